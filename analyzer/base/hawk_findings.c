@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The bounded list of findings.
+ */
+#include "hawk_findings.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIST_MAX = 64 };
+
+void hawk_findings_init(struct hawk_findings *findings)
+{
+	*findings = (struct hawk_findings){0};
+}
+
+void hawk_findings_deinit(struct hawk_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		free(findings->items[i].text);
+	free(findings->items);
+	hawk_findings_init(findings);
+}
+
+/** The last item with `key`, and how many there are. */
+static struct hawk_finding *find_key(struct hawk_findings *findings, const char *key, size_t *same)
+{
+	struct hawk_finding *last = NULL;
+
+	*same = 0;
+	for (size_t i = 0; i < findings->count; i++) {
+		if (strcmp(findings->items[i].key, key))
+			continue;
+		last = &findings->items[i];
+		++*same;
+	}
+	return last;
+}
+
+static struct hawk_finding *append(struct hawk_findings *findings)
+{
+	if (findings->count == findings->capacity) {
+		size_t capacity = findings->capacity ? 2 * findings->capacity : 16;
+		struct hawk_finding *items = realloc(findings->items, capacity * sizeof(*items));
+
+		if (!items)
+			return NULL;
+		findings->items = items;
+		findings->capacity = capacity;
+	}
+	return &findings->items[findings->count];
+}
+
+void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort sort, bool partial,
+		       const char *key, const char *format, ...)
+{
+	struct hawk_finding *item;
+	va_list arguments;
+	size_t same;
+	bool list = key[0] && key[strlen(key) - 1] == '*';
+
+	if (!findings)
+		return;
+	item = find_key(findings, key, &same);
+	if (item && (!list || same >= LIST_MAX)) {
+		item->count++;
+		item->partial |= partial;
+		return;
+	}
+	item = append(findings);
+	if (!item)
+		return;
+	*item = (struct hawk_finding){.sort = sort, .key = key, .count = 1, .partial = partial};
+	va_start(arguments, format);
+	if (vasprintf(&item->text, format, arguments) < 0)
+		item->text = NULL;
+	va_end(arguments);
+	if (item->text)
+		findings->count++;
+}
+
+bool hawk_findings_partial(const struct hawk_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->items[i].partial)
+			return true;
+	return false;
+}

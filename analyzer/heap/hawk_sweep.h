@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Finds every live traced block by its sealed header, in all writable memory, with no knowledge of
+ * the allocator.
+ *
+ * Every granule is tested, the inside of blocks too (the audit), so that a stale header never hides
+ * a live block. Blocks come out in ascending order of address, disjoint; of two that overlap the
+ * younger one is kept (by birth, then the inner one) and the other counted. Memory use does not
+ * grow with the number of blocks.
+ */
+#ifndef HAWK_SWEEP_H
+#define HAWK_SWEEP_H
+
+#include "hawk_block_header.h"
+#include "hawk_target.h"
+
+/** A live block. */
+struct hawk_block {
+	uint64_t start; /**< the pointer the program holds */
+	uint64_t size;  /**< requested bytes */
+	uint32_t trace; /**< 0 = no stack was recorded */
+	uint8_t kind;   /**< enum hawk_block_kind */
+	uint8_t birth;  /**< hawk_birth_decode() */
+	uint8_t offset_code;
+};
+
+struct hawk_sweep_plan {
+	struct hawk_seal_key key;
+	uint32_t trace_count; /**< trace ids at or above this are implausible */
+	uint8_t birth_max;    /**< later births are implausible */
+	const struct hawk_span {
+		uint64_t start, end;
+	} * excluded; /**< sorted; the tracer's own extents, which are not heap */
+	size_t excluded_count;
+};
+
+struct hawk_sweep_result {
+	uint64_t blocks;
+	uint64_t bytes;        /**< requested */
+	uint64_t header_bytes; /**< headers and alignment padding in front of the blocks */
+	uint64_t swept_bytes;  /**< writable memory that was read */
+	uint64_t heap_bytes;   /**< of the mappings in which blocks were found */
+	uint64_t overlapping;  /**< sealed headers set aside because they lie in a younger block, or
+				  around one */
+	uint64_t dead;         /**< dead seals met */
+	uint64_t implausible;  /**< the seal fits but size, trace id, kind or birth cannot be */
+	uint64_t clipped;      /**< live blocks whose end the core does not hold */
+};
+
+/** Called for up to HAWK_SWEEP_BATCH blocks at a time. A returned error ends the sweep and is
+ * passed on. */
+enum { HAWK_SWEEP_BATCH = 1024 };
+typedef struct hawk_error *hawk_sweep_function(void *context, const struct hawk_block *blocks,
+					       size_t count);
+
+/** `progress` may be NULL; called with bytes done and bytes in all. */
+struct hawk_error *hawk_sweep(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
+			      hawk_sweep_function *function, void *context,
+			      void (*progress)(void *context, uint64_t done, uint64_t all),
+			      void *progress_context, struct hawk_findings *findings,
+			      struct hawk_sweep_result *ret);
+
+/** What hawk_block_at() found. */
+enum hawk_block_state {
+	HAWK_BLOCK_NONE = 0,
+	HAWK_BLOCK_LIVE,
+	HAWK_BLOCK_HEADER, /**< the address is inside the header or padding of a live block */
+	HAWK_BLOCK_DEAD,   /**< directly behind a dead seal: a block died here; only trace and start
+			      are valid */
+};
+
+/** The block that contains `address`, found by looking backwards from it within its mapping. */
+enum hawk_block_state hawk_block_at(const struct hawk_target *target,
+				    const struct hawk_sweep_plan *plan, uint64_t address,
+				    struct hawk_block *ret);
+
+#endif

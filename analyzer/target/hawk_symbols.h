@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Names for code addresses: function, file:line, inlined frames, from ELF and DWARF files found on
+ * this machine.
+ *
+ * Lazy: a file is opened when the first address in it is asked for. A binary is used only if its
+ * build-id is the one in the core (or the trace table); one that does not match is named in the
+ * findings and not used. Only regular files are opened, never anything else that a core may name,
+ * and nothing is fetched from the network.
+ */
+#ifndef HAWK_SYMBOLS_H
+#define HAWK_SYMBOLS_H
+
+#include "hawk_target.h"
+
+struct hawk_symbols;
+
+struct hawk_symbols_options {
+	const char *sysroot;         /**< put in front of the target's paths; NULL = none */
+	const char *debug_directory; /**< searched as DIR/.build-id/xx/yyyy.debug before
+					/usr/lib/debug; NULL = none */
+	const char *executable;      /**< use this file for the main module; NULL = by path */
+};
+
+/** One place in the source. Strings belong to the symbols object and live as long as it. */
+struct hawk_frame {
+	const char *function;     /**< demangled; NULL = unknown */
+	const char *symbol;       /**< as in the file (mangled); NULL = unknown */
+	uint64_t function_offset; /**< address minus the symbol's start; 0 for inlined frames */
+	const char *file;         /**< path as in DWARF, directories included; NULL = unknown */
+	uint32_t line;            /**< 0 = unknown */
+	bool inlined;             /**< inlined into the next frame of the same address */
+};
+
+/** A module to take names from: a hawk_module of the target or a record of the trace table's module
+ * log. */
+struct hawk_symbol_module {
+	const char *path;
+	uint64_t bias;
+	uint64_t start, end;
+	const uint8_t *build_id;
+	uint32_t build_id_bytes;
+	bool main;
+};
+
+/** What became of a module's file; for the table "module, build-id wanted, found, status". */
+enum hawk_symbol_status {
+	HAWK_SYMBOL_UNUSED = 0, /**< nothing was asked for yet */
+	HAWK_SYMBOL_DWARF,      /**< function, file and line */
+	HAWK_SYMBOL_SYMTAB,     /**< function names only */
+	HAWK_SYMBOL_NOT_FOUND,
+	HAWK_SYMBOL_MISMATCH, /**< there is a file with another build-id */
+	HAWK_SYMBOL_REFUSED,  /**< not a regular file, or not an ELF file */
+};
+
+struct hawk_error *hawk_symbols_create(const struct hawk_target *target,
+				       const struct hawk_symbols_options *options,
+				       struct hawk_findings *findings, struct hawk_symbols **ret);
+void hawk_symbols_destroy(struct hawk_symbols *symbols);
+
+/**
+ * The frames at `pc`, innermost inlined one first, the real function last; at least one (with NULLs
+ * if nothing is known). `exact` = the pc of an interrupted instruction; else it is a return address
+ * and pc - 1 is looked up. Cached: asking again is cheap. `*ret` belongs to the symbols object.
+ */
+struct hawk_error *hawk_symbols_lookup(struct hawk_symbols *symbols,
+				       const struct hawk_symbol_module *module, uint64_t pc,
+				       bool exact, const struct hawk_frame **ret, size_t *count);
+
+/** The data or function symbol that covers `address` of `module` (whatis), or NULL in `*name`. */
+struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_module *module, uint64_t address,
+				     const char **name, uint64_t *offset);
+
+enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
+					    const struct hawk_symbol_module *module);
+
+/** Module of the target as a symbol module. */
+struct hawk_symbol_module hawk_symbol_module_of(const struct hawk_module *module);
+
+/** One frame of an unwound thread. */
+struct hawk_stack_frame {
+	uint64_t pc;
+	uint64_t sp; /**< stack pointer in that frame */
+	bool exact;  /**< leaf frame, or interrupted by a signal */
+};
+
+/**
+ * Unwinds `thread` by CFI of the files that match (the core holds no .eh_frame), falling back to
+ * frame pointers; at most `max` frames into `frames`. Stops at the first frame that makes no sense;
+ * `*complete` says whether it was the outermost one. Never loops: the stack pointer must grow.
+ */
+struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
+				       const struct hawk_thread *thread,
+				       struct hawk_stack_frame *frames, size_t max, size_t *count,
+				       bool *complete);
+
+#endif

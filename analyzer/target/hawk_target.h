@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A dead or living process seen as memory, mappings, threads and modules. Backends: a core file
+ * (core_*.c), a process (live_*.c). Everything above reads foreign memory through this header only.
+ *
+ * Invariant: nothing in the target is trusted. Sizes, counts and names are clamped when the target
+ * is opened; what had to be clamped or was not there is in the findings. No file named inside a
+ * core is opened here (see hawk_symbols.h).
+ */
+#ifndef HAWK_TARGET_H
+#define HAWK_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "hawk_error.h"
+#include "hawk_findings.h"
+
+struct hawk_target;
+
+enum hawk_mapping_flag {
+	HAWK_MAPPING_READ = 1u << 0,
+	HAWK_MAPPING_WRITE = 1u << 1,
+	HAWK_MAPPING_EXEC = 1u << 2,
+	HAWK_MAPPING_SHARED = 1u << 3, /**< known for live processes only */
+};
+
+/** One range of the target's address space with the same rights. Sorted by start, disjoint. */
+struct hawk_mapping {
+	uint64_t start; /**< address; not necessarily page-aligned */
+	uint64_t end;
+	/**
+	 * Bytes from `start` on that can be read. Less than end - start when the core does not hold
+	 * them: never dumped
+	 * (`dumped_bytes` is as small) or cut off (`dumped_bytes` is larger).
+	 */
+	uint64_t present_bytes;
+	uint64_t dumped_bytes; /**< bytes that the core says it holds */
+	uint64_t core_offset;  /**< of the first byte in the core file; 0 for live processes */
+	uint32_t flags;        /**< enum hawk_mapping_flag */
+	uint64_t file_offset;  /**< of `start` in `path` */
+	const char *path;      /**< mapped file as the target names it, NULL = anonymous or unknown;
+				  owned by the target */
+};
+
+/** x86-64 general registers in the order of struct user_regs_struct, as NT_PRSTATUS has them. */
+enum hawk_register {
+	HAWK_R15,
+	HAWK_R14,
+	HAWK_R13,
+	HAWK_R12,
+	HAWK_RBP,
+	HAWK_RBX,
+	HAWK_R11,
+	HAWK_R10,
+	HAWK_R9,
+	HAWK_R8,
+	HAWK_RAX,
+	HAWK_RCX,
+	HAWK_RDX,
+	HAWK_RSI,
+	HAWK_RDI,
+	HAWK_ORIG_RAX,
+	HAWK_RIP,
+	HAWK_CS,
+	HAWK_EFLAGS,
+	HAWK_RSP,
+	HAWK_SS,
+	HAWK_FS_BASE,
+	HAWK_GS_BASE,
+	HAWK_DS,
+	HAWK_ES,
+	HAWK_FS,
+	HAWK_GS,
+	HAWK_REGISTER_COUNT
+};
+
+struct hawk_thread {
+	uint32_t tid;
+	int signal;   /**< the signal that this thread died of or is stopped by, 0 = none */
+	bool crashed; /**< the thread that the process died of (the first PRSTATUS of a kernel core)
+		       */
+	char name[17]; /**< live processes: comm; else empty */
+	uint64_t registers[HAWK_REGISTER_COUNT];
+};
+
+enum { HAWK_MODULE_BUILD_ID_MAX = 64 };
+
+/** A mapped ELF file. Sorted by start. */
+struct hawk_module {
+	const char *path; /**< as the target names it; "" if unknown; owned by the target */
+	uint64_t start;   /**< lowest address that belongs to it */
+	uint64_t end;
+	uint64_t bias; /**< address minus link-time vaddr; valid if `has_bias` */
+	bool has_bias;
+	bool main; /**< the executable */
+	bool vdso;
+	bool deleted; /**< the path ended in " (deleted)", which is cut off */
+	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
+	uint32_t build_id_bytes; /**< 0 = none found in the target's memory */
+};
+
+/** What the process was, and how it ended. */
+struct hawk_process {
+	uint32_t pid;
+	char program[4096]; /**< path of the executable, "" if unknown */
+	char name[17];      /**< comm */
+	char arguments[81]; /**< the kernel keeps 80 bytes of them in a core */
+	bool live;          /**< a running or stopped process, not a core */
+	int signal;         /**< that killed it, 0 = none or unknown (gcore) */
+	int signal_code;    /**< si_code; valid if `has_siginfo` */
+	bool has_siginfo;
+	bool has_fault_address; /**< SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP raised by the CPU, not
+				   by kill() */
+	uint64_t fault_address;
+	uint32_t sender_pid; /**< of a signal sent by kill(), else 0 */
+	uint64_t page_bytes;
+};
+
+/** Maps the core at `path`; never reads it whole. HAWK_ERROR_FORMAT or _UNSUPPORTED say plainly
+ * what the file is. */
+struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
+					 struct hawk_target **ret);
+
+/**
+ * Stops every thread of `pid` and reads mappings, registers and modules. The process stays stopped
+ * until hawk_target_release(), hawk_target_close() or the death of this process, whichever comes
+ * first; a process that was stopped before (SIGSTOP) stays so.
+ */
+struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *findings,
+					struct hawk_target **ret);
+
+/**
+ * Live: copies [address, address + bytes) into this process, so that it can be read after the
+ * release. Holes are left out. Cores: does nothing.
+ */
+struct hawk_error *hawk_target_capture(struct hawk_target *target, uint64_t address,
+				       uint64_t bytes);
+
+/** Live: lets the process go on; afterwards only captured ranges can be read. Cores: does nothing.
+ */
+void hawk_target_release(struct hawk_target *target);
+
+/** Live: how long the process stood still, in nanoseconds; valid after the release. */
+uint64_t hawk_target_pause_ns(const struct hawk_target *target);
+
+/** Accepts NULL; releases first. */
+void hawk_target_close(struct hawk_target *target);
+
+const struct hawk_process *hawk_target_process(const struct hawk_target *target);
+const struct hawk_mapping *hawk_target_mappings(const struct hawk_target *target, size_t *count);
+const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, size_t *count);
+const struct hawk_module *hawk_target_modules(const struct hawk_target *target, size_t *count);
+
+/** The mapping, module that contains `address`, or NULL. */
+const struct hawk_mapping *hawk_target_mapping_at(const struct hawk_target *target,
+						  uint64_t address);
+const struct hawk_module *hawk_target_module_at(const struct hawk_target *target, uint64_t address);
+
+/** All of `bytes` or HAWK_ERROR_FAULT; crosses mappings that touch. */
+struct hawk_error *hawk_target_read(const struct hawk_target *target, uint64_t address, void *to,
+				    size_t bytes);
+
+/** As above without an error object: how many bytes could be read from `address` on, up to `bytes`.
+ */
+size_t hawk_target_read_some(const struct hawk_target *target, uint64_t address, void *to,
+			     size_t bytes);
+
+/**
+ * `bytes` at `address` in place, if they lie in one mapping of a core (or a captured range), else
+ * NULL. Valid until the target is closed. The pointer may be unaligned (gcore).
+ */
+const void *hawk_target_view(const struct hawk_target *target, uint64_t address, size_t bytes);
+
+#endif

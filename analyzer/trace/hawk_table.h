@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The trace table read back from a target. Hostile input: every index, count and address is checked
+ * against what the target really holds; reading never fails later than hawk_table_find(), it yields
+ * fewer frames.
+ */
+#ifndef HAWK_TABLE_H
+#define HAWK_TABLE_H
+
+#include "hawk_target.h"
+#include "hawk_trace_table.h"
+
+struct hawk_table;
+
+enum { HAWK_TRACE_DEPTH_MAX = 1024 };
+
+/**
+ * Looks at every page of writable memory, lowest first, for a table header (or its twin). `*ret` is
+ * NULL when there is none; findings say when one is there that cannot be read (newer version,
+ * unknown incompatible flags, cut off). Live targets: the table's extents are captured.
+ */
+struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findings *findings,
+				   struct hawk_table **ret);
+void hawk_table_close(struct hawk_table *table);
+
+/** Sanitized copy of the header; counts are clamped to what is there. */
+const struct hawk_table_header *hawk_table_header(const struct hawk_table *table);
+
+/** Only the twin was found: key and sizes are good, there are no traces. */
+bool hawk_table_is_twin(const struct hawk_table *table);
+
+/** Published extents, sorted by address. */
+const struct hawk_table_extent *hawk_table_extents(const struct hawk_table *table, size_t *count);
+
+/** Valid module records in order of loading. Paths are NUL-terminated copies owned by the table. */
+struct hawk_table_module {
+	char *path;
+	uint64_t start, end, bias;
+	uint32_t generation;
+	uint32_t unload_generation;
+	uint32_t flags;
+	uint32_t build_id_bytes;
+	uint8_t build_id[HAWK_BUILD_ID_MAX];
+};
+const struct hawk_table_module *hawk_table_modules(const struct hawk_table *table, size_t *count);
+
+/** The module of `pc` as of `generation`, or NULL (JIT code, say). */
+const struct hawk_table_module *hawk_table_module_at(const struct hawk_table *table, uint64_t pc,
+						     uint32_t generation);
+
+/** One trace, resolved. */
+struct hawk_trace {
+	uint32_t id;
+	uint32_t generation;
+	uint32_t flags; /**< enum hawk_trace_flag */
+	uint32_t frame_count;
+	uint64_t frames[HAWK_TRACE_DEPTH_MAX]; /**< leaf first; HAWK_PC_EXACT may be set */
+};
+
+/** False if there is no such trace or it is damaged; then `ret` has no frames. */
+bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_trace *ret);
+
+struct hawk_trace_counters {
+	uint64_t alloc_objects;
+	uint64_t alloc_bytes;
+};
+
+/**
+ * Cumulative counters of all traces, flushed ones and those still in thread records: `(*ret)[id]`,
+ * for `header.trace_count` ids (0 holds the allocations without a stack). Caller frees.
+ */
+struct hawk_error *hawk_table_counters(const struct hawk_table *table,
+				       struct hawk_trace_counters **ret);
+
+struct hawk_table_totals {
+	uint64_t alloc_objects, alloc_bytes;
+	uint64_t free_objects, free_bytes;
+	uint64_t threads;      /**< slots ever used */
+	uint64_t tracer_bytes; /**< sum of the extents: address space, not resident memory */
+};
+struct hawk_table_totals hawk_table_totals(const struct hawk_table *table);
+
+#endif

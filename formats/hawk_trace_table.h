@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The trace table: what the tracer leaves in the process's memory for the analyzer to find in the
+ * core.
+ *
+ *      low addresses                                                                    high
+ * addresses
+ *     +--------------+-------------+-----------+--------------+--------------+   ...
+ * +---------------+ | table header | trace       | program   | module       | thread slots | | twin
+ * of the   | | (page)       | records     | counters  | records      |              |         |
+ * table header  |
+ *     +--------------+-------------+-----------+--------------+--------------+ +---------------+ |
+ * directories: address of segment 0, 1, 2 ... of each array; segment k holds (first << k) elements
+ *
+ * Every array is a list of segments that double, so that an index is found with one bit scan and no
+ * segment ever moves. Every record is published by one release store of its `state` or `hash` word,
+ * written last: the process may die between any two instructions. Readers accept longer records
+ * (sizes are in the header) and refuse unknown bits in `incompatible_flags`. Prose twin:
+ * docs/format-trace-table.md. Includes nothing of ours but the block header's key.
+ */
+#ifndef HAWK_TRACE_TABLE_H
+#define HAWK_TRACE_TABLE_H
+
+#include "hawk_block_header.h"
+
+enum {
+	HAWK_TABLE_VERSION = 1,
+	HAWK_TABLE_HEADER_BYTES = 8192,
+	HAWK_TABLE_ALIGNMENT = 4096, /**< headers lie on page boundaries */
+
+	HAWK_TRACE_SEGMENTS = 18,
+	HAWK_WORD_SEGMENTS = 16,
+	HAWK_THREAD_SEGMENTS = 14,
+	HAWK_MODULE_SEGMENTS = 10,
+	HAWK_TABLE_EXTENTS = 96,
+	HAWK_TABLE_OPTIONS_BYTES = 512,
+
+	/** log2 of the number of elements in segment 0. */
+	HAWK_TRACE_SEGMENT_LOG2 = 14, /**< 16,384 trace records, 1 MiB */
+	HAWK_WORD_SEGMENT_LOG2 = 17,  /**< 131,072 words, 1 MiB */
+	HAWK_THREAD_SEGMENT_LOG2 = 4, /**< 16 thread slots */
+	HAWK_MODULE_SEGMENT_LOG2 = 8, /**< 256 module records, 32 KiB */
+};
+
+/** Bits of `hawk_table_header.incompatible_flags`. A reader refuses a table with a bit that it does
+ * not know. */
+enum hawk_table_incompatible {
+	HAWK_TABLE_KNOWN_INCOMPATIBLE = 0,
+};
+
+/** Bits of `hawk_table_header.compatible_flags`. */
+enum hawk_table_compatible {
+	HAWK_TABLE_NO_STACKS = 1u << 0, /**< stacks=0: headers carry sizes and ages only */
+	HAWK_TABLE_LIVE_COUNTERS = 1u
+				   << 1, /**< free_objects/free_bytes of trace records are kept */
+	HAWK_TABLE_NEXT_IS_NOT_LIBC = 1u
+				      << 2 /**< the allocator underneath is not the C library's */
+};
+
+/** What an extent of the tracer's memory holds. */
+enum hawk_extent_kind {
+	HAWK_EXTENT_HEADER = 1,
+	HAWK_EXTENT_TRACES = 2,
+	HAWK_EXTENT_WORDS = 3,
+	HAWK_EXTENT_THREADS = 4,
+	HAWK_EXTENT_MODULES = 5,
+	HAWK_EXTENT_PRIVATE = 6, /**< hash buckets, rule cache, scratch: of no meaning to readers */
+	HAWK_EXTENT_BOOTSTRAP = 7, /**< blocks handed out before the real allocator was known; swept
+				      like any heap */
+	HAWK_EXTENT_TWIN = 8,
+};
+
+/** One mapping made by the tracer: left out of roots and reported as the tracer's own memory. */
+struct hawk_table_extent {
+	uint64_t address;
+	uint64_t bytes;
+	uint32_t kind; /**< enum hawk_extent_kind; 0 = entry not published yet */
+	uint32_t reserved;
+	uint64_t file_offset; /**< where the extent lies in a table file; 0 for anonymous memory */
+};
+static_assert(sizeof(struct hawk_table_extent) == 32, "frozen");
+
+struct hawk_table_header {
+	uint64_t magic;              /**< hawk_table_magic(); written last (release) */
+	uint32_t version;            /**< HAWK_TABLE_VERSION */
+	uint32_t header_bytes;       /**< HAWK_TABLE_HEADER_BYTES or more */
+	uint64_t incompatible_flags; /**< enum hawk_table_incompatible */
+	uint64_t compatible_flags;   /**< enum hawk_table_compatible */
+	uint64_t self_address;       /**< where this header lies: rejects stray copies */
+	uint64_t primary_address; /**< where the primary header lies (== self_address in the primary
+				     itself) */
+	uint64_t twin_address;    /**< where the second copy lies, 0 if it could not be placed */
+	struct hawk_seal_key key;
+	uint64_t check; /**< hawk_table_check() over everything above and the sizes below */
+
+	uint32_t trace_record_bytes;  /**< sizeof(struct hawk_trace_record) or more */
+	uint32_t module_record_bytes; /**< sizeof(struct hawk_module_record) or more */
+	uint32_t thread_slot_bytes;   /**< distance between thread records */
+	uint32_t pid; /**< of the process that made the table; a forked child keeps its parent's */
+
+	uint64_t start_realtime_ns;  /**< CLOCK_REALTIME when the tracer started; birth counts from
+					here */
+	uint64_t start_monotonic_ns; /**< CLOCK_MONOTONIC at the same moment */
+
+	/* Everything below changes while the process runs. In the twin it is a stale copy: use the
+	 * primary's if there. */
+	uint64_t clock_units; /**< latest time read, in HAWK_BIRTH_UNIT_NS since start: "now" of a
+				 core */
+	uint32_t trace_count; /**< trace ids below this have been handed out; id 0 is never a trace
+			       */
+	uint32_t word_count;  /**< words of the word array handed out */
+	uint32_t module_count;
+	uint32_t thread_count; /**< thread slots that were ever in use: records 0 .. thread_count-1
+				*/
+	uint32_t generation;   /**< module generation: grows when a range of code addresses changes
+				  its owner */
+	uint32_t extent_count; /**< entries of `extents` handed out */
+	uint64_t dropped_objects; /**< allocations that carry no stack, or no header, for lack of
+				     room */
+	uint64_t dropped_bytes;
+	uint64_t orphan_free_objects; /**< frees by threads without a slot (exiting threads, nested
+					 signal handlers) */
+	uint64_t orphan_free_bytes;
+	uint64_t reserved[8];
+
+	uint64_t trace_segments[HAWK_TRACE_SEGMENTS]; /**< addresses; 0 = not there yet (release) */
+	uint64_t word_segments[HAWK_WORD_SEGMENTS];
+	uint64_t thread_segments[HAWK_THREAD_SEGMENTS];
+	uint64_t module_segments[HAWK_MODULE_SEGMENTS];
+	struct hawk_table_extent extents[HAWK_TABLE_EXTENTS];
+	char options[HAWK_TABLE_OPTIONS_BYTES]; /**< HAWK_OPTS as given, cut to fit, NUL-terminated
+						 */
+};
+static_assert(offsetof(struct hawk_table_header, key) == 56, "frozen");
+static_assert(offsetof(struct hawk_table_header, check) == 72, "frozen");
+static_assert(offsetof(struct hawk_table_header, trace_record_bytes) == 80, "frozen");
+static_assert(offsetof(struct hawk_table_header, clock_units) == 112, "frozen");
+static_assert(offsetof(struct hawk_table_header, trace_segments) == 240, "frozen");
+static_assert(sizeof(struct hawk_table_header) <= HAWK_TABLE_HEADER_BYTES,
+	      "the header fits its pages");
+
+/** Bits of `hawk_trace_record.flags`. */
+enum hawk_trace_flag {
+	HAWK_TRACE_TRUNCATED = 1u << 0,  /**< the depth limit cut off outer frames */
+	HAWK_TRACE_INCOMPLETE = 1u << 1, /**< the unwinder met a frame it could not step over */
+	HAWK_TRACE_COLLAPSED = 1u << 2,  /**< repeated cycles of recursion were left out */
+};
+
+/** Set in a stored program counter that is exact (interrupted by a signal) and not a return
+ * address. */
+#define HAWK_PC_EXACT (UINT64_C(1) << 63)
+
+/**
+ * One distinct stack. Frames are leaf first: `own_count` program counters at `word_index` of the
+ * word array, then the outermost `tail_count` frames of trace `tail_trace`, which is smaller than
+ * this id, so that following tails ends.
+ *
+ * Example: trace 7 = {malloc's caller f, g, main, _start}: own 4, tail 0. Trace 9 = {h, main,
+ * _start}: own 1 {h}, tail 2 of trace 7.
+ */
+struct hawk_trace_record {
+	uint64_t hash; /**< of frames and generation; 0 = not published; written last (release) */
+	uint32_t generation; /**< module generation in which the program counters are to be read */
+	uint32_t word_index;
+	uint16_t own_count; /**< at least 1 */
+	uint16_t tail_count;
+	uint32_t tail_trace;
+	uint32_t flags;         /**< enum hawk_trace_flag */
+	uint32_t chain;         /**< the tracer's hash chain; not for readers */
+	uint64_t alloc_objects; /**< flushed so far; add the counter entries of every thread record
+				 */
+	uint64_t alloc_bytes;
+	uint64_t free_objects; /**< with HAWK_TABLE_LIVE_COUNTERS only */
+	uint64_t free_bytes;
+};
+static_assert(sizeof(struct hawk_trace_record) == 64, "one cache line");
+
+/** States of a thread slot. */
+enum hawk_thread_state {
+	HAWK_THREAD_UNUSED = 0,
+	HAWK_THREAD_LIVE = 1,
+	HAWK_THREAD_FREE = 2, /**< its thread has exited; counters stay valid and the next thread
+				 goes on adding to them */
+};
+
+/** The part of a thread slot that readers see; the rest is the tracer's scratch. */
+struct hawk_thread_record {
+	uint32_t state;        /**< enum hawk_thread_state */
+	uint32_t tid;          /**< of the latest user */
+	uint64_t free_objects; /**< blocks freed by the users of this slot, cumulative */
+	uint64_t free_bytes;
+	uint64_t alloc_objects_untraced; /**< sealed blocks with trace id 0, cumulative */
+	uint64_t alloc_bytes_untraced;
+	uint32_t counter_offset; /**< of struct hawk_counter_entry[counter_count], from the record's
+				    start */
+	uint32_t counter_count;
+	uint64_t reserved[1];
+};
+static_assert(sizeof(struct hawk_thread_record) == 56, "frozen");
+
+/** Allocations of one trace by one thread, not flushed into the trace record yet. */
+struct hawk_counter_entry {
+	uint32_t trace; /**< 0 = empty */
+	uint32_t objects;
+	uint64_t bytes;
+};
+static_assert(sizeof(struct hawk_counter_entry) == 16, "four to a cache line");
+
+/** One PT_LOAD of a module, three words in the word array. */
+struct hawk_module_segment {
+	uint64_t vaddr;
+	uint64_t memory_bytes;
+	uint64_t file_offset_flags; /**< p_offset (page multiple or not) << 3 | p_flags (PF_R 4,
+				       PF_W 2, PF_X 1) */
+};
+static_assert(sizeof(struct hawk_module_segment) == 24, "three words");
+
+enum { HAWK_BUILD_ID_MAX = 32 };
+
+/** Bits of `hawk_module_record.flags`. */
+enum hawk_module_flag {
+	HAWK_MODULE_MAIN = 1u << 0,     /**< the executable */
+	HAWK_MODULE_PATH_CUT = 1u << 1, /**< the path was too long */
+	HAWK_MODULE_VDSO = 1u << 2,
+};
+
+/**
+ * One loading of one module. A program counter of generation g belongs to the latest record with
+ * start <= pc < end and generation <= g.
+ */
+struct hawk_module_record {
+	uint32_t state;             /**< 0 = not published, 1 = valid; written last (release) */
+	uint32_t flags;             /**< enum hawk_module_flag */
+	uint64_t start;             /**< lowest mapped address */
+	uint64_t end;               /**< end of the highest mapped address */
+	uint64_t bias;              /**< address minus link-time vaddr */
+	uint32_t generation;        /**< from this generation on */
+	uint32_t unload_generation; /**< 0 = still there as far as known */
+	uint32_t path_index; /**< bytes start at this word of the word array; not NUL-terminated */
+	uint32_t path_bytes;
+	uint32_t segment_index; /**< struct hawk_module_segment[segment_count] start at this word */
+	uint32_t segment_count;
+	uint32_t build_id_bytes; /**< 0 = it has none */
+	uint8_t build_id[HAWK_BUILD_ID_MAX];
+	uint8_t reserved[28];
+};
+static_assert(offsetof(struct hawk_module_record, build_id) == 60, "frozen");
+static_assert(sizeof(struct hawk_module_record) == 120, "frozen");
+
+/**
+ * Not a constant in anybody's rodata or instruction stream: put together from two halves at run
+ * time, so that neither the tracer nor the analyzer holds the eight bytes anywhere but in a table.
+ */
+static inline uint64_t hawk_table_magic(void)
+{
+	volatile uint32_t half = 0x4b574148;  /* "HAWK" read as little-endian bytes */
+	volatile uint32_t other = 0x314c4254; /* "TBL1" */
+
+	return (uint64_t)other << 32 | half;
+}
+
+/** Over the fields that never change, so a header of random bytes is refused whatever its magic. */
+static inline uint64_t hawk_table_check(const struct hawk_table_header *header)
+{
+	const uint64_t words[] = {
+		header->version,
+		header->header_bytes,
+		header->incompatible_flags,
+		header->compatible_flags,
+		header->self_address,
+		header->primary_address,
+		header->twin_address,
+		header->key.k[0],
+		header->key.k[1],
+		(uint64_t)header->trace_record_bytes << 32 | header->module_record_bytes,
+		(uint64_t)header->thread_slot_bytes << 32 | header->pid,
+		header->start_realtime_ns,
+		header->start_monotonic_ns,
+	};
+	uint64_t sum = UINT64_C(0x243f6a8885a308d3);
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		unsigned __int128 product =
+			(unsigned __int128)(sum ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+
+		sum = (uint64_t)product ^ (uint64_t)(product >> 64) ^ (i + 1);
+	}
+	return sum;
+}
+
+/** Which segment of a doubling array holds element `index`, when segment 0 holds (1 << first_log2).
+ */
+static inline unsigned hawk_segment_of(uint64_t index, unsigned first_log2)
+{
+	return 63 - (unsigned)__builtin_clzll((index >> first_log2) + 1);
+}
+
+/** Index of the first element of `segment`. */
+static inline uint64_t hawk_segment_first(unsigned segment, unsigned first_log2)
+{
+	return ((UINT64_C(1) << segment) - 1) << first_log2;
+}
+
+/** Number of elements in `segment`. */
+static inline uint64_t hawk_segment_length(unsigned segment, unsigned first_log2)
+{
+	return UINT64_C(1) << (segment + first_log2);
+}
+
+#endif
