@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Exact stacks without frame pointers, cheaply: verified reuse of the thread's previous stack, and
+ * a CFI stepper with a global lock-free rule cache for the frames that are new.
+ *
+ * Unwinding is a deterministic function of (pc, sp, rbp) and the stack words that it reads. So the
+ * frames that the new stack shares with the previous one are not walked again: they are verified by
+ * re-reading those words, from the inside outwards, stopping at the first difference. All match =
+ * the same frames, proven.
+ *
+ * Invariants: nothing here allocates, locks, calls the C library, sets errno or uses more than 1
+ * KiB of the host's stack; memory is read only where it was proven readable (a page at a time, by a
+ * system call, remembered per stack). Safe in signal handlers, in forked and vforked children, on
+ * coroutine stacks.
+ */
+#ifndef HAWK_UNWIND_H
+#define HAWK_UNWIND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	HAWK_STACK_FRAMES = 512, /**< most frames ever kept; `depth` is at most this */
+};
+
+/** The registers that nearly all of the world's CFI needs. */
+struct hawk_frame_state {
+	uint64_t pc; /**< return address, or the exact pc of an interrupted instruction */
+	uint64_t sp; /**< value of rsp once control is back at pc */
+	uint64_t bp; /**< value of rbp there */
+};
+
+/** What is remembered of one frame of the previous stack. */
+struct hawk_stack_frame {
+	struct hawk_frame_state state;
+	uint64_t hash; /**< of this frame and all outer ones, seeded; see hawk_stack.generation */
+	/**
+	 * How the next outer frame was found from this one: the word at `return_slot` is its pc. 0
+	 * for the outermost. With `bp_slot` != 0 its rbp was read there. `needs_bp`: this frame or
+	 * an outer one depends on state.bp.
+	 */
+	uint64_t return_slot;
+	uint64_t bp_slot;
+	uint32_t needs_bp;
+	uint32_t exact; /**< state.pc is not a return address */
+};
+
+/** A thread's previous stack; lives in its slot of the trace table, all zeros at first. */
+struct hawk_stack {
+	uint32_t count;
+	uint32_t flags;      /**< enum hawk_trace_flag of the whole */
+	uint32_t epoch;      /**< hawk_unwind_epoch at which the frames were found; another epoch =
+				forget them */
+	uint32_t generation; /**< module generation that seeded the hashes */
+	uint32_t trace;      /**< owner's: trace id of these frames, 0 = not known */
+	uint32_t reserved;
+	uint64_t readable_start; /**< [start, end) was proven readable: the pages of this stack seen
+				    so far */
+	uint64_t readable_end;
+	struct hawk_stack_frame
+		frames[HAWK_STACK_FRAMES]; /**< outermost first: frames[count - 1] is the leaf */
+	struct hawk_stack_frame fresh[HAWK_STACK_FRAMES]; /**< scratch: new frames, leaf first */
+};
+
+enum hawk_unwind_mode {
+	HAWK_UNWIND_CFI = 0,   /**< own stepper (default) */
+	HAWK_UNWIND_LIBUNWIND, /**< libunwind, loaded by hawk_unwind_load_libunwind() */
+	HAWK_UNWIND_FP,        /**< frame pointers */
+};
+
+/** Set once at start-up, before the first walk. */
+struct hawk_unwind_options {
+	enum hawk_unwind_mode mode;
+	uint32_t depth; /**< innermost frames to keep, 1 .. HAWK_STACK_FRAMES */
+};
+extern struct hawk_unwind_options hawk_unwind_options;
+
+/** Bumped (by hawk_unwind_invalidate) whenever code may have been unmapped: all rules and stacks
+ * are stale. */
+extern uint32_t hawk_unwind_epoch;
+
+/** Must be called once before the first walk; maps the rule cache. Returns false if there is no
+ * memory for it. */
+bool hawk_unwind_init(void);
+
+/** A module went away. Async-signal-safe, lock-free; concurrent walkers never keep a stale rule. */
+void hawk_unwind_invalidate(void);
+
+/** For mode HAWK_UNWIND_LIBUNWIND: dlopen(RTLD_LOCAL). Only from the library's constructor. False =
+ * not there. */
+bool hawk_unwind_load_libunwind(void);
+
+struct hawk_walk_result {
+	uint64_t hash;  /**< of the whole stack and the generation: never 0 */
+	uint32_t count; /**< frames */
+	uint32_t kept;  /**< outermost frames shared, verified, with the previous stack; == count:
+			   nothing changed */
+	uint32_t flags; /**< enum hawk_trace_flag */
+};
+
+/**
+ * Brings `stack` up to date with the caller's stack: `start` is the state of the innermost frame
+ * wanted. After it stack->frames[0..count-1] is exact. `stack->trace` is left alone; it is the
+ * caller's id for the stack as it was before, which is still right if kept == count == the previous
+ * count and the generation did not change (`same`).
+ */
+bool hawk_walk(struct hawk_stack *stack, const struct hawk_frame_state *start,
+	       struct hawk_walk_result *ret);
+
+/**
+ * The same stack without any memory of earlier ones and without touching per-thread state: for
+ * signal handlers that interrupted the tracer. Fills `pcs` leaf first, HAWK_PC_EXACT set where due.
+ * `ret->kept` is 0.
+ */
+void hawk_walk_stateless(const struct hawk_frame_state *start, uint64_t *pcs, uint32_t max,
+			 struct hawk_walk_result *ret);
+
+/** Counters for tests and stats=1, updated without atomics on slow paths only: approximate. */
+struct hawk_unwind_stats {
+	uint64_t rule_misses;   /**< cold program counters: a rule was made from .eh_frame */
+	uint64_t complex_rules; /**< frames that needed the full stepper */
+	uint64_t no_rule;       /**< program counters without CFI: frame pointer tried */
+	uint64_t probes;        /**< pages probed by system call */
+};
+extern struct hawk_unwind_stats hawk_unwind_stats;
+
+/* Provided by the tracer's module log (hawk_modules.c), called by the stepper when a rule is made.
+ */
+
+/** The code that covers a pc. */
+struct hawk_code_range {
+	uint64_t start, end;   /**< of the module */
+	uint64_t eh_frame_hdr; /**< address, 0 = none */
+};
+
+/**
+ * Finds the module of `pc` and makes sure that the module log has it (which may raise the module
+ * generation). Lock-free, async-signal-safe. False: not in any module (JIT code).
+ */
+bool hawk_modules_find(uint64_t pc, struct hawk_code_range *ret);
+
+/** Current module generation, seed of all stack hashes. */
+uint32_t hawk_modules_generation(void);
+
+#endif
