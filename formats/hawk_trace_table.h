@@ -122,7 +122,9 @@ struct hawk_table_header {
 	uint64_t orphan_free_objects; /**< frees by threads without a slot (exiting threads, nested
 					 signal handlers) */
 	uint64_t orphan_free_bytes;
-	uint64_t reserved[8];
+	uint64_t orphan_alloc_objects; /**< sealed blocks with trace id 0 made by such threads */
+	uint64_t orphan_alloc_bytes;
+	uint64_t reserved[6];
 
 	uint64_t trace_segments[HAWK_TRACE_SEGMENTS]; /**< addresses; 0 = not there yet (release) */
 	uint64_t word_segments[HAWK_WORD_SEGMENTS];

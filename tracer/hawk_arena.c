@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Placement and growth of the tracer's memory.
+ *
+ * Placed low: the kernel writes a core in ascending order of addresses and a truncated core loses
+ * its end. A table that comes first turns a cut-off core into an answer for every block that is
+ * left. In a position-independent program everything of the host lies above 0x550000000000; in a
+ * fixed one (0x400000) only the first 3 MiB come before it.
+ */
+#include "hawk_arena.h"
+
+#include <elf.h>
+#include <sys/auxv.h>
+#include <time.h>
+
+enum {
+	PAGE_BYTES = 4096,
+	PLACEMENT_TRIES = 64,
+};
+
+/** Above what Java's compressed pointers want (32 GiB), below Go's arenas and mimalloc's hints. */
+static const uint64_t LOW_HINT = UINT64_C(0x1000000000);
+
+/** Leaves the first MiB to DOS and to null pointers with an offset. */
+static const uint64_t WINDOW_START = 0x110000;
+
+struct hawk_table_header *hawk_table_header;
+
+static uint64_t low_next;
+static uint64_t window_next;
+static uint64_t window_end;
+
+/** The address where the executable starts, 0 if unknown. */
+static uint64_t executable_start(void)
+{
+	const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	unsigned long count = getauxval(AT_PHNUM);
+	uint64_t lowest = UINT64_MAX;
+	uint64_t bias = 0;
+
+	if (!headers)
+		return 0;
+	for (unsigned long i = 0; i < count; i++) {
+		if (headers[i].p_type == PT_PHDR)
+			bias = (uint64_t)headers - headers[i].p_vaddr;
+		if (headers[i].p_type == PT_LOAD && headers[i].p_vaddr < lowest)
+			lowest = headers[i].p_vaddr;
+	}
+	return lowest == UINT64_MAX ? 0 : (lowest + bias) & -(uint64_t)PAGE_BYTES;
+}
+
+static void choose_places(void)
+{
+	uint64_t executable = executable_start();
+
+	low_next = LOW_HINT;
+	if (executable > WINDOW_START && executable < LOW_HINT) {
+		const uint64_t window_max = 16 << 20;
+
+		window_next = WINDOW_START;
+		window_end = executable < WINDOW_START + window_max ? executable
+								    : WINDOW_START + window_max;
+	}
+}
+
+/** Takes the next `bytes` below `end` from a cursor and maps them; NULL when the place is taken or
+ * there is none left. */
+static void *map_next(uint64_t *next, uint64_t end, size_t bytes)
+{
+	for (int i = 0; i < PLACEMENT_TRIES; i++) {
+		uint64_t at = __atomic_load_n(next, __ATOMIC_RELAXED);
+		void *memory;
+
+		if (at + bytes > end)
+			return NULL;
+		if (!__atomic_compare_exchange_n(next, &at, at + bytes, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+			continue;
+		memory = hawk_map(at, bytes, true);
+		if (memory == (void *)at)
+			return memory;
+		if (memory) /* kernels before 4.17 take MAP_FIXED_NOREPLACE for a hint */
+			return memory;
+	}
+	return NULL;
+}
+
+static void *map_low(size_t bytes)
+{
+	void *memory = NULL;
+
+	if (window_end)
+		memory = map_next(&window_next, window_end, bytes);
+	if (!memory)
+		memory = map_next(&low_next, UINT64_MAX / 2, bytes);
+	return memory ? memory : hawk_map(0, bytes, false);
+}
+
+static void publish_extent(const void *memory, size_t bytes, enum hawk_extent_kind kind)
+{
+	struct hawk_table_header *header = hawk_table_header;
+	uint32_t index;
+
+	if (!header)
+		return;
+	index = __atomic_fetch_add(&header->extent_count, 1, __ATOMIC_RELAXED);
+	if (index >= HAWK_TABLE_EXTENTS)
+		return;
+	header->extents[index].address = (uint64_t)memory;
+	header->extents[index].bytes = bytes;
+	__atomic_store_n(&header->extents[index].kind, (uint32_t)kind, __ATOMIC_RELEASE);
+}
+
+void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind)
+{
+	/* Only what readers use competes for the scarce low addresses. */
+	void *memory = kind == HAWK_EXTENT_PRIVATE ? map_next(&low_next, UINT64_MAX / 2, bytes)
+						   : map_low(bytes);
+
+	if (!memory)
+		memory = hawk_map(0, bytes, false);
+	if (memory)
+		publish_extent(memory, bytes, kind);
+	return memory;
+}
+
+static void make_key(struct hawk_seal_key *key)
+{
+	const long grnd_nonblock = 1;
+	const uint64_t *random = (const uint64_t *)getauxval(AT_RANDOM);
+
+	if (hawk_syscall3(SYS_getrandom, (long)key, sizeof(*key), grnd_nonblock) == sizeof(*key))
+		return;
+	/* No entropy yet, or the call is filtered: the kernel's 16 random bytes, mixed with where
+	 * we happen to be. */
+	key->k[0] = (random ? random[0] : 0) * UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)key;
+	key->k[1] = (random ? random[1] : 0) * UINT64_C(0xc2b2ae3d27d4eb4f) ^ (uint64_t)&key;
+}
+
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec time = {0};
+
+	hawk_syscall3(SYS_clock_gettime, clock, (long)&time, 0);
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void copy_options(char *to, const char *from)
+{
+	size_t i = 0;
+
+	for (; from && from[i] && i < HAWK_TABLE_OPTIONS_BYTES - 1; i++)
+		to[i] = from[i];
+	to[i] = '\0';
+}
+
+static void fill_header(struct hawk_table_header *header, struct hawk_table_header *twin,
+			uint64_t flags)
+{
+	header->version = HAWK_TABLE_VERSION;
+	header->header_bytes = HAWK_TABLE_HEADER_BYTES;
+	header->compatible_flags = flags;
+	header->self_address = (uint64_t)header;
+	header->primary_address = (uint64_t)header;
+	header->twin_address = (uint64_t)twin;
+	make_key(&header->key);
+	header->trace_record_bytes = sizeof(struct hawk_trace_record);
+	header->module_record_bytes = sizeof(struct hawk_module_record);
+	header->thread_slot_bytes = hawk_thread_slot_bytes;
+	header->pid = (uint32_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
+	header->start_realtime_ns = read_clock(CLOCK_REALTIME);
+	header->start_monotonic_ns = read_clock(CLOCK_MONOTONIC);
+	header->trace_count = 1;
+	header->check = hawk_table_check(header);
+}
+
+static void fill_twin(struct hawk_table_header *twin, const struct hawk_table_header *header)
+{
+	*twin = *header;
+	twin->self_address = (uint64_t)twin;
+	twin->check = hawk_table_check(twin);
+	__atomic_store_n(&twin->magic, hawk_table_magic(), __ATOMIC_RELEASE);
+}
+
+bool hawk_arena_init(uint64_t compatible_flags, const char *options)
+{
+	struct hawk_table_header *header, *twin;
+
+	choose_places();
+	header = map_low(HAWK_TABLE_HEADER_BYTES);
+	if (!header)
+		return false;
+	twin = hawk_map(0, HAWK_TABLE_HEADER_BYTES, false);
+	fill_header(header, twin, compatible_flags);
+	copy_options(header->options, options);
+	if (twin)
+		fill_twin(twin, header);
+	hawk_table_header = header;
+	publish_extent(header, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_HEADER);
+	if (twin)
+		publish_extent(twin, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_TWIN);
+
+	/* In this order, because a fixed-address executable leaves room for little else before it.
+	 */
+	if (!hawk_arena_element(HAWK_ARRAY_MODULES, 0) ||
+	    !hawk_arena_element(HAWK_ARRAY_TRACES, 0) || !hawk_arena_element(HAWK_ARRAY_WORDS, 0))
+		return false;
+	__atomic_store_n(&header->magic, hawk_table_magic(), __ATOMIC_RELEASE);
+	return true;
+}
+
+struct array_shape {
+	uint64_t *segments;
+	unsigned segment_count;
+	unsigned first_log2;
+	size_t element_bytes;
+	enum hawk_extent_kind kind;
+};
+
+static struct array_shape shape_of(enum hawk_arena_array array)
+{
+	struct hawk_table_header *header = hawk_table_header;
+
+	switch (array) {
+	case HAWK_ARRAY_TRACES:
+		return (struct array_shape){header->trace_segments, HAWK_TRACE_SEGMENTS,
+					    HAWK_TRACE_SEGMENT_LOG2,
+					    sizeof(struct hawk_trace_record), HAWK_EXTENT_TRACES};
+	case HAWK_ARRAY_WORDS:
+		return (struct array_shape){header->word_segments, HAWK_WORD_SEGMENTS,
+					    HAWK_WORD_SEGMENT_LOG2, sizeof(uint64_t),
+					    HAWK_EXTENT_WORDS};
+	case HAWK_ARRAY_THREADS:
+		return (struct array_shape){header->thread_segments, HAWK_THREAD_SEGMENTS,
+					    HAWK_THREAD_SEGMENT_LOG2, hawk_thread_slot_bytes,
+					    HAWK_EXTENT_THREADS};
+	case HAWK_ARRAY_MODULES:
+		break;
+	}
+	return (struct array_shape){header->module_segments, HAWK_MODULE_SEGMENTS,
+				    HAWK_MODULE_SEGMENT_LOG2, sizeof(struct hawk_module_record),
+				    HAWK_EXTENT_MODULES};
+}
+
+static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
+{
+	size_t bytes = hawk_segment_length(segment, shape->first_log2) * shape->element_bytes;
+	uint64_t expected = 0;
+	uint64_t memory;
+
+	bytes = (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
+	memory = (uint64_t)map_low(bytes);
+	if (!memory)
+		return 0;
+	if (!__atomic_compare_exchange_n(&shape->segments[segment], &expected, memory, false,
+					 __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
+		hawk_unmap((void *)memory, bytes);
+		return expected;
+	}
+	publish_extent((void *)memory, bytes, shape->kind);
+	return memory;
+}
+
+void *hawk_arena_element(enum hawk_arena_array array, uint64_t index)
+{
+	struct array_shape shape = shape_of(array);
+	unsigned segment = hawk_segment_of(index, shape.first_log2);
+	uint64_t memory;
+
+	if (segment >= shape.segment_count)
+		return NULL;
+	memory = __atomic_load_n(&shape.segments[segment], __ATOMIC_ACQUIRE);
+	if (!memory)
+		memory = make_segment(&shape, segment);
+	if (!memory)
+		return NULL;
+	return (char *)memory +
+	       (index - hawk_segment_first(segment, shape.first_log2)) * shape.element_bytes;
+}
+
+bool hawk_arena_reserve_words(uint32_t count, uint32_t *index)
+{
+	uint32_t *cursor = &hawk_table_header->word_count;
+	uint32_t at = __atomic_load_n(cursor, __ATOMIC_RELAXED);
+
+	for (;;) {
+		uint32_t start = at;
+		uint32_t end;
+		unsigned segment = hawk_segment_of(start, HAWK_WORD_SEGMENT_LOG2);
+		uint64_t limit = hawk_segment_first(segment + 1, HAWK_WORD_SEGMENT_LOG2);
+
+		if (start + (uint64_t)count > limit) {
+			start = (uint32_t)limit; /* the rest of the old segment stays unused */
+			segment++;
+		}
+		if (segment >= HAWK_WORD_SEGMENTS || __builtin_add_overflow(start, count, &end))
+			return false;
+		if (!hawk_arena_element(HAWK_ARRAY_WORDS, start))
+			return false;
+		if (!__atomic_compare_exchange_n(cursor, &at, end, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+			continue;
+		*index = start;
+		return true;
+	}
+}

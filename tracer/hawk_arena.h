@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The tracer's memory: the table header, its doubling arrays, and where their extents are placed.
+ *
+ * Everything is anonymous memory mapped by direct system calls; nothing is ever moved or given
+ * back. Lock-free: a new segment is mapped, then published with one compare-and-swap; the loser of
+ * a race unmaps its own.
+ */
+#ifndef HAWK_ARENA_H
+#define HAWK_ARENA_H
+
+#include <stdbool.h>
+
+#include "hawk_syscall.h"
+#include "hawk_trace_table.h"
+
+/** The primary header; NULL until hawk_arena_init() has succeeded. Read by every hook for the key.
+ */
+extern struct hawk_table_header *hawk_table_header;
+
+/**
+ * Maps and publishes the table. Needs nothing of the C library, so it can run inside the very first
+ * malloc. `compatible_flags` and `options` go into the header as they are. False: no memory, the
+ * tracer stays out.
+ */
+bool hawk_arena_init(uint64_t compatible_flags, const char *options);
+
+/** The doubling arrays of the table. */
+enum hawk_arena_array {
+	HAWK_ARRAY_TRACES,
+	HAWK_ARRAY_WORDS,
+	HAWK_ARRAY_THREADS,
+	HAWK_ARRAY_MODULES,
+};
+
+/** Address of element `index`, mapping its segment if need be; NULL when there is no memory or no
+ * directory entry. */
+void *hawk_arena_element(enum hawk_arena_array array, uint64_t index);
+
+/** As above for an element known to exist: no check, no mapping. */
+static inline struct hawk_trace_record *hawk_arena_trace(uint32_t id)
+{
+	unsigned segment = hawk_segment_of(id, HAWK_TRACE_SEGMENT_LOG2);
+
+	return (struct hawk_trace_record *)hawk_table_header->trace_segments[segment] +
+	       (id - hawk_segment_first(segment, HAWK_TRACE_SEGMENT_LOG2));
+}
+
+static inline uint64_t *hawk_arena_words(uint32_t index)
+{
+	unsigned segment = hawk_segment_of(index, HAWK_WORD_SEGMENT_LOG2);
+
+	return (uint64_t *)hawk_table_header->word_segments[segment] +
+	       (index - hawk_segment_first(segment, HAWK_WORD_SEGMENT_LOG2));
+}
+
+/** Reserves `count` words that lie in one segment. False when full. */
+bool hawk_arena_reserve_words(uint32_t count, uint32_t *index);
+
+/** Anonymous zeroed memory for the tracer's own use, entered in the list of extents. NULL when
+ * there is none. */
+void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind);
+
+/** sizeof a thread slot, in bytes; set by the thread module before hawk_arena_init(). */
+extern const uint32_t hawk_thread_slot_bytes;
+
+#endif

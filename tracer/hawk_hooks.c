@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * malloc and its family. Whatever cannot be traced is handed to the next allocator exactly as it
+ * came.
+ */
+#include "hawk_hooks.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_init.h"
+#include "hawk_modules.h"
+#include "hawk_next.h"
+
+enum {
+	PLAIN_OFFSET_LOG2 = 4,
+	LINK_MAP_BYTES_MIN =
+		1000, /**< struct link_map is 1,160 bytes in glibc 2.36, about as much in others */
+	PAGE_BYTES = 4096,
+};
+
+void cfree(void *pointer);
+
+/** Largest request that is traced: what fits a header, alignment included. */
+static const uint64_t TRACED_MAX = HAWK_SIZE_MAX / 4;
+
+static void *seal(void *base, const struct hawk_frame_state *caller, enum hawk_block_kind kind,
+		  unsigned offset_log2, uint64_t size)
+{
+	char *pointer = (char *)base + ((uint64_t)1 << offset_log2);
+	uint8_t birth = __atomic_load_n(&hawk_birth_now, __ATOMIC_RELAXED);
+	uint32_t trace = hawk_record_trace(caller, size);
+
+	if (__builtin_expect(offset_log2 >= PLAIN_OFFSET_LOG2 + HAWK_OFFSET_LARGE, 0))
+		((uint64_t *)hawk_header_of(pointer))[-1] = offset_log2;
+	hawk_header_seal(pointer, hawk_header_word0(kind, offset_log2, birth, size), trace);
+	return pointer;
+}
+
+/** A block from the bootstrap heap: sealed, so that free() knows it, without a stack. */
+static void *bootstrap_block(enum hawk_block_kind kind, size_t size)
+{
+	char *base;
+
+	if (size > TRACED_MAX)
+		return NULL;
+	base = hawk_bootstrap_allocate(size + HAWK_HEADER_BYTES);
+	if (!base)
+		return NULL;
+	if (hawk_table_header)
+		hawk_header_seal(base + HAWK_HEADER_BYTES,
+				 hawk_header_word0(kind, PLAIN_OFFSET_LOG2, 0, size), 0);
+	return base + HAWK_HEADER_BYTES;
+}
+
+/** Allocations that are not traced: during start-up, in programs not wanted, of absurd size. */
+static __attribute__((noinline)) void *allocate_untraced(enum hawk_block_kind kind, size_t size)
+{
+	if (hawk_phase == HAWK_PHASE_STARTING)
+		return bootstrap_block(kind, size);
+	return kind == HAWK_KIND_CALLOC ? hawk_next.calloc(1, size) : hawk_next.malloc(size);
+}
+
+/** The next allocator gave memory that cannot carry a header where the sweep would look for it. */
+static __attribute__((noinline)) void *unaligned(void *base, size_t size)
+{
+	hawk_record_dropped(size);
+	return base;
+}
+
+static inline void *finish(void *base, const struct hawk_frame_state *caller,
+			   enum hawk_block_kind kind, size_t size)
+{
+	if (__builtin_expect(!base, 0))
+		return NULL;
+	if (__builtin_expect((uintptr_t)base & (HAWK_GRANULE_BYTES - 1), 0))
+		return unaligned(base, size);
+	return seal(base, caller, kind, PLAIN_OFFSET_LOG2, size);
+}
+
+void *hawk_allocate(const struct hawk_frame_state *caller, enum hawk_block_kind kind, size_t size)
+{
+	if (__builtin_expect(!hawk_tracing() || size > TRACED_MAX, 0))
+		return allocate_untraced(kind, size);
+	return finish(hawk_next.malloc(size + HAWK_HEADER_BYTES), caller, kind, size);
+}
+
+/** The same function of the next allocator as the host called of us: not every allocator defines
+ * all of them. */
+static void *call_aligned(enum hawk_aligned_call call, size_t alignment, size_t size)
+{
+	void *base;
+
+	switch (call) {
+	case HAWK_CALL_ALIGNED_ALLOC:
+		return hawk_next.aligned_alloc ? hawk_next.aligned_alloc(alignment, size) : NULL;
+	case HAWK_CALL_POSIX_MEMALIGN:
+		return hawk_next.posix_memalign && !hawk_next.posix_memalign(&base, alignment, size)
+			       ? base
+			       : NULL;
+	case HAWK_CALL_VALLOC:
+		return hawk_next.valloc ? hawk_next.valloc(size) : NULL;
+	case HAWK_CALL_PVALLOC:
+		return hawk_next.pvalloc ? hawk_next.pvalloc(size) : NULL;
+	case HAWK_CALL_MEMALIGN:
+		break;
+	}
+	return hawk_next.memalign ? hawk_next.memalign(alignment, size) : NULL;
+}
+
+void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_block_kind kind,
+			    enum hawk_aligned_call call, size_t alignment, size_t size)
+{
+	void *base;
+
+	if (!hawk_tracing() || size > TRACED_MAX || alignment > TRACED_MAX)
+		return call_aligned(call, alignment, size);
+	if (alignment < HAWK_GRANULE_BYTES)
+		alignment = HAWK_GRANULE_BYTES;
+	base = call_aligned(call, alignment, size + alignment);
+	if (!base)
+		return NULL;
+	return seal(base, caller, kind, (unsigned)__builtin_ctzll(alignment), size);
+}
+
+/** Blocks made while the next allocator was being looked up have trace 0 and are never given back.
+ */
+static inline bool is_bootstrap(const void *pointer)
+{
+	return !hawk_header_trace(hawk_header_of(pointer)->word1) && hawk_bootstrap_owns(pointer);
+}
+
+/** A link_map is going away: code may be unmapped, rules and remembered stacks are stale. */
+static __attribute__((noinline)) void note_unload(uint64_t size)
+{
+	if (size >= LINK_MAP_BYTES_MIN)
+		hawk_unwind_invalidate();
+}
+
+void hawk_release(void *pointer)
+{
+	uint64_t word0;
+	unsigned offset_log2;
+
+	if (!pointer)
+		return;
+	if (__builtin_expect(!hawk_table_header || !hawk_header_valid(pointer), 0)) {
+		if (hawk_next.free && !hawk_bootstrap_owns(pointer))
+			hawk_next.free(pointer);
+		return;
+	}
+	word0 = hawk_header_of(pointer)->word0;
+	offset_log2 = hawk_header_offset_log2(pointer);
+	if (__builtin_expect(is_bootstrap(pointer), 0)) {
+		hawk_header_unseal(pointer);
+		return;
+	}
+	if (__builtin_expect(hawk_header_kind(word0) == HAWK_KIND_LOADER, 0))
+		note_unload(hawk_header_size(word0));
+	hawk_header_unseal(pointer);
+	hawk_record_free(hawk_header_size(word0));
+	hawk_next.free((char *)pointer - ((uint64_t)1 << offset_log2));
+}
+
+HAWK_EXPORT void *malloc(size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+
+	return hawk_allocate(&caller, HAWK_KIND_MALLOC, size);
+}
+
+HAWK_EXPORT void free(void *pointer)
+{
+	hawk_release(pointer);
+}
+
+HAWK_EXPORT void cfree(void *pointer)
+{
+	hawk_release(pointer);
+}
+
+HAWK_EXPORT void *calloc(size_t count, size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+	enum hawk_block_kind kind = HAWK_KIND_CALLOC;
+	size_t bytes;
+
+	if (__builtin_expect(__builtin_mul_overflow(count, size, &bytes), 0))
+		bytes = SIZE_MAX;
+	if (__builtin_expect(!hawk_tracing() || bytes > TRACED_MAX, 0)) {
+		if (bytes > TRACED_MAX && hawk_next.calloc)
+			return hawk_next.calloc(count, size); /* fails in its own way */
+		return allocate_untraced(kind, bytes);
+	}
+	if (__builtin_expect(caller.pc - hawk_loader_start < hawk_loader_end - hawk_loader_start,
+			     0))
+		kind = HAWK_KIND_LOADER;
+	return finish(hawk_next.calloc(1, bytes + HAWK_HEADER_BYTES), &caller, kind, bytes);
+}
+
+/** realloc of a bootstrap block: it stays where it is, a copy goes to the real heap. */
+static void *leave_bootstrap(const struct hawk_frame_state *caller, void *pointer, size_t size)
+{
+	uint64_t old_size = hawk_header_size(hawk_header_of(pointer)->word0);
+	void *copy = hawk_allocate(caller, HAWK_KIND_REALLOC, size);
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, pointer, old_size < size ? old_size : size);
+	hawk_header_unseal(pointer);
+	return copy;
+}
+
+/** Back to what it was, after the next allocator refused. */
+static void *reseal(void *pointer, uint64_t word0, uint32_t trace)
+{
+	hawk_header_seal(pointer, word0, trace);
+	return NULL;
+}
+
+/** realloc(p, 0): some allocators free, some give a new block, and the host must see what it would
+ * see without us. */
+static void *reallocate_to_zero(const struct hawk_frame_state *caller, void *base, void *pointer,
+				uint64_t old_size)
+{
+	void *result;
+
+	hawk_header_unseal(pointer);
+	result = hawk_next.realloc(base, 0);
+	hawk_record_free(old_size);
+	if (!result)
+		return NULL;
+	return finish(hawk_next.realloc(result, HAWK_HEADER_BYTES), caller, HAWK_KIND_REALLOC, 0);
+}
+
+static void *reallocate(const struct hawk_frame_state *caller, void *pointer, size_t size)
+{
+	struct hawk_block_header old;
+	unsigned offset_log2;
+	uint64_t offset;
+	char *base;
+
+	if (!pointer)
+		return hawk_allocate(caller, HAWK_KIND_REALLOC, size);
+	if (!hawk_tracing() && !hawk_table_header)
+		return hawk_next.realloc(pointer, size);
+	if (!hawk_header_valid(pointer))
+		return hawk_next.realloc(pointer, size);
+	if (is_bootstrap(pointer))
+		return leave_bootstrap(caller, pointer, size);
+	old = *hawk_header_of(pointer);
+	offset_log2 = hawk_header_offset_log2(pointer);
+	offset = (uint64_t)1 << offset_log2;
+	base = (char *)pointer - offset;
+	if (size > TRACED_MAX)
+		return hawk_next.realloc(base, size); /* fails, and leaves the block as it is */
+	if (!size)
+		return reallocate_to_zero(caller, base, pointer, hawk_header_size(old.word0));
+	/* Before the call: afterwards the old place may be somebody else's. */
+	hawk_header_unseal(pointer);
+	base = hawk_next.realloc(base, size + offset);
+	if (!base)
+		return reseal(pointer, old.word0, hawk_header_trace(old.word1));
+	hawk_record_free(hawk_header_size(old.word0));
+	return seal(base, caller, HAWK_KIND_REALLOC, offset_log2, size);
+}
+
+HAWK_EXPORT void *realloc(void *pointer, size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+
+	return reallocate(&caller, pointer, size);
+}
+
+HAWK_EXPORT void *reallocarray(void *pointer, size_t count, size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)) {
+		errno = ENOMEM; /* this is what reallocarray itself says */
+		return NULL;
+	}
+	return reallocate(&caller, pointer, bytes);
+}
+
+static bool is_power_of_two(size_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+HAWK_EXPORT void *memalign(size_t alignment, size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+
+	if (!is_power_of_two(alignment) && hawk_init_once() && hawk_next.memalign)
+		return hawk_next.memalign(alignment, size);
+	return hawk_allocate_aligned(&caller, HAWK_KIND_ALIGNED, HAWK_CALL_MEMALIGN, alignment,
+				     size);
+}
+
+HAWK_EXPORT void *aligned_alloc(size_t alignment, size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+
+	if (!is_power_of_two(alignment) && hawk_init_once() && hawk_next.aligned_alloc)
+		return hawk_next.aligned_alloc(alignment, size);
+	return hawk_allocate_aligned(&caller, HAWK_KIND_ALIGNED, HAWK_CALL_ALIGNED_ALLOC, alignment,
+				     size);
+}
+
+HAWK_EXPORT int posix_memalign(void **pointer, size_t alignment, size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+	int saved_errno = errno;
+	void *result;
+
+	if (!is_power_of_two(alignment) || alignment % sizeof(void *))
+		return EINVAL;
+	result = hawk_allocate_aligned(&caller, HAWK_KIND_ALIGNED, HAWK_CALL_POSIX_MEMALIGN,
+				       alignment, size);
+	if (!result) {
+		errno = saved_errno;
+		return ENOMEM;
+	}
+	*pointer = result;
+	return 0;
+}
+
+HAWK_EXPORT void *valloc(size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+
+	return hawk_allocate_aligned(&caller, HAWK_KIND_ALIGNED, HAWK_CALL_VALLOC, PAGE_BYTES,
+				     size);
+}
+
+HAWK_EXPORT void *pvalloc(size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+	size_t rounded;
+
+	if (__builtin_add_overflow(size, PAGE_BYTES - 1, &rounded)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return hawk_allocate_aligned(&caller, HAWK_KIND_ALIGNED, HAWK_CALL_PVALLOC, PAGE_BYTES,
+				     rounded & -(size_t)PAGE_BYTES);
+}
+
+HAWK_EXPORT size_t malloc_usable_size(void *pointer)
+{
+	uint64_t offset;
+
+	if (!pointer)
+		return 0;
+	if (!hawk_table_header || !hawk_header_valid(pointer))
+		return hawk_next.malloc_usable_size ? hawk_next.malloc_usable_size(pointer) : 0;
+	if (is_bootstrap(pointer) || !hawk_next.malloc_usable_size)
+		return hawk_header_size(hawk_header_of(pointer)->word0);
+	offset = (uint64_t)1 << hawk_header_offset_log2(pointer);
+	return hawk_next.malloc_usable_size((char *)pointer - offset) - offset;
+}

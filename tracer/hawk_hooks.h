@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the C and the C++ entry points share. Every hook reads: call the next allocator, find the
+ * trace id, seal.
+ *
+ * Budget on the usual path: one call of the next allocator, the verification of the previous stack,
+ * two stores.
+ */
+#ifndef HAWK_HOOKS_H
+#define HAWK_HOOKS_H
+
+#include "hawk_record.h"
+
+#define HAWK_EXPORT __attribute__((visibility("default")))
+
+/**
+ * The state of the calling function right after this one returns. Only in functions that are
+ * entered from outside; it makes the compiler keep a frame pointer there.
+ */
+#define HAWK_CALLER()                                                                              \
+	((struct hawk_frame_state){                                                                \
+		.pc = (uint64_t)__builtin_return_address(0),                                       \
+		.sp = (uint64_t)__builtin_frame_address(0) + 16,                                   \
+		.bp = *(uint64_t *)__builtin_frame_address(0),                                     \
+	})
+
+/** A traced block of at least `size` bytes, or NULL with errno as the next allocator left it. */
+void *hawk_allocate(const struct hawk_frame_state *caller, enum hawk_block_kind kind, size_t size);
+
+/** Which function of the next allocator makes an aligned block. */
+enum hawk_aligned_call {
+	HAWK_CALL_MEMALIGN,
+	HAWK_CALL_ALIGNED_ALLOC,
+	HAWK_CALL_POSIX_MEMALIGN,
+	HAWK_CALL_VALLOC,
+	HAWK_CALL_PVALLOC,
+};
+
+/** As hawk_allocate(); `alignment` is a power of two. */
+void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_block_kind kind,
+			    enum hawk_aligned_call call, size_t alignment, size_t size);
+
+/** Frees a block of ours, or passes a foreign one on untouched. */
+void hawk_release(void *pointer);
+
+/** Finds out which C++ operators the program replaces. From the constructor, or from the first
+ * operator called. */
+void hawk_hooks_cxx_resolve(void);
+
+#endif

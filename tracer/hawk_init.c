@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The order of start-up. The first malloc of a process often comes before any constructor of ours,
+ * from the dynamic loader or another library's constructor; there is only one thread then.
+ */
+#include "hawk_init.h"
+
+#include "hawk_arena.h"
+#include "hawk_hooks.h"
+#include "hawk_modules.h"
+#include "hawk_next.h"
+#include "hawk_options.h"
+#include "hawk_record.h"
+#include "hawk_threads.h"
+#include "hawk_traces.h"
+
+enum hawk_phase hawk_phase;
+
+static bool start(void)
+{
+	const char *text = hawk_options_environment();
+
+	hawk_options_parse(text);
+	if (!hawk_arena_init(hawk_options.stacks ? 0 : HAWK_TABLE_NO_STACKS, text))
+		return false;
+	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_record_init())
+		return false;
+	hawk_modules_init();
+	hawk_unwind_options.depth = hawk_options.depth;
+	/* libunwind can only be loaded in the constructor; until then the own unwinder serves. */
+	hawk_unwind_options.mode = hawk_options.unwind == HAWK_UNWIND_LIBUNWIND
+					   ? HAWK_UNWIND_CFI
+					   : hawk_options.unwind;
+	return hawk_unwind_init();
+}
+
+enum hawk_phase hawk_init_once(void)
+{
+	bool resolved, started;
+
+	if (hawk_phase != HAWK_PHASE_NONE)
+		return hawk_phase;
+	hawk_phase = HAWK_PHASE_STARTING;
+	started = start();
+	resolved = hawk_next_resolve();
+	hawk_phase = started && resolved ? HAWK_PHASE_TRACING : HAWK_PHASE_BYPASS;
+	return hawk_phase;
+}
+
+__attribute__((constructor)) static void construct(void)
+{
+	if (hawk_init_once() != HAWK_PHASE_TRACING)
+		return;
+	hawk_threads_watch_exits();
+	hawk_hooks_cxx_resolve();
+	if (!hawk_options_match_program()) {
+		hawk_phase = HAWK_PHASE_PASSIVE;
+		return;
+	}
+	hawk_modules_log_all();
+	if (hawk_options.unwind == HAWK_UNWIND_LIBUNWIND && hawk_unwind_load_libunwind())
+		hawk_unwind_options.mode = HAWK_UNWIND_LIBUNWIND;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Finding the module of a program counter and keeping the log.
+ *
+ * Lookups go through _dl_find_object, which is lock-free and async-signal-safe. What it returns is
+ * checked against the log once per module and epoch (an epoch ends when the loader frees a
+ * link_map); `verified` remembers that.
+ */
+#include "hawk_modules.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <sys/auxv.h>
+
+#include "hawk_arena.h"
+
+enum {
+	PATH_MAX_BYTES = 4096,
+	SEGMENTS_MAX = 16,
+	VERIFIED_MAX = 4096, /**< modules whose verification is remembered; later ones are verified
+				every time */
+};
+
+uint64_t hawk_loader_start;
+uint64_t hawk_loader_end;
+
+static int (*find_object)(void *address, struct dl_find_object *ret);
+
+/** Epoch + 1 in which module record i was last seen to be true. */
+static uint32_t verified[VERIFIED_MAX];
+
+/** A module as it is in memory right now. */
+struct sighting {
+	uint64_t start, end, bias;
+	const char *name; /**< l_name; "" for the executable */
+	const Elf64_Phdr *headers;
+	unsigned header_count;
+	const uint8_t *build_id;
+	uint32_t build_id_bytes;
+	uint64_t eh_frame_hdr;
+};
+
+static size_t length_of(const char *string)
+{
+	size_t length = 0;
+
+	while (string[length])
+		length++;
+	return length;
+}
+
+static bool bytes_equal(const void *a, const void *b, size_t size)
+{
+	const uint8_t *x = a, *y = b;
+
+	for (size_t i = 0; i < size; i++)
+		if (x[i] != y[i])
+			return false;
+	return true;
+}
+
+/** The GNU build-id in one PT_NOTE segment, which the loader has mapped. */
+static void find_build_id(struct sighting *module, const Elf64_Phdr *note)
+{
+	uint64_t at = module->bias + note->p_vaddr;
+	uint64_t end = at + note->p_memsz;
+	uint64_t alignment = note->p_align == 8 ? 8 : 4;
+
+	if (at < module->start || end > module->end || end < at)
+		return;
+	while (at + sizeof(Elf64_Nhdr) <= end) {
+		const Elf64_Nhdr *header = (const Elf64_Nhdr *)at;
+		uint64_t name = at + sizeof(*header);
+		uint64_t value = name + ((header->n_namesz + alignment - 1) & -alignment);
+
+		if (value + header->n_descsz > end || value < name)
+			return;
+		if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
+		    bytes_equal((const void *)name, "GNU", 4)) {
+			module->build_id = (const uint8_t *)value;
+			module->build_id_bytes = header->n_descsz < HAWK_BUILD_ID_MAX
+							 ? header->n_descsz
+							 : HAWK_BUILD_ID_MAX;
+			return;
+		}
+		at = value + ((header->n_descsz + alignment - 1) & -alignment);
+	}
+}
+
+/** Program headers of the ELF header that is mapped at the module's start, if there is one. */
+static void read_headers(struct sighting *module)
+{
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)module->start;
+
+	if (module->end - module->start < sizeof(*elf) ||
+	    !bytes_equal(elf->e_ident, ELFMAG, SELFMAG))
+		return;
+	if (elf->e_phentsize != sizeof(Elf64_Phdr) || elf->e_phoff > 4096 ||
+	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > 4096)
+		return;
+	module->headers = (const Elf64_Phdr *)(module->start + elf->e_phoff);
+	module->header_count = elf->e_phnum;
+	for (unsigned i = 0; i < module->header_count && !module->build_id_bytes; i++)
+		if (module->headers[i].p_type == PT_NOTE)
+			find_build_id(module, &module->headers[i]);
+}
+
+/** Before glibc 2.35: the loader's list, under its lock. The state of a dl_iterate_phdr walk. */
+struct phdr_search {
+	uint64_t pc;
+	struct sighting *found;
+	bool hit;
+};
+
+static int match_phdr(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct phdr_search *search = data;
+	uint64_t start = UINT64_MAX, end = 0, eh_frame_hdr = 0;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *header = &info->dlpi_phdr[i];
+
+		if (header->p_type == PT_GNU_EH_FRAME)
+			eh_frame_hdr = info->dlpi_addr + header->p_vaddr;
+		if (header->p_type != PT_LOAD)
+			continue;
+		if (info->dlpi_addr + header->p_vaddr < start)
+			start = info->dlpi_addr + header->p_vaddr;
+		if (info->dlpi_addr + header->p_vaddr + header->p_memsz > end)
+			end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
+	}
+	if (search->pc < start || search->pc >= end)
+		return 0;
+	*search->found = (struct sighting){.start = start & -UINT64_C(4096),
+					   .end = end,
+					   .bias = info->dlpi_addr,
+					   .name = info->dlpi_name ? info->dlpi_name : "",
+					   .eh_frame_hdr = eh_frame_hdr};
+	search->hit = true;
+	return 1;
+}
+
+static bool sight(uint64_t pc, struct sighting *ret)
+{
+	struct dl_find_object object;
+
+	if (!find_object) {
+		struct phdr_search search = {.pc = pc, .found = ret};
+
+		dl_iterate_phdr(match_phdr, &search);
+		return search.hit;
+	}
+	if (find_object((void *)pc, &object))
+		return false;
+	*ret = (struct sighting){
+		.start = (uint64_t)object.dlfo_map_start,
+		.end = (uint64_t)object.dlfo_map_end,
+		.bias = object.dlfo_link_map->l_addr,
+		.name = object.dlfo_link_map->l_name ? object.dlfo_link_map->l_name : "",
+		.eh_frame_hdr = (uint64_t)object.dlfo_eh_frame,
+	};
+	return true;
+}
+
+static struct hawk_module_record *record_at(uint32_t index)
+{
+	struct hawk_module_record *record = hawk_arena_element(HAWK_ARRAY_MODULES, index);
+
+	if (!record || __atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != 1)
+		return NULL;
+	return record;
+}
+
+static bool path_equal(const struct hawk_module_record *record, const char *name)
+{
+	size_t length = length_of(name);
+
+	/* The log holds absolute paths, and the executable's own: only an absolute l_name can
+	 * contradict it. */
+	if (name[0] != '/')
+		return true;
+	if (record->flags & HAWK_MODULE_PATH_CUT)
+		return true;
+	return record->path_bytes == length &&
+	       bytes_equal(hawk_arena_words(record->path_index), name, length);
+}
+
+static bool is_same(const struct hawk_module_record *record, const struct sighting *module)
+{
+	return record->start == module->start && record->end == module->end &&
+	       record->bias == module->bias && record->build_id_bytes == module->build_id_bytes &&
+	       bytes_equal(record->build_id, module->build_id, module->build_id_bytes) &&
+	       path_equal(record, module->name);
+}
+
+/** Its name, linux-vdso.so.1, is no path. */
+static bool is_vdso(const struct sighting *module)
+{
+	return module->start == getauxval(AT_SYSINFO_EHDR);
+}
+
+/** The path to log: l_name, made absolute, or /proc/self/exe for the executable. Returns its
+ * length. */
+static size_t make_path(const struct sighting *module, char *path)
+{
+	size_t length = 0;
+	long result;
+
+	if (!module->name[0]) {
+		result = hawk_syscall3(SYS_readlink, (long)"/proc/self/exe", (long)path,
+				       PATH_MAX_BYTES);
+		return result > 0 ? (size_t)result : 0;
+	}
+	if (module->name[0] != '/' && !is_vdso(module)) {
+		result = hawk_syscall3(SYS_getcwd, (long)path, PATH_MAX_BYTES, 0);
+		if (result > 1) {
+			length = (size_t)result - 1;
+			path[length++] = '/';
+		}
+	}
+	for (size_t i = 0; module->name[i] && length < PATH_MAX_BYTES; i++)
+		path[length++] = module->name[i];
+	return length;
+}
+
+/** Stores `size` bytes in the word array. */
+static bool store_bytes(const void *bytes, size_t size, uint32_t *index)
+{
+	if (!hawk_arena_reserve_words((uint32_t)((size + 7) / 8), index))
+		return false;
+	__builtin_memcpy(hawk_arena_words(*index), bytes, size);
+	return true;
+}
+
+static void store_path(struct hawk_module_record *record, const struct sighting *module)
+{
+	/* Too big for a host's small stack. Maps are rare: once per module. */
+	char *path = hawk_map(0, 2 * PATH_MAX_BYTES, false);
+	size_t length;
+
+	if (!path)
+		return;
+	length = make_path(module, path);
+	if (length >= PATH_MAX_BYTES)
+		record->flags |= HAWK_MODULE_PATH_CUT;
+	if (store_bytes(path, length, &record->path_index))
+		record->path_bytes = (uint32_t)length;
+	hawk_unmap(path, 2 * PATH_MAX_BYTES);
+}
+
+static void store_segments(struct hawk_module_record *record, const struct sighting *module)
+{
+	struct hawk_module_segment segments[SEGMENTS_MAX];
+	uint32_t count = 0;
+
+	for (unsigned i = 0; i < module->header_count && count < SEGMENTS_MAX; i++) {
+		const Elf64_Phdr *header = &module->headers[i];
+
+		if (header->p_type != PT_LOAD)
+			continue;
+		segments[count++] = (struct hawk_module_segment){
+			.vaddr = header->p_vaddr,
+			.memory_bytes = header->p_memsz,
+			.file_offset_flags = header->p_offset << 3 | (header->p_flags & 7),
+		};
+	}
+	if (count && store_bytes(segments, count * sizeof(segments[0]), &record->segment_index))
+		record->segment_count = count;
+}
+
+/** Appends `module` to the log, valid from `generation` on. Returns its index, or UINT32_MAX. */
+static uint32_t append(const struct sighting *module, uint32_t generation)
+{
+	uint32_t index = __atomic_fetch_add(&hawk_table_header->module_count, 1, __ATOMIC_RELAXED);
+	struct hawk_module_record *record = hawk_arena_element(HAWK_ARRAY_MODULES, index);
+
+	if (!record)
+		return UINT32_MAX;
+	record->start = module->start;
+	record->end = module->end;
+	record->bias = module->bias;
+	record->generation = generation;
+	record->build_id_bytes = module->build_id_bytes;
+	__builtin_memcpy(record->build_id,
+			 module->build_id ? module->build_id : (const uint8_t *)"",
+			 module->build_id_bytes);
+	if (!module->name[0])
+		record->flags |= HAWK_MODULE_MAIN;
+	if (is_vdso(module))
+		record->flags |= HAWK_MODULE_VDSO;
+	store_path(record, module);
+	store_segments(record, module);
+	__atomic_store_n(&record->state, 1, __ATOMIC_RELEASE);
+	return index;
+}
+
+/**
+ * The latest record of the log that overlaps [start, end), or UINT32_MAX. `from` bounds the search:
+ * records that are appended meanwhile by others are found by the caller's next verification.
+ */
+static uint32_t find_overlap(uint64_t start, uint64_t end, uint32_t from)
+{
+	for (uint32_t i = from; i-- > 0;) {
+		const struct hawk_module_record *record = record_at(i);
+
+		if (record && record->start < end && start < record->end &&
+		    !record->unload_generation)
+			return i;
+	}
+	return UINT32_MAX;
+}
+
+static void remember(uint32_t index, uint32_t epoch)
+{
+	if (index < VERIFIED_MAX)
+		__atomic_store_n(&verified[index], epoch + 1, __ATOMIC_RELAXED);
+}
+
+/** Every record in the way of `module` ends with the generation before `generation`. */
+static void retire_overlapping(const struct sighting *module, uint32_t count, uint32_t generation)
+{
+	uint32_t index;
+
+	while ((index = find_overlap(module->start, module->end, count)) != UINT32_MAX)
+		record_at(index)->unload_generation = generation;
+}
+
+static void verify(struct sighting *module, uint32_t count, uint32_t known, uint32_t epoch)
+{
+	uint32_t generation;
+
+	read_headers(module);
+	if (known == UINT32_MAX) {
+		remember(append(module, hawk_modules_generation()), epoch);
+		return;
+	}
+	if (is_same(record_at(known), module)) {
+		remember(known, epoch);
+		return;
+	}
+	generation = __atomic_add_fetch(&hawk_table_header->generation, 1, __ATOMIC_RELAXED);
+	retire_overlapping(module, count, generation);
+	remember(append(module, generation), epoch);
+}
+
+bool hawk_modules_find(uint64_t pc, struct hawk_code_range *ret)
+{
+	uint32_t epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE);
+	struct sighting module;
+	uint32_t count, known;
+
+	if (!sight(pc, &module))
+		return false;
+	*ret = (struct hawk_code_range){module.start, module.end, module.eh_frame_hdr};
+	count = __atomic_load_n(&hawk_table_header->module_count, __ATOMIC_ACQUIRE);
+	known = find_overlap(module.start, module.end, count);
+	if (known == UINT32_MAX || known >= VERIFIED_MAX ||
+	    record_at(known)->start != module.start ||
+	    __atomic_load_n(&verified[known], __ATOMIC_RELAXED) != epoch + 1)
+		verify(&module, count, known, epoch);
+	return true;
+}
+
+uint32_t hawk_modules_generation(void)
+{
+	return __atomic_load_n(&hawk_table_header->generation, __ATOMIC_RELAXED);
+}
+
+void hawk_modules_init(void)
+{
+	const Elf64_Ehdr *loader = (const Elf64_Ehdr *)getauxval(AT_BASE);
+
+	find_object =
+		(int (*)(void *, struct dl_find_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
+	if (!loader)
+		return;
+	const Elf64_Phdr *headers = (const Elf64_Phdr *)((uint64_t)loader + loader->e_phoff);
+
+	hawk_loader_start = (uint64_t)loader;
+	for (unsigned i = 0; i < loader->e_phnum; i++) {
+		uint64_t end = (uint64_t)loader + headers[i].p_vaddr + headers[i].p_memsz;
+
+		if (headers[i].p_type == PT_LOAD && end > hawk_loader_end)
+			hawk_loader_end = end;
+	}
+}
+
+static int log_one(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct hawk_code_range range;
+
+	(void)size;
+	(void)data;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && (info->dlpi_phdr[i].p_flags & PF_X))
+			return hawk_modules_find(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr,
+						 &range),
+			       0;
+	return 0;
+}
+
+void hawk_modules_log_all(void)
+{
+	dl_iterate_phdr(log_one, NULL);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Looking up the next allocator. dlsym() itself may call calloc and free: those land in the
+ * bootstrap heap.
+ */
+#include "hawk_next.h"
+
+#include <dlfcn.h>
+
+#include "hawk_arena.h"
+
+enum { BOOTSTRAP_BYTES = 256 << 10 };
+
+struct hawk_next hawk_next;
+
+static char *bootstrap;
+static size_t bootstrap_used;
+
+void *hawk_bootstrap_allocate(size_t bytes)
+{
+	size_t at;
+
+	if (!bootstrap)
+		bootstrap = hawk_arena_private(BOOTSTRAP_BYTES, HAWK_EXTENT_BOOTSTRAP);
+	if (!bootstrap || bytes > BOOTSTRAP_BYTES)
+		return NULL;
+	at = __atomic_fetch_add(&bootstrap_used, (bytes + 15) & -(size_t)16, __ATOMIC_RELAXED);
+	return at + bytes <= BOOTSTRAP_BYTES ? bootstrap + at : NULL;
+}
+
+bool hawk_bootstrap_owns(const void *pointer)
+{
+	return bootstrap && (uintptr_t)pointer - (uintptr_t)bootstrap < BOOTSTRAP_BYTES;
+}
+
+bool hawk_next_resolve(void)
+{
+	struct hawk_next next = {
+		.malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc"),
+		.free = (void (*)(void *))dlsym(RTLD_NEXT, "free"),
+		.calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc"),
+		.realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc"),
+		.memalign = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "memalign"),
+		.aligned_alloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "aligned_alloc"),
+		.posix_memalign =
+			(int (*)(void **, size_t, size_t))dlsym(RTLD_NEXT, "posix_memalign"),
+		.valloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "valloc"),
+		.pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc"),
+		.malloc_usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size"),
+	};
+
+	if (!next.malloc || !next.free || !next.calloc || !next.realloc)
+		return false;
+	hawk_next = next;
+	return true;
+}

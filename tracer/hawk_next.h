@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The allocator underneath: the next definition of each function after ours in the program's search
+ * order, and a small bootstrap heap for what is asked of us while those are being looked up.
+ */
+#ifndef HAWK_NEXT_H
+#define HAWK_NEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hawk_next {
+	void *(*malloc)(size_t size);
+	void (*free)(void *pointer);
+	void *(*calloc)(size_t count, size_t size);
+	void *(*realloc)(void *pointer, size_t size);
+	void *(*memalign)(size_t alignment, size_t size);
+	void *(*aligned_alloc)(size_t alignment, size_t size);
+	int (*posix_memalign)(void **pointer, size_t alignment, size_t size);
+	void *(*valloc)(size_t size);
+	void *(*pvalloc)(size_t size);
+	size_t (*malloc_usable_size)(void *pointer);
+};
+
+/** Filled by hawk_next_resolve(), constant afterwards. */
+extern struct hawk_next hawk_next;
+
+/** Looks everything up with dlsym(). False if even malloc or free is not there. */
+bool hawk_next_resolve(void);
+
+/** Zeroed, 16-byte aligned memory that is never given back; NULL when the bootstrap heap is used
+ * up. */
+void *hawk_bootstrap_allocate(size_t bytes);
+
+bool hawk_bootstrap_owns(const void *pointer);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Recording. The usual path: read the slot from TLS, mark it busy, verify the previous stack,
+ * count, unmark.
+ */
+#include "hawk_record.h"
+
+#include <time.h>
+
+#include "hawk_modules.h"
+#include "hawk_options.h"
+#include "hawk_threads.h"
+#include "hawk_traces.h"
+
+enum {
+	SCRATCH_COUNT =
+		16, /**< nested or gone threads recording at the same moment; more are dropped */
+	CLOCK_INTERVAL_MAX = 64,
+	CLOCK_SPACING_NS = 4000000, /**< aim: one reading in as much time, per thread */
+};
+
+/** Flat stacks for callers that must not touch their slot. */
+struct scratch {
+	uint64_t pcs[HAWK_STACK_FRAMES];
+};
+
+uint8_t hawk_birth_now;
+
+static struct scratch *scratches;
+static uint32_t scratch_taken;
+
+bool hawk_record_init(void)
+{
+	scratches = hawk_arena_private(SCRATCH_COUNT * sizeof(*scratches), HAWK_EXTENT_PRIVATE);
+	return scratches != NULL;
+}
+
+static uint64_t read_clock(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now))
+		return 0;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void publish_clock(uint64_t now_ns)
+{
+	struct hawk_table_header *header = hawk_table_header;
+	uint64_t units;
+
+	if (now_ns < header->start_monotonic_ns)
+		return;
+	units = (now_ns - header->start_monotonic_ns) / HAWK_BIRTH_UNIT_NS;
+	if (units <= __atomic_load_n(&header->clock_units, __ATOMIC_RELAXED))
+		return;
+	__atomic_store_n(&header->clock_units, units, __ATOMIC_RELAXED);
+	__atomic_store_n(&hawk_birth_now, hawk_birth_encode(units), __ATOMIC_RELAXED);
+}
+
+/**
+ * Reads the clock and decides after how many calls to read it again: a thread that allocates rarely
+ * reads it every time, a busy one every 64th time. After a pause the first 64 blocks at most can
+ * look older than they are.
+ */
+static void refresh_clock(struct hawk_slot *slot)
+{
+	uint64_t now = read_clock();
+	uint64_t spent = now - slot->clock_last_ns;
+	uint32_t interval = slot->clock_interval;
+
+	if (spent < CLOCK_SPACING_NS)
+		interval = interval ? 2 * interval : 1;
+	else
+		interval /= 2;
+	if (interval > CLOCK_INTERVAL_MAX)
+		interval = CLOCK_INTERVAL_MAX;
+	slot->clock_interval = interval;
+	slot->clock_countdown = interval;
+	slot->clock_last_ns = now;
+	publish_clock(now);
+}
+
+static uint64_t stack_pc(const struct hawk_frames *self, uint32_t index)
+{
+	const struct hawk_stack *stack = self->frames;
+	const struct hawk_stack_frame *frame = &stack->frames[self->count - 1 - index];
+
+	return frame->state.pc | (frame->exact ? HAWK_PC_EXACT : 0);
+}
+
+static uint64_t flat_pc(const struct hawk_frames *self, uint32_t index)
+{
+	return ((const uint64_t *)self->frames)[index];
+}
+
+static uint64_t hash_flat(const uint64_t *pcs, uint32_t count, uint32_t generation)
+{
+	uint64_t hash = generation + UINT64_C(0x452821e638d01377);
+
+	for (uint32_t i = 0; i < count; i++) {
+		unsigned __int128 product =
+			(unsigned __int128)(hash ^ pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
+
+		hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0xbe5466cf34e90c6c);
+	}
+	return hash ? hash : 1;
+}
+
+/** Whether the `cycle` frames before `end` (exclusive) repeat the `cycle` frames before those. */
+static bool repeats(const uint64_t *pcs, uint32_t end, uint32_t cycle)
+{
+	if (end < 2 * cycle)
+		return false;
+	for (uint32_t i = 0; i < cycle; i++)
+		if (pcs[end - 1 - i] != pcs[end - 1 - cycle - i])
+			return false;
+	return true;
+}
+
+/** Leaves one of every run of equal cycles of up to `longest` frames, in place. Returns the new
+ * count. */
+static uint32_t collapse_cycles(uint64_t *pcs, uint32_t count, uint32_t longest)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		pcs[used++] = pcs[i];
+		for (uint32_t cycle = 1; cycle <= longest; cycle++) {
+			if (!repeats(pcs, used, cycle))
+				continue;
+			used -= cycle;
+			break;
+		}
+	}
+	return used;
+}
+
+static struct scratch *take_scratch(uint32_t *bit)
+{
+	uint32_t taken = __atomic_load_n(&scratch_taken, __ATOMIC_RELAXED);
+
+	while (taken != (1u << SCRATCH_COUNT) - 1) {
+		*bit = ~taken & (taken + 1);
+		if (__atomic_compare_exchange_n(&scratch_taken, &taken, taken | *bit, false,
+						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+			return &scratches[__builtin_ctz(*bit)];
+	}
+	return NULL;
+}
+
+static void give_scratch(uint32_t bit)
+{
+	__atomic_fetch_and(&scratch_taken, ~bit, __ATOMIC_RELEASE);
+}
+
+static uint32_t intern_flat(uint64_t *pcs, uint32_t count, uint32_t flags, uint64_t hash,
+			    uint32_t generation)
+{
+	if (hawk_options.collapse) {
+		uint32_t collapsed = collapse_cycles(pcs, count, hawk_options.collapse);
+
+		if (collapsed != count)
+			flags |= HAWK_TRACE_COLLAPSED;
+		count = collapsed;
+		hash = hash_flat(pcs, count, generation);
+	}
+	return hawk_traces_intern(&(struct hawk_frames){.frames = pcs,
+							.pc = flat_pc,
+							.count = count,
+							.flags = flags,
+							.generation = generation,
+							.hash = hash});
+}
+
+/** For nested and gone callers: no per-thread state, counters go straight into the record. */
+static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_frame_state *caller,
+							   uint64_t bytes)
+{
+	uint32_t generation = hawk_modules_generation();
+	struct hawk_walk_result walk;
+	struct scratch *scratch;
+	uint32_t bit, trace;
+
+	if (!hawk_options.stacks)
+		goto no_stack;
+	scratch = take_scratch(&bit);
+	if (!scratch)
+		goto dropped;
+	hawk_walk_stateless(caller, scratch->pcs, hawk_unwind_options.depth, &walk);
+	trace = intern_flat(scratch->pcs, walk.count, walk.flags, walk.hash, generation);
+	give_scratch(bit);
+	if (!trace)
+		goto dropped;
+	hawk_traces_add(trace, 1, bytes);
+	return trace;
+
+dropped:
+	hawk_record_dropped(bytes);
+no_stack:
+	__atomic_fetch_add(&hawk_table_header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&hawk_table_header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
+	return 0;
+}
+
+static __attribute__((noinline)) uint32_t intern_collapsed(const struct hawk_stack *stack,
+							   const struct hawk_walk_result *walk)
+{
+	struct hawk_frames frames = {.frames = stack, .pc = stack_pc, .count = stack->count};
+	struct scratch *scratch;
+	uint32_t bit, trace;
+
+	scratch = take_scratch(&bit);
+	if (!scratch)
+		return 0;
+	for (uint32_t i = 0; i < stack->count; i++)
+		scratch->pcs[i] = stack_pc(&frames, i);
+	trace = intern_flat(scratch->pcs, stack->count, walk->flags, walk->hash, stack->generation);
+	give_scratch(bit);
+	return trace;
+}
+
+static __attribute__((noinline)) uint32_t intern_stack(struct hawk_slot *slot,
+						       const struct hawk_walk_result *walk)
+{
+	struct hawk_stack *stack = &slot->stack;
+	uint32_t trace;
+
+	if (hawk_options.collapse)
+		trace = intern_collapsed(stack, walk);
+	else
+		trace = hawk_traces_intern(
+			&(struct hawk_frames){.frames = stack,
+					      .pc = stack_pc,
+					      .count = stack->count,
+					      .flags = walk->flags,
+					      .generation = stack->generation,
+					      .tail_trace = stack->trace,
+					      .tail_count = stack->trace ? walk->kept : 0,
+					      .hash = walk->hash});
+	stack->trace = trace;
+	return trace;
+}
+
+uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes)
+{
+	struct hawk_slot *slot = hawk_threads_current();
+	struct hawk_walk_result walk;
+	uint32_t trace = 0;
+
+	if (__builtin_expect(!slot || slot->busy, 0))
+		return record_stateless(caller, bytes);
+	slot->busy = 1;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(slot->clock_countdown-- == 0, 0))
+		refresh_clock(slot);
+	if (__builtin_expect(hawk_options.stacks, 1)) {
+		if (hawk_walk(&slot->stack, caller, &walk) && slot->stack.trace)
+			trace = slot->stack.trace;
+		else
+			trace = intern_stack(slot, &walk);
+		if (__builtin_expect(!trace, 0))
+			hawk_record_dropped(bytes);
+	}
+	hawk_threads_count(slot, trace, bytes);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot->busy = 0;
+	return trace;
+}
+
+void hawk_record_free(uint64_t bytes)
+{
+	struct hawk_slot *slot = hawk_threads_current();
+
+	if (__builtin_expect(!slot, 0)) {
+		__atomic_fetch_add(&hawk_table_header->orphan_free_objects, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&hawk_table_header->orphan_free_bytes, bytes, __ATOMIC_RELAXED);
+		return;
+	}
+	hawk_threads_count_free(slot, bytes);
+}
+
+void hawk_record_dropped(uint64_t bytes)
+{
+	__atomic_fetch_add(&hawk_table_header->dropped_objects, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&hawk_table_header->dropped_bytes, bytes, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The recorder: from a call to a trace id, and from a block to its sealed header. Knows nothing of
+ * hooks, so that it is tested in an ordinary process.
+ */
+#ifndef HAWK_RECORD_H
+#define HAWK_RECORD_H
+
+#include "hawk_arena.h"
+#include "hawk_unwind.h"
+
+/** Maps scratch for nested calls. False: no memory. */
+bool hawk_record_init(void);
+
+/** The latest birth code; refreshed by hawk_record_trace() every so often. */
+extern uint8_t hawk_birth_now;
+
+/**
+ * The trace id of the stack that starts at `caller`, and one allocation of `bytes` counted for it.
+ * 0: no stack was recorded (stacks=0, no room). Safe in signal handlers, also in those that
+ * interrupt itself.
+ */
+uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes);
+
+/** Counts a block as freed. */
+void hawk_record_free(uint64_t bytes);
+
+/** Counts an allocation that gets no header. */
+void hawk_record_dropped(uint64_t bytes);
+
+static inline struct hawk_block_header *hawk_header_of(const void *pointer)
+{
+	return (struct hawk_block_header *)pointer - 1;
+}
+
+/** Whether `pointer` has a live header of ours in front of it. Never faults, whatever `pointer` is.
+ */
+static inline bool hawk_header_valid(const void *pointer)
+{
+	const struct hawk_block_header *header = hawk_header_of(pointer);
+	uint64_t page_offset_mask = 4095;
+
+	/* Blocks of others may begin a mapping. One in 256 of ours begins a page: the price is a
+	 * system call there. */
+	if (__builtin_expect(!((uintptr_t)pointer & page_offset_mask), 0) &&
+	    !hawk_readable((uint64_t)header))
+		return false;
+	if ((uintptr_t)pointer & (HAWK_GRANULE_BYTES - 1))
+		return false;
+	return hawk_header_is_live(&hawk_table_header->key, header->word0, header->word1,
+				   (uint64_t)header);
+}
+
+/** Seals the header in front of `pointer`. The order of the stores is what a core sees when the
+ * process dies here. */
+static inline void hawk_header_seal(void *pointer, uint64_t word0, uint32_t trace)
+{
+	struct hawk_block_header *header = hawk_header_of(pointer);
+	uint32_t seal = hawk_seal(&hawk_table_header->key, word0, trace, (uint64_t)header);
+
+	header->word0 = word0;
+	__atomic_store_n(&header->word1, hawk_header_word1(trace, seal), __ATOMIC_RELEASE);
+}
+
+/** Un-seals: a dead seal instead. Volatile, because the compiler knows that free() follows and
+ * would drop the store. */
+static inline void hawk_header_unseal(void *pointer)
+{
+	struct hawk_block_header *header = hawk_header_of(pointer);
+	uint32_t trace = hawk_header_trace(header->word1);
+	uint32_t seal = hawk_dead_seal(&hawk_table_header->key, trace, (uint64_t)header);
+
+	*(volatile uint64_t *)&header->word1 = hawk_header_word1(trace, seal);
+	__asm__ volatile("" : : : "memory");
+}
+
+/** log2 of the distance from the allocator's pointer to the user's. The header must be valid. */
+static inline unsigned hawk_header_offset_log2(const void *pointer)
+{
+	const struct hawk_block_header *header = hawk_header_of(pointer);
+	unsigned code = hawk_header_offset_code(header->word0);
+
+	if (__builtin_expect(code == HAWK_OFFSET_LARGE, 0))
+		return (unsigned)((const uint64_t *)header)[-1];
+	return code + 4;
+}
+
+#endif

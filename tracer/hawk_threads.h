@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Per-thread slots of the trace table: the previous stack, counters not flushed yet, freed totals.
+ * Slots of exited threads are used again, with their counters going on.
+ *
+ * Glossary: a thread is *busy* while it works in its own slot; whoever interrupts it then (a signal
+ * handler that allocates) is *nested* and must not touch the slot. A thread whose slot was given
+ * back by its destructor is *gone*; it may still allocate and is served like a nested one.
+ */
+#ifndef HAWK_THREADS_H
+#define HAWK_THREADS_H
+
+#include "hawk_trace_table.h"
+#include "hawk_unwind.h"
+
+enum {
+	HAWK_COUNTER_ENTRIES = 256,
+};
+
+struct hawk_slot {
+	struct hawk_thread_record record; /**< what readers see */
+	uint32_t index;
+	uint32_t busy;            /**< see the glossary */
+	uint32_t clock_countdown; /**< calls until the clock is read again */
+	uint32_t clock_interval;  /**< what the countdown started from */
+	uint64_t clock_last_ns;
+	uint32_t exit_rounds; /**< destructor rounds seen */
+	uint32_t reserved;
+	struct hawk_counter_entry counters[HAWK_COUNTER_ENTRIES];
+	struct hawk_stack stack;
+};
+
+/** Value of hawk_thread_slot once the thread's destructor has run. */
+#define HAWK_SLOT_GONE ((struct hawk_slot *)1)
+
+/** This thread's slot; NULL before its first allocation. */
+extern __thread struct hawk_slot *hawk_thread_slot __attribute__((tls_model("initial-exec")));
+
+/** Maps the map of free slots. False: no memory. */
+bool hawk_threads_init(void);
+
+/** Registers the thread destructor. From the library's constructor. */
+void hawk_threads_watch_exits(void);
+
+/** Gives the calling thread a slot. NULL: no memory, or gone. */
+struct hawk_slot *hawk_threads_acquire(void);
+
+static inline struct hawk_slot *hawk_threads_current(void)
+{
+	struct hawk_slot *slot = hawk_thread_slot;
+
+	if (__builtin_expect((uintptr_t)slot > 1, 1))
+		return slot;
+	return hawk_threads_acquire();
+}
+
+/** Counts an allocation of `trace`; only by the slot's own thread while busy. */
+void hawk_threads_flush(struct hawk_counter_entry *entry);
+
+static inline void hawk_threads_count(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
+{
+	struct hawk_counter_entry *entry = &slot->counters[trace % HAWK_COUNTER_ENTRIES];
+
+	if (!trace) {
+		slot->record.alloc_objects_untraced++;
+		slot->record.alloc_bytes_untraced += bytes;
+		return;
+	}
+	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0)) {
+		hawk_threads_flush(entry);
+		entry->trace = trace;
+	}
+	entry->objects++;
+	entry->bytes += bytes;
+}
+
+/** Counts a free by the slot's thread: one instruction each, so that a signal handler's free is
+ * never lost. */
+static inline void hawk_threads_count_free(struct hawk_slot *slot, uint64_t bytes)
+{
+	__asm__("incq %0" : "+m"(slot->record.free_objects) : : "cc");
+	__asm__("addq %1, %0" : "+m"(slot->record.free_bytes) : "r"(bytes) : "cc");
+}
+
+#endif
