@@ -32,18 +32,20 @@ __attribute__((noinline)) static int recurse(int depth)
 __attribute__((noinline)) static void jump(int depth)
 {
 	keep(222);
-	if (depth == 0)
+	if (depth == 0 && count > 0)
 		std::longjmp(point, 1);
-	jump(depth - 1);
+	if (depth > 0)
+		jump(depth - 1);
 	__asm__ volatile("" : "+r"(depth)); // no tail call, no loop
 }
 
 __attribute__((noinline)) static void throw_from(int depth)
 {
 	keep(333);
-	if (depth == 0)
+	if (depth == 0 && count > 0)
 		throw std::runtime_error("thrown");
-	throw_from(depth - 1);
+	if (depth > 0)
+		throw_from(depth - 1);
 	__asm__ volatile("" : "+r"(depth)); // no tail call, no loop
 }
 
