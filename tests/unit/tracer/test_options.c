@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * HAWK_OPTS: what is understood, what is reported and ignored.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "hawk_options.h"
+#include "hawk_unwind.h"
+
+static struct hawk_options defaults;
+
+/** Parses `text` over the defaults and catches what goes to stderr. */
+static const char *parse(const char *text)
+{
+	static char output[8192];
+	int saved = dup(2), pipe_ends[2];
+	ssize_t size;
+
+	hawk_options = defaults;
+	assert_int_equal(pipe(pipe_ends), 0);
+	dup2(pipe_ends[1], 2);
+	hawk_options_parse(text);
+	dup2(saved, 2);
+	close(saved);
+	close(pipe_ends[1]);
+	size = read(pipe_ends[0], output, sizeof(output) - 1);
+	close(pipe_ends[0]);
+	output[size > 0 ? size : 0] = '\0';
+	return output;
+}
+
+static int count(const char *text, const char *word)
+{
+	int found = 0;
+
+	while ((text = strstr(text, word))) {
+		found++;
+		text += strlen(word);
+	}
+	return found;
+}
+
+static void values_are_set_and_nothing_is_said(void **state)
+{
+	(void)state;
+	assert_string_equal(parse("depth=17:unwind=fp:collapse=3:stacks=0:progname=^redis"), "");
+	assert_int_equal(hawk_options.depth, 17);
+	assert_int_equal(hawk_options.unwind, HAWK_UNWIND_FP);
+	assert_int_equal(hawk_options.collapse, 3);
+	assert_false(hawk_options.stacks);
+	assert_string_equal(hawk_options.progname, "^redis");
+}
+
+static void an_escaped_colon_belongs_to_the_value(void **state)
+{
+	(void)state;
+	assert_string_equal(parse("progname=a\\:b:depth=2"), "");
+	assert_string_equal(hawk_options.progname, "a:b");
+	assert_int_equal(hawk_options.depth, 2);
+}
+
+static void an_unknown_option_is_reported_once_and_ignored(void **state)
+{
+	const char *said = parse("depht=3:depth=4");
+
+	(void)state;
+	assert_int_equal(count(said, "unknown option 'depht'"), 1);
+	assert_int_equal(count(said, "\n"), 1);
+	assert_int_equal(hawk_options.depth, 4);
+}
+
+static void a_bad_value_is_reported_and_the_default_stays(void **state)
+{
+	static const char *const bad[] = {
+		"depth=0",  "depth=513", "depth=",      "depth=3x",         "depth",
+		"stacks=2", "unwind=x",  "collapse=99", "depth=99999999999"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(count(parse(bad[i]), "bad value"), 1);
+		assert_memory_equal(&hawk_options, &defaults, sizeof(defaults));
+	}
+}
+
+static void a_value_that_is_too_long_is_refused(void **state)
+{
+	char text[1024] = "progname=";
+
+	(void)state;
+	memset(text + strlen(text), 'a', 600);
+	assert_int_equal(count(parse(text), "bad value"), 1);
+	assert_string_equal(hawk_options.progname, "");
+}
+
+static void empty_pairs_and_no_text_are_nothing(void **state)
+{
+	(void)state;
+	assert_string_equal(parse(NULL), "");
+	assert_string_equal(parse(""), "");
+	assert_string_equal(parse("::depth=9::"), "");
+	assert_int_equal(hawk_options.depth, 9);
+}
+
+static void help_lists_every_option_with_its_default(void **state)
+{
+	const char *said = parse("help=1");
+	static const char *const lines[] = {"help=0",     "progname=", "stacks=1",
+					    "unwind=cfi", "depth=512", "collapse=0"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		assert_non_null(strstr(said, lines[i]));
+}
+
+static void the_program_is_matched_by_its_base_name(void **state)
+{
+	(void)state;
+	parse("progname=test_opt");
+	assert_true(hawk_options_match_program());
+	parse("progname=^tracer_test_options$");
+	assert_true(hawk_options_match_program());
+	parse("progname=^redis");
+	assert_false(hawk_options_match_program());
+	parse("");
+	assert_true(hawk_options_match_program());
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(values_are_set_and_nothing_is_said),
+		cmocka_unit_test(an_escaped_colon_belongs_to_the_value),
+		cmocka_unit_test(an_unknown_option_is_reported_once_and_ignored),
+		cmocka_unit_test(a_bad_value_is_reported_and_the_default_stays),
+		cmocka_unit_test(a_value_that_is_too_long_is_refused),
+		cmocka_unit_test(empty_pairs_and_no_text_are_nothing),
+		cmocka_unit_test(help_lists_every_option_with_its_default),
+		cmocka_unit_test(the_program_is_matched_by_its_base_name),
+	};
+
+	defaults = hawk_options;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The recorder in an ordinary process: headers, counters per thread, slots of exited threads,
+ * nested calls.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "hawk_modules.h"
+#include "hawk_options.h"
+#include "hawk_record.h"
+#include "hawk_threads.h"
+#include "hawk_traces.h"
+
+#define CALLER()                                                                                   \
+	((struct hawk_frame_state){                                                                \
+		.pc = (uint64_t)__builtin_return_address(0),                                       \
+		.sp = (uint64_t)__builtin_frame_address(0) + 16,                                   \
+		.bp = *(uint64_t *)__builtin_frame_address(0),                                     \
+	})
+
+static __attribute__((noinline)) uint32_t record(uint64_t bytes)
+{
+	struct hawk_frame_state caller = CALLER();
+
+	return hawk_record_trace(&caller, bytes);
+}
+
+/** Flushed and unflushed counters of one trace, as the analyzer adds them up. */
+static struct hawk_counter_entry total_of(uint32_t trace)
+{
+	struct hawk_counter_entry total = {.trace = trace};
+	const struct hawk_trace_record *flushed = hawk_arena_trace(trace);
+
+	total.objects = (uint32_t)flushed->alloc_objects;
+	total.bytes = flushed->alloc_bytes;
+	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++) {
+		const struct hawk_slot *slot = hawk_arena_element(HAWK_ARRAY_THREADS, i);
+
+		for (uint32_t j = 0; j < HAWK_COUNTER_ENTRIES; j++) {
+			if (slot->counters[j].trace != trace)
+				continue;
+			total.objects += slot->counters[j].objects;
+			total.bytes += slot->counters[j].bytes;
+		}
+	}
+	return total;
+}
+
+static void a_sealed_header_is_valid_only_where_it_lies(void **state)
+{
+	_Alignas(16) char memory[96] = {0}, copy[96];
+
+	(void)state;
+	hawk_header_seal(memory + 32, hawk_header_word0(HAWK_KIND_NEW, 4, 3, 20), 12345);
+	assert_true(hawk_header_valid(memory + 32));
+	memcpy(copy, memory, sizeof(copy));
+	assert_false(hawk_header_valid(copy + 32));
+	memmove(memory + 48, memory + 16, 16);
+	assert_false(hawk_header_valid(memory + 64));
+	assert_true(hawk_header_valid(memory + 32));
+}
+
+static void an_unsealed_header_is_dead_and_keeps_its_trace(void **state)
+{
+	_Alignas(16) char memory[32] = {0};
+	const struct hawk_block_header *header = (const void *)memory;
+
+	(void)state;
+	hawk_header_seal(memory + 16, hawk_header_word0(HAWK_KIND_MALLOC, 4, 0, 9), 777);
+	hawk_header_unseal(memory + 16);
+	assert_false(hawk_header_valid(memory + 16));
+	assert_true(hawk_header_is_dead(&hawk_table_header->key, header->word1, (uint64_t)header));
+	assert_int_equal(hawk_header_trace(header->word1), 777);
+}
+
+/** A foreign pointer may begin a mapping: what is before it cannot be read. */
+static void a_pointer_at_the_start_of_a_mapping_is_foreign_and_no_fault(void **state)
+{
+	char *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_ptr_not_equal(memory, MAP_FAILED);
+	assert_int_equal(mprotect(memory, 4096, PROT_NONE), 0);
+	assert_false(hawk_header_valid(memory + 4096));
+	munmap(memory, 8192);
+}
+
+static void the_same_call_path_has_one_id_and_counts_add_up(void **state)
+{
+	uint32_t first = 0;
+	struct hawk_counter_entry total;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++) {
+		uint32_t trace = record(10);
+
+		if (!first)
+			first = trace;
+		assert_int_equal(trace, first);
+	}
+	assert_int_not_equal(record(1), first);
+	total = total_of(first);
+	assert_int_equal(total.objects, 1000);
+	assert_int_equal(total.bytes, 10000);
+}
+
+static __attribute__((noinline)) uint32_t record_deeper(int depth)
+{
+	uint32_t trace = depth ? record_deeper(depth - 1) : record(1);
+
+	__asm__ volatile("" : "+r"(trace));
+	return trace;
+}
+
+static void evicted_counters_are_flushed_not_lost(void **state)
+{
+	uint32_t traces[400];
+
+	(void)state;
+	for (int round = 0; round < 3; round++)
+		for (int i = 0; i < 400; i++)
+			traces[i] = record_deeper(i);
+	for (int i = 0; i < 400; i++)
+		assert_int_equal(total_of(traces[i]).objects, 3);
+}
+
+static void *record_in_thread(void *argument)
+{
+	*(uint32_t *)argument = record(5);
+	return NULL;
+}
+
+static void slots_of_exited_threads_are_used_again_and_keep_their_counts(void **state)
+{
+	uint32_t before = hawk_table_header->thread_count;
+	uint32_t trace = 0;
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, record_in_thread, &trace), 0);
+		pthread_join(thread, NULL);
+	}
+	assert_true(hawk_table_header->thread_count <= before + 1);
+	assert_int_equal(total_of(trace).objects, 100);
+	assert_int_equal(total_of(trace).bytes, 500);
+}
+
+static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
+{
+	struct hawk_slot *slot = hawk_threads_current();
+	struct hawk_counter_entry total;
+	struct hawk_slot *copy = malloc(sizeof(*copy));
+	uint32_t nested, plain = 0;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		slot->busy = i == 0;
+		if (i == 0)
+			*copy = *slot;
+		plain = record(3);
+		if (i == 0) {
+			nested = plain;
+			assert_memory_equal(copy, slot, sizeof(*copy));
+		}
+	}
+	slot->busy = 0;
+	assert_int_not_equal(nested, 0);
+	total = total_of(nested);
+	assert_int_equal(total.objects + (nested == plain ? 0 : total_of(plain).objects), 2);
+	free(copy);
+}
+
+static void frees_are_counted(void **state)
+{
+	struct hawk_slot *slot = hawk_threads_current();
+	uint64_t objects = slot->record.free_objects, bytes = slot->record.free_bytes;
+
+	(void)state;
+	hawk_record_free(100);
+	hawk_record_free(23);
+	assert_int_equal(slot->record.free_objects - objects, 2);
+	assert_int_equal(slot->record.free_bytes - bytes, 123);
+}
+
+static void births_follow_the_clock_of_a_slow_thread(void **state)
+{
+	struct timespec pause = {0, 300000000};
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		record(1);
+	nanosleep(&pause, NULL);
+	for (int i = 0; i < 70; i++)
+		record(1);
+	assert_true(hawk_table_header->clock_units >= 4);
+	assert_int_equal(hawk_birth_now, hawk_birth_encode(hawk_table_header->clock_units));
+}
+
+static __attribute__((noinline)) uint32_t ping(int depth);
+
+static __attribute__((noinline)) uint32_t pong(int depth)
+{
+	uint32_t trace = ping(depth);
+
+	__asm__ volatile("" : "+r"(trace));
+	return trace;
+}
+
+static __attribute__((noinline)) uint32_t ping(int depth)
+{
+	uint32_t trace = depth ? pong(depth - 1) : record(1);
+
+	__asm__ volatile("" : "+r"(trace));
+	return trace;
+}
+
+static void collapsed_recursion_gives_one_trace_for_all_depths(void **state)
+{
+	uint32_t five, seven, exact[2];
+
+	(void)state;
+	hawk_options.collapse = 4;
+	for (int i = 0; i < 2; i++)
+		exact[i] = ping(5 + 2 * i);
+	five = exact[0];
+	seven = exact[1];
+	hawk_options.collapse = 0;
+	/* Two call sites would differ; the loop above has one. */
+	assert_int_equal(five, seven);
+	assert_true(hawk_arena_trace(five)->flags & HAWK_TRACE_COLLAPSED);
+	for (int i = 0; i < 2; i++)
+		exact[i] = ping(5 + 2 * i);
+	assert_int_not_equal(exact[0], exact[1]);
+}
+
+static void loaded_modules_are_in_the_log(void **state)
+{
+	struct hawk_code_range range;
+	const struct hawk_module_record *record;
+	bool found = false;
+
+	(void)state;
+	hawk_modules_log_all();
+	assert_true(hawk_modules_find((uint64_t)&loaded_modules_are_in_the_log, &range));
+	assert_false(hawk_modules_find((uint64_t)&range, &range));
+	for (uint32_t i = 0; i < hawk_table_header->module_count; i++) {
+		record = hawk_arena_element(HAWK_ARRAY_MODULES, i);
+		if (!(record->flags & HAWK_MODULE_MAIN))
+			continue;
+		found = true;
+		assert_true(record->start <= (uint64_t)&loaded_modules_are_in_the_log);
+		assert_true((uint64_t)&loaded_modules_are_in_the_log < record->end);
+		assert_true(record->path_bytes > 0 && record->segment_count > 0);
+		assert_int_equal(*(const char *)hawk_arena_words(record->path_index), '/');
+	}
+	assert_true(found);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_sealed_header_is_valid_only_where_it_lies),
+		cmocka_unit_test(an_unsealed_header_is_dead_and_keeps_its_trace),
+		cmocka_unit_test(a_pointer_at_the_start_of_a_mapping_is_foreign_and_no_fault),
+		cmocka_unit_test(the_same_call_path_has_one_id_and_counts_add_up),
+		cmocka_unit_test(evicted_counters_are_flushed_not_lost),
+		cmocka_unit_test(slots_of_exited_threads_are_used_again_and_keep_their_counts),
+		cmocka_unit_test(a_nested_call_is_recorded_without_touching_the_slot),
+		cmocka_unit_test(frees_are_counted),
+		cmocka_unit_test(births_follow_the_clock_of_a_slow_thread),
+		cmocka_unit_test(collapsed_recursion_gives_one_trace_for_all_depths),
+		cmocka_unit_test(loaded_modules_are_in_the_log),
+	};
+
+	hawk_unwind_options.depth = hawk_options.depth;
+	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init() ||
+	    !hawk_record_init())
+		return 1;
+	hawk_modules_init();
+	if (!hawk_unwind_init())
+		return 1;
+	hawk_threads_watch_exits();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
