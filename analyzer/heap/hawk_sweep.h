@@ -5,9 +5,13 @@
  * the allocator.
  *
  * Every granule is tested, the inside of blocks too (the audit), so that a stale header never hides
- * a live block. Blocks come out in ascending order of address, disjoint; of two that overlap the
- * younger one is kept (by birth, then the inner one) and the other counted. Memory use does not
- * grow with the number of blocks.
+ * a live block. Blocks come out in ascending order of address, disjoint. Of two headers that
+ * overlap the older one is set aside and counted (by birth, then the one that begins first),
+ * whatever becomes of the younger one: when that was made, the older block was gone. Memory use
+ * does not grow with the number of blocks.
+ *
+ * Swept is all memory that is writable, and anonymous memory whatever its rights: programs protect
+ * pages inside of blocks. Likewise a block may reach into a mapping of any rights that touches.
  */
 #ifndef HAWK_SWEEP_H
 #define HAWK_SWEEP_H
@@ -33,6 +37,8 @@ struct hawk_sweep_plan {
 		uint64_t start, end;
 	} * excluded; /**< sorted; the tracer's own extents, which are not heap */
 	size_t excluded_count;
+	size_t window_bytes; /**< read at a time; 0 = a good default. Has no influence on the result
+			      */
 };
 
 struct hawk_sweep_result {
@@ -40,12 +46,15 @@ struct hawk_sweep_result {
 	uint64_t bytes;        /**< requested */
 	uint64_t header_bytes; /**< headers and alignment padding in front of the blocks */
 	uint64_t swept_bytes;  /**< writable memory that was read */
-	uint64_t heap_bytes;   /**< of the mappings in which blocks were found */
+	uint64_t heap_bytes;   /**< swept bytes of the mappings in which blocks were found */
 	uint64_t overlapping;  /**< sealed headers set aside because they lie in a younger block, or
 				  around one */
 	uint64_t dead;         /**< dead seals met */
 	uint64_t implausible;  /**< the seal fits but size, trace id, kind or birth cannot be */
 	uint64_t clipped;      /**< live blocks whose end the core does not hold */
+	uint64_t touched_bytes;   /**< of swept_bytes: pages that hold anything but zeros */
+	uint64_t heap_zero_bytes; /**< of heap_bytes: pages of zeros outside of blocks (never used,
+				     or given back) */
 };
 
 /** Called for up to HAWK_SWEEP_BATCH blocks at a time. A returned error ends the sweep and is
@@ -70,7 +79,13 @@ enum hawk_block_state {
 			      are valid */
 };
 
-/** The block that contains `address`, found by looking backwards from it within its mapping. */
+/**
+ * The block that contains `address`, found by looking backwards from it through the mappings that
+ * touch (and, once a block has been found, for one around it for another
+ * HAWK_BLOCK_AT_AUDIT_BYTES). The answer is that of the sweep for everything within this distance.
+ * `*ret` is set for every state but HAWK_BLOCK_NONE.
+ */
+enum { HAWK_BLOCK_AT_AUDIT_BYTES = 16 << 20 };
 enum hawk_block_state hawk_block_at(const struct hawk_target *target,
 				    const struct hawk_sweep_plan *plan, uint64_t address,
 				    struct hawk_block *ret);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Which block is at an address: a search backwards for headers that reach it, and forwards for one
+ * whose padding holds it.
+ *
+ * Of several headers that reach the address the youngest is the block, as in the sweep; a younger
+ * one that overlaps it without reaching the address leaves the address without a block.
+ */
+#include "hawk_sweep.h"
+
+#include "hawk_extent.h"
+#include "hawk_scan.h"
+
+/* How far above an address a block may begin whose alignment padding holds it. */
+enum { PADDING_BYTES_MAX = 64 << 20 };
+
+struct search {
+	const struct hawk_target *target;
+	const struct hawk_sweep_plan *plan;
+	uint64_t address;
+	uint64_t limit; /**< end of the memory that touches */
+	struct hawk_scan_window window;
+
+	/* Results of the way back. */
+	bool found;         /**< `block`, header included, holds the address */
+	bool empty;         /**< `empty_block` of size 0 begins at the address */
+	bool overlapped;    /**< `block` was dead when something else was made */
+	bool met;           /**< any header, live or dead */
+	bool dead;          /**< the first one met was a dead one, `dead_block` */
+	int youngest_other; /**< birth of the youngest header met that does not hold the address */
+	struct hawk_block block;
+	struct hawk_block empty_block;
+	struct hawk_block dead_block;
+};
+
+static uint64_t header_of(const struct hawk_block *block)
+{
+	return block->start - HAWK_HEADER_BYTES;
+}
+
+static void meet_dead(struct search *search, struct hawk_block_header header, uint64_t at)
+{
+	search->dead = !search->met;
+	search->met = true;
+	if (search->dead)
+		search->dead_block = (struct hawk_block){
+			.start = at + HAWK_HEADER_BYTES,
+			.trace = hawk_header_trace(header.word1),
+		};
+}
+
+/* Headers come in descending order: each begins below all that were met before. */
+static void meet_live(struct search *search, const struct hawk_block *block)
+{
+	uint64_t end = block->start + block->size;
+
+	search->met = true;
+	if (block->size == 0 && block->start == search->address) {
+		search->empty = true;
+		search->empty_block = *block;
+		return;
+	}
+	if (end <= search->address) {
+		if (search->found && end > header_of(&search->block) &&
+		    block->birth > search->block.birth)
+			search->overlapped = true;
+		if (block->birth > search->youngest_other)
+			search->youngest_other = block->birth;
+		return;
+	}
+	if (search->found && block->birth <= search->block.birth)
+		return;
+	search->found = true;
+	search->block = *block;
+	search->overlapped = search->youngest_other >= block->birth;
+}
+
+/* The sealed granules of the page at `page`, as far as it lies in [low, limit). */
+static struct hawk_error *scan_at(struct search *search, uint64_t page, uint64_t low,
+				  const uint8_t **bytes, uint64_t *start,
+				  struct hawk_scan_page *ret)
+{
+	uint64_t size = HAWK_SCAN_PAGE_BYTES;
+	struct hawk_error *err;
+	size_t got;
+
+	*start = page > low ? page : (low + HAWK_GRANULE_BYTES - 1) & -(uint64_t)HAWK_GRANULE_BYTES;
+	ret->live_count = ret->dead_count = 0;
+	if (*start - page >= size)
+		return NULL;
+	size -= *start - page;
+	if (size > search->limit - *start)
+		size = search->limit - *start;
+	err = hawk_scan_window_read(&search->window, *start, size, bytes, &got);
+	if (!err && got)
+		hawk_scan_page(search->plan, *bytes, got / HAWK_GRANULE_BYTES, *start, ret);
+	return err;
+}
+
+static bool decode(const struct search *search, const uint8_t *bytes, uint64_t start,
+		   unsigned granule, struct hawk_block *ret)
+{
+	return hawk_scan_decode(search->target, search->plan, hawk_scan_header(bytes, granule),
+				start + (uint64_t)granule * HAWK_GRANULE_BYTES, search->limit, ret);
+}
+
+/* The headers of one page at or below the address, highest first. */
+static struct hawk_error *meet_page(struct search *search, uint64_t page_address, uint64_t low)
+{
+	struct hawk_scan_page page;
+	struct hawk_block block;
+	const uint8_t *bytes;
+	uint64_t start;
+	struct hawk_error *err = scan_at(search, page_address, low, &bytes, &start, &page);
+	unsigned live = page.live_count;
+	unsigned dead = page.dead_count;
+
+	while (!err && (live || dead)) {
+		bool is_live = live && (!dead || page.live[live - 1] > page.dead[dead - 1]);
+		unsigned granule = is_live ? page.live[--live] : page.dead[--dead];
+		uint64_t at = start + (uint64_t)granule * HAWK_GRANULE_BYTES;
+
+		if (at > search->address)
+			continue;
+		if (!is_live)
+			meet_dead(search, hawk_scan_header(bytes, granule), at);
+		else if (decode(search, bytes, start, granule, &block))
+			meet_live(search, &block);
+	}
+	return err;
+}
+
+static struct hawk_error *search_back(struct search *search)
+{
+	uint64_t low = hawk_extent_start(search->target, search->address);
+	uint64_t page = search->address & -(uint64_t)HAWK_SCAN_PAGE_BYTES;
+
+	for (;; page -= HAWK_SCAN_PAGE_BYTES) {
+		struct hawk_error *err = meet_page(search, page, low);
+
+		if (err)
+			return err;
+		/* Whatever is found begins above this page's start. */
+		if (page <= low || (search->found &&
+				    header_of(&search->block) - page >= HAWK_BLOCK_AT_AUDIT_BYTES))
+			return NULL;
+	}
+}
+
+/**
+ * Looks at the live headers above the address, lowest first, below `end`: `visit` says whether to
+ * go on.
+ */
+static struct hawk_error *search_on(struct search *search, uint64_t end,
+				    bool (*visit)(struct search *search,
+						  const struct hawk_block *block))
+{
+	uint64_t page_address = search->address & -(uint64_t)HAWK_SCAN_PAGE_BYTES;
+	uint64_t low = hawk_extent_start(search->target, search->address);
+	struct hawk_scan_page page;
+	struct hawk_block block;
+	const uint8_t *bytes;
+	uint64_t start;
+
+	for (; page_address < end; page_address += HAWK_SCAN_PAGE_BYTES) {
+		struct hawk_error *err = scan_at(search, page_address, low, &bytes, &start, &page);
+
+		if (err)
+			return err;
+		for (unsigned i = 0; i < page.live_count; i++) {
+			if (!decode(search, bytes, start, page.live[i], &block) ||
+			    header_of(&block) <= search->address)
+				continue;
+			if (header_of(&block) >= end || !visit(search, &block))
+				return NULL;
+		}
+		if (end - page_address <= HAWK_SCAN_PAGE_BYTES)
+			return NULL;
+	}
+	return NULL;
+}
+
+static bool visit_inside(struct search *search, const struct hawk_block *block)
+{
+	search->overlapped |= block->birth >= search->block.birth;
+	return !search->overlapped;
+}
+
+static bool visit_padded(struct search *search, const struct hawk_block *block)
+{
+	uint64_t offset = hawk_scan_offset_bytes(search->target, block);
+
+	search->found = block->start - search->address <= offset;
+	search->block = *block;
+	return false;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct hawk_error *run_search(struct search *search)
+{
+	uint64_t reach = search->limit - search->address;
+	struct hawk_error *err = search_back(search);
+
+	if (err)
+		return err;
+	if (!search->found)
+		return search_on(search, search->address + least(reach, PADDING_BYTES_MAX),
+				 visit_padded);
+	reach = search->block.start + search->block.size - search->address;
+	return search_on(search, search->address + least(reach, HAWK_BLOCK_AT_AUDIT_BYTES),
+			 visit_inside);
+}
+
+static enum hawk_block_state conclude(const struct search *search, struct hawk_block *ret)
+{
+	bool block = search->found && !search->overlapped;
+
+	if (block && search->address >= search->block.start) {
+		*ret = search->block;
+		return HAWK_BLOCK_LIVE;
+	}
+	/* Of two blocks without a gap the first may be empty: its pointer is the next one's header.
+	 */
+	if (search->empty) {
+		*ret = search->empty_block;
+		return HAWK_BLOCK_LIVE;
+	}
+	if (block) {
+		*ret = search->block;
+		return HAWK_BLOCK_HEADER;
+	}
+	if (search->dead && !search->found) {
+		*ret = search->dead_block;
+		return HAWK_BLOCK_DEAD;
+	}
+	return HAWK_BLOCK_NONE;
+}
+
+enum hawk_block_state hawk_block_at(const struct hawk_target *target,
+				    const struct hawk_sweep_plan *plan, uint64_t address,
+				    struct hawk_block *ret)
+{
+	struct search search = {
+		.target = target,
+		.plan = plan,
+		.address = address,
+		.youngest_other = -1,
+	};
+	enum hawk_block_state state = HAWK_BLOCK_NONE;
+	struct hawk_extent extent;
+	struct hawk_error *err;
+
+	if (!hawk_extent_at(target, address, &extent))
+		return HAWK_BLOCK_NONE;
+	search.limit = extent.end;
+	hawk_scan_window_init(&search.window, target, HAWK_SCAN_PAGE_BYTES);
+	err = run_search(&search);
+	if (!err)
+		state = conclude(&search, ret);
+	hawk_error_destroy(err); /* out of memory only: then there is no answer */
+	hawk_scan_window_deinit(&search.window);
+	return state;
+}
