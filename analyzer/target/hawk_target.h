@@ -175,4 +175,18 @@ size_t hawk_target_read_some(const struct hawk_target *target, uint64_t address,
  */
 const void *hawk_target_view(const struct hawk_target *target, uint64_t address, size_t bytes);
 
+/**
+ * The first stretch of [address, end) that may hold other bytes than zero and can be read: holes of
+ * a sparse core and memory that is not there are left out. False = none. A sweep that asks first
+ * does not fault in gigabytes of zeros. Stretches do not cross mappings.
+ */
+bool hawk_target_next_data(const struct hawk_target *target, uint64_t address, uint64_t end,
+			   uint64_t *data_start, uint64_t *data_end);
+
+/**
+ * To be called once when all reading is done: adds what went wrong meanwhile, which reading itself
+ * could not report (the core file shrank under us, pages of a process could not be captured).
+ */
+void hawk_target_check(const struct hawk_target *target, struct hawk_findings *findings);
+
 #endif

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Program headers of a core. Real producers write them in any order, at unaligned offsets, with
+ * counts beyond 16 bits; broken and hostile ones overlap, overflow and point outside.
+ */
+#include "core_parse.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_cursor.h"
+
+/* Segments that share bytes of the file would let a small file claim any amount of memory. One
+ * damaged header may share; this is where it ends. */
+enum { SHARED_BYTES_FACTOR = 4 };
+
+struct reader {
+	const uint8_t *bytes;
+	size_t size;
+	struct hawk_core_segments *segments;
+	struct hawk_findings *findings;
+	uint64_t claimed_bytes; /* of the file, by all loads so far */
+	uint64_t note_bytes;
+};
+
+struct header_table {
+	uint64_t offset;
+	uint64_t count;     /* that the file holds */
+	bool count_unknown; /* PN_XNUM, and section header 0 is not there */
+};
+
+static uint64_t present(const struct reader *reader, uint64_t offset, uint64_t bytes)
+{
+	if (offset >= reader->size)
+		return 0;
+	return bytes < reader->size - offset ? bytes : reader->size - offset;
+}
+
+/** The real number of program headers, when the 16-bit field overflowed. */
+static bool read_extended_count(const struct reader *reader, uint64_t section_offset,
+				uint64_t *count)
+{
+	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
+	uint64_t info;
+
+	if (!section_offset)
+		return false;
+	hawk_cursor_seek(&cursor, section_offset);
+	hawk_cursor_skip(&cursor, offsetof(Elf64_Shdr, sh_info));
+	info = hawk_cursor_u32(&cursor);
+	if (cursor.failed || !info)
+		return false;
+	*count = info;
+	return true;
+}
+
+static struct hawk_error *locate_headers(const struct reader *reader, struct header_table *ret)
+{
+	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
+	uint64_t section_offset, count, held;
+	uint16_t entry_bytes;
+
+	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_phoff));
+	ret->offset = hawk_cursor_u64(&cursor);
+	section_offset = hawk_cursor_u64(&cursor);
+	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_phentsize));
+	entry_bytes = hawk_cursor_u16(&cursor);
+	count = hawk_cursor_u16(&cursor);
+	if (!count)
+		return hawk_error_create(HAWK_ERROR_FORMAT, "is a core without program headers");
+	if (entry_bytes != sizeof(Elf64_Phdr))
+		return hawk_error_create(HAWK_ERROR_FORMAT,
+					 "is damaged: program headers of %u bytes", entry_bytes);
+	ret->count_unknown =
+		count == PN_XNUM && !read_extended_count(reader, section_offset, &count);
+	if (ret->count_unknown)
+		count = UINT32_MAX;
+	held = present(reader, ret->offset, UINT64_MAX) / sizeof(Elf64_Phdr);
+	if (!held)
+		return hawk_error_create(HAWK_ERROR_FORMAT,
+					 "is cut off before its first program header (%zu bytes)",
+					 reader->size);
+	if (ret->count_unknown)
+		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-header-count",
+				  "the number of segments is lost with the end of the core");
+	else if (held < count)
+		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-truncated",
+				  "the core is cut off inside its list of segments: %" PRIu64
+				  " of %" PRIu64 " are there",
+				  held, count);
+	ret->count = held < count ? held : count;
+	return NULL;
+}
+
+static Elf64_Phdr read_header(struct hawk_cursor *cursor)
+{
+	Elf64_Phdr header;
+
+	header.p_type = hawk_cursor_u32(cursor);
+	header.p_flags = hawk_cursor_u32(cursor);
+	header.p_offset = hawk_cursor_u64(cursor);
+	header.p_vaddr = hawk_cursor_u64(cursor);
+	header.p_paddr = hawk_cursor_u64(cursor);
+	header.p_filesz = hawk_cursor_u64(cursor);
+	header.p_memsz = hawk_cursor_u64(cursor);
+	header.p_align = hawk_cursor_u64(cursor);
+	return header;
+}
+
+static uint32_t mapping_flags(uint32_t elf_flags)
+{
+	return (elf_flags & PF_R ? HAWK_MAPPING_READ : 0u) |
+	       (elf_flags & PF_W ? HAWK_MAPPING_WRITE : 0u) |
+	       (elf_flags & PF_X ? HAWK_MAPPING_EXEC : 0u);
+}
+
+static void add_load(struct reader *reader, const Elf64_Phdr *header)
+{
+	uint64_t memory = header->p_memsz > header->p_filesz ? header->p_memsz : header->p_filesz;
+	struct hawk_mapping *load = &reader->segments->loads[reader->segments->load_count];
+
+	if (!memory)
+		return;
+	if (memory > UINT64_MAX - header->p_vaddr) {
+		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "segment-overflow",
+				  "segment at 0x%" PRIx64 " of %" PRIu64
+				  " bytes goes beyond the end of the address space",
+				  header->p_vaddr, memory);
+		memory = UINT64_MAX - header->p_vaddr;
+		if (!memory)
+			return;
+	}
+	*load = (struct hawk_mapping){
+		.start = header->p_vaddr,
+		.end = header->p_vaddr + memory,
+		.dumped_bytes = header->p_filesz < memory ? header->p_filesz : memory,
+		.core_offset = header->p_offset,
+		.flags = mapping_flags(header->p_flags),
+	};
+	load->present_bytes = present(reader, load->core_offset, load->dumped_bytes);
+	reader->claimed_bytes += load->present_bytes;
+	if (reader->claimed_bytes / SHARED_BYTES_FACTOR > reader->size) {
+		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "segment-shared",
+				  "segment at 0x%" PRIx64
+				  " left out: the segments share too many bytes of the file",
+				  load->start);
+		reader->claimed_bytes -= load->present_bytes;
+		load->present_bytes = 0;
+	}
+	reader->segments->load_count++;
+}
+
+static void add_note_range(struct reader *reader, const Elf64_Phdr *header)
+{
+	struct hawk_core_note_range *range = &reader->segments->notes[reader->segments->note_count];
+
+	*range = (struct hawk_core_note_range){
+		.offset = header->p_offset,
+		.bytes = present(reader, header->p_offset, header->p_filesz),
+		.alignment = header->p_align == 8 ? 8 : 4,
+	};
+	range->cut = range->bytes < header->p_filesz;
+	if (range->bytes > reader->size - reader->note_bytes) {
+		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "notes-overlap",
+				  "notes at offset %" PRIu64 " left out: they overlap others",
+				  range->offset);
+		return;
+	}
+	reader->note_bytes += range->bytes;
+	reader->segments->note_count++;
+}
+
+static void read_headers(struct reader *reader, const struct header_table *table)
+{
+	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
+	uint64_t count = table->count;
+
+	hawk_cursor_seek(&cursor, table->offset);
+	for (uint64_t i = 0; i < count; i++) {
+		Elf64_Phdr header = read_header(&cursor);
+
+		/* With a lost count the first data ends the list: nobody puts data before it. */
+		if (table->count_unknown && header.p_offset > table->offset) {
+			uint64_t fit = (header.p_offset - table->offset) / sizeof(header);
+
+			if (fit < count)
+				count = fit > i ? fit : i + 1;
+		}
+		if (header.p_type == PT_LOAD)
+			add_load(reader, &header);
+		else if (header.p_type == PT_NOTE)
+			add_note_range(reader, &header);
+	}
+}
+
+static int compare_start(const void *left, const void *right)
+{
+	const struct hawk_mapping *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a->core_offset < b->core_offset ? -1 : a->core_offset > b->core_offset;
+}
+
+/** Moves the start of `load` up to `start`, which lies inside of it. */
+static void cut_front(struct hawk_mapping *load, uint64_t start)
+{
+	uint64_t cut = start - load->start;
+
+	load->start = start;
+	load->core_offset += cut;
+	load->dumped_bytes -= cut < load->dumped_bytes ? cut : load->dumped_bytes;
+	load->present_bytes -= cut < load->present_bytes ? cut : load->present_bytes;
+}
+
+static void sort_loads(struct reader *reader)
+{
+	struct hawk_mapping *loads = reader->segments->loads;
+	uint64_t end = 0;
+	size_t kept = 0;
+
+	if (reader->segments->load_count)
+		qsort(loads, reader->segments->load_count, sizeof(*loads), compare_start);
+	for (size_t i = 0; i < reader->segments->load_count; i++) {
+		struct hawk_mapping load = loads[i];
+
+		if (load.start < end)
+			hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true,
+					  "segment-overlap",
+					  "segment at 0x%" PRIx64
+					  " overlaps the one before it; the overlap is left out",
+					  load.start);
+		if (load.end <= end)
+			continue;
+		if (load.start < end)
+			cut_front(&load, end);
+		end = load.end;
+		loads[kept++] = load;
+	}
+	reader->segments->load_count = kept;
+}
+
+static void report_truncation(const struct reader *reader)
+{
+	uint64_t missing_bytes = 0, dumped_bytes = 0;
+	size_t missing = 0;
+
+	for (size_t i = 0; i < reader->segments->load_count; i++) {
+		const struct hawk_mapping *load = &reader->segments->loads[i];
+
+		dumped_bytes += load->dumped_bytes;
+		if (load->present_bytes == load->dumped_bytes)
+			continue;
+		missing_bytes += load->dumped_bytes - load->present_bytes;
+		missing++;
+	}
+	if (missing)
+		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-truncated",
+				  "the core is cut off: %" PRIu64 " of %" PRIu64
+				  " dumped bytes are missing, in %zu of %zu segments",
+				  missing_bytes, dumped_bytes, missing,
+				  reader->segments->load_count);
+}
+
+struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
+					   struct hawk_findings *findings,
+					   struct hawk_core_segments *ret)
+{
+	struct reader reader = {
+		.bytes = bytes, .size = size, .segments = ret, .findings = findings};
+	struct header_table table = {0};
+	struct hawk_error *error;
+
+	*ret = (struct hawk_core_segments){0};
+	error = locate_headers(&reader, &table);
+	if (error)
+		return error;
+	ret->loads = calloc(table.count, sizeof(*ret->loads));
+	ret->notes = calloc(table.count, sizeof(*ret->notes));
+	if (!ret->loads || !ret->notes) {
+		hawk_core_segments_deinit(ret);
+		return &hawk_enomem;
+	}
+	read_headers(&reader, &table);
+	sort_loads(&reader);
+	report_truncation(&reader);
+	return NULL;
+}
+
+void hawk_core_segments_deinit(struct hawk_core_segments *segments)
+{
+	free(segments->loads);
+	free(segments->notes);
+	*segments = (struct hawk_core_segments){0};
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The tracer thread: seizes and interrupts every thread, waits until each stands, reads registers,
+ * waits for the release, detaches.
+ *
+ * States of the hand-shake with the thread that asked: STARTING -> STOPPED or FAILED, then
+ * releasing -> DONE. The list of threads is written by the tracer thread alone, before STOPPED.
+ */
+#include "live_stop.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "hawk_cleanup.h"
+#include "live_proc.h"
+
+enum {
+	PASSES_MAX = 1000,     /* over the list of threads; each stops all it finds */
+	WAIT_NS_MAX = 5000000, /* between two looks at a thread that does not stop */
+};
+static const uint64_t patience_ns = 3000000000;
+
+enum stopper_state { STARTING, STOPPED, FAILED, DONE };
+
+struct hawk_stopper {
+	pid_t pid;
+	int directory; /* /proc/PID, of the owner */
+	pthread_t thread;
+	bool joined;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	enum stopper_state state; /* these two under `lock` */
+	bool releasing;
+	struct hawk_error *error;
+	struct hawk_stopped_thread *threads;
+	size_t count;
+	size_t capacity;
+	uint64_t stop_ns;  /* when the first thread was interrupted */
+	uint64_t pause_ns; /* 0 until the release */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static bool is_known(const struct hawk_stopper *stopper, pid_t tid)
+{
+	for (size_t i = 0; i < stopper->count; i++)
+		if (stopper->threads[i].tid == tid && !stopper->threads[i].gone)
+			return true;
+	return false;
+}
+
+static struct hawk_stopped_thread *add_thread(struct hawk_stopper *stopper, pid_t tid)
+{
+	if (stopper->count == stopper->capacity) {
+		size_t capacity = stopper->capacity ? 2 * stopper->capacity : 64;
+		void *moved = reallocarray(stopper->threads, capacity, sizeof(*stopper->threads));
+
+		if (!moved)
+			return NULL;
+		stopper->threads = moved;
+		stopper->capacity = capacity;
+	}
+	stopper->threads[stopper->count] = (struct hawk_stopped_thread){.tid = tid};
+	return &stopper->threads[stopper->count++];
+}
+
+/** Exited, but not yet waited for: the leader of a process whose other threads go on. */
+static bool is_dead(const struct hawk_stopper *stopper, pid_t tid)
+{
+	struct hawk_proc_stat stat;
+	char name[64];
+
+	snprintf(name, sizeof(name), "task/%d/stat", tid);
+
+	CLEANUP(error) struct hawk_error *error = hawk_proc_stat(stopper->directory, name, &stat);
+
+	return error || stat.state == 'Z' || stat.state == 'X';
+}
+
+static struct hawk_error *interrupt_thread(struct hawk_stopper *stopper, pid_t tid, bool *found)
+{
+	struct hawk_stopped_thread *thread;
+	int errnum;
+
+	if (!stopper->stop_ns)
+		stopper->stop_ns = now_ns();
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL)) {
+		errnum = errno;
+		if (errnum == ESRCH || is_dead(stopper, tid))
+			return NULL;
+		return hawk_proc_refusal(stopper->pid, stopper->directory, errnum);
+	}
+	*found = true;
+	thread = add_thread(stopper, tid);
+	if (!thread)
+		return &hawk_enomem;
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL))
+		thread->gone = true;
+	return NULL;
+}
+
+/** Interrupts every thread that is listed and not yet known. */
+static struct hawk_error *interrupt_all(struct hawk_stopper *stopper, bool *found)
+{
+	int fd = openat(stopper->directory, "task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct hawk_error *error = NULL;
+	struct dirent *entry;
+	DIR *folder;
+
+	*found = false;
+	if (fd < 0)
+		return hawk_error_os(errno, "cannot list the threads of", "the process");
+	folder = fdopendir(fd);
+	if (!folder) {
+		close(fd);
+		return &hawk_enomem;
+	}
+	while (!error && (entry = readdir(folder))) {
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (tid > 0 && !is_known(stopper, tid))
+			error = interrupt_thread(stopper, tid, found);
+	}
+	closedir(folder);
+	return error;
+}
+
+static bool is_stop_signal(int signal)
+{
+	return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+static void take_status(struct hawk_stopped_thread *thread, int status)
+{
+	if (!WIFSTOPPED(status)) {
+		thread->gone = true;
+		return;
+	}
+	thread->stopped = true;
+	if (status >> 16 == 0)
+		thread->signal = WSTOPSIG(status);
+	else if (status >> 16 == PTRACE_EVENT_STOP && is_stop_signal(WSTOPSIG(status)))
+		thread->stop_signal = WSTOPSIG(status);
+}
+
+static void wait_for_thread(struct hawk_stopped_thread *thread, uint64_t deadline_ns)
+{
+	struct timespec pause = {.tv_nsec = 20000};
+	int status;
+
+	while (!thread->stopped && !thread->gone) {
+		pid_t got = waitpid(thread->tid, &status, __WALL | WNOHANG);
+
+		if (got == thread->tid) {
+			take_status(thread, status);
+		} else if (got < 0 && errno != EINTR) {
+			thread->gone = true;
+		} else if (now_ns() >= deadline_ns) {
+			return;
+		} else {
+			nanosleep(&pause, NULL);
+			if (pause.tv_nsec < WAIT_NS_MAX)
+				pause.tv_nsec *= 2;
+		}
+	}
+}
+
+static struct hawk_error *read_registers(struct hawk_stopper *stopper,
+					 struct hawk_stopped_thread *thread)
+{
+	struct iovec iov = {.iov_base = thread->registers, .iov_len = sizeof(thread->registers)};
+
+	if (!thread->stopped)
+		return NULL;
+	if (ptrace(PTRACE_GETREGSET, thread->tid, NT_PRSTATUS, &iov)) {
+		thread->gone = errno == ESRCH; /* killed while it stood */
+		return NULL;
+	}
+	if (iov.iov_len != sizeof(thread->registers))
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "process %d is a 32-bit process; only 64-bit x86_64 is "
+					 "supported",
+					 stopper->pid);
+	thread->has_registers = true;
+	return NULL;
+}
+
+/** Until a look at the list finds nobody new: those that stand still cannot start any more. */
+static struct hawk_error *stop_all(struct hawk_stopper *stopper)
+{
+	uint64_t deadline_ns = now_ns() + patience_ns;
+	bool found = true;
+	size_t waited = 0;
+
+	for (int pass = 0; found; pass++) {
+		struct hawk_error *error;
+
+		if (pass == PASSES_MAX)
+			return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+						 "process %d starts threads faster than they can "
+						 "be stopped",
+						 stopper->pid);
+		error = interrupt_all(stopper, &found);
+		if (error)
+			return error;
+		for (; waited < stopper->count; waited++)
+			wait_for_thread(&stopper->threads[waited], deadline_ns);
+	}
+	for (size_t i = 0; i < stopper->count; i++) {
+		struct hawk_error *error = read_registers(stopper, &stopper->threads[i]);
+
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+/** Those that never stopped are let go by the kernel when this thread ends. */
+static void detach_all(struct hawk_stopper *stopper)
+{
+	for (size_t i = 0; i < stopper->count; i++) {
+		const struct hawk_stopped_thread *thread = &stopper->threads[i];
+
+		if (thread->stopped)
+			ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(long)thread->signal);
+	}
+	if (stopper->stop_ns)
+		stopper->pause_ns = now_ns() - stopper->stop_ns;
+}
+
+static void set_state(struct hawk_stopper *stopper, enum stopper_state state)
+{
+	pthread_mutex_lock(&stopper->lock);
+	stopper->state = state;
+	pthread_cond_broadcast(&stopper->changed);
+	while (state == STOPPED && !stopper->releasing)
+		pthread_cond_wait(&stopper->changed, &stopper->lock);
+	pthread_mutex_unlock(&stopper->lock);
+}
+
+static void *trace(void *argument)
+{
+	struct hawk_stopper *stopper = argument;
+
+	stopper->error = stop_all(stopper);
+	if (!stopper->error)
+		set_state(stopper, STOPPED);
+	detach_all(stopper);
+	set_state(stopper, stopper->error ? FAILED : DONE);
+	return NULL;
+}
+
+/** Starts the tracer thread with all signals blocked: they are for the threads that it serves. */
+static int start_tracer(struct hawk_stopper *stopper)
+{
+	sigset_t all, before;
+	int errnum;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	errnum = pthread_create(&stopper->thread, NULL, trace, stopper);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return errnum;
+}
+
+struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_stopper **ret)
+{
+	struct hawk_stopper *stopper = calloc(1, sizeof(*stopper));
+	struct hawk_error *error;
+	int errnum;
+
+	if (!stopper)
+		return &hawk_enomem;
+	stopper->pid = pid;
+	stopper->directory = directory;
+	pthread_mutex_init(&stopper->lock, NULL);
+	pthread_cond_init(&stopper->changed, NULL);
+	errnum = start_tracer(stopper);
+	if (errnum) {
+		free(stopper);
+		return hawk_error_os(errnum, "cannot start the tracer thread", NULL);
+	}
+	pthread_mutex_lock(&stopper->lock);
+	while (stopper->state == STARTING)
+		pthread_cond_wait(&stopper->changed, &stopper->lock);
+	pthread_mutex_unlock(&stopper->lock);
+	if (stopper->state == FAILED) {
+		error = take_ptr(&stopper->error);
+		hawk_stopper_destroy(stopper);
+		return error;
+	}
+	*ret = stopper;
+	return NULL;
+}
+
+const struct hawk_stopped_thread *hawk_stopper_threads(const struct hawk_stopper *stopper,
+						       size_t *count)
+{
+	*count = stopper->count;
+	return stopper->threads;
+}
+
+void hawk_stopper_release(struct hawk_stopper *stopper)
+{
+	if (stopper->joined)
+		return;
+	pthread_mutex_lock(&stopper->lock);
+	stopper->releasing = true;
+	pthread_cond_broadcast(&stopper->changed);
+	pthread_mutex_unlock(&stopper->lock);
+	pthread_join(stopper->thread, NULL);
+	stopper->joined = true;
+}
+
+uint64_t hawk_stopper_pause_ns(const struct hawk_stopper *stopper)
+{
+	return stopper->joined ? stopper->pause_ns : 0;
+}
+
+void hawk_stopper_destroy(struct hawk_stopper *stopper)
+{
+	if (!stopper)
+		return;
+	hawk_stopper_release(stopper);
+	pthread_cond_destroy(&stopper->changed);
+	pthread_mutex_destroy(&stopper->lock);
+	hawk_error_destroy(stopper->error);
+	free(stopper->threads);
+	free(stopper);
+}

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What a core file and a live process have in common: the accessors, the search by address, and
+ * reading across mappings that touch.
+ */
+#include "target_state.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_file.h"
+#include "hawk_cleanup.h"
+#include "hawk_cursor.h"
+#include "live_process.h"
+
+struct hawk_string {
+	struct hawk_string *next;
+	char text[];
+};
+
+const char *hawk_target_string(struct hawk_target *target, const char *bytes, size_t length)
+{
+	struct hawk_string *string = malloc(sizeof(*string) + length + 1);
+
+	if (!string)
+		return NULL;
+	memcpy(string->text, bytes, length);
+	string->text[length] = 0;
+	string->next = target->strings;
+	target->strings = string;
+	return string->text;
+}
+
+/** Room for one more of `size` bytes behind `count` elements. */
+static void *add_element(void **elements, size_t *count, size_t *capacity, size_t size)
+{
+	if (*count == *capacity) {
+		size_t more = *capacity ? 2 * *capacity : 16;
+		void *moved = reallocarray(*elements, more, size);
+
+		if (!moved)
+			return NULL;
+		*elements = moved;
+		*capacity = more;
+	}
+	return memset((char *)*elements + size * (*count)++, 0, size);
+}
+
+struct hawk_thread *hawk_target_add_thread(struct hawk_target *target)
+{
+	return add_element((void **)&target->threads, &target->thread_count,
+			   &target->thread_capacity, sizeof(*target->threads));
+}
+
+struct hawk_module *hawk_target_add_module(struct hawk_target *target)
+{
+	return add_element((void **)&target->modules, &target->module_count,
+			   &target->module_capacity, sizeof(*target->modules));
+}
+
+void hawk_auxv_parse(struct hawk_auxv *auxv, const void *bytes, size_t size)
+{
+	struct hawk_cursor cursor = hawk_cursor_over(bytes, size);
+
+	while (hawk_cursor_left(&cursor) >= 16) {
+		uint64_t type = hawk_cursor_u64(&cursor);
+		uint64_t value = hawk_cursor_u64(&cursor);
+
+		switch (type) {
+		case AT_NULL:
+			return;
+		case AT_PHDR:
+			auxv->program_headers = value;
+			break;
+		case AT_PHNUM:
+			auxv->program_header_count = value;
+			break;
+		case AT_PAGESZ:
+			auxv->page_bytes = value;
+			break;
+		case AT_BASE:
+			auxv->interpreter = value;
+			break;
+		case AT_ENTRY:
+			auxv->entry = value;
+			break;
+		case AT_SYSINFO_EHDR:
+			auxv->vdso = value;
+			break;
+		case AT_EXECFN:
+			auxv->program_name = value;
+			break;
+		}
+	}
+}
+
+size_t hawk_path_length(const char *path, bool *deleted)
+{
+	static const char suffix[] = " (deleted)";
+	size_t length = strlen(path);
+	size_t cut = sizeof(suffix) - 1;
+
+	*deleted = length > cut && !memcmp(path + length - cut, suffix, cut);
+	return *deleted ? length - cut : length;
+}
+
+void hawk_target_release(struct hawk_target *target)
+{
+	if (target && target->live)
+		hawk_live_release(target->live);
+}
+
+uint64_t hawk_target_pause_ns(const struct hawk_target *target)
+{
+	return target->live ? hawk_live_pause_ns(target->live) : 0;
+}
+
+void hawk_target_close(struct hawk_target *target)
+{
+	if (!target)
+		return;
+	hawk_live_close(target->live);
+	hawk_core_file_close(target->core);
+	while (target->strings) {
+		struct hawk_string *string = target->strings;
+
+		target->strings = string->next;
+		free(string);
+	}
+	free(target->mappings);
+	free(target->threads);
+	free(target->modules);
+	free(target);
+}
+
+struct hawk_error *hawk_target_capture(struct hawk_target *target, uint64_t address, uint64_t bytes)
+{
+	if (!target->live || !bytes)
+		return NULL;
+	if (bytes > UINT64_MAX - address)
+		bytes = UINT64_MAX - address;
+	for (size_t i = hawk_target_mapping_index(target, address); i < target->mapping_count;
+	     i++) {
+		const struct hawk_mapping *mapping = &target->mappings[i];
+		uint64_t start = mapping->start > address ? mapping->start : address;
+		uint64_t end = mapping->start + mapping->present_bytes;
+		struct hawk_error *error;
+
+		if (mapping->start >= address + bytes)
+			break;
+		if (end > address + bytes)
+			end = address + bytes;
+		if (start >= end)
+			continue;
+		error = hawk_live_capture(target->live, mapping, start, end);
+		if (error)
+			return error;
+	}
+	return NULL;
+}
+
+const struct hawk_process *hawk_target_process(const struct hawk_target *target)
+{
+	return &target->process;
+}
+
+const struct hawk_mapping *hawk_target_mappings(const struct hawk_target *target, size_t *count)
+{
+	*count = target->mapping_count;
+	return target->mappings;
+}
+
+const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, size_t *count)
+{
+	*count = target->thread_count;
+	return target->threads;
+}
+
+const struct hawk_module *hawk_target_modules(const struct hawk_target *target, size_t *count)
+{
+	*count = target->module_count;
+	return target->modules;
+}
+
+size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = target->mapping_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (target->mappings[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct hawk_mapping *hawk_target_mapping_at(const struct hawk_target *target,
+						  uint64_t address)
+{
+	size_t index = hawk_target_mapping_index(target, address);
+
+	if (index == target->mapping_count || target->mappings[index].start > address)
+		return NULL;
+	return &target->mappings[index];
+}
+
+const struct hawk_module *hawk_target_module_at(const struct hawk_target *target, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = target->module_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (target->modules[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == target->module_count || target->modules[low].start > address)
+		return NULL;
+	return &target->modules[low];
+}
+
+/** Up to `bytes` at `address`, which lies in `mapping`. */
+static size_t read_mapping(const struct hawk_target *target, const struct hawk_mapping *mapping,
+			   uint64_t address, void *to, size_t bytes)
+{
+	uint64_t offset = address - mapping->start;
+
+	if (offset >= mapping->present_bytes)
+		return 0;
+	if (bytes > mapping->present_bytes - offset)
+		bytes = (size_t)(mapping->present_bytes - offset);
+	if (target->live)
+		return hawk_live_read(target->live, address, to, bytes);
+	memcpy(to, hawk_core_file_bytes(target->core) + mapping->core_offset + offset, bytes);
+	return bytes;
+}
+
+size_t hawk_target_read_some(const struct hawk_target *target, uint64_t address, void *to,
+			     size_t bytes)
+{
+	size_t done = 0;
+
+	for (size_t i = hawk_target_mapping_index(target, address);
+	     done < bytes && i < target->mapping_count; i++) {
+		const struct hawk_mapping *mapping = &target->mappings[i];
+		uint64_t at = address + done;
+		size_t want = bytes - done;
+		size_t got;
+
+		if (mapping->start > at)
+			break;
+		if (want > mapping->end - at)
+			want = (size_t)(mapping->end - at);
+		got = read_mapping(target, mapping, at, (char *)to + done, want);
+		done += got;
+		if (got < want)
+			break;
+	}
+	return done;
+}
+
+struct hawk_error *hawk_target_read(const struct hawk_target *target, uint64_t address, void *to,
+				    size_t bytes)
+{
+	if (hawk_target_read_some(target, address, to, bytes) != bytes)
+		return hawk_error_fault(address, bytes);
+	return NULL;
+}
+
+const void *hawk_target_view(const struct hawk_target *target, uint64_t address, size_t bytes)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, address);
+	uint64_t offset;
+
+	if (target->live)
+		return hawk_live_view(target->live, address, bytes);
+	if (!mapping)
+		return NULL;
+	offset = address - mapping->start;
+	if (offset > mapping->present_bytes || bytes > mapping->present_bytes - offset)
+		return NULL;
+	return hawk_core_file_bytes(target->core) + mapping->core_offset + offset;
+}
+
+bool hawk_target_next_data(const struct hawk_target *target, uint64_t address, uint64_t end,
+			   uint64_t *data_start, uint64_t *data_end)
+{
+	for (size_t i = hawk_target_mapping_index(target, address);
+	     i < target->mapping_count && target->mappings[i].start < end; i++) {
+		const struct hawk_mapping *mapping = &target->mappings[i];
+		uint64_t from = mapping->start > address ? mapping->start : address;
+		uint64_t to = mapping->start + mapping->present_bytes;
+
+		if (to > end)
+			to = end;
+		if (from >= to)
+			continue;
+		*data_start = from;
+		*data_end = to;
+		if (!target->core ||
+		    hawk_core_file_data(target->core, mapping, data_start, data_end))
+			return true;
+	}
+	return false;
+}
+
+void hawk_target_check(const struct hawk_target *target, struct hawk_findings *findings)
+{
+	if (target->core)
+		hawk_core_file_check(target->core, findings);
+	else
+		hawk_live_check(target->live, findings);
+}

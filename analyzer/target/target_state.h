@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The inside of struct hawk_target, shared by the core file and the live backend. Nothing outside
+ * this folder includes it.
+ *
+ * Order of filling: process and auxiliary vector, mappings (sorted, disjoint), threads, modules
+ * last, because those are found by reading the target's memory.
+ */
+#ifndef HAWK_TARGET_STATE_H
+#define HAWK_TARGET_STATE_H
+
+#include "hawk_target.h"
+
+struct hawk_core_file;
+struct hawk_live;
+
+/** What the kernel told the program at its start; 0 = not known. */
+struct hawk_auxv {
+	uint64_t program_headers;      /**< AT_PHDR */
+	uint64_t program_header_count; /**< AT_PHNUM */
+	uint64_t page_bytes;           /**< AT_PAGESZ */
+	uint64_t interpreter;          /**< AT_BASE */
+	uint64_t entry;                /**< AT_ENTRY */
+	uint64_t vdso;                 /**< AT_SYSINFO_EHDR */
+	uint64_t program_name;         /**< AT_EXECFN: address of a string */
+};
+
+struct hawk_target {
+	struct hawk_process process;
+	struct hawk_auxv auxv;
+	struct hawk_mapping *mappings;
+	size_t mapping_count;
+	struct hawk_thread *threads;
+	size_t thread_count;
+	size_t thread_capacity;
+	struct hawk_module *modules;
+	size_t module_count;
+	size_t module_capacity;
+	struct hawk_string *strings; /**< every path that mappings and modules point to */
+	bool files_known;            /**< the mappings' paths are (NT_FILE, /proc/PID/maps) */
+	struct hawk_core_file *core; /**< one of these two */
+	struct hawk_live *live;
+};
+
+/** A copy of `length` bytes and a NUL, owned by the target; NULL = out of memory. */
+const char *hawk_target_string(struct hawk_target *target, const char *bytes, size_t length);
+
+/** A zeroed element behind the last; NULL = out of memory. */
+struct hawk_thread *hawk_target_add_thread(struct hawk_target *target);
+struct hawk_module *hawk_target_add_module(struct hawk_target *target);
+
+/** Reads the auxiliary vector; stops at AT_NULL or at the end of `bytes`. */
+void hawk_auxv_parse(struct hawk_auxv *auxv, const void *bytes, size_t size);
+
+/** Length of `path` without " (deleted)"; `*deleted` says whether it was there. */
+size_t hawk_path_length(const char *path, bool *deleted);
+
+/** target_modules.c: fills modules, process.program if it is empty, and flags of mappings that are
+ * known from their path only. */
+struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
+					    struct hawk_findings *findings);
+
+/** target_links.c: adds what the dynamic linker's list knows and the mappings do not tell. */
+struct hawk_error *hawk_target_follow_links(struct hawk_target *target,
+					    struct hawk_findings *findings);
+
+/** Index of the first mapping that ends above `address`; mapping_count if there is none. */
+size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address);
+
+#endif
