@@ -84,6 +84,21 @@ static uint32_t find(uint32_t id, uint32_t end, const struct hawk_frames *frames
 	return 0;
 }
 
+/**
+ * Goes on to the trace that really holds the outermost `tail_count` frames: without this, tails
+ * would lead through ever more traces that contribute nothing.
+ */
+static uint32_t resolve_tail(uint32_t trace, uint32_t tail_count)
+{
+	for (;;) {
+		const struct hawk_trace_record *record = hawk_arena_trace(trace);
+
+		if (record->tail_count < tail_count)
+			return trace;
+		trace = record->tail_trace;
+	}
+}
+
 /** A new record that is not on any chain yet; 0 if there is no room. */
 static uint32_t write_record(const struct hawk_frames *frames)
 {
@@ -108,7 +123,7 @@ static uint32_t write_record(const struct hawk_frames *frames)
 	record->word_index = index;
 	record->own_count = (uint16_t)own;
 	record->tail_count = (uint16_t)tail;
-	record->tail_trace = tail ? frames->tail_trace : 0;
+	record->tail_trace = tail ? resolve_tail(frames->tail_trace, tail) : 0;
 	record->flags = frames->flags;
 	__atomic_store_n(&record->hash, frames->hash, __ATOMIC_RELEASE);
 	return id;

@@ -154,6 +154,25 @@ static void a_stack_that_is_all_tail_still_has_a_frame_of_its_own(void **state)
 	assert_memory_equal(back, part.pcs, 2 * sizeof(back[0]));
 }
 
+/** Leaf calls one after the other from the same place: each is coded against the one before. */
+static void tails_do_not_lead_through_traces_that_add_nothing(void **state)
+{
+	uint32_t previous = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct list list = {{UINT64_C(0x600000) + i, 601, 602, 603}, 4};
+		struct hawk_frames frames = frames_of(&list);
+		const struct hawk_trace_record *record;
+
+		frames.tail_trace = previous;
+		frames.tail_count = previous ? 3 : 0;
+		previous = hawk_traces_intern(&frames);
+		record = hawk_arena_trace(previous);
+		assert_true(i == 0 || hawk_arena_trace(record->tail_trace)->tail_count == 0);
+	}
+}
+
 enum { RACERS = 8, STACKS = 20000 };
 
 static uint32_t raced[RACERS][STACKS];
@@ -228,6 +247,7 @@ int main(void)
 		cmocka_unit_test(generations_keep_equal_program_counters_apart),
 		cmocka_unit_test(a_stack_that_is_all_tail_still_has_a_frame_of_its_own),
 		cmocka_unit_test(delta_coded_stacks_read_back_whole),
+		cmocka_unit_test(tails_do_not_lead_through_traces_that_add_nothing),
 		cmocka_unit_test(words_of_one_reservation_never_straddle_segments),
 		cmocka_unit_test(racing_threads_agree_on_every_id),
 	};
