@@ -33,11 +33,13 @@ struct hawk_frame {
 	bool inlined;             /**< inlined into the next frame of the same address */
 };
 
+static const uint64_t HAWK_SYMBOL_BIAS_UNKNOWN = UINT64_MAX;
+
 /** A module to take names from: a hawk_module of the target or a record of the trace table's module
  * log. */
 struct hawk_symbol_module {
 	const char *path;
-	uint64_t bias;
+	uint64_t bias; /**< HAWK_SYMBOL_BIAS_UNKNOWN = take it from `start` and the file */
 	uint64_t start, end;
 	const uint8_t *build_id;
 	uint32_t build_id_bytes;

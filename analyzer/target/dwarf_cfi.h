@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Call frame information of one file: where a function's caller keeps its registers, from
+ * .eh_frame (found by PT_GNU_EH_FRAME) and .debug_frame.
+ *
+ * Own reader: it works on a file as well as on an image from memory, and every table, program and
+ * expression in it is hostile, so each has a limit. All addresses are link-time addresses.
+ */
+#ifndef HAWK_DWARF_CFI_H
+#define HAWK_DWARF_CFI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols_elf.h"
+
+enum {
+	HAWK_CFI_RSP = 7,
+	HAWK_CFI_RBP = 6,
+	HAWK_CFI_RIP = 16, /**< DWARF number of the return address */
+	HAWK_CFI_REGISTERS = 17,
+};
+
+enum hawk_cfi_rule_kind {
+	HAWK_CFI_UNSPECIFIED = 0, /**< nothing said: as the ABI has it */
+	HAWK_CFI_UNDEFINED,
+	HAWK_CFI_SAME,
+	HAWK_CFI_OFFSET,     /**< saved at CFA + offset */
+	HAWK_CFI_VAL_OFFSET, /**< is CFA + offset */
+	HAWK_CFI_REGISTER,   /**< is in register `offset` */
+	HAWK_CFI_EXPRESSION, /**< saved at the address that the expression yields */
+	HAWK_CFI_VAL_EXPRESSION,
+};
+
+struct hawk_cfi_rule {
+	enum hawk_cfi_rule_kind kind;
+	int64_t offset;
+	const uint8_t *expression; /**< in the file */
+	size_t expression_bytes;
+};
+
+/** The rules at one address. */
+struct hawk_cfi_row {
+	bool cfa_is_expression;
+	uint32_t cfa_register;
+	int64_t cfa_offset;
+	const uint8_t *cfa_expression;
+	size_t cfa_expression_bytes;
+	struct hawk_cfi_rule registers[HAWK_CFI_REGISTERS];
+	uint32_t return_register;
+	bool signal_frame; /**< the caller was interrupted, it did not call */
+};
+
+struct hawk_cfi;
+
+/** `debug` may be NULL. Both must live longer. NULL = no such tables, or out of memory. */
+struct hawk_cfi *hawk_cfi_create(const struct hawk_elf *binary, const struct hawk_elf *debug);
+
+/** Accepts NULL. */
+void hawk_cfi_destroy(struct hawk_cfi *cfi);
+
+/** The rules at `address`; false = no entry covers it, or the entry is damaged. */
+bool hawk_cfi_find(const struct hawk_cfi *cfi, uint64_t address, struct hawk_cfi_row *row);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What a function is called: its linkage name demangled, else its name with the namespaces and
+ * classes around it. Both are often not on the entry itself but on the one that it completes
+ * (DW_AT_specification) or is a copy of (DW_AT_abstract_origin).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include <dwarf.h>
+
+#include "demangle.h"
+#include "dwarf_units.h"
+
+enum {
+	ORIGINS_MAX = 16, /**< links followed from one entry; they may go in circles */
+	SCOPES_MAX = 64,
+};
+
+static const char *string_attribute(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute memory;
+
+	return dwarf_formstring(dwarf_attr(die, name, &memory));
+}
+
+/** The entry that `die` is a copy or a completion of. */
+static bool origin_of(Dwarf_Die *die, Dwarf_Die *ret)
+{
+	Dwarf_Attribute memory;
+	Dwarf_Attribute *attribute = dwarf_attr(die, DW_AT_abstract_origin, &memory);
+
+	if (!attribute)
+		attribute = dwarf_attr(die, DW_AT_specification, &memory);
+	return attribute && dwarf_formref_die(attribute, ret);
+}
+
+struct found {
+	const char *linkage;
+	const char *name;
+	Dwarf_Die named; /**< the entry that has `name`, in its scope */
+};
+
+static struct found find_names(const Dwarf_Die *start)
+{
+	struct found found = {0};
+	Dwarf_Die die = *start;
+
+	for (int i = 0; i < ORIGINS_MAX; i++) {
+		Dwarf_Die origin;
+
+		if (!found.linkage)
+			found.linkage = string_attribute(&die, DW_AT_linkage_name);
+		if (!found.linkage)
+			found.linkage = string_attribute(&die, DW_AT_MIPS_linkage_name);
+		if (!found.name)
+			found.name = string_attribute(&die, DW_AT_name);
+		found.named = die;
+		if ((found.linkage && found.name) || !origin_of(&die, &origin))
+			break;
+		die = origin;
+	}
+	return found;
+}
+
+static bool has_scopes(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	if (!dwarf_diecu(die, &unit, NULL, NULL))
+		return false;
+	switch (dwarf_srclang(&unit)) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_Mips_Assembler:
+	case -1:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void append_scope(struct hawk_text *text, Dwarf_Die *scope)
+{
+	const char *name = string_attribute(scope, DW_AT_name);
+
+	switch (dwarf_tag(scope)) {
+	case DW_TAG_namespace:
+		hawk_text_puts(text, name ? name : "(anonymous namespace)");
+		hawk_text_puts(text, "::");
+		return;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_module:
+		if (!name)
+			return;
+		hawk_text_puts(text, name);
+		hawk_text_puts(text, "::");
+		return;
+	default:
+		return;
+	}
+}
+
+/** "space::Class::name". Linear in the unit, so only for names that have no linkage name. */
+static const char *qualify(struct hawk_dwarf *dwarf, struct found *found)
+{
+	Dwarf_Die *scopes = NULL;
+	struct hawk_text text;
+	const char *result;
+	int count;
+
+	if (!has_scopes(&found->named))
+		return hawk_dwarf_intern(dwarf, found->name);
+	count = dwarf_getscopes_die(&found->named, &scopes);
+	if (count > SCOPES_MAX)
+		count = SCOPES_MAX;
+	hawk_text_init(&text);
+	for (int i = count - 1; i > 0; i--)
+		append_scope(&text, &scopes[i]);
+	hawk_text_puts(&text, found->name);
+	result = text.failed ? NULL : hawk_dwarf_intern(dwarf, text.bytes);
+	hawk_text_deinit(&text);
+	free(scopes);
+	return result;
+}
+
+void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_node *node)
+{
+	struct found found;
+	struct hawk_text text;
+
+	if (node->named)
+		return;
+	node->named = true;
+	found = find_names(&node->die);
+	node->symbol = hawk_dwarf_intern(dwarf, found.linkage ? found.linkage : found.name);
+	hawk_text_init(&text);
+	/* A linkage name that is not mangled ("__GI_raise") says less than the plain one. */
+	if (found.linkage && hawk_demangle(found.linkage, &text))
+		node->function = hawk_strings_intern(dwarf->strings, text.bytes, text.size);
+	else if (found.linkage && found.name)
+		node->function = hawk_dwarf_intern(dwarf, found.name);
+	else if (found.name)
+		node->function = qualify(dwarf, &found);
+	else
+		node->function = node->symbol;
+	hawk_text_deinit(&text);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Opening DWARF and the index of its units. Debug files are foreign: counts are bounded, and an
+ * attribute that libdw cannot read is taken as absent.
+ */
+#include "dwarf_units.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <dwarf.h>
+#include <gelf.h>
+
+#include "hawk_cleanup.h"
+
+enum {
+	UNITS_MAX = 4000000,
+	INDEX_RANGES_MAX = 64000000,
+	DIE_RANGES_MAX = 1000000,
+	COMPRESSION_ZSTD = 2, /**< ELFCOMPRESS_ZSTD; elf.h of glibc 2.36 does not have it */
+};
+
+void hawk_dwarf_destroy(struct hawk_dwarf *dwarf)
+{
+	if (!dwarf)
+		return;
+	for (size_t i = 0; i < dwarf->unit_count; i++) {
+		free(dwarf->units[i].nodes);
+		hawk_ranges_deinit(&dwarf->units[i].ranges);
+	}
+	free(dwarf->units);
+	hawk_ranges_deinit(&dwarf->ranges);
+	if (dwarf->dwarf)
+		dwarf_end(dwarf->dwarf);
+	if (dwarf->shared)
+		dwarf_end(dwarf->shared);
+	hawk_elf_close(dwarf->shared_elf);
+	free(dwarf);
+}
+
+static void cleanup_dwarf(struct hawk_dwarf **dwarf)
+{
+	hawk_dwarf_destroy(*dwarf);
+}
+
+const char *hawk_dwarf_intern(struct hawk_dwarf *dwarf, const char *string)
+{
+	return string ? hawk_strings_intern(dwarf->strings, string, strlen(string)) : NULL;
+}
+
+bool hawk_dwarf_add_ranges(const struct hawk_dwarf *dwarf, Dwarf_Die *die, uint32_t rank,
+			   uint32_t id, struct hawk_ranges *ranges, uint64_t *lowest,
+			   size_t *budget)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t offset = 0;
+
+	*lowest = UINT64_MAX;
+	for (size_t i = 0; i < DIE_RANGES_MAX && *budget; i++, (*budget)--) {
+		offset = dwarf_ranges(die, offset, &base, &start, &end);
+		if (offset <= 0)
+			break;
+		/* The linker leaves functions that it threw away at address 0, or near it. */
+		if (start >= end || !hawk_elf_is_code(dwarf->layout, start))
+			continue;
+		if (start < *lowest)
+			*lowest = start;
+		if (!hawk_ranges_add(ranges, start, end, rank, id))
+			return false;
+	}
+	return true;
+}
+
+/** True if `path` is absent or a regular file: libdw would open anything, and hang on a FIFO. */
+static bool is_harmless(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) != 0 || S_ISREG(status.st_mode);
+}
+
+/** Says whether a split unit may be opened; a missing file is noted. */
+static bool split_file_ok(struct hawk_dwarf *dwarf, Dwarf_Die *skeleton)
+{
+	Dwarf_Attribute memory;
+	const char *directory = dwarf_formstring(dwarf_attr(skeleton, DW_AT_comp_dir, &memory));
+	const char *name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_dwo_name, &memory));
+	char path[PATH_MAX];
+
+	if (!name)
+		name = dwarf_formstring(dwarf_attr(skeleton, DW_AT_GNU_dwo_name, &memory));
+	if (!name)
+		return false;
+	if (name[0] == '/' || !directory)
+		directory = "";
+	if (snprintf(path, sizeof(path), "%s%s%s", directory, directory[0] ? "/" : "", name) >=
+	    (int)sizeof(path))
+		return false;
+	if (!is_harmless(path) || !is_harmless(name))
+		return false;
+	if (access(path, R_OK) != 0) {
+		hawk_findings_add(dwarf->findings, HAWK_FINDING_MISSING, false,
+				  "split-debug-missing",
+				  "%s, split debug information of %s, cannot be read: functions "
+				  "there have no inlined frames",
+				  path, dwarf->elf->path);
+		return false;
+	}
+	return true;
+}
+
+/** Replaces `die` by the split unit's, if there is one. */
+static void follow_split(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit)
+{
+	Dwarf_Die split = {0};
+	uint8_t type = 0;
+	Dwarf_Half version;
+
+	if (dwarf_cu_info(unit->skeleton.cu, &version, &type, NULL, NULL, NULL, NULL, NULL) != 0 ||
+	    type != DW_UT_skeleton || !split_file_ok(dwarf, &unit->skeleton))
+		return;
+	if (dwarf_cu_info(unit->skeleton.cu, NULL, NULL, NULL, &split, NULL, NULL, NULL) == 0 &&
+	    split.addr)
+		unit->die = split;
+}
+
+static struct hawk_error *prepare(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit)
+{
+	if (unit->prepared)
+		return NULL;
+	unit->prepared = true;
+	follow_split(dwarf, unit);
+	if (dwarf_getsrcfiles(&unit->die, &unit->files, &unit->file_count) != 0) {
+		unit->files = NULL;
+		unit->file_count = 0;
+	}
+	return hawk_dwarf_read_functions(dwarf, unit);
+}
+
+struct hawk_error *hawk_dwarf_unit_at(struct hawk_dwarf *dwarf, uint64_t address,
+				      struct hawk_dwarf_unit **ret)
+{
+	const struct hawk_range *range = hawk_ranges_find(&dwarf->ranges, address);
+	struct hawk_error *err;
+
+	*ret = NULL;
+	if (!range)
+		return NULL;
+	err = prepare(dwarf, &dwarf->units[range->id]);
+	if (err)
+		return err;
+	*ret = &dwarf->units[range->id];
+	return NULL;
+}
+
+/** A unit without ranges of its own (some assemblers and linkers): those of its functions. */
+static bool add_function_ranges(struct hawk_dwarf *dwarf, Dwarf_Die *unit, uint32_t id,
+				size_t *budget)
+{
+	Dwarf_Die die;
+	uint64_t lowest;
+
+	if (dwarf_child(unit, &die) != 0)
+		return true;
+	for (Dwarf_Off last = 0; dwarf_dieoffset(&die) > last && *budget;) {
+		last = dwarf_dieoffset(&die);
+		if (dwarf_tag(&die) == DW_TAG_subprogram &&
+		    !hawk_dwarf_add_ranges(dwarf, &die, 0, id, &dwarf->ranges, &lowest, budget))
+			return false;
+		if (dwarf_siblingof(&die, &die) != 0)
+			break;
+	}
+	return true;
+}
+
+static struct hawk_error *add_unit(struct hawk_dwarf *dwarf, Dwarf_Die *die, size_t *budget)
+{
+	uint32_t id = (uint32_t)dwarf->unit_count;
+	size_t before = dwarf->ranges.count;
+	struct hawk_dwarf_unit *units;
+	uint64_t lowest;
+
+	if (dwarf->unit_count == dwarf->unit_capacity) {
+		size_t capacity = dwarf->unit_capacity ? 2 * dwarf->unit_capacity : 16;
+
+		units = reallocarray(dwarf->units, capacity, sizeof(*units));
+		if (!units)
+			return &hawk_enomem;
+		dwarf->units = units;
+		dwarf->unit_capacity = capacity;
+	}
+	if (!hawk_dwarf_add_ranges(dwarf, die, 0, id, &dwarf->ranges, &lowest, budget))
+		return &hawk_enomem;
+	if (dwarf->ranges.count == before && !dwarf_hasattr(die, DW_AT_ranges) &&
+	    !dwarf_hasattr(die, DW_AT_low_pc) && !add_function_ranges(dwarf, die, id, budget))
+		return &hawk_enomem;
+	if (dwarf->ranges.count == before)
+		return NULL;
+	dwarf->units[dwarf->unit_count++] = (struct hawk_dwarf_unit){.skeleton = *die, .die = *die};
+	return NULL;
+}
+
+static struct hawk_error *index_units(struct hawk_dwarf *dwarf)
+{
+	size_t budget = INDEX_RANGES_MAX;
+	Dwarf_CU *unit = NULL;
+	Dwarf_Die die;
+	uint8_t type;
+
+	for (size_t i = 0; i < UNITS_MAX; i++) {
+		struct hawk_error *err;
+
+		if (dwarf_get_units(dwarf->dwarf, unit, &unit, NULL, &type, &die, NULL) != 0)
+			break;
+		if ((type != DW_UT_compile && type != DW_UT_skeleton) || !die.addr)
+			continue;
+		err = add_unit(dwarf, &die, &budget);
+		if (err)
+			return err;
+	}
+	return hawk_ranges_freeze(&dwarf->ranges) ? NULL : &hawk_enomem;
+}
+
+/** True (and a finding) if the debug sections are compressed in a way that this libdw cannot read.
+ */
+static bool is_compressed_by_zstd(const struct hawk_elf *elf, struct hawk_findings *findings)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf->elf, section))) {
+		GElf_Shdr header;
+		GElf_Chdr compression;
+
+		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_COMPRESSED) ||
+		    !gelf_getchdr(section, &compression) ||
+		    compression.ch_type != COMPRESSION_ZSTD)
+			continue;
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "debug-zstd*",
+				  "%s: its debug information is compressed with zstd, which the "
+				  "installed libdw cannot read (objcopy --decompress-debug-sections "
+				  "helps)",
+				  elf->path);
+		return true;
+	}
+	return false;
+}
+
+struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct hawk_elf *layout,
+				     const char *debug_directory, struct hawk_findings *findings,
+				     struct hawk_strings *strings, struct hawk_dwarf **ret)
+{
+	struct hawk_error *err;
+
+	*ret = NULL;
+	Dwarf *handle = dwarf_begin_elf(elf->elf, DWARF_C_READ, NULL);
+	if (!handle) {
+		is_compressed_by_zstd(elf, findings);
+		return NULL;
+	}
+	__attribute__((cleanup(cleanup_dwarf))) struct hawk_dwarf *dwarf = calloc(1, sizeof(*dwarf));
+	if (!dwarf) {
+		dwarf_end(handle);
+		return &hawk_enomem;
+	}
+	dwarf->dwarf = handle;
+	dwarf->elf = elf;
+	dwarf->layout = layout;
+	dwarf->debug_directory = debug_directory;
+	dwarf->findings = findings;
+	dwarf->strings = strings;
+	if (!hawk_dwarf_attach_shared(dwarf))
+		return NULL;
+	err = index_units(dwarf);
+	if (err)
+		return err;
+	if (dwarf->unit_count)
+		*ret = take_ptr(&dwarf);
+	return NULL;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * DWARF of one module: which unit covers an address, its line table, and the functions and inlined
+ * calls at the address. A unit is read when the first address in it is asked for.
+ *
+ * The index of units is our own, from their ranges: .debug_aranges is missing in what clang makes,
+ * and libdw's search by address is linear. Nothing is fetched from the network, and a split unit
+ * (.dwo) or a shared one (.gnu_debugaltlink) is opened only if it is a regular file.
+ */
+#ifndef HAWK_DWARF_UNITS_H
+#define HAWK_DWARF_UNITS_H
+
+#include <elfutils/libdw.h>
+
+#include "hawk_findings.h"
+#include "symbols_elf.h"
+#include "symbols_ranges.h"
+#include "symbols_strings.h"
+
+enum { HAWK_DWARF_NO_NODE = UINT32_MAX };
+
+/** A function or an inlined call that has code in the unit. */
+struct hawk_dwarf_node {
+	Dwarf_Die die;
+	uint32_t parent; /**< index of the node around it, or HAWK_DWARF_NO_NODE */
+	uint32_t call_line;
+	uint64_t call_file; /**< index into the unit's files */
+	uint64_t start;	    /**< lowest address */
+	const char *function; /**< demangled and qualified; NULL = unknown, or not `named` yet */
+	const char *symbol;   /**< linkage name, or the plain one */
+	bool inlined;
+	bool named;
+};
+
+struct hawk_dwarf_unit {
+	Dwarf_Die skeleton; /**< has the ranges and the line table */
+	Dwarf_Die die;	    /**< has the functions; differs from `skeleton` in split DWARF */
+	Dwarf_Files *files;
+	size_t file_count;
+	struct hawk_dwarf_node *nodes;
+	size_t node_count;
+	size_t node_capacity;
+	struct hawk_ranges ranges; /**< ids are indices of nodes */
+	bool prepared;
+};
+
+struct hawk_dwarf {
+	Dwarf *dwarf;
+	Dwarf *shared;		     /**< of `shared_elf`; NULL = none */
+	struct hawk_elf *shared_elf; /**< .gnu_debugaltlink */
+	const struct hawk_elf *elf;  /**< the file it came from; not owned */
+	const struct hawk_elf *layout; /**< whose segments tell what is code; not owned */
+	const char *debug_directory;
+	struct hawk_findings *findings;
+	struct hawk_strings *strings;
+	struct hawk_dwarf_unit *units;
+	size_t unit_count;
+	size_t unit_capacity;
+	struct hawk_ranges ranges; /**< ids are indices of units */
+};
+
+/**
+ * DWARF of `elf`; `*ret` is NULL if it has none that can be used. `layout` is the binary (or the
+ * same file). All arguments must live longer.
+ */
+struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct hawk_elf *layout,
+				     const char *debug_directory, struct hawk_findings *findings,
+				     struct hawk_strings *strings, struct hawk_dwarf **ret);
+
+/** Accepts NULL. */
+void hawk_dwarf_destroy(struct hawk_dwarf *dwarf);
+
+/** The unit that covers `address`, prepared, or NULL in `*ret`. */
+struct hawk_error *hawk_dwarf_unit_at(struct hawk_dwarf *dwarf, uint64_t address,
+				      struct hawk_dwarf_unit **ret);
+
+/** dwarf_functions.c: fills nodes and ranges of a unit. */
+struct hawk_error *hawk_dwarf_read_functions(struct hawk_dwarf *dwarf,
+					     struct hawk_dwarf_unit *unit);
+
+/** dwarf_names.c: sets function and symbol of a node; out of memory leaves NULLs. */
+void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_node *node);
+
+/** dwarf_shared.c: finds and attaches the file of .gnu_debugaltlink; false = DWARF is unusable. */
+bool hawk_dwarf_attach_shared(struct hawk_dwarf *dwarf);
+
+/**
+ * Calls nothing, adds the code ranges of `die` to `ranges`; `*lowest` becomes the lowest start.
+ * `budget` bounds all ranges of a unit together. False = out of memory.
+ */
+bool hawk_dwarf_add_ranges(const struct hawk_dwarf *dwarf, Dwarf_Die *die, uint32_t rank,
+			   uint32_t id, struct hawk_ranges *ranges, uint64_t *lowest,
+			   size_t *budget);
+
+/** Interned copy of `string`; NULL for NULL or out of memory. */
+const char *hawk_dwarf_intern(struct hawk_dwarf *dwarf, const char *string);
+
+#endif

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The symbols object: its files, opened when first asked for, and what became of them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dwarf_cfi.h"
+#include "hawk_cleanup.h"
+#include "symbols_state.h"
+
+enum {
+	FIRST_SLOTS = 64,
+	VDSO_BYTES_MAX = 256 * 1024,
+};
+
+static void destroy_file(struct hawk_symbol_file *file)
+{
+	if (!file)
+		return;
+	hawk_cfi_destroy(file->cfi);
+	hawk_dwarf_destroy(file->dwarf);
+	hawk_symbol_table_deinit(&file->table);
+	hawk_elf_close(file->debug);
+	hawk_elf_close(file->binary);
+	free(file);
+}
+
+static void cleanup_file(struct hawk_symbol_file **file)
+{
+	destroy_file(*file);
+}
+
+void hawk_symbols_destroy(struct hawk_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (size_t i = 0; i < symbols->file_slots; i++)
+		destroy_file(symbols->files[i]);
+	free(symbols->files);
+	free(symbols->cache);
+	hawk_text_deinit(&symbols->scratch);
+	hawk_strings_deinit(&symbols->strings);
+	free(symbols);
+}
+
+static void cleanup_symbols(struct hawk_symbols **symbols)
+{
+	hawk_symbols_destroy(*symbols);
+}
+
+struct hawk_symbol_module hawk_symbol_module_of(const struct hawk_module *module)
+{
+	return (struct hawk_symbol_module){
+		.path = module->path,
+		.bias = module->has_bias ? module->bias : HAWK_SYMBOL_BIAS_UNKNOWN,
+		.start = module->start,
+		.end = module->end,
+		.build_id = module->build_id,
+		.build_id_bytes = module->build_id_bytes,
+		.main = module->main,
+	};
+}
+
+/** Start of the vdso that `module` is, else 0. */
+static uint64_t vdso_start(const struct hawk_symbols *symbols,
+			   const struct hawk_symbol_module *module)
+{
+	const struct hawk_module *known =
+		symbols->target ? hawk_target_module_at(symbols->target, module->start) : NULL;
+
+	return known && known->vdso && known->start == module->start ? known->start : 0;
+}
+
+static struct hawk_symbol_file key_of(const struct hawk_symbols *symbols,
+				      const struct hawk_symbol_module *module)
+{
+	struct hawk_symbol_file key = {.path = module->path ? module->path : "",
+				       .main = module->main,
+				       .vdso_start = vdso_start(symbols, module)};
+
+	if (module->build_id && module->build_id_bytes <= HAWK_MODULE_BUILD_ID_MAX) {
+		key.build_id_bytes = module->build_id_bytes;
+		memcpy(key.build_id, module->build_id, key.build_id_bytes);
+	}
+	key.hash = hawk_strings_hash(key.path, strlen(key.path), key.vdso_start + key.main);
+	key.hash = hawk_strings_hash(key.build_id, key.build_id_bytes, key.hash);
+	return key;
+}
+
+static bool same_file(const struct hawk_symbol_file *a, const struct hawk_symbol_file *b)
+{
+	return a->hash == b->hash && a->main == b->main && a->vdso_start == b->vdso_start &&
+	       a->build_id_bytes == b->build_id_bytes &&
+	       memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0 &&
+	       strcmp(a->path, b->path) == 0;
+}
+
+/** The slot of `key`, or the free one where it belongs. */
+static size_t slot_of(struct hawk_symbol_file *const *files, size_t slots,
+		      const struct hawk_symbol_file *key)
+{
+	size_t slot = key->hash & (slots - 1);
+
+	while (files[slot] && !same_file(files[slot], key))
+		slot = (slot + 1) & (slots - 1);
+	return slot;
+}
+
+static bool grow_files(struct hawk_symbols *symbols)
+{
+	size_t slots = symbols->file_slots ? 2 * symbols->file_slots : FIRST_SLOTS;
+	struct hawk_symbol_file **files = calloc(slots, sizeof(struct hawk_symbol_file *));
+
+	if (!files)
+		return false;
+	for (size_t i = 0; i < symbols->file_slots; i++)
+		if (symbols->files[i])
+			files[slot_of(files, slots, symbols->files[i])] = symbols->files[i];
+	free(symbols->files);
+	symbols->files = files;
+	symbols->file_slots = slots;
+	return true;
+}
+
+/** The vdso has no file: its image is in the target's memory. */
+static struct hawk_error *open_vdso(struct hawk_symbols *symbols,
+				    const struct hawk_symbol_module *module,
+				    struct hawk_symbol_file *file)
+{
+	uint64_t bytes = module->end - module->start;
+	enum hawk_elf_state state;
+	const char *why;
+	uint8_t *image;
+
+	file->status = HAWK_SYMBOL_NOT_FOUND;
+	if (module->end <= module->start || bytes > VDSO_BYTES_MAX)
+		return NULL;
+	image = malloc((size_t)bytes);
+	if (!image)
+		return &hawk_enomem;
+	if (hawk_target_read_some(symbols->target, module->start, image, (size_t)bytes) != bytes) {
+		free(image);
+		return NULL;
+	}
+	return hawk_elf_from_image("[vdso]", image, (size_t)bytes, &state, &why, &file->binary);
+}
+
+static struct hawk_error *open_files(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_module *module,
+				     struct hawk_symbol_file *file)
+{
+	struct hawk_symbols_files found = {0};
+	struct hawk_error *err;
+
+	if (file->vdso_start)
+		return open_vdso(symbols, module, file);
+	err = hawk_symbols_find(&symbols->search, module, &found);
+	if (err)
+		return err;
+	file->binary = found.binary;
+	file->debug = found.debug;
+	file->status = found.status;
+	return NULL;
+}
+
+static struct hawk_error *load(struct hawk_symbols *symbols,
+			       const struct hawk_symbol_module *module,
+			       struct hawk_symbol_file *file)
+{
+	const struct hawk_elf *layout;
+	struct hawk_error *err = open_files(symbols, module, file);
+
+	if (err || (!file->binary && !file->debug))
+		return err;
+	layout = file->binary ? file->binary : file->debug;
+	file->status = HAWK_SYMBOL_SYMTAB;
+	err = hawk_symbol_table_build(&file->table, file->binary, file->debug);
+	if (!err && file->debug)
+		err = hawk_dwarf_create(file->debug, layout, symbols->search.debug_directory,
+					symbols->search.findings, &symbols->strings, &file->dwarf);
+	if (!err && file->binary && !file->dwarf)
+		err = hawk_dwarf_create(file->binary, layout, symbols->search.debug_directory,
+					symbols->search.findings, &symbols->strings, &file->dwarf);
+	if (file->dwarf)
+		file->status = HAWK_SYMBOL_DWARF;
+	return err;
+}
+
+struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_module *module,
+				     struct hawk_symbol_file **ret)
+{
+	struct hawk_symbol_file key = key_of(symbols, module);
+	struct hawk_error *err;
+	size_t slot;
+
+	if (2 * symbols->file_count >= symbols->file_slots && !grow_files(symbols))
+		return &hawk_enomem;
+	slot = slot_of(symbols->files, symbols->file_slots, &key);
+	if (symbols->files[slot]) {
+		*ret = symbols->files[slot];
+		return NULL;
+	}
+	__attribute__((cleanup(cleanup_file))) struct hawk_symbol_file *file = malloc(sizeof(*file));
+	if (!file)
+		return &hawk_enomem;
+	*file = key;
+	file->path = hawk_strings_intern(&symbols->strings, key.path, strlen(key.path));
+	if (!file->path)
+		return &hawk_enomem;
+	err = load(symbols, module, file);
+	if (err)
+		return err;
+	symbols->file_count++;
+	symbols->files[slot] = file;
+	*ret = take_ptr(&file);
+	return NULL;
+}
+
+uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
+			   const struct hawk_symbol_module *module)
+{
+	const struct hawk_elf *layout = file->binary ? file->binary : file->debug;
+
+	if (module->bias != HAWK_SYMBOL_BIAS_UNKNOWN)
+		return module->bias;
+	return layout ? module->start - hawk_elf_first_page(layout) : module->start;
+}
+
+enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
+					    const struct hawk_symbol_module *module)
+{
+	const struct hawk_symbol_file *file;
+	struct hawk_symbol_file key;
+
+	if (!module || !symbols->file_slots)
+		return HAWK_SYMBOL_UNUSED;
+	key = key_of(symbols, module);
+	file = symbols->files[slot_of(symbols->files, symbols->file_slots, &key)];
+	return file ? file->status : HAWK_SYMBOL_UNUSED;
+}
+
+/** Interned copy; NULL stays NULL. False = out of memory. */
+static bool copy_string(struct hawk_symbols *symbols, const char *from, const char **to)
+{
+	*to = from && from[0] ? hawk_strings_intern(&symbols->strings, from, strlen(from)) : NULL;
+	return *to || !from || !from[0];
+}
+
+static bool copy_options(struct hawk_symbols *symbols, const struct hawk_symbols_options *options)
+{
+	return copy_string(symbols, options->sysroot, &symbols->search.sysroot) &&
+	       copy_string(symbols, options->debug_directory, &symbols->search.debug_directory) &&
+	       copy_string(symbols, options->executable, &symbols->search.executable);
+}
+
+/** What the target tells about files; a live one's vdso is read now, before it may run on. */
+static struct hawk_error *use_target(struct hawk_symbols *symbols)
+{
+	const struct hawk_process *process = hawk_target_process(symbols->target);
+	const struct hawk_module *modules;
+	char root[64];
+	size_t count;
+
+	if (!copy_string(symbols, process->program, &symbols->search.program))
+		return &hawk_enomem;
+	if (!process->live)
+		return NULL;
+	snprintf(root, sizeof(root), "/proc/%u/root", process->pid);
+	if (!symbols->search.sysroot && !copy_string(symbols, root, &symbols->search.root))
+		return &hawk_enomem;
+	modules = hawk_target_modules(symbols->target, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_symbol_module module = hawk_symbol_module_of(&modules[i]);
+		struct hawk_symbol_file *file;
+		struct hawk_error *err;
+
+		err = modules[i].vdso ? hawk_symbols_file(symbols, &module, &file) : NULL;
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_symbols_create(const struct hawk_target *target,
+				       const struct hawk_symbols_options *options,
+				       struct hawk_findings *findings, struct hawk_symbols **ret)
+{
+	struct hawk_error *err;
+
+	elf_version(EV_CURRENT);
+	__attribute__((cleanup(cleanup_symbols))) struct hawk_symbols *symbols =
+		calloc(1, sizeof(*symbols));
+	if (!symbols)
+		return &hawk_enomem;
+	symbols->target = target;
+	symbols->search.findings = findings;
+	hawk_strings_init(&symbols->strings);
+	hawk_text_init(&symbols->scratch);
+	if (options && !copy_options(symbols, options))
+		return &hawk_enomem;
+	err = target ? use_target(symbols) : NULL;
+	if (err)
+		return err;
+	*ret = take_ptr(&symbols);
+	return NULL;
+}

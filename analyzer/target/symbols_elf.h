@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * One ELF file of this machine (or the vdso's image), opened without trust: a regular file, 64-bit
+ * little-endian x86-64, executable or shared object. Nothing else is ever opened, so that a FIFO
+ * or a device at a path that a core names cannot hang or disturb anything.
+ *
+ * Addresses here are link-time addresses: the module's bias is already taken off.
+ */
+#ifndef HAWK_SYMBOLS_ELF_H
+#define HAWK_SYMBOLS_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elfutils/libdw.h>
+
+#include "hawk_error.h"
+#include "hawk_target.h"
+
+enum hawk_elf_state {
+	HAWK_ELF_OPENED = 0,
+	HAWK_ELF_ABSENT,  /**< no such file, or not readable */
+	HAWK_ELF_REFUSED, /**< not a regular file, or not the kind of ELF file that is wanted */
+};
+
+/** A PT_LOAD or PT_GNU_EH_FRAME header, clamped to the file. */
+struct hawk_elf_segment {
+	uint64_t start, end;	 /**< link-time addresses */
+	const uint8_t *bytes;	 /**< of `start`; NULL if the file holds none */
+	uint64_t present_bytes;	 /**< that many from `start` on are in the file */
+	bool executable;
+};
+
+struct hawk_elf {
+	Elf *elf;
+	char *path;
+	uint8_t *image; /**< the whole file, read-only */
+	size_t image_bytes;
+	bool mapped; /**< `image` came from mmap, else from malloc */
+	struct hawk_elf_segment *segments;
+	size_t segment_count;
+	struct hawk_elf_segment unwind_table; /**< PT_GNU_EH_FRAME; empty if there is none */
+	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
+	uint32_t build_id_bytes; /**< 0 = none */
+};
+
+/**
+ * Opens `path`. Anything that is wrong with the file is a state, not an error; `*why` is then a
+ * static phrase ("is not a regular file"). `*ret` is set for HAWK_ELF_OPENED only; errors: memory.
+ */
+struct hawk_error *hawk_elf_open(const char *path, enum hawk_elf_state *state, const char **why,
+				 struct hawk_elf **ret);
+
+/** As above for an image in memory; takes ownership of `image` (from malloc) in any case. */
+struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t bytes,
+				       enum hawk_elf_state *state, const char **why,
+				       struct hawk_elf **ret);
+
+/** Accepts NULL. */
+void hawk_elf_close(struct hawk_elf *elf);
+
+/** Bytes of the file that are loaded at `address`, and how many follow in the same segment. */
+const uint8_t *hawk_elf_bytes(const struct hawk_elf *elf, uint64_t address, uint64_t *available);
+
+/** True if `address` is in an executable segment, or if the file says nothing about segments. */
+bool hawk_elf_is_code(const struct hawk_elf *elf, uint64_t address);
+
+/** Address of the page that the first PT_LOAD begins in; what a module's lowest mapping shows. */
+uint64_t hawk_elf_first_page(const struct hawk_elf *elf);
+
+/** The CRC-32 of the whole file, as .gnu_debuglink has it. */
+uint32_t hawk_elf_crc(const struct hawk_elf *elf);
+
+static inline void hawk_cleanup_elf(struct hawk_elf **elf)
+{
+	hawk_elf_close(*elf);
+}
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The search itself: a list of candidate paths, tried in order until one opens and has the wanted
+ * build-id. What was refused on the way is remembered for the module's status.
+ */
+#include "symbols_find.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
+
+#include "hawk_cleanup.h"
+
+static const char default_debug_directory[] = "/usr/lib/debug";
+
+struct finder {
+	const struct hawk_symbols_search *search;
+	const struct hawk_symbol_module *module;
+	enum hawk_symbol_status status; /**< the worst thing met so far */
+	char refused[PATH_MAX];		/**< the path that was there and could not be used */
+	const char *why;
+};
+
+const char *hawk_symbols_build_id_text(const uint8_t *id, size_t bytes,
+				       char text[HAWK_BUILD_ID_TEXT_MAX])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t at = 0;
+
+	if (!bytes)
+		return strcpy(text, "none");
+	for (size_t i = 0; i < bytes && i < HAWK_MODULE_BUILD_ID_MAX; i++) {
+		text[at++] = digits[id[i] >> 4];
+		text[at++] = digits[id[i] & 15];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+bool hawk_symbols_build_id_path(const char *directory, const uint8_t *id, size_t bytes,
+				const char *suffix, char *path, size_t size)
+{
+	char hex[HAWK_BUILD_ID_TEXT_MAX];
+	int length;
+
+	if (bytes < 2 || bytes > HAWK_MODULE_BUILD_ID_MAX)
+		return false;
+	hawk_symbols_build_id_text(id, bytes, hex);
+	length = snprintf(path, size, "%s/.build-id/%.2s/%s%s", directory, hex, hex + 2, suffix);
+	return length > 0 && (size_t)length < size;
+}
+
+static uint32_t wanted_bytes(const struct hawk_symbol_module *module)
+{
+	if (!module->build_id || module->build_id_bytes > HAWK_MODULE_BUILD_ID_MAX)
+		return 0;
+	return module->build_id_bytes;
+}
+
+static bool has_id(const struct hawk_elf *elf, const uint8_t *id, uint32_t bytes)
+{
+	return elf->build_id_bytes == bytes && memcmp(elf->build_id, id, bytes) == 0;
+}
+
+static void note_mismatch(struct finder *finder, const struct hawk_elf *elf)
+{
+	char wanted[HAWK_BUILD_ID_TEXT_MAX];
+	char found[HAWK_BUILD_ID_TEXT_MAX];
+
+	finder->status = HAWK_SYMBOL_MISMATCH;
+	hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false, "module-mismatch*",
+			  "%s is not the file that the process used (build-id wanted %s, found %s) "
+			  "and was not used",
+			  elf->path,
+			  hawk_symbols_build_id_text(finder->module->build_id,
+						     finder->module->build_id_bytes, wanted),
+			  hawk_symbols_build_id_text(elf->build_id, elf->build_id_bytes, found));
+}
+
+/** Opens `path` if it is the module's file; `*ret` stays as it is if not. */
+static struct hawk_error *try_binary(struct finder *finder, const char *path, struct hawk_elf **ret)
+{
+	CLEANUP(elf) struct hawk_elf *elf = NULL;
+	uint32_t wanted = wanted_bytes(finder->module);
+	enum hawk_elf_state state;
+	struct hawk_error *err;
+	const char *why;
+
+	err = hawk_elf_open(path, &state, &why, &elf);
+	if (err)
+		return err;
+	if (state == HAWK_ELF_REFUSED && finder->status != HAWK_SYMBOL_MISMATCH) {
+		finder->status = HAWK_SYMBOL_REFUSED;
+		snprintf(finder->refused, sizeof(finder->refused), "%s", path);
+		finder->why = why;
+	}
+	if (state != HAWK_ELF_OPENED)
+		return NULL;
+	if (wanted && !has_id(elf, finder->module->build_id, wanted)) {
+		note_mismatch(finder, elf);
+		return NULL;
+	}
+	*ret = take_ptr(&elf);
+	return NULL;
+}
+
+static struct hawk_error *try_binary_below(struct finder *finder, const char *root,
+					   const char *path, struct hawk_elf **ret)
+{
+	char joined[PATH_MAX];
+	int length = snprintf(joined, sizeof(joined), "%s%s", root, path);
+
+	if (*ret || length <= 0 || (size_t)length >= sizeof(joined))
+		return NULL;
+	return try_binary(finder, joined, ret);
+}
+
+static struct hawk_error *find_binary(struct finder *finder, struct hawk_elf **ret)
+{
+	const struct hawk_symbols_search *search = finder->search;
+	const struct hawk_symbol_module *module = finder->module;
+	const char *path = module->path ? module->path : "";
+	struct hawk_error *err = NULL;
+
+	if (module->main && !path[0] && search->program)
+		path = search->program;
+	if (module->main && search->executable)
+		err = try_binary(finder, search->executable, ret);
+	if (path[0] != '/')
+		return err; /* a relative path of another process means nothing here */
+	if (!err && search->sysroot)
+		err = try_binary_below(finder, search->sysroot, path, ret);
+	if (!err && search->root)
+		err = try_binary_below(finder, search->root, path, ret);
+	if (!err)
+		err = try_binary_below(finder, "", path, ret);
+	return err;
+}
+
+/** By build-id in one debug directory; `suffix` is ".debug", or "" for the binary itself. */
+static struct hawk_error *find_by_id(const char *directory, const uint8_t *id, uint32_t bytes,
+				     const char *suffix, struct hawk_elf **ret)
+{
+	CLEANUP(elf) struct hawk_elf *elf = NULL;
+	enum hawk_elf_state state;
+	struct hawk_error *err;
+	char path[PATH_MAX];
+	const char *why;
+
+	if (*ret || !directory ||
+	    !hawk_symbols_build_id_path(directory, id, bytes, suffix, path, sizeof(path)))
+		return NULL;
+	err = hawk_elf_open(path, &state, &why, &elf);
+	if (!err && state == HAWK_ELF_OPENED && has_id(elf, id, bytes))
+		*ret = take_ptr(&elf);
+	return err;
+}
+
+static struct hawk_error *find_in_directories(const struct hawk_symbols_search *search,
+					      const uint8_t *id, uint32_t bytes, const char *suffix,
+					      struct hawk_elf **ret)
+{
+	char below[PATH_MAX];
+	struct hawk_error *err = find_by_id(search->debug_directory, id, bytes, suffix, ret);
+
+	if (!err && search->sysroot &&
+	    snprintf(below, sizeof(below), "%s%s", search->sysroot, default_debug_directory) <
+		    (int)sizeof(below))
+		err = find_by_id(below, id, bytes, suffix, ret);
+	if (!err)
+		err = find_by_id(default_debug_directory, id, bytes, suffix, ret);
+	return err;
+}
+
+/** A file that .gnu_debuglink names: it must have the binary's build-id, or else the CRC. */
+static struct hawk_error *try_link(const struct hawk_elf *binary, const char *path, uint32_t crc,
+				   struct hawk_elf **ret)
+{
+	CLEANUP(elf) struct hawk_elf *elf = NULL;
+	enum hawk_elf_state state;
+	struct hawk_error *err;
+	const char *why;
+
+	if (*ret || strcmp(path, binary->path) == 0)
+		return NULL;
+	err = hawk_elf_open(path, &state, &why, &elf);
+	if (err || state != HAWK_ELF_OPENED)
+		return err;
+	if (elf->build_id_bytes && binary->build_id_bytes) {
+		if (!has_id(elf, binary->build_id, binary->build_id_bytes))
+			return NULL;
+	} else if (hawk_elf_crc(elf) != crc) {
+		return NULL;
+	}
+	*ret = take_ptr(&elf);
+	return NULL;
+}
+
+static struct hawk_error *find_by_link(const struct hawk_symbols_search *search,
+				       const struct hawk_elf *binary, struct hawk_elf **ret)
+{
+	const char *roots[] = {"", search->debug_directory, default_debug_directory};
+	GElf_Word crc = 0;
+	const char *name = dwelf_elf_gnu_debuglink(binary->elf, &crc);
+	const char *slash = strrchr(binary->path, '/');
+	int directory = slash ? (int)(slash - binary->path) : 0;
+	struct hawk_error *err = NULL;
+	char path[PATH_MAX];
+
+	if (!name || !name[0] || strchr(name, '/') || !slash)
+		return NULL;
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !err; i++) {
+		if (!roots[i])
+			continue;
+		if (snprintf(path, sizeof(path), "%s%.*s/%s", roots[i], directory, binary->path,
+			     name) < (int)sizeof(path))
+			err = try_link(binary, path, crc, ret);
+		if (!err && i == 0 &&
+		    snprintf(path, sizeof(path), "%.*s/.debug/%s", directory, binary->path, name) <
+			    (int)sizeof(path))
+			err = try_link(binary, path, crc, ret);
+	}
+	return err;
+}
+
+static bool has_own_debug_info(const struct hawk_elf *elf)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf->elf, &names) != 0)
+		return false;
+	while ((section = elf_nextscn(elf->elf, section))) {
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(elf->elf, names, header.sh_name);
+		if (name && (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0))
+			return true;
+	}
+	return false;
+}
+
+static void note_absence(struct finder *finder)
+{
+	const char *path = finder->module->path && finder->module->path[0] ? finder->module->path
+									   : "(unnamed module)";
+	char wanted[HAWK_BUILD_ID_TEXT_MAX];
+
+	if (finder->status == HAWK_SYMBOL_MISMATCH)
+		return;
+	if (finder->status == HAWK_SYMBOL_REFUSED) {
+		hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false,
+				  "module-refused*", "%s %s and was not used", finder->refused,
+				  finder->why);
+		return;
+	}
+	finder->status = HAWK_SYMBOL_NOT_FOUND;
+	hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false,
+			  "module-not-found*", "no file was found for %s (build-id %s)", path,
+			  hawk_symbols_build_id_text(finder->module->build_id,
+						     wanted_bytes(finder->module), wanted));
+}
+
+struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
+				     const struct hawk_symbol_module *module,
+				     struct hawk_symbols_files *ret)
+{
+	struct finder finder = {.search = search, .module = module};
+	CLEANUP(elf) struct hawk_elf *binary = NULL;
+	CLEANUP(elf) struct hawk_elf *debug = NULL;
+	uint32_t wanted = wanted_bytes(module);
+	const uint8_t *id = module->build_id;
+	struct hawk_error *err;
+
+	err = find_binary(&finder, &binary);
+	if (!err && !binary && wanted)
+		err = find_in_directories(search, id, wanted, "", &binary);
+	if (err)
+		return err;
+	if (binary) {
+		id = binary->build_id;
+		wanted = binary->build_id_bytes;
+	}
+	if (wanted && !(binary && has_own_debug_info(binary)))
+		err = find_in_directories(search, id, wanted, ".debug", &debug);
+	if (!err && binary && !debug && !has_own_debug_info(binary))
+		err = find_by_link(search, binary, &debug);
+	if (err)
+		return err;
+	if (!binary && !debug)
+		note_absence(&finder);
+	ret->status = binary || debug ? HAWK_SYMBOL_UNUSED : finder.status;
+	ret->binary = take_ptr(&binary);
+	ret->debug = take_ptr(&debug);
+	return NULL;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Where the files of a module are: the program or library itself, and the separate file with its
+ * debug information. Only files of the wanted build-id are returned; one that does not match is a
+ * finding. Nothing is fetched from the network.
+ */
+#ifndef HAWK_SYMBOLS_FIND_H
+#define HAWK_SYMBOLS_FIND_H
+
+#include "hawk_symbols.h"
+#include "symbols_elf.h"
+
+/** What finding depends on besides the module. Strings belong to the symbols object. */
+struct hawk_symbols_search {
+	const char *sysroot;
+	const char *debug_directory;
+	const char *executable;
+	const char *root;    /**< "/proc/PID/root" of a live process, or NULL */
+	const char *program; /**< path of the main module if its own is empty, or NULL */
+	struct hawk_findings *findings;
+};
+
+struct hawk_symbols_files {
+	struct hawk_elf *binary;	/**< NULL = none that matches */
+	struct hawk_elf *debug;		/**< separate debug file; NULL = none (or none needed) */
+	enum hawk_symbol_status status; /**< HAWK_SYMBOL_UNUSED if there is a file, else why not */
+};
+
+/** Finds, opens and checks; errors: memory. The files belong to the caller. */
+struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
+				     const struct hawk_symbol_module *module,
+				     struct hawk_symbols_files *ret);
+
+/**
+ * DIRECTORY/.build-id/xx/yyyy + `suffix`; false if the id is too short or the path too long. Also
+ * used for the shared part of compressed DWARF (.gnu_debugaltlink).
+ */
+bool hawk_symbols_build_id_path(const char *directory, const uint8_t *id, size_t bytes,
+				const char *suffix, char *path, size_t size);
+
+enum { HAWK_BUILD_ID_TEXT_MAX = 2 * HAWK_MODULE_BUILD_ID_MAX + 1 };
+
+/** Lower-case hexadecimal digits; "none" for no bytes. Returns `text`. */
+const char *hawk_symbols_build_id_text(const uint8_t *id, size_t bytes,
+				       char text[HAWK_BUILD_ID_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * From an address to frames, through a cache: the traces of a heap ask for the same program
+ * counters many times.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "demangle.h"
+#include "symbols_state.h"
+
+enum {
+	FIRST_CACHE_SLOTS = 1024,
+	INLINED_MAX = 64, /**< frames at one address */
+};
+
+struct lookup {
+	struct hawk_symbols *symbols;
+	struct hawk_symbol_file *file;
+	uint64_t address; /**< link-time pc */
+	uint64_t at;	  /**< what is looked up: `address` or the byte before it */
+	struct hawk_frame frames[INLINED_MAX];
+	size_t count;
+};
+
+static const struct hawk_frame unknown_frame;
+
+const char *hawk_symbols_readable(struct hawk_symbols *symbols, const char *name)
+{
+	size_t length = hawk_symbol_name_length(name);
+	const char *plain = hawk_strings_intern(&symbols->strings, name, length);
+
+	if (!plain || !hawk_demangle(plain, &symbols->scratch))
+		return plain;
+	return hawk_strings_intern(&symbols->strings, symbols->scratch.bytes,
+				   symbols->scratch.size);
+}
+
+/** Frames of the functions around the address, names only; returns how many. */
+static size_t add_functions(struct lookup *lookup, struct hawk_dwarf_unit *unit, uint32_t node,
+			    struct hawk_dwarf_node **chain)
+{
+	size_t count = 0;
+
+	while (node != HAWK_DWARF_NO_NODE && count < INLINED_MAX) {
+		struct hawk_dwarf_node *one = &unit->nodes[node];
+
+		hawk_dwarf_name(lookup->file->dwarf, one);
+		chain[count] = one;
+		lookup->frames[count++] = (struct hawk_frame){.function = one->function,
+							      .symbol = one->symbol,
+							      .inlined = one->inlined};
+		node = one->parent;
+	}
+	return count;
+}
+
+static const char *call_file(struct lookup *lookup, const struct hawk_dwarf_unit *unit,
+			     uint64_t index)
+{
+	if (!unit->files || index >= unit->file_count)
+		return NULL;
+	return hawk_dwarf_intern(lookup->file->dwarf,
+				 dwarf_filesrc(unit->files, (size_t)index, NULL, NULL));
+}
+
+static void add_line(struct lookup *lookup, struct hawk_dwarf_unit *unit)
+{
+	struct hawk_frame *frame = &lookup->frames[0];
+	Dwarf_Line *line = dwarf_getsrc_die(&unit->skeleton, lookup->at);
+	int number = 0;
+
+	if (!line)
+		return;
+	frame->file = hawk_dwarf_intern(lookup->file->dwarf, dwarf_linesrc(line, NULL, NULL));
+	if (dwarf_lineno(line, &number) == 0 && number > 0)
+		frame->line = (uint32_t)number;
+}
+
+/** Innermost: file:line of the line table; further out: where the inner one was called. */
+static struct hawk_error *add_dwarf(struct lookup *lookup)
+{
+	struct hawk_dwarf_node *chain[INLINED_MAX];
+	const struct hawk_range *range;
+	struct hawk_dwarf_unit *unit;
+	struct hawk_error *err;
+
+	err = hawk_dwarf_unit_at(lookup->file->dwarf, lookup->at, &unit);
+	if (err || !unit)
+		return err;
+	range = hawk_ranges_find(&unit->ranges, lookup->at);
+	if (range)
+		lookup->count = add_functions(lookup, unit, range->id, chain);
+	add_line(lookup, unit);
+	for (size_t i = 1; i < lookup->count; i++) {
+		lookup->frames[i].file = call_file(lookup, unit, chain[i - 1]->call_file);
+		lookup->frames[i].line = chain[i - 1]->call_line;
+	}
+	if (lookup->count && !chain[lookup->count - 1]->inlined)
+		lookup->frames[lookup->count - 1].function_offset =
+			lookup->address - chain[lookup->count - 1]->start;
+	return NULL;
+}
+
+/** The outermost frame is a function of the symbol table, if that knows one. */
+static void add_symbol(struct lookup *lookup)
+{
+	const struct hawk_symbol *symbol =
+		hawk_symbol_table_function(&lookup->file->table, lookup->at);
+	struct hawk_frame *frame;
+
+	if (!lookup->count)
+		lookup->count = 1;
+	frame = &lookup->frames[lookup->count - 1];
+	frame->inlined = false;
+	if (!symbol)
+		return;
+	frame->function_offset = lookup->address - symbol->address;
+	frame->symbol = hawk_strings_intern(&lookup->symbols->strings, symbol->name,
+					    hawk_symbol_name_length(symbol->name));
+	if (!frame->function)
+		frame->function = hawk_symbols_readable(lookup->symbols, symbol->name);
+}
+
+static struct hawk_error *compute(struct hawk_symbols *symbols, struct hawk_symbol_file *file,
+				  struct hawk_symbols_cached *entry)
+{
+	struct lookup lookup = {.symbols = symbols,
+				.file = file,
+				.address = entry->address,
+				.at = entry->exact ? entry->address : entry->address - 1};
+	struct hawk_error *err = file->dwarf ? add_dwarf(&lookup) : NULL;
+	struct hawk_frame *frames;
+
+	if (err)
+		return err;
+	add_symbol(&lookup);
+	frames = hawk_strings_alloc(&symbols->strings, lookup.count * sizeof(*frames));
+	if (!frames)
+		return &hawk_enomem;
+	memcpy(frames, lookup.frames, lookup.count * sizeof(*frames));
+	entry->frames = frames;
+	entry->count = (uint32_t)lookup.count;
+	return NULL;
+}
+
+static size_t cache_slot(const struct hawk_symbols_cached *cache, size_t slots,
+			 const struct hawk_symbols_cached *key)
+{
+	uint64_t words[2] = {(uint64_t)(uintptr_t)key->file, key->address};
+	size_t slot = hawk_strings_hash(words, sizeof(words), key->exact) & (slots - 1);
+
+	while (cache[slot].file &&
+	       (cache[slot].file != key->file || cache[slot].address != key->address ||
+		cache[slot].exact != key->exact))
+		slot = (slot + 1) & (slots - 1);
+	return slot;
+}
+
+static bool grow_cache(struct hawk_symbols *symbols)
+{
+	size_t slots = symbols->cache_slots ? 2 * symbols->cache_slots : FIRST_CACHE_SLOTS;
+	struct hawk_symbols_cached *cache = calloc(slots, sizeof(*cache));
+
+	if (!cache)
+		return false;
+	for (size_t i = 0; i < symbols->cache_slots; i++)
+		if (symbols->cache[i].file)
+			cache[cache_slot(cache, slots, &symbols->cache[i])] = symbols->cache[i];
+	free(symbols->cache);
+	symbols->cache = cache;
+	symbols->cache_slots = slots;
+	return true;
+}
+
+struct hawk_error *hawk_symbols_lookup(struct hawk_symbols *symbols,
+				       const struct hawk_symbol_module *module, uint64_t pc,
+				       bool exact, const struct hawk_frame **ret, size_t *count)
+{
+	struct hawk_symbols_cached key = {.exact = exact};
+	struct hawk_symbol_file *file;
+	struct hawk_error *err;
+	size_t slot;
+
+	if (!module) {
+		*ret = &unknown_frame;
+		*count = 1;
+		return NULL;
+	}
+	err = hawk_symbols_file(symbols, module, &file);
+	if (err)
+		return err;
+	if (2 * symbols->cache_count >= symbols->cache_slots && !grow_cache(symbols))
+		return &hawk_enomem;
+	key.file = file;
+	key.address = pc - hawk_symbols_bias(file, module);
+	slot = cache_slot(symbols->cache, symbols->cache_slots, &key);
+	if (!symbols->cache[slot].file) {
+		err = compute(symbols, file, &key);
+		if (err)
+			return err;
+		symbols->cache[slot] = key;
+		symbols->cache_count++;
+	}
+	*ret = symbols->cache[slot].frames;
+	*count = symbols->cache[slot].count;
+	return NULL;
+}
+
+struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_module *module, uint64_t address,
+				     const char **name, uint64_t *offset)
+{
+	const struct hawk_symbol *symbol;
+	struct hawk_symbol_file *file;
+	struct hawk_error *err;
+
+	*name = NULL;
+	*offset = 0;
+	if (!module)
+		return NULL;
+	err = hawk_symbols_file(symbols, module, &file);
+	if (err)
+		return err;
+	address -= hawk_symbols_bias(file, module);
+	symbol = hawk_symbol_table_object(&file->table, address);
+	if (!symbol)
+		symbol = hawk_symbol_table_function(&file->table, address);
+	if (!symbol)
+		return NULL;
+	*name = hawk_symbols_readable(symbols, symbol->name);
+	*offset = address - symbol->address;
+	return *name ? NULL : &hawk_enomem;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Symbols of both tables are put together, sorted, thinned to the best one per address and cut into
+ * disjoint ranges. Symbols without a size (assembler labels) reach to the next symbol, but take
+ * nothing away from a function that has one.
+ */
+#include "symbols_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <gelf.h>
+
+enum {
+	/* The parts of a score; a higher one outweighs all lower ones. */
+	SCORE_SIZED = 1u << 8,
+	SCORE_TYPED = 1u << 7,
+	SCORE_GLOBAL = 2u << 5,
+	SCORE_WEAK = 1u << 5,
+	SCORE_UNVERSIONED = 1u << 4,
+	SCORE_UNDERSCORES_MAX = 3,
+};
+
+struct source {
+	struct hawk_symbol_table *table;
+	const struct hawk_elf *layout; /**< whose segments tell code from data */
+	Elf *elf;
+	size_t names; /**< section index of the strings */
+};
+
+void hawk_symbol_table_deinit(struct hawk_symbol_table *table)
+{
+	free(table->symbols);
+	hawk_ranges_deinit(&table->functions);
+	hawk_ranges_deinit(&table->objects);
+	memset(table, 0, sizeof(*table));
+}
+
+size_t hawk_symbol_name_length(const char *name)
+{
+	const char *at = name[0] ? strchr(name + 1, '@') : NULL;
+
+	return at ? (size_t)(at - name) : strlen(name);
+}
+
+static uint32_t score_of(const GElf_Sym *symbol, const char *name)
+{
+	uint32_t score = 0;
+	uint32_t underscores = 0;
+
+	if (symbol->st_size)
+		score |= SCORE_SIZED;
+	if (GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE)
+		score |= SCORE_TYPED;
+	if (GELF_ST_BIND(symbol->st_info) == STB_GLOBAL)
+		score |= SCORE_GLOBAL;
+	else if (GELF_ST_BIND(symbol->st_info) == STB_WEAK)
+		score |= SCORE_WEAK;
+	if (!strchr(name, '@'))
+		score |= SCORE_UNVERSIONED;
+	while (underscores < SCORE_UNDERSCORES_MAX && name[underscores] == '_')
+		underscores++;
+	return score | (SCORE_UNDERSCORES_MAX - underscores);
+}
+
+static bool add(struct hawk_symbol_table *table, const struct hawk_symbol *symbol)
+{
+	if (table->count == table->capacity) {
+		size_t capacity = table->capacity ? 2 * table->capacity : 256;
+		struct hawk_symbol *symbols;
+
+		symbols = reallocarray(table->symbols, capacity, sizeof(*symbols));
+		if (!symbols)
+			return false;
+		table->symbols = symbols;
+		table->capacity = capacity;
+	}
+	table->symbols[table->count++] = *symbol;
+	return true;
+}
+
+/** True if the symbol names code (`*function`) or data that has an address of its own. */
+static bool is_wanted(const struct source *source, const GElf_Sym *symbol, bool *function)
+{
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS || !symbol->st_name)
+		return false;
+	switch (GELF_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		*function = true;
+		return true;
+	case STT_NOTYPE:
+		*function = true;
+		return hawk_elf_is_code(source->layout, symbol->st_value);
+	case STT_OBJECT:
+		*function = false;
+		return symbol->st_size != 0;
+	default: /* sections, files, thread-local variables (offsets) */
+		return false;
+	}
+}
+
+static bool add_symbol(const struct source *source, const GElf_Sym *symbol)
+{
+	struct hawk_symbol copy = {.address = symbol->st_value, .size = symbol->st_size};
+
+	if (!is_wanted(source, symbol, &copy.function))
+		return true;
+	copy.name = elf_strptr(source->elf, source->names, symbol->st_name);
+	/* Mapping symbols and assembler-local labels. */
+	if (!copy.name || !copy.name[0] || copy.name[0] == '$' || strncmp(copy.name, ".L", 2) == 0)
+		return true;
+	copy.score = score_of(symbol, copy.name);
+	return add(source->table, &copy);
+}
+
+static bool add_section(struct source *source, Elf_Scn *section, const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t count = data && data->d_buf ? data->d_size / sizeof(Elf64_Sym) : 0;
+
+	source->names = header->sh_link;
+	for (size_t i = 1; i < count && i <= INT32_MAX; i++) {
+		GElf_Sym symbol;
+
+		if (gelf_getsym(data, (int)i, &symbol) && !add_symbol(source, &symbol))
+			return false;
+	}
+	return true;
+}
+
+static bool add_file(struct hawk_symbol_table *table, const struct hawk_elf *elf,
+		     const struct hawk_elf *layout)
+{
+	struct source source = {.table = table, .layout = layout, .elf = elf->elf};
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf->elf, section))) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(section, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		if (!add_section(&source, section, &header))
+			return false;
+	}
+	return true;
+}
+
+/** By kind, address, then the best first; a total order, so that equal files give equal names. */
+static int compare_symbols(const void *left, const void *right)
+{
+	const struct hawk_symbol *a = left;
+	const struct hawk_symbol *b = right;
+	size_t a_length, b_length;
+
+	if (a->function != b->function)
+		return a->function ? -1 : 1;
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->score != b->score)
+		return a->score > b->score ? -1 : 1;
+	a_length = strlen(a->name);
+	b_length = strlen(b->name);
+	if (a_length != b_length)
+		return a_length < b_length ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static void keep_best(struct hawk_symbol_table *table)
+{
+	size_t kept = 0;
+
+	qsort(table->symbols, table->count, sizeof(*table->symbols), compare_symbols);
+	for (size_t i = 0; i < table->count; i++) {
+		const struct hawk_symbol *last = kept ? &table->symbols[kept - 1] : NULL;
+
+		if (last && last->function == table->symbols[i].function &&
+		    last->address == table->symbols[i].address)
+			continue;
+		table->symbols[kept++] = table->symbols[i];
+	}
+	table->count = kept;
+}
+
+static bool add_sized(struct hawk_symbol_table *table)
+{
+	for (size_t i = 0; i < table->count && i < UINT32_MAX; i++) {
+		const struct hawk_symbol *symbol = &table->symbols[i];
+		uint64_t end = symbol->address + symbol->size;
+
+		if (end < symbol->address)
+			end = UINT64_MAX;
+		if (!hawk_ranges_add(symbol->function ? &table->functions : &table->objects,
+				     symbol->address, end, 0, (uint32_t)i))
+			return false;
+	}
+	return hawk_ranges_freeze(&table->functions) && hawk_ranges_freeze(&table->objects);
+}
+
+static uint64_t segment_end(const struct hawk_elf *layout, uint64_t address)
+{
+	for (size_t i = 0; i < layout->segment_count; i++)
+		if (address >= layout->segments[i].start && address < layout->segments[i].end)
+			return layout->segments[i].end;
+	return address + 1;
+}
+
+/** Functions without a size, where no function with a size is. */
+static bool add_unsized(struct hawk_symbol_table *table, const struct hawk_elf *layout)
+{
+	struct hawk_ranges all = {0};
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < table->functions.count; i++) {
+		const struct hawk_range *range = &table->functions.items[i];
+
+		ok = hawk_ranges_add(&all, range->start, range->end, 1, range->id);
+	}
+	for (size_t i = 0; ok && i < table->count && table->symbols[i].function; i++) {
+		uint64_t address = table->symbols[i].address;
+		uint64_t end = segment_end(layout, address);
+
+		if (table->symbols[i].size || hawk_ranges_find(&table->functions, address))
+			continue;
+		if (i + 1 < table->count && table->symbols[i + 1].function &&
+		    table->symbols[i + 1].address < end)
+			end = table->symbols[i + 1].address;
+		ok = hawk_ranges_add(&all, address, end, 0, (uint32_t)i);
+	}
+	ok = ok && hawk_ranges_freeze(&all);
+	if (!ok) {
+		hawk_ranges_deinit(&all);
+		return false;
+	}
+	hawk_ranges_deinit(&table->functions);
+	table->functions = all;
+	return true;
+}
+
+struct hawk_error *hawk_symbol_table_build(struct hawk_symbol_table *table,
+					   const struct hawk_elf *binary,
+					   const struct hawk_elf *debug)
+{
+	const struct hawk_elf *layout = binary ? binary : debug;
+
+	if (debug && !add_file(table, debug, layout))
+		return &hawk_enomem;
+	if (binary && !add_file(table, binary, layout))
+		return &hawk_enomem;
+	if (!table->count)
+		return NULL;
+	keep_best(table);
+	if (!add_sized(table) || !add_unsized(table, layout))
+		return &hawk_enomem;
+	return NULL;
+}
+
+static const struct hawk_symbol *find(const struct hawk_symbol_table *table,
+				      const struct hawk_ranges *ranges, uint64_t address)
+{
+	const struct hawk_range *range = hawk_ranges_find(ranges, address);
+
+	return range ? &table->symbols[range->id] : NULL;
+}
+
+const struct hawk_symbol *hawk_symbol_table_function(const struct hawk_symbol_table *table,
+						     uint64_t address)
+{
+	return find(table, &table->functions, address);
+}
+
+const struct hawk_symbol *hawk_symbol_table_object(const struct hawk_symbol_table *table,
+						   uint64_t address)
+{
+	return find(table, &table->objects, address);
+}

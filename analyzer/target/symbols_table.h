@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The ELF symbols of a module: functions and data objects by address. Own sorted tables, because
+ * asking libdw address by address is linear in the number of symbols.
+ *
+ * Names point into the files, which must stay open longer than the table.
+ */
+#ifndef HAWK_SYMBOLS_TABLE_H
+#define HAWK_SYMBOLS_TABLE_H
+
+#include "symbols_elf.h"
+#include "symbols_ranges.h"
+
+struct hawk_symbol {
+	uint64_t address; /**< link-time */
+	uint64_t size;	  /**< 0 = not said */
+	const char *name; /**< as in the file; may end in "@VERSION" */
+	uint32_t score;	  /**< of symbols with the same address the highest one is kept */
+	bool function;
+};
+
+struct hawk_symbol_table {
+	struct hawk_symbol *symbols;
+	size_t count;
+	size_t capacity;
+	struct hawk_ranges functions;
+	struct hawk_ranges objects;
+};
+
+/** Fills an all-zero table from .symtab and .dynsym of both files (either may be NULL). */
+struct hawk_error *hawk_symbol_table_build(struct hawk_symbol_table *table,
+					   const struct hawk_elf *binary,
+					   const struct hawk_elf *debug);
+void hawk_symbol_table_deinit(struct hawk_symbol_table *table);
+
+/** The function, or the data object, that covers `address`; NULL = none. */
+const struct hawk_symbol *hawk_symbol_table_function(const struct hawk_symbol_table *table,
+						     uint64_t address);
+const struct hawk_symbol *hawk_symbol_table_object(const struct hawk_symbol_table *table,
+						   uint64_t address);
+
+/** Length of `name` without its version ("memcpy@@GLIBC_2.14"). */
+size_t hawk_symbol_name_length(const char *name);
+
+#endif
