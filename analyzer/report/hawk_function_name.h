@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Demangled function names made fit for a column: C++ and Rust names run to thousands of
+ * characters, and what tells them apart is rarely in the template arguments.
+ */
+#ifndef HAWK_FUNCTION_NAME_H
+#define HAWK_FUNCTION_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "hawk_text.h"
+
+/**
+ * Appends `name` safe for a terminal and at most `width` columns wide (SIZE_MAX = any). The return
+ * type goes and std::string is written so; then, only as far as needed: parameters become "(...)",
+ * template arguments "<...>" from the inside out, outer scopes "...::", the rest is cut and ends in
+ * "...".
+ */
+void hawk_function_name_append(struct hawk_text *text, const char *name, size_t width);
+
+/**
+ * True for code that only passes an allocation on: malloc and its sisters, operator new, standard
+ * allocators, the reserved-name insides of the standard containers, and Rust's counterparts. A site
+ * is shown from the first frame that is something else.
+ */
+bool hawk_function_name_is_plumbing(const char *name);
+
+/** The last component of a path; `path` itself if it ends in '/'. */
+const char *hawk_path_base(const char *path);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The buffered output.
+ */
+#include "hawk_output.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "hawk_cleanup.h"
+
+void hawk_output_init(struct hawk_output *output, int fd)
+{
+	output->fd = fd;
+	output->errnum = 0;
+	output->used = 0;
+}
+
+static void write_all(struct hawk_output *output, const char *bytes, size_t size)
+{
+	while (size && !output->errnum) {
+		ssize_t written = write(output->fd, bytes, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0) {
+			output->errnum = errno;
+			return;
+		}
+		bytes += written;
+		size -= (size_t)written;
+	}
+}
+
+void hawk_output_flush(struct hawk_output *output)
+{
+	write_all(output, output->buffer, output->used);
+	output->used = 0;
+}
+
+int hawk_output_finish(struct hawk_output *output)
+{
+	hawk_output_flush(output);
+	return output->errnum;
+}
+
+void hawk_output_append(struct hawk_output *output, const void *bytes, size_t size)
+{
+	if (size > sizeof(output->buffer) - output->used)
+		hawk_output_flush(output);
+	if (size > sizeof(output->buffer)) {
+		write_all(output, bytes, size);
+		return;
+	}
+	if (size)
+		memcpy(output->buffer + output->used, bytes, size);
+	output->used += size;
+}
+
+void hawk_output_puts(struct hawk_output *output, const char *string)
+{
+	hawk_output_append(output, string, strlen(string));
+}
+
+void hawk_output_printf(struct hawk_output *output, const char *format, ...)
+{
+	char small[512];
+	char *large = NULL;
+	va_list arguments;
+	int size;
+
+	va_start(arguments, format);
+	size = vsnprintf(small, sizeof(small), format, arguments);
+	va_end(arguments);
+	if (size < 0)
+		return;
+	if ((size_t)size < sizeof(small)) {
+		hawk_output_append(output, small, (size_t)size);
+		return;
+	}
+	va_start(arguments, format);
+	size = vasprintf(&large, format, arguments);
+	va_end(arguments);
+	if (size < 0) {
+		if (!output->errnum)
+			output->errnum = ENOMEM;
+		return;
+	}
+	hawk_output_append(output, large, (size_t)size);
+	free(large);
+}
+
+void hawk_output_fill(struct hawk_output *output, char c, size_t count)
+{
+	char run[64];
+
+	memset(run, c, sizeof(run));
+	while (count) {
+		size_t some = count < sizeof(run) ? count : sizeof(run);
+
+		hawk_output_append(output, run, some);
+		count -= some;
+	}
+}
+
+char *hawk_format_decimal(char *to, uint64_t value)
+{
+	/* Two digits a step: half the divisions of the plain loop. */
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+	char digits[HAWK_DECIMAL_MAX];
+	char *at = digits + sizeof(digits);
+	size_t size;
+
+	while (value >= 100) {
+		at -= 2;
+		memcpy(at, pairs + 2 * (value % 100), 2);
+		value /= 100;
+	}
+	if (value >= 10) {
+		at -= 2;
+		memcpy(at, pairs + 2 * value, 2);
+	} else {
+		*--at = (char)('0' + value);
+	}
+	size = (size_t)(digits + sizeof(digits) - at);
+	memcpy(to, at, size);
+	return to + size;
+}
+
+char *hawk_format_hex(char *to, uint64_t value)
+{
+	unsigned digits = value ? (67 - (unsigned)__builtin_clzll(value)) / 4 : 1;
+
+	for (unsigned i = digits; i-- > 0; value >>= 4)
+		to[i] = "0123456789abcdef"[value & 15];
+	return to + digits;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The text report as a whole, and what was missing.
+ */
+#include "hawk_report.h"
+
+#include "hawk_cleanup.h"
+#include "hawk_quantity.h"
+#include "hawk_text.h"
+
+enum { SHORT_FINDINGS = 4 };
+
+static void put_finding(const struct hawk_finding *finding, const struct hawk_screen *screen)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_text_puts(&text, finding->text);
+	if (finding->count > 1)
+		hawk_text_printf(&text, " (%s times)", hawk_quantity_count(finding->count).text);
+	if (!text.bytes)
+		return;
+	hawk_output_puts(screen->output,
+			 finding->sort == HAWK_FINDING_DAMAGE ? "  damage   " : "  missing  ");
+	hawk_screen_wrapped(screen, text.bytes, 11, 11);
+}
+
+void hawk_report_findings(const struct hawk_findings *findings, const struct hawk_screen *screen)
+{
+	size_t left = screen->full ? SIZE_MAX : SHORT_FINDINGS;
+	size_t omitted = 0;
+
+	if (!findings->count) {
+		hawk_output_puts(screen->output, "\nNothing was missing.\n");
+		return;
+	}
+	hawk_screen_heading(screen, "Missing or damaged%s",
+			    hawk_findings_partial(findings) ? ": the answer is incomplete" : "");
+	/* What makes the answer incomplete comes first. */
+	for (int partial = 1; partial >= 0; partial--) {
+		for (size_t i = 0; i < findings->count; i++) {
+			if (findings->items[i].partial != (bool)partial)
+				continue;
+			if (left == 0) {
+				omitted++;
+				continue;
+			}
+			left--;
+			put_finding(&findings->items[i], screen);
+		}
+	}
+	if (omitted)
+		hawk_output_printf(screen->output, "  ... and %zu more (--full)\n", omitted);
+}
+
+static void put_untraced(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	bool live = hawk_target_process(report->target)->live;
+
+	hawk_screen_heading(screen, "Heap: unknown, the process was not traced");
+	hawk_output_puts(screen->output, "  ");
+	hawk_screen_wrapped(
+		screen,
+		live ? "There is no trace table in its memory. To see the heap by stack, start "
+		       "the program under the tracer: hawk-core run -- PROGRAM ARGUMENTS"
+		     : "There is no trace table in this core. To see the heap by stack next time, "
+		       "start the program under the tracer: hawk-core run -- PROGRAM ARGUMENTS",
+		2, 2);
+	hawk_report_memory_map(report->target, screen);
+}
+
+/** Everything that the short screen leaves out. */
+static struct hawk_error *put_details(const struct hawk_report *report,
+				      const struct hawk_screen *screen)
+{
+	struct hawk_error *err = hawk_report_threads(report, screen);
+
+	if (err)
+		return err;
+	if (report->heap->table)
+		hawk_report_memory_map(report->target, screen);
+	hawk_report_modules(report, screen);
+	return NULL;
+}
+
+struct hawk_error *hawk_report_text(const struct hawk_report *report,
+				    const struct hawk_screen *screen)
+{
+	struct hawk_error *err = hawk_report_process(report, screen);
+
+	if (err)
+		return err;
+	if (report->heap->table) {
+		hawk_report_heap(report, screen);
+		err = hawk_report_sites(report, screen);
+		if (err)
+			return err;
+	} else {
+		put_untraced(report, screen);
+	}
+	if (screen->full) {
+		err = put_details(report, screen);
+		if (err)
+			return err;
+	}
+	hawk_report_findings(report->findings, screen);
+	return NULL;
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The reports of `hawk-core analyze`: one screen of text, or one JSON document. They print what the
+ * layers above have found; they compute nothing but sums of what they print.
+ */
+#ifndef HAWK_REPORT_H
+#define HAWK_REPORT_H
+
+#include "hawk_screen.h"
+#include "hawk_site_list.h"
+
+/** The findings of a whole run and everything that was found. Nothing here is owned. */
+struct hawk_report {
+	struct hawk_target *target;
+	struct hawk_symbols *symbols;
+	const struct hawk_heap *heap; /**< heap->table is NULL if the process was not traced */
+	const struct hawk_findings *findings;
+	const char *source;          /**< the core file's path as given; NULL for a live process */
+	struct hawk_site_list *list; /**< chosen sites; NULL without a table */
+	bool filtered;               /**< a filter was given, so that the list is not all sites */
+	bool limited;                /**< `top` was given: JSON, too, is cut to it */
+	size_t top;                  /**< sites to show at most; 0 = the default */
+	size_t depth;                /**< lines of each stack; 0 = the default */
+	bool sorted;                 /**< `sort` was given: one list in that order instead of two */
+	enum hawk_site_sort sort;
+};
+
+/** Everything that `analyze` prints by default; with `screen->full` really everything. */
+struct hawk_error *hawk_report_text(const struct hawk_report *report,
+				    const struct hawk_screen *screen);
+
+/** The document described in docs/json.md. */
+struct hawk_error *hawk_report_json(const struct hawk_report *report, struct hawk_output *output);
+
+/* The sections of the text, also of use to other verbs. */
+struct hawk_error *hawk_report_process(const struct hawk_report *report,
+				       const struct hawk_screen *screen);
+struct hawk_error *hawk_report_threads(const struct hawk_report *report,
+				       const struct hawk_screen *screen);
+void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen);
+struct hawk_error *hawk_report_sites(const struct hawk_report *report,
+				     const struct hawk_screen *screen);
+void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_screen *screen);
+void hawk_report_modules(const struct hawk_report *report, const struct hawk_screen *screen);
+void hawk_report_findings(const struct hawk_findings *findings, const struct hawk_screen *screen);
+
+/** Parts of documents. */
+struct hawk_json;
+struct hawk_error *hawk_report_json_process(const struct hawk_report *report,
+					    struct hawk_json *json);
+void hawk_report_json_findings(const struct hawk_findings *findings, struct hawk_json *json);
+void hawk_report_json_stack(const struct hawk_stack *stack, struct hawk_json *json);
+
+/** "malloc", "new[]" ...: the names of enum hawk_block_kind. */
+const char *hawk_report_kind_name(uint8_t kind);
+
+/** Whether `thread` is the one whose stack says how the process died. */
+const struct hawk_thread *hawk_report_crashed_thread(const struct hawk_target *target);
+
+/** Memory of the target by what can be said about it. */
+struct hawk_report_memory {
+	uint64_t
+		writable_bytes; /**< of all writable mappings, whether the core holds them or not */
+	uint64_t heap_bytes;    /**< of the mappings in which blocks were found */
+	uint64_t tracer_bytes;  /**< of the tracer's own mappings */
+	uint64_t absent_bytes;  /**< writable, but not in the core */
+};
+struct hawk_report_memory hawk_report_memory(const struct hawk_report *report);
+
+#endif

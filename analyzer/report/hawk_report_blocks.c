@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The stream of blocks. Budget: about 20 ns and one cache miss (the trace's site) a line.
+ */
+#include "hawk_report_blocks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_report.h"
+
+enum { SITE_TEXT_BYTES = 16, TAIL_MAX = 64, LINE_MAX_BYTES = 256 };
+
+/** What follows the site in a line, for one birth code and kind; empty = filtered out by age. */
+struct tail {
+	char text[TAIL_MAX];
+	uint8_t length;
+};
+
+struct hawk_report_blocks {
+	const struct hawk_heap *heap;
+	struct hawk_output *output;
+	bool json;
+	struct hawk_range size;
+	uint32_t trace_count;                /**< entries of heap->site_of_trace */
+	struct tail tails[16][256];          /**< by kind & 15, birth */
+	char (*site_texts)[SITE_TEXT_BYTES]; /**< by site; the last one is for "none" */
+	bool *site_wanted;                   /**< the same */
+};
+
+static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth,
+			const struct hawk_seconds_range *age)
+{
+	double seconds = hawk_heap_age_seconds(report->heap, hawk_birth_decode((uint8_t)birth));
+	struct tail *tail = &report->tails[kind][birth];
+	const char *name = hawk_report_kind_name((uint8_t)kind);
+	int length;
+
+	if (!(seconds >= age->low && seconds <= age->high))
+		return;
+	length = snprintf(tail->text, sizeof(tail->text),
+			  report->json ? "\",\"age_seconds\":%.2f,\"kind\":\"%s\"}\n"
+				       : "  %12.1f  %s\n",
+			  seconds, name);
+	tail->length = (uint8_t)length;
+}
+
+static void format_sites(struct hawk_report_blocks *report,
+			 const struct hawk_report_blocks_options *options)
+{
+	size_t count = report->heap->site_count;
+
+	for (size_t i = 0; i <= count; i++) {
+		uint64_t id = i < count ? report->heap->sites[i].id : 0;
+
+		for (int j = 0; j < SITE_TEXT_BYTES; j++)
+			report->site_texts[i][j] = "0123456789abcdef"[id >> (60 - 4 * j) & 15];
+		report->site_wanted[i] =
+			!options->sites && (!options->site || id == *options->site);
+	}
+	if (!options->sites)
+		return;
+	for (size_t i = 0; i < options->sites->count; i++) {
+		uint32_t site = options->sites->sites[i];
+
+		report->site_wanted[site] =
+			!options->site || report->heap->sites[site].id == *options->site;
+	}
+}
+
+struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap,
+					     const struct hawk_report_blocks_options *options,
+					     struct hawk_output *output,
+					     struct hawk_report_blocks **ret)
+{
+	struct hawk_report_blocks *report = calloc(1, sizeof(*report));
+
+	if (!report)
+		return &hawk_enomem;
+	report->heap = heap;
+	report->output = output;
+	report->json = options->json;
+	report->size = options->size;
+	report->trace_count = hawk_table_header(heap->table)->trace_count;
+	report->site_texts = calloc(heap->site_count + 1, sizeof(*report->site_texts));
+	report->site_wanted = calloc(heap->site_count + 1, sizeof(*report->site_wanted));
+	if (!report->site_texts || !report->site_wanted) {
+		hawk_report_blocks_destroy(report);
+		return &hawk_enomem;
+	}
+	for (unsigned kind = 0; kind < 16; kind++)
+		for (unsigned birth = 0; birth < 256; birth++)
+			format_tail(report, kind, birth, &options->age);
+	format_sites(report, options);
+	*ret = report;
+	return NULL;
+}
+
+void hawk_report_blocks_heading(struct hawk_report_blocks *report)
+{
+	if (!report->json)
+		hawk_output_printf(report->output, "%-18s  %14s  %-5s  %-16s  %12s  %s\n",
+				   "address", "size", "state", "site", "age_seconds", "kind");
+}
+
+static inline char *put(char *to, const char *text, size_t size)
+{
+	memcpy(to, text, size);
+	return to + size;
+}
+
+static char *format_json(char *to, const struct hawk_block *block, const char *site,
+			 const struct tail *tail)
+{
+	static const char begin[] = "{\"address\":\"0x";
+	static const char size[] = "\",\"size\":";
+	static const char state[] = ",\"state\":\"live\",\"site\":\"";
+
+	to = put(to, begin, sizeof(begin) - 1);
+	to = hawk_format_hex(to, block->start);
+	to = put(to, size, sizeof(size) - 1);
+	to = hawk_format_decimal(to, block->size);
+	to = put(to, state, sizeof(state) - 1);
+	to = put(to, site, SITE_TEXT_BYTES);
+	return put(to, tail->text, tail->length);
+}
+
+/** `value` as hex of 16 digits. */
+static char *put_hex16(char *to, uint64_t value)
+{
+	for (int i = 15; i >= 0; i--, value >>= 4)
+		to[i] = "0123456789abcdef"[value & 15];
+	return to + 16;
+}
+
+static char *format_text(char *to, const struct hawk_block *block, const char *site,
+			 const struct tail *tail)
+{
+	char digits[HAWK_DECIMAL_MAX];
+	size_t length = (size_t)(hawk_format_decimal(digits, block->size) - digits);
+	size_t padding = length < 14 ? 14 - length : 0;
+
+	to = put(to, "0x", 2);
+	to = put_hex16(to, block->start);
+	memset(to, ' ', 2 + padding);
+	to = put(to + 2 + padding, digits, length);
+	to = put(to, "  live   ", 9);
+	to = put(to, site, SITE_TEXT_BYTES);
+	return put(to, tail->text, tail->length);
+}
+
+struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block *blocks,
+					  size_t count)
+{
+	struct hawk_report_blocks *report = context;
+	uint32_t none = (uint32_t)report->heap->site_count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct hawk_block *block = &blocks[i];
+		const struct tail *tail = &report->tails[block->kind & 15][block->birth];
+		uint32_t site = block->trace < report->trace_count
+					? report->heap->site_of_trace[block->trace]
+					: none;
+		char *to;
+
+		if (site > none)
+			site = none;
+		if (!tail->length || block->size < report->size.low ||
+		    block->size > report->size.high || !report->site_wanted[site])
+			continue;
+		to = hawk_output_room(report->output, LINE_MAX_BYTES);
+		to = report->json ? format_json(to, block, report->site_texts[site], tail)
+				  : format_text(to, block, report->site_texts[site], tail);
+		hawk_output_advance(report->output, to);
+	}
+	if (report->output->errnum)
+		return hawk_error_os(report->output->errnum, "write", "standard output");
+	return NULL;
+}
+
+void hawk_report_blocks_destroy(struct hawk_report_blocks *report)
+{
+	if (!report)
+		return;
+	free(report->site_texts);
+	free(report->site_wanted);
+	free(report);
+}

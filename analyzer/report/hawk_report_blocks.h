@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * One line for every block, as text or JSON, at millions of lines a second: everything that repeats
+ * (ages, kinds, sites) is formatted once, before the first block.
+ */
+#ifndef HAWK_REPORT_BLOCKS_H
+#define HAWK_REPORT_BLOCKS_H
+
+#include "hawk_output.h"
+#include "hawk_quantity.h"
+#include "hawk_site_list.h"
+
+struct hawk_report_blocks_options {
+	bool json;
+	struct hawk_range size;             /**< requested bytes */
+	struct hawk_seconds_range age;      /**< seconds */
+	const uint64_t *site;               /**< only this site; NULL = every one */
+	const struct hawk_site_list *sites; /**< only these; NULL = every one */
+};
+
+struct hawk_report_blocks;
+
+/** `heap` comes from hawk_heap_load_table(); heap and output are used until the destroy. */
+struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap,
+					     const struct hawk_report_blocks_options *options,
+					     struct hawk_output *output,
+					     struct hawk_report_blocks **ret);
+
+/** The line with the names of the columns; nothing with JSON. */
+void hawk_report_blocks_heading(struct hawk_report_blocks *report);
+
+/** A hawk_sweep_function; `report` is the context. Ends the sweep once the output has failed. */
+struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
+					  size_t count);
+
+void hawk_report_blocks_destroy(struct hawk_report_blocks *report);
+
+#endif

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The text screen.
+ */
+#include "hawk_screen.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_function_name.h"
+#include "hawk_utf8.h"
+
+void hawk_screen_style(const struct hawk_screen *screen, enum hawk_style style)
+{
+	static const char *const codes[] = {
+		[HAWK_STYLE_HEADING] = "\033[1m",
+		[HAWK_STYLE_ALERT] = "\033[1;31m",
+		[HAWK_STYLE_FAINT] = "\033[2m",
+	};
+
+	if (screen->color)
+		hawk_output_puts(screen->output, codes[style]);
+}
+
+void hawk_screen_plain(const struct hawk_screen *screen)
+{
+	if (screen->color)
+		hawk_output_puts(screen->output, "\033[0m");
+}
+
+void hawk_screen_heading(const struct hawk_screen *screen, const char *format, ...)
+{
+	va_list arguments;
+	char *text = NULL;
+	int size;
+
+	va_start(arguments, format);
+	size = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (size < 0)
+		return;
+	hawk_output_puts(screen->output, "\n");
+	hawk_screen_style(screen, HAWK_STYLE_HEADING);
+	hawk_output_puts(screen->output, text);
+	hawk_screen_plain(screen);
+	hawk_output_puts(screen->output, "\n");
+	free(text);
+}
+
+void hawk_screen_foreign(const struct hawk_screen *screen, const char *string)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_utf8_append_safe(&text, string);
+	hawk_output_append(screen->output, text.bytes, text.size);
+}
+
+void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, unsigned column,
+			 unsigned indent)
+{
+	CLEANUP(text) struct hawk_text safe = {0};
+	const char *word;
+
+	hawk_utf8_append_safe(&safe, text);
+	word = safe.bytes ? safe.bytes : "";
+	for (bool first = true; *word; first = false) {
+		size_t length = strcspn(word, " ");
+		CLEANUP(text) struct hawk_text piece = {0};
+		unsigned width;
+
+		hawk_text_append(&piece, word, length);
+		width = piece.bytes ? (unsigned)hawk_utf8_width(piece.bytes) : 0;
+		if (!first && column + 1 + width > screen->width) {
+			hawk_output_puts(screen->output, "\n");
+			hawk_output_fill(screen->output, ' ', indent);
+			column = indent;
+		} else if (!first) {
+			hawk_output_puts(screen->output, " ");
+			column++;
+		}
+		hawk_output_append(screen->output, piece.bytes, piece.size);
+		column += width;
+		word += length;
+		word += strspn(word, " ");
+	}
+	hawk_output_puts(screen->output, "\n");
+}
+
+/** `text`, padded to `width` columns if anything follows. */
+static void put_column(const struct hawk_screen *screen, const struct hawk_text *text, size_t width,
+		       bool followed)
+{
+	size_t used = text->bytes ? hawk_utf8_width(text->bytes) : 0;
+
+	hawk_output_append(screen->output, text->bytes, text->size);
+	if (!followed)
+		return;
+	hawk_output_fill(screen->output, ' ', used < width ? width - used : 0);
+	hawk_output_puts(screen->output, "  ");
+}
+
+/** The end of `string`, behind "...", if it is wider than `width`: ends of paths tell most. */
+static void append_end(struct hawk_text *text, const char *string, size_t width)
+{
+	CLEANUP(text) struct hawk_text safe = {0};
+	size_t excess;
+	const char *at;
+
+	hawk_utf8_append_safe(&safe, string);
+	if (!safe.bytes)
+		return;
+	excess = hawk_utf8_width(safe.bytes);
+	excess = excess > width ? excess - width + 3 : 0;
+	at = safe.bytes;
+	if (excess)
+		hawk_text_puts(text, "...");
+	while (excess-- && *at)
+		at += hawk_utf8_length(at) ? hawk_utf8_length(at) : 1;
+	hawk_text_puts(text, at);
+}
+
+/** "file.c:12", or in a module without debug information nothing. */
+static void append_place(struct hawk_text *text, const struct hawk_screen *screen,
+			 const struct hawk_stack_line *line, size_t width)
+{
+	CLEANUP(text) struct hawk_text place = {0};
+
+	if (!line->name.file)
+		return;
+	hawk_text_puts(&place, screen->full ? line->name.file : hawk_path_base(line->name.file));
+	if (line->name.line)
+		hawk_text_printf(&place, ":%u", line->name.line);
+	if (place.bytes)
+		append_end(text, place.bytes, width);
+}
+
+static void append_function(struct hawk_text *text, const struct hawk_stack_line *line,
+			    size_t width)
+{
+	if (line->name.function)
+		hawk_function_name_append(text, line->name.function, width);
+	else if (line->has_module)
+		hawk_text_printf(text, "+0x%llx",
+				 (unsigned long long)(line->pc - line->module.bias));
+	else
+		hawk_text_printf(text, "0x%llx", (unsigned long long)line->pc);
+}
+
+static void append_module(struct hawk_text *text, const struct hawk_screen *screen,
+			  const struct hawk_stack_line *line, size_t width)
+{
+	const char *path = line->has_module ? line->module.path : NULL;
+
+	if (!path || !*path)
+		path = line->has_module ? "[unnamed module]" : "[no module]";
+	append_end(text, screen->full ? path : hawk_path_base(path), width);
+}
+
+/** Everything in one line of any width: for --full. */
+static void put_full_line(const struct hawk_screen *screen, const struct hawk_stack_line *line)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_text_printf(&text, "0x%016llx  ", (unsigned long long)line->pc);
+	append_function(&text, line, SIZE_MAX);
+	if (line->name.inlined)
+		hawk_text_puts(&text, " [inlined]");
+	hawk_text_puts(&text, "  ");
+	if (line->name.file) {
+		append_place(&text, screen, line, SIZE_MAX);
+		hawk_text_puts(&text, "  ");
+	}
+	append_module(&text, screen, line, SIZE_MAX);
+	hawk_text_puts(&text, "\n");
+	hawk_output_append(screen->output, text.bytes, text.size);
+}
+
+void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+			    unsigned indent)
+{
+	unsigned room = (screen->width > 60 ? screen->width : 60) - indent - 4;
+	unsigned place_width = room * 27 / 100;
+	unsigned module_width = room * 21 / 100;
+	unsigned function_width = room - place_width - module_width;
+	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0};
+
+	hawk_output_fill(screen->output, ' ', indent);
+	if (screen->full) {
+		put_full_line(screen, line);
+		return;
+	}
+	append_function(&function, line, function_width);
+	append_place(&place, screen, line, place_width);
+	append_module(&module, screen, line, module_width);
+	put_column(screen, &function, function_width, true);
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	put_column(screen, &place, place_width, true);
+	put_column(screen, &module, module_width, false);
+	hawk_screen_plain(screen);
+	hawk_output_puts(screen->output, "\n");
+}
+
+static void put_remark(const struct hawk_screen *screen, unsigned indent, const char *remark)
+{
+	hawk_output_fill(screen->output, ' ', indent);
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_puts(screen->output, remark);
+	hawk_screen_plain(screen);
+	hawk_output_puts(screen->output, "\n");
+}
+
+void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		       size_t first, size_t depth, unsigned indent)
+{
+	size_t end = depth && first + depth < stack->count ? first + depth : stack->count;
+
+	for (size_t i = first; i < end; i++)
+		hawk_screen_stack_line(screen, &stack->lines[i], indent);
+	if (end < stack->count)
+		return;
+	if (stack->trace_flags & HAWK_TRACE_COLLAPSED)
+		put_remark(screen, indent, "(repeated recursion left out by the tracer)");
+	if (stack->trace_flags & HAWK_TRACE_TRUNCATED)
+		put_remark(screen, indent, "(outer frames beyond the tracer's depth limit)");
+	if (stack->trace_flags & HAWK_TRACE_INCOMPLETE)
+		put_remark(screen, indent, "(the tracer could not unwind further)");
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What text reports need to know about where they go: how wide it is, whether it takes colour, how
+ * much detail is wanted. Also the one way to print a stack line and a foreign string.
+ */
+#ifndef HAWK_SCREEN_H
+#define HAWK_SCREEN_H
+
+#include <stdbool.h>
+
+#include "hawk_output.h"
+#include "hawk_stack.h"
+
+struct hawk_screen {
+	struct hawk_output *output;
+	unsigned width; /**< columns; stack lines are fitted into them unless `full` */
+	bool color;
+	bool full; /**< everything, exact, nothing shortened */
+};
+
+enum hawk_style {
+	HAWK_STYLE_HEADING,
+	HAWK_STYLE_ALERT,
+	HAWK_STYLE_FAINT,
+};
+
+/** Everything printed until hawk_screen_plain() has that style, if the screen takes colour. */
+void hawk_screen_style(const struct hawk_screen *screen, enum hawk_style style);
+void hawk_screen_plain(const struct hawk_screen *screen);
+
+/** "Heading" on a line of its own, with an empty line in front. */
+void hawk_screen_heading(const struct hawk_screen *screen, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/** A string from the target, made safe for a terminal. */
+void hawk_screen_foreign(const struct hawk_screen *screen, const char *string);
+
+/** `text` broken into lines at spaces: `indent` columns in front of each but the first. */
+void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, unsigned column,
+			 unsigned indent);
+
+/** One line of a stack in columns: function, file:line, module. `indent` columns in front. */
+void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+			    unsigned indent);
+
+/**
+ * Lines `first` ... of `stack`, at most `depth` of them (0 = all), and a remark if frames are left
+ * out here or were not recorded.
+ */
+void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		       size_t first, size_t depth, unsigned indent);
+
+#endif

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Stacks with names.
+ */
+#include "hawk_stack.h"
+
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_function_name.h"
+
+void hawk_stack_deinit(struct hawk_stack *stack)
+{
+	free(stack->lines);
+	hawk_stack_init(stack);
+}
+
+static void clear(struct hawk_stack *stack)
+{
+	stack->count = 0;
+	stack->trace_flags = 0;
+	stack->complete = false;
+}
+
+static struct hawk_error *append(struct hawk_stack *stack, struct hawk_stack_line line)
+{
+	if (stack->count == stack->capacity) {
+		size_t capacity = stack->capacity ? 2 * stack->capacity : 64;
+		struct hawk_stack_line *lines = realloc(stack->lines, capacity * sizeof(*lines));
+
+		if (!lines)
+			return &hawk_enomem;
+		stack->lines = lines;
+		stack->capacity = capacity;
+	}
+	stack->lines[stack->count++] = line;
+	return NULL;
+}
+
+/** Appends the lines of the real frame that `line` describes: at least one. */
+static struct hawk_error *append_frame(struct hawk_symbols *symbols, struct hawk_stack *stack,
+				       struct hawk_stack_line line)
+{
+	const struct hawk_frame *frames = NULL;
+	size_t count = 0;
+	struct hawk_error *err;
+
+	if (!line.has_module)
+		return append(stack, line);
+	err = hawk_symbols_lookup(symbols, &line.module, line.pc, line.exact, &frames, &count);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
+		line.name = frames[i];
+		err = append(stack, line);
+		if (err)
+			return err;
+	}
+	return count ? NULL : append(stack, line);
+}
+
+static struct hawk_symbol_module module_of_log(const struct hawk_table_module *module)
+{
+	return (struct hawk_symbol_module){
+		.path = module->path,
+		.bias = module->bias,
+		.start = module->start,
+		.end = module->end,
+		.build_id = module->build_id,
+		.build_id_bytes = module->build_id_bytes,
+		.main = module->flags & HAWK_MODULE_MAIN,
+	};
+}
+
+struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table,
+				       uint32_t id, struct hawk_stack *stack)
+{
+	CLEANUP(free_ptr) struct hawk_trace *trace = malloc(sizeof(*trace));
+	struct hawk_error *err;
+
+	clear(stack);
+	if (!trace)
+		return &hawk_enomem;
+	if (!id || !hawk_table_trace(table, id, trace))
+		return NULL;
+	stack->trace_flags = trace->flags;
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		struct hawk_stack_line line = {
+			.pc = trace->frames[i] & ~HAWK_PC_EXACT,
+			.exact = trace->frames[i] & HAWK_PC_EXACT,
+			.frame = i,
+		};
+		/* A return address behind a call that never returns may lie just past the module.
+		 */
+		const struct hawk_table_module *module = hawk_table_module_at(
+			table, line.pc - (line.exact ? 0 : 1), trace->generation);
+
+		if (module) {
+			line.module = module_of_log(module);
+			line.has_module = true;
+		}
+		err = append_frame(symbols, stack, line);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
+					const struct hawk_target *target,
+					const struct hawk_thread *thread, struct hawk_stack *stack)
+{
+	struct hawk_stack_frame frames[HAWK_STACK_THREAD_FRAMES_MAX];
+	struct hawk_error *err;
+	size_t count = 0;
+
+	clear(stack);
+	err = hawk_symbols_unwind(symbols, thread, frames, HAWK_STACK_THREAD_FRAMES_MAX, &count,
+				  &stack->complete);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_stack_line line = {
+			.pc = frames[i].pc, .exact = frames[i].exact, .frame = (uint32_t)i};
+		const struct hawk_module *module =
+			hawk_target_module_at(target, line.pc - (line.exact ? 0 : 1));
+
+		if (module) {
+			line.module = hawk_symbol_module_of(module);
+			line.has_module = true;
+		}
+		err = append_frame(symbols, stack, line);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+size_t hawk_stack_first_line(const struct hawk_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++) {
+		const char *function = stack->lines[i].name.function;
+
+		if (!function || !hawk_function_name_is_plumbing(function))
+			return i;
+	}
+	return 0;
+}

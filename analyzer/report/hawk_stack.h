@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A stack with names: the frames of a trace or of a thread, looked up one by one and laid flat with
+ * their inlined callees. The bridge between ids and what reports print; nothing is formatted here.
+ */
+#ifndef HAWK_STACK_H
+#define HAWK_STACK_H
+
+#include "hawk_sites.h"
+#include "hawk_symbols.h"
+
+/** One printed line of a stack; several have the same `pc` when frames were inlined. */
+struct hawk_stack_line {
+	struct hawk_frame name; /**< strings belong to the symbols object */
+	uint64_t pc;
+	struct hawk_symbol_module module; /**< all zero if `has_module` is false: JIT code, say */
+	bool has_module;
+	bool exact;     /**< `pc` is that of an instruction, not a return address */
+	uint32_t frame; /**< number of the real frame, 0 = innermost */
+};
+
+struct hawk_stack {
+	struct hawk_stack_line *lines; /**< innermost first */
+	size_t count;
+	size_t capacity;
+	uint32_t trace_flags; /**< enum hawk_trace_flag; of a trace */
+	bool complete;        /**< of a thread: unwound to its outermost frame */
+};
+
+static inline void hawk_stack_init(struct hawk_stack *stack)
+{
+	*stack = (struct hawk_stack){0};
+}
+
+void hawk_stack_deinit(struct hawk_stack *stack);
+
+/** Fills `stack` anew with trace `id` of `table`; no lines if there is no such trace. */
+struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table,
+				       uint32_t id, struct hawk_stack *stack);
+
+enum { HAWK_STACK_THREAD_FRAMES_MAX = 256 };
+
+/** Fills `stack` anew with the frames of `thread`. */
+struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
+					const struct hawk_target *target,
+					const struct hawk_thread *thread, struct hawk_stack *stack);
+
+/** Index of the first line that is not allocator plumbing; 0 if all of them are. */
+size_t hawk_stack_first_line(const struct hawk_stack *stack);
+
+#endif

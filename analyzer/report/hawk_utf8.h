@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * UTF-8 as far as foreign names need it: what is one valid character, what may go to a terminal.
+ */
+#ifndef HAWK_UTF8_H
+#define HAWK_UTF8_H
+
+#include <stddef.h>
+
+#include "hawk_text.h"
+
+/** Bytes of the valid character at `string` (never past its NUL), or 0: overlong, surrogate, cut.
+ */
+size_t hawk_utf8_length(const char *string);
+
+/** Characters in `string`; every byte of an invalid sequence counts as one. */
+size_t hawk_utf8_width(const char *string);
+
+/**
+ * Appends `string` so that it cannot steer a terminal: control characters (C0, DEL, C1), characters
+ * that turn the writing direction and invalid bytes become \xHH.
+ */
+void hawk_utf8_append_safe(struct hawk_text *text, const char *string);
+
+#endif

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The heap's totals, in text: where the process's writable memory went.
+ */
+#include <stdio.h>
+
+#include "hawk_quantity.h"
+#include "hawk_report.h"
+
+const char *hawk_report_kind_name(uint8_t kind)
+{
+	switch (kind) {
+	case HAWK_KIND_MALLOC:
+		return "malloc";
+	case HAWK_KIND_CALLOC:
+		return "calloc";
+	case HAWK_KIND_REALLOC:
+		return "realloc";
+	case HAWK_KIND_ALIGNED:
+		return "aligned";
+	case HAWK_KIND_NEW:
+		return "new";
+	case HAWK_KIND_NEW_ARRAY:
+		return "new[]";
+	case HAWK_KIND_LOADER:
+		return "loader";
+	case HAWK_KIND_POOL:
+		return "pool";
+	default:
+		return "unknown";
+	}
+}
+
+struct hawk_report_memory hawk_report_memory(const struct hawk_report *report)
+{
+	struct hawk_report_memory memory = {0};
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(report->target, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bytes = mappings[i].end - mappings[i].start;
+
+		if (!(mappings[i].flags & HAWK_MAPPING_WRITE))
+			continue;
+		memory.writable_bytes += bytes;
+		memory.absent_bytes += bytes - mappings[i].present_bytes;
+	}
+	if (report->heap->table) {
+		memory.heap_bytes = report->heap->sweep.heap_bytes;
+		memory.tracer_bytes = report->heap->totals.tracer_bytes;
+	}
+	return memory;
+}
+
+static void put_row(const struct hawk_screen *screen, const char *name, uint64_t bytes,
+		    uint64_t whole, const char *remark)
+{
+	char exact[64] = "";
+
+	if (screen->full)
+		snprintf(exact, sizeof(exact), "%20s", hawk_quantity_count(bytes).text);
+	hawk_output_printf(screen->output, "  %-22s %11s%s  %8s  %s\n", name,
+			   hawk_quantity_bytes(bytes).text, exact,
+			   hawk_quantity_share(bytes, whole).text, remark);
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void put_history(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_heap *heap = report->heap;
+	const struct hawk_table_header *header = hawk_table_header(heap->table);
+
+	hawk_output_printf(screen->output, "  %s blocks (%s) were allocated",
+			   hawk_quantity_count(heap->totals.alloc_objects).text,
+			   hawk_quantity_bytes(heap->totals.alloc_bytes).text);
+	hawk_output_printf(screen->output, " in %s by %s %s\n",
+			   hawk_quantity_seconds(hawk_heap_age_seconds(heap, 0)).text,
+			   hawk_quantity_count(heap->totals.threads).text,
+			   heap->totals.threads == 1 ? "thread" : "threads");
+	if (header->dropped_objects)
+		hawk_output_printf(screen->output,
+				   "  %s blocks (%s) could not be recorded for lack of room\n",
+				   hawk_quantity_count(header->dropped_objects).text,
+				   hawk_quantity_bytes(header->dropped_bytes).text);
+}
+
+void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_sweep_result *sweep = &report->heap->sweep;
+	struct hawk_report_memory memory = hawk_report_memory(report);
+	uint64_t whole = memory.writable_bytes;
+	uint64_t allocator = minus(memory.heap_bytes, sweep->bytes + sweep->header_bytes);
+	uint64_t named = sweep->bytes + sweep->header_bytes + allocator + memory.tracer_bytes;
+
+	hawk_screen_heading(screen, "Heap: %s live blocks, %s requested",
+			    hawk_quantity_count(sweep->blocks).text,
+			    hawk_quantity_bytes(sweep->bytes).text);
+	put_row(screen, "requested", sweep->bytes, whole, "");
+	put_row(screen, "headers", sweep->header_bytes, whole, "16 bytes in front of each block");
+	put_row(screen, "allocator", allocator, whole, "rounding, free and cached chunks");
+	put_row(screen, "tracer", memory.tracer_bytes, whole, "stacks and counters");
+	put_row(screen, "other", minus(whole, named), whole, "stacks, data segments, mmap");
+	put_row(screen, "all writable memory", whole, whole, "");
+	put_history(report, screen);
+}

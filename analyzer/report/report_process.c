@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the process was and how it ended, in text.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_quantity.h"
+#include "hawk_report.h"
+#include "hawk_signal.h"
+
+enum { CRASH_LINES = 8, ABORT = 6 };
+
+static void put_field(const struct hawk_screen *screen, const char *name)
+{
+	hawk_output_printf(screen->output, "  %-9s ", name);
+}
+
+/** "orderd (pid 4711) was killed by SIGSEGV (Segmentation fault)" */
+static void put_title(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_process *process = hawk_target_process(report->target);
+	const char *name = process->name[0] ? process->name : "unnamed process";
+	const char *signal = hawk_signal_name(process->signal);
+	const char *description = hawk_signal_description(process->signal);
+
+	hawk_screen_style(screen, process->signal ? HAWK_STYLE_ALERT : HAWK_STYLE_HEADING);
+	hawk_screen_foreign(screen, name);
+	if (process->pid)
+		hawk_output_printf(screen->output, " (pid %u)", process->pid);
+	if (process->live)
+		hawk_output_puts(screen->output, " is alive");
+	else if (signal)
+		hawk_output_printf(screen->output, " was killed by %s", signal);
+	else if (process->signal)
+		hawk_output_printf(screen->output, " was killed by signal %d", process->signal);
+	else
+		hawk_output_puts(screen->output,
+				 ": the core names no fatal signal (a snapshot, as gcore makes)");
+	if (!process->live && description)
+		hawk_output_printf(screen->output, " (%s)", description);
+	hawk_screen_plain(screen);
+	hawk_output_puts(screen->output, "\n");
+}
+
+static void put_cause(const struct hawk_process *process, const struct hawk_screen *screen)
+{
+	const char *reason = process->has_siginfo
+				     ? hawk_signal_reason(process->signal, process->signal_code)
+				     : NULL;
+
+	if (process->has_fault_address) {
+		put_field(screen, "fault");
+		hawk_output_printf(screen->output, "at address 0x%llx",
+				   (unsigned long long)process->fault_address);
+		if (reason)
+			hawk_output_printf(screen->output, ": %s", reason);
+		hawk_output_puts(screen->output, "\n");
+	} else if (reason) {
+		put_field(screen, "fault");
+		hawk_output_printf(screen->output, "%s\n", reason);
+	} else if (process->sender_pid && process->sender_pid == process->pid) {
+		put_field(screen, "cause");
+		hawk_output_puts(screen->output, process->signal == ABORT
+							 ? "the process itself, by abort()\n"
+							 : "the process itself, by raise()\n");
+	} else if (process->sender_pid) {
+		put_field(screen, "cause");
+		hawk_output_printf(screen->output, "sent by process %u\n", process->sender_pid);
+	}
+}
+
+const struct hawk_thread *hawk_report_crashed_thread(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (threads[i].crashed)
+			return &threads[i];
+	return count ? &threads[0] : NULL;
+}
+
+/** Behind the frames by which abort() kills its caller: they are the same in every abort. */
+static size_t first_telling_line(const struct hawk_stack *stack)
+{
+	static const char *const names[] = {"__pthread_kill_implementation",
+					    "__pthread_kill_internal",
+					    "__GI___pthread_kill",
+					    "pthread_kill",
+					    "__GI_raise",
+					    "raise",
+					    "gsignal",
+					    "__GI_abort",
+					    "abort"};
+	size_t i;
+
+	for (i = 0; i + 1 < stack->count; i++) {
+		const char *symbol = stack->lines[i].name.function;
+		bool known = false;
+
+		for (size_t j = 0; symbol && j < sizeof(names) / sizeof(names[0]); j++)
+			known = known || !strncmp(symbol, names[j], strlen(names[j]));
+		if (!known)
+			return i;
+	}
+	return 0;
+}
+
+static struct hawk_error *put_thread(const struct hawk_report *report,
+				     const struct hawk_screen *screen,
+				     const struct hawk_thread *thread, size_t depth,
+				     struct hawk_stack *stack)
+{
+	struct hawk_error *err =
+		hawk_stack_of_thread(report->symbols, report->target, thread, stack);
+	size_t first = screen->full ? 0 : first_telling_line(stack);
+
+	if (err)
+		return err;
+	hawk_screen_stack(screen, stack, first, depth, 4);
+	if (depth && stack->count > first + depth)
+		hawk_output_printf(screen->output, "    ... and %zu more frames (--full)\n",
+				   stack->count - first - depth);
+	else if (!stack->complete)
+		hawk_output_puts(screen->output, "    (could not be unwound further)\n");
+	return NULL;
+}
+
+static struct hawk_error *put_crashed_thread(const struct hawk_report *report,
+					     const struct hawk_screen *screen)
+{
+	const struct hawk_process *process = hawk_target_process(report->target);
+	const struct hawk_thread *thread = hawk_report_crashed_thread(report->target);
+	struct hawk_stack stack;
+	struct hawk_error *err;
+	size_t count;
+
+	hawk_target_threads(report->target, &count);
+	put_field(screen, count == 1 ? "thread" : "threads");
+	if (!thread) {
+		hawk_output_puts(screen->output, "none found\n");
+		return NULL;
+	}
+	hawk_output_printf(screen->output, "%s; thread %u %s\n", hawk_quantity_count(count).text,
+			   thread->tid, process->signal && !process->live ? "died in" : "was in");
+	hawk_stack_init(&stack);
+	err = put_thread(report, screen, thread, report->depth ? report->depth : CRASH_LINES,
+			 &stack);
+	hawk_stack_deinit(&stack);
+	return err;
+}
+
+struct hawk_error *hawk_report_process(const struct hawk_report *report,
+				       const struct hawk_screen *screen)
+{
+	const struct hawk_process *process = hawk_target_process(report->target);
+
+	put_title(report, screen);
+	if (process->program[0]) {
+		put_field(screen, "program");
+		hawk_screen_foreign(screen, process->program);
+		hawk_output_puts(screen->output, "\n");
+	}
+	if (process->arguments[0] && strcmp(process->arguments, process->program)) {
+		put_field(screen, "command");
+		hawk_screen_foreign(screen, process->arguments);
+		hawk_output_puts(screen->output, "\n");
+	}
+	if (process->live) {
+		put_field(screen, "paused");
+		hawk_output_printf(
+			screen->output, "for %s\n",
+			hawk_quantity_nanoseconds(hawk_target_pause_ns(report->target)).text);
+	}
+	put_cause(process, screen);
+	if (screen->full)
+		return NULL; // the threads follow, all of them
+	return put_crashed_thread(report, screen);
+}
+
+struct hawk_error *hawk_report_threads(const struct hawk_report *report,
+				       const struct hawk_screen *screen)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(report->target, &count);
+	struct hawk_stack stack;
+	struct hawk_error *err = NULL;
+
+	hawk_stack_init(&stack);
+	hawk_screen_heading(screen, "Threads: %s", hawk_quantity_count(count).text);
+	for (size_t i = 0; i < count && !err; i++) {
+		const char *signal = hawk_signal_name(threads[i].signal);
+
+		hawk_output_printf(screen->output, "  thread %u", threads[i].tid);
+		if (threads[i].name[0]) {
+			hawk_output_puts(screen->output, " ");
+			hawk_screen_foreign(screen, threads[i].name);
+		}
+		if (threads[i].crashed && hawk_target_process(report->target)->signal)
+			hawk_output_printf(screen->output, ", crashed%s%s", signal ? " by " : "",
+					   signal ? signal : "");
+		hawk_output_puts(screen->output, "\n");
+		err = put_thread(report, screen, &threads[i], 0, &stack);
+	}
+	hawk_stack_deinit(&stack);
+	return err;
+}

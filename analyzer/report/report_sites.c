@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The sites with the most memory, in text.
+ */
+#include <stdio.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_quantity.h"
+#include "hawk_report.h"
+
+enum {
+	DEFAULT_TOP = 4,
+	DEFAULT_TOP_SORTED = 10,
+	DEFAULT_DEPTH = 3,
+	DEFAULT_DEPTH_SORTED = 4,
+	INDENT = 6,
+};
+
+/** What a list shows. */
+struct list_plan {
+	enum hawk_site_sort sort;
+	size_t top;
+	size_t depth;        /**< 0 = all lines */
+	size_t shown_before; /**< of the sites at the head of `before`, only the number is printed
+			      */
+	const uint32_t *before;
+};
+
+static void put_row(const struct hawk_report *report, const struct hawk_screen *screen,
+		    const struct list_plan *plan, size_t number, const struct hawk_site *site)
+{
+	bool total = plan->sort == HAWK_SITE_SORT_TOTAL;
+	uint64_t bytes = total ? site->alloc_bytes : site->inuse_bytes;
+	uint64_t objects = total ? site->alloc_objects : site->inuse_objects;
+	bool by_count = plan->sort == HAWK_SITE_SORT_COUNT;
+	uint64_t whole = total      ? report->list->alloc_bytes
+			 : by_count ? report->list->inuse_objects
+				    : report->list->inuse_bytes;
+	struct hawk_quantity size =
+		screen->full ? hawk_quantity_count(bytes) : hawk_quantity_bytes(bytes);
+
+	hawk_output_printf(screen->output, "%4zu %*s %8s %12s  ", number, screen->full ? 18 : 10,
+			   size.text, hawk_quantity_share(by_count ? objects : bytes, whole).text,
+			   hawk_quantity_count(objects).text);
+	if (site->inuse_objects)
+		hawk_output_printf(screen->output, "%-14s ",
+				   hawk_quantity_seconds(
+					   hawk_heap_age_seconds(report->heap, site->oldest_units))
+					   .text);
+	else
+		hawk_output_printf(screen->output, "%-14s ", "all freed");
+	hawk_output_printf(screen->output, "%016llx", (unsigned long long)site->id);
+}
+
+static size_t place_in(const struct list_plan *plan, uint32_t site)
+{
+	for (size_t i = 0; i < plan->shown_before; i++)
+		if (plan->before[i] == site)
+			return i + 1;
+	return 0;
+}
+
+static struct hawk_error *put_site_stack(const struct hawk_report *report,
+					 const struct hawk_screen *screen,
+					 const struct list_plan *plan, const struct hawk_site *site,
+					 struct hawk_stack *stack)
+{
+	struct hawk_error *err =
+		hawk_stack_of_trace(report->symbols, report->heap->table, site->trace, stack);
+
+	if (err)
+		return err;
+	if (!stack->count) {
+		hawk_output_fill(screen->output, ' ', INDENT);
+		hawk_output_puts(screen->output, "(no stack was recorded)\n");
+		return NULL;
+	}
+	hawk_screen_stack(screen, stack, screen->full ? 0 : hawk_stack_first_line(stack),
+			  plan->depth, INDENT);
+	return NULL;
+}
+
+static struct hawk_error *put_list(const struct hawk_report *report,
+				   const struct hawk_screen *screen, const struct list_plan *plan,
+				   size_t end)
+{
+	struct hawk_stack stack;
+	struct hawk_error *err = NULL;
+
+	hawk_stack_init(&stack);
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_printf(screen->output, "   # %*s %8s %12s  %-14s %s\n", screen->full ? 18 : 10,
+			   plan->sort == HAWK_SITE_SORT_TOTAL ? "allocated" : "size", "share",
+			   "blocks", "oldest", "site");
+	hawk_screen_plain(screen);
+	for (size_t i = 0; i < end && !err; i++) {
+		uint32_t index = report->list->sites[i];
+		const struct hawk_site *site = &report->heap->sites[index];
+		size_t place = place_in(plan, index);
+
+		put_row(report, screen, plan, i + 1, site);
+		if (place) {
+			hawk_output_printf(screen->output, " = %zu above\n", place);
+			continue;
+		}
+		hawk_output_puts(screen->output, "\n");
+		err = put_site_stack(report, screen, plan, site, &stack);
+	}
+	hawk_stack_deinit(&stack);
+	return err;
+}
+
+static struct hawk_error *put_section(const struct hawk_report *report,
+				      const struct hawk_screen *screen,
+				      const struct list_plan *plan)
+{
+	static const char *const titles[] = {
+		[HAWK_SITE_SORT_SIZE] = "Top sites by live bytes",
+		[HAWK_SITE_SORT_COUNT] = "Top sites by live blocks",
+		[HAWK_SITE_SORT_TOTAL] = "Top sites by bytes allocated since start",
+	};
+	size_t all, end;
+
+	hawk_site_list_sort(report->list, report->heap, plan->sort);
+	all = hawk_site_list_nonzero(report->list, report->heap, plan->sort);
+	end = plan->top && plan->top < all ? plan->top : all;
+	hawk_screen_heading(screen, "%s (%s of %s%s)", titles[plan->sort],
+			    hawk_quantity_count(end).text, hawk_quantity_count(all).text,
+			    report->filtered ? " that match" : "");
+	return put_list(report, screen, plan, end);
+}
+
+/** Size first with stacks, then count, where sites that were shown already are only named. */
+static struct hawk_error *put_both_sections(const struct hawk_report *report,
+					    const struct hawk_screen *screen)
+{
+	size_t top = report->top ? report->top : DEFAULT_TOP;
+	struct list_plan plan = {
+		.sort = HAWK_SITE_SORT_SIZE,
+		.top = top,
+		.depth = report->depth ? report->depth : DEFAULT_DEPTH,
+	};
+	struct hawk_error *err = put_section(report, screen, &plan);
+
+	if (err)
+		return err;
+	if (top > report->list->count)
+		top = report->list->count;
+	CLEANUP(free_ptr) uint32_t *before = calloc(top + 1, sizeof(*before));
+	if (!before)
+		return &hawk_enomem;
+	memcpy(before, report->list->sites, top * sizeof(*before));
+	plan.sort = HAWK_SITE_SORT_COUNT;
+	plan.before = before;
+	plan.shown_before = top;
+	plan.depth = report->depth ? report->depth : 1;
+	return put_section(report, screen, &plan);
+}
+
+struct hawk_error *hawk_report_sites(const struct hawk_report *report,
+				     const struct hawk_screen *screen)
+{
+	struct list_plan plan = {.sort = report->sort, .top = report->top, .depth = report->depth};
+
+	if (!report->sorted && !screen->full)
+		return put_both_sections(report, screen);
+	if (!screen->full) {
+		plan.top = plan.top ? plan.top : DEFAULT_TOP_SORTED;
+		plan.depth = plan.depth ? plan.depth : DEFAULT_DEPTH_SORTED;
+	}
+	return put_section(report, screen, &plan);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What lies at an address, as text and as JSON.
+ */
+#include <stdio.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_function_name.h"
+#include "hawk_json.h"
+#include "hawk_quantity.h"
+#include "hawk_report_whatis.h"
+
+static const char *state_name(const struct hawk_whatis *whatis)
+{
+	switch (whatis->state) {
+	case HAWK_BLOCK_LIVE:
+		return "live";
+	case HAWK_BLOCK_HEADER:
+		return "header";
+	case HAWK_BLOCK_DEAD:
+		return "dead";
+	case HAWK_BLOCK_NONE:
+		break;
+	}
+	return NULL;
+}
+
+static const struct hawk_site *site_of(const struct hawk_heap *heap, uint32_t trace)
+{
+	uint32_t site;
+
+	if (trace >= hawk_table_header(heap->table)->trace_count)
+		return NULL;
+	site = heap->site_of_trace[trace];
+	return site < heap->site_count ? &heap->sites[site] : NULL;
+}
+
+static struct hawk_error *put_block(const struct hawk_report *report,
+				    const struct hawk_whatis *whatis,
+				    const struct hawk_screen *screen)
+{
+	const struct hawk_block *block = &whatis->block;
+	const struct hawk_site *site = site_of(report->heap, block->trace);
+	struct hawk_stack stack;
+	struct hawk_error *err;
+
+	if (whatis->state == HAWK_BLOCK_DEAD) {
+		hawk_output_printf(screen->output,
+				   "  freed block, started at 0x%llx (size and age are gone)",
+				   (unsigned long long)block->start);
+	} else {
+		uint64_t birth = hawk_birth_decode(block->birth);
+		double age = hawk_heap_age_seconds(report->heap, birth);
+
+		if (whatis->state == HAWK_BLOCK_HEADER)
+			hawk_output_puts(screen->output, "  header of the ");
+		else
+			hawk_output_printf(screen->output, "  byte %llu of the ",
+					   (unsigned long long)(whatis->address - block->start));
+		hawk_output_printf(
+			screen->output, "live block 0x%llx, %s bytes, from %s, %s old",
+			(unsigned long long)block->start, hawk_quantity_count(block->size).text,
+			hawk_report_kind_name(block->kind), hawk_quantity_seconds(age).text);
+	}
+	hawk_output_puts(screen->output, "\n");
+	if (site)
+		hawk_output_printf(screen->output, "  allocated at site %016llx\n",
+				   (unsigned long long)site->id);
+	hawk_stack_init(&stack);
+	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
+	if (!err && !stack.count)
+		hawk_output_puts(screen->output, "    (no stack was recorded)\n");
+	else if (!err)
+		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
+				  report->depth, 4);
+	hawk_stack_deinit(&stack);
+	return err;
+}
+
+static void put_thread(const struct hawk_whatis *whatis, const struct hawk_screen *screen)
+{
+	const struct hawk_thread *thread = whatis->thread;
+	uint64_t sp = thread->registers[HAWK_RSP];
+
+	hawk_output_printf(screen->output, "  stack of thread %u", thread->tid);
+	if (thread->name[0]) {
+		hawk_output_puts(screen->output, " ");
+		hawk_screen_foreign(screen, thread->name);
+	}
+	if (thread->crashed)
+		hawk_output_puts(screen->output, " (the one that crashed)");
+	if (whatis->below_stack_pointer)
+		hawk_output_printf(screen->output,
+				   ", %s bytes below its stack pointer: a dead part\n",
+				   hawk_quantity_count(sp - whatis->address).text);
+	else if (whatis->has_frame)
+		hawk_output_printf(screen->output, ", in the frame of\n");
+	else
+		hawk_output_puts(screen->output, "\n");
+	if (whatis->has_frame)
+		hawk_screen_stack_line(screen, &whatis->frame_line, 4);
+}
+
+static void put_module(const struct hawk_whatis *whatis, const struct hawk_screen *screen)
+{
+	const struct hawk_module *module = whatis->module;
+
+	hawk_output_puts(screen->output, "  module ");
+	hawk_screen_foreign(screen, module->path[0] ? module->path : "[unnamed]");
+	if (module->has_bias)
+		hawk_output_printf(screen->output, " + 0x%llx",
+				   (unsigned long long)(whatis->address - module->bias));
+	hawk_output_puts(screen->output, "\n");
+	if (whatis->symbol) {
+		hawk_output_puts(screen->output, "  symbol ");
+		hawk_screen_foreign(screen, whatis->symbol);
+		hawk_output_printf(screen->output, " + %llu\n",
+				   (unsigned long long)whatis->symbol_offset);
+	}
+}
+
+static void put_mapping(const struct hawk_whatis *whatis, const struct hawk_screen *screen)
+{
+	const struct hawk_mapping *mapping = whatis->mapping;
+
+	hawk_output_printf(screen->output, "  mapping 0x%llx-0x%llx %c%c%c, %s, ",
+			   (unsigned long long)mapping->start, (unsigned long long)mapping->end,
+			   mapping->flags & HAWK_MAPPING_READ ? 'r' : '-',
+			   mapping->flags & HAWK_MAPPING_WRITE ? 'w' : '-',
+			   mapping->flags & HAWK_MAPPING_EXEC ? 'x' : '-',
+			   hawk_quantity_bytes(mapping->end - mapping->start).text);
+	if (mapping->path)
+		hawk_screen_foreign(screen, mapping->path);
+	else
+		hawk_output_puts(screen->output, "anonymous");
+	if (whatis->address - mapping->start >= mapping->present_bytes)
+		hawk_output_puts(screen->output, " (not in the core)");
+	hawk_output_puts(screen->output, "\n");
+}
+
+struct hawk_error *hawk_report_whatis_text(const struct hawk_report *report,
+					   const struct hawk_whatis *whatis,
+					   const struct hawk_screen *screen)
+{
+	struct hawk_error *err = NULL;
+
+	hawk_screen_style(screen, HAWK_STYLE_HEADING);
+	hawk_output_printf(screen->output, "0x%llx", (unsigned long long)whatis->address);
+	hawk_screen_plain(screen);
+	if (!whatis->mapping) {
+		hawk_output_puts(screen->output, "\n  nothing: not mapped\n");
+		return NULL;
+	}
+	hawk_output_puts(screen->output, "\n");
+	if (whatis->state != HAWK_BLOCK_NONE)
+		err = put_block(report, whatis, screen);
+	if (err)
+		return err;
+	if (whatis->tracer)
+		hawk_output_puts(screen->output, "  the tracer's own memory\n");
+	if (whatis->thread)
+		put_thread(whatis, screen);
+	if (whatis->module)
+		put_module(whatis, screen);
+	put_mapping(whatis, screen);
+	return NULL;
+}
+
+static struct hawk_error *put_json_block(const struct hawk_report *report,
+					 const struct hawk_whatis *whatis, struct hawk_json *json)
+{
+	const struct hawk_block *block = &whatis->block;
+	const struct hawk_site *site;
+	struct hawk_stack stack;
+	struct hawk_error *err;
+	char id[17];
+
+	hawk_json_key(json, "block");
+	if (whatis->state == HAWK_BLOCK_NONE) {
+		hawk_json_null(json);
+		return NULL;
+	}
+	hawk_json_object(json);
+	hawk_json_put_address(json, "address", block->start);
+	hawk_json_put_string(json, "state", state_name(whatis));
+	if (whatis->state != HAWK_BLOCK_DEAD) {
+		hawk_json_key(json, "offset");
+		hawk_json_signed(json, (int64_t)(whatis->address - block->start));
+		hawk_json_put_integer(json, "size", block->size);
+		hawk_json_put_string(json, "kind", hawk_report_kind_name(block->kind));
+		hawk_json_key(json, "age_seconds");
+		hawk_json_seconds(
+			json, hawk_heap_age_seconds(report->heap, hawk_birth_decode(block->birth)));
+	}
+	site = site_of(report->heap, block->trace);
+	if (site)
+		snprintf(id, sizeof(id), "%016llx", (unsigned long long)site->id);
+	hawk_json_put_string(json, "site", site ? id : NULL);
+	hawk_stack_init(&stack);
+	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
+	hawk_json_key(json, "frames");
+	hawk_report_json_stack(&stack, json);
+	hawk_stack_deinit(&stack);
+	hawk_json_object_end(json);
+	return err;
+}
+
+static void put_json_place(const struct hawk_whatis *whatis, struct hawk_json *json)
+{
+	hawk_json_key(json, "thread");
+	if (whatis->thread) {
+		struct hawk_stack stack = {.lines = (struct hawk_stack_line *)&whatis->frame_line,
+					   .count = whatis->has_frame};
+
+		hawk_json_object(json);
+		hawk_json_put_integer(json, "tid", whatis->thread->tid);
+		hawk_json_put_boolean(json, "dead_part", whatis->below_stack_pointer);
+		hawk_json_key(json, "frame");
+		if (whatis->has_frame)
+			hawk_json_integer(json, whatis->frame);
+		else
+			hawk_json_null(json);
+		hawk_json_key(json, "frames");
+		hawk_report_json_stack(&stack, json);
+		hawk_json_object_end(json);
+	} else {
+		hawk_json_null(json);
+	}
+	hawk_json_key(json, "module");
+	if (whatis->module) {
+		hawk_json_object(json);
+		hawk_json_put_string(json, "path", whatis->module->path);
+		hawk_json_put_address(json, "offset", whatis->address - whatis->module->bias);
+		hawk_json_put_string(json, "symbol", whatis->symbol);
+		hawk_json_put_integer(json, "symbol_offset", whatis->symbol_offset);
+		hawk_json_object_end(json);
+	} else {
+		hawk_json_null(json);
+	}
+}
+
+static void put_json_mapping(const struct hawk_mapping *mapping, struct hawk_json *json)
+{
+	hawk_json_key(json, "mapping");
+	if (!mapping) {
+		hawk_json_null(json);
+		return;
+	}
+	hawk_json_object(json);
+	hawk_json_put_address(json, "start", mapping->start);
+	hawk_json_put_address(json, "end", mapping->end);
+	hawk_json_put_boolean(json, "read", mapping->flags & HAWK_MAPPING_READ);
+	hawk_json_put_boolean(json, "write", mapping->flags & HAWK_MAPPING_WRITE);
+	hawk_json_put_boolean(json, "execute", mapping->flags & HAWK_MAPPING_EXEC);
+	hawk_json_put_integer(json, "present_bytes", mapping->present_bytes);
+	hawk_json_put_string(json, "path", mapping->path);
+	hawk_json_object_end(json);
+}
+
+struct hawk_error *hawk_report_whatis_json(const struct hawk_report *report,
+					   const struct hawk_whatis *whatis, size_t count,
+					   struct hawk_output *output)
+{
+	struct hawk_json json;
+
+	hawk_json_init(&json, output, 2);
+	hawk_json_object(&json);
+	hawk_json_put_string(&json, "schema", "hawk-core/whatis");
+	hawk_json_put_integer(&json, "version", 1);
+	hawk_json_key(&json, "addresses");
+	hawk_json_array(&json);
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_error *err;
+
+		hawk_json_object(&json);
+		hawk_json_put_address(&json, "address", whatis[i].address);
+		err = put_json_block(report, &whatis[i], &json);
+		if (err)
+			return err;
+		put_json_place(&whatis[i], &json);
+		put_json_mapping(whatis[i].mapping, &json);
+		hawk_json_put_boolean(&json, "tracer", whatis[i].tracer);
+		hawk_json_object_end(&json);
+	}
+	hawk_json_array_end(&json);
+	hawk_report_json_findings(report->findings, &json);
+	hawk_json_object_end(&json);
+	hawk_json_finish(&json);
+	return NULL;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Collecting what is known about an address.
+ */
+#include "hawk_report_whatis.h"
+
+enum {
+	/** The x86-64 ABI lets leaf functions use this many bytes below the stack pointer. */
+	RED_ZONE_BYTES = 128,
+};
+
+/** The thread with the highest stack pointer at or below `address` in its mapping. */
+static void find_thread(const struct hawk_report *report, struct hawk_whatis *whatis)
+{
+	const struct hawk_mapping *mapping = whatis->mapping;
+	const struct hawk_thread *best = NULL;
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(report->target, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t sp = threads[i].registers[HAWK_RSP];
+
+		if (sp < mapping->start || sp >= mapping->end)
+			continue;
+		/* Stacks of threads may share a mapping when their guard pages were merged away. */
+		if (!best || (sp <= whatis->address + RED_ZONE_BYTES &&
+			      (sp > best->registers[HAWK_RSP] ||
+			       best->registers[HAWK_RSP] > whatis->address + RED_ZONE_BYTES))) {
+			best = &threads[i];
+			whatis->thread_index = i;
+		}
+	}
+	whatis->thread = best;
+	if (best)
+		whatis->below_stack_pointer =
+			whatis->address + RED_ZONE_BYTES < best->registers[HAWK_RSP];
+}
+
+static bool in_tracer(const struct hawk_table *table, uint64_t address)
+{
+	size_t count;
+	const struct hawk_table_extent *extents = hawk_table_extents(table, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (extents[i].kind != HAWK_EXTENT_BOOTSTRAP && address >= extents[i].address &&
+		    address - extents[i].address < extents[i].bytes)
+			return true;
+	return false;
+}
+
+void hawk_whatis_find(const struct hawk_report *report, uint64_t address, struct hawk_whatis *ret)
+{
+	*ret = (struct hawk_whatis){
+		.address = address,
+		.mapping = hawk_target_mapping_at(report->target, address),
+		.module = hawk_target_module_at(report->target, address),
+	};
+	if (!ret->mapping)
+		return;
+	if (report->heap->table) {
+		ret->tracer = in_tracer(report->heap->table, address);
+		if (!ret->tracer)
+			ret->state = hawk_block_at(report->target, &report->heap->plan, address,
+						   &ret->block);
+	}
+	/* Memory of a module, and a block, is no stack, whatever a register says. */
+	if (!ret->module && ret->state == HAWK_BLOCK_NONE && !ret->tracer)
+		find_thread(report, ret);
+}
+
+/** Which frame's part of the stack the address lies in: frames end where the next one begins. */
+static struct hawk_error *resolve_frame(const struct hawk_report *report,
+					struct hawk_whatis *whatis)
+{
+	struct hawk_stack_frame frames[HAWK_STACK_THREAD_FRAMES_MAX];
+	size_t count = 0;
+	bool complete;
+	const struct hawk_module *module;
+	struct hawk_error *err =
+		hawk_symbols_unwind(report->symbols, whatis->thread, frames,
+				    HAWK_STACK_THREAD_FRAMES_MAX, &count, &complete);
+	const struct hawk_frame *names = NULL;
+	size_t name_count = 0;
+	size_t i = 0;
+
+	if (err || !count || whatis->below_stack_pointer)
+		return err;
+	while (i + 1 < count && frames[i + 1].sp <= whatis->address)
+		i++;
+	whatis->has_frame = true;
+	whatis->frame = (uint32_t)i;
+	whatis->frame_line.pc = frames[i].pc;
+	whatis->frame_line.exact = frames[i].exact;
+	module = hawk_target_module_at(report->target, frames[i].pc - (frames[i].exact ? 0 : 1));
+	if (!module)
+		return NULL;
+	whatis->frame_line.has_module = true;
+	whatis->frame_line.module = hawk_symbol_module_of(module);
+	err = hawk_symbols_lookup(report->symbols, &whatis->frame_line.module, frames[i].pc,
+				  frames[i].exact, &names, &name_count);
+	if (!err && name_count)
+		whatis->frame_line.name = names[name_count - 1]; // the function that has the frame
+	return err;
+}
+
+struct hawk_error *hawk_whatis_resolve(const struct hawk_report *report, struct hawk_whatis *whatis)
+{
+	if (whatis->thread)
+		return resolve_frame(report, whatis);
+	if (whatis->module) {
+		struct hawk_symbol_module module = hawk_symbol_module_of(whatis->module);
+
+		return hawk_symbols_name(report->symbols, &module, whatis->address, &whatis->symbol,
+					 &whatis->symbol_offset);
+	}
+	return NULL;
+}
