@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# ctest: serial
+"""redis-server, loaded by redis-benchmark over the loopback."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+import real  # noqa: E402
+
+import signal  # noqa: E402
+import subprocess  # noqa: E402
+
+
+def command(cli, port, *words):
+    return hawk.run([cli, "-p", str(port), *words]).stdout
+
+
+def session(server, cli, benchmark, folder, traced):
+    """Loads a server, asks for what it holds; returns (answers, core)."""
+    port = hawk.free_port()
+    environment = hawk.tracer_environment() if traced else hawk.plain_environment()
+    process = subprocess.Popen([server, "--port", str(port), "--save", "", "--bind", "127.0.0.1",
+                                "--dir", folder, "--appendonly", "no"], env=environment,
+                               cwd=folder, stdout=subprocess.DEVNULL, preexec_fn=hawk._allow_cores)
+    try:
+        if not hawk.wait_for(lambda: command(cli, port, "ping") == "PONG\n", 30, "redis"):
+            return None, None
+        done = hawk.run([benchmark, "-p", str(port), "-n", "5000", "-c", "20", "-q",
+                         "-t", "set,get,incr,lpush,sadd,hset,zadd,mset"])
+        hawk.expect_equal(done.returncode, 0, f"redis-benchmark: {done.stderr[-300:]}")
+        command(cli, port, "eval", "for i = 1, 3000 do redis.call('set', 'k' .. i, "
+                "string.rep('v', i % 200)) end", "0")
+        answers = [command(cli, port, *words) for words in (
+            ["dbsize"], ["get", "k150"], ["strlen", "k199"], ["llen", "mylist"],
+            ["get", "counter:__rand_int__"], ["debug", "sleep", "0"])]
+        core = hawk.gcore(process.pid, folder) if traced else None
+        hawk.expect_equal(command(cli, port, "ping"), "PONG\n", "ping after gcore")
+        command(cli, port, "shutdown", "nosave")
+        hawk.expect_equal(process.wait(timeout=60), 0, "exit code of redis-server")
+        return answers, core
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+
+
+folder = real.support()
+programs = hawk.need("redis-server", "redis-cli", "redis-benchmark")
+alone, _ = session(*programs, folder, False)
+traced, core = session(*programs, folder, True)
+hawk.expect_equal(traced, alone, "answers of redis")
+real.check_core(core, "redis", least_blocks=5000, in_flight=4)
+hawk.finish()
