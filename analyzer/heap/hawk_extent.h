@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * How far memory reaches without a gap: a block may lie across mappings that touch. Internal to
- * heap/.
+ * How far memory reaches without a gap: blocks and table segments may lie across mappings that
+ * touch. Shared by heap/ and trace/.
  */
 #ifndef HAWK_EXTENT_H
 #define HAWK_EXTENT_H

@@ -187,9 +187,14 @@ static struct hawk_error *take_pages(struct sweep *sweep, const uint8_t *bytes, 
 	return NULL;
 }
 
-/* [start, end) of one mapping; what cannot be read is skipped page by page. Windows end at page
- * boundaries, wherever the mapping begins. */
-static struct hawk_error *sweep_span(struct sweep *sweep, uint64_t start, uint64_t end)
+static uint64_t granule_up(uint64_t address)
+{
+	return (address + HAWK_GRANULE_BYTES - 1) & -(uint64_t)HAWK_GRANULE_BYTES;
+}
+
+/* [start, end) of one stretch of data; what cannot be read is skipped page by page. Windows end at
+ * page boundaries, wherever the stretch begins. */
+static struct hawk_error *sweep_stretch(struct sweep *sweep, uint64_t start, uint64_t end)
 {
 	uint64_t step;
 
@@ -214,9 +219,40 @@ static struct hawk_error *sweep_span(struct sweep *sweep, uint64_t start, uint64
 	return NULL;
 }
 
-static uint64_t granule_up(uint64_t address)
+/* A hole of a sparse core: zeros that need not be looked at. */
+static void take_hole(struct sweep *sweep, uint64_t start, uint64_t end)
 {
-	return (address + HAWK_GRANULE_BYTES - 1) & -(uint64_t)HAWK_GRANULE_BYTES;
+	const struct resolver *resolver = &sweep->resolver;
+
+	sweep->result.swept_bytes += end - start;
+	if (resolver->has_candidate) {
+		uint64_t covered = resolver->candidate.start + resolver->candidate.size;
+
+		if (covered > start)
+			start = least(covered, end);
+	}
+	sweep->mapping_zero_bytes += end - start;
+}
+
+/* [start, end) of one mapping, in whole granules. */
+static struct hawk_error *sweep_span(struct sweep *sweep, uint64_t start, uint64_t end)
+{
+	uint64_t data_start;
+	uint64_t data_end;
+
+	for (uint64_t at = start; at < end; at = data_end) {
+		struct hawk_error *err;
+
+		if (!hawk_target_next_data(sweep->target, at, end, &data_start, &data_end))
+			data_start = data_end = end;
+		data_start &= -(uint64_t)HAWK_GRANULE_BYTES;
+		data_end = granule_up(data_end);
+		take_hole(sweep, at, data_start);
+		err = sweep_stretch(sweep, data_start, data_end);
+		if (err)
+			return err;
+	}
+	return NULL;
 }
 
 /* What is there of a mapping, in whole granules. */

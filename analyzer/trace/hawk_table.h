@@ -30,6 +30,16 @@ const struct hawk_table_header *hawk_table_header(const struct hawk_table *table
 /** Only the twin was found: key and sizes are good, there are no traces. */
 bool hawk_table_is_twin(const struct hawk_table *table);
 
+/**
+ * Trace ids from here on cannot be in a header. Not less than header.trace_count, which is clamped
+ * to the records that are there: a block whose record was cut off still is a block.
+ */
+uint32_t hawk_table_trace_limit(const struct hawk_table *table);
+
+/** The latest birth code that a header can hold, with a margin for a clock that was published late.
+ */
+uint8_t hawk_table_birth_limit(const struct hawk_table *table);
+
 /** Published extents, sorted by address. */
 const struct hawk_table_extent *hawk_table_extents(const struct hawk_table *table, size_t *count);
 
@@ -76,8 +86,10 @@ struct hawk_error *hawk_table_counters(const struct hawk_table *table,
 struct hawk_table_totals {
 	uint64_t alloc_objects, alloc_bytes;
 	uint64_t free_objects, free_bytes;
-	uint64_t threads;      /**< slots ever used */
-	uint64_t tracer_bytes; /**< sum of the extents: address space, not resident memory */
+	uint64_t threads;        /**< slots ever used */
+	uint64_t tracer_bytes;   /**< sum of the extents: address space, not resident memory */
+	uint64_t damaged_traces; /**< records that cannot be: no frames, counters still counted */
+	uint64_t damaged_threads;
 };
 struct hawk_table_totals hawk_table_totals(const struct hawk_table *table);
 
