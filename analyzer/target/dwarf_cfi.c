@@ -17,7 +17,8 @@
 #include "symbols_ranges.h"
 
 enum {
-	/* Pointer encodings of .eh_frame (Linux Standard Base, "DWARF Exception Header Encoding"). */
+	/* Pointer encodings of .eh_frame (Linux Standard Base, "DWARF Exception Header Encoding").
+	 */
 	PE_OMIT = 0xff,
 	PE_FORMAT = 0x0f,
 	PE_RELATIVE = 0x70,
@@ -38,7 +39,7 @@ struct section {
 	size_t table_count;
 	uint64_t table_base;
 	struct hawk_ranges index; /**< ids are indices of `entries` */
-	uint64_t *entries;	  /**< offsets of FDEs */
+	uint64_t *entries;        /**< offsets of FDEs */
 	size_t entry_count;
 	size_t entry_capacity;
 };
@@ -51,8 +52,8 @@ struct hawk_cfi {
 /** A length-prefixed entry: a CIE or an FDE. */
 struct entry {
 	struct hawk_cursor body; /**< after the id, to the end of the entry */
-	uint64_t next;		 /**< offset of the one behind it */
-	uint64_t cie;		 /**< offset of its CIE; valid if !is_cie */
+	uint64_t next;           /**< offset of the one behind it */
+	uint64_t cie;            /**< offset of its CIE; valid if !is_cie */
 	bool is_cie;
 };
 
@@ -180,8 +181,8 @@ static bool read_cie(const struct section *section, uint64_t offset, struct hawk
 		return false;
 	cie->code_alignment = hawk_cfi_uleb(&entry.body);
 	cie->data_alignment = hawk_cfi_sleb(&entry.body);
-	cie->return_register = version == 1 ? hawk_cursor_u8(&entry.body)
-					    : (uint32_t)hawk_cfi_uleb(&entry.body);
+	cie->return_register =
+		version == 1 ? hawk_cursor_u8(&entry.body) : (uint32_t)hawk_cfi_uleb(&entry.body);
 	if (augmentation[0] == 'z') {
 		uint64_t size = hawk_cfi_uleb(&entry.body);
 		struct hawk_cursor data = entry.body;

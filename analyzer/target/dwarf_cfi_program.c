@@ -146,7 +146,8 @@ static bool run_register(struct machine *machine, struct hawk_cursor *cursor, ui
 	}
 	number = hawk_cfi_uleb(cursor);
 	if (code == DW_CFA_offset_extended)
-		set_rule(machine, number, HAWK_CFI_OFFSET, factored(machine, hawk_cfi_uleb(cursor)));
+		set_rule(machine, number, HAWK_CFI_OFFSET,
+			 factored(machine, hawk_cfi_uleb(cursor)));
 	else if (code == DW_CFA_val_offset)
 		set_rule(machine, number, HAWK_CFI_VAL_OFFSET,
 			 factored(machine, hawk_cfi_uleb(cursor)));
@@ -252,8 +253,7 @@ static bool run(struct machine *machine, struct hawk_cursor cursor)
 bool hawk_cfi_run(const struct hawk_cie *cie, struct hawk_cursor program, uint64_t start,
 		  uint64_t address, struct hawk_cfi_row *row)
 {
-	struct machine machine = {
-		.cie = cie, .row = row, .location = start, .address = address};
+	struct machine machine = {.cie = cie, .row = row, .location = start, .address = address};
 	struct hawk_cfi_row initial;
 
 	memset(row, 0, sizeof(*row));

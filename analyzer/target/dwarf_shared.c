@@ -77,10 +77,10 @@ bool hawk_dwarf_attach_shared(struct hawk_dwarf *dwarf)
 		dwarf_setalt(dwarf->dwarf, dwarf->shared);
 		return true;
 	}
-	hawk_findings_add(dwarf->findings, HAWK_FINDING_MISSING, false, "shared-debug-missing*",
-			  "%s: the debug information that it shares with others (%s) was not found%s",
-			  dwarf->elf->path, wanted.name,
-			  wanted.refused ? "; there is another file" : "");
+	hawk_findings_add(
+		dwarf->findings, HAWK_FINDING_MISSING, false, "shared-debug-missing*",
+		"%s: the debug information that it shares with others (%s) was not found%s",
+		dwarf->elf->path, wanted.name, wanted.refused ? "; there is another file" : "");
 	/* libdw would look for itself, in the same places: nothing there does no harm. */
 	return !wanted.refused && !dwarf->shared_elf;
 }

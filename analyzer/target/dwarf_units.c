@@ -236,14 +236,14 @@ static bool is_compressed_by_zstd(const struct hawk_elf *elf, struct hawk_findin
 		GElf_Chdr compression;
 
 		if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_COMPRESSED) ||
-		    !gelf_getchdr(section, &compression) ||
-		    compression.ch_type != COMPRESSION_ZSTD)
+		    !gelf_getchdr(section, &compression) || compression.ch_type != COMPRESSION_ZSTD)
 			continue;
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "debug-zstd*",
-				  "%s: its debug information is compressed with zstd, which the "
-				  "installed libdw cannot read (objcopy --decompress-debug-sections "
-				  "helps)",
-				  elf->path);
+		hawk_findings_add(
+			findings, HAWK_FINDING_MISSING, false, "debug-zstd*",
+			"%s: its debug information is compressed with zstd, which the "
+			"installed libdw cannot read (objcopy --decompress-debug-sections "
+			"helps)",
+			elf->path);
 		return true;
 	}
 	return false;
@@ -261,7 +261,8 @@ struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct ha
 		is_compressed_by_zstd(elf, findings);
 		return NULL;
 	}
-	__attribute__((cleanup(cleanup_dwarf))) struct hawk_dwarf *dwarf = calloc(1, sizeof(*dwarf));
+	__attribute__((cleanup(cleanup_dwarf))) struct hawk_dwarf *dwarf =
+		calloc(1, sizeof(*dwarf));
 	if (!dwarf) {
 		dwarf_end(handle);
 		return &hawk_enomem;

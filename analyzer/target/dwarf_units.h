@@ -25,8 +25,8 @@ struct hawk_dwarf_node {
 	Dwarf_Die die;
 	uint32_t parent; /**< index of the node around it, or HAWK_DWARF_NO_NODE */
 	uint32_t call_line;
-	uint64_t call_file; /**< index into the unit's files */
-	uint64_t start;	    /**< lowest address */
+	uint64_t call_file;   /**< index into the unit's files */
+	uint64_t start;       /**< lowest address */
 	const char *function; /**< demangled and qualified; NULL = unknown, or not `named` yet */
 	const char *symbol;   /**< linkage name, or the plain one */
 	bool inlined;
@@ -35,7 +35,7 @@ struct hawk_dwarf_node {
 
 struct hawk_dwarf_unit {
 	Dwarf_Die skeleton; /**< has the ranges and the line table */
-	Dwarf_Die die;	    /**< has the functions; differs from `skeleton` in split DWARF */
+	Dwarf_Die die;      /**< has the functions; differs from `skeleton` in split DWARF */
 	Dwarf_Files *files;
 	size_t file_count;
 	struct hawk_dwarf_node *nodes;
@@ -47,9 +47,9 @@ struct hawk_dwarf_unit {
 
 struct hawk_dwarf {
 	Dwarf *dwarf;
-	Dwarf *shared;		     /**< of `shared_elf`; NULL = none */
-	struct hawk_elf *shared_elf; /**< .gnu_debugaltlink */
-	const struct hawk_elf *elf;  /**< the file it came from; not owned */
+	Dwarf *shared;                 /**< of `shared_elf`; NULL = none */
+	struct hawk_elf *shared_elf;   /**< .gnu_debugaltlink */
+	const struct hawk_elf *elf;    /**< the file it came from; not owned */
 	const struct hawk_elf *layout; /**< whose segments tell what is code; not owned */
 	const char *debug_directory;
 	struct hawk_findings *findings;

@@ -204,7 +204,8 @@ struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 		*ret = symbols->files[slot];
 		return NULL;
 	}
-	__attribute__((cleanup(cleanup_file))) struct hawk_symbol_file *file = malloc(sizeof(*file));
+	__attribute__((cleanup(cleanup_file))) struct hawk_symbol_file *file =
+		malloc(sizeof(*file));
 	if (!file)
 		return &hawk_enomem;
 	*file = key;

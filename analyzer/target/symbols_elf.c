@@ -197,7 +197,8 @@ struct hawk_error *hawk_elf_open(const char *path, enum hawk_elf_state *state, c
 	CLEANUP(close_fd) int fd = open_regular(path, &bytes, state, why);
 	if (fd < 0)
 		return NULL;
-	image = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	/* Writable copies of pages: libelf changes section headers when it decompresses. */
+	image = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (image == MAP_FAILED) {
 		*why = "cannot be mapped";
 		return NULL;

@@ -27,16 +27,16 @@ enum hawk_elf_state {
 
 /** A PT_LOAD or PT_GNU_EH_FRAME header, clamped to the file. */
 struct hawk_elf_segment {
-	uint64_t start, end;	 /**< link-time addresses */
-	const uint8_t *bytes;	 /**< of `start`; NULL if the file holds none */
-	uint64_t present_bytes;	 /**< that many from `start` on are in the file */
+	uint64_t start, end;    /**< link-time addresses */
+	const uint8_t *bytes;   /**< of `start`; NULL if the file holds none */
+	uint64_t present_bytes; /**< that many from `start` on are in the file */
 	bool executable;
 };
 
 struct hawk_elf {
 	Elf *elf;
 	char *path;
-	uint8_t *image; /**< the whole file, read-only */
+	uint8_t *image; /**< the whole file; never written back */
 	size_t image_bytes;
 	bool mapped; /**< `image` came from mmap, else from malloc */
 	struct hawk_elf_segment *segments;

@@ -22,7 +22,7 @@ struct finder {
 	const struct hawk_symbols_search *search;
 	const struct hawk_symbol_module *module;
 	enum hawk_symbol_status status; /**< the worst thing met so far */
-	char refused[PATH_MAX];		/**< the path that was there and could not be used */
+	char refused[PATH_MAX];         /**< the path that was there and could not be used */
 	const char *why;
 };
 

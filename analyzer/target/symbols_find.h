@@ -22,8 +22,8 @@ struct hawk_symbols_search {
 };
 
 struct hawk_symbols_files {
-	struct hawk_elf *binary;	/**< NULL = none that matches */
-	struct hawk_elf *debug;		/**< separate debug file; NULL = none (or none needed) */
+	struct hawk_elf *binary;        /**< NULL = none that matches */
+	struct hawk_elf *debug;         /**< separate debug file; NULL = none (or none needed) */
 	enum hawk_symbol_status status; /**< HAWK_SYMBOL_UNUSED if there is a file, else why not */
 };
 

@@ -19,7 +19,7 @@ struct lookup {
 	struct hawk_symbols *symbols;
 	struct hawk_symbol_file *file;
 	uint64_t address; /**< link-time pc */
-	uint64_t at;	  /**< what is looked up: `address` or the byte before it */
+	uint64_t at;      /**< what is looked up: `address` or the byte before it */
 	struct hawk_frame frames[INLINED_MAX];
 	size_t count;
 };
@@ -48,9 +48,8 @@ static size_t add_functions(struct lookup *lookup, struct hawk_dwarf_unit *unit,
 
 		hawk_dwarf_name(lookup->file->dwarf, one);
 		chain[count] = one;
-		lookup->frames[count++] = (struct hawk_frame){.function = one->function,
-							      .symbol = one->symbol,
-							      .inlined = one->inlined};
+		lookup->frames[count++] = (struct hawk_frame){
+			.function = one->function, .symbol = one->symbol, .inlined = one->inlined};
 		node = one->parent;
 	}
 	return count;
@@ -103,6 +102,27 @@ static struct hawk_error *add_dwarf(struct lookup *lookup)
 	return NULL;
 }
 
+static bool is_mangled(const char *name)
+{
+	return name && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R');
+}
+
+/** A mangled symbol tells scopes and parameters, which DWARF without linkage names does not. */
+static void name_by_symbol(struct lookup *lookup, struct hawk_frame *frame, const char *symbol)
+{
+	const char *suffix = frame->function ? strchr(symbol, '.') : NULL;
+	const char *name = symbol;
+
+	if (frame->function && (is_mangled(frame->symbol) || !is_mangled(symbol)))
+		return;
+	if (suffix) /* ".constprop.0", ".cold": DWARF does not have them either */
+		name = hawk_strings_intern(&lookup->symbols->strings, symbol,
+					   (size_t)(suffix - symbol));
+	name = name ? hawk_symbols_readable(lookup->symbols, name) : NULL;
+	if (name && !(frame->function && is_mangled(name)))
+		frame->function = name;
+}
+
 /** The outermost frame is a function of the symbol table, if that knows one. */
 static void add_symbol(struct lookup *lookup)
 {
@@ -116,11 +136,10 @@ static void add_symbol(struct lookup *lookup)
 	frame->inlined = false;
 	if (!symbol)
 		return;
+	name_by_symbol(lookup, frame, symbol->name);
 	frame->function_offset = lookup->address - symbol->address;
 	frame->symbol = hawk_strings_intern(&lookup->symbols->strings, symbol->name,
 					    hawk_symbol_name_length(symbol->name));
-	if (!frame->function)
-		frame->function = hawk_symbols_readable(lookup->symbols, symbol->name);
 }
 
 static struct hawk_error *compute(struct hawk_symbols *symbols, struct hawk_symbol_file *file,

@@ -27,17 +27,17 @@ struct hawk_symbol_file {
 	bool main;
 	enum hawk_symbol_status status;
 	struct hawk_elf *binary; /**< NULL = not found */
-	struct hawk_elf *debug;	 /**< NULL = no separate one */
+	struct hawk_elf *debug;  /**< NULL = no separate one */
 	struct hawk_symbol_table table;
 	struct hawk_dwarf *dwarf; /**< NULL = none */
-	struct hawk_cfi *cfi;	  /**< unwind tables of `binary`; NULL = not asked for, or none */
+	struct hawk_cfi *cfi;     /**< unwind tables of `binary`; NULL = not asked for, or none */
 	bool cfi_tried;
 };
 
 /** Key and result of a lookup. */
 struct hawk_symbols_cached {
 	const struct hawk_symbol_file *file; /**< NULL = free slot */
-	uint64_t address;		     /**< pc at link time */
+	uint64_t address;                    /**< pc at link time */
 	const struct hawk_frame *frames;
 	uint32_t count;
 	bool exact;
@@ -47,9 +47,9 @@ struct hawk_symbols {
 	const struct hawk_target *target; /**< NULL = none */
 	struct hawk_symbols_search search;
 	struct hawk_strings strings;
-	struct hawk_text scratch; /**< demangled names */
+	struct hawk_text scratch;        /**< demangled names */
 	struct hawk_symbol_file **files; /**< open addressing by hash; NULL = free */
-	size_t file_slots;		 /**< a power of two, or 0 */
+	size_t file_slots;               /**< a power of two, or 0 */
 	size_t file_count;
 	struct hawk_symbols_cached *cache;
 	size_t cache_slots; /**< a power of two, or 0 */

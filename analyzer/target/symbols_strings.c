@@ -133,7 +133,8 @@ const char *hawk_strings_intern(struct hawk_strings *strings, const char *bytes,
 	     slot = (slot + 1) & (strings->slot_count - 1)) {
 		const char *known = strings->slots[slot];
 
-		if (strings->hashes[slot] == hash && strncmp(known, bytes, size) == 0 && !known[size])
+		if (strings->hashes[slot] == hash && strncmp(known, bytes, size) == 0 &&
+		    !known[size])
 			return known;
 	}
 	copy = hawk_strings_alloc(strings, size + 1);

@@ -15,7 +15,7 @@ struct hawk_strings_chunk;
 
 struct hawk_strings {
 	struct hawk_strings_chunk *chunk; /**< newest first */
-	const char **slots;		  /**< open addressing; NULL = free */
+	const char **slots;               /**< open addressing; NULL = free */
 	uint32_t *hashes;
 	size_t slot_count; /**< a power of two, or 0 */
 	size_t count;

@@ -101,6 +101,18 @@ static bool is_wanted(const struct source *source, const GElf_Sym *symbol, bool 
 	}
 }
 
+static uint64_t section_end(const struct source *source, const GElf_Sym *symbol)
+{
+	Elf_Scn *section = elf_getscn(source->elf, symbol->st_shndx);
+	GElf_Shdr header;
+
+	if (symbol->st_shndx >= SHN_LORESERVE || !section || !gelf_getshdr(section, &header) ||
+	    symbol->st_value < header.sh_addr ||
+	    symbol->st_value - header.sh_addr >= header.sh_size)
+		return symbol->st_value + 1;
+	return header.sh_addr + header.sh_size;
+}
+
 static bool add_symbol(const struct source *source, const GElf_Sym *symbol)
 {
 	struct hawk_symbol copy = {.address = symbol->st_value, .size = symbol->st_size};
@@ -111,6 +123,7 @@ static bool add_symbol(const struct source *source, const GElf_Sym *symbol)
 	/* Mapping symbols and assembler-local labels. */
 	if (!copy.name || !copy.name[0] || copy.name[0] == '$' || strncmp(copy.name, ".L", 2) == 0)
 		return true;
+	copy.limit = copy.size ? 0 : section_end(source, symbol);
 	copy.score = score_of(symbol, copy.name);
 	return add(source->table, &copy);
 }
@@ -199,16 +212,8 @@ static bool add_sized(struct hawk_symbol_table *table)
 	return hawk_ranges_freeze(&table->functions) && hawk_ranges_freeze(&table->objects);
 }
 
-static uint64_t segment_end(const struct hawk_elf *layout, uint64_t address)
-{
-	for (size_t i = 0; i < layout->segment_count; i++)
-		if (address >= layout->segments[i].start && address < layout->segments[i].end)
-			return layout->segments[i].end;
-	return address + 1;
-}
-
 /** Functions without a size, where no function with a size is. */
-static bool add_unsized(struct hawk_symbol_table *table, const struct hawk_elf *layout)
+static bool add_unsized(struct hawk_symbol_table *table)
 {
 	struct hawk_ranges all = {0};
 	bool ok = true;
@@ -220,7 +225,7 @@ static bool add_unsized(struct hawk_symbol_table *table, const struct hawk_elf *
 	}
 	for (size_t i = 0; ok && i < table->count && table->symbols[i].function; i++) {
 		uint64_t address = table->symbols[i].address;
-		uint64_t end = segment_end(layout, address);
+		uint64_t end = table->symbols[i].limit;
 
 		if (table->symbols[i].size || hawk_ranges_find(&table->functions, address))
 			continue;
@@ -252,7 +257,7 @@ struct hawk_error *hawk_symbol_table_build(struct hawk_symbol_table *table,
 	if (!table->count)
 		return NULL;
 	keep_best(table);
-	if (!add_sized(table) || !add_unsized(table, layout))
+	if (!add_sized(table) || !add_unsized(table))
 		return &hawk_enomem;
 	return NULL;
 }

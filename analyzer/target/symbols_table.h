@@ -14,9 +14,10 @@
 
 struct hawk_symbol {
 	uint64_t address; /**< link-time */
-	uint64_t size;	  /**< 0 = not said */
+	uint64_t size;    /**< 0 = not said */
+	uint64_t limit;   /**< end of its section: one without a size ends here at the latest */
 	const char *name; /**< as in the file; may end in "@VERSION" */
-	uint32_t score;	  /**< of symbols with the same address the highest one is kept */
+	uint32_t score;   /**< of symbols with the same address the highest one is kept */
 	bool function;
 };
 

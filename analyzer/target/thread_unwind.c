@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The loop over the frames of a thread, and the ways to find a caller without call frame
+ * information.
+ */
+#include "thread_unwind.h"
+
+#include <string.h>
+
+enum {
+	SIGNALS_MAX = 32,                   /**< nested handlers on one stack */
+	FRAME_BYTES_MAX = 64 * 1024 * 1024, /**< of one frame found by frame pointer */
+	USER_CODE_SEGMENT = 0x33,
+	/* struct ucontext of the kernel, x86-64: offsets of the registers. */
+	CONTEXT_REGISTERS = 40,
+	CONTEXT_WORDS = 19, /**< r8 to the segment registers */
+	CONTEXT_SEGMENTS = 18,
+	CONTEXT_FLAGS_MAX = 7,
+};
+
+/** HAWK_* register of each DWARF number. */
+static const uint8_t register_numbers[HAWK_CFI_REGISTERS] = {
+	HAWK_RAX, HAWK_RDX, HAWK_RCX, HAWK_RBX, HAWK_RSI, HAWK_RDI, HAWK_RBP, HAWK_RSP, HAWK_R8,
+	HAWK_R9,  HAWK_R10, HAWK_R11, HAWK_R12, HAWK_R13, HAWK_R14, HAWK_R15, HAWK_RIP};
+
+/** DWARF number of each register of struct sigcontext, in its order. */
+static const uint8_t context_numbers[] = {8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16};
+
+bool hawk_unwind_read(const struct hawk_symbols *symbols, uint64_t address, uint64_t *ret)
+{
+	return hawk_target_read_some(symbols->target, address, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+bool hawk_unwind_is_code(const struct hawk_symbols *symbols, uint64_t address)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(symbols->target, address);
+
+	/* gcore leaves out mappings that it does not dump, such as program text. */
+	return (mapping && mapping->flags & HAWK_MAPPING_EXEC) ||
+	       (!mapping && hawk_target_module_at(symbols->target, address));
+}
+
+static enum hawk_unwind_result unwind_by_cfi(struct hawk_symbols *symbols,
+					     struct hawk_unwind_state *state, bool *signal,
+					     bool *found)
+{
+	uint64_t pc = state->registers[HAWK_CFI_RIP];
+	uint64_t address = state->exact ? pc : pc - 1;
+	const struct hawk_module *mapped = hawk_target_module_at(symbols->target, address);
+	struct hawk_symbol_module module;
+	struct hawk_symbol_file *file;
+	struct hawk_cfi_row row;
+	struct hawk_error *err;
+	uint64_t bias;
+
+	*found = false;
+	if (!mapped)
+		return HAWK_UNWIND_LOST;
+	module = hawk_symbol_module_of(mapped);
+	err = hawk_symbols_file(symbols, &module, &file);
+	if (err) {
+		hawk_error_destroy(err);
+		return HAWK_UNWIND_NO_MEMORY;
+	}
+	if (!file->cfi_tried && file->binary)
+		file->cfi = hawk_cfi_create(file->binary, file->debug);
+	file->cfi_tried = true;
+	if (!file->cfi)
+		return HAWK_UNWIND_LOST;
+	bias = hawk_symbols_bias(file, &module);
+	/* The trampoline of signal handlers may begin at the return address: nobody called it. */
+	if (!hawk_cfi_find(file->cfi, address - bias, &row) &&
+	    (state->exact || !hawk_cfi_find(file->cfi, pc - bias, &row) || !row.signal_frame))
+		return HAWK_UNWIND_LOST;
+	*found = true;
+	*signal = row.signal_frame;
+	return hawk_unwind_by_row(symbols, &row, bias, state);
+}
+
+/** A handler returns to code that has no rules: the kernel's frame is known by its contents. */
+static bool unwind_by_context(const struct hawk_symbols *symbols, struct hawk_unwind_state *state)
+{
+	uint64_t sp = state->registers[HAWK_CFI_RSP];
+	struct hawk_unwind_state next = {.exact = true};
+	uint64_t words[CONTEXT_WORDS];
+	uint64_t flags, word;
+
+	if (state->exact || !hawk_unwind_read(symbols, sp, &flags) || flags > CONTEXT_FLAGS_MAX ||
+	    hawk_target_read_some(symbols->target, sp + CONTEXT_REGISTERS, words, sizeof(words)) !=
+		    sizeof(words))
+		return false;
+	if ((words[CONTEXT_SEGMENTS] & UINT16_MAX) != USER_CODE_SEGMENT)
+		return false;
+	for (size_t i = 0; i < sizeof(context_numbers); i++)
+		next.registers[context_numbers[i]] = words[i];
+	next.known = (1u << HAWK_CFI_REGISTERS) - 1;
+	if (!hawk_unwind_is_code(symbols, next.registers[HAWK_CFI_RIP]) ||
+	    !hawk_unwind_read(symbols, next.registers[HAWK_CFI_RSP], &word))
+		return false;
+	*state = next;
+	return true;
+}
+
+static void set_caller(struct hawk_unwind_state *state, uint64_t pc, uint64_t sp)
+{
+	state->registers[HAWK_CFI_RIP] = pc;
+	state->registers[HAWK_CFI_RSP] = sp;
+	state->exact = false;
+}
+
+/** A call through a bad pointer: the return address was pushed, nothing else happened. */
+static bool unwind_bad_call(const struct hawk_symbols *symbols, struct hawk_unwind_state *state)
+{
+	uint64_t sp = state->registers[HAWK_CFI_RSP];
+	uint64_t pc;
+
+	if (!state->exact || hawk_unwind_is_code(symbols, state->registers[HAWK_CFI_RIP]) ||
+	    !hawk_unwind_read(symbols, sp, &pc) || !hawk_unwind_is_code(symbols, pc - 1))
+		return false;
+	set_caller(state, pc, sp + sizeof(pc));
+	return true;
+}
+
+static enum hawk_unwind_result unwind_by_frame_pointer(const struct hawk_symbols *symbols,
+						       struct hawk_unwind_state *state)
+{
+	uint64_t sp = state->registers[HAWK_CFI_RSP];
+	uint64_t bp = state->registers[HAWK_CFI_RBP];
+	uint64_t saved_bp, pc;
+
+	if (!(state->known & 1u << HAWK_CFI_RBP) || bp < sp || bp - sp > FRAME_BYTES_MAX ||
+	    bp % sizeof(bp) || !hawk_unwind_read(symbols, bp, &saved_bp) ||
+	    !hawk_unwind_read(symbols, bp + sizeof(bp), &pc))
+		return HAWK_UNWIND_LOST;
+	set_caller(state, pc, bp + 2 * sizeof(bp));
+	state->registers[HAWK_CFI_RBP] = saved_bp;
+	state->known = 1u << HAWK_CFI_RBP | 1u << HAWK_CFI_RSP | 1u << HAWK_CFI_RIP;
+	return HAWK_UNWIND_CALLER;
+}
+
+enum hawk_unwind_result hawk_unwind_step(struct hawk_symbols *symbols,
+					 struct hawk_unwind_state *state, bool *signal)
+{
+	enum hawk_unwind_result result;
+	bool found;
+
+	*signal = false;
+	result = unwind_by_cfi(symbols, state, signal, &found);
+	if (found || result == HAWK_UNWIND_NO_MEMORY)
+		return result;
+	if (unwind_by_context(symbols, state)) {
+		*signal = true;
+		return HAWK_UNWIND_CALLER;
+	}
+	if (unwind_bad_call(symbols, state))
+		return HAWK_UNWIND_CALLER;
+	return unwind_by_frame_pointer(symbols, state);
+}
+
+static struct hawk_unwind_state first_state(const struct hawk_thread *thread)
+{
+	struct hawk_unwind_state state = {.known = (1u << HAWK_CFI_REGISTERS) - 1, .exact = true};
+
+	for (size_t i = 0; i < HAWK_CFI_REGISTERS; i++)
+		state.registers[i] = thread->registers[register_numbers[i]];
+	return state;
+}
+
+/** Whether the new frame makes sense after the one at `sp`. */
+static enum hawk_unwind_result check(const struct hawk_symbols *symbols,
+				     const struct hawk_unwind_state *state, uint64_t sp,
+				     bool signal)
+{
+	uint64_t pc = state->registers[HAWK_CFI_RIP];
+
+	/* Threads begin with a zero return address, and rbp = 0 marks the outermost frame. */
+	if (pc == 0 && !signal)
+		return state->registers[HAWK_CFI_RBP] == 0 ? HAWK_UNWIND_OUTERMOST
+							   : HAWK_UNWIND_LOST;
+	if (signal) /* may be anywhere: another stack, a jump to nowhere */
+		return HAWK_UNWIND_CALLER;
+	if (state->registers[HAWK_CFI_RSP] <= sp || !hawk_unwind_is_code(symbols, pc - 1))
+		return HAWK_UNWIND_LOST;
+	return HAWK_UNWIND_CALLER;
+}
+
+struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
+				       const struct hawk_thread *thread,
+				       struct hawk_stack_frame *frames, size_t max, size_t *count,
+				       bool *complete)
+{
+	struct hawk_unwind_state state = first_state(thread);
+	enum hawk_unwind_result result = HAWK_UNWIND_CALLER;
+	size_t signals = 0;
+	size_t filled = 0;
+	bool signal;
+
+	while (result == HAWK_UNWIND_CALLER && filled < max && symbols->target) {
+		uint64_t sp = state.registers[HAWK_CFI_RSP];
+
+		frames[filled++] = (struct hawk_stack_frame){
+			.pc = state.registers[HAWK_CFI_RIP], .sp = sp, .exact = state.exact};
+		result = hawk_unwind_step(symbols, &state, &signal);
+		if (signal)
+			frames[filled - 1].exact = true;
+		if (signal && ++signals > SIGNALS_MAX)
+			result = HAWK_UNWIND_LOST;
+		if (result == HAWK_UNWIND_CALLER)
+			result = check(symbols, &state, sp, signal);
+	}
+	if (result == HAWK_UNWIND_NO_MEMORY)
+		return &hawk_enomem;
+	*count = filled;
+	*complete = result == HAWK_UNWIND_OUTERMOST;
+	return NULL;
+}
