@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the verbs of the `hawk-core` command share: exit codes, settings, the table of verbs.
+ *
+ * A verb is a row of the table: names, help and options are data, so that usage texts and shell
+ * completion cannot differ from what is parsed. Only this folder prints messages and exits.
+ */
+#ifndef HAWK_CLI_H
+#define HAWK_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawk_error.h"
+#include "hawk_quantity.h"
+#include "hawk_text.h"
+
+enum hawk_exit {
+	HAWK_EXIT_OK = 0,
+	HAWK_EXIT_CONDITION = 1,  /**< a condition that was asked for was found */
+	HAWK_EXIT_USAGE = 2,      /**< the command line */
+	HAWK_EXIT_UNREADABLE = 3, /**< input that cannot be read, output that cannot be written */
+	HAWK_EXIT_PARTIAL = 4,    /**< there is an answer, and it is incomplete */
+	HAWK_EXIT_CANNOT_RUN = 126,
+	HAWK_EXIT_NOT_FOUND = 127,
+	HAWK_EXIT_SIGPIPE = 141,
+};
+
+/** Values of the options of all verbs; all zero = not given. Choices are 1, 2 ... in their order in
+ * the option's `argument`. */
+struct hawk_settings {
+	bool help;
+	bool quiet;
+	bool json;
+	bool full;
+	int color; /**< auto, always, never */
+	int sort;  /**< size, count, total */
+	int by;    /**< site, function, file, module */
+	uint64_t top;
+	uint64_t depth;
+	uint64_t pid;
+	uint64_t min_bytes;
+	const char *focus;
+	const char *ignore;
+	const char *sysroot;
+	const char *debug_directory;
+	const char *executable;
+	const char *module;
+	const char *function;
+	const char *tracer;
+	struct hawk_hex {
+		bool given;
+		uint64_t value;
+	} site;
+	struct hawk_range_bytes {
+		bool given;
+		struct hawk_range range;
+	} size;
+	struct hawk_range_seconds {
+		bool given;
+		struct hawk_seconds_range range;
+	} age;
+	struct hawk_text tracer_options; /**< joined by ':' */
+};
+
+enum hawk_option_kind {
+	HAWK_OPTION_FLAG,    /**< bool */
+	HAWK_OPTION_COUNT,   /**< uint64_t, at least 1 */
+	HAWK_OPTION_BYTES,   /**< uint64_t */
+	HAWK_OPTION_STRING,  /**< const char * */
+	HAWK_OPTION_CHOICE,  /**< int; the argument's name lists the words: "size|count" */
+	HAWK_OPTION_HEX,     /**< struct hawk_hex */
+	HAWK_OPTION_SIZES,   /**< struct hawk_range_bytes */
+	HAWK_OPTION_AGES,    /**< struct hawk_range_seconds */
+	HAWK_OPTION_TRACER,  /**< struct hawk_text: KEY=VALUE is appended */
+	HAWK_OPTION_TRACERS, /**< the same for a whole HAWK_OPTS text */
+	HAWK_OPTION_DEPTH,   /**< the same, as depth=N */
+};
+
+struct hawk_option {
+	const char *name; /**< NULL ends a table */
+	char letter;      /**< '\0' = none */
+	enum hawk_option_kind kind;
+	size_t offset;        /**< in struct hawk_settings */
+	const char *argument; /**< NULL = takes none */
+	const char *help;
+};
+
+struct hawk_verb {
+	const char *name; /**< NULL ends the table */
+	const char *arguments;
+	const char *summary;                  /**< one line, no full stop */
+	const char *details;                  /**< paragraphs of the help text */
+	const struct hawk_option *options[4]; /**< tables, up to a NULL */
+	bool stops_at_operand;                /**< what follows the first operand is not ours */
+	/** `operands` are what is left of the command line. Returns the exit code. */
+	int (*run)(struct hawk_settings *settings, int count, char **operands);
+};
+
+extern const struct hawk_verb hawk_verbs[];
+
+/** Options that every verb has, and those of every verb that reads a core or a process. */
+extern const struct hawk_option hawk_common_options[];
+extern const struct hawk_option hawk_target_options[];
+
+const struct hawk_verb *hawk_verb_find(const char *name);
+
+/** The verb whose name is nearest to `name`, or NULL if none is near. */
+const struct hawk_verb *hawk_verb_nearest(const char *name);
+
+/**
+ * Parses argv[1..] of a verb (argv[0] is the verb's name). Complaints go to stderr; false = exit
+ * with HAWK_EXIT_USAGE. `*first` is the index of the first operand.
+ */
+bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
+		       struct hawk_settings *settings, int *first);
+
+/** Usage, description and options of a verb, on stdout. */
+int hawk_help_verb(const struct hawk_verb *verb);
+/** The list of verbs, on stdout. */
+int hawk_help_all(void);
+/** A bash completion script made from the tables, on stdout. */
+int hawk_completion_bash(void);
+
+/** "hawk-core: message" on stderr; characters that steer terminals are escaped. */
+void hawk_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** Prints and destroys `error`; the exit code for it. */
+int hawk_fail(struct hawk_error *error);
+
+int hawk_verb_run(struct hawk_settings *settings, int count, char **operands);
+int hawk_verb_analyze(struct hawk_settings *settings, int count, char **operands);
+int hawk_verb_whatis(struct hawk_settings *settings, int count, char **operands);
+int hawk_verb_blocks(struct hawk_settings *settings, int count, char **operands);
+int hawk_verb_help(struct hawk_settings *settings, int count, char **operands);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What every reading verb opens and closes: the target, its symbols, the findings, the output.
+ */
+#ifndef HAWK_SESSION_H
+#define HAWK_SESSION_H
+
+#include "hawk_cli.h"
+#include "hawk_report.h"
+
+struct hawk_session {
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_symbols *symbols;
+	struct hawk_heap heap;
+	const char *source; /**< the core's path; NULL for a process */
+	struct hawk_output *output;
+	struct hawk_screen screen;
+	struct hawk_progress {
+		bool wanted;
+		bool shown;
+		uint64_t start_ns;
+		uint64_t printed_ns;
+	} progress;
+};
+
+/** Opens `core`, or the process of settings->pid if `core` is NULL. The session is deinit'ed by the
+ * caller, also after an error. */
+struct hawk_error *hawk_session_open(struct hawk_session *session,
+				     const struct hawk_settings *settings, const char *core);
+
+/** Live: keeps the stacks of all threads for after the release, within limits. */
+void hawk_session_capture_stacks(struct hawk_session *session);
+
+/** A progress callback for sweeps; `session` is the context. Prints after a second, on a terminal.
+ */
+void hawk_session_progress(void *session, uint64_t done, uint64_t all);
+void hawk_session_end_progress(struct hawk_session *session);
+
+/** Flushes the output; the exit code, which is `code` unless writing failed. */
+int hawk_session_finish(struct hawk_session *session, int code);
+
+void hawk_session_deinit(struct hawk_session *session);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Usage texts and bash completion, made from the tables.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "hawk_cli.h"
+
+enum { HELP_WIDTH = 79, OPTION_INDENT = 6 };
+
+/** `text` broken at spaces into lines of HELP_WIDTH columns, all indented. */
+static void print_wrapped(const char *text, unsigned indent)
+{
+	unsigned column = indent;
+
+	printf("%*s", (int)indent, "");
+	for (bool first = true; *text; first = false) {
+		size_t length = strcspn(text, " ");
+
+		if (!first && column + 1 + length > HELP_WIDTH) {
+			printf("\n%*s", (int)indent, "");
+			column = indent;
+		} else if (!first) {
+			putchar(' ');
+			column++;
+		}
+		printf("%.*s", (int)length, text);
+		column += (unsigned)length;
+		text += length + strspn(text + length, " ");
+	}
+	putchar('\n');
+}
+
+static void print_option(const struct hawk_option *option)
+{
+	if (option->letter)
+		printf("  -%c, --%s", option->letter, option->name);
+	else
+		printf("  --%s", option->name);
+	printf("%s%s\n", option->argument ? "=" : "", option->argument ? option->argument : "");
+	print_wrapped(option->help, OPTION_INDENT);
+}
+
+/** Exit code after writing to stdout. */
+static int finish(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return HAWK_EXIT_OK;
+	hawk_complain("cannot write to standard output");
+	return HAWK_EXIT_UNREADABLE;
+}
+
+int hawk_help_verb(const struct hawk_verb *verb)
+{
+	printf("Usage: hawk-core %s %s\n\n", verb->name, verb->arguments);
+	print_wrapped(verb->details, 0);
+	printf("\nOptions:\n");
+	for (size_t table = 0; table < 4 && verb->options[table]; table++)
+		for (const struct hawk_option *option = verb->options[table]; option->name;
+		     option++)
+			print_option(option);
+	printf("\nExit codes: 0 ok, 2 usage, 3 not readable, 4 the answer is incomplete.\n");
+	if (strcmp(verb->name, "help") == 0)
+		printf("See also hawk-core(1).\n");
+	else
+		printf("See also hawk-core-%s(1).\n", verb->name);
+	return finish();
+}
+
+int hawk_help_all(void)
+{
+	printf("Usage: hawk-core VERB [options] ...\n\n"
+	       "From a crash to the answer: who owned the memory, by allocation stack.\n\n");
+	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++)
+		printf("  %-9s %s\n", verb->name, verb->summary);
+	printf("\n  hawk-core run -- ./server --port 80    # trace it until it dies\n"
+	       "  hawk-core analyze core.1234            # what was its memory?\n\n"
+	       "\"hawk-core help VERB\" or \"hawk-core VERB --help\" says more; "
+	       "--version prints\nthe version. See also hawk-core(1).\n");
+	return finish();
+}
+
+static void print_completion_options(const struct hawk_verb *verb)
+{
+	for (size_t table = 0; table < 4 && verb->options[table]; table++)
+		for (const struct hawk_option *option = verb->options[table]; option->name;
+		     option++)
+			printf(" --%s", option->name);
+}
+
+/** Cases of the options whose values are words of a list. */
+static void print_completion_choices(void)
+{
+	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++)
+		for (size_t table = 0; table < 4 && verb->options[table]; table++)
+			for (const struct hawk_option *option = verb->options[table]; option->name;
+			     option++) {
+				if (option->kind != HAWK_OPTION_CHOICE)
+					continue;
+				printf("\t%s:--%s)\n\t\tCOMPREPLY=($(compgen -W '", verb->name,
+				       option->name);
+				for (const char *at = option->argument; *at; at++)
+					putchar(*at == '|' ? ' ' : *at);
+				printf("' -- \"$word\"))\n\t\treturn\n\t\t;;\n");
+			}
+}
+
+int hawk_completion_bash(void)
+{
+	printf("# bash completion for hawk-core; made by \"hawk-core help completion\"\n"
+	       "_hawk_core()\n{\n"
+	       "\tlocal word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+	       "\tlocal verb=${COMP_WORDS[1]} options=\n"
+	       "\tif [[ $word == = ]]; then word=; fi\n"
+	       "\tif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+	       "\tif ((COMP_CWORD == 1)); then\n\t\tCOMPREPLY=($(compgen -W '");
+	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++)
+		printf("%s ", verb->name);
+	printf("--help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
+	       "\tcase $verb:$before in\n");
+	print_completion_choices();
+	printf("\t*:--pid)\n"
+	       "\t\tCOMPREPLY=($(compgen -W \"$(cd /proc && echo [0-9]*)\" -- \"$word\"))\n"
+	       "\t\treturn\n\t\t;;\n\tesac\n\tcase $verb in\n");
+	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++) {
+		printf("\t%s) options='", verb->name);
+		print_completion_options(verb);
+		printf("' ;;\n");
+	}
+	printf("\tesac\n\tif [[ $word == -* ]]; then\n"
+	       "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+	       "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\tfi\n}\n"
+	       "complete -o filenames -F _hawk_core hawk-core\n");
+	return finish();
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The `hawk-core` command: finds the verb and leaves the rest to it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_cli.h"
+#include "hawk_utf8.h"
+
+void hawk_complain(const char *format, ...)
+{
+	CLEANUP(text) struct hawk_text safe = {0};
+	char *message = NULL;
+	va_list arguments;
+	int size;
+
+	va_start(arguments, format);
+	size = vasprintf(&message, format, arguments);
+	va_end(arguments);
+	if (size < 0)
+		return;
+	hawk_utf8_append_safe(&safe, message);
+	free(message);
+	if (safe.bytes)
+		fprintf(stderr, "hawk-core: %s\n", safe.bytes);
+}
+
+int hawk_fail(struct hawk_error *error)
+{
+	int code =
+		hawk_error_code(error) == HAWK_ERROR_USAGE ? HAWK_EXIT_USAGE : HAWK_EXIT_UNREADABLE;
+
+	hawk_complain("%s", hawk_error_message(error));
+	hawk_error_destroy(error);
+	return code;
+}
+
+int hawk_verb_help(struct hawk_settings *settings, int count, char **operands)
+{
+	const struct hawk_verb *verb;
+
+	(void)settings;
+	if (count == 0)
+		return hawk_help_all();
+	if (!strcmp(operands[0], "completion"))
+		return hawk_completion_bash();
+	verb = hawk_verb_find(operands[0]);
+	if (verb)
+		return hawk_help_verb(verb);
+	hawk_complain("there is no verb \"%s\"; hawk-core help lists them", operands[0]);
+	return HAWK_EXIT_USAGE;
+}
+
+static int complain_unknown_verb(const char *name)
+{
+	const struct hawk_verb *nearest = hawk_verb_nearest(name);
+
+	if (name[0] == '-')
+		hawk_complain("%s: the verb comes first; hawk-core help lists them", name);
+	else if (nearest)
+		hawk_complain("there is no verb \"%s\"; did you mean \"%s\"?", name, nearest->name);
+	else
+		hawk_complain("there is no verb \"%s\"; hawk-core help lists them", name);
+	return HAWK_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	struct hawk_settings settings = {0};
+	const struct hawk_verb *verb;
+	int first, code;
+
+	if (argc < 2) {
+		hawk_complain("a verb is missing; hawk-core help lists them");
+		return HAWK_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("hawk-core " HAWK_VERSION);
+		return fflush(stdout) ? HAWK_EXIT_UNREADABLE : HAWK_EXIT_OK;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return hawk_help_all();
+	verb = hawk_verb_find(argv[1]);
+	if (!verb)
+		return complain_unknown_verb(argv[1]);
+	if (!hawk_options_read(verb, argc - 1, argv + 1, &settings, &first))
+		code = HAWK_EXIT_USAGE;
+	else if (settings.help)
+		code = hawk_help_verb(verb);
+	else
+		code = verb->run(&settings, argc - 1 - first, argv + 1 + first);
+	hawk_text_deinit(&settings.tracer_options);
+	return code;
+}

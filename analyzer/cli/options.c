@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Command lines read by a verb's option tables, with getopt_long().
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_cli.h"
+
+enum { OPTIONS_MAX = 48, LONG_ONLY = 256 };
+
+/** The tables of a verb laid out for getopt_long(). */
+struct layout {
+	const struct hawk_option *options[OPTIONS_MAX];
+	struct option longs[OPTIONS_MAX + 1];
+	char shorts[3 * OPTIONS_MAX + 3];
+	size_t count;
+};
+
+static void lay_out(const struct hawk_verb *verb, struct layout *layout)
+{
+	char *shorts = layout->shorts;
+
+	/* ':' asks for our own messages, '+' leaves the program's options alone. */
+	if (verb->stops_at_operand)
+		*shorts++ = '+';
+	*shorts++ = ':';
+	for (size_t table = 0; table < 4 && verb->options[table]; table++) {
+		for (const struct hawk_option *option = verb->options[table]; option->name;
+		     option++) {
+			size_t i = layout->count;
+
+			if (i == OPTIONS_MAX)
+				abort();
+			layout->options[i] = option;
+			layout->longs[i] = (struct option){
+				.name = option->name,
+				.has_arg = option->argument ? required_argument : no_argument,
+				.val = LONG_ONLY + (int)i,
+			};
+			layout->count++;
+			if (!option->letter)
+				continue;
+			*shorts++ = option->letter;
+			if (option->argument)
+				*shorts++ = ':';
+		}
+	}
+	*shorts = '\0';
+}
+
+/** Which word of "a|b|c" `text` is, from 1 on; 0 = none. */
+static int read_choice(const char *words, const char *text)
+{
+	size_t length = strlen(text);
+	int number = 1;
+
+	for (const char *word = words; *word; number++) {
+		size_t word_length = strcspn(word, "|");
+
+		if (word_length == length && !strncmp(word, text, length))
+			return number;
+		word += word_length;
+		word += *word == '|';
+	}
+	return 0;
+}
+
+static bool append_tracer_option(struct hawk_text *text, const char *prefix, const char *value)
+{
+	if (text->size)
+		hawk_text_puts(text, ":");
+	hawk_text_puts(text, prefix);
+	hawk_text_puts(text, value);
+	return !text->failed;
+}
+
+/** KEY=VALUE; colons in the value are escaped for HAWK_OPTS. */
+static bool append_assignment(struct hawk_text *text, const char *assignment)
+{
+	const char *equals = strchr(assignment, '=');
+
+	if (!equals || equals == assignment)
+		return false;
+	if (text->size)
+		hawk_text_puts(text, ":");
+	for (const char *at = assignment; *at; at++) {
+		if (*at == ':')
+			hawk_text_puts(text, "\\");
+		hawk_text_append(text, at, 1);
+	}
+	return !text->failed;
+}
+
+/** Stores the option's value; false if `text` is none. */
+static bool store(const struct hawk_option *option, struct hawk_settings *settings,
+		  const char *text)
+{
+	void *to = (char *)settings + option->offset;
+	struct hawk_range_seconds *ages = to;
+	struct hawk_range_bytes *sizes = to;
+	struct hawk_hex *hex = to;
+	uint64_t count;
+
+	switch (option->kind) {
+	case HAWK_OPTION_FLAG:
+		*(bool *)to = true;
+		return true;
+	case HAWK_OPTION_COUNT:
+		return hawk_quantity_parse_count(text, to) && *(uint64_t *)to > 0;
+	case HAWK_OPTION_BYTES:
+		return hawk_quantity_parse_bytes(text, to);
+	case HAWK_OPTION_STRING:
+		*(const char **)to = text;
+		return *text;
+	case HAWK_OPTION_CHOICE:
+		*(int *)to = read_choice(option->argument, text);
+		return *(int *)to;
+	case HAWK_OPTION_HEX:
+		hex->given = true;
+		return hawk_quantity_parse_hex(text, &hex->value);
+	case HAWK_OPTION_SIZES:
+		sizes->given = true;
+		return hawk_quantity_parse_bytes_range(text, &sizes->range);
+	case HAWK_OPTION_AGES:
+		ages->given = true;
+		return hawk_quantity_parse_seconds_range(text, &ages->range);
+	case HAWK_OPTION_TRACER:
+		return append_assignment(to, text);
+	case HAWK_OPTION_TRACERS:
+		return append_tracer_option(to, "", text);
+	case HAWK_OPTION_DEPTH:
+		return hawk_quantity_parse_count(text, &count) &&
+		       append_tracer_option(to, "depth=", text);
+	}
+	return false;
+}
+
+static const struct hawk_option *by_code(const struct layout *layout, int code)
+{
+	if (code >= LONG_ONLY)
+		return layout->options[code - LONG_ONLY];
+	for (size_t i = 0; i < layout->count; i++)
+		if (layout->options[i]->letter == code)
+			return layout->options[i];
+	return NULL;
+}
+
+/** What getopt could not read: `argv[optind - 1]`, or a letter inside it. */
+static void complain_unknown(const struct hawk_verb *verb, char **argv, bool lacks_argument)
+{
+	const char *what = lacks_argument ? "lacks its argument" : "is no option";
+
+	if (optopt > 0 && optopt < LONG_ONLY)
+		hawk_complain("-%c %s of \"%s\"; see hawk-core help %s", optopt, what, verb->name,
+			      verb->name);
+	else
+		hawk_complain("%s %s of \"%s\"; see hawk-core help %s", argv[optind - 1], what,
+			      verb->name, verb->name);
+}
+
+bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
+		       struct hawk_settings *settings, int *first)
+{
+	struct layout layout = {0};
+	int code;
+
+	lay_out(verb, &layout);
+	opterr = 0;
+	optind = 0;
+	while ((code = getopt_long(argc, argv, layout.shorts, layout.longs, NULL)) != -1) {
+		const struct hawk_option *option;
+
+		if (code == '?' || code == ':') {
+			complain_unknown(verb, argv, code == ':');
+			return false;
+		}
+		option = by_code(&layout, code);
+		if (option && store(option, settings, optarg))
+			continue;
+		hawk_complain("bad value '%s' for --%s %s", optarg ? optarg : "",
+			      option ? option->name : "?",
+			      option && option->argument ? option->argument : "");
+		return false;
+	}
+	*first = optind;
+	return true;
+}

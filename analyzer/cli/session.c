@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Opening and closing what verbs read and write.
+ *
+ * A process is let go on every way out of this program: closing the target does it, and when this
+ * process is killed the kernel does.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hawk_session.h"
+
+enum {
+	DEFAULT_COLUMNS = 80,
+	COLUMNS_MIN = 60,
+	COLUMNS_MAX = 200,
+	STACK_CAPTURE_BYTES = 1 << 20,
+	STACKS_CAPTURE_BYTES = 256 << 20,
+	COLOR_ALWAYS = 2,
+	COLOR_NEVER = 3,
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static unsigned terminal_columns(void)
+{
+	const char *text = getenv("COLUMNS");
+	uint64_t columns = 0;
+	struct winsize size;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+		columns = size.ws_col;
+	else if (!text || !hawk_quantity_parse_count(text, &columns))
+		columns = DEFAULT_COLUMNS;
+	if (columns < COLUMNS_MIN)
+		return COLUMNS_MIN;
+	return columns > COLUMNS_MAX ? COLUMNS_MAX : (unsigned)columns;
+}
+
+static bool wants_color(int setting)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *terminal = getenv("TERM");
+
+	if (setting == COLOR_ALWAYS)
+		return true;
+	if (setting == COLOR_NEVER || (no_color && *no_color))
+		return false;
+	return isatty(STDOUT_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+}
+
+static struct hawk_error *open_output(struct hawk_session *session,
+				      const struct hawk_settings *settings)
+{
+	session->output = malloc(sizeof(*session->output));
+	if (!session->output)
+		return &hawk_enomem;
+	hawk_output_init(session->output, STDOUT_FILENO);
+	session->screen = (struct hawk_screen){
+		.output = session->output,
+		.width = terminal_columns(),
+		.color = wants_color(settings->color),
+		.full = settings->full,
+	};
+	session->progress.wanted = !settings->quiet && isatty(STDERR_FILENO);
+	session->progress.start_ns = now_ns();
+	return NULL;
+}
+
+struct hawk_error *hawk_session_open(struct hawk_session *session,
+				     const struct hawk_settings *settings, const char *core)
+{
+	struct hawk_symbols_options options = {
+		.sysroot = settings->sysroot,
+		.debug_directory = settings->debug_directory,
+		.executable = settings->executable,
+	};
+	struct hawk_error *err;
+
+	*session = (struct hawk_session){.source = core};
+	hawk_findings_init(&session->findings);
+	err = open_output(session, settings);
+	if (err)
+		return err;
+	if (!core && settings->pid > INT32_MAX)
+		return hawk_error_create(HAWK_ERROR_USAGE, "there is no process %llu",
+					 (unsigned long long)settings->pid);
+	if (core)
+		err = hawk_target_open_core(core, &session->findings, &session->target);
+	else
+		err = hawk_target_open_pid((pid_t)settings->pid, &session->findings,
+					   &session->target);
+	if (err)
+		return err;
+	return hawk_symbols_create(session->target, &options, &session->findings,
+				   &session->symbols);
+}
+
+void hawk_session_capture_stacks(struct hawk_session *session)
+{
+	uint64_t left = STACKS_CAPTURE_BYTES;
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(session->target, &count);
+
+	for (size_t i = 0; i < count && left; i++) {
+		uint64_t sp = threads[i].registers[HAWK_RSP];
+		const struct hawk_mapping *mapping = hawk_target_mapping_at(session->target, sp);
+		uint64_t bytes = mapping ? mapping->end - sp : 0;
+
+		if (bytes > STACK_CAPTURE_BYTES)
+			bytes = STACK_CAPTURE_BYTES;
+		if (bytes > left)
+			bytes = left;
+		left -= bytes;
+		if (bytes) // without it the stack has fewer frames, and says so
+			hawk_error_destroy(hawk_target_capture(session->target, sp, bytes));
+	}
+}
+
+void hawk_session_progress(void *context, uint64_t done, uint64_t all)
+{
+	struct hawk_session *session = context;
+	struct hawk_progress *progress = &session->progress;
+	uint64_t now;
+
+	if (!progress->wanted || !all)
+		return;
+	now = now_ns();
+	if (now - progress->start_ns < 1000000000 || now - progress->printed_ns < 100000000)
+		return;
+	progress->printed_ns = now;
+	progress->shown = true;
+	fprintf(stderr, "\rreading memory: %3u %% of %s ",
+		(unsigned)(100 * (double)done / (double)all), hawk_quantity_bytes(all).text);
+	fflush(stderr);
+}
+
+void hawk_session_end_progress(struct hawk_session *session)
+{
+	if (!session->progress.shown)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	session->progress.shown = false;
+}
+
+int hawk_session_finish(struct hawk_session *session, int code)
+{
+	int errnum = hawk_output_finish(session->output);
+
+	if (!errnum)
+		return code;
+	if (errnum == EPIPE) // whoever reads us has enough: nothing to say about it
+		return HAWK_EXIT_SIGPIPE;
+	hawk_complain("cannot write to standard output: %s", strerror(errnum));
+	return HAWK_EXIT_UNREADABLE;
+}
+
+void hawk_session_deinit(struct hawk_session *session)
+{
+	hawk_session_end_progress(session);
+	hawk_heap_deinit(&session->heap);
+	hawk_symbols_destroy(session->symbols);
+	hawk_target_close(session->target);
+	hawk_findings_deinit(&session->findings);
+	free(session->output);
+}

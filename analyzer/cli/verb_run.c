@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core run: becomes the program, with the tracer preloaded and cores switched on.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_cli.h"
+#include "hawk_run_checks.h"
+
+static const char library[] = "libhawk_tracer.so";
+
+/** The tracer beside this command: installed, or in the build tree. Caller frees. */
+static struct hawk_error *find_tracer(char **ret)
+{
+	static const char *const places[] = {HAWK_TRACER_INSTALL_DIR, "../tracer"};
+	char self[4096];
+	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (length < 0)
+		return hawk_error_os(errno, "readlink", "/proc/self/exe");
+	self[length] = '\0';
+	*strrchr(self, '/') = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		CLEANUP(free_ptr) char *path = NULL;
+
+		if (asprintf(&path, "%s/%s/%s", self, places[i], library) < 0) {
+			path = NULL;
+			return &hawk_enomem;
+		}
+		*ret = realpath(path, NULL); // without "..", for the loader's and the user's eyes
+		if (*ret)
+			return NULL;
+	}
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
+				 "%s is neither in %s/%s nor in %s/%s; name it with --tracer",
+				 library, self, places[0], self, places[1]);
+}
+
+static struct hawk_error *resolve_tracer(const char *given, char **ret)
+{
+	struct hawk_error *err;
+
+	if (given) {
+		*ret = realpath(given, NULL);
+		err = *ret ? NULL : hawk_error_os(errno, "open", given);
+	} else {
+		err = find_tracer(ret);
+	}
+	if (err)
+		return err;
+	if (strpbrk(*ret, " :")) { // the loader splits LD_PRELOAD there
+		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					"'%s' cannot be preloaded: a space or colon in its path",
+					*ret);
+		free(*ret);
+		return err;
+	}
+	return NULL;
+}
+
+/** Puts `text` in front of, or behind, the value that the variable has already. */
+static struct hawk_error *extend_environment(const char *name, const char *text, bool in_front)
+{
+	const char *old = getenv(name);
+	CLEANUP(free_ptr) char *value = NULL;
+	int size;
+
+	if (!old || !*old)
+		size = asprintf(&value, "%s", text);
+	else
+		size = asprintf(&value, "%s:%s", in_front ? text : old, in_front ? old : text);
+	if (size < 0) {
+		value = NULL;
+		return &hawk_enomem;
+	}
+	if (setenv(name, value, 1) != 0)
+		return hawk_error_os(errno, "setenv", name);
+	return NULL;
+}
+
+/** Raises the soft limit of the core size to the hard one, which is returned. */
+static uint64_t raise_core_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_CORE, &limit) != 0)
+		return UINT64_MAX;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_CORE, &limit) != 0)
+		hawk_complain("cannot raise the core size limit: %s", strerror(errno));
+	return limit.rlim_max == RLIM_INFINITY ? UINT64_MAX : limit.rlim_max;
+}
+
+/** Each line of `warnings` as a message of its own. */
+static void print_warnings(struct hawk_text *warnings)
+{
+	char *line = warnings->bytes;
+
+	while (line && *line) {
+		char *end = strchr(line, '\n');
+
+		if (end)
+			*end = '\0';
+		hawk_complain("warning: %s", line);
+		line = end ? end + 1 : NULL;
+	}
+}
+
+int hawk_verb_run(struct hawk_settings *settings, int count, char **operands)
+{
+	CLEANUP(text) struct hawk_text warnings = {0};
+	CLEANUP(free_ptr) char *tracer = NULL;
+	struct hawk_error *err;
+	uint64_t hard_limit;
+	int errnum;
+
+	if (count == 0) {
+		hawk_complain("run needs a program; see hawk-core help run");
+		return HAWK_EXIT_USAGE;
+	}
+	err = resolve_tracer(settings->tracer, &tracer);
+	if (err)
+		return hawk_fail(err);
+	hard_limit = raise_core_limit();
+	if (!settings->quiet) {
+		hawk_run_check_system(hard_limit, &warnings);
+		hawk_run_check_program(operands[0], &warnings);
+		print_warnings(&warnings);
+	}
+	err = extend_environment("LD_PRELOAD", tracer, true);
+	if (!err && settings->tracer_options.size)
+		err = extend_environment("HAWK_OPTS", settings->tracer_options.bytes, false);
+	if (err)
+		return hawk_fail(err);
+	execvp(operands[0], operands);
+	errnum = errno;
+	hawk_complain("cannot run %s: %s", operands[0], strerror(errnum));
+	return errnum == ENOENT || errnum == ENOTDIR ? HAWK_EXIT_NOT_FOUND : HAWK_EXIT_CANNOT_RUN;
+}
