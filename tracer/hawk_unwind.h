@@ -22,6 +22,7 @@
 
 enum {
 	HAWK_STACK_FRAMES = 512, /**< most frames ever kept; `depth` is at most this */
+	HAWK_STACK_WORDS = 3,    /**< most words that one frame is found from */
 };
 
 /** The registers that nearly all of the world's CFI needs. */
@@ -31,24 +32,43 @@ struct hawk_frame_state {
 	uint64_t bp; /**< value of rbp there */
 };
 
-/** What is remembered of one frame of the previous stack. */
+/**
+ * What is remembered of one frame of the previous stack. One cache line.
+ *
+ * How the next outer frame was found from this one: the word at `return_slot` is its pc (0 for the
+ * outermost: the slot is 0, or its word is). With `bp_slot` != 0 its rbp was read there, else rbp
+ * is the same. With `cfa_slot` != 0 the word there is its sp, which otherwise follows from this
+ * frame's state.
+ */
 struct hawk_stack_frame {
-	struct hawk_frame_state state;
+	struct hawk_frame_state state; /**< bp only if `needs_bp` */
 	uint64_t hash; /**< of this frame and all outer ones, seeded; see hawk_stack.generation */
-	/**
-	 * How the next outer frame was found from this one: the word at `return_slot` is its pc. 0
-	 * for the outermost. With `bp_slot` != 0 its rbp was read there. `needs_bp`: this frame or
-	 * an outer one depends on state.bp.
-	 */
 	uint64_t return_slot;
 	uint64_t bp_slot;
-	uint32_t needs_bp;
-	uint32_t exact; /**< state.pc is not a return address */
+	uint64_t cfa_slot;
+	uint32_t words;   /**< hawk_stack.words[0 .. words-1] prove this frame and all outer ones */
+	uint8_t needs_bp; /**< this frame or an outer one depends on state.bp */
+	uint8_t exact;    /**< state.pc is not a return address */
+	uint8_t uses_bp;  /**< finding the next frame from this one took state.bp */
+	uint8_t unproven; /**< enum hawk_unproven: of this frame, and whether of outer ones */
+};
+_Static_assert(sizeof(struct hawk_stack_frame) == 64, "one cache line");
+
+/** What comparing words cannot prove. */
+enum hawk_unproven {
+	HAWK_UNPROVEN_STEP = 1 << 0,  /**< the way from this frame: it has to be gone again */
+	HAWK_UNPROVEN_OUTER = 1 << 1, /**< the same of this frame or an outer one */
+};
+
+/** A word of the host's stack, and what it was. */
+struct hawk_stack_word {
+	uint64_t slot;
+	uint64_t value;
 };
 
 /** A thread's previous stack; lives in its slot of the trace table, all zeros at first. */
 struct hawk_stack {
-	uint32_t count;
+	uint32_t count;      /**< setting it to 0 makes the walker forget everything */
 	uint32_t flags;      /**< enum hawk_trace_flag of the whole */
 	uint32_t epoch;      /**< hawk_unwind_epoch at which the frames were found; another epoch =
 				forget them */
@@ -61,6 +81,8 @@ struct hawk_stack {
 	struct hawk_stack_frame
 		frames[HAWK_STACK_FRAMES]; /**< outermost first: frames[count - 1] is the leaf */
 	struct hawk_stack_frame fresh[HAWK_STACK_FRAMES]; /**< scratch: new frames, leaf first */
+	/** What the frames were found from, outermost first; to be compared from the end. */
+	struct hawk_stack_word words[HAWK_STACK_FRAMES * HAWK_STACK_WORDS];
 };
 
 enum hawk_unwind_mode {
@@ -69,10 +91,12 @@ enum hawk_unwind_mode {
 	HAWK_UNWIND_FP,        /**< frame pointers */
 };
 
-/** Set once at start-up, before the first walk. */
+/** Set once at start-up, before hawk_unwind_init() and the first walk. */
 struct hawk_unwind_options {
 	enum hawk_unwind_mode mode;
 	uint32_t depth; /**< innermost frames to keep, 1 .. HAWK_STACK_FRAMES */
+	/** Where hawk_unwind_init() takes its memory from (zeroed pages); NULL: hawk_map(). */
+	void *(*map)(uint64_t bytes);
 };
 extern struct hawk_unwind_options hawk_unwind_options;
 
@@ -97,13 +121,14 @@ struct hawk_walk_result {
 	uint32_t kept;  /**< outermost frames shared, verified, with the previous stack; == count:
 			   nothing changed */
 	uint32_t flags; /**< enum hawk_trace_flag */
+	uint32_t generation; /**< that seeded the hash */
 };
 
 /**
  * Brings `stack` up to date with the caller's stack: `start` is the state of the innermost frame
  * wanted. After it stack->frames[0..count-1] is exact. `stack->trace` is left alone; it is the
  * caller's id for the stack as it was before, which is still right if kept == count == the previous
- * count and the generation did not change (`same`).
+ * count and the generation did not change (`same`), which is what is returned.
  */
 bool hawk_walk(struct hawk_stack *stack, const struct hawk_frame_state *start,
 	       struct hawk_walk_result *ret);

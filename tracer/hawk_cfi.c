@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Finding a function's description: .eh_frame_hdr's binary search table, then FDE and CIE.
+ *
+ * Only the table's usual form (datarel, sdata4), which every linker writes, is understood: without
+ * it there is no information. Nobody's .eh_frame is ever searched linearly.
+ */
+#include "hawk_cfi.h"
+
+#include "hawk_cfi_reader.h"
+
+enum {
+	HDR_VERSION = 1,
+	HDR_TABLE_DATAREL_SDATA4 = 0x3b,
+	ENCODING_OMIT = 0xff,
+	ENCODING_INDIRECT = 0x80,
+	AUGMENTATION_MAX = 16,
+};
+
+static bool contains(const struct hawk_code_range *module, uint64_t address)
+{
+	return address >= module->start && address < module->end;
+}
+
+/** A reader from `address` to the end of the module, or to `limit` if that is closer. */
+static struct hawk_cfi_reader read_from(const struct hawk_code_range *module, uint64_t address)
+{
+	if (!contains(module, address))
+		return (struct hawk_cfi_reader){.failed = true};
+	return (struct hawk_cfi_reader){.at = (const uint8_t *)address,
+					.end = (const uint8_t *)module->end};
+}
+
+static int32_t table_word(const uint8_t *table, uint64_t index)
+{
+	int32_t word;
+
+	__builtin_memcpy(&word, table + 4 * index, sizeof(word));
+	return word;
+}
+
+/** Address of the FDE that may cover `pc`; 0 = none. */
+static uint64_t search_table(const struct hawk_code_range *module, uint64_t pc)
+{
+	struct hawk_cfi_reader reader = read_from(module, module->eh_frame_hdr);
+	uint64_t hdr = module->eh_frame_hdr;
+	uint64_t low = 0, count;
+	uint8_t version = (uint8_t)hawk_cfi_number(&reader, 1);
+	uint8_t frame_encoding = (uint8_t)hawk_cfi_number(&reader, 1);
+	uint8_t count_encoding = (uint8_t)hawk_cfi_number(&reader, 1);
+	uint8_t table_encoding = (uint8_t)hawk_cfi_number(&reader, 1);
+
+	if (reader.failed || version != HDR_VERSION || count_encoding == ENCODING_OMIT ||
+	    table_encoding != HDR_TABLE_DATAREL_SDATA4)
+		return 0;
+	if (frame_encoding != ENCODING_OMIT)
+		hawk_cfi_pointer(&reader, frame_encoding, hdr);
+	count = hawk_cfi_pointer(&reader, count_encoding, hdr);
+	if (reader.failed || count > (uint64_t)(reader.end - reader.at) / 8)
+		return 0;
+	while (low < count) {
+		uint64_t middle = low + (count - low) / 2;
+
+		if (hdr + (uint64_t)(int64_t)table_word(reader.at, 2 * middle) <= pc)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low ? hdr + (uint64_t)(int64_t)table_word(reader.at, 2 * low - 1) : 0;
+}
+
+/**
+ * Sets `reader` on the contents of the CIE or FDE at `address`, after its length. 64-bit lengths
+ * are refused, as by libgcc.
+ */
+static bool enter_record(const struct hawk_code_range *module, uint64_t address,
+			 struct hawk_cfi_reader *reader)
+{
+	uint64_t length;
+
+	*reader = read_from(module, address);
+	length = hawk_cfi_number(reader, 4);
+	if (reader->failed || !length || length > (uint64_t)(reader->end - reader->at))
+		return false;
+	reader->end = reader->at + length;
+	return true;
+}
+
+/** The augmentation data that the string announces, letter by letter. */
+static bool read_augmentation(struct hawk_cfi_reader *reader, const char *letters,
+			      struct hawk_cfi_function *function)
+{
+	struct hawk_cfi_reader data = *reader;
+	uint64_t size = hawk_cfi_uleb(&data);
+
+	*reader = data;
+	hawk_cfi_skip(reader, size);
+	if (reader->failed)
+		return false;
+	data.end = reader->at;
+	for (; *letters; letters++) {
+		uint8_t encoding;
+
+		switch (*letters) {
+		case 'L':
+			hawk_cfi_skip(&data, 1);
+			break;
+		case 'P':
+			encoding = (uint8_t)hawk_cfi_number(&data, 1);
+			if (encoding != ENCODING_OMIT)
+				hawk_cfi_pointer(&data, encoding & (uint8_t)~ENCODING_INDIRECT, 0);
+			break;
+		case 'R':
+			function->pointer_encoding = (uint8_t)hawk_cfi_number(&data, 1);
+			break;
+		case 'S':
+			function->signal = true;
+			break;
+		case 'B': /* pointer authentication and tagged frames: no data */
+		case 'G':
+			break;
+		default:
+			return false;
+		}
+	}
+	return !data.failed;
+}
+
+static bool read_cie(const struct hawk_code_range *module, uint64_t address,
+		     struct hawk_cfi_function *function, bool *sized)
+{
+	char letters[AUGMENTATION_MAX];
+	struct hawk_cfi_reader reader;
+	unsigned count = 0;
+	uint8_t version;
+
+	if (!enter_record(module, address, &reader) || hawk_cfi_number(&reader, 4) != 0)
+		return false;
+	version = (uint8_t)hawk_cfi_number(&reader, 1);
+	if (version != 1 && version != 3)
+		return false;
+	do {
+		if (count == sizeof(letters))
+			return false;
+		letters[count] = (char)hawk_cfi_number(&reader, 1);
+	} while (letters[count++]);
+	function->code_alignment = hawk_cfi_uleb(&reader);
+	function->data_alignment = hawk_cfi_sleb(&reader);
+	function->return_register =
+		(uint8_t)(version == 1 ? hawk_cfi_number(&reader, 1) : hawk_cfi_uleb(&reader));
+	*sized = letters[0] == 'z';
+	if (letters[0] && !*sized)
+		return false;
+	if (*sized && !read_augmentation(&reader, letters + 1, function))
+		return false;
+	function->initial_program = reader.at;
+	function->initial_program_end = reader.end;
+	return !reader.failed && function->return_register == HAWK_CFI_RIP;
+}
+
+bool hawk_cfi_find(const struct hawk_code_range *module, uint64_t pc, struct hawk_cfi_function *ret)
+{
+	struct hawk_cfi_function function = {0};
+	struct hawk_cfi_reader reader;
+	uint64_t fde, cie_field, cie_distance, size;
+	bool sized;
+
+	if (!module->eh_frame_hdr || module->end <= module->start)
+		return false;
+	fde = search_table(module, pc);
+	if (!fde || !enter_record(module, fde, &reader))
+		return false;
+	cie_field = (uint64_t)reader.at;
+	cie_distance = hawk_cfi_number(&reader, 4);
+	if (!cie_distance || !read_cie(module, cie_field - cie_distance, &function, &sized))
+		return false;
+	function.start = hawk_cfi_pointer(&reader, function.pointer_encoding, 0);
+	size = hawk_cfi_pointer(&reader, function.pointer_encoding & 0x0f, 0);
+	if (sized)
+		hawk_cfi_skip(&reader, hawk_cfi_uleb(&reader));
+	if (reader.failed || pc < function.start || pc - function.start >= size)
+		return false;
+	function.end = function.start + size;
+	function.program = reader.at;
+	function.program_end = reader.end;
+	*ret = function;
+	return true;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Packing rows of call frame information into rules, and the cache.
+ *
+ * A rule is exact or it is HAWK_RULE_COMPLEX: whatever does not fit in the bits is never rounded.
+ */
+#include "hawk_rules.h"
+
+#include "hawk_cfi.h"
+#include "hawk_cfi_reader.h"
+#include "hawk_scratch.h"
+#include "hawk_syscall.h"
+#include "hawk_walk.h"
+
+enum {
+	CACHE_PAGE_BYTES = 4096,
+	CACHE_PAGES = HAWK_RULES_BYTES / CACHE_PAGE_BYTES,
+	WORDS_PER_PAGE = CACHE_PAGE_BYTES / 8,
+};
+
+uint64_t *hawk_rules_cache;
+
+/** Bit i: page i of the cache may hold rules. Spares a flush the pages that were never touched. */
+static uint64_t pages_used[CACHE_PAGES / 64];
+
+static uint32_t pack(enum hawk_rule_kind kind, int64_t cfa, int64_t bp)
+{
+	return (uint32_t)kind | ((uint32_t)(cfa / 8) & 0xffff) << 4 |
+	       ((uint32_t)(bp / 8) & 1023) << 20;
+}
+
+/** Whether `offset` is a multiple of 8 in [low, high] words. */
+static bool fits(int64_t offset, int64_t low, int64_t high)
+{
+	return offset % 8 == 0 && offset / 8 >= low && offset / 8 <= high;
+}
+
+static bool bytes_equal(struct hawk_cfi_block block, const uint8_t *bytes, size_t size)
+{
+	if (block.size != size)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if (block.bytes[i] != bytes[i])
+			return false;
+	return true;
+}
+
+/** Whether the block is DW_OP_breg<number> offset [DW_OP_deref]. */
+static bool is_register_offset(struct hawk_cfi_block block, uint8_t number, bool dereferenced,
+			       int64_t *offset)
+{
+	enum { OP_DEREF = 0x06, OP_BREG0 = 0x70 };
+	struct hawk_cfi_reader reader = {.at = block.bytes, .end = block.bytes + block.size};
+
+	if (hawk_cfi_number(&reader, 1) != (uint64_t)(OP_BREG0 + number))
+		return false;
+	*offset = hawk_cfi_sleb(&reader);
+	if (dereferenced && hawk_cfi_number(&reader, 1) != OP_DEREF)
+		return false;
+	return !reader.failed && reader.at == reader.end;
+}
+
+/**
+ * The linkers' expression for lazy PLT entries: CFA = rsp + 8 + ((rip & 15) >= N) * 8. The rule is
+ * of one program counter, so this is a plain offset.
+ */
+static bool is_plt(struct hawk_cfi_block block, uint64_t pc, int64_t *offset)
+{
+	enum { THRESHOLD = 6, OP_LIT0 = 0x30 };
+	uint8_t expected[] = {0x77, 8, 0x80, 0, 0x3f, 0x1a, 0, 0x2a, 0x33, 0x24, 0x22};
+	unsigned threshold;
+
+	if (block.size != sizeof(expected))
+		return false;
+	threshold = (unsigned)block.bytes[THRESHOLD] - OP_LIT0;
+	expected[THRESHOLD] = block.bytes[THRESHOLD];
+	if (threshold > 15 || !bytes_equal(block, expected, sizeof(expected)))
+		return false;
+	*offset = (pc & 15) >= threshold ? 16 : 8;
+	return true;
+}
+
+/** Where rt_sigreturn's frame has a register, in bytes from rsp; see hawk_walk_step.c. */
+static bool saved_at(const struct hawk_cfi_row *row, unsigned number, int64_t wanted)
+{
+	int64_t offset;
+
+	return row->how[number] == HAWK_CFI_EXPRESSION &&
+	       is_register_offset(hawk_cfi_block_at(row->value[number]), HAWK_CFI_RSP, false,
+				  &offset) &&
+	       offset == wanted;
+}
+
+static bool is_sigreturn(const struct hawk_cfi_row *row)
+{
+	int64_t offset;
+
+	return row->cfa_is_expression &&
+	       is_register_offset(hawk_cfi_block_at(row->cfa_value), HAWK_CFI_RSP, true, &offset) &&
+	       offset == HAWK_UCONTEXT_RSP && saved_at(row, HAWK_CFI_RIP, HAWK_UCONTEXT_RIP) &&
+	       saved_at(row, HAWK_CFI_RBP, HAWK_UCONTEXT_RBP);
+}
+
+/** CFA = *(rbp + N) and rbp at rbp + M: functions that align their stack (gcc's DRAP). */
+static uint32_t pack_dereferenced(const struct hawk_cfi_row *row)
+{
+	int64_t cfa, bp;
+
+	if (!is_register_offset(hawk_cfi_block_at(row->cfa_value), HAWK_CFI_RBP, true, &cfa) ||
+	    row->how[HAWK_CFI_RBP] != HAWK_CFI_EXPRESSION ||
+	    !is_register_offset(hawk_cfi_block_at(row->value[HAWK_CFI_RBP]), HAWK_CFI_RBP, false,
+				&bp) ||
+	    !fits(cfa, INT16_MIN, INT16_MAX) || !fits(bp, -512, 511))
+		return pack(HAWK_RULE_COMPLEX, 0, 0);
+	return pack(HAWK_RULE_BP_DEREF, cfa, bp);
+}
+
+/** The CFA as rsp or rbp plus an offset. False: something else. */
+static bool find_cfa(const struct hawk_cfi_row *row, uint64_t pc, enum hawk_rule_kind *kind,
+		     int64_t *offset)
+{
+	*kind = HAWK_RULE_SP;
+	*offset = row->cfa_value;
+	if (row->cfa_is_expression)
+		return is_plt(hawk_cfi_block_at(row->cfa_value), pc, offset);
+	if (row->cfa_register == HAWK_CFI_RSP)
+		return true;
+	*kind = HAWK_RULE_BP;
+	return row->cfa_register == HAWK_CFI_RBP;
+}
+
+static uint32_t pack_row(const struct hawk_cfi_row *row, bool signal, uint64_t pc)
+{
+	const uint32_t complex_rule = pack(HAWK_RULE_COMPLEX, 0, 0);
+	enum hawk_rule_kind kind;
+	int64_t cfa, bp = 0;
+
+	if (row->how[HAWK_CFI_RIP] == HAWK_CFI_UNDEFINED)
+		return pack(HAWK_RULE_OUTERMOST, 0, 0);
+	if (signal)
+		return is_sigreturn(row) ? pack(HAWK_RULE_SIGNAL, 0, 0) : complex_rule;
+	if (row->how[HAWK_CFI_RIP] != HAWK_CFI_OFFSET || row->value[HAWK_CFI_RIP] != -8 ||
+	    (row->how[HAWK_CFI_RSP] != HAWK_CFI_UNSPECIFIED))
+		return complex_rule;
+	if (!find_cfa(row, pc, &kind, &cfa))
+		return pack_dereferenced(row);
+	if (row->how[HAWK_CFI_RBP] == HAWK_CFI_OFFSET)
+		bp = -row->value[HAWK_CFI_RBP];
+	else if (row->how[HAWK_CFI_RBP] > HAWK_CFI_SAME)
+		return complex_rule;
+	if (!fits(bp, row->how[HAWK_CFI_RBP] == HAWK_CFI_OFFSET, 1023) ||
+	    (kind == HAWK_RULE_SP && !fits(cfa, 1, UINT16_MAX)) ||
+	    (kind == HAWK_RULE_BP && !fits(cfa, INT16_MIN, INT16_MAX)))
+		return complex_rule;
+	return pack(kind, cfa, bp);
+}
+
+/** Without call frame information, the nine bytes that end every handler are still recognised. */
+static bool is_sigreturn_code(const struct hawk_code_range *module, uint64_t pc)
+{
+	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
+	uint64_t last = pc + sizeof(code) - 1;
+
+	return pc >= module->start && last < module->end && hawk_readable(pc) &&
+	       hawk_readable(last - 7) &&
+	       bytes_equal((struct hawk_cfi_block){(const uint8_t *)pc, sizeof(code)}, code,
+			   sizeof(code));
+}
+
+static uint32_t make(uint64_t pc, bool exact, bool *cacheable)
+{
+	uint64_t lookup = exact ? pc : pc - 1;
+	struct hawk_code_range module = {0};
+	struct hawk_cfi_function function;
+	struct hawk_scratch *scratch;
+	uint32_t rule;
+
+	*cacheable = hawk_modules_find(lookup, &module);
+	if (!*cacheable || !hawk_cfi_find(&module, lookup, &function)) {
+		hawk_unwind_stats.no_rule++;
+		if (*cacheable && is_sigreturn_code(&module, pc))
+			return pack(HAWK_RULE_SIGNAL, 0, 0);
+		return pack(HAWK_RULE_NO_CFI, 0, 0);
+	}
+	scratch = hawk_scratch_take();
+	if (!scratch) {
+		*cacheable = false;
+		return 0;
+	}
+	if (hawk_cfi_run(&function, lookup, &scratch->full.machine))
+		rule = pack_row(&scratch->full.machine.row, function.signal, pc);
+	else
+		rule = pack(HAWK_RULE_NO_CFI, 0, 0);
+	hawk_scratch_give(scratch);
+	return rule;
+}
+
+/** An empty word of the set, else one that the tag chooses. */
+static uint64_t *choose_victim(uint64_t *set, uint64_t tag)
+{
+	for (unsigned i = 0; i < HAWK_RULES_WAYS; i++)
+		if (!__atomic_load_n(&set[i], __ATOMIC_RELAXED))
+			return &set[i];
+	return &set[tag >> HAWK_RULE_BITS & (HAWK_RULES_WAYS - 1)];
+}
+
+static void mark_page(const uint64_t *word)
+{
+	size_t page = (size_t)(word - hawk_rules_cache) / WORDS_PER_PAGE;
+	uint64_t bit = UINT64_C(1) << (page % 64);
+
+	if (!(__atomic_load_n(&pages_used[page / 64], __ATOMIC_RELAXED) & bit))
+		__atomic_fetch_or(&pages_used[page / 64], bit, __ATOMIC_SEQ_CST);
+}
+
+uint32_t hawk_rules_make(uint64_t pc, bool exact)
+{
+	uint32_t epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST);
+	uint64_t mixed = hawk_rules_mix(pc, exact);
+	uint64_t tag = mixed << HAWK_RULES_SETS_LOG2;
+	uint64_t *set = hawk_rules_cache + (mixed >> (64 - HAWK_RULES_SETS_LOG2)) * HAWK_RULES_WAYS;
+	bool cacheable;
+	uint32_t rule = make(pc, exact, &cacheable);
+	uint64_t *victim, word = tag | rule;
+
+	hawk_unwind_stats.rule_misses++;
+	if (!cacheable)
+		return rule;
+	victim = choose_victim(set, tag);
+	mark_page(victim);
+	__atomic_store_n(victim, word, __ATOMIC_SEQ_CST);
+	/* Whoever raised the epoch before this load may have flushed before the store above. */
+	if (__atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST) != epoch)
+		__atomic_compare_exchange_n(victim, &word, 0, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED);
+	return rule;
+}
+
+void hawk_rules_init(void *memory)
+{
+	hawk_rules_cache = memory;
+}
+
+void hawk_rules_flush(void)
+{
+	for (size_t page = 0; page < CACHE_PAGES; page++) {
+		uint64_t *words = hawk_rules_cache + page * WORDS_PER_PAGE;
+
+		if (!(__atomic_load_n(&pages_used[page / 64], __ATOMIC_SEQ_CST) >> (page % 64) & 1))
+			continue;
+		for (size_t i = 0; i < WORDS_PER_PAGE; i++)
+			if (__atomic_load_n(&words[i], __ATOMIC_RELAXED))
+				__atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
+	}
+}

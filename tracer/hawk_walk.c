@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Bringing a thread's previous stack up to date: verify what is still there, walk what is new.
+ *
+ * Hot: the same leaf, every word unchanged. Then nothing is written. Otherwise the new frames are
+ * gathered in `fresh`, leaf first, until one of them is a frame of the previous stack, and from
+ * there on words are compared again; where they differ, walking goes on from the last frame proven.
+ *
+ * Invariant: whatever is read outside `hawk_stack` belongs to a frame that is proven to exist (all
+ * words on the way to it were compared, in order), or lies in the readable range.
+ */
+#include "hawk_walk.h"
+
+#include "hawk_trace_table.h"
+#include "hawk_unwind_libunwind.h"
+
+struct hawk_unwind_options hawk_unwind_options = {.depth = HAWK_STACK_FRAMES};
+
+enum {
+	ALL_PROVEN = -1, /**< instead of the index of the frame from which to walk on */
+};
+
+/** A walk that is not hot. */
+struct walk {
+	struct hawk_stack *stack;
+	struct hawk_readable_range range;
+	uint32_t depth;
+	uint32_t fresh_count; /**< stack->fresh[fresh_count] is the frame at hand */
+	int32_t candidate;    /**< frames[candidate] is the next that may be met; -1 = none */
+	uint32_t kept;
+	uint32_t flags;
+};
+
+/**
+ * Compares words[0 .. count-1] from the end, the innermost. 0: all are what they were; else 1 + the
+ * index of the first that is not. About 0.3 ns per word.
+ */
+static inline uint32_t compare_words(const struct hawk_stack_word *words, uint32_t count)
+{
+	while (count >= 4) {
+		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value)
+			return count;
+		if (*(const uint64_t *)words[count - 2].slot != words[count - 2].value)
+			return count - 1;
+		if (*(const uint64_t *)words[count - 3].slot != words[count - 3].value)
+			return count - 2;
+		if (*(const uint64_t *)words[count - 4].slot != words[count - 4].value)
+			return count - 3;
+		count -= 4;
+	}
+	for (; count; count--)
+		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value)
+			return count;
+	return 0;
+}
+
+static inline bool is_same_frame(const struct hawk_stack_frame *known,
+				 const struct hawk_frame_state *state, uint8_t exact)
+{
+	return known->state.pc == state->pc && known->state.sp == state->sp &&
+	       known->exact == exact && (!known->needs_bp || known->state.bp == state->bp);
+}
+
+/** Words that belong to frame `index` begin here. */
+static uint32_t first_word(const struct hawk_stack *stack, int32_t index)
+{
+	return index > 0 ? stack->frames[index - 1].words : 0;
+}
+
+/** The frame whose step rested on words[mismatch - 1], at or outside of frame `index`. */
+static int32_t frame_of_word(const struct hawk_stack *stack, int32_t index, uint32_t mismatch)
+{
+	while (first_word(stack, index) >= mismatch)
+		index--;
+	return index;
+}
+
+/** Whether the way from frame `index`, whose rbp is `bp`, still leads where it led. */
+static bool step_again(struct walk *walk, int32_t index, uint64_t *bp)
+{
+	const struct hawk_stack *stack = walk->stack;
+	struct hawk_stack_frame frame = stack->frames[index];
+	struct hawk_stack_frame next;
+	enum hawk_step step;
+
+	frame.state.bp = *bp;
+	step = hawk_walk_step_out(&walk->range, &frame, &next);
+	if (index == 0)
+		return step == (stack->flags & HAWK_TRACE_INCOMPLETE  ? HAWK_STEP_STUCK
+				: stack->flags & HAWK_TRACE_TRUNCATED ? HAWK_STEP_NEXT
+								      : HAWK_STEP_OUTERMOST);
+	*bp = next.state.bp;
+	return step == HAWK_STEP_NEXT && next.state.bp == stack->frames[index - 1].state.bp &&
+	       is_same_frame(&stack->frames[index - 1], &next.state, next.exact);
+}
+
+/** verify() frame by frame, where some cannot be proven by words. */
+static int32_t verify_carefully(struct walk *walk, int32_t index, uint64_t bp)
+{
+	const struct hawk_stack *stack = walk->stack;
+
+	for (; index >= 0; index--) {
+		const struct hawk_stack_frame *frame = &stack->frames[index];
+		uint32_t first = first_word(stack, index);
+
+		if (compare_words(stack->words + first, frame->words - first))
+			return index;
+		if (frame->unproven & HAWK_UNPROVEN_STEP) {
+			if (!step_again(walk, index, &bp))
+				return index;
+		} else if (frame->bp_slot) {
+			bp = *(const uint64_t *)frame->bp_slot;
+		}
+	}
+	return ALL_PROVEN;
+}
+
+/**
+ * Frame `index` of the previous stack is a frame of the present one, with `bp` in rbp. Returns the
+ * frame from which the present stack goes another way, or ALL_PROVEN.
+ */
+static int32_t verify(struct walk *walk, int32_t index, uint64_t bp)
+{
+	const struct hawk_stack *stack = walk->stack;
+	uint32_t mismatch;
+
+	if (stack->frames[index].unproven)
+		return verify_carefully(walk, index, bp);
+	mismatch = compare_words(stack->words, stack->frames[index].words);
+	return mismatch ? frame_of_word(stack, index, mismatch) : ALL_PROVEN;
+}
+
+/**
+ * Appends the proven frames `from` .. `to` to the fresh ones, as far as the depth allows. Their rbp
+ * is filled in: so far nothing depended on it, now something may.
+ */
+static void copy_proven(struct walk *walk, int32_t from, int32_t to)
+{
+	const struct hawk_stack *stack = walk->stack;
+	struct hawk_stack_frame *fresh = walk->stack->fresh;
+	uint64_t bp = fresh[walk->fresh_count].state.bp;
+
+	for (int32_t i = from;; i--) {
+		const struct hawk_stack_frame *frame = &stack->frames[i];
+
+		fresh[walk->fresh_count] = *frame;
+		fresh[walk->fresh_count].state.bp = bp;
+		fresh[walk->fresh_count].unproven = frame->unproven & HAWK_UNPROVEN_STEP;
+		if (i == to || walk->fresh_count + 1 == walk->depth)
+			return;
+		if (frame->unproven & HAWK_UNPROVEN_STEP)
+			bp = stack->frames[i - 1].state.bp;
+		else if (frame->bp_slot)
+			bp = *(const uint64_t *)frame->bp_slot;
+		walk->fresh_count++;
+	}
+}
+
+/** Whether the previous stack goes on after its outermost frame and there is room for that now. */
+static bool has_lost_frames(const struct walk *walk, uint32_t count)
+{
+	return walk->stack->flags & HAWK_TRACE_TRUNCATED && count < walk->depth;
+}
+
+/**
+ * Looks whether the frame at hand is one of the previous stack. True: it is, and all outer ones are
+ * the present stack's, which is complete with that. False: go on from the frame at hand, which may
+ * be further out now.
+ */
+static bool merge(struct walk *walk, uint32_t mismatch)
+{
+	const struct hawk_stack *stack = walk->stack;
+	const struct hawk_stack_frame *frame = &stack->fresh[walk->fresh_count];
+	int32_t index = walk->candidate;
+	int32_t end;
+
+	while (index >= 0 && stack->frames[index].state.sp < frame->state.sp)
+		index--;
+	walk->candidate = index;
+	if (index < 0 || !is_same_frame(&stack->frames[index], &frame->state, frame->exact))
+		return false;
+	end = mismatch ? frame_of_word(stack, index, mismatch)
+		       : verify(walk, index, frame->state.bp);
+	if (end == ALL_PROVEN) {
+		uint32_t count = walk->fresh_count + (uint32_t)index + 1;
+
+		if (count <= walk->depth && !has_lost_frames(walk, count)) {
+			walk->kept = (uint32_t)index + 1;
+			walk->flags = stack->flags;
+			return true;
+		}
+		end = 0;
+	}
+	copy_proven(walk, index, end);
+	walk->candidate = end - 1;
+	return false;
+}
+
+/** The outermost frame within the depth limit: what lies beyond is nobody's business. */
+static void cut_off(struct hawk_stack_frame *frame)
+{
+	frame->return_slot = frame->bp_slot = frame->cfa_slot = 0;
+	frame->uses_bp = frame->unproven = 0;
+}
+
+/** Gathers frames until the stack is known. `mismatch`: see hawk_walk(). */
+static void gather(struct walk *walk, uint32_t mismatch)
+{
+	struct hawk_stack *stack = walk->stack;
+	struct hawk_stack_frame beyond;
+
+	for (;; mismatch = 0) {
+		struct hawk_stack_frame *frame, *next;
+		enum hawk_step step;
+
+		if (walk->candidate >= 0 && merge(walk, mismatch))
+			return;
+		frame = &stack->fresh[walk->fresh_count];
+		next = walk->fresh_count + 1 < walk->depth ? frame + 1 : &beyond;
+		step = hawk_walk_step(&walk->range, frame, next);
+		walk->fresh_count++;
+		if (step == HAWK_STEP_NEXT && next != &beyond) {
+			if (next->exact) /* beyond a signal sp may be lower again */
+				walk->candidate = (int32_t)stack->count - 1;
+			continue;
+		}
+		walk->kept = 0;
+		walk->flags = step == HAWK_STEP_OUTERMOST ? 0
+			      : step == HAWK_STEP_STUCK   ? HAWK_TRACE_INCOMPLETE
+							  : HAWK_TRACE_TRUNCATED;
+		if (step == HAWK_STEP_NEXT)
+			cut_off(frame);
+		return;
+	}
+}
+
+static void append_word(struct hawk_stack *stack, uint32_t *count, uint64_t slot, uint64_t value)
+{
+	if (slot)
+		stack->words[(*count)++] = (struct hawk_stack_word){slot, value};
+}
+
+/** Writes `frame` and its words behind the outer ones. */
+static void append_frame(struct hawk_stack *stack, uint32_t index,
+			 const struct hawk_stack_frame *frame)
+{
+	const struct hawk_stack_frame *outer = index ? &stack->frames[index - 1] : NULL;
+	struct hawk_stack_frame *to = &stack->frames[index];
+	uint32_t words = outer ? outer->words : 0;
+	uint64_t hash = outer ? outer->hash : hawk_walk_hash_seed(stack->generation);
+	bool outer_needs_bp = outer && outer->needs_bp;
+
+	*to = *frame;
+	to->hash = hawk_walk_hash_mix(hash, frame->state.pc, frame->exact);
+	to->needs_bp = frame->uses_bp || (!frame->bp_slot && outer_needs_bp);
+	if (frame->unproven || (outer && outer->unproven))
+		to->unproven |= HAWK_UNPROVEN_OUTER;
+	/* Compared from the end: the CFA first, which says where the others are; then the pc, which
+	 * says that there is an outer frame at all. Words of a step that words cannot prove might
+	 * not even be there any more. */
+	if (!(frame->unproven & HAWK_UNPROVEN_STEP)) {
+		if (outer_needs_bp)
+			append_word(stack, &words, frame->bp_slot, outer->state.bp);
+		append_word(stack, &words, frame->return_slot, outer ? outer->state.pc : 0);
+		append_word(stack, &words, frame->cfa_slot, outer ? outer->state.sp : 0);
+	}
+	to->words = words;
+}
+
+/** The previous stack becomes its `kept` outermost frames and the fresh ones. */
+static void commit(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count, uint32_t flags)
+{
+	/* A handler may interrupt this and never come back: what is counted is always whole. */
+	__atomic_store_n(&stack->count, kept, __ATOMIC_RELAXED);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	stack->flags = flags;
+	for (uint32_t i = 0; i < fresh_count; i++)
+		append_frame(stack, kept + i, &stack->fresh[fresh_count - 1 - i]);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&stack->count, kept + fresh_count, __ATOMIC_RELAXED);
+}
+
+/** Other modules lie at these addresses now: the same numbers are another stack. */
+static void rehash(struct hawk_stack *stack, uint32_t generation)
+{
+	uint64_t hash = hawk_walk_hash_seed(generation);
+
+	stack->generation = generation;
+	for (uint32_t i = 0; i < stack->count; i++) {
+		struct hawk_stack_frame *frame = &stack->frames[i];
+
+		hash = hawk_walk_hash_mix(hash, frame->state.pc, frame->exact);
+		frame->hash = hash;
+	}
+}
+
+static inline void fill_result(const struct hawk_stack *stack, uint32_t kept,
+			       struct hawk_walk_result *ret)
+{
+	uint64_t hash = stack->count ? stack->frames[stack->count - 1].hash : 0;
+
+	ret->hash = hash ? hash : 1;
+	ret->count = stack->count;
+	ret->kept = kept;
+	ret->flags = stack->flags;
+	ret->generation = stack->generation;
+}
+
+static bool is_usable(const struct hawk_frame_state *start)
+{
+	return hawk_rules_cache && start->pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN &&
+	       !(start->sp & 7);
+}
+
+/** Drops what was found before code went away, or what the owner has disowned. */
+static void prepare(struct hawk_stack *stack)
+{
+	uint32_t epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE);
+
+	if (stack->count && stack->epoch == epoch)
+		return;
+	stack->count = 0;
+	stack->epoch = epoch;
+	stack->generation = hawk_modules_generation();
+	stack->readable_start = stack->readable_end = 0;
+}
+
+/** Everything but the hot case. `mismatch`: the leaf is the same and this word differs, if not 0.
+ */
+static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
+						  const struct hawk_frame_state *start,
+						  uint32_t mismatch, struct hawk_walk_result *ret)
+{
+	uint32_t depth = hawk_unwind_options.depth, count = stack->count, generation;
+	struct walk walk = {.stack = stack};
+
+	prepare(stack);
+	walk.depth = depth - 1 < HAWK_STACK_FRAMES ? depth : HAWK_STACK_FRAMES;
+	walk.range = (struct hawk_readable_range){stack->readable_start, stack->readable_end};
+	walk.candidate = (int32_t)stack->count - 1;
+	stack->fresh[0].state = *start;
+	stack->fresh[0].exact = 0;
+	if (!is_usable(start)) {
+		walk.flags = HAWK_TRACE_INCOMPLETE;
+	} else if (hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND) {
+		walk.fresh_count = hawk_unwind_by_libunwind(stack, walk.depth, &walk.flags);
+		while (walk.kept < stack->count && walk.kept < walk.fresh_count &&
+		       hawk_unwind_libunwind_same(&stack->frames[walk.kept],
+						  &stack->fresh[walk.fresh_count - 1]))
+			walk.kept++, walk.fresh_count--;
+	} else {
+		hawk_walk_enter_stack(&walk.range, start->sp);
+		gather(&walk, mismatch);
+	}
+	stack->readable_start = walk.range.start;
+	stack->readable_end = walk.range.end;
+	commit(stack, walk.kept, walk.fresh_count, walk.flags);
+	/* Making rules may have found new modules. */
+	generation = hawk_modules_generation();
+	if (stack->generation != generation) {
+		rehash(stack, generation);
+		walk.kept = 0;
+	}
+	fill_result(stack, walk.kept, ret);
+	return walk.kept && walk.kept == stack->count && walk.kept == count;
+}
+
+/* Budget: 8 ns and 0.6 ns per frame while nothing has changed. */
+bool hawk_walk(struct hawk_stack *stack, const struct hawk_frame_state *start,
+	       struct hawk_walk_result *ret)
+{
+	uint32_t count = stack->count;
+	uint32_t mismatch = 0;
+
+	if (__builtin_expect(
+		    count &&
+			    stack->epoch == __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE) &&
+			    stack->generation == hawk_modules_generation(),
+		    1)) {
+		const struct hawk_stack_frame *leaf = &stack->frames[count - 1];
+
+		if (is_same_frame(leaf, start, 0) && !leaf->unproven) {
+			mismatch = compare_words(stack->words, leaf->words);
+			if (__builtin_expect(!mismatch, 1)) {
+				fill_result(stack, count, ret);
+				return true;
+			}
+		}
+	}
+	return walk_slowly(stack, start, mismatch, ret);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The steps that are rare: aligned frames, signal frames, code without call frame information; and
+ * growing the readable range of a stack.
+ */
+#include "hawk_walk.h"
+
+#include "hawk_unwind_full.h"
+
+static uint64_t page_of(uint64_t address)
+{
+	return address & -(uint64_t)HAWK_WALK_PAGE_BYTES;
+}
+
+static bool probe(uint64_t page)
+{
+	hawk_unwind_stats.probes++;
+	return hawk_readable(page);
+}
+
+static bool extend_down(struct hawk_readable_range *range, uint64_t address)
+{
+	if (range->start - address > HAWK_WALK_DOWN_BYTES_MAX)
+		return false;
+	while (range->start > address) {
+		if (!probe(range->start - HAWK_WALK_PAGE_BYTES))
+			return false;
+		range->start -= HAWK_WALK_PAGE_BYTES;
+	}
+	return true;
+}
+
+bool hawk_walk_extend(struct hawk_readable_range *range, uint64_t address)
+{
+	if (address & 7)
+		return false;
+	if (address < range->start)
+		return extend_down(range, address);
+	if (address >= range->end && address - range->end >= HAWK_WALK_FRAME_BYTES_MAX)
+		return false;
+	while (range->end <= address) {
+		if (!probe(range->end))
+			return false;
+		range->end += HAWK_WALK_PAGE_BYTES;
+	}
+	return true;
+}
+
+void hawk_walk_enter_stack(struct hawk_readable_range *range, uint64_t sp)
+{
+	if (sp >= range->start && sp < range->end)
+		return;
+	if (sp < range->start && range->start < range->end && extend_down(range, sp))
+		return;
+	range->start = range->end = page_of(sp);
+}
+
+bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address, uint64_t *ret)
+{
+	bool inside = address >= range->start && range->end - range->start >= 8 &&
+		      address - range->start <= range->end - range->start - 8;
+
+	if (!inside && (address > UINT64_MAX - 8 || !hawk_readable(address)))
+		return false;
+	__builtin_memcpy(ret, (const void *)address, 8);
+	return true;
+}
+
+/** CFA = *(rbp + N). The word is part of what the step rests on. */
+static enum hawk_step step_dereferenced(struct hawk_readable_range *range,
+					struct hawk_stack_frame *frame,
+					struct hawk_stack_frame *next, uint32_t rule)
+{
+	uint64_t cfa_slot = frame->state.bp + hawk_rule_signed_cfa(rule);
+	uint64_t bp_slot = frame->state.bp + hawk_rule_signed_bp(rule);
+	uint64_t cfa;
+
+	if (cfa_slot & 7 || cfa_slot - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    !hawk_walk_read(range, cfa_slot, &cfa))
+		return hawk_walk_stuck(frame);
+	if (cfa - frame->state.sp - 1 >= HAWK_WALK_FRAME_BYTES_MAX || cfa & 7 ||
+	    bp_slot - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX)
+		return hawk_walk_stuck(frame);
+	if (!hawk_walk_read(range, cfa - 8, &next->state.pc) ||
+	    !hawk_walk_read(range, bp_slot, &next->state.bp))
+		return hawk_walk_stuck(frame);
+	frame->uses_bp = 1;
+	frame->cfa_slot = cfa_slot;
+	frame->return_slot = cfa - 8;
+	frame->bp_slot = bp_slot;
+	next->state.sp = cfa;
+	return hawk_walk_arrive(frame, next);
+}
+
+/** A handler returned here: the kernel's ucontext says what was interrupted, perhaps on another
+ * stack. */
+static enum hawk_step step_signal(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+				  struct hawk_stack_frame *next)
+{
+	uint64_t context = frame->state.sp;
+
+	if (!hawk_walk_read(range, context + HAWK_UCONTEXT_RIP, &next->state.pc) ||
+	    !hawk_walk_read(range, context + HAWK_UCONTEXT_RSP, &next->state.sp) ||
+	    !hawk_walk_read(range, context + HAWK_UCONTEXT_RBP, &next->state.bp) ||
+	    next->state.sp & 7)
+		return hawk_walk_stuck(frame);
+	frame->return_slot = context + HAWK_UCONTEXT_RIP;
+	frame->cfa_slot = context + HAWK_UCONTEXT_RSP;
+	frame->bp_slot = context + HAWK_UCONTEXT_RBP;
+	next->exact = 1;
+	hawk_walk_enter_stack(range, next->state.sp);
+	return hawk_walk_arrive(frame, next);
+}
+
+/** Code that a just-in-time compiler made, or an option: rbp leads from frame to frame. */
+static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
+					 struct hawk_stack_frame *frame,
+					 struct hawk_stack_frame *next)
+{
+	uint64_t bp = frame->state.bp;
+
+	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    !hawk_walk_read(range, bp + 8, &next->state.pc) ||
+	    !hawk_walk_read(range, bp, &next->state.bp))
+		return hawk_walk_stuck(frame);
+	frame->uses_bp = 1;
+	frame->return_slot = bp + 8;
+	frame->bp_slot = bp;
+	next->state.sp = bp + 16;
+	return hawk_walk_arrive(frame, next);
+}
+
+/** The full stepper finds registers by walking up from here: words alone prove nothing. */
+static enum hawk_step step_complex(struct hawk_readable_range *range,
+				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next)
+{
+	enum hawk_step step = hawk_unwind_full(frame, next);
+
+	hawk_unwind_stats.complex_rules++;
+	if (step == HAWK_STEP_STUCK)
+		return hawk_walk_stuck(frame);
+	hawk_walk_enter_stack(range, next->state.sp);
+	frame->uses_bp = 1;
+	frame->unproven = HAWK_UNPROVEN_STEP;
+	return step;
+}
+
+enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
+				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next,
+				   uint32_t rule)
+{
+	frame->return_slot = 0;
+	switch (hawk_rule_kind(rule)) {
+	case HAWK_RULE_BP_DEREF:
+		return step_dereferenced(range, frame, next, rule);
+	case HAWK_RULE_SIGNAL:
+		return step_signal(range, frame, next);
+	case HAWK_RULE_OUTERMOST:
+		return HAWK_STEP_OUTERMOST;
+	case HAWK_RULE_NO_CFI:
+		return step_frame_pointer(range, frame, next);
+	case HAWK_RULE_COMPLEX:
+		return step_complex(range, frame, next);
+	default:
+		return hawk_walk_stuck(frame);
+	}
+}
+
+enum hawk_step hawk_walk_step_out(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+				  struct hawk_stack_frame *next)
+{
+	return hawk_walk_step(range, frame, next);
+}
