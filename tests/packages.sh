@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by tests/run.sh and samples/demo.sh: which Debian packages are needed, and installing only
+# those that are missing. Sets nothing but functions.
+
+# Each line: the package and what proves that it is there (a command, or a file or pkg-config name).
+hawk_packages_build='
+gcc command:gcc
+g++ command:g++
+cmake command:cmake
+ninja-build command:ninja
+pkg-config command:pkg-config
+libdw-dev pc:libdw
+libelf-dev pc:libelf
+libiberty-dev file:/usr/include/libiberty/demangle.h
+libcmocka-dev pc:cmocka
+'
+# Without these most of the tests cannot run.
+hawk_packages_test='
+binutils command:readelf
+python3 command:python3
+gdb command:gdb
+clang command:clang
+libunwind-dev pc:libunwind-generic
+libunwind8 file:/usr/lib/x86_64-linux-gnu/libunwind.so.8
+libjemalloc2 file:/usr/lib/x86_64-linux-gnu/libjemalloc.so.2
+libtcmalloc-minimal4 file:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
+libmimalloc2.0 file:/usr/lib/x86_64-linux-gnu/libmimalloc.so.2
+'
+# Programs to be traced; a test whose program is not there is skipped.
+hawk_packages_real='
+perl command:perl
+git command:git
+sqlite3 command:sqlite3
+redis-server command:redis-server
+redis-tools command:redis-benchmark
+nginx-light command:nginx
+nodejs command:node
+postgresql-15 file:/usr/lib/postgresql/15/bin/postgres
+'
+
+# hawk_missing LIST: the packages of LIST that are not there.
+hawk_missing() {
+	local package proof
+	while read -r package proof; do
+		case $proof in
+		command:*) PATH=$PATH:/usr/sbin command -v "${proof#*:}" >/dev/null || echo "$package" ;;
+		pc:*) pkg-config --exists "${proof#*:}" 2>/dev/null || echo "$package" ;;
+		file:*) [ -e "${proof#*:}" ] || echo "$package" ;;
+		esac
+	done <<<"$1"
+}
+
+# hawk_apt PACKAGES...: installs as root or by sudo; services that come along are not started.
+hawk_apt() {
+	local sudo=()
+	[ "$(id -u)" -eq 0 ] || sudo=(sudo)
+	if ! command -v apt-get >/dev/null; then
+		echo "please install: $*" >&2
+		return 1
+	fi
+	echo "installing: $*" >&2
+	"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq >/dev/null
+	"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 \
+		apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# hawk_need LIST: fails if something stays missing.
+hawk_need() {
+	local missing
+	missing=$(hawk_missing "$1")
+	[ -z "$missing" ] && return 0
+	# shellcheck disable=SC2086
+	hawk_apt $missing && [ -z "$(hawk_missing "$1")" ]
+}
+
+# hawk_want LIST: tries, one by one if need be, and goes on without.
+hawk_want() {
+	local missing package
+	missing=$(hawk_missing "$1")
+	[ -z "$missing" ] && return 0
+	# shellcheck disable=SC2086
+	hawk_apt $missing && return 0
+	for package in $missing; do
+		hawk_apt "$package" || echo "going on without $package" >&2
+	done
+}

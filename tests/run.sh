@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds everything and runs every test. Installs missing Debian packages first (as root or by sudo).
+set -euo pipefail
+
+usage() {
+	cat <<'END'
+usage: tests/run.sh [options] [-- CTEST-ARGUMENTS]
+  --build DIR    build folder (default: build, in the source folder)
+  --no-install   install nothing; tests without their programs are skipped
+  --jobs N       parallel jobs (default: number of processors)
+  --label NAME   only tests with this label: unit, fuzz, e2e
+  --name REGEX   only tests whose name matches
+END
+}
+
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$source_dir/build
+jobs=$(nproc)
+install=yes
+select=()
+while [ $# -gt 0 ]; do
+	case $1 in
+	--build) build=$(realpath -m "$2"); shift ;;
+	--no-install) install=no ;;
+	--jobs) jobs=$2; shift ;;
+	--label) select+=(-L "$2"); shift ;;
+	--name) select+=(-R "$2"); shift ;;
+	--help | -h) usage; exit 0 ;;
+	--) shift; select+=("$@"); break ;;
+	*) usage >&2; exit 2 ;;
+	esac
+	shift
+done
+
+# shellcheck source=tests/packages.sh
+. "$source_dir/tests/packages.sh"
+if [ $install = yes ]; then
+	hawk_need "$hawk_packages_build"
+	hawk_need "$hawk_packages_test" || echo "some tests will be skipped" >&2
+	hawk_want "$hawk_packages_real"
+fi
+
+generator=()
+[ -e "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || generator=(-G Ninja)
+cmake -S "$source_dir" -B "$build" "${generator[@]}" -Wno-dev >/dev/null
+cmake --build "$build" -j "$jobs"
+ctest --test-dir "$build" -j "$jobs" --output-on-failure --no-tests=error "${select[@]}"
