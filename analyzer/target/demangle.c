@@ -27,16 +27,18 @@ static void append_output(const char *bytes, size_t size, void *opaque)
 	hawk_text_append(output->text, bytes, size);
 }
 
-static bool print_name(const char *mangled, int options, struct output *output)
+static bool print_name(const char *mangled, struct output *output)
 {
+	enum { OPTIONS = DMGL_PARAMS | DMGL_ANSI };
+
 	if (setjmp(output->too_long))
 		return false;
-	if (rust_demangle_callback(mangled, options, append_output, output))
+	if (rust_demangle_callback(mangled, OPTIONS, append_output, output))
 		return true;
 	hawk_text_clear(output->text);
 	/* By default libiberty refuses names of more than 1024 bytes, which templates exceed. */
-	options |= DMGL_NO_RECURSE_LIMIT;
-	return cplus_demangle_v3_callback(mangled, options, append_output, output);
+	return cplus_demangle_v3_callback(mangled, OPTIONS | DMGL_NO_RECURSE_LIMIT, append_output,
+					  output);
 }
 
 bool hawk_demangle(const char *mangled, struct hawk_text *text)
@@ -48,7 +50,7 @@ bool hawk_demangle(const char *mangled, struct hawk_text *text)
 		return false;
 	if (strnlen(mangled, HAWK_DEMANGLE_INPUT_MAX + 1) > HAWK_DEMANGLE_INPUT_MAX)
 		return false;
-	if (print_name(mangled, DMGL_PARAMS | DMGL_ANSI, &output) && !text->failed && text->size)
+	if (print_name(mangled, &output) && !text->failed && text->size)
 		return true;
 	hawk_text_clear(text);
 	return false;
