@@ -8,12 +8,21 @@
 #ifndef HAWK_SITES_H
 #define HAWK_SITES_H
 
+#include "hawk_accounting.h"
 #include "hawk_sweep.h"
 #include "hawk_table.h"
 
+/** Ids of sites that are no stack. */
+enum hawk_site_special {
+	HAWK_SITE_NO_STACK = 0, /**< no stack was recorded */
+	HAWK_SITE_LOST = 1, /**< the header names a trace that is damaged, cut off or unwritten */
+};
+
 struct hawk_site {
-	uint64_t id;    /**< the stable hash; printed as 16 hex digits */
-	uint32_t trace; /**< one trace of this site, for its frames; 0 = blocks without a stack */
+	uint64_t id; /**< the stable hash, or enum hawk_site_special; printed as 16 hex digits */
+	/** One trace of this site, for its frames. 0 = blocks without a stack, UINT32_MAX =
+	 * HAWK_SITE_LOST: no frames can be had. */
+	uint32_t trace;
 	uint64_t inuse_objects;
 	uint64_t inuse_bytes;
 	uint64_t alloc_objects; /**< cumulative since start */
@@ -29,12 +38,20 @@ struct hawk_heap {
 	struct hawk_table_totals totals;
 	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */
 	size_t site_count;
-	uint32_t *site_of_trace; /**< index into sites by trace id, UINT32_MAX = none */
+	uint32_t *site_of_trace;           /**< index into sites by trace id, UINT32_MAX = none */
+	uint32_t trace_count;              /**< entries of site_of_trace; see hawk_heap_site() */
+	uint32_t lost_site;                /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
+	struct hawk_accounting accounting; /**< set by hawk_heap_load() only */
 };
+
+/** The site of a block's trace id, whatever the id; NULL = there is none (then it has no blocks
+ * either). */
+const struct hawk_site *hawk_heap_site(const struct hawk_heap *heap, uint32_t trace);
 
 /**
  * Finds the table, sweeps, and groups by site. `ret->table` is NULL when there is no table: then
- * nothing else is set. Live targets are released as soon as everything needed has been read.
+ * nothing else is set. Live targets are released as soon as everything needed has been read. `ret`
+ * is to be deinitialized after success only.
  */
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  void (*progress)(void *context, uint64_t done, uint64_t all),

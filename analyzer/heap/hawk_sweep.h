@@ -70,6 +70,10 @@ struct hawk_error *hawk_sweep(const struct hawk_target *target, const struct haw
 			      void *progress_context, struct hawk_findings *findings,
 			      struct hawk_sweep_result *ret);
 
+/** Bytes of the pages in [start, end) that can be read and hold anything but zeros. */
+struct hawk_error *hawk_sweep_touched(const struct hawk_target *target, uint64_t start,
+				      uint64_t end, uint64_t *ret);
+
 /** What hawk_block_at() found. */
 enum hawk_block_state {
 	HAWK_BLOCK_NONE = 0,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Sums over mappings, the sweep's result and the tracer's extents.
+ */
+#include "hawk_accounting.h"
+
+static uint64_t writable_bytes(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (mappings[i].flags & HAWK_MAPPING_WRITE)
+			sum += mappings[i].present_bytes;
+	return sum;
+}
+
+/* Extents are sorted; a damaged table's may overlap and are counted once. */
+static struct hawk_error *add_extents(const struct hawk_target *target,
+				      const struct hawk_table *table, struct hawk_accounting *to)
+{
+	size_t count;
+	const struct hawk_table_extent *extents = hawk_table_extents(table, &count);
+	uint64_t done = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t start = extents[i].address > done ? extents[i].address : done;
+		uint64_t end = extents[i].address + extents[i].bytes;
+		uint64_t touched;
+		struct hawk_error *err;
+
+		if (end <= start || extents[i].kind == HAWK_EXTENT_BOOTSTRAP)
+			continue;
+		err = hawk_sweep_touched(target, start, end, &touched);
+		if (err)
+			return err;
+		to->tracer_bytes += end - start;
+		to->tracer_touched_bytes += touched;
+		done = end;
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_accounting_make(const struct hawk_target *target,
+					const struct hawk_table *table,
+					const struct hawk_sweep_result *sweep,
+					struct hawk_accounting *ret)
+{
+	struct hawk_accounting accounting = {
+		.requested_bytes = sweep->bytes,
+		.header_bytes = sweep->header_bytes,
+		.heap_bytes = sweep->heap_bytes,
+		.never_used_bytes = sweep->heap_zero_bytes,
+		.writable_bytes = writable_bytes(target),
+	};
+	uint64_t explained =
+		accounting.requested_bytes + accounting.header_bytes + accounting.never_used_bytes;
+	struct hawk_error *err = add_extents(target, table, &accounting);
+
+	if (err)
+		return err;
+	if (accounting.heap_bytes > explained)
+		accounting.overhead_bytes = accounting.heap_bytes - explained;
+	accounting.touched_bytes = sweep->touched_bytes + accounting.tracer_touched_bytes;
+	*ret = accounting;
+	return NULL;
+}

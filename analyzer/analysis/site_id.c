@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The stable name of a stack: nothing that address space randomization, another host or a restart
+ * changes goes into it.
+ */
+#include "hawk_site_id.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+enum {
+	SEED_BUILD_ID = 1,
+	SEED_BASE_NAME = 2,
+	SEED_STACK = 3,
+};
+
+/** Stands for code that is in no module (compiled at run time, say). */
+static const uint64_t NO_MODULE = UINT64_C(0x6a6974);
+
+static size_t base_name(const char *path, const char **name)
+{
+	static const char deleted[] = " (deleted)";
+	const char *slash = strrchr(path, '/');
+	size_t length;
+
+	*name = slash ? slash + 1 : path;
+	length = strlen(*name);
+	if (length > sizeof(deleted) - 1 &&
+	    !memcmp(*name + length - (sizeof(deleted) - 1), deleted, sizeof(deleted) - 1))
+		length -= sizeof(deleted) - 1;
+	return length;
+}
+
+uint64_t hawk_site_module_identity(const struct hawk_table_module *module)
+{
+	const char *name;
+	size_t length;
+
+	if (module->build_id_bytes)
+		return XXH3_64bits_withSeed(module->build_id, module->build_id_bytes,
+					    SEED_BUILD_ID);
+	length = base_name(module->path, &name);
+	return XXH3_64bits_withSeed(name, length, SEED_BASE_NAME);
+}
+
+uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *identities,
+			   const struct hawk_trace *trace)
+{
+	uint64_t words[HAWK_TRACE_DEPTH_MAX][2];
+	size_t module_count;
+	const struct hawk_table_module *modules = hawk_table_modules(table, &module_count);
+	uint64_t id;
+
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		uint64_t exact = trace->frames[i] & HAWK_PC_EXACT;
+		uint64_t pc = trace->frames[i] & ~HAWK_PC_EXACT;
+		/* A return address may be the first byte behind its module: behind a call that does
+		 * not return. */
+		const struct hawk_table_module *module =
+			hawk_table_module_at(table, exact ? pc : pc - 1, trace->generation);
+
+		words[i][0] = module ? identities ? identities[module - modules]
+						  : hawk_site_module_identity(module)
+				     : NO_MODULE;
+		words[i][1] = module ? (pc - module->bias) | exact : 0;
+	}
+	id = XXH3_64bits_withSeed(words, trace->frame_count * sizeof(words[0]), SEED_STACK);
+	/* Small ids are taken; one hash in 2^63 is moved away. */
+	return id > HAWK_SITE_LOST ? id : ~id;
+}
+
+uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace)
+{
+	return hawk_site_id_with(table, NULL, trace);
+}
