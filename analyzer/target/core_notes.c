@@ -257,6 +257,7 @@ static void settle_signal(struct reader *reader)
 		process->signal = 0;
 		process->has_siginfo = false;
 		process->has_fault_address = false;
+		process->signal_code = 0;
 		process->sender_pid = 0;
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -163,6 +163,8 @@ static void add_note_range(struct reader *reader, const Elf64_Phdr *header)
 		.alignment = header->p_align == 8 ? 8 : 4,
 	};
 	range->cut = range->bytes < header->p_filesz;
+	if (!range->bytes)
+		range->offset = 0; /* may be anything */
 	if (range->bytes > reader->size - reader->note_bytes) {
 		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "notes-overlap",
 				  "notes at offset %" PRIu64 " left out: they overlap others",

@@ -15,6 +15,7 @@
 struct bytes {
 	uint8_t *data;
 	size_t size;
+	size_t capacity;
 };
 
 struct synthetic_core {
@@ -33,7 +34,10 @@ static void *need(void *pointer)
 
 static void append(struct bytes *to, const void *data, size_t size)
 {
-	to->data = need(realloc(to->data, to->size + size + 1));
+	if (to->size + size >= to->capacity) {
+		to->capacity = 2 * (to->size + size) + 64;
+		to->data = need(realloc(to->data, to->capacity));
+	}
 	if (data)
 		memcpy(to->data + to->size, data, size);
 	else

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Files that are no core, or not one for us: each is refused with a sentence that says what it is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "hawk_target.h"
+#include "synthetic_core.h"
+
+/** Opening `path` must fail with `code` and a message that contains `words`. */
+static void expect_refusal(const char *path, enum hawk_error_code code, const char *words)
+{
+	struct hawk_findings findings;
+	struct hawk_target *target = NULL;
+	struct hawk_error *error;
+
+	hawk_findings_init(&findings);
+	error = hawk_target_open_core(path, &findings, &target);
+	assert_non_null(error);
+	assert_null(target);
+	if (!strstr(hawk_error_message(error), words))
+		fail_msg("\"%s\" does not say \"%s\"", hawk_error_message(error), words);
+	assert_int_equal(hawk_error_code(error), code);
+	assert_non_null(strstr(hawk_error_message(error), path));
+	hawk_error_destroy(error);
+	hawk_findings_deinit(&findings);
+}
+
+static void expect_refusal_of(const void *bytes, size_t size, enum hawk_error_code code,
+			      const char *words)
+{
+	char *path = synthetic_file_write(bytes, size);
+
+	expect_refusal(path, code, words);
+	synthetic_core_remove(path);
+}
+
+/** A core whose ELF header was changed by `change`. */
+static void expect_changed_refusal(void (*change)(Elf64_Ehdr *header), enum hawk_error_code code,
+				   const char *words)
+{
+	struct synthetic_core *core = synthetic_core_create();
+	Elf64_Ehdr header;
+	uint8_t *bytes;
+	size_t size;
+
+	synthetic_core_add_memory(core, 0x10000, "bytes", 5);
+	bytes = synthetic_core_build(core, &size);
+	memcpy(&header, bytes, sizeof(header));
+	change(&header);
+	memcpy(bytes, &header, sizeof(header));
+	expect_refusal_of(bytes, size, code, words);
+	free(bytes);
+	synthetic_core_destroy(core);
+}
+
+static void a_missing_file_is_an_os_error(void **state)
+{
+	(void)state;
+	expect_refusal("/nonexistent/core", HAWK_ERROR_OS, "No such file");
+}
+
+static void a_directory_is_named_as_such(void **state)
+{
+	(void)state;
+	expect_refusal("/", HAWK_ERROR_FORMAT, "directory");
+}
+
+static void a_device_is_not_read(void **state)
+{
+	(void)state;
+	expect_refusal("/dev/zero", HAWK_ERROR_FORMAT, "character device");
+}
+
+static void a_fifo_without_writer_does_not_hang(void **state)
+{
+	char *path = synthetic_file_write("", 0);
+
+	(void)state;
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	expect_refusal(path, HAWK_ERROR_FORMAT, "FIFO");
+	synthetic_core_remove(path);
+}
+
+static void a_socket_is_named_as_such(void **state)
+{
+	char *path = synthetic_file_write("", 0);
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	(void)state;
+	unlink(path);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	expect_refusal(path, HAWK_ERROR_FORMAT, "socket");
+	close(fd);
+	synthetic_core_remove(path);
+}
+
+static void an_empty_file_is_named_as_such(void **state)
+{
+	(void)state;
+	expect_refusal_of("", 0, HAWK_ERROR_FORMAT, "empty");
+}
+
+static void text_and_garbage_are_told_apart(void **state)
+{
+	(void)state;
+	expect_refusal_of("#!/bin/sh\n", 10, HAWK_ERROR_FORMAT, "text file");
+	expect_refusal_of("\1\2\3\4", 4, HAWK_ERROR_FORMAT, "unknown format");
+	expect_refusal_of("x", 1, HAWK_ERROR_FORMAT, "text file");
+}
+
+static void a_compressed_core_comes_with_the_remedy(void **state)
+{
+	(void)state;
+	expect_refusal_of("\x28\xb5\x2f\xfd....", 8, HAWK_ERROR_UNSUPPORTED, "zstd -d");
+	expect_refusal_of("\x1f\x8b......", 8, HAWK_ERROR_UNSUPPORTED, "gzip -d");
+	expect_refusal_of("\xfd\x37zXZ\0..", 8, HAWK_ERROR_UNSUPPORTED, "xz -d");
+	expect_refusal_of("\x04\x22\x4d\x18....", 8, HAWK_ERROR_UNSUPPORTED, "lz4 -d");
+}
+
+static void change_to_executable(Elf64_Ehdr *header)
+{
+	header->e_type = ET_EXEC;
+}
+
+static void change_to_shared(Elf64_Ehdr *header)
+{
+	header->e_type = ET_DYN;
+}
+
+static void change_to_object(Elf64_Ehdr *header)
+{
+	header->e_type = ET_REL;
+}
+
+static void an_elf_file_that_is_no_core_is_named(void **state)
+{
+	(void)state;
+	expect_changed_refusal(change_to_executable, HAWK_ERROR_FORMAT, "ELF executable");
+	expect_changed_refusal(change_to_shared, HAWK_ERROR_FORMAT, "shared object");
+	expect_changed_refusal(change_to_object, HAWK_ERROR_FORMAT, "object file");
+	expect_refusal("/proc/self/exe", HAWK_ERROR_FORMAT, "executable");
+}
+
+static void change_to_32_bit(Elf64_Ehdr *header)
+{
+	header->e_ident[EI_CLASS] = ELFCLASS32;
+	header->e_machine = EM_386;
+}
+
+static void change_to_arm(Elf64_Ehdr *header)
+{
+	header->e_machine = EM_AARCH64;
+}
+
+static void change_to_s390(Elf64_Ehdr *header)
+{
+	header->e_ident[EI_DATA] = ELFDATA2MSB;
+	header->e_type = __builtin_bswap16(ET_CORE);
+	header->e_machine = __builtin_bswap16(EM_S390);
+}
+
+static void change_to_unknown(Elf64_Ehdr *header)
+{
+	header->e_machine = 0x1234;
+}
+
+static void a_foreign_architecture_is_named(void **state)
+{
+	(void)state;
+	expect_changed_refusal(change_to_32_bit, HAWK_ERROR_UNSUPPORTED, "32-bit");
+	expect_changed_refusal(change_to_arm, HAWK_ERROR_UNSUPPORTED, "AArch64");
+	expect_changed_refusal(change_to_s390, HAWK_ERROR_UNSUPPORTED, "big-endian core of S/390");
+	expect_changed_refusal(change_to_unknown, HAWK_ERROR_UNSUPPORTED, "4660");
+}
+
+static void change_to_no_headers(Elf64_Ehdr *header)
+{
+	header->e_phnum = 0;
+}
+
+static void change_to_far_headers(Elf64_Ehdr *header)
+{
+	header->e_phoff = UINT64_MAX - 8;
+}
+
+static void change_to_odd_headers(Elf64_Ehdr *header)
+{
+	header->e_phentsize = 32;
+}
+
+static void a_core_without_usable_headers_is_refused(void **state)
+{
+	(void)state;
+	expect_changed_refusal(change_to_no_headers, HAWK_ERROR_FORMAT, "without program headers");
+	expect_changed_refusal(change_to_far_headers, HAWK_ERROR_FORMAT, "cut off");
+	expect_changed_refusal(change_to_odd_headers, HAWK_ERROR_FORMAT, "32 bytes");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_missing_file_is_an_os_error),
+		cmocka_unit_test(a_directory_is_named_as_such),
+		cmocka_unit_test(a_device_is_not_read),
+		cmocka_unit_test(a_fifo_without_writer_does_not_hang),
+		cmocka_unit_test(a_socket_is_named_as_such),
+		cmocka_unit_test(an_empty_file_is_named_as_such),
+		cmocka_unit_test(text_and_garbage_are_told_apart),
+		cmocka_unit_test(a_compressed_core_comes_with_the_remedy),
+		cmocka_unit_test(an_elf_file_that_is_no_core_is_named),
+		cmocka_unit_test(a_foreign_architecture_is_named),
+		cmocka_unit_test(a_core_without_usable_headers_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
