@@ -18,7 +18,7 @@ __attribute__((noinline)) static char *make_doomed(size_t size)
 
 __attribute__((noinline)) static char *make_kept(size_t size)
 {
-	char *volatile block = malloc(size);
+	char *volatile block = calloc(1, size);
 
 	return block;
 }

@@ -15,12 +15,14 @@ __attribute__((noinline)) static void allocate_in_handler(void)
 {
 	if (count < 2000)
 		kept[count++] = malloc(321);
+	__asm__ volatile("" : : : "memory"); /* not a tail call, nor is the next */
 }
 
 static void on_signal(int number)
 {
 	if (number != SIGALRM || outside)
 		allocate_in_handler();
+	__asm__ volatile("" : : : "memory");
 }
 
 static void install(int number, int flags)

@@ -144,17 +144,19 @@ def segments_of(core):
     return sorted(loads, key=lambda load: load[1])
 
 
+def end_of_header(text, loads):
+    """Offset in the core of the first byte behind a block's header."""
+    header = int(text, 16) - 16
+    for address, offset, size in loads:
+        if address <= header < address + size:
+            return offset + header - address + 16
+    raise ValueError(f"{text} is not in the core")
+
+
 def blocks_before(blocks, loads, size):
     """Those whose header lies in the first `size` bytes of the file."""
-    kept = {}
-    for block in blocks:
-        header = int(block["address"], 16) - 16
-        for address, offset, bytes_there in loads:
-            if address <= header < address + bytes_there:
-                if offset + header - address + 16 <= size:
-                    kept[block["address"]] = block["site"]
-                break
-    return kept
+    return {block["address"]: block["site"] for block in blocks
+            if end_of_header(block["address"], loads) <= size}
 
 
 def check_cuts():
@@ -170,8 +172,12 @@ def check_cuts():
         return
     names = {site["site"]: hawk.functions_of(site) for site in whole["sites"]}
     size = os.path.getsize(core)
-    for part in (0.5, 0.25, 0.75, 0.9, 0.99):
+    for part in (0.5, 0.75, 0.99):
         check_half(core, int(size * part), all_blocks, loads, names, f"{part} of the core")
+    ends = sorted(end_of_header(block["address"], loads) for block in all_blocks)
+    for part in (0.02, 0.3, 0.5, 0.7, 0.98):
+        check_half(core, ends[int(len(ends) * part)], all_blocks, loads, names,
+                   f"cut behind {part} of the blocks")
     for step in range(25):
         at = size * step // 25 + step * 977 % 4096
         path = cut(core, at, "cut")

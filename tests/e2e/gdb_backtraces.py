@@ -15,7 +15,7 @@ def base_name(function):
     """`ns::C<int>::f(char)` -> `f`: gdb and the demangler spell templates and lambdas differently."""
     name = re.sub(r" ?\[(clone|abi)[^]]*\]", "", function or "").replace("(anonymous namespace)", "")
     if "operator" in name:
-        return "operator" + name.rsplit("operator", 1)[1].split("<")[0][:3].strip()
+        return "operator" + re.match(r"\(\)|[^(<]*", name.rsplit("operator", 1)[1]).group().strip()
     previous = None
     while name != previous:
         previous = name

@@ -44,7 +44,7 @@ def session(nginx, folder, traced):
         file.write(CONFIGURATION.format(folder=folder, port=port))
     environment = hawk.tracer_environment() if traced else hawk.plain_environment()
     process = subprocess.Popen([nginx, "-c", path, "-p", folder], env=environment, cwd=folder,
-                               stderr=subprocess.DEVNULL, preexec_fn=hawk._allow_cores)
+                               stderr=subprocess.DEVNULL, preexec_fn=hawk.allow_cores)
     try:
         if not hawk.wait_for(lambda: fetch(port, "/0.txt", {}), 30, "nginx"):
             return None, None

@@ -23,7 +23,7 @@ def session(server, cli, benchmark, folder, traced):
     environment = hawk.tracer_environment() if traced else hawk.plain_environment()
     process = subprocess.Popen([server, "--port", str(port), "--save", "", "--bind", "127.0.0.1",
                                 "--dir", folder, "--appendonly", "no"], env=environment,
-                               cwd=folder, stdout=subprocess.DEVNULL, preexec_fn=hawk._allow_cores)
+                               cwd=folder, stdout=subprocess.DEVNULL, preexec_fn=hawk.allow_cores)
     try:
         if not hawk.wait_for(lambda: command(cli, port, "ping") == "PONG\n", 30, "redis"):
             return None, None

@@ -47,10 +47,13 @@ def check_inline():
 
 
 def check_templates():
+    """The vector's own storage grows under add<7>, too, so only blocks of the right size count."""
     analysis = analysis_of("templates", "abort")
     for count, size in ((3, 48), (7, 112)):
+        analysis_of_size = {"sites": [site for site in analysis["sites"]
+                                      if site["inuse_bytes"] == size * site["inuse_objects"]]}
         hawk.expect_equal(
-            live_under(analysis, f"pool::Store<std::pair<int, double> >::add<{count}>"),
+            live_under(analysis_of_size, f"pool::Store<std::pair<int, double> >::add<{count}>"),
             (10, 10 * size), f"add<{count}>")
 
 

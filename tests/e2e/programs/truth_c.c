@@ -39,7 +39,7 @@ static inline void *allocate_now(struct job *job)
 		return calloc(1, job->size);
 	case 1:
 		job->kind = "realloc";
-		return realloc(NULL, job->size);
+		return realloc(job->old, job->size); /* a literal NULL would become malloc */
 	case 2:
 		return posix_memalign(&block, alignment, job->size) ? NULL : block;
 	case 3:

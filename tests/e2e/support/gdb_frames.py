@@ -18,6 +18,10 @@ def frames():
     frame = gdb.newest_frame()
     while frame is not None:
         place = frame.find_sal()
+        if frame.type() == gdb.TAILCALL_FRAME:
+            # guessed from debug information: its stack frame was gone before malloc was called
+            frame = frame.older()
+            continue
         path = gdb.solib_name(frame.pc())
         result.append([frame.name(), place.symtab.filename if place.symtab else None, place.line,
                        frame.type() == gdb.INLINE_FRAME, path is None])

@@ -184,7 +184,7 @@ def cores_are_files():
     return bool(text) and not text.startswith("|") and "/" not in text
 
 
-def _allow_cores():
+def allow_cores():
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (hard, hard))
     # private anonymous, shared anonymous, ELF headers, private huge pages: the kernel's default
@@ -203,7 +203,7 @@ def crash(arguments, environment, folder, signals=(signal.SIGABRT,), timeout=240
     before = set(os.listdir(folder))
     hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
     if cores_are_files() and hard != 0:
-        done = run(arguments, env=environment, cwd=folder, preexec_fn=_allow_cores,
+        done = run(arguments, env=environment, cwd=folder, preexec_fn=allow_cores,
                    timeout=timeout)
         if -done.returncode not in signals:
             print(done.stdout[-2000:], done.stderr[-2000:])
@@ -213,7 +213,7 @@ def crash(arguments, environment, folder, signals=(signal.SIGABRT,), timeout=240
                  if name not in before and re.match(r"^(.*\.)?core(\.|$)", name)]
         if not expect(len(cores) == 1, f"{arguments[0]}: {len(cores)} cores"):
             return None, done
-        return os.path.join(folder, cores[0]), done
+        return put_aside(os.path.join(folder, cores[0])), done
 
     core = os.path.join(folder, f"core.gdb.{len(before)}")
     variables = [f"{name}={environment[name]}" for name in environment
@@ -228,6 +228,17 @@ def crash(arguments, environment, folder, signals=(signal.SIGABRT,), timeout=240
         print(done.stdout[-2000:], done.stderr[-2000:])
         skip("the kernel writes no core files here, and gdb could not")
     return core, done
+
+
+def put_aside(core):
+    """Another name, so that the next core in the same folder is a new file."""
+    put_aside.count += 1
+    path = f"{core}-{put_aside.count}"
+    os.rename(core, path)
+    return path
+
+
+put_aside.count = 0
 
 
 def gcore(pid, folder, dump_all=False):

@@ -33,7 +33,7 @@ def same_output(arguments, what, folder, extra=None, stdin=None, normalize=lambd
 def start(arguments, folder, extra=None, **options):
     """Starts a traced program that may leave a core in `folder`."""
     return subprocess.Popen(arguments, env=hawk.tracer_environment(extra=extra), cwd=folder,
-                            preexec_fn=hawk._allow_cores, **options)
+                            preexec_fn=hawk.allow_cores, **options)
 
 
 def state_of(pid):
@@ -72,7 +72,7 @@ def kill_to_core(process, folder, number, what):
     if not hawk.expect(len(cores) == 1, f"{what}: {len(cores)} cores after signal {number}, "
                        f"exit {process.returncode}"):
         return None
-    return os.path.join(folder, cores[0])
+    return hawk.put_aside(os.path.join(folder, cores[0]))
 
 
 def core_while_writing(arguments, what, folder, number=signal.SIGABRT, extra=None):
