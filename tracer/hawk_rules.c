@@ -107,7 +107,8 @@ static uint32_t pack_dereferenced(const struct hawk_cfi_row *row)
 {
 	int64_t cfa, bp;
 
-	if (!is_register_offset(hawk_cfi_block_at(row->cfa_value), HAWK_CFI_RBP, true, &cfa) ||
+	if (!row->cfa_is_expression ||
+	    !is_register_offset(hawk_cfi_block_at(row->cfa_value), HAWK_CFI_RBP, true, &cfa) ||
 	    row->how[HAWK_CFI_RBP] != HAWK_CFI_EXPRESSION ||
 	    !is_register_offset(hawk_cfi_block_at(row->value[HAWK_CFI_RBP]), HAWK_CFI_RBP, false,
 				&bp) ||
@@ -156,16 +157,48 @@ static uint32_t pack_row(const struct hawk_cfi_row *row, bool signal, uint64_t p
 	return pack(kind, cfa, bp);
 }
 
+/** Whether `size` bytes of code at `address` can be looked at; 8 or more. */
+static bool is_code(const struct hawk_code_range *module, uint64_t address, size_t size)
+{
+	return address >= module->start && address < module->end && module->end - address >= size &&
+	       hawk_readable(address) && hawk_readable(address + size - 8);
+}
+
 /** Without call frame information, the nine bytes that end every handler are still recognised. */
 static bool is_sigreturn_code(const struct hawk_code_range *module, uint64_t pc)
 {
 	static const uint8_t code[] = {0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05};
-	uint64_t last = pc + sizeof(code) - 1;
+	struct hawk_cfi_block block = {(const uint8_t *)pc, sizeof(code)};
 
-	return pc >= module->start && last < module->end && hawk_readable(pc) &&
-	       hawk_readable(last - 7) &&
-	       bytes_equal((struct hawk_cfi_block){(const uint8_t *)pc, sizeof(code)}, code,
-			   sizeof(code));
+	return is_code(module, pc, sizeof(code)) && bytes_equal(block, code, sizeof(code));
+}
+
+/** Whether an instruction that ends at `pc` may be a call: E8, or FF /2 of any length. */
+static bool follows_call(const struct hawk_code_range *module, uint64_t pc)
+{
+	static const uint8_t lengths[] = {2, 3, 4, 6, 7};
+	const uint8_t *code = (const uint8_t *)pc;
+
+	if (!is_code(module, pc - 8, 8))
+		return false;
+	if (code[-5] == 0xe8)
+		return true;
+	for (size_t i = 0; i < sizeof(lengths); i++)
+		if (code[-lengths[i]] == 0xff && (code[1 - lengths[i]] >> 3 & 7) == 2)
+			return true;
+	return false;
+}
+
+/** Code of a module that says nothing about itself. */
+static uint32_t make_without_cfi(const struct hawk_code_range *module, uint64_t pc, bool exact)
+{
+	if (is_sigreturn_code(module, pc))
+		return pack(HAWK_RULE_SIGNAL, 0, 0);
+	/* Nobody called: somebody has laid this address down as the first frame of a new stack, as
+	 * makecontext() does with its trampoline. rbp is from elsewhere. */
+	if (!exact && !follows_call(module, pc))
+		return pack(HAWK_RULE_OUTERMOST, 0, 0);
+	return pack(HAWK_RULE_NO_CFI, 0, 0);
 }
 
 static uint32_t make(uint64_t pc, bool exact, bool *cacheable)
@@ -179,9 +212,8 @@ static uint32_t make(uint64_t pc, bool exact, bool *cacheable)
 	*cacheable = hawk_modules_find(lookup, &module);
 	if (!*cacheable || !hawk_cfi_find(&module, lookup, &function)) {
 		hawk_unwind_stats.no_rule++;
-		if (*cacheable && is_sigreturn_code(&module, pc))
-			return pack(HAWK_RULE_SIGNAL, 0, 0);
-		return pack(HAWK_RULE_NO_CFI, 0, 0);
+		return *cacheable ? make_without_cfi(&module, pc, exact)
+				  : pack(HAWK_RULE_NO_CFI, 0, 0);
 	}
 	scratch = hawk_scratch_take();
 	if (!scratch) {

@@ -85,6 +85,7 @@ static bool step_again(struct walk *walk, int32_t index, uint64_t *bp)
 	enum hawk_step step;
 
 	frame.state.bp = *bp;
+	hawk_walk_enter_stack(&walk->range, frame.state.sp);
 	step = hawk_walk_step_out(&walk->range, &frame, &next);
 	if (index == 0)
 		return step == (stack->flags & HAWK_TRACE_INCOMPLETE  ? HAWK_STEP_STUCK
@@ -188,11 +189,14 @@ static bool merge(struct walk *walk, uint32_t mismatch)
 		if (count <= walk->depth && !has_lost_frames(walk, count)) {
 			walk->kept = (uint32_t)index + 1;
 			walk->flags = stack->flags;
+			/* Not needed so far, but a frame that is new may lead here by it. */
+			walk->stack->frames[index].state.bp = frame->state.bp;
 			return true;
 		}
 		end = 0;
 	}
 	copy_proven(walk, index, end);
+	hawk_walk_enter_stack(&walk->range, stack->fresh[walk->fresh_count].state.sp);
 	walk->candidate = end - 1;
 	return false;
 }
