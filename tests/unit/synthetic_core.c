@@ -21,6 +21,7 @@ struct bytes {
 struct synthetic_core {
 	struct synthetic_segment *segments; /* with owned `bytes` and `path` */
 	size_t segment_count;
+	size_t segment_capacity;
 	struct bytes notes; /* all but NT_FILE */
 	struct synthetic_layout layout;
 };
@@ -96,7 +97,6 @@ void synthetic_core_set_layout(struct synthetic_core *core, struct synthetic_lay
 
 void synthetic_core_add_segment(struct synthetic_core *core, struct synthetic_segment segment)
 {
-	size_t size = (core->segment_count + 1) * sizeof(*core->segments);
 	uint8_t *copy = need(calloc(1, segment.dumped_bytes + 1));
 
 	if (segment.bytes)
@@ -106,7 +106,11 @@ void synthetic_core_add_segment(struct synthetic_core *core, struct synthetic_se
 		segment.path = need(strdup(segment.path));
 	if (!segment.memory_bytes)
 		segment.memory_bytes = segment.dumped_bytes;
-	core->segments = need(realloc(core->segments, size));
+	if (core->segment_count == core->segment_capacity) {
+		core->segment_capacity = 2 * core->segment_capacity + 16;
+		core->segments = need(reallocarray(core->segments, core->segment_capacity,
+						   sizeof(*core->segments)));
+	}
 	core->segments[core->segment_count++] = segment;
 }
 

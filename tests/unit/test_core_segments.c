@@ -14,85 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_target.h"
-#include "synthetic_core.h"
+#include "synthetic_world.h"
 
 enum { HEADER_OFFSET = 64, HEADER_BYTES = 56 };
-
-/** A core under construction, its target once opened, and the findings. */
-struct world {
-	struct synthetic_core *core;
-	struct hawk_findings findings;
-	struct hawk_target *target;
-	uint8_t *bytes;
-	size_t size;
-};
-
-static int set_up(void **state)
-{
-	struct world *world = calloc(1, sizeof(*world));
-
-	world->core = synthetic_core_create();
-	hawk_findings_init(&world->findings);
-	synthetic_core_add_thread(world->core, 1, 0, NULL);
-	*state = world;
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct world *world = *state;
-
-	hawk_target_close(world->target);
-	hawk_findings_deinit(&world->findings);
-	synthetic_core_destroy(world->core);
-	free(world->bytes);
-	free(world);
-	return 0;
-}
-
-static void open_bytes(struct world *world)
-{
-	char *path = synthetic_file_write(world->bytes, world->size);
-	struct hawk_error *error = hawk_target_open_core(path, &world->findings, &world->target);
-
-	synthetic_core_remove(path);
-	if (error)
-		fail_msg("%s", hawk_error_message(error));
-}
-
-static void build(struct world *world)
-{
-	world->bytes = synthetic_core_build(world->core, &world->size);
-}
-
-static void open_core(struct world *world)
-{
-	build(world);
-	open_bytes(world);
-}
 
 static void patch_header(struct world *world, size_t index, size_t field, uint64_t value)
 {
 	memcpy(world->bytes + HEADER_OFFSET + HEADER_BYTES * index + field, &value, sizeof(value));
-}
-
-static const struct hawk_finding *finding(const struct world *world, const char *key)
-{
-	for (size_t i = 0; i < world->findings.count; i++)
-		if (!strcmp(world->findings.items[i].key, key))
-			return &world->findings.items[i];
-	return NULL;
-}
-
-static void expect_bytes(const struct world *world, uint64_t address, const char *bytes)
-{
-	char read[64] = {0};
-	struct hawk_error *error = hawk_target_read(world->target, address, read, strlen(bytes));
-
-	if (error)
-		fail_msg("%s", hawk_error_message(error));
-	assert_string_equal(read, bytes);
 }
 
 static void add_three(struct world *world)
@@ -110,16 +38,16 @@ static void expect_three(const struct world *world)
 	assert_int_equal(count, 3);
 	for (size_t i = 0; i < count; i++)
 		assert_int_equal(mappings[i].start, 0x10000 * (i + 1));
-	expect_bytes(world, 0x10000, "first");
-	expect_bytes(world, 0x20000, "second");
-	expect_bytes(world, 0x30000, "third");
-	assert_false(hawk_findings_partial(&world->findings));
+	world_expect_bytes(world, 0x10000, "first");
+	world_expect_bytes(world, 0x20000, "second");
+	world_expect_bytes(world, 0x30000, "third");
+	assert_null(world_finding(world, "core-truncated"));
 }
 
 static void segments_are_sorted_whatever_their_order_in_the_file(void **state)
 {
 	add_three(*state);
-	open_core(*state);
+	world_open(*state);
 	expect_three(*state);
 }
 
@@ -131,8 +59,9 @@ static void notes_at_the_end_and_unaligned_segments_are_read(void **state)
 	synthetic_core_set_layout(world->core, (struct synthetic_layout){.notes_last = true,
 									 .unaligned = true,
 									 .descending = true});
+	synthetic_core_add_thread(world->core, 1, 0, NULL);
 	add_three(world);
-	open_core(world);
+	world_open(world);
 	expect_three(world);
 	hawk_target_threads(world->target, &count);
 	assert_int_equal(count, 1);
@@ -144,7 +73,7 @@ static void an_extended_segment_count_is_read_from_section_zero(void **state)
 
 	synthetic_core_set_layout(world->core, (struct synthetic_layout){.extended_count = true});
 	add_three(world);
-	open_core(world);
+	world_open(world);
 	expect_three(world);
 }
 
@@ -155,13 +84,13 @@ static void a_lost_extended_count_is_inferred_and_reported(void **state)
 
 	synthetic_core_set_layout(world->core, (struct synthetic_layout){.extended_count = true});
 	add_three(world);
-	build(world);
+	world_build(world);
 	world->size -= sizeof(Elf64_Shdr);
-	open_bytes(world);
+	world_open(world);
 	hawk_target_mappings(world->target, &count);
 	assert_int_equal(count, 3);
-	expect_bytes(world, 0x20000, "second");
-	assert_non_null(finding(world, "core-header-count"));
+	world_expect_bytes(world, 0x20000, "second");
+	assert_non_null(world_finding(world, "core-header-count"));
 	assert_true(hawk_findings_partial(&world->findings));
 }
 
@@ -175,7 +104,7 @@ static void seventy_thousand_segments_are_all_there(void **state)
 		world->core, (struct synthetic_layout){.extended_count = true, .unaligned = true});
 	for (uint64_t i = 0; i < COUNT; i++)
 		synthetic_core_add_memory(world->core, (i + 1) << 12, &i, sizeof(i));
-	open_core(world);
+	world_open(world);
 	hawk_target_mappings(world->target, &count);
 	assert_int_equal(count, COUNT);
 	for (uint64_t i = 0; i < COUNT; i += 997) {
@@ -199,7 +128,7 @@ static void bytes_that_were_not_dumped_are_not_zeros(void **state)
 							.memory_bytes = 0x2000,
 							.flags = SYNTHETIC_READ,
 						});
-	open_core(world);
+	world_open(world);
 	mapping = hawk_target_mapping_at(world->target, 0x11fff);
 	assert_non_null(mapping);
 	assert_int_equal(mapping->end, 0x12000);
@@ -207,7 +136,7 @@ static void bytes_that_were_not_dumped_are_not_zeros(void **state)
 	assert_int_equal(mapping->dumped_bytes, 4);
 	assert_int_equal(hawk_target_read_some(world->target, 0x10003, &byte, 1), 1);
 	assert_int_equal(hawk_target_read_some(world->target, 0x10004, &byte, 1), 0);
-	assert_false(hawk_findings_partial(&world->findings));
+	assert_null(world_finding(world, "core-truncated"));
 }
 
 static void a_cut_core_says_how_much_of_it_is_missing(void **state)
@@ -219,18 +148,18 @@ static void a_cut_core_says_how_much_of_it_is_missing(void **state)
 	memset(page, 'x', sizeof(page));
 	for (uint64_t i = 1; i <= 4; i++)
 		synthetic_core_add_memory(world->core, i << 16, page, sizeof(page));
-	build(world);
+	world_build(world);
 	world->size -= 4096 + 96;
-	open_bytes(world);
+	world_open(world);
 	mapping = hawk_target_mapping_at(world->target, 0x30000);
 	assert_int_equal(mapping->present_bytes, 4000);
 	assert_int_equal(mapping->dumped_bytes, 4096);
 	mapping = hawk_target_mapping_at(world->target, 0x40000);
 	assert_int_equal(mapping->present_bytes, 0);
-	assert_non_null(finding(world, "core-truncated"));
-	assert_non_null(strstr(finding(world, "core-truncated")->text,
+	assert_non_null(world_finding(world, "core-truncated"));
+	assert_non_null(strstr(world_finding(world, "core-truncated")->text,
 			       "4192 of 16384 dumped bytes are missing, in 2 of 4 segments"));
-	assert_true(finding(world, "core-truncated")->partial);
+	assert_true(world_finding(world, "core-truncated")->partial);
 }
 
 static void an_overlap_is_cut_off_the_later_segment(void **state)
@@ -242,13 +171,13 @@ static void an_overlap_is_cut_off_the_later_segment(void **state)
 	synthetic_core_add_memory(world->core, 0x10000, "abcdefgh", 8);
 	synthetic_core_add_memory(world->core, 0x10004, "ABCDEFGH", 8);
 	synthetic_core_add_memory(world->core, 0x10006, "12", 2);
-	open_core(world);
+	world_open(world);
 	mappings = hawk_target_mappings(world->target, &count);
 	assert_int_equal(count, 2);
 	assert_int_equal(mappings[1].start, 0x10008);
-	expect_bytes(world, 0x10000, "abcdefghEFGH");
-	assert_int_equal(finding(world, "segment-overlap")->count, 2);
-	assert_int_equal(finding(world, "segment-overlap")->sort, HAWK_FINDING_DAMAGE);
+	world_expect_bytes(world, 0x10000, "abcdefghEFGH");
+	assert_int_equal(world_finding(world, "segment-overlap")->count, 2);
+	assert_int_equal(world_finding(world, "segment-overlap")->sort, HAWK_FINDING_DAMAGE);
 }
 
 static void a_segment_beyond_the_address_space_is_clipped(void **state)
@@ -259,16 +188,16 @@ static void a_segment_beyond_the_address_space_is_clipped(void **state)
 
 	synthetic_core_add_memory(world->core, 0x10000, "abcdefgh", 8);
 	synthetic_core_add_memory(world->core, 0x20000, "intact", 6);
-	build(world);
+	world_build(world);
 	patch_header(world, 1, offsetof(Elf64_Phdr, p_vaddr), UINT64_MAX - 4);
 	patch_header(world, 1, offsetof(Elf64_Phdr, p_memsz), UINT64_MAX - 8);
-	open_bytes(world);
+	world_open(world);
 	mapping = hawk_target_mapping_at(world->target, UINT64_MAX - 2);
 	assert_non_null(mapping);
 	assert_int_equal(mapping->end, UINT64_MAX);
 	assert_int_equal(hawk_target_read_some(world->target, UINT64_MAX - 4, bytes, 16), 4);
-	expect_bytes(world, 0x20000, "intact");
-	assert_non_null(finding(world, "segment-overflow"));
+	world_expect_bytes(world, 0x20000, "intact");
+	assert_non_null(world_finding(world, "segment-overflow"));
 }
 
 static void counts_of_2_to_the_64_are_clamped_to_the_file(void **state)
@@ -277,14 +206,14 @@ static void counts_of_2_to_the_64_are_clamped_to_the_file(void **state)
 	const struct hawk_mapping *mapping;
 
 	synthetic_core_add_memory(world->core, 0x10000, "abcdefgh", 8);
-	build(world);
+	world_build(world);
 	patch_header(world, 1, offsetof(Elf64_Phdr, p_filesz), UINT64_MAX);
 	patch_header(world, 1, offsetof(Elf64_Phdr, p_memsz), UINT64_MAX);
-	open_bytes(world);
+	world_open(world);
 	mapping = hawk_target_mapping_at(world->target, 0x10000);
 	assert_non_null(mapping);
 	assert_true(mapping->present_bytes <= world->size);
-	expect_bytes(world, 0x10000, "abcdefgh");
+	world_expect_bytes(world, 0x10000, "abcdefgh");
 }
 
 static void a_segment_outside_the_file_holds_nothing(void **state)
@@ -293,13 +222,13 @@ static void a_segment_outside_the_file_holds_nothing(void **state)
 	const struct hawk_mapping *mapping;
 
 	synthetic_core_add_memory(world->core, 0x10000, "abcdefgh", 8);
-	build(world);
+	world_build(world);
 	patch_header(world, 1, offsetof(Elf64_Phdr, p_offset), UINT64_MAX - 3);
-	open_bytes(world);
+	world_open(world);
 	mapping = hawk_target_mapping_at(world->target, 0x10000);
 	assert_int_equal(mapping->present_bytes, 0);
 	assert_int_equal(mapping->dumped_bytes, 8);
-	assert_non_null(finding(world, "core-truncated"));
+	assert_non_null(world_finding(world, "core-truncated"));
 }
 
 static void segments_that_share_all_bytes_cannot_multiply_them(void **state)
@@ -311,18 +240,18 @@ static void segments_that_share_all_bytes_cannot_multiply_them(void **state)
 
 	for (uint64_t i = 1; i <= 200; i++)
 		synthetic_core_add_memory(world->core, i << 32, "x", 1);
-	build(world);
+	world_build(world);
 	for (size_t i = 1; i <= 200; i++) {
 		patch_header(world, i, offsetof(Elf64_Phdr, p_offset), 0);
 		patch_header(world, i, offsetof(Elf64_Phdr, p_filesz), world->size);
 		patch_header(world, i, offsetof(Elf64_Phdr, p_memsz), world->size);
 	}
-	open_bytes(world);
+	world_open(world);
 	mappings = hawk_target_mappings(world->target, &count);
 	for (size_t i = 0; i < count; i++)
 		present += mappings[i].present_bytes;
 	assert_true(present <= 5 * world->size);
-	assert_non_null(finding(world, "segment-shared"));
+	assert_non_null(world_finding(world, "segment-shared"));
 }
 
 static void a_list_of_segments_cut_in_the_middle_gives_the_first_ones(void **state)
@@ -331,16 +260,14 @@ static void a_list_of_segments_cut_in_the_middle_gives_the_first_ones(void **sta
 	size_t count;
 
 	add_three(world);
-	build(world);
+	world_build(world);
 	world->size = HEADER_OFFSET + 3 * HEADER_BYTES + 1;
-	open_bytes(world);
+	world_open(world);
 	hawk_target_mappings(world->target, &count);
 	assert_int_equal(count, 2);
-	assert_non_null(finding(world, "core-truncated"));
+	assert_non_null(world_finding(world, "core-truncated"));
 	assert_true(hawk_findings_partial(&world->findings));
 }
-
-#define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {

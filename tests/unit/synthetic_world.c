@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The fixture around a synthetic core.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "synthetic_world.h"
+
+int world_set_up(void **state)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	if (!world)
+		return -1;
+	world->core = synthetic_core_create();
+	hawk_findings_init(&world->findings);
+	*state = world;
+	return 0;
+}
+
+int world_tear_down(void **state)
+{
+	struct world *world = *state;
+
+	hawk_target_close(world->target);
+	hawk_findings_deinit(&world->findings);
+	synthetic_core_destroy(world->core);
+	free(world->bytes);
+	free(world);
+	return 0;
+}
+
+void world_build(struct world *world)
+{
+	world->bytes = synthetic_core_build(world->core, &world->size);
+}
+
+void world_open(struct world *world)
+{
+	struct hawk_error *error;
+	char *path;
+
+	if (!world->bytes)
+		world_build(world);
+	path = synthetic_file_write(world->bytes, world->size);
+	error = hawk_target_open_core(path, &world->findings, &world->target);
+	synthetic_core_remove(path);
+	if (error)
+		fail_msg("%s", hawk_error_message(error));
+}
+
+const struct hawk_finding *world_finding(const struct world *world, const char *key)
+{
+	for (size_t i = 0; i < world->findings.count; i++)
+		if (!strcmp(world->findings.items[i].key, key))
+			return &world->findings.items[i];
+	return NULL;
+}
+
+void world_expect_bytes(const struct world *world, uint64_t address, const char *bytes)
+{
+	char read[256] = {0};
+	struct hawk_error *error;
+
+	assert_true(strlen(bytes) < sizeof(read));
+	error = hawk_target_read(world->target, address, read, strlen(bytes));
+	if (error)
+		fail_msg("%s", hawk_error_message(error));
+	assert_string_equal(read, bytes);
+}

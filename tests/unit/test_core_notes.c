@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Notes of cores: what the process was, how it died, its threads; and notes that lie.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "synthetic_world.h"
+
+static const struct hawk_process *process_of(const struct world *world)
+{
+	return hawk_target_process(world->target);
+}
+
+static void add_kernel_notes(struct world *world, int signal, int code, uint64_t value)
+{
+	synthetic_core_add_thread(world->core, 102, signal, NULL);
+	synthetic_core_add_process(world->core, 100, "service", "/usr/bin/service --fast ");
+	synthetic_core_add_siginfo(world->core, signal, code, value);
+	synthetic_core_add_thread(world->core, 100, signal, NULL);
+}
+
+static void the_first_thread_of_a_kernel_core_is_the_one_that_crashed(void **state)
+{
+	struct world *world = *state;
+	const struct hawk_thread *threads;
+	size_t count;
+
+	add_kernel_notes(world, SIGSEGV, SEGV_MAPERR, 0xdeadbeef);
+	world_open(world);
+	threads = hawk_target_threads(world->target, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(threads[0].tid, 102);
+	assert_true(threads[0].crashed);
+	assert_int_equal(threads[0].signal, SIGSEGV);
+	assert_int_equal(threads[1].tid, 100);
+	assert_false(threads[1].crashed);
+	assert_int_equal(threads[1].signal, 0);
+	assert_int_equal(process_of(world)->pid, 100);
+	assert_string_equal(process_of(world)->name, "service");
+	assert_string_equal(process_of(world)->arguments, "/usr/bin/service --fast");
+}
+
+static void registers_are_in_the_order_of_the_kernel(void **state)
+{
+	struct world *world = *state;
+	uint64_t registers[HAWK_REGISTER_COUNT];
+	size_t count;
+
+	for (uint64_t i = 0; i < HAWK_REGISTER_COUNT; i++)
+		registers[i] = 0x1111 * i;
+	synthetic_core_add_thread(world->core, 1, 0, registers);
+	world_open(world);
+	assert_memory_equal(hawk_target_threads(world->target, &count)->registers, registers,
+			    sizeof(registers));
+	assert_int_equal(HAWK_RIP, 16);
+	assert_int_equal(HAWK_RSP, 19);
+	assert_int_equal(HAWK_FS_BASE, 21);
+}
+
+static void a_fault_by_the_cpu_has_an_address(void **state)
+{
+	struct world *world = *state;
+
+	add_kernel_notes(world, SIGSEGV, SEGV_ACCERR, 0x7f0000001234);
+	world_open(world);
+	assert_int_equal(process_of(world)->signal, SIGSEGV);
+	assert_true(process_of(world)->has_siginfo);
+	assert_int_equal(process_of(world)->signal_code, SEGV_ACCERR);
+	assert_true(process_of(world)->has_fault_address);
+	assert_int_equal(process_of(world)->fault_address, 0x7f0000001234);
+	assert_int_equal(process_of(world)->sender_pid, 0);
+}
+
+static void a_signal_by_kill_has_a_sender_and_no_address(void **state)
+{
+	struct world *world = *state;
+
+	add_kernel_notes(world, SIGSEGV, SI_USER, 4711);
+	world_open(world);
+	assert_int_equal(process_of(world)->signal, SIGSEGV);
+	assert_false(process_of(world)->has_fault_address);
+	assert_int_equal(process_of(world)->sender_pid, 4711);
+}
+
+static void abort_has_a_sender_and_no_address(void **state)
+{
+	struct world *world = *state;
+
+	add_kernel_notes(world, SIGABRT, SI_TKILL, 100);
+	world_open(world);
+	assert_int_equal(process_of(world)->signal, SIGABRT);
+	assert_false(process_of(world)->has_fault_address);
+	assert_int_equal(process_of(world)->sender_pid, 100);
+}
+
+static void a_general_protection_fault_has_no_address(void **state)
+{
+	struct world *world = *state;
+
+	add_kernel_notes(world, SIGSEGV, SI_KERNEL, 0);
+	world_open(world);
+	assert_false(process_of(world)->has_fault_address);
+	assert_int_equal(process_of(world)->sender_pid, 0);
+}
+
+static void add_gdb_notes(struct world *world, int signal)
+{
+	synthetic_core_add_process(world->core, 100, "service", "service");
+	synthetic_core_add_thread(world->core, 100, signal, NULL);
+	synthetic_core_add_siginfo(world->core, signal, SEGV_MAPERR, 0x10);
+	synthetic_core_add_thread(world->core, 101, signal, NULL);
+	synthetic_core_add_siginfo(world->core, SIGSTOP, SI_USER, 7);
+}
+
+static void a_gcore_core_did_not_die(void **state)
+{
+	struct world *world = *state;
+	size_t count;
+
+	add_gdb_notes(world, SIGTRAP);
+	world_open(world);
+	assert_int_equal(process_of(world)->signal, 0);
+	assert_false(process_of(world)->has_siginfo);
+	assert_false(process_of(world)->has_fault_address);
+	assert_false(hawk_target_threads(world->target, &count)[0].crashed);
+	assert_int_equal(count, 2);
+	assert_int_equal(process_of(world)->pid, 100);
+}
+
+static void a_gcore_core_taken_at_a_crash_says_so(void **state)
+{
+	struct world *world = *state;
+	size_t count;
+
+	add_gdb_notes(world, SIGSEGV);
+	world_open(world);
+	assert_int_equal(process_of(world)->signal, SIGSEGV);
+	assert_int_equal(process_of(world)->fault_address, 0x10);
+	assert_true(hawk_target_threads(world->target, &count)[0].crashed);
+}
+
+static void unknown_notes_are_skipped(void **state)
+{
+	struct world *world = *state;
+	size_t count;
+
+	synthetic_core_add_note(world->core, "LINUX", 0x205, "12345", 5);
+	synthetic_core_add_note(world->core, "QQ", NT_PRSTATUS, "1", 1);
+	synthetic_core_add_note(world->core, "CORE", 0x7777, NULL, 0);
+	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
+	world_open(world);
+	hawk_target_threads(world->target, &count);
+	assert_int_equal(count, 2);
+	assert_null(world_finding(world, "note-short"));
+	assert_null(world_finding(world, "notes-damaged"));
+}
+
+static void a_short_thread_note_is_damage_and_the_others_stay(void **state)
+{
+	struct world *world = *state;
+	size_t count;
+
+	synthetic_core_add_note(world->core, NULL, NT_PRSTATUS, "short", 5);
+	synthetic_core_add_thread(world->core, 9, 0, NULL);
+	world_open(world);
+	assert_int_equal(hawk_target_threads(world->target, &count)->tid, 9);
+	assert_int_equal(count, 1);
+	assert_int_equal(world_finding(world, "note-short")->sort, HAWK_FINDING_DAMAGE);
+}
+
+static void a_note_size_of_4_gigabytes_ends_the_notes(void **state)
+{
+	struct world *world = *state;
+	uint32_t huge = UINT32_MAX;
+	uint64_t notes;
+	size_t count;
+
+	synthetic_core_add_thread(world->core, 9, 0, NULL);
+	synthetic_core_add_note(world->core, NULL, 0x7777, "1234", 4);
+	world_build(world);
+	memcpy(&notes, world->bytes + 64 + offsetof(Elf64_Phdr, p_offset), sizeof(notes));
+	memcpy(world->bytes + notes + 12 + 8 + 336 + 4, &huge, sizeof(huge));
+	world_open(world);
+	hawk_target_threads(world->target, &count);
+	assert_int_equal(count, 1);
+	assert_non_null(world_finding(world, "notes-damaged"));
+}
+
+static void a_core_without_threads_says_so(void **state)
+{
+	struct world *world = *state;
+
+	synthetic_core_add_memory(world->core, 0x10000, "x", 1);
+	world_open(world);
+	assert_non_null(world_finding(world, "threads-missing"));
+	assert_true(hawk_findings_partial(&world->findings));
+}
+
+static void the_program_is_the_file_that_holds_the_program_headers(void **state)
+{
+	static const uint64_t auxv[][2] = {{AT_PHDR, 0x400040}, {AT_PAGESZ, 4096}};
+	struct world *world = *state;
+
+	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
+	synthetic_core_add_auxv(world->core, auxv, 2);
+	synthetic_core_add_segment(world->core, (struct synthetic_segment){
+							.address = 0x400000,
+							.memory_bytes = 4096,
+							.path = "/opt/real (deleted)",
+						});
+	world_open(world);
+	assert_string_equal(process_of(world)->program, "/opt/real");
+	assert_int_equal(process_of(world)->page_bytes, 4096);
+}
+
+static void the_program_is_else_the_name_that_the_kernel_left(void **state)
+{
+	static const uint64_t auxv[][2] = {{AT_EXECFN, 0x500004}, {AT_PAGESZ, 12345}};
+	struct world *world = *state;
+
+	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
+	synthetic_core_add_auxv(world->core, auxv, 2);
+	synthetic_core_add_memory(world->core, 0x500000, "....\0", 5);
+	synthetic_core_add_memory(world->core, 0x500005, "", 1);
+	world_open(world);
+	assert_string_equal(process_of(world)->program, "/usr/bin/service");
+	assert_int_equal(process_of(world)->page_bytes, 4096);
+}
+
+static void the_kernels_name_of_the_program_is_read_from_memory(void **state)
+{
+	static const uint64_t auxv[][2] = {{AT_EXECFN, 0x500004}};
+	struct world *world = *state;
+
+	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
+	synthetic_core_add_auxv(world->core, auxv, 1);
+	synthetic_core_add_memory(world->core, 0x500000, "....", 4);
+	synthetic_core_add_memory(world->core, 0x500004, "/bin/x", 7);
+	world_open(world);
+	assert_string_equal(process_of(world)->program, "/bin/x");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(the_first_thread_of_a_kernel_core_is_the_one_that_crashed),
+		WORLD_TEST(registers_are_in_the_order_of_the_kernel),
+		WORLD_TEST(a_fault_by_the_cpu_has_an_address),
+		WORLD_TEST(a_signal_by_kill_has_a_sender_and_no_address),
+		WORLD_TEST(abort_has_a_sender_and_no_address),
+		WORLD_TEST(a_general_protection_fault_has_no_address),
+		WORLD_TEST(a_gcore_core_did_not_die),
+		WORLD_TEST(a_gcore_core_taken_at_a_crash_says_so),
+		WORLD_TEST(unknown_notes_are_skipped),
+		WORLD_TEST(a_short_thread_note_is_damage_and_the_others_stay),
+		WORLD_TEST(a_note_size_of_4_gigabytes_ends_the_notes),
+		WORLD_TEST(a_core_without_threads_says_so),
+		WORLD_TEST(the_program_is_the_file_that_holds_the_program_headers),
+		WORLD_TEST(the_program_is_else_the_name_that_the_kernel_left),
+		WORLD_TEST(the_kernels_name_of_the_program_is_read_from_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
