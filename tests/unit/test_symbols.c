@@ -270,9 +270,9 @@ static void a_debug_file_is_found_by_its_link(void **state)
 		fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "program");
 		address = address_of("program", "plain");
 		split_program("&& objcopy --add-gnu-debuglink=program.debug program");
-		assert_int_equal(fixture_run("mkdir -p %s && mv -n program.debug %s/", places[i],
-					     places[i]) &&
-					 i,
+		assert_int_equal(fixture_run("mkdir -p %s && mv program.debug moved && "
+					     "mv moved %s/program.debug",
+					     places[i], places[i]),
 				 0);
 		world = world_of("program", options);
 		expect_function(world, address, "plain");
