@@ -23,5 +23,5 @@ sqlite = hawk.need("sqlite3")
 real.same_output([sqlite, ":memory:"], "sqlite3", folder, stdin=SCRIPT)
 core, _ = hawk.crash([sqlite, ":memory:", SCRIPT, ".shell kill -ABRT $PPID"],
                      hawk.tracer_environment(), folder)
-real.check_core(core, "sqlite3", ["sqlite3_open_v2"])
+real.check_core(core, "sqlite3", ["sqlite3Malloc"])
 hawk.finish()

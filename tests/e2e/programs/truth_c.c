@@ -25,6 +25,7 @@ static inline void *allocate_now(struct job *job)
 {
 	size_t alignment = (size_t)32 << job->path3;
 	void *block = NULL;
+	void *volatile none = NULL; /* realloc of a known NULL would be compiled to malloc */
 
 	job->release = WAY_FREE;
 	if (job->old) {
@@ -39,7 +40,7 @@ static inline void *allocate_now(struct job *job)
 		return calloc(1, job->size);
 	case 1:
 		job->kind = "realloc";
-		return realloc(job->old, job->size); /* a literal NULL would become malloc */
+		return realloc(none, job->size);
 	case 2:
 		return posix_memalign(&block, alignment, job->size) ? NULL : block;
 	case 3:
