@@ -33,7 +33,7 @@ git command:git
 sqlite3 command:sqlite3
 redis-server command:redis-server
 redis-tools command:redis-benchmark
-nginx-light command:nginx
+nginx command:nginx
 nodejs command:node
 postgresql-15 file:/usr/lib/postgresql/15/bin/postgres
 '
