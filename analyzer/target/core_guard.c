@@ -26,7 +26,6 @@ enum { PAGE_BYTES = 4096 };
 static struct guard guards[HAWK_CORE_GUARDS_MAX];
 static pthread_mutex_t guards_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sigaction previous;
-static bool installed;
 
 static struct guard *find_guard(uintptr_t address)
 {
@@ -90,16 +89,21 @@ static void handle_bus_error(int signal, siginfo_t *info, void *context)
 	atomic_fetch_add_explicit(&guard->pages, bytes / PAGE_BYTES, memory_order_relaxed);
 }
 
+/** Puts our handler in place, also if somebody has replaced it since the last guard. */
 static bool install(void)
 {
 	struct sigaction action = {
 		.sa_sigaction = handle_bus_error,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK,
 	};
+	struct sigaction current;
 
-	if (!installed)
-		installed = sigaction(SIGBUS, &action, &previous) == 0;
-	return installed;
+	if (sigaction(SIGBUS, NULL, &current))
+		return false;
+	if (current.sa_flags & SA_SIGINFO && current.sa_sigaction == handle_bus_error)
+		return true;
+	previous = current;
+	return sigaction(SIGBUS, &action, NULL) == 0;
 }
 
 int hawk_core_guard_add(const void *start, size_t bytes, int fd)

@@ -4,8 +4,8 @@
  * Keeps SIGBUS in a mapped file from killing the analyzer: the page that cannot be read becomes a
  * page of zeros and is counted.
  *
- * This is the one place where the library changes a signal's disposition: SIGBUS, once, at the
- * first guard. A SIGBUS anywhere else is passed on to whatever was there before.
+ * This is the one place where the library changes a signal's disposition: SIGBUS, when a
+ * guard is added. A SIGBUS anywhere else is passed on to whatever was there before.
  */
 #ifndef HAWK_CORE_GUARD_H
 #define HAWK_CORE_GUARD_H
