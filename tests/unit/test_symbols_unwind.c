@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Stacks of threads. Real crashes are compared with gdb frame by frame (program counter and stack
+ * pointer); stacks that make no sense are built by hand.
+ */
+#include "symbols/symbols_fixture.h"
+
+#include <inttypes.h>
+
+#include "synthetic_core.h"
+
+enum {
+	FRAMES_MAX = 512,
+	CODE = 0x10000,
+	CODE_BYTES = 4096,
+	STACK = 0x7ffff0000000,
+	STACK_WORDS = 1024,
+};
+
+static const struct hawk_thread *thread_of(const struct hawk_target *target, unsigned tid)
+{
+	const struct hawk_thread *threads;
+	size_t count;
+
+	threads = hawk_target_threads(target, &count);
+	for (size_t i = 0; i < count; i++)
+		if (threads[i].tid == tid)
+			return &threads[i];
+	fail_msg("thread %u is not in the core", tid);
+	return NULL;
+}
+
+struct opened {
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_symbols *symbols;
+	struct hawk_stack_frame frames[FRAMES_MAX];
+	size_t count;
+	bool complete;
+};
+
+static void open_core(struct opened *opened, const char *path)
+{
+	struct hawk_symbols_options none = {0};
+	struct hawk_error *error;
+
+	memset(opened, 0, sizeof(*opened));
+	hawk_findings_init(&opened->findings);
+	error = hawk_target_open_core(path, &opened->findings, &opened->target);
+	if (error)
+		fail_msg("%s", hawk_error_message(error));
+	assert_null(
+		hawk_symbols_create(opened->target, &none, &opened->findings, &opened->symbols));
+}
+
+static void unwind(struct opened *opened, const struct hawk_thread *thread, size_t max)
+{
+	assert_null(hawk_symbols_unwind(opened->symbols, thread, opened->frames, max,
+					&opened->count, &opened->complete));
+	assert_in_range(opened->count, 1, max);
+}
+
+static void close_core(struct opened *opened)
+{
+	hawk_symbols_destroy(opened->symbols);
+	hawk_target_close(opened->target);
+	hawk_findings_deinit(&opened->findings);
+}
+
+/** Compares one thread, whose frames are the next lines of `*text`; returns how many. */
+static size_t compare_thread(struct opened *opened, unsigned tid, char **text)
+{
+	uint64_t pc, sp;
+	size_t level = 0;
+	char *next;
+
+	unwind(opened, thread_of(opened->target, tid), FRAMES_MAX);
+	for (; sscanf(*text, "frame %" SCNx64 " %" SCNx64, &pc, &sp) == 2; level++) {
+		if (level >= opened->count)
+			fail_msg("thread %u: %zu frames, gdb has more", tid, opened->count);
+		if (opened->frames[level].pc != pc || opened->frames[level].sp != sp)
+			fail_msg("thread %u, frame %zu: 0x%" PRIx64 " sp 0x%" PRIx64
+				 ", gdb has 0x%" PRIx64 " sp 0x%" PRIx64,
+				 tid, level, opened->frames[level].pc, opened->frames[level].sp, pc,
+				 sp);
+		next = strchr(*text, '\n');
+		*text = next ? next + 1 : *text + strlen(*text);
+	}
+	assert_int_equal(level, opened->count);
+	assert_true(opened->complete);
+	return level;
+}
+
+static void compare_core(const char *program, const char *core)
+{
+	struct opened opened;
+	size_t frames = 0;
+	unsigned tid;
+	char *text, *at;
+
+	assert_int_equal(fixture_run("gdb -batch -nx -ex 'set backtrace past-main on' "
+				     "-ex 'set debuginfod enabled off' "
+				     "-x '%s/tests/unit/symbols/gdb_frames.py' %s %s",
+				     HAWK_SOURCE_DIRECTORY, program, core),
+			 0);
+	text = fixture_read("out");
+	at = strstr(text, "\nhawk threads\n");
+	if (!at) {
+		print_message("this gdb cannot run Python\n");
+		skip();
+	}
+	at += strlen("\nhawk threads\n");
+	open_core(&opened, core);
+	while (sscanf(at, "thread %u", &tid) == 1) {
+		at = strchr(at, '\n') + 1;
+		frames += compare_thread(&opened, tid, &at);
+	}
+	assert_true(frames >= 15);
+	close_core(&opened);
+	free(text);
+}
+
+/** Lets the program die in `way` and compares; the kernel's core, or what gdb makes of it. */
+static void compare_crash(const char *compiler, const char *options, const char *way)
+{
+	if (!fixture_has("gdb")) {
+		print_message("gdb is not installed\n");
+		skip();
+	}
+	fixture_build(compiler, options, "crash.c", "crash");
+	assert_int_equal(fixture_run("rm -f core*; ulimit -c unlimited; ./crash %s; "
+				     "mv core* kernel_core; true",
+				     way),
+			 0);
+	if (access("kernel_core", R_OK) != 0) {
+		print_message("the kernel writes cores elsewhere\n");
+		skip();
+	}
+	compare_core("crash", "kernel_core");
+	assert_int_equal(fixture_run("rm kernel_core"), 0);
+}
+
+static void compare_gcore(const char *way)
+{
+	if (!fixture_has("gdb")) {
+		print_message("gdb is not installed\n");
+		skip();
+	}
+	fixture_build("gcc", "-O2 -g -pthread", "crash.c", "crash");
+	fixture_run("gdb -batch -nx -ex 'set debuginfod enabled off' "
+		    "-ex 'handle SIGUSR1 nostop noprint pass' -ex run "
+		    "-ex 'generate-core-file gdb_core' --args ./crash %s",
+		    way);
+	if (access("gdb_core", R_OK) != 0) {
+		print_message("gdb may not run programs here\n");
+		skip();
+	}
+	compare_core("crash", "gdb_core");
+	assert_int_equal(fixture_run("rm gdb_core"), 0);
+}
+
+#define CRASH_TEST(name, compiler, options, way)                                                   \
+	static void name(void **state)                                                             \
+	{                                                                                          \
+		(void)state;                                                                       \
+		compare_crash(compiler, options " -pthread", way);                                 \
+	}
+
+CRASH_TEST(abort_in_a_callback, "gcc", "-O2 -g", "abort")
+CRASH_TEST(a_null_pointer, "gcc", "-O2 -g -fomit-frame-pointer", "null")
+CRASH_TEST(a_call_of_a_null_pointer, "gcc", "-O2 -g", "call-null")
+CRASH_TEST(a_jump_into_nothing, "gcc", "-O2 -g", "call-nowhere")
+CRASH_TEST(a_trap_without_optimization, "gcc", "-O0 -g", "trap")
+CRASH_TEST(a_signal_handler, "gcc", "-O2 -g", "handler")
+CRASH_TEST(a_signal_handler_on_another_stack, "gcc", "-O2 -g", "other-stack")
+CRASH_TEST(a_handler_of_a_fault, "gcc", "-O2 -g", "fault-handler")
+CRASH_TEST(a_program_of_clang, "clang", "-O2 -g", "abort")
+CRASH_TEST(a_stripped_program, "gcc", "-O2 -s", "abort")
+CRASH_TEST(a_program_with_debug_frame_only, "gcc",
+	   "-O2 -g -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions", "abort")
+
+static void a_core_that_gdb_wrote(void **state)
+{
+	(void)state;
+	compare_gcore("handler");
+}
+
+/** A core with one page of anonymous code, a stack, and a thread at the start of both. */
+static void open_synthetic(struct opened *opened, const uint64_t *stack, uint64_t pc, uint64_t bp)
+{
+	struct synthetic_core *core = synthetic_core_create();
+	uint64_t registers[HAWK_REGISTER_COUNT] = {
+		[HAWK_RIP] = pc, [HAWK_RSP] = STACK, [HAWK_RBP] = bp};
+	static const uint8_t code[CODE_BYTES];
+	char *path;
+
+	synthetic_core_add_segment(
+		core, (struct synthetic_segment){.address = CODE,
+						 .bytes = code,
+						 .dumped_bytes = CODE_BYTES,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_EXEC});
+	synthetic_core_add_memory(core, STACK, stack, STACK_WORDS * sizeof(*stack));
+	synthetic_core_add_thread(core, 4711, 11, registers);
+	path = synthetic_core_write(core, SIZE_MAX);
+	open_core(opened, path);
+	synthetic_core_remove(path);
+	synthetic_core_destroy(core);
+	unwind(opened, thread_of(opened->target, 4711), FRAMES_MAX);
+}
+
+static uint64_t slot(size_t index)
+{
+	return STACK + 8 * index;
+}
+
+static void code_without_rules_is_left_by_frame_pointer(void **state)
+{
+	uint64_t stack[STACK_WORDS] = {[4] = STACK + 8 * 20, [5] = CODE + 50, [20] = 0, [21] = 0};
+	struct opened opened;
+
+	(void)state;
+	open_synthetic(&opened, stack, CODE + 10, slot(4));
+	assert_int_equal(opened.count, 2);
+	assert_true(opened.frames[0].exact);
+	assert_int_equal(opened.frames[1].pc, CODE + 50);
+	assert_int_equal(opened.frames[1].sp, slot(6));
+	assert_false(opened.frames[1].exact);
+	assert_true(opened.complete);
+	close_core(&opened);
+}
+
+static void a_frame_pointer_that_points_to_itself_ends_the_stack(void **state)
+{
+	uint64_t stack[STACK_WORDS] = {[4] = STACK + 8 * 4, [5] = CODE + 50};
+	struct opened opened;
+
+	(void)state;
+	open_synthetic(&opened, stack, CODE + 10, slot(4));
+	assert_int_equal(opened.count, 2);
+	assert_false(opened.complete);
+	close_core(&opened);
+}
+
+static void a_return_address_outside_of_code_ends_the_stack(void **state)
+{
+	uint64_t stack[STACK_WORDS] = {[4] = STACK + 8 * 8, [5] = STACK + 16};
+	struct opened opened;
+
+	(void)state;
+	open_synthetic(&opened, stack, CODE + 10, slot(4));
+	assert_int_equal(opened.count, 1);
+	assert_false(opened.complete);
+	close_core(&opened);
+}
+
+static void a_stack_pointer_into_nothing_gives_one_frame(void **state)
+{
+	uint64_t stack[STACK_WORDS] = {0};
+	struct opened opened;
+
+	(void)state;
+	open_synthetic(&opened, stack, CODE + 10, 8);
+	assert_int_equal(opened.count, 1);
+	assert_false(opened.complete);
+	close_core(&opened);
+	open_synthetic(&opened, stack, CODE + 10, slot(STACK_WORDS) - 8);
+	assert_int_equal(opened.count, 1);
+	close_core(&opened);
+}
+
+static void what_the_kernel_left_for_a_handler_is_recognized_without_rules(void **state)
+{
+	uint64_t stack[STACK_WORDS] = {[0] = STACK + 8 * 500, [1] = CODE + 60};
+	struct opened opened;
+	uint64_t *context = stack + 2; /* where the handler's return leads */
+
+	(void)state;
+	context[5 + 10] = STACK + 8 * 600; /* rbp */
+	context[5 + 15] = STACK + 8 * 590; /* rsp */
+	context[5 + 16] = CODE + 70;       /* rip */
+	context[5 + 18] = 0x33;            /* cs */
+	stack[600] = 0;
+	stack[601] = CODE + 80;
+	open_synthetic(&opened, stack, CODE + 10, slot(0));
+	assert_int_equal(opened.count, 4);
+	assert_int_equal(opened.frames[1].pc, CODE + 60);
+	assert_int_equal(opened.frames[2].pc, CODE + 70);
+	assert_int_equal(opened.frames[2].sp, slot(590));
+	assert_true(opened.frames[2].exact);
+	assert_int_equal(opened.frames[3].pc, CODE + 80);
+	assert_int_equal(opened.frames[3].sp, slot(602));
+	close_core(&opened);
+}
+
+static void the_limit_is_kept(void **state)
+{
+	uint64_t stack[STACK_WORDS] = {0};
+	struct opened opened;
+
+	(void)state;
+	for (size_t i = 0; i + 4 < STACK_WORDS; i += 2) {
+		stack[i] = slot(i + 2);
+		stack[i + 1] = CODE + 50;
+	}
+	open_synthetic(&opened, stack, CODE + 10, slot(0));
+	assert_true(opened.count > 400);
+	unwind(&opened, thread_of(opened.target, 4711), 7);
+	assert_int_equal(opened.count, 7);
+	assert_false(opened.complete);
+	close_core(&opened);
+}
+
+static void random_stacks_end(void **state)
+{
+	static const uint64_t bases[] = {CODE, STACK, 0, 0x33};
+	struct opened opened;
+
+	(void)state;
+	srandom(99);
+	for (int round = 0; round < 300; round++) {
+		uint64_t stack[STACK_WORDS];
+		size_t signals = 0;
+
+		for (size_t i = 0; i < STACK_WORDS; i++)
+			stack[i] = bases[random() % 4] + (random() % 4 ? 8 * (random() % 200) : 0);
+		open_synthetic(&opened, stack, CODE + 10, slot((size_t)random() % 100));
+		for (size_t i = 1; i < opened.count; i++) {
+			signals += opened.frames[i].exact;
+			assert_true(opened.frames[i].exact ||
+				    opened.frames[i].sp > opened.frames[i - 1].sp);
+		}
+		assert_in_range(signals, 0, 64);
+		close_core(&opened);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(abort_in_a_callback),
+		cmocka_unit_test(a_null_pointer),
+		cmocka_unit_test(a_call_of_a_null_pointer),
+		cmocka_unit_test(a_jump_into_nothing),
+		cmocka_unit_test(a_trap_without_optimization),
+		cmocka_unit_test(a_signal_handler),
+		cmocka_unit_test(a_signal_handler_on_another_stack),
+		cmocka_unit_test(a_handler_of_a_fault),
+		cmocka_unit_test(a_program_of_clang),
+		cmocka_unit_test(a_stripped_program),
+		cmocka_unit_test(a_program_with_debug_frame_only),
+		cmocka_unit_test(a_core_that_gdb_wrote),
+		cmocka_unit_test(code_without_rules_is_left_by_frame_pointer),
+		cmocka_unit_test(a_frame_pointer_that_points_to_itself_ends_the_stack),
+		cmocka_unit_test(a_return_address_outside_of_code_ends_the_stack),
+		cmocka_unit_test(a_stack_pointer_into_nothing_gives_one_frame),
+		cmocka_unit_test(what_the_kernel_left_for_a_handler_is_recognized_without_rules),
+		cmocka_unit_test(the_limit_is_kept),
+		cmocka_unit_test(random_stacks_end),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_enter, fixture_leave);
+}
