@@ -242,7 +242,9 @@ static NOINLINE void walk_around(void (*event)(void))
 {
 	void (*volatile events[])(void) = {do_nothing, do_nothing, event, do_nothing};
 
-	for (int i = 0; i < 4; i++) {
+	volatile int rounds = 4;
+
+	for (int i = 0; i < rounds; i++) {
 		events[i]();
 		misses[i] = hawk_unwind_stats.rule_misses;
 		same[i] = walk_here();
