@@ -6,6 +6,7 @@
 #include "hawk_text.h"
 
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +43,7 @@ static bool reserve(struct hawk_text *text, size_t size)
 	if (needed <= text->capacity)
 		return true;
 	while (capacity < needed)
-		capacity = capacity > needed / 2 ? needed : 2 * capacity;
+		capacity = capacity > SIZE_MAX / 2 ? needed : 2 * capacity;
 	bytes = realloc(text->bytes, capacity);
 	if (!bytes) {
 		text->failed = true;
