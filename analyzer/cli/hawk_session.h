@@ -33,6 +33,13 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 /** Live: keeps the stacks of all threads for after the release, within limits. */
 void hawk_session_capture_stacks(struct hawk_session *session);
 
+/** Adds the finding "not traced" if the heap was loaded and there is no table. */
+void hawk_session_check_table(struct hawk_session *session);
+
+/** On stderr: the findings that make the answer incomplete, for verbs whose output has no place for
+ * them. */
+void hawk_session_print_partial(const struct hawk_session *session);
+
 /** A progress callback for sweeps; `session` is the context. Prints after a second, on a terminal.
  */
 void hawk_session_progress(void *session, uint64_t done, uint64_t all);

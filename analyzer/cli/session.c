@@ -129,6 +129,21 @@ void hawk_session_capture_stacks(struct hawk_session *session)
 	}
 }
 
+void hawk_session_check_table(struct hawk_session *session)
+{
+	if (!session->heap.table)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "not-traced",
+				  "there is no trace table in %s: its heap is not known by stack",
+				  session->source ? "the core" : "the process");
+}
+
+void hawk_session_print_partial(const struct hawk_session *session)
+{
+	for (size_t i = 0; i < session->findings.count; i++)
+		if (session->findings.items[i].partial)
+			hawk_complain("incomplete: %s", session->findings.items[i].text);
+}
+
 void hawk_session_progress(void *context, uint64_t done, uint64_t all)
 {
 	struct hawk_session *session = context;

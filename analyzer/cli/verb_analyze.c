@@ -14,6 +14,8 @@ static struct hawk_error *load(struct hawk_session *session)
 			     &session->heap);
 	hawk_target_release(session->target);
 	hawk_session_end_progress(session);
+	if (!err)
+		hawk_session_check_table(session);
 	return err;
 }
 
@@ -78,7 +80,7 @@ int hawk_verb_analyze(struct hawk_settings *settings, int count, char **operands
 	err = analyze(&session, settings, settings->pid ? NULL : operands[0]);
 	if (err)
 		code = hawk_fail(err);
-	else if (!session.heap.table || hawk_findings_partial(&session.findings))
+	else if (hawk_findings_partial(&session.findings))
 		code = HAWK_EXIT_PARTIAL;
 	if (session.output && code != HAWK_EXIT_USAGE)
 		code = hawk_session_finish(&session, code);

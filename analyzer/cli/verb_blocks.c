@@ -68,9 +68,10 @@ static struct hawk_error *open_and_list(struct hawk_session *session,
 
 	if (!err)
 		err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
-	if (!err && session->heap.table)
-		err = list_blocks(session, settings);
-	return err;
+	if (err)
+		return err;
+	hawk_session_check_table(session);
+	return session->heap.table ? list_blocks(session, settings) : NULL;
 }
 
 int hawk_verb_blocks(struct hawk_settings *settings, int count, char **operands)
@@ -84,16 +85,11 @@ int hawk_verb_blocks(struct hawk_settings *settings, int count, char **operands)
 		return HAWK_EXIT_USAGE;
 	}
 	err = open_and_list(&session, settings, operands[0]);
-	if (err) {
+	if (err)
 		code = hawk_fail(err);
-	} else if (!session.heap.table) {
-		hawk_complain("%s: no trace table: the process was not traced "
-			      "(hawk-core run -- PROGRAM)",
-			      operands[0]);
+	else if (hawk_findings_partial(&session.findings))
 		code = HAWK_EXIT_PARTIAL;
-	} else if (hawk_findings_partial(&session.findings)) {
-		code = HAWK_EXIT_PARTIAL;
-	}
+	hawk_session_print_partial(&session);
 	if (session.output)
 		code = hawk_session_finish(&session, code);
 	hawk_session_deinit(&session);

@@ -61,6 +61,7 @@ static struct hawk_error *find_and_print(struct hawk_session *session,
 	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
 	if (err)
 		return err;
+	hawk_session_check_table(session);
 	for (size_t i = 0; i < count; i++)
 		hawk_whatis_find(&report, whatis[i].address, &whatis[i]);
 	hawk_target_release(session->target);
@@ -88,8 +89,10 @@ int hawk_verb_whatis(struct hawk_settings *settings, int count, char **operands)
 			     (size_t)(count - skip));
 	if (err)
 		code = hawk_fail(err);
-	else if (!session.heap.table || hawk_findings_partial(&session.findings))
+	else if (hawk_findings_partial(&session.findings))
 		code = HAWK_EXIT_PARTIAL;
+	if (!settings->json && !err)
+		hawk_session_print_partial(&session);
 	if (session.output)
 		code = hawk_session_finish(&session, code);
 	hawk_session_deinit(&session);

@@ -73,6 +73,11 @@ static void advance(struct scan *scan, size_t length)
 	scan->at += length;
 }
 
+static bool begins_name(const char *at)
+{
+	return word_char(*at) || !strncmp(at, anonymous, sizeof(anonymous) - 1);
+}
+
 /** Behind the return type, if the name has one: template functions do. */
 static const char *skip_return_type(const char *name)
 {
@@ -87,7 +92,7 @@ static const char *skip_return_type(const char *name)
 				return start;
 			if (length == 1 && *scan.at == '(')
 				return start;
-			if (length == 1 && *scan.at == ' ' && word_char(scan.at[1]))
+			if (length == 1 && *scan.at == ' ' && begins_name(scan.at + 1))
 				start = scan.at + 1;
 		}
 		advance(&scan, length);
@@ -126,12 +131,18 @@ static bool to_be_collapsed(const struct scan *scan, size_t unit, struct collaps
 static void append_collapsed(struct hawk_text *text, const char *name, struct collapse collapse)
 {
 	struct scan scan = {.at = name};
+	bool balanced =
+		true; // else do not look for the end of each bracket again: that is quadratic
 
 	while (*scan.at) {
 		size_t unit = unit_length(&scan);
-		size_t length = to_be_collapsed(&scan, unit, collapse) ? bracket_length(scan) : 0;
+		size_t length = 0;
 
-		if (length > 5) {
+		if (balanced && to_be_collapsed(&scan, unit, collapse)) {
+			length = bracket_length(scan);
+			balanced = length > 0;
+		}
+		if (length > sizeof("<...>") - 1) {
 			hawk_text_puts(text, *scan.at == '(' ? "(...)" : "<...>");
 			scan.at += length;
 			scan.after_word_char = false;
@@ -169,19 +180,36 @@ static void append_cut(struct hawk_text *text, const char *name, size_t width)
 	hawk_text_puts(text, "...");
 }
 
+/** Columns of the `length` bytes at `string`. */
+static size_t width_of(const char *string, size_t length)
+{
+	const char *end = string + length;
+	size_t width = 0;
+
+	for (; string < end; width++) {
+		size_t size = hawk_utf8_length(string);
+
+		string += size ? size : 1;
+	}
+	return width;
+}
+
 /** Drops outer scopes until it fits, then cuts. */
 static void append_inner_scopes(struct hawk_text *text, const char *name, size_t width)
 {
+	size_t left = hawk_utf8_width(name); // columns from `scope` on
 	const char *scope = name;
 	const char *next;
 
-	while ((next = next_scope(scope)) && hawk_utf8_width(scope) + 5 > width)
+	while (left + 5 > width && (next = next_scope(scope))) {
+		left -= width_of(scope, (size_t)(next - scope));
 		scope = next;
+	}
 	if (scope != name && width > 8) {
 		hawk_text_puts(text, "...::");
 		width -= 5;
 	}
-	if (hawk_utf8_width(scope) <= width)
+	if (left <= width)
 		hawk_text_puts(text, scope);
 	else
 		append_cut(text, scope, width);

@@ -55,16 +55,12 @@ void hawk_report_findings(const struct hawk_findings *findings, const struct haw
 
 static void put_untraced(const struct hawk_report *report, const struct hawk_screen *screen)
 {
-	bool live = hawk_target_process(report->target)->live;
-
 	hawk_screen_heading(screen, "Heap: unknown, the process was not traced");
 	hawk_output_puts(screen->output, "  ");
 	hawk_screen_wrapped(
 		screen,
-		live ? "There is no trace table in its memory. To see the heap by stack, start "
-		       "the program under the tracer: hawk-core run -- PROGRAM ARGUMENTS"
-		     : "There is no trace table in this core. To see the heap by stack next time, "
-		       "start the program under the tracer: hawk-core run -- PROGRAM ARGUMENTS",
+		"To see the heap by stack next time, start the program under the tracer: "
+		"hawk-core run -- PROGRAM ARGUMENTS",
 		2, 2);
 	hawk_report_memory_map(report->target, screen);
 }

@@ -265,8 +265,7 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 	if (err)
 		return err;
 	hawk_report_json_findings(report->findings, &json);
-	hawk_json_put_boolean(&json, "partial",
-			      !report->heap->table || hawk_findings_partial(report->findings));
+	hawk_json_put_boolean(&json, "partial", hawk_findings_partial(report->findings));
 	hawk_json_object_end(&json);
 	hawk_json_finish(&json);
 	return NULL;

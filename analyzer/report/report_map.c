@@ -19,10 +19,35 @@ struct row {
 	uint64_t start, end;
 	uint64_t bytes, present_bytes;
 	uint32_t flags;
+	bool mixed; /**< of mappings with different rights */
 	const char *path;
 };
 
-static void put_map_row(const struct hawk_screen *screen, const struct row *row)
+/** What memory without a file is used for, as far as registers and modules tell. */
+static void put_anonymous(const struct hawk_target *target, const struct hawk_screen *screen,
+			  const struct row *row)
+{
+	const struct hawk_module *module = hawk_target_module_at(target, row->start);
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+
+	if (module && module->vdso) {
+		hawk_output_puts(screen->output, "[vdso]");
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint64_t sp = threads[i].registers[HAWK_RSP];
+
+		if (sp < row->start || sp >= row->end)
+			continue;
+		hawk_output_printf(screen->output, "stack of thread %u", threads[i].tid);
+		return;
+	}
+	hawk_output_puts(screen->output, "anonymous");
+}
+
+static void put_map_row(const struct hawk_target *target, const struct hawk_screen *screen,
+			const struct row *row)
 {
 	char rights[4] = {row->flags & HAWK_MAPPING_READ ? 'r' : '-',
 			  row->flags & HAWK_MAPPING_WRITE ? 'w' : '-',
@@ -34,12 +59,12 @@ static void put_map_row(const struct hawk_screen *screen, const struct row *row)
 	unsigned width = screen->full ? 18 : 10;
 
 	hawk_output_printf(screen->output, "  %012llx-%012llx %s %*s %*s  ",
-			   (unsigned long long)row->start, (unsigned long long)row->end, rights,
-			   width, size.text, width, held.text);
+			   (unsigned long long)row->start, (unsigned long long)row->end,
+			   row->mixed ? "..." : rights, width, size.text, width, held.text);
 	if (row->path)
 		hawk_screen_foreign(screen, screen->full ? row->path : hawk_path_base(row->path));
 	else
-		hawk_output_puts(screen->output, "anonymous");
+		put_anonymous(target, screen, row);
 	hawk_output_puts(screen->output, "\n");
 }
 
@@ -60,12 +85,14 @@ static size_t collect_rows(const struct hawk_mapping *mappings, size_t count, bo
 
 		if (every || !last || !same_file(last->path, mapping->path)) {
 			last = &rows[used++];
-			*last = (struct row){.start = mapping->start, .path = mapping->path};
+			*last = (struct row){.start = mapping->start,
+					     .path = mapping->path,
+					     .flags = mapping->flags};
 		}
 		last->end = mapping->end;
 		last->bytes += mapping->end - mapping->start;
 		last->present_bytes += mapping->present_bytes;
-		last->flags |= mapping->flags;
+		last->mixed |= last->flags != mapping->flags;
 	}
 	return used;
 }
@@ -110,7 +137,7 @@ void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_
 	hawk_screen_plain(screen);
 	for (size_t i = 0; i < row_count; i++) {
 		if (rows[i].bytes >= threshold) {
-			put_map_row(screen, &rows[i]);
+			put_map_row(target, screen, &rows[i]);
 			continue;
 		}
 		left_out++;

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Function names in columns, plumbing, and foreign text on terminals.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_function_name.h"
+#include "hawk_utf8.h"
+
+static void check_name(const char *name, size_t width, const char *expected)
+{
+	struct hawk_text text = {0};
+
+	hawk_function_name_append(&text, name, width);
+	assert_string_equal(text.bytes, expected);
+	hawk_text_deinit(&text);
+}
+
+static void a_name_that_fits_is_kept(void **state)
+{
+	(void)state;
+	check_name("cache_insert", 40, "cache_insert");
+	check_name("Order::total(int) const", 40, "Order::total(int) const");
+	check_name("std::vector<int>::push_back(int&&)", 40, "std::vector<int>::push_back(int&&)");
+}
+
+static void the_return_type_is_left_out(void **state)
+{
+	(void)state;
+	check_name("void fill<int>(int)", 40, "fill<int>(int)");
+	check_name("std::shared_ptr<A> make<A, int>(int&)", 60, "make<A, int>(int&)");
+	check_name("void (anonymous namespace)::fill<int>(int)", 60,
+		   "(anonymous namespace)::fill<int>(int)");
+	check_name("operator new(unsigned long)", 60, "operator new(unsigned long)");
+	check_name("Order::operator bool() const", 60, "Order::operator bool() const");
+	check_name("<alloc::vec::Vec<T> as core::clone::Clone>::clone", 60,
+		   "<alloc::vec::Vec<T> as core::clone::Clone>::clone");
+}
+
+static void std_string_has_its_usual_name(void **state)
+{
+	(void)state;
+	check_name("f(std::__cxx11::basic_string<char, std::char_traits<char>, "
+		   "std::allocator<char> > const&)",
+		   60, "f(std::string const&)");
+}
+
+static void parameters_go_before_template_arguments(void **state)
+{
+	(void)state;
+	check_name("Table<Key, Value>::insert(Key const&, Value const&)", 40,
+		   "Table<Key, Value>::insert(...)");
+}
+
+static void template_arguments_are_shortened_in_the_middle(void **state)
+{
+	(void)state;
+	check_name("Table<Key<int, long>, Value<char> >::insert(Key const&)", 42,
+		   "Table<Key<...>, Value<...> >::insert(...)");
+}
+
+static void outer_scopes_go_last(void **state)
+{
+	(void)state;
+	check_name("company::product::subsystem::Table<Key>::insert(Key const&)", 28,
+		   "...::Table<Key>::insert(...)");
+}
+
+static void a_name_without_joints_is_cut_with_an_ellipsis(void **state)
+{
+	(void)state;
+	check_name("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 12, "aaaaaaaaa...");
+	check_name("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 5, "\xc3\xa4\xc3\xa4...");
+}
+
+static void operators_do_not_open_brackets(void **state)
+{
+	(void)state;
+	check_name("Log::operator<<(Something const&, int)", 20, "Log::operator<<(...)");
+	check_name("A<B<C> >::operator->() const", 28, "A<B<C> >::operator->() const");
+	check_name("bool operator< <Key>(Key const&, Key const&)", 60,
+		   "operator< <Key>(Key const&, Key const&)");
+	check_name("Comparator::operator()(Key const&) const", 33,
+		   "Comparator::operator()(...) const");
+}
+
+static void every_name_fits_its_column(void **state)
+{
+	static const char *const names[] = {
+		"a::b::c<d<e<f>, g>, h>::i(j<k>, l)::{lambda(int)#1}::operator()(int) const",
+		"<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<",
+		"((((((((((((((((((((((((((((((((((((((((((",
+		">>>>>>>>>>>>>>>>>>>))))))))))))))))))))))))",
+		"operator operator operator operator operator operator",
+		"::::::::::::::::::::::::::::::::::::::::::::::",
+		"\xff\xfe\xfd\x01\x1b[31m red \x7f",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (size_t width = 4; width < 80; width++) {
+			struct hawk_text text = {0};
+
+			hawk_function_name_append(&text, names[i], width);
+			assert_true(hawk_utf8_width(text.bytes) <= width);
+			hawk_text_deinit(&text);
+		}
+	}
+}
+
+static void a_megabyte_of_brackets_takes_no_quadratic_time(void **state)
+{
+	static const char *const units[] = {"<", "a::", "a<b>::", "(", "<>"};
+	size_t size = 1 << 20;
+	char *name = malloc(size + 8);
+
+	(void)state;
+	assert_non_null(name);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		struct hawk_text text = {0};
+
+		for (size_t at = 0; at < size; at += strlen(units[i]))
+			strcpy(name + at, units[i]);
+		hawk_function_name_append(&text, name, 40);
+		assert_true(hawk_utf8_width(text.bytes) <= 40);
+		hawk_text_deinit(&text);
+	}
+	free(name);
+}
+
+static void allocator_plumbing_is_recognised(void **state)
+{
+	static const char *const names[] = {
+		"malloc",
+		"operator new(unsigned long)",
+		"operator new[](unsigned long, std::nothrow_t const&)",
+		"__gnu_cxx::new_allocator<Order>::allocate(unsigned long, void const*)",
+		"std::__new_allocator<int>::allocate(unsigned long, void const*)",
+		"std::allocator<char>::allocate(unsigned long)",
+		"std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, "
+		"unsigned long)",
+		"std::_Vector_base<int, std::allocator<int> >::_M_allocate(unsigned long)",
+		"void std::vector<int, std::allocator<int> >::_M_realloc_insert<int>(int&&)",
+		"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+		">::_M_create(unsigned long&, unsigned long)",
+		"std::__detail::_Hash_node<int, false>* std::__detail::_Hashtable_alloc<int>::"
+		"_M_allocate_node<int>(int&&)",
+		"alloc::alloc::alloc",
+		"alloc::raw_vec::RawVec<T,A>::reserve::do_reserve_and_handle",
+		"<alloc::alloc::Global as core::alloc::Allocator>::allocate",
+		"__rust_alloc",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!hawk_function_name_is_plumbing(names[i]))
+			fail_msg("%s", names[i]);
+}
+
+static void the_program_s_own_functions_are_no_plumbing(void **state)
+{
+	static const char *const names[] = {
+		"cache_insert",
+		"malloc_wrapper",
+		"xmalloc",
+		"Order::allocate(unsigned long)",
+		"std::vector<int, std::allocator<int> >::push_back(int&&)",
+		"std::__cxx11::list<int, std::allocator<int> >::push_back(int const&)",
+		"std::map<int, Order>::operator[](int const&)",
+		"shop::_M_allocate(std::allocator<int>&)",
+		"std::shared_ptr<Order> std::make_shared<Order>()",
+		"main",
+		"",
+		"(anonymous namespace)::fill()",
+		"alloc::vec::Vec<T>::push",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (hawk_function_name_is_plumbing(names[i]))
+			fail_msg("%s", names[i]);
+}
+
+static void control_characters_and_invalid_bytes_are_escaped(void **state)
+{
+	struct hawk_text text = {0};
+
+	(void)state;
+	hawk_utf8_append_safe(&text, "a\033[2Jb\n\x7f\xc2\x9b\xff\xe2\x80\xae\xc3\xa4");
+	assert_string_equal(text.bytes,
+			    "a\\x1b[2Jb\\x0a\\x7f\\xc2\\x9b\\xff\\xe2\\x80\\xae\xc3\xa4");
+	hawk_text_deinit(&text);
+}
+
+static void overlong_and_surrogate_sequences_are_invalid(void **state)
+{
+	(void)state;
+	assert_int_equal(hawk_utf8_length("\xc0\xaf"), 0);
+	assert_int_equal(hawk_utf8_length("\xe0\x80\xaf"), 0);
+	assert_int_equal(hawk_utf8_length("\xed\xa0\x80"), 0);
+	assert_int_equal(hawk_utf8_length("\xf4\x90\x80\x80"), 0);
+	assert_int_equal(hawk_utf8_length("\xe2\x82"), 0);
+	assert_int_equal(hawk_utf8_length("\xe2\x82\xac"), 3);
+	assert_int_equal(hawk_utf8_length("\xf0\x9f\xa6\x85"), 4);
+	assert_int_equal(hawk_utf8_length(""), 0);
+}
+
+static void the_base_of_a_path_is_its_last_component(void **state)
+{
+	(void)state;
+	assert_string_equal(hawk_path_base("/usr/bin/orderd"), "orderd");
+	assert_string_equal(hawk_path_base("orderd"), "orderd");
+	assert_string_equal(hawk_path_base("/usr/"), "/usr/");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_name_that_fits_is_kept),
+		cmocka_unit_test(the_return_type_is_left_out),
+		cmocka_unit_test(std_string_has_its_usual_name),
+		cmocka_unit_test(parameters_go_before_template_arguments),
+		cmocka_unit_test(template_arguments_are_shortened_in_the_middle),
+		cmocka_unit_test(outer_scopes_go_last),
+		cmocka_unit_test(a_name_without_joints_is_cut_with_an_ellipsis),
+		cmocka_unit_test(operators_do_not_open_brackets),
+		cmocka_unit_test(every_name_fits_its_column),
+		cmocka_unit_test(a_megabyte_of_brackets_takes_no_quadratic_time),
+		cmocka_unit_test(allocator_plumbing_is_recognised),
+		cmocka_unit_test(the_program_s_own_functions_are_no_plumbing),
+		cmocka_unit_test(control_characters_and_invalid_bytes_are_escaped),
+		cmocka_unit_test(overlong_and_surrogate_sequences_are_invalid),
+		cmocka_unit_test(the_base_of_a_path_is_its_last_component),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
