@@ -3,9 +3,8 @@
  * @file
  * Memory of a stopped process, and what was captured of it.
  *
- * Captured ranges are sorted and disjoint. Pages of private anonymous memory that were never
- * touched are not read: they are zeros, and so is fresh memory of ours; this keeps both the pause
- * and our own use of memory small.
+ * Captured ranges are sorted and disjoint. Untouched pages inside of them (live_pages.h) are fresh
+ * memory of ours, which keeps both the pause and our own use of memory small.
  */
 #include "live_process.h"
 
@@ -19,16 +18,13 @@
 #include <sys/uio.h>
 
 #include "hawk_cleanup.h"
+#include "live_pages.h"
 #include "live_stop.h"
 
 enum {
 	PAGE_BYTES = 4096,
 	CHUNK_BYTES = 64 << 20, /* per call of process_vm_readv() */
-	PAGEMAP_ENTRIES = 4096, /* read at once */
 };
-
-/* Bits of an entry of /proc/PID/pagemap. */
-static const uint64_t pagemap_used = UINT64_C(3) << 62; /* present or swapped */
 
 struct range {
 	uint64_t start;
@@ -48,6 +44,9 @@ struct hawk_live {
 	pid_t tid;
 	struct hawk_stopper *stopper;
 	bool released;
+	const struct hawk_mapping *mappings; /* of the target */
+	struct hawk_pages *pages;            /* one per mapping */
+	size_t mapping_count;
 	struct range *ranges;
 	size_t range_count;
 	size_t range_capacity;
@@ -86,6 +85,9 @@ void hawk_live_close(struct hawk_live *live)
 	hawk_stopper_destroy(live->stopper);
 	for (size_t i = 0; i < live->region_count; i++)
 		munmap(live->regions[i].start, live->regions[i].bytes);
+	for (size_t i = 0; i < live->mapping_count; i++)
+		hawk_pages_deinit(&live->pages[i]);
+	free(live->pages);
 	free(live->regions);
 	free(live->ranges);
 	if (live->memory >= 0)
@@ -120,12 +122,8 @@ static size_t read_process(const struct hawk_live *live, uint64_t address, uint8
 		struct iovec remote = {.iov_base = (void *)at, .iov_len = want};
 		ssize_t got = process_vm_readv(live->tid, &local, 1, &remote, 1, 0);
 
-		if (got <= 0 && live->memory >= 0) {
-			size_t page_left = PAGE_BYTES - (at & (PAGE_BYTES - 1));
-
-			got = pread(live->memory, to + done, want < page_left ? want : page_left,
-				    (off_t)at);
-		}
+		if (got <= 0 && live->memory >= 0)
+			got = pread(live->memory, to + done, want, (off_t)at);
 		if (got <= 0)
 			break;
 		done += (size_t)got;
@@ -149,37 +147,107 @@ static size_t range_index(const struct hawk_live *live, uint64_t address)
 	return low;
 }
 
-size_t hawk_live_read(const struct hawk_live *live, uint64_t address, void *to, size_t bytes)
+/** Private, anonymous, writable: the kernel fills such pages with zeros at the first touch. */
+static bool starts_as_zeros(const struct hawk_mapping *mapping)
 {
-	size_t done = 0;
+	return !mapping->path && mapping->flags & HAWK_MAPPING_WRITE &&
+	       !(mapping->flags & HAWK_MAPPING_SHARED);
+}
 
-	while (done < bytes) {
-		uint64_t at = address + done;
-		size_t want = bytes - done;
+struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
+					  const struct hawk_mapping *mappings, size_t count)
+{
+	live->pages = calloc(count + 1, sizeof(*live->pages));
+	if (!live->pages)
+		return &hawk_enomem;
+	live->mappings = mappings;
+	live->mapping_count = count;
+	for (size_t i = 0; i < count; i++)
+		if (starts_as_zeros(&mappings[i]))
+			hawk_pages_read(live->pagemap, mappings[i].start, mappings[i].end,
+					&live->pages[i]);
+	return NULL;
+}
+
+static const struct hawk_pages *pages_of(const struct hawk_live *live,
+					 const struct hawk_mapping *mapping)
+{
+	return &live->pages[mapping - live->mappings];
+}
+
+/** Reads what was touched of [start, end) and puts zeros for the rest, if `clear`. */
+static size_t read_touched(const struct hawk_live *live, const struct hawk_mapping *mapping,
+			   uint64_t start, uint64_t end, uint8_t *to, bool clear)
+{
+	const struct hawk_pages *pages = pages_of(live, mapping);
+	uint64_t at = start;
+
+	while (at < end) {
+		uint64_t from = at, until = end;
+		size_t got;
+
+		if (!hawk_pages_next(pages, &from, &until))
+			from = until = end;
+		if (clear)
+			memset(to + (at - start), 0, (size_t)(from - at));
+		got = read_process(live, from, to + (from - start), (size_t)(until - from));
+		at = from + got;
+		if (at < until)
+			break;
+	}
+	return (size_t)(at - start);
+}
+
+size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *mapping,
+		      uint64_t address, void *to, size_t bytes)
+{
+	uint64_t at = address;
+	uint64_t end = address + bytes;
+
+	while (at < end) {
 		size_t i = range_index(live, at);
-		bool captured = i < live->range_count && live->ranges[i].start <= at;
-		uint64_t end = i == live->range_count ? UINT64_MAX
-			       : captured             ? live->ranges[i].end
-						      : live->ranges[i].start;
+		const struct range *range = i < live->range_count ? &live->ranges[i] : NULL;
+		uint8_t *into = (uint8_t *)to + (at - address);
+		uint64_t until = end;
+		size_t got;
 
-		if (want > end - at)
-			want = (size_t)(end - at);
-		if (captured) {
-			memcpy((uint8_t *)to + done,
-			       live->ranges[i].bytes + (at - live->ranges[i].start), want);
-			done += want;
+		if (range && range->start <= at) {
+			until = range->end < end ? range->end : end;
+			memcpy(into, range->bytes + (at - range->start), (size_t)(until - at));
+			at = until;
 			continue;
 		}
 		if (live->released)
 			break;
-
-		size_t got = read_process(live, at, (uint8_t *)to + done, want);
-
-		done += got;
-		if (got < want)
+		if (range && range->start < end)
+			until = range->start;
+		got = read_touched(live, mapping, at, until, into, true);
+		at += got;
+		if (at < until)
 			break;
 	}
-	return done;
+	return (size_t)(at - address);
+}
+
+bool hawk_live_data(const struct hawk_live *live, const struct hawk_mapping *mapping,
+		    uint64_t *start, uint64_t *end)
+{
+	const struct hawk_pages *pages = pages_of(live, mapping);
+
+	if (!live->released)
+		return hawk_pages_next(pages, start, end);
+	for (size_t i = range_index(live, *start);
+	     i < live->range_count && live->ranges[i].start < *end; i++) {
+		uint64_t from = live->ranges[i].start > *start ? live->ranges[i].start : *start;
+		uint64_t until = live->ranges[i].end < *end ? live->ranges[i].end : *end;
+
+		if (hawk_pages_next(pages, &from, &until)) {
+			*start = from;
+			*end = until;
+			return true;
+		}
+	}
+	return false;
 }
 
 const void *hawk_live_view(const struct hawk_live *live, uint64_t address, size_t bytes)
@@ -260,55 +328,17 @@ static struct hawk_error *copy_stretch(struct hawk_live *live, const struct hawk
 	return NULL;
 }
 
-/** Fills [start, end), private anonymous memory, page for page where it was ever touched. False =
- * the pagemap cannot be read. */
-static bool copy_touched(struct hawk_live *live, uint64_t start, uint64_t end, uint8_t *to)
-{
-	static const size_t entry_bytes = sizeof(uint64_t);
-	uint64_t entries[PAGEMAP_ENTRIES];
-	uint64_t page = start / PAGE_BYTES;
-	uint64_t last = (end - 1) / PAGE_BYTES;
-
-	while (page <= last) {
-		size_t count =
-			last - page + 1 < PAGEMAP_ENTRIES ? last - page + 1 : PAGEMAP_ENTRIES;
-		ssize_t got = pread(live->pagemap, entries, count * entry_bytes,
-				    (off_t)(page * entry_bytes));
-
-		if (got < (ssize_t)entry_bytes)
-			return false;
-		count = (size_t)got / entry_bytes;
-		for (size_t i = 0; i < count;) {
-			size_t first = i;
-			uint64_t from, until;
-
-			while (i < count && entries[i] & pagemap_used)
-				i++;
-			from = (page + first) * PAGE_BYTES;
-			until = (page + i) * PAGE_BYTES;
-			from = from > start ? from : start;
-			until = until < end ? until : end;
-			if (i > first && read_process(live, from, to + (from - start),
-						      (size_t)(until - from)) != until - from)
-				return false;
-			i += i == first;
-		}
-		page += count;
-	}
-	return true;
-}
-
 static struct hawk_error *capture_gap(struct hawk_live *live, const struct hawk_mapping *mapping,
 				      uint64_t start, uint64_t end)
 {
-	bool anonymous = !mapping->path && !(mapping->flags & HAWK_MAPPING_SHARED);
 	struct hawk_error *error;
 	uint8_t *to = NULL;
 
 	error = new_region(live, (size_t)(end - start), &to);
 	if (error)
 		return error;
-	if (anonymous && live->pagemap >= 0 && copy_touched(live, start, end, to))
+	if (pages_of(live, mapping)->known &&
+	    read_touched(live, mapping, start, end, to, false) == end - start)
 		return insert_range(live, (struct range){start, end, to});
 	return copy_stretch(live, mapping, start, end, to);
 }

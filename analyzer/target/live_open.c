@@ -136,7 +136,7 @@ static struct hawk_error *read_process(struct hawk_target *target, int directory
 	if (!target->auxv.vdso)
 		target->auxv.vdso = vdso;
 	target->files_known = true;
-	return NULL;
+	return hawk_live_use_mappings(target->live, target->mappings, target->mapping_count);
 }
 
 static struct hawk_error *add_threads(struct hawk_target *target, int directory,

@@ -3,6 +3,7 @@
  * @file
  * A process that is stopped while we look at it. See live_stop.h for how it is stopped; here: its
  * memory, read through process_vm_readv() and, where that may not (PROT_NONE), /proc/PID/mem.
+ * Pages that were never touched are not read but taken as the zeros that they are.
  *
  * After hawk_live_release() only what was captured can be read.
  */
@@ -21,6 +22,13 @@ struct hawk_stopper;
 struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stopper *stopper,
 				    struct hawk_live **ret);
 
+/**
+ * Tells the mappings, which the caller keeps, and finds out which of their pages were ever touched.
+ * To be called once, while the process stands still, before anything is read through a mapping.
+ */
+struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
+					  const struct hawk_mapping *mappings, size_t count);
+
 /** Releases first; accepts NULL. */
 void hawk_live_close(struct hawk_live *live);
 
@@ -28,8 +36,16 @@ void hawk_live_close(struct hawk_live *live);
 void hawk_live_release(struct hawk_live *live);
 uint64_t hawk_live_pause_ns(const struct hawk_live *live);
 
-/** How many bytes from `address` on could be read. */
-size_t hawk_live_read(const struct hawk_live *live, uint64_t address, void *to, size_t bytes);
+/** How many bytes from `address` on, within `mapping`, could be read. */
+size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *mapping,
+		      uint64_t address, void *to, size_t bytes);
+
+/**
+ * Narrows [*start, *end), addresses within `mapping`, to the first stretch that can be read and was
+ * ever touched; false = there is none.
+ */
+bool hawk_live_data(const struct hawk_live *live, const struct hawk_mapping *mapping,
+		    uint64_t *start, uint64_t *end);
 
 /** Copies [start, end) of `mapping`; what cannot be read is left out and counted. */
 struct hawk_error *hawk_live_capture(struct hawk_live *live, const struct hawk_mapping *mapping,

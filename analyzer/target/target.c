@@ -239,7 +239,7 @@ static size_t read_mapping(const struct hawk_target *target, const struct hawk_m
 	if (bytes > mapping->present_bytes - offset)
 		bytes = (size_t)(mapping->present_bytes - offset);
 	if (target->live)
-		return hawk_live_read(target->live, address, to, bytes);
+		return hawk_live_read(target->live, mapping, address, to, bytes);
 	memcpy(to, hawk_core_file_bytes(target->core) + mapping->core_offset + offset, bytes);
 	return bytes;
 }

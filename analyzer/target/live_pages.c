@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Touched pages, from the ioctl PAGEMAP_SCAN (Linux 6.7) or, before that, by reading the pagemap.
+ */
+#include "live_pages.h"
+
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	PAGE_BYTES = 4096,
+	ENTRIES = 8192, /* of the pagemap, read at once */
+	REGIONS = 512,  /* of PAGEMAP_SCAN, asked for at once */
+
+	/* categories of PAGEMAP_SCAN */
+	IS_PRESENT = 1 << 3,
+	IS_SWAPPED = 1 << 4,
+};
+
+/* Bits 63 (present) and 62 (swapped) of an entry of the pagemap. */
+static const uint64_t entry_touched = UINT64_C(3) << 62;
+
+/* struct pm_scan_arg and struct page_region of <linux/fs.h>, which may be older than the kernel. */
+struct scan {
+	uint64_t size;
+	uint64_t flags;
+	uint64_t start;
+	uint64_t end;
+	uint64_t walk_end;
+	uint64_t regions;
+	uint64_t region_count;
+	uint64_t max_pages;
+	uint64_t category_inverted;
+	uint64_t category_mask;
+	uint64_t category_anyof_mask;
+	uint64_t return_mask;
+};
+
+struct region {
+	uint64_t start;
+	uint64_t end;
+	uint64_t categories;
+};
+
+static bool add_run(struct hawk_pages *pages, uint64_t start, uint64_t end)
+{
+	if (pages->count && pages->runs[pages->count - 1].end == start) {
+		pages->runs[pages->count - 1].end = end;
+		return true;
+	}
+	if (pages->count == pages->capacity) {
+		size_t capacity = pages->capacity ? 2 * pages->capacity : 16;
+		void *moved = reallocarray(pages->runs, capacity, sizeof(*pages->runs));
+
+		if (!moved)
+			return false;
+		pages->runs = moved;
+		pages->capacity = capacity;
+	}
+	pages->runs[pages->count++] = (struct hawk_page_run){start, end};
+	return true;
+}
+
+static bool scan_pages(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *pages)
+{
+	struct region regions[REGIONS];
+
+	while (start < end) {
+		struct scan scan = {
+			.size = sizeof(scan),
+			.start = start,
+			.end = end,
+			.regions = (uintptr_t)regions,
+			.region_count = REGIONS,
+			.category_anyof_mask = IS_PRESENT | IS_SWAPPED,
+			.return_mask = IS_PRESENT | IS_SWAPPED,
+		};
+		int count = ioctl(pagemap, _IOWR('f', 16, struct scan), &scan);
+
+		if (count < 0 || count > REGIONS)
+			return false;
+		for (int i = 0; i < count; i++)
+			if (!add_run(pages, regions[i].start, regions[i].end))
+				return false;
+		if (scan.walk_end <= start)
+			return false;
+		start = scan.walk_end;
+	}
+	return true;
+}
+
+static bool read_pages(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *pages)
+{
+	uint64_t entries[ENTRIES];
+
+	while (start < end) {
+		uint64_t left = (end - start) / PAGE_BYTES;
+		size_t bytes = (left < ENTRIES ? left : ENTRIES) * sizeof(*entries);
+		ssize_t got = pread(pagemap, entries, bytes,
+				    (off_t)(start / PAGE_BYTES * sizeof(*entries)));
+
+		if (got < (ssize_t)sizeof(*entries))
+			return false;
+		for (size_t i = 0; i < (size_t)got / sizeof(*entries); i++, start += PAGE_BYTES)
+			if (entries[i] & entry_touched &&
+			    !add_run(pages, start, start + PAGE_BYTES))
+				return false;
+	}
+	return true;
+}
+
+void hawk_pages_read(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *ret)
+{
+	*ret = (struct hawk_pages){0};
+	if (pagemap < 0 || start % PAGE_BYTES || end % PAGE_BYTES)
+		return;
+	ret->known = scan_pages(pagemap, start, end, ret);
+	if (ret->known)
+		return;
+	hawk_pages_deinit(ret);
+	ret->known = read_pages(pagemap, start, end, ret);
+	if (!ret->known)
+		hawk_pages_deinit(ret);
+}
+
+void hawk_pages_deinit(struct hawk_pages *pages)
+{
+	free(pages->runs);
+	*pages = (struct hawk_pages){0};
+}
+
+bool hawk_pages_next(const struct hawk_pages *pages, uint64_t *start, uint64_t *end)
+{
+	size_t low = 0, high = pages->count;
+	const struct hawk_page_run *run;
+
+	if (!pages->known)
+		return *start < *end;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (pages->runs[middle].end <= *start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	run = &pages->runs[low];
+	if (low == pages->count || run->start >= *end)
+		return false;
+	if (run->start > *start)
+		*start = run->start;
+	if (run->end < *end)
+		*end = run->end;
+	return *start < *end;
+}
