@@ -58,14 +58,4 @@ const char *hawk_report_kind_name(uint8_t kind);
 /** Whether `thread` is the one whose stack says how the process died. */
 const struct hawk_thread *hawk_report_crashed_thread(const struct hawk_target *target);
 
-/** Memory of the target by what can be said about it. */
-struct hawk_report_memory {
-	uint64_t
-		writable_bytes; /**< of all writable mappings, whether the core holds them or not */
-	uint64_t heap_bytes;    /**< of the mappings in which blocks were found */
-	uint64_t tracer_bytes;  /**< of the tracer's own mappings */
-	uint64_t absent_bytes;  /**< writable, but not in the core */
-};
-struct hawk_report_memory hawk_report_memory(const struct hawk_report *report);
-
 #endif

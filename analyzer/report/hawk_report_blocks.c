@@ -83,7 +83,6 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap,
 	report->output = output;
 	report->json = options->json;
 	report->size = options->size;
-	report->trace_count = hawk_table_header(heap->table)->trace_count;
 	report->site_texts = calloc(heap->site_count + 1, sizeof(*report->site_texts));
 	report->site_wanted = calloc(heap->site_count + 1, sizeof(*report->site_wanted));
 	if (!report->site_texts || !report->site_wanted) {
@@ -160,9 +159,9 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_block *block = &blocks[i];
 		const struct tail *tail = &report->tails[block->kind & 15][block->birth];
-		uint32_t site = block->trace < report->trace_count
+		uint32_t site = block->trace < report->heap->trace_count
 					? report->heap->site_of_trace[block->trace]
-					: none;
+					: report->heap->lost_site;
 		char *to;
 
 		if (site > none)

@@ -32,27 +32,6 @@ const char *hawk_report_kind_name(uint8_t kind)
 	}
 }
 
-struct hawk_report_memory hawk_report_memory(const struct hawk_report *report)
-{
-	struct hawk_report_memory memory = {0};
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(report->target, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t bytes = mappings[i].end - mappings[i].start;
-
-		if (!(mappings[i].flags & HAWK_MAPPING_WRITE))
-			continue;
-		memory.writable_bytes += bytes;
-		memory.absent_bytes += bytes - mappings[i].present_bytes;
-	}
-	if (report->heap->table) {
-		memory.heap_bytes = report->heap->sweep.heap_bytes;
-		memory.tracer_bytes = report->heap->totals.tracer_bytes;
-	}
-	return memory;
-}
-
 static void put_row(const struct hawk_screen *screen, const char *name, uint64_t bytes,
 		    uint64_t whole, const char *remark)
 {
@@ -91,20 +70,22 @@ static void put_history(const struct hawk_report *report, const struct hawk_scre
 
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
 {
-	const struct hawk_sweep_result *sweep = &report->heap->sweep;
-	struct hawk_report_memory memory = hawk_report_memory(report);
-	uint64_t whole = memory.writable_bytes;
-	uint64_t allocator = minus(memory.heap_bytes, sweep->bytes + sweep->header_bytes);
-	uint64_t named = sweep->bytes + sweep->header_bytes + allocator + memory.tracer_bytes;
+	const struct hawk_accounting *memory = &report->heap->accounting;
+	uint64_t whole = memory->writable_bytes;
+	uint64_t other = minus(whole, memory->heap_bytes);
 
 	hawk_screen_heading(screen, "Heap: %s live blocks, %s requested",
-			    hawk_quantity_count(sweep->blocks).text,
-			    hawk_quantity_bytes(sweep->bytes).text);
-	put_row(screen, "requested", sweep->bytes, whole, "");
-	put_row(screen, "headers", sweep->header_bytes, whole, "16 bytes in front of each block");
-	put_row(screen, "allocator", allocator, whole, "rounding, free and cached chunks");
-	put_row(screen, "tracer", memory.tracer_bytes, whole, "stacks and counters");
-	put_row(screen, "other", minus(whole, named), whole, "stacks, data segments, mmap");
+			    hawk_quantity_count(report->heap->sweep.blocks).text,
+			    hawk_quantity_bytes(memory->requested_bytes).text);
+	put_row(screen, "requested", memory->requested_bytes, whole, "");
+	put_row(screen, "headers", memory->header_bytes, whole,
+		"the tracer's, one in front of each block");
+	put_row(screen, "allocator", memory->overhead_bytes, whole,
+		"rounding, free and cached chunks");
+	put_row(screen, "never used", memory->never_used_bytes, whole, "zero pages of the heap");
+	put_row(screen, "tracer", memory->tracer_bytes, whole, "stacks and counters");
+	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,
+		"stacks, data segments, mmap");
 	put_row(screen, "all writable memory", whole, whole, "");
 	put_history(report, screen);
 }

@@ -121,14 +121,12 @@ struct hawk_error *hawk_report_json_process(const struct hawk_report *report,
 static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 {
 	const struct hawk_heap *heap = report->heap;
-	struct hawk_report_memory memory = hawk_report_memory(report);
+	const struct hawk_accounting *memory = &heap->accounting;
 	const struct hawk_table_header *header;
 
 	hawk_json_key(json, "heap");
 	hawk_json_object(json);
 	hawk_json_put_boolean(json, "traced", heap->table);
-	hawk_json_put_integer(json, "writable_bytes", memory.writable_bytes);
-	hawk_json_put_integer(json, "absent_bytes", memory.absent_bytes);
 	if (!heap->table) {
 		hawk_json_object_end(json);
 		return;
@@ -136,9 +134,12 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	header = hawk_table_header(heap->table);
 	hawk_json_put_integer(json, "inuse_objects", heap->sweep.blocks);
 	hawk_json_put_integer(json, "inuse_bytes", heap->sweep.bytes);
-	hawk_json_put_integer(json, "header_bytes", heap->sweep.header_bytes);
-	hawk_json_put_integer(json, "heap_bytes", memory.heap_bytes);
-	hawk_json_put_integer(json, "tracer_bytes", memory.tracer_bytes);
+	hawk_json_put_integer(json, "header_bytes", memory->header_bytes);
+	hawk_json_put_integer(json, "overhead_bytes", memory->overhead_bytes);
+	hawk_json_put_integer(json, "never_used_bytes", memory->never_used_bytes);
+	hawk_json_put_integer(json, "heap_bytes", memory->heap_bytes);
+	hawk_json_put_integer(json, "tracer_bytes", memory->tracer_bytes);
+	hawk_json_put_integer(json, "writable_bytes", memory->writable_bytes);
 	hawk_json_put_integer(json, "alloc_objects", heap->totals.alloc_objects);
 	hawk_json_put_integer(json, "alloc_bytes", heap->totals.alloc_bytes);
 	hawk_json_put_integer(json, "free_objects", heap->totals.free_objects);

@@ -73,7 +73,9 @@ static struct hawk_error *put_site_stack(const struct hawk_report *report,
 		return err;
 	if (!stack->count) {
 		hawk_output_fill(screen->output, ' ', INDENT);
-		hawk_output_puts(screen->output, "(no stack was recorded)\n");
+		hawk_output_puts(screen->output, site->id == HAWK_SITE_LOST
+							 ? "(the stack is damaged or cut off)\n"
+							 : "(no stack was recorded)\n");
 		return NULL;
 	}
 	hawk_screen_stack(screen, stack, screen->full ? 0 : hawk_stack_first_line(stack),

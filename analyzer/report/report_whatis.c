@@ -26,22 +26,12 @@ static const char *state_name(const struct hawk_whatis *whatis)
 	return NULL;
 }
 
-static const struct hawk_site *site_of(const struct hawk_heap *heap, uint32_t trace)
-{
-	uint32_t site;
-
-	if (trace >= hawk_table_header(heap->table)->trace_count)
-		return NULL;
-	site = heap->site_of_trace[trace];
-	return site < heap->site_count ? &heap->sites[site] : NULL;
-}
-
 static struct hawk_error *put_block(const struct hawk_report *report,
 				    const struct hawk_whatis *whatis,
 				    const struct hawk_screen *screen)
 {
 	const struct hawk_block *block = &whatis->block;
-	const struct hawk_site *site = site_of(report->heap, block->trace);
+	const struct hawk_site *site = hawk_heap_site(report->heap, block->trace);
 	struct hawk_stack stack;
 	struct hawk_error *err;
 
@@ -193,7 +183,7 @@ static struct hawk_error *put_json_block(const struct hawk_report *report,
 		hawk_json_seconds(
 			json, hawk_heap_age_seconds(report->heap, hawk_birth_decode(block->birth)));
 	}
-	site = site_of(report->heap, block->trace);
+	site = hawk_heap_site(report->heap, block->trace);
 	if (site)
 		snprintf(id, sizeof(id), "%016llx", (unsigned long long)site->id);
 	hawk_json_put_string(json, "site", site ? id : NULL);
