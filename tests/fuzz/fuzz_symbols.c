@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Takes any bytes as a program or debug file and asks it for everything: names, lines and rules for
+ * unwinding at addresses all over its segments.
+ *
+ * libdw reads the DWARF; what is ours is the index of units, the walk over their entries, symbol
+ * tables, call frame information and its expressions.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <stdio.h>
+
+#include "dwarf_cfi.h"
+#include "hawk_symbols.h"
+#include "symbols_elf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { PROBES = 48 };
+
+static volatile uint64_t sink;
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void look_up(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
+		    uint64_t address)
+{
+	const struct hawk_frame *frames, *again;
+	size_t count, count_again;
+	const char *name;
+	uint64_t offset;
+
+	if (hawk_symbols_lookup(symbols, module, address, true, &frames, &count))
+		return;
+	require(count > 0 && !frames[count - 1].inlined);
+	for (size_t i = 0; i < count; i++) {
+		sink += frames[i].function ? strlen(frames[i].function) : 0;
+		sink += frames[i].symbol ? strlen(frames[i].symbol) : 0;
+		sink += frames[i].file ? strlen(frames[i].file) : 0;
+	}
+	require(!hawk_symbols_lookup(symbols, module, address, true, &again, &count_again));
+	require(again == frames && count_again == count);
+	if (!hawk_symbols_name(symbols, module, address, &name, &offset) && name)
+		sink += strlen(name);
+}
+
+/** Addresses spread over the executable segments, and a few that are nowhere. */
+static void probe(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
+		  const struct hawk_elf *elf)
+{
+	struct hawk_cfi *cfi = hawk_cfi_create(elf, elf);
+
+	for (size_t i = 0; i < elf->segment_count && i < 16; i++) {
+		const struct hawk_elf_segment *segment = &elf->segments[i];
+		uint64_t step = (segment->end - segment->start) / PROBES + 1;
+
+		for (int k = 0; segment->executable && k < PROBES; k++) {
+			struct hawk_cfi_row row;
+			uint64_t address = segment->start + step * (uint64_t)k;
+
+			look_up(symbols, module, address);
+			if (cfi && hawk_cfi_find(cfi, address, &row))
+				sink += row.cfa_register;
+		}
+	}
+	look_up(symbols, module, 0);
+	look_up(symbols, module, UINT64_MAX);
+	hawk_cfi_destroy(cfi);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct hawk_symbols_options options = {0};
+	struct hawk_symbols *symbols = NULL;
+	struct hawk_elf *elf = NULL;
+	enum hawk_elf_state state;
+	const char *why;
+	char path[64];
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	struct hawk_symbol_module module = {.path = path, .main = true};
+	if (!hawk_symbols_create(NULL, &options, NULL, &symbols) &&
+	    !hawk_elf_open(path, &state, &why, &elf) && elf)
+		probe(symbols, &module, elf);
+	hawk_elf_close(elf);
+	hawk_symbols_destroy(symbols);
+	close(fd);
+	return 0;
+}
