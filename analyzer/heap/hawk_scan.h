@@ -12,6 +12,8 @@
 
 #include "hawk_sweep.h"
 
+#include <string.h>
+
 enum {
 	HAWK_SCAN_PAGE_BYTES = 4096,
 	HAWK_SCAN_PAGE_GRANULES = HAWK_SCAN_PAGE_BYTES / HAWK_GRANULE_BYTES,
@@ -37,20 +39,56 @@ void hawk_scan_page(const struct hawk_sweep_plan *plan, const uint8_t *bytes, si
 		    uint64_t address, struct hawk_scan_page *ret);
 
 /** The two words of a granule. */
-struct hawk_block_header hawk_scan_header(const uint8_t *bytes, size_t granule);
+static inline struct hawk_block_header hawk_scan_header(const uint8_t *bytes, size_t granule)
+{
+	struct hawk_block_header header;
+
+	memcpy(&header, bytes + granule * HAWK_GRANULE_BYTES, sizeof(header));
+	return header;
+}
+
+/** The exact log2 of an offset of HAWK_OFFSET_LARGE, from the word in front of the header. 0 = it
+ * makes no sense. */
+unsigned hawk_scan_large_offset(const struct hawk_target *target, uint64_t header_address);
 
 /**
  * Decodes the live header at `address` of the target. False if the seal fits but the contents
  * cannot be: a trace id beyond the plan's, a birth after it, an end beyond `limit` (exclusive end
- * of the contiguous address space), an impossible alignment.
+ * of the contiguous address space), an impossible alignment. Inline: once for each block.
  */
-bool hawk_scan_decode(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
-		      struct hawk_block_header header, uint64_t address, uint64_t limit,
-		      struct hawk_block *ret);
+static inline bool hawk_scan_decode(const struct hawk_target *target,
+				    const struct hawk_sweep_plan *plan,
+				    struct hawk_block_header header, uint64_t address,
+				    uint64_t limit, struct hawk_block *ret)
+{
+	uint64_t start = address + HAWK_HEADER_BYTES;
+
+	*ret = (struct hawk_block){
+		.start = start,
+		.size = hawk_header_size(header.word0),
+		.trace = hawk_header_trace(header.word1),
+		.kind = (uint8_t)hawk_header_kind(header.word0),
+		.birth = hawk_header_birth(header.word0),
+		.offset_code = (uint8_t)hawk_header_offset_code(header.word0),
+	};
+	if (ret->trace >= plan->trace_count || ret->birth > plan->birth_max)
+		return false;
+	if (start > limit || ret->size > limit - start)
+		return false;
+	return ret->offset_code != HAWK_OFFSET_LARGE || hawk_scan_large_offset(target, address);
+}
 
 /** Distance in bytes from the allocator's pointer to `block->start`: header and alignment padding.
  * At least 16. */
-uint64_t hawk_scan_offset_bytes(const struct hawk_target *target, const struct hawk_block *block);
+static inline uint64_t hawk_scan_offset_bytes(const struct hawk_target *target,
+					      const struct hawk_block *block)
+{
+	unsigned log2 = 4u + block->offset_code;
+
+	if (block->offset_code == HAWK_OFFSET_LARGE)
+		log2 = hawk_scan_large_offset(target, block->start - HAWK_HEADER_BYTES);
+	return log2 ? UINT64_C(1) << log2 : HAWK_HEADER_BYTES;
+}
 
 /** True if the sweep looks into this mapping: writable, or anonymous (a heap page may have been
  * protected). */

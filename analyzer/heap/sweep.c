@@ -26,9 +26,10 @@ enum { BIRTHS = 256 };
 struct resolver {
 	uint64_t furthest[BIRTHS]; /**< end of sealed blocks by birth code */
 	uint64_t furthest_of_all;
-	bool has_candidate;
-	uint64_t candidate_present_end; /**< end of the memory that is there, from its header on */
-	struct hawk_block candidate;
+	bool has_candidate; /**< the undecided block, in the batch behind the kept ones */
+	bool candidate_clipped;
+	uint64_t candidate_end;
+	uint8_t candidate_birth;
 };
 
 struct sweep {
@@ -51,7 +52,9 @@ struct sweep {
 	struct resolver resolver;
 	struct hawk_sweep_result result;
 	size_t batch_count;
-	struct hawk_block batch[HAWK_SWEEP_BATCH];
+	/* Kept blocks, the candidate, and the block at hand, which is decoded where it will stay.
+	 */
+	struct hawk_block batch[HAWK_SWEEP_BATCH + 1];
 };
 
 static void hawk_cleanup_sweep(struct sweep **sweep)
@@ -63,29 +66,42 @@ static void hawk_cleanup_sweep(struct sweep **sweep)
 	free(*sweep);
 }
 
+/* Sums are made here and not block by block: it is half as dear. */
 static struct hawk_error *flush_batch(struct sweep *sweep)
 {
+	struct hawk_sweep_result *result = &sweep->result;
 	size_t count = sweep->batch_count;
 
+	for (size_t i = 0; i < count; i++) {
+		result->bytes += sweep->batch[i].size;
+		result->header_bytes += hawk_scan_offset_bytes(sweep->target, &sweep->batch[i]);
+	}
+	result->blocks += count;
 	sweep->batch_count = 0;
 	return count ? sweep->function(sweep->context, sweep->batch, count) : NULL;
 }
 
 /* The candidate can no longer be overlapped: it is a result. */
-static struct hawk_error *keep_candidate(struct sweep *sweep)
+static inline struct hawk_error *keep_candidate(struct sweep *sweep)
 {
-	const struct hawk_block *block = &sweep->resolver.candidate;
-	struct hawk_sweep_result *result = &sweep->result;
-
 	if (!sweep->resolver.has_candidate)
 		return NULL;
 	sweep->resolver.has_candidate = false;
-	result->blocks++;
-	result->bytes += block->size;
-	result->header_bytes += hawk_scan_offset_bytes(sweep->target, block);
-	result->clipped += block->start + block->size > sweep->resolver.candidate_present_end;
-	sweep->batch[sweep->batch_count++] = *block;
-	return sweep->batch_count == HAWK_SWEEP_BATCH ? flush_batch(sweep) : NULL;
+	sweep->result.clipped += sweep->resolver.candidate_clipped;
+	return ++sweep->batch_count == HAWK_SWEEP_BATCH ? flush_batch(sweep) : NULL;
+}
+
+static inline void set_candidate(struct sweep *sweep, const struct hawk_block *block)
+{
+	struct resolver *resolver = &sweep->resolver;
+
+	assert(!resolver->has_candidate && sweep->batch_count < HAWK_SWEEP_BATCH);
+	if (block != &sweep->batch[sweep->batch_count])
+		sweep->batch[sweep->batch_count] = *block;
+	resolver->has_candidate = true;
+	resolver->candidate_end = block->start + block->size;
+	resolver->candidate_birth = block->birth;
+	resolver->candidate_clipped = resolver->candidate_end > sweep->extent->present_end;
 }
 
 static bool younger_reaches(const struct resolver *resolver, unsigned birth, uint64_t address)
@@ -96,38 +112,114 @@ static bool younger_reaches(const struct resolver *resolver, unsigned birth, uin
 	return false;
 }
 
-static struct hawk_error *resolve(struct sweep *sweep, const struct hawk_block *block)
+/* The block's header lies below the end of an earlier block. Sets `*out` if it is set aside. */
+static __attribute__((noinline)) struct hawk_error *
+resolve_overlap(struct sweep *sweep, const struct hawk_block *block, bool *out)
 {
 	struct resolver *resolver = &sweep->resolver;
-	struct hawk_block *candidate = &resolver->candidate;
 	uint64_t header = block->start - HAWK_HEADER_BYTES;
-	uint64_t end = block->start + block->size;
 	struct hawk_error *err = NULL;
+
+	if (resolver->has_candidate && header >= resolver->candidate_end)
+		err = keep_candidate(sweep);
+	*out = younger_reaches(resolver, block->birth, header);
+	if (resolver->has_candidate && block->birth >= resolver->candidate_birth) {
+		resolver->has_candidate = false;
+		sweep->result.overlapping++;
+	}
+	sweep->result.overlapping += *out;
+	return err;
+}
+
+static inline struct hawk_error *resolve(struct sweep *sweep, const struct hawk_block *block)
+{
+	struct resolver *resolver = &sweep->resolver;
+	uint64_t end = block->start + block->size;
+	struct hawk_error *err;
 	bool out = false;
 
-	if (header >= resolver->furthest_of_all ||
-	    (resolver->has_candidate && header >= candidate->start + candidate->size))
+	if (__builtin_expect(block->start - HAWK_HEADER_BYTES >= resolver->furthest_of_all, 1))
 		err = keep_candidate(sweep);
-	if (header < resolver->furthest_of_all) {
-		out = younger_reaches(resolver, block->birth, header);
-		if (resolver->has_candidate && block->birth >= candidate->birth) {
-			resolver->has_candidate = false;
-			sweep->result.overlapping++;
-		}
-	}
+	else
+		err = resolve_overlap(sweep, block, &out);
 	if (end > resolver->furthest[block->birth])
 		resolver->furthest[block->birth] = end;
 	if (end > resolver->furthest_of_all)
 		resolver->furthest_of_all = end;
-	if (out) {
-		sweep->result.overlapping++;
-		return err;
-	}
-	assert(!resolver->has_candidate);
-	*candidate = *block;
-	resolver->candidate_present_end = sweep->extent->present_end;
-	resolver->has_candidate = true;
+	if (!out)
+		set_candidate(sweep, block);
 	return err;
+}
+
+/* Whatever take_usual() did not take. */
+static struct hawk_error *take_unusual(struct sweep *sweep, const uint8_t *bytes, uint64_t address,
+				       unsigned granule)
+{
+	struct hawk_block *block =
+		&sweep->batch[sweep->batch_count + sweep->resolver.has_candidate];
+
+	if (!hawk_scan_decode(sweep->target, sweep->plan, hawk_scan_header(bytes, granule),
+			      address + (uint64_t)granule * HAWK_GRANULE_BYTES, sweep->extent->end,
+			      block)) {
+		sweep->result.implausible++;
+		return NULL;
+	}
+	sweep->mapping_is_heap = true;
+	return resolve(sweep, block);
+}
+
+/**
+ * Nearly every block is plausible, whole, and lies above all earlier ones: taken here, with
+ * everything in registers, live hits from `i` on until one is different or the batch is full. The
+ * same as take_unusual() otherwise, at a third of the cost. Returns the number of the next hit.
+ */
+static unsigned take_usual(struct sweep *sweep, const uint8_t *bytes, uint64_t address, unsigned i)
+{
+	struct resolver *resolver = &sweep->resolver;
+	const struct hawk_scan_page *page = &sweep->page;
+	const uint64_t limit = sweep->extent->present_end;
+	const uint32_t trace_count = sweep->plan->trace_count;
+	const uint8_t birth_max = sweep->plan->birth_max;
+	const unsigned first = i;
+	uint64_t furthest = resolver->furthest_of_all;
+	size_t next = sweep->batch_count + resolver->has_candidate;
+	uint8_t birth = resolver->candidate_birth;
+
+	for (; i < page->live_count && next < HAWK_SWEEP_BATCH; i++) {
+		struct hawk_block_header header = hawk_scan_header(bytes, page->live[i]);
+		uint64_t at = address + (uint64_t)page->live[i] * HAWK_GRANULE_BYTES;
+		uint64_t start = at + HAWK_HEADER_BYTES;
+		uint64_t size = hawk_header_size(header.word0);
+		uint32_t trace = hawk_header_trace(header.word1);
+		unsigned offset_code = hawk_header_offset_code(header.word0);
+		struct hawk_block *block = &sweep->batch[next];
+
+		if (at < furthest || trace >= trace_count || start > limit ||
+		    size > limit - start || offset_code == HAWK_OFFSET_LARGE ||
+		    hawk_header_birth(header.word0) > birth_max)
+			break;
+		birth = hawk_header_birth(header.word0);
+		furthest = start + size;
+		resolver->furthest[birth] = furthest;
+		block->start = start;
+		block->size = size;
+		block->trace = trace;
+		block->kind = (uint8_t)hawk_header_kind(header.word0);
+		block->birth = birth;
+		block->offset_code = (uint8_t)offset_code;
+		next++;
+	}
+	if (i == first)
+		return i;
+	sweep->mapping_is_heap = true;
+	sweep->result.clipped += resolver->has_candidate && resolver->candidate_clipped;
+	sweep->batch_count = next - 1;
+	resolver->furthest_of_all = furthest;
+	resolver->has_candidate = true;
+	resolver->candidate_clipped = false;
+	resolver->candidate_end = furthest;
+	resolver->candidate_birth = birth;
+	return i;
 }
 
 static struct hawk_error *take_page(struct sweep *sweep, const uint8_t *bytes, size_t size,
@@ -135,31 +227,20 @@ static struct hawk_error *take_page(struct sweep *sweep, const uint8_t *bytes, s
 {
 	struct hawk_scan_page *page = &sweep->page;
 	const struct resolver *resolver = &sweep->resolver;
+	struct hawk_error *err = NULL;
 
 	hawk_scan_page(sweep->plan, bytes, size / HAWK_GRANULE_BYTES, address, page);
 	sweep->result.dead += page->dead_count;
 	if (!page->zero)
 		sweep->result.touched_bytes += size;
-	else if (!resolver->has_candidate ||
-		 address >= resolver->candidate.start + resolver->candidate.size)
+	else if (!resolver->has_candidate || address >= resolver->candidate_end)
 		sweep->mapping_zero_bytes += size;
-	for (unsigned i = 0; i < page->live_count; i++) {
-		struct hawk_block_header header = hawk_scan_header(bytes, page->live[i]);
-		struct hawk_block block;
-		struct hawk_error *err;
-
-		if (!hawk_scan_decode(sweep->target, sweep->plan, header,
-				      address + (uint64_t)page->live[i] * HAWK_GRANULE_BYTES,
-				      sweep->extent->end, &block)) {
-			sweep->result.implausible++;
-			continue;
-		}
-		sweep->mapping_is_heap = true;
-		err = resolve(sweep, &block);
-		if (err)
-			return err;
+	for (unsigned i = 0; !err && i < page->live_count;) {
+		i = take_usual(sweep, bytes, address, i);
+		if (i < page->live_count)
+			err = take_unusual(sweep, bytes, address, page->live[i++]);
 	}
-	return NULL;
+	return err;
 }
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -225,12 +306,8 @@ static void take_hole(struct sweep *sweep, uint64_t start, uint64_t end)
 	const struct resolver *resolver = &sweep->resolver;
 
 	sweep->result.swept_bytes += end - start;
-	if (resolver->has_candidate) {
-		uint64_t covered = resolver->candidate.start + resolver->candidate.size;
-
-		if (covered > start)
-			start = least(covered, end);
-	}
+	if (resolver->has_candidate && resolver->candidate_end > start)
+		start = least(resolver->candidate_end, end);
 	sweep->mapping_zero_bytes += end - start;
 }
 
@@ -277,8 +354,7 @@ static struct hawk_error *sweep_mapping(struct sweep *sweep, const struct hawk_m
 
 	sweep->mapping_zero_bytes = 0;
 	sweep->mapping_is_heap =
-		sweep->resolver.has_candidate &&
-		sweep->resolver.candidate.start + sweep->resolver.candidate.size > mapping->start;
+		sweep->resolver.has_candidate && sweep->resolver.candidate_end > mapping->start;
 	for (size_t i = 0; i < plan->excluded_count && at < span.end; i++) {
 		if (plan->excluded[i].end <= at)
 			continue;
