@@ -306,8 +306,8 @@ bool hawk_target_next_data(const struct hawk_target *target, uint64_t address, u
 			continue;
 		*data_start = from;
 		*data_end = to;
-		if (!target->core ||
-		    hawk_core_file_data(target->core, mapping, data_start, data_end))
+		if (target->core ? hawk_core_file_data(target->core, mapping, data_start, data_end)
+				 : hawk_live_data(target->live, mapping, data_start, data_end))
 			return true;
 	}
 	return false;
