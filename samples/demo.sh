@@ -55,9 +55,10 @@ find_core() {
 	find "$folder" -maxdepth 1 -name '*core*' -type f | head -n 1
 }
 
-say "hawk-core run -- orderd --requests 20000 --crash segv"
+say "hawk-core run -- orderd --requests 200000 --crash segv"
 ulimit -c unlimited 2>/dev/null || true
-("$hawk_core" run -- "$orderd" --requests 20000 --crash segv) || echo "(exit code $?)"
+sh -c '"$@"; exit $?' sh "$hawk_core" run -- "$orderd" --requests 200000 --crash segv ||
+	echo "(exit code $?)"
 core=$(find_core)
 if [ -z "$core" ]; then
 	echo
@@ -67,7 +68,7 @@ if [ -z "$core" ]; then
 	gdb -batch -nx -ex 'set startup-with-shell off' -ex 'set debuginfod enabled off' \
 		-ex "set exec-wrapper env LD_PRELOAD=$build/tracer/libhawk_tracer.so" \
 		-ex run -ex 'generate-core-file core' \
-		--args "$orderd" --requests 20000 --crash segv >/dev/null 2>&1 || true
+		--args "$orderd" --requests 200000 --crash segv >/dev/null 2>&1 || true
 	core=$(find_core)
 fi
 if [ -z "$core" ]; then

@@ -59,7 +59,7 @@ def configurations(arguments, folder):
     heaptrack = shutil.which("heaptrack")
     if heaptrack and not arguments.no_heaptrack:
         result.append(("heaptrack", "no tracer",
-                       [heaptrack, "--record-only", "-o", os.path.join(folder, "heaptrack"),
+                       [heaptrack, "--raw", "-o", os.path.join(folder, "heaptrack"),
                         *program], environment([])))
     return result
 
