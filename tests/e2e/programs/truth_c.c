@@ -66,7 +66,8 @@ static inline void *allocate_now(struct job *job)
 		return block;                                                                      \
 	}
 LEVEL3(0)
-LEVEL3(1) LEVEL3(2) LEVEL3(3) LEVEL3(4) LEVEL3(5) LEVEL3(6) LEVEL3(7)
+LEVEL3(1)
+LEVEL3(2) LEVEL3(3) LEVEL3(4) LEVEL3(5) LEVEL3(6) LEVEL3(7)
 
 	static void *(*const level3[])(struct job *) = {level3_0, level3_1, level3_2, level3_3,
 							level3_4, level3_5, level3_6, level3_7};
@@ -83,7 +84,8 @@ LEVEL3(1) LEVEL3(2) LEVEL3(3) LEVEL3(4) LEVEL3(5) LEVEL3(6) LEVEL3(7)
 		return block;                                                                      \
 	}
 LEVEL2(0)
-LEVEL2(1) LEVEL2(2)
+LEVEL2(1)
+LEVEL2(2)
 
 	LINK_OF_PATH static void *level2_3(struct job *job)
 {
@@ -106,7 +108,8 @@ static void *(*const level2[])(struct job *) = {level2_0, level2_1, level2_2, le
 		return block;                                                                      \
 	}
 LEVEL1(0)
-LEVEL1(1) LEVEL1(2) LEVEL1(3)
+LEVEL1(1)
+LEVEL1(2) LEVEL1(3)
 
 	static void *(*const level1[])(struct job *) = {level1_0, level1_1, level1_2, level1_3};
 
