@@ -35,12 +35,13 @@ static int yama_scope(void)
 	return scope;
 }
 
-/** The kernel gives /proc/PID to root when the process may not be dumped. */
+/** The kernel gives the private files below /proc/PID to root when the process may not be dumped.
+ */
 static bool is_undumpable(int directory, uint64_t uid)
 {
 	struct stat status;
 
-	return uid && !fstat(directory, &status) && status.st_uid == 0;
+	return uid && !fstatat(directory, "maps", &status, 0) && status.st_uid == 0;
 }
 
 struct hawk_error *hawk_proc_refusal(pid_t pid, int directory, int errnum)
