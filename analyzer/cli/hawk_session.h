@@ -33,8 +33,9 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 /** Live: keeps the stacks of all threads for after the release, within limits. */
 void hawk_session_capture_stacks(struct hawk_session *session);
 
-/** Adds the finding "not traced" if the heap was loaded and there is no table. */
-void hawk_session_check_table(struct hawk_session *session);
+/** After all reading: adds the findings "not-traced" if no table was found, and what went wrong
+ * with the target meanwhile. */
+void hawk_session_check(struct hawk_session *session);
 
 /** On stderr: the findings that make the answer incomplete, for verbs whose output has no place for
  * them. */

@@ -129,8 +129,9 @@ void hawk_session_capture_stacks(struct hawk_session *session)
 	}
 }
 
-void hawk_session_check_table(struct hawk_session *session)
+void hawk_session_check(struct hawk_session *session)
 {
+	hawk_target_check(session->target, &session->findings);
 	if (!session->heap.table)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "not-traced",
 				  "there is no trace table in %s: its heap is not known by stack",

@@ -15,17 +15,22 @@ static struct hawk_error *load(struct hawk_session *session)
 	hawk_target_release(session->target);
 	hawk_session_end_progress(session);
 	if (!err)
-		hawk_session_check_table(session);
+		hawk_session_check(session);
 	return err;
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings)
+static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 {
-	struct hawk_site_filter filter = {
+	return (struct hawk_site_filter){
 		.focus = settings->focus,
 		.ignore = settings->ignore,
 		.min_bytes = settings->min_bytes,
 	};
+}
+
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings)
+{
+	struct hawk_site_filter filter = filter_of(settings);
 	struct hawk_site_list list = {0};
 	struct hawk_report report = {
 		.target = session->target,
@@ -40,6 +45,8 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.sorted = settings->sort,
 		.sort = settings->sort ? (enum hawk_site_sort)(settings->sort - 1)
 				       : HAWK_SITE_SORT_SIZE,
+		.grouped = settings->by > 1,
+		.by = (enum hawk_group_by)(settings->by > 1 ? settings->by - 1 : 1),
 	};
 	struct hawk_error *err = NULL;
 
@@ -57,11 +64,13 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 static struct hawk_error *analyze(struct hawk_session *session,
 				  const struct hawk_settings *settings, const char *core)
 {
-	struct hawk_error *err = hawk_session_open(session, settings, core);
+	struct hawk_site_filter filter = filter_of(settings);
+	struct hawk_error *err = hawk_site_filter_check(&filter);
 
-	if (err)
-		return err;
-	err = load(session);
+	if (!err)
+		err = hawk_session_open(session, settings, core);
+	if (!err)
+		err = load(session);
 	if (err)
 		return err;
 	return print(session, settings);
@@ -69,7 +78,7 @@ static struct hawk_error *analyze(struct hawk_session *session,
 
 int hawk_verb_analyze(struct hawk_settings *settings, int count, char **operands)
 {
-	struct hawk_session session;
+	struct hawk_session session = {0};
 	struct hawk_error *err;
 	int code = HAWK_EXIT_OK;
 

@@ -41,14 +41,19 @@ static struct hawk_error *stream(struct hawk_session *session, const struct hawk
 	return err;
 }
 
+static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
+{
+	return (struct hawk_site_filter){
+		.module = settings->module,
+		.function = settings->function,
+	};
+}
+
 /** Names are looked up once for each site, and only if a filter asks for them. */
 static struct hawk_error *list_blocks(struct hawk_session *session,
 				      const struct hawk_settings *settings)
 {
-	struct hawk_site_filter filter = {
-		.module = settings->module,
-		.function = settings->function,
-	};
+	struct hawk_site_filter filter = filter_of(settings);
 	struct hawk_site_list list = {0};
 	struct hawk_error *err;
 
@@ -64,19 +69,24 @@ static struct hawk_error *list_blocks(struct hawk_session *session,
 static struct hawk_error *open_and_list(struct hawk_session *session,
 					const struct hawk_settings *settings, const char *core)
 {
-	struct hawk_error *err = hawk_session_open(session, settings, core);
+	struct hawk_site_filter filter = filter_of(settings);
+	struct hawk_error *err = hawk_site_filter_check(&filter);
 
+	if (!err)
+		err = hawk_session_open(session, settings, core);
 	if (!err)
 		err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
 	if (err)
 		return err;
-	hawk_session_check_table(session);
-	return session->heap.table ? list_blocks(session, settings) : NULL;
+	if (session->heap.table)
+		err = list_blocks(session, settings);
+	hawk_session_check(session);
+	return err;
 }
 
 int hawk_verb_blocks(struct hawk_settings *settings, int count, char **operands)
 {
-	struct hawk_session session;
+	struct hawk_session session = {0};
 	struct hawk_error *err;
 	int code = HAWK_EXIT_OK;
 

@@ -61,17 +61,17 @@ static struct hawk_error *find_and_print(struct hawk_session *session,
 	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
 	if (err)
 		return err;
-	hawk_session_check_table(session);
 	for (size_t i = 0; i < count; i++)
 		hawk_whatis_find(&report, whatis[i].address, &whatis[i]);
 	hawk_target_release(session->target);
+	hawk_session_check(session);
 	return print(session, settings, &report, whatis, count);
 }
 
 int hawk_verb_whatis(struct hawk_settings *settings, int count, char **operands)
 {
 	int skip = settings->pid ? 0 : 1;
-	struct hawk_session session;
+	struct hawk_session session = {0};
 	struct hawk_error *err;
 	int code = HAWK_EXIT_OK;
 

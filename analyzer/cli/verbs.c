@@ -49,6 +49,8 @@ static const struct hawk_option analyze_options[] = {
 	{"depth", 'd', HAWK_OPTION_COUNT, AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, AT(full), NULL,
 	 "everything: all sites, whole stacks, all threads, memory map, modules"},
+	{"by", 'b', HAWK_OPTION_CHOICE, AT(by), "site|function|file|module",
+	 "add up by what allocated (flat) and what called that (cum)"},
 	{"focus", '\0', HAWK_OPTION_STRING, AT(focus), "REGEX",
 	 "only sites with a function, file or module that matches"},
 	{"ignore", '\0', HAWK_OPTION_STRING, AT(ignore), "REGEX",

@@ -7,6 +7,7 @@
 #ifndef HAWK_REPORT_H
 #define HAWK_REPORT_H
 
+#include "hawk_groups.h"
 #include "hawk_screen.h"
 #include "hawk_site_list.h"
 
@@ -24,6 +25,8 @@ struct hawk_report {
 	size_t depth;                /**< lines of each stack; 0 = the default */
 	bool sorted;                 /**< `sort` was given: one list in that order instead of two */
 	enum hawk_site_sort sort;
+	bool grouped; /**< show groups `by` instead of sites */
+	enum hawk_group_by by;
 };
 
 /** Everything that `analyze` prints by default; with `screen->full` really everything. */
@@ -41,6 +44,8 @@ struct hawk_error *hawk_report_threads(const struct hawk_report *report,
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen);
 struct hawk_error *hawk_report_sites(const struct hawk_report *report,
 				     const struct hawk_screen *screen);
+struct hawk_error *hawk_report_groups(const struct hawk_report *report,
+				      const struct hawk_screen *screen);
 void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_screen *screen);
 void hawk_report_modules(const struct hawk_report *report, const struct hawk_screen *screen);
 void hawk_report_findings(const struct hawk_findings *findings, const struct hawk_screen *screen);
@@ -49,6 +54,9 @@ void hawk_report_findings(const struct hawk_findings *findings, const struct haw
 struct hawk_json;
 struct hawk_error *hawk_report_json_process(const struct hawk_report *report,
 					    struct hawk_json *json);
+/** "by" and "groups" */
+struct hawk_error *hawk_report_json_groups(const struct hawk_report *report,
+					   struct hawk_json *json);
 void hawk_report_json_findings(const struct hawk_findings *findings, struct hawk_json *json);
 void hawk_report_json_stack(const struct hawk_stack *stack, struct hawk_json *json);
 

@@ -102,26 +102,6 @@ static void put_column(const struct hawk_screen *screen, const struct hawk_text 
 	hawk_output_puts(screen->output, "  ");
 }
 
-/** The end of `string`, behind "...", if it is wider than `width`: ends of paths tell most. */
-static void append_end(struct hawk_text *text, const char *string, size_t width)
-{
-	CLEANUP(text) struct hawk_text safe = {0};
-	size_t excess;
-	const char *at;
-
-	hawk_utf8_append_safe(&safe, string);
-	if (!safe.bytes)
-		return;
-	excess = hawk_utf8_width(safe.bytes);
-	excess = excess > width ? excess - width + 3 : 0;
-	at = safe.bytes;
-	if (excess)
-		hawk_text_puts(text, "...");
-	while (excess-- && *at)
-		at += hawk_utf8_length(at) ? hawk_utf8_length(at) : 1;
-	hawk_text_puts(text, at);
-}
-
 /** "file.c:12", or in a module without debug information nothing. */
 static void append_place(struct hawk_text *text, const struct hawk_screen *screen,
 			 const struct hawk_stack_line *line, size_t width)
@@ -134,7 +114,7 @@ static void append_place(struct hawk_text *text, const struct hawk_screen *scree
 	if (line->name.line)
 		hawk_text_printf(&place, ":%u", line->name.line);
 	if (place.bytes)
-		append_end(text, place.bytes, width);
+		hawk_utf8_append_end(text, place.bytes, width);
 }
 
 static void append_function(struct hawk_text *text, const struct hawk_stack_line *line,
@@ -156,7 +136,7 @@ static void append_module(struct hawk_text *text, const struct hawk_screen *scre
 
 	if (!path || !*path)
 		path = line->has_module ? "[unnamed module]" : "[no module]";
-	append_end(text, screen->full ? path : hawk_path_base(path), width);
+	hawk_utf8_append_end(text, screen->full ? path : hawk_path_base(path), width);
 }
 
 /** Everything in one line of any width: for --full. */

@@ -63,6 +63,15 @@ static struct hawk_error *compile_all(struct matcher *matcher)
 	return err;
 }
 
+struct hawk_error *hawk_site_filter_check(const struct hawk_site_filter *filter)
+{
+	struct matcher matcher = {.filter = filter};
+	struct hawk_error *err = compile_all(&matcher);
+
+	free_matcher(&matcher);
+	return err;
+}
+
 static bool matches(const regex_t *regex, const char *text)
 {
 	return text && !regexec(regex, text, 0, NULL, 0);

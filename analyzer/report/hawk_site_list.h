@@ -32,6 +32,9 @@ struct hawk_site_list {
 	uint64_t alloc_bytes;
 };
 
+/** HAWK_ERROR_USAGE for a bad regular expression: to be asked before the work begins. */
+struct hawk_error *hawk_site_filter_check(const struct hawk_site_filter *filter);
+
 /** HAWK_ERROR_USAGE for a bad regular expression. `symbols` may be NULL without expressions. */
 struct hawk_error *hawk_site_list_create(const struct hawk_heap *heap, struct hawk_symbols *symbols,
 					 const struct hawk_site_filter *filter,

@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hawk_cleanup.h"
+
 static bool in_range(unsigned char byte, unsigned char low, unsigned char high)
 {
 	return byte >= low && byte <= high;
@@ -94,4 +96,23 @@ void hawk_utf8_append_safe(struct hawk_text *text, const char *string)
 		for (size_t i = 0; i < (length ? length : 1); i++)
 			hawk_text_printf(text, "\\x%02x", (unsigned char)*string++);
 	}
+}
+
+void hawk_utf8_append_end(struct hawk_text *text, const char *string, size_t width)
+{
+	CLEANUP(text) struct hawk_text safe = {0};
+	size_t excess;
+	const char *at;
+
+	hawk_utf8_append_safe(&safe, string);
+	if (!safe.bytes)
+		return;
+	excess = hawk_utf8_width(safe.bytes);
+	excess = excess > width ? excess - width + 3 : 0;
+	at = safe.bytes;
+	if (excess)
+		hawk_text_puts(text, "...");
+	while (excess-- && *at)
+		at += hawk_utf8_length(at); // all of it is valid now
+	hawk_text_puts(text, at);
 }

@@ -23,4 +23,10 @@ size_t hawk_utf8_width(const char *string);
  */
 void hawk_utf8_append_safe(struct hawk_text *text, const char *string);
 
+/**
+ * As above, but at most `width` columns: of a wider one the end, behind "...". The ends of paths
+ * tell most.
+ */
+void hawk_utf8_append_end(struct hawk_text *text, const char *string, size_t width);
+
 #endif

@@ -35,13 +35,16 @@ const char *hawk_report_kind_name(uint8_t kind)
 static void put_row(const struct hawk_screen *screen, const char *name, uint64_t bytes,
 		    uint64_t whole, const char *remark)
 {
-	char exact[64] = "";
-
+	if (!bytes && !screen->full)
+		return;
+	hawk_output_printf(screen->output, "  %-10s %11s", name, hawk_quantity_bytes(bytes).text);
 	if (screen->full)
-		snprintf(exact, sizeof(exact), "%20s", hawk_quantity_count(bytes).text);
-	hawk_output_printf(screen->output, "  %-22s %11s%s  %8s  %s\n", name,
-			   hawk_quantity_bytes(bytes).text, exact,
-			   hawk_quantity_share(bytes, whole).text, remark);
+		hawk_output_printf(screen->output, " %20s", hawk_quantity_count(bytes).text);
+	hawk_output_printf(screen->output, "  %8s  ", hawk_quantity_share(bytes, whole).text);
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_puts(screen->output, remark);
+	hawk_screen_plain(screen);
+	hawk_output_puts(screen->output, "\n");
 }
 
 static uint64_t minus(uint64_t a, uint64_t b)
@@ -74,18 +77,17 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 	uint64_t whole = memory->writable_bytes;
 	uint64_t other = minus(whole, memory->heap_bytes);
 
-	hawk_screen_heading(screen, "Heap: %s live blocks, %s requested",
+	hawk_screen_heading(screen, "Heap: %s live blocks, %s of %s writable memory",
 			    hawk_quantity_count(report->heap->sweep.blocks).text,
-			    hawk_quantity_bytes(memory->requested_bytes).text);
-	put_row(screen, "requested", memory->requested_bytes, whole, "");
-	put_row(screen, "headers", memory->header_bytes, whole,
-		"the tracer's, one in front of each block");
+			    hawk_quantity_bytes(memory->requested_bytes).text,
+			    hawk_quantity_bytes(whole).text);
+	put_row(screen, "requested", memory->requested_bytes, whole, "by the program, live");
+	put_row(screen, "headers", memory->header_bytes, whole, "the tracer's, before each block");
 	put_row(screen, "allocator", memory->overhead_bytes, whole,
 		"rounding, free and cached chunks");
-	put_row(screen, "never used", memory->never_used_bytes, whole, "zero pages of the heap");
-	put_row(screen, "tracer", memory->tracer_bytes, whole, "stacks and counters");
+	put_row(screen, "unused", memory->never_used_bytes, whole, "zero pages of the heap");
+	put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
 	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,
-		"stacks, data segments, mmap");
-	put_row(screen, "all writable memory", whole, whole, "");
+		"thread stacks, data segments, mmap");
 	put_history(report, screen);
 }

@@ -263,6 +263,8 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 		return err;
 	put_heap(report, &json);
 	err = put_sites(report, &json);
+	if (!err && report->grouped && report->list)
+		err = hawk_report_json_groups(report, &json);
 	if (err)
 		return err;
 	hawk_report_json_findings(report->findings, &json);

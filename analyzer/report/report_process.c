@@ -11,7 +11,7 @@
 #include "hawk_report.h"
 #include "hawk_signal.h"
 
-enum { CRASH_LINES = 8, ABORT = 6 };
+enum { CRASH_LINES = 6, ABORT = 6, FIELD_COLUMN = 12 };
 
 static void put_field(const struct hawk_screen *screen, const char *name)
 {
@@ -153,22 +153,28 @@ static struct hawk_error *put_crashed_thread(const struct hawk_report *report,
 	return err;
 }
 
+/** One line if the command line begins with the program's path, as it often does. */
+static void put_command(const struct hawk_process *process, const struct hawk_screen *screen)
+{
+	size_t length = strlen(process->program);
+
+	if (length && strncmp(process->arguments, process->program, length) != 0) {
+		put_field(screen, "program");
+		hawk_screen_wrapped(screen, process->program, FIELD_COLUMN, FIELD_COLUMN);
+	}
+	if (process->arguments[0]) {
+		put_field(screen, "command");
+		hawk_screen_wrapped(screen, process->arguments, FIELD_COLUMN, FIELD_COLUMN);
+	}
+}
+
 struct hawk_error *hawk_report_process(const struct hawk_report *report,
 				       const struct hawk_screen *screen)
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
 
 	put_title(report, screen);
-	if (process->program[0]) {
-		put_field(screen, "program");
-		hawk_screen_foreign(screen, process->program);
-		hawk_output_puts(screen->output, "\n");
-	}
-	if (process->arguments[0] && strcmp(process->arguments, process->program)) {
-		put_field(screen, "command");
-		hawk_screen_foreign(screen, process->arguments);
-		hawk_output_puts(screen->output, "\n");
-	}
+	put_command(process, screen);
 	if (process->live) {
 		put_field(screen, "paused");
 		hawk_output_printf(

@@ -10,7 +10,7 @@
 #include "hawk_report.h"
 
 enum {
-	DEFAULT_TOP = 4,
+	DEFAULT_TOP = 3,
 	DEFAULT_TOP_SORTED = 10,
 	DEFAULT_DEPTH = 3,
 	DEFAULT_DEPTH_SORTED = 4,
@@ -34,9 +34,9 @@ static void put_row(const struct hawk_report *report, const struct hawk_screen *
 	uint64_t bytes = total ? site->alloc_bytes : site->inuse_bytes;
 	uint64_t objects = total ? site->alloc_objects : site->inuse_objects;
 	bool by_count = plan->sort == HAWK_SITE_SORT_COUNT;
-	uint64_t whole = total      ? report->list->alloc_bytes
-			 : by_count ? report->list->inuse_objects
-				    : report->list->inuse_bytes;
+	uint64_t whole = total      ? report->heap->totals.alloc_bytes
+			 : by_count ? report->heap->sweep.blocks
+				    : report->heap->sweep.bytes;
 	struct hawk_quantity size =
 		screen->full ? hawk_quantity_count(bytes) : hawk_quantity_bytes(bytes);
 
@@ -113,6 +113,16 @@ static struct hawk_error *put_list(const struct hawk_report *report,
 	return err;
 }
 
+/** " that match: 4.2 MiB" */
+static struct hawk_quantity matching_text(const struct hawk_report *report)
+{
+	struct hawk_quantity text;
+
+	snprintf(text.text, sizeof(text.text), " that match: %.16s",
+		 hawk_quantity_bytes(report->list->inuse_bytes).text);
+	return text;
+}
+
 static struct hawk_error *put_section(const struct hawk_report *report,
 				      const struct hawk_screen *screen,
 				      const struct list_plan *plan)
@@ -129,7 +139,7 @@ static struct hawk_error *put_section(const struct hawk_report *report,
 	end = plan->top && plan->top < all ? plan->top : all;
 	hawk_screen_heading(screen, "%s (%s of %s%s)", titles[plan->sort],
 			    hawk_quantity_count(end).text, hawk_quantity_count(all).text,
-			    report->filtered ? " that match" : "");
+			    report->filtered ? matching_text(report).text : "");
 	return put_list(report, screen, plan, end);
 }
 

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Functions, files or modules with their flat and cumulative sums, as text and as JSON.
+ */
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_function_name.h"
+#include "hawk_json.h"
+#include "hawk_quantity.h"
+#include "hawk_report.h"
+#include "hawk_utf8.h"
+
+enum { DEFAULT_TOP = 20, NUMBER_COLUMNS = 40 };
+
+/** Grows with the deepest stack; reused for every site. */
+struct frames {
+	struct hawk_group_frame *items;
+	size_t capacity;
+};
+
+static struct hawk_error *convert(const struct hawk_stack *stack, struct frames *frames)
+{
+	if (stack->count > frames->capacity) {
+		struct hawk_group_frame *items =
+			realloc(frames->items, stack->count * sizeof(*items));
+
+		if (!items)
+			return &hawk_enomem;
+		frames->items = items;
+		frames->capacity = stack->count;
+	}
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct hawk_stack_line *line = &stack->lines[i];
+		const char *function = line->name.function;
+
+		frames->items[i] = (struct hawk_group_frame){
+			.function = function,
+			.file = line->name.file,
+			.module = line->has_module ? line->module.path : NULL,
+			.plumbing = function && hawk_function_name_is_plumbing(function),
+		};
+	}
+	return NULL;
+}
+
+static struct hawk_error *add_site(const struct hawk_report *report, uint32_t index,
+				   struct hawk_stack *stack, struct frames *frames,
+				   struct hawk_groups *groups)
+{
+	const struct hawk_site *site = &report->heap->sites[index];
+	struct hawk_group_counts counts = {
+		.sites = 1,
+		.inuse_objects = site->inuse_objects,
+		.inuse_bytes = site->inuse_bytes,
+		.alloc_objects = site->alloc_objects,
+		.alloc_bytes = site->alloc_bytes,
+	};
+	struct hawk_error *err =
+		hawk_stack_of_trace(report->symbols, report->heap->table, site->trace, stack);
+
+	if (!err)
+		err = convert(stack, frames);
+	if (!err)
+		err = hawk_groups_add(groups, frames->items, stack->count, &counts);
+	return err;
+}
+
+/** Every chosen site, folded. */
+static struct hawk_error *make_groups(const struct hawk_report *report, struct hawk_groups **ret)
+{
+	struct hawk_groups *groups;
+	struct frames frames = {0};
+	struct hawk_stack stack;
+	struct hawk_error *err = hawk_groups_create(report->by, &groups);
+
+	if (err)
+		return err;
+	hawk_stack_init(&stack);
+	for (size_t i = 0; i < report->list->count && !err; i++)
+		err = add_site(report, report->list->sites[i], &stack, &frames, groups);
+	hawk_stack_deinit(&stack);
+	free(frames.items);
+	if (err) {
+		hawk_groups_destroy(groups);
+		return err;
+	}
+	*ret = groups;
+	return NULL;
+}
+
+static enum hawk_group_sort group_sort(enum hawk_site_sort sort)
+{
+	switch (sort) {
+	case HAWK_SITE_SORT_COUNT:
+		return HAWK_GROUP_SORT_COUNT;
+	case HAWK_SITE_SORT_TOTAL:
+		return HAWK_GROUP_SORT_TOTAL;
+	case HAWK_SITE_SORT_SIZE:
+		break;
+	}
+	return HAWK_GROUP_SORT_SIZE;
+}
+
+static uint64_t value_of(const struct hawk_group_counts *counts, enum hawk_site_sort sort)
+{
+	switch (sort) {
+	case HAWK_SITE_SORT_COUNT:
+		return counts->inuse_objects;
+	case HAWK_SITE_SORT_TOTAL:
+		return counts->alloc_bytes;
+	case HAWK_SITE_SORT_SIZE:
+		break;
+	}
+	return counts->inuse_bytes;
+}
+
+static uint64_t whole_of(const struct hawk_heap *heap, enum hawk_site_sort sort)
+{
+	switch (sort) {
+	case HAWK_SITE_SORT_COUNT:
+		return heap->sweep.blocks;
+	case HAWK_SITE_SORT_TOTAL:
+		return heap->totals.alloc_bytes;
+	case HAWK_SITE_SORT_SIZE:
+		break;
+	}
+	return heap->sweep.bytes;
+}
+
+/** A sum and its share of the whole heap. */
+static void put_value(const struct hawk_report *report, const struct hawk_screen *screen,
+		      const struct hawk_group_counts *counts)
+{
+	uint64_t value = value_of(counts, report->sort);
+	bool bytes = report->sort != HAWK_SITE_SORT_COUNT && !screen->full;
+	struct hawk_quantity text = bytes ? hawk_quantity_bytes(value) : hawk_quantity_count(value);
+	struct hawk_quantity share =
+		hawk_quantity_share(value, whole_of(report->heap, report->sort));
+
+	hawk_output_printf(screen->output, "%*s %8s ", screen->full ? 19 : 10, text.text,
+			   share.text);
+}
+
+/** What is left of the line: the name, shortened, and of functions the module if it fits. */
+static void put_name(const struct hawk_report *report, const struct hawk_screen *screen,
+		     const struct hawk_group *group)
+{
+	size_t width = screen->full ? SIZE_MAX : screen->width - NUMBER_COLUMNS;
+	CLEANUP(text) struct hawk_text text = {0}, module = {0};
+
+	if (group->module)
+		hawk_utf8_append_safe(&module,
+				      screen->full ? group->module : hawk_path_base(group->module));
+	if (!group->name)
+		hawk_text_puts(&text, module.size ? "(unknown)" : "(no stack, or no module)");
+	else if (report->by == HAWK_GROUP_BY_FUNCTION)
+		hawk_function_name_append(&text, group->name, width);
+	else
+		hawk_utf8_append_end(&text, group->name, width);
+	hawk_output_append(screen->output, text.bytes, text.size);
+	if (module.size && text.size && hawk_utf8_width(text.bytes) + 2 + module.size <= width) {
+		hawk_screen_style(screen, HAWK_STYLE_FAINT);
+		hawk_output_printf(screen->output, "  %s", module.bytes);
+		hawk_screen_plain(screen);
+	}
+	hawk_output_puts(screen->output, "\n");
+}
+
+static const char *by_name(enum hawk_group_by by)
+{
+	switch (by) {
+	case HAWK_GROUP_BY_FUNCTION:
+		return "function";
+	case HAWK_GROUP_BY_FILE:
+		return "file";
+	case HAWK_GROUP_BY_MODULE:
+		return "module";
+	}
+	return "site";
+}
+
+static void put_groups(const struct hawk_report *report, const struct hawk_screen *screen,
+		       const struct hawk_group *groups, size_t count)
+{
+	static const char *const what[] = {
+		[HAWK_SITE_SORT_SIZE] = "Live bytes",
+		[HAWK_SITE_SORT_COUNT] = "Live blocks",
+		[HAWK_SITE_SORT_TOTAL] = "Bytes allocated since start",
+	};
+	size_t top = report->top ? report->top : screen->full ? count : DEFAULT_TOP;
+	size_t end = top < count ? top : count;
+	int width = screen->full ? 19 : 10;
+
+	hawk_screen_heading(screen, "%s by %s (%s of %s)", what[report->sort], by_name(report->by),
+			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_printf(screen->output, "%*s %8s %*s %8s %s\n", width, "flat", "share", width,
+			   "cum", "share", by_name(report->by));
+	hawk_screen_plain(screen);
+	for (size_t i = 0; i < end; i++) {
+		put_value(report, screen, &groups[i].flat);
+		put_value(report, screen, &groups[i].cum);
+		put_name(report, screen, &groups[i]);
+	}
+}
+
+struct hawk_error *hawk_report_groups(const struct hawk_report *report,
+				      const struct hawk_screen *screen)
+{
+	const struct hawk_group *sorted;
+	struct hawk_groups *groups;
+	size_t count;
+	struct hawk_error *err = make_groups(report, &groups);
+
+	if (err)
+		return err;
+	err = hawk_groups_sorted(groups, group_sort(report->sort), false, &sorted, &count);
+	if (!err)
+		put_groups(report, screen, sorted, count);
+	hawk_groups_destroy(groups);
+	return err;
+}
+
+static void put_json_counts(const char *key, const struct hawk_group_counts *counts,
+			    struct hawk_json *json)
+{
+	hawk_json_key(json, key);
+	hawk_json_object(json);
+	hawk_json_put_integer(json, "sites", counts->sites);
+	hawk_json_put_integer(json, "inuse_objects", counts->inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", counts->inuse_bytes);
+	hawk_json_put_integer(json, "alloc_objects", counts->alloc_objects);
+	hawk_json_put_integer(json, "alloc_bytes", counts->alloc_bytes);
+	hawk_json_object_end(json);
+}
+
+struct hawk_error *hawk_report_json_groups(const struct hawk_report *report, struct hawk_json *json)
+{
+	const struct hawk_group *sorted = NULL;
+	struct hawk_groups *groups;
+	size_t count = 0;
+	struct hawk_error *err = make_groups(report, &groups);
+
+	if (err)
+		return err;
+	err = hawk_groups_sorted(groups, group_sort(report->sort), false, &sorted, &count);
+	if (!err && report->limited && report->top < count)
+		count = report->top;
+	hawk_json_put_string(json, "by", by_name(report->by));
+	hawk_json_key(json, "groups");
+	hawk_json_array(json);
+	for (size_t i = 0; i < count && !err; i++) {
+		hawk_json_object(json);
+		hawk_json_put_string(json, "name", sorted[i].name);
+		hawk_json_put_string(json, "module", sorted[i].module);
+		put_json_counts("flat", &sorted[i].flat, json);
+		put_json_counts("cum", &sorted[i].cum, json);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+	hawk_groups_destroy(groups);
+	return err;
+}
