@@ -1,0 +1,588 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The trace table read back: found, refused, repaired, resolved.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hawk_table.h"
+#include "synthetic_heap.h"
+
+struct table_world {
+	struct synthetic_heap *heap;
+	char *path;
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_table *table;
+	struct hawk_trace trace;
+};
+
+static int setup(void **state)
+{
+	struct table_world *world = calloc(1, sizeof(*world));
+
+	world->heap = synthetic_heap_create(4096);
+	hawk_findings_init(&world->findings);
+	*state = world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct table_world *world = *state;
+
+	hawk_table_close(world->table);
+	hawk_target_close(world->target);
+	synthetic_core_remove(world->path);
+	hawk_findings_deinit(&world->findings);
+	synthetic_heap_destroy(world->heap);
+	free(world);
+	return 0;
+}
+
+static void open_path(struct table_world *world)
+{
+	assert_null(hawk_target_open_core(world->path, &world->findings, &world->target));
+	assert_null(hawk_table_find(world->target, &world->findings, &world->table));
+}
+
+static void open_heap(struct table_world *world)
+{
+	world->path = synthetic_heap_write(world->heap);
+	open_path(world);
+}
+
+static void open_core(struct table_world *world, struct synthetic_core *core)
+{
+	world->path = synthetic_core_write(core, SIZE_MAX);
+	synthetic_core_destroy(core);
+	open_path(world);
+}
+
+static const struct hawk_finding *find(const struct table_world *world, const char *key)
+{
+	for (size_t i = 0; i < world->findings.count; i++)
+		if (!strcmp(world->findings.items[i].key, key))
+			return &world->findings.items[i];
+	return NULL;
+}
+
+static void expect_frames(struct table_world *world, uint32_t id, const char *frames)
+{
+	char text[4096] = "";
+
+	assert_true(hawk_table_trace(world->table, id, &world->trace));
+	for (uint32_t i = 0; i < world->trace.frame_count; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%llx", i ? " " : "",
+			 (unsigned long long)world->trace.frames[i]);
+	assert_string_equal(text, frames);
+}
+
+static uint32_t add_trace(struct table_world *world, uint64_t first, uint32_t count, uint32_t tail,
+			  uint32_t tail_count)
+{
+	uint64_t frames[64];
+
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] = first + i;
+	return synthetic_heap_add_trace(world->heap, frames, count, tail, tail_count);
+}
+
+static void a_table_is_found_with_everything_in_it(void **state)
+{
+	struct table_world *world = *state;
+	const struct hawk_table_extent *extents;
+	size_t count;
+
+	assert_int_equal(add_trace(world, 0xa1, 3, 0, 0), 1);
+	open_heap(world);
+	assert_non_null(world->table);
+	assert_false(hawk_table_is_twin(world->table));
+	assert_int_equal(hawk_table_header(world->table)->pid, 4711);
+	assert_int_equal(hawk_table_header(world->table)->trace_count, 2);
+	assert_string_equal(hawk_table_header(world->table)->options, "depth=64");
+	extents = hawk_table_extents(world->table, &count);
+	assert_int_equal(count, 2);
+	assert_int_equal(extents[0].address, SYNTHETIC_TABLE);
+	expect_frames(world, 1, "a1 a2 a3");
+	assert_false(hawk_table_trace(world->table, 0, &world->trace));
+	assert_false(hawk_table_trace(world->table, 2, &world->trace));
+	assert_int_equal(world->trace.frame_count, 0);
+	assert_false(hawk_table_trace(world->table, UINT32_MAX, &world->trace));
+}
+
+static void no_table_is_no_error(void **state)
+{
+	struct table_world *world = *state;
+
+	world->heap->table->header.magic = 0;
+	world->heap->twin->magic = 0;
+	open_heap(world);
+	assert_null(world->table);
+}
+
+static void a_copy_at_another_address_is_no_table(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_core *core = synthetic_core_create();
+
+	synthetic_core_add_thread(core, 1, 6, NULL);
+	synthetic_core_add_memory(core, SYNTHETIC_TABLE + 0x10000, world->heap->table,
+				  sizeof(*world->heap->table));
+	open_core(world, core);
+	assert_null(world->table);
+}
+
+static void a_table_in_the_middle_of_a_mapping_is_found(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_core *core = synthetic_core_create();
+	const size_t before = 5 * 4096;
+	uint8_t *bytes = calloc(1, before + sizeof(*world->heap->table));
+
+	memcpy(bytes + before, world->heap->table, sizeof(*world->heap->table));
+	synthetic_core_add_thread(core, 1, 6, NULL);
+	synthetic_core_add_memory(core, SYNTHETIC_TABLE - before, bytes,
+				  before + sizeof(*world->heap->table));
+	free(bytes);
+	open_core(world, core);
+	assert_non_null(world->table);
+}
+
+static void tails_are_followed_through_traces_that_own_none_of_them(void **state)
+{
+	struct table_world *world = *state;
+
+	add_trace(world, 0xa1, 4, 0, 0);              /* a1 a2 a3 a4 */
+	add_trace(world, 0xb1, 1, 1, 2);              /* b1 | a3 a4 */
+	add_trace(world, 0xc1, 2, 2, 3);              /* c1 c2 | b1 a3 a4 */
+	add_trace(world, 0xd1, 1, 3, 1);              /* d1 | a4, by way of 3 and 2 */
+	add_trace(world, 0xe1, 1, 4, 1);              /* e1 | a4 */
+	add_trace(world, 0xf1, 1, 3, 4);              /* f1 | c2 b1 a3 a4 */
+	add_trace(world, HAWK_PC_EXACT | 9, 1, 6, 2); /* 9 | a3 a4 */
+	open_heap(world);
+	expect_frames(world, 2, "b1 a3 a4");
+	expect_frames(world, 3, "c1 c2 b1 a3 a4");
+	expect_frames(world, 4, "d1 a4");
+	expect_frames(world, 5, "e1 a4");
+	expect_frames(world, 6, "f1 c2 b1 a3 a4");
+	expect_frames(world, 7, "8000000000000009 a3 a4");
+	assert_null(find(world, "trace-damaged"));
+}
+
+static void damaged_traces_are_counted_and_the_others_read(void **state)
+{
+	struct table_world *world = *state;
+	struct hawk_trace_record *traces = world->heap->table->traces;
+
+	for (uint64_t i = 1; i < 10; i++)
+		add_trace(world, i << 8, 2, i == 1 ? 0 : 1, i == 1 ? 0 : 1);
+	traces[2].own_count = 0;
+	traces[3].tail_trace = 3;
+	traces[4].tail_trace = 9;
+	traces[5].tail_trace = 0;
+	traces[6].word_index = UINT32_MAX;
+	traces[7].tail_count = 1023;
+	traces[8].hash = 0; /* not published: no damage */
+	open_heap(world);
+	for (uint32_t id = 2; id < 9; id++)
+		assert_false(hawk_table_trace(world->table, id, &world->trace));
+	expect_frames(world, 1, "100 101");
+	expect_frames(world, 9, "900 901 101");
+	assert_int_equal(hawk_table_totals(world->table).damaged_traces, 6);
+	assert_non_null(find(world, "trace-damaged"));
+}
+
+static void a_trace_on_a_damaged_tail_is_damaged(void **state)
+{
+	struct table_world *world = *state;
+
+	add_trace(world, 0x100, 2, 0, 0);
+	add_trace(world, 0x200, 1, 1, 1);
+	world->heap->table->traces[1].own_count = 0;
+	open_heap(world);
+	assert_false(hawk_table_trace(world->table, 2, &world->trace));
+	assert_int_equal(hawk_table_totals(world->table).damaged_traces, 2);
+}
+
+static void counters_are_summed_over_records_threads_and_orphans(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_table *table = world->heap->table;
+	struct hawk_trace_counters *counters;
+	struct hawk_table_totals totals;
+
+	add_trace(world, 0xa1, 1, 0, 0);
+	add_trace(world, 0xb1, 1, 0, 0);
+	table->traces[1].alloc_objects = 100;
+	table->traces[1].alloc_bytes = 1000;
+	table->header.thread_count = 3;
+	table->threads[0].counters[0] = (struct hawk_counter_entry){1, 5, 50};
+	table->threads[0].counters[31] = (struct hawk_counter_entry){2, 7, 70};
+	table->threads[1].counters[3] = (struct hawk_counter_entry){2, 1, UINT64_C(1) << 40};
+	table->threads[1].counters[4] = (struct hawk_counter_entry){99, 1, 1}; /* no such trace */
+	table->threads[1].record.state = HAWK_THREAD_FREE;
+	table->threads[1].record.free_objects = 3;
+	table->threads[1].record.free_bytes = 30;
+	table->threads[0].record.alloc_objects_untraced = 2;
+	table->threads[0].record.alloc_bytes_untraced = 20;
+	table->threads[2].record.state = HAWK_THREAD_UNUSED;
+	table->threads[2].counters[0] = (struct hawk_counter_entry){1, 1000, 1000};
+	table->threads[3].counters[0] = (struct hawk_counter_entry){1, 1000, 1000};
+	table->header.orphan_alloc_objects = 1;
+	table->header.orphan_alloc_bytes = 8;
+	table->header.orphan_free_objects = 1;
+	table->header.orphan_free_bytes = 4;
+	table->header.dropped_objects = 50;
+	open_heap(world);
+	assert_null(hawk_table_counters(world->table, &counters));
+	assert_int_equal(counters[0].alloc_objects, 3);
+	assert_int_equal(counters[0].alloc_bytes, 28);
+	assert_int_equal(counters[1].alloc_objects, 105);
+	assert_int_equal(counters[1].alloc_bytes, 1050);
+	assert_int_equal(counters[2].alloc_objects, 8);
+	assert_int_equal(counters[2].alloc_bytes, (UINT64_C(1) << 40) + 70);
+	free(counters);
+	totals = hawk_table_totals(world->table);
+	assert_int_equal(totals.alloc_objects, 116);
+	assert_int_equal(totals.alloc_bytes, (UINT64_C(1) << 40) + 1148);
+	assert_int_equal(totals.free_objects, 4);
+	assert_int_equal(totals.free_bytes, 34);
+	assert_int_equal(totals.threads, 3);
+}
+
+static void damaged_thread_records_are_counted(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_table *table = world->heap->table;
+
+	table->header.thread_count = 4;
+	table->threads[0].record.counter_offset = UINT32_MAX;
+	table->threads[1].record.counter_count = UINT32_MAX;
+	table->threads[2].record.state = 77;
+	table->threads[3].record.counter_count++;
+	open_heap(world);
+	assert_int_equal(hawk_table_totals(world->table).damaged_threads, 4);
+	assert_non_null(find(world, "table-thread-damaged"));
+}
+
+static void modules_are_told_apart_by_generation(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_table *table = world->heap->table;
+	const struct hawk_table_module *modules;
+	size_t count;
+
+	synthetic_heap_add_module(world->heap, "/usr/bin/app", 0x1000, 0x9000, 0x1000);
+	synthetic_heap_add_module(world->heap, "/lib/one.so", 0x20000, 0x30000, 0x20000);
+	synthetic_heap_add_module(world->heap, "/lib/two.so", 0x28000, 0x38000, 0x28000);
+	synthetic_heap_add_module(world->heap, "/lib/gone.so", 0x50000, 0x50000, 0);
+	table->modules[1].unload_generation = 3;
+	table->modules[2].generation = 4;
+	open_heap(world);
+	modules = hawk_table_modules(world->table, &count);
+	assert_int_equal(count, 3);
+	assert_string_equal(modules[0].path, "/usr/bin/app");
+	assert_int_equal(modules[0].build_id_bytes, 20);
+	assert_memory_equal(modules[0].build_id, "/usr/bin/app/usr/bin", 20);
+	assert_ptr_equal(hawk_table_module_at(world->table, 0x1000, 0), &modules[0]);
+	assert_ptr_equal(hawk_table_module_at(world->table, 0x8fff, 9), &modules[0]);
+	assert_null(hawk_table_module_at(world->table, 0xfff, 9));
+	assert_null(hawk_table_module_at(world->table, 0x9000, 9));
+	assert_ptr_equal(hawk_table_module_at(world->table, 0x29000, 0), &modules[1]);
+	assert_ptr_equal(hawk_table_module_at(world->table, 0x29000, 4), &modules[2]);
+	assert_ptr_equal(hawk_table_module_at(world->table, 0x21000, 4), &modules[1]);
+	assert_null(hawk_table_module_at(world->table, 0x37fff, 3));
+	assert_ptr_equal(hawk_table_module_at(world->table, 0x37fff, 4), &modules[2]);
+	assert_null(hawk_table_module_at(world->table, 0x38000, 4));
+	assert_non_null(find(world, "table-module-damaged"));
+}
+
+static void module_paths_and_build_ids_are_clamped(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_table *table = world->heap->table;
+	const struct hawk_table_module *modules;
+	size_t count;
+
+	synthetic_heap_add_module(world->heap, "/lib/one.so", 0x1000, 0x9000, 0);
+	synthetic_heap_add_module(world->heap, "/lib/two.so", 0x10000, 0x19000, 0);
+	synthetic_heap_add_module(world->heap, "/lib/three", 0x20000, 0x29000, 0);
+	table->modules[0].path_bytes = UINT32_MAX;
+	table->modules[1].path_index = UINT32_MAX - 1;
+	table->modules[2].build_id_bytes = 33;
+	open_heap(world);
+	modules = hawk_table_modules(world->table, &count);
+	assert_int_equal(count, 2);
+	assert_true(strlen(modules[0].path) <= 4096);
+	assert_string_equal(modules[1].path, "");
+}
+
+static void a_twin_alone_gives_key_and_sizes(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_core *core = synthetic_core_create();
+
+	world->heap->twin->trace_count = 1000;
+	synthetic_core_add_thread(core, 1, 6, NULL);
+	synthetic_core_add_memory(core, SYNTHETIC_TWIN, world->heap->twin, HAWK_TABLE_HEADER_BYTES);
+	open_core(world, core);
+	assert_non_null(world->table);
+	assert_true(hawk_table_is_twin(world->table));
+	assert_memory_equal(&hawk_table_header(world->table)->key, &world->heap->twin->key, 16);
+	assert_int_equal(hawk_table_header(world->table)->trace_count, 1);
+	assert_int_equal(hawk_table_trace_limit(world->table), UINT32_MAX);
+	assert_int_equal(hawk_table_birth_limit(world->table), UINT8_MAX);
+	assert_non_null(find(world, "table-twin-only"));
+}
+
+static void a_twin_met_first_leads_to_its_primary(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_core *core = synthetic_core_create();
+	const uint64_t low = SYNTHETIC_TABLE - 0x100000;
+
+	world->heap->twin->self_address = low;
+	world->heap->table->header.twin_address = low;
+	world->heap->twin->twin_address = low;
+	synthetic_heap_check(world->heap);
+	synthetic_core_add_thread(core, 1, 6, NULL);
+	synthetic_core_add_memory(core, low, world->heap->twin, HAWK_TABLE_HEADER_BYTES);
+	synthetic_core_add_memory(core, SYNTHETIC_TABLE, world->heap->table,
+				  sizeof(*world->heap->table));
+	open_core(world, core);
+	assert_non_null(world->table);
+	assert_false(hawk_table_is_twin(world->table));
+	assert_false(hawk_findings_partial(&world->findings) && find(world, "table-twin-only"));
+}
+
+static void a_damaged_header_is_repaired_with_its_twin(void **state)
+{
+	struct table_world *world = *state;
+
+	add_trace(world, 0xa1, 2, 0, 0);
+	world->heap->table->header.key.k[0] ^= 0xff00;
+	open_heap(world);
+	assert_non_null(world->table);
+	assert_false(hawk_table_is_twin(world->table));
+	assert_memory_equal(&hawk_table_header(world->table)->key, &world->heap->twin->key, 16);
+	expect_frames(world, 1, "a1 a2");
+	assert_non_null(find(world, "table-damaged"));
+	assert_non_null(find(world, "table-repaired"));
+}
+
+static void a_header_without_magic_is_repaired_with_its_twin(void **state)
+{
+	struct table_world *world = *state;
+
+	add_trace(world, 0xa1, 2, 0, 0);
+	world->heap->table->header.magic = 0;
+	open_heap(world);
+	assert_non_null(world->table);
+	expect_frames(world, 1, "a1 a2");
+	assert_non_null(find(world, "table-repaired"));
+}
+
+static void a_damaged_header_without_a_twin_is_reported(void **state)
+{
+	struct table_world *world = *state;
+
+	world->heap->table->header.start_monotonic_ns++;
+	world->heap->twin->magic = 0;
+	open_heap(world);
+	assert_null(world->table);
+	assert_non_null(find(world, "table-damaged"));
+	assert_true(hawk_findings_partial(&world->findings));
+}
+
+static void a_newer_version_is_refused_by_name(void **state)
+{
+	struct table_world *world = *state;
+
+	world->heap->table->header.version = world->heap->twin->version = 2;
+	synthetic_heap_check(world->heap);
+	open_heap(world);
+	assert_null(world->table);
+	assert_non_null(find(world, "table-version"));
+	assert_non_null(strstr(find(world, "table-version")->text, "version 2"));
+}
+
+static void unknown_incompatible_flags_are_refused(void **state)
+{
+	struct table_world *world = *state;
+
+	world->heap->table->header.incompatible_flags = 1 << 20;
+	world->heap->twin->incompatible_flags = 1 << 20;
+	synthetic_heap_check(world->heap);
+	open_heap(world);
+	assert_null(world->table);
+	assert_non_null(find(world, "table-flags"));
+}
+
+static void unknown_compatible_flags_are_accepted(void **state)
+{
+	struct table_world *world = *state;
+
+	world->heap->table->header.compatible_flags = UINT64_MAX;
+	synthetic_heap_check(world->heap);
+	open_heap(world);
+	assert_non_null(world->table);
+}
+
+static void shorter_records_are_refused(void **state)
+{
+	struct table_world *world = *state;
+
+	world->heap->table->header.trace_record_bytes = sizeof(struct hawk_trace_record) - 8;
+	world->heap->twin->trace_record_bytes = sizeof(struct hawk_trace_record) - 8;
+	synthetic_heap_check(world->heap);
+	open_heap(world);
+	assert_null(world->table);
+}
+
+static void longer_records_are_accepted(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_table *table = world->heap->table;
+	uint8_t *records = (uint8_t *)table->traces;
+
+	add_trace(world, 0xa1, 1, 0, 0);
+	add_trace(world, 0xb1, 1, 1, 1);
+	memmove(records + 2 * 96, &table->traces[2], 64);
+	memmove(records + 1 * 96, &table->traces[1], 64);
+	table->header.trace_record_bytes = 96;
+	synthetic_heap_check(world->heap);
+	open_heap(world);
+	expect_frames(world, 1, "a1");
+	expect_frames(world, 2, "b1 a1");
+}
+
+static void the_first_of_two_tables_is_used(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_core *core = synthetic_heap_core(world->heap);
+	const uint64_t second = SYNTHETIC_TABLE + 0x1000000;
+	uint8_t *bytes = malloc(sizeof(*world->heap->table));
+	struct hawk_table_header *header = (struct hawk_table_header *)bytes;
+
+	memcpy(bytes, world->heap->table, sizeof(*world->heap->table));
+	header->self_address = header->primary_address = second;
+	header->pid = 4712;
+	header->check = hawk_table_check(header);
+	synthetic_core_add_memory(core, second, bytes, sizeof(*world->heap->table));
+	free(bytes);
+	open_core(world, core);
+	assert_int_equal(hawk_table_header(world->table)->pid, 4711);
+	assert_non_null(find(world, "table-second"));
+}
+
+static void counts_beyond_what_is_there_are_clamped(void **state)
+{
+	struct table_world *world = *state;
+	struct hawk_table_header *header = &world->heap->table->header;
+	const struct hawk_table_header *clamped;
+
+	add_trace(world, 0xa1, 1, 0, 0);
+	header->trace_count = header->word_count = UINT32_MAX;
+	header->thread_count = header->module_count = header->extent_count = UINT32_MAX;
+	open_heap(world);
+	clamped = hawk_table_header(world->table);
+	assert_in_range(clamped->trace_count, 2, sizeof(*world->heap->table) / 64);
+	assert_in_range(clamped->word_count, 1, sizeof(*world->heap->table) / 8);
+	assert_in_range(clamped->thread_count, 1, SYNTHETIC_THREADS);
+	assert_in_range(clamped->module_count, 0, sizeof(*world->heap->table) / 120);
+	assert_int_equal(hawk_table_trace_limit(world->table), UINT32_MAX);
+	expect_frames(world, 1, "a1");
+	assert_non_null(find(world, "table-records-missing*"));
+}
+
+static void segments_may_lie_on_top_of_each_other_and_of_the_header(void **state)
+{
+	struct table_world *world = *state;
+	struct hawk_table_header *header = &world->heap->table->header;
+
+	for (unsigned i = 0; i < HAWK_TRACE_SEGMENTS; i++)
+		header->trace_segments[i] = SYNTHETIC_TABLE;
+	for (unsigned i = 0; i < HAWK_WORD_SEGMENTS; i++)
+		header->word_segments[i] = SYNTHETIC_TABLE + 240;
+	for (unsigned i = 0; i < HAWK_THREAD_SEGMENTS; i++)
+		header->thread_segments[i] = SYNTHETIC_TABLE + 8;
+	for (unsigned i = 0; i < HAWK_MODULE_SEGMENTS; i++)
+		header->module_segments[i] = UINT64_MAX - 7;
+	header->trace_count = header->word_count = 1 << 30;
+	header->thread_count = header->module_count = 1 << 30;
+	open_heap(world);
+	assert_non_null(world->table);
+	for (uint32_t id = 0; id < 2000; id++)
+		hawk_table_trace(world->table, id, &world->trace);
+}
+
+static void a_table_across_mappings_is_read(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_core *core = synthetic_core_create();
+	const uint8_t *bytes = (const uint8_t *)world->heap->table;
+	size_t size = sizeof(*world->heap->table);
+
+	add_trace(world, 0xa1, 5, 0, 0);
+	add_trace(world, 0xb1, 3, 1, 4);
+	synthetic_core_add_thread(core, 1, 6, NULL);
+	for (size_t at = 0; at < size; at += 4096)
+		synthetic_core_add_memory(core, SYNTHETIC_TABLE + at, bytes + at,
+					  size - at < 4096 ? size - at : 4096);
+	open_core(world, core);
+	assert_non_null(world->table);
+	expect_frames(world, 2, "b1 b2 b3 a2 a3 a4 a5");
+}
+
+static void births_after_the_last_clock_reading_are_plausible_for_a_minute(void **state)
+{
+	struct table_world *world = *state;
+	uint64_t now = world->heap->table->header.clock_units;
+
+	open_heap(world);
+	assert_true(hawk_table_birth_limit(world->table) >= hawk_birth_encode(now + 960));
+	assert_true(hawk_table_birth_limit(world->table) < hawk_birth_encode(4 * now));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(a_table_is_found_with_everything_in_it),
+		TEST(no_table_is_no_error),
+		TEST(a_copy_at_another_address_is_no_table),
+		TEST(a_table_in_the_middle_of_a_mapping_is_found),
+		TEST(tails_are_followed_through_traces_that_own_none_of_them),
+		TEST(damaged_traces_are_counted_and_the_others_read),
+		TEST(a_trace_on_a_damaged_tail_is_damaged),
+		TEST(counters_are_summed_over_records_threads_and_orphans),
+		TEST(damaged_thread_records_are_counted),
+		TEST(modules_are_told_apart_by_generation),
+		TEST(module_paths_and_build_ids_are_clamped),
+		TEST(a_twin_alone_gives_key_and_sizes),
+		TEST(a_twin_met_first_leads_to_its_primary),
+		TEST(a_damaged_header_is_repaired_with_its_twin),
+		TEST(a_header_without_magic_is_repaired_with_its_twin),
+		TEST(a_damaged_header_without_a_twin_is_reported),
+		TEST(a_newer_version_is_refused_by_name),
+		TEST(unknown_incompatible_flags_are_refused),
+		TEST(unknown_compatible_flags_are_accepted),
+		TEST(shorter_records_are_refused),
+		TEST(longer_records_are_accepted),
+		TEST(the_first_of_two_tables_is_used),
+		TEST(counts_beyond_what_is_there_are_clamped),
+		TEST(segments_may_lie_on_top_of_each_other_and_of_the_header),
+		TEST(a_table_across_mappings_is_read),
+		TEST(births_after_the_last_clock_reading_are_plausible_for_a_minute),
+	};
+
+	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
+}
