@@ -3,6 +3,7 @@
  * @file
  * The symbols object: its files, opened when first asked for, and what became of them.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 enum {
 	FIRST_SLOTS = 64,
 	VDSO_BYTES_MAX = 256 * 1024,
+	MAPPED_PATH_MAX = 128,
 };
 
 static void destroy_file(struct hawk_symbol_file *file)
@@ -148,16 +150,39 @@ static struct hawk_error *open_vdso(struct hawk_symbols *symbols,
 	return hawk_elf_from_image("[vdso]", image, (size_t)bytes, &state, &why, &file->binary);
 }
 
+/** A live process still has the files that it uses, also those deleted or replaced since. */
+static const char *mapped_path(const struct hawk_symbols *symbols,
+			       const struct hawk_symbol_module *module, char path[MAPPED_PATH_MAX])
+{
+	const struct hawk_target *target = symbols->target;
+	const struct hawk_process *process = target ? hawk_target_process(target) : NULL;
+	const struct hawk_mapping *mapping;
+
+	if (!process || !process->live)
+		return NULL;
+	mapping = hawk_target_mapping_at(target, module->start);
+	if (module->main)
+		snprintf(path, MAPPED_PATH_MAX, "/proc/%u/exe", process->pid);
+	else if (mapping && mapping->path)
+		snprintf(path, MAPPED_PATH_MAX, "/proc/%u/map_files/%" PRIx64 "-%" PRIx64,
+			 process->pid, mapping->start, mapping->end);
+	else
+		return NULL;
+	return path;
+}
+
 static struct hawk_error *open_files(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module,
 				     struct hawk_symbol_file *file)
 {
 	struct hawk_symbols_files found = {0};
+	char mapped[MAPPED_PATH_MAX];
 	struct hawk_error *err;
 
 	if (file->vdso_start)
 		return open_vdso(symbols, module, file);
-	err = hawk_symbols_find(&symbols->search, module, &found);
+	err = hawk_symbols_find(&symbols->search, module, mapped_path(symbols, module, mapped),
+				&found);
 	if (err)
 		return err;
 	file->binary = found.binary;

@@ -38,7 +38,7 @@ void hawk_elf_close(struct hawk_elf *elf)
 	free(elf);
 }
 
-static const char *check_header(const struct hawk_elf *elf)
+static const char *check_header(struct hawk_elf *elf)
 {
 	Elf64_Ehdr header;
 
@@ -50,7 +50,8 @@ static const char *check_header(const struct hawk_elf *elf)
 	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
 	    header.e_machine != EM_X86_64)
 		return "is an ELF file of another architecture";
-	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+	elf->relocatable = header.e_type == ET_REL;
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN && !elf->relocatable)
 		return "is neither a program nor a shared object";
 	return NULL;
 }

@@ -2,8 +2,8 @@
 /**
  * @file
  * One ELF file of this machine (or the vdso's image), opened without trust: a regular file, 64-bit
- * little-endian x86-64, executable or shared object. Nothing else is ever opened, so that a FIFO
- * or a device at a path that a core names cannot hang or disturb anything.
+ * little-endian x86-64, executable, shared or relocatable object. Nothing else is ever opened, so
+ * that a FIFO or a device at a path that a core names cannot hang or disturb anything.
  *
  * Addresses here are link-time addresses: the module's bias is already taken off.
  */
@@ -38,7 +38,9 @@ struct hawk_elf {
 	char *path;
 	uint8_t *image; /**< the whole file; never written back */
 	size_t image_bytes;
-	bool mapped; /**< `image` came from mmap, else from malloc */
+	bool mapped;      /**< `image` came from mmap, else from malloc */
+	bool relocatable; /**< ET_REL: no program; what dwz shares between programs is of this type
+			   */
 	struct hawk_elf_segment *segments;
 	size_t segment_count;
 	struct hawk_elf_segment unwind_table; /**< PT_GNU_EH_FRAME; empty if there is none */

@@ -21,6 +21,7 @@ static const char default_debug_directory[] = "/usr/lib/debug";
 struct finder {
 	const struct hawk_symbols_search *search;
 	const struct hawk_symbol_module *module;
+	const char *mapped;
 	enum hawk_symbol_status status; /**< the worst thing met so far */
 	char refused[PATH_MAX];         /**< the path that was there and could not be used */
 	const char *why;
@@ -94,6 +95,10 @@ static struct hawk_error *try_binary(struct finder *finder, const char *path, st
 	err = hawk_elf_open(path, &state, &why, &elf);
 	if (err)
 		return err;
+	if (elf && elf->relocatable) {
+		state = HAWK_ELF_REFUSED;
+		why = "is neither a program nor a shared object";
+	}
 	if (state == HAWK_ELF_REFUSED && finder->status != HAWK_SYMBOL_MISMATCH) {
 		finder->status = HAWK_SYMBOL_REFUSED;
 		snprintf(finder->refused, sizeof(finder->refused), "%s", path);
@@ -131,6 +136,8 @@ static struct hawk_error *find_binary(struct finder *finder, struct hawk_elf **r
 		path = search->program;
 	if (module->main && search->executable)
 		err = try_binary(finder, search->executable, ret);
+	if (!err && !*ret && finder->mapped)
+		err = try_binary(finder, finder->mapped, ret);
 	if (path[0] != '/')
 		return err; /* a relative path of another process means nothing here */
 	if (!err && search->sysroot)
@@ -201,14 +208,16 @@ static struct hawk_error *try_link(const struct hawk_elf *binary, const char *pa
 	return NULL;
 }
 
+/** `location` is where the binary lies; its own path may lead through /proc. */
 static struct hawk_error *find_by_link(const struct hawk_symbols_search *search,
-				       const struct hawk_elf *binary, struct hawk_elf **ret)
+				       const struct hawk_elf *binary, const char *location,
+				       struct hawk_elf **ret)
 {
 	const char *roots[] = {"", search->debug_directory, default_debug_directory};
 	GElf_Word crc = 0;
 	const char *name = dwelf_elf_gnu_debuglink(binary->elf, &crc);
-	const char *slash = strrchr(binary->path, '/');
-	int directory = slash ? (int)(slash - binary->path) : 0;
+	const char *slash = strrchr(location, '/');
+	int directory = slash ? (int)(slash - location) : 0;
 	struct hawk_error *err = NULL;
 	char path[PATH_MAX];
 
@@ -217,11 +226,11 @@ static struct hawk_error *find_by_link(const struct hawk_symbols_search *search,
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !err; i++) {
 		if (!roots[i])
 			continue;
-		if (snprintf(path, sizeof(path), "%s%.*s/%s", roots[i], directory, binary->path,
-			     name) < (int)sizeof(path))
+		if (snprintf(path, sizeof(path), "%s%.*s/%s", roots[i], directory, location, name) <
+		    (int)sizeof(path))
 			err = try_link(binary, path, crc, ret);
 		if (!err && i == 0 &&
-		    snprintf(path, sizeof(path), "%.*s/.debug/%s", directory, binary->path, name) <
+		    snprintf(path, sizeof(path), "%.*s/.debug/%s", directory, location, name) <
 			    (int)sizeof(path))
 			err = try_link(binary, path, crc, ret);
 	}
@@ -248,6 +257,18 @@ static bool has_own_debug_info(const struct hawk_elf *elf)
 	return false;
 }
 
+static const char *location_of(const struct finder *finder, const struct hawk_elf *binary)
+{
+	const struct hawk_symbol_module *module = finder->module;
+	const char *program = finder->search->program;
+
+	if (!finder->mapped || strcmp(finder->mapped, binary->path) != 0)
+		return binary->path;
+	if (module->path && module->path[0])
+		return module->path;
+	return module->main && program ? program : binary->path;
+}
+
 static void note_absence(struct finder *finder)
 {
 	const char *path = finder->module->path && finder->module->path[0] ? finder->module->path
@@ -270,10 +291,10 @@ static void note_absence(struct finder *finder)
 }
 
 struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
-				     const struct hawk_symbol_module *module,
+				     const struct hawk_symbol_module *module, const char *mapped,
 				     struct hawk_symbols_files *ret)
 {
-	struct finder finder = {.search = search, .module = module};
+	struct finder finder = {.search = search, .module = module, .mapped = mapped};
 	CLEANUP(elf) struct hawk_elf *binary = NULL;
 	CLEANUP(elf) struct hawk_elf *debug = NULL;
 	uint32_t wanted = wanted_bytes(module);
@@ -292,7 +313,7 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 	if (wanted && !(binary && has_own_debug_info(binary)))
 		err = find_in_directories(search, id, wanted, ".debug", &debug);
 	if (!err && binary && !debug && !has_own_debug_info(binary))
-		err = find_by_link(search, binary, &debug);
+		err = find_by_link(search, binary, location_of(&finder, binary), &debug);
 	if (err)
 		return err;
 	if (!binary && !debug)

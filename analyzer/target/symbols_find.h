@@ -27,9 +27,13 @@ struct hawk_symbols_files {
 	enum hawk_symbol_status status; /**< HAWK_SYMBOL_UNUSED if there is a file, else why not */
 };
 
-/** Finds, opens and checks; errors: memory. The files belong to the caller. */
+/**
+ * Finds, opens and checks; errors: memory. The files belong to the caller. `mapped` is a path that
+ * leads to the module's file even if that was deleted or replaced (/proc of a live process), or
+ * NULL.
+ */
 struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
-				     const struct hawk_symbol_module *module,
+				     const struct hawk_symbol_module *module, const char *mapped,
 				     struct hawk_symbols_files *ret);
 
 /**

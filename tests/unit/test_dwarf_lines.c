@@ -197,6 +197,16 @@ LINES_TEST(gcc_stripped_with_debug_link, "g++", "-O2 -g",
 LINES_TEST(gcc_stripped_with_compressed_debug_file, "g++", "-O2 -g",
 	   "objcopy --only-keep-debug --compress-debug-sections program program.debug && "
 	   "strip -s program && objcopy --add-gnu-debuglink=program.debug program")
+static void gcc_shared_by_dwz(void **state)
+{
+	(void)state;
+	if (!fixture_has("dwz")) {
+		print_message("dwz is not installed\n");
+		skip();
+	}
+	compare_program("g++", "-O2 -g", "cp program copy && dwz -m shared.dwz -r program copy");
+}
+
 LINES_TEST(clang_optimized, "clang++", "-O2 -g", "true")
 LINES_TEST(clang_dwarf_4, "clang++", "-O2 -g -gdwarf-4", "true")
 LINES_TEST(clang_split, "clang++", "-O2 -g -gsplit-dwarf", "true")
@@ -217,6 +227,7 @@ int main(void)
 		cmocka_unit_test(gcc_fixed_address_and_sections),
 		cmocka_unit_test(gcc_stripped_with_debug_link),
 		cmocka_unit_test(gcc_stripped_with_compressed_debug_file),
+		cmocka_unit_test(gcc_shared_by_dwz),
 		cmocka_unit_test(clang_optimized),
 		cmocka_unit_test(clang_dwarf_4),
 		cmocka_unit_test(clang_split),

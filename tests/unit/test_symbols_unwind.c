@@ -7,6 +7,8 @@
 #include "symbols/symbols_fixture.h"
 
 #include <inttypes.h>
+#include <signal.h>
+#include <sys/wait.h>
 
 #include "synthetic_core.h"
 
@@ -186,6 +188,71 @@ static void a_core_that_gdb_wrote(void **state)
 	compare_gcore("handler");
 }
 
+static bool has_function(struct opened *opened, const char *name)
+{
+	for (size_t i = 0; i < opened->count; i++) {
+		uint64_t pc = opened->frames[i].pc;
+		const struct hawk_module *module = hawk_target_module_at(opened->target, pc);
+		struct hawk_symbol_module names;
+		const struct hawk_frame *frames;
+		size_t count;
+
+		if (!module)
+			continue;
+		names = hawk_symbol_module_of(module);
+		assert_null(hawk_symbols_lookup(opened->symbols, &names, pc,
+						opened->frames[i].exact, &frames, &count));
+		if (frames[count - 1].function && strcmp(frames[count - 1].function, name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void a_running_program_that_was_deleted_and_replaced(void **state)
+{
+	struct hawk_symbols_options none = {0};
+	static struct opened opened;
+	const struct hawk_thread *threads;
+	struct hawk_error *error;
+	size_t count;
+	pid_t child;
+
+	(void)state;
+	fixture_build("gcc", "-O2 -g -pthread", "crash.c", "crash");
+	child = fork();
+	if (child == 0) {
+		execl("./crash", "crash", "wait", (char *)NULL);
+		_exit(127);
+	}
+	assert_true(child > 0);
+	usleep(300000);
+	assert_int_equal(fixture_run("rm crash && gcc -O1 -pthread crash.c -o crash"), 0);
+	memset(&opened, 0, sizeof(opened));
+	hawk_findings_init(&opened.findings);
+	error = hawk_target_open_pid(child, &opened.findings, &opened.target);
+	if (error) {
+		print_message("%s\n", hawk_error_message(error));
+		hawk_error_destroy(error);
+		kill(child, SIGKILL);
+		waitpid(child, NULL, 0);
+		skip();
+	}
+	assert_null(hawk_symbols_create(opened.target, &none, &opened.findings, &opened.symbols));
+	threads = hawk_target_threads(opened.target, &count);
+	assert_int_equal(count, 4);
+	unwind(&opened, &threads[0], FRAMES_MAX);
+	assert_true(opened.complete);
+	assert_true(has_function(&opened, "recurse"));
+	assert_true(has_function(&opened, "main"));
+	for (size_t i = 1; i < count; i++) {
+		unwind(&opened, &threads[i], FRAMES_MAX);
+		assert_true(has_function(&opened, "wait_here"));
+	}
+	close_core(&opened);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 /** A core with one page of anonymous code, a stack, and a thread at the start of both. */
 static void open_synthetic(struct opened *opened, const uint64_t *stack, uint64_t pc, uint64_t bp)
 {
@@ -350,6 +417,7 @@ int main(void)
 		cmocka_unit_test(a_stripped_program),
 		cmocka_unit_test(a_program_with_debug_frame_only),
 		cmocka_unit_test(a_core_that_gdb_wrote),
+		cmocka_unit_test(a_running_program_that_was_deleted_and_replaced),
 		cmocka_unit_test(code_without_rules_is_left_by_frame_pointer),
 		cmocka_unit_test(a_frame_pointer_that_points_to_itself_ends_the_stack),
 		cmocka_unit_test(a_return_address_outside_of_code_ends_the_stack),

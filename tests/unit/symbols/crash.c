@@ -2,7 +2,7 @@
 /**
  * @file
  * Dies inside a callback of the C library, below a recursion with frames of changing size, in one
- * of the ways that make unwinding hard; three more threads wait.
+ * of the ways that make unwinding hard (or waits there); three more threads wait.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -32,6 +32,8 @@ __attribute__((noinline)) static void die(void)
 		raise(SIGUSR1);
 	if (strcmp(way, "fault-handler") == 0)
 		*(volatile int *)32 = 1;
+	if (strcmp(way, "wait") == 0)
+		pause();
 	sink++;
 }
 
