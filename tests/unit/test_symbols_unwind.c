@@ -208,6 +208,23 @@ static bool has_function(struct opened *opened, const char *name)
 	return false;
 }
 
+/** Waits until the main thread of `child` is in pause() (system call 34). */
+static void wait_until_paused(pid_t child)
+{
+	char path[64], text[32] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)child);
+	for (int i = 0; i < 1000 && strncmp(text, "34 ", 3) != 0; i++) {
+		FILE *file = fopen(path, "r");
+
+		if (!file || !fgets(text, sizeof(text), file))
+			text[0] = '\0';
+		if (file)
+			fclose(file);
+		usleep(10000);
+	}
+}
+
 static void a_running_program_that_was_deleted_and_replaced(void **state)
 {
 	struct hawk_symbols_options none = {0};
@@ -225,7 +242,7 @@ static void a_running_program_that_was_deleted_and_replaced(void **state)
 		_exit(127);
 	}
 	assert_true(child > 0);
-	usleep(300000);
+	wait_until_paused(child);
 	assert_int_equal(fixture_run("rm crash && gcc -O1 -pthread crash.c -o crash"), 0);
 	memset(&opened, 0, sizeof(opened));
 	hawk_findings_init(&opened.findings);
