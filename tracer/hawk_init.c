@@ -17,6 +17,11 @@
 
 enum hawk_phase hawk_phase;
 
+static void *map_for_unwinder(uint64_t bytes)
+{
+	return hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+}
+
 static bool start(void)
 {
 	const char *text = hawk_options_environment();
@@ -28,6 +33,7 @@ static bool start(void)
 		return false;
 	hawk_modules_init();
 	hawk_unwind_options.depth = hawk_options.depth;
+	hawk_unwind_options.map = map_for_unwinder;
 	/* libunwind can only be loaded in the constructor; until then the own unwinder serves. */
 	hawk_unwind_options.mode = hawk_options.unwind == HAWK_UNWIND_LIBUNWIND
 					   ? HAWK_UNWIND_CFI

@@ -28,6 +28,11 @@ uint64_t hawk_loader_end;
 
 static int (*find_object)(void *address, struct dl_find_object *ret);
 
+/** The executable: its segments may have gaps, and _dl_find_object tells only the part around the
+ * pc. */
+static uint64_t main_start;
+static uint64_t main_end;
+
 /** Epoch + 1 in which module record i was last seen to be true. */
 static uint32_t verified[VERIFIED_MAX];
 
@@ -162,6 +167,10 @@ static bool sight(uint64_t pc, struct sighting *ret)
 		.name = object.dlfo_link_map->l_name ? object.dlfo_link_map->l_name : "",
 		.eh_frame_hdr = (uint64_t)object.dlfo_eh_frame,
 	};
+	if (pc - main_start < main_end - main_start) {
+		ret->start = main_start;
+		ret->end = main_end;
+	}
 	return true;
 }
 
@@ -369,23 +378,50 @@ uint32_t hawk_modules_generation(void)
 	return __atomic_load_n(&hawk_table_header->generation, __ATOMIC_RELAXED);
 }
 
+/** Lowest and highest address of the PT_LOADs, the start rounded down to its page. */
+static void measure_segments(const Elf64_Phdr *headers, unsigned long count, uint64_t bias,
+			     uint64_t *start, uint64_t *end)
+{
+	*start = UINT64_MAX;
+	*end = 0;
+	for (unsigned long i = 0; i < count; i++) {
+		if (headers[i].p_type != PT_LOAD)
+			continue;
+		if (bias + headers[i].p_vaddr < *start)
+			*start = bias + headers[i].p_vaddr;
+		if (bias + headers[i].p_vaddr + headers[i].p_memsz > *end)
+			*end = bias + headers[i].p_vaddr + headers[i].p_memsz;
+	}
+	*start &= -UINT64_C(4096);
+	if (!*end)
+		*start = 0;
+}
+
+static void measure_executable(void)
+{
+	const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	unsigned long count = getauxval(AT_PHNUM);
+	uint64_t bias = 0;
+
+	if (!headers)
+		return;
+	for (unsigned long i = 0; i < count; i++)
+		if (headers[i].p_type == PT_PHDR)
+			bias = (uint64_t)headers - headers[i].p_vaddr;
+	measure_segments(headers, count, bias, &main_start, &main_end);
+}
+
 void hawk_modules_init(void)
 {
 	const Elf64_Ehdr *loader = (const Elf64_Ehdr *)getauxval(AT_BASE);
 
 	find_object =
 		(int (*)(void *, struct dl_find_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
-	if (!loader)
-		return;
-	const Elf64_Phdr *headers = (const Elf64_Phdr *)((uint64_t)loader + loader->e_phoff);
-
-	hawk_loader_start = (uint64_t)loader;
-	for (unsigned i = 0; i < loader->e_phnum; i++) {
-		uint64_t end = (uint64_t)loader + headers[i].p_vaddr + headers[i].p_memsz;
-
-		if (headers[i].p_type == PT_LOAD && end > hawk_loader_end)
-			hawk_loader_end = end;
-	}
+	measure_executable();
+	if (loader)
+		measure_segments((const Elf64_Phdr *)((uint64_t)loader + loader->e_phoff),
+				 loader->e_phnum, (uint64_t)loader, &hawk_loader_start,
+				 &hawk_loader_end);
 }
 
 static int log_one(struct dl_phdr_info *info, size_t size, void *data)

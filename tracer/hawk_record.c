@@ -178,7 +178,6 @@ static uint32_t intern_flat(uint64_t *pcs, uint32_t count, uint32_t flags, uint6
 static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_frame_state *caller,
 							   uint64_t bytes)
 {
-	uint32_t generation = hawk_modules_generation();
 	struct hawk_walk_result walk;
 	struct scratch *scratch;
 	uint32_t bit, trace;
@@ -189,7 +188,7 @@ static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_fra
 	if (!scratch)
 		goto dropped;
 	hawk_walk_stateless(caller, scratch->pcs, hawk_unwind_options.depth, &walk);
-	trace = intern_flat(scratch->pcs, walk.count, walk.flags, walk.hash, generation);
+	trace = intern_flat(scratch->pcs, walk.count, walk.flags, walk.hash, walk.generation);
 	give_scratch(bit);
 	if (!trace)
 		goto dropped;

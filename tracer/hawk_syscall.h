@@ -57,7 +57,9 @@ static inline bool hawk_readable(uint64_t address)
 {
 	const long efault = -14;
 
-	return hawk_syscall6(SYS_rt_sigprocmask, ~0, (long)address, 0, 8, 0, 0) != efault;
+	/* Without a set there is nothing to copy, and no fault. */
+	return address &&
+	       hawk_syscall6(SYS_rt_sigprocmask, ~0, (long)address, 0, 8, 0, 0) != efault;
 }
 
 #endif

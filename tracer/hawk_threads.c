@@ -89,8 +89,6 @@ static void reset(struct hawk_slot *slot)
 	slot->clock_last_ns = 0;
 	slot->stack.count = 0;
 	slot->stack.trace = 0;
-	slot->stack.readable_start = 0;
-	slot->stack.readable_end = 0;
 	slot->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
 	__atomic_store_n(&slot->record.state, (uint32_t)HAWK_THREAD_LIVE, __ATOMIC_RELEASE);
 }

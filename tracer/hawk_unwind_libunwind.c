@@ -27,7 +27,6 @@ static int (*unw_init_local)(void *cursor, void *context);
 static int (*unw_step)(void *cursor);
 static int (*unw_get_reg)(void *cursor, int number, uint64_t *value);
 static int (*unw_get_save_loc)(void *cursor, int number, struct save_location *location);
-static int (*unw_is_signal_frame)(void *cursor);
 
 bool hawk_unwind_load_libunwind(void)
 {
@@ -39,8 +38,7 @@ bool hawk_unwind_load_libunwind(void)
 	*(void **)&unw_step = dlsym(library, "_ULx86_64_step");
 	*(void **)&unw_get_reg = dlsym(library, "_ULx86_64_get_reg");
 	*(void **)&unw_get_save_loc = dlsym(library, "_ULx86_64_get_save_loc");
-	*(void **)&unw_is_signal_frame = dlsym(library, "_ULx86_64_is_signal_frame");
-	return unw_init_local && unw_step && unw_get_reg && unw_get_save_loc && unw_is_signal_frame;
+	return unw_init_local && unw_step && unw_get_reg && unw_get_save_loc;
 }
 
 /** A walk in progress. The piece of scratch holds cursor and context. */
@@ -58,9 +56,20 @@ static bool read_state(const struct cursor *cursor, struct hawk_frame_state *ret
 	       unw_get_reg(unw, HAWK_CFI_RBP, &ret->bp) >= 0;
 }
 
+/** unw_is_signal_frame() means this frame in some versions and the next in others. */
+static bool is_signal_frame(uint64_t pc, bool exact)
+{
+	uint32_t rule = hawk_rules_lookup(pc, exact);
+
+	if (!rule)
+		rule = hawk_rules_make(pc, exact);
+	return hawk_rule_kind(rule) == HAWK_RULE_SIGNAL;
+}
+
+/** Steps and fills `ret`, which holds the frame at hand if it has been one of ours. */
 static enum hawk_step step(struct cursor *cursor, struct hawk_frame_state *ret)
 {
-	bool signal = unw_is_signal_frame(cursor->scratch->libunwind.cursor) > 0;
+	bool signal = ret->pc && is_signal_frame(ret->pc, cursor->exact);
 	int result = unw_step(cursor->scratch->libunwind.cursor);
 
 	if (result < 0 || (result > 0 && !read_state(cursor, ret)))
@@ -77,6 +86,9 @@ static uint64_t slot_of(const struct cursor *cursor, int number)
 
 	if (unw_get_save_loc(cursor->scratch->libunwind.cursor, number, &location) < 0 ||
 	    location.type != UNW_MEMORY)
+		return 0;
+	/* Nobody has saved it yet: it is still where the context says. */
+	if (location.address - (uint64_t)cursor->scratch < sizeof(*cursor->scratch))
 		return 0;
 	return location.address;
 }
@@ -99,7 +111,7 @@ static void fill_context(struct hawk_scratch *scratch)
 /** Steps from the tracer's own frame to the one that asked. */
 static bool find_start(struct cursor *cursor, const struct hawk_frame_state *start)
 {
-	struct hawk_frame_state state;
+	struct hawk_frame_state state = {0};
 
 	if (unw_init_local(cursor->scratch->libunwind.cursor, cursor->scratch->libunwind.context) <
 	    0)

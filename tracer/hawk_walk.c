@@ -239,6 +239,19 @@ static void gather(struct walk *walk, uint32_t mismatch)
 	}
 }
 
+/** After a walk from scratch: the outermost fresh frames that are the previous stack's are kept. */
+static void keep_common(struct walk *walk)
+{
+	const struct hawk_stack *stack = walk->stack;
+
+	while (walk->kept < stack->count && walk->fresh_count &&
+	       hawk_unwind_libunwind_same(&stack->frames[walk->kept],
+					  &stack->fresh[walk->fresh_count - 1])) {
+		walk->kept++;
+		walk->fresh_count--;
+	}
+}
+
 static void append_word(struct hawk_stack *stack, uint32_t *count, uint64_t slot, uint64_t value)
 {
 	if (slot)
@@ -349,10 +362,7 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 		walk.flags = HAWK_TRACE_INCOMPLETE;
 	} else if (hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND) {
 		walk.fresh_count = hawk_unwind_by_libunwind(stack, walk.depth, &walk.flags);
-		while (walk.kept < stack->count && walk.kept < walk.fresh_count &&
-		       hawk_unwind_libunwind_same(&stack->frames[walk.kept],
-						  &stack->fresh[walk.fresh_count - 1]))
-			walk.kept++, walk.fresh_count--;
+		keep_common(&walk);
 	} else {
 		hawk_walk_enter_stack(&walk.range, start->sp);
 		gather(&walk, mismatch);
