@@ -499,26 +499,21 @@ static NOINLINE size_t dirty_bytes(void)
 	return PAINT_BYTES - i;
 }
 
-static void measure_stack_use(size_t *cold, size_t *warm)
-{
-	paint();
-	walk_here();
-	*cold = dirty_bytes();
-	paint();
-	walk_here();
-	*warm = dirty_bytes();
-}
-
 static void a_walk_takes_little_of_the_stack(void **state)
 {
-	size_t cold, warm;
+	volatile int rounds = 3;
+	size_t dirty[3];
 
 	(void)state;
 	recurse(3, check);
 	hawk_unwind_invalidate();
-	measure_stack_use(&cold, &warm);
-	assert_in_range(warm, 1, 1024);
-	assert_in_range(cold, 1, 2048);
+	for (int i = 0; i < rounds; i++) {
+		paint();
+		walk_here();
+		dirty[i] = dirty_bytes();
+	}
+	assert_in_range(dirty[0], 1, 1024); /* rules had to be made */
+	assert_in_range(dirty[2], 1, 384);
 }
 
 /*

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Call frame information that is not what compilers write: every byte may be wrong, and nothing
+ * outside of the module may be read.
+ */
+#include "unwind_oracle.h"
+
+#include <sys/mman.h>
+
+#include "hawk_cfi.h"
+#include "hawk_cfi_reader.h"
+#include "hawk_rules.h"
+#include "hawk_unwind_full.h"
+#include "hawk_walk.h"
+
+enum { PAGE_BYTES = 4096, CODE_OFFSET = 0, CODE_BYTES = 64 };
+
+/** A module of one page between two that cannot be read. */
+static uint8_t *page;
+
+static const uint8_t usual_cie[] = {1,    'z',  'R', 0, 1,    0x78, 16, 1,
+				    0x1b, 0x0c, 7,   8, 0x90, 1,    0,  0};
+static const uint8_t usual_program[] = {0x44, 0x0e, 48, 0x86, 2,    0x48,
+					0x0a, 0x0e, 8,  0x44, 0x0b, 0};
+
+static int set_up(void **state)
+{
+	page = mmap(NULL, 3 * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (page == MAP_FAILED || mprotect(page + PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE))
+		return -1;
+	page += PAGE_BYTES;
+	return set_up_unwinder(state);
+}
+
+static void put_number(uint8_t *at, int64_t value, size_t size)
+{
+	memcpy(at, &value, size);
+}
+
+/**
+ * Writes .eh_frame_hdr, CIE and FDE so that they end with the page: whatever is read beyond faults.
+ * Returns where they begin.
+ */
+static uint8_t *write_module(const uint8_t *cie, size_t cie_size, const uint8_t *program,
+			     size_t program_size)
+{
+	uint8_t *fde = page + PAGE_BYTES - (4 + 4 + 4 + 4 + 1 + program_size);
+	uint8_t *cie_at = fde - (8 + cie_size);
+	uint8_t *hdr = cie_at - 20;
+
+	memset(page, 0, PAGE_BYTES);
+	put_number(cie_at, (int64_t)(4 + cie_size), 4);
+	memcpy(cie_at + 8, cie, cie_size);
+	put_number(fde, (int64_t)(4 + 4 + 4 + 1 + program_size), 4);
+	put_number(fde + 4, fde + 4 - cie_at, 4);
+	put_number(fde + 8, page + CODE_OFFSET - (fde + 8), 4);
+	put_number(fde + 12, CODE_BYTES, 4);
+	memcpy(fde + 17, program, program_size);
+	memcpy(hdr, (const uint8_t[]){1, 0x1b, 0x03, 0x3b}, 4);
+	put_number(hdr + 4, cie_at - (hdr + 4), 4);
+	put_number(hdr + 8, 1, 4);
+	put_number(hdr + 12, page + CODE_OFFSET - hdr, 4);
+	put_number(hdr + 16, fde - hdr, 4);
+	synthetic_module = (struct hawk_code_range){(uint64_t)page, (uint64_t)page + PAGE_BYTES,
+						    (uint64_t)hdr};
+	return hdr;
+}
+
+static uint32_t rule_at(unsigned offset)
+{
+	hawk_unwind_invalidate();
+	return hawk_rules_make((uint64_t)page + CODE_OFFSET + offset, true);
+}
+
+static void rows_follow_the_program_counter(void **state)
+{
+	(void)state;
+	write_module(usual_cie, sizeof(usual_cie), usual_program, sizeof(usual_program));
+	assert_int_equal(hawk_rule_kind(rule_at(0)), HAWK_RULE_SP);
+	assert_int_equal(hawk_rule_cfa(rule_at(0)), 8);
+	assert_int_equal(hawk_rule_bp(rule_at(3)), 0);
+	assert_int_equal(hawk_rule_cfa(rule_at(4)), 48);
+	assert_int_equal(hawk_rule_bp(rule_at(4)), 16);
+	assert_int_equal(hawk_rule_cfa(rule_at(12)), 8);  /* remembered ... */
+	assert_int_equal(hawk_rule_cfa(rule_at(16)), 48); /* ... and restored */
+	assert_int_equal(hawk_rule_kind(rule_at(CODE_BYTES - 1)), HAWK_RULE_SP);
+	assert_int_equal(hawk_rule_kind(rule_at(CODE_BYTES)), HAWK_RULE_NO_CFI);
+}
+
+static void a_return_address_is_looked_up_one_byte_before(void **state)
+{
+	uint64_t pc = (uint64_t)page + CODE_OFFSET + 4;
+
+	(void)state;
+	write_module(usual_cie, sizeof(usual_cie), usual_program, sizeof(usual_program));
+	hawk_unwind_invalidate();
+	assert_int_equal(hawk_rule_cfa(hawk_rules_make(pc, false)), 8);
+	assert_int_equal(hawk_rule_cfa(hawk_rules_make(pc, true)), 48);
+	assert_int_equal(hawk_rule_cfa(hawk_rules_lookup(pc, false)), 8);
+	assert_int_equal(hawk_rule_cfa(hawk_rules_lookup(pc, true)), 48);
+}
+
+/** The rule at the function's first byte under a CIE that ends with `instructions`. */
+static uint32_t rule_of(const uint8_t *instructions, size_t size)
+{
+	uint8_t program[64] = {0};
+
+	memcpy(program, instructions, size);
+	write_module(usual_cie, sizeof(usual_cie), program, sizeof(program));
+	return rule_at(1);
+}
+
+#define RULE_OF(...) rule_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+static void every_shape_has_its_kind(void **state)
+{
+	uint32_t rule;
+
+	(void)state;
+	/* def_cfa rbp, 16; rbp at CFA - 16 */
+	rule = RULE_OF(0x0c, 6, 16, 0x86, 2);
+	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_BP);
+	assert_int_equal(hawk_rule_signed_cfa(rule), 16);
+	assert_int_equal(hawk_rule_bp(rule), 16);
+	/* CFA = *(rbp - 8), rbp at rbp + 0 */
+	rule = RULE_OF(0x0f, 3, 0x76, 0x78, 6, 0x10, 6, 2, 0x76, 0);
+	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_BP_DEREF);
+	assert_int_equal(hawk_rule_signed_cfa(rule), (uint64_t)-8);
+	assert_int_equal(hawk_rule_signed_bp(rule), 0);
+	/* rip undefined */
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x07, 16)), HAWK_RULE_OUTERMOST);
+	/* The PLT's expression, here at byte 1 of 16: CFA = rsp + 8. */
+	rule = RULE_OF(0x0f, 11, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22);
+	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_SP);
+	assert_int_equal(hawk_rule_cfa(rule), 8);
+	rule = rule_at(11);
+	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_SP);
+	assert_int_equal(hawk_rule_cfa(rule), 16);
+}
+
+static void what_does_not_fit_is_complex_and_never_rounded(void **state)
+{
+	(void)state;
+	/* CFA on rbx; CFA = rsp + 12; CFA = rsp + 512 KiB; CFA = rsp + 0 */
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0c, 3, 16)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 12)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 0x80, 0x80, 0x20)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_cfa(RULE_OF(0x0e, 0xf8, 0xff, 0x1f)), 0x7fff8);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 0)), HAWK_RULE_COMPLEX);
+	/* rip at CFA - 16; rbp in rax; rbp at CFA - 8192; rbp at CFA + 0 */
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x90, 2)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x09, 6, 0)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x86, 0x80, 0x08)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x86, 0)), HAWK_RULE_COMPLEX);
+	/* rsp restored from memory; CFA = *(rbp + 4); another expression */
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x87, 3)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0f, 3, 0x76, 4, 6, 0x10, 6, 2, 0x76, 0)),
+			 HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0f, 2, 0x73, 8)), HAWK_RULE_COMPLEX);
+}
+
+static void broken_programs_are_no_information(void **state)
+{
+	uint8_t endless[64];
+
+	(void)state;
+	/* restore_state without remember_state; an unknown instruction; CFA on register 99 */
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0b)), HAWK_RULE_NO_CFI);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x3f)), HAWK_RULE_NO_CFI);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0c, 99, 8)), HAWK_RULE_NO_CFI);
+	/* nine times remember_state; a block longer than the program; an endless LEB128 */
+	assert_int_equal(hawk_rule_kind(RULE_OF(10, 10, 10, 10, 10, 10, 10, 10, 10)),
+			 HAWK_RULE_NO_CFI);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0f, 0x7f)), HAWK_RULE_NO_CFI);
+	memset(endless, 0xff, sizeof(endless));
+	endless[0] = 0x0e;
+	assert_int_equal(hawk_rule_kind(rule_of(endless, sizeof(endless))), HAWK_RULE_NO_CFI);
+}
+
+static uint32_t random_state = 1;
+
+static uint32_t next_random(void)
+{
+	random_state = random_state * 1664525 + 1013904223;
+	return random_state >> 8;
+}
+
+/** Everything that can be asked about the module, with registers that point nowhere. */
+static void ask_everything(void)
+{
+	struct hawk_readable_range range = {0};
+	struct hawk_scratch *scratch = hawk_scratch_take();
+	struct hawk_registers registers = {.known = 0x1ffff, .exact = true};
+	uint64_t stack[64];
+
+	for (unsigned i = 0; i < HAWK_CFI_REGISTERS; i++)
+		registers.value[i] = (uint64_t)stack + 8 * i;
+	for (unsigned i = 0; i < 64; i++)
+		stack[i] = (uint64_t)stack + i;
+	for (unsigned offset = 0; offset < CODE_BYTES; offset += 7) {
+		registers.value[HAWK_CFI_RIP] = (uint64_t)page + CODE_OFFSET + offset;
+		rule_at(offset);
+		hawk_walk_enter_stack(&range, (uint64_t)stack);
+		hawk_unwind_full_step(&range, scratch, &registers, &scratch->full.caller);
+	}
+	hawk_scratch_give(scratch);
+}
+
+static void any_single_byte_may_be_anything(void **state)
+{
+	static const uint8_t program[] = {
+		0x0f, 4, 0x76, 0x78, 6,    0x06, 0x44, 0x0e, 48,   0x86, 2,    0x0a, 0x16, 3, 3,
+		0x73, 8, 0x22, 0x48, 0x0b, 0x10, 12,   2,    0x7c, 0x10, 0x44, 0x02, 3,    0};
+	uint8_t *start = write_module(usual_cie, sizeof(usual_cie), program, sizeof(program));
+
+	(void)state;
+	ask_everything();
+	for (uint8_t *at = start; at < page + PAGE_BYTES; at++) {
+		uint8_t right = *at;
+
+		for (unsigned value = 0; value < 256; value++) {
+			*at = (uint8_t)value;
+			ask_everything();
+		}
+		*at = right;
+	}
+}
+
+static void any_bytes_may_be_anything(void **state)
+{
+	(void)state;
+	for (int round = 0; round < 30000; round++) {
+		uint8_t program[96];
+		uint8_t *start;
+
+		for (size_t i = 0; i < sizeof(program); i++)
+			program[i] = (uint8_t)next_random();
+		start = write_module(usual_cie, sizeof(usual_cie), program,
+				     1 + next_random() % sizeof(program));
+		for (uint32_t i = next_random() % 4; i > 0; i--)
+			start[next_random() % (uint32_t)(page + PAGE_BYTES - start)] =
+				(uint8_t)next_random();
+		ask_everything();
+	}
+}
+
+static void a_header_outside_of_the_module_is_ignored(void **state)
+{
+	static const int64_t places[] = {-1, PAGE_BYTES - 1, PAGE_BYTES, PAGE_BYTES - 11};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		write_module(usual_cie, sizeof(usual_cie), usual_program, sizeof(usual_program));
+		synthetic_module.eh_frame_hdr = (uint64_t)page + (uint64_t)places[i];
+		assert_int_equal(hawk_rule_kind(rule_at(4)), HAWK_RULE_NO_CFI);
+	}
+	synthetic_module.eh_frame_hdr = 0;
+	assert_int_equal(hawk_rule_kind(rule_at(4)), HAWK_RULE_NO_CFI);
+}
+
+/** Evaluates an expression with rax .. r15 = 1000, 1001 ...; UINT64_MAX for failure. */
+static uint64_t value_of(const uint8_t *bytes, size_t size)
+{
+	static struct hawk_cfi_evaluation evaluation;
+	uint64_t registers[HAWK_CFI_REGISTERS];
+	struct hawk_readable_range range = {0};
+	uint64_t result;
+
+	for (unsigned i = 0; i < HAWK_CFI_REGISTERS; i++)
+		registers[i] = 1000 + i;
+	evaluation.registers = registers;
+	evaluation.known = 0x1fffe;
+	evaluation.range = &range;
+	evaluation.depth = 0;
+	return hawk_cfi_evaluate(&evaluation, (struct hawk_cfi_block){bytes, size}, &result)
+		       ? result
+		       : UINT64_MAX;
+}
+
+#define VALUE_OF(...)                                                                              \
+	value_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
+
+static void operations_compute(void **state)
+{
+	(void)state;
+	assert_int_equal(VALUE_OF(0x30 + 7), 7);
+	assert_int_equal(VALUE_OF(0x08, 200), 200);
+	assert_int_equal(VALUE_OF(0x09, 200), (uint64_t)-56);
+	assert_int_equal(VALUE_OF(0x0b, 0xfe, 0xff), (uint64_t)-2);
+	assert_int_equal(VALUE_OF(0x10, 0x80, 1), 128);
+	assert_int_equal(VALUE_OF(0x11, 0x7f, 0x1f), 1);
+	assert_int_equal(VALUE_OF(0x73, 5), 1008);
+	assert_int_equal(VALUE_OF(0x92, 15, 0x7b), 1010);
+	assert_int_equal(VALUE_OF(0x39, 0x34, 0x1c), 5);
+	assert_int_equal(VALUE_OF(0x39, 0x34, 0x22), 13);
+	assert_int_equal(VALUE_OF(0x39, 0x34, 0x1e), 36);
+	assert_int_equal(VALUE_OF(0x39, 0x34, 0x1b), 2);
+	assert_int_equal(VALUE_OF(0x39, 0x34, 0x1d), 1);
+	assert_int_equal(VALUE_OF(0x31, 0x34, 0x24), 16);
+	assert_int_equal(VALUE_OF(0x09, 0xf0, 0x32, 0x26), (uint64_t)-4);
+	assert_int_equal(VALUE_OF(0x39, 0x34, 0x16, 0x1c), (uint64_t)-5);
+	assert_int_equal(VALUE_OF(0x31, 0x32, 0x33, 0x17, 0x1c), (uint64_t)-1);
+	assert_int_equal(VALUE_OF(0x31, 0x32, 0x15, 1), 1);
+	assert_int_equal(VALUE_OF(0x39, 0x34, 0x2a), 1);
+	assert_int_equal(VALUE_OF(0x39, 0x34, 0x2d), 0);
+	assert_int_equal(VALUE_OF(0x35, 0x31, 0x28, 1, 0, 0x1f, 0x23, 3), 8);
+	assert_int_equal(VALUE_OF(0x35, 0x30, 0x28, 1, 0, 0x1f), (uint64_t)-5);
+}
+
+static void hopeless_expressions_fail(void **state)
+{
+	(void)state;
+	assert_int_equal(value_of(NULL, 0), UINT64_MAX);
+	assert_int_equal(VALUE_OF(0x22), UINT64_MAX);                   /* nothing to add */
+	assert_int_equal(VALUE_OF(0x70, 0), UINT64_MAX);                /* rax is not known */
+	assert_int_equal(VALUE_OF(0x31, 0x30, 0x1b), UINT64_MAX);       /* 1 / 0 */
+	assert_int_equal(VALUE_OF(0x31, 0x06), UINT64_MAX);             /* *1 */
+	assert_int_equal(VALUE_OF(0x31, 0x2f, 0xfd, 0xff), UINT64_MAX); /* for ever */
+	assert_int_equal(VALUE_OF(0x31, 0x2f, 0x01, 0x00), UINT64_MAX); /* out of the block */
+	assert_int_equal(VALUE_OF(0x31, 0x12, 0x2f, 0xfc, 0xff), UINT64_MAX);
+	assert_int_equal(VALUE_OF(0x31, 0xff), UINT64_MAX);
+	assert_int_equal(VALUE_OF(0x0e, 1, 2, 3), UINT64_MAX);
+}
+
+static void frame_pointers_are_followed_while_they_make_sense(void **state)
+{
+	uint64_t stack[32] = {0}, pcs[8];
+	struct hawk_frame_state start = {0x400000, (uint64_t)&stack[0], (uint64_t)&stack[4]};
+	struct hawk_walk_result result;
+
+	(void)state;
+	hawk_unwind_options.mode = HAWK_UNWIND_FP;
+	stack[4] = (uint64_t)&stack[10];
+	stack[5] = 0x500000;
+	stack[10] = (uint64_t)&stack[20];
+	stack[11] = 0x600000;
+	hawk_walk_stateless(&start, pcs, 8, &result);
+	assert_int_equal(result.count, 3);
+	assert_int_equal(pcs[1], 0x500000);
+	assert_int_equal(pcs[2], 0x600000);
+	assert_int_equal(result.flags, 0); /* the third returns to 0 */
+	stack[21] = 0x700000;
+	stack[20] = (uint64_t)&stack[10]; /* inwards: no */
+	hawk_walk_stateless(&start, pcs, 8, &result);
+	assert_int_equal(result.count, 4);
+	assert_int_equal(result.flags, HAWK_TRACE_INCOMPLETE);
+	stack[20] = (uint64_t)&stack[24] + 1; /* misaligned: no */
+	hawk_walk_stateless(&start, pcs, 8, &result);
+	assert_int_equal(result.count, 4);
+	stack[20] = (uint64_t)stack + (1 << 30); /* far away: no */
+	assert_false(hawk_walk(kept_stack, &start, &result));
+	assert_int_equal(result.count, 4);
+	/* How the end was found is not proven by words: it is tried again, and ends there again. */
+	assert_true(hawk_walk(kept_stack, &start, &result));
+	assert_int_equal(result.kept, 4);
+	stack[20] = (uint64_t)&stack[24];
+	stack[25] = 0x800000;
+	assert_false(hawk_walk(kept_stack, &start, &result));
+	assert_int_equal(result.count, 5);
+	assert_int_equal(result.flags, HAWK_TRACE_INCOMPLETE);
+	hawk_unwind_options.mode = HAWK_UNWIND_CFI;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_follow_the_program_counter),
+		cmocka_unit_test(a_return_address_is_looked_up_one_byte_before),
+		cmocka_unit_test(every_shape_has_its_kind),
+		cmocka_unit_test(what_does_not_fit_is_complex_and_never_rounded),
+		cmocka_unit_test(broken_programs_are_no_information),
+		cmocka_unit_test(any_single_byte_may_be_anything),
+		cmocka_unit_test(any_bytes_may_be_anything),
+		cmocka_unit_test(a_header_outside_of_the_module_is_ignored),
+		cmocka_unit_test(operations_compute),
+		cmocka_unit_test(hopeless_expressions_fail),
+		cmocka_unit_test(frame_pointers_are_followed_while_they_make_sense),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
