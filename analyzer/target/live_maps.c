@@ -29,12 +29,15 @@ static size_t unescape(char *path)
 	return to;
 }
 
-/** Memory of devices must not be read: it may have side effects. The kernel's own pages cannot. */
+/** Memory of devices and of drivers behind an anon_inode: or socket: must not be read, it may have
+ * side effects; the kernel's own pages cannot. */
 static bool is_readable(const char *path)
 {
 	static const char *const memory[] = {"/dev/shm/", "/dev/zero", "/dev/hugepages/"};
 
 	if (!strncmp(path, "[vvar", 5) || !strcmp(path, "[vsyscall]"))
+		return false;
+	if (path[0] && path[0] != '/' && path[0] != '[')
 		return false;
 	if (strncmp(path, "/dev/", 5))
 		return true;

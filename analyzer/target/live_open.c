@@ -139,6 +139,58 @@ static struct hawk_error *read_process(struct hawk_target *target, int directory
 	return hawk_live_use_mappings(target->live, target->mappings, target->mapping_count);
 }
 
+/**
+ * What the kernel tells of a thread that sleeps in it: the program counter and the stack pointer,
+ * enough for its stack. False = nothing.
+ */
+static bool read_blocked_thread(int directory, pid_t tid, uint64_t *registers)
+{
+	CLEANUP(text) struct hawk_text text;
+	unsigned long long sp, pc;
+
+	hawk_text_init(&text);
+
+	CLEANUP(error) struct hawk_error *error = read_task_file(directory, tid, "syscall", &text);
+
+	if (error || sscanf(text.bytes, "%*d %*x %*x %*x %*x %*x %*x 0x%llx 0x%llx", &sp, &pc) != 2)
+		return false;
+	registers[HAWK_RSP] = sp;
+	registers[HAWK_RIP] = pc;
+	return true;
+}
+
+static struct hawk_error *add_thread(struct hawk_target *target, int directory,
+				     const struct hawk_stopped_thread *stopped,
+				     struct hawk_findings *findings)
+{
+	struct hawk_thread thread = {
+		.tid = (uint32_t)stopped->tid,
+		.signal = stopped->stop_signal ? stopped->stop_signal : stopped->signal,
+	};
+	struct hawk_thread *added;
+
+	if (stopped->gone)
+		return NULL;
+	memcpy(thread.registers, stopped->registers, sizeof(thread.registers));
+	if (!stopped->has_registers) {
+		bool known = read_blocked_thread(directory, stopped->tid, thread.registers);
+
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "thread-not-stopped*",
+				  "thread %d could not be stopped (blocked in the kernel): %s",
+				  stopped->tid,
+				  known ? "only its stack is known, not its registers"
+					: "its registers and stack are not known");
+		if (!known)
+			return NULL;
+	}
+	read_line(directory, stopped->tid, "comm", thread.name, sizeof(thread.name));
+	added = hawk_target_add_thread(target);
+	if (!added)
+		return &hawk_enomem;
+	*added = thread;
+	return NULL;
+}
+
 static struct hawk_error *add_threads(struct hawk_target *target, int directory,
 				      const struct hawk_stopper *stopper,
 				      struct hawk_findings *findings)
@@ -147,24 +199,10 @@ static struct hawk_error *add_threads(struct hawk_target *target, int directory,
 	const struct hawk_stopped_thread *threads = hawk_stopper_threads(stopper, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		struct hawk_thread *thread;
+		struct hawk_error *error = add_thread(target, directory, &threads[i], findings);
 
-		if (!threads[i].gone && !threads[i].has_registers)
-			hawk_findings_add(findings, HAWK_FINDING_MISSING, true,
-					  "thread-not-stopped*",
-					  "thread %d could not be stopped (blocked in the "
-					  "kernel?): its registers and stack are not used",
-					  threads[i].tid);
-		if (!threads[i].has_registers)
-			continue;
-		thread = hawk_target_add_thread(target);
-		if (!thread)
-			return &hawk_enomem;
-		thread->tid = (uint32_t)threads[i].tid;
-		thread->signal =
-			threads[i].stop_signal ? threads[i].stop_signal : threads[i].signal;
-		memcpy(thread->registers, threads[i].registers, sizeof(thread->registers));
-		read_line(directory, threads[i].tid, "comm", thread->name, sizeof(thread->name));
+		if (error)
+			return error;
 	}
 	if (!target->thread_count)
 		return hawk_error_create(HAWK_ERROR_NOT_FOUND,

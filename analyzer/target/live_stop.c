@@ -30,7 +30,7 @@ enum {
 	PASSES_MAX = 1000,     /* over the list of threads; each stops all it finds */
 	WAIT_NS_MAX = 5000000, /* between two looks at a thread that does not stop */
 };
-static const uint64_t patience_ns = 3000000000;
+static const uint64_t patience_ns = 1000000000;
 
 enum stopper_state { STARTING, STOPPED, FAILED, DONE };
 

@@ -28,7 +28,17 @@ static bool same_path(const char *left, const char *right)
 	return left == right || (left && right && !strcmp(left, right));
 }
 
-/** Every executable load is mapped from the same file where the program headers say. */
+/** Does `mapping` hold code of the file at `path`? Some programs move theirs to huge pages, which
+ * are anonymous. */
+static bool holds_code(const struct hawk_target *target, const struct hawk_mapping *mapping,
+		       const char *path)
+{
+	if (mapping->path && !same_path(mapping->path, path))
+		return false;
+	return mapping->flags & HAWK_MAPPING_EXEC || flags_unknown(target, mapping);
+}
+
+/** Every executable load is mapped where the program headers say. */
 static bool is_loaded(const struct hawk_target *target, const struct hawk_mapping *first,
 		      const struct hawk_elf_image *image)
 {
@@ -41,9 +51,7 @@ static bool is_loaded(const struct hawk_target *target, const struct hawk_mappin
 		if (!(load->flags & HAWK_MAPPING_EXEC))
 			continue;
 		mapping = hawk_target_mapping_at(target, load->start);
-		if (!mapping || !same_path(mapping->path, first->path))
-			return false;
-		if (!flags_unknown(target, mapping) && !(mapping->flags & HAWK_MAPPING_EXEC))
+		if (!mapping || !holds_code(target, mapping, first->path))
 			return false;
 	}
 	return true;

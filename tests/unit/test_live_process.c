@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -568,6 +569,51 @@ static void memory_without_rights_is_read_all_the_same(void **state)
 	assert_string_equal(bytes, "no rights");
 }
 
+static void *count_in_a_thread(void *argument)
+{
+	count_for_ever(argument);
+	return NULL;
+}
+
+/** The parent of a vfork() sleeps in the kernel and cannot be stopped until the child execs. */
+static void block_in_vfork(struct shared *shared)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, count_in_a_thread, shared);
+	if (!vfork()) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		alarm(60);
+		for (;;)
+			pause();
+	}
+}
+
+static void a_thread_that_cannot_be_stopped_is_reported_and_let_go(void **state)
+{
+	struct world *world = *state;
+	const struct hawk_thread *threads;
+	size_t count;
+
+	start(world, block_in_vfork);
+	sleep_ms(50);
+	open_victim(world);
+	assert_true(stands(world)); /* the other one */
+	assert_true(hawk_findings_partial(&world->findings));
+	assert_non_null(strstr(world->findings.items[0].text, "could not be stopped"));
+	threads = hawk_target_threads(world->target, &count);
+	assert_int_equal(count, 2);
+	for (size_t i = 0; i < count; i++) {
+		assert_non_null(
+			hawk_target_module_at(world->target, threads[i].registers[HAWK_RIP]));
+		assert_non_null(
+			hawk_target_mapping_at(world->target, threads[i].registers[HAWK_RSP]));
+	}
+	hawk_target_release(world->target);
+	assert_true(counts(world));
+	assert_int_equal(status_of(world->victim, "TracerPid"), 0);
+}
+
 #define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -585,6 +631,7 @@ int main(void)
 		LIVE_TEST(a_process_whose_leader_has_exited_is_read),
 		LIVE_TEST(untouched_memory_is_neither_read_nor_allocated),
 		LIVE_TEST(memory_without_rights_is_read_all_the_same),
+		LIVE_TEST(a_thread_that_cannot_be_stopped_is_reported_and_let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

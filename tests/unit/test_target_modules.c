@@ -128,6 +128,28 @@ static void a_file_mapped_as_data_is_no_module(void **state)
 	modules_of(world, 0);
 }
 
+static void code_moved_to_anonymous_memory_still_belongs_to_the_module(void **state)
+{
+	struct world *world = *state;
+	uint8_t header[SYNTHETIC_PAGE_BYTES];
+	Elf64_Phdr loads[2] = {
+		{.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x1000, .p_memsz = 0x1000},
+		{.p_type = PT_LOAD,
+		 .p_flags = PF_R | PF_X,
+		 .p_offset = 0x1000,
+		 .p_vaddr = 0x1000,
+		 .p_filesz = 0x2000,
+		 .p_memsz = 0x2000},
+	};
+
+	synthetic_elf_page(header, (struct synthetic_elf){0});
+	memcpy(header + sizeof(Elf64_Ehdr), loads, sizeof(loads));
+	add_pages(world, 0x10000, header, 1, SYNTHETIC_READ, "/bin/node", 0);
+	add_pages(world, 0x11000, NULL, 2, TEXT, NULL, 0);
+	world_open(world);
+	assert_int_equal(modules_of(world, 1)->end, 0x13000);
+}
+
 static void a_copy_of_a_library_on_the_heap_is_no_module(void **state)
 {
 	struct world *world = *state;
@@ -311,6 +333,7 @@ int main(void)
 		WORLD_TEST(the_same_library_loaded_twice_is_two_modules),
 		WORLD_TEST(a_deleted_file_is_flagged_and_its_name_cut),
 		WORLD_TEST(a_file_mapped_as_data_is_no_module),
+		WORLD_TEST(code_moved_to_anonymous_memory_still_belongs_to_the_module),
 		WORLD_TEST(a_copy_of_a_library_on_the_heap_is_no_module),
 		WORLD_TEST(executable_mappings_without_header_are_a_module_without_bias),
 		WORLD_TEST(the_vdso_is_found_by_its_address),
