@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The heap by site: sums, stable names, and what is left of them when the core is damaged or cut
+ * off.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hawk_sites.h"
+#include "synthetic_heap.h"
+
+enum { HEAP_BYTES = 64 << 10 };
+
+/** What one run over one core leaves behind. */
+struct sites_world {
+	struct synthetic_heap *built;
+	char *path;
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_heap heap;
+};
+
+static void close_heap(struct sites_world *world)
+{
+	hawk_heap_deinit(&world->heap);
+	hawk_target_close(world->target);
+	synthetic_core_remove(world->path);
+	hawk_findings_deinit(&world->findings);
+	world->target = NULL;
+	world->path = NULL;
+}
+
+static void load_path(struct sites_world *world, char *path)
+{
+	close_heap(world);
+	world->path = path;
+	assert_null(hawk_target_open_core(path, &world->findings, &world->target));
+	assert_null(hawk_heap_load(world->target, &world->findings, NULL, NULL, &world->heap));
+}
+
+static void load(struct sites_world *world)
+{
+	load_path(world, synthetic_heap_write(world->built));
+}
+
+static uint32_t add_trace(struct sites_world *world, uint64_t leaf, uint64_t outer)
+{
+	const uint64_t frames[] = {leaf, outer};
+
+	return synthetic_heap_add_trace(world->built, frames, 2, 0, 0);
+}
+
+static void add_block(struct sites_world *world, uint64_t offset, uint64_t size, uint32_t trace,
+		      uint8_t birth)
+{
+	synthetic_heap_add_block(world->built, (struct synthetic_block){
+						       .start = SYNTHETIC_HEAP + offset,
+						       .size = size,
+						       .trace = trace,
+						       .birth = birth,
+					       });
+}
+
+static int setup(void **state)
+{
+	struct sites_world *world = calloc(1, sizeof(*world));
+
+	world->built = synthetic_heap_create(HEAP_BYTES);
+	synthetic_heap_add_module(world->built, "/usr/bin/app", 0x400000, 0x500000, 0x400000);
+	synthetic_heap_add_module(world->built, "/usr/lib/lib.so", 0x7f0000000000, 0x7f0000100000,
+				  0x7f0000000000);
+	*state = world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct sites_world *world = *state;
+
+	close_heap(world);
+	synthetic_heap_destroy(world->built);
+	free(world);
+	return 0;
+}
+
+static bool has_finding(const struct sites_world *world, const char *key)
+{
+	for (size_t i = 0; i < world->findings.count; i++)
+		if (!strcmp(world->findings.items[i].key, key))
+			return true;
+	return false;
+}
+
+static const struct hawk_site *site_of(const struct sites_world *world, uint32_t trace)
+{
+	const struct hawk_site *site = hawk_heap_site(&world->heap, trace);
+
+	assert_non_null(site);
+	return site;
+}
+
+static void sites_hold_what_their_traces_allocated(void **state)
+{
+	struct sites_world *world = *state;
+	uint32_t one = add_trace(world, 0x401000, 0x402000);
+	uint32_t two = add_trace(world, 0x401000, 0x403000);
+
+	world->built->table->traces[one].alloc_objects = 10;
+	world->built->table->traces[one].alloc_bytes = 1000;
+	world->built->table->header.orphan_alloc_objects = 1;
+	add_block(world, 64, 100, one, 8);
+	add_block(world, 256, 200, one, 20);
+	add_block(world, 1024, 500, two, 9);
+	add_block(world, 2048, 50, 0, 9);
+	load(world);
+	assert_int_equal(world->heap.site_count, 3);
+	assert_int_equal(world->heap.sites[0].trace, two);
+	assert_int_equal(world->heap.sites[1].inuse_objects, 2);
+	assert_int_equal(world->heap.sites[1].inuse_bytes, 300);
+	assert_int_equal(world->heap.sites[1].alloc_objects, 10);
+	assert_int_equal(world->heap.sites[1].alloc_bytes, 1000);
+	assert_int_equal(world->heap.sites[1].oldest_units, hawk_birth_decode(8));
+	assert_int_equal(world->heap.sites[1].newest_units, hawk_birth_decode(20));
+	assert_int_equal(world->heap.sites[2].id, HAWK_SITE_NO_STACK);
+	assert_int_equal(world->heap.sites[2].trace, 0);
+	assert_int_equal(world->heap.sites[2].inuse_bytes, 50);
+	assert_int_equal(world->heap.sites[2].alloc_objects, 1);
+	assert_ptr_equal(site_of(world, one), &world->heap.sites[1]);
+	assert_int_equal(world->heap.sweep.blocks, 4);
+	assert_null(hawk_heap_site(&world->heap, UINT32_MAX));
+	assert_int_equal((int)hawk_heap_age_seconds(&world->heap, 0), 1000);
+	assert_int_equal((int)hawk_heap_age_seconds(&world->heap, 16001), 0);
+}
+
+static void equal_stacks_are_one_site(void **state)
+{
+	struct sites_world *world = *state;
+	uint32_t one = add_trace(world, 0x401000, 0x402000);
+	uint32_t same = add_trace(world, 0x401000, 0x402000);
+	uint32_t exact = add_trace(world, 0x401000 | HAWK_PC_EXACT, 0x402000);
+
+	add_block(world, 64, 100, one, 1);
+	add_block(world, 256, 200, same, 1);
+	add_block(world, 1024, 500, exact, 1);
+	load(world);
+	assert_ptr_equal(site_of(world, one), site_of(world, same));
+	assert_int_equal(site_of(world, one)->inuse_objects, 2);
+	assert_int_equal(site_of(world, one)->trace, one);
+	assert_ptr_not_equal(site_of(world, one), site_of(world, exact));
+}
+
+static uint64_t id_of_frames(struct sites_world *world, uint64_t leaf, uint64_t outer)
+{
+	uint32_t trace = add_trace(world, leaf, outer);
+
+	world->built->table->traces[trace].alloc_objects = 1;
+	load(world);
+	return site_of(world, trace)->id;
+}
+
+static void a_site_keeps_its_id_when_modules_are_loaded_elsewhere(void **state)
+{
+	struct sites_world *world = *state;
+	uint64_t before = id_of_frames(world, 0x401000, 0x7f0000001234);
+	struct hawk_module_record *library = &world->built->table->modules[1];
+
+	library->start += 0x5000;
+	library->end += 0x5000;
+	library->bias += 0x5000;
+	assert_int_equal(id_of_frames(world, 0x401000, 0x7f0000006234), before);
+	assert_int_not_equal(id_of_frames(world, 0x401000, 0x7f0000006235), before);
+	library->build_id[3] ^= 1;
+	assert_int_not_equal(id_of_frames(world, 0x401000, 0x7f0000006234), before);
+}
+
+static void a_module_without_build_id_counts_by_its_base_name(void **state)
+{
+	struct sites_world *world = *state;
+	struct hawk_module_record *modules = world->built->table->modules;
+	uint64_t before;
+
+	synthetic_heap_add_module(world->built, "/opt/x/lib.so", 0x7f0000200000, 0x7f0000300000,
+				  0x7f0000200000);
+	synthetic_heap_add_module(world->built, "/opt/x/lab.so", 0x7f0000400000, 0x7f0000500000,
+				  0x7f0000400000);
+	for (unsigned i = 0; i < 4; i++)
+		modules[i].build_id_bytes = 0;
+	before = id_of_frames(world, 0x401000, 0x7f0000001234);
+	assert_int_equal(id_of_frames(world, 0x401000, 0x7f0000201234), before);
+	assert_int_not_equal(id_of_frames(world, 0x401000, 0x7f0000401234), before);
+}
+
+static void code_outside_of_modules_does_not_make_sites_differ(void **state)
+{
+	struct sites_world *world = *state;
+
+	assert_int_equal(id_of_frames(world, 0x401000, 0x11110000),
+			 id_of_frames(world, 0x401000, 0x22220000));
+}
+
+static void blocks_of_unreadable_traces_are_one_site(void **state)
+{
+	struct sites_world *world = *state;
+	uint32_t one = add_trace(world, 0x401000, 0x402000);
+	uint32_t two = add_trace(world, 0x401000, 0x403000);
+
+	world->built->table->traces[two].own_count = 0;
+	world->built->table->header.trace_count = 1000; /* beyond the segment's room */
+	world->built->table->header.trace_segments[0] = SYNTHETIC_TABLE +
+							sizeof(struct synthetic_table) -
+							4 * sizeof(struct hawk_trace_record);
+	memcpy((uint8_t *)world->built->table + sizeof(struct synthetic_table) -
+		       4 * sizeof(struct hawk_trace_record),
+	       world->built->table->traces, 3 * sizeof(struct hawk_trace_record));
+	add_block(world, 64, 100, one, 1);
+	add_block(world, 256, 200, two, 1);
+	add_block(world, 1024, 500, 999, 1);
+	load(world);
+	assert_int_equal(site_of(world, one)->inuse_bytes, 100);
+	assert_int_equal(site_of(world, two)->id, HAWK_SITE_LOST);
+	assert_ptr_equal(site_of(world, two), site_of(world, 999));
+	assert_int_equal(site_of(world, 999)->inuse_bytes, 700);
+	assert_true(has_finding(world, "stack-lost"));
+	assert_true(hawk_findings_partial(&world->findings));
+}
+
+static void a_core_without_a_table_is_an_empty_heap(void **state)
+{
+	struct sites_world *world = *state;
+
+	world->built->table->header.magic = world->built->twin->magic = 0;
+	load(world);
+	assert_null(world->heap.table);
+	assert_int_equal(world->heap.site_count, 0);
+	assert_null(hawk_heap_site(&world->heap, 0));
+}
+
+static void with_only_the_twin_blocks_and_sizes_are_still_found(void **state)
+{
+	struct sites_world *world = *state;
+
+	add_block(world, 64, 100, 5, 200);
+	add_block(world, 256, 100, 0, 200);
+	memset(&world->built->table->header, 0, sizeof(world->built->table->header));
+	load(world);
+	assert_non_null(world->heap.table);
+	assert_int_equal(world->heap.sweep.blocks, 2);
+	assert_int_equal(site_of(world, 5)->id, HAWK_SITE_LOST);
+	assert_int_equal(site_of(world, 0)->id, HAWK_SITE_NO_STACK);
+}
+
+static void memory_is_accounted_for_to_the_byte(void **state)
+{
+	struct sites_world *world = *state;
+	const struct hawk_accounting *accounting = &world->heap.accounting;
+	uint32_t one = add_trace(world, 0x401000, 0x402000);
+
+	add_block(world, 64, 1000, one, 1);
+	add_block(world, 8192 + 64, 500, one, 1);
+	load(world);
+	assert_int_equal(accounting->requested_bytes, 1500);
+	assert_int_equal(accounting->header_bytes, 32);
+	assert_int_equal(accounting->heap_bytes, HEAP_BYTES);
+	assert_int_equal(accounting->never_used_bytes, HEAP_BYTES - 2 * 4096);
+	assert_int_equal(accounting->overhead_bytes, 2 * 4096 - 1532);
+	assert_int_equal(accounting->writable_bytes,
+			 HEAP_BYTES + sizeof(struct synthetic_table) + HAWK_TABLE_HEADER_BYTES);
+	assert_int_equal(accounting->tracer_bytes,
+			 sizeof(struct synthetic_table) + HAWK_TABLE_HEADER_BYTES);
+	assert_true(accounting->tracer_touched_bytes <= accounting->tracer_bytes);
+	assert_true(accounting->tracer_touched_bytes >= 4 * 4096);
+	assert_int_equal(accounting->touched_bytes, accounting->tracer_touched_bytes + 2 * 4096);
+}
+
+static void the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are(void **state)
+{
+	struct sites_world *world = *state;
+	struct hawk_table_header *header = &world->built->table->header;
+
+	add_block(world, 64, 100, 0, 1);
+	add_block(world, 8192 + 64, 100, 0, 1);
+	header->extents[2] =
+		(struct hawk_table_extent){SYNTHETIC_HEAP, 4096, HAWK_EXTENT_PRIVATE, 0, 0};
+	header->extents[3] = (struct hawk_table_extent){SYNTHETIC_HEAP + 8192, 4096,
+							HAWK_EXTENT_BOOTSTRAP, 0, 0};
+	header->extent_count = 4;
+	load(world);
+	assert_int_equal(world->heap.sweep.blocks, 1);
+}
+
+static void loading_the_table_alone_gives_sites_without_counts(void **state)
+{
+	struct sites_world *world = *state;
+	uint32_t one = add_trace(world, 0x401000, 0x402000);
+	struct hawk_heap heap;
+	uint64_t id;
+
+	add_block(world, 64, 100, one, 1);
+	load(world);
+	id = site_of(world, one)->id;
+	assert_null(hawk_heap_load_table(world->target, NULL, &heap));
+	assert_int_equal(hawk_heap_site(&heap, one)->id, id);
+	assert_int_equal(hawk_heap_site(&heap, one)->inuse_objects, 0);
+	assert_int_equal(hawk_heap_site(&heap, 0)->id, HAWK_SITE_NO_STACK);
+	assert_int_equal(hawk_heap_site(&heap, 12345)->id, HAWK_SITE_LOST);
+	hawk_heap_deinit(&heap);
+}
+
+/* Blocks of one trace, 64 bytes apart. */
+static void fill_heap(struct sites_world *world, uint32_t trace)
+{
+	for (uint64_t at = 64; at + 64 <= HEAP_BYTES; at += 64)
+		add_block(world, at, 40, trace, 5);
+}
+
+static void a_core_cut_anywhere_gives_the_blocks_that_are_left(void **state)
+{
+	struct sites_world *world = *state;
+	uint32_t one = add_trace(world, 0x401000, 0x402000);
+	uint64_t last = 0;
+	struct synthetic_core *core;
+	size_t size;
+
+	fill_heap(world, one);
+	core = synthetic_heap_core(world->built);
+	free(synthetic_core_build(core, &size));
+	for (unsigned sixteenth = 1; sixteenth <= 16; sixteenth++) {
+		char *path = synthetic_core_write(core, size * sixteenth / 16);
+
+		close_heap(world);
+		world->path = path;
+		if (sixteenth < 16) {
+			struct hawk_error *err =
+				hawk_target_open_core(path, &world->findings, &world->target);
+
+			/* Too short even for headers and notes. */
+			if (err) {
+				assert_true(sixteenth < 3);
+				hawk_error_destroy(err);
+				continue;
+			}
+			assert_null(hawk_heap_load(world->target, &world->findings, NULL, NULL,
+						   &world->heap));
+			assert_true(hawk_findings_partial(&world->findings));
+		} else {
+			load_path(world, synthetic_core_write(core, SIZE_MAX));
+		}
+		assert_true(world->heap.sweep.blocks >= last);
+		last = world->heap.sweep.blocks;
+		if (sixteenth == 8) {
+			assert_non_null(world->heap.table);
+			assert_true(last > 100);
+			assert_int_equal(site_of(world, one)->inuse_objects, last);
+		}
+	}
+	assert_int_equal(last, HEAP_BYTES / 64 - 1);
+	synthetic_core_destroy(core);
+}
+
+/* Overwrites fields of the table with random bytes, small numbers and addresses of its own. */
+static void break_table(struct synthetic_heap *built, uint64_t *seed, size_t from, size_t bytes)
+{
+	uint8_t *at = (uint8_t *)built->table + from;
+	unsigned fields = 1 + synthetic_random(seed) % 40;
+
+	for (unsigned i = 0; i < fields; i++) {
+		uint64_t value = synthetic_random(seed);
+		size_t width = 1u << (synthetic_random(seed) & 3);
+		size_t where = synthetic_random(seed) % (bytes / width) * width;
+
+		switch (synthetic_random(seed) & 3) {
+		case 0:
+			value &= 0xff;
+			break;
+		case 1:
+			value = SYNTHETIC_TABLE + value % (sizeof(*built->table) + 4096);
+			break;
+		case 2:
+			value = -(value & 0xff);
+			break;
+		}
+		memcpy(at + where, &value, width);
+	}
+}
+
+static void use_everything(struct sites_world *world, uint64_t *seed)
+{
+	struct hawk_trace *trace = malloc(sizeof(*trace));
+	struct hawk_block block;
+
+	for (size_t i = 0; i < world->heap.site_count; i++)
+		if (hawk_table_trace(world->heap.table, world->heap.sites[i].trace, trace))
+			assert_in_range(trace->frame_count, 1, HAWK_TRACE_DEPTH_MAX);
+	for (unsigned i = 0; i < 4 && world->heap.table; i++)
+		hawk_block_at(world->target, &world->heap.plan,
+			      SYNTHETIC_HEAP + synthetic_random(seed) % HEAP_BYTES, &block);
+	free(trace);
+}
+
+static void no_random_table_breaks_anything(void **state)
+{
+	struct sites_world *world = *state;
+	struct synthetic_table *intact = malloc(sizeof(*intact));
+	unsigned with_table = 0;
+
+	for (uint32_t i = 0; i < 8; i++)
+		synthetic_heap_add_trace(world->built, (uint64_t[]){0x401000 + i, 0x402000}, 2, i,
+					 i != 0);
+	fill_heap(world, 3);
+	memcpy(intact, world->built->table, sizeof(*intact));
+	for (uint64_t seed = 1; seed <= 3000; seed++) {
+		struct synthetic_table *table = world->built->table;
+		uint64_t random = seed;
+		uint64_t kept = seed % 4;
+
+		memcpy(table, intact, sizeof(*intact));
+		break_table(world->built, &random, 0,
+			    kept ? sizeof(table->header) : sizeof(*table));
+		/* Mostly let it through the first test, so that what lies behind is tried too. */
+		if (kept) {
+			memcpy(table, intact,
+			       kept == 3 ? offsetof(struct hawk_table_header, clock_units)
+					 : offsetof(struct hawk_table_header, check));
+			break_table(world->built, &random, sizeof(table->header),
+				    sizeof(*table) - sizeof(table->header));
+			table->header.check = hawk_table_check(&table->header);
+		}
+		load(world);
+		with_table += world->heap.table != NULL;
+		use_everything(world, &random);
+	}
+	assert_true(with_table > 2000);
+	free(intact);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(sites_hold_what_their_traces_allocated),
+		TEST(equal_stacks_are_one_site),
+		TEST(a_site_keeps_its_id_when_modules_are_loaded_elsewhere),
+		TEST(a_module_without_build_id_counts_by_its_base_name),
+		TEST(code_outside_of_modules_does_not_make_sites_differ),
+		TEST(blocks_of_unreadable_traces_are_one_site),
+		TEST(a_core_without_a_table_is_an_empty_heap),
+		TEST(with_only_the_twin_blocks_and_sizes_are_still_found),
+		TEST(memory_is_accounted_for_to_the_byte),
+		TEST(the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are),
+		TEST(loading_the_table_alone_gives_sites_without_counts),
+		TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left),
+		TEST(no_random_table_breaks_anything),
+	};
+
+	return cmocka_run_group_tests_name("sites", tests, NULL, NULL);
+}
