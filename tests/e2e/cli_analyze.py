@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hawk-core analyze: the screen fits a screen, options choose what they say, JSON keeps its
+contract and agrees with the text."""
+
+import json
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import cli_world  # noqa: E402
+import hawk  # noqa: E402
+
+
+def text_of(*arguments, codes=(0,), environment=None):
+    done = hawk.run([hawk.CORE, "analyze", *arguments], env=environment)
+    hawk.expect(done.returncode in codes, f"analyze {arguments}: {done.returncode} {done.stderr}")
+    hawk.expect_equal(done.stderr, "", f"messages of analyze {arguments}")
+    return done.stdout
+
+
+def functions(site):
+    return [frame["function"] or "" for frame in site["frames"]]
+
+
+def site_of(analysis, function):
+    return next(site for site in analysis["sites"]
+                if any(name.startswith(function) for name in functions(site)))
+
+
+def check_screen():
+    text = text_of(core)
+    lines = text.splitlines()
+    hawk.expect(24 <= len(lines) <= 44, f"{len(lines)} lines")
+    for line in lines:
+        hawk.expect(len(line) <= 80, f"wider than 80 columns: {line!r}")
+        hawk.expect(line == line.rstrip(), f"blanks at the end: {line!r}")
+    for wanted in ("was killed by SIGSEGV (Segmentation fault)", "at address 0x8",
+                   "address not mapped", "make_large", "make_small", "world.cpp:",
+                   "Nothing was missing."):
+        hawk.expect(wanted in text, f"no {wanted!r} on the screen")
+    hawk.expect("\033" not in text, "colour without a terminal")
+
+
+def check_no_plumbing_first():
+    """The vector's site begins with push_back or its caller, not with an allocator."""
+    text = text_of("--sort", "size", "--top", "50", core)
+    hawk.expect("new_allocator" not in text and "_M_realloc_insert" not in text,
+                "allocator plumbing on the screen")
+    hawk.expect("fill_vector" in text, "the caller is shown")
+    full = text_of("--full", core)
+    hawk.expect("_M_realloc_insert" in full, "--full shows every frame")
+
+
+def check_counts():
+    analysis = hawk.analyze(core)
+    small, large = site_of(analysis, "make_small"), site_of(analysis, "make_large")
+    hawk.expect_equal((small["inuse_objects"], small["inuse_bytes"]), (1000, 24000), "small")
+    hawk.expect_equal((large["inuse_objects"], large["inuse_bytes"]), (3, 900000), "large")
+    freed = site_of(analysis, "make_freed")
+    hawk.expect_equal((freed["inuse_objects"], freed["alloc_objects"], freed["alloc_bytes"]),
+                      (0, 200, 1000000), "freed")
+    hawk.check_counters(analysis, "world")
+
+
+def check_schema():
+    with open(os.path.join(hawk.SOURCE, "docs", "schema", "analyze-1.json"),
+              encoding="utf-8") as file:
+        schema = json.load(file)
+    for arguments in ([], ["--by", "function"], ["--top", "1"], ["--by", "module", "--top", "2"]):
+        for complaint in cli_world.validate(hawk.analyze(core, *arguments), schema)[:5]:
+            hawk.expect(False, f"schema, {arguments}: {complaint}")
+    for complaint in cli_world.validate(hawk.analyze(untraced), schema)[:5]:
+        hawk.expect(False, f"schema, not traced: {complaint}")
+    broken = hawk.analyze(core)
+    del broken["heap"]["inuse_bytes"]
+    hawk.expect(cli_world.validate(broken, schema), "the validator sees a missing key")
+
+
+def check_process():
+    process = hawk.analyze(core)["process"]
+    hawk.expect_equal((process["signal"], process["signal_name"], process["fault_address"],
+                       process["live"]), (11, "SIGSEGV", "0x8", False), "process")
+    crashed = [thread for thread in process["threads"] if thread["crashed"]]
+    hawk.expect_equal(len(crashed), 1, "crashed threads")
+    hawk.expect(any(frame["function"] == "main" for frame in crashed[0]["frames"]), "main crashed")
+    hawk.expect_equal(len(process["threads"]), 2, "threads")
+
+
+def check_choosing():
+    everything = hawk.analyze(core)["sites"]
+    hawk.expect_equal([site["inuse_bytes"] for site in everything],
+                      sorted((site["inuse_bytes"] for site in everything), reverse=True), "order")
+    hawk.expect_equal(len(hawk.analyze(core, "--top", "2")["sites"]), 2, "--top 2")
+    by_count = hawk.analyze(core, "--sort", "count")["sites"]
+    hawk.expect(by_count[0]["inuse_objects"] == max(s["inuse_objects"] for s in everything),
+                "--sort count")
+    by_total = hawk.analyze(core, "--sort", "total")["sites"]
+    hawk.expect(by_total[0]["alloc_bytes"] == max(s["alloc_bytes"] for s in everything),
+                "--sort total")
+    focused = hawk.analyze(core, "--focus", "^make_(small|large)$")["sites"]
+    hawk.expect_equal(sorted(site["inuse_objects"] for site in focused), [3, 1000], "--focus")
+    rest = hawk.analyze(core, "--ignore", "^make_(small|large)$")["sites"]
+    hawk.expect_equal(len(focused) + len(rest), len(everything), "--focus and --ignore")
+    hawk.expect_equal(len(hawk.analyze(core, "--focus", "world[.]cpp")["sites"]) > 0, True,
+                      "--focus on a file")
+    big = hawk.analyze(core, "--min-bytes", "100k")["sites"]
+    hawk.expect(big and all(site["inuse_bytes"] >= 102400 for site in big), "--min-bytes")
+    hawk.expect_equal(len(big), sum(s["inuse_bytes"] >= 102400 for s in everything),
+                      "--min-bytes keeps what fits")
+
+
+def check_groups():
+    analysis = hawk.analyze(core, "--by", "function")
+    groups = {group["name"]: group for group in analysis["groups"]}
+    hawk.expect_equal(groups["make_small"]["flat"]["inuse_bytes"], 24000, "flat of make_small")
+    hawk.expect_equal(groups["main"]["flat"]["inuse_bytes"], 0, "flat of main")
+    hawk.expect(groups["main"]["cum"]["inuse_bytes"] >= 924000, "cum of main")
+    for by in ("function", "file", "module"):
+        analysis = hawk.analyze(core, "--by", by)
+        hawk.expect_equal(sum(group["flat"]["inuse_bytes"] for group in analysis["groups"]),
+                          analysis["heap"]["inuse_bytes"], f"sum of flat by {by}")
+        hawk.expect(all(group["flat"]["inuse_bytes"] <= group["cum"]["inuse_bytes"]
+                        for group in analysis["groups"]), f"flat is part of cum by {by}")
+        text = text_of("--by", by, core)
+        hawk.expect(all(len(line) <= 80 for line in text.splitlines()), f"--by {by} is too wide")
+        hawk.expect("flat" in text and "cum" in text, f"--by {by} names its columns")
+    hawk.expect("Top sites" in text_of("--by", "site", core), "--by site")
+
+
+def check_depth_and_top():
+    text = text_of("--sort", "size", "--top", "2", "--depth", "1", core)
+    rows = re.findall(r"^ +\d+ +[\d.]+ \S+ .* [0-9a-f]{16}$", text, re.M)
+    hawk.expect_equal(len(rows), 2, "--top 2 in text")
+    part = text.split("Top sites")[1]
+    hawk.expect_equal(len(re.findall(r"^      \S", part, re.M)), 2, "--depth 1: one line a site")
+
+
+def check_full():
+    text = text_of("--full", core)
+    analysis = hawk.analyze(core)
+    for site in analysis["sites"]:
+        if site["inuse_objects"]:
+            hawk.expect(site["site"] in text, f"site {site['site']} is missing in --full")
+    for wanted in ("Threads: 2", "Memory map", "Modules", "functions and lines",
+                   f"{analysis['heap']['inuse_bytes']:,}"):
+        hawk.expect(wanted in text, f"no {wanted!r} in --full")
+
+
+def check_colour():
+    for arguments, environment, wanted in (
+            (["--color=always"], {}, True),
+            (["--color=never"], {}, False),
+            (["--color=auto"], {"TERM": "xterm"}, False)):
+        text = text_of(*arguments, core, environment={**os.environ, **environment})
+        hawk.expect_equal("\033[" in text, wanted, f"colour with {arguments}")
+
+
+def check_width():
+    wide = text_of(core, environment={**os.environ, "COLUMNS": "140"})
+    hawk.expect(max(map(len, wide.splitlines())) > 80, "COLUMNS=140 is used")
+    hawk.expect(max(map(len, wide.splitlines())) <= 140, "COLUMNS=140 is kept to")
+
+
+def check_untraced():
+    text = text_of(untraced, codes=(hawk.EXIT_PARTIAL,))
+    for wanted in ("was killed by SIGABRT (Aborted)", "by abort()", "not traced",
+                   "hawk-core run", "Memory map", "libc.so.6", "incomplete"):
+        hawk.expect(wanted in text, f"no {wanted!r} for an untraced core")
+    analysis = hawk.analyze(untraced)
+    hawk.expect_equal((analysis["heap"], analysis["sites"], analysis["partial"]),
+                      ({"traced": False}, [], True), "an untraced core")
+    hawk.expect_equal([f["key"] for f in analysis["missing"] if f["partial"]], ["not-traced"],
+                      "missing")
+    for verb in ("blocks", "whatis"):
+        done = hawk.run([hawk.CORE, verb, untraced, *(["0x1000"] if verb == "whatis" else [])])
+        hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")
+        hawk.expect("no trace table" in done.stderr, f"{verb}: {done.stderr!r}")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+core, _ = cli_world.crash(folder)
+untraced, _ = cli_world.crash(folder, "abort", environment=hawk.plain_environment())
+check_screen()
+check_no_plumbing_first()
+check_counts()
+check_schema()
+check_process()
+check_choosing()
+check_groups()
+check_depth_and_top()
+check_full()
+check_colour()
+check_width()
+check_untraced()
+hawk.finish()

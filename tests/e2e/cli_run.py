@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hawk-core run: what the program gets, what is warned about, and the exit codes of a shell."""
+
+import os
+import resource
+import shutil
+import stat
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+
+def traced(*arguments, environment=None, preexec=None, **options):
+    return hawk.run([hawk.CORE, "run", *arguments], env=environment or hawk.plain_environment(),
+                    preexec_fn=preexec, cwd=folder, **options)
+
+
+def variable(name, *arguments, environment=None):
+    """The value that a program under `hawk-core run` sees."""
+    done = traced(*arguments, "--", "printenv", name, environment=environment)
+    return done.stdout.rstrip("\n")
+
+
+def check_environment():
+    hawk.expect_equal(variable("LD_PRELOAD", "-q"), os.path.realpath(hawk.TRACER), "LD_PRELOAD")
+    other = os.path.join(folder, "libother.so")
+    shutil.copy(hawk.TRACER, other)
+    environment = hawk.plain_environment(allocator="libc.so.6")
+    hawk.expect_equal(variable("LD_PRELOAD", "-q", environment=environment),
+                      os.path.realpath(hawk.TRACER) + ":libc.so.6", "LD_PRELOAD in front")
+    hawk.expect_equal(variable("LD_PRELOAD", "-q", "--tracer", other), other, "--tracer")
+    hawk.expect_equal(variable("HAWK_OPTS", "-q"), "", "HAWK_OPTS without options")
+    hawk.expect_equal(variable("HAWK_OPTS", "-q", "--depth", "20", "-o", "progname=a:b",
+                               "--opts", "stacks=0:collapse=2"),
+                      "depth=20:progname=a\\:b:stacks=0:collapse=2", "HAWK_OPTS")
+    environment = hawk.plain_environment(extra={"HAWK_OPTS": "depth=8"})
+    hawk.expect_equal(variable("HAWK_OPTS", "-q", "-o", "depth=9", environment=environment),
+                      "depth=8:depth=9", "HAWK_OPTS behind the old value")
+
+
+def check_arguments_are_the_program_s():
+    done = traced("-q", "echo", "--quiet", "-o", "x")
+    hawk.expect_equal(done.stdout, "--quiet -o x\n", "options behind the program")
+    done = traced("-q", "--", "sh", "-c", 'echo "$1"', "sh", "--help")
+    hawk.expect_equal(done.stdout, "--help\n", "options behind --")
+
+
+def check_core_limit():
+    def lower():
+        _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
+
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    if hard != 0:
+        done = traced("-q", "--", "bash", "-c", "ulimit -Sc", preexec=lower)
+        wanted = "unlimited" if hard == resource.RLIM_INFINITY else None
+        hawk.expect(done.stdout.strip() == wanted or wanted is None and done.stdout.strip() != "0",
+                    f"soft limit under run: {done.stdout!r}")
+
+
+def check_exit_codes():
+    hawk.expect_equal(traced("-q", "--", "sh", "-c", "exit 42").returncode, 42, "exit code")
+    hawk.expect_equal(traced("-q", "--", "no-such-program-here").returncode, 127, "not found")
+    hawk.expect_equal(traced("-q", "--", os.path.join(folder, "a", "b")).returncode, 127,
+                      "path not found")
+    plain = os.path.join(folder, "not-executable")
+    with open(plain, "w", encoding="ascii") as file:
+        file.write("hello\n")
+    done = traced("-q", "--", plain)
+    hawk.expect_equal(done.returncode, 126, "not executable")
+    hawk.expect(plain in done.stderr, f"message: {done.stderr!r}")
+    done = traced("--tracer", os.path.join(folder, "no.so"), "true")
+    hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, "a tracer that is not there")
+
+
+def warnings_of(*arguments, preexec=None):
+    return traced(*arguments, preexec=preexec).stderr
+
+
+def check_limit_warning():
+    def forbid():
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+    with open("/proc/sys/kernel/core_pattern", encoding="ascii") as pattern:
+        piped = pattern.read().startswith("|")
+    text = warnings_of("true", preexec=forbid)
+    hawk.expect(piped or "no core will be written" in text and "ulimit" in text,
+                f"hard limit 0: {text!r}")
+    text = warnings_of("--quiet", "true", preexec=forbid)
+    hawk.expect_equal(text, "", "warnings with --quiet")
+
+
+def check_filter_warning():
+    def set_filter(value):
+        def write():
+            with open("/proc/self/coredump_filter", "w", encoding="ascii") as file:
+                file.write(value)
+        return write
+
+    if not os.access("/proc/self/coredump_filter", os.W_OK):
+        return
+    text = warnings_of("true", preexec=set_filter("0x10"))
+    hawk.expect("will not hold the heap" in text and "0x13" in text, f"filter 0x10: {text!r}")
+    text = warnings_of("true", preexec=set_filter("0x11"))
+    hawk.expect("shared anonymous" in text, f"filter 0x11: {text!r}")
+    text = warnings_of("true", preexec=set_filter("0x33"))
+    hawk.expect("filter" not in text, f"filter 0x33: {text!r}")
+
+
+def compile_text(name, text, *flags):
+    source = os.path.join(folder, name + ".c")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(text)
+    return hawk.compile_program(os.path.join(folder, name), [source], flags=flags)
+
+
+def check_program_warnings():
+    text = "int main(void) { return 0; }\n"
+    static = compile_text("static", text, "-static")
+    hawk.expect("statically linked" in warnings_of(static), "a static program")
+    dynamic = compile_text("dynamic", text)
+    hawk.expect("dynamic" not in warnings_of(dynamic), "an ordinary program")
+    pie = compile_text("static-pie", text, "-static-pie")
+    hawk.expect("statically linked" in warnings_of(pie), "a static-pie program")
+
+    old = os.path.join(folder, "old")
+    with open(dynamic, "rb") as file:
+        data = bytearray(file.read())
+    data[4], data[18] = 1, 3  # ELFCLASS32, EM_386
+    with open(old, "wb") as file:
+        file.write(data)
+    os.chmod(old, 0o755)
+    hawk.expect("not an x86-64 program" in warnings_of(old), "a 32-bit program")
+
+    script = os.path.join(folder, "script")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(f"#!{static} -x\n")
+    os.chmod(script, 0o755)
+    hawk.expect("statically linked" in warnings_of(script), "a script of a static program")
+
+    if os.geteuid() == 0:
+        privileged = os.path.join(folder, "privileged")
+        shutil.copy(dynamic, privileged)
+        os.chown(privileged, 65534, 65534)
+        os.chmod(privileged, 0o755 | stat.S_ISUID)
+        hawk.expect("set-user-id" in warnings_of(privileged), "a set-user-id program")
+
+
+def check_it_traces():
+    program = compile_text(
+        "leak", "#include <stdlib.h>\nint main(void) { return !malloc(777777) || (abort(), 1); }\n",
+        "-O0")
+    if not hawk.cores_are_files() or resource.getrlimit(resource.RLIMIT_CORE)[1] == 0:
+        return
+    done = traced("-q", "--", program)
+    core = next(name for name in os.listdir(folder) if name.startswith("core"))
+    hawk.expect(done.returncode != 0, "abort")
+    analysis = hawk.analyze(os.path.join(folder, core))
+    hawk.expect(any(site["inuse_bytes"] == 777777 for site in analysis["sites"]),
+                "the block is in the core")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+check_environment()
+check_arguments_are_the_program_s()
+check_core_limit()
+check_exit_codes()
+check_limit_warning()
+check_filter_warning()
+check_program_warnings()
+check_it_traces()
+hawk.finish()

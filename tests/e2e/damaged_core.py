@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=600
+"""Damage inside a core: random bytes in its headers, its notes, its trace table and its memory; a
+named file that is a FIFO, gone, or another binary. Never a crash or a hang, always an exit code."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+import random  # noqa: E402
+import resource  # noqa: E402
+import shutil  # noqa: E402
+import struct  # noqa: E402
+
+CODES = (hawk.EXIT_OK, hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
+ROUNDS = 40
+
+
+def limit_memory():
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+
+def check(path, what, codes=CODES):
+    for verb in (["analyze", "--json"], ["analyze", "--full"], ["blocks"]):
+        done = hawk.run([hawk.CORE, *verb, path], timeout=60, preexec_fn=limit_memory)
+        if not hawk.expect(done.returncode in codes,
+                           f"{verb[0]} of {what}: exit code {done.returncode}: "
+                           f"{done.stderr[-300:]!r}"):
+            keep = os.environ.get("HAWK_KEEP_DAMAGED")
+            if keep:
+                shutil.copyfile(path, os.path.join(keep, what.replace(" ", "-")))
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return bytearray(file.read())
+
+
+def write(data):
+    path = os.path.join(folder, "damaged")
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def damage(data, start, end, count):
+    """Overwrites `count` places with values that hurt: random, all ones, small, off by a page."""
+    for _ in range(count):
+        at = random.randrange(start, max(start + 1, end - 8))
+        old, = struct.unpack_from("<Q", data, at)
+        value = random.choice((random.getrandbits(64), (1 << 64) - 1, 0, 1, old + 4096, old - 1,
+                               old ^ (1 << random.randrange(64)), 1 << random.randrange(64)))
+        struct.pack_into("<Q", data, at, value % (1 << 64))
+
+
+def find_table(data):
+    """Offset of the table's header in the file: its magic, on a page."""
+    at = data.find(b"HAWKTBL1")
+    while at >= 0 and at % 8:
+        at = data.find(b"HAWKTBL1", at + 1)
+    return at
+
+
+def check_random_damage(core):
+    whole = read(core)
+    table = find_table(whole)
+    hawk.expect(table > 0, "the core holds a table")
+    program_headers_end = 64 + 56 * struct.unpack_from("<H", whole, 56)[0]
+    regions = {
+        "the ELF header": (16, 64, 1),
+        "the program headers": (64, program_headers_end, 3),
+        "the notes": (program_headers_end, min(table, program_headers_end + 20000), 20),
+        "the table's header": (table + 72, table + 4096, 3),
+        "the table's directories": (table + 112, table + 900, 5),
+        "the table's records": (table + 8192, table + (2 << 20), 4000),
+        "all of the memory": (program_headers_end, len(whole), 20000),
+    }
+    for what, (start, end, count) in regions.items():
+        for number in range(ROUNDS if count < 1000 else 6):
+            data = bytearray(whole)
+            damage(data, start, min(end, len(data)), count)
+            check(write(data), f"{what} damaged {number}")
+
+
+def check_random_table(core):
+    """Every field of the table random, but for what it is recognised by."""
+    whole = read(core)
+    table = find_table(whole)
+    for number in range(6):
+        data = bytearray(whole)
+        data[table + 112:table + 8192] = random.randbytes(8192 - 112)
+        check(write(data), f"a random table {number}")
+
+
+def check_replaced_program():
+    """A binary that is a FIFO, another binary, a text or gone is named and not used."""
+    program = os.path.join(folder, "program")
+    for what in ("fifo", "another binary", "text", "gone", "directory", "link to a device"):
+        shutil.copyfile(os.path.join(hawk.SAMPLES, "leak"), program)
+        os.chmod(program, 0o755)
+        core, _ = hawk.crash([program, "abort"], hawk.tracer_environment(), folder)
+        os.unlink(program)
+        if what == "fifo":
+            os.mkfifo(program)
+        elif what == "another binary":
+            shutil.copyfile(os.path.join(hawk.SAMPLES, "dead"), program)
+        elif what == "text":
+            shutil.copyfile(os.path.abspath(__file__), program)
+        elif what == "directory":
+            os.mkdir(program)
+        elif what == "link to a device":
+            os.symlink("/dev/zero", program)
+        analysis = core and hawk.analyze(core, codes=(hawk.EXIT_PARTIAL, hawk.EXIT_OK))
+        if os.path.isdir(program):
+            os.rmdir(program)
+        elif os.path.lexists(program):
+            os.unlink(program)
+        if not analysis:
+            continue
+        hawk.check_counters(analysis, what)
+        names = [name for site in analysis["sites"] for name in hawk.functions_of(site)]
+        hawk.expect("forget_block" not in names and "make_doomed" not in names,
+                    f"{what}: names from a file that does not match")
+        hawk.expect(any("program" in str(item) for item in analysis["missing"]),
+                    f"{what}: the program's file is not in {analysis['missing']}")
+        restored = os.path.join(hawk.SAMPLES, "leak")
+        analysis = hawk.analyze(core, "--exe", restored)
+        names = [name for site in analysis["sites"] for name in hawk.functions_of(site)]
+        hawk.expect("forget_block" in names, f"{what}: --exe gives no names")
+        os.unlink(core)
+
+
+def check_untraced():
+    core, _ = hawk.crash([os.path.join(hawk.SAMPLES, "leak"), "abort"], hawk.plain_environment(),
+                         folder)
+    analysis = core and hawk.analyze(core, codes=(hawk.EXIT_PARTIAL,))
+    if analysis:
+        hawk.expect_equal(analysis["heap"]["traced"], False, "untraced")
+        hawk.expect_equal(analysis["process"]["signal"] in (6, "SIGABRT"), True, "its signal")
+        done = hawk.run([hawk.CORE, "analyze", core])
+        hawk.expect("[heap]" in done.stdout or "heap" in done.stdout, "untraced: a memory map")
+
+
+random.seed(20260101)
+hawk.need_build()
+folder = hawk.temporary_folder()
+sample, _ = hawk.crash([os.path.join(hawk.SAMPLES, "leak"), "abort"], hawk.tracer_environment(),
+                       folder)
+check_random_damage(sample)
+check_random_table(sample)
+check_replaced_program()
+check_untraced()
+hawk.finish()

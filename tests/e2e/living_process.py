@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A living process: analyze --pid says what a core of the same process says, the process goes on
+afterwards, also when it was stopped before, and also when the analyzer is killed."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+import json  # noqa: E402
+import signal  # noqa: E402
+import subprocess  # noqa: E402
+import time  # noqa: E402
+
+
+def start(*arguments):
+    process = subprocess.Popen([os.path.join(hawk.SAMPLES, "orderd"), "--linger", *arguments],
+                               env=hawk.tracer_environment(), stdout=subprocess.PIPE, text=True,
+                               cwd=folder)
+    hawk.expect_equal(process.stdout.readline(), "ready\n", "orderd")
+    return process
+
+
+def state_of(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+        return stat.read().rsplit(")", 1)[1].split()[0]
+
+
+def finish(process, what):
+    process.send_signal(signal.SIGTERM)
+    output, _ = process.communicate(timeout=30)
+    hawk.expect_equal(process.returncode, 0, f"{what}: exit code")
+    hawk.expect("orders" in output, f"{what}: output {output!r}")
+
+
+def analyze_pid(pid):
+    done = hawk.run([hawk.CORE, "analyze", "--json", "--pid", str(pid)])
+    if done.returncode and ("ermission" in done.stderr or "permitted" in done.stderr):
+        hawk.skip("processes may not be traced here")
+    hawk.expect(done.returncode in (0, 4), f"--pid: exit code {done.returncode} {done.stderr!r}")
+    return json.loads(done.stdout) if done.stdout else None
+
+
+def sites(analysis, without=()):
+    return {site["site"]: (site["inuse_objects"], site["inuse_bytes"])
+            for site in analysis["sites"] if site["inuse_objects"] and
+            not set(hawk.functions_of(site)) & set(without)}
+
+
+def check_same_as_core():
+    process = start("--requests", "5000")
+    live = analyze_pid(process.pid)
+    core = hawk.gcore(process.pid, folder)
+    dead = hawk.analyze(core)
+    if live and dead:
+        sampler = ["take_sample"]  # the statistics thread goes on between the two looks
+        hawk.expect_equal(sites(live, sampler), sites(dead, sampler), "sites of a living process")
+        hawk.check_counters(live, "living", in_flight=1)
+        hawk.expect_equal(live["process"]["pid"], process.pid, "pid")
+    finish(process, "after --pid")
+
+
+def check_stopped_stays_stopped():
+    process = start("--requests", "1000")
+    process.send_signal(signal.SIGSTOP)
+    hawk.wait_for(lambda: state_of(process.pid) == "T", 10, "SIGSTOP")
+    hawk.expect(analyze_pid(process.pid), "a stopped process")
+    time.sleep(0.2)
+    hawk.expect_equal(state_of(process.pid), "T", "state of a process that was stopped before")
+    process.send_signal(signal.SIGCONT)
+    finish(process, "stopped")
+
+
+def check_killed_analyzer():
+    """SIGKILL at various moments: the process is never left stopped."""
+    process = start("--requests", "20000")
+    for delay in (0, 1, 2, 4, 8, 16, 30):
+        analyzer = subprocess.Popen([hawk.CORE, "analyze", "--pid", str(process.pid)],
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(delay / 1000)
+        analyzer.kill()
+        analyzer.wait()
+        hawk.wait_for(lambda: state_of(process.pid) in "SR", 5, f"a kill after {delay} ms")
+    finish(process, "killed analyzer")
+
+
+def check_refusals():
+    for pid, what in (("999999999", "no process"), ("0", "pid 0"), ("-1", "pid -1"), ("x", "a word")):
+        done = hawk.run([hawk.CORE, "analyze", f"--pid={pid}"])
+        hawk.expect(done.returncode in (hawk.EXIT_USAGE, hawk.EXIT_UNREADABLE) and done.stderr,
+                    f"{what}: exit code {done.returncode}")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+check_refusals()
+check_same_as_core()
+check_stopped_stays_stopped()
+check_killed_analyzer()
+hawk.finish()
