@@ -121,6 +121,8 @@ bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
 int hawk_help_verb(const struct hawk_verb *verb);
 /** The list of verbs, on stdout. */
 int hawk_help_all(void);
+/** Flushes what was printed to stdout; the exit code. */
+int hawk_help_finish(void);
 /** A bash completion script made from the tables, on stdout. */
 int hawk_completion_bash(void);
 

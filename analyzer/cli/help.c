@@ -43,8 +43,7 @@ static void print_option(const struct hawk_option *option)
 	print_wrapped(option->help, OPTION_INDENT);
 }
 
-/** Exit code after writing to stdout. */
-static int finish(void)
+int hawk_help_finish(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return HAWK_EXIT_OK;
@@ -66,7 +65,7 @@ int hawk_help_verb(const struct hawk_verb *verb)
 		printf("See also hawk-core(1).\n");
 	else
 		printf("See also hawk-core-%s(1).\n", verb->name);
-	return finish();
+	return hawk_help_finish();
 }
 
 int hawk_help_all(void)
@@ -79,7 +78,7 @@ int hawk_help_all(void)
 	       "  hawk-core analyze core.1234            # what was its memory?\n\n"
 	       "\"hawk-core help VERB\" or \"hawk-core VERB --help\" says more; "
 	       "--version prints\nthe version. See also hawk-core(1).\n");
-	return finish();
+	return hawk_help_finish();
 }
 
 static void print_completion_options(const struct hawk_verb *verb)
@@ -133,5 +132,5 @@ int hawk_completion_bash(void)
 	       "\t\tCOMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
 	       "\telse\n\t\tCOMPREPLY=($(compgen -f -- \"$word\"))\n\tfi\n}\n"
 	       "complete -o filenames -F _hawk_core hawk-core\n");
-	return finish();
+	return hawk_help_finish();
 }

@@ -81,7 +81,7 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
 		puts("hawk-core " HAWK_VERSION);
-		return fflush(stdout) ? HAWK_EXIT_UNREADABLE : HAWK_EXIT_OK;
+		return hawk_help_finish();
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return hawk_help_all();

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hawk-core blocks and whatis: every block, chosen by its properties, and what lies at addresses."""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import cli_world  # noqa: E402
+import hawk  # noqa: E402
+
+KEYS = ["address", "size", "state", "site", "age_seconds", "kind"]
+
+
+def whatis(*addresses, options=()):
+    done = hawk.run([hawk.CORE, "whatis", "--json", *options, core,
+                     *(address if isinstance(address, str) else hex(address)
+                       for address in addresses)])
+    hawk.expect_equal(done.returncode, 0, f"whatis {addresses}")
+    document = json.loads(done.stdout)
+    hawk.expect_equal((document["schema"], document["version"]), ("hawk-core/whatis", 1), "schema")
+    return document["addresses"]
+
+
+def text_of(verb, *arguments):
+    done = hawk.run([hawk.CORE, verb, *arguments])
+    hawk.expect_equal((done.returncode, done.stderr), (0, ""), f"{verb} {arguments}")
+    return done.stdout
+
+
+def check_contract():
+    for block in everything:
+        hawk.expect_equal(list(block), KEYS, "keys")
+        hawk.expect(block["address"].startswith("0x") and block["state"] == "live" and
+                    len(block["site"]) == 16 and isinstance(block["size"], int) and
+                    block["age_seconds"] >= 0, f"block {block}")
+    addresses = [int(block["address"], 16) for block in everything]
+    hawk.expect_equal(addresses, sorted(set(addresses)), "order of addresses")
+
+
+def check_agreement():
+    """Blocks of a site are as many, and as large, as analyze says."""
+    analysis = hawk.analyze(core)
+    hawk.expect_equal((len(everything), sum(block["size"] for block in everything)),
+                      (analysis["heap"]["inuse_objects"], analysis["heap"]["inuse_bytes"]), "sum")
+    for site in analysis["sites"]:
+        own = [block for block in everything if block["site"] == site["site"]]
+        hawk.expect_equal((len(own), sum(block["size"] for block in own)),
+                          (site["inuse_objects"], site["inuse_bytes"]), f"site {site['site']}")
+        hawk.expect_equal(hawk.blocks(core, "--site", site["site"]), own,
+                          f"--site {site['site']}")
+
+
+def check_filters():
+    for size, low, high in (("1k", 1024, None), ("24-24", 24, 24), ("-30", 0, 30),
+                            ("20-300k", 20, 307200)):
+        hawk.expect_equal(hawk.blocks(core, "--size", size),
+                          [block for block in everything if block["size"] >= low and
+                           (high is None or block["size"] <= high)], f"--size {size}")
+    hawk.expect_equal(hawk.blocks(core, "--age", "1d"), [], "--age 1d")
+    hawk.expect_equal(hawk.blocks(core, "--age", "-1d"), everything, "--age -1d")
+    small = hawk.blocks(core, "--function", "^make_small$")
+    hawk.expect_equal((len(small), {block["size"] for block in small}), (1000, {24}), "--function")
+    hawk.expect_equal({block["kind"] for block in small}, {"malloc"}, "kind of malloc")
+    kinds = {function: {block["kind"] for block in hawk.blocks(core, "--function", function)}
+             for function in ("make_large", "make_node")}
+    hawk.expect_equal(kinds, {"make_large": {"calloc"}, "make_node": {"new"}}, "kinds")
+    inside = hawk.blocks(core, "--module", "/world$")
+    hawk.expect(len(inside) >= 1053, "--module of the program")
+    hawk.expect_equal(hawk.blocks(core, "--module", "/no-such-module$"), [], "--module of none")
+    hawk.expect_equal(hawk.blocks(core, "--function", "make_small", "--size", "25-"), [],
+                      "filters together")
+
+
+def check_text():
+    lines = text_of("blocks", core).splitlines()
+    hawk.expect_equal(lines[0].split(), KEYS, "heading")
+    hawk.expect_equal(len(lines) - 1, len(everything), "lines")
+    for line, block in zip(lines[1:], everything):
+        fields = line.split()
+        hawk.expect_equal((int(fields[0], 16), int(fields[1]), *fields[2:4], fields[5]),
+                          (int(block["address"], 16), block["size"], block["state"],
+                           block["site"], block["kind"]), "a line")
+
+
+def check_whatis_block():
+    large = places["large"]
+    start, inside, end, header, behind = whatis(large, large + 5, large + 299999, large - 16,
+                                                large + 300000)
+    for found, offset in ((start, 0), (inside, 5), (end, 299999)):
+        block = found["block"]
+        hawk.expect_equal((block["address"], block["offset"], block["size"], block["state"],
+                           block["kind"]), (hex(large), offset, 300000, "live", "calloc"), "block")
+        hawk.expect("make_large" in [frame["function"] for frame in block["frames"]], "stack")
+        hawk.expect(found["mapping"]["write"] and not found["thread"], "mapping of a block")
+    hawk.expect_equal((header["block"]["state"], header["block"]["offset"]), ("header", -16),
+                      "the header")
+    hawk.expect(behind["block"] is None or int(behind["block"]["address"], 16) != large,
+                "one byte behind the block")
+    hawk.expect(start["block"]["site"] in {block["site"] for block in everything}, "site")
+
+
+def check_whatis_places():
+    table, stack, nothing = whatis(places["table"] + 8, places["stack"], "10")
+    hawk.expect_equal((table["module"]["symbol"], table["module"]["symbol_offset"]), ("table", 8),
+                      "symbol")
+    hawk.expect(table["module"]["path"].endswith("/world") and table["block"] is None, "module")
+    analysis = hawk.analyze(core)
+    waiting = [thread["tid"] for thread in analysis["process"]["threads"] if not thread["crashed"]]
+    hawk.expect_equal(stack["thread"]["tid"], waiting[0], "thread")
+    hawk.expect(not stack["thread"]["dead_part"], "live part of the stack")
+    hawk.expect("wait_forever" in (stack["thread"]["frames"][0]["function"] or ""),
+                f"frame: {stack['thread']['frames']}")
+    dead = whatis(places["stack"] - 4096)[0]
+    hawk.expect_equal(dead["thread"]["dead_part"], True, "below the stack pointer")
+    hawk.expect_equal([nothing[key] for key in ("block", "thread", "module", "mapping")],
+                      [None] * 4, "nothing")
+    code = analysis["process"]["threads"][0]["frames"][0]
+    found = whatis(code["address"])[0]
+    hawk.expect(found["module"]["path"] == code["module"] and found["mapping"]["execute"], "code")
+
+
+def check_whatis_text():
+    text = text_of("whatis", core, hex(places["large"] + 5), hex(places["table"]),
+                   hex(places["stack"]), "10")
+    for wanted in ("byte 5 of the live block", "300,000 bytes, from calloc", "make_large",
+                   "symbol table + 0", "stack of thread", "wait_forever", "nothing: not mapped"):
+        hawk.expect(wanted in text, f"no {wanted!r} in {text!r}")
+    for line in text.splitlines():
+        hawk.expect(len(line) <= 100, f"wide line {line!r}")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+core, places = cli_world.crash(folder)
+everything = hawk.blocks(core)
+check_contract()
+check_agreement()
+check_filters()
+check_text()
+check_whatis_block()
+check_whatis_places()
+check_whatis_text()
+hawk.finish()
