@@ -26,7 +26,9 @@ struct walk {
 	size_t depth;
 	struct {
 		Dwarf_Die die;
-		uint32_t node; /**< the node that children of `die` belong to */
+		uint32_t node;   /**< the node that children of `die` belong to */
+		uint32_t scope;  /**< the scope that `die` opened, or HAWK_DWARF_NO_NODE */
+		Dwarf_Off start; /**< of that scope */
 	} stack[DEPTH_MAX];
 };
 
@@ -110,6 +112,68 @@ static struct hawk_error *add_node(struct walk *walk, Dwarf_Die *die, int tag, u
 	return NULL;
 }
 
+static bool is_scope(int tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint32_t innermost_scope(const struct walk *walk)
+{
+	for (size_t depth = walk->depth; depth-- > 0;)
+		if (walk->stack[depth].scope != HAWK_DWARF_NO_NODE)
+			return walk->stack[depth].scope;
+	return HAWK_DWARF_NO_NODE;
+}
+
+/** Makes a scope of the top of the stack. */
+static struct hawk_error *open_scope(struct walk *walk)
+{
+	struct hawk_dwarf_unit *unit = walk->unit;
+
+	if (unit->scope_count >= NODES_MAX)
+		return NULL;
+	if (unit->scope_count == unit->scope_capacity) {
+		size_t capacity = unit->scope_capacity ? 2 * unit->scope_capacity : 32;
+		struct hawk_dwarf_scope *scopes;
+
+		scopes = reallocarray(unit->scopes, capacity, sizeof(*scopes));
+		if (!scopes)
+			return &hawk_enomem;
+		unit->scopes = scopes;
+		unit->scope_capacity = capacity;
+	}
+	walk->stack[walk->depth].scope = (uint32_t)unit->scope_count;
+	walk->stack[walk->depth].start = dwarf_dieoffset(&walk->stack[walk->depth].die);
+	unit->scopes[unit->scope_count++] = (struct hawk_dwarf_scope){
+		.die = walk->stack[walk->depth].die, .parent = innermost_scope(walk)};
+	return NULL;
+}
+
+/** The scopes from `depth` on end before the entry at `end`. False = out of memory. */
+static bool close_scopes(struct walk *walk, size_t depth, size_t deepest, Dwarf_Off end)
+{
+	for (; depth <= deepest; depth++) {
+		uint32_t scope = walk->stack[depth].scope;
+
+		walk->stack[depth].scope = HAWK_DWARF_NO_NODE;
+		if (scope != HAWK_DWARF_NO_NODE &&
+		    !hawk_ranges_add(&walk->unit->scope_ranges, walk->stack[depth].start, end,
+				     (uint32_t)depth, scope))
+			return false;
+	}
+	return true;
+}
+
 /** On to the next entry: into the top's children if `descend`, else beside it, else further out. */
 static bool next(struct walk *walk, bool descend, uint32_t node)
 {
@@ -133,24 +197,45 @@ static bool next(struct walk *walk, bool descend, uint32_t node)
 	return false;
 }
 
+/** Nodes and scopes of the entry on top of the stack; `*node` becomes its children's. */
+static struct hawk_error *visit(struct walk *walk, uint32_t *node, bool *descend)
+{
+	Dwarf_Die *die = &walk->stack[walk->depth].die;
+	int tag = dwarf_tag(die);
+	struct hawk_error *err;
+
+	*node = walk->stack[walk->depth].node;
+	err = add_node(walk, die, tag, node);
+	*descend = may_hold_code(tag) && dwarf_haschildren(die) == 1;
+	if (!err && *descend && is_scope(tag))
+		err = open_scope(walk);
+	return err;
+}
+
 struct hawk_error *hawk_dwarf_read_functions(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit)
 {
 	struct walk walk = {.dwarf = dwarf, .unit = unit, .budget = RANGES_MAX};
-	bool descend = true;
 	uint32_t node = HAWK_DWARF_NO_NODE;
+	size_t deepest = 0;
+	bool descend = true;
 
+	for (size_t i = 0; i < DEPTH_MAX; i++)
+		walk.stack[i].scope = HAWK_DWARF_NO_NODE;
 	walk.stack[0].die = unit->die;
 	walk.stack[0].node = HAWK_DWARF_NO_NODE;
 	while (next(&walk, descend, node)) {
-		Dwarf_Die *die = &walk.stack[walk.depth].die;
-		int tag = dwarf_tag(die);
 		struct hawk_error *err;
 
-		node = walk.stack[walk.depth].node;
-		err = add_node(&walk, die, tag, &node);
+		if (!close_scopes(&walk, walk.depth, deepest,
+				  dwarf_dieoffset(&walk.stack[walk.depth].die)))
+			return &hawk_enomem;
+		deepest = walk.depth;
+		err = visit(&walk, &node, &descend);
 		if (err)
 			return err;
-		descend = may_hold_code(tag) && dwarf_haschildren(die) == 1;
 	}
-	return hawk_ranges_freeze(&unit->ranges) ? NULL : &hawk_enomem;
+	if (!close_scopes(&walk, 0, deepest, UINT64_MAX) ||
+	    !hawk_ranges_freeze(&unit->scope_ranges) || !hawk_ranges_freeze(&unit->ranges))
+		return &hawk_enomem;
+	return NULL;
 }

@@ -16,6 +16,7 @@
 enum {
 	ORIGINS_MAX = 16, /**< links followed from one entry; they may go in circles */
 	SCOPES_MAX = 64,
+	SEARCHES_MAX = 2000,
 };
 
 static const char *string_attribute(Dwarf_Die *die, unsigned name)
@@ -75,6 +76,7 @@ static bool has_scopes(Dwarf_Die *die)
 	case DW_LANG_C:
 	case DW_LANG_C99:
 	case DW_LANG_C11:
+	case DW_LANG_Go: /* has the package in the name */
 	case DW_LANG_Mips_Assembler:
 	case -1:
 		return false;
@@ -83,53 +85,108 @@ static bool has_scopes(Dwarf_Die *die)
 	}
 }
 
-static void append_scope(struct hawk_text *text, Dwarf_Die *scope)
+/** A function around a local class: its whole name, if there is a linkage name to tell it. */
+static void append_function(struct hawk_text *text, Dwarf_Die *scope)
+{
+	struct found found = find_names(scope);
+	struct hawk_text whole;
+
+	hawk_text_init(&whole);
+	if (found.linkage && hawk_demangle(found.linkage, &whole)) {
+		hawk_text_clear(text);
+		found.name = whole.bytes;
+	}
+	if (found.name) {
+		hawk_text_puts(text, found.name);
+		hawk_text_puts(text, "::");
+	}
+	hawk_text_deinit(&whole);
+}
+
+static void append_scope(struct hawk_text *text, Dwarf_Die *scope, bool lambda)
 {
 	const char *name = string_attribute(scope, DW_AT_name);
 
 	switch (dwarf_tag(scope)) {
-	case DW_TAG_namespace:
-		hawk_text_puts(text, name ? name : "(anonymous namespace)");
-		hawk_text_puts(text, "::");
+	case DW_TAG_subprogram:
+		append_function(text, scope);
 		return;
+	case DW_TAG_namespace:
+		name = name ? name : "(anonymous namespace)";
+		break;
 	case DW_TAG_structure_type:
 	case DW_TAG_class_type:
 	case DW_TAG_union_type:
+		name = name ? name : lambda ? "{lambda}" : NULL;
+		break;
 	case DW_TAG_module:
-		if (!name)
-			return;
-		hawk_text_puts(text, name);
-		hawk_text_puts(text, "::");
-		return;
+		break;
 	default:
 		return;
 	}
+	if (!name)
+		return;
+	hawk_text_puts(text, name);
+	hawk_text_puts(text, "::");
 }
 
-/** "space::Class::name". Linear in the unit, so only for names that have no linkage name. */
-static const char *qualify(struct hawk_dwarf *dwarf, struct found *found)
+/** By the unit's index of scopes. */
+static void append_indexed(struct hawk_text *text, struct hawk_dwarf_unit *unit, Dwarf_Off offset,
+			   bool lambda)
+{
+	const struct hawk_range *range = hawk_ranges_find(&unit->scope_ranges, offset);
+	uint32_t chain[SCOPES_MAX];
+	uint32_t scope = range ? range->id : HAWK_DWARF_NO_NODE;
+	size_t count = 0;
+
+	for (; scope != HAWK_DWARF_NO_NODE && count < SCOPES_MAX;
+	     scope = unit->scopes[scope].parent)
+		if (dwarf_dieoffset(&unit->scopes[scope].die) != offset)
+			chain[count++] = scope;
+	while (count--)
+		append_scope(text, &unit->scopes[chain[count]].die, lambda);
+}
+
+/** An entry of another unit: linear in that unit, so only so many times. */
+static void append_searched(struct hawk_text *text, struct hawk_dwarf *dwarf, Dwarf_Die *die,
+			    bool lambda)
 {
 	Dwarf_Die *scopes = NULL;
+	int count;
+
+	if (dwarf->scope_searches++ >= SEARCHES_MAX)
+		return;
+	count = dwarf_getscopes_die(die, &scopes);
+	if (count > SCOPES_MAX)
+		count = SCOPES_MAX;
+	for (int i = count - 1; i > 0; i--)
+		append_scope(text, &scopes[i], lambda);
+	free(scopes);
+}
+
+/** "space::Class::name" */
+static const char *qualify(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
+			   struct found *found)
+{
+	bool lambda = strcmp(found->name, "operator()") == 0;
 	struct hawk_text text;
 	const char *result;
-	int count;
 
 	if (!has_scopes(&found->named))
 		return hawk_dwarf_intern(dwarf, found->name);
-	count = dwarf_getscopes_die(&found->named, &scopes);
-	if (count > SCOPES_MAX)
-		count = SCOPES_MAX;
 	hawk_text_init(&text);
-	for (int i = count - 1; i > 0; i--)
-		append_scope(&text, &scopes[i]);
+	if (found->named.cu == unit->die.cu)
+		append_indexed(&text, unit, dwarf_dieoffset(&found->named), lambda);
+	else
+		append_searched(&text, dwarf, &found->named, lambda);
 	hawk_text_puts(&text, found->name);
 	result = text.failed ? NULL : hawk_dwarf_intern(dwarf, text.bytes);
 	hawk_text_deinit(&text);
-	free(scopes);
 	return result;
 }
 
-void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_node *node)
+void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
+		     struct hawk_dwarf_node *node)
 {
 	struct found found;
 	struct hawk_text text;
@@ -146,7 +203,7 @@ void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_node *node)
 	else if (found.linkage && found.name)
 		node->function = hawk_dwarf_intern(dwarf, found.name);
 	else if (found.name)
-		node->function = qualify(dwarf, &found);
+		node->function = qualify(dwarf, unit, &found);
 	else
 		node->function = node->symbol;
 	hawk_text_deinit(&text);

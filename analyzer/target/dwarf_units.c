@@ -30,6 +30,8 @@ void hawk_dwarf_destroy(struct hawk_dwarf *dwarf)
 		return;
 	for (size_t i = 0; i < dwarf->unit_count; i++) {
 		free(dwarf->units[i].nodes);
+		free(dwarf->units[i].scopes);
+		hawk_ranges_deinit(&dwarf->units[i].scope_ranges);
 		hawk_ranges_deinit(&dwarf->units[i].ranges);
 	}
 	free(dwarf->units);

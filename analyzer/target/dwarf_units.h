@@ -33,6 +33,12 @@ struct hawk_dwarf_node {
 	bool named;
 };
 
+/** A namespace, class or function that names are qualified with: where its subtree lies. */
+struct hawk_dwarf_scope {
+	Dwarf_Die die;
+	uint32_t parent; /**< index of the scope around it, or HAWK_DWARF_NO_NODE */
+};
+
 struct hawk_dwarf_unit {
 	Dwarf_Die skeleton; /**< has the ranges and the line table */
 	Dwarf_Die die;      /**< has the functions; differs from `skeleton` in split DWARF */
@@ -42,6 +48,11 @@ struct hawk_dwarf_unit {
 	size_t node_count;
 	size_t node_capacity;
 	struct hawk_ranges ranges; /**< ids are indices of nodes */
+	struct hawk_dwarf_scope *scopes;
+	size_t scope_count;
+	size_t scope_capacity;
+	struct hawk_ranges
+		scope_ranges; /**< of offsets in .debug_info; ids are indices of scopes */
 	bool prepared;
 };
 
@@ -58,6 +69,7 @@ struct hawk_dwarf {
 	size_t unit_count;
 	size_t unit_capacity;
 	struct hawk_ranges ranges; /**< ids are indices of units */
+	size_t scope_searches;     /**< linear ones made so far */
 };
 
 /**
@@ -75,12 +87,13 @@ void hawk_dwarf_destroy(struct hawk_dwarf *dwarf);
 struct hawk_error *hawk_dwarf_unit_at(struct hawk_dwarf *dwarf, uint64_t address,
 				      struct hawk_dwarf_unit **ret);
 
-/** dwarf_functions.c: fills nodes and ranges of a unit. */
+/** dwarf_functions.c: fills nodes, scopes and their ranges of a unit. */
 struct hawk_error *hawk_dwarf_read_functions(struct hawk_dwarf *dwarf,
 					     struct hawk_dwarf_unit *unit);
 
 /** dwarf_names.c: sets function and symbol of a node; out of memory leaves NULLs. */
-void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_node *node);
+void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
+		     struct hawk_dwarf_node *node);
 
 /** dwarf_shared.c: finds and attaches the file of .gnu_debugaltlink; false = DWARF is unusable. */
 bool hawk_dwarf_attach_shared(struct hawk_dwarf *dwarf);

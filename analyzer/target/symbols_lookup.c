@@ -46,7 +46,7 @@ static size_t add_functions(struct lookup *lookup, struct hawk_dwarf_unit *unit,
 	while (node != HAWK_DWARF_NO_NODE && count < INLINED_MAX) {
 		struct hawk_dwarf_node *one = &unit->nodes[node];
 
-		hawk_dwarf_name(lookup->file->dwarf, one);
+		hawk_dwarf_name(lookup->file->dwarf, unit, one);
 		chain[count] = one;
 		lookup->frames[count++] = (struct hawk_frame){
 			.function = one->function, .symbol = one->symbol, .inlined = one->inlined};

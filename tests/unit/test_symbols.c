@@ -227,6 +227,34 @@ static void data_and_functions_have_names(void **state)
 	world_end(world);
 }
 
+static void inlined_names_have_their_scopes(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	size_t local = 0, lambda = 0;
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	fixture_build("g++", "-O2 -g", "scopes.cpp", "program");
+	address = address_of("program", "_ZN5outer5Shape4areaEi");
+	world = world_of("program", options);
+	for (uint64_t at = address; at < address + 48; at++) {
+		const struct hawk_frame *frames;
+		size_t count;
+
+		assert_null(hawk_symbols_lookup(world->symbols, &world->module, at, true, &frames,
+						&count));
+		if (count < 2 || !frames[0].function)
+			continue;
+		local += strcmp(frames[0].function, "outer::Shape::area(int)::Local::grow") == 0;
+		lambda += strcmp(frames[0].function,
+				 "outer::Shape::area(int)::{lambda}::operator()") == 0;
+	}
+	assert_true(local > 0);
+	assert_true(lambda > 0);
+	world_end(world);
+}
+
 static void no_module_is_an_unknown_frame(void **state)
 {
 	struct hawk_symbols_options options = {0};
@@ -670,6 +698,7 @@ int main(void)
 		cmocka_unit_test(a_return_address_belongs_to_the_instruction_before_it),
 		cmocka_unit_test(an_unknown_bias_is_found_from_the_lowest_address),
 		cmocka_unit_test(data_and_functions_have_names),
+		cmocka_unit_test(inlined_names_have_their_scopes),
 		cmocka_unit_test(no_module_is_an_unknown_frame),
 		cmocka_unit_test(a_stripped_library_has_its_dynamic_symbols),
 		cmocka_unit_test(a_debug_file_is_found_by_its_link),
