@@ -24,6 +24,7 @@
 enum {
 	PAGE_BYTES = 4096,
 	CHUNK_BYTES = 64 << 20, /* per call of process_vm_readv() */
+	HUGE_BYTES_MIN = 4 << 20,
 };
 
 struct range {
@@ -328,6 +329,26 @@ static struct hawk_error *copy_stretch(struct hawk_live *live, const struct hawk
 	return NULL;
 }
 
+/** Huge pages for our copy where most of it will be written: first-touch faults of small ones would
+ * take longer than the copying, and the process waits for it. */
+static void prepare_region(const struct hawk_pages *pages, uint64_t start, uint64_t end,
+			   uint8_t *region)
+{
+	uint64_t touched = pages->known ? 0 : end - start;
+	uint64_t at = start;
+
+	while (pages->known && at < end) {
+		uint64_t until = end;
+
+		if (!hawk_pages_next(pages, &at, &until))
+			break;
+		touched += until - at;
+		at = until;
+	}
+	if (end - start >= HUGE_BYTES_MIN && touched >= (end - start) / 2)
+		madvise(region, (size_t)(end - start), MADV_HUGEPAGE);
+}
+
 static struct hawk_error *capture_gap(struct hawk_live *live, const struct hawk_mapping *mapping,
 				      uint64_t start, uint64_t end)
 {
@@ -337,6 +358,7 @@ static struct hawk_error *capture_gap(struct hawk_live *live, const struct hawk_
 	error = new_region(live, (size_t)(end - start), &to);
 	if (error)
 		return error;
+	prepare_region(pages_of(live, mapping), start, end, to);
 	if (pages_of(live, mapping)->known &&
 	    read_touched(live, mapping, start, end, to, false) == end - start)
 		return insert_range(live, (struct range){start, end, to});
