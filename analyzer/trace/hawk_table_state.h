@@ -33,7 +33,7 @@ struct hawk_table_array {
 	const struct hawk_target *target;
 	unsigned first_log2;
 	uint32_t record_bytes;
-	uint64_t count; /**< records 0 .. count-1 may be there */
+	uint64_t count; /**< records 0 .. count-1 are there */
 	struct hawk_table_segment segments[HAWK_TABLE_SEGMENTS_MAX];
 };
 
@@ -47,8 +47,8 @@ struct hawk_table_array_shape {
 };
 
 /**
- * Finds out what is there of an array; `ret->count` is clamped to the last record that is. Live
- * targets: captures it if `capture`.
+ * Finds out what is there of an array; `ret->count` is clamped to the records before the first one
+ * that is not. Live targets: captures it if `capture`.
  */
 struct hawk_error *hawk_table_array_open(struct hawk_target *target,
 					 const struct hawk_table_array_shape *shape, bool capture,

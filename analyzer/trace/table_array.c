@@ -60,18 +60,19 @@ struct hawk_error *hawk_table_array_open(struct hawk_target *target,
 		uint64_t records = hawk_segment_length(i, shape->first_log2);
 		struct hawk_error *err;
 
-		if (first >= shape->count)
+		if (first >= shape->count || !shape->addresses[i])
 			break;
-		if (!shape->addresses[i])
-			continue;
 		if (records > shape->count - first)
 			records = shape->count - first;
 		err = open_segment(target, shape->addresses[i], records, shape->record_bytes,
 				   capture, &ret->segments[i]);
 		if (err)
 			return err;
-		if (ret->segments[i].present_records)
-			ret->count = first + ret->segments[i].present_records;
+		ret->count = first + ret->segments[i].present_records;
+		/* What lies behind a gap is given up: a forged table could otherwise claim any
+		 * number of records with no memory behind them. */
+		if (ret->segments[i].present_records < records)
+			break;
 	}
 	return NULL;
 }
