@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Memory of living processes: captured, untouched, without rights.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "synthetic_victim.h"
+
+enum { MEBIBYTE = 1 << 20 };
+
+static char secret[] = "before the fork";
+
+static void change_and_count(struct shared *shared)
+{
+	memcpy(secret, "after the fork!", sizeof(secret));
+	victim_count_for_ever(shared);
+}
+
+static void after_the_release_only_captured_memory_is_left(void **state)
+{
+	struct victim_world *world = *state;
+	uintptr_t address = (uintptr_t)secret;
+	struct hawk_error *error;
+	const char *view;
+	char bytes[8];
+
+	victim_start(world, change_and_count);
+	victim_open(world);
+	assert_null(hawk_target_view(world->target, address, 4));
+	assert_null(hawk_target_capture(world->target, address + 2, 4));
+	assert_null(hawk_target_capture(world->target, address + 1, 8));
+	assert_null(hawk_target_capture(world->target, address + 1, 8));
+	hawk_target_release(world->target);
+	hawk_target_release(world->target);
+	assert_true(victim_counts(world));
+	assert_true(hawk_target_pause_ns(world->target) > 0);
+
+	assert_null(hawk_target_read(world->target, address + 1, bytes, 8));
+	assert_memory_equal(bytes, "fter the", 8);
+	view = hawk_target_view(world->target, address + 2, 4);
+	assert_non_null(view);
+	assert_memory_equal(view, "ter ", 4);
+	assert_int_equal(hawk_target_read_some(world->target, address, bytes, 1), 0);
+	assert_int_equal(hawk_target_read_some(world->target, address + 7, bytes, 8), 2);
+	error = hawk_target_read(world->target, address + 9, bytes, 1);
+	assert_non_null(error);
+	assert_int_equal(hawk_error_code(error), HAWK_ERROR_FAULT);
+	hawk_error_destroy(error);
+}
+
+static void map_much_and_count(struct shared *shared)
+{
+	uint8_t *bytes = mmap(NULL, 512 * (size_t)MEBIBYTE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	madvise(bytes, 512 * (size_t)MEBIBYTE, MADV_NOHUGEPAGE);
+	memset(bytes + 100 * (size_t)MEBIBYTE, 'x', 10000);
+	atomic_store(&shared->address, (uintptr_t)bytes);
+	victim_count_for_ever(shared);
+}
+
+static void untouched_memory_is_neither_read_nor_allocated(void **state)
+{
+	struct victim_world *world = *state;
+	long resident_before, resident_after;
+	uint64_t address, touched, start_address, end_address;
+	uint8_t bytes[8192];
+
+	victim_start(world, map_much_and_count);
+	address = atomic_load(&world->shared->address);
+	touched = address + 100 * (uint64_t)MEBIBYTE;
+	resident_before =
+		victim_status(world->victim, "VmRSS") + victim_status(world->victim, "VmPTE");
+	victim_open(world);
+	assert_true(hawk_target_next_data(world->target, address, address + 512ull * MEBIBYTE,
+					  &start_address, &end_address));
+	assert_int_equal(start_address, touched);
+	assert_int_equal(end_address, touched + 3 * 4096);
+	assert_false(hawk_target_next_data(world->target, end_address, address + 512ull * MEBIBYTE,
+					   &start_address, &end_address));
+	assert_null(hawk_target_read(world->target, touched - 4096, bytes, sizeof(bytes)));
+	assert_int_equal(bytes[0], 0);
+	assert_int_equal(bytes[4095], 0);
+	assert_int_equal(bytes[4096], 'x');
+	assert_null(hawk_target_capture(world->target, address, 512ull * MEBIBYTE));
+	resident_after =
+		victim_status(world->victim, "VmRSS") + victim_status(world->victim, "VmPTE");
+	hawk_target_release(world->target);
+	assert_true(resident_after - resident_before < 256);
+	assert_null(hawk_target_read(world->target, touched - 4096, bytes, sizeof(bytes)));
+	assert_int_equal(bytes[4095], 0);
+	assert_int_equal(bytes[4096], 'x');
+	assert_true(hawk_target_next_data(world->target, address, address + 512ull * MEBIBYTE,
+					  &start_address, &end_address));
+	assert_int_equal(start_address, touched);
+}
+
+static void map_without_rights_and_count(struct shared *shared)
+{
+	char *bytes =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	strcpy(bytes, "no rights");
+	mprotect(bytes, 4096, PROT_NONE);
+	atomic_store(&shared->address, (uintptr_t)bytes);
+	victim_count_for_ever(shared);
+}
+
+static void memory_without_rights_is_read_all_the_same(void **state)
+{
+	struct victim_world *world = *state;
+	char bytes[10];
+
+	victim_start(world, map_without_rights_and_count);
+	victim_open(world);
+	assert_null(hawk_target_read(world->target, atomic_load(&world->shared->address), bytes,
+				     sizeof(bytes)));
+	assert_string_equal(bytes, "no rights");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LIVE_TEST(after_the_release_only_captured_memory_is_left),
+		LIVE_TEST(untouched_memory_is_neither_read_nor_allocated),
+		LIVE_TEST(memory_without_rights_is_read_all_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
