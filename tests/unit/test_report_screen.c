@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Stack lines in columns, findings, and words for signals.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "hawk_report.h"
+#include "hawk_signal.h"
+#include "hawk_utf8.h"
+
+struct world {
+	struct hawk_output *output;
+	struct hawk_screen screen;
+	char text[65536];
+};
+
+static struct world *begin(unsigned width, bool full)
+{
+	struct world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	world->output = malloc(sizeof(*world->output));
+	assert_non_null(world->output);
+	hawk_output_init(world->output, memfd_create("screen", 0));
+	world->screen = (struct hawk_screen){
+		.output = world->output,
+		.width = width,
+		.full = full,
+	};
+	return world;
+}
+
+static const char *text_of(struct world *world)
+{
+	ssize_t size;
+
+	assert_int_equal(hawk_output_finish(world->output), 0);
+	size = pread(world->output->fd, world->text, sizeof(world->text) - 1, 0);
+	assert_true(size >= 0);
+	world->text[size] = '\0';
+	return world->text;
+}
+
+static void end(struct world *world)
+{
+	close(world->output->fd);
+	free(world->output);
+	free(world);
+}
+
+static struct hawk_stack_line line_of(const char *function, const char *file, const char *module)
+{
+	return (struct hawk_stack_line){
+		.name = {.function = function, .file = file, .line = file ? 42 : 0},
+		.pc = 0x401234,
+		.module = {.path = module, .bias = 0x400000},
+		.has_module = module,
+	};
+}
+
+static void stack_lines_fit_the_width_whatever_the_names(void **state)
+{
+	const char *names[] = {
+		"f", "a::very::long::name<with, many<template<arguments>>>::in(it) const",
+		"\033[31mred\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", NULL};
+	const char *files[] = {"a.c", "/usr/include/some/directory/a_file_with_a_long_name.hpp",
+			       NULL};
+	const char *modules[] = {"/bin/ls", "/opt/lib/libwith_a_very_long_name_indeed.so.1.2.3", "",
+				 NULL};
+
+	(void)state;
+	for (size_t i = 0; i < 4 * 3 * 4; i++) {
+		for (unsigned width = 60; width < 130; width += 10) {
+			struct world *world = begin(width, false);
+			struct hawk_stack_line line =
+				line_of(names[i % 4], files[i / 4 % 3], modules[i / 12]);
+			char *newline;
+
+			hawk_screen_stack_line(&world->screen, &line, 6);
+			newline = strchr(text_of(world), '\n');
+			assert_non_null(newline);
+			*newline = '\0';
+			assert_true(hawk_utf8_width(world->text) <= width);
+			assert_null(strchr(world->text, '\033'));
+			end(world);
+		}
+	}
+}
+
+static void a_line_without_a_name_shows_its_address_in_the_module(void **state)
+{
+	struct world *world = begin(80, false);
+	struct hawk_stack_line line = line_of(NULL, NULL, "/usr/lib/libx.so");
+
+	(void)state;
+	hawk_screen_stack_line(&world->screen, &line, 0);
+	assert_non_null(strstr(text_of(world), "+0x1234"));
+	assert_non_null(strstr(world->text, "libx.so"));
+	end(world);
+}
+
+static void a_full_line_is_exact(void **state)
+{
+	struct world *world = begin(80, true);
+	struct hawk_stack_line line = line_of("f<a, b>(int)", "/src/dir/file.c", "/usr/bin/prog");
+
+	(void)state;
+	line.name.inlined = true;
+	hawk_screen_stack_line(&world->screen, &line, 0);
+	assert_string_equal(text_of(world), "0x0000000000401234  f<a, b>(int) [inlined]  "
+					    "/src/dir/file.c:42  /usr/bin/prog\n");
+	end(world);
+}
+
+static void a_stack_shows_depth_lines_and_says_why_it_ends(void **state)
+{
+	struct hawk_stack_line lines[] = {
+		line_of("operator new(unsigned long)", NULL, "/p"),
+		line_of("std::allocator<int>::allocate(unsigned long)", NULL, "/p"),
+		line_of("mine", NULL, "/p"),
+		line_of("main", NULL, "/p"),
+	};
+	struct hawk_stack stack = {.lines = lines, .count = 4, .trace_flags = HAWK_TRACE_TRUNCATED};
+	struct world *world = begin(80, false);
+
+	(void)state;
+	assert_int_equal(hawk_stack_first_line(&stack), 2);
+	hawk_screen_stack(&world->screen, &stack, 2, 1, 0);
+	assert_non_null(strstr(text_of(world), "mine"));
+	assert_null(strstr(world->text, "main"));
+	assert_null(strstr(world->text, "depth limit"));
+	hawk_screen_stack(&world->screen, &stack, 2, 0, 0);
+	assert_non_null(strstr(text_of(world), "main"));
+	assert_non_null(strstr(world->text, "depth limit"));
+	end(world);
+}
+
+static void a_stack_of_nothing_but_plumbing_is_shown_whole(void **state)
+{
+	struct hawk_stack_line lines[] = {line_of("operator new(unsigned long)", NULL, "/p")};
+	struct hawk_stack stack = {.lines = lines, .count = 1};
+
+	(void)state;
+	assert_int_equal(hawk_stack_first_line(&stack), 0);
+	stack.count = 0;
+	assert_int_equal(hawk_stack_first_line(&stack), 0);
+}
+
+static void what_makes_the_answer_incomplete_is_said_first(void **state)
+{
+	struct world *world = begin(80, false);
+	struct hawk_findings findings;
+
+	(void)state;
+	hawk_findings_init(&findings);
+	for (int i = 0; i < 6; i++)
+		hawk_findings_add(&findings, HAWK_FINDING_MISSING, false, "module-not-found*",
+				  "file %d", i);
+	hawk_findings_add(&findings, HAWK_FINDING_DAMAGE, true, "core-truncated", "cut \033[31m");
+	hawk_findings_add(&findings, HAWK_FINDING_DAMAGE, true, "core-truncated", "again");
+	hawk_report_findings(&findings, &world->screen);
+	assert_non_null(strstr(text_of(world), "the answer is incomplete"));
+	assert_true(strstr(world->text, "cut \\x1b[31m (2 times)") < strstr(world->text, "file 0"));
+	assert_non_null(strstr(world->text, "... and 3 more"));
+	hawk_findings_deinit(&findings);
+	end(world);
+}
+
+static void long_findings_are_wrapped_between_words(void **state)
+{
+	struct world *world = begin(60, false);
+
+	(void)state;
+	hawk_screen_wrapped(&world->screen,
+			    "one two three four five six seven eight nine ten eleven twelve "
+			    "thirteen fourteen "
+			    "averylongwordthatdoesnotfitintoanylineofthisscreenwhateverwetryanyway",
+			    0, 4);
+	for (char *line = strtok((char *)text_of(world), "\n"); line; line = strtok(NULL, "\n"))
+		assert_true(strlen(line) <= 60 || !strchr(line + 4, ' '));
+	end(world);
+}
+
+static void signals_have_names_and_reasons(void **state)
+{
+	(void)state;
+	assert_string_equal(hawk_signal_name(SIGSEGV), "SIGSEGV");
+	assert_string_equal(hawk_signal_name(34), "SIGRTMIN+0");
+	assert_string_equal(hawk_signal_name(64), "SIGRTMIN+30");
+	assert_null(hawk_signal_name(0));
+	assert_null(hawk_signal_name(-5));
+	assert_null(hawk_signal_name(65));
+	assert_null(hawk_signal_name(1000000));
+	assert_string_equal(hawk_signal_reason(SIGSEGV, SEGV_MAPERR), "address not mapped");
+	assert_null(hawk_signal_reason(SIGSEGV, 12345));
+	assert_null(hawk_signal_description(77));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stack_lines_fit_the_width_whatever_the_names),
+		cmocka_unit_test(a_line_without_a_name_shows_its_address_in_the_module),
+		cmocka_unit_test(a_full_line_is_exact),
+		cmocka_unit_test(a_stack_shows_depth_lines_and_says_why_it_ends),
+		cmocka_unit_test(a_stack_of_nothing_but_plumbing_is_shown_whole),
+		cmocka_unit_test(what_makes_the_answer_incomplete_is_said_first),
+		cmocka_unit_test(long_findings_are_wrapped_between_words),
+		cmocka_unit_test(signals_have_names_and_reasons),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
