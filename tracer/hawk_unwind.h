@@ -35,22 +35,23 @@ struct hawk_frame_state {
 /**
  * What is remembered of one frame of the previous stack. One cache line.
  *
- * How the next outer frame was found from this one: the word at `return_slot` is its pc (0 for the
- * outermost: the slot is 0, or its word is). With `bp_slot` != 0 its rbp was read there, else rbp
- * is the same. With `cfa_slot` != 0 the word there is its sp, which otherwise follows from this
- * frame's state.
+ * How the next outer frame was found from this one: the word at the return slot is its pc (none for
+ * the outermost, or its word is 0). With a bp slot its rbp was read there, else rbp is the same.
+ * With a CFA slot the word there is its sp, which otherwise follows from this frame's state.
  */
 struct hawk_stack_frame {
 	struct hawk_frame_state state; /**< bp only if `needs_bp` */
-	uint64_t hash; /**< of this frame and all outer ones, seeded; see hawk_stack.generation */
-	uint64_t return_slot;
-	uint64_t bp_slot;
-	uint64_t cfa_slot;
-	uint32_t words;   /**< hawk_stack.words[0 .. words-1] prove this frame and all outer ones */
+	uint64_t hash;  /**< of this frame and all outer ones, seeded; see hawk_stack.generation */
+	uint64_t check; /**< the same, another function */
+	uint64_t bp_slot;       /**< address; 0 = none */
+	uint32_t return_offset; /**< return slot - state.sp + 8; 0 = none */
+	uint32_t cfa_offset;    /**< CFA slot - state.sp + 8; 0 = none */
+	uint16_t words;   /**< hawk_stack.words[0 .. words-1] prove this frame and all outer ones */
 	uint8_t needs_bp; /**< this frame or an outer one depends on state.bp */
 	uint8_t exact;    /**< state.pc is not a return address */
 	uint8_t uses_bp;  /**< finding the next frame from this one took state.bp */
 	uint8_t unproven; /**< enum hawk_unproven: of this frame, and whether of outer ones */
+	uint16_t reserved;
 };
 _Static_assert(sizeof(struct hawk_stack_frame) == 64, "one cache line");
 
@@ -121,7 +122,8 @@ struct hawk_walk_result {
 	uint32_t kept;  /**< outermost frames shared, verified, with the previous stack; == count:
 			   nothing changed */
 	uint32_t flags; /**< enum hawk_trace_flag */
-	uint32_t generation; /**< that seeded the hash */
+	uint32_t generation; /**< that seeded the hashes */
+	uint64_t check;      /**< as hash, another function: equal together = the same stack */
 };
 
 /**

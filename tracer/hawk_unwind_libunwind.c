@@ -141,6 +141,19 @@ static void put(const struct sink *sink, uint32_t index, const struct hawk_frame
 			(struct hawk_stack_frame){.state = *state, .exact = exact, .uses_bp = 1};
 }
 
+/** How libunwind came from `frame` to the one at hand. */
+static void note_step(const struct cursor *cursor, struct hawk_stack_frame *frame)
+{
+	uint64_t return_slot = slot_of(cursor, HAWK_CFI_RIP);
+
+	frame->bp_slot = slot_of(cursor, HAWK_CFI_RBP);
+	/* The sp that a signal interrupted is a word that nobody names: it is walked again. */
+	if (!cursor->exact && return_slot - frame->state.sp < HAWK_WALK_FRAME_BYTES_MAX)
+		frame->return_offset = (uint32_t)(return_slot - frame->state.sp + 8);
+	else
+		frame->unproven = HAWK_UNPROVEN_STEP;
+}
+
 static uint32_t walk(struct cursor *cursor, const struct hawk_frame_state *start,
 		     const struct sink *sink, uint32_t max, uint32_t *flags)
 {
@@ -162,13 +175,8 @@ static uint32_t walk(struct cursor *cursor, const struct hawk_frame_state *start
 			*flags = HAWK_TRACE_TRUNCATED;
 			return count;
 		}
-		if (sink->frames) {
-			sink->frames[count - 1].return_slot = slot_of(cursor, HAWK_CFI_RIP);
-			sink->frames[count - 1].bp_slot = slot_of(cursor, HAWK_CFI_RBP);
-			/* The interrupted sp is a word that nobody names; so walk again. */
-			if (cursor->exact || !sink->frames[count - 1].return_slot)
-				sink->frames[count - 1].unproven = HAWK_UNPROVEN_STEP;
-		}
+		if (sink->frames)
+			note_step(cursor, &sink->frames[count - 1]);
 		put(sink, count++, &state, cursor->exact);
 	}
 }
@@ -203,7 +211,7 @@ bool hawk_unwind_libunwind_same(const struct hawk_stack_frame *frame,
 {
 	return frame->state.pc == fresh->state.pc && frame->state.sp == fresh->state.sp &&
 	       frame->state.bp == fresh->state.bp && frame->exact == fresh->exact &&
-	       frame->return_slot == fresh->return_slot && frame->bp_slot == fresh->bp_slot;
+	       frame->return_offset == fresh->return_offset && frame->bp_slot == fresh->bp_slot;
 }
 
 uint32_t hawk_unwind_pcs_by_libunwind(const struct hawk_frame_state *start, uint64_t *pcs,

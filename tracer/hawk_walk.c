@@ -204,7 +204,7 @@ static bool merge(struct walk *walk, uint32_t mismatch)
 /** The outermost frame within the depth limit: what lies beyond is nobody's business. */
 static void cut_off(struct hawk_stack_frame *frame)
 {
-	frame->return_slot = frame->bp_slot = frame->cfa_slot = 0;
+	hawk_walk_cut(frame);
 	frame->uses_bp = frame->unproven = 0;
 }
 
@@ -252,10 +252,9 @@ static void keep_common(struct walk *walk)
 	}
 }
 
-static void append_word(struct hawk_stack *stack, uint32_t *count, uint64_t slot, uint64_t value)
+static void append_word(struct hawk_stack *stack, uint16_t *count, uint64_t slot, uint64_t value)
 {
-	if (slot)
-		stack->words[(*count)++] = (struct hawk_stack_word){slot, value};
+	stack->words[(*count)++] = (struct hawk_stack_word){slot, value};
 }
 
 /** Writes `frame` and its words behind the outer ones. */
@@ -264,23 +263,41 @@ static void append_frame(struct hawk_stack *stack, uint32_t index,
 {
 	const struct hawk_stack_frame *outer = index ? &stack->frames[index - 1] : NULL;
 	struct hawk_stack_frame *to = &stack->frames[index];
-	uint32_t words = outer ? outer->words : 0;
-	uint64_t hash = outer ? outer->hash : hawk_walk_hash_seed(stack->generation);
+	uint16_t words = outer ? outer->words : 0;
+	struct hawk_walk_hash hash =
+		hawk_walk_hash_mix(outer ? (struct hawk_walk_hash){outer->hash, outer->check}
+					 : hawk_walk_hash_seed(stack->generation),
+				   frame->state.pc, frame->exact);
 	bool outer_needs_bp = outer && outer->needs_bp;
 
-	*to = *frame;
-	to->hash = hawk_walk_hash_mix(hash, frame->state.pc, frame->exact);
-	to->needs_bp = frame->uses_bp || (!frame->bp_slot && outer_needs_bp);
+	/* Word by word, as they have just been stored: a copy in larger pieces would wait for the
+	 * stores to reach the cache. */
+	to->state = frame->state;
+	to->hash = hash.hash;
+	to->check = hash.check;
+	to->bp_slot = frame->bp_slot;
+	to->return_offset = frame->return_offset;
+	to->cfa_offset = frame->cfa_offset;
+	to->exact = frame->exact;
+	to->uses_bp = frame->uses_bp;
+	to->needs_bp = frame->uses_bp | (!frame->bp_slot & outer_needs_bp);
+	to->unproven = frame->unproven;
 	if (frame->unproven || (outer && outer->unproven))
 		to->unproven |= HAWK_UNPROVEN_OUTER;
 	/* Compared from the end: the CFA first, which says where the others are; then the pc, which
 	 * says that there is an outer frame at all. Words of a step that words cannot prove might
 	 * not even be there any more. */
 	if (!(frame->unproven & HAWK_UNPROVEN_STEP)) {
-		if (outer_needs_bp)
+		uint64_t base = frame->state.sp - 8;
+
+		if (outer_needs_bp && frame->bp_slot)
 			append_word(stack, &words, frame->bp_slot, outer->state.bp);
-		append_word(stack, &words, frame->return_slot, outer ? outer->state.pc : 0);
-		append_word(stack, &words, frame->cfa_slot, outer ? outer->state.sp : 0);
+		if (frame->return_offset)
+			append_word(stack, &words, base + frame->return_offset,
+				    outer ? outer->state.pc : 0);
+		if (frame->cfa_offset)
+			append_word(stack, &words, base + frame->cfa_offset,
+				    outer ? outer->state.sp : 0);
 	}
 	to->words = words;
 }
@@ -301,23 +318,30 @@ static void commit(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count
 /** Other modules lie at these addresses now: the same numbers are another stack. */
 static void rehash(struct hawk_stack *stack, uint32_t generation)
 {
-	uint64_t hash = hawk_walk_hash_seed(generation);
+	struct hawk_walk_hash hash = hawk_walk_hash_seed(generation);
 
 	stack->generation = generation;
 	for (uint32_t i = 0; i < stack->count; i++) {
 		struct hawk_stack_frame *frame = &stack->frames[i];
 
 		hash = hawk_walk_hash_mix(hash, frame->state.pc, frame->exact);
-		frame->hash = hash;
+		frame->hash = hash.hash;
+		frame->check = hash.check;
 	}
 }
 
 static inline void fill_result(const struct hawk_stack *stack, uint32_t kept,
 			       struct hawk_walk_result *ret)
 {
-	uint64_t hash = stack->count ? stack->frames[stack->count - 1].hash : 0;
+	const struct hawk_stack_frame *leaf;
 
-	ret->hash = hash ? hash : 1;
+	ret->hash = 1;
+	ret->check = 0;
+	if (stack->count) {
+		leaf = &stack->frames[stack->count - 1];
+		ret->hash = leaf->hash ? leaf->hash : 1;
+		ret->check = leaf->check;
+	}
 	ret->count = stack->count;
 	ret->kept = kept;
 	ret->flags = stack->flags;

@@ -59,7 +59,7 @@ static inline bool hawk_walk_read(struct hawk_readable_range *range, uint64_t sl
 
 /**
  * Steps of every kind but HAWK_RULE_SP and HAWK_RULE_BP. As hawk_walk_step(), where the slots are
- * 0 so far.
+ * none so far.
  */
 enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next,
@@ -69,10 +69,17 @@ enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 enum hawk_step hawk_walk_step_out(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
 				  struct hawk_stack_frame *next);
 
+/** No way leads on from this frame. */
+static inline void hawk_walk_cut(struct hawk_stack_frame *frame)
+{
+	frame->bp_slot = 0;
+	frame->return_offset = frame->cfa_offset = 0;
+}
+
 /** There is no way on from this frame; only walking it again can tell whether that is still so. */
 static inline enum hawk_step hawk_walk_stuck(struct hawk_stack_frame *frame)
 {
-	frame->return_slot = frame->bp_slot = frame->cfa_slot = 0;
+	hawk_walk_cut(frame);
 	frame->uses_bp = 1;
 	frame->unproven = HAWK_UNPROVEN_STEP;
 	return HAWK_STEP_STUCK;
@@ -110,7 +117,8 @@ hawk_walk_step(struct hawk_readable_range *range, struct hawk_stack_frame *frame
 	uint64_t bp_distance = hawk_rule_bp(rule);
 	uint64_t cfa;
 
-	frame->bp_slot = frame->cfa_slot = 0;
+	frame->bp_slot = 0;
+	frame->cfa_offset = 0;
 	frame->uses_bp = frame->unproven = 0;
 	next->exact = 0;
 	next->state.bp = frame->state.bp;
@@ -124,7 +132,7 @@ hawk_walk_step(struct hawk_readable_range *range, struct hawk_stack_frame *frame
 	} else {
 		return hawk_walk_step_rare(range, frame, next, rule);
 	}
-	frame->return_slot = cfa - 8;
+	frame->return_offset = (uint32_t)(cfa - frame->state.sp);
 	if (!hawk_walk_read(range, cfa - 8, &next->state.pc))
 		return hawk_walk_stuck(frame);
 	if (bp_distance) {
@@ -136,20 +144,28 @@ hawk_walk_step(struct hawk_readable_range *range, struct hawk_stack_frame *frame
 	return hawk_walk_arrive(frame, next);
 }
 
-/** The stack hash: h(frame) = mix(h(next outer frame), pc). */
-static inline uint64_t hawk_walk_hash_seed(uint32_t generation)
+/** Two hashes of a stack, 128 bits together: f(frame) = mix(f(next outer frame), pc). */
+struct hawk_walk_hash {
+	uint64_t hash, check;
+};
+
+static inline struct hawk_walk_hash hawk_walk_hash_seed(uint32_t generation)
 {
-	return ((uint64_t)generation + 1) * UINT64_C(0xd6e8feb86659fd93);
+	return (struct hawk_walk_hash){((uint64_t)generation + 1) * UINT64_C(0xd6e8feb86659fd93),
+				       ((uint64_t)generation + 1) * UINT64_C(0xa0761d6478bd642f)};
 }
 
-static inline uint64_t hawk_walk_hash_mix(uint64_t hash, uint64_t pc, bool exact)
+static inline struct hawk_walk_hash hawk_walk_hash_mix(struct hawk_walk_hash outer, uint64_t pc,
+						       bool exact)
 {
 	uint64_t word = pc | (uint64_t)exact << 63;
 	unsigned __int128 product =
-		(unsigned __int128)(hash ^ word ^ UINT64_C(0x2545f4914f6cdd1d)) *
+		(unsigned __int128)(outer.hash ^ word ^ UINT64_C(0x2545f4914f6cdd1d)) *
 		UINT64_C(0x9e3779b97f4a7c15);
 
-	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ hash << 1;
+	return (struct hawk_walk_hash){
+		(uint64_t)product ^ (uint64_t)(product >> 64) ^ outer.hash << 1,
+		((outer.check << 29 | outer.check >> 35) + word) * UINT64_C(0xe7037ed1a0b428db)};
 }
 
 #endif

@@ -36,20 +36,21 @@ static uint32_t walk_by_rules(const struct hawk_frame_state *start, uint64_t *pc
 	return count;
 }
 
-static uint64_t hash_of(const uint64_t *pcs, uint32_t count, uint32_t generation)
+static struct hawk_walk_hash hash_of(const uint64_t *pcs, uint32_t count, uint32_t generation)
 {
-	uint64_t hash = hawk_walk_hash_seed(generation);
+	struct hawk_walk_hash hash = hawk_walk_hash_seed(generation);
 
 	while (count-- > 0)
 		hash = hawk_walk_hash_mix(hash, pcs[count] & ~HAWK_PC_EXACT,
 					  pcs[count] & HAWK_PC_EXACT);
-	return hash ? hash : 1;
+	return hash;
 }
 
 void hawk_walk_stateless(const struct hawk_frame_state *start, uint64_t *pcs, uint32_t max,
 			 struct hawk_walk_result *ret)
 {
 	uint32_t flags = HAWK_TRACE_INCOMPLETE;
+	struct hawk_walk_hash hash;
 	uint32_t count = 0;
 
 	if (max > hawk_unwind_options.depth)
@@ -63,7 +64,9 @@ void hawk_walk_stateless(const struct hawk_frame_state *start, uint64_t *pcs, ui
 	}
 	/* After the walk, which may have found new modules. */
 	ret->generation = hawk_modules_generation();
-	ret->hash = count ? hash_of(pcs, count, ret->generation) : 1;
+	hash = hash_of(pcs, count, ret->generation);
+	ret->hash = count && hash.hash ? hash.hash : 1;
+	ret->check = count ? hash.check : 0;
 	ret->count = count;
 	ret->kept = 0;
 	ret->flags = flags;

@@ -67,6 +67,12 @@ bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address
 	return true;
 }
 
+/** See struct hawk_stack_frame. */
+static uint32_t offset_of(const struct hawk_stack_frame *frame, uint64_t slot)
+{
+	return (uint32_t)(slot - frame->state.sp + 8);
+}
+
 /** CFA = *(rbp + N). The word is part of what the step rests on. */
 static enum hawk_step step_dereferenced(struct hawk_readable_range *range,
 					struct hawk_stack_frame *frame,
@@ -86,8 +92,8 @@ static enum hawk_step step_dereferenced(struct hawk_readable_range *range,
 	    !hawk_walk_read(range, bp_slot, &next->state.bp))
 		return hawk_walk_stuck(frame);
 	frame->uses_bp = 1;
-	frame->cfa_slot = cfa_slot;
-	frame->return_slot = cfa - 8;
+	frame->cfa_offset = offset_of(frame, cfa_slot);
+	frame->return_offset = offset_of(frame, cfa - 8);
 	frame->bp_slot = bp_slot;
 	next->state.sp = cfa;
 	return hawk_walk_arrive(frame, next);
@@ -105,8 +111,8 @@ static enum hawk_step step_signal(struct hawk_readable_range *range, struct hawk
 	    !hawk_walk_read(range, context + HAWK_UCONTEXT_RBP, &next->state.bp) ||
 	    next->state.sp & 7)
 		return hawk_walk_stuck(frame);
-	frame->return_slot = context + HAWK_UCONTEXT_RIP;
-	frame->cfa_slot = context + HAWK_UCONTEXT_RSP;
+	frame->return_offset = offset_of(frame, context + HAWK_UCONTEXT_RIP);
+	frame->cfa_offset = offset_of(frame, context + HAWK_UCONTEXT_RSP);
 	frame->bp_slot = context + HAWK_UCONTEXT_RBP;
 	next->exact = 1;
 	hawk_walk_enter_stack(range, next->state.sp);
@@ -125,7 +131,7 @@ static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 	    !hawk_walk_read(range, bp, &next->state.bp))
 		return hawk_walk_stuck(frame);
 	frame->uses_bp = 1;
-	frame->return_slot = bp + 8;
+	frame->return_offset = offset_of(frame, bp + 8);
 	frame->bp_slot = bp;
 	next->state.sp = bp + 16;
 	return hawk_walk_arrive(frame, next);
@@ -150,7 +156,7 @@ enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next,
 				   uint32_t rule)
 {
-	frame->return_slot = 0;
+	frame->return_offset = 0;
 	switch (hawk_rule_kind(rule)) {
 	case HAWK_RULE_BP_DEREF:
 		return step_dereferenced(range, frame, next, rule);

@@ -184,6 +184,7 @@ static void check_stateless(const struct hawk_frame_state *start,
 	for (uint32_t i = 0; i < stateless.count; i++)
 		assert_int_equal(pcs[i] & ~HAWK_PC_EXACT, oracle->frames[i].pc);
 	assert_int_equal(stateless.hash, walk->hash);
+	assert_int_equal(stateless.check, walk->check);
 	assert_int_equal(stateless.flags, walk->flags);
 	assert_int_equal(stateless.kept, 0);
 }
