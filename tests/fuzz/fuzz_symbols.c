@@ -7,13 +7,13 @@
  * libdw reads the DWARF; what is ours is the index of units, the walk over their entries, symbol
  * tables, call frame information and its expressions.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <stdio.h>
 
-#include "dwarf_cfi.h"
+#include "dwarf_cfi_program.h"
 #include "hawk_symbols.h"
 #include "symbols_elf.h"
 
@@ -51,6 +51,35 @@ static void look_up(struct hawk_symbols *symbols, const struct hawk_symbol_modul
 		sink += strlen(name);
 }
 
+/** Memory that holds its own addresses. */
+static bool read_memory(void *context, uint64_t address, void *to, size_t bytes)
+{
+	(void)context;
+	memcpy(to, &address, bytes);
+	return true;
+}
+
+static void evaluate(const struct hawk_cfi_row *row)
+{
+	static const uint64_t registers[HAWK_CFI_REGISTERS] = {1, UINT64_MAX, [7] = 0x7fff0000};
+	const struct hawk_expression_source source = {
+		.registers = registers, .known = 0xffff, .read = read_memory};
+	uint64_t value;
+
+	if (row->cfa_is_expression &&
+	    hawk_expression_evaluate(&source, row->cfa_expression, row->cfa_expression_bytes, false,
+				     0, &value))
+		sink += value;
+	for (size_t i = 0; i < HAWK_CFI_REGISTERS; i++) {
+		const struct hawk_cfi_rule *rule = &row->registers[i];
+
+		if (rule->expression &&
+		    hawk_expression_evaluate(&source, rule->expression, rule->expression_bytes,
+					     true, 7, &value))
+			sink += value;
+	}
+}
+
 /** Addresses spread over the executable segments, and a few that are nowhere. */
 static void probe(struct hawk_symbols *symbols, const struct hawk_symbol_module *module,
 		  const struct hawk_elf *elf)
@@ -67,7 +96,7 @@ static void probe(struct hawk_symbols *symbols, const struct hawk_symbol_module 
 
 			look_up(symbols, module, address);
 			if (cfi && hawk_cfi_find(cfi, address, &row))
-				sink += row.cfa_register;
+				evaluate(&row);
 		}
 	}
 	look_up(symbols, module, 0);
