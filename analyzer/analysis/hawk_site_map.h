@@ -15,9 +15,9 @@ enum {
 };
 
 /**
- * Fills sites, site_of_trace and trace_count of `heap` from its table: one site for each distinct
- * stack, cumulative counters summed up, no live blocks yet. The first two sites are the special
- * ones.
+ * Fills sites and site_of_trace of `heap` from its table and trace_count: one site for each
+ * distinct stack, cumulative counters summed up, no live blocks yet. The first two sites are the
+ * special ones.
  */
 struct hawk_error *hawk_site_map_make(struct hawk_heap *heap);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One sweep folded into sites: a few additions per block, whatever the number of blocks.
+ * One sweep folded into sums by trace: a few additions per block, whatever the number of blocks. A
+ * live process stands still for the sweep only; naming and merging sites comes after.
  */
 #include "hawk_sites.h"
 
@@ -50,30 +51,64 @@ static struct hawk_error *load(struct hawk_target *target, struct hawk_findings 
 	heap->plan.trace_count = hawk_table_trace_limit(heap->table);
 	heap->plan.birth_max = hawk_table_birth_limit(heap->table);
 	heap->totals = hawk_table_totals(heap->table);
-	err = make_excluded(heap->table, &heap->plan);
-	return err ? err : hawk_site_map_make(heap);
+	heap->trace_count = hawk_table_header(heap->table)->trace_count;
+	return make_excluded(heap->table, &heap->plan);
 }
+
+/** The live blocks of one trace. */
+struct tally {
+	uint64_t objects;
+	uint64_t bytes;
+	uint8_t oldest; /**< birth codes */
+	uint8_t newest;
+};
+
+/** By trace id; the last one is for ids that are not in the table. */
+struct tallies {
+	uint32_t trace_count;
+	struct tally *items;
+};
 
 static struct hawk_error *add_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
-	struct hawk_heap *heap = context;
+	const struct tallies *tallies = context;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_block *block = &blocks[i];
-		uint32_t index = block->trace < heap->trace_count
-					 ? heap->site_of_trace[block->trace]
-					 : HAWK_SITE_MAP_LOST;
-		struct hawk_site *site = &heap->sites[index];
-		uint64_t birth = hawk_birth_decode(block->birth);
+		struct tally *tally =
+			&tallies->items[block->trace < tallies->trace_count ? block->trace
+									    : tallies->trace_count];
 
-		site->inuse_objects++;
-		site->inuse_bytes += block->size;
-		if (birth < site->oldest_units)
-			site->oldest_units = birth;
-		if (birth > site->newest_units)
-			site->newest_units = birth;
+		if (!tally->objects || block->birth < tally->oldest)
+			tally->oldest = block->birth;
+		if (block->birth > tally->newest)
+			tally->newest = block->birth;
+		tally->objects++;
+		tally->bytes += block->size;
 	}
 	return NULL;
+}
+
+static void add_tally(struct hawk_site *site, const struct tally *tally)
+{
+	uint64_t oldest = hawk_birth_decode(tally->oldest);
+	uint64_t newest = hawk_birth_decode(tally->newest);
+
+	if (!tally->objects)
+		return;
+	site->inuse_objects += tally->objects;
+	site->inuse_bytes += tally->bytes;
+	if (oldest < site->oldest_units)
+		site->oldest_units = oldest;
+	if (newest > site->newest_units)
+		site->newest_units = newest;
+}
+
+static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
+{
+	for (uint32_t id = 0; id < heap->trace_count; id++)
+		add_tally(&heap->sites[heap->site_of_trace[id]], &tallies->items[id]);
+	add_tally(&heap->sites[HAWK_SITE_MAP_LOST], &tallies->items[heap->trace_count]);
 }
 
 static void report_lost(const struct hawk_heap *heap, struct hawk_findings *findings)
@@ -87,17 +122,40 @@ static void report_lost(const struct hawk_heap *heap, struct hawk_findings *find
 				  (unsigned long long)lost->inuse_bytes);
 }
 
-static struct hawk_error *sweep(struct hawk_target *target, struct hawk_findings *findings,
-				void (*progress)(void *context, uint64_t done, uint64_t all),
-				void *progress_context, struct hawk_heap *heap)
-{
-	struct hawk_error *err = hawk_sweep(target, &heap->plan, add_blocks, heap, progress,
-					    progress_context, findings, &heap->sweep);
+/** What the sweep reports to. */
+struct progress {
+	void (*function)(void *context, uint64_t done, uint64_t all);
+	void *context;
+};
 
-	if (!err)
-		err = hawk_accounting_make(target, heap->table, &heap->sweep, &heap->accounting);
+/* All that needs the target. */
+static struct hawk_error *read_target(struct hawk_target *target, struct hawk_findings *findings,
+				      const struct progress *progress, struct tallies *tallies,
+				      struct hawk_heap *heap)
+{
+	struct hawk_error *err = load(target, findings, heap);
+
+	if (err || !heap->table)
+		return err;
+	tallies->trace_count = heap->trace_count;
+	tallies->items = calloc((size_t)heap->trace_count + 1, sizeof(*tallies->items));
+	if (!tallies->items)
+		return &hawk_enomem;
+	err = hawk_sweep(target, &heap->plan, add_blocks, tallies, progress->function,
+			 progress->context, findings, &heap->sweep);
 	if (err)
 		return err;
+	return hawk_accounting_make(target, heap->table, &heap->sweep, &heap->accounting);
+}
+
+static struct hawk_error *make_sites(struct hawk_findings *findings, const struct tallies *tallies,
+				     struct hawk_heap *heap)
+{
+	struct hawk_error *err = hawk_site_map_make(heap);
+
+	if (err)
+		return err;
+	add_tallies(heap, tallies);
 	report_lost(heap, findings);
 	return hawk_site_map_finish(heap, true);
 }
@@ -106,12 +164,15 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 				  void (*progress)(void *context, uint64_t done, uint64_t all),
 				  void *progress_context, struct hawk_heap *ret)
 {
+	struct tallies tallies = {0};
 	struct hawk_heap heap = {0};
-	struct hawk_error *err = load(target, findings, &heap);
+	struct hawk_error *err = read_target(
+		target, findings, &(struct progress){progress, progress_context}, &tallies, &heap);
 
-	if (!err && heap.table)
-		err = sweep(target, findings, progress, progress_context, &heap);
 	hawk_target_release(target);
+	if (!err && heap.table)
+		err = make_sites(findings, &tallies, &heap);
+	free(tallies.items);
 	if (err) {
 		hawk_heap_deinit(&heap);
 		return err;
@@ -126,6 +187,8 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 	struct hawk_heap heap = {0};
 	struct hawk_error *err = load(target, findings, &heap);
 
+	if (!err && heap.table)
+		err = hawk_site_map_make(&heap);
 	if (!err && heap.table)
 		err = hawk_site_map_finish(&heap, false);
 	if (err) {

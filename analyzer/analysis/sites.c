@@ -136,7 +136,6 @@ struct hawk_error *hawk_site_map_make(struct hawk_heap *heap)
 	CLEANUP(free_ptr) struct hawk_trace_counters *counters = NULL;
 	struct hawk_error *err;
 
-	heap->trace_count = hawk_table_header(heap->table)->trace_count;
 	heap->site_of_trace = malloc(heap->trace_count * sizeof(*heap->site_of_trace));
 	if (!heap->site_of_trace)
 		return &hawk_enomem;
