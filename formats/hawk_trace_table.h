@@ -52,7 +52,7 @@ enum hawk_table_incompatible {
 /** Bits of `hawk_table_header.compatible_flags`. */
 enum hawk_table_compatible {
 	HAWK_TABLE_NO_STACKS = 1u << 0,     /**< stacks=0: headers carry sizes and ages only */
-	HAWK_TABLE_LIVE_COUNTERS = 1u << 1, /**< free_objects/free_bytes of trace records are kept */
+	HAWK_TABLE_LIVE_COUNTERS = 1u << 1, /**< free counters of trace records are kept */
 };
 
 /** What an extent of the tracer's memory holds. */

@@ -58,19 +58,26 @@ static inline void *allocate_now(struct job *job)
 	}
 }
 
+/* Used with a semicolon, as a declaration. */
 #define LEVEL3(n)                                                                                  \
 	LINK_OF_PATH static void *level3_##n(struct job *job)                                      \
 	{                                                                                          \
 		void *block = allocate_now(job);                                                   \
 		NO_TAIL_CALL();                                                                    \
 		return block;                                                                      \
-	}
-LEVEL3(0)
-LEVEL3(1)
-LEVEL3(2) LEVEL3(3) LEVEL3(4) LEVEL3(5) LEVEL3(6) LEVEL3(7)
+	}                                                                                          \
+	struct job
+LEVEL3(0);
+LEVEL3(1);
+LEVEL3(2);
+LEVEL3(3);
+LEVEL3(4);
+LEVEL3(5);
+LEVEL3(6);
+LEVEL3(7);
 
-	static void *(*const level3[])(struct job *) = {level3_0, level3_1, level3_2, level3_3,
-							level3_4, level3_5, level3_6, level3_7};
+static void *(*const level3[])(struct job *) = {level3_0, level3_1, level3_2, level3_3,
+						level3_4, level3_5, level3_6, level3_7};
 
 /* Frames of different sizes, some of them known at run time only. */
 #define LEVEL2(n)                                                                                  \
@@ -82,12 +89,13 @@ LEVEL3(2) LEVEL3(3) LEVEL3(4) LEVEL3(5) LEVEL3(6) LEVEL3(7)
 		block = level3[job->path3](job);                                                   \
 		padding[1] = padding[0];                                                           \
 		return block;                                                                      \
-	}
-LEVEL2(0)
-LEVEL2(1)
-LEVEL2(2)
+	}                                                                                          \
+	struct job
+LEVEL2(0);
+LEVEL2(1);
+LEVEL2(2);
 
-	LINK_OF_PATH static void *level2_3(struct job *job)
+LINK_OF_PATH static void *level2_3(struct job *job)
 {
 	volatile char *space = (volatile char *)__builtin_alloca(16 + job->size % 200);
 	void *block;
@@ -106,12 +114,14 @@ static void *(*const level2[])(struct job *) = {level2_0, level2_1, level2_2, le
 		void *block = level2[job->path2](job);                                             \
 		NO_TAIL_CALL();                                                                    \
 		return block;                                                                      \
-	}
-LEVEL1(0)
-LEVEL1(1)
-LEVEL1(2) LEVEL1(3)
+	}                                                                                          \
+	struct job
+LEVEL1(0);
+LEVEL1(1);
+LEVEL1(2);
+LEVEL1(3);
 
-	static void *(*const level1[])(struct job *) = {level1_0, level1_1, level1_2, level1_3};
+static void *(*const level1[])(struct job *) = {level1_0, level1_1, level1_2, level1_3};
 
 void *allocate(struct job *job)
 {
