@@ -148,11 +148,14 @@ static size_t range_index(const struct hawk_live *live, uint64_t address)
 	return low;
 }
 
-/** Private, anonymous, writable: the kernel fills such pages with zeros at the first touch. */
+/**
+ * Private and anonymous: the kernel fills such pages with zeros at the first touch. Not so the
+ * vdso, which is executable and not writable.
+ */
 static bool starts_as_zeros(const struct hawk_mapping *mapping)
 {
-	return !mapping->path && mapping->flags & HAWK_MAPPING_WRITE &&
-	       !(mapping->flags & HAWK_MAPPING_SHARED);
+	return !mapping->path && !(mapping->flags & HAWK_MAPPING_SHARED) &&
+	       (mapping->flags & HAWK_MAPPING_WRITE || !(mapping->flags & HAWK_MAPPING_EXEC));
 }
 
 struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
