@@ -253,6 +253,7 @@ void hawk_function_name_append(struct hawk_text *text, const char *name, size_t 
 		{false, 0}, {true, 0}, {true, 3}, {true, 2}, {true, 1}};
 	struct hawk_text whole = {0}, shorter = {0};
 
+	hawk_text_puts(text, ""); // never NULL, not even for an empty name
 	if (!tidy(&whole, name)) {
 		hawk_text_deinit(&whole);
 		return;

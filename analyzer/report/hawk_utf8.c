@@ -104,6 +104,7 @@ void hawk_utf8_append_end(struct hawk_text *text, const char *string, size_t wid
 	size_t excess;
 	const char *at;
 
+	hawk_text_puts(text, ""); // never NULL, not even for an empty string
 	hawk_utf8_append_safe(&safe, string);
 	if (!safe.bytes)
 		return;
