@@ -126,8 +126,10 @@ static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 {
 	uint64_t bp = frame->state.bp;
 
-	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
-	    !hawk_walk_read(range, bp + 8, &next->state.pc) ||
+	/* This may be any number. What was readable when the range was made may not be any more,
+	 * so ask again; such frames are few. */
+	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX || !hawk_readable(bp) ||
+	    !hawk_readable(bp + 8) || !hawk_walk_read(range, bp + 8, &next->state.pc) ||
 	    !hawk_walk_read(range, bp, &next->state.bp))
 		return hawk_walk_stuck(frame);
 	frame->uses_bp = 1;
