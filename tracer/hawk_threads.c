@@ -5,7 +5,6 @@
  */
 #include "hawk_threads.h"
 
-#include <limits.h>
 #include <pthread.h>
 
 #include "hawk_arena.h"
@@ -15,6 +14,9 @@ enum {
 	PAGE_BYTES = 4096,
 	FREE_MAP_WORDS =
 		4096, /**< 262,144 slots at once; threads beyond that are served like gone ones */
+	/** Destructor rounds, of four, until the slot is given back. The rest is for threads whose
+	 * first allocation is made by a destructor. */
+	EXIT_ROUNDS = 2,
 };
 
 const uint32_t hawk_thread_slot_bytes =
@@ -93,6 +95,36 @@ static void reset(struct hawk_slot *slot)
 	__atomic_store_n(&slot->record.state, (uint32_t)HAWK_THREAD_LIVE, __ATOMIC_RELEASE);
 }
 
+static void give_back(struct hawk_slot *slot)
+{
+	__atomic_store_n(&slot->record.state, (uint32_t)HAWK_THREAD_FREE, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&free_map[slot->index / 64], UINT64_C(1) << slot->index % 64,
+			  __ATOMIC_RELEASE);
+	__atomic_fetch_add(&free_count, 1, __ATOMIC_RELAXED);
+}
+
+/** The slot becomes the thread's, unless a handler that came in between has got it one. */
+static struct hawk_slot *install(struct hawk_slot *slot)
+{
+	struct hawk_slot *expected = NULL;
+
+	if (__atomic_compare_exchange_n(&hawk_thread_slot, &expected, slot, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		return slot;
+	give_back(slot);
+	return NULL;
+}
+
+void hawk_threads_recover(struct hawk_slot *slot)
+{
+	slot->stack.count = 0;
+	slot->stack.trace = 0;
+	slot->stack.readable_start = 0;
+	slot->stack.readable_end = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot->busy = 0;
+}
+
 struct hawk_slot *hawk_threads_acquire(void)
 {
 	struct hawk_slot *slot;
@@ -105,11 +137,12 @@ struct hawk_slot *hawk_threads_acquire(void)
 	if (!slot)
 		return NULL;
 	reset(slot);
-	hawk_thread_slot = slot;
+	if (!install(slot))
+		return hawk_thread_slot == HAWK_SLOT_GONE ? NULL : hawk_thread_slot;
 	if (exit_key_made) {
 		/* With very many keys in the process this callocs; the busy mark makes that call a
 		 * nested one. */
-		slot->busy = 1;
+		slot->busy = HAWK_BUSY_FOR_SURE;
 		pthread_setspecific(exit_key, slot);
 		slot->busy = 0;
 	}
@@ -128,26 +161,22 @@ void hawk_threads_flush(struct hawk_counter_entry *entry)
 
 static void release(struct hawk_slot *slot)
 {
-	slot->busy = 1;
+	slot->busy = HAWK_BUSY_FOR_SURE;
 	for (uint32_t i = 0; i < HAWK_COUNTER_ENTRIES; i++)
 		if (slot->counters[i].trace)
 			hawk_threads_flush(&slot->counters[i]);
 	hawk_thread_slot = HAWK_SLOT_GONE;
-	__atomic_store_n(&slot->record.state, (uint32_t)HAWK_THREAD_FREE, __ATOMIC_RELAXED);
-	__atomic_fetch_or(&free_map[slot->index / 64], UINT64_C(1) << slot->index % 64,
-			  __ATOMIC_RELEASE);
-	__atomic_fetch_add(&free_count, 1, __ATOMIC_RELAXED);
+	give_back(slot);
 }
 
-/** Runs again in every round, because other destructors may still allocate; lets go in the last
- * one. */
+/** Runs in two rounds, because other destructors may still allocate. */
 static void on_thread_exit(void *data)
 {
 	struct hawk_slot *slot = data;
 
 	if (hawk_thread_slot != slot)
 		return;
-	if (++slot->exit_rounds < PTHREAD_DESTRUCTOR_ITERATIONS &&
+	if (++slot->exit_rounds < EXIT_ROUNDS &&
 	    !pthread_setspecific(exit_key, slot))
 		return;
 	release(slot);

@@ -5,7 +5,8 @@
  * Slots of exited threads are used again, with their counters going on.
  *
  * Glossary: a thread is *busy* while it works in its own slot; whoever interrupts it then (a signal
- * handler that allocates) is *nested* and must not touch the slot. A thread whose slot was given
+ * handler that allocates) is *nested* and must not touch the slot. A handler that jumps out leaves
+ * the thread *abandoned*: busy with a call that will never return. A thread whose slot was given
  * back by its destructor is *gone*; it may still allocate and is served like a nested one.
  */
 #ifndef HAWK_THREADS_H
@@ -16,20 +17,33 @@
 
 enum {
 	HAWK_COUNTER_ENTRIES = 256,
+	HAWK_MEMO_ENTRIES = 256,
+};
+
+/** The id of a stack that this thread has looked up before: two independent hashes, 128 bits, name
+ * it. */
+struct hawk_memo_entry {
+	uint64_t hash;
+	uint64_t check;
+	uint32_t trace; /**< 0 = empty */
+	uint32_t flags; /**< enum hawk_trace_flag */
 };
 
 struct hawk_slot {
 	struct hawk_thread_record record; /**< what readers see */
+	uint64_t busy; /**< stack pointer of the call that is busy, see the glossary; 0 = none */
 	uint32_t index;
-	uint32_t busy;            /**< see the glossary */
 	uint32_t clock_countdown; /**< calls until the clock is read again */
 	uint32_t clock_interval;  /**< what the countdown started from */
+	uint32_t exit_rounds;     /**< destructor rounds seen */
 	uint64_t clock_last_ns;
-	uint32_t exit_rounds; /**< destructor rounds seen */
-	uint32_t reserved;
 	struct hawk_counter_entry counters[HAWK_COUNTER_ENTRIES];
+	struct hawk_memo_entry memo[HAWK_MEMO_ENTRIES]; /**< by the low bits of the hash */
 	struct hawk_stack stack;
 };
+
+/** Value of hawk_slot.busy while no stack pointer can prove that the work was abandoned. */
+#define HAWK_BUSY_FOR_SURE UINT64_MAX
 
 /** Value of hawk_thread_slot once the thread's destructor has run. */
 #define HAWK_SLOT_GONE ((struct hawk_slot *)1)
@@ -42,6 +56,9 @@ bool hawk_threads_init(void);
 
 /** Registers the thread destructor. From the library's constructor. */
 void hawk_threads_watch_exits(void);
+
+/** Ends what an abandoned call began: nothing of the previous stack is believed. */
+void hawk_threads_recover(struct hawk_slot *slot);
 
 /** Gives the calling thread a slot. NULL: no memory, or gone. */
 struct hawk_slot *hawk_threads_acquire(void);
