@@ -92,7 +92,8 @@ struct hawk_verb {
 	const char *name; /**< NULL ends the table */
 	const char *arguments;
 	const char *summary;                  /**< one line, no full stop */
-	const char *details;                  /**< paragraphs of the help text */
+	const char *details;                  /**< what it does, in the help text */
+	const char *exit_codes;               /**< a sentence of the help text */
 	const struct hawk_option *options[4]; /**< tables, up to a NULL */
 	bool stops_at_operand;                /**< what follows the first operand is not ours */
 	/** `operands` are what is left of the command line. Returns the exit code. */

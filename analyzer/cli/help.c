@@ -60,11 +60,11 @@ int hawk_help_verb(const struct hawk_verb *verb)
 		for (const struct hawk_option *option = verb->options[table]; option->name;
 		     option++)
 			print_option(option);
-	printf("\nExit codes: 0 ok, 2 usage, 3 not readable, 4 the answer is incomplete.\n");
-	if (strcmp(verb->name, "help") == 0)
-		printf("See also hawk-core(1).\n");
-	else
-		printf("See also hawk-core-%s(1).\n", verb->name);
+	putchar('\n');
+	if (verb->exit_codes)
+		print_wrapped(verb->exit_codes, 0);
+	printf("See also hawk-core%s%s(1).\n", verb->exit_codes ? "-" : "",
+	       verb->exit_codes ? verb->name : "");
 	return hawk_help_finish();
 }
 

@@ -7,6 +7,9 @@
 
 #include "hawk_cli.h"
 
+static const char exit_codes[] =
+	"Exit codes: 0 ok, 2 usage, 3 not readable, 4 the answer is incomplete.";
+
 #define AT(member) offsetof(struct hawk_settings, member)
 
 const struct hawk_option hawk_common_options[] = {
@@ -97,6 +100,8 @@ const struct hawk_verb hawk_verbs[] = {
 			"if this system would lose the core or the heap in it.",
 		.options = {run_options, hawk_common_options},
 		.stops_at_operand = true,
+		.exit_codes = "Exit code: the program's; 127 if it is not found, 126 if it cannot "
+			      "be run.",
 		.run = hawk_verb_run,
 	},
 	{
@@ -106,6 +111,7 @@ const struct hawk_verb hawk_verbs[] = {
 		.details = "Prints how the process died, where its memory went, and which stacks "
 			   "allocated most of it.",
 		.options = {analyze_options, hawk_target_options, hawk_common_options},
+		.exit_codes = exit_codes,
 		.run = hawk_verb_analyze,
 	},
 	{
@@ -116,6 +122,7 @@ const struct hawk_verb hawk_verbs[] = {
 			"Says for each hexadecimal ADDRESS which block, stack, symbol or mapping "
 			"it lies in.",
 		.options = {whatis_options, hawk_target_options, hawk_common_options},
+		.exit_codes = exit_codes,
 		.run = hawk_verb_whatis,
 	},
 	{
@@ -124,6 +131,7 @@ const struct hawk_verb hawk_verbs[] = {
 		.summary = "list every live block",
 		.details = "Prints one line for each live block, in ascending order of address.",
 		.options = {blocks_options, hawk_target_options, hawk_common_options},
+		.exit_codes = exit_codes,
 		.run = hawk_verb_blocks,
 	},
 	{

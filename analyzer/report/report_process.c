@@ -37,8 +37,7 @@ static void put_title(const struct hawk_report *report, const struct hawk_screen
 	else if (process->signal)
 		hawk_output_printf(screen->output, " was killed by signal %d", process->signal);
 	else
-		hawk_output_puts(screen->output,
-				 ": the core names no fatal signal (a snapshot, as gcore makes)");
+		hawk_output_puts(screen->output, " was alive: a snapshot, no fatal signal");
 	if (!process->live && description)
 		hawk_output_printf(screen->output, " (%s)", description);
 	hawk_screen_plain(screen);
@@ -120,6 +119,8 @@ static struct hawk_error *put_thread(const struct hawk_report *report,
 
 	if (err)
 		return err;
+	if (depth && stack->count == first + depth + 1)
+		depth++; // the remark would take as much room as the frame
 	hawk_screen_stack(screen, stack, first, depth, 4);
 	if (depth && stack->count > first + depth)
 		hawk_output_printf(screen->output, "    ... and %zu more frames (--full)\n",
@@ -144,8 +145,14 @@ static struct hawk_error *put_crashed_thread(const struct hawk_report *report,
 		hawk_output_puts(screen->output, "none found\n");
 		return NULL;
 	}
-	hawk_output_printf(screen->output, "%s; thread %u %s\n", hawk_quantity_count(count).text,
-			   thread->tid, process->signal && !process->live ? "died in" : "was in");
+	hawk_output_printf(screen->output, "%s; thread %u", hawk_quantity_count(count).text,
+			   thread->tid);
+	if (thread->name[0]) {
+		hawk_output_puts(screen->output, " ");
+		hawk_screen_foreign(screen, thread->name);
+	}
+	hawk_output_puts(screen->output,
+			 process->signal && !process->live ? " died in\n" : " was in\n");
 	hawk_stack_init(&stack);
 	err = put_thread(report, screen, thread, report->depth ? report->depth : CRASH_LINES,
 			 &stack);
