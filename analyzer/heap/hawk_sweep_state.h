@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The sweep at work: what sweep.c, which walks over memory, and sweep_blocks.c, which makes blocks
+ * of headers, share. Internal to heap/.
+ */
+#ifndef HAWK_SWEEP_STATE_H
+#define HAWK_SWEEP_STATE_H
+
+#include "hawk_extent.h"
+#include "hawk_scan.h"
+
+enum { HAWK_SWEEP_BIRTHS = 256 };
+
+/**
+ * Decides which of overlapping blocks is set aside; blocks come in ascending order.
+ *
+ * A block can be set aside by a later one only as long as that begins before its end, and then one
+ * of the two is out at once: so at most one block is ever undecided. An earlier one, whatever
+ * became of it, sets aside a later one if it is younger and reaches into it: for that the furthest
+ * end by birth is enough.
+ */
+struct hawk_sweep_resolver {
+	uint64_t furthest[HAWK_SWEEP_BIRTHS]; /**< end of sealed blocks by birth code */
+	uint64_t furthest_of_all;
+	bool has_candidate; /**< the undecided block, in the batch behind the kept ones */
+	bool candidate_clipped;
+	uint64_t candidate_end;
+	uint8_t candidate_birth;
+};
+
+struct hawk_sweep_state {
+	const struct hawk_target *target;
+	const struct hawk_sweep_plan *plan;
+	hawk_sweep_function *function;
+	void *context;
+	void (*progress)(void *context, uint64_t done, uint64_t all);
+	void *progress_context;
+	uint64_t all_bytes;
+
+	struct hawk_extent *extents;      /**< one for each mapping */
+	const struct hawk_extent *extent; /**< of the mapping at hand */
+	uint64_t mapping_zero_bytes; /**< heap_zero_bytes, if the mapping at hand proves to be heap
+				      */
+	bool mapping_is_heap;
+
+	struct hawk_scan_window window;
+	struct hawk_scan_page page;
+	struct hawk_sweep_resolver resolver;
+	struct hawk_sweep_result result;
+	size_t batch_count;
+	/* Kept blocks, the candidate, and the block at hand, which is decoded where it will stay.
+	 */
+	struct hawk_block batch[HAWK_SWEEP_BATCH + 1];
+};
+
+/** Takes the blocks of one page (or a part of one): `size` bytes, whole granules, at `address`.
+ * Pages come in ascending order. */
+struct hawk_error *hawk_sweep_take_page(struct hawk_sweep_state *sweep, const uint8_t *bytes,
+					size_t size, uint64_t address);
+
+/** Hands over what is left when all pages have been taken. */
+struct hawk_error *hawk_sweep_finish(struct hawk_sweep_state *sweep);
+
+#endif
