@@ -378,7 +378,8 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 
 	prepare(stack);
 	walk.depth = depth - 1 < HAWK_STACK_FRAMES ? depth : HAWK_STACK_FRAMES;
-	walk.range = (struct hawk_readable_range){stack->readable_start, stack->readable_end};
+	walk.range = (struct hawk_readable_range){.start = stack->readable_start,
+						  .end = stack->readable_end};
 	walk.candidate = (int32_t)stack->count - 1;
 	stack->fresh[0].state = *start;
 	stack->fresh[0].exact = 0;

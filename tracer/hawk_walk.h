@@ -30,6 +30,7 @@ enum {
 
 struct hawk_readable_range {
 	uint64_t start, end;
+	uint64_t asked; /**< page of which step_frame_pointer() has made sure during this walk */
 };
 
 enum hawk_step {

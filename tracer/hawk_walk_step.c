@@ -119,6 +119,20 @@ static enum hawk_step step_signal(struct hawk_readable_range *range, struct hawk
 	return hawk_walk_arrive(frame, next);
 }
 
+/**
+ * rbp may be any number, and what was readable when the range was made may not be any more. So ask
+ * again, once in a page and walk.
+ */
+static bool is_still_readable(struct hawk_readable_range *range, uint64_t address)
+{
+	if (page_of(address) == range->asked)
+		return true;
+	if (!probe(address))
+		return false;
+	range->asked = page_of(address);
+	return true;
+}
+
 /** Code that a just-in-time compiler made, or an option: rbp leads from frame to frame. */
 static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 					 struct hawk_stack_frame *frame,
@@ -126,10 +140,9 @@ static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 {
 	uint64_t bp = frame->state.bp;
 
-	/* This may be any number. What was readable when the range was made may not be any more,
-	 * so ask again; such frames are few. */
-	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX || !hawk_readable(bp) ||
-	    !hawk_readable(bp + 8) || !hawk_walk_read(range, bp + 8, &next->state.pc) ||
+	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    !is_still_readable(range, bp) || !is_still_readable(range, bp + 8) ||
+	    !hawk_walk_read(range, bp + 8, &next->state.pc) ||
 	    !hawk_walk_read(range, bp, &next->state.bp))
 		return hawk_walk_stuck(frame);
 	frame->uses_bp = 1;
