@@ -22,9 +22,10 @@ struct finder {
 	const struct hawk_symbols_search *search;
 	const struct hawk_symbol_module *module;
 	const char *mapped;
-	enum hawk_symbol_status status; /**< the worst thing met so far */
-	char refused[PATH_MAX];         /**< the path that was there and could not be used */
-	const char *why;
+	enum hawk_symbol_status status;     /**< the worst thing met so far */
+	char refused[PATH_MAX];             /**< the path that was there and could not be used */
+	char found[HAWK_BUILD_ID_TEXT_MAX]; /**< its build-id, if that was why */
+	const char *why;                    /**< else the reason */
 };
 
 const char *hawk_symbols_build_id_text(const uint8_t *id, size_t bytes,
@@ -68,19 +69,14 @@ static bool has_id(const struct hawk_elf *elf, const uint8_t *id, uint32_t bytes
 	return elf->build_id_bytes == bytes && memcmp(elf->build_id, id, bytes) == 0;
 }
 
+/** Only the first one is told, and only if no other file is found. */
 static void note_mismatch(struct finder *finder, const struct hawk_elf *elf)
 {
-	char wanted[HAWK_BUILD_ID_TEXT_MAX];
-	char found[HAWK_BUILD_ID_TEXT_MAX];
-
+	if (finder->status == HAWK_SYMBOL_MISMATCH)
+		return;
 	finder->status = HAWK_SYMBOL_MISMATCH;
-	hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false, "module-mismatch*",
-			  "%s is not the file that the process used (build-id wanted %s, found %s) "
-			  "and was not used",
-			  elf->path,
-			  hawk_symbols_build_id_text(finder->module->build_id,
-						     finder->module->build_id_bytes, wanted),
-			  hawk_symbols_build_id_text(elf->build_id, elf->build_id_bytes, found));
+	snprintf(finder->refused, sizeof(finder->refused), "%s", elf->path);
+	hawk_symbols_build_id_text(elf->build_id, elf->build_id_bytes, finder->found);
 }
 
 /** Opens `path` if it is the module's file; `*ret` stays as it is if not. */
@@ -269,25 +265,43 @@ static const char *location_of(const struct finder *finder, const struct hawk_el
 	return module->main && program ? program : binary->path;
 }
 
+/** There is no binary, or none that may be used: says so, once for each module. */
 static void note_absence(struct finder *finder)
 {
-	const char *path = finder->module->path && finder->module->path[0] ? finder->module->path
-									   : "(unnamed module)";
+	struct hawk_findings *findings = finder->search->findings;
+	const struct hawk_symbol_module *module = finder->module;
 	char wanted[HAWK_BUILD_ID_TEXT_MAX];
 
-	if (finder->status == HAWK_SYMBOL_MISMATCH)
+	hawk_symbols_build_id_text(module->build_id, wanted_bytes(module), wanted);
+	switch (finder->status) {
+	case HAWK_SYMBOL_MISMATCH:
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-mismatch*",
+				  "%s is not the file that the process used (build-id wanted %s, "
+				  "found %s) and was not used",
+				  finder->refused, wanted, finder->found);
 		return;
-	if (finder->status == HAWK_SYMBOL_REFUSED) {
-		hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false,
-				  "module-refused*", "%s %s and was not used", finder->refused,
-				  finder->why);
+	case HAWK_SYMBOL_REFUSED:
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-refused*",
+				  "%s %s and was not used", finder->refused, finder->why);
 		return;
+	default:
+		finder->status = HAWK_SYMBOL_NOT_FOUND;
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-not-found*",
+				  "no file was found for %s (build-id %s)",
+				  module->path && module->path[0] ? module->path
+								  : "a module without a name",
+				  wanted);
 	}
-	finder->status = HAWK_SYMBOL_NOT_FOUND;
-	hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false,
-			  "module-not-found*", "no file was found for %s (build-id %s)", path,
-			  hawk_symbols_build_id_text(finder->module->build_id,
-						     wanted_bytes(finder->module), wanted));
+}
+
+static void note_unverified(const struct finder *finder, const struct hawk_elf *binary)
+{
+	if (!wanted_bytes(finder->module) && binary->build_id_bytes)
+		hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false,
+				  "module-unverified",
+				  "whether %s is the file that the process used is not known: its "
+				  "build-id is not in the memory",
+				  binary->path);
 }
 
 struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
@@ -316,8 +330,10 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 		err = find_by_link(search, binary, location_of(&finder, binary), &debug);
 	if (err)
 		return err;
-	if (!binary && !debug)
+	if (!binary)
 		note_absence(&finder);
+	else
+		note_unverified(&finder, binary);
 	ret->status = binary || debug ? HAWK_SYMBOL_UNUSED : finder.status;
 	ret->binary = take_ptr(&binary);
 	ret->debug = take_ptr(&debug);

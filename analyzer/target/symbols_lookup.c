@@ -55,13 +55,19 @@ static size_t add_functions(struct lookup *lookup, struct hawk_dwarf_unit *unit,
 	return count;
 }
 
+/** libdw calls the file that is none (index 0 of DWARF 4) "???". */
+static const char *file_name(struct lookup *lookup, const char *name)
+{
+	return name && strcmp(name, "???") != 0 ? hawk_dwarf_intern(lookup->file->dwarf, name)
+						: NULL;
+}
+
 static const char *call_file(struct lookup *lookup, const struct hawk_dwarf_unit *unit,
 			     uint64_t index)
 {
 	if (!unit->files || index >= unit->file_count)
 		return NULL;
-	return hawk_dwarf_intern(lookup->file->dwarf,
-				 dwarf_filesrc(unit->files, (size_t)index, NULL, NULL));
+	return file_name(lookup, dwarf_filesrc(unit->files, (size_t)index, NULL, NULL));
 }
 
 static void add_line(struct lookup *lookup, struct hawk_dwarf_unit *unit)
@@ -72,7 +78,7 @@ static void add_line(struct lookup *lookup, struct hawk_dwarf_unit *unit)
 
 	if (!line)
 		return;
-	frame->file = hawk_dwarf_intern(lookup->file->dwarf, dwarf_linesrc(line, NULL, NULL));
+	frame->file = file_name(lookup, dwarf_linesrc(line, NULL, NULL));
 	if (dwarf_lineno(line, &number) == 0 && number > 0)
 		frame->line = (uint32_t)number;
 }

@@ -63,7 +63,7 @@ static enum hawk_unwind_result unwind_by_cfi(struct hawk_symbols *symbols,
 		hawk_error_destroy(err);
 		return HAWK_UNWIND_NO_MEMORY;
 	}
-	if (!file->cfi_tried && file->binary)
+	if (!file->cfi_tried)
 		file->cfi = hawk_cfi_create(file->binary, file->debug);
 	file->cfi_tried = true;
 	if (!file->cfi)

@@ -446,6 +446,40 @@ static void a_program_without_a_build_id_does_not_match_a_wanted_one(void **stat
 	world_end(world);
 }
 
+static void another_program_at_the_path_does_not_matter_if_the_right_one_is_found(void **state)
+{
+	struct hawk_symbols_options options = {.debug_directory = "ids"};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	assert_int_equal(fixture_run("cp program copy"), 0);
+	move_to_build_id("copy", "");
+	world = world_of("other", options);
+	want_build_id_of(world, "program");
+	fixture_build("g++", "-O2 -g -Wl,--build-id=sha1 -DOTHER", "scopes.cpp", "other");
+	expect_function(world, address, "plain");
+	assert_null(finding(world, "module-mismatch"));
+	world_end(world);
+}
+
+static void a_file_that_cannot_be_verified_is_used_and_named(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	world = world_of("program", options);
+	expect_function(world, address, "plain");
+	assert_non_null(strstr(finding(world, "module-unverified"), world->path));
+	world_end(world);
+}
+
 static void a_missing_file_is_named(void **state)
 {
 	struct hawk_symbols_options options = {0};
@@ -708,6 +742,9 @@ int main(void)
 		cmocka_unit_test(a_debug_file_serves_without_its_program),
 		cmocka_unit_test(a_program_with_another_build_id_is_named_and_not_used),
 		cmocka_unit_test(a_program_without_a_build_id_does_not_match_a_wanted_one),
+		cmocka_unit_test(
+			another_program_at_the_path_does_not_matter_if_the_right_one_is_found),
+		cmocka_unit_test(a_file_that_cannot_be_verified_is_used_and_named),
 		cmocka_unit_test(a_missing_file_is_named),
 		cmocka_unit_test(a_relative_path_is_not_looked_for_here),
 		cmocka_unit_test(the_executable_option_names_the_main_module_only),

@@ -208,6 +208,40 @@ static bool has_function(struct opened *opened, const char *name)
 	return false;
 }
 
+static void a_program_that_was_replaced_is_not_used_for_its_core(void **state)
+{
+	const struct hawk_module *modules;
+	const struct hawk_thread *threads;
+	static struct opened opened;
+	size_t count;
+
+	(void)state;
+	fixture_build("gcc", "-O2 -g -pthread -Wl,--build-id=sha1", "crash.c", "crash");
+	fixture_run("rm -f core*; ulimit -c unlimited; ./crash abort; mv core* kernel_core");
+	if (access("kernel_core", R_OK) != 0) {
+		print_message("the kernel writes cores elsewhere\n");
+		skip();
+	}
+	fixture_build("gcc", "-O1 -g -pthread -Wl,--build-id=sha1", "crash.c", "crash");
+	open_core(&opened, "kernel_core");
+	threads = hawk_target_threads(opened.target, &count);
+	unwind(&opened, &threads[0], FRAMES_MAX);
+	assert_in_range(opened.count, 4, FRAMES_MAX - 1); /* raise, abort, and into the program */
+	assert_true(has_function(&opened, "abort"));
+	assert_false(has_function(&opened, "compare"));
+	assert_false(has_function(&opened, "recurse"));
+	modules = hawk_target_modules(opened.target, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_symbol_module names = hawk_symbol_module_of(&modules[i]);
+
+		if (modules[i].main)
+			assert_int_equal(hawk_symbols_status(opened.symbols, &names),
+					 HAWK_SYMBOL_MISMATCH);
+	}
+	close_core(&opened);
+	assert_int_equal(fixture_run("rm kernel_core"), 0);
+}
+
 /** Waits until the main thread of `child` is in pause() (system call 34). */
 static void wait_until_paused(pid_t child)
 {
@@ -434,6 +468,7 @@ int main(void)
 		cmocka_unit_test(a_stripped_program),
 		cmocka_unit_test(a_program_with_debug_frame_only),
 		cmocka_unit_test(a_core_that_gdb_wrote),
+		cmocka_unit_test(a_program_that_was_replaced_is_not_used_for_its_core),
 		cmocka_unit_test(a_running_program_that_was_deleted_and_replaced),
 		cmocka_unit_test(code_without_rules_is_left_by_frame_pointer),
 		cmocka_unit_test(a_frame_pointer_that_points_to_itself_ends_the_stack),
