@@ -26,8 +26,9 @@ libjemalloc2 file:/usr/lib/x86_64-linux-gnu/libjemalloc.so.2
 libtcmalloc-minimal4 file:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
 libmimalloc2.0 file:/usr/lib/x86_64-linux-gnu/libmimalloc.so.2
 '
-# Programs to be traced; a test whose program is not there is skipped.
+# Programs to be traced, a test whose program is not there is skipped; and the manual's compiler.
 hawk_packages_real='
+scdoc command:scdoc
 perl command:perl
 git command:git
 sqlite3 command:sqlite3

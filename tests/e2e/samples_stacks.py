@@ -120,6 +120,15 @@ def check_depth():
     hawk.expect_equal(live_under(analysis, "keep", "recurse"), (1, 111), "recursion cut off")
 
 
+def check_collapse():
+    """jump() calls itself up to ten times from the same place: one of these frames is kept."""
+    analysis = analysis_of("frames", "abort", options="collapse=2")
+    jumps = sorted((hawk.functions_of(site).count("jump"), site["inuse_objects"])
+                   for site in analysis["sites"] if "jump" in hawk.functions_of(site))
+    hawk.expect_equal(jumps, [(1, 1), (2, 10)], "jumps with collapsed recursion")
+    hawk.expect_equal(live_under(analysis, "keep", "recurse"), (1, 111), "recursion, collapsed")
+
+
 def check_no_stacks():
     analysis = analysis_of("leak", "abort", options="stacks=0")
     hawk.expect_equal([len(site["frames"]) for site in analysis["sites"]], [0], "stacks=0")
@@ -139,7 +148,7 @@ def check_progname():
 hawk.need_build()
 folder = hawk.temporary_folder()
 for check in (check_leak, check_list, check_inline, check_templates, check_dlopen, check_signals,
-              check_fork, check_stacks, check_frames, check_depth, check_no_stacks,
+              check_fork, check_stacks, check_frames, check_depth, check_collapse, check_no_stacks,
               check_progname):
     check()
 hawk.finish()

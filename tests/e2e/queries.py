@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Questions to one core: filters, orders and groups agree with the plain answer, whatis with blocks,
+text with JSON; and the JSON has the keys and types that docs/json.md and its schema promise."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+import json  # noqa: E402
+import re  # noqa: E402
+
+TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float),
+         "boolean": bool, "null": type(None)}
+
+
+def check_schema(value, schema, root, where):
+    """The part of JSON Schema that ours uses: $ref, type, properties, required, items, enum, const,
+    pattern."""
+    if "$ref" in schema:
+        node = root
+        for word in schema["$ref"].lstrip("#/").split("/"):
+            node = node[word]
+        check_schema(value, node, root, where)
+    for option in ("anyOf", "oneOf"):
+        if option in schema and not isinstance(value, dict):
+            hawk.expect(any(matches_type(value, part, root) for part in schema[option]),
+                        f"{where}: {value!r} fits none of {schema[option]}")
+    hawk.expect(matches_type(value, schema, root), f"{where}: {value!r} is no {schema.get('type')}")
+    if "const" in schema:
+        hawk.expect_equal(value, schema["const"], where)
+    if "enum" in schema:
+        hawk.expect(value in schema["enum"], f"{where}: {value!r}")
+    if "pattern" in schema and isinstance(value, str):
+        hawk.expect(re.search(schema["pattern"], value), f"{where}: {value!r}")
+    if isinstance(value, dict):
+        for key in schema.get("required", ()):
+            hawk.expect(key in value, f"{where}: no {key}")
+        for key, part in schema.get("properties", {}).items():
+            if key in value:
+                check_schema(value[key], part, root, f"{where}.{key}")
+    if isinstance(value, list) and "items" in schema:
+        for i, item in enumerate(value):
+            check_schema(item, schema["items"], root, f"{where}[{i}]")
+
+
+def matches_type(value, schema, root):
+    if "$ref" in schema:
+        node = root
+        for word in schema["$ref"].lstrip("#/").split("/"):
+            node = node[word]
+        return matches_type(value, node, root)
+    names = schema.get("type")
+    if names is None:
+        return True
+    names = [names] if isinstance(names, str) else names
+    if isinstance(value, bool):
+        return "boolean" in names
+    return any(isinstance(value, TYPES[name]) for name in names)
+
+
+def check_contract():
+    with open(os.path.join(hawk.SOURCE, "docs", "schema", "analyze-1.json"),
+              encoding="utf-8") as file:
+        schema = json.load(file)
+    check_schema(plain, schema, schema, "analyze")
+    hawk.expect_equal((plain["schema"], plain["version"]), ("hawk-core/analyze", 1), "schema")
+    heap = plain["heap"]
+    hawk.expect_equal(heap["inuse_objects"], len(blocks), "blocks")
+    hawk.expect_equal(heap["inuse_bytes"], sum(block["size"] for block in blocks), "bytes")
+    addresses = [int(block["address"], 16) for block in blocks]
+    hawk.expect_equal(addresses, sorted(addresses), "order of blocks")
+
+
+def check_sites():
+    by_site = {}
+    for block in blocks:
+        count, size = by_site.get(block["site"], (0, 0))
+        by_site[block["site"]] = (count + 1, size + block["size"])
+    live = {site["site"]: (site["inuse_objects"], site["inuse_bytes"])
+            for site in plain["sites"] if site["inuse_objects"]}
+    hawk.expect_equal(live, by_site, "sites and blocks")
+    for option, key in (("size", "inuse_bytes"), ("count", "inuse_objects"),
+                        ("total", "alloc_bytes")):
+        values = [site[key] for site in hawk.analyze(core, "--sort", option)["sites"]]
+        hawk.expect_equal(values, sorted(values, reverse=True), f"--sort {option}")
+    top = hawk.analyze(core, "--top", "3")["sites"]
+    hawk.expect_equal([site["site"] for site in top],
+                      [site["site"] for site in plain["sites"][:3]], "--top 3")
+    least = plain["sites"][4]["inuse_bytes"]
+    found = hawk.analyze(core, "--min-bytes", str(least))["sites"]
+    hawk.expect_equal({site["site"] for site in found},
+                      {site["site"] for site in plain["sites"] if site["inuse_bytes"] >= least},
+                      "--min-bytes")
+
+
+def has(site, pattern):
+    return any(re.search(pattern, frame.get(key) or "") for frame in site["frames"]
+               for key in ("function", "file", "module"))
+
+
+def check_filters():
+    for option, wanted in (("--focus", True), ("--ignore", False)):
+        for pattern in ("catalog", "^audit_record_create$", "receipt\\.c", "libstdc"):
+            found = {site["site"] for site in hawk.analyze(core, option, pattern)["sites"]}
+            hawk.expect_equal(found, {site["site"] for site in plain["sites"]
+                                      if has(site, pattern) == wanted}, f"{option} {pattern}")
+    hawk.expect_equal(hawk.analyze(core, "--focus", "no such thing")["sites"], [], "--focus nothing")
+    site = plain["sites"][0]
+    hawk.expect_equal(hawk.blocks(core, "--site", site["site"]),
+                      [block for block in blocks if block["site"] == site["site"]], "blocks --site")
+    hawk.expect_equal(hawk.blocks(core, "--size", "100-500"),
+                      [block for block in blocks if 100 <= block["size"] <= 500], "blocks --size")
+    hawk.expect_equal(hawk.blocks(core, "--size", "1k"),
+                      [block for block in blocks if block["size"] >= 1024], "blocks --size 1k")
+    named = {site["site"] for site in plain["sites"]
+             if any(re.search("^cache_put$", frame["function"] or "") for frame in site["frames"])}
+    hawk.expect_equal(hawk.blocks(core, "--function", "^cache_put$"),
+                      [block for block in blocks if block["site"] in named], "blocks --function")
+    hawk.expect(named, "cache_put has a site")
+
+
+def check_groups():
+    for by, key in (("function", "function"), ("file", "file"), ("module", "module")):
+        analysis = hawk.analyze(core, "--by", by)
+        groups = {}
+        for group in analysis["groups"]:
+            count = groups.setdefault(group["name"], [0, 0])
+            count[0] += group["flat"]["inuse_bytes"]
+            count[1] = max(count[1], group["cum"]["inuse_bytes"])
+        hawk.expect_equal(sum(flat for flat, _ in groups.values()), plain["heap"]["inuse_bytes"],
+                          f"--by {by}: sum of flat")
+        for name in ("main", "handle_order", "audit_record_create") if by == "function" else ():
+            cum = sum(site["inuse_bytes"] for site in plain["sites"]
+                      if any(frame[key] == name for frame in site["frames"]))
+            hawk.expect_equal(groups.get(name, [0, 0])[1], cum, f"cum of {name}")
+
+
+def whatis(*addresses):
+    done = hawk.run([hawk.CORE, "whatis", "--json", core, *addresses])
+    hawk.expect(done.returncode in (0, 4), f"whatis: exit code {done.returncode} {done.stderr!r}")
+    return json.loads(done.stdout)["addresses"]
+
+
+def check_whatis():
+    for block in blocks[::max(1, len(blocks) // 60)]:
+        start = int(block["address"], 16)
+        places = [0, block["size"] // 2, max(0, block["size"] - 1)]
+        for place, answer in zip(places, whatis(*(hex(start + place) for place in places))):
+            found = answer["block"] or {}
+            hawk.expect_equal(
+                (found.get("address"), found.get("offset"), found.get("size"), found.get("site"),
+                 found.get("state"), found.get("kind")),
+                (block["address"], place, block["size"], block["site"], "live", block["kind"]),
+                f"whatis {block['address']} + {place}")
+        header = whatis(hex(start - 8))[0]["block"]
+        hawk.expect(header and header["state"] == "header" and header["address"] ==
+                    block["address"], f"header of {block['address']}: {header}")
+    site = hawk.sites_by_id(plain)[blocks[0]["site"]]
+    answer = whatis(blocks[0]["address"])[0]
+    hawk.expect_equal([frame["function"] for frame in answer["block"]["frames"]],
+                      [frame["function"] for frame in site["frames"]], "stack of a block")
+
+
+def check_whatis_elsewhere():
+    crashed = next(thread for thread in plain["process"]["threads"] if thread["crashed"])
+    code = crashed["frames"][0]["address"]
+    answer = whatis(code, "0x10", "0x0")
+    hawk.expect(answer[0]["module"] and answer[0]["module"]["symbol"] == "bill_last_order" or
+                "pthread_kill" in str(answer[0]["module"]), f"code: {answer[0]}")
+    hawk.expect(not answer[1]["block"] and not answer[1]["mapping"], f"0x10: {answer[1]}")
+    done = hawk.run([hawk.CORE, "whatis", core, blocks[0]["address"], "0x10", code])
+    hawk.expect(done.returncode in (0, 4) and blocks[0]["address"][2:] in done.stdout,
+                f"whatis as text: {done.stdout!r} {done.stderr!r}")
+
+
+def check_text():
+    done = hawk.run([hawk.CORE, "analyze", core])
+    for words in ("SIGSEGV", "bill_last_order", "audit_record_create", "audit.c:",
+                  f"{plain['heap']['inuse_objects']:,} live blocks", plain["sites"][0]["site"]):
+        hawk.expect(words in done.stdout, f"analyze: no {words!r}")
+    hawk.expect(len(done.stdout.splitlines()) <= 60, "analyze: more than one screen")
+    hawk.expect("\x1b" not in done.stdout, "colours without a terminal")
+    lines = hawk.run([hawk.CORE, "blocks", core]).stdout.splitlines()
+    hawk.expect(sum(1 for line in lines if re.match(r"^(0x)?[0-9a-f]{8,}", line.strip())) ==
+                len(blocks), "blocks as text: one line each")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+core, _ = hawk.crash([os.path.join(hawk.SAMPLES, "orderd"), "--requests", "5000", "--crash", "segv"],
+                     hawk.tracer_environment(), folder, signals=(11,))
+plain = core and hawk.analyze(core)
+blocks = hawk.blocks(core) if core else []
+if plain and hawk.expect(blocks, "there are blocks"):
+    for check in (check_contract, check_sites, check_filters, check_groups, check_whatis,
+                  check_whatis_elsewhere, check_text):
+        check()
+hawk.finish()
