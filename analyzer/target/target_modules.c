@@ -15,7 +15,10 @@
 #include "elf_image.h"
 
 /* Far above any real process, whose mappings the kernel limits to 65530. */
-enum { MODULES_MAX = 16384 };
+enum {
+	MODULES_MAX = 16384,
+	REMAPPED_MAX = 64, /* pieces of files that are mapped a second time */
+};
 
 /** Rights are unknown where only NT_FILE tells of a mapping. */
 static bool flags_unknown(const struct hawk_target *target, const struct hawk_mapping *mapping)
@@ -142,6 +145,7 @@ static struct hawk_error *add_group(struct hawk_target *target, size_t index, si
 		unknown |= flags_unknown(target, &mappings[end]);
 		end++;
 	} while (end < target->mapping_count && mappings[end].file_offset &&
+		 mappings[end].file_offset >= mappings[end - 1].file_offset &&
 		 same_path(mappings[end].path, mappings[index].path));
 	*next = end;
 	if (!executable && !(unknown && writable))
@@ -188,6 +192,59 @@ static struct hawk_error *add_module_at(struct hawk_target *target, size_t index
 	return mapping->path ? add_group(target, index, next) : NULL;
 }
 
+/** The bias that puts the page at `file_offset` of the file of `image` at `address`. */
+static bool find_bias(const struct hawk_elf_image *image, uint64_t file_offset, uint64_t address,
+		      uint64_t *bias)
+{
+	for (uint32_t i = 0; i < image->load_count; i++) {
+		const struct hawk_elf_load *load = &image->loads[i];
+
+		if (file_offset < load->file_offset ||
+		    file_offset - load->file_offset >= load->end - load->start)
+			continue;
+		*bias = address - (load->start - image->bias + file_offset - load->file_offset);
+		return true;
+	}
+	return false;
+}
+
+/**
+ * A piece of a file that is mapped a second time, away from the rest, takes build-id and layout
+ * from there (V8 does so with its built-in functions).
+ */
+static void settle_remapped(struct hawk_target *target, struct hawk_module *piece)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, piece->start);
+	struct hawk_elf_image image;
+
+	for (size_t i = 0; mapping && i < target->module_count; i++) {
+		const struct hawk_module *whole = &target->modules[i];
+
+		if (!whole->has_bias || whole == piece || !same_path(whole->path, piece->path) ||
+		    !hawk_elf_image_read(target, whole->start, &image))
+			continue;
+		piece->has_bias =
+			find_bias(&image, mapping->file_offset, piece->start, &piece->bias);
+		memcpy(piece->build_id, whole->build_id, sizeof(piece->build_id));
+		piece->build_id_bytes = whole->build_id_bytes;
+		return;
+	}
+}
+
+static void settle_all_remapped(struct hawk_target *target)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < target->module_count && count < REMAPPED_MAX; i++) {
+		struct hawk_module *module = &target->modules[i];
+
+		if (module->has_bias || !module->path[0])
+			continue;
+		settle_remapped(target, module);
+		count++;
+	}
+}
+
 static struct hawk_module *module_with(struct hawk_target *target, uint64_t address)
 {
 	return address ? (struct hawk_module *)hawk_target_module_at(target, address) : NULL;
@@ -230,6 +287,7 @@ struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
 	}
 	if (error)
 		return error;
+	settle_all_remapped(target);
 	mark_main(target);
 	return hawk_target_follow_links(target, findings);
 }

@@ -150,6 +150,25 @@ static void code_moved_to_anonymous_memory_still_belongs_to_the_module(void **st
 	assert_int_equal(modules_of(world, 1)->end, 0x13000);
 }
 
+static void code_that_is_mapped_a_second_time_has_its_own_bias(void **state)
+{
+	struct world *world = *state;
+	const struct hawk_module *modules;
+
+	add_library(world, 0x10000, "/bin/node");
+	add_pages(world, 0x90000, NULL, 1, TEXT, "/bin/node", 1);
+	add_pages(world, 0x98000, NULL, 1, DATA, NULL, 0);
+	add_pages(world, 0xa0000, NULL, 1, TEXT, "/bin/node", 9);
+	world_open(world);
+	modules = modules_of(world, 3);
+	assert_true(modules[1].has_bias);
+	assert_int_equal(modules[1].bias, 0x90000 - 0x1000);
+	assert_int_equal(modules[1].build_id_bytes, sizeof(build_id));
+	assert_int_equal(modules[1].start, 0x90000);
+	assert_int_equal(modules[1].end, 0x91000);
+	assert_false(modules[2].has_bias); /* the file has no such page */
+}
+
 static void a_copy_of_a_library_on_the_heap_is_no_module(void **state)
 {
 	struct world *world = *state;
@@ -334,6 +353,7 @@ int main(void)
 		WORLD_TEST(a_deleted_file_is_flagged_and_its_name_cut),
 		WORLD_TEST(a_file_mapped_as_data_is_no_module),
 		WORLD_TEST(code_moved_to_anonymous_memory_still_belongs_to_the_module),
+		WORLD_TEST(code_that_is_mapped_a_second_time_has_its_own_bias),
 		WORLD_TEST(a_copy_of_a_library_on_the_heap_is_no_module),
 		WORLD_TEST(executable_mappings_without_header_are_a_module_without_bias),
 		WORLD_TEST(the_vdso_is_found_by_its_address),
