@@ -76,8 +76,8 @@ static __thread struct oracle_stack *oracle;
 /** The stack that is kept from check to check, and the one that is always new. */
 static __thread struct hawk_stack *kept_stack;
 static __thread struct hawk_stack *new_stack;
-static uint64_t checks_done;
-static uint64_t frames_reused;
+static __attribute__((unused)) uint64_t checks_done;
+static __attribute__((unused)) uint64_t frames_reused;
 
 static void *allocate(size_t size)
 {
@@ -105,7 +105,7 @@ static NOINLINE void release_thread(void)
 	oracle = NULL;
 }
 
-static int set_up_unwinder(void **state)
+static __attribute__((unused)) int set_up_unwinder(void **state)
 {
 	(void)state;
 	hawk_unwind_options.mode = HAWK_UNWIND_CFI;
@@ -120,6 +120,19 @@ static int set_up_unwinder(void **state)
 		.sp = (uint64_t)__builtin_dwarf_cfa(),                                             \
 		.bp = *(const uint64_t *)__builtin_frame_address(0),                               \
 	})
+
+/** Of walk_here(). */
+static struct hawk_walk_result last_result;
+
+/** Brings `kept_stack` up to date with the caller's stack, without the oracle. */
+static NOINLINE bool walk_here(void)
+{
+	struct hawk_frame_state start = CALLER_STATE();
+	bool same = hawk_walk(kept_stack, &start, &last_result);
+
+	NO_TAIL_CALL();
+	return same;
+}
 
 #if HAWK_HAVE_LIBUNWIND
 /** Fills `oracle` from the frame in state `start` outwards. */
