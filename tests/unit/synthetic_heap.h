@@ -39,7 +39,8 @@ struct synthetic_table {
 	struct synthetic_slot threads[SYNTHETIC_THREADS];
 };
 
-#define SYNTHETIC_TABLE UINT64_C(0x1000000000)
+/* Addresses that are free in every process, also beside the shadow memory of AddressSanitizer. */
+#define SYNTHETIC_TABLE UINT64_C(0x200000000000)
 #define SYNTHETIC_TWIN  UINT64_C(0x7fff00000000)
 #define SYNTHETIC_HEAP  UINT64_C(0x555500000000)
 
