@@ -88,14 +88,16 @@ struct hawk_option {
 	const char *help;
 };
 
+enum { HAWK_OPTION_TABLES = 4 };
+
 struct hawk_verb {
 	const char *name; /**< NULL ends the table */
 	const char *arguments;
-	const char *summary;                  /**< one line, no full stop */
-	const char *details;                  /**< what it does, in the help text */
-	const char *exit_codes;               /**< a sentence of the help text */
-	const struct hawk_option *options[4]; /**< tables, up to a NULL */
-	bool stops_at_operand;                /**< what follows the first operand is not ours */
+	const char *summary;    /**< one line, no full stop */
+	const char *details;    /**< what it does, in the help text */
+	const char *exit_codes; /**< a sentence of the help text */
+	const struct hawk_option *options[HAWK_OPTION_TABLES]; /**< up to a NULL */
+	bool stops_at_operand; /**< what follows the first operand is not ours */
 	/** `operands` are what is left of the command line. Returns the exit code. */
 	int (*run)(struct hawk_settings *settings, int count, char **operands);
 };

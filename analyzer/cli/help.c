@@ -56,7 +56,7 @@ int hawk_help_verb(const struct hawk_verb *verb)
 	printf("Usage: hawk-core %s %s\n\n", verb->name, verb->arguments);
 	print_wrapped(verb->details, 0);
 	printf("\nOptions:\n");
-	for (size_t table = 0; table < 4 && verb->options[table]; table++)
+	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
 		for (const struct hawk_option *option = verb->options[table]; option->name;
 		     option++)
 			print_option(option);
@@ -83,7 +83,7 @@ int hawk_help_all(void)
 
 static void print_completion_options(const struct hawk_verb *verb)
 {
-	for (size_t table = 0; table < 4 && verb->options[table]; table++)
+	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
 		for (const struct hawk_option *option = verb->options[table]; option->name;
 		     option++)
 			printf(" --%s", option->name);
@@ -93,7 +93,7 @@ static void print_completion_options(const struct hawk_verb *verb)
 static void print_completion_choices(void)
 {
 	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++)
-		for (size_t table = 0; table < 4 && verb->options[table]; table++)
+		for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
 			for (const struct hawk_option *option = verb->options[table]; option->name;
 			     option++) {
 				if (option->kind != HAWK_OPTION_CHOICE)

@@ -28,7 +28,7 @@ static void lay_out(const struct hawk_verb *verb, struct layout *layout)
 	if (verb->stops_at_operand)
 		*shorts++ = '+';
 	*shorts++ = ':';
-	for (size_t table = 0; table < 4 && verb->options[table]; table++) {
+	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++) {
 		for (const struct hawk_option *option = verb->options[table]; option->name;
 		     option++) {
 			size_t i = layout->count;

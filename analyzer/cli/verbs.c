@@ -24,9 +24,13 @@ const struct hawk_option hawk_target_options[] = {
 	 "look for separate debug files in DIR/.build-id, before /usr/lib/debug"},
 	{"exe", '\0', HAWK_OPTION_STRING, AT(executable), "FILE",
 	 "the program's executable, if it is not at its old place"},
+	{"quiet", 'q', HAWK_OPTION_FLAG, AT(quiet), NULL, "no progress on stderr"},
+	{0},
+};
+
+static const struct hawk_option color_options[] = {
 	{"color", '\0', HAWK_OPTION_CHOICE, AT(color), "auto|always|never",
 	 "colour (auto: on a terminal, unless NO_COLOR is set)"},
-	{"quiet", 'q', HAWK_OPTION_FLAG, AT(quiet), NULL, "no progress on stderr"},
 	{0},
 };
 
@@ -110,7 +114,8 @@ const struct hawk_verb hawk_verbs[] = {
 		.summary = "who owns the memory of a dead or living process",
 		.details = "Prints how the process died, where its memory went, and which stacks "
 			   "allocated most of it.",
-		.options = {analyze_options, hawk_target_options, hawk_common_options},
+		.options = {analyze_options, hawk_target_options, color_options,
+			    hawk_common_options},
 		.exit_codes = exit_codes,
 		.run = hawk_verb_analyze,
 	},
@@ -121,7 +126,8 @@ const struct hawk_verb hawk_verbs[] = {
 		.details =
 			"Says for each hexadecimal ADDRESS which block, stack, symbol or mapping "
 			"it lies in.",
-		.options = {whatis_options, hawk_target_options, hawk_common_options},
+		.options = {whatis_options, hawk_target_options, color_options,
+			    hawk_common_options},
 		.exit_codes = exit_codes,
 		.run = hawk_verb_whatis,
 	},

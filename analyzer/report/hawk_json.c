@@ -156,8 +156,13 @@ void hawk_json_null(struct hawk_json *json)
 
 void hawk_json_address(struct hawk_json *json, uint64_t address)
 {
+	char text[HAWK_HEX_MAX + 4] = "\"0x";
+	char *end;
+
 	begin_element(json);
-	hawk_output_printf(json->output, "\"0x%llx\"", (unsigned long long)address);
+	end = hawk_format_hex(text + 3, address);
+	*end++ = '"';
+	hawk_output_append(json->output, text, (size_t)(end - text));
 }
 
 void hawk_json_seconds(struct hawk_json *json, double seconds)
@@ -178,8 +183,12 @@ void hawk_json_bytes(struct hawk_json *json, const uint8_t *bytes, uint32_t coun
 	}
 	begin_element(json);
 	hawk_output_append(json->output, "\"", 1);
-	for (uint32_t i = 0; i < count; i++)
-		hawk_output_printf(json->output, "%02x", bytes[i]);
+	for (uint32_t i = 0; i < count; i++) {
+		const char pair[2] = {"0123456789abcdef"[bytes[i] >> 4],
+				      "0123456789abcdef"[bytes[i] & 15]};
+
+		hawk_output_append(json->output, pair, sizeof(pair));
+	}
 	hawk_output_append(json->output, "\"", 1);
 }
 

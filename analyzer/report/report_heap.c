@@ -89,5 +89,6 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 	put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
 	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,
 		"thread stacks, data segments, mmap");
-	put_history(report, screen);
+	if (!hawk_table_is_twin(report->heap->table)) // which holds no counters
+		put_history(report, screen);
 }
