@@ -130,6 +130,44 @@ def check_whatis_text():
         hawk.expect(len(line) <= 100, f"wide line {line!r}")
 
 
+DEAD = r"""
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noinline)) void *make(void) { return malloc(5000); }
+int main(void)
+{
+	void *volatile freed = make(), *volatile kept = make();
+	printf("freed %p\nkept %p\n", freed, kept);
+	fflush(stdout);
+	free(freed);
+	abort();
+}
+"""
+
+
+def check_whatis_dead():
+    """jemalloc leaves the header of a freed block alone: its stack is still known."""
+    allocator = next((path for path in ("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
+                                        "/usr/lib64/libjemalloc.so.2") if os.path.exists(path)),
+                     None)
+    if not allocator:
+        print("jemalloc is not installed: no freed blocks looked at")
+        return
+    source = os.path.join(folder, "dead.c")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(DEAD)
+    program = hawk.compile_program(os.path.join(folder, "dead"), [source], flags=["-O1"])
+    dead_core, found = cli_world.crash(folder, program=program,
+                                       environment=hawk.tracer_environment(allocator))
+    done = hawk.run([hawk.CORE, "whatis", "--json", dead_core, hex(found["freed"] + 100),
+                     hex(found["kept"])])
+    freed, kept = (address["block"] for address in json.loads(done.stdout)["addresses"])
+    hawk.expect_equal((freed["state"], freed["address"]), ("dead", hex(found["freed"])), "freed")
+    hawk.expect_equal(freed["frames"][0]["function"], "make", "its stack")
+    hawk.expect("size" not in freed, "its size is gone")
+    hawk.expect_equal((kept["state"], kept["size"]), ("live", 5000), "kept")
+
+
 hawk.need_build()
 folder = hawk.temporary_folder()
 core, places = cli_world.crash(folder)
@@ -141,4 +179,5 @@ check_text()
 check_whatis_block()
 check_whatis_places()
 check_whatis_text()
+check_whatis_dead()
 hawk.finish()
