@@ -36,9 +36,11 @@ bool hawk_unwind_is_code(const struct hawk_symbols *symbols, uint64_t address)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(symbols->target, address);
 
-	/* gcore leaves out mappings that it does not dump, such as program text. */
-	return (mapping && mapping->flags & HAWK_MAPPING_EXEC) ||
-	       (!mapping && hawk_target_module_at(symbols->target, address));
+	/* gcore leaves out what it does not dump, such as program text: no rights are known then.
+	 */
+	if (!mapping)
+		return hawk_target_module_at(symbols->target, address) != NULL;
+	return mapping->flags & HAWK_MAPPING_EXEC || (mapping->flags == 0 && mapping->path);
 }
 
 static enum hawk_unwind_result unwind_by_cfi(struct hawk_symbols *symbols,
