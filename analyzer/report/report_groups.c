@@ -195,6 +195,10 @@ static void put_groups(const struct hawk_report *report, const struct hawk_scree
 
 	hawk_screen_heading(screen, "%s by %s (%s of %s)", what[report->sort], by_name(report->by),
 			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
+	if (!end) {
+		hawk_output_puts(screen->output, "  none\n");
+		return;
+	}
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%*s %8s %*s %8s %s\n", width, "flat", "share", width,
 			   "cum", "share", by_name(report->by));

@@ -140,6 +140,10 @@ static struct hawk_error *put_section(const struct hawk_report *report,
 	hawk_screen_heading(screen, "%s (%s of %s%s)", titles[plan->sort],
 			    hawk_quantity_count(end).text, hawk_quantity_count(all).text,
 			    report->filtered ? matching_text(report).text : "");
+	if (!end) {
+		hawk_output_puts(screen->output, "  none\n");
+		return NULL;
+	}
 	return put_list(report, screen, plan, end);
 }
 

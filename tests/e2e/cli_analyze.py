@@ -110,6 +110,13 @@ def check_choosing():
                       "--min-bytes keeps what fits")
 
 
+def check_nothing_matches():
+    for arguments in ([], ["--sort", "total"], ["--by", "module"]):
+        text = text_of("--focus", "no_such_function", *arguments, core)
+        hawk.expect(re.search(r"\(0 of 0.*\)\n  none\n", text), f"nothing matches, {arguments}")
+    hawk.expect_equal(hawk.analyze(core, "--focus", "no_such_function")["sites"], [], "no sites")
+
+
 def check_groups():
     analysis = hawk.analyze(core, "--by", "function")
     groups = {group["name"]: group for group in analysis["groups"]}
@@ -188,6 +195,7 @@ check_counts()
 check_schema()
 check_process()
 check_choosing()
+check_nothing_matches()
 check_groups()
 check_depth_and_top()
 check_full()
