@@ -15,6 +15,7 @@
 #include <gelf.h>
 
 #include "hawk_cleanup.h"
+#include "symbols_embedded.h"
 
 static const char default_debug_directory[] = "/usr/lib/debug";
 
@@ -328,6 +329,8 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 		err = find_in_directories(search, id, wanted, ".debug", &debug);
 	if (!err && binary && !debug && !has_own_debug_info(binary))
 		err = find_by_link(search, binary, location_of(&finder, binary), &debug);
+	if (!err && binary && !debug && !has_own_debug_info(binary))
+		err = hawk_elf_open_embedded(binary, &debug);
 	if (err)
 		return err;
 	if (!binary)

@@ -401,6 +401,38 @@ static void a_debug_file_serves_without_its_program(void **state)
 	world_end(world);
 }
 
+static void symbols_embedded_in_a_stripped_program_are_used(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	if (!HAWK_HAVE_LZMA || !fixture_has("xz")) {
+		print_message("liblzma or xz is not installed\n");
+		skip();
+	}
+	build_inlined();
+	address = address_of("program", "plain");
+	assert_int_equal(fixture_run("objcopy --only-keep-debug program mini && "
+				     "objcopy -S --keep-symbol=plain mini mini.debug && "
+				     "xz -f -k mini.debug && strip -s program && "
+				     "objcopy --add-section .gnu_debugdata=mini.debug.xz program"),
+			 0);
+	world = world_of("program", options);
+	want_build_id_of(world, "program");
+	expect_function(world, address, "plain");
+	expect_status(world, HAWK_SYMBOL_SYMTAB);
+	world_end(world);
+	assert_int_equal(
+		fixture_run("head -c 300 mini.debug.xz >cut.xz && objcopy --update-section "
+			    ".gnu_debugdata=cut.xz program"),
+		0);
+	world = world_of("program", options);
+	expect_unknown(world, address);
+	world_end(world);
+}
+
 static void a_program_with_another_build_id_is_named_and_not_used(void **state)
 {
 	struct hawk_symbols_options options = {0};
@@ -740,6 +772,7 @@ int main(void)
 		cmocka_unit_test(a_linked_debug_file_with_another_checksum_is_not_used),
 		cmocka_unit_test(a_debug_file_is_found_by_build_id),
 		cmocka_unit_test(a_debug_file_serves_without_its_program),
+		cmocka_unit_test(symbols_embedded_in_a_stripped_program_are_used),
 		cmocka_unit_test(a_program_with_another_build_id_is_named_and_not_used),
 		cmocka_unit_test(a_program_without_a_build_id_does_not_match_a_wanted_one),
 		cmocka_unit_test(
