@@ -11,6 +11,8 @@ ninja-build command:ninja
 pkg-config command:pkg-config
 libdw-dev pc:libdw
 libelf-dev pc:libelf
+libxxhash-dev pc:libxxhash
+liblzma-dev pc:liblzma
 libiberty-dev file:/usr/include/libiberty/demangle.h
 libcmocka-dev pc:cmocka
 '
