@@ -728,6 +728,27 @@ static void missing_shared_information_is_said_and_not_opened_if_special(void **
 	assert_int_equal(fixture_run("rm shared.debug"), 0);
 }
 
+static void what_libdw_cannot_unpack_is_said_and_names_are_left(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	if (fixture_run("objcopy --compress-debug-sections=zstd program") != 0) {
+		print_message("this objcopy cannot compress with zstd\n");
+		skip();
+	}
+	world = world_of("program", options);
+	expect_function(world, address, "plain");
+	/* elfutils 0.189 and later can read it, if built so. */
+	if (hawk_symbols_status(world->symbols, &world->module) != HAWK_SYMBOL_DWARF)
+		assert_non_null(strstr(finding(world, "debug-zstd"), "zstd"));
+	world_end(world);
+}
+
 static void nothing_is_fetched_from_the_network(void **state)
 {
 	struct hawk_symbols_options options = {0};
@@ -788,6 +809,7 @@ int main(void)
 		cmocka_unit_test(a_program_cut_anywhere_does_no_harm),
 		cmocka_unit_test(missing_split_information_is_said_and_lines_are_left),
 		cmocka_unit_test(missing_shared_information_is_said_and_not_opened_if_special),
+		cmocka_unit_test(what_libdw_cannot_unpack_is_said_and_names_are_left),
 		cmocka_unit_test(nothing_is_fetched_from_the_network),
 	};
 

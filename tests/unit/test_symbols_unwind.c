@@ -179,6 +179,8 @@ CRASH_TEST(a_signal_handler_on_another_stack, "gcc", "-O2 -g", "other-stack")
 CRASH_TEST(a_handler_of_a_fault, "gcc", "-O2 -g", "fault-handler")
 CRASH_TEST(a_program_of_clang, "clang", "-O2 -g", "abort")
 CRASH_TEST(a_stripped_program, "gcc", "-O2 -s", "abort")
+CRASH_TEST(a_static_program, "gcc", "-O2 -g -static", "fault-handler")
+CRASH_TEST(a_static_program_anywhere, "gcc", "-O2 -g -static-pie", "call-null")
 CRASH_TEST(a_program_with_debug_frame_only, "gcc",
 	   "-O2 -g -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions", "abort")
 
@@ -466,6 +468,8 @@ int main(void)
 		cmocka_unit_test(a_handler_of_a_fault),
 		cmocka_unit_test(a_program_of_clang),
 		cmocka_unit_test(a_stripped_program),
+		cmocka_unit_test(a_static_program),
+		cmocka_unit_test(a_static_program_anywhere),
 		cmocka_unit_test(a_program_with_debug_frame_only),
 		cmocka_unit_test(a_core_that_gdb_wrote),
 		cmocka_unit_test(a_program_that_was_replaced_is_not_used_for_its_core),
