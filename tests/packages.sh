@@ -14,8 +14,6 @@ libelf-dev pc:libelf
 libxxhash-dev pc:libxxhash
 liblzma-dev pc:liblzma
 libiberty-dev file:/usr/include/libiberty/demangle.h
-libxxhash-dev pc:libxxhash
-liblzma-dev pc:liblzma
 libcmocka-dev pc:cmocka
 '
 # Without these most of the tests cannot run.
