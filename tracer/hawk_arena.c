@@ -11,6 +11,7 @@
 #include "hawk_arena.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <sys/auxv.h>
 #include <time.h>
 
@@ -19,8 +20,11 @@ enum {
 	PLACEMENT_TRIES = 64,
 };
 
-/** Above what Java's compressed pointers want (32 GiB), below Go's arenas and mimalloc's hints. */
-static const uint64_t LOW_HINT = UINT64_C(0x1000000000);
+/**
+ * 192 GiB: above what Java's compressed pointers (32 GiB) and SBCL's heap (64 GiB and up) want,
+ * below GHC's heap (264 GiB), Go's arenas (768 GiB) and mimalloc's hints (2 TiB).
+ */
+static const uint64_t LOW_HINT = UINT64_C(0x3000000000);
 
 /** Leaves the first MiB to DOS and to null pointers with an offset. */
 static const uint64_t WINDOW_START = 0x110000;
@@ -68,20 +72,24 @@ static void choose_places(void)
  * there is none left. */
 static void *map_next(uint64_t *next, uint64_t end, size_t bytes)
 {
+	const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+
 	for (int i = 0; i < PLACEMENT_TRIES; i++) {
 		uint64_t at = __atomic_load_n(next, __ATOMIC_RELAXED);
-		void *memory;
+		long result;
 
 		if (at + bytes > end)
 			return NULL;
 		if (!__atomic_compare_exchange_n(next, &at, at + bytes, false, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED))
 			continue;
-		memory = hawk_map(at, bytes, true);
-		if (memory == (void *)at)
-			return memory;
-		if (memory) /* kernels before 4.17 take MAP_FIXED_NOREPLACE for a hint */
-			return memory;
+		result = hawk_syscall6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
+				       flags, -1, 0);
+		/* Perhaps elsewhere: kernels before 4.17 take MAP_FIXED_NOREPLACE for a hint. */
+		if (result > 0)
+			return (void *)result;
+		if (result != -EEXIST) /* no memory: no other place will do either */
+			return NULL;
 	}
 	return NULL;
 }

@@ -50,18 +50,25 @@ static void *bootstrap_block(enum hawk_block_kind kind, size_t size)
 	base = hawk_bootstrap_allocate(size + HAWK_HEADER_BYTES);
 	if (!base)
 		return NULL;
+	base += HAWK_HEADER_BYTES;
+	/* Its size is looked up there even if there is no key to seal it with. */
+	hawk_header_of(base)->word0 = hawk_header_word0(kind, PLAIN_OFFSET_LOG2, 0, size);
 	if (hawk_table_header)
-		hawk_header_seal(base + HAWK_HEADER_BYTES,
-				 hawk_header_word0(kind, PLAIN_OFFSET_LOG2, 0, size), 0);
-	return base + HAWK_HEADER_BYTES;
+		hawk_header_seal(base, hawk_header_of(base)->word0, 0);
+	return base;
 }
 
 /** Allocations that are not traced: during start-up, in programs not wanted, of absurd size. */
 static __attribute__((noinline)) void *allocate_untraced(enum hawk_block_kind kind, size_t size)
 {
+	void *base;
+
 	if (hawk_phase == HAWK_PHASE_STARTING)
 		return bootstrap_block(kind, size);
-	return kind == HAWK_KIND_CALLOC ? hawk_next.calloc(1, size) : hawk_next.malloc(size);
+	base = kind == HAWK_KIND_CALLOC ? hawk_next.calloc(1, size) : hawk_next.malloc(size);
+	if (base && hawk_phase == HAWK_PHASE_TRACING)
+		hawk_record_dropped(size);
+	return base;
 }
 
 /** The next allocator gave memory that cannot carry a header where the sweep would look for it. */
@@ -111,19 +118,41 @@ static void *call_aligned(enum hawk_aligned_call call, size_t alignment, size_t 
 	return hawk_next.memalign ? hawk_next.memalign(alignment, size) : NULL;
 }
 
+static bool is_power_of_two(size_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+/** There was no room for the block and its header: perhaps there is for the block alone. */
+static void *allocate_aligned_bare(enum hawk_aligned_call call, size_t alignment, size_t size,
+				   int saved_errno)
+{
+	void *base = call_aligned(call, alignment, size);
+
+	if (!base)
+		return NULL;
+	hawk_record_dropped(size);
+	errno = saved_errno;
+	return base;
+}
+
 void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_block_kind kind,
 			    enum hawk_aligned_call call, size_t alignment, size_t size)
 {
+	int saved_errno = errno;
 	void *base;
 
-	if (!hawk_tracing() || size > TRACED_MAX || alignment > TRACED_MAX)
+	if (!is_power_of_two(alignment)) /* as an operator new, which throws then */
+		return NULL;
+	if (!hawk_tracing() || size > TRACED_MAX || alignment > TRACED_MAX ||
+	    hawk_next_goes_elsewhere(call))
 		return call_aligned(call, alignment, size);
 	if (alignment < HAWK_GRANULE_BYTES)
 		alignment = HAWK_GRANULE_BYTES;
 	base = call_aligned(call, alignment, size + alignment);
-	if (!base)
-		return NULL;
-	return seal(base, caller, kind, (unsigned)__builtin_ctzll(alignment), size);
+	if (base)
+		return seal(base, caller, kind, (unsigned)__builtin_ctzll(alignment), size);
+	return allocate_aligned_bare(call, alignment, size, saved_errno);
 }
 
 /** Blocks made while the next allocator was being looked up have trace 0 and are never given back.
@@ -210,7 +239,8 @@ static void *leave_bootstrap(const struct hawk_frame_state *caller, void *pointe
 	if (!copy)
 		return NULL;
 	memcpy(copy, pointer, old_size < size ? old_size : size);
-	hawk_header_unseal(pointer);
+	if (hawk_table_header)
+		hawk_header_unseal(pointer);
 	return copy;
 }
 
@@ -245,17 +275,16 @@ static void *reallocate(const struct hawk_frame_state *caller, void *pointer, si
 
 	if (!pointer)
 		return hawk_allocate(caller, HAWK_KIND_REALLOC, size);
-	if (!hawk_tracing() && !hawk_table_header)
-		return hawk_next.realloc(pointer, size);
-	if (!hawk_header_valid(pointer))
-		return hawk_next.realloc(pointer, size);
-	if (is_bootstrap(pointer))
+	hawk_tracing();
+	if (__builtin_expect(hawk_bootstrap_owns(pointer), 0))
 		return leave_bootstrap(caller, pointer, size);
+	if (!hawk_table_header || !hawk_header_valid(pointer))
+		return hawk_next.realloc(pointer, size);
 	old = *hawk_header_of(pointer);
 	offset_log2 = hawk_header_offset_log2(pointer);
 	offset = (uint64_t)1 << offset_log2;
 	base = (char *)pointer - offset;
-	if (size > TRACED_MAX)
+	if (size > HAWK_SIZE_MAX)                     /* more than there are addresses */
 		return hawk_next.realloc(base, size); /* fails, and leaves the block as it is */
 	if (!size)
 		return reallocate_to_zero(caller, base, pointer, hawk_header_size(old.word0));
@@ -265,6 +294,8 @@ static void *reallocate(const struct hawk_frame_state *caller, void *pointer, si
 	if (!base)
 		return reseal(pointer, old.word0, hawk_header_trace(old.word1));
 	hawk_record_free(hawk_header_size(old.word0));
+	if (__builtin_expect((uintptr_t)base & (HAWK_GRANULE_BYTES - 1), 0))
+		return unaligned(memmove(base, base + offset, size), size);
 	return seal(base, caller, HAWK_KIND_REALLOC, offset_log2, size);
 }
 
@@ -285,11 +316,6 @@ HAWK_EXPORT void *reallocarray(void *pointer, size_t count, size_t size)
 		return NULL;
 	}
 	return reallocate(&caller, pointer, bytes);
-}
-
-static bool is_power_of_two(size_t value)
-{
-	return value && !(value & (value - 1));
 }
 
 HAWK_EXPORT void *memalign(size_t alignment, size_t size)
@@ -357,9 +383,11 @@ HAWK_EXPORT size_t malloc_usable_size(void *pointer)
 
 	if (!pointer)
 		return 0;
+	if (__builtin_expect(hawk_bootstrap_owns(pointer), 0))
+		return hawk_header_size(hawk_header_of(pointer)->word0);
 	if (!hawk_table_header || !hawk_header_valid(pointer))
 		return hawk_next.malloc_usable_size ? hawk_next.malloc_usable_size(pointer) : 0;
-	if (is_bootstrap(pointer) || !hawk_next.malloc_usable_size)
+	if (!hawk_next.malloc_usable_size)
 		return hawk_header_size(hawk_header_of(pointer)->word0);
 	offset = (uint64_t)1 << hawk_header_offset_log2(pointer);
 	return hawk_next.malloc_usable_size((char *)pointer - offset) - offset;

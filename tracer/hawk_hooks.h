@@ -10,6 +10,7 @@
 #ifndef HAWK_HOOKS_H
 #define HAWK_HOOKS_H
 
+#include "hawk_next.h"
 #include "hawk_record.h"
 
 #define HAWK_EXPORT __attribute__((visibility("default")))
@@ -28,16 +29,7 @@
 /** A traced block of at least `size` bytes, or NULL with errno as the next allocator left it. */
 void *hawk_allocate(const struct hawk_frame_state *caller, enum hawk_block_kind kind, size_t size);
 
-/** Which function of the next allocator makes an aligned block. */
-enum hawk_aligned_call {
-	HAWK_CALL_MEMALIGN,
-	HAWK_CALL_ALIGNED_ALLOC,
-	HAWK_CALL_POSIX_MEMALIGN,
-	HAWK_CALL_VALLOC,
-	HAWK_CALL_PVALLOC,
-};
-
-/** As hawk_allocate(); `alignment` is a power of two. */
+/** As hawk_allocate(); NULL also if `alignment` is no power of two. */
 void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_block_kind kind,
 			    enum hawk_aligned_call call, size_t alignment, size_t size);
 

@@ -11,6 +11,7 @@
 #include "hawk_hooks.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 
 #include "hawk_init.h"
 
@@ -53,6 +54,9 @@ enum base {
 	BASE_DELETE_ARRAY = 1 << 5,
 	BASE_DELETE_ALIGNED = 1 << 6,
 	BASE_DELETE_ARRAY_ALIGNED = 1 << 7,
+	EVERY_BASE = (1 << 8) - 1,
+	BASE_MALLOC = 1 << 8,
+	UNRESOLVED = 1 << 9,
 };
 
 static const struct {
@@ -69,10 +73,8 @@ static const struct {
 	{"_ZdaPv" ALIGNMENT, _ZdaPvSt11align_val_t},
 };
 
-static bool resolved;
-
 /** Bases that somebody before us in the search order defines: the program. */
-static unsigned replaced;
+static unsigned replaced = UNRESOLVED;
 
 void hawk_hooks_cxx_resolve(void)
 {
@@ -84,18 +86,27 @@ void hawk_hooks_cxx_resolve(void)
 		if (first && first != bases[i].ours)
 			found |= 1u << i;
 	}
-	replaced = found;
-	__atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
+	/* The C++ library's operators call the program's malloc. */
+	if (dlsym(RTLD_DEFAULT, "malloc") != (void *)malloc)
+		found = EVERY_BASE | BASE_MALLOC;
+	__atomic_store_n(&replaced, found, __ATOMIC_RELAXED);
 }
 
-static inline bool is_replaced(unsigned any_of)
+static __attribute__((noinline)) bool is_replaced_slowly(unsigned any_of)
 {
-	if (__builtin_expect(!__atomic_load_n(&resolved, __ATOMIC_ACQUIRE), 0)) {
+	if (__atomic_load_n(&replaced, __ATOMIC_RELAXED) == UNRESOLVED) {
 		if (hawk_init_once() == HAWK_PHASE_STARTING)
 			return false;
 		hawk_hooks_cxx_resolve();
 	}
-	return __builtin_expect(replaced & any_of, 0);
+	return __atomic_load_n(&replaced, __ATOMIC_RELAXED) & any_of;
+}
+
+static inline bool is_replaced(unsigned any_of)
+{
+	unsigned now = __atomic_load_n(&replaced, __ATOMIC_RELAXED);
+
+	return __builtin_expect(now & (any_of | UNRESOLVED), 0) && is_replaced_slowly(any_of);
 }
 
 /**
@@ -159,8 +170,11 @@ typedef void aligned_nothrow_delete(void *, size_t, const struct nothrow *);
 HAWK_EXPORT void *_Znwm(size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	void *pointer = hawk_allocate(&caller, HAWK_KIND_NEW, size);
+	void *pointer;
 
+	if (is_replaced(BASE_MALLOC))
+		return LIBRARY_NEW("_Znwm", plain_new, size);
+	pointer = hawk_allocate(&caller, HAWK_KIND_NEW, size);
 	return pointer ? pointer : LIBRARY_NEW("_Znwm", plain_new, size);
 }
 
@@ -200,9 +214,12 @@ HAWK_EXPORT void *_ZnamRKSt9nothrow_t(size_t size, const struct nothrow *tag)
 HAWK_EXPORT void *_ZnwmSt11align_val_t(size_t size, size_t alignment)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	void *pointer = hawk_allocate_aligned(&caller, HAWK_KIND_NEW, HAWK_CALL_ALIGNED_ALLOC,
-					      alignment, size);
+	void *pointer;
 
+	if (is_replaced(BASE_MALLOC))
+		return LIBRARY_NEW("_Znwm" ALIGNMENT, aligned_new, size, alignment);
+	pointer = hawk_allocate_aligned(&caller, HAWK_KIND_NEW, HAWK_CALL_ALIGNED_ALLOC, alignment,
+					size);
 	return pointer ? pointer : LIBRARY_NEW("_Znwm" ALIGNMENT, aligned_new, size, alignment);
 }
 
@@ -252,7 +269,10 @@ HAWK_EXPORT void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t size, size_t alignme
 
 HAWK_EXPORT void _ZdlPv(void *pointer)
 {
-	hawk_release(pointer);
+	if (is_replaced(BASE_MALLOC))
+		LIBRARY_DELETE("_ZdlPv", plain_delete, pointer);
+	else
+		hawk_release(pointer);
 }
 
 HAWK_EXPORT void _ZdaPv(void *pointer)
@@ -297,8 +317,10 @@ HAWK_EXPORT void _ZdaPvRKSt9nothrow_t(void *pointer, const struct nothrow *tag)
 
 HAWK_EXPORT void _ZdlPvSt11align_val_t(void *pointer, size_t alignment)
 {
-	(void)alignment;
-	hawk_release(pointer);
+	if (is_replaced(BASE_MALLOC))
+		LIBRARY_DELETE("_ZdlPv" ALIGNMENT, sized_delete, pointer, alignment);
+	else
+		hawk_release(pointer);
 }
 
 HAWK_EXPORT void _ZdaPvSt11align_val_t(void *pointer, size_t alignment)

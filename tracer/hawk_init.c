@@ -6,6 +6,8 @@
  */
 #include "hawk_init.h"
 
+#include <errno.h>
+
 #include "hawk_arena.h"
 #include "hawk_hooks.h"
 #include "hawk_modules.h"
@@ -44,13 +46,16 @@ static bool start(void)
 enum hawk_phase hawk_init_once(void)
 {
 	bool resolved, started;
+	int saved_errno;
 
 	if (hawk_phase != HAWK_PHASE_NONE)
 		return hawk_phase;
+	saved_errno = errno;
 	hawk_phase = HAWK_PHASE_STARTING;
 	started = start();
 	resolved = hawk_next_resolve();
 	hawk_phase = started && resolved ? HAWK_PHASE_TRACING : HAWK_PHASE_BYPASS;
+	errno = saved_errno;
 	return hawk_phase;
 }
 

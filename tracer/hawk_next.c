@@ -7,6 +7,8 @@
 #include "hawk_next.h"
 
 #include <dlfcn.h>
+#include <malloc.h>
+#include <stdlib.h>
 
 #include "hawk_arena.h"
 
@@ -34,6 +36,32 @@ bool hawk_bootstrap_owns(const void *pointer)
 	return bootstrap && (uintptr_t)pointer - (uintptr_t)bootstrap < BOOTSTRAP_BYTES;
 }
 
+/**
+ * The aligned functions where ours is the program's while its free() is not. Another library that
+ * wraps the family before us wraps all of it.
+ */
+static uint32_t find_elsewhere(void)
+{
+	const struct {
+		const char *name;
+		void *ours;
+	} functions[] = {
+		[HAWK_CALL_MEMALIGN] = {"memalign", memalign},
+		[HAWK_CALL_ALIGNED_ALLOC] = {"aligned_alloc", aligned_alloc},
+		[HAWK_CALL_POSIX_MEMALIGN] = {"posix_memalign", posix_memalign},
+		[HAWK_CALL_VALLOC] = {"valloc", valloc},
+		[HAWK_CALL_PVALLOC] = {"pvalloc", pvalloc},
+	};
+	uint32_t elsewhere = 0;
+
+	if (dlsym(RTLD_DEFAULT, "free") == (void *)free)
+		return 0;
+	for (uint32_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+		if (dlsym(RTLD_DEFAULT, functions[i].name) == functions[i].ours)
+			elsewhere |= 1u << i;
+	return elsewhere;
+}
+
 bool hawk_next_resolve(void)
 {
 	struct hawk_next next = {
@@ -52,6 +80,7 @@ bool hawk_next_resolve(void)
 
 	if (!next.malloc || !next.free || !next.calloc || !next.realloc)
 		return false;
+	next.elsewhere = find_elsewhere();
 	hawk_next = next;
 	return true;
 }

@@ -11,6 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** Which function of the next allocator makes an aligned block. */
+enum hawk_aligned_call {
+	HAWK_CALL_MEMALIGN,
+	HAWK_CALL_ALIGNED_ALLOC,
+	HAWK_CALL_POSIX_MEMALIGN,
+	HAWK_CALL_VALLOC,
+	HAWK_CALL_PVALLOC,
+};
+
 struct hawk_next {
 	void *(*malloc)(size_t size);
 	void (*free)(void *pointer);
@@ -22,6 +31,7 @@ struct hawk_next {
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
 	size_t (*malloc_usable_size)(void *pointer);
+	uint32_t elsewhere; /**< bit of enum hawk_aligned_call: see hawk_next_goes_elsewhere() */
 };
 
 /** Filled by hawk_next_resolve(), constant afterwards. */
@@ -29,6 +39,15 @@ extern struct hawk_next hawk_next;
 
 /** Looks everything up with dlsym(). False if even malloc or free is not there. */
 bool hawk_next_resolve(void);
+
+/**
+ * Whether the program calls this function of ours directly, but another free(): it defines a few
+ * functions of the family itself, in terms of the C library's. Such blocks must not have a header.
+ */
+static inline bool hawk_next_goes_elsewhere(enum hawk_aligned_call call)
+{
+	return hawk_next.elsewhere >> call & 1;
+}
 
 /** Zeroed, 16-byte aligned memory that is never given back; NULL when the bootstrap heap is used
  * up. */

@@ -184,7 +184,8 @@ static uint32_t intern_flat(uint64_t *pcs, uint32_t count, uint32_t flags, uint6
 
 /**
  * Whether the thread's busy call can never go on, since somebody has jumped out of a handler: the
- * stack pointer is beyond it and none of the tracer's frames is on the stack, all of which is known.
+ * stack pointer is beyond it and none of the tracer's frames is on the stack, all of which is
+ * known.
  */
 static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *pcs,
 			 const struct hawk_walk_result *walk)

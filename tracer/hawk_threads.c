@@ -176,8 +176,7 @@ static void on_thread_exit(void *data)
 
 	if (hawk_thread_slot != slot)
 		return;
-	if (++slot->exit_rounds < EXIT_ROUNDS &&
-	    !pthread_setspecific(exit_key, slot))
+	if (++slot->exit_rounds < EXIT_ROUNDS && !pthread_setspecific(exit_key, slot))
 		return;
 	release(slot);
 }

@@ -110,7 +110,9 @@ static uint32_t write_record(const struct hawk_frames *frames)
 	if (tail >= frames->count)
 		tail = frames->count - 1; /* own_count is at least 1 */
 	own = frames->count - tail;
-	if (!hawk_arena_reserve_words(own, &index))
+	/* Before anything is used up: when there is no memory, this is tried again and again. */
+	id = __atomic_load_n(&hawk_table_header->trace_count, __ATOMIC_RELAXED);
+	if (!hawk_arena_element(HAWK_ARRAY_TRACES, id) || !hawk_arena_reserve_words(own, &index))
 		return 0;
 	id = __atomic_fetch_add(&hawk_table_header->trace_count, 1, __ATOMIC_RELAXED);
 	record = hawk_arena_element(HAWK_ARRAY_TRACES, id);
