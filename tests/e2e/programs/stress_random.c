@@ -371,8 +371,8 @@ static void torment(unsigned seconds, uint64_t random, unsigned forks)
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	do {
 		/* to a thread that may be gone */
-		syscall(SYS_tgkill, getpid(),
-			workers[next_random(&random) % worker_count].tid, SIGUSR1);
+		syscall(SYS_tgkill, getpid(), workers[next_random(&random) % worker_count].tid,
+			SIGUSR1);
 		usleep((useconds_t)(next_random(&random) % 300));
 		if (forks && next_random(&random) % 200 == 0)
 			fork_children(1);

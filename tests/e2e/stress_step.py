@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=600
+"""The tracer interrupted at every instruction: what a core or a signal handler would meet there."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+# Every 29th instruction; all of them when there is time.
+STRIDE = "1" if float(os.environ.get("HAWK_STRESS_SECONDS") or 0) >= 300 else "29"
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+program = hawk.compile_program(os.path.join(folder, "stress_step"), ["stress_step.c"],
+                               flags=["-O1", "-I" + os.path.join(hawk.SOURCE, "formats")])
+allocator = hawk.compile_program(
+    os.path.join(folder, "stress_allocator.so"), ["stress_allocator.c"],
+    flags=["-O1", "-shared", "-fPIC", "-fno-builtin", "-Wl,-Bsymbolic-functions"])
+for options in (None, "collapse=4", "stacks=0"):
+    for mode in ("check", "allocate", "jump", "fork"):
+        if options and mode in ("fork", "jump"):
+            continue
+        done = hawk.run([program, mode, STRIDE], timeout=550,
+                        env=hawk.tracer_environment(allocator, options))
+        what = f"{mode} {options or ''}"
+        if hawk.expect_equal(done.returncode, 0, f"{what}: {done.stderr}: exit code"):
+            hawk.expect(done.stdout.endswith(" 0 dropped\n"), f"{what}: {done.stdout}")
+        print(what, done.stdout.strip(), flush=True)
+hawk.finish()
