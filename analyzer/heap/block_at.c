@@ -12,8 +12,12 @@
 #include "hawk_extent.h"
 #include "hawk_scan.h"
 
-/* How far above an address a block may begin whose alignment padding holds it. */
-enum { PADDING_BYTES_MAX = 64 << 20 };
+enum {
+	/* How far above an address a block may begin whose alignment padding holds it. */
+	PADDING_BYTES_MAX = 64 << 20,
+	/* So much is skipped at once where there is nothing but zeros: holes of a sparse core. */
+	CHUNK_BYTES = 1 << 20,
+};
 
 struct search {
 	const struct hawk_target *target;
@@ -131,21 +135,86 @@ static struct hawk_error *meet_page(struct search *search, uint64_t page_address
 	return err;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static bool has_data(const struct search *search, uint64_t start, uint64_t end)
+{
+	uint64_t data_start;
+	uint64_t data_end;
+
+	return hawk_target_next_data(search->target, start, end, &data_start, &data_end);
+}
+
+/* True when no block that is still of interest can begin below `page`. */
+static bool far_enough(const struct search *search, uint64_t page, uint64_t low)
+{
+	return page <= low || (search->found && header_of(&search->block) >= page &&
+			       header_of(&search->block) - page >= HAWK_BLOCK_AT_AUDIT_BYTES);
+}
+
+/* The highest page at or below `page`, and not below `low`, that may hold anything but zeros, give
+ * or take CHUNK_BYTES; less than `low` if there is none. Gallops: asking is dear on some file
+ * systems. */
+static uint64_t skip_zeros(const struct search *search, uint64_t page, uint64_t low)
+{
+	uint64_t end = page + least(search->limit - page, HAWK_SCAN_PAGE_BYTES);
+	uint64_t reach = CHUNK_BYTES;
+
+	while (end > low) {
+		uint64_t start = end - least(reach, end - low);
+
+		if (!has_data(search, start, end)) {
+			end = start;
+			reach *= 2;
+		} else if (reach > CHUNK_BYTES) {
+			reach /= 2;
+		} else {
+			return (end - 1) & -(uint64_t)HAWK_SCAN_PAGE_BYTES;
+		}
+	}
+	return 0;
+}
+
 static struct hawk_error *search_back(struct search *search)
 {
 	uint64_t low = hawk_extent_start(search->target, search->address);
 	uint64_t page = search->address & -(uint64_t)HAWK_SCAN_PAGE_BYTES;
+	uint64_t asked = 0; /* bytes to go before zeros are looked for again */
 
 	for (;; page -= HAWK_SCAN_PAGE_BYTES) {
-		struct hawk_error *err = meet_page(search, page, low);
+		struct hawk_error *err;
 
-		if (err)
+		if (!asked) {
+			page = skip_zeros(search, page, low);
+			asked = CHUNK_BYTES;
+		}
+		asked -= HAWK_SCAN_PAGE_BYTES;
+		err = meet_page(search, page, low);
+		if (err || far_enough(search, page, low))
 			return err;
-		/* Whatever is found begins above this page's start. */
-		if (page <= low || (search->found &&
-				    header_of(&search->block) - page >= HAWK_BLOCK_AT_AUDIT_BYTES))
-			return NULL;
 	}
+}
+
+/* Looks at the live headers of one page above the address and below `end`. Sets `*stop` when there
+ * is no need to go on. */
+static struct hawk_error *
+visit_page(struct search *search, uint64_t page_address, uint64_t low, uint64_t end,
+	   bool (*visit)(struct search *search, const struct hawk_block *block), bool *stop)
+{
+	struct hawk_scan_page page;
+	struct hawk_block block;
+	const uint8_t *bytes;
+	uint64_t start;
+	struct hawk_error *err = scan_at(search, page_address, low, &bytes, &start, &page);
+
+	for (unsigned i = 0; !err && !*stop && i < page.live_count; i++)
+		if (decode(search, bytes, start, page.live[i], &block) &&
+		    header_of(&block) > search->address)
+			*stop = header_of(&block) >= end || !visit(search, &block);
+	return err;
 }
 
 /**
@@ -156,27 +225,28 @@ static struct hawk_error *search_on(struct search *search, uint64_t end,
 				    bool (*visit)(struct search *search,
 						  const struct hawk_block *block))
 {
-	uint64_t page_address = search->address & -(uint64_t)HAWK_SCAN_PAGE_BYTES;
 	uint64_t low = hawk_extent_start(search->target, search->address);
-	struct hawk_scan_page page;
-	struct hawk_block block;
-	const uint8_t *bytes;
-	uint64_t start;
+	uint64_t page = search->address & -(uint64_t)HAWK_SCAN_PAGE_BYTES;
+	uint64_t asked_end = page; /* there may be data below this */
+	bool stop = false;
 
-	for (; page_address < end; page_address += HAWK_SCAN_PAGE_BYTES) {
-		struct hawk_error *err = scan_at(search, page_address, low, &bytes, &start, &page);
+	while (!stop && page < end) {
+		uint64_t left = end - page;
+		uint64_t step = least(HAWK_SCAN_PAGE_BYTES, left);
+		struct hawk_error *err = NULL;
 
+		if (page == asked_end) {
+			uint64_t chunk = least(CHUNK_BYTES, left);
+
+			asked_end = page + chunk;
+			if (!has_data(search, page, asked_end))
+				step = chunk;
+		}
+		if (step <= HAWK_SCAN_PAGE_BYTES)
+			err = visit_page(search, page, low, end, visit, &stop);
 		if (err)
 			return err;
-		for (unsigned i = 0; i < page.live_count; i++) {
-			if (!decode(search, bytes, start, page.live[i], &block) ||
-			    header_of(&block) <= search->address)
-				continue;
-			if (header_of(&block) >= end || !visit(search, &block))
-				return NULL;
-		}
-		if (end - page_address <= HAWK_SCAN_PAGE_BYTES)
-			return NULL;
+		page += step;
 	}
 	return NULL;
 }
@@ -194,11 +264,6 @@ static bool visit_padded(struct search *search, const struct hawk_block *block)
 	search->found = block->start - search->address <= offset;
 	search->block = *block;
 	return false;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 static struct hawk_error *run_search(struct search *search)
