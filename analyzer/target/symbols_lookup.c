@@ -148,6 +148,25 @@ static void add_symbol(struct lookup *lookup)
 					    hawk_symbol_name_length(symbol->name));
 }
 
+/** A stripped file that could not name a function: says once what would help. */
+static void note_missing_name(const struct hawk_symbols *symbols, struct hawk_symbol_file *file,
+			      const struct hawk_frame *frame)
+{
+	const char *slash = strrchr(file->path, '/');
+	char id[HAWK_BUILD_ID_TEXT_MAX];
+
+	if (frame->function || file->vdso_start || file->dwarf || file->table.complete ||
+	    file->names_missing)
+		return;
+	file->names_missing = true;
+	hawk_findings_add(symbols->search.findings, HAWK_FINDING_MISSING, false, "names-missing*",
+			  "%s names only its exported functions: no debug file with build-id %s "
+			  "(--debug-dir, or a -dbg package)",
+			  slash ? slash + 1 : file->path,
+			  hawk_symbols_build_id_text(file->binary->build_id,
+						     file->binary->build_id_bytes, id));
+}
+
 static struct hawk_error *compute(struct hawk_symbols *symbols, struct hawk_symbol_file *file,
 				  struct hawk_symbols_cached *entry)
 {
@@ -161,6 +180,8 @@ static struct hawk_error *compute(struct hawk_symbols *symbols, struct hawk_symb
 	if (err)
 		return err;
 	add_symbol(&lookup);
+	if (file->binary && hawk_elf_is_code(file->binary, lookup.at))
+		note_missing_name(symbols, file, &lookup.frames[lookup.count - 1]);
 	frames = hawk_strings_alloc(&symbols->strings, lookup.count * sizeof(*frames));
 	if (!frames)
 		return &hawk_enomem;

@@ -32,6 +32,7 @@ struct hawk_symbol_file {
 	struct hawk_dwarf *dwarf; /**< NULL = none */
 	struct hawk_cfi *cfi;     /**< unwind tables of `binary`; NULL = not asked for, or none */
 	bool cfi_tried;
+	bool names_missing; /**< said so */
 };
 
 /** Key and result of a lookup. */

@@ -155,6 +155,8 @@ static bool add_file(struct hawk_symbol_table *table, const struct hawk_elf *elf
 		if (!gelf_getshdr(section, &header) ||
 		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
 			continue;
+		if (header.sh_type == SHT_SYMTAB)
+			table->complete = true;
 		if (!add_section(&source, section, &header))
 			return false;
 	}

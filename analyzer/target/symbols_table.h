@@ -27,6 +27,7 @@ struct hawk_symbol_table {
 	size_t capacity;
 	struct hawk_ranges functions;
 	struct hawk_ranges objects;
+	bool complete; /**< there is a .symtab: local functions have names, too */
 };
 
 /** Fills an all-zero table from .symtab and .dynsym of both files (either may be NULL). */

@@ -285,6 +285,40 @@ static void a_stripped_library_has_its_dynamic_symbols(void **state)
 	world_end(world);
 }
 
+static void a_stripped_file_that_cannot_name_a_function_is_named_once(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	uint8_t id[HAWK_MODULE_BUILD_ID_MAX];
+	char hex[2 * HAWK_MODULE_BUILD_ID_MAX + 1] = "";
+	struct world *world;
+	uint64_t address, local;
+	size_t before;
+
+	(void)state;
+	fixture_build("g++", "-O2 -shared -fPIC -Wl,--build-id=sha1", "inlined.cpp", "library.so");
+	address = address_of("library.so", "plain");
+	local = address_of("library.so", "_ZN4deep12_GLOBAL__N_16hiddenEi");
+	for (uint32_t i = 0, count = fixture_build_id("library.so", id); i < count; i++)
+		sprintf(hex + 2 * i, "%02x", id[i]);
+	world = world_of("library.so", options);
+	expect_function(world, local, "deep::(anonymous namespace)::hidden(int)");
+	expect_unknown(world, 1); /* not code */
+	assert_null(finding(world, "names-missing"));
+	world_end(world);
+	assert_int_equal(fixture_run("strip -s library.so"), 0);
+	world = world_of("library.so", options);
+	expect_function(world, address, "plain");
+	assert_null(finding(world, "names-missing"));
+	expect_unknown(world, local);
+	assert_non_null(strstr(finding(world, "names-missing"), "library.so names only"));
+	assert_non_null(strstr(finding(world, "names-missing"), hex));
+	before = world->findings.count;
+	expect_unknown(world, local + 1);
+	assert_int_equal(world->findings.count, before);
+	assert_false(hawk_findings_partial(&world->findings));
+	world_end(world);
+}
+
 static void a_debug_file_is_found_by_its_link(void **state)
 {
 	static const char *const places[] = {".", ".debug"};
@@ -788,6 +822,7 @@ int main(void)
 		cmocka_unit_test(inlined_names_have_their_scopes),
 		cmocka_unit_test(no_module_is_an_unknown_frame),
 		cmocka_unit_test(a_stripped_library_has_its_dynamic_symbols),
+		cmocka_unit_test(a_stripped_file_that_cannot_name_a_function_is_named_once),
 		cmocka_unit_test(a_debug_file_is_found_by_its_link),
 		cmocka_unit_test(a_debug_file_is_found_by_its_link_below_the_debug_directory),
 		cmocka_unit_test(a_linked_debug_file_with_another_checksum_is_not_used),
