@@ -7,14 +7,16 @@ set -euo pipefail
 usage() {
 	cat <<'END'
 usage: samples/demo.sh [options] [-- ANALYZE-OPTIONS]
-  --build DIR    build folder (default: build, in the source folder)
+  --build DIR    build folder (default: build, in the source folder, unless its path has blanks)
   --no-install   install nothing
   --keep         keep the core, and say where it is
 END
 }
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$source_dir/build
+# shellcheck source=tests/packages.sh
+. "$source_dir/tests/packages.sh"
+build=$(hawk_build_folder "$source_dir")
 install=yes
 keep=no
 while [ $# -gt 0 ]; do
@@ -29,8 +31,6 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-# shellcheck source=tests/packages.sh
-. "$source_dir/tests/packages.sh"
 [ $install = no ] || hawk_need "$(grep -v cmocka <<<"$hawk_packages_build")"
 
 generator=()

@@ -41,6 +41,17 @@ nodejs command:node
 postgresql-15 file:/usr/lib/postgresql/15/bin/postgres
 '
 
+# hawk_build_folder SOURCE: where to build by default. The loader splits LD_PRELOAD at blanks and
+# colons, so a tracer cannot lie below such a path.
+hawk_build_folder() {
+	case $1 in
+	*[[:space:]:]*)
+		echo "${TMPDIR:-/var/tmp}/hawk-core-build-$(id -u)-$(cksum <<<"$1" | cut -d ' ' -f 1)"
+		;;
+	*) echo "$1/build" ;;
+	esac
+}
+
 # hawk_missing LIST: the packages of LIST that are not there.
 hawk_missing() {
 	local package proof

@@ -6,7 +6,7 @@ set -euo pipefail
 usage() {
 	cat <<'END'
 usage: tests/run.sh [options] [-- CTEST-ARGUMENTS]
-  --build DIR    build folder (default: build, in the source folder)
+  --build DIR    build folder (default: build, in the source folder, unless its path has blanks)
   --no-install   install nothing; tests without their programs are skipped
   --jobs N       parallel jobs (default: number of processors)
   --label NAME   only tests with this label: unit, fuzz, e2e
@@ -15,7 +15,9 @@ END
 }
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$source_dir/build
+# shellcheck source=tests/packages.sh
+. "$source_dir/tests/packages.sh"
+build=$(hawk_build_folder "$source_dir")
 jobs=$(nproc)
 install=yes
 select=()
@@ -33,8 +35,6 @@ while [ $# -gt 0 ]; do
 	shift
 done
 
-# shellcheck source=tests/packages.sh
-. "$source_dir/tests/packages.sh"
 if [ $install = yes ]; then
 	hawk_need "$hawk_packages_build"
 	hawk_need "$hawk_packages_test" || echo "some tests will be skipped" >&2

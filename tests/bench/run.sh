@@ -7,7 +7,9 @@
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=$source_dir/build
+# shellcheck source=tests/packages.sh
+. "$source_dir/tests/packages.sh"
+build=$(hawk_build_folder "$source_dir")
 pass=()
 while [ $# -gt 0 ]; do
 	case $1 in

@@ -15,9 +15,9 @@ import time  # noqa: E402
 
 
 def start(*arguments):
-    process = subprocess.Popen([os.path.join(hawk.SAMPLES, "orderd"), "--linger", *arguments],
-                               env=hawk.tracer_environment(), stdout=subprocess.PIPE, text=True,
-                               cwd=folder)
+    process = hawk.spawn([os.path.join(hawk.SAMPLES, "orderd"), "--linger", *arguments],
+                         env=hawk.tracer_environment(), stdout=subprocess.PIPE, text=True,
+                         cwd=folder)
     hawk.expect_equal(process.stdout.readline(), "ready\n", "orderd")
     return process
 
