@@ -311,6 +311,8 @@ HAWK_EXPORT void *reallocarray(void *pointer, size_t count, size_t size)
 	struct hawk_frame_state caller = HAWK_CALLER();
 	size_t bytes;
 
+	if (__builtin_expect(hawk_init_once() && hawk_next.reallocarray, 0))
+		return hawk_next.reallocarray(pointer, count, size);
 	if (__builtin_mul_overflow(count, size, &bytes)) {
 		errno = ENOMEM; /* this is what reallocarray itself says */
 		return NULL;

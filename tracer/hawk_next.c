@@ -54,8 +54,6 @@ static uint32_t find_elsewhere(void)
 	};
 	uint32_t elsewhere = 0;
 
-	if (dlsym(RTLD_DEFAULT, "free") == (void *)free)
-		return 0;
 	for (uint32_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
 		if (dlsym(RTLD_DEFAULT, functions[i].name) == functions[i].ours)
 			elsewhere |= 1u << i;
@@ -80,7 +78,11 @@ bool hawk_next_resolve(void)
 
 	if (!next.malloc || !next.free || !next.calloc || !next.realloc)
 		return false;
-	next.elsewhere = find_elsewhere();
+	if (dlsym(RTLD_DEFAULT, "free") != (void *)free) {
+		next.elsewhere = find_elsewhere();
+		next.reallocarray =
+			(void *(*)(void *, size_t, size_t))dlsym(RTLD_NEXT, "reallocarray");
+	}
 	hawk_next = next;
 	return true;
 }

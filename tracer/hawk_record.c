@@ -280,7 +280,14 @@ static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_w
 	if (memo->hash != walk->hash || memo->check != walk->check || memo->flags != walk->flags ||
 	    !trace) {
 		trace = intern_stack(&slot->stack, walk);
-		*memo = (struct hawk_memo_entry){walk->hash, walk->check, trace, walk->flags};
+		/* A handler may jump out of here: an entry with an id is a whole one. */
+		memo->trace = 0;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		memo->hash = walk->hash;
+		memo->check = walk->check;
+		memo->flags = walk->flags;
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		memo->trace = trace;
 	}
 	slot->stack.trace = trace;
 	return trace;

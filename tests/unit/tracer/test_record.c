@@ -157,6 +157,35 @@ static void slots_of_exited_threads_are_used_again_and_keep_their_counts(void **
 	assert_int_equal(total_of(trace).bytes, 500);
 }
 
+static void *set_late_key(void *key)
+{
+	pthread_setspecific(*(pthread_key_t *)key, key);
+	return NULL;
+}
+
+static void record_late(void *data)
+{
+	(void)data;
+	record(1);
+}
+
+static void threads_that_allocate_only_while_they_exit_share_a_slot(void **state)
+{
+	uint32_t before = hawk_table_header->thread_count;
+	pthread_key_t key;
+
+	(void)state;
+	assert_int_equal(pthread_key_create(&key, record_late), 0);
+	for (int i = 0; i < 100; i++) {
+		pthread_t thread;
+
+		assert_int_equal(pthread_create(&thread, NULL, set_late_key, &key), 0);
+		pthread_join(thread, NULL);
+	}
+	pthread_key_delete(key);
+	assert_true(hawk_table_header->thread_count <= before + 1);
+}
+
 static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 {
 	struct hawk_slot *slot = hawk_threads_current();
@@ -275,6 +304,7 @@ int main(void)
 		cmocka_unit_test(the_same_call_path_has_one_id_and_counts_add_up),
 		cmocka_unit_test(evicted_counters_are_flushed_not_lost),
 		cmocka_unit_test(slots_of_exited_threads_are_used_again_and_keep_their_counts),
+		cmocka_unit_test(threads_that_allocate_only_while_they_exit_share_a_slot),
 		cmocka_unit_test(a_nested_call_is_recorded_without_touching_the_slot),
 		cmocka_unit_test(frees_are_counted),
 		cmocka_unit_test(births_follow_the_clock_of_a_slow_thread),
