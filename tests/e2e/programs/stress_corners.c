@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The corners of the malloc family, and programs at their limits. Prints what it sees; the lines
+ * must be the same with the tracer and without it, whatever the allocator.
+ *
+ *     stress_corners NAME-OF-A-CORNER
+ */
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+/* The compiler knows better than the library what these do, and leaves the calls out. */
+static void *(*volatile call_malloc)(size_t) = malloc;
+static void *(*volatile call_calloc)(size_t, size_t) = calloc;
+static void *(*volatile call_realloc)(void *, size_t) = realloc;
+static void *(*volatile call_reallocarray)(void *, size_t, size_t) = reallocarray;
+static void *(*volatile call_aligned_alloc)(size_t, size_t) = aligned_alloc;
+static void *(*volatile call_memalign)(size_t, size_t) = memalign;
+static int (*volatile call_posix_memalign)(void **, size_t, size_t) = posix_memalign;
+static void (*volatile call_free)(void *) = free;
+
+static void say(const char *what, void *pointer, size_t alignment)
+{
+	/* blocks of less than 16 bytes need not be aligned to 16 */
+	printf("%s: %s%s\n", what, pointer ? "block" : "NULL",
+	       pointer && (uintptr_t)pointer & (alignment - 1) ? ", not aligned" : "");
+	if (!pointer && errno && errno != ENOMEM)
+		printf("errno %d\n", errno);
+	errno = 0;
+}
+
+static void sizes(void)
+{
+	static const size_t sizes[] = {SIZE_MAX,        SIZE_MAX - 15,   SIZE_MAX - 16,
+				       PTRDIFF_MAX,     (size_t)1 << 62, ((size_t)1 << 48) - 1,
+				       (size_t)1 << 48, (size_t)1 << 47, ((size_t)1 << 47) - 4096};
+	char text[100];
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		void *small = call_malloc(10), *aligned = call_aligned_alloc(256, 256);
+
+		memcpy(small, "remembered", 10);
+		memset(aligned, 7, 256);
+		snprintf(text, sizeof(text), "size %zx", sizes[i]);
+		errno = 0;
+		say(text, call_malloc(sizes[i]), 16);
+		say("calloc", call_calloc(1, sizes[i]), 16);
+		say("calloc 2", call_calloc(sizes[i], 2), 16);
+		say("realloc", call_realloc(small, sizes[i]), 16);
+		say("realloc aligned", call_realloc(aligned, sizes[i]), 16);
+		say("reallocarray", call_reallocarray(small, sizes[i], 3), 16);
+		say("aligned_alloc", call_aligned_alloc(4096, sizes[i] & -(size_t)4096), 4096);
+		if (memcmp(small, "remembered", 10) || ((char *)aligned)[255] != 7)
+			puts("content lost");
+		call_free(small);
+		call_free(aligned);
+	}
+	say("calloc overflow", call_calloc((size_t)1 << 33, (size_t)1 << 33), 16);
+	say("calloc 0 0", call_calloc(0, 0), 8);
+	say("malloc 0", call_malloc(0), 8);
+	printf("usable of NULL: %zu\n", malloc_usable_size(NULL));
+	call_free(NULL);
+}
+
+/** An aligned block through its life: all of what can be used is used. */
+static void try_alignment(size_t alignment, size_t size)
+{
+	char *pointer = call_memalign(alignment, size);
+	size_t usable = malloc_usable_size(pointer);
+
+	if (!pointer || (uintptr_t)pointer & (alignment - 1) || usable < size) {
+		printf("alignment %zx, size %zx: NULL or bad\n", alignment, size);
+		return;
+	}
+	memset(pointer, 0x5a, usable < 1 << 20 ? usable : 1 << 20);
+	for (int i = 0; i < 3; i++) {
+		size_t bigger = size + 100 * (size_t)i, kept = i ? bigger - 100 : size;
+
+		pointer = call_realloc(pointer, bigger ? bigger : 1);
+		for (size_t j = 0; j < kept && j < 4096; j++)
+			if (pointer[j] != 0x5a)
+				printf("alignment %zx: byte %zu lost\n", alignment, j);
+		memset(pointer, 0x5a, bigger);
+	}
+	call_free(pointer);
+}
+
+static void alignments(void)
+{
+	static const size_t odd[] = {0,        1,
+				     2,        3,
+				     4,        7,
+				     8,        12,
+				     16,       24,
+				     48,       65,
+				     100,      (size_t)1 << 63,
+				     SIZE_MAX, ((size_t)1 << 62) + 1};
+	void *pointer;
+
+	for (unsigned log2 = 0; log2 <= 32; log2++)
+		for (size_t size = 1; size < 5000; size = size * 7 + 1)
+			try_alignment((size_t)1 << log2, size);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		pointer = NULL;
+		errno = 55;
+		printf("posix_memalign %zx: %d", odd[i],
+		       call_posix_memalign(&pointer, odd[i], 100));
+		printf(", %s\n", pointer ? "block" : "NULL");
+		call_free(pointer);
+	}
+	/* no power of two: an allocator may refuse, but what it gives has to be good for something
+	 */
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]) - 3; i++) {
+		pointer = call_memalign(odd[i], 50);
+		if (pointer)
+			memset(pointer, 1, 50);
+		call_free(pointer);
+	}
+}
+
+static void resizes(void)
+{
+	void *pointer = call_malloc(100), *result;
+
+	errno = 0;
+	result = call_realloc(pointer, 0);
+	say("realloc to 0", result, 1);
+	if (result)
+		memset(result, 1, malloc_usable_size(result));
+	call_free(result);
+	result = call_realloc(call_aligned_alloc((size_t)1 << 20, 1 << 20), 0);
+	say("realloc of an aligned one to 0", result, 1);
+	call_free(result);
+	say("reallocarray overflow", call_reallocarray(NULL, SIZE_MAX / 2, 3), 16);
+	call_free(call_reallocarray(NULL, 0, 100));
+	for (size_t size = 1, old = 1; size < 3 << 20; old = size, size = size * 5 / 3 + 1) {
+		static unsigned char *grown;
+
+		grown = call_realloc(grown, size);
+		for (size_t i = 0; i < old && size > 2; i++)
+			if (grown[i] != 3)
+				puts("content lost");
+		memset(grown, 3, size);
+	}
+}
+
+/** No memory for anything, the tracer's own included: NULL is all that may happen. */
+static void address_space(void)
+{
+	struct rlimit limit = {(rlim_t)400 << 20, (rlim_t)400 << 20};
+	void *blocks[4096];
+	size_t count = 0;
+	bool failed = false;
+
+	setrlimit(RLIMIT_AS, &limit);
+	for (size_t size = (size_t)8 << 20; size >= 16; size /= 2)
+		while (count < 4096) {
+			blocks[count] = call_malloc(size);
+			if (!blocks[count]) {
+				failed = true;
+				break;
+			}
+			count++;
+		}
+	for (size_t i = 0; i < count; i++)
+		call_free(blocks[i]);
+	printf("%s\n", failed ? "there was an end" : "no end");
+}
+
+static void *burn(void *data)
+{
+	for (int i = 0; i < 200; i++)
+		call_free(call_malloc((size_t)i * 10));
+	return data;
+}
+
+static pthread_key_t keys[4];
+
+static void allocate_at_exit(void *data)
+{
+	call_free(call_malloc(10));
+	(void)data;
+}
+
+/** Its only allocation is made by a destructor. */
+static void *only_at_exit(void *data)
+{
+	pthread_setspecific(keys[0], data);
+	return data;
+}
+
+static void many_threads(void)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 16 << 10);
+	pthread_key_create(&keys[0], allocate_at_exit);
+	for (int i = 0; i < 3000; i++) {
+		if (pthread_create(&thread, &small, i % 2 ? burn : only_at_exit, keys))
+			puts("no thread");
+		else
+			pthread_join(thread, NULL);
+	}
+}
+
+static sigjmp_buf way_out;
+
+static void on_overflow(int number)
+{
+	void *pointer = call_malloc((size_t)number * 100);
+
+	call_free(pointer);
+	siglongjmp(way_out, 1);
+}
+
+static __attribute__((noinline)) int recurse(int depth)
+{
+	volatile char frame[3000];
+
+	frame[0] = (char)depth;
+	call_free(call_malloc(30));
+	return depth < 0 ? 0 : recurse(depth + 1) + frame[0];
+}
+
+/** The handler runs on a small stack of its own, with the whole of another behind it. */
+static void stack_overflow(void)
+{
+	stack_t other = {.ss_sp = malloc(16384), .ss_size = 16384};
+	struct sigaction action = {.sa_handler = on_overflow, .sa_flags = SA_ONSTACK};
+
+	sigaltstack(&other, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+	for (volatile int i = 0; i < 3; i++)
+		if (!sigsetjmp(way_out, 1))
+			recurse(0);
+	puts("three times");
+}
+
+static void *allocate_for_ever(void *data)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, NULL);
+	for (;;) {
+		call_free(call_malloc(100));
+		pthread_testcancel();
+	}
+	return data;
+}
+
+static void cancellation(void)
+{
+	for (int i = 0; i < 50; i++) {
+		pthread_t thread;
+		void *result;
+
+		pthread_create(&thread, NULL, allocate_for_ever, NULL);
+		usleep(1000);
+		pthread_cancel(thread);
+		pthread_join(thread, &result);
+		if (result != PTHREAD_CANCELED)
+			puts("not cancelled");
+	}
+}
+
+static ucontext_t contexts[2];
+
+static void coroutine(void)
+{
+	for (;;) {
+		call_free(call_malloc(64));
+		swapcontext(&contexts[1], &contexts[0]);
+	}
+}
+
+/** Stacks that come and go, always at the same place, and memory behind them that goes. */
+static void coroutines(void)
+{
+	size_t bytes = 64 << 10;
+	char *place = mmap(NULL, 4 * bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < 200; i++) {
+		char *stack = place + (i & 1) * bytes;
+
+		mprotect(place, 4 * bytes, PROT_NONE);
+		mprotect(stack, bytes, PROT_READ | PROT_WRITE);
+		getcontext(&contexts[1]);
+		contexts[1].uc_stack.ss_sp = stack;
+		contexts[1].uc_stack.ss_size = bytes;
+		contexts[1].uc_link = &contexts[0];
+		makecontext(&contexts[1], coroutine, 0);
+		for (int j = 0; j < 3; j++)
+			swapcontext(&contexts[0], &contexts[1]);
+	}
+}
+
+/** A coroutine as hand-written ones are: jumped to at the very top, with no return address there.
+ */
+extern void *own_stack;
+void run_on_own_stack(void);
+void body_on_own_stack(void);
+
+__attribute__((noinline)) void body_on_own_stack(void)
+{
+	call_free(call_malloc(77));
+}
+
+__asm__(".local own_stack, old_stack\n.comm own_stack,8,8\n.comm old_stack,8,8\n"
+	".text\n.globl run_on_own_stack\n"
+	"run_on_own_stack: .cfi_startproc\n"
+	"push %rbx; push %rbp; push %r12; push %r13; push %r14; push %r15\n"
+	"mov %rsp, old_stack(%rip)\n"
+	"mov own_stack(%rip), %rsp\n"
+	"jmp start_of_own_stack\n"
+	".cfi_endproc\n"
+	"start_of_own_stack: .cfi_startproc\n"
+	"sub $16, %rsp\n"
+	".cfi_def_cfa_offset 24\n"
+	"call body_on_own_stack\n"
+	"mov old_stack(%rip), %rsp\n"
+	"pop %r15; pop %r14; pop %r13; pop %r12; pop %rbp; pop %rbx; ret\n"
+	".cfi_endproc");
+
+/** What lay above the stack's end was readable once, and is no longer. */
+static void stack_without_end(void)
+{
+	size_t bytes = 64 << 10;
+	char *place =
+		mmap(NULL, 2 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	own_stack = place + bytes;
+	run_on_own_stack();
+	munmap(place + bytes, bytes);
+	own_stack = place + bytes - 1024; /* not the stack that is remembered */
+	run_on_own_stack();
+	own_stack = place + bytes;
+	run_on_own_stack();
+	puts("alive");
+}
+
+static const struct {
+	const char *name;
+	void (*function)(void);
+} corners[] = {
+	{"sizes", sizes},
+	{"alignments", alignments},
+	{"resizes", resizes},
+	{"address_space", address_space},
+	{"many_threads", many_threads},
+	{"stack_overflow", stack_overflow},
+	{"cancellation", cancellation},
+	{"coroutines", coroutines},
+	{"stack_without_end", stack_without_end},
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(corners) / sizeof(corners[0]); i++)
+		if (argc > 1 && !strcmp(argv[1], corners[i].name)) {
+			corners[i].function();
+			if (argc > 2) {
+				fflush(stdout);
+				abort();
+			}
+			return 0;
+		}
+	return 2;
+}
