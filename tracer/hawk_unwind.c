@@ -6,7 +6,7 @@
 #include "hawk_rules.h"
 #include "hawk_scratch.h"
 #include "hawk_syscall.h"
-#include "hawk_unwind.h"
+#include "hawk_walk.h"
 
 uint32_t hawk_unwind_epoch;
 struct hawk_unwind_stats hawk_unwind_stats;
@@ -21,6 +21,7 @@ bool hawk_unwind_init(void)
 		return false;
 	hawk_scratch_init(memory + HAWK_RULES_BYTES);
 	hawk_rules_init(memory);
+	hawk_walk_init();
 	return true;
 }
 

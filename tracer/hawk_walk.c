@@ -392,6 +392,7 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 		hawk_walk_enter_stack(&walk.range, start->sp);
 		gather(&walk, mismatch);
 	}
+	hawk_walk_remember(&walk.range);
 	stack->readable_start = walk.range.start;
 	stack->readable_end = walk.range.end;
 	commit(stack, walk.kept, walk.fresh_count, walk.flags);

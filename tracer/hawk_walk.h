@@ -45,6 +45,17 @@ bool hawk_walk_extend(struct hawk_readable_range *range, uint64_t address);
 /** Makes the range fit a stack pointer: keeps it if it is that stack's, else starts a new one. */
 void hawk_walk_enter_stack(struct hawk_readable_range *range, uint64_t sp);
 
+/**
+ * What may be believed of the range in later walks: memory between a thread's stack pointer and its
+ * anchor (its control block; for the first thread what the kernel left above its stack) stays while
+ * the thread runs on it. Of any other stack, a coroutine's say, the neighbours can be unmapped at
+ * any time: forgotten, to be probed again.
+ */
+void hawk_walk_remember(struct hawk_readable_range *range);
+
+/** Finds the first thread's anchor. Called once. */
+void hawk_walk_init(void);
+
 /** Reads 8 bytes at any address. False: not readable. */
 bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address, uint64_t *ret);
 

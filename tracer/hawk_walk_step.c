@@ -6,7 +6,20 @@
  */
 #include "hawk_walk.h"
 
+#include <sys/auxv.h>
+
 #include "hawk_unwind_full.h"
+
+enum {
+	ANCHOR_BYTES_MAX = 256 << 10, /**< from the outermost frame to the anchor */
+};
+
+/**
+ * The first thread's control block is not above its stack but among the mappings; what the kernel
+ * put above everything else on that stack is.
+ */
+static uint64_t first_thread_block;
+static uint64_t first_thread_anchor;
 
 static uint64_t page_of(uint64_t address)
 {
@@ -54,6 +67,42 @@ void hawk_walk_enter_stack(struct hawk_readable_range *range, uint64_t sp)
 	if (sp < range->start && range->start < range->end && extend_down(range, sp))
 		return;
 	range->start = range->end = page_of(sp);
+}
+
+static uint64_t thread_block(void)
+{
+	uint64_t pointer;
+
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer & -UINT64_C(8);
+}
+
+void hawk_walk_init(void)
+{
+	first_thread_block = thread_block();
+	first_thread_anchor = getauxval(AT_RANDOM) & -UINT64_C(8);
+}
+
+static uint64_t anchor_of_thread(void)
+{
+	uint64_t block = thread_block();
+
+	return block == first_thread_block ? first_thread_anchor : block;
+}
+
+static bool reaches(struct hawk_readable_range *range, uint64_t anchor)
+{
+	if (anchor < range->start || range->start == range->end)
+		return false;
+	if (anchor >= range->end && anchor - range->end >= ANCHOR_BYTES_MAX)
+		return false;
+	return hawk_walk_extend(range, anchor);
+}
+
+void hawk_walk_remember(struct hawk_readable_range *range)
+{
+	if (!reaches(range, anchor_of_thread()))
+		range->start = range->end = 0;
 }
 
 bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address, uint64_t *ret)
