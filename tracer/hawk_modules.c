@@ -99,7 +99,9 @@ static void read_headers(struct sighting *module)
 {
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)module->start;
 
-	if (module->end - module->start < sizeof(*elf) ||
+	/* A stale return address may lead to a module that another thread is unloading right now.
+	 */
+	if (module->end - module->start < sizeof(*elf) || !hawk_readable(module->start) ||
 	    !bytes_equal(elf->e_ident, ELFMAG, SELFMAG))
 		return;
 	if (elf->e_phentsize != sizeof(Elf64_Phdr) || elf->e_phoff > 4096 ||
