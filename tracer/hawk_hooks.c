@@ -66,7 +66,7 @@ static __attribute__((noinline)) void *allocate_untraced(enum hawk_block_kind ki
 	if (hawk_phase == HAWK_PHASE_STARTING)
 		return bootstrap_block(kind, size);
 	base = kind == HAWK_KIND_CALLOC ? hawk_next.calloc(1, size) : hawk_next.malloc(size);
-	if (base && hawk_phase == HAWK_PHASE_TRACING)
+	if (base && hawk_phase != HAWK_PHASE_PASSIVE && hawk_table_header)
 		hawk_record_dropped(size);
 	return base;
 }

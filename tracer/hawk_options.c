@@ -6,9 +6,11 @@
 #include "hawk_options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <regex.h>
 #include <stddef.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 
 #include "hawk_syscall.h"
 #include "hawk_unwind.h"
@@ -77,9 +79,30 @@ static bool equal(const char *a, size_t a_length, const char *b)
 	return !b[a_length];
 }
 
+/**
+ * A daemon may have closed stderr and opened its data under that number: nothing is ever written to
+ * a disk, nor to a file that is open for more than writing.
+ */
+static bool stderr_is_for_text(void)
+{
+	struct stat status;
+	long flags = hawk_syscall3(SYS_fcntl, STDERR, F_GETFL, 0);
+
+	if (flags < 0 || hawk_syscall3(SYS_fstat, STDERR, (long)&status, 0))
+		return false;
+	return !S_ISBLK(status.st_mode) &&
+	       !(S_ISREG(status.st_mode) && (flags & O_ACCMODE) != O_WRONLY);
+}
+
+static void say_bytes(const char *text, size_t length)
+{
+	if (stderr_is_for_text())
+		hawk_syscall3(SYS_write, STDERR, (long)text, (long)length);
+}
+
 static void say(const char *text)
 {
-	hawk_syscall3(SYS_write, STDERR, (long)text, (long)length_of(text));
+	say_bytes(text, length_of(text));
 }
 
 static void complain(const char *what, const char *text, size_t length)
@@ -87,7 +110,7 @@ static void complain(const char *what, const char *text, size_t length)
 	say("libhawk_tracer: ");
 	say(what);
 	say(" '");
-	hawk_syscall3(SYS_write, STDERR, (long)text, (long)length);
+	say_bytes(text, length);
 	say("' in HAWK_OPTS is ignored; HAWK_OPTS=help=1 lists the options\n");
 }
 

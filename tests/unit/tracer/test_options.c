@@ -3,6 +3,7 @@
  * @file
  * HAWK_OPTS: what is understood, what is reported and ignored.
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -132,12 +133,38 @@ static void the_program_is_matched_by_its_base_name(void **state)
 	assert_true(hawk_options_match_program());
 }
 
+static void a_data_file_under_the_number_of_stderr_stays_as_it_is(void **state)
+{
+	static const struct {
+		int flags;
+		bool written;
+	} files[] = {{O_RDWR, false}, {O_WRONLY, true}};
+	char path[] = "/tmp/hawk-options-XXXXXX";
+	int made = mkstemp(path), saved = dup(2);
+
+	(void)state;
+	assert_true(made >= 0 && saved >= 0);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		int file = open(path, files[i].flags | O_CLOEXEC);
+
+		dup2(file, 2);
+		hawk_options_parse("nonsense=1");
+		dup2(saved, 2);
+		assert_int_equal(lseek(file, 0, SEEK_END) > 0, files[i].written);
+		close(file);
+	}
+	close(made);
+	close(saved);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_set_and_nothing_is_said),
 		cmocka_unit_test(an_escaped_colon_belongs_to_the_value),
 		cmocka_unit_test(an_unknown_option_is_reported_once_and_ignored),
+		cmocka_unit_test(a_data_file_under_the_number_of_stderr_stays_as_it_is),
 		cmocka_unit_test(a_bad_value_is_reported_and_the_default_stays),
 		cmocka_unit_test(a_value_that_is_too_long_is_refused),
 		cmocka_unit_test(empty_pairs_and_no_text_are_nothing),
