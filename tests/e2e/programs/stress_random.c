@@ -29,6 +29,7 @@ enum {
 	THREADS_MAX = 128,
 	ENTRIES_PER_THREAD = 400,
 	HANDLER_ENTRIES = 4,
+	LOADERS = 3,
 	PLUGIN_ENTRIES = 200,
 	LIFE_STEPS = 3000,
 	PATHS = 7,
@@ -384,7 +385,7 @@ int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	struct stress_entry *shadow;
-	pthread_t keeper, loader;
+	pthread_t keeper, loaders[LOADERS];
 	uint64_t seed;
 	unsigned each = ENTRIES_PER_THREAD + HANDLER_ENTRIES;
 
@@ -395,7 +396,7 @@ int main(int argc, char **argv)
 	plugin_folder = argv[6];
 	if (worker_count > THREADS_MAX)
 		return 2;
-	shadow = stress_map(argv[1], (size_t)worker_count * each + PLUGIN_ENTRIES);
+	shadow = stress_map(argv[1], (size_t)worker_count * each + LOADERS * PLUGIN_ENTRIES);
 	if (!shadow)
 		return 2;
 	for (unsigned i = 0; i < worker_count; i++) {
@@ -405,14 +406,17 @@ int main(int argc, char **argv)
 	pthread_key_create(&late_key, allocate_late);
 	sigaction(SIGUSR1, &action, NULL);
 	pthread_create(&keeper, NULL, keep_working, NULL);
-	pthread_create(&loader, NULL, load_plugins, shadow + (size_t)worker_count * each);
+	for (size_t i = 0; i < LOADERS; i++)
+		pthread_create(&loaders[i], NULL, load_plugins,
+			       shadow + worker_count * (size_t)each + i * PLUGIN_ENTRIES);
 	torment((unsigned)atoi(argv[3]), seed, (unsigned)atoi(argv[5]));
 	if (!strcmp(argv[7], "abort"))
 		abort();
 	stopping = true;
 	pthread_join(keeper, NULL);
-	pthread_join(loader, NULL);
-	for (unsigned i = 0; i < worker_count * each + PLUGIN_ENTRIES; i++)
+	for (size_t i = 0; i < LOADERS; i++)
+		pthread_join(loaders[i], NULL);
+	for (unsigned i = 0; i < worker_count * each + LOADERS * PLUGIN_ENTRIES; i++)
 		if (shadow[i].state == STRESS_LIVE)
 			check(&shadow[i], shadow[i].size);
 	puts("done");
