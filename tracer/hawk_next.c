@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "hawk_arena.h"
+#include "hawk_first.h"
 
 enum { BOOTSTRAP_BYTES = 256 << 10 };
 
@@ -55,7 +56,7 @@ static uint32_t find_elsewhere(void)
 	uint32_t elsewhere = 0;
 
 	for (uint32_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-		if (dlsym(RTLD_DEFAULT, functions[i].name) == functions[i].ours)
+		if (hawk_first_is(functions[i].name, functions[i].ours))
 			elsewhere |= 1u << i;
 	return elsewhere;
 }
@@ -78,7 +79,7 @@ bool hawk_next_resolve(void)
 
 	if (!next.malloc || !next.free || !next.calloc || !next.realloc)
 		return false;
-	if (dlsym(RTLD_DEFAULT, "free") != (void *)free) {
+	if (!hawk_first_is("free", (void *)free)) {
 		next.elsewhere = find_elsewhere();
 		next.reallocarray =
 			(void *(*)(void *, size_t, size_t))dlsym(RTLD_NEXT, "reallocarray");
