@@ -76,6 +76,26 @@ static uint64_t vdso_start(const struct hawk_symbols *symbols,
 	return known && known->vdso && known->start == module->start ? known->start : 0;
 }
 
+/**
+ * The trace table calls a library what the loader called it (/lib/...), the core what it really is
+ * (/usr/lib/...): the same build-id at the same place is one file, to be opened and told of once.
+ */
+static struct hawk_symbol_module one_name(const struct hawk_symbols *symbols,
+					  const struct hawk_symbol_module *module)
+{
+	const struct hawk_module *known =
+		symbols->target ? hawk_target_module_at(symbols->target, module->start) : NULL;
+	struct hawk_symbol_module named = *module;
+
+	if (!known || !known->path || !known->path[0] || !module->build_id_bytes ||
+	    known->build_id_bytes != module->build_id_bytes ||
+	    memcmp(known->build_id, module->build_id, known->build_id_bytes) != 0)
+		return named;
+	named.path = known->path;
+	named.main = known->main;
+	return named;
+}
+
 static struct hawk_symbol_file key_of(const struct hawk_symbols *symbols,
 				      const struct hawk_symbol_module *module)
 {
@@ -218,7 +238,8 @@ struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module,
 				     struct hawk_symbol_file **ret)
 {
-	struct hawk_symbol_file key = key_of(symbols, module);
+	struct hawk_symbol_module named = one_name(symbols, module);
+	struct hawk_symbol_file key = key_of(symbols, &named);
 	struct hawk_error *err;
 	size_t slot;
 
@@ -237,7 +258,7 @@ struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 	file->path = hawk_strings_intern(&symbols->strings, key.path, strlen(key.path));
 	if (!file->path)
 		return &hawk_enomem;
-	err = load(symbols, module, file);
+	err = load(symbols, &named, file);
 	if (err)
 		return err;
 	symbols->file_count++;
@@ -260,11 +281,13 @@ enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
 					    const struct hawk_symbol_module *module)
 {
 	const struct hawk_symbol_file *file;
+	struct hawk_symbol_module named;
 	struct hawk_symbol_file key;
 
 	if (!module || !symbols->file_slots)
 		return HAWK_SYMBOL_UNUSED;
-	key = key_of(symbols, module);
+	named = one_name(symbols, module);
+	key = key_of(symbols, &named);
 	file = symbols->files[slot_of(symbols->files, symbols->file_slots, &key)];
 	return file ? file->status : HAWK_SYMBOL_UNUSED;
 }
