@@ -334,6 +334,40 @@ static uint64_t slot(size_t index)
 	return STACK + 8 * index;
 }
 
+/** The trace table calls the same library what the loader called it. */
+static void a_module_under_another_name_is_the_same_file(void **state)
+{
+	static struct opened opened;
+	const struct hawk_module *modules;
+	const struct hawk_frame *frames, *again;
+	struct hawk_symbol_module module;
+	size_t count, frame_count;
+
+	(void)state;
+	fixture_build("gcc", "-O2 -g -pthread", "crash.c", "crash");
+	fixture_run("rm -f core*; ulimit -c unlimited; ./crash abort; mv core* kernel_core");
+	if (access("kernel_core", R_OK) != 0) {
+		print_message("the kernel writes cores elsewhere\n");
+		skip();
+	}
+	open_core(&opened, "kernel_core");
+	modules = hawk_target_modules(opened.target, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (!modules[i].build_id_bytes || !modules[i].has_bias || modules[i].vdso)
+			continue;
+		module = hawk_symbol_module_of(&modules[i]);
+		assert_null(hawk_symbols_lookup(opened.symbols, &module, modules[i].end - 1, true,
+						&frames, &frame_count));
+		module.path = "/nowhere/at/all";
+		assert_null(hawk_symbols_lookup(opened.symbols, &module, modules[i].end - 1, true,
+						&again, &frame_count));
+		assert_ptr_equal(frames, again);
+		assert_int_not_equal(hawk_symbols_status(opened.symbols, &module),
+				     HAWK_SYMBOL_NOT_FOUND);
+	}
+	close_core(&opened);
+}
+
 static void code_without_rules_is_left_by_frame_pointer(void **state)
 {
 	uint64_t stack[STACK_WORDS] = {[4] = STACK + 8 * 20, [5] = CODE + 50, [20] = 0, [21] = 0};
@@ -474,6 +508,7 @@ int main(void)
 		cmocka_unit_test(a_core_that_gdb_wrote),
 		cmocka_unit_test(a_program_that_was_replaced_is_not_used_for_its_core),
 		cmocka_unit_test(a_running_program_that_was_deleted_and_replaced),
+		cmocka_unit_test(a_module_under_another_name_is_the_same_file),
 		cmocka_unit_test(code_without_rules_is_left_by_frame_pointer),
 		cmocka_unit_test(a_frame_pointer_that_points_to_itself_ends_the_stack),
 		cmocka_unit_test(a_return_address_outside_of_code_ends_the_stack),
