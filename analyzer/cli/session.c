@@ -79,6 +79,18 @@ static struct hawk_error *open_output(struct hawk_session *session,
 	return NULL;
 }
 
+/** What the user names and is not there is a mistake to be told, not something to search around. */
+static struct hawk_error *check_paths(const struct hawk_settings *settings)
+{
+	const char *const paths[] = {settings->sysroot, settings->debug_directory,
+				     settings->executable};
+
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		if (paths[i] && access(paths[i], F_OK) != 0)
+			return hawk_error_os(errno, "open", paths[i]);
+	return NULL;
+}
+
 struct hawk_error *hawk_session_open(struct hawk_session *session,
 				     const struct hawk_settings *settings, const char *core)
 {
@@ -92,6 +104,8 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 	*session = (struct hawk_session){.source = core};
 	hawk_findings_init(&session->findings);
 	err = open_output(session, settings);
+	if (!err)
+		err = check_paths(settings);
 	if (err)
 		return err;
 	if (!core && settings->pid > INT32_MAX)

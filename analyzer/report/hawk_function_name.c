@@ -128,6 +128,20 @@ static bool to_be_collapsed(const struct scan *scan, size_t unit, struct collaps
 	return *scan->at == '<' && collapse.templates && scan->angle + 1 >= collapse.templates;
 }
 
+/** Rust's "<crate::module::Type>::method" stays "<...Type>": without the type it says nothing. */
+static void append_self_type(struct hawk_text *text, const char *self, size_t length)
+{
+	size_t end = length - 1; // the closing bracket
+	size_t start = end;
+
+	while (start > 1 && word_char(self[start - 1]))
+		start--;
+	hawk_text_puts(text, "<...");
+	if (start > 2 && self[start - 1] == ':')
+		hawk_text_append(text, self + start, end - start);
+	hawk_text_puts(text, ">");
+}
+
 static void append_collapsed(struct hawk_text *text, const char *name, struct collapse collapse)
 {
 	struct scan scan = {.at = name};
@@ -143,7 +157,10 @@ static void append_collapsed(struct hawk_text *text, const char *name, struct co
 			balanced = length > 0;
 		}
 		if (length > sizeof("<...>") - 1) {
-			hawk_text_puts(text, *scan.at == '(' ? "(...)" : "<...>");
+			if (scan.at == name && *scan.at == '<')
+				append_self_type(text, name, length);
+			else
+				hawk_text_puts(text, *scan.at == '(' ? "(...)" : "<...>");
 			scan.at += length;
 			scan.after_word_char = false;
 			continue;
@@ -215,6 +232,18 @@ static void append_inner_scopes(struct hawk_text *text, const char *name, size_t
 		append_cut(text, scope, width);
 }
 
+/** Rust's "function::<...>" is "function"; else what is left would be the empty arguments. */
+static void drop_turbofish(struct hawk_text *text)
+{
+	static const char turbofish[] = "::<...>";
+	const size_t length = sizeof(turbofish) - 1;
+
+	if (text->size > length && !strcmp(text->bytes + text->size - length, turbofish)) {
+		text->size -= length;
+		text->bytes[text->size] = '\0';
+	}
+}
+
 static void replace_all(struct hawk_text *text, const char *from, const char *to)
 {
 	struct hawk_text result = {0};
@@ -264,6 +293,8 @@ void hawk_function_name_append(struct hawk_text *text, const char *name, size_t 
 		if (shorter.failed || hawk_utf8_width(shorter.bytes) <= width)
 			break;
 	}
+	if (!shorter.failed && hawk_utf8_width(shorter.bytes) > width)
+		drop_turbofish(&shorter);
 	if (shorter.failed)
 		text->failed = true;
 	else if (hawk_utf8_width(shorter.bytes) <= width)

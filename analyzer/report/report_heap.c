@@ -84,7 +84,7 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 	put_row(screen, "requested", memory->requested_bytes, whole, "by the program, live");
 	put_row(screen, "headers", memory->header_bytes, whole, "the tracer's, before each block");
 	put_row(screen, "allocator", memory->overhead_bytes, whole,
-		"rounding, free and cached chunks");
+		"free and cached chunks, rest of its mappings");
 	put_row(screen, "unused", memory->never_used_bytes, whole, "zero pages of the heap");
 	put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
 	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,

@@ -67,6 +67,16 @@ static void template_arguments_are_shortened_in_the_middle(void **state)
 		   "Table<Key<...>, Value<...> >::insert(...)");
 }
 
+static void rust_names_keep_their_type_and_their_function(void **state)
+{
+	(void)state;
+	check_name("<gimli::read::abbrev::Abbreviations>::insert", 39,
+		   "<...Abbreviations>::insert");
+	check_name("std::sys::backtrace::__rust_begin_short_backtrace::<fn(), ()>", 39,
+		   "...::__rust_begin_short_backtrace");
+	check_name("<alloc::vec::Vec<u8> as core::ops::drop::Drop>::drop", 30, "<...Drop>::drop");
+}
+
 static void outer_scopes_go_last(void **state)
 {
 	(void)state;
@@ -225,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_that_fits_is_kept),
+		cmocka_unit_test(rust_names_keep_their_type_and_their_function),
 		cmocka_unit_test(the_return_type_is_left_out),
 		cmocka_unit_test(std_string_has_its_usual_name),
 		cmocka_unit_test(parameters_go_before_template_arguments),
