@@ -17,6 +17,10 @@
  * damaged header may share; this is where it ends. */
 enum { SHARED_BYTES_FACTOR = 4 };
 
+/* Linux allows a process 65,530 mappings, or what the administrator says. Bounds memory, where the
+ * file is large and its count of segments forged. */
+static const uint64_t SEGMENTS_MAX = UINT64_C(1) << 22;
+
 struct reader {
 	const uint8_t *bytes;
 	size_t size;
@@ -28,8 +32,7 @@ struct reader {
 
 struct header_table {
 	uint64_t offset;
-	uint64_t count;     /* that the file holds */
-	bool count_unknown; /* PN_XNUM, and section header 0 is not there */
+	uint64_t count; /* that the file holds */
 };
 
 static uint64_t present(const struct reader *reader, uint64_t offset, uint64_t bytes)
@@ -57,44 +60,6 @@ static bool read_extended_count(const struct reader *reader, uint64_t section_of
 	return true;
 }
 
-static struct hawk_error *locate_headers(const struct reader *reader, struct header_table *ret)
-{
-	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
-	uint64_t section_offset, count, held;
-	uint16_t entry_bytes;
-
-	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_phoff));
-	ret->offset = hawk_cursor_u64(&cursor);
-	section_offset = hawk_cursor_u64(&cursor);
-	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_phentsize));
-	entry_bytes = hawk_cursor_u16(&cursor);
-	count = hawk_cursor_u16(&cursor);
-	if (!count)
-		return hawk_error_create(HAWK_ERROR_FORMAT, "is a core without program headers");
-	if (entry_bytes != sizeof(Elf64_Phdr))
-		return hawk_error_create(HAWK_ERROR_FORMAT,
-					 "is damaged: program headers of %u bytes", entry_bytes);
-	ret->count_unknown =
-		count == PN_XNUM && !read_extended_count(reader, section_offset, &count);
-	if (ret->count_unknown)
-		count = UINT32_MAX;
-	held = present(reader, ret->offset, UINT64_MAX) / sizeof(Elf64_Phdr);
-	if (!held)
-		return hawk_error_create(HAWK_ERROR_FORMAT,
-					 "is cut off before its first program header (%zu bytes)",
-					 reader->size);
-	if (ret->count_unknown)
-		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-header-count",
-				  "the number of segments is lost with the end of the core");
-	else if (held < count)
-		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-truncated",
-				  "the core is cut off inside its list of segments: %" PRIu64
-				  " of %" PRIu64 " are there",
-				  held, count);
-	ret->count = held < count ? held : count;
-	return NULL;
-}
-
 static Elf64_Phdr read_header(struct hawk_cursor *cursor)
 {
 	Elf64_Phdr header;
@@ -108,6 +73,75 @@ static Elf64_Phdr read_header(struct hawk_cursor *cursor)
 	header.p_memsz = hawk_cursor_u64(cursor);
 	header.p_align = hawk_cursor_u64(cursor);
 	return header;
+}
+
+/** At most `held` headers, when their number is lost: the first data ends the list, for nobody puts
+ * data before it. */
+static uint64_t infer_count(const struct reader *reader, uint64_t offset, uint64_t held)
+{
+	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
+	uint64_t count = held;
+
+	hawk_cursor_seek(&cursor, offset);
+	for (uint64_t i = 0; i < count && i < SEGMENTS_MAX; i++) {
+		Elf64_Phdr header = read_header(&cursor);
+		uint64_t fit;
+
+		if (header.p_offset <= offset)
+			continue;
+		fit = (header.p_offset - offset) / sizeof(header);
+		if (fit < count)
+			count = fit > i ? fit : i + 1;
+	}
+	return count;
+}
+
+static struct hawk_error *locate_headers(const struct reader *reader, struct header_table *ret)
+{
+	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
+	uint64_t section_offset, count, held;
+	uint16_t entry_bytes;
+	bool count_unknown;
+
+	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_phoff));
+	ret->offset = hawk_cursor_u64(&cursor);
+	section_offset = hawk_cursor_u64(&cursor);
+	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_phentsize));
+	entry_bytes = hawk_cursor_u16(&cursor);
+	count = hawk_cursor_u16(&cursor);
+	if (!count)
+		return hawk_error_create(HAWK_ERROR_FORMAT, "is a core without program headers");
+	if (entry_bytes != sizeof(Elf64_Phdr))
+		return hawk_error_create(HAWK_ERROR_FORMAT,
+					 "is damaged: program headers of %u bytes", entry_bytes);
+	count_unknown = count == PN_XNUM && !read_extended_count(reader, section_offset, &count);
+	held = present(reader, ret->offset, UINT64_MAX) / sizeof(Elf64_Phdr);
+	if (!held)
+		return hawk_error_create(HAWK_ERROR_FORMAT,
+					 "is cut off before its first program header (%zu bytes)",
+					 reader->size);
+	if (count_unknown) {
+		count = infer_count(reader, ret->offset, held);
+		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-header-count",
+				  "the number of segments is lost with the end of the core");
+	} else if (held < count) {
+		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-truncated",
+				  "the core is cut off inside its list of segments: %" PRIu64
+				  " of %" PRIu64 " are there",
+				  held, count);
+	}
+	ret->count = held < count ? held : count;
+	return NULL;
+}
+
+static void limit_count(const struct reader *reader, struct header_table *table)
+{
+	if (table->count <= SEGMENTS_MAX)
+		return;
+	hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "segments-too-many",
+			  "the core has %" PRIu64 " segments; the first %" PRIu64 " are looked at",
+			  table->count, SEGMENTS_MAX);
+	table->count = SEGMENTS_MAX;
 }
 
 static uint32_t mapping_flags(uint32_t elf_flags)
@@ -178,19 +212,11 @@ static void add_note_range(struct reader *reader, const Elf64_Phdr *header)
 static void read_headers(struct reader *reader, const struct header_table *table)
 {
 	struct hawk_cursor cursor = hawk_cursor_over(reader->bytes, reader->size);
-	uint64_t count = table->count;
 
 	hawk_cursor_seek(&cursor, table->offset);
-	for (uint64_t i = 0; i < count; i++) {
+	for (uint64_t i = 0; i < table->count; i++) {
 		Elf64_Phdr header = read_header(&cursor);
 
-		/* With a lost count the first data ends the list: nobody puts data before it. */
-		if (table->count_unknown && header.p_offset > table->offset) {
-			uint64_t fit = (header.p_offset - table->offset) / sizeof(header);
-
-			if (fit < count)
-				count = fit > i ? fit : i + 1;
-		}
 		if (header.p_type == PT_LOAD)
 			add_load(reader, &header);
 		else if (header.p_type == PT_NOTE)
@@ -280,6 +306,7 @@ struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
 	error = locate_headers(&reader, &table);
 	if (error)
 		return error;
+	limit_count(&reader, &table);
 	ret->loads = calloc(table.count, sizeof(*ret->loads));
 	ret->notes = calloc(table.count, sizeof(*ret->notes));
 	if (!ret->loads || !ret->notes) {

@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "synthetic_world.h"
 
@@ -92,6 +93,32 @@ static void a_lost_extended_count_is_inferred_and_reported(void **state)
 	world_expect_bytes(world, 0x20000, "second");
 	assert_non_null(world_finding(world, "core-header-count"));
 	assert_true(hawk_findings_partial(&world->findings));
+}
+
+/* The file may be as large as the memory of the machine many times over. */
+static void a_lost_extended_count_costs_no_memory_for_the_size_of_the_file(void **state)
+{
+	const off_t bytes = (off_t)4 << 40;
+	struct world *world = *state;
+	struct hawk_error *error;
+	char *path;
+
+	synthetic_core_set_layout(world->core, (struct synthetic_layout){.extended_count = true});
+	add_three(world);
+	world_build(world);
+	memset(world->bytes + offsetof(Elf64_Ehdr, e_shoff), 0, sizeof(uint64_t));
+	path = synthetic_file_write(world->bytes, world->size);
+	if (truncate(path, bytes)) {
+		synthetic_core_remove(path);
+		print_message("no file of 4 TiB can be made here\n");
+		skip();
+	}
+	error = hawk_target_open_core(path, &world->findings, &world->target);
+	synthetic_core_remove(path);
+	if (error)
+		fail_msg("%s", hawk_error_message(error));
+	expect_three(world);
+	assert_non_null(world_finding(world, "core-header-count"));
 }
 
 static void seventy_thousand_segments_are_all_there(void **state)
@@ -276,6 +303,7 @@ int main(void)
 		WORLD_TEST(notes_at_the_end_and_unaligned_segments_are_read),
 		WORLD_TEST(an_extended_segment_count_is_read_from_section_zero),
 		WORLD_TEST(a_lost_extended_count_is_inferred_and_reported),
+		WORLD_TEST(a_lost_extended_count_costs_no_memory_for_the_size_of_the_file),
 		WORLD_TEST(seventy_thousand_segments_are_all_there),
 		WORLD_TEST(bytes_that_were_not_dumped_are_not_zeros),
 		WORLD_TEST(a_cut_core_says_how_much_of_it_is_missing),
