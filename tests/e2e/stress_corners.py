@@ -9,8 +9,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import hawk  # noqa: E402
 
-CORNERS = ("sizes", "alignments", "resizes", "address_space", "many_threads", "stack_overflow",
-           "cancellation", "coroutines", "stack_without_end")
+CORNERS = ("sizes", "alignments", "resizes", "address_space", "many_threads",
+           "processes", "namespaces", "stack_overflow", "cancellation", "coroutines", "stack_without_end")
 
 
 def compare(arguments, what, allocator=None, preload=None, limit=None):
@@ -50,6 +50,7 @@ for name, path in libraries.items():
         compare([corners, "resizes"], f"{name} before the tracer", path,
                 preload=f"{path}:{hawk.TRACER}")
 # other allocators have operators of their own, which end the program if a new handler throws
+compare([corners, "no_room_for_stacks"], "no_room_for_stacks")  # jemalloc does not survive it
 compare([operators], "operators")
 compare([own], "a program's own malloc")
 for megabytes in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20):

@@ -6,6 +6,7 @@
  *
  *     stress_corners NAME-OF-A-CORNER
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -184,6 +186,111 @@ static void *burn(void *data)
 	for (int i = 0; i < 200; i++)
 		call_free(call_malloc((size_t)i * 10));
 	return data;
+}
+
+static __attribute__((noinline)) void *allocate_deep(size_t path, int depth)
+{
+	void *pointer;
+
+	/* two call sites: 2^depth stacks */
+	if (!depth) {
+		pointer = call_malloc(40);
+	} else if (path & 1) {
+		pointer = allocate_deep(path >> 1, depth - 1);
+		__asm__ volatile("nop");
+	} else {
+		pointer = allocate_deep(path >> 1, depth - 1);
+	}
+	__asm__ volatile("" : "+r"(pointer));
+	return pointer;
+}
+
+static void *burn_stacks(void *data)
+{
+	for (size_t i = 0; i < 3000; i++)
+		call_free(allocate_deep(i * 7919 + (size_t)data, 40));
+	return NULL;
+}
+
+/** The program has its memory, but the tracer's table cannot grow any more. */
+static void no_room_for_stacks(void)
+{
+	unsigned long pages = 0;
+	pthread_attr_t small;
+	pthread_t threads[16];
+	struct rlimit limit;
+	FILE *file = fopen("/proc/self/statm", "re");
+
+	call_free(call_malloc(1));
+	if (!file || fscanf(file, "%lu", &pages) != 1)
+		puts("no /proc");
+	fclose(file);
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	limit.rlim_cur = limit.rlim_max = pages * 4096 + (600 << 10);
+	setrlimit(RLIMIT_AS, &limit);
+	burn_stacks(NULL);
+	for (size_t count = 0, i = 0; i < 16; i++) {
+		if (!pthread_create(&threads[count], &small, burn_stacks, (void *)i))
+			count++;
+		if (i == 15)
+			while (count > 0)
+				pthread_join(threads[--count], NULL);
+	}
+	puts("alive");
+}
+
+/** Every way of making a process, with the tracer's memory shared or copied. */
+static void processes(void)
+{
+	for (volatile int i = 0; i < 60; i++) {
+		pid_t pid = i % 3 == 0 ? vfork() : i % 3 == 1 ? fork() : _Fork();
+		int status = 0;
+
+		if (!pid) {
+			char *pointer = call_malloc(200);
+
+			memset(pointer, 1, 200);
+			call_free(pointer);
+			_exit(0);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			puts("a child did not end well");
+	}
+	for (int i = 0; i < 20; i++) { /* children of children, with threads */
+		pid_t pid = fork();
+		pthread_t thread;
+		int status = 0;
+
+		if (pid) {
+			if (waitpid(pid, &status, 0) != pid || status)
+				puts("a child did not end well");
+			if (i)
+				_exit(status != 0);
+			return;
+		}
+		pthread_create(&thread, NULL, burn, NULL);
+		pthread_join(thread, NULL);
+	}
+	_exit(0);
+}
+
+/** Other copies of the C library, with allocators of their own. */
+static void namespaces(void)
+{
+	for (int i = 0; i < 10; i++) {
+		void *library = dlmopen(LM_ID_NEWLM, "libm.so.6", RTLD_NOW);
+		void *(*other_malloc)(size_t) = NULL;
+		void (*other_free)(void *) = NULL;
+
+		if (!library)
+			continue;
+		*(void **)&other_malloc = dlsym(library, "malloc");
+		*(void **)&other_free = dlsym(library, "free");
+		if (other_malloc && other_free)
+			other_free(memset(other_malloc(100), 1, 100));
+		dlclose(library);
+	}
 }
 
 static pthread_key_t keys[4];
@@ -358,7 +465,10 @@ static const struct {
 	{"alignments", alignments},
 	{"resizes", resizes},
 	{"address_space", address_space},
+	{"no_room_for_stacks", no_room_for_stacks},
 	{"many_threads", many_threads},
+	{"processes", processes},
+	{"namespaces", namespaces},
 	{"stack_overflow", stack_overflow},
 	{"cancellation", cancellation},
 	{"coroutines", coroutines},
