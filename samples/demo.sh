@@ -76,7 +76,7 @@ if [ -z "$core" ]; then
 	exit 1
 fi
 
-say "hawk-core analyze core"
+say hawk-core analyze "$@" core
 status=0
 "$hawk_core" analyze "$@" "$core" || status=$?
 [ $keep = no ] || printf '\nthe core: %s\n' "$core"
