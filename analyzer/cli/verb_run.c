@@ -45,23 +45,20 @@ static struct hawk_error *find_tracer(char **ret)
 
 static struct hawk_error *resolve_tracer(const char *given, char **ret)
 {
-	struct hawk_error *err;
+	CLEANUP(free_ptr) char *path = NULL;
+	struct hawk_error *err = NULL;
 
-	if (given) {
-		*ret = realpath(given, NULL);
-		err = *ret ? NULL : hawk_error_os(errno, "open", given);
-	} else {
-		err = find_tracer(ret);
-	}
+	if (!given)
+		err = find_tracer(&path);
+	else if (!(path = realpath(given, NULL)))
+		err = hawk_error_os(errno, "open", given);
 	if (err)
 		return err;
-	if (strpbrk(*ret, " :")) { // the loader splits LD_PRELOAD there
-		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-					"'%s' cannot be preloaded: a space or colon in its path",
-					*ret);
-		free(*ret);
-		return err;
-	}
+	if (strpbrk(path, " :")) // the loader splits LD_PRELOAD there
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "'%s' cannot be preloaded: a space or colon in its path",
+					 path);
+	*ret = take_ptr(&path);
 	return NULL;
 }
 

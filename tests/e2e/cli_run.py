@@ -72,6 +72,13 @@ def check_exit_codes():
     hawk.expect(plain in done.stderr, f"message: {done.stderr!r}")
     done = traced("--tracer", os.path.join(folder, "no.so"), "true")
     hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, "a tracer that is not there")
+    blank = os.path.join(folder, "a folder")
+    os.mkdir(blank)
+    shutil.copy(hawk.TRACER, blank)
+    done = traced("--tracer", os.path.join(blank, os.path.basename(hawk.TRACER)), "true")
+    hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, "a tracer with a blank in its path")
+    hawk.expect("cannot be preloaded" in done.stderr and "\n" not in done.stderr.strip(),
+                f"message: {done.stderr!r}")
 
 
 def warnings_of(*arguments, preexec=None):
