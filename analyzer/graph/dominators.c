@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The stages put together; sizes of subtrees, and their sums by group, by three passes over arrays
+ * in the order of numbers.
+ */
+#include "dominators_state.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+
+static void set_up(struct hawk_dominator_state *state, const struct hawk_workspace *workspace)
+{
+	state->records = (struct hawk_search_record *)(void *)hawk_workspace_lane(workspace, 0);
+	state->best = hawk_workspace_lane(workspace, 0);
+	state->dominators = hawk_workspace_lane(workspace, 1);
+	state->blocks = hawk_workspace_lane(workspace, 2);
+	state->parents = hawk_workspace_lane(workspace, 3);
+	state->semi = hawk_workspace_lane(workspace, 4);
+	state->positions = hawk_workspace_lane(workspace, 5);
+	state->source_offsets = hawk_workspace_lane(workspace, 6);
+}
+
+/* Dominators have smaller numbers: descending, every block is complete when it is added to its
+ * dominator. */
+static void add_up(const struct hawk_block_index *index, struct hawk_dominators *dominators)
+{
+	uint64_t *retained = dominators->retained;
+	uint32_t *sizes = dominators->sizes;
+
+	retained[0] = 0;
+	sizes[0] = 1;
+	for (uint32_t number = 1; number <= dominators->count; number++) {
+		retained[number] = hawk_block_size(index, dominators->blocks[number]);
+		sizes[number] = 1;
+	}
+	for (uint32_t number = dominators->count; number; number--) {
+		uint32_t dominator = dominators->dominators[number];
+
+		retained[dominator] += retained[number];
+		sizes[dominator] += sizes[number];
+	}
+}
+
+struct hawk_error *
+hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_graph *graph,
+		     const struct hawk_roots *roots, const struct hawk_reach *reach,
+		     struct hawk_workspace *workspace, struct hawk_dominators *ret)
+{
+	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = reach};
+	uint64_t edges_bytes;
+	struct hawk_error *err;
+
+	set_up(&state, workspace);
+	err = hawk_area_create(&state.edges_area,
+			       sizeof(uint64_t) * ((uint64_t)graph->edge_count + 1));
+	if (!err)
+		err = hawk_dominators_search(&state);
+	assert(err || state.count == graph->count);
+	edges_bytes = state.edge_count * (sizeof(uint64_t) + sizeof(uint32_t));
+	if (!err)
+		err = hawk_dominators_link(&state);
+	hawk_area_destroy(&state.edges_area);
+	hawk_area_destroy(&state.sources_area);
+	if (err)
+		return err;
+	*ret = (struct hawk_dominators){
+		.count = state.count,
+		.blocks = state.blocks,
+		.dominators = state.dominators,
+		.retained = (uint64_t *)(void *)hawk_workspace_lane(workspace, 4),
+		.sizes = hawk_workspace_lane(workspace, 0),
+		.workspace = workspace,
+		.scratch_bytes = edges_bytes,
+	};
+	add_up(index, ret);
+	return NULL;
+}
+
+/* The numbers in an order in which every subtree is a stretch of its size. */
+static uint32_t *order_subtrees(const struct hawk_dominators *dominators)
+{
+	uint32_t *next = hawk_workspace_lane(dominators->workspace, 3);
+	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
+
+	order[0] = 0;
+	next[0] = 1;
+	for (uint32_t number = 1; number <= dominators->count; number++) {
+		uint32_t *above = &next[dominators->dominators[number]];
+		uint32_t position = *above;
+
+		*above += dominators->sizes[number];
+		next[number] = position + 1;
+		order[position] = number;
+	}
+	return order;
+}
+
+struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominators *dominators,
+						     const struct hawk_block_index *index,
+						     const uint32_t *group_of_trace,
+						     uint32_t trace_count, uint32_t group_count,
+						     uint64_t *ret)
+{
+	CLEANUP(free_ptr) uint32_t *ends = calloc((size_t)group_count + 1, sizeof(*ends));
+	const uint32_t *order;
+
+	if (!ends)
+		return &hawk_enomem;
+	assert(!dominators->numbers);
+	order = order_subtrees(dominators);
+	for (uint32_t position = 1; position <= dominators->count; position++) {
+		uint32_t number = order[position];
+		uint32_t trace = index->traces[dominators->blocks[number]];
+		uint32_t group = trace < trace_count ? trace : trace_count;
+
+		if (group_of_trace)
+			group = group_of_trace[group];
+		/* Behind the end of the last topmost block of this group? */
+		if (group >= group_count || position < ends[group])
+			continue;
+		ret[group] += dominators->retained[number];
+		ends[group] = position + dominators->sizes[number];
+	}
+	return NULL;
+}
+
+void hawk_dominators_number_blocks(struct hawk_dominators *dominators)
+{
+	uint32_t *numbers = hawk_workspace_lane(dominators->workspace, 6);
+
+	for (uint32_t number = 1; number <= dominators->count; number++)
+		numbers[dominators->blocks[number]] = number;
+	dominators->numbers = numbers;
+}

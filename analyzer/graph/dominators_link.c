@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Lengauer and Tarjan's algorithm ("A fast algorithm for finding dominators in a flowgraph", TOPLAS
+ * 1979), the simple form: links without balancing, path compression.
+ *
+ * Blocks are linked in descending order, so "linked" is "number above a limit" and needs no bit; a
+ * block that is not linked yet has no `best`, so the head of its bucket is there; one that is in a
+ * bucket has no dominator yet, so the link to the next is there.
+ */
+#include "dominators_state.h"
+
+/* Sorts by counting: the sources of target t become sources[offsets[t]] .. [offsets[t + 1] - 1]. */
+static struct hawk_error *sort_edges(struct hawk_dominator_state *state)
+{
+	const uint64_t *edges = state->edges_area.bytes;
+	uint32_t *offsets = state->source_offsets;
+	uint64_t sum = 0;
+	struct hawk_error *err =
+		hawk_area_create(&state->sources_area, (state->edge_count + 1) * sizeof(uint32_t));
+
+	if (!err)
+		err = hawk_area_grow(&state->sources_area,
+				     (state->edge_count + 1) * sizeof(uint32_t));
+	if (err)
+		return err;
+	state->sources = state->sources_area.bytes;
+	memset(offsets, 0, ((size_t)state->count + 2) * sizeof(*offsets));
+	for (uint64_t i = 0; i < state->edge_count; i++)
+		offsets[(uint32_t)edges[i]]++;
+	for (uint32_t number = 0; number < state->count + 2; number++) {
+		sum += offsets[number];
+		offsets[number] = (uint32_t)sum;
+	}
+	for (uint64_t i = 0; i < state->edge_count; i++)
+		state->sources[--offsets[(uint32_t)edges[i]]] = (uint32_t)(edges[i] >> 32);
+	hawk_area_destroy(&state->edges_area);
+	return NULL;
+}
+
+/* Joins the label of `number` with that of `above`, and hangs it under `top`. */
+static void shorten(struct hawk_dominator_state *state, uint32_t number, uint32_t above,
+		    uint32_t top)
+{
+	uint32_t label = state->best[above];
+
+	if (state->semi[label] < state->semi[state->best[number]])
+		state->best[number] = label;
+	state->parents[number] = top;
+}
+
+/*
+ * Makes best[number] the label with the lowest `semi` between `number` and the top of its tree of
+ * linked blocks (those above `limit`); everything on the way is hung under the top. The way up is
+ * remembered by turning its links round.
+ */
+static void compress(struct hawk_dominator_state *state, uint32_t number, uint32_t limit)
+{
+	uint32_t *ancestors = state->parents;
+	uint32_t below = number;
+	uint32_t above = ancestors[number];
+	uint32_t top;
+
+	if (above <= limit)
+		return;
+	while (ancestors[above] > limit) {
+		uint32_t next = ancestors[above];
+
+		ancestors[above] = below;
+		below = above;
+		above = next;
+	}
+	top = ancestors[above];
+	while (below != number) {
+		uint32_t next = ancestors[below];
+
+		shorten(state, below, above, top);
+		above = below;
+		below = next;
+	}
+	shorten(state, number, above, top);
+}
+
+/* Those whose semidominator is `parent`: with `number` linked, which is on the way to them, their
+ * dominators are known, or known to be those of another. */
+static void empty_bucket(struct hawk_dominator_state *state, uint32_t parent, uint32_t number)
+{
+	uint32_t next;
+
+	for (uint32_t member = state->best[parent]; member; member = next) {
+		uint32_t label;
+
+		next = state->dominators[member];
+		compress(state, member, number - 1);
+		label = state->best[member];
+		state->dominators[member] =
+			state->semi[label] < state->semi[member] ? label : parent;
+	}
+	state->best[parent] = 0;
+}
+
+static void link_all(struct hawk_dominator_state *state)
+{
+	for (uint32_t number = state->count; number; number--) {
+		uint32_t parent = state->parents[number];
+		uint32_t semi = state->semi[number];
+
+		for (uint32_t i = state->source_offsets[number];
+		     i < state->source_offsets[number + 1]; i++) {
+			uint32_t source = state->sources[i];
+
+			compress(state, source, number);
+			if (state->semi[state->best[source]] < semi)
+				semi = state->semi[state->best[source]];
+		}
+		state->semi[number] = semi;
+		state->dominators[number] = state->best[semi];
+		state->best[semi] = number;
+		state->best[number] = number;
+		empty_bucket(state, parent, number);
+	}
+}
+
+struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state)
+{
+	struct hawk_error *err = sort_edges(state);
+
+	if (err)
+		return err;
+	memset(state->best, 0, ((size_t)state->count + 1) * sizeof(*state->best));
+	link_all(state);
+	for (uint32_t number = 1; number <= state->count; number++)
+		if (state->dominators[number] != state->semi[number])
+			state->dominators[number] = state->dominators[state->dominators[number]];
+	return NULL;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The depth-first search. The path down to the current block is the chain of parents; where to go
+ * on in each of its blocks is in `positions`: there is no other stack, however deep it gets.
+ *
+ * Of edges that are not in the tree, one that leads down it needs no list: it can only lower `semi`
+ * of its target, at once.
+ */
+#include "dominators_state.h"
+
+enum { PREFETCH_MAX = 8 };
+
+static uint32_t number_block(struct hawk_dominator_state *state, uint32_t block, uint32_t parent)
+{
+	uint32_t number = ++state->count;
+
+	state->records[block].number = number;
+	state->blocks[number] = block;
+	state->parents[number] = parent;
+	state->semi[number] = parent;
+	return number;
+}
+
+static struct hawk_error *add_edge(struct hawk_dominator_state *state, uint32_t source,
+				   uint32_t target)
+{
+	uint64_t edge = (uint64_t)source << 32 | target;
+	uint64_t *edges = state->edges_area.bytes;
+
+	/* Lists point to both neighbours, buckets to the same thing twice. */
+	if (state->edge_count && edges[state->edge_count - 1] == edge)
+		return NULL;
+	if ((state->edge_count + 1) * sizeof(*edges) > state->edges_area.size) {
+		struct hawk_error *err = hawk_area_grow(&state->edges_area,
+							(state->edge_count + 1) * sizeof(*edges));
+
+		if (err)
+			return err;
+		edges = state->edges_area.bytes;
+	}
+	edges[state->edge_count++] = edge;
+	return NULL;
+}
+
+/* Begins with a block that has just been numbered. */
+static void enter(struct hawk_dominator_state *state, uint32_t number)
+{
+	const struct hawk_search_record *record = &state->records[state->blocks[number]];
+	const uint32_t *edges = state->graph->edges;
+	uint32_t count = record[1].offset - record->offset;
+
+	state->positions[number] = record->offset;
+	if (count > PREFETCH_MAX)
+		count = PREFETCH_MAX;
+	for (uint32_t i = 0; i < count; i++)
+		__builtin_prefetch(&state->records[edges[record->offset + i] >> 1]);
+}
+
+/* An edge of the current block to one that has a number already. */
+static struct hawk_error *take_edge(struct hawk_dominator_state *state, uint32_t source,
+				    uint32_t target)
+{
+	if (target > source) {
+		if (state->semi[target] > source)
+			state->semi[target] = source;
+		return NULL;
+	}
+	return target < source ? add_edge(state, source, target) : NULL;
+}
+
+/* Looks at the edges of `current` from its position on. Returns where to go on: down, or up when
+ * there are no more. */
+static struct hawk_error *step(struct hawk_dominator_state *state, uint32_t *current)
+{
+	const struct hawk_search_record *records = state->records;
+	const uint32_t *edges = state->graph->edges;
+	uint32_t mask = state->reach->edges;
+	uint32_t source = *current;
+	uint32_t end = records[state->blocks[source] + 1].offset;
+
+	for (uint32_t at = state->positions[source]; at < end; at++) {
+		uint32_t target = edges[at] >> 1;
+		uint32_t number = records[target].number;
+
+		if (edges[at] & mask)
+			continue;
+		if (number) {
+			struct hawk_error *err = take_edge(state, source, number);
+
+			if (err)
+				return err;
+			continue;
+		}
+		number = number_block(state, target, source);
+		/* Leaves, half of all blocks, are done with their number. */
+		if (records[target].offset == records[target + 1].offset)
+			continue;
+		state->positions[source] = at + 1;
+		enter(state, number);
+		*current = number;
+		return NULL;
+	}
+	*current = state->parents[source];
+	return NULL;
+}
+
+/* An edge from the virtual root. */
+static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32_t block)
+{
+	uint32_t current = state->records[block].number;
+
+	if (current) {
+		state->semi[current] = 0;
+		return NULL;
+	}
+	current = number_block(state, block, 0);
+	enter(state, current);
+	while (current) {
+		struct hawk_error *err = step(state, &current);
+
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_dominators_search(struct hawk_dominator_state *state)
+{
+	const struct hawk_graph *graph = state->graph;
+
+	state->count = 0;
+	for (uint32_t block = 0; block <= graph->count; block++)
+		state->records[block] =
+			(struct hawk_search_record){.offset = graph->offsets[block]};
+	for (size_t i = 0; i < state->roots->count; i++) {
+		uint32_t edge = state->roots->items[i].edge;
+		struct hawk_error *err = NULL;
+
+		if (!(edge & state->reach->edges))
+			err = search_from(state, edge >> 1);
+		if (err)
+			return err;
+	}
+	for (uint32_t block = 0; block < graph->count; block++) {
+		struct hawk_error *err = NULL;
+
+		if (state->reach->kinds[block] == HAWK_REACH_DEFINITELY_LOST)
+			err = search_from(state, block);
+		if (err)
+			return err;
+	}
+	return NULL;
+}

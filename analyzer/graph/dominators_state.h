@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The stages of finding dominators, and which lanes of the workspace each array lives in. Internal
+ * to graph/.
+ *
+ *     lane     search                link (Lengauer-Tarjan)     sizes, groups
+ *     0        records (with 1)      best, bucket heads         sizes
+ *     1        records               dominators, bucket links   dominators
+ *     2        blocks                blocks                     blocks
+ *     3        parents               ancestors                  next positions
+ *     4        semi                  semi                       retained (with 5)
+ *     5        positions             -                          retained
+ *     6        -                     offsets of sources         order
+ */
+#ifndef HAWK_DOMINATORS_STATE_H
+#define HAWK_DOMINATORS_STATE_H
+
+#include "hawk_dominators.h"
+
+/** What the search wants of a block: in one place, for one cache miss. */
+struct hawk_search_record {
+	uint32_t offset; /**< as in the graph */
+	uint32_t number; /**< 0 = not met yet */
+};
+
+struct hawk_dominator_state {
+	const struct hawk_graph *graph;
+	const struct hawk_roots *roots;
+	const struct hawk_reach *reach;
+	uint32_t count; /**< numbers given */
+
+	struct hawk_search_record *records; /**< by block */
+	uint32_t *positions;                /**< by number: the next edge to look at */
+	uint32_t *blocks;
+	uint32_t *parents;
+	uint32_t *semi;
+	uint32_t *best;
+	uint32_t *dominators;
+	uint32_t *source_offsets; /**< by number, count + 2: sources of edges that are not in the
+				     tree and do not lead down it */
+
+	/** Such edges, as source << 32 | target, in the order in which they were found. */
+	struct hawk_area edges_area;
+	uint64_t edge_count;
+	struct hawk_area sources_area;
+	uint32_t *sources;
+};
+
+/** dominators_search.c: numbers every block; fills blocks, parents, semi (with edges that lead down
+ * the tree), edges. */
+struct hawk_error *hawk_dominators_search(struct hawk_dominator_state *state);
+
+/** dominators_link.c: sorts the edges by target, then fills dominators. */
+struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state);
+
+#endif

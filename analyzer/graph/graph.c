@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The graph is made in one pass without counting first: each thread appends the pointers of its
+ * share of the blocks to an area of its own; then the areas are put behind each other.
+ */
+#include "hawk_graph.h"
+
+#include <stdlib.h>
+
+#include "graph_words.h"
+#include "hawk_cleanup.h"
+#include "hawk_parallel.h"
+
+enum {
+	BLOCK_COST_BYTES = 64,       /* of a block, whatever its size, for fair shares */
+	SHARE_BYTES_MIN = 256 << 10, /* not worth a thread of its own */
+};
+
+/** The blocks [first, end) and their pointers. */
+struct part {
+	uint32_t first;
+	uint32_t end;
+	uint32_t next_offset; /**< the first block whose offset is not set yet */
+	uint64_t edge_count;
+	struct hawk_area edges;
+	struct hawk_words words;
+	struct hawk_candidates candidates;
+	struct hawk_error *err;
+};
+
+struct job {
+	const struct hawk_block_index *index;
+	const struct hawk_target *target;
+	uint32_t *offsets;
+	struct part *parts;
+	unsigned part_count;
+};
+
+static void flush(const struct job *job, struct part *part)
+{
+	struct hawk_candidates *candidates = &part->candidates;
+	uint64_t count = part->edge_count;
+	uint32_t *edges;
+
+	part->err = hawk_area_grow(&part->edges,
+				   sizeof(*edges) * (count + (uint64_t)candidates->count));
+	if (part->err)
+		return;
+	edges = part->edges.bytes;
+	hawk_candidates_resolve(candidates, job->index);
+	for (size_t i = 0; i < candidates->count; i++) {
+		while (part->next_offset <= candidates->tags[i])
+			job->offsets[part->next_offset++] = (uint32_t)count;
+		if ((uint32_t)candidates->values[i] != HAWK_BLOCK_NOWHERE)
+			edges[count++] = (uint32_t)candidates->values[i];
+	}
+	candidates->count = 0;
+	part->edge_count = count;
+}
+
+static void gather(const struct job *job, struct part *part, uint32_t block,
+		   const struct hawk_stretch *stretch)
+{
+	for (size_t done = 0; done < stretch->words && !part->err;) {
+		size_t room = HAWK_WORDS_BATCH - part->candidates.count;
+		size_t words = stretch->words - done;
+
+		if (words > room) {
+			words = room;
+			if (room < HAWK_WORDS_BATCH / 2) {
+				flush(job, part);
+				continue;
+			}
+		}
+		hawk_candidates_pick(&part->candidates, job->index,
+				     stretch->bytes + done * HAWK_WORD_BYTES, words, block, 0);
+		done += words;
+	}
+}
+
+static void read_block(const struct job *job, struct part *part, uint32_t block)
+{
+	uint64_t at = hawk_block_start(job->index, block);
+	uint64_t end = (at + hawk_block_size(job->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
+	struct hawk_stretch stretch;
+
+	while (at < end && !part->err && hawk_words_next(&part->words, at, end, &stretch)) {
+		gather(job, part, block, &stretch);
+		at = stretch.start + stretch.words * HAWK_WORD_BYTES;
+	}
+}
+
+static void run_part(void *context, unsigned number)
+{
+	const struct job *job = context;
+	struct part *part = &job->parts[number];
+
+	for (uint32_t block = part->first; block < part->end && !part->err; block++)
+		read_block(job, part, block);
+	if (!part->err)
+		flush(job, part);
+	if (!part->err && part->words.failed)
+		part->err = &hawk_enomem;
+	while (!part->err && part->next_offset < part->end)
+		job->offsets[part->next_offset++] = (uint32_t)part->edge_count;
+}
+
+static uint64_t cost_of(const struct hawk_block_index *index, uint32_t block)
+{
+	return hawk_block_size(index, block) + BLOCK_COST_BYTES;
+}
+
+/* Shares of about the same cost, in order. */
+static void cut(struct job *job)
+{
+	const struct hawk_block_index *index = job->index;
+	uint64_t all = 0;
+	uint64_t done = 0;
+	uint32_t block = 0;
+	unsigned count;
+
+	for (uint32_t i = 0; i < index->count; i++)
+		all += cost_of(index, i);
+	count = all / SHARE_BYTES_MIN < job->part_count ? (unsigned)(all / SHARE_BYTES_MIN)
+							: job->part_count;
+	job->part_count = count = count ? count : 1;
+	for (unsigned i = 0; i < count; i++) {
+		struct part *part = &job->parts[i];
+		uint64_t goal = i + 1 < count ? all / count * (i + 1) : UINT64_MAX;
+
+		part->first = part->next_offset = block;
+		for (; block < index->count && done < goal; block++)
+			done += cost_of(index, block);
+		part->end = block;
+	}
+}
+
+static void hawk_cleanup_job(struct job *job)
+{
+	for (unsigned i = 0; job->parts && i < job->part_count; i++) {
+		hawk_area_destroy(&job->parts[i].edges);
+		hawk_words_deinit(&job->parts[i].words);
+		hawk_error_destroy(job->parts[i].err);
+	}
+	free(job->parts);
+}
+
+static struct hawk_error *prepare(struct job *job)
+{
+	cut(job);
+	for (unsigned i = 0; i < job->part_count; i++) {
+		struct part *part = &job->parts[i];
+		uint64_t bytes = 0;
+		struct hawk_error *err;
+
+		for (uint32_t block = part->first; block < part->end; block++)
+			bytes += hawk_block_size(job->index, block) / HAWK_WORD_BYTES *
+				 sizeof(uint32_t);
+		hawk_words_init(&part->words, job->target);
+		err = hawk_area_create(&part->edges, bytes + 1);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* Puts the edges of all parts behind those of the first. */
+static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
+{
+	uint64_t count = 0;
+	struct hawk_error *err;
+
+	for (unsigned i = 0; i < job->part_count; i++) {
+		if (job->parts[i].err)
+			return take_ptr(&job->parts[i].err);
+		count += job->parts[i].edge_count;
+	}
+	if (count >= UINT32_MAX)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "there are %llu pointers between blocks, more than 32-bit "
+					 "numbers can tell apart",
+					 (unsigned long long)count);
+	err = hawk_area_grow(&job->parts[0].edges, count * sizeof(uint32_t));
+	if (err)
+		return err;
+	graph->edges = job->parts[0].edges.bytes;
+	count = job->parts[0].edge_count;
+	for (unsigned i = 1; i < job->part_count; i++) {
+		struct part *part = &job->parts[i];
+
+		memcpy(graph->edges + count, part->edges.bytes,
+		       part->edge_count * sizeof(uint32_t));
+		hawk_area_destroy(&part->edges);
+		for (uint32_t block = part->first; block < part->end; block++)
+			job->offsets[block] += (uint32_t)count;
+		count += part->edge_count;
+	}
+	graph->edge_count = (uint32_t)count;
+	job->offsets[job->index->count] = (uint32_t)count;
+	graph->edges_area = job->parts[0].edges;
+	job->parts[0].edges = (struct hawk_area){0};
+	hawk_area_trim(&graph->edges_area, count * sizeof(uint32_t));
+	return NULL;
+}
+
+struct hawk_error *hawk_graph_make(const struct hawk_target *target,
+				   const struct hawk_block_index *index, unsigned threads,
+				   struct hawk_graph *ret)
+{
+	CLEANUP(job) struct job job = {.index = index, .target = target};
+	struct hawk_graph graph = {.count = index->count};
+	struct hawk_error *err;
+
+	job.part_count = threads ? threads : hawk_parallel_processors();
+	if (job.part_count > HAWK_PARALLEL_MAX)
+		job.part_count = HAWK_PARALLEL_MAX;
+	job.parts = calloc(job.part_count, sizeof(*job.parts));
+	if (!job.parts)
+		return &hawk_enomem;
+	err = prepare(&job);
+	if (err)
+		return err;
+	err = hawk_area_create(&graph.offsets_area,
+			       sizeof(uint32_t) * ((uint64_t)index->count + 1));
+	if (!err)
+		err = hawk_area_grow(&graph.offsets_area,
+				     sizeof(uint32_t) * ((uint64_t)index->count + 1));
+	if (!err) {
+		graph.offsets = job.offsets = graph.offsets_area.bytes;
+		hawk_parallel_run(job.part_count, run_part, &job);
+		err = join(&job, &graph);
+	}
+	if (err) {
+		hawk_graph_deinit(&graph);
+		return err;
+	}
+	*ret = graph;
+	return NULL;
+}
+
+void hawk_graph_deinit(struct hawk_graph *graph)
+{
+	hawk_area_destroy(&graph->offsets_area);
+	hawk_area_destroy(&graph->edges_area);
+	*graph = (struct hawk_graph){0};
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Words and candidates.
+ */
+#include "graph_words.h"
+
+#include <stdlib.h>
+
+enum { BUFFER_BYTES = 1 << 20 };
+
+void hawk_words_init(struct hawk_words *words, const struct hawk_target *target)
+{
+	*words = (struct hawk_words){.target = target};
+}
+
+void hawk_words_deinit(struct hawk_words *words)
+{
+	free(words->buffer);
+	*words = (struct hawk_words){0};
+}
+
+static uint64_t word_up(uint64_t address)
+{
+	return (address + HAWK_WORD_BYTES - 1) & -(uint64_t)HAWK_WORD_BYTES;
+}
+
+static bool read_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
+{
+	size_t bytes = end - start < BUFFER_BYTES ? (size_t)(end - start) : BUFFER_BYTES;
+
+	if (!words->buffer)
+		words->buffer = malloc(BUFFER_BYTES);
+	if (!words->buffer) {
+		words->failed = true;
+		return false;
+	}
+	words->view = words->buffer;
+	words->view_start = start;
+	words->view_end = start + hawk_target_read_some(words->target, start, words->buffer, bytes);
+	words->view_end &= -(uint64_t)HAWK_WORD_BYTES;
+	return words->view_end > start;
+}
+
+/* Makes the view the stretch of memory that comes first in [at, end), all of it. */
+static bool move_view(struct hawk_words *words, uint64_t at, uint64_t end)
+{
+	uint64_t start;
+	uint64_t stop;
+
+	words->view_start = words->view_end = 0;
+	/* Beyond `end`, so that the next blocks are found there too. */
+	if (!hawk_target_next_data(words->target, at, UINT64_MAX, &start, &stop))
+		return false;
+	start = word_up(start);
+	stop &= -(uint64_t)HAWK_WORD_BYTES;
+	if (start >= end || start >= stop)
+		return false;
+	words->view = hawk_target_view(words->target, start, (size_t)(stop - start));
+	if (!words->view)
+		return read_buffer(words, start, stop);
+	words->view_start = start;
+	words->view_end = stop;
+	return true;
+}
+
+bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end, struct hawk_stretch *ret)
+{
+	uint64_t start;
+	uint64_t stop;
+
+	if (at >= end)
+		return false;
+	if ((at < words->view_start || at >= words->view_end) && !move_view(words, at, end))
+		return false;
+	start = at > words->view_start ? at : words->view_start;
+	stop = end < words->view_end ? end : words->view_end;
+	if (start >= stop)
+		return false;
+	*ret = (struct hawk_stretch){
+		.bytes = words->view + (start - words->view_start),
+		.start = start,
+		.words = (size_t)(stop - start) / HAWK_WORD_BYTES,
+	};
+	return ret->words > 0;
+}
+
+void hawk_candidates_resolve(struct hawk_candidates *candidates,
+			     const struct hawk_block_index *index)
+{
+	for (size_t i = 0; i < candidates->count; i++) {
+		uint64_t value = candidates->values[i];
+		uint32_t number = hawk_block_index_chunk(index, value);
+
+		if (number != HAWK_CHUNK_INSIDE)
+			__builtin_prefetch(hawk_block_index_record(index, number, value));
+	}
+	for (size_t i = 0; i < candidates->count; i++) {
+		uint64_t value = candidates->values[i];
+
+		candidates->values[i] = hawk_block_index_resolve(
+			index, hawk_block_index_chunk(index, value), value);
+	}
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Which block points to which: for every block the list of its pointers, in the order in which they
+ * lie in it (compressed sparse rows, 4 bytes per block and 4 per pointer).
+ *
+ * Conservative: every aligned word that lies wholly inside a block's requested bytes and whose
+ * value is an address inside a block counts. The same pointer twice is two edges. Neither the
+ * number of threads nor the way the target is read has any influence on the result.
+ */
+#ifndef HAWK_GRAPH_H
+#define HAWK_GRAPH_H
+
+#include "hawk_block_index.h"
+
+/** An edge is the number of the block pointed to << 1 | this, if not to its first byte. */
+enum { HAWK_EDGE_INTERIOR = 1 };
+
+/** Which edges are followed. */
+enum hawk_edges {
+	HAWK_EDGES_ALL = 0,
+	HAWK_EDGES_START_ONLY = HAWK_EDGE_INTERIOR, /**< edges with one of these bits are not */
+};
+
+struct hawk_graph {
+	uint32_t count; /**< blocks */
+	uint32_t edge_count;
+	uint32_t *offsets; /**< those of block b are edges[offsets[b]] .. edges[offsets[b + 1] - 1]
+			    */
+	uint32_t *edges;
+	struct hawk_area offsets_area;
+	struct hawk_area edges_area;
+};
+
+/**
+ * Reads every block once. `threads` 0 = as many as there are processors. HAWK_ERROR_UNSUPPORTED if
+ * there are 2^32 pointers or more. `ret` is to be deinitialized after success only.
+ */
+struct hawk_error *hawk_graph_make(const struct hawk_target *target,
+				   const struct hawk_block_index *index, unsigned threads,
+				   struct hawk_graph *ret);
+
+/** Accepts a graph of zeros. */
+void hawk_graph_deinit(struct hawk_graph *graph);
+
+/** Memory in use. */
+static inline uint64_t hawk_graph_memory_bytes(const struct hawk_graph *graph)
+{
+	return sizeof(uint32_t) * ((uint64_t)graph->count + 1 + graph->edge_count);
+}
+
+#endif

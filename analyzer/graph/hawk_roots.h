@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The root set: every pointer to a block that lies outside of blocks, and how much of the memory
+ * where there could be more is missing.
+ *
+ * Looked at: general registers of every thread; the live part of every stack (from 128 bytes below
+ * the stack pointer on, also where the stack itself is a block); thread-local storage around every
+ * thread pointer; writable memory of modules; and all other writable or anonymous mappings in which
+ * no block lies. Not looked at: vector registers (the target has none), the tracer's own memory,
+ * and free memory of heaps, which is full of stale pointers. Every root can be named from what is
+ * kept of it.
+ */
+#ifndef HAWK_ROOTS_H
+#define HAWK_ROOTS_H
+
+#include "hawk_block_index.h"
+
+enum hawk_root_kind {
+	HAWK_ROOT_REGISTER = 0, /**< owner: thread; address: enum hawk_register */
+	HAWK_ROOT_STACK = 1,    /**< owner: thread */
+	HAWK_ROOT_TLS = 2,      /**< owner: thread */
+	HAWK_ROOT_MODULE = 3,   /**< .data, .bss; owner: module */
+	HAWK_ROOT_OTHER = 4,    /**< owner: mapping */
+	HAWK_ROOT_KINDS
+};
+
+/** One pointer. Sorted by kind, owner, address. */
+struct hawk_root {
+	uint64_t address; /**< where it lies */
+	uint32_t edge;    /**< as in a graph: block << 1 | interior */
+	uint32_t kind : 4;
+	uint32_t owner : 28; /**< index into the target's threads, modules, mappings */
+};
+
+struct hawk_roots {
+	struct hawk_root *items;
+	size_t count;
+	size_t capacity;
+	uint64_t scanned_bytes[HAWK_ROOT_KINDS];
+	uint64_t missing_bytes[HAWK_ROOT_KINDS]; /**< that the target has and cannot be read */
+	uint64_t heap_missing_bytes;             /**< the same of mappings with blocks in them */
+	uint64_t threads_without_stack;
+};
+
+/**
+ * `excluded` as in the sweep's plan. What is missing becomes the findings "roots-missing" and
+ * "stack-missing". `ret` is to be deinitialized after success only.
+ */
+struct hawk_error *hawk_roots_find(const struct hawk_target *target,
+				   const struct hawk_block_index *index,
+				   const struct hawk_sweep_plan *plan,
+				   struct hawk_findings *findings, struct hawk_roots *ret);
+
+/** Accepts roots of zeros. */
+void hawk_roots_deinit(struct hawk_roots *roots);
+
+/** Nothing is missing: blocks that no root leads to are lost indeed. */
+bool hawk_roots_complete(const struct hawk_roots *roots);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Registers and the words of all root ranges, looked up in the block index.
+ */
+#include "hawk_roots.h"
+
+#include <stdlib.h>
+
+#include "graph_words.h"
+#include "hawk_cleanup.h"
+#include "roots_ranges.h"
+
+static struct hawk_error *add(struct hawk_roots *roots, struct hawk_root root)
+{
+	if (roots->count == roots->capacity) {
+		size_t more = roots->capacity ? 2 * roots->capacity : 256;
+		void *moved = reallocarray(roots->items, more, sizeof(*roots->items));
+
+		if (!moved)
+			return &hawk_enomem;
+		roots->items = moved;
+		roots->capacity = more;
+	}
+	roots->items[roots->count++] = root;
+	return NULL;
+}
+
+/* Selectors, flags and the number of a system call are no addresses. */
+static bool holds_address(unsigned number)
+{
+	switch (number) {
+	case HAWK_ORIG_RAX:
+	case HAWK_CS:
+	case HAWK_EFLAGS:
+	case HAWK_SS:
+	case HAWK_DS:
+	case HAWK_ES:
+	case HAWK_FS:
+	case HAWK_GS:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static struct hawk_error *add_registers(const struct hawk_target *target,
+					const struct hawk_block_index *index,
+					struct hawk_roots *roots)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		for (unsigned number = 0; number < HAWK_REGISTER_COUNT; number++) {
+			bool interior;
+			uint32_t block;
+			struct hawk_error *err;
+
+			if (!holds_address(number))
+				continue;
+			block = hawk_block_index_find(index, threads[i].registers[number],
+						      &interior);
+			if (block == HAWK_BLOCK_NOWHERE)
+				continue;
+			err = add(roots, (struct hawk_root){
+						 .address = number,
+						 .edge = block << 1 | interior,
+						 .kind = HAWK_ROOT_REGISTER,
+						 .owner = (uint32_t)i & 0xfffffff,
+					 });
+			if (err)
+				return err;
+			roots->scanned_bytes[HAWK_ROOT_REGISTER] += sizeof(uint64_t);
+		}
+	return NULL;
+}
+
+static struct hawk_error *flush(const struct hawk_block_index *index,
+				const struct hawk_root_range *range,
+				struct hawk_candidates *candidates, struct hawk_roots *roots)
+{
+	hawk_candidates_resolve(candidates, index);
+	for (size_t i = 0; i < candidates->count; i++) {
+		uint32_t edge = (uint32_t)candidates->values[i];
+		uint64_t address = candidates->tags[i];
+		bool interior;
+		struct hawk_error *err;
+
+		if (edge == HAWK_BLOCK_NOWHERE)
+			continue;
+		/* The pointers of blocks belong to the graph. */
+		if (!range->in_block &&
+		    hawk_block_index_find(index, address, &interior) != HAWK_BLOCK_NOWHERE)
+			continue;
+		err = add(roots, (struct hawk_root){
+					 .address = address,
+					 .edge = edge,
+					 .kind = range->kind & 0xf,
+					 .owner = range->owner & 0xfffffff,
+				 });
+		if (err)
+			return err;
+	}
+	candidates->count = 0;
+	return NULL;
+}
+
+static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk_block_index *index,
+				     const struct hawk_root_range *range,
+				     struct hawk_candidates *candidates, struct hawk_roots *roots)
+{
+	struct hawk_stretch stretch;
+
+	for (uint64_t at = range->start; hawk_words_next(words, at, range->end, &stretch);
+	     at = stretch.start + stretch.words * HAWK_WORD_BYTES) {
+		for (size_t done = 0; done < stretch.words;) {
+			size_t part = stretch.words - done;
+			struct hawk_error *err;
+
+			if (part > HAWK_WORDS_BATCH)
+				part = HAWK_WORDS_BATCH;
+			hawk_candidates_pick(
+				candidates, index, stretch.bytes + done * HAWK_WORD_BYTES, part,
+				stretch.start + done * HAWK_WORD_BYTES, HAWK_WORD_BYTES);
+			err = flush(index, range, candidates, roots);
+			if (err)
+				return err;
+			done += part;
+		}
+		roots->scanned_bytes[range->kind] += stretch.words * HAWK_WORD_BYTES;
+	}
+	return words->failed ? &hawk_enomem : NULL;
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct hawk_root *a = left;
+	const struct hawk_root *b = right;
+
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	if (a->owner != b->owner)
+		return a->owner < b->owner ? -1 : 1;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static void hawk_cleanup_ranges(struct hawk_root_ranges *ranges)
+{
+	free(ranges->items);
+}
+
+static struct hawk_error *scan_all(const struct hawk_target *target,
+				   const struct hawk_block_index *index,
+				   const struct hawk_sweep_plan *plan, struct hawk_roots *roots)
+{
+	CLEANUP(ranges) struct hawk_root_ranges ranges = {0};
+	CLEANUP(free_ptr) struct hawk_candidates *candidates = calloc(1, sizeof(*candidates));
+	struct hawk_words words;
+	struct hawk_error *err;
+
+	if (!candidates)
+		return &hawk_enomem;
+	err = hawk_root_ranges_find(target, index, plan, &ranges);
+	hawk_words_init(&words, target);
+	for (size_t i = 0; !err && i < ranges.count; i++)
+		if (ranges.items[i].kind < HAWK_ROOT_KINDS)
+			err = scan_range(&words, index, &ranges.items[i], candidates, roots);
+	hawk_words_deinit(&words);
+	memcpy(roots->missing_bytes, ranges.missing_bytes, sizeof(roots->missing_bytes));
+	roots->heap_missing_bytes = ranges.heap_missing_bytes;
+	roots->threads_without_stack = ranges.threads_without_stack;
+	return err;
+}
+
+static uint64_t missing_bytes(const struct hawk_roots *roots)
+{
+	uint64_t sum = roots->heap_missing_bytes;
+
+	for (unsigned kind = 0; kind < HAWK_ROOT_KINDS; kind++)
+		sum += roots->missing_bytes[kind];
+	return sum;
+}
+
+static void report(const struct hawk_roots *roots, struct hawk_findings *findings)
+{
+	if (missing_bytes(roots))
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "roots-missing",
+				  "%llu bytes of writable memory, where pointers to blocks may "
+				  "lie, are not there",
+				  (unsigned long long)missing_bytes(roots));
+	if (roots->threads_without_stack)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-missing",
+				  "the stacks of %llu threads are not there",
+				  (unsigned long long)roots->threads_without_stack);
+}
+
+struct hawk_error *hawk_roots_find(const struct hawk_target *target,
+				   const struct hawk_block_index *index,
+				   const struct hawk_sweep_plan *plan,
+				   struct hawk_findings *findings, struct hawk_roots *ret)
+{
+	struct hawk_roots roots = {0};
+	struct hawk_error *err = add_registers(target, index, &roots);
+
+	if (!err)
+		err = scan_all(target, index, plan, &roots);
+	if (err) {
+		hawk_roots_deinit(&roots);
+		return err;
+	}
+	if (roots.count)
+		qsort(roots.items, roots.count, sizeof(*roots.items), compare);
+	report(&roots, findings);
+	*ret = roots;
+	return NULL;
+}
+
+void hawk_roots_deinit(struct hawk_roots *roots)
+{
+	free(roots->items);
+	*roots = (struct hawk_roots){0};
+}
+
+bool hawk_roots_complete(const struct hawk_roots *roots)
+{
+	return !missing_bytes(roots) && !roots->threads_without_stack;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Ranges of roots: first what threads and the tracer claim, then what is left of mappings.
+ */
+#include "roots_ranges.h"
+
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+
+enum {
+	RED_ZONE_BYTES = 128, /* below the stack pointer: leaf functions use it (System V ABI) */
+	TLS_BELOW_BYTES = 64 << 10, /* static TLS lies below the thread pointer (variant II) */
+	TLS_ABOVE_BYTES = 4096,     /* and struct pthread, some 2 KiB, above */
+	WORD_BYTES = 8,
+};
+
+struct finder {
+	const struct hawk_target *target;
+	const struct hawk_block_index *index;
+	const struct hawk_sweep_plan *plan;
+	struct hawk_root_ranges *ranges;
+};
+
+static struct hawk_error *add(struct hawk_root_ranges *ranges, struct hawk_root_range range)
+{
+	range.start = (range.start + WORD_BYTES - 1) & -(uint64_t)WORD_BYTES;
+	if (range.start >= range.end)
+		return NULL;
+	if (ranges->count == ranges->capacity) {
+		size_t more = ranges->capacity ? 2 * ranges->capacity : 64;
+		void *moved = reallocarray(ranges->items, more, sizeof(*ranges->items));
+
+		if (!moved)
+			return &hawk_enomem;
+		ranges->items = moved;
+		ranges->capacity = more;
+	}
+	ranges->items[ranges->count++] = range;
+	return NULL;
+}
+
+static bool is_wanted(const struct hawk_mapping *mapping)
+{
+	return (mapping->flags & HAWK_MAPPING_WRITE) || !mapping->path || !mapping->path[0];
+}
+
+/* Does any block begin in, or reach into, the mapping? */
+static bool is_heap(const struct finder *finder, const struct hawk_mapping *mapping)
+{
+	const struct hawk_block_index *index = finder->index;
+	uint32_t first = hawk_block_index_first(index, mapping->start);
+
+	if (first < index->count && hawk_block_start(index, first) < mapping->end)
+		return true;
+	return first && hawk_block_start(index, first - 1) + hawk_block_size(index, first - 1) >
+				mapping->start;
+}
+
+/* The end of the last block that begins below `address`; 0 if there is none. */
+static uint64_t block_end_below(const struct finder *finder, uint64_t address)
+{
+	uint32_t first = hawk_block_index_first(finder->index, address);
+
+	if (!first)
+		return 0;
+	return hawk_block_start(finder->index, first - 1) +
+	       hawk_block_size(finder->index, first - 1);
+}
+
+/* The live part of the stack. Where it is a block, it ends with the block; where thread-local
+ * storage lies above it, as glibc has it, it ends there. */
+static struct hawk_error *add_stack(const struct finder *finder, const struct hawk_thread *thread,
+				    uint32_t owner)
+{
+	uint64_t sp = thread->registers[HAWK_RSP];
+	uint64_t tls = thread->registers[HAWK_FS_BASE];
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, sp);
+	struct hawk_root_range range = {.kind = HAWK_ROOT_STACK, .owner = owner};
+	bool interior;
+	uint32_t block = hawk_block_index_find(finder->index, sp, &interior);
+
+	if (!mapping || sp - mapping->start >= mapping->present_bytes) {
+		finder->ranges->threads_without_stack++;
+		return NULL;
+	}
+	range.end = mapping->end;
+	if (tls > sp && tls < range.end)
+		range.end = tls;
+	range.start = sp - mapping->start > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES : mapping->start;
+	if (block != HAWK_BLOCK_NOWHERE) {
+		uint64_t start = hawk_block_start(finder->index, block);
+
+		range.in_block = true;
+		range.end = start + hawk_block_size(finder->index, block);
+		if (range.start < start)
+			range.start = start;
+	}
+	return add(finder->ranges, range);
+}
+
+/* Around the thread pointer, up to the next block, the stack, or the end of the mapping: how large
+ * static TLS is, is known to the dynamic loader only. */
+static struct hawk_error *add_tls(const struct finder *finder, const struct hawk_thread *thread,
+				  uint32_t owner)
+{
+	uint64_t tls = thread->registers[HAWK_FS_BASE];
+	uint64_t sp = thread->registers[HAWK_RSP];
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, tls);
+	struct hawk_root_range range = {.kind = HAWK_ROOT_TLS, .owner = owner};
+	uint64_t below;
+
+	if (!tls || !mapping)
+		return NULL;
+	range.start =
+		tls - mapping->start > TLS_BELOW_BYTES ? tls - TLS_BELOW_BYTES : mapping->start;
+	range.end = mapping->end - tls > TLS_ABOVE_BYTES ? tls + TLS_ABOVE_BYTES : mapping->end;
+	below = block_end_below(finder, tls);
+	if (below > tls)
+		return NULL; /* it is a block, and so no root */
+	if (below > range.start)
+		range.start = below;
+	if (sp >= mapping->start && sp < tls)
+		range.start = tls;
+	return add(finder->ranges, range);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct hawk_root_range *a = left;
+	const struct hawk_root_range *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->owner < b->owner ? -1 : a->owner > b->owner;
+}
+
+/** Ranges that have begun, innermost last. */
+struct open_ranges {
+	struct hawk_root_range *items;
+	size_t count;
+	uint64_t at; /**< up to here everything has been put out */
+	struct hawk_root_ranges *out;
+};
+
+/* Puts out the innermost open range up to `end`. */
+static struct hawk_error *put_out(struct open_ranges *open, uint64_t end)
+{
+	struct hawk_root_range range = open->items[open->count - 1];
+
+	if (end <= open->at)
+		return NULL;
+	range.start = open->at;
+	range.end = end;
+	open->at = end;
+	return add(open->out, range);
+}
+
+static struct hawk_error *close_until(struct open_ranges *open, uint64_t address)
+{
+	while (open->count && open->items[open->count - 1].end <= address) {
+		struct hawk_error *err = put_out(open, open->items[open->count - 1].end);
+
+		if (err)
+			return err;
+		open->count--;
+	}
+	return open->count ? put_out(open, address) : NULL;
+}
+
+/* Sorts; where ranges overlap, the one that begins last has the bytes. */
+static struct hawk_error *make_disjoint(struct hawk_root_ranges *ranges)
+{
+	struct hawk_root_ranges out = *ranges;
+	CLEANUP(free_ptr) struct hawk_root_range *sorted = ranges->items;
+	CLEANUP(free_ptr)
+	struct hawk_root_range *begun = calloc(ranges->count + 1, sizeof(*begun));
+	struct open_ranges open = {.items = begun, .out = &out};
+	struct hawk_error *err = begun ? NULL : &hawk_enomem;
+
+	out.items = NULL;
+	out.count = out.capacity = 0;
+	if (ranges->count)
+		qsort(sorted, ranges->count, sizeof(*sorted), compare);
+	for (size_t i = 0; !err && i < ranges->count; i++) {
+		err = close_until(&open, sorted[i].start);
+		open.items[open.count++] = sorted[i];
+		open.at = sorted[i].start;
+	}
+	if (!err)
+		err = close_until(&open, UINT64_MAX);
+	*ranges = out;
+	return err;
+}
+
+static struct hawk_error *add_claims(const struct finder *finder)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(finder->target, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_error *err = add_stack(finder, &threads[i], (uint32_t)i);
+
+		if (!err)
+			err = add_tls(finder, &threads[i], (uint32_t)i);
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < finder->plan->excluded_count; i++) {
+		struct hawk_error *err =
+			add(finder->ranges, (struct hawk_root_range){
+						    .start = finder->plan->excluded[i].start,
+						    .end = finder->plan->excluded[i].end,
+						    .kind = HAWK_ROOT_KINDS,
+					    });
+
+		if (err)
+			return err;
+	}
+	return make_disjoint(finder->ranges);
+}
+
+/* The first of the claims, which are the first `claims` ranges, that ends above `address`. */
+static size_t first_claim(const struct hawk_root_ranges *ranges, size_t claims, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = claims;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges->items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Is it the stack of a thread, whose dead part is no root? */
+static bool is_stack(const struct hawk_root_ranges *ranges, size_t claims,
+		     const struct hawk_mapping *mapping)
+{
+	for (size_t i = first_claim(ranges, claims, mapping->start);
+	     i < claims && ranges->items[i].start < mapping->end; i++)
+		if (ranges->items[i].kind == HAWK_ROOT_STACK)
+			return true;
+	return false;
+}
+
+/* What the claims leave of `mapping`. */
+static struct hawk_error *add_rest(const struct finder *finder, size_t claims,
+				   const struct hawk_mapping *mapping, uint32_t kind,
+				   uint32_t owner)
+{
+	struct hawk_root_ranges *ranges = finder->ranges;
+	uint64_t at = mapping->start;
+
+	for (size_t i = first_claim(ranges, claims, at); i < claims && at < mapping->end; i++) {
+		struct hawk_root_range claim = ranges->items[i];
+		struct hawk_error *err;
+
+		if (claim.start >= mapping->end)
+			break;
+		err = add(ranges, (struct hawk_root_range){
+					  .start = at,
+					  .end = claim.start,
+					  .kind = kind,
+					  .owner = owner,
+				  });
+		if (err)
+			return err;
+		at = claim.end;
+	}
+	return add(ranges, (struct hawk_root_range){
+				   .start = at, .end = mapping->end, .kind = kind, .owner = owner});
+}
+
+static void count_missing(struct hawk_root_ranges *ranges, const struct hawk_mapping *mapping,
+			  bool heap, uint32_t kind)
+{
+	uint64_t bytes = mapping->end - mapping->start;
+	uint64_t missing = bytes > mapping->present_bytes ? bytes - mapping->present_bytes : 0;
+
+	/* Anonymous memory without rights is a reservation, not data. */
+	if (!(mapping->flags & HAWK_MAPPING_WRITE))
+		return;
+	if (heap)
+		ranges->heap_missing_bytes += missing;
+	else
+		ranges->missing_bytes[kind] += missing;
+}
+
+static struct hawk_error *add_mappings(const struct finder *finder)
+{
+	size_t count;
+	size_t module_count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+	const struct hawk_module *modules = hawk_target_modules(finder->target, &module_count);
+	size_t claims = finder->ranges->count;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct hawk_mapping *mapping = &mappings[i];
+		const struct hawk_module *module;
+		uint32_t kind = HAWK_ROOT_OTHER;
+		uint32_t owner = (uint32_t)i;
+		bool heap;
+		struct hawk_error *err;
+
+		if (!is_wanted(mapping))
+			continue;
+		module = hawk_target_module_at(finder->target, mapping->start);
+		if (module) {
+			kind = HAWK_ROOT_MODULE;
+			owner = (uint32_t)(module - modules);
+		}
+		heap = !module && is_heap(finder, mapping);
+		if (!heap && is_stack(finder->ranges, claims, mapping))
+			kind = HAWK_ROOT_STACK;
+		count_missing(finder->ranges, mapping, heap, kind);
+		if (heap || kind == HAWK_ROOT_STACK)
+			continue;
+		err = add_rest(finder, claims, mapping, kind, owner);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
+					 const struct hawk_block_index *index,
+					 const struct hawk_sweep_plan *plan,
+					 struct hawk_root_ranges *ret)
+{
+	struct finder finder = {target, index, plan, ret};
+	struct hawk_error *err = add_claims(&finder);
+
+	if (!err)
+		err = add_mappings(&finder);
+	return err ? err : make_disjoint(ret);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The block index: which block contains an address, against trying all blocks, from dense small
+ * blocks to ones that cover many chunks; what it refuses.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "synthetic_graph.h"
+
+static const uint64_t CHUNK = UINT64_C(1) << HAWK_CHUNK_LOG2;
+
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+static void make(struct hawk_block_index *index, const struct hawk_block *blocks, size_t count)
+{
+	expect_no_error(hawk_block_index_init(index, 0));
+	expect_no_error(hawk_block_index_add(index, blocks, count));
+	hawk_block_index_finish(index);
+	assert_int_equal(index->count, count);
+}
+
+/* Only the last block that begins at or below `address` can contain it. */
+static uint32_t want(const struct hawk_block *blocks, uint32_t count, uint64_t address)
+{
+	uint32_t low = 0;
+	uint32_t high = count;
+	uint32_t edge;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (blocks[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return HAWK_BLOCK_NOWHERE;
+	edge = graph_oracle_edge(&blocks[low - 1], 1, address);
+	return edge == HAWK_BLOCK_NOWHERE ? edge : edge + 2 * (low - 1);
+}
+
+static void expect_at(const struct hawk_block_index *index, const struct hawk_block *blocks,
+		      uint64_t address)
+{
+	uint32_t edge = want(blocks, index->count, address);
+	bool interior;
+	uint32_t block = hawk_block_index_find(index, address, &interior);
+
+	if (edge == HAWK_BLOCK_NOWHERE) {
+		assert_int_equal(block, HAWK_BLOCK_NOWHERE);
+		return;
+	}
+	assert_int_equal(block, edge >> 1);
+	assert_int_equal(interior, edge & 1);
+}
+
+/* Around both ends of every block, and anywhere. */
+static void expect_everywhere(const struct hawk_block *blocks, uint32_t count, uint64_t *seed)
+{
+	struct hawk_block_index index;
+	uint64_t first = blocks[0].start;
+	uint64_t span = blocks[count - 1].start + blocks[count - 1].size - first + 1;
+
+	make(&index, blocks, count);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t end = blocks[i].start + blocks[i].size;
+
+		assert_int_equal(hawk_block_start(&index, i), blocks[i].start);
+		assert_int_equal(hawk_block_size(&index, i), blocks[i].size);
+		assert_int_equal(index.traces[i], blocks[i].trace);
+		assert_int_equal(hawk_block_index_first(&index, blocks[i].start), i);
+		assert_int_equal(hawk_block_index_first(&index, blocks[i].start + 1), i + 1);
+		for (int64_t near = -17; near <= 17; near++) {
+			expect_at(&index, blocks, blocks[i].start + (uint64_t)near);
+			expect_at(&index, blocks, end + (uint64_t)near);
+		}
+		if (blocks[i].size)
+			expect_at(&index, blocks,
+				  blocks[i].start + synthetic_random(seed) % blocks[i].size);
+		expect_at(&index, blocks, first + synthetic_random(seed) % span);
+		expect_at(&index, blocks, synthetic_random(seed) >> synthetic_random(seed) % 64);
+	}
+	hawk_block_index_deinit(&index);
+}
+
+/* Sizes below 1 << `bits`, most of them much smaller. */
+static void expect_random_blocks(uint32_t count, unsigned bits, uint64_t *seed)
+{
+	struct hawk_block *blocks = calloc(count, sizeof(*blocks));
+	uint64_t at = SYNTHETIC_HEAP;
+
+	assert_non_null(blocks);
+	for (uint32_t i = 0; i < count; i++) {
+		unsigned size_bits = (unsigned)(synthetic_random(seed) % (bits + 1));
+		uint64_t gap = synthetic_random(seed) % 3 ? 0 : synthetic_random(seed) % 100;
+
+		at = ((at + 15) & ~UINT64_C(15)) + 16 * gap + 16;
+		blocks[i] = (struct hawk_block){
+			.start = at,
+			.size = synthetic_random(seed) & ((UINT64_C(1) << size_bits) - 1),
+			.trace = (uint32_t)synthetic_random(seed),
+		};
+		at += blocks[i].size;
+	}
+	expect_everywhere(blocks, count, seed);
+	free(blocks);
+}
+
+static void the_block_of_an_address_is_found_among_random_blocks(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		expect_random_blocks(1 + i % 7, 5, &seed);
+		expect_random_blocks(2000, 4 + i % 12, &seed);
+	}
+}
+
+static void blocks_may_cover_chunks_and_more_than_32_bits(void **state)
+{
+	uint64_t seed = 2;
+
+	(void)state;
+	for (unsigned i = 0; i < 20; i++) {
+		expect_random_blocks(100, 24, &seed);
+		expect_random_blocks(10, 35, &seed);
+	}
+}
+
+static void large_blocks_end_where_chunks_end(void **state)
+{
+	uint64_t at = SYNTHETIC_HEAP & -CHUNK;
+	uint64_t seed = 3;
+	const struct hawk_block blocks[] = {
+		{.start = at + 16, .size = CHUNK - 32},
+		{.start = at + CHUNK, .size = CHUNK - 16},
+		{.start = at + 2 * CHUNK, .size = 3 * CHUNK},
+		{.start = at + 5 * CHUNK + 16, .size = CHUNK - 16},
+		{.start = at + 6 * CHUNK + 16, .size = 2 * CHUNK},
+		{.start = at + 8 * CHUNK + 32, .size = 0},
+		{.start = at + 8 * CHUNK + 48, .size = UINT32_MAX},
+		{.start = at + 2000 * CHUNK, .size = UINT64_C(1) << 40},
+	};
+
+	(void)state;
+	expect_everywhere(blocks, sizeof(blocks) / sizeof(blocks[0]), &seed);
+}
+
+static void an_empty_index_contains_nothing(void **state)
+{
+	struct hawk_block_index index;
+	bool interior;
+
+	(void)state;
+	make(&index, NULL, 0);
+	assert_int_equal(hawk_block_index_find(&index, 0, &interior), HAWK_BLOCK_NOWHERE);
+	assert_int_equal(hawk_block_index_find(&index, UINT64_MAX, &interior), HAWK_BLOCK_NOWHERE);
+	assert_int_equal(hawk_block_index_first(&index, 0), 0);
+	hawk_block_index_deinit(&index);
+}
+
+static void more_chunks_than_can_be_numbered_are_refused(void **state)
+{
+	struct hawk_block_index index;
+	struct hawk_error *err = NULL;
+
+	(void)state;
+	expect_no_error(hawk_block_index_init(&index, 0));
+	index.chunk_max = 5;
+	for (unsigned i = 0; i < 6 && !err; i++) {
+		struct hawk_block block = {.start = SYNTHETIC_HEAP + i * CHUNK, .size = 16};
+
+		assert_int_equal(index.count, i);
+		err = hawk_block_index_add(&index, &block, 1);
+	}
+	assert_non_null(err);
+	assert_int_equal(index.count, 5);
+	assert_int_equal(hawk_error_code(err), HAWK_ERROR_UNSUPPORTED);
+	hawk_error_destroy(err);
+	hawk_block_index_deinit(&index);
+}
+
+static void addresses_above_47_bits_are_refused(void **state)
+{
+	const struct hawk_block block = {.start = (UINT64_C(1) << 47) - 16, .size = 17};
+	struct hawk_block_index index;
+	struct hawk_error *err;
+
+	(void)state;
+	expect_no_error(hawk_block_index_init(&index, 0));
+	err = hawk_block_index_add(&index, &block, 1);
+	assert_non_null(err);
+	assert_int_equal(hawk_error_code(err), HAWK_ERROR_UNSUPPORTED);
+	hawk_error_destroy(err);
+	hawk_block_index_deinit(&index);
+}
+
+static void small_blocks_cost_15_bytes_each(void **state)
+{
+	enum { COUNT = 1000000 };
+	struct hawk_block_index index;
+
+	(void)state;
+	expect_no_error(hawk_block_index_init(&index, 0));
+	for (uint32_t i = 0; i < COUNT; i++) {
+		struct hawk_block block = {.start = SYNTHETIC_HEAP + 112 * (uint64_t)i + 16,
+					   .size = 75};
+
+		expect_no_error(hawk_block_index_add(&index, &block, 1));
+	}
+	hawk_block_index_finish(&index);
+	assert_true(hawk_block_index_memory_bytes(&index) < 15 * (uint64_t)COUNT);
+	hawk_block_index_deinit(&index);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_block_of_an_address_is_found_among_random_blocks),
+		cmocka_unit_test(blocks_may_cover_chunks_and_more_than_32_bits),
+		cmocka_unit_test(large_blocks_end_where_chunks_end),
+		cmocka_unit_test(an_empty_index_contains_nothing),
+		cmocka_unit_test(more_chunks_than_can_be_numbered_are_refused),
+		cmocka_unit_test(addresses_above_47_bits_are_refused),
+		cmocka_unit_test(small_blocks_cost_15_bytes_each),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

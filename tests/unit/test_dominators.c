@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Reachability, leak kinds, dominators and retained sizes: thousands of small random heaps against
+ * an oracle that deletes blocks and looks what is left, and large shapes that break other
+ * algorithms.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "synthetic_graph.h"
+
+enum { HEAPS = 3000 };
+
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+/* Block 0 is the first; the set of blocks that `block` dominates, from the tree. */
+static uint64_t dominated_by(const struct hawk_dominators *dominators, uint32_t block)
+{
+	uint64_t set = 0;
+
+	for (uint32_t number = 1; number <= dominators->count; number++)
+		for (uint32_t up = number; up; up = dominators->dominators[up])
+			if (dominators->blocks[up] == block)
+				set |= UINT64_C(1) << dominators->blocks[number];
+	return set;
+}
+
+/* What the topmost blocks of each trace retain, by definition. */
+static void expect_groups(const struct graph_world *world, const struct graph_oracle *oracle,
+			  const struct hawk_dominators *dominators, unsigned edges)
+{
+	uint64_t want[GRAPH_TRACES] = {0};
+	uint64_t got[GRAPH_TRACES] = {0};
+
+	for (uint32_t i = 0; i < world->count; i++) {
+		bool topmost = true;
+
+		for (uint32_t j = 0; j < world->count; j++)
+			if (j != i && world->blocks[j].trace == world->blocks[i].trace &&
+			    oracle->dominated[edges][j] >> i & 1)
+				topmost = false;
+		if (topmost)
+			want[world->blocks[i].trace] += oracle->retained[edges][i];
+	}
+	expect_no_error(hawk_dominators_retained_by_group(dominators, &world->index, NULL,
+							  GRAPH_TRACES, GRAPH_TRACES, got));
+	for (unsigned i = 0; i < GRAPH_TRACES; i++)
+		assert_int_equal(got[i], want[i]);
+}
+
+static void expect_oracle(struct graph_world *world, const struct graph_oracle *oracle,
+			  unsigned edges)
+{
+	struct hawk_reach reach;
+	struct hawk_dominators dominators;
+	uint64_t objects = 0;
+
+	expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots,
+					(enum hawk_edges)edges, &world->workspace, &reach));
+	for (uint32_t i = 0; i < world->count; i++)
+		assert_int_equal(reach.kinds[i], oracle->kinds[edges][i]);
+	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++)
+		objects += reach.sums[kind].objects;
+	assert_int_equal(objects, world->count);
+	expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots, &reach,
+					     &world->workspace, &dominators));
+	assert_int_equal(dominators.count, world->count);
+	expect_groups(world, oracle, &dominators, edges);
+	hawk_dominators_number_blocks(&dominators);
+	for (uint32_t i = 0; i < world->count; i++) {
+		uint32_t number = dominators.numbers[i];
+
+		assert_int_equal(dominators.blocks[number], i);
+		assert_int_equal(dominated_by(&dominators, i), oracle->dominated[edges][i]);
+		assert_int_equal(dominators.retained[number], oracle->retained[edges][i]);
+		assert_int_equal(dominators.sizes[number],
+				 __builtin_popcountll(oracle->dominated[edges][i]));
+	}
+	hawk_reach_deinit(&reach);
+}
+
+static void random_heaps_agree_with_trying_everything(void **state)
+{
+	uint64_t seed = 4711;
+	uint64_t kinds[HAWK_REACH_KINDS] = {0};
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		struct graph_oracle oracle;
+
+		graph_world_fill(world, &seed);
+		graph_world_open(world, 1, SIZE_MAX);
+		assert_int_equal(world->index.count, world->count);
+		graph_oracle_make(world, &oracle);
+		expect_oracle(world, &oracle, HAWK_EDGES_ALL);
+		expect_oracle(world, &oracle, HAWK_EDGES_START_ONLY);
+		for (uint32_t j = 0; j < world->count; j++)
+			kinds[oracle.kinds[0][j]]++;
+		graph_world_destroy(world);
+	}
+	/* The heaps are such that every kind is common. */
+	for (unsigned kind = HAWK_REACH_REACHABLE; kind < HAWK_REACH_KINDS; kind++)
+		assert_true(kinds[kind] > HEAPS);
+}
+
+static void the_leader_of_a_lost_cycle_is_its_lowest_block(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	struct hawk_reach reach;
+
+	(void)state;
+	for (unsigned i = 0; i < 5; i++)
+		graph_world_add(world, 32, 0, 0);
+	/* 2 -> 4 -> 1 -> 2 is the cycle, 3 -> 1 a block that leads into it, 2 -> 0 a part of it. */
+	graph_world_point(world, 2, 0, 4, 0);
+	graph_world_point(world, 4, 8, 1, 8);
+	graph_world_point(world, 1, 0, 2, 0);
+	graph_world_point(world, 2, 8, 0, 0);
+	graph_world_open(world, 1, SIZE_MAX);
+	expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
+					&world->workspace, &reach));
+	assert_int_equal(reach.kinds[0], HAWK_REACH_INDIRECTLY_LOST);
+	assert_int_equal(reach.kinds[1], HAWK_REACH_DEFINITELY_LOST);
+	assert_int_equal(reach.kinds[2], HAWK_REACH_INDIRECTLY_LOST);
+	assert_int_equal(reach.kinds[3], HAWK_REACH_DEFINITELY_LOST);
+	assert_int_equal(reach.kinds[4], HAWK_REACH_INDIRECTLY_LOST);
+	assert_int_equal(reach.sums[HAWK_REACH_INDIRECTLY_LOST].bytes, 96);
+	hawk_reach_deinit(&reach);
+	graph_world_destroy(world);
+}
+
+static void an_empty_heap_has_no_dominators(void **state)
+{
+	struct graph_shape *shape = graph_shape_create(0, 0);
+
+	(void)state;
+	graph_shape_finish(shape);
+	assert_int_equal(shape->dominators.count, 0);
+	assert_int_equal(shape->dominators.retained[0], 0);
+	graph_shape_destroy(shape);
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void *run_finish(void *shape)
+{
+	double start = cpu_seconds();
+
+	graph_shape_finish(shape);
+	/* Some 0.2 s; anything quadratic takes hours. */
+	return (void *)(uintptr_t)(cpu_seconds() - start < 20);
+}
+
+/* On a stack that no recursion over blocks would fit. */
+static void finish_on_small_stack(struct graph_shape *shape)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+	void *in_time;
+
+	assert_int_equal(pthread_attr_init(&attributes), 0);
+	assert_int_equal(pthread_attr_setstacksize(&attributes, 256 << 10), 0);
+	assert_int_equal(pthread_create(&thread, &attributes, run_finish, shape), 0);
+	assert_int_equal(pthread_join(thread, &in_time), 0);
+	pthread_attr_destroy(&attributes);
+	assert_non_null(in_time);
+	hawk_dominators_number_blocks(&shape->dominators);
+}
+
+static uint32_t dominator_of(const struct graph_shape *shape, uint32_t block)
+{
+	const struct hawk_dominators *dominators = &shape->dominators;
+
+	return dominators->blocks[dominators->dominators[dominators->numbers[block]]];
+}
+
+static uint64_t retained_by(const struct graph_shape *shape, uint32_t block)
+{
+	return shape->dominators.retained[shape->dominators.numbers[block]];
+}
+
+enum { MANY = 1000000 };
+
+static void a_list_with_an_index_of_its_items_takes_linear_time(void **state)
+{
+	struct graph_shape *shape = graph_shape_create(MANY + 2, 2 * (uint64_t)MANY + 2);
+
+	(void)state;
+	/* 0 -> index 1 -> all items; 0 -> the first item -> the second ... */
+	graph_shape_root(shape, 0);
+	graph_shape_edge(shape, 0, 2);
+	graph_shape_edge(shape, 0, 1);
+	for (uint32_t i = 0; i < MANY; i++)
+		graph_shape_edge(shape, 1, 2 + i);
+	for (uint32_t i = 0; i + 1 < MANY; i++)
+		graph_shape_edge(shape, 2 + i, 3 + i);
+	finish_on_small_stack(shape);
+	for (uint32_t i = 1; i < MANY + 2; i++)
+		assert_int_equal(dominator_of(shape, i), 0);
+	assert_int_equal(retained_by(shape, 0), 16 * ((uint64_t)MANY + 2));
+	assert_int_equal(retained_by(shape, 1), 16);
+	graph_shape_destroy(shape);
+}
+
+static void a_chain_backwards_takes_linear_time(void **state)
+{
+	struct graph_shape *shape = graph_shape_create(MANY, 2 * (uint64_t)MANY);
+
+	(void)state;
+	/* The last is the first; all point back to it too. */
+	graph_shape_root(shape, MANY - 1);
+	for (uint32_t i = 1; i < MANY; i++) {
+		graph_shape_edge(shape, i, MANY - 1);
+		graph_shape_edge(shape, i, i - 1);
+	}
+	finish_on_small_stack(shape);
+	for (uint32_t i = 0; i < MANY; i++)
+		assert_int_equal(retained_by(shape, i), 16 * ((uint64_t)i + 1));
+	graph_shape_destroy(shape);
+}
+
+static void a_complete_graph_takes_linear_time(void **state)
+{
+	enum { COUNT = 3000 };
+	struct graph_shape *shape = graph_shape_create(COUNT, (uint64_t)COUNT * COUNT);
+
+	(void)state;
+	graph_shape_root(shape, 17);
+	for (uint32_t i = 0; i < COUNT; i++)
+		for (uint32_t j = 0; j < COUNT; j++)
+			graph_shape_edge(shape, i, j);
+	finish_on_small_stack(shape);
+	for (uint32_t i = 0; i < COUNT; i++)
+		if (i != 17)
+			assert_int_equal(dominator_of(shape, i), 17);
+	assert_int_equal(retained_by(shape, 17), 16 * COUNT);
+	graph_shape_destroy(shape);
+}
+
+static void a_star_that_leaked_takes_linear_time(void **state)
+{
+	struct graph_shape *shape = graph_shape_create(MANY, MANY);
+
+	(void)state;
+	for (uint32_t i = 0; i + 1 < MANY; i++)
+		graph_shape_edge(shape, MANY - 1, i);
+	finish_on_small_stack(shape);
+	assert_int_equal(shape->reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, 1);
+	assert_int_equal(shape->reach.sums[HAWK_REACH_INDIRECTLY_LOST].objects, MANY - 1);
+	assert_int_equal(retained_by(shape, MANY - 1), 16 * (uint64_t)MANY);
+	graph_shape_destroy(shape);
+}
+
+/* One cycle in random order, lost. */
+static void a_random_cycle_takes_linear_time(void **state)
+{
+	struct graph_shape *shape = graph_shape_create(MANY, MANY);
+	uint32_t *order = calloc(MANY, sizeof(*order));
+	uint32_t *next = calloc(MANY, sizeof(*next));
+	uint64_t seed = 1;
+
+	(void)state;
+	assert_non_null(order);
+	assert_non_null(next);
+	for (uint32_t i = 1; i < MANY; i++) {
+		uint32_t other = (uint32_t)(synthetic_random(&seed) % (i + 1));
+
+		order[i] = order[other];
+		order[other] = i;
+	}
+	for (uint32_t i = 0; i < MANY; i++)
+		next[order[i]] = order[(i + 1) % MANY];
+	for (uint32_t i = 0; i < MANY; i++)
+		graph_shape_edge(shape, i, next[i]);
+	finish_on_small_stack(shape);
+	assert_int_equal(shape->reach.kinds[0], HAWK_REACH_DEFINITELY_LOST);
+	assert_int_equal(shape->reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, 1);
+	assert_int_equal(retained_by(shape, 0), 16 * (uint64_t)MANY);
+	for (uint32_t i = next[0], left = MANY - 1; left; i = next[i], left--)
+		assert_int_equal(retained_by(shape, i), 16 * (uint64_t)left);
+	free(order);
+	free(next);
+	graph_shape_destroy(shape);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_heaps_agree_with_trying_everything),
+		cmocka_unit_test(the_leader_of_a_lost_cycle_is_its_lowest_block),
+		cmocka_unit_test(an_empty_heap_has_no_dominators),
+		cmocka_unit_test(a_list_with_an_index_of_its_items_takes_linear_time),
+		cmocka_unit_test(a_chain_backwards_takes_linear_time),
+		cmocka_unit_test(a_complete_graph_takes_linear_time),
+		cmocka_unit_test(a_star_that_leaked_takes_linear_time),
+		cmocka_unit_test(a_random_cycle_takes_linear_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The pointer graph and the root set: edges against trying all blocks, whatever the number of
+ * threads; which memory is a root; cores that lack a part.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "synthetic_graph.h"
+
+enum { HEAPS = 3000 };
+
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+/* Of one block: the same edges in the same order. */
+static void expect_block_edges(const struct graph_world *world, uint32_t block)
+{
+	const struct hawk_block *bytes = &world->blocks[block];
+	uint32_t at = world->graph.offsets[block];
+
+	for (uint64_t offset = 0; offset + 8 <= bytes->size; offset += 8) {
+		uint64_t value;
+		uint32_t edge;
+
+		memcpy(&value, world->heap->bytes + (bytes->start - SYNTHETIC_HEAP) + offset, 8);
+		edge = graph_oracle_edge(world->blocks, world->count, value);
+		if (edge == HAWK_BLOCK_NOWHERE)
+			continue;
+		assert_true(at < world->graph.offsets[block + 1]);
+		assert_int_equal(world->graph.edges[at++], edge);
+	}
+	assert_int_equal(at, world->graph.offsets[block + 1]);
+}
+
+/* In the order of the address space: globals, then the live part of the stack. */
+static void expect_roots(const struct graph_world *world)
+{
+	uint64_t sets[2] = {0};
+	struct graph_oracle oracle;
+
+	graph_oracle_make(world, &oracle);
+	for (size_t i = 0; i < world->roots.count; i++) {
+		uint32_t edge = world->roots.items[i].edge;
+
+		sets[0] |= UINT64_C(1) << (edge >> 1);
+		if (!(edge & HAWK_EDGE_INTERIOR))
+			sets[1] |= UINT64_C(1) << (edge >> 1);
+	}
+	assert_int_equal(sets[0], oracle.all_roots);
+	assert_int_equal(sets[1], oracle.start_roots);
+}
+
+static void random_heaps_have_the_edges_and_roots_of_their_bytes(void **state)
+{
+	uint64_t seed = 42;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+
+		graph_world_fill(world, &seed);
+		graph_world_open(world, 1, SIZE_MAX);
+		assert_int_equal(world->index.count, world->count);
+		for (uint32_t block = 0; block < world->count; block++)
+			expect_block_edges(world, block);
+		expect_roots(world);
+		assert_true(hawk_roots_complete(&world->roots));
+		graph_world_destroy(world);
+	}
+}
+
+/* Blocks of up to 700 bytes, one in four words a pointer. */
+static struct synthetic_heap *large_heap(size_t bytes, uint32_t *count)
+{
+	struct synthetic_heap *heap = synthetic_heap_create(bytes);
+	uint64_t seed = 7;
+
+	for (size_t at = 0; at + 8 <= bytes; at += 8) {
+		uint64_t word = synthetic_random(&seed);
+
+		word = word & 3 ? word >> 60 : SYNTHETIC_HEAP + (word >> 8) % bytes;
+		memcpy(heap->bytes + at, &word, 8);
+	}
+	*count = 0;
+	for (uint64_t at = 16; at + 800 < bytes; (*count)++) {
+		uint64_t size = synthetic_random(&seed) % 700;
+
+		synthetic_heap_add_block(
+			heap, (struct synthetic_block){.start = SYNTHETIC_HEAP + at, .size = size});
+		at += ((size + 15) & ~UINT64_C(15)) + 16;
+	}
+	return heap;
+}
+
+static void the_graph_is_the_same_with_any_number_of_threads(void **state)
+{
+	static const unsigned threads[] = {1, 2, 3, 4, 16, 1000};
+	uint32_t count;
+	struct synthetic_heap *heap = large_heap(8 << 20, &count);
+	struct hawk_sweep_plan plan = {
+		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
+	char *path = synthetic_heap_write(heap);
+	struct hawk_sweep_result result;
+	struct hawk_block_index index;
+	struct hawk_target *target;
+	struct hawk_graph first;
+
+	(void)state;
+	expect_no_error(hawk_target_open_core(path, NULL, &target));
+	expect_no_error(hawk_block_index_sweep(&index, target, &plan, NULL, &result));
+	assert_int_equal(index.count, count);
+	expect_no_error(hawk_graph_make(target, &index, threads[0], &first));
+	assert_true(first.edge_count > count);
+	for (unsigned i = 1; i < sizeof(threads) / sizeof(threads[0]); i++) {
+		struct hawk_graph graph;
+
+		expect_no_error(hawk_graph_make(target, &index, threads[i], &graph));
+		assert_int_equal(graph.edge_count, first.edge_count);
+		assert_memory_equal(graph.offsets, first.offsets, 4 * ((size_t)count + 1));
+		assert_memory_equal(graph.edges, first.edges, 4 * (size_t)graph.edge_count);
+		hawk_graph_deinit(&graph);
+	}
+	hawk_graph_deinit(&first);
+	hawk_block_index_deinit(&index);
+	hawk_target_close(target);
+	synthetic_heap_destroy(heap);
+	synthetic_core_remove(path);
+}
+
+static const struct hawk_root *root_of(const struct graph_world *world, uint32_t edge)
+{
+	for (size_t i = 0; i < world->roots.count; i++)
+		if (world->roots.items[i].edge == edge)
+			return &world->roots.items[i];
+	return NULL;
+}
+
+static void every_root_says_whose_it_is_and_where(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	const struct hawk_root *root;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++)
+		graph_world_add(world, 32, 0, 0);
+	world->registers[HAWK_RBX] = world->blocks[0].start;
+	world->globals[3] = world->blocks[1].start + 8;
+	world->stack[600] = world->blocks[2].start;
+	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 8 * 800;
+	world->stack[801] = world->blocks[3].start;
+	world->stack[200] = world->blocks[4].start; /* dead */
+	world->registers[HAWK_EFLAGS] = world->blocks[5].start;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 4);
+	root = root_of(world, 0);
+	assert_int_equal(root->kind, HAWK_ROOT_REGISTER);
+	assert_int_equal(root->address, HAWK_RBX);
+	root = root_of(world, 1 << 1 | HAWK_EDGE_INTERIOR);
+	assert_int_equal(root->kind, HAWK_ROOT_OTHER);
+	assert_int_equal(root->address, GRAPH_GLOBALS + 24);
+	assert_int_equal(root->owner, 1);
+	root = root_of(world, 2 << 1);
+	assert_int_equal(root->kind, HAWK_ROOT_STACK);
+	assert_int_equal(root->address, GRAPH_STACK + 8 * 600);
+	root = root_of(world, 3 << 1);
+	assert_int_equal(root->kind, HAWK_ROOT_TLS);
+	graph_world_destroy(world);
+}
+
+static void a_stack_on_the_heap_is_a_root_above_its_stack_pointer(void **state)
+{
+	struct graph_world *world = graph_world_create();
+
+	(void)state;
+	graph_world_add(world, 4096, 0, 0);
+	for (unsigned i = 0; i < 3; i++)
+		graph_world_add(world, 32, 0, 0);
+	graph_world_point(world, 0, 1024, 1, 0); /* dead */
+	graph_world_point(world, 0, 2048 - 64, 2, 0);
+	graph_world_point(world, 0, 4088, 3, 0);
+	world->registers[HAWK_RSP] = world->blocks[0].start + 2048;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_null(root_of(world, 1 << 1));
+	assert_int_equal(root_of(world, 2 << 1)->kind, HAWK_ROOT_STACK);
+	assert_int_equal(root_of(world, 3 << 1)->kind, HAWK_ROOT_STACK);
+	assert_int_equal(root_of(world, 0 << 1 | 1)->kind, HAWK_ROOT_REGISTER);
+	graph_world_destroy(world);
+}
+
+static void thread_local_storage_beside_a_block_is_a_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint64_t value;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		graph_world_add(world, 32, 0, 0);
+	/* The thread pointer is in the mapping of the heap, behind the blocks. */
+	value = world->blocks[1].start;
+	memcpy(world->heap->bytes + 32768 - 16, &value, 8);
+	value = world->blocks[2].start;
+	memcpy(world->heap->bytes + 50000, &value, 8); /* free memory */
+	world->registers[HAWK_FS_BASE] = SYNTHETIC_HEAP + 32768;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 1);
+	assert_int_equal(root_of(world, 1 << 1)->kind, HAWK_ROOT_TLS);
+	graph_world_destroy(world);
+}
+
+static void memory_of_the_tracer_is_no_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	const struct hawk_span span = {GRAPH_GLOBALS + 8, GRAPH_GLOBALS + 24};
+	struct hawk_roots roots;
+
+	(void)state;
+	graph_world_add(world, 32, 0, 0);
+	for (unsigned i = 0; i < GRAPH_GLOBAL_WORDS; i++)
+		world->globals[i] = world->blocks[0].start;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, GRAPH_GLOBAL_WORDS);
+	world->plan.excluded = &span;
+	world->plan.excluded_count = 1;
+	expect_no_error(hawk_roots_find(world->target, &world->index, &world->plan, NULL, &roots));
+	assert_int_equal(roots.count, GRAPH_GLOBAL_WORDS - 2);
+	hawk_roots_deinit(&roots);
+	graph_world_destroy(world);
+}
+
+static bool found(const struct graph_world *world, const char *key)
+{
+	for (size_t i = 0; i < world->findings.count; i++)
+		if (!strcmp(world->findings.items[i].key, key))
+			return world->findings.items[i].partial;
+	return false;
+}
+
+/* Every stage works on what is left, and says that something is missing. */
+static void truncated_cores_give_the_graph_of_what_is_left(void **state)
+{
+	uint64_t seed = 99;
+	uint32_t fewest = UINT32_MAX;
+
+	(void)state;
+	for (unsigned i = 0; i < 160; i++) {
+		struct graph_world *world = graph_world_create();
+		struct hawk_reach reach;
+		struct hawk_dominators dominators;
+		size_t cut;
+
+		graph_world_fill(world, &seed);
+		cut = (GRAPH_HEAP_BYTES + GRAPH_STACK_BYTES) * (size_t)(i % 16 + 1) / 17 + 1024;
+		graph_world_open(world, 2, cut);
+		if (cut < world->core_size + 1 && cut < GRAPH_HEAP_BYTES)
+			assert_false(hawk_roots_complete(&world->roots));
+		if (!hawk_roots_complete(&world->roots))
+			assert_true(found(world, "roots-missing") || found(world, "stack-missing"));
+		expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots,
+						HAWK_EDGES_ALL, &world->workspace, &reach));
+		expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
+						     &reach, &world->workspace, &dominators));
+		assert_int_equal(dominators.count, world->index.count);
+		if (world->index.count < fewest)
+			fewest = world->index.count;
+		hawk_reach_deinit(&reach);
+		graph_world_destroy(world);
+	}
+	assert_true(fewest < 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(random_heaps_have_the_edges_and_roots_of_their_bytes),
+		cmocka_unit_test(the_graph_is_the_same_with_any_number_of_threads),
+		cmocka_unit_test(every_root_says_whose_it_is_and_where),
+		cmocka_unit_test(a_stack_on_the_heap_is_a_root_above_its_stack_pointer),
+		cmocka_unit_test(thread_local_storage_beside_a_block_is_a_root),
+		cmocka_unit_test(memory_of_the_tracer_is_no_root),
+		cmocka_unit_test(truncated_cores_give_the_graph_of_what_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
