@@ -62,11 +62,12 @@ sh -c '"$@"; exit $?' sh "$hawk_core" run -- "$orderd" --requests 200000 --crash
 core=$(find_core)
 if [ -z "$core" ]; then
 	echo
-	echo "No core in the working directory (core_pattern is '$(cat /proc/sys/kernel/core_pattern)')."
+	echo "No core in the working directory: its hard limit is $(ulimit -Hc), core_pattern is" \
+		"'$(cat /proc/sys/kernel/core_pattern)'."
 	echo "With systemd-coredump: coredumpctl dump --output=core. Here gdb stands in for the kernel."
 	[ $install = no ] || command -v gdb >/dev/null || hawk_apt gdb
 	gdb -batch -nx -ex 'set startup-with-shell off' -ex 'set debuginfod enabled off' \
-		-ex "set exec-wrapper env LD_PRELOAD=$build/tracer/libhawk_tracer.so" \
+		-ex "set environment LD_PRELOAD $build/tracer/libhawk_tracer.so" \
 		-ex run -ex 'generate-core-file core' \
 		--args "$orderd" --requests 200000 --crash segv >/dev/null 2>&1 || true
 	core=$(find_core)

@@ -188,7 +188,8 @@ def cores_are_files():
     """Whether the kernel puts a core into the working directory of the process."""
     with open("/proc/sys/kernel/core_pattern", encoding="ascii") as pattern:
         text = pattern.read().strip()
-    return bool(text) and not text.startswith("|") and "/" not in text
+    allowed = resource.getrlimit(resource.RLIMIT_CORE)[1] != 0
+    return allowed and bool(text) and not text.startswith("|") and "/" not in text
 
 
 def allow_cores():
@@ -208,8 +209,7 @@ def crash(arguments, environment, folder, signals=(signal.SIGABRT,), timeout=240
     Where the kernel hands cores to somebody else, gdb stands in and writes the core itself.
     """
     before = set(os.listdir(folder))
-    hard = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    if cores_are_files() and hard != 0:
+    if cores_are_files():
         done = run(arguments, env=environment, cwd=folder, preexec_fn=allow_cores,
                    timeout=timeout)
         if -done.returncode not in signals:
@@ -223,11 +223,10 @@ def crash(arguments, environment, folder, signals=(signal.SIGABRT,), timeout=240
         return put_aside(os.path.join(folder, cores[0])), done
 
     core = os.path.join(folder, f"core.gdb.{len(before)}")
-    variables = [f"{name}={environment[name]}" for name in environment
-                 if name in ("LD_PRELOAD", "HAWK_OPTS") or environment[name] !=
-                 os.environ.get(name)]
-    done = run([need("gdb"), "-batch", "-nx", "-ex", "set startup-with-shell off",
-                "-ex", "set exec-wrapper env " + " ".join(f"'{v}'" for v in variables),
+    variables = [item for name, value in environment.items()
+                 if value != os.environ.get(name)
+                 for item in ("-ex", f"set environment {name} {value}")]
+    done = run([need("gdb"), "-batch", "-nx", "-ex", "set startup-with-shell off", *variables,
                 "-ex", "handle SIGUSR1 SIGUSR2 SIGALRM nostop noprint pass",
                 "-ex", "run", "-ex", f"generate-core-file {core}", "--args", *arguments],
                env=plain_environment(), cwd=folder, timeout=timeout)
