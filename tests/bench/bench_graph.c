@@ -1,0 +1,525 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the pointer graph costs: time and memory per block of every step from the sweep to retained
+ * sizes, beside a plain sum of the same memory in the same run.
+ *
+ * usage: bench_graph [BLOCKS] [local|random]   (default 2000000 local)
+ *        bench_graph shapes                    heaps of shapes that break other algorithms
+ *
+ * The heap lies in a core in memory (memfd), so no disk is measured. Blocks are 75 bytes on
+ * average, hold 1.2 pointers, and are in chains of 64, in the order of addresses ("local") or in
+ * none
+ * ("random"); 2 % are lost. Times are the best of three, each with fresh memory, page faults
+ * included, on the wall clock: run it on a quiet machine, or believe the ratios only.
+ */
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "synthetic_graph.h"
+
+enum {
+	RUNS = 3,
+	TRACES = 4096,
+	CHAIN = 64,            /* blocks in a chain */
+	GLOBALS_OFFSET = 4096, /* in the file; the heap lies behind it */
+};
+
+/** A core with two segments, made in place. */
+struct bench_core {
+	int fd;
+	uint8_t *bytes;
+	size_t size;
+	uint64_t globals_bytes;
+	uint64_t heap_bytes;
+	struct synthetic_heap *heap; /**< its bytes are in the file */
+	uint64_t *starts;
+	uint64_t blocks;
+};
+
+enum step {
+	STEP_READ,
+	STEP_INDEX,
+	STEP_GRAPH,
+	STEP_GRAPH_TWO,
+	STEP_ROOTS,
+	STEP_REACH,
+	STEP_DOMINATORS,
+	STEP_GROUPS,
+	STEPS
+};
+
+static const char *const step_names[STEPS] = {
+	"plain sum",
+	"sweep, index, totals",
+	"graph",
+	"graph, two threads",
+	"roots",
+	"reach, leak kinds",
+	"dominators, retained",
+	"retained by trace",
+};
+
+/** The best times, and the memory of one run. */
+struct figures {
+	double seconds[STEPS];
+	uint64_t edges;
+	uint64_t bytes_index, bytes_graph, bytes_reach, bytes_workspace, bytes_scratch;
+	uint64_t bytes_peak;
+	struct hawk_reach_sum sums[HAWK_REACH_KINDS];
+};
+
+static double seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void die(const char *message)
+{
+	fprintf(stderr, "%s\n", message);
+	exit(EXIT_FAILURE);
+}
+
+static void check(struct hawk_error *err)
+{
+	if (err)
+		die(hawk_error_message(err));
+}
+
+/* Private memory of this process; the core is not in it. */
+static uint64_t anonymous_bytes(void)
+{
+	char line[256];
+	unsigned long long kib = 0;
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "RssAnon: %llu", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib * 1024;
+}
+
+static Elf64_Phdr segment(uint64_t address, uint64_t offset, uint64_t bytes)
+{
+	return (Elf64_Phdr){
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_W,
+		.p_offset = offset,
+		.p_vaddr = address,
+		.p_filesz = bytes,
+		.p_memsz = bytes,
+		.p_align = 4096,
+	};
+}
+
+static void write_headers(struct bench_core *core)
+{
+	Elf64_Ehdr header = {
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			    EV_CURRENT},
+		.e_type = ET_CORE,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(Elf64_Ehdr),
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = 2,
+	};
+	const Elf64_Phdr segments[] = {
+		segment(SYNTHETIC_HEAP, GLOBALS_OFFSET + core->globals_bytes, core->heap_bytes),
+		segment(GRAPH_GLOBALS, GLOBALS_OFFSET, core->globals_bytes),
+	};
+
+	memcpy(core->bytes, &header, sizeof(header));
+	memcpy(core->bytes + sizeof(header), segments, sizeof(segments));
+}
+
+static void add_blocks(struct bench_core *core)
+{
+	uint64_t seed = 1;
+	uint64_t at = 16;
+
+	for (uint64_t i = 0; i < core->blocks; i++) {
+		uint64_t r = synthetic_random(&seed);
+		uint64_t size = 8 + r % 135;
+
+		core->starts[i] = SYNTHETIC_HEAP + at;
+		synthetic_heap_add_block(core->heap,
+					 (struct synthetic_block){
+						 .start = core->starts[i],
+						 .size = size,
+						 .trace = 1 + (uint32_t)(r >> 40) % (TRACES - 1),
+					 });
+		at += ((size + 8 + 15) & ~UINT64_C(15)) + 16;
+	}
+}
+
+/* Blocks are in chains of 64, in the order of addresses or of this permutation; the last 2 % keep
+ * to themselves, and nothing leads to them. */
+static uint64_t place(const struct bench_core *core, uint64_t i, bool local)
+{
+	uint64_t limit = core->blocks - core->blocks / 50;
+	uint64_t first = i < limit ? 0 : limit;
+	uint64_t count = i < limit ? limit : core->blocks - limit;
+
+	if (local)
+		return core->starts[i];
+	while (count % 1000003 == 0)
+		count--;
+	/* A prime that does not divide it: one to one. */
+	return core->starts[i - first < count ? first + (i - first) * 1000003 % count : i];
+}
+
+static uint64_t choose(const struct bench_core *core, uint64_t i, uint64_t at, bool local)
+{
+	uint64_t limit = core->blocks - core->blocks / 50;
+
+	if (at == 0)
+		return i + 1 == core->blocks || i % CHAIN == CHAIN - 1 || i + 1 == limit
+			       ? 0
+			       : place(core, i + 1, local);
+	/* Back along the chain. */
+	return place(core, i - i % CHAIN < limit && i >= limit ? i : i - i % CHAIN, local);
+}
+
+static void add_pointers(struct bench_core *core, bool local)
+{
+	uint64_t seed = 2;
+
+	for (uint64_t i = 0; i < core->blocks; i++) {
+		uint8_t *bytes = core->heap->bytes + (place(core, i, local) - SYNTHETIC_HEAP);
+		uint64_t header;
+		uint64_t size;
+
+		memcpy(&header, bytes - 16, 8);
+		size = hawk_header_size(header);
+		for (uint64_t at = 0; at + 8 <= size; at += 8) {
+			uint64_t r = synthetic_random(&seed);
+			uint64_t word = r >> (r % 61); /* numbers, text, doubles */
+
+			if (at == 0 || (at < 24 && (r >> 32) % 8 == 0))
+				word = choose(core, i, at, local) +
+				       (at && r >> 40 & 127 ? 0 : 8 * !!at);
+			memcpy(bytes + at, &word, 8);
+		}
+	}
+}
+
+static struct bench_core make_core(uint64_t blocks, bool local)
+{
+	struct bench_core core = {
+		.blocks = blocks,
+		.globals_bytes = (blocks / CHAIN * 8 + 2 * 4096) & ~UINT64_C(4095),
+		.heap_bytes = (blocks * 176 + 8192) & ~UINT64_C(4095),
+		.heap = synthetic_heap_create(0),
+		.starts = calloc(blocks, sizeof(uint64_t)),
+	};
+
+	core.size = GLOBALS_OFFSET + core.globals_bytes + core.heap_bytes;
+	core.fd = memfd_create("bench", MFD_CLOEXEC);
+	if (core.fd < 0 || ftruncate(core.fd, (off_t)core.size) || !core.starts)
+		die("no memory");
+	core.bytes = mmap(NULL, core.size, PROT_READ | PROT_WRITE, MAP_SHARED, core.fd, 0);
+	if (core.bytes == MAP_FAILED)
+		die("no memory");
+	free(core.heap->bytes);
+	core.heap->bytes = core.bytes + GLOBALS_OFFSET + core.globals_bytes;
+	core.heap->size = core.heap_bytes;
+	add_blocks(&core);
+	/* Only now it is known how much of the heap is used. */
+	core.heap_bytes = (core.starts[blocks - 1] - SYNTHETIC_HEAP + 8192) & ~UINT64_C(4095);
+	core.size = GLOBALS_OFFSET + core.globals_bytes + core.heap_bytes;
+	write_headers(&core);
+	add_pointers(&core, local);
+	for (uint64_t i = 0; i < blocks - blocks / 50; i += CHAIN) {
+		uint64_t word = place(&core, i, local);
+
+		memcpy(core.bytes + GLOBALS_OFFSET + i / CHAIN * 8, &word, 8);
+	}
+	free(core.starts);
+	core.starts = NULL;
+	if (ftruncate(core.fd, (off_t)core.size))
+		die("cannot cut the core");
+	return core;
+}
+
+static void read_all(const struct hawk_target *target, const struct bench_core *core)
+{
+	const uint64_t *words = hawk_target_view(target, SYNTHETIC_HEAP, core->heap_bytes);
+	uint64_t sum[4] = {0};
+
+	if (!words)
+		die("the heap is not there");
+	for (size_t i = 0; i + 4 <= core->heap_bytes / 8; i += 4)
+		for (size_t j = 0; j < 4; j++)
+			sum[j] += words[i + j];
+	__asm__ volatile("" : : "r"(sum[0] + sum[1] + sum[2] + sum[3]));
+}
+
+/** The index together with sums by trace, from one sweep. */
+struct totals {
+	struct hawk_block_index *index;
+	uint64_t bytes[TRACES];
+	uint64_t objects[TRACES];
+};
+
+static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
+{
+	struct totals *totals = context;
+
+	for (size_t i = 0; i < count; i++) {
+		totals->bytes[blocks[i].trace] += blocks[i].size;
+		totals->objects[blocks[i].trace]++;
+	}
+	return hawk_block_index_add(totals->index, blocks, count);
+}
+
+static void make_index(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
+		       const struct bench_core *core, struct hawk_block_index *ret)
+{
+	static struct totals totals;
+	struct hawk_sweep_result result;
+
+	totals.index = ret;
+	check(hawk_block_index_init(ret, core->heap_bytes));
+	check(hawk_sweep(target, plan, take_blocks, &totals, NULL, NULL, NULL, &result));
+	hawk_block_index_finish(ret);
+	if (ret->count != core->blocks)
+		die("blocks are missing");
+}
+
+static void lap(struct figures *figures, enum step step, double *start)
+{
+	double now = seconds();
+
+	if (figures->seconds[step] == 0 || now - *start < figures->seconds[step])
+		figures->seconds[step] = now - *start;
+	*start = seconds();
+}
+
+static void measure_two_threads(const struct hawk_target *target,
+				const struct hawk_block_index *index, struct figures *figures)
+{
+	struct hawk_graph graph;
+	double start = seconds();
+
+	check(hawk_graph_make(target, index, 2, &graph));
+	lap(figures, STEP_GRAPH_TWO, &start);
+	hawk_graph_deinit(&graph);
+}
+
+static void measure(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
+		    const struct bench_core *core, struct figures *figures)
+{
+	uint64_t before = anonymous_bytes();
+	uint64_t by_trace[TRACES] = {0};
+	struct hawk_workspace workspace;
+	struct hawk_block_index index;
+	struct hawk_dominators dominators;
+	struct hawk_graph graph;
+	struct hawk_roots roots;
+	struct hawk_reach reach;
+	double start = seconds();
+
+	read_all(target, core);
+	lap(figures, STEP_READ, &start);
+	make_index(target, plan, core, &index);
+	lap(figures, STEP_INDEX, &start);
+	measure_two_threads(target, &index, figures);
+	start = seconds();
+	check(hawk_graph_make(target, &index, 1, &graph));
+	lap(figures, STEP_GRAPH, &start);
+	check(hawk_roots_find(target, &index, plan, NULL, &roots));
+	lap(figures, STEP_ROOTS, &start);
+	check(hawk_workspace_create(&workspace, index.count));
+	check(hawk_reach_make(&index, &graph, &roots, HAWK_EDGES_ALL, &workspace, &reach));
+	lap(figures, STEP_REACH, &start);
+	check(hawk_dominators_make(&index, &graph, &roots, &reach, &workspace, &dominators));
+	lap(figures, STEP_DOMINATORS, &start);
+	check(hawk_dominators_retained_by_group(&dominators, &index, NULL, TRACES, TRACES,
+						by_trace));
+	lap(figures, STEP_GROUPS, &start);
+	figures->edges = graph.edge_count;
+	figures->bytes_index = hawk_block_index_memory_bytes(&index);
+	figures->bytes_graph = hawk_graph_memory_bytes(&graph);
+	figures->bytes_reach = index.count;
+	figures->bytes_workspace = HAWK_LANES * sizeof(uint32_t) * (uint64_t)index.count;
+	figures->bytes_scratch = dominators.scratch_bytes;
+	figures->bytes_peak = anonymous_bytes() - before;
+	memcpy(figures->sums, reach.sums, sizeof(reach.sums));
+	hawk_reach_deinit(&reach);
+	hawk_workspace_destroy(&workspace);
+	hawk_roots_deinit(&roots);
+	hawk_graph_deinit(&graph);
+	hawk_block_index_deinit(&index);
+}
+
+static void print_memory(const char *name, uint64_t bytes, uint64_t blocks)
+{
+	printf("%-22s %8.2f bytes/block\n", name, (double)bytes / (double)blocks);
+}
+
+static void print(const struct figures *figures, const struct bench_core *core)
+{
+	double blocks = (double)core->blocks;
+	double read = figures->seconds[STEP_READ];
+	double all = 0;
+
+	printf("blocks %llu, %.3f GB, %.2f pointers per block; reachable %llu, possibly %llu, "
+	       "definitely %llu, indirectly lost %llu\n",
+	       (unsigned long long)core->blocks, (double)core->heap_bytes / 1e9,
+	       (double)figures->edges / blocks, (unsigned long long)figures->sums[1].objects,
+	       (unsigned long long)figures->sums[2].objects,
+	       (unsigned long long)figures->sums[3].objects,
+	       (unsigned long long)figures->sums[4].objects);
+	for (unsigned step = 0; step < STEPS; step++) {
+		double time = figures->seconds[step];
+
+		printf("%-22s %8.2f ns/block  %6.2f x plain sum  %6.2f GB/s\n", step_names[step],
+		       time / blocks * 1e9, time / read, (double)core->heap_bytes / time / 1e9);
+		if (step != STEP_READ && step != STEP_GRAPH_TWO)
+			all += time;
+	}
+	printf("%-22s %8.2f ns/block  %6.2f x plain sum\n", "everything, one thread",
+	       all / blocks * 1e9, all / read);
+	printf("%-22s %8.2f x faster\n", "graph with two threads",
+	       figures->seconds[STEP_GRAPH] / figures->seconds[STEP_GRAPH_TWO]);
+	print_memory("index", figures->bytes_index, core->blocks);
+	print_memory("graph", figures->bytes_graph, core->blocks);
+	print_memory("kinds", figures->bytes_reach, core->blocks);
+	print_memory("workspace", figures->bytes_workspace, core->blocks);
+	print_memory("resident at the end", figures->bytes_peak, core->blocks);
+	print_memory("edges, while searching", figures->bytes_scratch, core->blocks);
+}
+
+static void bench_heap(uint64_t blocks, bool local)
+{
+	struct bench_core core = make_core(blocks, local);
+	struct hawk_sweep_plan plan = {
+		.key = core.heap->table->header.key, .trace_count = TRACES, .birth_max = 1};
+	static struct figures figures;
+	struct hawk_target *target;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", core.fd);
+	check(hawk_target_open_core(path, NULL, &target));
+	for (unsigned run = 0; run < RUNS; run++)
+		measure(target, &plan, &core, &figures);
+	print(&figures, &core);
+	hawk_target_close(target);
+	core.heap->bytes = NULL;
+	synthetic_heap_destroy(core.heap);
+	munmap(core.bytes, core.size);
+	close(core.fd);
+}
+
+static void shape_list_with_index(struct graph_shape *shape, uint32_t count)
+{
+	graph_shape_root(shape, 0);
+	for (uint32_t i = 1; i < count; i++)
+		graph_shape_edge(shape, 0, i);
+	for (uint32_t i = 1; i + 1 < count; i++)
+		graph_shape_edge(shape, i, i + 1);
+}
+
+static void shape_chain(struct graph_shape *shape, uint32_t count)
+{
+	graph_shape_root(shape, 0);
+	for (uint32_t i = 0; i + 1 < count; i++)
+		graph_shape_edge(shape, i, i + 1);
+}
+
+static void shape_ladder_backwards(struct graph_shape *shape, uint32_t count)
+{
+	graph_shape_root(shape, count - 1);
+	for (uint32_t i = 1; i < count; i++) {
+		if (i > 1)
+			graph_shape_edge(shape, i, i - 2);
+		graph_shape_edge(shape, i, i - 1);
+	}
+}
+
+static void shape_star(struct graph_shape *shape, uint32_t count)
+{
+	for (uint32_t i = 0; i + 1 < count; i++)
+		graph_shape_edge(shape, count - 1, i);
+}
+
+static void shape_complete(struct graph_shape *shape, uint32_t count)
+{
+	graph_shape_root(shape, 0);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < count; j++)
+			graph_shape_edge(shape, i, j);
+}
+
+static void shape_random(struct graph_shape *shape, uint32_t count)
+{
+	uint64_t seed = 4;
+
+	graph_shape_root(shape, 0);
+	for (uint32_t i = 0; i < count; i++)
+		for (unsigned j = 0; j < 2; j++)
+			graph_shape_edge(shape, i, (uint32_t)(synthetic_random(&seed) % count));
+}
+
+static void bench_shapes(void)
+{
+	static const struct {
+		const char *name;
+		void (*make)(struct graph_shape *shape, uint32_t count);
+		uint32_t counts[2];
+		uint32_t edges_per_block; /* 0 = count */
+	} shapes[] = {
+		{"list with an index", shape_list_with_index, {100000, 1000000}, 2},
+		{"chain", shape_chain, {1000000, 10000000}, 1},
+		{"ladder backwards", shape_ladder_backwards, {1000000, 10000000}, 2},
+		{"star, lost", shape_star, {1000000, 10000000}, 1},
+		{"complete graph", shape_complete, {1000, 3000}, 0},
+		{"random", shape_random, {100000, 1000000}, 2},
+	};
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+		for (unsigned j = 0; j < 2; j++) {
+			uint32_t count = shapes[i].counts[j];
+			uint64_t per =
+				shapes[i].edges_per_block ? shapes[i].edges_per_block : count;
+			struct graph_shape *shape = graph_shape_create(count, per * count);
+			uint64_t size;
+			double start;
+
+			shapes[i].make(shape, count);
+			size = (uint64_t)count + shape->graph.edge_count;
+			start = seconds();
+			graph_shape_finish(shape);
+			printf("%-20s %9u blocks  %8.2f ns per block and pointer\n", shapes[i].name,
+			       count, (seconds() - start) / (double)size * 1e9);
+			graph_shape_destroy(shape);
+		}
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t blocks = 2000000;
+
+	if (argc > 1 && !strcmp(argv[1], "shapes")) {
+		bench_shapes();
+		return EXIT_SUCCESS;
+	}
+	if (argc > 1)
+		blocks = strtoull(argv[1], NULL, 10);
+	if (blocks < 1000)
+		die("at least 1000 blocks");
+	bench_heap(blocks, argc < 3 || strcmp(argv[2], "random"));
+	return EXIT_SUCCESS;
+}
