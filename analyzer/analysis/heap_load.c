@@ -122,6 +122,29 @@ static void report_lost(const struct hawk_heap *heap, struct hawk_findings *find
 				  (unsigned long long)lost->inuse_bytes);
 }
 
+/* Blocks that the counters call live and the sweep did not find: where all memory is there, a
+ * header was overwritten. Each thread may have been inside of a call; the one that died rarely was.
+ */
+static void report_unaccounted(const struct hawk_target *target, const struct hawk_heap *heap,
+			       struct hawk_findings *findings)
+{
+	const struct hawk_table_totals *totals = &heap->totals;
+	uint64_t live = totals->alloc_objects - totals->free_objects;
+	size_t in_calls;
+
+	hawk_target_threads(target, &in_calls);
+	if (in_calls && hawk_target_process(target)->signal)
+		in_calls--;
+	if (totals->alloc_objects < totals->free_objects || live <= heap->sweep.blocks ||
+	    live - heap->sweep.blocks <= in_calls ||
+	    hawk_table_header(heap->table)->dropped_objects || hawk_findings_partial(findings))
+		return;
+	hawk_findings_add(findings, HAWK_FINDING_DAMAGE, false, "block-unaccounted",
+			  "%llu blocks were allocated, not freed, and have no valid header: it was "
+			  "overwritten, perhaps beyond the end of the block before it",
+			  (unsigned long long)(live - heap->sweep.blocks));
+}
+
 /** What the sweep reports to. */
 struct progress {
 	void (*function)(void *context, uint64_t done, uint64_t all);
@@ -145,6 +168,7 @@ static struct hawk_error *read_target(struct hawk_target *target, struct hawk_fi
 			 progress->context, findings, &heap->sweep);
 	if (err)
 		return err;
+	report_unaccounted(target, heap, findings);
 	return hawk_accounting_make(target, heap->table, &heap->sweep, &heap->accounting);
 }
 
