@@ -20,7 +20,10 @@ static void set_up(struct hawk_dominator_state *state, const struct hawk_workspa
 	state->parents = hawk_workspace_lane(workspace, 3);
 	state->semi = hawk_workspace_lane(workspace, 4);
 	state->positions = hawk_workspace_lane(workspace, 5);
-	state->source_offsets = hawk_workspace_lane(workspace, 6);
+	state->source_offsets = hawk_workspace_lane(workspace, 5);
+	state->edges = (uint64_t *)(void *)hawk_workspace_lane(workspace, 6);
+	state->lane_bytes = workspace->stride * sizeof(uint32_t);
+	state->edge_capacity = state->lane_bytes / sizeof(*state->edges);
 }
 
 /* Dominators have smaller numbers: descending, every block is complete when it is added to its
@@ -50,18 +53,17 @@ hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_gra
 		     struct hawk_workspace *workspace, struct hawk_dominators *ret)
 {
 	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = reach};
-	uint64_t edges_bytes;
+	uint64_t scratch_bytes;
 	struct hawk_error *err;
 
 	set_up(&state, workspace);
-	err = hawk_area_create(&state.edges_area,
-			       sizeof(uint64_t) * ((uint64_t)graph->edge_count + 1));
-	if (!err)
-		err = hawk_dominators_search(&state);
+	err = hawk_dominators_search(&state);
 	assert(err || state.count == graph->count);
-	edges_bytes = state.edge_count * (sizeof(uint64_t) + sizeof(uint32_t));
 	if (!err)
 		err = hawk_dominators_link(&state);
+	scratch_bytes = state.edges_area.bytes || state.sources_area.bytes
+				? state.edge_count * (sizeof(uint64_t) + sizeof(uint32_t))
+				: 0;
 	hawk_area_destroy(&state.edges_area);
 	hawk_area_destroy(&state.sources_area);
 	if (err)
@@ -73,7 +75,7 @@ hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_gra
 		.retained = (uint64_t *)(void *)hawk_workspace_lane(workspace, 4),
 		.sizes = hawk_workspace_lane(workspace, 0),
 		.workspace = workspace,
-		.scratch_bytes = edges_bytes,
+		.scratch_bytes = scratch_bytes,
 	};
 	add_up(index, ret);
 	return NULL;

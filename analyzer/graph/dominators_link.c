@@ -10,21 +10,34 @@
  */
 #include "dominators_state.h"
 
+/* Room for the sources: behind the edges in their lane, or in an area. */
+static struct hawk_error *place_sources(struct hawk_dominator_state *state)
+{
+	uint64_t edges_bytes = state->edge_count * sizeof(*state->edges);
+	uint64_t bytes = state->edge_count * sizeof(*state->sources);
+	struct hawk_error *err;
+
+	if (!state->edges_area.bytes && edges_bytes + bytes <= state->lane_bytes) {
+		state->sources = (uint32_t *)(void *)(state->edges + state->edge_count);
+		return NULL;
+	}
+	err = hawk_area_create(&state->sources_area, bytes);
+	if (!err)
+		err = hawk_area_grow(&state->sources_area, bytes);
+	state->sources = state->sources_area.bytes;
+	return err;
+}
+
 /* Sorts by counting: the sources of target t become sources[offsets[t]] .. [offsets[t + 1] - 1]. */
 static struct hawk_error *sort_edges(struct hawk_dominator_state *state)
 {
-	const uint64_t *edges = state->edges_area.bytes;
+	const uint64_t *edges = state->edges;
 	uint32_t *offsets = state->source_offsets;
 	uint64_t sum = 0;
-	struct hawk_error *err =
-		hawk_area_create(&state->sources_area, (state->edge_count + 1) * sizeof(uint32_t));
+	struct hawk_error *err = place_sources(state);
 
-	if (!err)
-		err = hawk_area_grow(&state->sources_area,
-				     (state->edge_count + 1) * sizeof(uint32_t));
 	if (err)
 		return err;
-	state->sources = state->sources_area.bytes;
 	memset(offsets, 0, ((size_t)state->count + 2) * sizeof(*offsets));
 	for (uint64_t i = 0; i < state->edge_count; i++)
 		offsets[(uint32_t)edges[i]]++;

@@ -22,24 +22,45 @@ static uint32_t number_block(struct hawk_dominator_state *state, uint32_t block,
 	return number;
 }
 
+static struct hawk_error *make_room(struct hawk_dominator_state *state)
+{
+	uint64_t bytes = (state->edge_count + 1) * sizeof(*state->edges);
+	struct hawk_error *err;
+
+	if (state->edges_area.bytes) {
+		err = hawk_area_grow(&state->edges_area, bytes);
+		if (err)
+			return err;
+	} else {
+		err = hawk_area_create(&state->edges_area,
+				       sizeof(*state->edges) * (uint64_t)state->graph->edge_count);
+		if (!err)
+			err = hawk_area_grow(&state->edges_area, bytes);
+		if (err)
+			return err;
+		memcpy(state->edges_area.bytes, state->edges,
+		       state->edge_count * sizeof(*state->edges));
+	}
+	state->edges = state->edges_area.bytes;
+	state->edge_capacity = state->edges_area.size / sizeof(*state->edges);
+	return NULL;
+}
+
 static struct hawk_error *add_edge(struct hawk_dominator_state *state, uint32_t source,
 				   uint32_t target)
 {
 	uint64_t edge = (uint64_t)source << 32 | target;
-	uint64_t *edges = state->edges_area.bytes;
 
 	/* Lists point to both neighbours, buckets to the same thing twice. */
-	if (state->edge_count && edges[state->edge_count - 1] == edge)
+	if (state->edge_count && state->edges[state->edge_count - 1] == edge)
 		return NULL;
-	if ((state->edge_count + 1) * sizeof(*edges) > state->edges_area.size) {
-		struct hawk_error *err = hawk_area_grow(&state->edges_area,
-							(state->edge_count + 1) * sizeof(*edges));
+	if (state->edge_count == state->edge_capacity) {
+		struct hawk_error *err = make_room(state);
 
 		if (err)
 			return err;
-		edges = state->edges_area.bytes;
 	}
-	edges[state->edge_count++] = edge;
+	state->edges[state->edge_count++] = edge;
 	return NULL;
 }
 

@@ -10,8 +10,8 @@
  *     2        blocks                blocks                     blocks
  *     3        parents               ancestors                  next positions
  *     4        semi                  semi                       retained (with 5)
- *     5        positions             -                          retained
- *     6        -                     offsets of sources         order
+ *     5        positions             offsets of sources         retained
+ *     6        edges                 sources                    order
  */
 #ifndef HAWK_DOMINATORS_STATE_H
 #define HAWK_DOMINATORS_STATE_H
@@ -40,11 +40,15 @@ struct hawk_dominator_state {
 	uint32_t *source_offsets; /**< by number, count + 2: sources of edges that are not in the
 				     tree and do not lead down it */
 
-	/** Such edges, as source << 32 | target, in the order in which they were found. */
-	struct hawk_area edges_area;
+	/** Such edges, as source << 32 | target, in the order in which they were found: in a lane,
+	 * where there is room for most heaps, else in an area. */
+	uint64_t *edges;
 	uint64_t edge_count;
+	uint64_t edge_capacity;
+	struct hawk_area edges_area;
+	uint32_t *sources; /**< by target; behind the edges, or in an area */
+	uint64_t lane_bytes;
 	struct hawk_area sources_area;
-	uint32_t *sources;
 };
 
 /** dominators_search.c: numbers every block; fills blocks, parents, semi (with edges that lead down

@@ -56,7 +56,7 @@ static inline bool hawk_words_next(struct hawk_words *words, uint64_t at, uint64
 	return ret->words > 0;
 }
 
-/** Words that may point into a block; not looked up yet. */
+/** Words that lie between the first and the last block; not looked up yet. */
 struct hawk_candidates {
 	size_t count;
 	uint64_t values[HAWK_WORDS_BATCH];
@@ -71,20 +71,17 @@ static inline void hawk_candidates_pick(struct hawk_candidates *candidates,
 					const struct hawk_block_index *index, const uint8_t *bytes,
 					size_t words, uint64_t tag, uint64_t step)
 {
-	const uint16_t *directory = index->directory;
+	uint64_t first = index->first_chunk;
+	uint64_t span = index->chunk_span;
 	size_t count = candidates->count;
 
 	for (size_t i = 0; i < words; i++) {
 		uint64_t value;
-		uint64_t chunk;
 
 		memcpy(&value, bytes + i * HAWK_WORD_BYTES, sizeof(value));
-		chunk = value >> HAWK_CHUNK_LOG2;
-		/* Chunk 0, the lowest pages of all, never holds a block. */
-		chunk = chunk < (UINT64_C(1) << HAWK_DIRECTORY_LOG2) ? chunk : 0;
 		candidates->values[count] = value;
 		candidates->tags[count] = tag + i * step;
-		count += directory[chunk] != 0;
+		count += (value >> HAWK_CHUNK_LOG2) - first < span;
 	}
 	candidates->count = count;
 }

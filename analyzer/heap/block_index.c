@@ -218,6 +218,9 @@ static struct hawk_error *add_block(struct hawk_block_index *index, const struct
 		      index->count);
 	if (err)
 		return err;
+	if (!index->count)
+		index->first_chunk = chunk;
+	index->chunk_span = (index->end >> HAWK_CHUNK_LOG2) - index->first_chunk + 1;
 	record = record_at(index, block->start);
 	record->starts |= UINT64_C(1) << (block->start >> 4 & 63);
 	index->count++;

@@ -58,6 +58,8 @@ struct hawk_block_index {
 
 	uint16_t *directory; /**< by address >> HAWK_CHUNK_LOG2; 0 = no blocks */
 	struct hawk_index_record *records;
+	uint64_t first_chunk;      /**< address >> HAWK_CHUNK_LOG2 of the first block */
+	uint64_t chunk_span;       /**< chunks from there to the end of the last block */
 	uint64_t *chunk_addresses; /**< by chunk number */
 	uint32_t chunk_count;      /**< highest number given out */
 	uint32_t chunk_max;        /**< HAWK_CHUNKS_MAX, or less */
@@ -140,6 +142,16 @@ hawk_block_index_record(const struct hawk_block_index *index, uint32_t number, u
 	return &index->records[(uint64_t)number << HAWK_CHUNK_RECORDS_LOG2 | within];
 }
 
+/** Bits that are set. In plain arithmetic: the builtin is a call where the processor is not known.
+ */
+static inline uint32_t hawk_popcount(uint64_t bits)
+{
+	bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+	bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+	bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /** The block that contains `address`, shifted left, with bit 0 = it is not the block's first byte.
  * `number` is the address's chunk. */
 static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *index,
@@ -154,7 +166,7 @@ static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *i
 	record = hawk_block_index_record(index, number, address);
 	if (!(record->covers >> bit & 1))
 		return HAWK_BLOCK_NOWHERE;
-	block = record->rank + (uint32_t)__builtin_popcountll(record->starts << (63 - bit)) - 1;
+	block = record->rank + hawk_popcount(record->starts << (63 - bit)) - 1;
 	if (!(address & (HAWK_GRANULE_BYTES - 1)))
 		return block << 1 | !(record->starts >> bit & 1);
 	/* Behind the end within its last granule? */
