@@ -94,15 +94,48 @@ static void *map_next(uint64_t *next, uint64_t end, size_t bytes)
 	return NULL;
 }
 
-static void *map_low(size_t bytes)
+/** Bytes mapped so far, or about to be. */
+static uint64_t mapped_bytes;
+uint64_t hawk_arena_limit;
+
+uint64_t hawk_arena_bytes(void)
+{
+	return __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED);
+}
+
+static bool take_budget(size_t bytes)
+{
+	uint64_t before = __atomic_fetch_add(&mapped_bytes, bytes, __ATOMIC_RELAXED);
+
+	if (!hawk_arena_limit || before + bytes <= hawk_arena_limit)
+		return true;
+	__atomic_fetch_sub(&mapped_bytes, bytes, __ATOMIC_RELAXED);
+	return false;
+}
+
+static void give_back(void *memory, size_t bytes)
+{
+	if (memory)
+		hawk_unmap(memory, bytes);
+	__atomic_fetch_sub(&mapped_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+/** What only the tracer itself uses does not compete for the scarce lowest addresses. */
+static void *map_extent(size_t bytes, bool for_readers)
 {
 	void *memory = NULL;
 
-	if (window_end)
+	if (!take_budget(bytes))
+		return NULL;
+	if (window_end && for_readers)
 		memory = map_next(&window_next, window_end, bytes);
 	if (!memory)
 		memory = map_next(&low_next, UINT64_MAX / 2, bytes);
-	return memory ? memory : hawk_map(0, bytes, false);
+	if (!memory)
+		memory = hawk_map(0, bytes, false);
+	if (!memory)
+		give_back(NULL, bytes);
+	return memory;
 }
 
 static void publish_extent(const void *memory, size_t bytes, enum hawk_extent_kind kind)
@@ -122,12 +155,8 @@ static void publish_extent(const void *memory, size_t bytes, enum hawk_extent_ki
 
 void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind)
 {
-	/* Only what readers use competes for the scarce low addresses. */
-	void *memory = kind == HAWK_EXTENT_PRIVATE ? map_next(&low_next, UINT64_MAX / 2, bytes)
-						   : map_low(bytes);
+	void *memory = map_extent(bytes, kind != HAWK_EXTENT_PRIVATE);
 
-	if (!memory)
-		memory = hawk_map(0, bytes, false);
 	if (memory)
 		publish_extent(memory, bytes, kind);
 	return memory;
@@ -196,7 +225,7 @@ bool hawk_arena_init(uint64_t compatible_flags, const char *options)
 	struct hawk_table_header *header, *twin;
 
 	choose_places();
-	header = map_low(HAWK_TABLE_HEADER_BYTES);
+	header = map_extent(HAWK_TABLE_HEADER_BYTES, true);
 	if (!header)
 		return false;
 	twin = hawk_map(0, HAWK_TABLE_HEADER_BYTES, false);
@@ -258,12 +287,12 @@ static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
 	uint64_t memory;
 
 	bytes = (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
-	memory = (uint64_t)map_low(bytes);
+	memory = (uint64_t)map_extent(bytes, true);
 	if (!memory)
 		return 0;
 	if (!__atomic_compare_exchange_n(&shape->segments[segment], &expected, memory, false,
 					 __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-		hawk_unmap((void *)memory, bytes);
+		give_back((void *)memory, bytes);
 		return expected;
 	}
 	publish_extent((void *)memory, bytes, shape->kind);

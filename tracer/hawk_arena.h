@@ -19,6 +19,12 @@
  */
 extern struct hawk_table_header *hawk_table_header;
 
+/** Most bytes of address space that the tracer maps, 0 = no limit. Set before hawk_arena_init(). */
+extern uint64_t hawk_arena_limit;
+
+/** Address space mapped so far, in bytes. */
+uint64_t hawk_arena_bytes(void);
+
 /**
  * Maps and publishes the table. Needs nothing of the C library, so it can run inside the very first
  * malloc. `compatible_flags` and `options` go into the header as they are. False: no memory, the

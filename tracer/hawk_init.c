@@ -29,6 +29,7 @@ static bool start(void)
 	const char *text = hawk_options_environment();
 
 	hawk_options_parse(text);
+	hawk_arena_limit = hawk_options.max_table;
 	if (!hawk_arena_init(hawk_options.stacks ? 0 : HAWK_TABLE_NO_STACKS, text))
 		return false;
 	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_record_init())

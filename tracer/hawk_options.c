@@ -12,6 +12,7 @@
 #include <sys/auxv.h>
 #include <sys/stat.h>
 
+#include "hawk_say.h"
 #include "hawk_syscall.h"
 #include "hawk_unwind.h"
 
@@ -19,6 +20,7 @@ enum {
 	STDERR = 2,
 	VALUE_BYTES = HAWK_PROGNAME_BYTES,
 	ENVIRONMENT_BYTES = 1 << 20,
+	TABLE_BYTES_MIN = 8 << 20, /**< the fixed part and the first segments */
 };
 
 struct hawk_options hawk_options = {
@@ -30,6 +32,7 @@ struct hawk_options hawk_options = {
 enum option_type {
 	TYPE_BOOL,
 	TYPE_NUMBER,
+	TYPE_SIZE,
 	TYPE_UNWIND,
 	TYPE_TEXT,
 };
@@ -54,6 +57,11 @@ static const struct option {
 	 "innermost frames kept of each stack, 1 to 512"},
 	{"collapse", TYPE_NUMBER, offsetof(struct hawk_options, collapse), 0, 32, "0",
 	 "collapse recursion: longest repeated cycle in frames, 0 = off, at most 32"},
+	{"max_table", TYPE_SIZE, offsetof(struct hawk_options, max_table), TABLE_BYTES_MIN, 0, "0",
+	 "most memory for the tracer's tables (64M, 1G), 0 = no limit; what finds no room is "
+	 "counted as dropped"},
+	{"stats", TYPE_BOOL, offsetof(struct hawk_options, stats), 0, 1, "0",
+	 "print the tracer's own counters to stderr at exit"},
 };
 
 static const char *const unwind_names[] = {
@@ -79,52 +87,26 @@ static bool equal(const char *a, size_t a_length, const char *b)
 	return !b[a_length];
 }
 
-/**
- * A daemon may have closed stderr and opened its data under that number: nothing is ever written to
- * a disk, nor to a file that is open for more than writing.
- */
-static bool stderr_is_for_text(void)
-{
-	struct stat status;
-	long flags = hawk_syscall3(SYS_fcntl, STDERR, F_GETFL, 0);
-
-	if (flags < 0 || hawk_syscall3(SYS_fstat, STDERR, (long)&status, 0))
-		return false;
-	return !S_ISBLK(status.st_mode) &&
-	       !(S_ISREG(status.st_mode) && (flags & O_ACCMODE) != O_WRONLY);
-}
-
-static void say_bytes(const char *text, size_t length)
-{
-	if (stderr_is_for_text())
-		hawk_syscall3(SYS_write, STDERR, (long)text, (long)length);
-}
-
-static void say(const char *text)
-{
-	say_bytes(text, length_of(text));
-}
-
 static void complain(const char *what, const char *text, size_t length)
 {
-	say("libhawk_tracer: ");
-	say(what);
-	say(" '");
-	say_bytes(text, length);
-	say("' in HAWK_OPTS is ignored; HAWK_OPTS=help=1 lists the options\n");
+	hawk_say("libhawk_tracer: ");
+	hawk_say(what);
+	hawk_say(" '");
+	hawk_say_bytes(text, length);
+	hawk_say("' in HAWK_OPTS is ignored; HAWK_OPTS=help=1 lists the options\n");
 }
 
 static void print_help(void)
 {
-	say("HAWK_OPTS: name=value pairs separated by ':'\n");
+	hawk_say("HAWK_OPTS: name=value pairs separated by ':'\n");
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		say("  ");
-		say(options[i].name);
-		say("=");
-		say(options[i].default_value);
-		say("\n      ");
-		say(options[i].help);
-		say("\n");
+		hawk_say("  ");
+		hawk_say(options[i].name);
+		hawk_say("=");
+		hawk_say(options[i].default_value);
+		hawk_say("\n      ");
+		hawk_say(options[i].help);
+		hawk_say("\n");
 	}
 }
 
@@ -161,10 +143,34 @@ static bool parse_number(const char *text, uint32_t *ret)
 	return true;
 }
 
+/** A number with k, M or G behind it. */
+static bool parse_size(const char *text, uint32_t least, uint64_t *ret)
+{
+	static const char units[] = "kmg";
+	char digits[16];
+	uint32_t number;
+	size_t length = 0;
+	unsigned shift = 0;
+
+	while (text[length] >= '0' && text[length] <= '9' && length < sizeof(digits) - 1) {
+		digits[length] = text[length];
+		length++;
+	}
+	digits[length] = '\0';
+	for (unsigned i = 0; text[length] && units[i]; i++)
+		if ((text[length] | 0x20) == units[i])
+			shift = 10 * (i + 1);
+	if (!parse_number(digits, &number) || (shift ? text[length + 1] : text[length]))
+		return false;
+	*ret = (uint64_t)number << shift;
+	return !*ret || *ret >= least;
+}
+
 static bool set_option(const struct option *option, const char *value)
 {
 	char *field = (char *)&hawk_options + option->offset;
 	uint32_t number = 0;
+	uint64_t size;
 
 	switch (option->type) {
 	case TYPE_TEXT:
@@ -178,6 +184,11 @@ static bool set_option(const struct option *option, const char *value)
 			return true;
 		}
 		return false;
+	case TYPE_SIZE:
+		if (!parse_size(value, option->least, &size))
+			return false;
+		*(uint64_t *)field = size;
+		return true;
 	case TYPE_BOOL:
 	case TYPE_NUMBER:
 		break;

@@ -24,6 +24,8 @@ struct hawk_options {
 	uint32_t depth;  /**< innermost frames kept of a stack */
 	uint32_t
 		collapse; /**< longest cycle of recursion, in frames, that is collapsed; 0 = none */
+	uint64_t max_table; /**< bytes of address space for the tracer's tables, 0 = no limit */
+	bool stats;         /**< print counters to stderr at exit */
 	char progname[HAWK_PROGNAME_BYTES]; /**< POSIX extended regular expression, "" = every
 					       program */
 };

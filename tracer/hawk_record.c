@@ -277,8 +277,10 @@ static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_w
 	struct hawk_memo_entry *memo = &slot->memo[walk->hash % HAWK_MEMO_ENTRIES];
 	uint32_t trace = memo->trace;
 
+	slot->changed_stacks++;
 	if (memo->hash != walk->hash || memo->check != walk->check || memo->flags != walk->flags ||
 	    !trace) {
+		slot->looked_up_stacks++;
 		trace = intern_stack(&slot->stack, walk);
 		/* A handler may jump out of here: an entry with an id is a whole one. */
 		memo->trace = 0;

@@ -37,6 +37,8 @@ struct hawk_slot {
 	uint32_t clock_interval;  /**< what the countdown started from */
 	uint32_t exit_rounds;     /**< destructor rounds seen */
 	uint64_t clock_last_ns;
+	uint64_t changed_stacks;   /**< for stats=1; cumulative, also over several threads */
+	uint64_t looked_up_stacks; /**< likewise */
 	struct hawk_counter_entry counters[HAWK_COUNTER_ENTRIES];
 	struct hawk_memo_entry memo[HAWK_MEMO_ENTRIES]; /**< by the low bits of the hash */
 	struct hawk_stack stack;

@@ -59,6 +59,22 @@ static void values_are_set_and_nothing_is_said(void **state)
 	assert_string_equal(hawk_options.progname, "^redis");
 }
 
+static void sizes_have_units(void **state)
+{
+	(void)state;
+	assert_string_equal(parse("max_table=64M"), "");
+	assert_true(hawk_options.max_table == UINT64_C(64) << 20);
+	assert_string_equal(parse("max_table=3g"), "");
+	assert_true(hawk_options.max_table == UINT64_C(3) << 30);
+	assert_string_equal(parse("max_table=9000k"), "");
+	assert_true(hawk_options.max_table == UINT64_C(9000) << 10);
+	assert_string_equal(parse("max_table=0"), "");
+	assert_int_equal(count(parse("max_table=1M"), "bad value"), 1);
+	assert_int_equal(count(parse("max_table=64Mx"), "bad value"), 1);
+	assert_int_equal(count(parse("max_table=x"), "bad value"), 1);
+	assert_true(hawk_options.max_table == 0);
+}
+
 static void an_escaped_colon_belongs_to_the_value(void **state)
 {
 	(void)state;
@@ -112,8 +128,8 @@ static void empty_pairs_and_no_text_are_nothing(void **state)
 static void help_lists_every_option_with_its_default(void **state)
 {
 	const char *said = parse("help=1");
-	static const char *const lines[] = {"help=0",     "progname=", "stacks=1",
-					    "unwind=cfi", "depth=512", "collapse=0"};
+	static const char *const lines[] = {"help=0",    "progname=",  "stacks=1",    "unwind=cfi",
+					    "depth=512", "collapse=0", "max_table=0", "stats=0"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -162,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(values_are_set_and_nothing_is_said),
+		cmocka_unit_test(sizes_have_units),
 		cmocka_unit_test(an_escaped_colon_belongs_to_the_value),
 		cmocka_unit_test(an_unknown_option_is_reported_once_and_ignored),
 		cmocka_unit_test(a_data_file_under_the_number_of_stderr_stays_as_it_is),
