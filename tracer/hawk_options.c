@@ -6,11 +6,9 @@
 #include "hawk_options.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <regex.h>
 #include <stddef.h>
 #include <sys/auxv.h>
-#include <sys/stat.h>
 
 #include "hawk_say.h"
 #include "hawk_syscall.h"

@@ -12,8 +12,10 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "synthetic_graph.h"
+#include "synthetic_victim.h"
 
 enum { HEAPS = 3000 };
 
@@ -134,6 +136,61 @@ static void the_graph_is_the_same_with_any_number_of_threads(void **state)
 	hawk_graph_deinit(&first);
 	hawk_block_index_deinit(&index);
 	hawk_target_close(target);
+	synthetic_heap_destroy(heap);
+	synthetic_core_remove(path);
+}
+
+enum { LIVE_BYTES = 3 << 20 }; /* more than is read at a time */
+
+static void live_with_a_heap(struct shared *shared)
+{
+	uint32_t count;
+	struct synthetic_heap *heap = large_heap(LIVE_BYTES, &count);
+	void *memory = mmap((void *)SYNTHETIC_HEAP, LIVE_BYTES, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (memory != (void *)SYNTHETIC_HEAP)
+		abort();
+	memcpy(memory, heap->bytes, LIVE_BYTES);
+	synthetic_heap_destroy(heap);
+	victim_count_for_ever(shared);
+}
+
+static void make_graph(const struct hawk_target *target, const struct synthetic_heap *heap,
+		       struct hawk_block_index *index, struct hawk_graph *graph)
+{
+	struct hawk_sweep_plan plan = {
+		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
+	struct hawk_sweep_result result;
+
+	expect_no_error(hawk_block_index_sweep(index, target, &plan, NULL, &result));
+	expect_no_error(hawk_graph_make(target, index, 2, graph));
+}
+
+static void a_living_process_has_the_graph_of_its_core(void **state)
+{
+	struct victim_world *world = *state;
+	uint32_t count;
+	struct synthetic_heap *heap = large_heap(LIVE_BYTES, &count);
+	char *path = synthetic_heap_write(heap);
+	struct hawk_block_index indexes[2];
+	struct hawk_graph graphs[2];
+	struct hawk_target *core;
+
+	victim_start(world, live_with_a_heap);
+	victim_open(world);
+	make_graph(world->target, heap, &indexes[0], &graphs[0]);
+	expect_no_error(hawk_target_open_core(path, NULL, &core));
+	make_graph(core, heap, &indexes[1], &graphs[1]);
+	assert_int_equal(indexes[0].count, count);
+	assert_int_equal(graphs[0].edge_count, graphs[1].edge_count);
+	assert_memory_equal(graphs[0].offsets, graphs[1].offsets, 4 * ((size_t)count + 1));
+	assert_memory_equal(graphs[0].edges, graphs[1].edges, 4 * (size_t)graphs[1].edge_count);
+	for (unsigned i = 0; i < 2; i++) {
+		hawk_graph_deinit(&graphs[i]);
+		hawk_block_index_deinit(&indexes[i]);
+	}
+	hawk_target_close(core);
 	synthetic_heap_destroy(heap);
 	synthetic_core_remove(path);
 }
@@ -284,6 +341,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_heaps_have_the_edges_and_roots_of_their_bytes),
 		cmocka_unit_test(the_graph_is_the_same_with_any_number_of_threads),
+		LIVE_TEST(a_living_process_has_the_graph_of_its_core),
 		cmocka_unit_test(every_root_says_whose_it_is_and_where),
 		cmocka_unit_test(a_stack_on_the_heap_is_a_root_above_its_stack_pointer),
 		cmocka_unit_test(thread_local_storage_beside_a_block_is_a_root),
