@@ -45,12 +45,15 @@ static bool read_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
 /* Makes the view the stretch of memory that comes first in [at, end), all of it. */
 static bool move_view(struct hawk_words *words, uint64_t at, uint64_t end)
 {
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(words->target, at);
 	uint64_t start;
 	uint64_t stop;
 
 	words->view_start = words->view_end = 0;
 	/* Beyond `end`, so that the next blocks are found there too. */
-	if (!hawk_target_next_data(words->target, at, UINT64_MAX, &start, &stop))
+	if (!hawk_target_next_data(words->target, at,
+				   mapping && mapping->end > end ? mapping->end : end, &start,
+				   &stop))
 		return false;
 	start = word_up(start);
 	stop &= -(uint64_t)HAWK_WORD_BYTES;
