@@ -139,10 +139,11 @@ static void report_unaccounted(const struct hawk_target *target, const struct ha
 	    live - heap->sweep.blocks <= in_calls ||
 	    hawk_table_header(heap->table)->dropped_objects || hawk_findings_partial(findings))
 		return;
-	hawk_findings_add(findings, HAWK_FINDING_DAMAGE, false, "block-unaccounted",
-			  "%llu blocks were allocated, not freed, and have no valid header: it was "
-			  "overwritten, perhaps beyond the end of the block before it",
-			  (unsigned long long)(live - heap->sweep.blocks));
+	hawk_findings_add(
+		findings, HAWK_FINDING_DAMAGE, false, "block-unaccounted",
+		"%llu blocks were allocated, not freed, and have no valid header: most likely "
+		"it was overwritten, perhaps from the block before it",
+		(unsigned long long)(live - heap->sweep.blocks));
 }
 
 /** What the sweep reports to. */
