@@ -21,6 +21,7 @@ enum {
 struct part {
 	uint32_t first;
 	uint32_t end;
+	uint64_t bytes;       /**< of the blocks, no less */
 	uint32_t next_offset; /**< the first block whose offset is not set yet */
 	uint64_t edge_count;
 	struct hawk_area edges;
@@ -130,8 +131,10 @@ static void cut(struct job *job)
 		uint64_t goal = i + 1 < count ? all / count * (i + 1) : UINT64_MAX;
 
 		part->first = part->next_offset = block;
+		part->bytes = done;
 		for (; block < index->count && done < goal; block++)
 			done += cost_of(index, block);
+		part->bytes = done - part->bytes;
 		part->end = block;
 	}
 }
@@ -151,14 +154,11 @@ static struct hawk_error *prepare(struct job *job)
 	cut(job);
 	for (unsigned i = 0; i < job->part_count; i++) {
 		struct part *part = &job->parts[i];
-		uint64_t bytes = 0;
 		struct hawk_error *err;
 
-		for (uint32_t block = part->first; block < part->end; block++)
-			bytes += hawk_block_size(job->index, block) / HAWK_WORD_BYTES *
-				 sizeof(uint32_t);
 		hawk_words_init(&part->words, job->target);
-		err = hawk_area_create(&part->edges, bytes + 1);
+		err = hawk_area_create(&part->edges,
+				       part->bytes / HAWK_WORD_BYTES * sizeof(uint32_t));
 		if (err)
 			return err;
 	}
