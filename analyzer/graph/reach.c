@@ -16,97 +16,147 @@
 enum {
 	NOT_MET = 0,
 	MET = HAWK_REACH_KINDS, /* by the first flood over lost blocks */
+	TARGETS_AHEAD = 16,
+	BLOCKS_AHEAD = 8,
 };
 
+/**
+ * The way of a block: target (its kind is on the way from memory), stack (marked), block (its edges
+ * are on the way), then its targets. The two rings delay, so that many cache misses overlap; what
+ * is met does not depend on the order.
+ */
 struct flood {
 	const struct hawk_graph *graph;
 	uint8_t *kinds;
 	uint32_t *stack;
+	uint32_t depth;
 	uint32_t mask; /* edges with one of these bits are not followed */
 	uint8_t from;
 	uint8_t to;
+	bool busy; /* the rings may not be empty */
+	unsigned target_at;
+	unsigned block_at;
+	uint32_t targets[TARGETS_AHEAD]; /* HAWK_BLOCK_NOWHERE = empty */
+	uint32_t blocks[BLOCKS_AHEAD];
 };
 
-/* `block` has been marked already. */
-static void run_flood(const struct flood *flood, uint32_t block)
+/* Puts `in` where `*slot` was, which is returned. */
+static uint32_t swap(uint32_t *slot, uint32_t in)
 {
-	const uint32_t *offsets = flood->graph->offsets;
+	uint32_t out = *slot;
+
+	*slot = in;
+	return out;
+}
+
+static void mark(struct flood *flood, uint32_t target)
+{
+	if (target == HAWK_BLOCK_NOWHERE || flood->kinds[target] != flood->from)
+		return;
+	flood->kinds[target] = flood->to;
+	flood->stack[flood->depth++] = target;
+}
+
+static void offer(struct flood *flood, uint32_t target)
+{
+	__builtin_prefetch(&flood->kinds[target]);
+	__builtin_prefetch(&flood->graph->offsets[target]);
+	flood->busy = true;
+	mark(flood, swap(&flood->targets[flood->target_at++ % TARGETS_AHEAD], target));
+}
+
+static void expand(struct flood *flood, uint32_t block)
+{
 	const uint32_t *edges = flood->graph->edges;
-	uint32_t depth = 0;
+	uint32_t end;
 
+	if (block == HAWK_BLOCK_NOWHERE)
+		return;
+	end = flood->graph->offsets[block + 1];
+	for (uint32_t i = flood->graph->offsets[block]; i < end; i++)
+		if (!(edges[i] & flood->mask))
+			offer(flood, edges[i] >> 1);
+}
+
+/* Goes on until nothing is left on the way. */
+static void run_flood(struct flood *flood)
+{
 	for (;;) {
-		uint32_t end = offsets[block + 1];
+		while (flood->depth) {
+			uint32_t block = flood->stack[--flood->depth];
 
-		for (uint32_t i = offsets[block]; i < end; i++) {
-			uint32_t target = edges[i] >> 1;
-
-			if ((edges[i] & flood->mask) || flood->kinds[target] != flood->from)
-				continue;
-			flood->kinds[target] = flood->to;
-			__builtin_prefetch(&offsets[target]);
-			flood->stack[depth++] = target;
+			__builtin_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
+			flood->busy = true;
+			expand(flood,
+			       swap(&flood->blocks[flood->block_at++ % BLOCKS_AHEAD], block));
 		}
-		if (!depth)
+		if (!flood->busy)
 			return;
-		block = flood->stack[--depth];
+		flood->busy = false;
+		for (unsigned i = 0; i < BLOCKS_AHEAD; i++)
+			expand(flood, swap(&flood->blocks[i], HAWK_BLOCK_NOWHERE));
+		for (unsigned i = 0; i < TARGETS_AHEAD; i++)
+			mark(flood, swap(&flood->targets[i], HAWK_BLOCK_NOWHERE));
 	}
 }
 
-static void meet(const struct flood *flood, uint32_t block)
+static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, uint32_t mask)
 {
-	if (flood->kinds[block] != flood->from)
-		return;
-	flood->kinds[block] = flood->to;
-	run_flood(flood, block);
+	flood->from = from;
+	flood->to = to;
+	flood->mask = mask;
+	memset(flood->targets, 0xff, sizeof(flood->targets));
+	memset(flood->blocks, 0xff, sizeof(flood->blocks));
 }
 
-static void mark_reachable(struct flood flood, const struct hawk_roots *roots)
+static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 {
-	flood.mask = HAWK_EDGE_INTERIOR;
-	flood.to = HAWK_REACH_REACHABLE;
+	begin_flood(flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
 	for (size_t i = 0; i < roots->count; i++)
 		if (!(roots->items[i].edge & HAWK_EDGE_INTERIOR))
-			meet(&flood, roots->items[i].edge >> 1);
+			offer(flood, roots->items[i].edge >> 1);
+	run_flood(flood);
 }
 
 /* From interior roots, and from the interior pointers of all that is reachable. */
-static void mark_possibly(struct flood flood, const struct hawk_roots *roots)
+static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
 {
-	const struct hawk_graph *graph = flood.graph;
+	const struct hawk_graph *graph = flood->graph;
 
-	flood.mask = 0;
-	flood.to = HAWK_REACH_POSSIBLY;
+	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, 0);
 	for (size_t i = 0; i < roots->count; i++)
 		if (roots->items[i].edge & HAWK_EDGE_INTERIOR)
-			meet(&flood, roots->items[i].edge >> 1);
+			offer(flood, roots->items[i].edge >> 1);
 	for (uint32_t block = 0; block < graph->count; block++) {
-		if (flood.kinds[block] != HAWK_REACH_REACHABLE)
+		if (flood->kinds[block] != HAWK_REACH_REACHABLE)
 			continue;
 		for (uint32_t i = graph->offsets[block]; i < graph->offsets[block + 1]; i++)
 			if (graph->edges[i] & HAWK_EDGE_INTERIOR)
-				meet(&flood, graph->edges[i] >> 1);
+				offer(flood, graph->edges[i] >> 1);
 	}
+	run_flood(flood);
 }
 
-static void mark_lost(struct flood flood, uint32_t *starts)
+static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 {
 	uint32_t start_count = 0;
 
-	flood.to = MET;
-	for (uint32_t block = 0; block < flood.graph->count; block++)
-		if (flood.kinds[block] == NOT_MET) {
+	begin_flood(flood, NOT_MET, MET, mask);
+	for (uint32_t block = 0; block < flood->graph->count; block++)
+		if (flood->kinds[block] == NOT_MET) {
 			starts[start_count++] = block;
-			meet(&flood, block);
+			mark(flood, block);
+			run_flood(flood);
 		}
-	flood.from = MET;
-	flood.to = HAWK_REACH_INDIRECTLY_LOST;
+	begin_flood(flood, MET, HAWK_REACH_INDIRECTLY_LOST, mask);
 	while (start_count--) {
 		uint32_t block = starts[start_count];
 
-		if (flood.kinds[block] != MET)
+		if (flood->kinds[block] != MET)
 			continue;
-		flood.kinds[block] = HAWK_REACH_DEFINITELY_LOST;
-		run_flood(&flood, block);
+		flood->kinds[block] = HAWK_REACH_DEFINITELY_LOST;
+		expand(flood, block);
+		run_flood(flood);
 	}
 }
 
@@ -126,7 +176,7 @@ struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
 				   struct hawk_reach *ret)
 {
 	struct hawk_reach reach = {.edges = edges};
-	struct flood flood = {.graph = graph, .from = NOT_MET};
+	struct flood flood = {.graph = graph};
 	struct hawk_error *err = hawk_area_create(&reach.area, graph->count);
 
 	if (!err)
@@ -137,11 +187,10 @@ struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
 	}
 	reach.kinds = flood.kinds = reach.area.bytes;
 	flood.stack = hawk_workspace_lane(workspace, 0);
-	mark_reachable(flood, roots);
+	mark_reachable(&flood, roots);
 	if (edges == HAWK_EDGES_ALL)
-		mark_possibly(flood, roots);
-	flood.mask = edges;
-	mark_lost(flood, hawk_workspace_lane(workspace, 1));
+		mark_possibly(&flood, roots);
+	mark_lost(&flood, edges, hawk_workspace_lane(workspace, 1));
 	add_up(index, &reach);
 	*ret = reach;
 	return NULL;
