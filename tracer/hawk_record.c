@@ -11,6 +11,7 @@
 #include "hawk_modules.h"
 #include "hawk_options.h"
 #include "hawk_threads.h"
+#include "hawk_tops.h"
 #include "hawk_traces.h"
 
 enum {
@@ -295,10 +296,29 @@ static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_w
 	return trace;
 }
 
+/** The call came from where the thread's last one came from. */
+static inline bool is_leaf(const struct hawk_stack *stack, const struct hawk_frame_state *caller)
+{
+	const struct hawk_frame_state *leaf = &stack->frames[stack->count - 1].state;
+
+	return stack->count && leaf->pc == caller->pc && leaf->sp == caller->sp;
+}
+
+static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller)
+{
+	struct hawk_walk_result walk;
+	uint32_t trace;
+
+	if (hawk_walk(&slot->stack, caller, &walk) && slot->stack.trace)
+		return slot->stack.trace;
+	trace = look_up_stack(slot, &walk);
+	hawk_tops_note(&slot->stack, caller, &walk, trace);
+	return trace;
+}
+
 uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes)
 {
 	struct hawk_slot *slot = hawk_threads_current();
-	struct hawk_walk_result walk;
 	uint32_t trace = 0;
 
 	if (__builtin_expect(!slot || slot->busy, 0))
@@ -308,10 +328,10 @@ uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes
 	if (__builtin_expect(slot->clock_countdown-- == 0, 0))
 		refresh_clock(slot);
 	if (__builtin_expect(hawk_options.stacks, 1)) {
-		if (hawk_walk(&slot->stack, caller, &walk) && slot->stack.trace)
-			trace = slot->stack.trace;
-		else
-			trace = look_up_stack(slot, &walk);
+		if (!is_leaf(&slot->stack, caller))
+			trace = hawk_tops_find(&slot->stack, caller);
+		if (!trace)
+			trace = walk_stack(slot, caller);
 		if (__builtin_expect(!trace, 0))
 			hawk_record_dropped(bytes);
 	}

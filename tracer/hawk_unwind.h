@@ -21,8 +21,10 @@
 #include <stdint.h>
 
 enum {
-	HAWK_STACK_FRAMES = 512, /**< most frames ever kept; `depth` is at most this */
-	HAWK_STACK_WORDS = 3,    /**< most words that one frame is found from */
+	HAWK_STACK_FRAMES = 512,   /**< most frames ever kept; `depth` is at most this */
+	HAWK_STACK_WORDS = 3,      /**< most words that one frame is found from */
+	HAWK_STACK_TOPS = 64,      /**< tops of stacks remembered, see hawk_tops.h */
+	HAWK_STACK_TOP_WORDS = 12, /**< words that prove the frames of one */
 };
 
 /** The registers that nearly all of the world's CFI needs. */
@@ -67,6 +69,17 @@ struct hawk_stack_word {
 	uint64_t value;
 };
 
+/** See hawk_tops.h. */
+struct hawk_stack_top {
+	struct hawk_frame_state start;
+	uint64_t seen;       /**< hash of the stack that came here last */
+	uint32_t trace;      /**< owner's id of the whole stack */
+	uint32_t word_count; /**< of the frames that are not shared */
+	uint32_t needs_bp;   /**< start.bp matters */
+	uint32_t reserved;
+	struct hawk_stack_word words[HAWK_STACK_TOP_WORDS];
+};
+
 /** A thread's previous stack; lives in its slot of the trace table, all zeros at first. */
 struct hawk_stack {
 	uint32_t count;      /**< setting it to 0 makes the walker forget everything */
@@ -84,6 +97,9 @@ struct hawk_stack {
 	struct hawk_stack_frame fresh[HAWK_STACK_FRAMES]; /**< scratch: new frames, leaf first */
 	/** What the frames were found from, outermost first; to be compared from the end. */
 	struct hawk_stack_word words[HAWK_STACK_FRAMES * HAWK_STACK_WORDS];
+	/** Of tops[i]: outer frames shared with the previous stack; 0 = empty. */
+	uint16_t top_bases[HAWK_STACK_TOPS];
+	struct hawk_stack_top tops[HAWK_STACK_TOPS];
 };
 
 enum hawk_unwind_mode {

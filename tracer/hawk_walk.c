@@ -12,6 +12,7 @@
  */
 #include "hawk_walk.h"
 
+#include "hawk_tops.h"
 #include "hawk_trace_table.h"
 #include "hawk_unwind_libunwind.h"
 
@@ -305,6 +306,8 @@ static void append_frame(struct hawk_stack *stack, uint32_t index,
 /** The previous stack becomes its `kept` outermost frames and the fresh ones. */
 static void commit(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count, uint32_t flags)
 {
+	if (fresh_count || kept < stack->count)
+		hawk_tops_cut(stack, kept);
 	/* A handler may interrupt this and never come back: what is counted is always whole. */
 	__atomic_store_n(&stack->count, kept, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -321,6 +324,7 @@ static void rehash(struct hawk_stack *stack, uint32_t generation)
 	struct hawk_walk_hash hash = hawk_walk_hash_seed(generation);
 
 	stack->generation = generation;
+	hawk_tops_cut(stack, 0);
 	for (uint32_t i = 0; i < stack->count; i++) {
 		struct hawk_stack_frame *frame = &stack->frames[i];
 
@@ -361,6 +365,7 @@ static void prepare(struct hawk_stack *stack)
 
 	if (stack->count && stack->epoch == epoch)
 		return;
+	hawk_tops_cut(stack, 0);
 	stack->count = 0;
 	stack->epoch = epoch;
 	stack->generation = hawk_modules_generation();

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The memo of stack tops: whatever it answers is the stack that a walk from nothing finds, while
+ * tops and the frames below them change at random.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "hawk_arena.h"
+#include "hawk_modules.h"
+#include "hawk_tops.h"
+
+#define NOINLINE __attribute__((noinline))
+
+enum { STEPS = 300000 };
+
+static struct hawk_stack *stack;
+static uint32_t random_state = 1;
+static int steps_left;
+static uint64_t hits, checks;
+
+static uint32_t next_random(void)
+{
+	random_state = random_state * 1664525 + 1013904223;
+	return random_state >> 8;
+}
+
+/** An id that tells stacks apart as well as the table would. */
+static uint32_t id_of(const struct hawk_walk_result *walk)
+{
+	return (uint32_t)(walk->hash ^ walk->check) | 1;
+}
+
+/** Asks the memo as the recorder does, and a walk from nothing whether it is right. */
+static void look(const struct hawk_frame_state *caller)
+{
+	static uint64_t pcs[HAWK_STACK_FRAMES];
+	struct hawk_walk_result truth, walk;
+	uint32_t found = hawk_tops_find(stack, caller);
+
+	hawk_walk_stateless(caller, pcs, HAWK_STACK_FRAMES, &truth);
+	checks++;
+	if (found) {
+		hits++;
+		assert_int_equal(found, id_of(&truth));
+		return;
+	}
+	hawk_walk(stack, caller, &walk);
+	assert_true(walk.hash == truth.hash && walk.check == truth.check);
+	hawk_tops_note(stack, caller, &walk, id_of(&walk));
+}
+
+static NOINLINE void leaf(void)
+{
+	struct hawk_frame_state caller = {
+		.pc = (uint64_t)__builtin_return_address(0),
+		.sp = (uint64_t)__builtin_frame_address(0) + 16,
+		.bp = *(uint64_t *)__builtin_frame_address(0),
+	};
+
+	look(&caller);
+}
+
+static NOINLINE void small(int which)
+{
+	if (which & 1)
+		leaf();
+	else
+		leaf();
+	__asm__ volatile("" : : : "memory");
+}
+
+static NOINLINE void with_locals(int which)
+{
+	volatile char local[40] = {0};
+
+	small(which);
+	local[which & 31]++;
+}
+
+static NOINLINE void on_rbp(int which)
+{
+	volatile char *memory = __builtin_alloca(16 + (size_t)(which & 3) * 16);
+
+	memory[0] = 1;
+	if (which & 4)
+		small(which);
+	else
+		with_locals(which);
+	memory[0]++;
+}
+
+static NOINLINE void tops(void)
+{
+	switch (next_random() % 4) {
+	case 0:
+		small((int)next_random() & 7);
+		break;
+	case 1:
+		with_locals((int)next_random() & 7);
+		break;
+	case 2:
+		on_rbp((int)next_random() & 7);
+		break;
+	default:
+		leaf();
+	}
+	__asm__ volatile("" : : : "memory");
+}
+
+static NOINLINE void wander(int depth)
+{
+	volatile char *memory = __builtin_alloca(16 + (next_random() % 3) * 32);
+	uint32_t rounds = 1 + next_random() % 60;
+
+	memory[0] = 1;
+	while (steps_left > 0 && rounds-- > 0) {
+		steps_left--;
+		if (depth < 60 && next_random() % 16 == 0)
+			wander(depth + 1);
+		else
+			tops();
+	}
+	memory[0]++;
+}
+
+static void every_answer_is_what_a_walk_finds(void **state)
+{
+	(void)state;
+	steps_left = STEPS;
+	while (steps_left > 0)
+		wander(0);
+	assert_true(hits > checks / 3);
+	assert_true(hits < checks);
+}
+
+static NOINLINE void chain(int depth, int which)
+{
+	if (depth)
+		chain(depth - 1, which);
+	else
+		small(which);
+	__asm__ volatile("" : : : "memory");
+}
+
+/** The same innermost frames at the same places, called from another place far outside of them. */
+static void the_same_top_over_another_base_is_another_stack(void **state)
+{
+	(void)state;
+	for (volatile int round = 0; round < 3; round++)
+		for (volatile int i = 0; i < 6; i++)
+			chain(12, i & 1);
+	hits = 0;
+	for (volatile int round = 0; round < 3; round++)
+		for (volatile int i = 0; i < 6; i++)
+			chain(12, i & 1);
+	assert_true(hits > 0);
+}
+
+static void nothing_is_remembered_beyond_an_unload(void **state)
+{
+	(void)state;
+	hits = 0;
+	for (int i = 0; i < 10; i++) {
+		leaf();
+		hawk_unwind_invalidate();
+	}
+	assert_true(hits == 0);
+}
+
+static void nothing_is_remembered_of_a_stack_that_was_disowned(void **state)
+{
+	(void)state;
+	hits = 0;
+	for (int i = 0; i < 10; i++) {
+		with_locals(1);
+		stack->count = 0;
+	}
+	assert_true(hits == 0);
+	for (int i = 0; i < 10; i++)
+		with_locals(i & 1);
+	assert_true(hits > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_answer_is_what_a_walk_finds),
+		cmocka_unit_test(the_same_top_over_another_base_is_another_stack),
+		cmocka_unit_test(nothing_is_remembered_beyond_an_unload),
+		cmocka_unit_test(nothing_is_remembered_of_a_stack_that_was_disowned),
+	};
+
+	stack = calloc(1, sizeof(*stack));
+	if (!stack || !hawk_arena_init(0, ""))
+		return 1;
+	hawk_modules_init();
+	if (!hawk_unwind_init())
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
