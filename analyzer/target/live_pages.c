@@ -146,9 +146,9 @@ bool hawk_pages_next(const struct hawk_pages *pages, uint64_t *start, uint64_t *
 		else
 			high = middle;
 	}
-	run = &pages->runs[low];
-	if (low == pages->count || run->start >= *end)
+	if (low == pages->count || pages->runs[low].start >= *end)
 		return false;
+	run = &pages->runs[low];
 	if (run->start > *start)
 		*start = run->start;
 	if (run->end < *end)
