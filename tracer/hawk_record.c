@@ -299,9 +299,12 @@ static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_w
 /** The call came from where the thread's last one came from. */
 static inline bool is_leaf(const struct hawk_stack *stack, const struct hawk_frame_state *caller)
 {
-	const struct hawk_frame_state *leaf = &stack->frames[stack->count - 1].state;
+	const struct hawk_frame_state *leaf;
 
-	return stack->count && leaf->pc == caller->pc && leaf->sp == caller->sp;
+	if (!stack->count)
+		return false;
+	leaf = &stack->frames[stack->count - 1].state;
+	return leaf->pc == caller->pc && leaf->sp == caller->sp;
 }
 
 static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller)
