@@ -43,8 +43,8 @@ enum {
 	HAWK_MODULE_SEGMENT_LOG2 = 8, /**< 256 module records, 32 KiB */
 };
 
-/** Bits of `hawk_table_header.incompatible_flags`. A reader refuses a table with a bit that it does
- * not know. */
+/** Bits of `hawk_table_header.incompatible_flags`. Readers refuse a table with a bit they do not
+ * know. */
 enum hawk_table_incompatible {
 	HAWK_TABLE_KNOWN_INCOMPATIBLE = 0,
 };
@@ -63,8 +63,7 @@ enum hawk_extent_kind {
 	HAWK_EXTENT_THREADS = 4,
 	HAWK_EXTENT_MODULES = 5,
 	HAWK_EXTENT_PRIVATE = 6, /**< hash buckets, rule cache, scratch: of no meaning to readers */
-	HAWK_EXTENT_BOOTSTRAP = 7, /**< blocks handed out before the real allocator was known; swept
-				      like any heap */
+	HAWK_EXTENT_BOOTSTRAP = 7, /**< blocks made during start-up; swept like any heap */
 	HAWK_EXTENT_TWIN = 8,
 };
 
@@ -85,9 +84,8 @@ struct hawk_table_header {
 	uint64_t incompatible_flags; /**< enum hawk_table_incompatible */
 	uint64_t compatible_flags;   /**< enum hawk_table_compatible */
 	uint64_t self_address;       /**< where this header lies: rejects stray copies */
-	uint64_t primary_address; /**< where the primary header lies (== self_address in the primary
-				     itself) */
-	uint64_t twin_address;    /**< where the second copy lies, 0 if it could not be placed */
+	uint64_t primary_address;    /**< where the primary header lies */
+	uint64_t twin_address;       /**< where the second copy lies, 0 = there is none */
 	struct hawk_seal_key key;
 	uint64_t check; /**< hawk_table_check() over everything above and the sizes below */
 
@@ -96,28 +94,23 @@ struct hawk_table_header {
 	uint32_t thread_slot_bytes;   /**< distance between thread records */
 	uint32_t pid; /**< of the process that made the table; a forked child keeps its parent's */
 
-	uint64_t start_realtime_ns;  /**< CLOCK_REALTIME when the tracer started; birth counts from
-					here */
+	uint64_t start_realtime_ns;  /**< CLOCK_REALTIME at start-up; births count from here */
 	uint64_t start_monotonic_ns; /**< CLOCK_MONOTONIC at the same moment */
 
 	/* Everything below changes while the process runs. In the twin it is a stale copy: use the
 	 * primary's if there. */
-	uint64_t clock_units; /**< latest time read, in HAWK_BIRTH_UNIT_NS since start: "now" of a
-				 core */
-	uint32_t trace_count; /**< trace ids below this have been handed out; id 0 is never a trace
-			       */
-	uint32_t word_count;  /**< words of the word array handed out */
-	uint32_t module_count;
-	uint32_t thread_count; /**< thread slots that were ever in use: records 0 .. thread_count-1
-				*/
-	uint32_t generation;   /**< module generation: grows when a range of code addresses changes
-				  its owner */
+	uint64_t clock_units;  /**< latest time read, in HAWK_BIRTH_UNIT_NS: a core's "now" */
+	uint32_t trace_count;  /**< ids below this were handed out; id 0 is never a trace */
+	uint32_t word_count;   /**< words of the word array handed out */
+	uint32_t module_count; /**< module records handed out */
+	uint32_t thread_count; /**< thread slots ever used: records 0 .. thread_count - 1 */
+	uint32_t generation;   /**< grows when a range of code addresses changes its owner */
 	uint32_t extent_count; /**< entries of `extents` handed out */
-	uint64_t dropped_objects; /**< allocations that carry no stack, or no header, for lack of
-				     room */
+
+	uint64_t dropped_objects; /**< allocations without stack, or header, for lack of room */
 	uint64_t dropped_bytes;
-	uint64_t orphan_free_objects; /**< frees by threads without a slot (exiting threads, nested
-					 signal handlers) */
+	/** Frees by threads without a slot: exiting ones, signal handlers that interrupted us. */
+	uint64_t orphan_free_objects;
 	uint64_t orphan_free_bytes;
 	uint64_t orphan_alloc_objects; /**< sealed blocks with trace id 0 made by such threads */
 	uint64_t orphan_alloc_bytes;
@@ -128,8 +121,7 @@ struct hawk_table_header {
 	uint64_t thread_segments[HAWK_THREAD_SEGMENTS];
 	uint64_t module_segments[HAWK_MODULE_SEGMENTS];
 	struct hawk_table_extent extents[HAWK_TABLE_EXTENTS];
-	char options[HAWK_TABLE_OPTIONS_BYTES]; /**< HAWK_OPTS as given, cut to fit, NUL-terminated
-						 */
+	char options[HAWK_TABLE_OPTIONS_BYTES]; /**< HAWK_OPTS, cut to fit, NUL-terminated */
 };
 static_assert(offsetof(struct hawk_table_header, key) == 56, "frozen");
 static_assert(offsetof(struct hawk_table_header, check) == 72, "frozen");
@@ -167,8 +159,7 @@ struct hawk_trace_record {
 	uint32_t tail_trace;
 	uint32_t flags;         /**< enum hawk_trace_flag */
 	uint32_t chain;         /**< the tracer's hash chain; not for readers */
-	uint64_t alloc_objects; /**< flushed so far; add the counter entries of every thread record
-				 */
+	uint64_t alloc_objects; /**< flushed so far; add the entries of thread records */
 	uint64_t alloc_bytes;
 	uint64_t free_objects; /**< with HAWK_TABLE_LIVE_COUNTERS only */
 	uint64_t free_bytes;

@@ -23,8 +23,7 @@ struct hawk_accounting {
 	uint64_t never_used_bytes; /**< of those: pages of zeros outside of blocks */
 	uint64_t overhead_bytes;   /**< of those: the rest */
 
-	uint64_t writable_bytes; /**< of all writable memory that the core holds or the process maps
-				  */
+	uint64_t writable_bytes; /**< of writable memory in the core, or of the process */
 	uint64_t touched_bytes;  /**< of that: pages that hold anything but zeros */
 
 	uint64_t tracer_bytes;         /**< address space of the trace table and its scratch */

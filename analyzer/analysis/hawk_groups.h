@@ -34,8 +34,7 @@ struct hawk_group_frame {
 	const char *function;
 	const char *file;
 	const char *module;
-	bool plumbing; /**< only passes allocations on (operator new, standard containers' insides)
-			*/
+	bool plumbing; /**< only passes allocations on (operator new, containers' insides) */
 };
 
 struct hawk_group_counts {

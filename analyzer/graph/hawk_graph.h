@@ -25,8 +25,7 @@ enum hawk_edges {
 struct hawk_graph {
 	uint32_t count; /**< blocks */
 	uint32_t edge_count;
-	uint32_t *offsets; /**< those of block b are edges[offsets[b]] .. edges[offsets[b + 1] - 1]
-			    */
+	uint32_t *offsets; /**< block b's are edges[offsets[b]] .. edges[offsets[b + 1] - 1] */
 	uint32_t *edges;
 	struct hawk_area offsets_area;
 	struct hawk_area edges_area;

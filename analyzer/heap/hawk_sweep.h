@@ -37,8 +37,7 @@ struct hawk_sweep_plan {
 		uint64_t start, end;
 	} * excluded; /**< sorted; the tracer's own extents, which are not heap */
 	size_t excluded_count;
-	size_t window_bytes; /**< read at a time; 0 = a good default. Has no influence on the result
-			      */
+	size_t window_bytes; /**< read at a time, 0 = a default; the result does not depend on it */
 };
 
 struct hawk_sweep_result {

@@ -22,8 +22,7 @@ struct list_plan {
 	enum hawk_site_sort sort;
 	size_t top;
 	size_t depth;        /**< 0 = all lines */
-	size_t shown_before; /**< of the sites at the head of `before`, only the number is printed
-			      */
+	size_t shown_before; /**< of the first sites of `before` only the number is printed */
 	const uint32_t *before;
 };
 

@@ -39,8 +39,7 @@ struct hawk_elf {
 	uint8_t *image; /**< the whole file; never written back */
 	size_t image_bytes;
 	bool mapped;      /**< `image` came from mmap, else from malloc */
-	bool relocatable; /**< ET_REL: no program; what dwz shares between programs is of this type
-			   */
+	bool relocatable; /**< ET_REL: what dwz shares between programs is of this type */
 	struct hawk_elf_segment *segments;
 	size_t segment_count;
 	struct hawk_elf_segment unwind_table; /**< PT_GNU_EH_FRAME; empty if there is none */
