@@ -40,7 +40,7 @@ struct hawk_sweep_state {
 
 	struct hawk_extent *extents;      /**< one for each mapping */
 	const struct hawk_extent *extent; /**< of the mapping at hand */
-	uint64_t mapping_zero_bytes; /**< heap_zero_bytes, if the mapping proves to be heap */
+	uint64_t mapping_zero_bytes;      /**< heap_zero_bytes, if the mapping proves to be heap */
 	bool mapping_is_heap;
 
 	struct hawk_scan_window window;

@@ -80,8 +80,8 @@ enum hawk_register {
 
 struct hawk_thread {
 	uint32_t tid;
-	int signal;   /**< the signal that this thread died of or is stopped by, 0 = none */
-	bool crashed; /**< the process died of it: a kernel core's first PRSTATUS */
+	int signal;    /**< the signal that this thread died of or is stopped by, 0 = none */
+	bool crashed;  /**< the process died of it: a kernel core's first PRSTATUS */
 	char name[17]; /**< live processes: comm; else empty */
 	uint64_t registers[HAWK_REGISTER_COUNT];
 };
