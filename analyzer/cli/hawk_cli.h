@@ -28,6 +28,9 @@ enum hawk_exit {
 	HAWK_EXIT_SIGPIPE = 141,
 };
 
+/** How often an option that may be repeated can be given. */
+enum { HAWK_STRINGS_MAX = 32 };
+
 /** Values of the options of all verbs; all zero = not given. Choices are 1, 2 ... in their order in
  * the option's `argument`. */
 struct hawk_settings {
@@ -50,6 +53,19 @@ struct hawk_settings {
 	const char *module;
 	const char *function;
 	const char *tracer;
+	const char *type;
+	const char *format;
+	const char *table;
+	bool no_cache;
+	uint64_t threads; /**< 0 = as many as there are processors */
+	struct hawk_number {
+		bool given;
+		uint64_t value;
+	} exit_code;
+	struct hawk_strings {
+		const char *items[HAWK_STRINGS_MAX];
+		size_t count;
+	} suppressions;
 	struct hawk_hex {
 		bool given;
 		uint64_t value;
@@ -69,7 +85,9 @@ enum hawk_option_kind {
 	HAWK_OPTION_FLAG,    /**< bool */
 	HAWK_OPTION_COUNT,   /**< uint64_t, at least 1 */
 	HAWK_OPTION_BYTES,   /**< uint64_t */
+	HAWK_OPTION_NUMBER,  /**< struct hawk_number, 0 or more */
 	HAWK_OPTION_STRING,  /**< const char * */
+	HAWK_OPTION_STRINGS, /**< struct hawk_strings: may be repeated */
 	HAWK_OPTION_CHOICE,  /**< int; the argument's name lists the words: "size|count" */
 	HAWK_OPTION_HEX,     /**< struct hawk_hex */
 	HAWK_OPTION_SIZES,   /**< struct hawk_range_bytes */
@@ -88,10 +106,27 @@ struct hawk_option {
 	const char *help;
 };
 
+/** Where an option's value goes. */
+#define HAWK_AT(member) offsetof(struct hawk_settings, member)
+
 enum { HAWK_OPTION_TABLES = 4 };
 
+struct hawk_session;
+
+/** Whether what makes an answer incomplete is in the answer itself; if not, it goes to stderr. */
+enum hawk_verb_findings {
+	HAWK_FINDINGS_IN_ANSWER = 0,
+	HAWK_FINDINGS_IN_JSON, /**< not in the text */
+	HAWK_FINDINGS_NOWHERE,
+};
+
+/**
+ * One verb; each has a file of its own, with its options. Verbs that ask one core or process have
+ * `answer`, and may be asked again and again with the same session (hawk-core shell); the others
+ * have `run`.
+ */
 struct hawk_verb {
-	const char *name; /**< NULL ends the table */
+	const char *name;
 	const char *arguments;
 	const char *summary;    /**< one line, no full stop */
 	const char *details;    /**< what it does, in the help text */
@@ -100,13 +135,46 @@ struct hawk_verb {
 	bool stops_at_operand; /**< what follows the first operand is not ours */
 	/** `operands` are what is left of the command line. Returns the exit code. */
 	int (*run)(struct hawk_settings *settings, int count, char **operands);
+
+	const char *needs; /**< complaint about a wrong number of operands: "one core file" */
+	bool live;         /**< takes --pid instead of a core */
+	int operands_min;  /**< beside the core */
+	int operands_max;  /**< -1 = any number */
+	enum hawk_verb_findings findings;
+	/** Before anything is opened: mistakes in settings and operands, as HAWK_ERROR_USAGE. May
+	 * be NULL. */
+	struct hawk_error *(*check)(const struct hawk_settings *settings, int count,
+				    char **operands);
+	/**
+	 * Prints the answer to session->output. `operands` are those behind the core. `*code` is
+	 * HAWK_EXIT_OK and may be made HAWK_EXIT_CONDITION; that the answer is incomplete is seen
+	 * from the findings.
+	 */
+	struct hawk_error *(*answer)(struct hawk_session *session,
+				     const struct hawk_settings *settings, int count,
+				     char **operands, int *code);
 };
 
-extern const struct hawk_verb hawk_verbs[];
+/** In the order of the help text; NULL ends the list. */
+extern const struct hawk_verb *const hawk_verbs[];
+
+extern const struct hawk_verb hawk_verb_run;
+extern const struct hawk_verb hawk_verb_analyze;
+extern const struct hawk_verb hawk_verb_whatis;
+extern const struct hawk_verb hawk_verb_blocks;
+extern const struct hawk_verb hawk_verb_help;
+
+/** "Exit codes: ..." of verbs that read a core. */
+extern const char hawk_verb_exit_codes[];
+
+/** Opens what the first operand or --pid says, has `verb` answer, closes. Returns the exit code. */
+int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,
+		  char **operands);
 
 /** Options that every verb has, and those of every verb that reads a core or a process. */
 extern const struct hawk_option hawk_common_options[];
 extern const struct hawk_option hawk_target_options[];
+extern const struct hawk_option hawk_color_options[];
 
 const struct hawk_verb *hawk_verb_find(const char *name);
 
@@ -134,11 +202,5 @@ void hawk_complain(const char *format, ...) __attribute__((format(printf, 1, 2))
 
 /** Prints and destroys `error`; the exit code for it. */
 int hawk_fail(struct hawk_error *error);
-
-int hawk_verb_run(struct hawk_settings *settings, int count, char **operands);
-int hawk_verb_analyze(struct hawk_settings *settings, int count, char **operands);
-int hawk_verb_whatis(struct hawk_settings *settings, int count, char **operands);
-int hawk_verb_blocks(struct hawk_settings *settings, int count, char **operands);
-int hawk_verb_help(struct hawk_settings *settings, int count, char **operands);
 
 #endif

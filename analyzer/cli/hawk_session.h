@@ -14,6 +14,9 @@ struct hawk_session {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
 	struct hawk_heap heap;
+	bool table_loaded; /**< heap has its table and sites, with counts only if heap_loaded */
+	bool heap_loaded;
+	bool checked;
 	const char *source; /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
@@ -30,8 +33,15 @@ struct hawk_session {
 struct hawk_error *hawk_session_open(struct hawk_session *session,
 				     const struct hawk_settings *settings, const char *core);
 
-/** Live: keeps the stacks of all threads for after the release, within limits. */
-void hawk_session_capture_stacks(struct hawk_session *session);
+/**
+ * The parts of a session that verbs ask for; each is loaded once, with what it depends on, and
+ * shows its progress. heap.table is NULL if the process was not traced. A process stays stopped
+ * until the verb releases the target.
+ */
+/** The trace table: sites and traces, without counts of live blocks. */
+struct hawk_error *hawk_session_load_table(struct hawk_session *session);
+/** The sites with their counts, and the accounting. */
+struct hawk_error *hawk_session_load_heap(struct hawk_session *session);
 
 /** After all reading: adds the findings "not-traced" if no table was found, and what went wrong
  * with the target meanwhile. */

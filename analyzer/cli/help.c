@@ -72,8 +72,8 @@ int hawk_help_all(void)
 {
 	printf("Usage: hawk-core VERB [options] ...\n\n"
 	       "From a crash to the answer: who owned the memory, by allocation stack.\n\n");
-	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++)
-		printf("  %-9s %s\n", verb->name, verb->summary);
+	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
+		printf("  %-11s %s\n", (*verb)->name, (*verb)->summary);
 	printf("\n  hawk-core run -- ./server --port 80    # trace it until it dies\n"
 	       "  hawk-core analyze core.1234            # what was its memory?\n\n"
 	       "\"hawk-core help VERB\" or \"hawk-core VERB --help\" says more; "
@@ -89,21 +89,22 @@ static void print_completion_options(const struct hawk_verb *verb)
 			printf(" --%s", option->name);
 }
 
-/** Cases of the options whose values are words of a list. */
-static void print_completion_choices(void)
+static void print_choice(const struct hawk_verb *verb, const struct hawk_option *option)
 {
-	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++)
-		for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
-			for (const struct hawk_option *option = verb->options[table]; option->name;
-			     option++) {
-				if (option->kind != HAWK_OPTION_CHOICE)
-					continue;
-				printf("\t%s:--%s)\n\t\tCOMPREPLY=($(compgen -W '", verb->name,
-				       option->name);
-				for (const char *at = option->argument; *at; at++)
-					putchar(*at == '|' ? ' ' : *at);
-				printf("' -- \"$word\"))\n\t\treturn\n\t\t;;\n");
-			}
+	printf("\t%s:--%s)\n\t\tCOMPREPLY=($(compgen -W '", verb->name, option->name);
+	for (const char *at = option->argument; *at; at++)
+		putchar(*at == '|' ? ' ' : *at);
+	printf("' -- \"$word\"))\n\t\treturn\n\t\t;;\n");
+}
+
+/** Cases of the options whose values are words of a list. */
+static void print_completion_choices(const struct hawk_verb *verb)
+{
+	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++)
+		for (const struct hawk_option *option = verb->options[table]; option->name;
+		     option++)
+			if (option->kind == HAWK_OPTION_CHOICE)
+				print_choice(verb, option);
 }
 
 int hawk_completion_bash(void)
@@ -115,17 +116,18 @@ int hawk_completion_bash(void)
 	       "\tif [[ $word == = ]]; then word=; fi\n"
 	       "\tif [[ $before == = ]]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
 	       "\tif ((COMP_CWORD == 1)); then\n\t\tCOMPREPLY=($(compgen -W '");
-	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++)
-		printf("%s ", verb->name);
+	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
+		printf("%s ", (*verb)->name);
 	printf("--help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
 	       "\tcase $verb:$before in\n");
-	print_completion_choices();
+	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
+		print_completion_choices(*verb);
 	printf("\t*:--pid)\n"
 	       "\t\tCOMPREPLY=($(compgen -W \"$(cd /proc && echo [0-9]*)\" -- \"$word\"))\n"
 	       "\t\treturn\n\t\t;;\n\tesac\n\tcase $verb in\n");
-	for (const struct hawk_verb *verb = hawk_verbs; verb->name; verb++) {
-		printf("\t%s) options='", verb->name);
-		print_completion_options(verb);
+	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++) {
+		printf("\t%s) options='", (*verb)->name);
+		print_completion_options(*verb);
 		printf("' ;;\n");
 	}
 	printf("\tesac\n\tif [[ $word == -* ]]; then\n"
@@ -134,3 +136,28 @@ int hawk_completion_bash(void)
 	       "complete -o filenames -F _hawk_core hawk-core\n");
 	return hawk_help_finish();
 }
+
+static int run(struct hawk_settings *settings, int count, char **operands)
+{
+	const struct hawk_verb *verb;
+
+	(void)settings;
+	if (count == 0)
+		return hawk_help_all();
+	if (!strcmp(operands[0], "completion"))
+		return hawk_completion_bash();
+	verb = hawk_verb_find(operands[0]);
+	if (verb)
+		return hawk_help_verb(verb);
+	hawk_complain("there is no verb \"%s\"; hawk-core help lists them", operands[0]);
+	return HAWK_EXIT_USAGE;
+}
+
+const struct hawk_verb hawk_verb_help = {
+	.name = "help",
+	.arguments = "[VERB | completion]",
+	.summary = "help on a verb",
+	.details = "\"hawk-core help completion\" prints a completion script for bash.",
+	.options = {hawk_common_options},
+	.run = run,
+};

@@ -40,22 +40,6 @@ int hawk_fail(struct hawk_error *error)
 	return code;
 }
 
-int hawk_verb_help(struct hawk_settings *settings, int count, char **operands)
-{
-	const struct hawk_verb *verb;
-
-	(void)settings;
-	if (count == 0)
-		return hawk_help_all();
-	if (!strcmp(operands[0], "completion"))
-		return hawk_completion_bash();
-	verb = hawk_verb_find(operands[0]);
-	if (verb)
-		return hawk_help_verb(verb);
-	hawk_complain("there is no verb \"%s\"; hawk-core help lists them", operands[0]);
-	return HAWK_EXIT_USAGE;
-}
-
 static int complain_unknown_verb(const char *name)
 {
 	const struct hawk_verb *nearest = hawk_verb_nearest(name);
@@ -93,7 +77,9 @@ int main(int argc, char **argv)
 	else if (settings.help)
 		code = hawk_help_verb(verb);
 	else
-		code = verb->run(&settings, argc - 1 - first, argv + 1 + first);
+		code = verb->answer
+			       ? hawk_verb_ask(verb, &settings, argc - 1 - first, argv + 1 + first)
+			       : verb->run(&settings, argc - 1 - first, argv + 1 + first);
 	hawk_text_deinit(&settings.tracer_options);
 	return code;
 }

@@ -102,6 +102,8 @@ static bool store(const struct hawk_option *option, struct hawk_settings *settin
 	void *to = (char *)settings + option->offset;
 	struct hawk_range_seconds *ages = to;
 	struct hawk_range_bytes *sizes = to;
+	struct hawk_strings *strings = to;
+	struct hawk_number *number = to;
 	struct hawk_hex *hex = to;
 	uint64_t count;
 
@@ -115,6 +117,14 @@ static bool store(const struct hawk_option *option, struct hawk_settings *settin
 		return hawk_quantity_parse_bytes(text, to);
 	case HAWK_OPTION_STRING:
 		*(const char **)to = text;
+		return *text;
+	case HAWK_OPTION_NUMBER:
+		number->given = true;
+		return hawk_quantity_parse_count(text, &number->value);
+	case HAWK_OPTION_STRINGS:
+		if (strings->count == HAWK_STRINGS_MAX)
+			return false;
+		strings->items[strings->count++] = text;
 		return *text;
 	case HAWK_OPTION_CHOICE:
 		*(int *)to = read_choice(option->argument, text);

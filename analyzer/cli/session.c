@@ -122,7 +122,8 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 				   &session->symbols);
 }
 
-void hawk_session_capture_stacks(struct hawk_session *session)
+/** Live: keeps the stacks of all threads for after the release, within limits. */
+static void capture_stacks(struct hawk_session *session)
 {
 	uint64_t left = STACKS_CAPTURE_BYTES;
 	size_t count;
@@ -143,8 +144,42 @@ void hawk_session_capture_stacks(struct hawk_session *session)
 	}
 }
 
+struct hawk_error *hawk_session_load_table(struct hawk_session *session)
+{
+	struct hawk_error *err;
+
+	if (session->table_loaded)
+		return NULL;
+	capture_stacks(session);
+	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
+	session->table_loaded = !err;
+	return err;
+}
+
+struct hawk_error *hawk_session_load_heap(struct hawk_session *session)
+{
+	struct hawk_error *err;
+
+	if (session->heap_loaded)
+		return NULL;
+	if (session->table_loaded)
+		hawk_heap_deinit(&session->heap);
+	else
+		capture_stacks(session);
+	session->heap = (struct hawk_heap){0};
+	session->table_loaded = false;
+	err = hawk_heap_load(session->target, &session->findings, hawk_session_progress, session,
+			     &session->heap);
+	hawk_session_end_progress(session);
+	session->table_loaded = session->heap_loaded = !err;
+	return err;
+}
+
 void hawk_session_check(struct hawk_session *session)
 {
+	if (session->checked)
+		return;
+	session->checked = true;
 	hawk_target_check(session->target, &session->findings);
 	if (!session->heap.table)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "not-traced",

@@ -5,20 +5,6 @@
  */
 #include "hawk_session.h"
 
-static struct hawk_error *load(struct hawk_session *session)
-{
-	struct hawk_error *err;
-
-	hawk_session_capture_stacks(session);
-	err = hawk_heap_load(session->target, &session->findings, hawk_session_progress, session,
-			     &session->heap);
-	hawk_target_release(session->target);
-	hawk_session_end_progress(session);
-	if (!err)
-		hawk_session_check(session);
-	return err;
-}
-
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 {
 	return (struct hawk_site_filter){
@@ -61,38 +47,61 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-static struct hawk_error *analyze(struct hawk_session *session,
-				  const struct hawk_settings *settings, const char *core)
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
 {
 	struct hawk_site_filter filter = filter_of(settings);
-	struct hawk_error *err = hawk_site_filter_check(&filter);
 
-	if (!err)
-		err = hawk_session_open(session, settings, core);
-	if (!err)
-		err = load(session);
+	(void)count;
+	(void)operands;
+	return hawk_site_filter_check(&filter);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_error *err = hawk_session_load_heap(session);
+
+	(void)count;
+	(void)operands;
+	(void)code;
 	if (err)
 		return err;
+	hawk_target_release(session->target);
+	hawk_session_check(session);
 	return print(session, settings);
 }
 
-int hawk_verb_analyze(struct hawk_settings *settings, int count, char **operands)
-{
-	struct hawk_session session = {0};
-	struct hawk_error *err;
-	int code = HAWK_EXIT_OK;
+static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
+	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N sites"},
+	{"sort", 's', HAWK_OPTION_CHOICE, HAWK_AT(sort), "size|count|total",
+	 "order sites by live bytes, live blocks, or bytes allocated since start"},
+	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
+	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,
+	 "everything: all sites, whole stacks, all threads, memory map, modules"},
+	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|function|file|module",
+	 "add up by what allocated (flat) and what called that (cum)"},
+	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
+	 "only sites with a function, file or module that matches"},
+	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
+	 "no sites with a function, file or module that matches"},
+	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
+	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
+	{0},
+};
 
-	if (settings->pid ? count != 0 : count != 1) {
-		hawk_complain("analyze needs one core file, or --pid; see hawk-core help analyze");
-		return HAWK_EXIT_USAGE;
-	}
-	err = analyze(&session, settings, settings->pid ? NULL : operands[0]);
-	if (err)
-		code = hawk_fail(err);
-	else if (hawk_findings_partial(&session.findings))
-		code = HAWK_EXIT_PARTIAL;
-	if (session.output && code != HAWK_EXIT_USAGE)
-		code = hawk_session_finish(&session, code);
-	hawk_session_deinit(&session);
-	return code;
-}
+const struct hawk_verb hawk_verb_analyze = {
+	.name = "analyze",
+	.arguments = "[options] CORE | --pid PID",
+	.summary = "who owns the memory of a dead or living process",
+	.details = "Prints how the process died, where its memory went, and which stacks "
+		   "allocated most of it.",
+	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.check = check,
+	.answer = answer,
+};

@@ -66,42 +66,52 @@ static struct hawk_error *list_blocks(struct hawk_session *session,
 	return err;
 }
 
-static struct hawk_error *open_and_list(struct hawk_session *session,
-					const struct hawk_settings *settings, const char *core)
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
 {
 	struct hawk_site_filter filter = filter_of(settings);
-	struct hawk_error *err = hawk_site_filter_check(&filter);
 
-	if (!err)
-		err = hawk_session_open(session, settings, core);
-	if (!err)
-		err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
-	if (err)
-		return err;
-	if (session->heap.table)
+	(void)count;
+	(void)operands;
+	return hawk_site_filter_check(&filter);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_error *err = hawk_session_load_table(session);
+
+	(void)count;
+	(void)operands;
+	(void)code;
+	if (!err && session->heap.table)
 		err = list_blocks(session, settings);
 	hawk_session_check(session);
 	return err;
 }
 
-int hawk_verb_blocks(struct hawk_settings *settings, int count, char **operands)
-{
-	struct hawk_session session = {0};
-	struct hawk_error *err;
-	int code = HAWK_EXIT_OK;
+static const struct hawk_option options[] = {
+	{"site", '\0', HAWK_OPTION_HEX, HAWK_AT(site), "HEX", "only blocks of this site"},
+	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
+	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
+	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
+	 "only blocks of such an age (30, 10m, 1h-2h)"},
+	{"module", '\0', HAWK_OPTION_STRING, HAWK_AT(module), "REGEX",
+	 "only blocks with a matching module in their stack"},
+	{"function", '\0', HAWK_OPTION_STRING, HAWK_AT(function), "REGEX",
+	 "only blocks with a matching function in their stack"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON object a line"},
+	{0},
+};
 
-	if (count != 1) {
-		hawk_complain("blocks needs one core file; see hawk-core help blocks");
-		return HAWK_EXIT_USAGE;
-	}
-	err = open_and_list(&session, settings, operands[0]);
-	if (err)
-		code = hawk_fail(err);
-	else if (hawk_findings_partial(&session.findings))
-		code = HAWK_EXIT_PARTIAL;
-	hawk_session_print_partial(&session);
-	if (session.output)
-		code = hawk_session_finish(&session, code);
-	hawk_session_deinit(&session);
-	return code;
-}
+const struct hawk_verb hawk_verb_blocks = {
+	.name = "blocks",
+	.arguments = "[options] CORE",
+	.summary = "list every live block",
+	.details = "Prints one line for each live block, in ascending order of address.",
+	.options = {options, hawk_target_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file",
+	.findings = HAWK_FINDINGS_NOWHERE,
+	.check = check,
+	.answer = answer,
+};

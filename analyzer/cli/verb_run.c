@@ -110,7 +110,7 @@ static void print_warnings(struct hawk_text *warnings)
 	}
 }
 
-int hawk_verb_run(struct hawk_settings *settings, int count, char **operands)
+static int run(struct hawk_settings *settings, int count, char **operands)
 {
 	CLEANUP(text) struct hawk_text warnings = {0};
 	CLEANUP(free_ptr) char *tracer = NULL;
@@ -141,3 +141,32 @@ int hawk_verb_run(struct hawk_settings *settings, int count, char **operands)
 	hawk_complain("cannot run %s: %s", operands[0], strerror(errnum));
 	return errnum == ENOENT || errnum == ENOTDIR ? HAWK_EXIT_NOT_FOUND : HAWK_EXIT_CANNOT_RUN;
 }
+
+static const struct hawk_option options[] = {
+	{"option", 'o', HAWK_OPTION_TRACER, HAWK_AT(tracer_options), "KEY=VALUE",
+	 "set an option of the tracer; -o help=1 lists them"},
+	{"opts", '\0', HAWK_OPTION_TRACERS, HAWK_AT(tracer_options), "KEY=VALUE:...",
+	 "set several, in the form of HAWK_OPTS"},
+	{"depth", '\0', HAWK_OPTION_DEPTH, HAWK_AT(tracer_options), "N",
+	 "keep the innermost N frames of each stack (-o depth=N)"},
+	{"tracer", '\0', HAWK_OPTION_STRING, HAWK_AT(tracer), "FILE",
+	 "use this libhawk_tracer.so instead of the one beside hawk-core"},
+	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no warnings about lost cores"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_run = {
+	.name = "run",
+	.arguments = "[options] [--] PROGRAM [ARGUMENTS...]",
+	.summary = "run a program under the tracer",
+	.details = "Runs PROGRAM with libhawk_tracer.so preloaded and core dumps switched on. "
+		   "When it dies, or when gcore takes a snapshot, the core holds a stack for "
+		   "every block of the heap; \"hawk-core analyze\" shows them. Warns on "
+		   "stderr "
+		   "if this system would lose the core or the heap in it.",
+	.options = {options, hawk_common_options},
+	.stops_at_operand = true,
+	.exit_codes = "Exit code: the program's; 127 if it is not found, 126 if it cannot "
+		      "be run.",
+	.run = run,
+};

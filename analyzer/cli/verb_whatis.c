@@ -9,17 +9,6 @@
 #include "hawk_report_whatis.h"
 #include "hawk_session.h"
 
-static bool read_addresses(char **texts, int count, struct hawk_whatis *whatis)
-{
-	for (int i = 0; i < count; i++) {
-		if (hawk_quantity_parse_hex(texts[i], &whatis[i].address))
-			continue;
-		hawk_complain("'%s' is no hexadecimal address", texts[i]);
-		return false;
-	}
-	return true;
-}
-
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
 				const struct hawk_report *report, struct hawk_whatis *whatis,
 				size_t count)
@@ -40,16 +29,22 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-static struct hawk_error *find_and_print(struct hawk_session *session,
-					 const struct hawk_settings *settings, const char *core,
-					 struct hawk_whatis *whatis, size_t count)
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
 {
-	struct hawk_report report;
-	struct hawk_error *err = hawk_session_open(session, settings, core);
+	uint64_t address;
 
-	if (err)
-		return err;
-	report = (struct hawk_report){
+	(void)settings;
+	for (int i = 0; i < count; i++)
+		if (!hawk_quantity_parse_hex(operands[i], &address))
+			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no hexadecimal address",
+						 operands[i]);
+	return NULL;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_report report = {
 		.target = session->target,
 		.symbols = session->symbols,
 		.heap = &session->heap,
@@ -57,44 +52,47 @@ static struct hawk_error *find_and_print(struct hawk_session *session,
 		.source = session->source,
 		.depth = (size_t)settings->depth,
 	};
-	hawk_session_capture_stacks(session);
-	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
+	CLEANUP(free_ptr)
+	struct hawk_whatis *whatis = calloc((size_t)count, sizeof(*whatis));
+	struct hawk_error *err;
+
+	(void)code;
+	if (!whatis)
+		return &hawk_enomem;
+	err = hawk_session_load_table(session);
 	if (err)
 		return err;
-	for (size_t i = 0; i < count; i++)
+	for (int i = 0; i < count; i++) {
+		hawk_quantity_parse_hex(operands[i], &whatis[i].address);
 		hawk_whatis_find(&report, whatis[i].address, &whatis[i]);
+	}
 	hawk_target_release(session->target);
 	hawk_session_check(session);
-	return print(session, settings, &report, whatis, count);
+	return print(session, settings, &report, whatis, (size_t)count);
 }
 
-int hawk_verb_whatis(struct hawk_settings *settings, int count, char **operands)
-{
-	int skip = settings->pid ? 0 : 1;
-	struct hawk_session session = {0};
-	struct hawk_error *err;
-	int code = HAWK_EXIT_OK;
+static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
+	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of the stack"},
+	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "nothing shortened"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
+	{0},
+};
 
-	if (count < skip + 1) {
-		hawk_complain("whatis needs a core file (or --pid) and addresses; "
-			      "see hawk-core help whatis");
-		return HAWK_EXIT_USAGE;
-	}
-	CLEANUP(free_ptr) struct hawk_whatis *whatis = calloc((size_t)count, sizeof(*whatis));
-	if (!whatis)
-		return hawk_fail(&hawk_enomem);
-	if (!read_addresses(operands + skip, count - skip, whatis))
-		return HAWK_EXIT_USAGE;
-	err = find_and_print(&session, settings, skip ? operands[0] : NULL, whatis,
-			     (size_t)(count - skip));
-	if (err)
-		code = hawk_fail(err);
-	else if (hawk_findings_partial(&session.findings))
-		code = HAWK_EXIT_PARTIAL;
-	if (!settings->json && !err)
-		hawk_session_print_partial(&session);
-	if (session.output)
-		code = hawk_session_finish(&session, code);
-	hawk_session_deinit(&session);
-	return code;
-}
+const struct hawk_verb hawk_verb_whatis = {
+	.name = "whatis",
+	.arguments = "[options] CORE ADDRESS... | --pid PID ADDRESS...",
+	.summary = "what lies at an address",
+	.details = "Says for each hexadecimal ADDRESS which block, stack, symbol or mapping "
+		   "it lies in.",
+	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "a core file (or --pid) and addresses",
+	.live = true,
+	.operands_min = 1,
+	.operands_max = -1,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = check,
+	.answer = answer,
+};

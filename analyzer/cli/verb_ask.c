@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What is the same for every verb that asks one core or process: opening, the exit code, closing.
+ */
+#include "hawk_session.h"
+
+/** How many operands name the core. */
+static int core_operands(const struct hawk_verb *verb, const struct hawk_settings *settings)
+{
+	return verb->live && settings->pid ? 0 : 1;
+}
+
+static bool enough(const struct hawk_verb *verb, int count)
+{
+	return count >= verb->operands_min &&
+	       (verb->operands_max < 0 || count <= verb->operands_max);
+}
+
+/** Whether the user has to be told here what makes the answer incomplete. */
+static bool findings_left(const struct hawk_verb *verb, const struct hawk_settings *settings)
+{
+	return verb->findings == HAWK_FINDINGS_NOWHERE ||
+	       (verb->findings == HAWK_FINDINGS_IN_JSON && !settings->json);
+}
+
+static int answer(const struct hawk_verb *verb, const struct hawk_settings *settings,
+		  struct hawk_session *session, int count, char **operands)
+{
+	int code = HAWK_EXIT_OK;
+	struct hawk_error *err = verb->answer(session, settings, count, operands, &code);
+
+	hawk_session_end_progress(session);
+	if (err)
+		return hawk_fail(err);
+	if (findings_left(verb, settings))
+		hawk_session_print_partial(session);
+	if (code == HAWK_EXIT_OK && hawk_findings_partial(&session->findings))
+		code = HAWK_EXIT_PARTIAL;
+	return code;
+}
+
+int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,
+		  char **operands)
+{
+	int skip = core_operands(verb, settings);
+	struct hawk_session session = {0};
+	struct hawk_error *err = NULL;
+	int code;
+
+	if (count < skip || !enough(verb, count - skip)) {
+		hawk_complain("%s needs %s; see hawk-core help %s", verb->name, verb->needs,
+			      verb->name);
+		return HAWK_EXIT_USAGE;
+	}
+	if (verb->check)
+		err = verb->check(settings, count - skip, operands + skip);
+	if (!err)
+		err = hawk_session_open(&session, settings, skip ? operands[0] : NULL);
+	code = err ? hawk_fail(err)
+		   : answer(verb, settings, &session, count - skip, operands + skip);
+	if (session.output && code != HAWK_EXIT_USAGE)
+		code = hawk_session_finish(&session, code);
+	hawk_session_deinit(&session);
+	return code;
+}
