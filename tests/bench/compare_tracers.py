@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures one program under various tracers, in alternation, and prints a table of ratios.
+"""Measures programs under various tracers, in alternation, and prints tables of ratios.
 
-CPU time is user + system time of the program and of everything that it waited for; medians over the
-rounds. A configuration that is not installed is left out.
+CPU time is user + system time of the program and of everything that it waited for. Each round runs
+every configuration once, so that what else the machine does hits all of them; a ratio is that of the
+medians over the rounds. A program or a tracer that is not installed is left out.
 """
 
 import argparse
@@ -12,89 +13,197 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
+import workloads
+
+SLOW_SECONDS = 120  # other tracers' runs are ended after this
 
 
-def measure(command, environment, folder):
-    """(CPU seconds, wall seconds, peak KiB) of one run."""
-    start = time.monotonic()
-    process = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    complaints = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{command}: exit code {process.returncode}\n{complaints.decode()[-1000:]}")
-    return usage.ru_utime + usage.ru_stime, time.monotonic() - start, usage.ru_maxrss
+class Configuration:
+    """How a program is run. `options`: HAWK_OPTS, None = without our tracer."""
+
+    def __init__(self, name, options=None, prefix=(), preload=(), extra=None, slow=False):
+        self.name, self.options, self.slow = name, options, slow
+        self.prefix, self.preload, self.extra = list(prefix), list(preload), extra or {}
+
+    def environment(self, tracer, allocator):
+        result = {name: value for name, value in os.environ.items()
+                  if name not in ("LD_PRELOAD", "HAWK_OPTS", "MALLOC_CONF")}
+        preload = [] if self.options is None else [tracer]
+        preload += self.preload
+        if allocator and allocator not in preload:
+            preload.append(allocator)
+        if preload:
+            result["LD_PRELOAD"] = ":".join(preload)
+        if self.options:
+            result["HAWK_OPTS"] = self.options
+        result.update(self.extra)
+        return result
+
+
+def jemalloc_has_profiler():
+    """Whether the library was built with it: it lists what it was built with when asked."""
+    if not os.path.exists(workloads.JEMALLOC):
+        return False
+    said = subprocess.run([sys.executable, "-c", "pass"], stderr=subprocess.PIPE, check=False,
+                          env={"LD_PRELOAD": workloads.JEMALLOC,
+                               "MALLOC_CONF": "stats_print:true"}).stderr
+    return b"config.prof: true" in said
 
 
 def configurations(arguments, folder):
-    """(name, baseline's name, command, environment), in the order of the table."""
-    program = [arguments.program, str(arguments.threads), str(arguments.count)]
-
-    def environment(preload, options=None):
-        result = {name: value for name, value in os.environ.items()
-                  if name not in ("LD_PRELOAD", "HAWK_OPTS")}
-        if preload:
-            result["LD_PRELOAD"] = ":".join(preload)
-        if options:
-            result["HAWK_OPTS"] = options
-        return result
-
     result = [
-        ("no tracer", None, program, environment([])),
-        ("header only", "no tracer", program, environment([arguments.tracer], "stacks=0")),
-        ("tracer", "no tracer", program, environment([arguments.tracer])),
+        Configuration("no tracer"),
+        Configuration("header only", options="stacks=0"),
+        Configuration("tracer", options=""),
     ]
-    if os.path.exists(JEMALLOC):
-        result += [
-            ("jemalloc, no tracer", None, program, environment([JEMALLOC])),
-            ("jemalloc, header only", "jemalloc, no tracer", program,
-             environment([arguments.tracer, JEMALLOC], "stacks=0")),
-            ("jemalloc, tracer", "jemalloc, no tracer", program,
-             environment([arguments.tracer, JEMALLOC])),
-        ]
+    if not arguments.no_fp:
+        result.append(Configuration("unwind=fp", options="unwind=fp"))
     heaptrack = shutil.which("heaptrack")
-    if heaptrack and not arguments.no_heaptrack:
-        result.append(("heaptrack", "no tracer",
-                       [heaptrack, "--raw", "-o", os.path.join(folder, "heaptrack"),
-                        *program], environment([])))
+    if heaptrack and not arguments.no_others:
+        result.append(Configuration("heaptrack", slow=True, prefix=[
+            heaptrack, "--raw", "-o", os.path.join(folder, "heaptrack")]))
+    if jemalloc_has_profiler() and not arguments.no_others:
+        result += [
+            Configuration("jemalloc", preload=[workloads.JEMALLOC], slow=True),
+            Configuration("jemalloc profiler", preload=[workloads.JEMALLOC], slow=True, extra={
+                "MALLOC_CONF": "prof:true,prof_active:true,lg_prof_sample:0"}),
+        ]
     return result
 
 
+class Measured:
+    """Runs of one workload by configuration."""
+
+    def __init__(self, runs, longer):
+        self.runs, self.longer = runs, longer
+
+    def median(self, name, column=0):
+        return statistics.median(run[column] for run in self.runs[name])
+
+    def ratio(self, name, base):
+        """The ratio of the medians and the middle half of the ratios of neighbours, as text."""
+        if not self.runs.get(base):
+            return "-"
+        if name in self.longer:
+            return f"> {SLOW_SECONDS / self.median(base, 1):.0f}"
+        if not self.runs.get(name):
+            return "-"
+        text = f"{self.median(name) / self.median(base):.2f}"
+        pairs = sorted(one.cpu / other.cpu
+                       for one, other in zip(self.runs[name], self.runs[base]))
+        if len(pairs) >= 3:
+            skip = len(pairs) // 4
+            text += f" ({pairs[skip]:.2f}..{pairs[-1 - skip]:.2f})"
+        return text
+
+
+def measure(workload, table, arguments, folder):
+    runs = {configuration.name: [] for configuration in table}
+    longer = set()
+    for round_number in range(arguments.rounds):
+        for configuration in table:
+            slow = configuration.slow
+            if slow and (round_number >= arguments.slow_rounds or configuration.name in longer):
+                continue
+            environment = configuration.environment(arguments.tracer, workload.allocator)
+            try:
+                usage = workload.measure(configuration.prefix, environment, folder,
+                                         SLOW_SECONDS if slow else 0)
+            except workloads.TookTooLong:
+                longer.add(configuration.name)
+                continue
+            except workloads.Failed as error:
+                if not slow:
+                    sys.exit(str(error))
+                print(f"{workload.name}, {configuration.name}: {error}", file=sys.stderr)
+                continue
+            runs[configuration.name].append(usage)
+    return Measured(runs, longer)
+
+
+def chosen(every, arguments):
+    if not arguments.only:
+        return every
+    names = arguments.only.split(",")
+    return [one for one in every if any(one.name == name or one.name.startswith(name + "-")
+                                        for name in names)]
+
+
+def run_all(every, table, arguments, folder):
+    """Yields (workload, Measured), as soon as there is one."""
+    for workload in every:
+        place = os.path.join(folder, workload.name)
+        os.mkdir(place)
+        if workload.ready(place, arguments):
+            yield workload, measure(workload, table, arguments, place)
+        shutil.rmtree(place)
+
+
+def print_row(cells):
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def compare_programs(every, arguments, folder):
+    if not every:
+        return
+    table = configurations(arguments, folder)
+    names = [configuration.name for configuration in table]
+    print(f"\nCPU time: {arguments.rounds} rounds, {os.cpu_count()} processors; ratio of medians "
+          "(and the middle half of the ratios of neighbouring runs)\n")
+    others = [name for name in ("unwind=fp", "heaptrack", "jemalloc profiler") if name in names]
+    print_row(["program", "CPU s", "header only over no tracer", "tracer over header only",
+               "tracer over no tracer", *(name + " over no tracer" for name in others),
+               "MiB: none", "header only", "tracer"])
+    print_row(["---"] + ["---:"] * (7 + len(others)))
+    for workload, runs in run_all(every, table, arguments, folder):
+        base = {"jemalloc profiler": "jemalloc"}
+        print_row([workload.title, f"{runs.median('no tracer'):.2f}",
+                   runs.ratio("header only", "no tracer"), runs.ratio("tracer", "header only"),
+                   runs.ratio("tracer", "no tracer"),
+                   *(runs.ratio(name, base.get(name, "no tracer")) for name in others),
+                   *(f"{runs.median(name, 2) / 1024:.0f}"
+                     for name in ("no tracer", "header only", "tracer"))])
+    if not arguments.no_others and "jemalloc profiler" not in names:
+        print("\njemalloc's profiler: not there, or the library was built without it")
+
+
+def compare_threads(every, arguments, folder):
+    if not every:
+        return
+    table = configurations(arguments, folder)[:3]
+    print(f"\n8,000,000 std::list nodes by number of threads: {arguments.rounds} rounds, "
+          f"{os.cpu_count()} processors\n")
+    print_row(["threads, allocator", "CPU s", "header only over no tracer",
+               "tracer over header only", "tracer over no tracer", "wall: tracer over no tracer"])
+    print_row(["---"] + ["---:"] * 5)
+    for workload, runs in run_all(every, table, arguments, folder):
+        print_row([workload.title, f"{runs.median('no tracer'):.2f}",
+                   runs.ratio("header only", "no tracer"), runs.ratio("tracer", "header only"),
+                   runs.ratio("tracer", "no tracer"),
+                   f"{runs.median('tracer', 1) / runs.median('no tracer', 1):.2f}"])
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tracer", required=True)
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--threads", type=int, default=16)
-    parser.add_argument("--count", type=int, default=1000000)
-    parser.add_argument("--no-heaptrack", action="store_true")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], prog="run.sh")
+    parser.add_argument("--tracer", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--list", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--rounds", type=int, default=7, help="runs of each (default 7)")
+    parser.add_argument("--slow-rounds", type=int, default=1,
+                        help="runs of other tracers (default 1)")
+    parser.add_argument("--only", help="names, separated by commas: " + ", ".join(
+        workload.name for workload in workloads.all_workloads()) + ", threads")
+    parser.add_argument("--no-others", action="store_true", help="our tracer only")
+    parser.add_argument("--no-fp", action="store_true", help="without unwind=fp")
     arguments = parser.parse_args()
 
+    programs = chosen(workloads.all_workloads(), arguments)
+    threads = chosen(workloads.thread_workloads(), arguments)
+    if arguments.rounds < 1 or not programs + threads:
+        parser.error("nothing to measure")
     with tempfile.TemporaryDirectory() as folder:
-        table = configurations(arguments, folder)
-        runs = {name: [] for name, *_ in table}
-        for round_number in range(arguments.rounds):
-            for name, _, command, environment in table:
-                if name == "heaptrack" and round_number >= 2:
-                    continue  # minutes each, and its spread is far below its ratio
-                runs[name].append(measure(command, environment, folder))
-
-    median = {name: [statistics.median(column) for column in zip(*values)]
-              for name, values in runs.items()}
-    print(f"{arguments.threads} threads x {arguments.count} std::list pushes, "
-          f"{arguments.rounds} rounds, {os.cpu_count()} processors\n")
-    print("| configuration         | CPU s | ratio | lowest..highest | wall s | peak MiB |")
-    print("|-----------------------|------:|------:|-----------------|-------:|---------:|")
-    for name, baseline, *_ in table:
-        cpu, wall, peak = median[name]
-        base = median[baseline or name][0]
-        lowest, highest = (pick(run[0] for run in runs[name]) / base for pick in (min, max))
-        print(f"| {name:21} | {cpu:5.2f} | {cpu / base:5.2f} | {lowest:6.2f} .. {highest:5.2f} "
-              f"| {wall:6.2f} | {peak / 1024:8.0f} |")
+        compare_programs(programs, arguments, folder)
+        compare_threads(threads, arguments, folder)
 
 
 main()

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints, in one run, what the tracer costs: CPU time of 16 threads x 10^6 std::list pushes under
-# various tracers, as ratios to the same program on the same allocator without one.
+# Prints, in one run, what the tracer costs: CPU time of programs under various tracers, as ratios to
+# the same program without one and to the tracer's headers alone; and the list by number of threads.
 #
-#     tests/bench/run.sh [--build DIR] [--rounds N] [--threads N] [--count N] [--no-heaptrack]
+#     tests/bench/run.sh [--build DIR] [--only NAMES] [--rounds N] [--slow-rounds N] [--no-others]
+#                        [--no-fp]          --help lists the names
 set -euo pipefail
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -14,9 +15,7 @@ pass=()
 while [ $# -gt 0 ]; do
 	case $1 in
 	--build) build=$(realpath -m "$2"); shift ;;
-	--rounds | --threads | --count) pass+=("$1" "$2"); shift ;;
-	--no-heaptrack) pass+=("$1") ;;
-	*) sed -n '3,6s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+	*) pass+=("$1") ;;
 	esac
 	shift
 done
@@ -28,4 +27,4 @@ generator=()
 	cmake --build "$build" --target hawk_tracer bench_list
 } >/dev/null
 exec python3 "$source_dir/tests/bench/compare_tracers.py" \
-	--tracer "$build/tracer/libhawk_tracer.so" --program "$build/tests/bench/bench_list" "${pass[@]}"
+	--tracer "$build/tracer/libhawk_tracer.so" --list "$build/tests/bench/bench_list" "${pass[@]}"
