@@ -4,8 +4,7 @@
  * One sweep folded into sums by trace: a few additions per block, whatever the number of blocks. A
  * live process stands still for the sweep only; naming and merging sites comes after.
  */
-#include "hawk_sites.h"
-
+#include "hawk_block_graph.h"
 #include "hawk_site_map.h"
 
 #include <stdlib.h>
@@ -67,6 +66,7 @@ struct tally {
 struct tallies {
 	uint32_t trace_count;
 	struct tally *items;
+	struct hawk_block_index *index; /**< NULL = not wanted */
 };
 
 static struct hawk_error *add_blocks(void *context, const struct hawk_block *blocks, size_t count)
@@ -86,7 +86,7 @@ static struct hawk_error *add_blocks(void *context, const struct hawk_block *blo
 		tally->objects++;
 		tally->bytes += block->size;
 	}
-	return NULL;
+	return tallies->index ? hawk_block_index_add(tallies->index, blocks, count) : NULL;
 }
 
 static void add_tally(struct hawk_site *site, const struct tally *tally)
@@ -152,7 +152,7 @@ struct progress {
 	void *context;
 };
 
-/* All that needs the target. */
+/* All of the sweep that needs the target. */
 static struct hawk_error *read_target(struct hawk_target *target, struct hawk_findings *findings,
 				      const struct progress *progress, struct tallies *tallies,
 				      struct hawk_heap *heap)
@@ -204,6 +204,82 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 	}
 	*ret = heap;
 	return NULL;
+}
+
+static uint64_t present_bytes(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += mappings[i].present_bytes;
+	return bytes;
+}
+
+static void report_reading(void *context, uint64_t done, uint64_t all)
+{
+	const struct hawk_block_graph *graph = context;
+
+	if (graph->progress)
+		graph->progress(graph->progress_context, "reading memory", done, all);
+}
+
+/* Sites' sums and index from one sweep, and of a living process all else that is read. */
+static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned parts,
+				     struct tallies *tallies, struct hawk_heap *heap)
+{
+	bool live = hawk_target_process(graph->target)->live;
+	uint64_t bytes = present_bytes(graph->target);
+	struct hawk_error *err = hawk_block_index_init(&graph->index, bytes);
+
+	if (!err && live)
+		err = hawk_block_index_keep_heads(&graph->index, bytes);
+	tallies->index = &graph->index;
+	if (!err)
+		err = read_target(graph->target, graph->findings,
+				  &(struct progress){report_reading, graph}, tallies, heap);
+	if (err)
+		return err;
+	hawk_block_index_finish(&graph->index);
+	graph->parts = HAWK_PART_INDEX;
+	if (!live)
+		return NULL;
+	/* Marking and dominators wait until the process runs again. */
+	if (parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))
+		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
+	return hawk_block_graph_need(graph, parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS));
+}
+
+struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_findings *findings,
+					unsigned parts, struct hawk_block_graph *graph,
+					struct hawk_heap *heap)
+{
+	struct tallies tallies = {0};
+	struct hawk_error *err;
+
+	*heap = (struct hawk_heap){0};
+	*graph = (struct hawk_block_graph){
+		.target = target,
+		.heap = heap,
+		.findings = findings,
+		.threads = graph->threads,
+		.progress = graph->progress,
+		.progress_context = graph->progress_context,
+	};
+	err = read_graph(graph, parts, &tallies, heap);
+	if (err || !(parts & HAWK_PART_CONTENTS))
+		hawk_target_release(target);
+	if (!err && heap->table)
+		err = make_sites(findings, &tallies, heap);
+	free(tallies.items);
+	if (!err)
+		err = hawk_block_graph_need(graph, parts);
+	if (err) {
+		hawk_block_graph_deinit(graph);
+		hawk_heap_deinit(heap);
+	}
+	return err;
 }
 
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,

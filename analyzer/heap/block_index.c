@@ -51,8 +51,19 @@ struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_
 	return NULL;
 }
 
+struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
+					       uint64_t heap_bytes_max)
+{
+	uint64_t blocks = heap_bytes_max / BLOCK_BYTES_MIN + BLOCKS_FIRST;
+	struct hawk_error *err = hawk_area_create(&index->heads_area, 2 * blocks);
+
+	index->heads = index->heads_area.bytes;
+	return err;
+}
+
 void hawk_block_index_deinit(struct hawk_block_index *index)
 {
+	hawk_area_destroy(&index->heads_area);
 	hawk_area_destroy(&index->granules_area);
 	hawk_area_destroy(&index->sizes_area);
 	hawk_area_destroy(&index->traces_area);
@@ -172,17 +183,28 @@ static struct hawk_error *make_room(struct hawk_block_index *index)
 	struct hawk_error *err;
 
 	if (bytes <= index->granules_area.size && bytes <= index->sizes_area.size &&
-	    bytes <= index->traces_area.size)
+	    bytes <= index->traces_area.size &&
+	    (!index->heads || bytes / 2 <= index->heads_area.size))
 		return NULL;
 	err = hawk_area_grow(&index->granules_area, bytes);
 	if (!err)
 		err = hawk_area_grow(&index->sizes_area, bytes);
 	if (!err)
 		err = hawk_area_grow(&index->traces_area, bytes);
+	if (!err && index->heads) {
+		err = hawk_area_grow(&index->heads_area, bytes / 2);
+		index->heads = index->heads_area.bytes;
+	}
 	index->granules = index->granules_area.bytes;
 	index->sizes = index->sizes_area.bytes;
 	index->traces = index->traces_area.bytes;
 	return err;
+}
+
+/* As the header has it. */
+static uint16_t head_of(const struct hawk_block *block)
+{
+	return (uint16_t)(block->kind << 12 | block->offset_code << 8 | block->birth);
 }
 
 static struct hawk_error *add_block(struct hawk_block_index *index, const struct hawk_block *block)
@@ -210,6 +232,8 @@ static struct hawk_error *add_block(struct hawk_block_index *index, const struct
 		(uint32_t)(block->start >> 4 & ((1u << HAWK_CHUNK_GRANULES_LOG2) - 1));
 	index->sizes[index->count] = block->size < UINT32_MAX ? (uint32_t)block->size : UINT32_MAX;
 	index->traces[index->count] = block->trace;
+	if (index->heads)
+		index->heads[index->count] = head_of(block);
 	index->end = block->start + block->size;
 	if (index->end > chunk_end)
 		err = add_spanning(index, block, chunk_end);
@@ -245,6 +269,8 @@ void hawk_block_index_finish(struct hawk_block_index *index)
 	hawk_area_trim(&index->granules_area, bytes);
 	hawk_area_trim(&index->sizes_area, bytes);
 	hawk_area_trim(&index->traces_area, bytes);
+	if (index->heads)
+		hawk_area_trim(&index->heads_area, bytes / 2);
 	hawk_area_trim(&index->records_area,
 		       (size_t)(index->chunk_count + 1) * CHUNK_RECORDS_BYTES);
 }
@@ -278,7 +304,7 @@ uint64_t hawk_block_index_memory_bytes(const struct hawk_block_index *index)
 {
 	/* Of the directory, which is as large as the address space, pages are used where chunks
 	 * are: next to nothing. */
-	return 12 * (uint64_t)index->count +
+	return (index->heads ? 14 : 12) * (uint64_t)index->count +
 	       (uint64_t)index->chunk_count * (CHUNK_RECORDS_BYTES + sizeof(uint16_t)) +
 	       sizeof(uint64_t) * HAWK_CHUNKS_MAX + sizeof(*index->large) * index->large_capacity;
 }

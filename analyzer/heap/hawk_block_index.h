@@ -55,6 +55,9 @@ struct hawk_block_index {
 	uint32_t *granules; /**< id of the first granule */
 	uint32_t *sizes;    /**< bytes; UINT32_MAX = see `large` */
 	uint32_t *traces;
+	/** Upper 16 bits of the header's word 0 (kind, offset, birth); NULL unless
+	 * hawk_block_index_keep_heads() was called. */
+	uint16_t *heads;
 
 	uint16_t *directory; /**< by address >> HAWK_CHUNK_LOG2; 0 = no blocks */
 	struct hawk_index_record *records;
@@ -71,6 +74,7 @@ struct hawk_block_index {
 	struct hawk_area granules_area;
 	struct hawk_area sizes_area;
 	struct hawk_area traces_area;
+	struct hawk_area heads_area;
 	struct hawk_area directory_area;
 	struct hawk_area records_area;
 };
@@ -78,6 +82,11 @@ struct hawk_block_index {
 /** An empty index; `heap_bytes_max` (more than all blocks can take up) is what address space is
  * reserved for, and only a hint. */
 struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_t heap_bytes_max);
+
+/** To be called on an empty index: fills `heads` too, for another 2 bytes per block. For living
+ * processes, whose headers cannot be read later. */
+struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
+					       uint64_t heap_bytes_max);
 
 /** Accepts an index of zeros. */
 void hawk_block_index_deinit(struct hawk_block_index *index);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The parts of the graph in the order of what they depend on.
+ */
+#include "hawk_block_graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+
+static void report_stage(const struct hawk_block_graph *graph, const char *stage)
+{
+	if (graph->progress)
+		graph->progress(graph->progress_context, stage, 0, 0);
+}
+
+void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
+			   const struct hawk_heap *heap, struct hawk_findings *findings)
+{
+	*graph = (struct hawk_block_graph){.target = target, .heap = heap, .findings = findings};
+}
+
+/* What a living process had in its memory is gone. */
+static struct hawk_error *check_readable(const struct hawk_block_graph *graph)
+{
+	if (!graph->heap->table || !hawk_target_process(graph->target)->live)
+		return NULL;
+	if (!hawk_target_pause_ns(graph->target))
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
+				 "the process runs on, and its memory was not kept");
+}
+
+static struct hawk_error *make_index(struct hawk_block_graph *graph)
+{
+	struct hawk_sweep_result result;
+
+	report_stage(graph, "reading memory");
+	if (!graph->heap->table)
+		return hawk_block_index_init(&graph->index, 0);
+	return hawk_block_index_sweep(&graph->index, graph->target, &graph->heap->plan, NULL,
+				      &result);
+}
+
+static struct hawk_error *make_edges(struct hawk_block_graph *graph)
+{
+	report_stage(graph, "reading pointers");
+	return hawk_graph_make(graph->target, &graph->index, graph->threads, &graph->edges);
+}
+
+static struct hawk_error *make_roots(struct hawk_block_graph *graph)
+{
+	report_stage(graph, "reading roots");
+	return hawk_roots_find(graph->target, &graph->index, &graph->heap->plan, graph->findings,
+			       &graph->roots);
+}
+
+static struct hawk_error *make_reach(struct hawk_block_graph *graph)
+{
+	struct hawk_error *err = NULL;
+
+	report_stage(graph, "following pointers");
+	if (!graph->workspace.area.bytes)
+		err = hawk_workspace_create(&graph->workspace, graph->index.count);
+	if (err)
+		return err;
+	return hawk_reach_make(&graph->index, &graph->edges, &graph->roots, HAWK_EDGES_ALL,
+			       &graph->workspace, &graph->reach);
+}
+
+/* The site of every trace, and in the end that of all larger ids. */
+static uint32_t *make_groups(const struct hawk_heap *heap)
+{
+	uint32_t *groups = malloc(((size_t)heap->trace_count + 1) * sizeof(*groups));
+
+	if (!groups)
+		return NULL;
+	if (heap->trace_count)
+		memcpy(groups, heap->site_of_trace, heap->trace_count * sizeof(*groups));
+	groups[heap->trace_count] = heap->table ? heap->lost_site : UINT32_MAX;
+	return groups;
+}
+
+static struct hawk_error *make_retained_once(struct hawk_block_graph *graph,
+					     const struct hawk_reach *reach, uint64_t *by_site)
+{
+	CLEANUP(free_ptr) uint32_t *groups = make_groups(graph->heap);
+	struct hawk_error *err;
+
+	if (!groups)
+		return &hawk_enomem;
+	err = hawk_dominators_make(&graph->index, &graph->edges, &graph->roots, reach,
+				   &graph->workspace, &graph->dominators);
+	if (err)
+		return err;
+	return hawk_dominators_retained_by_group(&graph->dominators, &graph->index, groups,
+						 graph->heap->trace_count,
+						 (uint32_t)graph->heap->site_count, by_site);
+}
+
+/* Start pointers first: the workspace is to hold the dominators over all of them in the end. */
+static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uint64_t *all,
+					     uint64_t *start)
+{
+	struct hawk_reach reach = {0};
+	struct hawk_error *err;
+
+	report_stage(graph, "finding what start pointers retain");
+	err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots, HAWK_EDGES_START_ONLY,
+			      &graph->workspace, &reach);
+	if (err)
+		return err;
+	err = make_retained_once(graph, &reach, start);
+	hawk_reach_deinit(&reach);
+	if (err)
+		return err;
+	report_stage(graph, "finding what all pointers retain");
+	err = make_retained_once(graph, &graph->reach, all);
+	if (!err)
+		hawk_dominators_number_blocks(&graph->dominators);
+	return err;
+}
+
+static struct hawk_error *make_retained(struct hawk_block_graph *graph)
+{
+	size_t count = graph->heap->site_count;
+	CLEANUP(free_ptr) uint64_t *sums = calloc(2 * count + 1, sizeof(*sums));
+	CLEANUP(free_ptr)
+	struct hawk_site_retained *retained = calloc(count + 1, sizeof(*retained));
+	struct hawk_error *err;
+
+	if (!sums || !retained)
+		return &hawk_enomem;
+	err = make_both_retained(graph, sums, sums + count);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++)
+		retained[i] = (struct hawk_site_retained){sums[i], sums[count + i]};
+	graph->retained = take_ptr(&retained);
+	return NULL;
+}
+
+static unsigned with_dependencies(unsigned parts)
+{
+	if (parts & HAWK_PART_RETAINED)
+		parts |= HAWK_PART_REACH;
+	if (parts & HAWK_PART_REACH)
+		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
+	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS))
+		parts |= HAWK_PART_INDEX;
+	return parts;
+}
+
+struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigned parts)
+{
+	static const struct {
+		unsigned part;
+		bool reads;
+		struct hawk_error *(*make)(struct hawk_block_graph *graph);
+	} stages[] = {
+		{HAWK_PART_INDEX, true, make_index},        {HAWK_PART_EDGES, true, make_edges},
+		{HAWK_PART_ROOTS, true, make_roots},        {HAWK_PART_REACH, false, make_reach},
+		{HAWK_PART_RETAINED, false, make_retained},
+	};
+	unsigned missing = with_dependencies(parts) & ~graph->parts;
+
+	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+		struct hawk_error *err = NULL;
+
+		if (!(missing & stages[i].part))
+			continue;
+		if (stages[i].reads)
+			err = check_readable(graph);
+		if (!err)
+			err = stages[i].make(graph);
+		if (err)
+			return err;
+		graph->parts |= stages[i].part;
+	}
+	return NULL;
+}
+
+void hawk_block_graph_deinit(struct hawk_block_graph *graph)
+{
+	hawk_reach_deinit(&graph->reach);
+	hawk_workspace_destroy(&graph->workspace);
+	hawk_roots_deinit(&graph->roots);
+	hawk_graph_deinit(&graph->edges);
+	hawk_block_index_deinit(&graph->index);
+	free(graph->retained);
+	*graph = (struct hawk_block_graph){0};
+}
+
+/* The first word of the header in front of the block at `start`; 0 if it is not there. */
+static uint64_t read_word0(const struct hawk_block_graph *graph, uint64_t start)
+{
+	uint64_t word;
+
+	if (start < HAWK_HEADER_BYTES ||
+	    hawk_target_read_some(graph->target, start - HAWK_HEADER_BYTES, &word, sizeof(word)) !=
+		    sizeof(word))
+		return 0;
+	return word;
+}
+
+bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
+			    struct hawk_block *ret)
+{
+	uint64_t start = hawk_block_start(&graph->index, block);
+	uint64_t word = graph->index.heads ? (uint64_t)graph->index.heads[block] << 48
+					   : read_word0(graph, start);
+
+	*ret = (struct hawk_block){
+		.start = start,
+		.size = hawk_block_size(&graph->index, block),
+		.trace = graph->index.traces[block],
+		.kind = (uint8_t)hawk_header_kind(word),
+		.birth = hawk_header_birth(word),
+		.offset_code = (uint8_t)hawk_header_offset_code(word),
+	};
+	return word != 0;
+}
+
+uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph)
+{
+	uint64_t bytes = 0;
+
+	if (graph->parts & HAWK_PART_INDEX)
+		bytes += hawk_block_index_memory_bytes(&graph->index);
+	if (graph->parts & HAWK_PART_EDGES)
+		bytes += hawk_graph_memory_bytes(&graph->edges);
+	if (graph->parts & HAWK_PART_ROOTS)
+		bytes += sizeof(struct hawk_root) * graph->roots.capacity;
+	if (graph->parts & HAWK_PART_REACH)
+		bytes += graph->index.count + graph->workspace.area.size;
+	if (graph->parts & HAWK_PART_RETAINED)
+		bytes += sizeof(struct hawk_site_retained) * graph->heap->site_count;
+	return bytes;
+}

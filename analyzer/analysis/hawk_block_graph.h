@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The pointer graph of one target, made part by part when a verb needs it: the one object through
+ * which leaks, refs, paths, retained sizes and every other fold sees blocks and pointers.
+ *
+ * Blocks are numbers from 0 on, ascending with addresses (hawk_block_index.h). The parts never
+ * change once they are made, and no part depends on the number of threads. Arrays are pointers that
+ * may lead into memory of somebody else (a mapped cache): what is owned is in areas, and empty
+ * areas own nothing.
+ *
+ *     struct hawk_block_graph graph = {.threads = 0};
+ *     err = hawk_heap_load_graph(target, findings, HAWK_PART_REACH, &graph, &heap);
+ *     ...                                            // index, edges, roots, reach are there
+ *     err = hawk_block_graph_need(&graph, HAWK_PART_RETAINED);
+ *     ...
+ *     hawk_block_graph_deinit(&graph);               // before the heap
+ *     hawk_heap_deinit(&heap);
+ */
+#ifndef HAWK_BLOCK_GRAPH_H
+#define HAWK_BLOCK_GRAPH_H
+
+#include "hawk_dominators.h"
+#include "hawk_sites.h"
+
+enum hawk_block_graph_part {
+	HAWK_PART_INDEX = 1u << 0,
+	HAWK_PART_EDGES = 1u << 1, /**< needs the index, as all that follow */
+	HAWK_PART_ROOTS = 1u << 2,
+	HAWK_PART_REACH = 1u << 3,    /**< over all pointers; needs edges and roots */
+	HAWK_PART_RETAINED = 1u << 4, /**< dominators, and `retained`; needs reach */
+	/** For hawk_heap_load_graph(): the bytes of blocks will be read later (site graph, schema).
+	 * A living process is not let go: the caller does it. */
+	HAWK_PART_CONTENTS = 1u << 8,
+};
+
+/** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
+ * truth lies between the two. Requested bytes. */
+struct hawk_site_retained {
+	uint64_t all_pointers;
+	uint64_t start_pointers; /**< with interior pointers ignored */
+};
+
+struct hawk_block_graph {
+	struct hawk_target *target;
+	const struct hawk_heap *heap;
+	struct hawk_findings *findings;
+	unsigned threads; /**< 0 = as many as there are processors */
+
+	struct hawk_block_index index;
+	struct hawk_graph edges;
+	struct hawk_roots roots;
+	struct hawk_reach reach;
+	struct hawk_workspace workspace;
+	/** All pointers; `numbers` are filled. Lies in the workspace, which therefore nobody else
+	 * may use once HAWK_PART_RETAINED is there. */
+	struct hawk_dominators dominators;
+	struct hawk_site_retained *retained; /**< by index into heap->sites; NULL = not made */
+
+	unsigned parts; /**< what is there */
+
+	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
+	 */
+	void (*progress)(void *context, const char *stage, uint64_t done, uint64_t all);
+	void *progress_context;
+};
+
+/**
+ * A graph of nothing for a heap that was loaded without one; target, heap and findings must outlive
+ * it. Set threads and progress afterwards.
+ */
+void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
+			   const struct hawk_heap *heap, struct hawk_findings *findings);
+
+/**
+ * Makes what is missing of `parts`, with what they depend on. Of a living process that was let go
+ * index, edges and roots can no longer be made: HAWK_ERROR_NOT_FOUND; load them with
+ * hawk_heap_load_graph(). A target that was not traced has no blocks. After an error the parts that
+ * were there still are.
+ */
+struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigned parts);
+
+/** Accepts a graph of zeros, and leaves one behind. */
+void hawk_block_graph_deinit(struct hawk_block_graph *graph);
+
+/**
+ * Finds the table, sweeps once for sites and index, and makes `parts`. What `graph` says of threads
+ * and progress is kept, all else of it is overwritten; it keeps the address of `heap`. A living
+ * process is let go as soon as memory is no longer needed. After an error both are empty.
+ */
+struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_findings *findings,
+					unsigned parts, struct hawk_block_graph *graph,
+					struct hawk_heap *heap);
+
+/** Index into heap->sites. UINT32_MAX = the heap was loaded with hawk_heap_load_table() and has no
+ * site for it. */
+static inline uint32_t hawk_block_graph_site(const struct hawk_block_graph *graph, uint32_t block)
+{
+	uint32_t trace = graph->index.traces[block];
+
+	return trace < graph->heap->trace_count ? graph->heap->site_of_trace[trace]
+						: graph->heap->lost_site;
+}
+
+/**
+ * All about a block. Kind, birth and offset code are read from its header in the core (one cache
+ * miss); of a living process they were kept. False, and they are 0, if that is not there.
+ */
+bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
+			    struct hawk_block *ret);
+
+/** Memory that all parts take, in bytes. */
+uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph);
+
+#endif
