@@ -171,8 +171,12 @@ extern const char hawk_verb_exit_codes[];
 int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,
 		  char **operands);
 
-/** Options that every verb has, and those of every verb that reads a core or a process. */
+/**
+ * Options that every verb has; those of every verb that reads a core or a process; those that
+ * choose blocks (hawk_settings_wish()); those of texts.
+ */
 extern const struct hawk_option hawk_common_options[];
+extern const struct hawk_option hawk_wish_options[];
 extern const struct hawk_option hawk_target_options[];
 extern const struct hawk_option hawk_color_options[];
 

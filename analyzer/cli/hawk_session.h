@@ -6,6 +6,8 @@
 #ifndef HAWK_SESSION_H
 #define HAWK_SESSION_H
 
+#include "hawk_block_filter.h"
+#include "hawk_block_graph.h"
 #include "hawk_cli.h"
 #include "hawk_report.h"
 
@@ -14,8 +16,11 @@ struct hawk_session {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
 	struct hawk_heap heap;
+	struct hawk_block_graph graph;  /**< see hawk_session_load_graph() */
+	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
 	bool table_loaded; /**< heap has its table and sites, with counts only if heap_loaded */
 	bool heap_loaded;
+	bool graph_loaded;
 	bool checked;
 	const char *source; /**< the core's path; NULL for a process */
 	struct hawk_output *output;
@@ -23,6 +28,7 @@ struct hawk_session {
 	struct hawk_progress {
 		bool wanted;
 		bool shown;
+		const char *stage;
 		uint64_t start_ns;
 		uint64_t printed_ns;
 	} progress;
@@ -43,6 +49,25 @@ struct hawk_error *hawk_session_load_table(struct hawk_session *session);
 /** The sites with their counts, and the accounting. */
 struct hawk_error *hawk_session_load_heap(struct hawk_session *session);
 
+/**
+ * The sites with their counts, the block index, and `parts` (enum hawk_block_graph_part) of
+ * session->graph. A process is let go as soon as its memory is no longer needed, unless `parts` has
+ * HAWK_PART_CONTENTS.
+ */
+struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
+					   const struct hawk_settings *settings, unsigned parts);
+
+/** The namer of blocks' types, made when it is first asked for. */
+struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
+
+/** What hawk_wish_options say; points into `settings`. */
+struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings);
+
+/** The filter for that, `*ret` = NULL if every block is wanted. The table must be loaded. */
+struct hawk_error *hawk_session_filter(struct hawk_session *session,
+				       const struct hawk_settings *settings,
+				       struct hawk_block_filter **ret);
+
 /** After all reading: adds the findings "not-traced" if no table was found, and what went wrong
  * with the target meanwhile. */
 void hawk_session_check(struct hawk_session *session);
@@ -51,6 +76,11 @@ void hawk_session_check(struct hawk_session *session);
  * them. */
 void hawk_session_print_partial(const struct hawk_session *session);
 
+/** Forgets the heap and all that depends on it. */
+void hawk_session_drop_heap(struct hawk_session *session);
+
+/** Progress of a graph: `all` 0 = how much there is to do is not known. As below otherwise. */
+void hawk_session_stage(void *session, const char *stage, uint64_t done, uint64_t all);
 /** A progress callback for sweeps; `session` is the context. Prints after a second, on a terminal.
  */
 void hawk_session_progress(void *session, uint64_t done, uint64_t all);

@@ -20,8 +20,6 @@ enum {
 	DEFAULT_COLUMNS = 80,
 	COLUMNS_MIN = 60,
 	COLUMNS_MAX = 200,
-	STACK_CAPTURE_BYTES = 1 << 20,
-	STACKS_CAPTURE_BYTES = 256 << 20,
 	COLOR_ALWAYS = 2,
 	COLOR_NEVER = 3,
 };
@@ -122,59 +120,6 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 				   &session->symbols);
 }
 
-/** Live: keeps the stacks of all threads for after the release, within limits. */
-static void capture_stacks(struct hawk_session *session)
-{
-	uint64_t left = STACKS_CAPTURE_BYTES;
-	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(session->target, &count);
-
-	for (size_t i = 0; i < count && left; i++) {
-		uint64_t sp = threads[i].registers[HAWK_RSP];
-		const struct hawk_mapping *mapping = hawk_target_mapping_at(session->target, sp);
-		uint64_t bytes = mapping ? mapping->end - sp : 0;
-
-		if (bytes > STACK_CAPTURE_BYTES)
-			bytes = STACK_CAPTURE_BYTES;
-		if (bytes > left)
-			bytes = left;
-		left -= bytes;
-		if (bytes) // without it the stack has fewer frames, and says so
-			hawk_error_destroy(hawk_target_capture(session->target, sp, bytes));
-	}
-}
-
-struct hawk_error *hawk_session_load_table(struct hawk_session *session)
-{
-	struct hawk_error *err;
-
-	if (session->table_loaded)
-		return NULL;
-	capture_stacks(session);
-	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
-	session->table_loaded = !err;
-	return err;
-}
-
-struct hawk_error *hawk_session_load_heap(struct hawk_session *session)
-{
-	struct hawk_error *err;
-
-	if (session->heap_loaded)
-		return NULL;
-	if (session->table_loaded)
-		hawk_heap_deinit(&session->heap);
-	else
-		capture_stacks(session);
-	session->heap = (struct hawk_heap){0};
-	session->table_loaded = false;
-	err = hawk_heap_load(session->target, &session->findings, hawk_session_progress, session,
-			     &session->heap);
-	hawk_session_end_progress(session);
-	session->table_loaded = session->heap_loaded = !err;
-	return err;
-}
-
 void hawk_session_check(struct hawk_session *session)
 {
 	if (session->checked)
@@ -194,22 +139,34 @@ void hawk_session_print_partial(const struct hawk_session *session)
 			hawk_complain("incomplete: %s", session->findings.items[i].text);
 }
 
-void hawk_session_progress(void *context, uint64_t done, uint64_t all)
+void hawk_session_stage(void *context, const char *stage, uint64_t done, uint64_t all)
 {
 	struct hawk_session *session = context;
 	struct hawk_progress *progress = &session->progress;
 	uint64_t now;
 
-	if (!progress->wanted || !all)
+	if (!progress->wanted)
 		return;
 	now = now_ns();
-	if (now - progress->start_ns < 1000000000 || now - progress->printed_ns < 100000000)
+	if (now - progress->start_ns < 1000000000 ||
+	    (progress->stage == stage && now - progress->printed_ns < 100000000))
 		return;
 	progress->printed_ns = now;
+	progress->stage = stage;
 	progress->shown = true;
-	fprintf(stderr, "\rreading memory: %3u %% of %s ",
-		(unsigned)(100 * (double)done / (double)all), hawk_quantity_bytes(all).text);
+	if (all)
+		fprintf(stderr, "\r\033[K%s: %3u %% of %s ", stage,
+			(unsigned)(100 * (double)done / (double)all),
+			hawk_quantity_bytes(all).text);
+	else
+		fprintf(stderr, "\r\033[K%s ... ", stage);
 	fflush(stderr);
+}
+
+void hawk_session_progress(void *context, uint64_t done, uint64_t all)
+{
+	if (all)
+		hawk_session_stage(context, "reading memory", done, all);
 }
 
 void hawk_session_end_progress(struct hawk_session *session)
@@ -236,7 +193,7 @@ int hawk_session_finish(struct hawk_session *session, int code)
 void hawk_session_deinit(struct hawk_session *session)
 {
 	hawk_session_end_progress(session);
-	hawk_heap_deinit(&session->heap);
+	hawk_session_drop_heap(session);
 	hawk_symbols_destroy(session->symbols);
 	hawk_target_close(session->target);
 	hawk_findings_deinit(&session->findings);

@@ -26,6 +26,21 @@ const struct hawk_option hawk_target_options[] = {
 	{0},
 };
 
+const struct hawk_option hawk_wish_options[] = {
+	{"site", '\0', HAWK_OPTION_HEX, HAWK_AT(site), "HEX", "only blocks of this site"},
+	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
+	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
+	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
+	 "only blocks of such an age (30, 10m, 1h-2h)"},
+	{"type", '\0', HAWK_OPTION_STRING, HAWK_AT(type), "REGEX",
+	 "only blocks of a matching type: C++ classes with virtual functions, annotated types"},
+	{"module", '\0', HAWK_OPTION_STRING, HAWK_AT(module), "REGEX",
+	 "only blocks with a matching module in their stack"},
+	{"function", '\0', HAWK_OPTION_STRING, HAWK_AT(function), "REGEX",
+	 "only blocks with a matching function in their stack"},
+	{0},
+};
+
 const struct hawk_option hawk_color_options[] = {
 	{"color", '\0', HAWK_OPTION_CHOICE, HAWK_AT(color), "auto|always|never",
 	 "colour (auto: on a terminal, unless NO_COLOR is set)"},

@@ -13,7 +13,7 @@
 
 enum { SITE_TEXT_BYTES = 16, TAIL_MAX = 64, LINE_MAX_BYTES = 256 };
 
-/** What follows the site in a line, for one birth code and kind; empty = filtered out by age. */
+/** What follows the site in a line, for one birth code and kind. */
 struct tail {
 	char text[TAIL_MAX];
 	uint8_t length;
@@ -23,23 +23,18 @@ struct hawk_report_blocks {
 	const struct hawk_heap *heap;
 	struct hawk_output *output;
 	bool json;
-	struct hawk_range size;
-	uint32_t trace_count;                /**< entries of heap->site_of_trace */
-	struct tail tails[16][256];          /**< by kind & 15, birth */
-	char (*site_texts)[SITE_TEXT_BYTES]; /**< by site; the last one is for "none" */
-	bool *site_wanted;                   /**< the same */
+	const struct hawk_block_filter *filter; /**< NULL = every block */
+	struct tail tails[16][256];             /**< by kind & 15, birth */
+	char (*site_texts)[SITE_TEXT_BYTES];    /**< by site; the last one is for "none" */
 };
 
-static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth,
-			const struct hawk_seconds_range *age)
+static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth)
 {
 	double seconds = hawk_heap_age_seconds(report->heap, hawk_birth_decode((uint8_t)birth));
 	struct tail *tail = &report->tails[kind][birth];
 	const char *name = hawk_report_kind_name((uint8_t)kind);
 	int length;
 
-	if (!(seconds >= age->low && seconds <= age->high))
-		return;
 	length = snprintf(tail->text, sizeof(tail->text),
 			  report->json ? "\",\"age_seconds\":%.2f,\"kind\":\"%s\"}\n"
 				       : "  %12.1f  %s\n",
@@ -47,8 +42,7 @@ static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsign
 	tail->length = (uint8_t)length;
 }
 
-static void format_sites(struct hawk_report_blocks *report,
-			 const struct hawk_report_blocks_options *options)
+static void format_sites(struct hawk_report_blocks *report)
 {
 	size_t count = report->heap->site_count;
 
@@ -57,21 +51,11 @@ static void format_sites(struct hawk_report_blocks *report,
 
 		for (int j = 0; j < SITE_TEXT_BYTES; j++)
 			report->site_texts[i][j] = "0123456789abcdef"[id >> (60 - 4 * j) & 15];
-		report->site_wanted[i] =
-			!options->sites && (!options->site || id == *options->site);
-	}
-	if (!options->sites)
-		return;
-	for (size_t i = 0; i < options->sites->count; i++) {
-		uint32_t site = options->sites->sites[i];
-
-		report->site_wanted[site] =
-			!options->site || report->heap->sites[site].id == *options->site;
 	}
 }
 
-struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap,
-					     const struct hawk_report_blocks_options *options,
+struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
+					     const struct hawk_block_filter *filter,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret)
 {
@@ -81,18 +65,17 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap,
 		return &hawk_enomem;
 	report->heap = heap;
 	report->output = output;
-	report->json = options->json;
-	report->size = options->size;
+	report->json = json;
+	report->filter = filter;
 	report->site_texts = calloc(heap->site_count + 1, sizeof(*report->site_texts));
-	report->site_wanted = calloc(heap->site_count + 1, sizeof(*report->site_wanted));
-	if (!report->site_texts || !report->site_wanted) {
+	if (!report->site_texts) {
 		hawk_report_blocks_destroy(report);
 		return &hawk_enomem;
 	}
 	for (unsigned kind = 0; kind < 16; kind++)
 		for (unsigned birth = 0; birth < 256; birth++)
-			format_tail(report, kind, birth, &options->age);
-	format_sites(report, options);
+			format_tail(report, kind, birth);
+	format_sites(report);
 	*ret = report;
 	return NULL;
 }
@@ -150,29 +133,38 @@ static char *format_text(char *to, const struct hawk_block *block, const char *s
 	return put(to, tail->text, tail->length);
 }
 
+static void put_block(struct hawk_report_blocks *report, const struct hawk_block *block)
+{
+	const struct tail *tail = &report->tails[block->kind & 15][block->birth];
+	uint32_t none = (uint32_t)report->heap->site_count;
+	uint32_t site = block->trace < report->heap->trace_count
+				? report->heap->site_of_trace[block->trace]
+				: report->heap->lost_site;
+	char *to = hawk_output_room(report->output, LINE_MAX_BYTES);
+
+	if (site > none)
+		site = none;
+	to = report->json ? format_json(to, block, report->site_texts[site], tail)
+			  : format_text(to, block, report->site_texts[site], tail);
+	hawk_output_advance(report->output, to);
+}
+
 struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block *blocks,
 					  size_t count)
 {
 	struct hawk_report_blocks *report = context;
-	uint32_t none = (uint32_t)report->heap->site_count;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct hawk_block *block = &blocks[i];
-		const struct tail *tail = &report->tails[block->kind & 15][block->birth];
-		uint32_t site = block->trace < report->heap->trace_count
-					? report->heap->site_of_trace[block->trace]
-					: report->heap->lost_site;
-		char *to;
+		bool wanted = true;
+		struct hawk_error *err =
+			report->filter
+				? hawk_block_filter_block(report->filter, &blocks[i], &wanted)
+				: NULL;
 
-		if (site > none)
-			site = none;
-		if (!tail->length || block->size < report->size.low ||
-		    block->size > report->size.high || !report->site_wanted[site])
-			continue;
-		to = hawk_output_room(report->output, LINE_MAX_BYTES);
-		to = report->json ? format_json(to, block, report->site_texts[site], tail)
-				  : format_text(to, block, report->site_texts[site], tail);
-		hawk_output_advance(report->output, to);
+		if (err)
+			return err;
+		if (wanted)
+			put_block(report, &blocks[i]);
 	}
 	if (report->output->errnum)
 		return hawk_error_os(report->output->errnum, "write", "standard output");
@@ -184,6 +176,5 @@ void hawk_report_blocks_destroy(struct hawk_report_blocks *report)
 	if (!report)
 		return;
 	free(report->site_texts);
-	free(report->site_wanted);
 	free(report);
 }

@@ -7,23 +7,14 @@
 #ifndef HAWK_REPORT_BLOCKS_H
 #define HAWK_REPORT_BLOCKS_H
 
+#include "hawk_block_filter.h"
 #include "hawk_output.h"
-#include "hawk_quantity.h"
-#include "hawk_site_list.h"
-
-struct hawk_report_blocks_options {
-	bool json;
-	struct hawk_range size;             /**< requested bytes */
-	struct hawk_seconds_range age;      /**< seconds */
-	const uint64_t *site;               /**< only this site; NULL = every one */
-	const struct hawk_site_list *sites; /**< only these; NULL = every one */
-};
 
 struct hawk_report_blocks;
 
-/** `heap` comes from hawk_heap_load_table(); heap and output are used until the destroy. */
-struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap,
-					     const struct hawk_report_blocks_options *options,
+/** `heap` has its table; `filter` NULL = every block. All are used until the destroy. */
+struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
+					     const struct hawk_block_filter *filter,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret);
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The parts of a session: loaded once each, when a verb asks for them.
+ */
+#include "hawk_session.h"
+
+enum {
+	STACK_CAPTURE_BYTES = 1 << 20,
+	STACKS_CAPTURE_BYTES = 256 << 20,
+};
+
+/** Live: keeps the stacks of all threads for after the release, within limits. */
+static void capture_stacks(struct hawk_session *session)
+{
+	uint64_t left = STACKS_CAPTURE_BYTES;
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(session->target, &count);
+
+	for (size_t i = 0; i < count && left; i++) {
+		uint64_t sp = threads[i].registers[HAWK_RSP];
+		const struct hawk_mapping *mapping = hawk_target_mapping_at(session->target, sp);
+		uint64_t bytes = mapping ? mapping->end - sp : 0;
+
+		if (bytes > STACK_CAPTURE_BYTES)
+			bytes = STACK_CAPTURE_BYTES;
+		if (bytes > left)
+			bytes = left;
+		left -= bytes;
+		if (bytes) // without it the stack has fewer frames, and says so
+			hawk_error_destroy(hawk_target_capture(session->target, sp, bytes));
+	}
+}
+
+void hawk_session_drop_heap(struct hawk_session *session)
+{
+	hawk_block_types_destroy(session->types);
+	session->types = NULL;
+	hawk_block_graph_deinit(&session->graph);
+	hawk_heap_deinit(&session->heap);
+	session->heap = (struct hawk_heap){0};
+	session->table_loaded = session->heap_loaded = session->graph_loaded = false;
+}
+
+struct hawk_error *hawk_session_load_table(struct hawk_session *session)
+{
+	struct hawk_error *err;
+
+	if (session->table_loaded)
+		return NULL;
+	capture_stacks(session);
+	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
+	session->table_loaded = !err;
+	return err;
+}
+
+struct hawk_error *hawk_session_load_heap(struct hawk_session *session)
+{
+	struct hawk_error *err;
+
+	if (session->heap_loaded)
+		return NULL;
+	if (!session->table_loaded)
+		capture_stacks(session);
+	hawk_session_drop_heap(session);
+	err = hawk_heap_load(session->target, &session->findings, hawk_session_progress, session,
+			     &session->heap);
+	hawk_session_end_progress(session);
+	session->table_loaded = session->heap_loaded = !err;
+	return err;
+}
+
+/** From one sweep, if nobody has swept before. */
+static struct hawk_error *start_graph(struct hawk_session *session, unsigned parts)
+{
+	if (session->heap_loaded) {
+		unsigned threads = session->graph.threads;
+
+		hawk_block_graph_init(&session->graph, session->target, &session->heap,
+				      &session->findings);
+		session->graph.threads = threads;
+		session->graph.progress = hawk_session_stage;
+		session->graph.progress_context = session;
+		return hawk_block_graph_need(&session->graph, parts | HAWK_PART_INDEX);
+	}
+	if (!session->table_loaded)
+		capture_stacks(session);
+	return hawk_heap_load_graph(session->target, &session->findings, parts, &session->graph,
+				    &session->heap);
+}
+
+struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
+					   const struct hawk_settings *settings, unsigned parts)
+{
+	struct hawk_error *err;
+
+	if (session->graph_loaded) {
+		err = hawk_block_graph_need(&session->graph, parts & ~(unsigned)HAWK_PART_CONTENTS);
+		hawk_session_end_progress(session);
+		return err;
+	}
+	if (!session->heap_loaded)
+		hawk_session_drop_heap(session);
+	session->graph.threads = (unsigned)settings->threads;
+	session->graph.progress = hawk_session_stage;
+	session->graph.progress_context = session;
+	err = start_graph(session, parts);
+	hawk_session_end_progress(session);
+	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
+	return err;
+}
+
+struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret)
+{
+	struct hawk_error *err = NULL;
+
+	if (!session->types)
+		err = hawk_block_types_create(session->target, session->heap.table,
+					      session->symbols, &session->types);
+	*ret = session->types;
+	return err;
+}
+
+struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings)
+{
+	return (struct hawk_block_wish){
+		.site = settings->site.given ? &settings->site.value : NULL,
+		.size = settings->size.given ? &settings->size.range : NULL,
+		.age = settings->age.given ? &settings->age.range : NULL,
+		.type = settings->type,
+		.function = settings->function,
+		.module = settings->module,
+	};
+}
+
+struct hawk_error *hawk_session_filter(struct hawk_session *session,
+				       const struct hawk_settings *settings,
+				       struct hawk_block_filter **ret)
+{
+	struct hawk_block_wish wish = hawk_settings_wish(settings);
+	struct hawk_block_types *types;
+	struct hawk_error *err;
+
+	*ret = NULL;
+	if (hawk_block_wish_is_all(&wish))
+		return NULL;
+	err = hawk_session_types(session, &types);
+	if (err)
+		return err;
+	return hawk_block_filter_create(&session->heap, session->symbols, types, &wish, ret);
+}

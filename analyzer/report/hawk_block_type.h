@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What type a block is of, as far as it can be known: the name given with hawk_annotate_type(), or
+ * the class whose virtual table its first word points to ("T[]" for arrays made by new[], whose
+ * first word counts the elements). Reads the target; names are found once for each table.
+ */
+#ifndef HAWK_BLOCK_TYPE_H
+#define HAWK_BLOCK_TYPE_H
+
+#include "hawk_sites.h"
+#include "hawk_symbols.h"
+
+struct hawk_block_types;
+
+/** All three are used until the destroy; `table` may be NULL. */
+struct hawk_error *hawk_block_types_create(const struct hawk_target *target,
+					   const struct hawk_table *table,
+					   struct hawk_symbols *symbols,
+					   struct hawk_block_types **ret);
+/** Accepts NULL. */
+void hawk_block_types_destroy(struct hawk_block_types *types);
+
+/** `*ret` is NULL if the type is not known; else it lives as long as `types` and its symbols. */
+struct hawk_error *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block,
+				   const char **ret);
+
+/**
+ * The class of a virtual table that `word` points into (as objects' first words do), NULL if it
+ * does not.
+ */
+struct hawk_error *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t word,
+					     const char **ret);
+
+#endif
