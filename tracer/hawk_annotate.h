@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Annotations for programs that may run under libhawk_tracer.so: scopes and types. Header only; for
+ * C99 and C++11 and later, gcc and clang.
+ *
+ *     HAWK_SCOPE("parse request");          until the end of the enclosing block
+ *     hawk_annotate_type(node, "Node");     names the type of a block that malloc has given
+ *
+ * Nothing has to be linked: the tracer's functions are looked up as weak symbols, and where there
+ * is no tracer (also in static executables) an annotation is one load and one test. Nothing here
+ * allocates, locks, fails or changes errno. Manual: docs/annotations.md.
+ */
+#ifndef HAWK_ANNOTATE_H
+#define HAWK_ANNOTATE_H
+
+#include <stddef.h>
+
+/**
+ * HAWK_ANNOTATE_FIND(pointer, symbol): the address of one of the tracer's functions, NULL without
+ * it. Through the global offset table: an address that is an immediate operand, as in executables
+ * at a fixed address, would be 0 for ever.
+ */
+#if defined(__x86_64__) && defined(__ELF__) && defined(__LP64__)
+#define HAWK_ANNOTATE_FIND(pointer, symbol)                                                        \
+	__asm__(".weak " symbol "\n\tmovq " symbol "@GOTPCREL(%%rip), %0" : "=r"(pointer))
+#else
+#define HAWK_ANNOTATE_FIND(pointer, symbol) ((pointer) = NULL)
+#endif
+
+#define HAWK_ANNOTATE_INLINE static inline __attribute__((always_inline, unused))
+
+#define HAWK_ANNOTATE_JOIN2(a, b) a##b
+#define HAWK_ANNOTATE_JOIN(a, b)  HAWK_ANNOTATE_JOIN2(a, b)
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef unsigned long hawk_annotate_enter(void *object, const char *tag, size_t length);
+typedef void hawk_annotate_leave(void *object, unsigned long token);
+typedef void hawk_annotate_name(void *pointer, const char *name, size_t length);
+
+/** Enters a scope that belongs to the stack frame in which `object` lies. 0 = nothing to leave. */
+HAWK_ANNOTATE_INLINE unsigned long hawk_scope_enter(void *object, const char *tag)
+{
+	hawk_annotate_enter *function;
+
+	HAWK_ANNOTATE_FIND(function, "hawk_tracer_scope_enter");
+	return function ? function(object, tag, tag ? __builtin_strlen(tag) : 0) : 0;
+}
+
+/** Leaves it, and all scopes that were entered in it and are open still. */
+HAWK_ANNOTATE_INLINE void hawk_scope_leave(void *object, unsigned long token)
+{
+	hawk_annotate_leave *function;
+
+	if (!token)
+		return;
+	HAWK_ANNOTATE_FIND(function, "hawk_tracer_scope_leave");
+	if (function)
+		function(object, token);
+}
+
+/**
+ * Says what is in the block at `pointer`, which malloc or a relative of it has returned and nobody
+ * has freed. The text is copied. A pointer that is not such a block's start is ignored, NULL too; a
+ * later name replaces an earlier one; a block that realloc gives is a new one without a name.
+ */
+HAWK_ANNOTATE_INLINE void hawk_annotate_type(void *pointer, const char *name)
+{
+	hawk_annotate_name *function;
+
+	HAWK_ANNOTATE_FIND(function, "hawk_tracer_annotate_type");
+	if (function)
+		function(pointer, name, name ? __builtin_strlen(name) : 0);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+/**
+ * HAWK_SCOPE(tag): whatever the thread does until the end of the enclosing block belongs to the
+ * scope `tag`, a C string, which is copied. A declaration; there may be several in one block.
+ */
+#ifdef __cplusplus
+
+class hawk_scope
+{
+      public:
+	__attribute__((always_inline)) explicit hawk_scope(const char *tag)
+	    : token(hawk_scope_enter(this, tag))
+	{
+	}
+	__attribute__((always_inline)) ~hawk_scope()
+	{
+		hawk_scope_leave(this, token);
+	}
+	hawk_scope(const hawk_scope &) = delete;
+	hawk_scope &operator=(const hawk_scope &) = delete;
+
+      private:
+	unsigned long token;
+};
+
+#define HAWK_SCOPE(tag)                                                                            \
+	__attribute__((unused)) hawk_scope HAWK_ANNOTATE_JOIN(hawk_scope_, __COUNTER__)(tag)
+
+#else
+
+struct hawk_scope {
+	unsigned long token;
+};
+
+HAWK_ANNOTATE_INLINE void hawk_scope_end(struct hawk_scope *scope)
+{
+	hawk_scope_leave(scope, scope->token);
+}
+
+#define HAWK_SCOPE_NAMED(name, tag)                                                                \
+	__attribute__((cleanup(hawk_scope_end), unused)) struct hawk_scope name = {                \
+		hawk_scope_enter(&name, tag)}
+
+#define HAWK_SCOPE(tag) HAWK_SCOPE_NAMED(HAWK_ANNOTATE_JOIN(hawk_scope_, __COUNTER__), tag)
+
+#endif
+
+#endif
