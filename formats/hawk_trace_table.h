@@ -46,7 +46,10 @@ enum {
 /** Bits of `hawk_table_header.incompatible_flags`. Readers refuse a table with a bit they do not
  * know. */
 enum hawk_table_incompatible {
-	HAWK_TABLE_KNOWN_INCOMPATIBLE = 0,
+	/** Counters of trace records carry tags, thread records a flush word; see
+	 * hawk_counter_objects(). */
+	HAWK_TABLE_TAGGED_COUNTERS = 1u << 0,
+	HAWK_TABLE_KNOWN_INCOMPATIBLE = HAWK_TABLE_TAGGED_COUNTERS,
 };
 
 /** Bits of `hawk_table_header.compatible_flags`. */
@@ -114,7 +117,11 @@ struct hawk_table_header {
 	uint64_t orphan_free_bytes;
 	uint64_t orphan_alloc_objects; /**< sealed blocks with trace id 0 made by such threads */
 	uint64_t orphan_alloc_bytes;
-	uint64_t reserved[6];
+	/** With a table file, else 0: since boot, in clock ticks, and which pid namespace: who
+	 * wrote the file. */
+	uint64_t process_start_ticks;
+	uint64_t pid_namespace;
+	uint64_t reserved[4];
 
 	uint64_t trace_segments[HAWK_TRACE_SEGMENTS]; /**< addresses; 0 = not there yet (release) */
 	uint64_t word_segments[HAWK_WORD_SEGMENTS];
@@ -157,14 +164,87 @@ struct hawk_trace_record {
 	uint16_t own_count; /**< at least 1 */
 	uint16_t tail_count;
 	uint32_t tail_trace;
-	uint32_t flags;         /**< enum hawk_trace_flag */
-	uint32_t chain;         /**< the tracer's hash chain; not for readers */
-	uint64_t alloc_objects; /**< flushed so far; add the entries of thread records */
+	uint32_t flags; /**< enum hawk_trace_flag */
+	uint32_t chain; /**< the tracer's hash chain; not for readers */
+	/** Two counter pairs, see hawk_counter_objects(): flushed so far; add the entries of thread
+	 * records. */
+	uint64_t alloc_objects;
 	uint64_t alloc_bytes;
 	uint64_t free_objects; /**< with HAWK_TABLE_LIVE_COUNTERS only */
 	uint64_t free_bytes;
 };
 static_assert(sizeof(struct hawk_trace_record) == 64, "one cache line");
+static_assert(offsetof(struct hawk_trace_record, alloc_objects) % 16 == 0,
+	      "for a 16-byte exchange");
+
+/**
+ * A counter pair is two words that change in one 16-byte exchange, with the tag of the thread slot
+ * that flushed into it last, so that it is known of every flush whether it has happened, whenever
+ * the process dies:
+ *
+ *      word 0:  tag 20 | objects, low 44 bits
+ *      word 1:  objects, high 8 bits | bytes 56
+ *
+ * Tag: (slot index + 1) << 1 | the tag bit of that flush; 0 = none. Without
+ * HAWK_TABLE_TAGGED_COUNTERS the words are plain numbers.
+ */
+enum {
+	HAWK_COUNTER_TAG_SHIFT = 44,
+	HAWK_COUNTER_BYTES_BITS = 56,
+};
+
+static inline uint64_t hawk_counter_objects(uint64_t word0, uint64_t word1)
+{
+	return (word0 & ((UINT64_C(1) << HAWK_COUNTER_TAG_SHIFT) - 1)) |
+	       word1 >> HAWK_COUNTER_BYTES_BITS << HAWK_COUNTER_TAG_SHIFT;
+}
+
+static inline uint64_t hawk_counter_bytes(uint64_t word1)
+{
+	return word1 & ((UINT64_C(1) << HAWK_COUNTER_BYTES_BITS) - 1);
+}
+
+static inline uint32_t hawk_counter_tag(uint64_t word0)
+{
+	return (uint32_t)(word0 >> HAWK_COUNTER_TAG_SHIFT);
+}
+
+static inline uint64_t hawk_counter_word0(uint64_t objects, uint32_t tag)
+{
+	return (objects & ((UINT64_C(1) << HAWK_COUNTER_TAG_SHIFT) - 1)) |
+	       (uint64_t)tag << HAWK_COUNTER_TAG_SHIFT;
+}
+
+static inline uint64_t hawk_counter_word1(uint64_t objects, uint64_t bytes)
+{
+	return hawk_counter_bytes(bytes) | objects >> HAWK_COUNTER_TAG_SHIFT
+							      << HAWK_COUNTER_BYTES_BITS;
+}
+
+/**
+ * The flush word of a thread record: which of its entries is being added to its trace's counter
+ * pair; 0 = none. The entry counts unless the flush was applied, which is so if
+ * HAWK_FLUSH_APPLIED is set or the pair carries hawk_flush_tag() of it.
+ */
+enum {
+	HAWK_FLUSH_PENDING = 1u << 0,
+	HAWK_FLUSH_APPLIED = 1u << 1, /**< set by a thread that is about to overwrite the tag */
+	HAWK_FLUSH_TAG_BIT = 1u << 2,
+	HAWK_FLUSH_ENTRY_SHIFT = 3, /**< 9 bits; entries of frees follow those of allocations */
+	HAWK_FLUSH_ENTRY_MASK = 511,
+	HAWK_FLUSH_VERSION_SHIFT = 12, /**< 20 bits, the tracer's own */
+	HAWK_FLUSH_TRACE_SHIFT = 32,
+};
+
+static inline uint32_t hawk_flush_entry(uint64_t flush)
+{
+	return (uint32_t)flush >> HAWK_FLUSH_ENTRY_SHIFT & HAWK_FLUSH_ENTRY_MASK;
+}
+
+static inline uint32_t hawk_flush_tag(uint64_t flush, uint32_t slot_index)
+{
+	return (slot_index + 1) << 1 | (flush & HAWK_FLUSH_TAG_BIT ? 1 : 0);
+}
 
 /** States of a thread slot. */
 enum hawk_thread_state {
@@ -185,11 +265,14 @@ struct hawk_thread_record {
 	uint32_t counter_offset; /**< of struct hawk_counter_entry[counter_count], from the record's
 				    start */
 	uint32_t counter_count;
-	uint64_t reserved[1];
+	uint32_t free_offset; /**< likewise, of entries for frees; HAWK_TABLE_LIVE_COUNTERS only */
+	uint32_t free_count;
+	uint64_t flush; /**< see HAWK_FLUSH_PENDING; HAWK_TABLE_TAGGED_COUNTERS only */
 };
-static_assert(sizeof(struct hawk_thread_record) == 56, "frozen");
+static_assert(offsetof(struct hawk_thread_record, free_offset) == 48, "frozen");
+static_assert(sizeof(struct hawk_thread_record) == 64, "frozen");
 
-/** Allocations of one trace by one thread, not flushed into the trace record yet. */
+/** Allocations (or frees) of one trace by one thread, not flushed into the trace record yet. */
 struct hawk_counter_entry {
 	uint32_t trace; /**< 0 = empty */
 	uint32_t objects;
