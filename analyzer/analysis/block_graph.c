@@ -22,8 +22,7 @@ void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *t
 	*graph = (struct hawk_block_graph){.target = target, .heap = heap, .findings = findings};
 }
 
-/* What a living process had in its memory is gone. */
-static struct hawk_error *check_readable(const struct hawk_block_graph *graph)
+struct hawk_error *hawk_block_graph_readable(const struct hawk_block_graph *graph)
 {
 	if (!graph->heap->table || !hawk_target_process(graph->target)->live)
 		return NULL;
@@ -172,7 +171,7 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 		if (!(missing & stages[i].part))
 			continue;
 		if (stages[i].reads)
-			err = check_readable(graph);
+			err = hawk_block_graph_readable(graph);
 		if (!err)
 			err = stages[i].make(graph);
 		if (err)

@@ -80,6 +80,10 @@ void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *t
  */
 struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigned parts);
 
+/** HAWK_ERROR_NOT_FOUND if the target is a process that was let go, so that the bytes of blocks
+ * cannot be read any more. */
+struct hawk_error *hawk_block_graph_readable(const struct hawk_block_graph *graph);
+
 /** Accepts a graph of zeros, and leaves one behind. */
 void hawk_block_graph_deinit(struct hawk_block_graph *graph);
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Pointers of roots and blocks put into the fold, and what comes out of it sorted.
+ */
+#include "hawk_site_graph.h"
+
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_pointers.h"
+#include "site_graph_fold.h"
+
+static struct hawk_error *add_pointers(void *context, const struct hawk_pointer *pointers,
+				       size_t count)
+{
+	struct hawk_site_fold *fold = context;
+	const struct hawk_block_graph *graph = fold->graph;
+
+	/* So that the cache misses of a batch overlap. */
+	for (size_t i = 0; i < count; i++) {
+		__builtin_prefetch(&graph->index.traces[pointers[i].edge >> 1]);
+		__builtin_prefetch(&graph->index.sizes[pointers[i].edge >> 1]);
+		__builtin_prefetch(&fold->first[pointers[i].edge >> 1]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		uint32_t source = hawk_block_graph_site(graph, pointers[i].source);
+		struct hawk_error *err = hawk_site_fold_add(fold, source, pointers[i].source,
+							    pointers[i].offset, pointers[i].edge);
+
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static struct hawk_error *add_roots(struct hawk_site_fold *fold)
+{
+	const struct hawk_roots *roots = &fold->graph->roots;
+
+	for (size_t i = 0; i < roots->count; i++) {
+		struct hawk_error *err =
+			hawk_site_fold_add(fold, HAWK_SITE_ROOTS, UINT32_MAX, roots->items[i].kind,
+					   roots->items[i].edge);
+
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static int compare_edges(const void *left, const void *right)
+{
+	const struct hawk_site_edge *a = left;
+	const struct hawk_site_edge *b = right;
+
+	if (a->counts.target_bytes != b->counts.target_bytes)
+		return a->counts.target_bytes > b->counts.target_bytes ? -1 : 1;
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	return a->target < b->target ? -1 : a->target > b->target;
+}
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct hawk_site_place *a = left;
+	const struct hawk_site_place *b = right;
+
+	if (a->counts.target_bytes != b->counts.target_bytes)
+		return a->counts.target_bytes > b->counts.target_bytes ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static bool is_array(const struct hawk_fold_edge *edge)
+{
+	return edge->anywhere || edge->place_count > HAWK_SITE_PLACES_MAX;
+}
+
+/* Gives every edge its stretch of places. */
+static size_t make_edges(const struct hawk_site_fold *fold, struct hawk_site_graph *graph)
+{
+	size_t places = 0;
+
+	for (size_t i = 0; i < fold->edge_count; i++) {
+		const struct hawk_fold_edge *edge = &fold->edges[i];
+
+		graph->edges[i] = (struct hawk_site_edge){
+			.source = edge->source,
+			.target = edge->target,
+			.counts = edge->counts,
+			.first_place = (uint32_t)places,
+		};
+		places += is_array(edge) ? 1 : edge->place_count;
+	}
+	graph->edge_count = fold->edge_count;
+	return places;
+}
+
+static void make_places(const struct hawk_site_fold *fold, struct hawk_site_graph *graph)
+{
+	for (size_t i = 0; i < fold->place_count; i++) {
+		const struct hawk_fold_place *place = &fold->places[i];
+		struct hawk_site_edge *edge = &graph->edges[place->edge];
+
+		if (!is_array(&fold->edges[place->edge]))
+			graph->places[edge->first_place + edge->place_count++] =
+				(struct hawk_site_place){place->offset, place->counts};
+	}
+	for (size_t i = 0; i < fold->edge_count; i++) {
+		struct hawk_site_edge *edge = &graph->edges[i];
+
+		if (is_array(&fold->edges[i]))
+			graph->places[edge->first_place + edge->place_count++] =
+				(struct hawk_site_place){HAWK_SITE_ANYWHERE, edge->counts};
+		qsort(&graph->places[edge->first_place], edge->place_count, sizeof(*graph->places),
+		      compare_places);
+	}
+}
+
+static struct hawk_error *put_out(const struct hawk_site_fold *fold, struct hawk_site_graph *ret)
+{
+	struct hawk_site_graph graph = {
+		.edges = calloc(fold->edge_count + 1, sizeof(*graph.edges)),
+		.places = calloc(fold->place_count + 1, sizeof(*graph.places)),
+	};
+
+	if (!graph.edges || !graph.places) {
+		hawk_site_graph_deinit(&graph);
+		return &hawk_enomem;
+	}
+	graph.place_count = make_edges(fold, &graph);
+	make_places(fold, &graph);
+	qsort(graph.edges, graph.edge_count, sizeof(*graph.edges), compare_edges);
+	*ret = graph;
+	return NULL;
+}
+
+struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
+{
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX | HAWK_PART_ROOTS);
+	struct hawk_site_fold fold = {0};
+
+	if (!err)
+		err = hawk_block_graph_readable(graph);
+	if (err)
+		return err;
+	if (graph->progress)
+		graph->progress(graph->progress_context, "folding pointers by site", 0, 0);
+	err = hawk_site_fold_init(&fold, graph);
+	if (!err)
+		err = add_roots(&fold);
+	if (!err)
+		err = hawk_pointers_read(graph->target, &graph->index, 0, graph->index.count,
+					 add_pointers, &fold);
+	if (!err)
+		err = put_out(&fold, ret);
+	hawk_site_fold_deinit(&fold);
+	return err;
+}
+
+void hawk_site_graph_deinit(struct hawk_site_graph *graph)
+{
+	free(graph->edges);
+	free(graph->places);
+	*graph = (struct hawk_site_graph){0};
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The site graph while pointers are being added: places and edges found by hash, and which (place,
+ * target block) pairs have been seen. Internal to analysis/.
+ *
+ * Most blocks are pointed to from one place only: that one is in an array by block; the pairs of
+ * all further places are in a set, and so are those of further edges.
+ */
+#ifndef HAWK_SITE_GRAPH_FOLD_H
+#define HAWK_SITE_GRAPH_FOLD_H
+
+#include "hawk_site_graph.h"
+
+/** A set of 64-bit numbers above 0. */
+struct hawk_pair_set {
+	struct hawk_area area;
+	uint64_t *slots;
+	size_t slot_count; /**< a power of two, or 0 */
+	size_t count;
+};
+
+struct hawk_fold_place {
+	uint32_t source, target;
+	uint64_t offset;
+	uint32_t edge;
+	uint32_t last_source; /**< block; they come in ascending order */
+	struct hawk_site_counts counts;
+};
+
+struct hawk_fold_edge {
+	uint32_t source, target;
+	uint32_t last_source;
+	uint32_t place_count;
+	bool anywhere;
+	struct hawk_site_counts counts;
+};
+
+struct hawk_site_fold {
+	const struct hawk_block_graph *graph;
+	struct hawk_fold_place *places;
+	struct hawk_fold_edge *edges;
+	size_t place_count, place_capacity;
+	size_t edge_count, edge_capacity;
+	uint32_t *place_slots; /**< number + 1; 0 = empty */
+	uint32_t *edge_slots;
+	size_t place_slot_count, edge_slot_count; /**< powers of two */
+	struct hawk_area first_area;
+	uint32_t *first; /**< by block: number + 1 of the place that it was first seen from */
+	struct hawk_pair_set further_places; /**< place << 32 | block + 1 */
+	struct hawk_pair_set further_edges;
+};
+
+struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
+				       const struct hawk_block_graph *graph);
+void hawk_site_fold_deinit(struct hawk_site_fold *fold);
+
+/** One pointer of `source_block` (UINT32_MAX = each counts as a source of its own). */
+struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t source,
+				      uint32_t source_block, uint64_t offset, uint32_t edge);
+
+#endif

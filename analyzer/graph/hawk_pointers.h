@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The pointers of blocks with the places where they lie, read from the target's memory again: the
+ * graph keeps their order only. The same pointers as in a graph (hawk_graph.h), in the same order.
+ */
+#ifndef HAWK_POINTERS_H
+#define HAWK_POINTERS_H
+
+#include "hawk_graph.h"
+
+struct hawk_pointer {
+	uint64_t offset; /**< in `source`; a multiple of 8, from the block's start */
+	uint32_t source; /**< block */
+	uint32_t edge;   /**< as in the graph: block pointed to << 1 | interior */
+};
+
+/** Called for some pointers at a time. A returned error ends the reading and is passed on. */
+typedef struct hawk_error *
+hawk_pointers_function(void *context, const struct hawk_pointer *pointers, size_t count);
+
+/** Of blocks [first, end), ascending by source and offset. Of a living process: before the release.
+ */
+struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
+				      const struct hawk_block_index *index, uint32_t first,
+				      uint32_t end, hawk_pointers_function *function,
+				      void *context);
+
+#endif
