@@ -33,6 +33,7 @@ enum {
 	HAWK_WORD_SEGMENTS = 16,
 	HAWK_THREAD_SEGMENTS = 14,
 	HAWK_MODULE_SEGMENTS = 10,
+	HAWK_LABEL_SEGMENTS = 8,
 	HAWK_TABLE_EXTENTS = 96,
 	HAWK_TABLE_OPTIONS_BYTES = 512,
 
@@ -41,6 +42,7 @@ enum {
 	HAWK_WORD_SEGMENT_LOG2 = 17,  /**< 131,072 words, 1 MiB */
 	HAWK_THREAD_SEGMENT_LOG2 = 4, /**< 16 thread slots */
 	HAWK_MODULE_SEGMENT_LOG2 = 8, /**< 256 module records, 32 KiB */
+	HAWK_LABEL_SEGMENT_LOG2 = 6,  /**< 64 label records, 4 KiB; 16,320 in all */
 };
 
 /** Bits of `hawk_table_header.incompatible_flags`. Readers refuse a table with a bit they do not
@@ -49,13 +51,17 @@ enum hawk_table_incompatible {
 	/** Counters of trace records carry tags, thread records a flush word; see
 	 * hawk_counter_objects(). */
 	HAWK_TABLE_TAGGED_COUNTERS = 1u << 0,
-	HAWK_TABLE_KNOWN_INCOMPATIBLE = HAWK_TABLE_TAGGED_COUNTERS,
+	/** There are trace records with HAWK_TRACE_MARKED. Set when the first is made, so that a
+	 * table without annotations stays readable to those who know nothing of them. */
+	HAWK_TABLE_MARKED = 1u << 1,
+	HAWK_TABLE_KNOWN_INCOMPATIBLE = HAWK_TABLE_MARKED | HAWK_TABLE_TAGGED_COUNTERS,
 };
 
 /** Bits of `hawk_table_header.compatible_flags`. */
 enum hawk_table_compatible {
 	HAWK_TABLE_NO_STACKS = 1u << 0,     /**< stacks=0: headers carry sizes and ages only */
 	HAWK_TABLE_LIVE_COUNTERS = 1u << 1, /**< free counters of trace records are kept */
+	HAWK_TABLE_ONLY_SCOPES = 1u << 4,   /**< only=scopes: stacks inside of scopes only */
 };
 
 /** What an extent of the tracer's memory holds. */
@@ -68,6 +74,7 @@ enum hawk_extent_kind {
 	HAWK_EXTENT_PRIVATE = 6, /**< hash buckets, rule cache, scratch: of no meaning to readers */
 	HAWK_EXTENT_BOOTSTRAP = 7, /**< blocks made during start-up; swept like any heap */
 	HAWK_EXTENT_TWIN = 8,
+	HAWK_EXTENT_LABELS = 9,
 };
 
 /** One mapping made by the tracer: left out of roots and reported as the tracer's own memory. */
@@ -129,6 +136,13 @@ struct hawk_table_header {
 	uint64_t module_segments[HAWK_MODULE_SEGMENTS];
 	struct hawk_table_extent extents[HAWK_TABLE_EXTENTS];
 	char options[HAWK_TABLE_OPTIONS_BYTES]; /**< HAWK_OPTS, cut to fit, NUL-terminated */
+
+	/* Annotations; all 0 in tables that have none, and in those of before there were any. */
+	uint64_t label_segments[HAWK_LABEL_SEGMENTS];
+	uint32_t label_count; /**< ids below this were handed out; id 0 is never a label */
+	uint32_t label_reserved;
+	uint64_t dropped_scopes; /**< entered beyond the limits: neither counted nor marked */
+	uint64_t dropped_types;  /**< names given beyond the limits */
 };
 static_assert(offsetof(struct hawk_table_header, key) == 56, "frozen");
 static_assert(offsetof(struct hawk_table_header, check) == 72, "frozen");
@@ -143,11 +157,44 @@ enum hawk_trace_flag {
 	HAWK_TRACE_TRUNCATED = 1u << 0,  /**< the depth limit cut off outer frames */
 	HAWK_TRACE_INCOMPLETE = 1u << 1, /**< the unwinder met a frame it could not step over */
 	HAWK_TRACE_COLLAPSED = 1u << 2,  /**< repeated cycles of recursion were left out */
+	HAWK_TRACE_MARKED = 1u << 3,     /**< own words are marks; see struct hawk_trace_record */
 };
 
 /** Set in a stored program counter that is exact (interrupted by a signal) and not a return
  * address. */
 #define HAWK_PC_EXACT (UINT64_C(1) << 63)
+
+/** Set in every mark, and in no program counter. */
+#define HAWK_MARK_BIT (UINT64_C(1) << 62)
+
+enum {
+	HAWK_TRACE_MARKS_MAX = 72,
+	HAWK_MARK_UNPLACED = 0xffff, /**< not known to which frame the scope belongs; types */
+};
+
+/**
+ *      63 62 61        48 47                32 31                         0
+ *     +--+--+------------+--------------------+----------------------------+
+ *     | 0| 1|     0      | frames outside (16)|  label (32)                |
+ *     +--+--+------------+--------------------+----------------------------+
+ *
+ * A scope or a type of a trace. A scope is entered by a frame and lies inside of it: outside of it
+ * are that many frames, this one included, counted from the outermost.
+ */
+static inline uint64_t hawk_mark(uint32_t label, uint16_t frames_outside)
+{
+	return HAWK_MARK_BIT | (uint64_t)frames_outside << 32 | label;
+}
+
+static inline uint32_t hawk_mark_label(uint64_t mark)
+{
+	return (uint32_t)mark;
+}
+
+static inline uint16_t hawk_mark_frames_outside(uint64_t mark)
+{
+	return (uint16_t)(mark >> 32);
+}
 
 /**
  * One distinct stack. Frames are leaf first: `own_count` program counters at `word_index` of the
@@ -156,6 +203,14 @@ enum hawk_trace_flag {
  *
  * Example: trace 7 = {malloc's caller f, g, main, _start}: own 4, tail 0. Trace 9 = {h, main,
  * _start}: own 1 {h}, tail 2 of trace 7.
+ *
+ * A marked trace (HAWK_TRACE_MARKED) is another one with annotations: its own words are 1 ..
+ * HAWK_TRACE_MARKS_MAX marks, the type first if there is one, then the scopes from the innermost;
+ * its tail is all frames of `tail_trace`, which is not marked, or nothing (then 0). It is never
+ * another trace's tail.
+ *
+ * Example: trace 11 = {h, main, _start} in a scope that main has entered: own 1 {mark with 2 frames
+ * outside}, tail 3 of trace 9.
  */
 struct hawk_trace_record {
 	uint64_t hash; /**< of frames and generation; 0 = not published; written last (release) */
@@ -279,6 +334,31 @@ struct hawk_counter_entry {
 	uint64_t bytes;
 };
 static_assert(sizeof(struct hawk_counter_entry) == 16, "four to a cache line");
+
+/** What a label stands for. */
+enum hawk_label_kind {
+	HAWK_LABEL_SCOPE = 1, /**< a scope within its parent: one context, not one place in code */
+	HAWK_LABEL_TYPE = 2,  /**< a type's name */
+};
+
+enum { HAWK_LABEL_NAME_BYTES_MAX = 256 };
+
+/** A name that the program has given. Labels with equal kind, parent and name are one. */
+struct hawk_label_record {
+	uint64_t hash;       /**< 0 = not published; written last (release) */
+	uint32_t kind;       /**< enum hawk_label_kind */
+	uint32_t parent;     /**< of a scope: the scope around it, a smaller id; 0 = none */
+	uint32_t name_index; /**< bytes start at this word of the word array; not NUL-terminated */
+	uint32_t name_bytes; /**< at most HAWK_LABEL_NAME_BYTES_MAX; the rest was cut */
+	uint32_t chain;      /**< the tracer's hash chain; not for readers */
+	uint32_t reserved;
+	uint64_t entries; /**< times that a scope was entered */
+	/** From entering to leaving, in ns of CLOCK_MONOTONIC, of those left. Of a scope that was
+	 * entered directly within itself only the outer one counts. */
+	uint64_t total_ns;
+	uint64_t reserved_words[2];
+};
+static_assert(sizeof(struct hawk_label_record) == 64, "one cache line");
 
 /** One PT_LOAD of a module, three words in the word array. */
 struct hawk_module_segment {
