@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Blocks folded into a tree "root; site; site; ...": along dominators (who retains what), or along
+ * shortest paths (why is it alive). A run of blocks of the same site is one step, so that a list of
+ * a million nodes is one node of the tree.
+ *
+ * Roots come in groups that the caller names: all pointers in one global, say. Beyond
+ * HAWK_SITE_TREE_DEPTH steps blocks count for their ancestor there: structures that alternate
+ * between sites without end stay small.
+ */
+#ifndef HAWK_SITE_TREE_H
+#define HAWK_SITE_TREE_H
+
+#include "hawk_paths.h"
+
+enum { HAWK_SITE_TREE_DEPTH = 64 };
+
+/** What a node stands for. */
+enum hawk_site_tree_kind {
+	HAWK_TREE_ALL = 0,
+	HAWK_TREE_ROOT,    /**< key: the caller's group of roots */
+	HAWK_TREE_SEVERAL, /**< roots of several groups point to these blocks */
+	HAWK_TREE_SHARED,  /**< several blocks without a common dominator point to them */
+	HAWK_TREE_LOST,    /**< no root leads there */
+	HAWK_TREE_SITE,    /**< key: index into the heap's sites */
+};
+
+struct hawk_site_tree_node {
+	uint32_t key;
+	uint32_t kind; /**< enum hawk_site_tree_kind */
+	uint32_t parent;
+	uint32_t first_child; /**< 0 = none; children by cum_bytes, largest first */
+	uint32_t next_sibling;
+	uint32_t depth; /**< steps from the root of the tree */
+	/** flat: blocks that are this step (and counted here); cum: with all steps behind it. */
+	uint64_t flat_objects, flat_bytes;
+	uint64_t cum_objects, cum_bytes;
+};
+
+struct hawk_site_tree {
+	struct hawk_site_tree_node *nodes; /**< 0 is the whole; parents come before children */
+	uint32_t count;
+	uint32_t capacity;
+	uint32_t *index; /**< hash of (parent, kind, key); gone after the making */
+	uint32_t index_size;
+};
+
+/* In both, `groups[root]` is the group of each root, below 2^31. */
+
+/**
+ * All blocks along the dominator tree. Needs HAWK_PART_RETAINED. `ret` is to be deinitialized after
+ * success only.
+ */
+struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
+					   const uint32_t *groups, struct hawk_site_tree *ret);
+
+/** Blocks of `site` (index into the heap's sites) along their shortest paths; only they are
+ * counted. */
+struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
+					const struct hawk_paths *paths, const uint32_t *groups,
+					uint32_t site, struct hawk_site_tree *ret);
+
+/** Accepts a tree of zeros. */
+void hawk_site_tree_deinit(struct hawk_site_tree *tree);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The search: one array of parents, one that is queue and order in one.
+ */
+#include "hawk_paths.h"
+
+#include <string.h>
+
+#include "hawk_cleanup.h"
+
+/** What explains best comes first. */
+static const uint8_t kind_order[] = {HAWK_ROOT_MODULE, HAWK_ROOT_TLS, HAWK_ROOT_OTHER,
+				     HAWK_ROOT_STACK, HAWK_ROOT_REGISTER};
+
+static void reach(struct hawk_paths *paths, uint32_t block, uint32_t parent)
+{
+	if (paths->parents[block] != HAWK_PATH_NONE)
+		return;
+	paths->parents[block] = parent;
+	paths->order[paths->count++] = block;
+}
+
+static bool has_order(unsigned kind)
+{
+	for (size_t i = 0; i < sizeof(kind_order); i++)
+		if (kind_order[i] == kind)
+			return true;
+	return false;
+}
+
+static void reach_from_roots(const struct hawk_roots *roots, struct hawk_paths *paths)
+{
+	for (size_t i = 0; i < sizeof(kind_order); i++)
+		for (size_t root = 0; root < roots->count; root++)
+			if (roots->items[root].kind == kind_order[i])
+				reach(paths, roots->items[root].edge >> 1,
+				      HAWK_PATH_FROM_ROOT | (uint32_t)root);
+	for (size_t root = 0; root < roots->count; root++)
+		if (!has_order(roots->items[root].kind))
+			reach(paths, roots->items[root].edge >> 1,
+			      HAWK_PATH_FROM_ROOT | (uint32_t)root);
+}
+
+static void search(const struct hawk_graph *edges, uint32_t target, struct hawk_paths *paths)
+{
+	for (uint32_t next = 0; next < paths->count; next++) {
+		uint32_t block = paths->order[next];
+
+		if (target != HAWK_BLOCK_NOWHERE && paths->parents[target] != HAWK_PATH_NONE)
+			return;
+		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
+			reach(paths, edges->edges[i] >> 1, block);
+	}
+}
+
+struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_t target,
+				   struct hawk_paths *ret)
+{
+	uint64_t bytes = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
+	struct hawk_paths paths = {0};
+	struct hawk_error *err;
+
+	if (graph->roots.count >= HAWK_PATH_FROM_ROOT - 1)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are 2^31 roots or more");
+	err = hawk_area_create(&paths.parents_area, bytes);
+	if (!err)
+		err = hawk_area_create(&paths.order_area, bytes);
+	if (!err)
+		err = hawk_area_grow(&paths.parents_area, bytes);
+	if (!err)
+		err = hawk_area_grow(&paths.order_area, bytes);
+	if (err) {
+		hawk_paths_deinit(&paths);
+		return err;
+	}
+	paths.parents = paths.parents_area.bytes;
+	paths.order = paths.order_area.bytes;
+	memset(paths.parents, 0xff, bytes);
+	reach_from_roots(&graph->roots, &paths);
+	search(&graph->edges, target, &paths);
+	*ret = paths;
+	return NULL;
+}
+
+void hawk_paths_deinit(struct hawk_paths *paths)
+{
+	hawk_area_destroy(&paths->parents_area);
+	hawk_area_destroy(&paths->order_area);
+	*paths = (struct hawk_paths){0};
+}
+
+struct hawk_error *hawk_path_to(const struct hawk_paths *paths, uint32_t target,
+				struct hawk_path *ret)
+{
+	struct hawk_path path = {0};
+	uint32_t at = target;
+
+	*ret = path;
+	if (paths->parents[target] == HAWK_PATH_NONE)
+		return NULL;
+	for (path.count = 1; !(paths->parents[at] & HAWK_PATH_FROM_ROOT); path.count++)
+		at = paths->parents[at];
+	path.root = paths->parents[at] & ~(uint32_t)HAWK_PATH_FROM_ROOT;
+	path.blocks = malloc(path.count * sizeof(*path.blocks));
+	if (!path.blocks)
+		return &hawk_enomem;
+	at = target;
+	for (uint32_t i = path.count; i-- > 0; at = paths->parents[at])
+		path.blocks[i] = at;
+	*ret = path;
+	return NULL;
+}
+
+void hawk_path_deinit(struct hawk_path *path)
+{
+	free(path->blocks);
+	*path = (struct hawk_path){0};
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Pointers to one block. The words of a source are resolved as the graph did it, so that both agree
+ * on what a pointer is.
+ */
+#include "hawk_referrers.h"
+
+#include <string.h>
+
+#include "hawk_cleanup.h"
+
+enum { WORD_BYTES = 8, WINDOW_BYTES = 64 << 10 };
+
+/** Called for every pointer that a block holds. False ends the reading. */
+typedef bool visit_function(void *context, uint64_t offset, uint64_t value);
+
+static bool visit_window(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
+			 uint64_t at, const uint8_t *bytes, size_t size, visit_function *visit,
+			 void *context)
+{
+	for (size_t i = 0; i + WORD_BYTES <= size; i += WORD_BYTES) {
+		uint64_t value;
+		bool interior;
+
+		memcpy(&value, bytes + i, sizeof(value));
+		if (hawk_block_index_find(&graph->index, value, &interior) != to)
+			continue;
+		/* Blocks carved out of this one have their own pointers. */
+		if (hawk_block_index_find(&graph->index,
+					  hawk_block_start(&graph->index, from) + at + i,
+					  &interior) != from)
+			continue;
+		if (!visit(context, at + i, value))
+			return false;
+	}
+	return true;
+}
+
+/** Visits the pointers to block `to` that lie in block `from` and can be read. */
+static void visit_pointers(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
+			   visit_function *visit, void *context)
+{
+	uint64_t start = hawk_block_start(&graph->index, from);
+	uint64_t size = hawk_block_size(&graph->index, from);
+	uint8_t buffer[4096];
+
+	for (uint64_t at = 0; at + WORD_BYTES <= size;) {
+		size_t window = size - at < WINDOW_BYTES ? (size_t)(size - at) : WINDOW_BYTES;
+		const uint8_t *bytes = hawk_target_view(graph->target, start + at, window);
+
+		if (!bytes) {
+			window = window < sizeof(buffer) ? window : sizeof(buffer);
+			memset(buffer, 0, sizeof(buffer));
+			hawk_target_read_some(graph->target, start + at, buffer, window);
+			bytes = buffer;
+		}
+		if (!visit_window(graph, from, to, at, bytes, window, visit, context))
+			return;
+		at += window;
+	}
+}
+
+static struct hawk_referrer *append(struct hawk_referrers *list)
+{
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 64;
+		struct hawk_referrer *items =
+			reallocarray(list->items, capacity, sizeof(*list->items));
+
+		if (!items)
+			return NULL;
+		list->items = items;
+		list->capacity = capacity;
+	}
+	return &list->items[list->count++];
+}
+
+/** Of the pointers that one source has. */
+struct collection {
+	struct hawk_referrers *list;
+	uint32_t source;
+	uint64_t start; /**< of the block pointed to */
+	size_t found;
+	bool failed;
+};
+
+static bool collect(void *context, uint64_t offset, uint64_t value)
+{
+	struct collection *collection = context;
+	struct hawk_referrer *item = append(collection->list);
+
+	if (!item) {
+		collection->failed = true;
+		return false;
+	}
+	*item = (struct hawk_referrer){
+		.source = collection->source,
+		.interior = value != collection->start,
+		.offset = offset,
+		.inside = value - collection->start,
+	};
+	collection->found++;
+	return true;
+}
+
+/** What the graph knows without the bytes: that, but not where. */
+static bool collect_unread(const struct hawk_block_graph *graph, uint32_t block,
+			   struct collection *collection)
+{
+	for (uint32_t i = graph->edges.offsets[collection->source];
+	     i < graph->edges.offsets[collection->source + 1]; i++) {
+		struct hawk_referrer *item;
+
+		if (graph->edges.edges[i] >> 1 != block)
+			continue;
+		item = append(collection->list);
+		if (!item)
+			return false;
+		*item = (struct hawk_referrer){
+			.source = collection->source,
+			.interior = graph->edges.edges[i] & HAWK_EDGE_INTERIOR,
+			.offset = HAWK_OFFSET_UNKNOWN,
+			.inside = HAWK_OFFSET_UNKNOWN,
+		};
+	}
+	return true;
+}
+
+static bool add_source(const struct hawk_block_graph *graph, uint32_t source, uint32_t block,
+		       struct hawk_referrers *list)
+{
+	struct collection collection = {
+		.list = list,
+		.source = source,
+		.start = hawk_block_start(&graph->index, block),
+	};
+
+	visit_pointers(graph, source, block, collect, &collection);
+	if (collection.failed)
+		return false;
+	return collection.found || collect_unread(graph, block, &collection);
+}
+
+static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
+		      struct hawk_referrers *list)
+{
+	uint64_t start = hawk_block_start(&graph->index, block);
+
+	for (size_t i = 0; i < graph->roots.count; i++) {
+		const struct hawk_root *root = &graph->roots.items[i];
+		struct hawk_referrer *item;
+		uint64_t value;
+
+		if (root->edge >> 1 != block)
+			continue;
+		item = append(list);
+		if (!item)
+			return false;
+		*item = (struct hawk_referrer){
+			.source = (uint32_t)i,
+			.root = true,
+			.interior = root->edge & HAWK_EDGE_INTERIOR,
+			.inside = root->edge & HAWK_EDGE_INTERIOR ? HAWK_OFFSET_UNKNOWN : 0,
+		};
+		if (item->interior && root->kind != HAWK_ROOT_REGISTER &&
+		    hawk_target_read_some(graph->target, root->address, &value, sizeof(value)) ==
+			    sizeof(value) &&
+		    value - start < hawk_block_size(&graph->index, block))
+			item->inside = value - start;
+	}
+	return true;
+}
+
+static bool add_blocks(const struct hawk_block_graph *graph, uint32_t block,
+		       struct hawk_referrers *list)
+{
+	const struct hawk_graph *edges = &graph->edges;
+	uint32_t source = 0;
+
+	for (uint32_t i = 0; i < edges->edge_count; i++) {
+		if (edges->edges[i] >> 1 != block)
+			continue;
+		/* Edges of one source are neighbours: most of the time the search is short. */
+		while (edges->offsets[source + 1] <= i)
+			source++;
+		if (!add_source(graph, source, block, list))
+			return false;
+		i = edges->offsets[source + 1] - 1;
+	}
+	return true;
+}
+
+struct hawk_error *hawk_referrers_find(const struct hawk_block_graph *graph, uint32_t block,
+				       struct hawk_referrers *ret)
+{
+	struct hawk_referrers list = {0};
+
+	if (!add_roots(graph, block, &list) || !add_blocks(graph, block, &list)) {
+		hawk_referrers_deinit(&list);
+		return &hawk_enomem;
+	}
+	*ret = list;
+	return NULL;
+}
+
+void hawk_referrers_deinit(struct hawk_referrers *referrers)
+{
+	free(referrers->items);
+	*referrers = (struct hawk_referrers){0};
+}
+
+/** The first pointer, and the first that is a start pointer. */
+struct first {
+	uint64_t start;
+	bool found;
+	uint64_t offset;
+	uint64_t inside;
+};
+
+static bool note_first(void *context, uint64_t offset, uint64_t value)
+{
+	struct first *first = context;
+	uint64_t inside = value - first->start;
+
+	if (!first->found || !inside) {
+		first->found = true;
+		first->offset = offset;
+		first->inside = inside;
+	}
+	return inside;
+}
+
+bool hawk_referrer_between(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
+			   struct hawk_referrer *ret)
+{
+	struct first first = {.start = hawk_block_start(&graph->index, to)};
+
+	visit_pointers(graph, from, to, note_first, &first);
+	*ret = (struct hawk_referrer){.source = from,
+				      .offset = HAWK_OFFSET_UNKNOWN,
+				      .inside = HAWK_OFFSET_UNKNOWN,
+				      .interior = true};
+	if (first.found) {
+		ret->offset = first.offset;
+		ret->inside = first.inside;
+		ret->interior = first.inside;
+		return true;
+	}
+	for (uint32_t i = graph->edges.offsets[from]; i < graph->edges.offsets[from + 1]; i++)
+		if (graph->edges.edges[i] == to << 1)
+			ret->interior = false;
+	return false;
+}

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The folding. Every block gets a node of the tree, its parent's first; nodes are found by hash.
+ */
+#include "hawk_site_tree.h"
+
+#include <string.h>
+
+#include "hawk_cleanup.h"
+
+static const uint32_t UNASSIGNED = UINT32_MAX;
+
+static uint32_t hash_of(uint32_t parent, uint32_t kind, uint32_t key)
+{
+	uint64_t mix = ((uint64_t)parent << 32 | key) * UINT64_C(0x9e3779b97f4a7c15) + kind;
+
+	mix ^= mix >> 29;
+	mix *= UINT64_C(0xbf58476d1ce4e5b9);
+	return (uint32_t)(mix >> 32);
+}
+
+static void enter(struct hawk_site_tree *tree, uint32_t number)
+{
+	const struct hawk_site_tree_node *node = &tree->nodes[number];
+	uint32_t at = hash_of(node->parent, node->kind, node->key) & (tree->index_size - 1);
+
+	while (tree->index[at])
+		at = (at + 1) & (tree->index_size - 1);
+	tree->index[at] = number;
+}
+
+static struct hawk_error *grow(struct hawk_site_tree *tree)
+{
+	uint32_t capacity = tree->capacity ? 2 * tree->capacity : 256;
+	struct hawk_site_tree_node *nodes;
+	uint32_t *index;
+
+	if (capacity > UINT32_C(1) << 30)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "there are more ways through this heap than fit a tree");
+	nodes = reallocarray(tree->nodes, capacity, sizeof(*nodes));
+	if (!nodes)
+		return &hawk_enomem;
+	tree->nodes = nodes;
+	index = calloc(2 * (size_t)capacity, sizeof(*index));
+	if (!index)
+		return &hawk_enomem;
+	free(tree->index);
+	tree->index = index;
+	tree->index_size = 2 * capacity;
+	tree->capacity = capacity;
+	for (uint32_t i = 1; i < tree->count; i++)
+		enter(tree, i);
+	return NULL;
+}
+
+/** The child of `parent`, made if need be. */
+static struct hawk_error *step(struct hawk_site_tree *tree, uint32_t parent, uint32_t kind,
+			       uint32_t key, uint32_t *ret)
+{
+	uint32_t at;
+	struct hawk_error *err;
+
+	for (at = hash_of(parent, kind, key) & (tree->index_size - 1); tree->index[at];
+	     at = (at + 1) & (tree->index_size - 1)) {
+		const struct hawk_site_tree_node *node = &tree->nodes[tree->index[at]];
+
+		if (node->parent == parent && node->kind == kind && node->key == key) {
+			*ret = tree->index[at];
+			return NULL;
+		}
+	}
+	if (tree->count == tree->capacity) {
+		err = grow(tree);
+		if (err)
+			return err;
+	}
+	tree->nodes[tree->count] = (struct hawk_site_tree_node){
+		.key = key,
+		.kind = kind,
+		.parent = parent,
+		.depth = tree->nodes[parent].depth + 1,
+	};
+	enter(tree, tree->count);
+	*ret = tree->count++;
+	return NULL;
+}
+
+/** The node of a block of `site` behind node `parent`. */
+static struct hawk_error *step_site(struct hawk_site_tree *tree, uint32_t parent, uint32_t site,
+				    uint32_t *ret)
+{
+	const struct hawk_site_tree_node *node = &tree->nodes[parent];
+
+	if ((node->kind == HAWK_TREE_SITE && node->key == site) ||
+	    node->depth == HAWK_SITE_TREE_DEPTH) {
+		*ret = parent;
+		return NULL;
+	}
+	return step(tree, parent, HAWK_TREE_SITE, site, ret);
+}
+
+static struct hawk_error *begin(struct hawk_site_tree *tree)
+{
+	struct hawk_error *err = grow(tree);
+
+	if (err)
+		return err;
+	tree->nodes[0] = (struct hawk_site_tree_node){.kind = HAWK_TREE_ALL};
+	tree->count = 1;
+	return NULL;
+}
+
+static void count_block(struct hawk_site_tree *tree, uint32_t node, uint64_t bytes)
+{
+	tree->nodes[node].flat_objects++;
+	tree->nodes[node].flat_bytes += bytes;
+}
+
+static int compare_children(const void *left, const void *right, void *context)
+{
+	const struct hawk_site_tree_node *nodes = context;
+	const struct hawk_site_tree_node *a = &nodes[*(const uint32_t *)left];
+	const struct hawk_site_tree_node *b = &nodes[*(const uint32_t *)right];
+
+	if (a->parent != b->parent)
+		return a->parent < b->parent ? -1 : 1;
+	if (a->cum_bytes != b->cum_bytes)
+		return a->cum_bytes > b->cum_bytes ? -1 : 1;
+	if (a->cum_objects != b->cum_objects)
+		return a->cum_objects > b->cum_objects ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+/** Cumulative sums, and children in order. */
+static struct hawk_error *finish(struct hawk_site_tree *tree)
+{
+	CLEANUP(free_ptr) uint32_t *order = malloc(tree->count * sizeof(*order));
+
+	if (!order)
+		return &hawk_enomem;
+	for (uint32_t i = tree->count; i-- > 0;) {
+		struct hawk_site_tree_node *node = &tree->nodes[i];
+
+		order[i] = i;
+		node->cum_objects += node->flat_objects;
+		node->cum_bytes += node->flat_bytes;
+		if (!i)
+			break;
+		tree->nodes[node->parent].cum_objects += node->cum_objects;
+		tree->nodes[node->parent].cum_bytes += node->cum_bytes;
+	}
+	qsort_r(order + 1, tree->count - 1, sizeof(*order), compare_children, tree->nodes);
+	for (uint32_t i = tree->count; i-- > 1;) {
+		struct hawk_site_tree_node *node = &tree->nodes[order[i]];
+
+		node->next_sibling = tree->nodes[node->parent].first_child;
+		tree->nodes[node->parent].first_child = order[i];
+	}
+	free(tree->index);
+	tree->index = NULL;
+	return NULL;
+}
+
+enum {
+	NO_ROOT = 0xffffffff,
+	SEVERAL_ROOTS = 0xfffffffe,
+};
+
+/** The group of roots that point to each block; caller frees. */
+static uint32_t *find_root_groups(const struct hawk_block_graph *graph, const uint32_t *groups)
+{
+	uint32_t *found = malloc(((size_t)graph->index.count + 1) * sizeof(*found));
+
+	if (!found)
+		return NULL;
+	memset(found, 0xff, ((size_t)graph->index.count + 1) * sizeof(*found));
+	for (size_t i = 0; i < graph->roots.count; i++) {
+		uint32_t block = graph->roots.items[i].edge >> 1;
+
+		if (found[block] == NO_ROOT)
+			found[block] = groups[i];
+		else if (found[block] != groups[i])
+			found[block] = SEVERAL_ROOTS;
+	}
+	return found;
+}
+
+/** The node for a block that no other block dominates. */
+static struct hawk_error *step_top(const struct hawk_block_graph *graph, const uint32_t *root_group,
+				   uint32_t block, struct hawk_site_tree *tree, uint32_t *ret)
+{
+	uint8_t reach = graph->reach.kinds[block];
+
+	if (reach == HAWK_REACH_DEFINITELY_LOST || reach == HAWK_REACH_INDIRECTLY_LOST)
+		return step(tree, 0, HAWK_TREE_LOST, 0, ret);
+	if (root_group[block] == SEVERAL_ROOTS)
+		return step(tree, 0, HAWK_TREE_SEVERAL, 0, ret);
+	if (root_group[block] == NO_ROOT)
+		return step(tree, 0, HAWK_TREE_SHARED, 0, ret);
+	return step(tree, 0, HAWK_TREE_ROOT, root_group[block], ret);
+}
+
+static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
+					  const uint32_t *root_group, uint32_t *nodes,
+					  struct hawk_site_tree *tree)
+{
+	const struct hawk_dominators *dominators = &graph->dominators;
+
+	for (uint32_t i = 1; i <= dominators->count; i++) {
+		uint32_t block = dominators->blocks[i];
+		uint32_t parent = dominators->dominators[i];
+		uint32_t node = nodes[parent];
+		struct hawk_error *err = NULL;
+
+		if (!parent)
+			err = step_top(graph, root_group, block, tree, &node);
+		if (!err)
+			err = step_site(tree, node, hawk_block_graph_site(graph, block), &nodes[i]);
+		if (err)
+			return err;
+		count_block(tree, nodes[i], hawk_block_size(&graph->index, block));
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
+					   const uint32_t *groups, struct hawk_site_tree *ret)
+{
+	CLEANUP(free_ptr) uint32_t *root_group = find_root_groups(graph, groups);
+	CLEANUP(free_ptr)
+	uint32_t *nodes = calloc((size_t)graph->dominators.count + 1, sizeof(*nodes));
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err;
+
+	if (!root_group || !nodes)
+		return &hawk_enomem;
+	err = begin(&tree);
+	if (!err)
+		err = fold_dominators(graph, root_group, nodes, &tree);
+	if (!err)
+		err = finish(&tree);
+	if (err) {
+		hawk_site_tree_deinit(&tree);
+		return err;
+	}
+	*ret = tree;
+	return NULL;
+}
+
+/** Marks blocks of `site`, and those on the way to them. */
+static void mark_wanted(const struct hawk_block_graph *graph, const struct hawk_paths *paths,
+			uint32_t site, uint32_t *nodes)
+{
+	for (uint32_t block = 0; block < graph->index.count; block++) {
+		uint32_t at = block;
+
+		if (hawk_block_graph_site(graph, block) != site)
+			continue;
+		while (nodes[at] == UNASSIGNED) {
+			nodes[at] = 0;
+			if (paths->parents[at] & HAWK_PATH_FROM_ROOT)
+				break; // a root, or nothing
+			at = paths->parents[at];
+		}
+	}
+}
+
+static struct hawk_error *fold_path(const struct hawk_block_graph *graph,
+				    const struct hawk_paths *paths, const uint32_t *groups,
+				    uint32_t block, uint32_t *nodes, struct hawk_site_tree *tree)
+{
+	uint32_t parent = paths->parents[block];
+	struct hawk_error *err = NULL;
+	uint32_t node;
+
+	if (parent == HAWK_PATH_NONE)
+		err = step(tree, 0, HAWK_TREE_LOST, 0, &node);
+	else if (parent & HAWK_PATH_FROM_ROOT)
+		err = step(tree, 0, HAWK_TREE_ROOT, groups[parent & ~(uint32_t)HAWK_PATH_FROM_ROOT],
+			   &node);
+	else
+		node = nodes[parent];
+	if (err)
+		return err;
+	return step_site(tree, node, hawk_block_graph_site(graph, block), &nodes[block]);
+}
+
+static struct hawk_error *fold_paths(const struct hawk_block_graph *graph,
+				     const struct hawk_paths *paths, const uint32_t *groups,
+				     uint32_t site, uint32_t *nodes, struct hawk_site_tree *tree)
+{
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < paths->count; i++)
+		if (nodes[paths->order[i]] != UNASSIGNED)
+			err = fold_path(graph, paths, groups, paths->order[i], nodes, tree);
+	for (uint32_t block = 0; !err && block < graph->index.count; block++) {
+		if (hawk_block_graph_site(graph, block) != site)
+			continue;
+		if (paths->parents[block] == HAWK_PATH_NONE)
+			err = fold_path(graph, paths, groups, block, nodes, tree);
+		if (!err)
+			count_block(tree, nodes[block], hawk_block_size(&graph->index, block));
+	}
+	return err;
+}
+
+struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
+					const struct hawk_paths *paths, const uint32_t *groups,
+					uint32_t site, struct hawk_site_tree *ret)
+{
+	size_t bytes = ((size_t)graph->index.count + 1) * sizeof(uint32_t);
+	CLEANUP(free_ptr) uint32_t *nodes = malloc(bytes);
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err;
+
+	if (!nodes)
+		return &hawk_enomem;
+	memset(nodes, 0xff, bytes);
+	err = begin(&tree);
+	mark_wanted(graph, paths, site, nodes);
+	if (!err)
+		err = fold_paths(graph, paths, groups, site, nodes, &tree);
+	if (!err)
+		err = finish(&tree);
+	if (err) {
+		hawk_site_tree_deinit(&tree);
+		return err;
+	}
+	*ret = tree;
+	return NULL;
+}
+
+void hawk_site_tree_deinit(struct hawk_site_tree *tree)
+{
+	free(tree->nodes);
+	free(tree->index);
+	*tree = (struct hawk_site_tree){0};
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Referrers, shortest paths, and the trees of sites folded from paths and dominators: thousands of
+ * small random heaps against their bytes and against trying everything.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_referrers.h"
+#include "hawk_site_tree.h"
+#include "synthetic_graph.h"
+
+enum {
+	HEAPS = 1000,
+	ROOT_GROUPS = 3,
+	CHAIN_MAX = 1024,
+	CHAINS_MAX = GRAPH_BLOCKS_MAX,
+};
+
+/** A world, seen as the graph object that verbs use. Every trace is a site. */
+struct paths_world {
+	struct graph_world *world;
+	struct graph_oracle oracle;
+	struct hawk_heap heap;
+	uint32_t site_of_trace[GRAPH_TRACES];
+	struct hawk_block_graph graph;
+	uint32_t *groups;
+};
+
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+static struct paths_world *open_world(struct graph_world *world)
+{
+	struct paths_world *paths = calloc(1, sizeof(*paths));
+
+	graph_world_open(world, 1, SIZE_MAX);
+	graph_oracle_make(world, &paths->oracle);
+	paths->world = world;
+	paths->heap.site_of_trace = paths->site_of_trace;
+	paths->heap.trace_count = GRAPH_TRACES;
+	for (uint32_t i = 0; i < GRAPH_TRACES; i++)
+		paths->site_of_trace[i] = i;
+	hawk_block_graph_init(&paths->graph, world->target, &paths->heap, &world->findings);
+	paths->graph.index = world->index;
+	paths->graph.edges = world->graph;
+	paths->graph.roots = world->roots;
+	expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
+					&world->workspace, &paths->graph.reach));
+	expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
+					     &paths->graph.reach, &world->workspace,
+					     &paths->graph.dominators));
+	paths->groups = calloc(world->roots.count + 1, sizeof(*paths->groups));
+	for (size_t i = 0; i < world->roots.count; i++)
+		paths->groups[i] = (uint32_t)(i % ROOT_GROUPS);
+	return paths;
+}
+
+static void close_world(struct paths_world *paths)
+{
+	hawk_reach_deinit(&paths->graph.reach);
+	graph_world_destroy(paths->world);
+	free(paths->groups);
+	free(paths);
+}
+
+static struct paths_world *random_world(uint64_t *seed)
+{
+	struct graph_world *world = graph_world_create();
+
+	graph_world_fill(world, seed);
+	return open_world(world);
+}
+
+/** Compares the pointers of one source with `items`; how many there are. */
+static size_t expect_source(const struct graph_world *world, uint32_t source, uint32_t block,
+			    const struct hawk_referrer *items, size_t left)
+{
+	const struct hawk_block *bytes = &world->blocks[source];
+	size_t count = 0;
+
+	for (uint64_t offset = 0; offset + 8 <= bytes->size; offset += 8) {
+		uint64_t value;
+		uint32_t edge;
+
+		memcpy(&value, world->heap->bytes + (bytes->start - SYNTHETIC_HEAP) + offset, 8);
+		edge = graph_oracle_edge(world->blocks, world->count, value);
+		if (edge >> 1 != block)
+			continue;
+		assert_true(count < left);
+		assert_false(items[count].root);
+		assert_int_equal(items[count].source, source);
+		assert_int_equal(items[count].offset, offset);
+		assert_int_equal(items[count].inside, value - world->blocks[block].start);
+		assert_int_equal(items[count].interior, edge & 1);
+		count++;
+	}
+	return count;
+}
+
+static void expect_referrers(const struct paths_world *paths, uint32_t block)
+{
+	const struct graph_world *world = paths->world;
+	struct hawk_referrers list;
+	size_t at = 0;
+
+	expect_no_error(hawk_referrers_find(&paths->graph, block, &list));
+	for (size_t i = 0; i < world->roots.count; i++) {
+		if (world->roots.items[i].edge >> 1 != block)
+			continue;
+		assert_true(at < list.count && list.items[at].root);
+		assert_int_equal(list.items[at].source, i);
+		assert_int_equal(list.items[at].interior, world->roots.items[i].edge & 1);
+		at++;
+	}
+	for (uint32_t source = 0; source < world->count; source++)
+		at += expect_source(world, source, block, list.items + at, list.count - at);
+	assert_int_equal(at, list.count);
+	hawk_referrers_deinit(&list);
+}
+
+static void referrers_are_the_words_that_point_to_a_block(void **state)
+{
+	uint64_t seed = 99;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct paths_world *paths = random_world(&seed);
+
+		for (uint32_t block = 0; block < paths->world->count; block++)
+			expect_referrers(paths, block);
+		close_world(paths);
+	}
+}
+
+static void a_start_pointer_is_preferred_between_two_blocks(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	struct hawk_referrer pointer;
+	struct paths_world *paths;
+
+	(void)state;
+	graph_world_add(world, 64, 0, 0);
+	graph_world_add(world, 64, 0, 0);
+	graph_world_point(world, 0, 8, 1, 24);
+	graph_world_point(world, 0, 40, 1, 0);
+	graph_world_point(world, 1, 16, 0, 5);
+	paths = open_world(world);
+	assert_true(hawk_referrer_between(&paths->graph, 0, 1, &pointer));
+	assert_int_equal(pointer.offset, 40);
+	assert_false(pointer.interior);
+	assert_true(hawk_referrer_between(&paths->graph, 1, 0, &pointer));
+	assert_int_equal(pointer.offset, 16);
+	assert_int_equal(pointer.inside, 5);
+	assert_true(pointer.interior);
+	assert_false(hawk_referrer_between(&paths->graph, 1, 1, &pointer));
+	close_world(paths);
+}
+
+/** Blocks on the shortest path to `block`, itself included; 0 = there is none. */
+static uint32_t oracle_distance(const struct paths_world *paths, uint32_t block)
+{
+	uint64_t reached = paths->oracle.all_roots;
+
+	for (uint32_t distance = 1; distance <= paths->world->count; distance++) {
+		uint64_t next = reached;
+
+		if (reached >> block & 1)
+			return distance;
+		for (uint32_t i = 0; i < paths->world->count; i++)
+			if (reached >> i & 1)
+				next |= paths->oracle.all[i];
+		reached = next;
+	}
+	return 0;
+}
+
+static void expect_path(const struct paths_world *paths, const struct hawk_paths *found,
+			uint32_t block)
+{
+	struct hawk_path path;
+
+	expect_no_error(hawk_path_to(found, block, &path));
+	assert_int_equal(path.count, oracle_distance(paths, block));
+	if (path.count) {
+		assert_int_equal(paths->world->roots.items[path.root].edge >> 1, path.blocks[0]);
+		assert_int_equal(path.blocks[path.count - 1], block);
+	}
+	for (uint32_t i = 0; i + 1 < path.count; i++)
+		assert_true(paths->oracle.all[path.blocks[i]] >> path.blocks[i + 1] & 1);
+	hawk_path_deinit(&path);
+}
+
+static void paths_are_the_shortest_ones(void **state)
+{
+	uint64_t seed = 3;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct paths_world *paths = random_world(&seed);
+		struct hawk_paths all, one;
+		uint32_t last = paths->world->count - 1;
+
+		expect_no_error(hawk_paths_find(&paths->graph, HAWK_BLOCK_NOWHERE, &all));
+		for (uint32_t block = 0; block < paths->world->count; block++)
+			expect_path(paths, &all, block);
+		expect_no_error(hawk_paths_find(&paths->graph, last, &one));
+		expect_path(paths, &one, last);
+		hawk_paths_deinit(&one);
+		hawk_paths_deinit(&all);
+		close_world(paths);
+	}
+}
+
+static void a_global_explains_more_than_a_register(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	struct paths_world *paths;
+	struct hawk_paths found;
+	struct hawk_path path;
+
+	(void)state;
+	graph_world_add(world, 32, 0, 0);
+	world->registers[HAWK_RBX] = world->blocks[0].start;
+	world->globals[3] = world->blocks[0].start;
+	paths = open_world(world);
+	expect_no_error(hawk_paths_find(&paths->graph, 0, &found));
+	expect_no_error(hawk_path_to(&found, 0, &path));
+	assert_int_equal(path.count, 1);
+	assert_int_not_equal(world->roots.items[path.root].kind, HAWK_ROOT_REGISTER);
+	assert_int_equal(world->roots.items[path.root].address, GRAPH_GLOBALS + 24);
+	hawk_path_deinit(&path);
+	hawk_paths_deinit(&found);
+	close_world(paths);
+}
+
+/** Chains "root;site;site" with their sums. */
+struct chains {
+	struct chain {
+		char text[CHAIN_MAX];
+		uint64_t objects;
+		uint64_t bytes;
+	} items[CHAINS_MAX];
+	size_t count;
+};
+
+static void add_chain(struct chains *chains, const char *text, uint64_t objects, uint64_t bytes)
+{
+	size_t at = 0;
+
+	while (at < chains->count && strcmp(chains->items[at].text, text))
+		at++;
+	if (at == chains->count) {
+		assert_true(chains->count < CHAINS_MAX);
+		snprintf(chains->items[chains->count++].text, CHAIN_MAX, "%s", text);
+	}
+	chains->items[at].objects += objects;
+	chains->items[at].bytes += bytes;
+}
+
+static void append_site(char *text, uint32_t *last, uint32_t site)
+{
+	size_t used = strlen(text);
+
+	if (*last != site)
+		snprintf(text + used, CHAIN_MAX - used, ";%u", site);
+	*last = site;
+}
+
+/** Adds the chains of the tree below `node`; sums that do not add up fail. */
+static void collect_tree(const struct hawk_site_tree *tree, uint32_t number, const char *before,
+			 struct chains *chains)
+{
+	static const char *const names[] = {"", "root", "several", "shared", "lost", ""};
+	const struct hawk_site_tree_node *node = &tree->nodes[number];
+	uint64_t objects = node->flat_objects, bytes = node->flat_bytes;
+	uint64_t previous = UINT64_MAX;
+	char text[CHAIN_MAX];
+
+	if (node->kind == HAWK_TREE_SITE)
+		snprintf(text, sizeof(text), "%.900s;%u", before, node->key);
+	else if (node->kind == HAWK_TREE_ROOT)
+		snprintf(text, sizeof(text), "root%u", node->key);
+	else
+		snprintf(text, sizeof(text), "%s", names[node->kind]);
+	if (node->flat_objects)
+		add_chain(chains, text, node->flat_objects, node->flat_bytes);
+	for (uint32_t child = node->first_child; child; child = tree->nodes[child].next_sibling) {
+		assert_int_equal(tree->nodes[child].parent, number);
+		assert_true(tree->nodes[child].cum_bytes <= previous);
+		previous = tree->nodes[child].cum_bytes;
+		objects += tree->nodes[child].cum_objects;
+		bytes += tree->nodes[child].cum_bytes;
+		collect_tree(tree, child, text, chains);
+	}
+	assert_int_equal(objects, node->cum_objects);
+	assert_int_equal(bytes, node->cum_bytes);
+}
+
+static void expect_same_chains(const struct chains *got, const struct chains *want)
+{
+	assert_int_equal(got->count, want->count);
+	for (size_t i = 0; i < want->count; i++) {
+		size_t at = 0;
+
+		while (at < got->count && strcmp(got->items[at].text, want->items[i].text))
+			at++;
+		if (at == got->count)
+			fail_msg("there is no chain %s", want->items[i].text);
+		assert_int_equal(got->items[at].objects, want->items[i].objects);
+		assert_int_equal(got->items[at].bytes, want->items[i].bytes);
+	}
+}
+
+/** What stands above the topmost dominator `block`, by definition. */
+static void top_of(const struct paths_world *paths, uint32_t block, char *text)
+{
+	const struct hawk_roots *roots = &paths->world->roots;
+	uint8_t kind = paths->oracle.kinds[HAWK_EDGES_ALL][block];
+	unsigned groups = 0;
+
+	for (size_t i = 0; i < roots->count; i++)
+		if (roots->items[i].edge >> 1 == block)
+			groups |= 1u << paths->groups[i];
+	if (kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST)
+		strcpy(text, "lost");
+	else if (!groups)
+		strcpy(text, "shared");
+	else if (groups & (groups - 1))
+		strcpy(text, "several");
+	else
+		snprintf(text, CHAIN_MAX, "root%d", __builtin_ctz(groups));
+}
+
+/** Dominators of a block are nested: the one that dominates most is on top. */
+static void add_dominator_chain(const struct paths_world *paths, uint32_t block,
+				struct chains *chains)
+{
+	const uint64_t *dominated = paths->oracle.dominated[HAWK_EDGES_ALL];
+	uint32_t last = UINT32_MAX;
+	char text[CHAIN_MAX] = "";
+
+	for (int size = GRAPH_BLOCKS_MAX; size > 0; size--)
+		for (uint32_t i = 0; i < paths->world->count; i++) {
+			if (!(dominated[i] >> block & 1) ||
+			    __builtin_popcountll(dominated[i]) != size)
+				continue;
+			if (!*text)
+				top_of(paths, i, text);
+			append_site(text, &last, paths->world->blocks[i].trace);
+		}
+	add_chain(chains, text, 1, paths->world->blocks[block].size);
+}
+
+static void the_retained_tree_is_the_dominator_tree_folded_by_site(void **state)
+{
+	uint64_t seed = 8;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct paths_world *paths = random_world(&seed);
+		struct chains want = {0}, got = {0};
+		struct hawk_site_tree tree;
+
+		expect_no_error(hawk_site_tree_retained(&paths->graph, paths->groups, &tree));
+		for (uint32_t block = 0; block < paths->world->count; block++)
+			add_dominator_chain(paths, block, &want);
+		collect_tree(&tree, 0, "", &got);
+		expect_same_chains(&got, &want);
+		hawk_site_tree_deinit(&tree);
+		close_world(paths);
+	}
+}
+
+static void add_path_chain(const struct paths_world *paths, const struct hawk_paths *found,
+			   uint32_t block, struct chains *chains)
+{
+	uint32_t last = UINT32_MAX;
+	char text[CHAIN_MAX] = "lost";
+	struct hawk_path path;
+
+	expect_no_error(hawk_path_to(found, block, &path));
+	if (path.count)
+		snprintf(text, sizeof(text), "root%u", paths->groups[path.root]);
+	for (uint32_t i = 0; i < path.count; i++)
+		append_site(text, &last, paths->world->blocks[path.blocks[i]].trace);
+	if (!path.count)
+		append_site(text, &last, paths->world->blocks[block].trace);
+	add_chain(chains, text, 1, paths->world->blocks[block].size);
+	hawk_path_deinit(&path);
+}
+
+static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
+{
+	uint64_t seed = 21;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct paths_world *paths = random_world(&seed);
+		struct hawk_paths found;
+
+		expect_no_error(hawk_paths_find(&paths->graph, HAWK_BLOCK_NOWHERE, &found));
+		for (uint32_t site = 0; site < GRAPH_TRACES; site++) {
+			struct chains want = {0}, got = {0};
+			struct hawk_site_tree tree;
+
+			expect_no_error(hawk_site_tree_paths(&paths->graph, &found, paths->groups,
+							     site, &tree));
+			for (uint32_t block = 0; block < paths->world->count; block++)
+				if (paths->world->blocks[block].trace == site)
+					add_path_chain(paths, &found, block, &want);
+			collect_tree(&tree, 0, "", &got);
+			expect_same_chains(&got, &want);
+			hawk_site_tree_deinit(&tree);
+		}
+		hawk_paths_deinit(&found);
+		close_world(paths);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(referrers_are_the_words_that_point_to_a_block),
+		cmocka_unit_test(a_start_pointer_is_preferred_between_two_blocks),
+		cmocka_unit_test(paths_are_the_shortest_ones),
+		cmocka_unit_test(a_global_explains_more_than_a_register),
+		cmocka_unit_test(the_retained_tree_is_the_dominator_tree_folded_by_site),
+		cmocka_unit_test(merged_paths_are_those_of_all_blocks_of_a_site),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
