@@ -75,6 +75,21 @@ struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module, uint64_t address,
 				     const char **name, uint64_t *offset);
 
+/** The section that `address` of `module` lies in, or NULL in `*ret`. */
+struct hawk_error *hawk_symbols_section(struct hawk_symbols *symbols,
+					const struct hawk_symbol_module *module, uint64_t address,
+					const char **ret);
+
+/**
+ * The thread-local variable that lies `below_thread_pointer` bytes below the thread pointer, and
+ * the offset in it; NULL in `*name` if there is none. Only for the main module: where those of
+ * others lie is known to the dynamic loader.
+ */
+struct hawk_error *hawk_symbols_tls_name(struct hawk_symbols *symbols,
+					 const struct hawk_symbol_module *module,
+					 uint64_t below_thread_pointer, const char **name,
+					 uint64_t *offset);
+
 enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
 					    const struct hawk_symbol_module *module);
 

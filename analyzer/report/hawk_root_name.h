@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Names for roots: whose memory a pointer lies in, as text for people and as a JSON object.
+ *
+ *     thread 4711, frame 3 `conn_loop`, rsp+0x18
+ *     thread 4711, register rbx
+ *     `g_sessions`+0x10 in redis-server .bss
+ *     TLS of thread 4711, `tls_var`+0x8
+ *     mapping /dev/shm/x+0x40
+ *
+ * Threads are unwound once, when a root on their stack is first named. Of a living process the
+ * stacks must have been captured before the release.
+ */
+#ifndef HAWK_ROOT_NAME_H
+#define HAWK_ROOT_NAME_H
+
+#include "hawk_json.h"
+#include "hawk_roots.h"
+#include "hawk_symbols.h"
+#include "hawk_text.h"
+
+struct hawk_root_namer;
+
+/** What is known of a root. Strings belong to target and symbols. */
+struct hawk_root_name {
+	enum hawk_root_kind kind;
+	uint64_t address; /**< where the pointer lies; 0 for registers */
+	uint32_t tid;     /**< registers, stacks, TLS */
+	char reg[16];     /**< name of the register; else "" */
+	bool has_frame;   /**< of a stack: `frame`, and `offset` is from its stack pointer */
+	uint32_t frame;   /**< 0 = innermost */
+	uint64_t frame_pc;
+	const char *function; /**< of that frame; NULL = not known */
+	/**
+	 * From the frame's stack pointer (below 0 in the red zone), the thread's stack pointer, the
+	 * symbol's start, the thread pointer, the start of module or mapping: the first of these
+	 * that is known for the kind.
+	 */
+	int64_t offset;
+	const char *symbol;  /**< variable; NULL = not known */
+	const char *module;  /**< path; NULL = none */
+	const char *section; /**< ".data"; NULL = not known */
+	const char *mapping; /**< path; NULL = anonymous memory */
+};
+
+struct hawk_error *hawk_root_namer_create(const struct hawk_target *target,
+					  struct hawk_symbols *symbols,
+					  struct hawk_root_namer **ret);
+/** Accepts NULL. */
+void hawk_root_namer_destroy(struct hawk_root_namer *namer);
+
+struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, const struct hawk_root *root,
+				  struct hawk_root_name *ret);
+
+/**
+ * Roots with the same key are printed as one line by folds: same kind and owner, and same frame,
+ * variable or register; offsets inside do not count. Deterministic.
+ */
+bool hawk_root_name_same_place(const struct hawk_root_name *a, const struct hawk_root_name *b);
+
+/** Appends the text, safe for a terminal; names of functions are cut to `width` columns. */
+void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *name, size_t width);
+
+/** Writes one object: kind, address, thread, register, frame, function, symbol, module, section,
+ * mapping, offset; null where it does not apply. */
+void hawk_root_name_json(const struct hawk_root_name *name, struct hawk_json *json);
+
+/** "register", "stack", "tls", "module", "other", "unowned" */
+const char *hawk_root_kind_name(enum hawk_root_kind kind);
+
+#endif

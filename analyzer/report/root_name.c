@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Finding names of roots: frames of threads, symbols of modules.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_root_name.h"
+
+enum {
+	FRAMES_MAX = 1024,
+	RED_ZONE_BYTES = 128,
+	LAST_FRAME_BYTES_MAX = 64 << 10, /* arguments and environment lie above the outermost one */
+};
+
+/** The frames of one thread. */
+struct frames {
+	struct hawk_stack_frame *items;
+	size_t count;
+	bool tried;
+};
+
+struct hawk_root_namer {
+	const struct hawk_target *target;
+	struct hawk_symbols *symbols;
+	struct frames *threads; /**< one for each of the target's */
+	size_t thread_count;
+};
+
+struct hawk_error *hawk_root_namer_create(const struct hawk_target *target,
+					  struct hawk_symbols *symbols,
+					  struct hawk_root_namer **ret)
+{
+	struct hawk_root_namer *namer = calloc(1, sizeof(*namer));
+
+	if (!namer)
+		return &hawk_enomem;
+	namer->target = target;
+	namer->symbols = symbols;
+	hawk_target_threads(target, &namer->thread_count);
+	namer->threads = calloc(namer->thread_count + 1, sizeof(*namer->threads));
+	if (!namer->threads) {
+		free(namer);
+		return &hawk_enomem;
+	}
+	*ret = namer;
+	return NULL;
+}
+
+void hawk_root_namer_destroy(struct hawk_root_namer *namer)
+{
+	if (!namer)
+		return;
+	for (size_t i = 0; i < namer->thread_count; i++)
+		free(namer->threads[i].items);
+	free(namer->threads);
+	free(namer);
+}
+
+static void name_register(uint64_t number, char *ret, size_t size)
+{
+	static const char *const names[HAWK_REGISTER_COUNT] = {
+		"r15",    "r14", "r13", "r12",     "rbp",     "rbx", "r11",      "r10", "r9",
+		"r8",     "rax", "rcx", "rdx",     "rsi",     "rdi", "orig_rax", "rip", "cs",
+		"eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs",
+	};
+
+	snprintf(ret, size, "%s", number < HAWK_REGISTER_COUNT ? names[number] : "vector");
+}
+
+static struct hawk_error *unwind(struct hawk_root_namer *namer, const struct hawk_thread *thread,
+				 struct frames *frames)
+{
+	struct hawk_stack_frame *items;
+	bool complete;
+	struct hawk_error *err;
+
+	if (frames->tried)
+		return NULL;
+	items = calloc(FRAMES_MAX, sizeof(*items));
+	if (!items)
+		return &hawk_enomem;
+	err = hawk_symbols_unwind(namer->symbols, thread, items, FRAMES_MAX, &frames->count,
+				  &complete);
+	if (err) {
+		free(items);
+		return err;
+	}
+	frames->tried = true;
+	frames->items = realloc(items, (frames->count + 1) * sizeof(*items));
+	if (!frames->items)
+		frames->items = items;
+	return NULL;
+}
+
+static struct hawk_error *name_function(struct hawk_root_namer *namer,
+					const struct hawk_stack_frame *frame,
+					struct hawk_root_name *name)
+{
+	const struct hawk_module *mapped =
+		hawk_target_module_at(namer->target, frame->pc - (frame->exact ? 0 : 1));
+	const struct hawk_frame *lines = NULL;
+	struct hawk_symbol_module module;
+	struct hawk_error *err;
+	size_t count = 0;
+
+	name->frame_pc = frame->pc;
+	if (!mapped)
+		return NULL;
+	module = hawk_symbol_module_of(mapped);
+	name->module = mapped->path;
+	err = hawk_symbols_lookup(namer->symbols, &module, frame->pc, frame->exact, &lines, &count);
+	if (!err && count)
+		name->function = lines[count - 1].function; /* the one that has the frame */
+	return err;
+}
+
+/* Frames end where the next one begins; where that is on another stack, as behind a signal handler,
+ * or unknown, not far above. */
+static bool is_in_frame(const struct frames *frames, size_t i, uint64_t address)
+{
+	uint64_t sp = frames->items[i].sp;
+
+	if (address < sp)
+		return i == 0 && sp - address <= RED_ZONE_BYTES;
+	if (i + 1 < frames->count && frames->items[i + 1].sp > sp)
+		return address < frames->items[i + 1].sp;
+	return address - sp < LAST_FRAME_BYTES_MAX;
+}
+
+static struct hawk_error *name_stack(struct hawk_root_namer *namer, const struct hawk_root *root,
+				     struct hawk_root_name *name)
+{
+	size_t count;
+	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
+	struct frames *frames = &namer->threads[root->owner];
+	struct hawk_error *err = unwind(namer, thread, frames);
+
+	name->offset = (int64_t)(root->address - thread->registers[HAWK_RSP]);
+	for (size_t i = 0; !err && i < frames->count; i++) {
+		if (!is_in_frame(frames, i, root->address))
+			continue;
+		name->has_frame = true;
+		name->frame = (uint32_t)i;
+		name->offset = (int64_t)(root->address - frames->items[i].sp);
+		return name_function(namer, &frames->items[i], name);
+	}
+	return err;
+}
+
+static struct hawk_error *name_tls(struct hawk_root_namer *namer, const struct hawk_root *root,
+				   struct hawk_root_name *name)
+{
+	size_t count;
+	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
+	const struct hawk_module *modules = hawk_target_modules(namer->target, &count);
+	uint64_t pointer = thread->registers[HAWK_FS_BASE];
+
+	name->offset = (int64_t)(root->address - pointer);
+	for (size_t i = 0; i < count && root->address < pointer; i++) {
+		struct hawk_symbol_module module;
+		struct hawk_error *err;
+		uint64_t offset;
+
+		if (!modules[i].main)
+			continue;
+		module = hawk_symbol_module_of(&modules[i]);
+		err = hawk_symbols_tls_name(namer->symbols, &module, pointer - root->address,
+					    &name->symbol, &offset);
+		if (!err && name->symbol) {
+			name->offset = (int64_t)offset;
+			name->module = modules[i].path;
+		}
+		return err;
+	}
+	return NULL;
+}
+
+static struct hawk_error *name_module(struct hawk_root_namer *namer, const struct hawk_root *root,
+				      struct hawk_root_name *name)
+{
+	size_t count;
+	const struct hawk_module *mapped = &hawk_target_modules(namer->target, &count)[root->owner];
+	struct hawk_symbol_module module = hawk_symbol_module_of(mapped);
+	uint64_t offset;
+	struct hawk_error *err =
+		hawk_symbols_name(namer->symbols, &module, root->address, &name->symbol, &offset);
+
+	name->module = mapped->path;
+	name->offset = (int64_t)(root->address - mapped->start);
+	if (!err && name->symbol)
+		name->offset = (int64_t)offset;
+	if (!err)
+		err = hawk_symbols_section(namer->symbols, &module, root->address, &name->section);
+	return err;
+}
+
+static void name_mapping(const struct hawk_root_namer *namer, const struct hawk_root *root,
+			 struct hawk_root_name *name)
+{
+	size_t count;
+	const struct hawk_mapping *mapping =
+		&hawk_target_mappings(namer->target, &count)[root->owner];
+
+	name->mapping = mapping->path && mapping->path[0] ? mapping->path : NULL;
+	name->offset = (int64_t)(root->address - mapping->start);
+}
+
+struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, const struct hawk_root *root,
+				  struct hawk_root_name *ret)
+{
+	struct hawk_root_name name = {.kind = root->kind, .address = root->address};
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(namer->target, &count);
+	struct hawk_error *err = NULL;
+
+	if (root->kind <= HAWK_ROOT_TLS)
+		name.tid = threads[root->owner].tid;
+	switch (root->kind) {
+	case HAWK_ROOT_REGISTER:
+		name.address = 0;
+		name_register(root->address, name.reg, sizeof(name.reg));
+		break;
+	case HAWK_ROOT_STACK:
+		err = name_stack(namer, root, &name);
+		break;
+	case HAWK_ROOT_TLS:
+		err = name_tls(namer, root, &name);
+		break;
+	case HAWK_ROOT_MODULE:
+		err = name_module(namer, root, &name);
+		break;
+	default:
+		name_mapping(namer, root, &name);
+		break;
+	}
+	if (!err)
+		*ret = name;
+	return err;
+}

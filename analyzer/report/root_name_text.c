@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Named roots as text and as JSON.
+ */
+#include <string.h>
+
+#include "hawk_function_name.h"
+#include "hawk_root_name.h"
+
+const char *hawk_root_kind_name(enum hawk_root_kind kind)
+{
+	static const char *const names[HAWK_ROOT_KINDS] = {
+		[HAWK_ROOT_REGISTER] = "register", [HAWK_ROOT_STACK] = "stack",
+		[HAWK_ROOT_TLS] = "tls",           [HAWK_ROOT_MODULE] = "module",
+		[HAWK_ROOT_OTHER] = "other",
+	};
+
+	return kind < HAWK_ROOT_KINDS ? names[kind] : "other";
+}
+
+static void append_offset(struct hawk_text *text, int64_t offset)
+{
+	uint64_t distance = offset < 0 ? -(uint64_t)offset : (uint64_t)offset;
+
+	if (offset)
+		hawk_text_printf(text, "%c0x%llx", offset < 0 ? '-' : '+',
+				 (unsigned long long)distance);
+}
+
+static void append_quoted(struct hawk_text *text, const char *name, size_t width)
+{
+	hawk_text_puts(text, "`");
+	hawk_function_name_append(text, name, width);
+	hawk_text_puts(text, "`");
+}
+
+static void append_stack(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
+{
+	hawk_text_printf(text, "thread %u, ", name->tid);
+	if (!name->has_frame) {
+		hawk_text_puts(text, "stack, rsp");
+		append_offset(text, name->offset);
+		return;
+	}
+	hawk_text_printf(text, "frame %u", name->frame);
+	hawk_text_puts(text, " ");
+	if (name->function)
+		append_quoted(text, name->function, width);
+	else
+		hawk_text_printf(text, "0x%llx", (unsigned long long)name->frame_pc);
+	hawk_text_puts(text, ", rsp");
+	append_offset(text, name->offset);
+}
+
+static void append_module(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
+{
+	const char *base =
+		name->module && name->module[0] ? hawk_path_base(name->module) : "a module";
+
+	if (name->symbol) {
+		append_quoted(text, name->symbol, width);
+		append_offset(text, name->offset);
+		hawk_text_puts(text, " in ");
+	}
+	hawk_function_name_append(text, base, SIZE_MAX);
+	if (name->section) {
+		hawk_text_puts(text, " ");
+		hawk_function_name_append(text, name->section, SIZE_MAX);
+	}
+	if (!name->symbol)
+		append_offset(text, name->offset);
+}
+
+static void append_tls(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
+{
+	hawk_text_printf(text, "TLS of thread %u, ", name->tid);
+	if (name->symbol)
+		append_quoted(text, name->symbol, width);
+	else
+		hawk_text_puts(text, "fs");
+	append_offset(text, name->offset);
+}
+
+void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
+{
+	switch (name->kind) {
+	case HAWK_ROOT_REGISTER:
+		hawk_text_printf(text, "thread %u, register %s", name->tid, name->reg);
+		return;
+	case HAWK_ROOT_STACK:
+		append_stack(text, name, width);
+		return;
+	case HAWK_ROOT_TLS:
+		append_tls(text, name, width);
+		return;
+	case HAWK_ROOT_MODULE:
+		append_module(text, name, width);
+		return;
+	default:
+		break;
+	}
+	hawk_text_puts(text, "mapping ");
+	if (name->mapping)
+		hawk_function_name_append(text, name->mapping, SIZE_MAX);
+	else
+		hawk_text_printf(text, "0x%llx",
+				 (unsigned long long)(name->address - (uint64_t)name->offset));
+	append_offset(text, name->offset);
+}
+
+static void put_frame(const struct hawk_root_name *name, struct hawk_json *json)
+{
+	hawk_json_key(json, "frame");
+	if (name->has_frame)
+		hawk_json_integer(json, name->frame);
+	else
+		hawk_json_null(json);
+	hawk_json_put_string(json, "function", name->function);
+}
+
+void hawk_root_name_json(const struct hawk_root_name *name, struct hawk_json *json)
+{
+	bool of_thread = name->kind <= HAWK_ROOT_TLS;
+
+	hawk_json_object(json);
+	hawk_json_put_string(json, "kind", hawk_root_kind_name(name->kind));
+	hawk_json_key(json, "address");
+	if (name->kind == HAWK_ROOT_REGISTER)
+		hawk_json_null(json);
+	else
+		hawk_json_address(json, name->address);
+	hawk_json_key(json, "thread");
+	if (of_thread)
+		hawk_json_integer(json, name->tid);
+	else
+		hawk_json_null(json);
+	hawk_json_put_string(json, "register", name->reg[0] ? name->reg : NULL);
+	put_frame(name, json);
+	hawk_json_put_string(json, "symbol", name->symbol);
+	hawk_json_put_string(json, "module", name->module);
+	hawk_json_put_string(json, "section", name->section);
+	hawk_json_put_string(json, "mapping", name->mapping);
+	hawk_json_key(json, "offset");
+	hawk_json_signed(json, name->offset);
+	hawk_json_object_end(json);
+}
+
+static bool same_string(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+bool hawk_root_name_same_place(const struct hawk_root_name *a, const struct hawk_root_name *b)
+{
+	return a->kind == b->kind && a->tid == b->tid && !strcmp(a->reg, b->reg) &&
+	       a->has_frame == b->has_frame && a->frame == b->frame &&
+	       same_string(a->symbol, b->symbol) && same_string(a->module, b->module) &&
+	       same_string(a->section, b->section) && same_string(a->mapping, b->mapping) &&
+	       (a->kind != HAWK_ROOT_OTHER || a->mapping ||
+		a->address - (uint64_t)a->offset == b->address - (uint64_t)b->offset);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Names of roots: what is found for a pointer in a core, and how it is written.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_root_name.h"
+#include "synthetic_graph.h"
+
+static void expect_text(const struct hawk_root_name *name, const char *expected)
+{
+	struct hawk_text text;
+
+	hawk_text_init(&text);
+	hawk_root_name_append(&text, name, SIZE_MAX);
+	assert_string_equal(text.bytes, expected);
+	hawk_text_deinit(&text);
+}
+
+static void every_kind_of_root_has_a_text(void **state)
+{
+	(void)state;
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_REGISTER, .tid = 4711, .reg = "rbx"},
+		    "thread 4711, register rbx");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK,
+					     .tid = 4711,
+					     .has_frame = true,
+					     .frame = 3,
+					     .function = "conn_loop",
+					     .offset = 0x18},
+		    "thread 4711, frame 3 `conn_loop`, rsp+0x18");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK,
+					     .tid = 1,
+					     .has_frame = true,
+					     .frame_pc = 0x401000,
+					     .offset = -16},
+		    "thread 1, frame 0 0x401000, rsp-0x10");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK, .tid = 1, .offset = 8},
+		    "thread 1, stack, rsp+0x8");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_MODULE,
+					     .symbol = "g_sessions",
+					     .offset = 0x10,
+					     .module = "/usr/bin/redis-server",
+					     .section = ".bss"},
+		    "`g_sessions`+0x10 in redis-server .bss");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_MODULE,
+					     .module = "/lib/libx.so",
+					     .offset = 0x4000},
+		    "libx.so+0x4000");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_TLS, .tid = 7, .symbol = "cache"},
+		    "TLS of thread 7, `cache`");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_TLS, .tid = 7, .offset = -88},
+		    "TLS of thread 7, fs-0x58");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_OTHER,
+					     .mapping = "/dev/shm/x",
+					     .offset = 0x40},
+		    "mapping /dev/shm/x+0x40");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_OTHER,
+					     .address = 0x7f0000000040,
+					     .offset = 0x40},
+		    "mapping 0x7f0000000000+0x40");
+}
+
+static void foreign_names_cannot_steer_a_terminal(void **state)
+{
+	struct hawk_text text;
+
+	(void)state;
+	hawk_text_init(&text);
+	hawk_root_name_append(
+		&text,
+		&(struct hawk_root_name){.kind = HAWK_ROOT_OTHER, .mapping = "/tmp/\033[2Jx"},
+		SIZE_MAX);
+	assert_null(strchr(text.bytes, '\033'));
+	hawk_text_deinit(&text);
+}
+
+static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	struct hawk_root_namer *namer;
+	struct hawk_symbols *symbols;
+	struct hawk_root_name names[3];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		graph_world_add(world, 32, 0, 0);
+	world->registers[HAWK_RBX] = world->blocks[0].start;
+	world->globals[3] = world->blocks[1].start;
+	world->stack[GRAPH_STACK_BYTES / 16 + 2] = world->blocks[2].start;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 3);
+	assert_null(hawk_symbols_create(world->target, &(struct hawk_symbols_options){0},
+					&world->findings, &symbols));
+	assert_null(hawk_root_namer_create(world->target, symbols, &namer));
+	for (unsigned i = 0; i < 3; i++)
+		assert_null(hawk_root_name(namer, &world->roots.items[i], &names[i]));
+	expect_text(&names[0], "thread 4711, register rbx");
+	expect_text(&names[1], "thread 4711, frame 0 0x0, rsp+0x10");
+	expect_text(&names[2], "mapping 0x600000000000+0x18");
+	assert_false(hawk_root_name_same_place(&names[0], &names[1]));
+	assert_true(hawk_root_name_same_place(&names[1], &names[1]));
+	hawk_root_namer_destroy(namer);
+	hawk_symbols_destroy(symbols);
+	graph_world_destroy(world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_kind_of_root_has_a_text),
+		cmocka_unit_test(foreign_names_cannot_steer_a_terminal),
+		cmocka_unit_test(roots_of_a_core_are_named_by_thread_place_and_mapping),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
