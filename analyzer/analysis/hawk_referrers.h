@@ -17,6 +17,7 @@ static const uint64_t HAWK_OFFSET_UNKNOWN = UINT64_MAX;
 /** One pointer to the block. */
 struct hawk_referrer {
 	uint32_t source; /**< a block, or an index into the graph's roots */
+	uint32_t target; /**< the block pointed to */
 	bool root;
 	bool interior;   /**< it does not point to the block's first byte */
 	uint64_t offset; /**< of the pointer in the source block; of roots 0 */
@@ -35,6 +36,11 @@ struct hawk_error *hawk_referrers_find(const struct hawk_block_graph *graph, uin
 				       struct hawk_referrers *ret);
 
 void hawk_referrers_deinit(struct hawk_referrers *referrers);
+
+/** Appends the pointers of block `source` to block `to` (HAWK_BLOCK_NOWHERE: to any), by offset.
+ * `target` of each is set. */
+struct hawk_error *hawk_referrers_add(const struct hawk_block_graph *graph, uint32_t source,
+				      uint32_t to, struct hawk_referrers *list);
 
 /**
  * The first pointer from block `from` to block `to`; a start pointer, if there is one. False if its

@@ -13,7 +13,7 @@
 enum { WORD_BYTES = 8, WINDOW_BYTES = 64 << 10 };
 
 /** Called for every pointer that a block holds. False ends the reading. */
-typedef bool visit_function(void *context, uint64_t offset, uint64_t value);
+typedef bool visit_function(void *context, uint64_t offset, uint32_t target, uint64_t value);
 
 static bool visit_window(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
 			 uint64_t at, const uint8_t *bytes, size_t size, visit_function *visit,
@@ -21,23 +21,25 @@ static bool visit_window(const struct hawk_block_graph *graph, uint32_t from, ui
 {
 	for (size_t i = 0; i + WORD_BYTES <= size; i += WORD_BYTES) {
 		uint64_t value;
+		uint32_t target;
 		bool interior;
 
 		memcpy(&value, bytes + i, sizeof(value));
-		if (hawk_block_index_find(&graph->index, value, &interior) != to)
+		target = hawk_block_index_find(&graph->index, value, &interior);
+		if (target == HAWK_BLOCK_NOWHERE || (to != HAWK_BLOCK_NOWHERE && target != to))
 			continue;
 		/* Blocks carved out of this one have their own pointers. */
 		if (hawk_block_index_find(&graph->index,
 					  hawk_block_start(&graph->index, from) + at + i,
 					  &interior) != from)
 			continue;
-		if (!visit(context, at + i, value))
+		if (!visit(context, at + i, target, value))
 			return false;
 	}
 	return true;
 }
 
-/** Visits the pointers to block `to` that lie in block `from` and can be read. */
+/** Visits the pointers to block `to`, or to any, that lie in block `from` and can be read. */
 static void visit_pointers(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
 			   visit_function *visit, void *context)
 {
@@ -78,17 +80,18 @@ static struct hawk_referrer *append(struct hawk_referrers *list)
 
 /** Of the pointers that one source has. */
 struct collection {
+	const struct hawk_block_graph *graph;
 	struct hawk_referrers *list;
 	uint32_t source;
-	uint64_t start; /**< of the block pointed to */
 	size_t found;
 	bool failed;
 };
 
-static bool collect(void *context, uint64_t offset, uint64_t value)
+static bool collect(void *context, uint64_t offset, uint32_t target, uint64_t value)
 {
 	struct collection *collection = context;
 	struct hawk_referrer *item = append(collection->list);
+	uint64_t inside = value - hawk_block_start(&collection->graph->index, target);
 
 	if (!item) {
 		collection->failed = true;
@@ -96,29 +99,31 @@ static bool collect(void *context, uint64_t offset, uint64_t value)
 	}
 	*item = (struct hawk_referrer){
 		.source = collection->source,
-		.interior = value != collection->start,
+		.target = target,
+		.interior = inside,
 		.offset = offset,
-		.inside = value - collection->start,
+		.inside = inside,
 	};
 	collection->found++;
 	return true;
 }
 
 /** What the graph knows without the bytes: that, but not where. */
-static bool collect_unread(const struct hawk_block_graph *graph, uint32_t block,
-			   struct collection *collection)
+static bool collect_unread(const struct hawk_block_graph *graph, uint32_t source, uint32_t to,
+			   struct hawk_referrers *list)
 {
-	for (uint32_t i = graph->edges.offsets[collection->source];
-	     i < graph->edges.offsets[collection->source + 1]; i++) {
+	for (uint32_t i = graph->edges.offsets[source]; i < graph->edges.offsets[source + 1]; i++) {
+		uint32_t target = graph->edges.edges[i] >> 1;
 		struct hawk_referrer *item;
 
-		if (graph->edges.edges[i] >> 1 != block)
+		if (to != HAWK_BLOCK_NOWHERE && target != to)
 			continue;
-		item = append(collection->list);
+		item = append(list);
 		if (!item)
 			return false;
 		*item = (struct hawk_referrer){
-			.source = collection->source,
+			.source = source,
+			.target = target,
 			.interior = graph->edges.edges[i] & HAWK_EDGE_INTERIOR,
 			.offset = HAWK_OFFSET_UNKNOWN,
 			.inside = HAWK_OFFSET_UNKNOWN,
@@ -127,19 +132,17 @@ static bool collect_unread(const struct hawk_block_graph *graph, uint32_t block,
 	return true;
 }
 
-static bool add_source(const struct hawk_block_graph *graph, uint32_t source, uint32_t block,
-		       struct hawk_referrers *list)
+struct hawk_error *hawk_referrers_add(const struct hawk_block_graph *graph, uint32_t source,
+				      uint32_t to, struct hawk_referrers *list)
 {
-	struct collection collection = {
-		.list = list,
-		.source = source,
-		.start = hawk_block_start(&graph->index, block),
-	};
+	struct collection collection = {.graph = graph, .list = list, .source = source};
 
-	visit_pointers(graph, source, block, collect, &collection);
+	visit_pointers(graph, source, to, collect, &collection);
 	if (collection.failed)
-		return false;
-	return collection.found || collect_unread(graph, block, &collection);
+		return &hawk_enomem;
+	if (collection.found)
+		return NULL;
+	return collect_unread(graph, source, to, list) ? NULL : &hawk_enomem;
 }
 
 static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
@@ -159,6 +162,7 @@ static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
 			return false;
 		*item = (struct hawk_referrer){
 			.source = (uint32_t)i,
+			.target = block,
 			.root = true,
 			.interior = root->edge & HAWK_EDGE_INTERIOR,
 			.inside = root->edge & HAWK_EDGE_INTERIOR ? HAWK_OFFSET_UNKNOWN : 0,
@@ -184,7 +188,7 @@ static bool add_blocks(const struct hawk_block_graph *graph, uint32_t block,
 		/* Edges of one source are neighbours: most of the time the search is short. */
 		while (edges->offsets[source + 1] <= i)
 			source++;
-		if (!add_source(graph, source, block, list))
+		if (hawk_referrers_add(graph, source, block, list))
 			return false;
 		i = edges->offsets[source + 1] - 1;
 	}
@@ -218,11 +222,12 @@ struct first {
 	uint64_t inside;
 };
 
-static bool note_first(void *context, uint64_t offset, uint64_t value)
+static bool note_first(void *context, uint64_t offset, uint32_t target, uint64_t value)
 {
 	struct first *first = context;
 	uint64_t inside = value - first->start;
 
+	(void)target;
 	if (!first->found || !inside) {
 		first->found = true;
 		first->offset = offset;
