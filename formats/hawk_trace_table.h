@@ -54,7 +54,10 @@ enum hawk_table_incompatible {
 	/** There are trace records with HAWK_TRACE_MARKED. Set when the first is made, so that a
 	 * table without annotations stays readable to those who know nothing of them. */
 	HAWK_TABLE_MARKED = 1u << 1,
-	HAWK_TABLE_KNOWN_INCOMPATIBLE = HAWK_TABLE_MARKED | HAWK_TABLE_TAGGED_COUNTERS,
+	/** sample=: counts of traces are those of a sample; see struct hawk_sample_record. */
+	HAWK_TABLE_SAMPLED = 1u << 2,
+	HAWK_TABLE_KNOWN_INCOMPATIBLE =
+		HAWK_TABLE_MARKED | HAWK_TABLE_TAGGED_COUNTERS | HAWK_TABLE_SAMPLED,
 };
 
 /** Bits of `hawk_table_header.compatible_flags`. */
@@ -75,6 +78,7 @@ enum hawk_extent_kind {
 	HAWK_EXTENT_BOOTSTRAP = 7, /**< blocks made during start-up; swept like any heap */
 	HAWK_EXTENT_TWIN = 8,
 	HAWK_EXTENT_LABELS = 9,
+	HAWK_EXTENT_SAMPLES = 10,
 };
 
 /** One mapping made by the tracer: left out of roots and reported as the tracer's own memory. */
@@ -143,6 +147,10 @@ struct hawk_table_header {
 	uint32_t label_reserved;
 	uint64_t dropped_scopes; /**< entered beyond the limits: neither counted nor marked */
 	uint64_t dropped_types;  /**< names given beyond the limits */
+
+	/* With HAWK_TABLE_SAMPLED, else 0. */
+	uint64_t sample_mean; /**< bytes between two points, 1 .. 2^HAWK_SAMPLE_MEAN_LOG2_MAX */
+	uint64_t sample_segments[HAWK_TRACE_SEGMENTS]; /**< struct hawk_sample_record, by trace */
 };
 static_assert(offsetof(struct hawk_table_header, key) == 56, "frozen");
 static_assert(offsetof(struct hawk_table_header, check) == 72, "frozen");
@@ -158,6 +166,8 @@ enum hawk_trace_flag {
 	HAWK_TRACE_INCOMPLETE = 1u << 1, /**< the unwinder met a frame it could not step over */
 	HAWK_TRACE_COLLAPSED = 1u << 2,  /**< repeated cycles of recursion were left out */
 	HAWK_TRACE_MARKED = 1u << 3,     /**< own words are marks; see struct hawk_trace_record */
+	/** No stack: of all allocations that the sample left out. */
+	HAWK_TRACE_NOT_SAMPLED = 1u << 4,
 };
 
 /** Set in a stored program counter that is exact (interrupted by a signal) and not a return
@@ -231,6 +241,21 @@ struct hawk_trace_record {
 static_assert(sizeof(struct hawk_trace_record) == 64, "one cache line");
 static_assert(offsetof(struct hawk_trace_record, alloc_objects) % 16 == 0,
 	      "for a 16-byte exchange");
+
+/**
+ * With HAWK_TABLE_SAMPLED: what the sampled allocations of one trace stand for, in an array with
+ * the segments of that of the traces; record i is of trace i. Each allocation adds its weight,
+ * which follows from its size (hawk_sampling.h), and so does its end. The counters of the trace
+ * record and of thread records stay what they are: the sampled allocations themselves. A segment
+ * that is not there is one of zeros.
+ */
+struct hawk_sample_record {
+	uint64_t alloc_weight; /**< estimated objects, times 2^HAWK_SAMPLE_WEIGHT_SHIFT */
+	uint64_t alloc_bytes;  /**< estimated bytes */
+	uint64_t free_weight;  /**< likewise; with HAWK_TABLE_LIVE_COUNTERS only */
+	uint64_t free_bytes;
+};
+static_assert(sizeof(struct hawk_sample_record) == 32, "two to a cache line");
 
 /**
  * A counter pair is two words that change in one 16-byte exchange, with the tag of the thread slot
