@@ -15,8 +15,8 @@
 #ifndef HAWK_ROOT_NAME_H
 #define HAWK_ROOT_NAME_H
 
+#include "hawk_block_graph.h"
 #include "hawk_json.h"
-#include "hawk_roots.h"
 #include "hawk_symbols.h"
 #include "hawk_text.h"
 
@@ -44,26 +44,40 @@ struct hawk_root_name {
 	const char *mapping; /**< path; NULL = anonymous memory */
 };
 
-struct hawk_error *hawk_root_namer_create(const struct hawk_target *target,
+/** Graph (with HAWK_PART_ROOTS) and symbols must outlive the namer. */
+struct hawk_error *hawk_root_namer_create(const struct hawk_block_graph *graph,
 					  struct hawk_symbols *symbols,
 					  struct hawk_root_namer **ret);
 /** Accepts NULL. */
 void hawk_root_namer_destroy(struct hawk_root_namer *namer);
 
-struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, const struct hawk_root *root,
+/** All that is known of the root with index `root`. */
+struct hawk_error *hawk_root_find(struct hawk_root_namer *namer, uint32_t root,
 				  struct hawk_root_name *ret);
 
+/** Appends the text of the root, safe for a terminal. */
+struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, uint32_t root,
+				  struct hawk_text *text);
+
 /**
- * Roots with the same key are printed as one line by folds: same kind and owner, and same frame,
- * variable or register; offsets inside do not count. Deterministic.
+ * The short name of what holds the root, for folds: "`g_sessions` in redis-server .bss", "thread
+ * 4711, frame 3 `conn_loop`", "thread 4711, registers". The same pointer for the same name; it
+ * belongs to the namer.
  */
-bool hawk_root_name_same_place(const struct hawk_root_name *a, const struct hawk_root_name *b);
+struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t root, const char **ret);
+
+/** Writes the root as one object; see hawk_root_name_json(). */
+struct hawk_error *hawk_root_json(struct hawk_root_namer *namer, uint32_t root,
+				  struct hawk_json *json);
 
 /** Appends the text, safe for a terminal; names of functions are cut to `width` columns. */
 void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *name, size_t width);
 
-/** Writes one object: kind, address, thread, register, frame, function, symbol, module, section,
- * mapping, offset; null where it does not apply. */
+/** Appends the same without offset: the place that hawk_root_group() names. */
+void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_name *name);
+
+/** Writes one object: name (the text), kind, address, thread, register, frame, function, symbol,
+ * module, section, mapping, offset; null where it does not apply. */
 void hawk_root_name_json(const struct hawk_root_name *name, struct hawk_json *json);
 
 /** "register", "stack", "tls", "module", "other", "unowned" */

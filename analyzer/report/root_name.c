@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_cleanup.h"
 #include "hawk_root_name.h"
+#include "root_name_groups.h"
 
 enum {
 	FRAMES_MAX = 1024,
@@ -24,12 +26,16 @@ struct frames {
 
 struct hawk_root_namer {
 	const struct hawk_target *target;
+	const struct hawk_roots *roots;
 	struct hawk_symbols *symbols;
+	struct hawk_root_groups groups;
+	const char *last_group; /**< of last_root; NULL = none */
+	struct hawk_root last_root;
 	struct frames *threads; /**< one for each of the target's */
 	size_t thread_count;
 };
 
-struct hawk_error *hawk_root_namer_create(const struct hawk_target *target,
+struct hawk_error *hawk_root_namer_create(const struct hawk_block_graph *graph,
 					  struct hawk_symbols *symbols,
 					  struct hawk_root_namer **ret)
 {
@@ -37,9 +43,10 @@ struct hawk_error *hawk_root_namer_create(const struct hawk_target *target,
 
 	if (!namer)
 		return &hawk_enomem;
-	namer->target = target;
+	namer->target = graph->target;
+	namer->roots = &graph->roots;
 	namer->symbols = symbols;
-	hawk_target_threads(target, &namer->thread_count);
+	hawk_target_threads(graph->target, &namer->thread_count);
 	namer->threads = calloc(namer->thread_count + 1, sizeof(*namer->threads));
 	if (!namer->threads) {
 		free(namer);
@@ -56,6 +63,7 @@ void hawk_root_namer_destroy(struct hawk_root_namer *namer)
 	for (size_t i = 0; i < namer->thread_count; i++)
 		free(namer->threads[i].items);
 	free(namer->threads);
+	hawk_root_groups_deinit(&namer->groups);
 	free(namer);
 }
 
@@ -208,9 +216,10 @@ static void name_mapping(const struct hawk_root_namer *namer, const struct hawk_
 	name->offset = (int64_t)(root->address - mapping->start);
 }
 
-struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, const struct hawk_root *root,
+struct hawk_error *hawk_root_find(struct hawk_root_namer *namer, uint32_t number,
 				  struct hawk_root_name *ret)
 {
+	const struct hawk_root *root = &namer->roots->items[number];
 	struct hawk_root_name name = {.kind = root->kind, .address = root->address};
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(namer->target, &count);
@@ -239,4 +248,60 @@ struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, const struct ha
 	if (!err)
 		*ret = name;
 	return err;
+}
+
+struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, uint32_t root,
+				  struct hawk_text *text)
+{
+	struct hawk_root_name name;
+	struct hawk_error *err = hawk_root_find(namer, root, &name);
+
+	if (!err)
+		hawk_root_name_append(text, &name, SIZE_MAX);
+	return err;
+}
+
+struct hawk_error *hawk_root_json(struct hawk_root_namer *namer, uint32_t root,
+				  struct hawk_json *json)
+{
+	struct hawk_root_name name;
+	struct hawk_error *err = hawk_root_find(namer, root, &name);
+
+	if (!err)
+		hawk_root_name_json(&name, json);
+	return err;
+}
+
+/* Roots are sorted, and mappings full of them are common: no need to look again. */
+static bool in_last_group(const struct hawk_root_namer *namer, const struct hawk_root *root)
+{
+	const struct hawk_root *last = &namer->last_root;
+
+	if (!namer->last_group || last->kind != root->kind || last->owner != root->owner)
+		return false;
+	return root->kind != HAWK_ROOT_STACK && root->kind != HAWK_ROOT_TLS &&
+	       root->kind != HAWK_ROOT_MODULE;
+}
+
+struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t root, const char **ret)
+{
+	CLEANUP(text) struct hawk_text text;
+	struct hawk_root_name name;
+	struct hawk_error *err = NULL;
+
+	hawk_text_init(&text);
+	if (!in_last_group(namer, &namer->roots->items[root])) {
+		err = hawk_root_find(namer, root, &name);
+		if (err)
+			return err;
+		hawk_root_name_append_group(&text, &name);
+		if (text.failed)
+			return &hawk_enomem;
+		err = hawk_root_groups_intern(&namer->groups, text.bytes, &namer->last_group);
+		if (err)
+			return err;
+		namer->last_root = namer->roots->items[root];
+	}
+	*ret = namer->last_group;
+	return NULL;
 }

@@ -3,8 +3,6 @@
  * @file
  * Named roots as text and as JSON.
  */
-#include <string.h>
-
 #include "hawk_function_name.h"
 #include "hawk_root_name.h"
 
@@ -35,20 +33,24 @@ static void append_quoted(struct hawk_text *text, const char *name, size_t width
 	hawk_text_puts(text, "`");
 }
 
-static void append_stack(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
+static void append_thread_place(struct hawk_text *text, const struct hawk_root_name *name,
+				size_t width)
 {
 	hawk_text_printf(text, "thread %u, ", name->tid);
 	if (!name->has_frame) {
-		hawk_text_puts(text, "stack, rsp");
-		append_offset(text, name->offset);
+		hawk_text_puts(text, "stack");
 		return;
 	}
-	hawk_text_printf(text, "frame %u", name->frame);
-	hawk_text_puts(text, " ");
+	hawk_text_printf(text, "frame %u ", name->frame);
 	if (name->function)
 		append_quoted(text, name->function, width);
 	else
 		hawk_text_printf(text, "0x%llx", (unsigned long long)name->frame_pc);
+}
+
+static void append_stack(struct hawk_text *text, const struct hawk_root_name *name, size_t width)
+{
+	append_thread_place(text, name, width);
 	hawk_text_puts(text, ", rsp");
 	append_offset(text, name->offset);
 }
@@ -109,6 +111,29 @@ void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *
 	append_offset(text, name->offset);
 }
 
+void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_name *name)
+{
+	struct hawk_root_name place = *name;
+
+	if (name->kind == HAWK_ROOT_REGISTER) {
+		hawk_text_printf(text, "thread %u, registers", name->tid);
+		return;
+	}
+	if (name->kind == HAWK_ROOT_TLS && !name->symbol) {
+		hawk_text_printf(text, "TLS of thread %u", name->tid);
+		return;
+	}
+	/* Of anonymous mappings the start is their name. */
+	if (name->kind > HAWK_ROOT_MODULE && !name->mapping)
+		place.address -= (uint64_t)name->offset;
+	place.offset = 0;
+	if (name->kind == HAWK_ROOT_STACK) {
+		append_thread_place(text, &place, SIZE_MAX);
+		return;
+	}
+	hawk_root_name_append(text, &place, SIZE_MAX);
+}
+
 static void put_frame(const struct hawk_root_name *name, struct hawk_json *json)
 {
 	hawk_json_key(json, "frame");
@@ -122,8 +147,13 @@ static void put_frame(const struct hawk_root_name *name, struct hawk_json *json)
 void hawk_root_name_json(const struct hawk_root_name *name, struct hawk_json *json)
 {
 	bool of_thread = name->kind <= HAWK_ROOT_TLS;
+	struct hawk_text text;
 
+	hawk_text_init(&text);
+	hawk_root_name_append(&text, name, SIZE_MAX);
 	hawk_json_object(json);
+	hawk_json_put_string(json, "name", text.bytes);
+	hawk_text_deinit(&text);
 	hawk_json_put_string(json, "kind", hawk_root_kind_name(name->kind));
 	hawk_json_key(json, "address");
 	if (name->kind == HAWK_ROOT_REGISTER)
@@ -144,19 +174,4 @@ void hawk_root_name_json(const struct hawk_root_name *name, struct hawk_json *js
 	hawk_json_key(json, "offset");
 	hawk_json_signed(json, name->offset);
 	hawk_json_object_end(json);
-}
-
-static bool same_string(const char *a, const char *b)
-{
-	return a == b || (a && b && !strcmp(a, b));
-}
-
-bool hawk_root_name_same_place(const struct hawk_root_name *a, const struct hawk_root_name *b)
-{
-	return a->kind == b->kind && a->tid == b->tid && !strcmp(a->reg, b->reg) &&
-	       a->has_frame == b->has_frame && a->frame == b->frame &&
-	       same_string(a->symbol, b->symbol) && same_string(a->module, b->module) &&
-	       same_string(a->section, b->section) && same_string(a->mapping, b->mapping) &&
-	       (a->kind != HAWK_ROOT_OTHER || a->mapping ||
-		a->address - (uint64_t)a->offset == b->address - (uint64_t)b->offset);
 }

@@ -83,9 +83,21 @@ static void foreign_names_cannot_steer_a_terminal(void **state)
 	hawk_text_deinit(&text);
 }
 
+static void expect_group(struct hawk_root_namer *namer, uint32_t root, const char *expected)
+{
+	const char *first;
+	const char *again;
+
+	assert_null(hawk_root_group(namer, root, &first));
+	assert_string_equal(first, expected);
+	assert_null(hawk_root_group(namer, root, &again));
+	assert_ptr_equal(first, again);
+}
+
 static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
 {
 	struct graph_world *world = graph_world_create();
+	struct hawk_block_graph graph;
 	struct hawk_root_namer *namer;
 	struct hawk_symbols *symbols;
 	struct hawk_root_name names[3];
@@ -98,16 +110,18 @@ static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
 	world->stack[GRAPH_STACK_BYTES / 16 + 2] = world->blocks[2].start;
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->roots.count, 3);
+	graph = (struct hawk_block_graph){.target = world->target, .roots = world->roots};
 	assert_null(hawk_symbols_create(world->target, &(struct hawk_symbols_options){0},
 					&world->findings, &symbols));
-	assert_null(hawk_root_namer_create(world->target, symbols, &namer));
+	assert_null(hawk_root_namer_create(&graph, symbols, &namer));
 	for (unsigned i = 0; i < 3; i++)
-		assert_null(hawk_root_name(namer, &world->roots.items[i], &names[i]));
+		assert_null(hawk_root_find(namer, i, &names[i]));
 	expect_text(&names[0], "thread 4711, register rbx");
 	expect_text(&names[1], "thread 4711, frame 0 0x0, rsp+0x10");
 	expect_text(&names[2], "mapping 0x600000000000+0x18");
-	assert_false(hawk_root_name_same_place(&names[0], &names[1]));
-	assert_true(hawk_root_name_same_place(&names[1], &names[1]));
+	expect_group(namer, 0, "thread 4711, registers");
+	expect_group(namer, 1, "thread 4711, frame 0 0x0");
+	expect_group(namer, 2, "mapping 0x600000000000");
 	hawk_root_namer_destroy(namer);
 	hawk_symbols_destroy(symbols);
 	graph_world_destroy(world);
