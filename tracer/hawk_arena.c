@@ -15,6 +15,8 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "hawk_file_owner.h"
+
 enum {
 	PAGE_BYTES = 4096,
 	PLACEMENT_TRIES = 64,
@@ -138,7 +140,8 @@ static void *map_extent(size_t bytes, bool for_readers)
 	return memory;
 }
 
-static void publish_extent(const void *memory, size_t bytes, enum hawk_extent_kind kind)
+static void publish_extent(const void *memory, size_t bytes, enum hawk_extent_kind kind,
+			   uint64_t file_offset)
 {
 	struct hawk_table_header *header = hawk_table_header;
 	uint32_t index;
@@ -150,6 +153,7 @@ static void publish_extent(const void *memory, size_t bytes, enum hawk_extent_ki
 		return;
 	header->extents[index].address = (uint64_t)memory;
 	header->extents[index].bytes = bytes;
+	header->extents[index].file_offset = file_offset;
 	__atomic_store_n(&header->extents[index].kind, (uint32_t)kind, __ATOMIC_RELEASE);
 }
 
@@ -158,7 +162,7 @@ void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind)
 	void *memory = map_extent(bytes, kind != HAWK_EXTENT_PRIVATE);
 
 	if (memory)
-		publish_extent(memory, bytes, kind);
+		publish_extent(memory, bytes, kind, 0);
 	return memory;
 }
 
@@ -197,6 +201,7 @@ static void fill_header(struct hawk_table_header *header, struct hawk_table_head
 {
 	header->version = HAWK_TABLE_VERSION;
 	header->header_bytes = HAWK_TABLE_HEADER_BYTES;
+	header->incompatible_flags = HAWK_TABLE_TAGGED_COUNTERS;
 	header->compatible_flags = flags;
 	header->self_address = (uint64_t)header;
 	header->primary_address = (uint64_t)header;
@@ -212,6 +217,18 @@ static void fill_header(struct hawk_table_header *header, struct hawk_table_head
 	header->check = hawk_table_check(header);
 }
 
+/** For whoever finds the file under a name that it wants itself. */
+static void name_owner(struct hawk_table_header *header)
+{
+	struct hawk_file_owner self;
+
+	if (!hawk_file_active())
+		return;
+	hawk_file_owner_self(&self);
+	header->process_start_ticks = self.start_ticks;
+	header->pid_namespace = self.pid_namespace;
+}
+
 static void fill_twin(struct hawk_table_header *twin, const struct hawk_table_header *header)
 {
 	*twin = *header;
@@ -225,18 +242,20 @@ bool hawk_arena_init(uint64_t compatible_flags, const char *options)
 	struct hawk_table_header *header, *twin;
 
 	choose_places();
-	header = map_extent(HAWK_TABLE_HEADER_BYTES, true);
+	header =
+		hawk_file_active() ? hawk_file_header() : map_extent(HAWK_TABLE_HEADER_BYTES, true);
 	if (!header)
 		return false;
 	twin = hawk_map(0, HAWK_TABLE_HEADER_BYTES, false);
 	fill_header(header, twin, compatible_flags);
+	name_owner(header);
 	copy_options(header->options, options);
 	if (twin)
 		fill_twin(twin, header);
 	hawk_table_header = header;
-	publish_extent(header, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_HEADER);
+	publish_extent(header, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_HEADER, 0);
 	if (twin)
-		publish_extent(twin, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_TWIN);
+		publish_extent(twin, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_TWIN, 0);
 
 	/* In this order, because a fixed-address executable leaves room for little else before it.
 	 */
@@ -245,6 +264,25 @@ bool hawk_arena_init(uint64_t compatible_flags, const char *options)
 		return false;
 	__atomic_store_n(&header->magic, hawk_table_magic(), __ATOMIC_RELEASE);
 	return true;
+}
+
+static void require(struct hawk_table_header *header, uint64_t flag)
+{
+	__atomic_fetch_or(&header->incompatible_flags, flag, __ATOMIC_RELAXED);
+	__atomic_store_n(&header->check, hawk_table_check(header), __ATOMIC_RELEASE);
+}
+
+/* Between the two stores a header is in error, and readers take the other one's word for it: first
+ * the primary, then the twin. Threads that do this at once store the same. */
+void hawk_arena_require(uint64_t flag)
+{
+	struct hawk_table_header *header = hawk_table_header;
+
+	if (__atomic_load_n(&header->incompatible_flags, __ATOMIC_RELAXED) & flag)
+		return;
+	require(header, flag);
+	if (header->twin_address)
+		require((struct hawk_table_header *)header->twin_address, flag);
 }
 
 struct array_shape {
@@ -272,6 +310,14 @@ static struct array_shape shape_of(enum hawk_arena_array array)
 		return (struct array_shape){header->thread_segments, HAWK_THREAD_SEGMENTS,
 					    HAWK_THREAD_SEGMENT_LOG2, hawk_thread_slot_bytes,
 					    HAWK_EXTENT_THREADS};
+	case HAWK_ARRAY_LABELS:
+		return (struct array_shape){header->label_segments, HAWK_LABEL_SEGMENTS,
+					    HAWK_LABEL_SEGMENT_LOG2,
+					    sizeof(struct hawk_label_record), HAWK_EXTENT_LABELS};
+	case HAWK_ARRAY_SAMPLES:
+		return (struct array_shape){header->sample_segments, HAWK_TRACE_SEGMENTS,
+					    HAWK_TRACE_SEGMENT_LOG2,
+					    sizeof(struct hawk_sample_record), HAWK_EXTENT_SAMPLES};
 	case HAWK_ARRAY_MODULES:
 		break;
 	}
@@ -280,22 +326,46 @@ static struct array_shape shape_of(enum hawk_arena_array array)
 				    HAWK_EXTENT_MODULES};
 }
 
+/** In the file, if there is one: what finds no room there is dropped, so that the file's sums stay
+ * right. */
+static void *map_segment(size_t bytes, uint64_t *file_offset)
+{
+	void *memory;
+
+	*file_offset = 0;
+	if (!hawk_file_active())
+		return map_extent(bytes, true);
+	if (!take_budget(bytes))
+		return NULL;
+	memory = hawk_file_map(bytes, file_offset);
+	if (!memory)
+		give_back(NULL, bytes);
+	return memory;
+}
+
+/** File mappings stay: others may be growing from them. */
+static void unmap_segment(void *memory, size_t bytes)
+{
+	if (!hawk_file_active())
+		give_back(memory, bytes);
+}
+
 static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
 {
 	size_t bytes = hawk_segment_length(segment, shape->first_log2) * shape->element_bytes;
 	uint64_t expected = 0;
-	uint64_t memory;
+	uint64_t memory, file_offset;
 
 	bytes = (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
-	memory = (uint64_t)map_extent(bytes, true);
+	memory = (uint64_t)map_segment(bytes, &file_offset);
 	if (!memory)
 		return 0;
 	if (!__atomic_compare_exchange_n(&shape->segments[segment], &expected, memory, false,
 					 __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-		give_back((void *)memory, bytes);
+		unmap_segment((void *)memory, bytes);
 		return expected;
 	}
-	publish_extent((void *)memory, bytes, shape->kind);
+	publish_extent((void *)memory, bytes, shape->kind, file_offset);
 	return memory;
 }
 
@@ -341,4 +411,62 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index)
 		*index = start;
 		return true;
 	}
+}
+
+/** Forgets what lies beyond the segments that are known, and what was written beyond the count. */
+static void adopt_array(enum hawk_arena_array array, uint32_t *count, bool (*is_known)(uint64_t))
+{
+	struct array_shape shape = shape_of(array);
+	unsigned segment = 0;
+
+	for (; segment < shape.segment_count && shape.segments[segment]; segment++) {
+		uint64_t first = hawk_segment_first(segment, shape.first_log2);
+		uint64_t end = hawk_segment_first(segment + 1, shape.first_log2);
+		uint64_t used = *count < first ? first : *count > end ? end : *count;
+
+		if (!is_known(shape.segments[segment]))
+			break;
+		__builtin_memset((char *)shape.segments[segment] +
+					 (used - first) * shape.element_bytes,
+				 0, (end - used) * shape.element_bytes);
+	}
+	if (*count > hawk_segment_first(segment, shape.first_log2))
+		*count = (uint32_t)hawk_segment_first(segment, shape.first_log2);
+	for (; segment < shape.segment_count; segment++)
+		shape.segments[segment] = 0;
+}
+
+static void adopt_extents(bool (*is_known)(uint64_t), bool file)
+{
+	struct hawk_table_header *header = hawk_table_header;
+
+	for (uint32_t i = 0; i < HAWK_TABLE_EXTENTS; i++) {
+		struct hawk_table_extent *extent = &header->extents[i];
+
+		if (extent->file_offset && !is_known(extent->address))
+			extent->bytes = 0;
+		if (!file)
+			extent->file_offset = 0;
+	}
+}
+
+void hawk_arena_adopt(bool (*is_known)(uint64_t address), bool file)
+{
+	struct hawk_table_header *header = hawk_table_header;
+	struct hawk_table_header *twin = (struct hawk_table_header *)header->twin_address;
+
+	adopt_array(HAWK_ARRAY_TRACES, &header->trace_count, is_known);
+	adopt_array(HAWK_ARRAY_WORDS, &header->word_count, is_known);
+	adopt_array(HAWK_ARRAY_THREADS, &header->thread_count, is_known);
+	adopt_array(HAWK_ARRAY_MODULES, &header->module_count, is_known);
+	adopt_extents(is_known, file);
+	if (!file)
+		return;
+	header->pid = (uint32_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
+	header->check = hawk_table_check(header);
+	name_owner(header);
+	if (!twin)
+		return;
+	twin->pid = header->pid;
+	twin->check = hawk_table_check(twin);
 }

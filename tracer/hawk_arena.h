@@ -3,7 +3,8 @@
  * @file
  * The tracer's memory: the table header, its doubling arrays, and where their extents are placed.
  *
- * Everything is anonymous memory mapped by direct system calls; nothing is ever moved or given
+ * Everything is anonymous memory mapped by direct system calls, or for what readers need a file
+ * (hawk_file.h); nothing is ever moved or given
  * back. Lock-free: a new segment is mapped, then published with one compare-and-swap; the loser of
  * a race unmaps its own.
  */
@@ -38,6 +39,8 @@ enum hawk_arena_array {
 	HAWK_ARRAY_WORDS,
 	HAWK_ARRAY_THREADS,
 	HAWK_ARRAY_MODULES,
+	HAWK_ARRAY_SAMPLES,
+	HAWK_ARRAY_LABELS,
 };
 
 /** Address of element `index`, mapping its segment if need be; NULL when there is no memory or no
@@ -61,6 +64,17 @@ static inline uint64_t *hawk_arena_words(uint32_t index)
 	       (index - hawk_segment_first(segment, HAWK_WORD_SEGMENT_LOG2));
 }
 
+static inline struct hawk_label_record *hawk_arena_label(uint32_t id)
+{
+	unsigned segment = hawk_segment_of(id, HAWK_LABEL_SEGMENT_LOG2);
+
+	return (struct hawk_label_record *)hawk_table_header->label_segments[segment] +
+	       (id - hawk_segment_first(segment, HAWK_LABEL_SEGMENT_LOG2));
+}
+
+/** From now on readers must know `flag` (enum hawk_table_incompatible); in both headers. */
+void hawk_arena_require(uint64_t flag);
+
 /** Reserves `count` words that lie in one segment. False when full. */
 bool hawk_arena_reserve_words(uint32_t count, uint32_t *index);
 
@@ -68,7 +82,15 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index);
  * there is none. */
 void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind);
 
-/** sizeof a thread slot, in bytes; set by the thread module before hawk_arena_init(). */
+/**
+ * In a forked child whose table was copied from its parent's file: takes back what the parent has
+ * added since the fork, in segments that are not `is_known`. `file`: the copy is in a file of the
+ * child's own, and names the child as its process.
+ */
+void hawk_arena_adopt(bool (*is_known)(uint64_t address), bool file);
+
+/** sizeof the readers' part of a thread slot, in bytes; set by the thread module before
+ * hawk_arena_init(). */
 extern const uint32_t hawk_thread_slot_bytes;
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_file.h"
 #include "hawk_init.h"
 #include "hawk_modules.h"
 #include "hawk_next.h"
@@ -23,9 +24,6 @@ enum {
 };
 
 void cfree(void *pointer);
-
-/** Largest request that is traced: what fits a header, alignment included. */
-static const uint64_t TRACED_MAX = HAWK_SIZE_MAX / 4;
 
 static void *seal(void *base, const struct hawk_frame_state *caller, enum hawk_block_kind kind,
 		  unsigned offset_log2, uint64_t size)
@@ -45,7 +43,7 @@ static void *bootstrap_block(enum hawk_block_kind kind, size_t size)
 {
 	char *base;
 
-	if (size > TRACED_MAX)
+	if (size > HAWK_TRACED_MAX)
 		return NULL;
 	base = hawk_bootstrap_allocate(size + HAWK_HEADER_BYTES);
 	if (!base)
@@ -88,9 +86,17 @@ static inline void *finish(void *base, const struct hawk_frame_state *caller,
 	return seal(base, caller, kind, PLAIN_OFFSET_LOG2, size);
 }
 
+void *hawk_finish(void *base, const struct hawk_frame_state *caller, enum hawk_block_kind kind,
+		  unsigned offset_log2, size_t size)
+{
+	if (offset_log2 == PLAIN_OFFSET_LOG2 || !base)
+		return finish(base, caller, kind, size);
+	return seal(base, caller, kind, offset_log2, size);
+}
+
 void *hawk_allocate(const struct hawk_frame_state *caller, enum hawk_block_kind kind, size_t size)
 {
-	if (__builtin_expect(!hawk_tracing() || size > TRACED_MAX, 0))
+	if (__builtin_expect(!hawk_tracing() || size > HAWK_TRACED_MAX, 0))
 		return allocate_untraced(kind, size);
 	return finish(hawk_next.malloc(size + HAWK_HEADER_BYTES), caller, kind, size);
 }
@@ -144,7 +150,7 @@ void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_blo
 
 	if (!is_power_of_two(alignment)) /* as an operator new, which throws then */
 		return NULL;
-	if (!hawk_tracing() || size > TRACED_MAX || alignment > TRACED_MAX ||
+	if (!hawk_tracing() || size > HAWK_TRACED_MAX || alignment > HAWK_TRACED_MAX ||
 	    hawk_next_goes_elsewhere(call))
 		return call_aligned(call, alignment, size);
 	if (alignment < HAWK_GRANULE_BYTES)
@@ -165,33 +171,48 @@ static inline bool is_bootstrap(const void *pointer)
 /** A link_map is going away: code may be unmapped, rules and remembered stacks are stale. */
 static __attribute__((noinline)) void note_unload(uint64_t size)
 {
-	if (size >= LINK_MAP_BYTES_MIN)
-		hawk_unwind_invalidate();
+	if (size < LINK_MAP_BYTES_MIN)
+		return;
+	hawk_file_check_fork();
+	hawk_unwind_invalidate();
 }
 
-void hawk_release(void *pointer)
+/** Takes the header off. Returns the allocator's pointer; NULL if there is nothing to give back. */
+static inline void *detach(void *pointer)
 {
 	uint64_t word0;
 	unsigned offset_log2;
 
 	if (!pointer)
-		return;
-	if (__builtin_expect(!hawk_table_header || !hawk_header_valid(pointer), 0)) {
-		if (hawk_next.free && !hawk_bootstrap_owns(pointer))
-			hawk_next.free(pointer);
-		return;
-	}
+		return NULL;
+	if (__builtin_expect(!hawk_table_header || !hawk_header_valid(pointer), 0))
+		return hawk_bootstrap_owns(pointer) ? NULL : pointer;
 	word0 = hawk_header_of(pointer)->word0;
 	offset_log2 = hawk_header_offset_log2(pointer);
 	if (__builtin_expect(is_bootstrap(pointer), 0)) {
 		hawk_header_unseal(pointer);
-		return;
+		return NULL;
 	}
 	if (__builtin_expect(hawk_header_kind(word0) == HAWK_KIND_LOADER, 0))
 		note_unload(hawk_header_size(word0));
 	hawk_header_unseal(pointer);
-	hawk_record_free(hawk_header_size(word0));
-	hawk_next.free((char *)pointer - ((uint64_t)1 << offset_log2));
+	/* The dead seal keeps the trace. */
+	hawk_record_free(hawk_header_trace(hawk_header_of(pointer)->word1),
+			 hawk_header_size(word0));
+	return (char *)pointer - ((uint64_t)1 << offset_log2);
+}
+
+void *hawk_detach(void *pointer)
+{
+	return detach(pointer);
+}
+
+void hawk_release(void *pointer)
+{
+	void *base = detach(pointer);
+
+	if (__builtin_expect(base && hawk_next.free, 1))
+		hawk_next.free(base);
 }
 
 HAWK_EXPORT void *malloc(size_t size)
@@ -219,8 +240,8 @@ HAWK_EXPORT void *calloc(size_t count, size_t size)
 
 	if (__builtin_expect(__builtin_mul_overflow(count, size, &bytes), 0))
 		bytes = SIZE_MAX;
-	if (__builtin_expect(!hawk_tracing() || bytes > TRACED_MAX, 0)) {
-		if (bytes > TRACED_MAX && hawk_next.calloc)
+	if (__builtin_expect(!hawk_tracing() || bytes > HAWK_TRACED_MAX, 0)) {
+		if (bytes > HAWK_TRACED_MAX && hawk_next.calloc)
 			return hawk_next.calloc(count, size); /* fails in its own way */
 		return allocate_untraced(kind, bytes);
 	}
@@ -230,8 +251,7 @@ HAWK_EXPORT void *calloc(size_t count, size_t size)
 	return finish(hawk_next.calloc(1, bytes + HAWK_HEADER_BYTES), &caller, kind, bytes);
 }
 
-/** realloc of a bootstrap block: it stays where it is, a copy goes to the real heap. */
-static void *leave_bootstrap(const struct hawk_frame_state *caller, void *pointer, size_t size)
+void *hawk_leave_bootstrap(const struct hawk_frame_state *caller, void *pointer, size_t size)
 {
 	uint64_t old_size = hawk_header_size(hawk_header_of(pointer)->word0);
 	void *copy = hawk_allocate(caller, HAWK_KIND_REALLOC, size);
@@ -254,19 +274,19 @@ static void *reseal(void *pointer, uint64_t word0, uint32_t trace)
 /** realloc(p, 0): some allocators free, some give a new block, and the host must see what it would
  * see without us. */
 static void *reallocate_to_zero(const struct hawk_frame_state *caller, void *base, void *pointer,
-				uint64_t old_size)
+				const struct hawk_block_header *old)
 {
 	void *result;
 
 	hawk_header_unseal(pointer);
 	result = hawk_next.realloc(base, 0);
-	hawk_record_free(old_size);
+	hawk_record_free(hawk_header_trace(old->word1), hawk_header_size(old->word0));
 	if (!result)
 		return NULL;
 	return finish(hawk_next.realloc(result, HAWK_HEADER_BYTES), caller, HAWK_KIND_REALLOC, 0);
 }
 
-static void *reallocate(const struct hawk_frame_state *caller, void *pointer, size_t size)
+void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size_t size)
 {
 	struct hawk_block_header old;
 	unsigned offset_log2;
@@ -277,7 +297,7 @@ static void *reallocate(const struct hawk_frame_state *caller, void *pointer, si
 		return hawk_allocate(caller, HAWK_KIND_REALLOC, size);
 	hawk_tracing();
 	if (__builtin_expect(hawk_bootstrap_owns(pointer), 0))
-		return leave_bootstrap(caller, pointer, size);
+		return hawk_leave_bootstrap(caller, pointer, size);
 	if (!hawk_table_header || !hawk_header_valid(pointer))
 		return hawk_next.realloc(pointer, size);
 	old = *hawk_header_of(pointer);
@@ -287,13 +307,13 @@ static void *reallocate(const struct hawk_frame_state *caller, void *pointer, si
 	if (size > HAWK_SIZE_MAX)                     /* more than there are addresses */
 		return hawk_next.realloc(base, size); /* fails, and leaves the block as it is */
 	if (!size)
-		return reallocate_to_zero(caller, base, pointer, hawk_header_size(old.word0));
+		return reallocate_to_zero(caller, base, pointer, &old);
 	/* Before the call: afterwards the old place may be somebody else's. */
 	hawk_header_unseal(pointer);
 	base = hawk_next.realloc(base, size + offset);
 	if (!base)
 		return reseal(pointer, old.word0, hawk_header_trace(old.word1));
-	hawk_record_free(hawk_header_size(old.word0));
+	hawk_record_free(hawk_header_trace(old.word1), hawk_header_size(old.word0));
 	if (__builtin_expect((uintptr_t)base & (HAWK_GRANULE_BYTES - 1), 0))
 		return unaligned(memmove(base, base + offset, size), size);
 	return seal(base, caller, HAWK_KIND_REALLOC, offset_log2, size);
@@ -303,7 +323,7 @@ HAWK_EXPORT void *realloc(void *pointer, size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
 
-	return reallocate(&caller, pointer, size);
+	return hawk_reallocate(&caller, pointer, size);
 }
 
 HAWK_EXPORT void *reallocarray(void *pointer, size_t count, size_t size)
@@ -317,7 +337,7 @@ HAWK_EXPORT void *reallocarray(void *pointer, size_t count, size_t size)
 		errno = ENOMEM; /* this is what reallocarray itself says */
 		return NULL;
 	}
-	return reallocate(&caller, pointer, bytes);
+	return hawk_reallocate(&caller, pointer, bytes);
 }
 
 HAWK_EXPORT void *memalign(size_t alignment, size_t size)

@@ -26,6 +26,9 @@
 		.bp = *(uint64_t *)__builtin_frame_address(0),                                     \
 	})
 
+/** Largest request that is traced, in bytes: what fits a header, alignment included. */
+#define HAWK_TRACED_MAX (HAWK_SIZE_MAX / 4)
+
 /** A traced block of at least `size` bytes, or NULL with errno as the next allocator left it. */
 void *hawk_allocate(const struct hawk_frame_state *caller, enum hawk_block_kind kind, size_t size);
 
@@ -35,6 +38,24 @@ void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_blo
 
 /** Frees a block of ours, or passes a foreign one on untouched. */
 void hawk_release(void *pointer);
+
+/** realloc(): of a block of ours, of NULL, or of a foreign one, which is passed on. */
+void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size_t size);
+
+/** realloc of a bootstrap block: it stays where it is, a copy goes to the real heap. */
+void *hawk_leave_bootstrap(const struct hawk_frame_state *caller, void *pointer, size_t size);
+
+/** What comes before the allocator's free(): takes the header off, if there is one, and returns the
+ * pointer to be freed. NULL if there is nothing to free. */
+void *hawk_detach(void *pointer);
+
+/**
+ * Writes the header into a new block of the allocator: `base` is its pointer, the user's lies
+ * 2^`offset_log2` bytes behind and is returned. NULL stays NULL. A block that is not aligned to 16
+ * gets no header, and `base` is returned.
+ */
+void *hawk_finish(void *base, const struct hawk_frame_state *caller, enum hawk_block_kind kind,
+		  unsigned offset_log2, size_t size);
 
 /** Finds out which C++ operators the program replaces. From the constructor, or from the first
  * operator called. */

@@ -9,11 +9,16 @@
 #include <errno.h>
 
 #include "hawk_arena.h"
+#include "hawk_file.h"
+#include "hawk_entries.h"
 #include "hawk_hooks.h"
+#include "hawk_labels.h"
+#include "hawk_marks.h"
 #include "hawk_modules.h"
 #include "hawk_next.h"
 #include "hawk_options.h"
 #include "hawk_record.h"
+#include "hawk_sampler.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
 
@@ -24,15 +29,31 @@ static void *map_for_unwinder(uint64_t bytes)
 	return hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
 }
 
+/** Flags of the table, after making its file if one is wanted. */
+static uint64_t prepare_table(void)
+{
+	uint64_t flags = hawk_options.stacks ? 0 : HAWK_TABLE_NO_STACKS;
+
+	if (hawk_options.only_scopes)
+		flags |= HAWK_TABLE_ONLY_SCOPES;
+	if (hawk_options.table[0]) {
+		hawk_options.live = true;
+		hawk_file_create(hawk_options.table, hawk_options.max_table);
+	}
+	return flags | (hawk_options.live ? HAWK_TABLE_LIVE_COUNTERS : 0);
+}
+
 static bool start(void)
 {
 	const char *text = hawk_options_environment();
 
 	hawk_options_parse(text);
 	hawk_arena_limit = hawk_options.max_table;
-	if (!hawk_arena_init(hawk_options.stacks ? 0 : HAWK_TABLE_NO_STACKS, text))
+	if (!hawk_arena_init(prepare_table(), text))
 		return false;
-	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_record_init())
+	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_record_init() ||
+	    !hawk_labels_init() || !hawk_marks_init() ||
+	    !hawk_sampler_init(hawk_options.stacks ? hawk_options.sample : 0))
 		return false;
 	hawk_modules_init();
 	hawk_unwind_options.depth = hawk_options.depth;
@@ -55,7 +76,10 @@ enum hawk_phase hawk_init_once(void)
 	hawk_phase = HAWK_PHASE_STARTING;
 	started = start();
 	resolved = hawk_next_resolve();
-	hawk_phase = started && resolved ? HAWK_PHASE_TRACING : HAWK_PHASE_BYPASS;
+	if (!started || !resolved)
+		hawk_phase = HAWK_PHASE_BYPASS;
+	else
+		hawk_phase = hawk_entries_install() ? HAWK_PHASE_TRACING : HAWK_PHASE_PASSIVE;
 	errno = saved_errno;
 	return hawk_phase;
 }
@@ -65,8 +89,10 @@ __attribute__((constructor)) static void construct(void)
 	if (hawk_init_once() != HAWK_PHASE_TRACING)
 		return;
 	hawk_threads_watch_exits();
+	hawk_file_watch_forks();
 	hawk_hooks_cxx_resolve();
 	if (!hawk_options_match_program()) {
+		hawk_file_discard();
 		hawk_phase = HAWK_PHASE_PASSIVE;
 		return;
 	}

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <sys/auxv.h>
 
+#include "hawk_sampling.h"
 #include "hawk_say.h"
 #include "hawk_syscall.h"
 #include "hawk_unwind.h"
@@ -19,6 +20,7 @@ enum {
 	VALUE_BYTES = HAWK_PROGNAME_BYTES,
 	ENVIRONMENT_BYTES = 1 << 20,
 	TABLE_BYTES_MIN = 8 << 20, /**< the fixed part and the first segments */
+	SAMPLE_GIGABYTES_MAX = 1 << (HAWK_SAMPLE_MEAN_LOG2_MAX - 30),
 };
 
 struct hawk_options hawk_options = {
@@ -32,6 +34,7 @@ enum option_type {
 	TYPE_NUMBER,
 	TYPE_SIZE,
 	TYPE_UNWIND,
+	TYPE_ONLY,
 	TYPE_TEXT,
 };
 
@@ -49,6 +52,11 @@ static const struct option {
 	 "trace only programs whose name matches this extended regular expression"},
 	{"stacks", TYPE_BOOL, offsetof(struct hawk_options, stacks), 0, 1, "1",
 	 "record stacks; 0 = sizes and ages only"},
+	{"sample", TYPE_SIZE, offsetof(struct hawk_options, sample), 1, SAMPLE_GIGABYTES_MAX, "0",
+	 "stacks of a random sample only, one in about so many bytes (512k, 4M); 0 = of all; "
+	 "totals stay exact, figures of sites become estimates"},
+	{"only", TYPE_ONLY, offsetof(struct hawk_options, only_scopes), 0, 0, "",
+	 "scopes = stacks only of what is allocated inside of a HAWK_SCOPE (hawk_annotate.h)"},
 	{"unwind", TYPE_UNWIND, offsetof(struct hawk_options, unwind), 0, 0, "cfi",
 	 "cfi = own unwinder, exact; fp = frame pointers; libunwind = that library"},
 	{"depth", TYPE_NUMBER, offsetof(struct hawk_options, depth), 1, HAWK_STACK_FRAMES, "512",
@@ -58,6 +66,11 @@ static const struct option {
 	{"max_table", TYPE_SIZE, offsetof(struct hawk_options, max_table), TABLE_BYTES_MIN, 0, "0",
 	 "most memory for the tracer's tables (64M, 1G), 0 = no limit; what finds no room is "
 	 "counted as dropped"},
+	{"live", TYPE_BOOL, offsetof(struct hawk_options, live), 0, 1, "0",
+	 "count frees by stack, too, so that the table alone says who owns the memory"},
+	{"table", TYPE_TEXT, offsetof(struct hawk_options, table), 0, 0, "",
+	 "keep the table in this new file (on tmpfs, ext4 or xfs), which outlives SIGKILL and "
+	 "the OOM killer; %p = process id, %t = time; implies live=1"},
 	{"stats", TYPE_BOOL, offsetof(struct hawk_options, stats), 0, 1, "0",
 	 "print the tracer's own counters to stderr at exit"},
 };
@@ -182,8 +195,12 @@ static bool set_option(const struct option *option, const char *value)
 			return true;
 		}
 		return false;
+	case TYPE_ONLY:
+		*(bool *)field = *value;
+		return !*value || equal(value, length_of(value), "scopes");
 	case TYPE_SIZE:
-		if (!parse_size(value, option->least, &size))
+		if (!parse_size(value, option->least, &size) ||
+		    (option->most && size > (uint64_t)option->most << 30))
 			return false;
 		*(uint64_t *)field = size;
 		return true;
@@ -233,6 +250,8 @@ void hawk_options_parse(const char *text)
 		if (*text)
 			text++;
 	}
+	hawk_options.selective =
+		!hawk_options.stacks || hawk_options.sample || hawk_options.only_scopes;
 	if (hawk_options.help)
 		print_help();
 }

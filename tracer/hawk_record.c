@@ -8,8 +8,11 @@
 
 #include <time.h>
 
+#include "hawk_file.h"
+#include "hawk_marks.h"
 #include "hawk_modules.h"
 #include "hawk_options.h"
+#include "hawk_sampler.h"
 #include "hawk_threads.h"
 #include "hawk_tops.h"
 #include "hawk_traces.h"
@@ -196,13 +199,35 @@ static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *
 	uint64_t start = (uint64_t)hawk_image_start, end = (uint64_t)hawk_image_end;
 	struct hawk_slot *slot = hawk_thread_slot;
 
-	if ((uintptr_t)slot <= 1 || !slot->busy || caller->sp <= slot->busy ||
+	if ((uintptr_t)slot <= 1 || slot->busy == HAWK_IDLE || caller->sp <= slot->busy ||
 	    walk->flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE))
 		return false;
 	for (uint32_t i = 0; i < walk->count; i++)
 		if ((pcs[i] & ~HAWK_PC_EXACT) - start < end - start)
 			return false;
 	return true;
+}
+
+/** The scopes that the calling thread has open; NULL: none. */
+static const struct hawk_scopes *open_scopes(void)
+{
+	const struct hawk_slot *slot = hawk_thread_slot;
+
+	return (uintptr_t)slot > 1 && slot->scope_key ? &slot->scopes : NULL;
+}
+
+/** As mark_scopes(), for those who know program counters only. */
+static uint32_t mark_unplaced(const struct hawk_frame_state *caller, uint32_t base)
+{
+	const struct hawk_scopes *scopes = open_scopes();
+	uint64_t marks[HAWK_SCOPES_DEPTH];
+	uint32_t count, trace;
+
+	if (!scopes)
+		return base;
+	count = hawk_scopes_marks(scopes, NULL, caller->sp, false, marks);
+	trace = count ? hawk_marks_intern(base, marks, count) : base;
+	return trace ? trace : base;
 }
 
 /** For nested and gone callers: no per-thread state, counters go straight into the record. */
@@ -213,8 +238,13 @@ static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_fra
 	struct scratch *scratch;
 	uint32_t bit, trace;
 
-	if (!hawk_options.stacks)
+	hawk_file_check_fork();
+	if (!hawk_options.stacks || (hawk_options.only_scopes && !open_scopes()))
 		goto no_stack;
+	if (hawk_sampler_mean && !hawk_sampler_wants_stateless(bytes)) {
+		hawk_counters_add_allocations(hawk_sampler_skipped, 1, bytes);
+		return hawk_sampler_skipped;
+	}
 	scratch = take_scratch(&bit);
 	if (!scratch)
 		goto dropped;
@@ -225,7 +255,10 @@ static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_fra
 	give_scratch(scratch, bit);
 	if (!trace)
 		goto dropped;
-	hawk_traces_add(trace, 1, bytes);
+	trace = mark_unplaced(caller, trace);
+	hawk_counters_add_allocations(trace, 1, bytes);
+	if (hawk_sampler_mean)
+		hawk_sampler_count_allocation(trace, bytes);
 	return trace;
 
 dropped:
@@ -319,45 +352,140 @@ static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_fram
 	return trace;
 }
 
+/**
+ * The id of trace `base`, which starts at `caller`, in the scopes that are open around it. `base`
+ * itself if there are none: none of those that are open is on this stack.
+ */
+static __attribute__((noinline)) uint32_t mark_scopes(struct hawk_slot *slot,
+						      const struct hawk_frame_state *caller,
+						      uint32_t base)
+{
+	struct hawk_scope_memo *memo = hawk_scopes_memo(&slot->scopes, slot->scope_key, base);
+	uint64_t marks[HAWK_SCOPES_DEPTH];
+	uint32_t count, trace;
+
+	if (memo->key == slot->scope_key && memo->base == base && memo->sp == caller->sp)
+		return memo->trace;
+	walk_stack(slot, caller); /* the base may come from the tops, over another stack's frames */
+	count = hawk_scopes_marks(&slot->scopes, &slot->stack, caller->sp, !hawk_options.collapse,
+				  marks);
+	trace = count ? hawk_marks_intern(base, marks, count) : base;
+	if (!trace)
+		return base; /* no room: better without its scopes than not at all */
+	/* A handler may jump out of here: an entry with a key is a whole one. */
+	memo->key = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	memo->sp = caller->sp;
+	memo->base = base;
+	memo->trace = trace;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	memo->key = slot->scope_key;
+	return trace;
+}
+
+static inline __attribute__((always_inline)) uint32_t
+find_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+{
+	uint32_t trace = 0;
+
+	if (!is_leaf(&slot->stack, caller))
+		trace = hawk_tops_find(&slot->stack, caller);
+	if (!trace)
+		trace = walk_stack(slot, caller);
+	if (__builtin_expect(!trace, 0))
+		hawk_record_dropped(bytes);
+	else if (__builtin_expect(slot->scope_key != 0, 0))
+		trace = mark_scopes(slot, caller, trace);
+	return trace;
+}
+
+/** Where not every block gets a stack, but this one was not left out by the sample. */
+static __attribute__((noinline)) uint32_t
+find_selected(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+{
+	uint32_t trace;
+
+	if (!hawk_options.stacks || (hawk_options.only_scopes && !slot->scope_key))
+		return 0;
+	trace = find_stack(slot, caller, bytes);
+	if (trace && hawk_sampler_mean)
+		hawk_sampler_count_allocation(trace, bytes);
+	return trace;
+}
+
 uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes)
 {
 	struct hawk_slot *slot = hawk_threads_current();
-	uint32_t trace = 0;
+	uint32_t trace;
 
-	if (__builtin_expect(!slot || slot->busy, 0))
+	if (__builtin_expect(!slot || slot->busy != HAWK_IDLE, 0))
 		return record_stateless(caller, bytes);
 	slot->busy = caller->sp;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	if (__builtin_expect(slot->clock_countdown-- == 0, 0))
 		refresh_clock(slot);
-	if (__builtin_expect(hawk_options.stacks, 1)) {
-		if (!is_leaf(&slot->stack, caller))
-			trace = hawk_tops_find(&slot->stack, caller);
-		if (!trace)
-			trace = walk_stack(slot, caller);
-		if (__builtin_expect(!trace, 0))
-			hawk_record_dropped(bytes);
-	}
+	if (__builtin_expect(!hawk_options.selective, 1))
+		trace = find_stack(slot, caller, bytes);
+	else if (hawk_sampler_mean && !hawk_sampler_wants(&slot->sampler, bytes))
+		trace = hawk_sampler_skipped;
+	else
+		trace = find_selected(slot, caller, bytes);
 	hawk_threads_count(slot, trace, bytes);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = 0;
+	slot->busy = HAWK_IDLE;
 	return trace;
 }
 
-void hawk_record_free(uint64_t bytes)
+static void free_without_slot(uint32_t trace, uint64_t bytes)
+{
+	__atomic_fetch_add(&hawk_table_header->orphan_free_objects, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&hawk_table_header->orphan_free_bytes, bytes, __ATOMIC_RELAXED);
+	if (!hawk_options.live)
+		return;
+	hawk_counters_add_frees(trace, 1, bytes);
+	if (hawk_sampler_mean && trace && trace != hawk_sampler_skipped)
+		hawk_sampler_count_free(trace, bytes);
+}
+
+/** With live counters: by trace as well. */
+static void free_of(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
+{
+	if (hawk_sampler_mean && trace && trace != hawk_sampler_skipped)
+		hawk_sampler_count_free(trace, bytes);
+	if (slot->busy != HAWK_IDLE) {
+		hawk_file_check_fork();
+		if (hawk_file_lost) {
+			free_without_slot(trace, bytes);
+			return;
+		}
+		hawk_threads_count_free(slot, bytes);
+		hawk_counters_add_frees(trace, 1, bytes);
+		return;
+	}
+	slot->busy = (uint64_t)__builtin_frame_address(0);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	hawk_threads_count_free(slot, bytes);
+	if (trace)
+		hawk_threads_count_free_of(slot, trace, bytes);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot->busy = HAWK_IDLE;
+}
+
+void hawk_record_free(uint32_t trace, uint64_t bytes)
 {
 	struct hawk_slot *slot = hawk_threads_current();
 
-	if (__builtin_expect(!slot, 0)) {
-		__atomic_fetch_add(&hawk_table_header->orphan_free_objects, 1, __ATOMIC_RELAXED);
-		__atomic_fetch_add(&hawk_table_header->orphan_free_bytes, bytes, __ATOMIC_RELAXED);
-		return;
-	}
-	hawk_threads_count_free(slot, bytes);
+	if (__builtin_expect(!slot, 0))
+		free_without_slot(trace, bytes);
+	else if (__builtin_expect(hawk_options.live, 0))
+		free_of(slot, trace, bytes);
+	else
+		hawk_threads_count_free(slot, bytes);
 }
 
 void hawk_record_dropped(uint64_t bytes)
 {
+	hawk_file_check_fork();
 	__atomic_fetch_add(&hawk_table_header->dropped_objects, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&hawk_table_header->dropped_bytes, bytes, __ATOMIC_RELAXED);
 }

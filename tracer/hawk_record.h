@@ -23,8 +23,8 @@ extern uint8_t hawk_birth_now;
  */
 uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes);
 
-/** Counts a block as freed. */
-void hawk_record_free(uint64_t bytes);
+/** Counts a block of `trace` (0 = none) as freed. */
+void hawk_record_free(uint32_t trace, uint64_t bytes);
 
 /** Counts an allocation that gets no header. */
 void hawk_record_dropped(uint64_t bytes);

@@ -19,12 +19,21 @@ struct sums {
 
 static void add_slot(struct sums *sums, const struct hawk_slot *slot)
 {
-	sums->allocations += slot->record.alloc_objects_untraced;
-	sums->frees += slot->record.free_objects;
+	const struct hawk_head *head = slot->head;
+
+	if (!head)
+		return;
+	sums->allocations += head->record.alloc_objects_untraced;
+	sums->frees += head->record.free_objects;
 	sums->changed += slot->changed_stacks;
 	sums->looked_up += slot->looked_up_stacks;
 	for (uint32_t i = 0; i < HAWK_COUNTER_ENTRIES; i++)
-		sums->allocations += slot->counters[i].objects;
+		sums->allocations += head->counters[i].objects;
+}
+
+static uint64_t allocations_of(const struct hawk_trace_record *record)
+{
+	return hawk_counter_objects(record->alloc_objects, record->alloc_bytes);
 }
 
 static struct sums add_up(void)
@@ -34,12 +43,12 @@ static struct sums add_up(void)
 			    .frees = header->orphan_free_objects};
 
 	for (uint32_t i = 0; i < header->thread_count; i++)
-		add_slot(&sums, hawk_arena_element(HAWK_ARRAY_THREADS, i));
+		add_slot(&sums, hawk_threads_slot(i));
 	for (uint32_t i = 1; i < header->trace_count; i++) {
 		unsigned segment = hawk_segment_of(i, HAWK_TRACE_SEGMENT_LOG2);
 
 		if (segment < HAWK_TRACE_SEGMENTS && header->trace_segments[segment])
-			sums.allocations += hawk_arena_trace(i)->alloc_objects;
+			sums.allocations += allocations_of(hawk_arena_trace(i));
 	}
 	return sums;
 }

@@ -8,10 +8,10 @@
 #include <pthread.h>
 
 #include "hawk_arena.h"
-#include "hawk_traces.h"
+#include "hawk_file.h"
+#include "hawk_options.h"
 
 enum {
-	PAGE_BYTES = 4096,
 	FREE_MAP_WORDS =
 		4096, /**< 262,144 slots at once; threads beyond that are served like gone ones */
 	/** Destructor rounds, of four, until the slot is given back. The rest is for threads whose
@@ -19,14 +19,16 @@ enum {
 	EXIT_ROUNDS = 2,
 };
 
-const uint32_t hawk_thread_slot_bytes =
-	(sizeof(struct hawk_slot) + PAGE_BYTES - 1) & -(uint32_t)PAGE_BYTES;
+const uint32_t hawk_thread_slot_bytes = sizeof(struct hawk_head);
 
 __thread struct hawk_slot *hawk_thread_slot __attribute__((tls_model("initial-exec")));
 
 /** Bit i: slot i is free to be used again. Slots at and above thread_count were never used. */
 static uint64_t *free_map;
 static uint32_t free_count;
+
+/** The private parts, in segments that double as those of the table do. */
+static struct hawk_slot *segments[HAWK_THREAD_SEGMENTS];
 
 static pthread_key_t exit_key;
 static bool exit_key_made;
@@ -37,9 +39,35 @@ bool hawk_threads_init(void)
 	return free_map != NULL;
 }
 
-static struct hawk_slot *slot_at(uint32_t index)
+struct hawk_slot *hawk_threads_slot(uint32_t index)
 {
-	return hawk_arena_element(HAWK_ARRAY_THREADS, index);
+	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
+	struct hawk_slot *slots = segment < HAWK_THREAD_SEGMENTS
+					  ? __atomic_load_n(&segments[segment], __ATOMIC_ACQUIRE)
+					  : NULL;
+
+	return slots ? slots + (index - hawk_segment_first(segment, HAWK_THREAD_SEGMENT_LOG2))
+		     : NULL;
+}
+
+/** Private part of slot `index`, mapping its segment if need be; NULL: no memory. */
+static struct hawk_slot *make_slot(uint32_t index)
+{
+	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
+	struct hawk_slot *slot = hawk_threads_slot(index);
+	struct hawk_slot *expected = NULL, *memory;
+	size_t bytes;
+
+	if (slot || segment >= HAWK_THREAD_SEGMENTS)
+		return slot;
+	bytes = hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) * sizeof(*slot);
+	memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+	if (!memory || !hawk_file_wipe_on_fork(memory, bytes))
+		return NULL;
+	/* Whoever loses this race leaves a mapping behind that nobody touches. */
+	__atomic_compare_exchange_n(&segments[segment], &expected, memory, false, __ATOMIC_RELEASE,
+				    __ATOMIC_ACQUIRE);
+	return hawk_threads_slot(index);
 }
 
 static struct hawk_slot *claim_free(void)
@@ -57,7 +85,8 @@ static struct hawk_slot *claim_free(void)
 			if (__atomic_compare_exchange_n(&free_map[i], &bits, bits & ~lowest, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 				__atomic_fetch_sub(&free_count, 1, __ATOMIC_RELAXED);
-				return slot_at(i * 64 + (uint32_t)__builtin_ctzll(lowest));
+				return hawk_threads_slot(i * 64 +
+							 (uint32_t)__builtin_ctzll(lowest));
 			}
 		}
 	}
@@ -68,38 +97,46 @@ static struct hawk_slot *claim_new(void)
 {
 	uint32_t *count = &hawk_table_header->thread_count;
 	uint32_t index = __atomic_load_n(count, __ATOMIC_RELAXED);
+	struct hawk_head *head;
 	struct hawk_slot *slot;
 
 	do {
-		if (index >= FREE_MAP_WORDS * 64 || !slot_at(index))
+		if (index >= FREE_MAP_WORDS * 64 ||
+		    !hawk_arena_element(HAWK_ARRAY_THREADS, index) || !make_slot(index))
 			return NULL;
 	} while (!__atomic_compare_exchange_n(count, &index, index + 1, false, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
-	slot = slot_at(index);
-	slot->index = index;
-	slot->record.counter_offset = offsetof(struct hawk_slot, counters);
-	slot->record.counter_count = HAWK_COUNTER_ENTRIES;
+	slot = hawk_threads_slot(index);
+	head = hawk_arena_element(HAWK_ARRAY_THREADS, index);
+	head->index = index;
+	head->record.counter_offset = offsetof(struct hawk_head, counters);
+	head->record.counter_count = HAWK_COUNTER_ENTRIES;
+	head->record.free_offset = offsetof(struct hawk_head, frees);
+	head->record.free_count = HAWK_FREE_ENTRIES;
+	slot->head = head;
 	return slot;
 }
 
 static void reset(struct hawk_slot *slot)
 {
-	slot->busy = 0;
+	slot->busy = HAWK_IDLE;
 	slot->exit_rounds = 0;
 	slot->clock_countdown = 0;
 	slot->clock_interval = 0;
 	slot->clock_last_ns = 0;
+	hawk_scopes_clear(&slot->scopes, &slot->scope_key);
 	slot->stack.count = 0;
 	slot->stack.trace = 0;
-	slot->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
-	__atomic_store_n(&slot->record.state, (uint32_t)HAWK_THREAD_LIVE, __ATOMIC_RELEASE);
+	slot->head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
+	__atomic_store_n(&slot->head->record.state, (uint32_t)HAWK_THREAD_LIVE, __ATOMIC_RELEASE);
 }
 
 static void give_back(struct hawk_slot *slot)
 {
-	__atomic_store_n(&slot->record.state, (uint32_t)HAWK_THREAD_FREE, __ATOMIC_RELAXED);
-	__atomic_fetch_or(&free_map[slot->index / 64], UINT64_C(1) << slot->index % 64,
-			  __ATOMIC_RELEASE);
+	uint32_t index = slot->head->index;
+
+	__atomic_store_n(&slot->head->record.state, (uint32_t)HAWK_THREAD_FREE, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&free_map[index / 64], UINT64_C(1) << index % 64, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&free_count, 1, __ATOMIC_RELAXED);
 }
 
@@ -121,15 +158,30 @@ void hawk_threads_recover(struct hawk_slot *slot)
 	slot->stack.trace = 0;
 	slot->stack.readable_start = 0;
 	slot->stack.readable_end = 0;
+	hawk_counters_recover(slot->head);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = 0;
+	slot->busy = HAWK_IDLE;
+}
+
+void hawk_threads_restore(struct hawk_slot *slot)
+{
+	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
+		if (hawk_threads_slot(i) == slot)
+			slot->head = hawk_arena_element(HAWK_ARRAY_THREADS, i);
+	if (!slot->head)
+		return;
+	slot->head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
+	/* The fork may have come while the thread was busy, in a handler: as if it had been jumped
+	 * out of, which the next recorded stack tells. */
+	slot->busy = hawk_options.stacks ? (uint64_t)__builtin_frame_address(0) : HAWK_IDLE;
 }
 
 struct hawk_slot *hawk_threads_acquire(void)
 {
 	struct hawk_slot *slot;
 
-	if (hawk_thread_slot == HAWK_SLOT_GONE)
+	hawk_file_check_fork();
+	if (hawk_thread_slot == HAWK_SLOT_GONE || hawk_file_lost)
 		return NULL;
 	slot = claim_free();
 	if (!slot)
@@ -144,27 +196,17 @@ struct hawk_slot *hawk_threads_acquire(void)
 		 * nested one. */
 		slot->busy = HAWK_BUSY_FOR_SURE;
 		pthread_setspecific(exit_key, slot);
-		slot->busy = 0;
+		slot->busy = HAWK_IDLE;
 	}
 	return slot;
 }
 
-void hawk_threads_flush(struct hawk_counter_entry *entry)
-{
-	struct hawk_counter_entry old = *entry;
-
-	entry->trace = 0;
-	entry->objects = 0;
-	entry->bytes = 0;
-	hawk_traces_add(old.trace, old.objects, old.bytes);
-}
-
 static void release(struct hawk_slot *slot)
 {
+	hawk_file_check_fork();
 	slot->busy = HAWK_BUSY_FOR_SURE;
-	for (uint32_t i = 0; i < HAWK_COUNTER_ENTRIES; i++)
-		if (slot->counters[i].trace)
-			hawk_threads_flush(&slot->counters[i]);
+	hawk_counters_recover(slot->head);
+	hawk_counters_flush_all(slot->head);
 	hawk_thread_slot = HAWK_SLOT_GONE;
 	give_back(slot);
 }

@@ -4,6 +4,8 @@
  * Per-thread slots of the trace table: the previous stack, counters not flushed yet, freed totals.
  * Slots of exited threads are used again, with their counters going on.
  *
+ * What readers see of a slot (struct hawk_head) is in the table; the rest is private.
+ *
  * Glossary: a thread is *busy* while it works in its own slot; whoever interrupts it then (a signal
  * handler that allocates) is *nested* and must not touch the slot. A handler that jumps out leaves
  * the thread *abandoned*: busy with a call that will never return. A thread whose slot was given
@@ -12,11 +14,12 @@
 #ifndef HAWK_THREADS_H
 #define HAWK_THREADS_H
 
-#include "hawk_trace_table.h"
+#include "hawk_counters.h"
+#include "hawk_scopes.h"
+#include "hawk_sampler.h"
 #include "hawk_unwind.h"
 
 enum {
-	HAWK_COUNTER_ENTRIES = 256,
 	HAWK_MEMO_ENTRIES = 256,
 };
 
@@ -30,19 +33,27 @@ struct hawk_memo_entry {
 };
 
 struct hawk_slot {
-	struct hawk_thread_record record; /**< what readers see */
-	uint64_t busy; /**< stack pointer of the call that is busy, see the glossary; 0 = none */
-	uint32_t index;
+	/**
+	 * HAWK_IDLE, or the stack pointer of the call that is busy, see the glossary. 0 = the slot
+	 * was wiped by a fork, see hawk_file.h.
+	 */
+	uint64_t busy;
+	struct hawk_head *head;   /**< what readers see */
+	uint64_t scope_key;       /**< of the scopes that are open; 0 = none */
 	uint32_t clock_countdown; /**< calls until the clock is read again */
 	uint32_t clock_interval;  /**< what the countdown started from */
 	uint32_t exit_rounds;     /**< destructor rounds seen */
 	uint64_t clock_last_ns;
+	struct hawk_sampler sampler;
 	uint64_t changed_stacks;   /**< for stats=1; cumulative, also over several threads */
 	uint64_t looked_up_stacks; /**< likewise */
-	struct hawk_counter_entry counters[HAWK_COUNTER_ENTRIES];
 	struct hawk_memo_entry memo[HAWK_MEMO_ENTRIES]; /**< by the low bits of the hash */
+	struct hawk_scopes scopes;
 	struct hawk_stack stack;
 };
+
+/** Value of hawk_slot.busy when it is not. */
+#define HAWK_IDLE UINT64_C(1)
 
 /** Value of hawk_slot.busy while no stack pointer can prove that the work was abandoned. */
 #define HAWK_BUSY_FOR_SURE UINT64_MAX
@@ -55,6 +66,12 @@ extern __thread struct hawk_slot *hawk_thread_slot __attribute__((tls_model("ini
 
 /** Maps the map of free slots. False: no memory. */
 bool hawk_threads_init(void);
+
+/** Private part of slot `index`, which is in use or was; NULL: there is none. */
+struct hawk_slot *hawk_threads_slot(uint32_t index);
+
+/** In a forked child whose slots were wiped: gives the thread's slot its fields back. */
+void hawk_threads_restore(struct hawk_slot *slot);
 
 /** Registers the thread destructor. From the library's constructor. */
 void hawk_threads_watch_exits(void);
@@ -75,19 +92,18 @@ static inline struct hawk_slot *hawk_threads_current(void)
 }
 
 /** Counts an allocation of `trace`; only by the slot's own thread while busy. */
-void hawk_threads_flush(struct hawk_counter_entry *entry);
-
 static inline void hawk_threads_count(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {
-	struct hawk_counter_entry *entry = &slot->counters[trace % HAWK_COUNTER_ENTRIES];
+	struct hawk_head *head = slot->head;
+	struct hawk_counter_entry *entry = &head->counters[trace % HAWK_COUNTER_ENTRIES];
 
 	if (!trace) {
-		slot->record.alloc_objects_untraced++;
-		slot->record.alloc_bytes_untraced += bytes;
+		head->record.alloc_objects_untraced++;
+		head->record.alloc_bytes_untraced += bytes;
 		return;
 	}
 	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0)) {
-		hawk_threads_flush(entry);
+		hawk_counters_flush_allocations(head, trace % HAWK_COUNTER_ENTRIES);
 		entry->trace = trace;
 	}
 	entry->objects++;
@@ -98,8 +114,26 @@ static inline void hawk_threads_count(struct hawk_slot *slot, uint32_t trace, ui
  * never lost. */
 static inline void hawk_threads_count_free(struct hawk_slot *slot, uint64_t bytes)
 {
-	__asm__("incq %0" : "+m"(slot->record.free_objects) : : "cc");
-	__asm__("addq %1, %0" : "+m"(slot->record.free_bytes) : "r"(bytes) : "cc");
+	struct hawk_thread_record *record = &slot->head->record;
+
+	__asm__("incq %0" : "+m"(record->free_objects) : : "cc");
+	__asm__("addq %1, %0" : "+m"(record->free_bytes) : "r"(bytes) : "cc");
+}
+
+/** Counts a free of a block of `trace`, which is not 0; only by the slot's own thread while busy.
+ */
+static inline void hawk_threads_count_free_of(struct hawk_slot *slot, uint32_t trace,
+					      uint64_t bytes)
+{
+	struct hawk_head *head = slot->head;
+	struct hawk_counter_entry *entry = &head->frees[trace % HAWK_FREE_ENTRIES];
+
+	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0)) {
+		hawk_counters_flush_frees(head, trace % HAWK_FREE_ENTRIES);
+		entry->trace = trace;
+	}
+	entry->objects++;
+	entry->bytes += bytes;
 }
 
 #endif

@@ -158,14 +158,3 @@ uint32_t hawk_traces_intern(const struct hawk_frames *frames)
 			return same; /* our record stays behind: valid, off the chain, never used */
 	}
 }
-
-void hawk_traces_add(uint32_t trace, uint64_t objects, uint64_t bytes)
-{
-	struct hawk_trace_record *record;
-
-	if (!trace)
-		return;
-	record = hawk_arena_trace(trace);
-	__atomic_fetch_add(&record->alloc_objects, objects, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&record->alloc_bytes, bytes, __ATOMIC_RELAXED);
-}

@@ -33,8 +33,4 @@ struct hawk_frames {
  * as dropped). */
 uint32_t hawk_traces_intern(const struct hawk_frames *frames);
 
-/** Adds to the cumulative counters in the record of `trace`, which may be 0 (then nothing happens).
- */
-void hawk_traces_add(uint32_t trace, uint64_t objects, uint64_t bytes);
-
 #endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The dynamic section of a module that the loader has mapped: its symbols by name, its relocations,
+ * and writing a word of it that the loader may have made read-only.
+ *
+ * For start-up only: the modules must not go away meanwhile. Needs nothing of the C library.
+ */
+#ifndef HAWK_ELF_H
+#define HAWK_ELF_H
+
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hawk_elf {
+	uint64_t bias;
+	uint64_t start, end; /**< of all its segments */
+	const Elf64_Phdr *headers;
+	unsigned header_count;
+	Elf64_Dyn *symbols_entry; /**< DT_SYMTAB itself: the loader reads it at every lookup */
+	const Elf64_Sym *symbols;
+	const char *names;
+	uint64_t names_bytes;
+	const uint32_t *gnu_hash; /**< NULL: none */
+	const uint32_t *hash;     /**< NULL: none */
+	const Elf64_Rela *relocations;
+	uint64_t relocation_count;
+	uint64_t relative_count; /**< the first so many relocations name no symbol */
+	const Elf64_Rela *calls; /**< relocations of the procedure linkage table */
+	uint64_t call_count;
+};
+
+/** False if the module has no symbols, or keeps its dynamic section read-only (the vDSO). */
+bool hawk_elf_open(const struct dl_phdr_info *info, struct hawk_elf *ret);
+
+/** The symbol of a function that the module defines for others, or NULL. */
+const Elf64_Sym *hawk_elf_find(const struct hawk_elf *self, const char *name);
+
+/** Number of dynamic symbols; 0 if it cannot be told. */
+uint32_t hawk_elf_symbol_count(const struct hawk_elf *self);
+
+/** Stores `value` at `at`, which lies in the module. False if the kernel does not let us. */
+bool hawk_elf_write(const struct hawk_elf *self, uint64_t *at, uint64_t value);
+
+static inline bool hawk_elf_owns(const struct hawk_elf *self, uint64_t address)
+{
+	return address - self->start < self->end - self->start;
+}
+
+#endif

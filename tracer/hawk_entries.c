@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Putting our functions in the place of an allocator's. In this order: note what they are; let the
+ * allocator's own calls go to itself; give the loader a copy of the module's symbols that leads to
+ * ours, for all lookups to come; replace what was bound before.
+ *
+ * Nothing is written to a page with code, and every word changes in one store.
+ */
+#include "hawk_entries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_elf.h"
+#include "hawk_first.h"
+
+enum { ENTRIES_MAX = 192 };
+
+bool hawk_entries_produce;
+
+/** What was found: sorted by nothing, looked through for each relocation with a symbol. */
+struct found {
+	const struct hawk_entry *entry;
+	uint64_t original;
+	uint64_t owner; /**< bias of the module that defines it */
+	bool shadowed;  /**< a module before us defines the name, too */
+};
+
+struct installation {
+	struct found found[ENTRIES_MAX];
+	unsigned count;
+	uint64_t lowest, highest; /**< originals lie between */
+	bool behind_us;           /**< while walking modules in their order */
+	bool failed;
+};
+
+static const struct hawk_entry *const families[] = {
+	hawk_entries_mimalloc_core, hawk_entries_jemalloc,         hawk_entries_tcmalloc,
+	hawk_entries_mimalloc,      hawk_entries_mimalloc_aligned, hawk_entries_mimalloc_heap,
+	hawk_entries_libc,
+};
+
+static bool names_equal(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static bool is_ours(const struct hawk_elf *module)
+{
+	return hawk_elf_owns(module, (uint64_t)&hawk_entries_produce);
+}
+
+static void note(struct installation *all, const struct hawk_elf *module,
+		 const struct hawk_entry *entry)
+{
+	const Elf64_Sym *symbol = *entry->next ? NULL : hawk_elf_find(module, entry->name);
+	uint64_t original;
+
+	if (!symbol)
+		return;
+	original = module->bias + symbol->st_value;
+	*entry->next = (void *)original;
+	if (!entry->hook || (entry->produces && !hawk_entries_produce))
+		return;
+	if (all->count == ENTRIES_MAX) {
+		all->failed = true;
+		return;
+	}
+	all->found[all->count++] =
+		(struct found){.entry = entry, .original = original, .owner = module->bias};
+	if (original < all->lowest)
+		all->lowest = original;
+	if (original > all->highest)
+		all->highest = original;
+}
+
+static int note_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct installation *all = data;
+	struct hawk_elf module;
+
+	(void)size;
+	if (!hawk_elf_open(info, &module))
+		return 0;
+	if (is_ours(&module)) {
+		all->behind_us = true;
+		return 0;
+	}
+	if (!all->behind_us)
+		return 0;
+	for (unsigned f = 0; f < sizeof(families) / sizeof(families[0]); f++)
+		for (const struct hawk_entry *entry = families[f]; entry->name; entry++)
+			note(all, &module, entry);
+	return 0;
+}
+
+/** Modules before us, once it is known which names matter. */
+static int note_shadows(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct installation *all = data;
+	struct hawk_elf module;
+
+	(void)size;
+	if (!hawk_elf_open(info, &module))
+		return 0;
+	if (is_ours(&module))
+		return 1;
+	for (unsigned i = 0; i < all->count; i++)
+		if (hawk_elf_find(&module, all->found[i].entry->name))
+			all->found[i].shadowed = true;
+	return 0;
+}
+
+/** The allocator's own calls of its own functions, where the loader would look them up late. */
+static void keep_own_calls(struct installation *all, const struct hawk_elf *module,
+			   const struct found *found, const Elf64_Sym *symbol)
+{
+	for (uint64_t i = 0; i < module->call_count; i++) {
+		const Elf64_Rela *call = &module->calls[i];
+		uint64_t *slot = (uint64_t *)(module->bias + call->r_offset);
+
+		if (ELF64_R_TYPE(call->r_info) != R_X86_64_JUMP_SLOT ||
+		    &module->symbols[ELF64_R_SYM(call->r_info)] != symbol ||
+		    !hawk_elf_owns(module, *slot))
+			continue;
+		if (*slot != found->original && !hawk_elf_write(module, slot, found->original))
+			all->failed = true;
+	}
+}
+
+/** From now on, the module's symbols are those of a copy, in which ours stand for the originals. */
+static int redirect_symbols(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct installation *all = data;
+	Elf64_Sym *copy = NULL;
+	struct hawk_elf module;
+	uint64_t bytes;
+
+	(void)size;
+	if (!hawk_elf_open(info, &module) || is_ours(&module))
+		return 0;
+	bytes = (uint64_t)hawk_elf_symbol_count(&module) * sizeof(Elf64_Sym);
+	for (unsigned i = 0; i < all->count; i++) {
+		const struct found *found = &all->found[i];
+		const Elf64_Sym *symbol;
+
+		if (found->owner != module.bias)
+			continue;
+		symbol = hawk_elf_find(&module, found->entry->name);
+		if (!copy) {
+			copy = bytes ? hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE) : NULL;
+			all->failed |= !copy;
+			if (!copy)
+				return 0;
+			memcpy(copy, module.symbols, bytes);
+		}
+		if (!found->shadowed)
+			keep_own_calls(all, &module, found, symbol);
+		copy[symbol - module.symbols].st_value = (uint64_t)found->entry->hook - module.bias;
+	}
+	if (copy && !hawk_elf_write(&module, &module.symbols_entry->d_un.d_ptr, (uint64_t)copy))
+		all->failed = true;
+	return 0;
+}
+
+/** Aliases have one address: where several entries have it, the name decides. */
+static void rebind(struct installation *all, const struct hawk_elf *module,
+		   const Elf64_Rela *relocation)
+{
+	const Elf64_Sym *symbol = &module->symbols[ELF64_R_SYM(relocation->r_info)];
+	uint64_t *slot = (uint64_t *)(module->bias + relocation->r_offset);
+
+	if (*slot < all->lowest || *slot > all->highest || symbol->st_name >= module->names_bytes)
+		return;
+	for (unsigned i = 0; i < all->count; i++) {
+		const struct found *found = &all->found[i];
+
+		if (*slot != found->original ||
+		    !names_equal(module->names + symbol->st_name, found->entry->name))
+			continue;
+		if (!hawk_elf_write(module, slot, (uint64_t)found->entry->hook))
+			all->failed = true;
+		return;
+	}
+}
+
+static int rebind_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct installation *all = data;
+	struct hawk_elf module;
+
+	(void)size;
+	if (!hawk_elf_open(info, &module) || is_ours(&module))
+		return 0;
+	for (unsigned i = 0; i < all->count; i++)
+		if (all->found[i].owner == module.bias)
+			return 0; /* its own calls stay its own */
+	for (uint64_t i = module.relative_count; i < module.relocation_count; i++) {
+		uint64_t type = ELF64_R_TYPE(module.relocations[i].r_info);
+
+		if (type == R_X86_64_GLOB_DAT || type == R_X86_64_64 || type == R_X86_64_JUMP_SLOT)
+			rebind(all, &module, &module.relocations[i]);
+	}
+	for (uint64_t i = 0; i < module.call_count; i++)
+		if (ELF64_R_TYPE(module.calls[i].r_info) == R_X86_64_JUMP_SLOT)
+			rebind(all, &module, &module.calls[i]);
+	return 0;
+}
+
+bool hawk_entries_install(void)
+{
+	static struct installation all = {.lowest = UINT64_MAX};
+
+	hawk_entries_produce = hawk_first_is("free", (void *)free);
+	dl_iterate_phdr(note_module, &all);
+	if (!all.count)
+		return true;
+	dl_iterate_phdr(note_shadows, &all);
+	dl_iterate_phdr(redirect_symbols, &all);
+	dl_iterate_phdr(rebind_module, &all);
+	return !all.failed;
+}
+
+bool hawk_resize_begin(struct hawk_resize *self, void *pointer)
+{
+	if (!pointer || !hawk_header_valid(pointer))
+		return false;
+	self->old = *hawk_header_of(pointer);
+	self->pointer = pointer;
+	self->offset_log2 = hawk_header_offset_log2(pointer);
+	/* Before the call: afterwards the old place may be somebody else's. */
+	hawk_header_unseal(pointer);
+	return true;
+}
+
+void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_state *caller,
+		      void *base, size_t size)
+{
+	if (!base) {
+		hawk_header_seal(self->pointer, self->old.word0,
+				 hawk_header_trace(self->old.word1));
+		return NULL;
+	}
+	hawk_record_free(hawk_header_trace(self->old.word1), hawk_header_size(self->old.word0));
+	return hawk_finish(base, caller, HAWK_KIND_REALLOC, self->offset_log2, size);
+}
+
+void hawk_resize_in_place(const struct hawk_frame_state *caller, void *pointer, size_t size)
+{
+	struct hawk_block_header *header = hawk_header_of(pointer);
+	unsigned offset_log2 = hawk_header_offset_log2(pointer);
+
+	if (hawk_header_size(header->word0) == size)
+		return;
+	hawk_record_free(hawk_header_trace(header->word1), hawk_header_size(header->word0));
+	hawk_finish((char *)pointer - ((uint64_t)1 << offset_log2), caller, HAWK_KIND_REALLOC,
+		    offset_log2, size);
+}
+
+/**
+ * Memory that its allocator took back as a whole may hold a live header still. What lies there now
+ * belongs to the neighbour, who has not written to it: the word changes only if it is that header.
+ */
+static void forget_stale_header(void *pointer)
+{
+	struct hawk_block_header *header = hawk_header_of(pointer);
+	uint64_t word1;
+
+	if (!hawk_header_valid(pointer))
+		return;
+	word1 = __atomic_load_n(&header->word1, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&header->word1, &word1, 0, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
+void *hawk_entry_bare(void *pointer, size_t size)
+{
+	if (!pointer)
+		return NULL;
+	forget_stale_header(pointer);
+	hawk_record_dropped(size);
+	return pointer;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Entry points beyond the standard ones (mallocx, tc_malloc, mi_malloc, free_sized ...), of the
+ * allocators that the program has.
+ *
+ * They are not exported: programs take the presence of `mallocx` for the presence of jemalloc.
+ * Where a module after us in the search order defines one, the loader's view of that module is
+ * changed, so that the same name leads to our function: what is bound already is bound anew, what
+ * is looked up later finds ours. Calls inside of the allocator itself stay as they are.
+ */
+#ifndef HAWK_ENTRIES_H
+#define HAWK_ENTRIES_H
+
+#include "hawk_hooks.h"
+#include "hawk_init.h"
+
+struct hawk_entry {
+	const char *name;
+	void *hook;  /**< NULL: only looked up */
+	void **next; /**< where the allocator's own function is put; NULL stays where there is none
+		      */
+	/** Makes blocks out of nothing: only replaced where our free() is the program's. Those that
+	 * take a pointer always are, a header is easily told. */
+	bool produces;
+};
+
+/** By allocator; each ends with a name of NULL. */
+extern const struct hawk_entry hawk_entries_jemalloc[];
+extern const struct hawk_entry hawk_entries_tcmalloc[];
+extern const struct hawk_entry hawk_entries_mimalloc_core[];
+extern const struct hawk_entry hawk_entries_mimalloc[];
+extern const struct hawk_entry hawk_entries_mimalloc_aligned[];
+extern const struct hawk_entry hawk_entries_mimalloc_heap[];
+extern const struct hawk_entry hawk_entries_libc[];
+
+/**
+ * Finds them and puts ours in their place. False if the system does not allow that: then no block
+ * may get a header, since such a function could meet it.
+ */
+bool hawk_entries_install(void);
+
+/** Whether blocks made by these functions get headers. */
+extern bool hawk_entries_produce;
+
+/** Whether a new block of `size` bytes gets a header. */
+static inline bool hawk_entry_traces(size_t size)
+{
+	return hawk_tracing() && hawk_entries_produce && size <= HAWK_TRACED_MAX;
+}
+
+/** Distance in bytes from the allocator's pointer to `pointer`: 0 if it has no header of ours. */
+static inline uint64_t hawk_entry_offset(const void *pointer)
+{
+	if (!pointer || !hawk_header_valid(pointer))
+		return 0;
+	return (uint64_t)1 << hawk_header_offset_log2(pointer);
+}
+
+/** The allocator's pointer of any pointer. */
+static inline void *hawk_entry_base(const void *pointer)
+{
+	return (char *)pointer - hawk_entry_offset(pointer);
+}
+
+/** A block that is about to be resized, while its header is taken off. */
+struct hawk_resize {
+	struct hawk_block_header old;
+	char *pointer;
+	unsigned offset_log2;
+};
+
+/** Takes the header off. False, and nothing changed, if there is none. */
+bool hawk_resize_begin(struct hawk_resize *self, void *pointer);
+
+/** The allocator's pointer, and the distance to the user's. */
+static inline uint64_t hawk_resize_offset(const struct hawk_resize *self)
+{
+	return (uint64_t)1 << self->offset_log2;
+}
+
+static inline void *hawk_resize_base(const struct hawk_resize *self)
+{
+	return self->pointer - hawk_resize_offset(self);
+}
+
+/** The header again: of the block at `base` now, or of the old one if `base` is NULL. Returns the
+ * user's pointer, or NULL. */
+void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_state *caller,
+		      void *base, size_t size);
+
+/** The same for a block that stayed where it was and may have another size now. The header was not
+ * taken off. */
+void hawk_resize_in_place(const struct hawk_frame_state *caller, void *pointer, size_t size);
+
+/** Counts a block, or NULL, that could not get a header; makes sure that it seems to have none. */
+void *hawk_entry_bare(void *pointer, size_t size);
+
+#endif

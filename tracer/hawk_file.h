@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * table=FILE: the parts of the table that readers need in a named, shared file, which outlives
+ * SIGKILL and the OOM killer.
+ *
+ * No descriptor is kept: the file is opened once, made as large as it may ever get (a hole), and
+ * grows by mapping more of itself. Invariant: what is mapped here has its pages; nothing of it ever
+ * raises SIGBUS for want of space. A forked child never writes into its parent's file: the private
+ * slots and `hawk_file_mark` are wiped by the kernel in it, every way into the table checks one of
+ * them, and the child gets a copy of its own.
+ */
+#ifndef HAWK_FILE_H
+#define HAWK_FILE_H
+
+#include <stdbool.h>
+
+#include "hawk_syscall.h"
+#include "hawk_trace_table.h"
+
+/** NULL: the table is in no file. *hawk_file_mark is 0 in a forked child that still has its
+ * parent's. */
+extern volatile uint32_t *hawk_file_mark;
+
+/** There was no memory for a forked child's copy: it has no table, and makes none. */
+extern bool hawk_file_lost;
+
+/**
+ * Makes the file that `name` says: %p is the process id, %t the time in seconds, %% a %. An
+ * existing file is left as it is, unless this process itself made it before an exec. False, after a
+ * complaint on stderr: there is none, the table goes into anonymous memory. `limit`: bytes, 0 = the
+ * default. Needs nothing of the C library.
+ */
+bool hawk_file_create(const char *name, uint64_t limit);
+
+bool hawk_file_active(void);
+
+/** The first HAWK_TABLE_HEADER_BYTES of the file. */
+struct hawk_table_header *hawk_file_header(void);
+
+/** Maps the next `bytes` (whole pages, zeroed) of the file. They are never given back. NULL: none
+ * left. */
+void *hawk_file_map(size_t bytes, uint64_t *offset);
+
+/** For a file: private memory that is to read as zeros in a forked child. False: cannot be had. */
+bool hawk_file_wipe_on_fork(void *memory, size_t bytes);
+
+/** Registers the fork handlers. From the library's constructor. */
+void hawk_file_watch_forks(void);
+
+/** The program is not to be traced: the file's name goes, and no child makes another. */
+void hawk_file_discard(void);
+
+/** In a forked child that still has its parent's file: see hawk_file_check_fork(). */
+void hawk_file_leave(void);
+
+/** Before anything is written into the table other than by way of a slot that is not wiped. */
+static inline void hawk_file_check_fork(void)
+{
+	if (__builtin_expect(hawk_file_mark && !*hawk_file_mark, 0))
+		hawk_file_leave();
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the annotation header calls: hawk_annotate.h, which looks these up by name. A program may be
+ * built with another version of it: what is exported here keeps its meaning for ever.
+ */
+#include "hawk_file.h"
+#include "hawk_hooks.h"
+#include "hawk_init.h"
+#include "hawk_labels.h"
+#include "hawk_marks.h"
+#include "hawk_options.h"
+#include "hawk_threads.h"
+#include "hawk_types.h"
+
+HAWK_EXPORT unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t length);
+HAWK_EXPORT void hawk_tracer_scope_leave(void *object, unsigned long token);
+HAWK_EXPORT void hawk_tracer_annotate_type(void *pointer, const char *name, size_t length);
+
+unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t length)
+{
+	uint64_t sp = (uint64_t)__builtin_frame_address(0) + 16;
+	struct hawk_slot *slot;
+
+	if (!hawk_tracing() || !hawk_options.stacks)
+		return 0;
+	hawk_file_check_fork();
+	slot = hawk_threads_current();
+	if (!slot)
+		return 0;
+	return hawk_scopes_enter(&slot->scopes, sp, (uint64_t)object, tag, length,
+				 &slot->scope_key);
+}
+
+void hawk_tracer_scope_leave(void *object, unsigned long token)
+{
+	struct hawk_slot *slot = hawk_thread_slot;
+
+	hawk_file_check_fork();
+	if ((uintptr_t)slot > 1 && token)
+		hawk_scopes_leave(&slot->scopes, (uint64_t)object, (uint32_t)token,
+				  &slot->scope_key);
+}
+
+void hawk_tracer_annotate_type(void *pointer, const char *name, size_t length)
+{
+	if (hawk_tracing() && pointer)
+		hawk_types_set(pointer, name, length);
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Entering and leaving: two clock readings, one look-up of the label, two additions to its record.
+ */
+#include "hawk_scopes.h"
+
+#include <time.h>
+
+#include "hawk_arena.h"
+#include "hawk_labels.h"
+
+enum {
+	/** An object farther than this from the stack pointer is not on this stack: a sanitizer has
+	 * moved it. */
+	FRAME_BYTES_MAX = 1 << 20,
+};
+
+static uint64_t read_clock(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC, &now))
+		return 1;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static uint64_t position_of(uint64_t sp, uint64_t object)
+{
+	return object - sp < FRAME_BYTES_MAX ? object : sp;
+}
+
+static uint64_t mix(uint64_t outer, uint64_t position, uint32_t label)
+{
+	unsigned __int128 product = (unsigned __int128)(outer ^ position) *
+				    (UINT64_C(0x9e3779b97f4a7c15) + ((uint64_t)label << 20));
+	uint64_t key = (uint64_t)product ^ (uint64_t)(product >> 64) ^ label;
+
+	return key ? key : 1;
+}
+
+/** The innermost that is open below `depth`; NULL: none. */
+static const struct hawk_open_scope *innermost(const struct hawk_scopes *scopes, uint32_t depth)
+{
+	while (depth-- > 0)
+		if (scopes->open[depth].label)
+			return &scopes->open[depth];
+	return NULL;
+}
+
+static void set_key(const struct hawk_scopes *scopes, uint32_t depth, uint64_t *key)
+{
+	const struct hawk_open_scope *scope = innermost(scopes, depth);
+
+	__atomic_store_n(key, scope ? scope->key : 0, __ATOMIC_RELAXED);
+}
+
+static void close_scope(struct hawk_scopes *scopes, uint32_t index, uint64_t now)
+{
+	struct hawk_open_scope *scope = &scopes->open[index];
+	struct hawk_open_scope old = *scope;
+
+	scope->label = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	scopes->depth = index;
+	if (old.label && old.start_ns && now > old.start_ns)
+		__atomic_fetch_add(&hawk_arena_label(old.label)->total_ns, now - old.start_ns,
+				   __ATOMIC_RELAXED);
+}
+
+/** Closes what is over: what lies below the stack pointer, and an earlier scope in the same place
+ * with all that it held. */
+static void close_stale(struct hawk_scopes *scopes, uint64_t sp, uint64_t object, uint64_t now)
+{
+	uint32_t keep = scopes->depth;
+
+	while (keep && scopes->open[keep - 1].position < sp)
+		keep--;
+	for (uint32_t i = 0; i < keep; i++)
+		if (scopes->open[i].object == object)
+			keep = i;
+	while (scopes->depth > keep)
+		close_scope(scopes, scopes->depth - 1, now);
+}
+
+static uint32_t drop(void)
+{
+	__atomic_fetch_add(&hawk_table_header->dropped_scopes, 1, __ATOMIC_RELAXED);
+	return 0;
+}
+
+/** Takes the next entry. Written twice: a handler may have used it in between. */
+static struct hawk_open_scope *reserve(struct hawk_scopes *scopes, uint64_t position,
+				       uint64_t object)
+{
+	struct hawk_open_scope *scope = &scopes->open[scopes->depth];
+
+	scope->label = 0;
+	scope->position = position;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	scopes->depth++;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	scope->position = position;
+	scope->object = object;
+	return scope;
+}
+
+uint32_t hawk_scopes_enter(struct hawk_scopes *scopes, uint64_t sp, uint64_t object,
+			   const char *tag, size_t length, uint64_t *key)
+{
+	uint64_t now = read_clock();
+	const struct hawk_open_scope *outer;
+	struct hawk_open_scope *scope;
+	uint32_t label, index;
+	bool again;
+
+	close_stale(scopes, sp, object, now);
+	index = scopes->depth;
+	outer = innermost(scopes, index);
+	again = outer && hawk_labels_equal(outer->label, HAWK_LABEL_SCOPE, tag, length);
+	if (again)
+		label = outer->label;
+	else
+		label = hawk_labels_intern(HAWK_LABEL_SCOPE, outer ? outer->label : 0, tag, length);
+	if (index == HAWK_SCOPES_DEPTH || !label) {
+		set_key(scopes, scopes->depth, key);
+		return drop();
+	}
+	scope = reserve(scopes, position_of(sp, object), object);
+	scope->start_ns = again ? 0 : now;
+	scope->key = mix(outer ? outer->key : 0, scope->position, label);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	scope->label = label;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(key, scope->key, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&hawk_arena_label(label)->entries, 1, __ATOMIC_RELAXED);
+	return index + 1;
+}
+
+void hawk_scopes_leave(struct hawk_scopes *scopes, uint64_t object, uint32_t token, uint64_t *key)
+{
+	uint32_t index = token - 1;
+	uint64_t now;
+
+	if (index >= scopes->depth || scopes->open[index].object != object ||
+	    !scopes->open[index].label)
+		return; /* closed already, or another thread's */
+	now = read_clock();
+	while (scopes->depth > index)
+		close_scope(scopes, scopes->depth - 1, now);
+	set_key(scopes, scopes->depth, key);
+}
+
+void hawk_scopes_clear(struct hawk_scopes *scopes, uint64_t *key)
+{
+	while (scopes->depth)
+		scopes->open[--scopes->depth].label = 0;
+	__atomic_store_n(key, 0, __ATOMIC_RELAXED);
+}
+
+/**
+ * Frames outside of the scope at `position`, or UINT32_MAX: it is over. A frame reaches from its sp
+ * to that of the next outer one; of the outermost it is not known how far, and what lies beyond is
+ * outside of everything: on the stack from which this coroutine was called.
+ */
+static uint32_t find_frame(const struct hawk_stack *stack, uint64_t position)
+{
+	for (uint32_t i = stack->count; i-- > 1;)
+		if (position >= stack->frames[i].state.sp &&
+		    position < stack->frames[i - 1].state.sp)
+			return i + 1;
+	return position >= stack->frames[0].state.sp ? 0 : UINT32_MAX;
+}
+
+uint32_t hawk_scopes_marks(const struct hawk_scopes *scopes, const struct hawk_stack *stack,
+			   uint64_t sp, bool placed, uint64_t *marks)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = scopes->depth; i-- > 0;) {
+		const struct hawk_open_scope *scope = &scopes->open[i];
+		uint32_t frames = HAWK_MARK_UNPLACED;
+
+		if (!scope->label)
+			continue;
+		if (stack && stack->count)
+			frames = find_frame(stack, scope->position);
+		else if (scope->position < sp)
+			frames = UINT32_MAX;
+		if (frames == UINT32_MAX)
+			continue;
+		marks[count++] =
+			hawk_mark(scope->label, placed ? (uint16_t)frames : HAWK_MARK_UNPLACED);
+	}
+	return count;
+}

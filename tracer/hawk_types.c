@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Re-sealing with a type.
+ */
+#include "hawk_types.h"
+
+#include "hawk_counters.h"
+#include "hawk_file.h"
+#include "hawk_labels.h"
+#include "hawk_marks.h"
+#include "hawk_next.h"
+#include "hawk_record.h"
+#include "hawk_sampler.h"
+#include "hawk_sampler.h"
+
+/** The id of `trace` with this type instead of any other; 0 = no room. */
+static uint32_t typed(uint32_t trace, uint32_t label)
+{
+	uint64_t marks[1 + HAWK_TRACE_MARKS_MAX];
+	uint32_t count;
+	uint32_t base = hawk_marks_of(trace, marks + 1, &count);
+	uint64_t mark = hawk_mark(label, HAWK_MARK_UNPLACED);
+
+	/* A type is the first mark. */
+	if (count && hawk_arena_label(hawk_mark_label(marks[1]))->kind == HAWK_LABEL_TYPE) {
+		marks[1] = mark;
+		return hawk_marks_intern(base, marks + 1, count);
+	}
+	marks[0] = mark;
+	return hawk_marks_intern(base, marks, count + 1);
+}
+
+/**
+ * From one trace to another, so that what was ever allocated stays the same. First the new one: if
+ * the process dies in between there is one too many, never too few.
+ */
+static void move_allocation(uint32_t from, uint32_t to, uint64_t bytes)
+{
+	struct hawk_table_header *header = hawk_table_header;
+
+	hawk_counters_add_allocations(to, 1, bytes);
+	if (from) {
+		hawk_counters_add_allocations(from, UINT64_MAX, 0 - bytes);
+		return;
+	}
+	/* Numbers wrap here and again in the sum with those of the threads. */
+	__atomic_fetch_sub(&header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_sub(&header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
+}
+
+void hawk_types_set(void *pointer, const char *name, size_t length)
+{
+	struct hawk_block_header *header = hawk_header_of(pointer);
+	uint32_t label, from, to;
+	uint64_t word0;
+
+	hawk_file_check_fork();
+	if (!hawk_header_valid(pointer))
+		return;
+	word0 = header->word0;
+	from = hawk_header_trace(header->word1);
+	if (hawk_header_kind(word0) == HAWK_KIND_LOADER || hawk_bootstrap_owns(pointer))
+		return;
+	if (hawk_sampler_mean && from == hawk_sampler_skipped)
+		return; /* one that stands for no others would pass for one that was sampled */
+	if (from && from == hawk_sampler_skipped) /* types of the sample only, as stacks */
+		return;
+	label = hawk_labels_intern(HAWK_LABEL_TYPE, 0, name, length);
+	to = label ? typed(from, label) : 0;
+	if (!to) {
+		__atomic_fetch_add(&hawk_table_header->dropped_types, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	if (to == from)
+		return;
+	hawk_header_seal(pointer, word0, to);
+	move_allocation(from, to, hawk_header_size(word0));
+	if (hawk_sampler_mean && from)
+		hawk_sampler_move(from, to, hawk_header_size(word0));
+}
