@@ -41,16 +41,17 @@ static struct hawk_counter_entry total_of(uint32_t trace)
 	struct hawk_counter_entry total = {.trace = trace};
 	const struct hawk_trace_record *flushed = hawk_arena_trace(trace);
 
-	total.objects = (uint32_t)flushed->alloc_objects;
-	total.bytes = flushed->alloc_bytes;
+	total.objects =
+		(uint32_t)hawk_counter_objects(flushed->alloc_objects, flushed->alloc_bytes);
+	total.bytes = hawk_counter_bytes(flushed->alloc_bytes);
 	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++) {
-		const struct hawk_slot *slot = hawk_arena_element(HAWK_ARRAY_THREADS, i);
+		const struct hawk_head *head = hawk_arena_element(HAWK_ARRAY_THREADS, i);
 
 		for (uint32_t j = 0; j < HAWK_COUNTER_ENTRIES; j++) {
-			if (slot->counters[j].trace != trace)
+			if (head->counters[j].trace != trace)
 				continue;
-			total.objects += slot->counters[j].objects;
-			total.bytes += slot->counters[j].bytes;
+			total.objects += head->counters[j].objects;
+			total.bytes += head->counters[j].bytes;
 		}
 	}
 	return total;
@@ -195,7 +196,7 @@ static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		slot->busy = i == 0;
+		slot->busy = i == 0 ? HAWK_BUSY_FOR_SURE : HAWK_IDLE;
 		if (i == 0)
 			*copy = *slot;
 		plain = record(3);
@@ -204,7 +205,7 @@ static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 			assert_memory_equal(copy, slot, sizeof(*copy));
 		}
 	}
-	slot->busy = 0;
+	slot->busy = HAWK_IDLE;
 	assert_int_not_equal(nested, 0);
 	total = total_of(nested);
 	assert_int_equal(total.objects + (nested == plain ? 0 : total_of(plain).objects), 2);
@@ -214,13 +215,14 @@ static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 static void frees_are_counted(void **state)
 {
 	struct hawk_slot *slot = hawk_threads_current();
-	uint64_t objects = slot->record.free_objects, bytes = slot->record.free_bytes;
+	const struct hawk_thread_record *thread = &slot->head->record;
+	uint64_t objects = thread->free_objects, bytes = thread->free_bytes;
 
 	(void)state;
-	hawk_record_free(100);
-	hawk_record_free(23);
-	assert_int_equal(slot->record.free_objects - objects, 2);
-	assert_int_equal(slot->record.free_bytes - bytes, 123);
+	hawk_record_free(0, 100);
+	hawk_record_free(0, 23);
+	assert_int_equal(thread->free_objects - objects, 2);
+	assert_int_equal(thread->free_bytes - bytes, 123);
 }
 
 static void births_follow_the_clock_of_a_slow_thread(void **state)
