@@ -4,7 +4,7 @@
  * The ids of stacks that were looked up before, by two independent hashes (128 bits, of which 96
  * name the stack): one cache line instead of the table's chain, record and frames.
  *
- *     set of 4 entries = 64 bytes, 64 .. 32,768 sets in use, as many as there are traces for
+ *     set of 4 entries = 64 bytes, 64 .. 16,384 sets in use, as many as there are traces for
  *     entry: word 0 = hash ^ word 1
  *            word 1 = low half of check << 32 | trace id
  *
@@ -21,7 +21,7 @@
 enum {
 	HAWK_KNOWN_WAYS = 4,
 	HAWK_KNOWN_SETS_LOG2_MIN = 6,
-	HAWK_KNOWN_SETS_LOG2_MAX = 15, /**< 2 MiB, touched as needed */
+	HAWK_KNOWN_SETS_LOG2_MAX = 14, /**< 1 MiB, touched as needed */
 };
 
 struct hawk_known_entry {
@@ -40,6 +40,14 @@ bool hawk_known_init(void);
 
 /** `trace` is the stack with these hashes. Any thread, also in signal handlers. */
 void hawk_known_add(uint64_t hash, uint64_t check, uint32_t trace);
+
+/** Called as soon as the hash is known: the line is on its way while other work is done. */
+static inline void hawk_known_prefetch(uint64_t hash)
+{
+	uint64_t set = hash & __atomic_load_n(&hawk_known.set_mask, __ATOMIC_RELAXED);
+
+	__builtin_prefetch(&hawk_known.entries[set * HAWK_KNOWN_WAYS]);
+}
 
 /** The trace with these hashes; 0 = not known here. `hash` must not be 0. */
 static inline uint32_t hawk_known_find(uint64_t hash, uint64_t check)

@@ -19,19 +19,6 @@
 #include "hawk_sampler.h"
 #include "hawk_unwind.h"
 
-enum {
-	HAWK_MEMO_ENTRIES = 256,
-};
-
-/** The id of a stack that this thread has looked up before: two independent hashes, 128 bits, name
- * it. */
-struct hawk_memo_entry {
-	uint64_t hash;
-	uint64_t check;
-	uint32_t trace; /**< 0 = empty */
-	uint32_t flags; /**< enum hawk_trace_flag */
-};
-
 struct hawk_slot {
 	/**
 	 * HAWK_IDLE, or the stack pointer of the call that is busy, see the glossary. 0 = the slot
@@ -47,7 +34,6 @@ struct hawk_slot {
 	struct hawk_sampler sampler;
 	uint64_t changed_stacks;   /**< for stats=1; cumulative, also over several threads */
 	uint64_t looked_up_stacks; /**< likewise */
-	struct hawk_memo_entry memo[HAWK_MEMO_ENTRIES]; /**< by the low bits of the hash */
 	struct hawk_scopes scopes;
 	struct hawk_stack stack;
 };

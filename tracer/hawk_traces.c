@@ -7,6 +7,7 @@
 #include "hawk_traces.h"
 
 #include "hawk_arena.h"
+#include "hawk_known.h"
 
 enum {
 	BUCKETS_LOG2 = 17,
@@ -17,7 +18,7 @@ static uint32_t *buckets;
 bool hawk_traces_init(void)
 {
 	buckets = hawk_arena_private(sizeof(*buckets) << BUCKETS_LOG2, HAWK_EXTENT_PRIVATE);
-	return buckets != NULL;
+	return buckets && hawk_known_init();
 }
 
 /** Walks the delta code of one record from the leaf outwards. */

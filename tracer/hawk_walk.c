@@ -12,6 +12,7 @@
  */
 #include "hawk_walk.h"
 
+#include "hawk_known.h"
 #include "hawk_tops.h"
 #include "hawk_trace_table.h"
 #include "hawk_unwind_libunwind.h"
@@ -258,6 +259,24 @@ static void append_word(struct hawk_stack *stack, uint16_t *count, uint64_t slot
 	stack->words[(*count)++] = (struct hawk_stack_word){slot, value};
 }
 
+/** Hashes the fresh frames, so that what is known of the stack is fetched while they are written. */
+static void hash_fresh(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count)
+{
+	struct hawk_walk_hash hash = hawk_walk_hash_seed(stack->generation);
+
+	if (kept)
+		hash = (struct hawk_walk_hash){stack->frames[kept - 1].hash,
+					       stack->frames[kept - 1].check};
+	for (uint32_t i = fresh_count; i-- > 0;) {
+		struct hawk_stack_frame *frame = &stack->fresh[i];
+
+		hash = hawk_walk_hash_mix(hash, frame->state.pc, frame->exact);
+		frame->hash = hash.hash;
+		frame->check = hash.check;
+	}
+	hawk_known_prefetch(hash.hash);
+}
+
 /** Writes `frame` and its words behind the outer ones. */
 static void append_frame(struct hawk_stack *stack, uint32_t index,
 			 const struct hawk_stack_frame *frame)
@@ -265,17 +284,13 @@ static void append_frame(struct hawk_stack *stack, uint32_t index,
 	const struct hawk_stack_frame *outer = index ? &stack->frames[index - 1] : NULL;
 	struct hawk_stack_frame *to = &stack->frames[index];
 	uint16_t words = outer ? outer->words : 0;
-	struct hawk_walk_hash hash =
-		hawk_walk_hash_mix(outer ? (struct hawk_walk_hash){outer->hash, outer->check}
-					 : hawk_walk_hash_seed(stack->generation),
-				   frame->state.pc, frame->exact);
 	bool outer_needs_bp = outer && outer->needs_bp;
 
 	/* Word by word, as they have just been stored: a copy in larger pieces would wait for the
 	 * stores to reach the cache. */
 	to->state = frame->state;
-	to->hash = hash.hash;
-	to->check = hash.check;
+	to->hash = frame->hash;
+	to->check = frame->check;
 	to->bp_slot = frame->bp_slot;
 	to->return_offset = frame->return_offset;
 	to->cfa_offset = frame->cfa_offset;
@@ -306,6 +321,7 @@ static void append_frame(struct hawk_stack *stack, uint32_t index,
 /** The previous stack becomes its `kept` outermost frames and the fresh ones. */
 static void commit(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count, uint32_t flags)
 {
+	hash_fresh(stack, kept, fresh_count);
 	if (fresh_count || kept < stack->count)
 		hawk_tops_cut(stack, kept);
 	/* A handler may interrupt this and never come back: what is counted is always whole. */
