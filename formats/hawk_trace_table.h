@@ -166,9 +166,12 @@ enum hawk_trace_flag {
 	HAWK_TRACE_INCOMPLETE = 1u << 1, /**< the unwinder met a frame it could not step over */
 	HAWK_TRACE_COLLAPSED = 1u << 2,  /**< repeated cycles of recursion were left out */
 	HAWK_TRACE_MARKED = 1u << 3,     /**< own words are marks; see struct hawk_trace_record */
-	/** No stack: of all allocations that the sample left out. */
+	/** No stack: of all that the sample left out; id HAWK_TRACE_ID_NOT_SAMPLED. */
 	HAWK_TRACE_NOT_SAMPLED = 1u << 4,
 };
+
+/** With HAWK_TABLE_SAMPLED: the id of allocations without a stack. */
+enum { HAWK_TRACE_ID_NOT_SAMPLED = 1 };
 
 /** Set in a stored program counter that is exact (interrupted by a signal) and not a return
  * address. */

@@ -44,7 +44,7 @@ bool hawk_sampler_init(uint64_t mean)
 	shared_random = hawk_table_header->key.k[0] ^ UINT64_C(0xd1b54a32d192ed03);
 	hawk_table_header->sample_mean = mean;
 	hawk_arena_require(HAWK_TABLE_SAMPLED);
-	return hawk_sampler_skipped != 0;
+	return hawk_sampler_skipped == HAWK_TRACE_ID_NOT_SAMPLED;
 }
 
 /** splitmix64's finalizer, by Sebastiano Vigna (public domain). */

@@ -16,6 +16,21 @@
 enum hawk_site_special {
 	HAWK_SITE_NO_STACK = 0, /**< no stack was recorded */
 	HAWK_SITE_LOST = 1, /**< the header names a trace that is damaged, cut off or unwritten */
+	/** sample=: all allocations without a stack. Its counts are exact; the estimates of the
+	 * other sites stand for them too, so that it is never listed beside those. */
+	HAWK_SITE_NOT_SAMPLED = 2,
+};
+
+/** Of a site whose counts are estimates: what they are made of. */
+struct hawk_site_sample {
+	bool estimated;         /**< false: the site's counts are exact, the rest is 0 */
+	uint64_t inuse_objects; /**< sampled blocks, exact */
+	uint64_t inuse_bytes;
+	uint64_t alloc_objects;
+	uint64_t alloc_bytes;
+	uint64_t inuse_objects_error; /**< standard errors of the estimates */
+	uint64_t inuse_bytes_error;
+	uint64_t alloc_bytes_error; /**< at most this */
 };
 
 struct hawk_site {
@@ -29,6 +44,7 @@ struct hawk_site {
 	uint64_t alloc_bytes;
 	uint64_t oldest_units; /**< earliest birth among the live blocks */
 	uint64_t newest_units;
+	struct hawk_site_sample sample;
 };
 
 struct hawk_heap {
@@ -36,6 +52,7 @@ struct hawk_heap {
 	struct hawk_sweep_plan plan;
 	struct hawk_sweep_result sweep;
 	struct hawk_table_totals totals;
+	uint64_t sample_mean;    /**< bytes; 0 = counts of sites are exact, else estimates */
 	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */
 	size_t site_count;
 	uint32_t *site_of_trace;           /**< index into sites by trace id, UINT32_MAX = none */

@@ -6,6 +6,7 @@
  */
 #include "hawk_block_graph.h"
 #include "hawk_site_map.h"
+#include "hawk_site_samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,7 @@ static struct hawk_error *load(struct hawk_target *target, struct hawk_findings 
 	heap->plan.trace_count = hawk_table_trace_limit(heap->table);
 	heap->plan.birth_max = hawk_table_birth_limit(heap->table);
 	heap->totals = hawk_table_totals(heap->table);
+	heap->sample_mean = hawk_table_sample_mean(heap->table);
 	heap->trace_count = hawk_table_header(heap->table)->trace_count;
 	return make_excluded(heap->table, &heap->plan);
 }
@@ -67,6 +69,8 @@ struct tallies {
 	uint32_t trace_count;
 	struct tally *items;
 	struct hawk_block_index *index; /**< NULL = not wanted */
+	uint64_t sample_mean;
+	struct hawk_sample_tally *samples; /**< as `items`; NULL without a mean */
 };
 
 static struct hawk_error *add_blocks(void *context, const struct hawk_block *blocks, size_t count)
@@ -86,6 +90,9 @@ static struct hawk_error *add_blocks(void *context, const struct hawk_block *blo
 		tally->objects++;
 		tally->bytes += block->size;
 	}
+	if (tallies->samples)
+		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
+					     tallies->trace_count, tallies->samples);
 	return tallies->index ? hawk_block_index_add(tallies->index, blocks, count) : NULL;
 }
 
@@ -163,7 +170,10 @@ static struct hawk_error *read_target(struct hawk_target *target, struct hawk_fi
 		return err;
 	tallies->trace_count = heap->trace_count;
 	tallies->items = calloc((size_t)heap->trace_count + 1, sizeof(*tallies->items));
-	if (!tallies->items)
+	tallies->sample_mean = heap->sample_mean;
+	if (heap->sample_mean)
+		tallies->samples = calloc((size_t)heap->trace_count + 1, sizeof(*tallies->samples));
+	if (!tallies->items || (heap->sample_mean && !tallies->samples))
 		return &hawk_enomem;
 	err = hawk_sweep(target, &heap->plan, add_blocks, tallies, progress->function,
 			 progress->context, findings, &heap->sweep);
@@ -182,6 +192,9 @@ static struct hawk_error *make_sites(struct hawk_findings *findings, const struc
 		return err;
 	add_tallies(heap, tallies);
 	report_lost(heap, findings);
+	err = hawk_site_samples_apply(heap, tallies->samples);
+	if (err)
+		return err;
 	return hawk_site_map_finish(heap, true);
 }
 
@@ -198,6 +211,7 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 	if (!err && heap.table)
 		err = make_sites(findings, &tallies, &heap);
 	free(tallies.items);
+	free(tallies.samples);
 	if (err) {
 		hawk_heap_deinit(&heap);
 		return err;

@@ -67,7 +67,7 @@ uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *ident
 	}
 	id = XXH3_64bits_withSeed(words, trace->frame_count * sizeof(words[0]), SEED_STACK);
 	/* Small ids are taken; one hash in 2^63 is moved away. */
-	return id > HAWK_SITE_LOST ? id : ~id;
+	return id > HAWK_SITE_NOT_SAMPLED ? id : ~id;
 }
 
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace)

@@ -119,8 +119,11 @@ static struct hawk_error *intern_traces(const struct hawk_heap *heap, struct sit
 		uint32_t site = id ? HAWK_SITE_MAP_LOST : HAWK_SITE_MAP_NO_STACK;
 
 		if (id && hawk_table_trace(heap->table, id, trace))
-			err = intern(map, hawk_site_id_with(heap->table, identities, trace), id,
-				     &site);
+			err = intern(map,
+				     trace->flags & HAWK_TRACE_NOT_SAMPLED
+					     ? HAWK_SITE_NOT_SAMPLED
+					     : hawk_site_id_with(heap->table, identities, trace),
+				     id, &site);
 		if (err)
 			break;
 		heap->site_of_trace[id] = site;

@@ -113,7 +113,9 @@ static struct hawk_error *select_sites(const struct matcher *matcher, const stru
 	for (size_t i = 0; i < heap->site_count; i++) {
 		const struct hawk_site *site = &heap->sites[i];
 
-		if (site->inuse_bytes < matcher->filter->min_bytes)
+		/* The estimates of all others stand for it. */
+		if (site->id == HAWK_SITE_NOT_SAMPLED ||
+		    site->inuse_bytes < matcher->filter->min_bytes)
 			continue;
 		if (matcher->compiled) {
 			struct hawk_error *err =

@@ -48,7 +48,8 @@ static void put_row(const struct hawk_report *report, const struct hawk_screen *
 					   hawk_heap_age_seconds(report->heap, site->oldest_units))
 					   .text);
 	else
-		hawk_output_printf(screen->output, "%-14s ", "all freed");
+		hawk_output_printf(screen->output, "%-14s ",
+				   site->sample.estimated ? "none sampled" : "all freed");
 	hawk_output_printf(screen->output, "%016llx", (unsigned long long)site->id);
 }
 

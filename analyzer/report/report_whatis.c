@@ -60,7 +60,9 @@ static struct hawk_error *put_block(const struct hawk_report *report,
 	hawk_stack_init(&stack);
 	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
 	if (!err && !stack.count)
-		hawk_output_puts(screen->output, "    (no stack was recorded)\n");
+		hawk_output_puts(screen->output, stack.trace_flags & HAWK_TRACE_NOT_SAMPLED
+							 ? "    (not sampled: no stack was taken)\n"
+							 : "    (no stack was recorded)\n");
 	else if (!err)
 		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
 				  report->depth, 4);

@@ -68,7 +68,8 @@ struct hawk_trace {
 	uint64_t frames[HAWK_TRACE_DEPTH_MAX]; /**< leaf first; HAWK_PC_EXACT may be set */
 };
 
-/** False if there is no such trace or it is damaged; then `ret` has no frames. */
+/** False if there is no such trace or it is damaged; then `ret` has no frames. Nor has one with
+ * HAWK_TRACE_NOT_SAMPLED. */
 bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_trace *ret);
 
 struct hawk_trace_counters {
@@ -82,6 +83,12 @@ struct hawk_trace_counters {
  */
 struct hawk_error *hawk_table_counters(const struct hawk_table *table,
 				       struct hawk_trace_counters **ret);
+
+/** sample=: mean bytes between two sampled points; 0 = every allocation has its stack. */
+uint64_t hawk_table_sample_mean(const struct hawk_table *table);
+
+/** What the sampled allocations of trace `id` stand for; zeros if nothing is known. */
+struct hawk_sample_record hawk_table_sample(const struct hawk_table *table, uint32_t id);
 
 struct hawk_table_totals {
 	uint64_t alloc_objects, alloc_bytes;

@@ -109,6 +109,10 @@ struct hawk_error *hawk_table_load_traces(struct hawk_table *table, struct hawk_
 struct hawk_error *hawk_table_load_counters(struct hawk_table *table,
 					    struct hawk_findings *findings);
 
+/** Checks what says how stacks were sampled, and captures the sums. */
+struct hawk_error *hawk_table_load_samples(struct hawk_table *table,
+					   struct hawk_findings *findings);
+
 /** Where a header was found, and what it says. */
 struct hawk_table_found {
 	struct hawk_table_header header;

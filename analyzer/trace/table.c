@@ -134,6 +134,8 @@ struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findi
 		err = hawk_table_load_traces(table, findings);
 	if (!err)
 		err = hawk_table_load_counters(table, findings);
+	if (!err)
+		err = hawk_table_load_samples(table, findings);
 	if (err)
 		return err;
 	*ret = take_ptr(&table);

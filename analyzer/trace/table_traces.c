@@ -148,6 +148,8 @@ bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_t
 		return false;
 	ret->generation = record.generation;
 	ret->flags = record.flags;
+	if (record.flags & HAWK_TRACE_NOT_SAMPLED)
+		return true;
 	if (collect(table, id, ret))
 		return true;
 	ret->frame_count = 0;
