@@ -13,6 +13,7 @@ enum {
 	SEED_BUILD_ID = 1,
 	SEED_BASE_NAME = 2,
 	SEED_STACK = 3,
+	SEED_MARK = 4,
 };
 
 /** Stands for code that is in no module (compiled at run time, say). */
@@ -44,6 +45,25 @@ uint64_t hawk_site_module_identity(const struct hawk_table_module *module)
 	return XXH3_64bits_withSeed(name, length, SEED_BASE_NAME);
 }
 
+/* What scopes and a type add to a stack's name: their texts and where they lie. */
+static uint64_t mix_marks(const struct hawk_table *table, const struct hawk_trace *trace,
+			  uint64_t id)
+{
+	for (uint32_t i = 0; i < trace->mark_count; i++) {
+		const struct hawk_table_label *label =
+			hawk_table_label(table, trace->marks[i].label);
+		const uint64_t words[] = {
+			id,
+			label->kind,
+			trace->marks[i].frames_outside,
+			XXH3_64bits_withSeed(label->name, strlen(label->name), SEED_MARK),
+		};
+
+		id = XXH3_64bits_withSeed(words, sizeof(words), SEED_MARK);
+	}
+	return id;
+}
+
 uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *identities,
 			   const struct hawk_trace *trace)
 {
@@ -66,6 +86,7 @@ uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *ident
 		words[i][1] = module ? (pc - module->bias) | exact : 0;
 	}
 	id = XXH3_64bits_withSeed(words, trace->frame_count * sizeof(words[0]), SEED_STACK);
+	id = mix_marks(table, trace, id);
 	/* Small ids are taken; one hash in 2^63 is moved away. */
 	return id > HAWK_SITE_NOT_SAMPLED ? id : ~id;
 }

@@ -59,6 +59,34 @@ const struct hawk_table_module *hawk_table_modules(const struct hawk_table *tabl
 const struct hawk_table_module *hawk_table_module_at(const struct hawk_table *table, uint64_t pc,
 						     uint32_t generation);
 
+/** A scope or a type that the program has named. */
+struct hawk_table_label {
+	char *name;       /**< owned by the table; any bytes but NUL */
+	uint32_t kind;    /**< enum hawk_label_kind */
+	uint32_t parent;  /**< of a scope: the one around it, which is usable; 0 = none */
+	uint32_t depth;   /**< number of scopes around it */
+	uint64_t entries; /**< see struct hawk_label_record */
+	uint64_t total_ns;
+};
+
+/** NULL: there is no such label, or it is damaged. */
+const struct hawk_table_label *hawk_table_label(const struct hawk_table *table, uint32_t id);
+
+/** Label ids are below this. */
+uint32_t hawk_table_label_count(const struct hawk_table *table);
+
+/** What hawk_annotate_type() has called the blocks of this trace; NULL = nothing. Belongs to the
+ * table. */
+const char *hawk_table_type(const struct hawk_table *table, uint32_t trace);
+
+/** Label of the innermost scope around the allocations of this trace; 0 = none. */
+uint32_t hawk_table_scope(const struct hawk_table *table, uint32_t trace);
+
+struct hawk_trace_mark {
+	uint32_t label;          /**< of a usable one */
+	uint16_t frames_outside; /**< at most frame_count, or HAWK_MARK_UNPLACED */
+};
+
 /** One trace, resolved. */
 struct hawk_trace {
 	uint32_t id;
@@ -66,6 +94,9 @@ struct hawk_trace {
 	uint32_t flags; /**< enum hawk_trace_flag */
 	uint32_t frame_count;
 	uint64_t frames[HAWK_TRACE_DEPTH_MAX]; /**< leaf first; HAWK_PC_EXACT may be set */
+	uint32_t mark_count;
+	struct hawk_trace_mark marks[HAWK_TRACE_MARKS_MAX]; /**< the type first, then scopes from
+							       the innermost */
 };
 
 /** False if there is no such trace or it is damaged; then `ret` has no frames. Nor has one with
@@ -75,6 +106,8 @@ bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_t
 struct hawk_trace_counters {
 	uint64_t alloc_objects;
 	uint64_t alloc_bytes;
+	uint64_t free_objects; /**< with HAWK_TABLE_LIVE_COUNTERS only, else 0 */
+	uint64_t free_bytes;
 };
 
 /**

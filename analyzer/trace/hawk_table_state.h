@@ -79,6 +79,7 @@ struct hawk_table {
 	struct hawk_table_array words;
 	struct hawk_table_array threads;
 	struct hawk_table_array module_records;
+	struct hawk_table_array label_records;
 
 	/**
 	 * By trace id: 0 = not usable (never published, damaged), 1 = no tail, else 1 + the trace
@@ -88,6 +89,9 @@ struct hawk_table {
 	uint32_t *tails;
 	struct hawk_trace_counters *counters;
 	struct hawk_table_totals totals;
+
+	struct hawk_table_label *labels; /**< by id; kind 0 = not usable */
+	uint32_t label_count;
 
 	struct hawk_table_module *modules;
 	size_t module_count;
@@ -101,6 +105,18 @@ struct hawk_error *hawk_table_load_extents(struct hawk_table *table);
 struct hawk_error *hawk_table_load_modules(struct hawk_table *table,
 					   struct hawk_findings *findings);
 void hawk_table_free_modules(struct hawk_table *table);
+
+/** Fills labels. */
+struct hawk_error *hawk_table_load_labels(struct hawk_table *table, struct hawk_findings *findings);
+void hawk_table_free_labels(struct hawk_table *table);
+
+/** Whether the own words of a marked trace are marks. */
+bool hawk_table_marks_usable(const struct hawk_table *table,
+			     const struct hawk_trace_record *record);
+
+/** Fills to->marks; its frames are there already. */
+void hawk_table_read_marks(const struct hawk_table *table, const struct hawk_trace_record *record,
+			   struct hawk_trace *to);
 
 /** Fills `tails`; counts what is damaged. */
 struct hawk_error *hawk_table_load_traces(struct hawk_table *table, struct hawk_findings *findings);

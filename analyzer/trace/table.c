@@ -48,6 +48,13 @@ static struct hawk_error *open_arrays(struct hawk_table *table)
 		.count = header->module_count < HAWK_TABLE_MODULES_MAX ? header->module_count
 								       : HAWK_TABLE_MODULES_MAX,
 	};
+	const struct hawk_table_array_shape labels = {
+		.addresses = header->label_segments,
+		.segment_count = HAWK_LABEL_SEGMENTS,
+		.first_log2 = HAWK_LABEL_SEGMENT_LOG2,
+		.record_bytes = sizeof(struct hawk_label_record),
+		.count = header->label_count,
+	};
 	struct hawk_error *err;
 
 	err = hawk_table_array_open(table->target, &traces, true, &table->traces);
@@ -58,6 +65,8 @@ static struct hawk_error *open_arrays(struct hawk_table *table)
 		err = hawk_table_array_open(table->target, &threads, false, &table->threads);
 	if (!err)
 		err = hawk_table_array_open(table->target, &modules, true, &table->module_records);
+	if (!err)
+		err = hawk_table_array_open(table->target, &labels, true, &table->label_records);
 	return err;
 }
 
@@ -82,6 +91,10 @@ static void clamp_counts(struct hawk_table *table, struct hawk_findings *finding
 	report_absent(findings, "thread records", header->thread_count, table->threads.count);
 	report_absent(findings, "module records", header->module_count,
 		      table->module_records.count);
+	/* As of traces, label 0 exists without a record. */
+	if (header->label_count > 1)
+		report_absent(findings, "scopes and types", header->label_count,
+			      table->label_records.count);
 	header->trace_count = table->traces.count ? (uint32_t)table->traces.count : 1;
 	header->word_count = (uint32_t)table->words.count;
 	header->thread_count = (uint32_t)table->threads.count;
@@ -96,6 +109,7 @@ static void forget_contents(struct hawk_table_header *header)
 	header->word_count = 0;
 	header->thread_count = 0;
 	header->module_count = 0;
+	header->label_count = 0;
 	header->extent_count = 0;
 }
 
@@ -131,6 +145,8 @@ struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findi
 	if (!err)
 		err = hawk_table_load_modules(table, findings);
 	if (!err)
+		err = hawk_table_load_labels(table, findings);
+	if (!err)
 		err = hawk_table_load_traces(table, findings);
 	if (!err)
 		err = hawk_table_load_counters(table, findings);
@@ -147,6 +163,7 @@ void hawk_table_close(struct hawk_table *table)
 	if (!table)
 		return;
 	hawk_table_free_modules(table);
+	hawk_table_free_labels(table);
 	free(table->extents);
 	free(table->tails);
 	free(table->counters);

@@ -15,53 +15,129 @@ static void add(struct hawk_trace_counters *to, uint64_t objects, uint64_t bytes
 	to->alloc_bytes += bytes;
 }
 
+static void add_frees(struct hawk_trace_counters *to, uint64_t objects, uint64_t bytes)
+{
+	to->free_objects += objects;
+	to->free_bytes += bytes;
+}
+
+static bool has_tags(const struct hawk_table *table)
+{
+	return table->header.incompatible_flags & HAWK_TABLE_TAGGED_COUNTERS;
+}
+
+static bool has_live_counters(const struct hawk_table *table)
+{
+	return has_tags(table) && table->header.compatible_flags & HAWK_TABLE_LIVE_COUNTERS;
+}
+
+static void add_record(struct hawk_table *table, uint32_t id,
+		       const struct hawk_trace_record *record)
+{
+	struct hawk_trace_counters *counters = &table->counters[id];
+
+	if (!has_tags(table)) {
+		add(counters, record->alloc_objects, record->alloc_bytes);
+		return;
+	}
+	add(counters, hawk_counter_objects(record->alloc_objects, record->alloc_bytes),
+	    hawk_counter_bytes(record->alloc_bytes));
+	if (has_live_counters(table))
+		add_frees(counters, hawk_counter_objects(record->free_objects, record->free_bytes),
+			  hawk_counter_bytes(record->free_bytes));
+}
+
 static void add_records(struct hawk_table *table)
 {
 	struct hawk_trace_record record;
 
 	for (uint32_t id = 1; id < table->header.trace_count; id++)
-		if (hawk_table_array_read(&table->traces, id, &record, sizeof(record)) &&
-		    (record.alloc_objects || record.alloc_bytes))
-			add(&table->counters[id], record.alloc_objects, record.alloc_bytes);
+		if (hawk_table_array_read(&table->traces, id, &record, sizeof(record)))
+			add_record(table, id, &record);
 }
 
-static void add_entry(struct hawk_table *table, const struct hawk_counter_entry *entry)
+/** The entries of one thread slot, of allocations or of frees. */
+struct entries {
+	uint64_t address;
+	uint32_t count;
+	uint32_t skipped; /* index of one that is in the trace record already; UINT32_MAX = none */
+	void (*add)(struct hawk_trace_counters *to, uint64_t objects, uint64_t bytes);
+};
+
+static void add_entry(struct hawk_table *table, const struct entries *entries,
+		      const struct hawk_counter_entry *entry)
 {
 	if (entry->trace && entry->trace < table->header.trace_count)
-		add(&table->counters[entry->trace], entry->objects, entry->bytes);
+		entries->add(&table->counters[entry->trace], entry->objects, entry->bytes);
 }
 
-/* The counter entries of the slot at `address`. False if they cannot all be read. */
-static bool add_entries(struct hawk_table *table, uint64_t address, uint32_t count)
+/* False if they cannot all be read. */
+static bool add_entries(struct hawk_table *table, const struct entries *entries)
 {
-	struct hawk_counter_entry entries[64];
+	struct hawk_counter_entry some[64];
+	uint32_t count;
 
-	while (count) {
-		uint32_t some = count < 64 ? count : 64;
-		uint64_t bytes = some * sizeof(entries[0]);
+	for (uint32_t first = 0; first < entries->count; first += count) {
+		uint64_t bytes;
 
-		if (hawk_target_read_some(table->target, address, entries, bytes) != bytes)
+		count = entries->count - first < 64 ? entries->count - first : 64;
+		bytes = count * sizeof(some[0]);
+		if (hawk_target_read_some(table->target,
+					  entries->address + first * sizeof(some[0]), some,
+					  bytes) != bytes)
 			return false;
-		for (uint32_t i = 0; i < some; i++)
-			add_entry(table, &entries[i]);
-		address += bytes;
-		count -= some;
+		for (uint32_t i = 0; i < count; i++)
+			if (first + i != entries->skipped)
+				add_entry(table, entries, &some[i]);
 	}
 	return true;
 }
 
-static bool entries_fit(const struct hawk_table *table, const struct hawk_thread_record *record)
+static bool fits(const struct hawk_table *table, uint32_t offset, uint32_t count)
 {
-	uint64_t bytes = record->counter_count * (uint64_t)sizeof(struct hawk_counter_entry);
+	uint64_t bytes = count * (uint64_t)sizeof(struct hawk_counter_entry);
 	uint64_t slot = table->header.thread_slot_bytes;
 
-	return record->counter_offset >= sizeof(*record) && record->counter_offset <= slot &&
-	       bytes <= slot - record->counter_offset;
+	return offset >= sizeof(struct hawk_thread_record) && offset <= slot &&
+	       bytes <= slot - offset;
+}
+
+/* Of the flush that a thread was busy with when the process died: whether the trace's counters have
+ * it already. */
+static bool was_applied(const struct hawk_table *table, uint32_t slot, uint64_t flush,
+			bool of_frees)
+{
+	struct hawk_trace_record record;
+
+	if (flush & HAWK_FLUSH_APPLIED)
+		return true;
+	return hawk_table_array_read(&table->traces, flush >> HAWK_FLUSH_TRACE_SHIFT, &record,
+				     sizeof(record)) &&
+	       hawk_counter_tag(of_frees ? record.free_objects : record.alloc_objects) ==
+		       hawk_flush_tag(flush, slot);
+}
+
+static void skip_applied(const struct hawk_table *table, uint32_t slot,
+			 const struct hawk_thread_record *record, struct entries *allocations,
+			 struct entries *frees)
+{
+	uint32_t entry = hawk_flush_entry(record->flush);
+	bool of_frees = entry >= record->counter_count;
+
+	if (!has_tags(table) || !(record->flush & HAWK_FLUSH_PENDING) ||
+	    !was_applied(table, slot, record->flush, of_frees))
+		return;
+	if (of_frees)
+		frees->skipped = entry - record->counter_count;
+	else
+		allocations->skipped = entry;
 }
 
 /* False if the slot is damaged. */
 static bool add_slot(struct hawk_table *table, uint32_t index)
 {
+	struct entries allocations = {.skipped = UINT32_MAX, .add = add};
+	struct entries frees = {.skipped = UINT32_MAX, .add = add_frees};
 	struct hawk_thread_record record;
 	uint64_t address;
 
@@ -75,8 +151,18 @@ static bool add_slot(struct hawk_table *table, uint32_t index)
 	table->totals.free_objects += record.free_objects;
 	table->totals.free_bytes += record.free_bytes;
 	add(&table->counters[0], record.alloc_objects_untraced, record.alloc_bytes_untraced);
-	return entries_fit(table, &record) &&
-	       add_entries(table, address + record.counter_offset, record.counter_count);
+	if (!fits(table, record.counter_offset, record.counter_count))
+		return false;
+	allocations.address = address + record.counter_offset;
+	allocations.count = record.counter_count;
+	if (has_live_counters(table)) {
+		if (record.free_count && !fits(table, record.free_offset, record.free_count))
+			return false;
+		frees.address = address + record.free_offset;
+		frees.count = record.free_count;
+	}
+	skip_applied(table, index, &record, &allocations, &frees);
+	return add_entries(table, &allocations) && add_entries(table, &frees);
 }
 
 static uint64_t sum_extents(const struct hawk_table *table)
@@ -89,6 +175,22 @@ static uint64_t sum_extents(const struct hawk_table *table)
 	return sum;
 }
 
+/* Frees of blocks without a stack are in the totals only. */
+static void add_untraced_frees(struct hawk_table *table)
+{
+	struct hawk_trace_counters *none = &table->counters[0];
+	uint64_t objects = 0, bytes = 0;
+
+	for (uint32_t id = 1; id < table->header.trace_count; id++) {
+		objects += table->counters[id].free_objects;
+		bytes += table->counters[id].free_bytes;
+	}
+	if (table->totals.free_objects > objects)
+		none->free_objects = table->totals.free_objects - objects;
+	if (table->totals.free_bytes > bytes)
+		none->free_bytes = table->totals.free_bytes - bytes;
+}
+
 static void sum_totals(struct hawk_table *table)
 {
 	struct hawk_table_totals *totals = &table->totals;
@@ -99,6 +201,8 @@ static void sum_totals(struct hawk_table *table)
 	}
 	totals->free_objects += table->header.orphan_free_objects;
 	totals->free_bytes += table->header.orphan_free_bytes;
+	if (has_live_counters(table))
+		add_untraced_frees(table);
 	totals->threads = table->header.thread_count;
 	totals->tracer_bytes = sum_extents(table);
 }

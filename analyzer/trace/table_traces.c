@@ -40,7 +40,7 @@ static uint32_t find_owner(const struct hawk_table *table, uint32_t id, uint32_t
 {
 	struct hawk_trace_record record;
 
-	if (!read_trace(table, id, &record) ||
+	if (!read_trace(table, id, &record) || record.flags & HAWK_TRACE_MARKED ||
 	    frames > (uint32_t)record.own_count + record.tail_count)
 		return 0;
 	while (frames <= record.tail_count) {
@@ -51,12 +51,31 @@ static uint32_t find_owner(const struct hawk_table *table, uint32_t id, uint32_t
 	return id;
 }
 
+/* The same for a marked trace: its tail is all of another one that is not marked, or nothing. */
+static uint32_t check_marked(const struct hawk_table *table, uint32_t id,
+			     const struct hawk_trace_record *record)
+{
+	struct hawk_trace_record tail;
+
+	if (!record->own_count || !hawk_table_marks_usable(table, record))
+		return 0;
+	if (!record->tail_trace)
+		return record->tail_count ? 0 : NO_TAIL;
+	if (record->tail_trace >= id || !table->tails[record->tail_trace] ||
+	    !read_trace(table, record->tail_trace, &tail) || tail.flags & HAWK_TRACE_MARKED ||
+	    (uint32_t)tail.own_count + tail.tail_count != record->tail_count)
+		return 0;
+	return record->tail_trace + 1;
+}
+
 /* What to write into `tails`; 0 = damaged. */
 static uint32_t check_record(const struct hawk_table *table, uint32_t id,
 			     const struct hawk_trace_record *record, uint64_t *steps)
 {
 	uint32_t owner;
 
+	if (record->flags & HAWK_TRACE_MARKED)
+		return check_marked(table, id, record);
 	if (!record->own_count ||
 	    (uint32_t)record->own_count + record->tail_count > HAWK_TRACE_DEPTH_MAX ||
 	    !words_are_there(table, record))
@@ -144,14 +163,20 @@ bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_t
 	ret->generation = 0;
 	ret->flags = 0;
 	ret->frame_count = 0;
+	ret->mark_count = 0;
 	if (id >= table->header.trace_count || !table->tails[id] || !read_trace(table, id, &record))
 		return false;
 	ret->generation = record.generation;
 	ret->flags = record.flags;
 	if (record.flags & HAWK_TRACE_NOT_SAMPLED)
 		return true;
-	if (collect(table, id, ret))
-		return true;
-	ret->frame_count = 0;
-	return false;
+	if (record.flags & HAWK_TRACE_MARKED)
+		id = table->tails[id] - 1; /* 0: without a stack */
+	if (id && !collect(table, id, ret)) {
+		ret->frame_count = 0;
+		return false;
+	}
+	if (record.flags & HAWK_TRACE_MARKED)
+		hawk_table_read_marks(table, &record, ret);
+	return true;
 }
