@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Annotations for programs that may run under libhawk_tracer.so: scopes and types. Header only; for
- * C99 and C++11 and later, gcc and clang.
+ * Annotations for programs that may run under libhawk_tracer.so: scopes, types, pools. Header only;
+ * for C99 and C++11 and later, gcc and clang.
  *
  *     HAWK_SCOPE("parse request");          until the end of the enclosing block
  *     hawk_annotate_type(node, "Node");     names the type of a block that malloc has given
+ *     hawk_block_begin(object, size);       an object that your own pool gives out is a block
+ *     hawk_block_end(object);               and is one no longer
  *
  * Nothing has to be linked: the tracer's functions are looked up as weak symbols, and where there
  * is no tracer (also in static executables) an annotation is one load and one test. Nothing here
@@ -40,6 +42,10 @@ extern "C" {
 typedef unsigned long hawk_annotate_enter(void *object, const char *tag, size_t length);
 typedef void hawk_annotate_leave(void *object, unsigned long token);
 typedef void hawk_annotate_name(void *pointer, const char *name, size_t length);
+typedef size_t hawk_annotate_bytes(void);
+typedef void hawk_annotate_begin(void *pointer, size_t size);
+typedef void hawk_annotate_end(void *pointer);
+typedef void hawk_annotate_range(void *start, void *end);
 
 /** Enters a scope that belongs to the stack frame in which `object` lies. 0 = nothing to leave. */
 HAWK_ANNOTATE_INLINE unsigned long hawk_scope_enter(void *object, const char *tag)
@@ -74,6 +80,65 @@ HAWK_ANNOTATE_INLINE void hawk_annotate_type(void *pointer, const char *name)
 	HAWK_ANNOTATE_FIND(function, "hawk_tracer_annotate_type");
 	if (function)
 		function(pointer, name, name ? __builtin_strlen(name) : 0);
+}
+
+/**
+ * Pools. A pool allocator that carves objects out of memory of its own (from malloc, mmap, a static
+ * array) makes each of them a block with its own stack:
+ *
+ *     | ... | 16 bytes for the tracer | the object, `size` bytes | ... | 16 bytes | the next | ...
+ *                                     ^ a multiple of 16
+ *
+ * - When the pool is created, ask hawk_pool_header_bytes() once and keep the answer: 16, or 0 where
+ *   there is no tracer. So many bytes are left free before each object, and objects are aligned to
+ *   16. With 0, no other function needs to be called.
+ * - hawk_block_begin() after an object has been carved, before it is handed out;
+ *   hawk_block_end() when it is taken back. The 16 bytes are the tracer's in between.
+ * - Before the memory of objects that were not ended is used again or given back (free, munmap,
+ *   realloc): hawk_pool_reset() of that memory, which ends all objects in it.
+ * - An object of the pool may be a pool's memory again: reset the inner pool first.
+ * - Threads: as for malloc; begin and end of one object must not race.
+ */
+enum { HAWK_POOL_HEADER_BYTES = 16 };
+
+/** HAWK_POOL_HEADER_BYTES if pool objects are to carry headers, else 0. */
+HAWK_ANNOTATE_INLINE size_t hawk_pool_header_bytes(void)
+{
+	hawk_annotate_bytes *function;
+
+	HAWK_ANNOTATE_FIND(function, "hawk_tracer_pool_header_bytes");
+	return function ? function() : 0;
+}
+
+/** The object at `pointer` is a block of `size` bytes from now on. Writes the 16 bytes before it.
+ */
+HAWK_ANNOTATE_INLINE void hawk_block_begin(void *pointer, size_t size)
+{
+	hawk_annotate_begin *function;
+
+	HAWK_ANNOTATE_FIND(function, "hawk_tracer_pool_begin");
+	if (function)
+		function(pointer, size);
+}
+
+/** It is none any more. NULL, and what is no object of a pool, are ignored. */
+HAWK_ANNOTATE_INLINE void hawk_block_end(void *pointer)
+{
+	hawk_annotate_end *function;
+
+	HAWK_ANNOTATE_FIND(function, "hawk_tracer_pool_end");
+	if (function)
+		function(pointer);
+}
+
+/** Ends all objects whose 16 bytes lie in [start, end), all of which must be writable. */
+HAWK_ANNOTATE_INLINE void hawk_pool_reset(void *start, void *end)
+{
+	hawk_annotate_range *function;
+
+	HAWK_ANNOTATE_FIND(function, "hawk_tracer_pool_reset");
+	if (function)
+		function(start, end);
 }
 
 #ifdef __cplusplus

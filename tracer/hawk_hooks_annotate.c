@@ -10,12 +10,17 @@
 #include "hawk_labels.h"
 #include "hawk_marks.h"
 #include "hawk_options.h"
+#include "hawk_pools.h"
 #include "hawk_threads.h"
 #include "hawk_types.h"
 
 HAWK_EXPORT unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t length);
 HAWK_EXPORT void hawk_tracer_scope_leave(void *object, unsigned long token);
 HAWK_EXPORT void hawk_tracer_annotate_type(void *pointer, const char *name, size_t length);
+HAWK_EXPORT size_t hawk_tracer_pool_header_bytes(void);
+HAWK_EXPORT void hawk_tracer_pool_begin(void *pointer, size_t size);
+HAWK_EXPORT void hawk_tracer_pool_end(void *pointer);
+HAWK_EXPORT void hawk_tracer_pool_reset(void *start, void *end);
 
 unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t length)
 {
@@ -46,4 +51,30 @@ void hawk_tracer_annotate_type(void *pointer, const char *name, size_t length)
 {
 	if (hawk_tracing() && pointer)
 		hawk_types_set(pointer, name, length);
+}
+
+size_t hawk_tracer_pool_header_bytes(void)
+{
+	return hawk_tracing() ? HAWK_HEADER_BYTES : 0;
+}
+
+void hawk_tracer_pool_begin(void *pointer, size_t size)
+{
+	struct hawk_frame_state caller = HAWK_CALLER();
+
+	if (hawk_tracing())
+		hawk_pools_begin(&caller, pointer, size);
+}
+
+/* Also when tracing has ended: what was sealed before is to be un-sealed. */
+void hawk_tracer_pool_end(void *pointer)
+{
+	if (hawk_table_header)
+		hawk_pools_end(pointer);
+}
+
+void hawk_tracer_pool_reset(void *start, void *end)
+{
+	if (hawk_table_header)
+		hawk_pools_reset(start, end);
 }
