@@ -71,6 +71,18 @@ static void put_history(const struct hawk_report *report, const struct hawk_scre
 				   hawk_quantity_bytes(header->dropped_bytes).text);
 }
 
+static void put_sampling(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	if (!report->heap->sample_mean)
+		return;
+	hawk_output_printf(
+		screen->output,
+		"  Totals are exact. Sites are estimates from a sample of one in %s:\n"
+		"  of a site with S bytes the standard error is up to the root of S x %s.\n",
+		hawk_quantity_bytes(report->heap->sample_mean).text,
+		hawk_quantity_bytes(report->heap->sample_mean).text);
+}
+
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_accounting *memory = &report->heap->accounting;
@@ -91,4 +103,5 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 		"thread stacks, data segments, mmap");
 	if (!hawk_table_is_twin(report->heap->table)) // which holds no counters
 		put_history(report, screen);
+	put_sampling(report, screen);
 }

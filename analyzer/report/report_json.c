@@ -152,6 +152,29 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	hawk_json_put_integer(json, "clipped", heap->sweep.clipped);
 	hawk_json_key(json, "uptime_seconds");
 	hawk_json_seconds(json, hawk_heap_age_seconds(heap, 0));
+	hawk_json_put_boolean(json, "sites_estimated", heap->sample_mean);
+	hawk_json_key(json, "sample_mean_bytes");
+	if (heap->sample_mean)
+		hawk_json_integer(json, heap->sample_mean);
+	else
+		hawk_json_null(json);
+	hawk_json_object_end(json);
+}
+
+static void put_sample(const struct hawk_site_sample *sample, struct hawk_json *json)
+{
+	hawk_json_put_boolean(json, "estimated", sample->estimated);
+	if (!sample->estimated)
+		return;
+	hawk_json_key(json, "sample");
+	hawk_json_object(json);
+	hawk_json_put_integer(json, "inuse_objects", sample->inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", sample->inuse_bytes);
+	hawk_json_put_integer(json, "alloc_objects", sample->alloc_objects);
+	hawk_json_put_integer(json, "alloc_bytes", sample->alloc_bytes);
+	hawk_json_put_integer(json, "inuse_objects_error", sample->inuse_objects_error);
+	hawk_json_put_integer(json, "inuse_bytes_error", sample->inuse_bytes_error);
+	hawk_json_put_integer(json, "alloc_bytes_error", sample->alloc_bytes_error);
 	hawk_json_object_end(json);
 }
 
@@ -172,6 +195,7 @@ static struct hawk_error *put_site(const struct hawk_report *report, const struc
 	hawk_json_put_integer(json, "inuse_bytes", site->inuse_bytes);
 	hawk_json_put_integer(json, "alloc_objects", site->alloc_objects);
 	hawk_json_put_integer(json, "alloc_bytes", site->alloc_bytes);
+	put_sample(&site->sample, json);
 	hawk_json_key(json, "oldest_seconds");
 	if (site->inuse_objects)
 		hawk_json_seconds(json, hawk_heap_age_seconds(report->heap, site->oldest_units));

@@ -53,6 +53,24 @@ static void put_row(const struct hawk_report *report, const struct hawk_screen *
 	hawk_output_printf(screen->output, "%016llx", (unsigned long long)site->id);
 }
 
+/** Behind a row of estimates. */
+static void put_error(const struct hawk_screen *screen, const struct list_plan *plan,
+		      const struct hawk_site_sample *sample)
+{
+	bool total = plan->sort == HAWK_SITE_SORT_TOTAL;
+	uint64_t error = plan->sort == HAWK_SITE_SORT_COUNT ? sample->inuse_objects_error
+			 : total                            ? sample->alloc_bytes_error
+							    : sample->inuse_bytes_error;
+	uint64_t sampled = total ? sample->alloc_objects : sample->inuse_objects;
+
+	hawk_output_puts(screen->output, "\n");
+	hawk_output_fill(screen->output, ' ', INDENT);
+	hawk_output_printf(screen->output, "estimate +- %s, from %s sampled %s",
+			   plan->sort == HAWK_SITE_SORT_COUNT ? hawk_quantity_count(error).text
+							      : hawk_quantity_bytes(error).text,
+			   hawk_quantity_count(sampled).text, sampled == 1 ? "block" : "blocks");
+}
+
 static size_t place_in(const struct list_plan *plan, uint32_t site)
 {
 	for (size_t i = 0; i < plan->shown_before; i++)
@@ -102,6 +120,8 @@ static struct hawk_error *put_list(const struct hawk_report *report,
 		size_t place = place_in(plan, index);
 
 		put_row(report, screen, plan, i + 1, site);
+		if (site->sample.estimated)
+			put_error(screen, plan, &site->sample);
 		if (place) {
 			hawk_output_printf(screen->output, " = %zu above\n", place);
 			continue;
