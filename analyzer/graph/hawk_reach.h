@@ -14,6 +14,7 @@
 #define HAWK_REACH_H
 
 #include "hawk_graph.h"
+#include "hawk_heuristics.h"
 #include "hawk_roots.h"
 #include "hawk_workspace.h"
 
@@ -43,6 +44,12 @@ struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
 				   const struct hawk_graph *graph, const struct hawk_roots *roots,
 				   enum hawk_edges edges, struct hawk_workspace *workspace,
 				   struct hawk_reach *ret);
+
+/** As above over all pointers, of which the explained interior ones count as start pointers. */
+struct hawk_error *
+hawk_reach_make_explained(const struct hawk_block_index *index, const struct hawk_graph *graph,
+			  const struct hawk_roots *roots, const struct hawk_explained *explained,
+			  struct hawk_workspace *workspace, struct hawk_reach *ret);
 
 /** Accepts a result of zeros. */
 void hawk_reach_deinit(struct hawk_reach *reach);

@@ -27,6 +27,7 @@ enum {
  */
 struct flood {
 	const struct hawk_graph *graph;
+	const struct hawk_explained *explained; /* edges that are followed all the same */
 	uint8_t *kinds;
 	uint32_t *stack;
 	uint32_t depth;
@@ -74,7 +75,7 @@ static void expand(struct flood *flood, uint32_t block)
 		return;
 	end = flood->graph->offsets[block + 1];
 	for (uint32_t i = flood->graph->offsets[block]; i < end; i++)
-		if (!(edges[i] & flood->mask))
+		if (!(edges[i] & flood->mask) || hawk_explained_edge(flood->explained, i))
 			offer(flood, edges[i] >> 1);
 }
 
@@ -113,19 +114,21 @@ static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 {
 	begin_flood(flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
 	for (size_t i = 0; i < roots->count; i++)
-		if (!(roots->items[i].edge & HAWK_EDGE_INTERIOR))
+		if (hawk_root_is_strong(&roots->items[i]) ||
+		    (roots->items[i].kind != HAWK_ROOT_UNOWNED &&
+		     hawk_explained_root(flood->explained, i)))
 			offer(flood, roots->items[i].edge >> 1);
 	run_flood(flood);
 }
 
-/* From interior roots, and from the interior pointers of all that is reachable. */
+/* From the weaker roots, and from the interior pointers of all that is reachable. */
 static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
 {
 	const struct hawk_graph *graph = flood->graph;
 
 	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, 0);
 	for (size_t i = 0; i < roots->count; i++)
-		if (roots->items[i].edge & HAWK_EDGE_INTERIOR)
+		if (!hawk_root_is_strong(&roots->items[i]))
 			offer(flood, roots->items[i].edge >> 1);
 	for (uint32_t block = 0; block < graph->count; block++) {
 		if (flood->kinds[block] != HAWK_REACH_REACHABLE)
@@ -170,13 +173,13 @@ static void add_up(const struct hawk_block_index *index, struct hawk_reach *reac
 	}
 }
 
-struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
-				   const struct hawk_graph *graph, const struct hawk_roots *roots,
-				   enum hawk_edges edges, struct hawk_workspace *workspace,
-				   struct hawk_reach *ret)
+static struct hawk_error *make(const struct hawk_block_index *index, const struct hawk_graph *graph,
+			       const struct hawk_roots *roots,
+			       const struct hawk_explained *explained, enum hawk_edges edges,
+			       struct hawk_workspace *workspace, struct hawk_reach *ret)
 {
 	struct hawk_reach reach = {.edges = edges};
-	struct flood flood = {.graph = graph};
+	struct flood flood = {.graph = graph, .explained = explained};
 	struct hawk_error *err = hawk_area_create(&reach.area, graph->count);
 
 	if (!err)
@@ -194,6 +197,24 @@ struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
 	add_up(index, &reach);
 	*ret = reach;
 	return NULL;
+}
+
+struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
+				   const struct hawk_graph *graph, const struct hawk_roots *roots,
+				   enum hawk_edges edges, struct hawk_workspace *workspace,
+				   struct hawk_reach *ret)
+{
+	static const struct hawk_explained none;
+
+	return make(index, graph, roots, &none, edges, workspace, ret);
+}
+
+struct hawk_error *
+hawk_reach_make_explained(const struct hawk_block_index *index, const struct hawk_graph *graph,
+			  const struct hawk_roots *roots, const struct hawk_explained *explained,
+			  struct hawk_workspace *workspace, struct hawk_reach *ret)
+{
+	return make(index, graph, roots, explained, HAWK_EDGES_ALL, workspace, ret);
 }
 
 void hawk_reach_deinit(struct hawk_reach *reach)

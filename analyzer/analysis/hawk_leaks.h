@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Loss records: blocks of one leak kind from one site, with the evidence for the verdict. A fold
+ * over the pointer graph.
+ *
+ * Kinds are Valgrind's (hawk_reach.h), heuristics included. A verdict of "lost" says that nothing
+ * points to a block; where memory is missing in which a pointer could lie, it cannot be given: then
+ * blocks that would be lost are possibly lost, and `downgraded` is set.
+ */
+#ifndef HAWK_LEAKS_H
+#define HAWK_LEAKS_H
+
+#include "hawk_block_graph.h"
+#include "hawk_heuristics.h"
+
+/** Where pointers to a record's blocks lie: in roots of a kind (enum hawk_root_kind), or in blocks
+ * of a kind (HAWK_LEAK_FROM_BLOCKS + enum hawk_reach_kind, as it was found). */
+enum {
+	HAWK_LEAK_FROM_BLOCKS = HAWK_ROOT_KINDS,
+	HAWK_LEAK_SOURCES = HAWK_ROOT_KINDS + HAWK_REACH_KINDS,
+};
+
+struct hawk_leak_pointers {
+	uint64_t start;
+	uint64_t interior; /**< explained ones included */
+};
+
+struct hawk_leak_record {
+	uint32_t site; /**< index into heap->sites, UINT32_MAX = none */
+	enum hawk_reach_kind kind;
+	uint64_t objects;
+	uint64_t bytes; /**< requested */
+	/** Definitely lost: what is lost indirectly through these blocks. Each block counts once,
+	 * for the lowest leader that leads to it. */
+	uint64_t indirect_objects;
+	uint64_t indirect_bytes;
+	uint32_t example;      /**< the oldest block; of these the lowest */
+	uint64_t oldest_units; /**< its birth; valid if has_birth */
+	bool has_birth;
+	uint64_t pointed_objects; /**< blocks that at least one pointer leads to */
+	uint64_t source_blocks;   /**< other blocks, and those of the record, that hold pointers */
+	uint64_t explained;       /**< interior pointers that a heuristic explains */
+	struct hawk_leak_pointers pointers[HAWK_LEAK_SOURCES];
+	uint32_t first_root; /**< index into the roots of one that points here; UINT32_MAX = none */
+};
+
+/** Which blocks count; NULL = all. */
+struct hawk_leak_filter {
+	struct hawk_error *(*wants)(void *context, const struct hawk_block *block, bool *ret);
+	void *context;
+};
+
+struct hawk_leaks {
+	/** By kind, then largest first (with what is lost through it), then by site id. */
+	struct hawk_leak_record *records;
+	size_t count;
+	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< of blocks that the filter wants */
+	/** Something is missing where pointers could lie: lost blocks have become possibly lost. */
+	bool downgraded;
+	struct hawk_reach_sum downgrade;           /**< those */
+	struct hawk_reach reach;                   /**< as found, by block; before any downgrade */
+	uint64_t heuristics[HAWK_HEURISTIC_COUNT]; /**< pointers that they explain */
+};
+
+/** Whether "lost" can be said at all: no roots or heap are missing, and there are threads. */
+bool hawk_leaks_certain(const struct hawk_block_graph *graph);
+
+/**
+ * Needs (and makes) edges and roots; reads no memory but blocks' headers. `explained` as made for
+ * this graph. Evidence and examples are complete for the kinds in `kinds` (bits 1u << enum
+ * hawk_reach_kind); of other kinds there are sums only. `ret` is to be deinitialized after success
+ * only.
+ */
+struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
+				   const struct hawk_explained *explained, unsigned kinds,
+				   const struct hawk_leak_filter *filter, struct hawk_leaks *ret);
+
+/** Accepts leaks of zeros. */
+void hawk_leaks_deinit(struct hawk_leaks *leaks);
+
+#endif

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The heuristics: blocks with interior pointers are read again, because the graph does not keep
+ * where inside a block a pointer points.
+ *
+ * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program.
+ */
+#include "hawk_heuristics.h"
+
+#include "graph_words.h"
+
+enum {
+	WORD = HAWK_WORD_BYTES,
+	VTABLE_WORDS_MAX = 20, /* looked at for two functions */
+	PAGE_BYTES = 4096,
+	VERDICTS = 64,
+};
+
+const char *const hawk_heuristic_names[HAWK_HEURISTIC_COUNT] = {
+	"stdstring",
+	"length64",
+	"newarray",
+	"multipleinheritance",
+};
+
+struct finder {
+	const struct hawk_target *target;
+	const struct hawk_block_index *index;
+	const struct hawk_graph *graph;
+	const struct hawk_roots *roots;
+	unsigned heuristics;
+	const struct hawk_vtable_oracle *oracle;
+	struct hawk_explained *explained;
+	const uint8_t *view; /**< memory at view_start, kept because neighbours come next */
+	uint64_t view_start;
+	uint64_t view_end;
+	/** The last verdicts on words; 0 is in no slot but its own, where it is right. */
+	struct verdict {
+		uint64_t word;
+		bool vtable;
+	} verdicts[VERDICTS];
+};
+
+/* False: it is not there. */
+static bool read_word(struct finder *finder, uint64_t at, uint64_t *ret)
+{
+	if (at < finder->view_start || finder->view_end - WORD < at || finder->view_end < WORD) {
+		const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, at);
+
+		finder->view_start = finder->view_end = 0;
+		if (mapping && mapping->present_bytes) {
+			finder->view = hawk_target_view(finder->target, mapping->start,
+							(size_t)mapping->present_bytes);
+			if (finder->view) {
+				finder->view_start = mapping->start;
+				finder->view_end = mapping->start + mapping->present_bytes;
+			}
+		}
+	}
+	if (at < finder->view_start || finder->view_end < WORD || finder->view_end - WORD < at)
+		return hawk_target_read_some(finder->target, at, ret, WORD) == WORD;
+	memcpy(ret, finder->view + (at - finder->view_start), WORD);
+	return true;
+}
+
+static bool is_string(struct finder *finder, uint64_t start, uint64_t size)
+{
+	uint64_t length;
+	uint64_t capacity;
+
+	return size > 3 * WORD && read_word(finder, start + WORD, &capacity) &&
+	       capacity == size - 3 * WORD - 1 && read_word(finder, start, &length) &&
+	       length <= capacity;
+}
+
+static const struct hawk_mapping *file_mapping(const struct finder *finder, uint64_t address,
+					       unsigned right)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, address);
+
+	return mapping && mapping->path && mapping->path[0] && (mapping->flags & right) ? mapping
+											: NULL;
+}
+
+/* A table begins with at least two functions; words of zero may lie between. Not in the target:
+ * false, and `*absent`. */
+static bool looks_like_vtable(struct finder *finder, uint64_t word, bool *absent)
+{
+	unsigned functions = 0;
+
+	*absent = false;
+	for (unsigned i = 0; i < VTABLE_WORDS_MAX; i++) {
+		uint64_t function;
+
+		if (hawk_target_read_some(finder->target, word + (uint64_t)i * WORD, &function,
+					  WORD) != WORD) {
+			*absent = i == 0;
+			return false;
+		}
+		if (!function)
+			continue;
+		if (!file_mapping(finder, function, HAWK_MAPPING_EXEC))
+			return false;
+		if (++functions == 2)
+			return true;
+	}
+	return false;
+}
+
+static struct hawk_error *is_vtable(struct finder *finder, uint64_t word, bool *ret)
+{
+	struct verdict *verdict = &finder->verdicts[word / WORD % VERDICTS];
+	struct hawk_error *err = NULL;
+	bool absent;
+
+	*ret = false;
+	if (word % WORD || word < PAGE_BYTES)
+		return NULL;
+	if (verdict->word == word) {
+		*ret = verdict->vtable;
+		return NULL;
+	}
+	if (file_mapping(finder, word, HAWK_MAPPING_READ)) {
+		*ret = looks_like_vtable(finder, word, &absent);
+		if (absent && finder->oracle)
+			err = finder->oracle->is_vtable(finder->oracle->context, word, ret);
+	}
+	*verdict = (struct verdict){word, *ret};
+	return err;
+}
+
+static struct hawk_error *is_base_class(struct finder *finder, uint64_t start, uint64_t pointer,
+					bool *ret)
+{
+	struct hawk_error *err;
+	uint64_t inner;
+	uint64_t first;
+
+	*ret = false;
+	if (pointer % WORD || !read_word(finder, pointer, &inner) ||
+	    !read_word(finder, start, &first))
+		return NULL;
+	err = is_vtable(finder, inner, ret);
+	if (!err && *ret)
+		err = is_vtable(finder, first, ret);
+	return err;
+}
+
+/* The heuristic that explains the interior `pointer` to `block`, 0 = none. */
+static struct hawk_error *explain(struct finder *finder, uint32_t block, uint64_t pointer,
+				  unsigned *ret)
+{
+	uint64_t start = hawk_block_start(finder->index, block);
+	uint64_t size = hawk_block_size(finder->index, block);
+	uint64_t first;
+	struct hawk_error *err;
+	bool base;
+
+	*ret = 0;
+	if (pointer <= start || pointer - start >= size)
+		return NULL;
+	if ((finder->heuristics & HAWK_HEURISTIC_STDSTRING) && pointer == start + 3 * WORD &&
+	    is_string(finder, start, size))
+		*ret = HAWK_HEURISTIC_STDSTRING;
+	if (!*ret && pointer == start + WORD && read_word(finder, start, &first) && first) {
+		if ((finder->heuristics & HAWK_HEURISTIC_LENGTH64) && first == size - WORD)
+			*ret = HAWK_HEURISTIC_LENGTH64;
+		else if ((finder->heuristics & HAWK_HEURISTIC_NEWARRAY) &&
+			 (size - WORD) % first == 0)
+			*ret = HAWK_HEURISTIC_NEWARRAY;
+	}
+	if (*ret || !(finder->heuristics & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
+		return NULL;
+	err = is_base_class(finder, start, pointer, &base);
+	if (!err && base)
+		*ret = HAWK_HEURISTIC_MULTIPLEINHERITANCE;
+	return err;
+}
+
+static struct hawk_error *set_bit(struct hawk_area *area, uint8_t **bits, uint64_t count,
+				  uint64_t bit)
+{
+	if (!*bits) {
+		struct hawk_error *err = hawk_area_create_sparse(area, count / 8 + 1);
+
+		if (err)
+			return err;
+		*bits = area->bytes;
+	}
+	(*bits)[bit >> 3] = (uint8_t)((*bits)[bit >> 3] | 1u << (bit & 7));
+	return NULL;
+}
+
+static void count_explained(struct finder *finder, unsigned heuristic)
+{
+	finder->explained->counts[__builtin_ctz(heuristic)]++;
+}
+
+static struct hawk_error *find_in_roots(struct finder *finder)
+{
+	struct hawk_explained *explained = finder->explained;
+	size_t thread_count;
+	const struct hawk_thread *threads = hawk_target_threads(finder->target, &thread_count);
+
+	for (size_t i = 0; i < finder->roots->count; i++) {
+		const struct hawk_root *root = &finder->roots->items[i];
+		struct hawk_error *err;
+		uint64_t value;
+		unsigned heuristic;
+
+		if (!(root->edge & HAWK_EDGE_INTERIOR))
+			continue;
+		if (root->kind == HAWK_ROOT_REGISTER) {
+			if (root->owner >= thread_count || root->address >= HAWK_REGISTER_COUNT)
+				continue;
+			value = threads[root->owner].registers[root->address];
+		} else if (!read_word(finder, root->address, &value)) {
+			continue;
+		}
+		err = explain(finder, root->edge >> 1, value, &heuristic);
+		if (!err && heuristic) {
+			count_explained(finder, heuristic);
+			err = set_bit(&explained->roots_area, &explained->roots,
+				      finder->roots->count, i);
+		}
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* The words of `block` in order; `*edge` is its next edge. Words that are no edges (they belong to
+ * blocks carved out of this one) are passed over. */
+static struct hawk_error *find_in_words(struct finder *finder, const struct hawk_stretch *stretch,
+					uint32_t *edge, uint32_t end)
+{
+	const uint32_t *edges = finder->graph->edges;
+	struct hawk_explained *explained = finder->explained;
+
+	for (size_t i = 0; i < stretch->words && *edge < end; i++) {
+		struct hawk_error *err;
+		uint64_t value;
+		uint32_t block;
+		unsigned heuristic;
+		bool interior;
+
+		memcpy(&value, stretch->bytes + i * WORD, WORD);
+		block = hawk_block_index_find(finder->index, value, &interior);
+		if (block == HAWK_BLOCK_NOWHERE || edges[*edge] != (block << 1 | interior))
+			continue;
+		++*edge;
+		if (!interior)
+			continue;
+		err = explain(finder, block, value, &heuristic);
+		if (!err && heuristic) {
+			count_explained(finder, heuristic);
+			err = set_bit(&explained->edges_area, &explained->edges,
+				      finder->graph->edge_count, *edge - 1);
+		}
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+static bool has_interior(const struct hawk_graph *graph, uint32_t block)
+{
+	for (uint32_t i = graph->offsets[block]; i < graph->offsets[block + 1]; i++)
+		if (graph->edges[i] & HAWK_EDGE_INTERIOR)
+			return true;
+	return false;
+}
+
+static struct hawk_error *find_in_blocks(struct finder *finder)
+{
+	struct hawk_error *err = NULL;
+	struct hawk_words words;
+
+	hawk_words_init(&words, finder->target);
+	for (uint32_t block = 0; block < finder->graph->count && !err; block++) {
+		uint32_t edge = finder->graph->offsets[block];
+		uint64_t at = hawk_block_start(finder->index, block);
+		uint64_t end;
+		struct hawk_stretch stretch;
+
+		if (!has_interior(finder->graph, block))
+			continue;
+		end = (at + hawk_block_size(finder->index, block)) & -(uint64_t)WORD;
+		while (at < end && !err && hawk_words_next(&words, at, end, &stretch)) {
+			err = find_in_words(finder, &stretch, &edge,
+					    finder->graph->offsets[block + 1]);
+			at = stretch.start + stretch.words * WORD;
+		}
+		if (!err && words.failed)
+			err = &hawk_enomem;
+	}
+	hawk_words_deinit(&words);
+	return err;
+}
+
+struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
+					const struct hawk_block_index *index,
+					const struct hawk_graph *graph,
+					const struct hawk_roots *roots, unsigned heuristics,
+					const struct hawk_vtable_oracle *oracle,
+					struct hawk_explained *ret)
+{
+	struct hawk_explained explained = {0};
+	struct finder finder = {
+		.target = target,
+		.index = index,
+		.graph = graph,
+		.roots = roots,
+		.heuristics = heuristics,
+		.oracle = oracle,
+		.explained = &explained,
+	};
+	struct hawk_error *err = NULL;
+
+	if (heuristics)
+		err = find_in_roots(&finder);
+	if (!err && heuristics)
+		err = find_in_blocks(&finder);
+	if (err) {
+		hawk_explained_deinit(&explained);
+		return err;
+	}
+	*ret = explained;
+	return NULL;
+}
+
+void hawk_explained_deinit(struct hawk_explained *explained)
+{
+	hawk_area_destroy(&explained->edges_area);
+	hawk_area_destroy(&explained->roots_area);
+	*explained = (struct hawk_explained){0};
+}
