@@ -9,11 +9,21 @@ enum {
 	OWN_FRAMES = 6, /**< innermost frames that belong to an entry; the others are shared */
 };
 
-static uint32_t slot_of(const struct hawk_frame_state *start)
+/** The set's number in the high bits, the tag below. */
+static inline uint64_t mix(const struct hawk_frame_state *start)
 {
-	uint64_t mix = (start->pc ^ start->sp << 16) * UINT64_C(0x9e3779b97f4a7c15);
+	return (start->pc ^ start->sp << 16) * UINT64_C(0x9e3779b97f4a7c15);
+}
 
-	return (uint32_t)(mix >> 32) % HAWK_STACK_TOPS;
+static inline uint32_t first_of_set(uint64_t mixed)
+{
+	return (uint32_t)(mixed >> 60) * HAWK_STACK_TOP_WAYS;
+}
+_Static_assert(HAWK_STACK_TOP_SETS == 16, "4 bits");
+
+static inline uint32_t tag_of(uint64_t mixed)
+{
+	return (uint32_t)(mixed >> 28);
 }
 
 /** From the end, the innermost: each word proves that the place of the next one exists. */
@@ -31,38 +41,61 @@ static inline bool words_hold(const struct hawk_stack_word *words, uint32_t coun
 	return true;
 }
 
-uint32_t hawk_tops_find(const struct hawk_stack *stack, const struct hawk_frame_state *start)
+static inline bool holds(const struct hawk_stack *stack, uint32_t slot,
+			 const struct hawk_frame_state *start)
 {
-	uint32_t slot = slot_of(start);
 	const struct hawk_stack_top *top = &stack->tops[slot];
 	uint32_t base = stack->top_bases[slot];
 
-	if (!base || top->start.pc != start->pc || top->start.sp != start->sp ||
-	    (top->needs_bp && top->start.bp != start->bp))
-		return 0;
-	if (base > stack->count ||
-	    stack->epoch != __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE) ||
+	return base && base <= stack->count && top->start.pc == start->pc &&
+	       top->start.sp == start->sp && (!top->needs_bp || top->start.bp == start->bp) &&
+	       words_hold(top->words, top->word_count) &&
+	       words_hold(stack->words, stack->frames[base - 1].words);
+}
+
+uint32_t hawk_tops_find(const struct hawk_stack *stack, const struct hawk_frame_state *start)
+{
+	uint64_t mixed = mix(start);
+	uint32_t first = first_of_set(mixed);
+
+	if (stack->epoch != __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE) ||
 	    stack->generation != hawk_modules_generation())
 		return 0;
-	if (!words_hold(top->words, top->word_count) ||
-	    !words_hold(stack->words, stack->frames[base - 1].words))
-		return 0;
-	return top->trace;
+	for (uint32_t slot = first; slot < first + HAWK_STACK_TOP_WAYS; slot++)
+		if (stack->top_tags[slot] == tag_of(mixed) && holds(stack, slot, start))
+			return stack->tops[slot].trace;
+	return 0;
+}
+
+/** An empty slot of the set, else one that the hash chooses. */
+static uint32_t choose_slot(const struct hawk_stack *stack, uint32_t first, uint64_t hash)
+{
+	for (uint32_t slot = first; slot < first + HAWK_STACK_TOP_WAYS; slot++)
+		if (!stack->top_bases[slot])
+			return slot;
+	return first + (uint32_t)(hash >> 32) % HAWK_STACK_TOP_WAYS;
+}
+
+/** Whether the stack was here before, not long ago. */
+static bool comes_again(struct hawk_stack *stack, uint64_t hash)
+{
+	uint32_t *seen = &stack->tops_seen[hash % HAWK_STACK_TOPS];
+	uint32_t tag = (uint32_t)(hash >> 32);
+	bool again = *seen == tag;
+
+	*seen = tag;
+	return again;
 }
 
 void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *start,
 		    const struct hawk_walk_result *walk, uint32_t trace)
 {
-	uint32_t slot = slot_of(start);
-	struct hawk_stack_top *top = &stack->tops[slot];
+	uint64_t mixed = mix(start);
+	struct hawk_stack_top *top;
 	const struct hawk_stack_frame *leaf;
-	uint32_t base, first, count;
+	uint32_t base, first, count, slot;
 
-	if (top->seen != walk->hash) {
-		top->seen = walk->hash;
-		return;
-	}
-	if (!trace || walk->flags || stack->count < 2)
+	if (!comes_again(stack, walk->hash) || !trace || walk->flags || stack->count < 2)
 		return;
 	leaf = &stack->frames[stack->count - 1];
 	base = stack->count > OWN_FRAMES ? stack->count - OWN_FRAMES : 1;
@@ -70,9 +103,12 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	count = leaf->words - first;
 	if (leaf->unproven || count > HAWK_STACK_TOP_WORDS)
 		return;
+	slot = choose_slot(stack, first_of_set(mixed), walk->hash);
+	top = &stack->tops[slot];
 	/* A handler may jump out of here: an entry with a base is a whole one. */
 	stack->top_bases[slot] = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	stack->top_tags[slot] = tag_of(mixed);
 	top->start = *start;
 	top->trace = trace;
 	top->needs_bp = leaf->needs_bp;

@@ -23,7 +23,9 @@
 enum {
 	HAWK_STACK_FRAMES = 512,   /**< most frames ever kept; `depth` is at most this */
 	HAWK_STACK_WORDS = 3,      /**< most words that one frame is found from */
-	HAWK_STACK_TOPS = 64,      /**< tops of stacks remembered, see hawk_tops.h */
+	HAWK_STACK_TOP_SETS = 16,  /**< tops of stacks remembered, see hawk_tops.h */
+	HAWK_STACK_TOP_WAYS = 4,
+	HAWK_STACK_TOPS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
 	HAWK_STACK_TOP_WORDS = 12, /**< words that prove the frames of one */
 };
 
@@ -72,7 +74,6 @@ struct hawk_stack_word {
 /** See hawk_tops.h. */
 struct hawk_stack_top {
 	struct hawk_frame_state start;
-	uint64_t seen;       /**< hash of the stack that came here last */
 	uint32_t trace;      /**< owner's id of the whole stack */
 	uint32_t word_count; /**< of the frames that are not shared */
 	uint32_t needs_bp;   /**< start.bp matters */
@@ -99,6 +100,8 @@ struct hawk_stack {
 	struct hawk_stack_word words[HAWK_STACK_FRAMES * HAWK_STACK_WORDS];
 	/** Of tops[i]: outer frames shared with the previous stack; 0 = empty. */
 	uint16_t top_bases[HAWK_STACK_TOPS];
+	uint32_t top_tags[HAWK_STACK_TOPS];  /**< of tops[i].start */
+	uint32_t tops_seen[HAWK_STACK_TOPS]; /**< of stacks that were walked once */
 	struct hawk_stack_top tops[HAWK_STACK_TOPS];
 };
 
