@@ -7,6 +7,12 @@
 
 enum { PAGE_BYTES = 4096 };
 
+/** mimalloc goes on from the old block's offset, where none is said. */
+static size_t offset_now(const void *pointer, size_t alignment)
+{
+	return alignment ? (uintptr_t)pointer % alignment : 0;
+}
+
 HAWK_MIMALLOC_MAKE_ALIGNED(mi_malloc_aligned, (size_t size, size_t alignment), (size, alignment),
 			   NULL, HAWK_KIND_ALIGNED, size, alignment, 0, false)
 HAWK_MIMALLOC_MAKE_ALIGNED(mi_malloc_aligned_at, (size_t size, size_t alignment, size_t offset),
@@ -25,13 +31,15 @@ HAWK_MIMALLOC_MAKE_ALIGNED(mi_calloc_aligned_at,
 			   (count, size, alignment, offset), NULL, HAWK_KIND_ALIGNED,
 			   hawk_mimalloc_bytes(count, size), alignment, offset, true)
 HAWK_MIMALLOC_RESIZE(mi_realloc_aligned, (void *pointer, size_t size, size_t alignment),
-		     (pointer, size, alignment), .size = size, .alignment = alignment)
+		     (pointer, size, alignment), .size = size, .alignment = alignment,
+		     .offset = offset_now(pointer, alignment))
 HAWK_MIMALLOC_RESIZE(mi_realloc_aligned_at,
 		     (void *pointer, size_t size, size_t alignment, size_t offset),
 		     (pointer, size, alignment, offset), .size = size, .alignment = alignment,
 		     .offset = offset)
 HAWK_MIMALLOC_RESIZE(mi_rezalloc_aligned, (void *pointer, size_t size, size_t alignment),
-		     (pointer, size, alignment), .size = size, .alignment = alignment, .zero = true)
+		     (pointer, size, alignment), .size = size, .alignment = alignment,
+		     .offset = offset_now(pointer, alignment), .zero = true)
 HAWK_MIMALLOC_RESIZE(mi_rezalloc_aligned_at,
 		     (void *pointer, size_t size, size_t alignment, size_t offset),
 		     (pointer, size, alignment, offset), .size = size, .alignment = alignment,
@@ -39,7 +47,7 @@ HAWK_MIMALLOC_RESIZE(mi_rezalloc_aligned_at,
 HAWK_MIMALLOC_RESIZE(mi_recalloc_aligned,
 		     (void *pointer, size_t count, size_t size, size_t alignment),
 		     (pointer, count, size, alignment), .size = hawk_mimalloc_bytes(count, size),
-		     .alignment = alignment, .zero = true)
+		     .alignment = alignment, .offset = offset_now(pointer, alignment), .zero = true)
 HAWK_MIMALLOC_RESIZE(mi_recalloc_aligned_at,
 		     (void *pointer, size_t count, size_t size, size_t alignment, size_t offset),
 		     (pointer, count, size, alignment, offset),
@@ -73,7 +81,7 @@ HAWK_MIMALLOC_MAKE_ALIGNED(mi_heap_calloc_aligned_at,
 HAWK_MIMALLOC_RESIZE(mi_heap_realloc_aligned,
 		     (struct mi_heap * heap, void *pointer, size_t size, size_t alignment),
 		     (heap, pointer, size, alignment), .heap = heap, .size = size,
-		     .alignment = alignment)
+		     .alignment = alignment, .offset = offset_now(pointer, alignment))
 HAWK_MIMALLOC_RESIZE(mi_heap_realloc_aligned_at,
 		     (struct mi_heap * heap, void *pointer, size_t size, size_t alignment,
 		      size_t offset),
@@ -82,7 +90,7 @@ HAWK_MIMALLOC_RESIZE(mi_heap_realloc_aligned_at,
 HAWK_MIMALLOC_RESIZE(mi_heap_rezalloc_aligned,
 		     (struct mi_heap * heap, void *pointer, size_t size, size_t alignment),
 		     (heap, pointer, size, alignment), .heap = heap, .size = size,
-		     .alignment = alignment, .zero = true)
+		     .alignment = alignment, .offset = offset_now(pointer, alignment), .zero = true)
 HAWK_MIMALLOC_RESIZE(mi_heap_rezalloc_aligned_at,
 		     (struct mi_heap * heap, void *pointer, size_t size, size_t alignment,
 		      size_t offset),
@@ -92,7 +100,8 @@ HAWK_MIMALLOC_RESIZE(mi_heap_recalloc_aligned,
 		     (struct mi_heap * heap, void *pointer, size_t count, size_t size,
 		      size_t alignment),
 		     (heap, pointer, count, size, alignment), .heap = heap,
-		     .size = hawk_mimalloc_bytes(count, size), .alignment = alignment, .zero = true)
+		     .size = hawk_mimalloc_bytes(count, size), .alignment = alignment,
+		     .offset = offset_now(pointer, alignment), .zero = true)
 HAWK_MIMALLOC_RESIZE(mi_heap_recalloc_aligned_at,
 		     (struct mi_heap * heap, void *pointer, size_t count, size_t size,
 		      size_t alignment, size_t offset),
@@ -102,7 +111,7 @@ HAWK_MIMALLOC_RESIZE(mi_heap_recalloc_aligned_at,
 HAWK_MIMALLOC_RESIZE(mi_aligned_recalloc,
 		     (void *pointer, size_t count, size_t size, size_t alignment),
 		     (pointer, count, size, alignment), .size = hawk_mimalloc_bytes(count, size),
-		     .alignment = alignment, .zero = true)
+		     .alignment = alignment, .offset = offset_now(pointer, alignment), .zero = true)
 HAWK_MIMALLOC_RESIZE(mi_aligned_offset_recalloc,
 		     (void *pointer, size_t count, size_t size, size_t alignment, size_t offset),
 		     (pointer, count, size, alignment, offset),
