@@ -155,11 +155,11 @@ struct hawk_error *hawk_dominators_search(struct hawk_dominator_state *state)
 		state->records[block] =
 			(struct hawk_search_record){.offset = graph->offsets[block]};
 	for (size_t i = 0; i < state->roots->count; i++) {
-		uint32_t edge = state->roots->items[i].edge;
+		const struct hawk_root *root = &state->roots->items[i];
 		struct hawk_error *err = NULL;
 
-		if (!(edge & state->reach->edges))
-			err = search_from(state, edge >> 1);
+		if (state->reach->edges == HAWK_EDGES_ALL || hawk_root_is_strong(root))
+			err = search_from(state, root->edge >> 1);
 		if (err)
 			return err;
 	}

@@ -6,6 +6,7 @@
 #include "hawk_roots.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "graph_words.h"
 #include "hawk_cleanup.h"
@@ -44,6 +45,73 @@ static bool holds_address(unsigned number)
 	}
 }
 
+static struct hawk_error *add_general(const struct hawk_thread *thread, uint32_t owner,
+				      const struct hawk_block_index *index,
+				      struct hawk_roots *roots)
+{
+	for (unsigned number = 0; number < HAWK_REGISTER_COUNT; number++) {
+		bool interior;
+		uint32_t block;
+		struct hawk_error *err;
+
+		if (!holds_address(number))
+			continue;
+		roots->scanned_bytes[HAWK_ROOT_REGISTER] += sizeof(uint64_t);
+		block = hawk_block_index_find(index, thread->registers[number], &interior);
+		if (block == HAWK_BLOCK_NOWHERE)
+			continue;
+		err = add(roots, (struct hawk_root){
+					 .address = number,
+					 .edge = block << 1 | interior,
+					 .kind = HAWK_ROOT_REGISTER,
+					 .owner = owner & 0xfffffff,
+				 });
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
+/* Components of the XSAVE area (Intel's manual, volume 1, 13.4): xmm, and what follows the header.
+ */
+enum {
+	XMM_START = 160,
+	XMM_END = 416,
+	EXTENDED_START = 576,
+};
+
+static struct hawk_error *add_vectors(const struct hawk_thread *thread, uint32_t owner,
+				      const struct hawk_block_index *index,
+				      struct hawk_roots *roots)
+{
+	for (uint32_t at = XMM_START; at + sizeof(uint64_t) <= thread->vectors_bytes;
+	     at += sizeof(uint64_t)) {
+		struct hawk_error *err;
+		bool interior;
+		uint64_t value;
+		uint32_t block;
+
+		if (at == XMM_END)
+			at = EXTENDED_START;
+		if (at + sizeof(value) > thread->vectors_bytes)
+			break;
+		memcpy(&value, thread->vectors + at, sizeof(value));
+		roots->scanned_bytes[HAWK_ROOT_REGISTER] += sizeof(value);
+		block = hawk_block_index_find(index, value, &interior);
+		if (block == HAWK_BLOCK_NOWHERE)
+			continue;
+		err = add(roots, (struct hawk_root){
+					 .address = HAWK_ROOT_VECTORS + at,
+					 .edge = block << 1 | interior,
+					 .kind = HAWK_ROOT_REGISTER,
+					 .owner = owner & 0xfffffff,
+				 });
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
 static struct hawk_error *add_registers(const struct hawk_target *target,
 					const struct hawk_block_index *index,
 					struct hawk_roots *roots)
@@ -51,32 +119,40 @@ static struct hawk_error *add_registers(const struct hawk_target *target,
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
 
-	for (size_t i = 0; i < count; i++)
-		for (unsigned number = 0; number < HAWK_REGISTER_COUNT; number++) {
-			bool interior;
-			uint32_t block;
-			struct hawk_error *err;
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_error *err = add_general(&threads[i], (uint32_t)i, index, roots);
 
-			if (!holds_address(number))
-				continue;
-			block = hawk_block_index_find(index, threads[i].registers[number],
-						      &interior);
-			if (block == HAWK_BLOCK_NOWHERE)
-				continue;
-			err = add(roots, (struct hawk_root){
-						 .address = number,
-						 .edge = block << 1 | interior,
-						 .kind = HAWK_ROOT_REGISTER,
-						 .owner = (uint32_t)i & 0xfffffff,
-					 });
-			if (err)
-				return err;
-			roots->scanned_bytes[HAWK_ROOT_REGISTER] += sizeof(uint64_t);
-		}
+		if (!err && threads[i].vectors)
+			err = add_vectors(&threads[i], (uint32_t)i, index, roots);
+		if (err)
+			return err;
+	}
 	return NULL;
 }
 
-static struct hawk_error *flush(const struct hawk_block_index *index,
+/* The thread control block points to the vector of thread-local storage behind the vector's first
+ * entry, which is its length (glibc, dl-tls.c): that is how it is held. */
+static uint32_t strengthen(const struct hawk_target *target, const struct hawk_block_index *index,
+			   const struct hawk_root_range *range, uint64_t address, uint32_t edge)
+{
+	enum { VECTOR_WORD = 8, VECTOR_ENTRY = 16 };
+	size_t count;
+	const struct hawk_thread *threads;
+	uint64_t value;
+
+	if (range->kind != HAWK_ROOT_TLS || !(edge & HAWK_ROOT_INTERIOR))
+		return edge;
+	threads = hawk_target_threads(target, &count);
+	if (range->owner >= count ||
+	    address != threads[range->owner].registers[HAWK_FS_BASE] + VECTOR_WORD ||
+	    hawk_target_read_some(target, address, &value, sizeof(value)) != sizeof(value) ||
+	    value - hawk_block_start(index, edge >> 1) != VECTOR_ENTRY)
+		return edge;
+	return edge & ~(uint32_t)HAWK_ROOT_INTERIOR;
+}
+
+static struct hawk_error *flush(const struct hawk_target *target,
+				const struct hawk_block_index *index,
 				const struct hawk_root_range *range,
 				struct hawk_candidates *candidates, struct hawk_roots *roots)
 {
@@ -95,7 +171,7 @@ static struct hawk_error *flush(const struct hawk_block_index *index,
 			continue;
 		err = add(roots, (struct hawk_root){
 					 .address = address,
-					 .edge = edge,
+					 .edge = strengthen(target, index, range, address, edge),
 					 .kind = range->kind & 0xf,
 					 .owner = range->owner & 0xfffffff,
 				 });
@@ -123,7 +199,7 @@ static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk
 			hawk_candidates_pick(
 				candidates, index, stretch.bytes + done * HAWK_WORD_BYTES, part,
 				stretch.start + done * HAWK_WORD_BYTES, HAWK_WORD_BYTES);
-			err = flush(index, range, candidates, roots);
+			err = flush(words->target, index, range, candidates, roots);
 			if (err)
 				return err;
 			done += part;
@@ -182,8 +258,14 @@ static uint64_t missing_bytes(const struct hawk_roots *roots)
 	return sum;
 }
 
-static void report(const struct hawk_roots *roots, struct hawk_findings *findings)
+static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *roots,
+		   struct hawk_findings *findings)
 {
+	if (plan->blocks_missing)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "roots-unowned",
+				  "live blocks were not recorded or lost their headers, so memory "
+				  "between blocks may be in use: what only it points to is called "
+				  "possibly lost");
 	if (missing_bytes(roots))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "roots-missing",
 				  "%llu bytes of writable memory, where pointers to blocks may "
@@ -211,7 +293,7 @@ struct hawk_error *hawk_roots_find(const struct hawk_target *target,
 	}
 	if (roots.count)
 		qsort(roots.items, roots.count, sizeof(*roots.items), compare);
-	report(&roots, findings);
+	report(plan, &roots, findings);
 	*ret = roots;
 	return NULL;
 }

@@ -6,14 +6,17 @@
 #include "roots_ranges.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawk_cleanup.h"
+#include "roots_heap.h"
 
 enum {
 	RED_ZONE_BYTES = 128, /* below the stack pointer: leaf functions use it (System V ABI) */
 	TLS_BELOW_BYTES = 64 << 10, /* static TLS lies below the thread pointer (variant II) */
 	TLS_ABOVE_BYTES = 4096,     /* and struct pthread, some 2 KiB, above */
 	WORD_BYTES = 8,
+	PAGE_BYTES = 4096,
 };
 
 struct finder {
@@ -41,9 +44,24 @@ static struct hawk_error *add(struct hawk_root_ranges *ranges, struct hawk_root_
 	return NULL;
 }
 
-static bool is_wanted(const struct hawk_mapping *mapping)
+/* A module's memory that the loader made read-only when it had been relocated (RELRO): right below
+ * what stayed writable. */
+static bool is_relro(const struct hawk_mapping *mappings, size_t count, size_t i)
 {
-	return (mapping->flags & HAWK_MAPPING_WRITE) || !mapping->path || !mapping->path[0];
+	const struct hawk_mapping *next = &mappings[i + 1];
+
+	return i + 1 < count && !(mappings[i].flags & HAWK_MAPPING_EXEC) &&
+	       next->start == mappings[i].end && next->flags & HAWK_MAPPING_WRITE && next->path &&
+	       !strcmp(next->path, mappings[i].path);
+}
+
+static bool is_wanted(const struct hawk_mapping *mappings, size_t count, size_t i)
+{
+	const struct hawk_mapping *mapping = &mappings[i];
+
+	if ((mapping->flags & HAWK_MAPPING_WRITE) || !mapping->path || !mapping->path[0])
+		return true;
+	return is_relro(mappings, count, i);
 }
 
 /* Does any block begin in, or reach into, the mapping? */
@@ -240,30 +258,36 @@ static size_t first_claim(const struct hawk_root_ranges *ranges, size_t claims, 
 	return low;
 }
 
-/* Is it the stack of a thread, whose dead part is no root? */
-static bool is_stack(const struct hawk_root_ranges *ranges, size_t claims,
-		     const struct hawk_mapping *mapping)
+/* Where the stacks of threads end in `mapping`, with the thread-local storage on top of them: what
+ * lies below is dead, and what lies above was joined to them. The mapping's start if it has none.
+ */
+static uint64_t stacks_end(const struct hawk_root_ranges *ranges, size_t claims,
+			   const struct hawk_mapping *mapping)
 {
+	uint64_t end = mapping->start;
+	bool stacks = false;
+
 	for (size_t i = first_claim(ranges, claims, mapping->start);
-	     i < claims && ranges->items[i].start < mapping->end; i++)
-		if (ranges->items[i].kind == HAWK_ROOT_STACK)
-			return true;
-	return false;
+	     i < claims && ranges->items[i].start < mapping->end; i++) {
+		stacks |= ranges->items[i].kind == HAWK_ROOT_STACK && !ranges->items[i].in_block;
+		if (stacks && ranges->items[i].kind < HAWK_ROOT_KINDS)
+			end = ranges->items[i].end;
+	}
+	end = (end + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
+	return end < mapping->end ? end : mapping->end;
 }
 
-/* What the claims leave of `mapping`. */
-static struct hawk_error *add_rest(const struct finder *finder, size_t claims,
-				   const struct hawk_mapping *mapping, uint32_t kind,
-				   uint32_t owner)
+/* What the claims leave of [at, end). */
+static struct hawk_error *add_rest(const struct finder *finder, size_t claims, uint64_t at,
+				   uint64_t end, uint32_t kind, uint32_t owner)
 {
 	struct hawk_root_ranges *ranges = finder->ranges;
-	uint64_t at = mapping->start;
 
-	for (size_t i = first_claim(ranges, claims, at); i < claims && at < mapping->end; i++) {
+	for (size_t i = first_claim(ranges, claims, at); i < claims && at < end; i++) {
 		struct hawk_root_range claim = ranges->items[i];
 		struct hawk_error *err;
 
-		if (claim.start >= mapping->end)
+		if (claim.start >= end)
 			break;
 		err = add(ranges, (struct hawk_root_range){
 					  .start = at,
@@ -275,8 +299,27 @@ static struct hawk_error *add_rest(const struct finder *finder, size_t claims,
 			return err;
 		at = claim.end;
 	}
-	return add(ranges, (struct hawk_root_range){
-				   .start = at, .end = mapping->end, .kind = kind, .owner = owner});
+	return add(ranges,
+		   (struct hawk_root_range){.start = at, .end = end, .kind = kind, .owner = owner});
+}
+
+/* Of a mapping with blocks in it: heaps, whose memory outside of blocks is free or not known, and
+ * what else lies there. */
+static struct hawk_error *add_around_heaps(const struct finder *finder, size_t claims, uint64_t at,
+					   uint64_t end, uint32_t owner)
+{
+	struct hawk_span heap;
+	struct hawk_error *err = NULL;
+
+	while (!err && at < end &&
+	       hawk_roots_heap_next(finder->target, finder->index, at, end, &heap)) {
+		err = add_rest(finder, claims, at, heap.start, HAWK_ROOT_OTHER, owner);
+		if (!err && finder->plan->blocks_missing)
+			err = add_rest(finder, claims, heap.start, heap.end, HAWK_ROOT_UNOWNED,
+				       owner);
+		at = heap.end;
+	}
+	return err ? err : add_rest(finder, claims, at, end, HAWK_ROOT_OTHER, owner);
 }
 
 static void count_missing(struct hawk_root_ranges *ranges, const struct hawk_mapping *mapping,
@@ -294,40 +337,40 @@ static void count_missing(struct hawk_root_ranges *ranges, const struct hawk_map
 		ranges->missing_bytes[kind] += missing;
 }
 
+static struct hawk_error *add_mapping(const struct finder *finder, size_t claims,
+				      const struct hawk_mapping *mapping, uint32_t owner)
+{
+	size_t count;
+	const struct hawk_module *modules = hawk_target_modules(finder->target, &count);
+	const struct hawk_module *module = hawk_target_module_at(finder->target, mapping->start);
+	uint64_t at = mapping->start;
+	bool heap;
+
+	if (module) {
+		count_missing(finder->ranges, mapping, false, HAWK_ROOT_MODULE);
+		return add_rest(finder, claims, at, mapping->end, HAWK_ROOT_MODULE,
+				(uint32_t)(module - modules));
+	}
+	heap = is_heap(finder, mapping);
+	at = stacks_end(finder->ranges, claims, mapping);
+	count_missing(finder->ranges, mapping, heap,
+		      at == mapping->start ? HAWK_ROOT_OTHER : HAWK_ROOT_STACK);
+	if (heap)
+		return add_around_heaps(finder, claims, at, mapping->end, owner);
+	return add_rest(finder, claims, at, mapping->end, HAWK_ROOT_OTHER, owner);
+}
+
 static struct hawk_error *add_mappings(const struct finder *finder)
 {
 	size_t count;
-	size_t module_count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
-	const struct hawk_module *modules = hawk_target_modules(finder->target, &module_count);
 	size_t claims = finder->ranges->count;
+	struct hawk_error *err = NULL;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct hawk_mapping *mapping = &mappings[i];
-		const struct hawk_module *module;
-		uint32_t kind = HAWK_ROOT_OTHER;
-		uint32_t owner = (uint32_t)i;
-		bool heap;
-		struct hawk_error *err;
-
-		if (!is_wanted(mapping))
-			continue;
-		module = hawk_target_module_at(finder->target, mapping->start);
-		if (module) {
-			kind = HAWK_ROOT_MODULE;
-			owner = (uint32_t)(module - modules);
-		}
-		heap = !module && is_heap(finder, mapping);
-		if (!heap && is_stack(finder->ranges, claims, mapping))
-			kind = HAWK_ROOT_STACK;
-		count_missing(finder->ranges, mapping, heap, kind);
-		if (heap || kind == HAWK_ROOT_STACK)
-			continue;
-		err = add_rest(finder, claims, mapping, kind, owner);
-		if (err)
-			return err;
-	}
-	return NULL;
+	for (size_t i = 0; !err && i < count; i++)
+		if (is_wanted(mappings, count, i))
+			err = add_mapping(finder, claims, &mappings[i], (uint32_t)i);
+	return err;
 }
 
 struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,

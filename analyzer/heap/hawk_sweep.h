@@ -37,6 +37,9 @@ struct hawk_sweep_plan {
 		uint64_t start, end;
 	} * excluded; /**< sorted; the tracer's own extents, which are not heap */
 	size_t excluded_count;
+	/** Blocks that live have no valid header (dropped, damaged): what lies outside of blocks
+	 * may be in use. Set after the sweep, for roots. */
+	bool blocks_missing;
 	size_t window_bytes; /**< read at a time, 0 = a default; the result does not depend on it */
 };
 

@@ -11,7 +11,7 @@ const char *hawk_root_kind_name(enum hawk_root_kind kind)
 	static const char *const names[HAWK_ROOT_KINDS] = {
 		[HAWK_ROOT_REGISTER] = "register", [HAWK_ROOT_STACK] = "stack",
 		[HAWK_ROOT_TLS] = "tls",           [HAWK_ROOT_MODULE] = "module",
-		[HAWK_ROOT_OTHER] = "other",
+		[HAWK_ROOT_OTHER] = "other",       [HAWK_ROOT_UNOWNED] = "unowned",
 	};
 
 	return kind < HAWK_ROOT_KINDS ? names[kind] : "other";

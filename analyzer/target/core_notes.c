@@ -18,6 +18,7 @@
 
 enum {
 	NT_GDB_TDESC_NOTE = 0xff000000,
+	VECTORS_BYTES_MAX = 64 << 10,
 
 	/* struct elf_prstatus of x86_64 */
 	PRSTATUS_SIGNAL = 12,
@@ -78,6 +79,21 @@ static struct hawk_error *read_thread(struct reader *reader, const struct note *
 	hawk_cursor_seek(&cursor, PRSTATUS_REGISTERS);
 	hawk_cursor_copy(&cursor, thread->registers, sizeof(thread->registers));
 	return NULL;
+}
+
+/* Vector registers of the thread whose status came last; the longer of two notes has all. */
+static void read_vectors(struct reader *reader, const struct note *note)
+{
+	struct hawk_target *target = reader->target;
+	struct hawk_thread *thread;
+
+	if (!target->thread_count || note->size > VECTORS_BYTES_MAX)
+		return;
+	thread = &target->threads[target->thread_count - 1];
+	if (note->size <= thread->vectors_bytes)
+		return;
+	thread->vectors = note->bytes;
+	thread->vectors_bytes = (uint32_t)note->size;
 }
 
 /** Up to `size` bytes, ended by the first NUL, without trailing blanks. */
@@ -165,11 +181,16 @@ static struct hawk_error *read_note(struct reader *reader, const struct note *no
 {
 	if (!strcmp(note->owner, "GDB") && note->type == (uint32_t)NT_GDB_TDESC_NOTE)
 		reader->by_gdb = true;
+	if (!strcmp(note->owner, "LINUX") && note->type == NT_X86_XSTATE)
+		read_vectors(reader, note);
 	if (strcmp(note->owner, "CORE"))
 		return NULL;
 	switch (note->type) {
 	case NT_PRSTATUS:
 		return read_thread(reader, note);
+	case NT_FPREGSET:
+		read_vectors(reader, note);
+		return NULL;
 	case NT_PRPSINFO:
 		read_process(reader, note);
 		return NULL;

@@ -84,6 +84,10 @@ struct hawk_thread {
 	bool crashed;  /**< the process died of it: a kernel core's first PRSTATUS */
 	char name[17]; /**< live processes: comm; else empty */
 	uint64_t registers[HAWK_REGISTER_COUNT];
+	/** Vector and floating-point registers as XSAVE writes them (FXSAVE, if short); may be
+	 * unaligned. NULL = not known. Owned by the target. */
+	const uint8_t *vectors;
+	uint32_t vectors_bytes;
 };
 
 enum { HAWK_MODULE_BUILD_ID_MAX = 64 };
@@ -109,6 +113,8 @@ struct hawk_process {
 	char name[17];      /**< comm */
 	char arguments[81]; /**< the kernel keeps 80 bytes of them in a core */
 	bool live;          /**< a running or stopped process, not a core */
+	/** Not a core but the tracer's table file: the extents of the table are all that is there. */
+	bool table_file;
 	int signal;         /**< that killed it, 0 = none or unknown (gcore) */
 	int signal_code;    /**< si_code; valid if `has_siginfo` */
 	bool has_siginfo;
@@ -119,7 +125,7 @@ struct hawk_process {
 	uint64_t page_bytes;
 };
 
-/** Maps the core at `path`; never reads it whole. HAWK_ERROR_FORMAT or _UNSUPPORTED say plainly
+/** Maps the core, or the tracer's table file, at `path`; never reads it whole. HAWK_ERROR_FORMAT or _UNSUPPORTED say plainly
  * what the file is. */
 struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
 					 struct hawk_target **ret);
@@ -145,6 +151,17 @@ void hawk_target_release(struct hawk_target *target);
 
 /** Live: how long the process stood still, in nanoseconds; valid after the release. */
 uint64_t hawk_target_pause_ns(const struct hawk_target *target);
+
+/**
+ * The trace table of `target` is in `table`, another target (a table file), which it owns from now
+ * on. hawk_target_table() is where to look for the table: that one, or `target` itself.
+ */
+void hawk_target_attach_table(struct hawk_target *target, struct hawk_target *table);
+struct hawk_target *hawk_target_table(struct hawk_target *target);
+
+/** For a table file, which does not say itself: the path of its program. NUL-terminated, else
+ * ignored. */
+void hawk_target_name_program(struct hawk_target *target, const char *path);
 
 /** Accepts NULL; releases first. */
 void hawk_target_close(struct hawk_target *target);

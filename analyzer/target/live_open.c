@@ -172,6 +172,8 @@ static struct hawk_error *add_thread(struct hawk_target *target, int directory,
 	if (stopped->gone)
 		return NULL;
 	memcpy(thread.registers, stopped->registers, sizeof(thread.registers));
+	thread.vectors = stopped->vectors;
+	thread.vectors_bytes = stopped->vectors_bytes;
 	if (!stopped->has_registers) {
 		bool known = read_blocked_thread(directory, stopped->tid, thread.registers);
 

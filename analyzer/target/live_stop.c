@@ -29,6 +29,7 @@
 enum {
 	PASSES_MAX = 1000,     /* over the list of threads; each stops all it finds */
 	WAIT_NS_MAX = 5000000, /* between two looks at a thread that does not stop */
+	VECTORS_BYTES_MAX = 64 << 10,
 };
 static const uint64_t patience_ns = 1000000000;
 
@@ -183,6 +184,23 @@ static void wait_for_thread(struct hawk_stopped_thread *thread, uint64_t deadlin
 	}
 }
 
+/* Without them the answer is hardly poorer: no error. */
+static void read_vectors(struct hawk_stopped_thread *thread)
+{
+	struct iovec iov = {.iov_base = malloc(VECTORS_BYTES_MAX), .iov_len = VECTORS_BYTES_MAX};
+	uint8_t *bytes;
+
+	if (!iov.iov_base)
+		return;
+	if (ptrace(PTRACE_GETREGSET, thread->tid, NT_X86_XSTATE, &iov) || !iov.iov_len) {
+		free(iov.iov_base);
+		return;
+	}
+	bytes = realloc(iov.iov_base, iov.iov_len);
+	thread->vectors = bytes ? bytes : iov.iov_base;
+	thread->vectors_bytes = (uint32_t)iov.iov_len;
+}
+
 static struct hawk_error *read_registers(struct hawk_stopper *stopper,
 					 struct hawk_stopped_thread *thread)
 {
@@ -200,6 +218,7 @@ static struct hawk_error *read_registers(struct hawk_stopper *stopper,
 					 "supported",
 					 stopper->pid);
 	thread->has_registers = true;
+	read_vectors(thread);
 	return NULL;
 }
 
@@ -343,6 +362,8 @@ void hawk_stopper_destroy(struct hawk_stopper *stopper)
 	pthread_cond_destroy(&stopper->changed);
 	pthread_mutex_destroy(&stopper->lock);
 	hawk_error_destroy(stopper->error);
+	for (size_t i = 0; i < stopper->count; i++)
+		free(stopper->threads[i].vectors);
 	free(stopper->threads);
 	free(stopper);
 }

@@ -25,6 +25,8 @@ struct hawk_stopped_thread {
 	int stop_signal; /**< group-stop: SIGSTOP, SIGTSTP ...; 0 = it was running */
 	int signal;      /**< intercepted, to be passed on; 0 = none */
 	uint64_t registers[HAWK_REGISTER_COUNT];
+	uint8_t *vectors; /**< NT_X86_XSTATE; NULL = not known; lives as long as the stopper */
+	uint32_t vectors_bytes;
 };
 
 /**

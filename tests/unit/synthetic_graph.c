@@ -6,6 +6,7 @@
 #include "synthetic_graph.h"
 
 #include <stdio.h>
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -138,6 +139,8 @@ static void open_core(struct graph_world *world, size_t cut_bytes)
 	struct hawk_core_file *file;
 
 	synthetic_core_add_thread(core, 4711, 6, world->registers);
+	synthetic_core_add_note(core, "LINUX", NT_X86_XSTATE, world->vectors,
+				sizeof(world->vectors));
 	synthetic_core_add_memory(core, SYNTHETIC_HEAP, world->heap->bytes, world->heap->size);
 	synthetic_core_add_memory(core, GRAPH_GLOBALS, world->globals, sizeof(world->globals));
 	synthetic_core_add_memory(core, GRAPH_STACK, world->stack, sizeof(world->stack));

@@ -295,6 +295,125 @@ static void memory_of_the_tracer_is_no_root(void **state)
 	graph_world_destroy(world);
 }
 
+enum { PAGE = 4096 };
+
+static void set_word(uint8_t *bytes, uint64_t offset, uint64_t value)
+{
+	memcpy(bytes + offset, &value, sizeof(value));
+}
+
+/* What glibc's malloc maps for one block, `pages` pages at `page` of the world's heap. */
+static uint32_t add_mapped_chunk(struct graph_world *world, uint64_t page, uint64_t pages)
+{
+	struct synthetic_block block = {.start = SYNTHETIC_HEAP + page * PAGE + 32,
+					.size = pages * PAGE - 32};
+
+	set_word(world->heap->bytes, page * PAGE + 8, pages * PAGE | 2);
+	synthetic_heap_add_block(world->heap, block);
+	world->blocks[world->count] = (struct hawk_block){.start = block.start, .size = block.size};
+	return world->count++;
+}
+
+static void memory_that_the_kernel_joined_to_mapped_blocks_is_a_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint32_t first = add_mapped_chunk(world, 2, 2);
+	uint32_t second = add_mapped_chunk(world, 6, 1);
+
+	(void)state;
+	set_word(world->heap->bytes, 1 * PAGE + 8, world->blocks[first].start);
+	set_word(world->heap->bytes, 5 * PAGE + 8, world->blocks[second].start);
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->index.count, 2);
+	assert_int_equal(world->roots.count, 2);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(world->roots.items[i].kind, HAWK_ROOT_OTHER);
+	graph_world_destroy(world);
+}
+
+static void memory_between_blocks_is_a_root_only_if_blocks_are_missing(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	struct hawk_reach reach;
+	struct hawk_roots roots;
+
+	(void)state;
+	graph_world_add(world, 32, 0, 0);
+	graph_world_add(world, 32, 4, 0);
+	set_word(world->heap->bytes, world->blocks[0].start + 48 - SYNTHETIC_HEAP,
+		 world->blocks[0].start);
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 0);
+	world->plan.blocks_missing = true;
+	expect_no_error(hawk_roots_find(world->target, &world->index, &world->plan,
+					&world->findings, &roots));
+	assert_int_equal(roots.count, 1);
+	assert_int_equal(roots.items[0].kind, HAWK_ROOT_UNOWNED);
+	expect_no_error(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_ALL,
+					&world->workspace, &reach));
+	assert_int_equal(reach.kinds[0], HAWK_REACH_POSSIBLY);
+	assert_int_equal(reach.kinds[1], HAWK_REACH_DEFINITELY_LOST);
+	hawk_reach_deinit(&reach);
+	expect_no_error(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_START_ONLY,
+					&world->workspace, &reach));
+	assert_int_equal(reach.kinds[0], HAWK_REACH_DEFINITELY_LOST);
+	hawk_reach_deinit(&reach);
+	hawk_roots_deinit(&roots);
+	graph_world_destroy(world);
+}
+
+static void vector_registers_are_roots(void **state)
+{
+	struct graph_world *world = graph_world_create();
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		graph_world_add(world, 32, 0, 0);
+	set_word(world->vectors, 160 + 16 * 3 + 8, world->blocks[0].start); /* xmm3 */
+	set_word(world->vectors, 576 + 16 * 5, world->blocks[1].start);     /* ymm5 */
+	set_word(world->vectors, 32, world->blocks[2].start);               /* st(0) */
+	set_word(world->vectors, 512, world->blocks[3].start);              /* header */
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 2);
+	assert_int_equal(root_of(world, 0 << 1)->address, HAWK_ROOT_VECTORS + 160 + 16 * 3 + 8);
+	assert_int_equal(root_of(world, 1 << 1)->address, HAWK_ROOT_VECTORS + 576 + 16 * 5);
+	graph_world_destroy(world);
+}
+
+static void the_vector_of_thread_local_storage_is_held_by_its_thread(void **state)
+{
+	struct graph_world *world = graph_world_create();
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		graph_world_add(world, 64, 0, 0);
+	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 8 * 800;
+	world->stack[801] = world->blocks[0].start + 16;
+	world->stack[802] = world->blocks[1].start + 16;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(root_of(world, 0 << 1)->kind, HAWK_ROOT_TLS);
+	assert_int_equal(root_of(world, 1 << 1 | HAWK_EDGE_INTERIOR)->kind, HAWK_ROOT_TLS);
+	graph_world_destroy(world);
+}
+
+static void memory_joined_to_the_top_of_a_stack_is_a_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		graph_world_add(world, 64, 0, 0);
+	/* The thread's storage ends with the stack's first page. */
+	world->registers[HAWK_RSP] = GRAPH_STACK + 2048;
+	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 3072;
+	world->stack[8] = world->blocks[0].start; /* dead */
+	world->stack[(PAGE + 3072 + 512) / 8] = world->blocks[1].start;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_null(root_of(world, 0 << 1));
+	assert_non_null(root_of(world, 1 << 1));
+	graph_world_destroy(world);
+}
+
 static bool found(const struct graph_world *world, const char *key)
 {
 	for (size_t i = 0; i < world->findings.count; i++)
@@ -346,6 +465,11 @@ int main(void)
 		cmocka_unit_test(a_stack_on_the_heap_is_a_root_above_its_stack_pointer),
 		cmocka_unit_test(thread_local_storage_beside_a_block_is_a_root),
 		cmocka_unit_test(memory_of_the_tracer_is_no_root),
+		cmocka_unit_test(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root),
+		cmocka_unit_test(memory_between_blocks_is_a_root_only_if_blocks_are_missing),
+		cmocka_unit_test(vector_registers_are_roots),
+		cmocka_unit_test(the_vector_of_thread_local_storage_is_held_by_its_thread),
+		cmocka_unit_test(memory_joined_to_the_top_of_a_stack_is_a_root),
 		cmocka_unit_test(truncated_cores_give_the_graph_of_what_is_left),
 	};
 
