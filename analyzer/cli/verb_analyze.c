@@ -5,6 +5,9 @@
  */
 #include "hawk_session.h"
 
+/** Number of "scope" among the choices of --by. */
+enum { BY_SCOPE = 5 };
+
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 {
 	return (struct hawk_site_filter){
@@ -31,8 +34,9 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.sorted = settings->sort,
 		.sort = settings->sort ? (enum hawk_site_sort)(settings->sort - 1)
 				       : HAWK_SITE_SORT_SIZE,
-		.grouped = settings->by > 1,
-		.by = (enum hawk_group_by)(settings->by > 1 ? settings->by - 1 : 1),
+		.grouped = settings->by > 1 && settings->by != BY_SCOPE,
+		.by_scope = settings->by == BY_SCOPE,
+		.by = (enum hawk_group_by)(settings->by > 1 && settings->by != BY_SCOPE ? settings->by - 1 : 1),
 	};
 	struct hawk_error *err = NULL;
 
@@ -80,12 +84,12 @@ static const struct hawk_option options[] = {
 	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,
 	 "everything: all sites, whole stacks, all threads, memory map, modules"},
-	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|function|file|module",
-	 "add up by what allocated (flat) and what called that (cum)"},
+	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|function|file|module|scope",
+	 "add up by what allocated (flat) and what called that (cum), or by HAWK_SCOPE"},
 	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
-	 "only sites with a function, file or module that matches"},
+	 "only sites with a function, file, module, scope or type that matches"},
 	{"ignore", '\0', HAWK_OPTION_STRING, HAWK_AT(ignore), "REGEX",
-	 "no sites with a function, file or module that matches"},
+	 "no sites with a function, file, module, scope or type that matches"},
 	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
 	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
 	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},

@@ -88,8 +88,9 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 		return err;
 	if (report->heap->table) {
 		hawk_report_heap(report, screen);
-		err = report->grouped ? hawk_report_groups(report, screen)
-				      : hawk_report_sites(report, screen);
+		err = report->by_scope  ? hawk_report_scopes(report, screen)
+		      : report->grouped ? hawk_report_groups(report, screen)
+					: hawk_report_sites(report, screen);
 		if (err)
 			return err;
 	} else {

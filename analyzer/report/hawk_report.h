@@ -27,6 +27,7 @@ struct hawk_report {
 	enum hawk_site_sort sort;
 	bool grouped; /**< show groups `by` instead of sites */
 	enum hawk_group_by by;
+	bool by_scope; /**< show scopes instead of sites */
 };
 
 /** Everything that `analyze` prints by default; with `screen->full` really everything. */
@@ -46,6 +47,8 @@ struct hawk_error *hawk_report_sites(const struct hawk_report *report,
 				     const struct hawk_screen *screen);
 struct hawk_error *hawk_report_groups(const struct hawk_report *report,
 				      const struct hawk_screen *screen);
+struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
+				      const struct hawk_screen *screen);
 void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_screen *screen);
 void hawk_report_modules(const struct hawk_report *report, const struct hawk_screen *screen);
 void hawk_report_findings(const struct hawk_findings *findings, const struct hawk_screen *screen);
@@ -57,6 +60,12 @@ struct hawk_error *hawk_report_json_process(const struct hawk_report *report,
 /** "by" and "groups" */
 struct hawk_error *hawk_report_json_groups(const struct hawk_report *report,
 					   struct hawk_json *json);
+/** "scopes" */
+struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report,
+					   struct hawk_json *json);
+/** Tags of a scope and those around it, outermost first; an empty array for label 0. */
+void hawk_report_json_scope_path(const struct hawk_table *table, uint32_t label,
+				 struct hawk_json *json);
 void hawk_report_json_findings(const struct hawk_findings *findings, struct hawk_json *json);
 void hawk_report_json_stack(const struct hawk_stack *stack, struct hawk_json *json);
 

@@ -158,6 +158,25 @@ static void put_full_line(const struct hawk_screen *screen, const struct hawk_st
 	hawk_output_append(screen->output, text.bytes, text.size);
 }
 
+/** scope "tag" */
+static void put_scope_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+			   size_t width)
+{
+	static const char unplaced[] = " (entered somewhere in this stack)";
+	CLEANUP(text) struct hawk_text text = {0};
+	size_t taken = sizeof("scope \"\"") - 1 + (line->unplaced ? sizeof(unplaced) - 1 : 0);
+
+	hawk_text_puts(&text, "scope \"");
+	hawk_utf8_append_end(&text, line->name.function,
+			     screen->full || width < taken ? SIZE_MAX : width - taken);
+	hawk_text_puts(&text, "\"");
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_append(screen->output, text.bytes, text.size);
+	hawk_output_puts(screen->output, line->unplaced ? unplaced : "");
+	hawk_screen_plain(screen);
+	hawk_output_puts(screen->output, "\n");
+}
+
 void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
 			    unsigned indent)
 {
@@ -168,6 +187,10 @@ void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_
 	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0};
 
 	hawk_output_fill(screen->output, ' ', indent);
+	if (line->kind == HAWK_LINE_SCOPE) {
+		put_scope_line(screen, line, room);
+		return;
+	}
 	if (screen->full) {
 		put_full_line(screen, line);
 		return;
@@ -196,6 +219,16 @@ void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack
 		       size_t first, size_t depth, unsigned indent)
 {
 	size_t end = depth && first + depth < stack->count ? first + depth : stack->count;
+
+	if (stack->type) {
+		hawk_output_fill(screen->output, ' ', indent);
+		hawk_output_puts(screen->output, "type ");
+		hawk_screen_foreign(screen, stack->type);
+		hawk_output_puts(screen->output, "\n");
+	}
+	/* Scopes around the first frame shown lie before it. */
+	while (first && stack->lines[first - 1].kind == HAWK_LINE_SCOPE)
+		first--;
 
 	for (size_t i = first; i < end; i++)
 		hawk_screen_stack_line(screen, &stack->lines[i], indent);

@@ -96,11 +96,16 @@ static unsigned matching(const struct matcher *matcher, const struct hawk_stack 
 			found |= FOCUS;
 		if ((open & IGNORE) && any_part_matches(&matcher->ignore, line))
 			found |= IGNORE;
-		if ((open & FUNCTION) && matches(&matcher->function, line->name.function))
+		if ((open & FUNCTION) && line->kind == HAWK_LINE_FUNCTION &&
+		    matches(&matcher->function, line->name.function))
 			found |= FUNCTION;
 		if ((open & MODULE) && matches(&matcher->module, line->module.path))
 			found |= MODULE;
 	}
+	if ((matcher->compiled & FOCUS) && matches(&matcher->focus, stack->type))
+		found |= FOCUS;
+	if ((matcher->compiled & IGNORE) && matches(&matcher->ignore, stack->type))
+		found |= IGNORE;
 	return found;
 }
 

@@ -20,6 +20,7 @@ static void clear(struct hawk_stack *stack)
 {
 	stack->count = 0;
 	stack->trace_flags = 0;
+	stack->type = NULL;
 	stack->complete = false;
 }
 
@@ -73,6 +74,34 @@ static struct hawk_symbol_module module_of_log(const struct hawk_table_module *m
 	};
 }
 
+/** Appends the scopes of `trace` that lie directly inside of a frame, from the innermost. */
+static struct hawk_error *append_scopes(const struct hawk_table *table,
+					const struct hawk_trace *trace, uint16_t frames_outside,
+					struct hawk_stack *stack)
+{
+	for (uint32_t i = 0; i < trace->mark_count; i++) {
+		const struct hawk_table_label *label =
+			hawk_table_label(table, trace->marks[i].label);
+		struct hawk_stack_line line = {
+			.name.function = label->name,
+			.frame = frames_outside < trace->frame_count
+					 ? trace->frame_count - frames_outside
+					 : 0,
+			.kind = HAWK_LINE_SCOPE,
+			.unplaced = frames_outside == HAWK_MARK_UNPLACED,
+		};
+		struct hawk_error *err;
+
+		if (label->kind != HAWK_LABEL_SCOPE ||
+		    trace->marks[i].frames_outside != frames_outside)
+			continue;
+		err = append(stack, line);
+		if (err)
+			return err;
+	}
+	return NULL;
+}
+
 struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table,
 				       uint32_t id, struct hawk_stack *stack)
 {
@@ -85,6 +114,10 @@ struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struc
 	if (!id || !hawk_table_trace(table, id, trace))
 		return NULL;
 	stack->trace_flags = trace->flags;
+	stack->type = hawk_table_type(table, id);
+	err = append_scopes(table, trace, HAWK_MARK_UNPLACED, stack);
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < trace->frame_count; i++) {
 		struct hawk_stack_line line = {
 			.pc = trace->frames[i] & ~HAWK_PC_EXACT,
@@ -100,11 +133,13 @@ struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struc
 			line.module = module_of_log(module);
 			line.has_module = true;
 		}
-		err = append_frame(symbols, stack, line);
+		err = append_scopes(table, trace, (uint16_t)(trace->frame_count - i), stack);
+		if (!err)
+			err = append_frame(symbols, stack, line);
 		if (err)
 			return err;
 	}
-	return NULL;
+	return append_scopes(table, trace, 0, stack);
 }
 
 struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
@@ -142,7 +177,8 @@ size_t hawk_stack_first_line(const struct hawk_stack *stack)
 	for (size_t i = 0; i < stack->count; i++) {
 		const char *function = stack->lines[i].name.function;
 
-		if (!function || !hawk_function_name_is_plumbing(function))
+		if (stack->lines[i].kind == HAWK_LINE_FUNCTION &&
+		    (!function || !hawk_function_name_is_plumbing(function)))
 			return i;
 	}
 	return 0;

@@ -10,6 +10,11 @@
 #include "hawk_sites.h"
 #include "hawk_symbols.h"
 
+enum hawk_stack_line_kind {
+	HAWK_LINE_FUNCTION = 0,
+	HAWK_LINE_SCOPE, /**< a HAWK_SCOPE; name.function is its tag, nothing else is known */
+};
+
 /** One printed line of a stack; several have the same `pc` when frames were inlined. */
 struct hawk_stack_line {
 	struct hawk_frame name; /**< strings belong to the symbols object */
@@ -17,7 +22,9 @@ struct hawk_stack_line {
 	struct hawk_symbol_module module; /**< all zero if `has_module` is false: JIT code, say */
 	bool has_module;
 	bool exact;     /**< `pc` is that of an instruction, not a return address */
-	uint32_t frame; /**< number of the real frame, 0 = innermost */
+	uint32_t frame; /**< number of the real frame, 0 = innermost; of a scope: of the next one */
+	enum hawk_stack_line_kind kind;
+	bool unplaced; /**< of a scope: which frame entered it is not known */
 };
 
 struct hawk_stack {
@@ -25,6 +32,7 @@ struct hawk_stack {
 	size_t count;
 	size_t capacity;
 	uint32_t trace_flags; /**< enum hawk_trace_flag; of a trace */
+	const char *type;     /**< of a trace: what the program has named its blocks; or NULL */
 	bool complete;        /**< of a thread: unwound to its outermost frame */
 };
 
@@ -46,7 +54,7 @@ struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
 					const struct hawk_target *target,
 					const struct hawk_thread *thread, struct hawk_stack *stack);
 
-/** Index of the first line that is not allocator plumbing; 0 if all of them are. */
+/** Index of the first line that is neither allocator plumbing nor a scope; 0 if there is none. */
 size_t hawk_stack_first_line(const struct hawk_stack *stack);
 
 #endif

@@ -17,9 +17,11 @@ enum { DEFAULT_TOP = 20, NUMBER_COLUMNS = 40 };
 /** Grows with the deepest stack; reused for every site. */
 struct frames {
 	struct hawk_group_frame *items;
+	size_t count;
 	size_t capacity;
 };
 
+/** The functions of a stack; scopes are no group of this kind. */
 static struct hawk_error *convert(const struct hawk_stack *stack, struct frames *frames)
 {
 	if (stack->count > frames->capacity) {
@@ -31,11 +33,14 @@ static struct hawk_error *convert(const struct hawk_stack *stack, struct frames 
 		frames->items = items;
 		frames->capacity = stack->count;
 	}
+	frames->count = 0;
 	for (size_t i = 0; i < stack->count; i++) {
 		const struct hawk_stack_line *line = &stack->lines[i];
 		const char *function = line->name.function;
 
-		frames->items[i] = (struct hawk_group_frame){
+		if (line->kind != HAWK_LINE_FUNCTION)
+			continue;
+		frames->items[frames->count++] = (struct hawk_group_frame){
 			.function = function,
 			.file = line->name.file,
 			.module = line->has_module ? line->module.path : NULL,
@@ -63,7 +68,7 @@ static struct hawk_error *add_site(const struct hawk_report *report, uint32_t in
 	if (!err)
 		err = convert(stack, frames);
 	if (!err)
-		err = hawk_groups_add(groups, frames->items, stack->count, &counts);
+		err = hawk_groups_add(groups, frames->items, frames->count, &counts);
 	return err;
 }
 

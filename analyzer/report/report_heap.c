@@ -71,6 +71,23 @@ static void put_history(const struct hawk_report *report, const struct hawk_scre
 				   hawk_quantity_bytes(header->dropped_bytes).text);
 }
 
+static void put_annotations(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_table_header *header = hawk_table_header(report->heap->table);
+
+	if (header->compatible_flags & HAWK_TABLE_ONLY_SCOPES)
+		hawk_output_puts(screen->output,
+				 "  Stacks were recorded inside of scopes only (only=scopes).\n");
+	if (header->dropped_scopes)
+		hawk_output_printf(screen->output,
+				   "  %s scopes beyond the tracer's limits were left out\n",
+				   hawk_quantity_count(header->dropped_scopes).text);
+	if (header->dropped_types)
+		hawk_output_printf(screen->output,
+				   "  %s names of types beyond the tracer's limits were left out\n",
+				   hawk_quantity_count(header->dropped_types).text);
+}
+
 static void put_sampling(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	if (!report->heap->sample_mean)
@@ -104,4 +121,5 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 	if (!hawk_table_is_twin(report->heap->table)) // which holds no counters
 		put_history(report, screen);
 	put_sampling(report, screen);
+	put_annotations(report, screen);
 }

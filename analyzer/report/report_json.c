@@ -12,7 +12,16 @@ enum { DOCUMENT_VERSION = 1, DOCUMENT_LINES = 2 };
 
 static void put_line(const struct hawk_stack_line *line, struct hawk_json *json)
 {
+	bool scope = line->kind == HAWK_LINE_SCOPE;
+
 	hawk_json_object(json);
+	hawk_json_put_string(json, "kind", scope ? "scope" : "function");
+	if (scope) {
+		hawk_json_put_string(json, "scope", line->name.function);
+		hawk_json_put_boolean(json, "placed", !line->unplaced);
+		hawk_json_object_end(json);
+		return;
+	}
 	hawk_json_put_string(json, "function", line->name.function);
 	hawk_json_put_string(json, "file", line->name.file);
 	hawk_json_key(json, "line");
@@ -208,6 +217,10 @@ static struct hawk_error *put_site(const struct hawk_report *report, const struc
 		hawk_json_null(json);
 	hawk_json_put_boolean(json, "truncated",
 			      stack->trace_flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE));
+	hawk_json_put_string(json, "type", stack->type);
+	hawk_json_key(json, "scopes");
+	hawk_report_json_scope_path(report->heap->table,
+				    hawk_table_scope(report->heap->table, site->trace), json);
 	hawk_json_key(json, "frames");
 	hawk_report_json_stack(stack, json);
 	hawk_json_object_end(json);
@@ -289,6 +302,8 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 	err = put_sites(report, &json);
 	if (!err && report->grouped && report->list)
 		err = hawk_report_json_groups(report, &json);
+	if (!err && report->by_scope && report->list)
+		err = hawk_report_json_scopes(report, &json);
 	if (err)
 		return err;
 	hawk_report_json_findings(report->findings, &json);

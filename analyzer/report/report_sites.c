@@ -89,6 +89,12 @@ static struct hawk_error *put_site_stack(const struct hawk_report *report,
 
 	if (err)
 		return err;
+	if (!stack->count && stack->type) {
+		hawk_output_fill(screen->output, ' ', INDENT);
+		hawk_output_puts(screen->output, "type ");
+		hawk_screen_foreign(screen, stack->type);
+		hawk_output_puts(screen->output, "\n");
+	}
 	if (!stack->count) {
 		hawk_output_fill(screen->output, ' ', INDENT);
 		hawk_output_puts(screen->output, site->id == HAWK_SITE_LOST

@@ -26,6 +26,13 @@ static const char *state_name(const struct hawk_whatis *whatis)
 	return NULL;
 }
 
+static void put_type(const struct hawk_stack *stack, const struct hawk_screen *screen)
+{
+	hawk_output_puts(screen->output, "    type ");
+	hawk_screen_foreign(screen, stack->type);
+	hawk_output_puts(screen->output, "\n");
+}
+
 static struct hawk_error *put_block(const struct hawk_report *report,
 				    const struct hawk_whatis *whatis,
 				    const struct hawk_screen *screen)
@@ -59,6 +66,8 @@ static struct hawk_error *put_block(const struct hawk_report *report,
 				   (unsigned long long)site->id);
 	hawk_stack_init(&stack);
 	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
+	if (!err && stack.type && !stack.count)
+		put_type(&stack, screen);
 	if (!err && !stack.count)
 		hawk_output_puts(screen->output, stack.trace_flags & HAWK_TRACE_NOT_SAMPLED
 							 ? "    (not sampled: no stack was taken)\n"
@@ -191,6 +200,10 @@ static struct hawk_error *put_json_block(const struct hawk_report *report,
 	hawk_json_put_string(json, "site", site ? id : NULL);
 	hawk_stack_init(&stack);
 	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
+	hawk_json_put_string(json, "type", stack.type);
+	hawk_json_key(json, "scopes");
+	hawk_report_json_scope_path(report->heap->table,
+				    hawk_table_scope(report->heap->table, block->trace), json);
 	hawk_json_key(json, "frames");
 	hawk_report_json_stack(&stack, json);
 	hawk_stack_deinit(&stack);
