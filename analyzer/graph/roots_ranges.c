@@ -14,7 +14,7 @@
 enum {
 	RED_ZONE_BYTES = 128, /* below the stack pointer: leaf functions use it (System V ABI) */
 	TLS_BELOW_BYTES = 64 << 10, /* static TLS lies below the thread pointer (variant II) */
-	TLS_ABOVE_BYTES = 4096,     /* and struct pthread, some 2 KiB, above */
+	TLS_ABOVE_BYTES = 2560,     /* and struct pthread, 2304 bytes in glibc 2.36, above */
 	WORD_BYTES = 8,
 	PAGE_BYTES = 4096,
 };

@@ -404,10 +404,10 @@ static void memory_joined_to_the_top_of_a_stack_is_a_root(void **state)
 	for (unsigned i = 0; i < 2; i++)
 		graph_world_add(world, 64, 0, 0);
 	/* The thread's storage ends with the stack's first page. */
-	world->registers[HAWK_RSP] = GRAPH_STACK + 2048;
-	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 3072;
+	world->registers[HAWK_RSP] = GRAPH_STACK + 1024;
+	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 1536;
 	world->stack[8] = world->blocks[0].start; /* dead */
-	world->stack[(PAGE + 3072 + 512) / 8] = world->blocks[1].start;
+	world->stack[(PAGE + 512) / 8] = world->blocks[1].start;
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_null(root_of(world, 0 << 1));
 	assert_non_null(root_of(world, 1 << 1));
