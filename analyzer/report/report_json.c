@@ -16,13 +16,8 @@ static void put_line(const struct hawk_stack_line *line, struct hawk_json *json)
 
 	hawk_json_object(json);
 	hawk_json_put_string(json, "kind", scope ? "scope" : "function");
-	if (scope) {
-		hawk_json_put_string(json, "scope", line->name.function);
-		hawk_json_put_boolean(json, "placed", !line->unplaced);
-		hawk_json_object_end(json);
-		return;
-	}
-	hawk_json_put_string(json, "function", line->name.function);
+	hawk_json_put_string(json, "scope", scope ? line->name.function : NULL);
+	hawk_json_put_string(json, "function", scope ? NULL : line->name.function);
 	hawk_json_put_string(json, "file", line->name.file);
 	hawk_json_key(json, "line");
 	if (line->name.line)
@@ -32,13 +27,19 @@ static void put_line(const struct hawk_stack_line *line, struct hawk_json *json)
 	hawk_json_put_string(json, "module", line->has_module ? line->module.path : NULL);
 	hawk_json_key(json, "build_id");
 	hawk_json_bytes(json, line->module.build_id, line->module.build_id_bytes);
-	hawk_json_put_address(json, "address", line->pc);
+	hawk_json_key(json, "address");
+	if (scope)
+		hawk_json_null(json);
+	else
+		hawk_json_address(json, line->pc);
 	hawk_json_put_boolean(json, "inlined", line->name.inlined);
 	hawk_json_key(json, "module_address");
 	if (line->has_module)
 		hawk_json_address(json, line->pc - line->module.bias);
 	else
 		hawk_json_null(json);
+	if (scope)
+		hawk_json_put_boolean(json, "placed", !line->unplaced);
 	hawk_json_object_end(json);
 }
 
@@ -127,6 +128,17 @@ struct hawk_error *hawk_report_json_process(const struct hawk_report *report,
 	return err;
 }
 
+/** What a table file, which has no memory of its process, cannot tell. */
+static void put_of_memory(const struct hawk_heap *heap, struct hawk_json *json, const char *key,
+			  uint64_t bytes)
+{
+	hawk_json_key(json, key);
+	if (heap->counted)
+		hawk_json_null(json);
+	else
+		hawk_json_integer(json, bytes);
+}
+
 static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 {
 	const struct hawk_heap *heap = report->heap;
@@ -141,14 +153,16 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 		return;
 	}
 	header = hawk_table_header(heap->table);
+	hawk_json_put_string(json, "source", heap->counted ? "counters" : "sweep");
 	hawk_json_put_integer(json, "inuse_objects", heap->sweep.blocks);
 	hawk_json_put_integer(json, "inuse_bytes", heap->sweep.bytes);
-	hawk_json_put_integer(json, "header_bytes", memory->header_bytes);
-	hawk_json_put_integer(json, "overhead_bytes", memory->overhead_bytes);
-	hawk_json_put_integer(json, "never_used_bytes", memory->never_used_bytes);
-	hawk_json_put_integer(json, "heap_bytes", memory->heap_bytes);
-	hawk_json_put_integer(json, "tracer_bytes", memory->tracer_bytes);
-	hawk_json_put_integer(json, "writable_bytes", memory->writable_bytes);
+	put_of_memory(heap, json, "header_bytes", memory->header_bytes);
+	put_of_memory(heap, json, "overhead_bytes", memory->overhead_bytes);
+	put_of_memory(heap, json, "never_used_bytes", memory->never_used_bytes);
+	put_of_memory(heap, json, "heap_bytes", memory->heap_bytes);
+	hawk_json_put_integer(json, "tracer_bytes",
+			      heap->counted ? heap->totals.tracer_bytes : memory->tracer_bytes);
+	put_of_memory(heap, json, "writable_bytes", memory->writable_bytes);
 	hawk_json_put_integer(json, "alloc_objects", heap->totals.alloc_objects);
 	hawk_json_put_integer(json, "alloc_bytes", heap->totals.alloc_bytes);
 	hawk_json_put_integer(json, "free_objects", heap->totals.free_objects);
@@ -187,6 +201,33 @@ static void put_sample(const struct hawk_site_sample *sample, struct hawk_json *
 	hawk_json_object_end(json);
 }
 
+static void put_temporary(const struct hawk_site *site, struct hawk_json *json)
+{
+	uint64_t objects = site->alloc_objects > site->inuse_objects
+				   ? site->alloc_objects - site->inuse_objects
+				   : 0;
+	uint64_t bytes =
+		site->alloc_bytes > site->inuse_bytes ? site->alloc_bytes - site->inuse_bytes : 0;
+
+	hawk_json_put_integer(json, "temporary_objects", objects);
+	hawk_json_put_integer(json, "temporary_bytes", bytes);
+	hawk_json_key(json, "average_bytes");
+	if (site->alloc_objects)
+		hawk_json_integer(json, site->alloc_bytes / site->alloc_objects);
+	else
+		hawk_json_null(json);
+}
+
+static void put_age(const struct hawk_heap *heap, const struct hawk_site *site,
+		    struct hawk_json *json, const char *key, uint64_t birth_units)
+{
+	hawk_json_key(json, key);
+	if (site->inuse_objects && !heap->counted)
+		hawk_json_seconds(json, hawk_heap_age_seconds(heap, birth_units));
+	else
+		hawk_json_null(json);
+}
+
 static struct hawk_error *put_site(const struct hawk_report *report, const struct hawk_site *site,
 				   struct hawk_stack *stack, struct hawk_json *json)
 {
@@ -204,17 +245,10 @@ static struct hawk_error *put_site(const struct hawk_report *report, const struc
 	hawk_json_put_integer(json, "inuse_bytes", site->inuse_bytes);
 	hawk_json_put_integer(json, "alloc_objects", site->alloc_objects);
 	hawk_json_put_integer(json, "alloc_bytes", site->alloc_bytes);
+	put_temporary(site, json);
 	put_sample(&site->sample, json);
-	hawk_json_key(json, "oldest_seconds");
-	if (site->inuse_objects)
-		hawk_json_seconds(json, hawk_heap_age_seconds(report->heap, site->oldest_units));
-	else
-		hawk_json_null(json);
-	hawk_json_key(json, "newest_seconds");
-	if (site->inuse_objects)
-		hawk_json_seconds(json, hawk_heap_age_seconds(report->heap, site->newest_units));
-	else
-		hawk_json_null(json);
+	put_age(report->heap, site, json, "oldest_seconds", site->oldest_units);
+	put_age(report->heap, site, json, "newest_seconds", site->newest_units);
 	hawk_json_put_boolean(json, "truncated",
 			      stack->trace_flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE));
 	hawk_json_put_string(json, "type", stack->type);
