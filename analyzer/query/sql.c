@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The database: in memory, empty but for the virtual tables.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+#include "sql_state.h"
+
+const struct sql_table *const hawk_sql_tables[] = {
+	&hawk_sql_blocks,
+	&hawk_sql_sites,
+	&hawk_sql_frames,
+	&hawk_sql_edges,
+	&hawk_sql_roots,
+	&hawk_sql_leaks,
+	&hawk_sql_retained,
+	&hawk_sql_threads,
+	&hawk_sql_mappings,
+	&hawk_sql_modules,
+	NULL,
+};
+
+const char *hawk_sql_schema(size_t index)
+{
+	enum { TABLES = sizeof(hawk_sql_tables) / sizeof(hawk_sql_tables[0]) };
+
+	return index < TABLES && hawk_sql_tables[index] ? hawk_sql_tables[index]->schema : NULL;
+}
+
+/** addr(n): the number as addresses are written everywhere else. */
+static void address_text(sqlite3_context *context, int count, sqlite3_value **values)
+{
+	char *text;
+
+	(void)count;
+	if (sqlite3_value_type(values[0]) == SQLITE_NULL)
+		return;
+	text = sqlite3_mprintf("0x%llx", sqlite3_value_int64(values[0]));
+	sqlite3_result_text(context, text, -1, sqlite3_free);
+}
+
+struct hawk_error *hawk_sql_error(struct hawk_sql *sql)
+{
+	struct hawk_error *err = sql->error;
+
+	sql->error = NULL;
+	if (err)
+		return err;
+	if (sqlite3_errcode(sql->database) == SQLITE_NOMEM)
+		return &hawk_enomem;
+	return hawk_error_create(HAWK_ERROR_USAGE, "SQL: %s", sqlite3_errmsg(sql->database));
+}
+
+static bool register_all(struct hawk_sql *sql)
+{
+	for (size_t i = 0; hawk_sql_tables[i]; i++)
+		if (!hawk_sql_register(sql, hawk_sql_tables[i]))
+			return false;
+	return sqlite3_create_function(sql->database, "addr", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+				       NULL, address_text, NULL, NULL) == SQLITE_OK;
+}
+
+struct hawk_error *hawk_sql_open(const struct hawk_sql_source *source, struct hawk_sql **ret)
+{
+	struct hawk_sql *sql = calloc(1, sizeof(*sql));
+
+	if (!sql)
+		return &hawk_enomem;
+	sql->source = *source;
+	if (sqlite3_open_v2(":memory:", &sql->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+			    NULL) != SQLITE_OK ||
+	    !register_all(sql)) {
+		hawk_sql_close(sql);
+		return &hawk_enomem;
+	}
+	*ret = sql;
+	return NULL;
+}
+
+static void free_postings(struct sql_postings *postings)
+{
+	free(postings->offsets);
+	free(postings->items);
+}
+
+void hawk_sql_close(struct hawk_sql *sql)
+{
+	if (!sql)
+		return;
+	sqlite3_close(sql->database);
+	hawk_error_destroy(sql->error);
+	hawk_root_namer_destroy(sql->namer);
+	free_postings(&sql->blocks_by_site);
+	free_postings(&sql->sources_by_block);
+	free_postings(&sql->roots_by_block);
+	free(sql->sites_by_id);
+	free(sql->leaks);
+	free(sql);
+}
+
+struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
+				enum hawk_sql_format format, struct hawk_output *output)
+{
+	struct hawk_error *err = NULL;
+
+	while (!err && *query) {
+		sqlite3_stmt *statement;
+
+		if (sqlite3_prepare_v2(sql->database, query, -1, &statement, &query) != SQLITE_OK)
+			return hawk_sql_error(sql);
+		if (!statement) // a comment, or nothing
+			continue;
+		err = hawk_sql_print(sql, statement, format, output);
+		sqlite3_finalize(statement);
+	}
+	return err;
+}
+
+static int compare_sites(const void *left, const void *right, void *context)
+{
+	const struct hawk_site *sites = context;
+	uint64_t a = sites[*(const uint32_t *)left].id;
+	uint64_t b = sites[*(const uint32_t *)right].id;
+
+	return a < b ? -1 : a > b;
+}
+
+static struct hawk_error *sort_sites(struct hawk_sql *sql)
+{
+	size_t count = sql->source.heap->site_count;
+	uint32_t *sites;
+
+	if (sql->sites_by_id)
+		return NULL;
+	sites = malloc((count + 1) * sizeof(*sites));
+	if (!sites)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		sites[i] = (uint32_t)i;
+	if (count)
+		qsort_r(sites, count, sizeof(*sites), compare_sites, sql->source.heap->sites);
+	sql->sites_by_id = sites;
+	return NULL;
+}
+
+struct hawk_error *hawk_sql_site_of_text(struct hawk_sql *sql, const char *text, uint32_t *ret)
+{
+	const uint32_t *sites;
+	struct hawk_error *err = sort_sites(sql);
+	size_t low = 0, high = sql->source.heap->site_count;
+	char *rest;
+	uint64_t id = strtoull(text, &rest, 16);
+
+	*ret = UINT32_MAX;
+	if (err || strlen(text) != 16 || *rest)
+		return err;
+	sites = sql->sites_by_id;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sql->source.heap->sites[sites[middle]].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < sql->source.heap->site_count && sql->source.heap->sites[sites[low]].id == id)
+		*ret = sites[low];
+	return NULL;
+}
+
+void hawk_sql_result_site(struct hawk_sql *sql, uint32_t site, sqlite3_context *context)
+{
+	char text[17];
+
+	if (site >= sql->source.heap->site_count)
+		return;
+	for (int i = 0; i < 16; i++)
+		text[i] = "0123456789abcdef"[sql->source.heap->sites[site].id >> (60 - 4 * i) & 15];
+	sqlite3_result_text(context, text, 16, SQLITE_TRANSIENT);
+}
+
+void hawk_sql_result_text(sqlite3_context *context, const char *text)
+{
+	if (text)
+		sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The bridge between SQLite's virtual table methods and struct sql_table.
+ *
+ * A plan is told to the cursor as text: for every value that SQLite will pass, the key's number and
+ * the comparison, two characters each.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+#include "sql_state.h"
+
+enum {
+	PLAN_MAX = 64,
+	COST_LOOK_UP = 20,
+	RANGE_SHARE = 4, /**< of a range the planner is told that it has so much less of all rows */
+};
+
+struct instance {
+	sqlite3_vtab base; /**< must be first */
+	struct hawk_sql *sql;
+	const struct sql_table *table;
+};
+
+/** What sqlite3_create_module() keeps for us. */
+struct registration {
+	struct hawk_sql *sql;
+	const struct sql_table *table;
+};
+
+/** Keeps the table's error for hawk_sql_error(). */
+static int fail(struct hawk_sql *sql, struct hawk_error *err)
+{
+	if (!err)
+		return SQLITE_OK;
+	hawk_error_destroy(sql->error);
+	sql->error = err;
+	return SQLITE_ERROR;
+}
+
+static int connect_table(sqlite3 *database, void *data, int count, const char *const *arguments,
+			 sqlite3_vtab **ret, char **message)
+{
+	const struct registration *registration = data;
+	int code = sqlite3_declare_vtab(database, registration->table->schema);
+	struct instance *instance;
+
+	(void)count;
+	(void)arguments;
+	(void)message;
+	if (code != SQLITE_OK)
+		return code;
+	instance = calloc(1, sizeof(*instance));
+	if (!instance)
+		return SQLITE_NOMEM;
+	instance->sql = registration->sql;
+	instance->table = registration->table;
+	*ret = &instance->base;
+	return SQLITE_OK;
+}
+
+static int disconnect_table(sqlite3_vtab *table)
+{
+	free(table);
+	return SQLITE_OK;
+}
+
+/** One letter for comparisons that keys can use; '\0' for others. */
+static char comparison(enum sql_key_kind kind, unsigned char operation)
+{
+	if (operation == SQLITE_INDEX_CONSTRAINT_EQ)
+		return '=';
+	if (kind != SQL_KEY_NUMBER)
+		return '\0';
+	switch (operation) {
+	case SQLITE_INDEX_CONSTRAINT_GT:
+	case SQLITE_INDEX_CONSTRAINT_GE:
+		return '>';
+	case SQLITE_INDEX_CONSTRAINT_LT:
+	case SQLITE_INDEX_CONSTRAINT_LE:
+		return '<';
+	}
+	return '\0';
+}
+
+static int find_key(const struct sql_table *table, int column)
+{
+	for (int i = 0; i < SQL_KEYS; i++)
+		if (table->keys[i].kind != SQL_KEY_NONE && table->keys[i].column == column)
+			return i;
+	return -1;
+}
+
+static int plan(sqlite3_vtab *base, sqlite3_index_info *info)
+{
+	const struct instance *instance = (const struct instance *)base;
+	const struct sql_table *table = instance->table;
+	double rows = (double)table->rows(instance->sql) + 1;
+	char text[PLAN_MAX] = "";
+	size_t length = 0;
+	bool equal = false;
+
+	for (int i = 0; i < info->nConstraint && length + 2 < sizeof(text); i++) {
+		int key = find_key(table, info->aConstraint[i].iColumn);
+		char letter;
+
+		if (key < 0 || !info->aConstraint[i].usable)
+			continue;
+		letter = comparison(table->keys[key].kind, info->aConstraint[i].op);
+		if (!letter)
+			continue;
+		text[length++] = (char)('0' + key);
+		text[length++] = letter;
+		info->aConstraintUsage[i].argvIndex = (int)(length / 2);
+		equal |= letter == '=';
+	}
+	info->idxNum = (int)(table->needs ? table->needs(info->colUsed) : 0);
+	if (length) {
+		info->idxStr = sqlite3_mprintf("%s", text);
+		info->needToFreeIdxStr = 1;
+		if (!info->idxStr)
+			return SQLITE_NOMEM;
+	}
+	info->estimatedCost = equal ? COST_LOOK_UP : length ? rows / RANGE_SHARE : rows;
+	info->estimatedRows = equal ? COST_LOOK_UP / 2 : (sqlite3_int64)info->estimatedCost;
+	return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
+{
+	const struct instance *instance = (const struct instance *)base;
+	struct sql_cursor *cursor = calloc(1, sizeof(*cursor));
+	struct hawk_error *err = NULL;
+
+	if (!cursor)
+		return SQLITE_NOMEM;
+	cursor->sql = instance->sql;
+	cursor->table = instance->table;
+	if (cursor->table->open)
+		err = cursor->table->open(cursor);
+	if (err) {
+		free(cursor);
+		return fail(instance->sql, err);
+	}
+	*ret = &cursor->base;
+	return SQLITE_OK;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+	struct sql_cursor *cursor = (struct sql_cursor *)base;
+
+	if (cursor->table->close)
+		cursor->table->close(cursor);
+	free(cursor);
+	return SQLITE_OK;
+}
+
+static void wish_number(struct sql_wish *wish, char letter, sqlite3_value *value)
+{
+	sqlite3_int64 number = sqlite3_value_int64(value);
+	uint64_t bound = number < 0 ? 0 : (uint64_t)number;
+
+	if (sqlite3_value_type(value) != SQLITE_INTEGER)
+		return; /* SQLite compares as it likes; all rows are given */
+	if (letter == '=' && number < 0) {
+		wish->low = 1; /* nothing: no key is negative */
+		wish->high = 0;
+		return;
+	}
+	if (letter != '<' && bound > wish->low)
+		wish->low = bound;
+	if (letter != '>' && number >= 0 && bound < wish->high)
+		wish->high = bound;
+	if (letter == '<' && number < 0)
+		wish->high = 0;
+}
+
+static void wish_text(struct sql_wish *wish, sqlite3_value *value)
+{
+	const unsigned char *text = sqlite3_value_text(value);
+
+	if (sqlite3_value_type(value) != SQLITE_TEXT || !text)
+		return;
+	wish->is_text = true;
+	/* Longer than any key: then it is none of them, cut off or not. */
+	sqlite3_snprintf(sizeof(wish->text), wish->text, "%s", text);
+}
+
+static struct hawk_error *enter_row(struct sql_cursor *cursor)
+{
+	struct hawk_error *err = NULL;
+	bool keep = true;
+
+	for (; cursor->at < cursor->end; cursor->at++) {
+		uint64_t row = cursor->list ? cursor->list[cursor->at] : cursor->at;
+
+		if (cursor->table->row)
+			err = cursor->table->row(cursor, row, &keep);
+		if (err || keep)
+			break;
+	}
+	return err;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int parts, const char *text, int count,
+		  sqlite3_value **values)
+{
+	struct sql_cursor *cursor = (struct sql_cursor *)base;
+	struct sql_wish wishes[SQL_KEYS];
+	struct hawk_error *err = NULL;
+
+	for (int i = 0; i < SQL_KEYS; i++)
+		wishes[i] = (struct sql_wish){.high = UINT64_MAX};
+	for (int i = 0; i < count; i++) {
+		struct sql_wish *wish = &wishes[text[2 * i] - '0'];
+
+		wish->given = true;
+		if (cursor->table->keys[text[2 * i] - '0'].kind == SQL_KEY_TEXT)
+			wish_text(wish, values[i]);
+		else
+			wish_number(wish, text[2 * i + 1], values[i]);
+	}
+	if (parts)
+		err = cursor->sql->source.load(cursor->sql->source.context, (unsigned)parts);
+	cursor->list = NULL;
+	if (!err)
+		err = cursor->table->seek(cursor, wishes);
+	if (!err)
+		err = enter_row(cursor);
+	return fail(cursor->sql, err);
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+	struct sql_cursor *cursor = (struct sql_cursor *)base;
+
+	if (cursor->table->more && cursor->table->more(cursor))
+		return SQLITE_OK;
+	cursor->at++;
+	return fail(cursor->sql, enter_row(cursor));
+}
+
+static int at_end(sqlite3_vtab_cursor *base)
+{
+	const struct sql_cursor *cursor = (const struct sql_cursor *)base;
+
+	return cursor->at >= cursor->end;
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
+{
+	struct sql_cursor *cursor = (struct sql_cursor *)base;
+	uint64_t row = cursor->list ? cursor->list[cursor->at] : cursor->at;
+
+	return fail(cursor->sql, cursor->table->column(cursor, row, number, context));
+}
+
+static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
+{
+	*ret = (sqlite3_int64)((const struct sql_cursor *)base)->at;
+	return SQLITE_OK;
+}
+
+/* Without xCreate a table is there as soon as it is named, and cannot be made or dropped. */
+static const sqlite3_module module = {
+	.xConnect = connect_table,
+	.xBestIndex = plan,
+	.xDisconnect = disconnect_table,
+	.xOpen = open_cursor,
+	.xClose = close_cursor,
+	.xFilter = filter,
+	.xNext = next,
+	.xEof = at_end,
+	.xColumn = column,
+	.xRowid = row_id,
+};
+
+bool hawk_sql_register(struct hawk_sql *sql, const struct sql_table *table)
+{
+	struct registration *registration = malloc(sizeof(*registration));
+
+	if (!registration)
+		return false;
+	*registration = (struct registration){.sql = sql, .table = table};
+	return sqlite3_create_module_v2(sql->database, table->name, &module, registration, free) ==
+	       SQLITE_OK;
+}
+
+void hawk_sql_seek_all(struct sql_cursor *cursor, uint64_t rows)
+{
+	cursor->at = 0;
+	cursor->end = rows;
+}

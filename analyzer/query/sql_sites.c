@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The tables that have a row, or several, for each site: sites, frames, leaks, retained.
+ */
+#include <stdlib.h>
+
+#include "hawk_stack.h"
+#include "sql_state.h"
+
+static uint64_t site_rows(const struct hawk_sql *sql)
+{
+	return sql->source.heap->site_count;
+}
+
+/** For tables whose first key is the site's id; `rows_each` rows for every site. */
+static struct hawk_error *seek_site(struct sql_cursor *cursor, const struct sql_wish *wishes,
+				    unsigned rows_each)
+{
+	uint32_t site;
+	struct hawk_error *err;
+
+	hawk_sql_seek_all(cursor, site_rows(cursor->sql) * rows_each);
+	if (!wishes[0].is_text)
+		return NULL;
+	err = hawk_sql_site_of_text(cursor->sql, wishes[0].text, &site);
+	if (err)
+		return err;
+	cursor->at = site == UINT32_MAX ? 0 : (uint64_t)site * rows_each;
+	cursor->end = site == UINT32_MAX ? 0 : cursor->at + rows_each;
+	return NULL;
+}
+
+static struct hawk_error *seek_one(struct sql_cursor *cursor, const struct sql_wish *wishes)
+{
+	return seek_site(cursor, wishes, 1);
+}
+
+/** The stack of the site that the cursor is at. */
+struct stack_state {
+	struct hawk_stack stack;
+	uint64_t site;
+	bool filled;
+	size_t line;
+};
+
+static struct hawk_error *open_stack(struct sql_cursor *cursor)
+{
+	cursor->state = calloc(1, sizeof(struct stack_state));
+	return cursor->state ? NULL : &hawk_enomem;
+}
+
+static void close_stack(struct sql_cursor *cursor)
+{
+	struct stack_state *state = cursor->state;
+
+	if (state)
+		hawk_stack_deinit(&state->stack);
+	free(state);
+}
+
+static struct hawk_error *fill_stack(struct sql_cursor *cursor, uint64_t row)
+{
+	const struct hawk_sql_source *source = &cursor->sql->source;
+	struct stack_state *state = cursor->state;
+	struct hawk_error *err;
+
+	if (state->filled && state->site == row)
+		return NULL;
+	err = hawk_stack_of_trace(source->symbols, source->heap->table,
+				  source->heap->sites[row].trace, &state->stack);
+	state->filled = !err;
+	state->site = row;
+	return err;
+}
+
+enum site_column {
+	SITE_ID,
+	SITE_INUSE_OBJECTS,
+	SITE_INUSE_BYTES,
+	SITE_ALLOC_OBJECTS,
+	SITE_ALLOC_BYTES,
+	SITE_OLDEST,
+	SITE_NEWEST,
+	SITE_FUNCTION,
+	SITE_FILE,
+	SITE_LINE,
+	SITE_MODULE,
+};
+
+/** Name and place of the innermost line that is not the allocator's plumbing. */
+static struct hawk_error *put_place(struct sql_cursor *cursor, uint64_t row,
+				    enum site_column column, sqlite3_context *context)
+{
+	const struct stack_state *state = cursor->state;
+	const struct hawk_stack_line *line;
+	struct hawk_error *err = fill_stack(cursor, row);
+
+	if (err || !state->stack.count)
+		return err;
+	line = &state->stack.lines[hawk_stack_first_line(&state->stack)];
+	if (column == SITE_FUNCTION)
+		hawk_sql_result_text(context, line->name.function);
+	else if (column == SITE_FILE)
+		hawk_sql_result_text(context, line->name.file);
+	else if (column == SITE_MODULE && line->has_module)
+		hawk_sql_result_text(context, line->module.path);
+	else if (column == SITE_LINE && line->name.line)
+		sqlite3_result_int64(context, line->name.line);
+	return NULL;
+}
+
+static struct hawk_error *put_site(struct sql_cursor *cursor, uint64_t row, int number,
+				   sqlite3_context *context)
+{
+	enum site_column column = (enum site_column)number;
+	const struct hawk_heap *heap = cursor->sql->source.heap;
+	const struct hawk_site *site = &heap->sites[row];
+	const uint64_t counts[] = {0, site->inuse_objects, site->inuse_bytes, site->alloc_objects,
+				   site->alloc_bytes};
+
+	if (column >= SITE_FUNCTION)
+		return put_place(cursor, row, column, context);
+	if (column == SITE_ID)
+		hawk_sql_result_site(cursor->sql, (uint32_t)row, context);
+	else if (column <= SITE_ALLOC_BYTES)
+		sqlite3_result_int64(context, (int64_t)counts[column]);
+	else if (site->inuse_objects)
+		sqlite3_result_double(context,
+				      hawk_heap_age_seconds(heap, column == SITE_OLDEST
+									  ? site->oldest_units
+									  : site->newest_units));
+	return NULL;
+}
+
+const struct sql_table hawk_sql_sites = {
+	.name = "sites",
+	.schema = "CREATE TABLE sites(site TEXT, inuse_objects INTEGER, inuse_bytes INTEGER, "
+		  "alloc_objects INTEGER, alloc_bytes INTEGER, oldest REAL, newest REAL, "
+		  "function TEXT, file TEXT, line INTEGER, module TEXT)",
+	.keys = {{SITE_ID, SQL_KEY_TEXT}},
+	.rows = site_rows,
+	.seek = seek_one,
+	.column = put_site,
+	.open = open_stack,
+	.close = close_stack,
+};
+
+enum frame_column {
+	FRAME_SITE,
+	FRAME_DEPTH,
+	FRAME_FUNCTION,
+	FRAME_FILE,
+	FRAME_LINE,
+	FRAME_MODULE,
+	FRAME_ADDRESS,
+	FRAME_INLINED,
+};
+
+static struct hawk_error *enter_frames(struct sql_cursor *cursor, uint64_t row, bool *keep)
+{
+	struct stack_state *state = cursor->state;
+	struct hawk_error *err = fill_stack(cursor, row);
+
+	state->line = 0;
+	*keep = state->stack.count > 0;
+	return err;
+}
+
+static bool more_frames(struct sql_cursor *cursor)
+{
+	struct stack_state *state = cursor->state;
+
+	return ++state->line < state->stack.count;
+}
+
+static struct hawk_error *put_frame(struct sql_cursor *cursor, uint64_t row, int number,
+				    sqlite3_context *context)
+{
+	const struct stack_state *state = cursor->state;
+	const struct hawk_stack_line *line = &state->stack.lines[state->line];
+
+	switch ((enum frame_column)number) {
+	case FRAME_SITE:
+		hawk_sql_result_site(cursor->sql, (uint32_t)row, context);
+		break;
+	case FRAME_DEPTH:
+		sqlite3_result_int64(context, (int64_t)state->line);
+		break;
+	case FRAME_FUNCTION:
+		hawk_sql_result_text(context, line->name.function);
+		break;
+	case FRAME_FILE:
+		hawk_sql_result_text(context, line->name.file);
+		break;
+	case FRAME_LINE:
+		if (line->name.line)
+			sqlite3_result_int64(context, line->name.line);
+		break;
+	case FRAME_MODULE:
+		hawk_sql_result_text(context, line->has_module ? line->module.path : NULL);
+		break;
+	case FRAME_ADDRESS:
+		sqlite3_result_int64(context, (int64_t)line->pc);
+		break;
+	case FRAME_INLINED:
+		sqlite3_result_int(context, line->name.inlined);
+		break;
+	}
+	return NULL;
+}
+
+const struct sql_table hawk_sql_frames = {
+	.name = "frames",
+	.schema = "CREATE TABLE frames(site TEXT, depth INTEGER, function TEXT, file TEXT, "
+		  "line INTEGER, module TEXT, address INTEGER, inlined INTEGER)",
+	.keys = {{FRAME_SITE, SQL_KEY_TEXT}},
+	.rows = site_rows,
+	.seek = seek_one,
+	.row = enter_frames,
+	.more = more_frames,
+	.column = put_frame,
+	.open = open_stack,
+	.close = close_stack,
+};
+
+static unsigned needs_retained(uint64_t columns)
+{
+	(void)columns;
+	return HAWK_PART_RETAINED;
+}
+
+static struct hawk_error *put_retained(struct sql_cursor *cursor, uint64_t row, int column,
+				       sqlite3_context *context)
+{
+	const struct hawk_block_graph *graph = cursor->sql->source.graph;
+	const uint64_t numbers[] = {
+		0,
+		graph->heap->sites[row].inuse_objects,
+		graph->heap->sites[row].inuse_bytes,
+		graph->retained[row].all_pointers,
+		graph->retained[row].start_pointers,
+	};
+
+	if (column == 0)
+		hawk_sql_result_site(cursor->sql, (uint32_t)row, context);
+	else
+		sqlite3_result_int64(context, (int64_t)numbers[column]);
+	return NULL;
+}
+
+const struct sql_table hawk_sql_retained = {
+	.name = "retained",
+	.schema = "CREATE TABLE retained(site TEXT, objects INTEGER, shallow_bytes INTEGER, "
+		  "all_pointers INTEGER, start_pointers INTEGER)",
+	.keys = {{0, SQL_KEY_TEXT}},
+	.needs = needs_retained,
+	.rows = site_rows,
+	.seek = seek_one,
+	.column = put_retained,
+};
+
+enum leak_column {
+	LEAK_SITE,
+	LEAK_KIND,
+	LEAK_OBJECTS,
+	LEAK_BYTES,
+	LEAK_EXAMPLE,
+};
+
+static unsigned needs_reach(uint64_t columns)
+{
+	(void)columns;
+	return HAWK_PART_REACH;
+}
+
+static struct hawk_error *sum_leaks(struct hawk_sql *sql)
+{
+	const struct hawk_block_graph *graph = sql->source.graph;
+	size_t sites = sql->source.heap->site_count;
+	struct sql_leak *leaks;
+
+	if (sql->leaks)
+		return NULL;
+	leaks = calloc(sites * SQL_KINDS + 1, sizeof(*leaks));
+	if (!leaks)
+		return &hawk_enomem;
+	for (uint32_t block = 0; block < graph->index.count; block++) {
+		uint32_t site = hawk_block_graph_site(graph, block);
+		struct sql_leak *leak;
+
+		if (site >= sites)
+			continue;
+		leak = &leaks[(size_t)site * SQL_KINDS + graph->reach.kinds[block] - 1];
+		if (!leak->objects++)
+			leak->example = block;
+		leak->bytes += hawk_block_size(&graph->index, block);
+	}
+	sql->leaks = leaks;
+	return NULL;
+}
+
+static struct hawk_error *seek_leaks(struct sql_cursor *cursor, const struct sql_wish *wishes)
+{
+	struct hawk_error *err = sum_leaks(cursor->sql);
+
+	return err ? err : seek_site(cursor, wishes, SQL_KINDS);
+}
+
+static struct hawk_error *enter_leak(struct sql_cursor *cursor, uint64_t row, bool *keep)
+{
+	*keep = cursor->sql->leaks[row].objects > 0;
+	return NULL;
+}
+
+static struct hawk_error *put_leak(struct sql_cursor *cursor, uint64_t row, int column,
+				   sqlite3_context *context)
+{
+	const struct hawk_sql *sql = cursor->sql;
+	const struct sql_leak *leak = &sql->leaks[row];
+
+	switch ((enum leak_column)column) {
+	case LEAK_SITE:
+		hawk_sql_result_site(cursor->sql, (uint32_t)(row / SQL_KINDS), context);
+		break;
+	case LEAK_KIND:
+		hawk_sql_result_text(context, hawk_sql_reach_name((unsigned)(row % SQL_KINDS) + 1));
+		break;
+	case LEAK_OBJECTS:
+		sqlite3_result_int64(context, (int64_t)leak->objects);
+		break;
+	case LEAK_BYTES:
+		sqlite3_result_int64(context, (int64_t)leak->bytes);
+		break;
+	case LEAK_EXAMPLE:
+		sqlite3_result_int64(context, (int64_t)hawk_block_start(&sql->source.graph->index,
+									leak->example));
+		break;
+	}
+	return NULL;
+}
+
+const struct sql_table hawk_sql_leaks = {
+	.name = "leaks",
+	.schema = "CREATE TABLE leaks(site TEXT, kind TEXT, objects INTEGER, bytes INTEGER, "
+		  "example INTEGER)",
+	.keys = {{LEAK_SITE, SQL_KEY_TEXT}},
+	.needs = needs_reach,
+	.rows = site_rows,
+	.seek = seek_leaks,
+	.row = enter_leak,
+	.column = put_leak,
+};

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hawk-core sql: every table against the verbs and the program's own words; look-ups by address and
+site give what a scan gives; the three formats; mistakes."""
+
+import csv
+import io
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+import holder_world  # noqa: E402
+
+
+def sql(query, *options, code=0):
+    done = hawk.run([hawk.CORE, "sql", *options, core, query])
+    hawk.expect_equal(done.returncode, code, f"exit code of {query}: {done.stderr[-300:]}")
+    return done.stdout
+
+
+def rows(query):
+    return json.loads(sql(query, "--json"))
+
+
+def one(query):
+    found = rows(query)
+    hawk.expect_equal(len(found), 1, f"rows of {query}")
+    return list(found[0].values())[0] if found else None
+
+
+def check_blocks():
+    listed = hawk.blocks(core)
+    found = rows("SELECT addr(address) AS address, size, site, kind, age FROM blocks")
+    hawk.expect_equal([(row["address"], row["size"], row["site"], row["kind"]) for row in found],
+                      [(block["address"], block["size"], block["site"], block["kind"])
+                       for block in listed], "blocks")
+    middle = int(listed[len(listed) // 2]["address"], 16)
+    for condition in (f"address = {middle}", f"address >= {middle}", f"address < {middle}",
+                      f"address BETWEEN {middle - 5000} AND {middle + 5000}",
+                      f"address <= {middle} AND address + size > {middle}",
+                      f"address = {middle + 1}", "address < 0", "address > -5",
+                      f"address IN ({middle}, {int(listed[0]['address'], 16)})",
+                      "address = 'x'", "address < 1e9", f"site = '{listed[7]['site']}'",
+                      "site = 'zz'", "site = 7", f"site = '{listed[7]['site']}' AND size > 30"):
+        # A unary plus keeps SQLite from using the look-up.
+        scan = condition.replace("address", "+address").replace("site", "+site")
+        hawk.expect_equal(rows(f"SELECT address FROM blocks WHERE {condition}"),
+                          rows(f"SELECT address FROM blocks WHERE {scan}"), condition)
+    types = {row["type"]: row["n"] for row in
+             rows("SELECT type, count(*) AS n FROM blocks WHERE type NOT NULL GROUP BY type")}
+    half = holder_world.SESSIONS // 2
+    hawk.expect_equal((types.get("Session"), types.get("Connection")), (half, half), "types")
+    hawk.expect_equal(one(f"SELECT retained FROM blocks WHERE address = {truth['hub']}"),
+                      16 + holder_world.CELLS * (32 + 40), "what the hub retains")
+
+
+def check_sites():
+    analysis = hawk.analyze(core)
+    found = {row["site"]: row for row in rows("SELECT * FROM sites")}
+    for site in analysis["sites"]:
+        row = found.get(site["site"], {})
+        for key in ("inuse_objects", "inuse_bytes", "alloc_objects", "alloc_bytes"):
+            hawk.expect_equal(row.get(key), site[key], f"{key} of {site['site']}")
+        frames = rows(f"SELECT * FROM frames WHERE site = '{site['site']}' ORDER BY depth")
+        hawk.expect_equal([frame["function"] for frame in frames],
+                          [frame["function"] for frame in site["frames"]], "frames")
+    hawk.expect_equal(one("SELECT inuse_objects FROM sites WHERE function = 'make_cell'"),
+                      holder_world.CELLS, "cells")
+    hawk.expect_equal(one("SELECT count(*) FROM frames WHERE function = 'make_lost'"), 2,
+                      "both places that lose blocks")
+
+
+def check_pointers():
+    hawk.expect_equal(rows(f"SELECT offset, target, inside, interior FROM edges "
+                           f"WHERE source = {truth['hub']}"),
+                      [{"offset": 0, "target": truth["first"], "inside": 0, "interior": 0}],
+                      "pointers of the hub")
+    third = rows(f"SELECT source, offset FROM edges WHERE target = {truth['third_payload']}")
+    hawk.expect_equal(third, [{"source": truth["third"], "offset": 8}], "pointers to a payload")
+    hawk.expect_equal(rows(f"SELECT source, offset FROM edges WHERE +target = {truth['session']}"),
+                      rows(f"SELECT source, offset FROM edges WHERE target = {truth['session']}"),
+                      "edges by target")
+    hawk.expect_equal(one(f"SELECT count(*) FROM edges WHERE source = {truth['third']} "
+                          f"AND target = {truth['third_payload']}"), 1, "by both")
+    roots = rows(f"SELECT kind, symbol, section, offset FROM roots WHERE target = {truth['hub']} "
+                 "AND kind = 'module'")
+    hawk.expect_equal(roots, [{"kind": "module", "symbol": "g_hub", "section": ".bss",
+                               "offset": 0}], "the root of the hub")
+    hawk.expect(one(f"SELECT count(*) FROM roots WHERE target = {truth['private']} "
+                    "AND kind = 'tls'") >= 1, "a thread-local root")
+    hawk.expect_equal(one("SELECT count(*) FROM roots r JOIN blocks b ON b.address = r.target"),
+                      one("SELECT count(*) FROM roots"), "every root leads to a block")
+
+
+def check_leaks():
+    found = {row["kind"]: (row["objects"], row["bytes"]) for row in
+             rows("SELECT kind, sum(l.objects) AS objects, sum(l.bytes) AS bytes FROM leaks l "
+                  "JOIN frames f USING (site) WHERE f.function = 'make_lost' GROUP BY kind")}
+    hawk.expect_equal(found, {"definitely lost": (5, 160), "indirectly lost": (5, 160)},
+                      "lost cycles")
+    hawk.expect_equal(one("SELECT sum(objects) FROM leaks"), one("SELECT count(*) FROM blocks"),
+                      "every block has a kind")
+    hawk.expect_equal(one("SELECT count(*) FROM leaks l WHERE NOT EXISTS (SELECT 1 FROM blocks b "
+                          "WHERE b.address = l.example AND b.site = l.site "
+                          "AND b.reach = l.kind)"), 0, "examples")
+    hawk.expect_equal(one("SELECT all_pointers FROM retained r JOIN sites s USING (site) "
+                          "WHERE s.function = 'make_hub'"),
+                      16 + holder_world.CELLS * (32 + 40), "retained by site")
+
+
+def check_process():
+    hawk.expect_equal(one("SELECT count(*) FROM threads"), 2, "threads")
+    hawk.expect_equal(one("SELECT crashed FROM threads WHERE signal = 6"), 1, "the crash")
+    hawk.expect_equal(one("SELECT count(*) FROM modules WHERE main AND path LIKE '%/holders'"), 1,
+                      "modules")
+    hawk.expect_equal(one(f"SELECT count(*) FROM mappings WHERE start <= {truth['g_hub']} "
+                          f"AND end > {truth['g_hub']} AND rights = 'rw-'"), 1, "mappings")
+
+
+def check_formats():
+    query = """SELECT 'a "b", c' AS "x,y", 1 AS n, NULL AS z UNION ALL SELECT 'caf\u00e9', 2.5, 'q'"""
+    parsed = list(csv.reader(io.StringIO(sql(query, "--format=csv"), newline="")))
+    hawk.expect_equal(parsed, [["x,y", "n", "z"], ['a "b", c', "1", ""], ["caf\u00e9", "2.5", "q"]],
+                      "CSV")
+    hawk.expect_equal(rows(query), [{"x,y": 'a "b", c', "n": 1, "z": None},
+                                    {"x,y": "caf\u00e9", "n": 2.5, "z": "q"}], "JSON")
+    table = sql("SELECT site, inuse_bytes FROM sites ORDER BY inuse_bytes DESC LIMIT 2")
+    lines = table.splitlines()
+    hawk.expect_equal(lines[0].split(), ["site", "inuse_bytes"], "heading")
+    hawk.expect_equal(len({len(line) for line in lines}), 1, "numbers end in one column")
+    hawk.expect_equal(sql("SELECT 1 WHERE 0", "-j"), "[]\n", "no rows")
+    many = sql("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 3000) "
+               "SELECT n FROM c").splitlines()
+    hawk.expect_equal((len(many), many[-1].strip()), (3001, "3000"), "more rows than are measured")
+    hawk.expect_equal(sql(".schema").count("CREATE TABLE"), 10, ".schema")
+    hawk.expect_equal(sql("CREATE TEMP TABLE t AS SELECT 7 AS x; SELECT x FROM t;").split(),
+                      ["x", "7"], "several statements")
+
+
+def check_mistakes():
+    for query in ("SELECT * FROM nothing", "SELEC 1", "DROP TABLE blocks", "DELETE FROM blocks",
+                  "SELECT load_extension('x')"):
+        done = hawk.run([hawk.CORE, "sql", core, query])
+        hawk.expect_equal((done.returncode, len(done.stderr.splitlines())), (2, 1), query)
+        hawk.expect(done.stderr.startswith("hawk-core: SQL: "), f"{query}: {done.stderr}")
+    hawk.expect_equal(hawk.run([hawk.CORE, "sql", core]).returncode, 2, "no query")
+    untraced, _ = hawk.crash([os.path.join(folder, "holders"), "abort"], hawk.plain_environment(),
+                             folder)
+    done = hawk.run([hawk.CORE, "sql", "-j", untraced, "SELECT count(*) AS n FROM blocks"])
+    hawk.expect_equal((done.returncode, json.loads(done.stdout)), (4, [{"n": 0}]), "not traced")
+    hawk.expect("not known by stack" in done.stderr, "why there is nothing")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+core, truth = holder_world.crash(folder)
+check_blocks()
+check_sites()
+check_pointers()
+check_leaks()
+check_process()
+check_formats()
+check_mistakes()
+hawk.finish()
