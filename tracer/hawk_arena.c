@@ -454,8 +454,12 @@ void hawk_arena_adopt(bool (*is_known)(uint64_t address), bool file)
 {
 	struct hawk_table_header *header = hawk_table_header;
 	struct hawk_table_header *twin = (struct hawk_table_header *)header->twin_address;
+	uint32_t samples;
 
 	adopt_array(HAWK_ARRAY_TRACES, &header->trace_count, is_known);
+	samples = header->trace_count;
+	adopt_array(HAWK_ARRAY_SAMPLES, &samples, is_known);
+	adopt_array(HAWK_ARRAY_LABELS, &header->label_count, is_known);
 	adopt_array(HAWK_ARRAY_WORDS, &header->word_count, is_known);
 	adopt_array(HAWK_ARRAY_THREADS, &header->thread_count, is_known);
 	adopt_array(HAWK_ARRAY_MODULES, &header->module_count, is_known);

@@ -17,6 +17,14 @@ static uint64_t writable_bytes(const struct hawk_target *target)
 	return sum;
 }
 
+/* Of a table file: not the process's writable memory. */
+static bool is_file(const struct hawk_target *target, uint64_t address)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(target, address);
+
+	return mapping && mapping->path;
+}
+
 /* Extents are sorted; a damaged table's may overlap and are counted once. */
 static struct hawk_error *add_extents(const struct hawk_target *target,
 				      const struct hawk_table *table, struct hawk_accounting *to)
@@ -31,7 +39,8 @@ static struct hawk_error *add_extents(const struct hawk_target *target,
 		uint64_t touched;
 		struct hawk_error *err;
 
-		if (end <= start || extents[i].kind == HAWK_EXTENT_BOOTSTRAP)
+		if (end <= start || extents[i].kind == HAWK_EXTENT_BOOTSTRAP ||
+		    is_file(target, extents[i].address))
 			continue;
 		err = hawk_sweep_touched(target, start, end, &touched);
 		if (err)

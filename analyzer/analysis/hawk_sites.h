@@ -52,6 +52,9 @@ struct hawk_heap {
 	struct hawk_sweep_plan plan;
 	struct hawk_sweep_result sweep;
 	struct hawk_table_totals totals;
+	/** A table file: live counts are the table's own, the sweep found nothing but these sums, and
+	 * there are no ages and no accounting. */
+	bool counted;
 	uint64_t sample_mean;    /**< bytes; 0 = counts of sites are exact, else estimates */
 	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */
 	size_t site_count;

@@ -5,6 +5,7 @@
  * live process stands still for the sweep only; naming and merging sites comes after.
  */
 #include "hawk_block_graph.h"
+#include "hawk_heap_counted.h"
 #include "hawk_site_map.h"
 #include "hawk_site_samples.h"
 
@@ -43,7 +44,8 @@ static struct hawk_error *make_excluded(const struct hawk_table *table,
 static struct hawk_error *load(struct hawk_target *target, struct hawk_findings *findings,
 			       struct hawk_heap *heap)
 {
-	struct hawk_error *err = hawk_table_find(target, findings, &heap->table);
+	struct hawk_error *err =
+		hawk_table_find(hawk_target_table(target), findings, &heap->table);
 
 	if (err || !heap->table)
 		return err;
@@ -132,8 +134,7 @@ static void report_lost(const struct hawk_heap *heap, struct hawk_findings *find
 /* Blocks that the counters call live and the sweep did not find: where all memory is there, a
  * header was overwritten. Each thread may have been inside of a call; the one that died rarely was.
  */
-static void report_unaccounted(const struct hawk_target *target, const struct hawk_heap *heap,
-			       struct hawk_findings *findings)
+static uint64_t unaccounted_blocks(const struct hawk_target *target, const struct hawk_heap *heap)
 {
 	const struct hawk_table_totals *totals = &heap->totals;
 	uint64_t live = totals->alloc_objects - totals->free_objects;
@@ -143,14 +144,26 @@ static void report_unaccounted(const struct hawk_target *target, const struct ha
 	if (in_calls && hawk_target_process(target)->signal)
 		in_calls--;
 	if (totals->alloc_objects < totals->free_objects || live <= heap->sweep.blocks ||
-	    live - heap->sweep.blocks <= in_calls ||
-	    hawk_table_header(heap->table)->dropped_objects || hawk_findings_partial(findings))
+	    live - heap->sweep.blocks <= in_calls)
+		return 0;
+	return live - heap->sweep.blocks;
+}
+
+/* Says so, and has roots look for what such blocks held. */
+static void report_unaccounted(const struct hawk_target *target, struct hawk_heap *heap,
+			       struct hawk_findings *findings)
+{
+	bool dropped = hawk_table_header(heap->table)->dropped_objects != 0;
+	uint64_t unaccounted = unaccounted_blocks(target, heap);
+
+	heap->plan.blocks_missing = dropped || unaccounted || heap->sweep.implausible;
+	if (!unaccounted || dropped || hawk_findings_partial(findings))
 		return;
 	hawk_findings_add(
 		findings, HAWK_FINDING_DAMAGE, false, "block-unaccounted",
 		"%llu blocks were allocated, not freed, and have no valid header: most likely "
 		"it was overwritten, perhaps from the block before it",
-		(unsigned long long)(live - heap->sweep.blocks));
+		(unsigned long long)unaccounted);
 }
 
 /** What the sweep reports to. */
@@ -202,13 +215,20 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 				  void (*progress)(void *context, uint64_t done, uint64_t all),
 				  void *progress_context, struct hawk_heap *ret)
 {
+	bool counted = hawk_target_process(target)->table_file;
 	struct tallies tallies = {0};
 	struct hawk_heap heap = {0};
-	struct hawk_error *err = read_target(
-		target, findings, &(struct progress){progress, progress_context}, &tallies, &heap);
+	struct hawk_error *err;
 
+	if (counted)
+		err = load(target, findings, &heap);
+	else
+		err = read_target(target, findings, &(struct progress){progress, progress_context},
+				  &tallies, &heap);
 	hawk_target_release(target);
-	if (!err && heap.table)
+	if (!err && heap.table && counted)
+		err = hawk_heap_count(target, findings, &heap);
+	else if (!err && heap.table)
 		err = make_sites(findings, &tallies, &heap);
 	free(tallies.items);
 	free(tallies.samples);

@@ -50,6 +50,7 @@ struct hawk_settings {
 	const char *sysroot;
 	const char *debug_directory;
 	const char *executable;
+	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *module;
 	const char *function;
 	const char *tracer;

@@ -81,12 +81,22 @@ static struct hawk_error *open_output(struct hawk_session *session,
 static struct hawk_error *check_paths(const struct hawk_settings *settings)
 {
 	const char *const paths[] = {settings->sysroot, settings->debug_directory,
-				     settings->executable};
+				     settings->executable, settings->table_file};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (paths[i] && access(paths[i], F_OK) != 0)
 			return hawk_error_os(errno, "open", paths[i]);
 	return NULL;
+}
+
+static struct hawk_error *attach_table(struct hawk_session *session, const char *path)
+{
+	struct hawk_target *table;
+	struct hawk_error *err = hawk_target_open_core(path, &session->findings, &table);
+
+	if (!err)
+		err = hawk_table_attach(session->target, table);
+	return err ? hawk_error_prefix(err, "%s", path) : NULL;
 }
 
 struct hawk_error *hawk_session_open(struct hawk_session *session,
@@ -114,6 +124,8 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 	else
 		err = hawk_target_open_pid((pid_t)settings->pid, &session->findings,
 					   &session->target);
+	if (!err && settings->table_file)
+		err = attach_table(session, settings->table_file);
 	if (err)
 		return err;
 	return hawk_symbols_create(session->target, &options, &session->findings,

@@ -42,12 +42,23 @@ void hawk_session_drop_heap(struct hawk_session *session)
 	session->table_loaded = session->heap_loaded = session->graph_loaded = false;
 }
 
+/** Whoever asks for more than counts by site. */
+static struct hawk_error *refuse_table_file(const struct hawk_session *session)
+{
+	if (!hawk_target_process(session->target)->table_file)
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+				 "%s: a table file has counts by stack and no blocks; only "
+				 "\"hawk-core analyze\" can read it",
+				 session->source);
+}
+
 struct hawk_error *hawk_session_load_table(struct hawk_session *session)
 {
-	struct hawk_error *err;
+	struct hawk_error *err = refuse_table_file(session);
 
-	if (session->table_loaded)
-		return NULL;
+	if (err || session->table_loaded)
+		return err;
 	capture_stacks(session);
 	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
 	session->table_loaded = !err;
@@ -92,8 +103,10 @@ static struct hawk_error *start_graph(struct hawk_session *session, unsigned par
 struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 					   const struct hawk_settings *settings, unsigned parts)
 {
-	struct hawk_error *err;
+	struct hawk_error *err = refuse_table_file(session);
 
+	if (err)
+		return err;
 	if (session->graph_loaded) {
 		err = hawk_block_graph_need(&session->graph, parts & ~(unsigned)HAWK_PART_CONTENTS);
 		hawk_session_end_progress(session);

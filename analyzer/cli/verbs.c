@@ -22,6 +22,8 @@ const struct hawk_option hawk_target_options[] = {
 	 "look for separate debug files in DIR/.build-id, before /usr/lib/debug"},
 	{"exe", '\0', HAWK_OPTION_STRING, HAWK_AT(executable), "FILE",
 	 "the program's executable, if it is not at its old place"},
+	{"table", '\0', HAWK_OPTION_STRING, HAWK_AT(table_file), "FILE",
+	 "the process's table file (table=FILE in HAWK_OPTS), which is not in its core"},
 	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no progress on stderr"},
 	{0},
 };

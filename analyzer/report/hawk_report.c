@@ -69,9 +69,10 @@ static void put_untraced(const struct hawk_report *report, const struct hawk_scr
 static struct hawk_error *put_details(const struct hawk_report *report,
 				      const struct hawk_screen *screen)
 {
-	struct hawk_error *err = hawk_report_threads(report, screen);
+	bool table_file = hawk_target_process(report->target)->table_file;
+	struct hawk_error *err = table_file ? NULL : hawk_report_threads(report, screen);
 
-	if (err)
+	if (err || table_file)
 		return err;
 	if (report->heap->table)
 		hawk_report_memory_map(report->target, screen);

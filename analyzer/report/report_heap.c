@@ -100,12 +100,33 @@ static void put_sampling(const struct hawk_report *report, const struct hawk_scr
 		hawk_quantity_bytes(report->heap->sample_mean).text);
 }
 
+/** Of a table file: what it says, and what it cannot. */
+static void put_counted(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_heap *heap = report->heap;
+
+	hawk_screen_heading(screen, "Heap: %s live blocks, %s",
+			    hawk_quantity_count(heap->sweep.blocks).text,
+			    hawk_quantity_bytes(heap->sweep.bytes).text);
+	hawk_output_puts(
+		screen->output,
+		"  From the tracer's table file: allocations minus frees of each stack.\n"
+		"  It holds no memory of the process: no blocks, ages, pointers, overhead.\n");
+	put_history(report, screen);
+	put_sampling(report, screen);
+	put_annotations(report, screen);
+}
+
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_accounting *memory = &report->heap->accounting;
 	uint64_t whole = memory->writable_bytes;
 	uint64_t other = minus(whole, memory->heap_bytes);
 
+	if (report->heap->counted) {
+		put_counted(report, screen);
+		return;
+	}
 	hawk_screen_heading(screen, "Heap: %s live blocks, %s of %s writable memory",
 			    hawk_quantity_count(report->heap->sweep.blocks).text,
 			    hawk_quantity_bytes(memory->requested_bytes).text,

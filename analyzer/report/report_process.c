@@ -30,7 +30,9 @@ static void put_title(const struct hawk_report *report, const struct hawk_screen
 	hawk_screen_foreign(screen, name);
 	if (process->pid)
 		hawk_output_printf(screen->output, " (pid %u)", process->pid);
-	if (process->live)
+	if (process->table_file)
+		hawk_output_puts(screen->output, ": the tracer's table file");
+	else if (process->live)
 		hawk_output_puts(screen->output, " is alive");
 	else if (signal)
 		hawk_output_printf(screen->output, " was killed by %s", signal);
@@ -189,8 +191,8 @@ struct hawk_error *hawk_report_process(const struct hawk_report *report,
 			hawk_quantity_nanoseconds(hawk_target_pause_ns(report->target)).text);
 	}
 	put_cause(process, screen);
-	if (screen->full)
-		return NULL; // the threads follow, all of them
+	if (screen->full || process->table_file)
+		return NULL; // the threads follow, all of them, or there are none
 	return put_crashed_thread(report, screen);
 }
 

@@ -26,31 +26,76 @@ struct list_plan {
 	const uint32_t *before;
 };
 
+enum { FULL_TOTAL_WIDTH = 15 };
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/** What was allocated since the start: how large one is on average, and how many of them are
+ * temporary, which is no longer live. */
+static void put_total_row(const struct hawk_report *report, const struct hawk_screen *screen,
+			  size_t number, const struct hawk_site *site)
+{
+	uint64_t objects = site->alloc_objects;
+	struct hawk_quantity size = screen->full ? hawk_quantity_count(site->alloc_bytes)
+						 : hawk_quantity_bytes(site->alloc_bytes);
+
+	hawk_output_printf(
+		screen->output, "%4zu %*s %8s %12s %9s %9s  %016llx", number,
+		screen->full ? FULL_TOTAL_WIDTH : 10, size.text,
+		hawk_quantity_share(site->alloc_bytes, report->heap->totals.alloc_bytes).text,
+		hawk_quantity_count(objects).text,
+		objects ? hawk_quantity_bytes(site->alloc_bytes / objects).text : "-",
+		hawk_quantity_share(minus(objects, site->inuse_objects), objects).text,
+		(unsigned long long)site->id);
+}
+
+static const char *oldest_text(const struct hawk_report *report, const struct hawk_site *site,
+			       struct hawk_quantity *text)
+{
+	if (report->heap->counted)
+		return "-";
+	if (!site->inuse_objects)
+		return site->sample.estimated ? "none sampled" : "all freed";
+	*text = hawk_quantity_seconds(hawk_heap_age_seconds(report->heap, site->oldest_units));
+	return text->text;
+}
+
 static void put_row(const struct hawk_report *report, const struct hawk_screen *screen,
 		    const struct list_plan *plan, size_t number, const struct hawk_site *site)
 {
-	bool total = plan->sort == HAWK_SITE_SORT_TOTAL;
-	uint64_t bytes = total ? site->alloc_bytes : site->inuse_bytes;
-	uint64_t objects = total ? site->alloc_objects : site->inuse_objects;
 	bool by_count = plan->sort == HAWK_SITE_SORT_COUNT;
-	uint64_t whole = total      ? report->heap->totals.alloc_bytes
-			 : by_count ? report->heap->sweep.blocks
-				    : report->heap->sweep.bytes;
-	struct hawk_quantity size =
-		screen->full ? hawk_quantity_count(bytes) : hawk_quantity_bytes(bytes);
+	uint64_t whole = by_count ? report->heap->sweep.blocks : report->heap->sweep.bytes;
+	struct hawk_quantity size = screen->full ? hawk_quantity_count(site->inuse_bytes)
+						 : hawk_quantity_bytes(site->inuse_bytes);
+	struct hawk_quantity age;
 
-	hawk_output_printf(screen->output, "%4zu %*s %8s %12s  ", number, screen->full ? 18 : 10,
-			   size.text, hawk_quantity_share(by_count ? objects : bytes, whole).text,
-			   hawk_quantity_count(objects).text);
-	if (site->inuse_objects)
-		hawk_output_printf(screen->output, "%-14s ",
-				   hawk_quantity_seconds(
-					   hawk_heap_age_seconds(report->heap, site->oldest_units))
-					   .text);
+	if (plan->sort == HAWK_SITE_SORT_TOTAL) {
+		put_total_row(report, screen, number, site);
+		return;
+	}
+	hawk_output_printf(
+		screen->output, "%4zu %*s %8s %12s  %-14s %016llx", number, screen->full ? 18 : 10,
+		size.text,
+		hawk_quantity_share(by_count ? site->inuse_objects : site->inuse_bytes, whole).text,
+		hawk_quantity_count(site->inuse_objects).text, oldest_text(report, site, &age),
+		(unsigned long long)site->id);
+}
+
+static void put_heads(const struct hawk_screen *screen, enum hawk_site_sort sort)
+{
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	if (sort == HAWK_SITE_SORT_TOTAL)
+		hawk_output_printf(screen->output, "   # %*s %8s %12s %9s %9s  %s\n",
+				   screen->full ? FULL_TOTAL_WIDTH : 10, "allocated", "share",
+				   "blocks", "average", "temporary", "site");
 	else
-		hawk_output_printf(screen->output, "%-14s ",
-				   site->sample.estimated ? "none sampled" : "all freed");
-	hawk_output_printf(screen->output, "%016llx", (unsigned long long)site->id);
+		hawk_output_printf(screen->output, "   # %*s %8s %12s  %-14s %s\n",
+				   screen->full ? 18 : 10, "size", "share", "blocks", "oldest",
+				   "site");
+	hawk_screen_plain(screen);
 }
 
 /** Behind a row of estimates. */
@@ -115,11 +160,7 @@ static struct hawk_error *put_list(const struct hawk_report *report,
 	struct hawk_error *err = NULL;
 
 	hawk_stack_init(&stack);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "   # %*s %8s %12s  %-14s %s\n", screen->full ? 18 : 10,
-			   plan->sort == HAWK_SITE_SORT_TOTAL ? "allocated" : "size", "share",
-			   "blocks", "oldest", "site");
-	hawk_screen_plain(screen);
+	put_heads(screen, plan->sort);
 	for (size_t i = 0; i < end && !err; i++) {
 		uint32_t index = report->list->sites[i];
 		const struct hawk_site *site = &report->heap->sites[index];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From a core file to a target: identify, program headers, notes, mappings, modules.
+ * From a core file to a target: identify, program headers, notes, mappings, modules. Table files of
+ * the tracer are told by their first bytes and read by table_file.c.
  */
 #include "core_file.h"
 
@@ -10,6 +11,7 @@
 
 #include "core_parse.h"
 #include "hawk_cleanup.h"
+#include "table_file.h"
 
 enum { PAGE_BYTES = 4096, PAGE_BYTES_MAX = 65536 };
 
@@ -108,7 +110,10 @@ struct hawk_error *hawk_core_open_file(struct hawk_core_file *file, const char *
 	__attribute__((cleanup(cleanup_target))) struct hawk_target *target = take_ptr(&empty);
 
 	target->core = file;
-	error = read_core(target, findings);
+	if (hawk_table_file_is(hawk_core_file_bytes(file), hawk_core_file_size(file)))
+		error = hawk_table_file_read(target, findings);
+	else
+		error = read_core(target, findings);
 	if (error)
 		return name ? hawk_error_prefix(error, "%s", name) : error;
 	*ret = take_ptr(&target);

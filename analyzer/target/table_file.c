@@ -25,14 +25,13 @@ bool hawk_table_file_is(const uint8_t *bytes, size_t size)
 static bool is_in_file(const struct hawk_table_header *header,
 		       const struct hawk_table_extent *extent)
 {
-	return extent->file_offset || (extent->kind == HAWK_EXTENT_HEADER &&
-				       extent->address == header->self_address);
+	return extent->file_offset ||
+	       (extent->kind == HAWK_EXTENT_HEADER && extent->address == header->self_address);
 }
 
 static struct hawk_mapping mapping_of(const struct hawk_table_extent *extent, size_t file_bytes)
 {
-	uint64_t present =
-		extent->file_offset < file_bytes ? file_bytes - extent->file_offset : 0;
+	uint64_t present = extent->file_offset < file_bytes ? file_bytes - extent->file_offset : 0;
 
 	return (struct hawk_mapping){
 		.start = extent->address,

@@ -14,7 +14,6 @@ bool hawk_table_file_is(const uint8_t *bytes, size_t size);
 
 /** Fills process and mappings of `target` from its file. HAWK_ERROR_FORMAT: not even the header is
  * there. */
-struct hawk_error *hawk_table_file_read(struct hawk_target *target,
-					struct hawk_findings *findings);
+struct hawk_error *hawk_table_file_read(struct hawk_target *target, struct hawk_findings *findings);
 
 #endif

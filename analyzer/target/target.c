@@ -7,6 +7,7 @@
 #include "target_state.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -121,6 +122,7 @@ void hawk_target_close(struct hawk_target *target)
 {
 	if (!target)
 		return;
+	hawk_target_close(target->table);
 	hawk_live_close(target->live);
 	hawk_core_file_close(target->core);
 	while (target->strings) {
@@ -133,6 +135,27 @@ void hawk_target_close(struct hawk_target *target)
 	free(target->threads);
 	free(target->modules);
 	free(target);
+}
+
+void hawk_target_attach_table(struct hawk_target *target, struct hawk_target *table)
+{
+	hawk_target_close(target->table);
+	target->table = table;
+}
+
+struct hawk_target *hawk_target_table(struct hawk_target *target)
+{
+	return target->table ? target->table : target;
+}
+
+void hawk_target_name_program(struct hawk_target *target, const char *path)
+{
+	const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+
+	if (!target->process.table_file || strlen(path) >= sizeof(target->process.program))
+		return;
+	strcpy(target->process.program, path);
+	snprintf(target->process.name, sizeof(target->process.name), "%s", base);
 }
 
 struct hawk_error *hawk_target_capture(struct hawk_target *target, uint64_t address, uint64_t bytes)

@@ -41,6 +41,7 @@ struct hawk_target {
 	bool files_known;            /**< the mappings' paths are (NT_FILE, /proc/PID/maps) */
 	struct hawk_core_file *core; /**< one of these two */
 	struct hawk_live *live;
+	struct hawk_target *table; /**< its trace table, if that is not here; owned */
 };
 
 /** A copy of `length` bytes and a NUL, owned by the target; NULL = out of memory. */

@@ -24,6 +24,10 @@ struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findi
 				   struct hawk_table **ret);
 void hawk_table_close(struct hawk_table *table);
 
+/** Makes `table`, the target of a table file, the place where the table of `target` is read, which
+ * owns it then; closes it and fails if they are not of the same process. */
+struct hawk_error *hawk_table_attach(struct hawk_target *target, struct hawk_target *table);
+
 /** Sanitized copy of the header; counts are clamped to what is there. */
 const struct hawk_table_header *hawk_table_header(const struct hawk_table *table);
 

@@ -47,8 +47,7 @@ struct hawk_error *hawk_table_attach(struct hawk_target *target, struct hawk_tar
 		err = hawk_error_create(HAWK_ERROR_USAGE,
 					"a table file needs no other; --table is for its core");
 	else if (!belong_together(target, table))
-		err = hawk_error_create(HAWK_ERROR_FORMAT,
-					"the table file is not of this process");
+		err = hawk_error_create(HAWK_ERROR_FORMAT, "the table file is not of this process");
 	if (err)
 		hawk_target_close(table);
 	else

@@ -82,9 +82,8 @@ static bool add_entries(struct hawk_table *table, const struct entries *entries)
 
 		count = entries->count - first < 64 ? entries->count - first : 64;
 		bytes = count * sizeof(some[0]);
-		if (hawk_target_read_some(table->target,
-					  entries->address + first * sizeof(some[0]), some,
-					  bytes) != bytes)
+		if (hawk_target_read_some(table->target, entries->address + first * sizeof(some[0]),
+					  some, bytes) != bytes)
 			return false;
 		for (uint32_t i = 0; i < count; i++)
 			if (first + i != entries->skipped)

@@ -225,6 +225,19 @@ static bool repair(const struct search *search, struct hawk_table_header *ret)
 	return true;
 }
 
+/* The tracer kept the table in a file, which is in no core: its name is told, never opened. */
+static void report_file(const struct search *search)
+{
+	const struct hawk_mapping *mapping =
+		hawk_target_mapping_at(search->target, search->twin.primary_address);
+
+	if (mapping && mapping->path)
+		hawk_findings_add(search->findings, HAWK_FINDING_MISSING, true, "table-in-file",
+				  "the process kept its trace table in the file %s; if that is at "
+				  "hand, name it with --table",
+				  mapping->path);
+}
+
 static void use_twin(const struct search *search, struct hawk_table_found *ret)
 {
 	if (repair(search, &ret->header)) {
@@ -233,6 +246,7 @@ static void use_twin(const struct search *search, struct hawk_table_found *ret)
 	}
 	ret->header = search->twin;
 	ret->is_twin = true;
+	report_file(search);
 	hawk_findings_add(search->findings, HAWK_FINDING_MISSING, true, "table-twin-only",
 			  "of the trace table only the copy of its header at 0x%llx was found: "
 			  "blocks and sizes, but no stacks",
