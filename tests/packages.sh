@@ -15,6 +15,7 @@ libxxhash-dev pc:libxxhash
 liblzma-dev pc:liblzma
 libiberty-dev file:/usr/include/libiberty/demangle.h
 libcmocka-dev pc:cmocka
+libsqlite3-dev pc:sqlite3
 '
 # Without these most of the tests cannot run.
 hawk_packages_test='

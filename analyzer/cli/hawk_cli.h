@@ -55,8 +55,7 @@ struct hawk_settings {
 	const char *function;
 	const char *tracer;
 	const char *type;
-	const char *format;
-	const char *table;
+	int rows; /**< table, csv, json */
 	bool no_cache;
 	uint64_t threads; /**< 0 = as many as there are processors */
 	struct hawk_number {
@@ -163,6 +162,7 @@ extern const struct hawk_verb hawk_verb_run;
 extern const struct hawk_verb hawk_verb_analyze;
 extern const struct hawk_verb hawk_verb_whatis;
 extern const struct hawk_verb hawk_verb_blocks;
+extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_help;
 
 /** "Exit codes: ..." of verbs that read a core. */

@@ -50,8 +50,13 @@ const struct hawk_option hawk_color_options[] = {
 };
 
 const struct hawk_verb *const hawk_verbs[] = {
-	&hawk_verb_run,    &hawk_verb_analyze, &hawk_verb_whatis,
-	&hawk_verb_blocks, &hawk_verb_help,    NULL,
+	&hawk_verb_run,
+	&hawk_verb_analyze,
+	&hawk_verb_whatis,
+	&hawk_verb_blocks,
+	&hawk_verb_sql,
+	&hawk_verb_help,
+	NULL,
 };
 
 const struct hawk_verb *hawk_verb_find(const char *name)

@@ -10,11 +10,15 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import hawk  # noqa: E402
 
-VERBS = ("run", "analyze", "whatis", "blocks")
-
 
 def tool(*arguments, **options):
     return hawk.run([hawk.CORE, *arguments], **options)
+
+
+def all_verbs():
+    """As the help lists them."""
+    return [verb for verb in re.findall(r"^  ([a-z][a-z-]*)  +\S", tool("help").stdout, re.M)
+            if verb != "help"]
 
 
 def options_of(help_text):
@@ -24,7 +28,7 @@ def options_of(help_text):
 def check_help():
     done = tool("help")
     hawk.expect_equal(done.returncode, 0, "help")
-    for verb in VERBS:
+    for verb in verbs:
         hawk.expect(re.search(rf"^  {verb} ", done.stdout, re.M), f"help does not list {verb}")
         by_verb, by_option = tool("help", verb), tool(verb, "--help")
         hawk.expect_equal((by_verb.returncode, by_option.returncode), (0, 0), f"help {verb}")
@@ -38,7 +42,7 @@ def check_help():
 
 def check_manual_pages():
     """Every option of --help stands in the page, and the page knows no other."""
-    for verb in VERBS:
+    for verb in verbs:
         path = os.path.join(hawk.SOURCE, "docs", "man", f"hawk-core-{verb}.1.scd")
         with open(path, encoding="utf-8") as file:
             page = file.read()
@@ -53,7 +57,7 @@ def check_manual_pages():
     with open(os.path.join(hawk.SOURCE, "docs", "man", "hawk-core.1.scd"),
               encoding="utf-8") as file:
         page = file.read()
-    for verb in VERBS:
+    for verb in verbs:
         hawk.expect(f"*hawk-core-{verb}*(1)" in page, f"hawk-core(1) does not name {verb}")
 
 
@@ -78,7 +82,7 @@ def check_completion():
                       ["size", "count", "total"], "completed choice")
     hawk.expect_equal(complete(script, "hawk-core", "analyze", "--color", "=", "n"), ["never"],
                       "completed choice behind =")
-    for verb in VERBS:
+    for verb in verbs:
         hawk.expect_equal(sorted(complete(script, "hawk-core", verb, "--")),
                           sorted(options_of(tool("help", verb).stdout)), f"options of {verb}")
     with open(os.path.join(folder, "core.77"), "w", encoding="ascii"):
@@ -140,6 +144,8 @@ def check_abbreviations_and_bundles():
 
 hawk.need_build()
 folder = hawk.temporary_folder()
+verbs = all_verbs()
+hawk.expect(len(verbs) >= 4, f"verbs {verbs}")
 check_help()
 check_manual_pages()
 if shutil.which("bash"):
