@@ -16,9 +16,8 @@ struct hawk_known hawk_known = {.set_mask = (1 << HAWK_KNOWN_SETS_LOG2_MIN) - 1}
 
 bool hawk_known_init(void)
 {
-	hawk_known.entries =
-		hawk_arena_private(SETS_MAX * HAWK_KNOWN_WAYS * sizeof(*hawk_known.entries),
-				   HAWK_EXTENT_PRIVATE);
+	hawk_known.entries = hawk_arena_private(
+		SETS_MAX * HAWK_KNOWN_WAYS * sizeof(*hawk_known.entries), HAWK_EXTENT_PRIVATE);
 	return hawk_known.entries != NULL;
 }
 

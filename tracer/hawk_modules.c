@@ -19,6 +19,7 @@
 enum {
 	PATH_MAX_BYTES = 4096,
 	SEGMENTS_MAX = 16,
+	SIGHTINGS_MAX = 4,   /**< of one module, while others are being unloaded */
 	VERIFIED_MAX = 4096, /**< modules whose verification is remembered; later ones are verified
 				every time */
 };
@@ -176,9 +177,15 @@ static bool sight(uint64_t pc, struct sighting *ret)
 	return true;
 }
 
+/** A record that was found published; it may be taken back at any time. */
+static struct hawk_module_record *known_at(uint32_t index)
+{
+	return hawk_arena_element(HAWK_ARRAY_MODULES, index);
+}
+
 static struct hawk_module_record *record_at(uint32_t index)
 {
-	struct hawk_module_record *record = hawk_arena_element(HAWK_ARRAY_MODULES, index);
+	struct hawk_module_record *record = known_at(index);
 
 	if (!record || __atomic_load_n(&record->state, __ATOMIC_ACQUIRE) != 1)
 		return NULL;
@@ -282,8 +289,16 @@ static void store_segments(struct hawk_module_record *record, const struct sight
 		record->segment_count = count;
 }
 
-/** Appends `module` to the log, valid from `generation` on. Returns its index, or UINT32_MAX. */
-static uint32_t append(const struct sighting *module, uint32_t generation)
+static bool is_epoch(uint32_t epoch)
+{
+	return __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST) == epoch;
+}
+
+/**
+ * Appends `module`, seen in `epoch`, to the log, valid from `generation` on. Returns its index, or
+ * UINT32_MAX. It is taken back if the epoch has ended, since another module may lie there by now.
+ */
+static uint32_t append(const struct sighting *module, uint32_t generation, uint32_t epoch)
 {
 	uint32_t index = __atomic_fetch_add(&hawk_table_header->module_count, 1, __ATOMIC_RELAXED);
 	struct hawk_module_record *record = hawk_arena_element(HAWK_ARRAY_MODULES, index);
@@ -304,8 +319,11 @@ static uint32_t append(const struct sighting *module, uint32_t generation)
 		record->flags |= HAWK_MODULE_VDSO;
 	store_path(record, module);
 	store_segments(record, module);
-	__atomic_store_n(&record->state, 1, __ATOMIC_RELEASE);
-	return index;
+	__atomic_store_n(&record->state, 1, __ATOMIC_SEQ_CST);
+	if (is_epoch(epoch))
+		return index;
+	__atomic_store_n(&record->state, 0, __ATOMIC_RELEASE);
+	return UINT32_MAX;
 }
 
 /**
@@ -336,7 +354,7 @@ static void retire_overlapping(const struct sighting *module, uint32_t count, ui
 	uint32_t index;
 
 	while ((index = find_overlap(module->start, module->end, count)) != UINT32_MAX)
-		record_at(index)->unload_generation = generation;
+		known_at(index)->unload_generation = generation;
 }
 
 static void verify(struct sighting *module, uint32_t count, uint32_t known, uint32_t epoch)
@@ -345,33 +363,49 @@ static void verify(struct sighting *module, uint32_t count, uint32_t known, uint
 
 	read_headers(module);
 	if (known == UINT32_MAX) {
-		remember(append(module, hawk_modules_generation()), epoch);
+		remember(append(module, hawk_modules_generation(), epoch), epoch);
 		return;
 	}
-	if (is_same(record_at(known), module)) {
+	if (is_same(known_at(known), module)) {
 		remember(known, epoch);
 		return;
 	}
+	if (!is_epoch(epoch))
+		return;
 	generation = __atomic_add_fetch(&hawk_table_header->generation, 1, __ATOMIC_RELAXED);
+	hawk_unwind_note_generation();
 	retire_overlapping(module, count, generation);
-	remember(append(module, generation), epoch);
+	remember(append(module, generation, epoch), epoch);
+}
+
+/** Makes sure that the log has the module that was seen in `epoch`. */
+static void log_module(struct sighting *module, uint32_t epoch)
+{
+	uint32_t count = __atomic_load_n(&hawk_table_header->module_count, __ATOMIC_ACQUIRE);
+	uint32_t known = find_overlap(module->start, module->end, count);
+
+	if (known == UINT32_MAX || known >= VERIFIED_MAX ||
+	    known_at(known)->start != module->start ||
+	    __atomic_load_n(&verified[known], __ATOMIC_RELAXED) != epoch + 1)
+		verify(module, count, known, epoch);
 }
 
 bool hawk_modules_find(uint64_t pc, struct hawk_code_range *ret)
 {
-	uint32_t epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE);
 	struct sighting module;
-	uint32_t count, known;
+	uint32_t epoch;
 
-	if (!sight(pc, &module))
-		return false;
-	*ret = (struct hawk_code_range){module.start, module.end, module.eh_frame_hdr};
-	count = __atomic_load_n(&hawk_table_header->module_count, __ATOMIC_ACQUIRE);
-	known = find_overlap(module.start, module.end, count);
-	if (known == UINT32_MAX || known >= VERIFIED_MAX ||
-	    record_at(known)->start != module.start ||
-	    __atomic_load_n(&verified[known], __ATOMIC_RELAXED) != epoch + 1)
-		verify(&module, count, known, epoch);
+	/* What is seen while another thread unloads it must not be logged over what comes to lie
+	 * there next. */
+	for (int i = 0; i < SIGHTINGS_MAX; i++) {
+		epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST);
+		if (!sight(pc, &module))
+			return false;
+		log_module(&module, epoch);
+		*ret = (struct hawk_code_range){module.start, module.end, module.eh_frame_hdr};
+		if (is_epoch(epoch))
+			break;
+	}
 	return true;
 }
 

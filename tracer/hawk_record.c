@@ -321,17 +321,6 @@ static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_w
 	return trace;
 }
 
-/** The call came from where the thread's last one came from. */
-static inline bool is_leaf(const struct hawk_stack *stack, const struct hawk_frame_state *caller)
-{
-	const struct hawk_frame_state *leaf;
-
-	if (!stack->count)
-		return false;
-	leaf = &stack->frames[stack->count - 1].state;
-	return leaf->pc == caller->pc && leaf->sp == caller->sp;
-}
-
 static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller)
 {
 	struct hawk_walk_result walk;
@@ -378,12 +367,13 @@ static __attribute__((noinline)) uint32_t mark_scopes(struct hawk_slot *slot,
 static inline __attribute__((always_inline)) uint32_t
 find_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
 {
-	uint32_t trace = 0;
+	uint32_t trace = slot->stack.trace;
 
-	if (!is_leaf(&slot->stack, caller))
+	if (!trace || !hawk_walk_holds(&slot->stack, caller)) {
 		trace = hawk_tops_find(&slot->stack, caller);
-	if (!trace)
-		trace = walk_stack(slot, caller);
+		if (!trace)
+			trace = walk_stack(slot, caller);
+	}
 	if (__builtin_expect(!trace, 0))
 		hawk_record_dropped(bytes);
 	else if (__builtin_expect(slot->scope_key != 0, 0))

@@ -26,21 +26,6 @@ static inline uint32_t tag_of(uint64_t mixed)
 	return (uint32_t)(mixed >> 28);
 }
 
-/** From the end, the innermost: each word proves that the place of the next one exists. */
-static inline bool words_hold(const struct hawk_stack_word *words, uint32_t count)
-{
-	for (; count >= 4; count -= 4)
-		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value ||
-		    *(const uint64_t *)words[count - 2].slot != words[count - 2].value ||
-		    *(const uint64_t *)words[count - 3].slot != words[count - 3].value ||
-		    *(const uint64_t *)words[count - 4].slot != words[count - 4].value)
-			return false;
-	while (count-- > 0)
-		if (*(const uint64_t *)words[count].slot != words[count].value)
-			return false;
-	return true;
-}
-
 static inline bool holds(const struct hawk_stack *stack, uint32_t slot,
 			 const struct hawk_frame_state *start)
 {
@@ -49,8 +34,8 @@ static inline bool holds(const struct hawk_stack *stack, uint32_t slot,
 
 	return base && base <= stack->count && top->start.pc == start->pc &&
 	       top->start.sp == start->sp && (!top->needs_bp || top->start.bp == start->bp) &&
-	       words_hold(top->words, top->word_count) &&
-	       words_hold(stack->words, stack->frames[base - 1].words);
+	       !hawk_walk_compare(top->words, top->word_count) &&
+	       !hawk_walk_compare(stack->words, stack->frames[base - 1].words);
 }
 
 uint32_t hawk_tops_find(const struct hawk_stack *stack, const struct hawk_frame_state *start)
@@ -58,8 +43,7 @@ uint32_t hawk_tops_find(const struct hawk_stack *stack, const struct hawk_frame_
 	uint64_t mixed = mix(start);
 	uint32_t first = first_of_set(mixed);
 
-	if (stack->epoch != __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE) ||
-	    stack->generation != hawk_modules_generation())
+	if (!hawk_walk_is_current(stack))
 		return 0;
 	for (uint32_t slot = first; slot < first + HAWK_STACK_TOP_WAYS; slot++)
 		if (stack->top_tags[slot] == tag_of(mixed) && holds(stack, slot, start))

@@ -9,6 +9,7 @@
 #include "hawk_walk.h"
 
 uint32_t hawk_unwind_epoch;
+uint32_t hawk_unwind_era;
 struct hawk_unwind_stats hawk_unwind_stats;
 
 bool hawk_unwind_init(void)
@@ -29,6 +30,12 @@ void hawk_unwind_invalidate(void)
 {
 	/* First the epoch: whoever stores a rule of before looks at the epoch after storing. */
 	__atomic_fetch_add(&hawk_unwind_epoch, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&hawk_unwind_era, 1, __ATOMIC_SEQ_CST);
 	if (hawk_rules_cache)
 		hawk_rules_flush();
+}
+
+void hawk_unwind_note_generation(void)
+{
+	__atomic_fetch_add(&hawk_unwind_era, 1, __ATOMIC_SEQ_CST);
 }

@@ -21,9 +21,9 @@
 #include <stdint.h>
 
 enum {
-	HAWK_STACK_FRAMES = 512,   /**< most frames ever kept; `depth` is at most this */
-	HAWK_STACK_WORDS = 3,      /**< most words that one frame is found from */
-	HAWK_STACK_TOP_SETS = 16,  /**< tops of stacks remembered, see hawk_tops.h */
+	HAWK_STACK_FRAMES = 512,  /**< most frames ever kept; `depth` is at most this */
+	HAWK_STACK_WORDS = 3,     /**< most words that one frame is found from */
+	HAWK_STACK_TOP_SETS = 16, /**< tops of stacks remembered, see hawk_tops.h */
 	HAWK_STACK_TOP_WAYS = 4,
 	HAWK_STACK_TOPS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
 	HAWK_STACK_TOP_WORDS = 12, /**< words that prove the frames of one */
@@ -89,7 +89,7 @@ struct hawk_stack {
 				forget them */
 	uint32_t generation; /**< module generation that seeded the hashes */
 	uint32_t trace;      /**< owner's: trace id of these frames, 0 = not known */
-	uint32_t reserved;
+	uint32_t era; /**< hawk_unwind_era at which epoch and generation were the present ones */
 	uint64_t readable_start; /**< [start, end) was proven readable: the pages of this stack seen
 				    so far */
 	uint64_t readable_end;
@@ -124,12 +124,18 @@ extern struct hawk_unwind_options hawk_unwind_options;
  * are stale. */
 extern uint32_t hawk_unwind_epoch;
 
+/** Bumped after the epoch or the module generation: one word to look at instead of two. */
+extern uint32_t hawk_unwind_era;
+
 /** Must be called once before the first walk; maps the rule cache. Returns false if there is no
  * memory for it. */
 bool hawk_unwind_init(void);
 
 /** A module went away. Async-signal-safe, lock-free; concurrent walkers never keep a stale rule. */
 void hawk_unwind_invalidate(void);
+
+/** The module generation was raised. */
+void hawk_unwind_note_generation(void);
 
 /** For mode HAWK_UNWIND_LIBUNWIND: dlopen(RTLD_LOCAL). Only from the library's constructor. False =
  * not there. */
@@ -153,6 +159,49 @@ struct hawk_walk_result {
  */
 bool hawk_walk(struct hawk_stack *stack, const struct hawk_frame_state *start,
 	       struct hawk_walk_result *ret);
+
+/**
+ * Compares words[0 .. count-1] from the end, the innermost: each proves that the place of the next
+ * one exists. 0: all are what they were; else 1 + the index of the first that is not. About 0.3 ns
+ * per word.
+ */
+static inline uint32_t hawk_walk_compare(const struct hawk_stack_word *words, uint32_t count)
+{
+	for (; count >= 4; count -= 4) {
+		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value)
+			return count;
+		if (*(const uint64_t *)words[count - 2].slot != words[count - 2].value)
+			return count - 1;
+		if (*(const uint64_t *)words[count - 3].slot != words[count - 3].value)
+			return count - 2;
+		if (*(const uint64_t *)words[count - 4].slot != words[count - 4].value)
+			return count - 3;
+	}
+	for (; count; count--)
+		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value)
+			return count;
+	return 0;
+}
+
+static inline bool hawk_walk_is_current(const struct hawk_stack *stack)
+{
+	return stack->era == __atomic_load_n(&hawk_unwind_era, __ATOMIC_ACQUIRE);
+}
+
+/**
+ * Whether `stack` is, provably, still the caller's whole stack: what hawk_walk() would find out,
+ * but nothing is written. Budget: 2 ns and 0.6 ns per frame.
+ */
+static inline __attribute__((always_inline)) bool
+hawk_walk_holds(const struct hawk_stack *stack, const struct hawk_frame_state *start)
+{
+	const struct hawk_stack_frame *leaf = &stack->frames[stack->count - 1u];
+
+	return hawk_walk_is_current(stack) && stack->count && leaf->state.pc == start->pc &&
+	       leaf->state.sp == start->sp && !leaf->exact && !leaf->unproven &&
+	       (!leaf->needs_bp || leaf->state.bp == start->bp) &&
+	       !hawk_walk_compare(stack->words, leaf->words);
+}
 
 /**
  * The same stack without any memory of earlier ones and without touching per-thread state: for

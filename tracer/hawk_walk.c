@@ -34,29 +34,6 @@ struct walk {
 	uint32_t flags;
 };
 
-/**
- * Compares words[0 .. count-1] from the end, the innermost. 0: all are what they were; else 1 + the
- * index of the first that is not. About 0.3 ns per word.
- */
-static inline uint32_t compare_words(const struct hawk_stack_word *words, uint32_t count)
-{
-	while (count >= 4) {
-		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value)
-			return count;
-		if (*(const uint64_t *)words[count - 2].slot != words[count - 2].value)
-			return count - 1;
-		if (*(const uint64_t *)words[count - 3].slot != words[count - 3].value)
-			return count - 2;
-		if (*(const uint64_t *)words[count - 4].slot != words[count - 4].value)
-			return count - 3;
-		count -= 4;
-	}
-	for (; count; count--)
-		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value)
-			return count;
-	return 0;
-}
-
 static inline bool is_same_frame(const struct hawk_stack_frame *known,
 				 const struct hawk_frame_state *state, uint8_t exact)
 {
@@ -107,7 +84,7 @@ static int32_t verify_carefully(struct walk *walk, int32_t index, uint64_t bp)
 		const struct hawk_stack_frame *frame = &stack->frames[index];
 		uint32_t first = first_word(stack, index);
 
-		if (compare_words(stack->words + first, frame->words - first))
+		if (hawk_walk_compare(stack->words + first, frame->words - first))
 			return index;
 		if (frame->unproven & HAWK_UNPROVEN_STEP) {
 			if (!step_again(walk, index, &bp))
@@ -130,7 +107,7 @@ static int32_t verify(struct walk *walk, int32_t index, uint64_t bp)
 
 	if (stack->frames[index].unproven)
 		return verify_carefully(walk, index, bp);
-	mismatch = compare_words(stack->words, stack->frames[index].words);
+	mismatch = hawk_walk_compare(stack->words, stack->frames[index].words);
 	return mismatch ? frame_of_word(stack, index, mismatch) : ALL_PROVEN;
 }
 
@@ -259,7 +236,8 @@ static void append_word(struct hawk_stack *stack, uint16_t *count, uint64_t slot
 	stack->words[(*count)++] = (struct hawk_stack_word){slot, value};
 }
 
-/** Hashes the fresh frames, so that what is known of the stack is fetched while they are written. */
+/** Hashes the fresh frames, so that what is known of the stack is fetched while they are written.
+ */
 static void hash_fresh(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count)
 {
 	struct hawk_walk_hash hash = hawk_walk_hash_seed(stack->generation);
@@ -395,6 +373,7 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 						  uint32_t mismatch, struct hawk_walk_result *ret)
 {
 	uint32_t depth = hawk_unwind_options.depth, count = stack->count, generation;
+	uint32_t era = __atomic_load_n(&hawk_unwind_era, __ATOMIC_ACQUIRE);
 	struct walk walk = {.stack = stack};
 
 	prepare(stack);
@@ -423,28 +402,24 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 		rehash(stack, generation);
 		walk.kept = 0;
 	}
+	/* Of the beginning: what has happened since is seen next time. */
+	stack->era = era;
 	fill_result(stack, walk.kept, ret);
 	return walk.kept && walk.kept == stack->count && walk.kept == count;
 }
 
-/* Budget: 8 ns and 0.6 ns per frame while nothing has changed. */
 bool hawk_walk(struct hawk_stack *stack, const struct hawk_frame_state *start,
 	       struct hawk_walk_result *ret)
 {
-	uint32_t count = stack->count;
 	uint32_t mismatch = 0;
 
-	if (__builtin_expect(
-		    count &&
-			    stack->epoch == __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_ACQUIRE) &&
-			    stack->generation == hawk_modules_generation(),
-		    1)) {
-		const struct hawk_stack_frame *leaf = &stack->frames[count - 1];
+	if (stack->count && hawk_walk_is_current(stack)) {
+		const struct hawk_stack_frame *leaf = &stack->frames[stack->count - 1];
 
 		if (is_same_frame(leaf, start, 0) && !leaf->unproven) {
-			mismatch = compare_words(stack->words, leaf->words);
-			if (__builtin_expect(!mismatch, 1)) {
-				fill_result(stack, count, ret);
+			mismatch = hawk_walk_compare(stack->words, leaf->words);
+			if (!mismatch) {
+				fill_result(stack, stack->count, ret);
 				return true;
 			}
 		}

@@ -15,6 +15,7 @@ static void do_nothing(void)
 static void raise_generation(void)
 {
 	module_generation++;
+	hawk_unwind_note_generation();
 }
 
 static struct hawk_walk_result results[4];
