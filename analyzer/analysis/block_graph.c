@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_parallel.h"
 
 static void report_stage(const struct hawk_block_graph *graph, const char *stage)
 {
@@ -32,10 +33,11 @@ struct hawk_error *hawk_block_graph_readable(const struct hawk_block_graph *grap
 				 "the process runs on, and its memory was not kept");
 }
 
-static struct hawk_error *make_index(struct hawk_block_graph *graph)
+static struct hawk_error *make_index(struct hawk_block_graph *graph, unsigned missing)
 {
 	struct hawk_sweep_result result;
 
+	(void)missing;
 	report_stage(graph, "reading memory");
 	if (!graph->heap->table)
 		return hawk_block_index_init(&graph->index, 0);
@@ -43,30 +45,59 @@ static struct hawk_error *make_index(struct hawk_block_graph *graph)
 				      &result);
 }
 
-static struct hawk_error *make_edges(struct hawk_block_graph *graph)
+static struct hawk_error *make_edges(struct hawk_block_graph *graph, unsigned missing)
 {
+	(void)missing;
 	report_stage(graph, "reading pointers");
 	return hawk_graph_make(graph->target, &graph->index, graph->threads, &graph->edges);
 }
 
-static struct hawk_error *make_roots(struct hawk_block_graph *graph)
+static struct hawk_error *make_roots(struct hawk_block_graph *graph, unsigned missing)
 {
+	(void)missing;
 	report_stage(graph, "reading roots");
 	return hawk_roots_find(graph->target, &graph->index, &graph->heap->plan, graph->findings,
 			       &graph->roots);
 }
 
-static struct hawk_error *make_reach(struct hawk_block_graph *graph)
+/** Both ways of following pointers at the same time, each in two lanes of the workspace. */
+struct both_reaches {
+	struct hawk_block_graph *graph;
+	struct hawk_error *errors[2];
+};
+
+static void run_reach(void *context, unsigned part)
 {
-	struct hawk_error *err = NULL;
+	struct both_reaches *both = context;
+	struct hawk_block_graph *graph = both->graph;
+	struct hawk_workspace lanes = {.stride = graph->workspace.stride};
+
+	lanes.area.bytes = hawk_workspace_lane(&graph->workspace, 2 * part);
+	both->errors[part] = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
+					     part ? HAWK_EDGES_START_ONLY : HAWK_EDGES_ALL, &lanes,
+					     part ? &graph->start_reach : &graph->reach);
+}
+
+static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned missing)
+{
+	struct both_reaches both = {.graph = graph};
+	bool beside = missing & HAWK_PART_RETAINED && graph->threads != 1 &&
+		      hawk_parallel_processors() > 1;
 
 	report_stage(graph, "following pointers");
-	if (!graph->workspace.area.bytes)
-		err = hawk_workspace_create(&graph->workspace, graph->index.count);
-	if (err)
-		return err;
-	return hawk_reach_make(&graph->index, &graph->edges, &graph->roots, HAWK_EDGES_ALL,
-			       &graph->workspace, &graph->reach);
+	if (!graph->workspace.area.bytes) {
+		struct hawk_error *err =
+			hawk_workspace_create(&graph->workspace, graph->index.count);
+
+		if (err)
+			return err;
+	}
+	hawk_parallel_run(beside ? 2 : 1, run_reach, &both);
+	if (!both.errors[0])
+		return both.errors[1];
+	hawk_reach_deinit(&graph->start_reach);
+	hawk_error_destroy(both.errors[1]);
+	return both.errors[0];
 }
 
 /* The site of every trace, and in the end that of all larger ids. */
@@ -103,16 +134,17 @@ static struct hawk_error *make_retained_once(struct hawk_block_graph *graph,
 static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uint64_t *all,
 					     uint64_t *start)
 {
-	struct hawk_reach reach = {0};
-	struct hawk_error *err;
+	struct hawk_error *err = NULL;
 
 	report_stage(graph, "finding what start pointers retain");
-	err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots, HAWK_EDGES_START_ONLY,
-			      &graph->workspace, &reach);
+	if (!graph->start_reach.kinds)
+		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
+				      HAWK_EDGES_START_ONLY, &graph->workspace,
+				      &graph->start_reach);
 	if (err)
 		return err;
-	err = make_retained_once(graph, &reach, start);
-	hawk_reach_deinit(&reach);
+	err = make_retained_once(graph, &graph->start_reach, start);
+	hawk_reach_deinit(&graph->start_reach);
 	if (err)
 		return err;
 	report_stage(graph, "finding what all pointers retain");
@@ -122,7 +154,7 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uin
 	return err;
 }
 
-static struct hawk_error *make_retained(struct hawk_block_graph *graph)
+static struct hawk_error *make_retained(struct hawk_block_graph *graph, unsigned missing)
 {
 	size_t count = graph->heap->site_count;
 	CLEANUP(free_ptr) uint64_t *sums = calloc(2 * count + 1, sizeof(*sums));
@@ -130,6 +162,7 @@ static struct hawk_error *make_retained(struct hawk_block_graph *graph)
 	struct hawk_site_retained *retained = calloc(count + 1, sizeof(*retained));
 	struct hawk_error *err;
 
+	(void)missing;
 	if (!sums || !retained)
 		return &hawk_enomem;
 	err = make_both_retained(graph, sums, sums + count);
@@ -157,7 +190,7 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 	static const struct {
 		unsigned part;
 		bool reads;
-		struct hawk_error *(*make)(struct hawk_block_graph *graph);
+		struct hawk_error *(*make)(struct hawk_block_graph *graph, unsigned missing);
 	} stages[] = {
 		{HAWK_PART_INDEX, true, make_index},        {HAWK_PART_EDGES, true, make_edges},
 		{HAWK_PART_ROOTS, true, make_roots},        {HAWK_PART_REACH, false, make_reach},
@@ -173,7 +206,7 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 		if (stages[i].reads)
 			err = hawk_block_graph_readable(graph);
 		if (!err)
-			err = stages[i].make(graph);
+			err = stages[i].make(graph, missing);
 		if (err)
 			return err;
 		graph->parts |= stages[i].part;
@@ -184,6 +217,7 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 {
 	hawk_reach_deinit(&graph->reach);
+	hawk_reach_deinit(&graph->start_reach);
 	hawk_workspace_destroy(&graph->workspace);
 	hawk_roots_deinit(&graph->roots);
 	hawk_graph_deinit(&graph->edges);

@@ -57,7 +57,8 @@ struct hawk_block_graph {
 	struct hawk_dominators dominators;
 	struct hawk_site_retained *retained; /**< by index into heap->sites; NULL = not made */
 
-	unsigned parts; /**< what is there */
+	unsigned parts;                /**< what is there */
+	struct hawk_reach start_reach; /**< internal: made beside `reach` where there are threads */
 
 	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
 	 */

@@ -62,6 +62,10 @@ struct hawk_site_graph {
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph,
 					struct hawk_site_graph *ret);
 
+/** The same, and `parts` of the graph beside it, on two threads where there are. */
+struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, unsigned parts,
+					       struct hawk_site_graph *ret);
+
 /** Accepts a graph of zeros. */
 void hawk_site_graph_deinit(struct hawk_site_graph *graph);
 

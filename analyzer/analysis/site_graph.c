@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_parallel.h"
 #include "hawk_pointers.h"
 #include "site_graph_fold.h"
 
@@ -135,18 +136,13 @@ static struct hawk_error *put_out(const struct hawk_site_fold *fold, struct hawk
 	return NULL;
 }
 
-struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
+/* Index and roots are there, and the bytes of blocks can be read. */
+static struct hawk_error *fold_all(const struct hawk_block_graph *graph,
+				   struct hawk_site_graph *ret)
 {
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX | HAWK_PART_ROOTS);
 	struct hawk_site_fold fold = {0};
+	struct hawk_error *err = hawk_site_fold_init(&fold, graph);
 
-	if (!err)
-		err = hawk_block_graph_readable(graph);
-	if (err)
-		return err;
-	if (graph->progress)
-		graph->progress(graph->progress_context, "folding pointers by site", 0, 0);
-	err = hawk_site_fold_init(&fold, graph);
 	if (!err)
 		err = add_roots(&fold);
 	if (!err)
@@ -155,6 +151,75 @@ struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct h
 	if (!err)
 		err = put_out(&fold, ret);
 	hawk_site_fold_deinit(&fold);
+	return err;
+}
+
+static struct hawk_error *prepare(struct hawk_block_graph *graph)
+{
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX | HAWK_PART_ROOTS);
+
+	if (!err)
+		err = hawk_block_graph_readable(graph);
+	if (!err && graph->progress)
+		graph->progress(graph->progress_context, "folding pointers by site", 0, 0);
+	return err;
+}
+
+struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
+{
+	struct hawk_error *err = prepare(graph);
+
+	return err ? err : fold_all(graph, ret);
+}
+
+/** The fold on one thread, all else on the other. */
+struct beside {
+	struct hawk_block_graph *graph;
+	unsigned parts;
+	struct hawk_site_graph sites;
+	struct hawk_error *errors[2];
+};
+
+static void run_beside(void *context, unsigned part)
+{
+	struct beside *beside = context;
+
+	if (part)
+		beside->errors[1] = fold_all(beside->graph, &beside->sites);
+	else
+		beside->errors[0] = hawk_block_graph_need(beside->graph, beside->parts);
+}
+
+struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, unsigned parts,
+					       struct hawk_site_graph *ret)
+{
+	struct beside beside = {.graph = graph, .parts = parts};
+	void (*progress)(void *, const char *, uint64_t, uint64_t);
+	struct hawk_error *err;
+
+	if (graph->threads == 1 || hawk_parallel_processors() == 1) {
+		/* First, so that its memory is free again before the others need theirs. */
+		err = hawk_site_graph_make(graph, &beside.sites);
+		if (!err)
+			err = hawk_block_graph_need(graph, parts);
+	} else {
+		err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
+		if (!err)
+			err = prepare(graph);
+		if (err)
+			return err;
+		progress = graph->progress;
+		graph->progress = NULL; /* one thread at a time */
+		hawk_parallel_run(2, run_beside, &beside);
+		graph->progress = progress;
+		err = beside.errors[0] ? beside.errors[0] : beside.errors[1];
+		if (beside.errors[0])
+			hawk_error_destroy(beside.errors[1]);
+	}
+	if (err)
+		hawk_site_graph_deinit(&beside.sites);
+	else
+		*ret = beside.sites;
 	return err;
 }
 

@@ -220,6 +220,48 @@ static void site_edges_of_random_heaps_count_blocks_and_pointers_exactly(void **
 	}
 }
 
+static void make_everything(struct graph_fixture *fixture, uint64_t seed, unsigned threads,
+			    struct hawk_site_graph *sites)
+{
+	struct graph_world *world = graph_world_create();
+
+	graph_world_fill(world, &seed);
+	open_world(fixture, world);
+	fixture->graph.threads = threads;
+	assert_null(hawk_site_graph_make_beside(&fixture->graph, HAWK_PART_RETAINED, sites));
+}
+
+static void everything_is_the_same_with_one_thread_and_with_several(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < HEAPS / 10; seed++) {
+		struct graph_fixture fixtures[2];
+		struct hawk_site_graph sites[2];
+		uint32_t count;
+
+		for (unsigned i = 0; i < 2; i++)
+			make_everything(&fixtures[i], seed, i + 1, &sites[i]);
+		count = fixtures[0].graph.index.count;
+		assert_int_equal(sites[0].edge_count, sites[1].edge_count);
+		assert_int_equal(sites[0].place_count, sites[1].place_count);
+		assert_memory_equal(sites[0].edges, sites[1].edges,
+				    sites[0].edge_count * sizeof(*sites[0].edges));
+		assert_memory_equal(sites[0].places, sites[1].places,
+				    sites[0].place_count * sizeof(*sites[0].places));
+		assert_memory_equal(fixtures[0].graph.retained, fixtures[1].graph.retained,
+				    SITES * sizeof(*fixtures[0].graph.retained));
+		assert_memory_equal(fixtures[0].graph.reach.kinds, fixtures[1].graph.reach.kinds,
+				    count);
+		assert_memory_equal(fixtures[0].graph.dominators.dominators + 1,
+				    fixtures[1].graph.dominators.dominators + 1,
+				    count * sizeof(uint32_t));
+		for (unsigned i = 0; i < 2; i++) {
+			hawk_site_graph_deinit(&sites[i]);
+			close_world(&fixtures[i]);
+		}
+	}
+}
+
 static void arrays_of_pointers_are_one_place(void **state)
 {
 	struct graph_world *world = graph_world_create();
@@ -382,6 +424,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(retained_bytes_of_sites_are_those_of_the_oracle_both_ways),
 		cmocka_unit_test(site_edges_of_random_heaps_count_blocks_and_pointers_exactly),
+		cmocka_unit_test(everything_is_the_same_with_one_thread_and_with_several),
 		cmocka_unit_test(arrays_of_pointers_are_one_place),
 		CORE_TEST(one_sweep_gives_sites_and_blocks_with_all_that_their_headers_say),
 		CORE_TEST(a_part_brings_what_it_depends_on),
