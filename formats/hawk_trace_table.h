@@ -268,12 +268,16 @@ static_assert(sizeof(struct hawk_sample_record) == 32, "two to a cache line");
  *      word 0:  tag 20 | objects, low 44 bits
  *      word 1:  objects, high 8 bits | bytes 56
  *
+ * Both numbers wrap, each by itself: an allocation that was moved to another trace before its thread
+ * has flushed it leaves less than nothing here, and the sum with the entries is right again.
+ *
  * Tag: (slot index + 1) << 1 | the tag bit of that flush; 0 = none. Without
  * HAWK_TABLE_TAGGED_COUNTERS the words are plain numbers.
  */
 enum {
 	HAWK_COUNTER_TAG_SHIFT = 44,
 	HAWK_COUNTER_BYTES_BITS = 56,
+	HAWK_COUNTER_OBJECTS_BITS = 52,
 };
 
 static inline uint64_t hawk_counter_objects(uint64_t word0, uint64_t word1)

@@ -33,7 +33,11 @@ static void add_slot(struct sums *sums, const struct hawk_slot *slot)
 
 static uint64_t allocations_of(const struct hawk_trace_record *record)
 {
-	return hawk_counter_objects(record->alloc_objects, record->alloc_bytes);
+	const unsigned unused = 64 - HAWK_COUNTER_OBJECTS_BITS;
+	uint64_t objects = hawk_counter_objects(record->alloc_objects, record->alloc_bytes);
+
+	/* May be less than nothing, see hawk_counter_objects(). */
+	return (uint64_t)((int64_t)(objects << unused) >> unused);
 }
 
 static struct sums add_up(void)

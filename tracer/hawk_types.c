@@ -62,8 +62,6 @@ void hawk_types_set(void *pointer, const char *name, size_t length)
 	from = hawk_header_trace(header->word1);
 	if (hawk_header_kind(word0) == HAWK_KIND_LOADER || hawk_bootstrap_owns(pointer))
 		return;
-	if (hawk_sampler_mean && from == hawk_sampler_skipped)
-		return; /* one that stands for no others would pass for one that was sampled */
 	if (from && from == hawk_sampler_skipped) /* types of the sample only, as stacks */
 		return;
 	label = hawk_labels_intern(HAWK_LABEL_TYPE, 0, name, length);

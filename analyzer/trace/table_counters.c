@@ -31,6 +31,13 @@ static bool has_live_counters(const struct hawk_table *table)
 	return has_tags(table) && table->header.compatible_flags & HAWK_TABLE_LIVE_COUNTERS;
 }
 
+/* A record may hold less than nothing: an allocation was moved to another trace, by naming the
+ * block's type, and is still in the entries of a thread. The sum is right again. */
+static uint64_t signed_part(uint64_t value, unsigned bits)
+{
+	return (uint64_t)((int64_t)(value << (64 - bits)) >> (64 - bits));
+}
+
 static void add_record(struct hawk_table *table, uint32_t id,
 		       const struct hawk_trace_record *record)
 {
@@ -40,8 +47,10 @@ static void add_record(struct hawk_table *table, uint32_t id,
 		add(counters, record->alloc_objects, record->alloc_bytes);
 		return;
 	}
-	add(counters, hawk_counter_objects(record->alloc_objects, record->alloc_bytes),
-	    hawk_counter_bytes(record->alloc_bytes));
+	add(counters,
+	    signed_part(hawk_counter_objects(record->alloc_objects, record->alloc_bytes),
+			HAWK_COUNTER_OBJECTS_BITS),
+	    signed_part(hawk_counter_bytes(record->alloc_bytes), HAWK_COUNTER_BYTES_BITS));
 	if (has_live_counters(table))
 		add_frees(counters, hawk_counter_objects(record->free_objects, record->free_bytes),
 			  hawk_counter_bytes(record->free_bytes));
@@ -190,11 +199,21 @@ static void add_untraced_frees(struct hawk_table *table)
 		none->free_bytes = table->totals.free_bytes - bytes;
 }
 
+/* The process died while it moved an allocation that it had only begun to count. */
+static void forget_less_than_nothing(struct hawk_trace_counters *counters)
+{
+	if ((int64_t)counters->alloc_objects < 0)
+		counters->alloc_objects = 0;
+	if ((int64_t)counters->alloc_bytes < 0)
+		counters->alloc_bytes = 0;
+}
+
 static void sum_totals(struct hawk_table *table)
 {
 	struct hawk_table_totals *totals = &table->totals;
 
 	for (uint32_t id = 0; id < table->header.trace_count; id++) {
+		forget_less_than_nothing(&table->counters[id]);
 		totals->alloc_objects += table->counters[id].alloc_objects;
 		totals->alloc_bytes += table->counters[id].alloc_bytes;
 	}
