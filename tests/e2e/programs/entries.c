@@ -12,7 +12,7 @@
  * how many functions are there. Compiled with ENTRIES_DLSYM every function is looked up by dlsym()
  * at each call; compiled as a library with another name for main() it can be loaded late.
  */
-#include <errno.h>
+#include <dlfcn.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -220,34 +220,42 @@ static const struct entries_family *find_family(const char *name)
 	return NULL;
 }
 
-/** Functions of the allocator's own. */
+static unsigned is_there(void **there, const char *symbol)
+{
+#ifdef ENTRIES_DLSYM
+	*there = dlsym(RTLD_DEFAULT, symbol);
+#endif
+	return *there && symbol;
+}
+
 static unsigned count_functions(void)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < family->maker_count; i++)
-		count += family->makers[i].there != NULL;
+		count += is_there(&family->makers[i].there, family->makers[i].symbol);
 	for (unsigned i = 0; i < family->resizer_count; i++)
-		count += family->resizers[i].there != NULL;
+		count += is_there(&family->resizers[i].there, family->resizers[i].symbol);
 	for (unsigned i = 0; i < family->freer_count; i++)
-		count += family->freers[i].there != NULL;
-	for (const struct entries_query *query = family->queries; query->name; query++)
-		count += query->there != NULL;
+		count += is_there(&family->freers[i].there, family->freers[i].symbol);
+	for (struct entries_query *query = family->queries; query->name; query++)
+		count += is_there(&query->there, query->symbol);
 	return count;
 }
 
 int main(int argc, char **argv)
 {
+	unsigned threads, functions;
 	const char *wrong;
-	unsigned threads;
 
 	if (argc < 6)
 		return 2;
 	family = find_family(argv[1]);
 	if (!family)
 		return 2;
+	functions = count_functions();
 	if (!strcmp(argv[5], "count")) {
-		printf("%u\n", count_functions());
+		printf("%u\n", functions);
 		return 0;
 	}
 	step_count = strtoul(argv[2], NULL, 10);

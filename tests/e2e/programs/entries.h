@@ -13,7 +13,8 @@
 struct entries_maker {
 	const char *function;
 	void *(*call)(size_t size, size_t alignment);
-	void *there;
+	void *there; /**< NULL: this allocator has no such function */
+	const char *symbol;
 	bool aligned; /**< heeds the alignment */
 	bool zero;
 };
@@ -21,7 +22,8 @@ struct entries_maker {
 struct entries_resizer {
 	const char *function;
 	void *(*call)(void *pointer, size_t size, size_t alignment);
-	void *there;
+	void *there; /**< NULL: this allocator has no such function */
+	const char *symbol;
 	bool aligned;
 	bool in_place; /**< NULL says: not possible */
 };
@@ -29,13 +31,15 @@ struct entries_resizer {
 struct entries_freer {
 	const char *name;
 	void (*call)(void *pointer, size_t size);
-	void *there;
+	void *there; /**< NULL: this allocator has no such function */
+	const char *symbol;
 };
 
 struct entries_query {
 	const char *name;
 	size_t (*call)(void *pointer);
-	void *there;
+	void *there; /**< NULL: this allocator has no such function */
+	const char *symbol;
 };
 
 struct entries_family {
@@ -103,21 +107,24 @@ extern const struct entries_family entries_mimalloc;
 		return call;                                                                       \
 	}
 
+#define TEXT(symbol) #symbol
+#define NAME(name)   TEXT(name) /**< of what stands for it */
+
 #define MAKER(name, aligned, zero)                                                                 \
 	{                                                                                          \
-		"make_" #name, make_##name, (void *)name, aligned, zero                            \
+		"make_" #name, make_##name, (void *)name, NAME(name), aligned, zero                \
 	}
 #define RESIZER(name, aligned, in_place)                                                           \
 	{                                                                                          \
-		"resize_" #name, resize_##name, (void *)name, aligned, in_place                    \
+		"resize_" #name, resize_##name, (void *)name, NAME(name), aligned, in_place        \
 	}
 #define FREER(name)                                                                                \
 	{                                                                                          \
-#name, free_##name, (void *)name                                                   \
+#name, free_##name, (void *)name, NAME(name)                                       \
 	}
 #define QUERY(name)                                                                                \
 	{                                                                                          \
-#name, query_##name, (void *)name                                                  \
+#name, query_##name, (void *)name, NAME(name)                                      \
 	}
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -108,8 +108,7 @@ static const char *check_sizes(void)
 		return NULL;
 	if (CALL(nallocx)(SIZE_MAX, 0) || CALL(nallocx)(SIZE_MAX - 20, 0))
 		return "nallocx of everything";
-	if (CALL(mallocx)(SIZE_MAX, 0) || CALL(mallocx)(SIZE_MAX - 20, 6) ||
-	    CALL(mallocx)(100, 62))
+	if (CALL(mallocx)(SIZE_MAX, 0) || CALL(mallocx)(SIZE_MAX - 20, 6) || CALL(mallocx)(100, 62))
 		return "mallocx of everything";
 	pointer = CALL(mallocx)(1000, 0);
 	memset(pointer, 7, 1000);
@@ -152,7 +151,7 @@ static struct entries_freer freers[] = {
 
 static struct entries_query queries[] = {
 	QUERY(sallocx),
-	{NULL, NULL, NULL},
+	{NULL, NULL, NULL, NULL},
 };
 
 const struct entries_family entries_jemalloc = {

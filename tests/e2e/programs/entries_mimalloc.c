@@ -369,8 +369,8 @@ static struct entries_freer freers[] = {
 };
 
 static struct entries_query queries[] = {
-	QUERY(mi_usable_size), QUERY(mi_malloc_size), QUERY(mi_malloc_usable_size),
-	QUERY(malloc_size),    {NULL, NULL, NULL},
+	QUERY(mi_usable_size), QUERY(mi_malloc_size),    QUERY(mi_malloc_usable_size),
+	QUERY(malloc_size),    {NULL, NULL, NULL, NULL},
 };
 
 const struct entries_family entries_mimalloc = {

@@ -187,7 +187,7 @@ static struct entries_query queries[] = {
 	QUERY(tc_malloc_size),
 	QUERY(malloc_size),
 	QUERY(MallocExtension_GetAllocatedSize),
-	{NULL, NULL, NULL},
+	{NULL, NULL, NULL, NULL},
 };
 
 const struct entries_family entries_tcmalloc = {
