@@ -55,6 +55,8 @@ struct hawk_settings {
 	const char *function;
 	const char *tracer;
 	const char *type;
+	const char *kinds;      /**< of leaks: "definite,possible" */
+	const char *heuristics; /**< "stdstring,newarray" */
 	int rows; /**< table, csv, json */
 	bool no_cache;
 	uint64_t threads; /**< 0 = as many as there are processors */
@@ -109,7 +111,7 @@ struct hawk_option {
 /** Where an option's value goes. */
 #define HAWK_AT(member) offsetof(struct hawk_settings, member)
 
-enum { HAWK_OPTION_TABLES = 4 };
+enum { HAWK_OPTION_TABLES = 5 };
 
 struct hawk_session;
 
@@ -162,6 +164,7 @@ extern const struct hawk_verb hawk_verb_run;
 extern const struct hawk_verb hawk_verb_analyze;
 extern const struct hawk_verb hawk_verb_whatis;
 extern const struct hawk_verb hawk_verb_blocks;
+extern const struct hawk_verb hawk_verb_leaks;
 extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_help;
 

@@ -54,6 +54,7 @@ const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_analyze,
 	&hawk_verb_whatis,
 	&hawk_verb_blocks,
+	&hawk_verb_leaks,
 	&hawk_verb_sql,
 	&hawk_verb_help,
 	NULL,

@@ -197,11 +197,30 @@ static void count_explained(struct finder *finder, unsigned heuristic)
 	finder->explained->counts[__builtin_ctz(heuristic)]++;
 }
 
+static bool read_register(const struct finder *finder, const struct hawk_root *root, uint64_t *ret)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(finder->target, &count);
+	const struct hawk_thread *thread;
+	uint64_t at = root->address - HAWK_ROOT_VECTORS;
+
+	if (root->owner >= count)
+		return false;
+	thread = &threads[root->owner];
+	if (root->address < HAWK_REGISTER_COUNT) {
+		*ret = thread->registers[root->address];
+		return true;
+	}
+	if (root->address < HAWK_ROOT_VECTORS || !thread->vectors || thread->vectors_bytes < WORD ||
+	    at > thread->vectors_bytes - WORD)
+		return false;
+	memcpy(ret, thread->vectors + at, WORD);
+	return true;
+}
+
 static struct hawk_error *find_in_roots(struct finder *finder)
 {
 	struct hawk_explained *explained = finder->explained;
-	size_t thread_count;
-	const struct hawk_thread *threads = hawk_target_threads(finder->target, &thread_count);
 
 	for (size_t i = 0; i < finder->roots->count; i++) {
 		const struct hawk_root *root = &finder->roots->items[i];
@@ -211,13 +230,9 @@ static struct hawk_error *find_in_roots(struct finder *finder)
 
 		if (!(root->edge & HAWK_EDGE_INTERIOR))
 			continue;
-		if (root->kind == HAWK_ROOT_REGISTER) {
-			if (root->owner >= thread_count || root->address >= HAWK_REGISTER_COUNT)
-				continue;
-			value = threads[root->owner].registers[root->address];
-		} else if (!read_word(finder, root->address, &value)) {
+		if (root->kind == HAWK_ROOT_REGISTER ? !read_register(finder, root, &value)
+						     : !read_word(finder, root->address, &value))
 			continue;
-		}
 		err = explain(finder, root->edge >> 1, value, &heuristic);
 		if (!err && heuristic) {
 			count_explained(finder, heuristic);

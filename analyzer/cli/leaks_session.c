@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * From a session to loss records.
+ */
+#include "hawk_leaks_session.h"
+
+static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
+{
+	const char *name;
+	struct hawk_error *err = hawk_block_type_of_vtable(context, word, &name);
+
+	*ret = !err && name;
+	return err;
+}
+
+static struct hawk_error *wants(void *context, const struct hawk_block *block, bool *ret)
+{
+	*ret = hawk_block_filter_trace(context, block->trace);
+	return *ret ? hawk_block_filter_block(context, block, ret) : NULL;
+}
+
+static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
+					    struct hawk_leaks_session *leaks)
+{
+	struct hawk_error *err = NULL;
+
+	if (!settings->suppressions.count)
+		return NULL;
+	err = hawk_suppressions_create(&leaks->suppressions);
+	for (size_t i = 0; i < settings->suppressions.count && !err; i++)
+		err = hawk_suppressions_read(leaks->suppressions, settings->suppressions.items[i]);
+	return err;
+}
+
+/* Of a process that was let go before (hawk-core shell) contents are not known. */
+static struct hawk_error *explain(struct hawk_session *session,
+				  const struct hawk_settings *settings,
+				  struct hawk_leaks_session *leaks)
+{
+	struct hawk_block_graph *graph = &session->graph;
+	struct hawk_vtable_oracle oracle = {.is_vtable = is_vtable};
+	unsigned heuristics = HAWK_HEURISTICS_ALL;
+	struct hawk_block_types *types;
+	struct hawk_error *err;
+
+	if (settings->heuristics) {
+		err = hawk_leaks_parse_heuristics(settings->heuristics, &heuristics);
+		if (err)
+			return err;
+	}
+	err = hawk_block_graph_readable(graph);
+	if (err && heuristics)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false,
+				  "heuristics-unread",
+				  "the process ran on, so interior pointers could not be "
+				  "explained by heuristics");
+	if (err) {
+		hawk_error_destroy(err);
+		return NULL;
+	}
+	err = hawk_session_types(session, &types);
+	if (err)
+		return err;
+	oracle.context = types;
+	return hawk_heuristics_find(session->target, &graph->index, &graph->edges, &graph->roots,
+				    heuristics, &oracle, &leaks->explained);
+}
+
+static void report_doubts(struct hawk_session *session, const struct hawk_leaks *leaks)
+{
+	size_t threads;
+
+	hawk_target_threads(session->target, &threads);
+	if (!threads)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "threads-missing",
+				  "there are no threads: registers are not known, nor which part "
+				  "of a stack is live");
+	if (leaks->downgrade.objects)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
+				  "leaks-downgraded",
+				  "%llu blocks (%llu bytes) to which no pointer was found are "
+				  "called possibly lost: memory is missing in which one may lie",
+				  (unsigned long long)leaks->downgrade.objects,
+				  (unsigned long long)leaks->downgrade.bytes);
+}
+
+static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,
+			       unsigned kinds, struct hawk_leaks_session *leaks)
+{
+	struct hawk_block_filter *filter = NULL;
+	struct hawk_leak_filter wish = {.wants = wants};
+	struct hawk_error *err = hawk_session_filter(session, settings, &filter);
+
+	if (!err && !settings->type) // types are read from memory
+		hawk_target_release(session->target);
+	wish.context = filter;
+	if (!err)
+		err = hawk_leaks_make(&session->graph, &leaks->explained, kinds,
+				      filter ? &wish : NULL, &leaks->leaks);
+	hawk_target_release(session->target);
+	leaks->report.filtered = filter;
+	hawk_block_filter_destroy(filter);
+	return err;
+}
+
+static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings,
+			       unsigned kinds, struct hawk_leaks_session *leaks)
+{
+	struct hawk_error *err = hawk_session_load_graph(
+		session, settings, HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_CONTENTS);
+
+	if (err || !session->heap.table) {
+		hawk_target_release(session->target);
+		return err;
+	}
+	err = explain(session, settings, leaks);
+	return err ? err : find(session, settings, kinds, leaks);
+}
+
+struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,
+					   const struct hawk_settings *settings, unsigned kinds,
+					   struct hawk_leaks_session *ret)
+{
+	struct hawk_error *err;
+
+	*ret = (struct hawk_leaks_session){0};
+	err = read_suppressions(settings, ret);
+	if (!err)
+		err = load(session, settings,
+			   ret->suppressions ? (unsigned)HAWK_LEAKS_KINDS_ALL : kinds, ret);
+	if (err)
+		return err;
+	if (session->heap.table)
+		report_doubts(session, &ret->leaks);
+	hawk_session_check(session);
+	ret->report.graph = &session->graph;
+	ret->report.symbols = session->symbols;
+	ret->report.leaks = &ret->leaks;
+	ret->report.suppressions = ret->suppressions;
+	ret->report.findings = &session->findings;
+	ret->report.source = session->source;
+	ret->report.kinds = kinds;
+	return hawk_leaks_report_prepare(&ret->report);
+}
+
+void hawk_leaks_session_deinit(struct hawk_leaks_session *leaks)
+{
+	hawk_leaks_report_deinit(&leaks->report);
+	hawk_leaks_deinit(&leaks->leaks);
+	hawk_explained_deinit(&leaks->explained);
+	hawk_suppressions_destroy(leaks->suppressions);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Which loss records are told: suppressions, kinds, and the words of the command line for both.
+ */
+#include "hawk_report_leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+
+static const char *const kind_names[HAWK_REACH_KINDS] = {
+	[HAWK_REACH_REACHABLE] = "still reachable",
+	[HAWK_REACH_POSSIBLY] = "possibly lost",
+	[HAWK_REACH_DEFINITELY_LOST] = "definitely lost",
+	[HAWK_REACH_INDIRECTLY_LOST] = "indirectly lost",
+};
+
+const char *hawk_leaks_kind_name(enum hawk_reach_kind kind)
+{
+	return kind_names[kind];
+}
+
+/* Words separated by commas, each by `find`, which returns false for other words. */
+static struct hawk_error *parse_words(const char *text, const char *what, const char *choice,
+				      bool (*find)(const char *word, size_t length, unsigned *bits),
+				      unsigned *ret)
+{
+	unsigned all = 0;
+
+	for (const char *at = text;; at++) {
+		size_t length = strcspn(at, ",");
+		unsigned bits = 0;
+
+		if (!find(at, length, &bits))
+			return hawk_error_create(HAWK_ERROR_USAGE,
+						 "'%.*s' is no %s; there are %s, and all",
+						 (int)length, at, what, choice);
+		all |= bits;
+		at += length;
+		if (!*at)
+			break;
+	}
+	*ret = all;
+	return NULL;
+}
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+	return strlen(word) == length && !strncmp(text, word, length);
+}
+
+static bool find_kind(const char *word, size_t length, unsigned *bits)
+{
+	static const char *const words[HAWK_REACH_KINDS] = {
+		[HAWK_REACH_REACHABLE] = "reachable",
+		[HAWK_REACH_POSSIBLY] = "possible",
+		[HAWK_REACH_DEFINITELY_LOST] = "definite",
+		[HAWK_REACH_INDIRECTLY_LOST] = "indirect",
+	};
+
+	if (is_word(word, length, "all"))
+		*bits = HAWK_LEAKS_KINDS_ALL;
+	for (unsigned i = 0; i < HAWK_REACH_KINDS; i++)
+		if (words[i] && is_word(word, length, words[i]))
+			*bits = 1u << i;
+	return *bits;
+}
+
+struct hawk_error *hawk_leaks_parse_kinds(const char *text, unsigned *ret)
+{
+	return parse_words(text, "leak kind", "definite, indirect, possible, reachable", find_kind,
+			   ret);
+}
+
+static bool find_heuristic(const char *word, size_t length, unsigned *bits)
+{
+	if (is_word(word, length, "none"))
+		return true;
+	if (is_word(word, length, "all"))
+		*bits = HAWK_HEURISTICS_ALL;
+	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
+		if (is_word(word, length, hawk_heuristic_names[i]))
+			*bits = 1u << i;
+	return *bits;
+}
+
+struct hawk_error *hawk_leaks_parse_heuristics(const char *text, unsigned *ret)
+{
+	return parse_words(text, "heuristic",
+			   "stdstring, length64, newarray, multipleinheritance, none",
+			   find_heuristic, ret);
+}
+
+/* Names of the functions that make blocks of a kind, as files for Valgrind have them. */
+static const char *const *allocators_of(uint8_t kind)
+{
+	static const char *const by_malloc[] = {"malloc", NULL};
+	static const char *const by_calloc[] = {"calloc", NULL};
+	static const char *const by_realloc[] = {"realloc", "reallocarray", NULL};
+	static const char *const aligned[] = {"memalign", "posix_memalign", "aligned_alloc",
+					      "valloc",   "pvalloc",        NULL};
+	static const char *const by_new[] = {"_Znwm",
+					     "_ZnwmRKSt9nothrow_t",
+					     "_ZnwmSt11align_val_t",
+					     "_ZnwmSt11align_val_tRKSt9nothrow_t",
+					     "operator new(unsigned long)",
+					     "operator new(unsigned long, std::nothrow_t const&)",
+					     NULL};
+	static const char *const by_new_array[] = {
+		"_Znam",
+		"_ZnamRKSt9nothrow_t",
+		"_ZnamSt11align_val_t",
+		"_ZnamSt11align_val_tRKSt9nothrow_t",
+		"operator new[](unsigned long)",
+		"operator new[](unsigned long, std::nothrow_t const&)",
+		NULL};
+
+	switch (kind) {
+	case HAWK_KIND_CALLOC:
+	case HAWK_KIND_LOADER:
+		return by_calloc;
+	case HAWK_KIND_REALLOC:
+		return by_realloc;
+	case HAWK_KIND_ALIGNED:
+		return aligned;
+	case HAWK_KIND_NEW:
+		return by_new;
+	case HAWK_KIND_NEW_ARRAY:
+		return by_new_array;
+	default:
+		return by_malloc;
+	}
+}
+
+static struct hawk_error *frames_of(const struct hawk_stack *stack,
+				    struct hawk_suppression_frame **ret)
+{
+	struct hawk_suppression_frame *frames = calloc(stack->count + 1, sizeof(*frames));
+
+	if (!frames)
+		return &hawk_enomem;
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct hawk_stack_line *line = &stack->lines[i];
+
+		frames[i] = (struct hawk_suppression_frame){
+			.function = line->name.function,
+			.symbol = line->name.symbol,
+			.file = line->name.file,
+			.line = line->name.line,
+			.module = line->has_module ? line->module.path : NULL,
+		};
+	}
+	*ret = frames;
+	return NULL;
+}
+
+static struct hawk_error *stack_of(const struct hawk_leaks_report *report,
+				   const struct hawk_leak_record *record, struct hawk_stack *stack)
+{
+	const struct hawk_heap *heap = report->graph->heap;
+
+	return hawk_stack_of_trace(report->symbols, heap->table,
+				   record->site < heap->site_count ? heap->sites[record->site].trace
+								   : UINT32_MAX,
+				   stack);
+}
+
+static struct hawk_error *find_suppression(const struct hawk_leaks_report *report,
+					   const struct hawk_leak_record *record,
+					   struct hawk_suppression **ret)
+{
+	CLEANUP(free_ptr) struct hawk_suppression_frame *frames = NULL;
+	struct hawk_suppression_stack names;
+	struct hawk_stack stack;
+	struct hawk_block block;
+	struct hawk_error *err;
+
+	*ret = NULL;
+	if (!report->suppressions || !hawk_suppressions_count(report->suppressions))
+		return NULL;
+	hawk_stack_init(&stack);
+	err = stack_of(report, record, &stack);
+	if (!err)
+		err = frames_of(&stack, &frames);
+	if (!err) {
+		hawk_block_graph_block(report->graph, record->example, &block);
+		names = (struct hawk_suppression_stack){
+			.frames = frames,
+			.count = stack.count,
+			.allocators = allocators_of(block.kind),
+		};
+		*ret = hawk_suppressions_match(report->suppressions, record->kind, &names);
+	}
+	hawk_stack_deinit(&stack);
+	return err;
+}
+
+static void suppress(struct hawk_leaks_report *report, const struct hawk_leak_record *record,
+		     struct hawk_suppression *suppression)
+{
+	suppression->records++;
+	suppression->objects += record->objects;
+	suppression->bytes += record->bytes;
+	report->suppressed.objects += record->objects;
+	report->suppressed.bytes += record->bytes;
+	report->sums[record->kind].objects -= record->objects;
+	report->sums[record->kind].bytes -= record->bytes;
+}
+
+struct hawk_error *hawk_leaks_report_prepare(struct hawk_leaks_report *report)
+{
+	const struct hawk_leaks *leaks = report->leaks;
+	struct hawk_error *err;
+
+	memcpy(report->sums, leaks->sums, sizeof(report->sums));
+	report->suppressed = (struct hawk_reach_sum){0};
+	report->shown_count = 0;
+	report->shown = malloc((leaks->count + 1) * sizeof(const struct hawk_leak_record *));
+	if (!report->shown)
+		return &hawk_enomem;
+	err = hawk_root_namer_create(report->graph, report->symbols, &report->namer);
+	for (size_t i = 0; i < leaks->count && !err; i++) {
+		const struct hawk_leak_record *record = &leaks->records[i];
+		struct hawk_suppression *suppression;
+
+		err = find_suppression(report, record, &suppression);
+		if (err)
+			break;
+		if (suppression)
+			suppress(report, record, suppression);
+		else if (report->kinds >> record->kind & 1)
+			report->shown[report->shown_count++] = record;
+	}
+	return err;
+}
+
+void hawk_leaks_report_deinit(struct hawk_leaks_report *report)
+{
+	hawk_root_namer_destroy(report->namer);
+	free(report->shown);
+	report->namer = NULL;
+	report->shown = NULL;
+	report->shown_count = 0;
+}
