@@ -33,7 +33,19 @@ enum {
 	PLUGIN_ENTRIES = 200,
 	LIFE_STEPS = 3000,
 	PATHS = 7,
+	CHOICES = 13, /**< of stress_call */
 };
+
+/* What an allocator has of its own; NULL without it. */
+extern void *mallocx(size_t size, int flags) __attribute__((weak));
+extern void *rallocx(void *pointer, size_t size, int flags) __attribute__((weak));
+extern void dallocx(void *pointer, int flags) __attribute__((weak));
+extern void *tc_new(size_t size) __attribute__((weak));
+extern void *tc_realloc(void *pointer, size_t size) __attribute__((weak));
+extern void tc_delete(void *pointer) __attribute__((weak));
+extern void *mi_malloc_aligned(size_t size, size_t alignment) __attribute__((weak));
+extern void *mi_realloc(void *pointer, size_t size) __attribute__((weak));
+extern void mi_free(void *pointer) __attribute__((weak));
 
 struct worker {
 	pthread_t thread;
@@ -104,7 +116,38 @@ static size_t random_size(uint64_t *random)
 
 static unsigned function_of(uint64_t choice)
 {
-	return (choice & 0xff) % 10;
+	return (choice & 0xff) % CHOICES;
+}
+
+/** By a function of the allocator's own, if it has one. */
+static void *own_call(size_t alignment, size_t size)
+{
+	if (mallocx && size) /* 0 is not allowed there */
+		return mallocx(size, __builtin_ctzll(alignment));
+	if (mi_malloc_aligned)
+		return mi_malloc_aligned(size, alignment);
+	return tc_new ? tc_new(size) : malloc(size);
+}
+
+static void *own_resize(void *pointer, size_t size)
+{
+	if (rallocx)
+		return rallocx(pointer, size, 0);
+	if (mi_realloc)
+		return mi_realloc(pointer, size);
+	return tc_realloc ? tc_realloc(pointer, size) : realloc(pointer, size);
+}
+
+static void own_free(void *pointer)
+{
+	if (dallocx)
+		dallocx(pointer, 0);
+	else if (mi_free)
+		mi_free(pointer);
+	else if (tc_delete)
+		tc_delete(pointer);
+	else
+		free(pointer);
 }
 
 static void *stress_call(uint64_t choice, size_t size)
@@ -131,8 +174,10 @@ static void *stress_call(uint64_t choice, size_t size)
 		return aligned_alloc(alignment, size);
 	case 8:
 		return posix_memalign(&pointer, alignment, size) ? NULL : pointer;
-	default:
+	case 9:
 		return memalign(alignment, size);
+	default:
+		return own_call(alignment, size);
 	}
 }
 
@@ -199,7 +244,10 @@ static void stress_free(struct stress_entry *entry)
 	check(entry, entry->size);
 	stress_set(entry, STRESS_FREEING);
 	inside = 1;
-	free((void *)entry->address);
+	if (entry->salt % 4)
+		free((void *)entry->address);
+	else
+		own_free((void *)entry->address);
 	inside = 0;
 	stress_set(entry, STRESS_EMPTY);
 }
@@ -212,7 +260,10 @@ static __attribute__((noinline)) void stress_resize(struct stress_entry *entry, 
 	entry->new_size = size;
 	stress_set(entry, STRESS_RESIZING);
 	inside = 1;
-	pointer = realloc((void *)entry->address, size);
+	if (entry->salt % 4)
+		pointer = realloc((void *)entry->address, size);
+	else
+		pointer = own_resize((void *)entry->address, size);
 	inside = 0;
 	if (!pointer)
 		fail("no memory", NULL);
