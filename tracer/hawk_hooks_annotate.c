@@ -24,7 +24,7 @@ HAWK_EXPORT void hawk_tracer_pool_reset(void *start, void *end);
 
 unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t length)
 {
-	uint64_t sp = (uint64_t)__builtin_frame_address(0) + 16;
+	struct hawk_frame_state caller = HAWK_CALLER();
 	struct hawk_slot *slot;
 
 	if (!hawk_tracing() || !hawk_options.stacks)
@@ -33,8 +33,8 @@ unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t leng
 	slot = hawk_threads_current();
 	if (!slot)
 		return 0;
-	return hawk_scopes_enter(&slot->scopes, sp, (uint64_t)object, tag, length,
-				 &slot->scope_key);
+	return hawk_scopes_enter(&slot->scopes, &slot->stack, &caller, (uint64_t)object, tag,
+				 length, &slot->scope_key);
 }
 
 void hawk_tracer_scope_leave(void *object, unsigned long token)

@@ -209,6 +209,12 @@ static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *
 	return true;
 }
 
+/** What remains of a trace that lies in none of the scopes that are open. */
+static inline uint32_t outside_of_scopes(uint32_t trace)
+{
+	return hawk_options.only_scopes ? 0 : trace;
+}
+
 /** The scopes that the calling thread has open; NULL: none. */
 static const struct hawk_scopes *open_scopes(void)
 {
@@ -227,7 +233,9 @@ static uint32_t mark_unplaced(const struct hawk_frame_state *caller, uint32_t ba
 	if (!scopes)
 		return base;
 	count = hawk_scopes_marks(scopes, NULL, caller->sp, false, marks);
-	trace = count ? hawk_marks_intern(base, marks, count) : base;
+	if (!count)
+		return outside_of_scopes(base);
+	trace = hawk_marks_intern(base, marks, count);
 	return trace ? trace : base;
 }
 
@@ -257,6 +265,8 @@ static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_fra
 	if (!trace)
 		goto dropped;
 	trace = mark_unplaced(caller, trace);
+	if (!trace)
+		goto no_stack;
 	hawk_counters_add_allocations(trace, 1, bytes);
 	if (hawk_sampler_mean)
 		hawk_sampler_count_allocation(trace, bytes);
@@ -350,8 +360,8 @@ static __attribute__((noinline)) uint32_t mark_scopes(struct hawk_slot *slot,
 	walk_stack(slot, caller); /* the base may come from the tops, over another stack's frames */
 	count = hawk_scopes_marks(&slot->scopes, &slot->stack, caller->sp, !hawk_options.collapse,
 				  marks);
-	trace = count ? hawk_marks_intern(base, marks, count) : base;
-	if (!trace)
+	trace = count ? hawk_marks_intern(base, marks, count) : outside_of_scopes(base);
+	if (count && !trace)
 		return base; /* no room: better without its scopes than not at all */
 	/* A handler may jump out of here: an entry with a key is a whole one. */
 	memo->key = 0;

@@ -9,6 +9,8 @@
 
 #include "hawk_arena.h"
 #include "hawk_labels.h"
+#include "hawk_rules.h"
+#include "hawk_walk.h"
 
 enum {
 	/** An object farther than this from the stack pointer is not on this stack: a sanitizer has
@@ -68,13 +70,29 @@ static void close_scope(struct hawk_scopes *scopes, uint32_t index, uint64_t now
 				   __ATOMIC_RELAXED);
 }
 
-/** Closes what is over: what lies below the stack pointer, and an earlier scope in the same place
- * with all that it held. */
-static void close_stale(struct hawk_scopes *scopes, uint64_t sp, uint64_t object, uint64_t now)
+/**
+ * Whether the frame of `scope` is there no more: its return address is not where it was. False if
+ * that cannot be told.
+ */
+static bool is_overwritten(const struct hawk_open_scope *scope, const struct hawk_stack *stack,
+			   uint64_t sp)
+{
+	uint64_t start = stack->readable_start, bytes = stack->readable_end - start;
+
+	if (!scope->frame_end || sp - start >= bytes || scope->frame_end - 8 - start >= bytes)
+		return false;
+	return *(const uint64_t *)(scope->frame_end - 8) != scope->return_address;
+}
+
+/** Closes what is over: what lies below the stack pointer, or in a frame that is gone, and an
+ * earlier scope in the same place with all that it held. */
+static void close_stale(struct hawk_scopes *scopes, const struct hawk_stack *stack, uint64_t sp,
+			uint64_t object, uint64_t now)
 {
 	uint32_t keep = scopes->depth;
 
-	while (keep && scopes->open[keep - 1].position < sp)
+	while (keep && (scopes->open[keep - 1].position < sp ||
+			is_overwritten(&scopes->open[keep - 1], stack, sp)))
 		keep--;
 	for (uint32_t i = 0; i < keep; i++)
 		if (scopes->open[i].object == object)
@@ -105,8 +123,31 @@ static struct hawk_open_scope *reserve(struct hawk_scopes *scopes, uint64_t posi
 	return scope;
 }
 
-uint32_t hawk_scopes_enter(struct hawk_scopes *scopes, uint64_t sp, uint64_t object,
-			   const char *tag, size_t length, uint64_t *key)
+/** Notes how the entering frame will be known again. Only rules that are exact, so that what is
+ * read is there: the frame's own return address. */
+static void note_frame(struct hawk_open_scope *scope, const struct hawk_frame_state *caller)
+{
+	uint32_t rule;
+
+	scope->frame_end = 0;
+	if (!hawk_rules_cache || hawk_unwind_options.mode == HAWK_UNWIND_FP)
+		return;
+	rule = hawk_rules_lookup(caller->pc, false);
+	if (!rule)
+		rule = hawk_rules_make(caller->pc, false);
+	if (hawk_rule_kind(rule) == HAWK_RULE_SP)
+		scope->frame_end = caller->sp + hawk_rule_cfa(rule);
+	else if (hawk_rule_kind(rule) == HAWK_RULE_BP)
+		scope->frame_end = caller->bp + hawk_rule_signed_cfa(rule);
+	if (scope->frame_end - caller->sp - 8 >= FRAME_BYTES_MAX || scope->frame_end & 7)
+		scope->frame_end = 0;
+	else
+		scope->return_address = *(const uint64_t *)(scope->frame_end - 8);
+}
+
+uint32_t hawk_scopes_enter(struct hawk_scopes *scopes, const struct hawk_stack *stack,
+			   const struct hawk_frame_state *caller, uint64_t object, const char *tag,
+			   size_t length, uint64_t *key)
 {
 	uint64_t now = read_clock();
 	const struct hawk_open_scope *outer;
@@ -114,7 +155,7 @@ uint32_t hawk_scopes_enter(struct hawk_scopes *scopes, uint64_t sp, uint64_t obj
 	uint32_t label, index;
 	bool again;
 
-	close_stale(scopes, sp, object, now);
+	close_stale(scopes, stack, caller->sp, object, now);
 	index = scopes->depth;
 	outer = innermost(scopes, index);
 	again = outer && hawk_labels_equal(outer->label, HAWK_LABEL_SCOPE, tag, length);
@@ -126,7 +167,8 @@ uint32_t hawk_scopes_enter(struct hawk_scopes *scopes, uint64_t sp, uint64_t obj
 		set_key(scopes, scopes->depth, key);
 		return drop();
 	}
-	scope = reserve(scopes, position_of(sp, object), object);
+	scope = reserve(scopes, position_of(caller->sp, object), object);
+	note_frame(scope, caller);
 	scope->start_ns = again ? 0 : now;
 	scope->key = mix(outer ? outer->key : 0, scope->position, label);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -163,12 +205,20 @@ void hawk_scopes_clear(struct hawk_scopes *scopes, uint64_t *key)
  * to that of the next outer one; of the outermost it is not known how far, and what lies beyond is
  * outside of everything: on the stack from which this coroutine was called.
  */
-static uint32_t find_frame(const struct hawk_stack *stack, uint64_t position)
+static uint32_t find_frame(const struct hawk_stack *stack, const struct hawk_open_scope *scope)
 {
-	for (uint32_t i = stack->count; i-- > 1;)
-		if (position >= stack->frames[i].state.sp &&
-		    position < stack->frames[i - 1].state.sp)
-			return i + 1;
+	uint64_t position = scope->position;
+
+	for (uint32_t i = stack->count; i-- > 1;) {
+		const struct hawk_frame_state *outer = &stack->frames[i - 1].state;
+
+		if (position < stack->frames[i].state.sp || position >= outer->sp)
+			continue;
+		if (scope->frame_end &&
+		    (scope->frame_end != outer->sp || scope->return_address != outer->pc))
+			return UINT32_MAX; /* another frame lies there now */
+		return i + 1;
+	}
 	return position >= stack->frames[0].state.sp ? 0 : UINT32_MAX;
 }
 
@@ -184,7 +234,7 @@ uint32_t hawk_scopes_marks(const struct hawk_scopes *scopes, const struct hawk_s
 		if (!scope->label)
 			continue;
 		if (stack && stack->count)
-			frames = find_frame(stack, scope->position);
+			frames = find_frame(stack, scope);
 		else if (scope->position < sp)
 			frames = UINT32_MAX;
 		if (frames == UINT32_MAX)

@@ -28,9 +28,12 @@ static_assert((int)HAWK_SCOPES_DEPTH < (int)HAWK_TRACE_MARKS_MAX, "and a type");
 struct hawk_open_scope {
 	uint64_t position; /**< on the stack, inside of the frame that entered it */
 	uint64_t object;   /**< address of the program's object, for identity only */
-	uint64_t key;      /**< of this scope and all those around it */
-	uint64_t start_ns; /**< 0 = its time is not counted: it is directly within itself */
-	uint32_t label;    /**< 0 = not open (yet) */
+	uint64_t
+		frame_end; /**< canonical frame address of the frame that entered it; 0 = unknown */
+	uint64_t return_address; /**< of that frame: by these two it is known again */
+	uint64_t key;            /**< of this scope and all those around it */
+	uint64_t start_ns;       /**< 0 = its time is not counted: it is directly within itself */
+	uint32_t label;          /**< 0 = not open (yet) */
 	uint32_t reserved;
 };
 
@@ -51,11 +54,13 @@ struct hawk_scopes {
 };
 
 /**
- * Opens a scope. `sp`: of the entering function, as in hawk_frame_state. Returns a token, not 0, or
- * 0 if there is no room (counted as dropped). `*key` becomes the key of what is open, 0 = nothing.
+ * Opens a scope in the frame of `caller`. Returns a token, not 0, or
+ * 0 if there is no room (counted as dropped). `stack`: the thread's, for what of it is known to be
+ * readable. `*key` becomes the key of what is open, 0 = nothing.
  */
-uint32_t hawk_scopes_enter(struct hawk_scopes *scopes, uint64_t sp, uint64_t object,
-			   const char *tag, size_t length, uint64_t *key);
+uint32_t hawk_scopes_enter(struct hawk_scopes *scopes, const struct hawk_stack *stack,
+			   const struct hawk_frame_state *caller, uint64_t object, const char *tag,
+			   size_t length, uint64_t *key);
 
 /** Closes the scope of that object and token and all that were entered after it; ignores one that
  * is not open. */
