@@ -6,5 +6,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import entries  # noqa: E402
+import hawk  # noqa: E402
 
 entries.run_all("jemalloc")
+ARCHIVE = "/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a"
+if os.path.exists(ARCHIVE):
+    entries.check_static("jemalloc", ARCHIVE)
+hawk.finish()

@@ -6,5 +6,7 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import entries  # noqa: E402
+import hawk  # noqa: E402
 
 entries.run_all("mimalloc")
+hawk.finish()

@@ -17,6 +17,20 @@ def command(cli, port, *words):
     return hawk.run([cli, "-p", str(port), *words]).stdout
 
 
+def check_memory_commands(cli, port):
+    """Their figures come from malloc_usable_size and mallctl."""
+    usage = int(command(cli, port, "memory", "usage", "k150") or 0)
+    hawk.expect(150 <= usage <= 500, f"memory usage of 150 bytes: {usage}")
+    stats = command(cli, port, "memory", "stats")
+    hawk.expect("allocator.allocated" in stats, f"memory stats: {stats[:300]}")
+    info = dict(line.split(":", 1) for line in command(cli, port, "info", "memory").splitlines()
+                if ":" in line)
+    used, allocated = int(info["used_memory"]), int(info["allocator_allocated"])
+    hawk.expect(0 < used <= allocated, f"used {used} bytes of {allocated} allocated")
+    hawk.expect("jemalloc" in info["mem_allocator"], info["mem_allocator"])
+    hawk.expect(command(cli, port, "memory", "malloc-stats"), "memory malloc-stats")
+
+
 def session(server, cli, benchmark, folder, traced):
     """Loads a server, asks for what it holds; returns (answers, core)."""
     port = hawk.free_port()
@@ -34,7 +48,9 @@ def session(server, cli, benchmark, folder, traced):
                 "string.rep('v', i % 200)) end", "0")
         answers = [command(cli, port, *words) for words in (
             ["dbsize"], ["get", "k150"], ["strlen", "k199"], ["llen", "mylist"],
-            ["get", "counter:__rand_int__"], ["debug", "sleep", "0"])]
+            ["get", "counter:__rand_int__"], ["debug", "sleep", "0"], ["memory", "purge"],
+            ["config", "set", "activedefrag", "yes"])]
+        check_memory_commands(cli, port)
         core = hawk.gcore(process.pid, folder) if traced else None
         hawk.expect_equal(command(cli, port, "ping"), "PONG\n", "ping after gcore")
         command(cli, port, "shutdown", "nosave")

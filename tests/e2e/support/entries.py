@@ -41,11 +41,11 @@ def _programs(folder, library):
     ]
 
 
-def _same_as_alone(command, library, allocator, what):
+def _same_as_alone(command, library, allocator, what, options=None):
     for seed in (1, 2):
         arguments = [*command, allocator, str(STEPS), str(THREADS), str(seed), "end"]
         alone = hawk.run(arguments, env=hawk.plain_environment(library))
-        traced = hawk.run(arguments, env=hawk.tracer_environment(library))
+        traced = hawk.run(arguments, env=hawk.tracer_environment(library, options))
         hawk.expect_equal((alone.returncode, alone.stdout, alone.stderr), (0, "done\n", ""),
                           f"{what}, alone")
         hawk.expect_equal((traced.returncode, traced.stdout, traced.stderr), (0, "done\n", ""),
@@ -88,6 +88,32 @@ def _check_presence(command, library, allocator, what):
     return traced
 
 
+def _check_odd_ways(program, library, allocator, folder):
+    """Where only some of the functions may be ours, no block may meet the wrong one."""
+    _same_as_alone([program], library, allocator, f"{allocator}, another name", "progname=nothing")
+    _same_as_alone([program], library, allocator, f"{allocator}, no stacks", "stacks=0")
+    wrapper = hawk.compile_program(os.path.join(folder, "wrapper.so"), ["entries_wrapper.c"],
+                                   flags=["-O1", "-shared", "-fPIC", "-fno-builtin"])
+    arguments = [program, allocator, str(STEPS), str(THREADS), "1", "end"]
+    for order in ((hawk.TRACER, wrapper, library), (wrapper, hawk.TRACER, library)):
+        done = hawk.run(arguments, env=hawk.plain_environment(":".join(order)))
+        hawk.expect_equal((done.returncode, done.stdout, done.stderr), (0, "done\n", ""),
+                          f"{allocator}, preloaded {order}")
+
+
+def check_static(allocator, archive):
+    """A program that has the allocator inside of itself, hidden or visible to others."""
+    for flags in ([], ["-rdynamic"]):
+        folder = hawk.temporary_folder()
+        objects = []
+        for source in _sources():
+            objects.append(hawk.compile_program(os.path.join(folder, source + ".o"), [source],
+                                                flags=["-O1", "-c", "-Wno-unused"]))
+        program = hawk.compile_program(os.path.join(folder, "static"), [*objects, archive],
+                                       compiler="g++", flags=flags)
+        _same_as_alone([program], None, allocator, f"{allocator}, linked statically {flags}")
+
+
 def run_all(allocator):
     hawk.need_build()
     library = hawk.need_allocator(allocator)
@@ -101,4 +127,4 @@ def run_all(allocator):
         hawk.expect(found >= FUNCTIONS[allocator], f"{allocator}, {what}: {found} functions")
         _same_as_alone(command, preloaded, allocator, f"{allocator}, {what}")
         _check_blocks(command, preloaded, allocator, folder, f"{allocator}, {what}")
-    hawk.finish()
+    _check_odd_ways(program, library, allocator, folder)
