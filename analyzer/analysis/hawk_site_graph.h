@@ -56,7 +56,7 @@ struct hawk_site_graph {
 };
 
 /**
- * Needs (and makes) index and roots, and reads the contents of all blocks: of a living process
+ * Needs (and makes) edges and roots, and reads the contents of all blocks: of a living process
  * before the release (HAWK_PART_CONTENTS). `ret` is to be deinitialized after success only.
  */
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph,

@@ -136,7 +136,7 @@ static struct hawk_error *put_out(const struct hawk_site_fold *fold, struct hawk
 	return NULL;
 }
 
-/* Index and roots are there, and the bytes of blocks can be read. */
+/* Edges and roots are there, and the bytes of blocks can be read. */
 static struct hawk_error *fold_all(const struct hawk_block_graph *graph,
 				   struct hawk_site_graph *ret)
 {
@@ -146,8 +146,8 @@ static struct hawk_error *fold_all(const struct hawk_block_graph *graph,
 	if (!err)
 		err = add_roots(&fold);
 	if (!err)
-		err = hawk_pointers_read(graph->target, &graph->index, 0, graph->index.count,
-					 add_pointers, &fold);
+		err = hawk_pointers_read(graph->target, &graph->index, &graph->edges, 0,
+					 graph->index.count, add_pointers, &fold);
 	if (!err)
 		err = put_out(&fold, ret);
 	hawk_site_fold_deinit(&fold);
@@ -156,7 +156,7 @@ static struct hawk_error *fold_all(const struct hawk_block_graph *graph,
 
 static struct hawk_error *prepare(struct hawk_block_graph *graph)
 {
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX | HAWK_PART_ROOTS);
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
 
 	if (!err)
 		err = hawk_block_graph_readable(graph);

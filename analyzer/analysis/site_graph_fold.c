@@ -207,21 +207,52 @@ static struct hawk_error *make_place(struct hawk_site_fold *fold, uint32_t sourc
 	return NULL;
 }
 
+static struct hawk_error *find_place(struct hawk_site_fold *fold, uint32_t source, uint32_t target,
+				     uint64_t offset, uint32_t *ret)
+{
+	uint32_t *recent = &fold->recent[(offset / sizeof(uint64_t) * 4 + source + 7 * target) &
+					 (HAWK_FOLD_RECENT - 1)];
+	struct hawk_error *err = NULL;
+
+	if (*recent) {
+		const struct hawk_fold_place *place = &fold->places[*recent - 1];
+
+		if (place->source == source && place->target == target && place->offset == offset) {
+			*ret = *recent - 1;
+			return NULL;
+		}
+	}
+	*ret = *place_slot(fold, source, target, offset);
+	if (*ret)
+		--*ret;
+	else
+		err = make_place(fold, source, target, offset, ret);
+	*recent = *ret + 1;
+	return err;
+}
+
 /* Is the block pointed to from this place, from this edge for the first time? */
 static struct hawk_error *meet(struct hawk_site_fold *fold, uint32_t place, uint32_t block,
 			       bool *new_place, bool *new_edge)
 {
-	uint32_t first = fold->first[block];
+	struct hawk_first_places *seen = &fold->first[block];
 	uint32_t edge = fold->places[place].edge;
-	struct hawk_error *err;
+	struct hawk_error *err = NULL;
 
-	*new_place = *new_edge = !first;
-	if (!first)
-		fold->first[block] = place + 1;
-	if (!first || first == place + 1)
+	*new_place = *new_edge = !seen->first;
+	if (!seen->first)
+		seen->first = place + 1;
+	if (seen->first == place + 1 || seen->second == place + 1)
 		return NULL;
+	*new_place = true;
+	if (!seen->second) {
+		seen->second = place + 1;
+		*new_edge = fold->places[seen->first - 1].edge != edge;
+		return NULL;
+	}
 	err = add_pair(&fold->further_places, (uint64_t)place << 32 | (block + 1), new_place);
-	if (err || !*new_place || fold->places[first - 1].edge == edge)
+	if (err || !*new_place || fold->places[seen->first - 1].edge == edge ||
+	    fold->places[seen->second - 1].edge == edge)
 		return err;
 	return add_pair(&fold->further_edges, (uint64_t)edge << 32 | (block + 1), new_edge);
 }
@@ -252,11 +283,7 @@ struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t sour
 
 	if (offset >= HAWK_SITE_PLACE_BYTES_MAX)
 		offset = HAWK_SITE_ANYWHERE;
-	number = *place_slot(fold, source, target, offset);
-	if (number)
-		number--;
-	else
-		err = make_place(fold, source, target, offset, &number);
+	err = find_place(fold, source, target, offset, &number);
 	if (!err)
 		err = meet(fold, number, block, &new_place, &new_edge);
 	if (err)
@@ -274,7 +301,7 @@ struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t sour
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 				       const struct hawk_block_graph *graph)
 {
-	uint64_t bytes = sizeof(uint32_t) * ((uint64_t)graph->index.count + 1);
+	uint64_t bytes = sizeof(*fold->first) * ((uint64_t)graph->index.count + 1);
 	struct hawk_error *err;
 
 	*fold = (struct hawk_site_fold){.graph = graph};

@@ -4,8 +4,9 @@
  * The site graph while pointers are being added: places and edges found by hash, and which (place,
  * target block) pairs have been seen. Internal to analysis/.
  *
- * Most blocks are pointed to from one place only: that one is in an array by block; the pairs of
- * all further places are in a set, and so are those of further edges.
+ * Most blocks are pointed to from one place or two: those are in an array by block; the pairs of
+ * all further places are in a set, and so are those of further edges. Pointers come in runs of the
+ * same places: the last ones are tried before the table.
  */
 #ifndef HAWK_SITE_GRAPH_FOLD_H
 #define HAWK_SITE_GRAPH_FOLD_H
@@ -36,6 +37,8 @@ struct hawk_fold_edge {
 	struct hawk_site_counts counts;
 };
 
+enum { HAWK_FOLD_RECENT = 32 }; /* a power of two */
+
 struct hawk_site_fold {
 	const struct hawk_block_graph *graph;
 	struct hawk_fold_place *places;
@@ -45,8 +48,13 @@ struct hawk_site_fold {
 	uint32_t *place_slots; /**< number + 1; 0 = empty */
 	uint32_t *edge_slots;
 	size_t place_slot_count, edge_slot_count; /**< powers of two */
+	uint32_t recent[HAWK_FOLD_RECENT];        /**< place + 1 */
 	struct hawk_area first_area;
-	uint32_t *first; /**< by block: number + 1 of the place that it was first seen from */
+	/** By block: numbers + 1 of the two places that it was first seen from. */
+	struct hawk_first_places {
+		uint32_t first;
+		uint32_t second;
+	} * first;
 	struct hawk_pair_set further_places; /**< place << 32 | block + 1 */
 	struct hawk_pair_set further_edges;
 };

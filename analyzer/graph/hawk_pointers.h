@@ -2,7 +2,7 @@
 /**
  * @file
  * The pointers of blocks with the places where they lie, read from the target's memory again: the
- * graph keeps their order only. The same pointers as in a graph (hawk_graph.h), in the same order.
+ * graph keeps their order only.
  */
 #ifndef HAWK_POINTERS_H
 #define HAWK_POINTERS_H
@@ -19,11 +19,11 @@ struct hawk_pointer {
 typedef struct hawk_error *
 hawk_pointers_function(void *context, const struct hawk_pointer *pointers, size_t count);
 
-/** Of blocks [first, end), ascending by source and offset. Of a living process: before the release.
- */
+/** Of blocks [first, end), ascending by source and offset: those of `graph`, which was made from
+ * the same memory. Of a living process: before the release. */
 struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
-				      const struct hawk_block_index *index, uint32_t first,
-				      uint32_t end, hawk_pointers_function *function,
-				      void *context);
+				      const struct hawk_block_index *index,
+				      const struct hawk_graph *graph, uint32_t first, uint32_t end,
+				      hawk_pointers_function *function, void *context);
 
 #endif

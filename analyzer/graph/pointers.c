@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reading pointers again: as graph.c does, but with every word's place. A candidate's tag is its
- * place in a list of sources and offsets.
+ * Places found again from the graph: the next edge of a block belongs to the first word from the
+ * last one on that leads into the edge's target, because every word that leads into any block is an
+ * edge. So blocks without pointers are not read, nor is what lies behind a block's last pointer.
  */
 #include "hawk_pointers.h"
 
@@ -11,88 +12,95 @@
 #include "graph_words.h"
 #include "hawk_cleanup.h"
 
+enum { EDGES_AHEAD = 32 };
+
 struct reader {
 	const struct hawk_block_index *index;
+	const struct hawk_graph *graph;
 	hawk_pointers_function *function;
 	void *context;
 	struct hawk_words words;
-	struct hawk_candidates candidates;
+	size_t count;
 	struct hawk_pointer pointers[HAWK_WORDS_BATCH];
-	/** Of the candidates that begin here, the block; sorted, as tags are. */
-	struct {
-		uint64_t tag; /**< of the first word at hand */
-		uint64_t offset;
-		uint32_t block;
-	} pieces[HAWK_WORDS_BATCH];
-	size_t piece_count;
-	uint64_t tag;
 };
 
 static struct hawk_error *flush(struct reader *reader)
 {
-	struct hawk_candidates *candidates = &reader->candidates;
-	size_t count = 0;
-	size_t piece = 0;
+	size_t count = reader->count;
 
-	hawk_candidates_resolve(candidates, reader->index);
-	for (size_t i = 0; i < candidates->count; i++) {
-		uint64_t tag = candidates->tags[i];
-
-		if ((uint32_t)candidates->values[i] == HAWK_BLOCK_NOWHERE)
-			continue;
-		while (piece + 1 < reader->piece_count && reader->pieces[piece + 1].tag <= tag)
-			piece++;
-		reader->pointers[count++] = (struct hawk_pointer){
-			.offset = reader->pieces[piece].offset +
-				  (tag - reader->pieces[piece].tag) * HAWK_WORD_BYTES,
-			.source = reader->pieces[piece].block,
-			.edge = (uint32_t)candidates->values[i],
-		};
-	}
-	candidates->count = 0;
-	reader->piece_count = 0;
-	reader->tag = 0;
+	reader->count = 0;
 	return count ? reader->function(reader->context, reader->pointers, count) : NULL;
 }
 
-static struct hawk_error *gather(struct reader *reader, uint32_t block, uint64_t offset,
-				 const struct hawk_stretch *stretch)
+static bool leads_to(const struct hawk_block_index *index, uint64_t value, uint32_t edge,
+		     uint64_t start)
 {
-	for (size_t done = 0; done < stretch->words;) {
-		size_t room = HAWK_WORDS_BATCH - reader->candidates.count;
-		size_t words = stretch->words - done;
+	if (!(edge & HAWK_EDGE_INTERIOR))
+		return value == start;
+	return value - start < hawk_block_size(index, edge >> 1);
+}
 
-		if (reader->piece_count == HAWK_WORDS_BATCH ||
-		    (words > room && room < HAWK_WORDS_BATCH / 2)) {
+/* The next word of the stretch from `*at` on that `edge` can be; false = not here. */
+static bool find_word(const struct hawk_block_index *index, const struct hawk_stretch *stretch,
+		      uint32_t edge, size_t *at)
+{
+	uint64_t start = hawk_block_start(index, edge >> 1);
+
+	for (; *at < stretch->words; ++*at) {
+		uint64_t value;
+
+		memcpy(&value, stretch->bytes + *at * HAWK_WORD_BYTES, sizeof(value));
+		if (leads_to(index, value, edge, start))
+			return true;
+	}
+	return false;
+}
+
+/* The pointers of one stretch of a block; `*edge` goes on. */
+static struct hawk_error *read_stretch(struct reader *reader, uint32_t block, uint64_t offset,
+				       const struct hawk_stretch *stretch, uint32_t *edge,
+				       uint32_t edges_end)
+{
+	const uint32_t *edges = reader->graph->edges;
+
+	for (size_t at = 0; *edge < edges_end; at++, ++*edge) {
+		if (*edge + EDGES_AHEAD < reader->graph->edge_count)
+			__builtin_prefetch(
+				&reader->index->granules[edges[*edge + EDGES_AHEAD] >> 1]);
+		if (!find_word(reader->index, stretch, edges[*edge], &at))
+			return NULL;
+		if (reader->count == HAWK_WORDS_BATCH) {
 			struct hawk_error *err = flush(reader);
 
 			if (err)
 				return err;
-			continue;
 		}
-		if (words > room)
-			words = room;
-		reader->pieces[reader->piece_count].tag = reader->tag;
-		reader->pieces[reader->piece_count].offset = offset + done * HAWK_WORD_BYTES;
-		reader->pieces[reader->piece_count++].block = block;
-		hawk_candidates_pick(&reader->candidates, reader->index,
-				     stretch->bytes + done * HAWK_WORD_BYTES, words, reader->tag,
-				     1);
-		reader->tag += words;
-		done += words;
+		reader->pointers[reader->count++] = (struct hawk_pointer){
+			.offset = offset + at * HAWK_WORD_BYTES,
+			.source = block,
+			.edge = edges[*edge],
+		};
 	}
 	return NULL;
 }
 
 static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 {
-	uint64_t start = hawk_block_start(reader->index, block);
-	uint64_t end = (start + hawk_block_size(reader->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
+	uint32_t edge = reader->graph->offsets[block];
+	uint32_t edges_end = reader->graph->offsets[block + 1];
 	struct hawk_stretch stretch;
+	uint64_t start;
+	uint64_t end;
 
-	for (uint64_t at = start; at < end && hawk_words_next(&reader->words, at, end, &stretch);
+	if (edge == edges_end)
+		return NULL;
+	start = hawk_block_start(reader->index, block);
+	end = (start + hawk_block_size(reader->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
+	for (uint64_t at = start;
+	     at < end && edge < edges_end && hawk_words_next(&reader->words, at, end, &stretch);
 	     at = stretch.start + stretch.words * HAWK_WORD_BYTES) {
-		struct hawk_error *err = gather(reader, block, stretch.start - start, &stretch);
+		struct hawk_error *err = read_stretch(reader, block, stretch.start - start,
+						      &stretch, &edge, edges_end);
 
 		if (err)
 			return err;
@@ -101,8 +109,9 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 }
 
 struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
-				      const struct hawk_block_index *index, uint32_t first,
-				      uint32_t end, hawk_pointers_function *function, void *context)
+				      const struct hawk_block_index *index,
+				      const struct hawk_graph *graph, uint32_t first, uint32_t end,
+				      hawk_pointers_function *function, void *context)
 {
 	CLEANUP(free_ptr) struct reader *reader = calloc(1, sizeof(*reader));
 	struct hawk_error *err = NULL;
@@ -110,6 +119,7 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 	if (!reader)
 		return &hawk_enomem;
 	reader->index = index;
+	reader->graph = graph;
 	reader->function = function;
 	reader->context = context;
 	hawk_words_init(&reader->words, target);
