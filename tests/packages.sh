@@ -40,6 +40,11 @@ redis-tools command:redis-benchmark
 nginx command:nginx
 nodejs command:node
 postgresql-15 file:/usr/lib/postgresql/15/bin/postgres
+libjemalloc-dev file:/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a
+libpython3.11-testsuite file:/usr/lib/python3.11/test/test_list.py
+lua5.4 command:lua5.4
+stress-ng command:stress-ng
+tcl8.6 command:tclsh8.6
 '
 
 # hawk_build_folder SOURCE: where to build by default. The loader splits LD_PRELOAD at blanks and
