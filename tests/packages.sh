@@ -23,6 +23,7 @@ binutils command:readelf
 python3 command:python3
 gdb command:gdb
 clang command:clang
+valgrind file:/usr/include/valgrind/memcheck.h
 libunwind-dev pc:libunwind-generic
 libunwind8 file:/usr/lib/x86_64-linux-gnu/libunwind.so.8
 libjemalloc2 file:/usr/lib/x86_64-linux-gnu/libjemalloc.so.2
