@@ -71,13 +71,14 @@ struct tallies {
 	uint32_t trace_count;
 	struct tally *items;
 	struct hawk_block_index *index; /**< NULL = not wanted */
+	struct tally *latest[HAWK_BLOCK_DEPTH_MAX + 1]; /**< of the latest block of each depth */
 	uint64_t sample_mean;
 	struct hawk_sample_tally *samples; /**< as `items`; NULL without a mean */
 };
 
 static struct hawk_error *add_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
-	const struct tallies *tallies = context;
+	struct tallies *tallies = context;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_block *block = &blocks[i];
@@ -91,6 +92,10 @@ static struct hawk_error *add_blocks(void *context, const struct hawk_block *blo
 			tally->newest = block->birth;
 		tally->objects++;
 		tally->bytes += block->size;
+		tallies->latest[block->depth] = tally;
+		if (block->depth) /* what was carved out of a block is no longer its own */
+			tallies->latest[block->depth - 1]->bytes -=
+				block->size + HAWK_HEADER_BYTES;
 	}
 	if (tallies->samples)
 		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
@@ -273,9 +278,10 @@ static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned pa
 	if (!err)
 		err = read_target(graph->target, graph->findings,
 				  &(struct progress){report_reading, graph}, tallies, heap);
+	if (!err)
+		err = hawk_block_index_finish(&graph->index);
 	if (err)
 		return err;
-	hawk_block_index_finish(&graph->index);
 	graph->parts = HAWK_PART_INDEX;
 	if (!live)
 		return NULL;

@@ -118,12 +118,11 @@ static struct hawk_error *intern_traces(const struct hawk_heap *heap, struct sit
 	for (uint32_t id = 0; !err && id < heap->trace_count; id++) {
 		uint32_t site = id ? HAWK_SITE_MAP_LOST : HAWK_SITE_MAP_NO_STACK;
 
-		if (id && hawk_table_trace(heap->table, id, trace))
-			err = intern(map,
-				     trace->flags & HAWK_TRACE_NOT_SAMPLED
-					     ? HAWK_SITE_NOT_SAMPLED
-					     : hawk_site_id_with(heap->table, identities, trace),
-				     id, &site);
+		if (id == HAWK_TRACE_ID_NOT_SAMPLED && heap->sample_mean)
+			err = intern(map, HAWK_SITE_NOT_SAMPLED, id, &site);
+		else if (id && hawk_table_trace(heap->table, id, trace))
+			err = intern(map, hawk_site_id_with(heap->table, identities, trace), id,
+				     &site);
 		if (err)
 			break;
 		heap->site_of_trace[id] = site;

@@ -80,6 +80,23 @@ static void gather(const struct job *job, struct part *part, uint32_t block,
 	}
 }
 
+/* Parts of a carved block hold each other, as if each had a pointer to its neighbours. */
+static void join_parts(const struct job *job, struct part *part, uint32_t block)
+{
+	const struct hawk_block_part *of = hawk_block_index_part(job->index, block);
+	uint64_t neighbours[2];
+	size_t count = 0;
+
+	if (of && of->previous != HAWK_BLOCK_NOWHERE)
+		neighbours[count++] = hawk_block_start(job->index, of->previous);
+	if (of && of->next != HAWK_BLOCK_NOWHERE)
+		neighbours[count++] = hawk_block_start(job->index, of->next);
+	if (count)
+		gather(job, part, block,
+		       &(struct hawk_stretch){.bytes = (const uint8_t *)neighbours,
+					      .words = count});
+}
+
 static void read_block(const struct job *job, struct part *part, uint32_t block)
 {
 	uint64_t at = hawk_block_start(job->index, block);
@@ -90,6 +107,8 @@ static void read_block(const struct job *job, struct part *part, uint32_t block)
 		gather(job, part, block, &stretch);
 		at = stretch.start + stretch.words * HAWK_WORD_BYTES;
 	}
+	if (job->index->part_count)
+		join_parts(job, part, block);
 }
 
 static void run_part(void *context, unsigned number)

@@ -168,7 +168,7 @@ static void add_up(const struct hawk_block_index *index, struct hawk_reach *reac
 	for (uint32_t block = 0; block < index->count; block++) {
 		struct hawk_reach_sum *sum = &reach->sums[reach->kinds[block]];
 
-		sum->objects++;
+		sum->objects += hawk_block_index_counts(index, block);
 		sum->bytes += hawk_block_size(index, block);
 	}
 }

@@ -69,7 +69,8 @@ static void meet_live(struct search *search, const struct hawk_block *block)
 		if (search->found && end > header_of(&search->block) &&
 		    block->birth > search->block.birth)
 			search->overlapped = true;
-		if (block->birth > search->youngest_other)
+		/* A pool's object that was carved out of the block does not end it. */
+		if (block->kind != HAWK_KIND_POOL && block->birth > search->youngest_other)
 			search->youngest_other = block->birth;
 		return;
 	}
@@ -253,7 +254,13 @@ static struct hawk_error *search_on(struct search *search, uint64_t end,
 
 static bool visit_inside(struct search *search, const struct hawk_block *block)
 {
-	search->overlapped |= block->birth >= search->block.birth;
+	const struct hawk_block *around = &search->block;
+
+	if (block->kind == HAWK_KIND_POOL &&
+	    block->start + block->size <= around->start + around->size &&
+	    header_of(block) >= around->start)
+		return true;
+	search->overlapped |= block->birth >= around->birth;
 	return !search->overlapped;
 }
 

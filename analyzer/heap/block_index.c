@@ -3,7 +3,7 @@
  * @file
  * The block index: filled block by block in ascending order, every record touched once.
  */
-#include "hawk_block_index.h"
+#include "block_parts.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -71,6 +71,7 @@ void hawk_block_index_deinit(struct hawk_block_index *index)
 	hawk_area_destroy(&index->records_area);
 	free(index->chunk_addresses);
 	free(index->large);
+	free(index->parts);
 	*index = (struct hawk_block_index){0};
 }
 
@@ -207,7 +208,8 @@ static uint16_t head_of(const struct hawk_block *block)
 	return (uint16_t)(block->kind << 12 | block->offset_code << 8 | block->birth);
 }
 
-static struct hawk_error *add_block(struct hawk_block_index *index, const struct hawk_block *block)
+struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
+					    const struct hawk_block *block)
 {
 	uint64_t chunk = block->start >> HAWK_CHUNK_LOG2;
 	uint64_t chunk_end = (chunk + 1) << HAWK_CHUNK_LOG2;
@@ -253,8 +255,19 @@ static struct hawk_error *add_block(struct hawk_block_index *index, const struct
 
 struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count)
 {
+	struct hawk_block_index *to = index;
+
 	for (size_t i = 0; i < count; i++) {
-		struct hawk_error *err = add_block(index, &blocks[i]);
+		/* The next one shows that nothing was carved out. */
+		bool whole = i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth;
+		struct hawk_error *err = NULL;
+
+		if (!whole)
+			err = hawk_block_parts_hold(to, &blocks[i]);
+		else if (to->carved_count)
+			err = hawk_block_parts_settle(to, 0);
+		if (!err && whole)
+			err = hawk_block_index_add_one(to, &blocks[i]);
 
 		if (err)
 			return err;
@@ -262,8 +275,9 @@ struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *bl
 	return NULL;
 }
 
-void hawk_block_index_finish(struct hawk_block_index *index)
+struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index)
 {
+	struct hawk_error *err = hawk_block_parts_settle(index, 0);
 	size_t bytes = sizeof(uint32_t) * (size_t)index->count;
 
 	hawk_area_trim(&index->granules_area, bytes);
@@ -273,6 +287,7 @@ void hawk_block_index_finish(struct hawk_block_index *index)
 		hawk_area_trim(&index->heads_area, bytes / 2);
 	hawk_area_trim(&index->records_area,
 		       (size_t)(index->chunk_count + 1) * CHUNK_RECORDS_BYTES);
+	return err;
 }
 
 struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
@@ -292,12 +307,11 @@ struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
 	if (err)
 		return err;
 	err = hawk_sweep(target, plan, hawk_block_index_add, index, NULL, NULL, findings, ret);
-	if (err) {
+	if (!err)
+		err = hawk_block_index_finish(index);
+	if (err)
 		hawk_block_index_deinit(index);
-		return err;
-	}
-	hawk_block_index_finish(index);
-	return NULL;
+	return err;
 }
 
 uint64_t hawk_block_index_memory_bytes(const struct hawk_block_index *index)

@@ -50,6 +50,23 @@ struct hawk_large_block {
 	uint32_t number;
 };
 
+/**
+ * What is left of a block that a pool carved up is in the index as one or more blocks, from its
+ * start on, between the pieces. Whoever holds one of them holds all: the graph has edges between
+ * neighbours.
+ */
+struct hawk_block_part {
+	uint32_t number;
+	uint32_t previous; /**< part of the same block; HAWK_BLOCK_NOWHERE: this is the first */
+	uint32_t next;     /**< likewise; HAWK_BLOCK_NOWHERE: this is the last */
+};
+
+/** A block that is held back until it is known what was carved out of it. */
+struct hawk_carved {
+	struct hawk_block rest; /**< what has not been stored */
+	size_t latest;          /**< index of the last part; SIZE_MAX = none */
+};
+
 struct hawk_block_index {
 	uint32_t count;
 	uint32_t *granules; /**< id of the first granule */
@@ -70,6 +87,12 @@ struct hawk_block_index {
 	size_t large_count;
 	size_t large_capacity;
 	uint64_t end; /**< of the last block */
+
+	struct hawk_block_part *parts; /**< by number; mostly none */
+	size_t part_count;
+	size_t part_capacity;
+	struct hawk_carved carved[HAWK_BLOCK_DEPTH_MAX + 1];
+	unsigned carved_count;
 
 	struct hawk_area granules_area;
 	struct hawk_area sizes_area;
@@ -92,14 +115,28 @@ struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
 void hawk_block_index_deinit(struct hawk_block_index *index);
 
 /**
- * Adds blocks, which must come in ascending order and be disjoint; a hawk_sweep_function whose
- * context is the index. HAWK_ERROR_UNSUPPORTED when there are more than 32-bit numbers can tell
- * apart, or addresses above 47 bits: refused, never wrong.
+ * Adds blocks as the sweep gives them: ascending, disjoint but for nesting; a hawk_sweep_function
+ * whose context is the index. HAWK_ERROR_UNSUPPORTED when there are more than 32-bit numbers can
+ * tell apart, or addresses above 47 bits: refused, never wrong.
  */
 struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count);
 
-/** To be called behind the last block: gives back what was reserved and not used. */
-void hawk_block_index_finish(struct hawk_block_index *index);
+/** To be called behind the last block: stores what was held back, gives back what was reserved and
+ * not used. */
+struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index);
+
+/** Which part of a carved block `block` is, or NULL: it is a whole one. */
+const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_index *index,
+						    uint32_t block);
+
+/** Whether `block` stands for a block of the program, and is not a further part of one. */
+static inline bool hawk_block_index_counts(const struct hawk_block_index *index, uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return !part || part->previous == HAWK_BLOCK_NOWHERE;
+}
 
 /** All of the above from one sweep; arguments as for hawk_sweep(). `index` is to be deinitialized
  * after success only. */

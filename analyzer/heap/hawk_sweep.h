@@ -5,10 +5,14 @@
  * the allocator.
  *
  * Every granule is tested, the inside of blocks too (the audit), so that a stale header never hides
- * a live block. Blocks come out in ascending order of address, disjoint. Of two headers that
- * overlap the older one is set aside and counted (by birth, then the one that begins first),
- * whatever becomes of the younger one: when that was made, the older block was gone. Memory use
- * does not grow with the number of blocks.
+ * a live block. Blocks come out in ascending order of address, disjoint but for nesting. Of two
+ * headers that overlap the older one is set aside and counted (by birth, then the one that begins
+ * first), whatever becomes of the younger one: when that was made, the older block was gone. Memory
+ * use does not grow with the number of blocks.
+ *
+ * Nesting: a pool's object (HAWK_KIND_POOL) that lies, header and all, in a block that is not
+ * younger was carved out of that, and both are live; and so on inwards. A block comes out before
+ * its pieces. No byte is counted twice: of a block that was carved up only the rest counts.
  *
  * Swept is all memory that is writable, and anonymous memory whatever its rights: programs protect
  * pages inside of blocks. Likewise a block may reach into a mapping of any rights that touches.
@@ -27,7 +31,11 @@ struct hawk_block {
 	uint8_t kind;   /**< enum hawk_block_kind */
 	uint8_t birth;  /**< hawk_birth_decode() */
 	uint8_t offset_code;
+	uint8_t depth; /**< blocks that it was carved out of: the last ones before it of less depth
+			*/
 };
+
+enum { HAWK_BLOCK_DEPTH_MAX = 15 };
 
 struct hawk_sweep_plan {
 	struct hawk_seal_key key;
@@ -45,15 +53,17 @@ struct hawk_sweep_plan {
 
 struct hawk_sweep_result {
 	uint64_t blocks;
-	uint64_t bytes;        /**< requested */
-	uint64_t header_bytes; /**< headers and alignment padding in front of the blocks */
-	uint64_t swept_bytes;  /**< writable memory that was read */
-	uint64_t heap_bytes;   /**< swept bytes of the mappings in which blocks were found */
-	uint64_t overlapping;  /**< sealed headers set aside because they lie in a younger block, or
-				  around one */
-	uint64_t dead;         /**< dead seals met */
-	uint64_t implausible;  /**< the seal fits but size, trace id, kind or birth cannot be */
-	uint64_t clipped;      /**< live blocks whose end the core does not hold */
+	uint64_t bytes;          /**< requested; without what was carved out of blocks */
+	uint64_t carved_objects; /**< blocks in blocks */
+	uint64_t carved_bytes;   /**< theirs and their headers' */
+	uint64_t header_bytes;   /**< headers and alignment padding in front of the blocks */
+	uint64_t swept_bytes;    /**< writable memory that was read */
+	uint64_t heap_bytes;     /**< swept bytes of the mappings in which blocks were found */
+	uint64_t overlapping; /**< sealed headers set aside because they lie in a younger block, or
+				 around one */
+	uint64_t dead;        /**< dead seals met */
+	uint64_t implausible; /**< the seal fits but size, trace id, kind or birth cannot be */
+	uint64_t clipped;     /**< live blocks whose end the core does not hold */
 	uint64_t touched_bytes;   /**< of swept_bytes: pages that hold anything but zeros */
 	uint64_t heap_zero_bytes; /**< of heap_bytes: pages of zeros outside of blocks (never used,
 				     or given back) */

@@ -19,6 +19,8 @@ enum { HAWK_SWEEP_BIRTHS = 256 };
  * of the two is out at once: so at most one block is ever undecided. An earlier one, whatever
  * became of it, sets aside a later one if it is younger and reaches into it: for that the furthest
  * end by birth is enough.
+ *
+ * A candidate in which a pool's object lies is kept at once, and what follows in it is nested.
  */
 struct hawk_sweep_resolver {
 	uint64_t furthest[HAWK_SWEEP_BIRTHS]; /**< end of sealed blocks by birth code */
@@ -27,7 +29,20 @@ struct hawk_sweep_resolver {
 	bool candidate_clipped;
 	uint64_t candidate_end;
 	uint8_t candidate_birth;
+
+	/** Ends of the kept blocks in which the candidate lies, from the outermost: not less than
+	 * the ones behind them. Those below the address at hand are out of date. */
+	uint64_t carved[HAWK_BLOCK_DEPTH_MAX];
+	unsigned carved_count;
 };
+
+/** Where the blocks around the address at hand end, 0 or some address below if it lies in none. */
+static inline uint64_t hawk_sweep_covered_end(const struct hawk_sweep_resolver *resolver)
+{
+	uint64_t end = resolver->has_candidate ? resolver->candidate_end : 0;
+
+	return resolver->carved_count && resolver->carved[0] > end ? resolver->carved[0] : end;
+}
 
 struct hawk_sweep_state {
 	const struct hawk_target *target;

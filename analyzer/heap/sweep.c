@@ -86,8 +86,8 @@ static void take_hole(struct hawk_sweep_state *sweep, uint64_t start, uint64_t e
 	const struct hawk_sweep_resolver *resolver = &sweep->resolver;
 
 	sweep->result.swept_bytes += end - start;
-	if (resolver->has_candidate && resolver->candidate_end > start)
-		start = least(resolver->candidate_end, end);
+	if (hawk_sweep_covered_end(resolver) > start)
+		start = least(hawk_sweep_covered_end(resolver), end);
 	sweep->mapping_zero_bytes += end - start;
 }
 
@@ -134,8 +134,7 @@ static struct hawk_error *sweep_mapping(struct hawk_sweep_state *sweep,
 	struct hawk_error *err;
 
 	sweep->mapping_zero_bytes = 0;
-	sweep->mapping_is_heap =
-		sweep->resolver.has_candidate && sweep->resolver.candidate_end > mapping->start;
+	sweep->mapping_is_heap = hawk_sweep_covered_end(&sweep->resolver) > mapping->start;
 	for (size_t i = 0; i < plan->excluded_count && at < span.end; i++) {
 		if (plan->excluded[i].end <= at)
 			continue;

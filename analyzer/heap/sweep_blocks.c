@@ -15,6 +15,11 @@ static struct hawk_error *flush_batch(struct hawk_sweep_state *sweep)
 	for (size_t i = 0; i < count; i++) {
 		result->bytes += sweep->batch[i].size;
 		result->header_bytes += hawk_scan_offset_bytes(sweep->target, &sweep->batch[i]);
+		if (!sweep->batch[i].depth)
+			continue;
+		result->carved_objects++;
+		result->carved_bytes += sweep->batch[i].size + HAWK_HEADER_BYTES;
+		result->bytes -= sweep->batch[i].size + HAWK_HEADER_BYTES;
 	}
 	result->blocks += count;
 	sweep->batch_count = 0;
@@ -38,6 +43,7 @@ static inline void set_candidate(struct hawk_sweep_state *sweep, const struct ha
 	assert(!resolver->has_candidate && sweep->batch_count < HAWK_SWEEP_BATCH);
 	if (block != &sweep->batch[sweep->batch_count])
 		sweep->batch[sweep->batch_count] = *block;
+	sweep->batch[sweep->batch_count].depth = (uint8_t)resolver->carved_count;
 	resolver->has_candidate = true;
 	resolver->candidate_end = block->start + block->size;
 	resolver->candidate_birth = block->birth;
@@ -53,6 +59,24 @@ static bool younger_reaches(const struct hawk_sweep_resolver *resolver, unsigned
 	return false;
 }
 
+/* Whether the block, a pool's, was carved out of the candidate. */
+static bool is_carved(const struct hawk_sweep_resolver *resolver,
+		      const struct hawk_block *candidate, const struct hawk_block *block)
+{
+	return block->kind == HAWK_KIND_POOL && block->birth >= resolver->candidate_birth &&
+	       block->start - HAWK_HEADER_BYTES >= candidate->start &&
+	       block->start + block->size <= resolver->candidate_end &&
+	       resolver->carved_count < HAWK_BLOCK_DEPTH_MAX;
+}
+
+/* Whether the block goes on behind the innermost block in which it lies. */
+static bool leaves_carved(const struct hawk_sweep_resolver *resolver,
+			  const struct hawk_block *block)
+{
+	return resolver->carved_count &&
+	       block->start + block->size > resolver->carved[resolver->carved_count - 1];
+}
+
 /* The block's header lies below the end of an earlier block. Sets `*out` if it is set aside. */
 static __attribute__((noinline)) struct hawk_error *
 resolve_overlap(struct hawk_sweep_state *sweep, const struct hawk_block *block, bool *out)
@@ -63,12 +87,22 @@ resolve_overlap(struct hawk_sweep_state *sweep, const struct hawk_block *block, 
 
 	if (resolver->has_candidate && header >= resolver->candidate_end)
 		err = keep_candidate(sweep);
-	*out = younger_reaches(resolver, block->birth, header);
+	while (resolver->carved_count && resolver->carved[resolver->carved_count - 1] <= header)
+		resolver->carved_count--;
+	*out = younger_reaches(resolver, block->birth, header) || leaves_carved(resolver, block);
+	if (!err && !*out && resolver->has_candidate &&
+	    is_carved(resolver, &sweep->batch[sweep->batch_count], block)) {
+		resolver->carved[resolver->carved_count++] = resolver->candidate_end;
+		return keep_candidate(sweep);
+	}
 	if (resolver->has_candidate && block->birth >= resolver->candidate_birth) {
 		resolver->has_candidate = false;
 		sweep->result.overlapping++;
 	}
-	sweep->result.overlapping += *out;
+	/* What is no pool's object and lies in a block that was carved up is kept as a piece of it:
+	 * that block cannot be taken back any more. */
+	sweep->result.overlapping +=
+		*out || (resolver->carved_count && block->kind != HAWK_KIND_POOL);
 	return err;
 }
 
@@ -84,6 +118,8 @@ static inline struct hawk_error *resolve(struct hawk_sweep_state *sweep,
 		err = keep_candidate(sweep);
 	else
 		err = resolve_overlap(sweep, block, &out);
+	if (block->start - HAWK_HEADER_BYTES >= resolver->furthest_of_all)
+		resolver->carved_count = 0;
 	if (end > resolver->furthest[block->birth])
 		resolver->furthest[block->birth] = end;
 	if (end > resolver->furthest_of_all)
@@ -150,6 +186,7 @@ static unsigned take_usual(struct hawk_sweep_state *sweep, const uint8_t *bytes,
 		block->kind = (uint8_t)hawk_header_kind(header.word0);
 		block->birth = birth;
 		block->offset_code = (uint8_t)offset_code;
+		block->depth = 0;
 		next++;
 	}
 	if (i == first)
@@ -159,6 +196,7 @@ static unsigned take_usual(struct hawk_sweep_state *sweep, const uint8_t *bytes,
 	sweep->batch_count = next - 1;
 	resolver->furthest_of_all = furthest;
 	resolver->has_candidate = true;
+	resolver->carved_count = 0;
 	resolver->candidate_clipped = false;
 	resolver->candidate_end = furthest;
 	resolver->candidate_birth = birth;
@@ -176,7 +214,7 @@ struct hawk_error *hawk_sweep_take_page(struct hawk_sweep_state *sweep, const ui
 	sweep->result.dead += page->dead_count;
 	if (!page->zero)
 		sweep->result.touched_bytes += size;
-	else if (!resolver->has_candidate || address >= resolver->candidate_end)
+	else if (address >= hawk_sweep_covered_end(resolver))
 		sweep->mapping_zero_bytes += size;
 	for (unsigned i = 0; !err && i < page->live_count;) {
 		i = take_usual(sweep, bytes, address, i);

@@ -111,8 +111,12 @@ struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struc
 	clear(stack);
 	if (!trace)
 		return &hawk_enomem;
-	if (!id || !hawk_table_trace(table, id, trace))
+	if (!id)
 		return NULL;
+	if (!hawk_table_trace(table, id, trace)) {
+		stack->trace_flags = trace->flags & HAWK_TRACE_NOT_SAMPLED;
+		return NULL;
+	}
 	stack->trace_flags = trace->flags;
 	stack->type = hawk_table_type(table, id);
 	err = append_scopes(table, trace, HAWK_MARK_UNPLACED, stack);

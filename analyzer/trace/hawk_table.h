@@ -103,8 +103,8 @@ struct hawk_trace {
 							       the innermost */
 };
 
-/** False if there is no such trace or it is damaged; then `ret` has no frames. Nor has one with
- * HAWK_TRACE_NOT_SAMPLED. */
+/** False if there is no such trace, it is damaged, or says that there is none
+ * (HAWK_TRACE_NOT_SAMPLED in `ret->flags`); then `ret` has no frames. */
 bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_trace *ret);
 
 struct hawk_trace_counters {

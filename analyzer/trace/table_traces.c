@@ -169,7 +169,7 @@ bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_t
 	ret->generation = record.generation;
 	ret->flags = record.flags;
 	if (record.flags & HAWK_TRACE_NOT_SAMPLED)
-		return true;
+		return false;
 	if (record.flags & HAWK_TRACE_MARKED)
 		id = table->tails[id] - 1; /* 0: without a stack */
 	if (id && !collect(table, id, ret)) {

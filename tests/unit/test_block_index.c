@@ -26,7 +26,7 @@ static void make(struct hawk_block_index *index, const struct hawk_block *blocks
 {
 	expect_no_error(hawk_block_index_init(index, 0));
 	expect_no_error(hawk_block_index_add(index, blocks, count));
-	hawk_block_index_finish(index);
+	assert_null(hawk_block_index_finish(index));
 	assert_int_equal(index->count, count);
 }
 
@@ -183,9 +183,11 @@ static void more_chunks_than_can_be_numbered_are_refused(void **state)
 	for (unsigned i = 0; i < 6 && !err; i++) {
 		struct hawk_block block = {.start = SYNTHETIC_HEAP + i * CHUNK, .size = 16};
 
-		assert_int_equal(index.count, i);
 		err = hawk_block_index_add(&index, &block, 1);
+		assert_int_equal(index.count, i);
 	}
+	if (!err) /* the last one is held back */
+		err = hawk_block_index_finish(&index);
 	assert_non_null(err);
 	assert_int_equal(index.count, 5);
 	assert_int_equal(hawk_error_code(err), HAWK_ERROR_UNSUPPORTED);
@@ -202,10 +204,85 @@ static void addresses_above_47_bits_are_refused(void **state)
 	(void)state;
 	expect_no_error(hawk_block_index_init(&index, 0));
 	err = hawk_block_index_add(&index, &block, 1);
+	if (!err)
+		err = hawk_block_index_finish(&index);
 	assert_non_null(err);
 	assert_int_equal(hawk_error_code(err), HAWK_ERROR_UNSUPPORTED);
 	hawk_error_destroy(err);
 	hawk_block_index_deinit(&index);
+}
+
+static void a_carved_block_is_what_its_pieces_leave_of_it(void **state)
+{
+	const uint64_t at = SYNTHETIC_HEAP;
+	const struct hawk_block blocks[] = {
+		{.start = at + 16, .size = 1 << 23, .trace = 1},
+		{.start = at + 64, .size = 40, .trace = 2, .depth = 1},
+		{.start = at + 128,
+		 .size = 200,
+		 .trace = 3,
+		 .depth = 1}, /* a pool's memory again */
+		{.start = at + 160, .size = 32, .trace = 4, .depth = 2},
+		{.start = at + (5 << 20), .size = 100, .trace = 5, .depth = 1},
+		{.start = at + (1 << 24), .size = 8, .trace = 6},
+	};
+	static const struct {
+		uint64_t offset;
+		uint32_t trace;
+	} wanted[] = {
+		{16, 1},
+		{47, 1},
+		{48, 0},
+		{64, 2},
+		{103, 2},
+		{104, 0},
+		{112, 0},
+		{128, 3},
+		{143, 3},
+		{144, 0},
+		{160, 4},
+		{191, 4},
+		{192, 3},
+		{327, 3},
+		{328, 0},
+		{336, 1},
+		{1 << 20, 1},
+		{(5 << 20) - 17, 1},
+		{(5 << 20) - 16, 0},
+		{5 << 20, 5},
+		{(5 << 20) + 112, 1},
+		{(1 << 23) + 15, 1},
+		{(1 << 23) + 16, 0},
+		{1 << 24, 6},
+	};
+
+	(void)state;
+	for (size_t split = 0; split <= sizeof(blocks) / sizeof(blocks[0]); split++) {
+		struct hawk_block_index index;
+		uint64_t counted = 0, bytes = 0;
+		size_t all = sizeof(blocks) / sizeof(blocks[0]);
+
+		expect_no_error(hawk_block_index_init(&index, 0));
+		expect_no_error(hawk_block_index_add(&index, blocks, split));
+		expect_no_error(hawk_block_index_add(&index, blocks + split, all - split));
+		expect_no_error(hawk_block_index_finish(&index));
+		for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+			bool interior;
+			uint32_t block =
+				hawk_block_index_find(&index, at + wanted[i].offset, &interior);
+
+			assert_int_equal(block == HAWK_BLOCK_NOWHERE ? 0 : index.traces[block],
+					 wanted[i].trace);
+		}
+		for (uint32_t i = 0; i < index.count; i++) {
+			counted += hawk_block_index_counts(&index, i);
+			bytes += hawk_block_size(&index, i);
+		}
+		assert_int_equal(counted, all);
+		/* All but four headers and padding behind two pieces. */
+		assert_int_equal(bytes, (1 << 23) + 8 - 4 * 16 - 8 - 8 - 12);
+		hawk_block_index_deinit(&index);
+	}
 }
 
 static void small_blocks_cost_15_bytes_each(void **state)
@@ -221,7 +298,7 @@ static void small_blocks_cost_15_bytes_each(void **state)
 
 		expect_no_error(hawk_block_index_add(&index, &block, 1));
 	}
-	hawk_block_index_finish(&index);
+	assert_null(hawk_block_index_finish(&index));
 	assert_true(hawk_block_index_memory_bytes(&index) < 15 * (uint64_t)COUNT);
 	hawk_block_index_deinit(&index);
 }
@@ -235,6 +312,7 @@ int main(void)
 		cmocka_unit_test(an_empty_index_contains_nothing),
 		cmocka_unit_test(more_chunks_than_can_be_numbered_are_refused),
 		cmocka_unit_test(addresses_above_47_bits_are_refused),
+		cmocka_unit_test(a_carved_block_is_what_its_pieces_leave_of_it),
 		cmocka_unit_test(small_blocks_cost_15_bytes_each),
 	};
 

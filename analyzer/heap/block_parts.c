@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Blocks that pools carved up, on their way into the index: what is left of them between their
+ * pieces is added as parts, each a block of its own in the index, so that all that is in the index
+ * is disjoint. The first part has the block's start.
+ */
+#include "block_parts.h"
+
+#include <stdlib.h>
+
+enum { WORD_BYTES = 8 };
+
+static struct hawk_error *note_part(struct hawk_block_index *index, struct hawk_carved *carved)
+{
+	if (index->part_count == index->part_capacity) {
+		size_t more = index->part_capacity ? 2 * index->part_capacity : 64;
+		void *moved = reallocarray(index->parts, more, sizeof(*index->parts));
+
+		if (!moved)
+			return &hawk_enomem;
+		index->parts = moved;
+		index->part_capacity = more;
+	}
+	if (carved->latest != SIZE_MAX)
+		index->parts[carved->latest].next = index->count;
+	index->parts[index->part_count] = (struct hawk_block_part){
+		.number = index->count,
+		.previous = carved->latest != SIZE_MAX ? index->parts[carved->latest].number
+						       : HAWK_BLOCK_NOWHERE,
+		.next = HAWK_BLOCK_NOWHERE,
+	};
+	carved->latest = index->part_count++;
+	return NULL;
+}
+
+/* The first `bytes` of what is left. */
+static struct hawk_error *add_part(struct hawk_block_index *index, struct hawk_carved *carved,
+				   uint64_t bytes)
+{
+	struct hawk_block part = carved->rest;
+	struct hawk_error *err;
+
+	/* Padding behind a piece holds no word. The first part is there always: it is pointed to.
+	 */
+	if (bytes < WORD_BYTES && carved->latest != SIZE_MAX)
+		return NULL;
+	part.size = bytes;
+	err = note_part(index, carved);
+	return err ? err : hawk_block_index_add_one(index, &part);
+}
+
+/* Cuts `piece` out of the innermost block that is held back. */
+static struct hawk_error *cut(struct hawk_block_index *index, const struct hawk_block *piece)
+{
+	struct hawk_carved *carved = &index->carved[index->carved_count - 1];
+	uint64_t end = carved->rest.start + carved->rest.size;
+	uint64_t header = piece->start - HAWK_HEADER_BYTES;
+	uint64_t next = (piece->start + piece->size + HAWK_GRANULE_BYTES - 1) &
+			-(uint64_t)HAWK_GRANULE_BYTES;
+	struct hawk_error *err = NULL;
+
+	assert(header <= end && piece->start + piece->size <= end);
+	if (header >= carved->rest.start)
+		err = add_part(index, carved, header - carved->rest.start);
+	carved->rest.start = next;
+	carved->rest.size = end > next ? end - next : 0;
+	return err;
+}
+
+struct hawk_error *hawk_block_parts_settle(struct hawk_block_index *index, unsigned depth)
+{
+	struct hawk_error *err = NULL;
+
+	while (!err && index->carved_count > depth) {
+		struct hawk_carved *carved = &index->carved[--index->carved_count];
+
+		err = carved->latest == SIZE_MAX ? hawk_block_index_add_one(index, &carved->rest)
+						 : add_part(index, carved, carved->rest.size);
+	}
+	return err;
+}
+
+struct hawk_error *hawk_block_parts_hold(struct hawk_block_index *index,
+					 const struct hawk_block *block)
+{
+	struct hawk_error *err = hawk_block_parts_settle(index, block->depth);
+
+	if (!err && index->carved_count)
+		err = cut(index, block);
+	if (err)
+		return err;
+	assert(index->carved_count <= HAWK_BLOCK_DEPTH_MAX);
+	index->carved[index->carved_count++] = (struct hawk_carved){
+		.rest = *block,
+		.latest = SIZE_MAX,
+	};
+	return NULL;
+}
+
+const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_index *index,
+						    uint32_t block)
+{
+	size_t low = 0;
+	size_t high = index->part_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (index->parts[middle].number < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < index->part_count && index->parts[low].number == block ? &index->parts[low]
+									    : NULL;
+}
