@@ -10,6 +10,10 @@
 
 #include "hawk_arena.h"
 
+#ifdef HAWK_MODEL
+/** The model checker of tests/model does what it cannot see the assembly do. */
+bool exchange_pair(uint64_t *pair, uint64_t old0, uint64_t old1, uint64_t new0, uint64_t new1);
+#else
 /** Replaces both words if they are what they were: one instruction. */
 static bool exchange_pair(uint64_t *pair, uint64_t old0, uint64_t old1, uint64_t new0,
 			  uint64_t new1)
@@ -22,6 +26,7 @@ static bool exchange_pair(uint64_t *pair, uint64_t old0, uint64_t old1, uint64_t
 			 : "memory");
 	return done;
 }
+#endif
 
 /** One attempt to add to a pair that was seen with `word0`, under `tag`. */
 static bool try_add(uint64_t *pair, uint64_t word0, uint32_t tag, uint64_t objects, uint64_t bytes)

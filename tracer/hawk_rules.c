@@ -211,7 +211,7 @@ static uint32_t make(uint64_t pc, bool exact, bool *cacheable)
 
 	*cacheable = hawk_modules_find(lookup, &module);
 	if (!*cacheable || !hawk_cfi_find(&module, lookup, &function)) {
-		hawk_unwind_stats.no_rule++;
+		hawk_unwind_count(&hawk_unwind_stats.no_rule);
 		return *cacheable ? make_without_cfi(&module, pc, exact)
 				  : pack(HAWK_RULE_NO_CFI, 0, 0);
 	}
@@ -256,7 +256,7 @@ uint32_t hawk_rules_make(uint64_t pc, bool exact)
 	uint32_t rule = make(pc, exact, &cacheable);
 	uint64_t *victim, word = tag | rule;
 
-	hawk_unwind_stats.rule_misses++;
+	hawk_unwind_count(&hawk_unwind_stats.rule_misses);
 	if (!cacheable)
 		return rule;
 	victim = choose_victim(set, tag);

@@ -72,7 +72,8 @@ static struct hawk_slot *make_slot(uint32_t index)
 
 static struct hawk_slot *claim_free(void)
 {
-	uint32_t words = hawk_table_header->thread_count / 64 + 1;
+	uint32_t words =
+		__atomic_load_n(&hawk_table_header->thread_count, __ATOMIC_RELAXED) / 64 + 1;
 
 	if (!__atomic_load_n(&free_count, __ATOMIC_RELAXED))
 		return NULL;

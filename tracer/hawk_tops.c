@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The small direct-mapped memo of stack tops, in the thread's slot.
+ * The small four-way memo of stack tops, in the thread's slot.
  */
 #include "hawk_tops.h"
 
@@ -17,13 +17,13 @@ static inline uint64_t mix(const struct hawk_frame_state *start)
 
 static inline uint32_t first_of_set(uint64_t mixed)
 {
-	return (uint32_t)(mixed >> 60) * HAWK_STACK_TOP_WAYS;
+	return (uint32_t)(mixed >> 59) * HAWK_STACK_TOP_WAYS;
 }
-_Static_assert(HAWK_STACK_TOP_SETS == 16, "4 bits");
+_Static_assert(HAWK_STACK_TOP_SETS == 32, "5 bits");
 
 static inline uint32_t tag_of(uint64_t mixed)
 {
-	return (uint32_t)(mixed >> 28);
+	return (uint32_t)(mixed >> 27);
 }
 
 static inline bool holds(const struct hawk_stack *stack, uint32_t slot,
@@ -63,7 +63,7 @@ static uint32_t choose_slot(const struct hawk_stack *stack, uint32_t first, uint
 /** Whether the stack was here before, not long ago. */
 static bool comes_again(struct hawk_stack *stack, uint64_t hash)
 {
-	uint32_t *seen = &stack->tops_seen[hash % HAWK_STACK_TOPS];
+	uint32_t *seen = &stack->tops_seen[hash % HAWK_STACK_TOPS_SEEN];
 	uint32_t tag = (uint32_t)(hash >> 32);
 	bool again = *seen == tag;
 
@@ -100,11 +100,19 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	for (uint32_t i = 0; i < count; i++)
 		top->words[i] = stack->words[first + i];
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	/* In this order: a base that is there is never above the maximum. */
+	if (base > stack->top_base_max)
+		stack->top_base_max = base;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	stack->top_bases[slot] = (uint16_t)base;
 }
 
 void hawk_tops_cut(struct hawk_stack *stack, uint32_t kept)
 {
+	if (stack->top_base_max <= kept)
+		return;
 	for (uint32_t i = 0; i < HAWK_STACK_TOPS; i++)
 		stack->top_bases[i] = stack->top_bases[i] > kept ? 0 : stack->top_bases[i];
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	stack->top_base_max = kept;
 }

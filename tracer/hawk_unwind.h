@@ -23,10 +23,11 @@
 enum {
 	HAWK_STACK_FRAMES = 512,  /**< most frames ever kept; `depth` is at most this */
 	HAWK_STACK_WORDS = 3,     /**< most words that one frame is found from */
-	HAWK_STACK_TOP_SETS = 16, /**< tops of stacks remembered, see hawk_tops.h */
+	HAWK_STACK_TOP_SETS = 32, /**< tops of stacks remembered, see hawk_tops.h */
 	HAWK_STACK_TOP_WAYS = 4,
 	HAWK_STACK_TOPS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
-	HAWK_STACK_TOP_WORDS = 12, /**< words that prove the frames of one */
+	HAWK_STACK_TOPS_SEEN = 256, /**< stacks of which it is known that they were there */
+	HAWK_STACK_TOP_WORDS = 12,  /**< words that prove the frames of one */
 };
 
 /** The registers that nearly all of the world's CFI needs. */
@@ -100,8 +101,9 @@ struct hawk_stack {
 	struct hawk_stack_word words[HAWK_STACK_FRAMES * HAWK_STACK_WORDS];
 	/** Of tops[i]: outer frames shared with the previous stack; 0 = empty. */
 	uint16_t top_bases[HAWK_STACK_TOPS];
-	uint32_t top_tags[HAWK_STACK_TOPS];  /**< of tops[i].start */
-	uint32_t tops_seen[HAWK_STACK_TOPS]; /**< of stacks that were walked once */
+	uint32_t top_base_max;                    /**< no base is larger */
+	uint32_t top_tags[HAWK_STACK_TOPS];       /**< of tops[i].start */
+	uint32_t tops_seen[HAWK_STACK_TOPS_SEEN]; /**< of stacks that were walked once */
 	struct hawk_stack_top tops[HAWK_STACK_TOPS];
 };
 
@@ -219,6 +221,12 @@ struct hawk_unwind_stats {
 	uint64_t probes;        /**< pages probed by system call */
 };
 extern struct hawk_unwind_stats hawk_unwind_stats;
+
+/** Of two threads that count at once one may be lost; but no word is torn. */
+static inline void hawk_unwind_count(uint64_t *counter)
+{
+	__atomic_store_n(counter, __atomic_load_n(counter, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
 
 /* Provided by the tracer's module log (hawk_modules.c), called by the stepper when a rule is made.
  */

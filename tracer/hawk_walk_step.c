@@ -28,7 +28,7 @@ static uint64_t page_of(uint64_t address)
 
 static bool probe(uint64_t page)
 {
-	hawk_unwind_stats.probes++;
+	hawk_unwind_count(&hawk_unwind_stats.probes);
 	return hawk_readable(page);
 }
 
@@ -207,7 +207,7 @@ static enum hawk_step step_complex(struct hawk_readable_range *range,
 {
 	enum hawk_step step = hawk_unwind_full(frame, next);
 
-	hawk_unwind_stats.complex_rules++;
+	hawk_unwind_count(&hawk_unwind_stats.complex_rules);
 	if (step == HAWK_STEP_STUCK)
 		return hawk_walk_stuck(frame);
 	hawk_walk_enter_stack(range, next->state.sp);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A model checker for the tracer's lock-free parts: every interleaving of two or three virtual
+ * threads and a signal handler, up to a bound of preemptions (as CHESS does), over the real
+ * sources.
+ *
+ * The tracer's files are compiled with -fsanitize=thread and linked to a runtime of our own
+ * (model_hooks.c) instead of the sanitizer's: the compiler itself calls us before every access of
+ * memory and for every atomic operation, so there is nothing that could drift from the code. The
+ * kernel and the dynamic loader are stand-ins (model_kernel.c), so executions repeat exactly.
+ *
+ * After each step the scenario may look at what an analyzer would see if the process died there.
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	MODEL_THREADS_MAX = 3,
+	MODEL_STEPS_MAX = 200000, /**< of one execution: more is a livelock */
+};
+
+/** What is explored, and what must hold. */
+struct model_scenario {
+	const char *name;
+	const char *properties; /**< in words, for --list */
+	/** Once, before the exploration: what it leaves behind is the first state of every run. */
+	void (*set_up)(void);
+	void (*threads[MODEL_THREADS_MAX])(void);
+	/** May come at any step of any thread, `signals` times in one execution; NULL = never. */
+	void (*handler)(void);
+	void (*at_step)(void); /**< invariants after each step that writes; may be NULL */
+	void (*at_end)(void);  /**< invariants when all threads are done */
+	unsigned preemptions;
+	unsigned signals;
+	unsigned delays;       /**< atomic stores that may linger in a store buffer (x86 TSO) */
+	bool private_accesses; /**< preempt before each access, not only before those that matter */
+};
+
+/** Explores the scenario; returns the number of executions. Ends the process with exit code 3 at
+ * the first violation. */
+uint64_t model_explore(const struct model_scenario *scenario);
+
+/** A property does not hold: prints the text and the schedule, ends the process with exit code 3.
+ */
+__attribute__((format(printf, 1, 2), noreturn)) void model_fail(const char *format, ...);
+
+#define MODEL_CHECK(condition, ...)                                                                \
+	do {                                                                                       \
+		if (!(condition))                                                                  \
+			model_fail(__VA_ARGS__);                                                   \
+	} while (0)
+
+/** The number of the virtual thread that runs; MODEL_THREADS_MAX outside of all. */
+unsigned model_self(void);
+
+/** The value that thread `number` has in a thread-local word of this program. */
+uint64_t model_local_word(unsigned number, const void *here);
+
+/** Something that the compiler does not show, such as inline assembly, is going to write there. */
+void model_touch(const void *address, size_t bytes);
+
+/* Between the parts of the model. */
+
+/** memcpy(), which would be taken for the tracer's. */
+static inline void model_copy(void *to, const void *from, size_t bytes)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
+enum model_access {
+	MODEL_READ,
+	MODEL_WRITE,
+};
+
+/** A step of the running thread: others may come first. False: nobody is exploring. */
+bool model_step(enum model_access access, const void *address, size_t bytes);
+
+/** Whether an atomic store of the running thread, not sequentially consistent, lingers in its store
+ * buffer instead of happening now. */
+bool model_delay_store(void *address, uint64_t value, size_t bytes);
+
+/** The value of the running thread's lingering store at `address`. False: none is there. */
+bool model_lingering(const void *address, size_t bytes, uint64_t *value);
+
+/** What the running thread has stored becomes visible. */
+void model_drain(void);
+
+/** Where the access of the current step comes from: a return address. */
+void model_note_pc(uint64_t pc);
+
+/** Takes the state of the kernel's stand-in as the first one of every execution. */
+void model_kernel_keep(void);
+
+/** Back to that state. */
+void model_kernel_reset(void);
+
+/** Runs the destructors of this thread's keys as the C library does. */
+void model_kernel_exit_thread(void);
+
+/** Whether munmap has been called for this address. */
+bool model_kernel_is_gone(const void *address);
+
+/** Bytes mapped and not unmapped since the program started. */
+uint64_t model_kernel_mapped_bytes(void);
+
+/** From now on mmap fails; for scenarios without memory. */
+extern bool model_kernel_no_memory;
+
+/** A made-up module for _dl_find_object; NULL name = nothing is there. */
+struct model_module {
+	void *start;
+	size_t bytes;
+	void *link_map;
+};
+extern struct model_module model_kernel_module;
+
+#endif

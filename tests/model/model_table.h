@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The analyzer's view of the table, after docs/format-trace-table.md: what a core of this instant
+ * would hold. Whatever is published must be whole. Independent of the tracer's own functions.
+ */
+#ifndef MODEL_TABLE_H
+#define MODEL_TABLE_H
+
+#include "hawk_trace_table.h"
+#include "model.h"
+
+enum { MODEL_FRAMES_MAX = 32 };
+
+/** Maps the table and the tracer's parts, as start-up does with these HAWK_OPTS. */
+void model_table_set_up(const char *options);
+
+/** Every published record, extent, slot and module is whole. */
+void model_table_check(void);
+
+/** Frames of trace `id`, leaf first. 0: not published. */
+uint32_t model_table_frames(uint32_t id, uint64_t *pcs);
+
+/** Cumulative allocations of `trace`, flushed or not; of trace 0: those without a stack. */
+uint64_t model_table_allocations(uint32_t trace);
+
+/** Cumulative frees. */
+uint64_t model_table_frees(void);
+
+/** The record to which `pc` of `generation` belongs; NULL = none. */
+const struct hawk_module_record *model_table_module(uint64_t pc, uint32_t generation);
+
+/** Whether the path of the record is `path`. */
+bool model_table_path_is(const struct hawk_module_record *record, const char *path);
+
+#endif

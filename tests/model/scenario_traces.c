@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Deduplication of stacks: threads and a handler that intern the same stacks, stacks in one hash
+ * chain, tails of each other, across the border of two segments, and without memory.
+ */
+#include "model_table.h"
+#include "scenarios.h"
+
+#include "hawk_arena.h"
+#include "hawk_traces.h"
+
+enum {
+	STACKS = 3,
+	AGENTS = 4, /**< threads, and the handler */
+};
+
+struct stack {
+	uint64_t pcs[4];
+	uint32_t count;
+};
+
+static const struct stack stacks[STACKS] = {
+	{{0x11, 0x12, 0x13}, 3},
+	{{0x21, 0x12, 0x13}, 3},
+	{{0x31, 0x32}, 2},
+};
+
+/** What an agent was told; 0 = nothing yet. */
+static uint32_t told[AGENTS][STACKS];
+
+static uint64_t pc_of(const struct hawk_frames *self, uint32_t index)
+{
+	return ((const struct stack *)self->frames)->pcs[index];
+}
+
+/** All stacks have the same hash: one chain, and only the frames tell them apart. */
+static uint32_t intern(unsigned agent, unsigned number, uint32_t tail)
+{
+	struct hawk_frames frames = {.frames = &stacks[number],
+				     .pc = pc_of,
+				     .count = stacks[number].count,
+				     .tail_trace = tail,
+				     .tail_count = tail ? 2 : 0,
+				     .hash = UINT64_C(0x123456789abcdef)};
+	uint32_t id = hawk_traces_intern(&frames);
+
+	told[agent][number] = id;
+	return id;
+}
+
+static void set_up(void)
+{
+	model_table_set_up("");
+}
+
+/** Another stack comes first in the chain, and the next segments begin one record further on. */
+static void set_up_at_border(void)
+{
+	model_table_set_up("");
+	intern(0, 2, 0);
+	told[0][2] = 0;
+	hawk_table_header->trace_count = (1 << HAWK_TRACE_SEGMENT_LOG2) - 1;
+	hawk_table_header->word_count = (1 << HAWK_WORD_SEGMENT_LOG2) - 4;
+}
+
+static void set_up_without_memory(void)
+{
+	set_up_at_border();
+	model_kernel_no_memory = true;
+}
+
+/** An id that somebody holds is published and means these frames, from then on and for ever. */
+static void check_told(void)
+{
+	uint64_t pcs[MODEL_FRAMES_MAX];
+
+	for (unsigned agent = 0; agent < AGENTS; agent++)
+		for (unsigned i = 0; i < STACKS; i++) {
+			uint32_t id = told[agent][i], count;
+
+			if (!id)
+				continue;
+			count = model_table_frames(id, pcs);
+			MODEL_CHECK(count == stacks[i].count, "trace %u has %u frames", id, count);
+			for (uint32_t j = 0; j < count; j++)
+				MODEL_CHECK(pcs[j] == stacks[i].pcs[j],
+					    "trace %u: frame %u is another", id, j);
+		}
+}
+
+static void at_step(void)
+{
+	model_table_check();
+	check_told();
+}
+
+/** Equal stacks have one id. Were two records of one stack on the chain, each would have been given
+ * to the thread that put it there. */
+static void at_end(void)
+{
+	uint32_t count = hawk_table_header->trace_count;
+
+	at_step();
+	for (unsigned i = 0; i < STACKS; i++) {
+		uint32_t known = 0;
+
+		for (unsigned agent = 0; agent < AGENTS; agent++) {
+			uint32_t id = told[agent][i];
+
+			MODEL_CHECK(!id || !known || id == known, "stack %u has ids %u and %u", i,
+				    known, id);
+			known = id ? id : known;
+		}
+		if (known)
+			MODEL_CHECK(intern(0, i, 0) == known, "stack %u is lost", i);
+	}
+	MODEL_CHECK(hawk_table_header->trace_count == count, "a stack was not found again");
+	for (unsigned i = 0; i < STACKS; i++)
+		told[0][i] = 0;
+}
+
+static void same_stack(void)
+{
+	intern(model_self(), 0, 0);
+}
+
+static void two_stacks(void)
+{
+	unsigned self = model_self();
+
+	intern(self, self, 0);
+	intern(self, 1 - self, 0);
+}
+
+static void with_tail(void)
+{
+	unsigned self = model_self();
+	uint32_t id = intern(self, self, 0);
+
+	intern(self, 1 - self, id);
+}
+
+static void handler(void)
+{
+	intern(3, 0, 0);
+}
+
+static void all_or_nothing(void)
+{
+	unsigned self = model_self();
+
+	intern(self, self, 0);
+	intern(self, 2, 0);
+}
+
+const struct model_scenario scenario_traces_same = {
+	.name = "traces_same",
+	.properties = "three threads intern one stack: one id, published before anybody has it",
+	.set_up = set_up,
+	.threads = {same_stack, same_stack, same_stack},
+	.at_step = at_step,
+	.at_end = at_end,
+	.preemptions = 2,
+	.delays = 1,
+};
+
+const struct model_scenario scenario_traces_chain = {
+	.name = "traces_chain",
+	.properties =
+		"stacks of one hash, interned in opposite order and by a handler: one id each",
+	.set_up = set_up,
+	.threads = {two_stacks, two_stacks},
+	.handler = handler,
+	.at_step = at_step,
+	.at_end = at_end,
+	.preemptions = 2,
+	.signals = 0,
+	.delays = 0,
+};
+
+const struct model_scenario scenario_traces_tail = {
+	.name = "traces_tail",
+	.properties = "stacks coded as tails of each other read back whole at every instant",
+	.set_up = set_up,
+	.threads = {with_tail, with_tail},
+	.at_step = at_step,
+	.at_end = at_end,
+	.preemptions = 3,
+	.private_accesses = true,
+};
+
+const struct model_scenario scenario_traces_border = {
+	.name = "traces_border",
+	.properties = "the same across the border of two segments: one segment is published, the "
+		      "other unmapped",
+	.set_up = set_up_at_border,
+	.threads = {two_stacks, two_stacks},
+	.handler = handler,
+	.at_step = at_step,
+	.at_end = at_end,
+	.preemptions = 2,
+	.signals = 0,
+};
+
+const struct model_scenario scenario_traces_no_memory = {
+	.name = "traces_no_memory",
+	.properties =
+		"without memory for a segment a stack has no id, and what is there stays whole",
+	.set_up = set_up_without_memory,
+	.threads = {all_or_nothing, all_or_nothing},
+	.handler = handler,
+	.at_step = at_step,
+	.at_end = at_end,
+	.preemptions = 2,
+	.signals = 0,
+};

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * All scenarios; each scenario_*.c holds those of one module of the tracer.
+ */
+#ifndef SCENARIOS_H
+#define SCENARIOS_H
+
+#include "model.h"
+
+extern const struct model_scenario scenario_traces_same;
+extern const struct model_scenario scenario_traces_chain;
+extern const struct model_scenario scenario_traces_tail;
+extern const struct model_scenario scenario_traces_border;
+extern const struct model_scenario scenario_traces_no_memory;
+
+extern const struct model_scenario scenario_slots_threads;
+extern const struct model_scenario scenario_slots_new;
+extern const struct model_scenario scenario_slots_three;
+extern const struct model_scenario scenario_slots_handler;
+extern const struct model_scenario scenario_slots_flush;
+extern const struct model_scenario scenario_slots_flush_twice;
+
+extern const struct model_scenario scenario_arena_words;
+extern const struct model_scenario scenario_arena_limit;
+
+extern const struct model_scenario scenario_rules_unload;
+extern const struct model_scenario scenario_rules_linger;
+extern const struct model_scenario scenario_rules_ways;
+
+extern const struct model_scenario scenario_modules_first;
+extern const struct model_scenario scenario_modules_reload;
+
+extern const struct model_scenario scenario_record;
+
+#endif
