@@ -162,6 +162,32 @@ static void the_same_top_over_another_base_is_another_stack(void **state)
 	assert_true(hits > 0);
 }
 
+static NOINLINE void one_way(void)
+{
+	small(0);
+	__asm__ volatile("" : : : "memory");
+}
+
+static NOINLINE void another_way(void)
+{
+	small(0);
+	__asm__ volatile("" : : : "memory");
+}
+
+/** One leaf at one place, reached by two ways in turn. */
+static void ways_that_alternate_are_remembered_side_by_side(void **state)
+{
+	enum { ROUNDS = 20, FIRST_ROUNDS = 3 };
+
+	(void)state;
+	hits = 0;
+	for (volatile int round = 0; round < ROUNDS; round++) {
+		one_way();
+		another_way();
+	}
+	assert_true(hits >= 2 * (ROUNDS - FIRST_ROUNDS));
+}
+
 static void nothing_is_remembered_beyond_an_unload(void **state)
 {
 	(void)state;
@@ -192,6 +218,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_answer_is_what_a_walk_finds),
 		cmocka_unit_test(the_same_top_over_another_base_is_another_stack),
+		cmocka_unit_test(ways_that_alternate_are_remembered_side_by_side),
 		cmocka_unit_test(nothing_is_remembered_beyond_an_unload),
 		cmocka_unit_test(nothing_is_remembered_of_a_stack_that_was_disowned),
 	};
