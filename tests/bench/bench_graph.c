@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "hawk_site_graph.h"
+#include "hawk_sweep_beside.h"
 #include "synthetic_graph.h"
 
 enum {
@@ -317,14 +318,16 @@ static struct hawk_error *take_blocks(void *context, const struct hawk_block *bl
 }
 
 static void make_index(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
-		       const struct bench_core *core, struct hawk_block_index *ret)
+		       const struct bench_core *core, unsigned threads,
+		       struct hawk_block_index *ret)
 {
 	static struct totals totals;
 	struct hawk_sweep_result result;
 
 	totals.index = ret;
 	check(hawk_block_index_init(ret, core->heap_bytes));
-	check(hawk_sweep(target, plan, take_blocks, &totals, NULL, NULL, NULL, &result));
+	check(hawk_sweep_beside(target, plan, threads, take_blocks, &totals, NULL, NULL, NULL,
+				&result));
 	hawk_block_index_finish(ret);
 	if (ret->count != core->blocks)
 		die("blocks are missing");
@@ -392,7 +395,7 @@ static void measure_steps(struct hawk_target *target, const struct hawk_heap *he
 	struct hawk_site_graph sites;
 	double start = cpu_seconds();
 
-	make_index(target, &heap->plan, core, &graph.index);
+	make_index(target, &heap->plan, core, 1, &graph.index);
 	graph.parts = HAWK_PART_INDEX;
 	lap(figures, STEP_INDEX, &start);
 	need(&graph, HAWK_PART_EDGES, figures, STEP_GRAPH, &start);
@@ -420,7 +423,7 @@ static void measure_all(struct hawk_target *target, const struct hawk_heap *heap
 	double wall = seconds();
 	double start = cpu_seconds();
 
-	make_index(target, &heap->plan, core, &graph.index);
+	make_index(target, &heap->plan, core, threads, &graph.index);
 	graph.parts = HAWK_PART_INDEX;
 	check(hawk_site_graph_make_beside(&graph, HAWK_PART_RETAINED, &sites));
 	keep_best(&figures->wall[threads - 1], seconds() - wall);
