@@ -10,11 +10,13 @@
 
 #include "hawk_cleanup.h"
 #include "roots_heap.h"
+#include "roots_tls.h"
 
 enum {
 	RED_ZONE_BYTES = 128, /* below the stack pointer: leaf functions use it (System V ABI) */
-	TLS_BELOW_BYTES = 64 << 10, /* static TLS lies below the thread pointer (variant II) */
-	TLS_ABOVE_BYTES = 2560,     /* and struct pthread, 2304 bytes in glibc 2.36, above */
+	TLS_BELOW_BYTES =
+		64 << 10,       /* below the thread pointer (variant II) if nobody says how much */
+	TLS_ABOVE_BYTES = 2560, /* and struct pthread, 2304 bytes in glibc 2.36, above */
 	WORD_BYTES = 8,
 	PAGE_BYTES = 4096,
 };
@@ -24,6 +26,7 @@ struct finder {
 	const struct hawk_block_index *index;
 	const struct hawk_sweep_plan *plan;
 	struct hawk_root_ranges *ranges;
+	uint64_t tls_bytes; /**< static TLS below thread pointers; 0 = not known */
 };
 
 static struct hawk_error *add(struct hawk_root_ranges *ranges, struct hawk_root_range range)
@@ -87,6 +90,12 @@ static uint64_t block_end_below(const struct finder *finder, uint64_t address)
 	       hawk_block_size(finder->index, first - 1);
 }
 
+/* Of a thread whose storage lies on top of its stack: never below the stack pointer. */
+static uint64_t tls_start(const struct finder *finder, uint64_t sp, uint64_t tls)
+{
+	return tls - sp > finder->tls_bytes ? tls - finder->tls_bytes : sp;
+}
+
 /* The live part of the stack. Where it is a block, it ends with the block; where thread-local
  * storage lies above it, as glibc has it, it ends there. */
 static struct hawk_error *add_stack(const struct finder *finder, const struct hawk_thread *thread,
@@ -105,7 +114,7 @@ static struct hawk_error *add_stack(const struct finder *finder, const struct ha
 	}
 	range.end = mapping->end;
 	if (tls > sp && tls < range.end)
-		range.end = tls;
+		range.end = tls_start(finder, sp, tls);
 	range.start = sp - mapping->start > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES : mapping->start;
 	if (block != HAWK_BLOCK_NOWHERE) {
 		uint64_t start = hawk_block_start(finder->index, block);
@@ -118,8 +127,7 @@ static struct hawk_error *add_stack(const struct finder *finder, const struct ha
 	return add(finder->ranges, range);
 }
 
-/* Around the thread pointer, up to the next block, the stack, or the end of the mapping: how large
- * static TLS is, is known to the dynamic loader only. */
+/* Around the thread pointer, up to the next block, the stack, or the end of the mapping. */
 static struct hawk_error *add_tls(const struct finder *finder, const struct hawk_thread *thread,
 				  uint32_t owner)
 {
@@ -131,8 +139,8 @@ static struct hawk_error *add_tls(const struct finder *finder, const struct hawk
 
 	if (!tls || !mapping)
 		return NULL;
-	range.start =
-		tls - mapping->start > TLS_BELOW_BYTES ? tls - TLS_BELOW_BYTES : mapping->start;
+	below = finder->tls_bytes ? finder->tls_bytes : TLS_BELOW_BYTES;
+	range.start = tls - mapping->start > below ? tls - below : mapping->start;
 	range.end = mapping->end - tls > TLS_ABOVE_BYTES ? tls + TLS_ABOVE_BYTES : mapping->end;
 	below = block_end_below(finder, tls);
 	if (below > tls)
@@ -140,7 +148,7 @@ static struct hawk_error *add_tls(const struct finder *finder, const struct hawk
 	if (below > range.start)
 		range.start = below;
 	if (sp >= mapping->start && sp < tls)
-		range.start = tls;
+		range.start = tls_start(finder, sp, tls);
 	return add(finder->ranges, range);
 }
 
@@ -337,6 +345,24 @@ static void count_missing(struct hawk_root_ranges *ranges, const struct hawk_map
 		ranges->missing_bytes[kind] += missing;
 }
 
+/* The kernel dumps no private memory that was never written: of a module's .bss, zeros, provided
+ * that other writable or relocated memory of the same module is there. */
+static bool is_untouched_bss(const struct finder *finder, const struct hawk_mapping *mapping,
+			     const struct hawk_module *module)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+
+	if (mapping->dumped_bytes || (mapping->path && mapping->path[0]))
+		return false;
+	for (const struct hawk_mapping *before = mapping - 1;
+	     before > mappings && before->start >= module->start && before->end > module->start;
+	     before--)
+		if (before->dumped_bytes && before->file_offset)
+			return true;
+	return false;
+}
+
 static struct hawk_error *add_mapping(const struct finder *finder, size_t claims,
 				      const struct hawk_mapping *mapping, uint32_t owner)
 {
@@ -347,7 +373,8 @@ static struct hawk_error *add_mapping(const struct finder *finder, size_t claims
 	bool heap;
 
 	if (module) {
-		count_missing(finder->ranges, mapping, false, HAWK_ROOT_MODULE);
+		if (!is_untouched_bss(finder, mapping, module))
+			count_missing(finder->ranges, mapping, false, HAWK_ROOT_MODULE);
 		return add_rest(finder, claims, at, mapping->end, HAWK_ROOT_MODULE,
 				(uint32_t)(module - modules));
 	}
@@ -378,7 +405,7 @@ struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
 					 const struct hawk_sweep_plan *plan,
 					 struct hawk_root_ranges *ret)
 {
-	struct finder finder = {target, index, plan, ret};
+	struct finder finder = {target, index, plan, ret, hawk_roots_static_tls_bytes(target)};
 	struct hawk_error *err = add_claims(&finder);
 
 	if (!err)
