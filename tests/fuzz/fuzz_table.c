@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "hawk_scope_groups.h"
 #include "hawk_sites.h"
 #include "synthetic_heap.h"
 
@@ -91,6 +92,27 @@ static int make_core(const uint8_t *memory, size_t dumped)
 }
 
 /* What must hold whatever the input. */
+/** A trace may have labels, or not have been sampled, instead of a stack. */
+enum { NO_FRAMES = HAWK_TRACE_MARKED | HAWK_TRACE_NOT_SAMPLED };
+
+static void check_marks(const struct hawk_table *table, const struct hawk_trace *trace)
+{
+	struct hawk_text path = {0};
+
+	if (trace->mark_count > HAWK_TRACE_MARKS_MAX)
+		abort();
+	for (uint32_t i = 0; i < trace->mark_count; i++) {
+		const struct hawk_table_label *label =
+			hawk_table_label(table, trace->marks[i].label);
+
+		if (!label || strlen(label->name) > HAWK_LABEL_NAME_BYTES_MAX)
+			abort();
+		if (label->kind == HAWK_LABEL_SCOPE)
+			hawk_scope_append_path(&path, table, trace->marks[i].label);
+	}
+	free(path.bytes);
+}
+
 static void check_heap(const struct hawk_target *target, const struct hawk_heap *heap)
 {
 	struct hawk_trace *trace = malloc(sizeof(*trace));
@@ -99,8 +121,11 @@ static void check_heap(const struct hawk_target *target, const struct hawk_heap 
 	for (size_t i = 0; i < heap->site_count; i++) {
 		objects += heap->sites[i].inuse_objects;
 		if (hawk_table_trace(heap->table, heap->sites[i].trace, trace) &&
-		    (!trace->frame_count || trace->frame_count > HAWK_TRACE_DEPTH_MAX))
+		    ((!trace->frame_count && !(trace->flags & NO_FRAMES)) ||
+		     trace->frame_count > HAWK_TRACE_DEPTH_MAX))
 			abort();
+		if (trace->mark_count)
+			check_marks(heap->table, trace);
 	}
 	if (objects != heap->sweep.blocks)
 		abort();

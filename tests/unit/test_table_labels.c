@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Scopes and types read back: marks of traces, paths of labels, and what is left of damaged ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "hawk_scope_groups.h"
+#include "hawk_table.h"
+#include "synthetic_heap.h"
+
+enum {
+	LABEL_WORDS = 1024, /**< the label array lies in the unused part of the words */
+	LABELS = 32,
+	NAMES = 512, /**< words with names, eight each */
+};
+
+struct label_world {
+	struct synthetic_heap *heap;
+	struct hawk_label_record *labels;
+	char *path;
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_table *table;
+	struct hawk_trace trace;
+};
+
+static int setup(void **state)
+{
+	struct label_world *world = calloc(1, sizeof(*world));
+	struct hawk_table_header *header;
+
+	world->heap = synthetic_heap_create(4096);
+	header = &world->heap->table->header;
+	header->incompatible_flags |= HAWK_TABLE_MARKED;
+	header->label_segments[0] = SYNTHETIC_TABLE + offsetof(struct synthetic_table, words) +
+				    LABEL_WORDS * sizeof(uint64_t);
+	header->label_count = 1;
+	world->labels = (void *)&world->heap->table->words[LABEL_WORDS];
+	synthetic_heap_check(world->heap);
+	hawk_findings_init(&world->findings);
+	*state = world;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct label_world *world = *state;
+
+	hawk_table_close(world->table);
+	hawk_target_close(world->target);
+	synthetic_core_remove(world->path);
+	hawk_findings_deinit(&world->findings);
+	synthetic_heap_destroy(world->heap);
+	free(world);
+	return 0;
+}
+
+static void open_heap(struct label_world *world)
+{
+	world->heap->table->header.word_count = SYNTHETIC_WORDS;
+	world->path = synthetic_heap_write(world->heap);
+	assert_null(hawk_target_open_core(world->path, &world->findings, &world->target));
+	assert_null(hawk_table_find(world->target, &world->findings, &world->table));
+	assert_non_null(world->table);
+}
+
+static bool has_finding(const struct label_world *world, const char *key)
+{
+	for (size_t i = 0; i < world->findings.count; i++)
+		if (!strcmp(world->findings.items[i].key, key))
+			return true;
+	return false;
+}
+
+static uint32_t add_label(struct label_world *world, uint32_t kind, uint32_t parent,
+			  const char *name)
+{
+	uint32_t id = world->heap->table->header.label_count++;
+
+	assert_true(id < LABELS && strlen(name) <= 64);
+	world->labels[id] = (struct hawk_label_record){
+		.hash = id + 1000,
+		.kind = kind,
+		.parent = parent,
+		.name_index = NAMES + 8 * id,
+		.name_bytes = (uint32_t)strlen(name),
+		.entries = 10 * id,
+		.total_ns = 100 * id,
+	};
+	memcpy(&world->heap->table->words[NAMES + 8 * id], name, strlen(name));
+	return id;
+}
+
+static uint32_t add_trace(struct label_world *world, uint64_t first, uint32_t count)
+{
+	uint64_t frames[64];
+
+	for (uint32_t i = 0; i < count; i++)
+		frames[i] = first + i;
+	return synthetic_heap_add_trace(world->heap, frames, count, 0, 0);
+}
+
+/** All of `base`, or no stack if that is 0, with `count` marks. */
+static uint32_t mark(struct label_world *world, uint32_t base, const uint64_t *marks,
+		     uint32_t count)
+{
+	struct hawk_trace_record *traces = world->heap->table->traces;
+	uint32_t tail = base ? traces[base].own_count + (uint32_t)traces[base].tail_count : 0;
+	uint32_t id = synthetic_heap_add_trace(world->heap, marks, count, base, tail);
+
+	traces[id].flags |= HAWK_TRACE_MARKED;
+	return id;
+}
+
+static void a_marked_trace_has_the_frames_of_its_base_and_its_labels(void **state)
+{
+	struct label_world *world = *state;
+	uint32_t outer = add_label(world, HAWK_LABEL_SCOPE, 0, "outer");
+	uint32_t inner = add_label(world, HAWK_LABEL_SCOPE, outer, "inner scope");
+	uint32_t type = add_label(world, HAWK_LABEL_TYPE, 0, "Node<int>");
+	uint32_t base = add_trace(world, 0x100, 3);
+	uint32_t marked = mark(world, base,
+			       (uint64_t[]){hawk_mark(type, HAWK_MARK_UNPLACED),
+					    hawk_mark(inner, 3), hawk_mark(outer, 1)},
+			       3);
+
+	open_heap(world);
+	assert_true(hawk_table_trace(world->table, marked, &world->trace));
+	assert_int_equal(world->trace.frame_count, 3);
+	assert_int_equal(world->trace.frames[0], 0x100);
+	assert_int_equal(world->trace.mark_count, 3);
+	assert_int_equal(world->trace.marks[1].label, inner);
+	assert_int_equal(world->trace.marks[1].frames_outside, 3);
+	assert_int_equal(world->trace.marks[2].frames_outside, 1);
+	assert_string_equal(hawk_table_type(world->table, marked), "Node<int>");
+	assert_int_equal(hawk_table_scope(world->table, marked), inner);
+	assert_string_equal(hawk_table_label(world->table, inner)->name, "inner scope");
+	assert_int_equal(hawk_table_label(world->table, inner)->entries, 10 * inner);
+	assert_int_equal(hawk_table_label(world->table, inner)->depth, 1);
+	assert_true(hawk_table_trace(world->table, base, &world->trace));
+	assert_int_equal(world->trace.mark_count, 0);
+	assert_null(hawk_table_type(world->table, base));
+	assert_int_equal(hawk_table_scope(world->table, base), 0);
+	assert_false(has_finding(world, "table-label-damaged"));
+}
+
+static void a_type_needs_no_stack(void **state)
+{
+	struct label_world *world = *state;
+	uint32_t type = add_label(world, HAWK_LABEL_TYPE, 0, "T");
+	uint64_t word = hawk_mark(type, HAWK_MARK_UNPLACED);
+	uint32_t marked = mark(world, 0, &word, 1);
+
+	open_heap(world);
+	assert_true(hawk_table_trace(world->table, marked, &world->trace));
+	assert_int_equal(world->trace.frame_count, 0);
+	assert_string_equal(hawk_table_type(world->table, marked), "T");
+}
+
+static void damaged_labels_are_left_out_with_a_finding(void **state)
+{
+	struct label_world *world = *state;
+	uint32_t good = add_label(world, HAWK_LABEL_SCOPE, 0, "good");
+	uint32_t kind = add_label(world, 77, 0, "kind");
+	uint32_t later = add_label(world, HAWK_LABEL_SCOPE, 5, "later");
+	uint32_t self = add_label(world, HAWK_LABEL_SCOPE, 4, "self");
+	uint32_t within_type = add_label(world, HAWK_LABEL_SCOPE, 6, "within a type");
+	uint32_t type = add_label(world, HAWK_LABEL_TYPE, 1, "a type in a scope");
+	uint32_t far = add_label(world, HAWK_LABEL_SCOPE, 0, "far");
+	uint32_t longer = add_label(world, HAWK_LABEL_SCOPE, 0, "longer");
+	uint32_t unpublished = add_label(world, HAWK_LABEL_SCOPE, 0, "unpublished");
+	uint32_t base = add_trace(world, 0x100, 2);
+	uint32_t marked = mark(world, base,
+			       (uint64_t[]){hawk_mark(kind, 1), hawk_mark(UINT32_MAX, 1),
+					    hawk_mark(good, 2), hawk_mark(good, 40)},
+			       4);
+
+	world->labels[far].name_index = UINT32_MAX - 1;
+	world->labels[longer].name_bytes = UINT32_MAX;
+	world->labels[unpublished].hash = 0;
+	open_heap(world);
+	assert_non_null(hawk_table_label(world->table, good));
+	assert_null(hawk_table_label(world->table, kind));
+	assert_null(hawk_table_label(world->table, later));
+	assert_null(hawk_table_label(world->table, self));
+	assert_null(hawk_table_label(world->table, within_type));
+	assert_null(hawk_table_label(world->table, type));
+	assert_string_equal(hawk_table_label(world->table, far)->name, "");
+	assert_null(hawk_table_label(world->table, longer));
+	assert_null(hawk_table_label(world->table, unpublished));
+	assert_null(hawk_table_label(world->table, 0));
+	assert_null(hawk_table_label(world->table, UINT32_MAX));
+	assert_true(has_finding(world, "table-label-damaged"));
+	assert_true(hawk_table_trace(world->table, marked, &world->trace));
+	assert_int_equal(world->trace.mark_count, 2);
+	assert_int_equal(world->trace.marks[0].frames_outside, 2);
+	assert_int_equal(world->trace.marks[1].frames_outside, HAWK_MARK_UNPLACED);
+	assert_int_equal(hawk_table_scope(world->table, marked), good);
+}
+
+static void damaged_marks_make_a_damaged_trace(void **state)
+{
+	struct label_world *world = *state;
+	struct hawk_trace_record *traces = world->heap->table->traces;
+	uint32_t scope = add_label(world, HAWK_LABEL_SCOPE, 0, "scope");
+	uint64_t word = hawk_mark(scope, 1);
+	uint64_t no_mark = 0x401000;
+	uint32_t base = add_trace(world, 0x100, 2);
+	uint32_t marked = mark(world, base, &word, 1);
+	uint32_t of_marked = mark(world, marked, &word, 1);
+	uint32_t no_marks = mark(world, base, &no_mark, 1);
+	uint32_t part = mark(world, base, &word, 1);
+	uint32_t none = mark(world, base, &word, 1);
+	uint32_t many = mark(world, base, &word, 1);
+	uint32_t cycle = mark(world, base, &word, 1);
+	uint32_t tail = add_trace(world, 0x200, 1);
+
+	traces[part].tail_count = 1;
+	traces[none].own_count = 0;
+	traces[many].own_count = HAWK_TRACE_MARKS_MAX + 1;
+	traces[cycle].tail_trace = cycle;
+	traces[tail].tail_trace = marked; /* marks would become frames */
+	traces[tail].tail_count = 3;
+	open_heap(world);
+	assert_true(hawk_table_trace(world->table, marked, &world->trace));
+	for (uint32_t id = of_marked; id <= tail; id++) {
+		assert_false(hawk_table_trace(world->table, id, &world->trace));
+		assert_int_equal(hawk_table_scope(world->table, id), 0);
+	}
+	assert_int_equal(hawk_table_totals(world->table).damaged_traces, tail - of_marked + 1);
+	assert_true(no_marks > of_marked);
+}
+
+static void groups_hold_what_lies_inside_of_them(void **state)
+{
+	struct label_world *world = *state;
+	uint32_t a = add_label(world, HAWK_LABEL_SCOPE, 0, "a");
+	uint32_t b = add_label(world, HAWK_LABEL_SCOPE, a, "b");
+	uint32_t c = add_label(world, HAWK_LABEL_SCOPE, b, "c");
+	uint32_t base = add_trace(world, 0x100, 2);
+	uint64_t in_a = hawk_mark(a, 1), in_c = hawk_mark(c, 1);
+	struct hawk_site sites[] = {
+		{.trace = mark(world, base, &in_a, 1), .inuse_bytes = 1, .alloc_bytes = 10},
+		{.trace = mark(world, base, &in_c, 1), .inuse_bytes = 2, .alloc_bytes = 20},
+		{.trace = base, .inuse_bytes = 4, .alloc_bytes = 40},
+	};
+	struct hawk_heap heap = {.sites = sites, .site_count = 3};
+	struct hawk_scope_group *groups;
+	struct hawk_text path = {0};
+	size_t count;
+
+	open_heap(world);
+	heap.table = world->table;
+	assert_null(hawk_scope_groups_make(&heap, (uint32_t[]){0, 1, 2}, 3, HAWK_GROUP_SORT_SIZE,
+					   &groups, &count));
+	assert_int_equal(count, 4);
+	assert_int_equal(groups[0].label, 0);
+	assert_int_equal(groups[0].counts.inuse_bytes, 4);
+	assert_int_equal(groups[1].label, a);
+	assert_int_equal(groups[1].counts.inuse_bytes, 3);
+	assert_int_equal(groups[1].counts.alloc_bytes, 30);
+	assert_int_equal(groups[1].entries, 10 * a);
+	assert_int_equal(groups[2].counts.inuse_bytes, 2);
+	assert_int_equal(groups[3].counts.inuse_bytes, 2);
+	hawk_scope_append_path(&path, world->table, c);
+	assert_string_equal(path.bytes, "a/b/c");
+	free(path.bytes);
+	free(groups);
+}
+
+static void site_ids_tell_scopes_and_types_apart(void **state)
+{
+	struct label_world *world = *state;
+	uint32_t a = add_label(world, HAWK_LABEL_SCOPE, 0, "name");
+	uint32_t b = add_label(world, HAWK_LABEL_SCOPE, 0, "other");
+	uint32_t type = add_label(world, HAWK_LABEL_TYPE, 0, "name");
+	uint32_t base = add_trace(world, 0x100, 2);
+	const uint64_t words[] = {hawk_mark(a, 1), hawk_mark(b, 1), hawk_mark(a, 2),
+				  hawk_mark(type, HAWK_MARK_UNPLACED)};
+	uint64_t ids[5];
+
+	for (uint32_t i = 0; i < 4; i++)
+		mark(world, base, &words[i], 1);
+	open_heap(world);
+	for (uint32_t i = 0; i < 5; i++) {
+		assert_true(hawk_table_trace(world->table, base + i, &world->trace));
+		ids[i] = hawk_site_id(world->table, &world->trace);
+		for (uint32_t j = 0; j < i; j++)
+			assert_true(ids[i] != ids[j]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_marked_trace_has_the_frames_of_its_base_and_its_labels, setup, teardown),
+		cmocka_unit_test_setup_teardown(a_type_needs_no_stack, setup, teardown),
+		cmocka_unit_test_setup_teardown(damaged_labels_are_left_out_with_a_finding, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(damaged_marks_make_a_damaged_trace, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(groups_hold_what_lies_inside_of_them, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(site_ids_tell_scopes_and_types_apart, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
