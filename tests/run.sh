@@ -9,7 +9,7 @@ usage: tests/run.sh [options] [-- CTEST-ARGUMENTS]
   --build DIR    build folder (default: build, in the source folder, unless its path has blanks)
   --no-install   install nothing; tests without their programs are skipped
   --jobs N       parallel jobs (default: number of processors)
-  --label NAME   only tests with this label: unit, fuzz, e2e
+  --label NAME   only tests with this label: unit, fuzz, model, tsan, e2e
   --name REGEX   only tests whose name matches
 END
 }

@@ -146,6 +146,40 @@ def aborts(program, folder, library, what, until):
         seed += 1
 
 
+def kills(program, folder, library, what, until):
+    """SIGKILL leaves no core; the table file must hold every call but those in flight."""
+    seed = 300
+    table = os.path.join(folder, "table")
+    while time.monotonic() < until or seed == 300:
+        arguments, shadow_path, environment = _start(program, folder, library, seed, 0, "end", 3600)
+        environment["HAWK_OPTS"] = f"table={table}"
+        process = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL)
+        time.sleep(random.uniform(0.1, 1.5))
+        died = process.poll() is not None
+        process.kill()
+        process.wait()
+        if hawk.expect(not died, f"{what}: died, {process.returncode}"):
+            _compare_table(table, read_shadow(shadow_path), f"{what}, kill {seed}")
+        for path in (table, shadow_path):
+            if os.path.exists(path):
+                os.unlink(path)
+        seed += 1
+
+
+def _compare_table(table, shadow, what):
+    analysis = hawk.analyze(table)
+    if not hawk.expect(analysis is not None, f"{what}: no analysis"):
+        return
+    counted = sum(site["inuse_objects"] for site in analysis["sites"]
+                  if any(name.startswith("stress_") for name in hawk.functions_of(site)))
+    live = sum(entry.state == LIVE for entry in shadow)
+    in_flight = sum(entry.state in (ALLOCATING, FREEING, RESIZING) for entry in shadow)
+    # a resize in flight is one block before and after it, and two in between
+    hawk.expect(0 <= counted - live <= 2 * in_flight,
+                f"{what}: {counted} blocks in the table, {live} live, {in_flight} in flight")
+    print(f"{what}: {counted} blocks in the table, {in_flight} in flight", flush=True)
+
+
 def run_all(allocator):
     hawk.need_build()
     library = hawk.need_allocator(allocator)
@@ -154,6 +188,7 @@ def run_all(allocator):
     start = time.monotonic()
     # tcmalloc holds no lock across fork(): a child of a program with threads may hang, traced or not
     run_to_the_end(program, folder, library, allocator, 0 if allocator == "tcmalloc" else 1)
-    snapshots(program, folder, library, allocator, start + SECONDS * 0.65)
-    aborts(program, folder, library, allocator, start + SECONDS)
+    snapshots(program, folder, library, allocator, start + SECONDS * 0.55)
+    aborts(program, folder, library, allocator, start + SECONDS * 0.8)
+    kills(program, folder, library, allocator, start + SECONDS)
     hawk.finish()
