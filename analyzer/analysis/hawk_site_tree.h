@@ -55,11 +55,11 @@ struct hawk_site_tree {
 struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 					   const uint32_t *groups, struct hawk_site_tree *ret);
 
-/** Blocks of `site` (index into the heap's sites) along their shortest paths; only they are
- * counted. */
+/** Blocks with their bit in `wanted` (block / 64, block % 64) along their shortest paths; only they
+ * are counted. */
 struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
 					const struct hawk_paths *paths, const uint32_t *groups,
-					uint32_t site, struct hawk_site_tree *ret);
+					const uint64_t *wanted, struct hawk_site_tree *ret);
 
 /** Accepts a tree of zeros. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);

@@ -251,14 +251,19 @@ struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 	return NULL;
 }
 
-/** Marks blocks of `site`, and those on the way to them. */
+static bool is_wanted(const uint64_t *wanted, uint32_t block)
+{
+	return wanted[block / 64] >> block % 64 & 1;
+}
+
+/** Marks wanted blocks, and those on the way to them. */
 static void mark_wanted(const struct hawk_block_graph *graph, const struct hawk_paths *paths,
-			uint32_t site, uint32_t *nodes)
+			const uint64_t *wanted, uint32_t *nodes)
 {
 	for (uint32_t block = 0; block < graph->index.count; block++) {
 		uint32_t at = block;
 
-		if (hawk_block_graph_site(graph, block) != site)
+		if (!is_wanted(wanted, block))
 			continue;
 		while (nodes[at] == UNASSIGNED) {
 			nodes[at] = 0;
@@ -291,7 +296,8 @@ static struct hawk_error *fold_path(const struct hawk_block_graph *graph,
 
 static struct hawk_error *fold_paths(const struct hawk_block_graph *graph,
 				     const struct hawk_paths *paths, const uint32_t *groups,
-				     uint32_t site, uint32_t *nodes, struct hawk_site_tree *tree)
+				     const uint64_t *wanted, uint32_t *nodes,
+				     struct hawk_site_tree *tree)
 {
 	struct hawk_error *err = NULL;
 
@@ -299,7 +305,7 @@ static struct hawk_error *fold_paths(const struct hawk_block_graph *graph,
 		if (nodes[paths->order[i]] != UNASSIGNED)
 			err = fold_path(graph, paths, groups, paths->order[i], nodes, tree);
 	for (uint32_t block = 0; !err && block < graph->index.count; block++) {
-		if (hawk_block_graph_site(graph, block) != site)
+		if (!is_wanted(wanted, block))
 			continue;
 		if (paths->parents[block] == HAWK_PATH_NONE)
 			err = fold_path(graph, paths, groups, block, nodes, tree);
@@ -311,7 +317,7 @@ static struct hawk_error *fold_paths(const struct hawk_block_graph *graph,
 
 struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
 					const struct hawk_paths *paths, const uint32_t *groups,
-					uint32_t site, struct hawk_site_tree *ret)
+					const uint64_t *wanted, struct hawk_site_tree *ret)
 {
 	size_t bytes = ((size_t)graph->index.count + 1) * sizeof(uint32_t);
 	CLEANUP(free_ptr) uint32_t *nodes = malloc(bytes);
@@ -322,9 +328,9 @@ struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
 		return &hawk_enomem;
 	memset(nodes, 0xff, bytes);
 	err = begin(&tree);
-	mark_wanted(graph, paths, site, nodes);
+	mark_wanted(graph, paths, wanted, nodes);
 	if (!err)
-		err = fold_paths(graph, paths, groups, site, nodes, &tree);
+		err = fold_paths(graph, paths, groups, wanted, nodes, &tree);
 	if (!err)
 		err = finish(&tree);
 	if (err) {

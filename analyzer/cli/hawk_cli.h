@@ -58,6 +58,8 @@ struct hawk_settings {
 	const char *kinds;      /**< of leaks: "definite,possible" */
 	const char *heuristics; /**< "stdstring,newarray" */
 	int rows; /**< table, csv, json */
+	bool folded;
+	bool dot;
 	bool no_cache;
 	uint64_t threads; /**< 0 = as many as there are processors */
 	struct hawk_number {
@@ -111,7 +113,7 @@ struct hawk_option {
 /** Where an option's value goes. */
 #define HAWK_AT(member) offsetof(struct hawk_settings, member)
 
-enum { HAWK_OPTION_TABLES = 5 };
+enum { HAWK_OPTION_TABLES = 6 };
 
 struct hawk_session;
 
@@ -165,6 +167,11 @@ extern const struct hawk_verb hawk_verb_analyze;
 extern const struct hawk_verb hawk_verb_whatis;
 extern const struct hawk_verb hawk_verb_blocks;
 extern const struct hawk_verb hawk_verb_leaks;
+extern const struct hawk_verb hawk_verb_refs;
+extern const struct hawk_verb hawk_verb_path;
+extern const struct hawk_verb hawk_verb_merge_paths;
+extern const struct hawk_verb hawk_verb_retained;
+extern const struct hawk_verb hawk_verb_sites;
 extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_help;
 

@@ -73,7 +73,7 @@ int hawk_help_all(void)
 	printf("Usage: hawk-core VERB [options] ...\n\n"
 	       "From a crash to the answer: who owned the memory, by allocation stack.\n\n");
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
-		printf("  %-11s %s\n", (*verb)->name, (*verb)->summary);
+		printf("  %-12s %s\n", (*verb)->name, (*verb)->summary);
 	printf("\n  hawk-core run -- ./server --port 80    # trace it until it dies\n"
 	       "  hawk-core analyze core.1234            # what was its memory?\n\n"
 	       "\"hawk-core help VERB\" or \"hawk-core VERB --help\" says more; "

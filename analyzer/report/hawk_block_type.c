@@ -177,8 +177,8 @@ struct hawk_error *hawk_block_type(struct hawk_block_types *types, const struct 
 	struct vtable *vtable;
 	struct hawk_error *err;
 
-	*ret = NULL;
-	if (block->size < WORD_BYTES ||
+	*ret = types->table ? hawk_table_type(types->table, block->trace) : NULL;
+	if (*ret || block->size < WORD_BYTES ||
 	    hawk_target_read_some(types->target, block->start, words, wanted) < wanted)
 		return NULL;
 	err = find_vtable(types, words[0], &vtable);

@@ -414,9 +414,13 @@ static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
 		for (uint32_t site = 0; site < GRAPH_TRACES; site++) {
 			struct chains want = {0}, got = {0};
 			struct hawk_site_tree tree;
+			uint64_t wanted = 0;
 
+			for (uint32_t block = 0; block < paths->world->count; block++)
+				wanted |= (uint64_t)(paths->world->blocks[block].trace == site)
+					  << block;
 			expect_no_error(hawk_site_tree_paths(&paths->graph, &found, paths->groups,
-							     site, &tree));
+							     &wanted, &tree));
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				if (paths->world->blocks[block].trace == site)
 					add_path_chain(paths, &found, block, &want);

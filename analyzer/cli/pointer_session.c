@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * From a session to a pointer report.
+ */
+#include "hawk_pointer_session.h"
+
+#include <stdlib.h>
+
+const struct hawk_option hawk_pointer_options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
+	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N entries of each list"},
+	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N",
+	 "show N lines of each stack, N levels of a tree"},
+	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "everything, and nothing shortened"},
+	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
+	 "work with N threads; as many as there are processors if not given"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
+	{0},
+};
+
+struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
+					     const struct hawk_settings *settings, unsigned parts,
+					     struct hawk_pointer_report *ret)
+{
+	struct hawk_block_filter *filter = NULL;
+	struct hawk_error *err;
+
+	*ret = (struct hawk_pointer_report){
+		.source = session->source,
+		.graph = &session->graph,
+		.symbols = session->symbols,
+		.findings = &session->findings,
+		.top = (size_t)settings->top,
+		.depth = (size_t)settings->depth,
+	};
+	err = hawk_session_load_graph(session, settings, parts);
+	if (!err)
+		err = hawk_session_types(session, &ret->types);
+	if (!err)
+		err = hawk_site_names_create(&session->heap, session->symbols, &ret->names);
+	if (!err)
+		err = hawk_root_namer_create(&session->graph, session->symbols, &ret->roots);
+	if (!err && session->heap.table)
+		err = hawk_session_filter(session, settings, &filter);
+	ret->filter = filter;
+	if (!err)
+		hawk_session_check(session);
+	return err;
+}
+
+void hawk_pointer_session_deinit(struct hawk_pointer_report *report)
+{
+	hawk_site_names_destroy(report->names);
+	hawk_root_namer_destroy(report->roots);
+	hawk_block_filter_destroy((struct hawk_block_filter *)report->filter);
+}
+
+/** Keeps the one site that was asked for. */
+static struct hawk_error *keep_site(const struct hawk_heap *heap, uint64_t id,
+				    struct hawk_site_list *list)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (heap->sites[list->sites[i]].id == id)
+			list->sites[kept++] = list->sites[i];
+	list->count = kept;
+	if (kept)
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_USAGE, "there is no such site %016llx",
+				 (unsigned long long)id);
+}
+
+struct hawk_error *hawk_pointer_session_sites(struct hawk_session *session,
+					      const struct hawk_settings *settings,
+					      struct hawk_site_list *ret)
+{
+	struct hawk_site_filter filter = {
+		.function = settings->function,
+		.module = settings->module,
+	};
+	struct hawk_error *err;
+
+	*ret = (struct hawk_site_list){0};
+	err = hawk_site_list_create(&session->heap, session->symbols, &filter, ret);
+	if (!err && settings->site.given && session->heap.table)
+		err = keep_site(&session->heap, settings->site.value, ret);
+	return err;
+}
+
+struct hawk_error *hawk_check_addresses(const struct hawk_settings *settings, int count,
+					char **operands)
+{
+	uint64_t address;
+
+	for (int i = 0; i < count; i++)
+		if (!hawk_quantity_parse_hex(operands[i], &address))
+			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no hexadecimal address",
+						 operands[i]);
+	return hawk_check_wish(settings, 0, NULL);
+}
+
+struct hawk_error *hawk_check_wish(const struct hawk_settings *settings, int count, char **operands)
+{
+	struct hawk_block_wish wish = hawk_settings_wish(settings);
+
+	(void)count;
+	(void)operands;
+	return hawk_block_wish_check(&wish);
+}

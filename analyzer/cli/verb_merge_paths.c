@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core merge-paths: why a site's blocks are alive.
+ */
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_pointer_session.h"
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	uint64_t id;
+
+	if (count && !hawk_quantity_parse_hex(operands[0], &id))
+		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
+	return hawk_check_wish(settings, 0, NULL);
+}
+
+/** Sets the bits of the blocks that were asked for. */
+static struct hawk_error *choose(const struct hawk_pointer_report *report, uint64_t *wanted)
+{
+	const struct hawk_block_graph *graph = report->graph;
+	struct hawk_error *err = NULL;
+
+	for (uint32_t number = 0; number < graph->index.count && !err; number++) {
+		struct hawk_block block;
+		bool is = true;
+
+		if (report->filter &&
+		    !hawk_block_filter_trace(report->filter, graph->index.traces[number]))
+			continue;
+		hawk_block_graph_block(graph, number, &block);
+		if (report->filter)
+			err = hawk_block_filter_block(report->filter, &block, &is);
+		if (is)
+			wanted[number / 64] |= UINT64_C(1) << number % 64;
+	}
+	return err;
+}
+
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report,
+				const struct hawk_tree_roots *groups,
+				const struct hawk_site_tree *tree)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (settings->folded)
+		return hawk_report_tree_folded(report, groups, tree, session->output);
+	if (!settings->json) {
+		hawk_screen_heading(&session->screen, "Shortest paths to %s blocks, merged",
+				    hawk_quantity_count(tree->nodes[0].cum_objects).text);
+		return hawk_report_tree(report, groups, tree, &session->screen);
+	}
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/merge-paths", 2);
+	err = hawk_report_tree_json(report, groups, tree, &json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+static struct hawk_error *merge(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report)
+{
+	size_t words = report->graph->index.count / 64 + 1;
+	CLEANUP(free_ptr) uint64_t *wanted = calloc(words, sizeof(*wanted));
+	struct hawk_tree_roots groups = {0};
+	struct hawk_site_tree tree = {0};
+	struct hawk_paths paths = {0};
+	struct hawk_error *err;
+
+	if (!wanted)
+		return &hawk_enomem;
+	err = choose(report, wanted);
+	if (!err)
+		err = hawk_paths_find(report->graph, HAWK_BLOCK_NOWHERE, &paths);
+	if (!err)
+		err = hawk_tree_roots_make(report, &groups);
+	if (!err)
+		err = hawk_site_tree_paths(report->graph, &paths, groups.groups, wanted, &tree);
+	hawk_paths_deinit(&paths);
+	if (!err)
+		err = print(session, settings, report, &groups, &tree);
+	hawk_site_tree_deinit(&tree);
+	hawk_tree_roots_deinit(&groups);
+	return err;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_settings with_site = *settings;
+	struct hawk_pointer_report report;
+	struct hawk_error *err;
+
+	(void)code;
+	if (count) {
+		with_site.site.given = true;
+		hawk_quantity_parse_hex(operands[0], &with_site.site.value);
+	}
+	err = hawk_pointer_session_open(
+		session, &with_site,
+		HAWK_PART_REACH | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0), &report);
+	if (!err)
+		err = merge(session, settings, &report);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"folded", '\0', HAWK_OPTION_FLAG, HAWK_AT(folded), NULL,
+	 "folded stacks for flame graphs: \"root;site;site bytes\""},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_merge_paths = {
+	.name = "merge-paths",
+	.arguments = "[options] CORE [SITE] | --pid PID [SITE]",
+	.summary = "why a site's blocks are alive: their paths, merged",
+	.details = "Follows the shortest path from a root to every block of SITE (or to those that "
+		   "the filters choose) and merges the paths by the sites on the way. Blocks that "
+		   "no root leads to are under \"lost\".",
+	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file (or --pid) and a site",
+	.live = true,
+	.operands_max = 1,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = check,
+	.answer = answer,
+};

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core path: why a block is alive.
+ */
+#include "hawk_pointer_session.h"
+
+static struct hawk_error *print_text(struct hawk_session *session,
+				     const struct hawk_pointer_report *report,
+				     const struct hawk_paths *paths, int count, char **operands)
+{
+	struct hawk_error *err = NULL;
+	uint64_t address;
+
+	for (int i = 0; i < count && !err; i++) {
+		if (i)
+			hawk_output_puts(session->output, "\n");
+		hawk_quantity_parse_hex(operands[i], &address);
+		err = hawk_report_path(report, paths, address, &session->screen);
+	}
+	return err;
+}
+
+static struct hawk_error *print_json(struct hawk_session *session,
+				     const struct hawk_pointer_report *report,
+				     const struct hawk_paths *paths, int count, char **operands)
+{
+	struct hawk_error *err = NULL;
+	struct hawk_json json;
+	uint64_t address;
+
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
+	hawk_json_key(&json, "addresses");
+	hawk_json_array(&json);
+	for (int i = 0; i < count && !err; i++) {
+		hawk_quantity_parse_hex(operands[i], &address);
+		err = hawk_report_path_json(report, paths, address, &json);
+	}
+	hawk_json_array_end(&json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+/** The block of the only address, so that the search can end there; else none. */
+static uint32_t only_block(const struct hawk_block_graph *graph, int count, char **operands)
+{
+	uint64_t address;
+	bool interior;
+
+	if (count != 1)
+		return HAWK_BLOCK_NOWHERE;
+	hawk_quantity_parse_hex(operands[0], &address);
+	return hawk_block_index_find(&graph->index, address, &interior);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_pointer_report report;
+	struct hawk_paths paths = {0};
+	struct hawk_error *err = hawk_pointer_session_open(
+		session, settings, HAWK_PART_REACH | HAWK_PART_CONTENTS, &report);
+
+	(void)code;
+	if (!err)
+		err = hawk_paths_find(&session->graph, only_block(&session->graph, count, operands),
+				      &paths);
+	if (!err)
+		err = settings->json ? print_json(session, &report, &paths, count, operands)
+				     : print_text(session, &report, &paths, count, operands);
+	hawk_paths_deinit(&paths);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+const struct hawk_verb hawk_verb_path = {
+	.name = "path",
+	.arguments = "[options] CORE ADDRESS... | --pid PID ADDRESS...",
+	.summary = "why a block is alive: the shortest path from a root",
+	.details = "Names the root and every block on a shortest path to the block at each "
+		   "hexadecimal ADDRESS, with the offset of each pointer and what allocated each "
+		   "block.",
+	.options = {hawk_pointer_options, hawk_target_options, hawk_color_options,
+		    hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "a core file (or --pid) and addresses",
+	.live = true,
+	.operands_min = 1,
+	.operands_max = -1,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = hawk_check_addresses,
+	.answer = answer,
+};

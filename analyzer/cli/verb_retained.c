@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core retained: what would be freed with a site, a block, a root.
+ */
+#include "hawk_pointer_session.h"
+
+enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
+
+/** Made from the dominator tree, for BY_ROOT and BY_TREE. */
+static struct hawk_error *print_tree(struct hawk_session *session,
+				     const struct hawk_settings *settings,
+				     const struct hawk_pointer_report *report,
+				     struct hawk_json *json)
+{
+	struct hawk_tree_roots groups = {0};
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = hawk_tree_roots_make(report, &groups);
+
+	if (!err)
+		err = hawk_site_tree_retained(report->graph, groups.groups, &tree);
+	if (!err && json)
+		err = hawk_report_tree_json(report, &groups, &tree, json);
+	else if (!err && settings->folded)
+		err = hawk_report_tree_folded(report, &groups, &tree, session->output);
+	else if (!err) {
+		hawk_screen_heading(&session->screen, "Retained by roots%s",
+				    settings->by == BY_TREE ? ", then by sites" : "");
+		err = (settings->by == BY_TREE ? hawk_report_tree : hawk_report_retained_roots)(
+			report, &groups, &tree, &session->screen);
+	}
+	hawk_site_tree_deinit(&tree);
+	hawk_tree_roots_deinit(&groups);
+	return err;
+}
+
+static struct hawk_error *print_sites(struct hawk_session *session,
+				      const struct hawk_settings *settings,
+				      const struct hawk_pointer_report *report,
+				      struct hawk_json *json)
+{
+	struct hawk_site_list list;
+	struct hawk_error *err = hawk_pointer_session_sites(session, settings, &list);
+
+	if (!err)
+		err = json ? hawk_report_retained_sites_json(report, &list, json)
+			   : hawk_report_retained_sites(report, &list, &session->screen);
+	hawk_site_list_deinit(&list);
+	return err;
+}
+
+static struct hawk_error *print_one(struct hawk_session *session,
+				    const struct hawk_settings *settings,
+				    const struct hawk_pointer_report *report,
+				    struct hawk_json *json)
+{
+	if (settings->by >= BY_ROOT || settings->folded)
+		return print_tree(session, settings, report, json);
+	if (settings->by != BY_BLOCK)
+		return print_sites(session, settings, report, json);
+	return json ? hawk_report_retained_blocks_json(report, json)
+		    : hawk_report_retained_blocks(report, &session->screen);
+}
+
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (!settings->json)
+		return print_one(session, settings, report, NULL);
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/retained", 2);
+	err = print_one(session, settings, report, &json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	bool blocks_only = settings->size.given || settings->age.given || settings->type;
+
+	if (blocks_only && settings->by != BY_BLOCK)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "--size, --age and --type choose blocks: with --by=block");
+	return hawk_check_wish(settings, count, operands);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_pointer_report report;
+	struct hawk_error *err = hawk_pointer_session_open(
+		session, settings,
+		HAWK_PART_RETAINED | (settings->by == BY_BLOCK ? (unsigned)HAWK_PART_CONTENTS : 0),
+		&report);
+
+	(void)count;
+	(void)operands;
+	(void)code;
+	if (!err)
+		err = print(session, settings, &report);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|block|root|tree",
+	 "what retains: sites (the default), single blocks, roots, or roots and then sites"},
+	{"folded", '\0', HAWK_OPTION_FLAG, HAWK_AT(folded), NULL,
+	 "the tree as folded stacks for flame graphs: \"root;site;site bytes\""},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_retained = {
+	.name = "retained",
+	.arguments = "[options] CORE | --pid PID",
+	.summary = "what would be freed with a site, a block, a root",
+	.details = "Shows shallow and retained sizes from the dominator tree: what can be reached "
+		   "only through these blocks. A conservative scan cannot be sure, so it is said "
+		   "twice: with all pointers, and with those to the start of a block only.",
+	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = check,
+	.answer = answer,
+};

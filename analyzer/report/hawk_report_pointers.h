@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Reports of the verbs that follow pointers: who points at a block, why it is alive, who retains
+ * what, which sites hold which. Text fits the screen; JSON documents are described in docs/json.md.
+ */
+#ifndef HAWK_REPORT_POINTERS_H
+#define HAWK_REPORT_POINTERS_H
+
+#include "hawk_block_filter.h"
+#include "hawk_paths.h"
+#include "hawk_referrers.h"
+#include "hawk_report.h"
+#include "hawk_root_name.h"
+#include "hawk_site_graph.h"
+#include "hawk_site_names.h"
+#include "hawk_site_tree.h"
+
+/** What all of them need. Nothing here is owned. */
+struct hawk_pointer_report {
+	const char *source; /**< the core's path; NULL for a process */
+	const struct hawk_block_graph *graph;
+	struct hawk_symbols *symbols;
+	struct hawk_block_types *types;
+	struct hawk_site_names *names;
+	struct hawk_root_namer *roots;
+	const struct hawk_findings *findings;
+	const struct hawk_block_filter *filter; /**< NULL = all blocks */
+	size_t top;                             /**< 0 = the default */
+	size_t depth; /**< lines of stacks, levels of trees; 0 = default */
+};
+
+/** A block as it is said everywhere: "0x..., 40 B, make_cell cells.c:30". `column` columns are
+ * taken already. */
+struct hawk_error *hawk_report_put_block(const struct hawk_pointer_report *report,
+					 const struct hawk_screen *screen, uint32_t block,
+					 unsigned column);
+
+/** "address", "size", "site", "type" of an object that the caller has begun. */
+struct hawk_error *hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t block,
+					  struct hawk_json *json);
+
+/** "frames" of a site. */
+struct hawk_error *hawk_report_json_site_frames(const struct hawk_pointer_report *report,
+						uint32_t site, struct hawk_json *json);
+
+/** Begins a document: "schema", "version", "source". */
+void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
+			    struct hawk_output *output, const char *schema, unsigned lines);
+
+/** Ends it: "missing", "damage", "partial". */
+void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json);
+
+/** The site's id as 16 digits; "" if there is no such site. */
+void hawk_report_site_id(const struct hawk_block_graph *graph, uint32_t site, char text[17]);
+
+/** Who points at `address`; HAWK_ERROR_NOT_FOUND if no block is there. */
+struct hawk_error *hawk_report_refs(const struct hawk_pointer_report *report, uint64_t address,
+				    const struct hawk_screen *screen);
+struct hawk_error *hawk_report_refs_json(const struct hawk_pointer_report *report, uint64_t address,
+					 struct hawk_json *json);
+
+/** The shortest path to `address`; HAWK_ERROR_NOT_FOUND if no block is there. */
+struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
+				    const struct hawk_paths *paths, uint64_t address,
+				    const struct hawk_screen *screen);
+struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
+					 const struct hawk_paths *paths, uint64_t address,
+					 struct hawk_json *json);
+
+/** Groups of roots with the same name; see hawk_site_tree.h. */
+struct hawk_tree_roots {
+	uint32_t *groups;   /**< by root; owned */
+	const char **names; /**< by group; owned, the strings belong to the namer */
+	uint32_t count;
+};
+struct hawk_error *hawk_tree_roots_make(const struct hawk_pointer_report *report,
+					struct hawk_tree_roots *ret);
+void hawk_tree_roots_deinit(struct hawk_tree_roots *groups);
+
+/** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). */
+struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
+				    const struct hawk_tree_roots *groups,
+				    const struct hawk_site_tree *tree,
+				    const struct hawk_screen *screen);
+struct hawk_error *hawk_report_tree_folded(const struct hawk_pointer_report *report,
+					   const struct hawk_tree_roots *groups,
+					   const struct hawk_site_tree *tree,
+					   struct hawk_output *output);
+struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *report,
+					 const struct hawk_tree_roots *groups,
+					 const struct hawk_site_tree *tree, struct hawk_json *json);
+
+/** Sites by what they retain. `list` = those that were asked for. */
+struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *report,
+					      struct hawk_site_list *list,
+					      const struct hawk_screen *screen);
+struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
+						   struct hawk_site_list *list,
+						   struct hawk_json *json);
+
+/** Blocks by what they retain. */
+struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
+					       const struct hawk_screen *screen);
+struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
+						    struct hawk_json *json);
+
+/** What is retained by each group of roots alone: the top of the tree. */
+struct hawk_error *hawk_report_retained_roots(const struct hawk_pointer_report *report,
+					      const struct hawk_tree_roots *groups,
+					      const struct hawk_site_tree *tree,
+					      const struct hawk_screen *screen);
+
+/** The site graph: for each site that was asked for, who holds its blocks. */
+struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,
+					  const struct hawk_site_graph *graph,
+					  struct hawk_site_list *list,
+					  const struct hawk_screen *screen);
+struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report *report,
+					       const struct hawk_site_graph *graph,
+					       struct hawk_site_list *list, struct hawk_json *json);
+struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *report,
+					      const struct hawk_site_graph *graph,
+					      struct hawk_site_list *list,
+					      struct hawk_output *output);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the reports about pointers have in common: blocks in a line, the frame of documents, groups
+ * of roots.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_function_name.h"
+#include "hawk_quantity.h"
+#include "hawk_report_pointers.h"
+#include "hawk_utf8.h"
+
+enum { NAME_WIDTH_MIN = 24, TYPE_WIDTH = 24, DOCUMENT_VERSION = 1 };
+
+void hawk_report_site_id(const struct hawk_block_graph *graph, uint32_t site, char text[17])
+{
+	text[0] = '\0';
+	if (site < graph->heap->site_count)
+		snprintf(text, 17, "%016llx", (unsigned long long)graph->heap->sites[site].id);
+}
+
+struct hawk_error *hawk_report_put_block(const struct hawk_pointer_report *report,
+					 const struct hawk_screen *screen, uint32_t number,
+					 unsigned column)
+{
+	CLEANUP(text) struct hawk_text text = {0}, type_text = {0};
+	const struct hawk_site_name *name;
+	struct hawk_block block;
+	const char *type = NULL;
+	struct hawk_error *err;
+	size_t used, room;
+
+	hawk_block_graph_block(report->graph, number, &block);
+	err = hawk_site_name(report->names, hawk_block_graph_site(report->graph, number), &name);
+	if (!err && report->types)
+		err = hawk_block_type(report->types, &block, &type);
+	if (err)
+		return err;
+	hawk_text_printf(&text, "0x%llx  %s  ", (unsigned long long)block.start,
+			 hawk_quantity_bytes(block.size).text);
+	if (type)
+		hawk_function_name_append(&type_text, type, screen->full ? SIZE_MAX : TYPE_WIDTH);
+	used = column + hawk_utf8_width(text.bytes ? text.bytes : "") +
+	       (type_text.bytes ? hawk_utf8_width(type_text.bytes) + 4 : 0);
+	room = screen->width > used + NAME_WIDTH_MIN ? screen->width - used : NAME_WIDTH_MIN;
+	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : room);
+	hawk_output_append(screen->output, text.bytes, text.size);
+	if (type_text.bytes)
+		hawk_output_printf(screen->output, "  [%s]", type_text.bytes);
+	hawk_output_puts(screen->output, "\n");
+	return NULL;
+}
+
+struct hawk_error *hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t number,
+					  struct hawk_json *json)
+{
+	struct hawk_block block;
+	const char *type = NULL;
+	struct hawk_error *err = NULL;
+	char id[17];
+
+	hawk_block_graph_block(report->graph, number, &block);
+	if (report->types)
+		err = hawk_block_type(report->types, &block, &type);
+	hawk_report_site_id(report->graph, hawk_block_graph_site(report->graph, number), id);
+	hawk_json_put_address(json, "address", block.start);
+	hawk_json_put_integer(json, "size", block.size);
+	hawk_json_put_string(json, "site", id[0] ? id : NULL);
+	hawk_json_put_string(json, "type", type);
+	return err;
+}
+
+struct hawk_error *hawk_report_json_site_frames(const struct hawk_pointer_report *report,
+						uint32_t site, struct hawk_json *json)
+{
+	const struct hawk_heap *heap = report->graph->heap;
+	struct hawk_error *err = NULL;
+	struct hawk_stack stack;
+
+	hawk_stack_init(&stack);
+	if (site < heap->site_count)
+		err = hawk_stack_of_trace(report->symbols, heap->table, heap->sites[site].trace,
+					  &stack);
+	hawk_json_key(json, "frames");
+	hawk_report_json_stack(&stack, json);
+	hawk_stack_deinit(&stack);
+	return err;
+}
+
+void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
+			    struct hawk_output *output, const char *schema, unsigned lines)
+{
+	hawk_json_init(json, output, lines);
+	hawk_json_object(json);
+	hawk_json_put_string(json, "schema", schema);
+	hawk_json_put_integer(json, "version", DOCUMENT_VERSION);
+	hawk_json_put_string(json, "source", report->source);
+}
+
+void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json)
+{
+	hawk_report_json_findings(report->findings, json);
+	hawk_json_put_boolean(json, "partial", hawk_findings_partial(report->findings));
+	hawk_json_object_end(json);
+	hawk_json_finish(json);
+}
+
+/** A name and the root that it was first given to, to be sorted. */
+struct group_name {
+	const char *name;
+	uint32_t root;
+};
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct group_name *a = left;
+	const struct group_name *b = right;
+
+	/* The same name is the same pointer; the order of addresses means nothing. */
+	if (a->name != b->name)
+		return (uintptr_t)a->name < (uintptr_t)b->name ? -1 : 1;
+	return a->root < b->root ? -1 : a->root > b->root;
+}
+
+static int compare_first_roots(const void *left, const void *right)
+{
+	const struct group_name *a = left;
+	const struct group_name *b = right;
+
+	return a->root < b->root ? -1 : a->root > b->root;
+}
+
+/** One entry for each name, in the order of the first root that has it. */
+static uint32_t unique(struct group_name *names, size_t count)
+{
+	uint32_t used = 0;
+
+	if (count)
+		qsort(names, count, sizeof(*names), compare_names);
+	for (size_t i = 0; i < count; i++)
+		if (!used || names[used - 1].name != names[i].name)
+			names[used++] = names[i];
+	if (used)
+		qsort(names, used, sizeof(*names), compare_first_roots);
+	return used;
+}
+
+static struct hawk_error *fill_groups(const struct hawk_pointer_report *report,
+				      struct group_name *names, struct hawk_tree_roots *ret)
+{
+	size_t count = report->graph->roots.count;
+	uint32_t used = unique(names, count);
+	struct hawk_error *err = NULL;
+
+	ret->names = calloc((size_t)used + 1, sizeof(*ret->names));
+	ret->groups = calloc(count + 1, sizeof(*ret->groups));
+	if (!ret->names || !ret->groups)
+		return &hawk_enomem;
+	ret->count = used;
+	for (uint32_t i = 0; i < used; i++)
+		ret->names[i] = names[i].name;
+	for (uint32_t i = 0; i < used; i++)
+		names[i].root = i;
+	if (used)
+		qsort(names, used, sizeof(*names), compare_names);
+	for (size_t root = 0; root < count && !err; root++) {
+		struct group_name key = {0};
+		size_t low = 0, high = used;
+
+		err = hawk_root_group(report->roots, (uint32_t)root, &key.name);
+		while (low + 1 < high) {
+			size_t middle = low + (high - low) / 2;
+
+			if ((uintptr_t)names[middle].name <= (uintptr_t)key.name)
+				low = middle;
+			else
+				high = middle;
+		}
+		ret->groups[root] = used ? names[low].root : 0;
+	}
+	return err;
+}
+
+struct hawk_error *hawk_tree_roots_make(const struct hawk_pointer_report *report,
+					struct hawk_tree_roots *ret)
+{
+	size_t count = report->graph->roots.count;
+	CLEANUP(free_ptr) struct group_name *names = calloc(count + 1, sizeof(*names));
+	struct hawk_tree_roots groups = {0};
+	struct hawk_error *err = NULL;
+
+	if (!names)
+		return &hawk_enomem;
+	for (size_t root = 0; root < count && !err; root++) {
+		names[root].root = (uint32_t)root;
+		err = hawk_root_group(report->roots, (uint32_t)root, &names[root].name);
+	}
+	if (!err)
+		err = fill_groups(report, names, &groups);
+	if (err) {
+		hawk_tree_roots_deinit(&groups);
+		return err;
+	}
+	*ret = groups;
+	return NULL;
+}
+
+void hawk_tree_roots_deinit(struct hawk_tree_roots *groups)
+{
+	free(groups->groups);
+	free(groups->names);
+	*groups = (struct hawk_tree_roots){0};
+}

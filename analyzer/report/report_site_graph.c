@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core sites: for each site, which sites' blocks hold its blocks, and where in them. As text,
+ * JSON, and for Graphviz.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_quantity.h"
+#include "hawk_report_pointers.h"
+#include "hawk_utf8.h"
+
+enum {
+	DEFAULT_TOP = 10,
+	HOLDERS = 3, /**< shown of each site, unless all are asked for */
+	PLACES = 3,
+	NAME_WIDTH_MIN = 20,
+	DOT_NAME_WIDTH = 40,
+	DOT_SITES = 40,
+	DOT_EDGES = 150,
+};
+
+/** Edges in the order of their targets; of one target, in the order of the graph. */
+struct by_target {
+	const struct hawk_site_graph *graph;
+	uint32_t *edges;
+	uint32_t *first; /**< by site; [site + 1] is the end */
+};
+
+static inline void hawk_cleanup_by_target(struct by_target *by)
+{
+	free(by->edges);
+	free(by->first);
+}
+
+static struct hawk_error *order_by_target(const struct hawk_site_graph *graph, size_t sites,
+					  struct by_target *ret)
+{
+	ret->graph = graph;
+	ret->edges = calloc(graph->edge_count + 1, sizeof(*ret->edges));
+	ret->first = calloc(sites + 3, sizeof(*ret->first));
+	if (!ret->edges || !ret->first)
+		return &hawk_enomem;
+	for (size_t i = 0; i < graph->edge_count; i++)
+		ret->first[(size_t)graph->edges[i].target + 2]++;
+	for (size_t i = 1; i < sites + 2; i++)
+		ret->first[i] += ret->first[i - 1];
+	for (size_t i = 0; i < graph->edge_count; i++)
+		ret->edges[ret->first[(size_t)graph->edges[i].target + 1]++] = (uint32_t)i;
+	return NULL;
+}
+
+static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_site_list *list,
+			 size_t usual)
+{
+	size_t live, most;
+
+	hawk_site_list_sort(list, report->graph->heap, HAWK_SITE_SORT_SIZE);
+	live = hawk_site_list_nonzero(list, report->graph->heap, HAWK_SITE_SORT_COUNT);
+	most = report->top ? report->top : usual;
+	return most < live ? most : live;
+}
+
+static void append_places(const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
+			  size_t most, struct hawk_text *text)
+{
+	for (uint32_t i = 0; i < edge->place_count && i < most; i++) {
+		const struct hawk_site_place *place = &graph->places[edge->first_place + i];
+
+		if (edge->source == HAWK_SITE_ROOTS)
+			hawk_text_printf(text, "%s%s", i ? ", " : "",
+					 hawk_root_kind_name((enum hawk_root_kind)place->offset));
+		else if (place->offset == HAWK_SITE_ANYWHERE)
+			hawk_text_printf(text, "%sanywhere", i ? ", " : "");
+		else
+			hawk_text_printf(text, "%s+%" PRIu64, i ? ", " : "", place->offset);
+	}
+	if (edge->place_count > most)
+		hawk_text_puts(text, ", ...");
+}
+
+/** "98 % of them hold such pointers": of the source site's blocks. */
+static struct hawk_quantity share_of_sources(const struct hawk_pointer_report *report,
+					     const struct hawk_site_edge *edge)
+{
+	return hawk_quantity_share(edge->counts.sources,
+				   report->graph->heap->sites[edge->source].inuse_objects);
+}
+
+static struct hawk_error *put_holder(const struct hawk_pointer_report *report,
+				     const struct hawk_screen *screen,
+				     const struct hawk_site_graph *graph,
+				     const struct hawk_site_edge *edge)
+{
+	CLEANUP(text) struct hawk_text places = {0}, name = {0};
+	const struct hawk_site_name *source;
+	size_t room = screen->width > 66 + NAME_WIDTH_MIN ? screen->width - 66 : NAME_WIDTH_MIN;
+	struct hawk_error *err;
+
+	append_places(graph, edge, screen->full ? SIZE_MAX : PLACES, &places);
+	hawk_output_printf(
+		screen->output, "      %10s %8s  ",
+		hawk_quantity_bytes(edge->counts.target_bytes).text,
+		hawk_quantity_share(edge->counts.targets,
+				    report->graph->heap->sites[edge->target].inuse_objects)
+			.text);
+	if (edge->source == HAWK_SITE_ROOTS) {
+		hawk_output_printf(screen->output, "by roots (%s)\n",
+				   places.bytes ? places.bytes : "");
+		return NULL;
+	}
+	err = hawk_site_name(report->names, edge->source, &source);
+	if (err)
+		return err;
+	hawk_site_name_append(&name, source, screen->full ? SIZE_MAX : room + 8);
+	hawk_output_printf(screen->output, "at %s of %s, %s of those\n",
+			   places.bytes ? places.bytes : "", name.bytes ? name.bytes : "",
+			   share_of_sources(report, edge).text);
+	return NULL;
+}
+
+static struct hawk_error *put_site(const struct hawk_pointer_report *report,
+				   const struct hawk_screen *screen, const struct by_target *by,
+				   uint32_t index)
+{
+	const struct hawk_site *site = &report->graph->heap->sites[index];
+	uint32_t start = by->first[index], end = by->first[index + 1];
+	CLEANUP(text) struct hawk_text text = {0};
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name(report->names, index, &name);
+
+	if (err)
+		return err;
+	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : screen->width - 44);
+	hawk_output_printf(screen->output, "%10s %12s  %016" PRIx64 "  %s\n",
+			   hawk_quantity_bytes(site->inuse_bytes).text,
+			   hawk_quantity_count(site->inuse_objects).text, site->id,
+			   text.bytes ? text.bytes : "");
+	if (start == end)
+		hawk_output_puts(screen->output, "      no pointer to any of them\n");
+	for (uint32_t i = start; i < end && !err; i++) {
+		if (!screen->full && i - start == HOLDERS && end - i > 1) {
+			hawk_output_printf(screen->output, "      ... %s more\n",
+					   hawk_quantity_count(end - i).text);
+			break;
+		}
+		err = put_holder(report, screen, by->graph, &by->graph->edges[by->edges[i]]);
+	}
+	return err;
+}
+
+struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,
+					  const struct hawk_site_graph *graph,
+					  struct hawk_site_list *list,
+					  const struct hawk_screen *screen)
+{
+	CLEANUP(by_target) struct by_target by = {0};
+	size_t end = live_sites(report, list, screen->full ? list->count : DEFAULT_TOP);
+	struct hawk_error *err = order_by_target(graph, report->graph->heap->site_count, &by);
+
+	if (err)
+		return err;
+	hawk_screen_heading(screen, "Sites, and what holds their blocks (%s of %s)",
+			    hawk_quantity_count(end).text, hawk_quantity_count(list->count).text);
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_printf(screen->output, "%10s %12s  %-16s  %s\n      %10s %8s  %s\n", "size",
+			   "blocks", "site", "allocated by", "held size", "blocks", "held");
+	hawk_screen_plain(screen);
+	for (size_t i = 0; i < end && !err; i++)
+		err = put_site(report, screen, &by, list->sites[i]);
+	return err;
+}
+
+static void put_json_counts(const struct hawk_site_counts *counts, struct hawk_json *json)
+{
+	hawk_json_put_integer(json, "pointers", counts->pointers);
+	hawk_json_put_integer(json, "interior", counts->interior);
+	hawk_json_put_integer(json, "sources", counts->sources);
+	hawk_json_put_integer(json, "targets", counts->targets);
+	hawk_json_put_integer(json, "target_bytes", counts->target_bytes);
+}
+
+static void put_json_place(const struct hawk_site_edge *edge, const struct hawk_site_place *place,
+			   struct hawk_json *json)
+{
+	hawk_json_object(json);
+	if (edge->source == HAWK_SITE_ROOTS) {
+		hawk_json_put_string(json, "kind",
+				     hawk_root_kind_name((enum hawk_root_kind)place->offset));
+	} else {
+		hawk_json_key(json, "offset");
+		if (place->offset == HAWK_SITE_ANYWHERE)
+			hawk_json_null(json);
+		else
+			hawk_json_integer(json, place->offset);
+	}
+	put_json_counts(&place->counts, json);
+	hawk_json_object_end(json);
+}
+
+static void put_json_edge(const struct hawk_pointer_report *report,
+			  const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
+			  struct hawk_json *json)
+{
+	char source[17], target[17];
+
+	hawk_report_site_id(report->graph, edge->source, source);
+	hawk_report_site_id(report->graph, edge->target, target);
+	hawk_json_object(json);
+	hawk_json_put_string(json, "source", source[0] ? source : NULL);
+	hawk_json_put_string(json, "target", target);
+	put_json_counts(&edge->counts, json);
+	hawk_json_key(json, "places");
+	hawk_json_array(json);
+	for (uint32_t i = 0; i < edge->place_count; i++)
+		put_json_place(edge, &graph->places[edge->first_place + i], json);
+	hawk_json_array_end(json);
+	hawk_json_object_end(json);
+}
+
+static struct hawk_error *put_json_nodes(const struct hawk_pointer_report *report,
+					 const struct hawk_site_list *list, size_t end,
+					 struct hawk_json *json)
+{
+	struct hawk_error *err = NULL;
+	char id[17];
+
+	hawk_json_key(json, "sites");
+	hawk_json_array(json);
+	for (size_t i = 0; i < end && !err; i++) {
+		const struct hawk_site *site = &report->graph->heap->sites[list->sites[i]];
+
+		hawk_report_site_id(report->graph, list->sites[i], id);
+		hawk_json_object(json);
+		hawk_json_put_string(json, "site", id);
+		hawk_json_put_integer(json, "inuse_objects", site->inuse_objects);
+		hawk_json_put_integer(json, "inuse_bytes", site->inuse_bytes);
+		err = hawk_report_json_site_frames(report, list->sites[i], json);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+	return err;
+}
+
+/** Marks the first `end` sites of the list; caller frees. */
+static uint8_t *mark(const struct hawk_pointer_report *report, const struct hawk_site_list *list,
+		     size_t end)
+{
+	uint8_t *marks = calloc(report->graph->heap->site_count + 1, 1);
+
+	for (size_t i = 0; marks && i < end; i++)
+		marks[list->sites[i]] = 1;
+	return marks;
+}
+
+struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report *report,
+					       const struct hawk_site_graph *graph,
+					       struct hawk_site_list *list, struct hawk_json *json)
+{
+	size_t end = live_sites(report, list, list->count);
+	CLEANUP(free_ptr) uint8_t *shown = mark(report, list, end);
+	struct hawk_error *err;
+
+	if (!shown)
+		return &hawk_enomem;
+	err = put_json_nodes(report, list, end, json);
+	hawk_json_key(json, "edges");
+	hawk_json_array(json);
+	for (size_t i = 0; i < graph->edge_count && !err; i++)
+		if (shown[graph->edges[i].target])
+			put_json_edge(report, graph, &graph->edges[i], json);
+	hawk_json_array_end(json);
+	return err;
+}
+
+/** For a quoted string of Graphviz's language. */
+static void put_dot_text(struct hawk_output *output, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			hawk_output_puts(output, "\\");
+		hawk_output_append(output, text, 1);
+	}
+}
+
+static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
+				       struct hawk_output *output, uint32_t index)
+{
+	const struct hawk_site *site = &report->graph->heap->sites[index];
+	CLEANUP(text) struct hawk_text text = {0};
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name(report->names, index, &name);
+
+	if (err)
+		return err;
+	hawk_site_name_append(&text, name, DOT_NAME_WIDTH);
+	hawk_output_printf(output, "\ts%016" PRIx64 " [label=\"", site->id);
+	put_dot_text(output, text.bytes ? text.bytes : "");
+	hawk_output_printf(output, "\\n%s in %s blocks\"];\n",
+			   hawk_quantity_bytes(site->inuse_bytes).text,
+			   hawk_quantity_count(site->inuse_objects).text);
+	return NULL;
+}
+
+static void put_dot_edge(const struct hawk_pointer_report *report,
+			 const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
+			 struct hawk_output *output)
+{
+	const struct hawk_site *sites = report->graph->heap->sites;
+	CLEANUP(text) struct hawk_text places = {0};
+
+	append_places(graph, edge, PLACES, &places);
+	if (edge->source == HAWK_SITE_ROOTS)
+		hawk_output_puts(output, "\troots");
+	else
+		hawk_output_printf(output, "\ts%016" PRIx64, sites[edge->source].id);
+	hawk_output_printf(output, " -> s%016" PRIx64 " [label=\"%s\\n%s\"];\n",
+			   sites[edge->target].id, places.bytes ? places.bytes : "",
+			   hawk_quantity_bytes(edge->counts.target_bytes).text);
+}
+
+struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *report,
+					      const struct hawk_site_graph *graph,
+					      struct hawk_site_list *list,
+					      struct hawk_output *output)
+{
+	size_t end = live_sites(report, list, DOT_SITES), edges = 0;
+	CLEANUP(free_ptr) uint8_t *shown = mark(report, list, end);
+	struct hawk_error *err = NULL;
+
+	if (!shown)
+		return &hawk_enomem;
+	hawk_output_puts(output, "digraph sites {\n\trankdir=LR;\n\tnode [shape=box];\n"
+				 "\troots [shape=ellipse];\n");
+	for (size_t i = 0; i < end && !err; i++)
+		err = put_dot_node(report, output, list->sites[i]);
+	for (size_t i = 0; i < graph->edge_count && edges < DOT_EDGES && !err; i++) {
+		const struct hawk_site_edge *edge = &graph->edges[i];
+
+		if (!shown[edge->target] ||
+		    (edge->source != HAWK_SITE_ROOTS && !shown[edge->source]))
+			continue;
+		edges++;
+		put_dot_edge(report, graph, edge, output);
+	}
+	hawk_output_puts(output, "}\n");
+	return err;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Trees "root; site; site ...": as indented text with the small branches left out, as folded stacks
+ * for flame graphs, as JSON.
+ *
+ * Trees are as deep as HAWK_SITE_TREE_DEPTH, so recursion has a limit.
+ */
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_quantity.h"
+#include "hawk_report_pointers.h"
+#include "hawk_utf8.h"
+
+enum {
+	DEFAULT_TOP = 5,
+	DEFAULT_DEPTH = 8,
+	COLUMNS_BEFORE = 34,
+	NAME_WIDTH_MIN = 16,
+	SMALL = 200, /**< branches below 1/SMALL of the whole are left out */
+};
+
+struct writer {
+	const struct hawk_pointer_report *report;
+	const struct hawk_tree_roots *groups;
+	const struct hawk_site_tree *tree;
+	const struct hawk_screen *screen;
+	struct hawk_output *output;
+	struct hawk_json *json;
+	size_t top, depth;
+};
+
+static const char *special_name(uint32_t kind)
+{
+	switch (kind) {
+	case HAWK_TREE_SEVERAL:
+		return "(several roots)";
+	case HAWK_TREE_SHARED:
+		return "(shared by several blocks)";
+	case HAWK_TREE_LOST:
+		return "(lost: no root leads there)";
+	}
+	return "(all)";
+}
+
+static struct hawk_error *append_name(const struct writer *writer,
+				      const struct hawk_site_tree_node *node, size_t width,
+				      bool folded, struct hawk_text *text)
+{
+	const struct hawk_site_name *name;
+	struct hawk_error *err;
+
+	if (node->kind == HAWK_TREE_ROOT) {
+		hawk_utf8_append_end(text, writer->groups->names[node->key],
+				     folded ? SIZE_MAX : width);
+		for (size_t i = 0; folded && text->bytes && i < text->size; i++)
+			if (text->bytes[i] == ';')
+				text->bytes[i] = ':';
+		return NULL;
+	}
+	if (node->kind != HAWK_TREE_SITE) {
+		hawk_text_puts(text, special_name(node->kind));
+		return NULL;
+	}
+	err = hawk_site_name(writer->report->names, node->key, &name);
+	if (err)
+		return err;
+	if (folded)
+		hawk_site_name_append_folded(text, name);
+	else
+		hawk_site_name_append(text, name, width);
+	return NULL;
+}
+
+static struct hawk_error *put_line(const struct writer *writer,
+				   const struct hawk_site_tree_node *node)
+{
+	const struct hawk_site_tree_node *all = &writer->tree->nodes[0];
+	unsigned indent = 2 * (node->depth - 1);
+	size_t taken = COLUMNS_BEFORE + indent;
+	size_t room = writer->screen->width > taken + NAME_WIDTH_MIN ? writer->screen->width - taken
+								     : NAME_WIDTH_MIN;
+	CLEANUP(text) struct hawk_text text = {0};
+	struct hawk_error *err;
+
+	err = append_name(writer, node, writer->screen->full ? SIZE_MAX : room, false, &text);
+	if (err)
+		return err;
+	hawk_output_printf(writer->output, "%10s %8s %11s  ",
+			   hawk_quantity_bytes(node->cum_bytes).text,
+			   hawk_quantity_share(node->cum_bytes, all->cum_bytes).text,
+			   hawk_quantity_count(node->cum_objects).text);
+	hawk_output_fill(writer->output, ' ', indent);
+	hawk_output_append(writer->output, text.bytes, text.size);
+	hawk_output_puts(writer->output, "\n");
+	return NULL;
+}
+
+static struct hawk_error *put_children(const struct writer *writer, uint32_t parent);
+
+/** The branches that are not shown, in one line. */
+static void put_rest(const struct writer *writer, uint32_t child, unsigned depth)
+{
+	const struct hawk_site_tree_node *nodes = writer->tree->nodes;
+	uint64_t bytes = 0, objects = 0, count = 0;
+
+	for (; child; child = nodes[child].next_sibling) {
+		bytes += nodes[child].cum_bytes;
+		objects += nodes[child].cum_objects;
+		count++;
+	}
+	if (!count)
+		return;
+	hawk_screen_style(writer->screen, HAWK_STYLE_FAINT);
+	hawk_output_printf(writer->output, "%10s %8s %11s  ", hawk_quantity_bytes(bytes).text,
+			   hawk_quantity_share(bytes, nodes[0].cum_bytes).text,
+			   hawk_quantity_count(objects).text);
+	hawk_output_fill(writer->output, ' ', 2 * (depth - 1));
+	hawk_output_printf(writer->output, "... %s more\n", hawk_quantity_count(count).text);
+	hawk_screen_plain(writer->screen);
+}
+
+static struct hawk_error *put_children(const struct writer *writer, uint32_t parent)
+{
+	const struct hawk_site_tree_node *nodes = writer->tree->nodes;
+	uint32_t child = nodes[parent].first_child;
+	unsigned depth = nodes[parent].depth + 1;
+	struct hawk_error *err = NULL;
+	size_t shown = 0;
+
+	if (depth > writer->depth)
+		return NULL;
+	for (; child && !err; child = nodes[child].next_sibling) {
+		bool small = nodes[child].cum_bytes < nodes[0].cum_bytes / SMALL;
+
+		/* One line says as much as a line about one that is not shown. */
+		if (!writer->screen->full && (shown == writer->top || (small && shown)) &&
+		    nodes[child].next_sibling)
+			break;
+		shown++;
+		err = put_line(writer, &nodes[child]);
+		if (!err)
+			err = put_children(writer, child);
+	}
+	if (!err)
+		put_rest(writer, child, depth);
+	return err;
+}
+
+struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
+				    const struct hawk_tree_roots *groups,
+				    const struct hawk_site_tree *tree,
+				    const struct hawk_screen *screen)
+{
+	struct writer writer = {
+		.report = report,
+		.groups = groups,
+		.tree = tree,
+		.screen = screen,
+		.output = screen->output,
+		.top = report->top ? report->top : DEFAULT_TOP,
+		.depth = report->depth  ? report->depth
+			 : screen->full ? SIZE_MAX
+					: DEFAULT_DEPTH,
+	};
+
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_printf(screen->output, "%10s %8s %11s  %s\n", "size", "share", "blocks",
+			   "held by");
+	hawk_screen_plain(screen);
+	return put_children(&writer, 0);
+}
+
+static struct hawk_error *put_folded(const struct writer *writer, uint32_t number,
+				     struct hawk_text *path)
+{
+	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
+	size_t size = path->size;
+	struct hawk_error *err = NULL;
+
+	if (number) {
+		if (path->size)
+			hawk_text_puts(path, ";");
+		err = append_name(writer, node, SIZE_MAX, true, path);
+	}
+	if (!err && path->failed)
+		err = &hawk_enomem;
+	if (!err && node->flat_bytes)
+		hawk_output_printf(writer->output, "%s %llu\n", path->bytes,
+				   (unsigned long long)node->flat_bytes);
+	for (uint32_t child = node->first_child; child && !err;
+	     child = writer->tree->nodes[child].next_sibling)
+		err = put_folded(writer, child, path);
+	if (path->bytes) {
+		path->size = size;
+		path->bytes[size] = '\0';
+	}
+	return err;
+}
+
+struct hawk_error *hawk_report_tree_folded(const struct hawk_pointer_report *report,
+					   const struct hawk_tree_roots *groups,
+					   const struct hawk_site_tree *tree,
+					   struct hawk_output *output)
+{
+	CLEANUP(text) struct hawk_text path = {0};
+	struct writer writer = {.report = report, .groups = groups, .tree = tree, .output = output};
+
+	return put_folded(&writer, 0, &path);
+}
+
+static struct hawk_error *put_json_node(const struct writer *writer, uint32_t number)
+{
+	static const char *const kinds[] = {"all", "root", "several", "shared", "lost", "site"};
+	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
+	CLEANUP(text) struct hawk_text name = {0};
+	struct hawk_error *err = append_name(writer, node, SIZE_MAX, false, &name);
+	char id[17] = "";
+
+	if (err)
+		return err;
+	if (node->kind == HAWK_TREE_SITE)
+		hawk_report_site_id(writer->report->graph, node->key, id);
+	hawk_json_object(writer->json);
+	hawk_json_put_string(writer->json, "kind", kinds[node->kind]);
+	hawk_json_put_string(writer->json, "name", name.bytes);
+	hawk_json_put_string(writer->json, "site", id[0] ? id : NULL);
+	hawk_json_put_integer(writer->json, "flat_objects", node->flat_objects);
+	hawk_json_put_integer(writer->json, "flat_bytes", node->flat_bytes);
+	hawk_json_put_integer(writer->json, "cum_objects", node->cum_objects);
+	hawk_json_put_integer(writer->json, "cum_bytes", node->cum_bytes);
+	hawk_json_put_integer(writer->json, "parent", node->parent);
+	hawk_json_object_end(writer->json);
+	return NULL;
+}
+
+/* A flat list, parents before children, because JSON readers do not like to be nested 60 deep. */
+struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *report,
+					 const struct hawk_tree_roots *groups,
+					 const struct hawk_site_tree *tree, struct hawk_json *json)
+{
+	struct writer writer = {.report = report, .groups = groups, .tree = tree, .json = json};
+	struct hawk_error *err = NULL;
+
+	hawk_json_key(json, "tree");
+	hawk_json_array(json);
+	for (uint32_t i = 0; i < tree->count && !err; i++)
+		err = put_json_node(&writer, i);
+	hawk_json_array_end(json);
+	return err;
+}
+
+struct hawk_error *hawk_report_retained_roots(const struct hawk_pointer_report *report,
+					      const struct hawk_tree_roots *groups,
+					      const struct hawk_site_tree *tree,
+					      const struct hawk_screen *screen)
+{
+	struct hawk_pointer_report tops = *report;
+
+	tops.depth = 1;
+	tops.top = report->top ? report->top : 2 * DEFAULT_TOP;
+	return hawk_report_tree(&tops, groups, tree, screen);
+}
