@@ -173,6 +173,8 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	hawk_json_put_integer(json, "overlapping", heap->sweep.overlapping);
 	hawk_json_put_integer(json, "implausible", heap->sweep.implausible);
 	hawk_json_put_integer(json, "clipped", heap->sweep.clipped);
+	hawk_json_put_integer(json, "carved_objects", heap->sweep.carved_objects);
+	hawk_json_put_integer(json, "carved_bytes", heap->sweep.carved_bytes);
 	hawk_json_key(json, "uptime_seconds");
 	hawk_json_seconds(json, hawk_heap_age_seconds(heap, 0));
 	hawk_json_put_boolean(json, "sites_estimated", heap->sample_mean);

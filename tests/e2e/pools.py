@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects of pools against ground truth: every live one is a block at its place, of its size and from
+its stack, none that was ended or reset is, and no byte is counted twice."""
+
+import collections
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+INCLUDE = ["-I" + os.path.join(hawk.SOURCE, "tracer")]
+POOL_FUNCTIONS = {"carve_kept", "carve_doomed", "take_slot", "make_subpool", "carve_nested"}
+
+
+def owner_of(site):
+    """The function of ours that a site stands for."""
+    names = hawk.functions_of(site)
+    return next((name for name in names if name in POOL_FUNCTIONS | {"take_arena_memory"}), "")
+
+
+def truth_of(output):
+    """Live objects as printed: address -> (function, size)."""
+    truth = {}
+    for line in output.splitlines():
+        function, size, address = line.split()
+        truth[int(address, 16)] = (function, int(size))
+    return truth
+
+
+def check_blocks(core, truth, analysis, what):
+    """Block for block; returns the bytes that pools cut out of blocks."""
+    sites = hawk.sites_by_id(analysis)
+    found, carved, others = {}, 0, []
+    for block in hawk.blocks(core):
+        address = int(block["address"], 16)
+        if block["kind"] != "pool":
+            others.append((address, block["size"]))
+            continue
+        found[address] = (owner_of(sites[block["site"]]), block["size"])
+    hawk.expect_equal(len(found), len(truth), f"{what}: objects of pools")
+    wrong = [(hex(address), found.get(address), wanted) for address, wanted in truth.items()
+             if found.get(address) != wanted]
+    hawk.expect_equal(wrong[:5], [], f"{what}: objects")
+    around = others + [(a, s) for a, (_, s) in truth.items()]
+    for address, (_, size) in truth.items():
+        if any(a < address and address + size <= a + s for a, s in around):
+            carved += size + 16
+    return carved
+
+
+def check_sums(analysis, truth, carved, what):
+    heap = analysis["heap"]
+    by_function = collections.Counter()
+    objects = collections.Counter()
+    for site in analysis["sites"]:
+        by_function[owner_of(site)] += site["inuse_bytes"]
+        objects[owner_of(site)] += site["inuse_objects"]
+    for function in POOL_FUNCTIONS:
+        hawk.expect_equal(objects[function],
+                          sum(1 for name, _ in truth.values() if name == function),
+                          f"{what}: objects of {function}")
+    hawk.expect_equal(sum(by_function.values()), heap["inuse_bytes"], f"{what}: sum of sites")
+    hawk.expect_equal(heap["carved_bytes"], carved, f"{what}: carved bytes")
+    hawk.expect_equal(heap["inuse_bytes"] + carved, heap["alloc_bytes"] - heap["free_bytes"],
+                      f"{what}: live bytes")
+    hawk.expect_equal(heap["inuse_objects"], heap["alloc_objects"] - heap["free_objects"],
+                      f"{what}: live blocks")
+    hawk.expect_equal(heap["overlapping"], 0, f"{what}: overlapping headers")
+    # What is left of the arenas: the first holds 300 objects, and as many ended ones in between.
+    arenas = by_function["take_arena_memory"]
+    top = sum(s + 16 for n, s in truth.values() if n == "make_subpool" and s == 20000)
+    kept = sum(s + 16 for n, s in truth.values() if n == "carve_kept")
+    hawk.expect_equal(arenas, (1 << 20) + (1 << 18) + 8 * (1 << 16) - top - kept,
+                      f"{what}: bytes left to the arenas")
+
+
+def check_whatis(core, truth):
+    """A pointer into an object belongs to it, one behind it to the arena."""
+    address, (_, size) = next(item for item in truth.items()
+                              if item[1][0] == "carve_kept" and item[1][1] == 39)
+    for inside, wanted in ((0, "pool"), (38, "pool"), (48 + 16 + 8, "calloc")):
+        done = hawk.run([hawk.CORE, "whatis", core, hex(address + inside)])
+        hawk.expect(f"from {wanted}" in done.stdout,
+                    f"whatis +{inside} says {done.stdout!r}, not {wanted}")
+
+
+def check_program(allocator, compiler, flags, options=None):
+    what = f"{compiler} {' '.join(flags)} {allocator} {options or ''}"
+    folder = hawk.temporary_folder()
+    program = hawk.compile_program(os.path.join(folder, "pools"), ["pools.c"], compiler,
+                                   [*INCLUDE, *flags])
+    library = hawk.need_allocator(allocator)
+    plain = hawk.run([program], env=hawk.plain_environment(library))
+    hawk.expect_equal(plain.returncode, 0, f"{what}: without the tracer")
+    core, done = hawk.crash([program, "abort"], hawk.tracer_environment(library, options), folder)
+    analysis = core and hawk.analyze(core)
+    if not analysis:
+        return
+    truth = truth_of(done.stdout)
+    hawk.expect_equal([line.split()[:2] for line in plain.stdout.splitlines()],
+                      [line.split()[:2] for line in done.stdout.splitlines()],
+                      f"{what}: output")
+    carved = check_blocks(core, truth, analysis, what)
+    check_sums(analysis, truth, carved, what)
+    check_whatis(core, truth)
+
+
+def check_pmr():
+    folder = hawk.temporary_folder()
+    program = hawk.compile_program(os.path.join(folder, "pools_pmr"), ["pools_pmr.cpp"], "g++",
+                                   ["-std=c++17", "-O1", *INCLUDE])
+    core, _ = hawk.crash([program], hawk.tracer_environment(), folder)
+    analysis = core and hawk.analyze(core)
+    if not analysis:
+        return
+    lists = [site for site in analysis["sites"] if "fill_list" in hawk.functions_of(site) and
+             not any("monotonic" in name for name in hawk.functions_of(site))]
+    hawk.expect_equal(sum(site["inuse_objects"] for site in lists), 1000, "nodes of the pmr list")
+    hawk.expect_equal(sum(site["inuse_bytes"] for site in lists), 24000, "bytes of the pmr list")
+    hawk.expect_equal(sum(site["alloc_objects"] for site in lists), 1500, "nodes ever made")
+
+
+hawk.need_build()
+check_program("glibc", "gcc", ["-O2"])
+check_program("jemalloc", "gcc", ["-O0"])
+check_program("glibc", "clang", ["-O1", "-no-pie"])
+check_pmr()
+hawk.finish()
