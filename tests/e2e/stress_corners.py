@@ -13,7 +13,7 @@ CORNERS = ("sizes", "alignments", "resizes", "address_space", "many_threads",
            "processes", "namespaces", "stack_overflow", "cancellation", "coroutines", "stack_without_end")
 
 
-def compare(arguments, what, allocator=None, preload=None, limit=None):
+def compare(arguments, what, allocator=None, preload=None, limit=None, options=None):
     """The same exit code and output with the tracer and without it."""
     def restrict():
         if limit:
@@ -21,7 +21,7 @@ def compare(arguments, what, allocator=None, preload=None, limit=None):
 
     plain = hawk.run(arguments, env=hawk.plain_environment(allocator), timeout=100,
                      preexec_fn=restrict)
-    environment = hawk.tracer_environment(allocator)
+    environment = hawk.tracer_environment(allocator, options)
     if preload:
         environment["LD_PRELOAD"] = preload
     traced = hawk.run(arguments, env=environment, timeout=100, preexec_fn=restrict)
@@ -38,6 +38,13 @@ operators = hawk.compile_program(os.path.join(folder, "operators"), ["stress_ope
                                  "g++", flags=["-O1", "-std=c++17"])
 own = hawk.compile_program(os.path.join(folder, "own"), ["stress_own_malloc.cpp"], "g++",
                            flags=["-O1", "-std=c++17"])
+exceptions = hawk.compile_program(os.path.join(folder, "exceptions"), ["stress_exceptions.cpp"],
+                                  "g++", flags=["-O2", "-std=c++17"])
+# marked for shadow stacks and indirect branch tracking, where the processor has them
+guarded = hawk.compile_program(os.path.join(folder, "guarded"), ["stress_corners.c"],
+                               flags=["-O1", "-fcf-protection=full", "-Wl,-z,ibt,-z,shstk"])
+static = hawk.compile_program(os.path.join(folder, "static"), ["stress_corners.c"],
+                              flags=["-O1", "-static-pie", "-fPIE", "-w"])
 libraries = {}
 for name, file in hawk.ALLOCATORS.items():
     path = file and os.path.join("/usr/lib/x86_64-linux-gnu", file)
@@ -52,6 +59,11 @@ for name, path in libraries.items():
 # other allocators have operators of their own, which end the program if a new handler throws
 compare([corners, "no_room_for_stacks"], "no_room_for_stacks")  # jemalloc does not survive it
 compare([operators], "operators")
+compare([exceptions], "exceptions in flight")
+compare([exceptions], "exceptions in flight, by frame pointers", options="unwind=fp")
+for corner in ("coroutines", "stack_overflow", "processes", "many_threads"):
+    compare([guarded, corner], f"{corner}, protected control flow")
+compare([static, "processes"], "a static program, which cannot be traced")
 compare([own], "a program's own malloc")
 for megabytes in (3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 20):
     # at some of these the tracer gets its table but not all of it, or nothing
