@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""sample=: totals are those of an exact run, every block is found, and the figures of sites lie within
+their predicted errors. Limits are six standard errors: chance fails this less than once in 10^8."""
+
+import collections
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+FUNCTIONS = ("make_small", "make_medium", "make_huge", "make_empty", "make_grown",
+             "make_temporary")
+FIELDS = ("inuse_objects", "inuse_bytes", "alloc_objects", "alloc_bytes")
+
+
+def by_function(analysis):
+    sums = {name: collections.Counter() for name in FUNCTIONS}
+    for site in analysis["sites"]:
+        owner = next((name for name in hawk.functions_of(site) if name in sums), None)
+        if not owner:
+            continue
+        for field in FIELDS:
+            sums[owner][field] += site[field]
+        for field, value in site.get("sample", {}).items():
+            if field.endswith("_error"):  # of independent choices
+                sums[owner][field] = (sums[owner][field] ** 2 + value ** 2) ** 0.5
+            else:
+                sums[owner]["sampled_" + field] += value
+    return sums
+
+
+def near(found, wanted, error, what):
+    hawk.expect(abs(found - wanted) <= 6 * error + 1,
+                f"{what}: found {found}, wanted {wanted} +- {error:.0f}")
+
+
+def check(exact, sampled, mean, what):
+    for field in (*FIELDS, "free_objects", "free_bytes"):
+        hawk.expect_equal(sampled["heap"][field], exact["heap"][field], f"{what}: total {field}")
+    hawk.expect_equal(sampled["heap"]["sites_estimated"], True, f"{what}: says so")
+    hawk.expect_equal(sampled["heap"]["sample_mean_bytes"], mean, f"{what}: mean")
+    hawk.expect_equal(exact["heap"]["sites_estimated"], False, "an exact run says so")
+    truth, estimates = by_function(exact), by_function(sampled)
+    for name in FUNCTIONS:
+        wanted, found = truth[name], estimates[name]
+        for field in ("inuse_bytes", "inuse_objects", "alloc_bytes"):
+            # The error that the truth predicts is that of the report, where that saw anything.
+            error = max(found[field + "_error"],
+                        (mean * wanted["inuse_bytes"]) ** 0.5 if field == "inuse_bytes" else
+                        (mean * wanted["inuse_objects"]) ** 0.5 if field == "inuse_objects" else 0)
+            if name == "make_huge" and field == "inuse_bytes":
+                error = 0  # far larger than the mean: each is sampled, and stands for itself
+            near(found[field], wanted[field], error, f"{what}: {field} of {name}")
+        hawk.expect(found["sampled_alloc_bytes"] <= found["alloc_bytes"],
+                    f"{what}: the sample of {name} is larger than the whole")
+    hawk.expect_equal(estimates["make_huge"]["sampled_inuse_objects"], 16,
+                      f"{what}: huge blocks sampled")
+
+
+def check_screen(core):
+    done = hawk.run([hawk.CORE, "analyze", core])
+    for text in ("Sites are estimates", "estimate +-", "sampled blocks"):
+        hawk.expect(text in done.stdout, f"the screen does not say {text!r}")
+    hawk.expect("no stack" not in done.stdout, "blocks that were not sampled have no stack")
+    hawk.expect(all(len(line) <= 80 for line in done.stdout.splitlines()), "more than 80 columns")
+    block = next(b for b in hawk.blocks(core) if b["site"] == "0000000000000002")
+    done = hawk.run([hawk.CORE, "whatis", core, block["address"]])
+    hawk.expect("not sampled" in done.stdout, f"whatis says {done.stdout!r}")
+
+
+def run(program, folder, options):
+    core, _ = hawk.crash([program], hawk.tracer_environment(options=options), folder)
+    return core, core and hawk.analyze(core)
+
+
+hawk.need_build()
+FOLDER = hawk.temporary_folder()
+PROGRAM = hawk.compile_program(os.path.join(FOLDER, "sampled"), ["sampled.c"], "gcc", ["-O1"])
+_, EXACT = run(PROGRAM, FOLDER, None)
+for text, size in (("16k", 16 << 10), ("128k", 128 << 10)):
+    CORE, SAMPLED = run(PROGRAM, FOLDER, f"sample={text}")
+    if EXACT and SAMPLED:
+        check(EXACT, SAMPLED, size, f"sample={text}")
+        check_screen(CORE)
+    os.unlink(CORE)
+hawk.finish()
