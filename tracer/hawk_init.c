@@ -22,8 +22,6 @@
 #include "hawk_threads.h"
 #include "hawk_traces.h"
 
-enum hawk_phase hawk_phase;
-
 static void *map_for_unwinder(uint64_t bytes)
 {
 	return hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
