@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Scopes and types in the recorder: which are open, where they lie in a stack, what they are called
+ * and how blocks get their types.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "hawk_labels.h"
+#include "hawk_marks.h"
+#include "hawk_modules.h"
+#include "hawk_options.h"
+#include "hawk_record.h"
+#include "hawk_threads.h"
+#include "hawk_traces.h"
+#include "hawk_types.h"
+
+#define NOINLINE __attribute__((noinline))
+
+#define CALLER()                                                                                   \
+	((struct hawk_frame_state){                                                                \
+		.pc = (uint64_t)__builtin_return_address(0),                                       \
+		.sp = (uint64_t)__builtin_frame_address(0) + 16,                                   \
+		.bp = *(uint64_t *)__builtin_frame_address(0),                                     \
+	})
+
+static NOINLINE uint32_t record(uint64_t bytes)
+{
+	struct hawk_frame_state caller = CALLER();
+
+	return hawk_record_trace(&caller, bytes);
+}
+
+/** As the exported function that the header calls. */
+static NOINLINE uint32_t enter(void *object, const char *tag)
+{
+	struct hawk_frame_state caller = CALLER();
+	struct hawk_slot *slot = hawk_threads_current();
+
+	return hawk_scopes_enter(&slot->scopes, &slot->stack, &caller, (uint64_t)object, tag,
+				 strlen(tag), &slot->scope_key);
+}
+
+static NOINLINE void leave(void *object, uint32_t token)
+{
+	hawk_scopes_leave(&hawk_thread_slot->scopes, (uint64_t)object, token,
+			  &hawk_thread_slot->scope_key);
+}
+
+/** "inner outer" */
+static const char *tags_of(uint32_t trace)
+{
+	static char text[1024];
+	uint64_t marks[HAWK_TRACE_MARKS_MAX];
+	uint32_t count;
+
+	text[0] = '\0';
+	hawk_marks_of(trace, marks, &count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct hawk_label_record *label = hawk_arena_label(hawk_mark_label(marks[i]));
+
+		sprintf(text + strlen(text), "%s%.*s", i ? " " : "", (int)label->name_bytes,
+			(const char *)hawk_arena_words(label->name_index));
+	}
+	return text;
+}
+
+static uint64_t allocations_of(uint32_t trace)
+{
+	const struct hawk_trace_record *record = hawk_arena_trace(trace);
+	uint64_t sum = hawk_counter_objects(record->alloc_objects, record->alloc_bytes);
+	const struct hawk_counter_entry *entry =
+		&hawk_thread_slot->head->counters[trace % HAWK_COUNTER_ENTRIES];
+
+	sum += entry->trace == trace ? entry->objects : 0;
+	return sum & ((UINT64_C(1) << HAWK_COUNTER_OBJECTS_BITS) - 1);
+}
+
+static int setup(void **state)
+{
+	struct hawk_slot *slot = hawk_threads_current();
+
+	(void)state;
+	hawk_scopes_clear(&slot->scopes, &slot->scope_key);
+	return 0;
+}
+
+static void the_same_stack_is_another_trace_in_a_scope(void **state)
+{
+	uint32_t traces[3];
+	long object;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		uint32_t token = i == 1 ? enter(&object, "tag") : 0;
+
+		traces[i] = record(8);
+		if (i == 1)
+			leave(&object, token);
+	}
+	assert_int_equal(traces[0], traces[2]);
+	assert_int_not_equal(traces[0], traces[1]);
+	assert_string_equal(tags_of(traces[0]), "");
+	assert_string_equal(tags_of(traces[1]), "tag");
+	assert_int_equal(hawk_arena_trace(traces[1])->tail_trace, traces[0]);
+	assert_int_equal(allocations_of(traces[1]), 1);
+}
+
+static NOINLINE uint32_t record_in_inner(void)
+{
+	long object;
+	uint32_t token = enter(&object, "inner");
+	uint32_t trace = record(16);
+
+	leave(&object, token);
+	return trace;
+}
+
+static void a_mark_says_how_many_frames_are_outside(void **state)
+{
+	uint64_t marks[HAWK_TRACE_MARKS_MAX];
+	uint32_t count, frames, trace, token;
+	const struct hawk_trace_record *base;
+	long object;
+
+	(void)state;
+	token = enter(&object, "outer");
+	trace = record_in_inner();
+	leave(&object, token);
+	base = hawk_arena_trace(hawk_marks_of(trace, marks, &count));
+	frames = base->own_count + (uint32_t)base->tail_count;
+	assert_string_equal(tags_of(trace), "inner outer");
+	assert_int_equal(hawk_mark_frames_outside(marks[0]), frames);
+	assert_int_equal(hawk_mark_frames_outside(marks[1]), frames - 1);
+}
+
+static void leaving_a_scope_closes_those_inside_of_it(void **state)
+{
+	long objects[3];
+	uint32_t first, third;
+
+	(void)state;
+	first = enter(&objects[0], "1");
+	enter(&objects[1], "2");
+	third = enter(&objects[2], "3");
+	leave(&objects[0], first);
+	assert_int_equal(hawk_thread_slot->scopes.depth, 0);
+	assert_int_equal(hawk_thread_slot->scope_key, 0);
+	leave(&objects[2], third); /* as a coroutine would: ignored */
+	assert_string_equal(tags_of(record(8)), "");
+}
+
+static void a_scope_in_the_place_of_another_ends_it(void **state)
+{
+	long object, other;
+
+	(void)state;
+	enter(&object, "left by a jump");
+	enter(&other, "inside of it");
+	enter(&object, "next");
+	assert_int_equal(hawk_thread_slot->scopes.depth, 1);
+	assert_string_equal(tags_of(record(8)), "next");
+}
+
+static NOINLINE void enter_without_leaving(void)
+{
+	long object[100];
+
+	enter(&object[50], "deep");
+	__asm__ volatile("" : : "r"(object) : "memory");
+}
+
+static void a_scope_whose_frame_is_gone_does_not_count(void **state)
+{
+	long object;
+	uint32_t token;
+
+	(void)state;
+	enter_without_leaving();
+	assert_int_equal(hawk_thread_slot->scopes.depth, 1);
+	assert_string_equal(tags_of(record(8)), "");
+	token = enter(&object, "here");
+	assert_int_equal(hawk_thread_slot->scopes.depth, 1);
+	assert_string_equal(tags_of(record(8)), "here");
+	leave(&object, token);
+}
+
+static void scopes_beyond_the_limit_are_dropped_and_counted(void **state)
+{
+	uint64_t before = hawk_table_header->dropped_scopes;
+	long objects[HAWK_SCOPES_DEPTH + 5];
+	uint32_t trace;
+
+	(void)state;
+	for (int i = 0; i < HAWK_SCOPES_DEPTH + 5; i++)
+		assert_true(!enter(&objects[i], i % 2 ? "odd" : "even") ==
+			    (i >= HAWK_SCOPES_DEPTH));
+	assert_int_equal(hawk_table_header->dropped_scopes - before, 5);
+	trace = record(8);
+	assert_int_equal(hawk_arena_trace(trace)->own_count, HAWK_SCOPES_DEPTH);
+}
+
+static void recursion_counts_entries_and_the_outer_time(void **state)
+{
+	struct hawk_label_record *label =
+		hawk_arena_label(hawk_labels_intern(HAWK_LABEL_SCOPE, 0, "recursion", 9));
+	struct timespec pause = {.tv_nsec = 2000000};
+	uint32_t tokens[3];
+	long objects[3];
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		tokens[i] = enter(&objects[i], "recursion");
+	nanosleep(&pause, NULL);
+	leave(&objects[2], tokens[2]);
+	assert_int_equal(label->total_ns, 0);
+	leave(&objects[1], tokens[1]);
+	leave(&objects[0], tokens[0]);
+	assert_int_equal(label->entries, 3);
+	assert_true(label->total_ns >= 2000000);
+}
+
+static void names_are_copied_cut_and_told_apart(void **state)
+{
+	char name[1000];
+	uint32_t first, longer;
+
+	(void)state;
+	strcpy(name, "in memory that changes");
+	first = hawk_labels_intern(HAWK_LABEL_TYPE, 0, name, strlen(name));
+	memset(name, 'x', sizeof(name));
+	assert_int_equal(first,
+			 hawk_labels_intern(HAWK_LABEL_TYPE, 0, "in memory that changes", 22));
+	assert_int_not_equal(first,
+			     hawk_labels_intern(HAWK_LABEL_SCOPE, 0, "in memory that changes", 22));
+	assert_int_not_equal(first, hawk_labels_intern(HAWK_LABEL_TYPE, 0, "in memory", 9));
+	longer = hawk_labels_intern(HAWK_LABEL_TYPE, 0, name, 999);
+	assert_int_equal(longer, hawk_labels_intern(HAWK_LABEL_TYPE, 0, name, 256));
+	assert_int_equal(hawk_arena_label(longer)->name_bytes, HAWK_LABEL_NAME_BYTES_MAX);
+	assert_int_not_equal(hawk_labels_intern(HAWK_LABEL_TYPE, 0, NULL, 0), 0);
+}
+
+enum { RACE_NAMES = 500 };
+
+static void *intern_many(void *ids)
+{
+	for (uint32_t i = 0; i < RACE_NAMES; i++) {
+		char name[32];
+		int length = sprintf(name, "racing %u", i);
+		uint64_t mark;
+
+		((uint32_t *)ids)[i] = hawk_labels_intern(HAWK_LABEL_TYPE, 0, name, (size_t)length);
+		mark = hawk_mark(((uint32_t *)ids)[i], HAWK_MARK_UNPLACED);
+		((uint32_t *)ids)[RACE_NAMES + i] = hawk_marks_intern(0, &mark, 1);
+	}
+	return NULL;
+}
+
+static void threads_get_the_same_labels_and_traces(void **state)
+{
+	static uint32_t ids[4][2 * RACE_NAMES];
+	pthread_t threads[4];
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, intern_many, ids[i]), 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_not_equal(ids[0][0], 0);
+	for (int i = 1; i < 4; i++)
+		assert_memory_equal(ids[0], ids[i], sizeof(ids[0]));
+}
+
+static void a_type_moves_the_allocation_to_a_trace_of_its_own(void **state)
+{
+	_Alignas(16) char memory[2][64] = {{0}};
+	uint32_t trace = 0;
+	uint64_t before;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		trace = record(40);
+		hawk_header_seal(memory[i] + 16, hawk_header_word0(HAWK_KIND_MALLOC, 4, 0, 40),
+				 trace);
+	}
+	before = allocations_of(trace);
+	hawk_types_set(memory[0] + 16, "Wrong", 5);
+	hawk_types_set(memory[0] + 16, "Right", 5);
+	hawk_types_set(memory[1] + 16, "Right", 5);
+	hawk_types_set(memory[1] + 16, "Right", 5);
+	hawk_types_set(memory[1] + 32, "Inside", 6);
+	hawk_types_set(memory[1] + 1, "Odd", 3);
+	for (int i = 0; i < 2; i++) {
+		uint32_t typed = hawk_header_trace(hawk_header_of(memory[i] + 16)->word1);
+
+		assert_true(hawk_header_valid(memory[i] + 16));
+		assert_string_equal(tags_of(typed), "Right");
+		assert_int_equal(hawk_arena_trace(typed)->tail_trace, trace);
+		assert_int_equal(allocations_of(typed), 2);
+	}
+	assert_int_equal(allocations_of(trace), before - 2);
+}
+
+static void with_only_scopes_nothing_else_has_a_stack(void **state)
+{
+	uint32_t token, inside;
+	long object;
+
+	(void)state;
+	hawk_options.only_scopes = hawk_options.selective = true;
+	assert_int_equal(record(8), 0);
+	token = enter(&object, "the only one");
+	inside = record(8);
+	leave(&object, token);
+	enter_without_leaving();
+	assert_int_equal(record(8), 0);
+	hawk_options.only_scopes = hawk_options.selective = false;
+	assert_string_equal(tags_of(inside), "the only one");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(the_same_stack_is_another_trace_in_a_scope, setup),
+		cmocka_unit_test_setup(a_mark_says_how_many_frames_are_outside, setup),
+		cmocka_unit_test_setup(leaving_a_scope_closes_those_inside_of_it, setup),
+		cmocka_unit_test_setup(a_scope_in_the_place_of_another_ends_it, setup),
+		cmocka_unit_test_setup(a_scope_whose_frame_is_gone_does_not_count, setup),
+		cmocka_unit_test_setup(scopes_beyond_the_limit_are_dropped_and_counted, setup),
+		cmocka_unit_test_setup(recursion_counts_entries_and_the_outer_time, setup),
+		cmocka_unit_test_setup(names_are_copied_cut_and_told_apart, setup),
+		cmocka_unit_test_setup(threads_get_the_same_labels_and_traces, setup),
+		cmocka_unit_test_setup(a_type_moves_the_allocation_to_a_trace_of_its_own, setup),
+		cmocka_unit_test_setup(with_only_scopes_nothing_else_has_a_stack, setup),
+	};
+
+	hawk_unwind_options.depth = hawk_options.depth;
+	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init() ||
+	    !hawk_record_init() || !hawk_labels_init() || !hawk_marks_init())
+		return 1;
+	hawk_modules_init();
+	if (!hawk_unwind_init())
+		return 1;
+	hawk_threads_watch_exits();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
