@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Any bytes as a suppression file: it is refused with a line, or matched against a stack within
+ * bounds.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "hawk_suppressions.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char *const by_new[] = {"_Znwm", "operator new(unsigned long)", NULL};
+
+static const struct hawk_suppression_frame frames[] = {
+	{"a(b)", "_Z1a1b", "/c/d.cc", 3, "/e/f"},
+	{NULL, NULL, NULL, 0, NULL},
+	{"main", "main", "/c/m.cc", 9, "/e/f"},
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct hawk_suppression_stack stack = {frames, 3, by_new};
+	struct hawk_suppressions *suppressions;
+
+	if (size > 1 << 16 || hawk_suppressions_create(&suppressions))
+		return 0;
+	hawk_error_destroy(hawk_suppressions_parse(suppressions, "input", data, size));
+	for (int kind = 1; kind < HAWK_REACH_KINDS; kind++) {
+		struct hawk_suppression *found =
+			hawk_suppressions_match(suppressions, (enum hawk_reach_kind)kind, &stack);
+
+		if (found && (!found->text || !found->line))
+			abort();
+	}
+	hawk_suppressions_destroy(suppressions);
+	return 0;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Suppression files in both notations: what they match, and what is complained about, where.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_suppressions.h"
+
+static const char *const by_malloc[] = {"malloc", NULL};
+
+static const struct hawk_suppression_frame frames[] = {
+	{"make_node(int)", "_Z9make_nodei", "/src/tree/node.cc", 12, "/usr/bin/app"},
+	{"tree::insert(int)", "_ZN4tree6insertEi", "/src/tree/insert.cc", 40, "/usr/bin/app"},
+	{NULL, NULL, NULL, 0, "/usr/lib/libplugin.so.2"},
+	{"main", "main", "/src/main.cc", 7, "/usr/bin/app"},
+};
+enum { FRAMES = sizeof(frames) / sizeof(frames[0]) };
+
+static const struct hawk_suppression_stack stack = {frames, FRAMES, by_malloc};
+
+/* Whether blocks of `kind` with the stack above are suppressed by `text`. */
+static bool suppresses_kind(const char *text, enum hawk_reach_kind kind)
+{
+	struct hawk_suppressions *suppressions;
+	struct hawk_error *err;
+	bool found;
+
+	assert_null(hawk_suppressions_create(&suppressions));
+	err = hawk_suppressions_parse(suppressions, "file", text, strlen(text));
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+	found = hawk_suppressions_match(suppressions, kind, &stack);
+	hawk_suppressions_destroy(suppressions);
+	return found;
+}
+
+static bool suppresses(const char *text)
+{
+	return suppresses_kind(text, HAWK_REACH_DEFINITELY_LOST);
+}
+
+static void leak_lines_match_any_part_of_any_name(void **state)
+{
+	(void)state;
+	assert_true(suppresses("leak:make_node\n"));
+	assert_true(suppresses("leak:insert"));
+	assert_true(suppresses("# known\n\n  leak:libplugin \r\n"));
+	assert_true(suppresses("leak:tree/node.cc"));
+	assert_true(suppresses("leak:no_such\nleak:main"));
+	assert_false(suppresses("leak:no_such"));
+	assert_false(suppresses("leak:_ZN4tree"));
+	assert_false(suppresses(""));
+}
+
+static void leak_lines_know_stars_and_anchors(void **state)
+{
+	(void)state;
+	assert_true(suppresses("leak:make*int"));
+	assert_true(suppresses("leak:^make_node"));
+	assert_true(suppresses("leak:^tree::*)$"));
+	assert_true(suppresses("leak:^main$"));
+	assert_true(suppresses("leak:.so.2$"));
+	assert_true(suppresses("leak:*"));
+	assert_false(suppresses("leak:^node"));
+	assert_false(suppresses("leak:^mai$"));
+	assert_false(suppresses("leak:make?node"));
+	assert_false(suppresses("leak:node*make_"));
+	assert_false(suppresses("leak:libplugin$"));
+}
+
+static void entries_match_from_the_allocation_on(void **state)
+{
+	(void)state;
+	assert_true(suppresses("{\nname\nMemcheck:Leak\nfun:malloc\nfun:_Z9make_nodei\n}\n"));
+	assert_true(suppresses("{\nname\nMemcheck:Leak\nfun:_Z9make_nodei\n}\n"));
+	assert_true(suppresses("{\n a\n Memcheck:Leak\n fun:*alloc\n obj:*/app\n fun:*insert*\n}"));
+	assert_true(
+		suppresses("{\na\nMemcheck:Leak\nobj:*vgpreload_memcheck*\nsrc:*node.cc:12\n}"));
+	assert_true(suppresses("{\na\nMemcheck:Leak\n...\nobj:*libplugin.so.?\nfun:main\n}"));
+	assert_true(suppresses("{\na\nMemcheck:Leak\nfun:malloc\n...\nfun:main\n...\n}"));
+	assert_true(suppresses("{\na\nMemcheck:Leak\n...\nfun:???\n}"));
+	assert_true(suppresses("{\na\nHelgrind,Memcheck:Leak\n...\n}"));
+	assert_false(suppresses("{\na\nMemcheck:Leak\nfun:calloc\nfun:_Z9make_nodei\n}\n"));
+	assert_false(suppresses("{\na\nMemcheck:Leak\nfun:malloc\nfun:main\n}\n"));
+	assert_false(suppresses("{\na\nMemcheck:Leak\n...\nfun:main\nfun:*\n}\n"));
+	assert_false(suppresses("{\na\nMemcheck:Leak\nfun:malloc\nsrc:*node.cc:13\n}"));
+	assert_false(suppresses("{\na\nMemcheck:Cond\nfun:*\n}\n{\nb\nHelgrind:Leak\n...\n}\n"));
+}
+
+static void entries_may_be_for_some_kinds_only(void **state)
+{
+	const char *text = "{\na\nMemcheck:Leak\nmatch-leak-kinds: possible,indirect\n...\n}\n";
+
+	(void)state;
+	assert_true(suppresses_kind(text, HAWK_REACH_POSSIBLY));
+	assert_true(suppresses_kind(text, HAWK_REACH_INDIRECTLY_LOST));
+	assert_false(suppresses_kind(text, HAWK_REACH_DEFINITELY_LOST));
+	assert_false(suppresses_kind(text, HAWK_REACH_REACHABLE));
+	assert_true(suppresses_kind("leak:main", HAWK_REACH_POSSIBLY));
+}
+
+static void the_first_that_matches_is_told_with_its_place(void **state)
+{
+	static const char text[] = "leak:nobody\n{\n  name of it\nMemcheck:Leak\n...\n}\nleak:main";
+	struct hawk_suppressions *suppressions;
+	struct hawk_suppression *found;
+
+	(void)state;
+	assert_null(hawk_suppressions_create(&suppressions));
+	assert_null(hawk_suppressions_parse(suppressions, "a.supp", text, sizeof(text) - 1));
+	assert_int_equal(hawk_suppressions_count(suppressions), 3);
+	found = hawk_suppressions_match(suppressions, HAWK_REACH_DEFINITELY_LOST, &stack);
+	assert_ptr_equal(found, hawk_suppressions_at(suppressions, 1));
+	assert_string_equal(found->text, "name of it");
+	assert_string_equal(found->file, "a.supp");
+	assert_int_equal(found->line, 2);
+	hawk_suppressions_destroy(suppressions);
+}
+
+static void expect_complaint(const char *text, const char *wanted)
+{
+	struct hawk_suppressions *suppressions;
+	struct hawk_error *err;
+
+	assert_null(hawk_suppressions_create(&suppressions));
+	err = hawk_suppressions_parse(suppressions, "f", text, strlen(text));
+	assert_non_null(err);
+	assert_int_equal(hawk_error_code(err), HAWK_ERROR_USAGE);
+	if (strncmp(hawk_error_message(err), wanted, strlen(wanted)) != 0)
+		fail_msg("%s, not %s", hawk_error_message(err), wanted);
+	hawk_error_destroy(err);
+	hawk_suppressions_destroy(suppressions);
+}
+
+static void mistakes_are_told_with_file_and_line(void **state)
+{
+	(void)state;
+	expect_complaint("leak:a\nrace:b\n", "f:2: neither leak:");
+	expect_complaint("\n\nleak:  \n", "f:3: \"leak:\" without");
+	expect_complaint("{\n", "f:1: an entry does not end");
+	expect_complaint("{\na\nMemcheck:Leak\nfun:x\n", "f:4: an entry does not end");
+	expect_complaint("{\na\nMemcheck:Leak\n}\n", "f:4: an entry without frames");
+	expect_complaint("{\na\nfun:x\n}\n{\nb\nc\n}", "f:7: \"Memcheck:Leak\"");
+	expect_complaint("{\na\nMemcheck:Leak\nfoo:x\n}\n", "f:4: a frame is");
+	expect_complaint("{\na\nMemcheck:Leak\nfun:\n}\n", "f:4: a frame without");
+	expect_complaint("{\na\nMemcheck:Leak\nmatch-leak-kinds: all,some\n...\n}\n",
+			 "f:4: match-leak-kinds:");
+	expect_complaint("{\na\nMemcheck:Leak\n...\nmatch-leak-kinds: all\n}\n",
+			 "f:5: match-leak-kinds:");
+}
+
+static void files_that_are_no_text_or_not_there_are_refused(void **state)
+{
+	struct hawk_suppressions *suppressions;
+	struct hawk_error *err;
+
+	(void)state;
+	assert_null(hawk_suppressions_create(&suppressions));
+	err = hawk_suppressions_parse(suppressions, "f", "leak:\0x", 7);
+	assert_int_equal(hawk_error_code(err), HAWK_ERROR_USAGE);
+	hawk_error_destroy(err);
+	err = hawk_suppressions_read(suppressions, "/nonexistent/file");
+	assert_int_equal(hawk_error_code(err), HAWK_ERROR_OS);
+	hawk_error_destroy(err);
+	hawk_suppressions_destroy(suppressions);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(leak_lines_match_any_part_of_any_name),
+		cmocka_unit_test(leak_lines_know_stars_and_anchors),
+		cmocka_unit_test(entries_match_from_the_allocation_on),
+		cmocka_unit_test(entries_may_be_for_some_kinds_only),
+		cmocka_unit_test(the_first_that_matches_is_told_with_its_place),
+		cmocka_unit_test(mistakes_are_told_with_file_and_line),
+		cmocka_unit_test(files_that_are_no_text_or_not_there_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
