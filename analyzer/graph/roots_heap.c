@@ -93,7 +93,8 @@ bool hawk_roots_heap_next(const struct hawk_target *target, const struct hawk_bl
 		block--;
 	if (block >= index->count || hawk_block_start(index, block) >= end)
 		return false;
-	if (!heap_of(target, index, block, &span))
+	/* Whatever the fields say, there is progress. */
+	if (!heap_of(target, index, block, &span) || span.end <= start)
 		span = (struct hawk_span){start, end};
 	ret->start = span.start > start ? span.start : start;
 	ret->end = span.end < end ? span.end : end;

@@ -4,7 +4,7 @@
  * Names for roots: whose memory a pointer lies in, as text for people and as a JSON object.
  *
  *     thread 4711, frame 3 `conn_loop`, rsp+0x18
- *     thread 4711, register rbx
+ *     thread 4711, register rbx (or xmm3, ymm5)
  *     `g_sessions`+0x10 in redis-server .bss
  *     TLS of thread 4711, `tls_var`+0x8
  *     mapping /dev/shm/x+0x40

@@ -14,6 +14,11 @@
 enum {
 	FRAMES_MAX = 1024,
 	RED_ZONE_BYTES = 128,
+	/* In the XSAVE area: the lower halves, the upper halves of the vector registers. */
+	XMM_START = 160,
+	XMM_END = 416,
+	YMM_START = 576,
+	YMM_END = 832,
 	LAST_FRAME_BYTES_MAX = 64 << 10, /* arguments and environment lie above the outermost one */
 };
 
@@ -75,7 +80,16 @@ static void name_register(uint64_t number, char *ret, size_t size)
 		"eflags", "rsp", "ss",  "fs_base", "gs_base", "ds",  "es",       "fs",  "gs",
 	};
 
-	snprintf(ret, size, "%s", number < HAWK_REGISTER_COUNT ? names[number] : "vector");
+	if (number < HAWK_REGISTER_COUNT)
+		snprintf(ret, size, "%s", names[number]);
+	else if (number < HAWK_ROOT_VECTORS + XMM_END)
+		snprintf(ret, size, "xmm%u",
+			 (unsigned)(number - HAWK_ROOT_VECTORS - XMM_START) / 16);
+	else if (number < HAWK_ROOT_VECTORS + YMM_END)
+		snprintf(ret, size, "ymm%u",
+			 (unsigned)(number - HAWK_ROOT_VECTORS - YMM_START) / 16);
+	else
+		snprintf(ret, size, "vector state");
 }
 
 static struct hawk_error *unwind(struct hawk_root_namer *namer, const struct hawk_thread *thread,

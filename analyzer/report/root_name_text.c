@@ -102,6 +102,8 @@ void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *
 	default:
 		break;
 	}
+	if (name->kind == HAWK_ROOT_UNOWNED)
+		hawk_text_puts(text, "memory between blocks in ");
 	hawk_text_puts(text, "mapping ");
 	if (name->mapping)
 		hawk_function_name_append(text, name->mapping, SIZE_MAX);

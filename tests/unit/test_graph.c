@@ -331,6 +331,23 @@ static void memory_that_the_kernel_joined_to_mapped_blocks_is_a_root(void **stat
 	graph_world_destroy(world);
 }
 
+static void size_fields_that_lie_do_not_stop_the_search_for_roots(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint64_t start = SYNTHETIC_HEAP + 2 * PAGE;
+
+	(void)state;
+	/* A mapped chunk that ends where its empty block begins. */
+	set_word(world->heap->bytes, 2 * PAGE - 32, PAGE - 32);
+	set_word(world->heap->bytes, 2 * PAGE - 24, 32 | 2);
+	synthetic_heap_add_block(world->heap, (struct synthetic_block){.start = start});
+	world->blocks[world->count++] = (struct hawk_block){.start = start};
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->index.count, 1);
+	assert_int_equal(world->roots.count, 0);
+	graph_world_destroy(world);
+}
+
 static void memory_between_blocks_is_a_root_only_if_blocks_are_missing(void **state)
 {
 	struct graph_world *world = graph_world_create();
@@ -466,6 +483,7 @@ int main(void)
 		cmocka_unit_test(thread_local_storage_beside_a_block_is_a_root),
 		cmocka_unit_test(memory_of_the_tracer_is_no_root),
 		cmocka_unit_test(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root),
+		cmocka_unit_test(size_fields_that_lie_do_not_stop_the_search_for_roots),
 		cmocka_unit_test(memory_between_blocks_is_a_root_only_if_blocks_are_missing),
 		cmocka_unit_test(vector_registers_are_roots),
 		cmocka_unit_test(the_vector_of_thread_local_storage_is_held_by_its_thread),

@@ -100,28 +100,31 @@ static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
 	struct hawk_block_graph graph;
 	struct hawk_root_namer *namer;
 	struct hawk_symbols *symbols;
-	struct hawk_root_name names[3];
+	struct hawk_root_name names[4];
 
 	(void)state;
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		graph_world_add(world, 32, 0, 0);
 	world->registers[HAWK_RBX] = world->blocks[0].start;
 	world->globals[3] = world->blocks[1].start;
+	memcpy(world->vectors + 160 + 16 * 3, &world->blocks[3].start, 8);
 	world->stack[GRAPH_STACK_BYTES / 16 + 2] = world->blocks[2].start;
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->roots.count, 3);
+	assert_int_equal(world->roots.count, 4);
 	graph = (struct hawk_block_graph){.target = world->target, .roots = world->roots};
 	assert_null(hawk_symbols_create(world->target, &(struct hawk_symbols_options){0},
 					&world->findings, &symbols));
 	assert_null(hawk_root_namer_create(&graph, symbols, &namer));
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < 4; i++)
 		assert_null(hawk_root_find(namer, i, &names[i]));
 	expect_text(&names[0], "thread 4711, register rbx");
-	expect_text(&names[1], "thread 4711, frame 0 0x0, rsp+0x10");
-	expect_text(&names[2], "mapping 0x600000000000+0x18");
+	expect_text(&names[1], "thread 4711, register xmm3");
+	expect_text(&names[2], "thread 4711, frame 0 0x0, rsp+0x10");
+	expect_text(&names[3], "mapping 0x600000000000+0x18");
 	expect_group(namer, 0, "thread 4711, registers");
-	expect_group(namer, 1, "thread 4711, frame 0 0x0");
-	expect_group(namer, 2, "mapping 0x600000000000");
+	expect_group(namer, 1, "thread 4711, registers");
+	expect_group(namer, 2, "thread 4711, frame 0 0x0");
+	expect_group(namer, 3, "mapping 0x600000000000");
 	hawk_root_namer_destroy(namer);
 	hawk_symbols_destroy(symbols);
 	graph_world_destroy(world);
