@@ -64,6 +64,9 @@ enum hawk_table_incompatible {
 enum hawk_table_compatible {
 	HAWK_TABLE_NO_STACKS = 1u << 0,     /**< stacks=0: headers carry sizes and ages only */
 	HAWK_TABLE_LIVE_COUNTERS = 1u << 1, /**< free counters of trace records are kept */
+	/** A forked child's copy of its parent's table file: counts begin with those that the parent
+	 * had when it was copied, a moment after the fork. */
+	HAWK_TABLE_COPIED = 1u << 5,
 	HAWK_TABLE_ONLY_SCOPES = 1u << 4,   /**< only=scopes: stacks inside of scopes only */
 };
 

@@ -7,6 +7,7 @@
 #include "hawk_block_graph.h"
 #include "hawk_heap_counted.h"
 #include "hawk_site_map.h"
+#include "hawk_sweep_beside.h"
 #include "hawk_site_samples.h"
 
 #include <stdlib.h>
@@ -44,8 +45,7 @@ static struct hawk_error *make_excluded(const struct hawk_table *table,
 static struct hawk_error *load(struct hawk_target *target, struct hawk_findings *findings,
 			       struct hawk_heap *heap)
 {
-	struct hawk_error *err =
-		hawk_table_find(hawk_target_table(target), findings, &heap->table);
+	struct hawk_error *err = hawk_table_find(hawk_target_table(target), findings, &heap->table);
 
 	if (err || !heap->table)
 		return err;
@@ -70,7 +70,8 @@ struct tally {
 struct tallies {
 	uint32_t trace_count;
 	struct tally *items;
-	struct hawk_block_index *index; /**< NULL = not wanted */
+	unsigned threads;
+	struct hawk_block_index *index;                 /**< NULL = not wanted */
 	struct tally *latest[HAWK_BLOCK_DEPTH_MAX + 1]; /**< of the latest block of each depth */
 	uint64_t sample_mean;
 	struct hawk_sample_tally *samples; /**< as `items`; NULL without a mean */
@@ -94,8 +95,7 @@ static struct hawk_error *add_blocks(void *context, const struct hawk_block *blo
 		tally->bytes += block->size;
 		tallies->latest[block->depth] = tally;
 		if (block->depth) /* what was carved out of a block is no longer its own */
-			tallies->latest[block->depth - 1]->bytes -=
-				block->size + HAWK_HEADER_BYTES;
+			tallies->latest[block->depth - 1]->bytes -= block->size + HAWK_HEADER_BYTES;
 	}
 	if (tallies->samples)
 		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
@@ -149,7 +149,8 @@ static uint64_t unaccounted_blocks(const struct hawk_target *target, const struc
 	if (in_calls && hawk_target_process(target)->signal)
 		in_calls--;
 	if (totals->alloc_objects < totals->free_objects || live <= heap->sweep.blocks ||
-	    live - heap->sweep.blocks <= in_calls)
+	    live - heap->sweep.blocks <= in_calls ||
+	    hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED)
 		return 0;
 	return live - heap->sweep.blocks;
 }
@@ -193,8 +194,8 @@ static struct hawk_error *read_target(struct hawk_target *target, struct hawk_fi
 		tallies->samples = calloc((size_t)heap->trace_count + 1, sizeof(*tallies->samples));
 	if (!tallies->items || (heap->sample_mean && !tallies->samples))
 		return &hawk_enomem;
-	err = hawk_sweep(target, &heap->plan, add_blocks, tallies, progress->function,
-			 progress->context, findings, &heap->sweep);
+	err = hawk_sweep_beside(target, &heap->plan, tallies->threads, add_blocks, tallies,
+				progress->function, progress->context, findings, &heap->sweep);
 	if (err)
 		return err;
 	report_unaccounted(target, heap, findings);
@@ -275,6 +276,7 @@ static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned pa
 	if (!err && live)
 		err = hawk_block_index_keep_heads(&graph->index, bytes);
 	tallies->index = &graph->index;
+	tallies->threads = graph->threads;
 	if (!err)
 		err = read_target(graph->target, graph->findings,
 				  &(struct progress){report_reading, graph}, tallies, heap);
