@@ -56,6 +56,7 @@ def configurations(arguments, folder):
         Configuration("no tracer"),
         Configuration("header only", options="stacks=0"),
         Configuration("tracer", options=""),
+        Configuration("sample=512k", options="sample=512k"),
     ]
     if not arguments.no_fp:
         result.append(Configuration("unwind=fp", options="unwind=fp"))

@@ -11,7 +11,7 @@ import hawk  # noqa: E402
 
 PROGRAMS = [
     ["aligned"], ["custom_new"], ["dead"], ["dlopen", hawk.SAMPLES], ["exit_late"], ["fork"],
-    ["frames"], ["inline"], ["leak"], ["list"], ["new_throw"], ["realloc"], ["signal_alloc"],
+    ["frames"], ["inline"], ["leak"], ["list"], ["new_throw"], ["pool"], ["realloc"], ["signal_alloc"],
     ["scopes"], ["stacks"], ["templates"], ["thread_exit"], ["threads"],
     ["orderd", "--requests", "3000", "--workers", "8"],
 ]
