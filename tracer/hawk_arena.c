@@ -464,13 +464,14 @@ void hawk_arena_adopt(bool (*is_known)(uint64_t address), bool file)
 	adopt_array(HAWK_ARRAY_THREADS, &header->thread_count, is_known);
 	adopt_array(HAWK_ARRAY_MODULES, &header->module_count, is_known);
 	adopt_extents(is_known, file);
-	if (!file)
-		return;
-	header->pid = (uint32_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
+	header->compatible_flags |= HAWK_TABLE_COPIED;
+	if (file)
+		header->pid = (uint32_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
 	header->check = hawk_table_check(header);
 	name_owner(header);
 	if (!twin)
 		return;
+	twin->compatible_flags = header->compatible_flags;
 	twin->pid = header->pid;
 	twin->check = hawk_table_check(twin);
 }

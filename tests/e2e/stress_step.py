@@ -18,11 +18,18 @@ program = hawk.compile_program(os.path.join(folder, "stress_step"), ["stress_ste
 allocator = hawk.compile_program(
     os.path.join(folder, "stress_allocator.so"), ["stress_allocator.c"],
     flags=["-O1", "-shared", "-fPIC", "-fno-builtin", "-Wl,-Bsymbolic-functions"])
-for options in (None, "collapse=4", "stacks=0"):
-    for mode in ("check", "allocate", "jump", "fork"):
-        if options and mode in ("fork", "jump"):
-            continue
-        done = hawk.run([program, mode, STRIDE], timeout=550,
+in_file = f"table={os.path.join(folder, 'table-%p')}"
+FORK_EVERY = ("7", "701")  # a file to copy takes its time
+RUNS = (
+    (None, ("check", "allocate", "jump", "fork")),
+    ("collapse=4", ("check", "allocate")),
+    ("stacks=0", ("check", "allocate")),
+    ("live=1", ("sums", "allocate", "jump")),
+    (in_file, ("sums", "fork")),
+)
+for options, modes in RUNS:
+    for mode in modes:
+        done = hawk.run([program, mode, STRIDE, FORK_EVERY[options == in_file]], timeout=550,
                         env=hawk.tracer_environment(allocator, options))
         what = f"{mode} {options or ''}"
         if hawk.expect_equal(done.returncode, 0, f"{what}: {done.stderr}: exit code"):

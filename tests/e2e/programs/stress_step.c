@@ -6,7 +6,8 @@
  *
  *     check     looks at the headers: each live block's is valid at every instant, no freed one's
  * is allocate  allocates and frees jump      jumps out, never to return: once at each instruction
- * of a short scene fork      forks a child that allocates: at every 7th instruction
+ * of a short scene fork      forks a child that allocates: at every 7th instruction, or
+ *               the number given behind the other one
  *
  * With a number behind it `jump` leaves out all but one of so many instructions. Needs an allocator
  * that may itself be interrupted (stress_allocator.c). The scenes: each function of the family; a
@@ -37,12 +38,13 @@ enum mode {
 	ALLOCATE,
 	JUMP,
 	FORK,
+	SUMS,
 };
 
 static const struct hawk_table_header *table;
 static enum mode mode;
 static volatile unsigned long steps, jump_at;
-static unsigned long total_steps, stride = 1;
+static unsigned long total_steps, stride = 1, fork_every = 7;
 static volatile bool stepping;
 static sigjmp_buf way_out;
 static void *volatile keep;
@@ -69,7 +71,7 @@ static void find_table(void)
 		const struct hawk_table_header *at;
 
 		if (sscanf(line, "%lx-%lx %7s", &start, &end, rights) != 3 ||
-		    strcmp(rights, "rw-p"))
+		    strncmp(rights, "rw-", 3))
 			continue;
 		for (; start + sizeof(*at) <= end && !table; start += HAWK_TABLE_ALIGNMENT) {
 			at = (const void *)start;
@@ -97,6 +99,118 @@ static void check_all(void)
 		if (blocks[i].pointer && is_live(blocks[i].pointer) != blocks[i].live)
 			fail(blocks[i].live ? "a live block has no header"
 					    : "a dead block has a header");
+}
+
+/** Calls and bytes, of allocations and of frees. */
+struct sums {
+	uint64_t alloc_objects, alloc_bytes, free_objects, free_bytes;
+};
+
+static const void *element(const uint64_t *segments, uint64_t index, unsigned first_log2,
+			   size_t bytes)
+{
+	unsigned segment = hawk_segment_of(index, first_log2);
+
+	return (const char *)segments[segment] +
+	       (index - hawk_segment_first(segment, first_log2)) * bytes;
+}
+
+static const struct hawk_trace_record *trace_at(uint32_t id)
+{
+	return element(table->trace_segments, id, HAWK_TRACE_SEGMENT_LOG2,
+		       sizeof(struct hawk_trace_record));
+}
+
+/** Entry that the record has already, of the flush that is going on; UINT32_MAX = none. */
+static uint32_t applied_entry(const struct hawk_thread_record *thread, uint32_t index)
+{
+	const struct hawk_trace_record *record;
+	uint32_t entry = hawk_flush_entry(thread->flush);
+	uint64_t word0;
+
+	if (!(thread->flush & HAWK_FLUSH_PENDING))
+		return UINT32_MAX;
+	record = trace_at((uint32_t)(thread->flush >> HAWK_FLUSH_TRACE_SHIFT));
+	word0 = entry < thread->counter_count ? record->alloc_objects : record->free_objects;
+	return thread->flush & HAWK_FLUSH_APPLIED ||
+			       hawk_counter_tag(word0) == hawk_flush_tag(thread->flush, index)
+		       ? entry
+		       : UINT32_MAX;
+}
+
+static void add_thread(struct sums *sums, uint32_t index)
+{
+	const struct hawk_thread_record *thread = element(
+		table->thread_segments, index, HAWK_THREAD_SEGMENT_LOG2, table->thread_slot_bytes);
+	const struct hawk_counter_entry *allocations =
+		(const void *)((const char *)thread + thread->counter_offset);
+	const struct hawk_counter_entry *frees =
+		(const void *)((const char *)thread + thread->free_offset);
+	uint32_t applied = applied_entry(thread, index);
+
+	sums->alloc_objects += thread->alloc_objects_untraced;
+	sums->alloc_bytes += thread->alloc_bytes_untraced;
+	for (uint32_t i = 0; i < thread->counter_count; i++) {
+		if (!allocations[i].trace || i == applied)
+			continue;
+		sums->alloc_objects += allocations[i].objects;
+		sums->alloc_bytes += allocations[i].bytes;
+	}
+	for (uint32_t i = 0; i < thread->free_count; i++) {
+		if (!frees[i].trace || i + thread->counter_count == applied)
+			continue;
+		sums->free_objects += frees[i].objects;
+		sums->free_bytes += frees[i].bytes;
+	}
+}
+
+static struct sums add_up(void)
+{
+	struct sums sums = {.alloc_objects = table->orphan_alloc_objects,
+			    .alloc_bytes = table->orphan_alloc_bytes};
+
+	for (uint32_t i = 0; i < table->thread_count; i++)
+		add_thread(&sums, i);
+	for (uint32_t i = 1; i < table->trace_count; i++) {
+		const struct hawk_trace_record *record = trace_at(i);
+
+		sums.alloc_objects +=
+			hawk_counter_objects(record->alloc_objects, record->alloc_bytes);
+		sums.alloc_bytes += hawk_counter_bytes(record->alloc_bytes);
+		sums.free_objects += hawk_counter_objects(record->free_objects, record->free_bytes);
+		sums.free_bytes += hawk_counter_bytes(record->free_bytes);
+	}
+	return sums;
+}
+
+/** What was counted before the call at hand, and its bytes. */
+static struct sums known;
+static uint64_t call_bytes, flushes_seen;
+static bool call_frees;
+
+/** A number that is what it was, or that and what the call adds. */
+static bool grows(uint64_t now, uint64_t before, uint64_t more)
+{
+	return now == before || now == before + more;
+}
+
+static void check_sums(void)
+{
+	struct sums now = add_up();
+	uint64_t allocates = call_frees ? 0 : 1, frees = call_frees ? 1 : 0;
+
+	for (uint32_t i = 0; i < table->thread_count; i++) {
+		const struct hawk_thread_record *thread =
+			element(table->thread_segments, i, HAWK_THREAD_SEGMENT_LOG2,
+				table->thread_slot_bytes);
+
+		flushes_seen += thread->flush & HAWK_FLUSH_PENDING;
+	}
+	if (!grows(now.alloc_objects, known.alloc_objects, allocates) ||
+	    !grows(now.alloc_bytes, known.alloc_bytes, allocates * call_bytes) ||
+	    !grows(now.free_objects, known.free_objects, frees) ||
+	    !grows(now.free_bytes, known.free_bytes, frees * call_bytes))
+		fail("the counters do not add up");
 }
 
 static __attribute__((noinline)) void allocate_in_handler(void)
@@ -142,9 +256,11 @@ static void on_trap(int number, siginfo_t *info, void *data)
 	steps++;
 	if (mode == CHECK)
 		check_all();
+	else if (mode == SUMS)
+		check_sums();
 	else if (mode == ALLOCATE)
 		allocate_in_handler();
-	else if (mode == FORK && steps % 7 == 0)
+	else if (mode == FORK && steps % fork_every == 0)
 		fork_in_handler();
 	else if (mode == JUMP && steps == jump_at) {
 		stepping = false;
@@ -310,23 +426,83 @@ static void *jump_everywhere(void *data)
 	return data;
 }
 
+enum { PATH_BITS = 11 };
+
+static __attribute__((noinline)) void step_left(unsigned path, unsigned bits, bool step);
+static __attribute__((noinline)) void step_right(unsigned path, unsigned bits, bool step);
+
+/** One block from a stack of its own for each `path`. */
+static void step_path(unsigned path, unsigned bits, bool step)
+{
+	void *volatile block = NULL;
+
+	if (bits) {
+		(path & 1 ? step_left : step_right)(path >> 1, bits - 1, step);
+		return;
+	}
+	for (int i = 0; i < 2; i++) {
+		known = add_up();
+		call_frees = i;
+		if (step)
+			start_stepping();
+		if (i)
+			free(block);
+		else
+			block = malloc(call_bytes);
+		if (step)
+			stop_stepping();
+		if (i ? add_up().free_objects != known.free_objects + 1
+		      : add_up().alloc_bytes != known.alloc_bytes + call_bytes)
+			fail("a call was not counted");
+	}
+}
+
+static void step_left(unsigned path, unsigned bits, bool step)
+{
+	step_path(path, bits, step);
+	__asm__ volatile("" : : : "memory");
+}
+
+static void step_right(unsigned path, unsigned bits, bool step)
+{
+	step_path(path, bits, step);
+	__asm__ volatile("" : : : "memory");
+}
+
+/** More stacks than a thread has counters: first all of them, then some under the trap flag. */
+static void scene_sums(void)
+{
+	call_bytes = 48;
+	for (unsigned path = 0; path < 1 << PATH_BITS; path++)
+		step_path(path, PATH_BITS, false);
+	for (unsigned path = 0; path < 1 << PATH_BITS; path += 61)
+		step_path(path, PATH_BITS, true);
+	total_steps = steps;
+	if (!flushes_seen)
+		fail("no flush was seen");
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-	static const char *const names[] = {"check", "allocate", "jump", "fork"};
+	static const char *const names[] = {"check", "allocate", "jump", "fork", "sums"};
 
 	if (argc < 2)
 		return 2;
 	while (strcmp(names[mode], argv[1]))
-		if (++mode > FORK)
+		if (++mode > SUMS)
 			return 2;
 	if (argc > 2)
 		stride = strtoul(argv[2], NULL, 0);
+	if (argc > 3)
+		fork_every = strtoul(argv[3], NULL, 0);
 	find_table();
 	sigaction(SIGTRAP, &action, NULL);
 	pthread_key_create(&last_key, in_destructor);
 	if (mode == JUMP) {
 		run_thread(jump_everywhere);
+	} else if (mode == SUMS) {
+		scene_sums();
 	} else {
 		scene_family();
 		scene_family();
