@@ -11,7 +11,10 @@
 #include "hawk_function_name.h"
 #include "hawk_utf8.h"
 
-enum { PLACE_SHARE = 3 /**< of the width, a third at most is for file and line */ };
+enum {
+	PLACE_SHARE = 3,      /**< of the width, a third at most is for file and line */
+	PLACE_WIDTH_MIN = 30, /**< in less, there is room for the function only */
+};
 
 struct entry {
 	bool known;
@@ -116,7 +119,9 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 		append_offset(text, name);
 		return;
 	}
-	if (name->file)
+	if (width < PLACE_WIDTH_MIN)
+		; /* the function alone */
+	else if (name->file)
 		hawk_text_printf(&place, "%s:%u", name->file, name->line);
 	else if (name->module)
 		hawk_text_puts(&place, name->module);

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""refs, path, merge-paths, retained and sites, on a program that knows who holds what."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import cli_world  # noqa: E402
+import hawk  # noqa: E402
+import holder_world  # noqa: E402
+
+CELLS, SESSIONS = holder_world.CELLS, holder_world.SESSIONS
+HUB_BYTES = 16 + CELLS * (32 + 40)
+
+
+def text_of(*arguments, code=0):
+    done = hawk.run([hawk.CORE, *arguments])
+    hawk.expect_equal(done.returncode, code, f"{arguments}: {done.stderr[-300:]}")
+    return done.stdout
+
+
+def document(verb, *arguments, target=None):
+    parsed = json.loads(text_of(verb, "--json", *(target or [core]), *arguments))
+    with open(os.path.join(hawk.SOURCE, "docs", "schema", f"{verb}-1.json"),
+              encoding="utf-8") as file:
+        complaints = cli_world.validate(parsed, json.load(file))
+    hawk.expect(not complaints, f"{verb} {arguments}: {complaints[:3]}")
+    return parsed
+
+
+def function_of(entry):
+    return hawk.plain_name(entry["frames"][0]["function"]) if entry["frames"] else ""
+
+
+def check_refs():
+    one, two = document("refs", hex(truth["third_payload"]), hex(truth["hub"]))["addresses"]
+    hawk.expect_equal([(int(block["address"], 16), block["offset"], block["interior"])
+                       for block in one["blocks"]], [(truth["third"], 8, False)], "refs of a payload")
+    hawk.expect_equal(one["roots"], [], "roots of a payload")
+    hawk.expect_equal([(root["root"]["symbol"], root["root"]["section"]) for root in two["roots"]
+                       if root["root"]["kind"] == "module"], [("g_hub", ".bss")], "roots of the hub")
+    shared = document("refs", hex(truth["shared"] + 100))["addresses"][0]
+    hawk.expect_equal((shared["block"]["inside"],
+                       sorted(root["root"]["offset"] for root in shared["roots"]
+                              if root["root"]["symbol"] == "g_shared")), (100, [0, 8]),
+                      "two roots, asked for in the middle")
+    session = document("refs", hex(truth["session"]))["addresses"][0]
+    hawk.expect_equal(sorted(group["offset"] for group in session["groups"]), [16, 40],
+                      "a list node and a map node")
+    hawk.expect_equal(session["block"]["type"], "Connection", "type")
+    only = document("refs", hex(truth["session"]), "--size", "41-")["addresses"][0]
+    hawk.expect_equal(len(only["blocks"]), 1, "--size of the blocks that point")
+
+
+def check_path():
+    path = document("path", hex(truth["third_payload"]))["addresses"][0]
+    hawk.expect_equal((path["root"]["symbol"], path["root"]["kind"]), ("g_hub", "module"), "root")
+    hawk.expect_equal([(function_of(step), step.get("offset")) for step in path["steps"]],
+                      [("make_hub", None), ("make_cell", 0), ("make_cell", 0), ("make_cell", 0),
+                       ("make_payload", 8)], "steps")
+    hawk.expect_equal(path["block"]["reach"], "still_reachable", "reach")
+    lost = [block for block in hawk.blocks(core, "--function", "^make_lost$")]
+    hawk.expect_equal(len(lost), holder_world.LOST, "lost blocks")
+    none = document("path", lost[0]["address"])["addresses"][0]
+    hawk.expect_equal((none["root"], none["steps"]), (None, []), "no path")
+    hawk.expect(none["block"]["reach"] in ("definitely_lost", "indirectly_lost"), "lost")
+    hawk.expect("no root leads there" in text_of("path", core, lost[0]["address"]), "said so")
+    deep = hawk.blocks(core, "--function", "^make_cell$")[0]["address"]
+    lines = text_of("path", core, deep).splitlines()
+    hawk.expect(len(lines) < 12 and any(re.search(r"[\d,]+ more in the same way", line)
+                                        for line in lines), "a long list is shown by its ends")
+
+
+def check_merged():
+    site = [entry["site"] for entry in document("retained")["sites"]
+            if function_of(entry) == "make_payload"][0]
+    tree = document("merge-paths", site)["tree"]
+    path = []
+    at = max(range(len(tree)), key=lambda i: tree[i]["flat_objects"])
+    while at:
+        path.insert(0, tree[at]["name"].split()[0])
+        at = tree[at]["parent"]
+    hawk.expect_equal(path, ["`g_hub`", "make_hub", "make_cell", "make_payload"], "merged path")
+    hawk.expect_equal((tree[0]["cum_objects"], tree[0]["cum_bytes"]), (CELLS, CELLS * 40), "all")
+    lost = document("merge-paths", "--function", "^make_lost$")["tree"]
+    hawk.expect_equal([(node["kind"], node["cum_objects"]) for node in lost[1:2]],
+                      [("lost", holder_world.LOST)], "lost blocks have no path")
+
+
+def check_retained():
+    sites = {function_of(entry): entry for entry in document("retained")["sites"]
+             if entry["objects"] not in (SESSIONS // 2,) or function_of(entry) == "make_name"}
+    for name, objects, shallow, retained in (
+            ("make_hub", 1, 16, HUB_BYTES), ("make_cell", CELLS, CELLS * 32, HUB_BYTES - 16),
+            ("make_payload", CELLS, CELLS * 40, CELLS * 40), ("make_shared", 1, 5000, 5000),
+            ("make_name", SESSIONS // 2, SESSIONS // 2 * 61, SESSIONS // 2 * 61)):
+        entry = sites.get(name, {})
+        hawk.expect_equal((entry.get("objects"), entry.get("shallow_bytes"),
+                           entry.get("retained_bytes")),
+                          (objects, shallow, {"all_pointers": retained,
+                                              "start_pointers": retained}), name)
+    best = document("retained", "--by=block", "--top", "3")["blocks"]
+    hawk.expect_equal([(int(block["address"], 16), block["retained_bytes"]) for block in best[:2]],
+                      [(truth["hub"], HUB_BYTES), (truth["first"], HUB_BYTES - 16)], "blocks")
+    typed = document("retained", "--by=block", "--type", "^Connection$")["blocks"]
+    hawk.expect_equal((len(typed), {block["retained_bytes"] for block in typed}),
+                      (SESSIONS // 2, {112 + 61}), "blocks of a type")
+    tree = document("retained", "--by=tree")["tree"]
+    hub = [node for node in tree if node["kind"] == "root" and "`g_hub`" in node["name"]]
+    hawk.expect_equal([(node["cum_bytes"], node["cum_objects"]) for node in hub],
+                      [(HUB_BYTES, 1 + 2 * CELLS)], "what the root holds alone")
+    analysis = hawk.analyze(core)
+    hawk.expect_equal((tree[0]["cum_objects"], tree[0]["cum_bytes"]),
+                      (analysis["heap"]["inuse_objects"], analysis["heap"]["inuse_bytes"]), "all")
+    folded = [line.rsplit(" ", 1) for line in text_of("retained", "--folded", core).splitlines()]
+    hawk.expect_equal([size for line, size in folded
+                       if line.endswith(";make_hub;make_cell;make_payload")], [str(CELLS * 40)],
+                      "folded")
+    hawk.expect_equal(sum(int(size) for _, size in folded), analysis["heap"]["inuse_bytes"],
+                      "all folded")
+
+
+def check_sites():
+    graph = document("sites")
+    names = {entry["site"]: function_of(entry) for entry in graph["sites"]}
+    edges = {(names.get(edge["source"]), names[edge["target"]]): edge for edge in graph["edges"]}
+    for source, target, places in (
+            ("make_cell", "make_payload", [(8, CELLS, CELLS)]),
+            ("make_cell", "make_cell", [(0, CELLS - 1, CELLS - 1)]),
+            ("make_hub", "make_cell", [(0, 1, 1)])):
+        edge = edges.get((source, target), {"places": []})
+        hawk.expect_equal([(place["offset"], place["pointers"], place["targets"])
+                           for place in edge["places"]], places, f"{source} -> {target}")
+    hub = edges.get((None, "make_hub"), {"places": []})
+    hawk.expect_equal([(place["kind"], place["pointers"]) for place in hub["places"]
+                       if place["kind"] == "module"], [("module", 1)], "held by a root")
+    only = document("sites", "--function", "^make_payload$")
+    hawk.expect_equal({names[edge["target"]] for edge in only["edges"]}, {"make_payload"}, "filter")
+    dot = text_of("sites", "--dot", core)
+    hawk.expect(dot.startswith("digraph") and dot.rstrip().endswith("}") and "+8" in dot, "DOT")
+    if os.path.exists("/usr/bin/dot"):
+        done = subprocess.run(["/usr/bin/dot", "-Tsvg"], input=dot, capture_output=True, text=True,
+                              check=False)
+        hawk.expect_equal(done.returncode, 0, "Graphviz reads it")
+
+
+def check_texts():
+    for arguments in (["refs", hex(truth["session"])], ["path", hex(truth["name"])],
+                      ["retained"], ["retained", "--by=tree"], ["retained", "--by=block"],
+                      ["retained", "--by=root"], ["sites"], ["merge-paths", "--type", "Session"]):
+        out = text_of(arguments[0], core, *arguments[1:])
+        hawk.expect(out, f"{arguments} says something")
+        for line in out.splitlines():
+            hawk.expect(len(line) <= 80, f"{arguments}: wider than 80 columns: {line!r}")
+        same = {text_of(arguments[0], core, *arguments[1:], "--threads", str(threads))
+                for threads in (1, 2, 5)}
+        hawk.expect_equal(same, {out}, f"{arguments} with other numbers of threads")
+
+
+def check_mistakes():
+    for arguments in (["refs", core, "zz"], ["path", core], ["merge-paths", core, "x"],
+                      ["merge-paths", core, "1234567812345678"], ["retained", core, "--type", "("],
+                      ["retained", core, "--size", "5"], ["sites", core, "--by", "x"],
+                      ["retained", core, "--site", "1234567812345678"]):
+        done = hawk.run([hawk.CORE, *arguments])
+        hawk.expect_equal((done.returncode, len(done.stderr.splitlines())), (2, 1), str(arguments))
+    for verb in ("refs", "path"):
+        done = hawk.run([hawk.CORE, verb, core, "10"])
+        hawk.expect_equal(done.returncode, 3, f"{verb} of nothing")
+        hawk.expect("no live block is at 0x10" in done.stderr, f"{verb} of nothing: {done.stderr}")
+
+
+def check_cut_cores():
+    """The less is there, the less is claimed; nothing breaks."""
+    size = os.path.getsize(core)
+    address = hex(truth["hub"])
+    for part in range(1, 16, 2):
+        cut = os.path.join(folder, "cut")
+        with open(core, "rb") as whole, open(cut, "wb") as file:
+            file.write(whole.read(size * part // 16))
+        for arguments in (["refs", cut, address], ["path", cut, address], ["retained", cut],
+                          ["sites", cut], ["merge-paths", cut]):
+            done = hawk.run([hawk.CORE, *arguments])
+            hawk.expect(done.returncode in (3, 4), f"{arguments} of {part}/16: {done.returncode}")
+            if done.returncode == 4 and "json" not in arguments:
+                hawk.expect(done.stderr or "missing" in done.stdout, "what is missing is said")
+
+
+def check_live():
+    process = hawk.spawn([os.path.join(folder, "holders"), "wait", str(SESSIONS), str(CELLS)],
+                         env=hawk.tracer_environment(), cwd=folder, stdout=subprocess.PIPE,
+                         text=True)
+    try:
+        said = json.loads(process.stdout.readline())
+        target = ["--pid", str(process.pid)]
+        refs = document("refs", hex(said["third_payload"]), target=target)["addresses"][0]
+        hawk.expect_equal([(int(block["address"], 16), block["offset"]) for block in
+                           refs["blocks"]], [(said["third"], 8)], "refs of a process")
+        path = document("path", hex(said["third"]), target=target)["addresses"][0]
+        hawk.expect_equal(path["root"]["symbol"], "g_hub", "path of a process")
+        sites = {function_of(entry): entry for entry in
+                 document("retained", target=target)["sites"]}
+        hawk.expect_equal(sites["make_hub"]["retained_bytes"]["all_pointers"], HUB_BYTES,
+                          "retained of a process")
+        hawk.expect(document("sites", target=target)["edges"], "sites of a process")
+    finally:
+        process.kill()
+        process.wait()
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+core, truth = holder_world.crash(folder)
+check_refs()
+check_path()
+check_merged()
+check_retained()
+check_sites()
+check_texts()
+check_mistakes()
+check_cut_cores()
+check_live()
+hawk.finish()
