@@ -202,6 +202,28 @@ def check_static():
         hawk.expect_equal(done.returncode, 0, f"{flags}")
 
 
+def check_stress(options):
+    """Every entry is counted, whatever threads, jumps and handlers do; and the heap is right."""
+    core, done = hawk.crash([stress], hawk.tracer_environment(options=options), folder)
+    wanted = {tag: int(count) for tag, count in map(str.split, done.stdout.splitlines())}
+    analysis = hawk.analyze(core, "--by", "scope")
+    if "sample" not in options:
+        hawk.check_counters(analysis, f"stress {options}")
+    found = dict.fromkeys(wanted, 0)
+    for scope in analysis["scopes"]:
+        if scope["path"]:
+            found[scope["path"][-1]] += scope["entries"]
+    # A handler that comes when its thread has given its slot back is not counted.
+    lost = wanted.pop("handler") - found.pop("handler")
+    hawk.expect(0 <= lost <= 8, f"{lost} entries of handlers are lost")
+    hawk.expect_equal(found, wanted, f"entries with {options}")
+    hawk.expect_equal(analysis["heap"]["dropped"], 0, f"dropped with {options}")
+    if "sample" not in options:
+        types = {site["type"]: site["inuse_objects"] for site in analysis["sites"]
+                 if site["type"] and site["inuse_objects"]}
+        hawk.expect_equal(types, {"odd": 8}, f"types with {options}")
+
+
 hawk.need_build()
 folder = hawk.temporary_folder()
 for name, options in (("gcc", ("-O2",)), ("clang", ("-O0",)),
@@ -213,4 +235,8 @@ check_only_scopes(executable, library)
 for name, options in (("g++", ("-O2",)), ("clang++", ("-O0",))):
     check_cxx(name, options)
 check_static()
+stress = os.path.join(folder, "annotate_stress")
+hawk.compile_program(stress, [source("annotate_stress.c")], "gcc", ("-O2", *STRICT))
+for variant in ("stats=0", "live=1", "only=scopes", "sample=1k", "unwind=fp:collapse=4"):
+    check_stress(variant)
 hawk.finish()

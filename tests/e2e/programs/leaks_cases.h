@@ -3,7 +3,8 @@
  * @file
  * Cases of lost and kept blocks. Every function that allocates is named site_*: that is how the
  * tools' answers are compared. Each ends at the same point: under Valgrind with its leak check,
- * with LeakSanitizer with that one's, else with abort(), so that there is a core.
+ * with LeakSanitizer with that one's, with LEAKS_WAIT=1 by waiting, else with abort(), so that
+ * there is a core.
  */
 #ifndef LEAKS_CASES_H
 #define LEAKS_CASES_H
@@ -61,6 +62,12 @@ static void stop(void)
 	if (__lsan_do_recoverable_leak_check) {
 		__lsan_do_recoverable_leak_check();
 		_exit(0);
+	}
+	if (getenv("LEAKS_WAIT")) {
+		if (write(STDOUT_FILENO, "ready\n", 6) != 6)
+			_exit(1);
+		for (;;)
+			pause();
 	}
 	abort();
 }
