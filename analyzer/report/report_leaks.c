@@ -24,7 +24,7 @@ static const struct {
 } kinds[] = {
 	{HAWK_REACH_DEFINITELY_LOST, "nothing points to them"},
 	{HAWK_REACH_INDIRECTLY_LOST, "only lost blocks point to them"},
-	{HAWK_REACH_POSSIBLY, "only by pointers to their inside, or unsure"},
+	{HAWK_REACH_POSSIBLY, "only to their inside, or unsure"},
 	{HAWK_REACH_REACHABLE, "pointers lead to them"},
 };
 

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores that lack something: cut off at every sixteenth, without stacks, without .data, without
+threads, with damage. What cannot be known is not claimed: nothing is called lost when a pointer to
+it may be in what is missing, the reason is said, and nothing crashes."""
+
+import os
+import random
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+import leaks  # noqa: E402
+
+PT_LOAD, PT_NOTE = 1, 4
+NT_PRSTATUS, REGISTERS_OFFSET, RSP = 1, 112, 19
+WRITE = 2
+ROUNDS = 24
+
+
+def program_headers(data):
+    """(offset of the header, type, flags, offset, address, file size) of each."""
+    offset, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    for i in range(count):
+        at = offset + i * size
+        kind, flags, start, address, _, file_size = struct.unpack_from("<IIQQQQ", data, at)
+        yield at, kind, flags, start, address, file_size
+
+
+def thread_notes(data):
+    """Offsets of the headers of NT_PRSTATUS notes, and of their contents."""
+    for _, kind, _, start, _, size in program_headers(data):
+        at = start
+        while kind == PT_NOTE and at < start + size:
+            name, length, note = struct.unpack_from("<III", data, at)
+            contents = at + 12 + (name + 3 & ~3)
+            if note == NT_PRSTATUS:
+                yield at, contents
+            at = contents + (length + 3 & ~3)
+
+
+def drop_segments(data, addresses):
+    """The segments that hold the addresses are no longer in the file; returns how many."""
+    dropped = 0
+    for at, kind, _, _, address, size in program_headers(data):
+        if kind == PT_LOAD and any(address <= wanted < address + size for wanted in addresses):
+            struct.pack_into("<Q", data, at + 32, 0)
+            dropped += 1
+    return dropped
+
+
+def write(data):
+    path = os.path.join(folder, "broken")
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def expect_downgraded(data, what, whole):
+    """Nothing is called lost; why, is said; and exit code 4. Returns the document."""
+    document = leaks.ask(write(data), codes=(hawk.EXIT_PARTIAL,))
+    if not document:
+        return None
+    hawk.expect_equal(document["definitely_lost"], {"objects": 0, "bytes": 0}, f"{what}: lost")
+    hawk.expect_equal(document["indirectly_lost"], {"objects": 0, "bytes": 0}, f"{what}: indirect")
+    if whole:
+        hawk.expect(document["downgraded"]["objects"] >= whole["definitely_lost"]["objects"],
+                    f"{what}: {document['downgraded']} downgraded")
+        keys = [item["key"] for item in document["missing"]]
+        hawk.expect("leaks-downgraded" in keys, f"{what}: {keys}")
+        done = hawk.run([hawk.CORE, "leaks", write(data)])
+        hawk.expect("NOT CERTAIN" in done.stdout, f"{what}: the text warns")
+    return document
+
+
+def check_truncated(original):
+    blocks = []
+    for part in range(1, 16):
+        data = original[:len(original) * part // 16]
+        done = hawk.run([hawk.CORE, "leaks", "--json", write(data)])
+        hawk.expect(done.returncode in (hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL),
+                    f"{part}/16: exit code {done.returncode} {done.stderr[-300:]}")
+        if done.returncode == hawk.EXIT_PARTIAL:
+            document = expect_downgraded(data, f"{part}/16", None)
+            blocks.append(sum(document[kind]["objects"] for kind in leaks.KINDS))
+    hawk.expect(blocks and blocks == sorted(blocks), f"blocks found: {blocks}")
+    hawk.expect(max(blocks, default=0) > 0, "some blocks are found in cut cores")
+
+
+def check_without_stacks(original, whole):
+    data = bytearray(original)
+    pointers = [struct.unpack_from("<Q", data, contents + REGISTERS_OFFSET + 8 * RSP)[0]
+                for _, contents in thread_notes(data)]
+    hawk.expect_equal(len(pointers), 3, "threads")
+    hawk.expect(drop_segments(data, pointers) >= 2, "stacks are in segments of their own")
+    document = expect_downgraded(data, "no stacks", whole)
+    hawk.expect("stack-missing" in [item["key"] for item in document["missing"]], "no stacks: why")
+    found = leaks.by_site(write(data))
+    hawk.expect_equal(found["site_other_stack"], {"possibly_lost": (1, 136)}, "held by a stack")
+    hawk.expect_equal(found["site_static"], {"still_reachable": (1, 40)}, "held by a global")
+
+
+def check_without_data(original, whole):
+    data = bytearray(original)
+    static = next(record for record in whole["records"]
+                  if "site_static" in [frame["function"] for frame in record["frames"]])
+    hawk.expect_equal(drop_segments(data, [int(static["first_root"]["address"], 16)]), 1, ".data")
+    document = expect_downgraded(data, "no .data", whole)
+    hawk.expect("roots-missing" in [item["key"] for item in document["missing"]], "no .data: why")
+    found = leaks.by_site(write(data))
+    hawk.expect_equal(found["site_static"], {"possibly_lost": (1, 40)}, "held by a global")
+    hawk.expect_equal(found["site_other_stack"], {"still_reachable": (1, 136)}, "held by a stack")
+
+
+def check_without_threads(original, whole):
+    data = bytearray(original)
+    for at, _ in thread_notes(data):
+        struct.pack_into("<I", data, at + 8, 0x7777)
+    document = expect_downgraded(data, "no threads", whole)
+    hawk.expect("threads-missing" in [item["key"] for item in document["missing"]],
+                "no threads: why")
+
+
+def check_damaged(original):
+    for i in range(ROUNDS):
+        data = bytearray(original)
+        header = sum(1 for _ in program_headers(data)) * 56 + 64
+        end = header if i % 2 else len(data)
+        for _ in range(60 if i % 2 else 20000):
+            at = random.randrange(64 if i % 2 else header, end - 8)
+            struct.pack_into("<Q", data, at, random.choice(
+                (random.getrandbits(64), random.getrandbits(46) & ~15, 0, (1 << 64) - 1)))
+        done = hawk.run([hawk.CORE, "leaks", "--full", write(data)], timeout=60)
+        hawk.expect(done.returncode in range(5), f"damage {i}: {done.returncode}")
+
+
+def check_pointer_like_words(original):
+    """10^6 words that look like pointers to blocks, in the largest writable segment."""
+    document = leaks.ask(core)
+    addresses = [int(record["example"], 16) for record in document["records"]]
+    data = bytearray(original)
+    _, start, size = max((size, start, size) for _, kind, flags, start, _, size
+                         in program_headers(data) if kind == PT_LOAD and flags & WRITE)
+    for i in range(0, min(size, 8_000_000) - 8, 8):
+        if random.random() < 0.5:
+            struct.pack_into("<Q", data, start + i, random.choice(addresses) +
+                             random.choice((0, 0, 8, 24, 3)))
+    done = hawk.run([hawk.CORE, "leaks", "--json", write(data)], timeout=60)
+    hawk.expect(done.returncode in range(5), f"pointer-like words: {done.returncode}")
+
+
+hawk.need_build()
+random.seed(4)
+(_, _, folder, core), = leaks.programs(("c",))
+with open(core, "rb") as file:
+    contents = file.read()
+complete = leaks.ask(core, codes=(1,))
+check_truncated(contents)
+check_without_stacks(contents, complete)
+check_without_data(contents, complete)
+check_without_threads(contents, complete)
+check_damaged(contents)
+check_pointer_like_words(contents)
+hawk.finish()
