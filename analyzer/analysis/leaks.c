@@ -99,6 +99,7 @@ static struct hawk_error *add_block(struct hawk_leak_fold *fold, uint32_t block)
 	enum hawk_reach_kind kind = hawk_leak_kind(fold, block);
 	uint32_t *slot = hawk_leak_slot(fold, block, kind);
 	uint64_t bytes = hawk_block_size(&fold->graph->index, block);
+	bool counts = hawk_block_index_counts(&fold->graph->index, block);
 	struct hawk_leak_record *record;
 	struct hawk_error *err;
 	bool wanted;
@@ -106,10 +107,10 @@ static struct hawk_error *add_block(struct hawk_leak_fold *fold, uint32_t block)
 	err = is_wanted(fold, block, &wanted);
 	if (err || !wanted)
 		return err;
-	leaks->sums[kind].objects++;
+	leaks->sums[kind].objects += counts;
 	leaks->sums[kind].bytes += bytes;
 	if (leaks->reach.kinds[block] != kind) {
-		leaks->downgrade.objects++;
+		leaks->downgrade.objects += counts;
 		leaks->downgrade.bytes += bytes;
 	}
 	if (!(fold->kinds >> kind & 1))
@@ -119,7 +120,7 @@ static struct hawk_error *add_block(struct hawk_leak_fold *fold, uint32_t block)
 	if (err)
 		return err;
 	record = &leaks->records[*slot];
-	record->objects++;
+	record->objects += counts;
 	record->bytes += bytes;
 	note_age(fold, record, block);
 	return NULL;

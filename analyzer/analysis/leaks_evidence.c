@@ -127,7 +127,8 @@ static void flood(const struct hawk_leak_fold *fold, struct hawk_leak_bits *met,
 			stack[depth++] = target;
 			if (!record)
 				continue;
-			record->indirect_objects++;
+			record->indirect_objects +=
+				hawk_block_index_counts(&fold->graph->index, target);
 			record->indirect_bytes += hawk_block_size(&fold->graph->index, target);
 		}
 	}

@@ -292,7 +292,7 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 		if (site >= sites)
 			continue;
 		leak = &leaks[(size_t)site * SQL_KINDS + graph->reach.kinds[block] - 1];
-		if (!leak->objects++)
+		if (hawk_block_index_counts(&graph->index, block) && !leak->objects++)
 			leak->example = block;
 		leak->bytes += hawk_block_size(&graph->index, block);
 	}

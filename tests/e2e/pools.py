@@ -3,6 +3,7 @@
 its stack, none that was ended or reset is, and no byte is counted twice."""
 
 import collections
+import json
 import os
 import sys
 
@@ -121,7 +122,34 @@ def check_pmr():
     hawk.expect_equal(sum(site["alloc_objects"] for site in lists), 1500, "nodes ever made")
 
 
+def check_holders():
+    folder = hawk.temporary_folder()
+    program = hawk.compile_program(os.path.join(folder, "pools_held"), ["pools_held.c"], "gcc",
+                                   ["-O1", *INCLUDE])
+    core, _ = hawk.crash([program], hawk.tracer_environment(), folder)
+    done = core and hawk.run([hawk.CORE, "leaks", "--json", "--exit-code=0", core])
+    if not done:
+        return
+    leaks = json.loads(done.stdout)
+    kinds = collections.Counter()
+    for record in leaks["records"]:
+        names = [hawk.plain_name(frame["function"]) for frame in record["frames"]]
+        name = next((name for name in names if name.startswith("make_")), None)
+        kinds[name, record["kind"]] += record["objects"]
+    hawk.expect_equal(kinds, {
+        ("make_lost", "definitely_lost"): 2, ("make_arena", "still_reachable"): 1,
+        ("make_named", "still_reachable"): 1, ("make_held_by_arena", "still_reachable"): 1,
+        ("make_held_by_object", "still_reachable"): 1}, "who is lost around a pool")
+    # The arena is in five pieces and one block.
+    hawk.expect_equal(leaks["definitely_lost"]["objects"], 2, "definitely lost")
+    analysis = hawk.analyze(core)
+    hawk.expect_equal(sum(leaks[kind]["objects"] for kind in (
+        "definitely_lost", "indirectly_lost", "possibly_lost", "still_reachable")),
+        analysis["heap"]["inuse_objects"], "blocks of all kinds")
+
+
 hawk.need_build()
+check_holders()
 check_program("glibc", "gcc", ["-O2"])
 check_program("jemalloc", "gcc", ["-O0"])
 check_program("glibc", "clang", ["-O1", "-no-pie"])
