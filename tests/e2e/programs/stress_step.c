@@ -71,7 +71,7 @@ static void find_table(void)
 		const struct hawk_table_header *at;
 
 		if (sscanf(line, "%lx-%lx %7s", &start, &end, rights) != 3 ||
-		    strncmp(rights, "rw-", 3))
+		    strncmp(rights, "rw-", 3) || end - start > 1 << 30)
 			continue;
 		for (; start + sizeof(*at) <= end && !table; start += HAWK_TABLE_ALIGNMENT) {
 			at = (const void *)start;
