@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other people's tests, with and without the tracer: the same outcome.
+
+Some come with Debian's packages, some with its source packages, which are fetched when a test runs,
+by apt and into a temporary folder, and thrown away afterwards. HAWK_SUITES=1 runs the long
+selections.
+"""
+
+import glob
+import os
+import subprocess
+import tarfile
+
+import hawk
+
+LONG = os.environ.get("HAWK_SUITES") == "1"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+def sources(folder, *packages):
+    """Unpacks Debian's source packages; returns {package: folder}. Skips without the network."""
+    release = "bookworm"
+    with open("/etc/os-release", encoding="utf-8") as lines:
+        for line in lines:
+            if line.startswith("VERSION_CODENAME="):
+                release = line.split("=")[1].strip().strip('"')
+    state = os.path.join(folder, "apt")
+    os.makedirs(os.path.join(state, "lists", "partial"))
+    with open(os.path.join(state, "src.sources"), "w", encoding="ascii") as file:
+        file.write(f"Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: {release}\n"
+                   f"Components: main\nSigned-By: {KEYRING}\n")
+    options = [word for setting in (
+        f"Dir::Etc::sourcelist={state}/src.sources", "Dir::Etc::sourceparts=/dev/null",
+        f"Dir::State::lists={state}/lists", f"Dir::Cache={state}", "Acquire::Languages=none",
+        "APT::Sandbox::User=root", "Acquire::Retries=1", "Acquire::http::Timeout=20",
+        "Debug::NoLocking=1") for word in ("-o", setting)]
+    apt = hawk.need("apt-get")
+    for arguments in (["update"], ["--download-only", "source", *packages]):
+        done = hawk.run([apt, "-qq", *options, *arguments], cwd=folder, timeout=120)
+        if done.returncode:
+            hawk.skip(f"apt-get {arguments[0]}: {done.stderr.strip()[-200:]}")
+    return {package: _unpack(folder, package) for package in packages}
+
+
+def _unpack(folder, package):
+    archives = glob.glob(os.path.join(folder, f"{package}_*.orig.tar.*"))
+    if not archives:
+        hawk.skip(f"no source of {package}")
+    target = os.path.join(folder, package)
+    with tarfile.open(min(archives, key=len)) as archive:
+        archive.extractall(target)
+    inside = os.listdir(target)
+    return os.path.join(target, inside[0]) if len(inside) == 1 else target
+
+
+def same(command, what, folder, library=None, extra=None, outcome=None, code=None, timeout=200):
+    """Runs it without and with the tracer. `outcome` makes of the output what has to be equal."""
+    results = []
+    for environment in (hawk.plain_environment(library, extra),
+                        hawk.tracer_environment(library, extra=extra)):
+        try:
+            done = subprocess.run(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                  errors="replace", timeout=timeout)
+        except subprocess.TimeoutExpired:
+            hawk.expect(False, f"{what}: not ready after {timeout} s")
+            return
+        text = outcome(done.stdout) if outcome else done.stdout
+        results.append((done.returncode, text, done.stdout))
+    alone, traced = results
+    if code is not None:
+        hawk.expect(alone[0] == code, f"{what}, alone: exit code {alone[0]}, {alone[2][-400:]}")
+    hawk.expect(traced[0] == alone[0],
+                f"{what}: exit code {traced[0]}, alone {alone[0]}: {traced[2][-600:]}")
+    hawk.expect(traced[1] == alone[1], f"{what}: {_difference(traced[1], alone[1])}")
+    print(f"{what}: the same", flush=True)
+
+
+def _difference(traced, alone):
+    traced, alone = (text.splitlines() if isinstance(text, str) else list(text)
+                     for text in (traced, alone))
+    return (f"only traced {[line for line in traced if line not in alone][:5]}, "
+            f"only alone {[line for line in alone if line not in traced][:5]}")
