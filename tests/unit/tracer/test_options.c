@@ -73,6 +73,13 @@ static void sizes_have_units(void **state)
 	assert_int_equal(count(parse("max_table=64Mx"), "bad value"), 1);
 	assert_int_equal(count(parse("max_table=x"), "bad value"), 1);
 	assert_true(hawk_options.max_table == 0);
+	assert_string_equal(parse("sample=512k"), "");
+	assert_true(hawk_options.sample == 512 << 10 && hawk_options.selective);
+	assert_string_equal(parse("sample=1024G"), "");
+	assert_int_equal(count(parse("sample=1025G"), "bad value"), 1);
+	assert_int_equal(count(parse("sample=4X"), "bad value"), 1);
+	assert_string_equal(parse("sample=0"), "");
+	assert_true(hawk_options.sample == 0 && !hawk_options.selective);
 }
 
 static void an_escaped_colon_belongs_to_the_value(void **state)
