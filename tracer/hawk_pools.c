@@ -7,7 +7,7 @@
 
 #include "hawk_record.h"
 
-enum { OFFSET_LOG2 = 4 };
+enum { OFFSET_LOG2 = 4, PAGE_BYTES = 4096 };
 
 static void finish(void *pointer)
 {
@@ -21,8 +21,8 @@ static void finish(void *pointer)
 
 static bool is_pool_object(const void *pointer)
 {
-	return hawk_header_kind(hawk_header_of(pointer)->word0) == HAWK_KIND_POOL &&
-	       hawk_header_valid(pointer);
+	return hawk_header_valid(pointer) &&
+	       hawk_header_kind(hawk_header_of(pointer)->word0) == HAWK_KIND_POOL;
 }
 
 void hawk_pools_begin(const struct hawk_frame_state *caller, void *pointer, size_t size)
@@ -36,6 +36,8 @@ void hawk_pools_begin(const struct hawk_frame_state *caller, void *pointer, size
 		finish(pointer);
 	else if (hawk_header_valid(pointer)) /* no room was reserved: this is the arena's own */
 		return;
+	if (!((uintptr_t)pointer % PAGE_BYTES) && !hawk_readable((uint64_t)hawk_header_of(pointer)))
+		return; /* nor is there any at the start of a mapping */
 	birth = __atomic_load_n(&hawk_birth_now, __ATOMIC_RELAXED);
 	trace = hawk_record_trace(caller, size);
 	hawk_header_seal(pointer, hawk_header_word0(HAWK_KIND_POOL, OFFSET_LOG2, birth, size),

@@ -27,15 +27,21 @@ struct hawk_error *hawk_table_load_samples(struct hawk_table *table, struct hawk
 		header->sample_mean = 0;
 		return NULL;
 	}
-	if (!header->sample_mean || header->sample_mean >> HAWK_SAMPLE_MEAN_LOG2_MAX > 1)
+	if (!header->sample_mean || header->sample_mean > UINT64_C(1) << HAWK_SAMPLE_MEAN_LOG2_MAX)
 		return refuse(table, findings);
 	for (unsigned i = 0; i < HAWK_TRACE_SEGMENTS; i++) {
-		uint64_t bytes = hawk_segment_length(i, HAWK_TRACE_SEGMENT_LOG2) *
-				 sizeof(struct hawk_sample_record);
+		uint64_t first = hawk_segment_first(i, HAWK_TRACE_SEGMENT_LOG2);
+		uint64_t bytes;
 		uint64_t address = header->sample_segments[i];
 		struct hawk_extent extent;
 		struct hawk_error *err;
 
+		if (first >= header->trace_count)
+			break;
+		bytes = hawk_segment_length(i, HAWK_TRACE_SEGMENT_LOG2);
+		if (bytes > header->trace_count - first)
+			bytes = header->trace_count - first;
+		bytes *= sizeof(struct hawk_sample_record);
 		if (!address || !hawk_extent_at(table->target, address, &extent) ||
 		    extent.present_end <= address)
 			continue;

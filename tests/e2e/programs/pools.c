@@ -191,6 +191,7 @@ static void run_threads(void)
 static void run_mistakes(void)
 {
 	static char bytes[64] __attribute__((aligned(16)));
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *block = malloc(100);
 
 	hawk_block_begin(block, 50);     /* no room before it: its header is malloc's */
@@ -200,6 +201,9 @@ static void run_mistakes(void)
 	hawk_block_end(NULL);
 	hawk_block_end(bytes + 32);         /* never begun */
 	hawk_pool_reset(bytes + 64, bytes); /* an empty range */
+	mprotect(pages, 4096, PROT_NONE);
+	hawk_block_begin(pages + 4096, 50); /* no room, and not even memory */
+	hawk_block_end(pages + 4096);
 	free(block);
 }
 
