@@ -64,10 +64,10 @@ enum hawk_table_incompatible {
 enum hawk_table_compatible {
 	HAWK_TABLE_NO_STACKS = 1u << 0,     /**< stacks=0: headers carry sizes and ages only */
 	HAWK_TABLE_LIVE_COUNTERS = 1u << 1, /**< free counters of trace records are kept */
-	/** A forked child's copy of its parent's table file: counts begin with those that the parent
-	 * had when it was copied, a moment after the fork. */
+	/** A forked child's copy of its parent's table file: counts begin with those that the
+	 * parent had when it was copied, a moment after the fork. */
 	HAWK_TABLE_COPIED = 1u << 5,
-	HAWK_TABLE_ONLY_SCOPES = 1u << 4,   /**< only=scopes: stacks inside of scopes only */
+	HAWK_TABLE_ONLY_SCOPES = 1u << 4, /**< only=scopes: stacks inside of scopes only */
 };
 
 /** What an extent of the tracer's memory holds. */
@@ -271,15 +271,17 @@ static_assert(sizeof(struct hawk_sample_record) == 32, "two to a cache line");
  *      word 0:  tag 20 | objects, low 44 bits
  *      word 1:  objects, high 8 bits | bytes 56
  *
- * Both numbers wrap, each by itself: an allocation that was moved to another trace before its thread
- * has flushed it leaves less than nothing here, and the sum with the entries is right again.
+ * Both numbers wrap, each by itself: an allocation that was moved to another trace before its
+ * thread has flushed it leaves less than nothing here, and the sum with the entries is right again.
  *
  * Tag: (slot index + 1) << 1 | the tag bit of that flush; 0 = none. Without
- * HAWK_TABLE_TAGGED_COUNTERS the words are plain numbers.
+ * HAWK_TABLE_TAGGED_COUNTERS the words are plain numbers. Sums of a pair and of entries are modulo
+ * 2^52 objects and 2^56 bytes; one with the top bit set is below 0 and counts as 0.
  */
 enum {
 	HAWK_COUNTER_TAG_SHIFT = 44,
 	HAWK_COUNTER_BYTES_BITS = 56,
+	HAWK_COUNTER_OBJECTS_BITS = 52,
 	HAWK_COUNTER_OBJECTS_BITS = 52,
 };
 

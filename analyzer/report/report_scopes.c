@@ -70,7 +70,8 @@ struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 	hawk_screen_heading(screen, "Scopes (%s of %s), each with those inside of it",
 			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
 	if (count == 1) {
-		hawk_output_puts(screen->output, "  none: no HAWK_SCOPE was entered, or none recorded\n");
+		hawk_output_puts(screen->output,
+				 "  none: no HAWK_SCOPE was entered, or none recorded\n");
 		return NULL;
 	}
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);

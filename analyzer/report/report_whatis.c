@@ -202,8 +202,9 @@ static struct hawk_error *put_json_block(const struct hawk_report *report,
 	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
 	hawk_json_put_string(json, "type", stack.type);
 	hawk_json_key(json, "scopes");
-	hawk_report_json_scope_path(report->heap->table,
-				    hawk_table_scope(report->heap->table, block->trace), json);
+	hawk_report_json_scope_path(
+		report->heap->table,
+		block->trace ? hawk_table_scope(report->heap->table, block->trace) : 0, json);
 	hawk_json_key(json, "frames");
 	hawk_report_json_stack(&stack, json);
 	hawk_stack_deinit(&stack);
