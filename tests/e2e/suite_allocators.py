@@ -17,7 +17,8 @@ GPERFTOOLS_CONFIG = [f"-DHAVE_{name}=1" for name in (
 GPERFTOOLS_TESTS = ["thread_dealloc_unittest", "markidle_unittest", "memalign_unittest",
                     "realloc_unittest", "malloc_extension_test", "current_allocated_bytes_test"]
 GPERFTOOLS_LONG = ["tcmalloc_large_unittest"]  # asks for most of the address space
-MIMALLOC_TESTS = ["main-override.c", "main-override.cpp"]
+MIMALLOC_TESTS = ["main-override.c"]
+MIMALLOC_LONG = ["main-override.cpp", "test-api.c"]
 
 
 def compile_foreign(output, source, flags):
@@ -44,7 +45,7 @@ def gperftools(source, folder, library):
 
 
 def mimalloc(source, folder, library):
-    for test in MIMALLOC_TESTS + (["test-api.c"] if suites.LONG else []):
+    for test in MIMALLOC_TESTS + (MIMALLOC_LONG if suites.LONG else []):
         program = os.path.join(folder, test + ".program")
         if compile_foreign(program, os.path.join(source, "test", test),
                            ["-I", os.path.join(source, "include"), "-I",
