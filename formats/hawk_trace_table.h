@@ -282,7 +282,6 @@ enum {
 	HAWK_COUNTER_TAG_SHIFT = 44,
 	HAWK_COUNTER_BYTES_BITS = 56,
 	HAWK_COUNTER_OBJECTS_BITS = 52,
-	HAWK_COUNTER_OBJECTS_BITS = 52,
 };
 
 static inline uint64_t hawk_counter_objects(uint64_t word0, uint64_t word1)
