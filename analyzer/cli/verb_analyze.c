@@ -3,6 +3,7 @@
  * @file
  * hawk-core analyze: one screen about a core or a process.
  */
+#include "hawk_leaks_session.h"
 #include "hawk_session.h"
 
 /** Number of "scope" among the choices of --by. */
@@ -17,7 +18,8 @@ static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 	};
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings)
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_leaks_report *leaks)
 {
 	struct hawk_site_filter filter = filter_of(settings);
 	struct hawk_site_list list = {0};
@@ -26,6 +28,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.symbols = session->symbols,
 		.heap = &session->heap,
 		.findings = &session->findings,
+		.leaks = leaks,
 		.source = session->source,
 		.filtered = filter.focus || filter.ignore || filter.min_bytes,
 		.limited = settings->top,
@@ -36,7 +39,8 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 				       : HAWK_SITE_SORT_SIZE,
 		.grouped = settings->by > 1 && settings->by != BY_SCOPE,
 		.by_scope = settings->by == BY_SCOPE,
-		.by = (enum hawk_group_by)(settings->by > 1 && settings->by != BY_SCOPE ? settings->by - 1 : 1),
+		.by = (enum hawk_group_by)(
+			settings->by > 1 && settings->by != BY_SCOPE ? settings->by - 1 : 1),
 	};
 	struct hawk_error *err = NULL;
 
@@ -63,16 +67,23 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
-	struct hawk_error *err = hawk_session_load_heap(session);
+	struct hawk_leaks_session leaks = {0};
+	bool full = settings->full && !settings->json &&
+		    !hawk_target_process(session->target)->table_file;
+	struct hawk_error *err =
+		full ? hawk_leaks_session_make(session, settings, HAWK_LEAKS_KINDS_LOST, &leaks)
+		     : hawk_session_load_heap(session);
 
 	(void)count;
 	(void)operands;
 	(void)code;
-	if (err)
-		return err;
-	hawk_target_release(session->target);
-	hawk_session_check(session);
-	return print(session, settings);
+	if (!err) {
+		hawk_target_release(session->target);
+		hawk_session_check(session);
+		err = print(session, settings, full && session->heap.table ? &leaks.report : NULL);
+	}
+	hawk_leaks_session_deinit(&leaks);
+	return err;
 }
 
 static const struct hawk_option options[] = {
@@ -83,7 +94,7 @@ static const struct hawk_option options[] = {
 	 "order sites by live bytes, live blocks, or bytes allocated since start"},
 	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,
-	 "everything: all sites, whole stacks, all threads, memory map, modules"},
+	 "everything: all sites, whole stacks, leaks, all threads, memory map, modules"},
 	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|function|file|module|scope",
 	 "add up by what allocated (flat) and what called that (cum), or by HAWK_SCOPE"},
 	{"focus", '\0', HAWK_OPTION_STRING, HAWK_AT(focus), "REGEX",
@@ -98,7 +109,7 @@ static const struct hawk_option options[] = {
 
 const struct hawk_verb hawk_verb_analyze = {
 	.name = "analyze",
-	.arguments = "[options] CORE | --pid PID",
+	.arguments = "[options] CORE | TABLE | --pid PID",
 	.summary = "who owns the memory of a dead or living process",
 	.details = "Prints how the process died, where its memory went, and which stacks "
 		   "allocated most of it.",

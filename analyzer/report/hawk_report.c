@@ -7,6 +7,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
+#include "hawk_report_leaks.h"
 #include "hawk_text.h"
 
 enum { SHORT_FINDINGS = 4 };
@@ -92,6 +93,8 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 		err = report->by_scope  ? hawk_report_scopes(report, screen)
 		      : report->grouped ? hawk_report_groups(report, screen)
 					: hawk_report_sites(report, screen);
+		if (!err && report->leaks)
+			err = hawk_leaks_report_section(report->leaks, screen);
 		if (err)
 			return err;
 	} else {

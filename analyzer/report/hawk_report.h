@@ -11,12 +11,15 @@
 #include "hawk_screen.h"
 #include "hawk_site_list.h"
 
+struct hawk_leaks_report;
+
 /** The findings of a whole run and everything that was found. Nothing here is owned. */
 struct hawk_report {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
 	const struct hawk_heap *heap; /**< heap->table is NULL if the process was not traced */
 	const struct hawk_findings *findings;
+	const struct hawk_leaks_report *leaks; /**< for a section of the text; NULL = none */
 	const char *source;          /**< the core file's path as given; NULL for a live process */
 	struct hawk_site_list *list; /**< chosen sites; NULL without a table */
 	bool filtered;               /**< a filter was given, so that the list is not all sites */

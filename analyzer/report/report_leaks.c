@@ -261,7 +261,8 @@ static struct hawk_error *put_kind(const struct hawk_leaks_report *report,
 }
 
 static struct hawk_error *put_records(const struct hawk_leaks_report *report,
-				      const struct hawk_screen *screen, size_t top, size_t depth)
+				      const struct hawk_screen *screen, size_t top, size_t depth,
+				      const char *how_to_see_more)
 {
 	size_t end = top && top < report->shown_count ? top : report->shown_count;
 	struct hawk_error *err = NULL;
@@ -269,8 +270,9 @@ static struct hawk_error *put_records(const struct hawk_leaks_report *report,
 	for (size_t at = 0; at < end && !err;)
 		err = put_kind(report, screen, &at, end, depth);
 	if (!err && end < report->shown_count)
-		hawk_output_printf(screen->output, "\n  ... and %s more loss records (--top)\n",
-				   hawk_quantity_count(report->shown_count - end).text);
+		hawk_output_printf(screen->output, "\n  ... and %s more loss records (%s)\n",
+				   hawk_quantity_count(report->shown_count - end).text,
+				   how_to_see_more);
 	return err;
 }
 
@@ -343,7 +345,7 @@ struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report
 		put_sums(report, screen);
 		put_warning(report, screen);
 		put_roots(report, screen);
-		err = put_records(report, screen, top, depth);
+		err = put_records(report, screen, top, depth, "--top");
 		if (err)
 			return err;
 		if (screen->full)
@@ -360,5 +362,5 @@ struct hawk_error *hawk_leaks_report_section(const struct hawk_leaks_report *rep
 	put_sums(report, screen);
 	put_warning(report, screen);
 	return put_records(report, screen, report->top ? report->top : SECTION_TOP,
-			   report->depth ? report->depth : SECTION_DEPTH);
+			   report->depth ? report->depth : SECTION_DEPTH, "hawk-core leaks");
 }

@@ -197,6 +197,15 @@ def check_text():
         hawk.expect_equal(text("--json", "--threads", threads), text("--json"), "threads")
 
 
+def check_section():
+    done = hawk.run([hawk.CORE, "analyze", "--full", core])
+    hawk.expect("Leaks: 13 blocks, 744 B definitely lost" in done.stdout and
+                "(hawk-core leaks)" in done.stdout, "analyze --full has a section of leaks")
+    hawk.expect_equal(done.returncode, 0, "exit code of analyze --full")
+    done = hawk.run([hawk.CORE, "analyze", core])
+    hawk.expect("Leaks" not in done.stdout, "plain analyze looks for no leaks")
+
+
 def check_living():
     process = hawk.spawn([program], env=hawk.tracer_environment(extra={"LEAKS_WAIT": "1"}),
                          stdout=subprocess.PIPE)
@@ -220,5 +229,6 @@ check_suppressions()
 check_choice()
 check_schema()
 check_text()
+check_section()
 check_living()
 hawk.finish()
