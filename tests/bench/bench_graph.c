@@ -4,13 +4,12 @@
  * What the pointer graph costs: time and memory per block of every step from the sweep to retained
  * sizes, beside a plain sum of the same memory in the same run.
  *
- * usage: bench_graph [BLOCKS] [local|random]   (default 2000000 local)
+ * usage: bench_graph [BLOCKS] [local|random] [RUNS]   (default 2000000 local 3)
  *        bench_graph shapes                    heaps of shapes that break other algorithms
  *
  * The heap lies in a core in memory (memfd), so no disk is measured. Blocks are 75 bytes on
  * average, hold 1.2 pointers, and are in chains of 64, in the order of addresses ("local") or in
- * none
- * ("random"); 2 % are lost. Times are the best of three, each with fresh memory, page faults
+ * none ("random"); 2 % are lost. Times are the best of RUNS, each with fresh memory, page faults
  * included, of processor; only what two threads gain is on the wall clock, and wants a quiet
  * machine. A core of 10 M blocks takes 2 GB of memory, one of 50 M blocks 10 GB.
  */
@@ -27,7 +26,6 @@
 #include "synthetic_graph.h"
 
 enum {
-	RUNS = 3,
 	TRACES = 4096,
 	CHAIN = 64,            /* blocks in a chain */
 	GLOBALS_OFFSET = 4096, /* in the file; the heap lies behind it */
@@ -476,7 +474,7 @@ static void print(const struct figures *figures, const struct bench_core *core)
 	print_memory("edges, while searching", figures->bytes_scratch, core->blocks);
 }
 
-static void bench_heap(uint64_t blocks, bool local)
+static void bench_heap(uint64_t blocks, bool local, uint64_t runs)
 {
 	struct bench_core core = make_core(blocks, local);
 	struct hawk_sweep_plan plan = {
@@ -487,7 +485,7 @@ static void bench_heap(uint64_t blocks, bool local)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", core.fd);
 	check(hawk_target_open_core(path, NULL, &target));
-	for (unsigned run = 0; run < RUNS; run++)
+	for (uint64_t run = 0; run < runs; run++)
 		measure(target, &plan, &core, &figures);
 	print(&figures, &core);
 	hawk_target_close(target);
@@ -594,6 +592,7 @@ int main(int argc, char **argv)
 		blocks = strtoull(argv[1], NULL, 10);
 	if (blocks < 1000)
 		die("at least 1000 blocks");
-	bench_heap(blocks, argc < 3 || strcmp(argv[2], "random"));
+	bench_heap(blocks, argc < 3 || strcmp(argv[2], "random"),
+		   argc > 3 ? strtoull(argv[3], NULL, 10) : 3);
 	return EXIT_SUCCESS;
 }

@@ -431,6 +431,67 @@ static void memory_joined_to_the_top_of_a_stack_is_a_root(void **state)
 	graph_world_destroy(world);
 }
 
+enum { APP = 0x400000 };
+
+/* A program of three pages, the last two writable: data from its file, and .bss, which the kernel
+ * does not dump as long as nobody has written to it. */
+static char *write_program(uint64_t data_dumped)
+{
+	struct synthetic_core *core = synthetic_core_create();
+	uint8_t page[SYNTHETIC_PAGE_BYTES];
+	char *path;
+
+	synthetic_elf_page(
+		page, (struct synthetic_elf){.vaddr = APP, .bytes = 3 * PAGE, .executable = true});
+	synthetic_core_add_segment(
+		core, (struct synthetic_segment){.address = APP,
+						 .bytes = page,
+						 .dumped_bytes = PAGE,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_EXEC,
+						 .path = "/usr/bin/app"});
+	synthetic_core_add_segment(
+		core, (struct synthetic_segment){.address = APP + PAGE,
+						 .dumped_bytes = data_dumped,
+						 .memory_bytes = PAGE,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_WRITE,
+						 .path = "/usr/bin/app",
+						 .file_offset = PAGE});
+	synthetic_core_add_segment(
+		core, (struct synthetic_segment){.address = APP + 2 * PAGE,
+						 .memory_bytes = PAGE,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_WRITE});
+	path = synthetic_core_write(core, SIZE_MAX);
+	synthetic_core_destroy(core);
+	return path;
+}
+
+static uint64_t missing_of_program(uint64_t data_dumped)
+{
+	char *path = write_program(data_dumped);
+	struct hawk_sweep_plan plan = {.trace_count = 1};
+	struct hawk_block_index index;
+	struct hawk_target *target;
+	struct hawk_roots roots;
+	uint64_t missing;
+
+	expect_no_error(hawk_target_open_core(path, NULL, &target));
+	expect_no_error(hawk_block_index_init(&index, 0));
+	expect_no_error(hawk_roots_find(target, &index, &plan, NULL, &roots));
+	missing = roots.missing_bytes[HAWK_ROOT_MODULE];
+	hawk_roots_deinit(&roots);
+	hawk_block_index_deinit(&index);
+	hawk_target_close(target);
+	synthetic_core_remove(path);
+	return missing;
+}
+
+static void bss_that_nobody_wrote_to_is_not_missing(void **state)
+{
+	(void)state;
+	assert_int_equal(missing_of_program(PAGE), 0);
+	assert_true(missing_of_program(0) >= PAGE);
+}
+
 static bool found(const struct graph_world *world, const char *key)
 {
 	for (size_t i = 0; i < world->findings.count; i++)
@@ -484,6 +545,7 @@ int main(void)
 		cmocka_unit_test(memory_of_the_tracer_is_no_root),
 		cmocka_unit_test(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root),
 		cmocka_unit_test(size_fields_that_lie_do_not_stop_the_search_for_roots),
+		cmocka_unit_test(bss_that_nobody_wrote_to_is_not_missing),
 		cmocka_unit_test(memory_between_blocks_is_a_root_only_if_blocks_are_missing),
 		cmocka_unit_test(vector_registers_are_roots),
 		cmocka_unit_test(the_vector_of_thread_local_storage_is_held_by_its_thread),
