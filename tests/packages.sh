@@ -16,6 +16,7 @@ liblzma-dev pc:liblzma
 libiberty-dev file:/usr/include/libiberty/demangle.h
 libcmocka-dev pc:cmocka
 libsqlite3-dev pc:sqlite3
+libedit-dev pc:libedit
 '
 # Without these most of the tests cannot run.
 hawk_packages_test='

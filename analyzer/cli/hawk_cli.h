@@ -173,10 +173,18 @@ extern const struct hawk_verb hawk_verb_merge_paths;
 extern const struct hawk_verb hawk_verb_retained;
 extern const struct hawk_verb hawk_verb_sites;
 extern const struct hawk_verb hawk_verb_sql;
+extern const struct hawk_verb hawk_verb_shell;
 extern const struct hawk_verb hawk_verb_help;
 
 /** "Exit codes: ..." of verbs that read a core. */
 extern const char hawk_verb_exit_codes[];
+
+/** Whether `count` operands behind the core are a number that `verb` can do with. */
+bool hawk_verb_takes(const struct hawk_verb *verb, int count);
+
+/** Has `verb` answer with an open session; prints errors. Returns the exit code. */
+int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *settings,
+		     struct hawk_session *session, int count, char **operands);
 
 /** Opens what the first operand or --pid says, has `verb` answer, closes. Returns the exit code. */
 int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,

@@ -22,6 +22,7 @@ struct hawk_session {
 	bool heap_loaded;
 	bool graph_loaded;
 	bool checked;
+	size_t findings_said; /**< of the findings: on stderr already */
 	const char *source; /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
@@ -38,6 +39,9 @@ struct hawk_session {
  * caller, also after an error. */
 struct hawk_error *hawk_session_open(struct hawk_session *session,
 				     const struct hawk_settings *settings, const char *core);
+
+/** Screen and progress as `settings` want them, for the next of several questions. */
+void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings);
 
 /**
  * The parts of a session that verbs ask for; each is loaded once, with what it depends on, and
@@ -74,7 +78,7 @@ void hawk_session_check(struct hawk_session *session);
 
 /** On stderr: the findings that make the answer incomplete, for verbs whose output has no place for
  * them. */
-void hawk_session_print_partial(const struct hawk_session *session);
+void hawk_session_print_partial(struct hawk_session *session);
 
 /** Forgets the heap and all that depends on it. */
 void hawk_session_drop_heap(struct hawk_session *session);

@@ -59,13 +59,8 @@ static bool wants_color(int setting)
 	return isatty(STDOUT_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
-static struct hawk_error *open_output(struct hawk_session *session,
-				      const struct hawk_settings *settings)
+void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings)
 {
-	session->output = malloc(sizeof(*session->output));
-	if (!session->output)
-		return &hawk_enomem;
-	hawk_output_init(session->output, STDOUT_FILENO);
 	session->screen = (struct hawk_screen){
 		.output = session->output,
 		.width = terminal_columns(),
@@ -74,6 +69,16 @@ static struct hawk_error *open_output(struct hawk_session *session,
 	};
 	session->progress.wanted = !settings->quiet && isatty(STDERR_FILENO);
 	session->progress.start_ns = now_ns();
+}
+
+static struct hawk_error *open_output(struct hawk_session *session,
+				      const struct hawk_settings *settings)
+{
+	session->output = malloc(sizeof(*session->output));
+	if (!session->output)
+		return &hawk_enomem;
+	hawk_output_init(session->output, STDOUT_FILENO);
+	hawk_session_renew(session, settings);
 	return NULL;
 }
 
@@ -144,11 +149,12 @@ void hawk_session_check(struct hawk_session *session)
 				  session->source ? "the core" : "the process");
 }
 
-void hawk_session_print_partial(const struct hawk_session *session)
+void hawk_session_print_partial(struct hawk_session *session)
 {
-	for (size_t i = 0; i < session->findings.count; i++)
+	for (size_t i = session->findings_said; i < session->findings.count; i++)
 		if (session->findings.items[i].partial)
 			hawk_complain("incomplete: %s", session->findings.items[i].text);
+	session->findings_said = session->findings.count;
 }
 
 void hawk_session_stage(void *context, const char *stage, uint64_t done, uint64_t all)

@@ -11,7 +11,7 @@ static int core_operands(const struct hawk_verb *verb, const struct hawk_setting
 	return verb->live && settings->pid ? 0 : 1;
 }
 
-static bool enough(const struct hawk_verb *verb, int count)
+bool hawk_verb_takes(const struct hawk_verb *verb, int count)
 {
 	return count >= verb->operands_min &&
 	       (verb->operands_max < 0 || count <= verb->operands_max);
@@ -24,8 +24,8 @@ static bool findings_left(const struct hawk_verb *verb, const struct hawk_settin
 	       (verb->findings == HAWK_FINDINGS_IN_JSON && !settings->json);
 }
 
-static int answer(const struct hawk_verb *verb, const struct hawk_settings *settings,
-		  struct hawk_session *session, int count, char **operands)
+int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *settings,
+		     struct hawk_session *session, int count, char **operands)
 {
 	int code = HAWK_EXIT_OK;
 	struct hawk_error *err = verb->answer(session, settings, count, operands, &code);
@@ -48,7 +48,7 @@ int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *sett
 	struct hawk_error *err = NULL;
 	int code;
 
-	if (count < skip || !enough(verb, count - skip)) {
+	if (count < skip || !hawk_verb_takes(verb, count - skip)) {
 		hawk_complain("%s needs %s; see hawk-core help %s", verb->name, verb->needs,
 			      verb->name);
 		return HAWK_EXIT_USAGE;
@@ -58,7 +58,7 @@ int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *sett
 	if (!err)
 		err = hawk_session_open(&session, settings, skip ? operands[0] : NULL);
 	code = err ? hawk_fail(err)
-		   : answer(verb, settings, &session, count - skip, operands + skip);
+		   : hawk_verb_answer(verb, settings, &session, count - skip, operands + skip);
 	if (session.output && code != HAWK_EXIT_USAGE)
 		code = hawk_session_finish(&session, code);
 	hawk_session_deinit(&session);

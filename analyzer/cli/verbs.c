@@ -61,6 +61,7 @@ const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_retained,
 	&hawk_verb_sites,
 	&hawk_verb_sql,
+	&hawk_verb_shell,
 	&hawk_verb_help,
 	NULL,
 };

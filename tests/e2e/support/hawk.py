@@ -173,7 +173,8 @@ def plain_environment(allocator=None, extra=None):
 def run(arguments, **options):
     """subprocess.run() with captured text and a time limit."""
     options.setdefault("timeout", 240)
-    options.setdefault("stdin", subprocess.DEVNULL)
+    if "input" not in options:
+        options.setdefault("stdin", subprocess.DEVNULL)
     return subprocess.run(arguments, capture_output=True, text=True, errors="replace", **options)
 
 

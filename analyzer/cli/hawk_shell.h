@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core shell: many questions to one core. Its parts: the line editor with completion and
+ * history (shell_edit.c), the words of a command (shell_words.c), where output goes (shell_sink.c),
+ * the addresses of the last answer (shell_numbers.c).
+ */
+#ifndef HAWK_SHELL_H
+#define HAWK_SHELL_H
+
+#include "hawk_session.h"
+
+enum { HAWK_SHELL_WORDS_MAX = 64 };
+
+/** A command, taken apart. */
+struct hawk_shell_command {
+	char *words[HAWK_SHELL_WORDS_MAX + 1]; /**< owned; NULL behind the last */
+	int count;
+	char *pipe; /**< what is behind '|', for the system's shell; owned; NULL = nothing */
+	char *file; /**< behind '>' or '>>'; owned; NULL = none */
+	bool append;
+};
+
+/** Numbers that the last answer gave: $1 is the first address in it, %1 the first site. */
+struct hawk_shell_numbers;
+
+struct hawk_shell_numbers *hawk_shell_numbers_create(void);
+void hawk_shell_numbers_destroy(struct hawk_shell_numbers *numbers);
+
+/** A new answer begins. */
+void hawk_shell_numbers_begin(struct hawk_shell_numbers *numbers);
+/** Part of an answer, cut anywhere. */
+void hawk_shell_numbers_add(struct hawk_shell_numbers *numbers, const char *bytes, size_t size);
+/** The answer has ended; one without any number leaves those of the answer before. */
+void hawk_shell_numbers_end(struct hawk_shell_numbers *numbers);
+
+/** Text of number `n` (from 1 on) of sigil '$' or '%'; NULL = there is none. */
+const char *hawk_shell_number(const struct hawk_shell_numbers *numbers, char sigil, size_t n);
+
+/**
+ * Takes `line` apart: blanks separate words, quotes and backslashes work as in sh, $N and %N are
+ * replaced. False: a mistake, which has been told.
+ */
+bool hawk_shell_parse(const char *line, const struct hawk_shell_numbers *numbers,
+		      struct hawk_shell_command *ret);
+void hawk_shell_command_deinit(struct hawk_shell_command *command);
+
+/** Where the output of one command goes. */
+struct hawk_shell_sink {
+	int fd;
+	long child;  /**< 0 = none */
+	bool screen; /**< it ends on the terminal: colour is welcome */
+};
+
+/** A file, a pipe, a pager, or standard output. False: told. */
+bool hawk_shell_sink_open(const struct hawk_shell_command *command, bool pager,
+			  struct hawk_shell_sink *ret);
+/** Waits for the child. */
+void hawk_shell_sink_close(struct hawk_shell_sink *sink);
+
+/** The line editor; without a terminal it only reads lines. */
+struct hawk_shell_edit;
+
+/** What can be completed is asked for when the user asks. */
+struct hawk_shell_edit *hawk_shell_edit_create(struct hawk_session *session);
+/** Saves the history. */
+void hawk_shell_edit_destroy(struct hawk_shell_edit *edit);
+/** The next line without its newline, valid until the next call; NULL = there are no more. */
+const char *hawk_shell_edit_read(struct hawk_shell_edit *edit);
+bool hawk_shell_edit_is_terminal(const struct hawk_shell_edit *edit);
+
+/** Names of functions and of types that occur in the heap; sorted; caller frees texts and array. */
+char **hawk_shell_functions(struct hawk_session *session, size_t *count);
+char **hawk_shell_types(struct hawk_session *session, size_t *count);
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core shell: one core stays loaded, and is asked again and again.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hawk_shell.h"
+
+struct shell {
+	struct hawk_session *session;
+	const struct hawk_settings *settings; /**< of the shell itself */
+	struct hawk_shell_numbers *numbers;
+	struct hawk_shell_edit *edit;
+	int code; /**< of the last command */
+	bool done;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal)
+{
+	(void)signal;
+	if (interrupted)
+		_exit(128 + SIGINT); /* nobody listens: the second time is meant */
+	interrupted = 1;
+}
+
+/** Output is looked at for numbers, and ends when the user wants it to. */
+static void watch(struct hawk_output *output, const char *bytes, size_t size)
+{
+	hawk_shell_numbers_add(output->watch_context, bytes, size);
+	if (interrupted)
+		output->errnum = EINTR;
+}
+
+static void print_help(void)
+{
+	printf("Every verb without its core: analyze, leaks, blocks ... ; help VERB says more.\n"
+	       "  VERB ... | COMMAND    the answer goes to a program of the system\n"
+	       "  VERB ... > FILE       or into a file (>> appends)\n"
+	       "  $1 $2 ...             addresses of the last answer, %%1 %%2 ... its sites\n"
+	       "  $                     lists them\n"
+	       "  Tab completes verbs, options, functions and types. quit ends.\n\n");
+	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
+		if ((*verb)->answer)
+			printf("  %-12s %s\n", (*verb)->name, (*verb)->summary);
+}
+
+static void list_numbers(const struct shell *shell)
+{
+	const char *text;
+
+	for (size_t i = 1; (text = hawk_shell_number(shell->numbers, '$', i)); i++)
+		printf("$%-4zu %s\n", i, text);
+	for (size_t i = 1; (text = hawk_shell_number(shell->numbers, '%', i)); i++)
+		printf("%%%-4zu %s\n", i, text);
+}
+
+/** Options of a verb that would open another target. */
+static bool opens_target(const struct hawk_settings *settings)
+{
+	return settings->sysroot || settings->debug_directory || settings->executable ||
+	       settings->table_file || settings->pid;
+}
+
+/** Reads the command's options; false if there is nothing to answer. */
+static bool read_command(struct shell *shell, const struct hawk_verb *verb,
+			 struct hawk_shell_command *command, struct hawk_settings *settings,
+			 int *first)
+{
+	struct hawk_error *err = NULL;
+
+	shell->code = HAWK_EXIT_USAGE;
+	if (!hawk_options_read(verb, command->count, command->words, settings, first))
+		return false;
+	if (settings->help) {
+		shell->code = hawk_help_verb(verb);
+		return false;
+	}
+	if (opens_target(settings)) {
+		hawk_complain("the core is open already: say so to hawk-core shell");
+		return false;
+	}
+	if (!hawk_verb_takes(verb, command->count - *first)) {
+		hawk_complain("%s needs %s (the core is known here); see help %s", verb->name,
+			      verb->needs, verb->name);
+		return false;
+	}
+	if (!settings->threads)
+		settings->threads = shell->settings->threads;
+	if (verb->check)
+		err = verb->check(settings, command->count - *first, command->words + *first);
+	if (err)
+		shell->code = hawk_fail(err);
+	return !err;
+}
+
+static void ask(struct shell *shell, const struct hawk_verb *verb,
+		struct hawk_shell_command *command)
+{
+	struct hawk_session *session = shell->session;
+	struct hawk_settings settings = {0};
+	struct hawk_shell_sink sink;
+	int first;
+
+	if (!read_command(shell, verb, command, &settings, &first) ||
+	    !hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(shell->edit), &sink))
+		return;
+	interrupted = 0;
+	hawk_session_renew(session, &settings);
+	if (!sink.screen && settings.color != 2) // always
+		session->screen.color = false;
+	hawk_output_init(session->output, sink.fd);
+	session->output->watch = watch;
+	session->output->watch_context = shell->numbers;
+	hawk_shell_numbers_begin(shell->numbers);
+	shell->code = hawk_verb_answer(verb, &settings, session, command->count - first,
+				       command->words + first);
+	shell->code = hawk_session_finish(session, shell->code);
+	hawk_shell_numbers_end(shell->numbers);
+	hawk_shell_sink_close(&sink);
+}
+
+static void run_command(struct shell *shell, struct hawk_shell_command *command)
+{
+	const char *word = command->words[0];
+	const struct hawk_verb *verb = hawk_verb_find(word);
+
+	if (!strcmp(word, "quit") || !strcmp(word, "exit")) {
+		shell->done = true;
+	} else if (!strcmp(word, "$")) {
+		list_numbers(shell);
+	} else if (!strcmp(word, "help")) {
+		verb = command->count > 1 ? hawk_verb_find(command->words[1]) : NULL;
+		if (verb)
+			hawk_help_verb(verb);
+		else
+			print_help();
+	} else if (verb && verb->answer && verb != &hawk_verb_shell) {
+		ask(shell, verb, command);
+	} else {
+		verb = hawk_verb_nearest(word);
+		hawk_complain(verb && verb->answer ? "there is no verb \"%s\"; did you mean \"%s\"?"
+						   : "there is no verb \"%s\"; help lists them",
+			      word, verb ? verb->name : "");
+		shell->code = HAWK_EXIT_USAGE;
+	}
+	fflush(stdout);
+}
+
+static void read_commands(struct shell *shell)
+{
+	const char *line;
+
+	while (!shell->done && (line = hawk_shell_edit_read(shell->edit))) {
+		struct hawk_shell_command command;
+
+		interrupted = 0;
+		if (line[strspn(line, " \t")] == '#' ||
+		    !hawk_shell_parse(line, shell->numbers, &command))
+			continue;
+		if (command.count)
+			run_command(shell, &command);
+		hawk_shell_command_deinit(&command);
+	}
+	if (hawk_shell_edit_is_terminal(shell->edit) && !shell->done)
+		putchar('\n');
+}
+
+/** Runs with the signals of a shell: a reader that goes away, or ^C, ends an answer only. */
+static void run_shell(struct shell *shell)
+{
+	struct sigaction interrupt = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+	struct sigaction broken = {.sa_handler = SIG_IGN};
+	struct sigaction old_interrupt, old_broken;
+
+	sigaction(SIGINT, &interrupt, &old_interrupt);
+	sigaction(SIGPIPE, &broken, &old_broken);
+	read_commands(shell);
+	sigaction(SIGINT, &old_interrupt, NULL);
+	sigaction(SIGPIPE, &old_broken, NULL);
+	hawk_output_init(shell->session->output, STDOUT_FILENO);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct shell shell = {.session = session, .settings = settings};
+	struct hawk_error *err =
+		hawk_session_load_graph(session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS);
+
+	(void)count;
+	(void)operands;
+	if (err)
+		return err;
+	hawk_session_check(session);
+	hawk_session_print_partial(session);
+	shell.numbers = hawk_shell_numbers_create();
+	shell.edit = hawk_shell_edit_create(session);
+	if (shell.numbers && shell.edit)
+		run_shell(&shell);
+	else
+		err = &hawk_enomem;
+	hawk_shell_edit_destroy(shell.edit);
+	hawk_shell_numbers_destroy(shell.numbers);
+	/* Not whether the core is complete: the last question counts. */
+	*code = shell.code;
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
+	 "work with N threads; as many as there are processors if not given"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_shell = {
+	.name = "shell",
+	.arguments = "[options] CORE",
+	.summary = "ask one core many questions",
+	.details =
+		"Keeps the core loaded and reads commands: every verb, without its core. Answers "
+		"go to a pager, a pipe (leaks | head) or a file (> FILE); $1, $2 ... are the "
+		"addresses of the last answer, %1, %2 ... its sites; Tab completes verbs, "
+		"options, functions and types. Commands can also come from a file or a pipe.",
+	.options = {options, hawk_target_options, hawk_common_options},
+	.exit_codes = "Exit code: that of the last command.",
+	.needs = "one core file",
+	.answer = answer,
+};

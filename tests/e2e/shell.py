@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""hawk-core shell: the same answers as the verbs, numbers of the last answer, pipes and files, mistakes,
+and on a terminal completion, history and the pager."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+import holder_world  # noqa: E402
+
+PLAIN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
+
+
+def shell(commands, code=0):
+    done = hawk.run([hawk.CORE, "shell", core], input=commands)
+    hawk.expect_equal(done.returncode, code, f"{commands!r}: {done.stderr[-300:]}")
+    return done
+
+
+def verb(*arguments):
+    return hawk.run([hawk.CORE, arguments[0], core, *arguments[1:]]).stdout
+
+
+def check_answers():
+    for command in (["retained", "-n", "4"], ["refs", hex(truth["third_payload"])],
+                    ["path", hex(truth["name"]), "--json"], ["sites"], ["whatis", hex(truth["hub"])],
+                    ["blocks", "--type", "^Connection$"], ["analyze", "--json"],
+                    ["retained", "--by", "tree"], ["sql", "SELECT count(*) FROM blocks"]):
+        line = " ".join(f"'{word}'" for word in command)
+        alone = verb(*command)
+        hawk.expect_equal(shell(line + "\n").stdout, alone, f"{command}")
+        hawk.expect_equal(shell(f"{line}\n{line}\n").stdout, 2 * alone, f"{command}, twice")
+
+
+def check_numbers():
+    out = shell(f"retained --by block -n 2 -j | cat\nrefs $1\n").stdout
+    hawk.expect(out.endswith(verb("refs", hex(truth["hub"]))), "$1 of a JSON answer")
+    site = re.search(r'"site":"([0-9a-f]{16})"', verb("path", "-j", hex(truth["hub"]))).group(1)
+    out = shell(f"path {hex(truth['hub'])} -j > {folder}/path\nblocks --site %1\n").stdout
+    hawk.expect_equal(out, verb("blocks", "--site", site), "%1 of an answer in a file")
+    listed = shell(f"blocks --site {site}\n$\n").stdout.splitlines()
+    hawk.expect(f"$1    {re.sub('^0x0*', '0x', hex(truth['hub']))}" in
+                [re.sub("0x0+", "0x", line) for line in listed], "$ lists them")
+    hawk.expect("no address number 7" in shell("refs $7\n").stderr, "a number that is not there")
+
+
+def check_sinks():
+    count = shell("blocks | wc -l\n").stdout.strip()
+    hawk.expect_equal(int(count), len(verb("blocks").splitlines()), "a pipe")
+    path = os.path.join(folder, "a file")
+    shell(f"blocks > '{path}'\nsites >> '{path}'\n")
+    with open(path, encoding="utf-8") as file:
+        hawk.expect_equal(file.read(), verb("blocks") + verb("sites"), "> and >>")
+    done = shell("blocks | head -1\nsites\n")
+    hawk.expect(done.stdout.endswith(verb("sites")), "a reader that goes away ends one answer only")
+
+
+def check_mistakes():
+    for line, said in (("blcks", "did you mean \"blocks\""), ("nonsense", "there is no verb"),
+                       ("refs", "refs needs"), ("refs zz", "no hexadecimal address"),
+                       ("blocks 'x", "quote"), ("blocks >", "file name"), ("blocks |", "read the output"),
+                       ("blocks --sysroot /", "open already"), ("blocks --bad", "no option"),
+                       ("shell x", "no verb"), ("run true", "no verb"),
+                       ("blocks > /no/such/place", "cannot open")):
+        done = hawk.run([hawk.CORE, "shell", core], input=f"{line}\nwhatis {hex(truth['hub'])}\n")
+        hawk.expect(said in done.stderr, f"{line}: {done.stderr!r}")
+        hawk.expect_equal(done.stdout, verb("whatis", hex(truth["hub"])), f"goes on after {line}")
+    hawk.expect_equal(shell("blcks\n", code=2).stdout, "", "the last command's exit code")
+    hawk.expect_equal(shell("# nothing\n\nquit\nblocks\n").stdout, "", "comments, and quit")
+    hawk.expect("Usage: hawk-core blocks" in shell("help blocks\n").stdout, "help VERB")
+    hawk.expect("analyze " in shell("help\n").stdout, "help")
+
+
+class Terminal:
+    """hawk-core shell on a terminal of 80 columns."""
+
+    def __init__(self):
+        self.pid, self.fd = pty.fork()
+        if not self.pid:
+            os.environ.update(TERM="xterm", XDG_STATE_HOME=folder, PAGER="sed s/^/page:/",
+                              EDITRC="/dev/null")
+            os.execv(hawk.CORE, [hawk.CORE, "shell", core])
+        self.seen = ""
+
+    def expect(self, text, what):
+        """Reads until `text` has come; forgets all up to there."""
+        deadline = time.monotonic() + 20
+        while text not in self.seen:
+            ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
+            try:
+                data = os.read(self.fd, 65536) if ready else b""
+            except OSError:
+                data = b""
+            if not data:
+                hawk.expect(False, f"{what}: {text!r} did not come, but {self.seen[-500:]!r}")
+                return
+            self.seen = PLAIN.sub("", self.seen + data.decode(errors="replace"))
+        self.seen = self.seen.split(text, 1)[1]
+
+    def send(self, text):
+        os.write(self.fd, text.encode())
+
+    def end(self):
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+def check_terminal():
+    terminal = Terminal()
+    terminal.expect("hawk> ", "a prompt")
+    terminal.send("mer\t")
+    terminal.expect("merge-paths ", "a verb is completed")
+    terminal.send("--fun\t")
+    terminal.expect("--function ", "an option is completed")
+    terminal.send("make_pay\t")
+    terminal.expect("make_payload ", "a function is completed")
+    terminal.send("\n")
+    terminal.expect("page:", "the pager gets the answer")
+    terminal.expect("`g_hub` in ", "the answer")
+    terminal.expect("hawk> ", "a prompt again")
+    terminal.send("blocks --type Conn\t")
+    terminal.expect("Connection ", "a type is completed")
+    terminal.send("-n\n")
+    terminal.expect("no option", "a mistake")
+    terminal.expect("hawk> ", "a prompt after a mistake")
+    terminal.send("ref\t\x15r\t\t")
+    terminal.expect("retained", "what there is to choose from")
+    terminal.send("\x15quit\n")
+    terminal.end()
+    path = os.path.join(folder, "hawk-core", "history")
+    with open(path, encoding="utf-8") as file:
+        hawk.expect("merge-paths" in file.read(), "history is kept")
+    hawk.expect_equal(os.stat(path).st_mode & 0o777, 0o600, "for this user only")
+    terminal = Terminal()
+    terminal.expect("hawk> ", "a prompt")
+    terminal.send("\x1b[A\x1b[A")
+    terminal.expect("Connection", "the line before the last")
+    terminal.send("\x15\x04")
+    terminal.end()
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+core, truth = holder_world.crash(folder)
+check_answers()
+check_numbers()
+check_sinks()
+check_mistakes()
+check_terminal()
+hawk.finish()
