@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "hawk_sites.h"
+#include "hawk_site_graph.h"
 #include "synthetic_heap.h"
 #include "synthetic_victim.h"
 
@@ -106,11 +106,58 @@ static void block_at_works_while_the_process_stands(void **state)
 	hawk_heap_deinit(&heap);
 }
 
+static void the_graph_of_a_process_is_kept_when_it_runs_on(void **state)
+{
+	struct victim_world *world = *state;
+	struct hawk_block_graph graph = {0};
+	struct hawk_site_graph sites;
+	struct hawk_error *err;
+	struct hawk_block block;
+	struct hawk_heap heap;
+
+	victim_start(world, live_with_a_heap);
+	victim_open(world);
+	assert_null(hawk_heap_load_graph(world->target, &world->findings, HAWK_PART_RETAINED,
+					 &graph, &heap));
+	assert_true(victim_counts(world));
+	assert_int_equal(graph.index.count, BLOCKS);
+	assert_true(hawk_block_graph_block(&graph, 3, &block));
+	assert_int_equal(block.birth, 9);
+	assert_int_equal(block.kind, HAWK_KIND_MALLOC);
+	/* But for what is left of their addresses on the stack. */
+	assert_in_range(graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, BLOCKS - 64, BLOCKS);
+	err = hawk_site_graph_make(&graph, &sites);
+	assert_int_equal(hawk_error_code(err), HAWK_ERROR_NOT_FOUND);
+	hawk_error_destroy(err);
+	hawk_block_graph_deinit(&graph);
+	hawk_heap_deinit(&heap);
+}
+
+static void a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted(void **state)
+{
+	struct victim_world *world = *state;
+	struct hawk_block_graph graph = {0};
+	struct hawk_site_graph sites;
+	struct hawk_heap heap;
+
+	victim_start(world, live_with_a_heap);
+	victim_open(world);
+	assert_null(hawk_heap_load_graph(world->target, &world->findings,
+					 HAWK_PART_INDEX | HAWK_PART_CONTENTS, &graph, &heap));
+	assert_true(victim_stands(world));
+	assert_null(hawk_site_graph_make(&graph, &sites));
+	hawk_site_graph_deinit(&sites);
+	hawk_block_graph_deinit(&graph);
+	hawk_heap_deinit(&heap);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LIVE_TEST(a_living_heap_is_read_and_the_process_let_go),
 		LIVE_TEST(block_at_works_while_the_process_stands),
+		LIVE_TEST(the_graph_of_a_process_is_kept_when_it_runs_on),
+		LIVE_TEST(a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted),
 	};
 
 	return cmocka_run_group_tests_name("sweep of a living process", tests, NULL, NULL);
