@@ -25,6 +25,7 @@ HAWK_EXPORT void hawk_tracer_pool_reset(void *start, void *end);
 unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t length)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
+	const struct hawk_stack *stack;
 	struct hawk_slot *slot;
 
 	if (!hawk_tracing() || !hawk_options.stacks)
@@ -33,8 +34,10 @@ unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t leng
 	slot = hawk_threads_current();
 	if (!slot)
 		return 0;
-	return hawk_scopes_enter(&slot->scopes, &slot->stack, &caller, (uint64_t)object, tag,
-				 length, &slot->scope_key);
+	/* A handler may have come while it is being brought up to date. */
+	stack = slot->busy == HAWK_IDLE ? &slot->stack : NULL;
+	return hawk_scopes_enter(&slot->scopes, stack, &caller, (uint64_t)object, tag, length,
+				 &slot->scope_key);
 }
 
 void hawk_tracer_scope_leave(void *object, unsigned long token)

@@ -77,7 +77,8 @@ static void close_scope(struct hawk_scopes *scopes, uint32_t index, uint64_t now
 static bool is_overwritten(const struct hawk_open_scope *scope, const struct hawk_stack *stack,
 			   uint64_t sp)
 {
-	uint64_t start = stack->readable_start, bytes = stack->readable_end - start;
+	uint64_t start = stack ? stack->readable_start : 0;
+	uint64_t bytes = stack ? stack->readable_end - start : 0;
 
 	if (!scope->frame_end || sp - start >= bytes || scope->frame_end - 8 - start >= bytes)
 		return false;

@@ -55,8 +55,8 @@ struct hawk_scopes {
 
 /**
  * Opens a scope in the frame of `caller`. Returns a token, not 0, or
- * 0 if there is no room (counted as dropped). `stack`: the thread's, for what of it is known to be
- * readable. `*key` becomes the key of what is open, 0 = nothing.
+ * 0 if there is no room (counted as dropped). `stack`: the thread's, or NULL, for what of it is
+ * known to be readable. `*key` becomes the key of what is open, 0 = nothing.
  */
 uint32_t hawk_scopes_enter(struct hawk_scopes *scopes, const struct hawk_stack *stack,
 			   const struct hawk_frame_state *caller, uint64_t object, const char *tag,
