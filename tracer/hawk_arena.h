@@ -18,7 +18,7 @@
 
 /** The primary header; NULL until hawk_arena_init() has succeeded. Read by every hook for the key.
  */
-extern struct hawk_table_header *hawk_table_header;
+extern struct hawk_table_header *hawk_table_header __attribute__((visibility("hidden")));
 
 /** Most bytes of address space that the tracer maps, 0 = no limit. Set before hawk_arena_init(). */
 extern uint64_t hawk_arena_limit;

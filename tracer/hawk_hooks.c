@@ -15,6 +15,8 @@
 #include "hawk_init.h"
 #include "hawk_modules.h"
 #include "hawk_next.h"
+#include "hawk_options.h"
+#include "hawk_threads.h"
 
 enum {
 	PLAIN_OFFSET_LOG2 = 4,
@@ -25,8 +27,10 @@ enum {
 
 void cfree(void *pointer);
 
-static void *seal(void *base, const struct hawk_frame_state *caller, enum hawk_block_kind kind,
-		  unsigned offset_log2, uint64_t size)
+static inline __attribute__((always_inline)) void *seal(void *base,
+							const struct hawk_frame_state *caller,
+							enum hawk_block_kind kind,
+							unsigned offset_log2, uint64_t size)
 {
 	char *pointer = (char *)base + ((uint64_t)1 << offset_log2);
 	uint8_t birth = __atomic_load_n(&hawk_birth_now, __ATOMIC_RELAXED);
@@ -207,12 +211,47 @@ void *hawk_detach(void *pointer)
 	return detach(pointer);
 }
 
-void hawk_release(void *pointer)
+static __attribute__((noinline)) void release_rare(void *pointer)
 {
 	void *base = detach(pointer);
 
-	if (__builtin_expect(base && hawk_next.free, 1))
+	if (base && hawk_next.free)
 		hawk_next.free(base);
+}
+
+/** A live block of ours that lies right behind the allocator's pointer and needs no special care.
+ */
+static inline bool is_plain(const void *pointer, uint64_t word0, uint64_t word1)
+{
+	/* The byte of kind and offset; a block at the beginning of a page may be somebody's
+	 * mapping. */
+	return !(word0 >> 56 & 15) && word0 >> 60 != HAWK_KIND_LOADER &&
+	       hawk_header_is_live(&hawk_table_header->key, word0, word1,
+				   (uint64_t)hawk_header_of(pointer)) &&
+	       !hawk_bootstrap_owns(pointer);
+}
+
+/* Whatever is not usual is called last, so that the usual path saves no register. */
+void hawk_release(void *pointer)
+{
+	const uint64_t page_offset_mask = PAGE_BYTES - 1;
+	const struct hawk_block_header *header = hawk_header_of(pointer);
+	struct hawk_slot *slot = hawk_thread_slot;
+	uint64_t word0;
+
+	/* NULL is at the beginning of a page, too. */
+	if (__builtin_expect(!((uintptr_t)pointer & page_offset_mask) ||
+				     (uintptr_t)pointer & (HAWK_GRANULE_BYTES - 1) ||
+				     !hawk_table_header || (uintptr_t)slot <= 1 ||
+				     hawk_options.live,
+			     0))
+		return release_rare(pointer);
+	word0 = header->word0;
+	if (__builtin_expect(!is_plain(pointer, word0, header->word1), 0))
+		return release_rare(pointer);
+	hawk_header_unseal(pointer);
+	hawk_threads_count_free(slot, hawk_header_size(word0));
+	hawk_next.free((char *)pointer - HAWK_HEADER_BYTES);
 }
 
 HAWK_EXPORT void *malloc(size_t size)

@@ -18,7 +18,7 @@ enum hawk_phase {
 };
 
 /** Written during start-up only. */
-extern enum hawk_phase hawk_phase;
+extern enum hawk_phase hawk_phase __attribute__((visibility("hidden")));
 
 /** Brings the phase to TRACING, PASSIVE or BYPASS; returns it (STARTING for calls from within
  * itself). */

@@ -33,7 +33,7 @@ struct hawk_known {
 	uint64_t set_mask; /**< number of sets in use, less 1; grows, and what was found by the old
 			      one is found no more */
 };
-extern struct hawk_known hawk_known;
+extern struct hawk_known hawk_known __attribute__((visibility("hidden")));
 
 /** Maps the entries. False: no memory. */
 bool hawk_known_init(void);

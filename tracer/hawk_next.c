@@ -13,28 +13,21 @@
 #include "hawk_arena.h"
 #include "hawk_first.h"
 
-enum { BOOTSTRAP_BYTES = 256 << 10 };
-
 struct hawk_next hawk_next;
 
-static char *bootstrap;
+char *hawk_bootstrap;
 static size_t bootstrap_used;
 
 void *hawk_bootstrap_allocate(size_t bytes)
 {
 	size_t at;
 
-	if (!bootstrap)
-		bootstrap = hawk_arena_private(BOOTSTRAP_BYTES, HAWK_EXTENT_BOOTSTRAP);
-	if (!bootstrap || bytes > BOOTSTRAP_BYTES)
+	if (!hawk_bootstrap)
+		hawk_bootstrap = hawk_arena_private(HAWK_BOOTSTRAP_BYTES, HAWK_EXTENT_BOOTSTRAP);
+	if (!hawk_bootstrap || bytes > HAWK_BOOTSTRAP_BYTES)
 		return NULL;
 	at = __atomic_fetch_add(&bootstrap_used, (bytes + 15) & -(size_t)16, __ATOMIC_RELAXED);
-	return at + bytes <= BOOTSTRAP_BYTES ? bootstrap + at : NULL;
-}
-
-bool hawk_bootstrap_owns(const void *pointer)
-{
-	return bootstrap && (uintptr_t)pointer - (uintptr_t)bootstrap < BOOTSTRAP_BYTES;
+	return at + bytes <= HAWK_BOOTSTRAP_BYTES ? hawk_bootstrap + at : NULL;
 }
 
 /**

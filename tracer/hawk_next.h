@@ -37,7 +37,7 @@ struct hawk_next {
 };
 
 /** Filled by hawk_next_resolve(), constant afterwards. */
-extern struct hawk_next hawk_next;
+extern struct hawk_next hawk_next __attribute__((visibility("hidden")));
 
 /** Looks everything up with dlsym(). False if even malloc or free is not there. */
 bool hawk_next_resolve(void);
@@ -55,6 +55,15 @@ static inline bool hawk_next_goes_elsewhere(enum hawk_aligned_call call)
  * up. */
 void *hawk_bootstrap_allocate(size_t bytes);
 
-bool hawk_bootstrap_owns(const void *pointer);
+enum { HAWK_BOOTSTRAP_BYTES = 256 << 10 };
+
+/** NULL while nothing was taken from it. */
+extern char *hawk_bootstrap __attribute__((visibility("hidden")));
+
+static inline bool hawk_bootstrap_owns(const void *pointer)
+{
+	return (uintptr_t)pointer - (uintptr_t)hawk_bootstrap < HAWK_BOOTSTRAP_BYTES &&
+	       hawk_bootstrap;
+}
 
 #endif

@@ -19,22 +19,22 @@ enum {
 
 struct hawk_options {
 	bool help;
-	bool stacks;     /**< false: sizes and ages only ("header only") */
-	bool selective;  /**< not every block gets a stack: stacks=0, sample=; set by parsing */
+	bool stacks;      /**< false: sizes and ages only ("header only") */
+	bool selective;   /**< not every block gets a stack: stacks=0, sample=; set by parsing */
 	bool only_scopes; /**< stacks inside of scopes only */
-	uint32_t unwind; /**< enum hawk_unwind_mode */
-	uint32_t depth;  /**< innermost frames kept of a stack */
+	uint32_t unwind;  /**< enum hawk_unwind_mode */
+	uint32_t depth;   /**< innermost frames kept of a stack */
 	uint32_t
 		collapse; /**< longest cycle of recursion, in frames, that is collapsed; 0 = none */
 	uint64_t max_table; /**< bytes of address space for the tracer's tables, 0 = no limit */
 	uint64_t sample;    /**< mean bytes between two stacks that are taken, 0 = take all */
 	bool live;          /**< count frees by trace, too; implied by `table` */
 	bool stats;         /**< print counters to stderr at exit */
-	char table[HAWK_PROGNAME_BYTES]; /**< see hawk_file_create(); "" = no file */
+	char table[HAWK_PROGNAME_BYTES];    /**< see hawk_file_create(); "" = no file */
 	char progname[HAWK_PROGNAME_BYTES]; /**< POSIX extended regular expression, "" = every
 					       program */
 };
-extern struct hawk_options hawk_options;
+extern struct hawk_options hawk_options __attribute__((visibility("hidden")));
 
 /** The value of HAWK_OPTS in this process, or NULL. The memory lives as long as the process. */
 const char *hawk_options_environment(void);

@@ -347,13 +347,14 @@ static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_fram
  * The id of trace `base`, which starts at `caller`, in the scopes that are open around it. `base`
  * itself if there are none: none of those that are open is on this stack.
  */
-static __attribute__((noinline)) uint32_t mark_scopes(struct hawk_slot *slot,
-						      const struct hawk_frame_state *caller,
-						      uint32_t base)
+static __attribute__((noinline)) uint32_t
+mark_scopes(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint32_t base)
 {
 	struct hawk_scope_memo *memo = hawk_scopes_memo(&slot->scopes, slot->scope_key, base);
-	uint64_t marks[HAWK_SCOPES_DEPTH];
+	uint64_t *marks = (uint64_t *)slot->stack.fresh; /* free between walks */
 	uint32_t count, trace;
+
+	static_assert(sizeof(slot->stack.fresh) >= HAWK_SCOPES_DEPTH * sizeof(*marks), "room");
 
 	if (memo->key == slot->scope_key && memo->base == base && memo->sp == caller->sp)
 		return memo->trace;
@@ -405,24 +406,87 @@ find_selected(struct hawk_slot *slot, const struct hawk_frame_state *caller, uin
 	return trace;
 }
 
-uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes)
+/** The end of every call: it is counted, and the slot is free again. */
+static inline uint32_t finish(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {
-	struct hawk_slot *slot = hawk_threads_current();
+	hawk_threads_count(slot, trace, bytes);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot->busy = HAWK_IDLE;
+	return trace;
+}
+
+/** The clock is due, scopes are open, or not every block gets a stack. The slot is busy. */
+static __attribute__((noinline)) uint32_t
+record_rare(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+{
 	uint32_t trace;
 
-	if (__builtin_expect(!slot || slot->busy != HAWK_IDLE, 0))
-		return record_stateless(caller, bytes);
-	slot->busy = caller->sp;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__builtin_expect(slot->clock_countdown-- == 0, 0))
+	if (slot->clock_countdown-- == 0)
 		refresh_clock(slot);
-	if (__builtin_expect(!hawk_options.selective, 1))
+	if (!hawk_options.selective)
 		trace = find_stack(slot, caller, bytes);
 	else if (hawk_sampler_mean && !hawk_sampler_wants(&slot->sampler, bytes))
 		trace = hawk_sampler_skipped;
 	else
 		trace = find_selected(slot, caller, bytes);
-	hawk_threads_count(slot, trace, bytes);
+	return finish(slot, trace, bytes);
+}
+
+/** Not the thread's last stack. The slot is busy. */
+static __attribute__((noinline)) uint32_t
+record_changed(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+{
+	uint32_t trace = hawk_tops_find(&slot->stack, caller);
+
+	if (!trace)
+		trace = walk_stack(slot, caller);
+	if (__builtin_expect(!trace, 0))
+		hawk_record_dropped(bytes);
+	return finish(slot, trace, bytes);
+}
+
+static __attribute__((noinline)) uint32_t record_uncounted(struct hawk_slot *slot, uint32_t trace,
+							   uint64_t bytes)
+{
+	return finish(slot, trace, bytes);
+}
+
+/** The thread's first call, or one that must not touch its slot. */
+static __attribute__((noinline)) uint32_t record_apart(const struct hawk_frame_state *caller,
+						       uint64_t bytes)
+{
+	struct hawk_slot *slot = hawk_threads_current();
+
+	if (!slot || slot->busy != HAWK_IDLE)
+		return record_stateless(caller, bytes);
+	slot->busy = caller->sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	return record_rare(slot, caller, bytes);
+}
+
+/* Whatever is not usual is called last, so that the usual path saves no register. */
+uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes)
+{
+	struct hawk_slot *slot = hawk_thread_slot;
+	struct hawk_counter_entry *entry;
+	uint32_t trace;
+
+	if (__builtin_expect((uintptr_t)slot <= 1 || slot->busy != HAWK_IDLE, 0))
+		return record_apart(caller, bytes);
+	slot->busy = caller->sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (__builtin_expect(!slot->clock_countdown || hawk_options.selective || slot->scope_key,
+			     0))
+		return record_rare(slot, caller, bytes);
+	slot->clock_countdown--;
+	trace = slot->stack.trace;
+	if (!trace || !hawk_walk_holds(&slot->stack, caller))
+		return record_changed(slot, caller, bytes);
+	entry = &slot->head->counters[trace % HAWK_COUNTER_ENTRIES];
+	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0))
+		return record_uncounted(slot, trace, bytes);
+	entry->objects++;
+	entry->bytes += bytes;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot->busy = HAWK_IDLE;
 	return trace;

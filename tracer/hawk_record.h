@@ -14,7 +14,7 @@
 bool hawk_record_init(void);
 
 /** The latest birth code; refreshed by hawk_record_trace() every so often. */
-extern uint8_t hawk_birth_now;
+extern uint8_t hawk_birth_now __attribute__((visibility("hidden")));
 
 /**
  * The trace id of the stack that starts at `caller`, and one allocation of `bytes` counted for it.

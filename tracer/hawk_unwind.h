@@ -124,10 +124,10 @@ extern struct hawk_unwind_options hawk_unwind_options;
 
 /** Bumped (by hawk_unwind_invalidate) whenever code may have been unmapped: all rules and stacks
  * are stale. */
-extern uint32_t hawk_unwind_epoch;
+extern uint32_t hawk_unwind_epoch __attribute__((visibility("hidden")));
 
 /** Bumped after the epoch or the module generation: one word to look at instead of two. */
-extern uint32_t hawk_unwind_era;
+extern uint32_t hawk_unwind_era __attribute__((visibility("hidden")));
 
 /** Must be called once before the first walk; maps the rule cache. Returns false if there is no
  * memory for it. */
@@ -167,21 +167,24 @@ bool hawk_walk(struct hawk_stack *stack, const struct hawk_frame_state *start,
  * one exists. 0: all are what they were; else 1 + the index of the first that is not. About 0.3 ns
  * per word.
  */
-static inline uint32_t hawk_walk_compare(const struct hawk_stack_word *words, uint32_t count)
+static inline __attribute__((always_inline)) uint32_t
+hawk_walk_compare(const struct hawk_stack_word *words, uint32_t count)
 {
-	for (; count >= 4; count -= 4) {
-		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value)
-			return count;
-		if (*(const uint64_t *)words[count - 2].slot != words[count - 2].value)
-			return count - 1;
-		if (*(const uint64_t *)words[count - 3].slot != words[count - 3].value)
-			return count - 2;
-		if (*(const uint64_t *)words[count - 4].slot != words[count - 4].value)
-			return count - 3;
+	const struct hawk_stack_word *word = words + count;
+
+	for (; word - words >= 4; word -= 4) {
+		if (*(const uint64_t *)word[-1].slot != word[-1].value)
+			return (uint32_t)(word - words);
+		if (*(const uint64_t *)word[-2].slot != word[-2].value)
+			return (uint32_t)(word - words) - 1;
+		if (*(const uint64_t *)word[-3].slot != word[-3].value)
+			return (uint32_t)(word - words) - 2;
+		if (*(const uint64_t *)word[-4].slot != word[-4].value)
+			return (uint32_t)(word - words) - 3;
 	}
-	for (; count; count--)
-		if (*(const uint64_t *)words[count - 1].slot != words[count - 1].value)
-			return count;
+	for (; word != words; word--)
+		if (*(const uint64_t *)word[-1].slot != word[-1].value)
+			return (uint32_t)(word - words);
 	return 0;
 }
 
