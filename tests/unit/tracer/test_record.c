@@ -225,6 +225,61 @@ static void frees_are_counted(void **state)
 	assert_int_equal(thread->free_bytes - bytes, 123);
 }
 
+/** Objects of a trace that are not freed, as the analyzer counts them. */
+static uint64_t live_of(uint32_t trace)
+{
+	const struct hawk_trace_record *record = hawk_arena_trace(trace);
+	uint64_t freed = hawk_counter_objects(record->free_objects, record->free_bytes);
+
+	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++) {
+		const struct hawk_head *head = hawk_arena_element(HAWK_ARRAY_THREADS, i);
+
+		for (uint32_t j = 0; j < HAWK_FREE_ENTRIES; j++)
+			if (head->frees[j].trace == trace)
+				freed += head->frees[j].objects;
+	}
+	return total_of(trace).objects - freed;
+}
+
+static void frees_are_counted_by_trace_when_asked_for(void **state)
+{
+	uint32_t trace = record(10);
+	uint64_t live = live_of(trace);
+
+	(void)state;
+	hawk_options.live = true;
+	hawk_record_free(trace, 10);
+	assert_int_equal(live_of(trace), live - 1);
+	hawk_counters_flush_all(hawk_threads_current()->head);
+	assert_int_equal(live_of(trace), live - 1);
+	hawk_options.live = false;
+}
+
+/** Stops a flush before and after its one decisive step, as somebody does who jumps out. */
+static void an_interrupted_flush_is_ended_once(void **state)
+{
+	uint32_t trace = record(7);
+	struct hawk_head *head = hawk_threads_current()->head;
+	uint32_t at = trace % HAWK_COUNTER_ENTRIES;
+	struct hawk_counter_entry total = total_of(trace);
+	uint64_t flush = HAWK_FLUSH_PENDING | HAWK_FLUSH_TAG_BIT |
+			 (uint64_t)at << HAWK_FLUSH_ENTRY_SHIFT |
+			 (uint64_t)trace << HAWK_FLUSH_TRACE_SHIFT;
+
+	(void)state;
+	head->record.flush = flush;
+	hawk_counters_recover(head); /* not applied: the entry still counts */
+	assert_int_equal(head->record.flush, 0);
+	assert_int_equal(total_of(trace).objects, total.objects);
+	head->record.flush = flush | HAWK_FLUSH_APPLIED;
+	hawk_counters_add_allocations(trace, head->counters[at].objects, head->counters[at].bytes);
+	hawk_counters_recover(head); /* applied: the entry goes */
+	assert_int_equal(head->record.flush, 0);
+	assert_int_equal(head->counters[at].trace, 0);
+	assert_int_equal(total_of(trace).objects, total.objects);
+	assert_int_equal(total_of(trace).bytes, total.bytes);
+}
+
 static void births_follow_the_clock_of_a_slow_thread(void **state)
 {
 	struct timespec pause = {0, 300000000};
@@ -309,6 +364,8 @@ int main(void)
 		cmocka_unit_test(threads_that_allocate_only_while_they_exit_share_a_slot),
 		cmocka_unit_test(a_nested_call_is_recorded_without_touching_the_slot),
 		cmocka_unit_test(frees_are_counted),
+		cmocka_unit_test(frees_are_counted_by_trace_when_asked_for),
+		cmocka_unit_test(an_interrupted_flush_is_ended_once),
 		cmocka_unit_test(births_follow_the_clock_of_a_slow_thread),
 		cmocka_unit_test(collapsed_recursion_gives_one_trace_for_all_depths),
 		cmocka_unit_test(loaded_modules_are_in_the_log),
