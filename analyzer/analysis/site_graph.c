@@ -26,9 +26,11 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint32_t source = hawk_block_graph_site(graph, pointers[i].source);
-		struct hawk_error *err = hawk_site_fold_add(fold, source, pointers[i].source,
-							    pointers[i].offset, pointers[i].edge);
+		struct hawk_error *err = NULL;
 
+		if (source < graph->heap->site_count)
+			err = hawk_site_fold_add(fold, source, pointers[i].source,
+						 pointers[i].offset, pointers[i].edge);
 		if (err)
 			return err;
 	}

@@ -281,6 +281,8 @@ struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t sour
 	bool new_edge;
 	uint32_t number;
 
+	if (target >= fold->graph->heap->site_count)
+		return NULL; /* a heap without counts, and a block of no site */
 	if (offset >= HAWK_SITE_PLACE_BYTES_MAX)
 		offset = HAWK_SITE_ANYWHERE;
 	err = find_place(fold, source, target, offset, &number);
