@@ -79,6 +79,18 @@ static void note(struct installation *all, const struct hawk_elf *module,
 		all->highest = original;
 }
 
+/** Libraries that define none of these have none of the others. */
+static bool may_have_entries(const struct hawk_elf *module)
+{
+	static const char *const names[] = {"malloc",    "mallocx",    "nallocx",    "tc_malloc",
+					    "mi_malloc", "free_sized", "__libc_free"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (hawk_elf_find(module, names[i]))
+			return true;
+	return false;
+}
+
 static int note_module(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct installation *all = data;
@@ -91,7 +103,7 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *data)
 		all->behind_us = true;
 		return 0;
 	}
-	if (!all->behind_us)
+	if (!all->behind_us || !may_have_entries(&module))
 		return 0;
 	for (unsigned f = 0; f < sizeof(families) / sizeof(families[0]); f++)
 		for (const struct hawk_entry *entry = families[f]; entry->name; entry++)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The dynamic section of the C library and of this program: symbols are found as dlsym() finds
+ * them, and a word on a read-only page is written without making it writable for good.
+ */
+#include <dlfcn.h>
+#include <link.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "hawk_elf.h"
+#include "hawk_syscall.h"
+
+struct search {
+	const char *part;
+	struct hawk_elf found;
+	bool hit;
+};
+
+static int match(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct search *search = data;
+
+	(void)size;
+	if (!strstr(info->dlpi_name, search->part) || !hawk_elf_open(info, &search->found))
+		return 0;
+	search->hit = true;
+	return 1;
+}
+
+static struct hawk_elf open_module(const char *part)
+{
+	struct search search = {.part = part};
+
+	dl_iterate_phdr(match, &search);
+	assert_true(search.hit);
+	return search.found;
+}
+
+static void functions_are_found_where_dlsym_finds_them(void **state)
+{
+	static const char *const names[] = {"malloc", "free", "qsort", "__libc_free", "dlsym"};
+	struct hawk_elf libc = open_module("libc.so.6");
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		const Elf64_Sym *symbol = hawk_elf_find(&libc, names[i]);
+		void *handle = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+
+		assert_non_null(symbol);
+		assert_ptr_equal((void *)(libc.bias + symbol->st_value), dlsym(handle, names[i]));
+		assert_true((uint64_t)(symbol - libc.symbols) < hawk_elf_symbol_count(&libc));
+		dlclose(handle);
+	}
+}
+
+static void what_is_no_defined_function_is_not_found(void **state)
+{
+	struct hawk_elf libc = open_module("libc.so.6");
+
+	(void)state;
+	assert_null(hawk_elf_find(&libc, "mallocx"));
+	assert_null(hawk_elf_find(&libc, ""));
+	assert_null(hawk_elf_find(&libc, "environ"));         /* data */
+	assert_null(hawk_elf_find(&libc, "_rtld_global"));    /* imported */
+	assert_null(hawk_elf_find(&libc, "malloc_and_more")); /* a longer name */
+}
+
+static void the_vdso_is_left_alone(void **state)
+{
+	struct search search = {.part = "linux-vdso"};
+
+	(void)state;
+	dl_iterate_phdr(match, &search);
+	assert_false(search.hit);
+}
+
+/** Lies on a page that the loader makes read-only, as it holds an address. */
+static const void *const relocated[] = {&open_module, NULL};
+
+static void a_word_of_a_read_only_page_is_written(void **state)
+{
+	struct hawk_elf program = open_module("");
+	uint64_t *word = (uint64_t *)(uintptr_t)&relocated[1];
+
+	(void)state;
+	assert_true(hawk_elf_owns(&program, (uint64_t)word));
+	assert_true(hawk_elf_write(&program, word, 42));
+	assert_int_equal(*(volatile uint64_t *)word, 42);
+}
+
+static void a_word_of_code_is_not_written(void **state)
+{
+	struct hawk_elf program = open_module("");
+
+	(void)state;
+	assert_false(hawk_elf_write(&program, (uint64_t *)(uintptr_t)&match, 42));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_are_found_where_dlsym_finds_them),
+		cmocka_unit_test(what_is_no_defined_function_is_not_found),
+		cmocka_unit_test(the_vdso_is_left_alone),
+		cmocka_unit_test(a_word_of_a_read_only_page_is_written),
+		cmocka_unit_test(a_word_of_code_is_not_written),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
