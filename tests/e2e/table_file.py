@@ -227,12 +227,12 @@ def check_growth():
     hawk.expect(analysis["heap"]["dropped"] == 0 and not analysis["partial"],
                 f"{analysis['heap']} {analysis['missing']}")
     hawk.expect_equal((live_of(analysis, "parent_site"), live_of(analysis, "child_site")),
-                      (65536, 1000), "many stacks")
+                      (32768, 1000), "many stacks")
     done = hawk.run([program, "fds"],
                     env=hawk.tracer_environment(options=options("capped", "max_table=8M")))
     analysis = hawk.analyze(os.path.join(folder, "capped"))
-    hawk.expect(analysis["heap"]["dropped"] > 10000, f"{analysis['heap']}")
-    hawk.expect_equal(analysis["heap"]["inuse_objects"] >= 66536, True, f"{analysis['heap']}")
+    hawk.expect(analysis["heap"]["dropped"] > 1000, f"{analysis['heap']}")
+    hawk.expect_equal(analysis["heap"]["inuse_objects"] >= 33768, True, f"{analysis['heap']}")
     hawk.expect(os.stat(os.path.join(folder, "capped")).st_blocks * 512 <= 8 << 20, "max_table")
 
 

@@ -257,8 +257,8 @@ static void without_descriptors(void)
 		close(fd);
 	if (chdir("/") || !getenv("HOME"))
 		exit(3);
-	for (unsigned i = 0; i < 1 << 16; i++)
-		turn(i, 16);
+	for (unsigned i = 0; i < 1 << 15; i++)
+		turn(i, 15);
 	many_stacks(255);
 	child_site(1000);
 	kill(getpid(), SIGKILL);
