@@ -269,6 +269,20 @@ uint32_t hawk_rules_make(uint64_t pc, bool exact)
 	return rule;
 }
 
+bool hawk_rules_is_return_address(uint64_t pc)
+{
+	const struct hawk_code_range anywhere = {.end = UINT64_MAX};
+	struct hawk_code_range module = {0};
+
+	if (hawk_rules_lookup(pc, false))
+		return true;
+	if (!hawk_modules_find(pc - 1, &module))
+		return follows_call(&anywhere, pc);
+	/* Only so that it is known the next time. */
+	hawk_rules_make(pc, false);
+	return true;
+}
+
 void hawk_rules_init(void *memory)
 {
 	hawk_rules_cache = memory;

@@ -105,6 +105,10 @@ static inline uint32_t hawk_rules_lookup(uint64_t pc, bool exact)
  */
 uint32_t hawk_rules_make(uint64_t pc, bool exact);
 
+/** Whether `pc` can be a return address: code of a module, or behind something that looks like a
+ * call. */
+bool hawk_rules_is_return_address(uint64_t pc);
+
 /** `memory`: HAWK_RULES_BYTES, zeroed. */
 void hawk_rules_init(void *memory);
 

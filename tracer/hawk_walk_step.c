@@ -182,6 +182,15 @@ static bool is_still_readable(struct hawk_readable_range *range, uint64_t addres
 	return true;
 }
 
+/** A frame of a thread lies below its anchor; a register that leads beyond it was used for other
+ * things. */
+static bool leaves_thread(uint64_t sp, uint64_t bp)
+{
+	uint64_t anchor = anchor_of_thread();
+
+	return sp < anchor && bp >= anchor;
+}
+
 /** Code that a just-in-time compiler made, or an option: rbp leads from frame to frame. */
 static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 					 struct hawk_stack_frame *frame,
@@ -190,9 +199,14 @@ static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 	uint64_t bp = frame->state.bp;
 
 	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
-	    !is_still_readable(range, bp) || !is_still_readable(range, bp + 8) ||
-	    !hawk_walk_read(range, bp + 8, &next->state.pc) ||
+	    leaves_thread(frame->state.sp, bp) || !is_still_readable(range, bp) ||
+	    !is_still_readable(range, bp + 8) || !hawk_walk_read(range, bp + 8, &next->state.pc) ||
 	    !hawk_walk_read(range, bp, &next->state.bp))
+		return hawk_walk_stuck(frame);
+	/* By option, rbp is followed from functions that may use it for anything. */
+	if (hawk_unwind_options.mode == HAWK_UNWIND_FP &&
+	    next->state.pc - HAWK_PC_MIN < HAWK_PC_END &&
+	    !hawk_rules_is_return_address(next->state.pc))
 		return hawk_walk_stuck(frame);
 	frame->uses_bp = 1;
 	frame->return_offset = offset_of(frame, bp + 8);

@@ -327,20 +327,22 @@ static void frame_pointers_are_followed_while_they_make_sense(void **state)
 {
 	uint64_t stack[32] = {0}, pcs[8];
 	struct hawk_frame_state start = {0x400000, (uint64_t)&stack[0], (uint64_t)&stack[4]};
+	/* Four return addresses: code of this program. */
+	const uint64_t code = (uint64_t)hopeless_expressions_fail;
 	struct hawk_walk_result result;
 
 	(void)state;
 	hawk_unwind_options.mode = HAWK_UNWIND_FP;
 	stack[4] = (uint64_t)&stack[10];
-	stack[5] = 0x500000;
+	stack[5] = code + 1;
 	stack[10] = (uint64_t)&stack[20];
-	stack[11] = 0x600000;
+	stack[11] = code + 2;
 	hawk_walk_stateless(&start, pcs, 8, &result);
 	assert_int_equal(result.count, 3);
-	assert_int_equal(pcs[1], 0x500000);
-	assert_int_equal(pcs[2], 0x600000);
+	assert_int_equal(pcs[1], code + 1);
+	assert_int_equal(pcs[2], code + 2);
 	assert_int_equal(result.flags, 0); /* the third returns to 0 */
-	stack[21] = 0x700000;
+	stack[21] = code + 3;
 	stack[20] = (uint64_t)&stack[10]; /* inwards: no */
 	hawk_walk_stateless(&start, pcs, 8, &result);
 	assert_int_equal(result.count, 4);
@@ -355,10 +357,13 @@ static void frame_pointers_are_followed_while_they_make_sense(void **state)
 	assert_true(hawk_walk(kept_stack, &start, &result));
 	assert_int_equal(result.kept, 4);
 	stack[20] = (uint64_t)&stack[24];
-	stack[25] = 0x800000;
+	stack[25] = code + 4;
 	assert_false(hawk_walk(kept_stack, &start, &result));
 	assert_int_equal(result.count, 5);
 	assert_int_equal(result.flags, HAWK_TRACE_INCOMPLETE);
+	stack[25] = (uint64_t)&stack[0]; /* no code: rbp was used for something else */
+	assert_false(hawk_walk(kept_stack, &start, &result));
+	assert_int_equal(result.count, 4);
 	hawk_unwind_options.mode = HAWK_UNWIND_CFI;
 }
 
