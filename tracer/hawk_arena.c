@@ -350,7 +350,41 @@ static void unmap_segment(void *memory, size_t bytes)
 		give_back(memory, bytes);
 }
 
-static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
+/**
+ * Growth of a file costs space at once, so one thread makes a segment while others wait for it, for
+ * a while: who has interrupted that thread would wait for ever. One bit for each segment, by the
+ * place of its directory entry in the header.
+ */
+static uint64_t segments_in_making[HAWK_TABLE_HEADER_BYTES / sizeof(uint64_t) / 64];
+
+enum { WAITING_ROUNDS = 1000 };
+
+/** True: the segment is ours to make. False: somebody else has made it, or does not get on. */
+static bool claim_segment(const uint64_t *entry)
+{
+	size_t place = (size_t)(entry - (const uint64_t *)hawk_table_header);
+	uint64_t bit = UINT64_C(1) << place % 64;
+
+	for (int i = 0; i < WAITING_ROUNDS; i++) {
+		if (!(__atomic_fetch_or(&segments_in_making[place / 64], bit, __ATOMIC_ACQUIRE) &
+		      bit))
+			return true;
+		hawk_syscall3(SYS_sched_yield, 0, 0, 0);
+		if (__atomic_load_n(entry, __ATOMIC_ACQUIRE))
+			return false;
+	}
+	return false;
+}
+
+static void unclaim_segment(const uint64_t *entry)
+{
+	size_t place = (size_t)(entry - (const uint64_t *)hawk_table_header);
+
+	__atomic_fetch_and(&segments_in_making[place / 64], ~(UINT64_C(1) << place % 64),
+			   __ATOMIC_RELEASE);
+}
+
+static uint64_t make_new_segment(const struct array_shape *shape, unsigned segment)
 {
 	size_t bytes = hawk_segment_length(segment, shape->first_log2) * shape->element_bytes;
 	uint64_t expected = 0;
@@ -366,6 +400,22 @@ static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
 		return expected;
 	}
 	publish_extent((void *)memory, bytes, shape->kind, file_offset);
+	return memory;
+}
+
+static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
+{
+	uint64_t *entry = &shape->segments[segment];
+	uint64_t memory;
+
+	if (!hawk_file_active())
+		return make_new_segment(shape, segment);
+	if (!claim_segment(entry))
+		return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+	memory = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+	if (!memory)
+		memory = make_new_segment(shape, segment);
+	unclaim_segment(entry);
 	return memory;
 }
 
@@ -456,6 +506,7 @@ void hawk_arena_adopt(bool (*is_known)(uint64_t address), bool file)
 	struct hawk_table_header *twin = (struct hawk_table_header *)header->twin_address;
 	uint32_t samples;
 
+	__builtin_memset(segments_in_making, 0, sizeof(segments_in_making));
 	adopt_array(HAWK_ARRAY_TRACES, &header->trace_count, is_known);
 	samples = header->trace_count;
 	adopt_array(HAWK_ARRAY_SAMPLES, &samples, is_known);

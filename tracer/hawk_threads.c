@@ -50,23 +50,32 @@ struct hawk_slot *hawk_threads_slot(uint32_t index)
 		     : NULL;
 }
 
-/** Private part of slot `index`, mapping its segment if need be; NULL: no memory. */
+/** Some thread is mapping a segment; whoever comes meanwhile is served without a slot. */
+static uint32_t segment_in_making;
+
+static void make_segment(unsigned segment)
+{
+	size_t bytes =
+		hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) * sizeof(struct hawk_slot);
+	struct hawk_slot *memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+
+	if (memory && hawk_file_wipe_on_fork(memory, bytes))
+		__atomic_store_n(&segments[segment], memory, __ATOMIC_RELEASE);
+}
+
+/** Private part of slot `index`, mapping its segment if need be; NULL: no memory, or not now. */
 static struct hawk_slot *make_slot(uint32_t index)
 {
 	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
 	struct hawk_slot *slot = hawk_threads_slot(index);
-	struct hawk_slot *expected = NULL, *memory;
-	size_t bytes;
 
-	if (slot || segment >= HAWK_THREAD_SEGMENTS)
+	if (slot || segment >= HAWK_THREAD_SEGMENTS ||
+	    __atomic_exchange_n(&segment_in_making, 1, __ATOMIC_ACQUIRE))
 		return slot;
-	bytes = hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) * sizeof(*slot);
-	memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
-	if (!memory || !hawk_file_wipe_on_fork(memory, bytes))
-		return NULL;
-	/* Whoever loses this race leaves a mapping behind that nobody touches. */
-	__atomic_compare_exchange_n(&segments[segment], &expected, memory, false, __ATOMIC_RELEASE,
-				    __ATOMIC_ACQUIRE);
+	slot = hawk_threads_slot(index); /* perhaps somebody has just made it */
+	if (!slot)
+		make_segment(segment);
+	__atomic_store_n(&segment_in_making, 0, __ATOMIC_RELEASE);
 	return hawk_threads_slot(index);
 }
 
@@ -166,6 +175,7 @@ void hawk_threads_recover(struct hawk_slot *slot)
 
 void hawk_threads_restore(struct hawk_slot *slot)
 {
+	__atomic_store_n(&segment_in_making, 0, __ATOMIC_RELAXED);
 	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
 		if (hawk_threads_slot(i) == slot)
 			slot->head = hawk_arena_element(HAWK_ARRAY_THREADS, i);
