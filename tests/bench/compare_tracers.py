@@ -16,7 +16,7 @@ import tempfile
 
 import workloads
 
-SLOW_SECONDS = 120  # other tracers' runs are ended after this
+SLOW_SECONDS = 60  # other tracers' runs are ended after this
 
 
 class Configuration:
