@@ -24,6 +24,8 @@ const struct hawk_option hawk_target_options[] = {
 	 "the program's executable, if it is not at its old place"},
 	{"table", '\0', HAWK_OPTION_STRING, HAWK_AT(table_file), "FILE",
 	 "the process's table file (table=FILE in HAWK_OPTS), which is not in its core"},
+	{"no-cache", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_cache), NULL,
+	 "neither use nor write the index cache of large cores"},
 	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no progress on stderr"},
 	{0},
 };
@@ -60,6 +62,7 @@ const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_merge_paths,
 	&hawk_verb_retained,
 	&hawk_verb_sites,
+	&hawk_verb_growth,
 	&hawk_verb_sql,
 	&hawk_verb_shell,
 	&hawk_verb_help,

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * When the live blocks of each site were born, and what leads to them: one pass over all blocks,
+ * some hundred bytes per site, whatever the number of blocks.
+ */
+#ifndef HAWK_SITE_AGES_H
+#define HAWK_SITE_AGES_H
+
+#include "hawk_block_graph.h"
+#include "hawk_growth.h"
+
+struct hawk_site_ages {
+	uint64_t objects;
+	uint64_t bytes;
+	uint64_t unknown_objects;             /**< their headers cannot be read */
+	uint64_t born_objects[HAWK_AGE_BINS]; /**< times HAWK_AGE_ONE */
+	uint64_t born_bytes[HAWK_AGE_BINS];   /**< likewise */
+	uint64_t reach_bytes[HAWK_REACH_KINDS];
+};
+
+/** Which blocks count; `block` is complete. */
+typedef struct hawk_error *hawk_ages_filter(const void *context, const struct hawk_block *block,
+					    bool *ret);
+
+/**
+ * `(*ret)[site]` for each of the heap's sites; caller frees. Needs HAWK_PART_INDEX; reach is added
+ * where that is made. `filter` may be NULL.
+ */
+struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
+				       hawk_ages_filter *filter, const void *context,
+				       struct hawk_site_ages **ret);
+
+/** All that is known of a site. `filtered`: not all of its blocks are in `ages`, so that counters
+ * say nothing about them. */
+struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *graph, uint32_t site,
+					      const struct hawk_site_ages *ages, bool filtered);
+
+/** How long the process has lived: up to the tracer's last look at the clock. */
+double hawk_site_ages_life_seconds(const struct hawk_heap *heap);
+
+#endif

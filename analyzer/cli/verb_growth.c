@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core growth: which sites leak, cache, or were filled once.
+ */
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_pointer_session.h"
+#include "hawk_report_growth.h"
+
+static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
+{
+	const struct hawk_block_filter *filter = context;
+
+	*ret = hawk_block_filter_trace(filter, block->trace);
+	return *ret ? hawk_block_filter_block(filter, block, ret) : NULL;
+}
+
+/** Filters that take some blocks of a site, and not all. */
+static bool chooses_blocks(const struct hawk_settings *settings)
+{
+	return settings->size.given || settings->age.given || settings->type;
+}
+
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_growth_report *growth)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (!settings->json)
+		return hawk_report_growth(growth, &session->screen);
+	hawk_report_json_begin(growth->pointers, &json, session->output, "hawk-core/growth", 2);
+	err = hawk_report_growth_json(growth, &json);
+	hawk_report_json_end(growth->pointers, &json);
+	return err;
+}
+
+static struct hawk_error *judge(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report)
+{
+	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
+	struct hawk_site_list list = {0};
+	struct hawk_growth_report growth = {
+		.pointers = report,
+		.list = &list,
+		.filtered = chooses_blocks(settings),
+		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
+	};
+	struct hawk_error *err = hawk_site_ages_make(report->graph, growth.filtered ? passes : NULL,
+						     report->filter, &ages);
+
+	hawk_target_release(session->target);
+	growth.ages = ages;
+	if (!err)
+		err = hawk_pointer_session_sites(session, settings, &list);
+	if (!err)
+		err = print(session, settings, &growth);
+	hawk_site_list_deinit(&list);
+	return err;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_pointer_report report;
+	struct hawk_error *err = hawk_pointer_session_open(
+		session, settings,
+		HAWK_PART_RETAINED | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0), &report);
+
+	(void)count;
+	(void)operands;
+	(void)code;
+	if (!err)
+		err = judge(session, settings, &report);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"verdict", '\0', HAWK_OPTION_CHOICE, HAWK_AT(by), "leak|cache|start-up|burst|steady",
+	 "only sites with this verdict"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_growth = {
+	.name = "growth",
+	.arguments = "[options] CORE | --pid PID",
+	.summary = "which sites leak, cache, or were filled once",
+	.details =
+		"Judges each site from one core: when its live blocks were born, how many others "
+		"were freed, whether anything still leads to them. Says leak, cache, start-up, "
+		"burst or steady, why, and how sure that is; or unclear, where data are thin.",
+	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = hawk_check_wish,
+	.answer = answer,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The report of hawk-core growth: a verdict for each site, and the numbers that led to it.
+ */
+#ifndef HAWK_REPORT_GROWTH_H
+#define HAWK_REPORT_GROWTH_H
+
+#include "hawk_report_pointers.h"
+#include "hawk_site_ages.h"
+
+struct hawk_growth_report {
+	const struct hawk_pointer_report *pointers;
+	struct hawk_site_list *list;       /**< sites that were asked for */
+	const struct hawk_site_ages *ages; /**< by site of the heap */
+	bool filtered;                     /**< of each site only some blocks are in `ages` */
+	enum hawk_growth_verdict only;     /**< UNCLEAR = all verdicts */
+};
+
+struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
+				      const struct hawk_screen *screen);
+struct hawk_error *hawk_report_growth_json(const struct hawk_growth_report *report,
+					   struct hawk_json *json);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Sites by live bytes, each with verdict, the bar of its births, and the reasons.
+ */
+#include "hawk_report_growth.h"
+
+#include <inttypes.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_growth_text.h"
+#include "hawk_quantity.h"
+
+enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 1, INDENT = 6 };
+
+/** Keeps sites with blocks, and with the verdict that was asked for; the largest first. */
+static size_t choose(const struct hawk_growth_report *report)
+{
+	const struct hawk_block_graph *graph = report->pointers->graph;
+	struct hawk_site_list *list = report->list;
+	size_t kept = 0;
+
+	hawk_site_list_sort(list, graph->heap, HAWK_SITE_SORT_SIZE);
+	for (size_t i = 0; i < list->count; i++) {
+		const struct hawk_site_ages *ages = &report->ages[list->sites[i]];
+		struct hawk_growth_facts facts =
+			hawk_site_ages_facts(graph, list->sites[i], ages, report->filtered);
+
+		if (ages->objects &&
+		    (!report->only || hawk_growth_judge(&facts).verdict == report->only))
+			list->sites[kept++] = list->sites[i];
+	}
+	list->count = kept;
+	return kept;
+}
+
+static struct hawk_error *put_name(const struct hawk_pointer_report *report,
+				   const struct hawk_screen *screen, uint32_t index)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name(report->names, index, &name);
+
+	if (err)
+		return err;
+	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : screen->width - INDENT);
+	hawk_output_printf(screen->output, "%*s%s\n", INDENT, "", text.bytes ? text.bytes : "");
+	return NULL;
+}
+
+static struct hawk_error *put_stack(const struct hawk_pointer_report *report,
+				    const struct hawk_screen *screen, uint32_t index)
+{
+	const struct hawk_heap *heap = report->graph->heap;
+	struct hawk_stack stack;
+	struct hawk_error *err;
+
+	if (!screen->full && report->depth <= DEFAULT_DEPTH)
+		return put_name(report, screen, index);
+	hawk_stack_init(&stack);
+	err = hawk_stack_of_trace(report->symbols, heap->table, heap->sites[index].trace, &stack);
+	if (!err && stack.count)
+		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
+				  screen->full ? 0 : report->depth, INDENT);
+	else if (!err)
+		hawk_output_puts(screen->output, "      (no stack)\n");
+	hawk_stack_deinit(&stack);
+	return err;
+}
+
+static struct hawk_error *put_site(const struct hawk_growth_report *report,
+				   const struct hawk_screen *screen, uint32_t index)
+{
+	const struct hawk_block_graph *graph = report->pointers->graph;
+	struct hawk_growth_facts facts =
+		hawk_site_ages_facts(graph, index, &report->ages[index], report->filtered);
+	struct hawk_growth growth = hawk_growth_judge(&facts);
+	CLEANUP(text) struct hawk_text verdict = {0}, text = {0};
+	char bar[HAWK_AGE_BINS + 1];
+	struct hawk_error *err;
+
+	hawk_growth_bar(&facts, bar);
+	hawk_growth_append_verdict(&verdict, &growth);
+	hawk_output_printf(screen->output, "%10s %12s  %016" PRIx64 "  [%s]  ",
+			   hawk_quantity_bytes(facts.inuse_bytes).text,
+			   hawk_quantity_count(facts.inuse_objects).text,
+			   graph->heap->sites[index].id, bar);
+	if (growth.verdict == HAWK_GROWTH_LEAK)
+		hawk_screen_style(screen, HAWK_STYLE_ALERT);
+	hawk_output_printf(screen->output, "%s", hawk_growth_verdict_name(growth.verdict));
+	hawk_screen_plain(screen);
+	hawk_output_puts(screen->output, "\n");
+	err = put_stack(report->pointers, screen, index);
+	if (err)
+		return err;
+	hawk_growth_append_reasons(&text, &growth, &facts);
+	if (growth.verdict != HAWK_GROWTH_UNCLEAR)
+		hawk_text_printf(&text, "; %s confidence",
+				 hawk_growth_confidence_name(growth.confidence));
+	if (graph->retained && !report->filtered &&
+	    graph->retained[index].all_pointers > facts.inuse_bytes)
+		hawk_text_printf(&text, "; retains %s",
+				 hawk_quantity_bytes(graph->retained[index].all_pointers).text);
+	hawk_output_puts(screen->output, "      ");
+	hawk_screen_wrapped(screen, text.bytes ? text.bytes : "", INDENT, INDENT);
+	return NULL;
+}
+
+struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
+				      const struct hawk_screen *screen)
+{
+	const struct hawk_pointer_report *pointers = report->pointers;
+	size_t count = choose(report);
+	size_t most = pointers->top ? pointers->top : screen->full ? count : DEFAULT_TOP;
+	size_t end = most < count ? most : count;
+	struct hawk_error *err = NULL;
+
+	hawk_screen_heading(
+		screen, "Growth of sites in %s (%s of %s)",
+		hawk_quantity_seconds(hawk_site_ages_life_seconds(pointers->graph->heap)).text,
+		hawk_quantity_count(end).text, hawk_quantity_count(count).text);
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_printf(screen->output, "%10s %12s  %-16s  %-18s  %s\n", "size", "blocks",
+			   "site", "born  then ... now", "verdict");
+	hawk_screen_plain(screen);
+	for (size_t i = 0; i < end && !err; i++)
+		err = put_site(report, screen, report->list->sites[i]);
+	return err;
+}
+
+static void put_bins(struct hawk_json *json, const char *key, const uint64_t *bins)
+{
+	hawk_json_key(json, key);
+	hawk_json_array(json);
+	for (unsigned i = 0; i < HAWK_AGE_BINS; i++)
+		hawk_json_integer(json, (bins[i] + HAWK_AGE_ONE / 2) / HAWK_AGE_ONE);
+	hawk_json_array_end(json);
+}
+
+static void put_reach(struct hawk_json *json, const struct hawk_growth_facts *facts)
+{
+	static const char *const names[HAWK_REACH_KINDS] = {
+		[HAWK_REACH_REACHABLE] = "still_reachable",
+		[HAWK_REACH_POSSIBLY] = "possibly_lost",
+		[HAWK_REACH_DEFINITELY_LOST] = "definitely_lost",
+		[HAWK_REACH_INDIRECTLY_LOST] = "indirectly_lost",
+	};
+
+	hawk_json_key(json, "reach_bytes");
+	if (!facts->reach_known) {
+		hawk_json_null(json);
+		return;
+	}
+	hawk_json_object(json);
+	for (unsigned kind = 1; kind < HAWK_REACH_KINDS; kind++)
+		hawk_json_put_integer(json, names[kind], facts->reach_bytes[kind]);
+	hawk_json_object_end(json);
+}
+
+static void put_retained(const struct hawk_growth_report *report, uint32_t index,
+			 struct hawk_json *json)
+{
+	const struct hawk_site_retained *retained = report->pointers->graph->retained;
+
+	hawk_json_key(json, "retained_bytes");
+	if (!retained || report->filtered) {
+		hawk_json_null(json);
+		return;
+	}
+	hawk_json_object(json);
+	hawk_json_put_integer(json, "all_pointers", retained[index].all_pointers);
+	hawk_json_put_integer(json, "start_pointers", retained[index].start_pointers);
+	hawk_json_object_end(json);
+}
+
+static void put_verdict(const struct hawk_growth *growth, const struct hawk_growth_facts *facts,
+			struct hawk_json *json)
+{
+	hawk_json_put_string(json, "verdict", hawk_growth_verdict_name(growth->verdict));
+	hawk_json_put_string(json, "confidence", hawk_growth_confidence_name(growth->confidence));
+	hawk_json_key(json, "reasons");
+	hawk_json_array(json);
+	for (unsigned i = 0; i < growth->reason_count; i++) {
+		CLEANUP(text) struct hawk_text text = {0};
+
+		hawk_growth_append_reason(&text, growth, facts, growth->reasons[i]);
+		hawk_json_string(json, text.bytes ? text.bytes : "");
+	}
+	hawk_json_array_end(json);
+	hawk_json_put_integer(json, "bytes_per_hour", (uint64_t)growth->bytes_per_hour);
+}
+
+static struct hawk_error *put_json_site(const struct hawk_growth_report *report, uint32_t index,
+					struct hawk_json *json)
+{
+	struct hawk_growth_facts facts = hawk_site_ages_facts(
+		report->pointers->graph, index, &report->ages[index], report->filtered);
+	struct hawk_growth growth = hawk_growth_judge(&facts);
+	struct hawk_error *err;
+	char id[17];
+
+	hawk_report_site_id(report->pointers->graph, index, id);
+	hawk_json_object(json);
+	hawk_json_put_string(json, "site", id);
+	hawk_json_put_integer(json, "inuse_objects", facts.inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", facts.inuse_bytes);
+	hawk_json_key(json, "alloc_objects");
+	if (facts.alloc_objects)
+		hawk_json_integer(json, facts.alloc_objects);
+	else
+		hawk_json_null(json);
+	put_verdict(&growth, &facts, json);
+	put_bins(json, "born_objects", facts.born_objects);
+	put_bins(json, "born_bytes", facts.born_bytes);
+	put_reach(json, &facts);
+	put_retained(report, index, json);
+	err = hawk_report_json_site_frames(report->pointers, index, json);
+	hawk_json_object_end(json);
+	return err;
+}
+
+struct hawk_error *hawk_report_growth_json(const struct hawk_growth_report *report,
+					   struct hawk_json *json)
+{
+	size_t count = choose(report);
+	size_t end = report->pointers->top && report->pointers->top < count ? report->pointers->top
+									    : count;
+	struct hawk_error *err = NULL;
+
+	hawk_json_key(json, "life_seconds");
+	hawk_json_seconds(json, hawk_site_ages_life_seconds(report->pointers->graph->heap));
+	hawk_json_key(json, "sites");
+	hawk_json_array(json);
+	for (size_t i = 0; i < end && !err; i++)
+		err = put_json_site(report, report->list->sites[i], json);
+	hawk_json_array_end(json);
+	return err;
+}

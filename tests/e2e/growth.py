@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""growth, on a program that leaks, caches, churns, and fills at start-up and in a burst."""
+
+import json
+import os
+import signal
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import cli_world  # noqa: E402
+import hawk  # noqa: E402
+
+SECONDS = 4
+
+SOURCE = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEEP __attribute__((noinline))
+
+struct node { struct node *next; long filler[3]; };
+
+KEEP void *make_held(void) { return malloc(sizeof(struct node)); }
+KEEP void *make_lost(void) { return malloc(200); }
+KEEP void *make_startup(void) { return malloc(48); }
+KEEP void *make_burst(void) { return malloc(64); }
+KEEP void *make_cached(void) { return malloc(80); }
+KEEP void *make_young(void) { return malloc(96); }
+KEEP void *make_single(void) { return malloc(112); }
+
+struct node *g_held;
+void *g_startup[500], *g_burst[500], *g_cache[400], *g_work[40], *g_single;
+static volatile int sink;
+
+static double now(void)
+{
+	struct timespec time;
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static KEEP void replace(void **slot, void *block)
+{
+	free(*slot);
+	*slot = block;
+}
+
+static KEEP void wipe_stack(void)
+{
+	char bytes[20000];
+	memset(bytes, 0, sizeof(bytes));
+	sink = bytes[sink];
+}
+
+static KEEP void step(int turn, int turns)
+{
+	struct node *node = make_held();
+
+	memset(node, 0, sizeof(*node));
+	node->next = g_held;
+	g_held = node;
+	memset(make_lost(), 0, 200);
+	replace(&g_work[turn % 40], make_young());
+	/* A cache of a quarter of the turns, first in, first out. */
+	replace(&g_cache[turn % (turns / 4)], make_cached());
+	if (turn == turns / 2)
+		for (int i = 0; i < 500; i++)
+			g_burst[i] = make_burst();
+}
+
+int main(int argc, char **argv)
+{
+	double end = now() + atof(argv[1]), step_seconds = atof(argv[1]) / 1600, next = now();
+
+	(void)argc;
+	for (int i = 0; i < 500; i++)
+		g_startup[i] = make_startup();
+	for (int turn = 0; now() < end && turn < 1600; turn++) {
+		step(turn, 1600);
+		if (turn == 700)
+			g_single = make_single();
+		next += step_seconds;
+		while (now() < next)
+			usleep(300);
+	}
+	wipe_stack();
+	abort();
+}
+"""
+
+VERDICTS = {"make_held": "leak", "make_lost": "leak", "make_startup": "start-up",
+            "make_burst": "burst", "make_cached": "cache", "make_young": "steady",
+            "make_single": "unclear"}
+
+
+def document(*arguments):
+    done = hawk.run([hawk.CORE, "growth", "--json", core, *arguments])
+    hawk.expect_equal(done.returncode, 0, f"{arguments}: {done.stderr[-300:]}")
+    parsed = json.loads(done.stdout)
+    with open(os.path.join(hawk.SOURCE, "docs", "schema", "growth-1.json"),
+              encoding="utf-8") as file:
+        complaints = cli_world.validate(parsed, json.load(file))
+    hawk.expect(not complaints, f"growth {arguments}: {complaints[:3]}")
+    return parsed
+
+
+def by_function(parsed):
+    return {hawk.plain_name(site["frames"][0]["function"]): site for site in parsed["sites"]
+            if site["frames"]}
+
+
+def check_verdicts():
+    parsed = document()
+    sites = by_function(parsed)
+    life = parsed["life_seconds"]
+    hawk.expect(SECONDS - 0.5 < life < 3 * SECONDS, f"life of {life} s")
+    for name, verdict in VERDICTS.items():
+        site = sites[name]
+        hawk.expect_equal(site["verdict"], verdict, f"{name}: {site['born_objects']} "
+                          f"{site['reasons']}")
+        hawk.expect(abs(sum(site["born_objects"]) - site["inuse_objects"]) <= 8, f"bar of {name}")
+        hawk.expect_equal(sum(site["reach_bytes"].values()), site["inuse_bytes"], f"reach {name}")
+    held, lost, cached = sites["make_held"], sites["make_lost"], sites["make_cached"]
+    expected = held["inuse_bytes"] / life * 3600
+    hawk.expect(0.6 * expected < held["bytes_per_hour"] < 1.6 * expected,
+                f"{held['bytes_per_hour']} B/h where {expected} are the average")
+    hawk.expect_equal(held["retained_bytes"]["all_pointers"], held["inuse_bytes"], "retained")
+    gone = lost["reach_bytes"]["definitely_lost"] + lost["reach_bytes"]["indirectly_lost"]
+    hawk.expect(gone >= 0.95 * lost["inuse_bytes"], "lost blocks are lost")
+    hawk.expect(any("no pointer leads there" in reason for reason in lost["reasons"]), "lost: said")
+    hawk.expect_equal(held["reach_bytes"]["still_reachable"], held["inuse_bytes"], "held")
+    hawk.expect(cached["alloc_objects"] > 2 * cached["inuse_objects"], "the cache replaces")
+    hawk.expect(any("freed" in reason for reason in cached["reasons"]), "cache: said")
+    hawk.expect_equal(held["confidence"], "low", "a short life gives no confidence")
+
+
+def check_filters():
+    only = by_function(document("--verdict", "leak"))
+    hawk.expect(set(only) >= {"make_held", "make_lost"} and
+                not set(only) & {"make_startup", "make_cached"}, f"--verdict: {set(only)}")
+    sized = by_function(document("--size", "60-70"))
+    hawk.expect_equal((set(sized), sized["make_burst"]["alloc_objects"]), ({"make_burst"}, None),
+                      "--size: counters say nothing about some of the blocks")
+    hawk.expect_equal(set(by_function(document("--function", "^make_held$"))), {"make_held"},
+                      "--function")
+    hawk.expect_equal(len(document("--top", "2")["sites"]), 2, "--top")
+
+
+def check_text():
+    done = hawk.run([hawk.CORE, "growth", core])
+    for line in done.stdout.splitlines():
+        hawk.expect(len(line) <= 80, f"wider than 80 columns: {line!r}")
+    for words in ("blocks survive from every part", "start-up", "per hour", "make_held"):
+        hawk.expect(words in done.stdout, f"{words!r} in the text")
+    one, three = (hawk.run([hawk.CORE, "growth", core, "--threads", str(threads)]).stdout
+                  for threads in (1, 3))
+    hawk.expect_equal(one, three, "any number of threads")
+
+
+def check_young_and_cut():
+    young, _ = hawk.crash([program, "0.2"], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+    done = hawk.run([hawk.CORE, "growth", "--json", young])
+    verdicts = {name: site["verdict"] for name, site in by_function(json.loads(done.stdout)).items()}
+    lost = verdicts.pop("make_lost")
+    hawk.expect_equal((lost, set(verdicts.values())), ("leak", {"unclear"}),
+                      "of a young process only what is lost is certain")
+    hawk.expect("too short" in hawk.run([hawk.CORE, "growth", young]).stdout, "and why")
+    size = os.path.getsize(core)
+    for part in range(1, 16, 3):
+        cut = os.path.join(folder, "cut")
+        with open(core, "rb") as whole, open(cut, "wb") as file:
+            file.write(whole.read(size * part // 16))
+        done = hawk.run([hawk.CORE, "growth", cut])
+        hawk.expect(done.returncode in (3, 4), f"{part}/16: {done.returncode}")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+source = os.path.join(folder, "growth.c")
+with open(source, "w", encoding="ascii") as written:
+    written.write(SOURCE)
+program = hawk.compile_program(os.path.join(folder, "growth"), [source], "gcc", ["-O1", "-g"])
+core, _ = hawk.crash([program, str(SECONDS)], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+check_verdicts()
+check_filters()
+check_text()
+check_young_and_cut()
+hawk.finish()

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Growth verdicts as a pure function of births and counters.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "hawk_growth.h"
+#include "hawk_growth_text.h"
+
+enum { HOUR = 3600, BLOCK = 100 };
+
+/** A site that has lived ten hours: births in thousandths of `objects`. */
+static struct hawk_growth_facts facts_of(uint64_t objects, uint64_t allocated,
+					 const unsigned parts[HAWK_AGE_BINS])
+{
+	struct hawk_growth_facts facts = {
+		.life_seconds = 10 * HOUR,
+		.objects = objects,
+		.bytes = objects * BLOCK,
+		.inuse_objects = objects,
+		.inuse_bytes = objects * BLOCK,
+		.alloc_objects = allocated,
+		.alloc_bytes = allocated * BLOCK,
+	};
+	uint64_t all = 0;
+
+	for (unsigned i = 0; i < HAWK_AGE_BINS; i++)
+		all += parts[i];
+	for (unsigned i = 0; i < HAWK_AGE_BINS && all; i++) {
+		facts.born_objects[i] = objects * HAWK_AGE_ONE * parts[i] / all;
+		facts.born_bytes[i] = facts.born_objects[i] * BLOCK;
+	}
+	return facts;
+}
+
+#define FACTS(objects, allocated, ...)                                                             \
+	facts_of(objects, allocated, (const unsigned[HAWK_AGE_BINS]){__VA_ARGS__})
+
+static bool has(const struct hawk_growth *growth, enum hawk_growth_reason reason)
+{
+	for (unsigned i = 0; i < growth->reason_count; i++)
+		if (growth->reasons[i] == reason)
+			return true;
+	return false;
+}
+
+static struct hawk_growth expect(struct hawk_growth_facts facts, enum hawk_growth_verdict verdict,
+				 enum hawk_growth_confidence confidence)
+{
+	struct hawk_growth growth = hawk_growth_judge(&facts);
+
+	assert_string_equal(hawk_growth_verdict_name(growth.verdict),
+			    hawk_growth_verdict_name(verdict));
+	assert_string_equal(hawk_growth_confidence_name(growth.confidence),
+			    hawk_growth_confidence_name(confidence));
+	return growth;
+}
+
+#define FLAT 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10
+
+static void survivors_of_all_ages_are_a_leak(void **state)
+{
+	struct hawk_growth growth;
+
+	(void)state;
+	growth = expect(FACTS(160000, 160100, FLAT), HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	assert_true(has(&growth, HAWK_REASON_EVERY_PART));
+	/* 16 MB in ten hours. */
+	assert_in_range((uint64_t)growth.bytes_per_hour, 1590000, 1610000);
+	/* Uneven, but everywhere; a load that follows the time of the day. */
+	expect(FACTS(160000, 160100, 5, 12, 20, 12, 5, 4, 12, 20, 12, 5, 4, 12, 20, 12, 5, 6),
+	       HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	/* One in a hundred is forgotten. */
+	expect(FACTS(160000, 16000000, FLAT), HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+}
+
+static void a_leak_that_began_late_is_one(void **state)
+{
+	struct hawk_growth growth;
+
+	(void)state;
+	growth = expect(
+		FACTS(100000, 100000, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10, 10, 10),
+		HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+	assert_true(has(&growth, HAWK_REASON_SINCE));
+	assert_true(growth.window_start == 0.5);
+	assert_in_range((uint64_t)growth.bytes_per_hour, 1900000, 2100000);
+}
+
+static void what_was_made_first_is_start_up(void **state)
+{
+	struct hawk_growth growth;
+
+	(void)state;
+	expect(FACTS(1000, 1000, 100), HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_HIGH);
+	expect(FACTS(3, 3, 100), HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_MEDIUM);
+	growth = expect(FACTS(100000, 100000, 1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
+			HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_MEDIUM);
+	assert_true(has(&growth, HAWK_REASON_BESIDE));
+	assert_in_range(growth.beside_objects, 1300, 1500);
+	assert_true(growth.bytes_per_hour > 0);
+}
+
+static void what_was_made_at_once_is_a_burst(void **state)
+{
+	struct hawk_growth growth;
+
+	(void)state;
+	growth = expect(FACTS(5000, 5000, 0, 0, 0, 0, 0, 90, 10), HAWK_GROWTH_BURST,
+			HAWK_CONFIDENCE_HIGH);
+	assert_true(growth.window_start == 5.0 / 16 && growth.window_end == 6.0 / 16);
+	growth = expect(FACTS(5000, 5000, [14] = 1, [15] = 99), HAWK_GROWTH_BURST,
+			HAWK_CONFIDENCE_LOW);
+	assert_true(has(&growth, HAWK_REASON_STILL_GOING));
+	/* Filled slowly to its limit, and never since. */
+	expect(FACTS(5000, 5000, 10, 10, 10, 10, 10, 10, 10), HAWK_GROWTH_BURST,
+	       HAWK_CONFIDENCE_MEDIUM);
+}
+
+static void the_older_the_fewer_is_a_cache(void **state)
+{
+	(void)state;
+	/* First in, first out. */
+	expect(FACTS(4000, 16000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10),
+	       HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_HIGH);
+	/* Random replacement: exponential ages. */
+	expect(FACTS(4000, 40000, 0, 0, 1, 1, 2, 3, 4, 6, 9, 13, 19, 28, 42, 63, 94, 140),
+	       HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_HIGH);
+	expect(FACTS(4000, 8000, 0, 0, 0, 0, 0, 0, 1, 2, 8, 10, 10, 10, 10, 10, 10, 10),
+	       HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_MEDIUM);
+}
+
+static void young_blocks_that_die_soon_are_work_in_progress(void **state)
+{
+	(void)state;
+	expect(FACTS(500, 500000, [14] = 1, [15] = 99), HAWK_GROWTH_STEADY, HAWK_CONFIDENCE_HIGH);
+	/* The same with a few old ones that are kept by chance. */
+	expect(FACTS(500, 500000, [0] = 1, [3] = 1, [12] = 1, [14] = 1, [15] = 96),
+	       HAWK_GROWTH_STEADY, HAWK_CONFIDENCE_HIGH);
+}
+
+static void thin_data_are_unclear(void **state)
+{
+	struct hawk_growth_facts facts = FACTS(160000, 160000, FLAT);
+	struct hawk_growth growth;
+
+	(void)state;
+	facts.life_seconds = 1;
+	growth = expect(facts, HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
+	assert_true(has(&growth, HAWK_REASON_YOUNG_PROCESS));
+	growth = expect(FACTS(3, 3, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1), HAWK_GROWTH_UNCLEAR,
+			HAWK_CONFIDENCE_LOW);
+	assert_true(has(&growth, HAWK_REASON_FEW_BLOCKS));
+	expect(FACTS(0, 0, 0), HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
+	/* Blocks whose births cannot be read. */
+	expect(FACTS(1000, 1000, 0), HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
+	growth = expect(FACTS(1000, 1000, 40, 0, 0, 30, 0, 0, 0, 0, 20, 0, 0, 0, 0, 0, 0, 10),
+			HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
+	assert_true(has(&growth, HAWK_REASON_NO_PATTERN));
+}
+
+static void less_is_known_less_is_claimed(void **state)
+{
+	struct hawk_growth_facts facts = FACTS(160000, 160000, FLAT);
+	struct hawk_growth growth;
+
+	(void)state;
+	expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	facts.sampled = true;
+	expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+	facts.sampled = false;
+	facts.life_seconds = 60;
+	expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+	facts.life_seconds = 3;
+	expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_LOW);
+	growth = expect(FACTS(160000, 0, FLAT), HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+	assert_true(has(&growth, HAWK_REASON_NO_COUNTERS) && !growth.freed_known);
+	/* More live than ever allocated: damaged counters are none. */
+	growth = expect(FACTS(160000, 5, FLAT), HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+	assert_false(growth.freed_known);
+	expect(FACTS(40, 40, FLAT), HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+}
+
+static void what_nobody_can_free_is_a_leak(void **state)
+{
+	struct hawk_growth_facts facts = FACTS(3, 3, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1);
+	struct hawk_growth growth;
+
+	(void)state;
+	facts.reach_known = true;
+	facts.reach_bytes[HAWK_REACH_DEFINITELY_LOST] = 250;
+	facts.reach_bytes[HAWK_REACH_REACHABLE] = 50;
+	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+	assert_true(has(&growth, HAWK_REASON_LOST));
+	facts = FACTS(160000, 16000000, FLAT);
+	facts.reach_known = true;
+	facts.reach_bytes[HAWK_REACH_INDIRECTLY_LOST] = facts.bytes;
+	expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	facts.reach_bytes[HAWK_REACH_INDIRECTLY_LOST] = 0;
+	facts.reach_bytes[HAWK_REACH_REACHABLE] = facts.bytes;
+	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+	assert_true(has(&growth, HAWK_REASON_HELD));
+}
+
+static void any_numbers_give_a_verdict_with_reasons(void **state)
+{
+	uint64_t seed = 1;
+
+	(void)state;
+	for (unsigned round = 0; round < 20000; round++) {
+		struct hawk_growth_facts facts = {.life_seconds = (double)(seed >> 40)};
+		struct hawk_text text = {0};
+		char bar[HAWK_AGE_BINS + 1];
+		struct hawk_growth growth;
+
+		for (unsigned i = 0; i < HAWK_AGE_BINS; i++) {
+			seed = seed * 6364136223846793005U + 1442695040888963407U;
+			facts.born_objects[i] = seed >> (seed & 63);
+			facts.born_bytes[i] = seed >> (seed >> 8 & 63);
+		}
+		facts.objects = facts.inuse_objects = seed >> 30;
+		facts.alloc_objects = seed >> (20 + (seed & 31));
+		growth = hawk_growth_judge(&facts);
+		assert_true(growth.reason_count >= 1 &&
+			    growth.reason_count <= HAWK_GROWTH_REASONS_MAX);
+		assert_true(growth.verdict < HAWK_GROWTH_VERDICTS);
+		hawk_growth_append_reasons(&text, &growth, &facts);
+		assert_true(text.size > 10);
+		hawk_growth_bar(&facts, bar);
+		hawk_text_deinit(&text);
+	}
+}
+
+static void the_bar_shows_every_birth(void **state)
+{
+	struct hawk_growth_facts facts = FACTS(100000, 100000, 0, 1000, 500, 1);
+	char bar[HAWK_AGE_BINS + 1];
+
+	(void)state;
+	hawk_growth_bar(&facts, bar);
+	assert_string_equal(bar, " #-.            ");
+	facts = FACTS(0, 0, 0);
+	hawk_growth_bar(&facts, bar);
+	assert_string_equal(bar, "                ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(survivors_of_all_ages_are_a_leak),
+		cmocka_unit_test(a_leak_that_began_late_is_one),
+		cmocka_unit_test(what_was_made_first_is_start_up),
+		cmocka_unit_test(what_was_made_at_once_is_a_burst),
+		cmocka_unit_test(the_older_the_fewer_is_a_cache),
+		cmocka_unit_test(young_blocks_that_die_soon_are_work_in_progress),
+		cmocka_unit_test(thin_data_are_unclear),
+		cmocka_unit_test(less_is_known_less_is_claimed),
+		cmocka_unit_test(what_nobody_can_free_is_a_leak),
+		cmocka_unit_test(any_numbers_give_a_verdict_with_reasons),
+		cmocka_unit_test(the_bar_shows_every_birth),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
