@@ -60,6 +60,24 @@ static struct hawk_error *make_roots(struct hawk_block_graph *graph, unsigned mi
 			       &graph->roots);
 }
 
+struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
+{
+	struct hawk_error *err;
+
+	if (graph->has_explained)
+		return NULL;
+	err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
+	if (!err)
+		err = hawk_block_graph_readable(graph);
+	if (err)
+		return err;
+	report_stage(graph, "reading interior pointers");
+	err = hawk_heuristics_find(graph->target, &graph->index, &graph->edges, &graph->roots,
+				   HAWK_HEURISTICS_ALL, graph->vtables, &graph->explained);
+	graph->has_explained = !err;
+	return err;
+}
+
 /** Both ways of following pointers at the same time, each in two lanes of the workspace. */
 struct both_reaches {
 	struct hawk_block_graph *graph;
@@ -73,9 +91,11 @@ static void run_reach(void *context, unsigned part)
 	struct hawk_workspace lanes = {.stride = graph->workspace.stride};
 
 	lanes.area.bytes = hawk_workspace_lane(&graph->workspace, 2 * part);
-	both->errors[part] = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
-					     part ? HAWK_EDGES_START_ONLY : HAWK_EDGES_ALL, &lanes,
-					     part ? &graph->start_reach : &graph->reach);
+	both->errors[part] =
+		part ? hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
+				       HAWK_EDGES_START_ONLY, &lanes, &graph->start_reach)
+		     : hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
+						 &graph->explained, &lanes, &graph->reach);
 }
 
 static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned missing)
@@ -83,15 +103,17 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 	struct both_reaches both = {.graph = graph};
 	bool beside = missing & HAWK_PART_RETAINED && graph->threads != 1 &&
 		      hawk_parallel_processors() > 1;
+	struct hawk_error *err = hawk_block_graph_readable(graph);
 
+	if (err)
+		hawk_error_destroy(take_ptr(&err));
+	else
+		err = hawk_block_graph_explain(graph);
+	if (!err && !graph->workspace.area.bytes)
+		err = hawk_workspace_create(&graph->workspace, graph->index.count);
+	if (err)
+		return err;
 	report_stage(graph, "following pointers");
-	if (!graph->workspace.area.bytes) {
-		struct hawk_error *err =
-			hawk_workspace_create(&graph->workspace, graph->index.count);
-
-		if (err)
-			return err;
-	}
 	hawk_parallel_run(beside ? 2 : 1, run_reach, &both);
 	if (!both.errors[0])
 		return both.errors[1];
@@ -136,6 +158,10 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uin
 {
 	struct hawk_error *err = NULL;
 
+	if (!graph->workspace.area.bytes) /* reach came from a cache */
+		err = hawk_workspace_create(&graph->workspace, graph->index.count);
+	if (err)
+		return err;
 	report_stage(graph, "finding what start pointers retain");
 	if (!graph->start_reach.kinds)
 		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
@@ -174,7 +200,7 @@ static struct hawk_error *make_retained(struct hawk_block_graph *graph, unsigned
 	return NULL;
 }
 
-static unsigned with_dependencies(unsigned parts)
+unsigned hawk_block_graph_dependencies(unsigned parts)
 {
 	if (parts & HAWK_PART_RETAINED)
 		parts |= HAWK_PART_REACH;
@@ -196,7 +222,7 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 		{HAWK_PART_ROOTS, true, make_roots},        {HAWK_PART_REACH, false, make_reach},
 		{HAWK_PART_RETAINED, false, make_retained},
 	};
-	unsigned missing = with_dependencies(parts) & ~graph->parts;
+	unsigned missing = hawk_block_graph_dependencies(parts) & ~graph->parts;
 
 	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
 		struct hawk_error *err = NULL;
@@ -222,6 +248,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_roots_deinit(&graph->roots);
 	hawk_graph_deinit(&graph->edges);
 	hawk_block_index_deinit(&graph->index);
+	hawk_explained_deinit(&graph->explained);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }

@@ -57,7 +57,12 @@ struct hawk_block_graph {
 	struct hawk_dominators dominators;
 	struct hawk_site_retained *retained; /**< by index into heap->sites; NULL = not made */
 
-	unsigned parts;                /**< what is there */
+	unsigned parts; /**< what is there */
+
+	/** Interior pointers that heuristics explain; see hawk_block_graph_explain(). */
+	struct hawk_explained explained;
+	bool has_explained;
+	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
 	struct hawk_reach start_reach; /**< internal: made beside `reach` where there are threads */
 
 	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
@@ -81,9 +86,17 @@ void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *t
  */
 struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigned parts);
 
+/** `parts` and what they depend on. */
+unsigned hawk_block_graph_dependencies(unsigned parts);
+
 /** HAWK_ERROR_NOT_FOUND if the target is a process that was let go, so that the bytes of blocks
  * cannot be read any more. */
 struct hawk_error *hawk_block_graph_readable(const struct hawk_block_graph *graph);
+
+/** Fills `explained` with all heuristics (hawk_heuristics.h), if that was not done before, with
+ * what it depends on. Reads blocks: HAWK_ERROR_NOT_FOUND as hawk_block_graph_readable(). Reach does
+ * it by itself; where blocks cannot be read it goes without. */
+struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph);
 
 /** Accepts a graph of zeros, and leaves one behind. */
 void hawk_block_graph_deinit(struct hawk_block_graph *graph);

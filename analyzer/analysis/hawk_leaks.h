@@ -58,8 +58,9 @@ struct hawk_leaks {
 	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< of blocks that the filter wants */
 	/** Something is missing where pointers could lie: lost blocks have become possibly lost. */
 	bool downgraded;
-	struct hawk_reach_sum downgrade;           /**< those */
-	struct hawk_reach reach;                   /**< as found, by block; before any downgrade */
+	struct hawk_reach_sum downgrade; /**< those */
+	/** As found, by block; before any downgrade. May be the graph's: then its area is empty. */
+	struct hawk_reach reach;
 	uint64_t heuristics[HAWK_HEURISTIC_COUNT]; /**< pointers that they explain */
 };
 
@@ -68,9 +69,9 @@ bool hawk_leaks_certain(const struct hawk_block_graph *graph);
 
 /**
  * Needs (and makes) edges and roots; reads no memory but blocks' headers. `explained` as made for
- * this graph. Evidence and examples are complete for the kinds in `kinds` (bits 1u << enum
- * hawk_reach_kind); of other kinds there are sums only. `ret` is to be deinitialized after success
- * only.
+ * this graph. With the graph's own the graph's reach is made and used. Evidence and examples are
+ * complete for the kinds in `kinds` (bits 1u << enum hawk_reach_kind); of other kinds there are
+ * sums only. `ret` is to be deinitialized after success only.
  */
 struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,

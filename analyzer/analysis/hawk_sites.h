@@ -77,6 +77,10 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 				  void (*progress)(void *context, uint64_t done, uint64_t all),
 				  void *progress_context, struct hawk_heap *ret);
 
+/** Only the table, and all of `heap` (zeros before) that comes from it alone; no sites. */
+struct hawk_error *hawk_heap_load_plan(struct hawk_target *target, struct hawk_findings *findings,
+				       struct hawk_heap *heap);
+
 /** Finds the table and fills plan and site_of_trace/sites without a sweep (whatis, blocks); counts
  * stay 0. */
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,

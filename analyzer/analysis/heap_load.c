@@ -42,8 +42,8 @@ static struct hawk_error *make_excluded(const struct hawk_table *table,
 	return NULL;
 }
 
-static struct hawk_error *load(struct hawk_target *target, struct hawk_findings *findings,
-			       struct hawk_heap *heap)
+struct hawk_error *hawk_heap_load_plan(struct hawk_target *target, struct hawk_findings *findings,
+				       struct hawk_heap *heap)
 {
 	struct hawk_error *err = hawk_table_find(hawk_target_table(target), findings, &heap->table);
 
@@ -183,7 +183,7 @@ static struct hawk_error *read_target(struct hawk_target *target, struct hawk_fi
 				      const struct progress *progress, struct tallies *tallies,
 				      struct hawk_heap *heap)
 {
-	struct hawk_error *err = load(target, findings, heap);
+	struct hawk_error *err = hawk_heap_load_plan(target, findings, heap);
 
 	if (err || !heap->table)
 		return err;
@@ -227,7 +227,7 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 	struct hawk_error *err;
 
 	if (counted)
-		err = load(target, findings, &heap);
+		err = hawk_heap_load_plan(target, findings, &heap);
 	else
 		err = read_target(target, findings, &(struct progress){progress, progress_context},
 				  &tallies, &heap);
@@ -290,7 +290,10 @@ static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned pa
 	/* Marking and dominators wait until the process runs again. */
 	if (parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
-	return hawk_block_graph_need(graph, parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS));
+	err = hawk_block_graph_need(graph, parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS));
+	if (!err && parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))
+		err = hawk_block_graph_explain(graph);
+	return err;
 }
 
 struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_findings *findings,
@@ -306,6 +309,7 @@ struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_
 		.heap = heap,
 		.findings = findings,
 		.threads = graph->threads,
+		.vtables = graph->vtables,
 		.progress = graph->progress,
 		.progress_context = graph->progress_context,
 	};
@@ -328,7 +332,7 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 					struct hawk_heap *ret)
 {
 	struct hawk_heap heap = {0};
-	struct hawk_error *err = load(target, findings, &heap);
+	struct hawk_error *err = hawk_heap_load_plan(target, findings, &heap);
 
 	if (!err && heap.table)
 		err = hawk_site_map_make(&heap);

@@ -182,9 +182,13 @@ static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 		.kinds = kinds,
 		.leaks = leaks,
 	};
-	struct hawk_error *err = hawk_reach_make_explained(
-		&graph->index, &graph->edges, &graph->roots, explained, workspace, &leaks->reach);
+	struct hawk_error *err = NULL;
 
+	leaks->reach = graph->reach;
+	leaks->reach.area = (struct hawk_area){0};
+	if (explained != &graph->explained)
+		err = hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
+						explained, workspace, &leaks->reach);
 	if (err)
 		return err;
 	leaks->downgraded = !hawk_leaks_certain(graph);
@@ -207,7 +211,9 @@ struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 	CLEANUP(workspace) struct hawk_workspace own = {0};
 	struct hawk_workspace *workspace = &graph->workspace;
 	struct hawk_leaks leaks = {0};
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
+	struct hawk_error *err = hawk_block_graph_need(
+		graph, explained == &graph->explained ? HAWK_PART_REACH
+						      : HAWK_PART_EDGES | HAWK_PART_ROOTS);
 
 	/* Dominators live in the graph's. */
 	if (!err && (graph->parts & HAWK_PART_RETAINED || !workspace->area.bytes)) {

@@ -10,7 +10,8 @@
 #include "hawk_session.h"
 
 struct hawk_leaks_session {
-	struct hawk_explained explained;
+	struct hawk_explained explained; /**< if not all heuristics were asked for */
+	const struct hawk_explained *uses;
 	struct hawk_leaks leaks;
 	struct hawk_suppressions *suppressions;
 	struct hawk_leaks_report report;

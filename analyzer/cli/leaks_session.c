@@ -5,15 +5,6 @@
  */
 #include "hawk_leaks_session.h"
 
-static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
-{
-	const char *name;
-	struct hawk_error *err = hawk_block_type_of_vtable(context, word, &name);
-
-	*ret = !err && name;
-	return err;
-}
-
 static struct hawk_error *wants(void *context, const struct hawk_block *block, bool *ret)
 {
 	*ret = hawk_block_filter_trace(context, block->trace);
@@ -39,11 +30,10 @@ static struct hawk_error *explain(struct hawk_session *session,
 				  struct hawk_leaks_session *leaks)
 {
 	struct hawk_block_graph *graph = &session->graph;
-	struct hawk_vtable_oracle oracle = {.is_vtable = is_vtable};
 	unsigned heuristics = HAWK_HEURISTICS_ALL;
-	struct hawk_block_types *types;
 	struct hawk_error *err;
 
+	leaks->uses = &graph->explained;
 	if (settings->heuristics) {
 		err = hawk_leaks_parse_heuristics(settings->heuristics, &heuristics);
 		if (err)
@@ -59,12 +49,11 @@ static struct hawk_error *explain(struct hawk_session *session,
 		hawk_error_destroy(err);
 		return NULL;
 	}
-	err = hawk_session_types(session, &types);
-	if (err)
-		return err;
-	oracle.context = types;
+	if (heuristics == HAWK_HEURISTICS_ALL)
+		return hawk_block_graph_explain(graph);
+	leaks->uses = &leaks->explained;
 	return hawk_heuristics_find(session->target, &graph->index, &graph->edges, &graph->roots,
-				    heuristics, &oracle, &leaks->explained);
+				    heuristics, graph->vtables, &leaks->explained);
 }
 
 static void report_doubts(struct hawk_session *session, const struct hawk_leaks *leaks)
@@ -96,8 +85,8 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 		hawk_target_release(session->target);
 	wish.context = filter;
 	if (!err)
-		err = hawk_leaks_make(&session->graph, &leaks->explained, kinds,
-				      filter ? &wish : NULL, &leaks->leaks);
+		err = hawk_leaks_make(&session->graph, leaks->uses, kinds, filter ? &wish : NULL,
+				      &leaks->leaks);
 	hawk_target_release(session->target);
 	leaks->report.filtered = filter;
 	hawk_block_filter_destroy(filter);
