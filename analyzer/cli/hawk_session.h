@@ -9,6 +9,7 @@
 #include "hawk_block_filter.h"
 #include "hawk_block_graph.h"
 #include "hawk_cli.h"
+#include "hawk_graph_cache.h"
 #include "hawk_report.h"
 
 struct hawk_session {
@@ -18,12 +19,16 @@ struct hawk_session {
 	struct hawk_heap heap;
 	struct hawk_block_graph graph;  /**< see hawk_session_load_graph() */
 	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
+	struct hawk_vtable_oracle vtables;
 	bool table_loaded; /**< heap has its table and sites, with counts only if heap_loaded */
 	bool heap_loaded;
 	bool graph_loaded;
 	bool checked;
-	size_t findings_said; /**< of the findings: on stderr already */
-	const char *source; /**< the core's path; NULL for a process */
+	bool cacheable; /**< a core large enough, and nothing speaks against it */
+	struct hawk_core_identity identity;
+	struct hawk_graph_cache cache; /**< that graph and heap point into */
+	size_t findings_said;          /**< of the findings: on stderr already */
+	const char *source;            /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
 	struct hawk_progress {
@@ -60,6 +65,15 @@ struct hawk_error *hawk_session_load_heap(struct hawk_session *session);
  */
 struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 					   const struct hawk_settings *settings, unsigned parts);
+
+/**
+ * Takes sites, index and what it can of `parts` from the index cache. False: there is none that
+ * fits.
+ */
+bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
+			    unsigned parts, struct hawk_error **err);
+/** Has a child write the cache, if there is something new to write. */
+void hawk_session_save_cache(const struct hawk_session *session);
 
 /** The namer of blocks' types, made when it is first asked for. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);

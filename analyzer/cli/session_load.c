@@ -39,6 +39,7 @@ void hawk_session_drop_heap(struct hawk_session *session)
 	hawk_block_graph_deinit(&session->graph);
 	hawk_heap_deinit(&session->heap);
 	session->heap = (struct hawk_heap){0};
+	hawk_graph_cache_unmap(&session->cache);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = false;
 }
 
@@ -81,21 +82,45 @@ struct hawk_error *hawk_session_load_heap(struct hawk_session *session)
 	return err;
 }
 
-/** From one sweep, if nobody has swept before. */
-static struct hawk_error *start_graph(struct hawk_session *session, unsigned parts)
+/** Virtual tables that are in files only are known by their symbols. */
+static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 {
+	struct hawk_session *session = context;
+	struct hawk_block_types *types;
+	const char *name = NULL;
+	struct hawk_error *err = hawk_session_types(session, &types);
+
+	if (!err)
+		err = hawk_block_type_of_vtable(types, word, &name);
+	*ret = !err && name;
+	return err;
+}
+
+/** From one sweep, if nobody has swept before. */
+static struct hawk_error *start_graph(struct hawk_session *session,
+				      const struct hawk_settings *settings, unsigned parts)
+{
+	struct hawk_error *err;
+
 	if (session->heap_loaded) {
 		unsigned threads = session->graph.threads;
 
 		hawk_block_graph_init(&session->graph, session->target, &session->heap,
 				      &session->findings);
 		session->graph.threads = threads;
+		session->graph.vtables = &session->vtables;
 		session->graph.progress = hawk_session_stage;
 		session->graph.progress_context = session;
 		return hawk_block_graph_need(&session->graph, parts | HAWK_PART_INDEX);
 	}
 	if (!session->table_loaded)
 		capture_stacks(session);
+	if (hawk_session_use_cache(session, settings, parts, &err))
+		return err ? err
+			   : hawk_block_graph_need(&session->graph,
+						   parts & ~(unsigned)HAWK_PART_CONTENTS);
+	if (err)
+		return err;
 	return hawk_heap_load_graph(session->target, &session->findings, parts, &session->graph,
 				    &session->heap);
 }
@@ -108,6 +133,9 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 	if (err)
 		return err;
 	if (session->graph_loaded) {
+		err = hawk_graph_cache_more(&session->cache, parts, &session->graph);
+		if (err)
+			return err;
 		err = hawk_block_graph_need(&session->graph, parts & ~(unsigned)HAWK_PART_CONTENTS);
 		hawk_session_end_progress(session);
 		return err;
@@ -115,9 +143,11 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 	if (!session->heap_loaded)
 		hawk_session_drop_heap(session);
 	session->graph.threads = (unsigned)settings->threads;
+	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
+	session->graph.vtables = &session->vtables;
 	session->graph.progress = hawk_session_stage;
 	session->graph.progress_context = session;
-	err = start_graph(session, parts);
+	err = start_graph(session, settings, parts);
 	hawk_session_end_progress(session);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
 	return err;

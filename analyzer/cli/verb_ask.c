@@ -61,6 +61,7 @@ int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *sett
 		   : hawk_verb_answer(verb, settings, &session, count - skip, operands + skip);
 	if (session.output && code != HAWK_EXIT_USAGE)
 		code = hawk_session_finish(&session, code);
+	hawk_session_save_cache(&session);
 	hawk_session_deinit(&session);
 	return code;
 }

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Taking a graph from an index cache. All lengths are compared with the counts that they belong to
+ * before anything is pointed at; the bytes of a section are believed because their hash is right
+ * and nobody else can write the file.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+#include "graph_cache_format.h"
+#include "hawk_cleanup.h"
+
+/** A file under inspection. */
+struct reader {
+	const struct cache_header *header;
+	const uint8_t *bytes;
+	uint64_t size;
+	unsigned parts; /**< that are wanted and there */
+};
+
+static const void *section(const struct reader *reader, enum cache_section_id id)
+{
+	return reader->bytes + reader->header->sections[id].offset;
+}
+
+static bool has_bytes(const struct reader *reader, enum cache_section_id id, uint64_t count,
+		      uint64_t each)
+{
+	uint64_t bytes;
+
+	return !__builtin_mul_overflow(count, each, &bytes) &&
+	       reader->header->sections[id].bytes == bytes;
+}
+
+static bool check_header(const struct reader *reader, const struct hawk_core_identity *identity)
+{
+	const struct cache_header *header = reader->header;
+
+	return reader->size >= CACHE_HEADER_BYTES && header->magic == cache_magic() &&
+	       header->version == CACHE_VERSION && header->layout == cache_layout() &&
+	       header->file_bytes == reader->size &&
+	       !memcmp(&header->identity, identity, sizeof(*identity)) &&
+	       header->hash == XXH3_64bits(header, offsetof(struct cache_header, hash)) &&
+	       header->parts & HAWK_PART_INDEX;
+}
+
+/** That they lie in the file and are as they were written. */
+static bool check_sections(const struct reader *reader)
+{
+	for (unsigned i = 0; i < CACHE_SECTIONS; i++) {
+		const struct cache_section *at = &reader->header->sections[i];
+
+		if (!(reader->parts & cache_part_of(i)))
+			continue;
+		if (at->offset < CACHE_HEADER_BYTES || at->offset % CACHE_ALIGNMENT ||
+		    at->offset > reader->size || at->bytes > reader->size - at->offset ||
+		    at->hash != XXH3_64bits(reader->bytes + at->offset, (size_t)at->bytes))
+			return false;
+	}
+	return true;
+}
+
+static bool check_heap(const struct reader *reader)
+{
+	const struct cache_heap *heap = section(reader, CACHE_HEAP);
+	const struct cache_index *index = section(reader, CACHE_INDEX);
+	uint64_t count;
+
+	if (!has_bytes(reader, CACHE_HEAP, 1, sizeof(*heap)) ||
+	    !has_bytes(reader, CACHE_INDEX, 1, sizeof(*index)))
+		return false;
+	count = index->count;
+	return has_bytes(reader, CACHE_SITES, heap->site_count, sizeof(struct hawk_site)) &&
+	       has_bytes(reader, CACHE_SITE_OF_TRACE, heap->trace_count, sizeof(uint32_t)) &&
+	       has_bytes(reader, CACHE_GRANULES, count, 4) &&
+	       has_bytes(reader, CACHE_SIZES, count, 4) &&
+	       has_bytes(reader, CACHE_TRACES, count, 4) && index->chunk_count <= HAWK_CHUNKS_MAX &&
+	       has_bytes(reader, CACHE_RECORDS,
+			 ((uint64_t)index->chunk_count + 1) << HAWK_CHUNK_RECORDS_LOG2,
+			 sizeof(struct hawk_index_record)) &&
+	       has_bytes(reader, CACHE_CHUNK_ADDRESSES, (uint64_t)index->chunk_count + 1, 8) &&
+	       has_bytes(reader, CACHE_LARGE, index->large_count,
+			 sizeof(struct hawk_large_block)) &&
+	       has_bytes(reader, CACHE_BLOCK_PARTS, index->part_count,
+			 sizeof(struct hawk_block_part)) &&
+	       reader->header->sections[CACHE_DIRECTORY].bytes % sizeof(struct cache_chunk) == 0;
+}
+
+static bool check_graph(const struct reader *reader)
+{
+	const struct cache_heap *heap = section(reader, CACHE_HEAP);
+	const struct cache_index *index = section(reader, CACHE_INDEX);
+	const struct hawk_roots *roots = section(reader, CACHE_ROOTS_HEAD);
+	uint64_t count = index->count;
+
+	if (reader->parts & HAWK_PART_EDGES &&
+	    (!has_bytes(reader, CACHE_OFFSETS, count + 1, 4) ||
+	     !has_bytes(reader, CACHE_EDGES,
+			((const uint32_t *)section(reader, CACHE_OFFSETS))[count], 4)))
+		return false;
+	if (reader->parts & HAWK_PART_ROOTS &&
+	    (!has_bytes(reader, CACHE_ROOTS_HEAD, 1, sizeof(*roots)) ||
+	     !has_bytes(reader, CACHE_ROOTS, roots->count, sizeof(*roots->items))))
+		return false;
+	if (reader->parts & HAWK_PART_REACH &&
+	    (!has_bytes(reader, CACHE_REACH_SUMS, HAWK_REACH_KINDS,
+			sizeof(struct hawk_reach_sum)) ||
+	     !has_bytes(reader, CACHE_KINDS, count, 1)))
+		return false;
+	if (!(reader->parts & HAWK_PART_RETAINED))
+		return true;
+	return has_bytes(reader, CACHE_DOMINATOR_BLOCKS, count + 1, 4) &&
+	       has_bytes(reader, CACHE_DOMINATORS, count + 1, 4) &&
+	       has_bytes(reader, CACHE_RETAINED_BY_NUMBER, count + 1, 8) &&
+	       has_bytes(reader, CACHE_SUBTREES, count + 1, 4) &&
+	       has_bytes(reader, CACHE_NUMBERS, count, 4) &&
+	       has_bytes(reader, CACHE_RETAINED_BY_SITE, heap->site_count,
+			 sizeof(struct hawk_site_retained));
+}
+
+/** A copy on the heap, for what is freed one by one. */
+static void *copy(const struct reader *reader, enum cache_section_id id)
+{
+	uint64_t bytes = reader->header->sections[id].bytes;
+	void *made = malloc((size_t)bytes + 1);
+
+	if (made)
+		memcpy(made, section(reader, id), (size_t)bytes);
+	return made;
+}
+
+static struct hawk_error *take_directory(const struct reader *reader,
+					 struct hawk_block_index *index)
+{
+	const struct cache_chunk *chunks = section(reader, CACHE_DIRECTORY);
+	uint64_t count = reader->header->sections[CACHE_DIRECTORY].bytes / sizeof(*chunks);
+	struct hawk_error *err = hawk_area_create_sparse(&index->directory_area,
+							 sizeof(uint16_t) << HAWK_DIRECTORY_LOG2);
+
+	if (err)
+		return err;
+	index->directory = index->directory_area.bytes;
+	for (uint64_t i = 0; i < count; i++)
+		if (chunks[i].chunk < UINT32_C(1) << HAWK_DIRECTORY_LOG2)
+			index->directory[chunks[i].chunk] = (uint16_t)chunks[i].number;
+	return NULL;
+}
+
+static struct hawk_error *take_index(const struct reader *reader, struct hawk_block_index *index)
+{
+	const struct cache_index *from = section(reader, CACHE_INDEX);
+
+	*index = (struct hawk_block_index){
+		.count = from->count,
+		.granules = (uint32_t *)section(reader, CACHE_GRANULES),
+		.sizes = (uint32_t *)section(reader, CACHE_SIZES),
+		.traces = (uint32_t *)section(reader, CACHE_TRACES),
+		.records = (struct hawk_index_record *)section(reader, CACHE_RECORDS),
+		.first_chunk = from->first_chunk,
+		.chunk_span = from->chunk_span,
+		.chunk_addresses = copy(reader, CACHE_CHUNK_ADDRESSES),
+		.chunk_count = from->chunk_count,
+		.chunk_max = HAWK_CHUNKS_MAX,
+		.large = copy(reader, CACHE_LARGE),
+		.large_count = (size_t)from->large_count,
+		.large_capacity = (size_t)from->large_count,
+		.end = from->end,
+		.parts = copy(reader, CACHE_BLOCK_PARTS),
+		.part_count = (size_t)from->part_count,
+		.part_capacity = (size_t)from->part_count,
+	};
+	if (!index->chunk_addresses || !index->large || !index->parts)
+		return &hawk_enomem;
+	return take_directory(reader, index);
+}
+
+static struct hawk_error *take_heap(const struct reader *reader, struct hawk_heap *heap)
+{
+	const struct cache_heap *from = section(reader, CACHE_HEAP);
+
+	heap->sweep = from->sweep;
+	heap->accounting = from->accounting;
+	heap->site_count = (size_t)from->site_count;
+	heap->lost_site = from->lost_site;
+	heap->plan.blocks_missing = from->blocks_missing;
+	heap->sites = copy(reader, CACHE_SITES);
+	heap->site_of_trace = copy(reader, CACHE_SITE_OF_TRACE);
+	return heap->sites && heap->site_of_trace ? NULL : &hawk_enomem;
+}
+
+static struct hawk_error *take_graph(const struct reader *reader, struct hawk_block_graph *graph)
+{
+	uint32_t count = graph->index.count;
+
+	if (reader->parts & HAWK_PART_EDGES) {
+		graph->edges.count = count;
+		graph->edges.offsets = (uint32_t *)section(reader, CACHE_OFFSETS);
+		graph->edges.edges = (uint32_t *)section(reader, CACHE_EDGES);
+		graph->edges.edge_count = graph->edges.offsets[count];
+	}
+	if (reader->parts & HAWK_PART_ROOTS) {
+		memcpy(&graph->roots, section(reader, CACHE_ROOTS_HEAD), sizeof(graph->roots));
+		graph->roots.items = (struct hawk_root *)section(reader, CACHE_ROOTS);
+		graph->roots.capacity = 0; /* not ours */
+	}
+	if (reader->parts & HAWK_PART_REACH) {
+		memcpy(graph->reach.sums, section(reader, CACHE_REACH_SUMS),
+		       sizeof(graph->reach.sums));
+		graph->reach.kinds = (uint8_t *)section(reader, CACHE_KINDS);
+		graph->reach.edges = HAWK_EDGES_ALL;
+	}
+	graph->parts |= reader->parts;
+	if (!(reader->parts & HAWK_PART_RETAINED))
+		return NULL;
+	graph->dominators = (struct hawk_dominators){
+		.count = count,
+		.blocks = (uint32_t *)section(reader, CACHE_DOMINATOR_BLOCKS),
+		.dominators = (uint32_t *)section(reader, CACHE_DOMINATORS),
+		.retained = (uint64_t *)section(reader, CACHE_RETAINED_BY_NUMBER),
+		.sizes = (uint32_t *)section(reader, CACHE_SUBTREES),
+		.numbers = (uint32_t *)section(reader, CACHE_NUMBERS),
+	};
+	graph->retained = copy(reader, CACHE_RETAINED_BY_SITE);
+	return graph->retained ? NULL : &hawk_enomem;
+}
+
+static bool is_known(const struct hawk_findings *findings, const char *key, const char *text)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (!strcmp(findings->items[i].key, key) && !strcmp(findings->items[i].text, text))
+			return true;
+	return false;
+}
+
+/** Those of the reading that is spared now; keys stay in the mapping. */
+static bool take_findings(const struct reader *reader, struct hawk_findings *findings)
+{
+	const uint8_t *at = section(reader, CACHE_FINDINGS);
+	uint64_t left = reader->header->sections[CACHE_FINDINGS].bytes;
+
+	while (left >= sizeof(struct cache_finding)) {
+		const struct cache_finding *head = (const struct cache_finding *)at;
+		const char *text = (const char *)(head + 1);
+		uint64_t bytes = (uint64_t)head->text_bytes + head->key_bytes;
+		const char *key = text + head->text_bytes;
+
+		if (bytes > left - sizeof(*head) || !head->text_bytes || !head->key_bytes ||
+		    text[head->text_bytes - 1] || key[head->key_bytes - 1])
+			return false;
+		for (uint64_t i = 0; i < head->count && !is_known(findings, key, text); i++)
+			hawk_findings_add(findings, (enum hawk_finding_sort)head->sort,
+					  head->partial, key, "%s", text);
+		bytes = (bytes + 7) & ~UINT64_C(7);
+		if (bytes > left - sizeof(*head))
+			return false;
+		at += sizeof(*head) + bytes;
+		left -= sizeof(*head) + bytes;
+	}
+	return true;
+}
+
+static bool map_file(int fd, struct hawk_graph_cache *cache)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) != 0 || status.st_size < CACHE_HEADER_BYTES)
+		return false;
+	cache->size = (size_t)status.st_size;
+	cache->bytes = mmap(NULL, cache->size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (cache->bytes != MAP_FAILED)
+		return true;
+	*cache = (struct hawk_graph_cache){0};
+	return false;
+}
+
+/** The heap's table, and whether the file is about this process. */
+static bool load_table(const struct reader *reader, struct hawk_target *target,
+		       struct hawk_findings *findings, struct hawk_heap *heap,
+		       struct hawk_error **err)
+{
+	const struct cache_heap *from = section(reader, CACHE_HEAP);
+
+	*err = hawk_heap_load_plan(target, findings, heap);
+	return !*err && heap->table && heap->trace_count == from->trace_count &&
+	       !memcmp(&heap->plan.key, &reader->header->key, sizeof(heap->plan.key));
+}
+
+static bool inspect(struct reader *reader, const struct hawk_core_identity *identity,
+		    unsigned parts)
+{
+	if (!check_header(reader, identity))
+		return false;
+	reader->parts =
+		reader->header->parts & (hawk_block_graph_dependencies(parts) | HAWK_PART_INDEX);
+	return check_sections(reader) && check_heap(reader) && check_graph(reader);
+}
+
+bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
+			   struct hawk_target *target, struct hawk_findings *findings,
+			   unsigned parts, struct hawk_graph_cache *cache,
+			   struct hawk_block_graph *graph, struct hawk_heap *heap,
+			   struct hawk_error **err)
+{
+	struct reader reader = {0};
+	struct hawk_heap made = {0};
+
+	*err = NULL;
+	if (!map_file(fd, cache))
+		return false;
+	reader.header = cache->bytes;
+	reader.bytes = cache->bytes;
+	reader.size = cache->size;
+	if (!inspect(&reader, identity, parts) ||
+	    !load_table(&reader, target, findings, &made, err) ||
+	    !take_findings(&reader, findings)) {
+		hawk_heap_deinit(&made);
+		hawk_graph_cache_unmap(cache);
+		return false;
+	}
+	*heap = made;
+	*graph = (struct hawk_block_graph){
+		.target = target,
+		.heap = heap,
+		.findings = findings,
+		.threads = graph->threads,
+		.vtables = graph->vtables,
+		.progress = graph->progress,
+		.progress_context = graph->progress_context,
+	};
+	cache->file_parts = reader.header->parts;
+	*err = take_heap(&reader, heap);
+	if (!*err)
+		*err = take_index(&reader, &graph->index);
+	if (!*err)
+		*err = take_graph(&reader, graph);
+	return true;
+}
+
+struct hawk_error *hawk_graph_cache_more(const struct hawk_graph_cache *cache, unsigned parts,
+					 struct hawk_block_graph *graph)
+{
+	struct reader reader = {
+		.header = cache->bytes,
+		.bytes = cache->bytes,
+		.size = cache->size,
+	};
+
+	if (!cache->bytes)
+		return NULL;
+	reader.parts = reader.header->parts & hawk_block_graph_dependencies(parts) & ~graph->parts;
+	if (!reader.parts || !check_sections(&reader) || !check_graph(&reader))
+		return NULL;
+	return take_graph(&reader, graph);
+}
+
+void hawk_graph_cache_unmap(struct hawk_graph_cache *cache)
+{
+	if (cache->bytes)
+		munmap(cache->bytes, cache->size);
+	*cache = (struct hawk_graph_cache){0};
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Writing an index cache: the sections where they lie in memory, the header last.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "graph_cache_format.h"
+#include "hawk_cleanup.h"
+#include "hawk_text.h"
+
+/** A section's bytes in memory. */
+struct piece {
+	const void *bytes;
+	uint64_t size;
+};
+
+/** What has to be put together for the file; the rest lies where it is. */
+struct small_pieces {
+	struct cache_heap heap;
+	struct cache_index index;
+	struct cache_chunk *chunks; /**< owned */
+	uint64_t chunk_count;
+	struct hawk_text findings;
+};
+
+static inline void hawk_cleanup_small_pieces(struct small_pieces *small)
+{
+	free(small->chunks);
+	hawk_text_deinit(&small->findings);
+}
+
+static struct hawk_error *collect_chunks(const struct hawk_block_index *index,
+					 struct small_pieces *small)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < index->chunk_span; i++)
+		count += index->directory[index->first_chunk + i] != 0;
+	small->chunks = calloc(count + 1, sizeof(*small->chunks));
+	if (!small->chunks)
+		return &hawk_enomem;
+	for (uint64_t i = 0; i < index->chunk_span; i++) {
+		uint16_t number = index->directory[index->first_chunk + i];
+
+		if (number)
+			small->chunks[small->chunk_count++] = (struct cache_chunk){
+				.chunk = (uint32_t)(index->first_chunk + i),
+				.number = number,
+			};
+	}
+	return NULL;
+}
+
+/** It came from reading blocks and roots, which will be spared; all others are found again. */
+static bool is_of_graph(const struct hawk_finding *finding)
+{
+	static const char *const prefixes[] = {"block-", "roots-", "stack-"};
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(finding->key, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+static void append_finding(struct hawk_text *text, const struct hawk_finding *finding)
+{
+	static const char padding[8];
+	struct cache_finding head = {
+		.count = finding->count,
+		.sort = finding->sort,
+		.partial = finding->partial,
+		.text_bytes = (uint32_t)strlen(finding->text) + 1,
+		.key_bytes = (uint32_t)strlen(finding->key) + 1,
+	};
+
+	hawk_text_append(text, &head, sizeof(head));
+	hawk_text_append(text, finding->text, head.text_bytes);
+	hawk_text_append(text, finding->key, head.key_bytes);
+	hawk_text_append(text, padding, -(head.text_bytes + head.key_bytes) & 7);
+}
+
+static struct hawk_error *collect(const struct hawk_block_graph *graph,
+				  const struct hawk_findings *findings, struct small_pieces *small)
+{
+	const struct hawk_block_index *index = &graph->index;
+	const struct hawk_heap *heap = graph->heap;
+
+	small->heap.sweep = heap->sweep;
+	small->heap.accounting = heap->accounting;
+	small->heap.site_count = heap->site_count;
+	small->heap.trace_count = heap->trace_count;
+	small->heap.lost_site = heap->lost_site;
+	small->heap.blocks_missing = heap->plan.blocks_missing;
+	small->index.first_chunk = index->first_chunk;
+	small->index.chunk_span = index->chunk_span;
+	small->index.end = index->end;
+	small->index.count = index->count;
+	small->index.chunk_count = index->chunk_count;
+	small->index.large_count = index->large_count;
+	small->index.part_count = index->part_count;
+	for (size_t i = 0; i < findings->count; i++)
+		if (is_of_graph(&findings->items[i]))
+			append_finding(&small->findings, &findings->items[i]);
+	if (small->findings.failed)
+		return &hawk_enomem;
+	return collect_chunks(index, small);
+}
+
+static void list_heap(const struct hawk_heap *heap, const struct small_pieces *small,
+		      struct piece *pieces)
+{
+	pieces[CACHE_HEAP] = (struct piece){&small->heap, sizeof(small->heap)};
+	pieces[CACHE_SITES] = (struct piece){heap->sites, heap->site_count * sizeof(*heap->sites)};
+	pieces[CACHE_SITE_OF_TRACE] = (struct piece){
+		heap->site_of_trace, heap->trace_count * sizeof(*heap->site_of_trace)};
+	pieces[CACHE_FINDINGS] = (struct piece){small->findings.bytes, small->findings.size};
+}
+
+static void list_index(const struct hawk_block_index *index, const struct small_pieces *small,
+		       struct piece *pieces)
+{
+	uint64_t words = (uint64_t)index->count * sizeof(uint32_t);
+
+	pieces[CACHE_INDEX] = (struct piece){&small->index, sizeof(small->index)};
+	pieces[CACHE_GRANULES] = (struct piece){index->granules, words};
+	pieces[CACHE_SIZES] = (struct piece){index->sizes, words};
+	pieces[CACHE_TRACES] = (struct piece){index->traces, words};
+	pieces[CACHE_DIRECTORY] =
+		(struct piece){small->chunks, small->chunk_count * sizeof(*small->chunks)};
+	pieces[CACHE_RECORDS] = (struct piece){index->records, (uint64_t)(index->chunk_count + 1)
+								       << HAWK_CHUNK_RECORDS_LOG2};
+	pieces[CACHE_RECORDS].size *= sizeof(*index->records);
+	pieces[CACHE_CHUNK_ADDRESSES] =
+		(struct piece){index->chunk_addresses, ((uint64_t)index->chunk_count + 1) * 8};
+	pieces[CACHE_LARGE] =
+		(struct piece){index->large, index->large_count * sizeof(*index->large)};
+	pieces[CACHE_BLOCK_PARTS] =
+		(struct piece){index->parts, index->part_count * sizeof(*index->parts)};
+}
+
+static void list_graph(const struct hawk_block_graph *graph, struct piece *pieces)
+{
+	uint64_t words = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
+
+	if (graph->parts & HAWK_PART_EDGES) {
+		pieces[CACHE_OFFSETS] = (struct piece){graph->edges.offsets, words};
+		pieces[CACHE_EDGES] =
+			(struct piece){graph->edges.edges, (uint64_t)graph->edges.edge_count * 4};
+	}
+	if (graph->parts & HAWK_PART_ROOTS) {
+		pieces[CACHE_ROOTS_HEAD] = (struct piece){&graph->roots, sizeof(graph->roots)};
+		pieces[CACHE_ROOTS] = (struct piece){
+			graph->roots.items, graph->roots.count * sizeof(*graph->roots.items)};
+	}
+	if (graph->parts & HAWK_PART_REACH) {
+		pieces[CACHE_REACH_SUMS] =
+			(struct piece){graph->reach.sums, sizeof(graph->reach.sums)};
+		pieces[CACHE_KINDS] = (struct piece){graph->reach.kinds, graph->index.count};
+	}
+	if (graph->parts & HAWK_PART_RETAINED) {
+		const struct hawk_dominators *dominators = &graph->dominators;
+
+		pieces[CACHE_DOMINATOR_BLOCKS] = (struct piece){dominators->blocks, words};
+		pieces[CACHE_DOMINATORS] = (struct piece){dominators->dominators, words};
+		pieces[CACHE_RETAINED_BY_NUMBER] = (struct piece){dominators->retained, 2 * words};
+		pieces[CACHE_SUBTREES] = (struct piece){dominators->sizes, words};
+		pieces[CACHE_NUMBERS] = (struct piece){dominators->numbers, words - 4};
+		pieces[CACHE_RETAINED_BY_SITE] = (struct piece){
+			graph->retained, graph->heap->site_count * sizeof(*graph->retained)};
+	}
+}
+
+static struct hawk_error *write_at(int fd, const void *bytes, uint64_t size, uint64_t offset)
+{
+	const char *at = bytes;
+
+	while (size) {
+		size_t part = size < 1 << 30 ? (size_t)size : 1 << 30;
+		ssize_t written = pwrite(fd, at, part, (off_t)offset);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0)
+			return hawk_error_os(errno, "write", "the index cache");
+		at += written;
+		offset += (uint64_t)written;
+		size -= (uint64_t)written;
+	}
+	return NULL;
+}
+
+static uint64_t align(uint64_t offset)
+{
+	return (offset + CACHE_ALIGNMENT - 1) & -(uint64_t)CACHE_ALIGNMENT;
+}
+
+uint64_t hawk_graph_cache_bytes(const struct hawk_block_graph *graph)
+{
+	struct piece pieces[CACHE_SECTIONS] = {0};
+	struct small_pieces small = {0};
+	uint64_t bytes = CACHE_HEADER_BYTES;
+
+	list_heap(graph->heap, &small, pieces);
+	list_index(&graph->index, &small, pieces);
+	list_graph(graph, pieces);
+	for (unsigned i = 0; i < CACHE_SECTIONS; i++)
+		bytes += align(pieces[i].size);
+	return bytes;
+}
+
+static struct hawk_error *write_sections(int fd, const struct piece *pieces,
+					 struct cache_header *header)
+{
+	uint64_t offset = CACHE_HEADER_BYTES;
+
+	for (unsigned i = 0; i < CACHE_SECTIONS; i++) {
+		struct hawk_error *err;
+
+		if (!(header->parts & cache_part_of(i)))
+			continue;
+		header->sections[i] = (struct cache_section){
+			.offset = offset,
+			.bytes = pieces[i].size,
+			.hash = XXH3_64bits(pieces[i].bytes, (size_t)pieces[i].size),
+		};
+		err = write_at(fd, pieces[i].bytes, pieces[i].size, offset);
+		if (err)
+			return err;
+		offset = align(offset + pieces[i].size);
+	}
+	header->file_bytes = offset;
+	if (ftruncate(fd, (off_t)offset) != 0)
+		return hawk_error_os(errno, "write", "the index cache");
+	return NULL;
+}
+
+struct hawk_error *hawk_graph_cache_save(int fd, const struct hawk_core_identity *identity,
+					 const struct hawk_block_graph *graph,
+					 const struct hawk_findings *findings)
+{
+	CLEANUP(small_pieces) struct small_pieces small;
+	struct piece pieces[CACHE_SECTIONS] = {0};
+	struct cache_header header;
+	struct hawk_error *err;
+
+	memset(&small, 0, sizeof(small)); /* padding is written, too */
+	memset(&header, 0, sizeof(header));
+	header.magic = cache_magic();
+	header.version = CACHE_VERSION;
+	header.parts = graph->parts;
+	header.layout = cache_layout();
+	header.identity = *identity;
+	header.key = graph->heap->plan.key;
+	err = collect(graph, findings, &small);
+	if (err)
+		return err;
+	list_heap(graph->heap, &small, pieces);
+	list_index(&graph->index, &small, pieces);
+	list_graph(graph, pieces);
+	err = write_sections(fd, pieces, &header);
+	if (err)
+		return err;
+	header.hash = XXH3_64bits(&header, offsetof(struct cache_header, hash));
+	return write_at(fd, &header, sizeof(header), 0);
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The index cache of a session: $XDG_CACHE_HOME/hawk-core/<name of the core's identity>.index, for
+ * this user only. Looked for before a core is read, written after the answer by a child that the
+ * user need not wait for. A file appears there whole or not at all.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_graph_cache.h"
+#include "hawk_session.h"
+
+enum {
+	DAYS_KEPT = 14,
+	SECONDS_A_DAY = 86400,
+	FREE_SHARE = 2, /**< so many times the file must be free in the file system */
+};
+
+/** Smaller cores are read faster than anybody notices. */
+static const uint64_t CORE_BYTES_MIN = 64 << 20;
+/** All caches together; older ones go first. */
+static const uint64_t CACHES_BYTES_MAX = UINT64_C(16) << 30;
+
+static const char suffix[] = ".index";
+
+/** $XDG_CACHE_HOME/hawk-core, or NULL; made if `make`. Caller frees. */
+static char *find_folder(bool make)
+{
+	const char *cache = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	bool given = cache && *cache == '/';
+	char *folder;
+
+	if (!given && !(home && *home == '/'))
+		return NULL;
+	if (asprintf(&folder, "%s%s/hawk-core", given ? cache : home, given ? "" : "/.cache") < 0)
+		return NULL;
+	for (char *slash = folder + 1; make && (slash = strchr(slash, '/')); slash++) {
+		*slash = '\0';
+		mkdir(folder, 0700);
+		*slash = '/';
+	}
+	if (make)
+		mkdir(folder, 0700);
+	return folder;
+}
+
+static int64_t nanoseconds(const struct timespec *time)
+{
+	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
+}
+
+/** False: there is no such file, or it is too small to matter. */
+static bool identify(const char *core, struct hawk_core_identity *ret)
+{
+	struct stat status;
+
+	memset(ret, 0, sizeof(*ret));
+	if (stat(core, &status) != 0 || !S_ISREG(status.st_mode) ||
+	    (uint64_t)status.st_size < CORE_BYTES_MIN)
+		return false;
+	ret->device = status.st_dev;
+	ret->inode = status.st_ino;
+	ret->bytes = (uint64_t)status.st_size;
+	ret->changed_ns = nanoseconds(&status.st_mtim);
+	if (nanoseconds(&status.st_ctim) > ret->changed_ns)
+		ret->changed_ns = nanoseconds(&status.st_ctim);
+	return true;
+}
+
+/** Name of the cache's file. */
+static void name_of(const struct hawk_core_identity *identity, char name[80])
+{
+	snprintf(name, 80, "%llx-%llx-%llx-%llx%s", (unsigned long long)identity->device,
+		 (unsigned long long)identity->inode, (unsigned long long)identity->bytes,
+		 (unsigned long long)identity->changed_ns, suffix);
+}
+
+static int open_folder(bool make)
+{
+	CLEANUP(free_ptr) char *path = find_folder(make);
+
+	return path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+}
+
+/** Nobody but this user may have written what will be believed. */
+static bool is_ours(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+	       !(status.st_mode & 077);
+}
+
+bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
+			    unsigned parts, struct hawk_error **err)
+{
+	CLEANUP(close_fd) int folder = -1;
+	CLEANUP(close_fd) int fd = -1;
+	char name[80];
+
+	*err = NULL;
+	session->cacheable = !settings->no_cache && !settings->table_file && session->source &&
+			     identify(session->source, &session->identity);
+	if (!session->cacheable)
+		return false;
+	folder = open_folder(false);
+	name_of(&session->identity, name);
+	if (folder >= 0)
+		fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || !is_ours(fd))
+		return false;
+	futimens(fd, NULL); /* used: it is kept longer */
+	return hawk_graph_cache_load(fd, &session->identity, session->target, &session->findings,
+				     parts, &session->cache, &session->graph, &session->heap, err);
+}
+
+struct entry {
+	char name[80];
+	int64_t changed_ns;
+	uint64_t bytes;
+};
+
+static int compare_entries(const void *left, const void *right)
+{
+	const struct entry *a = left;
+	const struct entry *b = right;
+
+	return a->changed_ns > b->changed_ns ? -1 : a->changed_ns < b->changed_ns;
+}
+
+/** Caches in `folder`, latest first; caller frees. */
+static struct entry *list_caches(int folder, size_t *count)
+{
+	enum { ENTRIES_MAX = 1000 };
+	struct entry *entries = calloc(ENTRIES_MAX, sizeof(*entries));
+	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
+	const struct dirent *item;
+
+	*count = 0;
+	while (entries && directory && *count < ENTRIES_MAX && (item = readdir(directory))) {
+		size_t length = strlen(item->d_name);
+		struct entry *entry = &entries[*count];
+		struct stat status;
+
+		if (length >= sizeof(entry->name) || length < sizeof(suffix) ||
+		    strcmp(item->d_name + length - (sizeof(suffix) - 1), suffix) != 0 ||
+		    fstatat(folder, item->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+		    !S_ISREG(status.st_mode))
+			continue;
+		memcpy(entry->name, item->d_name, length + 1);
+		entry->changed_ns = nanoseconds(&status.st_mtim);
+		entry->bytes = (uint64_t)status.st_size;
+		++*count;
+	}
+	if (directory)
+		closedir(directory);
+	if (entries && *count)
+		qsort(entries, *count, sizeof(*entries), compare_entries);
+	return entries;
+}
+
+/** Removes caches that nobody has used for long, and the oldest beyond what all may take. */
+static void tidy(int folder, uint64_t coming_bytes)
+{
+	uint64_t bytes = coming_bytes;
+	size_t count;
+	CLEANUP(free_ptr) struct entry *entries = list_caches(folder, &count);
+	int64_t oldest = ((int64_t)time(NULL) - (int64_t)DAYS_KEPT * SECONDS_A_DAY) * 1000000000;
+
+	for (size_t i = 0; entries && i < count; i++) {
+		bytes += entries[i].bytes;
+		if (bytes > CACHES_BYTES_MAX || entries[i].changed_ns < oldest)
+			unlinkat(folder, entries[i].name, 0);
+	}
+}
+
+static bool has_room(int folder, uint64_t bytes)
+{
+	struct statvfs status;
+
+	return bytes <= CACHES_BYTES_MAX && fstatvfs(folder, &status) == 0 &&
+	       (uint64_t)status.f_bavail * status.f_frsize / FREE_SHARE > bytes;
+}
+
+/** A file without a name until it is complete: whatever happens, nothing is left behind. */
+static void write_cache(const struct hawk_session *session, int folder)
+{
+	CLEANUP(close_fd) int fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	struct hawk_core_identity now;
+	struct hawk_error *err;
+	char name[80], path[64];
+
+	if (fd < 0)
+		return;
+	err = hawk_graph_cache_save(fd, &session->identity, &session->graph, &session->findings);
+	if (err) {
+		hawk_error_destroy(err);
+		return;
+	}
+	/* Not if the core has changed while it was read. */
+	if (!identify(session->source, &now) || memcmp(&now, &session->identity, sizeof(now)) != 0)
+		return;
+	name_of(&session->identity, name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	unlinkat(folder, name, 0);
+	linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+}
+
+/** The child has the session's memory; it must not hold the user's pipes open. */
+static void become_writer(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	for (int fd = 0; null >= 0 && fd <= 2; fd++)
+		dup2(null, fd);
+	setsid();
+	if (nice(10) < 0)
+		return; /* then it writes as fast as everybody else */
+}
+
+void hawk_session_save_cache(const struct hawk_session *session)
+{
+	CLEANUP(close_fd) int folder = -1;
+	uint64_t bytes;
+
+	/* Nothing new, or the file has more. */
+	if (!session->cacheable || !session->graph_loaded || !session->heap.table ||
+	    !(session->graph.parts & ~session->cache.file_parts) ||
+	    session->cache.file_parts & ~session->graph.parts)
+		return;
+	folder = open_folder(true);
+	if (folder < 0)
+		return;
+	bytes = hawk_graph_cache_bytes(&session->graph);
+	tidy(folder, bytes);
+	if (!has_room(folder, bytes))
+		return;
+	if (fork() != 0) /* a parent, or nobody: then there is no cache */
+		return;
+	become_writer();
+	write_cache(session, folder);
+	_exit(0);
+}

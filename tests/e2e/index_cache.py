@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The index cache: the same answers with and without it, used when it fits and only then, private, and
+harmless when it is damaged."""
+
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+import holder_world  # noqa: E402
+
+VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", "5"], ["sites"],
+         ["sql", "SELECT reach, count(*), sum(retained) FROM blocks GROUP BY 1"])
+
+
+def ask(*arguments, code=None):
+    done = hawk.run([hawk.CORE, arguments[0], core, *arguments[1:]],
+                    env=dict(os.environ, XDG_CACHE_HOME=caches))
+    if code is not None:
+        hawk.expect_equal(done.returncode, code, f"{arguments}: {done.stderr[-300:]}")
+    return done.returncode, done.stdout, done.stderr
+
+
+def files():
+    folder_of_caches = os.path.join(caches, "hawk-core")
+    return sorted(os.listdir(folder_of_caches)) if os.path.isdir(folder_of_caches) else []
+
+
+def settled():
+    """The name of the cache's file, once no child writes any more."""
+    before = None
+    for _ in range(200):
+        now = [(name, os.stat(path_of(name)).st_size, os.stat(path_of(name)).st_ino)
+               for name in files()]
+        if now and now == before:
+            return now[0]
+        before = now
+        time.sleep(0.15)
+    hawk.expect(False, "no cache was written")
+    return None, 0, 0
+
+
+def path_of(name):
+    return os.path.join(caches, "hawk-core", name)
+
+
+def check_same_answers():
+    without = {tuple(verb): ask(*verb, "--no-cache") for verb in VERBS}
+    hawk.expect_equal(files(), [], "--no-cache writes nothing")
+    for verb in VERBS:
+        hawk.expect_equal(ask(*verb), without[tuple(verb)], f"{verb} while there is little cached")
+        settled()
+    for verb in VERBS:
+        hawk.expect_equal(ask(*verb), without[tuple(verb)], f"{verb} from the cache")
+    return without
+
+
+def check_privacy():
+    name, size, _ = settled()
+    status = os.stat(path_of(name))
+    hawk.expect_equal(status.st_mode & 0o777, 0o600, "mode of the file")
+    hawk.expect_equal(os.stat(os.path.join(caches, "hawk-core")).st_mode & 0o777, 0o700,
+                      "mode of the folder")
+    hawk.expect_equal(len(files()), 1, "one file for one core")
+    hawk.expect(size > 1 << 20, "it holds something")
+
+
+def uses_cache():
+    """The time of use moves when the file was opened and believed to be ours."""
+    name, _, inode = settled()
+    os.utime(path_of(name), (1, 1))
+    ask("sites", code=0)
+    time.sleep(0.3)
+    status = os.stat(path_of(name)) if name in files() else None
+    return status is not None and status.st_ino == inode and status.st_mtime > 1
+
+
+def check_damage(without):
+    """Every section cut or changed is noticed; the answer stays the same."""
+    verb = VERBS[1]
+    ask(*verb, code=0)
+    name, size, _ = settled()
+    with open(path_of(name), "rb") as file:
+        good = file.read()
+    places = [0, 9, 20, 64, 100, 200, 500, 4096, 4100, len(good) // 3, len(good) // 2,
+              len(good) - 5000]
+    for place in places:
+        bad = bytearray(good)
+        bad[place] ^= 0x55
+        write(name, bad)
+        hawk.expect_equal(ask(*verb), without[tuple(verb)], f"byte {place} changed")
+        settled()
+    for length in (0, 100, 4095, 4096, 5000, size // 2, size - 1):
+        write(name, good[:length])
+        hawk.expect_equal(ask(*verb), without[tuple(verb)], f"cut to {length}")
+        settled()
+    write(name, good, 0o644)
+    hawk.expect_equal(ask(*verb), without[tuple(verb)], "readable by others: not believed")
+
+
+def write(name, data, mode=0o600):
+    os.unlink(path_of(name))
+    with open(os.open(path_of(name), os.O_CREAT | os.O_WRONLY, mode), "wb") as file:
+        file.write(data)
+
+
+def check_identity():
+    """A core that was written again is another core."""
+    ask("sites", code=0)
+    name, _, _ = settled()
+    with open(core, "r+b") as file:
+        file.seek(0)
+        first = file.read(1)
+        time.sleep(0.02)
+        file.seek(0)
+        file.write(first)
+    ask("sites", code=0)
+    time.sleep(0.5)
+    settled()
+    hawk.expect(len(files()) == 2 and name in files(), f"another file: {files()}")
+
+
+def check_old_ones():
+    stale = "1-2-3-4.index"
+    with open(path_of(stale), "wb") as file:
+        file.write(b"x")
+    os.utime(path_of(stale), (time.time() - 15 * 86400,) * 2)
+    other = "keep.txt"
+    with open(path_of(other), "wb") as file:
+        file.write(b"x")
+    os.utime(path_of(other), (1, 1))
+    for name in files():
+        if name.endswith(".index") and name != stale:
+            os.unlink(path_of(name))
+    ask("sites", code=0)
+    settled()
+    hawk.expect(stale not in files() and other in files(), "old caches go, other files stay")
+
+
+def check_small_core():
+    small, _ = hawk.crash([os.path.join(folder, "holders"), "abort", "10", "10"],
+                          hawk.tracer_environment(), folder)
+    before = files()
+    if os.path.getsize(small) < 64 << 20:
+        hawk.run([hawk.CORE, "sites", small], env=dict(os.environ, XDG_CACHE_HOME=caches))
+        time.sleep(0.5)
+        hawk.expect_equal(files(), before, "small cores are read again")
+    hawk.expect_equal(hawk.run([hawk.CORE, "sites", core],
+                               env=dict(os.environ, XDG_CACHE_HOME="/proc/no")).returncode, 0,
+                      "a folder that cannot be made")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+caches = os.path.join(folder, "caches")
+core, _done = hawk.crash([holder_world.build(folder), "abort", "20000", "500000"],
+                         hawk.tracer_environment(), folder, (signal.SIGABRT,))
+hawk.expect(os.path.getsize(core) >= 64 << 20, "the core is large enough to be cached")
+answers = check_same_answers()
+check_privacy()
+hawk.expect(uses_cache(), "the cache is used")
+check_damage(answers)
+check_identity()
+check_old_ones()
+check_small_core()
+hawk.finish()
