@@ -124,7 +124,8 @@ static void put_piece(struct hawk_text *text, const struct hawk_leak_pointers *p
 				 hawk_quantity_count(pointers->interior).text);
 }
 
-static void append_pointers(const struct hawk_leak_record *record, struct hawk_text *text)
+/* Where nothing can be called lost, blocks are not called so either. */
+static const char *source_name(const struct hawk_leaks *leaks, unsigned source)
 {
 	static const char *const sources[HAWK_LEAK_SOURCES] = {
 		[HAWK_ROOT_REGISTER] = "registers",
@@ -139,9 +140,19 @@ static void append_pointers(const struct hawk_leak_record *record, struct hawk_t
 		[HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_INDIRECTLY_LOST] = "indirectly lost blocks",
 	};
 
+	if (leaks->downgraded && source == HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_DEFINITELY_LOST)
+		return "blocks to which no pointer was found";
+	if (leaks->downgraded && source == HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_INDIRECTLY_LOST)
+		return "blocks that only such blocks point to";
+	return sources[source];
+}
+
+static void append_pointers(const struct hawk_leaks *leaks, const struct hawk_leak_record *record,
+			    struct hawk_text *text)
+{
 	for (unsigned i = 0; i < HAWK_LEAK_SOURCES; i++)
-		if (sources[i])
-			put_piece(text, &record->pointers[i], sources[i]);
+		if (source_name(leaks, i))
+			put_piece(text, &record->pointers[i], source_name(leaks, i));
 }
 
 /** "pointers: 3 in stacks (all interior), 2 in lost blocks; one at `g_table`+0x8 in app .bss" */
@@ -153,7 +164,7 @@ static struct hawk_error *put_evidence(const struct hawk_leaks_report *report,
 	CLEANUP(text) struct hawk_text text = {0};
 	struct hawk_error *err = NULL;
 
-	append_pointers(record, &pieces);
+	append_pointers(report->leaks, record, &pieces);
 	if (!pieces.size)
 		hawk_text_puts(&text, "no pointer to it in any root or other live block");
 	else
