@@ -21,6 +21,7 @@ struct hawk_core_identity {
 	uint64_t inode;
 	uint64_t bytes;
 	int64_t changed_ns; /**< later one of mtime and ctime */
+	uint64_t options;   /**< a hash of what else has a say in the answer: where symbols are */
 };
 
 /** A mapped file that a graph and a heap point into; must outlive both. */

@@ -23,6 +23,7 @@
 enum {
 	DAYS_KEPT = 14,
 	SECONDS_A_DAY = 86400,
+	NAME_BYTES = 96,
 	FREE_SHARE = 2, /**< so many times the file must be free in the file system */
 };
 
@@ -60,12 +61,28 @@ static int64_t nanoseconds(const struct timespec *time)
 	return (int64_t)time->tv_sec * 1000000000 + time->tv_nsec;
 }
 
+/** Of the options that name files with symbols: what is a virtual table is known by them. */
+static uint64_t hash_options(const struct hawk_settings *settings)
+{
+	const char *const options[] = {settings->sysroot, settings->debug_directory,
+				       settings->executable};
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		for (const char *at = options[i]; at && *at; at++)
+			hash = (hash ^ (unsigned char)*at) * UINT64_C(0x100000001b3);
+		hash = (hash ^ 256) * UINT64_C(0x100000001b3);
+	}
+	return hash;
+}
+
 /** False: there is no such file, or it is too small to matter. */
-static bool identify(const char *core, struct hawk_core_identity *ret)
+static bool identify(const char *core, uint64_t options, struct hawk_core_identity *ret)
 {
 	struct stat status;
 
 	memset(ret, 0, sizeof(*ret));
+	ret->options = options;
 	if (stat(core, &status) != 0 || !S_ISREG(status.st_mode) ||
 	    (uint64_t)status.st_size < CORE_BYTES_MIN)
 		return false;
@@ -79,11 +96,12 @@ static bool identify(const char *core, struct hawk_core_identity *ret)
 }
 
 /** Name of the cache's file. */
-static void name_of(const struct hawk_core_identity *identity, char name[80])
+static void name_of(const struct hawk_core_identity *identity, char name[NAME_BYTES])
 {
-	snprintf(name, 80, "%llx-%llx-%llx-%llx%s", (unsigned long long)identity->device,
-		 (unsigned long long)identity->inode, (unsigned long long)identity->bytes,
-		 (unsigned long long)identity->changed_ns, suffix);
+	snprintf(name, NAME_BYTES, "%llx-%llx-%llx-%llx-%llx%s",
+		 (unsigned long long)identity->device, (unsigned long long)identity->inode,
+		 (unsigned long long)identity->bytes, (unsigned long long)identity->changed_ns,
+		 (unsigned long long)identity->options, suffix);
 }
 
 static int open_folder(bool make)
@@ -107,11 +125,11 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 {
 	CLEANUP(close_fd) int folder = -1;
 	CLEANUP(close_fd) int fd = -1;
-	char name[80];
+	char name[NAME_BYTES];
 
 	*err = NULL;
 	session->cacheable = !settings->no_cache && !settings->table_file && session->source &&
-			     identify(session->source, &session->identity);
+			     identify(session->source, hash_options(settings), &session->identity);
 	if (!session->cacheable)
 		return false;
 	folder = open_folder(false);
@@ -126,7 +144,7 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 }
 
 struct entry {
-	char name[80];
+	char name[NAME_BYTES];
 	int64_t changed_ns;
 	uint64_t bytes;
 };
@@ -200,7 +218,7 @@ static void write_cache(const struct hawk_session *session, int folder)
 	CLEANUP(close_fd) int fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct hawk_core_identity now;
 	struct hawk_error *err;
-	char name[80], path[64];
+	char name[NAME_BYTES], path[64];
 
 	if (fd < 0)
 		return;
@@ -210,7 +228,8 @@ static void write_cache(const struct hawk_session *session, int folder)
 		return;
 	}
 	/* Not if the core has changed while it was read. */
-	if (!identify(session->source, &now) || memcmp(&now, &session->identity, sizeof(now)) != 0)
+	if (!identify(session->source, session->identity.options, &now) ||
+	    memcmp(&now, &session->identity, sizeof(now)) != 0)
 		return;
 	name_of(&session->identity, name);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
