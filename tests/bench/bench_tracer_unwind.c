@@ -2,9 +2,6 @@
 /**
  * @file
  * What a stack costs: nothing changed, a few new frames, a whole walk with warm rules, cold rules.
- *
- * By hand: gcc -O2 -D_GNU_SOURCE -Itracer -Iformats tests/bench/bench_tracer_unwind.c
- * tracer/hawk_{cfi,rules,scratch,unwind,walk}*.c
  */
 #include <dlfcn.h>
 #include <link.h>
