@@ -268,19 +268,38 @@ static uint64_t read_word0(const struct hawk_block_graph *graph, uint64_t start)
 bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
 			    struct hawk_block *ret)
 {
-	uint64_t start = hawk_block_start(&graph->index, block);
-	uint64_t word = graph->index.heads ? (uint64_t)graph->index.heads[block] << 48
+	uint32_t whole = hawk_block_index_whole(&graph->index, block);
+	uint64_t start = hawk_block_start(&graph->index, whole);
+	uint64_t word = graph->index.heads ? (uint64_t)graph->index.heads[whole] << 48
 					   : read_word0(graph, start);
 
 	*ret = (struct hawk_block){
 		.start = start,
-		.size = hawk_block_size(&graph->index, block),
-		.trace = graph->index.traces[block],
+		.size = hawk_block_index_asked_bytes(&graph->index, whole),
+		.trace = graph->index.traces[whole],
 		.kind = (uint8_t)hawk_header_kind(word),
 		.birth = hawk_header_birth(word),
 		.offset_code = (uint8_t)hawk_header_offset_code(word),
 	};
 	return word != 0;
+}
+
+uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph, uint32_t block)
+{
+	const struct hawk_dominators *dominators = &graph->dominators;
+	uint64_t bytes = 0;
+
+	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
+	     part = hawk_block_index_next_part(&graph->index, part)) {
+		uint32_t number = dominators->numbers[part];
+		uint32_t above = dominators->dominators[number];
+
+		/* Parts below others are in their sums. */
+		if (above && hawk_block_index_same(&graph->index, dominators->blocks[above], block))
+			continue;
+		bytes += dominators->retained[number];
+	}
+	return bytes;
 }
 
 uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph)

@@ -121,11 +121,16 @@ static inline uint32_t hawk_block_graph_site(const struct hawk_block_graph *grap
 }
 
 /**
- * All about a block. Kind, birth and offset code are read from its header in the core (one cache
- * miss); of a living process they were kept. False, and they are 0, if that is not there.
+ * All about a block; of a part of a carved one, about that: its size is what was asked for. Kind,
+ * birth and offset code are read from its header in the core (one cache miss); of a living process
+ * they were kept. False, and they are 0, if that is not there.
  */
 bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
 			    struct hawk_block *ret);
+
+/** What block `block` (one that stands for a block) retains, itself included. Needs
+ * HAWK_PART_RETAINED. */
+uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph, uint32_t block);
 
 /** Memory that all parts take, in bytes. */
 uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph);

@@ -20,6 +20,7 @@ struct hawk_paths {
 	uint32_t *parents; /**< the block before, or HAWK_PATH_FROM_ROOT | root, or NONE */
 	uint32_t *order;   /**< blocks in the order in which they were found */
 	uint32_t count;    /**< of `order` */
+	const struct hawk_block_index *index;
 	struct hawk_area parents_area;
 	struct hawk_area order_area;
 };
@@ -38,7 +39,7 @@ void hawk_paths_deinit(struct hawk_paths *paths);
 /** One path: from the block that a root points to, to the target. */
 struct hawk_path {
 	uint32_t root;    /**< index into the roots */
-	uint32_t *blocks; /**< owned */
+	uint32_t *blocks; /**< owned; a carved block is one step */
 	uint32_t count;   /**< 0 = no root leads there */
 };
 struct hawk_error *hawk_path_to(const struct hawk_paths *paths, uint32_t target,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Who points at a block: roots and other blocks, with the place of every pointer.
+ * Who points at a block: roots and other blocks, with the place of every pointer. Parts of a carved
+ * block are that block.
  *
  * The graph says which blocks; where in them is read again from the target, so that it costs
  * nothing while nobody asks. One pass over the edges answers for one block: about 1 ns an edge.
@@ -37,8 +38,8 @@ struct hawk_error *hawk_referrers_find(const struct hawk_block_graph *graph, uin
 
 void hawk_referrers_deinit(struct hawk_referrers *referrers);
 
-/** Appends the pointers of block `source` to block `to` (HAWK_BLOCK_NOWHERE: to any), by offset.
- * `target` of each is set. */
+/** Appends the pointers of block `source` (or of this one part of a carved block) to block `to`
+ * (HAWK_BLOCK_NOWHERE: to any), by offset. `target` of each is set. */
 struct hawk_error *hawk_referrers_add(const struct hawk_block_graph *graph, uint32_t source,
 				      uint32_t to, struct hawk_referrers *list);
 

@@ -19,11 +19,13 @@ enum { HAWK_SITE_TREE_DEPTH = 64 };
 /** What a node stands for. */
 enum hawk_site_tree_kind {
 	HAWK_TREE_ALL = 0,
-	HAWK_TREE_ROOT,    /**< key: the caller's group of roots */
-	HAWK_TREE_SEVERAL, /**< roots of several groups point to these blocks */
-	HAWK_TREE_SHARED,  /**< several blocks without a common dominator point to them */
-	HAWK_TREE_LOST,    /**< no root leads there */
-	HAWK_TREE_SITE,    /**< key: index into the heap's sites */
+	HAWK_TREE_ROOT, /**< key: the caller's group of roots */
+	/** Roots of several groups point to these blocks; key: the one that says most, a variable
+	 * rather than a register. */
+	HAWK_TREE_SEVERAL,
+	HAWK_TREE_SHARED, /**< several blocks without a common dominator point to them */
+	HAWK_TREE_LOST,   /**< no root leads there */
+	HAWK_TREE_SITE,   /**< key: index into the heap's sites */
 };
 
 struct hawk_site_tree_node {

@@ -76,6 +76,7 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 	}
 	paths.parents = paths.parents_area.bytes;
 	paths.order = paths.order_area.bytes;
+	paths.index = &graph->index;
 	memset(paths.parents, 0xff, bytes);
 	reach_from_roots(&graph->roots, &paths);
 	search(&graph->edges, target, &paths);
@@ -88,6 +89,20 @@ void hawk_paths_deinit(struct hawk_paths *paths)
 	hawk_area_destroy(&paths->parents_area);
 	hawk_area_destroy(&paths->order_area);
 	*paths = (struct hawk_paths){0};
+}
+
+/** Steps from one part of a carved block to another are none. */
+static void join_parts(const struct hawk_block_index *index, struct hawk_path *path)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < path->count; i++) {
+		uint32_t block = hawk_block_index_whole(index, path->blocks[i]);
+
+		if (!used || path->blocks[used - 1] != block)
+			path->blocks[used++] = block;
+	}
+	path->count = used;
 }
 
 struct hawk_error *hawk_path_to(const struct hawk_paths *paths, uint32_t target,
@@ -108,6 +123,7 @@ struct hawk_error *hawk_path_to(const struct hawk_paths *paths, uint32_t target,
 	at = target;
 	for (uint32_t i = path.count; i-- > 0; at = paths->parents[at])
 		path.blocks[i] = at;
+	join_parts(paths->index, &path);
 	*ret = path;
 	return NULL;
 }

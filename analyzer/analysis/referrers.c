@@ -26,7 +26,8 @@ static bool visit_window(const struct hawk_block_graph *graph, uint32_t from, ui
 
 		memcpy(&value, bytes + i, sizeof(value));
 		target = hawk_block_index_find(&graph->index, value, &interior);
-		if (target == HAWK_BLOCK_NOWHERE || (to != HAWK_BLOCK_NOWHERE && target != to))
+		if (target == HAWK_BLOCK_NOWHERE ||
+		    (to != HAWK_BLOCK_NOWHERE && !hawk_block_index_same(&graph->index, target, to)))
 			continue;
 		/* Blocks carved out of this one have their own pointers. */
 		if (hawk_block_index_find(&graph->index,
@@ -90,18 +91,23 @@ struct collection {
 static bool collect(void *context, uint64_t offset, uint32_t target, uint64_t value)
 {
 	struct collection *collection = context;
+	const struct hawk_block_index *index = &collection->graph->index;
 	struct hawk_referrer *item = append(collection->list);
-	uint64_t inside = value - hawk_block_start(&collection->graph->index, target);
+	uint32_t source = hawk_block_index_whole(index, collection->source);
+	uint64_t inside;
 
+	target = hawk_block_index_whole(index, target);
+	inside = value - hawk_block_start(index, target);
 	if (!item) {
 		collection->failed = true;
 		return false;
 	}
 	*item = (struct hawk_referrer){
-		.source = collection->source,
+		.source = source,
 		.target = target,
 		.interior = inside,
-		.offset = offset,
+		.offset = offset + hawk_block_start(index, collection->source) -
+			  hawk_block_start(index, source),
 		.inside = inside,
 	};
 	collection->found++;
@@ -112,18 +118,24 @@ static bool collect(void *context, uint64_t offset, uint32_t target, uint64_t va
 static bool collect_unread(const struct hawk_block_graph *graph, uint32_t source, uint32_t to,
 			   struct hawk_referrers *list)
 {
+	const struct hawk_block_index *index = &graph->index;
+	bool part = hawk_block_index_part(index, source);
+
 	for (uint32_t i = graph->edges.offsets[source]; i < graph->edges.offsets[source + 1]; i++) {
 		uint32_t target = graph->edges.edges[i] >> 1;
 		struct hawk_referrer *item;
 
-		if (to != HAWK_BLOCK_NOWHERE && target != to)
+		if (to != HAWK_BLOCK_NOWHERE && !hawk_block_index_same(index, target, to))
+			continue;
+		/* That parts hold each other is not written anywhere. */
+		if (part && hawk_block_index_same(index, target, source))
 			continue;
 		item = append(list);
 		if (!item)
 			return false;
 		*item = (struct hawk_referrer){
-			.source = source,
-			.target = target,
+			.source = hawk_block_index_whole(index, source),
+			.target = hawk_block_index_whole(index, target),
 			.interior = graph->edges.edges[i] & HAWK_EDGE_INTERIOR,
 			.offset = HAWK_OFFSET_UNKNOWN,
 			.inside = HAWK_OFFSET_UNKNOWN,
@@ -155,8 +167,11 @@ static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
 		struct hawk_referrer *item;
 		uint64_t value;
 
-		if (root->edge >> 1 != block)
+		bool interior;
+
+		if (!hawk_block_index_same(&graph->index, root->edge >> 1, block))
 			continue;
+		interior = root->edge != block << 1;
 		item = append(list);
 		if (!item)
 			return false;
@@ -164,26 +179,37 @@ static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
 			.source = (uint32_t)i,
 			.target = block,
 			.root = true,
-			.interior = root->edge & HAWK_EDGE_INTERIOR,
-			.inside = root->edge & HAWK_EDGE_INTERIOR ? HAWK_OFFSET_UNKNOWN : 0,
+			.interior = interior,
+			.inside = interior ? HAWK_OFFSET_UNKNOWN : 0,
 		};
 		if (item->interior && root->kind != HAWK_ROOT_REGISTER &&
 		    hawk_target_read_some(graph->target, root->address, &value, sizeof(value)) ==
 			    sizeof(value) &&
-		    value - start < hawk_block_size(&graph->index, block))
+		    value - start < hawk_block_index_asked_bytes(&graph->index, block))
 			item->inside = value - start;
 	}
 	return true;
+}
+
+/** Whether `target` is `block`, or a part of it; `part` is what the index says of `block`. */
+static bool is_of(const struct hawk_block_index *index, const struct hawk_block_part *part,
+		  uint32_t block, uint32_t target)
+{
+	if (!part || target <= block)
+		return target == block;
+	return hawk_block_start(index, target) < part->end &&
+	       hawk_block_index_whole(index, target) == block;
 }
 
 static bool add_blocks(const struct hawk_block_graph *graph, uint32_t block,
 		       struct hawk_referrers *list)
 {
 	const struct hawk_graph *edges = &graph->edges;
+	const struct hawk_block_part *part = hawk_block_index_part(&graph->index, block);
 	uint32_t source = 0;
 
 	for (uint32_t i = 0; i < edges->edge_count; i++) {
-		if (edges->edges[i] >> 1 != block)
+		if (!is_of(&graph->index, part, block, edges->edges[i] >> 1))
 			continue;
 		/* Edges of one source are neighbours: most of the time the search is short. */
 		while (edges->offsets[source + 1] <= i)
@@ -200,6 +226,7 @@ struct hawk_error *hawk_referrers_find(const struct hawk_block_graph *graph, uin
 {
 	struct hawk_referrers list = {0};
 
+	block = hawk_block_index_whole(&graph->index, block);
 	if (!add_roots(graph, block, &list) || !add_blocks(graph, block, &list)) {
 		hawk_referrers_deinit(&list);
 		return &hawk_enomem;
@@ -216,7 +243,8 @@ void hawk_referrers_deinit(struct hawk_referrers *referrers)
 
 /** The first pointer, and the first that is a start pointer. */
 struct first {
-	uint64_t start;
+	uint64_t start; /**< of the block pointed to */
+	uint64_t part;  /**< where the part that is read begins in its block */
 	bool found;
 	uint64_t offset;
 	uint64_t inside;
@@ -230,30 +258,44 @@ static bool note_first(void *context, uint64_t offset, uint32_t target, uint64_t
 	(void)target;
 	if (!first->found || !inside) {
 		first->found = true;
-		first->offset = offset;
+		first->offset = first->part + offset;
 		first->inside = inside;
 	}
 	return inside;
 }
 
+static bool has_start_edge(const struct hawk_graph *edges, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = edges->offsets[from]; i < edges->offsets[from + 1]; i++)
+		if (edges->edges[i] == to << 1)
+			return true;
+	return false;
+}
+
 bool hawk_referrer_between(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
 			   struct hawk_referrer *ret)
 {
-	struct first first = {.start = hawk_block_start(&graph->index, to)};
+	const struct hawk_block_index *index = &graph->index;
+	struct first first = {.start = hawk_block_start(index, to)};
 
-	visit_pointers(graph, from, to, note_first, &first);
 	*ret = (struct hawk_referrer){.source = from,
+				      .target = to,
 				      .offset = HAWK_OFFSET_UNKNOWN,
 				      .inside = HAWK_OFFSET_UNKNOWN,
 				      .interior = true};
-	if (first.found) {
-		ret->offset = first.offset;
-		ret->inside = first.inside;
-		ret->interior = first.inside;
-		return true;
-	}
-	for (uint32_t i = graph->edges.offsets[from]; i < graph->edges.offsets[from + 1]; i++)
-		if (graph->edges.edges[i] == to << 1)
+	for (uint32_t part = from; part != HAWK_BLOCK_NOWHERE;
+	     part = hawk_block_index_next_part(index, part)) {
+		first.part = hawk_block_start(index, part) - hawk_block_start(index, from);
+		visit_pointers(graph, part, to, note_first, &first);
+		if (first.found && !first.inside)
+			break;
+		if (has_start_edge(&graph->edges, part, to))
 			ret->interior = false;
-	return false;
+	}
+	if (!first.found)
+		return false;
+	ret->offset = first.offset;
+	ret->inside = first.inside;
+	ret->interior = first.inside;
+	return true;
 }

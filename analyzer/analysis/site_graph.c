@@ -12,6 +12,22 @@
 #include "hawk_pointers.h"
 #include "site_graph_fold.h"
 
+/** Of parts of a carved block, the block. */
+static struct hawk_pointer whole_pointer(const struct hawk_block_index *index,
+					 struct hawk_pointer pointer)
+{
+	uint32_t source = hawk_block_index_whole(index, pointer.source);
+	uint32_t target = hawk_block_index_whole(index, pointer.edge >> 1);
+
+	if (source != pointer.source)
+		pointer.offset +=
+			hawk_block_start(index, pointer.source) - hawk_block_start(index, source);
+	if (target != pointer.edge >> 1)
+		pointer.edge = target << 1 | HAWK_EDGE_INTERIOR;
+	pointer.source = source;
+	return pointer;
+}
+
 static struct hawk_error *add_pointers(void *context, const struct hawk_pointer *pointers,
 				       size_t count)
 {
@@ -26,11 +42,14 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 	}
 	for (size_t i = 0; i < count; i++) {
 		uint32_t source = hawk_block_graph_site(graph, pointers[i].source);
+		struct hawk_pointer pointer = pointers[i];
 		struct hawk_error *err = NULL;
 
+		if (graph->index.part_count)
+			pointer = whole_pointer(&graph->index, pointer);
 		if (source < graph->heap->site_count)
-			err = hawk_site_fold_add(fold, source, pointers[i].source,
-						 pointers[i].offset, pointers[i].edge);
+			err = hawk_site_fold_add(fold, source, pointer.source, pointer.offset,
+						 pointer.edge);
 		if (err)
 			return err;
 	}
@@ -42,9 +61,11 @@ static struct hawk_error *add_roots(struct hawk_site_fold *fold)
 	const struct hawk_roots *roots = &fold->graph->roots;
 
 	for (size_t i = 0; i < roots->count; i++) {
-		struct hawk_error *err =
-			hawk_site_fold_add(fold, HAWK_SITE_ROOTS, UINT32_MAX, roots->items[i].kind,
-					   roots->items[i].edge);
+		uint32_t edge = roots->items[i].edge;
+		uint32_t block = hawk_block_index_whole(&fold->graph->index, edge >> 1);
+		struct hawk_error *err = hawk_site_fold_add(
+			fold, HAWK_SITE_ROOTS, UINT32_MAX, roots->items[i].kind,
+			block == edge >> 1 ? edge : block << 1 | HAWK_EDGE_INTERIOR);
 
 		if (err)
 			return err;

@@ -273,7 +273,7 @@ struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t sour
 {
 	uint32_t block = edge >> 1;
 	uint32_t target = hawk_block_graph_site(fold->graph, block);
-	uint64_t bytes = hawk_block_size(&fold->graph->index, block);
+	uint64_t bytes = 0;
 	struct hawk_fold_place *place;
 	struct hawk_fold_edge *whole;
 	struct hawk_error *err = NULL;
@@ -290,6 +290,8 @@ struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t sour
 		err = meet(fold, number, block, &new_place, &new_edge);
 	if (err)
 		return err;
+	if (new_place || new_edge)
+		bytes = hawk_block_index_left_bytes(&fold->graph->index, block);
 	place = &fold->places[number];
 	whole = &fold->edges[place->edge];
 	count(&place->counts, &place->last_source, source_block, edge & HAWK_EDGE_INTERIOR,

@@ -112,10 +112,11 @@ static struct hawk_error *begin(struct hawk_site_tree *tree)
 	return NULL;
 }
 
-static void count_block(struct hawk_site_tree *tree, uint32_t node, uint64_t bytes)
+static void count_block(const struct hawk_block_graph *graph, struct hawk_site_tree *tree,
+			uint32_t node, uint32_t block)
 {
-	tree->nodes[node].flat_objects++;
-	tree->nodes[node].flat_bytes += bytes;
+	tree->nodes[node].flat_objects += hawk_block_index_counts(&graph->index, block);
+	tree->nodes[node].flat_bytes += hawk_block_size(&graph->index, block);
 }
 
 static int compare_children(const void *left, const void *right, void *context)
@@ -167,24 +168,46 @@ static struct hawk_error *finish(struct hawk_site_tree *tree)
 
 enum {
 	NO_ROOT = 0xffffffff,
-	SEVERAL_ROOTS = 0xfffffffe,
+	SEVERAL_ROOTS = 0x80000000u, /**< | the group that says most */
 };
+
+/** Groups of persistent roots say more than those of threads: variables, thread-local ones, other
+ * memory, stacks, registers. */
+static unsigned weight(uint32_t kind)
+{
+	static const uint8_t weights[HAWK_ROOT_KINDS] = {
+		[HAWK_ROOT_MODULE] = 5, [HAWK_ROOT_TLS] = 4,      [HAWK_ROOT_OTHER] = 3,
+		[HAWK_ROOT_STACK] = 2,  [HAWK_ROOT_REGISTER] = 1,
+	};
+
+	return kind < HAWK_ROOT_KINDS ? weights[kind] : 0;
+}
 
 /** The group of roots that point to each block; caller frees. */
 static uint32_t *find_root_groups(const struct hawk_block_graph *graph, const uint32_t *groups)
 {
 	uint32_t *found = malloc(((size_t)graph->index.count + 1) * sizeof(*found));
+	CLEANUP(free_ptr) uint8_t *weights = calloc((size_t)graph->index.count + 1, 1);
 
-	if (!found)
+	if (!found || !weights) {
+		free(found);
 		return NULL;
+	}
 	memset(found, 0xff, ((size_t)graph->index.count + 1) * sizeof(*found));
 	for (size_t i = 0; i < graph->roots.count; i++) {
 		uint32_t block = graph->roots.items[i].edge >> 1;
+		uint8_t of_root = (uint8_t)weight(graph->roots.items[i].kind);
+		uint32_t several = 0;
 
-		if (found[block] == NO_ROOT)
+		if (found[block] != NO_ROOT && (found[block] & ~SEVERAL_ROOTS) == groups[i])
+			continue;
+		if (found[block] != NO_ROOT)
+			several = SEVERAL_ROOTS;
+		if (found[block] == NO_ROOT || of_root > weights[block]) {
 			found[block] = groups[i];
-		else if (found[block] != groups[i])
-			found[block] = SEVERAL_ROOTS;
+			weights[block] = of_root;
+		}
+		found[block] |= several;
 	}
 	return found;
 }
@@ -197,10 +220,10 @@ static struct hawk_error *step_top(const struct hawk_block_graph *graph, const u
 
 	if (reach == HAWK_REACH_DEFINITELY_LOST || reach == HAWK_REACH_INDIRECTLY_LOST)
 		return step(tree, 0, HAWK_TREE_LOST, 0, ret);
-	if (root_group[block] == SEVERAL_ROOTS)
-		return step(tree, 0, HAWK_TREE_SEVERAL, 0, ret);
 	if (root_group[block] == NO_ROOT)
 		return step(tree, 0, HAWK_TREE_SHARED, 0, ret);
+	if (root_group[block] & SEVERAL_ROOTS)
+		return step(tree, 0, HAWK_TREE_SEVERAL, root_group[block] & ~SEVERAL_ROOTS, ret);
 	return step(tree, 0, HAWK_TREE_ROOT, root_group[block], ret);
 }
 
@@ -222,7 +245,7 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 			err = step_site(tree, node, hawk_block_graph_site(graph, block), &nodes[i]);
 		if (err)
 			return err;
-		count_block(tree, nodes[i], hawk_block_size(&graph->index, block));
+		count_block(graph, tree, nodes[i], block);
 	}
 	return NULL;
 }
@@ -310,7 +333,7 @@ static struct hawk_error *fold_paths(const struct hawk_block_graph *graph,
 		if (paths->parents[block] == HAWK_PATH_NONE)
 			err = fold_path(graph, paths, groups, block, nodes, tree);
 		if (!err)
-			count_block(tree, nodes[block], hawk_block_size(&graph->index, block));
+			count_block(graph, tree, nodes[block], block);
 	}
 	return err;
 }

@@ -29,6 +29,9 @@ static struct hawk_error *note_part(struct hawk_block_index *index, struct hawk_
 		.previous = carved->latest != SIZE_MAX ? index->parts[carved->latest].number
 						       : HAWK_BLOCK_NOWHERE,
 		.next = HAWK_BLOCK_NOWHERE,
+		.first = carved->latest != SIZE_MAX ? index->parts[carved->latest].first
+						    : index->count,
+		.end = carved->rest.start + carved->rest.size,
 	};
 	carved->latest = index->part_count++;
 	return NULL;
@@ -114,4 +117,30 @@ const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_inde
 	}
 	return low < index->part_count && index->parts[low].number == block ? &index->parts[low]
 									    : NULL;
+}
+
+uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return part ? part->end - hawk_block_start(index, block) : hawk_block_size(index, block);
+}
+
+uint64_t hawk_block_index_left_bytes(const struct hawk_block_index *index, uint32_t block)
+{
+	uint64_t bytes = 0;
+
+	for (; block != HAWK_BLOCK_NOWHERE; block = hawk_block_index_next_part(index, block))
+		bytes += hawk_block_size(index, block);
+	return bytes;
+}
+
+uint32_t hawk_block_index_block_count(const struct hawk_block_index *index)
+{
+	uint32_t count = index->count;
+
+	for (size_t i = 0; i < index->part_count; i++)
+		count -= index->parts[i].previous != HAWK_BLOCK_NOWHERE;
+	return count;
 }

@@ -59,6 +59,8 @@ struct hawk_block_part {
 	uint32_t number;
 	uint32_t previous; /**< part of the same block; HAWK_BLOCK_NOWHERE: this is the first */
 	uint32_t next;     /**< likewise; HAWK_BLOCK_NOWHERE: this is the last */
+	uint32_t first;    /**< the first part: the number that stands for the block */
+	uint64_t end;      /**< address behind the block that was carved up */
 };
 
 /** A block that is held back until it is known what was carved out of it. */
@@ -137,6 +139,42 @@ static inline bool hawk_block_index_counts(const struct hawk_block_index *index,
 
 	return !part || part->previous == HAWK_BLOCK_NOWHERE;
 }
+
+/** The number that stands for the block that `block` is, or is a part of. */
+static inline uint32_t hawk_block_index_whole(const struct hawk_block_index *index, uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return part ? part->first : block;
+}
+
+/** Whether two numbers are the same block, or parts of the same one. */
+static inline bool hawk_block_index_same(const struct hawk_block_index *index, uint32_t a,
+					 uint32_t b)
+{
+	return a == b || (index->part_count &&
+			  hawk_block_index_whole(index, a) == hawk_block_index_whole(index, b));
+}
+
+/** The part behind `block`; HAWK_BLOCK_NOWHERE = there is none, or it is whole. */
+static inline uint32_t hawk_block_index_next_part(const struct hawk_block_index *index,
+						  uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return part ? part->next : HAWK_BLOCK_NOWHERE;
+}
+
+/** What the program asked for, whatever was carved out of it. `block` stands for a block. */
+uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint32_t block);
+
+/** How many blocks there are, carved ones counted once. */
+uint32_t hawk_block_index_block_count(const struct hawk_block_index *index);
+
+/** What is left of it between the pieces: sums over blocks count no byte twice. */
+uint64_t hawk_block_index_left_bytes(const struct hawk_block_index *index, uint32_t block);
 
 /** All of the above from one sweep; arguments as for hawk_sweep(). `index` is to be deinitialized
  * after success only. */

@@ -27,6 +27,12 @@ void hawk_function_name_append(struct hawk_text *text, const char *name, size_t 
  */
 bool hawk_function_name_is_plumbing(const char *name);
 
+/**
+ * True for C functions that by their name do no more than allocate for their caller: xmalloc,
+ * zcalloc_num, CRYPTO_zalloc, g_strdup. In one line about a site the caller says more.
+ */
+bool hawk_function_name_is_wrapper(const char *name);
+
 /** The last component of a path; `path` itself if it ends in '/'. */
 const char *hawk_path_base(const char *path);
 

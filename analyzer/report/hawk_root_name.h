@@ -31,7 +31,8 @@ struct hawk_root_name {
 	bool has_frame;   /**< of a stack: `frame`, and `offset` is from its stack pointer */
 	uint32_t frame;   /**< 0 = innermost */
 	uint64_t frame_pc;
-	const char *function; /**< of that frame; NULL = not known */
+	uint64_t frame_offset; /**< of it in `module`, if there is one */
+	const char *function;  /**< of that frame; NULL = not known */
 	/**
 	 * From the frame's stack pointer (below 0 in the red zone), the thread's stack pointer, the
 	 * symbol's start, the thread pointer, the start of module or mapping: the first of these

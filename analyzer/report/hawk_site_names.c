@@ -14,6 +14,8 @@
 enum {
 	PLACE_SHARE = 3,      /**< of the width, a third at most is for file and line */
 	PLACE_WIDTH_MIN = 30, /**< in less, there is room for the function only */
+	CALLERS_MAX = 8,      /**< looked at for a name */
+	CALLER_WIDTH_MIN = 8,
 };
 
 struct entry {
@@ -59,13 +61,26 @@ void hawk_site_names_destroy(struct hawk_site_names *names)
 	free(names);
 }
 
+/** The first function with a name behind `line`, not far from it; NULL = there is none. */
+static const char *named_caller(const struct hawk_stack *stack, const struct hawk_stack_line *line)
+{
+	const struct hawk_stack_line *end = stack->lines + stack->count;
+
+	if (end - line > CALLERS_MAX)
+		end = line + CALLERS_MAX;
+	for (line++; line < end; line++)
+		if (line->kind == HAWK_LINE_FUNCTION && line->name.function)
+			return line->name.function;
+	return NULL;
+}
+
 static struct hawk_site_name name_of(const struct hawk_stack *stack)
 {
 	const struct hawk_stack_line *line;
 
 	if (!stack->count)
 		return nameless;
-	line = &stack->lines[hawk_stack_first_line(stack)];
+	line = &stack->lines[hawk_stack_telling_line(stack)];
 	return (struct hawk_site_name){
 		.function = line->name.function,
 		.file = line->name.file ? hawk_path_base(line->name.file) : NULL,
@@ -73,6 +88,7 @@ static struct hawk_site_name name_of(const struct hawk_stack *stack)
 		.module = line->has_module && line->module.path ? hawk_path_base(line->module.path)
 								: NULL,
 		.offset = line->has_module ? line->pc - line->module.bias : line->pc,
+		.caller = line->name.function ? NULL : named_caller(stack, line),
 		.has_stack = true,
 	};
 }
@@ -106,6 +122,23 @@ static void append_offset(struct hawk_text *text, const struct hawk_site_name *n
 	hawk_text_printf(text, "+0x%llx", (unsigned long long)name->offset);
 }
 
+/** "libz.so.1+0x4712 < inflate", the caller only if there is room. */
+static void append_nameless(struct hawk_text *text, const struct hawk_site_name *name, size_t width)
+{
+	CLEANUP(text) struct hawk_text offset = {0};
+	size_t used;
+
+	append_offset(&offset, name);
+	if (!offset.bytes)
+		return;
+	hawk_text_puts(text, offset.bytes);
+	used = hawk_utf8_width(offset.bytes) + 3;
+	if (!name->caller || (width != SIZE_MAX && width < used + CALLER_WIDTH_MIN))
+		return;
+	hawk_text_puts(text, " < ");
+	hawk_function_name_append(text, name->caller, width == SIZE_MAX ? width : width - used);
+}
+
 void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *name, size_t width)
 {
 	CLEANUP(text) struct hawk_text place = {0}, shown = {0};
@@ -116,15 +149,16 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 		return;
 	}
 	if (!name->function) {
-		append_offset(text, name);
+		append_nameless(text, name, width);
 		return;
 	}
 	if (width < PLACE_WIDTH_MIN)
 		; /* the function alone */
 	else if (name->file)
 		hawk_text_printf(&place, "%s:%u", name->file, name->line);
-	else if (name->module)
-		hawk_text_puts(&place, name->module);
+	else if (name->module &&
+		 (width == SIZE_MAX || hawk_utf8_width(name->module) <= width / PLACE_SHARE))
+		hawk_text_puts(&place, name->module); /* half of it would say nothing */
 	if (place.bytes)
 		hawk_utf8_append_end(&shown, place.bytes,
 				     width == SIZE_MAX ? width : width / PLACE_SHARE);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A site in a few words: the innermost function that is not plumbing, and its place in the source.
+ * A site in a few words: the innermost function that neither is plumbing nor wraps an allocator,
+ * and its place in the source; where it has no name, the next caller that has one.
  * Each is looked up once.
  */
 #ifndef HAWK_SITE_NAMES_H
@@ -25,6 +26,7 @@ struct hawk_site_name {
 	uint32_t line;
 	const char *module; /**< last component */
 	uint64_t offset;    /**< in the module, where there is no function */
+	const char *caller; /**< likewise: the innermost one with a name */
 	bool has_stack;
 };
 
@@ -32,7 +34,8 @@ struct hawk_site_name {
 struct hawk_error *hawk_site_name(struct hawk_site_names *names, uint32_t site,
 				  const struct hawk_site_name **ret);
 
-/** "make_cell  cells.c:30", at most `width` columns, safe for a terminal. */
+/** "make_cell  cells.c:30" or "libz.so.1+0x4712 < inflate", at most `width` columns, safe for a
+ * terminal. */
 void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *name, size_t width);
 
 /** "make_cell" alone, for folded stacks: no ';' and no blanks at its ends. */

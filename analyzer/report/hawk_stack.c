@@ -6,9 +6,12 @@
 #include "hawk_stack.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
+
+enum { WRAPPERS_MAX = 12 };
 
 void hawk_stack_deinit(struct hawk_stack *stack)
 {
@@ -186,4 +189,28 @@ size_t hawk_stack_first_line(const struct hawk_stack *stack)
 			return i;
 	}
 	return 0;
+}
+
+size_t hawk_stack_telling_line(const struct hawk_stack *stack)
+{
+	size_t first = hawk_stack_first_line(stack);
+	size_t telling = first;
+	bool behind = false;
+
+	for (size_t i = first; i < stack->count && i - first < WRAPPERS_MAX; i++) {
+		const char *function = stack->lines[i].name.function;
+		bool wrapper = function && hawk_function_name_is_wrapper(function);
+
+		if (stack->lines[i].kind != HAWK_LINE_FUNCTION)
+			continue;
+		if (function && !wrapper && (!behind || !strcmp(function, "main")))
+			return telling;
+		/* What has no name and is called by a wrapper belongs to that. */
+		if (behind)
+			telling = i;
+		if (function && !wrapper)
+			return telling;
+		behind = wrapper;
+	}
+	return telling;
 }

@@ -57,4 +57,8 @@ struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
 /** Index of the first line that is neither allocator plumbing nor a scope; 0 if there is none. */
 size_t hawk_stack_first_line(const struct hawk_stack *stack);
 
+/** Index of the line that says best in one line what was allocated: from the first line on behind
+ * functions that only wrap an allocator (hawk_function_name_is_wrapper()), but never main(). */
+size_t hawk_stack_telling_line(const struct hawk_stack *stack);
+
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which functions only pass an allocation on.
+ * Which functions only pass an allocation on. Programs' own wrappers are told by their names.
  */
 #include <ctype.h>
 #include <string.h>
@@ -97,6 +97,62 @@ static const char *qualified_name(const char *name)
 			start = at + 1;
 	}
 	return start;
+}
+
+enum { WRAPPER_NAME_MAX = 80 };
+
+static bool cut_ending(const char *name, size_t *length, const char *ending)
+{
+	size_t size = strlen(ending);
+
+	if (*length <= size || memcmp(name + *length - size, ending, size) != 0)
+		return false;
+	*length -= size;
+	return true;
+}
+
+static bool cut_digit(const char *name, size_t *length)
+{
+	if (!*length || !isdigit((unsigned char)name[*length - 1]))
+		return false;
+	--*length;
+	return true;
+}
+
+/** Cuts off what says how it is allocated: "zmalloc_usable", "g_malloc0_n". */
+static void cut_manner(const char *name, size_t *length)
+{
+	static const char *const endings[] = {"_usable", "_num",     "_n",    "array", "_aligned",
+					      "zero",    "internal", "rawnn", "raw",   "_or_die",
+					      "_nofail", "_x",       "_"};
+	bool cut = true;
+
+	while (cut) {
+		cut = cut_digit(name, length);
+		for (size_t i = 0; !cut && i < sizeof(endings) / sizeof(endings[0]); i++)
+			cut = cut_ending(name, length, endings[i]);
+	}
+}
+
+bool hawk_function_name_is_wrapper(const char *name)
+{
+	static const char *const verbs[] = {"alloc", "strdup", "memdup", "memalign", "strndup"};
+	size_t length = strcspn(name, "@.");
+	char lower[WRAPPER_NAME_MAX];
+
+	if (length >= sizeof(lower) || strpbrk(name, ":<( "))
+		return false;
+	for (size_t i = 0; i < length; i++)
+		lower[i] = (char)tolower((unsigned char)name[i]);
+	lower[length] = '\0';
+	cut_manner(lower, &length);
+	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+		size_t size = strlen(verbs[i]);
+
+		if (length >= size && !memcmp(lower + length - size, verbs[i], size))
+			return true;
+	}
+	return false;
 }
 
 bool hawk_function_name_is_plumbing(const char *name)

@@ -28,6 +28,7 @@ static struct hawk_error *find(const struct hawk_pointer_report *report,
 	if (*block == HAWK_BLOCK_NOWHERE)
 		return hawk_error_create(HAWK_ERROR_NOT_FOUND, "no live block is at 0x%" PRIx64,
 					 address);
+	*block = hawk_block_index_whole(&report->graph->index, *block);
 	return hawk_path_to(paths, *block, path);
 }
 

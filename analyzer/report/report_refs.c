@@ -146,6 +146,7 @@ static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_
 	if (ret->block == HAWK_BLOCK_NOWHERE)
 		return hawk_error_create(HAWK_ERROR_NOT_FOUND, "no live block is at 0x%" PRIx64,
 					 address);
+	ret->block = hawk_block_index_whole(&graph->index, ret->block);
 	ret->inside = address - hawk_block_start(&graph->index, ret->block);
 	err = hawk_referrers_find(graph, ret->block, &ret->list);
 	if (err)
@@ -241,7 +242,8 @@ static struct hawk_error *put_group(const struct hawk_pointer_report *report,
 		err = hawk_stack_of_trace(report->symbols, heap->table,
 					  heap->sites[group->site].trace, &stack);
 	if (!err && stack.count)
-		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
+		hawk_screen_stack(screen, &stack,
+				  screen->full ? 0 : hawk_stack_telling_line(&stack),
 				  screen->full    ? 0
 				  : report->depth ? report->depth
 						  : DEFAULT_DEPTH,

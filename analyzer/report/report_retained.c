@@ -65,7 +65,8 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 	hawk_stack_init(&stack);
 	err = hawk_stack_of_trace(report->symbols, heap->table, site->trace, &stack);
 	if (!err && stack.count)
-		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
+		hawk_screen_stack(screen, &stack,
+				  screen->full ? 0 : hawk_stack_telling_line(&stack),
 				  screen->full    ? 0
 				  : report->depth ? report->depth
 						  : DEFAULT_DEPTH,
@@ -133,24 +134,20 @@ struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_rep
 	return err;
 }
 
-static uint64_t retained_of(const struct hawk_block_graph *graph, uint32_t block)
-{
-	return graph->dominators.retained[graph->dominators.numbers[block]];
-}
+struct found {
+	uint32_t block;
+	uint64_t bytes; /**< retained */
+};
 
 /** Whether `a` comes behind `b` in the list: less retained, or higher. */
-static bool behind(const struct hawk_block_graph *graph, uint32_t a, uint32_t b)
+static bool behind(const struct found *a, const struct found *b)
 {
-	uint64_t of_a = retained_of(graph, a);
-	uint64_t of_b = retained_of(graph, b);
-
-	return of_a != of_b ? of_a < of_b : a > b;
+	return a->bytes != b->bytes ? a->bytes < b->bytes : a->block > b->block;
 }
 
 /** The best blocks found so far: a heap with the last one on top. */
 struct best {
-	const struct hawk_block_graph *graph;
-	uint32_t *blocks;
+	struct found *items;
 	size_t count;
 	size_t most;
 };
@@ -159,44 +156,43 @@ static void sift_down(struct best *best, size_t at)
 {
 	for (;;) {
 		size_t child = 2 * at + 1;
-		uint32_t swap = best->blocks[at];
+		struct found swap = best->items[at];
 
 		if (child >= best->count)
 			return;
-		if (child + 1 < best->count &&
-		    behind(best->graph, best->blocks[child + 1], best->blocks[child]))
+		if (child + 1 < best->count && behind(&best->items[child + 1], &best->items[child]))
 			child++;
-		if (!behind(best->graph, best->blocks[child], swap))
+		if (!behind(&best->items[child], &swap))
 			return;
-		best->blocks[at] = best->blocks[child];
-		best->blocks[child] = swap;
+		best->items[at] = best->items[child];
+		best->items[child] = swap;
 		at = child;
 	}
 }
 
-static void offer(struct best *best, uint32_t block)
+static void offer(struct best *best, struct found found)
 {
 	if (best->count < best->most) {
-		best->blocks[best->count++] = block;
+		best->items[best->count++] = found;
 		if (best->count == best->most)
 			for (size_t i = best->count / 2 + 1; i-- > 0;)
 				sift_down(best, i);
 		return;
 	}
-	if (!best->most || !behind(best->graph, best->blocks[0], block))
+	if (!best->most || !behind(&best->items[0], &found))
 		return;
-	best->blocks[0] = block;
+	best->items[0] = found;
 	sift_down(best, 0);
 }
 
-static int compare_blocks(const void *left, const void *right, void *context)
+static int compare_found(const void *left, const void *right)
 {
-	uint32_t a = *(const uint32_t *)left;
-	uint32_t b = *(const uint32_t *)right;
+	const struct found *a = left;
+	const struct found *b = right;
 
-	if (a == b)
+	if (a->block == b->block)
 		return 0;
-	return behind(context, a, b) ? 1 : -1;
+	return behind(a, b) ? 1 : -1;
 }
 
 static struct hawk_error *find_best(const struct hawk_pointer_report *report, size_t most,
@@ -204,55 +200,55 @@ static struct hawk_error *find_best(const struct hawk_pointer_report *report, si
 {
 	const struct hawk_block_graph *graph = report->graph;
 
-	*best = (struct best){.graph = graph, .most = most};
-	best->blocks = malloc((most + 1) * sizeof(*best->blocks));
-	if (!best->blocks)
+	*best = (struct best){.most = most};
+	best->items = malloc((most + 1) * sizeof(*best->items));
+	if (!best->items)
 		return &hawk_enomem;
 	for (uint32_t number = 0; number < graph->index.count; number++) {
 		struct hawk_block block;
-		bool wanted = true;
+		bool wanted = hawk_block_index_counts(&graph->index, number);
 		struct hawk_error *err = NULL;
 
-		if (report->filter) {
+		if (wanted && report->filter) {
 			hawk_block_graph_block(graph, number, &block);
 			err = hawk_block_filter_block(report->filter, &block, &wanted);
 		}
 		if (err)
 			return err;
 		if (wanted)
-			offer(best, number);
+			offer(best,
+			      (struct found){number, hawk_block_graph_retained(graph, number)});
 	}
 	if (best->count)
-		qsort_r(best->blocks, best->count, sizeof(*best->blocks), compare_blocks,
-			(void *)graph);
+		qsort(best->items, best->count, sizeof(*best->items), compare_found);
 	return NULL;
 }
 
 static inline void hawk_cleanup_best(struct best *best)
 {
-	free(best->blocks);
+	free(best->items);
 }
 
 struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 					       const struct hawk_screen *screen)
 {
 	CLEANUP(best) struct best best = {0};
-	size_t most = limit(report, report->graph->index.count, screen->full);
+	size_t most =
+		limit(report, hawk_block_index_block_count(&report->graph->index), screen->full);
 	struct hawk_error *err = find_best(report, most, &best);
 
 	if (err)
 		return err;
-	hawk_screen_heading(screen, "Blocks by retained bytes (%s of %s)",
-			    hawk_quantity_count(best.count).text,
-			    hawk_quantity_count(report->graph->index.count).text);
+	hawk_screen_heading(
+		screen, "Blocks by retained bytes (%s of %s)", hawk_quantity_count(best.count).text,
+		hawk_quantity_count(hawk_block_index_block_count(&report->graph->index)).text);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%10s  %s\n", "retained", "block");
 	hawk_screen_plain(screen);
 	for (size_t i = 0; i < best.count && !err; i++) {
-		hawk_output_printf(
-			screen->output, "%10s  ",
-			hawk_quantity_bytes(retained_of(report->graph, best.blocks[i])).text);
-		err = hawk_report_put_block(report, screen, best.blocks[i], 12);
+		hawk_output_printf(screen->output, "%10s  ",
+				   hawk_quantity_bytes(best.items[i].bytes).text);
+		err = hawk_report_put_block(report, screen, best.items[i].block, 12);
 	}
 	return err;
 }
@@ -261,7 +257,7 @@ struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_re
 						    struct hawk_json *json)
 {
 	CLEANUP(best) struct best best = {0};
-	size_t most = limit(report, report->graph->index.count, true);
+	size_t most = limit(report, hawk_block_index_block_count(&report->graph->index), true);
 	struct hawk_error *err = find_best(report, most, &best);
 
 	if (err)
@@ -270,9 +266,8 @@ struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_re
 	hawk_json_array(json);
 	for (size_t i = 0; i < best.count && !err; i++) {
 		hawk_json_object(json);
-		err = hawk_report_json_block(report, best.blocks[i], json);
-		hawk_json_put_integer(json, "retained_bytes",
-				      retained_of(report->graph, best.blocks[i]));
+		err = hawk_report_json_block(report, best.items[i].block, json);
+		hawk_json_put_integer(json, "retained_bytes", best.items[i].bytes);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

@@ -109,7 +109,10 @@ static struct hawk_error *append_holder(const struct hawk_pointer_report *report
 	err = hawk_site_name(report->names, edge->source, &source);
 	if (err)
 		return err;
-	hawk_text_printf(text, "at %s of ", places.bytes ? places.bytes : "");
+	if (edge->place_count == 1 && graph->places[edge->first_place].offset == HAWK_SITE_ANYWHERE)
+		hawk_text_puts(text, "anywhere in ");
+	else
+		hawk_text_printf(text, "at %s of ", places.bytes ? places.bytes : "");
 	hawk_text_printf(&end, ", %s of those", share_of_sources(report, edge).text);
 	used = text->size + end.size;
 	if (width != SIZE_MAX)

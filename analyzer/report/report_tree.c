@@ -7,6 +7,7 @@
  * Trees are as deep as HAWK_SITE_TREE_DEPTH, so recursion has a limit.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
@@ -31,11 +32,11 @@ struct writer {
 	size_t top, depth;
 };
 
+static const char and_others[] = ", and others";
+
 static const char *special_name(uint32_t kind)
 {
 	switch (kind) {
-	case HAWK_TREE_SEVERAL:
-		return "(several roots)";
 	case HAWK_TREE_SHARED:
 		return "(shared by several blocks)";
 	case HAWK_TREE_LOST:
@@ -51,9 +52,15 @@ static struct hawk_error *append_name(const struct writer *writer,
 	const struct hawk_site_name *name;
 	struct hawk_error *err;
 
-	if (node->kind == HAWK_TREE_ROOT) {
+	if (node->kind == HAWK_TREE_ROOT || node->kind == HAWK_TREE_SEVERAL) {
+		bool several = node->kind == HAWK_TREE_SEVERAL;
+
+		if (!folded && several && width != SIZE_MAX)
+			width -= strlen(and_others);
 		hawk_utf8_append_end(text, writer->groups->names[node->key],
 				     folded ? SIZE_MAX : width);
+		if (several)
+			hawk_text_puts(text, and_others);
 		for (size_t i = 0; folded && text->bytes && i < text->size; i++)
 			if (text->bytes[i] == ';')
 				text->bytes[i] = ':';

@@ -133,6 +133,7 @@ static struct hawk_error *name_function(struct hawk_root_namer *namer,
 		return NULL;
 	module = hawk_symbol_module_of(mapped);
 	name->module = mapped->path;
+	name->frame_offset = frame->pc - module.bias;
 	err = hawk_symbols_lookup(namer->symbols, &module, frame->pc, frame->exact, &lines, &count);
 	if (!err && count)
 		name->function = lines[count - 1].function; /* the one that has the frame */

@@ -44,7 +44,10 @@ static void append_thread_place(struct hawk_text *text, const struct hawk_root_n
 	hawk_text_printf(text, "frame %u ", name->frame);
 	if (name->function)
 		append_quoted(text, name->function, width);
-	else
+	else if (name->module && name->module[0]) {
+		hawk_function_name_append(text, hawk_path_base(name->module), SIZE_MAX);
+		hawk_text_printf(text, "+0x%llx", (unsigned long long)name->frame_offset);
+	} else
 		hawk_text_printf(text, "0x%llx", (unsigned long long)name->frame_pc);
 }
 

@@ -175,6 +175,42 @@ static void allocator_plumbing_is_recognised(void **state)
 			fail_msg("%s", names[i]);
 }
 
+static void a_wrapper_of_an_allocator_is_known_by_its_name(void **state)
+{
+	static const char *const wrappers[] = {
+		"xmalloc",
+		"zmalloc",
+		"zcalloc_num",
+		"zmalloc_usable",
+		"g_malloc0",
+		"g_malloc0_n",
+		"CRYPTO_zalloc",
+		"sqlite3DbMallocRawNN",
+		"Perl_safesyscalloc",
+		"ngx_palloc",
+		"sqlite3_malloc64",
+		"xrealloc.constprop.0",
+		"g_strdup",
+		"xmemdup",
+		"PyMem_RawCalloc",
+		"_zmalloc",
+	};
+	static const char *const others[] = {
+		"cache_insert",      "allocate_session",
+		"Order::alloc(int)", "make_cell",
+		"alloc_skb_list",    "",
+		"_sdsnewlen",        "(anonymous namespace)::alloc",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
+		if (!hawk_function_name_is_wrapper(wrappers[i]))
+			fail_msg("%s", wrappers[i]);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (hawk_function_name_is_wrapper(others[i]))
+			fail_msg("%s", others[i]);
+}
+
 static void the_program_s_own_functions_are_no_plumbing(void **state)
 {
 	static const char *const names[] = {
@@ -246,6 +282,7 @@ int main(void)
 		cmocka_unit_test(every_name_fits_its_column),
 		cmocka_unit_test(a_megabyte_of_brackets_takes_no_quadratic_time),
 		cmocka_unit_test(allocator_plumbing_is_recognised),
+		cmocka_unit_test(a_wrapper_of_an_allocator_is_known_by_its_name),
 		cmocka_unit_test(the_program_s_own_functions_are_no_plumbing),
 		cmocka_unit_test(control_characters_and_invalid_bytes_are_escaped),
 		cmocka_unit_test(overlong_and_surrogate_sequences_are_invalid),
