@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -17,7 +18,16 @@
 #include "core_guard.h"
 #include "hawk_cleanup.h"
 
+/** The last stretch of data that was asked for: a file system in memory looks at every page of it
+ * to find its end, and each stage of the analysis asks again. */
+struct extent {
+	pthread_mutex_t lock;
+	off_t data;
+	off_t hole;
+};
+
 struct hawk_core_file {
+	struct extent *extent; /* NULL = bytes of the caller */
 	const uint8_t *bytes;
 	size_t size;
 	int fd;    /* -1 = bytes of the caller */
@@ -69,12 +79,13 @@ static struct hawk_error *open_regular(const char *path, int *fd, uint64_t *size
 struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file **ret)
 {
 	CLEANUP(free_ptr) struct hawk_core_file *file = calloc(1, sizeof(*file));
+	CLEANUP(free_ptr) struct extent *extent = calloc(1, sizeof(*extent));
 	CLEANUP(close_fd) int fd = -1;
 	struct hawk_error *error;
 	uint64_t size = 0;
 	void *bytes;
 
-	if (!file)
+	if (!file || !extent)
 		return &hawk_enomem;
 	error = open_regular(path, &fd, &size);
 	if (error)
@@ -89,6 +100,8 @@ struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file *
 					 "%s: more than %d core files are open", path,
 					 HAWK_CORE_GUARDS_MAX);
 	}
+	pthread_mutex_init(&extent->lock, NULL);
+	file->extent = take_ptr(&extent);
 	file->bytes = bytes;
 	file->size = size;
 	file->fd = take_fd(&fd);
@@ -115,6 +128,8 @@ void hawk_core_file_close(struct hawk_core_file *file)
 		hawk_core_guard_remove(file->guard);
 		munmap((void *)file->bytes, file->size);
 		close(file->fd);
+		pthread_mutex_destroy(&file->extent->lock);
+		free(file->extent);
 	}
 	free(file);
 }
@@ -129,6 +144,26 @@ size_t hawk_core_file_size(const struct hawk_core_file *file)
 	return file->size;
 }
 
+/* The first stretch of data at or behind `from`; less than 0 if there is none. `*hole` is its end.
+ */
+static off_t find_data(const struct hawk_core_file *file, off_t from, off_t *hole)
+{
+	struct extent *extent = file->extent;
+	off_t data = from;
+
+	pthread_mutex_lock(&extent->lock);
+	if (from < extent->data || from >= extent->hole) {
+		data = lseek(file->fd, from, SEEK_DATA);
+		if (data >= 0) {
+			extent->data = data;
+			extent->hole = lseek(file->fd, data, SEEK_HOLE);
+		}
+	}
+	*hole = extent->hole;
+	pthread_mutex_unlock(&extent->lock);
+	return data;
+}
+
 bool hawk_core_file_data(const struct hawk_core_file *file, const struct hawk_mapping *mapping,
 			 uint64_t *start, uint64_t *end)
 {
@@ -138,12 +173,11 @@ bool hawk_core_file_data(const struct hawk_core_file *file, const struct hawk_ma
 
 	if (file->fd < 0)
 		return true;
-	data = lseek(file->fd, (off_t)from, SEEK_DATA);
+	data = find_data(file, (off_t)from, &hole);
 	if (data < 0)
 		return errno != ENXIO; /* ENXIO: nothing but a hole up to the end */
 	if ((uint64_t)data >= to)
 		return false;
-	hole = lseek(file->fd, data, SEEK_HOLE);
 	if (hole > data && (uint64_t)hole < to)
 		*end -= to - (uint64_t)hole;
 	*start += (uint64_t)data - from;
