@@ -78,31 +78,8 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 	return err;
 }
 
-/** Both ways of following pointers at the same time, each in two lanes of the workspace. */
-struct both_reaches {
-	struct hawk_block_graph *graph;
-	struct hawk_error *errors[2];
-};
-
-static void run_reach(void *context, unsigned part)
-{
-	struct both_reaches *both = context;
-	struct hawk_block_graph *graph = both->graph;
-	struct hawk_workspace lanes = {.stride = graph->workspace.stride};
-
-	lanes.area.bytes = hawk_workspace_lane(&graph->workspace, 2 * part);
-	both->errors[part] =
-		part ? hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
-				       HAWK_EDGES_START_ONLY, &lanes, &graph->start_reach)
-		     : hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
-						 &graph->explained, &lanes, &graph->reach);
-}
-
 static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned missing)
 {
-	struct both_reaches both = {.graph = graph};
-	bool beside = missing & HAWK_PART_RETAINED && graph->threads != 1 &&
-		      hawk_parallel_processors() > 1;
 	struct hawk_error *err = hawk_block_graph_readable(graph);
 
 	if (err)
@@ -114,12 +91,12 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 	if (err)
 		return err;
 	report_stage(graph, "following pointers");
-	hawk_parallel_run(beside ? 2 : 1, run_reach, &both);
-	if (!both.errors[0])
-		return both.errors[1];
-	hawk_reach_deinit(&graph->start_reach);
-	hawk_error_destroy(both.errors[1]);
-	return both.errors[0];
+	if (missing & HAWK_PART_RETAINED)
+		return hawk_reach_make_both(&graph->index, &graph->edges, &graph->roots,
+					    &graph->explained, &graph->workspace, &graph->reach,
+					    &graph->start_reach);
+	return hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
+					 &graph->explained, &graph->workspace, &graph->reach);
 }
 
 /* The site of every trace, and in the end that of all larger ids. */
@@ -170,9 +147,15 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uin
 	if (err)
 		return err;
 	err = make_retained_once(graph, &graph->start_reach, start);
-	hawk_reach_deinit(&graph->start_reach);
 	if (err)
 		return err;
+	if (hawk_dominators_hold(&graph->dominators, &graph->edges, &graph->roots,
+				 &graph->start_reach, &graph->reach)) {
+		hawk_reach_deinit(&graph->start_reach);
+		memcpy(all, start, graph->heap->site_count * sizeof(*all));
+		return NULL;
+	}
+	hawk_reach_deinit(&graph->start_reach);
 	report_stage(graph, "finding what all pointers retain");
 	err = make_retained_once(graph, &graph->reach, all);
 	if (!err)

@@ -63,7 +63,7 @@ struct hawk_block_graph {
 	struct hawk_explained explained;
 	bool has_explained;
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
-	struct hawk_reach start_reach; /**< internal: made beside `reach` where there are threads */
+	struct hawk_reach start_reach; /**< internal: made with `reach` where it will be needed */
 
 	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
 	 */

@@ -6,6 +6,7 @@
  */
 #include "hawk_graph.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "graph_words.h"
@@ -15,6 +16,7 @@
 enum {
 	BLOCK_COST_BYTES = 64,       /* of a block, whatever its size, for fair shares */
 	SHARE_BYTES_MIN = 256 << 10, /* not worth a thread of its own */
+	EDGES_AT_ONCE = 64,
 };
 
 /** The blocks [first, end) and their pointers. */
@@ -256,6 +258,52 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 	}
 	*ret = graph;
 	return NULL;
+}
+
+uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge)
+{
+	const uint32_t *edges = graph->edges;
+	uint32_t count = graph->edge_count;
+
+	for (; edge < count && edge % EDGES_AT_ONCE; edge++)
+		if (edges[edge] & HAWK_EDGE_INTERIOR)
+			return edge;
+	for (; edge < count && count - edge >= EDGES_AT_ONCE; edge += EDGES_AT_ONCE) {
+		uint32_t any = 0;
+
+		for (unsigned i = 0; i < EDGES_AT_ONCE; i++)
+			any |= edges[edge + i];
+		if (any & HAWK_EDGE_INTERIOR)
+			break;
+	}
+	for (; edge < count; edge++)
+		if (edges[edge] & HAWK_EDGE_INTERIOR)
+			return edge;
+	return count;
+}
+
+uint32_t hawk_graph_source(const struct hawk_graph *graph, uint32_t edge, uint32_t block)
+{
+	uint32_t step = 1;
+	uint32_t low = block;
+	uint32_t high;
+
+	assert(edge < graph->edge_count && graph->offsets[block] <= edge);
+	while (step < graph->count - low && graph->offsets[low + step] <= edge) {
+		low += step;
+		step = step < UINT32_MAX / 2 ? 2 * step : step;
+	}
+	high = step < graph->count - low ? low + step : graph->count;
+	/* offsets[low] <= edge < offsets[high] */
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (graph->offsets[middle] <= edge)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 void hawk_graph_deinit(struct hawk_graph *graph)

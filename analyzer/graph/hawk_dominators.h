@@ -47,6 +47,15 @@ struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominator
 						     uint32_t trace_count, uint32_t group_count,
 						     uint64_t *ret);
 
+/**
+ * Whether these dominators, found by start pointers alone (`start`), are also those by all pointers
+ * (`all`): then a second search is spared. To be called after hawk_dominators_retained_by_group();
+ * true fills `numbers`, after false the dominators are of no more use.
+ */
+bool hawk_dominators_hold(struct hawk_dominators *dominators, const struct hawk_graph *graph,
+			  const struct hawk_roots *roots, const struct hawk_reach *start,
+			  const struct hawk_reach *all);
+
 /** Fills `numbers`; to be called after the last hawk_dominators_retained_by_group(), whose scratch
  * they take. */
 void hawk_dominators_number_blocks(struct hawk_dominators *dominators);

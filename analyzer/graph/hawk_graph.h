@@ -42,6 +42,13 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 /** Accepts a graph of zeros. */
 void hawk_graph_deinit(struct hawk_graph *graph);
 
+/** The first interior edge from `edge` on, of all blocks; `edge_count` = there is none. Few edges
+ * are interior in most programs: the others are passed over at the speed of memory. */
+uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge);
+
+/** The block whose edge `edge` is; not below `block`, which is. Fast where it is near. */
+uint32_t hawk_graph_source(const struct hawk_graph *graph, uint32_t edge, uint32_t block);
+
 /** Memory in use. */
 static inline uint64_t hawk_graph_memory_bytes(const struct hawk_graph *graph)
 {

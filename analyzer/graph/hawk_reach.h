@@ -51,6 +51,15 @@ hawk_reach_make_explained(const struct hawk_block_index *index, const struct haw
 			  const struct hawk_roots *roots, const struct hawk_explained *explained,
 			  struct hawk_workspace *workspace, struct hawk_reach *ret);
 
+/** Two of the above in less than twice the time: `all` as hawk_reach_make_explained(), `start` as
+ * hawk_reach_make() with HAWK_EDGES_START_ONLY, but without sums. */
+struct hawk_error *hawk_reach_make_both(const struct hawk_block_index *index,
+					const struct hawk_graph *graph,
+					const struct hawk_roots *roots,
+					const struct hawk_explained *explained,
+					struct hawk_workspace *workspace, struct hawk_reach *all,
+					struct hawk_reach *start);
+
 /** Accepts a result of zeros. */
 void hawk_reach_deinit(struct hawk_reach *reach);
 

@@ -279,36 +279,35 @@ static struct hawk_error *find_in_words(struct finder *finder, const struct hawk
 	return NULL;
 }
 
-static bool has_interior(const struct hawk_graph *graph, uint32_t block)
+static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words *words,
+					uint32_t block)
 {
-	for (uint32_t i = graph->offsets[block]; i < graph->offsets[block + 1]; i++)
-		if (graph->edges[i] & HAWK_EDGE_INTERIOR)
-			return true;
-	return false;
+	uint32_t edge = finder->graph->offsets[block];
+	uint32_t edges_end = finder->graph->offsets[block + 1];
+	uint64_t at = hawk_block_start(finder->index, block);
+	uint64_t end = (at + hawk_block_size(finder->index, block)) & -(uint64_t)WORD;
+	struct hawk_stretch stretch;
+	struct hawk_error *err = NULL;
+
+	while (at < end && !err && hawk_words_next(words, at, end, &stretch)) {
+		err = find_in_words(finder, &stretch, &edge, edges_end);
+		at = stretch.start + stretch.words * WORD;
+	}
+	return !err && words->failed ? &hawk_enomem : err;
 }
 
 static struct hawk_error *find_in_blocks(struct finder *finder)
 {
+	const struct hawk_graph *graph = finder->graph;
 	struct hawk_error *err = NULL;
 	struct hawk_words words;
+	uint32_t block = 0;
 
 	hawk_words_init(&words, finder->target);
-	for (uint32_t block = 0; block < finder->graph->count && !err; block++) {
-		uint32_t edge = finder->graph->offsets[block];
-		uint64_t at = hawk_block_start(finder->index, block);
-		uint64_t end;
-		struct hawk_stretch stretch;
-
-		if (!has_interior(finder->graph, block))
-			continue;
-		end = (at + hawk_block_size(finder->index, block)) & -(uint64_t)WORD;
-		while (at < end && !err && hawk_words_next(&words, at, end, &stretch)) {
-			err = find_in_words(finder, &stretch, &edge,
-					    finder->graph->offsets[block + 1]);
-			at = stretch.start + stretch.words * WORD;
-		}
-		if (!err && words.failed)
-			err = &hawk_enomem;
+	for (uint32_t edge = hawk_graph_next_interior(graph, 0); edge < graph->edge_count && !err;
+	     edge = hawk_graph_next_interior(graph, graph->offsets[block + 1])) {
+		block = hawk_graph_source(graph, edge, block);
+		err = find_in_block(finder, &words, block);
 	}
 	hawk_words_deinit(&words);
 	return err;

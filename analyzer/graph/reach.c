@@ -110,14 +110,35 @@ static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, uint32_t 
 	memset(flood->blocks, 0xff, sizeof(flood->blocks));
 }
 
+/* Over start pointers. */
 static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 {
 	begin_flood(flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
 	for (size_t i = 0; i < roots->count; i++)
-		if (hawk_root_is_strong(&roots->items[i]) ||
-		    (roots->items[i].kind != HAWK_ROOT_UNOWNED &&
-		     hawk_explained_root(flood->explained, i)))
+		if (hawk_root_is_strong(&roots->items[i]))
 			offer(flood, roots->items[i].edge >> 1);
+	run_flood(flood);
+}
+
+/* Goes on from there over explained pointers. */
+static void mark_explained(struct flood *flood, const struct hawk_roots *roots,
+			   const struct hawk_explained *explained)
+{
+	const struct hawk_graph *graph = flood->graph;
+	uint32_t block = 0;
+
+	flood->explained = explained;
+	for (size_t i = 0; explained->roots && i < roots->count; i++)
+		if (hawk_explained_root(explained, i) && roots->items[i].kind != HAWK_ROOT_UNOWNED)
+			offer(flood, roots->items[i].edge >> 1);
+	for (uint32_t i = explained->edges ? hawk_graph_next_interior(graph, 0) : graph->edge_count;
+	     i < graph->edge_count; i = hawk_graph_next_interior(graph, i + 1)) {
+		if (!hawk_explained_edge(explained, i))
+			continue;
+		block = hawk_graph_source(graph, i, block);
+		if (flood->kinds[block] == HAWK_REACH_REACHABLE)
+			offer(flood, graph->edges[i] >> 1);
+	}
 	run_flood(flood);
 }
 
@@ -125,32 +146,37 @@ static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
 {
 	const struct hawk_graph *graph = flood->graph;
+	uint32_t block = 0;
 
 	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, 0);
 	for (size_t i = 0; i < roots->count; i++)
 		if (!hawk_root_is_strong(&roots->items[i]))
 			offer(flood, roots->items[i].edge >> 1);
-	for (uint32_t block = 0; block < graph->count; block++) {
-		if (flood->kinds[block] != HAWK_REACH_REACHABLE)
-			continue;
-		for (uint32_t i = graph->offsets[block]; i < graph->offsets[block + 1]; i++)
-			if (graph->edges[i] & HAWK_EDGE_INTERIOR)
-				offer(flood, graph->edges[i] >> 1);
+	for (uint32_t i = hawk_graph_next_interior(graph, 0); i < graph->edge_count;
+	     i = hawk_graph_next_interior(graph, i + 1)) {
+		block = hawk_graph_source(graph, i, block);
+		if (flood->kinds[block] == HAWK_REACH_REACHABLE)
+			offer(flood, graph->edges[i] >> 1);
 	}
 	run_flood(flood);
 }
 
 static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 {
+	uint32_t count = flood->graph->count;
 	uint32_t start_count = 0;
 
 	begin_flood(flood, NOT_MET, MET, mask);
-	for (uint32_t block = 0; block < flood->graph->count; block++)
-		if (flood->kinds[block] == NOT_MET) {
-			starts[start_count++] = block;
-			mark(flood, block);
-			run_flood(flood);
-		}
+	for (uint32_t block = 0; block < count; block++) {
+		const uint8_t *next = memchr(flood->kinds + block, NOT_MET, count - block);
+
+		if (!next)
+			break;
+		block = (uint32_t)(next - flood->kinds);
+		starts[start_count++] = block;
+		mark(flood, block);
+		run_flood(flood);
+	}
 	begin_flood(flood, MET, HAWK_REACH_INDIRECTLY_LOST, mask);
 	while (start_count--) {
 		uint32_t block = starts[start_count];
@@ -165,37 +191,78 @@ static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 
 static void add_up(const struct hawk_block_index *index, struct hawk_reach *reach)
 {
-	for (uint32_t block = 0; block < index->count; block++) {
-		struct hawk_reach_sum *sum = &reach->sums[reach->kinds[block]];
+	/* Two sets of sums: one would wait for itself from block to block. */
+	struct hawk_reach_sum sums[2][HAWK_REACH_KINDS] = {0};
 
-		sum->objects += hawk_block_index_counts(index, block);
+	for (uint32_t block = 0; block < index->count; block++) {
+		struct hawk_reach_sum *sum = &sums[block & 1][reach->kinds[block]];
+
+		sum->objects++;
 		sum->bytes += hawk_block_size(index, block);
 	}
+	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
+		reach->sums[kind].objects = sums[0][kind].objects + sums[1][kind].objects;
+		reach->sums[kind].bytes = sums[0][kind].bytes + sums[1][kind].bytes;
+	}
+	for (size_t i = 0; i < index->part_count; i++)
+		if (index->parts[i].previous != HAWK_BLOCK_NOWHERE)
+			reach->sums[reach->kinds[index->parts[i].number]].objects--;
 }
 
-static struct hawk_error *make(const struct hawk_block_index *index, const struct hawk_graph *graph,
-			       const struct hawk_roots *roots,
-			       const struct hawk_explained *explained, enum hawk_edges edges,
-			       struct hawk_workspace *workspace, struct hawk_reach *ret)
+static struct hawk_error *make_kinds(uint32_t count, enum hawk_edges edges, struct hawk_reach *ret)
 {
 	struct hawk_reach reach = {.edges = edges};
-	struct flood flood = {.graph = graph, .explained = explained};
-	struct hawk_error *err = hawk_area_create(&reach.area, graph->count);
+	struct hawk_error *err = hawk_area_create(&reach.area, count);
 
 	if (!err)
-		err = hawk_area_grow(&reach.area, graph->count);
+		err = hawk_area_grow(&reach.area, count);
+	reach.kinds = reach.area.bytes;
+	*ret = reach;
+	if (err)
+		hawk_reach_deinit(ret);
+	return err;
+}
+
+/* What start pointers lead to is the same either way, and followed once. */
+static struct hawk_error *make(const struct hawk_block_index *index, const struct hawk_graph *graph,
+			       const struct hawk_roots *roots,
+			       const struct hawk_explained *explained,
+			       struct hawk_workspace *workspace, struct hawk_reach *all,
+			       struct hawk_reach *start)
+{
+	static const struct hawk_explained none;
+	struct hawk_reach *first = start ? start : all;
+	struct flood flood = {.graph = graph, .explained = &none};
+	uint32_t *starts = hawk_workspace_lane(workspace, 1);
+	struct hawk_error *err = NULL;
+
+	if (start)
+		err = make_kinds(graph->count, HAWK_EDGES_START_ONLY, start);
+	if (!err && all)
+		err = make_kinds(graph->count, HAWK_EDGES_ALL, all);
 	if (err) {
-		hawk_reach_deinit(&reach);
+		if (start)
+			hawk_reach_deinit(start);
 		return err;
 	}
-	reach.kinds = flood.kinds = reach.area.bytes;
+	flood.kinds = first->kinds;
 	flood.stack = hawk_workspace_lane(workspace, 0);
 	mark_reachable(&flood, roots);
-	if (edges == HAWK_EDGES_ALL)
-		mark_possibly(&flood, roots);
-	mark_lost(&flood, edges, hawk_workspace_lane(workspace, 1));
-	add_up(index, &reach);
-	*ret = reach;
+	if (start && all && graph->count)
+		memcpy(all->kinds, start->kinds, graph->count);
+	if (start)
+		mark_lost(&flood, HAWK_EDGES_START_ONLY, starts);
+	if (!all) {
+		add_up(index, start);
+		return NULL;
+	}
+	flood.kinds = all->kinds;
+	begin_flood(&flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
+	mark_explained(&flood, roots, explained);
+	mark_possibly(&flood, roots);
+	flood.explained = &none;
+	mark_lost(&flood, HAWK_EDGES_ALL, starts);
+	add_up(index, all);
 	return NULL;
 }
 
@@ -205,8 +272,9 @@ struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
 				   struct hawk_reach *ret)
 {
 	static const struct hawk_explained none;
+	bool start = edges == HAWK_EDGES_START_ONLY;
 
-	return make(index, graph, roots, &none, edges, workspace, ret);
+	return make(index, graph, roots, &none, workspace, start ? NULL : ret, start ? ret : NULL);
 }
 
 struct hawk_error *
@@ -214,7 +282,17 @@ hawk_reach_make_explained(const struct hawk_block_index *index, const struct haw
 			  const struct hawk_roots *roots, const struct hawk_explained *explained,
 			  struct hawk_workspace *workspace, struct hawk_reach *ret)
 {
-	return make(index, graph, roots, explained, HAWK_EDGES_ALL, workspace, ret);
+	return make(index, graph, roots, explained, workspace, ret, NULL);
+}
+
+struct hawk_error *hawk_reach_make_both(const struct hawk_block_index *index,
+					const struct hawk_graph *graph,
+					const struct hawk_roots *roots,
+					const struct hawk_explained *explained,
+					struct hawk_workspace *workspace, struct hawk_reach *all,
+					struct hawk_reach *start)
+{
+	return make(index, graph, roots, explained, workspace, all, start);
 }
 
 void hawk_reach_deinit(struct hawk_reach *reach)
