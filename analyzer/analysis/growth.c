@@ -253,12 +253,17 @@ static void add_reach(struct judge *judge)
 		return;
 	growth->lost = (double)lost / (double)all;
 	if (growth->lost >= 0.5) {
-		say(judge, HAWK_REASON_LOST);
+		bool other = growth->verdict == HAWK_GROWTH_UNCLEAR ||
+			     growth->verdict == HAWK_GROWTH_CACHE;
+
 		/* Nobody can free it: whatever came when, it is one. */
-		if (growth->verdict == HAWK_GROWTH_UNCLEAR || growth->verdict == HAWK_GROWTH_CACHE)
+		if (other) {
+			growth->reason_count = 0;
 			decide(judge, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
-		else if (growth->verdict == HAWK_GROWTH_LEAK)
+		} else if (growth->verdict == HAWK_GROWTH_LEAK) {
 			growth->confidence = HAWK_CONFIDENCE_HIGH;
+		}
+		say(judge, HAWK_REASON_LOST);
 	} else if (growth->verdict == HAWK_GROWTH_LEAK) {
 		say(judge, HAWK_REASON_HELD);
 	}

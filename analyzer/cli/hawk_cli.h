@@ -61,6 +61,7 @@ struct hawk_settings {
 	bool folded;
 	bool dot;
 	bool no_cache;
+	bool no_suspects;
 	uint64_t threads; /**< 0 = as many as there are processors */
 	struct hawk_number {
 		bool given;

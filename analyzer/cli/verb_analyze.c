@@ -5,6 +5,7 @@
  */
 #include "hawk_leaks_session.h"
 #include "hawk_session.h"
+#include "hawk_suspects_session.h"
 
 /** Number of "scope" among the choices of --by. */
 enum { BY_SCOPE = 5 };
@@ -19,7 +20,8 @@ static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
-				const struct hawk_leaks_report *leaks)
+				const struct hawk_leaks_report *leaks,
+				const struct hawk_suspects *suspects)
 {
 	struct hawk_site_filter filter = filter_of(settings);
 	struct hawk_site_list list = {0};
@@ -29,6 +31,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.heap = &session->heap,
 		.findings = &session->findings,
 		.leaks = leaks,
+		.suspects = suspects,
 		.source = session->source,
 		.filtered = filter.focus || filter.ignore || filter.min_bytes,
 		.limited = settings->top,
@@ -64,6 +67,57 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 	return hawk_site_filter_check(&filter);
 }
 
+/** With the index, if suspects will need it: one sweep for both. */
+static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings)
+{
+	struct hawk_error *err;
+
+	if (!hawk_suspects_wanted(session, settings))
+		return hawk_session_load_heap(session);
+	/* A process is not there any more when its first screen has been printed. */
+	err = hawk_session_load_graph(session, settings,
+				      settings->pid ? HAWK_PART_RETAINED : HAWK_PART_INDEX);
+	if (!err || hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED)
+		return err;
+	hawk_error_destroy(err);
+	return hawk_session_load_heap(session);
+}
+
+/** What was found to be missing since there were `before` findings. */
+static void print_new_findings(const struct hawk_session *session, size_t before)
+{
+	for (size_t i = before; i < session->findings.count; i++) {
+		hawk_output_puts(session->output, "\n   Missing: ");
+		hawk_screen_wrapped(&session->screen, session->findings.items[i].text, 12, 3);
+	}
+}
+
+/** The first screen at once, suspects when they are found. */
+static struct hawk_error *print_all(struct hawk_session *session,
+				    const struct hawk_settings *settings,
+				    const struct hawk_leaks_report *leaks)
+{
+	struct hawk_suspects_session suspects = {0};
+	struct hawk_error *err = NULL;
+	size_t before;
+
+	if (!settings->json) {
+		err = print(session, settings, leaks, NULL);
+		hawk_output_flush(session->output);
+	}
+	before = session->findings.count;
+	if (!err)
+		err = hawk_suspects_session_make(session, settings, &suspects);
+	if (!err && settings->json)
+		err = print(session, settings, leaks, suspects.wanted ? &suspects.suspects : NULL);
+	else if (!err && suspects.wanted)
+		err = hawk_report_suspects(&suspects.suspects, &session->screen);
+	if (!err && !settings->json)
+		print_new_findings(session, before);
+	hawk_suspects_session_deinit(&suspects);
+	return err;
+}
+
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
@@ -72,7 +126,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		    !hawk_target_process(session->target)->table_file;
 	struct hawk_error *err =
 		full ? hawk_leaks_session_make(session, settings, HAWK_LEAKS_KINDS_LOST, &leaks)
-		     : hawk_session_load_heap(session);
+		     : load(session, settings);
 
 	(void)count;
 	(void)operands;
@@ -80,7 +134,8 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	if (!err) {
 		hawk_target_release(session->target);
 		hawk_session_check(session);
-		err = print(session, settings, full && session->heap.table ? &leaks.report : NULL);
+		err = print_all(session, settings,
+				full && session->heap.table ? &leaks.report : NULL);
 	}
 	hawk_leaks_session_deinit(&leaks);
 	return err;
@@ -103,6 +158,8 @@ static const struct hawk_option options[] = {
 	 "no sites with a function, file, module, scope or type that matches"},
 	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
 	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
+	{"no-suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_suspects), NULL,
+	 "leave out who holds the largest sites, which takes longest"},
 	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
 	{0},
 };
@@ -112,7 +169,8 @@ const struct hawk_verb hawk_verb_analyze = {
 	.arguments = "[options] CORE | TABLE | --pid PID",
 	.summary = "who owns the memory of a dead or living process",
 	.details = "Prints how the process died, where its memory went, and which stacks "
-		   "allocated most of it.",
+		   "allocated most of it; ends with suspects: the few sites that explain most of "
+		   "the memory, who holds them, how they grow, and what to ask next.",
 	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",

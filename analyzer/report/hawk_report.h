@@ -20,6 +20,7 @@ struct hawk_report {
 	const struct hawk_heap *heap; /**< heap->table is NULL if the process was not traced */
 	const struct hawk_findings *findings;
 	const struct hawk_leaks_report *leaks; /**< for a section of the text; NULL = none */
+	const struct hawk_suspects *suspects;  /**< for the JSON document; NULL = none */
 	const char *source;          /**< the core file's path as given; NULL for a live process */
 	struct hawk_site_list *list; /**< chosen sites; NULL without a table */
 	bool filtered;               /**< a filter was given, so that the list is not all sites */

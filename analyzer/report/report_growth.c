@@ -137,7 +137,7 @@ static void put_bins(struct hawk_json *json, const char *key, const uint64_t *bi
 	hawk_json_array_end(json);
 }
 
-static void put_reach(struct hawk_json *json, const struct hawk_growth_facts *facts)
+void hawk_report_json_reach(const struct hawk_growth_facts *facts, struct hawk_json *json)
 {
 	static const char *const names[HAWK_REACH_KINDS] = {
 		[HAWK_REACH_REACHABLE] = "still_reachable",
@@ -157,24 +157,21 @@ static void put_reach(struct hawk_json *json, const struct hawk_growth_facts *fa
 	hawk_json_object_end(json);
 }
 
-static void put_retained(const struct hawk_growth_report *report, uint32_t index,
-			 struct hawk_json *json)
+void hawk_report_json_retained(const struct hawk_site_retained *retained, struct hawk_json *json)
 {
-	const struct hawk_site_retained *retained = report->pointers->graph->retained;
-
 	hawk_json_key(json, "retained_bytes");
-	if (!retained || report->filtered) {
+	if (!retained) {
 		hawk_json_null(json);
 		return;
 	}
 	hawk_json_object(json);
-	hawk_json_put_integer(json, "all_pointers", retained[index].all_pointers);
-	hawk_json_put_integer(json, "start_pointers", retained[index].start_pointers);
+	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
+	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
 	hawk_json_object_end(json);
 }
 
-static void put_verdict(const struct hawk_growth *growth, const struct hawk_growth_facts *facts,
-			struct hawk_json *json)
+void hawk_report_json_growth(const struct hawk_growth *growth,
+			     const struct hawk_growth_facts *facts, struct hawk_json *json)
 {
 	hawk_json_put_string(json, "verdict", hawk_growth_verdict_name(growth->verdict));
 	hawk_json_put_string(json, "confidence", hawk_growth_confidence_name(growth->confidence));
@@ -193,6 +190,7 @@ static void put_verdict(const struct hawk_growth *growth, const struct hawk_grow
 static struct hawk_error *put_json_site(const struct hawk_growth_report *report, uint32_t index,
 					struct hawk_json *json)
 {
+	const struct hawk_site_retained *retained = report->pointers->graph->retained;
 	struct hawk_growth_facts facts = hawk_site_ages_facts(
 		report->pointers->graph, index, &report->ages[index], report->filtered);
 	struct hawk_growth growth = hawk_growth_judge(&facts);
@@ -209,11 +207,11 @@ static struct hawk_error *put_json_site(const struct hawk_growth_report *report,
 		hawk_json_integer(json, facts.alloc_objects);
 	else
 		hawk_json_null(json);
-	put_verdict(&growth, &facts, json);
+	hawk_report_json_growth(&growth, &facts, json);
 	put_bins(json, "born_objects", facts.born_objects);
 	put_bins(json, "born_bytes", facts.born_bytes);
-	put_reach(json, &facts);
-	put_retained(report, index, json);
+	hawk_report_json_reach(&facts, json);
+	hawk_report_json_retained(retained && !report->filtered ? &retained[index] : NULL, json);
 	err = hawk_report_json_site_frames(report->pointers, index, json);
 	hawk_json_object_end(json);
 	return err;

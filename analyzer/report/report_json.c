@@ -6,6 +6,7 @@
  */
 #include "hawk_json.h"
 #include "hawk_report.h"
+#include "hawk_report_suspects.h"
 #include "hawk_signal.h"
 
 enum { DOCUMENT_VERSION = 1, DOCUMENT_LINES = 2 };
@@ -340,6 +341,8 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 		err = hawk_report_json_groups(report, &json);
 	if (!err && report->by_scope && report->list)
 		err = hawk_report_json_scopes(report, &json);
+	if (!err && report->suspects)
+		err = hawk_report_suspects_json(report->suspects, &json);
 	if (err)
 		return err;
 	hawk_report_json_findings(report->findings, &json);

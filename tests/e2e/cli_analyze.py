@@ -30,7 +30,7 @@ def site_of(analysis, function):
 
 def check_screen():
     text = text_of(core)
-    lines = text.splitlines()
+    lines = text.partition("\nSuspects: ")[0].splitlines()
     missing = hawk.analyze(core)["missing"]  # where the C library has no debug file, say
     hawk.expect(24 <= len(lines) <= 44 + 4 * len(missing), f"{len(lines)} lines")
     for line in lines:

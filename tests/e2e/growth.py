@@ -3,92 +3,12 @@
 
 import json
 import os
-import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import cli_world  # noqa: E402
+import growth_world  # noqa: E402
 import hawk  # noqa: E402
-
-SECONDS = 4
-
-SOURCE = r"""
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
-
-#define KEEP __attribute__((noinline))
-
-struct node { struct node *next; long filler[3]; };
-
-KEEP void *make_held(void) { return malloc(sizeof(struct node)); }
-KEEP void *make_lost(void) { return malloc(200); }
-KEEP void *make_startup(void) { return malloc(48); }
-KEEP void *make_burst(void) { return malloc(64); }
-KEEP void *make_cached(void) { return malloc(80); }
-KEEP void *make_young(void) { return malloc(96); }
-KEEP void *make_single(void) { return malloc(112); }
-
-struct node *g_held;
-void *g_startup[500], *g_burst[500], *g_cache[400], *g_work[40], *g_single;
-static volatile int sink;
-
-static double now(void)
-{
-	struct timespec time;
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
-
-static KEEP void replace(void **slot, void *block)
-{
-	free(*slot);
-	*slot = block;
-}
-
-static KEEP void wipe_stack(void)
-{
-	char bytes[20000];
-	memset(bytes, 0, sizeof(bytes));
-	sink = bytes[sink];
-}
-
-static KEEP void step(int turn, int turns)
-{
-	struct node *node = make_held();
-
-	memset(node, 0, sizeof(*node));
-	node->next = g_held;
-	g_held = node;
-	memset(make_lost(), 0, 200);
-	replace(&g_work[turn % 40], make_young());
-	/* A cache of a quarter of the turns, first in, first out. */
-	replace(&g_cache[turn % (turns / 4)], make_cached());
-	if (turn == turns / 2)
-		for (int i = 0; i < 500; i++)
-			g_burst[i] = make_burst();
-}
-
-int main(int argc, char **argv)
-{
-	double end = now() + atof(argv[1]), step_seconds = atof(argv[1]) / 1600, next = now();
-
-	(void)argc;
-	for (int i = 0; i < 500; i++)
-		g_startup[i] = make_startup();
-	for (int turn = 0; now() < end && turn < 1600; turn++) {
-		step(turn, 1600);
-		if (turn == 700)
-			g_single = make_single();
-		next += step_seconds;
-		while (now() < next)
-			usleep(300);
-	}
-	wipe_stack();
-	abort();
-}
-"""
 
 VERDICTS = {"make_held": "leak", "make_lost": "leak", "make_startup": "start-up",
             "make_burst": "burst", "make_cached": "cache", "make_young": "steady",
@@ -115,7 +35,7 @@ def check_verdicts():
     parsed = document()
     sites = by_function(parsed)
     life = parsed["life_seconds"]
-    hawk.expect(SECONDS - 0.5 < life < 3 * SECONDS, f"life of {life} s")
+    hawk.expect(growth_world.SECONDS - 0.5 < life < 3 * growth_world.SECONDS, f"life of {life} s")
     for name, verdict in VERDICTS.items():
         site = sites[name]
         hawk.expect_equal(site["verdict"], verdict, f"{name}: {site['born_objects']} "
@@ -160,7 +80,7 @@ def check_text():
 
 
 def check_young_and_cut():
-    young, _ = hawk.crash([program, "0.2"], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+    young = growth_world.crash(folder, program, 0.2)
     done = hawk.run([hawk.CORE, "growth", "--json", young])
     verdicts = {name: site["verdict"] for name, site in by_function(json.loads(done.stdout)).items()}
     lost = verdicts.pop("make_lost")
@@ -178,11 +98,8 @@ def check_young_and_cut():
 
 hawk.need_build()
 folder = hawk.temporary_folder()
-source = os.path.join(folder, "growth.c")
-with open(source, "w", encoding="ascii") as written:
-    written.write(SOURCE)
-program = hawk.compile_program(os.path.join(folder, "growth"), [source], "gcc", ["-O1", "-g"])
-core, _ = hawk.crash([program, str(SECONDS)], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+program = growth_world.build(folder)
+core = growth_world.crash(folder, program)
 check_verdicts()
 check_filters()
 check_text()

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Suspects: the few sites that explain most of the memory, each with what leads to it, what it
+ * retains, who holds it, how it grows, and the command to type next. The end of analyze.
+ */
+#ifndef HAWK_REPORT_SUSPECTS_H
+#define HAWK_REPORT_SUSPECTS_H
+
+#include "hawk_report_growth.h"
+#include "hawk_site_holders.h"
+
+struct hawk_suspect {
+	uint32_t site; /**< index into the heap's sites */
+	struct hawk_growth_facts facts;
+	struct hawk_growth growth;
+	struct hawk_site_holder holder;
+};
+
+struct hawk_suspects {
+	const struct hawk_pointer_report *pointers;
+	/** What stands behind the verb in commands: the core quoted for a shell, or --pid, with
+	 * options that say where files are. */
+	const char *target;
+	const char *skipped; /**< why there are none: a sentence; NULL = they were looked for */
+	struct hawk_suspect *items;
+	size_t count;
+	uint64_t heap_bytes; /**< requested bytes of all live blocks */
+	struct hawk_tree_roots roots;
+	struct hawk_site_tree tree;
+};
+
+/**
+ * Needs HAWK_PART_RETAINED. `full`: more of them, and smaller ones. What `suspects` says of
+ * pointers and target is kept. `suspects` is to be deinitialized in any case.
+ */
+struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full);
+/** Accepts zeros. */
+void hawk_suspects_deinit(struct hawk_suspects *suspects);
+
+/** The section, with its heading. */
+struct hawk_error *hawk_report_suspects(const struct hawk_suspects *suspects,
+					const struct hawk_screen *screen);
+
+/** "suspects" and "suspects_skipped" */
+struct hawk_error *hawk_report_suspects_json(const struct hawk_suspects *suspects,
+					     struct hawk_json *json);
+
+/** Appends `word` so that a shell reads exactly it, in printable ASCII. */
+void hawk_append_shell_word(struct hawk_text *text, const char *word);
+
+#endif

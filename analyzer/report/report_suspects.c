@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Suspects in prose, for somebody who sees this program for the first time, and as JSON.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_function_name.h"
+#include "hawk_growth_text.h"
+#include "hawk_quantity.h"
+#include "hawk_report_suspects.h"
+#include "hawk_utf8.h"
+
+enum { NAME_WIDTH = 40, STEPS = 3, INDENT = 3, COMMAND_INDENT = 5 };
+
+void hawk_append_shell_word(struct hawk_text *text, const char *word)
+{
+	bool plain = *word, printable = true;
+
+	for (const char *at = word; *at; at++) {
+		plain = plain && (isalnum((unsigned char)*at) || strchr("_./+=:@%,-", *at));
+		printable = printable && *at >= ' ' && *at <= '~';
+	}
+	if (plain) {
+		hawk_text_puts(text, word);
+		return;
+	}
+	hawk_text_puts(text, printable ? "'" : "$'");
+	for (const char *at = word; *at; at++) {
+		if (!printable && (*at < ' ' || *at > '~'))
+			hawk_text_printf(text, "\\x%02x", (unsigned char)*at);
+		else if (!printable && (*at == '\'' || *at == '\\'))
+			hawk_text_printf(text, "\\%c", *at);
+		else if (*at == '\'')
+			hawk_text_puts(text, "'\\''");
+		else
+			hawk_text_append(text, at, 1);
+	}
+	hawk_text_puts(text, "'");
+}
+
+static uint64_t lost_bytes(const struct hawk_suspect *suspect)
+{
+	return suspect->facts.reach_bytes[HAWK_REACH_DEFINITELY_LOST] +
+	       suspect->facts.reach_bytes[HAWK_REACH_INDIRECTLY_LOST];
+}
+
+/** The command that says more about it. */
+static void append_command(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			   struct hawk_text *text)
+{
+	uint64_t id = suspects->pointers->graph->heap->sites[suspect->site].id;
+	bool lost = suspect->facts.reach_known && 2 * lost_bytes(suspect) >= suspect->facts.bytes;
+
+	hawk_text_printf(text,
+			 lost ? "hawk-core leaks --site=%016" PRIx64 " %s"
+			      : "hawk-core merge-paths --site=%016" PRIx64 " %s",
+			 id, suspects->target);
+}
+
+static struct hawk_error *append_name(const struct hawk_suspects *suspects, uint32_t site,
+				      struct hawk_text *text)
+{
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name(suspects->pointers->names, site, &name);
+
+	if (err)
+		return err;
+	if (name->function)
+		hawk_function_name_append(text, name->function, NAME_WIDTH);
+	else
+		hawk_site_name_append_folded(text, name);
+	return NULL;
+}
+
+/** Sites between the top and the suspect: ", through A, B and C". */
+static struct hawk_error *append_steps(const struct hawk_suspects *suspects,
+				       const struct hawk_suspect *suspect, struct hawk_text *text)
+{
+	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
+	const char *first = nodes[suspect->holder.top].kind == HAWK_TREE_SHARED
+				    ? "; they share it through "
+				    : ", through ";
+	uint32_t steps[HAWK_SITE_TREE_DEPTH + 2];
+	struct hawk_error *err = NULL;
+	size_t count = 0;
+
+	for (uint32_t at = nodes[suspect->holder.node].parent;
+	     at && at != suspect->holder.top && count < HAWK_SITE_TREE_DEPTH; at = nodes[at].parent)
+		steps[count++] = at;
+	for (size_t i = 0; i < count && !err; i++) {
+		if (count > STEPS && i == STEPS - 1) {
+			hawk_text_puts(text, ", ...");
+			i = count - 1;
+		}
+		hawk_text_puts(text, !i ? first : i + 1 == count ? " and " : ", ");
+		err = append_name(suspects, nodes[steps[count - 1 - i]].key, text);
+	}
+	return err;
+}
+
+static const char *holder_kind(const struct hawk_suspects *suspects,
+			       const struct hawk_suspect *suspect)
+{
+	switch (suspects->tree.nodes[suspect->holder.top].kind) {
+	case HAWK_TREE_ROOT:
+		return "root";
+	case HAWK_TREE_SEVERAL:
+		return "several";
+	case HAWK_TREE_SHARED:
+		return "shared";
+	case HAWK_TREE_LOST:
+		return "lost";
+	}
+	return NULL;
+}
+
+/** In front of who holds it, where one word is enough. */
+static const char *reach_word(const struct hawk_suspect *suspect)
+{
+	const uint64_t *bytes = suspect->facts.reach_bytes;
+
+	if (!suspect->facts.reach_known || lost_bytes(suspect) || bytes[HAWK_REACH_POSSIBLY])
+		return "";
+	return "Still reachable: ";
+}
+
+static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
+					const struct hawk_suspect *suspect, struct hawk_text *text)
+{
+	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
+	uint64_t bytes = suspect->holder.bytes;
+	struct hawk_quantity share = hawk_quantity_share(bytes, suspect->facts.bytes);
+	const char *part = bytes >= suspect->facts.bytes ? "all" : share.text;
+
+	hawk_text_puts(text, reach_word(suspect));
+	if (top->kind == HAWK_TREE_ROOT)
+		hawk_text_printf(text, "%s alone keeps %s of it alive",
+				 suspects->roots.names[top->key], part);
+	else if (top->kind == HAWK_TREE_SEVERAL)
+		hawk_text_printf(text, "roots in several places together keep %s of it alive",
+				 part);
+	else if (top->kind == HAWK_TREE_SHARED)
+		hawk_text_printf(text,
+				 "several structures share %s of it, so that none of them alone "
+				 "keeps it alive",
+				 part);
+	else if (top->kind == HAWK_TREE_LOST)
+		hawk_text_printf(text, "%s: nothing leads to %s of it",
+				 suspect->facts.reach_known ? "Lost" : "Perhaps lost", part);
+	else
+		hawk_text_puts(text, "who holds it is not known");
+	return suspect->holder.top ? append_steps(suspects, suspect, text) : NULL;
+}
+
+/** How it is reached, where who holds it does not say that. */
+static void append_reach(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			 struct hawk_text *text)
+{
+	uint64_t possibly = suspect->facts.reach_bytes[HAWK_REACH_POSSIBLY];
+	bool said = suspects->tree.nodes[suspect->holder.top].kind == HAWK_TREE_LOST;
+	uint64_t lost = lost_bytes(suspect), all = suspect->facts.bytes;
+
+	if (!suspect->facts.reach_known)
+		hawk_text_puts(text,
+			       " Memory is missing in which pointers may lie, so that nothing "
+			       "can be called lost.");
+	else if (lost && !said)
+		hawk_text_printf(text, " %s of it is lost.", hawk_quantity_share(lost, all).text);
+	else if (possibly)
+		hawk_text_printf(text, " %s of it is possibly lost.",
+				 hawk_quantity_share(possibly, all).text);
+}
+
+static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *text)
+{
+	const struct hawk_growth *growth = &suspect->growth;
+	const char *separator = "";
+
+	hawk_text_puts(text, " Growth: ");
+	hawk_growth_append_verdict(text, growth);
+	hawk_text_puts(text, ", because ");
+	for (unsigned i = 0; i < growth->reason_count; i++) {
+		if (i && growth->reasons[i] == HAWK_REASON_LOST)
+			continue;
+		hawk_text_puts(text, separator);
+		hawk_growth_append_reason(text, growth, &suspect->facts, growth->reasons[i]);
+		separator = "; ";
+		if (growth->verdict == HAWK_GROWTH_UNCLEAR)
+			break;
+	}
+	hawk_text_puts(text, ".");
+}
+
+static struct hawk_error *append_story(const struct hawk_suspects *suspects,
+				       const struct hawk_suspect *suspect, struct hawk_text *text)
+{
+	const struct hawk_block_graph *graph = suspects->pointers->graph;
+	uint64_t retained = graph->retained[suspect->site].all_pointers;
+	struct hawk_error *err;
+
+	hawk_text_printf(
+		text, "%s in %s block%s, %s of the heap. ",
+		hawk_quantity_bytes(suspect->facts.inuse_bytes).text,
+		hawk_quantity_count(suspect->facts.inuse_objects).text,
+		suspect->facts.inuse_objects == 1 ? "" : "s",
+		hawk_quantity_share(suspect->facts.inuse_bytes, suspects->heap_bytes).text);
+	err = append_holder(suspects, suspect, text);
+	if (err)
+		return err;
+	hawk_text_puts(text, ".");
+	append_reach(suspects, suspect, text);
+	if (retained > suspect->facts.inuse_bytes)
+		hawk_text_printf(text, " With what it holds it retains %s.",
+				 hawk_quantity_bytes(retained).text);
+	append_growth(suspect, text);
+	return NULL;
+}
+
+/** On one line, or on several that a shell reads as one. */
+static void put_command(const struct hawk_screen *screen, const char *command)
+{
+	hawk_output_fill(screen->output, ' ', COMMAND_INDENT);
+	if (strlen(command) + COMMAND_INDENT <= screen->width) {
+		hawk_output_printf(screen->output, "%s\n", command);
+		return;
+	}
+	/* Behind the site: what follows is the core's name, perhaps with blanks in it. */
+	const char *site = strstr(command, "--site=");
+	const char *rest = site ? strchr(site, ' ') : NULL;
+
+	if (rest)
+		hawk_output_printf(screen->output, "%.*s \\\n%*s%s\n", (int)(rest - command),
+				   command, COMMAND_INDENT + 2, "", rest + 1);
+	else
+		hawk_output_printf(screen->output, "%s\n", command);
+}
+
+static struct hawk_error *put_suspect(const struct hawk_suspects *suspects,
+				      const struct hawk_screen *screen, size_t number)
+{
+	const struct hawk_suspect *suspect = &suspects->items[number];
+	CLEANUP(text) struct hawk_text title = {0}, story = {0}, command = {0};
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name(suspects->pointers->names, suspect->site, &name);
+
+	if (!err)
+		err = append_story(suspects, suspect, &story);
+	if (err)
+		return err;
+	hawk_site_name_append(&title, name, screen->full ? SIZE_MAX : screen->width - INDENT - 1);
+	append_command(suspects, suspect, &command);
+	hawk_output_printf(screen->output, "%s%zu. %s\n", number ? "\n" : "", number + 1,
+			   title.bytes ? title.bytes : "");
+	hawk_output_fill(screen->output, ' ', INDENT);
+	hawk_screen_wrapped(screen, story.bytes ? story.bytes : "", INDENT, INDENT);
+	put_command(screen, command.bytes ? command.bytes : "");
+	return NULL;
+}
+
+struct hawk_error *hawk_report_suspects(const struct hawk_suspects *suspects,
+					const struct hawk_screen *screen)
+{
+	struct hawk_error *err = NULL;
+	uint64_t bytes = 0;
+
+	if (suspects->skipped) {
+		hawk_output_puts(screen->output, "\n");
+		hawk_screen_wrapped(screen, suspects->skipped, 0, 0);
+		return NULL;
+	}
+	for (size_t i = 0; i < suspects->count; i++)
+		bytes += suspects->items[i].facts.inuse_bytes;
+	if (!suspects->count) {
+		hawk_screen_heading(screen, "Suspects: none, no site has much of the heap");
+		return NULL;
+	}
+	hawk_screen_heading(screen,
+			    "Suspects: %zu site%s with %s of the heap, and what to ask next",
+			    suspects->count, suspects->count == 1 ? "" : "s",
+			    hawk_quantity_share(bytes, suspects->heap_bytes).text);
+	for (size_t i = 0; i < suspects->count && !err; i++)
+		err = put_suspect(suspects, screen, i);
+	return err;
+}
+
+static struct hawk_error *put_json_holder(const struct hawk_suspects *suspects,
+					  const struct hawk_suspect *suspect,
+					  struct hawk_json *json)
+{
+	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
+	const struct hawk_site_tree_node *top = &nodes[suspect->holder.top];
+	bool root = top->kind == HAWK_TREE_ROOT;
+	uint32_t steps[HAWK_SITE_TREE_DEPTH + 2];
+	size_t count = 0;
+	char id[17];
+
+	hawk_json_key(json, "holder");
+	if (!suspect->holder.top) {
+		hawk_json_null(json);
+		return NULL;
+	}
+	hawk_json_object(json);
+	hawk_json_put_string(json, "kind", holder_kind(suspects, suspect));
+	hawk_json_put_string(json, "root", root ? suspects->roots.names[top->key] : NULL);
+	hawk_json_put_integer(json, "bytes", suspect->holder.bytes);
+	hawk_json_put_integer(json, "objects", suspect->holder.objects);
+	hawk_json_key(json, "through");
+	hawk_json_array(json);
+	for (uint32_t at = nodes[suspect->holder.node].parent;
+	     at && at != suspect->holder.top && count < HAWK_SITE_TREE_DEPTH; at = nodes[at].parent)
+		steps[count++] = nodes[at].key;
+	while (count) {
+		hawk_report_site_id(suspects->pointers->graph, steps[--count], id);
+		hawk_json_string(json, id);
+	}
+	hawk_json_array_end(json);
+	hawk_json_object_end(json);
+	return NULL;
+}
+
+static struct hawk_error *put_json_suspect(const struct hawk_suspects *suspects,
+					   const struct hawk_suspect *suspect,
+					   struct hawk_json *json)
+{
+	const struct hawk_block_graph *graph = suspects->pointers->graph;
+	CLEANUP(text) struct hawk_text command = {0};
+	struct hawk_error *err;
+	char id[17];
+
+	hawk_report_site_id(graph, suspect->site, id);
+	append_command(suspects, suspect, &command);
+	hawk_json_object(json);
+	hawk_json_put_string(json, "site", id);
+	hawk_json_put_integer(json, "inuse_objects", suspect->facts.inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", suspect->facts.inuse_bytes);
+	hawk_report_json_growth(&suspect->growth, &suspect->facts, json);
+	hawk_report_json_reach(&suspect->facts, json);
+	hawk_report_json_retained(&graph->retained[suspect->site], json);
+	err = put_json_holder(suspects, suspect, json);
+	hawk_json_put_string(json, "next", command.bytes);
+	hawk_json_object_end(json);
+	return err;
+}
+
+struct hawk_error *hawk_report_suspects_json(const struct hawk_suspects *suspects,
+					     struct hawk_json *json)
+{
+	struct hawk_error *err = NULL;
+
+	hawk_json_key(json, "suspects");
+	hawk_json_array(json);
+	for (size_t i = 0; i < suspects->count && !err; i++)
+		err = put_json_suspect(suspects, &suspects->items[i], json);
+	hawk_json_array_end(json);
+	hawk_json_put_string(json, "suspects_skipped", suspects->skipped);
+	return err;
+}

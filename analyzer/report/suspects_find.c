@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Which sites are suspects: the largest ones, until most of the memory is explained.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_report_suspects.h"
+
+enum {
+	COUNT_MAX = 3,
+	COUNT_MAX_FULL = 10,
+	SHARE_MIN = 20, /**< a suspect has 1/this of the bytes */
+	SHARE_MIN_FULL = 100,
+	EXPLAINED_PERCENT = 90,
+};
+
+/** Sites are sorted by live bytes; those that are no suspects end the list. */
+static size_t choose(const struct hawk_heap *heap, bool full, struct hawk_suspects *suspects)
+{
+	size_t most = full ? COUNT_MAX_FULL : COUNT_MAX, count = 0;
+	uint64_t least = suspects->heap_bytes / (full ? SHARE_MIN_FULL : SHARE_MIN), seen = 0;
+
+	for (size_t i = 0; i < heap->site_count && count < most; i++) {
+		const struct hawk_site *site = &heap->sites[i];
+
+		if (site->id == HAWK_SITE_NOT_SAMPLED)
+			continue;
+		if (!site->inuse_bytes || site->inuse_bytes < least ||
+		    (count && seen / EXPLAINED_PERCENT >= suspects->heap_bytes / 100))
+			break;
+		seen += site->inuse_bytes;
+		suspects->items[count++].site = (uint32_t)i;
+	}
+	return count;
+}
+
+static struct hawk_error *find_holders(struct hawk_suspects *suspects)
+{
+	const struct hawk_block_graph *graph = suspects->pointers->graph;
+	struct hawk_error *err = hawk_tree_roots_make(suspects->pointers, &suspects->roots);
+
+	if (!err)
+		err = hawk_site_tree_retained(graph, suspects->roots.groups, &suspects->tree);
+	if (err)
+		return err;
+	CLEANUP(free_ptr) uint32_t *tops = hawk_site_tree_tops(&suspects->tree);
+	CLEANUP(free_ptr)
+	uint64_t *sums = calloc((size_t)suspects->tree.count + 1, sizeof(*sums));
+
+	if (!tops || !sums)
+		return &hawk_enomem;
+	for (size_t i = 0; i < suspects->count; i++)
+		suspects->items[i].holder =
+			hawk_site_holder_find(&suspects->tree, tops, sums, suspects->items[i].site);
+	return NULL;
+}
+
+struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
+{
+	const struct hawk_block_graph *graph = suspects->pointers->graph;
+	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
+	struct hawk_error *err;
+
+	suspects->items = calloc(COUNT_MAX_FULL, sizeof(*suspects->items));
+	if (!suspects->items)
+		return &hawk_enomem;
+	suspects->heap_bytes = graph->heap->sweep.bytes;
+	suspects->count = choose(graph->heap, full, suspects);
+	err = hawk_site_ages_make(graph, NULL, NULL, &ages);
+	if (!err)
+		err = find_holders(suspects);
+	for (size_t i = 0; !err && i < suspects->count; i++) {
+		struct hawk_suspect *suspect = &suspects->items[i];
+
+		suspect->facts =
+			hawk_site_ages_facts(graph, suspect->site, &ages[suspect->site], false);
+		suspect->growth = hawk_growth_judge(&suspect->facts);
+	}
+	return err;
+}
+
+void hawk_suspects_deinit(struct hawk_suspects *suspects)
+{
+	free(suspects->items);
+	hawk_tree_roots_deinit(&suspects->roots);
+	hawk_site_tree_deinit(&suspects->tree);
+	memset(suspects, 0, sizeof(*suspects));
+}

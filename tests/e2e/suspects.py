@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of analyze: the few sites that explain most of the memory, and what to ask next."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import cli_world  # noqa: E402
+import growth_world  # noqa: E402
+import hawk  # noqa: E402
+import holder_world  # noqa: E402
+
+HEADING = "\nSuspects: "
+
+
+def text_of(*arguments, codes=(0,)):
+    done = hawk.run([hawk.CORE, "analyze", *arguments])
+    hawk.expect(done.returncode in codes, f"{arguments}: {done.returncode} {done.stderr[-300:]}")
+    return done.stdout
+
+
+def section_of(text):
+    hawk.expect(HEADING in text, f"no suspects in {text[-300:]}")
+    return text.partition(HEADING)[2]
+
+
+def document(*arguments):
+    parsed = json.loads(text_of("--json", *arguments))
+    with open(os.path.join(hawk.SOURCE, "docs", "schema", "analyze-1.json"),
+              encoding="utf-8") as file:
+        complaints = cli_world.validate(parsed, json.load(file))
+    hawk.expect(not complaints, f"analyze {arguments}: {complaints[:3]}")
+    return parsed
+
+
+def by_function(parsed):
+    names = {site["site"]: hawk.plain_name(site["frames"][0]["function"] or "")
+             for site in parsed["sites"] if site["frames"]}
+    return {names[suspect["site"]]: {**suspect, "through": [
+        names[site] for site in (suspect["holder"] or {}).get("through", [])]}
+        for suspect in parsed["suspects"]}
+
+
+def check_holders():
+    parsed = document(held)
+    suspects = by_function(parsed)
+    payload, cell = suspects["make_payload"], suspects["make_cell"]
+    hawk.expect_equal(parsed["suspects_skipped"], None, "looked for")
+    hawk.expect_equal((payload["holder"]["kind"], payload["through"]),
+                      ("root", ["make_hub", "make_cell"]), "the way to a payload")
+    hawk.expect("`g_hub`" in payload["holder"]["root"], payload["holder"]["root"])
+    hawk.expect_equal((cell["holder"]["bytes"], cell["holder"]["objects"], cell["through"]),
+                      (holder_world.CELLS * 32, holder_world.CELLS, ["make_hub"]), "cells")
+    hawk.expect_equal(cell["retained_bytes"]["all_pointers"], holder_world.CELLS * 72, "retained")
+    section = section_of(text_of(held))
+    hawk.expect("`g_hub` in holders .bss alone keeps all of it alive, through make_hub and"
+                in " ".join(section.split()), section)
+    for number in (1, 2, 5):
+        hawk.expect_equal(section_of(text_of(held)), section, f"run {number}")
+
+
+def check_growth():
+    suspects = by_function(document(grown))
+    lost, list_of = suspects["make_lost"], suspects["make_held"]
+    hawk.expect_equal((lost["verdict"], lost["holder"]["kind"]), ("leak", "lost"), "lost blocks")
+    hawk.expect_equal((list_of["verdict"], list_of["holder"]["kind"]), ("leak", "root"), "a list")
+    hawk.expect("leaks --site=" in lost["next"] and "merge-paths --site=" in list_of["next"],
+                "what to ask next")
+    text = text_of(grown)
+    for line in text.splitlines():
+        hawk.expect(len(line) <= 80, f"wider than 80 columns: {line!r}")
+    for words in ("Lost: nothing leads to", "Still reachable: `g_held`", "per hour"):
+        hawk.expect(words in " ".join(section_of(text).split()), f"{words!r} in {text[-2000:]}")
+    full = text_of("--full", grown)
+    hawk.expect(full.count("Growth: ") > text.count("Growth: "), "--full has more of them")
+
+
+def check_commands():
+    """What is offered works as it stands, whatever the core is called."""
+    for name in ("core", "a core's\tname $HOME `x` \\ \"q\"", "-core", "köre\n" * 12):
+        place = os.path.join(folder, "names")
+        os.makedirs(place, exist_ok=True)
+        shutil.copy(grown, os.path.join(place, name))
+        source = f"./{name}" if name.startswith("-") else name
+        done = subprocess.run([hawk.CORE, "analyze", "--json", "--", name], cwd=place,
+                              capture_output=True, text=True, check=False)
+        commands = [suspect["next"] for suspect in json.loads(done.stdout)["suspects"]]
+        hawk.expect(commands and all(command.isprintable() and command.isascii()
+                                     for command in commands), f"{source}: {commands}")
+        done = subprocess.run([hawk.CORE, "analyze", "--", name], cwd=place, capture_output=True,
+                              text=True, check=False)
+        lines = [line.strip() for line in done.stdout.partition(HEADING)[2]
+                 .replace(" \\\n", " ").splitlines() if line.startswith("     hawk-core ")]
+        hawk.expect_equal([" ".join(line.split()) for line in lines],
+                          [" ".join(command.split()) for command in commands], "text and JSON")
+        environment = {**os.environ, "PATH": os.path.dirname(hawk.CORE) + ":" + os.environ["PATH"]}
+        for command in commands:
+            done = subprocess.run(["bash", "-c", command], cwd=place, env=environment,
+                                  capture_output=True, text=True, check=False)
+            hawk.expect(done.returncode in (0, 1) and done.stdout,
+                        f"{command}: {done.returncode} {done.stderr[-300:]}")
+
+
+def check_left_out():
+    for arguments in (["--no-suspects"], ["--focus", "main"], ["--by", "module"],
+                      ["--sort", "total"]):
+        hawk.expect(HEADING not in text_of(*arguments, grown), f"none with {arguments}")
+        hawk.expect("suspects" not in document(*arguments, grown), f"none in JSON: {arguments}")
+    whole = text_of(grown)
+    hawk.expect_equal(text_of("--no-suspects", grown), whole.partition("\nSuspects:")[0],
+                      "the rest is the same")
+
+
+def check_live():
+    process = hawk.spawn([os.path.join(folder, "holders"), "wait", "100", "200"],
+                         env=hawk.tracer_environment(), cwd=folder, stdout=subprocess.PIPE,
+                         text=True)
+    process.stdout.readline()
+    try:
+        short = text_of("--pid", str(process.pid))
+        hawk.expect(HEADING not in short and f"analyze --full --pid {process.pid}"
+                    in " ".join(short.split()), short[-400:])
+        parsed = document("--pid", str(process.pid))
+        hawk.expect(parsed["suspects"] == [] and "--full" in parsed["suspects_skipped"], "JSON")
+        section_of(text_of("--full", "--pid", str(process.pid)))
+        suspects = by_function(document("--full", "--pid", str(process.pid)))
+        hawk.expect_equal(suspects["make_payload"]["through"], ["make_hub", "make_cell"], "live")
+    finally:
+        process.kill()
+        process.wait()
+
+
+def check_what_is_missing():
+    size = os.path.getsize(held)
+    for part in range(2, 16, 2):
+        cut = os.path.join(folder, "cut")
+        with open(held, "rb") as whole, open(cut, "wb") as file:
+            file.write(whole.read(size * part // 16))
+        done = hawk.run([hawk.CORE, "analyze", cut])
+        hawk.expect(done.returncode in (3, 4), f"{part}/16: {done.returncode}")
+        if HEADING in done.stdout:
+            section = " ".join(section_of(done.stdout).split())
+            hawk.expect("Lost:" not in section, f"{part}/16: nothing is certain: {section}")
+    table = os.path.join(folder, "table")
+    done = hawk.run([os.path.join(folder, "growth"), "0.2"],
+                    env=hawk.tracer_environment(options=f"table={table}"), cwd=folder)
+    hawk.expect("a table file has counts and no memory" in " ".join(
+        text_of(table, codes=(0, 4)).split()), "a table file")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+held, _ = holder_world.crash(folder)
+held = hawk.put_aside(held)
+grown = hawk.put_aside(growth_world.crash(folder, growth_world.build(folder), 2.5))
+check_holders()
+check_growth()
+check_commands()
+check_left_out()
+check_live()
+check_what_is_missing()
+hawk.finish()
