@@ -96,14 +96,24 @@ static inline void hawk_threads_count(struct hawk_slot *slot, uint32_t trace, ui
 	entry->bytes += bytes;
 }
 
-/** Counts a free by the slot's thread: one instruction each, so that a signal handler's free is
- * never lost. */
+/** One instruction, so that what a signal handler adds is never lost. */
+static inline void hawk_threads_add(uint64_t *sum, uint64_t value)
+{
+#ifdef HAWK_MODEL
+	/* The model checker cannot see what assembly does. */
+	__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
+#else
+	__asm__("addq %1, %0" : "+m"(*sum) : "er"(value) : "cc");
+#endif
+}
+
+/** Counts a free by the slot's thread. */
 static inline void hawk_threads_count_free(struct hawk_slot *slot, uint64_t bytes)
 {
 	struct hawk_thread_record *record = &slot->head->record;
 
-	__asm__("incq %0" : "+m"(record->free_objects) : : "cc");
-	__asm__("addq %1, %0" : "+m"(record->free_bytes) : "r"(bytes) : "cc");
+	hawk_threads_add(&record->free_objects, 1);
+	hawk_threads_add(&record->free_bytes, bytes);
 }
 
 /** Counts a free of a block of `trace`, which is not 0; only by the slot's own thread while busy.
