@@ -47,13 +47,25 @@ struct hawk_site {
 	struct hawk_site_sample sample;
 };
 
+/** Live blocks that carry the site's stack, as a fold over blocks sees them: never an estimate. */
+static inline uint64_t hawk_site_blocks(const struct hawk_site *site)
+{
+	return site->sample.estimated ? site->sample.inuse_objects : site->inuse_objects;
+}
+
+/** Requested bytes of these. */
+static inline uint64_t hawk_site_block_bytes(const struct hawk_site *site)
+{
+	return site->sample.estimated ? site->sample.inuse_bytes : site->inuse_bytes;
+}
+
 struct hawk_heap {
 	struct hawk_table *table; /**< NULL = the process was not traced */
 	struct hawk_sweep_plan plan;
 	struct hawk_sweep_result sweep;
 	struct hawk_table_totals totals;
-	/** A table file: live counts are the table's own, the sweep found nothing but these sums, and
-	 * there are no ages and no accounting. */
+	/** A table file: live counts are the table's own, the sweep found nothing but these sums,
+	 * and there are no ages and no accounting. */
 	bool counted;
 	uint64_t sample_mean;    /**< bytes; 0 = counts of sites are exact, else estimates */
 	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */

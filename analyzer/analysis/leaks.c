@@ -98,7 +98,7 @@ static struct hawk_error *add_block(struct hawk_leak_fold *fold, uint32_t block)
 	struct hawk_leaks *leaks = fold->leaks;
 	enum hawk_reach_kind kind = hawk_leak_kind(fold, block);
 	uint32_t *slot = hawk_leak_slot(fold, block, kind);
-	uint64_t bytes = hawk_block_size(&fold->graph->index, block);
+	uint64_t bytes = hawk_block_index_left_bytes(&fold->graph->index, block);
 	bool counts = hawk_block_index_counts(&fold->graph->index, block);
 	struct hawk_leak_record *record;
 	struct hawk_error *err;

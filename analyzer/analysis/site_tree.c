@@ -116,7 +116,7 @@ static void count_block(const struct hawk_block_graph *graph, struct hawk_site_t
 			uint32_t node, uint32_t block)
 {
 	tree->nodes[node].flat_objects += hawk_block_index_counts(&graph->index, block);
-	tree->nodes[node].flat_bytes += hawk_block_size(&graph->index, block);
+	tree->nodes[node].flat_bytes += hawk_block_index_left_bytes(&graph->index, block);
 }
 
 static int compare_children(const void *left, const void *right, void *context)
@@ -195,7 +195,8 @@ static uint32_t *find_root_groups(const struct hawk_block_graph *graph, const ui
 	}
 	memset(found, 0xff, ((size_t)graph->index.count + 1) * sizeof(*found));
 	for (size_t i = 0; i < graph->roots.count; i++) {
-		uint32_t block = graph->roots.items[i].edge >> 1;
+		uint32_t block =
+			hawk_block_index_whole(&graph->index, graph->roots.items[i].edge >> 1);
 		uint8_t of_root = (uint8_t)weight(graph->roots.items[i].kind);
 		uint32_t several = 0;
 
@@ -217,14 +218,15 @@ static struct hawk_error *step_top(const struct hawk_block_graph *graph, const u
 				   uint32_t block, struct hawk_site_tree *tree, uint32_t *ret)
 {
 	uint8_t reach = graph->reach.kinds[block];
+	uint32_t group = root_group[hawk_block_index_whole(&graph->index, block)];
 
 	if (reach == HAWK_REACH_DEFINITELY_LOST || reach == HAWK_REACH_INDIRECTLY_LOST)
 		return step(tree, 0, HAWK_TREE_LOST, 0, ret);
-	if (root_group[block] == NO_ROOT)
+	if (group == NO_ROOT)
 		return step(tree, 0, HAWK_TREE_SHARED, 0, ret);
-	if (root_group[block] & SEVERAL_ROOTS)
-		return step(tree, 0, HAWK_TREE_SEVERAL, root_group[block] & ~SEVERAL_ROOTS, ret);
-	return step(tree, 0, HAWK_TREE_ROOT, root_group[block], ret);
+	if (group & SEVERAL_ROOTS)
+		return step(tree, 0, HAWK_TREE_SEVERAL, group & ~SEVERAL_ROOTS, ret);
+	return step(tree, 0, HAWK_TREE_ROOT, group, ret);
 }
 
 static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,

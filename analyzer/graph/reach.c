@@ -204,9 +204,13 @@ static void add_up(const struct hawk_block_index *index, struct hawk_reach *reac
 		reach->sums[kind].objects = sums[0][kind].objects + sums[1][kind].objects;
 		reach->sums[kind].bytes = sums[0][kind].bytes + sums[1][kind].bytes;
 	}
-	for (size_t i = 0; i < index->part_count; i++)
-		if (index->parts[i].previous != HAWK_BLOCK_NOWHERE)
-			reach->sums[reach->kinds[index->parts[i].number]].objects--;
+	for (size_t i = 0; i < index->part_count; i++) {
+		const struct hawk_block_part *part = &index->parts[i];
+		struct hawk_reach_sum *sum = &reach->sums[reach->kinds[part->number]];
+
+		sum->objects -= part->previous != HAWK_BLOCK_NOWHERE;
+		sum->bytes += part->left_bytes - hawk_block_size(index, part->number);
+	}
 }
 
 static struct hawk_error *make_kinds(uint32_t count, enum hawk_edges edges, struct hawk_reach *ret)

@@ -24,6 +24,8 @@ static struct hawk_error *note_part(struct hawk_block_index *index, struct hawk_
 	}
 	if (carved->latest != SIZE_MAX)
 		index->parts[carved->latest].next = index->count;
+	else
+		carved->first = index->part_count;
 	index->parts[index->part_count] = (struct hawk_block_part){
 		.number = index->count,
 		.previous = carved->latest != SIZE_MAX ? index->parts[carved->latest].number
@@ -64,6 +66,9 @@ static struct hawk_error *cut(struct hawk_block_index *index, const struct hawk_
 	struct hawk_error *err = NULL;
 
 	assert(header <= end && piece->start + piece->size <= end);
+	carved->left_bytes -= piece->size + HAWK_HEADER_BYTES < carved->left_bytes
+				      ? piece->size + HAWK_HEADER_BYTES
+				      : carved->left_bytes;
 	if (header >= carved->rest.start)
 		err = add_part(index, carved, header - carved->rest.start);
 	carved->rest.start = next;
@@ -78,8 +83,12 @@ struct hawk_error *hawk_block_parts_settle(struct hawk_block_index *index, unsig
 	while (!err && index->carved_count > depth) {
 		struct hawk_carved *carved = &index->carved[--index->carved_count];
 
-		err = carved->latest == SIZE_MAX ? hawk_block_index_add_one(index, &carved->rest)
-						 : add_part(index, carved, carved->rest.size);
+		if (carved->latest == SIZE_MAX) {
+			err = hawk_block_index_add_one(index, &carved->rest);
+			continue;
+		}
+		err = add_part(index, carved, carved->rest.size);
+		index->parts[carved->first].left_bytes = carved->left_bytes;
 	}
 	return err;
 }
@@ -97,6 +106,7 @@ struct hawk_error *hawk_block_parts_hold(struct hawk_block_index *index,
 	index->carved[index->carved_count++] = (struct hawk_carved){
 		.rest = *block,
 		.latest = SIZE_MAX,
+		.left_bytes = block->size,
 	};
 	return NULL;
 }
@@ -125,15 +135,6 @@ uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint
 		index->part_count ? hawk_block_index_part(index, block) : NULL;
 
 	return part ? part->end - hawk_block_start(index, block) : hawk_block_size(index, block);
-}
-
-uint64_t hawk_block_index_left_bytes(const struct hawk_block_index *index, uint32_t block)
-{
-	uint64_t bytes = 0;
-
-	for (; block != HAWK_BLOCK_NOWHERE; block = hawk_block_index_next_part(index, block))
-		bytes += hawk_block_size(index, block);
-	return bytes;
 }
 
 uint32_t hawk_block_index_block_count(const struct hawk_block_index *index)

@@ -61,12 +61,17 @@ struct hawk_block_part {
 	uint32_t next;     /**< likewise; HAWK_BLOCK_NOWHERE: this is the last */
 	uint32_t first;    /**< the first part: the number that stands for the block */
 	uint64_t end;      /**< address behind the block that was carved up */
+	/** Of the first part: what is left of the block, padding behind pieces included; of others
+	 * 0. */
+	uint64_t left_bytes;
 };
 
 /** A block that is held back until it is known what was carved out of it. */
 struct hawk_carved {
 	struct hawk_block rest; /**< what has not been stored */
 	size_t latest;          /**< index of the last part; SIZE_MAX = none */
+	size_t first;           /**< likewise of the first */
+	uint64_t left_bytes;
 };
 
 struct hawk_block_index {
@@ -173,9 +178,6 @@ uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint
 /** How many blocks there are, carved ones counted once. */
 uint32_t hawk_block_index_block_count(const struct hawk_block_index *index);
 
-/** What is left of it between the pieces: sums over blocks count no byte twice. */
-uint64_t hawk_block_index_left_bytes(const struct hawk_block_index *index, uint32_t block);
-
 /** All of the above from one sweep; arguments as for hawk_sweep(). `index` is to be deinitialized
  * after success only. */
 struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
@@ -208,6 +210,17 @@ static inline uint64_t hawk_block_size(const struct hawk_block_index *index, uin
 	return size != UINT32_MAX ? size : hawk_block_index_large_size(index, block);
 }
 
+/** What is left of a block between the pieces, all of it with its first part, nothing with further
+ * ones: sums count no byte twice, and are those of the sweep. */
+static inline uint64_t hawk_block_index_left_bytes(const struct hawk_block_index *index,
+						   uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return part ? part->left_bytes : hawk_block_size(index, block);
+}
+
 /** The chunk number of `address`, 0 = no block is near, or HAWK_CHUNK_INSIDE. */
 static inline uint32_t hawk_block_index_chunk(const struct hawk_block_index *index,
 					      uint64_t address)
@@ -226,8 +239,14 @@ hawk_block_index_record(const struct hawk_block_index *index, uint32_t number, u
 	return &index->records[(uint64_t)number << HAWK_CHUNK_RECORDS_LOG2 | within];
 }
 
-/** Bits that are set. In plain arithmetic: the builtin is a call where the processor is not known.
- */
+/** Bits that are set. */
+#ifdef __POPCNT__
+static inline uint32_t hawk_popcount(uint64_t bits)
+{
+	return (uint32_t)__builtin_popcountll(bits);
+}
+#else
+/* In plain arithmetic: the builtin is a call where the processor is not known. */
 static inline uint32_t hawk_popcount(uint64_t bits)
 {
 	bits -= bits >> 1 & UINT64_C(0x5555555555555555);
@@ -235,6 +254,7 @@ static inline uint32_t hawk_popcount(uint64_t bits)
 	bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
 	return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
 }
+#endif
 
 /** The block that contains `address`, shifted left, with bit 0 = it is not the block's first byte.
  * `number` is the address's chunk. */

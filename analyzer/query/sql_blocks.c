@@ -76,6 +76,13 @@ static struct hawk_error *seek(struct sql_cursor *cursor, const struct sql_wish 
 	return NULL;
 }
 
+/** A block that a pool carved up is one row, at its first part. */
+static struct hawk_error *enter(struct sql_cursor *cursor, uint64_t row, bool *keep)
+{
+	*keep = hawk_block_index_counts(&cursor->sql->source.graph->index, (uint32_t)row);
+	return NULL;
+}
+
 static struct hawk_error *put_type(struct hawk_sql *sql, const struct hawk_block *block,
 				   sqlite3_context *context)
 {
@@ -118,7 +125,8 @@ static struct hawk_error *put_column(struct sql_cursor *cursor, uint64_t row, in
 		sqlite3_result_int64(context, (int64_t)hawk_block_start(&graph->index, block));
 		return NULL;
 	case SIZE:
-		sqlite3_result_int64(context, (int64_t)hawk_block_size(&graph->index, block));
+		sqlite3_result_int64(context,
+				     (int64_t)hawk_block_index_left_bytes(&graph->index, block));
 		return NULL;
 	case SITE:
 		hawk_sql_result_site(cursor->sql, hawk_block_graph_site(graph, block), context);
@@ -131,9 +139,7 @@ static struct hawk_error *put_column(struct sql_cursor *cursor, uint64_t row, in
 		hawk_sql_result_text(context, reach_names[graph->reach.kinds[block]]);
 		return NULL;
 	case RETAINED:
-		sqlite3_result_int64(
-			context,
-			(int64_t)graph->dominators.retained[graph->dominators.numbers[block]]);
+		sqlite3_result_int64(context, (int64_t)hawk_block_graph_retained(graph, block));
 		return NULL;
 	}
 	return NULL;
@@ -147,5 +153,6 @@ const struct sql_table hawk_sql_blocks = {
 	.needs = needs,
 	.rows = rows,
 	.seek = seek,
+	.row = enter,
 	.column = put_column,
 };

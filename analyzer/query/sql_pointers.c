@@ -57,7 +57,32 @@ static uint32_t wished_block(const struct hawk_block_index *index, const struct 
 	bool interior;
 	uint32_t block = hawk_block_index_find(index, wish->low, &interior);
 
-	return interior ? HAWK_BLOCK_NOWHERE : block;
+	return interior || !hawk_block_index_counts(index, block) ? HAWK_BLOCK_NOWHERE : block;
+}
+
+/** Moves the end behind the last part of every block that begins in the range: other rows that come
+ * with them are not of these blocks, and SQLite leaves them out. */
+static void include_parts(struct sql_cursor *cursor, const struct hawk_block_index *index,
+			  const struct sql_wish *wish)
+{
+	uint64_t end = cursor->end;
+
+	if (!index->part_count || cursor->at >= end)
+		return;
+	if (wish->low == wish->high) {
+		uint32_t block = (uint32_t)cursor->at;
+
+		end = hawk_block_index_first(index,
+					     hawk_block_start(index, block) +
+						     hawk_block_index_asked_bytes(index, block));
+	} else {
+		for (size_t i = 0; i < index->part_count; i++)
+			if (index->parts[i].first >= cursor->at && index->parts[i].first < end &&
+			    index->parts[i].number >= cursor->end)
+				cursor->end = index->parts[i].number + UINT64_C(1);
+	}
+	if (end > cursor->end)
+		cursor->end = end;
 }
 
 static struct hawk_error *seek_edges(struct sql_cursor *cursor, const struct sql_wish *wishes)
@@ -73,6 +98,7 @@ static struct hawk_error *seek_edges(struct sql_cursor *cursor, const struct sql
 		cursor->at = hawk_block_index_first(index, wishes[0].low);
 		if (wishes[0].high < UINT64_MAX)
 			cursor->end = hawk_block_index_first(index, wishes[0].high + 1);
+		include_parts(cursor, index, &wishes[0]);
 	}
 	if (!wishes[1].given || wishes[1].low != wishes[1].high)
 		return NULL;
@@ -271,6 +297,7 @@ static struct hawk_error *put_root(struct sql_cursor *cursor, uint64_t row, int 
 	const struct hawk_block_graph *graph = cursor->sql->source.graph;
 	enum root_column column = (enum root_column)number;
 	const struct hawk_root *root = &graph->roots.items[row];
+	uint32_t target = hawk_block_index_whole(&graph->index, root->edge >> 1);
 	struct hawk_root_name name;
 	struct hawk_error *err;
 
@@ -279,12 +306,11 @@ static struct hawk_error *put_root(struct sql_cursor *cursor, uint64_t row, int 
 		return NULL;
 	}
 	if (column == ROOT_TARGET) {
-		sqlite3_result_int64(context,
-				     (int64_t)hawk_block_start(&graph->index, root->edge >> 1));
+		sqlite3_result_int64(context, (int64_t)hawk_block_start(&graph->index, target));
 		return NULL;
 	}
 	if (column == ROOT_INTERIOR) {
-		sqlite3_result_int(context, root->edge & HAWK_EDGE_INTERIOR);
+		sqlite3_result_int(context, root->edge != target << 1);
 		return NULL;
 	}
 	if (column == ROOT_ADDRESS) {

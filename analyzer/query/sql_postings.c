@@ -63,6 +63,7 @@ struct hawk_error *hawk_sql_blocks_by_site(struct hawk_sql *sql)
 
 struct hawk_error *hawk_sql_sources_by_block(struct hawk_sql *sql)
 {
+	const struct hawk_block_index *index = &sql->source.graph->index;
 	const struct hawk_graph *edges = &sql->source.graph->edges;
 	struct sql_postings *postings = &sql->sources_by_block;
 	struct hawk_error *err;
@@ -73,12 +74,18 @@ struct hawk_error *hawk_sql_sources_by_block(struct hawk_sql *sql)
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < edges->edge_count; i++)
-		postings->offsets[(edges->edges[i] >> 1) + 2]++;
+		postings->offsets[hawk_block_index_whole(index, edges->edges[i] >> 1) + 2]++;
 	add_up(postings, edges->count);
 	for (uint32_t block = 0; block < edges->count; block++)
 		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
-			place(postings, edges->edges[i] >> 1, block);
+			place(postings, hawk_block_index_whole(index, edges->edges[i] >> 1), block);
 	return NULL;
+}
+
+/** The block that a root points to; of parts of a carved one, that. */
+static uint32_t target_of(const struct hawk_block_graph *graph, size_t root)
+{
+	return hawk_block_index_whole(&graph->index, graph->roots.items[root].edge >> 1);
 }
 
 struct hawk_error *hawk_sql_roots_by_block(struct hawk_sql *sql)
@@ -95,10 +102,10 @@ struct hawk_error *hawk_sql_roots_by_block(struct hawk_sql *sql)
 	if (err)
 		return err;
 	for (size_t i = 0; i < graph->roots.count; i++)
-		postings->offsets[(graph->roots.items[i].edge >> 1) + 2]++;
+		postings->offsets[target_of(graph, i) + 2]++;
 	add_up(postings, graph->index.count);
 	for (size_t i = 0; i < graph->roots.count; i++)
-		place(postings, graph->roots.items[i].edge >> 1, (uint32_t)i);
+		place(postings, target_of(graph, i), (uint32_t)i);
 	return NULL;
 }
 

@@ -5,7 +5,10 @@
  */
 #include <stdlib.h>
 
+#include "hawk_cleanup.h"
+#include "hawk_scope_groups.h"
 #include "hawk_stack.h"
+#include "hawk_text.h"
 #include "sql_state.h"
 
 static uint64_t site_rows(const struct hawk_sql *sql)
@@ -86,6 +89,9 @@ enum site_column {
 	SITE_FILE,
 	SITE_LINE,
 	SITE_MODULE,
+	SITE_ESTIMATED,
+	SITE_TYPE,
+	SITE_SCOPES,
 };
 
 /** Name and place of the innermost line that is not the allocator's plumbing. */
@@ -110,6 +116,29 @@ static struct hawk_error *put_place(struct sql_cursor *cursor, uint64_t row,
 	return NULL;
 }
 
+/** What the program has said about the site: the type of its blocks, the scopes around it. */
+static struct hawk_error *put_label(struct sql_cursor *cursor, uint64_t row,
+				    enum site_column column, sqlite3_context *context)
+{
+	const struct hawk_heap *heap = cursor->sql->source.heap;
+	const struct stack_state *state = cursor->state;
+	CLEANUP(text) struct hawk_text path = {0};
+	struct hawk_error *err = fill_stack(cursor, row);
+
+	if (err)
+		return err;
+	if (column == SITE_TYPE) {
+		hawk_sql_result_text(context, state->stack.type);
+		return NULL;
+	}
+	hawk_scope_append_path(&path, heap->table,
+			       hawk_table_scope(heap->table, heap->sites[row].trace));
+	if (path.failed)
+		return &hawk_enomem;
+	hawk_sql_result_text(context, path.size ? path.bytes : NULL);
+	return NULL;
+}
+
 static struct hawk_error *put_site(struct sql_cursor *cursor, uint64_t row, int number,
 				   sqlite3_context *context)
 {
@@ -119,10 +148,16 @@ static struct hawk_error *put_site(struct sql_cursor *cursor, uint64_t row, int 
 	const uint64_t counts[] = {0, site->inuse_objects, site->inuse_bytes, site->alloc_objects,
 				   site->alloc_bytes};
 
-	if (column >= SITE_FUNCTION)
+	if (column == SITE_TYPE || column == SITE_SCOPES)
+		return put_label(cursor, row, column, context);
+	if (column >= SITE_FUNCTION && column <= SITE_MODULE)
 		return put_place(cursor, row, column, context);
-	if (column == SITE_ID)
+	if (column == SITE_ESTIMATED)
+		sqlite3_result_int(context, site->sample.estimated);
+	else if (column == SITE_ID)
 		hawk_sql_result_site(cursor->sql, (uint32_t)row, context);
+	else if (site->id == HAWK_SITE_NOT_SAMPLED && heap->sample_mean)
+		return NULL; /* the estimates of the others stand for it: sums count it once */
 	else if (column <= SITE_ALLOC_BYTES)
 		sqlite3_result_int64(context, (int64_t)counts[column]);
 	else if (site->inuse_objects)
@@ -137,7 +172,8 @@ const struct sql_table hawk_sql_sites = {
 	.name = "sites",
 	.schema = "CREATE TABLE sites(site TEXT, inuse_objects INTEGER, inuse_bytes INTEGER, "
 		  "alloc_objects INTEGER, alloc_bytes INTEGER, oldest REAL, newest REAL, "
-		  "function TEXT, file TEXT, line INTEGER, module TEXT)",
+		  "function TEXT, file TEXT, line INTEGER, module TEXT, estimated INTEGER, "
+		  "type TEXT, scopes TEXT)",
 	.keys = {{SITE_ID, SQL_KEY_TEXT}},
 	.rows = site_rows,
 	.seek = seek_one,
@@ -236,8 +272,8 @@ static struct hawk_error *put_retained(struct sql_cursor *cursor, uint64_t row, 
 	const struct hawk_block_graph *graph = cursor->sql->source.graph;
 	const uint64_t numbers[] = {
 		0,
-		graph->heap->sites[row].inuse_objects,
-		graph->heap->sites[row].inuse_bytes,
+		hawk_site_blocks(&graph->heap->sites[row]),
+		hawk_site_block_bytes(&graph->heap->sites[row]),
 		graph->retained[row].all_pointers,
 		graph->retained[row].start_pointers,
 	};
@@ -294,7 +330,7 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 		leak = &leaks[(size_t)site * SQL_KINDS + graph->reach.kinds[block] - 1];
 		if (hawk_block_index_counts(&graph->index, block) && !leak->objects++)
 			leak->example = block;
-		leak->bytes += hawk_block_size(&graph->index, block);
+		leak->bytes += hawk_block_index_left_bytes(&graph->index, block);
 	}
 	sql->leaks = leaks;
 	return NULL;

@@ -44,12 +44,16 @@ struct hawk_error *hawk_report_json_block(const struct hawk_pointer_report *repo
 struct hawk_error *hawk_report_json_site_frames(const struct hawk_pointer_report *report,
 						uint32_t site, struct hawk_json *json);
 
-/** Begins a document: "schema", "version", "source". */
+/** Begins a document: "schema", "version", "source"; where stacks were sampled, "sampled". */
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
 			    struct hawk_output *output, const char *schema, unsigned lines);
 
 /** Ends it: "missing", "damage", "partial". */
 void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json);
+
+/** Where stacks were sampled: what figures of sites mean then. */
+void hawk_report_put_sampling(const struct hawk_pointer_report *report,
+			      const struct hawk_screen *screen);
 
 /** The site's id as 16 digits; "" if there is no such site. */
 void hawk_report_site_id(const struct hawk_block_graph *graph, uint32_t site, char text[17]);

@@ -30,7 +30,16 @@ struct hawk_site_names {
 	struct hawk_stack stack;
 };
 
-static const struct hawk_site_name nameless;
+static const struct hawk_site_name nameless = {.instead = "(no stack)"};
+
+const char *hawk_site_no_stack(const struct hawk_heap *heap, uint32_t site)
+{
+	uint64_t id = site < heap->site_count ? heap->sites[site].id : (uint64_t)HAWK_SITE_NO_STACK;
+
+	return id == HAWK_SITE_NOT_SAMPLED ? "(not sampled)"
+	       : id == HAWK_SITE_LOST      ? "(stack lost)"
+					   : nameless.instead;
+}
 
 struct hawk_error *hawk_site_names_create(const struct hawk_heap *heap,
 					  struct hawk_symbols *symbols,
@@ -111,6 +120,8 @@ struct hawk_error *hawk_site_name(struct hawk_site_names *names, uint32_t site,
 	if (err)
 		return err;
 	entry->name = name_of(&names->stack);
+	if (!entry->name.has_stack)
+		entry->name.instead = hawk_site_no_stack(names->heap, site);
 	entry->known = true;
 	return NULL;
 }
@@ -145,7 +156,7 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 	size_t place_width;
 
 	if (!name->has_stack) {
-		hawk_text_puts(text, "(no stack)");
+		hawk_text_puts(text, name->instead);
 		return;
 	}
 	if (!name->function) {
@@ -176,7 +187,7 @@ void hawk_site_name_append_folded(struct hawk_text *text, const struct hawk_site
 	size_t start = text->size;
 
 	if (!name->has_stack)
-		hawk_text_puts(text, "(no stack)");
+		hawk_text_puts(text, name->instead);
 	else if (name->function)
 		hawk_function_name_append(text, name->function, SIZE_MAX);
 	else

@@ -28,7 +28,11 @@ struct hawk_site_name {
 	uint64_t offset;    /**< in the module, where there is no function */
 	const char *caller; /**< likewise: the innermost one with a name */
 	bool has_stack;
+	const char *instead; /**< where there is no stack */
 };
+
+/** "(not sampled)", say: what to write in place of a stack. */
+const char *hawk_site_no_stack(const struct hawk_heap *heap, uint32_t site);
 
 /** `site` is an index into the heap's sites, or UINT32_MAX. */
 struct hawk_error *hawk_site_name(struct hawk_site_names *names, uint32_t site,

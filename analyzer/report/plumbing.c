@@ -17,10 +17,10 @@ static bool starts_with(const char *string, const char *prefix)
 static bool is_c_allocator(const char *name)
 {
 	static const char *const names[] = {
-		"malloc",         "calloc",   "realloc",        "reallocarray", "aligned_alloc",
-		"posix_memalign", "memalign", "valloc",         "pvalloc",      "__libc_malloc",
-		"__libc_calloc",  "strdup",   "__libc_realloc", "__strdup",     "__libc_memalign",
-		"strndup",        "__strndup"};
+		"malloc",         "calloc",    "realloc",         "reallocarray", "aligned_alloc",
+		"posix_memalign", "memalign",  "valloc",          "pvalloc",      "__libc_malloc",
+		"__libc_calloc",  "strdup",    "__libc_realloc",  "__strdup",     "__libc_memalign",
+		"strndup",        "__strndup", "hawk_block_begin"};
 	size_t length = strcspn(name, "@.(");
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

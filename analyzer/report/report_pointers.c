@@ -90,6 +90,46 @@ struct hawk_error *hawk_report_json_site_frames(const struct hawk_pointer_report
 	return err;
 }
 
+/** Live blocks without a stack, because they were not sampled; NULL = none. */
+static const struct hawk_site *not_sampled(const struct hawk_heap *heap)
+{
+	for (size_t i = 0; heap->sample_mean && i < heap->site_count; i++)
+		if (heap->sites[i].id == HAWK_SITE_NOT_SAMPLED)
+			return &heap->sites[i];
+	return NULL;
+}
+
+void hawk_report_put_sampling(const struct hawk_pointer_report *report,
+			      const struct hawk_screen *screen)
+{
+	const struct hawk_heap *heap = report->graph->heap;
+	const struct hawk_site *others = not_sampled(heap);
+
+	if (!heap->sample_mean)
+		return;
+	hawk_output_printf(screen->output,
+			   "  Stacks are sampled, one for %s on average: figures are those of the\n"
+			   "  blocks that have one, no estimates; %s more (%s) have none.\n",
+			   hawk_quantity_bytes(heap->sample_mean).text,
+			   hawk_quantity_count(others ? others->inuse_objects : 0).text,
+			   hawk_quantity_bytes(others ? others->inuse_bytes : 0).text);
+}
+
+/** "sampled": how, and what has no site because of it. */
+static void put_json_sampling(const struct hawk_heap *heap, struct hawk_json *json)
+{
+	const struct hawk_site *others = not_sampled(heap);
+
+	if (!heap->sample_mean)
+		return;
+	hawk_json_key(json, "sampled");
+	hawk_json_object(json);
+	hawk_json_put_integer(json, "mean_bytes", heap->sample_mean);
+	hawk_json_put_integer(json, "other_objects", others ? others->inuse_objects : 0);
+	hawk_json_put_integer(json, "other_bytes", others ? others->inuse_bytes : 0);
+	hawk_json_object_end(json);
+}
+
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
 			    struct hawk_output *output, const char *schema, unsigned lines)
 {
@@ -98,6 +138,7 @@ void hawk_report_json_begin(const struct hawk_pointer_report *report, struct haw
 	hawk_json_put_string(json, "schema", schema);
 	hawk_json_put_integer(json, "version", DOCUMENT_VERSION);
 	hawk_json_put_string(json, "source", report->source);
+	put_json_sampling(report->graph->heap, json);
 }
 
 void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json)

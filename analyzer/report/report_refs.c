@@ -249,7 +249,8 @@ static struct hawk_error *put_group(const struct hawk_pointer_report *report,
 						  : DEFAULT_DEPTH,
 				  6);
 	else if (!err)
-		hawk_output_puts(screen->output, "      (no stack)\n");
+		hawk_output_printf(screen->output, "      %s\n",
+				   hawk_site_no_stack(heap, group->site));
 	hawk_stack_deinit(&stack);
 	return err;
 }

@@ -41,7 +41,7 @@ static size_t sort_sites(const struct hawk_block_graph *graph, struct hawk_site_
 	size_t live = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (graph->heap->sites[list->sites[i]].inuse_objects)
+		if (hawk_site_blocks(&graph->heap->sites[list->sites[i]]))
 			list->sites[live++] = list->sites[i];
 	if (live)
 		qsort_r(list->sites, live, sizeof(*list->sites), compare_sites, (void *)graph);
@@ -60,8 +60,8 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 	hawk_output_printf(screen->output, "%4zu %10s %10s %10s %12s  %016" PRIx64 "\n", number,
 			   hawk_quantity_bytes(retained->all_pointers).text,
 			   hawk_quantity_bytes(retained->start_pointers).text,
-			   hawk_quantity_bytes(site->inuse_bytes).text,
-			   hawk_quantity_count(site->inuse_objects).text, site->id);
+			   hawk_quantity_bytes(hawk_site_block_bytes(site)).text,
+			   hawk_quantity_count(hawk_site_blocks(site)).text, site->id);
 	hawk_stack_init(&stack);
 	err = hawk_stack_of_trace(report->symbols, heap->table, site->trace, &stack);
 	if (!err && stack.count)
@@ -72,7 +72,7 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 						  : DEFAULT_DEPTH,
 				  INDENT);
 	else if (!err)
-		hawk_output_puts(screen->output, "      (no stack)\n");
+		hawk_output_printf(screen->output, "      %s\n", hawk_site_no_stack(heap, index));
 	hawk_stack_deinit(&stack);
 	return err;
 }
@@ -91,6 +91,7 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 	hawk_output_printf(screen->output, "   # %10s %10s %10s %12s  %s\n", "retained",
 			   "start only", "shallow", "blocks", "site");
 	hawk_screen_plain(screen);
+	hawk_report_put_sampling(report, screen);
 	for (size_t i = 0; i < end && !err; i++)
 		err = put_site(report, screen, i + 1, list->sites[i]);
 	return err;
@@ -107,8 +108,8 @@ static struct hawk_error *put_json_site(const struct hawk_pointer_report *report
 	hawk_report_site_id(report->graph, index, id);
 	hawk_json_object(json);
 	hawk_json_put_string(json, "site", id);
-	hawk_json_put_integer(json, "objects", site->inuse_objects);
-	hawk_json_put_integer(json, "shallow_bytes", site->inuse_bytes);
+	hawk_json_put_integer(json, "objects", hawk_site_blocks(site));
+	hawk_json_put_integer(json, "shallow_bytes", hawk_site_block_bytes(site));
 	hawk_json_key(json, "retained_bytes");
 	hawk_json_object(json);
 	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);

@@ -87,7 +87,7 @@ static struct hawk_quantity share_of_sources(const struct hawk_pointer_report *r
 					     const struct hawk_site_edge *edge)
 {
 	return hawk_quantity_share(edge->counts.sources,
-				   report->graph->heap->sites[edge->source].inuse_objects);
+				   hawk_site_blocks(&report->graph->heap->sites[edge->source]));
 }
 
 /** "at +8 of make_cell  cells.c:30, 98.1 % of those", fitted into `width` columns. */
@@ -138,7 +138,7 @@ static struct hawk_error *put_holder(const struct hawk_pointer_report *report,
 		screen->output, "    %10s %8s  ",
 		hawk_quantity_bytes(edge->counts.target_bytes).text,
 		hawk_quantity_share(edge->counts.targets,
-				    report->graph->heap->sites[edge->target].inuse_objects)
+				    hawk_site_blocks(&report->graph->heap->sites[edge->target]))
 			.text);
 	hawk_output_append(screen->output, text.bytes, text.size);
 	hawk_output_puts(screen->output, "\n");
@@ -159,8 +159,8 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 		return err;
 	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : screen->width - 44);
 	hawk_output_printf(screen->output, "%10s %12s  %016" PRIx64 "  %s\n",
-			   hawk_quantity_bytes(site->inuse_bytes).text,
-			   hawk_quantity_count(site->inuse_objects).text, site->id,
+			   hawk_quantity_bytes(hawk_site_block_bytes(site)).text,
+			   hawk_quantity_count(hawk_site_blocks(site)).text, site->id,
 			   text.bytes ? text.bytes : "");
 	if (start == end)
 		hawk_output_puts(screen->output, "    no pointer to any of them\n");
@@ -192,6 +192,7 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	hawk_output_printf(screen->output, "%10s %12s  %-16s  %s\n    %10s %8s  %s\n", "size",
 			   "blocks", "site", "allocated by", "held size", "blocks", "held");
 	hawk_screen_plain(screen);
+	hawk_report_put_sampling(report, screen);
 	for (size_t i = 0; i < end && !err; i++)
 		err = put_site(report, screen, &by, list->sites[i]);
 	return err;
@@ -259,8 +260,8 @@ static struct hawk_error *put_json_nodes(const struct hawk_pointer_report *repor
 		hawk_report_site_id(report->graph, list->sites[i], id);
 		hawk_json_object(json);
 		hawk_json_put_string(json, "site", id);
-		hawk_json_put_integer(json, "inuse_objects", site->inuse_objects);
-		hawk_json_put_integer(json, "inuse_bytes", site->inuse_bytes);
+		hawk_json_put_integer(json, "inuse_objects", hawk_site_blocks(site));
+		hawk_json_put_integer(json, "inuse_bytes", hawk_site_block_bytes(site));
 		err = hawk_report_json_site_frames(report, list->sites[i], json);
 		hawk_json_object_end(json);
 	}
@@ -323,8 +324,8 @@ static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
 	hawk_output_printf(output, "\ts%016" PRIx64 " [label=\"", site->id);
 	put_dot_text(output, text.bytes ? text.bytes : "");
 	hawk_output_printf(output, "\\n%s in %s blocks\"];\n",
-			   hawk_quantity_bytes(site->inuse_bytes).text,
-			   hawk_quantity_count(site->inuse_objects).text);
+			   hawk_quantity_bytes(hawk_site_block_bytes(site)).text,
+			   hawk_quantity_count(hawk_site_blocks(site)).text);
 	return NULL;
 }
 

@@ -176,6 +176,7 @@ struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 	hawk_output_printf(screen->output, "%10s %8s %11s  %s\n", "size", "share", "blocks",
 			   "held by");
 	hawk_screen_plain(screen);
+	hawk_report_put_sampling(report, screen);
 	return put_children(&writer, 0);
 }
 

@@ -103,6 +103,7 @@ def check_program(allocator, compiler, flags, options=None):
                       [line.split()[:2] for line in done.stdout.splitlines()],
                       f"{what}: output")
     carved = check_blocks(core, truth, analysis, what)
+    check_folds(core, analysis["heap"], what)
     check_sums(analysis, truth, carved, what)
     check_whatis(core, truth)
 
@@ -122,6 +123,61 @@ def check_pmr():
     hawk.expect_equal(sum(site["alloc_objects"] for site in lists), 1500, "nodes ever made")
 
 
+def sql(core, query):
+    done = hawk.run([hawk.CORE, "sql", "--json", core, query])
+    hawk.expect_equal(done.returncode, 0, f"{query}: {done.stderr[-300:]}")
+    return [tuple(row.values()) for row in json.loads(done.stdout)]
+
+
+def check_folds(core, heap, what):
+    """Everything that counts blocks over the pointer graph counts an arena once, its bytes right."""
+    whole = (heap["inuse_objects"], heap["inuse_bytes"])
+    for query in ("SELECT count(*), sum(size) FROM blocks",
+                  "SELECT sum(inuse_objects), sum(inuse_bytes) FROM sites",
+                  "SELECT sum(objects), sum(bytes) FROM leaks",
+                  "SELECT sum(objects), sum(shallow_bytes) FROM retained"):
+        hawk.expect_equal(sql(core, query), [whole], f"{what}: {query}")
+    for verb in (["retained", "--by=tree"], ["merge-paths"]):
+        tree = json.loads(hawk.run([hawk.CORE, *verb, "--json", core]).stdout)["tree"]
+        hawk.expect_equal((tree[0]["cum_objects"], tree[0]["cum_bytes"]), whole, f"{what}: {verb}")
+    blocks = json.loads(hawk.run([hawk.CORE, "retained", "--by=block", "--json",
+                                  core]).stdout)["blocks"]
+    hawk.expect_equal(len(blocks), whole[0], f"{what}: retained --by=block")
+    hawk.expect_equal(len({block["address"] for block in blocks}), whole[0], f"{what}: addresses")
+    shares = json.loads(hawk.run([hawk.CORE, "sites", "--json", core]).stdout)
+    objects = {site["site"]: site["inuse_objects"] for site in shares["sites"]}
+    for edge in shares["edges"]:
+        hawk.expect(edge["targets"] <= objects[edge["target"]],
+                    f"{what}: {edge['targets']} of {objects[edge['target']]} blocks are held")
+
+
+def check_arena_as_one(core):
+    """pools_held: the arena, in five pieces, is one source, one target, one step."""
+    [(arena, left)] = sql(core, "SELECT address, size FROM blocks WHERE size > 1000000")
+    [(bytes_of_site,)] = sql(core, "SELECT max(inuse_bytes) FROM sites")
+    hawk.expect_equal(left, bytes_of_site, "what is left of it")
+    pointers = sql(core, f"SELECT offset, target FROM edges WHERE source = {arena}")
+    hawk.expect_equal(len(pointers), 1, "pointers in the arena")
+    held = pointers[0][1]
+    hawk.expect_equal(sql(core, f"SELECT source FROM edges WHERE target = {held}"), [(arena,)],
+                      "who holds an object")
+    hawk.expect_equal(sql(core, f"SELECT count(*) FROM edges WHERE source > {arena - 1} AND "
+                          f"source < {arena + 1}"), [(1,)], "the same by range")
+    refs = json.loads(hawk.run([hawk.CORE, "refs", "--json", core, hex(held),
+                                hex(arena)]).stdout)["addresses"]
+    hawk.expect_equal([(int(block["address"], 16), block["offset"], block["size"])
+                       for block in refs[0]["blocks"]],
+                      [(arena, pointers[0][0], pointers[0][0] + 8)], "refs of an object")
+    hawk.expect_equal(sorted(root["root"]["symbol"] for root in refs[1]["roots"]
+                             if root["root"]["symbol"]), ["arena", "at"], "roots of the arena")
+    path = json.loads(hawk.run([hawk.CORE, "path", "--json", core,
+                                hex(held)]).stdout)["addresses"][0]
+    hawk.expect_equal([int(step["address"], 16) for step in path["steps"]], [arena, held],
+                      "steps to an object")
+    [(retained,)] = sql(core, f"SELECT retained FROM blocks WHERE address = {arena}")
+    hawk.expect(left + 200 - 64 <= retained <= left + 200, f"the arena retains {retained}")
+
+
 def check_holders():
     folder = hawk.temporary_folder()
     program = hawk.compile_program(os.path.join(folder, "pools_held"), ["pools_held.c"], "gcc",
@@ -130,6 +186,7 @@ def check_holders():
     done = core and hawk.run([hawk.CORE, "leaks", "--json", "--exit-code=0", core])
     if not done:
         return
+    check_arena_as_one(core)
     leaks = json.loads(done.stdout)
     kinds = collections.Counter()
     for record in leaks["records"]:
