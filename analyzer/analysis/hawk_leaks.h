@@ -67,6 +67,10 @@ struct hawk_leaks {
 /** Whether "lost" can be said at all: no roots or heap are missing, and there are threads. */
 bool hawk_leaks_certain(const struct hawk_block_graph *graph);
 
+/** What may be claimed of a block: its reach, but where that is not certain, what seems to be lost
+ * is possibly lost. */
+enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint32_t block);
+
 /**
  * Needs (and makes) edges and roots; reads no memory but blocks' headers. `explained` as made for
  * this graph. With the graph's own the graph's reach is made and used. Evidence and examples are

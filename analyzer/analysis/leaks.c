@@ -30,6 +30,14 @@ bool hawk_leaks_certain(const struct hawk_block_graph *graph)
 	return threads && hawk_roots_complete(&graph->roots);
 }
 
+enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint32_t block)
+{
+	enum hawk_reach_kind kind = (enum hawk_reach_kind)graph->reach.kinds[block];
+	bool lost = kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST;
+
+	return lost && !hawk_leaks_certain(graph) ? HAWK_REACH_POSSIBLY : kind;
+}
+
 struct hawk_error *hawk_leak_bits_create(struct hawk_leak_bits *bits, uint32_t count)
 {
 	struct hawk_error *err = hawk_area_create_sparse(&bits->area, (uint64_t)count / 8 + 1);

@@ -3,6 +3,7 @@
  * @file
  * The table of blocks.
  */
+#include "hawk_leaks.h"
 #include "hawk_report.h"
 #include "sql_postings.h"
 
@@ -136,7 +137,7 @@ static struct hawk_error *put_column(struct sql_cursor *cursor, uint64_t row, in
 	case TYPE:
 		return put_header(cursor->sql, block, column, context);
 	case REACH:
-		hawk_sql_result_text(context, reach_names[graph->reach.kinds[block]]);
+		hawk_sql_result_text(context, hawk_sql_reach_name(hawk_leaks_kind(graph, block)));
 		return NULL;
 	case RETAINED:
 		sqlite3_result_int64(context, (int64_t)hawk_block_graph_retained(graph, block));

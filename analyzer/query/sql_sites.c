@@ -7,6 +7,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_scope_groups.h"
+#include "hawk_leaks.h"
 #include "hawk_stack.h"
 #include "hawk_text.h"
 #include "sql_state.h"
@@ -327,7 +328,7 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 
 		if (site >= sites)
 			continue;
-		leak = &leaks[(size_t)site * SQL_KINDS + graph->reach.kinds[block] - 1];
+		leak = &leaks[(size_t)site * SQL_KINDS + hawk_leaks_kind(graph, block) - 1];
 		if (hawk_block_index_counts(&graph->index, block) && !leak->objects++)
 			leak->example = block;
 		leak->bytes += hawk_block_index_left_bytes(&graph->index, block);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_leaks.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
 
@@ -108,15 +109,15 @@ static struct hawk_error *put_steps(const struct hawk_pointer_report *report,
 	return err;
 }
 
-static const char *kind_text(uint8_t kind)
+static const char *kind_text(enum hawk_reach_kind kind)
 {
 	switch (kind) {
 	case HAWK_REACH_DEFINITELY_LOST:
 		return "definitely lost";
 	case HAWK_REACH_INDIRECTLY_LOST:
 		return "indirectly lost: only blocks that are lost themselves point to it";
-	default:
-		return "not reached";
+	default: // memory is missing
+		return "perhaps from memory that is not there";
 	}
 }
 
@@ -145,7 +146,7 @@ struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 		return err;
 	if (!path.count) {
 		hawk_output_printf(screen->output, "  no root leads there: %s\n",
-				   kind_text(report->graph->reach.kinds[block]));
+				   kind_text(hawk_leaks_kind(report->graph, block)));
 		put_missing(report, screen);
 		return NULL;
 	}
@@ -183,7 +184,7 @@ static struct hawk_error *put_json_step(const struct hawk_pointer_report *report
 	return err;
 }
 
-static const char *json_kind(uint8_t kind)
+static const char *json_kind(enum hawk_reach_kind kind)
 {
 	static const char *const names[HAWK_REACH_KINDS] = {
 		[HAWK_REACH_REACHABLE] = "still_reachable",
@@ -210,7 +211,7 @@ struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *repor
 	hawk_json_key(json, "block");
 	hawk_json_object(json);
 	err = hawk_report_json_block(report, block, json);
-	hawk_json_put_string(json, "reach", json_kind(report->graph->reach.kinds[block]));
+	hawk_json_put_string(json, "reach", json_kind(hawk_leaks_kind(report->graph, block)));
 	hawk_json_object_end(json);
 	hawk_json_key(json, "root");
 	if (err || !path.count)
