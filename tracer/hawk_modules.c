@@ -22,6 +22,7 @@ enum {
 	SIGHTINGS_MAX = 4,   /**< of one module, while others are being unloaded */
 	VERIFIED_MAX = 4096, /**< modules whose verification is remembered; later ones are verified
 				every time */
+	PRESENT_MAX = 4096,  /**< modules at once; with more of them the whole log is searched */
 };
 
 uint64_t hawk_loader_start;
@@ -36,6 +37,13 @@ static uint64_t main_end;
 
 /** Epoch + 1 in which module record i was last seen to be true. */
 static uint32_t verified[VERIFIED_MAX];
+
+/**
+ * Index + 1 of the records that are not retired, in no order; 0 = empty. What is searched for a
+ * module: the log itself grows with every plug-in that comes and goes.
+ */
+static uint32_t present[PRESENT_MAX];
+static uint32_t present_end; /**< no entry is used at or above; more than PRESENT_MAX: overrun */
 
 /** A module as it is in memory right now. */
 struct sighting {
@@ -294,6 +302,33 @@ static bool is_epoch(uint32_t epoch)
 	return __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST) == epoch;
 }
 
+static bool exchange_present(uint32_t at, uint32_t from, uint32_t to)
+{
+	return __atomic_load_n(&present[at], __ATOMIC_RELAXED) == from &&
+	       __atomic_compare_exchange_n(&present[at], &from, to, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+}
+
+/** Before the record is published, so that who can see it finds it. */
+static void enter_present(uint32_t index)
+{
+	uint32_t end = __atomic_load_n(&present_end, __ATOMIC_RELAXED);
+	uint32_t at = 0;
+
+	while (at < PRESENT_MAX && !exchange_present(at, 0, index + 1))
+		at++;
+	while (end <= at && !__atomic_compare_exchange_n(&present_end, &end, at + 1, false,
+							 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		;
+}
+
+static void leave_present(uint32_t index)
+{
+	for (uint32_t at = 0; at < PRESENT_MAX; at++)
+		if (exchange_present(at, index + 1, 0))
+			return;
+}
+
 /**
  * Appends `module`, seen in `epoch`, to the log, valid from `generation` on. Returns its index, or
  * UINT32_MAX. It is taken back if the epoch has ended, since another module may lie there by now.
@@ -319,10 +354,27 @@ static uint32_t append(const struct sighting *module, uint32_t generation, uint3
 		record->flags |= HAWK_MODULE_VDSO;
 	store_path(record, module);
 	store_segments(record, module);
+	enter_present(index);
 	__atomic_store_n(&record->state, 1, __ATOMIC_SEQ_CST);
 	if (is_epoch(epoch))
 		return index;
 	__atomic_store_n(&record->state, 0, __ATOMIC_RELEASE);
+	leave_present(index);
+	return UINT32_MAX;
+}
+
+static bool overlaps(uint32_t index, uint64_t start, uint64_t end)
+{
+	const struct hawk_module_record *record = record_at(index);
+
+	return record && record->start < end && start < record->end && !record->unload_generation;
+}
+
+static uint32_t find_in_log(uint64_t start, uint64_t end, uint32_t from)
+{
+	for (uint32_t i = from; i-- > 0;)
+		if (overlaps(i, start, end))
+			return i;
 	return UINT32_MAX;
 }
 
@@ -332,14 +384,18 @@ static uint32_t append(const struct sighting *module, uint32_t generation, uint3
  */
 static uint32_t find_overlap(uint64_t start, uint64_t end, uint32_t from)
 {
-	for (uint32_t i = from; i-- > 0;) {
-		const struct hawk_module_record *record = record_at(i);
+	uint32_t known = __atomic_load_n(&present_end, __ATOMIC_ACQUIRE);
+	uint32_t latest = 0;
 
-		if (record && record->start < end && start < record->end &&
-		    !record->unload_generation)
-			return i;
+	if (known > PRESENT_MAX)
+		return find_in_log(start, end, from);
+	for (uint32_t i = 0; i < known; i++) {
+		uint32_t entry = __atomic_load_n(&present[i], __ATOMIC_ACQUIRE);
+
+		if (entry > latest && entry <= from && overlaps(entry - 1, start, end))
+			latest = entry;
 	}
-	return UINT32_MAX;
+	return latest - 1; /* 0 - 1: none */
 }
 
 static void remember(uint32_t index, uint32_t epoch)
@@ -353,8 +409,10 @@ static void retire_overlapping(const struct sighting *module, uint32_t count, ui
 {
 	uint32_t index;
 
-	while ((index = find_overlap(module->start, module->end, count)) != UINT32_MAX)
+	while ((index = find_overlap(module->start, module->end, count)) != UINT32_MAX) {
 		known_at(index)->unload_generation = generation;
+		leave_present(index);
+	}
 }
 
 static void verify(struct sighting *module, uint32_t count, uint32_t known, uint32_t epoch)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=200
+"""Libraries that come and go at the same addresses cost the same however often they do."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+LOADS = "10000"
+# Twice as much on a quiet machine; fifteen times if every load looked through all earlier ones.
+MOST = 6
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+program = hawk.compile_program(os.path.join(folder, "reload"), ["plugin_reload.c"], flags=["-O1"])
+plugins = [hawk.compile_program(os.path.join(folder, f"plugin{i}.so"), ["plugin_small.c"],
+                                flags=["-O1", "-shared", "-fPIC"]) for i in range(2)]
+
+
+def milliseconds(environment):
+    done = hawk.run([program, LOADS, *plugins], env=environment, timeout=150)
+    hawk.expect_equal(done.returncode, 0, f"exit code; {done.stderr}")
+    return int(done.stdout)
+
+
+plain = milliseconds(hawk.plain_environment())
+traced = milliseconds(hawk.tracer_environment())
+print(f"{plain} ms, traced {traced} ms")
+hawk.expect(traced < MOST * plain, f"{traced} ms of {plain}")
+hawk.finish()
