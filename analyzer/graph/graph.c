@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "graph_words.h"
+#include "graph_batch.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 
@@ -23,18 +23,18 @@ enum {
 struct part {
 	uint32_t first;
 	uint32_t end;
-	uint64_t bytes;       /**< of the blocks, no less */
-	uint32_t next_offset; /**< the first block whose offset is not set yet */
+	uint64_t bytes; /**< of the blocks, no less */
 	uint64_t edge_count;
 	struct hawk_area edges;
 	struct hawk_words words;
-	struct hawk_candidates candidates;
+	struct hawk_batch batch;
 	struct hawk_error *err;
 };
 
 struct job {
 	const struct hawk_block_index *index;
 	const struct hawk_target *target;
+	const struct hawk_batch_code *code;
 	uint32_t *offsets;
 	struct part *parts;
 	unsigned part_count;
@@ -42,43 +42,34 @@ struct job {
 
 static void flush(const struct job *job, struct part *part)
 {
-	struct hawk_candidates *candidates = &part->candidates;
+	struct hawk_batch *batch = &part->batch;
+	uint32_t *offsets = job->offsets + batch->first_block;
 	uint64_t count = part->edge_count;
-	uint32_t *edges;
 
-	part->err = hawk_area_grow(&part->edges,
-				   sizeof(*edges) * (count + (uint64_t)candidates->count));
+	part->err = hawk_area_grow(&part->edges, sizeof(uint32_t) * (count + batch->count));
 	if (part->err)
 		return;
-	edges = part->edges.bytes;
-	hawk_candidates_resolve(candidates, job->index);
-	for (size_t i = 0; i < candidates->count; i++) {
-		while (part->next_offset <= candidates->tags[i])
-			job->offsets[part->next_offset++] = (uint32_t)count;
-		if ((uint32_t)candidates->values[i] != HAWK_BLOCK_NOWHERE)
-			edges[count++] = (uint32_t)candidates->values[i];
-	}
-	candidates->count = 0;
-	part->edge_count = count;
+	part->edge_count +=
+		job->code->resolve(batch, job->index, (uint32_t *)part->edges.bytes + count);
+	for (uint32_t i = 0; i < batch->block_count; i++)
+		offsets[i] = (uint32_t)count + batch->found[batch->starts[i]];
+	batch->block_count = 0;
+	batch->count = 0;
 }
 
-static void gather(const struct job *job, struct part *part, uint32_t block,
-		   const struct hawk_stretch *stretch)
+/* Words of the block at hand. */
+static void gather(const struct job *job, struct part *part, const uint8_t *bytes, size_t words)
 {
-	for (size_t done = 0; done < stretch->words && !part->err;) {
-		size_t room = HAWK_WORDS_BATCH - part->candidates.count;
-		size_t words = stretch->words - done;
+	while (words && !part->err) {
+		size_t piece = words < HAWK_BATCH_PIECE ? words : HAWK_BATCH_PIECE;
 
-		if (words > room) {
-			words = room;
-			if (room < HAWK_WORDS_BATCH / 2) {
-				flush(job, part);
-				continue;
-			}
+		if (!hawk_batch_has_room(&part->batch)) {
+			flush(job, part);
+			continue;
 		}
-		hawk_candidates_pick(&part->candidates, job->index,
-				     stretch->bytes + done * HAWK_WORD_BYTES, words, block, 0);
-		done += words;
+		job->code->pick_words(&part->batch, job->index, bytes, piece);
+		bytes += piece * HAWK_WORD_BYTES;
+		words -= piece;
 	}
 }
 
@@ -93,39 +84,64 @@ static void join_parts(const struct job *job, struct part *part, uint32_t block)
 		neighbours[count++] = hawk_block_start(job->index, of->previous);
 	if (of && of->next != HAWK_BLOCK_NOWHERE)
 		neighbours[count++] = hawk_block_start(job->index, of->next);
-	if (count)
-		gather(job, part, block,
-		       &(struct hawk_stretch){.bytes = (const uint8_t *)neighbours,
-					      .words = count});
+	gather(job, part, (const uint8_t *)neighbours, count);
 }
 
+/* One that is large, or a part, or begins a new view. */
 static void read_block(const struct job *job, struct part *part, uint32_t block)
 {
 	uint64_t at = hawk_block_start(job->index, block);
 	uint64_t end = (at + hawk_block_size(job->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
 	struct hawk_stretch stretch;
 
+	hawk_batch_begin_block(&part->batch, block);
 	while (at < end && !part->err && hawk_words_next(&part->words, at, end, &stretch)) {
-		gather(job, part, block, &stretch);
+		gather(job, part, stretch.bytes, stretch.words);
 		at = stretch.start + stretch.words * HAWK_WORD_BYTES;
 	}
 	if (job->index->part_count)
 		join_parts(job, part, block);
 }
 
+/* The first part of a carved block from `block` on, or `end`. */
+static uint32_t next_part(const struct hawk_block_index *index, uint32_t block, uint32_t end)
+{
+	size_t low = 0;
+	size_t high = index->part_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (index->parts[middle].number < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < index->part_count && index->parts[low].number < end ? index->parts[low].number
+									 : end;
+}
+
 static void run_part(void *context, unsigned number)
 {
 	const struct job *job = context;
 	struct part *part = &job->parts[number];
+	uint32_t whole_end = next_part(job->index, part->first, part->end);
 
-	for (uint32_t block = part->first; block < part->end && !part->err; block++)
-		read_block(job, part, block);
+	for (uint32_t block = part->first; block < part->end && !part->err;) {
+		block = job->code->pick_blocks(&part->batch, job->index, &part->words, block,
+					       whole_end);
+		if (!hawk_batch_has_room(&part->batch)) {
+			flush(job, part);
+		} else if (block < part->end) {
+			read_block(job, part, block++);
+			if (block > whole_end)
+				whole_end = next_part(job->index, block, part->end);
+		}
+	}
 	if (!part->err)
 		flush(job, part);
 	if (!part->err && part->words.failed)
 		part->err = &hawk_enomem;
-	while (!part->err && part->next_offset < part->end)
-		job->offsets[part->next_offset++] = (uint32_t)part->edge_count;
 }
 
 static uint64_t cost_of(const struct hawk_block_index *index, uint32_t block)
@@ -151,7 +167,7 @@ static void cut(struct job *job)
 		struct part *part = &job->parts[i];
 		uint64_t goal = i + 1 < count ? all / count * (i + 1) : UINT64_MAX;
 
-		part->first = part->next_offset = block;
+		part->first = block;
 		part->bytes = done;
 		for (; block < index->count && done < goal; block++)
 			done += cost_of(index, block);
@@ -229,7 +245,8 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 				   const struct hawk_block_index *index, unsigned threads,
 				   struct hawk_graph *ret)
 {
-	CLEANUP(job) struct job job = {.index = index, .target = target};
+	CLEANUP(job)
+	struct job job = {.index = index, .target = target, .code = hawk_batch_code()};
 	struct hawk_graph graph = {.count = index->count};
 	struct hawk_error *err;
 

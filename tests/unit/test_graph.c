@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "graph_batch.h"
+#include "hawk_cpu.h"
 #include "synthetic_graph.h"
 #include "synthetic_victim.h"
 
@@ -533,9 +535,71 @@ static void truncated_cores_give_the_graph_of_what_is_left(void **state)
 	assert_true(fewest < 4);
 }
 
+enum { BATCH_WORDS = 100000 };
+
+/* Edges of `words`, piece by piece, and behind each piece how many there are. */
+static size_t resolve_words(const struct hawk_batch_code *code, const struct graph_world *world,
+			    const uint64_t *words, uint32_t *edges, uint32_t *found)
+{
+	static struct hawk_batch batch;
+	size_t count = 0;
+
+	for (size_t at = 0, piece = 0; at < BATCH_WORDS; at += piece) {
+		piece = at * 7 % (HAWK_BATCH_PIECE + 1) + 1;
+		if (piece > HAWK_BATCH_PIECE)
+			piece = HAWK_BATCH_PIECE;
+		if (piece > BATCH_WORDS - at)
+			piece = BATCH_WORDS - at;
+		code->pick_words(&batch, &world->index, (const uint8_t *)(words + at), piece);
+		if (hawk_batch_has_room(&batch))
+			continue;
+		count += code->resolve(&batch, &world->index, edges + count);
+		memcpy(found, batch.found, (batch.count + 1) * sizeof(*found));
+		found += batch.count + 1;
+		batch.count = 0;
+	}
+	batch.count = 0;
+	return count;
+}
+
+static void all_processors_find_the_same_edges(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint64_t *words = calloc(BATCH_WORDS, sizeof(*words));
+	uint32_t *edges = calloc(4 * (BATCH_WORDS + HAWK_BATCH_CANDIDATES), sizeof(*edges));
+	uint32_t *other_edges = edges + BATCH_WORDS + HAWK_BATCH_CANDIDATES;
+	uint32_t *found = other_edges + BATCH_WORDS + HAWK_BATCH_CANDIDATES;
+	uint32_t *other_found = found + BATCH_WORDS + HAWK_BATCH_CANDIDATES;
+	uint64_t seed = 99;
+	size_t count;
+
+	(void)state;
+	assert_true(words && edges);
+	graph_world_fill(world, &seed);
+	graph_world_open(world, 1, SIZE_MAX);
+	for (size_t i = 0; i < BATCH_WORDS; i++) {
+		uint64_t r = synthetic_random(&seed);
+
+		words[i] = r % 3 ? r >> (r % 61) : SYNTHETIC_HEAP + (r >> 8) % 8192;
+	}
+	count = resolve_words(&hawk_batch_code_plain, world, words, edges, found);
+	assert_true(count > 1000);
+	if (hawk_cpu_has_avx512()) {
+		assert_int_equal(resolve_words(&hawk_batch_code_avx512, world, words, other_edges,
+					       other_found),
+				 count);
+		assert_memory_equal(edges, other_edges, count * sizeof(*edges));
+		assert_memory_equal(found, other_found, BATCH_WORDS * sizeof(*found));
+	}
+	free(words);
+	free(edges);
+	graph_world_destroy(world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(all_processors_find_the_same_edges),
 		cmocka_unit_test(random_heaps_have_the_edges_and_roots_of_their_bytes),
 		cmocka_unit_test(the_graph_is_the_same_with_any_number_of_threads),
 		LIVE_TEST(a_living_process_has_the_graph_of_its_core),

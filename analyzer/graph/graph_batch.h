@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Words of blocks on their way into the graph: picked from a run of blocks, looked up together, so
+ * that their cache misses overlap, and turned into edges. Internal to graph/.
+ *
+ * Free of branches that depend on what words are: that cannot be predicted.
+ */
+#ifndef HAWK_GRAPH_BATCH_H
+#define HAWK_GRAPH_BATCH_H
+
+#include "graph_words.h"
+
+enum {
+	HAWK_BATCH_BLOCKS = 512,
+	HAWK_BATCH_CANDIDATES = 1024,
+	HAWK_BATCH_PIECE = 64, /**< words that are picked at a time */
+	HAWK_BATCH_VECTOR = 8, /**< words that may be written behind the candidates */
+	HAWK_BATCH_PREFETCH_BYTES = 4096,
+};
+
+struct hawk_batch {
+	uint32_t first_block; /**< of those that begin here */
+	uint32_t block_count;
+	uint32_t count;                            /**< candidates */
+	uint32_t starts[HAWK_BATCH_BLOCKS];        /**< by block: candidates in front of it */
+	uint32_t found[HAWK_BATCH_CANDIDATES + 1]; /**< by candidate: edges in front of it */
+	uint64_t values[HAWK_BATCH_CANDIDATES + HAWK_BATCH_VECTOR];
+};
+
+/** The innermost loops; all processors' give the same results. */
+struct hawk_batch_code {
+	/** Picks from the blocks [block, end) as long as there is room, and they are small and lie
+	 * in the view of `words`. Returns the first that was not taken. */
+	uint32_t (*pick_blocks)(struct hawk_batch *batch, const struct hawk_block_index *index,
+				const struct hawk_words *words, uint32_t block, uint32_t end);
+	/** Picks from `words` words, for which there is room. */
+	void (*pick_words)(struct hawk_batch *batch, const struct hawk_block_index *index,
+			   const uint8_t *bytes, size_t words);
+	/** Turns candidates into edges, fills `found`. Returns the number of edges. `edges` has
+	 * room for all candidates. */
+	uint32_t (*resolve)(struct hawk_batch *batch, const struct hawk_block_index *index,
+			    uint32_t *edges);
+};
+
+extern const struct hawk_batch_code hawk_batch_code_plain;
+extern const struct hawk_batch_code hawk_batch_code_avx512;
+
+/** The fastest that this processor runs. */
+const struct hawk_batch_code *hawk_batch_code(void);
+
+/** Room for a piece, and for a block to begin? */
+static inline bool hawk_batch_has_room(const struct hawk_batch *batch)
+{
+	return batch->block_count < HAWK_BATCH_BLOCKS &&
+	       batch->count <= HAWK_BATCH_CANDIDATES - HAWK_BATCH_PIECE;
+}
+
+/** What follows belongs to `block`. */
+static inline void hawk_batch_begin_block(struct hawk_batch *batch, uint32_t block)
+{
+	if (!batch->block_count)
+		batch->first_block = block;
+	batch->starts[batch->block_count++] = batch->count;
+}
+
+/** The words of a small block in place; NULL = to be read otherwise. */
+static inline const uint8_t *hawk_batch_block_words(const struct hawk_block_index *index,
+						    const struct hawk_words *words, uint32_t block,
+						    size_t *ret)
+{
+	uint64_t at = hawk_block_start(index, block);
+	const uint8_t *bytes;
+
+	*ret = index->sizes[block] / HAWK_WORD_BYTES;
+	if (*ret > HAWK_BATCH_PIECE || at < words->view_start || at >= words->view_end ||
+	    *ret * HAWK_WORD_BYTES > words->view_end - at)
+		return NULL;
+	bytes = words->view + (at - words->view_start);
+	/* The processor's own prefetching stops at the end of each page. */
+	__builtin_prefetch(bytes + HAWK_BATCH_PREFETCH_BYTES);
+	__builtin_prefetch(bytes + HAWK_BATCH_PREFETCH_BYTES + 64);
+	return bytes;
+}
+
+static inline uint32_t hawk_batch_resolve_all(struct hawk_batch *batch,
+					      const struct hawk_block_index *index, uint32_t *edges)
+{
+	uint32_t edge_count = 0;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		uint64_t value = batch->values[i];
+		uint32_t number = hawk_block_index_chunk(index, value);
+
+		if (number != HAWK_CHUNK_INSIDE)
+			__builtin_prefetch(hawk_block_index_record(index, number, value));
+	}
+	for (uint32_t i = 0; i < batch->count; i++) {
+		uint64_t value = batch->values[i];
+		uint32_t edge = hawk_block_index_resolve(
+			index, hawk_block_index_chunk(index, value), value);
+
+		batch->found[i] = edge_count;
+		edges[edge_count] = edge;
+		edge_count += edge != HAWK_BLOCK_NOWHERE;
+	}
+	batch->found[batch->count] = edge_count;
+	return edge_count;
+}
+
+#endif
