@@ -176,3 +176,16 @@ void hawk_counters_recover(struct hawk_head *head)
 	else
 		__atomic_store_n(&head->record.flush, 0, __ATOMIC_RELEASE);
 }
+
+void hawk_counters_forget(struct hawk_head *head, uint32_t trace_count)
+{
+	struct hawk_counter_entry *entries[] = {head->counters, head->frees};
+	const uint32_t counts[] = {HAWK_COUNTER_ENTRIES, HAWK_FREE_ENTRIES};
+
+	for (uint32_t i = 0; i < 2; i++)
+		for (uint32_t j = 0; j < counts[i]; j++)
+			if (entries[i][j].trace >= trace_count)
+				entries[i][j] = (struct hawk_counter_entry){0};
+	if (head->record.flush >> HAWK_FLUSH_TRACE_SHIFT >= trace_count)
+		head->record.flush = 0;
+}

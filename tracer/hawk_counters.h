@@ -39,6 +39,9 @@ void hawk_counters_flush_allocations(struct hawk_head *head, uint32_t entry);
 void hawk_counters_flush_frees(struct hawk_head *head, uint32_t entry);
 void hawk_counters_flush_all(struct hawk_head *head);
 
+/** Forgets what is noted of traces from `trace_count` on: their ids will be given to others. */
+void hawk_counters_forget(struct hawk_head *head, uint32_t trace_count);
+
 /** Ends the flush that somebody jumped out of, if there is one; by the slot's thread only. */
 void hawk_counters_recover(struct hawk_head *head);
 

@@ -118,10 +118,20 @@ static void do_without(void)
 	hawk_table_header = &last_resort;
 }
 
+/** The parent's threads went on while their counters were copied, after its number of traces was.
+ */
+static void forget_later_traces(void)
+{
+	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
+		hawk_counters_forget(hawk_arena_element(HAWK_ARRAY_THREADS, i),
+				     hawk_table_header->trace_count);
+}
+
 static void take_own_table(bool file)
 {
 	hawk_file.active = file;
 	hawk_arena_adopt(is_known, file);
+	forget_later_traces();
 	if ((uintptr_t)hawk_thread_slot > 1)
 		hawk_threads_restore(hawk_thread_slot);
 }

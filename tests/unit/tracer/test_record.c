@@ -135,6 +135,25 @@ static void evicted_counters_are_flushed_not_lost(void **state)
 		assert_int_equal(total_of(traces[i]).objects, 3);
 }
 
+static void what_is_noted_of_traces_that_are_not_there_can_be_forgotten(void **state)
+{
+	struct hawk_head *head = hawk_threads_current()->head;
+	uint32_t trace = record(50), later = hawk_table_header->trace_count;
+
+	(void)state;
+	hawk_counters_flush_all(head);
+	hawk_threads_count(hawk_threads_current(), trace, 50);
+	head->counters[later % HAWK_COUNTER_ENTRIES] = (struct hawk_counter_entry){later, 7, 70};
+	head->frees[later % HAWK_FREE_ENTRIES] = (struct hawk_counter_entry){later, 3, 30};
+	head->record.flush = HAWK_FLUSH_PENDING | (uint64_t)later << HAWK_FLUSH_TRACE_SHIFT;
+	hawk_counters_forget(head, later);
+	assert_int_equal(head->counters[later % HAWK_COUNTER_ENTRIES].trace, 0);
+	assert_int_equal(head->counters[later % HAWK_COUNTER_ENTRIES].objects, 0);
+	assert_int_equal(head->frees[later % HAWK_FREE_ENTRIES].objects, 0);
+	assert_int_equal(head->record.flush, 0);
+	assert_int_equal(head->counters[trace % HAWK_COUNTER_ENTRIES].objects, 1);
+}
+
 static void *record_in_thread(void *argument)
 {
 	*(uint32_t *)argument = record(5);
@@ -360,6 +379,7 @@ int main(void)
 		cmocka_unit_test(a_pointer_at_the_start_of_a_mapping_is_foreign_and_no_fault),
 		cmocka_unit_test(the_same_call_path_has_one_id_and_counts_add_up),
 		cmocka_unit_test(evicted_counters_are_flushed_not_lost),
+		cmocka_unit_test(what_is_noted_of_traces_that_are_not_there_can_be_forgotten),
 		cmocka_unit_test(slots_of_exited_threads_are_used_again_and_keep_their_counts),
 		cmocka_unit_test(threads_that_allocate_only_while_they_exit_share_a_slot),
 		cmocka_unit_test(a_nested_call_is_recorded_without_touching_the_slot),
