@@ -100,7 +100,7 @@ static int plan(sqlite3_vtab *base, sqlite3_index_info *info)
 	double rows = (double)table->rows(instance->sql) + 1;
 	char text[PLAN_MAX] = "";
 	size_t length = 0;
-	bool equal = false;
+	unsigned equal = 0; /* a bit for each key */
 
 	for (int i = 0; i < info->nConstraint && length + 2 < sizeof(text); i++) {
 		int key = find_key(table, info->aConstraint[i].iColumn);
@@ -109,12 +109,14 @@ static int plan(sqlite3_vtab *base, sqlite3_index_info *info)
 		if (key < 0 || !info->aConstraint[i].usable)
 			continue;
 		letter = comparison(table->keys[key].kind, info->aConstraint[i].op);
-		if (!letter)
+		/* Of several lists ("site IN (...) AND site IN (...)") SQLite would try all
+		 * combinations. */
+		if (!letter || (letter == '=' && equal >> key & 1))
 			continue;
 		text[length++] = (char)('0' + key);
 		text[length++] = letter;
 		info->aConstraintUsage[i].argvIndex = (int)(length / 2);
-		equal |= letter == '=';
+		equal |= (unsigned)(letter == '=') << key;
 	}
 	info->idxNum = (int)(table->needs ? table->needs(info->colUsed) : 0);
 	if (length) {

@@ -8,6 +8,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report.h"
+#include "hawk_site_names.h"
 
 enum {
 	DEFAULT_TOP = 10,
@@ -217,7 +218,8 @@ static struct hawk_error *put_stack(const struct hawk_leaks_report *report,
 		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
 				  depth, INDENT);
 	else if (!err)
-		hawk_output_puts(screen->output, "      (no stack was recorded, or it is lost)\n");
+		hawk_output_printf(screen->output, "      %s\n",
+				   hawk_site_no_stack(heap, record->site));
 	hawk_stack_deinit(&stack);
 	return err;
 }

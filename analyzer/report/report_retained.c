@@ -87,11 +87,11 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 
 	hawk_screen_heading(screen, "Sites by retained bytes (%s of %s)",
 			    hawk_quantity_count(end).text, hawk_quantity_count(live).text);
+	hawk_report_put_sampling(report, screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "   # %10s %10s %10s %12s  %s\n", "retained",
 			   "start only", "shallow", "blocks", "site");
 	hawk_screen_plain(screen);
-	hawk_report_put_sampling(report, screen);
 	for (size_t i = 0; i < end && !err; i++)
 		err = put_site(report, screen, i + 1, list->sites[i]);
 	return err;

@@ -172,11 +172,11 @@ struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 					: DEFAULT_DEPTH,
 	};
 
+	hawk_report_put_sampling(report, screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%10s %8s %11s  %s\n", "size", "share", "blocks",
 			   "held by");
 	hawk_screen_plain(screen);
-	hawk_report_put_sampling(report, screen);
 	return put_children(&writer, 0);
 }
 

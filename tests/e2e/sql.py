@@ -42,6 +42,8 @@ def check_blocks():
                       f"address = {middle + 1}", "address < 0", "address > -5",
                       f"address IN ({middle}, {int(listed[0]['address'], 16)})",
                       "address = 'x'", "address < 1e9", f"site = '{listed[7]['site']}'",
+                      f"site IN ('{listed[7]['site']}', '{listed[9]['site']}') AND "
+                      f"site IN ('{listed[9]['site']}', 'zz') AND address > 0",
                       "site = 'zz'", "site = 7", f"site = '{listed[7]['site']}' AND size > 30"):
         # A unary plus keeps SQLite from using the look-up.
         scan = condition.replace("address", "+address").replace("site", "+site")
