@@ -18,16 +18,21 @@
 #include "core_guard.h"
 #include "hawk_cleanup.h"
 
-/** The last stretch of data that was asked for: a file system in memory looks at every page of it
- * to find its end, and each stage of the analysis asks again. */
-struct extent {
+enum { EXTENTS = 4 };
+
+/** The last stretches of data that were asked for: a file system in memory looks at every page of
+ * one to find its end, and each stage of the analysis asks again. */
+struct extents {
 	pthread_mutex_t lock;
-	off_t data;
-	off_t hole;
+	unsigned next; /* to be replaced */
+	struct extent {
+		off_t data;
+		off_t hole;
+	} items[EXTENTS];
 };
 
 struct hawk_core_file {
-	struct extent *extent; /* NULL = bytes of the caller */
+	struct extents *extents; /* NULL = bytes of the caller */
 	const uint8_t *bytes;
 	size_t size;
 	int fd;    /* -1 = bytes of the caller */
@@ -79,13 +84,13 @@ static struct hawk_error *open_regular(const char *path, int *fd, uint64_t *size
 struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file **ret)
 {
 	CLEANUP(free_ptr) struct hawk_core_file *file = calloc(1, sizeof(*file));
-	CLEANUP(free_ptr) struct extent *extent = calloc(1, sizeof(*extent));
+	CLEANUP(free_ptr) struct extents *extents = calloc(1, sizeof(*extents));
 	CLEANUP(close_fd) int fd = -1;
 	struct hawk_error *error;
 	uint64_t size = 0;
 	void *bytes;
 
-	if (!file || !extent)
+	if (!file || !extents)
 		return &hawk_enomem;
 	error = open_regular(path, &fd, &size);
 	if (error)
@@ -100,8 +105,8 @@ struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file *
 					 "%s: more than %d core files are open", path,
 					 HAWK_CORE_GUARDS_MAX);
 	}
-	pthread_mutex_init(&extent->lock, NULL);
-	file->extent = take_ptr(&extent);
+	pthread_mutex_init(&extents->lock, NULL);
+	file->extents = take_ptr(&extents);
 	file->bytes = bytes;
 	file->size = size;
 	file->fd = take_fd(&fd);
@@ -128,8 +133,8 @@ void hawk_core_file_close(struct hawk_core_file *file)
 		hawk_core_guard_remove(file->guard);
 		munmap((void *)file->bytes, file->size);
 		close(file->fd);
-		pthread_mutex_destroy(&file->extent->lock);
-		free(file->extent);
+		pthread_mutex_destroy(&file->extents->lock);
+		free(file->extents);
 	}
 	free(file);
 }
@@ -144,23 +149,33 @@ size_t hawk_core_file_size(const struct hawk_core_file *file)
 	return file->size;
 }
 
+/* The hole behind `at`; less than 0 if it is in no stretch that was asked for. */
+static off_t known_hole(const struct extents *extents, off_t at)
+{
+	for (unsigned i = 0; i < EXTENTS; i++)
+		if (at >= extents->items[i].data && at < extents->items[i].hole)
+			return extents->items[i].hole;
+	return -1;
+}
+
 /* The first stretch of data at or behind `from`; less than 0 if there is none. `*hole` is its end.
  */
 static off_t find_data(const struct hawk_core_file *file, off_t from, off_t *hole)
 {
-	struct extent *extent = file->extent;
+	struct extents *extents = file->extents;
 	off_t data = from;
 
-	pthread_mutex_lock(&extent->lock);
-	if (from < extent->data || from >= extent->hole) {
+	pthread_mutex_lock(&extents->lock);
+	*hole = known_hole(extents, from);
+	if (*hole < 0) {
 		data = lseek(file->fd, from, SEEK_DATA);
-		if (data >= 0) {
-			extent->data = data;
-			extent->hole = lseek(file->fd, data, SEEK_HOLE);
-		}
+		*hole = data < 0 ? -1 : known_hole(extents, data);
 	}
-	*hole = extent->hole;
-	pthread_mutex_unlock(&extent->lock);
+	if (*hole < 0 && data >= 0) {
+		*hole = lseek(file->fd, data, SEEK_HOLE);
+		extents->items[extents->next++ % EXTENTS] = (struct extent){data, *hole};
+	}
+	pthread_mutex_unlock(&extents->lock);
 	return data;
 }
 
