@@ -178,9 +178,10 @@ static struct hawk_error *add_spanning(struct hawk_block_index *index,
 	return cover_rest(index, block, chunk_end);
 }
 
-static struct hawk_error *make_room(struct hawk_block_index *index)
+/* For `count` more blocks. */
+static struct hawk_error *make_room(struct hawk_block_index *index, size_t count)
 {
-	uint64_t bytes = 4 * ((uint64_t)index->count + 1);
+	uint64_t bytes = 4 * ((uint64_t)index->count + count);
 	struct hawk_error *err;
 
 	if (bytes <= index->granules_area.size && bytes <= index->sizes_area.size &&
@@ -224,7 +225,7 @@ struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
 	if (index->count >= HAWK_BLOCKS_MAX)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are more than %u blocks",
 					 HAWK_BLOCKS_MAX);
-	err = make_room(index);
+	err = make_room(index, 1);
 	if (!err)
 		err = take_chunk(index, chunk);
 	if (err)
@@ -253,26 +254,89 @@ struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
 	return NULL;
 }
 
+/* Marks the granules of a block that lies in its chunk. */
+static inline void cover_usual(struct hawk_index_record *records, uint32_t number, uint64_t first,
+			       uint64_t last)
+{
+	struct hawk_index_record *record = &records[first / 64];
+	struct hawk_index_record *end = &records[last / 64];
+	uint64_t mask = ~UINT64_C(0) << first % 64;
+
+	if (!record->covers)
+		record->rank = number;
+	record->starts |= UINT64_C(1) << first % 64;
+	for (; record < end; mask = ~UINT64_C(0)) {
+		record->covers |= mask;
+		if (!(++record)->covers)
+			record->rank = number + 1;
+	}
+	record->covers |= mask & ~UINT64_C(0) >> (63 - last % 64);
+}
+
+/**
+ * Nearly every block lies in the same chunk as the one before it, is not empty and not carved up:
+ * such are taken here, with everything in registers. The same as hawk_block_index_add_one()
+ * otherwise, at a third of the cost. Returns how many were taken; there is room for all.
+ */
+static size_t add_usual(struct hawk_block_index *index, const struct hawk_block *blocks,
+			size_t count)
+{
+	uint64_t chunk = blocks[0].start >> HAWK_CHUNK_LOG2;
+	uint64_t chunk_start = chunk << HAWK_CHUNK_LOG2;
+	uint32_t number = hawk_block_index_chunk(index, chunk_start);
+	uint32_t *granules = index->granules + index->count;
+	uint32_t *sizes = index->sizes + index->count;
+	uint32_t *traces = index->traces + index->count;
+	struct hawk_index_record *records =
+		index->records + ((size_t)number << HAWK_CHUNK_RECORDS_LOG2);
+	size_t i = 0;
+
+	if (!number || number == HAWK_CHUNK_INSIDE || !index->count || index->heads)
+		return 0;
+	for (; i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth; i++) {
+		uint64_t within = blocks[i].start - chunk_start;
+		uint64_t size = blocks[i].size;
+
+		if (within >= CHUNK_BYTES || size > CHUNK_BYTES - within || !size)
+			break;
+		granules[i] = number << HAWK_CHUNK_GRANULES_LOG2 | (uint32_t)(within >> 4);
+		sizes[i] = (uint32_t)size;
+		traces[i] = blocks[i].trace;
+		cover_usual(records, index->count + (uint32_t)i, within >> 4,
+			    (within + size - 1) >> 4);
+	}
+	if (!i)
+		return 0;
+	index->count += (uint32_t)i;
+	index->end = blocks[i - 1].start + blocks[i - 1].size;
+	index->chunk_span = ((index->end >> HAWK_CHUNK_LOG2) - index->first_chunk) + 1;
+	return i;
+}
+
 struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count)
 {
 	struct hawk_block_index *to = index;
+	/* With those that are held back. */
+	size_t more = count + HAWK_BLOCK_DEPTH_MAX + 1;
+	bool room = to->count < HAWK_BLOCKS_MAX && more <= HAWK_BLOCKS_MAX - to->count;
+	struct hawk_error *err = room ? make_room(to, more) : NULL;
 
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && !err; i++) {
 		/* The next one shows that nothing was carved out. */
 		bool whole = i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth;
-		struct hawk_error *err = NULL;
 
 		if (!whole)
 			err = hawk_block_parts_hold(to, &blocks[i]);
 		else if (to->carved_count)
 			err = hawk_block_parts_settle(to, 0);
-		if (!err && whole)
-			err = hawk_block_index_add_one(to, &blocks[i]);
-
-		if (err)
-			return err;
+		if (err || !whole)
+			continue;
+		err = hawk_block_index_add_one(to, &blocks[i]);
+		/* `room` is for all from here on, but for parts. */
+		if (!err && room && i + 1 < count && !to->part_count)
+			i += add_usual(to, blocks + i + 1, count - i - 1);
 	}
-	return NULL;
+	return err;
 }
 
 struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index)

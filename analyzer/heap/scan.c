@@ -8,32 +8,17 @@
  * of which fit. Testing each granule at once instead costs a mispredicted branch for every other
  * block.
  */
-#include "hawk_scan.h"
+#include "scan_page.h"
+
+#include "hawk_cpu.h"
 
 #include <emmintrin.h>
 #include <stdlib.h>
 
-enum {
-	/* Marking and sealing a dense heap: no prefetch 18.6 GB/s, 512 bytes ahead 11, 1 KiB 19.8,
-	 * 2 to 8 KiB 20.4; from memory that is not so near the gain is larger. */
-	PREFETCH_BYTES = 4096,
-	STEP = 4, /* granules of a cache line */
-	MASK_WORDS = HAWK_SCAN_PAGE_GRANULES / 64,
-};
-
-static_assert(HAWK_SCAN_PAGE_GRANULES <= UINT16_MAX, "granules of a page are stored in 16 bits");
-
-/** One bit for each granule of a page. */
-struct marks {
-	uint64_t live[MASK_WORDS]; /* the top bit of word 0 is set */
-	uint64_t dead[MASK_WORDS]; /* a trace id below the plan's, and a seal that is not 0 */
-	bool zero;
-};
-
 /* SSE2 is part of x86-64. `biased_count` is the trace count with the top bit flipped: SSE2
  * compares signed numbers only. */
 static inline void mark_line(const uint8_t *bytes, size_t granule, __m128i biased_count,
-			     __m128i *any, struct marks *ret)
+			     __m128i *any, struct hawk_scan_marks *ret)
 {
 	const __m128i *line = (const __m128i *)(bytes + granule * HAWK_GRANULE_BYTES);
 	__m128i a = _mm_loadu_si128(line);
@@ -58,20 +43,20 @@ static inline void mark_line(const uint8_t *bytes, size_t granule, __m128i biase
 }
 
 static void mark_candidates(const uint8_t *bytes, size_t granules, uint32_t trace_count,
-			    struct marks *ret)
+			    struct hawk_scan_marks *ret)
 {
 	__m128i biased_count = _mm_set1_epi32((int)(trace_count ^ UINT32_C(0x80000000)));
 	__m128i any = _mm_setzero_si128();
 	size_t i = 0;
 
 	memset(ret, 0, sizeof(*ret));
-	for (; i + STEP <= granules; i += STEP) {
-		__builtin_prefetch(bytes + i * HAWK_GRANULE_BYTES + PREFETCH_BYTES);
+	for (; i + HAWK_SCAN_LINE_GRANULES <= granules; i += HAWK_SCAN_LINE_GRANULES) {
+		__builtin_prefetch(bytes + i * HAWK_GRANULE_BYTES + HAWK_SCAN_PREFETCH_BYTES);
 		mark_line(bytes, i, biased_count, &any, ret);
 	}
 	if (i < granules) {
-		uint8_t rest[STEP * HAWK_GRANULE_BYTES] = {0};
-		struct marks last = {0};
+		uint8_t rest[HAWK_SCAN_LINE_GRANULES * HAWK_GRANULE_BYTES] = {0};
+		struct hawk_scan_marks last = {0};
 
 		memcpy(rest, bytes + i * HAWK_GRANULE_BYTES, (granules - i) * HAWK_GRANULE_BYTES);
 		mark_line(rest, 0, biased_count, &any, &last);
@@ -84,29 +69,20 @@ static void mark_candidates(const uint8_t *bytes, size_t granules, uint32_t trac
 void hawk_scan_page(const struct hawk_sweep_plan *plan, const uint8_t *bytes, size_t granules,
 		    uint64_t address, struct hawk_scan_page *ret)
 {
-	const struct hawk_seal_key key = plan->key;
-	unsigned live_count = 0;
-	unsigned dead_count = 0;
-	struct marks marks;
+	if (hawk_cpu_has_avx512())
+		hawk_scan_page_avx512(plan, bytes, granules, address, ret);
+	else
+		hawk_scan_page_plain(plan, bytes, granules, address, ret);
+}
+
+void hawk_scan_page_plain(const struct hawk_sweep_plan *plan, const uint8_t *bytes, size_t granules,
+			  uint64_t address, struct hawk_scan_page *ret)
+{
+	struct hawk_scan_marks marks;
 
 	assert(granules <= HAWK_SCAN_PAGE_GRANULES);
 	mark_candidates(bytes, granules, plan->trace_count, &marks);
-	for (size_t word = 0; word < MASK_WORDS; word++) {
-		for (uint64_t left = marks.live[word] | marks.dead[word]; left; left &= left - 1) {
-			size_t granule = word * 64 + (unsigned)__builtin_ctzll(left);
-			struct hawk_block_header header = hawk_scan_header(bytes, granule);
-			uint64_t at = address + (uint64_t)granule * HAWK_GRANULE_BYTES;
-
-			if (hawk_header_is_live(&key, header.word0, header.word1, at))
-				ret->live[live_count++] = (uint16_t)granule;
-			else if ((marks.dead[word] & left & -left) &&
-				 hawk_header_is_dead(&key, header.word1, at))
-				ret->dead[dead_count++] = (uint16_t)granule;
-		}
-	}
-	ret->live_count = live_count;
-	ret->dead_count = dead_count;
-	ret->zero = marks.zero;
+	hawk_scan_test_seals(plan, bytes, address, &marks, ret);
 }
 
 unsigned hawk_scan_large_offset(const struct hawk_target *target, uint64_t header_address)
