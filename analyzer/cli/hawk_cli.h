@@ -173,6 +173,7 @@ extern const struct hawk_verb hawk_verb_path;
 extern const struct hawk_verb hawk_verb_merge_paths;
 extern const struct hawk_verb hawk_verb_retained;
 extern const struct hawk_verb hawk_verb_sites;
+extern const struct hawk_verb hawk_verb_schema;
 extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;
 extern const struct hawk_verb hawk_verb_shell;

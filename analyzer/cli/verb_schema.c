@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core schema: what a site's blocks look like, without debug information.
+ */
+#include "hawk_pointer_session.h"
+#include "hawk_report_schema.h"
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	uint64_t id;
+
+	if (count && !hawk_quantity_parse_hex(operands[0], &id))
+		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
+	if (settings->top > HAWK_SCHEMA_GROUPS_MAX)
+		return hawk_error_create(HAWK_ERROR_USAGE, "--top: at most %d sizes",
+					 (int)HAWK_SCHEMA_GROUPS_MAX);
+	return hawk_check_wish(settings, 0, NULL);
+}
+
+static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
+{
+	return hawk_block_filter_block(context, block, ret);
+}
+
+static struct hawk_error *find_site(const struct hawk_heap *heap, uint64_t id, uint32_t *ret)
+{
+	for (size_t i = 0; i < heap->site_count; i++)
+		if (heap->sites[i].id == id) {
+			*ret = (uint32_t)i;
+			return NULL;
+		}
+	return hawk_error_create(HAWK_ERROR_USAGE, "there is no such site %016llx",
+				 (unsigned long long)id);
+}
+
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_schema_report *report)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (!settings->json)
+		return hawk_report_schema(report, &session->screen);
+	hawk_report_json_begin(report->pointers, &json, session->output, "hawk-core/schema", 3);
+	err = hawk_report_schema_json(report, &json);
+	hawk_report_json_end(report->pointers, &json);
+	return err;
+}
+
+static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
+			       const struct hawk_pointer_report *pointers, uint64_t id)
+{
+	struct hawk_schema_report report = {.pointers = pointers};
+	struct hawk_schema_wish wish = {
+		.filter = pointers->filter ? passes : NULL,
+		.context = pointers->filter,
+		.groups = (size_t)settings->top,
+	};
+	struct hawk_schema schema;
+	struct hawk_error *err = find_site(&session->heap, id, &wish.site);
+
+	if (err)
+		return err;
+	report.site = wish.site;
+	report.schema = &schema;
+	err = hawk_schema_make(&session->graph, &wish, &schema);
+	hawk_target_release(session->target);
+	if (err)
+		return err;
+	err = print(session, settings, &report);
+	hawk_schema_deinit(&schema);
+	return err;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_pointer_report report;
+	struct hawk_error *err = hawk_pointer_session_open(
+		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS, &report);
+	uint64_t id = 0;
+
+	(void)count;
+	(void)code;
+	hawk_quantity_parse_hex(operands[0], &id);
+	if (!err && session->heap.table)
+		err = make(session, settings, &report, id);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
+	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "look at up to N sizes of blocks apart"},
+	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
+	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
+	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
+	 "only blocks of such an age (30, 10m, 1h-2h)"},
+	{"type", '\0', HAWK_OPTION_STRING, HAWK_AT(type), "REGEX",
+	 "only blocks of a matching type: C++ classes with virtual functions, annotated types"},
+	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "everything, and nothing shortened"},
+	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
+	 "work with N threads; as many as there are processors if not given"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_schema = {
+	.name = "schema",
+	.arguments = "[options] CORE SITE | --pid PID SITE",
+	.summary = "what a site's blocks look like, and which do not fit",
+	.details = "Takes the blocks of SITE for objects of one type, and tells for each of their "
+		   "words what it holds: pointers to blocks of which site, virtual tables, code, "
+		   "text, numbers, with shares; a struct without debug information. Blocks that do "
+		   "not fit are listed: they may have been overwritten, or be stale.",
+	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file (or --pid) and a site",
+	.live = true,
+	.operands_min = 1,
+	.operands_max = 1,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = check,
+	.answer = answer,
+};

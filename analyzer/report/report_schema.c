@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A pseudo struct: offsets, shares, what the words are. Then the blocks that do not fit.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_quantity.h"
+#include "hawk_report_schema.h"
+
+enum {
+	VALUES = 4,   /**< shown of each word */
+	OUTLIERS = 5, /**< shown of each group */
+	MISFITS = 3,  /**< shown of each outlier */
+	WORDS = 64,   /**< shown of each group */
+	COLUMN = 27,  /**< where values begin */
+	NAME_MIN = 20,
+	SMALL = 1000, /**< values below 1/SMALL are left out */
+};
+
+static size_t room(const struct hawk_screen *screen, size_t used)
+{
+	if (screen->full)
+		return SIZE_MAX;
+	return screen->width > used + NAME_MIN ? screen->width - used : NAME_MIN;
+}
+
+/** "100.0 %" is for all only. */
+static struct hawk_quantity share_of(uint64_t count, uint64_t all)
+{
+	struct hawk_quantity share = hawk_quantity_share(count, all);
+
+	if (count < all && !strcmp(share.text, "100.0 %"))
+		return (struct hawk_quantity){{">99.9 %"}};
+	return share;
+}
+
+/** The lines of a word without its offset, to be compared with those of the next. */
+static struct hawk_error *write_word(const struct hawk_schema_report *report,
+				     const struct hawk_screen *screen,
+				     const struct hawk_schema_word *word, struct hawk_text *lines)
+{
+	uint32_t shown = 0;
+
+	for (uint32_t i = 0; i < word->value_count; i++) {
+		const struct hawk_schema_value *value = &word->values[i];
+		CLEANUP(text) struct hawk_text name = {0};
+		struct hawk_error *err;
+
+		if (!screen->full && shown &&
+		    (shown == VALUES || value->count * SMALL < word->count) &&
+		    i + 1 < word->value_count) {
+			hawk_text_printf(lines, "%9s  ... %u more kinds\n", "",
+					 word->value_count - i);
+			break;
+		}
+		err = hawk_schema_append_value(report->pointers, word, value->word,
+					       room(screen, COLUMN + 10), &name);
+		if (err)
+			return err;
+		hawk_text_printf(lines, "%9s  %s\n", share_of(value->count, word->count).text,
+				 name.bytes ? name.bytes : "");
+		shown++;
+	}
+	if (!word->value_count)
+		hawk_text_puts(lines, "           not looked at\n");
+	return NULL;
+}
+
+static void put_lines(const struct hawk_screen *screen, const struct hawk_text *lines,
+		      uint32_t first, uint32_t last)
+{
+	const char *line = lines->bytes ? lines->bytes : "";
+	char offsets[32];
+
+	if (first == last)
+		snprintf(offsets, sizeof(offsets), "+%u", first * 8);
+	else
+		snprintf(offsets, sizeof(offsets), "+%u .. +%u", first * 8, last * 8);
+	for (const char *end; (end = strchr(line, '\n')); line = end + 1) {
+		hawk_output_printf(screen->output, "  %-14s%.*s\n", offsets, (int)(end - line),
+				   line);
+		offsets[0] = '\0';
+	}
+}
+
+static struct hawk_error *put_words(const struct hawk_schema_report *report,
+				    const struct hawk_screen *screen,
+				    const struct hawk_schema_group *group)
+{
+	CLEANUP(text) struct hawk_text lines = {0};
+	uint32_t first = 0, put = 0;
+
+	for (uint32_t i = 0; i < group->word_count; i++) {
+		CLEANUP(text) struct hawk_text next = {0};
+		struct hawk_error *err = write_word(report, screen, &group->words[i], &next);
+
+		if (err)
+			return err;
+		if (next.failed)
+			return &hawk_enomem;
+		if (i && !strcmp(lines.bytes, next.bytes))
+			continue;
+		if (i) {
+			put_lines(screen, &lines, first, i - 1);
+			put++;
+		}
+		first = i;
+		hawk_text_deinit(&lines);
+		lines = next;
+		next = (struct hawk_text){0};
+		if (!screen->full && put == WORDS) {
+			hawk_output_printf(screen->output, "  +%u and on: --full\n", i * 8);
+			return NULL;
+		}
+	}
+	if (group->word_count)
+		put_lines(screen, &lines, first, group->word_count - 1);
+	return NULL;
+}
+
+static void put_group_heading(const struct hawk_screen *screen,
+			      const struct hawk_schema_group *group)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	if (group->size_min == group->size_max)
+		hawk_text_printf(
+			&text, "%s block%s of %s bytes", hawk_quantity_count(group->objects).text,
+			group->objects == 1 ? "" : "s", hawk_quantity_count(group->size_min).text);
+	else
+		hawk_text_printf(&text, "%s blocks of %s to %s bytes",
+				 hawk_quantity_count(group->objects).text,
+				 hawk_quantity_count(group->size_min).text,
+				 hawk_quantity_count(group->size_max).text);
+	if (group->period)
+		hawk_text_printf(&text, ": arrays with elements of %u bytes", group->period * 8);
+	if (group->examined < group->objects)
+		hawk_text_printf(&text, "; %s of them were looked at",
+				 hawk_quantity_count(group->examined).text);
+	if (group->bytes_each < group->size_max)
+		hawk_text_printf(&text, "; the first %s bytes of each",
+				 hawk_quantity_count(group->bytes_each).text);
+	else if (!group->period && group->size_min % 8)
+		hawk_text_puts(&text, "; without what follows the last whole word");
+	if (group->unreadable)
+		hawk_text_printf(&text, "; %s cannot be read in whole",
+				 hawk_quantity_count(group->unreadable).text);
+	hawk_output_puts(screen->output, "\n");
+	hawk_screen_wrapped(screen, text.bytes ? text.bytes : "", 0, 2);
+}
+
+static struct hawk_error *put_misfit(const struct hawk_schema_report *report,
+				     const struct hawk_screen *screen,
+				     const struct hawk_schema_misfit *misfit)
+{
+	CLEANUP(text) struct hawk_text name = {0};
+	struct hawk_error *err = hawk_schema_append_value(report->pointers, NULL, misfit->word,
+							  room(screen, COLUMN + 22), &name);
+
+	if (err)
+		return err;
+	hawk_output_printf(screen->output, "      +%-8" PRIu64 " 0x%016" PRIx64 "  %s\n",
+			   misfit->offset, misfit->value, name.bytes ? name.bytes : "");
+	return NULL;
+}
+
+static struct hawk_error *put_outlier(const struct hawk_schema_report *report,
+				      const struct hawk_screen *screen,
+				      const struct hawk_schema_outlier *outlier)
+{
+	const struct hawk_block_index *index = &report->pointers->graph->index;
+	uint32_t known = outlier->misfit_count < HAWK_SCHEMA_MISFITS_MAX ? outlier->misfit_count
+									 : HAWK_SCHEMA_MISFITS_MAX;
+	struct hawk_error *err = NULL;
+	uint32_t shown = 0;
+
+	hawk_output_printf(screen->output, "    0x%" PRIx64 "  %s word%s, %.1f bits\n",
+			   hawk_block_start(index, outlier->block),
+			   hawk_quantity_count(outlier->misfit_count).text,
+			   outlier->misfit_count == 1 ? "" : "s", outlier->bits);
+	for (; shown < known && (screen->full || shown < MISFITS) && !err; shown++)
+		err = put_misfit(report, screen, &outlier->misfits[shown]);
+	if (shown < outlier->misfit_count)
+		hawk_output_printf(screen->output, "      ... %s more\n",
+				   hawk_quantity_count(outlier->misfit_count - shown).text);
+	return err;
+}
+
+static struct hawk_error *put_outliers(const struct hawk_schema_report *report,
+				       const struct hawk_screen *screen,
+				       const struct hawk_schema_group *group)
+{
+	struct hawk_error *err = NULL;
+	uint32_t shown = 0;
+
+	if (!group->outliers_all)
+		return NULL;
+	hawk_screen_style(screen, HAWK_STYLE_ALERT);
+	hawk_output_printf(screen->output, "  %s block%s not fit (the least probable first):\n",
+			   hawk_quantity_count(group->outliers_all).text,
+			   group->outliers_all == 1 ? " does" : "s do");
+	hawk_screen_plain(screen);
+	for (; shown < group->outlier_count && (screen->full || shown < OUTLIERS) && !err; shown++)
+		err = put_outlier(report, screen, &group->outliers[shown]);
+	if (!err && shown < group->outliers_all)
+		hawk_output_printf(screen->output, "    ... %s more\n",
+				   hawk_quantity_count(group->outliers_all - shown).text);
+	return err;
+}
+
+struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,
+				      const struct hawk_screen *screen)
+{
+	const struct hawk_schema *schema = report->schema;
+	CLEANUP(text) struct hawk_text title = {0};
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name(report->pointers->names, report->site, &name);
+
+	if (err)
+		return err;
+	hawk_site_name_append(&title, name, room(screen, 1));
+	hawk_screen_heading(screen, "%s", title.bytes ? title.bytes : "");
+	hawk_output_printf(
+		screen->output, "%s block%s, %s\n", hawk_quantity_count(schema->objects).text,
+		schema->objects == 1 ? "" : "s", hawk_quantity_bytes(schema->bytes).text);
+	for (size_t i = 0; i < schema->group_count && !err; i++) {
+		put_group_heading(screen, &schema->groups[i]);
+		err = put_words(report, screen, &schema->groups[i]);
+		if (!err)
+			err = put_outliers(report, screen, &schema->groups[i]);
+	}
+	if (schema->rest_objects)
+		hawk_output_printf(screen->output, "\n%s blocks of other sizes: --size, --top\n",
+				   hawk_quantity_count(schema->rest_objects).text);
+	if (schema->carved)
+		hawk_output_printf(screen->output,
+				   "\n%s blocks are carved up by a pool, and were left out\n",
+				   hawk_quantity_count(schema->carved).text);
+	return err;
+}
