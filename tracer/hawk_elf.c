@@ -210,19 +210,35 @@ static bool is_writable(const struct hawk_elf *self, uint64_t address, bool *ret
 	return writable;
 }
 
-bool hawk_elf_write(const struct hawk_elf *self, uint64_t *at, uint64_t value)
+static bool protect(const void *start, const void *end, long protection)
 {
-	uint64_t page = (uint64_t)at & -(uint64_t)PAGE_BYTES;
+	uint64_t first = (uint64_t)start & -(uint64_t)PAGE_BYTES;
+	uint64_t bytes = ((uint64_t)end - first + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
+
+	return !hawk_syscall3(SYS_mprotect, (long)first, (long)bytes, protection);
+}
+
+bool hawk_elf_unlock(const struct hawk_elf *self, const void *start, const void *end)
+{
 	bool may_be;
 
-	if (!is_writable(self, (uint64_t)at, &may_be)) {
-		if (!may_be || hawk_syscall3(SYS_mprotect, (long)page, PAGE_BYTES,
-					     PROT_READ | PROT_WRITE) != 0)
-			return false;
-		__atomic_store_n(at, value, __ATOMIC_RELEASE);
-		hawk_syscall3(SYS_mprotect, (long)page, PAGE_BYTES, PROT_READ);
-		return true;
-	}
+	return is_writable(self, (uint64_t)start, &may_be) ||
+	       (may_be && protect(start, end, PROT_READ | PROT_WRITE));
+}
+
+void hawk_elf_lock(const struct hawk_elf *self, const void *start, const void *end)
+{
+	bool may_be;
+
+	if (!is_writable(self, (uint64_t)start, &may_be))
+		protect(start, end, PROT_READ);
+}
+
+bool hawk_elf_write(const struct hawk_elf *self, uint64_t *at, uint64_t value)
+{
+	if (!hawk_elf_unlock(self, at, at + 1))
+		return false;
 	__atomic_store_n(at, value, __ATOMIC_RELEASE);
+	hawk_elf_lock(self, at, at + 1);
 	return true;
 }

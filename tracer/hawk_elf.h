@@ -40,6 +40,15 @@ const Elf64_Sym *hawk_elf_find(const struct hawk_elf *self, const char *name);
 /** Number of dynamic symbols; 0 if it cannot be told. */
 uint32_t hawk_elf_symbol_count(const struct hawk_elf *self);
 
+/**
+ * Makes the pages of [start, end), of one segment, writable. False, and nothing changed, if they
+ * hold code, which could be running, or if the kernel does not let us.
+ */
+bool hawk_elf_unlock(const struct hawk_elf *self, const void *start, const void *end);
+
+/** As they were before. */
+void hawk_elf_lock(const struct hawk_elf *self, const void *start, const void *end);
+
 /** Stores `value` at `at`, which lies in the module. False if the kernel does not let us. */
 bool hawk_elf_write(const struct hawk_elf *self, uint64_t *at, uint64_t value);
 

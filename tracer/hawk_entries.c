@@ -2,8 +2,8 @@
 /**
  * @file
  * Putting our functions in the place of an allocator's. In this order: note what they are; let the
- * allocator's own calls go to itself; give the loader a copy of the module's symbols that leads to
- * ours, for all lookups to come; replace what was bound before.
+ * allocator's own calls go to itself; let the module's symbols lead to ours, for all lookups to
+ * come; replace what was bound before.
  *
  * Nothing is written to a page with code, and every word changes in one store.
  */
@@ -22,6 +22,7 @@ bool hawk_entries_produce;
 /** What was found: sorted by nothing, looked through for each relocation with a symbol. */
 struct found {
 	const struct hawk_entry *entry;
+	const Elf64_Sym *symbol;
 	uint64_t original;
 	uint64_t owner; /**< bias of the module that defines it */
 	bool shadowed;  /**< a module before us defines the name, too */
@@ -71,8 +72,8 @@ static void note(struct installation *all, const struct hawk_elf *module,
 		all->failed = true;
 		return;
 	}
-	all->found[all->count++] =
-		(struct found){.entry = entry, .original = original, .owner = module->bias};
+	all->found[all->count++] = (struct found){
+		.entry = entry, .symbol = symbol, .original = original, .owner = module->bias};
 	if (original < all->lowest)
 		all->lowest = original;
 	if (original > all->highest)
@@ -130,14 +131,14 @@ static int note_shadows(struct dl_phdr_info *info, size_t size, void *data)
 
 /** The allocator's own calls of its own functions, where the loader would look them up late. */
 static void keep_own_calls(struct installation *all, const struct hawk_elf *module,
-			   const struct found *found, const Elf64_Sym *symbol)
+			   const struct found *found)
 {
 	for (uint64_t i = 0; i < module->call_count; i++) {
 		const Elf64_Rela *call = &module->calls[i];
 		uint64_t *slot = (uint64_t *)(module->bias + call->r_offset);
 
 		if (ELF64_R_TYPE(call->r_info) != R_X86_64_JUMP_SLOT ||
-		    &module->symbols[ELF64_R_SYM(call->r_info)] != symbol ||
+		    &module->symbols[ELF64_R_SYM(call->r_info)] != found->symbol ||
 		    !hawk_elf_owns(module, *slot))
 			continue;
 		if (*slot != found->original && !hawk_elf_write(module, slot, found->original))
@@ -145,37 +146,62 @@ static void keep_own_calls(struct installation *all, const struct hawk_elf *modu
 	}
 }
 
-/** From now on, the module's symbols are those of a copy, in which ours stand for the originals. */
+/** In the module's own table, of which `lowest` .. `highest` change. False: on pages with code. */
+static bool redirect_in_place(const struct installation *all, const struct hawk_elf *module,
+			      const Elf64_Sym *lowest, const Elf64_Sym *highest)
+{
+	if (!hawk_elf_unlock(module, lowest, highest + 1))
+		return false;
+	for (unsigned i = 0; i < all->count; i++) {
+		const struct found *found = &all->found[i];
+		Elf64_Addr *value = (Elf64_Addr *)(uintptr_t)&found->symbol->st_value;
+
+		if (found->owner == module->bias)
+			__atomic_store_n(value, (uint64_t)found->entry->hook - module->bias,
+					 __ATOMIC_RELEASE);
+	}
+	hawk_elf_lock(module, lowest, highest + 1);
+	return true;
+}
+
+/** In a copy of the table, which the loader is led to. */
+static bool redirect_to_copy(const struct installation *all, const struct hawk_elf *module)
+{
+	uint64_t bytes = (uint64_t)hawk_elf_symbol_count(module) * sizeof(Elf64_Sym);
+	Elf64_Sym *copy = bytes ? hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE) : NULL;
+
+	if (!copy)
+		return false;
+	memcpy(copy, module->symbols, bytes);
+	for (unsigned i = 0; i < all->count; i++)
+		if (all->found[i].owner == module->bias)
+			copy[all->found[i].symbol - module->symbols].st_value =
+				(uint64_t)all->found[i].entry->hook - module->bias;
+	return hawk_elf_write(module, &module->symbols_entry->d_un.d_ptr, (uint64_t)copy);
+}
+
+/** From now on, the module's symbols lead to ours. */
 static int redirect_symbols(struct dl_phdr_info *info, size_t size, void *data)
 {
+	const Elf64_Sym *lowest = NULL, *highest = NULL;
 	struct installation *all = data;
-	Elf64_Sym *copy = NULL;
 	struct hawk_elf module;
-	uint64_t bytes;
 
 	(void)size;
 	if (!hawk_elf_open(info, &module) || is_ours(&module))
 		return 0;
-	bytes = (uint64_t)hawk_elf_symbol_count(&module) * sizeof(Elf64_Sym);
 	for (unsigned i = 0; i < all->count; i++) {
 		const struct found *found = &all->found[i];
-		const Elf64_Sym *symbol;
 
 		if (found->owner != module.bias)
 			continue;
-		symbol = hawk_elf_find(&module, found->entry->name);
-		if (!copy) {
-			copy = bytes ? hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE) : NULL;
-			all->failed |= !copy;
-			if (!copy)
-				return 0;
-			memcpy(copy, module.symbols, bytes);
-		}
 		if (!found->shadowed)
-			keep_own_calls(all, &module, found, symbol);
-		copy[symbol - module.symbols].st_value = (uint64_t)found->entry->hook - module.bias;
+			keep_own_calls(all, &module, found);
+		lowest = !lowest || found->symbol < lowest ? found->symbol : lowest;
+		highest = found->symbol > highest ? found->symbol : highest;
 	}
-	if (copy && !hawk_elf_write(&module, &module.symbols_entry->d_un.d_ptr, (uint64_t)copy))
+	if (lowest && !redirect_in_place(all, &module, lowest, highest) &&
+	    !redirect_to_copy(all, &module))
 		all->failed = true;
 	return 0;
 }

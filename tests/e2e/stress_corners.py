@@ -10,7 +10,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "sup
 import hawk  # noqa: E402
 
 CORNERS = ("sizes", "alignments", "resizes", "address_space", "many_threads",
-           "processes", "namespaces", "stack_overflow", "cancellation", "coroutines", "stack_without_end")
+           "processes", "namespaces", "stack_overflow", "cancellation", "coroutines", "stack_without_end",
+           "symbol_tables")
 
 
 def compare(arguments, what, allocator=None, preload=None, limit=None, options=None):

@@ -8,6 +8,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -457,6 +458,42 @@ static void stack_without_end(void)
 	puts("alive");
 }
 
+/** As symbolizers in a process count symbols: the names lie behind them; and an address below the
+ * library is taken for one that was not relocated. */
+static int count_symbols(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const ElfW(Dyn) *entry = NULL;
+	uintptr_t symbols = 0, names = 0;
+
+	(void)size;
+	if (!strstr(info->dlpi_name, "/libc.so"))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			entry = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	for (; entry && entry->d_tag != DT_NULL; entry++) {
+		uintptr_t address = entry->d_un.d_ptr;
+
+		if (address < info->dlpi_addr)
+			address += info->dlpi_addr;
+		if (entry->d_tag == DT_SYMTAB)
+			symbols = address;
+		if (entry->d_tag == DT_STRTAB)
+			names = address;
+	}
+	*(size_t *)data = (names - symbols) / sizeof(ElfW(Sym));
+	return 1;
+}
+
+static void symbol_tables(void)
+{
+	size_t count = 0;
+
+	free(malloc(1));
+	dl_iterate_phdr(count_symbols, &count);
+	printf("%zu symbols of the C library\n", count);
+}
+
 static const struct {
 	const char *name;
 	void (*function)(void);
@@ -471,6 +508,7 @@ static const struct {
 	{"namespaces", namespaces},
 	{"stack_overflow", stack_overflow},
 	{"cancellation", cancellation},
+	{"symbol_tables", symbol_tables},
 	{"coroutines", coroutines},
 	{"stack_without_end", stack_without_end},
 };
