@@ -56,19 +56,20 @@ static void add_block(const struct hawk_block_graph *graph, const struct spread 
 		      struct hawk_site_ages *ages)
 {
 	const uint16_t *parts = spread->parts[block->birth];
+	/* Of a carved block every part comes here, with its own bytes; it is one block. */
+	bool counts = hawk_block_index_counts(&graph->index, number);
+	uint64_t size = hawk_block_size(&graph->index, number);
 
-	ages->bytes += block->size;
-	if (hawk_block_index_counts(&graph->index, number)) {
-		ages->objects++;
-		ages->unknown_objects += !header;
-	}
+	ages->bytes += size;
+	ages->objects += counts;
+	ages->unknown_objects += counts && !header;
 	if (graph->parts & HAWK_PART_REACH && graph->reach.kinds[number] < HAWK_REACH_KINDS)
-		ages->reach_bytes[graph->reach.kinds[number]] += block->size;
+		ages->reach_bytes[graph->reach.kinds[number]] += size;
 	if (!header)
 		return;
 	for (unsigned bin = 0; bin < HAWK_AGE_BINS; bin++) {
-		ages->born_objects[bin] += parts[bin];
-		ages->born_bytes[bin] += parts[bin] * block->size;
+		ages->born_objects[bin] += counts ? parts[bin] : 0;
+		ages->born_bytes[bin] += parts[bin] * size;
 	}
 }
 

@@ -118,6 +118,19 @@ static const char *holder_kind(const struct hawk_suspects *suspects,
 	return NULL;
 }
 
+/** "all", "nearly all", "47.6 %"; as the first word of a sentence if `first`. */
+static struct hawk_quantity part_of(uint64_t bytes, uint64_t all, bool first)
+{
+	struct hawk_quantity share = hawk_quantity_share(bytes, all);
+
+	if (bytes >= all)
+		return first ? (struct hawk_quantity){{"All"}} : (struct hawk_quantity){{"all"}};
+	if (!strcmp(share.text, "100.0 %"))
+		return first ? (struct hawk_quantity){{"Nearly all"}}
+			     : (struct hawk_quantity){{"nearly all"}};
+	return share;
+}
+
 /** In front of who holds it, where one word is enough. */
 static const char *reach_word(const struct hawk_suspect *suspect)
 {
@@ -128,31 +141,39 @@ static const char *reach_word(const struct hawk_suspect *suspect)
 	return "Still reachable: ";
 }
 
+/** Small letters behind a colon, a large one at the head of a sentence. */
+static void append_sentence(struct hawk_text *text, const char *sentence)
+{
+	size_t start = text->size;
+
+	hawk_text_puts(text, sentence);
+	if (!text->failed && start >= 2 && text->bytes[start - 2] == '.' &&
+	    text->bytes[start] >= 'a' && text->bytes[start] <= 'z')
+		text->bytes[start] = (char)(text->bytes[start] - 'a' + 'A');
+}
+
 static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
 					const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
-	uint64_t bytes = suspect->holder.bytes;
-	struct hawk_quantity share = hawk_quantity_share(bytes, suspect->facts.bytes);
-	const char *part = bytes >= suspect->facts.bytes ? "all" : share.text;
+	struct hawk_quantity part = part_of(suspect->holder.bytes, suspect->facts.bytes, false);
 
 	hawk_text_puts(text, reach_word(suspect));
-	if (top->kind == HAWK_TREE_ROOT)
-		hawk_text_printf(text, "%s alone keeps %s of it alive",
-				 suspects->roots.names[top->key], part);
-	else if (top->kind == HAWK_TREE_SEVERAL)
-		hawk_text_printf(text, "roots in several places together keep %s of it alive",
-				 part);
-	else if (top->kind == HAWK_TREE_SHARED)
-		hawk_text_printf(text,
-				 "several structures share %s of it, so that none of them alone "
-				 "keeps it alive",
-				 part);
-	else if (top->kind == HAWK_TREE_LOST)
+	if (top->kind == HAWK_TREE_LOST) {
 		hawk_text_printf(text, "%s: nothing leads to %s of it",
-				 suspect->facts.reach_known ? "Lost" : "Perhaps lost", part);
+				 suspect->facts.reach_known ? "Lost" : "Perhaps lost", part.text);
+		return append_steps(suspects, suspect, text);
+	}
+	append_sentence(text, part.text);
+	if (top->kind == HAWK_TREE_ROOT)
+		hawk_text_printf(text, " of it hangs on %s", suspects->roots.names[top->key]);
+	else if (top->kind == HAWK_TREE_SEVERAL)
+		hawk_text_puts(text, " of it hangs on roots in several places");
+	else if (top->kind == HAWK_TREE_SHARED)
+		hawk_text_puts(text, " of it is shared by several structures: no one of them alone "
+				     "keeps it alive");
 	else
-		hawk_text_puts(text, "who holds it is not known");
+		hawk_text_puts(text, " of it is held by what is not known");
 	return suspect->holder.top ? append_steps(suspects, suspect, text) : NULL;
 }
 
@@ -169,10 +190,12 @@ static void append_reach(const struct hawk_suspects *suspects, const struct hawk
 			       " Memory is missing in which pointers may lie, so that nothing "
 			       "can be called lost.");
 	else if (lost && !said)
-		hawk_text_printf(text, " %s of it is lost.", hawk_quantity_share(lost, all).text);
+		hawk_text_printf(text, " %s of it is lost.", part_of(lost, all, true).text);
 	else if (possibly)
-		hawk_text_printf(text, " %s of it is possibly lost.",
-				 hawk_quantity_share(possibly, all).text);
+		hawk_text_printf(text,
+				 " %s of it is possibly lost: pointers lead only to the inside of "
+				 "blocks.",
+				 part_of(possibly, all, true).text);
 }
 
 static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *text)

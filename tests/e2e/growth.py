@@ -82,7 +82,8 @@ def check_text():
 def check_young_and_cut():
     young = growth_world.crash(folder, program, 0.2)
     done = hawk.run([hawk.CORE, "growth", "--json", young])
-    verdicts = {name: site["verdict"] for name, site in by_function(json.loads(done.stdout)).items()}
+    sites = by_function(json.loads(done.stdout))
+    verdicts = {name: site["verdict"] for name, site in sites.items()}
     lost = verdicts.pop("make_lost")
     hawk.expect_equal((lost, set(verdicts.values())), ("leak", {"unclear"}),
                       "of a young process only what is lost is certain")
