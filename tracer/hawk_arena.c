@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 #include <time.h>
 
+#include "hawk_claim.h"
 #include "hawk_file_owner.h"
 
 enum {
@@ -103,6 +104,11 @@ uint64_t hawk_arena_limit;
 uint64_t hawk_arena_bytes(void)
 {
 	return __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED);
+}
+
+static bool has_budget(size_t bytes)
+{
+	return !hawk_arena_limit || hawk_arena_bytes() + bytes <= hawk_arena_limit;
 }
 
 static bool take_budget(size_t bytes)
@@ -351,46 +357,24 @@ static void unmap_segment(void *memory, size_t bytes)
 }
 
 /**
- * Growth of a file costs space at once, so one thread makes a segment while others wait for it, for
- * a while: who has interrupted that thread would wait for ever. One bit for each segment, by the
- * place of its directory entry in the header.
+ * Growth of a file costs space for good, so one thread makes a segment while others wait for it. A
+ * claim for each segment, by the place of its directory entry in the header.
  */
-static uint64_t segments_in_making[HAWK_TABLE_HEADER_BYTES / sizeof(uint64_t) / 64];
+static uint32_t claims[HAWK_TABLE_HEADER_BYTES / sizeof(uint64_t)];
 
-enum { WAITING_ROUNDS = 1000 };
-
-/** True: the segment is ours to make. False: somebody else has made it, or does not get on. */
-static bool claim_segment(const uint64_t *entry)
+static size_t segment_bytes(const struct array_shape *shape, unsigned segment)
 {
-	size_t place = (size_t)(entry - (const uint64_t *)hawk_table_header);
-	uint64_t bit = UINT64_C(1) << place % 64;
+	size_t bytes = hawk_segment_length(segment, shape->first_log2) * shape->element_bytes;
 
-	for (int i = 0; i < WAITING_ROUNDS; i++) {
-		if (!(__atomic_fetch_or(&segments_in_making[place / 64], bit, __ATOMIC_ACQUIRE) &
-		      bit))
-			return true;
-		hawk_syscall3(SYS_sched_yield, 0, 0, 0);
-		if (__atomic_load_n(entry, __ATOMIC_ACQUIRE))
-			return false;
-	}
-	return false;
-}
-
-static void unclaim_segment(const uint64_t *entry)
-{
-	size_t place = (size_t)(entry - (const uint64_t *)hawk_table_header);
-
-	__atomic_fetch_and(&segments_in_making[place / 64], ~(UINT64_C(1) << place % 64),
-			   __ATOMIC_RELEASE);
+	return (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
 }
 
 static uint64_t make_new_segment(const struct array_shape *shape, unsigned segment)
 {
-	size_t bytes = hawk_segment_length(segment, shape->first_log2) * shape->element_bytes;
+	size_t bytes = segment_bytes(shape, segment);
 	uint64_t expected = 0;
 	uint64_t memory, file_offset;
 
-	bytes = (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
 	memory = (uint64_t)map_segment(bytes, &file_offset);
 	if (!memory)
 		return 0;
@@ -406,16 +390,19 @@ static uint64_t make_new_segment(const struct array_shape *shape, unsigned segme
 static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
 {
 	uint64_t *entry = &shape->segments[segment];
+	uint32_t *claim = &claims[entry - (const uint64_t *)hawk_table_header];
 	uint64_t memory;
 
 	if (!hawk_file_active())
 		return make_new_segment(shape, segment);
-	if (!claim_segment(entry))
+	/* Nobody waits in vain, call after call, once the file is full. */
+	if (!has_budget(segment_bytes(shape, segment)) ||
+	    !hawk_file_has_room(segment_bytes(shape, segment)) || !hawk_claim_take(claim, entry))
 		return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 	memory = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 	if (!memory)
 		memory = make_new_segment(shape, segment);
-	unclaim_segment(entry);
+	hawk_claim_end(claim);
 	return memory;
 }
 
@@ -506,7 +493,7 @@ void hawk_arena_adopt(bool (*is_known)(uint64_t address), bool file)
 	struct hawk_table_header *twin = (struct hawk_table_header *)header->twin_address;
 	uint32_t samples;
 
-	__builtin_memset(segments_in_making, 0, sizeof(segments_in_making));
+	__builtin_memset(claims, 0, sizeof(claims));
 	adopt_array(HAWK_ARRAY_TRACES, &header->trace_count, is_known);
 	samples = header->trace_count;
 	adopt_array(HAWK_ARRAY_SAMPLES, &samples, is_known);

@@ -40,6 +40,8 @@ bool hawk_file_lost;
 
 void hawk_file_complain(const char *what)
 {
+	if (hawk_file.quiet)
+		return;
 	hawk_say("libhawk_tracer: table=");
 	hawk_say(hawk_file.path[0] ? hawk_file.path : hawk_file.name);
 	hawk_say(": ");
@@ -256,6 +258,13 @@ bool hawk_file_create(const char *name, uint64_t limit)
 struct hawk_table_header *hawk_file_header(void)
 {
 	return (struct hawk_table_header *)hawk_file.extents[0].address;
+}
+
+bool hawk_file_has_room(size_t bytes)
+{
+	uint64_t next = __atomic_load_n(&hawk_file.next, __ATOMIC_RELAXED);
+
+	return bytes <= hawk_file.size && next <= hawk_file.size - bytes;
 }
 
 static bool take(size_t bytes, uint64_t *offset)

@@ -38,6 +38,9 @@ bool hawk_file_active(void);
 /** The first HAWK_TABLE_HEADER_BYTES of the file. */
 struct hawk_table_header *hawk_file_header(void);
 
+/** Whether `bytes` more are left of the file. */
+bool hawk_file_has_room(size_t bytes);
+
 /** Maps the next `bytes` (whole pages, zeroed) of the file. They are never given back. NULL: none
  * left. */
 void *hawk_file_map(size_t bytes, uint64_t *offset);

@@ -23,6 +23,7 @@ struct hawk_file_extent {
 struct hawk_file {
 	bool active;
 	bool grows;    /**< pages can be had later on; else they all were at the start */
+	bool quiet;    /**< in a forked child: what descriptor 2 is by now nobody knows */
 	bool renames;  /**< the name has a %p: children make files of their own */
 	uint64_t size; /**< of the file, mostly a hole */
 	uint64_t next; /**< offset of what is not handed out yet */
@@ -51,7 +52,7 @@ bool hawk_file_expand_name(void);
 /** Sets hawk_file.name, made absolute, and `renames`. False: too long. */
 bool hawk_file_set_name(const char *name);
 
-/** "libhawk_tracer: table=PATH: WHAT" */
+/** "libhawk_tracer: table=PATH: WHAT", but in a forked child nothing. */
 void hawk_file_complain(const char *what);
 
 #endif

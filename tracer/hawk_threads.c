@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "hawk_arena.h"
+#include "hawk_claim.h"
 #include "hawk_file.h"
 #include "hawk_options.h"
 
@@ -50,32 +51,36 @@ struct hawk_slot *hawk_threads_slot(uint32_t index)
 		     : NULL;
 }
 
-/** Some thread is mapping a segment; whoever comes meanwhile is served without a slot. */
-static uint32_t segment_in_making;
+/** Of segments that are being mapped. */
+static uint32_t claims[HAWK_THREAD_SEGMENTS];
 
 static void make_segment(unsigned segment)
 {
 	size_t bytes =
 		hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) * sizeof(struct hawk_slot);
-	struct hawk_slot *memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+	struct hawk_slot *memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE), *expected = NULL;
 
-	if (memory && hawk_file_wipe_on_fork(memory, bytes))
-		__atomic_store_n(&segments[segment], memory, __ATOMIC_RELEASE);
+	if (!memory || !hawk_file_wipe_on_fork(memory, bytes))
+		return;
+	/* Whoever loses this race, if there is one in spite of the claim, leaves a mapping behind
+	 * that nobody touches. */
+	__atomic_compare_exchange_n(&segments[segment], &expected, memory, false, __ATOMIC_RELEASE,
+				    __ATOMIC_RELAXED);
 }
 
-/** Private part of slot `index`, mapping its segment if need be; NULL: no memory, or not now. */
+/** Private part of slot `index`, mapping its segment if need be; NULL: no memory. */
 static struct hawk_slot *make_slot(uint32_t index)
 {
 	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
 	struct hawk_slot *slot = hawk_threads_slot(index);
 
-	if (slot || segment >= HAWK_THREAD_SEGMENTS ||
-	    __atomic_exchange_n(&segment_in_making, 1, __ATOMIC_ACQUIRE))
+	if (slot || segment >= HAWK_THREAD_SEGMENTS)
 		return slot;
-	slot = hawk_threads_slot(index); /* perhaps somebody has just made it */
-	if (!slot)
-		make_segment(segment);
-	__atomic_store_n(&segment_in_making, 0, __ATOMIC_RELEASE);
+	if (hawk_claim_take(&claims[segment], (const uint64_t *)&segments[segment])) {
+		if (!hawk_threads_slot(index))
+			make_segment(segment);
+		hawk_claim_end(&claims[segment]);
+	}
 	return hawk_threads_slot(index);
 }
 
@@ -175,7 +180,7 @@ void hawk_threads_recover(struct hawk_slot *slot)
 
 void hawk_threads_restore(struct hawk_slot *slot)
 {
-	__atomic_store_n(&segment_in_making, 0, __ATOMIC_RELAXED);
+	__builtin_memset(claims, 0, sizeof(claims));
 	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
 		if (hawk_threads_slot(i) == slot)
 			slot->head = hawk_arena_element(HAWK_ARRAY_THREADS, i);

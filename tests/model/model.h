@@ -93,6 +93,9 @@ void model_drain(void);
 /** Where the access of the current step comes from: a return address. */
 void model_note_pc(uint64_t pc);
 
+/** The running thread can do nothing until others have run: the next one does. */
+void model_wait(void);
+
 /** Takes the state of the kernel's stand-in as the first one of every execution. */
 void model_kernel_keep(void);
 

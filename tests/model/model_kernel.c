@@ -118,6 +118,9 @@ long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f)
 		return 0;
 	case SYS_madvise:
 		return 0;
+	case SYS_futex:
+		model_wait();
+		return -EAGAIN;
 	case SYS_rt_sigprocmask:
 		return probe((uint64_t)b);
 	default:

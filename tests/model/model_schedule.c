@@ -173,6 +173,22 @@ static void preempt(unsigned to)
 	switch_to_scheduler();
 }
 
+void model_wait(void)
+{
+	if (self == MODEL_THREADS_MAX || checking)
+		return;
+	for (unsigned i = 1; i < thread_count; i++) {
+		unsigned to = (self + i) % thread_count;
+
+		if (!threads[to].alive)
+			continue;
+		note_event("waits for", to);
+		resume_next = to;
+		switch_to_scheduler();
+		return;
+	}
+}
+
 static void run_handler(void)
 {
 	struct thread *thread = &threads[self];

@@ -102,6 +102,12 @@ def _start(program, folder, library, seed, forks, end, seconds):
     return arguments, shadow, hawk.tracer_environment(library)
 
 
+def _wait_until_busy(process, shadow_path, what):
+    """On a busy machine a program can take its time to come so far."""
+    hawk.wait_for(lambda: process.poll() is not None or os.path.exists(shadow_path) and any(
+        entry.state == LIVE for entry in read_shadow(shadow_path)), 60, f"{what} to begin")
+
+
 def run_to_the_end(program, folder, library, what, forks):
     arguments, _, environment = _start(program, folder, library, 1, forks, "end",
                                        max(1, round(SECONDS / 4)))
@@ -116,6 +122,7 @@ def snapshots(program, folder, library, what, until):
     arguments, shadow_path, environment = _start(program, folder, library, seed, 0, "end", 3600)
     process = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL)
     try:
+        _wait_until_busy(process, shadow_path, what)
         number = 0
         while time.monotonic() < until or number == 0:
             time.sleep(random.uniform(0.05, 0.6))
@@ -154,7 +161,8 @@ def kills(program, folder, library, what, until):
         arguments, shadow_path, environment = _start(program, folder, library, seed, 0, "end", 3600)
         environment["HAWK_OPTS"] = f"table={table}"
         process = subprocess.Popen(arguments, env=environment, stdout=subprocess.DEVNULL)
-        time.sleep(random.uniform(0.1, 1.5))
+        _wait_until_busy(process, shadow_path, what)
+        time.sleep(random.uniform(0, 1.5))
         died = process.poll() is not None
         process.kill()
         process.wait()
