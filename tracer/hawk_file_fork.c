@@ -138,8 +138,10 @@ static void take_own_table(bool file)
 
 static void leave(void)
 {
-	bool file = copy_into_own_file();
+	bool file;
 
+	hawk_file.quiet = true;
+	file = copy_into_own_file();
 	if ((file || make_copies(-1)) && install_copies())
 		take_own_table(file);
 	else

@@ -7,7 +7,6 @@
 #include "hawk_file_owner.h"
 
 #include <fcntl.h>
-#include <sys/auxv.h>
 #include <time.h>
 
 enum {
@@ -74,15 +73,13 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
 }
 
-/** Not before this process was started: pids and start times come again after a boot. */
-static bool is_of_this_boot(const struct hawk_table_header *header, uint64_t ticks)
+/** Pids and start times come again after a boot. Not compared with the start of this process: the
+ * table of a forked child began with that of its parent. */
+static bool is_of_this_boot(const struct hawk_table_header *header)
 {
-	uint64_t per_second = getauxval(AT_CLKTCK);
-	uint64_t running =
-		now_ns(CLOCK_BOOTTIME) - ticks * (SECOND_NS / (per_second ? per_second : 100));
+	uint64_t boot = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
 
-	return header->start_realtime_ns + 2 * (uint64_t)SECOND_NS >=
-	       now_ns(CLOCK_REALTIME) - running;
+	return header->start_realtime_ns + 2 * (uint64_t)SECOND_NS >= boot;
 }
 
 bool hawk_file_owner_is_self(int fd)
@@ -99,5 +96,5 @@ bool hawk_file_owner_is_self(int fd)
 	return self.start_ticks && header.pid == self.pid &&
 	       header.process_start_ticks == self.start_ticks &&
 	       header.pid_namespace == self.pid_namespace &&
-	       is_of_this_boot(&header, self.start_ticks);
+	       is_of_this_boot(&header);
 }

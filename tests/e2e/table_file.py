@@ -214,6 +214,12 @@ def check_names():
     done = hawk.run([program, "fork"], env=hawk.tracer_environment(options=options("link")))
     hawk.expect("exists" in done.stderr and not os.path.exists(os.path.join(folder, "elsewhere")),
                 f"a link was followed: {done.stderr}")
+    # a child that executes something long after its parent's start; one that can make no file
+    for name, script in (("late-%p", "sleep 2.2; /bin/true; :"),
+                         ("gone/%p", f"rm -r {folder}/gone; (exit 0); :")):
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
+        done = hawk.run(["bash", "-c", script], env=hawk.tracer_environment(options=options(name)))
+        hawk.expect_equal((done.returncode, done.stderr), (0, ""), script)
     done = hawk.run([program, "fork"], env=hawk.tracer_environment(
         options=options("unwanted", "progname=somethingelse")))
     hawk.expect(not os.path.exists(os.path.join(folder, "unwanted")),
