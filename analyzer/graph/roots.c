@@ -273,8 +273,10 @@ static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *
 				  (unsigned long long)missing_bytes(roots));
 	if (roots->threads_without_stack)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-missing",
-				  "the stacks of %llu threads are not there",
-				  (unsigned long long)roots->threads_without_stack);
+				  "the stack%s of %llu thread%s not there",
+				  roots->threads_without_stack == 1 ? "" : "s",
+				  (unsigned long long)roots->threads_without_stack,
+				  roots->threads_without_stack == 1 ? " is" : "s are");
 }
 
 struct hawk_error *hawk_roots_find(const struct hawk_target *target,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_leaks.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
 #include "hawk_utf8.h"
@@ -34,13 +35,15 @@ struct writer {
 
 static const char and_others[] = ", and others";
 
-static const char *special_name(uint32_t kind)
+static const char *special_name(const struct writer *writer, uint32_t kind)
 {
 	switch (kind) {
 	case HAWK_TREE_SHARED:
 		return "(shared by several blocks)";
 	case HAWK_TREE_LOST:
-		return "(lost: no root leads there)";
+		return hawk_leaks_certain(writer->report->graph)
+			       ? "(lost: no root leads there)"
+			       : "(no root found: perhaps in memory that is missing)";
 	}
 	return "(all)";
 }
@@ -67,7 +70,7 @@ static struct hawk_error *append_name(const struct writer *writer,
 		return NULL;
 	}
 	if (node->kind != HAWK_TREE_SITE) {
-		hawk_text_puts(text, special_name(node->kind));
+		hawk_text_puts(text, special_name(writer, node->kind));
 		return NULL;
 	}
 	err = hawk_site_name(writer->report->names, node->key, &name);

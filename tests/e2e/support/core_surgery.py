@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Taking parts out of core files: program headers, notes of threads, segments."""
+
+import struct
+
+PT_LOAD, PT_NOTE = 1, 4
+NT_PRSTATUS, REGISTERS_OFFSET, RSP = 1, 112, 19
+WRITE = 2
+
+
+def program_headers(data):
+    """(offset of the header, type, flags, offset, address, file size) of each."""
+    offset, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    for i in range(count):
+        at = offset + i * size
+        kind, flags, start, address, _, file_size = struct.unpack_from("<IIQQQQ", data, at)
+        yield at, kind, flags, start, address, file_size
+
+
+def thread_notes(data):
+    """Offsets of the headers of NT_PRSTATUS notes, and of their contents."""
+    for _, kind, _, start, _, size in program_headers(data):
+        at = start
+        while kind == PT_NOTE and at < start + size:
+            name, length, note = struct.unpack_from("<III", data, at)
+            contents = at + 12 + (name + 3 & ~3)
+            if note == NT_PRSTATUS:
+                yield at, contents
+            at = contents + (length + 3 & ~3)
+
+
+def drop_segments(data, addresses):
+    """The segments that hold the addresses are no longer in the file; returns how many."""
+    dropped = 0
+    for at, kind, _, _, address, size in program_headers(data):
+        if kind == PT_LOAD and any(address <= wanted < address + size for wanted in addresses):
+            struct.pack_into("<Q", data, at + 32, 0)
+            dropped += 1
+    return dropped
