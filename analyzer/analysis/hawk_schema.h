@@ -23,8 +23,8 @@ enum {
 	HAWK_SCHEMA_OUTLIERS_MAX = 64,
 	HAWK_SCHEMA_MISFITS_MAX = 8, /**< words named of an outlier */
 	HAWK_SCHEMA_GROUPS_MAX = 16,
-	/** Of more blocks in a group only every n-th is looked at. */
-	HAWK_SCHEMA_BLOCKS_MAX = 1 << 21,
+	/** Of more blocks in a group only every n-th is tallied; outliers are looked for in all. */
+	HAWK_SCHEMA_BLOCKS_MAX = 1 << 23,
 };
 
 /** In place of a key: others, of which there are too many to tell apart. */

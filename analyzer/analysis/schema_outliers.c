@@ -61,9 +61,10 @@ static struct rule make_rule(const struct hawk_schema_word *word)
 		rule.null_fits = false;
 		rest = word->count;
 	}
-	for (unsigned family = 0; family < HAWK_FAMILIES; family++)
-		if (families[family])
-			rule.bits[family] = (float)log2((double)rest / (double)families[family]);
+	/* What the tally has not seen is as rare as can be. */
+	for (unsigned family = 0; rest && family < HAWK_FAMILIES; family++)
+		rule.bits[family] = (float)log2((double)rest /
+						(double)(families[family] ? families[family] : 1));
 	return rule;
 }
 
@@ -134,6 +135,7 @@ struct hawk_error *hawk_schema_find_outliers(const struct hawk_block_graph *grap
 		.visit = judge_word,
 		.end = end_block,
 		.context = &search,
+		.all = true,
 	};
 
 	group->outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*group->outliers));

@@ -29,6 +29,7 @@ struct hawk_schema_walk {
 	hawk_schema_text_visitor *text;             /**< may be NULL */
 	void (*end)(void *context, uint32_t block); /**< behind each block; may be NULL */
 	void *context;
+	bool all; /**< no sampling, and the group stays as it is */
 };
 
 /** Sets `examined` and `unreadable` of the group. */

@@ -57,7 +57,7 @@ static struct hawk_error *visit_block(struct reader *reader, uint32_t block, uin
 
 		err = visit_piece(reader, block, offset, got);
 		if (got < wanted) {
-			walk->group->unreadable++;
+			walk->group->unreadable += !walk->all;
 			break;
 		}
 	}
@@ -70,20 +70,21 @@ struct hawk_error *hawk_schema_walk(const struct hawk_schema_walk *walk)
 {
 	CLEANUP(free_ptr) uint8_t *piece = malloc(PIECE_BYTES);
 	struct hawk_schema_group *group = walk->group;
-	uint64_t stride = group->objects / HAWK_SCHEMA_BLOCKS_MAX + 1, seen = 0;
+	uint64_t stride = walk->all ? 1 : group->objects / HAWK_SCHEMA_BLOCKS_MAX + 1, seen = 0;
 	struct reader reader = {.walk = walk, .piece = piece};
 	struct hawk_error *err = NULL;
 
 	if (!piece)
 		return &hawk_enomem;
-	group->examined = group->unreadable = 0;
+	if (!walk->all)
+		group->examined = group->unreadable = 0;
 	for (size_t i = 0; i < walk->blocks->count && !err; i++) {
 		uint32_t block = walk->blocks->numbers[i];
 		uint64_t size = hawk_block_size(&walk->graph->index, block);
 
 		if (size < group->size_min || size > group->size_max || seen++ % stride)
 			continue;
-		group->examined++;
+		group->examined += !walk->all;
 		err = visit_block(&reader, block, size);
 	}
 	return err;
