@@ -92,9 +92,9 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 		return err;
 	report_stage(graph, "following pointers");
 	if (missing & HAWK_PART_RETAINED)
-		return hawk_reach_make_both(&graph->index, &graph->edges, &graph->roots,
-					    &graph->explained, &graph->workspace, &graph->reach,
-					    &graph->start_reach);
+		return hawk_dominators_make_reaching(
+			&graph->index, &graph->edges, &graph->roots, &graph->explained,
+			&graph->workspace, &graph->reach, &graph->start_reach, &graph->dominators);
 	return hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
 					 &graph->explained, &graph->workspace, &graph->reach);
 }
@@ -112,52 +112,64 @@ static uint32_t *make_groups(const struct hawk_heap *heap)
 	return groups;
 }
 
-static struct hawk_error *make_retained_once(struct hawk_block_graph *graph,
-					     const struct hawk_reach *reach, uint64_t *by_site)
+static struct hawk_error *make_dominators(struct hawk_block_graph *graph,
+					  const struct hawk_reach *reach)
+{
+	return hawk_dominators_make(&graph->index, &graph->edges, &graph->roots, reach,
+				    &graph->workspace, &graph->dominators);
+}
+
+static struct hawk_error *fold_retained(const struct hawk_block_graph *graph, uint64_t *by_site)
 {
 	CLEANUP(free_ptr) uint32_t *groups = make_groups(graph->heap);
-	struct hawk_error *err;
 
 	if (!groups)
 		return &hawk_enomem;
-	err = hawk_dominators_make(&graph->index, &graph->edges, &graph->roots, reach,
-				   &graph->workspace, &graph->dominators);
-	if (err)
-		return err;
 	return hawk_dominators_retained_by_group(&graph->dominators, &graph->index, groups,
 						 graph->heap->trace_count,
 						 (uint32_t)graph->heap->site_count, by_site);
+}
+
+/* Unless they were made together with `reach`. */
+static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
+{
+	struct hawk_error *err = NULL;
+
+	if (graph->start_reach.kinds)
+		return NULL;
+	if (!graph->workspace.area.bytes) /* reach came from a cache */
+		err = hawk_workspace_create(&graph->workspace, graph->index.count);
+	if (!err)
+		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
+				      HAWK_EDGES_START_ONLY, &graph->workspace,
+				      &graph->start_reach);
+	return err ? err : make_dominators(graph, &graph->start_reach);
 }
 
 /* Start pointers first: the workspace is to hold the dominators over all of them in the end. */
 static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uint64_t *all,
 					     uint64_t *start)
 {
-	struct hawk_error *err = NULL;
+	struct hawk_error *err;
+	bool hold;
 
-	if (!graph->workspace.area.bytes) /* reach came from a cache */
-		err = hawk_workspace_create(&graph->workspace, graph->index.count);
-	if (err)
-		return err;
 	report_stage(graph, "finding what start pointers retain");
-	if (!graph->start_reach.kinds)
-		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
-				      HAWK_EDGES_START_ONLY, &graph->workspace,
-				      &graph->start_reach);
+	err = make_start_dominators(graph);
+	if (!err)
+		err = fold_retained(graph, start);
+	hold = !err && hawk_dominators_hold(&graph->dominators, &graph->edges, &graph->roots,
+					    &graph->start_reach, &graph->reach);
+	hawk_reach_deinit(&graph->start_reach);
 	if (err)
 		return err;
-	err = make_retained_once(graph, &graph->start_reach, start);
-	if (err)
-		return err;
-	if (hawk_dominators_hold(&graph->dominators, &graph->edges, &graph->roots,
-				 &graph->start_reach, &graph->reach)) {
-		hawk_reach_deinit(&graph->start_reach);
+	if (hold) {
 		memcpy(all, start, graph->heap->site_count * sizeof(*all));
 		return NULL;
 	}
-	hawk_reach_deinit(&graph->start_reach);
 	report_stage(graph, "finding what all pointers retain");
-	err = make_retained_once(graph, &graph->reach, all);
+	err = make_dominators(graph, &graph->reach);
+	if (!err)
+		err = fold_retained(graph, all);
 	if (!err)
 		hawk_dominators_number_blocks(&graph->dominators);
 	return err;

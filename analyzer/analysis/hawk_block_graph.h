@@ -63,7 +63,8 @@ struct hawk_block_graph {
 	struct hawk_explained explained;
 	bool has_explained;
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
-	struct hawk_reach start_reach; /**< internal: made with `reach` where it will be needed */
+	/** Internal: made with `reach`, and with their dominators, on the way to `retained`. */
+	struct hawk_reach start_reach;
 
 	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
 	 */

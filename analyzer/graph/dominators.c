@@ -47,38 +47,89 @@ static void add_up(const struct hawk_block_index *index, struct hawk_dominators 
 	}
 }
 
+/* Behind the search. */
+static struct hawk_error *finish(struct hawk_dominator_state *state,
+				 const struct hawk_block_index *index,
+				 const struct hawk_workspace *workspace,
+				 struct hawk_dominators *ret)
+{
+	struct hawk_error *err;
+
+	assert(state->count == state->graph->count);
+	err = hawk_dominators_link(state);
+	if (err)
+		return err;
+	*ret = (struct hawk_dominators){
+		.count = state->count,
+		.blocks = state->blocks,
+		.dominators = state->dominators,
+		.retained = (uint64_t *)(void *)hawk_workspace_lane(workspace, 4),
+		.sizes = hawk_workspace_lane(workspace, 0),
+		.workspace = workspace,
+	};
+	if (state->edges_area.bytes || state->sources_area.bytes)
+		ret->scratch_bytes =
+			state->edge_count * (sizeof(*state->edges) + sizeof(*state->sources));
+	add_up(index, ret);
+	return NULL;
+}
+
+static void tear_down(struct hawk_dominator_state *state)
+{
+	hawk_area_destroy(&state->edges_area);
+	hawk_area_destroy(&state->sources_area);
+}
+
 struct hawk_error *
 hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_graph *graph,
 		     const struct hawk_roots *roots, const struct hawk_reach *reach,
 		     struct hawk_workspace *workspace, struct hawk_dominators *ret)
 {
 	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = reach};
-	uint64_t scratch_bytes;
 	struct hawk_error *err;
 
 	set_up(&state, workspace);
-	err = hawk_dominators_search(&state);
-	assert(err || state.count == graph->count);
+	err = hawk_dominators_search_roots(&state);
 	if (!err)
-		err = hawk_dominators_link(&state);
-	scratch_bytes = state.edges_area.bytes || state.sources_area.bytes
-				? state.edge_count * (sizeof(uint64_t) + sizeof(uint32_t))
-				: 0;
-	hawk_area_destroy(&state.edges_area);
-	hawk_area_destroy(&state.sources_area);
+		err = hawk_dominators_search_leaders(&state);
+	if (!err)
+		err = finish(&state, index, workspace, ret);
+	tear_down(&state);
+	return err;
+}
+
+struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *index,
+						 const struct hawk_graph *graph,
+						 const struct hawk_roots *roots,
+						 const struct hawk_explained *explained,
+						 struct hawk_workspace *workspace,
+						 struct hawk_reach *all, struct hawk_reach *start,
+						 struct hawk_dominators *ret)
+{
+	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = start};
+	struct hawk_error *err = hawk_reach_begin(graph, all, start);
+
 	if (err)
 		return err;
-	*ret = (struct hawk_dominators){
-		.count = state.count,
-		.blocks = state.blocks,
-		.dominators = state.dominators,
-		.retained = (uint64_t *)(void *)hawk_workspace_lane(workspace, 4),
-		.sizes = hawk_workspace_lane(workspace, 0),
-		.workspace = workspace,
-		.scratch_bytes = scratch_bytes,
-	};
-	add_up(index, ret);
-	return NULL;
+	set_up(&state, workspace);
+	err = hawk_dominators_search_roots(&state);
+	if (!err) {
+		for (uint32_t block = 0; block < graph->count; block++)
+			start->kinds[block] =
+				state.records[block].number ? HAWK_REACH_REACHABLE : 0;
+		/* What was not met has no entries in these lanes yet. */
+		hawk_reach_finish(index, graph, roots, explained, state.positions + state.count + 1,
+				  state.parents + state.count + 1, all, start);
+		err = hawk_dominators_search_leaders(&state);
+	}
+	if (!err)
+		err = finish(&state, index, workspace, ret);
+	tear_down(&state);
+	if (err) {
+		hawk_reach_deinit(all);
+		hawk_reach_deinit(start);
+	}
+	return err;
 }
 
 /* The numbers in an order in which every subtree is a stretch of its size. */

@@ -146,7 +146,7 @@ static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32
 	return NULL;
 }
 
-struct hawk_error *hawk_dominators_search(struct hawk_dominator_state *state)
+struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state)
 {
 	const struct hawk_graph *graph = state->graph;
 
@@ -163,11 +163,23 @@ struct hawk_error *hawk_dominators_search(struct hawk_dominator_state *state)
 		if (err)
 			return err;
 	}
-	for (uint32_t block = 0; block < graph->count; block++) {
-		struct hawk_error *err = NULL;
+	return NULL;
+}
 
-		if (state->reach->kinds[block] == HAWK_REACH_DEFINITELY_LOST)
-			err = search_from(state, block);
+struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state)
+{
+	const uint8_t *kinds = state->reach->kinds;
+	uint32_t count = state->graph->count;
+
+	for (uint32_t block = 0; block < count; block++) {
+		const uint8_t *next =
+			memchr(kinds + block, HAWK_REACH_DEFINITELY_LOST, count - block);
+		struct hawk_error *err;
+
+		if (!next)
+			break;
+		block = (uint32_t)(next - kinds);
+		err = search_from(state, block);
 		if (err)
 			return err;
 	}

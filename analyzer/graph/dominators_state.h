@@ -52,8 +52,9 @@ struct hawk_dominator_state {
 };
 
 /** dominators_search.c: numbers every block; fills blocks, parents, semi (with edges that lead down
- * the tree), edges. */
-struct hawk_error *hawk_dominators_search(struct hawk_dominator_state *state);
+ * the tree), edges. First what roots lead to; then, from the leaders of leaks, the rest. */
+struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state);
+struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state);
 
 /** dominators_link.c: sorts the edges by target, then fills dominators. */
 struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state);

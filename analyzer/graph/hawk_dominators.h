@@ -36,6 +36,18 @@ hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_gra
 		     struct hawk_workspace *workspace, struct hawk_dominators *ret);
 
 /**
+ * Reach and dominators in one, in much less time: `all` as hawk_reach_make_explained(), `start` as
+ * hawk_reach_make() by start pointers, without sums, and the dominators by start pointers.
+ */
+struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *index,
+						 const struct hawk_graph *graph,
+						 const struct hawk_roots *roots,
+						 const struct hawk_explained *explained,
+						 struct hawk_workspace *workspace,
+						 struct hawk_reach *all, struct hawk_reach *start,
+						 struct hawk_dominators *ret);
+
+/**
  * Adds up retained bytes by group: of blocks whose dominators belong to the same group only the
  * topmost count, so no byte counts twice for a group. `group_of_trace` has `trace_count` + 1
  * entries, the last one for all larger trace ids; NULL = the trace id itself, of which then none is

@@ -227,38 +227,37 @@ static struct hawk_error *make_kinds(uint32_t count, enum hawk_edges edges, stru
 	return err;
 }
 
-/* What start pointers lead to is the same either way, and followed once. */
-static struct hawk_error *make(const struct hawk_block_index *index, const struct hawk_graph *graph,
-			       const struct hawk_roots *roots,
-			       const struct hawk_explained *explained,
-			       struct hawk_workspace *workspace, struct hawk_reach *all,
-			       struct hawk_reach *start)
+struct hawk_error *hawk_reach_begin(const struct hawk_graph *graph, struct hawk_reach *all,
+				    struct hawk_reach *start)
 {
-	static const struct hawk_explained none;
-	struct hawk_reach *first = start ? start : all;
-	struct flood flood = {.graph = graph, .explained = &none};
-	uint32_t *starts = hawk_workspace_lane(workspace, 1);
 	struct hawk_error *err = NULL;
 
 	if (start)
 		err = make_kinds(graph->count, HAWK_EDGES_START_ONLY, start);
 	if (!err && all)
 		err = make_kinds(graph->count, HAWK_EDGES_ALL, all);
-	if (err) {
-		if (start)
-			hawk_reach_deinit(start);
-		return err;
-	}
-	flood.kinds = first->kinds;
-	flood.stack = hawk_workspace_lane(workspace, 0);
-	mark_reachable(&flood, roots);
+	if (err && start)
+		hawk_reach_deinit(start);
+	return err;
+}
+
+void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_graph *graph,
+		       const struct hawk_roots *roots, const struct hawk_explained *explained,
+		       uint32_t *stack, uint32_t *starts, struct hawk_reach *all,
+		       struct hawk_reach *start)
+{
+	static const struct hawk_explained none;
+	struct flood flood = {.graph = graph, .explained = &none, .stack = stack};
+
 	if (start && all && graph->count)
 		memcpy(all->kinds, start->kinds, graph->count);
-	if (start)
+	if (start) {
+		flood.kinds = start->kinds;
 		mark_lost(&flood, HAWK_EDGES_START_ONLY, starts);
+	}
 	if (!all) {
 		add_up(index, start);
-		return NULL;
+		return;
 	}
 	flood.kinds = all->kinds;
 	begin_flood(&flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
@@ -267,6 +266,28 @@ static struct hawk_error *make(const struct hawk_block_index *index, const struc
 	flood.explained = &none;
 	mark_lost(&flood, HAWK_EDGES_ALL, starts);
 	add_up(index, all);
+}
+
+static struct hawk_error *make(const struct hawk_block_index *index, const struct hawk_graph *graph,
+			       const struct hawk_roots *roots,
+			       const struct hawk_explained *explained,
+			       struct hawk_workspace *workspace, struct hawk_reach *all,
+			       struct hawk_reach *start)
+{
+	static const struct hawk_explained none;
+	struct flood flood = {
+		.graph = graph,
+		.explained = &none,
+		.stack = hawk_workspace_lane(workspace, 0),
+	};
+	struct hawk_error *err = hawk_reach_begin(graph, all, start);
+
+	if (err)
+		return err;
+	flood.kinds = start ? start->kinds : all->kinds;
+	mark_reachable(&flood, roots);
+	hawk_reach_finish(index, graph, roots, explained, flood.stack,
+			  hawk_workspace_lane(workspace, 1), all, start);
 	return NULL;
 }
 
@@ -287,16 +308,6 @@ hawk_reach_make_explained(const struct hawk_block_index *index, const struct haw
 			  struct hawk_workspace *workspace, struct hawk_reach *ret)
 {
 	return make(index, graph, roots, explained, workspace, ret, NULL);
-}
-
-struct hawk_error *hawk_reach_make_both(const struct hawk_block_index *index,
-					const struct hawk_graph *graph,
-					const struct hawk_roots *roots,
-					const struct hawk_explained *explained,
-					struct hawk_workspace *workspace, struct hawk_reach *all,
-					struct hawk_reach *start)
-{
-	return make(index, graph, roots, explained, workspace, all, start);
 }
 
 void hawk_reach_deinit(struct hawk_reach *reach)
