@@ -160,11 +160,11 @@ static struct hawk_error *put_out(const struct hawk_site_fold *fold, struct hawk
 }
 
 /* Edges and roots are there, and the bytes of blocks can be read. */
-static struct hawk_error *fold_all(const struct hawk_block_graph *graph,
+static struct hawk_error *fold_all(const struct hawk_block_graph *graph, void *first,
 				   struct hawk_site_graph *ret)
 {
 	struct hawk_site_fold fold = {0};
-	struct hawk_error *err = hawk_site_fold_init(&fold, graph);
+	struct hawk_error *err = hawk_site_fold_init(&fold, graph, first);
 
 	if (!err)
 		err = add_roots(&fold);
@@ -191,8 +191,16 @@ static struct hawk_error *prepare(struct hawk_block_graph *graph)
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
 {
 	struct hawk_error *err = prepare(graph);
+	void *first = NULL;
 
-	return err ? err : fold_all(graph, ret);
+	/* Memory that dominators will need later is as good, and new memory is dear. */
+	if (!err && !(graph->parts & HAWK_PART_RETAINED)) {
+		if (!graph->workspace.area.bytes)
+			err = hawk_workspace_create(&graph->workspace, graph->index.count);
+		if (!err)
+			first = hawk_workspace_lane(&graph->workspace, 0);
+	}
+	return err ? err : fold_all(graph, first, ret);
 }
 
 /** The fold on one thread, all else on the other. */
@@ -208,7 +216,7 @@ static void run_beside(void *context, unsigned part)
 	struct beside *beside = context;
 
 	if (part)
-		beside->errors[1] = fold_all(beside->graph, &beside->sites);
+		beside->errors[1] = fold_all(beside->graph, NULL, &beside->sites);
 	else
 		beside->errors[0] = hawk_block_graph_need(beside->graph, beside->parts);
 }

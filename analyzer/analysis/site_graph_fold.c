@@ -303,16 +303,20 @@ struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t sour
 }
 
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
-				       const struct hawk_block_graph *graph)
+				       const struct hawk_block_graph *graph, void *first)
 {
 	uint64_t bytes = sizeof(*fold->first) * ((uint64_t)graph->index.count + 1);
-	struct hawk_error *err;
+	struct hawk_error *err = NULL;
 
-	*fold = (struct hawk_site_fold){.graph = graph};
-	err = hawk_area_create(&fold->first_area, bytes);
-	if (!err)
-		err = hawk_area_grow(&fold->first_area, bytes);
-	fold->first = fold->first_area.bytes;
+	*fold = (struct hawk_site_fold){.graph = graph, .first = first};
+	if (first) {
+		memset(first, 0, bytes);
+	} else {
+		err = hawk_area_create(&fold->first_area, bytes);
+		if (!err)
+			err = hawk_area_grow(&fold->first_area, bytes);
+		fold->first = fold->first_area.bytes;
+	}
 	if (!err)
 		err = reserve_edge(fold);
 	return err ? err : reserve_place(fold);

@@ -59,8 +59,10 @@ struct hawk_site_fold {
 	struct hawk_pair_set further_edges;
 };
 
+/** `first`: memory for the array of that name, 8 bytes for each block and 8 more; NULL = its own.
+ */
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
-				       const struct hawk_block_graph *graph);
+				       const struct hawk_block_graph *graph, void *first);
 void hawk_site_fold_deinit(struct hawk_site_fold *fold);
 
 /** One pointer of `source_block` (UINT32_MAX = each counts as a source of its own). */
