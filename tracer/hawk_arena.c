@@ -387,6 +387,13 @@ static uint64_t make_new_segment(const struct array_shape *shape, unsigned segme
 	return memory;
 }
 
+/** Nobody waits in vain, call after call, once the file is full; and whoever takes the last of it
+ * has a claim until it is there. */
+static bool is_hopeless(size_t bytes, const uint32_t *claim)
+{
+	return (!has_budget(bytes) || !hawk_file_has_room(bytes)) && !hawk_claim_is_taken(claim);
+}
+
 static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
 {
 	uint64_t *entry = &shape->segments[segment];
@@ -395,9 +402,7 @@ static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
 
 	if (!hawk_file_active())
 		return make_new_segment(shape, segment);
-	/* Nobody waits in vain, call after call, once the file is full. */
-	if (!has_budget(segment_bytes(shape, segment)) ||
-	    !hawk_file_has_room(segment_bytes(shape, segment)) || !hawk_claim_take(claim, entry))
+	if (is_hopeless(segment_bytes(shape, segment), claim) || !hawk_claim_take(claim, entry))
 		return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 	memory = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 	if (!memory)

@@ -21,6 +21,11 @@
  */
 bool hawk_claim_take(uint32_t *claim, const uint64_t *made);
 
+static inline bool hawk_claim_is_taken(const uint32_t *claim)
+{
+	return __atomic_load_n(claim, __ATOMIC_ACQUIRE) != 0;
+}
+
 /** Ends the calling thread's claim, if nobody has taken it over, and wakes who waits for it. */
 void hawk_claim_end(uint32_t *claim);
 
