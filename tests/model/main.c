@@ -20,6 +20,9 @@ static const struct model_scenario *const scenarios[] = {
 	&scenario_slots_new,     &scenario_rules_linger,     &scenario_slots_three,
 	&scenario_arena_words,   &scenario_arena_limit,      &scenario_rules_unload,
 	&scenario_rules_ways,    &scenario_modules_first,    &scenario_modules_reload,
+	&scenario_file_growth,   &scenario_file_full,        &scenario_file_claims,
+	&scenario_known_full,    &scenario_known_growth,     &scenario_labels_chain,
+	&scenario_labels_same,   &scenario_labels_border,    &scenario_labels_no_memory,
 	&scenario_record,
 };
 

@@ -97,13 +97,15 @@ long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
 long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
-	(void)c;
 	(void)d;
 	(void)e;
 	(void)f;
 	switch (number) {
 	case SYS_mmap:
 		return map((size_t)b);
+	case SYS_mremap: /* one more mapping of a table file, which the model takes for new memory
+			  */
+		return map((size_t)c);
 	case SYS_munmap:
 		return unmap((uint64_t)a, (uint64_t)b);
 	case SYS_getpid:

@@ -62,6 +62,12 @@ static const struct hawk_module_record *module_at(uint32_t index)
 		       HAWK_MODULE_SEGMENT_LOG2, index, hawk_table_header->module_record_bytes);
 }
 
+static const struct hawk_label_record *label_at(uint32_t id)
+{
+	return element(hawk_table_header->label_segments, HAWK_LABEL_SEGMENTS,
+		       HAWK_LABEL_SEGMENT_LOG2, id, sizeof(struct hawk_label_record));
+}
+
 /** `count` words of the word array, which lie in one segment; NULL = not all of them. */
 static const void *words_at(uint32_t index, uint32_t count)
 {
@@ -139,6 +145,25 @@ static void check_modules(void)
 	}
 }
 
+static void check_labels(void)
+{
+	enum { LABELS_CHECKED = 16 };
+	uint32_t count = hawk_table_header->label_count;
+
+	for (uint32_t id = count > LABELS_CHECKED ? count - LABELS_CHECKED : 1; id < count; id++) {
+		const struct hawk_label_record *record = label_at(id), *parent;
+
+		if (!record || !record->hash)
+			continue;
+		MODEL_CHECK(record->kind && record->name_bytes <= HAWK_LABEL_NAME_BYTES_MAX &&
+				    words_at(record->name_index, (record->name_bytes + 7) / 8),
+			    "label %u has no name", id);
+		parent = record->parent ? label_at(record->parent) : record;
+		MODEL_CHECK(record->parent < id && parent && parent->hash, "label %u is within %u",
+			    id, record->parent);
+	}
+}
+
 /** Ids of no trace that a thread has counted for yet are of no interest. */
 static void check_slots(void)
 {
@@ -172,6 +197,7 @@ void model_table_check(void)
 		model_table_frames(id, pcs);
 	check_extents();
 	check_modules();
+	check_labels();
 	check_slots();
 }
 
@@ -248,4 +274,17 @@ bool model_table_path_is(const struct hawk_module_record *record, const char *pa
 
 	return words && record->path_bytes == strlen(path) &&
 	       !memcmp(words, path, record->path_bytes);
+}
+
+bool model_table_label_is(uint32_t id, uint32_t kind, uint32_t parent, const char *name)
+{
+	const struct hawk_label_record *record =
+		id && id < hawk_table_header->label_count ? label_at(id) : NULL;
+	const char *words;
+
+	if (!record || !record->hash || record->kind != kind || record->parent != parent)
+		return false;
+	words = words_at(record->name_index, (record->name_bytes + 7) / 8);
+	return words && record->name_bytes == strlen(name) &&
+	       !memcmp(words, name, record->name_bytes);
 }

@@ -33,4 +33,7 @@ const struct hawk_module_record *model_table_module(uint64_t pc, uint32_t genera
 /** Whether the path of the record is `path`. */
 bool model_table_path_is(const struct hawk_module_record *record, const char *path);
 
+/** Whether label `id` is published and says this. */
+bool model_table_label_is(uint32_t id, uint32_t kind, uint32_t parent, const char *name);
+
 #endif

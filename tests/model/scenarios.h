@@ -24,6 +24,18 @@ extern const struct model_scenario scenario_slots_flush_twice;
 extern const struct model_scenario scenario_arena_words;
 extern const struct model_scenario scenario_arena_limit;
 
+extern const struct model_scenario scenario_file_growth;
+extern const struct model_scenario scenario_file_full;
+extern const struct model_scenario scenario_file_claims;
+
+extern const struct model_scenario scenario_known_full;
+extern const struct model_scenario scenario_known_growth;
+
+extern const struct model_scenario scenario_labels_chain;
+extern const struct model_scenario scenario_labels_same;
+extern const struct model_scenario scenario_labels_border;
+extern const struct model_scenario scenario_labels_no_memory;
+
 extern const struct model_scenario scenario_rules_unload;
 extern const struct model_scenario scenario_rules_linger;
 extern const struct model_scenario scenario_rules_ways;
