@@ -142,6 +142,10 @@ static void append_nameless(struct hawk_text *text, const struct hawk_site_name 
 	append_offset(&offset, name);
 	if (!offset.bytes)
 		return;
+	if (hawk_utf8_width(offset.bytes) > width) { /* the offset says more than the module */
+		hawk_utf8_append_end(text, offset.bytes, width);
+		return;
+	}
 	hawk_text_puts(text, offset.bytes);
 	used = hawk_utf8_width(offset.bytes) + 3;
 	if (!name->caller || (width != SIZE_MAX && width < used + CALLER_WIDTH_MIN))

@@ -137,10 +137,10 @@ static void cut_manner(const char *name, size_t *length)
 bool hawk_function_name_is_wrapper(const char *name)
 {
 	static const char *const verbs[] = {"alloc", "strdup", "memdup", "memalign", "strndup"};
-	size_t length = strcspn(name, "@.");
+	size_t length = strcspn(name, "@.(");
 	char lower[WRAPPER_NAME_MAX];
 
-	if (length >= sizeof(lower) || strpbrk(name, ":<( "))
+	if (length >= sizeof(lower) || strcspn(name, ":< ") < length)
 		return false;
 	for (size_t i = 0; i < length; i++)
 		lower[i] = (char)tolower((unsigned char)name[i]);

@@ -16,6 +16,7 @@ enum {
 	DEFAULT_TOP = 10,
 	HOLDERS = 3, /**< shown of each site, unless all are asked for */
 	PLACES = 3,
+	PLACES_WIDTH = 16,
 	NAME_WIDTH_MIN = 12,
 	HOLDER_COLUMN = 25,
 	DOT_NAME_WIDTH = 40,
@@ -102,6 +103,10 @@ static struct hawk_error *append_holder(const struct hawk_pointer_report *report
 	size_t used;
 
 	append_places(graph, edge, width == SIZE_MAX ? SIZE_MAX : PLACES, &places);
+	if (places.size > PLACES_WIDTH && width != SIZE_MAX) {
+		hawk_text_deinit(&places);
+		append_places(graph, edge, 1, &places);
+	}
 	if (edge->source == HAWK_SITE_ROOTS) {
 		hawk_text_printf(text, "by roots (%s)", places.bytes ? places.bytes : "");
 		return NULL;

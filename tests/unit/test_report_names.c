@@ -190,6 +190,7 @@ static void a_wrapper_of_an_allocator_is_known_by_its_name(void **state)
 		"ngx_palloc",
 		"sqlite3_malloc64",
 		"xrealloc.constprop.0",
+		"ggc_internal_alloc(unsigned long)",
 		"g_strdup",
 		"xmemdup",
 		"PyMem_RawCalloc",
