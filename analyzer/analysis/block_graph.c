@@ -150,24 +150,27 @@ static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
 static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uint64_t *all,
 					     uint64_t *start)
 {
+	enum hawk_dominators_extension extension = HAWK_DOMINATORS_OTHER;
 	struct hawk_error *err;
-	bool hold;
 
 	report_stage(graph, "finding what start pointers retain");
 	err = make_start_dominators(graph);
 	if (!err)
 		err = fold_retained(graph, start);
-	hold = !err && hawk_dominators_hold(&graph->dominators, &graph->edges, &graph->roots,
-					    &graph->start_reach, &graph->reach);
+	if (!err)
+		extension =
+			hawk_dominators_extend(&graph->dominators, &graph->index, &graph->edges,
+					       &graph->roots, &graph->start_reach, &graph->reach);
 	hawk_reach_deinit(&graph->start_reach);
 	if (err)
 		return err;
-	if (hold) {
+	if (extension == HAWK_DOMINATORS_SAME) {
 		memcpy(all, start, graph->heap->site_count * sizeof(*all));
 		return NULL;
 	}
 	report_stage(graph, "finding what all pointers retain");
-	err = make_dominators(graph, &graph->reach);
+	if (extension == HAWK_DOMINATORS_OTHER)
+		err = make_dominators(graph, &graph->reach);
 	if (!err)
 		err = fold_retained(graph, all);
 	if (!err)

@@ -28,7 +28,8 @@ static void set_up(struct hawk_dominator_state *state, const struct hawk_workspa
 
 /* Dominators have smaller numbers: descending, every block is complete when it is added to its
  * dominator. */
-static void add_up(const struct hawk_block_index *index, struct hawk_dominators *dominators)
+void hawk_dominators_add_up(const struct hawk_block_index *index,
+			    struct hawk_dominators *dominators)
 {
 	uint64_t *retained = dominators->retained;
 	uint32_t *sizes = dominators->sizes;
@@ -70,7 +71,7 @@ static struct hawk_error *finish(struct hawk_dominator_state *state,
 	if (state->edges_area.bytes || state->sources_area.bytes)
 		ret->scratch_bytes =
 			state->edge_count * (sizeof(*state->edges) + sizeof(*state->sources));
-	add_up(index, ret);
+	hawk_dominators_add_up(index, ret);
 	return NULL;
 }
 
@@ -187,56 +188,4 @@ void hawk_dominators_number_blocks(struct hawk_dominators *dominators)
 	for (uint32_t number = 1; number <= dominators->count; number++)
 		numbers[dominators->blocks[number]] = number;
 	dominators->numbers = numbers;
-}
-
-static bool same_leaders(const struct hawk_reach *a, const struct hawk_reach *b, uint32_t count)
-{
-	bool differ = false;
-
-	for (uint32_t i = 0; i < count; i++)
-		differ |= (a->kinds[i] == HAWK_REACH_DEFINITELY_LOST) !=
-			  (b->kinds[i] == HAWK_REACH_DEFINITELY_LOST);
-	return !differ;
-}
-
-/* Whether all that leads to `block` over an edge from number `source` passes its dominator. */
-static bool edge_holds(const struct hawk_dominators *dominators, uint32_t source, uint32_t block)
-{
-	/* Behind its subtree, each; see order_subtrees(). */
-	const uint32_t *ends = hawk_workspace_lane(dominators->workspace, 3);
-	const uint32_t *sizes = dominators->sizes;
-	uint32_t dominator = dominators->dominators[dominators->numbers[block]];
-
-	return ends[source] - sizes[source] - (ends[dominator] - sizes[dominator]) <
-	       sizes[dominator];
-}
-
-/*
- * More edges never make more dominators. A tree's ancestors dominate if for every edge the parent
- * of its target is an ancestor of its source, or the source: no path gets past it. So when that
- * holds for every further edge, nothing changes, and only then.
- */
-bool hawk_dominators_hold(struct hawk_dominators *dominators, const struct hawk_graph *graph,
-			  const struct hawk_roots *roots, const struct hawk_reach *start,
-			  const struct hawk_reach *all)
-{
-	uint32_t source = 0;
-
-	if (!same_leaders(start, all, graph->count))
-		return false;
-	hawk_dominators_number_blocks(dominators);
-	for (size_t i = 0; i < roots->count; i++)
-		if (!hawk_root_is_strong(&roots->items[i]) &&
-		    !edge_holds(dominators, 0, roots->items[i].edge >> 1))
-			return false;
-	for (uint32_t i = hawk_graph_next_interior(graph, 0); i < graph->edge_count;
-	     i = hawk_graph_next_interior(graph, i + 1)) {
-		uint32_t target = graph->edges[i] >> 1;
-
-		source = hawk_graph_source(graph, i, source);
-		if (source != target &&
-		    !edge_holds(dominators, dominators->numbers[source], target))
-			return false;
-	}
-	return true;
 }

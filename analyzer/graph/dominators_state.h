@@ -56,6 +56,10 @@ struct hawk_dominator_state {
 struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state);
 struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state);
 
+/** dominators.c: fills `retained` and `sizes` from `dominators`. */
+void hawk_dominators_add_up(const struct hawk_block_index *index,
+			    struct hawk_dominators *dominators);
+
 /** dominators_link.c: sorts the edges by target, then fills dominators. */
 struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state);
 

@@ -59,14 +59,20 @@ struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominator
 						     uint32_t trace_count, uint32_t group_count,
 						     uint64_t *ret);
 
+enum hawk_dominators_extension {
+	HAWK_DOMINATORS_SAME,     /**< nothing changes; `numbers` are filled */
+	HAWK_DOMINATORS_EXTENDED, /**< now they are those by all pointers */
+	HAWK_DOMINATORS_OTHER,    /**< too much would change: they are of no more use */
+};
+
 /**
- * Whether these dominators, found by start pointers alone (`start`), are also those by all pointers
- * (`all`): then a second search is spared. To be called after hawk_dominators_retained_by_group();
- * true fills `numbers`, after false the dominators are of no more use.
+ * Makes of the dominators by start pointers (`start`) those by all pointers (`all`), where that is
+ * done in less time than finding them. To be called after hawk_dominators_retained_by_group().
  */
-bool hawk_dominators_hold(struct hawk_dominators *dominators, const struct hawk_graph *graph,
-			  const struct hawk_roots *roots, const struct hawk_reach *start,
-			  const struct hawk_reach *all);
+enum hawk_dominators_extension
+hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_block_index *index,
+		       const struct hawk_graph *graph, const struct hawk_roots *roots,
+		       const struct hawk_reach *start, const struct hawk_reach *all);
 
 /** Fills `numbers`; to be called after the last hawk_dominators_retained_by_group(), whose scratch
  * they take. */
