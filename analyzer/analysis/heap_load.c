@@ -319,6 +319,7 @@ struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_
 	if (!err && heap->table)
 		err = make_sites(findings, &tallies, heap);
 	free(tallies.items);
+	free(tallies.samples);
 	if (!err)
 		err = hawk_block_graph_need(graph, parts);
 	if (err) {
