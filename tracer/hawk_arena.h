@@ -4,9 +4,9 @@
  * The tracer's memory: the table header, its doubling arrays, and where their extents are placed.
  *
  * Everything is anonymous memory mapped by direct system calls, or for what readers need a file
- * (hawk_file.h); nothing is ever moved or given
- * back. Lock-free: a new segment is mapped, then published with one compare-and-swap; the loser of
- * a race unmaps its own.
+ * (hawk_file.h); nothing is ever moved or given back. Lock-free: a new segment is mapped, then
+ * published with one compare-and-swap; the loser of a race unmaps its own. In a file, where that
+ * would cost space for good, one thread makes a segment and others wait for it (hawk_claim.h).
  */
 #ifndef HAWK_ARENA_H
 #define HAWK_ARENA_H

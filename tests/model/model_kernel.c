@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,8 +122,9 @@ long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f)
 	case SYS_madvise:
 		return 0;
 	case SYS_futex:
-		model_wait();
-		return -EAGAIN;
+		if (b == FUTEX_WAIT_PRIVATE)
+			model_wait();
+		return 0;
 	case SYS_rt_sigprocmask:
 		return probe((uint64_t)b);
 	default:

@@ -32,6 +32,13 @@ static void set_up(void)
 	hawk_table_header->word_count = (1 << HAWK_WORD_SEGMENT_LOG2) - LEFT;
 }
 
+/** Who comes first needs it. */
+static void set_up_no_words(void)
+{
+	set_up();
+	hawk_table_header->word_count = (1 << HAWK_WORD_SEGMENT_LOG2) - 1;
+}
+
 /** Room for the next segment, and for no other one. */
 static void set_up_full(void)
 {
@@ -54,6 +61,11 @@ static void reserve_as(unsigned agent, unsigned count)
 static void reserve(void)
 {
 	reserve_as(model_self(), 2);
+}
+
+static void reserve_once(void)
+{
+	reserve_as(model_self(), 1);
 }
 
 static void handler(void)
@@ -121,8 +133,8 @@ const struct model_scenario scenario_file_full = {
 const struct model_scenario scenario_file_claims = {
 	.name = "file_claims",
 	.properties = "claims are taken over and interrupted by handlers, and nothing is dropped",
-	.set_up = set_up,
-	.threads = {reserve, reserve},
+	.set_up = set_up_no_words,
+	.threads = {reserve_once, reserve_once},
 	.handler = handler,
 	.at_step = at_step,
 	.at_end = at_end,

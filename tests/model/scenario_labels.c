@@ -183,7 +183,6 @@ const struct model_scenario scenario_labels_chain = {
 	.at_step = at_step,
 	.at_end = at_end,
 	.preemptions = 3,
-	.delays = 1,
 };
 
 const struct model_scenario scenario_labels_same = {

@@ -107,6 +107,8 @@ static void at_end(void)
 
 		MODEL_CHECK(slot->state == HAWK_THREAD_FREE, "slot %u is in state %u", i,
 			    slot->state);
+		MODEL_CHECK((const void *)hawk_threads_slot(i)->head == slot,
+			    "slot %u has lost its private part", i);
 	}
 }
 
