@@ -3,6 +3,7 @@
  * @file
  * hawk-core analyze: one screen about a core or a process.
  */
+#include "hawk_full_sections.h"
 #include "hawk_leaks_session.h"
 #include "hawk_session.h"
 #include "hawk_suspects_session.h"
@@ -112,6 +113,9 @@ static struct hawk_error *print_all(struct hawk_session *session,
 		err = print(session, settings, leaks, suspects.wanted ? &suspects.suspects : NULL);
 	else if (!err && suspects.wanted)
 		err = hawk_report_suspects(&suspects.suspects, &session->screen);
+	if (!err && settings->full && !settings->json && !settings->pid && suspects.wanted &&
+	    !suspects.suspects.skipped)
+		err = hawk_full_sections_print(session, settings);
 	if (!err && !settings->json)
 		print_new_findings(session, before);
 	hawk_suspects_session_deinit(&suspects);

@@ -115,6 +115,17 @@ def check_left_out():
                       "the rest is the same")
 
 
+def check_full():
+    """What other verbs say stands behind the suspects, each cut to its most important lines."""
+    whole = text_of("--full", held)
+    places = [whole.find(heading) for heading in
+              ("\nLeaks:", HEADING, "\nSites by retained bytes", "\nRetained by roots",
+               "\nSites, and what holds their blocks", "\nGrowth of sites",
+               "\nWhat blocks of the largest sites look like")]
+    hawk.expect(-1 not in places and places == sorted(places), f"sections at {places}")
+    hawk.expect("-> make_payload" in whole[places[-1]:], "the schema of a list's nodes")
+
+
 def check_live():
     process = hawk.spawn([os.path.join(folder, "holders"), "wait", "100", "200"],
                          env=hawk.tracer_environment(), cwd=folder, stdout=subprocess.PIPE,
@@ -161,6 +172,7 @@ check_holders()
 check_growth()
 check_commands()
 check_left_out()
+check_full()
 check_live()
 check_what_is_missing()
 hawk.finish()
