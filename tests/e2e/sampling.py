@@ -3,6 +3,7 @@
 their predicted errors. Limits are six standard errors: chance fails this less than once in 10^8."""
 
 import collections
+import json
 import os
 import sys
 
@@ -69,6 +70,37 @@ def check_screen(core):
     hawk.expect("not sampled" in done.stdout, f"whatis says {done.stdout!r}")
 
 
+def sql(core, query):
+    return list(json.loads(hawk.run([hawk.CORE, "sql", "--json", core, query]).stdout)[0].values())
+
+
+def check_folds(core, analysis):
+    """Folds over blocks are of the blocks that there are; estimates are told, and counted once."""
+    heap = analysis["heap"]
+    objects, size, sampled = sql(core, "SELECT count(*), sum(size), "
+                                 "sum(site <> '0000000000000002') FROM blocks")
+    hawk.expect_equal((objects, size), (heap["inuse_objects"], heap["inuse_bytes"]), "blocks")
+    estimates = sum(site["inuse_bytes"] for site in analysis["sites"] if "sample" in site)
+    hawk.expect_equal(sql(core, "SELECT sum(inuse_bytes) FROM sites WHERE estimated"), [estimates],
+                      "estimates")
+    total, = sql(core, "SELECT sum(inuse_bytes) FROM sites")
+    hawk.expect(0.8 * size <= total <= 1.2 * size, f"sites have {total} of {size} bytes")
+    hawk.expect_equal(sql(core, "SELECT sum(objects), sum(shallow_bytes) FROM retained"),
+                      [objects, size], "retained of sites")
+    for verb in ("retained", "sites"):
+        text = hawk.run([hawk.CORE, verb, core]).stdout
+        hawk.expect("Stacks are sampled" in text, f"{verb} does not say what is sampled")
+        hawk.expect(all(len(line) <= 80 for line in text.splitlines()), f"{verb}: wide")
+        found = json.loads(hawk.run([hawk.CORE, verb, "--json", core]).stdout)
+        count = "objects" if verb == "retained" else "inuse_objects"
+        hawk.expect_equal(sum(site[count] for site in found["sites"]), sampled, f"{verb}: blocks")
+        hawk.expect_equal(found["sampled"]["other_objects"], objects - sampled, f"{verb}: others")
+    tree = json.loads(hawk.run([hawk.CORE, "merge-paths", "--json", core]).stdout)["tree"]
+    hawk.expect_equal((tree[0]["cum_objects"], tree[0]["cum_bytes"]), (objects, size), "paths")
+    hawk.expect_equal({node["name"] for node in tree if node["site"] == "0000000000000002"},
+                      {"(not sampled)"}, "the name of what was not sampled")
+
+
 def run(program, folder, options):
     core, _ = hawk.crash([program], hawk.tracer_environment(options=options), folder)
     return core, core and hawk.analyze(core)
@@ -83,5 +115,6 @@ for text, size in (("16k", 16 << 10), ("128k", 128 << 10)):
     if EXACT and SAMPLED:
         check(EXACT, SAMPLED, size, f"sample={text}")
         check_screen(CORE)
+        check_folds(CORE, SAMPLED)
     os.unlink(CORE)
 hawk.finish()
