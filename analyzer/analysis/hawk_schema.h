@@ -9,7 +9,8 @@
  * rule for an offset when 20 blocks or more, and 99 % of those whose word is not null (of 50 to 99
  * blocks: all but one), hold a pointer to live memory there; or a virtual table or code; or a small
  * integer. Null fits everywhere but in place of a virtual table. Text, floating point and "other"
- * make no rules: bits of any shape may stand there.
+ * make no rules: bits of any shape may stand there. Where more than one in ten blocks would not fit
+ * there are no outliers.
  */
 #ifndef HAWK_SCHEMA_H
 #define HAWK_SCHEMA_H

@@ -11,7 +11,7 @@
 
 #include "hawk_cleanup.h"
 
-enum { SAME_MIN = 20, SAME_PERCENT = 99, ONE_MAY_MIN = 50 };
+enum { SAME_MIN = 20, SAME_PERCENT = 99, ONE_MAY_MIN = 50, OUTLIERS_SHARE = 10 };
 
 /** What belongs at an offset; HAWK_FAMILY_NULL: anything may. */
 struct rule {
@@ -143,5 +143,13 @@ struct hawk_error *hawk_schema_find_outliers(const struct hawk_block_graph *grap
 		return &hawk_enomem;
 	for (uint32_t i = 0; i < group->word_count; i++)
 		rules[i] = make_rule(&group->words[i]);
-	return hawk_schema_walk(&walk);
+	struct hawk_error *err = hawk_schema_walk(&walk);
+
+	/* Many rules with few exceptions each (long arrays, say) are no rule for blocks. */
+	if (!err && group->outliers_all > 1 &&
+	    group->outliers_all * OUTLIERS_SHARE > group->objects) {
+		group->outliers_all = 0;
+		group->outlier_count = 0;
+	}
+	return err;
 }

@@ -62,10 +62,24 @@ def session(server, cli, benchmark, folder, traced):
             process.wait()
 
 
+def check_schemas(core):
+    """Strings are text, and the entries of the dict point into them."""
+    classes = {}
+    for site in hawk.analyze(core)["sites"][:8]:
+        for group in real.ask(core, "schema", site["site"])["groups"]:
+            for word in group["words"]:
+                for value in word["values"]:
+                    classes[value["class"]] = classes.get(value["class"], 0) + value["count"]
+    for wanted in ("text", "block", "interior", "null"):
+        hawk.expect(classes.get(wanted, 0) > 1000, f"{wanted} in redis: {classes}")
+
+
 folder = real.support()
 programs = hawk.need("redis-server", "redis-cli", "redis-benchmark")
 alone, _ = session(*programs, folder, False)
 traced, core = session(*programs, folder, True)
 hawk.expect_equal(traced, alone, "answers of redis")
+if core:
+    check_schemas(core)
 real.check_core(core, "redis", least_blocks=5000, in_flight=4)
 hawk.finish()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real programs under the tracer: the same output as without it, and a core whose heap adds up."""
 
+import json
 import os
 import signal
 import subprocess
@@ -93,6 +94,30 @@ def core_while_writing(arguments, what, folder, number=signal.SIGABRT, extra=Non
         process.stdout.close()
 
 
+def ask(core, verb, *arguments):
+    done = hawk.run([hawk.CORE, verb, "--json", core, *arguments])
+    hawk.expect(done.returncode in (hawk.EXIT_OK, hawk.EXIT_PARTIAL),
+                f"{verb} {arguments}: {done.returncode} {done.stderr[-300:]}")
+    return json.loads(done.stdout)
+
+
+def check_insights(core, what, analysis):
+    """Suspects, verdicts and schemas of the largest sites; what the numbers must be in any case."""
+    grown = {site["site"]: site for site in ask(core, "growth")["sites"]}
+    hawk.expect(sum(site["inuse_bytes"] for site in grown.values()) ==
+                sum(site["inuse_bytes"] for site in analysis["sites"]), f"{what}: growth of all")
+    for suspect in analysis["suspects"]:
+        hawk.expect(suspect["holder"] and suspect["holder"]["bytes"] <= suspect["inuse_bytes"],
+                    f"{what}: {suspect}")
+        hawk.expect(suspect["verdict"] == grown[suspect["site"]]["verdict"], f"{what}: one verdict")
+    for site in analysis["sites"][:5]:
+        schema = ask(core, "schema", site["site"])
+        hawk.expect(schema["bytes"] == site["inuse_bytes"], f"{what}: schema of {site['site']}")
+        for group in schema["groups"]:
+            hawk.expect(group["outlier_count"] * 10 <= max(10, group["objects"]),
+                        f"{what}: {group['outlier_count']} of {group['objects']} do not fit")
+
+
 def check_core(core, what, functions=(), least_blocks=100, in_flight=0):
     """Counters and sweep agree; sites are named; one of `functions` is somewhere in the stacks."""
     if not core:
@@ -113,6 +138,7 @@ def check_core(core, what, functions=(), least_blocks=100, in_flight=0):
     hawk.expect(bare <= heap["inuse_objects"] / 100, f"{what}: {bare} blocks without a stack")
     for function in functions:
         hawk.expect(function in names, f"{what}: {function} is in no stack")
+    check_insights(core, what, analysis)
     print(f"{what}: {heap['inuse_objects']} blocks, {heap['inuse_bytes']} bytes, "
           f"{len(analysis['sites'])} sites", flush=True)
     os.unlink(core)
