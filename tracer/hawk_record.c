@@ -239,6 +239,25 @@ static uint32_t mark_unplaced(const struct hawk_frame_state *caller, uint32_t ba
 	return trace ? trace : base;
 }
 
+/** Where not every call takes a stack, which would tell. */
+static void recover_abandoned(const struct hawk_frame_state *caller)
+{
+	const struct hawk_slot *slot = hawk_thread_slot;
+	struct hawk_walk_result walk;
+	struct scratch *scratch;
+	uint32_t bit;
+
+	if ((uintptr_t)slot <= 1 || slot->busy == HAWK_IDLE || caller->sp <= slot->busy)
+		return;
+	scratch = take_scratch(&bit);
+	if (!scratch)
+		return;
+	hawk_walk_stateless(caller, scratch->pcs, HAWK_STACK_FRAMES, &walk);
+	if (is_abandoned(caller, scratch->pcs, &walk))
+		hawk_threads_recover(hawk_thread_slot);
+	give_scratch(scratch, bit);
+}
+
 /** For nested and gone callers: no per-thread state, counters go straight into the record. */
 static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_frame_state *caller,
 							   uint64_t bytes)
@@ -248,6 +267,8 @@ static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_fra
 	uint32_t bit, trace;
 
 	hawk_file_check_fork();
+	if (hawk_options.selective)
+		recover_abandoned(caller);
 	if (!hawk_options.stacks || (hawk_options.only_scopes && !open_scopes()))
 		goto no_stack;
 	if (hawk_sampler_mean && !hawk_sampler_wants_stateless(bytes)) {

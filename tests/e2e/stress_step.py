@@ -23,7 +23,9 @@ FORK_EVERY = ("7", "701")  # a file to copy takes its time
 RUNS = (
     (None, ("check", "allocate", "jump", "fork")),
     ("collapse=4", ("check", "allocate")),
-    ("stacks=0", ("check", "allocate")),
+    ("stacks=0", ("check", "allocate", "jump")),
+    ("only=scopes", ("jump",)),
+    ("sample=1G", ("jump",)),
     ("live=1", ("sums", "allocate", "jump")),
     (in_file, ("sums", "fork")),
 )
