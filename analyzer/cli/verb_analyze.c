@@ -105,6 +105,8 @@ static struct hawk_error *print_all(struct hawk_session *session,
 	if (!settings->json) {
 		err = print(session, settings, leaks, NULL);
 		hawk_output_flush(session->output);
+		if (err || session->output->errnum) // nobody reads on
+			return err;
 	}
 	before = session->findings.count;
 	if (!err)
