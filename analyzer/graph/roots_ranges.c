@@ -330,12 +330,30 @@ static struct hawk_error *add_around_heaps(const struct finder *finder, size_t c
 	return err ? err : add_rest(finder, claims, at, end, HAWK_ROOT_OTHER, owner);
 }
 
-static void count_missing(struct hawk_root_ranges *ranges, const struct hawk_mapping *mapping,
+/* Of [start, end): what is not the tracer's own (which lies in its table file, say). */
+static uint64_t bytes_outside(const struct hawk_sweep_plan *plan, uint64_t start, uint64_t end)
+{
+	uint64_t bytes = end - start;
+
+	for (size_t i = 0; i < plan->excluded_count; i++) {
+		uint64_t low = plan->excluded[i].start > start ? plan->excluded[i].start : start;
+		uint64_t high = plan->excluded[i].end < end ? plan->excluded[i].end : end;
+
+		if (low < high)
+			bytes -= high - low; /* they are disjoint */
+	}
+	return bytes;
+}
+
+static void count_missing(const struct finder *finder, const struct hawk_mapping *mapping,
 			  bool heap, uint32_t kind)
 {
+	struct hawk_root_ranges *ranges = finder->ranges;
 	uint64_t bytes = mapping->end - mapping->start;
 	uint64_t missing = bytes > mapping->present_bytes ? bytes - mapping->present_bytes : 0;
 
+	if (missing)
+		missing = bytes_outside(finder->plan, mapping->end - missing, mapping->end);
 	/* Anonymous memory without rights is a reservation, not data. */
 	if (!(mapping->flags & HAWK_MAPPING_WRITE))
 		return;
@@ -374,13 +392,13 @@ static struct hawk_error *add_mapping(const struct finder *finder, size_t claims
 
 	if (module) {
 		if (!is_untouched_bss(finder, mapping, module))
-			count_missing(finder->ranges, mapping, false, HAWK_ROOT_MODULE);
+			count_missing(finder, mapping, false, HAWK_ROOT_MODULE);
 		return add_rest(finder, claims, at, mapping->end, HAWK_ROOT_MODULE,
 				(uint32_t)(module - modules));
 	}
 	heap = is_heap(finder, mapping);
 	at = stacks_end(finder->ranges, claims, mapping);
-	count_missing(finder->ranges, mapping, heap,
+	count_missing(finder, mapping, heap,
 		      at == mapping->start ? HAWK_ROOT_OTHER : HAWK_ROOT_STACK);
 	if (heap)
 		return add_around_heaps(finder, claims, at, mapping->end, owner);

@@ -189,6 +189,25 @@ def check_cut_cores():
                 hawk.expect(done.stderr or "missing" in done.stdout, "what is missing is said")
 
 
+def check_table_file():
+    """A table file stands in for what is not in the core; alone it has no blocks to follow."""
+    table = os.path.join(folder, "table")
+    cut, said = holder_world.crash(folder, hawk.tracer_environment(options=f"table={table}"))
+    for verb in (["retained"], ["sites"], ["merge-paths"], ["leaks", "--exit-code=0"], ["growth"],
+                 ["refs", hex(said["hub"])], ["path", hex(said["hub"])],
+                 ["sql", "SELECT count(*) FROM blocks"]):
+        words = [hawk.CORE, verb[0], *[word for word in verb[1:] if word.startswith("-")]]
+        rest = [word for word in verb[1:] if not word.startswith("-")]
+        done = hawk.run([*words, table, *rest])
+        hawk.expect(done.returncode == hawk.EXIT_UNREADABLE and
+                    "table file has counts by stack and no blocks" in done.stderr,
+                    f"{verb} of a table file: {done.returncode} {done.stderr}")
+        done = hawk.run([*words, f"--table={table}", cut, *rest])
+        hawk.expect_equal(done.returncode, 0, f"{verb} --table: {done.stderr[-300:]}")
+        done = hawk.run([*words, cut, *rest])
+        hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} without --table")
+
+
 def check_live():
     process = hawk.spawn([os.path.join(folder, "holders"), "wait", str(SESSIONS), str(CELLS)],
                          env=hawk.tracer_environment(), cwd=folder, stdout=subprocess.PIPE,
@@ -222,5 +241,6 @@ check_sites()
 check_texts()
 check_mistakes()
 check_cut_cores()
+check_table_file()
 check_live()
 hawk.finish()
