@@ -91,10 +91,13 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 	if (err)
 		return err;
 	report_stage(graph, "following pointers");
-	if (missing & HAWK_PART_RETAINED)
-		return hawk_dominators_make_reaching(
+	if (missing & HAWK_PART_RETAINED) {
+		err = hawk_dominators_make_reaching(
 			&graph->index, &graph->edges, &graph->roots, &graph->explained,
-			&graph->workspace, &graph->reach, &graph->start_reach, &graph->dominators);
+			&graph->workspace, &graph->reach, &graph->same_leaders, &graph->dominators);
+		graph->has_start_dominators = !err;
+		return err;
+	}
 	return hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
 					 &graph->explained, &graph->workspace, &graph->reach);
 }
@@ -133,17 +136,23 @@ static struct hawk_error *fold_retained(const struct hawk_block_graph *graph, ui
 /* Unless they were made together with `reach`. */
 static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
 {
+	struct hawk_reach start = {0};
 	struct hawk_error *err = NULL;
 
-	if (graph->start_reach.kinds)
+	if (graph->has_start_dominators)
 		return NULL;
 	if (!graph->workspace.area.bytes) /* reach came from a cache */
 		err = hawk_workspace_create(&graph->workspace, graph->index.count);
 	if (!err)
 		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
-				      HAWK_EDGES_START_ONLY, &graph->workspace,
-				      &graph->start_reach);
-	return err ? err : make_dominators(graph, &graph->start_reach);
+				      HAWK_EDGES_START_ONLY, &graph->workspace, &start);
+	if (!err)
+		err = make_dominators(graph, &start);
+	if (!err)
+		graph->same_leaders =
+			hawk_reach_same_leaders(&start, &graph->reach, graph->index.count);
+	hawk_reach_deinit(&start);
+	return err;
 }
 
 /* Start pointers first: the workspace is to hold the dominators over all of them in the end. */
@@ -155,13 +164,12 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uin
 
 	report_stage(graph, "finding what start pointers retain");
 	err = make_start_dominators(graph);
+	graph->has_start_dominators = false;
 	if (!err)
 		err = fold_retained(graph, start);
-	if (!err)
-		extension =
-			hawk_dominators_extend(&graph->dominators, &graph->index, &graph->edges,
-					       &graph->roots, &graph->start_reach, &graph->reach);
-	hawk_reach_deinit(&graph->start_reach);
+	if (!err && graph->same_leaders)
+		extension = hawk_dominators_extend(&graph->dominators, &graph->index, &graph->edges,
+						   &graph->roots);
 	if (err)
 		return err;
 	if (extension == HAWK_DOMINATORS_SAME) {
@@ -241,7 +249,6 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 {
 	hawk_reach_deinit(&graph->reach);
-	hawk_reach_deinit(&graph->start_reach);
 	hawk_workspace_destroy(&graph->workspace);
 	hawk_roots_deinit(&graph->roots);
 	hawk_graph_deinit(&graph->edges);

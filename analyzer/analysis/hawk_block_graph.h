@@ -63,8 +63,10 @@ struct hawk_block_graph {
 	struct hawk_explained explained;
 	bool has_explained;
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
-	/** Internal: made with `reach`, and with their dominators, on the way to `retained`. */
-	struct hawk_reach start_reach;
+	/** Internal: `dominators` were made with `reach`, by start pointers; whether they can be
+	 * extended. */
+	bool has_start_dominators;
+	bool same_leaders;
 
 	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
 	 */

@@ -104,11 +104,12 @@ struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *
 						 const struct hawk_roots *roots,
 						 const struct hawk_explained *explained,
 						 struct hawk_workspace *workspace,
-						 struct hawk_reach *all, struct hawk_reach *start,
+						 struct hawk_reach *all, bool *same_leaders,
 						 struct hawk_dominators *ret)
 {
-	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = start};
-	struct hawk_error *err = hawk_reach_begin(graph, all, start);
+	struct hawk_reach start;
+	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = &start};
+	struct hawk_error *err = hawk_reach_begin(graph, all, &start);
 
 	if (err)
 		return err;
@@ -116,20 +117,19 @@ struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *
 	err = hawk_dominators_search_roots(&state);
 	if (!err) {
 		for (uint32_t block = 0; block < graph->count; block++)
-			start->kinds[block] =
-				state.records[block].number ? HAWK_REACH_REACHABLE : 0;
+			start.kinds[block] = state.records[block].number ? HAWK_REACH_REACHABLE : 0;
 		/* What was not met has no entries in these lanes yet. */
 		hawk_reach_finish(index, graph, roots, explained, state.positions + state.count + 1,
-				  state.parents + state.count + 1, all, start);
+				  state.parents + state.count + 1, all, &start);
+		*same_leaders = hawk_reach_same_leaders(&start, all, graph->count);
 		err = hawk_dominators_search_leaders(&state);
 	}
+	hawk_reach_deinit(&start);
 	if (!err)
 		err = finish(&state, index, workspace, ret);
 	tear_down(&state);
-	if (err) {
+	if (err)
 		hawk_reach_deinit(all);
-		hawk_reach_deinit(start);
-	}
 	return err;
 }
 

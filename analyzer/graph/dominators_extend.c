@@ -29,16 +29,6 @@ struct extension {
 	uint64_t steps; /* left; one costs about as much as one of the search */
 };
 
-static bool same_leaders(const struct hawk_reach *a, const struct hawk_reach *b, uint32_t count)
-{
-	bool differ = false;
-
-	for (uint32_t i = 0; i < count; i++)
-		differ |= (a->kinds[i] == HAWK_REACH_DEFINITELY_LOST) !=
-			  (b->kinds[i] == HAWK_REACH_DEFINITELY_LOST);
-	return !differ;
-}
-
 /* Makes the parent of `target` one that is above `source` too, or `source`. False = too dear. */
 static bool take_edge(struct extension *extension, uint32_t source, uint32_t target)
 {
@@ -150,10 +140,10 @@ static bool add_edges(struct extension *extension, const struct hawk_roots *root
 	return true;
 }
 
-enum hawk_dominators_extension
-hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_block_index *index,
-		       const struct hawk_graph *graph, const struct hawk_roots *roots,
-		       const struct hawk_reach *start, const struct hawk_reach *all)
+enum hawk_dominators_extension hawk_dominators_extend(struct hawk_dominators *dominators,
+						      const struct hawk_block_index *index,
+						      const struct hawk_graph *graph,
+						      const struct hawk_roots *roots)
 {
 	struct extension extension = {
 		.graph = graph,
@@ -166,9 +156,6 @@ hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_blo
 	};
 	bool changed = false;
 
-	/* Without an edge from the virtual root there may be more dominators. */
-	if (!same_leaders(start, all, graph->count))
-		return HAWK_DOMINATORS_OTHER;
 	hawk_dominators_number_blocks(dominators);
 	if (!add_edges(&extension, roots, &changed))
 		return HAWK_DOMINATORS_OTHER;

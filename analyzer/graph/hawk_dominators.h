@@ -36,15 +36,15 @@ hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_gra
 		     struct hawk_workspace *workspace, struct hawk_dominators *ret);
 
 /**
- * Reach and dominators in one, in much less time: `all` as hawk_reach_make_explained(), `start` as
- * hawk_reach_make() by start pointers, without sums, and the dominators by start pointers.
+ * Reach and dominators in one, in much less time: `all` as hawk_reach_make_explained(), and the
+ * dominators by start pointers. `*same_leaders`: hawk_dominators_extend() may be called.
  */
 struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *index,
 						 const struct hawk_graph *graph,
 						 const struct hawk_roots *roots,
 						 const struct hawk_explained *explained,
 						 struct hawk_workspace *workspace,
-						 struct hawk_reach *all, struct hawk_reach *start,
+						 struct hawk_reach *all, bool *same_leaders,
 						 struct hawk_dominators *ret);
 
 /**
@@ -66,13 +66,14 @@ enum hawk_dominators_extension {
 };
 
 /**
- * Makes of the dominators by start pointers (`start`) those by all pointers (`all`), where that is
- * done in less time than finding them. To be called after hawk_dominators_retained_by_group().
+ * Makes of the dominators by start pointers those by all pointers, where that is done in less time
+ * than finding them. Both ways the same leaks must have the same leaders: else there would be
+ * pointers less. To be called after hawk_dominators_retained_by_group().
  */
-enum hawk_dominators_extension
-hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_block_index *index,
-		       const struct hawk_graph *graph, const struct hawk_roots *roots,
-		       const struct hawk_reach *start, const struct hawk_reach *all);
+enum hawk_dominators_extension hawk_dominators_extend(struct hawk_dominators *dominators,
+						      const struct hawk_block_index *index,
+						      const struct hawk_graph *graph,
+						      const struct hawk_roots *roots);
 
 /** Fills `numbers`; to be called after the last hawk_dominators_retained_by_group(), whose scratch
  * they take. */
