@@ -96,8 +96,12 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings,
 			       unsigned kinds, struct hawk_leaks_session *leaks)
 {
-	struct hawk_error *err = hawk_session_load_graph(
-		session, settings, HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_CONTENTS);
+	/* Reach of a core may be in the index cache; a process need not stand still for it. */
+	bool cached = session->source && !settings->heuristics;
+	struct hawk_error *err =
+		hawk_session_load_graph(session, settings,
+					HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_CONTENTS |
+						(cached ? (unsigned)HAWK_PART_REACH : 0));
 
 	if (err || !session->heap.table) {
 		hawk_target_release(session->target);
