@@ -20,6 +20,7 @@ enum {
 	DEFAULT_DEPTH = 8,
 	COLUMNS_BEFORE = 34,
 	NAME_WIDTH_MIN = 16,
+	MUCH = 5,    /**< a share of 1/MUCH is explained */
 	SMALL = 200, /**< branches below 1/SMALL of the whole are left out */
 };
 
@@ -262,6 +263,18 @@ struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *repor
 	return err;
 }
 
+/** Whether enough is held more than one way to say what that means. */
+static bool is_much_shared(const struct hawk_site_tree *tree)
+{
+	const struct hawk_site_tree_node *nodes = tree->nodes;
+
+	for (uint32_t child = nodes[0].first_child; child; child = nodes[child].next_sibling)
+		if (nodes[child].kind == HAWK_TREE_SHARED &&
+		    nodes[child].cum_bytes >= nodes[0].cum_bytes / MUCH)
+			return true;
+	return false;
+}
+
 struct hawk_error *hawk_report_retained_roots(const struct hawk_pointer_report *report,
 					      const struct hawk_tree_roots *groups,
 					      const struct hawk_site_tree *tree,
@@ -269,7 +282,16 @@ struct hawk_error *hawk_report_retained_roots(const struct hawk_pointer_report *
 {
 	struct hawk_pointer_report tops = *report;
 
+	struct hawk_error *err;
+
 	tops.depth = 1;
 	tops.top = report->top ? report->top : 2 * DEFAULT_TOP;
-	return hawk_report_tree(&tops, groups, tree, screen);
+	err = hawk_report_tree(&tops, groups, tree, screen);
+	if (!err && is_much_shared(tree))
+		hawk_output_puts(
+			screen->output,
+			"\n  What several blocks share would survive the loss of any one of "
+			"them;\n  hawk-core merge-paths follows the shortest way to each "
+			"block.\n");
+	return err;
 }
