@@ -23,7 +23,7 @@ static const struct model_scenario *const scenarios[] = {
 	&scenario_file_growth,   &scenario_file_full,        &scenario_file_claims,
 	&scenario_known_full,    &scenario_known_growth,     &scenario_labels_chain,
 	&scenario_labels_same,   &scenario_labels_border,    &scenario_labels_no_memory,
-	&scenario_record,
+	&scenario_live_handler,  &scenario_live_both,        &scenario_record,
 };
 
 enum { SCENARIOS = sizeof(scenarios) / sizeof(scenarios[0]) };

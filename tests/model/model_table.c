@@ -210,18 +210,33 @@ static bool is_applied(const struct hawk_thread_record *slot, uint32_t index, ui
 		return false;
 	record = trace_at((uint32_t)(slot->flush >> HAWK_FLUSH_TRACE_SHIFT));
 	return slot->flush & HAWK_FLUSH_APPLIED ||
-	       hawk_counter_tag(record->alloc_objects) == hawk_flush_tag(slot->flush, index);
+	       hawk_counter_tag(number < slot->counter_count ? record->alloc_objects
+							     : record->free_objects) ==
+		       hawk_flush_tag(slot->flush, index);
 }
 
-static uint64_t unflushed(const struct hawk_thread_record *slot, uint32_t index, uint32_t trace)
+static uint64_t unflushed(uint32_t index, uint32_t trace, bool frees)
 {
-	const struct hawk_counter_entry *entries =
-		(const void *)((const char *)slot + slot->counter_offset);
-	uint32_t place = trace % slot->counter_count; /* spares looking at all, after each step */
+	const struct hawk_thread_record *slot = thread_at(index);
+	const struct hawk_counter_entry *entries;
+	uint32_t place; /* spares looking at all, after each step */
 
-	return entries[place].trace == trace && !is_applied(slot, index, place)
+	if (!slot || !slot->state)
+		return 0;
+	entries = (const void *)((const char *)slot +
+				 (frees ? slot->free_offset : slot->counter_offset));
+	place = trace % (frees ? slot->free_count : slot->counter_count);
+	return entries[place].trace == trace &&
+			       !is_applied(slot, index, place + (frees ? slot->counter_count : 0))
 		       ? entries[place].objects
 		       : 0;
+}
+
+static uint64_t untraced(uint32_t index)
+{
+	const struct hawk_thread_record *slot = thread_at(index);
+
+	return slot && slot->state ? slot->alloc_objects_untraced : 0;
 }
 
 uint64_t model_table_allocations(uint32_t trace)
@@ -230,12 +245,18 @@ uint64_t model_table_allocations(uint32_t trace)
 	uint64_t total = trace ? hawk_counter_objects(record->alloc_objects, record->alloc_bytes)
 			       : hawk_table_header->orphan_alloc_objects;
 
-	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++) {
-		const struct hawk_thread_record *slot = thread_at(i);
+	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
+		total += trace ? unflushed(i, trace, false) : untraced(i);
+	return total;
+}
 
-		if (slot && slot->state)
-			total += trace ? unflushed(slot, i, trace) : slot->alloc_objects_untraced;
-	}
+uint64_t model_table_frees_of(uint32_t trace)
+{
+	const struct hawk_trace_record *record = trace_at(trace);
+	uint64_t total = hawk_counter_objects(record->free_objects, record->free_bytes);
+
+	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
+		total += unflushed(i, trace, true);
 	return total;
 }
 

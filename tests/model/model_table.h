@@ -24,6 +24,9 @@ uint32_t model_table_frames(uint32_t id, uint64_t *pcs);
 /** Cumulative allocations of `trace`, flushed or not; of trace 0: those without a stack. */
 uint64_t model_table_allocations(uint32_t trace);
 
+/** Cumulative frees of blocks of `trace`, which is not 0, with live counters. */
+uint64_t model_table_frees_of(uint32_t trace);
+
 /** Cumulative frees. */
 uint64_t model_table_frees(void);
 

@@ -85,6 +85,11 @@ MUTANTS = (
      r"\tapply(head, flush, &copy);", ("slots_flush", "slots_flush_twice")),
     ("a tag is overwritten without a word to its owner", "hawk_counters.c",
      r"\tsave_news\(flush, pair, word0\);", r"\t;", ("slots_flush", "slots_flush_twice")),
+    ("news of an allocation are taken for news of a free", "hawk_counters.c",
+     r"is_free_entry\(news\) != is_free_entry\(flush\) \|\| ", r"", ("live_both",)),
+    ("a free is counted by trace in a busy slot", "hawk_record.c",
+     r"if \(slot->busy != HAWK_IDLE\) \{\s*(hawk_file_check_fork\(\);\s*if \(hawk_file_lost\))",
+     r"if (0) {\n\1", ("live_handler",)),
     ("who waits too long for a segment goes without", "hawk_claim.c",
      r"(if \(pauses\+\+ == PAUSES_MAX) &&\s*__atomic_compare_exchange_n\(claim, &owner, tid, false, "
      r"__ATOMIC_ACQUIRE,\s*__ATOMIC_RELAXED\)\)\s*return true;", r"\1)\n\t\t\treturn false;",

@@ -24,6 +24,9 @@ extern const struct model_scenario scenario_slots_flush_twice;
 extern const struct model_scenario scenario_arena_words;
 extern const struct model_scenario scenario_arena_limit;
 
+extern const struct model_scenario scenario_live_handler;
+extern const struct model_scenario scenario_live_both;
+
 extern const struct model_scenario scenario_file_growth;
 extern const struct model_scenario scenario_file_full;
 extern const struct model_scenario scenario_file_claims;
