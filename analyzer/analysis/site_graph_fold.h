@@ -37,7 +37,7 @@ struct hawk_fold_edge {
 	struct hawk_site_counts counts;
 };
 
-enum { HAWK_FOLD_RECENT = 32 }; /* a power of two */
+enum { HAWK_FOLD_RECENT = 128 }; /* a power of two */
 
 struct hawk_site_fold {
 	const struct hawk_block_graph *graph;

@@ -5,7 +5,7 @@
  * sizes, beside a plain sum of the same memory in the same run.
  *
  * usage: bench_graph [BLOCKS] [local|random|interior] [RUNS]   (default 2000000 local 3)
- *        bench_graph shapes [NAME]   heaps of shapes that break other algorithms
+ *        bench_graph shapes [NAME [1]]   heaps of shapes that break other algorithms (1: small)
  *
  * The heap lies in a core in memory (memfd), so no disk is measured. Blocks are 75 bytes on
  * average, hold 1.2 pointers, and are in chains of 64, in the order of addresses ("local") or in
@@ -570,7 +570,7 @@ static void shape_random(struct graph_shape *shape, uint32_t count)
 }
 
 /* `name` NULL = all. */
-static void bench_shapes(const char *name)
+static void bench_shapes(const char *name, unsigned sizes)
 {
 	static const struct {
 		const char *name;
@@ -587,7 +587,7 @@ static void bench_shapes(const char *name)
 	};
 
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-		for (unsigned j = 0; j < 2 && (!name || !strcmp(name, shapes[i].name)); j++) {
+		for (unsigned j = 0; j < sizes && (!name || !strcmp(name, shapes[i].name)); j++) {
 			uint32_t count = shapes[i].counts[j];
 			uint64_t per =
 				shapes[i].edges_per_block ? shapes[i].edges_per_block : count;
@@ -610,7 +610,7 @@ int main(int argc, char **argv)
 	uint64_t blocks = 2000000;
 
 	if (argc > 1 && !strcmp(argv[1], "shapes")) {
-		bench_shapes(argc > 2 ? argv[2] : NULL);
+		bench_shapes(argc > 2 ? argv[2] : NULL, argc > 3 ? 1 : 2);
 		return EXIT_SUCCESS;
 	}
 	if (argc > 1)
