@@ -57,11 +57,15 @@ static struct hawk_error *order_by_target(const struct hawk_site_graph *graph, s
 static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_site_list *list,
 			 size_t usual)
 {
-	size_t live, most;
+	size_t most = report->top ? report->top : usual;
+	size_t live = 0;
 
 	hawk_site_list_sort(list, report->graph->heap, HAWK_SITE_SORT_SIZE);
-	live = hawk_site_list_nonzero(list, report->graph->heap, HAWK_SITE_SORT_COUNT);
-	most = report->top ? report->top : usual;
+	/* Of blocks, not of estimates, which may be 0 where there is a block. */
+	for (size_t i = 0; i < list->count; i++)
+		if (hawk_site_blocks(&report->graph->heap->sites[list->sites[i]]))
+			list->sites[live++] = list->sites[i];
+	list->count = live;
 	return most < live ? most : live;
 }
 
