@@ -95,6 +95,5 @@ bool hawk_file_owner_is_self(int fd)
 	hawk_file_owner_self(&self);
 	return self.start_ticks && header.pid == self.pid &&
 	       header.process_start_ticks == self.start_ticks &&
-	       header.pid_namespace == self.pid_namespace &&
-	       is_of_this_boot(&header);
+	       header.pid_namespace == self.pid_namespace && is_of_this_boot(&header);
 }

@@ -57,7 +57,7 @@ struct hawk_settings {
 	const char *type;
 	const char *kinds;      /**< of leaks: "definite,possible" */
 	const char *heuristics; /**< "stdstring,newarray" */
-	int rows; /**< table, csv, json */
+	int rows;               /**< table, csv, json */
 	bool folded;
 	bool dot;
 	bool no_cache;

@@ -113,10 +113,11 @@ struct hawk_process {
 	char name[17];      /**< comm */
 	char arguments[81]; /**< the kernel keeps 80 bytes of them in a core */
 	bool live;          /**< a running or stopped process, not a core */
-	/** Not a core but the tracer's table file: the extents of the table are all that is there. */
+	/** Not a core but the tracer's table file: the extents of the table are all that is there.
+	 */
 	bool table_file;
-	int signal;         /**< that killed it, 0 = none or unknown (gcore) */
-	int signal_code;    /**< si_code; valid if `has_siginfo` */
+	int signal;      /**< that killed it, 0 = none or unknown (gcore) */
+	int signal_code; /**< si_code; valid if `has_siginfo` */
 	bool has_siginfo;
 	bool has_fault_address; /**< SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP raised by the CPU, not
 				   by kill() */
@@ -125,8 +126,8 @@ struct hawk_process {
 	uint64_t page_bytes;
 };
 
-/** Maps the core, or the tracer's table file, at `path`; never reads it whole. HAWK_ERROR_FORMAT or _UNSUPPORTED say plainly
- * what the file is. */
+/** Maps the core, or the tracer's table file, at `path`; never reads it whole. HAWK_ERROR_FORMAT or
+ * _UNSUPPORTED say plainly what the file is. */
 struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
 					 struct hawk_target **ret);
 

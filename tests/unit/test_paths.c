@@ -125,7 +125,8 @@ static void expect_referrers(const struct paths_world *paths, uint32_t block)
 		at++;
 	}
 	for (uint32_t source = 0; source < world->count; source++)
-		at += expect_source(world, source, block, list.items + at, list.count - at);
+		at += expect_source(world, source, block, list.items ? list.items + at : NULL,
+				    list.count - at);
 	assert_int_equal(at, list.count);
 	hawk_referrers_deinit(&list);
 }
