@@ -119,19 +119,22 @@ static void do_without(void)
 }
 
 /** The parent's threads went on while their counters were copied, after its number of traces was.
- */
-static void forget_later_traces(void)
+ * What they were about to move is where it was, or where it was to be. */
+static void settle_counters(void)
 {
-	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
-		hawk_counters_forget(hawk_arena_element(HAWK_ARRAY_THREADS, i),
-				     hawk_table_header->trace_count);
+	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++) {
+		struct hawk_head *head = hawk_arena_element(HAWK_ARRAY_THREADS, i);
+
+		hawk_counters_forget(head, hawk_table_header->trace_count);
+		hawk_counters_recover(head);
+	}
 }
 
 static void take_own_table(bool file)
 {
 	hawk_file.active = file;
 	hawk_arena_adopt(is_known, file);
-	forget_later_traces();
+	settle_counters();
 	if ((uintptr_t)hawk_thread_slot > 1)
 		hawk_threads_restore(hawk_thread_slot);
 }

@@ -84,6 +84,24 @@ static struct hawk_slot *make_slot(uint32_t index)
 	return hawk_threads_slot(index);
 }
 
+/** Slot `index`, with its part of the table, which the slot of a forked child may not know (any
+ * more). NULL: no memory. */
+static struct hawk_slot *attach(uint32_t index)
+{
+	struct hawk_head *head = hawk_arena_element(HAWK_ARRAY_THREADS, index);
+	struct hawk_slot *slot = hawk_threads_slot(index);
+
+	if (!head || !slot)
+		return NULL;
+	head->index = index;
+	head->record.counter_offset = offsetof(struct hawk_head, counters);
+	head->record.counter_count = HAWK_COUNTER_ENTRIES;
+	head->record.free_offset = offsetof(struct hawk_head, frees);
+	head->record.free_count = HAWK_FREE_ENTRIES;
+	slot->head = head;
+	return slot;
+}
+
 static struct hawk_slot *claim_free(void)
 {
 	uint32_t words =
@@ -100,8 +118,7 @@ static struct hawk_slot *claim_free(void)
 			if (__atomic_compare_exchange_n(&free_map[i], &bits, bits & ~lowest, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 				__atomic_fetch_sub(&free_count, 1, __ATOMIC_RELAXED);
-				return hawk_threads_slot(i * 64 +
-							 (uint32_t)__builtin_ctzll(lowest));
+				return attach(i * 64 + (uint32_t)__builtin_ctzll(lowest));
 			}
 		}
 	}
@@ -112,8 +129,6 @@ static struct hawk_slot *claim_new(void)
 {
 	uint32_t *count = &hawk_table_header->thread_count;
 	uint32_t index = __atomic_load_n(count, __ATOMIC_RELAXED);
-	struct hawk_head *head;
-	struct hawk_slot *slot;
 
 	do {
 		if (index >= FREE_MAP_WORDS * 64 ||
@@ -121,15 +136,7 @@ static struct hawk_slot *claim_new(void)
 			return NULL;
 	} while (!__atomic_compare_exchange_n(count, &index, index + 1, false, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
-	slot = hawk_threads_slot(index);
-	head = hawk_arena_element(HAWK_ARRAY_THREADS, index);
-	head->index = index;
-	head->record.counter_offset = offsetof(struct hawk_head, counters);
-	head->record.counter_count = HAWK_COUNTER_ENTRIES;
-	head->record.free_offset = offsetof(struct hawk_head, frees);
-	head->record.free_count = HAWK_FREE_ENTRIES;
-	slot->head = head;
-	return slot;
+	return attach(index);
 }
 
 static void reset(struct hawk_slot *slot)

@@ -172,12 +172,13 @@ def check_forks():
         hawk.expect_equal((live_of(analysis, "parent_site"), live_of(analysis, "child_site")),
                           (30, 0), f"{mode}: the parent's file")
         hawk.expect_equal(words, "", f"{mode}: stderr")
-    child, _ = fork_run("fork", "both-%p")
-    names = sorted(name for name in os.listdir(folder) if name.startswith("both-"))
-    hawk.expect_equal(len(names), 2, f"files {names}")
-    analysis = hawk.analyze(os.path.join(folder, f"both-{child}"))
-    hawk.expect_equal((live_of(analysis, "parent_site"), live_of(analysis, "child_site")),
-                      (10, 1000), "the child's own file")
+    for mode in ("fork", "threads"):  # the latter with slots of threads that are gone
+        child, _ = fork_run(mode, f"both-{mode}-%p")
+        names = sorted(name for name in os.listdir(folder) if name.startswith(f"both-{mode}-"))
+        hawk.expect_equal(len(names), 2, f"files {names}")
+        analysis = hawk.analyze(os.path.join(folder, f"both-{mode}-{child}"))
+        hawk.expect_equal((live_of(analysis, "parent_site"), live_of(analysis, "child_site")),
+                          (10, 1000), f"{mode}: the child's own file")
     hawk.expect_equal(analysis["process"]["pid"], child, "pid")
 
 

@@ -185,9 +185,32 @@ static __attribute__((noinline)) void child_site(int count)
 	BARRIER();
 }
 
-static void child(void)
+static void *allocate_a_little(void *data)
+{
+	free(malloc(10));
+	return data;
+}
+
+static void *be_child(void *data)
 {
 	child_site(1000);
+	return data;
+}
+
+static void run_thread(void *(*function)(void *))
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, function, NULL) || pthread_join(thread, NULL))
+		exit(3);
+}
+
+static void child(const char *mode)
+{
+	if (strcmp(mode, "threads"))
+		be_child(NULL);
+	else
+		run_thread(be_child);
 	if (getenv("CHILD_ABORTS"))
 		abort();
 	_exit(0);
@@ -200,6 +223,8 @@ static void fork_and_die(const char *mode)
 	int status;
 
 	parent_site(10);
+	if (!strcmp(mode, "threads"))
+		run_thread(allocate_a_little);
 	if (!strcmp(mode, "vfork")) {
 		pid = vfork();
 		if (!pid)
@@ -208,7 +233,7 @@ static void fork_and_die(const char *mode)
 		pid = strcmp(mode, "raw") ? fork() : (pid_t)syscall(SYS_fork);
 		if (!pid) {
 			free(given);
-			child();
+			child(mode);
 		}
 	}
 	printf("%d\n", pid);
