@@ -187,7 +187,9 @@ static __attribute__((noinline)) void child_site(int count)
 
 static void *allocate_a_little(void *data)
 {
-	free(malloc(10));
+	void *volatile block = malloc(10); /* or the compiler leaves it out */
+
+	free(block);
 	return data;
 }
 
