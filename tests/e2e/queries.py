@@ -180,7 +180,9 @@ def check_text():
     for words in ("SIGSEGV", "bill_last_order", "audit_record_create", "audit.c:",
                   f"{plain['heap']['inuse_objects']:,} live blocks", plain["sites"][0]["site"]):
         hawk.expect(words in done.stdout, f"analyze: no {words!r}")
-    hawk.expect(len(done.stdout.splitlines()) <= 60, "analyze: more than one screen")
+    first, heading, suspects = done.stdout.partition("\nSuspects:")
+    hawk.expect(len(first.splitlines()) <= 60, "analyze: more than one screen")
+    hawk.expect(heading and len(suspects.splitlines()) <= 40, "analyze: suspects, and few")
     hawk.expect("\x1b" not in done.stdout, "colours without a terminal")
     lines = hawk.run([hawk.CORE, "blocks", core]).stdout.splitlines()
     hawk.expect(sum(1 for line in lines if re.match(r"^(0x)?[0-9a-f]{8,}", line.strip())) ==
