@@ -24,6 +24,7 @@ binutils command:readelf
 python3 command:python3
 gdb command:gdb
 clang command:clang
+libclang-rt-14-dev file:/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.lsan-x86_64.a
 valgrind file:/usr/include/valgrind/memcheck.h
 libunwind-dev pc:libunwind-generic
 libunwind8 file:/usr/lib/x86_64-linux-gnu/libunwind.so.8
