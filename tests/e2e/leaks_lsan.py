@@ -7,6 +7,7 @@ two is the same. Differences that have reasons (docs/leaks.md) are spelled out.
 import collections
 import os
 import re
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
@@ -21,6 +22,9 @@ RINGS = {"site_ring", "site_double", "site_ring_with_tail", "site_partners", "si
 EXPLAINED = {"site_lost_empty": (1, 1), "site_mapped": (1, 160)}
 
 
+SYMBOLIZER = shutil.which("llvm-symbolizer") or hawk.need("addr2line")
+
+
 def leak_sanitizer(name, folder):
     """{site: {"direct": (objects, bytes), "indirect": ...}}"""
     source, compiler, flags = leaks.BUILDS[name]
@@ -29,7 +33,8 @@ def leak_sanitizer(name, folder):
                                    [*flags, "-fsanitize=leak"])
     done = hawk.run([program], cwd=folder,
                     env=hawk.plain_environment(
-                        extra={"LSAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0"}))
+                        extra={"LSAN_OPTIONS": "detect_leaks=1:fast_unwind_on_malloc=0:"
+                                               f"external_symbolizer_path={SYMBOLIZER}"}))
     if "LeakSanitizer has encountered a fatal error" in done.stderr:
         hawk.skip("LeakSanitizer may not stop its threads here")
     found = collections.defaultdict(lambda: collections.defaultdict(lambda: (0, 0)))
