@@ -124,9 +124,8 @@ static void the_graph_of_a_process_is_kept_when_it_runs_on(void **state)
 	assert_true(hawk_block_graph_block(&graph, 3, &block));
 	assert_int_equal(block.birth, 9);
 	assert_int_equal(block.kind, HAWK_KIND_MALLOC);
-	/* But for what is left of their addresses on the stack, and in freed memory that a
-	 * sanitizer keeps. */
-	assert_in_range(graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, BLOCKS / 2, BLOCKS);
+	/* But for what is left of their addresses on the stack. */
+	assert_in_range(graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, BLOCKS - 64, BLOCKS);
 	err = hawk_site_graph_make(&graph, &sites);
 	assert_int_equal(hawk_error_code(err), HAWK_ERROR_NOT_FOUND);
 	hawk_error_destroy(err);
@@ -155,9 +154,11 @@ static void a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted(void 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* First: the process is a child of this one, and what a sanitizer keeps of memory
+		 * that an earlier sweep has freed holds addresses of blocks. */
+		LIVE_TEST(the_graph_of_a_process_is_kept_when_it_runs_on),
 		LIVE_TEST(a_living_heap_is_read_and_the_process_let_go),
 		LIVE_TEST(block_at_works_while_the_process_stands),
-		LIVE_TEST(the_graph_of_a_process_is_kept_when_it_runs_on),
 		LIVE_TEST(a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted),
 	};
 
