@@ -212,20 +212,9 @@ static void addresses_above_47_bits_are_refused(void **state)
 	hawk_block_index_deinit(&index);
 }
 
-static void a_carved_block_is_what_its_pieces_leave_of_it(void **state)
+/* Of the carved block below: the trace of what contains an address, 0 if nothing does. */
+static void expect_carved_traces(const struct hawk_block_index *index, uint64_t at)
 {
-	const uint64_t at = SYNTHETIC_HEAP;
-	const struct hawk_block blocks[] = {
-		{.start = at + 16, .size = 1 << 23, .trace = 1},
-		{.start = at + 64, .size = 40, .trace = 2, .depth = 1},
-		{.start = at + 128,
-		 .size = 200,
-		 .trace = 3,
-		 .depth = 1}, /* a pool's memory again */
-		{.start = at + 160, .size = 32, .trace = 4, .depth = 2},
-		{.start = at + (5 << 20), .size = 100, .trace = 5, .depth = 1},
-		{.start = at + (1 << 24), .size = 8, .trace = 6},
-	};
 	static const struct {
 		uint64_t offset;
 		uint32_t trace;
@@ -256,6 +245,30 @@ static void a_carved_block_is_what_its_pieces_leave_of_it(void **state)
 		{1 << 24, 6},
 	};
 
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		bool interior;
+		uint32_t block = hawk_block_index_find(index, at + wanted[i].offset, &interior);
+
+		assert_int_equal(block == HAWK_BLOCK_NOWHERE ? 0 : index->traces[block],
+				 wanted[i].trace);
+	}
+}
+
+static void a_carved_block_is_what_its_pieces_leave_of_it(void **state)
+{
+	const uint64_t at = SYNTHETIC_HEAP;
+	const struct hawk_block blocks[] = {
+		{.start = at + 16, .size = 1 << 23, .trace = 1},
+		{.start = at + 64, .size = 40, .trace = 2, .depth = 1},
+		{.start = at + 128,
+		 .size = 200,
+		 .trace = 3,
+		 .depth = 1}, /* a pool's memory again */
+		{.start = at + 160, .size = 32, .trace = 4, .depth = 2},
+		{.start = at + (5 << 20), .size = 100, .trace = 5, .depth = 1},
+		{.start = at + (1 << 24), .size = 8, .trace = 6},
+	};
+
 	(void)state;
 	for (size_t split = 0; split <= sizeof(blocks) / sizeof(blocks[0]); split++) {
 		struct hawk_block_index index;
@@ -266,14 +279,7 @@ static void a_carved_block_is_what_its_pieces_leave_of_it(void **state)
 		expect_no_error(hawk_block_index_add(&index, blocks, split));
 		expect_no_error(hawk_block_index_add(&index, blocks + split, all - split));
 		expect_no_error(hawk_block_index_finish(&index));
-		for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-			bool interior;
-			uint32_t block =
-				hawk_block_index_find(&index, at + wanted[i].offset, &interior);
-
-			assert_int_equal(block == HAWK_BLOCK_NOWHERE ? 0 : index.traces[block],
-					 wanted[i].trace);
-		}
+		expect_carved_traces(&index, at);
 		for (uint32_t i = 0; i < index.count; i++) {
 			counted += hawk_block_index_counts(&index, i);
 			bytes += hawk_block_size(&index, i);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The world of the tests of the sweep: a synthetic heap, its core, and the blocks that a sweep of
+ * it gave, checked for their order on the way. Test code: fails the test if anything does not work.
+ */
+#ifndef SWEEP_WORLD_H
+#define SWEEP_WORLD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_sweep.h"
+#include "synthetic_heap.h"
+
+enum {
+	SWEEP_BLOCKS_MAX = 4096,
+	SWEEP_HEAP_BYTES = 256 << 10,
+};
+
+/** An empty heap, and what the last sweep found in it. */
+struct sweep_world {
+	struct synthetic_heap *heap;
+	char *path;
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_sweep_plan plan;
+	struct hawk_sweep_result result;
+	size_t count;
+	struct hawk_block blocks[SWEEP_BLOCKS_MAX];
+};
+
+/** Of cmocka: `*state` is the world. */
+int sweep_world_setup(void **state);
+int sweep_world_teardown(void **state);
+
+/** A test of such a world. */
+#define SWEEP_TEST(name)                                                                           \
+	cmocka_unit_test_setup_teardown(name, sweep_world_setup, sweep_world_teardown)
+
+/** Writes and opens `core`, instead of the one before, and destroys it. */
+void sweep_world_open(struct sweep_world *world, struct synthetic_core *core);
+
+/** Sweeps what is open. */
+void sweep_world_sweep_again(struct sweep_world *world);
+
+/** Opens the heap's core and sweeps it. */
+void sweep_world_sweep(struct sweep_world *world);
+
+/** A block of trace 1 at SYNTHETIC_HEAP + `offset`. */
+void sweep_world_add(struct sweep_world *world, uint64_t offset, uint64_t size, uint8_t birth);
+
+/** A piece of a pool, of trace 2. */
+void sweep_world_add_piece(struct sweep_world *world, uint64_t offset, uint64_t size,
+			   uint8_t birth);
+
+/** Random blocks, some of them stale. */
+void sweep_world_fill(struct sweep_world *world, uint64_t seed);
+
+/** A core of the heap, in mappings of one to five pages. */
+struct synthetic_core *sweep_world_cut(const struct sweep_world *world, uint64_t seed);
+
+/** Offset of a block that was found, from SYNTHETIC_HEAP. */
+uint64_t sweep_world_offset(const struct sweep_world *world, size_t block);
+
+bool sweep_world_has_finding(const struct sweep_world *world, const char *key);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The root set: which memory and which registers hold blocks, whose they are, and what is missing.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "synthetic_graph.h"
+
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+static const struct hawk_root *root_of(const struct graph_world *world, uint32_t edge)
+{
+	for (size_t i = 0; i < world->roots.count; i++)
+		if (world->roots.items[i].edge == edge)
+			return &world->roots.items[i];
+	return NULL;
+}
+
+static void every_root_says_whose_it_is_and_where(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	const struct hawk_root *root;
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++)
+		graph_world_add(world, 32, 0, 0);
+	world->registers[HAWK_RBX] = world->blocks[0].start;
+	world->globals[3] = world->blocks[1].start + 8;
+	world->stack[600] = world->blocks[2].start;
+	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 8 * 800;
+	world->stack[801] = world->blocks[3].start;
+	world->stack[200] = world->blocks[4].start; /* dead */
+	world->registers[HAWK_EFLAGS] = world->blocks[5].start;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 4);
+	root = root_of(world, 0);
+	assert_int_equal(root->kind, HAWK_ROOT_REGISTER);
+	assert_int_equal(root->address, HAWK_RBX);
+	root = root_of(world, 1 << 1 | HAWK_EDGE_INTERIOR);
+	assert_int_equal(root->kind, HAWK_ROOT_OTHER);
+	assert_int_equal(root->address, GRAPH_GLOBALS + 24);
+	assert_int_equal(root->owner, 1);
+	root = root_of(world, 2 << 1);
+	assert_int_equal(root->kind, HAWK_ROOT_STACK);
+	assert_int_equal(root->address, GRAPH_STACK + 8 * 600);
+	root = root_of(world, 3 << 1);
+	assert_int_equal(root->kind, HAWK_ROOT_TLS);
+	graph_world_destroy(world);
+}
+
+static void a_stack_on_the_heap_is_a_root_above_its_stack_pointer(void **state)
+{
+	struct graph_world *world = graph_world_create();
+
+	(void)state;
+	graph_world_add(world, 4096, 0, 0);
+	for (unsigned i = 0; i < 3; i++)
+		graph_world_add(world, 32, 0, 0);
+	graph_world_point(world, 0, 1024, 1, 0); /* dead */
+	graph_world_point(world, 0, 2048 - 64, 2, 0);
+	graph_world_point(world, 0, 4088, 3, 0);
+	world->registers[HAWK_RSP] = world->blocks[0].start + 2048;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_null(root_of(world, 1 << 1));
+	assert_int_equal(root_of(world, 2 << 1)->kind, HAWK_ROOT_STACK);
+	assert_int_equal(root_of(world, 3 << 1)->kind, HAWK_ROOT_STACK);
+	assert_int_equal(root_of(world, 0 << 1 | 1)->kind, HAWK_ROOT_REGISTER);
+	graph_world_destroy(world);
+}
+
+static void thread_local_storage_beside_a_block_is_a_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint64_t value;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		graph_world_add(world, 32, 0, 0);
+	/* The thread pointer is in the mapping of the heap, behind the blocks. */
+	value = world->blocks[1].start;
+	memcpy(world->heap->bytes + 32768 - 16, &value, 8);
+	value = world->blocks[2].start;
+	memcpy(world->heap->bytes + 50000, &value, 8); /* free memory */
+	world->registers[HAWK_FS_BASE] = SYNTHETIC_HEAP + 32768;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 1);
+	assert_int_equal(root_of(world, 1 << 1)->kind, HAWK_ROOT_TLS);
+	graph_world_destroy(world);
+}
+
+static void memory_of_the_tracer_is_no_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	const struct hawk_span span = {GRAPH_GLOBALS + 8, GRAPH_GLOBALS + 24};
+	struct hawk_roots roots;
+
+	(void)state;
+	graph_world_add(world, 32, 0, 0);
+	for (unsigned i = 0; i < GRAPH_GLOBAL_WORDS; i++)
+		world->globals[i] = world->blocks[0].start;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, GRAPH_GLOBAL_WORDS);
+	world->plan.excluded = &span;
+	world->plan.excluded_count = 1;
+	expect_no_error(hawk_roots_find(world->target, &world->index, &world->plan, NULL, &roots));
+	assert_int_equal(roots.count, GRAPH_GLOBAL_WORDS - 2);
+	hawk_roots_deinit(&roots);
+	graph_world_destroy(world);
+}
+
+enum { PAGE = 4096 };
+
+static void set_word(uint8_t *bytes, uint64_t offset, uint64_t value)
+{
+	memcpy(bytes + offset, &value, sizeof(value));
+}
+
+/* What glibc's malloc maps for one block, `pages` pages at `page` of the world's heap. */
+static uint32_t add_mapped_chunk(struct graph_world *world, uint64_t page, uint64_t pages)
+{
+	struct synthetic_block block = {.start = SYNTHETIC_HEAP + page * PAGE + 32,
+					.size = pages * PAGE - 32};
+
+	set_word(world->heap->bytes, page * PAGE + 8, pages * PAGE | 2);
+	synthetic_heap_add_block(world->heap, block);
+	world->blocks[world->count] = (struct hawk_block){.start = block.start, .size = block.size};
+	return world->count++;
+}
+
+static void memory_that_the_kernel_joined_to_mapped_blocks_is_a_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint32_t first = add_mapped_chunk(world, 2, 2);
+	uint32_t second = add_mapped_chunk(world, 6, 1);
+
+	(void)state;
+	set_word(world->heap->bytes, 1 * PAGE + 8, world->blocks[first].start);
+	set_word(world->heap->bytes, 5 * PAGE + 8, world->blocks[second].start);
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->index.count, 2);
+	assert_int_equal(world->roots.count, 2);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(world->roots.items[i].kind, HAWK_ROOT_OTHER);
+	graph_world_destroy(world);
+}
+
+static void size_fields_that_lie_do_not_stop_the_search_for_roots(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint64_t start = SYNTHETIC_HEAP + 2 * PAGE;
+
+	(void)state;
+	/* A mapped chunk that ends where its empty block begins. */
+	set_word(world->heap->bytes, 2 * PAGE - 32, PAGE - 32);
+	set_word(world->heap->bytes, 2 * PAGE - 24, 32 | 2);
+	synthetic_heap_add_block(world->heap, (struct synthetic_block){.start = start});
+	world->blocks[world->count++] = (struct hawk_block){.start = start};
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->index.count, 1);
+	assert_int_equal(world->roots.count, 0);
+	graph_world_destroy(world);
+}
+
+static void memory_between_blocks_is_a_root_only_if_blocks_are_missing(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	struct hawk_reach reach;
+	struct hawk_roots roots;
+
+	(void)state;
+	graph_world_add(world, 32, 0, 0);
+	graph_world_add(world, 32, 4, 0);
+	set_word(world->heap->bytes, world->blocks[0].start + 48 - SYNTHETIC_HEAP,
+		 world->blocks[0].start);
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 0);
+	world->plan.blocks_missing = true;
+	expect_no_error(hawk_roots_find(world->target, &world->index, &world->plan,
+					&world->findings, &roots));
+	assert_int_equal(roots.count, 1);
+	assert_int_equal(roots.items[0].kind, HAWK_ROOT_UNOWNED);
+	expect_no_error(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_ALL,
+					&world->workspace, &reach));
+	assert_int_equal(reach.kinds[0], HAWK_REACH_POSSIBLY);
+	assert_int_equal(reach.kinds[1], HAWK_REACH_DEFINITELY_LOST);
+	hawk_reach_deinit(&reach);
+	expect_no_error(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_START_ONLY,
+					&world->workspace, &reach));
+	assert_int_equal(reach.kinds[0], HAWK_REACH_DEFINITELY_LOST);
+	hawk_reach_deinit(&reach);
+	hawk_roots_deinit(&roots);
+	graph_world_destroy(world);
+}
+
+static void vector_registers_are_roots(void **state)
+{
+	struct graph_world *world = graph_world_create();
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++)
+		graph_world_add(world, 32, 0, 0);
+	set_word(world->vectors, 160 + 16 * 3 + 8, world->blocks[0].start); /* xmm3 */
+	set_word(world->vectors, 576 + 16 * 5, world->blocks[1].start);     /* ymm5 */
+	set_word(world->vectors, 32, world->blocks[2].start);               /* st(0) */
+	set_word(world->vectors, 512, world->blocks[3].start);              /* header */
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->roots.count, 2);
+	assert_int_equal(root_of(world, 0 << 1)->address, HAWK_ROOT_VECTORS + 160 + 16 * 3 + 8);
+	assert_int_equal(root_of(world, 1 << 1)->address, HAWK_ROOT_VECTORS + 576 + 16 * 5);
+	graph_world_destroy(world);
+}
+
+static void the_vector_of_thread_local_storage_is_held_by_its_thread(void **state)
+{
+	struct graph_world *world = graph_world_create();
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		graph_world_add(world, 64, 0, 0);
+	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 8 * 800;
+	world->stack[801] = world->blocks[0].start + 16;
+	world->stack[802] = world->blocks[1].start + 16;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(root_of(world, 0 << 1)->kind, HAWK_ROOT_TLS);
+	assert_int_equal(root_of(world, 1 << 1 | HAWK_EDGE_INTERIOR)->kind, HAWK_ROOT_TLS);
+	graph_world_destroy(world);
+}
+
+static void memory_joined_to_the_top_of_a_stack_is_a_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		graph_world_add(world, 64, 0, 0);
+	/* The thread's storage ends with the stack's first page. */
+	world->registers[HAWK_RSP] = GRAPH_STACK + 1024;
+	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 1536;
+	world->stack[8] = world->blocks[0].start; /* dead */
+	world->stack[(PAGE + 512) / 8] = world->blocks[1].start;
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_null(root_of(world, 0 << 1));
+	assert_non_null(root_of(world, 1 << 1));
+	graph_world_destroy(world);
+}
+
+enum { APP = 0x400000 };
+
+/* A program of three pages, the last two writable: data from its file, and .bss, which the kernel
+ * does not dump as long as nobody has written to it. */
+static char *write_program(uint64_t data_dumped)
+{
+	struct synthetic_core *core = synthetic_core_create();
+	uint8_t page[SYNTHETIC_PAGE_BYTES];
+	char *path;
+
+	synthetic_elf_page(
+		page, (struct synthetic_elf){.vaddr = APP, .bytes = 3 * PAGE, .executable = true});
+	synthetic_core_add_segment(
+		core, (struct synthetic_segment){.address = APP,
+						 .bytes = page,
+						 .dumped_bytes = PAGE,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_EXEC,
+						 .path = "/usr/bin/app"});
+	synthetic_core_add_segment(
+		core, (struct synthetic_segment){.address = APP + PAGE,
+						 .dumped_bytes = data_dumped,
+						 .memory_bytes = PAGE,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_WRITE,
+						 .path = "/usr/bin/app",
+						 .file_offset = PAGE});
+	synthetic_core_add_segment(
+		core, (struct synthetic_segment){.address = APP + 2 * PAGE,
+						 .memory_bytes = PAGE,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_WRITE});
+	path = synthetic_core_write(core, SIZE_MAX);
+	synthetic_core_destroy(core);
+	return path;
+}
+
+static uint64_t missing_of_program(uint64_t data_dumped)
+{
+	char *path = write_program(data_dumped);
+	struct hawk_sweep_plan plan = {.trace_count = 1};
+	struct hawk_block_index index;
+	struct hawk_target *target;
+	struct hawk_roots roots;
+	uint64_t missing;
+
+	expect_no_error(hawk_target_open_core(path, NULL, &target));
+	expect_no_error(hawk_block_index_init(&index, 0));
+	expect_no_error(hawk_roots_find(target, &index, &plan, NULL, &roots));
+	missing = roots.missing_bytes[HAWK_ROOT_MODULE];
+	hawk_roots_deinit(&roots);
+	hawk_block_index_deinit(&index);
+	hawk_target_close(target);
+	synthetic_core_remove(path);
+	return missing;
+}
+
+static void bss_that_nobody_wrote_to_is_not_missing(void **state)
+{
+	(void)state;
+	assert_int_equal(missing_of_program(PAGE), 0);
+	assert_true(missing_of_program(0) >= PAGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_root_says_whose_it_is_and_where),
+		cmocka_unit_test(a_stack_on_the_heap_is_a_root_above_its_stack_pointer),
+		cmocka_unit_test(thread_local_storage_beside_a_block_is_a_root),
+		cmocka_unit_test(memory_of_the_tracer_is_no_root),
+		cmocka_unit_test(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root),
+		cmocka_unit_test(size_fields_that_lie_do_not_stop_the_search_for_roots),
+		cmocka_unit_test(bss_that_nobody_wrote_to_is_not_missing),
+		cmocka_unit_test(memory_between_blocks_is_a_root_only_if_blocks_are_missing),
+		cmocka_unit_test(vector_registers_are_roots),
+		cmocka_unit_test(the_vector_of_thread_local_storage_is_held_by_its_thread),
+		cmocka_unit_test(memory_joined_to_the_top_of_a_stack_is_a_root),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Which file a module's names come from: where it is looked for, what is not used, what is said
+ * about it. Programs are built in the test.
+ */
+#include "symbols/symbols_world.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+/** Splits `program` into `program` (stripped) and `program.debug`. */
+static void split_program(const char *extra)
+{
+	assert_int_equal(fixture_run("objcopy --only-keep-debug program program.debug && "
+				     "strip -s program %s",
+				     extra),
+			 0);
+}
+
+static void a_debug_file_is_found_by_its_link(void **state)
+{
+	static const char *const places[] = {".", ".debug"};
+	struct hawk_symbols_options options = {0};
+	uint64_t address;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		struct world *world;
+
+		fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "program");
+		address = address_of("program", "plain");
+		split_program("&& objcopy --add-gnu-debuglink=program.debug program");
+		assert_int_equal(fixture_run("mkdir -p %s && mv program.debug moved && "
+					     "mv moved %s/program.debug",
+					     places[i], places[i]),
+				 0);
+		world = world_of("program", options);
+		expect_function(world, address, "plain");
+		expect_status(world, HAWK_SYMBOL_DWARF);
+		assert_int_not_equal(look(world, address, true)->line, 0);
+		world_end(world);
+		assert_int_equal(fixture_run("rm -rf program.debug .debug"), 0);
+	}
+}
+
+static void a_debug_file_is_found_by_its_link_below_the_debug_directory(void **state)
+{
+	struct hawk_symbols_options options = {.debug_directory = "global"};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "program");
+	address = address_of("program", "plain");
+	split_program("&& objcopy --add-gnu-debuglink=program.debug program");
+	assert_int_equal(fixture_run("mkdir -p global%s && mv program.debug global%s/",
+				     fixture_folder, fixture_folder),
+			 0);
+	world = world_of("program", options);
+	expect_function(world, address, "plain");
+	expect_status(world, HAWK_SYMBOL_DWARF);
+	world_end(world);
+	assert_int_equal(fixture_run("rm -rf global"), 0);
+}
+
+static void a_linked_debug_file_with_another_checksum_is_not_used(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "program");
+	address = address_of("program", "plain");
+	split_program("&& objcopy --add-gnu-debuglink=program.debug program && "
+		      "printf x >>program.debug && true");
+	world = world_of("program", options);
+	expect_unknown(world, address);
+	expect_status(world, HAWK_SYMBOL_SYMTAB);
+	world_end(world);
+	assert_int_equal(fixture_run("rm program.debug"), 0);
+}
+
+/** Moves `file` to where a debug directory has the build-id of `program`. */
+static void move_to_build_id(const char *file, const char *suffix)
+{
+	uint8_t id[HAWK_MODULE_BUILD_ID_MAX];
+	char hex[2 * HAWK_MODULE_BUILD_ID_MAX + 1] = "";
+	uint32_t count = fixture_build_id("program", id);
+
+	for (uint32_t i = 1; i < count; i++)
+		sprintf(hex + 2 * (i - 1), "%02x", id[i]);
+	assert_int_equal(fixture_run("mkdir -p ids/.build-id/%02x && mv %s ids/.build-id/%02x/%s%s",
+				     id[0], file, id[0], hex, suffix),
+			 0);
+}
+
+static void a_debug_file_is_found_by_build_id(void **state)
+{
+	struct hawk_symbols_options options = {.debug_directory = "ids"};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	split_program("");
+	move_to_build_id("program.debug", ".debug");
+	world = world_of("program", options);
+	want_build_id_of(world, "program");
+	expect_function(world, address, "plain");
+	expect_status(world, HAWK_SYMBOL_DWARF);
+	assert_int_equal(world->findings.count, 0);
+	world_end(world);
+}
+
+static void a_debug_file_serves_without_its_program(void **state)
+{
+	struct hawk_symbols_options options = {.debug_directory = "ids"};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	split_program("");
+	move_to_build_id("program.debug", ".debug");
+	world = world_of("program", options);
+	want_build_id_of(world, "program");
+	assert_int_equal(fixture_run("rm program"), 0);
+	expect_function(world, address, "plain");
+	expect_status(world, HAWK_SYMBOL_DWARF);
+	world_end(world);
+}
+
+static void symbols_embedded_in_a_stripped_program_are_used(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	if (!HAWK_HAVE_LZMA || !fixture_has("xz")) {
+		print_message("liblzma or xz is not installed\n");
+		skip();
+	}
+	build_inlined();
+	address = address_of("program", "plain");
+	assert_int_equal(fixture_run("objcopy --only-keep-debug program mini && "
+				     "objcopy -S --keep-symbol=plain mini mini.debug && "
+				     "xz -f -k mini.debug && strip -s program && "
+				     "objcopy --add-section .gnu_debugdata=mini.debug.xz program"),
+			 0);
+	world = world_of("program", options);
+	want_build_id_of(world, "program");
+	expect_function(world, address, "plain");
+	expect_status(world, HAWK_SYMBOL_SYMTAB);
+	world_end(world);
+	assert_int_equal(
+		fixture_run("head -c 300 mini.debug.xz >cut.xz && objcopy --update-section "
+			    ".gnu_debugdata=cut.xz program"),
+		0);
+	world = world_of("program", options);
+	expect_unknown(world, address);
+	world_end(world);
+}
+
+static void a_program_with_another_build_id_is_named_and_not_used(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+	uint64_t address;
+	const char *text;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	world = world_of("program", options);
+	want_build_id_of(world, "program");
+	world->build_id[0] ^= 0x5a;
+	expect_unknown(world, address);
+	expect_status(world, HAWK_SYMBOL_MISMATCH);
+	text = finding(world, "module-mismatch");
+	assert_non_null(text);
+	assert_non_null(strstr(text, world->path));
+	for (int i = 0; i < 2; i++) {
+		char hex[2 * HAWK_MODULE_BUILD_ID_MAX + 1] = "";
+
+		world->build_id[0] ^= i ? 0x5a : 0;
+		for (uint32_t k = 0; k < world->module.build_id_bytes; k++)
+			sprintf(hex + 2 * k, "%02x", world->build_id[k]);
+		assert_non_null(strstr(text, hex));
+	}
+	assert_false(hawk_findings_partial(&world->findings));
+	world_end(world);
+}
+
+static void a_program_without_a_build_id_does_not_match_a_wanted_one(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+
+	(void)state;
+	build_inlined();
+	fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "other");
+	world = world_of("other", options);
+	want_build_id_of(world, "program");
+	expect_unknown(world, address_of("other", "plain"));
+	expect_status(world, HAWK_SYMBOL_MISMATCH);
+	world_end(world);
+}
+
+static void another_program_at_the_path_does_not_matter_if_the_right_one_is_found(void **state)
+{
+	struct hawk_symbols_options options = {.debug_directory = "ids"};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	assert_int_equal(fixture_run("cp program copy"), 0);
+	move_to_build_id("copy", "");
+	world = world_of("other", options);
+	want_build_id_of(world, "program");
+	fixture_build("g++", "-O2 -g -Wl,--build-id=sha1 -DOTHER", "scopes.cpp", "other");
+	expect_function(world, address, "plain");
+	assert_null(finding(world, "module-mismatch"));
+	world_end(world);
+}
+
+static void a_file_that_cannot_be_verified_is_used_and_named(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	world = world_of("program", options);
+	expect_function(world, address, "plain");
+	assert_non_null(strstr(finding(world, "module-unverified"), world->path));
+	world_end(world);
+}
+
+static void a_missing_file_is_named(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world = world_of("nowhere", options);
+
+	(void)state;
+	expect_unknown(world, 0x1000);
+	expect_status(world, HAWK_SYMBOL_NOT_FOUND);
+	assert_non_null(strstr(finding(world, "module-not-found"), world->path));
+	world_end(world);
+}
+
+static void a_relative_path_is_not_looked_for_here(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	world = world_of("program", options);
+	world->module.path = "program";
+	expect_unknown(world, address);
+	expect_status(world, HAWK_SYMBOL_NOT_FOUND);
+	world_end(world);
+}
+
+static void the_executable_option_names_the_main_module_only(void **state)
+{
+	struct hawk_symbols_options options = {.executable = "program"};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	world = world_of("moved/away", options);
+	expect_function(world, address, "plain");
+	world->module.main = false;
+	expect_unknown(world, address);
+	world_end(world);
+}
+
+static void the_sysroot_comes_before_the_path_itself(void **state)
+{
+	struct hawk_symbols_options options = {.sysroot = "root"};
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "plain");
+	assert_int_equal(fixture_run("mkdir -p root%s && mv program root%s/", fixture_folder,
+				     fixture_folder),
+			 0);
+	world = world_of("program", options);
+	expect_function(world, address, "plain");
+	world_end(world);
+	assert_int_equal(fixture_run("rm -rf root"), 0);
+}
+
+static void nothing_is_fetched_from_the_network(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct sockaddr_in address = {.sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t size = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct pollfd event = {.fd = listener, .events = POLLIN};
+	struct world *world;
+	char url[64];
+
+	(void)state;
+	build_inlined();
+	split_program("");
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(listener, 4), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", ntohs(address.sin_port));
+	setenv("DEBUGINFOD_URLS", url, 1);
+	world = world_of("program", options);
+	want_build_id_of(world, "program");
+	look(world, 0x1200, true);
+	assert_int_equal(poll(&event, 1, 0), 0);
+	world_end(world);
+	unsetenv("DEBUGINFOD_URLS");
+	close(listener);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_debug_file_is_found_by_its_link),
+		cmocka_unit_test(a_debug_file_is_found_by_its_link_below_the_debug_directory),
+		cmocka_unit_test(a_linked_debug_file_with_another_checksum_is_not_used),
+		cmocka_unit_test(a_debug_file_is_found_by_build_id),
+		cmocka_unit_test(a_debug_file_serves_without_its_program),
+		cmocka_unit_test(symbols_embedded_in_a_stripped_program_are_used),
+		cmocka_unit_test(a_program_with_another_build_id_is_named_and_not_used),
+		cmocka_unit_test(a_program_without_a_build_id_does_not_match_a_wanted_one),
+		cmocka_unit_test(
+			another_program_at_the_path_does_not_matter_if_the_right_one_is_found),
+		cmocka_unit_test(a_file_that_cannot_be_verified_is_used_and_named),
+		cmocka_unit_test(a_missing_file_is_named),
+		cmocka_unit_test(a_relative_path_is_not_looked_for_here),
+		cmocka_unit_test(the_executable_option_names_the_main_module_only),
+		cmocka_unit_test(the_sysroot_comes_before_the_path_itself),
+		cmocka_unit_test(nothing_is_fetched_from_the_network),
+	};
+
+	return cmocka_run_group_tests(tests, fixture_enter, fixture_leave);
+}
