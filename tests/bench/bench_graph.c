@@ -15,35 +15,16 @@
  * gain is on the wall clock, and wants a quiet machine. A core of 10 M blocks takes 2 GB of memory,
  * one of 50 M blocks 10 GB.
  */
-#include <elf.h>
+#include "bench_graph_core.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "hawk_site_graph.h"
 #include "hawk_sweep_beside.h"
-#include "synthetic_graph.h"
-
-enum {
-	TRACES = 4096,
-	CHAIN = 64,            /* blocks in a chain */
-	GLOBALS_OFFSET = 4096, /* in the file; the heap lies behind it */
-};
-
-/** A core with two segments, made in place. */
-struct bench_core {
-	int fd;
-	uint8_t *bytes;
-	size_t size;
-	uint64_t globals_bytes;
-	uint64_t heap_bytes;
-	struct synthetic_heap *heap; /**< its bytes are in the file */
-	uint64_t *starts;
-	uint64_t blocks;
-};
 
 enum step {
 	STEP_READ,
@@ -146,166 +127,6 @@ static void forget_peak(void)
 		die("cannot reset the peak of memory");
 }
 
-static Elf64_Phdr segment(uint64_t address, uint64_t offset, uint64_t bytes)
-{
-	return (Elf64_Phdr){
-		.p_type = PT_LOAD,
-		.p_flags = PF_R | PF_W,
-		.p_offset = offset,
-		.p_vaddr = address,
-		.p_filesz = bytes,
-		.p_memsz = bytes,
-		.p_align = 4096,
-	};
-}
-
-static void write_headers(struct bench_core *core)
-{
-	Elf64_Ehdr header = {
-		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
-			    EV_CURRENT},
-		.e_type = ET_CORE,
-		.e_machine = EM_X86_64,
-		.e_version = EV_CURRENT,
-		.e_phoff = sizeof(Elf64_Ehdr),
-		.e_ehsize = sizeof(Elf64_Ehdr),
-		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 2,
-	};
-	const Elf64_Phdr segments[] = {
-		segment(SYNTHETIC_HEAP, GLOBALS_OFFSET + core->globals_bytes, core->heap_bytes),
-		segment(GRAPH_GLOBALS, GLOBALS_OFFSET, core->globals_bytes),
-	};
-
-	memcpy(core->bytes, &header, sizeof(header));
-	memcpy(core->bytes + sizeof(header), segments, sizeof(segments));
-}
-
-static void add_blocks(struct bench_core *core)
-{
-	uint64_t seed = 1;
-	uint64_t at = 16;
-
-	for (uint64_t i = 0; i < core->blocks; i++) {
-		uint64_t r = synthetic_random(&seed);
-		uint64_t size = 8 + r % 135;
-
-		core->starts[i] = SYNTHETIC_HEAP + at;
-		/* Its site is known when it has a place in a chain. */
-		synthetic_heap_add_block(core->heap, (struct synthetic_block){
-							     .start = core->starts[i],
-							     .size = size,
-							     .trace = 1,
-						     });
-		at += ((size + 8 + 15) & ~UINT64_C(15)) + 16;
-	}
-}
-
-/* Blocks are in chains of 64, in the order of addresses or of this permutation; the last 2 % keep
- * to themselves, and nothing leads to them. */
-static uint64_t place(const struct bench_core *core, uint64_t i, bool local)
-{
-	uint64_t limit = core->blocks - core->blocks / 50;
-	uint64_t first = i < limit ? 0 : limit;
-	uint64_t count = i < limit ? limit : core->blocks - limit;
-
-	if (local)
-		return core->starts[i];
-	while (count % 1000003 == 0)
-		count--;
-	/* A prime that does not divide it: one to one. */
-	return core->starts[i - first < count ? first + (i - first) * 1000003 % count : i];
-}
-
-static uint64_t choose(const struct bench_core *core, uint64_t i, uint64_t at, bool local)
-{
-	uint64_t limit = core->blocks - core->blocks / 50;
-
-	if (at == 0)
-		return i + 1 == core->blocks || i % CHAIN == CHAIN - 1 || i + 1 == limit
-			       ? 0
-			       : place(core, i + 1, local);
-	/* Back along the chain. */
-	return place(core, i - i % CHAIN < limit && i >= limit ? i : i - i % CHAIN, local);
-}
-
-/* Chains are of one of 1,000 kinds, some much more frequent than others; heads, elements and ends
- * have sites of their own. */
-static uint32_t site_of(uint64_t i)
-{
-	uint64_t seed = i / CHAIN;
-	uint64_t kind = synthetic_random(&seed) % 1000 * (synthetic_random(&seed) % 1000) / 1000;
-	uint64_t position = i % CHAIN;
-
-	return 1 + 4 * (uint32_t)kind + (position == 0 ? 0 : position + 1 == CHAIN ? 2 : 1);
-}
-
-static void add_pointers(struct bench_core *core, bool local)
-{
-	uint64_t seed = 2;
-
-	for (uint64_t i = 0; i < core->blocks; i++) {
-		uint8_t *bytes = core->heap->bytes + (place(core, i, local) - SYNTHETIC_HEAP);
-		uint64_t header;
-		uint64_t size;
-
-		memcpy(&header, bytes - 16, 8);
-		size = hawk_header_size(header);
-		synthetic_heap_add_block(core->heap, (struct synthetic_block){
-							     .start = place(core, i, local),
-							     .size = size,
-							     .trace = site_of(i),
-						     });
-		for (uint64_t at = 0; at + 8 <= size; at += 8) {
-			uint64_t r = synthetic_random(&seed);
-			uint64_t word = r >> (r % 61); /* numbers, text, doubles */
-
-			if (at == 0 || (at < 24 && (r >> 32) % 8 == 0))
-				word = choose(core, i, at, local) +
-				       (at && r >> 40 & 127 ? 0 : 8 * !!at);
-			memcpy(bytes + at, &word, 8);
-		}
-	}
-}
-
-static struct bench_core make_core(uint64_t blocks, bool local, bool interior)
-{
-	struct bench_core core = {
-		.blocks = blocks,
-		.globals_bytes = (blocks / CHAIN * 8 + 2 * 4096) & ~UINT64_C(4095),
-		.heap_bytes = (blocks * 176 + 8192) & ~UINT64_C(4095),
-		.heap = synthetic_heap_create(0),
-		.starts = calloc(blocks, sizeof(uint64_t)),
-	};
-
-	core.size = GLOBALS_OFFSET + core.globals_bytes + core.heap_bytes;
-	core.fd = memfd_create("bench", MFD_CLOEXEC);
-	if (core.fd < 0 || ftruncate(core.fd, (off_t)core.size) || !core.starts)
-		die("no memory");
-	core.bytes = mmap(NULL, core.size, PROT_READ | PROT_WRITE, MAP_SHARED, core.fd, 0);
-	if (core.bytes == MAP_FAILED)
-		die("no memory");
-	free(core.heap->bytes);
-	core.heap->bytes = core.bytes + GLOBALS_OFFSET + core.globals_bytes;
-	core.heap->size = core.heap_bytes;
-	add_blocks(&core);
-	/* Only now it is known how much of the heap is used. */
-	core.heap_bytes = (core.starts[blocks - 1] - SYNTHETIC_HEAP + 8192) & ~UINT64_C(4095);
-	core.size = GLOBALS_OFFSET + core.globals_bytes + core.heap_bytes;
-	write_headers(&core);
-	add_pointers(&core, local);
-	for (uint64_t i = 0; i < blocks - blocks / 50; i += CHAIN) {
-		uint64_t word = place(&core, i, local) + (interior && i / CHAIN % 512 == 7 ? 8 : 0);
-
-		memcpy(core.bytes + GLOBALS_OFFSET + i / CHAIN * 8, &word, 8);
-	}
-	free(core.starts);
-	core.starts = NULL;
-	if (ftruncate(core.fd, (off_t)core.size))
-		die("cannot cut the core");
-	return core;
-}
-
 static void read_all(const struct hawk_target *target, const struct bench_core *core)
 {
 	const uint64_t *words = hawk_target_view(target, SYNTHETIC_HEAP, core->heap_bytes);
@@ -322,8 +143,8 @@ static void read_all(const struct hawk_target *target, const struct bench_core *
 /** The index together with sums by trace, from one sweep. */
 struct totals {
 	struct hawk_block_index *index;
-	uint64_t bytes[TRACES];
-	uint64_t objects[TRACES];
+	uint64_t bytes[BENCH_TRACES];
+	uint64_t objects[BENCH_TRACES];
 };
 
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
@@ -370,17 +191,17 @@ static void lap(struct figures *figures, enum step step, double *start)
 /* Every trace is a site. */
 static void make_heap(const struct hawk_sweep_plan *plan, struct hawk_heap *ret)
 {
-	static uint32_t site_of_trace[TRACES];
-	static struct hawk_site sites[TRACES];
+	static uint32_t site_of_trace[BENCH_TRACES];
+	static struct hawk_site sites[BENCH_TRACES];
 
-	for (uint32_t i = 0; i < TRACES; i++)
+	for (uint32_t i = 0; i < BENCH_TRACES; i++)
 		site_of_trace[i] = i;
 	*ret = (struct hawk_heap){
 		.plan = *plan,
 		.sites = sites,
-		.site_count = TRACES,
+		.site_count = BENCH_TRACES,
 		.site_of_trace = site_of_trace,
-		.trace_count = TRACES,
+		.trace_count = BENCH_TRACES,
 		.lost_site = UINT32_MAX,
 	};
 }
@@ -395,7 +216,7 @@ static void measure_reading(const struct hawk_target *target, const struct bench
 	lap(figures, STEP_READ, &start);
 	for (uint64_t at = 0; at < core->heap_bytes; at += sizeof(buffer))
 		if (pread(core->fd, buffer, sizeof(buffer),
-			  (off_t)(GLOBALS_OFFSET + core->globals_bytes + at)) <= 0)
+			  (off_t)(BENCH_GLOBALS_OFFSET + core->globals_bytes + at)) <= 0)
 			die("cannot read the core");
 	lap(figures, STEP_COPY, &start);
 }
@@ -500,9 +321,9 @@ static void print(const struct figures *figures, const struct bench_core *core)
 static void bench_heap(uint64_t blocks, const char *kind, uint64_t runs)
 {
 	struct bench_core core =
-		make_core(blocks, strcmp(kind, "random") != 0, !strcmp(kind, "interior"));
+		bench_core_make(blocks, strcmp(kind, "random") != 0, !strcmp(kind, "interior"));
 	struct hawk_sweep_plan plan = {
-		.key = core.heap->table->header.key, .trace_count = TRACES, .birth_max = 1};
+		.key = core.heap->table->header.key, .trace_count = BENCH_TRACES, .birth_max = 1};
 	static struct figures figures;
 	struct hawk_target *target;
 	char path[64];
@@ -513,10 +334,7 @@ static void bench_heap(uint64_t blocks, const char *kind, uint64_t runs)
 		measure(target, &plan, &core, &figures);
 	print(&figures, &core);
 	hawk_target_close(target);
-	core.heap->bytes = NULL;
-	synthetic_heap_destroy(core.heap);
-	munmap(core.bytes, core.size);
-	close(core.fd);
+	bench_core_deinit(&core);
 }
 
 static void shape_list_with_index(struct graph_shape *shape, uint32_t count)
