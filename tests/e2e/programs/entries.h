@@ -128,4 +128,10 @@ extern const struct entries_family entries_mimalloc;
 	}
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/** The lists of a family, which its file calls by these names. */
+#define FAMILY_LISTS                                                                               \
+	.makers = makers, .maker_count = COUNT(makers), .resizers = resizers,                      \
+	.resizer_count = COUNT(resizers), .freers = freers, .freer_count = COUNT(freers),          \
+	.queries = queries
+
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "entries.h"
+#include "entries_standard.h"
 
 #define LOG2(alignment) __builtin_ctzll(alignment)
 #define ZERO            0x40
@@ -23,17 +23,6 @@ ENTRIES_FUNCTION(void, sdallocx, void *pointer, size_t size, int flags);
 ENTRIES_FUNCTION(size_t, nallocx, size_t size, int flags);
 ENTRIES_FUNCTION(int, mallctl, const char *name, void *old, size_t *old_size, void *new,
 		 size_t new_size);
-ENTRIES_FUNCTION(void *, memalign, size_t alignment, size_t size);
-ENTRIES_FUNCTION(void *, aligned_alloc, size_t alignment, size_t size);
-ENTRIES_FUNCTION(void, free_sized, void *pointer, size_t size);
-
-ENTRIES_MAKER(malloc, CALL(malloc)(size))
-ENTRIES_MAKER(calloc, CALL(calloc)(1, size))
-ENTRIES_MAKER(memalign, CALL(memalign)(alignment, size))
-ENTRIES_MAKER(aligned_alloc, CALL(aligned_alloc)(alignment, size))
-ENTRIES_RESIZER(realloc, CALL(realloc)(pointer, size))
-ENTRIES_FREER(free, CALL(free)(pointer))
-ENTRIES_FREER(free_sized, CALL(free_sized)(pointer, size))
 
 /* Several ways to call one function. */
 #define mallocx_plain         mallocx
@@ -124,10 +113,7 @@ static const char *check_sizes(void)
 }
 
 static struct entries_maker makers[] = {
-	MAKER(malloc, false, false),
-	MAKER(calloc, false, true),
-	MAKER(memalign, true, false),
-	MAKER(aligned_alloc, true, false),
+	STANDARD_MAKERS,
 	MAKER(mallocx_plain, false, false),
 	MAKER(mallocx_zero_, false, true),
 	MAKER(mallocx_aligned_, true, false),
@@ -136,15 +122,14 @@ static struct entries_maker makers[] = {
 };
 
 static struct entries_resizer resizers[] = {
-	RESIZER(realloc, false, false),
+	STANDARD_RESIZERS,
 	RESIZER(rallocx_plain, false, false),
 	RESIZER(rallocx_aligned_, true, false),
 	RESIZER(xallocx, false, true),
 };
 
 static struct entries_freer freers[] = {
-	FREER(free),
-	FREER(free_sized),
+	STANDARD_FREERS,
 	FREER(dallocx_plain),
 	FREER(dallocx_without_cache),
 };
@@ -156,13 +141,7 @@ static struct entries_query queries[] = {
 
 const struct entries_family entries_jemalloc = {
 	.name = "jemalloc",
-	.makers = makers,
-	.maker_count = COUNT(makers),
-	.resizers = resizers,
-	.resizer_count = COUNT(resizers),
-	.freers = freers,
-	.freer_count = COUNT(freers),
-	.queries = queries,
+	FAMILY_LISTS,
 	.at_thread_end = NULL,
 	.check = check_sizes,
 };

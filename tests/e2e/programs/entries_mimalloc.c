@@ -7,21 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "entries.h"
+#include "entries_standard.h"
 
 struct mi_heap;
-
-ENTRIES_FUNCTION(void *, memalign, size_t alignment, size_t size);
-ENTRIES_FUNCTION(void *, aligned_alloc, size_t alignment, size_t size);
-ENTRIES_FUNCTION(void, free_sized, void *pointer, size_t size);
-
-ENTRIES_MAKER(malloc, CALL(malloc)(size))
-ENTRIES_MAKER(calloc, CALL(calloc)(1, size))
-ENTRIES_MAKER(memalign, CALL(memalign)(alignment, size))
-ENTRIES_MAKER(aligned_alloc, CALL(aligned_alloc)(alignment, size))
-ENTRIES_RESIZER(realloc, CALL(realloc)(pointer, size))
-ENTRIES_FREER(free, CALL(free)(pointer))
-ENTRIES_FREER(free_sized, CALL(free_sized)(pointer, size))
 
 ENTRIES_FUNCTION(struct mi_heap *, mi_heap_new, void);
 ENTRIES_FUNCTION(void, mi_heap_delete, struct mi_heap *heap);
@@ -297,10 +285,7 @@ static const char *check_sizes(void)
 }
 
 static struct entries_maker makers[] = {
-	MAKER(malloc, false, false),
-	MAKER(calloc, false, true),
-	MAKER(memalign, true, false),
-	MAKER(aligned_alloc, true, false),
+	STANDARD_MAKERS,
 	MAKER(mi_malloc, false, false),
 	MAKER(mi_heap_malloc, false, false),
 	MAKER(mi_malloc_aligned, true, false),
@@ -336,7 +321,7 @@ static struct entries_maker makers[] = {
 };
 
 static struct entries_resizer resizers[] = {
-	RESIZER(realloc, false, false),
+	STANDARD_RESIZERS,
 	RESIZER(mi_realloc, false, false),
 	RESIZER(mi_reallocn, false, false),
 	RESIZER(mi_reallocf, false, false),
@@ -364,8 +349,8 @@ static struct entries_resizer resizers[] = {
 };
 
 static struct entries_freer freers[] = {
-	FREER(free),  FREER(free_sized),  FREER(mi_free),      FREER(mi_cfree),
-	FREER(vfree), FREER(__libc_free), FREER(mi_free_size),
+	STANDARD_FREERS, FREER(mi_free),     FREER(mi_cfree),
+	FREER(vfree),    FREER(__libc_free), FREER(mi_free_size),
 };
 
 static struct entries_query queries[] = {
@@ -375,13 +360,7 @@ static struct entries_query queries[] = {
 
 const struct entries_family entries_mimalloc = {
 	.name = "mimalloc",
-	.makers = makers,
-	.maker_count = COUNT(makers),
-	.resizers = resizers,
-	.resizer_count = COUNT(resizers),
-	.freers = freers,
-	.freer_count = COUNT(freers),
-	.queries = queries,
+	FAMILY_LISTS,
 	.at_thread_end = delete_own_heap,
 	.check = check_sizes,
 };

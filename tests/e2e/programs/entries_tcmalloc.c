@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "entries.h"
+#include "entries_standard.h"
 
 struct nothrow;
 
@@ -24,17 +24,6 @@ ENTRIES_FUNCTION(size_t, malloc_size, const void *pointer);
 ENTRIES_FUNCTION(size_t, MallocExtension_GetAllocatedSize, const void *pointer);
 ENTRIES_FUNCTION(size_t, tc_nallocx, size_t size, int flags);
 ENTRIES_FUNCTION(size_t, nallocx, size_t size, int flags);
-ENTRIES_FUNCTION(void *, memalign, size_t alignment, size_t size);
-ENTRIES_FUNCTION(void *, aligned_alloc, size_t alignment, size_t size);
-ENTRIES_FUNCTION(void, free_sized, void *pointer, size_t size);
-
-ENTRIES_MAKER(malloc, CALL(malloc)(size))
-ENTRIES_MAKER(calloc, CALL(calloc)(1, size))
-ENTRIES_MAKER(memalign, CALL(memalign)(alignment, size))
-ENTRIES_MAKER(aligned_alloc, CALL(aligned_alloc)(alignment, size))
-ENTRIES_RESIZER(realloc, CALL(realloc)(pointer, size))
-ENTRIES_FREER(free, CALL(free)(pointer))
-ENTRIES_FREER(free_sized, CALL(free_sized)(pointer, size))
 
 ENTRIES_MAKER(tc_malloc, CALL(tc_malloc)(size))
 ENTRIES_MAKER(tc_malloc_skip_new_handler, CALL(tc_malloc_skip_new_handler)(size))
@@ -145,10 +134,7 @@ static const char *check_sizes(void)
 }
 
 static struct entries_maker makers[] = {
-	MAKER(malloc, false, false),
-	MAKER(calloc, false, true),
-	MAKER(memalign, true, false),
-	MAKER(aligned_alloc, true, false),
+	STANDARD_MAKERS,
 	MAKER(tc_malloc, false, false),
 	MAKER(tc_malloc_skip_new_handler, false, false),
 	MAKER(tc_calloc, false, true),
@@ -167,13 +153,12 @@ static struct entries_maker makers[] = {
 };
 
 static struct entries_resizer resizers[] = {
-	RESIZER(realloc, false, false),
+	STANDARD_RESIZERS,
 	RESIZER(tc_realloc, false, false),
 };
 
 static struct entries_freer freers[] = {
-	FREER(free),
-	FREER(free_sized),
+	STANDARD_FREERS,
 	FREER(tc_free),
 	FREER(tc_cfree),
 	FREER(tc_delete),
@@ -192,13 +177,7 @@ static struct entries_query queries[] = {
 
 const struct entries_family entries_tcmalloc = {
 	.name = "tcmalloc",
-	.makers = makers,
-	.maker_count = COUNT(makers),
-	.resizers = resizers,
-	.resizer_count = COUNT(resizers),
-	.freers = freers,
-	.freer_count = COUNT(freers),
-	.queries = queries,
+	FAMILY_LISTS,
 	.at_thread_end = NULL,
 	.check = check_sizes,
 };
