@@ -49,6 +49,13 @@ static inline bool hawk_entry_traces(size_t size)
 	return hawk_tracing() && hawk_entries_produce && size <= HAWK_TRACED_MAX;
 }
 
+/** The same at a multiple of `alignment`, which may be any number. */
+static inline bool hawk_entry_traces_aligned(size_t size, size_t alignment)
+{
+	return alignment && !(alignment & (alignment - 1)) && alignment <= HAWK_TRACED_MAX &&
+	       hawk_entry_traces(size);
+}
+
 /** Distance in bytes from the allocator's pointer to `pointer`: 0 if it has no header of ours. */
 static inline uint64_t hawk_entry_offset(const void *pointer)
 {
@@ -61,6 +68,19 @@ static inline uint64_t hawk_entry_offset(const void *pointer)
 static inline void *hawk_entry_base(const void *pointer)
 {
 	return (char *)pointer - hawk_entry_offset(pointer);
+}
+
+/** Frees a block of ours by the allocator's function. False, and nothing done, if it is none. */
+static inline bool hawk_entry_release(void *pointer, void (*next_free)(void *pointer))
+{
+	void *base;
+
+	if (!hawk_entry_offset(pointer))
+		return false;
+	base = hawk_detach(pointer);
+	if (base)
+		next_free(base);
+	return true;
 }
 
 /** A block that is about to be resized, while its header is taken off. */

@@ -56,197 +56,162 @@ static struct {
 	void (*deletearray_sized_aligned)(void *pointer, size_t size, size_t alignment);
 } next;
 
-/** NULL if the block cannot be traced, or there is no memory for it and its header. */
+/** NULL, and errno as it was, if the block cannot be traced or there is no memory for it and its
+ * header: then the real function is called with what the program said, and fails in its own way if
+ * it must. */
 static void *allocate(const struct hawk_frame_state *caller, enum hawk_block_kind kind, size_t size)
 {
+	int saved_errno = errno;
+	void *base;
+
 	if (!hawk_entry_traces(size))
 		return NULL;
-	return hawk_finish(next.malloc(size + HAWK_HEADER_BYTES), caller, kind, PLAIN_LOG2, size);
+	base = next.malloc(size + HAWK_HEADER_BYTES);
+	if (base)
+		return hawk_finish(base, caller, kind, PLAIN_LOG2, size);
+	errno = saved_errno;
+	return NULL;
 }
 
+/** The same, aligned. */
 static void *allocate_aligned(const struct hawk_frame_state *caller, enum hawk_block_kind kind,
 			      size_t alignment, size_t size)
 {
-	if (!alignment || alignment & (alignment - 1) || alignment > HAWK_TRACED_MAX ||
-	    !hawk_entry_traces(size) || !next.memalign)
+	int saved_errno = errno;
+	void *base;
+
+	if (!hawk_entry_traces_aligned(size, alignment) || !next.memalign)
 		return NULL;
 	if (alignment < HAWK_GRANULE_BYTES)
 		alignment = HAWK_GRANULE_BYTES;
-	return hawk_finish(next.memalign(alignment, size + alignment), caller, kind,
-			   (unsigned)__builtin_ctzll(alignment), size);
+	base = next.memalign(alignment, size + alignment);
+	if (base)
+		return hawk_finish(base, caller, kind, (unsigned)__builtin_ctzll(alignment), size);
+	errno = saved_errno;
+	return NULL;
 }
 
 static void *entry_malloc(size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate(&caller, HAWK_KIND_MALLOC, size);
+	void *made = allocate(&caller, HAWK_KIND_MALLOC, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.malloc(size), size);
+	return made ? made : hawk_entry_bare(next.malloc(size), size);
 }
 
 static void *entry_malloc_skip(size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate(&caller, HAWK_KIND_MALLOC, size);
+	void *made = allocate(&caller, HAWK_KIND_MALLOC, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.malloc_skip(size), size);
+	return made ? made : hawk_entry_bare(next.malloc_skip(size), size);
 }
 
 static void *entry_new(size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate(&caller, HAWK_KIND_NEW, size);
+	void *made = allocate(&caller, HAWK_KIND_NEW, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.new(size), size);
+	return made ? made : hawk_entry_bare(next.new(size), size);
 }
 
 static void *entry_new_nothrow(size_t size, const struct nothrow *tag)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate(&caller, HAWK_KIND_NEW, size);
+	void *made = allocate(&caller, HAWK_KIND_NEW, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.new_nothrow(size, tag), size);
+	return made ? made : hawk_entry_bare(next.new_nothrow(size, tag), size);
 }
 
 static void *entry_newarray(size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate(&caller, HAWK_KIND_NEW_ARRAY, size);
+	void *made = allocate(&caller, HAWK_KIND_NEW_ARRAY, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.newarray(size), size);
+	return made ? made : hawk_entry_bare(next.newarray(size), size);
 }
 
 static void *entry_newarray_nothrow(size_t size, const struct nothrow *tag)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate(&caller, HAWK_KIND_NEW_ARRAY, size);
+	void *made = allocate(&caller, HAWK_KIND_NEW_ARRAY, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.newarray_nothrow(size, tag), size);
+	return made ? made : hawk_entry_bare(next.newarray_nothrow(size, tag), size);
 }
 
 static void *entry_new_aligned(size_t size, size_t alignment)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate_aligned(&caller, HAWK_KIND_NEW, alignment, size);
+	void *made = allocate_aligned(&caller, HAWK_KIND_NEW, alignment, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.new_aligned(size, alignment), size);
+	return made ? made : hawk_entry_bare(next.new_aligned(size, alignment), size);
 }
 
 static void *entry_new_aligned_nothrow(size_t size, size_t alignment, const struct nothrow *tag)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate_aligned(&caller, HAWK_KIND_NEW, alignment, size);
+	void *made = allocate_aligned(&caller, HAWK_KIND_NEW, alignment, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.new_aligned_nothrow(size, alignment, tag), size);
+	return made ? made : hawk_entry_bare(next.new_aligned_nothrow(size, alignment, tag), size);
 }
 
 static void *entry_newarray_aligned(size_t size, size_t alignment)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate_aligned(&caller, HAWK_KIND_NEW_ARRAY, alignment, size);
+	void *made = allocate_aligned(&caller, HAWK_KIND_NEW_ARRAY, alignment, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.newarray_aligned(size, alignment), size);
+	return made ? made : hawk_entry_bare(next.newarray_aligned(size, alignment), size);
 }
 
 static void *entry_newarray_aligned_nothrow(size_t size, size_t alignment,
 					    const struct nothrow *tag)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate_aligned(&caller, HAWK_KIND_NEW_ARRAY, alignment, size);
+	void *made = allocate_aligned(&caller, HAWK_KIND_NEW_ARRAY, alignment, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.newarray_aligned_nothrow(size, alignment, tag), size);
+	return made ? made
+		    : hawk_entry_bare(next.newarray_aligned_nothrow(size, alignment, tag), size);
 }
 
 static void *entry_memalign(size_t alignment, size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate_aligned(&caller, HAWK_KIND_ALIGNED, alignment, size);
+	void *made = allocate_aligned(&caller, HAWK_KIND_ALIGNED, alignment, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.memalign(alignment, size), size);
+	return made ? made : hawk_entry_bare(next.memalign(alignment, size), size);
 }
 
 static void *entry_valloc(size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *pointer = allocate_aligned(&caller, HAWK_KIND_ALIGNED, PAGE_BYTES, size);
+	void *made = allocate_aligned(&caller, HAWK_KIND_ALIGNED, PAGE_BYTES, size);
 
-	if (pointer)
-		return pointer;
-	errno = saved_errno;
-	return hawk_entry_bare(next.valloc(size), size);
+	return made ? made : hawk_entry_bare(next.valloc(size), size);
 }
 
 static void *entry_pvalloc(size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
 	size_t rounded = (size + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
-	void *pointer = NULL;
+	void *made = NULL;
 
-	if (!rounded) /* one page, or more than there is */
-		return hawk_entry_bare(next.pvalloc(size), size);
-	pointer = allocate_aligned(&caller, HAWK_KIND_ALIGNED, PAGE_BYTES, rounded);
-	return pointer ? pointer : hawk_entry_bare(next.pvalloc(size), size);
+	if (rounded) /* 0: one page, or more than there is */
+		made = allocate_aligned(&caller, HAWK_KIND_ALIGNED, PAGE_BYTES, rounded);
+	return made ? made : hawk_entry_bare(next.pvalloc(size), size);
 }
 
 static int entry_posix_memalign(void **pointer, size_t alignment, size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	int saved_errno = errno;
-	void *result = NULL;
+	void *made = NULL;
 	int error;
 
 	if (alignment % sizeof(void *) == 0)
-		result = allocate_aligned(&caller, HAWK_KIND_ALIGNED, alignment, size);
-	if (result) {
-		*pointer = result;
+		made = allocate_aligned(&caller, HAWK_KIND_ALIGNED, alignment, size);
+	if (made) {
+		*pointer = made;
 		return 0;
 	}
-	errno = saved_errno;
 	error = next.posix_memalign(pointer, alignment, size);
 	if (!error)
 		hawk_entry_bare(*pointer, size);
@@ -339,17 +304,9 @@ static int entry_verify_array(const void *pointer)
 	return verify(next.verify_array, pointer);
 }
 
-/** Frees a block of ours; false if it is none. */
 static bool release_own(void *pointer)
 {
-	void *base;
-
-	if (!hawk_entry_offset(pointer))
-		return false;
-	base = hawk_detach(pointer);
-	if (base)
-		next.free(base);
-	return true;
+	return hawk_entry_release(pointer, next.free);
 }
 
 static void entry_free(void *pointer)

@@ -91,8 +91,7 @@ void *hawk_mimalloc_make_aligned(const struct hawk_frame_state *caller, struct m
 				 enum hawk_block_kind kind, size_t size, size_t alignment,
 				 size_t offset, bool zero)
 {
-	if (!alignment || alignment & (alignment - 1) || alignment > HAWK_TRACED_MAX ||
-	    !hawk_entry_traces(size))
+	if (!hawk_entry_traces_aligned(size, alignment))
 		return NULL;
 	if (alignment <= ALIGNMENT_OF_ANY)
 		return hawk_mimalloc_make(caller, heap, kind, size, zero);
@@ -176,14 +175,7 @@ bool hawk_mimalloc_resize(const struct hawk_frame_state *caller, void *pointer,
 
 bool hawk_mimalloc_release(void *pointer)
 {
-	void *base;
-
-	if (!hawk_entry_offset(pointer))
-		return false;
-	base = hawk_detach(pointer);
-	if (base)
-		next.free(base);
-	return true;
+	return hawk_entry_release(pointer, next.free);
 }
 
 /** Looked up, not replaced: that is done by name in the files of the entry points. */
