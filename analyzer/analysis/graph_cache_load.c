@@ -2,8 +2,9 @@
 /**
  * @file
  * Taking a graph from an index cache. All lengths are compared with the counts that they belong to
- * before anything is pointed at; the bytes of a section are believed because their hash is right
- * and nobody else can write the file.
+ * before anything is pointed at, and numbers in small sections with what they are numbers of; the
+ * long ones (what there is of every block) are believed because their hash is right and nobody else
+ * can write the file.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,8 @@ static bool check_heap(const struct reader *reader)
 	    !has_bytes(reader, CACHE_INDEX, 1, sizeof(*index)))
 		return false;
 	count = index->count;
-	return has_bytes(reader, CACHE_SITES, heap->site_count, sizeof(struct hawk_site)) &&
+	return count <= HAWK_BLOCKS_MAX &&
+	       has_bytes(reader, CACHE_SITES, heap->site_count, sizeof(struct hawk_site)) &&
 	       has_bytes(reader, CACHE_SITE_OF_TRACE, heap->trace_count, sizeof(uint32_t)) &&
 	       has_bytes(reader, CACHE_GRANULES, count, 4) &&
 	       has_bytes(reader, CACHE_SIZES, count, 4) &&
@@ -88,6 +90,72 @@ static bool check_heap(const struct reader *reader)
 	       has_bytes(reader, CACHE_BLOCK_PARTS, index->part_count,
 			 sizeof(struct hawk_block_part)) &&
 	       reader->header->sections[CACHE_DIRECTORY].bytes % sizeof(struct cache_chunk) == 0;
+}
+
+/** One of `count` things, or none. */
+static bool is_one_or_none(uint32_t number, uint64_t count)
+{
+	return number < count || number == UINT32_MAX;
+}
+
+/** Traces have sites that are there. */
+static bool check_sites(const struct reader *reader)
+{
+	const struct cache_heap *heap = section(reader, CACHE_HEAP);
+	const uint32_t *site_of_trace = section(reader, CACHE_SITE_OF_TRACE);
+
+	for (uint32_t i = 0; i < heap->trace_count; i++)
+		if (!is_one_or_none(site_of_trace[i], heap->site_count))
+			return false;
+	return is_one_or_none(heap->lost_site, heap->site_count);
+}
+
+/** Chunks lie in the directory, and have records and addresses. */
+static bool check_chunks(const struct reader *reader)
+{
+	const uint64_t directory = UINT64_C(1) << HAWK_DIRECTORY_LOG2;
+	const struct cache_index *index = section(reader, CACHE_INDEX);
+	const struct cache_chunk *chunks = section(reader, CACHE_DIRECTORY);
+	uint64_t count = reader->header->sections[CACHE_DIRECTORY].bytes / sizeof(*chunks);
+
+	if (index->first_chunk > directory || index->chunk_span > directory - index->first_chunk)
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if (chunks[i].chunk >= directory || (chunks[i].number > index->chunk_count &&
+						     chunks[i].number != HAWK_CHUNK_INSIDE))
+			return false;
+	return true;
+}
+
+/** Large blocks and parts of carved ones are blocks. */
+static bool check_blocks(const struct reader *reader)
+{
+	const struct cache_index *index = section(reader, CACHE_INDEX);
+	const struct hawk_large_block *large = section(reader, CACHE_LARGE);
+	const struct hawk_block_part *parts = section(reader, CACHE_BLOCK_PARTS);
+
+	for (uint64_t i = 0; i < index->large_count; i++)
+		if (large[i].number >= index->count)
+			return false;
+	for (uint64_t i = 0; i < index->part_count; i++)
+		if (parts[i].number >= index->count || parts[i].first >= index->count ||
+		    !is_one_or_none(parts[i].previous, index->count) ||
+		    !is_one_or_none(parts[i].next, index->count))
+			return false;
+	return true;
+}
+
+/** They lead to blocks. Who owns them is as good as the core, which is the same. */
+static bool check_roots(const struct reader *reader)
+{
+	const struct cache_index *index = section(reader, CACHE_INDEX);
+	const struct hawk_roots *head = section(reader, CACHE_ROOTS_HEAD);
+	const struct hawk_root *roots = section(reader, CACHE_ROOTS);
+
+	for (size_t i = 0; i < head->count; i++)
+		if (roots[i].edge >> 1 >= index->count || roots[i].kind >= HAWK_ROOT_KINDS)
+			return false;
+	return true;
 }
 
 static bool check_graph(const struct reader *reader)
@@ -104,7 +172,8 @@ static bool check_graph(const struct reader *reader)
 		return false;
 	if (reader->parts & HAWK_PART_ROOTS &&
 	    (!has_bytes(reader, CACHE_ROOTS_HEAD, 1, sizeof(*roots)) ||
-	     !has_bytes(reader, CACHE_ROOTS, roots->count, sizeof(*roots->items))))
+	     !has_bytes(reader, CACHE_ROOTS, roots->count, sizeof(*roots->items)) ||
+	     !check_roots(reader)))
 		return false;
 	if (reader->parts & HAWK_PART_REACH &&
 	    (!has_bytes(reader, CACHE_REACH_SUMS, HAWK_REACH_KINDS,
@@ -133,6 +202,17 @@ static void *copy(const struct reader *reader, enum cache_section_id id)
 	return made;
 }
 
+/** As long as every granule id can ask for, as in an index that is made. */
+static uint64_t *copy_chunk_addresses(const struct reader *reader)
+{
+	uint64_t *made = calloc((size_t)HAWK_CHUNKS_MAX + 1, sizeof(*made));
+
+	if (made)
+		memcpy(made, section(reader, CACHE_CHUNK_ADDRESSES),
+		       (size_t)reader->header->sections[CACHE_CHUNK_ADDRESSES].bytes);
+	return made;
+}
+
 static struct hawk_error *take_directory(const struct reader *reader,
 					 struct hawk_block_index *index)
 {
@@ -145,8 +225,7 @@ static struct hawk_error *take_directory(const struct reader *reader,
 		return err;
 	index->directory = index->directory_area.bytes;
 	for (uint64_t i = 0; i < count; i++)
-		if (chunks[i].chunk < UINT32_C(1) << HAWK_DIRECTORY_LOG2)
-			index->directory[chunks[i].chunk] = (uint16_t)chunks[i].number;
+		index->directory[chunks[i].chunk] = (uint16_t)chunks[i].number;
 	return NULL;
 }
 
@@ -162,7 +241,7 @@ static struct hawk_error *take_index(const struct reader *reader, struct hawk_bl
 		.records = (struct hawk_index_record *)section(reader, CACHE_RECORDS),
 		.first_chunk = from->first_chunk,
 		.chunk_span = from->chunk_span,
-		.chunk_addresses = copy(reader, CACHE_CHUNK_ADDRESSES),
+		.chunk_addresses = copy_chunk_addresses(reader),
 		.chunk_count = from->chunk_count,
 		.chunk_max = HAWK_CHUNKS_MAX,
 		.large = copy(reader, CACHE_LARGE),
@@ -236,31 +315,63 @@ static bool is_known(const struct hawk_findings *findings, const char *key, cons
 	return false;
 }
 
-/** Those of the reading that is spared now; keys stay in the mapping. */
-static bool take_findings(const struct reader *reader, struct hawk_findings *findings)
+/** One that is kept. */
+struct kept_finding {
+	const struct cache_finding *head;
+	const char *text;
+	const char *key;
+};
+
+/** False: there is none at `*at`, which moves behind it otherwise. */
+static bool next_finding(const struct reader *reader, uint64_t *at, struct kept_finding *ret)
 {
-	const uint8_t *at = section(reader, CACHE_FINDINGS);
-	uint64_t left = reader->header->sections[CACHE_FINDINGS].bytes;
+	const uint8_t *bytes = section(reader, CACHE_FINDINGS);
+	uint64_t left = reader->header->sections[CACHE_FINDINGS].bytes - *at;
+	const struct cache_finding *head = (const struct cache_finding *)(bytes + *at);
+	uint64_t strings;
 
-	while (left >= sizeof(struct cache_finding)) {
-		const struct cache_finding *head = (const struct cache_finding *)at;
-		const char *text = (const char *)(head + 1);
-		uint64_t bytes = (uint64_t)head->text_bytes + head->key_bytes;
-		const char *key = text + head->text_bytes;
-
-		if (bytes > left - sizeof(*head) || !head->text_bytes || !head->key_bytes ||
-		    text[head->text_bytes - 1] || key[head->key_bytes - 1])
-			return false;
-		for (uint64_t i = 0; i < head->count && !is_known(findings, key, text); i++)
-			hawk_findings_add(findings, (enum hawk_finding_sort)head->sort,
-					  head->partial, key, "%s", text);
-		bytes = (bytes + 7) & ~UINT64_C(7);
-		if (bytes > left - sizeof(*head))
-			return false;
-		at += sizeof(*head) + bytes;
-		left -= sizeof(*head) + bytes;
-	}
+	if (left < sizeof(*head))
+		return false;
+	left -= sizeof(*head);
+	strings = (uint64_t)head->text_bytes + head->key_bytes;
+	ret->head = head;
+	ret->text = (const char *)(head + 1);
+	ret->key = ret->text + head->text_bytes;
+	if (!head->text_bytes || !head->key_bytes || !head->count || strings > left ||
+	    ((strings + 7) & ~UINT64_C(7)) > left || ret->text[head->text_bytes - 1] ||
+	    ret->key[head->key_bytes - 1] ||
+	    (head->sort != HAWK_FINDING_MISSING && head->sort != HAWK_FINDING_DAMAGE))
+		return false;
+	*at += sizeof(*head) + ((strings + 7) & ~UINT64_C(7));
 	return true;
+}
+
+static bool check_findings(const struct reader *reader)
+{
+	struct kept_finding finding;
+	uint64_t at = 0;
+
+	while (next_finding(reader, &at, &finding))
+		;
+	return at == reader->header->sections[CACHE_FINDINGS].bytes;
+}
+
+/** Those of the reading that is spared now; keys stay in the mapping. */
+static void take_findings(const struct reader *reader, struct hawk_findings *findings)
+{
+	struct kept_finding kept;
+	uint64_t at = 0;
+
+	while (next_finding(reader, &at, &kept)) {
+		size_t before = findings->count;
+
+		if (is_known(findings, kept.key, kept.text))
+			continue;
+		hawk_findings_add(findings, (enum hawk_finding_sort)kept.head->sort,
+				  kept.head->partial, kept.key, "%s", kept.text);
+		if (findings->count > before)
+			findings->items[before].count = kept.head->count;
+	}
 }
 
 static bool map_file(int fd, struct hawk_graph_cache *cache)
@@ -296,7 +407,9 @@ static bool inspect(struct reader *reader, const struct hawk_core_identity *iden
 		return false;
 	reader->parts =
 		reader->header->parts & (hawk_block_graph_dependencies(parts) | HAWK_PART_INDEX);
-	return check_sections(reader) && check_heap(reader) && check_graph(reader);
+	return check_sections(reader) && check_heap(reader) && check_sites(reader) &&
+	       check_chunks(reader) && check_blocks(reader) && check_findings(reader) &&
+	       check_graph(reader);
 }
 
 bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
@@ -315,12 +428,12 @@ bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
 	reader.bytes = cache->bytes;
 	reader.size = cache->size;
 	if (!inspect(&reader, identity, parts) ||
-	    !load_table(&reader, target, findings, &made, err) ||
-	    !take_findings(&reader, findings)) {
+	    !load_table(&reader, target, findings, &made, err)) {
 		hawk_heap_deinit(&made);
 		hawk_graph_cache_unmap(cache);
 		return false;
 	}
+	take_findings(&reader, findings);
 	*heap = made;
 	*graph = (struct hawk_block_graph){
 		.target = target,
