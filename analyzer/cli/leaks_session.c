@@ -7,8 +7,7 @@
 
 static struct hawk_error *wants(void *context, const struct hawk_block *block, bool *ret)
 {
-	*ret = hawk_block_filter_trace(context, block->trace);
-	return *ret ? hawk_block_filter_block(context, block, ret) : NULL;
+	return hawk_block_filter_block(context, block, ret);
 }
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,

@@ -11,10 +11,7 @@
 
 static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
 {
-	const struct hawk_block_filter *filter = context;
-
-	*ret = hawk_block_filter_trace(filter, block->trace);
-	return *ret ? hawk_block_filter_block(filter, block, ret) : NULL;
+	return hawk_block_filter_block(context, block, ret);
 }
 
 /** Filters that take some blocks of a site, and not all. */

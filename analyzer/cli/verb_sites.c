@@ -22,11 +22,6 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
-{
-	return hawk_check_wish(settings, count, operands);
-}
-
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
@@ -76,6 +71,6 @@ const struct hawk_verb hawk_verb_sites = {
 	.needs = "one core file, or --pid",
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
-	.check = check,
+	.check = hawk_check_wish,
 	.answer = answer,
 };
