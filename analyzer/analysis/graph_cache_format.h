@@ -106,7 +106,8 @@ static inline uint64_t cache_magic(void)
 	return UINT64_C(0x3158444948574148); /* "HAWHIDX1" */
 }
 
-/** A number that changes when a structure in the file changes its shape. */
+/** A number that changes when a structure in the file changes its shape, or leak kinds what they
+ * rest on. */
 static inline uint64_t cache_layout(void)
 {
 	const uint64_t sizes[] = {
@@ -122,6 +123,7 @@ static inline uint64_t cache_layout(void)
 		sizeof(struct hawk_site_retained),
 		HAWK_REACH_KINDS,
 		HAWK_ROOT_KINDS,
+		HAWK_HEURISTIC_COUNT,
 		HAWK_CHUNK_LOG2,
 	};
 	uint64_t layout = CACHE_VERSION;

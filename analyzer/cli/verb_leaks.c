@@ -81,8 +81,8 @@ static const struct hawk_option options[] = {
 	 "leave out known leaks: lines of LeakSanitizer (leak:PATTERN), entries of Valgrind; may "
 	 "be repeated"},
 	{"heuristics", '\0', HAWK_OPTION_STRING, HAWK_AT(heuristics), "NAME,...",
-	 "interior pointers that count as start pointers, as in Valgrind: stdstring, length64, "
-	 "newarray, multipleinheritance, all (default) or none"},
+	 "interior pointers that count as start pointers: Valgrind's stdstring, length64, "
+	 "newarray and multipleinheritance, lengthprefix, all (default) or none"},
 	{"exit-code", '\0', HAWK_OPTION_NUMBER, HAWK_AT(exit_code), "N",
 	 "exit with N instead of 1 when something is definitely lost"},
 	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N", "use N processors"},

@@ -2,7 +2,8 @@
 /**
  * @file
  * Interior pointers that are as good as start pointers, because that is how C++ and some libraries
- * hold a block: Valgrind's heuristics, by its names and rules (--leak-check-heuristics).
+ * hold a block: Valgrind's heuristics, by its names and rules (--leak-check-heuristics), and one
+ * more for libraries that keep a length in front of what they hand out.
  *
  * One pass over the interior pointers of a graph and of its roots; the graph itself stays as it is.
  * Reads the contents of blocks: of a living process before it is let go.
@@ -24,8 +25,11 @@ enum hawk_heuristic {
 	HAWK_HEURISTIC_NEWARRAY = 1u << 2,
 	/** To a base class: block and pointer both begin with a pointer to a virtual table. */
 	HAWK_HEURISTIC_MULTIPLEINHERITANCE = 1u << 3,
-	HAWK_HEURISTICS_ALL = (1u << 4) - 1,
-	HAWK_HEURISTIC_COUNT = 4,
+	/** Behind a header that knows the block's length (hawk_length_prefix.h): strings of redis,
+	 * BSTR, blocks of talloc, my_malloc() and g_rc_box. Not one of Valgrind's. */
+	HAWK_HEURISTIC_LENGTHPREFIX = 1u << 4,
+	HAWK_HEURISTICS_ALL = (1u << 5) - 1,
+	HAWK_HEURISTIC_COUNT = 5,
 };
 
 /** "stdstring" ... by number of the bit. */

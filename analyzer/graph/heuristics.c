@@ -4,11 +4,13 @@
  * The heuristics: blocks with interior pointers are read again, because the graph does not keep
  * where inside a block a pointer points.
  *
- * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program.
+ * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program; and
+ * after them those of length_prefix.c.
  */
 #include "hawk_heuristics.h"
 
 #include "graph_words.h"
+#include "hawk_length_prefix.h"
 
 enum {
 	WORD = HAWK_WORD_BYTES,
@@ -18,10 +20,7 @@ enum {
 };
 
 const char *const hawk_heuristic_names[HAWK_HEURISTIC_COUNT] = {
-	"stdstring",
-	"length64",
-	"newarray",
-	"multipleinheritance",
+	"stdstring", "length64", "newarray", "multipleinheritance", "lengthprefix",
 };
 
 struct finder {
@@ -42,10 +41,10 @@ struct finder {
 	} verdicts[VERDICTS];
 };
 
-/* False: it is not there. */
-static bool read_word(struct finder *finder, uint64_t at, uint64_t *ret)
+/* False: they are not there. */
+static bool read_bytes(struct finder *finder, uint64_t at, void *ret, uint64_t bytes)
 {
-	if (at < finder->view_start || finder->view_end - WORD < at || finder->view_end < WORD) {
+	if (at < finder->view_start || finder->view_end < bytes || finder->view_end - bytes < at) {
 		const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, at);
 
 		finder->view_start = finder->view_end = 0;
@@ -58,10 +57,15 @@ static bool read_word(struct finder *finder, uint64_t at, uint64_t *ret)
 			}
 		}
 	}
-	if (at < finder->view_start || finder->view_end < WORD || finder->view_end - WORD < at)
-		return hawk_target_read_some(finder->target, at, ret, WORD) == WORD;
-	memcpy(ret, finder->view + (at - finder->view_start), WORD);
+	if (at < finder->view_start || finder->view_end < bytes || finder->view_end - bytes < at)
+		return hawk_target_read_some(finder->target, at, ret, bytes) == bytes;
+	memcpy(ret, finder->view + (at - finder->view_start), bytes);
 	return true;
+}
+
+static bool read_word(struct finder *finder, uint64_t at, uint64_t *ret)
+{
+	return read_bytes(finder, at, ret, WORD);
 }
 
 static bool is_string(struct finder *finder, uint64_t start, uint64_t size)
@@ -147,6 +151,18 @@ static struct hawk_error *is_base_class(struct finder *finder, uint64_t start, u
 	return err;
 }
 
+/* `offset` bytes of a header, and behind the contents what its layout wants. */
+static bool has_length_prefix(struct finder *finder, uint64_t start, uint64_t size, uint64_t offset)
+{
+	uint8_t header[HAWK_LENGTH_PREFIX_MAX];
+	struct hawk_length_prefix prefix;
+	uint32_t behind = 0;
+
+	return hawk_length_prefix_possible(offset) && read_bytes(finder, start, header, offset) &&
+	       hawk_length_prefix_fits(header, offset, size, &prefix) &&
+	       read_bytes(finder, start + prefix.end, &behind, prefix.zeros) && !behind;
+}
+
 /* The heuristic that explains the interior `pointer` to `block`, 0 = none. */
 static struct hawk_error *explain(struct finder *finder, uint32_t block, uint64_t pointer,
 				  unsigned *ret)
@@ -170,6 +186,9 @@ static struct hawk_error *explain(struct finder *finder, uint32_t block, uint64_
 			 (size - WORD) % first == 0)
 			*ret = HAWK_HEURISTIC_NEWARRAY;
 	}
+	if (!*ret && (finder->heuristics & HAWK_HEURISTIC_LENGTHPREFIX) &&
+	    has_length_prefix(finder, start, size, pointer - start))
+		*ret = HAWK_HEURISTIC_LENGTHPREFIX;
 	if (*ret || !(finder->heuristics & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
 		return NULL;
 	err = is_base_class(finder, start, pointer, &base);

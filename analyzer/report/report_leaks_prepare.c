@@ -89,7 +89,8 @@ static bool find_heuristic(const char *word, size_t length, unsigned *bits)
 struct hawk_error *hawk_leaks_parse_heuristics(const char *text, unsigned *ret)
 {
 	return parse_words(text, "heuristic",
-			   "stdstring, length64, newarray, multipleinheritance, none",
+			   "stdstring, length64, newarray, multipleinheritance, "
+			   "lengthprefix, none",
 			   find_heuristic, ret);
 }
 

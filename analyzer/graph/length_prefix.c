@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The layouts, by the number of bytes in front of the pointer.
+ */
+#include "hawk_length_prefix.h"
+
+#include <string.h>
+
+/* Of the strings of redis, hiredis and valkey: sds.h (2.0), a packed header of length, capacity
+ * and one byte of type; the shortest ones have only that byte, with the length in it. */
+enum {
+	SDS_5_BYTES = 1,
+	SDS_8_BYTES = 3,
+	SDS_16_BYTES = 5,
+	SDS_32_BYTES = 9,
+	SDS_64_BYTES = 17,
+	SDS_TYPE_BITS = 3,
+};
+
+/* Other headers. */
+enum {
+	U32_BYTES = 4,      /**< BSTR of 7-Zip, and many strings of no name */
+	U64_BYTES = 8,      /**< likewise; sds.h (1.0): two numbers of 32 bits, length and free */
+	MARIADB_BYTES = 24, /**< mysys/my_malloc.c: owner, size, key */
+	BOX_BYTES = 32, /**< glib/grcboxprivate.h; mysys/my_malloc.cc of MySQL: key, magic, size */
+	TALLOC_BYTES = 96, /**< talloc.c (2.4): struct talloc_chunk, rounded up */
+};
+
+enum {
+	TERMINATOR_MAX = 4, /**< bytes of a character of 32 bits */
+	MARIADB_SIZE_AT = 8,
+	MARIADB_FLAGS = 3, /**< the low bits of a size, which is a multiple of 8 */
+	MYSQL_MAGIC_AT = 4,
+	MYSQL_MAGIC = 1234,
+	MYSQL_SIZE_AT = 8,
+	GLIB_SIZE_AT = 8,
+	GLIB_MAGIC_AT = 24,
+	GLIB_MAGIC = 0x44ae2bf0,
+	TALLOC_SIZE_AT = 64,
+};
+
+/* `bytes` (1, 2, 4, 8) at `at`, little-endian as all the analyzer reads. */
+static uint64_t number(const uint8_t *at, unsigned bytes)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, at, bytes);
+	return value;
+}
+
+/* An allocator may give more than was asked for, and redis takes it (malloc_usable_size):
+ * allocators round up by a quarter at most, small blocks to the next 16 bytes; the tracer's header
+ * counts. */
+static bool fits_usable(uint64_t bytes, uint64_t block_bytes)
+{
+	const uint64_t header_bytes = 16, rounding = 16;
+
+	return bytes >= block_bytes &&
+	       bytes - block_bytes <= rounding + (block_bytes + header_bytes) / 4;
+}
+
+/* Length, capacity, type: a string of `width` bits. */
+static bool is_sds(const uint8_t *header, unsigned type, unsigned width, uint64_t block_bytes,
+		   struct hawk_length_prefix *ret)
+{
+	unsigned bytes = width / 8;
+	uint64_t header_bytes = 2 * bytes + 1;
+	uint64_t length = number(header, bytes);
+	uint64_t capacity = number(header + bytes, bytes);
+
+	if (header[2 * bytes] != type || length > capacity ||
+	    capacity > UINT64_MAX - header_bytes - 1)
+		return false;
+	if (!fits_usable(header_bytes + capacity + 1, block_bytes))
+		return false;
+	*ret = (struct hawk_length_prefix){header_bytes + length, 1};
+	return true;
+}
+
+/* One byte: the type, which is 0, and above it the length. No empty ones: redis gives these a
+ * larger type, and two bytes of 0 are no header. */
+static bool is_sds_5(const uint8_t *header, uint64_t block_bytes, struct hawk_length_prefix *ret)
+{
+	unsigned length = header[0] >> SDS_TYPE_BITS;
+
+	if (header[0] & ((1u << SDS_TYPE_BITS) - 1) || !length ||
+	    block_bytes != SDS_5_BYTES + length + 1)
+		return false;
+	*ret = (struct hawk_length_prefix){SDS_5_BYTES + length, 1};
+	return true;
+}
+
+/* Length and free bytes of 32 bits each, to the byte. */
+static bool is_old_sds(const uint8_t *header, uint64_t block_bytes, struct hawk_length_prefix *ret)
+{
+	uint64_t length = number(header, 4);
+
+	if (U64_BYTES + length + number(header + 4, 4) + 1 != block_bytes)
+		return false;
+	*ret = (struct hawk_length_prefix){U64_BYTES + length, 1};
+	return true;
+}
+
+/* A length in bytes, then characters of 1, 2 or 4 bytes, and one that is 0. */
+static bool is_terminated(const uint8_t *header, unsigned width, uint64_t block_bytes,
+			  struct hawk_length_prefix *ret)
+{
+	uint64_t length = number(header, width);
+	uint64_t zeros;
+
+	if (block_bytes < width || length >= block_bytes - width)
+		return false;
+	zeros = block_bytes - width - length;
+	if (zeros > TERMINATOR_MAX || (zeros & (zeros - 1)) || length % zeros)
+		return false;
+	*ret = (struct hawk_length_prefix){width + length, (unsigned)zeros};
+	return true;
+}
+
+/* What lies behind the header is as long as the number at `at` says. */
+static bool is_rest(const uint8_t *header, unsigned at, uint64_t flags, uint64_t header_bytes,
+		    uint64_t block_bytes, struct hawk_length_prefix *ret)
+{
+	if ((number(header + at, 8) & ~flags) != block_bytes - header_bytes)
+		return false;
+	*ret = (struct hawk_length_prefix){block_bytes, 0};
+	return true;
+}
+
+/* Of a g_rc_box or g_ref_string, or of my_malloc(). */
+static bool is_box(const uint8_t *header, uint64_t block_bytes, struct hawk_length_prefix *ret)
+{
+	uint64_t size = number(header + GLIB_SIZE_AT, 8);
+
+	if (number(header + GLIB_MAGIC_AT, 4) == GLIB_MAGIC && block_bytes - BOX_BYTES >= size &&
+	    block_bytes - BOX_BYTES - size < 16) {
+		*ret = (struct hawk_length_prefix){block_bytes, 0};
+		return true;
+	}
+	return number(header + MYSQL_MAGIC_AT, 4) == MYSQL_MAGIC &&
+	       is_rest(header, MYSQL_SIZE_AT, 0, BOX_BYTES, block_bytes, ret);
+}
+
+bool hawk_length_prefix_possible(uint64_t header_bytes)
+{
+	switch (header_bytes) {
+	case SDS_5_BYTES:
+	case SDS_8_BYTES:
+	case U32_BYTES:
+	case SDS_16_BYTES:
+	case U64_BYTES:
+	case SDS_32_BYTES:
+	case SDS_64_BYTES:
+	case MARIADB_BYTES:
+	case BOX_BYTES:
+	case TALLOC_BYTES:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes,
+			     struct hawk_length_prefix *ret)
+{
+	if (block_bytes <= header_bytes)
+		return false;
+	switch (header_bytes) {
+	case SDS_5_BYTES:
+		return is_sds_5(header, block_bytes, ret);
+	case SDS_8_BYTES:
+		return is_sds(header, 1, 8, block_bytes, ret);
+	case SDS_16_BYTES:
+		return is_sds(header, 2, 16, block_bytes, ret);
+	case SDS_32_BYTES:
+		return is_sds(header, 3, 32, block_bytes, ret);
+	case SDS_64_BYTES:
+		return is_sds(header, 4, 64, block_bytes, ret);
+	case U32_BYTES:
+		return is_terminated(header, 4, block_bytes, ret);
+	case U64_BYTES:
+		return is_terminated(header, 8, block_bytes, ret) ||
+		       is_old_sds(header, block_bytes, ret);
+	case MARIADB_BYTES:
+		return is_rest(header, MARIADB_SIZE_AT, MARIADB_FLAGS, header_bytes, block_bytes,
+			       ret);
+	case BOX_BYTES:
+		return is_box(header, block_bytes, ret);
+	case TALLOC_BYTES:
+		return is_rest(header, TALLOC_SIZE_AT, 0, header_bytes, block_bytes, ret);
+	default:
+		return false;
+	}
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Headers with a length in front of a pointer: as libraries write them, a little damaged, and of
+ * random bytes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "hawk_length_prefix.h"
+#include "synthetic_heap.h"
+
+enum { HEADER = HAWK_LENGTH_PREFIX_MAX };
+
+static void put(uint8_t *header, unsigned at, uint64_t value, unsigned bytes)
+{
+	memcpy(header + at, &value, bytes);
+}
+
+static bool fits(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes)
+{
+	struct hawk_length_prefix prefix;
+
+	return hawk_length_prefix_fits(header, header_bytes, block_bytes, &prefix);
+}
+
+static void expect_end(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes,
+		       uint64_t end, unsigned zeros)
+{
+	struct hawk_length_prefix prefix = {0};
+
+	assert_true(hawk_length_prefix_possible(header_bytes));
+	assert_true(hawk_length_prefix_fits(header, header_bytes, block_bytes, &prefix));
+	assert_int_equal(prefix.end, end);
+	assert_int_equal(prefix.zeros, zeros);
+}
+
+static void strings_of_redis_with_a_byte_in_front_fill_their_block(void **state)
+{
+	(void)state;
+	for (unsigned byte = 0; byte < 256; byte++)
+		for (uint64_t size = 0; size < 80; size++) {
+			uint8_t header = (uint8_t)byte;
+			bool is = byte % 8 == 0 && byte && size == byte / 8 + 2;
+
+			assert_int_equal(fits(&header, 1, size), is);
+			if (is)
+				expect_end(&header, 1, size, 1 + byte / 8, 1);
+		}
+}
+
+static void put_sds(uint8_t *header, unsigned type, uint64_t length, uint64_t capacity)
+{
+	unsigned bytes = 1u << (type - 1);
+
+	put(header, 0, length, bytes);
+	put(header, bytes, capacity, bytes);
+	header[2 * bytes] = (uint8_t)type;
+}
+
+static void strings_of_redis_have_length_capacity_and_type(void **state)
+{
+	const uint64_t capacities[] = {
+		0, 7, 200, 255, 256, 4000, 65535, 65536, 1 << 20, UINT32_MAX, UINT64_C(5) << 32};
+	uint8_t header[HEADER];
+
+	(void)state;
+	for (unsigned type = 1; type <= 4; type++) {
+		uint64_t header_bytes = 2 * (UINT64_C(1) << (type - 1)) + 1;
+		uint64_t largest = UINT64_MAX >> (64 - (8 << (type - 1)));
+
+		for (unsigned i = 0; i < sizeof(capacities) / sizeof(capacities[0]); i++) {
+			uint64_t capacity = capacities[i], size = header_bytes + capacity + 1;
+
+			if (capacity > largest)
+				break;
+			put_sds(header, type, capacity / 2, capacity);
+			expect_end(header, header_bytes, size, header_bytes + capacity / 2, 1);
+			/* The allocator gave more than was asked for, but not that much. */
+			if (size - 8 > header_bytes && size > 8)
+				expect_end(header, header_bytes, size - 8,
+					   header_bytes + capacity / 2, 1);
+			assert_false(fits(header, header_bytes, size + 1));
+			if (size > 100)
+				assert_false(fits(header, header_bytes, 3 * size / 4 - 20));
+			header[header_bytes - 1] ^= 8;
+			assert_false(fits(header, header_bytes, size));
+			put_sds(header, type, capacity, capacity);
+			assert_true(fits(header, header_bytes, size));
+			if (capacity == 0 || capacity == largest)
+				continue;
+			put_sds(header, type, capacity + 1, capacity);
+			assert_false(fits(header, header_bytes, size));
+		}
+	}
+	put_sds(header, 4, 5, UINT64_MAX);
+	assert_false(fits(header, 17, 16));
+	assert_false(fits(header, 17, 17));
+	assert_false(fits(header, 17, 18));
+}
+
+static void old_strings_of_redis_have_length_and_free_bytes(void **state)
+{
+	uint8_t header[HEADER] = {0};
+
+	(void)state;
+	put(header, 0, 11, 4);
+	put(header, 4, 20, 4);
+	expect_end(header, 8, 8 + 11 + 20 + 1, 8 + 11, 1);
+	assert_false(fits(header, 8, 8 + 11 + 20));
+	assert_false(fits(header, 8, 8 + 11 + 20 + 2));
+}
+
+static void strings_with_a_length_in_front_end_with_a_character_of_zero(void **state)
+{
+	uint8_t header[HEADER] = {0};
+
+	(void)state;
+	for (unsigned width = 4; width <= 8; width += 4) {
+		memset(header, 0, sizeof(header));
+		put(header, 0, 1200, width);
+		for (unsigned zeros = 1; zeros <= 4; zeros *= 2)
+			expect_end(header, width, width + 1200 + zeros, width + 1200, zeros);
+		for (unsigned other = 0; other < 20; other++)
+			if (other != 1 && other != 2 && other != 4)
+				assert_false(fits(header, width, width + 1200 + other));
+		put(header, 0, 1201, width);
+		expect_end(header, width, width + 1202, width + 1201, 1);
+		assert_false(fits(header, width, width + 1203)); /* not whole characters */
+		put(header, 0, UINT64_MAX, width);
+		assert_false(fits(header, width, width + 1203));
+	}
+}
+
+static void blocks_of_libraries_know_their_size(void **state)
+{
+	uint8_t header[HEADER];
+
+	(void)state;
+	memset(header, 0x5a, sizeof(header));
+	put(header, 8, 4000 | 3, 8); /* MariaDB: two flags */
+	expect_end(header, 24, 4024, 4024, 0);
+	assert_false(fits(header, 24, 4032));
+	put(header, 4, 1234, 4); /* MySQL */
+	put(header, 8, 333, 8);
+	expect_end(header, 32, 365, 365, 0);
+	assert_false(fits(header, 32, 366));
+	put(header, 4, 1235, 4);
+	assert_false(fits(header, 32, 365));
+	put(header, 24, 0x44ae2bf0, 4); /* GLib: rounded up */
+	expect_end(header, 32, 365, 365, 0);
+	expect_end(header, 32, 368, 368, 0);
+	assert_false(fits(header, 32, 364));
+	assert_false(fits(header, 32, 381));
+	put(header, 64, 7, 8); /* talloc */
+	expect_end(header, 96, 103, 103, 0);
+	assert_false(fits(header, 96, 104));
+}
+
+static void nothing_but_these_headers_is_known(void **state)
+{
+	uint8_t header[HEADER + 64] = {0};
+	unsigned known = 0;
+
+	(void)state;
+	for (uint64_t bytes = 0; bytes < sizeof(header); bytes++) {
+		assert_false(fits(header, bytes, 0));
+		assert_false(fits(header, bytes, bytes));
+		known += hawk_length_prefix_possible(bytes);
+		if (!hawk_length_prefix_possible(bytes))
+			assert_false(fits(header, bytes, 200));
+	}
+	assert_int_equal(known, 10);
+	assert_false(hawk_length_prefix_possible(UINT64_MAX));
+}
+
+/* What docs/leaks.md says of them. */
+static void random_bytes_hardly_ever_are_a_header(void **state)
+{
+	enum { TRIES = 4000000 };
+	static const struct {
+		uint64_t header_bytes, block_bytes;
+		double most; /**< of TRIES, before the byte behind the contents */
+	} cases[] = {
+		{1, 24, 1.0 / 256},    {3, 40, 1.0 / 4000},    {3, 220, 1.0 / 1000},
+		{5, 40, 1.0 / 1e5},    {5, 40000, 1.0 / 2000}, {4, 40, 1.0 / 1e6},
+		{8, 40, 1.0 / 1e6},    {9, 40, 1.0 / 1e6},     {9, 1 << 20, 1.0 / 1e6},
+		{17, 40, 1.0 / 1e6},   {24, 40, 1.0 / 1e6},    {32, 40, 1.0 / 1e6},
+		{96, 1000, 1.0 / 1e6},
+	};
+	uint64_t seed = 77;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned passed = 0;
+
+		for (unsigned j = 0; j < TRIES; j++) {
+			uint64_t header[HEADER / 8];
+
+			for (unsigned k = 0; 8 * k < cases[i].header_bytes; k++)
+				header[k] = synthetic_random(&seed);
+			passed += fits((uint8_t *)header, cases[i].header_bytes,
+				       cases[i].block_bytes);
+		}
+		assert_true(passed <= 1.1 * cases[i].most * TRIES);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strings_of_redis_with_a_byte_in_front_fill_their_block),
+		cmocka_unit_test(strings_of_redis_have_length_capacity_and_type),
+		cmocka_unit_test(old_strings_of_redis_have_length_and_free_bytes),
+		cmocka_unit_test(strings_with_a_length_in_front_end_with_a_character_of_zero),
+		cmocka_unit_test(blocks_of_libraries_know_their_size),
+		cmocka_unit_test(nothing_but_these_headers_is_known),
+		cmocka_unit_test(random_bytes_hardly_ever_are_a_header),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
