@@ -6,6 +6,8 @@
  */
 #include "hawk_growth.h"
 
+#include <string.h>
+
 enum {
 	BINS = HAWK_AGE_BINS,
 	FIRST = 1,       /**< of the parts between start-up and now */
@@ -17,11 +19,13 @@ enum {
 	OCCUPIED_SHARE = 4, /**< a part is occupied if it has 1/this of the average */
 	SHAPE_PERCENT = 75, /**< of the parts that must be occupied */
 	BESIDE_BLOCKS = 64,
+	IDLE_SHARE = 8, /**< a life that is longer by 1/this is another one */
 };
 
 static const double LIFE_MIN_SECONDS = 2;
 static const double LIFE_SHORT_SECONDS = 10;
 static const double LIFE_GOOD_SECONDS = 600;
+static const double IDLE_MIN_SECONDS = 5; /* a core takes time to be written */
 
 struct judge {
 	const struct hawk_growth_facts *facts;
@@ -287,9 +291,9 @@ static void find_pattern(struct judge *judge)
 		say(judge, HAWK_REASON_NO_PATTERN);
 }
 
-struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
+static struct hawk_growth judge_life(const struct hawk_growth_facts *facts)
 {
-	struct hawk_growth growth = {0};
+	struct hawk_growth growth = {.life_seconds = facts->life_seconds};
 	struct judge judge = {facts, &growth, sum(facts->born_objects, 0, BINS - 1)};
 
 	if (facts->alloc_objects && facts->alloc_objects >= facts->inuse_objects) {
@@ -312,7 +316,58 @@ struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
 		limit_confidence(&judge, HAWK_CONFIDENCE_MEDIUM);
 	if (facts->life_seconds < LIFE_SHORT_SECONDS)
 		limit_confidence(&judge, HAWK_CONFIDENCE_LOW);
+	growth.if_idle = growth.verdict;
 	return growth;
+}
+
+/** The same births as parts of a longer life. What was born in one part is spread over all of it.
+ */
+static void spread_births(const uint64_t *from, double ratio, uint64_t *to)
+{
+	for (unsigned i = 0; i < BINS; i++) {
+		double start = i * ratio, end = (i + 1) * ratio;
+		unsigned first = (unsigned)start;
+		double later = end > first + 1 && first + 1 < BINS
+				       ? (double)from[i] * (end - first - 1) / ratio
+				       : 0;
+
+		uint64_t moved = later < (double)from[i] ? (uint64_t)later : 0;
+
+		to[first] += from[i] - moved;
+		if (moved)
+			to[first + 1] += moved;
+	}
+}
+
+bool hawk_growth_may_be_idle(const struct hawk_growth_facts *facts)
+{
+	double idle = facts->most_seconds - facts->life_seconds;
+
+	return idle > IDLE_MIN_SECONDS && idle > facts->life_seconds / IDLE_SHARE;
+}
+
+struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
+{
+	struct hawk_growth growth = judge_life(facts);
+	struct hawk_growth_facts longer = *facts;
+	struct hawk_growth idle;
+
+	if (!hawk_growth_may_be_idle(facts))
+		return growth;
+	longer.life_seconds = facts->most_seconds;
+	memset(longer.born_objects, 0, sizeof(longer.born_objects));
+	memset(longer.born_bytes, 0, sizeof(longer.born_bytes));
+	spread_births(facts->born_objects, facts->life_seconds / facts->most_seconds,
+		      longer.born_objects);
+	spread_births(facts->born_bytes, facts->life_seconds / facts->most_seconds,
+		      longer.born_bytes);
+	idle = judge_life(&longer);
+	growth.if_idle = idle.verdict;
+	if (growth.verdict != HAWK_GROWTH_UNCLEAR || idle.verdict == HAWK_GROWTH_UNCLEAR)
+		return growth;
+	idle.confidence = HAWK_CONFIDENCE_LOW;
+	say(&(struct judge){&longer, &idle, 0}, HAWK_REASON_IF_IDLE);
+	return idle;
 }
 
 const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict)

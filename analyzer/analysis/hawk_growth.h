@@ -21,6 +21,7 @@ enum {
 
 struct hawk_growth_facts {
 	double life_seconds;
+	double most_seconds;    /**< perhaps it lived that long, idle at the end; 0 = no */
 	uint64_t objects;       /**< live blocks whose births are below */
 	uint64_t bytes;         /**< theirs */
 	uint64_t inuse_objects; /**< live blocks (estimated, if stacks were sampled) */
@@ -70,6 +71,7 @@ enum hawk_growth_reason {
 	HAWK_REASON_BESIDE,      /**< besides, `beside_objects` blocks from every later part */
 	HAWK_REASON_SAMPLED,
 	HAWK_REASON_NO_COUNTERS,
+	HAWK_REASON_IF_IDLE, /**< only if it lived for `life_seconds`, idle at the end */
 };
 
 enum { HAWK_GROWTH_REASONS_MAX = 8 };
@@ -80,6 +82,9 @@ struct hawk_growth {
 	enum hawk_growth_reason reasons[HAWK_GROWTH_REASONS_MAX]; /**< the most telling first */
 	unsigned reason_count;
 
+	double life_seconds; /**< that it rests on: one of the two of the facts */
+	/** The verdict if the process lived for most_seconds: the same, if that does not matter. */
+	enum hawk_growth_verdict if_idle;
 	bool freed_known;
 	double freed; /**< 0 .. 1: of the blocks ever allocated */
 	double share; /**< 0 .. 1: of the live blocks, between window_start and window_end */
@@ -91,7 +96,12 @@ struct hawk_growth {
 	double bytes_per_hour;
 };
 
+/** With a life of which only bounds are known, it is the shorter one's verdict; but if that is
+ * unclear the longer one's, with HAWK_REASON_IF_IDLE and low confidence. */
 struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts);
+
+/** Whether most_seconds is so much more than life_seconds that it may matter. */
+bool hawk_growth_may_be_idle(const struct hawk_growth_facts *facts);
 
 /** "unclear", "leak", "cache", "start-up", "burst", "steady" */
 const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict);

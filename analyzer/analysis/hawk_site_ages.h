@@ -36,7 +36,7 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
 struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *graph, uint32_t site,
 					      const struct hawk_site_ages *ages, bool filtered);
 
-/** How long the process has lived: up to the tracer's last look at the clock. */
+/** How long the process has lived: up to `life.end_units`. */
 double hawk_site_ages_life_seconds(const struct hawk_heap *heap);
 
 #endif

@@ -9,6 +9,7 @@
 #define HAWK_SITES_H
 
 #include "hawk_accounting.h"
+#include "hawk_life.h"
 #include "hawk_sweep.h"
 #include "hawk_table.h"
 
@@ -74,6 +75,7 @@ struct hawk_heap {
 	uint32_t trace_count;              /**< entries of site_of_trace; see hawk_heap_site() */
 	uint32_t lost_site;                /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
 	struct hawk_accounting accounting; /**< set by hawk_heap_load() only */
+	struct hawk_life life;             /**< zeros without a table */
 };
 
 /** The site of a block's trace id, whatever the id; NULL = there is none (then it has no blocks
@@ -102,7 +104,7 @@ void hawk_heap_deinit(struct hawk_heap *heap);
 /** The stable hash of a trace. */
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);
 
-/** Age in seconds of something born in `birth` units, seen from the table's last clock reading. */
+/** Age in seconds of something born in `birth` units, seen from `life.end_units`. */
 double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units);
 
 #endif

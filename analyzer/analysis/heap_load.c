@@ -55,6 +55,8 @@ struct hawk_error *hawk_heap_load_plan(struct hawk_target *target, struct hawk_f
 	heap->totals = hawk_table_totals(heap->table);
 	heap->sample_mean = hawk_table_sample_mean(heap->table);
 	heap->trace_count = hawk_table_header(heap->table)->trace_count;
+	heap->life =
+		hawk_life_find(hawk_table_header(heap->table), &hawk_target_process(target)->end);
 	return make_excluded(heap->table, &heap->plan);
 }
 
@@ -358,7 +360,7 @@ void hawk_heap_deinit(struct hawk_heap *heap)
 
 double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units)
 {
-	uint64_t now = heap->table ? hawk_table_header(heap->table)->clock_units : 0;
+	uint64_t now = heap->life.end_units;
 
 	if (birth_units >= now)
 		return 0;

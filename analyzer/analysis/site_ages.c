@@ -75,9 +75,7 @@ static void add_block(const struct hawk_block_graph *graph, const struct spread 
 
 static uint64_t life_units(const struct hawk_heap *heap)
 {
-	uint64_t units = heap->table ? hawk_table_header(heap->table)->clock_units : 0;
-
-	return units ? units : 1;
+	return heap->life.end_units ? heap->life.end_units : 1;
 }
 
 struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
@@ -118,6 +116,7 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *gra
 	const struct hawk_site *site = &graph->heap->sites[index];
 	struct hawk_growth_facts facts = {
 		.life_seconds = hawk_site_ages_life_seconds(graph->heap),
+		.most_seconds = hawk_life_seconds(graph->heap->life.latest_units),
 		.objects = ages->objects,
 		.bytes = ages->bytes,
 		.inuse_objects = filtered ? ages->objects : site->inuse_objects,
@@ -136,5 +135,5 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *gra
 
 double hawk_site_ages_life_seconds(const struct hawk_heap *heap)
 {
-	return heap->table ? hawk_heap_age_seconds(heap, 0) : 0;
+	return heap->table ? hawk_life_seconds(heap->life.end_units) : 0;
 }

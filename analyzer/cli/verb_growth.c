@@ -20,6 +20,24 @@ static bool chooses_blocks(const struct hawk_settings *settings)
 	return settings->size.given || settings->age.given || settings->type;
 }
 
+/** A core's life of which only bounds are known, and not close ones. */
+static void report_doubt(struct hawk_session *session)
+{
+	const struct hawk_life *life = &session->heap.life;
+	struct hawk_growth_facts facts = {
+		.life_seconds = hawk_life_seconds(life->end_units),
+		.most_seconds = hawk_life_seconds(life->latest_units),
+	};
+
+	if (hawk_growth_may_be_idle(&facts))
+		hawk_findings_add(
+			&session->findings, HAWK_FINDING_MISSING, false, "life-end",
+			"when the process died is not known: between its last "
+			"allocations, %.0f s after its start, and %.0f s after it, by the "
+			"time of the core's file",
+			facts.life_seconds, facts.most_seconds);
+}
+
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
 				const struct hawk_growth_report *growth)
 {
@@ -49,6 +67,7 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 						     report->filter, &ages);
 
 	hawk_target_release(session->target);
+	report_doubt(session);
 	growth.ages = ages;
 	if (!err)
 		err = hawk_pointer_session_sites(session, settings, &list);

@@ -23,17 +23,16 @@ static struct hawk_quantity percent(double share)
 	return hawk_quantity_share((uint64_t)(share * whole), (uint64_t)whole);
 }
 
-static struct hawk_quantity time_at(const struct hawk_growth_facts *facts, double share)
+static struct hawk_quantity time_at(const struct hawk_growth *growth, double share)
 {
-	return hawk_quantity_seconds(share * facts->life_seconds);
+	return hawk_quantity_seconds(share * growth->life_seconds);
 }
 
-static void append_window(struct hawk_text *text, const struct hawk_growth *growth,
-			  const struct hawk_growth_facts *facts)
+static void append_window(struct hawk_text *text, const struct hawk_growth *growth)
 {
 	hawk_text_printf(text, "%s of the blocks were made between %s and %s of its life",
-			 percent(growth->share).text, time_at(facts, growth->window_start).text,
-			 time_at(facts, growth->window_end).text);
+			 percent(growth->share).text, time_at(growth, growth->window_start).text,
+			 time_at(growth, growth->window_end).text);
 }
 
 static void append_few(struct hawk_text *text, const struct hawk_growth_facts *facts)
@@ -44,24 +43,24 @@ static void append_few(struct hawk_text *text, const struct hawk_growth_facts *f
 
 /** Reasons that are patterns in time. */
 static void append_pattern(struct hawk_text *text, const struct hawk_growth *growth,
-			   const struct hawk_growth_facts *facts, enum hawk_growth_reason reason)
+			   enum hawk_growth_reason reason)
 {
 	if (reason == HAWK_REASON_AT_START)
 		hawk_text_printf(text, "%s of the blocks are from the first %s of its life",
 				 percent(growth->share).text,
-				 time_at(facts, growth->window_end).text);
+				 time_at(growth, growth->window_end).text);
 	else if (reason == HAWK_REASON_YOUNG)
 		hawk_text_printf(text, "%s of the blocks are from the last %s",
 				 percent(growth->share).text,
-				 time_at(facts, 1 - growth->window_start).text);
+				 time_at(growth, 1 - growth->window_start).text);
 	else if (reason == HAWK_REASON_SINCE)
 		hawk_text_printf(text, "blocks survive from every part of the last %s",
-				 time_at(facts, 1 - growth->window_start).text);
+				 time_at(growth, 1 - growth->window_start).text);
 	else if (reason == HAWK_REASON_OLD_GONE)
 		hawk_text_printf(text, "%s of the blocks are from the younger half of its life",
 				 percent(growth->share).text);
 	else
-		append_window(text, growth, facts);
+		append_window(text, growth);
 }
 
 void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth *growth,
@@ -71,7 +70,7 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 	switch (reason) {
 	case HAWK_REASON_YOUNG_PROCESS:
 		hawk_text_printf(text, "its life of %s is too short to tell",
-				 hawk_quantity_seconds(facts->life_seconds).text);
+				 hawk_quantity_seconds(growth->life_seconds).text);
 		return;
 	case HAWK_REASON_FEW_BLOCKS:
 		append_few(text, facts);
@@ -110,10 +109,16 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 	case HAWK_REASON_NO_COUNTERS:
 		hawk_text_puts(text, "how many were freed is not known");
 		return;
+	case HAWK_REASON_IF_IDLE:
+		hawk_text_printf(text,
+				 "all this if it idled until its core was written, %s after "
+				 "its start",
+				 hawk_quantity_seconds(growth->life_seconds).text);
+		return;
 	case HAWK_REASON_NONE:
 		return;
 	default:
-		append_pattern(text, growth, facts, reason);
+		append_pattern(text, growth, reason);
 	}
 }
 

@@ -68,6 +68,47 @@ static struct hawk_error *put_stack(const struct hawk_pointer_report *report,
 	return err;
 }
 
+/** What is known of the end of its life, where it is not that of the last allocations. */
+static void append_life(const struct hawk_growth_report *report, struct hawk_text *text)
+{
+	static const char *const sources[] = {
+		[HAWK_LIFE_CLOCK] = "",
+		[HAWK_LIFE_NOW] = ".",
+		[HAWK_LIFE_ATTRIBUTE] = ": systemd-coredump noted the time of its death.",
+		[HAWK_LIFE_NAME] = ": the time of its death is in the core's name.",
+	};
+	const struct hawk_life *life = &report->pointers->graph->heap->life;
+	double clock = hawk_life_seconds(life->clock_units);
+	double most = hawk_life_seconds(life->latest_units ? life->latest_units : life->end_units);
+	struct hawk_growth_facts facts = {.life_seconds = clock, .most_seconds = most};
+
+	if (!hawk_growth_may_be_idle(&facts))
+		return;
+	hawk_text_printf(text, "It allocated last %s after its start",
+			 hawk_quantity_seconds(clock).text);
+	if (life->end != HAWK_LIFE_CLOCK)
+		hawk_text_printf(text, ", and idled for %s%s",
+				 hawk_quantity_seconds(most - clock).text, sources[life->end]);
+	else
+		hawk_text_printf(text,
+				 ". When it died is not known: %s later at most, when the core's "
+				 "file was written. That may be its copy, so the shorter life is "
+				 "taken.",
+				 hawk_quantity_seconds(most - clock).text);
+}
+
+static void put_life(const struct hawk_growth_report *report, const struct hawk_screen *screen)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	append_life(report, &text);
+	if (!text.bytes)
+		return;
+	hawk_output_puts(screen->output, "  ");
+	hawk_screen_wrapped(screen, text.bytes, 2, 2);
+	hawk_output_puts(screen->output, "\n");
+}
+
 static struct hawk_error *put_site(const struct hawk_growth_report *report,
 				   const struct hawk_screen *screen, uint32_t index)
 {
@@ -97,6 +138,9 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 	if (growth.verdict != HAWK_GROWTH_UNCLEAR)
 		hawk_text_printf(&text, "; %s confidence",
 				 hawk_growth_confidence_name(growth.confidence));
+	if (screen->full && growth.if_idle != growth.verdict)
+		hawk_text_printf(&text, "; %s, if it idled until its core was written",
+				 hawk_growth_verdict_name(growth.if_idle));
 	if (graph->retained && !report->filtered &&
 	    graph->retained[index].all_pointers > facts.inuse_bytes)
 		hawk_text_printf(&text, "; retains %s",
@@ -119,6 +163,7 @@ struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
 		screen, "Growth of sites in %s (%s of %s)",
 		hawk_quantity_seconds(hawk_site_ages_life_seconds(pointers->graph->heap)).text,
 		hawk_quantity_count(end).text, hawk_quantity_count(count).text);
+	put_life(report, screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%10s %12s  %-16s  %-18s  %s\n", "size", "blocks",
 			   "site", "born  then ... now", "verdict");
@@ -208,6 +253,11 @@ static struct hawk_error *put_json_site(const struct hawk_growth_report *report,
 	else
 		hawk_json_null(json);
 	hawk_report_json_growth(&growth, &facts, json);
+	hawk_json_key(json, "verdict_if_idle");
+	if (growth.if_idle != growth.verdict)
+		hawk_json_string(json, hawk_growth_verdict_name(growth.if_idle));
+	else
+		hawk_json_null(json);
 	put_bins(json, "born_objects", facts.born_objects);
 	put_bins(json, "born_bytes", facts.born_bytes);
 	hawk_report_json_reach(&facts, json);
@@ -215,6 +265,21 @@ static struct hawk_error *put_json_site(const struct hawk_growth_report *report,
 	err = hawk_report_json_site_frames(report->pointers, index, json);
 	hawk_json_object_end(json);
 	return err;
+}
+
+static void put_json_life(const struct hawk_life *life, struct hawk_json *json)
+{
+	hawk_json_key(json, "life");
+	hawk_json_object(json);
+	hawk_json_put_string(json, "end", hawk_life_end_name(life->end));
+	hawk_json_key(json, "clock_seconds");
+	hawk_json_seconds(json, hawk_life_seconds(life->clock_units));
+	hawk_json_key(json, "latest_seconds");
+	if (life->latest_units)
+		hawk_json_seconds(json, hawk_life_seconds(life->latest_units));
+	else
+		hawk_json_null(json);
+	hawk_json_object_end(json);
 }
 
 struct hawk_error *hawk_report_growth_json(const struct hawk_growth_report *report,
@@ -227,6 +292,7 @@ struct hawk_error *hawk_report_growth_json(const struct hawk_growth_report *repo
 
 	hawk_json_key(json, "life_seconds");
 	hawk_json_seconds(json, hawk_site_ages_life_seconds(report->pointers->graph->heap));
+	put_json_life(&report->pointers->graph->heap->life, json);
 	hawk_json_key(json, "sites");
 	hawk_json_array(json);
 	for (size_t i = 0; i < end && !err; i++)

@@ -37,6 +37,7 @@ struct hawk_core_file {
 	size_t size;
 	int fd;    /* -1 = bytes of the caller */
 	int guard; /* slot of core_guard.h */
+	struct hawk_end_times times;
 };
 
 static const char *kind_of_file(mode_t mode)
@@ -106,6 +107,7 @@ struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file *
 					 HAWK_CORE_GUARDS_MAX);
 	}
 	pthread_mutex_init(&extents->lock, NULL);
+	hawk_core_times(fd, path, &file->times);
 	file->extents = take_ptr(&extents);
 	file->bytes = bytes;
 	file->size = size;
@@ -137,6 +139,11 @@ void hawk_core_file_close(struct hawk_core_file *file)
 		free(file->extents);
 	}
 	free(file);
+}
+
+const struct hawk_end_times *hawk_core_file_times(const struct hawk_core_file *file)
+{
+	return &file->times;
 }
 
 const uint8_t *hawk_core_file_bytes(const struct hawk_core_file *file)

@@ -20,6 +20,13 @@ struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file *
 /** The same over bytes of the caller, who keeps them. */
 struct hawk_error *hawk_core_file_over(const void *bytes, size_t size, struct hawk_core_file **ret);
 
+/** What the file says of when its process died; zeros for bytes of the caller. */
+const struct hawk_end_times *hawk_core_file_times(const struct hawk_core_file *file);
+
+/** core_times.c: the same of an open file; and of its name alone, which fills only that part. */
+void hawk_core_times(int fd, const char *path, struct hawk_end_times *ret);
+void hawk_core_times_of_name(const char *path, struct hawk_end_times *ret);
+
 /** Accepts NULL. */
 void hawk_core_file_close(struct hawk_core_file *file);
 

@@ -91,6 +91,7 @@ static struct hawk_error *read_core(struct hawk_target *target, struct hawk_find
 	hawk_core_segments_deinit(&segments);
 	if (error)
 		return error;
+	target->process.end = *hawk_core_file_times(target->core);
 	settle_page_size(target);
 	find_program(target);
 	return hawk_target_find_modules(target, findings);

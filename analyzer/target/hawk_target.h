@@ -107,6 +107,18 @@ struct hawk_module {
 };
 
 /** What the process was, and how it ended. */
+enum { HAWK_END_NAMES = 4 };
+
+/** What there is to know of when a process ended, or stood still. Nanoseconds, of CLOCK_REALTIME
+ * unless said; 0 = not known. Nothing was checked. */
+struct hawk_end_times {
+	uint64_t monotonic_ns;            /**< live: its CLOCK_MONOTONIC */
+	uint64_t realtime_ns;             /**< live: if it has another CLOCK_MONOTONIC than we */
+	uint64_t attribute_ns;            /**< systemd-coredump's attribute of the core file */
+	uint64_t name_ns[HAWK_END_NAMES]; /**< numbers in the file's name that may be times */
+	uint64_t file_ns; /**< the file's last change: not before the end, unless a clock was set */
+};
+
 struct hawk_process {
 	uint32_t pid;
 	char program[4096]; /**< path of the executable, "" if unknown */
@@ -124,6 +136,7 @@ struct hawk_process {
 	uint64_t fault_address;
 	uint32_t sender_pid; /**< of a signal sent by kill(), else 0 */
 	uint64_t page_bytes;
+	struct hawk_end_times end;
 };
 
 /** Maps the core, or the tracer's table file, at `path`; never reads it whole. HAWK_ERROR_FORMAT or

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "hawk_cleanup.h"
 #include "live_proc.h"
@@ -108,6 +109,28 @@ static void read_program(struct hawk_target *target, int directory, pid_t tid)
 	program[hawk_path_length(program, &deleted)] = 0;
 }
 
+static uint64_t read_clock(clockid_t clock)
+{
+	struct timespec now;
+
+	return clock_gettime(clock, &now)
+		       ? 0
+		       : (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* In another time namespace CLOCK_MONOTONIC is another. Kernels before 5.6 have none. */
+static void read_times(struct hawk_target *target, int directory, pid_t tid)
+{
+	char name[64], ours[64] = "", theirs[64] = "";
+
+	snprintf(name, sizeof(name), "task/%d/ns/time", tid);
+	if (readlink("/proc/self/ns/time", ours, sizeof(ours) - 1) < 0 ||
+	    readlinkat(directory, name, theirs, sizeof(theirs) - 1) < 0 || !strcmp(ours, theirs))
+		target->process.end.monotonic_ns = read_clock(CLOCK_MONOTONIC);
+	else
+		target->process.end.realtime_ns = read_clock(CLOCK_REALTIME);
+}
+
 static struct hawk_error *read_process(struct hawk_target *target, int directory, pid_t pid,
 				       pid_t tid)
 {
@@ -122,6 +145,7 @@ static struct hawk_error *read_process(struct hawk_target *target, int directory
 	read_line(directory, tid, "comm", process->name, sizeof(process->name));
 	read_line(directory, tid, "cmdline", process->arguments, sizeof(process->arguments));
 	read_program(target, directory, tid);
+	read_times(target, directory, tid);
 
 	hawk_text_init(&text);
 	error = read_task_file(directory, tid, "auxv", &text);

@@ -3,7 +3,9 @@
 
 import json
 import os
+import shutil
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import cli_world  # noqa: E402
@@ -15,8 +17,8 @@ VERDICTS = {"make_held": "leak", "make_lost": "leak", "make_startup": "start-up"
             "make_single": "unclear"}
 
 
-def document(*arguments):
-    done = hawk.run([hawk.CORE, "growth", "--json", core, *arguments])
+def document(*arguments, target=None):
+    done = hawk.run([hawk.CORE, "growth", "--json", target or core, *arguments])
     hawk.expect_equal(done.returncode, 0, f"{arguments}: {done.stderr[-300:]}")
     parsed = json.loads(done.stdout)
     with open(os.path.join(hawk.SOURCE, "docs", "schema", "growth-1.json"),
@@ -97,6 +99,61 @@ def check_young_and_cut():
         hawk.expect(done.returncode in (3, 4), f"{part}/16: {done.returncode}")
 
 
+def check_idle():
+    """The end of a life that idled: by the file's time a bound, by its name certain, alive now."""
+    moment = int(os.stat(core).st_mtime)
+    idle = os.path.join(folder, "idle")
+    shutil.copyfile(core, idle)
+    os.utime(idle, (moment + 7200, moment + 7200))
+    parsed = document(target=idle)
+    sites = by_function(parsed)
+    hawk.expect_equal(parsed["life"]["end"], "clock", "a file's time is no end")
+    hawk.expect(7100 < parsed["life"]["latest_seconds"] < 7300, f"{parsed['life']}")
+    hawk.expect(parsed["life_seconds"] < 60, f"life of {parsed['life_seconds']}")
+    hawk.expect_equal([(name, sites[name]["verdict"]) for name in VERDICTS
+                       if name != "make_single"],
+                      [pair for pair in VERDICTS.items() if pair[0] != "make_single"],
+                      "verdicts are those of the shorter life")
+    hawk.expect_equal(sites["make_held"]["verdict_if_idle"], "start-up", "if it idled")
+    hawk.expect_equal([item["partial"] for item in parsed["missing"] if item["key"] == "life-end"],
+                      [False], "that the end is not known is said")
+    young = growth_world.crash(folder, program, 0.2)
+    os.utime(young, (moment + 7200, moment + 7200))
+    held = by_function(document(target=young))["make_held"]
+    hawk.expect_equal((held["verdict"], held["confidence"]), ("start-up", "low"), "young, or idle")
+    hawk.expect("if it idled until its core was written" in held["reasons"][-1], "with a proviso")
+    text = hawk.run([hawk.CORE, "growth", young]).stdout
+    hawk.expect("When it died is not known" in text and
+                all(len(line) <= 80 for line in text.splitlines()), "the doubt in text")
+    for name in (f"core.growth.1.{moment + 3600}", f"{moment + 3600}000000"):
+        named = os.path.join(folder, name)
+        os.rename(idle, named)
+        idle = named
+        parsed = document(target=named)
+        hawk.expect_equal(parsed["life"]["end"], "name", name)
+        hawk.expect(3500 < parsed["life_seconds"] < 3700, f"{name}: {parsed['life_seconds']} s")
+        hawk.expect("life-end" not in [item["key"] for item in parsed["missing"]], "certain")
+        hawk.expect_equal(by_function(parsed)["make_held"]["verdict"], "start-up", name)
+    uptime = hawk.analyze(idle)["heap"]["uptime_seconds"]
+    hawk.expect(3500 < uptime < 3700, f"uptime of {uptime} s")
+
+
+def check_living():
+    process = hawk.spawn(["sleep", "60"], env=hawk.tracer_environment())
+    time.sleep(7)
+    done = hawk.run([hawk.CORE, "growth", "--json", "--pid", str(process.pid)])
+    if done.returncode == hawk.EXIT_UNREADABLE:
+        return
+    parsed = json.loads(done.stdout)
+    hawk.expect_equal(parsed["life"]["end"], "now", "alive")
+    hawk.expect(6 < parsed["life_seconds"] < 60 and parsed["life"]["clock_seconds"] < 2,
+                f"alive: {parsed['life']}")
+    text = hawk.run([hawk.CORE, "growth", "--pid", str(process.pid)]).stdout
+    hawk.expect("and idled for" in text, "idle: said")
+    process.kill()
+    process.wait()
+
+
 hawk.need_build()
 folder = hawk.temporary_folder()
 program = growth_world.build(folder)
@@ -105,4 +162,6 @@ check_verdicts()
 check_filters()
 check_text()
 check_young_and_cut()
+check_idle()
+check_living()
 hawk.finish()

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "hawk_growth.h"
 #include "hawk_growth_text.h"
@@ -208,6 +209,57 @@ static void what_nobody_can_free_is_a_leak(void **state)
 	assert_true(has(&growth, HAWK_REASON_HELD));
 }
 
+static void only_bounds_of_its_life_are_known(void **state)
+{
+	struct hawk_growth_facts facts = FACTS(160000, 160000, FLAT);
+	struct hawk_text text = {0};
+	struct hawk_growth growth;
+
+	(void)state;
+	/* Hours later a copy of the core was made, or the leak had stopped: the shorter life. */
+	facts.most_seconds = 15 * HOUR;
+	assert_true(hawk_growth_may_be_idle(&facts));
+	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	assert_int_equal(growth.if_idle, HAWK_GROWTH_BURST);
+	assert_false(has(&growth, HAWK_REASON_IF_IDLE));
+	assert_true(growth.life_seconds == 10 * HOUR);
+	/* So little makes no difference. */
+	facts.most_seconds = 11 * HOUR;
+	assert_false(hawk_growth_may_be_idle(&facts));
+	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	assert_int_equal(growth.if_idle, HAWK_GROWTH_LEAK);
+	/* It made its blocks within a second. If it idled afterwards, that was its start. */
+	facts.life_seconds = 1;
+	facts.most_seconds = 5;
+	expect(facts, HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
+	facts.most_seconds = 3 * HOUR;
+	growth = expect(facts, HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_LOW);
+	assert_true(has(&growth, HAWK_REASON_IF_IDLE));
+	assert_int_equal(growth.if_idle, HAWK_GROWTH_STARTUP);
+	assert_true(growth.life_seconds == 3 * HOUR);
+	hawk_growth_append_reasons(&text, &growth, &facts);
+	assert_non_null(strstr(text.bytes, "first 11 min 15 s of its life"));
+	assert_non_null(strstr(text.bytes, "if it idled until its core was written, 3 h 0 min "
+					   "after its start"));
+	hawk_text_deinit(&text);
+}
+
+static void births_keep_their_time_in_a_longer_life(void **state)
+{
+	struct hawk_growth_facts facts = FACTS(16000, 16000, [4] = 1);
+	struct hawk_growth growth;
+
+	(void)state;
+	facts.life_seconds = 1;
+	facts.most_seconds = 8; /* a quarter of a second to a third: in the first half second */
+	growth = expect(facts, HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_LOW);
+	assert_true(growth.share == 1 && growth.window_end == 1.0 / HAWK_AGE_BINS);
+	facts.life_seconds = 1.5;
+	facts.most_seconds = 6.5001; /* 3/8 to 15/32 of a second: between the first and second */
+	growth = expect(facts, HAWK_GROWTH_BURST, HAWK_CONFIDENCE_LOW);
+	assert_true(growth.share > 0.999 && growth.window_end == 2.0 / HAWK_AGE_BINS);
+}
+
 static void any_numbers_give_a_verdict_with_reasons(void **state)
 {
 	uint64_t seed = 1;
@@ -225,6 +277,7 @@ static void any_numbers_give_a_verdict_with_reasons(void **state)
 			facts.born_bytes[i] = seed >> (seed >> 8 & 63);
 		}
 		facts.objects = facts.inuse_objects = seed >> 30;
+		facts.most_seconds = (double)(seed >> 44 & 0xfffff) * (seed & 1);
 		facts.alloc_objects = seed >> (20 + (seed & 31));
 		growth = hawk_growth_judge(&facts);
 		assert_true(growth.reason_count >= 1 &&
@@ -262,6 +315,8 @@ int main(void)
 		cmocka_unit_test(thin_data_are_unclear),
 		cmocka_unit_test(less_is_known_less_is_claimed),
 		cmocka_unit_test(what_nobody_can_free_is_a_leak),
+		cmocka_unit_test(only_bounds_of_its_life_are_known),
+		cmocka_unit_test(births_keep_their_time_in_a_longer_life),
 		cmocka_unit_test(any_numbers_give_a_verdict_with_reasons),
 		cmocka_unit_test(the_bar_shows_every_birth),
 	};

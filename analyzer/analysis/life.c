@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * From the times that a target has to the end of a life.
+ *
+ * Births are of CLOCK_MONOTONIC, which stands still while a machine sleeps, and files have
+ * CLOCK_REALTIME: an end that is known by a file counts such sleep.
+ */
+#include "hawk_life.h"
+
+enum {
+	SECOND_NS = 1000000000,
+	CLOCK_SET_SECONDS = 1000000000, /**< in 2001: an earlier start is of a clock not set yet */
+};
+
+struct bounds {
+	uint64_t start_ns; /**< CLOCK_REALTIME, all of them */
+	uint64_t clock_ns; /**< the tracer's last look */
+	uint64_t file_ns;  /**< 0 = none */
+};
+
+static uint64_t units_from(uint64_t start_ns, uint64_t end_ns)
+{
+	return end_ns > start_ns ? (end_ns - start_ns) / HAWK_BIRTH_UNIT_NS : 0;
+}
+
+/* Whole seconds are rounded down, and file times are a moment old. */
+static bool is_possible(const struct bounds *bounds, uint64_t time_ns)
+{
+	return time_ns && time_ns + SECOND_NS >= bounds->clock_ns &&
+	       (!bounds->file_ns || time_ns <= bounds->file_ns + SECOND_NS);
+}
+
+static void set_end(struct hawk_life *life, enum hawk_life_end end, uint64_t units)
+{
+	life->end = end;
+	life->latest_units = 0;
+	if (units > life->end_units)
+		life->end_units = units;
+}
+
+/* The latest number that can be a time of death: numbers by chance are hardly ever in between. */
+static uint64_t time_in_name(const struct bounds *bounds, const struct hawk_end_times *times)
+{
+	uint64_t latest = 0;
+
+	for (unsigned i = 0; i < HAWK_END_NAMES; i++)
+		if (times->name_ns[i] > latest && is_possible(bounds, times->name_ns[i]))
+			latest = times->name_ns[i];
+	return latest;
+}
+
+static void use_file(struct hawk_life *life, const struct hawk_table_header *header,
+		     const struct hawk_end_times *times)
+{
+	struct bounds bounds = {
+		.start_ns = header->start_realtime_ns,
+		.clock_ns = header->start_realtime_ns + life->clock_units * HAWK_BIRTH_UNIT_NS,
+		.file_ns = times->file_ns,
+	};
+	uint64_t named;
+
+	if (bounds.start_ns / SECOND_NS < CLOCK_SET_SECONDS || bounds.clock_ns < bounds.start_ns)
+		return;
+	if (bounds.file_ns && bounds.file_ns + SECOND_NS < bounds.clock_ns)
+		bounds.file_ns = 0;
+	named = time_in_name(&bounds, times);
+	if (is_possible(&bounds, times->attribute_ns)) {
+		set_end(life, HAWK_LIFE_ATTRIBUTE,
+			units_from(bounds.start_ns, times->attribute_ns));
+	} else if (named) {
+		set_end(life, HAWK_LIFE_NAME, units_from(bounds.start_ns, named));
+	} else if (bounds.file_ns) {
+		life->latest_units = units_from(bounds.start_ns, bounds.file_ns);
+		if (life->latest_units < life->end_units)
+			life->latest_units = life->end_units;
+	}
+}
+
+struct hawk_life hawk_life_find(const struct hawk_table_header *header,
+				const struct hawk_end_times *times)
+{
+	struct hawk_life life = {
+		.clock_units = header->clock_units,
+		.end_units = header->clock_units,
+	};
+
+	if (life.clock_units > UINT64_MAX / HAWK_BIRTH_UNIT_NS / 2)
+		return life;
+	if (times->monotonic_ns)
+		set_end(&life, HAWK_LIFE_NOW,
+			units_from(header->start_monotonic_ns, times->monotonic_ns));
+	else if (times->realtime_ns)
+		set_end(&life, HAWK_LIFE_NOW,
+			units_from(header->start_realtime_ns, times->realtime_ns));
+	else
+		use_file(&life, header, times);
+	return life;
+}
+
+double hawk_life_seconds(uint64_t units)
+{
+	return (double)units * ((double)HAWK_BIRTH_UNIT_NS / 1e9);
+}
+
+const char *hawk_life_end_name(enum hawk_life_end end)
+{
+	static const char *const names[] = {"clock", "now", "attribute", "name"};
+
+	return names[end];
+}
