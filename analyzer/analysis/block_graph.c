@@ -92,9 +92,9 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 		return err;
 	report_stage(graph, "following pointers");
 	if (missing & HAWK_PART_RETAINED) {
-		err = hawk_dominators_make_reaching(
-			&graph->index, &graph->edges, &graph->roots, &graph->explained,
-			&graph->workspace, &graph->reach, &graph->same_leaders, &graph->dominators);
+		err = hawk_dominators_make_reaching(&graph->index, &graph->edges, &graph->roots,
+						    &graph->explained, &graph->workspace,
+						    &graph->reach, &graph->dominators);
 		graph->has_start_dominators = !err;
 		return err;
 	}
@@ -115,10 +115,13 @@ static uint32_t *make_groups(const struct hawk_heap *heap)
 	return groups;
 }
 
+/* `all`: NULL, or they will be extended. */
 static struct hawk_error *make_dominators(struct hawk_block_graph *graph,
-					  const struct hawk_reach *reach)
+					  const struct hawk_reach *reach,
+					  const struct hawk_reach *all)
 {
-	return hawk_dominators_make(&graph->index, &graph->edges, &graph->roots, reach,
+	hawk_dominators_deinit(&graph->dominators);
+	return hawk_dominators_make(&graph->index, &graph->edges, &graph->roots, reach, all,
 				    &graph->workspace, &graph->dominators);
 }
 
@@ -147,10 +150,7 @@ static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
 		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
 				      HAWK_EDGES_START_ONLY, &graph->workspace, &start);
 	if (!err)
-		err = make_dominators(graph, &start);
-	if (!err)
-		graph->same_leaders =
-			hawk_reach_same_leaders(&start, &graph->reach, graph->index.count);
+		err = make_dominators(graph, &start, &graph->reach);
 	hawk_reach_deinit(&start);
 	return err;
 }
@@ -159,7 +159,7 @@ static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
 static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uint64_t *all,
 					     uint64_t *start)
 {
-	enum hawk_dominators_extension extension = HAWK_DOMINATORS_OTHER;
+	enum hawk_dominators_extension extension;
 	struct hawk_error *err;
 
 	report_stage(graph, "finding what start pointers retain");
@@ -167,18 +167,17 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uin
 	graph->has_start_dominators = false;
 	if (!err)
 		err = fold_retained(graph, start);
-	if (!err && graph->same_leaders)
-		extension = hawk_dominators_extend(&graph->dominators, &graph->index, &graph->edges,
-						   &graph->roots);
 	if (err)
 		return err;
+	extension = hawk_dominators_extend(&graph->dominators, &graph->index, &graph->edges,
+					   &graph->roots, &graph->reach);
 	if (extension == HAWK_DOMINATORS_SAME) {
 		memcpy(all, start, graph->heap->site_count * sizeof(*all));
 		return NULL;
 	}
 	report_stage(graph, "finding what all pointers retain");
 	if (extension == HAWK_DOMINATORS_OTHER)
-		err = make_dominators(graph, &graph->reach);
+		err = make_dominators(graph, &graph->reach, NULL);
 	if (!err)
 		err = fold_retained(graph, all);
 	if (!err)
@@ -248,6 +247,7 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 
 void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 {
+	hawk_dominators_deinit(&graph->dominators);
 	hawk_reach_deinit(&graph->reach);
 	hawk_workspace_destroy(&graph->workspace);
 	hawk_roots_deinit(&graph->roots);

@@ -63,10 +63,8 @@ struct hawk_block_graph {
 	struct hawk_explained explained;
 	bool has_explained;
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
-	/** Internal: `dominators` were made with `reach`, by start pointers; whether they can be
-	 * extended. */
+	/** Internal: `dominators` were made with `reach`, by start pointers. */
 	bool has_start_dominators;
-	bool same_leaders;
 
 	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
 	 */

@@ -21,7 +21,8 @@ static void set_up(struct hawk_dominator_state *state, const struct hawk_workspa
 	state->semi = hawk_workspace_lane(workspace, 4);
 	state->positions = hawk_workspace_lane(workspace, 5);
 	state->source_offsets = hawk_workspace_lane(workspace, 5);
-	state->edges = (uint64_t *)(void *)hawk_workspace_lane(workspace, 6);
+	state->last_lane = hawk_workspace_lane(workspace, 6);
+	state->edges = (uint64_t *)(void *)state->last_lane;
 	state->lane_bytes = workspace->stride * sizeof(uint32_t);
 	state->edge_capacity = state->lane_bytes / sizeof(*state->edges);
 }
@@ -57,7 +58,11 @@ static struct hawk_error *finish(struct hawk_dominator_state *state,
 	struct hawk_error *err;
 
 	assert(state->count == state->graph->count);
-	err = hawk_dominators_link(state);
+	err = hawk_dominators_part(state);
+	if (!err)
+		err = hawk_dominators_link(state);
+	if (!err)
+		err = hawk_dominators_add_outward(state);
 	if (err)
 		return err;
 	*ret = (struct hawk_dominators){
@@ -67,7 +72,9 @@ static struct hawk_error *finish(struct hawk_dominator_state *state,
 		.retained = (uint64_t *)(void *)hawk_workspace_lane(workspace, 4),
 		.sizes = hawk_workspace_lane(workspace, 0),
 		.workspace = workspace,
+		.base = state->base,
 	};
+	state->base.moves = NULL; /* `ret` owns them now */
 	if (state->edges_area.bytes || state->sources_area.bytes)
 		ret->scratch_bytes =
 			state->edge_count * (sizeof(*state->edges) + sizeof(*state->sources));
@@ -79,14 +86,18 @@ static void tear_down(struct hawk_dominator_state *state)
 {
 	hawk_area_destroy(&state->edges_area);
 	hawk_area_destroy(&state->sources_area);
+	free(state->outward);
+	free(state->base.moves);
 }
 
 struct hawk_error *
 hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_graph *graph,
 		     const struct hawk_roots *roots, const struct hawk_reach *reach,
-		     struct hawk_workspace *workspace, struct hawk_dominators *ret)
+		     const struct hawk_reach *all, struct hawk_workspace *workspace,
+		     struct hawk_dominators *ret)
 {
-	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = reach};
+	struct hawk_dominator_state state = {
+		.graph = graph, .roots = roots, .reach = reach, .all = all};
 	struct hawk_error *err;
 
 	set_up(&state, workspace);
@@ -99,16 +110,14 @@ hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_gra
 	return err;
 }
 
-struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *index,
-						 const struct hawk_graph *graph,
-						 const struct hawk_roots *roots,
-						 const struct hawk_explained *explained,
-						 struct hawk_workspace *workspace,
-						 struct hawk_reach *all, bool *same_leaders,
-						 struct hawk_dominators *ret)
+struct hawk_error *hawk_dominators_make_reaching(
+	const struct hawk_block_index *index, const struct hawk_graph *graph,
+	const struct hawk_roots *roots, const struct hawk_explained *explained,
+	struct hawk_workspace *workspace, struct hawk_reach *all, struct hawk_dominators *ret)
 {
 	struct hawk_reach start;
-	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = &start};
+	struct hawk_dominator_state state = {
+		.graph = graph, .roots = roots, .reach = &start, .all = all};
 	struct hawk_error *err = hawk_reach_begin(graph, all, &start);
 
 	if (err)
@@ -121,7 +130,6 @@ struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *
 		/* What was not met has no entries in these lanes yet. */
 		hawk_reach_finish(index, graph, roots, explained, state.positions + state.count + 1,
 				  state.parents + state.count + 1, all, &start);
-		*same_leaders = hawk_reach_same_leaders(&start, all, graph->count);
 		err = hawk_dominators_search_leaders(&state);
 	}
 	hawk_reach_deinit(&start);
@@ -133,8 +141,7 @@ struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *
 	return err;
 }
 
-/* The numbers in an order in which every subtree is a stretch of its size. */
-static uint32_t *order_subtrees(const struct hawk_dominators *dominators)
+uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32_t **ends)
 {
 	uint32_t *next = hawk_workspace_lane(dominators->workspace, 3);
 	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
@@ -149,6 +156,7 @@ static uint32_t *order_subtrees(const struct hawk_dominators *dominators)
 		next[number] = position + 1;
 		order[position] = number;
 	}
+	*ends = next;
 	return order;
 }
 
@@ -160,11 +168,12 @@ struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominator
 {
 	CLEANUP(free_ptr) uint32_t *ends = calloc((size_t)group_count + 1, sizeof(*ends));
 	const uint32_t *order;
+	uint32_t *unused;
 
 	if (!ends)
 		return &hawk_enomem;
 	assert(!dominators->numbers);
-	order = order_subtrees(dominators);
+	order = hawk_dominators_order(dominators, &unused);
 	for (uint32_t position = 1; position <= dominators->count; position++) {
 		uint32_t number = order[position];
 		uint32_t trace = index->traces[dominators->blocks[number]];
@@ -188,4 +197,10 @@ void hawk_dominators_number_blocks(struct hawk_dominators *dominators)
 	for (uint32_t number = 1; number <= dominators->count; number++)
 		numbers[dominators->blocks[number]] = number;
 	dominators->numbers = numbers;
+}
+
+void hawk_dominators_deinit(struct hawk_dominators *dominators)
+{
+	free(dominators->base.moves);
+	*dominators = (struct hawk_dominators){0};
 }

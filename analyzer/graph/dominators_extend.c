@@ -10,48 +10,87 @@
  * are looked at again. No more is taken away than must be: a block's dominators are among those
  * of every block that points to it. So in the end, when all edges are as they should be, the
  * ancestors are the dominators.
+ *
+ * Blocks apart get a tree of their own first (dominators_join.c). They are few: their edges are
+ * looked at again until nothing changes.
  */
 #include "dominators_state.h"
 
+#include <stdlib.h>
+
 enum { STEPS_SPARE = 1000 };
+
+/** A block that was hung higher. */
+struct move {
+	uint32_t number;
+	uint32_t from;
+	uint32_t to;
+};
 
 struct extension {
 	const struct hawk_graph *graph;
 	struct hawk_dominators *dominators;
-	/* As the tree was: the subtree of a number is order[end - size] .. order[end - 1]. Numbers
-	 * leave it, none is added. */
+	uint32_t apart; /* as in base */
+	/* As the tree was: the subtree of a number is the stretch of positions from its end minus
+	 * its size on. Blocks leave it, none is added. */
 	const uint32_t *ends;
 	const uint32_t *sizes;
-	uint32_t *order; /* NULL = not made yet */
-	/* Numbers that were hung higher, and whose subtrees are to be looked at. */
-	uint32_t *queue;
-	uint32_t queued;
+	/* Of blocks that are not apart. Below the first `settled` all edges were looked at. */
+	struct move *moves;
+	size_t move_count;
+	size_t move_capacity;
+	size_t settled;
+	bool changed;   /* anything, in this round */
 	uint64_t steps; /* left; one costs about as much as one of the search */
 };
+
+static bool spend(struct extension *extension)
+{
+	if (!extension->steps)
+		return false;
+	extension->steps--;
+	return true;
+}
+
+static bool hang(struct extension *extension, uint32_t number, uint32_t parent)
+{
+	uint32_t *slot = &extension->dominators->dominators[number];
+
+	extension->changed = true;
+	if (number < extension->apart) {
+		if (extension->move_count == extension->move_capacity) {
+			size_t capacity = 2 * extension->move_capacity + 64;
+			struct move *moves =
+				reallocarray(extension->moves, capacity, sizeof(*moves));
+
+			if (!moves)
+				return false;
+			extension->moves = moves;
+			extension->move_capacity = capacity;
+		}
+		extension->moves[extension->move_count++] = (struct move){number, *slot, parent};
+	}
+	*slot = parent;
+	return true;
+}
 
 /* Makes the parent of `target` one that is above `source` too, or `source`. False = too dear. */
 static bool take_edge(struct extension *extension, uint32_t source, uint32_t target)
 {
-	uint32_t *parents = extension->dominators->dominators;
+	const uint32_t *parents = extension->dominators->dominators;
 	uint32_t above = source;
 	uint32_t parent = parents[target];
 
 	/* What is above has a smaller number. */
 	while (above != parent) {
-		if (!extension->steps--)
+		if (!spend(extension))
 			return false;
 		if (above > parent)
 			above = parents[above];
 		else
 			parent = parents[parent];
 	}
-	if (parent == parents[target])
-		return true;
-	if (extension->queued == extension->dominators->count)
-		return false;
-	parents[target] = parent;
-	extension->queue[extension->queued++] = target;
-	return true;
+	return parent == parents[target] || hang(extension, target, parent);
 }
 
 /* All edges of a block. */
@@ -64,7 +103,7 @@ static bool take_edges(struct extension *extension, uint32_t source)
 	for (uint32_t i = graph->offsets[block]; i < graph->offsets[block + 1]; i++) {
 		uint32_t target = numbers[graph->edges[i] >> 1];
 
-		if (!extension->steps--)
+		if (!spend(extension))
 			return false;
 		if (target != source && !take_edge(extension, source, target))
 			return false;
@@ -72,96 +111,194 @@ static bool take_edges(struct extension *extension, uint32_t source)
 	return true;
 }
 
-/* Until nothing changes. */
+/* How far behind the beginning of `top`'s subtree; if below its size, the number is in it. */
+static uint32_t distance(const struct extension *extension, uint32_t top, uint32_t number)
+{
+	return extension->ends[number] - extension->sizes[number] -
+	       (extension->ends[top] - extension->sizes[top]);
+}
+
+/* Until nothing changes. What is below a number has larger ones, mostly the next. */
 static bool settle(struct extension *extension)
 {
-	while (extension->queued) {
-		uint32_t number = extension->queue[--extension->queued];
-		uint32_t end = extension->ends[number];
+	while (extension->settled < extension->move_count) {
+		uint32_t top = extension->moves[extension->settled++].number;
+		uint32_t left = extension->sizes[top];
 
-		for (uint32_t at = end - extension->sizes[number]; at < end; at++) {
-			if (!extension->steps--)
+		for (uint32_t number = top; left; number++) {
+			if (!spend(extension))
 				return false;
-			if (!take_edges(extension, extension->order[at]))
+			if (distance(extension, top, number) >= extension->sizes[top])
+				continue;
+			left--;
+			if (!take_edges(extension, number))
 				return false;
 		}
 	}
 	return true;
 }
 
-/* Room in the lanes of retained bytes, which are of no more use when something changes. */
-static void make_order(struct extension *extension)
-{
-	for (uint32_t number = 0; number <= extension->dominators->count; number++)
-		extension->order[extension->ends[number] - extension->sizes[number]] = number;
-}
-
-/* Whether the edge is as it should be in the tree as it was. */
-static bool edge_holds(const struct extension *extension, uint32_t source, uint32_t target)
+/* An edge that start pointers do not have, of blocks that are not apart. */
+static bool add_edge(struct extension *extension, uint32_t source, uint32_t target)
 {
 	uint32_t parent = extension->dominators->dominators[target];
-	uint32_t first = extension->ends[parent] - extension->sizes[parent];
 
-	return extension->ends[source] - extension->sizes[source] - first <
-	       extension->sizes[parent];
-}
-
-/* An edge that start pointers do not have. */
-static bool add_edge(struct extension *extension, uint32_t source, uint32_t target, bool *changed)
-{
-	/* That tells nothing any more once something has changed. */
-	if (!*changed && edge_holds(extension, source, target))
+	/* Is it as it should be? The tree as it was tells nothing once something has changed, or of
+	 * what has just been joined. */
+	if (target < extension->apart && !extension->move_count &&
+	    distance(extension, parent, source) < extension->sizes[parent])
 		return true;
-	if (!*changed)
-		make_order(extension);
-	*changed = true;
 	return take_edge(extension, source, target) && settle(extension);
 }
 
-static bool add_edges(struct extension *extension, const struct hawk_roots *roots, bool *changed)
+static bool add_edges(struct extension *extension, const struct hawk_roots *roots)
 {
 	const struct hawk_graph *graph = extension->graph;
 	const uint32_t *numbers = extension->dominators->numbers;
-	uint32_t source = 0;
+	uint32_t block = 0;
 
 	for (size_t i = 0; i < roots->count; i++)
 		if (!hawk_root_is_strong(&roots->items[i]) &&
-		    !add_edge(extension, 0, numbers[roots->items[i].edge >> 1], changed))
+		    !add_edge(extension, 0, numbers[roots->items[i].edge >> 1]))
 			return false;
 	for (uint32_t i = hawk_graph_next_interior(graph, 0); i < graph->edge_count;
 	     i = hawk_graph_next_interior(graph, i + 1)) {
-		uint32_t target = graph->edges[i] >> 1;
+		uint32_t target = numbers[graph->edges[i] >> 1];
+		uint32_t source;
 
-		source = hawk_graph_source(graph, i, source);
-		if (source != target &&
-		    !add_edge(extension, numbers[source], numbers[target], changed))
+		block = hawk_graph_source(graph, i, block);
+		source = numbers[block];
+		if (source != target && source < extension->apart &&
+		    !add_edge(extension, source, target))
 			return false;
 	}
 	return true;
 }
 
+/* All edges of blocks apart. */
+static bool add_apart(struct extension *extension)
+{
+	for (uint32_t number = extension->apart; number <= extension->dominators->count; number++)
+		if (!take_edges(extension, number))
+			return false;
+	return settle(extension);
+}
+
+static bool add_all(struct extension *extension, const struct hawk_roots *roots)
+{
+	do {
+		extension->changed = false;
+		if (!add_edges(extension, roots) || !add_apart(extension))
+			return false;
+	} while (extension->changed && extension->apart <= extension->dominators->count);
+	return true;
+}
+
+/* Takes what has left it from the sums of every block that it was below. */
+static void add_up_moves(struct extension *extension)
+{
+	struct hawk_dominators *dominators = extension->dominators;
+	uint32_t *parents = dominators->dominators;
+
+	for (size_t i = extension->move_count; i--;)
+		parents[extension->moves[i].number] = extension->moves[i].from;
+	for (size_t i = 0; i < extension->move_count; i++) {
+		const struct move *move = &extension->moves[i];
+
+		for (uint32_t above = move->from; above != move->to; above = parents[above]) {
+			dominators->retained[above] -= dominators->retained[move->number];
+			dominators->sizes[above] -= dominators->sizes[move->number];
+		}
+		parents[move->number] = move->to;
+	}
+}
+
+/* Adds the blocks apart to the sums of what they are below now. Of the virtual root they were below
+ * before. */
+static bool add_up_apart(struct extension *extension, const struct hawk_block_index *index)
+{
+	struct hawk_dominators *dominators = extension->dominators;
+
+	for (uint32_t number = extension->apart; number <= dominators->count; number++) {
+		dominators->retained[number] = hawk_block_size(index, dominators->blocks[number]);
+		dominators->sizes[number] = 1;
+	}
+	for (uint32_t number = dominators->count; number >= extension->apart; number--) {
+		uint32_t above = dominators->dominators[number];
+
+		while (above) {
+			dominators->retained[above] += dominators->retained[number];
+			dominators->sizes[above] += dominators->sizes[number];
+			if (above >= extension->apart)
+				break; /* adds its own */
+			if (!spend(extension))
+				return false;
+			above = dominators->dominators[above];
+		}
+	}
+	return true;
+}
+
+/* The tree without what blocks apart did to others. */
+static void undo_moves(struct hawk_dominators *dominators, const struct hawk_block_index *index)
+{
+	struct hawk_dominators_base *base = &dominators->base;
+	uint32_t *unused;
+
+	if (!base->move_count)
+		return;
+	for (size_t i = 0; i < base->move_count; i++)
+		dominators->dominators[base->moves[i].number] = base->moves[i].dominator;
+	hawk_dominators_add_up(index, dominators);
+	(void)hawk_dominators_order(dominators, &unused);
+	free(base->moves);
+	base->moves = NULL;
+	base->move_count = 0;
+}
+
+static enum hawk_dominators_extension extend(struct extension *extension,
+					     const struct hawk_block_index *index,
+					     const struct hawk_roots *roots,
+					     const struct hawk_reach *all)
+{
+	struct hawk_dominators *dominators = extension->dominators;
+	bool joined = extension->apart <= dominators->count;
+
+	undo_moves(dominators, index);
+	hawk_dominators_number_blocks(dominators);
+	if (joined && !hawk_dominators_join(dominators, extension->graph, roots, all))
+		return HAWK_DOMINATORS_OTHER;
+	if (!add_all(extension, roots))
+		return HAWK_DOMINATORS_OTHER;
+	if (!joined && !extension->move_count)
+		return HAWK_DOMINATORS_SAME;
+	dominators->numbers = NULL;
+	add_up_moves(extension);
+	if (joined && !add_up_apart(extension, index))
+		hawk_dominators_add_up(index, dominators);
+	return HAWK_DOMINATORS_EXTENDED;
+}
+
 enum hawk_dominators_extension hawk_dominators_extend(struct hawk_dominators *dominators,
 						      const struct hawk_block_index *index,
 						      const struct hawk_graph *graph,
-						      const struct hawk_roots *roots)
+						      const struct hawk_roots *roots,
+						      const struct hawk_reach *all)
 {
 	struct extension extension = {
 		.graph = graph,
 		.dominators = dominators,
+		.apart = dominators->base.apart,
 		.ends = hawk_workspace_lane(dominators->workspace, 3),
 		.sizes = dominators->sizes,
-		.order = hawk_workspace_lane(dominators->workspace, 4),
-		.queue = hawk_workspace_lane(dominators->workspace, 5),
 		.steps = graph->count / 4 + STEPS_SPARE,
 	};
-	bool changed = false;
+	enum hawk_dominators_extension ret = HAWK_DOMINATORS_OTHER;
 
-	hawk_dominators_number_blocks(dominators);
-	if (!add_edges(&extension, roots, &changed))
-		return HAWK_DOMINATORS_OTHER;
-	if (!changed)
-		return HAWK_DOMINATORS_SAME;
-	dominators->numbers = NULL;
-	hawk_dominators_add_up(index, dominators);
-	return HAWK_DOMINATORS_EXTENDED;
+	if (dominators->base.extendable)
+		ret = extend(&extension, index, roots, all);
+	free(extension.moves);
+	free(dominators->base.moves);
+	dominators->base = (struct hawk_dominators_base){0};
+	return ret;
 }

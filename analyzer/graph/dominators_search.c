@@ -11,15 +11,19 @@
 
 enum { PREFETCH_MAX = 8 };
 
-static uint32_t number_block(struct hawk_dominator_state *state, uint32_t block, uint32_t parent)
+uint32_t hawk_dominators_number(struct hawk_dominator_state *state, uint32_t block, uint32_t parent)
 {
 	uint32_t number = ++state->count;
 
-	state->records[block].number = number;
 	state->blocks[number] = block;
 	state->parents[number] = parent;
 	state->semi[number] = parent;
 	return number;
+}
+
+static uint32_t number_block(struct hawk_dominator_state *state, uint32_t block, uint32_t parent)
+{
+	return state->records[block].number = hawk_dominators_number(state, block, parent);
 }
 
 static struct hawk_error *make_room(struct hawk_dominator_state *state)
@@ -64,6 +68,17 @@ static struct hawk_error *add_edge(struct hawk_dominator_state *state, uint32_t 
 	return NULL;
 }
 
+struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,
+					uint32_t target)
+{
+	if (target > source) {
+		if (state->semi[target] > source)
+			state->semi[target] = source;
+		return NULL;
+	}
+	return target < source ? add_edge(state, source, target) : NULL;
+}
+
 /* Begins with a block that has just been numbered. */
 static void enter(struct hawk_dominator_state *state, uint32_t number)
 {
@@ -76,18 +91,6 @@ static void enter(struct hawk_dominator_state *state, uint32_t number)
 		count = PREFETCH_MAX;
 	for (uint32_t i = 0; i < count; i++)
 		__builtin_prefetch(&state->records[edges[record->offset + i] >> 1]);
-}
-
-/* An edge of the current block to one that has a number already. */
-static struct hawk_error *take_edge(struct hawk_dominator_state *state, uint32_t source,
-				    uint32_t target)
-{
-	if (target > source) {
-		if (state->semi[target] > source)
-			state->semi[target] = source;
-		return NULL;
-	}
-	return target < source ? add_edge(state, source, target) : NULL;
 }
 
 /* Looks at the edges of `current` from its position on. Returns where to go on: down, or up when
@@ -107,7 +110,7 @@ static struct hawk_error *step(struct hawk_dominator_state *state, uint32_t *cur
 		if (edges[at] & mask)
 			continue;
 		if (number) {
-			struct hawk_error *err = take_edge(state, source, number);
+			struct hawk_error *err = hawk_dominators_edge(state, source, number);
 
 			if (err)
 				return err;
@@ -166,7 +169,9 @@ struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *sta
 	return NULL;
 }
 
-struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state)
+/* From leaders that are leaders in `as` too. */
+static struct hawk_error *search_leaders(struct hawk_dominator_state *state,
+					 const struct hawk_reach *as)
 {
 	const uint8_t *kinds = state->reach->kinds;
 	uint32_t count = state->graph->count;
@@ -179,9 +184,24 @@ struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *s
 		if (!next)
 			break;
 		block = (uint32_t)(next - kinds);
+		if (as->kinds[block] != HAWK_REACH_DEFINITELY_LOST)
+			continue;
 		err = search_from(state, block);
 		if (err)
 			return err;
 	}
 	return NULL;
+}
+
+struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state)
+{
+	struct hawk_error *err = NULL;
+
+	if (state->all)
+		err = search_leaders(state, state->all);
+	state->base.apart = state->count + 1;
+	state->apart_edges = state->edge_count;
+	if (!err && state->count < state->graph->count)
+		err = search_leaders(state, state->reach);
+	return err;
 }

@@ -11,7 +11,7 @@
  *     3        parents               ancestors                  next positions
  *     4        semi                  semi                       retained (with 5)
  *     5        positions             offsets of sources         retained
- *     6        edges                 sources                    order
+ *     6        edges                 sources                    order, numbers
  */
 #ifndef HAWK_DOMINATORS_STATE_H
 #define HAWK_DOMINATORS_STATE_H
@@ -28,7 +28,8 @@ struct hawk_dominator_state {
 	const struct hawk_graph *graph;
 	const struct hawk_roots *roots;
 	const struct hawk_reach *reach;
-	uint32_t count; /**< numbers given */
+	const struct hawk_reach *all; /**< NULL: they will not be extended */
+	uint32_t count;               /**< numbers given */
 
 	struct hawk_search_record *records; /**< by block */
 	uint32_t *positions;                /**< by number: the next edge to look at */
@@ -46,21 +47,55 @@ struct hawk_dominator_state {
 	uint64_t edge_count;
 	uint64_t edge_capacity;
 	struct hawk_area edges_area;
-	uint32_t *sources; /**< by target; behind the edges, or in an area */
+	uint32_t *sources;   /**< by target; behind the edges, or in an area */
+	uint32_t *last_lane; /**< the edges' */
 	uint64_t lane_bytes;
 	struct hawk_area sources_area;
+
+	struct hawk_dominators_base base;
+	uint64_t apart_edges; /**< those from here on are of blocks apart */
+	/** Targets of edges that lead from blocks apart to others; those are not in the list. */
+	uint32_t *outward;
+	size_t outward_count;
 };
 
 /** dominators_search.c: numbers every block; fills blocks, parents, semi (with edges that lead down
- * the tree), edges. First what roots lead to; then, from the leaders of leaks, the rest. */
+ * the tree), edges. First what roots lead to; then, from the leaders of leaks, the rest; blocks
+ * apart at last. */
 struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state);
 struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state);
+
+/** Gives `block` the next number, and notes the edge from `parent` to it. */
+uint32_t hawk_dominators_number(struct hawk_dominator_state *state, uint32_t block,
+				uint32_t parent);
+
+/** Notes an edge between blocks with numbers that is not in the search's tree. */
+struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,
+					uint32_t target);
 
 /** dominators.c: fills `retained` and `sizes` from `dominators`. */
 void hawk_dominators_add_up(const struct hawk_block_index *index,
 			    struct hawk_dominators *dominators);
 
+/** dominators.c: the numbers in an order in which every subtree is a stretch of its size, and
+ * `ends`, where those stretches end, in a lane of its own. */
+uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32_t **ends);
+
 /** dominators_link.c: sorts the edges by target, then fills dominators. */
 struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state);
+
+/** dominators_apart.c: takes the outward edges from the list, or decides that too much is apart. */
+struct hawk_error *hawk_dominators_part(struct hawk_dominator_state *state);
+
+/** dominators_apart.c: behind the link, makes the outward edges count, and fills base.moves. */
+struct hawk_error *hawk_dominators_add_outward(struct hawk_dominator_state *state);
+
+/**
+ * dominators_join.c: the dominators of blocks apart by all pointers, as far as they are apart too.
+ * Others get a dominator that is right or too low, but never too high. They get new numbers; all
+ * blocks must have one. False: it could not be done.
+ */
+bool hawk_dominators_join(struct hawk_dominators *dominators, const struct hawk_graph *graph,
+			  const struct hawk_roots *roots, const struct hawk_reach *all);
 
 #endif

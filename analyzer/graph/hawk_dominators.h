@@ -15,6 +15,21 @@
 
 #include "hawk_reach.h"
 
+/** What hawk_dominators_extend() must know of the dominators by start pointers. */
+struct hawk_dominators_base {
+	bool extendable;
+	/** Blocks numbered from here on are *apart*: only leaders that there are not by all
+	 * pointers lead to them. `count` + 1 = none is. */
+	uint32_t apart;
+	/** Blocks that pointers from those apart hung under the virtual root, in the order in
+	 * which that was done, and their dominators before. */
+	struct hawk_dominators_move {
+		uint32_t number;
+		uint32_t dominator;
+	} * moves;
+	size_t move_count;
+};
+
 struct hawk_dominators {
 	uint32_t count; /**< numbers 1 .. count: all blocks */
 	/* By number; in the workspace, and valid until that is used again. */
@@ -25,27 +40,30 @@ struct hawk_dominators {
 	uint32_t *numbers; /**< by block; NULL before hawk_dominators_number_blocks() */
 	const struct hawk_workspace *workspace;
 	uint64_t scratch_bytes; /**< of memory that was used beside the workspace */
+	struct hawk_dominators_base base;
 };
 
 /**
- * `reach` says which edges count. The workspace's contents are lost.
+ * `reach` says which edges count. `all`: NULL, or reach by all pointers, if `reach` goes by start
+ * pointers and hawk_dominators_extend() will be called. The workspace's contents are lost.
  */
 struct hawk_error *
 hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_graph *graph,
 		     const struct hawk_roots *roots, const struct hawk_reach *reach,
-		     struct hawk_workspace *workspace, struct hawk_dominators *ret);
+		     const struct hawk_reach *all, struct hawk_workspace *workspace,
+		     struct hawk_dominators *ret);
 
 /**
  * Reach and dominators in one, in much less time: `all` as hawk_reach_make_explained(), and the
- * dominators by start pointers. `*same_leaders`: hawk_dominators_extend() may be called.
+ * dominators by start pointers, which can be extended.
  */
-struct hawk_error *hawk_dominators_make_reaching(const struct hawk_block_index *index,
-						 const struct hawk_graph *graph,
-						 const struct hawk_roots *roots,
-						 const struct hawk_explained *explained,
-						 struct hawk_workspace *workspace,
-						 struct hawk_reach *all, bool *same_leaders,
-						 struct hawk_dominators *ret);
+struct hawk_error *hawk_dominators_make_reaching(
+	const struct hawk_block_index *index, const struct hawk_graph *graph,
+	const struct hawk_roots *roots, const struct hawk_explained *explained,
+	struct hawk_workspace *workspace, struct hawk_reach *all, struct hawk_dominators *ret);
+
+/** Accepts dominators of zeros; what lies in the workspace is the caller's. */
+void hawk_dominators_deinit(struct hawk_dominators *dominators);
 
 /**
  * Adds up retained bytes by group: of blocks whose dominators belong to the same group only the
@@ -67,13 +85,14 @@ enum hawk_dominators_extension {
 
 /**
  * Makes of the dominators by start pointers those by all pointers, where that is done in less time
- * than finding them. Both ways the same leaks must have the same leaders: else there would be
- * pointers less. To be called after hawk_dominators_retained_by_group().
+ * than finding them. `all` as they were made with. To be called after
+ * hawk_dominators_retained_by_group(), once.
  */
 enum hawk_dominators_extension hawk_dominators_extend(struct hawk_dominators *dominators,
 						      const struct hawk_block_index *index,
 						      const struct hawk_graph *graph,
-						      const struct hawk_roots *roots);
+						      const struct hawk_roots *roots,
+						      const struct hawk_reach *all);
 
 /** Fills `numbers`; to be called after the last hawk_dominators_retained_by_group(), whose scratch
  * they take. */

@@ -64,10 +64,6 @@ void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_g
 		       uint32_t *stack, uint32_t *starts, struct hawk_reach *all,
 		       struct hawk_reach *start);
 
-/** Whether the same blocks are definitely lost. */
-bool hawk_reach_same_leaders(const struct hawk_reach *a, const struct hawk_reach *b,
-			     uint32_t count);
-
 /** Accepts a result of zeros. */
 void hawk_reach_deinit(struct hawk_reach *reach);
 

@@ -310,16 +310,6 @@ hawk_reach_make_explained(const struct hawk_block_index *index, const struct haw
 	return make(index, graph, roots, explained, workspace, ret, NULL);
 }
 
-bool hawk_reach_same_leaders(const struct hawk_reach *a, const struct hawk_reach *b, uint32_t count)
-{
-	bool differ = false;
-
-	for (uint32_t i = 0; i < count; i++)
-		differ |= (a->kinds[i] == HAWK_REACH_DEFINITELY_LOST) !=
-			  (b->kinds[i] == HAWK_REACH_DEFINITELY_LOST);
-	return !differ;
-}
-
 void hawk_reach_deinit(struct hawk_reach *reach)
 {
 	hawk_area_destroy(&reach->area);

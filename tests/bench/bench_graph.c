@@ -10,10 +10,10 @@
  * The heap lies in a core in memory (memfd), so no disk is measured. Blocks are 75 bytes on
  * average, hold 1.2 pointers, and are in chains of 64, in the order of addresses ("local") or in
  * none ("random"); 2 % are lost. Interior pointers (0.2 %) change nothing, or hold the heads of
- * some chains ("interior"): then retained sizes by all pointers cost a second search. Times are the
- * best of RUNS, each with fresh memory, page faults included, of processor; only what two threads
- * gain is on the wall clock, and wants a quiet machine. A core of 10 M blocks takes 2 GB of memory,
- * one of 50 M blocks 10 GB.
+ * some chains ("interior"), which are leaks by start pointers then. Times are the best of RUNS,
+ * each with fresh memory, page faults included, of processor; only what two threads gain is on the
+ * wall clock, and wants a quiet machine. A core of 10 M blocks takes 2 GB of memory, one of 50 M
+ * blocks 10 GB.
  */
 #include "bench_graph_core.h"
 

@@ -339,6 +339,6 @@ void graph_shape_finish(struct graph_shape *shape)
 	check(hawk_workspace_create(&shape->workspace, shape->graph.count));
 	check(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
 			      &shape->workspace, &shape->reach));
-	check(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &shape->reach,
+	check(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &shape->reach, NULL,
 				   &shape->workspace, &shape->dominators));
 }

@@ -228,7 +228,7 @@ static void truncated_cores_give_the_graph_of_what_is_left(void **state)
 		expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots,
 						HAWK_EDGES_ALL, &world->workspace, &reach));
 		expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
-						     &reach, &world->workspace, &dominators));
+						     &reach, NULL, &world->workspace, &dominators));
 		assert_int_equal(dominators.count, world->index.count);
 		if (world->index.count < fewest)
 			fewest = world->index.count;

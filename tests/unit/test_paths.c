@@ -59,7 +59,7 @@ static struct paths_world *open_world(struct graph_world *world)
 	expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
 					&world->workspace, &paths->graph.reach));
 	expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
-					     &paths->graph.reach, &world->workspace,
+					     &paths->graph.reach, NULL, &world->workspace,
 					     &paths->graph.dominators));
 	paths->groups = calloc(world->roots.count + 1, sizeof(*paths->groups));
 	for (size_t i = 0; i < world->roots.count; i++)
