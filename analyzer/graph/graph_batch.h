@@ -10,13 +10,13 @@
 #define HAWK_GRAPH_BATCH_H
 
 #include "graph_words.h"
+#include "hawk_ahead.h"
 
 enum {
 	HAWK_BATCH_BLOCKS = 512,
 	HAWK_BATCH_CANDIDATES = 1024,
 	HAWK_BATCH_PIECE = 64, /**< words that are picked at a time */
 	HAWK_BATCH_VECTOR = 8, /**< words that may be written behind the candidates */
-	HAWK_BATCH_PREFETCH_BYTES = 4096,
 };
 
 struct hawk_batch {
@@ -26,6 +26,9 @@ struct hawk_batch {
 	uint32_t starts[HAWK_BATCH_BLOCKS];        /**< by block: candidates in front of it */
 	uint32_t found[HAWK_BATCH_CANDIDATES + 1]; /**< by candidate: edges in front of it */
 	uint64_t values[HAWK_BATCH_CANDIDATES + HAWK_BATCH_VECTOR];
+	/** Numbers of the words in their blocks; those above UINT32_MAX are any large ones. Filled
+	 * by code with places only. */
+	uint32_t places[HAWK_BATCH_CANDIDATES + HAWK_BATCH_VECTOR];
 };
 
 /** The innermost loops; all processors' give the same results. */
@@ -34,20 +37,22 @@ struct hawk_batch_code {
 	 * in the view of `words`. Returns the first that was not taken. */
 	uint32_t (*pick_blocks)(struct hawk_batch *batch, const struct hawk_block_index *index,
 				const struct hawk_words *words, uint32_t block, uint32_t end);
-	/** Picks from `words` words, for which there is room. */
+	/** Picks from `words` words, for which there is room; the first one is its block's word
+	 * number `place`. */
 	void (*pick_words)(struct hawk_batch *batch, const struct hawk_block_index *index,
-			   const uint8_t *bytes, size_t words);
+			   const uint8_t *bytes, size_t words, uint32_t place);
 	/** Turns candidates into edges, fills `found`. Returns the number of edges. `edges` has
 	 * room for all candidates. */
 	uint32_t (*resolve)(struct hawk_batch *batch, const struct hawk_block_index *index,
 			    uint32_t *edges);
 };
 
-extern const struct hawk_batch_code hawk_batch_code_plain;
-extern const struct hawk_batch_code hawk_batch_code_avx512;
+/** Without places and with them. */
+extern const struct hawk_batch_code hawk_batch_code_plain[2];
+extern const struct hawk_batch_code hawk_batch_code_avx512[2];
 
 /** The fastest that this processor runs. */
-const struct hawk_batch_code *hawk_batch_code(void);
+const struct hawk_batch_code *hawk_batch_code(bool places);
 
 /** Room for a piece, and for a block to begin? */
 static inline bool hawk_batch_has_room(const struct hawk_batch *batch)
@@ -77,9 +82,8 @@ static inline const uint8_t *hawk_batch_block_words(const struct hawk_block_inde
 	    *ret * HAWK_WORD_BYTES > words->view_end - at)
 		return NULL;
 	bytes = words->view + (at - words->view_start);
-	/* The processor's own prefetching stops at the end of each page. */
-	__builtin_prefetch(bytes + HAWK_BATCH_PREFETCH_BYTES);
-	__builtin_prefetch(bytes + HAWK_BATCH_PREFETCH_BYTES + 64);
+	hawk_prefetch_ahead(bytes);
+	hawk_prefetch_ahead(bytes + (1 << HAWK_LINE_LOG2));
 	return bytes;
 }
 

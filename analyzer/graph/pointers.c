@@ -10,9 +10,10 @@
 #include <stdlib.h>
 
 #include "graph_words.h"
+#include "hawk_ahead.h"
 #include "hawk_cleanup.h"
 
-enum { EDGES_AHEAD = 32, PREFETCH_BYTES = 4096, LINE_BYTES = 64 };
+enum { EDGES_AHEAD = 32 };
 
 struct reader {
 	const struct hawk_block_index *index;
@@ -95,11 +96,12 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 	if (edge == edges_end)
 		return NULL;
 	start = hawk_block_start(reader->index, block);
-	/* The processor's own prefetching stops at the end of each page. */
-	if (start >= reader->words.view_start && start < reader->words.view_end)
-		for (unsigned i = 0; i < 2; i++)
-			__builtin_prefetch(reader->words.view + (start - reader->words.view_start) +
-					   PREFETCH_BYTES + i * LINE_BYTES);
+	if (start >= reader->words.view_start && start < reader->words.view_end) {
+		const uint8_t *bytes = reader->words.view + (start - reader->words.view_start);
+
+		hawk_prefetch_ahead(bytes);
+		hawk_prefetch_ahead(bytes + (1 << HAWK_LINE_LOG2));
+	}
 	end = (start + hawk_block_size(reader->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
 	for (uint64_t at = start;
 	     at < end && edge < edges_end && hawk_words_next(&reader->words, at, end, &stretch);

@@ -254,23 +254,40 @@ struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
 	return NULL;
 }
 
-/* Marks the granules of a block that lies in its chunk. */
-static inline void cover_usual(struct hawk_index_record *records, uint32_t number, uint64_t first,
-			       uint64_t last)
-{
-	struct hawk_index_record *record = &records[first / 64];
-	struct hawk_index_record *end = &records[last / 64];
-	uint64_t mask = ~UINT64_C(0) << first % 64;
+enum { MARKED_RECORDS = 128 };
 
-	if (!record->covers)
-		record->rank = number;
-	record->starts |= UINT64_C(1) << first % 64;
-	for (; record < end; mask = ~UINT64_C(0)) {
-		record->covers |= mask;
-		if (!(++record)->covers)
-			record->rank = number + 1;
+/** Granules of some records, one bit each. All zero between uses. */
+struct marks {
+	uint64_t starts[MARKED_RECORDS];   /**< where blocks begin */
+	uint64_t ends[MARKED_RECORDS + 1]; /**< behind their last granules */
+};
+
+/**
+ * Puts marks of blocks, the last of which ends in front of granule `end`, into the records, and
+ * takes them away. Covered are the granules from a start to its end: in binary, 2^end - 2^start.
+ */
+static void cover_marked(struct hawk_index_record *records, struct marks *marks, size_t end,
+			 uint32_t rank)
+{
+	uint64_t borrow = 0;
+
+	for (size_t i = 0; i * 64 < end; i++) {
+		struct hawk_index_record *record = &records[i];
+		uint64_t starts = marks->starts[i];
+		uint64_t covers;
+		bool less = __builtin_sub_overflow(marks->ends[i], starts, &covers);
+
+		borrow = (uint64_t)__builtin_sub_overflow(covers, borrow, &covers) | less;
+		marks->starts[i] = marks->ends[i] = 0;
+		if (!covers)
+			continue;
+		if (!record->covers)
+			record->rank = rank;
+		record->starts |= starts;
+		record->covers |= covers;
+		rank += hawk_popcount(starts);
 	}
-	record->covers |= mask & ~UINT64_C(0) >> (63 - last % 64);
+	marks->ends[end / 64] = 0;
 }
 
 /**
@@ -279,7 +296,7 @@ static inline void cover_usual(struct hawk_index_record *records, uint32_t numbe
  * otherwise, at a third of the cost. Returns how many were taken; there is room for all.
  */
 static size_t add_usual(struct hawk_block_index *index, const struct hawk_block *blocks,
-			size_t count)
+			size_t count, struct marks *marks)
 {
 	uint64_t chunk = blocks[0].start >> HAWK_CHUNK_LOG2;
 	uint64_t chunk_start = chunk << HAWK_CHUNK_LOG2;
@@ -287,26 +304,35 @@ static size_t add_usual(struct hawk_block_index *index, const struct hawk_block 
 	uint32_t *granules = index->granules + index->count;
 	uint32_t *sizes = index->sizes + index->count;
 	uint32_t *traces = index->traces + index->count;
-	struct hawk_index_record *records =
-		index->records + ((size_t)number << HAWK_CHUNK_RECORDS_LOG2);
+	uint64_t record = (blocks[0].start - chunk_start) >> 10;
+	uint64_t base = chunk_start + (record << 10);
+	uint64_t room = CHUNK_BYTES - (record << 10);
+	uint32_t id = number << HAWK_CHUNK_GRANULES_LOG2 | (uint32_t)(record << 6);
+	uint64_t end = 0;
 	size_t i = 0;
 
 	if (!number || number == HAWK_CHUNK_INSIDE || !index->count || index->heads)
 		return 0;
+	if (room > MARKED_RECORDS << 10)
+		room = MARKED_RECORDS << 10;
 	for (; i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth; i++) {
-		uint64_t within = blocks[i].start - chunk_start;
+		uint64_t within = blocks[i].start - base;
 		uint64_t size = blocks[i].size;
 
-		if (within >= CHUNK_BYTES || size > CHUNK_BYTES - within || !size)
+		/* An empty one is more than any. */
+		if (within >= room || size - 1 >= room - within)
 			break;
-		granules[i] = number << HAWK_CHUNK_GRANULES_LOG2 | (uint32_t)(within >> 4);
+		end = (within + size + HAWK_GRANULE_BYTES - 1) >> 4;
+		granules[i] = id + (uint32_t)(within >> 4);
 		sizes[i] = (uint32_t)size;
 		traces[i] = blocks[i].trace;
-		cover_usual(records, index->count + (uint32_t)i, within >> 4,
-			    (within + size - 1) >> 4);
+		marks->starts[within >> 10] |= UINT64_C(1) << (within >> 4 & 63);
+		marks->ends[end >> 6] |= UINT64_C(1) << (end & 63);
 	}
 	if (!i)
 		return 0;
+	cover_marked(index->records + ((size_t)number << HAWK_CHUNK_RECORDS_LOG2) + record, marks,
+		     end, index->count);
 	index->count += (uint32_t)i;
 	index->end = blocks[i - 1].start + blocks[i - 1].size;
 	index->chunk_span = ((index->end >> HAWK_CHUNK_LOG2) - index->first_chunk) + 1;
@@ -320,6 +346,7 @@ struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *bl
 	size_t more = count + HAWK_BLOCK_DEPTH_MAX + 1;
 	bool room = to->count < HAWK_BLOCKS_MAX && more <= HAWK_BLOCKS_MAX - to->count;
 	struct hawk_error *err = room ? make_room(to, more) : NULL;
+	struct marks marks = {0};
 
 	for (size_t i = 0; i < count && !err; i++) {
 		/* The next one shows that nothing was carved out. */
@@ -334,7 +361,7 @@ struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *bl
 		err = hawk_block_index_add_one(to, &blocks[i]);
 		/* `room` is for all from here on, but for parts. */
 		if (!err && room && i + 1 < count && !to->part_count)
-			i += add_usual(to, blocks + i + 1, count - i - 1);
+			i += add_usual(to, blocks + i + 1, count - i - 1, &marks);
 	}
 	return err;
 }

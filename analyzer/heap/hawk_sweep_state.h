@@ -63,10 +63,21 @@ struct hawk_sweep_state {
 	struct hawk_sweep_resolver resolver;
 	struct hawk_sweep_result result;
 	size_t batch_count;
-	/* Kept blocks, the candidate, and the block at hand, which is decoded where it will stay.
-	 */
-	struct hawk_block batch[HAWK_SWEEP_BATCH + 1];
+	/* Kept blocks, the candidate, and the block at hand, which is decoded where it will stay;
+	 * vectors write a little more. */
+	struct hawk_block batch[HAWK_SWEEP_BATCH + HAWK_SCAN_VECTOR];
 };
+
+/**
+ * Puts live hits of the page from number `i` on into the batch from number `next` on, as long as
+ * they are plausible, whole, and lie above all earlier ones, and there is room below
+ * HAWK_SWEEP_BATCH. Of the resolver only `furthest` is kept up to date. Returns the number behind
+ * the last block that was put there. Twice; see hawk_cpu.h.
+ */
+size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, unsigned i,
+			      size_t next);
+size_t hawk_sweep_usual_avx512(struct hawk_sweep_state *sweep, uint64_t address, unsigned i,
+			       size_t next);
 
 /** Takes the blocks of one page (or a part of one): `size` bytes, whole granules, at `address`.
  * Pages come in ascending order. */

@@ -51,7 +51,7 @@ static void mark_candidates(const uint8_t *bytes, size_t granules, uint32_t trac
 
 	memset(ret, 0, sizeof(*ret));
 	for (; i + HAWK_SCAN_LINE_GRANULES <= granules; i += HAWK_SCAN_LINE_GRANULES) {
-		__builtin_prefetch(bytes + i * HAWK_GRANULE_BYTES + HAWK_SCAN_PREFETCH_BYTES);
+		hawk_prefetch_ahead(bytes + i * HAWK_GRANULE_BYTES);
 		mark_line(bytes, i, biased_count, &any, ret);
 	}
 	if (i < granules) {
@@ -64,6 +64,30 @@ static void mark_candidates(const uint8_t *bytes, size_t granules, uint32_t trac
 		ret->dead[i / 64] |= last.dead[0] << i % 64;
 	}
 	ret->zero = _mm_movemask_epi8(_mm_cmpeq_epi8(any, _mm_setzero_si128())) == 0xffff;
+}
+
+/* Of the granules marked live those whose seal fits; the others' marks are taken away. */
+static void test_live(const struct hawk_sweep_plan *plan, const uint8_t *bytes, uint64_t address,
+		      struct hawk_scan_marks *marks, struct hawk_scan_page *ret)
+{
+	const struct hawk_seal_key key = plan->key;
+	unsigned count = 0;
+
+	for (size_t word = 0; word < HAWK_SCAN_MASK_WORDS; word++)
+		for (uint64_t left = marks->live[word]; left; left &= left - 1) {
+			size_t granule = word * 64 + (unsigned)__builtin_ctzll(left);
+			struct hawk_block_header header = hawk_scan_header(bytes, granule);
+
+			if (!hawk_header_is_live(&key, header.word0, header.word1,
+						 address +
+							 (uint64_t)granule * HAWK_GRANULE_BYTES)) {
+				marks->live[word] ^= left & -left;
+				continue;
+			}
+			ret->live[count] = (uint16_t)granule;
+			ret->headers[count++] = header;
+		}
+	ret->live_count = count;
 }
 
 void hawk_scan_page(const struct hawk_sweep_plan *plan, const uint8_t *bytes, size_t granules,
@@ -82,7 +106,9 @@ void hawk_scan_page_plain(const struct hawk_sweep_plan *plan, const uint8_t *byt
 
 	assert(granules <= HAWK_SCAN_PAGE_GRANULES);
 	mark_candidates(bytes, granules, plan->trace_count, &marks);
-	hawk_scan_test_seals(plan, bytes, address, &marks, ret);
+	test_live(plan, bytes, address, &marks, ret);
+	hawk_scan_test_dead(plan, bytes, address, &marks, ret);
+	ret->zero = marks.zero;
 }
 
 unsigned hawk_scan_large_offset(const struct hawk_target *target, uint64_t header_address)

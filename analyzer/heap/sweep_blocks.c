@@ -6,21 +6,27 @@
  */
 #include "hawk_sweep_state.h"
 
+#include "hawk_cpu.h"
+
 /* Sums are made here and not block by block: it is half as dear. */
 static struct hawk_error *flush_batch(struct hawk_sweep_state *sweep)
 {
 	struct hawk_sweep_result *result = &sweep->result;
 	size_t count = sweep->batch_count;
+	uint64_t header_bytes = 0;
+	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		result->bytes += sweep->batch[i].size;
-		result->header_bytes += hawk_scan_offset_bytes(sweep->target, &sweep->batch[i]);
+		bytes += sweep->batch[i].size;
+		header_bytes += hawk_scan_offset_bytes(sweep->target, &sweep->batch[i]);
 		if (!sweep->batch[i].depth)
 			continue;
 		result->carved_objects++;
 		result->carved_bytes += sweep->batch[i].size + HAWK_HEADER_BYTES;
-		result->bytes -= sweep->batch[i].size + HAWK_HEADER_BYTES;
+		bytes -= sweep->batch[i].size + HAWK_HEADER_BYTES;
 	}
+	result->bytes += bytes;
+	result->header_bytes += header_bytes;
 	result->blocks += count;
 	sweep->batch_count = 0;
 	return count ? sweep->function(sweep->context, sweep->batch, count) : NULL;
@@ -130,15 +136,15 @@ static inline struct hawk_error *resolve(struct hawk_sweep_state *sweep,
 }
 
 /* Whatever take_usual() did not take. */
-static struct hawk_error *take_unusual(struct hawk_sweep_state *sweep, const uint8_t *bytes,
-				       uint64_t address, unsigned granule)
+static struct hawk_error *take_unusual(struct hawk_sweep_state *sweep, uint64_t address,
+				       unsigned number)
 {
 	struct hawk_block *block =
 		&sweep->batch[sweep->batch_count + sweep->resolver.has_candidate];
 
-	if (!hawk_scan_decode(sweep->target, sweep->plan, hawk_scan_header(bytes, granule),
-			      address + (uint64_t)granule * HAWK_GRANULE_BYTES, sweep->extent->end,
-			      block)) {
+	if (!hawk_scan_decode(sweep->target, sweep->plan, sweep->page.headers[number],
+			      address + (uint64_t)sweep->page.live[number] * HAWK_GRANULE_BYTES,
+			      sweep->extent->end, block)) {
 		sweep->result.implausible++;
 		return NULL;
 	}
@@ -146,38 +152,29 @@ static struct hawk_error *take_unusual(struct hawk_sweep_state *sweep, const uin
 	return resolve(sweep, block);
 }
 
-/**
- * Nearly every block is plausible, whole, and lies above all earlier ones: taken here, with
- * everything in registers, live hits from `i` on until one is different or the batch is full. The
- * same as take_unusual() otherwise, at a third of the cost. Returns the number of the next hit.
- */
-static unsigned take_usual(struct hawk_sweep_state *sweep, const uint8_t *bytes, uint64_t address,
-			   unsigned i)
+size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, unsigned i,
+			      size_t next)
 {
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
 	const struct hawk_scan_page *page = &sweep->page;
 	const uint64_t limit = sweep->extent->present_end;
 	const uint32_t trace_count = sweep->plan->trace_count;
 	const uint8_t birth_max = sweep->plan->birth_max;
-	const unsigned first = i;
 	uint64_t furthest = resolver->furthest_of_all;
-	size_t next = sweep->batch_count + resolver->has_candidate;
-	uint8_t birth = resolver->candidate_birth;
 
 	for (; i < page->live_count && next < HAWK_SWEEP_BATCH; i++) {
-		struct hawk_block_header header = hawk_scan_header(bytes, page->live[i]);
+		struct hawk_block_header header = page->headers[i];
 		uint64_t at = address + (uint64_t)page->live[i] * HAWK_GRANULE_BYTES;
 		uint64_t start = at + HAWK_HEADER_BYTES;
 		uint64_t size = hawk_header_size(header.word0);
 		uint32_t trace = hawk_header_trace(header.word1);
 		unsigned offset_code = hawk_header_offset_code(header.word0);
+		uint8_t birth = hawk_header_birth(header.word0);
 		struct hawk_block *block = &sweep->batch[next];
 
 		if (at < furthest || trace >= trace_count || start > limit ||
-		    size > limit - start || offset_code == HAWK_OFFSET_LARGE ||
-		    hawk_header_birth(header.word0) > birth_max)
+		    size > limit - start || offset_code == HAWK_OFFSET_LARGE || birth > birth_max)
 			break;
-		birth = hawk_header_birth(header.word0);
 		furthest = start + size;
 		resolver->furthest[birth] = furthest;
 		block->start = start;
@@ -189,18 +186,34 @@ static unsigned take_usual(struct hawk_sweep_state *sweep, const uint8_t *bytes,
 		block->depth = 0;
 		next++;
 	}
-	if (i == first)
+	return next;
+}
+
+/**
+ * Nearly every block is plausible, whole, and lies above all earlier ones: taken here, with
+ * everything in registers, live hits from `i` on until one is different or the batch is full. The
+ * same as take_unusual() otherwise, at a third of the cost. Returns the number of the next hit.
+ */
+static unsigned take_usual(struct hawk_sweep_state *sweep, uint64_t address, unsigned i)
+{
+	struct hawk_sweep_resolver *resolver = &sweep->resolver;
+	size_t first = sweep->batch_count + resolver->has_candidate;
+	size_t next = hawk_cpu_has_avx512() ? hawk_sweep_usual_avx512(sweep, address, i, first)
+					    : hawk_sweep_usual_plain(sweep, address, i, first);
+	const struct hawk_block *last = &sweep->batch[next - 1];
+
+	if (next == first)
 		return i;
 	sweep->mapping_is_heap = true;
 	sweep->result.clipped += resolver->has_candidate && resolver->candidate_clipped;
 	sweep->batch_count = next - 1;
-	resolver->furthest_of_all = furthest;
+	resolver->furthest_of_all = last->start + last->size;
 	resolver->has_candidate = true;
 	resolver->carved_count = 0;
 	resolver->candidate_clipped = false;
-	resolver->candidate_end = furthest;
-	resolver->candidate_birth = birth;
-	return i;
+	resolver->candidate_end = resolver->furthest_of_all;
+	resolver->candidate_birth = last->birth;
+	return i + (unsigned)(next - first);
 }
 
 struct hawk_error *hawk_sweep_take_page(struct hawk_sweep_state *sweep, const uint8_t *bytes,
@@ -217,9 +230,9 @@ struct hawk_error *hawk_sweep_take_page(struct hawk_sweep_state *sweep, const ui
 	else if (address >= hawk_sweep_covered_end(resolver))
 		sweep->mapping_zero_bytes += size;
 	for (unsigned i = 0; !err && i < page->live_count;) {
-		i = take_usual(sweep, bytes, address, i);
+		i = take_usual(sweep, address, i);
 		if (i < page->live_count)
-			err = take_unusual(sweep, bytes, address, page->live[i++]);
+			err = take_unusual(sweep, address, i++);
 	}
 	return err;
 }

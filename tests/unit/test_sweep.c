@@ -4,9 +4,7 @@
  * The sweep over synthetic heaps: what it finds, what it sets aside, and that nothing depends on
  * windows or on how memory is cut into mappings.
  */
-#include "hawk_cpu.h"
 #include "hawk_sites.h"
-#include "scan_page.h"
 #include "sweep_world.h"
 
 static void sweep_finds_every_block_in_order(void **state)
@@ -411,60 +409,9 @@ static void an_error_of_the_callers_ends_the_sweep(void **state)
 	hawk_error_destroy(err);
 }
 
-/* Live and dead headers, such with a wrong seal, zeros, and nonsense. */
-static void fill_page(const struct hawk_sweep_plan *plan, uint64_t address, uint64_t *seed,
-		      uint64_t page[2 * HAWK_SCAN_PAGE_GRANULES])
-{
-	for (size_t i = 0; i < HAWK_SCAN_PAGE_GRANULES; i++) {
-		uint64_t r = synthetic_random(seed);
-		uint64_t at = address + i * HAWK_GRANULE_BYTES;
-		uint32_t trace = (uint32_t)(r >> 8) % (plan->trace_count + 2);
-		uint32_t seal;
-
-		page[2 * i] = r % 5 < 2 ? r | UINT64_C(1) << 63 : r % 5 == 4 ? 0 : r >> 1;
-		seal = r % 3 ? hawk_seal(&plan->key, page[2 * i], trace, at)
-			     : hawk_dead_seal(&plan->key, trace, at);
-		page[2 * i + 1] = r % 5 == 4 ? 0 : hawk_header_word1(trace, seal + (r % 7 == 0));
-	}
-}
-
-static void all_processors_find_the_same_headers(void **state)
-{
-	static uint64_t page[2 * HAWK_SCAN_PAGE_GRANULES];
-	const struct hawk_sweep_plan plan = {.key = {{11, 12}}, .trace_count = 100};
-	const uint64_t address = 0x7f0000001000;
-	uint64_t seed = 5;
-	unsigned live = 0;
-	unsigned dead = 0;
-
-	(void)state;
-	for (size_t granules = 0; granules <= HAWK_SCAN_PAGE_GRANULES; granules++) {
-		struct hawk_scan_page plain;
-		struct hawk_scan_page other;
-
-		if (granules % 9)
-			fill_page(&plan, address, &seed, page);
-		else
-			memset(page, 0, sizeof(page));
-		hawk_scan_page_plain(&plan, (const uint8_t *)page, granules, address, &plain);
-		live += plain.live_count;
-		dead += plain.dead_count;
-		if (!hawk_cpu_has_avx512())
-			continue;
-		hawk_scan_page_avx512(&plan, (const uint8_t *)page, granules, address, &other);
-		assert_int_equal(other.zero, plain.zero);
-		assert_int_equal(other.live_count, plain.live_count);
-		assert_int_equal(other.dead_count, plain.dead_count);
-		assert_memory_equal(other.live, plain.live, plain.live_count * sizeof(*plain.live));
-		assert_memory_equal(other.dead, plain.dead, plain.dead_count * sizeof(*plain.dead));
-	}
-	assert_true(live > 1000 && dead > 1000);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_processors_find_the_same_headers),
 		SWEEP_TEST(sweep_finds_every_block_in_order),
 		SWEEP_TEST(a_header_copied_elsewhere_is_not_a_block),
 		SWEEP_TEST(a_header_sealed_with_another_key_is_not_a_block),
