@@ -9,7 +9,6 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
-#include "hawk_pointers.h"
 #include "site_graph_fold.h"
 
 /** Of parts of a carved block, the block. */
@@ -28,32 +27,26 @@ static struct hawk_pointer whole_pointer(const struct hawk_block_index *index,
 	return pointer;
 }
 
+static struct hawk_error *add_whole(struct hawk_site_fold *fold,
+				    const struct hawk_pointer *pointers, size_t count)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct hawk_pointer pointer = whole_pointer(&fold->graph->index, pointers[i]);
+
+		err = hawk_site_fold_add(fold, &pointer, 1);
+	}
+	return err;
+}
+
 static struct hawk_error *add_pointers(void *context, const struct hawk_pointer *pointers,
 				       size_t count)
 {
 	struct hawk_site_fold *fold = context;
-	const struct hawk_block_graph *graph = fold->graph;
 
-	/* So that the cache misses of a batch overlap. */
-	for (size_t i = 0; i < count; i++) {
-		__builtin_prefetch(&graph->index.traces[pointers[i].edge >> 1]);
-		__builtin_prefetch(&graph->index.sizes[pointers[i].edge >> 1]);
-		__builtin_prefetch(&fold->first[pointers[i].edge >> 1]);
-	}
-	for (size_t i = 0; i < count; i++) {
-		uint32_t source = hawk_block_graph_site(graph, pointers[i].source);
-		struct hawk_pointer pointer = pointers[i];
-		struct hawk_error *err = NULL;
-
-		if (graph->index.part_count)
-			pointer = whole_pointer(&graph->index, pointer);
-		if (source < graph->heap->site_count)
-			err = hawk_site_fold_add(fold, source, pointer.source, pointer.offset,
-						 pointer.edge);
-		if (err)
-			return err;
-	}
-	return NULL;
+	return fold->graph->index.part_count ? add_whole(fold, pointers, count)
+					     : hawk_site_fold_add(fold, pointers, count);
 }
 
 static struct hawk_error *add_roots(struct hawk_site_fold *fold)
@@ -63,8 +56,8 @@ static struct hawk_error *add_roots(struct hawk_site_fold *fold)
 	for (size_t i = 0; i < roots->count; i++) {
 		uint32_t edge = roots->items[i].edge;
 		uint32_t block = hawk_block_index_whole(&fold->graph->index, edge >> 1);
-		struct hawk_error *err = hawk_site_fold_add(
-			fold, HAWK_SITE_ROOTS, UINT32_MAX, roots->items[i].kind,
+		struct hawk_error *err = hawk_site_fold_add_root(
+			fold, roots->items[i].kind,
 			block == edge >> 1 ? edge : block << 1 | HAWK_EDGE_INTERIOR);
 
 		if (err)
@@ -141,13 +134,17 @@ static void make_places(const struct hawk_site_fold *fold, struct hawk_site_grap
 	}
 }
 
-static struct hawk_error *put_out(const struct hawk_site_fold *fold, struct hawk_site_graph *ret)
+/* With the roots, which are there. */
+static struct hawk_error *put_out(struct hawk_site_fold *fold, struct hawk_site_graph *ret)
 {
-	struct hawk_site_graph graph = {
-		.edges = calloc(fold->edge_count + 1, sizeof(*graph.edges)),
-		.places = calloc(fold->place_count + 1, sizeof(*graph.places)),
-	};
+	struct hawk_error *err = add_roots(fold);
+	struct hawk_site_graph graph = {0};
 
+	if (err)
+		return err;
+	hawk_site_fold_sum(fold);
+	graph.edges = calloc(fold->edge_count + 1, sizeof(*graph.edges));
+	graph.places = calloc(fold->place_count + 1, sizeof(*graph.places));
 	if (!graph.edges || !graph.places) {
 		hawk_site_graph_deinit(&graph);
 		return &hawk_enomem;
@@ -167,10 +164,35 @@ static struct hawk_error *fold_all(const struct hawk_block_graph *graph, void *f
 	struct hawk_error *err = hawk_site_fold_init(&fold, graph, first);
 
 	if (!err)
-		err = add_roots(&fold);
-	if (!err)
 		err = hawk_pointers_read(graph->target, &graph->index, &graph->edges, 0,
 					 graph->index.count, add_pointers, &fold);
+	if (!err)
+		err = put_out(&fold, ret);
+	hawk_site_fold_deinit(&fold);
+	return err;
+}
+
+static void report_stage(const struct hawk_block_graph *graph, const char *stage)
+{
+	if (graph->progress)
+		graph->progress(graph->progress_context, stage, 0, 0);
+}
+
+/* The same while the edges are made, in one reading of memory. */
+static struct hawk_error *fold_with_edges(struct hawk_block_graph *graph, void *first,
+					  struct hawk_site_graph *ret)
+{
+	struct hawk_site_fold fold = {0};
+	struct hawk_error *err = hawk_site_fold_init(&fold, graph, first);
+
+	report_stage(graph, "reading pointers");
+	if (!err)
+		err = hawk_graph_make_with_pointers(graph->target, &graph->index, add_pointers,
+						    &fold, &graph->edges);
+	if (!err) {
+		graph->parts |= HAWK_PART_EDGES;
+		err = hawk_block_graph_need(graph, HAWK_PART_ROOTS);
+	}
 	if (!err)
 		err = put_out(&fold, ret);
 	hawk_site_fold_deinit(&fold);
@@ -183,23 +205,49 @@ static struct hawk_error *prepare(struct hawk_block_graph *graph)
 
 	if (!err)
 		err = hawk_block_graph_readable(graph);
-	if (!err && graph->progress)
-		graph->progress(graph->progress_context, "folding pointers by site", 0, 0);
+	if (!err)
+		report_stage(graph, "folding pointers by site");
+	return err;
+}
+
+static bool is_parallel(const struct hawk_block_graph *graph)
+{
+	return graph->threads != 1 && hawk_parallel_processors() > 1;
+}
+
+/* Memory that dominators will need later is as good as new, which is dear. NULL: not now. */
+static struct hawk_error *borrow(struct hawk_block_graph *graph, void **ret)
+{
+	struct hawk_error *err = NULL;
+
+	*ret = NULL;
+	if (graph->parts & HAWK_PART_RETAINED)
+		return NULL;
+	if (!graph->workspace.area.bytes)
+		err = hawk_workspace_create(&graph->workspace, graph->index.count);
+	if (!err)
+		*ret = hawk_workspace_lane(&graph->workspace, 0);
 	return err;
 }
 
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
 {
-	struct hawk_error *err = prepare(graph);
-	void *first = NULL;
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX);
+	bool at_once;
+	void *first;
 
-	/* Memory that dominators will need later is as good, and new memory is dear. */
-	if (!err && !(graph->parts & HAWK_PART_RETAINED)) {
-		if (!graph->workspace.area.bytes)
-			err = hawk_workspace_create(&graph->workspace, graph->index.count);
-		if (!err)
-			first = hawk_workspace_lane(&graph->workspace, 0);
-	}
+	if (!err)
+		err = hawk_block_graph_readable(graph);
+	if (!err)
+		err = borrow(graph, &first);
+	if (err)
+		return err;
+	/* Two threads are quicker with the edges alone. */
+	at_once = !(graph->parts & HAWK_PART_EDGES) && !graph->index.part_count &&
+		  !is_parallel(graph);
+	if (at_once)
+		return fold_with_edges(graph, first, ret);
+	err = prepare(graph);
 	return err ? err : fold_all(graph, first, ret);
 }
 
@@ -228,15 +276,13 @@ struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, u
 	void (*progress)(void *, const char *, uint64_t, uint64_t);
 	struct hawk_error *err;
 
-	if (graph->threads == 1 || hawk_parallel_processors() == 1) {
+	if (!is_parallel(graph)) {
 		/* First, so that its memory is free again before the others need theirs. */
 		err = hawk_site_graph_make(graph, &beside.sites);
 		if (!err)
 			err = hawk_block_graph_need(graph, parts);
 	} else {
-		err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
-		if (!err)
-			err = prepare(graph);
+		err = prepare(graph);
 		if (err)
 			return err;
 		progress = graph->progress;

@@ -5,10 +5,14 @@
  */
 #include "site_graph_fold.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SLOTS_FIRST = 1024 };
+
+/** An offset that is not told. */
+static const uint32_t FOLD_ANYWHERE = UINT32_MAX;
 
 /* Numbers that differ anywhere differ in their upper half. */
 static uint64_t mix(uint64_t number)
@@ -25,7 +29,7 @@ static size_t hash_edge(uint32_t source, uint32_t target)
 	return (size_t)mix((uint64_t)source << 32 | target);
 }
 
-static size_t hash_place(uint32_t source, uint32_t target, uint64_t offset)
+static size_t hash_place(uint32_t source, uint32_t target, uint32_t offset)
 {
 	return (size_t)mix(((uint64_t)source << 32 | target) ^
 			   offset * UINT64_C(0x94d049bb133111eb));
@@ -89,7 +93,7 @@ static struct hawk_error *add_pair(struct hawk_pair_set *set, uint64_t pair, boo
 
 /* The slot of a place, or an empty one. */
 static uint32_t *place_slot(const struct hawk_site_fold *fold, uint32_t source, uint32_t target,
-			    uint64_t offset)
+			    uint32_t offset)
 {
 	size_t mask = fold->place_slot_count - 1;
 	size_t at = hash_place(source, target, offset) & mask;
@@ -153,15 +157,33 @@ static struct hawk_error *reserve_edge(struct hawk_site_fold *fold)
 	return NULL;
 }
 
+/* Room for one more. Each in one line of the cache. */
+static struct hawk_error *reserve_places(struct hawk_site_fold *fold)
+{
+	size_t more = fold->place_capacity ? 2 * fold->place_capacity : SLOTS_FIRST / 2;
+	struct hawk_fold_place *moved;
+
+	if (fold->place_count < fold->place_capacity)
+		return NULL;
+	moved = more < UINT32_MAX / 2 ? aligned_alloc(sizeof(*moved), more * sizeof(*moved)) : NULL;
+	if (!moved)
+		return &hawk_enomem;
+	if (fold->place_count)
+		memcpy(moved, fold->places, fold->place_count * sizeof(*moved));
+	free(fold->places);
+	fold->places = moved;
+	fold->place_capacity = more;
+	return NULL;
+}
+static_assert(sizeof(struct hawk_fold_place) == 64, "a line of the cache");
+
 static struct hawk_error *reserve_place(struct hawk_site_fold *fold)
 {
-	void *items = reserve(fold->places, fold->place_count, &fold->place_capacity,
-			      sizeof(*fold->places));
+	struct hawk_error *err = reserve_places(fold);
 	uint32_t *slots;
 
-	if (!items)
-		return &hawk_enomem;
-	fold->places = items;
+	if (err)
+		return err;
 	if (2 * (fold->place_count + 1) <= fold->place_slot_count)
 		return NULL;
 	slots = calloc(2 * fold->place_capacity, sizeof(*slots));
@@ -179,7 +201,7 @@ static struct hawk_error *reserve_place(struct hawk_site_fold *fold)
 }
 
 static struct hawk_error *make_place(struct hawk_site_fold *fold, uint32_t source, uint32_t target,
-				     uint64_t offset, uint32_t *ret)
+				     uint32_t offset, uint32_t *ret)
 {
 	struct hawk_error *err = reserve_edge(fold);
 	uint32_t *slot;
@@ -195,6 +217,7 @@ static struct hawk_error *make_place(struct hawk_site_fold *fold, uint32_t sourc
 		*slot = (uint32_t)++fold->edge_count;
 	}
 	fold->edges[*slot - 1].place_count++;
+	fold->edges[*slot - 1].anywhere |= offset == FOLD_ANYWHERE;
 	fold->places[fold->place_count++] = (struct hawk_fold_place){
 		.source = source,
 		.target = target,
@@ -207,42 +230,47 @@ static struct hawk_error *make_place(struct hawk_site_fold *fold, uint32_t sourc
 	return NULL;
 }
 
-static struct hawk_error *find_place(struct hawk_site_fold *fold, uint32_t source, uint32_t target,
-				     uint64_t offset, uint32_t *ret)
+/* Where a place is noted when it was met. */
+static uint32_t recent_slot(uint32_t source, uint32_t target, uint32_t offset)
 {
-	uint32_t *recent = &fold->recent[(offset / sizeof(uint64_t) * 4 + source + 7 * target) &
-					 (HAWK_FOLD_RECENT - 1)];
+	uint32_t mixed = (source * 31 + target) * 257 + offset / (uint32_t)sizeof(uint64_t);
+
+	return mixed * UINT32_C(0x9e3779b9) >> (32 - HAWK_FOLD_RECENT_LOG2);
+}
+
+/* The number of a place, perhaps a new one; `recent` = one that it may be + 1. */
+static inline struct hawk_error *find_place(struct hawk_site_fold *fold, uint32_t source,
+					    uint32_t target, uint32_t offset, uint32_t recent,
+					    uint32_t *ret)
+{
 	struct hawk_error *err = NULL;
 
-	if (*recent) {
-		const struct hawk_fold_place *place = &fold->places[*recent - 1];
+	if (recent) {
+		const struct hawk_fold_place *place = &fold->places[recent - 1];
 
-		if (place->source == source && place->target == target && place->offset == offset) {
-			*ret = *recent - 1;
+		*ret = recent - 1;
+		if (place->source == source && place->target == target && place->offset == offset)
 			return NULL;
-		}
 	}
 	*ret = *place_slot(fold, source, target, offset);
 	if (*ret)
 		--*ret;
 	else
 		err = make_place(fold, source, target, offset, ret);
-	*recent = *ret + 1;
+	fold->recent[recent_slot(source, target, offset)] = *ret + 1;
 	return err;
 }
 
-/* Is the block pointed to from this place, from this edge for the first time? */
-static struct hawk_error *meet(struct hawk_site_fold *fold, uint32_t place, uint32_t block,
-			       bool *new_place, bool *new_edge)
+/* The block has been pointed to before, but not first from this place. */
+static struct hawk_error *meet_again(struct hawk_site_fold *fold, uint32_t place, uint32_t block,
+				     bool *new_place, bool *new_edge)
 {
 	struct hawk_first_places *seen = &fold->first[block];
 	uint32_t edge = fold->places[place].edge;
 	struct hawk_error *err = NULL;
 
-	*new_place = *new_edge = !seen->first;
-	if (!seen->first)
-		seen->first = place + 1;
-	if (seen->first == place + 1 || seen->second == place + 1)
+	*new_place = *new_edge = false;
+	if (seen->second == place + 1)
 		return NULL;
 	*new_place = true;
 	if (!seen->second) {
@@ -257,49 +285,191 @@ static struct hawk_error *meet(struct hawk_site_fold *fold, uint32_t place, uint
 	return add_pair(&fold->further_edges, (uint64_t)edge << 32 | (block + 1), new_edge);
 }
 
-static void count(struct hawk_site_counts *counts, uint32_t *last_source, uint32_t source_block,
-		  bool interior, bool is_new, uint64_t bytes)
+/* Counts the target block of a place, if it is new there. */
+static struct hawk_error *count_target(struct hawk_site_fold *fold, uint32_t number, uint32_t block)
 {
-	counts->pointers++;
-	counts->interior += interior;
-	counts->sources += source_block == UINT32_MAX || source_block != *last_source;
-	*last_source = source_block;
-	counts->targets += is_new;
-	counts->target_bytes += is_new ? bytes : 0;
+	struct hawk_fold_place *place = &fold->places[number];
+	struct hawk_fold_edge *edge;
+	uint64_t bytes;
+	bool new_place = true;
+	bool new_edge = true;
+
+	if (fold->first[block].first == number + 1)
+		return NULL;
+	if (fold->first[block].first) {
+		struct hawk_error *err = meet_again(fold, number, block, &new_place, &new_edge);
+
+		if (err || !new_place)
+			return err;
+	} else {
+		fold->first[block].first = number + 1;
+	}
+	bytes = hawk_block_index_left_bytes(&fold->graph->index, block);
+	place->counts.targets++;
+	place->counts.target_bytes += bytes;
+	if (new_edge)
+		return NULL;
+	edge = &fold->edges[place->edge];
+	edge->repeated_targets++;
+	edge->repeated_bytes += bytes;
+	return NULL;
 }
 
-struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t source,
-				      uint32_t source_block, uint64_t offset, uint32_t edge)
+/* Counts the source block of a place, if it is new there. */
+static void count_source(struct hawk_site_fold *fold, struct hawk_fold_place *place,
+			 uint32_t source_block)
 {
-	uint32_t block = edge >> 1;
-	uint32_t target = hawk_block_graph_site(fold->graph, block);
-	uint64_t bytes = 0;
-	struct hawk_fold_place *place;
-	struct hawk_fold_edge *whole;
-	struct hawk_error *err = NULL;
-	bool new_place;
-	bool new_edge;
+	struct hawk_fold_edge *edge;
+
+	if (source_block == UINT32_MAX) {
+		place->counts.sources++;
+		return;
+	}
+	if (place->last_source == source_block)
+		return;
+	place->last_source = source_block;
+	place->counts.sources++;
+	edge = &fold->edges[place->edge];
+	edge->repeated_sources += edge->last_source == source_block;
+	edge->last_source = source_block;
+}
+
+static uint32_t told_offset(uint64_t offset)
+{
+	return offset < HAWK_SITE_PLACE_BYTES_MAX ? (uint32_t)offset : FOLD_ANYWHERE;
+}
+
+static inline struct hawk_error *count_pointer(struct hawk_site_fold *fold, uint32_t number,
+					       uint32_t source_block, uint32_t edge)
+{
+	struct hawk_fold_place *place = &fold->places[number];
+
+	place->counts.pointers++;
+	place->counts.interior += edge & HAWK_EDGE_INTERIOR;
+	count_source(fold, place, source_block);
+	return count_target(fold, number, edge >> 1);
+}
+
+struct hawk_error *hawk_site_fold_add_root(struct hawk_site_fold *fold, uint32_t kind,
+					   uint32_t edge)
+{
+	uint32_t target = hawk_block_graph_site(fold->graph, edge >> 1);
+	struct hawk_error *err;
 	uint32_t number;
 
 	if (target >= fold->graph->heap->site_count)
 		return NULL; /* a heap without counts, and a block of no site */
-	if (offset >= HAWK_SITE_PLACE_BYTES_MAX)
-		offset = HAWK_SITE_ANYWHERE;
-	err = find_place(fold, source, target, offset, &number);
-	if (!err)
-		err = meet(fold, number, block, &new_place, &new_edge);
-	if (err)
-		return err;
-	if (new_place || new_edge)
-		bytes = hawk_block_index_left_bytes(&fold->graph->index, block);
-	place = &fold->places[number];
-	whole = &fold->edges[place->edge];
-	count(&place->counts, &place->last_source, source_block, edge & HAWK_EDGE_INTERIOR,
-	      new_place, bytes);
-	count(&whole->counts, &whole->last_source, source_block, edge & HAWK_EDGE_INTERIOR,
-	      new_edge, bytes);
-	whole->anywhere |= offset == HAWK_SITE_ANYWHERE;
+	err = find_place(fold, HAWK_SITE_ROOTS, target, kind,
+			 fold->recent[recent_slot(HAWK_SITE_ROOTS, target, kind)], &number);
+	return err ? err : count_pointer(fold, number, UINT32_MAX, edge);
+}
+
+/** Pointers on their way into the fold: step by step for all of them, so that each step's cache
+ * misses overlap. */
+struct folded {
+	uint32_t count;
+	uint32_t source_sites[HAWK_FOLD_BATCH];
+	uint32_t target_sites[HAWK_FOLD_BATCH];
+	uint32_t offsets[HAWK_FOLD_BATCH];
+	uint32_t recent[HAWK_FOLD_BATCH];
+	uint32_t numbers[HAWK_FOLD_BATCH];
+	uint32_t source_blocks[HAWK_FOLD_BATCH];
+	uint32_t edges[HAWK_FOLD_BATCH];
+};
+
+static void prefetch_blocks(const struct hawk_site_fold *fold, const struct hawk_pointer *pointers,
+			    size_t count)
+{
+	const struct hawk_block_index *index = &fold->graph->index;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t block = pointers[i].edge >> 1;
+
+		__builtin_prefetch(&index->traces[block]);
+		__builtin_prefetch(&index->sizes[block]);
+		__builtin_prefetch(&fold->first[block]);
+	}
+}
+
+/* Leaves out those between blocks of no site. */
+static void take_sites(const struct hawk_site_fold *fold, const struct hawk_pointer *pointers,
+		       size_t count, struct folded *ret)
+{
+	size_t site_count = fold->graph->heap->site_count;
+	uint32_t taken = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t source = hawk_block_graph_site(fold->graph, pointers[i].source);
+		uint32_t target = hawk_block_graph_site(fold->graph, pointers[i].edge >> 1);
+		uint32_t offset = told_offset(pointers[i].offset);
+		uint32_t recent = fold->recent[recent_slot(source, target, offset)];
+
+		ret->source_sites[taken] = source;
+		ret->target_sites[taken] = target;
+		ret->offsets[taken] = offset;
+		ret->recent[taken] = recent;
+		ret->source_blocks[taken] = pointers[i].source;
+		ret->edges[taken] = pointers[i].edge;
+		taken += source < site_count && target < site_count;
+		__builtin_prefetch(&fold->places[recent ? recent - 1 : 0]);
+	}
+	ret->count = taken;
+}
+
+static struct hawk_error *find_places(struct hawk_site_fold *fold, struct folded *folded)
+{
+	for (uint32_t i = 0; i < folded->count; i++) {
+		struct hawk_error *err =
+			find_place(fold, folded->source_sites[i], folded->target_sites[i],
+				   folded->offsets[i], folded->recent[i], &folded->numbers[i]);
+
+		if (err)
+			return err;
+		__builtin_prefetch(&fold->edges[fold->places[folded->numbers[i]].edge]);
+	}
 	return NULL;
+}
+
+struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold,
+				      const struct hawk_pointer *pointers, size_t count)
+{
+	struct hawk_error *err = NULL;
+	struct folded folded;
+	size_t piece;
+
+	prefetch_blocks(fold, pointers, count);
+	for (; count && !err; pointers += piece, count -= piece) {
+		piece = count < HAWK_FOLD_BATCH ? count : HAWK_FOLD_BATCH;
+		take_sites(fold, pointers, piece, &folded);
+		err = find_places(fold, &folded);
+		for (uint32_t i = 0; i < folded.count && !err; i++)
+			err = count_pointer(fold, folded.numbers[i], folded.source_blocks[i],
+					    folded.edges[i]);
+	}
+	return err;
+}
+
+void hawk_site_fold_sum(struct hawk_site_fold *fold)
+{
+	for (size_t i = 0; i < fold->edge_count; i++) {
+		struct hawk_fold_edge *edge = &fold->edges[i];
+
+		edge->counts = (struct hawk_site_counts){
+			.sources = 0 - edge->repeated_sources,
+			.targets = 0 - edge->repeated_targets,
+			.target_bytes = 0 - edge->repeated_bytes,
+		};
+	}
+	for (size_t i = 0; i < fold->place_count; i++) {
+		const struct hawk_site_counts *counts = &fold->places[i].counts;
+		struct hawk_site_counts *sum = &fold->edges[fold->places[i].edge].counts;
+
+		sum->pointers += counts->pointers;
+		sum->interior += counts->interior;
+		sum->sources += counts->sources;
+		sum->targets += counts->targets;
+		sum->target_bytes += counts->target_bytes;
+	}
 }
 
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
@@ -317,6 +487,9 @@ struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 			err = hawk_area_grow(&fold->first_area, bytes);
 		fold->first = fold->first_area.bytes;
 	}
+	fold->recent = calloc((size_t)1 << HAWK_FOLD_RECENT_LOG2, sizeof(*fold->recent));
+	if (!err && !fold->recent)
+		err = &hawk_enomem;
 	if (!err)
 		err = reserve_edge(fold);
 	return err ? err : reserve_place(fold);
@@ -327,6 +500,7 @@ void hawk_site_fold_deinit(struct hawk_site_fold *fold)
 	hawk_area_destroy(&fold->first_area);
 	hawk_area_destroy(&fold->further_places.area);
 	hawk_area_destroy(&fold->further_edges.area);
+	free(fold->recent);
 	free(fold->places);
 	free(fold->edges);
 	free(fold->place_slots);

@@ -11,6 +11,7 @@
 #ifndef HAWK_SITE_GRAPH_FOLD_H
 #define HAWK_SITE_GRAPH_FOLD_H
 
+#include "hawk_pointers.h"
 #include "hawk_site_graph.h"
 
 /** A set of 64-bit numbers above 0. */
@@ -23,7 +24,7 @@ struct hawk_pair_set {
 
 struct hawk_fold_place {
 	uint32_t source, target;
-	uint64_t offset;
+	uint32_t offset; /**< UINT32_MAX: anywhere */
 	uint32_t edge;
 	uint32_t last_source; /**< block; they come in ascending order */
 	struct hawk_site_counts counts;
@@ -34,10 +35,15 @@ struct hawk_fold_edge {
 	uint32_t last_source;
 	uint32_t place_count;
 	bool anywhere;
-	struct hawk_site_counts counts;
+	/** What the sum over its places counts more than once. */
+	uint64_t repeated_sources, repeated_targets, repeated_bytes;
+	struct hawk_site_counts counts; /**< after hawk_site_fold_sum() */
 };
 
-enum { HAWK_FOLD_RECENT = 128 }; /* a power of two */
+enum {
+	HAWK_FOLD_RECENT_LOG2 = 14,
+	HAWK_FOLD_BATCH = 256,
+};
 
 struct hawk_site_fold {
 	const struct hawk_block_graph *graph;
@@ -48,7 +54,7 @@ struct hawk_site_fold {
 	uint32_t *place_slots; /**< number + 1; 0 = empty */
 	uint32_t *edge_slots;
 	size_t place_slot_count, edge_slot_count; /**< powers of two */
-	uint32_t recent[HAWK_FOLD_RECENT];        /**< place + 1 */
+	uint32_t *recent;                         /**< by hash: place + 1 */
 	struct hawk_area first_area;
 	/** By block: numbers + 1 of the two places that it was first seen from. */
 	struct hawk_first_places {
@@ -65,8 +71,16 @@ struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 				       const struct hawk_block_graph *graph, void *first);
 void hawk_site_fold_deinit(struct hawk_site_fold *fold);
 
-/** One pointer of `source_block` (UINT32_MAX = each counts as a source of its own). */
-struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold, uint32_t source,
-				      uint32_t source_block, uint64_t offset, uint32_t edge);
+/** To be called when all pointers have been added. */
+void hawk_site_fold_sum(struct hawk_site_fold *fold);
+
+/** Pointers of blocks, all of a block's one after the other. Those from or to blocks of no site do
+ * not count. */
+struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold,
+				      const struct hawk_pointer *pointers, size_t count);
+
+/** A pointer of the root set; each is a source of its own. */
+struct hawk_error *hawk_site_fold_add_root(struct hawk_site_fold *fold, uint32_t kind,
+					   uint32_t edge);
 
 #endif

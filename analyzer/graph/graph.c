@@ -12,12 +12,16 @@
 #include "graph_batch.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
+#include "hawk_pointers.h"
 
 enum {
 	BLOCK_COST_BYTES = 64,       /* of a block, whatever its size, for fair shares */
 	SHARE_BYTES_MIN = 256 << 10, /* not worth a thread of its own */
 	EDGES_AT_ONCE = 64,
 };
+
+/** Of words that are told apart by their places; leaves room for those of one piece. */
+static const uint32_t PLACE_MAX = UINT32_MAX - HAWK_BATCH_PIECE;
 
 /** The blocks [first, end) and their pointers. */
 struct part {
@@ -28,6 +32,8 @@ struct part {
 	struct hawk_area edges;
 	struct hawk_words words;
 	struct hawk_batch batch;
+	uint32_t block;                /**< that the first candidates of the batch belong to */
+	struct hawk_pointer *pointers; /**< of a batch; NULL = nobody wants them */
 	struct hawk_error *err;
 };
 
@@ -38,27 +44,64 @@ struct job {
 	uint32_t *offsets;
 	struct part *parts;
 	unsigned part_count;
+	hawk_pointers_function *function; /**< for the pointers; NULL = none */
+	void *context;
 };
+
+/* The edges of the candidates [first, end), which are `block`'s. */
+static void tell_places(struct part *part, uint32_t block, uint32_t first, uint32_t end,
+			const uint32_t *edges)
+{
+	const struct hawk_batch *batch = &part->batch;
+
+	/* What is no edge is written, too, and written over. */
+	for (uint32_t i = first; i < end; i++)
+		part->pointers[batch->found[i]] = (struct hawk_pointer){
+			.offset = (uint64_t)batch->places[i] * HAWK_WORD_BYTES,
+			.source = block,
+			.edge = edges[batch->found[i]],
+		};
+}
+
+/* Hands on the pointers of a batch whose edges have been found. */
+static void tell(const struct job *job, struct part *part, const uint32_t *edges)
+{
+	const struct hawk_batch *batch = &part->batch;
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < batch->block_count; i++) {
+		tell_places(part, part->block, first, batch->starts[i], edges);
+		part->block = batch->first_block + i;
+		first = batch->starts[i];
+	}
+	tell_places(part, part->block, first, batch->count, edges);
+	if (batch->found[batch->count])
+		part->err = job->function(job->context, part->pointers, batch->found[batch->count]);
+}
 
 static void flush(const struct job *job, struct part *part)
 {
 	struct hawk_batch *batch = &part->batch;
 	uint32_t *offsets = job->offsets + batch->first_block;
 	uint64_t count = part->edge_count;
+	uint32_t *edges;
 
-	part->err = hawk_area_grow(&part->edges, sizeof(uint32_t) * (count + batch->count));
+	part->err = hawk_area_grow(&part->edges, sizeof(uint32_t) * (count + batch->count + 1));
 	if (part->err)
 		return;
-	part->edge_count +=
-		job->code->resolve(batch, job->index, (uint32_t *)part->edges.bytes + count);
+	edges = (uint32_t *)part->edges.bytes + count;
+	part->edge_count += job->code->resolve(batch, job->index, edges);
 	for (uint32_t i = 0; i < batch->block_count; i++)
 		offsets[i] = (uint32_t)count + batch->found[batch->starts[i]];
+	if (part->pointers)
+		tell(job, part, edges);
 	batch->block_count = 0;
 	batch->count = 0;
 }
 
-/* Words of the block at hand. */
-static void gather(const struct job *job, struct part *part, const uint8_t *bytes, size_t words)
+/* Words of the block at hand, the first of which is number `place`. */
+static void gather(const struct job *job, struct part *part, const uint8_t *bytes, size_t words,
+		   uint64_t place)
 {
 	while (words && !part->err) {
 		size_t piece = words < HAWK_BATCH_PIECE ? words : HAWK_BATCH_PIECE;
@@ -67,9 +110,11 @@ static void gather(const struct job *job, struct part *part, const uint8_t *byte
 			flush(job, part);
 			continue;
 		}
-		job->code->pick_words(&part->batch, job->index, bytes, piece);
+		job->code->pick_words(&part->batch, job->index, bytes, piece,
+				      place < PLACE_MAX ? (uint32_t)place : PLACE_MAX);
 		bytes += piece * HAWK_WORD_BYTES;
 		words -= piece;
+		place += piece;
 	}
 }
 
@@ -84,19 +129,21 @@ static void join_parts(const struct job *job, struct part *part, uint32_t block)
 		neighbours[count++] = hawk_block_start(job->index, of->previous);
 	if (of && of->next != HAWK_BLOCK_NOWHERE)
 		neighbours[count++] = hawk_block_start(job->index, of->next);
-	gather(job, part, (const uint8_t *)neighbours, count);
+	gather(job, part, (const uint8_t *)neighbours, count, 0);
 }
 
 /* One that is large, or a part, or begins a new view. */
 static void read_block(const struct job *job, struct part *part, uint32_t block)
 {
-	uint64_t at = hawk_block_start(job->index, block);
-	uint64_t end = (at + hawk_block_size(job->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
+	uint64_t start = hawk_block_start(job->index, block);
+	uint64_t end = (start + hawk_block_size(job->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
 	struct hawk_stretch stretch;
+	uint64_t at = start;
 
 	hawk_batch_begin_block(&part->batch, block);
 	while (at < end && !part->err && hawk_words_next(&part->words, at, end, &stretch)) {
-		gather(job, part, stretch.bytes, stretch.words);
+		gather(job, part, stretch.bytes, stretch.words,
+		       (stretch.start - start) / HAWK_WORD_BYTES);
 		at = stretch.start + stretch.words * HAWK_WORD_BYTES;
 	}
 	if (job->index->part_count)
@@ -181,6 +228,7 @@ static void hawk_cleanup_job(struct job *job)
 	for (unsigned i = 0; job->parts && i < job->part_count; i++) {
 		hawk_area_destroy(&job->parts[i].edges);
 		hawk_words_deinit(&job->parts[i].words);
+		free(job->parts[i].pointers);
 		hawk_error_destroy(job->parts[i].err);
 	}
 	free(job->parts);
@@ -194,6 +242,12 @@ static struct hawk_error *prepare(struct job *job)
 		struct hawk_error *err;
 
 		hawk_words_init(&part->words, job->target);
+		if (job->function) {
+			part->pointers =
+				malloc((HAWK_BATCH_CANDIDATES + 1) * sizeof(*part->pointers));
+			if (!part->pointers)
+				return &hawk_enomem;
+		}
 		err = hawk_area_create(&part->edges,
 				       part->bytes / HAWK_WORD_BYTES * sizeof(uint32_t));
 		if (err)
@@ -241,22 +295,18 @@ static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
 	return NULL;
 }
 
-struct hawk_error *hawk_graph_make(const struct hawk_target *target,
-				   const struct hawk_block_index *index, unsigned threads,
-				   struct hawk_graph *ret)
+static struct hawk_error *make(struct job *job, struct hawk_graph *ret)
 {
-	CLEANUP(job)
-	struct job job = {.index = index, .target = target, .code = hawk_batch_code()};
+	const struct hawk_block_index *index = job->index;
 	struct hawk_graph graph = {.count = index->count};
 	struct hawk_error *err;
 
-	job.part_count = threads ? threads : hawk_parallel_processors();
-	if (job.part_count > HAWK_PARALLEL_MAX)
-		job.part_count = HAWK_PARALLEL_MAX;
-	job.parts = calloc(job.part_count, sizeof(*job.parts));
-	if (!job.parts)
+	if (job->part_count > HAWK_PARALLEL_MAX)
+		job->part_count = HAWK_PARALLEL_MAX;
+	job->parts = calloc(job->part_count, sizeof(*job->parts));
+	if (!job->parts)
 		return &hawk_enomem;
-	err = prepare(&job);
+	err = prepare(job);
 	if (err)
 		return err;
 	err = hawk_area_create(&graph.offsets_area,
@@ -265,9 +315,9 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 		err = hawk_area_grow(&graph.offsets_area,
 				     sizeof(uint32_t) * ((uint64_t)index->count + 1));
 	if (!err) {
-		graph.offsets = job.offsets = graph.offsets_area.bytes;
-		hawk_parallel_run(job.part_count, run_part, &job);
-		err = join(&job, &graph);
+		graph.offsets = job->offsets = graph.offsets_area.bytes;
+		hawk_parallel_run(job->part_count, run_part, job);
+		err = join(job, &graph);
 	}
 	if (err) {
 		hawk_graph_deinit(&graph);
@@ -275,6 +325,40 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 	}
 	*ret = graph;
 	return NULL;
+}
+
+struct hawk_error *hawk_graph_make(const struct hawk_target *target,
+				   const struct hawk_block_index *index, unsigned threads,
+				   struct hawk_graph *ret)
+{
+	CLEANUP(job)
+	struct job job = {
+		.index = index,
+		.target = target,
+		.code = hawk_batch_code(false),
+		.part_count = threads ? threads : hawk_parallel_processors(),
+	};
+
+	return make(&job, ret);
+}
+
+struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *target,
+						 const struct hawk_block_index *index,
+						 hawk_pointers_function *function, void *context,
+						 struct hawk_graph *ret)
+{
+	CLEANUP(job)
+	struct job job = {
+		.index = index,
+		.target = target,
+		.code = hawk_batch_code(true),
+		.part_count = 1,
+		.function = function,
+		.context = context,
+	};
+
+	assert(!index->part_count);
+	return make(&job, ret);
 }
 
 uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge)

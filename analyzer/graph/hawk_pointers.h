@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The pointers of blocks with the places where they lie, read from the target's memory again: the
- * graph keeps their order only.
+ * The pointers of blocks with the places where they lie, read from the target's memory while the
+ * graph is made, or again: it keeps their order only.
  */
 #ifndef HAWK_POINTERS_H
 #define HAWK_POINTERS_H
@@ -25,5 +25,14 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 				      const struct hawk_block_index *index,
 				      const struct hawk_graph *graph, uint32_t first, uint32_t end,
 				      hawk_pointers_function *function, void *context);
+
+/**
+ * hawk_graph_make() on one thread, and hawk_pointers_read() of all its blocks, in one reading of
+ * memory. Not for an index with parts of carved blocks, whose edges are not all pointers.
+ */
+struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *target,
+						 const struct hawk_block_index *index,
+						 hawk_pointers_function *function, void *context,
+						 struct hawk_graph *ret);
 
 #endif

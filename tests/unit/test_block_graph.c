@@ -53,8 +53,17 @@ static void open_world(struct graph_fixture *fixture, struct graph_world *world)
 	};
 }
 
+/* Edges are to be made again. */
+static void forget_edges(struct graph_fixture *fixture)
+{
+	fixture->graph.edges = (struct hawk_graph){0};
+	fixture->graph.parts &= ~(unsigned)HAWK_PART_EDGES;
+}
+
 static void close_world(struct graph_fixture *fixture)
 {
+	if (fixture->graph.edges.edges != fixture->world->graph.edges)
+		hawk_graph_deinit(&fixture->graph.edges);
 	/* These belong to the world. */
 	fixture->graph.index = (struct hawk_block_index){0};
 	fixture->graph.edges = (struct hawk_graph){0};
@@ -207,7 +216,16 @@ static void site_edges_of_random_heaps_count_blocks_and_pointers_exactly(void **
 
 		graph_world_fill(world, &seed);
 		open_world(&fixture, world);
+		/* After the edges, or together with them. */
+		fixture.graph.threads = 1 + i % 4 / 2;
+		if (i % 2)
+			forget_edges(&fixture);
 		assert_null(hawk_site_graph_make(&fixture.graph, &sites));
+		assert_int_equal(fixture.graph.edges.edge_count, world->graph.edge_count);
+		assert_memory_equal(fixture.graph.edges.edges, world->graph.edges,
+				    world->graph.edge_count * sizeof(uint32_t));
+		assert_memory_equal(fixture.graph.edges.offsets, world->graph.offsets,
+				    (world->count + 1) * sizeof(uint32_t));
 		for (size_t j = 0; j < sites.edge_count; j++) {
 			expect_edge(&fixture, &sites, &sites.edges[j]);
 			pointers += sites.edges[j].counts.pointers;
@@ -228,6 +246,8 @@ static void make_everything(struct graph_fixture *fixture, uint64_t seed, unsign
 	graph_world_fill(world, &seed);
 	open_world(fixture, world);
 	fixture->graph.threads = threads;
+	if (seed % 2)
+		forget_edges(fixture);
 	assert_null(hawk_site_graph_make_beside(&fixture->graph, HAWK_PART_RETAINED, sites));
 }
 

@@ -16,6 +16,7 @@
 
 #include "graph_batch.h"
 #include "hawk_cpu.h"
+#include "hawk_pointers.h"
 #include "synthetic_graph.h"
 #include "synthetic_victim.h"
 
@@ -84,7 +85,9 @@ static void random_heaps_have_the_edges_and_roots_of_their_bytes(void **state)
 	}
 }
 
-/* Blocks of up to 700 bytes, one in four words a pointer. */
+enum { LARGE_BYTES = 40000 }; /* more words than are looked up at a time */
+
+/* Blocks of up to 700 bytes and a few large ones, one in four words a pointer. */
 static struct synthetic_heap *large_heap(size_t bytes, uint32_t *count)
 {
 	struct synthetic_heap *heap = synthetic_heap_create(bytes);
@@ -97,8 +100,8 @@ static struct synthetic_heap *large_heap(size_t bytes, uint32_t *count)
 		memcpy(heap->bytes + at, &word, 8);
 	}
 	*count = 0;
-	for (uint64_t at = 16; at + 800 < bytes; (*count)++) {
-		uint64_t size = synthetic_random(&seed) % 700;
+	for (uint64_t at = 16; at + LARGE_BYTES + 100 < bytes; (*count)++) {
+		uint64_t size = *count % 1000 == 999 ? LARGE_BYTES : synthetic_random(&seed) % 700;
 
 		synthetic_heap_add_block(
 			heap, (struct synthetic_block){.start = SYNTHETIC_HEAP + at, .size = size});
@@ -136,6 +139,76 @@ static void the_graph_is_the_same_with_any_number_of_threads(void **state)
 		hawk_graph_deinit(&graph);
 	}
 	hawk_graph_deinit(&first);
+	hawk_block_index_deinit(&index);
+	hawk_target_close(target);
+	synthetic_heap_destroy(heap);
+	synthetic_core_remove(path);
+}
+
+/** Pointers in the order in which they were told. */
+struct told {
+	struct hawk_pointer *items;
+	size_t count;
+};
+
+static struct hawk_error *take_told(void *context, const struct hawk_pointer *pointers,
+				    size_t count)
+{
+	struct told *told = context;
+
+	told->items = realloc(told->items, (told->count + count) * sizeof(*told->items));
+	assert_non_null(told->items);
+	memcpy(told->items + told->count, pointers, count * sizeof(*pointers));
+	told->count += count;
+	return NULL;
+}
+
+static struct hawk_error *refuse_told(void *context, const struct hawk_pointer *pointers,
+				      size_t count)
+{
+	(void)pointers;
+	(void)count;
+	return --*(int *)context ? NULL : &hawk_enomem;
+}
+
+static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **state)
+{
+	uint32_t count;
+	struct synthetic_heap *heap = large_heap(4 << 20, &count);
+	struct hawk_sweep_plan plan = {
+		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
+	char *path = synthetic_heap_write(heap);
+	struct hawk_sweep_result result;
+	struct hawk_block_index index;
+	struct hawk_target *target;
+	struct hawk_graph graphs[2];
+	struct told told[2] = {0};
+	int calls = 3;
+
+	(void)state;
+	expect_no_error(hawk_target_open_core(path, NULL, &target));
+	expect_no_error(hawk_block_index_sweep(&index, target, &plan, NULL, &result));
+	expect_no_error(hawk_graph_make(target, &index, 1, &graphs[0]));
+	expect_no_error(
+		hawk_pointers_read(target, &index, &graphs[0], 0, count, take_told, &told[0]));
+	expect_no_error(
+		hawk_graph_make_with_pointers(target, &index, take_told, &told[1], &graphs[1]));
+	assert_int_equal(graphs[1].edge_count, graphs[0].edge_count);
+	assert_memory_equal(graphs[1].offsets, graphs[0].offsets, 4 * ((size_t)count + 1));
+	assert_memory_equal(graphs[1].edges, graphs[0].edges, 4 * (size_t)graphs[0].edge_count);
+	assert_int_equal(told[0].count, graphs[0].edge_count);
+	assert_int_equal(told[1].count, told[0].count);
+	for (size_t i = 0; i < told[0].count; i++) {
+		assert_int_equal(told[1].items[i].source, told[0].items[i].source);
+		assert_int_equal(told[1].items[i].offset, told[0].items[i].offset);
+		assert_int_equal(told[1].items[i].edge, told[0].items[i].edge);
+	}
+	for (unsigned i = 0; i < 2; i++) {
+		hawk_graph_deinit(&graphs[i]);
+		free(told[i].items);
+	}
+	assert_true(hawk_graph_make_with_pointers(target, &index, refuse_told, &calls,
+						  &graphs[0]) == &hawk_enomem);
 	hawk_block_index_deinit(&index);
 	hawk_target_close(target);
 	synthetic_heap_destroy(heap);
@@ -240,9 +313,10 @@ static void truncated_cores_give_the_graph_of_what_is_left(void **state)
 
 enum { BATCH_WORDS = 100000 };
 
-/* Edges of `words`, piece by piece, and behind each piece how many there are. */
+/* Edges of `words`, piece by piece, behind each piece how many there are, and places. */
 static size_t resolve_words(const struct hawk_batch_code *code, const struct graph_world *world,
-			    const uint64_t *words, uint32_t *edges, uint32_t *found)
+			    const uint64_t *words, uint32_t *edges, uint32_t *found,
+			    uint32_t *places)
 {
 	static struct hawk_batch batch;
 	size_t count = 0;
@@ -253,31 +327,45 @@ static size_t resolve_words(const struct hawk_batch_code *code, const struct gra
 			piece = HAWK_BATCH_PIECE;
 		if (piece > BATCH_WORDS - at)
 			piece = BATCH_WORDS - at;
-		code->pick_words(&batch, &world->index, (const uint8_t *)(words + at), piece);
+		code->pick_words(&batch, &world->index, (const uint8_t *)(words + at), piece,
+				 (uint32_t)at);
 		if (hawk_batch_has_room(&batch))
 			continue;
 		count += code->resolve(&batch, &world->index, edges + count);
 		memcpy(found, batch.found, (batch.count + 1) * sizeof(*found));
+		memcpy(places, batch.places, batch.count * sizeof(*places));
 		found += batch.count + 1;
+		places += batch.count;
 		batch.count = 0;
 	}
 	batch.count = 0;
 	return count;
 }
 
+/** What one of the codes made of words. */
+struct resolved {
+	size_t count;
+	uint32_t edges[BATCH_WORDS + HAWK_BATCH_CANDIDATES];
+	uint32_t found[BATCH_WORDS + HAWK_BATCH_CANDIDATES];
+	uint32_t places[BATCH_WORDS + HAWK_BATCH_CANDIDATES];
+};
+
+static void resolve_by(const struct hawk_batch_code *code, const struct graph_world *world,
+		       const uint64_t *words, struct resolved *ret)
+{
+	ret->count = resolve_words(code, world, words, ret->edges, ret->found, ret->places);
+}
+
 static void all_processors_find_the_same_edges(void **state)
 {
 	struct graph_world *world = graph_world_create();
 	uint64_t *words = calloc(BATCH_WORDS, sizeof(*words));
-	uint32_t *edges = calloc(4 * (BATCH_WORDS + HAWK_BATCH_CANDIDATES), sizeof(*edges));
-	uint32_t *other_edges = edges + BATCH_WORDS + HAWK_BATCH_CANDIDATES;
-	uint32_t *found = other_edges + BATCH_WORDS + HAWK_BATCH_CANDIDATES;
-	uint32_t *other_found = found + BATCH_WORDS + HAWK_BATCH_CANDIDATES;
+	struct resolved *plain = calloc(1, sizeof(*plain));
+	struct resolved *other = calloc(1, sizeof(*other));
 	uint64_t seed = 99;
-	size_t count;
 
 	(void)state;
-	assert_true(words && edges);
+	assert_true(words && plain && other);
 	graph_world_fill(world, &seed);
 	graph_world_open(world, 1, SIZE_MAX);
 	for (size_t i = 0; i < BATCH_WORDS; i++) {
@@ -285,17 +373,21 @@ static void all_processors_find_the_same_edges(void **state)
 
 		words[i] = r % 3 ? r >> (r % 61) : SYNTHETIC_HEAP + (r >> 8) % 8192;
 	}
-	count = resolve_words(&hawk_batch_code_plain, world, words, edges, found);
-	assert_true(count > 1000);
-	if (hawk_cpu_has_avx512()) {
-		assert_int_equal(resolve_words(&hawk_batch_code_avx512, world, words, other_edges,
-					       other_found),
-				 count);
-		assert_memory_equal(edges, other_edges, count * sizeof(*edges));
-		assert_memory_equal(found, other_found, BATCH_WORDS * sizeof(*found));
+	for (unsigned places = 0; places < 2; places++) {
+		resolve_by(&hawk_batch_code_plain[places], world, words, plain);
+		assert_true(plain->count > 1000);
+		if (!hawk_cpu_has_avx512())
+			continue;
+		resolve_by(&hawk_batch_code_avx512[places], world, words, other);
+		assert_int_equal(other->count, plain->count);
+		assert_memory_equal(other->edges, plain->edges, plain->count * sizeof(uint32_t));
+		assert_memory_equal(other->found, plain->found, BATCH_WORDS * sizeof(uint32_t));
+		if (places)
+			assert_memory_equal(other->places, plain->places, sizeof(plain->places));
 	}
 	free(words);
-	free(edges);
+	free(plain);
+	free(other);
 	graph_world_destroy(world);
 }
 
@@ -305,6 +397,7 @@ int main(void)
 		cmocka_unit_test(all_processors_find_the_same_edges),
 		cmocka_unit_test(random_heaps_have_the_edges_and_roots_of_their_bytes),
 		cmocka_unit_test(the_graph_is_the_same_with_any_number_of_threads),
+		cmocka_unit_test(pointers_are_told_while_the_graph_is_made_and_afterwards),
 		LIVE_TEST(a_living_process_has_the_graph_of_its_core),
 		cmocka_unit_test(truncated_cores_give_the_graph_of_what_is_left),
 	};
