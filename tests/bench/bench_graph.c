@@ -12,8 +12,9 @@
  * none ("random"); 2 % are lost. Interior pointers (0.2 %) change nothing, or hold the heads of
  * some chains ("interior"), which are leaks by start pointers then. Times are the best of RUNS,
  * each with fresh memory, page faults included, of processor; only what two threads gain is on the
- * wall clock, and wants a quiet machine. A core of 10 M blocks takes 2 GB of memory, one of 50 M
- * blocks 10 GB.
+ * wall clock, and wants a quiet machine. Plain sums stand before and behind every step, because
+ * machines get slower and quicker from one moment to the next: ratios are medians of those to the
+ * two next to a step. A core of 10 M blocks takes 2 GB of memory, one of 50 M blocks 10 GB.
  */
 #include "bench_graph_core.h"
 
@@ -25,6 +26,8 @@
 
 #include "hawk_site_graph.h"
 #include "hawk_sweep_beside.h"
+
+enum { RUNS_MAX = 100 };
 
 enum step {
 	STEP_READ,
@@ -56,7 +59,10 @@ static const char *const step_names[STEPS] = {
 /** The best times, and the memory of one run. */
 struct figures {
 	double seconds[STEPS]; /**< of processor */
-	double wall[2];        /**< of everything, with one thread and with two */
+	/** Times over the plain sums next to them. */
+	double ratios[STEPS][RUNS_MAX];
+	unsigned runs;
+	double wall[2]; /**< of everything, with one thread and with two */
 	uint64_t edges;
 	uint64_t bytes_index, bytes_graph, bytes_scratch;
 	uint64_t bytes_peak[2]; /**< with one thread, with two */
@@ -143,8 +149,10 @@ static void read_all(const struct hawk_target *target, const struct bench_core *
 /** The index together with sums by trace, from one sweep. */
 struct totals {
 	struct hawk_block_index *index;
-	uint64_t bytes[BENCH_TRACES];
-	uint64_t objects[BENCH_TRACES];
+	struct {
+		uint64_t bytes;
+		uint64_t objects;
+	} traces[BENCH_TRACES];
 };
 
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
@@ -152,8 +160,8 @@ static struct hawk_error *take_blocks(void *context, const struct hawk_block *bl
 	struct totals *totals = context;
 
 	for (size_t i = 0; i < count; i++) {
-		totals->bytes[blocks[i].trace] += blocks[i].size;
-		totals->objects[blocks[i].trace]++;
+		totals->traces[blocks[i].trace].bytes += blocks[i].size;
+		totals->traces[blocks[i].trace].objects++;
 	}
 	return hawk_block_index_add(totals->index, blocks, count);
 }
@@ -180,12 +188,65 @@ static void keep_best(double *best, double time)
 		*best = time;
 }
 
-static void lap(struct figures *figures, enum step step, double *start)
-{
-	double now = cpu_seconds();
+/** What is measured: the time from `start` on, and the plain sum before it. */
+struct watch {
+	const struct hawk_target *target;
+	const struct bench_core *core;
+	struct figures *figures;
+	double sum;
+	double start;
+};
 
-	keep_best(&figures->seconds[step], now - *start);
-	*start = cpu_seconds();
+static double time_sum(const struct watch *watch)
+{
+	double start = cpu_seconds();
+	double time;
+
+	read_all(watch->target, watch->core);
+	time = cpu_seconds() - start;
+	keep_best(&watch->figures->seconds[STEP_READ], time);
+	return time;
+}
+
+static struct watch watch_start(const struct hawk_target *target, const struct bench_core *core,
+				struct figures *figures)
+{
+	struct watch watch = {.target = target, .core = core, .figures = figures};
+
+	watch.sum = time_sum(&watch);
+	watch.start = cpu_seconds();
+	return watch;
+}
+
+static void lap(struct watch *watch, enum step step)
+{
+	struct figures *figures = watch->figures;
+	double time = cpu_seconds() - watch->start;
+	double sum = time_sum(watch);
+
+	keep_best(&figures->seconds[step], time);
+	figures->ratios[step][figures->runs] = 2 * time / (watch->sum + sum);
+	watch->sum = sum;
+	watch->start = cpu_seconds();
+}
+
+static int compare_ratios(const void *left, const void *right)
+{
+	double a = *(const double *)left;
+	double b = *(const double *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static double median_ratio(const struct figures *figures, enum step step)
+{
+	double ratios[RUNS_MAX];
+
+	if (step == STEP_READ)
+		return 1;
+	memcpy(ratios, figures->ratios[step], sizeof(ratios));
+	qsort(ratios, figures->runs, sizeof(*ratios), compare_ratios);
+	return (ratios[figures->runs / 2] + ratios[(figures->runs - 1) / 2]) / 2;
 }
 
 /* Every trace is a site. */
@@ -210,22 +271,19 @@ static void measure_reading(const struct hawk_target *target, const struct bench
 			    struct figures *figures)
 {
 	static char buffer[1 << 20];
-	double start = cpu_seconds();
+	struct watch watch = watch_start(target, core, figures);
 
-	read_all(target, core);
-	lap(figures, STEP_READ, &start);
 	for (uint64_t at = 0; at < core->heap_bytes; at += sizeof(buffer))
 		if (pread(core->fd, buffer, sizeof(buffer),
 			  (off_t)(BENCH_GLOBALS_OFFSET + core->globals_bytes + at)) <= 0)
 			die("cannot read the core");
-	lap(figures, STEP_COPY, &start);
+	lap(&watch, STEP_COPY);
 }
 
-static void need(struct hawk_block_graph *graph, unsigned part, struct figures *figures,
-		 enum step step, double *start)
+static void need(struct hawk_block_graph *graph, unsigned part, struct watch *watch, enum step step)
 {
 	check(hawk_block_graph_need(graph, part));
-	lap(figures, step, start);
+	lap(watch, step);
 }
 
 /* Step by step on one thread. */
@@ -233,20 +291,20 @@ static void measure_steps(struct hawk_target *target, const struct hawk_heap *he
 			  const struct bench_core *core, struct figures *figures)
 {
 	struct hawk_block_graph graph = {.target = target, .heap = heap, .threads = 1};
+	struct watch watch = watch_start(target, core, figures);
 	struct hawk_site_graph sites;
-	double start = cpu_seconds();
 
 	make_index(target, &heap->plan, core, 1, &graph.index);
 	graph.parts = HAWK_PART_INDEX;
-	lap(figures, STEP_INDEX, &start);
-	need(&graph, HAWK_PART_EDGES, figures, STEP_GRAPH, &start);
-	need(&graph, HAWK_PART_ROOTS, figures, STEP_ROOTS, &start);
+	lap(&watch, STEP_INDEX);
+	need(&graph, HAWK_PART_EDGES, &watch, STEP_GRAPH);
+	need(&graph, HAWK_PART_ROOTS, &watch, STEP_ROOTS);
 	check(hawk_site_graph_make(&graph, &sites));
-	lap(figures, STEP_SITES, &start);
+	lap(&watch, STEP_SITES);
 	hawk_site_graph_deinit(&sites);
-	start = cpu_seconds();
-	need(&graph, HAWK_PART_REACH, figures, STEP_REACH, &start);
-	need(&graph, HAWK_PART_RETAINED, figures, STEP_RETAINED, &start);
+	watch.start = cpu_seconds();
+	need(&graph, HAWK_PART_REACH, &watch, STEP_REACH);
+	need(&graph, HAWK_PART_RETAINED, &watch, STEP_RETAINED);
 	figures->edges = graph.edges.edge_count;
 	figures->bytes_index = hawk_block_index_memory_bytes(&graph.index);
 	figures->bytes_graph = hawk_graph_memory_bytes(&graph.edges);
@@ -260,16 +318,18 @@ static void measure_all(struct hawk_target *target, const struct hawk_heap *heap
 {
 	struct hawk_block_graph graph = {.target = target, .heap = heap, .threads = threads};
 	uint64_t before = anonymous_bytes();
+	struct watch watch = watch_start(target, core, figures);
 	struct hawk_site_graph sites;
-	double wall = seconds();
-	double start = cpu_seconds();
+	double wall;
 
 	forget_peak();
+	wall = seconds();
+	watch.start = cpu_seconds();
 	make_index(target, &heap->plan, core, threads, &graph.index);
 	graph.parts = HAWK_PART_INDEX;
 	check(hawk_site_graph_make_beside(&graph, HAWK_PART_RETAINED, &sites));
 	keep_best(&figures->wall[threads - 1], seconds() - wall);
-	lap(figures, threads == 1 ? STEP_ALL : STEP_ALL_TWO, &start);
+	lap(&watch, threads == 1 ? STEP_ALL : STEP_ALL_TWO);
 	figures->bytes_peak[threads - 1] = anonymous_peak_bytes() - before;
 	hawk_site_graph_deinit(&sites);
 	hawk_block_graph_deinit(&graph);
@@ -285,6 +345,7 @@ static void measure(struct hawk_target *target, const struct hawk_sweep_plan *pl
 	measure_steps(target, &heap, core, figures);
 	measure_all(target, &heap, core, 1, figures);
 	measure_all(target, &heap, core, 2, figures);
+	figures->runs++;
 }
 
 static void print_memory(const char *name, uint64_t bytes, uint64_t blocks)
@@ -295,7 +356,6 @@ static void print_memory(const char *name, uint64_t bytes, uint64_t blocks)
 static void print(const struct figures *figures, const struct bench_core *core)
 {
 	double blocks = (double)core->blocks;
-	double read = figures->seconds[STEP_READ];
 
 	printf("blocks %llu, %.3f GB, %.2f pointers per block; reachable %llu, possibly %llu, "
 	       "definitely %llu, indirectly lost %llu\n",
@@ -308,7 +368,8 @@ static void print(const struct figures *figures, const struct bench_core *core)
 		double time = figures->seconds[step];
 
 		printf("%-24s %8.2f ns/block  %6.2f x plain sum  %6.2f GB/s\n", step_names[step],
-		       time / blocks * 1e9, time / read, (double)core->heap_bytes / time / 1e9);
+		       time / blocks * 1e9, median_ratio(figures, step),
+		       (double)core->heap_bytes / time / 1e9);
 	}
 	printf("%-24s %8.2f x faster\n", "with two threads", figures->wall[0] / figures->wall[1]);
 	print_memory("index", figures->bytes_index, core->blocks);
@@ -330,7 +391,7 @@ static void bench_heap(uint64_t blocks, const char *kind, uint64_t runs)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", core.fd);
 	check(hawk_target_open_core(path, NULL, &target));
-	for (uint64_t run = 0; run < runs; run++)
+	for (uint64_t run = 0; run < runs && run < RUNS_MAX; run++)
 		measure(target, &plan, &core, &figures);
 	print(&figures, &core);
 	hawk_target_close(target);
