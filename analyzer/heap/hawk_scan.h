@@ -30,7 +30,9 @@ struct hawk_scan_page {
 	bool zero; /**< there is nothing but zeros */
 	uint16_t live[HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR];
 	uint16_t dead[HAWK_SCAN_PAGE_GRANULES];
-	struct hawk_block_header headers[HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR]; /**< live */
+	/** Of the live ones: the two words of their headers. */
+	uint64_t words0[HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR];
+	uint64_t words1[HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR];
 };
 
 /**

@@ -85,7 +85,8 @@ static void test_live(const struct hawk_sweep_plan *plan, const uint8_t *bytes, 
 				continue;
 			}
 			ret->live[count] = (uint16_t)granule;
-			ret->headers[count++] = header;
+			ret->words0[count] = header.word0;
+			ret->words1[count++] = header.word1;
 		}
 	ret->live_count = count;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Testing a page with vectors of a cache line, and then the headers that may be live, eight at a
+ * Testing a page with vectors of cache lines, and then the headers that may be live, eight at a
  * time. Compiled for x86-64-v4; see hawk_cpu.h.
  */
 #include "scan_page.h"
@@ -9,52 +9,71 @@
 #include <immintrin.h>
 
 enum {
-	WORD0S = 0x55, /* of a line's eight words */
-	TRACES_SEALS =
-		0x8888 /* of its sixteen halves of words: seals, and traces moved up by one */
+	LANES = 8,
+	GROUP_LINES = 4, /* that are read at a time: as many as pages are prefetched side by side */
+	GROUP_GRANULES = GROUP_LINES * HAWK_SCAN_LINE_GRANULES,
+	GROUP_BYTES = GROUP_GRANULES * HAWK_GRANULE_BYTES,
 };
+static_assert(GROUP_LINES == 1 << HAWK_AHEAD_STREAMS_LOG2 && 64 % GROUP_GRANULES == 0, "");
 
-/** What one word of the marks is made of. */
+/** Reading a page. */
 struct lines {
-	uint64_t live;
-	uint64_t dead;
+	__m512i trace_count;
 	__m512i any;
-	struct hawk_block_header *headers; /**< behind those that were marked live */
+	uint64_t live; /**< marks of the word at hand */
+	uint64_t dead;
+	uint64_t *words0; /**< behind those of granules that were marked live */
+	uint64_t *words1;
 };
 
-static inline void mark_line(struct lines *lines, __m512i line, __m512i trace_count, size_t granule)
+/* Eight granules, in two lines. */
+static inline void mark_eight(struct lines *lines, __m512i first, __m512i second, size_t granule)
 {
-	unsigned trace = _mm512_cmplt_epu32_mask(line, trace_count);
-	unsigned sealed = _mm512_test_epi32_mask(line, line);
-	unsigned word0s = _mm512_movepi64_mask(line) & WORD0S;
-	uint64_t dead = _pext_u32(trace << 1 & sealed, TRACES_SEALS);
+	const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+	const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
+	const __m512i low_half = _mm512_set1_epi64(UINT32_MAX);
+	__m512i word0 = _mm512_permutex2var_epi64(first, even, second);
+	__m512i word1 = _mm512_permutex2var_epi64(first, odd, second);
+	__mmask8 live = _mm512_movepi64_mask(word0);
+	__mmask8 dead =
+		_mm512_mask_cmplt_epu64_mask(_mm512_cmpgt_epu64_mask(word1, low_half),
+					     _mm512_and_si512(word1, low_half), lines->trace_count);
 
-	lines->live |= (uint64_t)_pext_u32(word0s, WORD0S) << granule;
-	lines->dead |= dead << granule;
-	lines->any = _mm512_or_si512(lines->any, line);
-	/* Of every line, whether there is a header in it or not: that cannot be predicted. */
-	_mm512_storeu_si512(lines->headers,
-			    _mm512_maskz_compress_epi64((__mmask8)(word0s | word0s << 1), line));
-	lines->headers += __builtin_popcount(word0s);
+	lines->live |= (uint64_t)live << granule;
+	lines->dead |= (uint64_t)dead << granule;
+	lines->any = _mm512_ternarylogic_epi64(lines->any, first, second, 0xfe); /* or */
+	/* Of all, whether there is a header among them or not: that cannot be predicted. */
+	_mm512_storeu_si512(lines->words0, _mm512_maskz_compress_epi64(live, word0));
+	_mm512_storeu_si512(lines->words1, _mm512_maskz_compress_epi64(live, word1));
+	lines->words0 += __builtin_popcount(live);
+	lines->words1 += __builtin_popcount(live);
+}
+
+static inline void mark_group(struct lines *lines, const uint8_t *bytes, size_t granule)
+{
+	const uint8_t *ahead =
+		hawk_ahead((const void *)((uintptr_t)bytes & -(uintptr_t)GROUP_BYTES));
+	const __m512i *line = (const __m512i *)bytes;
+
+	for (unsigned i = 0; i < GROUP_LINES; i++)
+		__builtin_prefetch(ahead + (i << HAWK_AHEAD_PAGE_LOG2));
+	mark_eight(lines, _mm512_loadu_si512(line), _mm512_loadu_si512(line + 1), granule);
+	mark_eight(lines, _mm512_loadu_si512(line + 2), _mm512_loadu_si512(line + 3),
+		   granule + LANES);
 }
 
 /* At most 64 granules. */
-static inline void mark_word(const uint8_t *bytes, size_t granules, __m512i trace_count,
-			     struct lines *lines)
+static inline void mark_word(const uint8_t *bytes, size_t granules, struct lines *lines)
 {
 	size_t i = 0;
 
-	for (; i + HAWK_SCAN_LINE_GRANULES <= granules; i += HAWK_SCAN_LINE_GRANULES) {
-		const uint8_t *at = bytes + i * HAWK_GRANULE_BYTES;
-
-		hawk_prefetch_ahead(at);
-		mark_line(lines, _mm512_loadu_si512(at), trace_count, i);
-	}
+	for (; i + GROUP_GRANULES <= granules; i += GROUP_GRANULES)
+		mark_group(lines, bytes + i * HAWK_GRANULE_BYTES, i);
 	if (i < granules) {
-		__mmask8 there = (__mmask8)((1u << 2 * (granules - i)) - 1);
+		uint8_t rest[GROUP_BYTES] = {0};
 
-		mark_line(lines, _mm512_maskz_loadu_epi64(there, bytes + i * HAWK_GRANULE_BYTES),
-			  trace_count, i);
+		memcpy(rest, bytes + i * HAWK_GRANULE_BYTES, (granules - i) * HAWK_GRANULE_BYTES);
+		mark_group(lines, rest, i);
 	}
 }
 
@@ -102,12 +121,8 @@ static inline __m512i mix(__m512i a, __m512i b)
 static inline unsigned test_eight(const struct hawk_seal_key *key,
 				  const struct hawk_scan_page *page, unsigned i, uint64_t address)
 {
-	const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
-	const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-	__m512i first = _mm512_loadu_si512(&page->headers[i]);
-	__m512i second = _mm512_loadu_si512(&page->headers[i + 4]);
-	__m512i word0 = _mm512_permutex2var_epi64(first, even, second);
-	__m512i word1 = _mm512_permutex2var_epi64(first, odd, second);
+	__m512i word0 = _mm512_loadu_si512(&page->words0[i]);
+	__m512i word1 = _mm512_loadu_si512(&page->words1[i]);
 	__m512i at = _mm512_cvtepu16_epi64(_mm_loadu_si128((const void *)&page->live[i]));
 	__m512i seal;
 
@@ -132,7 +147,8 @@ static unsigned keep_fitting(struct hawk_scan_page *page, struct hawk_scan_marks
 			continue;
 		}
 		page->live[kept] = (uint16_t)granule;
-		page->headers[kept++] = page->headers[i];
+		page->words0[kept] = page->words0[i];
+		page->words1[kept++] = page->words1[i];
 	}
 	return kept;
 }
@@ -144,8 +160,8 @@ static void test_live(const struct hawk_seal_key *key, uint64_t address,
 	unsigned count = list_live(marks, page->live);
 	unsigned kept = 0;
 
-	for (unsigned i = 0; i < count; i += 8) {
-		unsigned end = count - i < 8 ? count : i + 8;
+	for (unsigned i = 0; i < count; i += LANES) {
+		unsigned end = count - i < LANES ? count : i + LANES;
 		unsigned there = (1u << (end - i)) - 1;
 		unsigned fits = test_eight(key, page, i, address) & there;
 
@@ -160,8 +176,12 @@ static void test_live(const struct hawk_seal_key *key, uint64_t address,
 void hawk_scan_page_avx512(const struct hawk_sweep_plan *plan, const uint8_t *bytes,
 			   size_t granules, uint64_t address, struct hawk_scan_page *ret)
 {
-	__m512i trace_count = _mm512_set1_epi32((int)plan->trace_count);
-	struct lines lines = {.any = _mm512_setzero_si512(), .headers = ret->headers};
+	struct lines lines = {
+		.trace_count = _mm512_set1_epi64(plan->trace_count),
+		.any = _mm512_setzero_si512(),
+		.words0 = ret->words0,
+		.words1 = ret->words1,
+	};
 	struct hawk_scan_marks marks = {0};
 
 	assert(granules <= HAWK_SCAN_PAGE_GRANULES);
@@ -169,7 +189,7 @@ void hawk_scan_page_avx512(const struct hawk_sweep_plan *plan, const uint8_t *by
 		/* Summed up in registers: in memory each line would wait for the one before. */
 		lines.live = lines.dead = 0;
 		mark_word(bytes + i * HAWK_GRANULE_BYTES, granules - i < 64 ? granules - i : 64,
-			  trace_count, &lines);
+			  &lines);
 		marks.live[i / 64] = lines.live;
 		marks.dead[i / 64] = lines.dead;
 	}

@@ -141,8 +141,9 @@ static struct hawk_error *take_unusual(struct hawk_sweep_state *sweep, uint64_t 
 {
 	struct hawk_block *block =
 		&sweep->batch[sweep->batch_count + sweep->resolver.has_candidate];
+	struct hawk_block_header header = {sweep->page.words0[number], sweep->page.words1[number]};
 
-	if (!hawk_scan_decode(sweep->target, sweep->plan, sweep->page.headers[number],
+	if (!hawk_scan_decode(sweep->target, sweep->plan, header,
 			      address + (uint64_t)sweep->page.live[number] * HAWK_GRANULE_BYTES,
 			      sweep->extent->end, block)) {
 		sweep->result.implausible++;
@@ -163,13 +164,13 @@ size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, 
 	uint64_t furthest = resolver->furthest_of_all;
 
 	for (; i < page->live_count && next < HAWK_SWEEP_BATCH; i++) {
-		struct hawk_block_header header = page->headers[i];
+		uint64_t word0 = page->words0[i];
 		uint64_t at = address + (uint64_t)page->live[i] * HAWK_GRANULE_BYTES;
 		uint64_t start = at + HAWK_HEADER_BYTES;
-		uint64_t size = hawk_header_size(header.word0);
-		uint32_t trace = hawk_header_trace(header.word1);
-		unsigned offset_code = hawk_header_offset_code(header.word0);
-		uint8_t birth = hawk_header_birth(header.word0);
+		uint64_t size = hawk_header_size(word0);
+		uint32_t trace = hawk_header_trace(page->words1[i]);
+		unsigned offset_code = hawk_header_offset_code(word0);
+		uint8_t birth = hawk_header_birth(word0);
 		struct hawk_block *block = &sweep->batch[next];
 
 		if (at < furthest || trace >= trace_count || start > limit ||
@@ -180,7 +181,7 @@ size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, 
 		block->start = start;
 		block->size = size;
 		block->trace = trace;
-		block->kind = (uint8_t)hawk_header_kind(header.word0);
+		block->kind = (uint8_t)hawk_header_kind(word0);
 		block->birth = birth;
 		block->offset_code = (uint8_t)offset_code;
 		block->depth = 0;

@@ -26,12 +26,8 @@ static inline __m512i all(uint64_t number)
 
 static inline struct lanes decode(const struct hawk_scan_page *page, unsigned i, uint64_t address)
 {
-	const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
-	const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-	__m512i first = _mm512_loadu_si512(&page->headers[i]);
-	__m512i second = _mm512_loadu_si512(&page->headers[i + LANES / 2]);
-	__m512i word0 = _mm512_permutex2var_epi64(first, even, second);
-	__m512i word1 = _mm512_permutex2var_epi64(first, odd, second);
+	__m512i word0 = _mm512_loadu_si512(&page->words0[i]);
+	__m512i word1 = _mm512_loadu_si512(&page->words1[i]);
 	__m512i granule = _mm512_cvtepu16_epi64(_mm_loadu_si128((const void *)&page->live[i]));
 	__m512i kind = _mm512_slli_epi64(_mm512_srli_epi64(word0, 60), 32);
 	__m512i birth_offset = _mm512_and_si512(_mm512_srli_epi64(word0, 8), all(0xfffULL << 40));

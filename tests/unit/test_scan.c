@@ -62,8 +62,8 @@ static void all_processors_find_the_same_headers(void **state)
 		assert_int_equal(other.dead_count, plain.dead_count);
 		assert_memory_equal(other.live, plain.live, plain.live_count * sizeof(*plain.live));
 		assert_memory_equal(other.dead, plain.dead, plain.dead_count * sizeof(*plain.dead));
-		assert_memory_equal(other.headers, plain.headers,
-				    plain.live_count * sizeof(*plain.headers));
+		assert_memory_equal(other.words0, plain.words0, plain.live_count * 8);
+		assert_memory_equal(other.words1, plain.words1, plain.live_count * 8);
 	}
 	assert_true(live > 1000 && dead > 1000);
 }
