@@ -4,6 +4,8 @@
  * The block index: filled block by block in ascending order, every record touched once.
  */
 #include "block_parts.h"
+#include "block_run.h"
+#include "hawk_cpu.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -254,20 +256,12 @@ struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,
 	return NULL;
 }
 
-enum { MARKED_RECORDS = 128 };
-
-/** Granules of some records, one bit each. All zero between uses. */
-struct marks {
-	uint64_t starts[MARKED_RECORDS];   /**< where blocks begin */
-	uint64_t ends[MARKED_RECORDS + 1]; /**< behind their last granules */
-};
-
 /**
  * Puts marks of blocks, the last of which ends in front of granule `end`, into the records, and
  * takes them away. Covered are the granules from a start to its end: in binary, 2^end - 2^start.
  */
-static void cover_marked(struct hawk_index_record *records, struct marks *marks, size_t end,
-			 uint32_t rank)
+static void cover_marked(struct hawk_index_record *records, struct hawk_block_marks *marks,
+			 size_t end, uint32_t rank)
 {
 	uint64_t borrow = 0;
 
@@ -290,53 +284,65 @@ static void cover_marked(struct hawk_index_record *records, struct marks *marks,
 	marks->ends[end / 64] = 0;
 }
 
+size_t hawk_block_run_plain(struct hawk_block_run *run, const struct hawk_block *blocks,
+			    size_t first, size_t count)
+{
+	size_t i = first;
+
+	for (; i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth; i++) {
+		uint64_t within = blocks[i].start - run->base;
+		uint64_t size = blocks[i].size;
+
+		/* An empty one is more than any. */
+		if (within >= run->room || size - 1 >= run->room - within)
+			break;
+		run->end = (within + size + HAWK_GRANULE_BYTES - 1) >> 4;
+		run->granules[i] = run->id + (uint32_t)(within >> 4);
+		run->sizes[i] = (uint32_t)size;
+		run->traces[i] = blocks[i].trace;
+		run->marks->starts[within >> 10] |= UINT64_C(1) << (within >> 4 & 63);
+		run->marks->ends[run->end >> 6] |= UINT64_C(1) << (run->end & 63);
+	}
+	return i;
+}
+
 /**
  * Nearly every block lies in the same chunk as the one before it, is not empty and not carved up:
  * such are taken here, with everything in registers. The same as hawk_block_index_add_one()
  * otherwise, at a third of the cost. Returns how many were taken; there is room for all.
  */
 static size_t add_usual(struct hawk_block_index *index, const struct hawk_block *blocks,
-			size_t count, struct marks *marks)
+			size_t count, struct hawk_block_marks *marks)
 {
 	uint64_t chunk = blocks[0].start >> HAWK_CHUNK_LOG2;
 	uint64_t chunk_start = chunk << HAWK_CHUNK_LOG2;
 	uint32_t number = hawk_block_index_chunk(index, chunk_start);
-	uint32_t *granules = index->granules + index->count;
-	uint32_t *sizes = index->sizes + index->count;
-	uint32_t *traces = index->traces + index->count;
 	uint64_t record = (blocks[0].start - chunk_start) >> 10;
-	uint64_t base = chunk_start + (record << 10);
 	uint64_t room = CHUNK_BYTES - (record << 10);
-	uint32_t id = number << HAWK_CHUNK_GRANULES_LOG2 | (uint32_t)(record << 6);
-	uint64_t end = 0;
-	size_t i = 0;
+	struct hawk_block_run run = {
+		.base = chunk_start + (record << 10),
+		.room = room < HAWK_MARKED_RECORDS << 10 ? room : HAWK_MARKED_RECORDS << 10,
+		.id = number << HAWK_CHUNK_GRANULES_LOG2 | (uint32_t)(record << 6),
+		.granules = index->granules + index->count,
+		.sizes = index->sizes + index->count,
+		.traces = index->traces + index->count,
+		.marks = marks,
+	};
+	size_t taken = 0;
 
 	if (!number || number == HAWK_CHUNK_INSIDE || !index->count || index->heads)
 		return 0;
-	if (room > MARKED_RECORDS << 10)
-		room = MARKED_RECORDS << 10;
-	for (; i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth; i++) {
-		uint64_t within = blocks[i].start - base;
-		uint64_t size = blocks[i].size;
-
-		/* An empty one is more than any. */
-		if (within >= room || size - 1 >= room - within)
-			break;
-		end = (within + size + HAWK_GRANULE_BYTES - 1) >> 4;
-		granules[i] = id + (uint32_t)(within >> 4);
-		sizes[i] = (uint32_t)size;
-		traces[i] = blocks[i].trace;
-		marks->starts[within >> 10] |= UINT64_C(1) << (within >> 4 & 63);
-		marks->ends[end >> 6] |= UINT64_C(1) << (end & 63);
-	}
-	if (!i)
+	if (hawk_cpu_has_avx512())
+		taken = hawk_block_run_avx512(&run, blocks, count);
+	taken = hawk_block_run_plain(&run, blocks, taken, count);
+	if (!taken)
 		return 0;
 	cover_marked(index->records + ((size_t)number << HAWK_CHUNK_RECORDS_LOG2) + record, marks,
-		     end, index->count);
-	index->count += (uint32_t)i;
-	index->end = blocks[i - 1].start + blocks[i - 1].size;
+		     run.end, index->count);
+	index->count += (uint32_t)taken;
+	index->end = blocks[taken - 1].start + blocks[taken - 1].size;
 	index->chunk_span = ((index->end >> HAWK_CHUNK_LOG2) - index->first_chunk) + 1;
-	return i;
+	return taken;
 }
 
 struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count)
@@ -346,7 +352,7 @@ struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *bl
 	size_t more = count + HAWK_BLOCK_DEPTH_MAX + 1;
 	bool room = to->count < HAWK_BLOCKS_MAX && more <= HAWK_BLOCKS_MAX - to->count;
 	struct hawk_error *err = room ? make_room(to, more) : NULL;
-	struct marks marks = {0};
+	struct hawk_block_marks marks = {0};
 
 	for (size_t i = 0; i < count && !err; i++) {
 		/* The next one shows that nothing was carved out. */

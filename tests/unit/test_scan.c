@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The innermost loops of the sweep: those for all processors and those with vectors give the same.
+ * The innermost loops of the sweep and of the index: those for all processors and those with
+ * vectors give the same.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "block_run.h"
 #include "hawk_cpu.h"
 #include "hawk_sweep_state.h"
 #include "scan_page.h"
@@ -161,11 +163,90 @@ static void all_processors_take_the_same_blocks(void **state)
 	assert_true(taken > 100000);
 }
 
+enum { RUN_BLOCKS = 400 };
+
+/** What the index is filled with from a run of blocks. */
+struct filled {
+	struct hawk_block_marks marks;
+	uint32_t granules[RUN_BLOCKS + 1], sizes[RUN_BLOCKS + 1], traces[RUN_BLOCKS + 1];
+	struct hawk_block_run run;
+	size_t taken;
+};
+
+static void begin_run(struct filled *filled, uint64_t base, uint64_t room)
+{
+	memset(filled, 0, sizeof(*filled));
+	filled->run = (struct hawk_block_run){
+		.base = base,
+		.room = room,
+		.id = 77 << 6,
+		.granules = filled->granules,
+		.sizes = filled->sizes,
+		.traces = filled->traces,
+		.marks = &filled->marks,
+	};
+}
+
+/* Ascending ones from `start` on; now and then an empty one, or one that was carved up. */
+static void make_run(struct hawk_block *blocks, uint64_t start, uint64_t *seed)
+{
+	for (size_t i = 0; i < RUN_BLOCKS; i++) {
+		uint64_t r = synthetic_random(seed);
+
+		blocks[i] = (struct hawk_block){
+			.start = start,
+			.size = r % 97 ? 1 + r / 128 % 500 : 0,
+			.trace = (uint32_t)(r >> 32),
+			.birth = (uint8_t)(r >> 20),
+			.depth = r % 89 == 0,
+		};
+		start += ((blocks[i].size + 15) & ~UINT64_C(15)) + 16 * (1 + r / 64 % 2);
+	}
+}
+
+static void all_processors_index_the_same_runs(void **state)
+{
+	static struct hawk_block blocks[RUN_BLOCKS];
+	static struct filled plain;
+	static struct filled other;
+	const uint64_t base = SYNTHETIC_HEAP + (5 << 10);
+	uint64_t seed = 8;
+	size_t taken = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < 4000; round++) {
+		uint64_t r = synthetic_random(&seed);
+		uint64_t room = r % 3 ? HAWK_MARKED_RECORDS << 10 : (1 + r / 16 % 50) << 10;
+		size_t count = r % 5 ? RUN_BLOCKS : r / 1024 % 30;
+
+		make_run(blocks, base + r / 4096 % 64 * 16, &seed);
+		begin_run(&plain, base, room);
+		plain.taken = hawk_block_run_plain(&plain.run, blocks, 0, count);
+		assert_true(plain.taken < count || !count);
+		taken += plain.taken;
+		if (!hawk_cpu_has_avx512())
+			continue;
+		begin_run(&other, base, room);
+		other.taken = hawk_block_run_avx512(&other.run, blocks, count);
+		assert_true(other.taken <= plain.taken &&
+			    other.taken + 8 > plain.taken - plain.taken % 8);
+		other.taken = hawk_block_run_plain(&other.run, blocks, other.taken, count);
+		assert_int_equal(other.taken, plain.taken);
+		assert_int_equal(other.run.end, plain.run.end);
+		assert_memory_equal(&other.marks, &plain.marks, sizeof(plain.marks));
+		assert_memory_equal(other.granules, plain.granules, 4 * plain.taken);
+		assert_memory_equal(other.sizes, plain.sizes, 4 * plain.taken);
+		assert_memory_equal(other.traces, plain.traces, 4 * plain.taken);
+	}
+	assert_true(taken > 100000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_processors_find_the_same_headers),
 		cmocka_unit_test(all_processors_take_the_same_blocks),
+		cmocka_unit_test(all_processors_index_the_same_runs),
 	};
 
 	return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
