@@ -82,7 +82,8 @@ static const struct hawk_option options[] = {
 	 "be repeated"},
 	{"heuristics", '\0', HAWK_OPTION_STRING, HAWK_AT(heuristics), "NAME,...",
 	 "interior pointers that count as start pointers: Valgrind's stdstring, length64, "
-	 "newarray and multipleinheritance, lengthprefix, all (default) or none"},
+	 "newarray and multipleinheritance (or valgrind, for these), lengthprefix, listnode, "
+	 "backpointer, all (default) or none"},
 	{"exit-code", '\0', HAWK_OPTION_NUMBER, HAWK_AT(exit_code), "N",
 	 "exit with N instead of 1 when something is definitely lost"},
 	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N", "use N processors"},

@@ -2,8 +2,8 @@
 /**
  * @file
  * Interior pointers that are as good as start pointers, because that is how C++ and some libraries
- * hold a block: Valgrind's heuristics, by its names and rules (--leak-check-heuristics), and one
- * more for libraries that keep a length in front of what they hand out.
+ * hold a block: Valgrind's heuristics, by its names and rules (--leak-check-heuristics), and three
+ * more for what programs in C do.
  *
  * One pass over the interior pointers of a graph and of its roots; the graph itself stays as it is.
  * Reads the contents of blocks: of a living process before it is let go.
@@ -28,8 +28,16 @@ enum hawk_heuristic {
 	/** Behind a header that knows the block's length (hawk_length_prefix.h): strings of redis,
 	 * BSTR, blocks of talloc, my_malloc() and g_rc_box. Not one of Valgrind's. */
 	HAWK_HEURISTIC_LENGTHPREFIX = 1u << 4,
-	HAWK_HEURISTICS_ALL = (1u << 5) - 1,
-	HAWK_HEURISTIC_COUNT = 5,
+	/** To a node {next, previous} of a doubly linked list whose neighbours lead back to it, or
+	 * right behind one: how lists within structures hold these, and Python's objects are held.
+	 * Not one of Valgrind's. */
+	HAWK_HEURISTIC_LISTNODE = 1u << 5,
+	/** To a word that leads to the block's start: SQLite's page cache. Not one of Valgrind's.
+	 */
+	HAWK_HEURISTIC_BACKPOINTER = 1u << 6,
+	HAWK_HEURISTICS_ALL = (1u << 7) - 1,
+	HAWK_HEURISTICS_VALGRIND = (1u << 4) - 1,
+	HAWK_HEURISTIC_COUNT = 7,
 };
 
 /** "stdstring" ... by number of the bit. */

@@ -5,7 +5,7 @@
  * where inside a block a pointer points.
  *
  * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program; and
- * after them those of length_prefix.c.
+ * behind them our own: length_prefix.c, and words that lead back.
  */
 #include "hawk_heuristics.h"
 
@@ -17,10 +17,13 @@ enum {
 	VTABLE_WORDS_MAX = 20, /* looked at for two functions */
 	PAGE_BYTES = 4096,
 	VERDICTS = 64,
+	LIST_FLAGS = 3, /* low bits of a list's pointers: Python's collector keeps flags there */
+	LIST_NODE_BYTES = 2 * WORD,
 };
 
 const char *const hawk_heuristic_names[HAWK_HEURISTIC_COUNT] = {
-	"stdstring", "length64", "newarray", "multipleinheritance", "lengthprefix",
+	"stdstring",    "length64", "newarray",    "multipleinheritance",
+	"lengthprefix", "listnode", "backpointer",
 };
 
 struct finder {
@@ -163,6 +166,59 @@ static bool has_length_prefix(struct finder *finder, uint64_t start, uint64_t si
 	       read_bytes(finder, start + prefix.end, &behind, prefix.zeros) && !behind;
 }
 
+/* Both neighbours lead back. Whether it is {next, previous} or the other way round makes no
+ * difference. The head of an empty list leads to itself, and is no node. */
+static bool is_list_node(struct finder *finder, uint64_t node)
+{
+	const uint64_t mask = ~(uint64_t)LIST_FLAGS;
+	uint64_t words[2];
+	uint64_t back;
+
+	if (node % WORD || !read_bytes(finder, node, words, sizeof(words)))
+		return false;
+	words[0] &= mask;
+	words[1] &= mask;
+	if (words[0] < PAGE_BYTES || words[1] < PAGE_BYTES || words[0] == node)
+		return false;
+	return read_word(finder, words[0] + WORD, &back) && (back & mask) == node &&
+	       read_word(finder, words[1], &back) && (back & mask) == node;
+}
+
+static bool has_list_node(struct finder *finder, uint64_t start, uint64_t size, uint64_t pointer)
+{
+	uint64_t offset = pointer - start;
+
+	return (size - offset >= LIST_NODE_BYTES && is_list_node(finder, pointer)) ||
+	       (offset >= LIST_NODE_BYTES && is_list_node(finder, pointer - LIST_NODE_BYTES));
+}
+
+/* To the start, or to what is behind a length (SQLite's allocator). */
+static bool leads_back(struct finder *finder, uint64_t start, uint64_t size, uint64_t pointer)
+{
+	uint64_t word;
+	uint64_t first;
+
+	if (pointer % WORD || size - (pointer - start) < WORD || !read_word(finder, pointer, &word))
+		return false;
+	return word == start ||
+	       (word == start + WORD && read_word(finder, start, &first) && first == size - WORD);
+}
+
+/* The heuristics that are not Valgrind's. */
+static unsigned explain_more(struct finder *finder, uint64_t start, uint64_t size, uint64_t pointer)
+{
+	if ((finder->heuristics & HAWK_HEURISTIC_LENGTHPREFIX) &&
+	    has_length_prefix(finder, start, size, pointer - start))
+		return HAWK_HEURISTIC_LENGTHPREFIX;
+	if ((finder->heuristics & HAWK_HEURISTIC_BACKPOINTER) &&
+	    leads_back(finder, start, size, pointer))
+		return HAWK_HEURISTIC_BACKPOINTER;
+	if ((finder->heuristics & HAWK_HEURISTIC_LISTNODE) &&
+	    has_list_node(finder, start, size, pointer))
+		return HAWK_HEURISTIC_LISTNODE;
+	return 0;
+}
+
 /* The heuristic that explains the interior `pointer` to `block`, 0 = none. */
 static struct hawk_error *explain(struct finder *finder, uint32_t block, uint64_t pointer,
 				  unsigned *ret)
@@ -186,9 +242,8 @@ static struct hawk_error *explain(struct finder *finder, uint32_t block, uint64_
 			 (size - WORD) % first == 0)
 			*ret = HAWK_HEURISTIC_NEWARRAY;
 	}
-	if (!*ret && (finder->heuristics & HAWK_HEURISTIC_LENGTHPREFIX) &&
-	    has_length_prefix(finder, start, size, pointer - start))
-		*ret = HAWK_HEURISTIC_LENGTHPREFIX;
+	if (!*ret && finder->heuristics & ~(unsigned)HAWK_HEURISTICS_VALGRIND)
+		*ret = explain_more(finder, start, size, pointer);
 	if (*ret || !(finder->heuristics & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
 		return NULL;
 	err = is_base_class(finder, start, pointer, &base);

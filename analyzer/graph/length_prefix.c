@@ -27,6 +27,10 @@ enum {
 	TALLOC_BYTES = 96, /**< talloc.c (2.4): struct talloc_chunk, rounded up */
 };
 
+/* Objects/dictobject.c of Python 3.11 and 3.12, new_values(): the attributes of an object. In front
+ * of them the order in which they were set, backwards, their number, and the bytes of all that. */
+enum { PYTHON_STEP = 8, PYTHON_MAX_BYTES = 32, PYTHON_USED_AT = 2, PYTHON_ORDER_AT = 3 };
+
 enum {
 	TERMINATOR_MAX = 4, /**< bytes of a character of 32 bits */
 	MARIADB_SIZE_AT = 8,
@@ -142,6 +146,24 @@ static bool is_box(const uint8_t *header, uint64_t block_bytes, struct hawk_leng
 	       is_rest(header, MYSQL_SIZE_AT, 0, BOX_BYTES, block_bytes, ret);
 }
 
+static bool is_python_values(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes,
+			     struct hawk_length_prefix *ret)
+{
+	const uint8_t *end = header + header_bytes;
+	uint64_t room = (block_bytes - header_bytes) / 8;
+
+	if (header_bytes % PYTHON_STEP || header_bytes > PYTHON_MAX_BYTES ||
+	    block_bytes != header_bytes + 8 * room ||
+	    header_bytes != ((room + PYTHON_USED_AT + PYTHON_STEP - 1) & -(uint64_t)PYTHON_STEP) ||
+	    end[-1] != header_bytes || end[-PYTHON_USED_AT] > room)
+		return false;
+	for (int i = 0; i < end[-PYTHON_USED_AT]; i++)
+		if (end[-PYTHON_ORDER_AT - i] >= room)
+			return false;
+	*ret = (struct hawk_length_prefix){block_bytes, 0};
+	return true;
+}
+
 bool hawk_length_prefix_possible(uint64_t header_bytes)
 {
 	switch (header_bytes) {
@@ -151,6 +173,7 @@ bool hawk_length_prefix_possible(uint64_t header_bytes)
 	case SDS_16_BYTES:
 	case U64_BYTES:
 	case SDS_32_BYTES:
+	case 2 * PYTHON_STEP:
 	case SDS_64_BYTES:
 	case MARIADB_BYTES:
 	case BOX_BYTES:
@@ -166,6 +189,8 @@ bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes, uint6
 {
 	if (block_bytes <= header_bytes)
 		return false;
+	if (header_bytes && is_python_values(header, header_bytes, block_bytes, ret))
+		return true;
 	switch (header_bytes) {
 	case SDS_5_BYTES:
 		return is_sds_5(header, block_bytes, ret);

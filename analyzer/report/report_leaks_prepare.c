@@ -80,6 +80,8 @@ static bool find_heuristic(const char *word, size_t length, unsigned *bits)
 		return true;
 	if (is_word(word, length, "all"))
 		*bits = HAWK_HEURISTICS_ALL;
+	if (is_word(word, length, "valgrind"))
+		*bits = HAWK_HEURISTICS_VALGRIND;
 	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
 		if (is_word(word, length, hawk_heuristic_names[i]))
 			*bits = 1u << i;
@@ -90,7 +92,7 @@ struct hawk_error *hawk_leaks_parse_heuristics(const char *text, unsigned *ret)
 {
 	return parse_words(text, "heuristic",
 			   "stdstring, length64, newarray, multipleinheritance, "
-			   "lengthprefix, none",
+			   "lengthprefix, listnode, backpointer, valgrind, none",
 			   find_heuristic, ret);
 }
 

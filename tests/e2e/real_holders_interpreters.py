@@ -43,7 +43,9 @@ def check_python():
     core = core_of("python3", [python, "-c", PYTHON], {"PYTHONMALLOC": "malloc"})
     if not core:
         return
-    holders.check_lost(core, "python3", 0)
+    found = holders.check_lost(core, "python3", 0)
+    hawk.expect(found["possibly_lost"]["objects"] < 10000, f"python3: {found['possibly_lost']}")
+    hawk.expect(found["heuristics"]["listnode"] > 20000, f"heuristics: {found['heuristics']}")
     holders.check_roots(core, "python3", 0.5)
     groups = holders.tops(core, "--by=root")
     hawk.expect(any("_PyRuntime" in name for _, name, _ in groups), f"roots: {groups[:6]}")
@@ -96,6 +98,9 @@ def check_sqlite():
     found = holders.check_lost(core, "sqlite3", 0)
     # Its blocks begin with their length, and its pointers point behind that.
     hawk.expect(found["heuristics"]["length64"] > 100, f"heuristics: {found['heuristics']}")
+    # The page cache's headers lie behind the pages, and know where these begin.
+    hawk.expect(found["heuristics"]["backpointer"] > 100, f"heuristics: {found['heuristics']}")
+    hawk.expect(found["possibly_lost"]["bytes"] < 100000, f"sqlite3: {found['possibly_lost']}")
     holders.check_roots(core, "sqlite3", 0.9)
     [whole] = holders.sql(core, "SELECT sum(size) FROM blocks")
     [(pager, retained)] = holders.sql(

@@ -143,7 +143,7 @@ def check_leaks():
     text = " ".join(holders.ask("leaks", core).split())
     hawk.expect("interior pointers are explained by lengthprefix." in text, "lengthprefix in text")
     plain = holders.document("leaks", core,
-                             "--heuristics=stdstring,length64,newarray,multipleinheritance")
+                             "--heuristics=valgrind")
     strings = [record["objects"] for record in plain["records"]
                if record["kind"] == "possibly_lost" and is_string(record)]
     hawk.expect(sum(strings) >= 2 * KEYS, f"possibly lost without lengthprefix: {sum(strings)}")

@@ -101,7 +101,21 @@ static uint64_t add_sds(struct graph_world *world, uint32_t block, uint64_t leng
 	return 3;
 }
 
-/* Some blocks become strings, sized buffers and arrays, with pointers into them. */
+/* A list of two, whose nodes are in the middle of their blocks. Returns where a pointer leads that
+ * holds one of them: to the node or behind it. */
+static uint64_t add_list(struct graph_world *world, uint32_t block, uint32_t other, uint64_t behind)
+{
+	if (world->blocks[other].size < 40 || world->blocks[block].size < 40)
+		return 16;
+	graph_world_point(world, block, 16, other, 16);
+	graph_world_point(world, block, 24, other, 16);
+	graph_world_point(world, other, 16, block, 16);
+	graph_world_point(world, other, 24, block, 16);
+	return behind ? 32 : 16;
+}
+
+/* Some blocks become strings, sized buffers, arrays and elements of lists, with pointers into them.
+ */
 static void add_patterns(struct graph_world *world, uint64_t *seed)
 {
 	for (uint32_t i = 0; i < world->count; i++) {
@@ -111,7 +125,7 @@ static void add_patterns(struct graph_world *world, uint64_t *seed)
 
 		if (size < 32)
 			continue;
-		switch (synthetic_random(seed) % 5) {
+		switch (synthetic_random(seed) % 7) {
 		case 0:
 			graph_world_write(world, i, 0, synthetic_random(seed) % size);
 			graph_world_write(world, i, 8, size - 25);
@@ -125,6 +139,16 @@ static void add_patterns(struct graph_world *world, uint64_t *seed)
 			break;
 		case 3:
 			inside = add_sds(world, i, synthetic_random(seed) % 5);
+			break;
+		case 4:
+			inside = add_list(world, i,
+					  (uint32_t)(synthetic_random(seed) % world->count),
+					  synthetic_random(seed) % 2);
+			break;
+		case 5:
+			graph_world_point(world, i, 24, i, synthetic_random(seed) % 2 * 8);
+			graph_world_write(world, i, 0, size - 8);
+			inside = 24;
 			break;
 		default:
 			continue;
@@ -157,6 +181,16 @@ static bool has_length_prefix(const struct graph_world *world, uint32_t block, u
 		       capacity + inside + 1 - size <= 16 + (size + 16) / 4 &&
 		       !bytes[inside + length];
 	}
+	if (inside % 8 == 0 && inside <= 32 && bytes[inside - 1] == inside && size % 8 == 0 &&
+	    size >= inside + 8 && (size - inside) / 8 + 2 <= inside &&
+	    (size - inside) / 8 + 2 > inside - 8) {
+		bool values = bytes[inside - 2] <= (size - inside) / 8;
+
+		for (unsigned i = 0; values && i < bytes[inside - 2]; i++)
+			values = bytes[inside - 3 - i] < (size - inside) / 8;
+		if (values)
+			return true;
+	}
 	if (inside != 4 && inside != 8)
 		return false;
 	memcpy(&length, bytes, inside);
@@ -169,6 +203,44 @@ static bool has_length_prefix(const struct graph_world *world, uint32_t block, u
 	return inside == 8 && 8 + length + capacity + 1 == size && !bytes[8 + length];
 }
 
+/* The word at any address of the target; 0 = it is not there. */
+static uint64_t word_at(const struct graph_world *world, uint64_t address)
+{
+	uint64_t value = 0;
+
+	if (address >= SYNTHETIC_HEAP && address <= SYNTHETIC_HEAP + GRAPH_HEAP_BYTES - 8)
+		memcpy(&value, world->heap->bytes + (address - SYNTHETIC_HEAP), 8);
+	else if (address >= GRAPH_GLOBALS && address <= GRAPH_GLOBALS + sizeof(world->globals) - 8)
+		memcpy(&value, (const char *)world->globals + (address - GRAPH_GLOBALS), 8);
+	else if (address >= GRAPH_STACK && address <= GRAPH_STACK + GRAPH_STACK_BYTES - 8)
+		memcpy(&value, (const char *)world->stack + (address - GRAPH_STACK), 8);
+	return value;
+}
+
+static bool is_in_list(const struct graph_world *world, uint64_t node)
+{
+	uint64_t next = word_at(world, node) / 4 * 4;
+	uint64_t before = word_at(world, node + 8) / 4 * 4;
+
+	return node % 8 == 0 && next && before && next != node &&
+	       word_at(world, next + 8) / 4 * 4 == node && word_at(world, before) / 4 * 4 == node;
+}
+
+/* Lists, and words that lead to the start. */
+static bool leads_back(const struct graph_world *world, uint32_t block, uint64_t inside,
+		       unsigned heuristics)
+{
+	uint64_t start = world->blocks[block].start, size = world->blocks[block].size;
+	uint64_t word = inside % 8 ? 0 : word_at(world, start + inside);
+
+	if (heuristics & HAWK_HEURISTIC_BACKPOINTER && inside + 8 <= size &&
+	    (word == start || (word == start + 8 && word_of(world, block, 0) == size - 8)))
+		return true;
+	return heuristics & HAWK_HEURISTIC_LISTNODE &&
+	       ((inside + 16 <= size && is_in_list(world, start + inside)) ||
+		(inside >= 16 && is_in_list(world, start + inside - 16)));
+}
+
 /* What the rules of Valgrind's manual say of a pointer `inside` bytes into `block`. */
 static bool is_explained(const struct graph_world *world, uint32_t block, uint64_t inside,
 			 unsigned heuristics)
@@ -177,6 +249,8 @@ static bool is_explained(const struct graph_world *world, uint32_t block, uint64
 
 	if (heuristics & HAWK_HEURISTIC_LENGTHPREFIX && inside && inside < size &&
 	    has_length_prefix(world, block, inside))
+		return true;
+	if (inside && inside < size && leads_back(world, block, inside, heuristics))
 		return true;
 	if (heuristics & HAWK_HEURISTIC_STDSTRING && inside == 24 && size >= 25 &&
 	    word_of(world, block, 8) + 25 == size && word_of(world, block, 0) <= size - 25)
@@ -305,15 +379,13 @@ static void random_heaps_have_the_leak_kinds_of_their_bytes(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
-		unsigned heuristics = (unsigned)(synthetic_random(&seed) % 16);
+		unsigned heuristics = (unsigned)synthetic_random(&seed) & HAWK_HEURISTICS_ALL;
 		struct leaks_world leaks = {.world = graph_world_create()};
 		struct oracle oracle;
 		uint64_t indirect = 0;
 
-		/* The worlds have no virtual tables: that bit is for the length in front. */
-		if (heuristics & HAWK_HEURISTIC_MULTIPLEINHERITANCE)
-			heuristics ^=
-				HAWK_HEURISTIC_MULTIPLEINHERITANCE | HAWK_HEURISTIC_LENGTHPREFIX;
+		/* The worlds have no virtual tables. */
+		heuristics &= ~(unsigned)HAWK_HEURISTIC_MULTIPLEINHERITANCE;
 		graph_world_fill(leaks.world, &seed);
 		add_patterns(leaks.world, &seed);
 		open_world(&leaks, SIZE_MAX, heuristics);
