@@ -201,10 +201,11 @@ static unsigned take_usual(struct hawk_sweep_state *sweep, uint64_t address, uns
 	size_t first = sweep->batch_count + resolver->has_candidate;
 	size_t next = hawk_cpu_has_avx512() ? hawk_sweep_usual_avx512(sweep, address, i, first)
 					    : hawk_sweep_usual_plain(sweep, address, i, first);
-	const struct hawk_block *last = &sweep->batch[next - 1];
+	const struct hawk_block *last;
 
 	if (next == first)
 		return i;
+	last = &sweep->batch[next - 1];
 	sweep->mapping_is_heap = true;
 	sweep->result.clipped += resolver->has_candidate && resolver->candidate_clipped;
 	sweep->batch_count = next - 1;
