@@ -25,6 +25,8 @@ static struct hawk_quantity percent(double share)
 
 static struct hawk_quantity time_at(const struct hawk_growth *growth, double share)
 {
+	if (share <= 0)
+		return (struct hawk_quantity){{"0 s"}};
 	return hawk_quantity_seconds(share * growth->life_seconds);
 }
 
@@ -142,12 +144,16 @@ void hawk_growth_append_verdict(struct hawk_text *text, const struct hawk_growth
 
 void hawk_growth_bar(const struct hawk_growth_facts *facts, char bar[HAWK_AGE_BINS + 1])
 {
-	static const char levels[] = " .:-=+*#";
+	static const char levels[] = " .:-=+*#", too_short[] = "(too short)";
 	const unsigned top = sizeof(levels) - 2;
 	uint64_t most = 0;
 
 	memset(bar, ' ', HAWK_AGE_BINS);
 	bar[HAWK_AGE_BINS] = '\0';
+	if (facts->life_seconds < 1) { // its parts are shorter than the unit of births
+		memcpy(bar + 3, too_short, sizeof(too_short) - 1);
+		return;
+	}
 	for (unsigned i = 0; i < HAWK_AGE_BINS; i++)
 		if (facts->born_objects[i] > most)
 			most = facts->born_objects[i];

@@ -21,7 +21,8 @@ void hawk_growth_append_reasons(struct hawk_text *text, const struct hawk_growth
 /** "leak (high confidence)", "unclear" */
 void hawk_growth_append_verdict(struct hawk_text *text, const struct hawk_growth *growth);
 
-/** HAWK_AGE_BINS characters, the oldest births first, and a NUL; the higher the more. */
+/** HAWK_AGE_BINS characters, the oldest births first, and a NUL; the higher the more. Of a life
+ * below a second, whose parts are shorter than births are known, it says so. */
 void hawk_growth_bar(const struct hawk_growth_facts *facts, char bar[HAWK_AGE_BINS + 1]);
 
 #endif

@@ -6,6 +6,7 @@
 #include "hawk_quantity.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "hawk_output.h"
 
@@ -41,6 +42,12 @@ struct hawk_quantity hawk_quantity_count(uint64_t count)
 	return ret;
 }
 
+bool hawk_quantity_more_bytes(uint64_t bytes, uint64_t than)
+{
+	return bytes > than &&
+	       strcmp(hawk_quantity_bytes(bytes).text, hawk_quantity_bytes(than).text) != 0;
+}
+
 struct hawk_quantity hawk_quantity_share(uint64_t part, uint64_t whole)
 {
 	struct hawk_quantity ret = {"-"};
@@ -64,7 +71,9 @@ struct hawk_quantity hawk_quantity_seconds(double seconds)
 	if (!(seconds >= 0) || seconds > 1e15)
 		return ret;
 	whole = (uint64_t)seconds;
-	if (seconds < 10)
+	if (seconds < 0.05)
+		snprintf(ret.text, sizeof(ret.text), "<0.1 s");
+	else if (seconds < 10)
 		snprintf(ret.text, sizeof(ret.text), "%.1f s", seconds);
 	else if (whole < 60)
 		snprintf(ret.text, sizeof(ret.text), "%u s", (unsigned)whole);

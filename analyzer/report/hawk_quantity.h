@@ -20,13 +20,16 @@ struct hawk_quantity {
 /** "0 B", "17 B", "1.5 KiB", "84.2 MiB" */
 struct hawk_quantity hawk_quantity_bytes(uint64_t bytes);
 
+/** Whether `bytes` are more than `than`, and in words as well. */
+bool hawk_quantity_more_bytes(uint64_t bytes, uint64_t than);
+
 /** "1,234,567" */
 struct hawk_quantity hawk_quantity_count(uint64_t count);
 
 /** "47.6 %", "<0.1 %"; "-" if `whole` is 0. */
 struct hawk_quantity hawk_quantity_share(uint64_t part, uint64_t whole);
 
-/** "0.4 s", "12 s", "3 min 20 s", "2 h 5 min", "4 d 2 h" */
+/** "<0.1 s", "0.4 s", "12 s", "3 min 20 s", "2 h 5 min", "4 d 2 h" */
 struct hawk_quantity hawk_quantity_seconds(double seconds);
 
 /** "640 us", "12.5 ms", "1.25 s" */

@@ -142,7 +142,7 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 		hawk_text_printf(&text, "; %s, if it idled until its core was written",
 				 hawk_growth_verdict_name(growth.if_idle));
 	if (graph->retained && !report->filtered &&
-	    graph->retained[index].all_pointers > facts.inuse_bytes)
+	    hawk_quantity_more_bytes(graph->retained[index].all_pointers, facts.inuse_bytes))
 		hawk_text_printf(&text, "; retains %s",
 				 hawk_quantity_bytes(graph->retained[index].all_pointers).text);
 	hawk_output_puts(screen->output, "      ");

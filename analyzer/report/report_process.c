@@ -3,6 +3,7 @@
  * @file
  * What the process was and how it ended, in text.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -46,6 +47,14 @@ static void put_title(const struct hawk_report *report, const struct hawk_screen
 	hawk_output_puts(screen->output, "\n");
 }
 
+/* abort() and raise() send their signal to a thread, kill() to a process. */
+static const char *own_call(const struct hawk_process *process)
+{
+	if (!process->has_siginfo || process->signal_code != SI_TKILL)
+		return "kill()";
+	return process->signal == ABORT ? "abort()" : "raise()";
+}
+
 static void put_cause(const struct hawk_process *process, const struct hawk_screen *screen)
 {
 	const char *reason = process->has_siginfo
@@ -64,9 +73,8 @@ static void put_cause(const struct hawk_process *process, const struct hawk_scre
 		hawk_output_printf(screen->output, "%s\n", reason);
 	} else if (process->sender_pid && process->sender_pid == process->pid) {
 		put_field(screen, "cause");
-		hawk_output_puts(screen->output, process->signal == ABORT
-							 ? "the process itself, by abort()\n"
-							 : "the process itself, by raise()\n");
+		hawk_output_printf(screen->output, "the process itself, by %s\n",
+				   own_call(process));
 	} else if (process->sender_pid) {
 		put_field(screen, "cause");
 		hawk_output_printf(screen->output, "sent by process %u\n", process->sender_pid);

@@ -236,7 +236,7 @@ static struct hawk_error *append_story(const struct hawk_suspects *suspects,
 		return err;
 	hawk_text_puts(text, ".");
 	append_reach(suspects, suspect, text);
-	if (retained > suspect->facts.inuse_bytes)
+	if (hawk_quantity_more_bytes(retained, suspect->facts.inuse_bytes))
 		hawk_text_printf(text, " With what it holds it retains %s.",
 				 hawk_quantity_bytes(retained).text);
 	append_growth(suspect, text);

@@ -186,6 +186,13 @@ def check_untraced():
         hawk.expect("no trace table" in done.stderr, f"{verb}: {done.stderr!r}")
 
 
+def check_cause():
+    """kill() and abort() are told apart by what the kernel notes."""
+    killed, _ = hawk.crash(["/bin/sh", "-c", "kill -ABRT $$"], hawk.plain_environment(), folder)
+    hawk.expect("the process itself, by kill()" in text_of(killed, codes=(hawk.EXIT_PARTIAL,)),
+                "a process that killed itself")
+
+
 hawk.need_build()
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)
@@ -195,6 +202,7 @@ check_no_plumbing_first()
 check_counts()
 check_schema()
 check_process()
+check_cause()
 check_choosing()
 check_nothing_matches()
 check_groups()

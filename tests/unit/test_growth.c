@@ -301,6 +301,10 @@ static void the_bar_shows_every_birth(void **state)
 	facts = FACTS(0, 0, 0);
 	hawk_growth_bar(&facts, bar);
 	assert_string_equal(bar, "                ");
+	facts = FACTS(160000, 160000, FLAT);
+	facts.life_seconds = 0.9;
+	hawk_growth_bar(&facts, bar);
+	assert_string_equal(bar, "   (too short)  ");
 }
 
 int main(void)

@@ -28,6 +28,16 @@ static void sizes_are_printed_in_binary_units(void **state)
 	assert_string_equal(hawk_quantity_bytes(UINT64_MAX).text, "16.0 EiB");
 }
 
+static void more_bytes_are_more_in_words_too(void **state)
+{
+	(void)state;
+	assert_true(hawk_quantity_more_bytes(2, 1));
+	assert_false(hawk_quantity_more_bytes(1, 1));
+	assert_false(hawk_quantity_more_bytes(1, 2));
+	assert_false(hawk_quantity_more_bytes(73728 + 24, 73728));
+	assert_true(hawk_quantity_more_bytes(73728 + 240, 73728));
+}
+
 static void counts_have_separators(void **state)
 {
 	(void)state;
@@ -50,6 +60,8 @@ static void a_share_is_never_rounded_to_nothing(void **state)
 static void times_have_two_units_at_most(void **state)
 {
 	(void)state;
+	assert_string_equal(hawk_quantity_seconds(0).text, "<0.1 s");
+	assert_string_equal(hawk_quantity_seconds(0.06).text, "0.1 s");
 	assert_string_equal(hawk_quantity_seconds(0.25).text, "0.2 s");
 	assert_string_equal(hawk_quantity_seconds(59).text, "59 s");
 	assert_string_equal(hawk_quantity_seconds(200).text, "3 min 20 s");
@@ -155,6 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_are_printed_in_binary_units),
+		cmocka_unit_test(more_bytes_are_more_in_words_too),
 		cmocka_unit_test(counts_have_separators),
 		cmocka_unit_test(a_share_is_never_rounded_to_nothing),
 		cmocka_unit_test(times_have_two_units_at_most),
