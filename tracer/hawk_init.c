@@ -7,6 +7,7 @@
 #include "hawk_init.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 #include "hawk_arena.h"
 #include "hawk_file.h"
@@ -19,8 +20,14 @@
 #include "hawk_options.h"
 #include "hawk_record.h"
 #include "hawk_sampler.h"
+#include "hawk_syscall.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
+
+enum {
+	LIMIT_SHARE = 4,           /**< of a limited address space, one part in so many */
+	LIMIT_BYTES_MIN = 8 << 20, /**< the least that max_table can say */
+};
 
 static void *map_for_unwinder(uint64_t bytes)
 {
@@ -41,12 +48,33 @@ static uint64_t prepare_table(void)
 	return flags | (hawk_options.live ? HAWK_TABLE_LIVE_COUNTERS : 0);
 }
 
+static uint64_t lower(uint64_t limit, int resource)
+{
+	struct rlimit space;
+
+	if (hawk_syscall6(SYS_prlimit64, 0, resource, 0, (long)&space, 0, 0) ||
+	    space.rlim_cur == RLIM_INFINITY)
+		return limit;
+	space.rlim_cur /= LIMIT_SHARE;
+	if (space.rlim_cur < LIMIT_BYTES_MIN)
+		space.rlim_cur = LIMIT_BYTES_MIN;
+	return limit && limit < space.rlim_cur ? limit : space.rlim_cur;
+}
+
+/** Where the address space is limited, the tables must not take what the program needs. */
+static uint64_t choose_limit(void)
+{
+	if (hawk_options.max_table)
+		return hawk_options.max_table;
+	return lower(lower(0, RLIMIT_AS), RLIMIT_DATA);
+}
+
 static bool start(void)
 {
 	const char *text = hawk_options_environment();
 
 	hawk_options_parse(text);
-	hawk_arena_limit = hawk_options.max_table;
+	hawk_arena_limit = choose_limit();
 	if (!hawk_arena_init(prepare_table(), text))
 		return false;
 	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_record_init() ||

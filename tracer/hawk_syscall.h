@@ -56,15 +56,16 @@ static inline void hawk_unmap(void *memory, size_t bytes)
 /**
  * Whether 8 bytes at `address` can be read, without a fault: rt_sigprocmask with an impossible
  * `how` copies the set from user memory first (EFAULT) and then refuses `how` (EINVAL). Needs no
- * right that a sandbox may have taken away from a program that uses signals at all.
+ * right that a sandbox may have taken away from a program that uses signals at all; any other
+ * answer is a sandbox's, and proves nothing.
  */
 static inline bool hawk_readable(uint64_t address)
 {
-	const long efault = -14;
+	const long einval = -22;
 
 	/* Without a set there is nothing to copy, and no fault. */
 	return address &&
-	       hawk_syscall6(SYS_rt_sigprocmask, ~0, (long)address, 0, 8, 0, 0) != efault;
+	       hawk_syscall6(SYS_rt_sigprocmask, ~0, (long)address, 0, 8, 0, 0) == einval;
 }
 
 #endif
