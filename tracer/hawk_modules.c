@@ -228,27 +228,52 @@ static bool is_vdso(const struct sighting *module)
 	return module->start == getauxval(AT_SYSINFO_EHDR);
 }
 
-/** The path to log: l_name, made absolute, or /proc/self/exe for the executable. Returns its
- * length. */
-static size_t make_path(const struct sighting *module, char *path)
+/** `name` with the working directory in front unless it is absolute. Returns the length. */
+static size_t make_absolute(const char *name, char *path)
 {
 	size_t length = 0;
 	long result;
 
-	if (!module->name[0]) {
-		result = hawk_syscall3(SYS_readlink, (long)"/proc/self/exe", (long)path,
-				       PATH_MAX_BYTES);
-		return result > 0 ? (size_t)result : 0;
-	}
-	if (module->name[0] != '/' && !is_vdso(module)) {
+	while (name[0] == '.' && name[1] == '/')
+		name += 2;
+	if (name[0] != '/') {
 		result = hawk_syscall3(SYS_getcwd, (long)path, PATH_MAX_BYTES, 0);
 		if (result > 1) {
 			length = (size_t)result - 1;
 			path[length++] = '/';
 		}
 	}
-	for (size_t i = 0; module->name[i] && length < PATH_MAX_BYTES; i++)
-		path[length++] = module->name[i];
+	for (size_t i = 0; name[i] && length < PATH_MAX_BYTES; i++)
+		path[length++] = name[i];
+	return length;
+}
+
+/** /proc/self/exe is the loader's where that was started with the program as its argument, and
+ * missing in a chroot without /proc; the loader tells by what name the program was started. */
+static size_t executable_path(char *path)
+{
+	const char *name = (const char *)getauxval(AT_EXECFN);
+	long result = 0;
+
+	if (getauxval(AT_BASE))
+		result = hawk_syscall3(SYS_readlink, (long)"/proc/self/exe", (long)path,
+				       PATH_MAX_BYTES);
+	if (result > 0)
+		return (size_t)result;
+	return name && name[0] ? make_absolute(name, path) : 0;
+}
+
+/** The path to log: l_name, made absolute, or that of the executable. Returns its length. */
+static size_t make_path(const struct sighting *module, char *path)
+{
+	size_t length = 0;
+
+	if (!module->name[0])
+		return executable_path(path);
+	if (!is_vdso(module))
+		return make_absolute(module->name, path);
+	for (; module->name[length] && length < PATH_MAX_BYTES; length++)
+		path[length] = module->name[length];
 	return length;
 }
 
@@ -505,9 +530,17 @@ static void measure_executable(void)
 	measure_segments(headers, count, bias, &main_start, &main_end);
 }
 
+/** The kernel tells where the loader is, unless that is what it was asked to start. */
+static const Elf64_Ehdr *loader_header(void)
+{
+	uint64_t base = getauxval(AT_BASE);
+
+	return (const Elf64_Ehdr *)(base ? base : _r_debug.r_ldbase);
+}
+
 void hawk_modules_init(void)
 {
-	const Elf64_Ehdr *loader = (const Elf64_Ehdr *)getauxval(AT_BASE);
+	const Elf64_Ehdr *loader = loader_header();
 
 	find_object =
 		(int (*)(void *, struct dl_find_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");

@@ -66,10 +66,31 @@ static char *copy_path(const struct hawk_table *table, const struct hawk_module_
 	return path;
 }
 
+/**
+ * What the target itself calls the executable, or NULL. The tracer cannot always know: without
+ * /proc it has only the name that the program was started by.
+ */
+static const char *executable_path(const struct hawk_table *table,
+				   const struct hawk_module_record *record)
+{
+	const struct hawk_module *known = NULL;
+
+	if (record->flags & HAWK_MODULE_MAIN)
+		known = hawk_target_module_at(table->target, record->start);
+	if (!known || !known->path || known->path[0] != '/' || known->start != record->start)
+		return NULL;
+	if (known->build_id_bytes && record->build_id_bytes &&
+	    (known->build_id_bytes != record->build_id_bytes ||
+	     memcmp(known->build_id, record->build_id, known->build_id_bytes) != 0))
+		return NULL;
+	return known->path;
+}
+
 static struct hawk_error *add_module(struct hawk_table *table,
 				     const struct hawk_module_record *record, size_t *path_bytes)
 {
 	struct hawk_table_module *module = &table->modules[table->module_count];
+	const char *known = executable_path(table, record);
 
 	*module = (struct hawk_table_module){
 		.start = record->start,
@@ -81,7 +102,7 @@ static struct hawk_error *add_module(struct hawk_table *table,
 		.build_id_bytes = record->build_id_bytes,
 	};
 	memcpy(module->build_id, record->build_id, record->build_id_bytes);
-	module->path = copy_path(table, record);
+	module->path = known ? strdup(known) : copy_path(table, record);
 	if (!module->path)
 		return &hawk_enomem;
 	table->module_count++;
