@@ -13,6 +13,9 @@ libdw-dev pc:libdw
 libelf-dev pc:libelf
 libxxhash-dev pc:libxxhash
 liblzma-dev pc:liblzma
+libzstd-dev pc:libzstd
+liblz4-dev pc:liblz4
+zlib1g-dev pc:zlib
 libiberty-dev file:/usr/include/libiberty/demangle.h
 libcmocka-dev pc:cmocka
 libsqlite3-dev pc:sqlite3
@@ -26,6 +29,9 @@ gdb command:gdb
 clang command:clang
 libclang-rt-14-dev file:/usr/lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.lsan-x86_64.a
 valgrind file:/usr/include/valgrind/memcheck.h
+zstd command:zstd
+lz4 command:lz4
+xz-utils command:xz
 libunwind-dev pc:libunwind-generic
 libunwind8 file:/usr/lib/x86_64-linux-gnu/libunwind.so.8
 libjemalloc2 file:/usr/lib/x86_64-linux-gnu/libjemalloc.so.2

@@ -94,10 +94,26 @@ static struct hawk_error *check_paths(const struct hawk_settings *settings)
 	return NULL;
 }
 
+/** A core or a table file, which may be compressed. */
+static struct hawk_error *open_file(struct hawk_session *session, const char *path,
+				    struct hawk_target **ret)
+{
+	const char *folder = getenv("TMPDIR");
+	struct hawk_unpack_settings settings = {
+		.folder = folder && *folder ? folder : NULL,
+		.progress = hawk_session_stage,
+		.context = session,
+	};
+	struct hawk_error *err = hawk_target_unpack_core(path, &settings, &session->findings, ret);
+
+	hawk_session_end_progress(session);
+	return err;
+}
+
 static struct hawk_error *attach_table(struct hawk_session *session, const char *path)
 {
 	struct hawk_target *table;
-	struct hawk_error *err = hawk_target_open_core(path, &session->findings, &table);
+	struct hawk_error *err = open_file(session, path, &table);
 
 	if (!err)
 		err = hawk_table_attach(session->target, table);
@@ -125,7 +141,7 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 		return hawk_error_create(HAWK_ERROR_USAGE, "there is no process %llu",
 					 (unsigned long long)settings->pid);
 	if (core)
-		err = hawk_target_open_core(core, &session->findings, &session->target);
+		err = open_file(session, core, &session->target);
 	else
 		err = hawk_target_open_pid((pid_t)settings->pid, &session->findings,
 					   &session->target);

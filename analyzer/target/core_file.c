@@ -82,20 +82,16 @@ static struct hawk_error *open_regular(const char *path, int *fd, uint64_t *size
 	return NULL;
 }
 
-struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file **ret)
+struct hawk_error *hawk_core_file_map(int opened, uint64_t size, const char *path,
+				      struct hawk_core_file **ret)
 {
 	CLEANUP(free_ptr) struct hawk_core_file *file = calloc(1, sizeof(*file));
 	CLEANUP(free_ptr) struct extents *extents = calloc(1, sizeof(*extents));
-	CLEANUP(close_fd) int fd = -1;
-	struct hawk_error *error;
-	uint64_t size = 0;
+	CLEANUP(close_fd) int fd = opened;
 	void *bytes;
 
 	if (!file || !extents)
 		return &hawk_enomem;
-	error = open_regular(path, &fd, &size);
-	if (error)
-		return error;
 	bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
 		return hawk_error_os(errno, "cannot map", path);
@@ -114,6 +110,15 @@ struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file *
 	file->fd = take_fd(&fd);
 	*ret = take_ptr(&file);
 	return NULL;
+}
+
+struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file **ret)
+{
+	uint64_t size = 0;
+	int fd = -1;
+	struct hawk_error *error = open_regular(path, &fd, &size);
+
+	return error ? error : hawk_core_file_map(fd, size, path, ret);
 }
 
 struct hawk_error *hawk_core_file_over(const void *bytes, size_t size, struct hawk_core_file **ret)
@@ -144,6 +149,11 @@ void hawk_core_file_close(struct hawk_core_file *file)
 const struct hawk_end_times *hawk_core_file_times(const struct hawk_core_file *file)
 {
 	return &file->times;
+}
+
+void hawk_core_file_set_times(struct hawk_core_file *file, const struct hawk_end_times *times)
+{
+	file->times = *times;
 }
 
 const uint8_t *hawk_core_file_bytes(const struct hawk_core_file *file)

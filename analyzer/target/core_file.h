@@ -17,11 +17,17 @@ struct hawk_core_file;
 /** Opens and maps `path` if it is a regular, non-empty file; HAWK_ERROR_OS or _FORMAT if not. */
 struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file **ret);
 
+/** The same of an open regular file of `size` > 0 bytes; `fd` is consumed, also if it fails. */
+struct hawk_error *hawk_core_file_map(int fd, uint64_t size, const char *path,
+				      struct hawk_core_file **ret);
+
 /** The same over bytes of the caller, who keeps them. */
 struct hawk_error *hawk_core_file_over(const void *bytes, size_t size, struct hawk_core_file **ret);
 
 /** What the file says of when its process died; zeros for bytes of the caller. */
 const struct hawk_end_times *hawk_core_file_times(const struct hawk_core_file *file);
+/** Of an unpacked core: those of the file that was unpacked. */
+void hawk_core_file_set_times(struct hawk_core_file *file, const struct hawk_end_times *times);
 
 /** core_times.c: the same of an open file; and of its name alone, which fills only that part. */
 void hawk_core_times(int fd, const char *path, struct hawk_end_times *ret);

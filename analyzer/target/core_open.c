@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core_parse.h"
+#include "core_unpack.h"
 #include "hawk_cleanup.h"
 #include "table_file.h"
 
@@ -121,13 +122,22 @@ struct hawk_error *hawk_core_open_file(struct hawk_core_file *file, const char *
 	return NULL;
 }
 
-struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
-					 struct hawk_target **ret)
+struct hawk_error *hawk_target_unpack_core(const char *path,
+					   const struct hawk_unpack_settings *settings,
+					   struct hawk_findings *findings, struct hawk_target **ret)
 {
 	struct hawk_core_file *file;
 	struct hawk_error *error = hawk_core_file_open(path, &file);
 
+	if (!error && hawk_core_unpack_needed(file))
+		error = hawk_core_unpack(file, path, settings, findings, &file);
 	if (error)
 		return error;
 	return hawk_core_open_file(file, path, findings, ret);
+}
+
+struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
+					 struct hawk_target **ret)
+{
+	return hawk_target_unpack_core(path, NULL, findings, ret);
 }

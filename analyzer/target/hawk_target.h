@@ -139,8 +139,25 @@ struct hawk_process {
 	struct hawk_end_times end;
 };
 
-/** Maps the core, or the tracer's table file, at `path`; never reads it whole. HAWK_ERROR_FORMAT or
- * _UNSUPPORTED say plainly what the file is. */
+/** How a compressed core is unpacked. */
+struct hawk_unpack_settings {
+	const char *folder; /**< for the unpacked core, a file without a name; NULL = /var/tmp */
+	/** Is told of bytes that were read and all there are; may be NULL. */
+	void (*progress)(void *context, const char *stage, uint64_t done, uint64_t all);
+	void *context;
+};
+
+/**
+ * Maps the core, or the tracer's table file, at `path`; never reads it whole, unless it is
+ * compressed (zstd, lz4, xz, gzip). HAWK_ERROR_FORMAT or _UNSUPPORTED say plainly what the file is.
+ * `settings` may be NULL.
+ */
+struct hawk_error *hawk_target_unpack_core(const char *path,
+					   const struct hawk_unpack_settings *settings,
+					   struct hawk_findings *findings,
+					   struct hawk_target **ret);
+
+/** The same with settings of NULL. */
 struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings *findings,
 					 struct hawk_target **ret);
 

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Unpacking into a file that nobody else sees and that is gone with this process, however it ends.
+ * The input may be made to unpack into any amount: what it takes of the file system, and its
+ * length, are bounded.
+ */
+#include "core_unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "core_decoder.h"
+#include "hawk_cleanup.h"
+
+enum {
+	PAGE_BYTES = 4096,
+	BUFFER_BYTES = 1 << 20,
+	ROOM_BYTES_MIN = 64 << 20, /**< is left to others in the file system */
+};
+
+static const uint64_t CORE_BYTES_MAX = UINT64_C(1) << 40;
+static const char default_folder[] = "/var/tmp";
+
+struct unpacking {
+	const struct hawk_unpack_settings *settings;
+	const char *folder;
+	struct hawk_decoder *decoder;
+	uint64_t packed_bytes;
+	int fd;
+	uint64_t bytes; /**< unpacked so far */
+	uint8_t *buffer;
+};
+
+bool hawk_core_unpack_needed(const struct hawk_core_file *file)
+{
+	return hawk_decoder_format(hawk_core_file_bytes(file), hawk_core_file_size(file));
+}
+
+static struct hawk_error *open_nameless(const char *folder, int *ret)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) { // not on every file system
+		if (asprintf(&path, "%s/hawk-core-XXXXXX", folder) < 0) {
+			path = NULL;
+			return &hawk_enomem;
+		}
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path);
+	}
+	if (fd < 0)
+		return hawk_error_os(errno,
+				     "is compressed, and no file to unpack it into can be made "
+				     "(TMPDIR names another folder) in",
+				     folder);
+	*ret = fd;
+	return NULL;
+}
+
+static struct hawk_error *check_room(const struct unpacking *unpacking)
+{
+	struct statvfs status;
+
+	if (unpacking->bytes > CORE_BYTES_MAX)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "is compressed, and unpacks into more than a TiB");
+	if (fstatvfs(unpacking->fd, &status) != 0 ||
+	    (uint64_t)status.f_bavail * status.f_frsize >= ROOM_BYTES_MIN)
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+				 "is compressed, and %s has no room for it after %" PRIu64
+				 " MiB: unpack it elsewhere, or name a larger folder in TMPDIR",
+				 unpacking->folder, unpacking->bytes >> 20);
+}
+
+static bool is_zero(const uint8_t *page, size_t bytes)
+{
+	return !page[0] && memcmp(page, page + 1, bytes - 1) == 0;
+}
+
+/** The buffer's bytes [start, end) behind what was written before. */
+static bool write_run(const struct unpacking *unpacking, size_t start, size_t end)
+{
+	while (start < end) {
+		ssize_t written = pwrite(unpacking->fd, unpacking->buffer + start, end - start,
+					 (off_t)(unpacking->bytes + start));
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return false;
+		start += (size_t)written;
+	}
+	return true;
+}
+
+/** Pages of zeros are left out. */
+static struct hawk_error *write_buffer(const struct unpacking *unpacking, size_t bytes)
+{
+	size_t run = 0;
+
+	for (size_t at = 0, next; at < bytes; at = next) {
+		next = at + PAGE_BYTES < bytes ? at + PAGE_BYTES : bytes;
+		if (!is_zero(unpacking->buffer + at, next - at))
+			continue;
+		if (!write_run(unpacking, run, at))
+			return hawk_error_os(errno, "cannot unpack into", unpacking->folder);
+		run = next;
+	}
+	if (!write_run(unpacking, run, bytes))
+		return hawk_error_os(errno, "cannot unpack into", unpacking->folder);
+	return NULL;
+}
+
+static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_decoder_state *state)
+{
+	const struct hawk_unpack_settings *settings = unpacking->settings;
+	struct hawk_error *error = NULL;
+	size_t got;
+
+	do {
+		*state = hawk_decoder_read(unpacking->decoder, unpacking->buffer, BUFFER_BYTES,
+					   &got);
+		error = write_buffer(unpacking, got);
+		unpacking->bytes += got;
+		if (!error)
+			error = check_room(unpacking);
+		if (settings && settings->progress)
+			settings->progress(settings->context, "unpacking",
+					   hawk_decoder_position(unpacking->decoder),
+					   unpacking->packed_bytes);
+	} while (!error && *state == HAWK_DECODER_MORE);
+	if (!error && ftruncate(unpacking->fd, (off_t)unpacking->bytes) != 0)
+		error = hawk_error_os(errno, "cannot unpack into", unpacking->folder);
+	return error;
+}
+
+/** What the decoder ran into. */
+static struct hawk_error *judge(const struct unpacking *unpacking, enum hawk_decoder_state state,
+				const char *format, struct hawk_findings *findings)
+{
+	const char *trouble = state == HAWK_DECODER_CUT ? "cut off" : "damaged";
+
+	if (state == HAWK_DECODER_END && unpacking->bytes)
+		return NULL;
+	if (!unpacking->bytes)
+		return hawk_error_create(HAWK_ERROR_FORMAT,
+					 "is compressed with %s, and %s: nothing of it could be "
+					 "unpacked (%s -d may say more)",
+					 format, state == HAWK_DECODER_END ? "empty" : trouble,
+					 format);
+	hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "core-unpack",
+			  "the compressed core is %s behind %" PRIu64
+			  " of its bytes: what comes before is used, %" PRIu64 " bytes unpacked",
+			  trouble, hawk_decoder_position(unpacking->decoder), unpacking->bytes);
+	return NULL;
+}
+
+static struct hawk_error *unpack_file(const struct hawk_core_file *packed,
+				      struct unpacking *unpacking, struct hawk_findings *findings)
+{
+	const uint8_t *bytes = hawk_core_file_bytes(packed);
+	size_t size = hawk_core_file_size(packed);
+	enum hawk_decoder_state state;
+	struct hawk_error *error = hawk_decoder_create(bytes, size, &unpacking->decoder);
+
+	if (error)
+		return error;
+	unpacking->packed_bytes = size;
+	unpacking->buffer = malloc(BUFFER_BYTES);
+	if (!unpacking->buffer)
+		return &hawk_enomem;
+	error = unpack_all(unpacking, &state);
+	if (!error)
+		error = judge(unpacking, state, hawk_decoder_format(bytes, size), findings);
+	if (!error)
+		hawk_core_file_check(packed, findings);
+	return error;
+}
+
+struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *path,
+				    const struct hawk_unpack_settings *settings,
+				    struct hawk_findings *findings, struct hawk_core_file **ret)
+{
+	struct unpacking unpacking = {
+		.settings = settings,
+		.folder = settings && settings->folder ? settings->folder : default_folder,
+	};
+	struct hawk_end_times times = *hawk_core_file_times(packed);
+	CLEANUP(close_fd) int fd = -1;
+	struct hawk_error *error = open_nameless(unpacking.folder, &fd);
+
+	unpacking.fd = fd;
+	if (!error)
+		error = unpack_file(packed, &unpacking, findings);
+	hawk_decoder_destroy(unpacking.decoder);
+	free(unpacking.buffer);
+	hawk_core_file_close(packed);
+	if (error)
+		return hawk_error_prefix(error, "%s", path);
+	error = hawk_core_file_map(take_fd(&fd), unpacking.bytes, path, ret);
+	if (!error)
+		hawk_core_file_set_times(*ret, &times);
+	return error;
+}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores that were stored compressed are read as they are: the same answer as of the plain core, what
+is left of one that was cut off, and a clear sentence where there is no room to unpack."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+TOOLS = {"zstd": ["zstd", "-qc"], "lz4": ["lz4", "-qc"], "xz": ["xz", "-1c"],
+         "gzip": ["gzip", "-c"]}
+
+
+def ask(path, verb, *arguments, **options):
+    return hawk.run([hawk.CORE, verb, *arguments, path], **options)
+
+
+def answer(done):
+    """The JSON without the name of the file, and without how much was read: unpacked, a page of zeros
+    is a hole."""
+    parsed = json.loads(done.stdout)
+    parsed.pop("source", None)
+    text = re.sub(r'"scanned_bytes": \d+', "", json.dumps(parsed))
+    for name in names:
+        text = text.replace(name, "CORE")
+    return text
+
+
+def compress(tool):
+    path = f"{core}.{tool}"
+    with open(path, "wb") as packed:
+        subprocess.run([*TOOLS[tool], core], stdout=packed, check=True)
+    shutil.copystat(core, path)  # how long the process lived is also known by the file's time
+    names.insert(0, path)
+    return path
+
+
+def check_same(packed, what):
+    for verb in ("analyze", "leaks", "growth"):
+        plain, unpacked = ask(core, verb, "--json"), ask(packed, verb, "--json")
+        hawk.expect_equal(unpacked.returncode, plain.returncode, f"{verb} of {what}")
+        hawk.expect(answer(unpacked) == answer(plain), f"{verb} of {what} differs")
+
+
+def check_cut(packed, what):
+    """Most of the file: its blocks are there, and what is missing is said."""
+    size = os.path.getsize(packed)
+    with open(packed, "rb") as whole, open(packed + ".cut", "wb") as cut:
+        cut.write(whole.read(size - 8))
+    done = ask(packed + ".cut", "analyze", "--json")
+    hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{what}, cut off")
+    keys = [item["key"] for item in json.loads(done.stdout)["missing"]]
+    hawk.expect("core-unpack" in keys, f"{what}, cut off: {keys}")
+    with open(packed, "rb") as whole, open(packed + ".cut", "wb") as cut:
+        cut.write(whole.read(12))
+    done = ask(packed + ".cut", "analyze")
+    hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, f"12 bytes of {what}")
+    hawk.expect(what in done.stderr and done.stderr.count("\n") == 1, f"{what}: {done.stderr!r}")
+
+
+def check_folder(packed):
+    """$TMPDIR says where to unpack; nothing stays there."""
+    place = os.path.join(folder, "place")
+    os.mkdir(place)
+    done = ask(packed, "analyze", env={**os.environ, "TMPDIR": place})
+    hawk.expect_equal(done.returncode, hawk.EXIT_OK, f"with TMPDIR: {done.stderr!r}")
+    hawk.expect_equal(os.listdir(place), [], "left in TMPDIR")
+    done = ask(packed, "analyze", env={**os.environ, "TMPDIR": os.path.join(folder, "nowhere")})
+    hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, "TMPDIR that is not there")
+    hawk.expect("TMPDIR" in done.stderr and "nowhere" in done.stderr, f"{done.stderr!r}")
+
+
+def check_table_file():
+    table = os.path.join(folder, "table.hawk")
+    hawk.run([program, "--requests", "1000"], env=hawk.tracer_environment(options=f"table={table}"),
+             cwd=folder)
+    if not hawk.expect(os.path.exists(table), "no table file"):
+        return
+    with open(table, "rb") as plain, open(table + ".gz", "wb") as packed:
+        subprocess.run(["gzip", "-c"], stdin=plain, stdout=packed, check=True)
+    names.insert(0, table)
+    names.insert(0, table + ".gz")
+    plain, unpacked = ask(table, "analyze", "--json"), ask(table + ".gz", "analyze", "--json")
+    hawk.expect(plain.returncode == unpacked.returncode and answer(plain) == answer(unpacked),
+                f"a table file: {unpacked.stderr!r}")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+program = os.path.join(hawk.SAMPLES, "orderd")
+core, _ = hawk.crash([program, "--requests", "5000", "--crash", "segv"],
+                     hawk.tracer_environment(), folder, signals=(signal.SIGSEGV,))
+names = [core]
+linked = hawk.run(["ldd", hawk.CORE]).stdout
+libraries = {"zstd": "libzstd", "lz4": "liblz4", "xz": "liblzma", "gzip": "libz."}
+tried = []
+for tool in TOOLS:
+    if not shutil.which(tool) or libraries[tool] not in linked:
+        print(f"no {tool}, or built without it")
+        continue
+    path = compress(tool)
+    check_same(path, tool)
+    check_cut(path, tool)
+    tried.append(path)
+if not tried:
+    hawk.skip("built without any of the libraries")
+check_folder(tried[0])
+if "gzip" in "".join(tried):
+    check_table_file()
+hawk.finish()
