@@ -32,21 +32,30 @@ static void set_up(struct hawk_dominator_state *state, const struct hawk_workspa
 void hawk_dominators_add_up(const struct hawk_block_index *index,
 			    struct hawk_dominators *dominators)
 {
+	const uint32_t *above = dominators->dominators;
 	uint64_t *retained = dominators->retained;
 	uint32_t *sizes = dominators->sizes;
+	size_t count = (size_t)dominators->count + 1;
+	uint64_t bytes = 0; /* of what is below, if that is the number before */
+	uint32_t size = 0;
 
-	retained[0] = 0;
-	sizes[0] = 1;
-	for (uint32_t number = 1; number <= dominators->count; number++) {
-		retained[number] = hawk_block_size(index, dominators->blocks[number]);
-		sizes[number] = 1;
-	}
+	memset(retained, 0, count * sizeof(*retained));
+	memset(sizes, 0, count * sizeof(*sizes));
 	for (uint32_t number = dominators->count; number; number--) {
-		uint32_t dominator = dominators->dominators[number];
-
-		retained[dominator] += retained[number];
-		sizes[dominator] += sizes[number];
+		bytes += retained[number] + hawk_block_size(index, dominators->blocks[number]);
+		size += sizes[number] + 1;
+		retained[number] = bytes;
+		sizes[number] = size;
+		/* In a chain what was added is wanted at once: memory would be waited for. */
+		if (above[number] == number - 1)
+			continue;
+		retained[above[number]] += bytes;
+		sizes[above[number]] += size;
+		bytes = 0;
+		size = 0;
 	}
+	retained[0] += bytes;
+	sizes[0] += size + 1;
 }
 
 /* Behind the search. */
@@ -145,16 +154,19 @@ uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32
 {
 	uint32_t *next = hawk_workspace_lane(dominators->workspace, 3);
 	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
+	uint32_t position = 1;
 
 	order[0] = 0;
 	next[0] = 1;
 	for (uint32_t number = 1; number <= dominators->count; number++) {
-		uint32_t *above = &next[dominators->dominators[number]];
-		uint32_t position = *above;
+		uint32_t above = dominators->dominators[number];
 
-		*above += dominators->sizes[number];
-		next[number] = position + 1;
+		/* The one before is the last that was put somewhere: no need to wait for memory. */
+		if (above != number - 1)
+			position = next[above];
+		next[above] = position + dominators->sizes[number];
 		order[position] = number;
+		next[number] = ++position;
 	}
 	*ends = next;
 	return order;

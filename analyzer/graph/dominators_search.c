@@ -11,15 +11,8 @@
 
 enum { PREFETCH_MAX = 8 };
 
-uint32_t hawk_dominators_number(struct hawk_dominator_state *state, uint32_t block, uint32_t parent)
-{
-	uint32_t number = ++state->count;
-
-	state->blocks[number] = block;
-	state->parents[number] = parent;
-	state->semi[number] = parent;
-	return number;
-}
+/* A position: all edges were looked at. */
+static const uint32_t DONE = UINT32_MAX;
 
 static uint32_t number_block(struct hawk_dominator_state *state, uint32_t block, uint32_t parent)
 {
@@ -50,8 +43,8 @@ static struct hawk_error *make_room(struct hawk_dominator_state *state)
 	return NULL;
 }
 
-static struct hawk_error *add_edge(struct hawk_dominator_state *state, uint32_t source,
-				   uint32_t target)
+static inline struct hawk_error *add_edge(struct hawk_dominator_state *state, uint32_t source,
+					  uint32_t target)
 {
 	uint64_t edge = (uint64_t)source << 32 | target;
 
@@ -68,8 +61,8 @@ static struct hawk_error *add_edge(struct hawk_dominator_state *state, uint32_t 
 	return NULL;
 }
 
-struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,
-					uint32_t target)
+static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, uint32_t source,
+					   uint32_t target)
 {
 	if (target > source) {
 		if (state->semi[target] > source)
@@ -79,72 +72,86 @@ struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint
 	return target < source ? add_edge(state, source, target) : NULL;
 }
 
-/* Begins with a block that has just been numbered. */
-static void enter(struct hawk_dominator_state *state, uint32_t number)
+struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,
+					uint32_t target)
 {
-	const struct hawk_search_record *record = &state->records[state->blocks[number]];
-	const uint32_t *edges = state->graph->edges;
-	uint32_t count = record[1].offset - record->offset;
-
-	state->positions[number] = record->offset;
-	if (count > PREFETCH_MAX)
-		count = PREFETCH_MAX;
-	for (uint32_t i = 0; i < count; i++)
-		__builtin_prefetch(&state->records[edges[record->offset + i] >> 1]);
+	return take_edge(state, source, target);
 }
 
-/* Looks at the edges of `current` from its position on. Returns where to go on: down, or up when
- * there are no more. */
-static struct hawk_error *step(struct hawk_dominator_state *state, uint32_t *current)
+/** Where the search is. */
+struct place {
+	uint32_t source; /* the current block's number */
+	uint32_t at;     /* its next edge */
+	uint32_t end;
+};
+
+/* The edges of a block; the first is looked at next, but others may have to wait for memory. */
+static void go_down(const struct hawk_dominator_state *state, struct place *place, uint32_t block,
+		    uint32_t number)
 {
-	const struct hawk_search_record *records = state->records;
+	const struct hawk_search_record *record = &state->records[block];
 	const uint32_t *edges = state->graph->edges;
-	uint32_t mask = state->reach->edges;
-	uint32_t source = *current;
-	uint32_t end = records[state->blocks[source] + 1].offset;
+	uint32_t ahead;
 
-	for (uint32_t at = state->positions[source]; at < end; at++) {
-		uint32_t target = edges[at] >> 1;
-		uint32_t number = records[target].number;
+	*place = (struct place){number, record[0].offset, record[1].offset};
+	ahead = place->end - place->at;
+	if (ahead > PREFETCH_MAX)
+		ahead = PREFETCH_MAX;
+	for (uint32_t i = 1; i < ahead; i++)
+		__builtin_prefetch(&state->records[edges[place->at + i] >> 1]);
+}
 
-		if (edges[at] & mask)
-			continue;
-		if (number) {
-			struct hawk_error *err = hawk_dominators_edge(state, source, number);
+/* To the next block above that is not done. False: there is none. */
+static bool go_up(const struct hawk_dominator_state *state, struct place *place)
+{
+	uint32_t source = place->source;
 
-			if (err)
-				return err;
-			continue;
-		}
-		number = number_block(state, target, source);
-		/* Leaves, half of all blocks, are done with their number. */
-		if (records[target].offset == records[target + 1].offset)
-			continue;
-		state->positions[source] = at + 1;
-		enter(state, number);
-		*current = number;
-		return NULL;
-	}
-	*current = state->parents[source];
-	return NULL;
+	do
+		source = state->parents[source];
+	while (state->positions[source] == DONE);
+	if (!source)
+		return false;
+	place->source = source;
+	place->at = state->positions[source];
+	place->end = state->records[state->blocks[source] + 1].offset;
+	return true;
 }
 
 /* An edge from the virtual root. */
 static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32_t block)
 {
-	uint32_t current = state->records[block].number;
+	const struct hawk_search_record *records = state->records;
+	const uint32_t *edges = state->graph->edges;
+	uint32_t mask = state->reach->edges;
+	uint32_t number = records[block].number;
+	struct place place;
 
-	if (current) {
-		state->semi[current] = 0;
+	if (number) {
+		state->semi[number] = 0;
 		return NULL;
 	}
-	current = number_block(state, block, 0);
-	enter(state, current);
-	while (current) {
-		struct hawk_error *err = step(state, &current);
+	go_down(state, &place, block, number_block(state, block, 0));
+	state->positions[0] = 0;
+	while (place.at < place.end || go_up(state, &place)) {
+		uint32_t edge = edges[place.at++];
+		struct hawk_error *err;
 
-		if (err)
-			return err;
+		block = edge >> 1;
+		number = records[block].number;
+		if (edge & mask)
+			continue;
+		if (number) {
+			err = take_edge(state, place.source, number);
+			if (err)
+				return err;
+			continue;
+		}
+		number = number_block(state, block, place.source);
+		/* Leaves, half of all blocks, are done with their number. */
+		if (records[block].offset == records[block + 1].offset)
+			continue;
+		state->positions[place.source] = place.at < place.end ? place.at : DONE;
+		go_down(state, &place, block, number);
 	}
 	return NULL;
 }

@@ -66,8 +66,16 @@ struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *sta
 struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state);
 
 /** Gives `block` the next number, and notes the edge from `parent` to it. */
-uint32_t hawk_dominators_number(struct hawk_dominator_state *state, uint32_t block,
-				uint32_t parent);
+static inline uint32_t hawk_dominators_number(struct hawk_dominator_state *state, uint32_t block,
+					      uint32_t parent)
+{
+	uint32_t number = ++state->count;
+
+	state->blocks[number] = block;
+	state->parents[number] = parent;
+	state->semi[number] = parent;
+	return number;
+}
 
 /** Notes an edge between blocks with numbers that is not in the search's tree. */
 struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,

@@ -16,7 +16,7 @@
 enum {
 	NOT_MET = 0,
 	MET = HAWK_REACH_KINDS, /* by the first flood over lost blocks */
-	TARGETS_AHEAD = 16,
+	TARGETS_AHEAD = 16,     /* at most 32, of both */
 	BLOCKS_AHEAD = 8,
 };
 
@@ -34,25 +34,17 @@ struct flood {
 	uint32_t mask; /* edges with one of these bits are not followed */
 	uint8_t from;
 	uint8_t to;
-	bool busy; /* the rings may not be empty */
 	unsigned target_at;
 	unsigned block_at;
-	uint32_t targets[TARGETS_AHEAD]; /* HAWK_BLOCK_NOWHERE = empty */
+	uint32_t targets_used; /* a bit for every place that is not empty */
+	uint32_t blocks_used;
+	uint32_t targets[TARGETS_AHEAD];
 	uint32_t blocks[BLOCKS_AHEAD];
 };
 
-/* Puts `in` where `*slot` was, which is returned. */
-static uint32_t swap(uint32_t *slot, uint32_t in)
-{
-	uint32_t out = *slot;
-
-	*slot = in;
-	return out;
-}
-
 static void mark(struct flood *flood, uint32_t target)
 {
-	if (target == HAWK_BLOCK_NOWHERE || flood->kinds[target] != flood->from)
+	if (flood->kinds[target] != flood->from)
 		return;
 	flood->kinds[target] = flood->to;
 	flood->stack[flood->depth++] = target;
@@ -60,44 +52,49 @@ static void mark(struct flood *flood, uint32_t target)
 
 static void offer(struct flood *flood, uint32_t target)
 {
+	unsigned at = flood->target_at++ % TARGETS_AHEAD;
+	uint32_t before = flood->targets[at];
+
 	__builtin_prefetch(&flood->kinds[target]);
 	__builtin_prefetch(&flood->graph->offsets[target]);
-	flood->busy = true;
-	mark(flood, swap(&flood->targets[flood->target_at++ % TARGETS_AHEAD], target));
+	flood->targets[at] = target;
+	if (flood->targets_used >> at & 1)
+		mark(flood, before);
+	flood->targets_used |= 1u << at;
 }
 
 static void expand(struct flood *flood, uint32_t block)
 {
 	const uint32_t *edges = flood->graph->edges;
-	uint32_t end;
+	uint32_t end = flood->graph->offsets[block + 1];
 
-	if (block == HAWK_BLOCK_NOWHERE)
-		return;
-	end = flood->graph->offsets[block + 1];
 	for (uint32_t i = flood->graph->offsets[block]; i < end; i++)
 		if (!(edges[i] & flood->mask) || hawk_explained_edge(flood->explained, i))
 			offer(flood, edges[i] >> 1);
 }
 
+static void put_off(struct flood *flood, uint32_t block)
+{
+	unsigned at = flood->block_at++ % BLOCKS_AHEAD;
+	uint32_t before = flood->blocks[at];
+
+	__builtin_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
+	flood->blocks[at] = block;
+	if (flood->blocks_used >> at & 1)
+		expand(flood, before);
+	flood->blocks_used |= 1u << at;
+}
+
 /* Goes on until nothing is left on the way. */
 static void run_flood(struct flood *flood)
 {
-	for (;;) {
-		while (flood->depth) {
-			uint32_t block = flood->stack[--flood->depth];
-
-			__builtin_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
-			flood->busy = true;
-			expand(flood,
-			       swap(&flood->blocks[flood->block_at++ % BLOCKS_AHEAD], block));
-		}
-		if (!flood->busy)
-			return;
-		flood->busy = false;
-		for (unsigned i = 0; i < BLOCKS_AHEAD; i++)
-			expand(flood, swap(&flood->blocks[i], HAWK_BLOCK_NOWHERE));
-		for (unsigned i = 0; i < TARGETS_AHEAD; i++)
-			mark(flood, swap(&flood->targets[i], HAWK_BLOCK_NOWHERE));
+	while (flood->depth || flood->blocks_used || flood->targets_used) {
+		while (flood->depth)
+			put_off(flood, flood->stack[--flood->depth]);
+		for (; flood->blocks_used; flood->blocks_used &= flood->blocks_used - 1)
+			expand(flood, flood->blocks[__builtin_ctz(flood->blocks_used)]);
+		for (; flood->targets_used; flood->targets_used &= flood->targets_used - 1)
+			mark(flood, flood->targets[__builtin_ctz(flood->targets_used)]);
 	}
 }
 
@@ -106,8 +103,6 @@ static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, uint32_t 
 	flood->from = from;
 	flood->to = to;
 	flood->mask = mask;
-	memset(flood->targets, 0xff, sizeof(flood->targets));
-	memset(flood->blocks, 0xff, sizeof(flood->blocks));
 }
 
 /* Over start pointers. */
@@ -189,20 +184,37 @@ static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 	}
 }
 
+/* Blocks [first, end) of one kind. */
+static void add_run(const struct hawk_block_index *index, uint32_t first, uint32_t end,
+		    struct hawk_reach_sum *sum)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t block = first; block < end; block++)
+		bytes += hawk_block_size(index, block);
+	sum->objects += end - first;
+	sum->bytes += bytes;
+}
+
 static void add_up(const struct hawk_block_index *index, struct hawk_reach *reach)
 {
-	/* Two sets of sums: one would wait for itself from block to block. */
-	struct hawk_reach_sum sums[2][HAWK_REACH_KINDS] = {0};
+	const uint8_t *kinds = reach->kinds;
+	uint32_t count = index->count;
+	uint32_t end;
 
-	for (uint32_t block = 0; block < index->count; block++) {
-		struct hawk_reach_sum *sum = &sums[block & 1][reach->kinds[block]];
+	memset(reach->sums, 0, sizeof(reach->sums));
+	for (uint32_t block = 0; block < count; block = end) {
+		uint64_t alike = kinds[block] * UINT64_C(0x0101010101010101);
+		uint64_t eight;
 
-		sum->objects++;
-		sum->bytes += hawk_block_size(index, block);
-	}
-	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
-		reach->sums[kind].objects = sums[0][kind].objects + sums[1][kind].objects;
-		reach->sums[kind].bytes = sums[0][kind].bytes + sums[1][kind].bytes;
+		for (end = block + 1; count - end >= sizeof(eight); end += sizeof(eight)) {
+			memcpy(&eight, kinds + end, sizeof(eight));
+			if (eight != alike)
+				break;
+		}
+		while (end < count && kinds[end] == kinds[block])
+			end++;
+		add_run(index, block, end, &reach->sums[kinds[block]]);
 	}
 	for (size_t i = 0; i < index->part_count; i++) {
 		const struct hawk_block_part *part = &index->parts[i];
