@@ -36,11 +36,13 @@ void hawk_session_drop_heap(struct hawk_session *session)
 {
 	hawk_block_types_destroy(session->types);
 	session->types = NULL;
+	hawk_site_graph_deinit(&session->sites);
 	hawk_block_graph_deinit(&session->graph);
 	hawk_heap_deinit(&session->heap);
 	session->heap = (struct hawk_heap){0};
 	hawk_graph_cache_unmap(&session->cache);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = false;
+	session->sites_loaded = false;
 }
 
 /** Whoever asks for more than counts by site. */
@@ -150,6 +152,24 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 	err = start_graph(session, settings, parts);
 	hawk_session_end_progress(session);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
+	return err;
+}
+
+struct hawk_error *hawk_session_load_sites(struct hawk_session *session,
+					   const struct hawk_settings *settings, unsigned parts)
+{
+	/* What a cache has is not made again. */
+	struct hawk_error *err =
+		hawk_session_load_graph(session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS);
+
+	if (!err)
+		err = hawk_graph_cache_more(&session->cache, parts | HAWK_PART_ROOTS,
+					    &session->graph);
+	if (err || session->sites_loaded)
+		return err;
+	err = hawk_site_graph_make_beside(&session->graph, parts, &session->sites);
+	hawk_session_end_progress(session);
+	session->sites_loaded = !err;
 	return err;
 }
 

@@ -84,6 +84,15 @@ static struct hawk_error *load(struct hawk_session *session, const struct hawk_s
 	return hawk_session_load_heap(session);
 }
 
+/** What sections will need is made at once, on two threads where there are. */
+static struct hawk_error *load_full(struct hawk_session *session,
+				    const struct hawk_settings *settings)
+{
+	if (settings->pid || !hawk_suspects_wanted(session, settings))
+		return NULL;
+	return hawk_session_load_sites(session, settings, HAWK_PART_RETAINED);
+}
+
 /** What was found to be missing since there were `before` findings. */
 static void print_new_findings(const struct hawk_session *session, size_t before)
 {
@@ -130,13 +139,13 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	struct hawk_leaks_session leaks = {0};
 	bool full = settings->full && !settings->json &&
 		    !hawk_target_process(session->target)->table_file;
-	struct hawk_error *err =
-		full ? hawk_leaks_session_make(session, settings, HAWK_LEAKS_KINDS_LOST, &leaks)
-		     : load(session, settings);
+	struct hawk_error *err = full ? load_full(session, settings) : load(session, settings);
 
 	(void)count;
 	(void)operands;
 	(void)code;
+	if (!err && full)
+		err = hawk_leaks_session_make(session, settings, HAWK_LEAKS_KINDS_LOST, &leaks);
 	if (!err) {
 		hawk_target_release(session->target);
 		hawk_session_check(session);

@@ -7,8 +7,9 @@
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
 				const struct hawk_pointer_report *report,
-				const struct hawk_site_graph *graph, struct hawk_site_list *list)
+				struct hawk_site_list *list)
 {
+	const struct hawk_site_graph *graph = &session->sites;
 	struct hawk_error *err;
 	struct hawk_json json;
 
@@ -25,24 +26,22 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
-	struct hawk_pointer_report report;
-	struct hawk_site_graph graph = {0};
+	struct hawk_pointer_report report = {0};
 	struct hawk_site_list list = {0};
-	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings, HAWK_PART_ROOTS | HAWK_PART_CONTENTS, &report);
+	struct hawk_error *err = hawk_session_load_sites(session, settings, HAWK_PART_ROOTS);
 
 	(void)count;
 	(void)operands;
 	(void)code;
 	if (!err)
-		err = hawk_site_graph_make(&session->graph, &graph);
+		err = hawk_pointer_session_open(session, settings,
+						HAWK_PART_ROOTS | HAWK_PART_CONTENTS, &report);
 	hawk_target_release(session->target);
 	if (!err)
 		err = hawk_pointer_session_sites(session, settings, &list);
 	if (!err)
-		err = print(session, settings, &report, &graph, &list);
+		err = print(session, settings, &report, &list);
 	hawk_site_list_deinit(&list);
-	hawk_site_graph_deinit(&graph);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }
