@@ -170,6 +170,9 @@ static struct hawk_error *put_evidence(const struct hawk_leaks_report *report,
 		hawk_text_puts(&text, "no pointer to it in any root or other live block");
 	else
 		hawk_text_printf(&text, "pointers: %s", pieces.bytes);
+	if (record->explained)
+		hawk_text_printf(&text, "; heuristics explain %s of the interior ones",
+				 hawk_quantity_count(record->explained).text);
 	if (record->first_root != UINT32_MAX) {
 		hawk_text_puts(&text, "; one at ");
 		err = hawk_root_name(report->namer, record->first_root, &text);

@@ -140,7 +140,8 @@ def check_leaks():
                 f"{found['possibly_lost']} possibly lost")
     largest = max(strings, key=lambda record: record["objects"])
     hawk.expect(largest["explained_pointers"] >= largest["objects"], "evidence of strings")
-    text = " ".join(holders.ask("leaks", core).split())
+    text = " ".join(holders.ask("leaks", "--kinds=all", core).split())
+    hawk.expect("; heuristics explain" in text, "evidence of strings in text")
     hawk.expect("interior pointers are explained by lengthprefix." in text, "lengthprefix in text")
     plain = holders.document("leaks", core,
                              "--heuristics=valgrind")
