@@ -191,35 +191,60 @@ static void run_part(void *context, unsigned number)
 		part->err = &hawk_enomem;
 }
 
-static uint64_t cost_of(const struct hawk_block_index *index, uint32_t block)
+/* What it takes to read the blocks [first, end), in bytes. */
+static uint64_t cost_of(const struct hawk_block_index *index, uint32_t first, uint32_t end)
 {
-	return hawk_block_size(index, block) + BLOCK_COST_BYTES;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = first; i < end; i++)
+		bytes += index->sizes[i];
+	for (size_t i = 0; i < index->large_count; i++)
+		if (index->large[i].number >= first && index->large[i].number < end)
+			bytes += index->large[i].size - index->sizes[index->large[i].number];
+	return bytes + (uint64_t)(end - first) * BLOCK_COST_BYTES;
+}
+
+/* The first block from `first` on that is not needed for `cost`. */
+static uint32_t cut_at(const struct hawk_block_index *index, uint32_t first, uint64_t cost)
+{
+	uint32_t low = first;
+	uint32_t high = index->count;
+
+	/* Half of what is left each time, twice what is left in all. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		uint64_t half = cost_of(index, low, middle + 1);
+
+		if (half <= cost) {
+			low = middle + 1;
+			cost -= half;
+		} else {
+			high = middle;
+		}
+	}
+	return low;
 }
 
 /* Shares of about the same cost, in order. */
 static void cut(struct job *job)
 {
 	const struct hawk_block_index *index = job->index;
-	uint64_t all = 0;
-	uint64_t done = 0;
+	uint64_t all = cost_of(index, 0, index->count);
+	uint64_t share;
 	uint32_t block = 0;
-	unsigned count;
 
-	for (uint32_t i = 0; i < index->count; i++)
-		all += cost_of(index, i);
-	count = all / SHARE_BYTES_MIN < job->part_count ? (unsigned)(all / SHARE_BYTES_MIN)
-							: job->part_count;
-	job->part_count = count = count ? count : 1;
-	for (unsigned i = 0; i < count; i++) {
+	if (all / SHARE_BYTES_MIN < job->part_count)
+		job->part_count = (unsigned)(all / SHARE_BYTES_MIN);
+	if (!job->part_count)
+		job->part_count = 1;
+	share = all / job->part_count;
+	for (unsigned i = 0; i < job->part_count; i++) {
 		struct part *part = &job->parts[i];
-		uint64_t goal = i + 1 < count ? all / count * (i + 1) : UINT64_MAX;
 
 		part->first = block;
-		part->bytes = done;
-		for (; block < index->count && done < goal; block++)
-			done += cost_of(index, block);
-		part->bytes = done - part->bytes;
+		block = i + 1 < job->part_count ? cut_at(index, block, share) : index->count;
 		part->end = block;
+		part->bytes = job->part_count > 1 ? cost_of(index, part->first, part->end) : all;
 	}
 }
 

@@ -12,7 +12,12 @@
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 
-enum { BATCHES = 32 };
+/* Waking the other side costs as much as several batches: each waits until there is enough to do. */
+enum {
+	BATCHES = 32,
+	FILLED_ENOUGH = 8,
+	FREE_ENOUGH = 16,
+};
 
 struct batch {
 	size_t count;
@@ -40,8 +45,9 @@ static struct batch *wait_filled(struct ring *ring)
 	struct batch *batch = NULL;
 
 	pthread_mutex_lock(&ring->lock);
-	while (ring->filled == ring->taken && !ring->finished)
-		pthread_cond_wait(&ring->changed, &ring->lock);
+	if (ring->filled == ring->taken)
+		while (ring->filled - ring->taken < FILLED_ENOUGH && !ring->finished)
+			pthread_cond_wait(&ring->changed, &ring->lock);
 	if (ring->filled != ring->taken)
 		batch = &ring->batches[ring->taken % BATCHES];
 	pthread_mutex_unlock(&ring->lock);
@@ -60,7 +66,8 @@ static void *take_all(void *argument)
 		pthread_mutex_lock(&ring->lock);
 		ring->taken++;
 		ring->failed = err != NULL;
-		pthread_cond_signal(&ring->changed);
+		if (ring->filled - ring->taken == BATCHES - FREE_ENOUGH)
+			pthread_cond_signal(&ring->changed);
 		pthread_mutex_unlock(&ring->lock);
 	}
 	ring->err = err;
@@ -80,8 +87,9 @@ static struct hawk_error *fill(void *context, const struct hawk_block *blocks, s
 	bool failed;
 
 	pthread_mutex_lock(&ring->lock);
-	while (ring->filled - ring->taken == BATCHES)
-		pthread_cond_wait(&ring->changed, &ring->lock);
+	if (ring->filled - ring->taken == BATCHES)
+		while (ring->filled - ring->taken > BATCHES - FREE_ENOUGH)
+			pthread_cond_wait(&ring->changed, &ring->lock);
 	failed = ring->failed;
 	batch = &ring->batches[ring->filled % BATCHES];
 	pthread_mutex_unlock(&ring->lock);
@@ -91,7 +99,8 @@ static struct hawk_error *fill(void *context, const struct hawk_block *blocks, s
 	batch->count = count;
 	pthread_mutex_lock(&ring->lock);
 	ring->filled++;
-	pthread_cond_signal(&ring->changed);
+	if (ring->filled - ring->taken == FILLED_ENOUGH)
+		pthread_cond_signal(&ring->changed);
 	pthread_mutex_unlock(&ring->lock);
 	return NULL;
 }
