@@ -12,7 +12,8 @@
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 
-/* Waking the other side costs as much as several batches: each waits until there is enough to do. */
+/* Waking the other side costs as much as several batches: each waits until there is enough to do.
+ */
 enum {
 	BATCHES = 32,
 	FILLED_ENOUGH = 8,
