@@ -63,7 +63,10 @@ _Static_assert(sizeof(struct hawk_stack_frame) == 64, "one cache line");
 /** What comparing words cannot prove. */
 enum hawk_unproven {
 	HAWK_UNPROVEN_STEP = 1 << 0,  /**< the way from this frame: it has to be gone again */
-	HAWK_UNPROVEN_OUTER = 1 << 1, /**< the same of this frame or an outer one */
+	HAWK_UNPROVEN_OUTER = 1 << 1, /**< one of the others, of this frame or an outer one */
+	HAWK_UNPROVEN_PAGE = 1 << 2,  /**< whether its words can be read: they are on another page
+					 than its return address, of a stack that is not the
+					 thread's own */
 };
 
 /** A word of the host's stack, and what it was. */

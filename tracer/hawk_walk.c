@@ -8,7 +8,9 @@
  * there on words are compared again; where they differ, walking goes on from the last frame proven.
  *
  * Invariant: whatever is read outside `hawk_stack` belongs to a frame that is proven to exist (all
- * words on the way to it were compared, in order), or lies in the readable range.
+ * words on the way to it were compared, in order), or lies in the readable range. That a frame
+ * exists proves its words readable on the thread's own stack only: the walk may have left the top
+ * of a coroutine's for memory that is somebody else's. There each page is asked for again.
  */
 #include "hawk_walk.h"
 
@@ -75,6 +77,27 @@ static bool step_again(struct walk *walk, int32_t index, uint64_t *bp)
 	       is_same_frame(&stack->frames[index - 1], &next.state, next.exact);
 }
 
+static bool is_on_page_of(uint64_t slot, uint64_t other)
+{
+	return (slot & -(uint64_t)HAWK_WALK_PAGE_BYTES) ==
+	       (other & -(uint64_t)HAWK_WALK_PAGE_BYTES);
+}
+
+/** Whether all that is read for a frame of HAWK_UNPROVEN_PAGE is there. */
+static bool has_its_pages(const struct hawk_stack_frame *frame)
+{
+	uint64_t base = frame->state.sp - 8;
+	uint64_t slot = base + frame->return_offset;
+
+	if (!hawk_readable(slot))
+		return false;
+	if (frame->bp_slot && !is_on_page_of(frame->bp_slot, slot) &&
+	    !hawk_readable(frame->bp_slot))
+		return false;
+	return !frame->cfa_offset || is_on_page_of(base + frame->cfa_offset, slot) ||
+	       hawk_readable(base + frame->cfa_offset);
+}
+
 /** verify() frame by frame, where some cannot be proven by words. */
 static int32_t verify_carefully(struct walk *walk, int32_t index, uint64_t bp)
 {
@@ -84,6 +107,8 @@ static int32_t verify_carefully(struct walk *walk, int32_t index, uint64_t bp)
 		const struct hawk_stack_frame *frame = &stack->frames[index];
 		uint32_t first = first_word(stack, index);
 
+		if (frame->unproven & HAWK_UNPROVEN_PAGE && !has_its_pages(frame))
+			return index;
 		if (hawk_walk_compare(stack->words + first, frame->words - first))
 			return index;
 		if (frame->unproven & HAWK_UNPROVEN_STEP) {
@@ -215,6 +240,40 @@ static void gather(struct walk *walk, uint32_t mismatch)
 		if (step == HAWK_STEP_NEXT)
 			cut_off(frame);
 		return;
+	}
+}
+
+/** Whether the walk came to a frame of which the call frame information says that it is the last.
+ */
+static bool has_proper_end(const struct walk *walk)
+{
+	const struct hawk_stack *stack = walk->stack;
+	const struct hawk_stack_frame *last =
+		walk->kept ? &stack->frames[0] : &stack->fresh[walk->fresh_count - 1];
+
+	return !walk->flags && !last->return_offset;
+}
+
+/**
+ * Where a walk ended by chance, at a 0 or at nonsense, it may have left a stack that is not the
+ * thread's for memory that is somebody else's and may be unmapped. What lies on the page of a
+ * frame's return address can be read if that could; a handler's return says nothing of the other
+ * stack. A walk that was cut off after so many frames has found a real stack.
+ */
+static void mark_pages(const struct walk *walk)
+{
+	if (walk->flags & HAWK_TRACE_TRUNCATED || !walk->fresh_count || has_proper_end(walk))
+		return;
+	for (uint32_t i = 0; i < walk->fresh_count; i++) {
+		struct hawk_stack_frame *frame = &walk->stack->fresh[i];
+		uint64_t base = frame->state.sp - 8;
+
+		if (frame->unproven & HAWK_UNPROVEN_STEP)
+			continue;
+		if (frame->exact || (frame->bp_slot && !is_on_page_of(frame->bp_slot, base)) ||
+		    !is_on_page_of(base + frame->return_offset, base) ||
+		    !is_on_page_of(base + frame->cfa_offset, base))
+			frame->unproven |= HAWK_UNPROVEN_PAGE;
 	}
 }
 
@@ -387,12 +446,17 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 		walk.flags = HAWK_TRACE_INCOMPLETE;
 	} else if (hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND) {
 		walk.fresh_count = hawk_unwind_by_libunwind(stack, walk.depth, &walk.flags);
+		hawk_walk_enter_stack(&walk.range, start->sp);
+		if (walk.fresh_count)
+			hawk_walk_extend(&walk.range, stack->fresh[walk.fresh_count - 1].state.sp);
 		keep_common(&walk);
 	} else {
 		hawk_walk_enter_stack(&walk.range, start->sp);
 		gather(&walk, mismatch);
 	}
 	hawk_walk_remember(&walk.range);
+	if (walk.range.start == walk.range.end)
+		mark_pages(&walk);
 	stack->readable_start = walk.range.start;
 	stack->readable_end = walk.range.end;
 	commit(stack, walk.kept, walk.fresh_count, walk.flags);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Allocates on stacks that call frame information leads out of, as hand-written switches of
+ * coroutines have them: into a neighbour that is unmapped and mapped again from call to call
+ * ("neighbour"), into nothing ("nothing"), or into words of every kind ("garbage"). usage:
+ * stack_top MODE ROUNDS
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { STACK_BYTES = 1 << 16, PAGE_BYTES = 4096 };
+
+static uint64_t state = 12345;
+
+static uint64_t next_random(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+__attribute__((noinline)) static void allocate(void)
+{
+	void *block = malloc(40);
+
+	__asm__ volatile("" ::"r"(block) : "memory");
+	free(block);
+}
+
+/** Over more than a page, so that rbp leads from frame to frame. */
+__attribute__((noinline)) static void allocate_far_below(void)
+{
+	volatile char area[PAGE_BYTES + next_random() % 64];
+
+	area[0] = 1;
+	allocate();
+	area[1] = 1;
+}
+
+/** The frame of this function lies on another stack than the call frame information says. */
+__attribute__((noinline)) static void run_on(char *top, char *bp, void (*function)(void))
+{
+	__asm__ volatile("push %%rbp\n\t"
+			 "push %%rbx\n\t"
+			 "mov %%rsp, %%r12\n\t"
+			 "mov %0, %%rsp\n\t"
+			 "mov %1, %%rbp\n\t"
+			 "call *%2\n\t"
+			 "mov %%r12, %%rsp\n\t"
+			 "pop %%rbx\n\t"
+			 "pop %%rbp"
+			 :
+			 : "r"(top), "r"(bp), "a"(function)
+			 : "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "memory",
+			   "cc");
+}
+
+static uint64_t garbage(const char *stack)
+{
+	uint64_t random = next_random(), rest = random / 8;
+
+	switch (random % 8) {
+	case 0:
+		return (uint64_t)run_on + rest % 400;
+	case 1:
+		return (uint64_t)allocate + rest % 200;
+	case 2:
+		return (uint64_t)&malloc + rest % 4096;
+	case 3:
+		return (uint64_t)stack + rest % (3 * STACK_BYTES);
+	case 4:
+		return (uint64_t)&printf + rest % 65536;
+	case 5:
+		return (uint64_t)stack + 2 * STACK_BYTES - 8 * (rest % 32);
+	case 6:
+		return random;
+	default:
+		return random >> 40;
+	}
+}
+
+int main(int count, char **arguments)
+{
+	const char *mode = count > 2 ? arguments[1] : "";
+	char *stack = mmap(NULL, 3 * STACK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *end = stack + 2 * STACK_BYTES;
+
+	for (int i = 0; count > 2 && i < atoi(arguments[2]); i++) {
+		void (*function)(void) = i & 2 ? allocate_far_below : allocate;
+		char *top = end;
+
+		mprotect(stack + STACK_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE);
+		if (!strcmp(mode, "neighbour")) {
+			top = end - PAGE_BYTES;
+			if (i & 1)
+				mprotect(top, PAGE_BYTES, PROT_NONE);
+		} else if (!strcmp(mode, "garbage")) {
+			top -= 512 + 16 * (next_random() % 40);
+			for (char *at = top; at < end; at += 8) {
+				uint64_t word = garbage(stack);
+
+				memcpy(at, &word, 8);
+			}
+		}
+		run_on(top, top + 8 * (next_random() % 20), function);
+	}
+	puts("ok");
+	return 0;
+}

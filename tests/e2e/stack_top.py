@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks that end at the edge of readable memory, beside memory that comes and goes, or in garbage:
+walked and verified without reading what is not there. libunwind's mode does not promise that."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+for flags in (["-O1"], ["-O2", "-fno-omit-frame-pointer"]):
+    program = hawk.compile_program(os.path.join(folder, "stack_top"), ["stack_top.c"], flags=flags)
+    for mode in ("nothing", "neighbour", "garbage"):
+        for options in ("unwind=cfi", "unwind=fp", "sample=100", "live=1", "collapse=4"):
+            done = hawk.run([program, mode, "20000"],
+                            env=hawk.tracer_environment(options=options), timeout=100)
+            hawk.expect_equal((done.returncode, done.stdout, done.stderr), (0, "ok\n", ""),
+                              f"{mode}, {options}, {flags}")
+hawk.finish()
