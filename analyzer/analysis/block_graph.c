@@ -125,17 +125,6 @@ static struct hawk_error *make_dominators(struct hawk_block_graph *graph,
 				    &graph->workspace, &graph->dominators);
 }
 
-static struct hawk_error *fold_retained(const struct hawk_block_graph *graph, uint64_t *by_site)
-{
-	CLEANUP(free_ptr) uint32_t *groups = make_groups(graph->heap);
-
-	if (!groups)
-		return &hawk_enomem;
-	return hawk_dominators_retained_by_group(&graph->dominators, &graph->index, groups,
-						 graph->heap->trace_count,
-						 (uint32_t)graph->heap->site_count, by_site);
-}
-
 /* Unless they were made together with `reach`. */
 static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
 {
@@ -156,8 +145,9 @@ static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
 }
 
 /* Start pointers first: the workspace is to hold the dominators over all of them in the end. */
-static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uint64_t *all,
-					     uint64_t *start)
+static struct hawk_error *make_both_retained(struct hawk_block_graph *graph,
+					     const struct hawk_dominators_groups *groups,
+					     uint64_t *all, uint64_t *start)
 {
 	enum hawk_dominators_extension extension;
 	struct hawk_error *err;
@@ -166,20 +156,22 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph, uin
 	err = make_start_dominators(graph);
 	graph->has_start_dominators = false;
 	if (!err)
-		err = fold_retained(graph, start);
+		err = hawk_dominators_retained_by_group(&graph->dominators, &graph->index, groups,
+							start);
 	if (err)
 		return err;
+	memcpy(all, start, groups->group_count * sizeof(*all));
 	extension = hawk_dominators_extend(&graph->dominators, &graph->index, &graph->edges,
-					   &graph->roots, &graph->reach);
-	if (extension == HAWK_DOMINATORS_SAME) {
-		memcpy(all, start, graph->heap->site_count * sizeof(*all));
+					   &graph->roots, &graph->reach, groups, all);
+	if (extension == HAWK_DOMINATORS_SAME || extension == HAWK_DOMINATORS_REGROUPED)
 		return NULL;
-	}
 	report_stage(graph, "finding what all pointers retain");
+	memset(all, 0, groups->group_count * sizeof(*all));
 	if (extension == HAWK_DOMINATORS_OTHER)
 		err = make_dominators(graph, &graph->reach, NULL);
 	if (!err)
-		err = fold_retained(graph, all);
+		err = hawk_dominators_retained_by_group(&graph->dominators, &graph->index, groups,
+							all);
 	if (!err)
 		hawk_dominators_number_blocks(&graph->dominators);
 	return err;
@@ -191,12 +183,18 @@ static struct hawk_error *make_retained(struct hawk_block_graph *graph, unsigned
 	CLEANUP(free_ptr) uint64_t *sums = calloc(2 * count + 1, sizeof(*sums));
 	CLEANUP(free_ptr)
 	struct hawk_site_retained *retained = calloc(count + 1, sizeof(*retained));
+	CLEANUP(free_ptr) uint32_t *group_of_trace = make_groups(graph->heap);
+	struct hawk_dominators_groups groups = {
+		.group_of_trace = group_of_trace,
+		.trace_count = graph->heap->trace_count,
+		.group_count = (uint32_t)count,
+	};
 	struct hawk_error *err;
 
 	(void)missing;
-	if (!sums || !retained)
+	if (!sums || !retained || !group_of_trace)
 		return &hawk_enomem;
-	err = make_both_retained(graph, sums, sums + count);
+	err = make_both_retained(graph, &groups, sums, sums + count);
 	if (err)
 		return err;
 	for (size_t i = 0; i < count; i++)

@@ -174,11 +174,10 @@ uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32
 
 struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominators *dominators,
 						     const struct hawk_block_index *index,
-						     const uint32_t *group_of_trace,
-						     uint32_t trace_count, uint32_t group_count,
+						     const struct hawk_dominators_groups *groups,
 						     uint64_t *ret)
 {
-	CLEANUP(free_ptr) uint32_t *ends = calloc((size_t)group_count + 1, sizeof(*ends));
+	CLEANUP(free_ptr) uint32_t *ends = calloc((size_t)groups->group_count + 1, sizeof(*ends));
 	const uint32_t *order;
 	uint32_t *unused;
 
@@ -188,13 +187,10 @@ struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominator
 	order = hawk_dominators_order(dominators, &unused);
 	for (uint32_t position = 1; position <= dominators->count; position++) {
 		uint32_t number = order[position];
-		uint32_t trace = index->traces[dominators->blocks[number]];
-		uint32_t group = trace < trace_count ? trace : trace_count;
+		uint32_t group = hawk_dominators_group(groups, index, dominators->blocks[number]);
 
-		if (group_of_trace)
-			group = group_of_trace[group];
 		/* Behind the end of the last topmost block of this group? */
-		if (group >= group_count || position < ends[group])
+		if (group >= groups->group_count || position < ends[group])
 			continue;
 		ret[group] += dominators->retained[number];
 		ends[group] = position + dominators->sizes[number];

@@ -20,13 +20,6 @@
 
 enum { STEPS_SPARE = 1000 };
 
-/** A block that was hung higher. */
-struct move {
-	uint32_t number;
-	uint32_t from;
-	uint32_t to;
-};
-
 struct extension {
 	const struct hawk_graph *graph;
 	struct hawk_dominators *dominators;
@@ -36,7 +29,7 @@ struct extension {
 	const uint32_t *ends;
 	const uint32_t *sizes;
 	/* Of blocks that are not apart. Below the first `settled` all edges were looked at. */
-	struct move *moves;
+	struct hawk_extension_move *moves;
 	size_t move_count;
 	size_t move_capacity;
 	size_t settled;
@@ -60,7 +53,7 @@ static bool hang(struct extension *extension, uint32_t number, uint32_t parent)
 	if (number < extension->apart) {
 		if (extension->move_count == extension->move_capacity) {
 			size_t capacity = 2 * extension->move_capacity + 64;
-			struct move *moves =
+			struct hawk_extension_move *moves =
 				reallocarray(extension->moves, capacity, sizeof(*moves));
 
 			if (!moves)
@@ -68,7 +61,8 @@ static bool hang(struct extension *extension, uint32_t number, uint32_t parent)
 			extension->moves = moves;
 			extension->move_capacity = capacity;
 		}
-		extension->moves[extension->move_count++] = (struct move){number, *slot, parent};
+		extension->moves[extension->move_count++] =
+			(struct hawk_extension_move){number, *slot, parent};
 	}
 	*slot = parent;
 	return true;
@@ -203,7 +197,7 @@ static void add_up_moves(struct extension *extension)
 	for (size_t i = extension->move_count; i--;)
 		parents[extension->moves[i].number] = extension->moves[i].from;
 	for (size_t i = 0; i < extension->move_count; i++) {
-		const struct move *move = &extension->moves[i];
+		const struct hawk_extension_move *move = &extension->moves[i];
 
 		for (uint32_t above = move->from; above != move->to; above = parents[above]) {
 			dominators->retained[above] -= dominators->retained[move->number];
@@ -256,13 +250,14 @@ static void undo_moves(struct hawk_dominators *dominators, const struct hawk_blo
 	base->move_count = 0;
 }
 
-static enum hawk_dominators_extension extend(struct extension *extension,
-					     const struct hawk_block_index *index,
-					     const struct hawk_roots *roots,
-					     const struct hawk_reach *all)
+static enum hawk_dominators_extension
+extend(struct extension *extension, const struct hawk_block_index *index,
+       const struct hawk_roots *roots, const struct hawk_reach *all,
+       const struct hawk_dominators_groups *groups, uint64_t *sums)
 {
 	struct hawk_dominators *dominators = extension->dominators;
 	bool joined = extension->apart <= dominators->count;
+	bool regrouped;
 
 	undo_moves(dominators, index);
 	hawk_dominators_number_blocks(dominators);
@@ -272,18 +267,23 @@ static enum hawk_dominators_extension extend(struct extension *extension,
 		return HAWK_DOMINATORS_OTHER;
 	if (!joined && !extension->move_count)
 		return HAWK_DOMINATORS_SAME;
-	dominators->numbers = NULL;
+	regrouped =
+		!joined && hawk_dominators_regroup(dominators, index, groups, extension->ends,
+						   extension->moves, extension->move_count, sums);
 	add_up_moves(extension);
 	if (joined && !add_up_apart(extension, index))
 		hawk_dominators_add_up(index, dominators);
+	if (regrouped)
+		return HAWK_DOMINATORS_REGROUPED;
+	dominators->numbers = NULL;
 	return HAWK_DOMINATORS_EXTENDED;
 }
 
-enum hawk_dominators_extension hawk_dominators_extend(struct hawk_dominators *dominators,
-						      const struct hawk_block_index *index,
-						      const struct hawk_graph *graph,
-						      const struct hawk_roots *roots,
-						      const struct hawk_reach *all)
+enum hawk_dominators_extension
+hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_block_index *index,
+		       const struct hawk_graph *graph, const struct hawk_roots *roots,
+		       const struct hawk_reach *all, const struct hawk_dominators_groups *groups,
+		       uint64_t *sums)
 {
 	struct extension extension = {
 		.graph = graph,
@@ -296,7 +296,7 @@ enum hawk_dominators_extension hawk_dominators_extend(struct hawk_dominators *do
 	enum hawk_dominators_extension ret = HAWK_DOMINATORS_OTHER;
 
 	if (dominators->base.extendable)
-		ret = extend(&extension, index, roots, all);
+		ret = extend(&extension, index, roots, all, groups, sums);
 	free(extension.moves);
 	free(dominators->base.moves);
 	dominators->base = (struct hawk_dominators_base){0};

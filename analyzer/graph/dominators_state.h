@@ -81,6 +81,35 @@ static inline uint32_t hawk_dominators_number(struct hawk_dominator_state *state
 struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,
 					uint32_t target);
 
+/** Of a block; `group_count` or more = none. */
+static inline uint32_t hawk_dominators_group(const struct hawk_dominators_groups *groups,
+					     const struct hawk_block_index *index, uint32_t block)
+{
+	uint32_t trace = index->traces[block];
+
+	if (trace > groups->trace_count)
+		trace = groups->trace_count;
+	return groups->group_of_trace ? groups->group_of_trace[trace] : trace;
+}
+
+/** dominators_extend.c: a block that was hung higher. */
+struct hawk_extension_move {
+	uint32_t number;
+	uint32_t from;
+	uint32_t to;
+};
+
+/**
+ * dominators_regroup.c: makes of sums before `moves` those behind them. `ends` and sizes are of the
+ * tree before them, the dominators those behind them. False: too much would change, and the sums
+ * are of no more use.
+ */
+bool hawk_dominators_regroup(const struct hawk_dominators *dominators,
+			     const struct hawk_block_index *index,
+			     const struct hawk_dominators_groups *groups, const uint32_t *ends,
+			     const struct hawk_extension_move *moves, size_t move_count,
+			     uint64_t *sums);
+
 /** dominators.c: fills `retained` and `sizes` from `dominators`. */
 void hawk_dominators_add_up(const struct hawk_block_index *index,
 			    struct hawk_dominators *dominators);

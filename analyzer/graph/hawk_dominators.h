@@ -65,34 +65,43 @@ struct hawk_error *hawk_dominators_make_reaching(
 /** Accepts dominators of zeros; what lies in the workspace is the caller's. */
 void hawk_dominators_deinit(struct hawk_dominators *dominators);
 
+/** By what retained bytes are added up: `group_of_trace` has `trace_count` + 1 entries, the last
+ * one for all larger trace ids; NULL = the trace id itself, of which then none is larger than
+ * `trace_count`. A group is checked, and counts if it is below `group_count`. */
+struct hawk_dominators_groups {
+	const uint32_t *group_of_trace;
+	uint32_t trace_count;
+	uint32_t group_count;
+};
+
 /**
  * Adds up retained bytes by group: of blocks whose dominators belong to the same group only the
- * topmost count, so no byte counts twice for a group. `group_of_trace` has `trace_count` + 1
- * entries, the last one for all larger trace ids; NULL = the trace id itself, of which then none is
- * larger than `trace_count`. `ret`, by group, is added to. `group_count` is checked.
+ * topmost count, so no byte counts twice for a group. `ret`, by group, is added to.
  */
 struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominators *dominators,
 						     const struct hawk_block_index *index,
-						     const uint32_t *group_of_trace,
-						     uint32_t trace_count, uint32_t group_count,
+						     const struct hawk_dominators_groups *groups,
 						     uint64_t *ret);
 
 enum hawk_dominators_extension {
-	HAWK_DOMINATORS_SAME,     /**< nothing changes; `numbers` are filled */
-	HAWK_DOMINATORS_EXTENDED, /**< now they are those by all pointers */
-	HAWK_DOMINATORS_OTHER,    /**< too much would change: they are of no more use */
+	HAWK_DOMINATORS_SAME,      /**< nothing changes; `numbers` are filled */
+	HAWK_DOMINATORS_REGROUPED, /**< now they are those by all pointers, and so are the sums;
+				      `numbers` are filled */
+	HAWK_DOMINATORS_EXTENDED,  /**< now they are those by all pointers, but the sums are of no
+				      use */
+	HAWK_DOMINATORS_OTHER,     /**< too much would change: both are of no more use */
 };
 
 /**
  * Makes of the dominators by start pointers those by all pointers, where that is done in less time
  * than finding them. `all` as they were made with. To be called after
- * hawk_dominators_retained_by_group(), once.
+ * hawk_dominators_retained_by_group(), once; `sums` are what that found.
  */
-enum hawk_dominators_extension hawk_dominators_extend(struct hawk_dominators *dominators,
-						      const struct hawk_block_index *index,
-						      const struct hawk_graph *graph,
-						      const struct hawk_roots *roots,
-						      const struct hawk_reach *all);
+enum hawk_dominators_extension
+hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_block_index *index,
+		       const struct hawk_graph *graph, const struct hawk_roots *roots,
+		       const struct hawk_reach *all, const struct hawk_dominators_groups *groups,
+		       uint64_t *sums);
 
 /** Fills `numbers`; to be called after the last hawk_dominators_retained_by_group(), whose scratch
  * they take. */
