@@ -161,8 +161,11 @@ void hawk_session_check(struct hawk_session *session)
 	hawk_target_check(session->target, &session->findings);
 	if (!session->heap.table)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "not-traced",
-				  "there is no trace table in %s: its heap is not known by stack",
-				  session->source ? "the core" : "the process");
+				  "there is no trace table in %s%s: its heap is not known by stack",
+				  session->source ? "the core" : "the process",
+				  hawk_report_has_tracer(session->target)
+					  ? ", although it had the tracer's library"
+					  : "");
 }
 
 void hawk_session_print_partial(struct hawk_session *session)

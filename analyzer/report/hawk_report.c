@@ -5,7 +5,10 @@
  */
 #include "hawk_report.h"
 
+#include <string.h>
+
 #include "hawk_cleanup.h"
+#include "hawk_function_name.h"
 #include "hawk_quantity.h"
 #include "hawk_report_leaks.h"
 #include "hawk_text.h"
@@ -54,14 +57,32 @@ void hawk_report_findings(const struct hawk_findings *findings, const struct haw
 		hawk_output_printf(screen->output, "  ... and %zu more (--full)\n", omitted);
 }
 
+bool hawk_report_has_tracer(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (mappings[i].path &&
+		    !strcmp(hawk_path_base(mappings[i].path), "libhawk_tracer.so"))
+			return true;
+	return false;
+}
+
 static void put_untraced(const struct hawk_report *report, const struct hawk_screen *screen)
 {
-	hawk_screen_heading(screen, "Heap: unknown, the process was not traced");
+	bool traced = hawk_report_has_tracer(report->target);
+
+	hawk_screen_heading(screen, traced ? "Heap: unknown, the trace table is not there"
+					   : "Heap: unknown, the process was not traced");
 	hawk_output_puts(screen->output, "  ");
 	hawk_screen_wrapped(
 		screen,
-		"To see the heap by stack next time, start the program under the tracer: "
-		"hawk-core run -- PROGRAM ARGUMENTS",
+		traced ? "The process had the tracer's library. Its table, and the heap, are "
+			 "anonymous memory: is that left out (bit 0 of /proc/PID/coredump_filter) "
+			 "or cut off (ulimit -c)?"
+		       : "To see the heap by stack next time, start the program under the tracer: "
+			 "hawk-core run -- PROGRAM ARGUMENTS",
 		2, 2);
 	hawk_report_memory_map(report->target, screen);
 }

@@ -41,6 +41,9 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 /** The document described in docs/json.md. */
 struct hawk_error *hawk_report_json(const struct hawk_report *report, struct hawk_output *output);
 
+/** Whether the tracer's library is mapped: without a table, that is missing then. */
+bool hawk_report_has_tracer(const struct hawk_target *target);
+
 /* The sections of the text, also of use to other verbs. */
 struct hawk_error *hawk_report_process(const struct hawk_report *report,
 				       const struct hawk_screen *screen);

@@ -186,6 +186,20 @@ def check_untraced():
         hawk.expect("no trace table" in done.stderr, f"{verb}: {done.stderr!r}")
 
 
+def check_table_left_out():
+    """The tracer was there, but no anonymous memory is in the core: nobody says it was not traced."""
+    if not hawk.cores_are_files():
+        return
+    core, _ = hawk.crash(["/bin/sh", "-c", "echo 0x10 > /proc/self/coredump_filter; kill -ABRT $$"],
+                         hawk.tracer_environment(), folder)
+    text = text_of(core, codes=(hawk.EXIT_PARTIAL,))
+    hawk.expect("not traced" not in text and "coredump_filter" in text, f"{text}")
+    for verb in ("leaks", "blocks"):
+        done = hawk.run([hawk.CORE, verb, core])
+        said = " ".join((done.stdout + done.stderr).split())
+        hawk.expect("not traced" not in said and "the tracer's library" in said, f"{verb}: {said!r}")
+
+
 def check_cause():
     """kill() and abort() are told apart by what the kernel notes."""
     killed, _ = hawk.crash(["/bin/sh", "-c", "kill -ABRT $$"], hawk.plain_environment(), folder)
@@ -202,6 +216,7 @@ check_no_plumbing_first()
 check_counts()
 check_schema()
 check_process()
+check_table_left_out()
 check_cause()
 check_choosing()
 check_nothing_matches()
