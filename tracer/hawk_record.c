@@ -21,6 +21,9 @@
 enum {
 	SCRATCH_COUNT = 16, /**< nested or gone threads recording at the same moment; more map
 			       their own */
+	/** One in so many stacks that are found by their tops is walked all the same: the thread's
+	 * last stack, which is found sooner, is then one of those that come now. */
+	ADOPTION_INTERVAL = 1024,
 	CLOCK_INTERVAL_MAX = 64,
 	CLOCK_SPACING_NS = 4000000, /**< aim: one reading in as much time, per thread */
 };
@@ -364,6 +367,17 @@ static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_fram
 	return trace;
 }
 
+/** A stack that is known by its top becomes the thread's last one. */
+static __attribute__((noinline)) uint32_t adopt_stack(struct hawk_slot *slot,
+						      const struct hawk_frame_state *caller)
+{
+	struct hawk_walk_result walk;
+
+	if (hawk_walk(&slot->stack, caller, &walk) && slot->stack.trace)
+		return slot->stack.trace;
+	return look_up_stack(slot, &walk);
+}
+
 /**
  * The id of trace `base`, which starts at `caller`, in the scopes that are open around it. `base`
  * itself if there are none: none of those that are open is on this stack.
@@ -461,6 +475,8 @@ record_changed(struct hawk_slot *slot, const struct hawk_frame_state *caller, ui
 
 	if (!trace)
 		trace = walk_stack(slot, caller);
+	else if (!(++slot->top_hits % ADOPTION_INTERVAL))
+		trace = adopt_stack(slot, caller);
 	if (__builtin_expect(!trace, 0))
 		hawk_record_dropped(bytes);
 	return finish(slot, trace, bytes);

@@ -17,17 +17,22 @@ enum {
 	CACHE_PAGE_BYTES = 4096,
 	CACHE_PAGES = HAWK_RULES_BYTES / CACHE_PAGE_BYTES,
 	WORDS_PER_PAGE = CACHE_PAGE_BYTES / 8,
+	RULE_BP_MAX = 63,
 };
 
-uint64_t *hawk_rules_cache;
+uint64_t hawk_rules_table;
+uint32_t hawk_rules_stored;
+
+/** All tables, one behind the other. */
+static uint64_t *cache;
 
 /** Bit i: page i of the cache may hold rules. Spares a flush the pages that were never touched. */
-static uint64_t pages_used[CACHE_PAGES / 64];
+static uint64_t pages_used[(CACHE_PAGES + 63) / 64];
 
 static uint32_t pack(enum hawk_rule_kind kind, int64_t cfa, int64_t bp)
 {
-	return (uint32_t)kind | ((uint32_t)(cfa / 8) & 0xffff) << 4 |
-	       ((uint32_t)(bp / 8) & 1023) << 20;
+	return (uint32_t)kind | ((uint32_t)(cfa / 8) & 0xffff) << 3 |
+	       ((uint32_t)(bp / 8) & RULE_BP_MAX) << 19;
 }
 
 /** Whether `offset` is a multiple of 8 in [low, high] words. */
@@ -112,7 +117,7 @@ static uint32_t pack_dereferenced(const struct hawk_cfi_row *row)
 	    row->how[HAWK_CFI_RBP] != HAWK_CFI_EXPRESSION ||
 	    !is_register_offset(hawk_cfi_block_at(row->value[HAWK_CFI_RBP]), HAWK_CFI_RBP, false,
 				&bp) ||
-	    !fits(cfa, INT16_MIN, INT16_MAX) || !fits(bp, -512, 511))
+	    !fits(cfa, INT16_MIN, INT16_MAX) || !fits(bp, -(RULE_BP_MAX + 1) / 2, RULE_BP_MAX / 2))
 		return pack(HAWK_RULE_COMPLEX, 0, 0);
 	return pack(HAWK_RULE_BP_DEREF, cfa, bp);
 }
@@ -150,7 +155,7 @@ static uint32_t pack_row(const struct hawk_cfi_row *row, bool signal, uint64_t p
 		bp = -row->value[HAWK_CFI_RBP];
 	else if (row->how[HAWK_CFI_RBP] > HAWK_CFI_SAME)
 		return complex_rule;
-	if (!fits(bp, row->how[HAWK_CFI_RBP] == HAWK_CFI_OFFSET, 1023) ||
+	if (!fits(bp, row->how[HAWK_CFI_RBP] == HAWK_CFI_OFFSET, RULE_BP_MAX) ||
 	    (kind == HAWK_RULE_SP && !fits(cfa, 1, UINT16_MAX)) ||
 	    (kind == HAWK_RULE_BP && !fits(cfa, INT16_MIN, INT16_MAX)))
 		return complex_rule;
@@ -239,19 +244,48 @@ static uint64_t *choose_victim(uint64_t *set, uint64_t tag)
 
 static void mark_page(const uint64_t *word)
 {
-	size_t page = (size_t)(word - hawk_rules_cache) / WORDS_PER_PAGE;
+	size_t page = (size_t)(word - cache) / WORDS_PER_PAGE;
 	uint64_t bit = UINT64_C(1) << (page % 64);
 
 	if (!(__atomic_load_n(&pages_used[page / 64], __ATOMIC_RELAXED) & bit))
 		__atomic_fetch_or(&pages_used[page / 64], bit, __ATOMIC_SEQ_CST);
 }
 
+static uint64_t table_of(const uint64_t *start, unsigned sets_log2)
+{
+	return (uint64_t)start | (64 - sets_log2);
+}
+
+/**
+ * Counts a rule that is to be stored in `table`, and when that is more than half full (what was
+ * overwritten is counted, too) goes on with the next one. What threads that have seen the old one
+ * still put there is found no more. The last table overflows. Of two threads that count at once one
+ * may be lost.
+ */
+static void count_stored(uint64_t table)
+{
+	unsigned sets_log2 = 64 - (table & 63);
+	unsigned next_log2 = sets_log2 < HAWK_RULES_SETS_LOG2_NEXT ? HAWK_RULES_SETS_LOG2_NEXT
+								   : HAWK_RULES_SETS_LOG2_MAX;
+	uint32_t stored = __atomic_load_n(&hawk_rules_stored, __ATOMIC_RELAXED) + 1;
+	const uint64_t *end = hawk_rules_set(table, 0) + ((size_t)HAWK_RULES_WAYS << sets_log2);
+
+	__atomic_store_n(&hawk_rules_stored, stored, __ATOMIC_RELAXED);
+	if (2 * (uint64_t)stored <= (uint64_t)(HAWK_RULES_WAYS + 1) << sets_log2 ||
+	    sets_log2 == HAWK_RULES_SETS_LOG2_MAX)
+		return;
+	if (__atomic_compare_exchange_n(&hawk_rules_table, &table, table_of(end, next_log2), false,
+					__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		__atomic_store_n(&hawk_rules_stored, 0, __ATOMIC_RELAXED);
+}
+
 uint32_t hawk_rules_make(uint64_t pc, bool exact)
 {
 	uint32_t epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST);
+	uint64_t table = __atomic_load_n(&hawk_rules_table, __ATOMIC_RELAXED);
 	uint64_t mixed = hawk_rules_mix(pc, exact);
-	uint64_t tag = mixed << HAWK_RULES_SETS_LOG2;
-	uint64_t *set = hawk_rules_cache + (mixed >> (64 - HAWK_RULES_SETS_LOG2)) * HAWK_RULES_WAYS;
+	uint64_t tag = hawk_rules_tag(mixed);
+	uint64_t *set = hawk_rules_set(table, mixed);
 	bool cacheable;
 	uint32_t rule = make(pc, exact, &cacheable);
 	uint64_t *victim, word = tag | rule;
@@ -259,6 +293,7 @@ uint32_t hawk_rules_make(uint64_t pc, bool exact)
 	hawk_unwind_count(&hawk_unwind_stats.rule_misses);
 	if (!cacheable)
 		return rule;
+	count_stored(table);
 	victim = choose_victim(set, tag);
 	mark_page(victim);
 	__atomic_store_n(victim, word, __ATOMIC_SEQ_CST);
@@ -285,13 +320,14 @@ bool hawk_rules_is_return_address(uint64_t pc)
 
 void hawk_rules_init(void *memory)
 {
-	hawk_rules_cache = memory;
+	cache = memory;
+	hawk_rules_table = table_of(cache, HAWK_RULES_SETS_LOG2_MIN);
 }
 
 void hawk_rules_flush(void)
 {
 	for (size_t page = 0; page < CACHE_PAGES; page++) {
-		uint64_t *words = hawk_rules_cache + page * WORDS_PER_PAGE;
+		uint64_t *words = cache + page * WORDS_PER_PAGE;
 
 		if (!(__atomic_load_n(&pages_used[page / 64], __ATOMIC_SEQ_CST) >> (page % 64) & 1))
 			continue;
@@ -299,4 +335,5 @@ void hawk_rules_flush(void)
 			if (__atomic_load_n(&words[i], __ATOMIC_RELAXED))
 				__atomic_store_n(&words[i], 0, __ATOMIC_RELAXED);
 	}
+	__atomic_store_n(&hawk_rules_stored, 0, __ATOMIC_RELAXED);
 }

@@ -131,7 +131,7 @@ static void note_frame(struct hawk_open_scope *scope, const struct hawk_frame_st
 	uint32_t rule;
 
 	scope->frame_end = 0;
-	if (!hawk_rules_cache || hawk_unwind_options.mode == HAWK_UNWIND_FP)
+	if (!hawk_rules_table || hawk_unwind_options.mode == HAWK_UNWIND_FP)
 		return;
 	rule = hawk_rules_lookup(caller->pc, false);
 	if (!rule)

@@ -30,6 +30,7 @@ struct hawk_slot {
 	uint32_t clock_countdown; /**< calls until the clock is read again */
 	uint32_t clock_interval;  /**< what the countdown started from */
 	uint32_t exit_rounds;     /**< destructor rounds seen */
+	uint32_t top_hits;        /**< stacks found by their tops */
 	uint64_t clock_last_ns;
 	struct hawk_sampler sampler;
 	uint64_t changed_stacks;   /**< for stats=1; cumulative, also over several threads */

@@ -6,7 +6,8 @@
 #include "hawk_tops.h"
 
 enum {
-	OWN_FRAMES = 6, /**< innermost frames that belong to an entry; the others are shared */
+	OWN_FRAMES = 6,      /**< innermost frames that belong to an entry; the others are shared */
+	OWN_FRAMES_MAX = 15, /**< of an entry that was cut already: fewer are shared */
 };
 
 /** The set's number in the high bits, the tag below. */
@@ -26,14 +27,12 @@ static inline uint32_t tag_of(uint64_t mixed)
 	return (uint32_t)(mixed >> 27);
 }
 
-static inline bool holds(const struct hawk_stack *stack, uint32_t slot,
-			 const struct hawk_frame_state *start)
+/** Whether the entry `top`, on `base` outer frames, is of the stack that starts at `start`. */
+static inline bool holds(const struct hawk_stack *stack, const struct hawk_stack_top *top,
+			 uint32_t base, const struct hawk_frame_state *start)
 {
-	const struct hawk_stack_top *top = &stack->tops[slot];
-	uint32_t base = stack->top_bases[slot];
-
-	return base && base <= stack->count && top->start.pc == start->pc &&
-	       top->start.sp == start->sp && (!top->needs_bp || top->start.bp == start->bp) &&
+	return base <= stack->count && top->start.pc == start->pc && top->start.sp == start->sp &&
+	       (!top->needs_bp || top->start.bp == start->bp) &&
 	       !hawk_walk_compare(top->words, top->word_count) &&
 	       !hawk_walk_compare(stack->words, stack->frames[base - 1].words);
 }
@@ -45,19 +44,46 @@ uint32_t hawk_tops_find(const struct hawk_stack *stack, const struct hawk_frame_
 
 	if (!hawk_walk_is_current(stack))
 		return 0;
-	for (uint32_t slot = first; slot < first + HAWK_STACK_TOP_WAYS; slot++)
-		if (stack->top_tags[slot] == tag_of(mixed) && holds(stack, slot, start))
-			return stack->tops[slot].trace;
+	for (uint32_t slot = first; slot < first + HAWK_STACK_TOP_WAYS; slot++) {
+		const struct hawk_stack_top *top;
+
+		if (stack->top_tags[slot] != tag_of(mixed) || !stack->top_bases[slot])
+			continue;
+		top = &stack->tops[stack->top_places[slot] - 1u];
+		if (holds(stack, top, stack->top_bases[slot], start))
+			return top->trace;
+	}
 	return 0;
 }
 
-/** An empty slot of the set, else one that the hash chooses. */
-static uint32_t choose_slot(const struct hawk_stack *stack, uint32_t first, uint64_t hash)
+/** An empty slot of the set, best one whose entry was like this one and was cut; else one that the
+ * hash chooses. */
+static uint32_t choose_slot(const struct hawk_stack *stack, uint64_t mixed, uint64_t hash)
 {
-	for (uint32_t slot = first; slot < first + HAWK_STACK_TOP_WAYS; slot++)
-		if (!stack->top_bases[slot])
-			return slot;
-	return first + (uint32_t)(hash >> 32) % HAWK_STACK_TOP_WAYS;
+	uint32_t first = first_of_set(mixed);
+	uint32_t chosen = first + (uint32_t)(hash >> 32) % HAWK_STACK_TOP_WAYS;
+
+	for (uint32_t slot = first + HAWK_STACK_TOP_WAYS; slot-- > first;) {
+		if (stack->top_bases[slot])
+			continue;
+		chosen = slot;
+		if (stack->top_tags[slot] == tag_of(mixed))
+			break;
+	}
+	return chosen;
+}
+
+/** How many of the innermost frames belong to the new entry of a slot. */
+static uint32_t count_own(const struct hawk_stack *stack, uint32_t slot, uint64_t mixed)
+{
+	bool was_cut = !stack->top_bases[slot] && stack->top_tags[slot] == tag_of(mixed);
+	uint32_t wanted = was_cut ? OWN_FRAMES_MAX : OWN_FRAMES;
+	const struct hawk_stack_frame *leaf = &stack->frames[stack->count - 1];
+	uint32_t own = stack->count > wanted ? wanted : stack->count - 1;
+
+	while (leaf->words - (leaf - own)->words > HAWK_STACK_TOP_WORDS)
+		own--;
+	return own;
 }
 
 /** Whether the stack was here before, not long ago. */
@@ -71,6 +97,19 @@ static bool comes_again(struct hawk_stack *stack, uint64_t hash)
 	return again;
 }
 
+/** False: there is none left. A handler that jumps out of here may take one along. */
+static bool give_place(struct hawk_stack *stack, uint32_t slot)
+{
+	uint32_t place;
+
+	if (stack->tops_used == HAWK_STACK_TOPS)
+		return false;
+	place = ++stack->tops_used;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	stack->top_places[slot] = (uint16_t)place;
+	return true;
+}
+
 void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *start,
 		    const struct hawk_walk_result *walk, uint32_t trace)
 {
@@ -82,13 +121,15 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	if (!comes_again(stack, walk->hash) || !trace || walk->flags || stack->count < 2)
 		return;
 	leaf = &stack->frames[stack->count - 1];
-	base = stack->count > OWN_FRAMES ? stack->count - OWN_FRAMES : 1;
+	if (leaf->unproven)
+		return;
+	slot = choose_slot(stack, mixed, walk->hash);
+	base = stack->count - count_own(stack, slot, mixed);
 	first = stack->frames[base - 1].words;
 	count = leaf->words - first;
-	if (leaf->unproven || count > HAWK_STACK_TOP_WORDS)
+	if (!stack->top_places[slot] && !give_place(stack, slot))
 		return;
-	slot = choose_slot(stack, first_of_set(mixed), walk->hash);
-	top = &stack->tops[slot];
+	top = &stack->tops[stack->top_places[slot] - 1u];
 	/* A handler may jump out of here: an entry with a base is a whole one. */
 	stack->top_bases[slot] = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -96,7 +137,7 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	top->start = *start;
 	top->trace = trace;
 	top->needs_bp = leaf->needs_bp;
-	top->word_count = count;
+	top->word_count = (uint16_t)count;
 	for (uint32_t i = 0; i < count; i++)
 		top->words[i] = stack->words[first + i];
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

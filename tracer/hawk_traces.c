@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The trace hash: 2^17 chain heads (512 KiB, touched as needed), chains through the records
- * themselves.
+ * The index of traces: tables of buckets, each four times as long as the one before, so that few
+ * stacks touch few pages.
+ *
+ *     bucket of 8 words = 64 bytes, 64 of them in table 0
+ *     word: low half of the hash << 32 | trace id; 0 = empty
+ *
+ * The high bits of a hash name one bucket in each table. Of these, one after the other, words are
+ * filled in order and never change: so there is one place where a new stack of that hash can go,
+ * and who loses the race for it looks at what is there now.
  */
 #include "hawk_traces.h"
 
@@ -10,15 +17,61 @@
 #include "hawk_known.h"
 
 enum {
-	BUCKETS_LOG2 = 17,
+	TABLES = 12, /**< the last one is longer than there are ids for */
+	BUCKETS_LOG2_MIN = 6,
+	BUCKETS_LOG2_STEP = 2,
+	WAYS = HAWK_TRACES_WAYS,
 };
 
-static uint32_t *buckets;
+static uint64_t *tables[TABLES];
+
+static unsigned buckets_log2(unsigned table)
+{
+	return BUCKETS_LOG2_MIN + table * BUCKETS_LOG2_STEP;
+}
+
+static size_t table_bytes(unsigned table)
+{
+	return (sizeof(uint64_t) * WAYS) << buckets_log2(table);
+}
 
 bool hawk_traces_init(void)
 {
-	buckets = hawk_arena_private(sizeof(*buckets) << BUCKETS_LOG2, HAWK_EXTENT_PRIVATE);
-	return buckets && hawk_known_init();
+	size_t bytes = 0;
+	char *memory;
+
+	for (unsigned i = 0; i < HAWK_TRACES_TABLES_AT_ONCE; i++)
+		bytes += table_bytes(i);
+	memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+	if (!memory)
+		return false;
+	for (unsigned i = 0; i < HAWK_TRACES_TABLES_AT_ONCE; memory += table_bytes(i++))
+		tables[i] = (uint64_t *)memory;
+	return hawk_known_init();
+}
+
+/** NULL: no memory. */
+static __attribute__((noinline)) uint64_t *make_table(unsigned number)
+{
+	uint64_t *memory = hawk_arena_private(table_bytes(number), HAWK_EXTENT_PRIVATE);
+	uint64_t *expected = NULL;
+
+	/* Who loses this race, the only one for this table, leaves a mapping behind that nobody
+	 * touches. */
+	if (memory && __atomic_compare_exchange_n(&tables[number], &expected, memory, false,
+						  __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+		return memory;
+	return __atomic_load_n(&tables[number], __ATOMIC_ACQUIRE);
+}
+
+/** The bucket of `hash` in a table; NULL: no memory. */
+static uint64_t *bucket_of(unsigned number, uint64_t hash)
+{
+	uint64_t *table = __atomic_load_n(&tables[number], __ATOMIC_ACQUIRE);
+
+	if (!table)
+		table = make_table(number);
+	return table ? table + (hash >> (64 - buckets_log2(number))) * WAYS : NULL;
 }
 
 /** Walks the delta code of one record from the leaf outwards. */
@@ -72,17 +125,16 @@ static bool frames_equal(const struct hawk_trace_record *record, const struct ha
 	return true;
 }
 
-/** Follows a chain from `id` until `end` (exclusive; 0 = the whole of it). */
-static uint32_t find(uint32_t id, uint32_t end, const struct hawk_frames *frames)
+/** The id of `frames` if that is what `word` is of; else 0. */
+static uint32_t id_if_equal(uint64_t word, const struct hawk_frames *frames)
 {
-	while (id && id != end) {
-		const struct hawk_trace_record *record = hawk_arena_trace(id);
+	uint32_t id = (uint32_t)word;
+	const struct hawk_trace_record *record;
 
-		if (record->hash == frames->hash && frames_equal(record, frames))
-			return id;
-		id = record->chain;
-	}
-	return 0;
+	if (word >> 32 != (uint32_t)frames->hash)
+		return 0;
+	record = hawk_arena_trace(id);
+	return record->hash == frames->hash && frames_equal(record, frames) ? id : 0;
 }
 
 /**
@@ -100,7 +152,7 @@ static uint32_t resolve_tail(uint32_t trace, uint32_t tail_count)
 	}
 }
 
-/** A new record that is not on any chain yet; 0 if there is no room. */
+/** A new record that is not in the index yet; 0 if there is no room. */
 static uint32_t write_record(const struct hawk_frames *frames)
 {
 	uint32_t tail = frames->tail_trace ? frames->tail_count : 0;
@@ -132,30 +184,48 @@ static uint32_t write_record(const struct hawk_frames *frames)
 	return id;
 }
 
+/** What becomes of a stack that is looked up. */
+struct search {
+	const struct hawk_frames *frames;
+	uint32_t written; /**< its new record; 0 = none so far */
+	uint32_t id;      /**< the answer; 0 = there was no room */
+};
+
+/** True: it was this word's stack, or is now, or there is no room for another. */
+static bool ends_at(struct search *search, uint64_t *at)
+{
+	const struct hawk_frames *frames = search->frames;
+	uint64_t word = __atomic_load_n(at, __ATOMIC_ACQUIRE);
+
+	if (!word) {
+		if (!search->written)
+			search->written = write_record(frames);
+		search->id = search->written;
+		if (!search->id ||
+		    __atomic_compare_exchange_n(at, &word, frames->hash << 32 | search->written,
+						false, __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
+			return true;
+		/* Somebody was quicker: perhaps with the very same stack. Then our record stays
+		 * behind: valid, not in the index, never used. */
+	}
+	search->id = id_if_equal(word, frames);
+	return search->id;
+}
+
 uint32_t hawk_traces_intern(const struct hawk_frames *frames)
 {
-	uint32_t *bucket = &buckets[frames->hash >> (64 - BUCKETS_LOG2)];
-	uint32_t head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-	uint32_t id = find(head, 0, frames);
-	struct hawk_trace_record *record;
+	struct search search = {.frames = frames};
 
-	if (id || !frames->count)
-		return id;
-	id = write_record(frames);
-	if (!id)
+	if (!frames->count)
 		return 0;
-	record = hawk_arena_trace(id);
-	for (;;) {
-		uint32_t seen = head;
-		uint32_t same;
+	for (unsigned number = 0; number < TABLES; number++) {
+		uint64_t *bucket = bucket_of(number, frames->hash);
 
-		record->chain = head;
-		if (__atomic_compare_exchange_n(bucket, &head, id, false, __ATOMIC_RELEASE,
-						__ATOMIC_ACQUIRE))
-			return id;
-		same = find(head, seen,
-			    frames); /* somebody was quicker: perhaps with the very same stack */
-		if (same)
-			return same; /* our record stays behind: valid, off the chain, never used */
+		if (!bucket)
+			return 0;
+		for (unsigned i = 0; i < WAYS; i++)
+			if (ends_at(&search, &bucket[i]))
+				return search.id;
 	}
+	return 0;
 }

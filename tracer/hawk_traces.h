@@ -2,7 +2,7 @@
 /**
  * @file
  * Distinct stacks and their ids: one hash probe, full comparison on a match, delta-coded records.
- * Lock-free: a new record is written, then pushed on its hash chain with one compare-and-swap.
+ * Lock-free: a new record is written, then entered in the index with one compare-and-swap.
  */
 #ifndef HAWK_TRACES_H
 #define HAWK_TRACES_H
@@ -10,7 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Maps the hash buckets. False: no memory. */
+enum {
+	HAWK_TRACES_WAYS = 8,           /**< stacks in a bucket of the index */
+	HAWK_TRACES_TABLES_AT_ONCE = 4, /**< mapped at start-up: 340 KiB, touched as needed */
+};
+
+/** Maps the first tables of the index. False: no memory. */
 bool hawk_traces_init(void);
 
 /**

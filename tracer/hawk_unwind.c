@@ -31,7 +31,7 @@ void hawk_unwind_invalidate(void)
 	/* First the epoch: whoever stores a rule of before looks at the epoch after storing. */
 	__atomic_fetch_add(&hawk_unwind_epoch, 1, __ATOMIC_SEQ_CST);
 	__atomic_fetch_add(&hawk_unwind_era, 1, __ATOMIC_SEQ_CST);
-	if (hawk_rules_cache)
+	if (hawk_rules_table)
 		hawk_rules_flush();
 }
 

@@ -26,8 +26,8 @@ enum {
 	HAWK_STACK_TOP_SETS = 32, /**< tops of stacks remembered, see hawk_tops.h */
 	HAWK_STACK_TOP_WAYS = 4,
 	HAWK_STACK_TOPS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
-	HAWK_STACK_TOPS_SEEN = 256, /**< stacks of which it is known that they were there */
-	HAWK_STACK_TOP_WORDS = 12,  /**< words that prove the frames of one */
+	HAWK_STACK_TOPS_SEEN = 512, /**< stacks of which it is known that they were there */
+	HAWK_STACK_TOP_WORDS = 30,  /**< words that prove the frames of one */
 };
 
 /** The registers that nearly all of the world's CFI needs. */
@@ -79,11 +79,12 @@ struct hawk_stack_word {
 struct hawk_stack_top {
 	struct hawk_frame_state start;
 	uint32_t trace;      /**< owner's id of the whole stack */
-	uint32_t word_count; /**< of the frames that are not shared */
-	uint32_t needs_bp;   /**< start.bp matters */
-	uint32_t reserved;
+	uint16_t word_count; /**< of the frames that are not shared */
+	uint8_t needs_bp;    /**< start.bp matters */
+	uint8_t reserved;
 	struct hawk_stack_word words[HAWK_STACK_TOP_WORDS];
 };
+_Static_assert(sizeof(struct hawk_stack_top) == 512, "eight of a page");
 
 /** A thread's previous stack; lives in its slot of the trace table, all zeros at first. */
 struct hawk_stack {
@@ -102,11 +103,14 @@ struct hawk_stack {
 	struct hawk_stack_frame fresh[HAWK_STACK_FRAMES]; /**< scratch: new frames, leaf first */
 	/** What the frames were found from, outermost first; to be compared from the end. */
 	struct hawk_stack_word words[HAWK_STACK_FRAMES * HAWK_STACK_WORDS];
-	/** Of tops[i]: outer frames shared with the previous stack; 0 = empty. */
+	/** Of slot i: outer frames shared with the previous stack; 0 = empty. */
 	uint16_t top_bases[HAWK_STACK_TOPS];
 	uint32_t top_base_max;                    /**< no base is larger */
-	uint32_t top_tags[HAWK_STACK_TOPS];       /**< of tops[i].start */
+	uint32_t top_tags[HAWK_STACK_TOPS];       /**< of the entry's start */
 	uint32_t tops_seen[HAWK_STACK_TOPS_SEEN]; /**< of stacks that were walked once */
+	/** Of slot i: 1 + where in tops[] its entry lies, for good; 0 = it never had one. */
+	uint16_t top_places[HAWK_STACK_TOPS];
+	uint32_t tops_used; /**< places given out, in order: few tops touch few pages */
 	struct hawk_stack_top tops[HAWK_STACK_TOPS];
 };
 

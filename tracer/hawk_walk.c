@@ -407,7 +407,7 @@ static inline void fill_result(const struct hawk_stack *stack, uint32_t kept,
 
 static bool is_usable(const struct hawk_frame_state *start)
 {
-	return hawk_rules_cache && start->pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN &&
+	return hawk_rules_table && start->pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN &&
 	       !(start->sp & 7);
 }
 

@@ -55,7 +55,7 @@ void hawk_walk_stateless(const struct hawk_frame_state *start, uint64_t *pcs, ui
 
 	if (max > hawk_unwind_options.depth)
 		max = hawk_unwind_options.depth;
-	if (max && hawk_rules_cache && start->pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN &&
+	if (max && hawk_rules_table && start->pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN &&
 	    !(start->sp & 7)) {
 		if (hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND)
 			count = hawk_unwind_pcs_by_libunwind(start, pcs, max, &flags);

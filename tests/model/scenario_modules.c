@@ -19,6 +19,7 @@ enum {
 	CALL_OPCODE = 0xe8,
 	CALL_BYTES = 5,
 	WAY_PCS = HAWK_RULES_WAYS + 2,
+	MANY_RULES = 1 << 20, /**< more than any table is meant for */
 };
 
 static char old_path[] = "/lib/old.so", new_path[] = "/lib/new.so";
@@ -71,6 +72,13 @@ static void make_rule(void)
 	hawk_rules_make(pc, false);
 }
 
+/** The second time into the next table, when the first one has grown. */
+static void make_rule_twice(void)
+{
+	hawk_rules_make(pc, false);
+	hawk_rules_make(pc, false);
+}
+
 static void reload_and_make_rule(void)
 {
 	uint32_t rule;
@@ -81,13 +89,20 @@ static void reload_and_make_rule(void)
 		    rule);
 }
 
-/** A stale rule may be there between a store and the look at the epoch after it, never for good. */
+/** A stale rule may be there between a store and the look at the epoch after it, never for good;
+ * also not behind another one for the same program counter, which may be overwritten. */
 static void no_stale_rule_stays(void)
 {
-	uint32_t rule = hawk_rules_lookup(pc, false);
+	uint64_t mixed = hawk_rules_mix(pc, false);
+	const uint64_t *set = hawk_rules_set(hawk_rules_table, mixed);
 
-	MODEL_CHECK(!rule || hawk_rule_kind(rule) == HAWK_RULE_OUTERMOST,
-		    "rule %u of the old module is left", rule);
+	for (unsigned i = 0; i < HAWK_RULES_WAYS; i++) {
+		uint64_t word = set[i] ^ hawk_rules_tag(mixed);
+
+		MODEL_CHECK(word >> HAWK_RULE_BITS ||
+				    hawk_rule_kind((uint32_t)word) == HAWK_RULE_OUTERMOST,
+			    "rule %u of the old module is left", (uint32_t)word);
+	}
 }
 
 static uint64_t way_pcs[WAY_PCS];
@@ -97,6 +112,13 @@ static bool is_return_address(unsigned i)
 	return i % 2;
 }
 
+/** The next rule makes the table grow. */
+static void set_up_growth(void)
+{
+	set_up_known();
+	hawk_rules_stored = MANY_RULES;
+}
+
 /** More program counters than a set has ways. */
 static void set_up_ways(void)
 {
@@ -104,15 +126,22 @@ static void set_up_ways(void)
 	uint64_t set;
 
 	set_up();
-	set = hawk_rules_mix(pc, false) >> (64 - HAWK_RULES_SETS_LOG2);
+	set = hawk_rules_mix(pc, false) >> (64 - HAWK_RULES_SETS_LOG2_NEXT);
 	for (uint64_t at = pc; count < WAY_PCS; at++) {
 		if (at + 16 > (uint64_t)code + MODULE_BYTES)
 			model_fail("too few program counters of one set");
-		if (hawk_rules_mix(at, false) >> (64 - HAWK_RULES_SETS_LOG2) != set)
+		if (hawk_rules_mix(at, false) >> (64 - HAWK_RULES_SETS_LOG2_NEXT) != set)
 			continue;
 		*(unsigned char *)(at - CALL_BYTES) = is_return_address(count) ? CALL_OPCODE : 0;
 		way_pcs[count++] = at;
 	}
+}
+
+/** One set in the first table and one in the next, to which it is about to grow. */
+static void set_up_ways_growth(void)
+{
+	set_up_ways();
+	hawk_rules_stored = MANY_RULES;
 }
 
 static void make_rules(void)
@@ -271,6 +300,26 @@ const struct model_scenario scenario_rules_ways = {
 	.name = "rules_ways",
 	.properties = "a rule that is found is the right one, also while a set is overwritten",
 	.set_up = set_up_ways,
+	.threads = {make_rules, make_rules_backwards},
+	.at_step = every_rule_is_right,
+	.at_end = every_rule_is_right,
+	.preemptions = 2,
+};
+
+const struct model_scenario scenario_rules_growth = {
+	.name = "rules_growth",
+	.properties = "no rule of an unloaded module stays in a table that grows",
+	.set_up = set_up_growth,
+	.threads = {make_rule_twice, reload_and_make_rule},
+	.at_step = model_table_check,
+	.at_end = no_stale_rule_stays,
+	.preemptions = 2,
+};
+
+const struct model_scenario scenario_rules_ways_growth = {
+	.name = "rules_ways_growth",
+	.properties = "a rule that is found is the right one, whichever table it is found in",
+	.set_up = set_up_ways_growth,
 	.threads = {make_rules, make_rules_backwards},
 	.at_step = every_rule_is_right,
 	.at_end = every_rule_is_right,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Deduplication of stacks: threads and a handler that intern the same stacks, stacks in one hash
- * chain, tails of each other, across the border of two segments, and without memory.
+ * Deduplication of stacks: threads and a handler that intern the same stacks, stacks of one hash,
+ * tails of each other, across the border of two segments and of two tables of the index, and
+ * without memory.
  */
 #include "model_table.h"
 #include "scenarios.h"
@@ -34,7 +35,9 @@ static uint64_t pc_of(const struct hawk_frames *self, uint32_t index)
 	return ((const struct stack *)self->frames)->pcs[index];
 }
 
-/** All stacks have the same hash: one chain, and only the frames tell them apart. */
+/** Of all stacks: one bucket in each table of the index, and only the frames tell them apart. */
+static const uint64_t hash_of_all = UINT64_C(0x123456789abcdef);
+
 static uint32_t intern(unsigned agent, unsigned number, uint32_t tail)
 {
 	struct hawk_frames frames = {.frames = &stacks[number],
@@ -42,7 +45,7 @@ static uint32_t intern(unsigned agent, unsigned number, uint32_t tail)
 				     .count = stacks[number].count,
 				     .tail_trace = tail,
 				     .tail_count = tail ? 2 : 0,
-				     .hash = UINT64_C(0x123456789abcdef)};
+				     .hash = hash_of_all};
 	uint32_t id = hawk_traces_intern(&frames);
 
 	told[agent][number] = id;
@@ -54,7 +57,47 @@ static void set_up(void)
 	model_table_set_up("");
 }
 
-/** Another stack comes first in the chain, and the next segments begin one record further on. */
+static uint64_t filler_pc(const struct hawk_frames *self, uint32_t index)
+{
+	return (uint64_t)self->frames + index;
+}
+
+/** Takes words of the index. */
+static void fill(unsigned words)
+{
+	enum { PC_FIRST = 0x1000 };
+
+	for (uint64_t i = 0; i < words; i++) {
+		struct hawk_frames frames = {.frames = (const void *)(PC_FIRST + i),
+					     .pc = filler_pc,
+					     .count = 1,
+					     .hash = hash_of_all};
+
+		hawk_traces_intern(&frames);
+	}
+}
+
+/** One word is left in the bucket. */
+static void set_up_full(void)
+{
+	set_up();
+	fill(HAWK_TRACES_WAYS - 1);
+}
+
+/** The next table is not mapped yet. */
+static void set_up_all_full(void)
+{
+	set_up();
+	fill(HAWK_TRACES_WAYS * HAWK_TRACES_TABLES_AT_ONCE);
+}
+
+static void set_up_all_full_without_memory(void)
+{
+	set_up_all_full();
+	model_kernel_no_memory = true;
+}
+
+/** Another stack comes first in the bucket, and the next segments begin one record further on. */
 static void set_up_at_border(void)
 {
 	model_table_set_up("");
@@ -95,7 +138,7 @@ static void at_step(void)
 	check_told();
 }
 
-/** Equal stacks have one id. Were two records of one stack on the chain, each would have been given
+/** Equal stacks have one id. Were two records of one stack in the index, each would have been given
  * to the thread that put it there. */
 static void at_end(void)
 {
@@ -177,6 +220,40 @@ const struct model_scenario scenario_traces_chain = {
 	.preemptions = 2,
 	.signals = 0,
 	.delays = 0,
+};
+
+const struct model_scenario scenario_traces_next = {
+	.name = "traces_next",
+	.properties = "the same where one word of a bucket is left: the next table follows",
+	.set_up = set_up_full,
+	.threads = {two_stacks, two_stacks},
+	.handler = handler,
+	.at_step = at_step,
+	.at_end = at_end,
+	.preemptions = 2,
+	.signals = 0,
+	.delays = 0,
+};
+
+const struct model_scenario scenario_traces_table = {
+	.name = "traces_table",
+	.properties = "a table of the index that is not there yet is published once",
+	.set_up = set_up_all_full,
+	.threads = {two_stacks, two_stacks},
+	.at_step = at_step,
+	.at_end = at_end,
+	.preemptions = 2,
+	.delays = 1,
+};
+
+const struct model_scenario scenario_traces_no_table = {
+	.name = "traces_no_table",
+	.properties = "without memory for a table new stacks have no ids, and others keep theirs",
+	.set_up = set_up_all_full_without_memory,
+	.threads = {two_stacks, two_stacks},
+	.at_step = at_step,
+	.at_end = at_end,
+	.preemptions = 2,
 };
 
 const struct model_scenario scenario_traces_tail = {

@@ -10,6 +10,9 @@
 
 extern const struct model_scenario scenario_traces_same;
 extern const struct model_scenario scenario_traces_chain;
+extern const struct model_scenario scenario_traces_next;
+extern const struct model_scenario scenario_traces_table;
+extern const struct model_scenario scenario_traces_no_table;
 extern const struct model_scenario scenario_traces_tail;
 extern const struct model_scenario scenario_traces_border;
 extern const struct model_scenario scenario_traces_no_memory;
@@ -42,6 +45,8 @@ extern const struct model_scenario scenario_labels_no_memory;
 extern const struct model_scenario scenario_rules_unload;
 extern const struct model_scenario scenario_rules_linger;
 extern const struct model_scenario scenario_rules_ways;
+extern const struct model_scenario scenario_rules_growth;
+extern const struct model_scenario scenario_rules_ways_growth;
 
 extern const struct model_scenario scenario_modules_first;
 extern const struct model_scenario scenario_modules_reload;

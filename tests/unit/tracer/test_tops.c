@@ -188,6 +188,32 @@ static void ways_that_alternate_are_remembered_side_by_side(void **state)
 	assert_true(hits >= 2 * (ROUNDS - FIRST_ROUNDS));
 }
 
+static NOINLINE void one_way_from_afar(void)
+{
+	chain(8, 0);
+	__asm__ volatile("" : : : "memory");
+}
+
+static NOINLINE void another_way_from_afar(void)
+{
+	chain(8, 0);
+	__asm__ volatile("" : : : "memory");
+}
+
+/** Ways that part outside of the frames that belong to an entry at first. */
+static void tops_are_remembered_with_more_frames_where_bases_alternate(void **state)
+{
+	enum { ROUNDS = 20, FIRST_ROUNDS = 6 };
+
+	(void)state;
+	hits = 0;
+	for (volatile int round = 0; round < ROUNDS; round++) {
+		one_way_from_afar();
+		another_way_from_afar();
+	}
+	assert_true(hits >= 2 * (ROUNDS - FIRST_ROUNDS));
+}
+
 static void nothing_is_remembered_beyond_an_unload(void **state)
 {
 	(void)state;
@@ -219,6 +245,7 @@ int main(void)
 		cmocka_unit_test(every_answer_is_what_a_walk_finds),
 		cmocka_unit_test(the_same_top_over_another_base_is_another_stack),
 		cmocka_unit_test(ways_that_alternate_are_remembered_side_by_side),
+		cmocka_unit_test(tops_are_remembered_with_more_frames_where_bases_alternate),
 		cmocka_unit_test(nothing_is_remembered_beyond_an_unload),
 		cmocka_unit_test(nothing_is_remembered_of_a_stack_that_was_disowned),
 	};

@@ -90,6 +90,28 @@ static void equal_hashes_of_different_stacks_are_told_apart(void **state)
 	assert_int_equal(hawk_traces_intern(&frames_b), id_b);
 }
 
+/** More than there is room for in the tables that are mapped at start-up. */
+static void stacks_of_one_hash_fill_one_table_after_the_other(void **state)
+{
+	enum { COUNT = HAWK_TRACES_WAYS * (HAWK_TRACES_TABLES_AT_ONCE + 2) };
+	uint32_t ids[COUNT];
+
+	(void)state;
+	for (int round = 0; round < 2; round++)
+		for (unsigned i = 0; i < COUNT; i++) {
+			struct list list = {{500 + i, 20, 30}, 3};
+			struct hawk_frames frames = frames_of(&list);
+			uint32_t id;
+
+			frames.hash = 4711;
+			id = hawk_traces_intern(&frames);
+			if (round)
+				assert_int_equal(id, ids[i]);
+			assert_true(id && (!i || id > ids[i - 1]));
+			ids[i] = id;
+		}
+}
+
 static void generations_keep_equal_program_counters_apart(void **state)
 {
 	struct list a = {{100, 200}, 2};
@@ -244,6 +266,7 @@ int main(void)
 		cmocka_unit_test(the_header_and_its_twin_certify_themselves),
 		cmocka_unit_test(equal_stacks_get_the_same_id_and_others_do_not),
 		cmocka_unit_test(equal_hashes_of_different_stacks_are_told_apart),
+		cmocka_unit_test(stacks_of_one_hash_fill_one_table_after_the_other),
 		cmocka_unit_test(generations_keep_equal_program_counters_apart),
 		cmocka_unit_test(a_stack_that_is_all_tail_still_has_a_frame_of_its_own),
 		cmocka_unit_test(delta_coded_stacks_read_back_whole),

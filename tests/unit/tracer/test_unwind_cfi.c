@@ -101,6 +101,30 @@ static void a_return_address_is_looked_up_one_byte_before(void **state)
 	assert_int_equal(hawk_rule_cfa(hawk_rules_lookup(pc, true)), 48);
 }
 
+/** As many rules as there are program counters in a page. */
+static void rules_that_fill_a_table_are_found_in_the_next(void **state)
+{
+	enum { LAST = 1000 };
+	uint64_t first_table = hawk_rules_table;
+
+	(void)state;
+	write_module(usual_cie, sizeof(usual_cie), usual_program, sizeof(usual_program));
+	hawk_unwind_invalidate();
+	for (uint64_t pc = (uint64_t)page + 16; pc < (uint64_t)page + PAGE_BYTES; pc++) {
+		uint32_t rule = hawk_rules_make(pc, true);
+
+		if (hawk_rules_table == first_table)
+			assert_int_equal(hawk_rules_lookup(pc, true), rule);
+	}
+	assert_int_not_equal(hawk_rules_table, first_table);
+	for (uint64_t pc = (uint64_t)page + PAGE_BYTES - LAST; pc < (uint64_t)page + PAGE_BYTES;
+	     pc++)
+		assert_int_not_equal(hawk_rules_lookup(pc, true), 0);
+	hawk_unwind_invalidate();
+	for (uint64_t pc = (uint64_t)page + 16; pc < (uint64_t)page + PAGE_BYTES; pc++)
+		assert_int_equal(hawk_rules_lookup(pc, true), 0);
+}
+
 /** The rule at the function's first byte under a CIE that ends with `instructions`. */
 static uint32_t rule_of(const uint8_t *instructions, size_t size)
 {
@@ -372,6 +396,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_follow_the_program_counter),
 		cmocka_unit_test(a_return_address_is_looked_up_one_byte_before),
+		cmocka_unit_test(rules_that_fill_a_table_are_found_in_the_next),
 		cmocka_unit_test(every_shape_has_its_kind),
 		cmocka_unit_test(what_does_not_fit_is_complex_and_never_rounded),
 		cmocka_unit_test(broken_programs_are_no_information),
