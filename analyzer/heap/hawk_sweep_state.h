@@ -79,6 +79,12 @@ size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, 
 size_t hawk_sweep_usual_avx512(struct hawk_sweep_state *sweep, uint64_t address, unsigned i,
 			       size_t next);
 
+/**
+ * Adds the sizes of the first blocks of a batch, of which none has an alignment of its own or was
+ * carved out of another, to `*bytes`; returns how many these are, perhaps too few.
+ */
+size_t hawk_sweep_sum_avx512(const struct hawk_block *blocks, size_t count, uint64_t *bytes);
+
 /** Takes the blocks of one page (or a part of one): `size` bytes, whole granules, at `address`.
  * Pages come in ascending order. */
 struct hawk_error *hawk_sweep_take_page(struct hawk_sweep_state *sweep, const uint8_t *bytes,

@@ -15,8 +15,11 @@ static struct hawk_error *flush_batch(struct hawk_sweep_state *sweep)
 	size_t count = sweep->batch_count;
 	uint64_t header_bytes = 0;
 	uint64_t bytes = 0;
+	size_t first =
+		hawk_cpu_has_avx512() ? hawk_sweep_sum_avx512(sweep->batch, count, &bytes) : 0;
 
-	for (size_t i = 0; i < count; i++) {
+	header_bytes = first * HAWK_HEADER_BYTES;
+	for (size_t i = first; i < count; i++) {
 		bytes += sweep->batch[i].size;
 		header_bytes += hawk_scan_offset_bytes(sweep->target, &sweep->batch[i]);
 		if (!sweep->batch[i].depth)

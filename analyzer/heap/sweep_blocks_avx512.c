@@ -118,3 +118,30 @@ size_t hawk_sweep_usual_avx512(struct hawk_sweep_state *sweep, uint64_t address,
 	}
 	return next;
 }
+
+size_t hawk_sweep_sum_avx512(const struct hawk_block *blocks, size_t count, uint64_t *bytes)
+{
+	/* Lanes of the three rows in which eight blocks lie. */
+	const __mmask8 sizes[3] = {0x92, 0x24, 0x49};
+	const __mmask8 rests[3] = {0x24, 0x49, 0x92};
+	const __m512i offset_depth = all(UINT64_C(0xffff) << 48);
+	__m512i sum = _mm512_setzero_si512();
+	size_t i = 0;
+
+	for (; i + LANES <= count; i += LANES) {
+		const __m512i *rows = (const __m512i *)&blocks[i];
+		__m512i first = _mm512_loadu_si512(rows);
+		__m512i second = _mm512_loadu_si512(rows + 1);
+		__m512i third = _mm512_loadu_si512(rows + 2);
+
+		if (_mm512_mask_test_epi64_mask(rests[0], first, offset_depth) |
+		    _mm512_mask_test_epi64_mask(rests[1], second, offset_depth) |
+		    _mm512_mask_test_epi64_mask(rests[2], third, offset_depth))
+			break;
+		sum = _mm512_mask_add_epi64(sum, sizes[0], sum, first);
+		sum = _mm512_mask_add_epi64(sum, sizes[1], sum, second);
+		sum = _mm512_mask_add_epi64(sum, sizes[2], sum, third);
+	}
+	*bytes += (uint64_t)_mm512_reduce_add_epi64(sum);
+	return i;
+}

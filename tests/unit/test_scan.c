@@ -163,6 +163,40 @@ static void all_processors_take_the_same_blocks(void **state)
 	assert_true(taken > 100000);
 }
 
+static void sizes_are_added_up_to_the_first_block_that_is_not_usual(void **state)
+{
+	static struct hawk_block blocks[100];
+	uint64_t seed = 3;
+
+	(void)state;
+	for (unsigned round = 0; round < 3000 && hawk_cpu_has_avx512(); round++) {
+		size_t count = synthetic_random(&seed) % 101;
+		size_t odd = synthetic_random(&seed) % 200;
+		uint64_t expected = 7;
+		uint64_t bytes = 7;
+		size_t summed;
+
+		for (size_t i = 0; i < count; i++) {
+			uint64_t r = synthetic_random(&seed);
+
+			blocks[i] = (struct hawk_block){
+				.start = r,
+				.size = r >> 20,
+				.trace = (uint32_t)r,
+				.kind = 15,
+				.birth = (uint8_t)(r >> 8),
+				.offset_code = i == odd && round % 2,
+				.depth = i == odd && round % 2 == 0,
+			};
+		}
+		summed = hawk_sweep_sum_avx512(blocks, count, &bytes);
+		assert_int_equal(summed, (odd < count ? odd : count) / 8 * 8);
+		for (size_t i = 0; i < summed; i++)
+			expected += blocks[i].size;
+		assert_int_equal(bytes, expected);
+	}
+}
+
 enum { RUN_BLOCKS = 400 };
 
 /** What the index is filled with from a run of blocks. */
@@ -247,6 +281,7 @@ int main(void)
 		cmocka_unit_test(all_processors_find_the_same_headers),
 		cmocka_unit_test(all_processors_take_the_same_blocks),
 		cmocka_unit_test(all_processors_index_the_same_runs),
+		cmocka_unit_test(sizes_are_added_up_to_the_first_block_that_is_not_usual),
 	};
 
 	return cmocka_run_group_tests_name("scan", tests, NULL, NULL);
