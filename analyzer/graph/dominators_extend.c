@@ -18,7 +18,10 @@
 
 #include <stdlib.h>
 
-enum { STEPS_SPARE = 1000 };
+enum {
+	STEPS_SPARE = 1000,
+	ROUNDS_MAX = 8, /* most of a round costs no steps; two are usual */
+};
 
 struct extension {
 	const struct hawk_graph *graph;
@@ -180,9 +183,11 @@ static bool add_apart(struct extension *extension)
 
 static bool add_all(struct extension *extension, const struct hawk_roots *roots)
 {
+	unsigned rounds = 0;
+
 	do {
 		extension->changed = false;
-		if (!add_edges(extension, roots) || !add_apart(extension))
+		if (++rounds > ROUNDS_MAX || !add_edges(extension, roots) || !add_apart(extension))
 			return false;
 	} while (extension->changed && extension->apart <= extension->dominators->count);
 	return true;

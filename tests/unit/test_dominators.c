@@ -501,6 +501,68 @@ static void leaks_that_point_into_a_chain_take_linear_time(void **state)
 	graph_shape_destroy(shape);
 }
 
+/* Leaks by start pointers, each of which points to the one that is looked at before it, and is held
+ * by an interior pointer from a block that is one higher in a chain: what holds the first one
+ * climbs by one block at a time. Beside them many interior pointers that change nothing. */
+static struct graph_shape *leaks_that_climb(uint32_t leaks, uint32_t others)
+{
+	uint32_t first_holder = 1 + leaks, first_leak = first_holder + leaks;
+	uint32_t first_other = first_leak + leaks;
+	struct graph_shape *shape = graph_shape_create(first_other + others,
+						       4 * (uint64_t)leaks + 2 * (uint64_t)others);
+
+	graph_shape_root(shape, 0);
+	graph_shape_edge(shape, 0, 1);
+	for (uint32_t i = 0; i < others; i++)
+		graph_shape_edge(shape, 0, first_other + i);
+	for (uint32_t i = 1; i <= leaks; i++) {
+		if (i < leaks)
+			graph_shape_edge(shape, i, i + 1);
+		graph_shape_edge(shape, i, first_holder + leaks - i);
+	}
+	for (uint32_t i = 0; i < leaks; i++) {
+		graph_shape_edge(shape, first_holder + i, first_leak + i);
+		shape->graph.edges[shape->graph.edge_count - 1] |= HAWK_EDGE_INTERIOR;
+	}
+	for (uint32_t i = 1; i < leaks; i++)
+		graph_shape_edge(shape, first_leak + i, first_leak + i - 1);
+	for (uint32_t i = 0; i + 1 < others; i++) {
+		graph_shape_edge(shape, first_other + i, first_other + i + 1);
+		shape->graph.edges[shape->graph.edge_count - 1] |= HAWK_EDGE_INTERIOR;
+	}
+	return shape;
+}
+
+static void leaks_that_climb_take_linear_time(void **state)
+{
+	enum { LEAKS = 100, OTHERS = MANY };
+	static const struct hawk_explained none;
+	struct graph_shape *shape = leaks_that_climb(LEAKS, OTHERS);
+	struct hawk_dominators dominators;
+	struct hawk_reach all;
+	uint64_t sums[GRAPH_TRACES] = {0};
+	double made;
+	double start;
+
+	(void)state;
+	graph_shape_finish(shape); /* for the workspace */
+	start = cpu_seconds();
+	expect_no_error(hawk_dominators_make_reaching(&shape->index, &shape->graph, &shape->roots,
+						      &none, &shape->workspace, &all, &dominators));
+	made = cpu_seconds() - start;
+	assert_true(dominators.base.extendable);
+	assert_true(dominators.base.apart <= dominators.count);
+	expect_no_error(
+		hawk_dominators_retained_by_group(&dominators, &shape->index, &by_trace, sums));
+	start = cpu_seconds();
+	hawk_dominators_extend(&dominators, &shape->index, &shape->graph, &shape->roots, &all,
+			       &by_trace, sums);
+	assert_true(cpu_seconds() - start < 12 * made + 0.1);
+	hawk_dominators_deinit(&dominators);
+	hawk_reach_deinit(&all);
+	graph_shape_destroy(shape);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +577,7 @@ int main(void)
 		cmocka_unit_test(a_star_that_leaked_takes_linear_time),
 		cmocka_unit_test(a_random_cycle_takes_linear_time),
 		cmocka_unit_test(leaks_that_point_into_a_chain_take_linear_time),
+		cmocka_unit_test(leaks_that_climb_take_linear_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
