@@ -12,6 +12,7 @@
 
 #if HAWK_HAVE_ZSTD
 #include <zstd.h>
+#include <zstd_errors.h>
 #endif
 #if HAWK_HAVE_LZ4
 #include <lz4frame.h>
@@ -55,6 +56,17 @@ static void close_zstd(void *state)
 	ZSTD_freeDStream(state);
 }
 
+static enum hawk_decoder_state judge_zstd(size_t result)
+{
+	switch (ZSTD_getErrorCode(result)) {
+	case ZSTD_error_frameParameter_windowTooLarge:
+	case ZSTD_error_memory_allocation:
+		return HAWK_DECODER_TOO_LARGE;
+	default:
+		return HAWK_DECODER_DAMAGED;
+	}
+}
+
 static enum hawk_decoder_state read_zstd(struct hawk_decoder *decoder, uint8_t *to, size_t size,
 					 size_t *got)
 {
@@ -72,7 +84,7 @@ static enum hawk_decoder_state read_zstd(struct hawk_decoder *decoder, uint8_t *
 		result = ZSTD_decompressStream(decoder->state, &out, &in);
 		decoder->between = result == 0;
 		if (ZSTD_isError(result))
-			state = HAWK_DECODER_DAMAGED;
+			state = judge_zstd(result);
 		else if (result && in.pos == in.size && out.pos == before)
 			state = HAWK_DECODER_CUT;
 	}
@@ -159,10 +171,19 @@ static enum hawk_decoder_state read_xz(struct hawk_decoder *decoder, uint8_t *to
 		result = lzma_code(stream, LZMA_FINISH);
 	decoder->at = decoder->size - stream->avail_in;
 	*got = size - stream->avail_out;
-	return result == LZMA_OK           ? HAWK_DECODER_MORE
-	       : result == LZMA_STREAM_END ? HAWK_DECODER_END
-	       : result == LZMA_BUF_ERROR  ? HAWK_DECODER_CUT
-					   : HAWK_DECODER_DAMAGED;
+	switch (result) {
+	case LZMA_OK:
+		return HAWK_DECODER_MORE;
+	case LZMA_STREAM_END:
+		return HAWK_DECODER_END;
+	case LZMA_BUF_ERROR:
+		return HAWK_DECODER_CUT;
+	case LZMA_MEM_ERROR:
+	case LZMA_MEMLIMIT_ERROR:
+		return HAWK_DECODER_TOO_LARGE;
+	default:
+		return HAWK_DECODER_DAMAGED;
+	}
 }
 
 #endif

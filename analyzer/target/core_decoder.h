@@ -19,7 +19,8 @@ enum hawk_decoder_state {
 	HAWK_DECODER_MORE = 0, /**< the buffer is full; there may be more */
 	HAWK_DECODER_END,      /**< all was unpacked */
 	HAWK_DECODER_CUT,      /**< the input ends too early */
-	HAWK_DECODER_DAMAGED,  /**< or it needs more memory than is allowed */
+	HAWK_DECODER_DAMAGED,
+	HAWK_DECODER_TOO_LARGE, /**< it wants more memory than is allowed, or than there is */
 };
 
 /** Name of the compression that `bytes` begin with, if it can be unpacked here; else NULL. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -36,6 +37,7 @@ struct unpacking {
 	uint64_t packed_bytes;
 	int fd;
 	uint64_t bytes; /**< unpacked so far */
+	uint64_t bytes_max;
 	uint8_t *buffer;
 };
 
@@ -67,14 +69,31 @@ static struct hawk_error *open_nameless(const char *folder, int *ret)
 	return NULL;
 }
 
+/** Writing more than `ulimit -f` allows would be answered with a signal. */
+static uint64_t find_bytes_max(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < CORE_BYTES_MAX
+		       ? limit.rlim_cur
+		       : CORE_BYTES_MAX;
+}
+
+static struct hawk_error *check_length(const struct unpacking *unpacking, size_t more)
+{
+	if (more <= unpacking->bytes_max - unpacking->bytes)
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+				 "is compressed, and unpacks into more than %" PRIu64
+				 " KiB, the most that a file may have here (ulimit -f, or a TiB)",
+				 unpacking->bytes_max >> 10);
+}
+
 static struct hawk_error *check_room(const struct unpacking *unpacking)
 {
 	struct statvfs status;
 
-	if (unpacking->bytes > CORE_BYTES_MAX)
-		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-					 "is compressed, and unpacks into more than a TiB");
-	if (fstatvfs(unpacking->fd, &status) != 0 ||
+	if (fstatvfs(unpacking->fd, &status) != 0 || !status.f_blocks || // not told
 	    (uint64_t)status.f_bavail * status.f_frsize >= ROOM_BYTES_MIN)
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
@@ -131,10 +150,13 @@ static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_deco
 	do {
 		*state = hawk_decoder_read(unpacking->decoder, unpacking->buffer, BUFFER_BYTES,
 					   &got);
-		error = write_buffer(unpacking, got);
-		unpacking->bytes += got;
+		error = check_length(unpacking, got);
 		if (!error)
-			error = check_room(unpacking);
+			error = write_buffer(unpacking, got);
+		if (error)
+			return error;
+		unpacking->bytes += got;
+		error = check_room(unpacking);
 		if (settings && settings->progress)
 			settings->progress(settings->context, "unpacking",
 					   hawk_decoder_position(unpacking->decoder),
@@ -149,7 +171,9 @@ static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_deco
 static struct hawk_error *judge(const struct unpacking *unpacking, enum hawk_decoder_state state,
 				const char *format, struct hawk_findings *findings)
 {
-	const char *trouble = state == HAWK_DECODER_CUT ? "cut off" : "damaged";
+	const char *trouble = state == HAWK_DECODER_CUT         ? "cut off"
+			      : state == HAWK_DECODER_TOO_LARGE ? "in need of too much memory"
+								: "damaged";
 
 	if (state == HAWK_DECODER_END && unpacking->bytes)
 		return NULL;
@@ -177,6 +201,7 @@ static struct hawk_error *unpack_file(const struct hawk_core_file *packed,
 	if (error)
 		return error;
 	unpacking->packed_bytes = size;
+	unpacking->bytes_max = find_bytes_max();
 	unpacking->buffer = malloc(BUFFER_BYTES);
 	if (!unpacking->buffer)
 		return &hawk_enomem;

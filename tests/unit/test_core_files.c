@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -141,6 +142,33 @@ static void a_compressed_file_without_a_core_says_how_to_look_at_it(void **state
 	expect_refusal_of("BZh91AY", 7, HAWK_ERROR_UNSUPPORTED, "bzip2 -d");
 }
 
+/** One whose window is of 2 GiB. */
+static void a_compressed_file_that_needs_much_memory_is_not_called_damaged(void **state)
+{
+	(void)state;
+	if (!HAWK_HAVE_ZSTD)
+		skip();
+	expect_refusal_of("\x28\xb5\x2f\xfd\0\xa8\x01\0\0", 9, HAWK_ERROR_FORMAT,
+			  "too much memory");
+}
+
+static void a_compressed_file_larger_than_the_process_may_write_is_refused(void **state)
+{
+	/* A block of 64 KiB times the letter "a". */
+	const char bytes[] = "\x28\xb5\x2f\xfd\0\x38\x03\0\x08"
+			     "a";
+	struct rlimit whole, small;
+
+	(void)state;
+	if (!HAWK_HAVE_ZSTD)
+		skip();
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
+	small = (struct rlimit){.rlim_cur = 4096, .rlim_max = whole.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	expect_refusal_of(bytes, sizeof(bytes) - 1, HAWK_ERROR_UNSUPPORTED, "ulimit -f");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &whole), 0);
+}
+
 static void change_to_executable(Elf64_Ehdr *header)
 {
 	header->e_type = ET_EXEC;
@@ -231,6 +259,8 @@ int main(void)
 		cmocka_unit_test(an_empty_file_is_named_as_such),
 		cmocka_unit_test(text_and_garbage_are_told_apart),
 		cmocka_unit_test(a_compressed_file_without_a_core_says_how_to_look_at_it),
+		cmocka_unit_test(a_compressed_file_that_needs_much_memory_is_not_called_damaged),
+		cmocka_unit_test(a_compressed_file_larger_than_the_process_may_write_is_refused),
 		cmocka_unit_test(an_elf_file_that_is_no_core_is_named),
 		cmocka_unit_test(a_foreign_architecture_is_named),
 		cmocka_unit_test(a_core_without_usable_headers_is_refused),
