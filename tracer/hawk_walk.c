@@ -23,6 +23,8 @@ struct hawk_unwind_options hawk_unwind_options = {.depth = HAWK_STACK_FRAMES};
 
 enum {
 	ALL_PROVEN = -1, /**< instead of the index of the frame from which to walk on */
+	/** Outermost frames of a stack that is not the thread's: may be of its neighbour's. */
+	DOUBTED_FRAMES = 8,
 };
 
 /** A walk that is not hot. */
@@ -243,29 +245,35 @@ static void gather(struct walk *walk, uint32_t mismatch)
 	}
 }
 
-/** Whether the walk came to a frame of which the call frame information says that it is the last.
- */
+/** Whether the walk came to an end, or was cut off after so many frames: then it is hardly one by
+ * chance. */
 static bool has_proper_end(const struct walk *walk)
 {
 	const struct hawk_stack *stack = walk->stack;
 	const struct hawk_stack_frame *last =
 		walk->kept ? &stack->frames[0] : &stack->fresh[walk->fresh_count - 1];
 
-	return !walk->flags && !last->return_offset;
+	return walk->flags & HAWK_TRACE_TRUNCATED || (!walk->flags && !last->return_offset);
 }
 
 /**
  * Where a walk ended by chance, at a 0 or at nonsense, it may have left a stack that is not the
- * thread's for memory that is somebody else's and may be unmapped. What lies on the page of a
- * frame's return address can be read if that could; a handler's return says nothing of the other
- * stack. A walk that was cut off after so many frames has found a real stack.
+ * thread's for memory that is somebody else's and may be unmapped. A word of that memory can also
+ * look like a proper end (any function's address does, or a constant's), but not many in a row: the
+ * outermost frames are never trusted. What lies on the page of a frame's return address can be read
+ * if that could; a handler's return says nothing of the other stack.
  */
 static void mark_pages(const struct walk *walk)
 {
-	if (walk->flags & HAWK_TRACE_TRUNCATED || !walk->fresh_count || has_proper_end(walk))
+	uint32_t doubted = walk->kept + walk->fresh_count;
+
+	if (!walk->fresh_count)
 		return;
-	for (uint32_t i = 0; i < walk->fresh_count; i++) {
-		struct hawk_stack_frame *frame = &walk->stack->fresh[i];
+	if (has_proper_end(walk) && doubted > DOUBTED_FRAMES)
+		doubted = DOUBTED_FRAMES;
+	for (uint32_t index = walk->kept; index < doubted; index++) {
+		struct hawk_stack_frame *frame =
+			&walk->stack->fresh[walk->fresh_count - 1 - (index - walk->kept)];
 		uint64_t base = frame->state.sp - 8;
 
 		if (frame->unproven & HAWK_UNPROVEN_STEP)

@@ -12,8 +12,8 @@ hawk.need_build()
 folder = hawk.temporary_folder()
 for flags in (["-O1"], ["-O2", "-fno-omit-frame-pointer"]):
     program = hawk.compile_program(os.path.join(folder, "stack_top"), ["stack_top.c"], flags=flags)
-    for mode in ("nothing", "neighbour", "garbage"):
-        for options in ("unwind=cfi", "unwind=fp", "sample=100", "live=1", "collapse=4"):
+    for mode in ("nothing", "neighbour", "garbage", "vanishing"):
+        for options in ("unwind=cfi", "unwind=fp", "sample=100", "live=1", "collapse=4", "depth=3"):
             done = hawk.run([program, mode, "20000"],
                             env=hawk.tracer_environment(options=options), timeout=100)
             hawk.expect_equal((done.returncode, done.stdout, done.stderr), (0, "ok\n", ""),

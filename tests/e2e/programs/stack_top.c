@@ -3,8 +3,8 @@
  * @file
  * Allocates on stacks that call frame information leads out of, as hand-written switches of
  * coroutines have them: into a neighbour that is unmapped and mapped again from call to call
- * ("neighbour"), into nothing ("nothing"), or into words of every kind ("garbage"). usage:
- * stack_top MODE ROUNDS
+ * ("neighbour"), into nothing ("nothing"), into words of every kind ("garbage"), or into such a
+ * neighbour full of those ("vanishing"). usage: stack_top MODE ROUNDS
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -84,6 +84,15 @@ static uint64_t garbage(const char *stack)
 	}
 }
 
+static void fill(char *from, const char *to, const char *stack)
+{
+	for (; from < to; from += 8) {
+		uint64_t word = garbage(stack);
+
+		memcpy(from, &word, 8);
+	}
+}
+
 int main(int count, char **arguments)
 {
 	const char *mode = count > 2 ? arguments[1] : "";
@@ -99,13 +108,15 @@ int main(int count, char **arguments)
 			top = end - PAGE_BYTES;
 			if (i & 1)
 				mprotect(top, PAGE_BYTES, PROT_NONE);
+		} else if (!strcmp(mode, "vanishing")) {
+			top = end - PAGE_BYTES;
+			if (i % 16 == 0)
+				fill(top, top + 512, stack);
+			if (i & 1)
+				mprotect(top, PAGE_BYTES, PROT_NONE);
 		} else if (!strcmp(mode, "garbage")) {
 			top -= 512 + 16 * (next_random() % 40);
-			for (char *at = top; at < end; at += 8) {
-				uint64_t word = garbage(stack);
-
-				memcpy(at, &word, 8);
-			}
+			fill(top, end, stack);
 		}
 		run_on(top, top + 8 * (next_random() % 20), function);
 	}
