@@ -235,7 +235,8 @@ static size_t make_absolute(const char *name, char *path)
 	long result;
 
 	while (name[0] == '.' && name[1] == '/')
-		name += 2;
+		for (name++; *name == '/'; name++)
+			;
 	if (name[0] != '/') {
 		result = hawk_syscall3(SYS_getcwd, (long)path, PATH_MAX_BYTES, 0);
 		if (result > 1) {

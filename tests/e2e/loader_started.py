@@ -34,7 +34,7 @@ def check_table_file():
     """The program, by a relative name, in the words of the tracer alone."""
     table = os.path.join(folder, "table.hawk")
     environment = hawk.plain_environment(extra={"HAWK_OPTS": f"table={table}"})
-    hawk.run([*by_loader, "./" + os.path.basename(stacks), "exit"], env=environment, cwd=folder)
+    hawk.run([*by_loader, ".//" + os.path.basename(stacks), "exit"], env=environment, cwd=folder)
     analysis = hawk.analyze(table)
     hawk.expect_equal(analysis["process"]["program"], stacks, "program of the table file")
     check_names(analysis, "table file")
