@@ -172,6 +172,22 @@ void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind)
 	return memory;
 }
 
+void *hawk_arena_private_at(uint64_t **place, size_t bytes)
+{
+	uint64_t *memory = map_extent(bytes, false);
+	uint64_t *expected = NULL;
+
+	if (!memory)
+		return __atomic_load_n(place, __ATOMIC_ACQUIRE);
+	if (!__atomic_compare_exchange_n(place, &expected, memory, false, __ATOMIC_RELEASE,
+					 __ATOMIC_ACQUIRE)) {
+		give_back(memory, bytes);
+		return expected;
+	}
+	publish_extent(memory, bytes, HAWK_EXTENT_PRIVATE, 0);
+	return memory;
+}
+
 static void make_key(struct hawk_seal_key *key)
 {
 	const long grnd_nonblock = 1;

@@ -82,6 +82,10 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index);
  * there is none. */
 void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind);
 
+/** Memory of kind HAWK_EXTENT_PRIVATE for `*place`, which is NULL (release); what others put there
+ * meanwhile is left and returned. NULL when there is no memory. */
+void *hawk_arena_private_at(uint64_t **place, size_t bytes);
+
 /**
  * In a forked child whose table was copied from its parent's file: takes back what the parent has
  * added since the fork, in segments that are not `is_known`. `file`: the copy is in a file of the

@@ -50,27 +50,13 @@ bool hawk_traces_init(void)
 	return hawk_known_init();
 }
 
-/** NULL: no memory. */
-static __attribute__((noinline)) uint64_t *make_table(unsigned number)
-{
-	uint64_t *memory = hawk_arena_private(table_bytes(number), HAWK_EXTENT_PRIVATE);
-	uint64_t *expected = NULL;
-
-	/* Who loses this race, the only one for this table, leaves a mapping behind that nobody
-	 * touches. */
-	if (memory && __atomic_compare_exchange_n(&tables[number], &expected, memory, false,
-						  __ATOMIC_RELEASE, __ATOMIC_ACQUIRE))
-		return memory;
-	return __atomic_load_n(&tables[number], __ATOMIC_ACQUIRE);
-}
-
 /** The bucket of `hash` in a table; NULL: no memory. */
 static uint64_t *bucket_of(unsigned number, uint64_t hash)
 {
 	uint64_t *table = __atomic_load_n(&tables[number], __ATOMIC_ACQUIRE);
 
 	if (!table)
-		table = make_table(number);
+		table = hawk_arena_private_at(&tables[number], table_bytes(number));
 	return table ? table + (hash >> (64 - buckets_log2(number))) * WAYS : NULL;
 }
 

@@ -37,10 +37,13 @@ MUTANTS = (
     ("whoever loses the race for a word of the index does not look at it", "hawk_traces.c",
      r"(\tsearch->id = id_if_equal\(word, frames\);)",
      r"\tif (search->written)\n\t\treturn false;\n\1", ("traces_same",)),
-    ("a table of the index is published without an exchange", "hawk_traces.c",
-     r"__atomic_compare_exchange_n\(&tables\[number\], &expected, memory, false,\s*"
-     r"__ATOMIC_RELEASE, __ATOMIC_ACQUIRE\)",
-     r"((void)expected, tables[number] = memory, true)", ("traces_table",)),
+    ("a table of the index is published without an exchange", "hawk_arena.c",
+     r"__atomic_compare_exchange_n\(place, &expected, memory, false,\s*__ATOMIC_RELEASE,\s*"
+     r"__ATOMIC_ACQUIRE\)",
+     r"((void)expected, *place = memory, true)", ("traces_table",)),
+    ("whoever loses the race for a table of the index leaves one behind", "hawk_arena.c",
+     r"\t\tgive_back\(memory, bytes\);\n\t\treturn expected;", r"\t\treturn expected;",
+     ("traces_table",)),
     ("an id is taken without an atomic addition", "hawk_traces.c",
      r"id = __atomic_fetch_add\(&hawk_table_header->trace_count, 1, __ATOMIC_RELAXED\);",
      r"id = hawk_table_header->trace_count++;", ("traces_chain",)),

@@ -84,11 +84,16 @@ static void set_up_full(void)
 	fill(HAWK_TRACES_WAYS - 1);
 }
 
+static uint64_t bytes_before;
+static uint32_t extents_before;
+
 /** The next table is not mapped yet. */
 static void set_up_all_full(void)
 {
 	set_up();
 	fill(HAWK_TRACES_WAYS * HAWK_TRACES_TABLES_AT_ONCE);
+	bytes_before = hawk_arena_bytes();
+	extents_before = hawk_table_header->extent_count;
 }
 
 static void set_up_all_full_without_memory(void)
@@ -161,6 +166,17 @@ static void at_end(void)
 	MODEL_CHECK(hawk_table_header->trace_count == count, "a stack was not found again");
 	for (unsigned i = 0; i < STACKS; i++)
 		told[0][i] = 0;
+}
+
+static void at_end_with_one_table(void)
+{
+	const struct hawk_table_header *header = hawk_table_header;
+
+	at_end();
+	MODEL_CHECK(header->extent_count == extents_before + 1, "%u extents, not one more",
+		    header->extent_count);
+	MODEL_CHECK(hawk_arena_bytes() - bytes_before == header->extents[extents_before].bytes,
+		    "%zu bytes more", (size_t)(hawk_arena_bytes() - bytes_before));
 }
 
 static void same_stack(void)
@@ -237,11 +253,12 @@ const struct model_scenario scenario_traces_next = {
 
 const struct model_scenario scenario_traces_table = {
 	.name = "traces_table",
-	.properties = "a table of the index that is not there yet is published once",
+	.properties =
+		"a table of the index that is not there yet is published once, and no other stays",
 	.set_up = set_up_all_full,
 	.threads = {two_stacks, two_stacks},
 	.at_step = at_step,
-	.at_end = at_end,
+	.at_end = at_end_with_one_table,
 	.preemptions = 2,
 	.delays = 1,
 };
