@@ -158,14 +158,15 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 struct hawk_error *hawk_session_load_sites(struct hawk_session *session,
 					   const struct hawk_settings *settings, unsigned parts)
 {
-	/* What a cache has is not made again. */
-	struct hawk_error *err =
-		hawk_session_load_graph(session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS);
+	struct hawk_error *err;
 
-	if (!err)
+	if (session->sites_loaded)
+		return hawk_session_load_graph(session, settings, parts);
+	err = hawk_session_load_graph(session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS);
+	if (!err) /* what a cache has is not made again */
 		err = hawk_graph_cache_more(&session->cache, parts | HAWK_PART_ROOTS,
 					    &session->graph);
-	if (err || session->sites_loaded)
+	if (err)
 		return err;
 	err = hawk_site_graph_make_beside(&session->graph, parts, &session->sites);
 	hawk_session_end_progress(session);
