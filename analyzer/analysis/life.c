@@ -39,12 +39,13 @@ static void set_end(struct hawk_life *life, enum hawk_life_end end, uint64_t uni
 		life->end_units = units;
 }
 
-/* The latest number that can be a time of death: numbers by chance are hardly ever in between. */
+/* The latest number that can be a time of death: numbers by chance are hardly ever in between, if
+ * there is an upper bound. */
 static uint64_t time_in_name(const struct bounds *bounds, const struct hawk_end_times *times)
 {
 	uint64_t latest = 0;
 
-	for (unsigned i = 0; i < HAWK_END_NAMES; i++)
+	for (unsigned i = 0; i < HAWK_END_NAMES && bounds->file_ns; i++)
 		if (times->name_ns[i] > latest && is_possible(bounds, times->name_ns[i]))
 			latest = times->name_ns[i];
 	return latest;

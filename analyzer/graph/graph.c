@@ -272,6 +272,7 @@ static struct hawk_error *prepare(struct job *job)
 				malloc((HAWK_BATCH_CANDIDATES + 1) * sizeof(*part->pointers));
 			if (!part->pointers)
 				return &hawk_enomem;
+			part->batch.wants_places = true;
 		}
 		err = hawk_area_create(&part->edges,
 				       part->bytes / HAWK_WORD_BYTES * sizeof(uint32_t));
@@ -360,7 +361,7 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 	struct job job = {
 		.index = index,
 		.target = target,
-		.code = hawk_batch_code(false),
+		.code = hawk_batch_code(),
 		.part_count = threads ? threads : hawk_parallel_processors(),
 	};
 
@@ -376,7 +377,7 @@ struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *targe
 	struct job job = {
 		.index = index,
 		.target = target,
-		.code = hawk_batch_code(true),
+		.code = hawk_batch_code(),
 		.part_count = 1,
 		.function = function,
 		.context = context,

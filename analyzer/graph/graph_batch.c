@@ -7,8 +7,8 @@
 
 #include "hawk_cpu.h"
 
-static inline void pick(struct hawk_batch *batch, const struct hawk_block_index *index,
-			const uint8_t *bytes, size_t words, uint32_t place, bool places)
+static void pick_words(struct hawk_batch *batch, const struct hawk_block_index *index,
+		       const uint8_t *bytes, size_t words, uint32_t place)
 {
 	uint64_t first = index->first_chunk;
 	uint64_t span = index->chunk_span;
@@ -19,16 +19,15 @@ static inline void pick(struct hawk_batch *batch, const struct hawk_block_index 
 
 		memcpy(&value, bytes + i * HAWK_WORD_BYTES, sizeof(value));
 		batch->values[count] = value;
-		if (places)
+		if (batch->wants_places)
 			batch->places[count] = place + (uint32_t)i;
 		count += (value >> HAWK_CHUNK_LOG2) - first < span;
 	}
 	batch->count = count;
 }
 
-static inline uint32_t pick_all(struct hawk_batch *batch, const struct hawk_block_index *index,
-				const struct hawk_words *words, uint32_t block, uint32_t end,
-				bool places)
+static uint32_t pick_blocks(struct hawk_batch *batch, const struct hawk_block_index *index,
+			    const struct hawk_words *words, uint32_t block, uint32_t end)
 {
 	for (; block < end && hawk_batch_has_room(batch); block++) {
 		size_t count;
@@ -37,33 +36,9 @@ static inline uint32_t pick_all(struct hawk_batch *batch, const struct hawk_bloc
 		if (!bytes)
 			break;
 		hawk_batch_begin_block(batch, block);
-		pick(batch, index, bytes, count, 0, places);
+		pick_words(batch, index, bytes, count, 0);
 	}
 	return block;
-}
-
-static void pick_words(struct hawk_batch *batch, const struct hawk_block_index *index,
-		       const uint8_t *bytes, size_t words, uint32_t place)
-{
-	pick(batch, index, bytes, words, place, false);
-}
-
-static void pick_words_places(struct hawk_batch *batch, const struct hawk_block_index *index,
-			      const uint8_t *bytes, size_t words, uint32_t place)
-{
-	pick(batch, index, bytes, words, place, true);
-}
-
-static uint32_t pick_blocks(struct hawk_batch *batch, const struct hawk_block_index *index,
-			    const struct hawk_words *words, uint32_t block, uint32_t end)
-{
-	return pick_all(batch, index, words, block, end, false);
-}
-
-static uint32_t pick_blocks_places(struct hawk_batch *batch, const struct hawk_block_index *index,
-				   const struct hawk_words *words, uint32_t block, uint32_t end)
-{
-	return pick_all(batch, index, words, block, end, true);
 }
 
 static uint32_t resolve(struct hawk_batch *batch, const struct hawk_block_index *index,
@@ -72,13 +47,9 @@ static uint32_t resolve(struct hawk_batch *batch, const struct hawk_block_index 
 	return hawk_batch_resolve_all(batch, index, edges);
 }
 
-const struct hawk_batch_code hawk_batch_code_plain[2] = {
-	{pick_blocks, pick_words, resolve},
-	{pick_blocks_places, pick_words_places, resolve},
-};
+const struct hawk_batch_code hawk_batch_code_plain = {pick_blocks, pick_words, resolve};
 
-const struct hawk_batch_code *hawk_batch_code(bool places)
+const struct hawk_batch_code *hawk_batch_code(void)
 {
-	return hawk_cpu_has_avx512() ? &hawk_batch_code_avx512[places]
-				     : &hawk_batch_code_plain[places];
+	return hawk_cpu_has_avx512() ? &hawk_batch_code_avx512 : &hawk_batch_code_plain;
 }

@@ -20,14 +20,14 @@ enum {
 };
 
 struct hawk_batch {
+	bool wants_places;    /**< the caller's; `places` are not filled otherwise */
 	uint32_t first_block; /**< of those that begin here */
 	uint32_t block_count;
 	uint32_t count;                            /**< candidates */
 	uint32_t starts[HAWK_BATCH_BLOCKS];        /**< by block: candidates in front of it */
 	uint32_t found[HAWK_BATCH_CANDIDATES + 1]; /**< by candidate: edges in front of it */
 	uint64_t values[HAWK_BATCH_CANDIDATES + HAWK_BATCH_VECTOR];
-	/** Numbers of the words in their blocks; those above UINT32_MAX are any large ones. Filled
-	 * by code with places only. */
+	/** Numbers of the words in their blocks; those above UINT32_MAX are any large ones. */
 	uint32_t places[HAWK_BATCH_CANDIDATES + HAWK_BATCH_VECTOR];
 };
 
@@ -47,12 +47,11 @@ struct hawk_batch_code {
 			    uint32_t *edges);
 };
 
-/** Without places and with them. */
-extern const struct hawk_batch_code hawk_batch_code_plain[2];
-extern const struct hawk_batch_code hawk_batch_code_avx512[2];
+extern const struct hawk_batch_code hawk_batch_code_plain;
+extern const struct hawk_batch_code hawk_batch_code_avx512;
 
 /** The fastest that this processor runs. */
-const struct hawk_batch_code *hawk_batch_code(bool places);
+const struct hawk_batch_code *hawk_batch_code(void);
 
 /** Room for a piece, and for a block to begin? */
 static inline bool hawk_batch_has_room(const struct hawk_batch *batch)

@@ -21,9 +21,11 @@ static inline struct range range_of(const struct hawk_block_index *index)
 	};
 }
 
-/* The first `words` of eight words at `bytes`, the first of which is number `place`. */
-static inline void pick_vector(struct hawk_batch *batch, struct range range, const uint8_t *bytes,
-			       size_t words, uint32_t place, bool places)
+/* The first `words` of eight words at `bytes`, the first of which is number `place`. Returns the
+ * number of candidates. */
+static inline uint32_t pick_vector(struct hawk_batch *batch, struct range range,
+				   const uint8_t *bytes, size_t words, uint32_t place,
+				   uint32_t count)
 {
 	const __m512i first = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
 	__mmask8 there = words < HAWK_BATCH_VECTOR ? (__mmask8)((1u << words) - 1) : 0xff;
@@ -32,38 +34,45 @@ static inline void pick_vector(struct hawk_batch *batch, struct range range, con
 						   range.span);
 
 	/* Not compressed to memory, which some processors do slowly. */
-	_mm512_storeu_si512(batch->values + batch->count, _mm512_maskz_compress_epi64(in, value));
-	if (places) {
+	_mm512_storeu_si512(batch->values + count, _mm512_maskz_compress_epi64(in, value));
+	if (batch->wants_places) {
 		__m512i number = _mm512_add_epi64(_mm512_maskz_compress_epi64(in, first),
 						  _mm512_set1_epi64(place));
 
-		_mm256_storeu_si256((void *)(batch->places + batch->count),
-				    _mm512_cvtepi64_epi32(number));
+		_mm256_storeu_si256((void *)(batch->places + count), _mm512_cvtepi64_epi32(number));
 	}
-	batch->count += (uint32_t)__builtin_popcount(in);
+	return count + (uint32_t)__builtin_popcount(in);
 }
 
 static inline void pick(struct hawk_batch *batch, struct range range, const uint8_t *bytes,
-			size_t words, uint32_t place, bool places)
+			size_t words, uint32_t place)
 {
+	uint32_t count = batch->count;
+
 	/* Two at once, whether there are so many or not: how many cannot be predicted. */
 	for (;;) {
 		size_t rest = words > HAWK_BATCH_VECTOR ? words - HAWK_BATCH_VECTOR : 0;
 
-		pick_vector(batch, range, bytes, words, place, places);
-		pick_vector(batch, range, bytes + HAWK_BATCH_VECTOR * HAWK_WORD_BYTES, rest,
-			    place + HAWK_BATCH_VECTOR, places);
+		count = pick_vector(batch, range, bytes, words, place, count);
+		count = pick_vector(batch, range, bytes + HAWK_BATCH_VECTOR * HAWK_WORD_BYTES, rest,
+				    place + HAWK_BATCH_VECTOR, count);
 		if (rest <= HAWK_BATCH_VECTOR)
-			return;
+			break;
 		words = rest - HAWK_BATCH_VECTOR;
 		bytes += 2 * HAWK_BATCH_VECTOR * HAWK_WORD_BYTES;
 		place += 2 * HAWK_BATCH_VECTOR;
 	}
+	batch->count = count;
 }
 
-static inline uint32_t pick_all(struct hawk_batch *batch, const struct hawk_block_index *index,
-				const struct hawk_words *words, uint32_t block, uint32_t end,
-				bool places)
+static void pick_words(struct hawk_batch *batch, const struct hawk_block_index *index,
+		       const uint8_t *bytes, size_t words, uint32_t place)
+{
+	pick(batch, range_of(index), bytes, words, place);
+}
+
+static uint32_t pick_blocks(struct hawk_batch *batch, const struct hawk_block_index *index,
+			    const struct hawk_words *words, uint32_t block, uint32_t end)
 {
 	struct range range = range_of(index);
 
@@ -74,33 +83,9 @@ static inline uint32_t pick_all(struct hawk_batch *batch, const struct hawk_bloc
 		if (!bytes)
 			break;
 		hawk_batch_begin_block(batch, block);
-		pick(batch, range, bytes, count, 0, places);
+		pick(batch, range, bytes, count, 0);
 	}
 	return block;
-}
-
-static void pick_words(struct hawk_batch *batch, const struct hawk_block_index *index,
-		       const uint8_t *bytes, size_t words, uint32_t place)
-{
-	pick(batch, range_of(index), bytes, words, place, false);
-}
-
-static void pick_words_places(struct hawk_batch *batch, const struct hawk_block_index *index,
-			      const uint8_t *bytes, size_t words, uint32_t place)
-{
-	pick(batch, range_of(index), bytes, words, place, true);
-}
-
-static uint32_t pick_blocks(struct hawk_batch *batch, const struct hawk_block_index *index,
-			    const struct hawk_words *words, uint32_t block, uint32_t end)
-{
-	return pick_all(batch, index, words, block, end, false);
-}
-
-static uint32_t pick_blocks_places(struct hawk_batch *batch, const struct hawk_block_index *index,
-				   const struct hawk_words *words, uint32_t block, uint32_t end)
-{
-	return pick_all(batch, index, words, block, end, true);
 }
 
 static uint32_t resolve(struct hawk_batch *batch, const struct hawk_block_index *index,
@@ -109,7 +94,4 @@ static uint32_t resolve(struct hawk_batch *batch, const struct hawk_block_index 
 	return hawk_batch_resolve_all(batch, index, edges);
 }
 
-const struct hawk_batch_code hawk_batch_code_avx512[2] = {
-	{pick_blocks, pick_words, resolve},
-	{pick_blocks_places, pick_words_places, resolve},
-};
+const struct hawk_batch_code hawk_batch_code_avx512 = {pick_blocks, pick_words, resolve};

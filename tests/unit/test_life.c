@@ -83,6 +83,10 @@ static void a_noted_time_of_death_is_its_end(void **state)
 	times.name_ns[0] = START + 91000 * SECOND; /* behind the file's time */
 	times.name_ns[2] = START - 1000 * SECOND;
 	expect(times, HAWK_LIFE_NAME, 3001, 0);
+	/* Any number could be one, if the file's time is of no use. */
+	times.file_ns = SECOND;
+	expect(times, HAWK_LIFE_CLOCK, 100, 0);
+	times.file_ns = START + 90000 * SECOND;
 	times.name_ns[1] = 0;
 	expect(times, HAWK_LIFE_CLOCK, 100, 90000);
 	/* Whole seconds are rounded down. */
