@@ -11,12 +11,6 @@
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 
-static void report_stage(const struct hawk_block_graph *graph, const char *stage)
-{
-	if (graph->progress)
-		graph->progress(graph->progress_context, stage, 0, 0);
-}
-
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
 			   const struct hawk_heap *heap, struct hawk_findings *findings)
 {
@@ -38,7 +32,7 @@ static struct hawk_error *make_index(struct hawk_block_graph *graph, unsigned mi
 	struct hawk_sweep_result result;
 
 	(void)missing;
-	report_stage(graph, "reading memory");
+	hawk_block_graph_stage(graph, "reading memory");
 	if (!graph->heap->table)
 		return hawk_block_index_init(&graph->index, 0);
 	return hawk_block_index_sweep(&graph->index, graph->target, &graph->heap->plan, NULL,
@@ -48,14 +42,14 @@ static struct hawk_error *make_index(struct hawk_block_graph *graph, unsigned mi
 static struct hawk_error *make_edges(struct hawk_block_graph *graph, unsigned missing)
 {
 	(void)missing;
-	report_stage(graph, "reading pointers");
+	hawk_block_graph_stage(graph, "reading pointers");
 	return hawk_graph_make(graph->target, &graph->index, graph->threads, &graph->edges);
 }
 
 static struct hawk_error *make_roots(struct hawk_block_graph *graph, unsigned missing)
 {
 	(void)missing;
-	report_stage(graph, "reading roots");
+	hawk_block_graph_stage(graph, "reading roots");
 	return hawk_roots_find(graph->target, &graph->index, &graph->heap->plan, graph->findings,
 			       &graph->roots);
 }
@@ -71,7 +65,7 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 		err = hawk_block_graph_readable(graph);
 	if (err)
 		return err;
-	report_stage(graph, "reading interior pointers");
+	hawk_block_graph_stage(graph, "reading interior pointers");
 	err = hawk_heuristics_find(graph->target, &graph->index, &graph->edges, &graph->roots,
 				   HAWK_HEURISTICS_ALL, graph->vtables, &graph->explained);
 	graph->has_explained = !err;
@@ -90,7 +84,7 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 		err = hawk_workspace_create(&graph->workspace, graph->index.count);
 	if (err)
 		return err;
-	report_stage(graph, "following pointers");
+	hawk_block_graph_stage(graph, "following pointers");
 	if (missing & HAWK_PART_RETAINED) {
 		err = hawk_dominators_make_reaching(&graph->index, &graph->edges, &graph->roots,
 						    &graph->explained, &graph->workspace,
@@ -152,7 +146,7 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph,
 	enum hawk_dominators_extension extension;
 	struct hawk_error *err;
 
-	report_stage(graph, "finding what start pointers retain");
+	hawk_block_graph_stage(graph, "finding what start pointers retain");
 	err = make_start_dominators(graph);
 	graph->has_start_dominators = false;
 	if (!err)
@@ -165,7 +159,7 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph,
 					   &graph->roots, &graph->reach, groups, all);
 	if (extension == HAWK_DOMINATORS_SAME || extension == HAWK_DOMINATORS_REGROUPED)
 		return NULL;
-	report_stage(graph, "finding what all pointers retain");
+	hawk_block_graph_stage(graph, "finding what all pointers retain");
 	memset(all, 0, groups->group_count * sizeof(*all));
 	if (extension == HAWK_DOMINATORS_OTHER)
 		err = make_dominators(graph, &graph->reach, NULL);

@@ -111,6 +111,13 @@ struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_
 					unsigned parts, struct hawk_block_graph *graph,
 					struct hawk_heap *heap);
 
+/** Tells `progress`, if there is one, what is done now. */
+static inline void hawk_block_graph_stage(const struct hawk_block_graph *graph, const char *stage)
+{
+	if (graph->progress)
+		graph->progress(graph->progress_context, stage, 0, 0);
+}
+
 /** Index into heap->sites. UINT32_MAX = the heap was loaded with hawk_heap_load_table() and has no
  * site for it. */
 static inline uint32_t hawk_block_graph_site(const struct hawk_block_graph *graph, uint32_t block)

@@ -172,12 +172,6 @@ static struct hawk_error *fold_all(const struct hawk_block_graph *graph, void *f
 	return err;
 }
 
-static void report_stage(const struct hawk_block_graph *graph, const char *stage)
-{
-	if (graph->progress)
-		graph->progress(graph->progress_context, stage, 0, 0);
-}
-
 /* The same while the edges are made, in one reading of memory. */
 static struct hawk_error *fold_with_edges(struct hawk_block_graph *graph, void *first,
 					  struct hawk_site_graph *ret)
@@ -185,7 +179,7 @@ static struct hawk_error *fold_with_edges(struct hawk_block_graph *graph, void *
 	struct hawk_site_fold fold = {0};
 	struct hawk_error *err = hawk_site_fold_init(&fold, graph, first);
 
-	report_stage(graph, "reading pointers");
+	hawk_block_graph_stage(graph, "reading pointers");
 	if (!err)
 		err = hawk_graph_make_with_pointers(graph->target, &graph->index, add_pointers,
 						    &fold, &graph->edges);
@@ -206,7 +200,7 @@ static struct hawk_error *prepare(struct hawk_block_graph *graph)
 	if (!err)
 		err = hawk_block_graph_readable(graph);
 	if (!err)
-		report_stage(graph, "folding pointers by site");
+		hawk_block_graph_stage(graph, "folding pointers by site");
 	return err;
 }
 
