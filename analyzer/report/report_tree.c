@@ -198,7 +198,7 @@ static struct hawk_error *put_folded(const struct writer *writer, uint32_t numbe
 	}
 	if (!err && path->failed)
 		err = &hawk_enomem;
-	if (!err && node->flat_bytes)
+	if (!err && path->bytes && node->flat_bytes)
 		hawk_output_printf(writer->output, "%s %llu\n", path->bytes,
 				   (unsigned long long)node->flat_bytes);
 	for (uint32_t child = node->first_child; child && !err;
