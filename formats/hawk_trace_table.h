@@ -135,7 +135,10 @@ struct hawk_table_header {
 	 * wrote the file. */
 	uint64_t process_start_ticks;
 	uint64_t pid_namespace;
-	uint64_t reserved[4];
+	/** Times that an allocator took back a whole heap (jemalloc's arena.<i>.reset) and left the
+	 * headers of its blocks sealed: until that memory is used again they look live. */
+	uint64_t discarded_heaps;
+	uint64_t reserved[3];
 
 	uint64_t trace_segments[HAWK_TRACE_SEGMENTS]; /**< addresses; 0 = not there yet (release) */
 	uint64_t word_segments[HAWK_WORD_SEGMENTS];
@@ -159,6 +162,7 @@ static_assert(offsetof(struct hawk_table_header, key) == 56, "frozen");
 static_assert(offsetof(struct hawk_table_header, check) == 72, "frozen");
 static_assert(offsetof(struct hawk_table_header, trace_record_bytes) == 80, "frozen");
 static_assert(offsetof(struct hawk_table_header, clock_units) == 112, "frozen");
+static_assert(offsetof(struct hawk_table_header, discarded_heaps) == 208, "frozen");
 static_assert(offsetof(struct hawk_table_header, trace_segments) == 240, "frozen");
 static_assert(sizeof(struct hawk_table_header) <= HAWK_TABLE_HEADER_BYTES,
 	      "the header fits its pages");

@@ -5,6 +5,9 @@
  * 5 and the wish for zeros in bit 6; thread cache and arena above pass through.
  *
  * Sizes stay consistent: what nallocx() says of a size is what sallocx() says of a block of it.
+ *
+ * Resetting or destroying an arena by mallctl() takes back all of its blocks, and nothing lists
+ * them: their headers stay, and the analyzer is told that there are such.
  */
 #include <string.h>
 
@@ -20,6 +23,11 @@ static struct {
 	void (*dallocx)(void *pointer, int flags);
 	void (*sdallocx)(void *pointer, size_t size, int flags);
 	size_t (*nallocx)(size_t size, int flags);
+	int (*mallctl)(const char *name, void *old, size_t *old_bytes, void *value,
+		       size_t value_bytes);
+	int (*mallctlbymib)(const size_t *mib, size_t length, void *old, size_t *old_bytes,
+			    void *value, size_t value_bytes);
+	int (*mallctlnametomib)(const char *name, size_t *mib, size_t *length);
 } next;
 
 /** log2 of the distance from a new block to the user's pointer. */
@@ -162,6 +170,77 @@ static size_t entry_nallocx(size_t size, int flags)
 	return usable ? usable - offset : 0;
 }
 
+/** What follows `word` at the start of `text`; NULL if it does not start so. */
+static const char *skip(const char *text, const char *word)
+{
+	for (; text && *word; word++)
+		text = *text == *word ? text + 1 : NULL;
+	return text;
+}
+
+static bool is(const char *text, const char *word)
+{
+	const char *rest = skip(text, word);
+
+	return rest && !*rest;
+}
+
+/** arena.<i>.reset or arena.<i>.destroy */
+static bool name_discards(const char *name)
+{
+	const char *last = skip(name, "arena.");
+
+	while (last && *last >= '0' && *last <= '9')
+		last++;
+	return is(last, ".reset") || is(last, ".destroy");
+}
+
+/** Counts first: the process may die within the call. */
+static int entry_mallctl(const char *name, void *old, size_t *old_bytes, void *value,
+			 size_t value_bytes)
+{
+	bool discards = name_discards(name);
+	int error;
+
+	if (discards)
+		hawk_record_discarded(1);
+	error = next.mallctl(name, old, old_bytes, value, value_bytes);
+	if (discards && error)
+		hawk_record_discarded(-1);
+	return error;
+}
+
+enum { ARENA_MIB = 3 }; /**< "arena", its number, what to do */
+
+static bool mib_is(const size_t *mib, const char *name)
+{
+	size_t own[ARENA_MIB], length = ARENA_MIB;
+
+	return !next.mallctlnametomib(name, own, &length) && length == ARENA_MIB &&
+	       own[0] == mib[0] && own[2] == mib[2];
+}
+
+/** Arena 0 is always there. */
+static bool mib_discards(const size_t *mib, size_t length)
+{
+	return mib && length == ARENA_MIB && next.mallctlnametomib &&
+	       (mib_is(mib, "arena.0.reset") || mib_is(mib, "arena.0.destroy"));
+}
+
+static int entry_mallctlbymib(const size_t *mib, size_t length, void *old, size_t *old_bytes,
+			      void *value, size_t value_bytes)
+{
+	bool discards = mib_discards(mib, length);
+	int error;
+
+	if (discards)
+		hawk_record_discarded(1);
+	error = next.mallctlbymib(mib, length, old, old_bytes, value, value_bytes);
+	if (discards && error)
+		hawk_record_discarded(-1);
+	return error;
+}
+
 const struct hawk_entry hawk_entries_jemalloc[] = {
 	{"mallocx", entry_mallocx, (void **)&next.mallocx, true},
 	{"rallocx", entry_rallocx, (void **)&next.rallocx, false},
@@ -170,5 +249,8 @@ const struct hawk_entry hawk_entries_jemalloc[] = {
 	{"dallocx", entry_dallocx, (void **)&next.dallocx, false},
 	{"sdallocx", entry_sdallocx, (void **)&next.sdallocx, false},
 	{"nallocx", entry_nallocx, (void **)&next.nallocx, false},
+	{"mallctl", entry_mallctl, (void **)&next.mallctl, false},
+	{"mallctlbymib", entry_mallctlbymib, (void **)&next.mallctlbymib, false},
+	{"mallctlnametomib", NULL, (void **)&next.mallctlnametomib, false},
 	{NULL, NULL, NULL, false},
 };

@@ -5,7 +5,8 @@
  *
  * mi_heap_destroy() takes back all blocks of a heap at once: their headers are un-sealed first. It
  * does so only with heaps that the program has made; for any other it moves the blocks to the
- * thread's own heap, where they live on.
+ * thread's own heap, where they live on. Which of the two a heap is that is not known here cannot
+ * be told: it is counted as discarded, so that the analyzer has its doubts.
  */
 #include <string.h>
 
@@ -185,7 +186,8 @@ static bool entry_mi_heap_visit_blocks(const struct mi_heap *heap, bool all_bloc
 
 enum { HEAPS_MAX = 1024 };
 
-/** Heaps that the program has made. Of more than fit, stale headers stay behind. */
+/** Heaps that the program has made. Of more than fit, stale headers stay behind, and are said to.
+ */
 static struct mi_heap *heaps[HEAPS_MAX];
 
 static void remember_heap(struct mi_heap *heap)
@@ -255,8 +257,12 @@ static void (*next_mi_heap_destroy)(struct mi_heap *heap);
 
 static void entry_mi_heap_destroy(struct mi_heap *heap)
 {
-	if (forget_heap(heap) && next_mi_heap_visit_blocks)
+	bool known = forget_heap(heap);
+
+	if (known && next_mi_heap_visit_blocks)
 		next_mi_heap_visit_blocks(heap, true, unseal_block, NULL);
+	else if (heap)
+		hawk_record_discarded(1);
 	next_mi_heap_destroy(heap);
 }
 

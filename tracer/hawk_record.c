@@ -582,3 +582,10 @@ void hawk_record_dropped(uint64_t bytes)
 	__atomic_fetch_add(&hawk_table_header->dropped_objects, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&hawk_table_header->dropped_bytes, bytes, __ATOMIC_RELAXED);
 }
+
+void hawk_record_discarded(int heaps)
+{
+	hawk_file_check_fork();
+	__atomic_fetch_add(&hawk_table_header->discarded_heaps, (uint64_t)(int64_t)heaps,
+			   __ATOMIC_RELAXED);
+}

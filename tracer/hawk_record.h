@@ -29,6 +29,10 @@ void hawk_record_free(uint32_t trace, uint64_t bytes);
 /** Counts an allocation that gets no header. */
 void hawk_record_dropped(uint64_t bytes);
 
+/** Counts heaps that their allocator takes back together with blocks that are still sealed; less
+ * than 0 for those of a call that came to nothing. */
+void hawk_record_discarded(int heaps);
+
 static inline struct hawk_block_header *hawk_header_of(const void *pointer)
 {
 	return (struct hawk_block_header *)pointer - 1;

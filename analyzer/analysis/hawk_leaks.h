@@ -5,8 +5,9 @@
  * over the pointer graph.
  *
  * Kinds are Valgrind's (hawk_reach.h), heuristics included. A verdict of "lost" says that nothing
- * points to a block; where memory is missing in which a pointer could lie, it cannot be given: then
- * blocks that would be lost are possibly lost, and `downgraded` is set.
+ * points to a block that is live; where memory is missing in which a pointer could lie, or blocks
+ * may have been taken back unnoticed, it cannot be given: then blocks that would be lost are
+ * possibly lost, and `downgraded` is set.
  */
 #ifndef HAWK_LEAKS_H
 #define HAWK_LEAKS_H
@@ -56,7 +57,7 @@ struct hawk_leaks {
 	struct hawk_leak_record *records;
 	size_t count;
 	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< of blocks that the filter wants */
-	/** Something is missing where pointers could lie: lost blocks have become possibly lost. */
+	/** There is a doubt (hawk_leaks_doubt()): lost blocks have become possibly lost. */
 	bool downgraded;
 	struct hawk_reach_sum downgrade; /**< those */
 	/** As found, by block; before any downgrade. May be the graph's: then its area is empty. */
@@ -64,8 +65,13 @@ struct hawk_leaks {
 	uint64_t heuristics[HAWK_HEURISTIC_COUNT]; /**< pointers that they explain */
 };
 
-/** Whether "lost" can be said at all: no roots or heap are missing, and there are threads. */
-bool hawk_leaks_certain(const struct hawk_block_graph *graph);
+/** Why "lost" cannot be said of anything. */
+enum hawk_leaks_doubt {
+	HAWK_LEAKS_NO_DOUBT,
+	HAWK_LEAKS_MEMORY_MISSING,  /**< roots or heap are missing, or there are no threads */
+	HAWK_LEAKS_HEAPS_DISCARDED, /**< what nothing points to may be gone long ago */
+};
+enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph);
 
 /** What may be claimed of a block: its reach, but where that is not certain, what seems to be lost
  * is possibly lost. */

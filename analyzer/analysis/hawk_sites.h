@@ -68,8 +68,9 @@ struct hawk_heap {
 	/** A table file: live counts are the table's own, the sweep found nothing but these sums,
 	 * and there are no ages and no accounting. */
 	bool counted;
-	uint64_t sample_mean;    /**< bytes; 0 = counts of sites are exact, else estimates */
-	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */
+	uint64_t discarded_heaps; /**< see struct hawk_table_header */
+	uint64_t sample_mean;     /**< bytes; 0 = counts of sites are exact, else estimates */
+	struct hawk_site *sites;  /**< sorted by inuse_bytes, largest first, then id */
 	size_t site_count;
 	uint32_t *site_of_trace;           /**< index into sites by trace id, UINT32_MAX = none */
 	uint32_t trace_count;              /**< entries of site_of_trace; see hawk_heap_site() */

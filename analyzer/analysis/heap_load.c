@@ -42,6 +42,24 @@ static struct hawk_error *make_excluded(const struct hawk_table *table,
 	return NULL;
 }
 
+static void report_discarded(const struct hawk_heap *heap, struct hawk_findings *findings)
+{
+	static const char outcome[] = "blocks that lay there still count as live and look lost, so "
+				      "nothing is called lost";
+	unsigned long long times = heap->discarded_heaps;
+
+	if (times == 1)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
+				  "an arena of the allocator was reset or destroyed: until its "
+				  "memory is used again, %s",
+				  outcome);
+	else if (times)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
+				  "arenas of the allocator were reset or destroyed %llu times: "
+				  "until their memory is used again, %s",
+				  times, outcome);
+}
+
 struct hawk_error *hawk_heap_load_plan(struct hawk_target *target, struct hawk_findings *findings,
 				       struct hawk_heap *heap)
 {
@@ -53,6 +71,8 @@ struct hawk_error *hawk_heap_load_plan(struct hawk_target *target, struct hawk_f
 	heap->plan.trace_count = hawk_table_trace_limit(heap->table);
 	heap->plan.birth_max = hawk_table_birth_limit(heap->table);
 	heap->totals = hawk_table_totals(heap->table);
+	heap->discarded_heaps = hawk_table_header(heap->table)->discarded_heaps;
+	report_discarded(heap, findings);
 	heap->sample_mean = hawk_table_sample_mean(heap->table);
 	heap->trace_count = hawk_table_header(heap->table)->trace_count;
 	heap->life =
@@ -150,7 +170,8 @@ static uint64_t unaccounted_blocks(const struct hawk_target *target, const struc
 	hawk_target_threads(target, &in_calls);
 	if (in_calls && hawk_target_process(target)->signal)
 		in_calls--;
-	if (totals->alloc_objects < totals->free_objects || live <= heap->sweep.blocks ||
+	if (heap->discarded_heaps || /* frees of theirs were not counted */
+	    totals->alloc_objects < totals->free_objects || live <= heap->sweep.blocks ||
 	    live - heap->sweep.blocks <= in_calls ||
 	    hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED)
 		return 0;

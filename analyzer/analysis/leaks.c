@@ -22,12 +22,14 @@ static void hawk_cleanup_workspace(struct hawk_workspace *workspace)
 	hawk_workspace_destroy(workspace);
 }
 
-bool hawk_leaks_certain(const struct hawk_block_graph *graph)
+enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 {
 	size_t threads;
 
 	hawk_target_threads(graph->target, &threads);
-	return threads && hawk_roots_complete(&graph->roots);
+	if (!threads || !hawk_roots_complete(&graph->roots))
+		return HAWK_LEAKS_MEMORY_MISSING;
+	return graph->heap->discarded_heaps ? HAWK_LEAKS_HEAPS_DISCARDED : HAWK_LEAKS_NO_DOUBT;
 }
 
 enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint32_t block)
@@ -35,7 +37,7 @@ enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint3
 	enum hawk_reach_kind kind = (enum hawk_reach_kind)graph->reach.kinds[block];
 	bool lost = kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST;
 
-	return lost && !hawk_leaks_certain(graph) ? HAWK_REACH_POSSIBLY : kind;
+	return lost && hawk_leaks_doubt(graph) ? HAWK_REACH_POSSIBLY : kind;
 }
 
 struct hawk_error *hawk_leak_bits_create(struct hawk_leak_bits *bits, uint32_t count)
@@ -199,7 +201,7 @@ static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 						explained, workspace, &leaks->reach);
 	if (err)
 		return err;
-	leaks->downgraded = !hawk_leaks_certain(graph);
+	leaks->downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT;
 	memcpy(leaks->heuristics, explained->counts, sizeof(leaks->heuristics));
 	err = add_blocks(&fold);
 	if (!err)

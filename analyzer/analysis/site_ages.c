@@ -4,6 +4,7 @@
  * Births are codes that get coarser as time goes on: a block counts in equal parts for all the time
  * that its code stands for.
  */
+#include "hawk_leaks.h"
 #include "hawk_site_ages.h"
 
 #include <stdlib.h>
@@ -124,7 +125,7 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *gra
 		.alloc_objects = filtered ? 0 : site->alloc_objects,
 		.alloc_bytes = filtered ? 0 : site->alloc_bytes,
 		.sampled = site->sample.estimated,
-		.reach_known = graph->parts & HAWK_PART_REACH && hawk_roots_complete(&graph->roots),
+		.reach_known = graph->parts & HAWK_PART_REACH && !hawk_leaks_doubt(graph),
 	};
 
 	memcpy(facts.born_objects, ages->born_objects, sizeof(facts.born_objects));

@@ -68,9 +68,12 @@ static void report_doubts(struct hawk_session *session, const struct hawk_leaks 
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
 				  "leaks-downgraded",
 				  "%llu blocks (%llu bytes) to which no pointer was found are "
-				  "called possibly lost: memory is missing in which one may lie",
+				  "called possibly lost: %s",
 				  (unsigned long long)leaks->downgrade.objects,
-				  (unsigned long long)leaks->downgrade.bytes);
+				  (unsigned long long)leaks->downgrade.bytes,
+				  hawk_leaks_doubt(&session->graph) == HAWK_LEAKS_HEAPS_DISCARDED
+					  ? "an arena was reset, and they may be gone"
+					  : "memory is missing in which one may lie");
 }
 
 static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,

@@ -96,9 +96,12 @@ static void put_warning(const struct hawk_leaks_report *report, const struct haw
 		return;
 	hawk_text_printf(
 		&text,
-		"NOT CERTAIN: memory is missing in which pointers may lie (see below), so "
+		"NOT CERTAIN: %s (see below), so "
 		"no block can be called lost. %s blocks (%s) to which no pointer was found "
 		"are counted as possibly lost.",
+		hawk_leaks_doubt(report->graph) == HAWK_LEAKS_HEAPS_DISCARDED
+			? "an arena of the allocator was reset, and its blocks look live"
+			: "memory is missing in which pointers may lie",
 		hawk_quantity_count(sum->objects).text, hawk_quantity_bytes(sum->bytes).text);
 	if (!text.bytes)
 		return;

@@ -109,15 +109,17 @@ static struct hawk_error *put_steps(const struct hawk_pointer_report *report,
 	return err;
 }
 
-static const char *kind_text(enum hawk_reach_kind kind)
+static const char *kind_text(const struct hawk_block_graph *graph, uint32_t block)
 {
-	switch (kind) {
+	switch (hawk_leaks_kind(graph, block)) {
 	case HAWK_REACH_DEFINITELY_LOST:
 		return "definitely lost";
 	case HAWK_REACH_INDIRECTLY_LOST:
 		return "indirectly lost: only blocks that are lost themselves point to it";
-	default: // memory is missing
-		return "perhaps from memory that is not there";
+	default:
+		return hawk_leaks_doubt(graph) == HAWK_LEAKS_HEAPS_DISCARDED
+			       ? "perhaps its arena was reset, and it is gone"
+			       : "perhaps from memory that is not there";
 	}
 }
 
@@ -146,7 +148,7 @@ struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 		return err;
 	if (!path.count) {
 		hawk_output_printf(screen->output, "  no root leads there: %s\n",
-				   kind_text(hawk_leaks_kind(report->graph, block)));
+				   kind_text(report->graph, block));
 		put_missing(report, screen);
 		return NULL;
 	}

@@ -10,6 +10,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
 #include "hawk_growth_text.h"
+#include "hawk_leaks.h"
 #include "hawk_quantity.h"
 #include "hawk_report_suspects.h"
 #include "hawk_utf8.h"
@@ -177,6 +178,22 @@ static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
 	return suspect->holder.top ? append_steps(suspects, suspect, text) : NULL;
 }
 
+/** Why it is not said what is lost. */
+static void append_doubt(const struct hawk_suspects *suspects, uint64_t unreached_bytes,
+			 struct hawk_text *text)
+{
+	bool missing = hawk_leaks_doubt(suspects->pointers->graph) == HAWK_LEAKS_MEMORY_MISSING;
+
+	if (missing)
+		hawk_text_puts(text,
+			       " Memory is missing in which pointers may lie, so that nothing "
+			       "can be called lost.");
+	else if (unreached_bytes)
+		hawk_text_puts(text,
+			       " An arena was reset or destroyed: what nothing leads to may be "
+			       "gone, so that nothing can be called lost.");
+}
+
 /** How it is reached, where who holds it does not say that. */
 static void append_reach(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
 			 struct hawk_text *text)
@@ -186,9 +203,7 @@ static void append_reach(const struct hawk_suspects *suspects, const struct hawk
 	uint64_t lost = lost_bytes(suspect), all = suspect->facts.bytes;
 
 	if (!suspect->facts.reach_known)
-		hawk_text_puts(text,
-			       " Memory is missing in which pointers may lie, so that nothing "
-			       "can be called lost.");
+		append_doubt(suspects, lost, text);
 	else if (lost && !said)
 		hawk_text_printf(text, " %s of it is lost.", part_of(lost, all, true).text);
 	else if (possibly)

@@ -36,15 +36,25 @@ struct writer {
 
 static const char and_others[] = ", and others";
 
+static const char *lost_name(enum hawk_leaks_doubt doubt)
+{
+	switch (doubt) {
+	case HAWK_LEAKS_MEMORY_MISSING:
+		return "(no root found: perhaps in memory that is missing)";
+	case HAWK_LEAKS_HEAPS_DISCARDED:
+		return "(no root found: perhaps of an arena that was reset)";
+	default:
+		return "(lost: no root leads there)";
+	}
+}
+
 static const char *special_name(const struct writer *writer, uint32_t kind)
 {
 	switch (kind) {
 	case HAWK_TREE_SHARED:
 		return "(shared by several blocks)";
 	case HAWK_TREE_LOST:
-		return hawk_leaks_certain(writer->report->graph)
-			       ? "(lost: no root leads there)"
-			       : "(no root found: perhaps in memory that is missing)";
+		return lost_name(hawk_leaks_doubt(writer->report->graph));
 	}
 	return "(all)";
 }

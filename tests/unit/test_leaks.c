@@ -524,6 +524,27 @@ static void nothing_is_called_lost_where_memory_is_missing(void **state)
 	assert_true(downgraded > 20);
 }
 
+static void nothing_is_called_lost_where_blocks_were_taken_back_unnoticed(void **state)
+{
+	struct leaks_world leaks = {.world = graph_world_create()};
+
+	(void)state;
+	graph_world_add(leaks.world, 32, 0, 0);
+	graph_world_add(leaks.world, 32, 0, 0);
+	graph_world_point(leaks.world, 0, 0, 1, 0);
+	open_world(&leaks, SIZE_MAX, 0);
+	assert_int_equal(hawk_leaks_doubt(&leaks.graph), HAWK_LEAKS_NO_DOUBT);
+	leaks.heap.discarded_heaps = 1;
+	assert_int_equal(hawk_leaks_doubt(&leaks.graph), HAWK_LEAKS_HEAPS_DISCARDED);
+	make(&leaks, ALL_KINDS, NULL);
+	assert_true(leaks.leaks.downgraded);
+	assert_int_equal(leaks.leaks.downgrade.objects, 2);
+	assert_int_equal(leaks.leaks.sums[HAWK_REACH_POSSIBLY].objects, 2);
+	assert_int_equal(leaks.leaks.sums[HAWK_REACH_DEFINITELY_LOST].objects, 0);
+	assert_int_equal(leaks.leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects, 0);
+	close_world(&leaks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -532,6 +553,7 @@ int main(void)
 		cmocka_unit_test(only_wanted_blocks_count),
 		cmocka_unit_test(a_ring_that_another_leads_to_is_lost_indirectly),
 		cmocka_unit_test(nothing_is_called_lost_where_memory_is_missing),
+		cmocka_unit_test(nothing_is_called_lost_where_blocks_were_taken_back_unnoticed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
