@@ -40,12 +40,10 @@ static int32_t table_word(const uint8_t *table, uint64_t index)
 	return word;
 }
 
-/** Address of the FDE that may cover `pc`; 0 = none. */
-static uint64_t search_table(const struct hawk_code_range *module, uint64_t pc)
+bool hawk_cfi_find_table(const struct hawk_code_range *module, struct hawk_cfi_table *ret)
 {
 	struct hawk_cfi_reader reader = read_from(module, module->eh_frame_hdr);
 	uint64_t hdr = module->eh_frame_hdr;
-	uint64_t low = 0, count;
 	uint8_t version = (uint8_t)hawk_cfi_number(&reader, 1);
 	uint8_t frame_encoding = (uint8_t)hawk_cfi_number(&reader, 1);
 	uint8_t count_encoding = (uint8_t)hawk_cfi_number(&reader, 1);
@@ -53,21 +51,33 @@ static uint64_t search_table(const struct hawk_code_range *module, uint64_t pc)
 
 	if (reader.failed || version != HDR_VERSION || count_encoding == ENCODING_OMIT ||
 	    table_encoding != HDR_TABLE_DATAREL_SDATA4)
-		return 0;
+		return false;
 	if (frame_encoding != ENCODING_OMIT)
 		hawk_cfi_pointer(&reader, frame_encoding, hdr);
-	count = hawk_cfi_pointer(&reader, count_encoding, hdr);
-	if (reader.failed || count > (uint64_t)(reader.end - reader.at) / 8)
+	ret->count = hawk_cfi_pointer(&reader, count_encoding, hdr);
+	ret->entries = reader.at;
+	return !reader.failed && ret->count <= (uint64_t)(reader.end - reader.at) / 8;
+}
+
+/** Address of the FDE that may cover `pc`; 0 = none. */
+static uint64_t search_table(const struct hawk_code_range *module, uint64_t pc)
+{
+	struct hawk_cfi_table table;
+	uint64_t hdr = module->eh_frame_hdr;
+	uint64_t low = 0, count;
+
+	if (!hawk_cfi_find_table(module, &table))
 		return 0;
+	count = table.count;
 	while (low < count) {
 		uint64_t middle = low + (count - low) / 2;
 
-		if (hdr + (uint64_t)(int64_t)table_word(reader.at, 2 * middle) <= pc)
+		if (hdr + (uint64_t)(int64_t)table_word(table.entries, 2 * middle) <= pc)
 			low = middle + 1;
 		else
 			count = middle;
 	}
-	return low ? hdr + (uint64_t)(int64_t)table_word(reader.at, 2 * low - 1) : 0;
+	return low ? hdr + (uint64_t)(int64_t)table_word(table.entries, 2 * low - 1) : 0;
 }
 
 /**

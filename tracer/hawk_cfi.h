@@ -46,6 +46,16 @@ struct hawk_cfi_function {
 	bool signal; /**< a signal trampoline: its caller was interrupted, its pc is exact */
 };
 
+/** The binary search table of .eh_frame_hdr. */
+struct hawk_cfi_table {
+	const uint8_t *entries; /**< 8 bytes each: start of a function and its FDE, both relative to
+				   the header */
+	uint64_t count;
+};
+
+/** False: the module has none, or it is malformed. */
+bool hawk_cfi_find_table(const struct hawk_code_range *module, struct hawk_cfi_table *ret);
+
 /**
  * Finds the description that covers `pc` through the binary search table of .eh_frame_hdr. False:
  * there is none, or it is malformed.

@@ -26,19 +26,12 @@ struct hawk_registers {
 };
 
 struct hawk_scratch {
-	union {
-		struct {
-			struct hawk_cfi_machine machine;
-			struct hawk_cfi_evaluation evaluation;
-			struct hawk_registers registers;
-			struct hawk_registers caller;
-		} full; /**< hawk_unwind_full.c; rules use the machine only */
-		struct {
-			uint64_t cursor[128 + 64];  /**< unw_cursor_t is 127 words */
-			uint64_t context[128 + 64]; /**< ucontext_t is 121 words */
-			uint64_t registers[HAWK_CFI_REGISTERS];
-		} libunwind; /**< hawk_unwind_libunwind.c */
-	};
+	struct {
+		struct hawk_cfi_machine machine;
+		struct hawk_cfi_evaluation evaluation;
+		struct hawk_registers registers;
+		struct hawk_registers caller;
+	} full; /**< hawk_unwind_full.c; rules use the machine only */
 };
 _Static_assert(sizeof(struct hawk_scratch) <= HAWK_SCRATCH_PIECE_BYTES, "a piece each");
 

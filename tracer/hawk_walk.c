@@ -298,6 +298,25 @@ static void keep_common(struct walk *walk)
 	}
 }
 
+/** A walk by libunwind instead of gather(). False: it cannot be had, the own stepper has to do. */
+static bool follow_libunwind(struct walk *walk, const struct hawk_frame_state *start)
+{
+	struct hawk_stack *stack = walk->stack;
+
+	hawk_walk_enter_stack(&walk->range, start->sp);
+	walk->fresh_count =
+		hawk_unwind_by_libunwind(stack, &walk->range, walk->depth, &walk->flags);
+	if (walk->fresh_count) {
+		keep_common(walk);
+		return true;
+	}
+	/* The own stepper must not rest on what libunwind said. */
+	hawk_tops_cut(stack, 0);
+	stack->count = 0;
+	walk->candidate = -1;
+	return false;
+}
+
 static void append_word(struct hawk_stack *stack, uint16_t *count, uint64_t slot, uint64_t value)
 {
 	stack->words[(*count)++] = (struct hawk_stack_word){slot, value};
@@ -452,13 +471,8 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 	stack->fresh[0].exact = 0;
 	if (!is_usable(start)) {
 		walk.flags = HAWK_TRACE_INCOMPLETE;
-	} else if (hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND) {
-		walk.fresh_count = hawk_unwind_by_libunwind(stack, walk.depth, &walk.flags);
-		hawk_walk_enter_stack(&walk.range, start->sp);
-		if (walk.fresh_count)
-			hawk_walk_extend(&walk.range, stack->fresh[walk.fresh_count - 1].state.sp);
-		keep_common(&walk);
-	} else {
+	} else if (hawk_unwind_options.mode != HAWK_UNWIND_LIBUNWIND ||
+		   !follow_libunwind(&walk, start)) {
 		hawk_walk_enter_stack(&walk.range, start->sp);
 		gather(&walk, mismatch);
 	}

@@ -59,7 +59,7 @@ void hawk_walk_stateless(const struct hawk_frame_state *start, uint64_t *pcs, ui
 	    !(start->sp & 7)) {
 		if (hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND)
 			count = hawk_unwind_pcs_by_libunwind(start, pcs, max, &flags);
-		else
+		if (!count)
 			count = walk_by_rules(start, pcs, max, &flags);
 	}
 	/* After the walk, which may have found new modules. */
