@@ -31,6 +31,7 @@ struct hawk_session {
 	struct hawk_core_identity identity;
 	struct hawk_graph_cache cache; /**< that graph and heap point into */
 	size_t findings_said;          /**< of the findings: on stderr already */
+	uint64_t unpacking_ns;         /**< that opening compressed files took on a terminal */
 	const char *source;            /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;

@@ -104,8 +104,11 @@ static struct hawk_error *open_file(struct hawk_session *session, const char *pa
 		.progress = hawk_session_stage,
 		.context = session,
 	};
+	uint64_t start_ns = now_ns();
 	struct hawk_error *err = hawk_target_unpack_core(path, &settings, &session->findings, ret);
 
+	if (session->progress.shown) /* nothing else in opening shows any */
+		session->unpacking_ns += now_ns() - start_ns;
 	hawk_session_end_progress(session);
 	return err;
 }

@@ -27,7 +27,8 @@ enum {
 	FREE_SHARE = 2, /**< so many times the file must be free in the file system */
 };
 
-/** Smaller cores are read faster than anybody notices. */
+/** Smaller cores are read faster than anybody notices. Of a compressed one, what it unpacks into.
+ */
 static const uint64_t CORE_BYTES_MIN = 64 << 20;
 /** All caches together; older ones go first. */
 static const uint64_t CACHES_BYTES_MAX = UINT64_C(16) << 30;
@@ -76,15 +77,14 @@ static uint64_t hash_options(const struct hawk_settings *settings)
 	return hash;
 }
 
-/** False: there is no such file, or it is too small to matter. */
+/** False: there is no such file. */
 static bool identify(const char *core, uint64_t options, struct hawk_core_identity *ret)
 {
 	struct stat status;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->options = options;
-	if (stat(core, &status) != 0 || !S_ISREG(status.st_mode) ||
-	    (uint64_t)status.st_size < CORE_BYTES_MIN)
+	if (stat(core, &status) != 0 || !S_ISREG(status.st_mode))
 		return false;
 	ret->device = status.st_dev;
 	ret->inode = status.st_ino;
@@ -93,6 +93,17 @@ static bool identify(const char *core, uint64_t options, struct hawk_core_identi
 	if (nanoseconds(&status.st_ctim) > ret->changed_ns)
 		ret->changed_ns = nanoseconds(&status.st_ctim);
 	return true;
+}
+
+static bool is_large(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += mappings[i].present_bytes;
+	return bytes >= CORE_BYTES_MIN;
 }
 
 /** Name of the cache's file. */
@@ -129,6 +140,7 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 
 	*err = NULL;
 	session->cacheable = !settings->no_cache && !settings->table_file && session->source &&
+			     is_large(session->target) &&
 			     identify(session->source, hash_options(settings), &session->identity);
 	if (!session->cacheable)
 		return false;

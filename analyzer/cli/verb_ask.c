@@ -5,6 +5,8 @@
  */
 #include "hawk_session.h"
 
+enum { UNPACKING_SECONDS = 2 }; /**< from here on it is worth a word */
+
 /** How many operands name the core. */
 static int core_operands(const struct hawk_verb *verb, const struct hawk_settings *settings)
 {
@@ -40,6 +42,17 @@ int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *s
 	return code;
 }
 
+/** A compressed core is unpacked by each command. */
+static void advise(const struct hawk_verb *verb, const struct hawk_session *session)
+{
+	double seconds = (double)session->unpacking_ns / 1e9;
+
+	if (seconds >= UNPACKING_SECONDS && verb != &hawk_verb_shell)
+		hawk_complain("unpacking %s took %.1f s; \"hawk-core shell\" does so once for all "
+			      "questions",
+			      session->source, seconds);
+}
+
 int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,
 		  char **operands)
 {
@@ -61,6 +74,7 @@ int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *sett
 		   : hawk_verb_answer(verb, settings, &session, count - skip, operands + skip);
 	if (session.output && code != HAWK_EXIT_USAGE)
 		code = hawk_session_finish(&session, code);
+	advise(verb, &session);
 	hawk_session_save_cache(&session);
 	hawk_session_deinit(&session);
 	return code;

@@ -33,6 +33,7 @@ static const char default_folder[] = "/var/tmp";
 struct unpacking {
 	const struct hawk_unpack_settings *settings;
 	const char *folder;
+	const char *format; /**< its tool's name, too */
 	struct hawk_decoder *decoder;
 	uint64_t packed_bytes;
 	int fd;
@@ -98,8 +99,9 @@ static struct hawk_error *check_room(const struct unpacking *unpacking)
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 				 "is compressed, and %s has no room for it after %" PRIu64
-				 " MiB: unpack it elsewhere, or name a larger folder in TMPDIR",
-				 unpacking->folder, unpacking->bytes >> 20);
+				 " MiB: unpack it elsewhere (%s -d), or name a larger folder in "
+				 "TMPDIR",
+				 unpacking->folder, unpacking->bytes >> 20, unpacking->format);
 }
 
 static bool is_zero(const uint8_t *page, size_t bytes)
@@ -169,7 +171,7 @@ static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_deco
 
 /** What the decoder ran into. */
 static struct hawk_error *judge(const struct unpacking *unpacking, enum hawk_decoder_state state,
-				const char *format, struct hawk_findings *findings)
+				struct hawk_findings *findings)
 {
 	const char *trouble = state == HAWK_DECODER_CUT         ? "cut off"
 			      : state == HAWK_DECODER_TOO_LARGE ? "in need of too much memory"
@@ -181,8 +183,9 @@ static struct hawk_error *judge(const struct unpacking *unpacking, enum hawk_dec
 		return hawk_error_create(HAWK_ERROR_FORMAT,
 					 "is compressed with %s, and %s: nothing of it could be "
 					 "unpacked (%s -d may say more)",
-					 format, state == HAWK_DECODER_END ? "empty" : trouble,
-					 format);
+					 unpacking->format,
+					 state == HAWK_DECODER_END ? "empty" : trouble,
+					 unpacking->format);
 	hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "core-unpack",
 			  "the compressed core is %s behind %" PRIu64
 			  " of its bytes: what comes before is used, %" PRIu64 " bytes unpacked",
@@ -201,13 +204,14 @@ static struct hawk_error *unpack_file(const struct hawk_core_file *packed,
 	if (error)
 		return error;
 	unpacking->packed_bytes = size;
+	unpacking->format = hawk_decoder_format(bytes, size);
 	unpacking->bytes_max = find_bytes_max();
 	unpacking->buffer = malloc(BUFFER_BYTES);
 	if (!unpacking->buffer)
 		return &hawk_enomem;
 	error = unpack_all(unpacking, &state);
 	if (!error)
-		error = judge(unpacking, state, hawk_decoder_format(bytes, size), findings);
+		error = judge(unpacking, state, findings);
 	if (!error)
 		hawk_core_file_check(packed, findings);
 	return error;

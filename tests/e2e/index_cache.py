@@ -3,7 +3,9 @@
 harmless when it is damaged."""
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -152,6 +154,27 @@ def check_small_core():
                       "a folder that cannot be made")
 
 
+def check_compressed(tool, library):
+    """What counts is how much there is to read once it is unpacked."""
+    if not shutil.which(tool) or library not in hawk.run(["ldd", hawk.CORE]).stdout:
+        print(f"no {tool}, or built without it")
+        return
+    packed = f"{core}.{tool}"
+    with open(packed, "wb") as file:
+        subprocess.run([tool, "-qc", core], stdout=file, check=True)
+    hawk.expect(os.path.getsize(packed) < 64 << 20, "the compressed file is small")
+    shutil.rmtree(caches)
+    environment = dict(os.environ, XDG_CACHE_HOME=caches)
+    answers = []
+    for _ in range(2):
+        answers.append(hawk.run([hawk.CORE, "sites", packed], env=environment).stdout)
+        name, _, _ = settled()
+        os.utime(path_of(name), (1, 1))
+    hawk.expect_equal(answers[1], answers[0], "of a compressed core, from the cache")
+    hawk.run([hawk.CORE, "sites", packed], env=environment)
+    hawk.expect(os.stat(path_of(name)).st_mtime > 1, "the cache of a compressed core is used")
+
+
 hawk.need_build()
 folder = hawk.temporary_folder()
 caches = os.path.join(folder, "caches")
@@ -165,4 +188,6 @@ check_damage(answers)
 check_identity()
 check_old_ones()
 check_small_core()
+check_compressed("zstd", "libzstd")
+check_compressed("gzip", "libz.")
 hawk.finish()
