@@ -23,8 +23,6 @@ struct hawk_unwind_options hawk_unwind_options = {.depth = HAWK_STACK_FRAMES};
 
 enum {
 	ALL_PROVEN = -1, /**< instead of the index of the frame from which to walk on */
-	/** Outermost frames of a stack that is not the thread's: may be of its neighbour's. */
-	DOUBTED_FRAMES = 8,
 };
 
 /** A walk that is not hot. */
@@ -79,46 +77,97 @@ static bool step_again(struct walk *walk, int32_t index, uint64_t *bp)
 	       is_same_frame(&stack->frames[index - 1], &next.state, next.exact);
 }
 
-static bool is_on_page_of(uint64_t slot, uint64_t other)
+static uint64_t page_of(uint64_t address)
 {
-	return (slot & -(uint64_t)HAWK_WALK_PAGE_BYTES) ==
-	       (other & -(uint64_t)HAWK_WALK_PAGE_BYTES);
+	return address & -(uint64_t)HAWK_WALK_PAGE_BYTES;
 }
 
-/** Whether all that is read for a frame of HAWK_UNPROVEN_PAGE is there. */
-static bool has_its_pages(const struct hawk_stack_frame *frame)
+static uint64_t return_slot_of(const struct hawk_stack_frame *frame)
 {
-	uint64_t base = frame->state.sp - 8;
-	uint64_t slot = base + frame->return_offset;
-
-	if (!hawk_readable(slot))
-		return false;
-	if (frame->bp_slot && !is_on_page_of(frame->bp_slot, slot) &&
-	    !hawk_readable(frame->bp_slot))
-		return false;
-	return !frame->cfa_offset || is_on_page_of(base + frame->cfa_offset, slot) ||
-	       hawk_readable(base + frame->cfa_offset);
+	return frame->state.sp - 8 + frame->return_offset;
 }
 
-/** verify() frame by frame, where some cannot be proven by words. */
+/** The next frame outwards from `index` that begins on a page of its own; NULL: none. */
+static const struct hawk_stack_frame *next_on_other_page(const struct hawk_stack *stack,
+							 int32_t index)
+{
+	while (--index >= 0)
+		if (stack->frames[index].unproven & HAWK_UNPROVEN_PAGE)
+			return &stack->frames[index];
+	return NULL;
+}
+
+/**
+ * Whether all that is read for frame `index`, of HAWK_UNPROVEN_PAGE, is there. `*asked`: a page
+ * that is; on return it may be the next one, too: eight bytes across their border tell about two.
+ */
+static bool has_its_pages(const struct hawk_stack *stack, int32_t index, uint64_t *asked)
+{
+	const struct hawk_stack_frame *frame = &stack->frames[index], *next;
+	uint64_t slot = return_slot_of(frame), page = page_of(slot), address = slot;
+	uint64_t cfa_slot = frame->state.sp - 8 + frame->cfa_offset;
+
+	if (page != *asked) {
+		next = next_on_other_page(stack, index);
+		*asked = page;
+		if (next && page_of(return_slot_of(next)) == page + HAWK_WALK_PAGE_BYTES) {
+			*asked = page + HAWK_WALK_PAGE_BYTES;
+			address = *asked - 4;
+		}
+		if (!hawk_readable(address))
+			return false;
+	}
+	if (frame->bp_slot && page_of(frame->bp_slot) != page && !hawk_readable(frame->bp_slot))
+		return false;
+	return !frame->cfa_offset || page_of(cfa_slot) == page || hawk_readable(cfa_slot);
+}
+
+/** Frames that words alone can prove, from `index` outwards: compared at once. */
+struct run {
+	int32_t end;      /**< the outermost of them */
+	uint64_t bp_slot; /**< where rbp was last read; 0 = it stayed what it was */
+};
+
+static struct run run_from(const struct hawk_stack *stack, int32_t index)
+{
+	struct run run = {.end = index, .bp_slot = stack->frames[index].bp_slot};
+
+	while (run.end > 0 &&
+	       !(stack->frames[run.end - 1].unproven & (HAWK_UNPROVEN_STEP | HAWK_UNPROVEN_PAGE))) {
+		run.end--;
+		if (stack->frames[run.end].bp_slot)
+			run.bp_slot = stack->frames[run.end].bp_slot;
+	}
+	return run;
+}
+
+/** verify() where some frames cannot be proven by words. */
 static int32_t verify_carefully(struct walk *walk, int32_t index, uint64_t bp)
 {
 	const struct hawk_stack *stack = walk->stack;
+	uint64_t asked = 0;
 
-	for (; index >= 0; index--) {
+	while (index >= 0) {
 		const struct hawk_stack_frame *frame = &stack->frames[index];
-		uint32_t first = first_word(stack, index);
+		uint32_t first, mismatch;
+		struct run run;
 
-		if (frame->unproven & HAWK_UNPROVEN_PAGE && !has_its_pages(frame))
-			return index;
-		if (hawk_walk_compare(stack->words + first, frame->words - first))
-			return index;
 		if (frame->unproven & HAWK_UNPROVEN_STEP) {
 			if (!step_again(walk, index, &bp))
 				return index;
-		} else if (frame->bp_slot) {
-			bp = *(const uint64_t *)frame->bp_slot;
+			index--;
+			continue;
 		}
+		if (frame->unproven & HAWK_UNPROVEN_PAGE && !has_its_pages(stack, index, &asked))
+			return index;
+		run = run_from(stack, index);
+		first = first_word(stack, run.end);
+		mismatch = hawk_walk_compare(stack->words + first, frame->words - first);
+		if (mismatch)
+			return frame_of_word(stack, index, first + mismatch);
+		if (run.bp_slot)
+			bp = *(const uint64_t *)run.bp_slot;
+		index = run.end - 1;
 	}
 	return ALL_PROVEN;
 }
@@ -245,42 +294,28 @@ static void gather(struct walk *walk, uint32_t mismatch)
 	}
 }
 
-/** Whether the walk came to an end, or was cut off after so many frames: then it is hardly one by
- * chance. */
-static bool has_proper_end(const struct walk *walk)
-{
-	const struct hawk_stack *stack = walk->stack;
-	const struct hawk_stack_frame *last =
-		walk->kept ? &stack->frames[0] : &stack->fresh[walk->fresh_count - 1];
-
-	return walk->flags & HAWK_TRACE_TRUNCATED || (!walk->flags && !last->return_offset);
-}
-
 /**
- * Where a walk ended by chance, at a 0 or at nonsense, it may have left a stack that is not the
- * thread's for memory that is somebody else's and may be unmapped. A word of that memory can also
- * look like a proper end (any function's address does, or a constant's), but not many in a row: the
- * outermost frames are never trusted. What lies on the page of a frame's return address can be read
- * if that could; a handler's return says nothing of the other stack.
+ * A walk may leave a stack that is not the thread's for memory that is somebody else's and may be
+ * unmapped: an old stack, even, with frames and an end like any other's. What lies on the page of a
+ * frame's return address can be read if that could; a handler's return says nothing of the other
+ * stack.
  */
 static void mark_pages(const struct walk *walk)
 {
-	uint32_t doubted = walk->kept + walk->fresh_count;
+	uint32_t count = walk->kept + walk->fresh_count;
 
 	if (!walk->fresh_count)
 		return;
-	if (has_proper_end(walk) && doubted > DOUBTED_FRAMES)
-		doubted = DOUBTED_FRAMES;
-	for (uint32_t index = walk->kept; index < doubted; index++) {
+	for (uint32_t index = walk->kept; index < count; index++) {
 		struct hawk_stack_frame *frame =
 			&walk->stack->fresh[walk->fresh_count - 1 - (index - walk->kept)];
 		uint64_t base = frame->state.sp - 8;
 
 		if (frame->unproven & HAWK_UNPROVEN_STEP)
 			continue;
-		if (frame->exact || (frame->bp_slot && !is_on_page_of(frame->bp_slot, base)) ||
-		    !is_on_page_of(base + frame->return_offset, base) ||
-		    !is_on_page_of(base + frame->cfa_offset, base))
+		if (frame->exact || (frame->bp_slot && page_of(frame->bp_slot) != page_of(base)) ||
+		    page_of(base + frame->return_offset) != page_of(base) ||
+		    page_of(base + frame->cfa_offset) != page_of(base))
 			frame->unproven |= HAWK_UNPROVEN_PAGE;
 	}
 }

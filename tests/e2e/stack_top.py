@@ -12,7 +12,7 @@ hawk.need_build()
 folder = hawk.temporary_folder()
 for flags in (["-O1"], ["-O2", "-fno-omit-frame-pointer"]):
     program = hawk.compile_program(os.path.join(folder, "stack_top"), ["stack_top.c"], flags=flags)
-    for mode in ("nothing", "neighbour", "garbage", "vanishing"):
+    for mode in ("nothing", "neighbour", "garbage", "vanishing", "stale"):
         for options in ("unwind=cfi", "unwind=fp", "sample=100", "live=1", "collapse=4", "depth=3",
                         "unwind=libunwind"):
             rounds = "5000" if options == "unwind=libunwind" else "20000"

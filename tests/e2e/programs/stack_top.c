@@ -3,8 +3,9 @@
  * @file
  * Allocates on stacks that call frame information leads out of, as hand-written switches of
  * coroutines have them: into a neighbour that is unmapped and mapped again from call to call
- * ("neighbour"), into nothing ("nothing"), into words of every kind ("garbage"), or into such a
- * neighbour full of those ("vanishing"). usage: stack_top MODE ROUNDS
+ * ("neighbour"), into nothing ("nothing"), into words of every kind ("garbage"), into such a
+ * neighbour full of those ("vanishing"), or into one that holds a stack of many frames with a
+ * proper end, as a stack that nobody needs any more does ("stale"). usage: stack_top MODE ROUNDS
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -93,12 +94,33 @@ static void fill(char *from, const char *to, const char *stack)
 	}
 }
 
+static char stale[PAGE_BYTES / 2];
+static size_t stale_bytes;
+
+/** Keeps the words of this stack, from the return address of the innermost call on. */
+__attribute__((noinline)) static int keep_stack(int depth, const char *end)
+{
+	const char *from = (const char *)__builtin_dwarf_cfa() - 8;
+	volatile int result = depth;
+
+	if (depth) {
+		result += keep_stack(depth - 1, end);
+	} else {
+		stale_bytes = (size_t)(end - from);
+		if (stale_bytes > sizeof(stale))
+			abort();
+		memcpy(stale, from, stale_bytes);
+	}
+	return result;
+}
+
 int main(int count, char **arguments)
 {
 	const char *mode = count > 2 ? arguments[1] : "";
 	char *stack = mmap(NULL, 3 * STACK_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	char *end = stack + 2 * STACK_BYTES;
 
+	keep_stack(20, (const char *)arguments);
 	for (int i = 0; count > 2 && i < atoi(arguments[2]); i++) {
 		void (*function)(void) = i & 2 ? allocate_far_below : allocate;
 		char *top = end;
@@ -114,6 +136,12 @@ int main(int count, char **arguments)
 				fill(top, top + 512, stack);
 			if (i & 1)
 				mprotect(top, PAGE_BYTES, PROT_NONE);
+		} else if (!strcmp(mode, "stale")) {
+			top = end - PAGE_BYTES;
+			if (i & 1)
+				mprotect(top, PAGE_BYTES, PROT_NONE);
+			else
+				memcpy(top + i / 4 % 20 * 8, stale, stale_bytes);
 		} else if (!strcmp(mode, "garbage")) {
 			top -= 512 + 16 * (next_random() % 40);
 			fill(top, end, stack);
