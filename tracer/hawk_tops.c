@@ -1,30 +1,84 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The small four-way memo of stack tops, in the thread's slot.
+ * The memo of stack tops, in the thread's slot: slots by hash, four to a set, that point to places.
+ * Places are given out in order and then taken again from those who have had them longest, so few
+ * tops touch few pages.
+ *
+ * Many stacks begin at the same pc and sp, wherever a program allocates through a function of its
+ * own. The return address of the first frame tells most of them apart; where it lies is remembered
+ * by pc. That only chooses the slot: whether the top is the stack's is for its words to say.
  */
 #include "hawk_tops.h"
 
+#include "hawk_walk.h"
+
 enum {
-	OWN_FRAMES = 6,      /**< innermost frames that belong to an entry; the others are shared */
-	OWN_FRAMES_MAX = 15, /**< of an entry that was cut already: fewer are shared */
+	OWN_FRAMES = 15, /**< innermost frames that belong to an entry; the others are shared: few,
+			    so that not much that changes matters */
+	CALLERS_LOG2 = 10,
+	SETS_LOG2 = 7,
+	CALLER_SHIFT = 48,
 };
+_Static_assert(HAWK_STACK_TOP_SETS == 1 << SETS_LOG2, "");
+
+/** Not the golden ratio: program counters that are a Fibonacci number apart would go together. */
+static const uint64_t FACTOR = UINT64_C(0xd6e8feb86659fd93);
+
+/** Of all threads, by hash: a pc and, in the highest 16 bits, how many words above sp - 8 its
+ * return address lies. 0 = empty. Who comes first stays: two in turn would hide each other's tops.
+ */
+static uint64_t callers[1 << CALLERS_LOG2];
+
+static inline uint32_t caller_of(uint64_t pc)
+{
+	return (uint32_t)(pc * FACTOR >> (64 - CALLERS_LOG2));
+}
+
+/** The return address of the frame at `start`; 0 if it is not known where that is, or if it is not
+ * on the page of sp - 8, which can be read for sure: the frame that we return to ends there. */
+static inline uint64_t return_address(const struct hawk_frame_state *start)
+{
+	uint64_t caller = __atomic_load_n(&callers[caller_of(start->pc)], __ATOMIC_RELAXED);
+	uint64_t end = start->sp - 8;
+	uint64_t slot = end + (caller >> CALLER_SHIFT) * 8;
+
+	if ((caller ^ start->pc) << (64 - CALLER_SHIFT) || (end ^ slot) >= HAWK_WALK_PAGE_BYTES ||
+	    end & 7)
+		return 0;
+	return *(const uint64_t *)slot;
+}
+
+static void note_caller(const struct hawk_frame_state *start, const struct hawk_stack_frame *leaf)
+{
+	uint64_t words = leaf->return_offset / 8;
+	uint64_t *caller = &callers[caller_of(start->pc)];
+
+	if (!leaf->uses_bp && words && words < HAWK_WALK_PAGE_BYTES / 8 &&
+	    !__atomic_load_n(caller, __ATOMIC_RELAXED))
+		__atomic_store_n(caller, start->pc | words << CALLER_SHIFT, __ATOMIC_RELAXED);
+}
+
+void hawk_tops_forget_callers(void)
+{
+	for (uint32_t i = 0; i < 1 << CALLERS_LOG2; i++)
+		__atomic_store_n(&callers[i], 0, __ATOMIC_RELAXED);
+}
 
 /** The set's number in the high bits, the tag below. */
 static inline uint64_t mix(const struct hawk_frame_state *start)
 {
-	return (start->pc ^ start->sp << 16) * UINT64_C(0x9e3779b97f4a7c15);
+	return (start->pc ^ start->sp << 16 ^ return_address(start) << 7) * FACTOR;
 }
 
 static inline uint32_t first_of_set(uint64_t mixed)
 {
-	return (uint32_t)(mixed >> 59) * HAWK_STACK_TOP_WAYS;
+	return (uint32_t)(mixed >> (64 - SETS_LOG2)) * HAWK_STACK_TOP_WAYS;
 }
-_Static_assert(HAWK_STACK_TOP_SETS == 32, "5 bits");
 
-static inline uint32_t tag_of(uint64_t mixed)
+static inline uint16_t tag_of(uint64_t mixed)
 {
-	return (uint32_t)(mixed >> 27);
+	return (uint16_t)(mixed >> (48 - SETS_LOG2));
 }
 
 /** Whether the entry `top`, on `base` outer frames, is of the stack that starts at `start`. */
@@ -34,52 +88,54 @@ static inline bool holds(const struct hawk_stack *stack, const struct hawk_stack
 	return base <= stack->count && top->start.pc == start->pc && top->start.sp == start->sp &&
 	       (!top->needs_bp || top->start.bp == start->bp) &&
 	       !hawk_walk_compare(top->words, top->word_count) &&
-	       !hawk_walk_compare(stack->words, stack->frames[base - 1].words);
+	       !hawk_walk_compare(stack->words, top->shared_words);
 }
 
 uint32_t hawk_tops_find(const struct hawk_stack *stack, const struct hawk_frame_state *start)
 {
-	uint64_t mixed = mix(start);
-	uint32_t first = first_of_set(mixed);
+	const struct hawk_stack_top_slot *slot;
+	uint64_t mixed;
 
 	if (!hawk_walk_is_current(stack))
 		return 0;
-	for (uint32_t slot = first; slot < first + HAWK_STACK_TOP_WAYS; slot++) {
+	mixed = mix(start);
+	slot = &stack->top_slots[first_of_set(mixed)];
+	for (uint32_t i = 0; i < HAWK_STACK_TOP_WAYS; i++, slot++) {
 		const struct hawk_stack_top *top;
+		uint32_t base;
 
-		if (stack->top_tags[slot] != tag_of(mixed) || !stack->top_bases[slot])
+		if (slot->tag != tag_of(mixed) || !slot->place)
 			continue;
-		top = &stack->tops[stack->top_places[slot] - 1u];
-		if (holds(stack, top, stack->top_bases[slot], start))
+		top = &stack->tops[slot->place - 1u];
+		base = stack->top_bases[slot->place - 1u];
+		if (base && holds(stack, top, base, start))
 			return top->trace;
 	}
 	return 0;
 }
 
-/** An empty slot of the set, best one whose entry was like this one and was cut; else one that the
- * hash chooses. */
-static uint32_t choose_slot(const struct hawk_stack *stack, uint64_t mixed, uint64_t hash)
+static inline bool is_empty(const struct hawk_stack *stack, const struct hawk_stack_top_slot *slot)
 {
-	uint32_t first = first_of_set(mixed);
-	uint32_t chosen = first + (uint32_t)(hash >> 32) % HAWK_STACK_TOP_WAYS;
-
-	for (uint32_t slot = first + HAWK_STACK_TOP_WAYS; slot-- > first;) {
-		if (stack->top_bases[slot])
-			continue;
-		chosen = slot;
-		if (stack->top_tags[slot] == tag_of(mixed))
-			break;
-	}
-	return chosen;
+	return !slot->place || !stack->top_bases[slot->place - 1u];
 }
 
-/** How many of the innermost frames belong to the new entry of a slot. */
-static uint32_t count_own(const struct hawk_stack *stack, uint32_t slot, uint64_t mixed)
+/** One of the set that is empty, or whose entry does not count; else one that the hash chooses. */
+static struct hawk_stack_top_slot *choose_slot(struct hawk_stack *stack, uint64_t mixed,
+					       uint64_t hash)
 {
-	bool was_cut = !stack->top_bases[slot] && stack->top_tags[slot] == tag_of(mixed);
-	uint32_t wanted = was_cut ? OWN_FRAMES_MAX : OWN_FRAMES;
+	struct hawk_stack_top_slot *set = &stack->top_slots[first_of_set(mixed)];
+
+	for (uint32_t way = 0; way < HAWK_STACK_TOP_WAYS; way++)
+		if (is_empty(stack, &set[way]))
+			return &set[way];
+	return &set[(hash >> 32) % HAWK_STACK_TOP_WAYS];
+}
+
+/** How many of the innermost frames belong to a new entry. */
+static uint32_t count_own(const struct hawk_stack *stack)
+{
 	const struct hawk_stack_frame *leaf = &stack->frames[stack->count - 1];
-	uint32_t own = stack->count > wanted ? wanted : stack->count - 1;
+	uint32_t own = stack->count > OWN_FRAMES ? OWN_FRAMES : stack->count - 1;
 
 	while (leaf->words - (leaf - own)->words > HAWK_STACK_TOP_WORDS)
 		own--;
@@ -89,55 +145,65 @@ static uint32_t count_own(const struct hawk_stack *stack, uint32_t slot, uint64_
 /** Whether the stack was here before, not long ago. */
 static bool comes_again(struct hawk_stack *stack, uint64_t hash)
 {
-	uint32_t *seen = &stack->tops_seen[hash % HAWK_STACK_TOPS_SEEN];
-	uint32_t tag = (uint32_t)(hash >> 32);
-	bool again = *seen == tag;
+	uint64_t *seen = &stack->tops_seen[hash % HAWK_STACK_SEEN_SETS];
+	uint16_t tag = (uint16_t)(hash >> 32) | 1;
 
-	*seen = tag;
-	return again;
+	for (uint64_t tags = *seen; tags; tags >>= 16)
+		if ((uint16_t)tags == tag)
+			return true;
+	*seen = *seen << 16 | tag;
+	return false;
 }
 
-/** False: there is none left. A handler that jumps out of here may take one along. */
-static bool give_place(struct hawk_stack *stack, uint32_t slot)
+/** Gives `slot` a place of its own. A handler that jumps out of here may leave one that is nobody's
+ * for a round, but never one of two slots. */
+static void give_place(struct hawk_stack *stack, struct hawk_stack_top_slot *slot)
 {
-	uint32_t place;
+	uint32_t place = stack->tops_given++ % HAWK_STACK_TOPS;
+	struct hawk_stack_top_slot *owner = &stack->top_slots[stack->top_owners[place]];
 
-	if (stack->tops_used == HAWK_STACK_TOPS)
-		return false;
-	place = ++stack->tops_used;
+	stack->top_bases[place] = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	stack->top_places[slot] = (uint16_t)place;
-	return true;
+	if (owner->place == place + 1)
+		owner->place = 0;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	stack->top_owners[place] = (uint16_t)(slot - stack->top_slots);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot->place = (uint16_t)(place + 1);
 }
 
 void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *start,
 		    const struct hawk_walk_result *walk, uint32_t trace)
 {
-	uint64_t mixed = mix(start);
+	struct hawk_stack_top_slot *slot;
 	struct hawk_stack_top *top;
 	const struct hawk_stack_frame *leaf;
-	uint32_t base, first, count, slot;
+	uint32_t base, first, count;
+	uint64_t mixed;
 
 	if (!comes_again(stack, walk->hash) || !trace || walk->flags || stack->count < 2)
 		return;
 	leaf = &stack->frames[stack->count - 1];
 	if (leaf->unproven)
 		return;
+	note_caller(start, leaf);
+	mixed = mix(start);
 	slot = choose_slot(stack, mixed, walk->hash);
-	base = stack->count - count_own(stack, slot, mixed);
+	base = stack->count - count_own(stack);
 	first = stack->frames[base - 1].words;
 	count = leaf->words - first;
-	if (!stack->top_places[slot] && !give_place(stack, slot))
-		return;
-	top = &stack->tops[stack->top_places[slot] - 1u];
+	if (!slot->place)
+		give_place(stack, slot);
+	top = &stack->tops[slot->place - 1u];
 	/* A handler may jump out of here: an entry with a base is a whole one. */
-	stack->top_bases[slot] = 0;
+	stack->top_bases[slot->place - 1u] = 0;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	stack->top_tags[slot] = tag_of(mixed);
+	slot->tag = tag_of(mixed);
 	top->start = *start;
 	top->trace = trace;
 	top->needs_bp = leaf->needs_bp;
-	top->word_count = (uint16_t)count;
+	top->word_count = (uint8_t)count;
+	top->shared_words = (uint16_t)first;
 	for (uint32_t i = 0; i < count; i++)
 		top->words[i] = stack->words[first + i];
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -145,7 +211,7 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	if (base > stack->top_base_max)
 		stack->top_base_max = base;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	stack->top_bases[slot] = (uint16_t)base;
+	stack->top_bases[slot->place - 1u] = (uint16_t)base;
 }
 
 void hawk_tops_cut(struct hawk_stack *stack, uint32_t kept)

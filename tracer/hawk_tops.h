@@ -29,4 +29,7 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 /** Frames from index `kept` on are about to change. */
 void hawk_tops_cut(struct hawk_stack *stack, uint32_t kept);
 
+/** Code may have been unmapped, and other code may come to its addresses. */
+void hawk_tops_forget_callers(void);
+
 #endif

@@ -6,6 +6,7 @@
 #include "hawk_rules.h"
 #include "hawk_scratch.h"
 #include "hawk_syscall.h"
+#include "hawk_tops.h"
 #include "hawk_walk.h"
 
 uint32_t hawk_unwind_epoch;
@@ -33,6 +34,7 @@ void hawk_unwind_invalidate(void)
 	__atomic_fetch_add(&hawk_unwind_era, 1, __ATOMIC_SEQ_CST);
 	if (hawk_rules_table)
 		hawk_rules_flush();
+	hawk_tops_forget_callers();
 }
 
 void hawk_unwind_note_generation(void)

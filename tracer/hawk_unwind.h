@@ -21,13 +21,14 @@
 #include <stdint.h>
 
 enum {
-	HAWK_STACK_FRAMES = 512,  /**< most frames ever kept; `depth` is at most this */
-	HAWK_STACK_WORDS = 3,     /**< most words that one frame is found from */
-	HAWK_STACK_TOP_SETS = 32, /**< tops of stacks remembered, see hawk_tops.h */
-	HAWK_STACK_TOP_WAYS = 4,
-	HAWK_STACK_TOPS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
-	HAWK_STACK_TOPS_SEEN = 512, /**< stacks of which it is known that they were there */
+	HAWK_STACK_FRAMES = 512, /**< most frames ever kept; `depth` is at most this */
+	HAWK_STACK_WORDS = 3,    /**< most words that one frame is found from */
+	HAWK_STACK_TOPS = 256,   /**< tops of stacks remembered, see hawk_tops.h */
+	HAWK_STACK_TOP_SETS = 128,
+	HAWK_STACK_TOP_WAYS = 8,
+	HAWK_STACK_TOP_SLOTS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
 	HAWK_STACK_TOP_WORDS = 30,  /**< words that prove the frames of one */
+	HAWK_STACK_SEEN_SETS = 128, /**< of four stacks each that were walked once */
 };
 
 /** The registers that nearly all of the world's CFI needs. */
@@ -78,10 +79,10 @@ struct hawk_stack_word {
 /** See hawk_tops.h. */
 struct hawk_stack_top {
 	struct hawk_frame_state start;
-	uint32_t trace;      /**< owner's id of the whole stack */
-	uint16_t word_count; /**< of the frames that are not shared */
-	uint8_t needs_bp;    /**< start.bp matters */
-	uint8_t reserved;
+	uint32_t trace;        /**< owner's id of the whole stack */
+	uint16_t shared_words; /**< of the previous stack: they prove the frames that are shared */
+	uint8_t word_count;    /**< of the others */
+	uint8_t needs_bp;      /**< start.bp matters */
 	struct hawk_stack_word words[HAWK_STACK_TOP_WORDS];
 };
 _Static_assert(sizeof(struct hawk_stack_top) == 512, "eight of a page");
@@ -98,20 +99,23 @@ struct hawk_stack {
 	uint64_t readable_start; /**< [start, end) was proven readable: the pages of this stack seen
 				    so far */
 	uint64_t readable_end;
-	struct hawk_stack_frame
-		frames[HAWK_STACK_FRAMES]; /**< outermost first: frames[count - 1] is the leaf */
+	struct hawk_stack_frame __attribute__((aligned(64)))
+	frames[HAWK_STACK_FRAMES]; /**< outermost first: frames[count - 1] is the leaf */
 	struct hawk_stack_frame fresh[HAWK_STACK_FRAMES]; /**< scratch: new frames, leaf first */
 	/** What the frames were found from, outermost first; to be compared from the end. */
 	struct hawk_stack_word words[HAWK_STACK_FRAMES * HAWK_STACK_WORDS];
-	/** Of slot i: outer frames shared with the previous stack; 0 = empty. */
+	/** Where tops are found, by hash. */
+	struct hawk_stack_top_slot {
+		uint16_t tag;
+		uint16_t place; /**< 1 + where in tops[]; 0 = empty */
+	} top_slots[HAWK_STACK_TOP_SLOTS];
+	/** Of tops[i]: outer frames shared with the previous stack; 0 = none, it does not count. */
 	uint16_t top_bases[HAWK_STACK_TOPS];
-	uint32_t top_base_max;                    /**< no base is larger */
-	uint32_t top_tags[HAWK_STACK_TOPS];       /**< of the entry's start */
-	uint32_t tops_seen[HAWK_STACK_TOPS_SEEN]; /**< of stacks that were walked once */
-	/** Of slot i: 1 + where in tops[] its entry lies, for good; 0 = it never had one. */
-	uint16_t top_places[HAWK_STACK_TOPS];
-	uint32_t tops_used; /**< places given out, in order: few tops touch few pages */
-	struct hawk_stack_top tops[HAWK_STACK_TOPS];
+	uint16_t top_owners[HAWK_STACK_TOPS]; /**< of tops[i]: the slot that has it, or had */
+	uint32_t top_base_max;                /**< no base is larger */
+	uint32_t tops_given;                  /**< places given out, round and round, in order */
+	uint64_t tops_seen[HAWK_STACK_SEEN_SETS]; /**< four tags each, the last one lowest */
+	struct hawk_stack_top tops[HAWK_STACK_TOPS] __attribute__((aligned(64)));
 };
 
 enum hawk_unwind_mode {

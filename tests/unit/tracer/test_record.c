@@ -210,7 +210,7 @@ static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 {
 	struct hawk_slot *slot = hawk_threads_current();
 	struct hawk_counter_entry total;
-	struct hawk_slot *copy = malloc(sizeof(*copy));
+	struct hawk_slot *copy = aligned_alloc(_Alignof(struct hawk_slot), sizeof(*copy));
 	uint32_t nested, plain = 0;
 
 	(void)state;

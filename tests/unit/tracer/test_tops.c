@@ -19,7 +19,8 @@
 
 enum { STEPS = 300000 };
 
-static struct hawk_stack *stack;
+static struct hawk_stack stack_space;
+static struct hawk_stack *const stack = &stack_space;
 static uint32_t random_state = 1;
 static int steps_left;
 static uint64_t hits, checks;
@@ -214,6 +215,68 @@ static void tops_are_remembered_with_more_frames_where_bases_alternate(void **st
 	assert_true(hits >= 2 * (ROUNDS - FIRST_ROUNDS));
 }
 
+/* All alike but for their addresses, which the number in a comment keeps. */
+#define WAY(number)                                                                                \
+	static NOINLINE void way_##number(void)                                                    \
+	{                                                                                          \
+		small(0);                                                                          \
+		__asm__ volatile("# " #number : : : "memory");                                     \
+	}
+WAY(0)
+WAY(1)
+WAY(2)
+WAY(3)
+WAY(4)
+WAY(5)
+WAY(6)
+WAY(7)
+WAY(8)
+WAY(9)
+WAY(10)
+WAY(11)
+WAY(12)
+WAY(13)
+WAY(14)
+WAY(15)
+WAY(16)
+WAY(17)
+WAY(18)
+WAY(19)
+
+/** As in a program that allocates through a function of its own. */
+static void many_ways_to_one_place_are_told_apart(void **state)
+{
+	static void (*const ways[])(void) = {
+		way_0,  way_1,  way_2,  way_3,  way_4,  way_5,  way_6,  way_7,  way_8,  way_9,
+		way_10, way_11, way_12, way_13, way_14, way_15, way_16, way_17, way_18, way_19,
+	};
+	enum { WAYS = sizeof(ways) / sizeof(*ways), ROUNDS = 20, FIRST_ROUNDS = 4 };
+
+	(void)state;
+	hits = 0;
+	for (volatile uint32_t round = 0; round < ROUNDS; round++)
+		for (volatile uint32_t i = 0; i < WAYS; i++)
+			ways[i]();
+	assert_true(hits >= WAYS * (ROUNDS - FIRST_ROUNDS));
+}
+
+/** More tops than there is room for: the oldest give way, and nothing that is found is wrong. */
+static void places_are_taken_again(void **state)
+{
+	enum { DEPTHS = HAWK_STACK_TOPS + 100, FEW = 10, ROUNDS = 10, FIRST_ROUNDS = 3 };
+
+	(void)state;
+	for (volatile int round = 0; round < 4; round++)
+		for (volatile int depth = 0; depth < DEPTHS; depth++)
+			chain(depth, 0);
+	assert_true(stack->tops_given > HAWK_STACK_TOPS);
+	hits = 0;
+	for (volatile int round = 0; round < ROUNDS; round++)
+		for (volatile int depth = 0; depth < FEW; depth++)
+			chain(depth, 1);
+	assert_true(hits >= FEW * (ROUNDS - FIRST_ROUNDS));
+}
+
 static void nothing_is_remembered_beyond_an_unload(void **state)
 {
 	(void)state;
@@ -246,12 +309,13 @@ int main(void)
 		cmocka_unit_test(the_same_top_over_another_base_is_another_stack),
 		cmocka_unit_test(ways_that_alternate_are_remembered_side_by_side),
 		cmocka_unit_test(tops_are_remembered_with_more_frames_where_bases_alternate),
+		cmocka_unit_test(many_ways_to_one_place_are_told_apart),
+		cmocka_unit_test(places_are_taken_again),
 		cmocka_unit_test(nothing_is_remembered_beyond_an_unload),
 		cmocka_unit_test(nothing_is_remembered_of_a_stack_that_was_disowned),
 	};
 
-	stack = calloc(1, sizeof(*stack));
-	if (!stack || !hawk_arena_init(0, ""))
+	if (!hawk_arena_init(0, ""))
 		return 1;
 	hawk_modules_init();
 	if (!hawk_unwind_init())

@@ -81,11 +81,12 @@ static __attribute__((unused)) uint64_t frames_reused;
 
 static void *allocate(size_t size)
 {
-	void *memory = calloc(1, size);
+	size_t line = _Alignof(struct hawk_stack);
+	void *memory = aligned_alloc(line, (size + line - 1) / line * line);
 
 	if (!memory)
 		abort();
-	return memory;
+	return memset(memory, 0, size);
 }
 
 static NOINLINE void prepare_thread(void)
