@@ -111,6 +111,15 @@ static bool has_budget(size_t bytes)
 	return !hawk_arena_limit || hawk_arena_bytes() + bytes <= hawk_arena_limit;
 }
 
+uint64_t hawk_arena_room(void)
+{
+	uint64_t bytes = hawk_arena_bytes();
+
+	if (!hawk_arena_limit)
+		return UINT64_MAX;
+	return bytes < hawk_arena_limit ? hawk_arena_limit - bytes : 0;
+}
+
 static bool take_budget(size_t bytes)
 {
 	uint64_t before = __atomic_fetch_add(&mapped_bytes, bytes, __ATOMIC_RELAXED);
@@ -172,20 +181,20 @@ void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind)
 	return memory;
 }
 
-void *hawk_arena_private_at(uint64_t **place, size_t bytes)
+uint64_t hawk_arena_private_at(uint64_t *place, size_t bytes, unsigned tag)
 {
-	uint64_t *memory = map_extent(bytes, false);
-	uint64_t *expected = NULL;
+	void *memory = map_extent(bytes, false);
+	uint64_t word = (uint64_t)memory | tag, expected = 0;
 
 	if (!memory)
 		return __atomic_load_n(place, __ATOMIC_ACQUIRE);
-	if (!__atomic_compare_exchange_n(place, &expected, memory, false, __ATOMIC_RELEASE,
+	if (!__atomic_compare_exchange_n(place, &expected, word, false, __ATOMIC_RELEASE,
 					 __ATOMIC_ACQUIRE)) {
 		give_back(memory, bytes);
 		return expected;
 	}
 	publish_extent(memory, bytes, HAWK_EXTENT_PRIVATE, 0);
-	return memory;
+	return word;
 }
 
 static void make_key(struct hawk_seal_key *key)

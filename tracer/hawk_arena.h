@@ -26,6 +26,9 @@ extern uint64_t hawk_arena_limit;
 /** Address space mapped so far, in bytes. */
 uint64_t hawk_arena_bytes(void);
 
+/** What the limit leaves, in bytes; UINT64_MAX: there is none. */
+uint64_t hawk_arena_room(void);
+
 /**
  * Maps and publishes the table. Needs nothing of the C library, so it can run inside the very first
  * malloc. `compatible_flags` and `options` go into the header as they are. False: no memory, the
@@ -82,9 +85,10 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index);
  * there is none. */
 void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind);
 
-/** Memory of kind HAWK_EXTENT_PRIVATE for `*place`, which is NULL (release); what others put there
- * meanwhile is left and returned. NULL when there is no memory. */
-void *hawk_arena_private_at(uint64_t **place, size_t bytes);
+/** Memory of kind HAWK_EXTENT_PRIVATE for `*place`, which is 0 (release): its address and `tag`,
+ * less than 4096, together. What others put there meanwhile is left and returned. 0 when there is
+ * no memory. */
+uint64_t hawk_arena_private_at(uint64_t *place, size_t bytes, unsigned tag);
 
 /**
  * In a forked child whose table was copied from its parent's file: takes back what the parent has

@@ -10,6 +10,9 @@
  * The high bits of a hash name one bucket in each table. Of these, one after the other, words are
  * filled in order and never change: so there is one place where a new stack of that hash can go,
  * and who loses the race for it looks at what is there now.
+ *
+ * Where memory runs out, small tables take the place of those to come: most stacks are in the ones
+ * before, and what is left is needed for the stacks themselves.
  */
 #include "hawk_traces.h"
 
@@ -20,19 +23,23 @@ enum {
 	TABLES = 12, /**< the last one is longer than there are ids for */
 	BUCKETS_LOG2_MIN = 6,
 	BUCKETS_LOG2_STEP = 2,
+	BUCKETS_LOG2_SMALL = 12, /**< 256 KiB */
+	ROOM_SHARE = 4,          /**< a table takes at most one part in so many of what is left */
 	WAYS = HAWK_TRACES_WAYS,
+
+	TABLE_IS_SMALL = 1, /**< in a table's word, below its address */
 };
 
-static uint64_t *tables[TABLES];
+static uint64_t tables[TABLES];
 
 static unsigned buckets_log2(unsigned table)
 {
 	return BUCKETS_LOG2_MIN + table * BUCKETS_LOG2_STEP;
 }
 
-static size_t table_bytes(unsigned table)
+static size_t table_bytes(unsigned log2)
 {
-	return (sizeof(uint64_t) * WAYS) << buckets_log2(table);
+	return (sizeof(uint64_t) * WAYS) << log2;
 }
 
 bool hawk_traces_init(void)
@@ -41,23 +48,42 @@ bool hawk_traces_init(void)
 	char *memory;
 
 	for (unsigned i = 0; i < HAWK_TRACES_TABLES_AT_ONCE; i++)
-		bytes += table_bytes(i);
+		bytes += table_bytes(buckets_log2(i));
 	memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
 	if (!memory)
 		return false;
-	for (unsigned i = 0; i < HAWK_TRACES_TABLES_AT_ONCE; memory += table_bytes(i++))
-		tables[i] = (uint64_t *)memory;
+	for (unsigned i = 0; i < HAWK_TRACES_TABLES_AT_ONCE;
+	     memory += table_bytes(buckets_log2(i++)))
+		tables[i] = (uint64_t)memory;
 	return hawk_known_init();
+}
+
+/** Makes a table and returns its word; 0: no memory. */
+static uint64_t make_table(unsigned number)
+{
+	size_t bytes = table_bytes(buckets_log2(number));
+	uint64_t word = 0;
+
+	if (buckets_log2(number) <= BUCKETS_LOG2_SMALL || bytes <= hawk_arena_room() / ROOM_SHARE)
+		word = hawk_arena_private_at(&tables[number], bytes, 0);
+	if (!word && buckets_log2(number) > BUCKETS_LOG2_SMALL)
+		word = hawk_arena_private_at(&tables[number], table_bytes(BUCKETS_LOG2_SMALL),
+					     TABLE_IS_SMALL);
+	return word;
 }
 
 /** The bucket of `hash` in a table; NULL: no memory. */
 static uint64_t *bucket_of(unsigned number, uint64_t hash)
 {
-	uint64_t *table = __atomic_load_n(&tables[number], __ATOMIC_ACQUIRE);
+	uint64_t word = __atomic_load_n(&tables[number], __ATOMIC_ACQUIRE);
+	unsigned log2;
 
-	if (!table)
-		table = hawk_arena_private_at(&tables[number], table_bytes(number));
-	return table ? table + (hash >> (64 - buckets_log2(number))) * WAYS : NULL;
+	if (!word)
+		word = make_table(number);
+	if (!word)
+		return NULL;
+	log2 = word & TABLE_IS_SMALL ? BUCKETS_LOG2_SMALL : buckets_log2(number);
+	return (uint64_t *)(word & ~(uint64_t)TABLE_IS_SMALL) + (hash >> (64 - log2)) * WAYS;
 }
 
 /** Walks the delta code of one record from the leaf outwards. */

@@ -33,6 +33,14 @@ def check_statistics():
     hawk.expect_equal(statistics("stats=0"), {}, "words without stats=1")
 
 
+def check_last_table():
+    """There is room for nearly all stacks, but not for a whole further table of their index."""
+    for limit in (26, 28):
+        capped = statistics(f"stats=1:max_table={limit}M")
+        hawk.expect(capped["table_bytes"] <= limit << 20, f"{capped}")
+        hawk.expect(capped["dropped"] < STACKS / 1000, f"{capped}")
+
+
 def check_core():
     core, _ = hawk.crash([program, "abort"], hawk.tracer_environment(options="max_table=8M"),
                          folder)
@@ -47,5 +55,6 @@ program = os.path.join(folder, "many_stacks")
 hawk.compile_program(program, [os.path.join(hawk.SOURCE, "tests", "e2e", "programs",
                                             "many_stacks.c")], flags=("-O2", "-g"))
 check_statistics()
+check_last_table()
 check_core()
 hawk.finish()

@@ -38,9 +38,9 @@ MUTANTS = (
      r"(\tsearch->id = id_if_equal\(word, frames\);)",
      r"\tif (search->written)\n\t\treturn false;\n\1", ("traces_same",)),
     ("a table of the index is published without an exchange", "hawk_arena.c",
-     r"__atomic_compare_exchange_n\(place, &expected, memory, false,\s*__ATOMIC_RELEASE,\s*"
+     r"__atomic_compare_exchange_n\(place, &expected, word, false,\s*__ATOMIC_RELEASE,\s*"
      r"__ATOMIC_ACQUIRE\)",
-     r"((void)expected, *place = memory, true)", ("traces_table",)),
+     r"((void)expected, *place = word, true)", ("traces_table",)),
     ("whoever loses the race for a table of the index leaves one behind", "hawk_arena.c",
      r"\t\tgive_back\(memory, bytes\);\n\t\treturn expected;", r"\t\treturn expected;",
      ("traces_table",)),
