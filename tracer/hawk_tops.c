@@ -18,9 +18,12 @@ enum {
 			    so that not much that changes matters */
 	CALLERS_LOG2 = 10,
 	SETS_LOG2 = 7,
-	CALLER_SHIFT = 48,
+	ADDRESS_BITS = 48,
+	OWN_BYTES_MAX = 1 << 19, /**< what 16 bits of words can say */
 };
 _Static_assert(HAWK_STACK_TOP_SETS == 1 << SETS_LOG2, "");
+
+static const uint64_t ADDRESS = (UINT64_C(1) << ADDRESS_BITS) - 1;
 
 /** Not the golden ratio: program counters that are a Fibonacci number apart would go together. */
 static const uint64_t FACTOR = UINT64_C(0xd6e8feb86659fd93);
@@ -41,9 +44,9 @@ static inline uint64_t return_address(const struct hawk_frame_state *start)
 {
 	uint64_t caller = __atomic_load_n(&callers[caller_of(start->pc)], __ATOMIC_RELAXED);
 	uint64_t end = start->sp - 8;
-	uint64_t slot = end + (caller >> CALLER_SHIFT) * 8;
+	uint64_t slot = end + (caller >> ADDRESS_BITS) * 8;
 
-	if ((caller ^ start->pc) << (64 - CALLER_SHIFT) || (end ^ slot) >= HAWK_WALK_PAGE_BYTES ||
+	if ((caller ^ start->pc) << (64 - ADDRESS_BITS) || (end ^ slot) >= HAWK_WALK_PAGE_BYTES ||
 	    end & 7)
 		return 0;
 	return *(const uint64_t *)slot;
@@ -56,7 +59,7 @@ static void note_caller(const struct hawk_frame_state *start, const struct hawk_
 
 	if (!leaf->uses_bp && words && words < HAWK_WALK_PAGE_BYTES / 8 &&
 	    !__atomic_load_n(caller, __ATOMIC_RELAXED))
-		__atomic_store_n(caller, start->pc | words << CALLER_SHIFT, __ATOMIC_RELAXED);
+		__atomic_store_n(caller, start->pc | words << ADDRESS_BITS, __ATOMIC_RELAXED);
 }
 
 void hawk_tops_forget_callers(void)
@@ -81,13 +84,34 @@ static inline uint16_t tag_of(uint64_t mixed)
 	return (uint16_t)(mixed >> (48 - SETS_LOG2));
 }
 
+static inline bool is_there(uint64_t end, uint64_t word)
+{
+	return *(const uint64_t *)(end + (word >> ADDRESS_BITS) * 8) == (word & ADDRESS);
+}
+
+/** Whether the words of the frames that are not shared are what they were; from the innermost, as
+ * hawk_walk_compare(). */
+static inline bool is_all_there(const struct hawk_stack_top *top)
+{
+	const uint64_t *word = top->words + top->word_count;
+	uint64_t end = top->start.sp - 8;
+
+	for (; word - top->words >= 4; word -= 4)
+		if (!is_there(end, word[-1]) || !is_there(end, word[-2]) ||
+		    !is_there(end, word[-3]) || !is_there(end, word[-4]))
+			return false;
+	for (; word != top->words; word--)
+		if (!is_there(end, word[-1]))
+			return false;
+	return true;
+}
+
 /** Whether the entry `top`, on `base` outer frames, is of the stack that starts at `start`. */
 static inline bool holds(const struct hawk_stack *stack, const struct hawk_stack_top *top,
 			 uint32_t base, const struct hawk_frame_state *start)
 {
 	return base <= stack->count && top->start.pc == start->pc && top->start.sp == start->sp &&
-	       (!top->needs_bp || top->start.bp == start->bp) &&
-	       !hawk_walk_compare(top->words, top->word_count) &&
+	       (!top->needs_bp || top->start.bp == start->bp) && is_all_there(top) &&
 	       !hawk_walk_compare(stack->words, top->shared_words);
 }
 
@@ -131,15 +155,31 @@ static struct hawk_stack_top_slot *choose_slot(struct hawk_stack *stack, uint64_
 	return &set[(hash >> 32) % HAWK_STACK_TOP_WAYS];
 }
 
-/** How many of the innermost frames belong to a new entry. */
+/** How many of the innermost frames belong to a new entry: as far as they are near enough. */
 static uint32_t count_own(const struct hawk_stack *stack)
 {
 	const struct hawk_stack_frame *leaf = &stack->frames[stack->count - 1];
 	uint32_t own = stack->count > OWN_FRAMES ? OWN_FRAMES : stack->count - 1;
 
-	while (leaf->words - (leaf - own)->words > HAWK_STACK_TOP_WORDS)
+	while (own && (leaf->words - (leaf - own)->words > HAWK_STACK_TOP_WORDS ||
+		       (leaf - own)->state.sp - leaf->state.sp >= OWN_BYTES_MAX))
 		own--;
 	return own;
+}
+
+/** The entry's words, from those of the stack. False: one of them cannot be told so. */
+static bool take_words(struct hawk_stack_top *top, const struct hawk_stack_word *words,
+		       uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t above = words[i].slot - (top->start.sp - 8);
+
+		if (above >= OWN_BYTES_MAX || above & 7 || words[i].value > ADDRESS)
+			return false;
+		top->words[i] = words[i].value | above / 8 << ADDRESS_BITS;
+	}
+	top->word_count = (uint8_t)count;
+	return true;
 }
 
 /** Whether the stack was here before, not long ago. */
@@ -178,20 +218,20 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	struct hawk_stack_top_slot *slot;
 	struct hawk_stack_top *top;
 	const struct hawk_stack_frame *leaf;
-	uint32_t base, first, count;
+	uint32_t base, first, own;
 	uint64_t mixed;
 
 	if (!comes_again(stack, walk->hash) || !trace || walk->flags || stack->count < 2)
 		return;
 	leaf = &stack->frames[stack->count - 1];
-	if (leaf->unproven)
+	own = count_own(stack);
+	if (leaf->unproven || !own)
 		return;
 	note_caller(start, leaf);
 	mixed = mix(start);
 	slot = choose_slot(stack, mixed, walk->hash);
-	base = stack->count - count_own(stack);
+	base = stack->count - own;
 	first = stack->frames[base - 1].words;
-	count = leaf->words - first;
 	if (!slot->place)
 		give_place(stack, slot);
 	top = &stack->tops[slot->place - 1u];
@@ -202,10 +242,9 @@ void hawk_tops_note(struct hawk_stack *stack, const struct hawk_frame_state *sta
 	top->start = *start;
 	top->trace = trace;
 	top->needs_bp = leaf->needs_bp;
-	top->word_count = (uint8_t)count;
 	top->shared_words = (uint16_t)first;
-	for (uint32_t i = 0; i < count; i++)
-		top->words[i] = stack->words[first + i];
+	if (!take_words(top, stack->words + first, leaf->words - first))
+		return;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	/* In this order: a base that is there is never above the maximum. */
 	if (base > stack->top_base_max)

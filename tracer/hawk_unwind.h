@@ -27,7 +27,7 @@ enum {
 	HAWK_STACK_TOP_SETS = 128,
 	HAWK_STACK_TOP_WAYS = 8,
 	HAWK_STACK_TOP_SLOTS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
-	HAWK_STACK_TOP_WORDS = 30,  /**< words that prove the frames of one */
+	HAWK_STACK_TOP_WORDS = 28,  /**< words that prove the frames of one */
 	HAWK_STACK_SEEN_SETS = 128, /**< of four stacks each that were walked once */
 };
 
@@ -83,9 +83,11 @@ struct hawk_stack_top {
 	uint16_t shared_words; /**< of the previous stack: they prove the frames that are shared */
 	uint8_t word_count;    /**< of the others */
 	uint8_t needs_bp;      /**< start.bp matters */
-	struct hawk_stack_word words[HAWK_STACK_TOP_WORDS];
+	/** As hawk_stack_word: the value in 48 bits; above it, how many words above start.sp - 8
+	 * the slot lies. */
+	uint64_t words[HAWK_STACK_TOP_WORDS];
 };
-_Static_assert(sizeof(struct hawk_stack_top) == 512, "eight of a page");
+_Static_assert(sizeof(struct hawk_stack_top) == 256, "four lines of the cache");
 
 /** A thread's previous stack; lives in its slot of the trace table, all zeros at first. */
 struct hawk_stack {
