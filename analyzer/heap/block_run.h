@@ -9,7 +9,7 @@
 
 #include "hawk_block_index.h"
 
-enum { HAWK_MARKED_RECORDS = 128 };
+enum { HAWK_MARKED_RECORDS = 32 };
 
 /** Granules of some records, one bit each. All zero between uses. */
 struct hawk_block_marks {

@@ -6,22 +6,38 @@
 #include "block_rows.h"
 #include "block_run.h"
 
-/* Sets the bits of eight ascending granules: of one word or two, mostly. */
-static inline void mark(uint64_t *words, __m512i granules)
+enum { RECORD_GRANULES = 64 };
+
+/** Marks of a run, one byte each: to set a bit waits for the one before. */
+struct marks {
+	uint8_t starts[HAWK_MARKED_RECORDS * RECORD_GRANULES];
+	uint8_t ends[(HAWK_MARKED_RECORDS + 1) * RECORD_GRANULES];
+};
+
+static inline void mark(uint8_t *marks, __m512i granules)
 {
-	__m512i bits =
-		_mm512_sllv_epi64(hawk_rows_all(1), _mm512_and_si512(granules, hawk_rows_all(63)));
-	__m512i numbers = _mm512_srli_epi64(granules, 6);
-	__mmask8 left = 0xff;
+	uint64_t numbers[HAWK_ROWS_BLOCKS];
 
-	while (left) {
-		__m512i number = _mm512_maskz_compress_epi64(left, numbers);
-		uint64_t word = (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(number));
-		__mmask8 here = _mm512_cmpeq_epi64_mask(numbers, hawk_rows_all(word));
+	_mm512_storeu_si512(numbers, granules);
+#pragma GCC unroll 8
+	for (unsigned i = 0; i < HAWK_ROWS_BLOCKS; i++)
+		marks[numbers[i]] = UINT8_MAX;
+}
 
-		words[word] |= (uint64_t)_mm512_mask_reduce_or_epi64(here, bits);
-		left &= (__mmask8)~here;
+static inline void add_marks(const uint8_t *marks, uint64_t *bits)
+{
+	*bits |= _mm512_movepi8_mask(_mm512_loadu_si512(marks));
+}
+
+/* Those in front of granule `end`, and of it that a block ends there. */
+static void hand_over(const struct marks *marks, uint64_t end, struct hawk_block_marks *ret)
+{
+	for (size_t i = 0; i * RECORD_GRANULES < end; i++) {
+		add_marks(marks->starts + i * RECORD_GRANULES, &ret->starts[i]);
+		add_marks(marks->ends + i * RECORD_GRANULES, &ret->ends[i]);
 	}
+	if (end % RECORD_GRANULES == 0)
+		ret->ends[end / RECORD_GRANULES] |= 1;
 }
 
 static inline void store(uint32_t *to, __m512i numbers)
@@ -33,6 +49,7 @@ size_t hawk_block_run_avx512(struct hawk_block_run *run, const struct hawk_block
 			     size_t count)
 {
 	const __m512i room = hawk_rows_all(run->room);
+	struct marks marks = {0};
 	size_t i = 0;
 
 	for (; i + HAWK_ROWS_BLOCKS < count && !blocks[i + HAWK_ROWS_BLOCKS].depth;
@@ -54,11 +71,13 @@ size_t hawk_block_run_avx512(struct hawk_block_run *run, const struct hawk_block
 		store(run->granules + i, _mm512_add_epi64(granule, hawk_rows_all(run->id)));
 		store(run->sizes + i, lanes.size);
 		store(run->traces + i, lanes.rest);
-		mark(run->marks->starts, granule);
-		mark(run->marks->ends, end);
+		mark(marks.starts, granule);
+		mark(marks.ends, end);
 		run->end = (uint64_t)_mm_cvtsi128_si64(_mm512_castsi512_si128(
 			_mm512_alignr_epi64(end, end, HAWK_ROWS_BLOCKS - 1)));
 	}
+	if (i)
+		hand_over(&marks, run->end, run->marks);
 	return i;
 }
 static_assert(HAWK_GRANULE_BYTES == 1 << 4, "the shifts above");

@@ -23,7 +23,8 @@ enum { HAWK_SWEEP_BIRTHS = 256 };
  * A candidate in which a pool's object lies is kept at once, and what follows in it is nested.
  */
 struct hawk_sweep_resolver {
-	uint64_t furthest[HAWK_SWEEP_BIRTHS]; /**< end of sealed blocks by birth code */
+	/** Ends of sealed blocks by birth code, where they may be above the address at hand. */
+	uint64_t furthest[HAWK_SWEEP_BIRTHS];
 	uint64_t furthest_of_all;
 	bool has_candidate; /**< the undecided block, in the batch behind the kept ones */
 	bool candidate_clipped;
@@ -71,8 +72,8 @@ struct hawk_sweep_state {
 /**
  * Puts live hits of the page from number `i` on into the batch from number `next` on, as long as
  * they are plausible, whole, and lie above all earlier ones, and there is room below
- * HAWK_SWEEP_BATCH. Of the resolver only `furthest` is kept up to date. Returns the number behind
- * the last block that was put there. Twice; see hawk_cpu.h.
+ * HAWK_SWEEP_BATCH. The resolver stays as it is. Returns the number behind the last block that was
+ * put there. Twice; see hawk_cpu.h.
  */
 size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, unsigned i,
 			      size_t next);

@@ -18,48 +18,37 @@ static_assert(GROUP_LINES == 1 << HAWK_AHEAD_STREAMS_LOG2 && 64 % GROUP_GRANULES
 
 /** Reading a page. */
 struct lines {
-	__m512i trace_count;
+	__m512i limits; /**< of the four 32-bit parts of a granule; see mark_line() */
 	__m512i any;
 	uint64_t live; /**< marks of the word at hand */
 	uint64_t dead;
-	uint64_t *words0; /**< behind those of granules that were marked live */
-	uint64_t *words1;
 };
 
-/* Eight granules, in two lines. */
-static inline void mark_eight(struct lines *lines, __m512i first, __m512i second, size_t granule)
+/*
+ * Four bits for each granule, whether its 32-bit parts are less than the limits: never; the top bit
+ * of word 0 is clear; the trace id is below the plan's; the seal is 0.
+ */
+static inline uint64_t mark_line(struct lines *lines, __m512i line)
 {
-	const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
-	const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
-	const __m512i low_half = _mm512_set1_epi64(UINT32_MAX);
-	__m512i word0 = _mm512_permutex2var_epi64(first, even, second);
-	__m512i word1 = _mm512_permutex2var_epi64(first, odd, second);
-	__mmask8 live = _mm512_movepi64_mask(word0);
-	__mmask8 dead =
-		_mm512_mask_cmplt_epu64_mask(_mm512_cmpgt_epu64_mask(word1, low_half),
-					     _mm512_and_si512(word1, low_half), lines->trace_count);
-
-	lines->live |= (uint64_t)live << granule;
-	lines->dead |= (uint64_t)dead << granule;
-	lines->any = _mm512_ternarylogic_epi64(lines->any, first, second, 0xfe); /* or */
-	/* Of all, whether there is a header among them or not: that cannot be predicted. */
-	_mm512_storeu_si512(lines->words0, _mm512_maskz_compress_epi64(live, word0));
-	_mm512_storeu_si512(lines->words1, _mm512_maskz_compress_epi64(live, word1));
-	lines->words0 += __builtin_popcount(live);
-	lines->words1 += __builtin_popcount(live);
+	lines->any = _mm512_or_si512(lines->any, line);
+	return _mm512_cmplt_epu32_mask(line, lines->limits);
 }
 
 static inline void mark_group(struct lines *lines, const uint8_t *bytes, size_t granule)
 {
+	const uint64_t firsts = UINT64_C(0x1111111111111111);
 	const uint8_t *ahead =
 		hawk_ahead((const void *)((uintptr_t)bytes & -(uintptr_t)GROUP_BYTES));
 	const __m512i *line = (const __m512i *)bytes;
+	uint64_t less = 0;
 
-	for (unsigned i = 0; i < GROUP_LINES; i++)
+#pragma GCC unroll 4
+	for (unsigned i = 0; i < GROUP_LINES; i++) {
 		__builtin_prefetch(ahead + (i << HAWK_AHEAD_PAGE_LOG2));
-	mark_eight(lines, _mm512_loadu_si512(line), _mm512_loadu_si512(line + 1), granule);
-	mark_eight(lines, _mm512_loadu_si512(line + 2), _mm512_loadu_si512(line + 3),
-		   granule + LANES);
+		less |= mark_line(lines, _mm512_loadu_si512(line + i)) << i * 16;
+	}
+	lines->live |= _pext_u64(~less, firsts << 1) << granule;
+	lines->dead |= _pext_u64(less & ~(less >> 1), firsts << 2) << granule;
 }
 
 /* At most 64 granules. */
@@ -78,22 +67,39 @@ static inline void mark_word(const uint8_t *bytes, size_t granules, struct lines
 }
 
 /* The numbers of the granules that are marked live. */
-static inline unsigned list_live(const struct hawk_scan_marks *marks, uint16_t *ret)
+static inline unsigned list_live(const struct hawk_scan_marks *marks, uint32_t *ret)
 {
-	const __m512i first =
-		_mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+	__m512i numbers = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < HAWK_SCAN_PAGE_GRANULES; i += 16) {
-		__mmask16 live = (__mmask16)(marks->live[i / 64] >> i % 64);
-		__m512i numbers = _mm512_add_epi32(first, _mm512_set1_epi32((int)i));
+	for (unsigned word = 0; word < HAWK_SCAN_MASK_WORDS; word++) {
+		uint64_t left = marks->live[word];
 
-		_mm256_storeu_si256(
-			(void *)(ret + count),
-			_mm512_cvtepi32_epi16(_mm512_maskz_compress_epi32(live, numbers)));
-		count += (unsigned)__builtin_popcount(live);
+#pragma GCC unroll 4
+		for (unsigned i = 0; i < 4; i++, left >>= 16) {
+			__mmask16 live = (__mmask16)left;
+
+			_mm512_storeu_si512(ret + count,
+					    _mm512_maskz_compress_epi32(live, numbers));
+			count += (unsigned)__builtin_popcount(live);
+			numbers = _mm512_add_epi32(numbers, _mm512_set1_epi32(16));
+		}
 	}
 	return count;
+}
+
+/* Four granules by their numbers. */
+static inline __m512i read_four(const uint8_t *bytes, const uint32_t *numbers)
+{
+	const __m128i *granules = (const __m128i *)bytes;
+	__m256i low = _mm256_inserti128_si256(
+		_mm256_castsi128_si256(_mm_loadu_si128(granules + numbers[0])),
+		_mm_loadu_si128(granules + numbers[1]), 1);
+	__m256i high = _mm256_inserti128_si256(
+		_mm256_castsi128_si256(_mm_loadu_si128(granules + numbers[2])),
+		_mm_loadu_si128(granules + numbers[3]), 1);
+
+	return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 
 /* hawk_seal_mix() of eight. */
@@ -117,70 +123,113 @@ static inline __m512i mix(__m512i a, __m512i b)
 	return _mm512_srli_epi64(fold, 32);
 }
 
-/* Which of the eight headers from number `i` of the list on have a seal that fits. */
-static inline unsigned test_eight(const struct hawk_seal_key *key,
-				  const struct hawk_scan_page *page, unsigned i, uint64_t address)
+/** Eight granules that are marked live. */
+struct lanes {
+	__m512i granule;
+	__m512i word0;
+	__m512i word1;
+};
+
+static inline struct lanes read_eight(const uint8_t *bytes, const uint32_t *numbers)
 {
-	__m512i word0 = _mm512_loadu_si512(&page->words0[i]);
-	__m512i word1 = _mm512_loadu_si512(&page->words1[i]);
-	__m512i at = _mm512_cvtepu16_epi64(_mm_loadu_si128((const void *)&page->live[i]));
-	__m512i seal;
+	const __m512i even = _mm512_set_epi64(14, 12, 10, 8, 6, 4, 2, 0);
+	const __m512i odd = _mm512_set_epi64(15, 13, 11, 9, 7, 5, 3, 1);
+	__m512i first = read_four(bytes, numbers);
+	__m512i second = read_four(bytes, numbers + LANES / 2);
 
-	at = _mm512_add_epi64(_mm512_slli_epi64(at, 4), _mm512_set1_epi64((long long)address));
-	seal = mix(_mm512_xor_si512(word0, _mm512_set1_epi64((long long)key->k[0])),
-		   _mm512_xor_si512(_mm512_xor_si512(at, _mm512_slli_epi64(word1, 32)),
-				    _mm512_set1_epi64((long long)key->k[1])));
-	return _mm512_cmpeq_epi64_mask(seal, _mm512_srli_epi64(word1, 32));
-}
-_Static_assert(HAWK_GRANULE_BYTES == 1 << 4, "the shift above");
-
-/* Moves those of the headers [first, end) of the list that fit down to number `kept`; takes the
- * others' marks away. Returns the number behind. */
-static unsigned keep_fitting(struct hawk_scan_page *page, struct hawk_scan_marks *marks,
-			     unsigned first, unsigned end, unsigned fits, unsigned kept)
-{
-	for (unsigned i = first; i < end; i++, fits >>= 1) {
-		unsigned granule = page->live[i];
-
-		if (!(fits & 1)) {
-			marks->live[granule / 64] &= ~(UINT64_C(1) << granule % 64);
-			continue;
-		}
-		page->live[kept] = (uint16_t)granule;
-		page->words0[kept] = page->words0[i];
-		page->words1[kept++] = page->words1[i];
-	}
-	return kept;
+	return (struct lanes){
+		.granule = _mm512_cvtepu32_epi64(_mm256_loadu_si256((const void *)numbers)),
+		.word0 = _mm512_permutex2var_epi64(first, even, second),
+		.word1 = _mm512_permutex2var_epi64(first, odd, second),
+	};
 }
 
-/* Of the granules marked live those whose seal fits, which nearly all do. */
-static void test_live(const struct hawk_seal_key *key, uint64_t address,
+/* Which of them have a seal that fits. */
+static inline unsigned test_eight(const struct hawk_seal_key *key, const struct lanes *lanes,
+				  uint64_t address)
+{
+	__m512i at = _mm512_add_epi64(_mm512_slli_epi64(lanes->granule, 4),
+				      _mm512_set1_epi64((long long)address));
+	__m512i seal =
+		mix(_mm512_xor_si512(lanes->word0, _mm512_set1_epi64((long long)key->k[0])),
+		    _mm512_xor_si512(_mm512_xor_si512(at, _mm512_slli_epi64(lanes->word1, 32)),
+				     _mm512_set1_epi64((long long)key->k[1])));
+
+	return _mm512_cmpeq_epi64_mask(seal, _mm512_srli_epi64(lanes->word1, 32));
+}
+static_assert(HAWK_GRANULE_BYTES == 1 << 4, "the shift above");
+
+/* Only what is in the list stays marked. */
+static void mark_listed(const struct hawk_scan_page *page, struct hawk_scan_marks *marks)
+{
+	memset(marks->live, 0, sizeof(marks->live));
+	for (unsigned i = 0; i < page->live_count; i++)
+		marks->live[page->live[i] / 64] |= UINT64_C(1) << page->live[i] % 64;
+}
+
+static unsigned count_marked_twice(const struct hawk_scan_marks *marks)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < HAWK_SCAN_MASK_WORDS; i++)
+		count += (unsigned)__builtin_popcountll(marks->live[i] & marks->dead[i]);
+	return count;
+}
+
+/* Those of `fits` go to the list's end, number `kept`. */
+static inline void keep(struct hawk_scan_page *page, const struct lanes *lanes, __mmask8 fits,
+			unsigned kept)
+{
+	__m512i granule = _mm512_maskz_compress_epi64(fits, lanes->granule);
+
+	_mm_storeu_si128((void *)&page->live[kept], _mm512_cvtepi64_epi16(granule));
+	_mm512_storeu_si512(&page->words0[kept], _mm512_maskz_compress_epi64(fits, lanes->word0));
+	_mm512_storeu_si512(&page->words1[kept], _mm512_maskz_compress_epi64(fits, lanes->word1));
+}
+
+/* Of the granules marked live those whose seal fits. Among words of any kind there are always some
+ * others, here and there: a branch would be mispredicted. */
+static void test_live(const struct hawk_sweep_plan *plan, const uint8_t *bytes, uint64_t address,
 		      struct hawk_scan_marks *marks, struct hawk_scan_page *page)
 {
-	unsigned count = list_live(marks, page->live);
+	const struct hawk_seal_key key = plan->key; /* which no store can change */
+	const __m512i low_half = _mm512_set1_epi64(UINT32_MAX);
+	__m512i word1_min = _mm512_set1_epi64(-1);
+	__m512i trace_max = _mm512_setzero_si512();
+	uint32_t numbers[HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR];
+	unsigned count = list_live(marks, numbers);
 	unsigned kept = 0;
+	unsigned odd;
 
+	/* Where there are no eight left, the first granule makes up for them. */
+	_mm256_storeu_si256((void *)&numbers[count], _mm256_setzero_si256());
 	for (unsigned i = 0; i < count; i += LANES) {
-		unsigned end = count - i < LANES ? count : i + LANES;
-		unsigned there = (1u << (end - i)) - 1;
-		unsigned fits = test_eight(key, page, i, address) & there;
+		unsigned there = count - i < LANES ? (1u << (count - i)) - 1 : 0xff;
+		struct lanes lanes = read_eight(bytes, &numbers[i]);
+		unsigned fits = test_eight(&key, &lanes, address) & there;
 
-		if (fits == there && kept == i)
-			kept = end;
-		else
-			kept = keep_fitting(page, marks, i, end, fits, kept);
+		keep(page, &lanes, (__mmask8)fits, kept);
+		word1_min =
+			_mm512_mask_min_epu64(word1_min, (__mmask8)fits, word1_min, lanes.word1);
+		trace_max = _mm512_mask_max_epu64(trace_max, (__mmask8)fits, trace_max,
+						  _mm512_and_si512(lanes.word1, low_half));
+		kept += (unsigned)__builtin_popcount(fits);
 	}
 	page->live_count = kept;
+	/* Those that are live are marked dead, too, but for odd ones. Are any others marked twice?
+	 */
+	odd = _mm512_cmple_epu64_mask(word1_min, low_half);
+	odd |= _mm512_cmpge_epu64_mask(trace_max, _mm512_set1_epi64(plan->trace_count));
+	if (odd || count_marked_twice(marks) != kept)
+		mark_listed(page, marks);
 }
 
 void hawk_scan_page_avx512(const struct hawk_sweep_plan *plan, const uint8_t *bytes,
 			   size_t granules, uint64_t address, struct hawk_scan_page *ret)
 {
 	struct lines lines = {
-		.trace_count = _mm512_set1_epi64(plan->trace_count),
+		.limits = _mm512_set4_epi32(1, (int)plan->trace_count, INT32_MIN, 0),
 		.any = _mm512_setzero_si512(),
-		.words0 = ret->words0,
-		.words1 = ret->words1,
 	};
 	struct hawk_scan_marks marks = {0};
 
@@ -193,7 +242,7 @@ void hawk_scan_page_avx512(const struct hawk_sweep_plan *plan, const uint8_t *by
 		marks.live[i / 64] = lines.live;
 		marks.dead[i / 64] = lines.dead;
 	}
-	test_live(&plan->key, address, &marks, ret);
+	test_live(plan, bytes, address, &marks, ret);
 	hawk_scan_test_dead(plan, bytes, address, &marks, ret);
 	ret->zero = !_mm512_test_epi64_mask(lines.any, lines.any);
 }

@@ -159,12 +159,11 @@ static struct hawk_error *take_unusual(struct hawk_sweep_state *sweep, uint64_t 
 size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, unsigned i,
 			      size_t next)
 {
-	struct hawk_sweep_resolver *resolver = &sweep->resolver;
 	const struct hawk_scan_page *page = &sweep->page;
 	const uint64_t limit = sweep->extent->present_end;
 	const uint32_t trace_count = sweep->plan->trace_count;
 	const uint8_t birth_max = sweep->plan->birth_max;
-	uint64_t furthest = resolver->furthest_of_all;
+	uint64_t furthest = sweep->resolver.furthest_of_all;
 
 	for (; i < page->live_count && next < HAWK_SWEEP_BATCH; i++) {
 		uint64_t word0 = page->words0[i];
@@ -180,7 +179,6 @@ size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, 
 		    size > limit - start || offset_code == HAWK_OFFSET_LARGE || birth > birth_max)
 			break;
 		furthest = start + size;
-		resolver->furthest[birth] = furthest;
 		block->start = start;
 		block->size = size;
 		block->trace = trace;
@@ -213,6 +211,8 @@ static unsigned take_usual(struct hawk_sweep_state *sweep, uint64_t address, uns
 	sweep->result.clipped += resolver->has_candidate && resolver->candidate_clipped;
 	sweep->batch_count = next - 1;
 	resolver->furthest_of_all = last->start + last->size;
+	/* What the others reach, whatever their births, is below the last one's header. */
+	resolver->furthest[last->birth] = resolver->furthest_of_all;
 	resolver->has_candidate = true;
 	resolver->carved_count = 0;
 	resolver->candidate_clipped = false;

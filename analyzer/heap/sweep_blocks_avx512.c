@@ -51,7 +51,6 @@ size_t hawk_sweep_usual_avx512(struct hawk_sweep_state *sweep, uint64_t address,
 		__m512i offset = _mm512_and_si512(lanes.rows.rest, offset_large);
 		size_t there = HAWK_SWEEP_BATCH - next;
 		unsigned good;
-		unsigned count;
 
 		if (there > page->live_count - i)
 			there = page->live_count - i;
@@ -64,18 +63,15 @@ size_t hawk_sweep_usual_avx512(struct hawk_sweep_state *sweep, uint64_t address,
 						_mm512_sub_epi64(limit, lanes.rows.start));
 		good &= _mm512_cmpneq_epu64_mask(offset, offset_large);
 		good &= _mm512_cmple_epu64_mask(lanes.birth, birth_max);
-		if (there < HAWK_ROWS_BLOCKS)
-			good &= (1u << there) - 1;
-		count = (unsigned)__builtin_ctz(~good);
 		hawk_rows_store(&lanes.rows, &sweep->batch[next]);
-		/* Of the same births the last one stays. */
-		_mm512_mask_i64scatter_epi64(sweep->resolver.furthest,
-					     (__mmask8)((1u << count) - 1), lanes.birth, lanes.end,
-					     8);
-		i += count;
-		next += count;
-		if (count < HAWK_ROWS_BLOCKS)
-			break;
+		/* A branch, so that the next eight do not wait for these. */
+		if (there < HAWK_ROWS_BLOCKS || good != 0xff) {
+			if (there < HAWK_ROWS_BLOCKS)
+				good &= (1u << there) - 1;
+			return next + (unsigned)__builtin_ctz(~good);
+		}
+		i += HAWK_ROWS_BLOCKS;
+		next += HAWK_ROWS_BLOCKS;
 		before = lanes.end;
 	}
 	return next;
