@@ -17,6 +17,27 @@ static uint64_t writable_bytes(const struct hawk_target *target)
 	return sum;
 }
 
+/* As much of it as can be read: of a core that was cut off not all. */
+static uint64_t present_between(const struct hawk_target *target, uint64_t start, uint64_t end)
+{
+	uint64_t sum = 0;
+
+	while (start < end) {
+		const struct hawk_mapping *mapping = hawk_target_mapping_at(target, start);
+		uint64_t present_end;
+
+		if (!mapping)
+			break;
+		present_end = mapping->start + mapping->present_bytes;
+		if (present_end > end)
+			present_end = end;
+		if (present_end > start)
+			sum += present_end - start;
+		start = mapping->end;
+	}
+	return sum;
+}
+
 /* Of a table file: not the process's writable memory. */
 static bool is_file(const struct hawk_target *target, uint64_t address)
 {
@@ -45,7 +66,7 @@ static struct hawk_error *add_extents(const struct hawk_target *target,
 		err = hawk_sweep_touched(target, start, end, &touched);
 		if (err)
 			return err;
-		to->tracer_bytes += end - start;
+		to->tracer_bytes += present_between(target, start, end);
 		to->tracer_touched_bytes += touched;
 		done = end;
 	}

@@ -339,7 +339,7 @@ static struct hawk_error *read_file(const char *path, char **ret, size_t *size)
 	size_t used = 0;
 
 	if (fd < 0)
-		return hawk_error_os(errno, "open", path);
+		return hawk_error_os(errno, "cannot open", path);
 	for (;;) {
 		char *moved = realloc(bytes, used + READ_STEP_BYTES);
 		ssize_t got;
@@ -351,7 +351,7 @@ static struct hawk_error *read_file(const char *path, char **ret, size_t *size)
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return hawk_error_os(errno, "read", path);
+			return hawk_error_os(errno, "cannot read", path);
 		if (!got)
 			break;
 		used += (size_t)got;

@@ -90,7 +90,7 @@ static struct hawk_error *check_paths(const struct hawk_settings *settings)
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
 		if (paths[i] && access(paths[i], F_OK) != 0)
-			return hawk_error_os(errno, "open", paths[i]);
+			return hawk_error_os(errno, "cannot open", paths[i]);
 	return NULL;
 }
 

@@ -3,6 +3,7 @@
  * @file
  * Addresses and sites in an answer, found while it is written: "0x" and hexadecimal digits, and
  * words of exactly 16 hexadecimal digits. Each counts once; the first NUMBERS_MAX of each are kept.
+ * Behind a sign it is an offset (libc.so.6+0x1234, rsp-0x10), and no address.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ struct hawk_shell_numbers {
 	struct list coming[2]; /**< of the one that is being written */
 	char word[WORD_MAX + 1];
 	size_t length; /**< WORD_MAX + 1 = too long to be anything */
+	char before;   /**< the character in front of the word */
 };
 
 struct hawk_shell_numbers *hawk_shell_numbers_create(void)
@@ -49,6 +51,7 @@ void hawk_shell_numbers_begin(struct hawk_shell_numbers *numbers)
 {
 	clear(numbers->coming);
 	numbers->length = 0;
+	numbers->before = '\0';
 }
 
 static void keep(struct list *list, const char *word)
@@ -77,8 +80,8 @@ static void end_word(struct hawk_shell_numbers *numbers)
 	digits = strspn(word, "0123456789abcdef");
 	if (numbers->length == SITE_DIGITS && digits == SITE_DIGITS)
 		keep(&numbers->coming[1], word);
-	else if (!strncmp(word, "0x", 2) && numbers->length > 2 &&
-		 strspn(word + 2, "0123456789abcdef") == numbers->length - 2)
+	else if (numbers->before != '+' && numbers->before != '-' && !strncmp(word, "0x", 2) &&
+		 numbers->length > 2 && strspn(word + 2, "0123456789abcdef") == numbers->length - 2)
 		keep(&numbers->coming[0], word);
 	numbers->length = 0;
 }
@@ -86,12 +89,14 @@ static void end_word(struct hawk_shell_numbers *numbers)
 void hawk_shell_numbers_add(struct hawk_shell_numbers *numbers, const char *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++) {
-		if (!isalnum((unsigned char)bytes[i]))
+		if (!isalnum((unsigned char)bytes[i])) {
 			end_word(numbers);
-		else if (numbers->length < WORD_MAX)
+			numbers->before = bytes[i];
+		} else if (numbers->length < WORD_MAX) {
 			numbers->word[numbers->length++] = bytes[i];
-		else
+		} else {
 			numbers->length = WORD_MAX + 1;
+		}
 	}
 }
 

@@ -50,8 +50,10 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	if (settings->folded)
 		return hawk_report_tree_folded(report, groups, tree, session->output);
 	if (!settings->json) {
-		hawk_screen_heading(&session->screen, "Shortest paths to %s blocks, merged",
-				    hawk_quantity_count(tree->nodes[0].cum_objects).text);
+		uint64_t count = tree->nodes[0].cum_objects;
+
+		hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
+				    hawk_quantity_count(count).text, count == 1 ? "" : "s");
 		return hawk_report_tree(report, groups, tree, &session->screen);
 	}
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/merge-paths", 2);

@@ -51,7 +51,7 @@ static struct hawk_error *resolve_tracer(const char *given, char **ret)
 	if (!given)
 		err = find_tracer(&path);
 	else if (!(path = realpath(given, NULL)))
-		err = hawk_error_os(errno, "open", given);
+		err = hawk_error_os(errno, "cannot open", given);
 	if (err)
 		return err;
 	if (strpbrk(path, " :")) // the loader splits LD_PRELOAD there

@@ -37,7 +37,7 @@ static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsign
 
 	length = snprintf(tail->text, sizeof(tail->text),
 			  report->json ? "\",\"age_seconds\":%.2f,\"kind\":\"%s\"}\n"
-				       : "  %12.1f  %s\n",
+				       : "  %11.1f  %s\n",
 			  seconds, name);
 	tail->length = (uint8_t)length;
 }
@@ -83,7 +83,7 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 void hawk_report_blocks_heading(struct hawk_report_blocks *report)
 {
 	if (!report->json)
-		hawk_output_printf(report->output, "%-18s  %14s  %-5s  %-16s  %12s  %s\n",
+		hawk_output_printf(report->output, "%-18s  %12s  %-5s  %-16s  %11s  %s\n",
 				   "address", "size", "state", "site", "age_seconds", "kind");
 }
 
@@ -122,7 +122,7 @@ static char *format_text(char *to, const struct hawk_block *block, const char *s
 {
 	char digits[HAWK_DECIMAL_MAX];
 	size_t length = (size_t)(hawk_format_decimal(digits, block->size) - digits);
-	size_t padding = length < 14 ? 14 - length : 0;
+	size_t padding = length < 12 ? 12 - length : 0;
 
 	to = put(to, "0x", 2);
 	to = put_hex16(to, block->start);

@@ -60,10 +60,13 @@ static void put_history(const struct hawk_report *report, const struct hawk_scre
 	hawk_output_printf(screen->output, "  %s blocks (%s) were allocated",
 			   hawk_quantity_count(heap->totals.alloc_objects).text,
 			   hawk_quantity_bytes(heap->totals.alloc_bytes).text);
-	hawk_output_printf(screen->output, " in %s by %s %s\n",
-			   hawk_quantity_seconds(hawk_heap_age_seconds(heap, 0)).text,
-			   hawk_quantity_count(heap->totals.threads).text,
-			   heap->totals.threads == 1 ? "thread" : "threads");
+	hawk_output_printf(screen->output, " in %s",
+			   hawk_quantity_seconds(hawk_heap_age_seconds(heap, 0)).text);
+	if (heap->totals.threads) // else their records are missing
+		hawk_output_printf(screen->output, " by %s thread%s",
+				   hawk_quantity_count(heap->totals.threads).text,
+				   heap->totals.threads == 1 ? "" : "s");
+	hawk_output_puts(screen->output, "\n");
 	if (header->dropped_objects)
 		hawk_output_printf(screen->output,
 				   "  %s blocks (%s) could not be recorded for lack of room\n",

@@ -289,9 +289,9 @@ static struct hawk_error *put_records(const struct hawk_leaks_report *report,
 	for (size_t at = 0; at < end && !err;)
 		err = put_kind(report, screen, &at, end, depth);
 	if (!err && end < report->shown_count)
-		hawk_output_printf(screen->output, "\n  ... and %s more loss records (%s)\n",
+		hawk_output_printf(screen->output, "\n  ... and %s more loss record%s (%s)\n",
 				   hawk_quantity_count(report->shown_count - end).text,
-				   how_to_see_more);
+				   report->shown_count - end == 1 ? "" : "s", how_to_see_more);
 	return err;
 }
 

@@ -39,8 +39,10 @@ static void put_title(const struct hawk_report *report, const struct hawk_screen
 		hawk_output_printf(screen->output, " was killed by %s", signal);
 	else if (process->signal)
 		hawk_output_printf(screen->output, " was killed by signal %d", process->signal);
-	else
+	else if (hawk_report_crashed_thread(report->target))
 		hawk_output_puts(screen->output, " was alive: a snapshot, no fatal signal");
+	else
+		hawk_output_puts(screen->output, ": how it ended is not in the core");
 	if (!process->live && description)
 		hawk_output_printf(screen->output, " (%s)", description);
 	hawk_screen_plain(screen);

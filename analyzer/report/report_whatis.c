@@ -10,6 +10,7 @@
 #include "hawk_json.h"
 #include "hawk_quantity.h"
 #include "hawk_report_whatis.h"
+#include "hawk_text.h"
 
 static const char *state_name(const struct hawk_whatis *whatis)
 {
@@ -39,28 +40,31 @@ static struct hawk_error *put_block(const struct hawk_report *report,
 {
 	const struct hawk_block *block = &whatis->block;
 	const struct hawk_site *site = hawk_heap_site(report->heap, block->trace);
+	CLEANUP(text) struct hawk_text text = {0};
 	struct hawk_stack stack;
 	struct hawk_error *err;
 
 	if (whatis->state == HAWK_BLOCK_DEAD) {
-		hawk_output_printf(screen->output,
-				   "  freed block, started at 0x%llx (size and age are gone)",
-				   (unsigned long long)block->start);
+		hawk_text_printf(&text, "freed block, started at 0x%llx (size and age are gone)",
+				 (unsigned long long)block->start);
 	} else {
 		uint64_t birth = hawk_birth_decode(block->birth);
 		double age = hawk_heap_age_seconds(report->heap, birth);
 
 		if (whatis->state == HAWK_BLOCK_HEADER)
-			hawk_output_puts(screen->output, "  header of the ");
+			hawk_text_puts(&text, "header of the ");
 		else
-			hawk_output_printf(screen->output, "  byte %llu of the ",
-					   (unsigned long long)(whatis->address - block->start));
-		hawk_output_printf(
-			screen->output, "live block 0x%llx, %s bytes, from %s, %s old",
+			hawk_text_printf(&text, "byte %llu of the ",
+					 (unsigned long long)(whatis->address - block->start));
+		hawk_text_printf(
+			&text, "live block 0x%llx, %s bytes, from %s, %s old",
 			(unsigned long long)block->start, hawk_quantity_count(block->size).text,
 			hawk_report_kind_name(block->kind), hawk_quantity_seconds(age).text);
 	}
-	hawk_output_puts(screen->output, "\n");
+	if (!text.bytes)
+		return &hawk_enomem;
+	hawk_output_puts(screen->output, "  ");
+	hawk_screen_wrapped(screen, text.bytes, 2, 4);
 	if (site)
 		hawk_output_printf(screen->output, "  allocated at site %016llx\n",
 				   (unsigned long long)site->id);

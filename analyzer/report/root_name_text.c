@@ -69,12 +69,12 @@ static void append_module(struct hawk_text *text, const struct hawk_root_name *n
 		hawk_text_puts(text, " in ");
 	}
 	hawk_function_name_append(text, base, SIZE_MAX);
+	if (!name->symbol) /* from the module's link-time start, not the section's */
+		append_offset(text, name->offset);
 	if (name->section) {
 		hawk_text_puts(text, " ");
 		hawk_function_name_append(text, name->section, SIZE_MAX);
 	}
-	if (!name->symbol)
-		append_offset(text, name->offset);
 }
 
 static void append_tls(struct hawk_text *text, const struct hawk_root_name *name, size_t width)

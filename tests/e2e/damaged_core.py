@@ -143,6 +143,31 @@ def check_untraced():
         hawk.expect("[heap]" in done.stdout or "heap" in done.stdout, "untraced: a memory map")
 
 
+def check_cut_off(core):
+    """Shares are of what is there, and what is not there is not said to be none."""
+    whole = read(core)
+    traced = 0
+    for size in (60000, 200000, 1 << 20, len(whole) // 2):
+        path = write(whole[:size])
+        done = hawk.run([hawk.CORE, "analyze", path])
+        hawk.expect("by 0 threads" not in done.stdout, f"cut to {size}: {done.stdout[:900]}")
+        analysis = hawk.analyze(path, codes=(hawk.EXIT_PARTIAL,))
+        if analysis and analysis["heap"]["traced"]:
+            heap = analysis["heap"]
+            traced += 1
+            hawk.expect(heap["tracer_bytes"] <= heap["writable_bytes"], f"cut to {size}: {heap}")
+    hawk.expect(traced > 1, "a table is found in cut cores")
+
+
+def check_without_notes(core):
+    data = read(core)
+    for i in range(struct.unpack_from("<H", data, 56)[0]):
+        if struct.unpack_from("<I", data, 64 + 56 * i)[0] == 4:
+            struct.pack_into("<I", data, 64 + 56 * i, 0)
+    done = hawk.run([hawk.CORE, "analyze", write(data)])
+    hawk.expect("how it ended is not in the core" in done.stdout, f"no notes: {done.stdout[:300]}")
+
+
 random.seed(20260101)
 hawk.need_build()
 folder = hawk.temporary_folder()
@@ -152,4 +177,6 @@ check_random_damage(sample)
 check_random_table(sample)
 check_replaced_program()
 check_untraced()
+check_cut_off(sample)
+check_without_notes(sample)
 hawk.finish()

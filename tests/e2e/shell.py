@@ -47,6 +47,9 @@ def check_numbers():
     listed = shell(f"blocks --site {site}\n$\n").stdout.splitlines()
     hawk.expect(f"$1    {re.sub('^0x0*', '0x', hex(truth['hub']))}" in
                 [re.sub("0x0+", "0x", line) for line in listed], "$ lists them")
+    out = shell("sql \"SELECT 'libc.so.6+0x1234, rsp-0x10', addr(4096)\"\n$\n").stdout
+    hawk.expect(re.search(r"^\$1 +0x0*1000$", out, re.M) and "$2" not in out,
+                f"offsets are no addresses: {out}")
     hawk.expect("no address number 7" in shell("refs $7\n").stderr, "a number that is not there")
 
 

@@ -52,6 +52,11 @@ static void every_kind_of_root_has_a_text(void **state)
 					     .section = ".bss"},
 		    "`g_sessions`+0x10 in redis-server .bss");
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_MODULE,
+					     .module = "/usr/bin/redis-server",
+					     .offset = 0x3a0398,
+					     .section = ".bss"},
+		    "redis-server+0x3a0398 .bss");
+	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_MODULE,
 					     .module = "/lib/libx.so",
 					     .offset = 0x4000},
 		    "libx.so+0x4000");
