@@ -93,15 +93,16 @@ static inline bool is_there(uint64_t end, uint64_t word)
  * hawk_walk_compare(). */
 static inline bool is_all_there(const struct hawk_stack_top *top)
 {
-	const uint64_t *word = top->words + top->word_count;
+	const uint64_t *word = top->words;
+	const uint64_t *words_end = word + top->word_count;
 	uint64_t end = top->start.sp - 8;
 
-	for (; word - top->words >= 4; word -= 4)
-		if (!is_there(end, word[-1]) || !is_there(end, word[-2]) ||
-		    !is_there(end, word[-3]) || !is_there(end, word[-4]))
+	for (; words_end - word >= 4; word += 4)
+		if (!is_there(end, word[0]) || !is_there(end, word[1]) || !is_there(end, word[2]) ||
+		    !is_there(end, word[3]))
 			return false;
-	for (; word != top->words; word--)
-		if (!is_there(end, word[-1]))
+	for (; word != words_end; word++)
+		if (!is_there(end, *word))
 			return false;
 	return true;
 }
@@ -167,7 +168,8 @@ static uint32_t count_own(const struct hawk_stack *stack)
 	return own;
 }
 
-/** The entry's words, from those of the stack. False: one of them cannot be told so. */
+/** The entry's words, from those of the stack, innermost first: it begins in the entry's first
+ * line. False: one of them cannot be told so. */
 static bool take_words(struct hawk_stack_top *top, const struct hawk_stack_word *words,
 		       uint32_t count)
 {
@@ -176,7 +178,7 @@ static bool take_words(struct hawk_stack_top *top, const struct hawk_stack_word 
 
 		if (above >= OWN_BYTES_MAX || above & 7 || words[i].value > ADDRESS)
 			return false;
-		top->words[i] = words[i].value | above / 8 << ADDRESS_BITS;
+		top->words[count - 1 - i] = words[i].value | above / 8 << ADDRESS_BITS;
 	}
 	top->word_count = (uint8_t)count;
 	return true;

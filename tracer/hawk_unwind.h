@@ -83,8 +83,8 @@ struct hawk_stack_top {
 	uint16_t shared_words; /**< of the previous stack: they prove the frames that are shared */
 	uint8_t word_count;    /**< of the others */
 	uint8_t needs_bp;      /**< start.bp matters */
-	/** As hawk_stack_word: the value in 48 bits; above it, how many words above start.sp - 8
-	 * the slot lies. */
+	/** As hawk_stack_word, innermost first: the value in 48 bits; above it, how many words
+	 * above start.sp - 8 the slot lies. */
 	uint64_t words[HAWK_STACK_TOP_WORDS];
 };
 _Static_assert(sizeof(struct hawk_stack_top) == 256, "four lines of the cache");
