@@ -17,6 +17,13 @@ void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *t
 	*graph = (struct hawk_block_graph){.target = target, .heap = heap, .findings = findings};
 }
 
+unsigned hawk_block_graph_threads(const struct hawk_block_graph *graph)
+{
+	unsigned processors = hawk_parallel_processors();
+
+	return graph->threads && graph->threads < processors ? graph->threads : processors;
+}
+
 struct hawk_error *hawk_block_graph_readable(const struct hawk_block_graph *graph)
 {
 	if (!graph->heap->table || !hawk_target_process(graph->target)->live)
@@ -72,6 +79,16 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 	return err;
 }
 
+struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph)
+{
+	struct hawk_error *err = NULL;
+
+	if (!graph->workspace.area.bytes)
+		err = hawk_workspace_create(&graph->workspace, graph->index.count);
+	graph->workspace.threads = hawk_block_graph_threads(graph);
+	return err;
+}
+
 static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned missing)
 {
 	struct hawk_error *err = hawk_block_graph_readable(graph);
@@ -80,8 +97,8 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 		hawk_error_destroy(take_ptr(&err));
 	else
 		err = hawk_block_graph_explain(graph);
-	if (!err && !graph->workspace.area.bytes)
-		err = hawk_workspace_create(&graph->workspace, graph->index.count);
+	if (!err)
+		err = hawk_block_graph_workspace(graph);
 	if (err)
 		return err;
 	hawk_block_graph_stage(graph, "following pointers");
@@ -123,12 +140,11 @@ static struct hawk_error *make_dominators(struct hawk_block_graph *graph,
 static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
 {
 	struct hawk_reach start = {0};
-	struct hawk_error *err = NULL;
+	struct hawk_error *err;
 
 	if (graph->has_start_dominators)
 		return NULL;
-	if (!graph->workspace.area.bytes) /* reach came from a cache */
-		err = hawk_workspace_create(&graph->workspace, graph->index.count);
+	err = hawk_block_graph_workspace(graph); /* reach came from a cache */
 	if (!err)
 		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
 				      HAWK_EDGES_START_ONLY, &graph->workspace, &start);

@@ -94,6 +94,12 @@ unsigned hawk_block_graph_dependencies(unsigned parts);
  * cannot be read any more. */
 struct hawk_error *hawk_block_graph_readable(const struct hawk_block_graph *graph);
 
+/** How many threads there are to be: as many as wanted, but no more than processors. */
+unsigned hawk_block_graph_threads(const struct hawk_block_graph *graph);
+
+/** Makes the workspace if it is not there. */
+struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph);
+
 /** Fills `explained` with all heuristics (hawk_heuristics.h), if that was not done before, with
  * what it depends on. Reads blocks: HAWK_ERROR_NOT_FOUND as hawk_block_graph_readable(). Reach does
  * it by itself; where blocks cannot be read it goes without. */

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stages put together; sizes of subtrees, and their sums by group, by three passes over arrays
- * in the order of numbers.
+ * The stages put together.
  */
 #include "dominators_state.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
+#include "hawk_parallel.h"
 
 static void set_up(struct hawk_dominator_state *state, const struct hawk_workspace *workspace)
 {
-	state->records = (struct hawk_search_record *)(void *)hawk_workspace_lane(workspace, 0);
+	state->workspace = workspace;
 	state->best = hawk_workspace_lane(workspace, 0);
 	state->dominators = hawk_workspace_lane(workspace, 1);
 	state->blocks = hawk_workspace_lane(workspace, 2);
@@ -27,37 +26,6 @@ static void set_up(struct hawk_dominator_state *state, const struct hawk_workspa
 	state->edge_capacity = state->lane_bytes / sizeof(*state->edges);
 }
 
-/* Dominators have smaller numbers: descending, every block is complete when it is added to its
- * dominator. */
-void hawk_dominators_add_up(const struct hawk_block_index *index,
-			    struct hawk_dominators *dominators)
-{
-	const uint32_t *above = dominators->dominators;
-	uint64_t *retained = dominators->retained;
-	uint32_t *sizes = dominators->sizes;
-	size_t count = (size_t)dominators->count + 1;
-	uint64_t bytes = 0; /* of what is below, if that is the number before */
-	uint32_t size = 0;
-
-	memset(retained, 0, count * sizeof(*retained));
-	memset(sizes, 0, count * sizeof(*sizes));
-	for (uint32_t number = dominators->count; number; number--) {
-		bytes += retained[number] + hawk_block_size(index, dominators->blocks[number]);
-		size += sizes[number] + 1;
-		retained[number] = bytes;
-		sizes[number] = size;
-		/* In a chain what was added is wanted at once: memory would be waited for. */
-		if (above[number] == number - 1)
-			continue;
-		retained[above[number]] += bytes;
-		sizes[above[number]] += size;
-		bytes = 0;
-		size = 0;
-	}
-	retained[0] += bytes;
-	sizes[0] += size + 1;
-}
-
 /* Behind the search. */
 static struct hawk_error *finish(struct hawk_dominator_state *state,
 				 const struct hawk_block_index *index,
@@ -68,8 +36,10 @@ static struct hawk_error *finish(struct hawk_dominator_state *state,
 
 	assert(state->count == state->graph->count);
 	err = hawk_dominators_part(state);
-	if (!err)
-		err = hawk_dominators_link(state);
+	if (err)
+		return err;
+	state->stretches = hawk_dominators_cut(state->parents, state->count, workspace->threads);
+	err = hawk_dominators_link(state);
 	if (!err)
 		err = hawk_dominators_add_outward(state);
 	if (err)
@@ -80,6 +50,7 @@ static struct hawk_error *finish(struct hawk_dominator_state *state,
 		.dominators = state->dominators,
 		.retained = (uint64_t *)(void *)hawk_workspace_lane(workspace, 4),
 		.sizes = hawk_workspace_lane(workspace, 0),
+		.stretches = state->stretches,
 		.workspace = workspace,
 		.base = state->base,
 	};
@@ -119,6 +90,37 @@ hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_gra
 	return err;
 }
 
+/** Pieces of all blocks, for threads. */
+struct filling {
+	const struct hawk_dominator_state *state;
+	uint8_t *kinds;
+	unsigned pieces;
+};
+
+static void fill_piece(void *context, unsigned piece)
+{
+	const struct filling *filling = context;
+	const struct hawk_dominator_state *state = filling->state;
+	size_t count = state->graph->count;
+	size_t end = count * (piece + 1) / filling->pieces;
+
+	for (size_t block = count * piece / filling->pieces; block < end; block++)
+		filling->kinds[block] =
+			state->numbers[block << state->block_shift] ? HAWK_REACH_REACHABLE : 0;
+}
+
+/* What the search has met. */
+static void fill_kinds(const struct hawk_dominator_state *state, struct hawk_reach *reach)
+{
+	struct filling filling = {
+		.state = state,
+		.kinds = reach->kinds,
+		.pieces = state->block_shift ? 1 : 2, /* as there were searches */
+	};
+
+	hawk_parallel_run(filling.pieces, fill_piece, &filling);
+}
+
 struct hawk_error *hawk_dominators_make_reaching(
 	const struct hawk_block_index *index, const struct hawk_graph *graph,
 	const struct hawk_roots *roots, const struct hawk_explained *explained,
@@ -134,11 +136,17 @@ struct hawk_error *hawk_dominators_make_reaching(
 	set_up(&state, workspace);
 	err = hawk_dominators_search_roots(&state);
 	if (!err) {
-		for (uint32_t block = 0; block < graph->count; block++)
-			start.kinds[block] = state.records[block].number ? HAWK_REACH_REACHABLE : 0;
 		/* What was not met has no entries in these lanes yet. */
-		hawk_reach_finish(index, graph, roots, explained, state.positions + state.count + 1,
-				  state.parents + state.count + 1, all, &start);
+		uint32_t *const rooms[HAWK_REACH_ROOMS] = {
+			state.positions + state.count + 1,
+			state.parents + state.count + 1,
+			state.semi + state.count + 1,
+			state.blocks + state.count + 1,
+		};
+
+		fill_kinds(&state, &start);
+		hawk_reach_finish(index, graph, roots, explained, workspace->threads, rooms, all,
+				  &start);
 		err = hawk_dominators_search_leaders(&state);
 	}
 	hawk_reach_deinit(&start);
@@ -148,63 +156,6 @@ struct hawk_error *hawk_dominators_make_reaching(
 	if (err)
 		hawk_reach_deinit(all);
 	return err;
-}
-
-uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32_t **ends)
-{
-	uint32_t *next = hawk_workspace_lane(dominators->workspace, 3);
-	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
-	uint32_t position = 1;
-
-	order[0] = 0;
-	next[0] = 1;
-	for (uint32_t number = 1; number <= dominators->count; number++) {
-		uint32_t above = dominators->dominators[number];
-
-		/* The one before is the last that was put somewhere: no need to wait for memory. */
-		if (above != number - 1)
-			position = next[above];
-		next[above] = position + dominators->sizes[number];
-		order[position] = number;
-		next[number] = ++position;
-	}
-	*ends = next;
-	return order;
-}
-
-struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominators *dominators,
-						     const struct hawk_block_index *index,
-						     const struct hawk_dominators_groups *groups,
-						     uint64_t *ret)
-{
-	CLEANUP(free_ptr) uint32_t *ends = calloc((size_t)groups->group_count + 1, sizeof(*ends));
-	const uint32_t *order;
-	uint32_t *unused;
-
-	if (!ends)
-		return &hawk_enomem;
-	assert(!dominators->numbers);
-	order = hawk_dominators_order(dominators, &unused);
-	for (uint32_t position = 1; position <= dominators->count; position++) {
-		uint32_t number = order[position];
-		uint32_t group = hawk_dominators_group(groups, index, dominators->blocks[number]);
-
-		/* Behind the end of the last topmost block of this group? */
-		if (group >= groups->group_count || position < ends[group])
-			continue;
-		ret[group] += dominators->retained[number];
-		ends[group] = position + dominators->sizes[number];
-	}
-	return NULL;
-}
-
-void hawk_dominators_number_blocks(struct hawk_dominators *dominators)
-{
-	uint32_t *numbers = hawk_workspace_lane(dominators->workspace, 6);
-
-	for (uint32_t number = 1; number <= dominators->count; number++)
-		numbers[dominators->blocks[number]] = number;
-	dominators->numbers = numbers;
 }
 
 void hawk_dominators_deinit(struct hawk_dominators *dominators)

@@ -27,11 +27,30 @@ static bool is_much(const struct hawk_dominator_state *state)
 	       state->outward_count > state->count / 64 + OUTWARD_SPARE;
 }
 
-struct hawk_error *hawk_dominators_part(struct hawk_dominator_state *state)
+/* Out of the list. Without `outward` these are edges as all others that lead into older trees. */
+static void take_outward(struct hawk_dominator_state *state)
 {
 	uint64_t *edges = state->edges;
-	uint32_t apart = state->base.apart;
 	uint64_t kept = state->apart_edges;
+	size_t count = 0;
+
+	for (uint64_t i = state->apart_edges; i < state->edge_count; i++) {
+		uint32_t target = (uint32_t)edges[i];
+
+		if (target >= state->base.apart)
+			edges[kept++] = edges[i];
+		else if (state->outward)
+			state->outward[count++] = target;
+		else
+			state->semi[target] = 0;
+	}
+	state->edge_count = kept;
+}
+
+struct hawk_error *hawk_dominators_part(struct hawk_dominator_state *state)
+{
+	const uint64_t *edges = state->edges;
+	uint32_t apart = state->base.apart;
 	uint64_t count = 0;
 
 	if (!state->all || apart > state->count) {
@@ -43,6 +62,7 @@ struct hawk_error *hawk_dominators_part(struct hawk_dominator_state *state)
 		count += (uint32_t)edges[i] < apart;
 	state->outward_count = (size_t)count;
 	if (is_much(state)) {
+		take_outward(state);
 		state->outward_count = 0;
 		state->base.apart = state->count + 1;
 		return NULL;
@@ -53,13 +73,7 @@ struct hawk_error *hawk_dominators_part(struct hawk_dominator_state *state)
 	state->outward = malloc(count * sizeof(*state->outward));
 	if (!state->outward)
 		return &hawk_enomem;
-	count = 0;
-	for (uint64_t i = state->apart_edges; i < state->edge_count; i++)
-		if ((uint32_t)edges[i] < apart)
-			state->outward[count++] = (uint32_t)edges[i];
-		else
-			edges[kept++] = edges[i];
-	state->edge_count = kept;
+	take_outward(state);
 	return NULL;
 }
 

@@ -268,6 +268,8 @@ extend(struct extension *extension, const struct hawk_block_index *index,
 	hawk_dominators_number_blocks(dominators);
 	if (joined && !hawk_dominators_join(dominators, extension->graph, roots, all))
 		return HAWK_DOMINATORS_OTHER;
+	if (joined) /* under blocks of any stretch */
+		dominators->stretches = hawk_dominators_cut(NULL, dominators->count, 1);
 	if (!add_all(extension, roots))
 		return HAWK_DOMINATORS_OTHER;
 	if (!joined && !extension->move_count)

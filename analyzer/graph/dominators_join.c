@@ -148,6 +148,7 @@ static bool join_all(struct join *join, uint32_t count, const struct hawk_roots 
 	for (uint32_t i = 0; i < count; i++)
 		whole->numbers[join->old[i]] = 0;
 	err = search_all(join, count, roots, all);
+	state->stretches = hawk_dominators_cut(state->parents, state->count, 1);
 	if (!err && state->count == count)
 		err = hawk_dominators_link(state);
 	hawk_area_destroy(&state->edges_area);

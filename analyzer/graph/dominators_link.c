@@ -7,8 +7,12 @@
  * Blocks are linked in descending order, so "linked" is "number above a limit" and needs no bit; a
  * block that is not linked yet has no `best`, so the head of its bucket is there; one that is in a
  * bucket has no dominator yet, so the link to the next is there.
+ *
+ * No edge in the list leads from one stretch to another: they are linked side by side.
  */
 #include "dominators_state.h"
+
+#include "hawk_parallel.h"
 
 /* Room for the sources: behind the edges in their lane, or in an area. */
 static struct hawk_error *place_sources(struct hawk_dominator_state *state)
@@ -28,27 +32,48 @@ static struct hawk_error *place_sources(struct hawk_dominator_state *state)
 	return err;
 }
 
-/* Sorts by counting: the sources of target t become sources[offsets[t]] .. [offsets[t + 1] - 1]. */
-static struct hawk_error *sort_edges(struct hawk_dominator_state *state)
+/* The first edge of the tree that begins with `number`, or of a later one. */
+static uint64_t first_edge(const struct hawk_dominator_state *state, uint32_t number)
+{
+	uint64_t low = 0;
+	uint64_t high = state->edge_count;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (state->edges[middle] >> 32 < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/** Numbers [first, end) and their edges. */
+struct stretch {
+	uint32_t first;
+	uint32_t end;
+	uint64_t first_edge;
+	uint64_t end_edge;
+};
+
+/* Sorts by counting: the sources of target t become those from sources[offsets[t]] on, up to those
+ * of the next. */
+static void sort_edges(struct hawk_dominator_state *state, const struct stretch *stretch)
 {
 	const uint64_t *edges = state->edges;
 	uint32_t *offsets = state->source_offsets;
-	uint64_t sum = 0;
-	struct hawk_error *err = place_sources(state);
+	uint64_t sum = stretch->first_edge;
 
-	if (err)
-		return err;
-	memset(offsets, 0, ((size_t)state->count + 2) * sizeof(*offsets));
-	for (uint64_t i = 0; i < state->edge_count; i++)
+	memset(offsets + stretch->first, 0, (stretch->end - stretch->first) * sizeof(*offsets));
+	for (uint64_t i = stretch->first_edge; i < stretch->end_edge; i++)
 		offsets[(uint32_t)edges[i]]++;
-	for (uint32_t number = 0; number < state->count + 2; number++) {
+	for (uint32_t number = stretch->first; number < stretch->end; number++) {
 		sum += offsets[number];
 		offsets[number] = (uint32_t)sum;
 	}
-	for (uint64_t i = 0; i < state->edge_count; i++)
+	for (uint64_t i = stretch->first_edge; i < stretch->end_edge; i++)
 		state->sources[--offsets[(uint32_t)edges[i]]] = (uint32_t)(edges[i] >> 32);
-	hawk_area_destroy(&state->edges_area);
-	return NULL;
 }
 
 /* Joins the label of `number` with that of `above`, and hangs it under `top`. */
@@ -170,12 +195,12 @@ static uint32_t lowest_semi(struct hawk_dominator_state *state, struct walls *wa
 	return semi;
 }
 
-static void link_all(struct hawk_dominator_state *state)
+static void link_all(struct hawk_dominator_state *state, const struct stretch *stretch)
 {
-	uint32_t end = state->source_offsets[state->count + 1];
-	struct walls walls = {.forgotten = state->count + 1};
+	uint32_t end = (uint32_t)stretch->end_edge;
+	struct walls walls = {.forgotten = stretch->end};
 
-	for (uint32_t number = state->count; number; number--) {
+	for (uint32_t number = stretch->end; number-- > stretch->first;) {
 		uint32_t parent = state->parents[number];
 		uint32_t semi = state->semi[number];
 		uint32_t from = state->source_offsets[number];
@@ -187,28 +212,45 @@ static void link_all(struct hawk_dominator_state *state)
 		}
 		put_wall(&walls, number, semi);
 		state->best[number] = number;
-		if (semi == parent) {
-			/* Would be the next out of its bucket. */
-			state->dominators[number] = parent;
+		if (semi == parent || !semi) {
+			/* Would be the next out of its bucket; or nothing is lower. */
+			state->dominators[number] = semi;
 		} else {
 			state->dominators[number] = state->best[semi];
 			state->best[semi] = number;
 		}
-		if (state->best[parent])
+		if (parent && state->best[parent])
 			empty_bucket(state, parent, number);
 	}
 }
 
+static void link_stretch(void *context, unsigned number)
+{
+	struct hawk_dominator_state *state = context;
+	const uint32_t *first = &state->stretches.first[number];
+	struct stretch stretch = {
+		.first = first[0],
+		.end = first[1],
+		.first_edge = first_edge(state, first[0]),
+		.end_edge = first_edge(state, first[1]),
+	};
+
+	sort_edges(state, &stretch);
+	memset(state->best + stretch.first, 0,
+	       (stretch.end - stretch.first) * sizeof(*state->best));
+	link_all(state, &stretch);
+	for (uint32_t i = stretch.first; i < stretch.end; i++)
+		if (state->dominators[i] != state->semi[i])
+			state->dominators[i] = state->dominators[state->dominators[i]];
+}
+
 struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state)
 {
-	struct hawk_error *err = sort_edges(state);
+	struct hawk_error *err = place_sources(state);
 
 	if (err)
 		return err;
-	memset(state->best, 0, ((size_t)state->count + 1) * sizeof(*state->best));
-	link_all(state);
-	for (uint32_t number = 1; number <= state->count; number++)
-		if (state->dominators[number] != state->semi[number])
-			state->dominators[number] = state->dominators[state->dominators[number]];
+	hawk_parallel_run(state->stretches.count, link_stretch, state);
+	hawk_area_destroy(&state->edges_area);
 	return NULL;
 }

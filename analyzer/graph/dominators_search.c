@@ -5,25 +5,43 @@
  * on in each of its blocks is in `positions`: there is no other stack, however deep it gets.
  *
  * Of edges that are not in the tree, one that leads down it needs no list: it can only lower `semi`
- * of its target, at once.
+ * of its target, at once. Nor does one that leads into an older tree: the paths to its source and
+ * to its target share nothing but the virtual root.
  */
 #include "dominators_state.h"
 
-enum { PREFETCH_MAX = 8 };
+enum {
+	PREFETCH_MAX = 8,
+	BLOCKS_FOR_TWO = 8192, /* fewer are not worth a thread */
+};
 
 /* A position: all edges were looked at. */
 static const uint32_t DONE = UINT32_MAX;
 
-static uint32_t number_block(struct hawk_dominator_state *state, uint32_t block, uint32_t parent)
+/* 0: it is to stop. */
+static inline uint32_t number_block(struct hawk_dominator_state *state, size_t turn, unsigned shift,
+				    uint32_t block, uint32_t parent)
 {
-	return state->records[block].number = hawk_dominators_number(state, block, parent);
+	uint32_t number;
+
+	if (state->count == state->limit && !hawk_dominators_more_numbers(state))
+		return 0;
+	number = ++state->count;
+	state->blocks[hawk_dominators_at(turn, number)] = block;
+	state->parents[hawk_dominators_at(turn, number)] = parent;
+	state->semi[hawk_dominators_at(turn, number)] = parent;
+	/* Another search may look whether it is 0. */
+	__atomic_store_n(&state->numbers[(size_t)block << shift], number, __ATOMIC_RELAXED);
+	return number;
 }
 
-static struct hawk_error *make_room(struct hawk_dominator_state *state)
+struct hawk_error *hawk_dominators_reserve_edges(struct hawk_dominator_state *state, uint64_t count)
 {
-	uint64_t bytes = (state->edge_count + 1) * sizeof(*state->edges);
+	uint64_t bytes = count * sizeof(*state->edges);
 	struct hawk_error *err;
 
+	if (count <= state->edge_capacity)
+		return NULL;
 	if (state->edges_area.bytes) {
 		err = hawk_area_grow(&state->edges_area, bytes);
 		if (err)
@@ -52,7 +70,8 @@ static inline struct hawk_error *add_edge(struct hawk_dominator_state *state, ui
 	if (state->edge_count && state->edges[state->edge_count - 1] == edge)
 		return NULL;
 	if (state->edge_count == state->edge_capacity) {
-		struct hawk_error *err = make_room(state);
+		struct hawk_error *err =
+			hawk_dominators_reserve_edges(state, state->edge_count + 1);
 
 		if (err)
 			return err;
@@ -61,21 +80,27 @@ static inline struct hawk_error *add_edge(struct hawk_dominator_state *state, ui
 	return NULL;
 }
 
-static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, uint32_t source,
-					   uint32_t target)
+/* `tree`: the first number of the source's; targets above it are in there, too. */
+static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, size_t turn,
+					   uint32_t tree, uint32_t source, uint32_t target)
 {
+	uint32_t *semi = &state->semi[hawk_dominators_at(turn, target)];
+
 	if (target > source) {
-		if (state->semi[target] > source)
-			state->semi[target] = source;
+		if (*semi > source)
+			*semi = source;
 		return NULL;
 	}
-	return target < source ? add_edge(state, source, target) : NULL;
+	if (target > tree || target < state->listed)
+		return target < source ? add_edge(state, source, target) : NULL;
+	*semi = 0;
+	return NULL;
 }
 
 struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,
 					uint32_t target)
 {
-	return take_edge(state, source, target);
+	return take_edge(state, 0, 0, source, target);
 }
 
 /** Where the search is. */
@@ -86,94 +111,145 @@ struct place {
 };
 
 /* The edges of a block; the first is looked at next, but others may have to wait for memory. */
-static void go_down(const struct hawk_dominator_state *state, struct place *place, uint32_t block,
-		    uint32_t number)
+static inline void go_down(const struct hawk_dominator_state *state, unsigned shift,
+			   struct place *place, uint32_t block, uint32_t number)
 {
-	const struct hawk_search_record *record = &state->records[block];
 	const uint32_t *edges = state->graph->edges;
 	uint32_t ahead;
 
-	*place = (struct place){number, record[0].offset, record[1].offset};
+	*place = (struct place){
+		.source = number,
+		.at = state->offsets[(size_t)block << shift],
+		.end = state->offsets[((size_t)block + 1) << shift],
+	};
 	ahead = place->end - place->at;
 	if (ahead > PREFETCH_MAX)
 		ahead = PREFETCH_MAX;
-	for (uint32_t i = 1; i < ahead; i++)
-		__builtin_prefetch(&state->records[edges[place->at + i] >> 1]);
+	for (uint32_t i = 1; i < ahead; i++) {
+		size_t target = edges[place->at + i] >> 1;
+
+		__builtin_prefetch(&state->numbers[target << shift]);
+		if (!shift)
+			__builtin_prefetch(&state->offsets[target]);
+	}
 }
 
 /* To the next block above that is not done. False: there is none. */
-static bool go_up(const struct hawk_dominator_state *state, struct place *place)
+static inline bool go_up(const struct hawk_dominator_state *state, size_t turn, unsigned shift,
+			 struct place *place)
 {
 	uint32_t source = place->source;
 
 	do
-		source = state->parents[source];
-	while (state->positions[source] == DONE);
+		source = state->parents[hawk_dominators_at(turn, source)];
+	while (state->positions[hawk_dominators_at(turn, source)] == DONE);
 	if (!source)
 		return false;
 	place->source = source;
-	place->at = state->positions[source];
-	place->end = state->records[state->blocks[source] + 1].offset;
+	place->at = state->positions[hawk_dominators_at(turn, source)];
+	place->end = state->offsets[((size_t)state->blocks[hawk_dominators_at(turn, source)] + 1)
+				    << shift];
 	return true;
 }
 
-/* An edge from the virtual root. */
-static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32_t block)
+/* Has the other search been there? Then all that is behind the block is the other's. */
+static inline bool is_taken(struct hawk_dominator_state *state, size_t turn, uint32_t block)
 {
-	const struct hawk_search_record *records = state->records;
+	if (!turn || !__atomic_load_n(&state->taken[block], __ATOMIC_RELAXED))
+		return false;
+	state->touched = true;
+	return true;
+}
+
+/* `turn` and `shift` as in the state: constants here. */
+static inline __attribute__((always_inline)) struct hawk_error *
+search_from(struct hawk_dominator_state *state, size_t turn, unsigned shift, uint32_t block)
+{
+	const uint32_t *numbers = state->numbers;
+	const uint32_t *offsets = state->offsets;
 	const uint32_t *edges = state->graph->edges;
 	uint32_t mask = state->reach->edges;
-	uint32_t number = records[block].number;
+	uint32_t before = state->before;
+	uint32_t number = numbers[(size_t)block << shift];
 	struct place place;
+	uint32_t tree;
 
-	if (number) {
-		state->semi[number] = 0;
+	if (number > before)
+		state->semi[hawk_dominators_at(turn, number)] = 0;
+	if (number > before || is_taken(state, turn, block))
 		return NULL;
-	}
-	go_down(state, &place, block, number_block(state, block, 0));
-	state->positions[0] = 0;
-	while (place.at < place.end || go_up(state, &place)) {
+	tree = number_block(state, turn, shift, block, 0);
+	if (!tree)
+		return NULL;
+	go_down(state, shift, &place, block, tree);
+	state->positions[hawk_dominators_at(turn, 0)] = 0;
+	while (place.at < place.end || go_up(state, turn, shift, &place)) {
 		uint32_t edge = edges[place.at++];
 		struct hawk_error *err;
 
 		block = edge >> 1;
-		number = records[block].number;
+		number = numbers[(size_t)block << shift];
 		if (edge & mask)
 			continue;
-		if (number) {
-			err = take_edge(state, place.source, number);
+		if (number > before) {
+			err = take_edge(state, turn, tree, place.source, number);
 			if (err)
 				return err;
 			continue;
 		}
-		number = number_block(state, block, place.source);
-		/* Leaves, half of all blocks, are done with their number. */
-		if (records[block].offset == records[block + 1].offset)
+		if (is_taken(state, turn, block))
 			continue;
-		state->positions[place.source] = place.at < place.end ? place.at : DONE;
-		go_down(state, &place, block, number);
+		number = number_block(state, turn, shift, block, place.source);
+		if (!number)
+			return NULL;
+		/* Leaves, half of all blocks, are done with their number. */
+		if (offsets[(size_t)block << shift] == offsets[((size_t)block + 1) << shift])
+			continue;
+		state->positions[hawk_dominators_at(turn, place.source)] =
+			place.at < place.end ? place.at : DONE;
+		go_down(state, shift, &place, block, number);
 	}
 	return NULL;
 }
 
-struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state)
+struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *state, uint32_t block)
+{
+	if (state->turn)
+		return search_from(state, SIZE_MAX, 0, block);
+	return state->block_shift ? search_from(state, 0, 1, block)
+				  : search_from(state, 0, 0, block);
+}
+
+/* Offsets and numbers of blocks side by side. */
+static void make_records(struct hawk_dominator_state *state)
 {
 	const struct hawk_graph *graph = state->graph;
+	uint32_t *lane = hawk_workspace_lane(state->workspace, 0);
 
-	state->count = 0;
-	for (uint32_t block = 0; block <= graph->count; block++)
-		state->records[block] =
-			(struct hawk_search_record){.offset = graph->offsets[block]};
-	for (size_t i = 0; i < state->roots->count; i++) {
-		const struct hawk_root *root = &state->roots->items[i];
-		struct hawk_error *err = NULL;
-
-		if (state->reach->edges == HAWK_EDGES_ALL || hawk_root_is_strong(root))
-			err = search_from(state, root->edge >> 1);
-		if (err)
-			return err;
+	for (size_t block = 0; block <= graph->count; block++) {
+		lane[2 * block] = graph->offsets[block];
+		lane[2 * block + 1] = 0;
 	}
-	return NULL;
+	state->offsets = lane;
+	state->numbers = lane + 1;
+	state->block_shift = 1;
+}
+
+struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state)
+{
+	struct hawk_error *err = NULL;
+
+	state->limit = UINT32_MAX;
+	if (state->workspace->threads > 1 && state->graph->count >= BLOCKS_FOR_TWO)
+		return hawk_dominators_search_two(state);
+	make_records(state);
+	for (size_t i = 0; i < state->roots->count && !err; i++) {
+		const struct hawk_root *root = &state->roots->items[i];
+
+		if (hawk_dominators_root_counts(state, root))
+			err = hawk_dominators_search_from(state, root->edge >> 1);
+	}
+	return err;
 }
 
 /* From leaders that are leaders in `as` too. */
@@ -193,7 +269,7 @@ static struct hawk_error *search_leaders(struct hawk_dominator_state *state,
 		block = (uint32_t)(next - kinds);
 		if (as->kinds[block] != HAWK_REACH_DEFINITELY_LOST)
 			continue;
-		err = search_from(state, block);
+		err = hawk_dominators_search_from(state, block);
 		if (err)
 			return err;
 	}
@@ -208,6 +284,7 @@ struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *s
 		err = search_leaders(state, state->all);
 	state->base.apart = state->count + 1;
 	state->apart_edges = state->edge_count;
+	state->listed = state->all ? state->base.apart : 0;
 	if (!err && state->count < state->graph->count)
 		err = search_leaders(state, state->reach);
 	return err;

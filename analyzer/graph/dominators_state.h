@@ -5,44 +5,59 @@
  * to graph/.
  *
  *     lane     search                link (Lengauer-Tarjan)     sizes, groups
- *     0        records (with 1)      best, bucket heads         sizes
- *     1        records               dominators, bucket links   dominators
+ *     0        of blocks (with 1)    best, bucket heads         sizes
+ *     1        of blocks             dominators, bucket links   dominators
  *     2        blocks                blocks                     blocks
  *     3        parents               ancestors                  next positions
  *     4        semi                  semi                       retained (with 5)
  *     5        positions             offsets of sources         retained
  *     6        edges                 sources                    order, numbers
+ *
+ * Of two searches at a time lanes 0 and 1 are the numbers by block of the first and of the second;
+ * lanes 2 to 6 fill from both ends.
  */
 #ifndef HAWK_DOMINATORS_STATE_H
 #define HAWK_DOMINATORS_STATE_H
 
 #include "hawk_dominators.h"
 
-/** What the search wants of a block: in one place, for one cache miss. */
-struct hawk_search_record {
-	uint32_t offset; /**< as in the graph */
-	uint32_t number; /**< 0 = not met yet */
-};
+/** Two searches at a time: dominators_search_two.c. */
+struct hawk_search_pair;
 
 struct hawk_dominator_state {
 	const struct hawk_graph *graph;
 	const struct hawk_roots *roots;
 	const struct hawk_reach *reach;
 	const struct hawk_reach *all; /**< NULL: they will not be extended */
-	uint32_t count;               /**< numbers given */
+	const struct hawk_workspace *workspace;
+	uint32_t count; /**< numbers given */
 
-	struct hawk_search_record *records; /**< by block */
-	uint32_t *positions;                /**< by number: the next edge to look at */
+	/** What the search wants of a block, by block << block_shift: side by side, for one cache
+	 * miss; of two searches at a time in arrays. */
+	const uint32_t *offsets; /**< as in the graph */
+	uint32_t *numbers;       /**< 0 = not met yet */
+	unsigned block_shift;
+	/** Of the second search at a time; of others 0 or NULL. */
+	size_t turn;           /**< all ones: its numbers ascend from the end of the lanes down */
+	uint32_t before;       /**< numbers up to here are of roots that come later: not met */
+	const uint32_t *taken; /**< by block: the first search's numbers */
+	bool touched;          /**< it came to blocks of the first search */
+	bool stopped;          /**< there are no more numbers for it */
+	uint32_t limit;        /**< the last number that it may give */
+	struct hawk_search_pair *pair;
+
+	uint32_t *positions; /**< by number: the next edge to look at */
 	uint32_t *blocks;
 	uint32_t *parents;
 	uint32_t *semi;
 	uint32_t *best;
 	uint32_t *dominators;
-	uint32_t *source_offsets; /**< by number, count + 2: sources of edges that are not in the
-				     tree and do not lead down it */
+	uint32_t *source_offsets;                   /**< by number: sources of the edges below */
+	struct hawk_dominators_stretches stretches; /**< made behind the search */
 
-	/** Such edges, as source << 32 | target, in the order in which they were found: in a lane,
-	 * where there is room for most heaps, else in an area. */
+	/** Edges that are not in the tree, do not lead down it, nor out of it (only into older
+	 * trees, whose blocks then have no dominator but the virtual root), as source << 32 |
+	 * target, tree by tree: in a lane, where there is room for most heaps, else in an area. */
 	uint64_t *edges;
 	uint64_t edge_count;
 	uint64_t edge_capacity;
@@ -54,10 +69,39 @@ struct hawk_dominator_state {
 
 	struct hawk_dominators_base base;
 	uint64_t apart_edges; /**< those from here on are of blocks apart */
+	uint32_t listed; /**< edges to numbers below are in the list, whatever tree they are in */
 	/** Targets of edges that lead from blocks apart to others; those are not in the list. */
 	uint32_t *outward;
 	size_t outward_count;
 };
+
+/** Where a number's entry is in a lane: of all but the second of two searches at the number. */
+static inline ptrdiff_t hawk_dominators_at(size_t turn, uint32_t number)
+{
+	return (ptrdiff_t)(number ^ turn);
+}
+
+/** dominators_search_two.c: more numbers for a search that has come to its limit. False: it is to
+ * stop. */
+bool hawk_dominators_more_numbers(struct hawk_dominator_state *state);
+
+/** dominators_search_two.c: what all roots lead to, from the first and from the last root on at the
+ * same time; numbers and trees are as those of one search. */
+struct hawk_error *hawk_dominators_search_two(struct hawk_dominator_state *state);
+
+/** dominators_search.c: an edge from the virtual root. */
+struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *state, uint32_t block);
+
+/** dominators_search.c: room for `count` edges in the list. */
+struct hawk_error *hawk_dominators_reserve_edges(struct hawk_dominator_state *state,
+						 uint64_t count);
+
+/** Whether an edge from the virtual root goes by this root. */
+static inline bool hawk_dominators_root_counts(const struct hawk_dominator_state *state,
+					       const struct hawk_root *root)
+{
+	return state->reach->edges == HAWK_EDGES_ALL || hawk_root_is_strong(root);
+}
 
 /** dominators_search.c: numbers every block; fills blocks, parents, semi (with edges that lead down
  * the tree), edges. First what roots lead to; then, from the leaders of leaks, the rest; blocks
@@ -110,18 +154,23 @@ bool hawk_dominators_regroup(const struct hawk_dominators *dominators,
 			     const struct hawk_extension_move *moves, size_t move_count,
 			     uint64_t *sums);
 
-/** dominators.c: fills `retained` and `sizes` from `dominators`. */
+/** dominators_stretches.c: about as many stretches as `threads`, where there are trees enough. */
+struct hawk_dominators_stretches hawk_dominators_cut(const uint32_t *parents, uint32_t count,
+						     unsigned threads);
+
+/** dominators_sums.c: fills `retained` and `sizes` from `dominators`. */
 void hawk_dominators_add_up(const struct hawk_block_index *index,
 			    struct hawk_dominators *dominators);
 
-/** dominators.c: the numbers in an order in which every subtree is a stretch of its size, and
+/** dominators_sums.c: the numbers in an order in which every subtree is a stretch of its size, and
  * `ends`, where those stretches end, in a lane of its own. */
 uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32_t **ends);
 
 /** dominators_link.c: sorts the edges by target, then fills dominators. */
 struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state);
 
-/** dominators_apart.c: takes the outward edges from the list, or decides that too much is apart. */
+/** dominators_apart.c: takes the outward edges from the list, and decides whether too much is
+ * apart. */
 struct hawk_error *hawk_dominators_part(struct hawk_dominator_state *state);
 
 /** dominators_apart.c: behind the link, makes the outward edges count, and fills base.moves. */

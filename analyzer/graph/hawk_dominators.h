@@ -30,6 +30,17 @@ struct hawk_dominators_base {
 	size_t move_count;
 };
 
+enum { HAWK_STRETCHES_MAX = 8 };
+
+/**
+ * Stretches of numbers that share no path but from the virtual root: a thread can work on each.
+ * Stretch i is first[i] .. first[i + 1] - 1.
+ */
+struct hawk_dominators_stretches {
+	unsigned count;
+	uint32_t first[HAWK_STRETCHES_MAX + 1];
+};
+
 struct hawk_dominators {
 	uint32_t count; /**< numbers 1 .. count: all blocks */
 	/* By number; in the workspace, and valid until that is used again. */
@@ -38,6 +49,7 @@ struct hawk_dominators {
 	uint64_t *retained;   /**< requested bytes; of 0: all */
 	uint32_t *sizes;   /**< blocks in the subtree, the block itself included; of 0: all + 1 */
 	uint32_t *numbers; /**< by block; NULL before hawk_dominators_number_blocks() */
+	struct hawk_dominators_stretches stretches; /**< no dominator lies in another stretch */
 	const struct hawk_workspace *workspace;
 	uint64_t scratch_bytes; /**< of memory that was used beside the workspace */
 	struct hawk_dominators_base base;

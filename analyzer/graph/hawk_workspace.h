@@ -15,11 +15,18 @@
 
 #include "hawk_area.h"
 
-enum { HAWK_LANES = 7 };
+enum {
+	HAWK_LANES = 7,
+	/** One number in so many, and so many more, are spare: for blocks that two searches meet.
+	 * Mostly never touched, and so no memory. */
+	HAWK_LANE_SPARE = 256,
+	HAWK_LANE_SPARE_MIN = 8192,
+};
 
 struct hawk_workspace {
 	struct hawk_area area;
-	uint64_t stride; /**< numbers in a lane: at least blocks + 2 */
+	uint64_t stride;  /**< numbers in a lane: blocks + 2 and spare ones */
+	unsigned threads; /**< that work in it at a time; 1 unless the owner says otherwise */
 };
 
 /** For `count` blocks. */

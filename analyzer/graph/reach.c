@@ -13,6 +13,8 @@
  */
 #include "hawk_reach.h"
 
+#include "hawk_parallel.h"
+
 enum {
 	NOT_MET = 0,
 	MET = HAWK_REACH_KINDS, /* by the first flood over lost blocks */
@@ -196,26 +198,51 @@ static void add_run(const struct hawk_block_index *index, uint32_t first, uint32
 	sum->bytes += bytes;
 }
 
-static void add_up(const struct hawk_block_index *index, struct hawk_reach *reach)
+enum { THREADS_MAX = 2, BLOCKS_FOR_TWO = 8192 /* fewer are not worth a thread */ };
+
+/** Sums of pieces of all blocks. */
+struct summing {
+	const struct hawk_block_index *index;
+	const uint8_t *kinds;
+	unsigned pieces;
+	struct hawk_reach_sum sums[THREADS_MAX][HAWK_REACH_KINDS];
+};
+
+static void add_up_piece(void *context, unsigned piece)
 {
-	const uint8_t *kinds = reach->kinds;
-	uint32_t count = index->count;
+	struct summing *summing = context;
+	const uint8_t *kinds = summing->kinds;
+	uint64_t all = summing->index->count;
+	uint32_t stop = (uint32_t)(all * (piece + 1) / summing->pieces);
 	uint32_t end;
 
-	memset(reach->sums, 0, sizeof(reach->sums));
-	for (uint32_t block = 0; block < count; block = end) {
+	for (uint32_t block = (uint32_t)(all * piece / summing->pieces); block < stop;
+	     block = end) {
 		uint64_t alike = kinds[block] * UINT64_C(0x0101010101010101);
 		uint64_t eight;
 
-		for (end = block + 1; count - end >= sizeof(eight); end += sizeof(eight)) {
+		for (end = block + 1; stop - end >= sizeof(eight); end += sizeof(eight)) {
 			memcpy(&eight, kinds + end, sizeof(eight));
 			if (eight != alike)
 				break;
 		}
-		while (end < count && kinds[end] == kinds[block])
+		while (end < stop && kinds[end] == kinds[block])
 			end++;
-		add_run(index, block, end, &reach->sums[kinds[block]]);
+		add_run(summing->index, block, end, &summing->sums[piece][kinds[block]]);
 	}
+}
+
+static void add_up(const struct hawk_block_index *index, unsigned threads, struct hawk_reach *reach)
+{
+	struct summing summing = {.index = index, .kinds = reach->kinds, .pieces = threads};
+
+	hawk_parallel_run(threads, add_up_piece, &summing);
+	memset(reach->sums, 0, sizeof(reach->sums));
+	for (unsigned i = 0; i < threads; i++)
+		for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
+			reach->sums[kind].objects += summing.sums[i][kind].objects;
+			reach->sums[kind].bytes += summing.sums[i][kind].bytes;
+		}
 	for (size_t i = 0; i < index->part_count; i++) {
 		const struct hawk_block_part *part = &index->parts[i];
 		struct hawk_reach_sum *sum = &reach->sums[reach->kinds[part->number]];
@@ -253,31 +280,83 @@ struct hawk_error *hawk_reach_begin(const struct hawk_graph *graph, struct hawk_
 	return err;
 }
 
+/** What follows the start pointers from strong roots. */
+struct finishing {
+	const struct hawk_graph *graph;
+	const struct hawk_roots *roots;
+	const struct hawk_explained *explained;
+	uint32_t *const *rooms;
+	struct hawk_reach *all;
+	struct hawk_reach *start;
+};
+
+static const struct hawk_explained nothing_explained;
+
+static void finish_start(const struct finishing *finishing)
+{
+	struct flood flood = {
+		.graph = finishing->graph,
+		.explained = &nothing_explained,
+		.kinds = finishing->start->kinds,
+		.stack = finishing->rooms[2],
+	};
+
+	mark_lost(&flood, HAWK_EDGES_START_ONLY, finishing->rooms[3]);
+}
+
+static void finish_all(const struct finishing *finishing)
+{
+	struct flood flood = {
+		.graph = finishing->graph,
+		.explained = &nothing_explained,
+		.kinds = finishing->all->kinds,
+		.stack = finishing->rooms[0],
+	};
+
+	begin_flood(&flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
+	mark_explained(&flood, finishing->roots, finishing->explained);
+	mark_possibly(&flood, finishing->roots);
+	flood.explained = &nothing_explained;
+	mark_lost(&flood, HAWK_EDGES_ALL, finishing->rooms[1]);
+}
+
+static void run_finish(void *context, unsigned part)
+{
+	const struct finishing *finishing = context;
+
+	if (part && finishing->start)
+		finish_start(finishing);
+	if (!part && finishing->all)
+		finish_all(finishing);
+}
+
 void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_graph *graph,
 		       const struct hawk_roots *roots, const struct hawk_explained *explained,
-		       uint32_t *stack, uint32_t *starts, struct hawk_reach *all,
-		       struct hawk_reach *start)
+		       unsigned threads, uint32_t *const rooms[HAWK_REACH_ROOMS],
+		       struct hawk_reach *all, struct hawk_reach *start)
 {
-	static const struct hawk_explained none;
-	struct flood flood = {.graph = graph, .explained = &none, .stack = stack};
+	struct finishing finishing = {
+		.graph = graph,
+		.roots = roots,
+		.explained = explained,
+		.rooms = rooms,
+		.all = all,
+		.start = start,
+	};
 
 	if (start && all && graph->count)
 		memcpy(all->kinds, start->kinds, graph->count);
-	if (start) {
-		flood.kinds = start->kinds;
-		mark_lost(&flood, HAWK_EDGES_START_ONLY, starts);
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	if (graph->count < BLOCKS_FOR_TWO)
+		threads = 1;
+	if (threads > 1 && all && start) {
+		hawk_parallel_run(2, run_finish, &finishing);
+	} else {
+		run_finish(&finishing, 0);
+		run_finish(&finishing, 1);
 	}
-	if (!all) {
-		add_up(index, start);
-		return;
-	}
-	flood.kinds = all->kinds;
-	begin_flood(&flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
-	mark_explained(&flood, roots, explained);
-	mark_possibly(&flood, roots);
-	flood.explained = &none;
-	mark_lost(&flood, HAWK_EDGES_ALL, starts);
-	add_up(index, all);
+	add_up(index, threads, all ? all : start);
 }
 
 static struct hawk_error *make(const struct hawk_block_index *index, const struct hawk_graph *graph,
@@ -286,20 +365,18 @@ static struct hawk_error *make(const struct hawk_block_index *index, const struc
 			       struct hawk_workspace *workspace, struct hawk_reach *all,
 			       struct hawk_reach *start)
 {
-	static const struct hawk_explained none;
-	struct flood flood = {
-		.graph = graph,
-		.explained = &none,
-		.stack = hawk_workspace_lane(workspace, 0),
-	};
+	uint32_t *rooms[HAWK_REACH_ROOMS];
+	struct flood flood = {.graph = graph, .explained = &nothing_explained};
 	struct hawk_error *err = hawk_reach_begin(graph, all, start);
 
 	if (err)
 		return err;
+	for (unsigned i = 0; i < HAWK_REACH_ROOMS; i++)
+		rooms[i] = hawk_workspace_lane(workspace, i);
 	flood.kinds = start ? start->kinds : all->kinds;
+	flood.stack = rooms[0];
 	mark_reachable(&flood, roots);
-	hawk_reach_finish(index, graph, roots, explained, flood.stack,
-			  hawk_workspace_lane(workspace, 1), all, start);
+	hawk_reach_finish(index, graph, roots, explained, workspace->threads, rooms, all, start);
 	return NULL;
 }
 
