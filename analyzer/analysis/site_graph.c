@@ -172,24 +172,88 @@ static struct hawk_error *fold_all(const struct hawk_block_graph *graph, void *f
 	return err;
 }
 
-/* The same while the edges are made, in one reading of memory. */
-static struct hawk_error *fold_with_edges(struct hawk_block_graph *graph, void *first,
-					  struct hawk_site_graph *ret)
+enum { FOLDS = 2 };
+
+/** Folds of shares of the blocks, made on threads of their own. */
+struct shares {
+	struct hawk_block_graph *graph;
+	unsigned parts; /**< that the caller will need of the graph */
+	struct hawk_site_graph sites;
+	struct hawk_site_fold folds[FOLDS];
+	unsigned count;
+	struct hawk_error *errors[FOLDS];
+};
+
+static void run_join(void *context, unsigned part)
 {
-	struct hawk_site_fold fold = {0};
-	struct hawk_error *err = hawk_site_fold_init(&fold, graph, first);
+	struct shares *shares = context;
+
+	if (part)
+		shares->errors[1] = hawk_site_fold_merge(&shares->folds[0], &shares->folds[1]);
+	else
+		shares->errors[0] = hawk_block_graph_need(shares->graph, HAWK_PART_ROOTS);
+}
+
+/* What reach will need, meanwhile. */
+static void run_put_out(void *context, unsigned part)
+{
+	struct shares *shares = context;
+	bool explain = shares->parts & (HAWK_PART_REACH | HAWK_PART_RETAINED);
+
+	if (part)
+		shares->errors[1] = put_out(&shares->folds[0], &shares->sites);
+	else
+		shares->errors[0] = explain ? hawk_block_graph_explain(shares->graph) : NULL;
+}
+
+static struct hawk_error *first_error(struct hawk_error *const errors[2])
+{
+	if (errors[0])
+		hawk_error_destroy(errors[1]);
+	return errors[0] ? errors[0] : errors[1];
+}
+
+static struct hawk_error *fold_shares(struct shares *shares)
+{
+	struct hawk_block_graph *graph = shares->graph;
+	void *contexts[FOLDS] = {&shares->folds[0], &shares->folds[1]};
+	struct hawk_error *err;
 
 	hawk_block_graph_stage(graph, "reading pointers");
+	err = hawk_graph_make_with_pointers(graph->target, &graph->index, shares->count,
+					    add_pointers, contexts, &graph->edges);
+	if (err)
+		return err;
+	graph->parts |= HAWK_PART_EDGES;
+	hawk_parallel_run(shares->count, run_join, shares);
+	return first_error(shares->errors);
+}
+
+/* The same while the edges are made, in one reading of memory. */
+static struct hawk_error *fold_with_edges(struct hawk_block_graph *graph, unsigned parts,
+					  unsigned count, void *const first[FOLDS],
+					  struct hawk_site_graph *ret)
+{
+	struct shares shares = {.graph = graph, .parts = parts, .count = count};
+	struct hawk_error *err = NULL;
+
+	for (unsigned i = 0; i < count && !err; i++)
+		err = hawk_site_fold_init(&shares.folds[i], graph, first[i]);
 	if (!err)
-		err = hawk_graph_make_with_pointers(graph->target, &graph->index, add_pointers,
-						    &fold, &graph->edges);
+		err = fold_shares(&shares);
 	if (!err) {
-		graph->parts |= HAWK_PART_EDGES;
-		err = hawk_block_graph_need(graph, HAWK_PART_ROOTS);
+		if (count > 1)
+			hawk_parallel_run(2, run_put_out, &shares);
+		else
+			run_put_out(&shares, 1);
+		err = first_error(shares.errors);
 	}
-	if (!err)
-		err = put_out(&fold, ret);
-	hawk_site_fold_deinit(&fold);
+	for (unsigned i = 0; i < count; i++)
+		hawk_site_fold_deinit(&shares.folds[i]);
+	if (err)
+		hawk_site_graph_deinit(&shares.sites);
+	else
+		*ret = shares.sites;
 	return err;
 }
 
@@ -204,45 +268,60 @@ static struct hawk_error *prepare(struct hawk_block_graph *graph)
 	return err;
 }
 
-static bool is_parallel(const struct hawk_block_graph *graph)
-{
-	return graph->threads != 1 && hawk_parallel_processors() > 1;
-}
-
 /* Memory that dominators will need later is as good as new, which is dear. NULL: not now. */
-static struct hawk_error *borrow(struct hawk_block_graph *graph, void **ret)
+static struct hawk_error *borrow(struct hawk_block_graph *graph, unsigned count, void *ret[FOLDS])
 {
-	struct hawk_error *err = NULL;
+	struct hawk_workspace *workspace = &graph->workspace;
+	bool used = workspace->area.bytes != NULL;
+	struct hawk_error *err;
 
-	*ret = NULL;
 	if (graph->parts & HAWK_PART_RETAINED)
 		return NULL;
-	if (!graph->workspace.area.bytes)
-		err = hawk_workspace_create(&graph->workspace, graph->index.count);
-	if (!err)
-		*ret = hawk_workspace_lane(&graph->workspace, 0);
+	err = hawk_block_graph_workspace(graph);
+	for (unsigned i = 0; i < count && !err; i++) {
+		ret[i] = hawk_workspace_lane(workspace, 2 * i);
+		if (used)
+			memset(ret[i], 0, 2 * workspace->stride * sizeof(uint32_t));
+	}
 	return err;
+}
+
+/* `parts`: what the caller will need of the graph. */
+static struct hawk_error *make(struct hawk_block_graph *graph, unsigned parts,
+			       struct hawk_site_graph *ret)
+{
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX);
+	void *first[FOLDS] = {NULL};
+	unsigned count;
+	bool at_once;
+
+	if (!err)
+		err = hawk_block_graph_readable(graph);
+	if (err)
+		return err;
+	at_once = !(graph->parts & HAWK_PART_EDGES) && !graph->index.part_count;
+	count = at_once && hawk_block_graph_threads(graph) > 1 ? FOLDS : 1;
+	err = borrow(graph, count, first);
+	if (err)
+		return err;
+	if (at_once)
+		return fold_with_edges(graph, parts, count, first, ret);
+	err = prepare(graph);
+	return err ? err : fold_all(graph, first[0], ret);
 }
 
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
 {
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX);
-	bool at_once;
-	void *first;
+	return make(graph, 0, ret);
+}
 
-	if (!err)
-		err = hawk_block_graph_readable(graph);
-	if (!err)
-		err = borrow(graph, &first);
-	if (err)
-		return err;
-	/* Two threads are quicker with the edges alone. */
-	at_once = !(graph->parts & HAWK_PART_EDGES) && !graph->index.part_count &&
-		  !is_parallel(graph);
-	if (at_once)
-		return fold_with_edges(graph, first, ret);
-	err = prepare(graph);
-	return err ? err : fold_all(graph, first, ret);
+/* Whether it is quicker to read memory again beside all else than to fold it with the edges. */
+static bool is_beside(const struct hawk_block_graph *graph)
+{
+	unsigned threads = hawk_block_graph_threads(graph);
+
+	return threads > FOLDS ||
+	       (threads > 1 && (graph->parts & HAWK_PART_EDGES || graph->index.part_count));
 }
 
 /** The fold on one thread, all else on the other. */
@@ -270,9 +349,12 @@ struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, u
 	void (*progress)(void *, const char *, uint64_t, uint64_t);
 	struct hawk_error *err;
 
-	if (!is_parallel(graph)) {
+	err = hawk_block_graph_need(graph, HAWK_PART_INDEX);
+	if (err)
+		return err;
+	if (!is_beside(graph)) {
 		/* First, so that its memory is free again before the others need theirs. */
-		err = hawk_site_graph_make(graph, &beside.sites);
+		err = make(graph, parts, &beside.sites);
 		if (!err)
 			err = hawk_block_graph_need(graph, parts);
 	} else {
@@ -283,9 +365,7 @@ struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, u
 		graph->progress = NULL; /* one thread at a time */
 		hawk_parallel_run(2, run_beside, &beside);
 		graph->progress = progress;
-		err = beside.errors[0] ? beside.errors[0] : beside.errors[1];
-		if (beside.errors[0])
-			hawk_error_destroy(beside.errors[1]);
+		err = first_error(beside.errors);
 	}
 	if (err)
 		hawk_site_graph_deinit(&beside.sites);

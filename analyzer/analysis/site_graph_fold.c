@@ -91,6 +91,37 @@ static struct hawk_error *add_pair(struct hawk_pair_set *set, uint64_t pair, boo
 	return NULL;
 }
 
+static bool has_pair(const struct hawk_pair_set *set, uint64_t pair)
+{
+	size_t mask = set->slot_count - 1;
+
+	if (!set->slot_count)
+		return false;
+	for (size_t at = (size_t)mix(pair) & mask; set->slots[at]; at = (at + 1) & mask)
+		if (set->slots[at] == pair)
+			return true;
+	return false;
+}
+
+bool hawk_site_fold_saw_place(const struct hawk_site_fold *fold, uint32_t place, uint32_t block)
+{
+	const struct hawk_first_places *seen = &fold->first[block];
+
+	return seen->first == place + 1 || seen->second == place + 1 ||
+	       (seen->second &&
+		has_pair(&fold->further_places, (uint64_t)place << 32 | (block + 1)));
+}
+
+bool hawk_site_fold_saw_edge(const struct hawk_site_fold *fold, uint32_t edge, uint32_t block)
+{
+	const struct hawk_first_places *seen = &fold->first[block];
+
+	if (!seen->first || fold->places[seen->first - 1].edge == edge)
+		return seen->first != 0;
+	return seen->second && (fold->places[seen->second - 1].edge == edge ||
+				has_pair(&fold->further_edges, (uint64_t)edge << 32 | (block + 1)));
+}
+
 /* The slot of a place, or an empty one. */
 static uint32_t *place_slot(const struct hawk_site_fold *fold, uint32_t source, uint32_t target,
 			    uint32_t offset)
@@ -259,6 +290,12 @@ static inline struct hawk_error *find_place(struct hawk_site_fold *fold, uint32_
 		err = make_place(fold, source, target, offset, ret);
 	fold->recent[recent_slot(source, target, offset)] = *ret + 1;
 	return err;
+}
+
+struct hawk_error *hawk_site_fold_place(struct hawk_site_fold *fold, uint32_t source,
+					uint32_t target, uint32_t offset, uint32_t *ret)
+{
+	return find_place(fold, source, target, offset, 0, ret);
 }
 
 /* The block has been pointed to before, but not first from this place. */
@@ -479,9 +516,7 @@ struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 	struct hawk_error *err = NULL;
 
 	*fold = (struct hawk_site_fold){.graph = graph, .first = first};
-	if (first) {
-		memset(first, 0, bytes);
-	} else {
+	if (!first) {
 		err = hawk_area_create(&fold->first_area, bytes);
 		if (!err)
 			err = hawk_area_grow(&fold->first_area, bytes);

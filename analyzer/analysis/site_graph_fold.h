@@ -65,8 +65,8 @@ struct hawk_site_fold {
 	struct hawk_pair_set further_edges;
 };
 
-/** `first`: memory for the array of that name, 8 bytes for each block and 8 more; NULL = its own.
- */
+/** `first`: zeroed memory for the array of that name, 8 bytes for each block and 8 more; NULL = its
+ * own. */
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 				       const struct hawk_block_graph *graph, void *first);
 void hawk_site_fold_deinit(struct hawk_site_fold *fold);
@@ -78,6 +78,22 @@ void hawk_site_fold_sum(struct hawk_site_fold *fold);
  * not count. */
 struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold,
 				      const struct hawk_pointer *pointers, size_t count);
+
+/**
+ * Adds to `fold` what `other` counted, which was given the pointers of other source blocks: targets
+ * that both met count once. To be called once, before the roots are added: it does not know of
+ * `other`'s targets afterwards.
+ */
+struct hawk_error *hawk_site_fold_merge(struct hawk_site_fold *fold,
+					const struct hawk_site_fold *other);
+
+/** The number of a place, perhaps a new one. `offset` UINT32_MAX = anywhere. */
+struct hawk_error *hawk_site_fold_place(struct hawk_site_fold *fold, uint32_t source,
+					uint32_t target, uint32_t offset, uint32_t *ret);
+
+/** Whether it was given a pointer to `block` from this place, or of this edge. */
+bool hawk_site_fold_saw_place(const struct hawk_site_fold *fold, uint32_t place, uint32_t block);
+bool hawk_site_fold_saw_edge(const struct hawk_site_fold *fold, uint32_t edge, uint32_t block);
 
 /** A pointer of the root set; each is a source of its own. */
 struct hawk_error *hawk_site_fold_add_root(struct hawk_site_fold *fold, uint32_t kind,

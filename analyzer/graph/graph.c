@@ -27,7 +27,7 @@ static const uint32_t PLACE_MAX = UINT32_MAX - HAWK_BATCH_PIECE;
 struct part {
 	uint32_t first;
 	uint32_t end;
-	uint64_t bytes; /**< of the blocks, no less */
+	uint64_t bytes; /**< of the blocks, no less (of the last share all) */
 	uint64_t edge_count;
 	struct hawk_area edges;
 	struct hawk_words words;
@@ -45,7 +45,7 @@ struct job {
 	struct part *parts;
 	unsigned part_count;
 	hawk_pointers_function *function; /**< for the pointers; NULL = none */
-	void *context;
+	void *const *contexts;            /**< its own, by part */
 };
 
 /* The edges of the candidates [first, end), which are `block`'s. */
@@ -66,6 +66,7 @@ static void tell_places(struct part *part, uint32_t block, uint32_t first, uint3
 /* Hands on the pointers of a batch whose edges have been found. */
 static void tell(const struct job *job, struct part *part, const uint32_t *edges)
 {
+	void *context = job->contexts[part - job->parts];
 	const struct hawk_batch *batch = &part->batch;
 	uint32_t first = 0;
 
@@ -76,7 +77,7 @@ static void tell(const struct job *job, struct part *part, const uint32_t *edges
 	}
 	tell_places(part, part->block, first, batch->count, edges);
 	if (batch->found[batch->count])
-		part->err = job->function(job->context, part->pointers, batch->found[batch->count]);
+		part->err = job->function(context, part->pointers, batch->found[batch->count]);
 }
 
 static void flush(const struct job *job, struct part *part)
@@ -244,7 +245,7 @@ static void cut(struct job *job)
 		part->first = block;
 		block = i + 1 < job->part_count ? cut_at(index, block, share) : index->count;
 		part->end = block;
-		part->bytes = job->part_count > 1 ? cost_of(index, part->first, part->end) : all;
+		part->bytes = i + 1 < job->part_count ? share : all;
 	}
 }
 
@@ -282,6 +283,37 @@ static struct hawk_error *prepare(struct job *job)
 	return NULL;
 }
 
+/** Where the edges of all parts go. */
+struct joining {
+	const struct job *job;
+	uint32_t *edges;
+};
+
+/* A piece of the edges and of the offsets of each part but the first, as many pieces as parts. */
+static void join_piece(void *context, unsigned number)
+{
+	const struct joining *joining = context;
+	const struct job *job = joining->job;
+	uint64_t before = job->parts[0].edge_count;
+
+	for (unsigned i = 1; i < job->part_count; i++) {
+		const struct part *part = &job->parts[i];
+		uint64_t blocks = part->end - part->first;
+		uint64_t first = part->edge_count * number / job->part_count;
+		uint64_t end = part->edge_count * (number + 1) / job->part_count;
+
+		if (first < end)
+			memcpy(joining->edges + before + first,
+			       (const uint32_t *)part->edges.bytes + first,
+			       (end - first) * sizeof(uint32_t));
+		first = part->first + blocks * number / job->part_count;
+		end = part->first + blocks * (number + 1) / job->part_count;
+		for (uint64_t block = first; block < end; block++)
+			job->offsets[block] += (uint32_t)before;
+		before += part->edge_count;
+	}
+}
+
 /* Puts the edges of all parts behind those of the first. */
 static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
 {
@@ -302,17 +334,9 @@ static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
 	if (err)
 		return err;
 	graph->edges = job->parts[0].edges.bytes;
-	count = job->parts[0].edge_count;
-	for (unsigned i = 1; i < job->part_count; i++) {
-		struct part *part = &job->parts[i];
-
-		memcpy(graph->edges + count, part->edges.bytes,
-		       part->edge_count * sizeof(uint32_t));
-		hawk_area_destroy(&part->edges);
-		for (uint32_t block = part->first; block < part->end; block++)
-			job->offsets[block] += (uint32_t)count;
-		count += part->edge_count;
-	}
+	hawk_parallel_run(job->part_count, join_piece, &(struct joining){job, graph->edges});
+	for (unsigned i = 1; i < job->part_count; i++)
+		hawk_area_destroy(&job->parts[i].edges);
 	graph->edge_count = (uint32_t)count;
 	job->offsets[job->index->count] = (uint32_t)count;
 	graph->edges_area = job->parts[0].edges;
@@ -370,17 +394,17 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 
 struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *target,
 						 const struct hawk_block_index *index,
-						 hawk_pointers_function *function, void *context,
-						 struct hawk_graph *ret)
+						 unsigned threads, hawk_pointers_function *function,
+						 void *const *contexts, struct hawk_graph *ret)
 {
 	CLEANUP(job)
 	struct job job = {
 		.index = index,
 		.target = target,
 		.code = hawk_batch_code(),
-		.part_count = 1,
+		.part_count = threads,
 		.function = function,
-		.context = context,
+		.contexts = contexts,
 	};
 
 	assert(!index->part_count);

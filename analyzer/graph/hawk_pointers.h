@@ -27,12 +27,13 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 				      hawk_pointers_function *function, void *context);
 
 /**
- * hawk_graph_make() on one thread, and hawk_pointers_read() of all its blocks, in one reading of
- * memory. Not for an index with parts of carved blocks, whose edges are not all pointers.
+ * hawk_graph_make(), and hawk_pointers_read() of all its blocks, in one reading of memory. Each of
+ * `threads` (1 or more) threads tells the pointers of its share, blocks in a row, to the context of
+ * its number. Not for an index with parts of carved blocks, whose edges are not all pointers.
  */
 struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *target,
 						 const struct hawk_block_index *index,
-						 hawk_pointers_function *function, void *context,
-						 struct hawk_graph *ret);
+						 unsigned threads, hawk_pointers_function *function,
+						 void *const *contexts, struct hawk_graph *ret);
 
 #endif

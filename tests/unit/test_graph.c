@@ -163,6 +163,16 @@ static struct hawk_error *take_told(void *context, const struct hawk_pointer *po
 	return NULL;
 }
 
+static void expect_same_told(const struct told *told, const struct told *expected)
+{
+	assert_int_equal(told->count, expected->count);
+	for (size_t i = 0; i < told->count; i++) {
+		assert_int_equal(told->items[i].source, expected->items[i].source);
+		assert_int_equal(told->items[i].offset, expected->items[i].offset);
+		assert_int_equal(told->items[i].edge, expected->items[i].edge);
+	}
+}
+
 static struct hawk_error *refuse_told(void *context, const struct hawk_pointer *pointers,
 				      size_t count)
 {
@@ -181,9 +191,8 @@ static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **stat
 	struct hawk_sweep_result result;
 	struct hawk_block_index index;
 	struct hawk_target *target;
-	struct hawk_graph graphs[2];
-	struct told told[2] = {0};
-	int calls = 3;
+	struct hawk_graph graphs[3];
+	struct told told[4] = {0};
 
 	(void)state;
 	expect_no_error(hawk_target_open_core(path, NULL, &target));
@@ -191,24 +200,35 @@ static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **stat
 	expect_no_error(hawk_graph_make(target, &index, 1, &graphs[0]));
 	expect_no_error(
 		hawk_pointers_read(target, &index, &graphs[0], 0, count, take_told, &told[0]));
-	expect_no_error(
-		hawk_graph_make_with_pointers(target, &index, take_told, &told[1], &graphs[1]));
-	assert_int_equal(graphs[1].edge_count, graphs[0].edge_count);
-	assert_memory_equal(graphs[1].offsets, graphs[0].offsets, 4 * ((size_t)count + 1));
-	assert_memory_equal(graphs[1].edges, graphs[0].edges, 4 * (size_t)graphs[0].edge_count);
 	assert_int_equal(told[0].count, graphs[0].edge_count);
-	assert_int_equal(told[1].count, told[0].count);
-	for (size_t i = 0; i < told[0].count; i++) {
-		assert_int_equal(told[1].items[i].source, told[0].items[i].source);
-		assert_int_equal(told[1].items[i].offset, told[0].items[i].offset);
-		assert_int_equal(told[1].items[i].edge, told[0].items[i].edge);
+	for (unsigned threads = 1; threads < 3; threads++) {
+		struct told *shares = &told[threads == 1 ? 1 : 2];
+
+		expect_no_error(hawk_graph_make_with_pointers(target, &index, threads, take_told,
+							      (void *[]){&shares[0], &shares[1]},
+							      &graphs[threads]));
+		assert_int_equal(graphs[threads].edge_count, graphs[0].edge_count);
+		assert_memory_equal(graphs[threads].offsets, graphs[0].offsets,
+				    4 * ((size_t)count + 1));
+		assert_memory_equal(graphs[threads].edges, graphs[0].edges,
+				    4 * (size_t)graphs[0].edge_count);
+		if (threads == 2) {
+			assert_true(shares[0].count && shares[1].count);
+			take_told(&shares[0], shares[1].items, shares[1].count);
+		}
+		expect_same_told(&shares[0], &told[0]);
 	}
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < 3; i++)
 		hawk_graph_deinit(&graphs[i]);
+	for (unsigned i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 		free(told[i].items);
+	for (unsigned threads = 1; threads < 3; threads++) {
+		int calls[] = {threads == 1 ? 3 : 1000, 3}; /* the last one's third fails */
+
+		assert_true(hawk_graph_make_with_pointers(target, &index, threads, refuse_told,
+							  (void *[]){&calls[0], &calls[1]},
+							  &graphs[0]) == &hawk_enomem);
 	}
-	assert_true(hawk_graph_make_with_pointers(target, &index, refuse_told, &calls,
-						  &graphs[0]) == &hawk_enomem);
 	hawk_block_index_deinit(&index);
 	hawk_target_close(target);
 	synthetic_heap_destroy(heap);
