@@ -48,6 +48,9 @@ void *hawk_file_map(size_t bytes, uint64_t *offset);
 /** For a file: private memory that is to read as zeros in a forked child. False: cannot be had. */
 bool hawk_file_wipe_on_fork(void *memory, size_t bytes);
 
+/** Takes that back, of whole pages. */
+void hawk_file_keep_on_fork(void *memory, size_t bytes);
+
 /** Registers the fork handlers. From the library's constructor. */
 void hawk_file_watch_forks(void);
 

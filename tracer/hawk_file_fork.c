@@ -173,16 +173,19 @@ void hawk_file_leave(void)
 static void before_fork(void)
 {
 	forking = true;
+	hawk_threads_keep_stack(true);
 }
 
 static void after_fork_in_parent(void)
 {
+	hawk_threads_keep_stack(false);
 	forking = false;
 }
 
 static void after_fork_in_child(void)
 {
 	hawk_file_check_fork();
+	hawk_threads_keep_stack(false);
 	forking = false;
 }
 

@@ -18,6 +18,7 @@ enum {
 	/** Destructor rounds, of four, until the slot is given back. The rest is for threads whose
 	 * first allocation is made by a destructor. */
 	EXIT_ROUNDS = 2,
+	PAGE_BYTES = 4096,
 };
 
 const uint32_t hawk_thread_slot_bytes = sizeof(struct hawk_head);
@@ -84,9 +85,9 @@ static struct hawk_slot *make_slot(uint32_t index)
 	return hawk_threads_slot(index);
 }
 
-/** Slot `index`, with its part of the table, which the slot of a forked child may not know (any
+/** Slot `index`; `ret` is its part of the table, which the slot of a forked child may not know (any
  * more). NULL: no memory. */
-static struct hawk_slot *attach(uint32_t index)
+static struct hawk_slot *attach(uint32_t index, struct hawk_head **ret)
 {
 	struct hawk_head *head = hawk_arena_element(HAWK_ARRAY_THREADS, index);
 	struct hawk_slot *slot = hawk_threads_slot(index);
@@ -98,11 +99,11 @@ static struct hawk_slot *attach(uint32_t index)
 	head->record.counter_count = HAWK_COUNTER_ENTRIES;
 	head->record.free_offset = offsetof(struct hawk_head, frees);
 	head->record.free_count = HAWK_FREE_ENTRIES;
-	slot->head = head;
+	*ret = head;
 	return slot;
 }
 
-static struct hawk_slot *claim_free(void)
+static struct hawk_slot *claim_free(struct hawk_head **head)
 {
 	uint32_t words =
 		__atomic_load_n(&hawk_table_header->thread_count, __ATOMIC_RELAXED) / 64 + 1;
@@ -118,14 +119,14 @@ static struct hawk_slot *claim_free(void)
 			if (__atomic_compare_exchange_n(&free_map[i], &bits, bits & ~lowest, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 				__atomic_fetch_sub(&free_count, 1, __ATOMIC_RELAXED);
-				return attach(i * 64 + (uint32_t)__builtin_ctzll(lowest));
+				return attach(i * 64 + (uint32_t)__builtin_ctzll(lowest), head);
 			}
 		}
 	}
 	return NULL;
 }
 
-static struct hawk_slot *claim_new(void)
+static struct hawk_slot *claim_new(struct hawk_head **head)
 {
 	uint32_t *count = &hawk_table_header->thread_count;
 	uint32_t index = __atomic_load_n(count, __ATOMIC_RELAXED);
@@ -136,10 +137,10 @@ static struct hawk_slot *claim_new(void)
 			return NULL;
 	} while (!__atomic_compare_exchange_n(count, &index, index + 1, false, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
-	return attach(index);
+	return attach(index, head);
 }
 
-static void reset(struct hawk_slot *slot)
+static void reset(struct hawk_slot *slot, struct hawk_head *head)
 {
 	slot->busy = HAWK_IDLE;
 	slot->exit_rounds = 0;
@@ -149,29 +150,35 @@ static void reset(struct hawk_slot *slot)
 	hawk_scopes_clear(&slot->scopes, &slot->scope_key);
 	slot->stack.count = 0;
 	slot->stack.trace = 0;
-	slot->head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
-	__atomic_store_n(&slot->head->record.state, (uint32_t)HAWK_THREAD_LIVE, __ATOMIC_RELEASE);
+	slot->head = head;
+	head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
+	__atomic_store_n(&head->record.state, (uint32_t)HAWK_THREAD_LIVE, __ATOMIC_RELEASE);
 }
 
-static void give_back(struct hawk_slot *slot)
+static void give_back(struct hawk_head *head)
 {
-	uint32_t index = slot->head->index;
+	uint32_t index = head->index;
 
-	__atomic_store_n(&slot->head->record.state, (uint32_t)HAWK_THREAD_FREE, __ATOMIC_RELAXED);
+	__atomic_store_n(&head->record.state, (uint32_t)HAWK_THREAD_FREE, __ATOMIC_RELAXED);
 	__atomic_fetch_or(&free_map[index / 64], UINT64_C(1) << index % 64, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&free_count, 1, __ATOMIC_RELAXED);
 }
 
 /** The slot becomes the thread's, unless a handler that came in between has got it one. */
-static struct hawk_slot *install(struct hawk_slot *slot)
+static struct hawk_slot *install(struct hawk_slot *slot, struct hawk_head *head)
 {
 	struct hawk_slot *expected = NULL;
 
-	if (__atomic_compare_exchange_n(&hawk_thread_slot, &expected, slot, false, __ATOMIC_RELAXED,
-					__ATOMIC_RELAXED))
-		return slot;
-	give_back(slot);
-	return NULL;
+	if (!__atomic_compare_exchange_n(&hawk_thread_slot, &expected, slot, false,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+		give_back(head);
+		return NULL;
+	}
+	/* Once more: a fork in a handler has wiped what was not the thread's yet. */
+	slot->head = head;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot->busy = HAWK_IDLE;
+	return slot;
 }
 
 void hawk_threads_recover(struct hawk_slot *slot)
@@ -183,6 +190,23 @@ void hawk_threads_recover(struct hawk_slot *slot)
 	hawk_counters_recover(slot->head);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	slot->busy = HAWK_IDLE;
+}
+
+void hawk_threads_keep_stack(bool keep)
+{
+	struct hawk_slot *slot = hawk_thread_slot;
+	uint64_t start, end;
+
+	if ((uintptr_t)slot <= 1 || slot->busy == HAWK_IDLE)
+		return;
+	/* The page with `busy` ends before, and the next slot's begins behind. */
+	static_assert(offsetof(struct hawk_slot, stack) >= PAGE_BYTES, "another page");
+	start = (uint64_t)&slot->stack & -(uint64_t)PAGE_BYTES;
+	end = (uint64_t)(slot + 1) & -(uint64_t)PAGE_BYTES;
+	if (keep)
+		hawk_file_keep_on_fork((void *)start, end - start);
+	else
+		hawk_file_wipe_on_fork((void *)start, end - start);
 }
 
 void hawk_threads_restore(struct hawk_slot *slot)
@@ -202,17 +226,18 @@ void hawk_threads_restore(struct hawk_slot *slot)
 struct hawk_slot *hawk_threads_acquire(void)
 {
 	struct hawk_slot *slot;
+	struct hawk_head *head;
 
 	hawk_file_check_fork();
 	if (hawk_thread_slot == HAWK_SLOT_GONE || hawk_file_lost)
 		return NULL;
-	slot = claim_free();
+	slot = claim_free(&head);
 	if (!slot)
-		slot = claim_new();
+		slot = claim_new(&head);
 	if (!slot)
 		return NULL;
-	reset(slot);
-	if (!install(slot))
+	reset(slot, head);
+	if (!install(slot, head))
 		return hawk_thread_slot == HAWK_SLOT_GONE ? NULL : hawk_thread_slot;
 	if (exit_key_made) {
 		/* With very many keys in the process this callocs; the busy mark makes that call a
@@ -226,12 +251,15 @@ struct hawk_slot *hawk_threads_acquire(void)
 
 static void release(struct hawk_slot *slot)
 {
+	struct hawk_head *head;
+
 	hawk_file_check_fork();
+	head = slot->head;
 	slot->busy = HAWK_BUSY_FOR_SURE;
-	hawk_counters_recover(slot->head);
-	hawk_counters_flush_all(slot->head);
+	hawk_counters_recover(head);
+	hawk_counters_flush_all(head);
 	hawk_thread_slot = HAWK_SLOT_GONE;
-	give_back(slot);
+	give_back(head);
 }
 
 /** Runs in two rounds, because other destructors may still allocate. */

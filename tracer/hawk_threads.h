@@ -57,6 +57,13 @@ bool hawk_threads_init(void);
 /** Private part of slot `index`, which is in use or was; NULL: there is none. */
 struct hawk_slot *hawk_threads_slot(uint32_t index);
 
+/**
+ * Before and after a fork() by the calling thread. Where that comes in a handler while the thread
+ * is busy, the child may return to the call that was interrupted: so what that works with, the
+ * stack, is there, and only the beginning of the slot is wiped.
+ */
+void hawk_threads_keep_stack(bool keep);
+
 /** In a forked child whose slots were wiped: gives the thread's slot its fields back. */
 void hawk_threads_restore(struct hawk_slot *slot);
 

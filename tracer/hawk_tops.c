@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The memo of stack tops, in the thread's slot: slots by hash, four to a set, that point to places.
- * Places are given out in order and then taken again from those who have had them longest, so few
- * tops touch few pages.
+ * The memo of stack tops, in the thread's slot: slots by hash, eight to a set, that point to
+ * places. Places are given out in order and then taken again from those who have had them longest,
+ * so few tops touch few pages.
  *
  * Many stacks begin at the same pc and sp, wherever a program allocates through a function of its
  * own. The return address of the first frame tells most of them apart; where it lies is remembered

@@ -19,7 +19,7 @@ allocator = hawk.compile_program(
     os.path.join(folder, "stress_allocator.so"), ["stress_allocator.c"],
     flags=["-O1", "-shared", "-fPIC", "-fno-builtin", "-Wl,-Bsymbolic-functions"])
 in_file = f"table={os.path.join(folder, 'table-%p')}"
-FORK_EVERY = ("7", "701")  # a file to copy takes its time
+FORK_EVERY = ("7", "101")  # a file to copy takes its time
 RUNS = (
     (None, ("check", "allocate", "jump", "fork")),
     ("collapse=4", ("check", "allocate")),

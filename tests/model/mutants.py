@@ -75,11 +75,11 @@ MUTANTS = (
      r"__ATOMIC_RELEASE,\s*__ATOMIC_RELAXED\);", r"segments[segment] = memory;\n(void)expected;",
      ("slots_new",)),
     ("a slot is given back while the thread still has it", "hawk_threads.c",
-     r"hawk_thread_slot = HAWK_SLOT_GONE;\s*give_back\(slot\);",
-     r"give_back(slot);\n\thawk_thread_slot = HAWK_SLOT_GONE;",
+     r"hawk_thread_slot = HAWK_SLOT_GONE;\s*give_back\(head\);",
+     r"give_back(head);\n\thawk_thread_slot = HAWK_SLOT_GONE;",
      ("slots_threads", "slots_three", "slots_handler")),
     ("a handler's slot is overwritten", "hawk_threads.c",
-     r"__atomic_compare_exchange_n\(&hawk_thread_slot, &expected, slot, false, "
+     r"__atomic_compare_exchange_n\(&hawk_thread_slot, &expected, slot, false,\s*"
      r"__ATOMIC_RELAXED,\s*__ATOMIC_RELAXED\)",
      r"(hawk_thread_slot = slot, (void)expected, true)", ("slots_handler",)),
     ("a slot is live before it says where its counters are", "hawk_threads.c",

@@ -6,8 +6,8 @@
  *
  *     check     looks at the headers: each live block's is valid at every instant, no freed one's
  * is allocate  allocates and frees jump      jumps out, never to return: once at each instruction
- * of a short scene fork      forks a child that allocates: at every 7th instruction, or
- *               the number given behind the other one
+ * of a short scene fork      forks a child that allocates and then ends the scene: at every 7th
+ *               instruction, or the number given behind the other one
  *
  * With a number behind it `jump` leaves out all but one of so many instructions. Needs an allocator
  * that may itself be interrupted (stress_allocator.c). The scenes: each function of the family; a
@@ -46,7 +46,7 @@ static const struct hawk_table_header *table;
 static enum mode mode;
 static volatile unsigned long steps, jump_at;
 static unsigned long total_steps, stride = 1, fork_every = 7;
-static volatile bool stepping;
+static volatile bool stepping, is_child;
 static sigjmp_buf way_out;
 static void *volatile keep;
 
@@ -228,6 +228,7 @@ static __attribute__((noinline)) void allocate_in_handler(void)
 	free(two);
 }
 
+/** The child returns to the call that was interrupted, too. */
 static void fork_in_handler(void)
 {
 	pid_t pid = fork();
@@ -237,7 +238,9 @@ static void fork_in_handler(void)
 		alarm(10);
 		for (int i = 0; i < 10; i++)
 			allocate_in_handler();
-		_exit(0);
+		is_child = true;
+		stepping = false;
+		return;
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		fail("a child did not end well");
@@ -272,6 +275,8 @@ static void on_trap(int number, siginfo_t *info, void *data)
 
 static inline __attribute__((always_inline)) void start_stepping(void)
 {
+	if (is_child)
+		return;
 	stepping = true;
 	__asm__ volatile("sub $128, %%rsp; pushfq; orq %0, (%%rsp); popfq; add $128, %%rsp"
 			 :
@@ -328,6 +333,11 @@ static void scene_family(void)
 	stop_stepping();
 	if (errno != 77)
 		fail("errno has changed");
+	if (is_child) {
+		for (int i = 0; i < 10; i++)
+			allocate_in_handler();
+		_exit(0);
+	}
 }
 
 static pthread_key_t last_key;
