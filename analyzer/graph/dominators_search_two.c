@@ -143,12 +143,15 @@ static struct hawk_error *search_front(struct hawk_search_pair *pair)
 static struct hawk_error *search_back(struct hawk_search_pair *pair)
 {
 	struct hawk_dominator_state *state = &pair->second;
+	/* Runs may find the same ones again and again: the first search goes on alone then. */
+	uint64_t edges_max = state->graph->edge_count / 2;
 	struct hawk_error *err = NULL;
 	size_t first;
 	size_t end;
 
 	memset(state->numbers, 0, state->graph->count * sizeof(*state->numbers));
-	while (!err && pair->run_count < RUNS_MAX && take_roots(pair, false, &first, &end)) {
+	while (!err && pair->run_count < RUNS_MAX && state->edge_count <= edges_max &&
+	       take_roots(pair, false, &first, &end)) {
 		struct run *run = &pair->runs[pair->run_count++];
 
 		*run = (struct run){
@@ -180,6 +183,8 @@ static void run_search(void *context, unsigned part)
 	pair->errors[1] = search_back(pair);
 	pthread_mutex_lock(&pair->lock);
 	pair->running = false;
+	/* The first search may do with the memory that there is. */
+	pair->stop |= pair->errors[1] != NULL;
 	if (pair->stop) /* likewise */
 		pair->back = pair->first->roots->count;
 	pthread_cond_signal(&pair->ended);
@@ -377,9 +382,8 @@ struct hawk_error *hawk_dominators_search_two(struct hawk_dominator_state *state
 	memset(state->numbers, 0, ((size_t)state->graph->count + 1) * sizeof(*state->numbers));
 	set_up_second(&pair);
 	hawk_parallel_run(2, run_search, &pair);
-	err = pair.errors[0] ? pair.errors[0] : pair.errors[1];
-	if (pair.errors[0])
-		hawk_error_destroy(pair.errors[1]);
+	hawk_error_destroy(pair.errors[1]);
+	err = pair.errors[0];
 	if (!err)
 		err = pair.stop ? search_front(&pair) : join(&pair);
 	hawk_area_destroy(&pair.second.edges_area);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -723,6 +724,69 @@ static void dominators_are_the_same_with_any_number_of_threads(void **state)
 	}
 }
 
+/* Resident bytes of this process; `peak`: the most that there were since they were forgotten. */
+static uint64_t memory_bytes(bool peak)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	unsigned long long kilobytes = 0;
+	char line[256];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, peak ? "VmHWM: %llu" : "VmRSS: %llu", &kilobytes) == 1)
+			break;
+	(void)fclose(file);
+	return 1024 * kilobytes;
+}
+
+static bool forget_peak(void)
+{
+	FILE *file = fopen("/proc/self/clear_refs", "we");
+
+	if (!file)
+		return false;
+	(void)fputs("5", file);
+	return !fclose(file);
+}
+
+/* While one search is busy with the first root, another finds the same from all others, and many
+ * edges each time. */
+static void roots_that_all_lead_to_many_edges_take_little_memory(void **state)
+{
+	enum { BUSY = 1000000, CHAIN = 8, EDGES = 500000, ROOTS = 4000 };
+	struct graph_shape *shape =
+		graph_shape_create(BUSY + CHAIN, 2 * (uint64_t)BUSY + CHAIN + EDGES);
+	struct hawk_dominators dominators;
+	uint64_t seed = 23;
+	uint64_t before;
+
+	(void)state;
+	graph_shape_root(shape, 0);
+	for (uint32_t i = 0; i < ROOTS; i++)
+		graph_shape_root(shape, BUSY);
+	for (uint32_t i = 0; i < BUSY; i++) {
+		graph_shape_edge(shape, i, (i + 1) % BUSY);
+		graph_shape_edge(shape, i, (uint32_t)(synthetic_random(&seed) % BUSY));
+	}
+	for (uint32_t i = 0; i + 1 < CHAIN; i++)
+		graph_shape_edge(shape, BUSY + i, BUSY + i + 1);
+	for (uint32_t i = 0; i < EDGES; i++)
+		graph_shape_edge(shape, BUSY + CHAIN - 1, BUSY + i % (CHAIN - 1));
+	graph_shape_finish(shape);
+	if (!forget_peak()) {
+		graph_shape_destroy(shape);
+		skip();
+	}
+	before = memory_bytes(false);
+	shape->workspace.threads = 2;
+	expect_no_error(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots,
+					     &shape->reach, NULL, &shape->workspace, &dominators));
+	/* An edge takes 8 bytes in each search's list, and 4 more in the end. */
+	assert_in_range(memory_bytes(true) - before, 0, 20 * (uint64_t)shape->graph.edge_count);
+	hawk_dominators_deinit(&dominators);
+	graph_shape_destroy(shape);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -739,6 +803,7 @@ int main(void)
 		cmocka_unit_test(leaks_that_point_into_a_chain_take_linear_time),
 		cmocka_unit_test(leaks_that_climb_often_are_searched_anew),
 		cmocka_unit_test(dominators_are_the_same_with_any_number_of_threads),
+		cmocka_unit_test(roots_that_all_lead_to_many_edges_take_little_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
