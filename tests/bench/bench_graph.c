@@ -62,7 +62,7 @@ struct figures {
 	/** Times over the plain sums next to them. */
 	double ratios[STEPS][RUNS_MAX];
 	unsigned runs;
-	double wall[2]; /**< of everything, with one thread and with two */
+	double walls[2][RUNS_MAX]; /**< of everything, with one thread and with two */
 	uint64_t edges;
 	uint64_t bytes_index, bytes_graph, bytes_scratch;
 	uint64_t bytes_peak[2]; /**< with one thread, with two */
@@ -238,6 +238,12 @@ static int compare_ratios(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
+static double median(double *values, unsigned count)
+{
+	qsort(values, count, sizeof(*values), compare_ratios);
+	return (values[count / 2] + values[(count - 1) / 2]) / 2;
+}
+
 static double median_ratio(const struct figures *figures, enum step step)
 {
 	double ratios[RUNS_MAX];
@@ -245,8 +251,20 @@ static double median_ratio(const struct figures *figures, enum step step)
 	if (step == STEP_READ)
 		return 1;
 	memcpy(ratios, figures->ratios[step], sizeof(ratios));
-	qsort(ratios, figures->runs, sizeof(*ratios), compare_ratios);
-	return (ratios[figures->runs / 2] + ratios[(figures->runs - 1) / 2]) / 2;
+	return median(ratios, figures->runs);
+}
+
+/* What two threads gain in each run, which has both one after the other. */
+static void print_gain(const struct figures *figures)
+{
+	double gains[RUNS_MAX];
+	double middle;
+
+	for (unsigned run = 0; run < figures->runs; run++)
+		gains[run] = figures->walls[0][run] / figures->walls[1][run];
+	middle = median(gains, figures->runs);
+	printf("%-24s %8.2f x faster (%.2f to %.2f)\n", "with two threads", middle, gains[0],
+	       gains[figures->runs - 1]);
 }
 
 /* Every trace is a site. */
@@ -328,7 +346,7 @@ static void measure_all(struct hawk_target *target, const struct hawk_heap *heap
 	make_index(target, &heap->plan, core, threads, &graph.index);
 	graph.parts = HAWK_PART_INDEX;
 	check(hawk_site_graph_make_beside(&graph, HAWK_PART_RETAINED, &sites));
-	keep_best(&figures->wall[threads - 1], seconds() - wall);
+	figures->walls[threads - 1][figures->runs] = seconds() - wall;
 	lap(&watch, threads == 1 ? STEP_ALL : STEP_ALL_TWO);
 	figures->bytes_peak[threads - 1] = anonymous_peak_bytes() - before;
 	hawk_site_graph_deinit(&sites);
@@ -371,7 +389,7 @@ static void print(const struct figures *figures, const struct bench_core *core)
 		       time / blocks * 1e9, median_ratio(figures, step),
 		       (double)core->heap_bytes / time / 1e9);
 	}
-	printf("%-24s %8.2f x faster\n", "with two threads", figures->wall[0] / figures->wall[1]);
+	print_gain(figures);
 	print_memory("index", figures->bytes_index, core->blocks);
 	print_memory("graph", figures->bytes_graph, core->blocks);
 	print_memory("peak, one thread", figures->bytes_peak[0], core->blocks);
