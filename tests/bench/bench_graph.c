@@ -12,9 +12,10 @@
  * none ("random"); 2 % are lost. Interior pointers (0.2 %) change nothing, or hold the heads of
  * some chains ("interior"), which are leaks by start pointers then. Times are the best of RUNS,
  * each with fresh memory, page faults included, of processor; only what two threads gain is on the
- * wall clock, and wants a quiet machine. Plain sums stand before and behind every step, because
- * machines get slower and quicker from one moment to the next: ratios are medians of those to the
- * two next to a step. A core of 10 M blocks takes 2 GB of memory, one of 50 M blocks 10 GB.
+ * wall clock: what they gain a plain sum at the same moment stands beside it, because a second
+ * processor may be half of one. Plain sums stand before and behind every step, because machines get
+ * slower and quicker from one moment to the next: ratios are medians of those to the two next to a
+ * step. A core of 10 M blocks takes 2 GB of memory, one of 50 M blocks 10 GB.
  */
 #include "bench_graph_core.h"
 
@@ -24,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hawk_parallel.h"
 #include "hawk_site_graph.h"
 #include "hawk_sweep_beside.h"
 
@@ -62,7 +64,8 @@ struct figures {
 	/** Times over the plain sums next to them. */
 	double ratios[STEPS][RUNS_MAX];
 	unsigned runs;
-	double walls[2][RUNS_MAX]; /**< of everything, with one thread and with two */
+	double walls[2][RUNS_MAX];     /**< of everything, with one thread and with two */
+	double sum_walls[2][RUNS_MAX]; /**< of a plain sum, between these two */
 	uint64_t edges;
 	uint64_t bytes_index, bytes_graph, bytes_scratch;
 	uint64_t bytes_peak[2]; /**< with one thread, with two */
@@ -133,17 +136,38 @@ static void forget_peak(void)
 		die("cannot reset the peak of memory");
 }
 
-static void read_all(const struct hawk_target *target, const struct bench_core *core)
+/** A plain sum of all words, in as many parts as there are threads. */
+struct reading {
+	const uint64_t *words;
+	size_t count;
+	unsigned threads;
+};
+
+static void read_part(void *context, unsigned part)
 {
-	const uint64_t *words = hawk_target_view(target, SYNTHETIC_HEAP, core->heap_bytes);
+	const struct reading *reading = context;
+	size_t count = reading->count / reading->threads;
+	const uint64_t *words = reading->words + count * part;
 	uint64_t sum[4] = {0};
 
-	if (!words)
-		die("the heap is not there");
-	for (size_t i = 0; i + 4 <= core->heap_bytes / 8; i += 4)
+	for (size_t i = 0; i + 4 <= count; i += 4)
 		for (size_t j = 0; j < 4; j++)
 			sum[j] += words[i + j];
 	__asm__ volatile("" : : "r"(sum[0] + sum[1] + sum[2] + sum[3]));
+}
+
+static void read_all(const struct hawk_target *target, const struct bench_core *core,
+		     unsigned threads)
+{
+	struct reading reading = {
+		.words = hawk_target_view(target, SYNTHETIC_HEAP, core->heap_bytes),
+		.count = core->heap_bytes / 8,
+		.threads = threads,
+	};
+
+	if (!reading.words)
+		die("the heap is not there");
+	hawk_parallel_run(threads, read_part, &reading);
 }
 
 /** The index together with sums by trace, from one sweep. */
@@ -202,7 +226,7 @@ static double time_sum(const struct watch *watch)
 	double start = cpu_seconds();
 	double time;
 
-	read_all(watch->target, watch->core);
+	read_all(watch->target, watch->core, 1);
 	time = cpu_seconds() - start;
 	keep_best(&watch->figures->seconds[STEP_READ], time);
 	return time;
@@ -255,16 +279,15 @@ static double median_ratio(const struct figures *figures, enum step step)
 }
 
 /* What two threads gain in each run, which has both one after the other. */
-static void print_gain(const struct figures *figures)
+static void print_gain(const char *name, double (*walls)[RUNS_MAX], unsigned runs)
 {
 	double gains[RUNS_MAX];
 	double middle;
 
-	for (unsigned run = 0; run < figures->runs; run++)
-		gains[run] = figures->walls[0][run] / figures->walls[1][run];
-	middle = median(gains, figures->runs);
-	printf("%-24s %8.2f x faster (%.2f to %.2f)\n", "with two threads", middle, gains[0],
-	       gains[figures->runs - 1]);
+	for (unsigned run = 0; run < runs; run++)
+		gains[run] = walls[0][run] / walls[1][run];
+	middle = median(gains, runs);
+	printf("%-24s %8.2f x faster (%.2f to %.2f)\n", name, middle, gains[0], gains[runs - 1]);
 }
 
 /* Every trace is a site. */
@@ -353,6 +376,18 @@ static void measure_all(struct hawk_target *target, const struct hawk_heap *heap
 	hawk_block_graph_deinit(&graph);
 }
 
+/* What the second processor is worth at this moment. */
+static void measure_processors(const struct hawk_target *target, const struct bench_core *core,
+			       struct figures *figures)
+{
+	for (unsigned threads = 1; threads <= 2; threads++) {
+		double wall = seconds();
+
+		read_all(target, core, threads);
+		figures->sum_walls[threads - 1][figures->runs] = seconds() - wall;
+	}
+}
+
 static void measure(struct hawk_target *target, const struct hawk_sweep_plan *plan,
 		    const struct bench_core *core, struct figures *figures)
 {
@@ -362,6 +397,7 @@ static void measure(struct hawk_target *target, const struct hawk_sweep_plan *pl
 	measure_reading(target, core, figures);
 	measure_steps(target, &heap, core, figures);
 	measure_all(target, &heap, core, 1, figures);
+	measure_processors(target, core, figures);
 	measure_all(target, &heap, core, 2, figures);
 	figures->runs++;
 }
@@ -371,7 +407,7 @@ static void print_memory(const char *name, uint64_t bytes, uint64_t blocks)
 	printf("%-24s %8.2f bytes/block\n", name, (double)bytes / (double)blocks);
 }
 
-static void print(const struct figures *figures, const struct bench_core *core)
+static void print(struct figures *figures, const struct bench_core *core)
 {
 	double blocks = (double)core->blocks;
 
@@ -389,7 +425,8 @@ static void print(const struct figures *figures, const struct bench_core *core)
 		       time / blocks * 1e9, median_ratio(figures, step),
 		       (double)core->heap_bytes / time / 1e9);
 	}
-	print_gain(figures);
+	print_gain("with two threads", figures->walls, figures->runs);
+	print_gain("a plain sum, with two", figures->sum_walls, figures->runs);
 	print_memory("index", figures->bytes_index, core->blocks);
 	print_memory("graph", figures->bytes_graph, core->blocks);
 	print_memory("peak, one thread", figures->bytes_peak[0], core->blocks);
