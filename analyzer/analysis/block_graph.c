@@ -81,11 +81,12 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 
 struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph)
 {
+	unsigned threads = hawk_block_graph_threads(graph);
 	struct hawk_error *err = NULL;
 
 	if (!graph->workspace.area.bytes)
-		err = hawk_workspace_create(&graph->workspace, graph->index.count);
-	graph->workspace.threads = hawk_block_graph_threads(graph);
+		err = hawk_workspace_create(&graph->workspace, graph->index.count, threads);
+	graph->workspace.threads = threads;
 	return err;
 }
 

@@ -228,7 +228,7 @@ struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 	/* Dominators live in the graph's. */
 	if (!err && (graph->parts & HAWK_PART_RETAINED || !workspace->area.bytes)) {
 		workspace = &own;
-		err = hawk_workspace_create(workspace, graph->index.count);
+		err = hawk_workspace_create(workspace, graph->index.count, 1);
 	}
 	if (!err)
 		err = fold_all(graph, explained, kinds, filter, workspace, &leaks);

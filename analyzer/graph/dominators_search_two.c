@@ -11,8 +11,10 @@
  * second, takes no notice of what was found from later roots; where both have numbered a block,
  * the earlier roots keep it. Then the second's numbers are counted again without what it lost.
  *
- * No work is done more than twice: where the two find so much of the same that the lanes are full,
- * the second search was in vain, and the first goes on alone.
+ * Where the two find so much of the same that the lanes are full, or where memory is short, the
+ * second search ends; the run that it was in was in vain. If the first one still has no numbers, it
+ * takes back those of the second's runs, the last one first, and their roots with them: whatever a
+ * run has met, a search of its roots meets again. So no work is done more than twice.
  */
 #include "dominators_state.h"
 
@@ -39,7 +41,7 @@ struct run {
 struct hawk_search_pair {
 	struct hawk_dominator_state *first;
 	struct hawk_dominator_state second;
-	struct hawk_error *errors[2];
+	struct hawk_error *err; /* the first search's */
 
 	pthread_mutex_t lock;
 	pthread_cond_t ended;
@@ -47,12 +49,12 @@ struct hawk_search_pair {
 	size_t front, back; /* roots that nobody has taken: [front, back) */
 	uint32_t spare;     /* numbers that nobody has taken */
 	bool running;       /* the second search */
-	bool stop;          /* it is to end, and what it found is of no use */
+	bool stop;          /* it is to end */
 
 	/* The second search's, then everybody's. */
 	struct run runs[RUNS_MAX];
-	unsigned run_count;
-	bool lost; /* some numbers, to the first search or to later runs */
+	unsigned run_count; /* the last of them was finished */
+	bool lost;          /* some numbers, to the first search or to later runs */
 };
 
 /* Under the lock. */
@@ -64,19 +66,26 @@ static uint32_t take_numbers(struct hawk_search_pair *pair)
 	return taken;
 }
 
-/* The first search has them all, in the end. */
-static uint32_t take_all_numbers(struct hawk_search_pair *pair)
+/* As if the second search had not begun with this run, its last. Under the lock, or alone. */
+static void undo_run(struct hawk_search_pair *pair, const struct run *run)
 {
-	uint32_t taken;
+	struct hawk_dominator_state *second = &pair->second;
 
+	pair->spare += second->limit - run->first;
+	second->limit = second->count = run->first;
+	second->edge_count = run->first_edge;
+	pair->back = run == pair->runs ? pair->first->roots->count : run[-1].first_root;
+}
+
+/* The second search's, for the first. */
+static uint32_t take_numbers_back(struct hawk_search_pair *pair)
+{
 	pair->stop = true;
 	while (pair->running)
 		pthread_cond_wait(&pair->ended, &pair->lock);
-	/* Its roots are to be looked at again, though it may have ended before. */
-	pair->back = pair->first->roots->count;
-	taken = pair->spare + pair->second.limit;
-	pair->spare = pair->second.limit = 0;
-	return taken;
+	while (!pair->spare && pair->run_count)
+		undo_run(pair, &pair->runs[--pair->run_count]);
+	return take_numbers(pair);
 }
 
 bool hawk_dominators_more_numbers(struct hawk_dominator_state *state)
@@ -91,9 +100,7 @@ bool hawk_dominators_more_numbers(struct hawk_dominator_state *state)
 	pthread_mutex_lock(&pair->lock);
 	taken = is_first || !pair->stop ? take_numbers(pair) : 0;
 	if (!taken && is_first)
-		taken = take_all_numbers(pair);
-	else if (!taken)
-		pair->stop = true;
+		taken = take_numbers_back(pair);
 	pthread_mutex_unlock(&pair->lock);
 	state->limit += taken;
 	state->stopped = !taken;
@@ -150,9 +157,9 @@ static struct hawk_error *search_back(struct hawk_search_pair *pair)
 	size_t end;
 
 	memset(state->numbers, 0, state->graph->count * sizeof(*state->numbers));
-	while (!err && pair->run_count < RUNS_MAX && state->edge_count <= edges_max &&
+	while (pair->run_count < RUNS_MAX && state->edge_count <= edges_max &&
 	       take_roots(pair, false, &first, &end)) {
-		struct run *run = &pair->runs[pair->run_count++];
+		struct run *run = &pair->runs[pair->run_count];
 
 		*run = (struct run){
 			.first_root = first,
@@ -161,8 +168,15 @@ static struct hawk_error *search_back(struct hawk_search_pair *pair)
 		};
 		state->before = state->count;
 		err = search_roots(state, first, end);
+		if (err || state->stopped) {
+			pthread_mutex_lock(&pair->lock);
+			undo_run(pair, run);
+			pthread_mutex_unlock(&pair->lock);
+			break;
+		}
 		run->end = state->count;
 		run->end_edge = state->edge_count;
+		pair->run_count++;
 	}
 	return err;
 }
@@ -172,7 +186,7 @@ static void run_search(void *context, unsigned part)
 	struct hawk_search_pair *pair = context;
 
 	if (!part) {
-		pair->errors[0] = search_front(pair);
+		pair->err = search_front(pair);
 		return;
 	}
 	pthread_mutex_lock(&pair->lock);
@@ -180,13 +194,12 @@ static void run_search(void *context, unsigned part)
 	pthread_mutex_unlock(&pair->lock);
 	if (!pair->running)
 		return;
-	pair->errors[1] = search_back(pair);
+	/* The first search may do with the memory that there is. */
+	hawk_error_destroy(search_back(pair));
 	pthread_mutex_lock(&pair->lock);
 	pair->running = false;
-	/* The first search may do with the memory that there is. */
-	pair->stop |= pair->errors[1] != NULL;
-	if (pair->stop) /* likewise */
-		pair->back = pair->first->roots->count;
+	pair->spare += pair->second.limit - pair->second.count;
+	pair->second.limit = pair->second.count;
 	pthread_cond_signal(&pair->ended);
 	pthread_mutex_unlock(&pair->lock);
 }
@@ -285,7 +298,7 @@ static void run_move(void *context, unsigned part)
 
 	if (!part) {
 		move_lane(pair, second->parents, pair->first->parents, true);
-		pair->errors[0] = move_edges(pair);
+		pair->err = move_edges(pair);
 	} else {
 		move_lane(pair, second->semi, pair->first->semi, true);
 		move_lane(pair, second->blocks, pair->first->blocks, false);
@@ -336,9 +349,9 @@ static struct hawk_error *join(struct hawk_search_pair *pair)
 {
 	count_again(pair);
 	hawk_parallel_run(2, run_move, pair);
-	if (!pair->errors[0] && (pair->lost || pair->second.touched))
+	if (!pair->err && (pair->lost || pair->second.touched))
 		hawk_parallel_run(2, run_free, pair);
-	return pair->errors[0];
+	return pair->err;
 }
 
 /* A state that numbers from the other end of the lanes. */
@@ -382,10 +395,11 @@ struct hawk_error *hawk_dominators_search_two(struct hawk_dominator_state *state
 	memset(state->numbers, 0, ((size_t)state->graph->count + 1) * sizeof(*state->numbers));
 	set_up_second(&pair);
 	hawk_parallel_run(2, run_search, &pair);
-	hawk_error_destroy(pair.errors[1]);
-	err = pair.errors[0];
+	err = pair.err;
 	if (!err)
-		err = pair.stop ? search_front(&pair) : join(&pair);
+		err = search_front(&pair); /* what the second search has left */
+	if (!err)
+		err = join(&pair);
 	hawk_area_destroy(&pair.second.edges_area);
 	state->limit = UINT32_MAX;
 	state->pair = NULL;

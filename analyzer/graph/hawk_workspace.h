@@ -17,20 +17,20 @@
 
 enum {
 	HAWK_LANES = 7,
-	/** One number in so many, and so many more, are spare: for blocks that two searches meet.
-	 * Mostly never touched, and so no memory. */
-	HAWK_LANE_SPARE = 256,
-	HAWK_LANE_SPARE_MIN = 8192,
+	/** So many numbers more for two threads or more: for blocks that two searches meet. Where
+	 * there are too few, the second search has worked in vain for some of its roots. */
+	HAWK_LANE_SPARE = 8192,
 };
 
 struct hawk_workspace {
 	struct hawk_area area;
-	uint64_t stride;  /**< numbers in a lane: blocks + 2 and spare ones */
-	unsigned threads; /**< that work in it at a time; 1 unless the owner says otherwise */
+	uint64_t stride;  /**< numbers in a lane: blocks + 2 at least */
+	unsigned threads; /**< that work in it at a time */
 };
 
-/** For `count` blocks. */
-struct hawk_error *hawk_workspace_create(struct hawk_workspace *workspace, uint32_t count);
+/** For `count` blocks. The owner may change `threads` later; those give spare room. */
+struct hawk_error *hawk_workspace_create(struct hawk_workspace *workspace, uint32_t count,
+					 unsigned threads);
 
 /** Accepts a workspace of zeros. */
 void hawk_workspace_destroy(struct hawk_workspace *workspace);

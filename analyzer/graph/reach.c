@@ -259,6 +259,8 @@ static struct hawk_error *make_kinds(uint32_t count, enum hawk_edges edges, stru
 
 	if (!err)
 		err = hawk_area_grow(&reach.area, count);
+	if (!err)
+		hawk_area_trim(&reach.area, count);
 	reach.kinds = reach.area.bytes;
 	*ret = reach;
 	if (err)

@@ -5,11 +5,12 @@
  */
 #include "hawk_workspace.h"
 
-struct hawk_error *hawk_workspace_create(struct hawk_workspace *workspace, uint32_t count)
+struct hawk_error *hawk_workspace_create(struct hawk_workspace *workspace, uint32_t count,
+					 unsigned threads)
 {
 	/* Even, so that pairs of lanes are aligned; not a power of two, so that equal indexes of
 	 * different lanes do not meet in the same cache set. */
-	uint64_t spare = count / HAWK_LANE_SPARE + HAWK_LANE_SPARE_MIN;
+	uint64_t spare = threads > 1 ? HAWK_LANE_SPARE : 0;
 	uint64_t stride = (((uint64_t)count + spare + 2 + 15) & ~UINT64_C(15)) + 16;
 	uint64_t bytes = HAWK_LANES * stride * sizeof(uint32_t);
 	struct hawk_area area;
@@ -22,7 +23,8 @@ struct hawk_error *hawk_workspace_create(struct hawk_workspace *workspace, uint3
 		hawk_area_destroy(&area);
 		return err;
 	}
-	*workspace = (struct hawk_workspace){.area = area, .stride = stride, .threads = 1};
+	hawk_area_trim(&area, bytes);
+	*workspace = (struct hawk_workspace){.area = area, .stride = stride, .threads = threads};
 	return NULL;
 }
 

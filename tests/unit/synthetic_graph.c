@@ -167,7 +167,7 @@ void graph_world_open(struct graph_world *world, unsigned threads, size_t cut_by
 	check(hawk_graph_make(world->target, &world->index, threads, &world->graph));
 	check(hawk_roots_find(world->target, &world->index, &world->plan, &world->findings,
 			      &world->roots));
-	check(hawk_workspace_create(&world->workspace, world->index.count));
+	check(hawk_workspace_create(&world->workspace, world->index.count, threads));
 }
 
 uint32_t graph_oracle_edge(const struct hawk_block *blocks, uint32_t count, uint64_t address)
@@ -336,9 +336,15 @@ void graph_shape_finish(struct graph_shape *shape)
 {
 	while (shape->at < shape->graph.count)
 		shape->graph.offsets[++shape->at] = shape->graph.edge_count;
-	check(hawk_workspace_create(&shape->workspace, shape->graph.count));
+	check(hawk_workspace_create(&shape->workspace, shape->graph.count, 1));
 	check(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
 			      &shape->workspace, &shape->reach));
 	check(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &shape->reach, NULL,
 				   &shape->workspace, &shape->dominators));
+}
+
+void graph_shape_share(struct graph_shape *shape, unsigned threads)
+{
+	hawk_workspace_destroy(&shape->workspace);
+	check(hawk_workspace_create(&shape->workspace, shape->graph.count, threads));
 }

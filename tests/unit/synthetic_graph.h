@@ -98,7 +98,10 @@ void graph_shape_destroy(struct graph_shape *shape);
 void graph_shape_edge(struct graph_shape *shape, uint32_t from, uint32_t to);
 void graph_shape_root(struct graph_shape *shape, uint32_t to);
 
-/** Completes the graph, marks, and finds dominators. */
+/** Completes the graph, marks, and finds dominators, on one thread. */
 void graph_shape_finish(struct graph_shape *shape);
+
+/** Another workspace, for so many threads. */
+void graph_shape_share(struct graph_shape *shape, unsigned threads);
 
 #endif

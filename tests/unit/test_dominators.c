@@ -621,7 +621,7 @@ struct outcome {
 	enum hawk_dominators_extension extension;
 };
 
-static void make_outcome(struct graph_shape *shape, unsigned threads, struct outcome *ret)
+static void make_outcome(struct graph_shape *shape, struct outcome *ret)
 {
 	static const struct hawk_explained none;
 	struct hawk_dominators *dominators = &ret->dominators;
@@ -629,7 +629,6 @@ static void make_outcome(struct graph_shape *shape, unsigned threads, struct out
 	const uint32_t *lanes[3];
 
 	*ret = (struct outcome){0};
-	shape->workspace.threads = threads;
 	expect_no_error(hawk_dominators_make_reaching(&shape->index, &shape->graph, &shape->roots,
 						      &none, &shape->workspace, &ret->all,
 						      dominators));
@@ -684,42 +683,75 @@ static void outcome_deinit(struct outcome *outcome)
 	hawk_reach_deinit(&outcome->all);
 }
 
+static const struct clusters shared_heaps[] = {
+	{30000, 20, 0, 0, 0},
+	{30000, 20, 0, 300, 50},
+	{30000, 64, 1000, 0, 50},
+	{30000, 64, 5000, 3000, 50},
+	{30000, 300, 30000, 0, 2},
+	{30000, 3000, 0, 1000, 0},
+	{30000, 3000, 50, 0, 5},
+	{30000, 30000, 0, 0, 0},
+	{30000, 30000, 0, 0, 1},
+	{30000, 20, 20, 20, 20},
+	{30000, 1, 0, 0, 2},
+	{30000, 500, 100, 10000, 0},
+	{30000, 3, 2, 100, 3},
+	/* Two searches that find the same. */
+	{300000, 150000, 2, 0, 0},
+	{300000, 1000, 1, 0, 0},
+	{200000, 64, 100, 1000, 30},
+};
+
+enum { SHARED_HEAPS = sizeof(shared_heaps) / sizeof(shared_heaps[0]) };
+
+/* What is found in this workspace is what one thread finds. */
+static void expect_outcome(struct graph_shape *shape, const struct outcome *expected)
+{
+	struct outcome outcome;
+
+	make_outcome(shape, &outcome);
+	expect_same_outcome(&outcome, expected, shape->graph.count);
+	outcome_deinit(&outcome);
+}
+
 static void dominators_are_the_same_with_any_number_of_threads(void **state)
 {
-	static const struct clusters kinds[] = {
-		{30000, 20, 0, 0, 0},
-		{30000, 20, 0, 300, 50},
-		{30000, 64, 1000, 0, 50},
-		{30000, 64, 5000, 3000, 50},
-		{30000, 300, 30000, 0, 2},
-		{30000, 3000, 0, 1000, 0},
-		{30000, 3000, 50, 0, 5},
-		{30000, 30000, 0, 0, 0},
-		{30000, 30000, 0, 0, 1},
-		{30000, 20, 20, 20, 20},
-		{30000, 1, 0, 0, 2},
-		{30000, 500, 100, 10000, 0},
-		{30000, 3, 2, 100, 3},
-		/* Two searches that find the same. */
-		{300000, 150000, 2, 0, 0},
-		{300000, 1000, 1, 0, 0},
-		{200000, 64, 100, 1000, 30},
-	};
 	uint64_t seed = 17;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-		struct graph_shape *shape = clusters_at_random(&kinds[i], &seed);
-		struct outcome outcomes[2];
+	for (size_t i = 0; i < SHARED_HEAPS; i++) {
+		struct graph_shape *shape = clusters_at_random(&shared_heaps[i], &seed);
+		struct outcome expected;
 
-		graph_shape_finish(shape); /* for the workspace */
-		make_outcome(shape, 1, &outcomes[0]);
+		graph_shape_finish(shape);
+		make_outcome(shape, &expected);
 		for (unsigned threads = 2; threads < 11; threads += threads < 4 ? 1 : 6) {
-			make_outcome(shape, threads, &outcomes[1]);
-			expect_same_outcome(&outcomes[1], &outcomes[0], shape->graph.count);
-			outcome_deinit(&outcomes[1]);
+			graph_shape_share(shape, threads);
+			expect_outcome(shape, &expected);
 		}
-		outcome_deinit(&outcomes[0]);
+		outcome_deinit(&expected);
+		graph_shape_destroy(shape);
+	}
+}
+
+/* Each search takes numbers by the thousand: the second one has to end, and to give some back. */
+static void two_searches_without_spare_numbers_find_the_same(void **state)
+{
+	enum { TIMES = 3 };
+	uint64_t seed = 17;
+
+	(void)state;
+	for (size_t i = 0; i < SHARED_HEAPS; i++) {
+		struct graph_shape *shape = clusters_at_random(&shared_heaps[i], &seed);
+		struct outcome expected;
+
+		graph_shape_finish(shape);
+		make_outcome(shape, &expected);
+		shape->workspace.threads = 2;
+		for (unsigned j = 0; j < TIMES; j++)
+			expect_outcome(shape, &expected);
+		outcome_deinit(&expected);
 		graph_shape_destroy(shape);
 	}
 }
@@ -803,6 +835,7 @@ int main(void)
 		cmocka_unit_test(leaks_that_point_into_a_chain_take_linear_time),
 		cmocka_unit_test(leaks_that_climb_often_are_searched_anew),
 		cmocka_unit_test(dominators_are_the_same_with_any_number_of_threads),
+		cmocka_unit_test(two_searches_without_spare_numbers_find_the_same),
 		cmocka_unit_test(roots_that_all_lead_to_many_edges_take_little_memory),
 	};
 
