@@ -12,6 +12,8 @@
 
 #include "core_file.h"
 
+const struct hawk_dominators_groups graph_by_trace = {NULL, GRAPH_TRACES, GRAPH_TRACES};
+
 static void check(struct hawk_error *err)
 {
 	if (!err)

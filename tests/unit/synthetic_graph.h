@@ -19,6 +19,9 @@ enum {
 	GRAPH_TRACES = 8,
 };
 
+/** A group for each trace. */
+extern const struct hawk_dominators_groups graph_by_trace;
+
 #define GRAPH_GLOBALS UINT64_C(0x600000000000)
 #define GRAPH_STACK   UINT64_C(0x7ffd00000000)
 

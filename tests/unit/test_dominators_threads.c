@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Dominators and leak kinds that several threads find are those of one, and take little memory.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "synthetic_graph.h"
+
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+/** Of heaps that threads share. */
+struct clusters {
+	uint32_t count;
+	uint32_t blocks; /**< in a cluster */
+	uint32_t away;   /**< one edge in so many leads anywhere; 0 = none */
+	uint32_t interior;
+	uint32_t rootless; /**< one cluster in so many has no root */
+};
+
+static struct graph_shape *clusters_at_random(const struct clusters *clusters, uint64_t *seed)
+{
+	uint32_t count = clusters->count;
+	struct graph_shape *shape = graph_shape_create(count, 4 * (uint64_t)count);
+	struct hawk_graph *graph = &shape->graph;
+
+	for (uint32_t first = 0; first < count; first += clusters->blocks)
+		if (!clusters->rootless || synthetic_random(seed) % clusters->rootless)
+			graph_shape_root(shape, first);
+	/* Not in the order of addresses. */
+	for (size_t i = shape->roots.count; i-- > 1;) {
+		size_t other = synthetic_random(seed) % (i + 1);
+		struct hawk_root root = shape->roots.items[i];
+
+		shape->roots.items[i] = shape->roots.items[other];
+		shape->roots.items[other] = root;
+	}
+	for (uint32_t block = 0; block < count; block++)
+		for (unsigned i = synthetic_random(seed) % 4; i; i--) {
+			uint32_t base = block - block % clusters->blocks;
+			uint32_t target =
+				base + (uint32_t)(synthetic_random(seed) % clusters->blocks);
+
+			if (clusters->away && !(synthetic_random(seed) % clusters->away))
+				target = (uint32_t)(synthetic_random(seed) % count);
+			graph_shape_edge(shape, block, target < count ? target : count - 1);
+			if (clusters->interior && !(synthetic_random(seed) % clusters->interior))
+				graph->edges[graph->edge_count - 1] |= HAWK_EDGE_INTERIOR;
+		}
+	return shape;
+}
+
+/** All that reach and dominators come to. */
+struct outcome {
+	struct hawk_reach all;
+	struct hawk_dominators dominators; /* by all pointers, if they could be extended */
+	uint32_t *numbers[3];
+	uint64_t *retained;
+	uint64_t sums[2][GRAPH_TRACES];
+	enum hawk_dominators_extension extension;
+};
+
+static void make_outcome(struct graph_shape *shape, struct outcome *ret)
+{
+	static const struct hawk_explained none;
+	struct hawk_dominators *dominators = &ret->dominators;
+	size_t bytes = ((size_t)shape->graph.count + 1) * sizeof(uint32_t);
+	const uint32_t *lanes[3];
+
+	*ret = (struct outcome){0};
+	expect_no_error(hawk_dominators_make_reaching(&shape->index, &shape->graph, &shape->roots,
+						      &none, &shape->workspace, &ret->all,
+						      dominators));
+	expect_no_error(hawk_dominators_retained_by_group(dominators, &shape->index,
+							  &graph_by_trace, ret->sums[0]));
+	memcpy(ret->sums[1], ret->sums[0], sizeof(ret->sums[1]));
+	ret->extension =
+		hawk_dominators_extend(dominators, &shape->index, &shape->graph, &shape->roots,
+				       &ret->all, &graph_by_trace, ret->sums[1]);
+	if (ret->extension == HAWK_DOMINATORS_OTHER)
+		expect_no_error(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots,
+						     &ret->all, NULL, &shape->workspace,
+						     dominators));
+	if (!dominators->numbers) {
+		memset(ret->sums[1], 0, sizeof(ret->sums[1]));
+		expect_no_error(hawk_dominators_retained_by_group(dominators, &shape->index,
+								  &graph_by_trace, ret->sums[1]));
+	}
+	dominators->blocks[0] = dominators->dominators[0] = 0;
+	lanes[0] = dominators->blocks;
+	lanes[1] = dominators->dominators;
+	lanes[2] = dominators->sizes;
+	for (unsigned i = 0; i < 3; i++) {
+		ret->numbers[i] = malloc(bytes);
+		assert_non_null(ret->numbers[i]);
+		memcpy(ret->numbers[i], lanes[i], bytes);
+	}
+	ret->retained = malloc(2 * bytes);
+	assert_non_null(ret->retained);
+	memcpy(ret->retained, dominators->retained, 2 * bytes);
+}
+
+static void expect_same_outcome(const struct outcome *outcome, const struct outcome *expected,
+				uint32_t count)
+{
+	size_t bytes = ((size_t)count + 1) * sizeof(uint32_t);
+
+	assert_int_equal(outcome->extension, expected->extension);
+	for (unsigned i = 0; i < 3; i++)
+		assert_memory_equal(outcome->numbers[i], expected->numbers[i], bytes);
+	assert_memory_equal(outcome->retained, expected->retained, 2 * bytes);
+	assert_memory_equal(outcome->sums, expected->sums, sizeof(outcome->sums));
+	assert_memory_equal(outcome->all.kinds, expected->all.kinds, count);
+	assert_memory_equal(outcome->all.sums, expected->all.sums, sizeof(outcome->all.sums));
+}
+
+static void outcome_deinit(struct outcome *outcome)
+{
+	for (unsigned i = 0; i < 3; i++)
+		free(outcome->numbers[i]);
+	free(outcome->retained);
+	hawk_dominators_deinit(&outcome->dominators);
+	hawk_reach_deinit(&outcome->all);
+}
+
+static const struct clusters shared_heaps[] = {
+	{30000, 20, 0, 0, 0},
+	{30000, 20, 0, 300, 50},
+	{30000, 64, 1000, 0, 50},
+	{30000, 64, 5000, 3000, 50},
+	{30000, 300, 30000, 0, 2},
+	{30000, 3000, 0, 1000, 0},
+	{30000, 3000, 50, 0, 5},
+	{30000, 30000, 0, 0, 0},
+	{30000, 30000, 0, 0, 1},
+	{30000, 20, 20, 20, 20},
+	{30000, 1, 0, 0, 2},
+	{30000, 500, 100, 10000, 0},
+	{30000, 3, 2, 100, 3},
+	/* Two searches that find the same. */
+	{300000, 150000, 2, 0, 0},
+	{300000, 1000, 1, 0, 0},
+	{200000, 64, 100, 1000, 30},
+};
+
+enum { SHARED_HEAPS = sizeof(shared_heaps) / sizeof(shared_heaps[0]) };
+
+/* What is found in this workspace is what one thread finds. */
+static void expect_outcome(struct graph_shape *shape, const struct outcome *expected)
+{
+	struct outcome outcome;
+
+	make_outcome(shape, &outcome);
+	expect_same_outcome(&outcome, expected, shape->graph.count);
+	outcome_deinit(&outcome);
+}
+
+static void dominators_are_the_same_with_any_number_of_threads(void **state)
+{
+	uint64_t seed = 17;
+
+	(void)state;
+	for (size_t i = 0; i < SHARED_HEAPS; i++) {
+		struct graph_shape *shape = clusters_at_random(&shared_heaps[i], &seed);
+		struct outcome expected;
+
+		graph_shape_finish(shape);
+		make_outcome(shape, &expected);
+		for (unsigned threads = 2; threads < 11; threads += threads < 4 ? 1 : 6) {
+			graph_shape_share(shape, threads);
+			expect_outcome(shape, &expected);
+		}
+		outcome_deinit(&expected);
+		graph_shape_destroy(shape);
+	}
+}
+
+/* Each search takes numbers by the thousand: the second one has to end, and to give some back. */
+static void two_searches_without_spare_numbers_find_the_same(void **state)
+{
+	enum { TIMES = 3 };
+	uint64_t seed = 17;
+
+	(void)state;
+	for (size_t i = 0; i < SHARED_HEAPS; i++) {
+		struct graph_shape *shape = clusters_at_random(&shared_heaps[i], &seed);
+		struct outcome expected;
+
+		graph_shape_finish(shape);
+		make_outcome(shape, &expected);
+		shape->workspace.threads = 2;
+		for (unsigned j = 0; j < TIMES; j++)
+			expect_outcome(shape, &expected);
+		outcome_deinit(&expected);
+		graph_shape_destroy(shape);
+	}
+}
+
+/* Resident bytes of this process; `peak`: the most that there were since they were forgotten. */
+static uint64_t memory_bytes(bool peak)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	unsigned long long kilobytes = 0;
+	char line[256];
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, peak ? "VmHWM: %llu" : "VmRSS: %llu", &kilobytes) == 1)
+			break;
+	(void)fclose(file);
+	return 1024 * kilobytes;
+}
+
+static bool forget_peak(void)
+{
+	FILE *file = fopen("/proc/self/clear_refs", "we");
+
+	if (!file)
+		return false;
+	(void)fputs("5", file);
+	return !fclose(file);
+}
+
+/* While one search is busy with the first root, another finds the same from all others, and many
+ * edges each time. */
+static void roots_that_all_lead_to_many_edges_take_little_memory(void **state)
+{
+	enum { BUSY = 1000000, CHAIN = 8, EDGES = 500000, ROOTS = 4000 };
+	struct graph_shape *shape =
+		graph_shape_create(BUSY + CHAIN, 2 * (uint64_t)BUSY + CHAIN + EDGES);
+	struct hawk_dominators dominators;
+	uint64_t seed = 23;
+	uint64_t before;
+
+	(void)state;
+	graph_shape_root(shape, 0);
+	for (uint32_t i = 0; i < ROOTS; i++)
+		graph_shape_root(shape, BUSY);
+	for (uint32_t i = 0; i < BUSY; i++) {
+		graph_shape_edge(shape, i, (i + 1) % BUSY);
+		graph_shape_edge(shape, i, (uint32_t)(synthetic_random(&seed) % BUSY));
+	}
+	for (uint32_t i = 0; i + 1 < CHAIN; i++)
+		graph_shape_edge(shape, BUSY + i, BUSY + i + 1);
+	for (uint32_t i = 0; i < EDGES; i++)
+		graph_shape_edge(shape, BUSY + CHAIN - 1, BUSY + i % (CHAIN - 1));
+	graph_shape_finish(shape);
+	if (!forget_peak()) {
+		graph_shape_destroy(shape);
+		skip();
+	}
+	before = memory_bytes(false);
+	shape->workspace.threads = 2;
+	expect_no_error(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots,
+					     &shape->reach, NULL, &shape->workspace, &dominators));
+	/* An edge takes 8 bytes in each search's list, and 4 more in the end. */
+	assert_in_range(memory_bytes(true) - before, 0, 20 * (uint64_t)shape->graph.edge_count);
+	hawk_dominators_deinit(&dominators);
+	graph_shape_destroy(shape);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(dominators_are_the_same_with_any_number_of_threads),
+		cmocka_unit_test(two_searches_without_spare_numbers_find_the_same),
+		cmocka_unit_test(roots_that_all_lead_to_many_edges_take_little_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
