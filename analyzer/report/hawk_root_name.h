@@ -61,11 +61,17 @@ struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, uint32_t root,
 				  struct hawk_text *text);
 
 /**
- * The short name of what holds the root, for folds: "`g_sessions` in redis-server .bss", "thread
- * 4711, frame 3 `conn_loop`", "thread 4711, registers". The same pointer for the same name; it
- * belongs to the namer.
+ * The group of what holds the root, for folds: all roots with the same short name, "`g_sessions` in
+ * redis-server .bss", "thread 4711, frame 3 `conn_loop`", "thread 4711, registers". Groups are
+ * numbered in the order in which they are first asked for. Cheap where roots are asked for in order.
  */
-struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t root, const char **ret);
+struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t root, uint32_t *ret);
+
+/** How many groups have been asked for. */
+uint32_t hawk_root_group_count(const struct hawk_root_namer *namer);
+
+/** Its short name, which belongs to the namer. */
+const char *hawk_root_group_name(const struct hawk_root_namer *namer, uint32_t group);
 
 /** Writes the root as one object; see hawk_root_name_json(). */
 struct hawk_error *hawk_root_json(struct hawk_root_namer *namer, uint32_t root,

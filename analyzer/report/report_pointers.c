@@ -149,98 +149,21 @@ void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_
 	hawk_json_finish(json);
 }
 
-/** A name and the root that it was first given to, to be sorted. */
-struct group_name {
-	const char *name;
-	uint32_t root;
-};
-
-static int compare_names(const void *left, const void *right)
-{
-	const struct group_name *a = left;
-	const struct group_name *b = right;
-
-	/* The same name is the same pointer; the order of addresses means nothing. */
-	if (a->name != b->name)
-		return (uintptr_t)a->name < (uintptr_t)b->name ? -1 : 1;
-	return a->root < b->root ? -1 : a->root > b->root;
-}
-
-static int compare_first_roots(const void *left, const void *right)
-{
-	const struct group_name *a = left;
-	const struct group_name *b = right;
-
-	return a->root < b->root ? -1 : a->root > b->root;
-}
-
-/** One entry for each name, in the order of the first root that has it. */
-static uint32_t unique(struct group_name *names, size_t count)
-{
-	uint32_t used = 0;
-
-	if (count)
-		qsort(names, count, sizeof(*names), compare_names);
-	for (size_t i = 0; i < count; i++)
-		if (!used || names[used - 1].name != names[i].name)
-			names[used++] = names[i];
-	if (used)
-		qsort(names, used, sizeof(*names), compare_first_roots);
-	return used;
-}
-
-static struct hawk_error *fill_groups(const struct hawk_pointer_report *report,
-				      struct group_name *names, struct hawk_tree_roots *ret)
-{
-	size_t count = report->graph->roots.count;
-	uint32_t used = unique(names, count);
-	struct hawk_error *err = NULL;
-
-	ret->names = calloc((size_t)used + 1, sizeof(*ret->names));
-	ret->groups = calloc(count + 1, sizeof(*ret->groups));
-	if (!ret->names || !ret->groups)
-		return &hawk_enomem;
-	ret->count = used;
-	for (uint32_t i = 0; i < used; i++)
-		ret->names[i] = names[i].name;
-	for (uint32_t i = 0; i < used; i++)
-		names[i].root = i;
-	if (used)
-		qsort(names, used, sizeof(*names), compare_names);
-	for (size_t root = 0; root < count && !err; root++) {
-		struct group_name key = {0};
-		size_t low = 0, high = used;
-
-		err = hawk_root_group(report->roots, (uint32_t)root, &key.name);
-		while (low + 1 < high) {
-			size_t middle = low + (high - low) / 2;
-
-			if ((uintptr_t)names[middle].name <= (uintptr_t)key.name)
-				low = middle;
-			else
-				high = middle;
-		}
-		ret->groups[root] = used ? names[low].root : 0;
-	}
-	return err;
-}
-
 struct hawk_error *hawk_tree_roots_make(const struct hawk_pointer_report *report,
 					struct hawk_tree_roots *ret)
 {
 	size_t count = report->graph->roots.count;
-	CLEANUP(free_ptr) struct group_name *names = calloc(count + 1, sizeof(*names));
-	struct hawk_tree_roots groups = {0};
-	struct hawk_error *err = NULL;
+	struct hawk_tree_roots groups = {.groups = calloc(count + 1, sizeof(*groups.groups))};
+	struct hawk_error *err = groups.groups ? NULL : &hawk_enomem;
 
-	if (!names)
-		return &hawk_enomem;
-	for (size_t root = 0; root < count && !err; root++) {
-		names[root].root = (uint32_t)root;
-		err = hawk_root_group(report->roots, (uint32_t)root, &names[root].name);
-	}
-	if (!err)
-		err = fill_groups(report, names, &groups);
+	for (size_t root = 0; root < count && !err; root++)
+		err = hawk_root_group(report->roots, (uint32_t)root, &groups.groups[root]);
+	groups.count = hawk_root_group_count(report->roots);
+	groups.names = calloc((size_t)groups.count + 1, sizeof(*groups.names));
+	if (!err && !groups.names)
+		err = &hawk_enomem;
+	for (uint32_t i = 0; i < groups.count && !err; i++)
+		groups.names[i] = hawk_root_group_name(report->roots, i);
 	if (err) {
 		hawk_tree_roots_deinit(&groups);
 		return err;

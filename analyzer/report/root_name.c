@@ -34,8 +34,12 @@ struct hawk_root_namer {
 	const struct hawk_roots *roots;
 	struct hawk_symbols *symbols;
 	struct hawk_root_groups groups;
-	const char *last_group; /**< of last_root; NULL = none */
+	/** The group that was asked for last, the name that was found for it, and the addresses,
+	 * `end` exclusive, of the same kind and owner that are known to be in it. */
+	uint32_t last_group;
 	struct hawk_root last_root;
+	struct hawk_root_name last_name;
+	uint64_t last_start, last_end;
 	struct frames *threads; /**< one for each of the target's */
 	size_t thread_count;
 };
@@ -174,7 +178,7 @@ static struct hawk_error *name_stack(struct hawk_root_namer *namer, const struct
 }
 
 static struct hawk_error *name_tls(struct hawk_root_namer *namer, const struct hawk_root *root,
-				   struct hawk_root_name *name)
+				   struct hawk_root_name *name, struct hawk_symbol_place *place)
 {
 	size_t count;
 	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
@@ -185,15 +189,15 @@ static struct hawk_error *name_tls(struct hawk_root_namer *namer, const struct h
 	for (size_t i = 0; i < count && root->address < pointer; i++) {
 		struct hawk_symbol_module module;
 		struct hawk_error *err;
-		uint64_t offset;
 
 		if (!modules[i].main)
 			continue;
 		module = hawk_symbol_module_of(&modules[i]);
-		err = hawk_symbols_tls_name(namer->symbols, &module, pointer - root->address,
-					    &name->symbol, &offset);
-		if (!err && name->symbol) {
-			name->offset = (int64_t)offset;
+		err = hawk_symbols_tls_place(namer->symbols, &module, root->address, pointer,
+					     place);
+		if (!err && place->name) {
+			name->symbol = place->name;
+			name->offset = (int64_t)place->offset;
 			name->module = modules[i].path;
 		}
 		return err;
@@ -202,22 +206,20 @@ static struct hawk_error *name_tls(struct hawk_root_namer *namer, const struct h
 }
 
 static struct hawk_error *name_module(struct hawk_root_namer *namer, const struct hawk_root *root,
-				      struct hawk_root_name *name)
+				      struct hawk_root_name *name, struct hawk_symbol_place *place)
 {
 	size_t count;
 	const struct hawk_module *mapped = &hawk_target_modules(namer->target, &count)[root->owner];
 	struct hawk_symbol_module module = hawk_symbol_module_of(mapped);
-	uint64_t offset;
-	struct hawk_error *err =
-		hawk_symbols_name(namer->symbols, &module, root->address, &name->symbol, &offset);
+	struct hawk_error *err = hawk_symbols_place(namer->symbols, &module, root->address, place);
 
+	if (err)
+		return err;
 	name->module = mapped->path;
-	name->offset = (int64_t)(root->address - mapped->start);
-	if (!err && name->symbol)
-		name->offset = (int64_t)offset;
-	if (!err)
-		err = hawk_symbols_section(namer->symbols, &module, root->address, &name->section);
-	return err;
+	name->symbol = place->name;
+	name->section = place->section;
+	name->offset = (int64_t)(place->name ? place->offset : root->address - mapped->start);
+	return NULL;
 }
 
 static void name_mapping(const struct hawk_root_namer *namer, const struct hawk_root *root,
@@ -231,15 +233,17 @@ static void name_mapping(const struct hawk_root_namer *namer, const struct hawk_
 	name->offset = (int64_t)(root->address - mapping->start);
 }
 
-struct hawk_error *hawk_root_find(struct hawk_root_namer *namer, uint32_t number,
-				  struct hawk_root_name *ret)
+/* As hawk_root_find(); `place` has the addresses of the same kind and owner that have the same
+ * name. */
+static struct hawk_error *find(struct hawk_root_namer *namer, const struct hawk_root *root,
+			       struct hawk_root_name *ret, struct hawk_symbol_place *place)
 {
-	const struct hawk_root *root = &namer->roots->items[number];
 	struct hawk_root_name name = {.kind = root->kind, .address = root->address};
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(namer->target, &count);
 	struct hawk_error *err = NULL;
 
+	*place = (struct hawk_symbol_place){.start = root->address, .end = root->address + 1};
 	if (root->kind <= HAWK_ROOT_TLS)
 		name.tid = threads[root->owner].tid;
 	switch (root->kind) {
@@ -251,10 +255,10 @@ struct hawk_error *hawk_root_find(struct hawk_root_namer *namer, uint32_t number
 		err = name_stack(namer, root, &name);
 		break;
 	case HAWK_ROOT_TLS:
-		err = name_tls(namer, root, &name);
+		err = name_tls(namer, root, &name, place);
 		break;
 	case HAWK_ROOT_MODULE:
-		err = name_module(namer, root, &name);
+		err = name_module(namer, root, &name, place);
 		break;
 	default:
 		name_mapping(namer, root, &name);
@@ -263,6 +267,14 @@ struct hawk_error *hawk_root_find(struct hawk_root_namer *namer, uint32_t number
 	if (!err)
 		*ret = name;
 	return err;
+}
+
+struct hawk_error *hawk_root_find(struct hawk_root_namer *namer, uint32_t number,
+				  struct hawk_root_name *ret)
+{
+	struct hawk_symbol_place place;
+
+	return find(namer, &namer->roots->items[number], ret, &place);
 }
 
 struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, uint32_t root,
@@ -287,36 +299,69 @@ struct hawk_error *hawk_root_json(struct hawk_root_namer *namer, uint32_t root,
 	return err;
 }
 
-/* Roots are sorted, and mappings full of them are common: no need to look again. */
+/* Roots are sorted, and arrays and mappings full of them are common: no need to look again. */
 static bool in_last_group(const struct hawk_root_namer *namer, const struct hawk_root *root)
 {
 	const struct hawk_root *last = &namer->last_root;
 
-	if (!namer->last_group || last->kind != root->kind || last->owner != root->owner)
+	if (!namer->groups.count || last->kind != root->kind || last->owner != root->owner)
 		return false;
-	return root->kind != HAWK_ROOT_STACK && root->kind != HAWK_ROOT_TLS &&
-	       root->kind != HAWK_ROOT_MODULE;
+	if (root->kind == HAWK_ROOT_STACK || root->kind == HAWK_ROOT_TLS ||
+	    root->kind == HAWK_ROOT_MODULE)
+		return root->address >= namer->last_start && root->address < namer->last_end;
+	return true;
 }
 
-struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t root, const char **ret)
+/* Strings of names are kept once for each symbol, module and so on. */
+static bool is_last_name(const struct hawk_root_namer *namer, const struct hawk_root *root,
+			 const struct hawk_root_name *name)
 {
-	CLEANUP(text) struct hawk_text text;
-	struct hawk_root_name name;
-	struct hawk_error *err = NULL;
+	const struct hawk_root_name *last = &namer->last_name;
 
-	hawk_text_init(&text);
-	if (!in_last_group(namer, &namer->roots->items[root])) {
-		err = hawk_root_find(namer, root, &name);
+	return namer->groups.count && namer->last_root.owner == root->owner &&
+	       last->kind == name->kind && last->has_frame == name->has_frame &&
+	       last->frame == name->frame && last->frame_pc == name->frame_pc &&
+	       last->function == name->function && last->symbol == name->symbol &&
+	       last->module == name->module && last->section == name->section &&
+	       last->mapping == name->mapping;
+}
+
+struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t number, uint32_t *ret)
+{
+	const struct hawk_root *root = &namer->roots->items[number];
+
+	if (!in_last_group(namer, root)) {
+		CLEANUP(text) struct hawk_text text;
+		struct hawk_symbol_place place;
+		struct hawk_root_name name;
+		struct hawk_error *err;
+
+		hawk_text_init(&text);
+		err = find(namer, root, &name, &place);
+		if (!err && !is_last_name(namer, root, &name)) {
+			hawk_root_name_append_group(&text, &name);
+			if (text.failed)
+				return &hawk_enomem;
+			err = hawk_root_groups_intern(&namer->groups, text.bytes,
+						      &namer->last_group);
+		}
 		if (err)
 			return err;
-		hawk_root_name_append_group(&text, &name);
-		if (text.failed)
-			return &hawk_enomem;
-		err = hawk_root_groups_intern(&namer->groups, text.bytes, &namer->last_group);
-		if (err)
-			return err;
-		namer->last_root = namer->roots->items[root];
+		namer->last_root = *root;
+		namer->last_name = name;
+		namer->last_start = place.start;
+		namer->last_end = place.end;
 	}
 	*ret = namer->last_group;
 	return NULL;
+}
+
+uint32_t hawk_root_group_count(const struct hawk_root_namer *namer)
+{
+	return namer->groups.count;
+}
+
+const char *hawk_root_group_name(const struct hawk_root_namer *namer, uint32_t group)
+{
+	return namer->groups.names[group];
 }

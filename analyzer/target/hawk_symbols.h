@@ -75,20 +75,28 @@ struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
 				     const struct hawk_symbol_module *module, uint64_t address,
 				     const char **name, uint64_t *offset);
 
-/** The section that `address` of `module` lies in, or NULL in `*ret`. */
-struct hawk_error *hawk_symbols_section(struct hawk_symbols *symbols,
-					const struct hawk_symbol_module *module, uint64_t address,
-					const char **ret);
+/** What names an address in memory of a module. Strings belong to the symbols object. */
+struct hawk_symbol_place {
+	const char *name;    /**< data or function symbol; NULL = none covers it */
+	uint64_t offset;     /**< from the symbol's start; 0 without one */
+	const char *section; /**< NULL = not known, or thread-local */
+	/** Addresses around it, `end` exclusive, that have the same names: at least the one, not
+	 * always all. */
+	uint64_t start, end;
+};
+
+/** hawk_symbols_name() with more around it. */
+struct hawk_error *hawk_symbols_place(struct hawk_symbols *symbols,
+				      const struct hawk_symbol_module *module, uint64_t address,
+				      struct hawk_symbol_place *ret);
 
 /**
- * The thread-local variable that lies `below_thread_pointer` bytes below the thread pointer, and
- * the offset in it; NULL in `*name` if there is none. Only for the main module: where those of
- * others lie is known to the dynamic loader.
+ * The thread-local variable at `address` of the thread whose thread pointer is given. Only for the
+ * main module: where those of others lie is known to the dynamic loader.
  */
-struct hawk_error *hawk_symbols_tls_name(struct hawk_symbols *symbols,
-					 const struct hawk_symbol_module *module,
-					 uint64_t below_thread_pointer, const char **name,
-					 uint64_t *offset);
+struct hawk_error *hawk_symbols_tls_place(struct hawk_symbols *symbols,
+					  const struct hawk_symbol_module *module, uint64_t address,
+					  uint64_t thread_pointer, struct hawk_symbol_place *ret);
 
 enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
 					    const struct hawk_symbol_module *module);

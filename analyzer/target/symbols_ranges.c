@@ -117,7 +117,8 @@ bool hawk_ranges_freeze(struct hawk_ranges *ranges)
 	return true;
 }
 
-const struct hawk_range *hawk_ranges_find(const struct hawk_ranges *ranges, uint64_t address)
+/** The first segment that ends above `address`; the number of segments if none does. */
+static size_t first_above(const struct hawk_ranges *ranges, uint64_t address)
 {
 	size_t low = 0;
 	size_t high = ranges->count;
@@ -125,12 +126,32 @@ const struct hawk_range *hawk_ranges_find(const struct hawk_ranges *ranges, uint
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (address < ranges->items[middle].start)
-			high = middle;
-		else if (address >= ranges->items[middle].end)
+		if (address >= ranges->items[middle].end)
 			low = middle + 1;
 		else
-			return &ranges->items[middle];
+			high = middle;
 	}
-	return NULL;
+	return low;
+}
+
+const struct hawk_range *hawk_ranges_find(const struct hawk_ranges *ranges, uint64_t address)
+{
+	size_t at = first_above(ranges, address);
+
+	return at < ranges->count && address >= ranges->items[at].start ? &ranges->items[at] : NULL;
+}
+
+bool hawk_ranges_around(const struct hawk_ranges *ranges, uint64_t address, struct hawk_range *ret)
+{
+	size_t at = first_above(ranges, address);
+
+	if (at < ranges->count && address >= ranges->items[at].start) {
+		*ret = ranges->items[at];
+		return true;
+	}
+	*ret = (struct hawk_range){
+		.start = at ? ranges->items[at - 1].end : 0,
+		.end = at < ranges->count ? ranges->items[at].start : UINT64_MAX,
+	};
+	return false;
 }

@@ -90,13 +90,14 @@ static void foreign_names_cannot_steer_a_terminal(void **state)
 
 static void expect_group(struct hawk_root_namer *namer, uint32_t root, const char *expected)
 {
-	const char *first;
-	const char *again;
+	uint32_t first, again, count;
 
 	assert_null(hawk_root_group(namer, root, &first));
-	assert_string_equal(first, expected);
+	assert_string_equal(hawk_root_group_name(namer, first), expected);
+	count = hawk_root_group_count(namer);
 	assert_null(hawk_root_group(namer, root, &again));
-	assert_ptr_equal(first, again);
+	assert_int_equal(first, again);
+	assert_int_equal(hawk_root_group_count(namer), count);
 }
 
 static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
@@ -130,6 +131,8 @@ static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
 	expect_group(namer, 1, "thread 4711, registers");
 	expect_group(namer, 2, "thread 4711, frame 0 0x0");
 	expect_group(namer, 3, "mapping 0x600000000000");
+	expect_group(namer, 1, "thread 4711, registers");
+	assert_int_equal(hawk_root_group_count(namer), 3);
 	hawk_root_namer_destroy(namer);
 	hawk_symbols_destroy(symbols);
 	graph_world_destroy(world);

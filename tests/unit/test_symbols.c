@@ -114,6 +114,92 @@ static void data_and_functions_have_names(void **state)
 	world_end(world);
 }
 
+/* What it says of the addresses around it must hold of each. */
+static void expect_same_names(const struct world *world, uint64_t address)
+{
+	struct hawk_symbol_place place, other;
+	uint64_t offset;
+	const char *name;
+
+	assert_null(hawk_symbols_place(world->symbols, &world->module, address, &place));
+	assert_null(hawk_symbols_name(world->symbols, &world->module, address, &name, &offset));
+	assert_ptr_equal(place.name, name);
+	assert_int_equal(place.offset, offset);
+	assert_in_range(address, place.start, place.end - 1);
+	for (uint64_t at = place.start; at < place.end && at < place.start + 300; at++) {
+		assert_null(hawk_symbols_place(world->symbols, &world->module, at, &other));
+		assert_ptr_equal(other.name, place.name);
+		assert_ptr_equal(other.section, place.section);
+	}
+}
+
+static void a_place_has_a_section_and_addresses_with_the_same_names(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct hawk_symbol_place place;
+	struct world *world;
+	uint64_t address;
+
+	(void)state;
+	build_inlined();
+	address = address_of("program", "_ZN4deep7counterE");
+	world = world_of("program", options);
+	world->module.bias = 0x7f0000000000;
+	assert_null(hawk_symbols_place(world->symbols, &world->module, 0x7f0000000000 + address + 3,
+				       &place));
+	assert_string_equal(place.name, "deep::counter");
+	assert_string_equal(place.section, ".data");
+	assert_int_equal(place.offset, 3);
+	assert_int_equal(place.start, 0x7f0000000000 + address);
+	assert_int_equal(place.end, 0x7f0000000000 + address + 4);
+	for (uint64_t at = address - 200; at < address + 200; at++)
+		expect_same_names(world, 0x7f0000000000 + at);
+	for (uint64_t at = 0; at < 0x2000; at += 7)
+		expect_same_names(world, 0x7f0000000000 + at);
+	world_end(world);
+}
+
+static void expect_thread_local(const struct world *world, uint64_t offset, const char *name,
+				uint64_t start, uint64_t end)
+{
+	/* The segment is a multiple of 64 long, and ends at the thread pointer. */
+	static const uint64_t pointer = 0x7f1234560000;
+	struct hawk_symbol_place place;
+	uint64_t begin = pointer - 128;
+
+	assert_null(hawk_symbols_tls_place(world->symbols, &world->module, begin + offset, pointer,
+					   &place));
+	assert_int_equal(place.start, begin + start);
+	assert_int_equal(place.end, begin + end);
+	assert_null(place.section);
+	if (!name) {
+		assert_null(place.name);
+		return;
+	}
+	assert_string_equal(place.name, name);
+	assert_int_equal(place.offset, offset - start);
+}
+
+static void thread_local_variables_have_names_and_bounds(void **state)
+{
+	struct hawk_symbols_options options = {0};
+	struct world *world;
+
+	(void)state;
+	fixture_build("gcc", "-O0", "thread_locals.c", "program");
+	world = world_of("program", options);
+	for (uint64_t at = 0; at < 24; at += 23)
+		expect_thread_local(world, at, "first", 0, 24);
+	expect_thread_local(world, 25, "second", 24, 28);
+	for (uint64_t at = 28; at < 64; at += 35)
+		expect_thread_local(world, at, NULL, 28, 64);
+	for (uint64_t at = 64; at < 128; at += 63)
+		expect_thread_local(world, at, "aligned", 64, 128);
+	expect_thread_local(world, 128, NULL, 128, 129);
+	expect_thread_local(world, (uint64_t)-1, NULL, (uint64_t)-1, 0);
+	world_end(world);
+}
+
 static void inlined_names_have_their_scopes(void **state)
 {
 	struct hawk_symbols_options options = {0};
@@ -214,6 +300,8 @@ int main(void)
 		cmocka_unit_test(a_return_address_belongs_to_the_instruction_before_it),
 		cmocka_unit_test(an_unknown_bias_is_found_from_the_lowest_address),
 		cmocka_unit_test(data_and_functions_have_names),
+		cmocka_unit_test(a_place_has_a_section_and_addresses_with_the_same_names),
+		cmocka_unit_test(thread_local_variables_have_names_and_bounds),
 		cmocka_unit_test(inlined_names_have_their_scopes),
 		cmocka_unit_test(no_module_is_an_unknown_frame),
 		cmocka_unit_test(a_stripped_library_has_its_dynamic_symbols),

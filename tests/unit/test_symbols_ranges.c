@@ -106,6 +106,21 @@ static int64_t search(const struct hawk_range *all, uint64_t address)
 	return best ? (int64_t)best->id : -1;
 }
 
+/** Every address of the segment, or of the gap, has the same answer. */
+static void expect_around(const struct hawk_ranges *ranges, const struct hawk_range *all,
+			  uint64_t address)
+{
+	int64_t id = search(all, address);
+	struct hawk_range around;
+
+	assert_int_equal(hawk_ranges_around(ranges, address, &around), id >= 0);
+	assert_true(around.start <= address && address < around.end);
+	if (id >= 0)
+		assert_int_equal(around.id, id);
+	for (uint64_t at = around.start; at < around.end && at < RANDOM_SPACE + 80; at++)
+		assert_int_equal(search(all, at), id);
+}
+
 static void random_ranges_answer_as_a_plain_search_does(void **state)
 {
 	(void)state;
@@ -129,8 +144,10 @@ static void random_ranges_answer_as_a_plain_search_does(void **state)
 						    all[i].id));
 		}
 		assert_true(hawk_ranges_freeze(&ranges));
-		for (uint64_t address = 0; address < RANDOM_SPACE + 80; address++)
+		for (uint64_t address = 0; address < RANDOM_SPACE + 80; address++) {
 			expect_id(&ranges, address, search(all, address));
+			expect_around(&ranges, all, address);
+		}
 		hawk_ranges_deinit(&ranges);
 	}
 }
