@@ -11,6 +11,8 @@
 #include "hawk_parallel.h"
 #include "site_graph_fold.h"
 
+enum { ROOTS_AHEAD = 16 };
+
 /** Of parts of a carved block, the block. */
 static struct hawk_pointer whole_pointer(const struct hawk_block_index *index,
 					 struct hawk_pointer pointer)
@@ -55,11 +57,14 @@ static struct hawk_error *add_roots(struct hawk_site_fold *fold)
 
 	for (size_t i = 0; i < roots->count; i++) {
 		uint32_t edge = roots->items[i].edge;
+		size_t ahead = i + ROOTS_AHEAD < roots->count ? i + ROOTS_AHEAD : i;
 		uint32_t block = hawk_block_index_whole(&fold->graph->index, edge >> 1);
-		struct hawk_error *err = hawk_site_fold_add_root(
-			fold, roots->items[i].kind,
-			block == edge >> 1 ? edge : block << 1 | HAWK_EDGE_INTERIOR);
+		struct hawk_error *err;
 
+		hawk_site_fold_prefetch(fold, roots->items[ahead].edge >> 1);
+		err = hawk_site_fold_add_root(fold, roots->items[i].kind,
+					      block == edge >> 1 ? edge
+								 : block << 1 | HAWK_EDGE_INTERIOR);
 		if (err)
 			return err;
 	}
@@ -93,11 +98,11 @@ static bool is_array(const struct hawk_fold_edge *edge)
 	return edge->anywhere || edge->place_count > HAWK_SITE_PLACES_MAX;
 }
 
-/* Gives every edge its stretch of places. */
-static size_t make_edges(const struct hawk_site_fold *fold, struct hawk_site_graph *graph)
+/* The edges in their order, which is not the one in which they were met: that depends on threads.
+ * `numbers[i]` = which one edge `i` of the fold is. */
+static void make_edges(const struct hawk_site_fold *fold, struct hawk_site_graph *graph,
+		       uint32_t *numbers)
 {
-	size_t places = 0;
-
 	for (size_t i = 0; i < fold->edge_count; i++) {
 		const struct hawk_fold_edge *edge = &fold->edges[i];
 
@@ -105,26 +110,34 @@ static size_t make_edges(const struct hawk_site_fold *fold, struct hawk_site_gra
 			.source = edge->source,
 			.target = edge->target,
 			.counts = edge->counts,
-			.first_place = (uint32_t)places,
+			.first_place = (uint32_t)i, /* until they are sorted */
 		};
-		places += is_array(edge) ? 1 : edge->place_count;
 	}
 	graph->edge_count = fold->edge_count;
-	return places;
+	qsort(graph->edges, graph->edge_count, sizeof(*graph->edges), compare_edges);
+	for (size_t i = 0; i < fold->edge_count; i++) {
+		struct hawk_site_edge *edge = &graph->edges[i];
+		const struct hawk_fold_edge *from = &fold->edges[edge->first_place];
+
+		numbers[edge->first_place] = (uint32_t)i;
+		edge->first_place = (uint32_t)graph->place_count;
+		graph->place_count += is_array(from) ? 1 : from->place_count;
+	}
 }
 
-static void make_places(const struct hawk_site_fold *fold, struct hawk_site_graph *graph)
+static void make_places(const struct hawk_site_fold *fold, const uint32_t *numbers,
+			struct hawk_site_graph *graph)
 {
 	for (size_t i = 0; i < fold->place_count; i++) {
 		const struct hawk_fold_place *place = &fold->places[i];
-		struct hawk_site_edge *edge = &graph->edges[place->edge];
+		struct hawk_site_edge *edge = &graph->edges[numbers[place->edge]];
 
 		if (!is_array(&fold->edges[place->edge]))
 			graph->places[edge->first_place + edge->place_count++] =
 				(struct hawk_site_place){place->offset, place->counts};
 	}
 	for (size_t i = 0; i < fold->edge_count; i++) {
-		struct hawk_site_edge *edge = &graph->edges[i];
+		struct hawk_site_edge *edge = &graph->edges[numbers[i]];
 
 		if (is_array(&fold->edges[i]))
 			graph->places[edge->first_place + edge->place_count++] =
@@ -137,6 +150,7 @@ static void make_places(const struct hawk_site_fold *fold, struct hawk_site_grap
 /* With the roots, which are there. */
 static struct hawk_error *put_out(struct hawk_site_fold *fold, struct hawk_site_graph *ret)
 {
+	CLEANUP(free_ptr) uint32_t *numbers = NULL;
 	struct hawk_error *err = add_roots(fold);
 	struct hawk_site_graph graph = {0};
 
@@ -145,13 +159,13 @@ static struct hawk_error *put_out(struct hawk_site_fold *fold, struct hawk_site_
 	hawk_site_fold_sum(fold);
 	graph.edges = calloc(fold->edge_count + 1, sizeof(*graph.edges));
 	graph.places = calloc(fold->place_count + 1, sizeof(*graph.places));
-	if (!graph.edges || !graph.places) {
+	numbers = calloc(fold->edge_count + 1, sizeof(*numbers));
+	if (!graph.edges || !graph.places || !numbers) {
 		hawk_site_graph_deinit(&graph);
 		return &hawk_enomem;
 	}
-	graph.place_count = make_edges(fold, &graph);
-	make_places(fold, &graph);
-	qsort(graph.edges, graph.edge_count, sizeof(*graph.edges), compare_edges);
+	make_edges(fold, &graph, numbers);
+	make_places(fold, numbers, &graph);
 	*ret = graph;
 	return NULL;
 }

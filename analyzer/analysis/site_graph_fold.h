@@ -26,7 +26,7 @@ struct hawk_fold_place {
 	uint32_t source, target;
 	uint32_t offset; /**< UINT32_MAX: anywhere */
 	uint32_t edge;
-	uint32_t last_source; /**< block; they come in ascending order */
+	uint32_t last_source; /**< block; all its pointers come one after the other */
 	struct hawk_site_counts counts;
 };
 
@@ -70,6 +70,16 @@ struct hawk_site_fold {
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 				       const struct hawk_block_graph *graph, void *first);
 void hawk_site_fold_deinit(struct hawk_site_fold *fold);
+
+/** What a pointer to `block` will need. */
+static inline void hawk_site_fold_prefetch(const struct hawk_site_fold *fold, uint32_t block)
+{
+	const struct hawk_block_index *index = &fold->graph->index;
+
+	__builtin_prefetch(&index->traces[block]);
+	__builtin_prefetch(&index->sizes[block]);
+	__builtin_prefetch(&fold->first[block]);
+}
 
 /** To be called when all pointers have been added. */
 void hawk_site_fold_sum(struct hawk_site_fold *fold);

@@ -2,7 +2,8 @@
 /**
  * @file
  * The graph is made in one pass without counting first: each thread appends the pointers of its
- * share of the blocks to an area of its own; then the areas are put behind each other.
+ * share of the blocks to an area of its own, and those of pieces of others' shares to another one;
+ * then all pieces are put behind each other.
  */
 #include "hawk_graph.h"
 
@@ -10,26 +11,38 @@
 #include <stdlib.h>
 
 #include "graph_batch.h"
+#include "graph_shares.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "hawk_pointers.h"
 
 enum {
-	BLOCK_COST_BYTES = 64,       /* of a block, whatever its size, for fair shares */
-	SHARE_BYTES_MIN = 256 << 10, /* not worth a thread of its own */
 	EDGES_AT_ONCE = 64,
+	LINE_EDGES = (1 << HAWK_LINE_LOG2) / sizeof(uint32_t),
 };
 
 /** Of words that are told apart by their places; leaves room for those of one piece. */
 static const uint32_t PLACE_MAX = UINT32_MAX - HAWK_BATCH_PIECE;
 
-/** The blocks [first, end) and their pointers. */
-struct part {
-	uint32_t first;
-	uint32_t end;
-	uint64_t bytes; /**< of the blocks, no less (of the last share all) */
-	uint64_t edge_count;
+/** Edges of some pieces, one behind the other. */
+struct output {
 	struct hawk_area edges;
+	uint64_t count;
+};
+
+/** Where a piece's edges are, and where they belong among all. */
+struct piece {
+	const struct output *output;
+	uint64_t first;
+	uint64_t count;
+	uint64_t place;
+};
+
+/** What a thread reads, and its edges. */
+struct part {
+	struct output own;     /**< of pieces of its share, from the first one on */
+	struct output others;  /**< of pieces of other shares */
+	struct output *output; /**< one of these: of the piece at hand */
 	struct hawk_words words;
 	struct hawk_batch batch;
 	uint32_t block;                /**< that the first candidates of the batch belong to */
@@ -41,7 +54,9 @@ struct job {
 	const struct hawk_block_index *index;
 	const struct hawk_target *target;
 	const struct hawk_batch_code *code;
-	uint32_t *offsets;
+	uint32_t *offsets; /**< those of a piece: in its output, until the pieces are joined */
+	struct hawk_shares shares;
+	struct piece *pieces;
 	struct part *parts;
 	unsigned part_count;
 	hawk_pointers_function *function; /**< for the pointers; NULL = none */
@@ -84,14 +99,15 @@ static void flush(const struct job *job, struct part *part)
 {
 	struct hawk_batch *batch = &part->batch;
 	uint32_t *offsets = job->offsets + batch->first_block;
-	uint64_t count = part->edge_count;
+	struct output *output = part->output;
+	uint64_t count = output->count;
 	uint32_t *edges;
 
-	part->err = hawk_area_grow(&part->edges, sizeof(uint32_t) * (count + batch->count + 1));
+	part->err = hawk_area_grow(&output->edges, sizeof(uint32_t) * (count + batch->count + 1));
 	if (part->err)
 		return;
-	edges = (uint32_t *)part->edges.bytes + count;
-	part->edge_count += job->code->resolve(batch, job->index, edges);
+	edges = (uint32_t *)output->edges.bytes + count;
+	output->count += job->code->resolve(batch, job->index, edges);
 	for (uint32_t i = 0; i < batch->block_count; i++)
 		offsets[i] = (uint32_t)count + batch->found[batch->starts[i]];
 	if (part->pointers)
@@ -169,178 +185,178 @@ static uint32_t next_part(const struct hawk_block_index *index, uint32_t block, 
 									 : end;
 }
 
-static void run_part(void *context, unsigned number)
+static void read_blocks(const struct job *job, struct part *part, uint32_t first, uint32_t end)
 {
-	const struct job *job = context;
-	struct part *part = &job->parts[number];
-	uint32_t whole_end = next_part(job->index, part->first, part->end);
+	uint32_t whole_end = next_part(job->index, first, end);
 
-	for (uint32_t block = part->first; block < part->end && !part->err;) {
+	for (uint32_t block = first; block < end && !part->err;) {
 		block = job->code->pick_blocks(&part->batch, job->index, &part->words, block,
 					       whole_end);
 		if (!hawk_batch_has_room(&part->batch)) {
 			flush(job, part);
-		} else if (block < part->end) {
+		} else if (block < end) {
 			read_block(job, part, block++);
 			if (block > whole_end)
-				whole_end = next_part(job->index, block, part->end);
+				whole_end = next_part(job->index, block, end);
 		}
 	}
 	if (!part->err)
 		flush(job, part);
+}
+
+/* Room for the edges of a share; only what is used is memory. */
+static struct hawk_error *reserve_output(const struct job *job, struct output *output)
+{
+	if (output->edges.bytes)
+		return NULL;
+	return hawk_area_create(&output->edges,
+				job->shares.share_bytes / HAWK_WORD_BYTES * sizeof(uint32_t));
+}
+
+static void run_piece(struct job *job, struct part *part, uint32_t number)
+{
+	struct piece *piece = &job->pieces[number];
+
+	part->err = reserve_output(job, part->output);
+	if (part->err)
+		return;
+	piece->output = part->output;
+	piece->first = part->output->count;
+	read_blocks(job, part, job->shares.firsts[number], job->shares.firsts[number + 1]);
+	piece->count = part->output->count - piece->first;
+}
+
+static void run_part(void *context, unsigned number)
+{
+	struct job *job = context;
+	struct part *part = &job->parts[number];
+	uint32_t taken;
+
+	while (!part->err && hawk_shares_take(&job->shares, number, &taken)) {
+		part->output =
+			hawk_shares_owns(&job->shares, number, taken) ? &part->own : &part->others;
+		run_piece(job, part, taken);
+	}
 	if (!part->err && part->words.failed)
 		part->err = &hawk_enomem;
-}
-
-/* What it takes to read the blocks [first, end), in bytes. */
-static uint64_t cost_of(const struct hawk_block_index *index, uint32_t first, uint32_t end)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = first; i < end; i++)
-		bytes += index->sizes[i];
-	for (size_t i = 0; i < index->large_count; i++)
-		if (index->large[i].number >= first && index->large[i].number < end)
-			bytes += index->large[i].size - index->sizes[index->large[i].number];
-	return bytes + (uint64_t)(end - first) * BLOCK_COST_BYTES;
-}
-
-/* The first block from `first` on that is not needed for `cost`. */
-static uint32_t cut_at(const struct hawk_block_index *index, uint32_t first, uint64_t cost)
-{
-	uint32_t low = first;
-	uint32_t high = index->count;
-
-	/* Half of what is left each time, twice what is left in all. */
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		uint64_t half = cost_of(index, low, middle + 1);
-
-		if (half <= cost) {
-			low = middle + 1;
-			cost -= half;
-		} else {
-			high = middle;
-		}
-	}
-	return low;
-}
-
-/* Shares of about the same cost, in order. */
-static void cut(struct job *job)
-{
-	const struct hawk_block_index *index = job->index;
-	uint64_t all = cost_of(index, 0, index->count);
-	uint64_t share;
-	uint32_t block = 0;
-
-	if (all / SHARE_BYTES_MIN < job->part_count)
-		job->part_count = (unsigned)(all / SHARE_BYTES_MIN);
-	if (!job->part_count)
-		job->part_count = 1;
-	share = all / job->part_count;
-	for (unsigned i = 0; i < job->part_count; i++) {
-		struct part *part = &job->parts[i];
-
-		part->first = block;
-		block = i + 1 < job->part_count ? cut_at(index, block, share) : index->count;
-		part->end = block;
-		part->bytes = i + 1 < job->part_count ? share : all;
-	}
 }
 
 static void hawk_cleanup_job(struct job *job)
 {
 	for (unsigned i = 0; job->parts && i < job->part_count; i++) {
-		hawk_area_destroy(&job->parts[i].edges);
+		hawk_area_destroy(&job->parts[i].own.edges);
+		hawk_area_destroy(&job->parts[i].others.edges);
 		hawk_words_deinit(&job->parts[i].words);
 		free(job->parts[i].pointers);
 		hawk_error_destroy(job->parts[i].err);
 	}
 	free(job->parts);
+	free(job->pieces);
+	hawk_shares_deinit(&job->shares);
+}
+
+static struct hawk_error *prepare_part(struct job *job, struct part *part)
+{
+	hawk_words_init(&part->words, job->target);
+	if (job->function) {
+		part->pointers = malloc((HAWK_BATCH_CANDIDATES + 1) * sizeof(*part->pointers));
+		if (!part->pointers)
+			return &hawk_enomem;
+		part->batch.wants_places = true;
+	}
+	return reserve_output(job, &part->own);
 }
 
 static struct hawk_error *prepare(struct job *job)
 {
-	cut(job);
-	for (unsigned i = 0; i < job->part_count; i++) {
-		struct part *part = &job->parts[i];
-		struct hawk_error *err;
+	struct hawk_error *err = hawk_shares_cut(&job->shares, job->index, job->part_count);
 
-		hawk_words_init(&part->words, job->target);
-		if (job->function) {
-			part->pointers =
-				malloc((HAWK_BATCH_CANDIDATES + 1) * sizeof(*part->pointers));
-			if (!part->pointers)
-				return &hawk_enomem;
-			part->batch.wants_places = true;
-		}
-		err = hawk_area_create(&part->edges,
-				       part->bytes / HAWK_WORD_BYTES * sizeof(uint32_t));
-		if (err)
-			return err;
-	}
-	return NULL;
+	if (err)
+		return err;
+	job->part_count = job->shares.share_count;
+	job->pieces = calloc(job->shares.piece_count, sizeof(*job->pieces));
+	job->parts = calloc(job->part_count, sizeof(*job->parts));
+	if (!job->pieces || !job->parts)
+		return &hawk_enomem;
+	for (unsigned i = 0; i < job->part_count && !err; i++)
+		err = prepare_part(job, &job->parts[i]);
+	return err;
 }
 
-/** Where the edges of all parts go. */
+/** Where the edges of all pieces go. */
 struct joining {
 	const struct job *job;
 	uint32_t *edges;
+	uint32_t first; /**< the first piece that is not where it belongs */
 };
 
-/* A piece of the edges and of the offsets of each part but the first, as many pieces as parts. */
-static void join_piece(void *context, unsigned number)
+static void join_piece(const struct joining *joining, uint32_t number)
 {
-	const struct joining *joining = context;
 	const struct job *job = joining->job;
-	uint64_t before = job->parts[0].edge_count;
+	const struct piece *piece = &job->pieces[number];
 
-	for (unsigned i = 1; i < job->part_count; i++) {
-		const struct part *part = &job->parts[i];
-		uint64_t blocks = part->end - part->first;
-		uint64_t first = part->edge_count * number / job->part_count;
-		uint64_t end = part->edge_count * (number + 1) / job->part_count;
-
-		if (first < end)
-			memcpy(joining->edges + before + first,
-			       (const uint32_t *)part->edges.bytes + first,
-			       (end - first) * sizeof(uint32_t));
-		first = part->first + blocks * number / job->part_count;
-		end = part->first + blocks * (number + 1) / job->part_count;
-		for (uint64_t block = first; block < end; block++)
-			job->offsets[block] += (uint32_t)before;
-		before += part->edge_count;
-	}
+	if (piece->count)
+		memcpy(joining->edges + piece->place,
+		       (const uint32_t *)piece->output->edges.bytes + piece->first,
+		       piece->count * sizeof(uint32_t));
+	for (uint32_t block = job->shares.firsts[number]; block < job->shares.firsts[number + 1];
+	     block++)
+		job->offsets[block] += (uint32_t)(piece->place - piece->first);
 }
 
-/* Puts the edges of all parts behind those of the first. */
-static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
+/* As many pieces for each part. */
+static void join_pieces(void *context, unsigned number)
+{
+	const struct joining *joining = context;
+	uint64_t count = joining->job->shares.piece_count - joining->first;
+	unsigned parts = joining->job->part_count;
+	uint32_t end = joining->first + (uint32_t)(count * (number + 1) / parts);
+
+	for (uint32_t i = joining->first + (uint32_t)(count * number / parts); i < end; i++)
+		join_piece(joining, i);
+}
+
+/* Gives every piece its place; returns the number of all edges. */
+static uint64_t place_pieces(struct job *job)
 {
 	uint64_t count = 0;
-	struct hawk_error *err;
 
-	for (unsigned i = 0; i < job->part_count; i++) {
+	for (uint32_t i = 0; i < job->shares.piece_count; i++) {
+		job->pieces[i].place = count;
+		count += job->pieces[i].count;
+	}
+	return count;
+}
+
+/* Puts the edges of all pieces behind those that the first part has read of its own. */
+static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
+{
+	struct output *all = &job->parts[0].own;
+	struct joining joining = {.job = job};
+	struct hawk_error *err;
+	uint64_t count;
+
+	for (unsigned i = 0; i < job->part_count; i++)
 		if (job->parts[i].err)
 			return take_ptr(&job->parts[i].err);
-		count += job->parts[i].edge_count;
-	}
+	count = place_pieces(job);
 	if (count >= UINT32_MAX)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "there are %llu pointers between blocks, more than 32-bit "
 					 "numbers can tell apart",
 					 (unsigned long long)count);
-	err = hawk_area_grow(&job->parts[0].edges, count * sizeof(uint32_t));
+	err = hawk_area_grow(&all->edges, count * sizeof(uint32_t));
 	if (err)
 		return err;
-	graph->edges = job->parts[0].edges.bytes;
-	hawk_parallel_run(job->part_count, join_piece, &(struct joining){job, graph->edges});
-	for (unsigned i = 1; i < job->part_count; i++)
-		hawk_area_destroy(&job->parts[i].edges);
+	graph->edges = joining.edges = all->edges.bytes;
+	while (joining.first < job->shares.piece_count && job->pieces[joining.first].output == all)
+		joining.first++;
+	if (joining.first < job->shares.piece_count)
+		hawk_parallel_run(job->part_count, join_pieces, &joining);
 	graph->edge_count = (uint32_t)count;
 	job->offsets[job->index->count] = (uint32_t)count;
-	graph->edges_area = job->parts[0].edges;
-	job->parts[0].edges = (struct hawk_area){0};
+	graph->edges_area = all->edges;
+	all->edges = (struct hawk_area){0};
 	hawk_area_trim(&graph->edges_area, count * sizeof(uint32_t));
 	return NULL;
 }
@@ -353,9 +369,6 @@ static struct hawk_error *make(struct job *job, struct hawk_graph *ret)
 
 	if (job->part_count > HAWK_PARALLEL_MAX)
 		job->part_count = HAWK_PARALLEL_MAX;
-	job->parts = calloc(job->part_count, sizeof(*job->parts));
-	if (!job->parts)
-		return &hawk_enomem;
 	err = prepare(job);
 	if (err)
 		return err;
@@ -411,6 +424,15 @@ struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *targe
 	return make(&job, ret);
 }
 
+static uint32_t interior_bit(const uint32_t *edges)
+{
+	uint32_t any = 0;
+
+	for (unsigned i = 0; i < EDGES_AT_ONCE; i++)
+		any |= edges[i];
+	return any & HAWK_EDGE_INTERIOR;
+}
+
 uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge)
 {
 	const uint32_t *edges = graph->edges;
@@ -420,11 +442,9 @@ uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge)
 		if (edges[edge] & HAWK_EDGE_INTERIOR)
 			return edge;
 	for (; edge < count && count - edge >= EDGES_AT_ONCE; edge += EDGES_AT_ONCE) {
-		uint32_t any = 0;
-
-		for (unsigned i = 0; i < EDGES_AT_ONCE; i++)
-			any |= edges[edge + i];
-		if (any & HAWK_EDGE_INTERIOR)
+		for (unsigned i = 0; i < EDGES_AT_ONCE; i += LINE_EDGES)
+			hawk_prefetch_ahead(&edges[edge + i]);
+		if (interior_bit(&edges[edge]))
 			break;
 	}
 	for (; edge < count; edge++)
@@ -433,19 +453,34 @@ uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge)
 	return count;
 }
 
+/* About where it must be if all blocks have as many pointers, and not below `block`. */
+static uint32_t guess_source(const struct hawk_graph *graph, uint32_t edge, uint32_t block)
+{
+	uint64_t distance = (uint64_t)(edge - graph->offsets[block]) * graph->count;
+	uint64_t guess = block + distance / graph->edge_count;
+
+	return guess < graph->count ? (uint32_t)guess : graph->count - 1;
+}
+
 uint32_t hawk_graph_source(const struct hawk_graph *graph, uint32_t edge, uint32_t block)
 {
 	uint32_t step = 1;
 	uint32_t low = block;
-	uint32_t high;
+	uint32_t high = graph->count;
+	uint32_t at;
 
 	assert(edge < graph->edge_count && graph->offsets[block] <= edge);
-	while (step < graph->count - low && graph->offsets[low + step] <= edge) {
-		low += step;
-		step = step < UINT32_MAX / 2 ? 2 * step : step;
+	at = guess_source(graph, edge, block);
+	/* offsets[low] <= edge < offsets[high], at first far apart */
+	if (graph->offsets[at] <= edge) {
+		for (low = at; step < high - low && graph->offsets[low + step] <= edge; step *= 2)
+			low += step;
+		high = step < high - low ? low + step : high;
+	} else {
+		for (high = at; step < high - low && graph->offsets[high - step] > edge; step *= 2)
+			high -= step;
+		low = step < high - low ? high - step : low;
 	}
-	high = step < graph->count - low ? low + step : graph->count;
-	/* offsets[low] <= edge < offsets[high] */
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 

@@ -28,8 +28,10 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 
 /**
  * hawk_graph_make(), and hawk_pointers_read() of all its blocks, in one reading of memory. Each of
- * `threads` (1 or more) threads tells the pointers of its share, blocks in a row, to the context of
- * its number. Not for an index with parts of carved blocks, whose edges are not all pointers.
+ * `threads` (1 or more) threads tells the pointers of the blocks that it reads to the context of
+ * its number: all of a block's one after the other, blocks in any order. Which blocks those are is
+ * another matter each time. Not for an index with parts of carved blocks, whose edges are not all
+ * pointers.
  */
 struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *target,
 						 const struct hawk_block_index *index,

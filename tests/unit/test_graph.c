@@ -62,6 +62,16 @@ static void expect_roots(const struct graph_world *world)
 		if (!(edge & HAWK_EDGE_INTERIOR))
 			sets[1] |= UINT64_C(1) << (edge >> 1);
 	}
+	for (size_t i = 1; i < world->roots.count; i++) {
+		const struct hawk_root *before = &world->roots.items[i - 1];
+		const struct hawk_root *root = &world->roots.items[i];
+
+		assert_true(before->kind <= root->kind);
+		if (before->kind == root->kind && before->owner == root->owner)
+			assert_true(before->address < root->address);
+		else if (before->kind == root->kind)
+			assert_true(before->owner < root->owner);
+	}
 	assert_int_equal(sets[0], oracle.all_roots);
 	assert_int_equal(sets[1], oracle.start_roots);
 }
@@ -163,6 +173,33 @@ static struct hawk_error *take_told(void *context, const struct hawk_pointer *po
 	return NULL;
 }
 
+static int compare_told(const void *left, const void *right)
+{
+	const struct hawk_pointer *a = left;
+	const struct hawk_pointer *b = right;
+
+	if (a->source != b->source)
+		return a->source < b->source ? -1 : 1;
+	return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* All of a block's one after the other, and in order. */
+static void expect_blocks_in_a_row(const struct told *told, uint32_t count)
+{
+	uint8_t *seen = calloc(count, 1);
+
+	assert_non_null(seen);
+	for (size_t i = 0; i < told->count; i++) {
+		const struct hawk_pointer *pointer = &told->items[i];
+
+		if (i && pointer[-1].source == pointer->source)
+			assert_true(pointer[-1].offset < pointer->offset);
+		else
+			assert_false(seen[pointer->source]++);
+	}
+	free(seen);
+}
+
 static void expect_same_told(const struct told *told, const struct told *expected)
 {
 	assert_int_equal(told->count, expected->count);
@@ -213,8 +250,12 @@ static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **stat
 		assert_memory_equal(graphs[threads].edges, graphs[0].edges,
 				    4 * (size_t)graphs[0].edge_count);
 		if (threads == 2) {
-			assert_true(shares[0].count && shares[1].count);
+			assert_int_equal(shares[0].count + shares[1].count, told[0].count);
+			for (unsigned i = 0; i < 2; i++)
+				expect_blocks_in_a_row(&shares[i], count);
 			take_told(&shares[0], shares[1].items, shares[1].count);
+			qsort(shares[0].items, shares[0].count, sizeof(*shares[0].items),
+			      compare_told);
 		}
 		expect_same_told(&shares[0], &told[0]);
 	}
@@ -223,7 +264,7 @@ static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **stat
 	for (unsigned i = 0; i < sizeof(told) / sizeof(told[0]); i++)
 		free(told[i].items);
 	for (unsigned threads = 1; threads < 3; threads++) {
-		int calls[] = {threads == 1 ? 3 : 1000, 3}; /* the last one's third fails */
+		int calls[] = {3, 3}; /* the third fails */
 
 		assert_true(hawk_graph_make_with_pointers(target, &index, threads, refuse_told,
 							  (void *[]){&calls[0], &calls[1]},
@@ -233,6 +274,61 @@ static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **stat
 	hawk_target_close(target);
 	synthetic_heap_destroy(heap);
 	synthetic_core_remove(path);
+}
+
+enum { SOURCE_BLOCKS = 3000, SOURCE_LOOKS = 200000 };
+
+/* Runs of blocks without pointers, and single ones with many. */
+static void the_block_of_an_edge_is_found_from_any_below(void **state)
+{
+	static uint32_t offsets[SOURCE_BLOCKS + 1];
+	static uint32_t sources[16 * SOURCE_BLOCKS];
+	struct hawk_graph graph = {.count = SOURCE_BLOCKS, .offsets = offsets};
+	uint64_t seed = 8;
+
+	(void)state;
+	for (uint32_t block = 0; block < SOURCE_BLOCKS; block++) {
+		uint32_t some = (uint32_t)synthetic_random(&seed) % 3;
+
+		if (block / 500 % 2)
+			some = block % 250 ? 0 : 3000;
+		for (uint32_t i = 0; i < some; i++)
+			sources[offsets[block] + i] = block;
+		offsets[block + 1] = offsets[block] + some;
+	}
+	graph.edge_count = offsets[SOURCE_BLOCKS];
+	for (unsigned i = 0; i < SOURCE_LOOKS; i++) {
+		uint32_t edge = (uint32_t)synthetic_random(&seed) % graph.edge_count;
+		uint32_t back = (uint32_t)synthetic_random(&seed) % (sources[edge] + 1);
+
+		assert_int_equal(hawk_graph_source(&graph, edge, sources[edge] - back),
+				 sources[edge]);
+		if (back > 20) /* near, too */
+			assert_int_equal(hawk_graph_source(&graph, edge, sources[edge] - back % 20),
+					 sources[edge]);
+	}
+}
+
+static void interior_edges_are_found_one_after_the_other(void **state)
+{
+	static uint32_t edges[10000];
+	struct hawk_graph graph = {.edges = edges, .edge_count = 10000};
+	uint64_t seed = 8;
+
+	(void)state;
+	for (uint32_t i = 0; i < graph.edge_count; i++) {
+		unsigned often = i / 1000 % 2 ? 300 : 3;
+
+		edges[i] = (uint32_t)(synthetic_random(&seed) % 1000) << 1 |
+			   !(synthetic_random(&seed) % often);
+	}
+	for (uint32_t i = 0; i <= graph.edge_count; i++) {
+		uint32_t next = i;
+
+		while (next < graph.edge_count && !(edges[next] & HAWK_EDGE_INTERIOR))
+			next++;
+		assert_int_equal(hawk_graph_next_interior(&graph, i), next);
+	}
 }
 
 enum { LIVE_BYTES = 3 << 20 }; /* more than is read at a time */
@@ -424,6 +520,8 @@ int main(void)
 		cmocka_unit_test(random_heaps_have_the_edges_and_roots_of_their_bytes),
 		cmocka_unit_test(the_graph_is_the_same_with_any_number_of_threads),
 		cmocka_unit_test(pointers_are_told_while_the_graph_is_made_and_afterwards),
+		cmocka_unit_test(the_block_of_an_edge_is_found_from_any_below),
+		cmocka_unit_test(interior_edges_are_found_one_after_the_other),
 		LIVE_TEST(a_living_process_has_the_graph_of_its_core),
 		cmocka_unit_test(truncated_cores_give_the_graph_of_what_is_left),
 	};
