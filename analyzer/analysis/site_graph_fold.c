@@ -414,20 +414,6 @@ struct folded {
 	uint32_t edges[HAWK_FOLD_BATCH];
 };
 
-static void prefetch_blocks(const struct hawk_site_fold *fold, const struct hawk_pointer *pointers,
-			    size_t count)
-{
-	const struct hawk_block_index *index = &fold->graph->index;
-
-	for (size_t i = 0; i < count; i++) {
-		uint32_t block = pointers[i].edge >> 1;
-
-		__builtin_prefetch(&index->traces[block]);
-		__builtin_prefetch(&index->sizes[block]);
-		__builtin_prefetch(&fold->first[block]);
-	}
-}
-
 /* Leaves out those between blocks of no site. */
 static void take_sites(const struct hawk_site_fold *fold, const struct hawk_pointer *pointers,
 		       size_t count, struct folded *ret)
@@ -474,7 +460,8 @@ struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold,
 	struct folded folded;
 	size_t piece;
 
-	prefetch_blocks(fold, pointers, count);
+	for (size_t i = 0; i < count; i++)
+		hawk_site_fold_prefetch(fold, pointers[i].edge >> 1);
 	for (; count && !err; pointers += piece, count -= piece) {
 		piece = count < HAWK_FOLD_BATCH ? count : HAWK_FOLD_BATCH;
 		take_sites(fold, pointers, piece, &folded);

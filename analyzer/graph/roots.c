@@ -209,16 +209,17 @@ static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk
 	return words->failed ? &hawk_enomem : NULL;
 }
 
+/* In the order of the roots: then those need not be sorted. */
 static int compare(const void *left, const void *right)
 {
-	const struct hawk_root *a = left;
-	const struct hawk_root *b = right;
+	const struct hawk_root_range *a = left;
+	const struct hawk_root_range *b = right;
 
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	if (a->owner != b->owner)
 		return a->owner < b->owner ? -1 : 1;
-	return a->address < b->address ? -1 : a->address > b->address;
+	return a->start < b->start ? -1 : a->start > b->start;
 }
 
 static void hawk_cleanup_ranges(struct hawk_root_ranges *ranges)
@@ -238,6 +239,8 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 	if (!candidates)
 		return &hawk_enomem;
 	err = hawk_root_ranges_find(target, index, plan, &ranges);
+	if (!err && ranges.count)
+		qsort(ranges.items, ranges.count, sizeof(*ranges.items), compare);
 	hawk_words_init(&words, target);
 	for (size_t i = 0; !err && i < ranges.count; i++)
 		if (ranges.items[i].kind < HAWK_ROOT_KINDS)
@@ -293,8 +296,6 @@ struct hawk_error *hawk_roots_find(const struct hawk_target *target,
 		hawk_roots_deinit(&roots);
 		return err;
 	}
-	if (roots.count)
-		qsort(roots.items, roots.count, sizeof(*roots.items), compare);
 	report(plan, &roots, findings);
 	*ret = roots;
 	return NULL;
