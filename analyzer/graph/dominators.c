@@ -93,32 +93,59 @@ hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_gra
 /** Pieces of all blocks, for threads. */
 struct filling {
 	const struct hawk_dominator_state *state;
-	uint8_t *kinds;
+	uint8_t *start;
+	uint8_t *all;
 	unsigned pieces;
 };
+
+/* `shift`: as in the state, a constant. */
+static inline __attribute__((always_inline)) void
+fill_blocks(const struct filling *filling, size_t block, size_t end, unsigned shift)
+{
+	const uint32_t *numbers = filling->state->numbers;
+	uint8_t *restrict start = filling->start;
+	uint8_t *restrict all = filling->all;
+
+	for (; block < end; block++)
+		start[block] = all[block] = numbers[block << shift] ? HAWK_REACH_REACHABLE : 0;
+}
 
 static void fill_piece(void *context, unsigned piece)
 {
 	const struct filling *filling = context;
-	const struct hawk_dominator_state *state = filling->state;
-	size_t count = state->graph->count;
+	size_t count = filling->state->graph->count;
+	size_t first = count * piece / filling->pieces;
 	size_t end = count * (piece + 1) / filling->pieces;
 
-	for (size_t block = count * piece / filling->pieces; block < end; block++)
-		filling->kinds[block] =
-			state->numbers[block << state->block_shift] ? HAWK_REACH_REACHABLE : 0;
+	if (filling->state->block_shift)
+		fill_blocks(filling, first, end, 1);
+	else
+		fill_blocks(filling, first, end, 0);
 }
 
 /* What the search has met. */
-static void fill_kinds(const struct hawk_dominator_state *state, struct hawk_reach *reach)
+static void fill_kinds(const struct hawk_dominator_state *state, struct hawk_reach *all,
+		       struct hawk_reach *start)
 {
 	struct filling filling = {
 		.state = state,
-		.kinds = reach->kinds,
+		.start = start->kinds,
+		.all = all->kinds,
 		.pieces = state->block_shift ? 1 : 2, /* as there were searches */
 	};
 
 	hawk_parallel_run(filling.pieces, fill_piece, &filling);
+}
+
+/* Room for the kinds by start pointers: where the search had the positions of blocks with numbers,
+ * which nobody wants any more; if they are few, memory of its own. */
+static struct hawk_error *place_start(const struct hawk_dominator_state *state,
+				      struct hawk_reach *start)
+{
+	if (state->count < state->graph->count / sizeof(*state->positions) + 1)
+		return hawk_reach_begin(state->graph, NULL, start);
+	start->kinds = (uint8_t *)(void *)(state->positions + 1);
+	return NULL;
 }
 
 struct hawk_error *hawk_dominators_make_reaching(
@@ -126,15 +153,18 @@ struct hawk_error *hawk_dominators_make_reaching(
 	const struct hawk_roots *roots, const struct hawk_explained *explained,
 	struct hawk_workspace *workspace, struct hawk_reach *all, struct hawk_dominators *ret)
 {
-	struct hawk_reach start;
+	struct hawk_reach start = {.edges = HAWK_EDGES_START_ONLY};
+	struct hawk_interior interior = {0};
 	struct hawk_dominator_state state = {
 		.graph = graph, .roots = roots, .reach = &start, .all = all};
-	struct hawk_error *err = hawk_reach_begin(graph, all, &start);
+	struct hawk_error *err = hawk_reach_begin(graph, all, NULL);
 
 	if (err)
 		return err;
 	set_up(&state, workspace);
 	err = hawk_dominators_search_roots(&state);
+	if (!err)
+		err = place_start(&state, &start);
 	if (!err) {
 		/* What was not met has no entries in these lanes yet. */
 		uint32_t *const rooms[HAWK_REACH_ROOMS] = {
@@ -144,22 +174,28 @@ struct hawk_error *hawk_dominators_make_reaching(
 			state.blocks + state.count + 1,
 		};
 
-		fill_kinds(&state, &start);
-		hawk_reach_finish(index, graph, roots, explained, workspace->threads, rooms, all,
-				  &start);
+		fill_kinds(&state, all, &start);
+		hawk_interior_init(&interior, graph, workspace->threads);
+		hawk_reach_finish(index, graph, roots, explained, &interior, workspace->threads,
+				  rooms, all, &start);
 		err = hawk_dominators_search_leaders(&state);
 	}
 	hawk_reach_deinit(&start);
 	if (!err)
 		err = finish(&state, index, workspace, ret);
 	tear_down(&state);
-	if (err)
+	if (err) {
+		hawk_interior_deinit(&interior);
 		hawk_reach_deinit(all);
+	} else {
+		ret->interior = interior;
+	}
 	return err;
 }
 
 void hawk_dominators_deinit(struct hawk_dominators *dominators)
 {
+	hawk_interior_deinit(&dominators->interior);
 	free(dominators->base.moves);
 	*dominators = (struct hawk_dominators){0};
 }

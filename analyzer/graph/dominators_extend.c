@@ -150,21 +150,17 @@ static bool add_edge(struct extension *extension, uint32_t source, uint32_t targ
 
 static bool add_edges(struct extension *extension, const struct hawk_roots *roots)
 {
-	const struct hawk_graph *graph = extension->graph;
 	const uint32_t *numbers = extension->dominators->numbers;
-	uint32_t block = 0;
+	struct hawk_interior_walk walk = {.interior = &extension->dominators->interior};
 
 	for (size_t i = 0; i < roots->count; i++)
 		if (!hawk_root_is_strong(&roots->items[i]) &&
 		    !add_edge(extension, 0, numbers[roots->items[i].edge >> 1]))
 			return false;
-	for (uint32_t i = hawk_graph_next_interior(graph, 0); i < graph->edge_count;
-	     i = hawk_graph_next_interior(graph, i + 1)) {
-		uint32_t target = numbers[graph->edges[i] >> 1];
-		uint32_t source;
+	while (hawk_interior_next(&walk)) {
+		uint32_t target = numbers[hawk_interior_target(&walk)];
+		uint32_t source = numbers[hawk_interior_source(&walk)];
 
-		block = hawk_graph_source(graph, i, block);
-		source = numbers[block];
 		if (source != target && source < extension->apart &&
 		    !add_edge(extension, source, target))
 			return false;
@@ -302,8 +298,13 @@ hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_blo
 	};
 	enum hawk_dominators_extension ret = HAWK_DOMINATORS_OTHER;
 
-	if (dominators->base.extendable)
+	if (dominators->base.extendable) {
+		if (!dominators->interior.graph)
+			hawk_interior_init(&dominators->interior, graph,
+					   dominators->workspace->threads);
 		ret = extend(&extension, index, roots, all, groups, sums);
+	}
+	hawk_interior_deinit(&dominators->interior);
 	free(extension.moves);
 	free(dominators->base.moves);
 	dominators->base = (struct hawk_dominators_base){0};

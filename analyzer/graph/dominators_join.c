@@ -94,9 +94,8 @@ static bool is_apart(const struct join *join, uint32_t block)
 static struct hawk_error *search_all(struct join *join, uint32_t count,
 				     const struct hawk_roots *roots, const struct hawk_reach *all)
 {
-	const struct hawk_graph *graph = join->state.graph;
+	struct hawk_interior_walk walk = {.interior = &join->dominators->interior};
 	struct hawk_error *err = NULL;
-	uint32_t source = 0;
 
 	for (uint32_t i = 0; i < count && !err; i++)
 		if (all->kinds[join->old[i]] == HAWK_REACH_DEFINITELY_LOST)
@@ -104,12 +103,12 @@ static struct hawk_error *search_all(struct join *join, uint32_t count,
 	for (size_t i = 0; i < roots->count && !err; i++)
 		if (is_apart(join, roots->items[i].edge >> 1))
 			err = search_from(join, roots->items[i].edge >> 1, 0);
-	for (uint32_t i = hawk_graph_next_interior(graph, 0); i < graph->edge_count && !err;
-	     i = hawk_graph_next_interior(graph, i + 1)) {
-		source = hawk_graph_source(graph, i, source);
-		if (!is_apart(join, source) && is_apart(join, graph->edges[i] >> 1))
-			err = search_from(join, graph->edges[i] >> 1,
-					  join->dominators->numbers[source]);
+	while (!err && hawk_interior_next(&walk)) {
+		uint32_t source = hawk_interior_source(&walk);
+		uint32_t target = hawk_interior_target(&walk);
+
+		if (!is_apart(join, source) && is_apart(join, target))
+			err = search_from(join, target, join->dominators->numbers[source]);
 	}
 	return err;
 }

@@ -53,6 +53,7 @@ struct hawk_dominators {
 	const struct hawk_workspace *workspace;
 	uint64_t scratch_bytes; /**< of memory that was used beside the workspace */
 	struct hawk_dominators_base base;
+	struct hawk_interior interior; /**< zeros, or those of the graph, to be extended by */
 };
 
 /**

@@ -119,42 +119,35 @@ static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 
 /* Goes on from there over explained pointers. */
 static void mark_explained(struct flood *flood, const struct hawk_roots *roots,
-			   const struct hawk_explained *explained)
+			   const struct hawk_explained *explained,
+			   const struct hawk_interior *interior)
 {
-	const struct hawk_graph *graph = flood->graph;
-	uint32_t block = 0;
+	struct hawk_interior_walk walk = {.interior = interior};
 
 	flood->explained = explained;
 	for (size_t i = 0; explained->roots && i < roots->count; i++)
 		if (hawk_explained_root(explained, i) && roots->items[i].kind != HAWK_ROOT_UNOWNED)
 			offer(flood, roots->items[i].edge >> 1);
-	for (uint32_t i = explained->edges ? hawk_graph_next_interior(graph, 0) : graph->edge_count;
-	     i < graph->edge_count; i = hawk_graph_next_interior(graph, i + 1)) {
-		if (!hawk_explained_edge(explained, i))
-			continue;
-		block = hawk_graph_source(graph, i, block);
-		if (flood->kinds[block] == HAWK_REACH_REACHABLE)
-			offer(flood, graph->edges[i] >> 1);
-	}
+	while (explained->edges && hawk_interior_next(&walk))
+		if (hawk_explained_edge(explained, walk.edge) &&
+		    flood->kinds[hawk_interior_source(&walk)] == HAWK_REACH_REACHABLE)
+			offer(flood, hawk_interior_target(&walk));
 	run_flood(flood);
 }
 
 /* From the weaker roots, and from the interior pointers of all that is reachable. */
-static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
+static void mark_possibly(struct flood *flood, const struct hawk_roots *roots,
+			  const struct hawk_interior *interior)
 {
-	const struct hawk_graph *graph = flood->graph;
-	uint32_t block = 0;
+	struct hawk_interior_walk walk = {.interior = interior};
 
 	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, 0);
 	for (size_t i = 0; i < roots->count; i++)
 		if (!hawk_root_is_strong(&roots->items[i]))
 			offer(flood, roots->items[i].edge >> 1);
-	for (uint32_t i = hawk_graph_next_interior(graph, 0); i < graph->edge_count;
-	     i = hawk_graph_next_interior(graph, i + 1)) {
-		block = hawk_graph_source(graph, i, block);
-		if (flood->kinds[block] == HAWK_REACH_REACHABLE)
-			offer(flood, graph->edges[i] >> 1);
-	}
+	while (hawk_interior_next(&walk))
+		if (flood->kinds[hawk_interior_source(&walk)] == HAWK_REACH_REACHABLE)
+			offer(flood, hawk_interior_target(&walk));
 	run_flood(flood);
 }
 
@@ -287,6 +280,7 @@ struct finishing {
 	const struct hawk_graph *graph;
 	const struct hawk_roots *roots;
 	const struct hawk_explained *explained;
+	const struct hawk_interior *interior;
 	uint32_t *const *rooms;
 	struct hawk_reach *all;
 	struct hawk_reach *start;
@@ -316,8 +310,8 @@ static void finish_all(const struct finishing *finishing)
 	};
 
 	begin_flood(&flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
-	mark_explained(&flood, finishing->roots, finishing->explained);
-	mark_possibly(&flood, finishing->roots);
+	mark_explained(&flood, finishing->roots, finishing->explained, finishing->interior);
+	mark_possibly(&flood, finishing->roots, finishing->interior);
 	flood.explained = &nothing_explained;
 	mark_lost(&flood, HAWK_EDGES_ALL, finishing->rooms[1]);
 }
@@ -334,20 +328,20 @@ static void run_finish(void *context, unsigned part)
 
 void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_graph *graph,
 		       const struct hawk_roots *roots, const struct hawk_explained *explained,
-		       unsigned threads, uint32_t *const rooms[HAWK_REACH_ROOMS],
-		       struct hawk_reach *all, struct hawk_reach *start)
+		       const struct hawk_interior *interior, unsigned threads,
+		       uint32_t *const rooms[HAWK_REACH_ROOMS], struct hawk_reach *all,
+		       struct hawk_reach *start)
 {
 	struct finishing finishing = {
 		.graph = graph,
 		.roots = roots,
 		.explained = explained,
+		.interior = interior,
 		.rooms = rooms,
 		.all = all,
 		.start = start,
 	};
 
-	if (start && all && graph->count)
-		memcpy(all->kinds, start->kinds, graph->count);
 	if (threads > THREADS_MAX)
 		threads = THREADS_MAX;
 	if (graph->count < BLOCKS_FOR_TWO)
@@ -368,6 +362,7 @@ static struct hawk_error *make(const struct hawk_block_index *index, const struc
 			       struct hawk_reach *start)
 {
 	uint32_t *rooms[HAWK_REACH_ROOMS];
+	struct hawk_interior interior = {0};
 	struct flood flood = {.graph = graph, .explained = &nothing_explained};
 	struct hawk_error *err = hawk_reach_begin(graph, all, start);
 
@@ -378,7 +373,11 @@ static struct hawk_error *make(const struct hawk_block_index *index, const struc
 	flood.kinds = start ? start->kinds : all->kinds;
 	flood.stack = rooms[0];
 	mark_reachable(&flood, roots);
-	hawk_reach_finish(index, graph, roots, explained, workspace->threads, rooms, all, start);
+	if (all)
+		hawk_interior_init(&interior, graph, workspace->threads);
+	hawk_reach_finish(index, graph, roots, explained, &interior, workspace->threads, rooms, all,
+			  start);
+	hawk_interior_deinit(&interior);
 	return NULL;
 }
 
