@@ -18,6 +18,8 @@ enum {
 	CACHE_PAGES = HAWK_RULES_BYTES / CACHE_PAGE_BYTES,
 	WORDS_PER_PAGE = CACHE_PAGE_BYTES / 8,
 	RULE_BP_MAX = 63,
+	RULE_FAR_BP_MAX = 7,
+	RULE_FAR_CFA_MAX = 2 * 0x7ffff, /**< words */
 };
 
 uint64_t hawk_rules_table;
@@ -33,6 +35,11 @@ static uint32_t pack(enum hawk_rule_kind kind, int64_t cfa, int64_t bp)
 {
 	return (uint32_t)kind | ((uint32_t)(cfa / 8) & 0xffff) << 3 |
 	       ((uint32_t)(bp / 8) & RULE_BP_MAX) << 19;
+}
+
+static uint32_t pack_far(int64_t cfa, int64_t bp)
+{
+	return HAWK_RULE_SP_FAR | (uint32_t)(cfa / 16) << 3 | (uint32_t)(bp / 8) << 22;
 }
 
 /** Whether `offset` is a multiple of 8 in [low, high] words. */
@@ -155,8 +162,12 @@ static uint32_t pack_row(const struct hawk_cfi_row *row, bool signal, uint64_t p
 		bp = -row->value[HAWK_CFI_RBP];
 	else if (row->how[HAWK_CFI_RBP] > HAWK_CFI_SAME)
 		return complex_rule;
-	if (!fits(bp, row->how[HAWK_CFI_RBP] == HAWK_CFI_OFFSET, RULE_BP_MAX) ||
-	    (kind == HAWK_RULE_SP && !fits(cfa, 1, UINT16_MAX)) ||
+	if (!fits(bp, row->how[HAWK_CFI_RBP] == HAWK_CFI_OFFSET, RULE_BP_MAX))
+		return complex_rule;
+	if (kind == HAWK_RULE_SP && cfa % 16 == 0 && fits(bp, 0, RULE_FAR_BP_MAX) &&
+	    fits(cfa, UINT16_MAX + 1, RULE_FAR_CFA_MAX))
+		return pack_far(cfa, bp);
+	if ((kind == HAWK_RULE_SP && !fits(cfa, 1, UINT16_MAX)) ||
 	    (kind == HAWK_RULE_BP && !fits(cfa, INT16_MIN, INT16_MAX)))
 		return complex_rule;
 	return pack(kind, cfa, bp);

@@ -40,14 +40,15 @@ enum {
 };
 
 enum hawk_rule_kind {
-	HAWK_RULE_NONE = 0,  /**< not a rule: an empty word, or no memory to make one */
-	HAWK_RULE_SP,        /**< CFA = rsp + cfa; rbp at CFA - rbp, or unchanged with 0 */
-	HAWK_RULE_BP,        /**< CFA = rbp + cfa (signed); rbp at CFA - rbp, or unchanged */
-	HAWK_RULE_BP_DEREF,  /**< CFA = word at rbp + cfa (signed); rbp at rbp + rbp (signed) */
-	HAWK_RULE_SIGNAL,    /**< rt_sigreturn: everything is in the ucontext at rsp */
-	HAWK_RULE_OUTERMOST, /**< the return address is undefined: a thread's first frame */
-	HAWK_RULE_NO_CFI,    /**< nothing known: perhaps there is a frame pointer */
-	HAWK_RULE_COMPLEX,   /**< anything else: hawk_unwind_full.h */
+	HAWK_RULE_SP_FAR = 0, /**< as HAWK_RULE_SP, of frames above 512 KiB. All bits 0: not a rule,
+				 but an empty word, or no memory to make one */
+	HAWK_RULE_SP,         /**< CFA = rsp + cfa; rbp at CFA - rbp, or unchanged with 0 */
+	HAWK_RULE_BP,         /**< CFA = rbp + cfa (signed); rbp at CFA - rbp, or unchanged */
+	HAWK_RULE_BP_DEREF,   /**< CFA = word at rbp + cfa (signed); rbp at rbp + rbp (signed) */
+	HAWK_RULE_SIGNAL,     /**< rt_sigreturn: everything is in the ucontext at rsp */
+	HAWK_RULE_OUTERMOST,  /**< the return address is undefined: a thread's first frame */
+	HAWK_RULE_NO_CFI,     /**< nothing known: perhaps there is a frame pointer */
+	HAWK_RULE_COMPLEX,    /**< anything else: hawk_unwind_full.h */
 };
 
 static inline enum hawk_rule_kind hawk_rule_kind(uint32_t rule)
@@ -59,6 +60,18 @@ static inline enum hawk_rule_kind hawk_rule_kind(uint32_t rule)
 static inline uint64_t hawk_rule_cfa(uint32_t rule)
 {
 	return (uint64_t)(rule >> 3 & 0xffff) * 8;
+}
+
+/** Bytes, for HAWK_RULE_SP_FAR: below 8 MiB, and a multiple of 16, as it is behind every call. */
+static inline uint64_t hawk_rule_far_cfa(uint32_t rule)
+{
+	return (uint64_t)(rule >> 3 & 0x7ffff) * 16;
+}
+
+/** Bytes, for HAWK_RULE_SP_FAR, from the CFA down; 0 = rbp is unchanged. */
+static inline uint64_t hawk_rule_far_bp(uint32_t rule)
+{
+	return (uint64_t)(rule >> 22) * 8;
 }
 
 /** Bytes, for the kinds where it is signed. */

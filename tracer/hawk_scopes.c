@@ -140,6 +140,8 @@ static void note_frame(struct hawk_open_scope *scope, const struct hawk_frame_st
 		scope->frame_end = caller->sp + hawk_rule_cfa(rule);
 	else if (hawk_rule_kind(rule) == HAWK_RULE_BP)
 		scope->frame_end = caller->bp + hawk_rule_signed_cfa(rule);
+	else if (hawk_rule_kind(rule) == HAWK_RULE_SP_FAR)
+		scope->frame_end = caller->sp + hawk_rule_far_cfa(rule); /* 0 if not a rule */
 	if (scope->frame_end - caller->sp - 8 >= FRAME_BYTES_MAX || scope->frame_end & 7)
 		scope->frame_end = 0;
 	else

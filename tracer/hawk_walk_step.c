@@ -122,6 +122,22 @@ static uint32_t offset_of(const struct hawk_stack_frame *frame, uint64_t slot)
 	return (uint32_t)(slot - frame->state.sp + 8);
 }
 
+/** A frame with large arrays. */
+static enum hawk_step step_far(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+			       struct hawk_stack_frame *next, uint32_t rule)
+{
+	uint64_t cfa = frame->state.sp + hawk_rule_far_cfa(rule);
+	uint64_t bp_distance = hawk_rule_far_bp(rule);
+
+	if (!rule || !hawk_walk_read(range, cfa - 8, &next->state.pc) ||
+	    (bp_distance && !hawk_walk_read(range, cfa - bp_distance, &next->state.bp)))
+		return hawk_walk_stuck(frame);
+	frame->return_offset = offset_of(frame, cfa - 8);
+	frame->bp_slot = bp_distance ? cfa - bp_distance : 0;
+	next->state.sp = cfa;
+	return hawk_walk_arrive(frame, next);
+}
+
 /** CFA = *(rbp + N). The word is part of what the step rests on. */
 static enum hawk_step step_dereferenced(struct hawk_readable_range *range,
 					struct hawk_stack_frame *frame,
@@ -236,6 +252,8 @@ enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 {
 	frame->return_offset = 0;
 	switch (hawk_rule_kind(rule)) {
+	case HAWK_RULE_SP_FAR:
+		return step_far(range, frame, next, rule);
 	case HAWK_RULE_BP_DEREF:
 		return step_dereferenced(range, frame, next, rule);
 	case HAWK_RULE_SIGNAL:

@@ -152,6 +152,17 @@ static void every_shape_has_its_kind(void **state)
 	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_BP_DEREF);
 	assert_int_equal(hawk_rule_signed_cfa(rule), (uint64_t)-8);
 	assert_int_equal(hawk_rule_signed_bp(rule), 0);
+	/* CFA = rsp + 512 KiB; CFA = rsp + 8 MiB - 16, rbp at CFA - 48, at CFA - 64 */
+	rule = RULE_OF(0x0e, 0x80, 0x80, 0x20);
+	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_SP_FAR);
+	assert_int_equal(hawk_rule_far_cfa(rule), 512 << 10);
+	assert_int_equal(hawk_rule_far_bp(rule), 0);
+	rule = RULE_OF(0x0e, 0xf0, 0xff, 0xff, 0x03, 0x86, 6);
+	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_SP_FAR);
+	assert_int_equal(hawk_rule_far_cfa(rule), (8 << 20) - 16);
+	assert_int_equal(hawk_rule_far_bp(rule), 48);
+	rule = RULE_OF(0x0e, 0xf0, 0xff, 0xff, 0x03, 0x86, 8);
+	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_COMPLEX);
 	/* rip undefined */
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x07, 16)), HAWK_RULE_OUTERMOST);
 	/* The PLT's expression, here at byte 1 of 16: CFA = rsp + 8. */
@@ -166,10 +177,11 @@ static void every_shape_has_its_kind(void **state)
 static void what_does_not_fit_is_complex_and_never_rounded(void **state)
 {
 	(void)state;
-	/* CFA on rbx; CFA = rsp + 12; CFA = rsp + 512 KiB; CFA = rsp + 0 */
+	/* CFA on rbx; CFA = rsp + 12; CFA = rsp + 512 KiB + 8, + 8 MiB; CFA = rsp + 0 */
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x0c, 3, 16)), HAWK_RULE_COMPLEX);
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 12)), HAWK_RULE_COMPLEX);
-	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 0x80, 0x80, 0x20)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 0x88, 0x80, 0x20)), HAWK_RULE_COMPLEX);
+	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 0x80, 0x80, 0x80, 0x04)), HAWK_RULE_COMPLEX);
 	assert_int_equal(hawk_rule_cfa(RULE_OF(0x0e, 0xf8, 0xff, 0x1f)), 0x7fff8);
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 0)), HAWK_RULE_COMPLEX);
 	/* rip at CFA - 16; rbp in rax; rbp at CFA - 8192; rbp at CFA + 0 */

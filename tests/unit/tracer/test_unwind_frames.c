@@ -61,6 +61,57 @@ static void frames_with_alloca_use_rbp(void **state)
 }
 
 /** Arguments on the stack, alignment and a variable size: gcc finds the CFA through memory. */
+static NOINLINE int under_large_arrays(int depth)
+{
+	volatile char memory[1 << 20];
+	int result;
+
+	memory[0] = (char)depth;
+	result = depth ? under_large_arrays(depth - 1) : recurse(2);
+	check_here();
+	memory[sizeof(memory) - 1] = memory[0];
+	NO_TAIL_CALL();
+	return result;
+}
+
+/* Pushed at CFA - 16, as clang does, and behind four others, as gcc does, and changed. */
+#define LARGE_FRAME(name, pushes, pops, slot)                                                      \
+	__asm__(".text\n.type " name ", @function\n" name ":\n.cfi_startproc\n\t" pushes           \
+		"\n\t.cfi_adjust_cfa_offset " slot "-8\n\t.cfi_offset rbp, -" slot "\n\t"          \
+		"sub $2000008-" slot ", %rsp\n\t.cfi_def_cfa_offset 2000008\n\t"                   \
+		"sub $8, %rsp\n\t.cfi_adjust_cfa_offset 8\n\t"                                     \
+		"mov $1, %ebp\n\tcall *%rdi\n\t"                                                   \
+		"add $2000016-" slot ", %rsp\n\t.cfi_def_cfa_offset " slot "\n\t" pops             \
+		"\n\t.cfi_def_cfa_offset 8\n\t.cfi_restore rbp\n\tret\n"                           \
+		".cfi_endproc\n.size " name ", .-" name "\n")
+
+LARGE_FRAME("large_frame", "push %rbp", "pop %rbp", "16");
+LARGE_FRAME("large_frame_of_five", "push %r15\n\tpush %r14\n\tpush %r13\n\tpush %r12\n\tpush %rbp",
+	    "pop %rbp\n\tpop %r12\n\tpop %r13\n\tpop %r14\n\tpop %r15", "48");
+extern void large_frame(void (*function)(void)) __asm__("large_frame");
+extern void large_frame_of_five(void (*function)(void)) __asm__("large_frame_of_five");
+
+static void check_under_large_frame(void)
+{
+	recurse(2);
+	check_here();
+	recurse_with_alloca(1, 16);
+}
+
+static void large_frames_have_rules(void **state)
+{
+	uint64_t before = hawk_unwind_stats.complex_rules;
+
+	(void)state;
+	for (int depth = 0; depth < 4; depth++)
+		assert_int_equal(under_large_arrays(depth), 3);
+	for (int round = 0; round < 3; round++) {
+		large_frame(check_under_large_frame);
+		large_frame_of_five(check_under_large_frame);
+	}
+	assert_int_equal(hawk_unwind_stats.complex_rules, before);
+}
+
 static NOINLINE int recurse_aligned(int depth, long a, long b, long c, long d, long e, long f,
 				    long g)
 {
@@ -426,6 +477,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(plain_recursion_is_exact),
 		cmocka_unit_test(frames_with_alloca_use_rbp),
+		cmocka_unit_test(large_frames_have_rules),
 		cmocka_unit_test(overaligned_frames_are_exact),
 		cmocka_unit_test(callbacks_of_the_c_library_are_exact),
 		cmocka_unit_test(signal_frames_are_stepped_over),
