@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS_FIRST = 1024 };
+#include "hawk_cpu.h"
 
-/** An offset that is not told. */
-static const uint32_t FOLD_ANYWHERE = UINT32_MAX;
+enum { SLOTS_FIRST = 1024 };
 
 /* Numbers that differ anywhere differ in their upper half. */
 static uint64_t mix(uint64_t number)
@@ -248,7 +247,7 @@ static struct hawk_error *make_place(struct hawk_site_fold *fold, uint32_t sourc
 		*slot = (uint32_t)++fold->edge_count;
 	}
 	fold->edges[*slot - 1].place_count++;
-	fold->edges[*slot - 1].anywhere |= offset == FOLD_ANYWHERE;
+	fold->edges[*slot - 1].anywhere |= offset == HAWK_FOLD_ANYWHERE;
 	fold->places[fold->place_count++] = (struct hawk_fold_place){
 		.source = source,
 		.target = target,
@@ -259,14 +258,6 @@ static struct hawk_error *make_place(struct hawk_site_fold *fold, uint32_t sourc
 	*ret = (uint32_t)fold->place_count - 1;
 	*place_slot(fold, source, target, offset) = *ret + 1;
 	return NULL;
-}
-
-/* Where a place is noted when it was met. */
-static uint32_t recent_slot(uint32_t source, uint32_t target, uint32_t offset)
-{
-	uint32_t mixed = (source * 31 + target) * 257 + offset / (uint32_t)sizeof(uint64_t);
-
-	return mixed * UINT32_C(0x9e3779b9) >> (32 - HAWK_FOLD_RECENT_LOG2);
 }
 
 /* The number of a place, perhaps a new one; `recent` = one that it may be + 1. */
@@ -288,7 +279,7 @@ static inline struct hawk_error *find_place(struct hawk_site_fold *fold, uint32_
 		--*ret;
 	else
 		err = make_place(fold, source, target, offset, ret);
-	fold->recent[recent_slot(source, target, offset)] = *ret + 1;
+	fold->recent[hawk_fold_recent_slot(source, target, offset)] = *ret + 1;
 	return err;
 }
 
@@ -298,58 +289,61 @@ struct hawk_error *hawk_site_fold_place(struct hawk_site_fold *fold, uint32_t so
 	return find_place(fold, source, target, offset, 0, ret);
 }
 
-/* The block has been pointed to before, but not first from this place. */
-static struct hawk_error *meet_again(struct hawk_site_fold *fold, uint32_t place, uint32_t block,
-				     bool *new_place, bool *new_edge)
-{
-	struct hawk_first_places *seen = &fold->first[block];
-	uint32_t edge = fold->places[place].edge;
-	struct hawk_error *err = NULL;
-
-	*new_place = *new_edge = false;
-	if (seen->second == place + 1)
-		return NULL;
-	*new_place = true;
-	if (!seen->second) {
-		seen->second = place + 1;
-		*new_edge = fold->places[seen->first - 1].edge != edge;
-		return NULL;
-	}
-	err = add_pair(&fold->further_places, (uint64_t)place << 32 | (block + 1), new_place);
-	if (err || !*new_place || fold->places[seen->first - 1].edge == edge ||
-	    fold->places[seen->second - 1].edge == edge)
-		return err;
-	return add_pair(&fold->further_edges, (uint64_t)edge << 32 | (block + 1), new_edge);
-}
-
-/* Counts the target block of a place, if it is new there. */
-static struct hawk_error *count_target(struct hawk_site_fold *fold, uint32_t number, uint32_t block)
+/* Counts a target block that is new at a place. */
+static inline void add_target(struct hawk_site_fold *fold, uint32_t number, uint32_t block,
+			      bool new_edge)
 {
 	struct hawk_fold_place *place = &fold->places[number];
+	uint64_t bytes = hawk_block_index_left_bytes(&fold->graph->index, block);
 	struct hawk_fold_edge *edge;
-	uint64_t bytes;
-	bool new_place = true;
-	bool new_edge = true;
 
-	if (fold->first[block].first == number + 1)
-		return NULL;
-	if (fold->first[block].first) {
-		struct hawk_error *err = meet_again(fold, number, block, &new_place, &new_edge);
-
-		if (err || !new_place)
-			return err;
-	} else {
-		fold->first[block].first = number + 1;
-	}
-	bytes = hawk_block_index_left_bytes(&fold->graph->index, block);
 	place->counts.targets++;
 	place->counts.target_bytes += bytes;
 	if (new_edge)
-		return NULL;
+		return;
 	edge = &fold->edges[place->edge];
 	edge->repeated_targets++;
 	edge->repeated_bytes += bytes;
-	return NULL;
+}
+
+/* Counts the target block of a place, if it is new there. True: further places have to say. */
+static inline bool count_target(struct hawk_site_fold *fold, uint32_t number, uint32_t block)
+{
+	struct hawk_first_places *seen = &fold->first[block];
+
+	if (seen->first == number + 1)
+		return false;
+	if (!seen->first) {
+		seen->first = number + 1;
+		add_target(fold, number, block, true);
+		return false;
+	}
+	if (seen->second)
+		return seen->second != number + 1;
+	seen->second = number + 1;
+	add_target(fold, number, block,
+		   fold->places[seen->first - 1].edge != fold->places[number].edge);
+	return false;
+}
+
+/* The rest of that, for a block whose first two places are others. Whether it comes now or after
+ * other pointers makes no difference. */
+static struct hawk_error *count_further(struct hawk_site_fold *fold, uint32_t number,
+					uint32_t block)
+{
+	const struct hawk_first_places *seen = &fold->first[block];
+	uint32_t edge = fold->places[number].edge;
+	bool new_place;
+	bool new_edge = false;
+	struct hawk_error *err =
+		add_pair(&fold->further_places, (uint64_t)number << 32 | (block + 1), &new_place);
+
+	if (!err && new_place && fold->places[seen->first - 1].edge != edge &&
+	    fold->places[seen->second - 1].edge != edge)
+		err = add_pair(&fold->further_edges, (uint64_t)edge << 32 | (block + 1), &new_edge);
+	if (!err && new_place)
+		add_target(fold, number, block, new_edge);
+	return err;
 }
 
 /* Counts the source block of a place, if it is new there. */
@@ -371,13 +365,9 @@ static void count_source(struct hawk_site_fold *fold, struct hawk_fold_place *pl
 	edge->last_source = source_block;
 }
 
-static uint32_t told_offset(uint64_t offset)
-{
-	return offset < HAWK_SITE_PLACE_BYTES_MAX ? (uint32_t)offset : FOLD_ANYWHERE;
-}
-
-static inline struct hawk_error *count_pointer(struct hawk_site_fold *fold, uint32_t number,
-					       uint32_t source_block, uint32_t edge)
+/* True: count_further() is to be called for its target. */
+static inline bool count_pointer(struct hawk_site_fold *fold, uint32_t number,
+				 uint32_t source_block, uint32_t edge)
 {
 	struct hawk_fold_place *place = &fold->places[number];
 
@@ -397,26 +387,16 @@ struct hawk_error *hawk_site_fold_add_root(struct hawk_site_fold *fold, uint32_t
 	if (target >= fold->graph->heap->site_count)
 		return NULL; /* a heap without counts, and a block of no site */
 	err = find_place(fold, HAWK_SITE_ROOTS, target, kind,
-			 fold->recent[recent_slot(HAWK_SITE_ROOTS, target, kind)], &number);
-	return err ? err : count_pointer(fold, number, UINT32_MAX, edge);
+			 fold->recent[hawk_fold_recent_slot(HAWK_SITE_ROOTS, target, kind)],
+			 &number);
+	if (!err && count_pointer(fold, number, UINT32_MAX, edge))
+		err = count_further(fold, number, edge >> 1);
+	return err;
 }
 
-/** Pointers on their way into the fold: step by step for all of them, so that each step's cache
- * misses overlap. */
-struct folded {
-	uint32_t count;
-	uint32_t source_sites[HAWK_FOLD_BATCH];
-	uint32_t target_sites[HAWK_FOLD_BATCH];
-	uint32_t offsets[HAWK_FOLD_BATCH];
-	uint32_t recent[HAWK_FOLD_BATCH];
-	uint32_t numbers[HAWK_FOLD_BATCH];
-	uint32_t source_blocks[HAWK_FOLD_BATCH];
-	uint32_t edges[HAWK_FOLD_BATCH];
-};
-
-/* Leaves out those between blocks of no site. */
-static void take_sites(const struct hawk_site_fold *fold, const struct hawk_pointer *pointers,
-		       size_t count, struct folded *ret)
+void hawk_site_fold_take_plain(const struct hawk_site_fold *fold,
+			       const struct hawk_pointer *pointers, size_t count,
+			       struct hawk_folded *ret)
 {
 	size_t site_count = fold->graph->heap->site_count;
 	uint32_t taken = 0;
@@ -424,22 +404,22 @@ static void take_sites(const struct hawk_site_fold *fold, const struct hawk_poin
 	for (size_t i = 0; i < count; i++) {
 		uint32_t source = hawk_block_graph_site(fold->graph, pointers[i].source);
 		uint32_t target = hawk_block_graph_site(fold->graph, pointers[i].edge >> 1);
-		uint32_t offset = told_offset(pointers[i].offset);
-		uint32_t recent = fold->recent[recent_slot(source, target, offset)];
+		uint32_t offset = pointers[i].offset < HAWK_SITE_PLACE_BYTES_MAX
+					  ? (uint32_t)pointers[i].offset
+					  : HAWK_FOLD_ANYWHERE;
 
 		ret->source_sites[taken] = source;
 		ret->target_sites[taken] = target;
 		ret->offsets[taken] = offset;
-		ret->recent[taken] = recent;
+		ret->recent[taken] = fold->recent[hawk_fold_recent_slot(source, target, offset)];
 		ret->source_blocks[taken] = pointers[i].source;
 		ret->edges[taken] = pointers[i].edge;
 		taken += source < site_count && target < site_count;
-		__builtin_prefetch(&fold->places[recent ? recent - 1 : 0]);
 	}
 	ret->count = taken;
 }
 
-static struct hawk_error *find_places(struct hawk_site_fold *fold, struct folded *folded)
+static struct hawk_error *find_places(struct hawk_site_fold *fold, struct hawk_folded *folded)
 {
 	for (uint32_t i = 0; i < folded->count; i++) {
 		struct hawk_error *err =
@@ -453,22 +433,40 @@ static struct hawk_error *find_places(struct hawk_site_fold *fold, struct folded
 	return NULL;
 }
 
+static void prefetch_places(const struct hawk_site_fold *fold, const struct hawk_folded *folded)
+{
+	for (uint32_t i = 0; i < folded->count; i++)
+		__builtin_prefetch(&fold->places[folded->recent[i] ? folded->recent[i] - 1 : 0]);
+}
+
+static struct hawk_error *count_pointers(struct hawk_site_fold *fold,
+					 const struct hawk_folded *folded)
+{
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 0; i < folded->count && !err; i++)
+		if (count_pointer(fold, folded->numbers[i], folded->source_blocks[i],
+				  folded->edges[i]))
+			err = count_further(fold, folded->numbers[i], folded->edges[i] >> 1);
+	return err;
+}
+
 struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold,
 				      const struct hawk_pointer *pointers, size_t count)
 {
 	struct hawk_error *err = NULL;
-	struct folded folded;
+	struct hawk_folded folded;
 	size_t piece;
 
 	for (size_t i = 0; i < count; i++)
 		hawk_site_fold_prefetch(fold, pointers[i].edge >> 1);
 	for (; count && !err; pointers += piece, count -= piece) {
 		piece = count < HAWK_FOLD_BATCH ? count : HAWK_FOLD_BATCH;
-		take_sites(fold, pointers, piece, &folded);
+		fold->take(fold, pointers, piece, &folded);
+		prefetch_places(fold, &folded);
 		err = find_places(fold, &folded);
-		for (uint32_t i = 0; i < folded.count && !err; i++)
-			err = count_pointer(fold, folded.numbers[i], folded.source_blocks[i],
-					    folded.edges[i]);
+		if (!err)
+			err = count_pointers(fold, &folded);
 	}
 	return err;
 }
@@ -502,7 +500,13 @@ struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 	uint64_t bytes = sizeof(*fold->first) * ((uint64_t)graph->index.count + 1);
 	struct hawk_error *err = NULL;
 
-	*fold = (struct hawk_site_fold){.graph = graph, .first = first};
+	*fold = (struct hawk_site_fold){
+		.graph = graph,
+		.first = first,
+		.take = hawk_cpu_has_avx512() && graph->heap->trace_count <= INT32_MAX
+				? hawk_site_fold_take_avx512
+				: hawk_site_fold_take_plain,
+	};
 	if (!first) {
 		err = hawk_area_create(&fold->first_area, bytes);
 		if (!err)

@@ -14,6 +14,8 @@
 #include "hawk_pointers.h"
 #include "hawk_site_graph.h"
 
+struct hawk_site_fold;
+
 /** A set of 64-bit numbers above 0. */
 struct hawk_pair_set {
 	struct hawk_area area;
@@ -43,9 +45,35 @@ struct hawk_fold_edge {
 enum {
 	HAWK_FOLD_RECENT_LOG2 = 14,
 	HAWK_FOLD_BATCH = 256,
+	HAWK_FOLD_VECTOR = 16, /**< numbers that may be written behind a batch */
 };
 
+/** An offset that is not told. */
+static const uint32_t HAWK_FOLD_ANYWHERE = UINT32_MAX;
+
+/** Pointers on their way into the fold: step by step for all of them, so that each step's cache
+ * misses overlap. */
+struct hawk_folded {
+	uint32_t count;
+	uint32_t source_sites[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
+	uint32_t target_sites[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
+	uint32_t offsets[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
+	uint32_t recent[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR]; /**< place that it may be + 1 */
+	uint32_t source_blocks[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
+	uint32_t edges[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
+	uint32_t numbers[HAWK_FOLD_BATCH]; /**< places, when they have been found */
+};
+
+/** Up to HAWK_FOLD_BATCH pointers with all but `numbers`, those between blocks of no site left out.
+ * All processors' give the same results; the second one's trace ids are below 2^31. */
+typedef void hawk_site_fold_take(const struct hawk_site_fold *fold,
+				 const struct hawk_pointer *pointers, size_t count,
+				 struct hawk_folded *ret);
+hawk_site_fold_take hawk_site_fold_take_plain;
+hawk_site_fold_take hawk_site_fold_take_avx512;
+
 struct hawk_site_fold {
+	hawk_site_fold_take *take; /**< the fastest that this processor runs */
 	const struct hawk_block_graph *graph;
 	struct hawk_fold_place *places;
 	struct hawk_fold_edge *edges;
@@ -70,6 +98,14 @@ struct hawk_site_fold {
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 				       const struct hawk_block_graph *graph, void *first);
 void hawk_site_fold_deinit(struct hawk_site_fold *fold);
+
+/** Where a place is noted when it was met. */
+static inline uint32_t hawk_fold_recent_slot(uint32_t source, uint32_t target, uint32_t offset)
+{
+	uint32_t mixed = (source * 31 + target) * 257 + offset / (uint32_t)sizeof(uint64_t);
+
+	return mixed * UINT32_C(0x9e3779b9) >> (32 - HAWK_FOLD_RECENT_LOG2);
+}
 
 /** What a pointer to `block` will need. */
 static inline void hawk_site_fold_prefetch(const struct hawk_site_fold *fold, uint32_t block)
