@@ -63,7 +63,8 @@ struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, uint32_t root,
 /**
  * The group of what holds the root, for folds: all roots with the same short name, "`g_sessions` in
  * redis-server .bss", "thread 4711, frame 3 `conn_loop`", "thread 4711, registers". Groups are
- * numbered in the order in which they are first asked for. Cheap where roots are asked for in order.
+ * numbered in the order in which they are first asked for. Cheap where roots are asked for in
+ * order.
  */
 struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t root, uint32_t *ret);
 
