@@ -42,8 +42,8 @@ static struct hawk_error *make_index(struct hawk_block_graph *graph, unsigned mi
 	hawk_block_graph_stage(graph, "reading memory");
 	if (!graph->heap->table)
 		return hawk_block_index_init(&graph->index, 0);
-	return hawk_block_index_sweep(&graph->index, graph->target, &graph->heap->plan, NULL,
-				      &result);
+	return hawk_block_index_sweep(&graph->index, graph->target, &graph->heap->plan,
+				      graph->threads, NULL, &result);
 }
 
 static struct hawk_error *make_edges(struct hawk_block_graph *graph, unsigned missing)

@@ -7,8 +7,8 @@
 #include "hawk_block_graph.h"
 #include "hawk_heap_counted.h"
 #include "hawk_site_map.h"
-#include "hawk_sweep_beside.h"
 #include "hawk_site_samples.h"
+#include "hawk_sweep_beside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,41 +88,104 @@ struct tally {
 	uint8_t newest;
 };
 
-/** By trace id; the last one is for ids that are not in the table. */
+/** Of one sweep. */
 struct tallies {
 	uint32_t trace_count;
-	struct tally *items;
+	/** By trace id, one for each part of the sweep; the last one is for ids that are not in the
+	 * table. */
+	struct tally *parts[HAWK_SWEEP_PARTS_MAX];
 	unsigned threads;
-	struct hawk_block_index *index;                 /**< NULL = not wanted */
-	struct tally *latest[HAWK_BLOCK_DEPTH_MAX + 1]; /**< of the latest block of each depth */
+	struct hawk_block_index *index; /**< NULL = not wanted */
+	/** Numbers among `parts` of the latest blocks of each depth that may be carved up. */
+	uint32_t latest[HAWK_BLOCK_DEPTH_MAX + 1];
 	uint64_t sample_mean;
-	struct hawk_sample_tally *samples; /**< as `items`; NULL without a mean */
+	struct hawk_sample_tally *samples; /**< as a part; NULL without a mean */
 };
 
-static struct hawk_error *add_blocks(void *context, const struct hawk_block *blocks, size_t count)
+/* Counts a block, whatever was carved out of it. Returns the tally's number. */
+static inline uint32_t add_block(const struct tallies *tallies, struct tally *part,
+				 const struct hawk_block *block)
+{
+	uint32_t number = block->trace < tallies->trace_count ? block->trace : tallies->trace_count;
+	struct tally *tally = &part[number];
+
+	if (!tally->objects || block->birth < tally->oldest)
+		tally->oldest = block->birth;
+	if (block->birth > tally->newest)
+		tally->newest = block->birth;
+	tally->objects++;
+	tally->bytes += block->size;
+	return number;
+}
+
+/* Sums of floating point, which depend on the order. */
+static void add_samples(struct tallies *tallies, const struct hawk_block *blocks, size_t count)
+{
+	if (tallies->samples)
+		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
+					     tallies->trace_count, tallies->samples);
+}
+
+static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
 	struct tallies *tallies = context;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_block *block = &blocks[i];
-		struct tally *tally =
-			&tallies->items[block->trace < tallies->trace_count ? block->trace
-									    : tallies->trace_count];
 
-		if (!tally->objects || block->birth < tally->oldest)
-			tally->oldest = block->birth;
-		if (block->birth > tally->newest)
-			tally->newest = block->birth;
-		tally->objects++;
-		tally->bytes += block->size;
-		tallies->latest[block->depth] = tally;
+		tallies->latest[block->depth] = add_block(tallies, tallies->parts[0], block);
 		if (block->depth) /* what was carved out of a block is no longer its own */
-			tallies->latest[block->depth - 1]->bytes -= block->size + HAWK_HEADER_BYTES;
+			tallies->parts[0][tallies->latest[block->depth - 1]].bytes -=
+				block->size + HAWK_HEADER_BYTES;
 	}
-	if (tallies->samples)
-		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
-					     tallies->trace_count, tallies->samples);
+	add_samples(tallies, blocks, count);
 	return tallies->index ? hawk_block_index_add(tallies->index, blocks, count) : NULL;
+}
+
+static struct hawk_error *reserve_blocks(void *context, struct hawk_sweep_run *run, bool *ret)
+{
+	struct tallies *tallies = context;
+	struct hawk_error *err = NULL;
+
+	*ret = true;
+	if (tallies->index)
+		err = hawk_block_index_reserve(tallies->index, run, ret);
+	if (!err && *ret)
+		add_samples(tallies, run->blocks, run->count);
+	return err;
+}
+
+static void fill_blocks(void *context, const struct hawk_sweep_run *run, unsigned part)
+{
+	struct tallies *tallies = context;
+
+	for (size_t i = 0; i < run->count; i++)
+		add_block(tallies, tallies->parts[part], &run->blocks[i]);
+	if (tallies->index)
+		hawk_block_index_fill(tallies->index, run, part);
+}
+
+static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tallies *tallies)
+{
+	size_t count = (size_t)heap->trace_count + 1;
+
+	tallies->trace_count = heap->trace_count;
+	tallies->sample_mean = heap->sample_mean;
+	for (unsigned i = 0; i < hawk_sweep_parts(tallies->threads); i++) {
+		tallies->parts[i] = calloc(count, sizeof(*tallies->parts[i]));
+		if (!tallies->parts[i])
+			return &hawk_enomem;
+	}
+	if (heap->sample_mean)
+		tallies->samples = calloc(count, sizeof(*tallies->samples));
+	return heap->sample_mean && !tallies->samples ? &hawk_enomem : NULL;
+}
+
+static void free_tallies(struct tallies *tallies)
+{
+	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX; i++)
+		free(tallies->parts[i]);
+	free(tallies->samples);
 }
 
 static void add_tally(struct hawk_site *site, const struct tally *tally)
@@ -142,9 +205,11 @@ static void add_tally(struct hawk_site *site, const struct tally *tally)
 
 static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
 {
-	for (uint32_t id = 0; id < heap->trace_count; id++)
-		add_tally(&heap->sites[heap->site_of_trace[id]], &tallies->items[id]);
-	add_tally(&heap->sites[HAWK_SITE_MAP_LOST], &tallies->items[heap->trace_count]);
+	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX && tallies->parts[i]; i++) {
+		for (uint32_t id = 0; id < heap->trace_count; id++)
+			add_tally(&heap->sites[heap->site_of_trace[id]], &tallies->parts[i][id]);
+		add_tally(&heap->sites[HAWK_SITE_MAP_LOST], &tallies->parts[i][heap->trace_count]);
+	}
 }
 
 static void report_lost(const struct hawk_heap *heap, struct hawk_findings *findings)
@@ -206,19 +271,21 @@ static struct hawk_error *read_target(struct hawk_target *target, struct hawk_fi
 				      const struct progress *progress, struct tallies *tallies,
 				      struct hawk_heap *heap)
 {
+	const struct hawk_sweep_taker taker = {
+		.context = tallies,
+		.take = take_blocks,
+		.reserve = reserve_blocks,
+		.fill = fill_blocks,
+	};
 	struct hawk_error *err = hawk_heap_load_plan(target, findings, heap);
 
 	if (err || !heap->table)
 		return err;
-	tallies->trace_count = heap->trace_count;
-	tallies->items = calloc((size_t)heap->trace_count + 1, sizeof(*tallies->items));
-	tallies->sample_mean = heap->sample_mean;
-	if (heap->sample_mean)
-		tallies->samples = calloc((size_t)heap->trace_count + 1, sizeof(*tallies->samples));
-	if (!tallies->items || (heap->sample_mean && !tallies->samples))
-		return &hawk_enomem;
-	err = hawk_sweep_beside(target, &heap->plan, tallies->threads, add_blocks, tallies,
-				progress->function, progress->context, findings, &heap->sweep);
+	err = make_tallies(heap, tallies);
+	if (!err)
+		err = hawk_sweep_beside(target, &heap->plan, tallies->threads, &taker,
+					progress->function, progress->context, findings,
+					&heap->sweep);
 	if (err)
 		return err;
 	report_unaccounted(target, heap, findings);
@@ -259,8 +326,7 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 		err = hawk_heap_count(target, findings, &heap);
 	else if (!err && heap.table)
 		err = make_sites(findings, &tallies, &heap);
-	free(tallies.items);
-	free(tallies.samples);
+	free_tallies(&tallies);
 	if (err) {
 		hawk_heap_deinit(&heap);
 		return err;
@@ -341,8 +407,7 @@ struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_
 		hawk_target_release(target);
 	if (!err && heap->table)
 		err = make_sites(findings, &tallies, heap);
-	free(tallies.items);
-	free(tallies.samples);
+	free_tallies(&tallies);
 	if (!err)
 		err = hawk_block_graph_need(graph, parts);
 	if (err) {

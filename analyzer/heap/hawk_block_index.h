@@ -15,7 +15,7 @@
 #define HAWK_BLOCK_INDEX_H
 
 #include "hawk_area.h"
-#include "hawk_sweep.h"
+#include "hawk_sweep_beside.h"
 
 enum {
 	HAWK_CHUNK_LOG2 = 22, /**< bytes of a chunk */
@@ -128,6 +128,14 @@ void hawk_block_index_deinit(struct hawk_block_index *index);
  */
 struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count);
 
+/**
+ * The same for what a sweep on several threads finds; `reserve` and `fill` of a hawk_sweep_taker
+ * whose context is the index, and whose `take` is hawk_block_index_add(). What comes out is the
+ * same to the byte.
+ */
+struct hawk_error *hawk_block_index_reserve(void *index, struct hawk_sweep_run *run, bool *ret);
+void hawk_block_index_fill(void *index, const struct hawk_sweep_run *run, unsigned part);
+
 /** To be called behind the last block: stores what was held back, gives back what was reserved and
  * not used. */
 struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index);
@@ -178,11 +186,11 @@ uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint
 /** How many blocks there are, carved ones counted once. */
 uint32_t hawk_block_index_block_count(const struct hawk_block_index *index);
 
-/** All of the above from one sweep; arguments as for hawk_sweep(). `index` is to be deinitialized
- * after success only. */
+/** All of the above from one sweep; arguments as for hawk_sweep_beside(). `index` is to be
+ * deinitialized after success only. */
 struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
 					  const struct hawk_target *target,
-					  const struct hawk_sweep_plan *plan,
+					  const struct hawk_sweep_plan *plan, unsigned threads,
 					  struct hawk_findings *findings,
 					  struct hawk_sweep_result *ret);
 

@@ -48,7 +48,8 @@ struct hawk_sweep_plan {
 	/** Blocks that live have no valid header (dropped, damaged): what lies outside of blocks
 	 * may be in use. Set after the sweep, for roots. */
 	bool blocks_missing;
-	size_t window_bytes; /**< read at a time, 0 = a default; the result does not depend on it */
+	size_t window_bytes; /**< shares to look through at a time, about; 0 = a default; the result
+				does not depend on it */
 };
 
 struct hawk_sweep_result {

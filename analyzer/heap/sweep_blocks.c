@@ -1,38 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From sealed headers to blocks: doubts what a header says, sets aside the older one of two that
- * overlap, and hands on the rest in batches.
+ * From headers that were found to blocks: sets aside the older one of two that overlap, and hands
+ * on the rest. Most shares need no more than a look at their first block.
  */
 #include "hawk_sweep_state.h"
 
 #include "hawk_cpu.h"
 
-/* Sums are made here and not block by block: it is half as dear. */
-static struct hawk_error *flush_batch(struct hawk_sweep_state *sweep)
+void hawk_sweep_sum(const struct hawk_target *target, const struct hawk_block *blocks, size_t count,
+		    struct hawk_sweep_result *result)
 {
-	struct hawk_sweep_result *result = &sweep->result;
-	size_t count = sweep->batch_count;
-	uint64_t header_bytes = 0;
 	uint64_t bytes = 0;
-	size_t first =
-		hawk_cpu_has_avx512() ? hawk_sweep_sum_avx512(sweep->batch, count, &bytes) : 0;
+	size_t first = hawk_cpu_has_avx512() ? hawk_sweep_sum_avx512(blocks, count, &bytes) : 0;
+	uint64_t header_bytes = first * HAWK_HEADER_BYTES;
 
-	header_bytes = first * HAWK_HEADER_BYTES;
 	for (size_t i = first; i < count; i++) {
-		bytes += sweep->batch[i].size;
-		header_bytes += hawk_scan_offset_bytes(sweep->target, &sweep->batch[i]);
-		if (!sweep->batch[i].depth)
+		bytes += blocks[i].size;
+		header_bytes += hawk_scan_offset_bytes(target, &blocks[i]);
+		if (!blocks[i].depth)
 			continue;
 		result->carved_objects++;
-		result->carved_bytes += sweep->batch[i].size + HAWK_HEADER_BYTES;
-		bytes -= sweep->batch[i].size + HAWK_HEADER_BYTES;
+		result->carved_bytes += blocks[i].size + HAWK_HEADER_BYTES;
+		bytes -= blocks[i].size + HAWK_HEADER_BYTES;
 	}
 	result->bytes += bytes;
 	result->header_bytes += header_bytes;
 	result->blocks += count;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Where the blocks around the address at hand end, 0 or some address below if it lies in none. */
+static uint64_t covered_end(const struct hawk_sweep_resolver *resolver)
+{
+	uint64_t end = resolver->settled_end;
+
+	if (resolver->has_candidate && resolver->candidate_end > end)
+		end = resolver->candidate_end;
+	if (resolver->carved_count && resolver->carved[0] > end)
+		end = resolver->carved[0];
+	return end;
+}
+
+/* Sums are made here and not block by block: it is half as dear. */
+static struct hawk_error *flush_batch(struct hawk_sweep_state *sweep)
+{
+	size_t count = sweep->batch_count;
+
 	sweep->batch_count = 0;
-	return count ? sweep->function(sweep->context, sweep->batch, count) : NULL;
+	if (!count)
+		return NULL;
+	hawk_sweep_sum(sweep->target, sweep->batch, count, &sweep->result);
+	return sweep->taker->take(sweep->taker->context, sweep->batch, count);
 }
 
 /* The candidate can no longer be overlapped: it is a result. */
@@ -50,13 +73,13 @@ static inline void set_candidate(struct hawk_sweep_state *sweep, const struct ha
 	struct hawk_sweep_resolver *resolver = &sweep->resolver;
 
 	assert(!resolver->has_candidate && sweep->batch_count < HAWK_SWEEP_BATCH);
-	if (block != &sweep->batch[sweep->batch_count])
-		sweep->batch[sweep->batch_count] = *block;
+	sweep->batch[sweep->batch_count] = *block;
 	sweep->batch[sweep->batch_count].depth = (uint8_t)resolver->carved_count;
 	resolver->has_candidate = true;
 	resolver->candidate_end = block->start + block->size;
 	resolver->candidate_birth = block->birth;
-	resolver->candidate_clipped = resolver->candidate_end > sweep->extent->present_end;
+	resolver->candidate_clipped =
+		resolver->candidate_end > sweep->extents[sweep->mapping].present_end;
 }
 
 static bool younger_reaches(const struct hawk_sweep_resolver *resolver, unsigned birth,
@@ -138,113 +161,164 @@ static inline struct hawk_error *resolve(struct hawk_sweep_state *sweep,
 	return err;
 }
 
-/* Whatever take_usual() did not take. */
-static struct hawk_error *take_unusual(struct hawk_sweep_state *sweep, uint64_t address,
-				       unsigned number)
+static void leave_mapping(struct hawk_sweep_state *sweep)
 {
-	struct hawk_block *block =
-		&sweep->batch[sweep->batch_count + sweep->resolver.has_candidate];
-	struct hawk_block_header header = {sweep->page.words0[number], sweep->page.words1[number]};
-
-	if (!hawk_scan_decode(sweep->target, sweep->plan, header,
-			      address + (uint64_t)sweep->page.live[number] * HAWK_GRANULE_BYTES,
-			      sweep->extent->end, block)) {
-		sweep->result.implausible++;
-		return NULL;
+	if (sweep->mapping_is_heap) {
+		sweep->result.heap_bytes += sweep->mapping_swept_bytes;
+		sweep->result.heap_zero_bytes += sweep->mapping_zero_bytes;
 	}
-	sweep->mapping_is_heap = true;
-	return resolve(sweep, block);
+	sweep->mapping_swept_bytes = 0;
+	sweep->mapping_zero_bytes = 0;
 }
 
-size_t hawk_sweep_usual_plain(struct hawk_sweep_state *sweep, uint64_t address, unsigned i,
-			      size_t next)
+/* Goes to a share, and over the hole in front of it. */
+static void enter_share(struct hawk_sweep_state *sweep, const struct hawk_sweep_share *share)
 {
-	const struct hawk_scan_page *page = &sweep->page;
-	const uint64_t limit = sweep->extent->present_end;
-	const uint32_t trace_count = sweep->plan->trace_count;
-	const uint8_t birth_max = sweep->plan->birth_max;
-	uint64_t furthest = sweep->resolver.furthest_of_all;
+	uint64_t covered = covered_end(&sweep->resolver);
+	uint64_t hole_bytes = share->start - share->hole;
 
-	for (; i < page->live_count && next < HAWK_SWEEP_BATCH; i++) {
-		uint64_t word0 = page->words0[i];
-		uint64_t at = address + (uint64_t)page->live[i] * HAWK_GRANULE_BYTES;
-		uint64_t start = at + HAWK_HEADER_BYTES;
-		uint64_t size = hawk_header_size(word0);
-		uint32_t trace = hawk_header_trace(page->words1[i]);
-		unsigned offset_code = hawk_header_offset_code(word0);
-		uint8_t birth = hawk_header_birth(word0);
-		struct hawk_block *block = &sweep->batch[next];
-
-		if (at < furthest || trace >= trace_count || start > limit ||
-		    size > limit - start || offset_code == HAWK_OFFSET_LARGE || birth > birth_max)
-			break;
-		furthest = start + size;
-		block->start = start;
-		block->size = size;
-		block->trace = trace;
-		block->kind = (uint8_t)hawk_header_kind(word0);
-		block->birth = birth;
-		block->offset_code = (uint8_t)offset_code;
-		block->depth = 0;
-		next++;
+	if (sweep->mapping != share->mapping) {
+		leave_mapping(sweep);
+		sweep->mapping = share->mapping;
+		sweep->mapping_is_heap = covered > sweep->mappings[share->mapping].start;
 	}
-	return next;
+	sweep->result.swept_bytes += hole_bytes;
+	sweep->mapping_swept_bytes += hole_bytes;
+	if (covered > share->hole)
+		hole_bytes = share->start - least(covered, share->start);
+	sweep->mapping_zero_bytes += hole_bytes;
 }
 
-/**
- * Nearly every block is plausible, whole, and lies above all earlier ones: taken here, with
- * everything in registers, live hits from `i` on until one is different or the batch is full. The
- * same as take_unusual() otherwise, at a third of the cost. Returns the number of the next hit.
- */
-static unsigned take_usual(struct hawk_sweep_state *sweep, uint64_t address, unsigned i)
+/* What is the same whatever lies around the share. */
+static void count_found(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
 {
-	struct hawk_sweep_resolver *resolver = &sweep->resolver;
-	size_t first = sweep->batch_count + resolver->has_candidate;
-	size_t next = hawk_cpu_has_avx512() ? hawk_sweep_usual_avx512(sweep, address, i, first)
-					    : hawk_sweep_usual_plain(sweep, address, i, first);
-	const struct hawk_block *last;
-
-	if (next == first)
-		return i;
-	last = &sweep->batch[next - 1];
-	sweep->mapping_is_heap = true;
-	sweep->result.clipped += resolver->has_candidate && resolver->candidate_clipped;
-	sweep->batch_count = next - 1;
-	resolver->furthest_of_all = last->start + last->size;
-	/* What the others reach, whatever their births, is below the last one's header. */
-	resolver->furthest[last->birth] = resolver->furthest_of_all;
-	resolver->has_candidate = true;
-	resolver->carved_count = 0;
-	resolver->candidate_clipped = false;
-	resolver->candidate_end = resolver->furthest_of_all;
-	resolver->candidate_birth = last->birth;
-	return i + (unsigned)(next - first);
+	sweep->result.swept_bytes += found->swept_bytes;
+	sweep->mapping_swept_bytes += found->swept_bytes;
+	sweep->result.touched_bytes += found->touched_bytes;
+	sweep->result.dead += found->dead;
+	sweep->result.implausible += found->implausible;
+	sweep->mapping_is_heap |= found->count != 0;
 }
 
-struct hawk_error *hawk_sweep_take_page(struct hawk_sweep_state *sweep, const uint8_t *bytes,
-					size_t size, uint64_t address)
+static uint64_t header_address(const struct hawk_block *block)
 {
-	struct hawk_scan_page *page = &sweep->page;
-	const struct hawk_sweep_resolver *resolver = &sweep->resolver;
+	return block->start - HAWK_HEADER_BYTES;
+}
+
+/* One by one. */
+static struct hawk_error *resolve_found(struct hawk_sweep_state *sweep,
+					const struct hawk_sweep_found *found)
+{
+	const struct hawk_span *zero = found->zeros;
+	const struct hawk_span *zero_end = zero + found->zero_count;
 	struct hawk_error *err = NULL;
 
-	hawk_scan_page(sweep->plan, bytes, size / HAWK_GRANULE_BYTES, address, page);
-	sweep->result.dead += page->dead_count;
-	if (!page->zero)
-		sweep->result.touched_bytes += size;
-	else if (address >= hawk_sweep_covered_end(resolver))
-		sweep->mapping_zero_bytes += size;
-	for (unsigned i = 0; !err && i < page->live_count;) {
-		i = take_usual(sweep, address, i);
-		if (i < page->live_count)
-			err = take_unusual(sweep, address, i++);
+	for (size_t i = 0; !err && i <= found->count; i++) {
+		uint64_t header = i < found->count ? header_address(&found->blocks[i]) : UINT64_MAX;
+
+		for (; zero < zero_end && zero->start < header; zero++)
+			if (zero->start >= covered_end(&sweep->resolver))
+				sweep->mapping_zero_bytes += zero->end - zero->start;
+		if (i < found->count)
+			err = resolve(sweep, &found->blocks[i]);
 	}
 	return err;
 }
 
+/* Nothing that comes changes what came before. */
+static struct hawk_error *settle(struct hawk_sweep_state *sweep)
+{
+	struct hawk_sweep_resolver *resolver = &sweep->resolver;
+	struct hawk_error *err;
+
+	resolver->settled_end = covered_end(resolver);
+	resolver->carved_count = 0;
+	err = keep_candidate(sweep);
+	return err ? err : flush_batch(sweep);
+}
+
+/* Blocks that lie apart, also from what is below them. */
+static void count_apart(struct hawk_sweep_state *sweep, const struct hawk_sweep_found *found)
+{
+	struct hawk_sweep_resolver *resolver = &sweep->resolver;
+	uint64_t covered = covered_end(resolver);
+
+	/* No block of the share begins below: such pages are in front of all. */
+	sweep->mapping_zero_bytes += found->zero_bytes;
+	for (size_t i = 0; i < found->zero_count && found->zeros[i].start < covered; i++)
+		sweep->mapping_zero_bytes -= found->zeros[i].end - found->zeros[i].start;
+	if (!found->count)
+		return;
+	sweep->result.blocks += found->count;
+	sweep->result.bytes += found->bytes;
+	sweep->result.header_bytes += found->header_bytes;
+	/* What the others reach, whatever their births, is below the last one's header. */
+	resolver->furthest[found->blocks[found->count - 1].birth] = found->furthest;
+	resolver->furthest_of_all = found->furthest;
+	resolver->settled_end = found->furthest;
+}
+
+static struct hawk_error *take_all(const struct hawk_sweep_taker *taker,
+				   const struct hawk_sweep_found *found)
+{
+	struct hawk_error *err = NULL;
+
+	for (size_t done = 0; !err && done < found->count; done += HAWK_SWEEP_BATCH)
+		err = taker->take(taker->context, found->blocks + done,
+				  least(found->count - done, HAWK_SWEEP_BATCH));
+	return err;
+}
+
+/* Offers the blocks to the taker. `*apart` = it has them, `*ret` = it is to fill them. */
+static struct hawk_error *offer(struct hawk_sweep_state *sweep,
+				const struct hawk_sweep_found *found, struct hawk_sweep_run *run,
+				bool *apart, bool *ret)
+{
+	const struct hawk_sweep_taker *taker = sweep->taker;
+	struct hawk_error *err = settle(sweep);
+
+	*apart = true;
+	if (err)
+		return err;
+	if (!taker->fill)
+		return take_all(taker, found);
+	*run = (struct hawk_sweep_run){
+		.start = found->share.start,
+		.end = found->share.end,
+		.blocks = found->blocks,
+		.count = found->count,
+	};
+	if (taker->reserve)
+		err = taker->reserve(taker->context, run, apart);
+	*ret = *apart;
+	return err;
+}
+
+struct hawk_error *hawk_sweep_decide(struct hawk_sweep_state *sweep,
+				     const struct hawk_sweep_found *found,
+				     struct hawk_sweep_run *run, bool *ret)
+{
+	bool apart = found->apart && (!found->count || header_address(&found->blocks[0]) >=
+							       sweep->resolver.furthest_of_all);
+	struct hawk_error *err = NULL;
+
+	*ret = false;
+	enter_share(sweep, &found->share);
+	count_found(sweep, found);
+	if (apart && found->count)
+		err = offer(sweep, found, run, &apart, ret);
+	if (err)
+		return err;
+	if (apart) {
+		count_apart(sweep, found);
+		return NULL;
+	}
+	sweep->wait(sweep->wait_context);
+	return resolve_found(sweep, found);
+}
+
 struct hawk_error *hawk_sweep_finish(struct hawk_sweep_state *sweep)
 {
-	struct hawk_error *err = keep_candidate(sweep);
-
-	return err ? err : flush_batch(sweep);
+	leave_mapping(sweep);
+	return settle(sweep);
 }

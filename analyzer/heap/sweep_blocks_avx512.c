@@ -35,46 +35,45 @@ static inline struct lanes decode(const struct hawk_scan_page *page, unsigned i,
 }
 static_assert(HAWK_GRANULE_BYTES == 1 << 4, "the shift above");
 
-size_t hawk_sweep_usual_avx512(struct hawk_sweep_state *sweep, uint64_t address, unsigned i,
-			       size_t next)
+size_t hawk_sweep_usual_avx512(const struct hawk_sweep_plan *plan,
+			       const struct hawk_scan_page *page, uint64_t address, unsigned i,
+			       uint64_t limit, uint64_t furthest, struct hawk_block *ret)
 {
-	const struct hawk_scan_page *page = &sweep->page;
-	const __m512i limit = hawk_rows_all(sweep->extent->present_end);
-	const __m512i trace_count = hawk_rows_all(sweep->plan->trace_count);
-	const __m512i birth_max = hawk_rows_all(sweep->plan->birth_max);
+	const __m512i limits = hawk_rows_all(limit);
+	const __m512i trace_count = hawk_rows_all(plan->trace_count);
+	const __m512i birth_max = hawk_rows_all(plan->birth_max);
 	const __m512i offset_large = hawk_rows_all((uint64_t)HAWK_OFFSET_LARGE << 48);
-	__m512i before = hawk_rows_all(sweep->resolver.furthest_of_all);
+	__m512i before = hawk_rows_all(furthest);
+	size_t count = 0;
 
-	while (i < page->live_count && next < HAWK_SWEEP_BATCH) {
+	while (i < page->live_count) {
 		struct lanes lanes = decode(page, i, address);
 		__m512i trace = _mm512_and_si512(lanes.rows.rest, hawk_rows_all(UINT32_MAX));
 		__m512i offset = _mm512_and_si512(lanes.rows.rest, offset_large);
-		size_t there = HAWK_SWEEP_BATCH - next;
+		unsigned there = page->live_count - i;
 		unsigned good;
 
-		if (there > page->live_count - i)
-			there = page->live_count - i;
 		/* Where the earlier ones end. */
 		before = _mm512_alignr_epi64(lanes.end, before, HAWK_ROWS_BLOCKS - 1);
 		good = _mm512_cmpge_epu64_mask(lanes.at, before);
 		good &= _mm512_cmplt_epu64_mask(trace, trace_count);
-		good &= _mm512_cmple_epu64_mask(lanes.rows.start, limit);
+		good &= _mm512_cmple_epu64_mask(lanes.rows.start, limits);
 		good &= _mm512_cmple_epu64_mask(lanes.rows.size,
-						_mm512_sub_epi64(limit, lanes.rows.start));
+						_mm512_sub_epi64(limits, lanes.rows.start));
 		good &= _mm512_cmpneq_epu64_mask(offset, offset_large);
 		good &= _mm512_cmple_epu64_mask(lanes.birth, birth_max);
-		hawk_rows_store(&lanes.rows, &sweep->batch[next]);
+		hawk_rows_store(&lanes.rows, &ret[count]);
 		/* A branch, so that the next eight do not wait for these. */
 		if (there < HAWK_ROWS_BLOCKS || good != 0xff) {
 			if (there < HAWK_ROWS_BLOCKS)
 				good &= (1u << there) - 1;
-			return next + (unsigned)__builtin_ctz(~good);
+			return count + (unsigned)__builtin_ctz(~good);
 		}
 		i += HAWK_ROWS_BLOCKS;
-		next += HAWK_ROWS_BLOCKS;
+		count += HAWK_ROWS_BLOCKS;
 		before = lanes.end;
 	}
-	return next;
+	return count;
 }
 
 size_t hawk_sweep_sum_avx512(const struct hawk_block *blocks, size_t count, uint64_t *bytes)

@@ -176,18 +176,39 @@ struct totals {
 	struct {
 		uint64_t bytes;
 		uint64_t objects;
-	} traces[BENCH_TRACES];
+	} traces[HAWK_SWEEP_PARTS_MAX][BENCH_TRACES];
 };
+
+static void add_totals(struct totals *totals, unsigned part, const struct hawk_block *blocks,
+		       size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		totals->traces[part][blocks[i].trace].bytes += blocks[i].size;
+		totals->traces[part][blocks[i].trace].objects++;
+	}
+}
 
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
 	struct totals *totals = context;
 
-	for (size_t i = 0; i < count; i++) {
-		totals->traces[blocks[i].trace].bytes += blocks[i].size;
-		totals->traces[blocks[i].trace].objects++;
-	}
+	add_totals(totals, 0, blocks, count);
 	return hawk_block_index_add(totals->index, blocks, count);
+}
+
+static struct hawk_error *reserve_blocks(void *context, struct hawk_sweep_run *run, bool *ret)
+{
+	struct totals *totals = context;
+
+	return hawk_block_index_reserve(totals->index, run, ret);
+}
+
+static void fill_blocks(void *context, const struct hawk_sweep_run *run, unsigned part)
+{
+	struct totals *totals = context;
+
+	add_totals(totals, part, run->blocks, run->count);
+	hawk_block_index_fill(totals->index, run, part);
 }
 
 static void make_index(const struct hawk_target *target, const struct hawk_sweep_plan *plan,
@@ -195,12 +216,17 @@ static void make_index(const struct hawk_target *target, const struct hawk_sweep
 		       struct hawk_block_index *ret)
 {
 	static struct totals totals;
+	const struct hawk_sweep_taker taker = {
+		.context = &totals,
+		.take = take_blocks,
+		.reserve = reserve_blocks,
+		.fill = fill_blocks,
+	};
 	struct hawk_sweep_result result;
 
 	totals.index = ret;
 	check(hawk_block_index_init(ret, core->heap_bytes));
-	check(hawk_sweep_beside(target, plan, threads, take_blocks, &totals, NULL, NULL, NULL,
-				&result));
+	check(hawk_sweep_beside(target, plan, threads, &taker, NULL, NULL, NULL, &result));
 	hawk_block_index_finish(ret);
 	if (ret->count != core->blocks)
 		die("blocks are missing");

@@ -5,6 +5,10 @@
  */
 #include "sweep_world.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 int sweep_world_setup(void **state)
 {
 	struct sweep_world *world = calloc(1, sizeof(*world));
@@ -145,4 +149,193 @@ struct synthetic_core *sweep_world_cut(const struct sweep_world *world, uint64_t
 		at += size;
 	}
 	return core;
+}
+
+/** Where a block goes, and what is drawn for it. */
+struct spoiling {
+	struct synthetic_heap *heap;
+	uint64_t seam;
+	uint64_t random;
+};
+
+static uint64_t draw(struct spoiling *spoiling, uint64_t below)
+{
+	return synthetic_random(&spoiling->random) % below;
+}
+
+/* As far as the heap goes. */
+static void spoil_block(struct spoiling *spoiling, uint64_t offset, uint64_t size, uint8_t kind,
+			uint8_t birth)
+{
+	if (offset < 32 || offset + 64 > spoiling->heap->size)
+		return;
+	if (size > spoiling->heap->size - offset)
+		size = spoiling->heap->size - offset;
+	synthetic_heap_add_block(
+		spoiling->heap,
+		(struct synthetic_block){.start = spoiling->heap->address + offset,
+					 .size = size,
+					 .trace = 1 + (uint32_t)draw(spoiling, 7),
+					 .kind = kind,
+					 .birth = birth,
+					 .offset_log2 = draw(spoiling, 60) ? 4 : 20});
+}
+
+/* The inside of a block: nothing, headers of other times, or a pool's pieces. */
+static void spoil_inside(struct spoiling *spoiling, uint64_t start, uint64_t end, uint8_t birth,
+			 unsigned depth)
+{
+	unsigned sort = (unsigned)draw(spoiling, 6);
+
+	if (sort < 2 || depth > 3)
+		return;
+	for (uint64_t at = start + 16; at + 32 < end;) {
+		uint64_t size = draw(spoiling, 8) ? draw(spoiling, 200)
+						  : draw(spoiling, 2 * spoiling->seam);
+		uint8_t born = birth;
+
+		if (sort == 2 || !draw(spoiling, 20))
+			born = (uint8_t)draw(spoiling, birth + 1);
+		else if (sort == 3)
+			born = (uint8_t)(birth + draw(spoiling, 3));
+		if (size > end - at && draw(spoiling, 10))
+			size = end - at;
+		spoil_block(spoiling, at, size, sort >= 4 ? HAWK_KIND_POOL : 0, born);
+		if (sort >= 4)
+			spoil_inside(spoiling, at, at + size, born, depth + 1);
+		at += 16 + (size + 15) / 16 * 16;
+		if (sort < 4)
+			at += 16 * draw(spoiling, spoiling->seam / 64);
+	}
+}
+
+/* What is no block, at an address where one could be. */
+static void spoil_header(struct spoiling *spoiling, uint64_t offset)
+{
+	struct synthetic_block block = {
+		.start = spoiling->heap->address + offset, .size = 16, .trace = 1};
+
+	switch (draw(spoiling, 6)) {
+	case 0:
+		block.trace = 8;
+		break;
+	case 1:
+		block.birth = 201;
+		break;
+	case 2:
+		block.size = HAWK_SIZE_MAX - draw(spoiling, 100);
+		break;
+	case 3:
+		block.offset_log2 = 60;
+		break;
+	}
+	synthetic_heap_add_block(spoiling->heap, block);
+	if (draw(spoiling, 3))
+		synthetic_heap_kill_block(spoiling->heap, block.start);
+}
+
+static uint64_t draw_size(struct spoiling *spoiling, uint64_t offset)
+{
+	uint64_t seam = spoiling->seam;
+	uint64_t to_seam = seam - offset % seam;
+
+	switch (draw(spoiling, 24)) {
+	case 0: /* up to a seam, or nearly */
+		return to_seam - draw(spoiling, 2) * 16;
+	case 1:
+		return to_seam + draw(spoiling, seam / 8 + 64);
+	case 2:
+		return to_seam + seam * draw(spoiling, 4) + draw(spoiling, 2) * 16;
+	case 3:
+		return draw(spoiling, 3 * seam);
+	case 4:
+		return 0;
+	default:
+		return draw(spoiling, 300);
+	}
+}
+
+void sweep_world_spoil(struct synthetic_heap *heap, uint64_t seam, uint64_t seed)
+{
+	struct spoiling spoiling = {.heap = heap, .seam = seam, .random = seed};
+	/* Quiet heaps too: nearly all of them are whole. */
+	uint64_t calm = seed % 3 ? 1 : 1 + draw(&spoiling, 1000);
+	uint64_t at = 32;
+
+	while (at + 128 < heap->size) {
+		uint64_t size = draw_size(&spoiling, at);
+		uint8_t birth = (uint8_t)(5 + draw(&spoiling, 4));
+
+		if (!draw(&spoiling, 8 * calm)) {
+			spoil_header(&spoiling, at);
+			at += 48;
+			continue;
+		}
+		if (!draw(&spoiling, 40 * calm)) { /* the next header is a page's first, or last */
+			at = (at / 4096 + 1 + draw(&spoiling, 4)) * 4096 + 16 * draw(&spoiling, 2);
+			continue;
+		}
+		spoil_block(&spoiling, at, size, draw(&spoiling, 30) ? 0 : HAWK_KIND_POOL, birth);
+		if (!draw(&spoiling, calm))
+			spoil_inside(&spoiling, at, at + size, birth, 0);
+		at += 16 + (size + 15) / 16 * 16;
+		if (!draw(&spoiling, 50 * calm)) /* the next one overlaps it */
+			at -= 16 * draw(&spoiling, size / 16 + 1);
+	}
+}
+
+struct synthetic_core *sweep_world_tear(const struct synthetic_heap *heap, uint64_t seed,
+					struct hawk_span *excluded, size_t *excluded_count)
+{
+	struct synthetic_core *core = synthetic_core_create();
+	uint64_t random = seed;
+	uint64_t last = 0;
+
+	*excluded_count = 0;
+	synthetic_core_add_thread(core, 1, 6, NULL);
+	for (uint64_t at = 0, size; at < heap->size; at += size) {
+		uint64_t r = synthetic_random(&random);
+		uint64_t there;
+
+		size = 4096 * (1 + r % (r >> 8 & 3 ? 16 : 200));
+		if (size > heap->size - at)
+			size = heap->size - at;
+		there = r >> 16 & 7 ? size : (r >> 32) % size;
+		if ((r >> 20 & 15) == 0)
+			continue;
+		synthetic_core_add_segment(
+			core, (struct synthetic_segment){
+				      .address = heap->address + at,
+				      .bytes = heap->bytes + at,
+				      .dumped_bytes = there,
+				      .memory_bytes = size,
+				      .flags = SYNTHETIC_READ |
+					       (r >> 24 & 7 ? (uint32_t)SYNTHETIC_WRITE : 0),
+			      });
+		if ((r >> 28 & 7) || *excluded_count == 8)
+			continue;
+		last = heap->address + at + (r >> 40) % size;
+		excluded[*excluded_count].start = last;
+		last += (r >> 50) % size;
+		excluded[(*excluded_count)++].end = last;
+		if (at + size < last - heap->address)
+			size = (last - heap->address - at + 4095) / 4096 * 4096;
+	}
+	return core;
+}
+
+void sweep_world_punch(const char *path)
+{
+	static const uint8_t zeros[4096];
+	uint8_t page[4096];
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat status;
+
+	assert_true(fd >= 0 && !fstat(fd, &status));
+	for (off_t at = 0; at + 4096 <= status.st_size; at += 4096)
+		if (pread(fd, page, sizeof(page), at) == sizeof(page) &&
+		    !memcmp(page, zeros, sizeof(page)))
+			/* Refused by some file systems: then there is nothing to be seen. */
+			(void)fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, 4096);
+	close(fd);
 }

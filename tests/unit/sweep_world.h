@@ -63,6 +63,22 @@ void sweep_world_add_piece(struct sweep_world *world, uint64_t offset, uint64_t 
 /** Random blocks, some of them stale. */
 void sweep_world_fill(struct sweep_world *world, uint64_t seed);
 
+/**
+ * Everything that a heap may look like to a sweep, most of it around multiples of `seam`: blocks
+ * that end on them, begin on them, reach far beyond them; in such blocks older headers, younger
+ * ones, pieces of pools in several layers, and none at all; empty blocks, dead ones, large
+ * alignments, headers that cannot be, words of all kinds, pages of zeros.
+ */
+void sweep_world_spoil(struct synthetic_heap *heap, uint64_t seam, uint64_t seed);
+
+/** A core of `heap` in mappings of any size, some of them missing, not there to their ends, or
+ * read-only; and what of it is to be excluded: up to 8 spans. */
+struct synthetic_core *sweep_world_tear(const struct synthetic_heap *heap, uint64_t seed,
+					struct hawk_span *excluded, size_t *excluded_count);
+
+/** Makes holes of the pages of zeros in a core's file. */
+void sweep_world_punch(const char *path);
+
 /** A core of the heap, in mappings of one to five pages. */
 struct synthetic_core *sweep_world_cut(const struct sweep_world *world, uint64_t seed);
 

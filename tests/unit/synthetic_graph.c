@@ -164,8 +164,8 @@ void graph_world_open(struct graph_world *world, unsigned threads, size_t cut_by
 		.trace_count = GRAPH_TRACES,
 		.birth_max = 255,
 	};
-	check(hawk_block_index_sweep(&world->index, world->target, &world->plan, &world->findings,
-				     &result));
+	check(hawk_block_index_sweep(&world->index, world->target, &world->plan, 1,
+				     &world->findings, &result));
 	check(hawk_graph_make(world->target, &world->index, threads, &world->graph));
 	check(hawk_roots_find(world->target, &world->index, &world->plan, &world->findings,
 			      &world->roots));

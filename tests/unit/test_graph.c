@@ -135,7 +135,7 @@ static void the_graph_is_the_same_with_any_number_of_threads(void **state)
 
 	(void)state;
 	expect_no_error(hawk_target_open_core(path, NULL, &target));
-	expect_no_error(hawk_block_index_sweep(&index, target, &plan, NULL, &result));
+	expect_no_error(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
 	assert_int_equal(index.count, count);
 	expect_no_error(hawk_graph_make(target, &index, threads[0], &first));
 	assert_true(first.edge_count > count);
@@ -233,7 +233,7 @@ static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **stat
 
 	(void)state;
 	expect_no_error(hawk_target_open_core(path, NULL, &target));
-	expect_no_error(hawk_block_index_sweep(&index, target, &plan, NULL, &result));
+	expect_no_error(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
 	expect_no_error(hawk_graph_make(target, &index, 1, &graphs[0]));
 	expect_no_error(
 		hawk_pointers_read(target, &index, &graphs[0], 0, count, take_told, &told[0]));
@@ -354,7 +354,7 @@ static void make_graph(const struct hawk_target *target, const struct synthetic_
 		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
 	struct hawk_sweep_result result;
 
-	expect_no_error(hawk_block_index_sweep(index, target, &plan, NULL, &result));
+	expect_no_error(hawk_block_index_sweep(index, target, &plan, 1, NULL, &result));
 	expect_no_error(hawk_graph_make(target, index, 2, graph));
 }
 

@@ -95,31 +95,15 @@ static void fill_blocks(const struct hawk_seal_key *key, uint64_t address, uint6
 	}
 }
 
-/** What one of the two made of a page. */
-struct taken {
-	size_t next;
-	struct hawk_sweep_state state;
-};
-
-static void
-take(size_t (*function)(struct hawk_sweep_state *sweep, uint64_t address, unsigned i, size_t next),
-     const struct hawk_sweep_plan *plan, const struct hawk_extent *extent, const uint64_t *page,
-     uint64_t address, unsigned first, size_t next, uint64_t furthest, struct taken *ret)
-{
-	memset(ret, 0, sizeof(*ret));
-	ret->state.plan = plan;
-	ret->state.extent = extent;
-	ret->state.resolver.furthest_of_all = furthest;
-	hawk_scan_page_plain(plan, (const uint8_t *)page, HAWK_SCAN_PAGE_GRANULES, address,
-			     &ret->state.page);
-	ret->next = function(&ret->state, address, first, next);
-}
+/* A row for each live hit, and what vectors write behind the last one. */
+enum { ROWS = HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR };
 
 static void all_processors_take_the_same_blocks(void **state)
 {
-	static uint64_t page[2 * HAWK_SCAN_PAGE_GRANULES];
-	static struct taken plain;
-	static struct taken other;
+	static uint64_t words[2 * HAWK_SCAN_PAGE_GRANULES];
+	static struct hawk_scan_page page;
+	static struct hawk_block plain[ROWS];
+	static struct hawk_block other[ROWS];
 	const struct hawk_sweep_plan plan = {
 		.key = {{11, 12}}, .trace_count = TRACES, .birth_max = BIRTH_MAX};
 	const uint64_t address = 0x7f0000001000;
@@ -129,32 +113,25 @@ static void all_processors_take_the_same_blocks(void **state)
 	(void)state;
 	for (unsigned round = 0; round < 4000; round++) {
 		uint64_t r = synthetic_random(&seed);
-		size_t next = r % 3 ? r % 7 : HAWK_SWEEP_BATCH - r / 8 % 40;
 		uint64_t furthest = r % 5 ? 0 : address + r / 16 % HAWK_SCAN_PAGE_BYTES;
-		struct hawk_extent extent = {
-			.end = address + 4 * HAWK_SCAN_PAGE_BYTES,
-			.present_end =
-				address + (r % 11 ? 4 * HAWK_SCAN_PAGE_BYTES : r / 32 % 4096),
-		};
-		unsigned live;
+		uint64_t limit = address + (r % 11 ? 4 * HAWK_SCAN_PAGE_BYTES : r / 32 % 4096);
 
-		fill_blocks(&plan.key, address, &seed, page);
-		take(hawk_sweep_usual_plain, &plan, &extent, page, address, 0, next, furthest,
-		     &plain);
-		live = plain.state.page.live_count;
-		assert_true(live > 10);
-		for (unsigned first = 0; first < live; first += 1 + first / 2) {
-			take(hawk_sweep_usual_plain, &plan, &extent, page, address, first, next,
-			     furthest, &plain);
-			assert_in_range(plain.next, next, HAWK_SWEEP_BATCH);
-			taken += plain.next - next;
+		fill_blocks(&plan.key, address, &seed, words);
+		hawk_scan_page_plain(&plan, (const uint8_t *)words, HAWK_SCAN_PAGE_GRANULES,
+				     address, &page);
+		assert_true(page.live_count > 10);
+		for (unsigned first = 0; first < page.live_count; first += 1 + first / 2) {
+			size_t count = hawk_sweep_usual_plain(&plan, &page, address, first, limit,
+							      furthest, plain);
+
+			assert_in_range(count, 0, page.live_count - first);
+			taken += count;
 			if (!hawk_cpu_has_avx512())
 				continue;
-			take(hawk_sweep_usual_avx512, &plan, &extent, page, address, first, next,
-			     furthest, &other);
-			assert_int_equal(other.next, plain.next);
-			assert_memory_equal(other.state.batch + next, plain.state.batch + next,
-					    (plain.next - next) * sizeof(*plain.state.batch));
+			assert_int_equal(hawk_sweep_usual_avx512(&plan, &page, address, first,
+								 limit, furthest, other),
+					 count);
+			assert_memory_equal(other, plain, count * sizeof(*plain));
 		}
 	}
 	assert_true(taken > 100000);

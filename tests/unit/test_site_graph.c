@@ -232,7 +232,7 @@ static void make_sites(struct hawk_target *target, struct hawk_heap *heap, unsig
 	struct hawk_block_graph graph = {.target = target, .heap = heap, .threads = threads};
 	struct hawk_sweep_result result;
 
-	assert_null(hawk_block_index_sweep(&graph.index, target, &heap->plan, NULL, &result));
+	assert_null(hawk_block_index_sweep(&graph.index, target, &heap->plan, 1, NULL, &result));
 	graph.parts = HAWK_PART_INDEX;
 	if (beside)
 		assert_null(hawk_site_graph_make_beside(&graph, HAWK_PART_RETAINED, ret));

@@ -1,79 +1,578 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A sweep whose blocks another thread takes: the same blocks, and the taker's errors.
+ * The sweep on several threads: the same blocks, sums and index to the byte, whatever memory looks
+ * like where one share ends and the next begins; and what its taker may rely on.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <stdatomic.h>
 
-#include <cmocka.h>
+#include "hawk_block_graph.h"
+#include "sweep_world.h"
 
-#include "hawk_sweep_beside.h"
-#include "synthetic_heap.h"
+enum { PAGE = 4096 };
 
-/** Blocks as they came, and when to refuse them. */
-struct taken {
-	size_t count;
-	size_t refuse_at;
-	uint64_t sum;
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+/** A core of a heap of any size. */
+struct core {
+	struct synthetic_heap *heap;
+	char *path;
+	struct hawk_target *target;
+	struct hawk_span excluded[8];
+	struct hawk_sweep_plan plan;
 };
 
-static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
+static void open_core(struct core *core, struct synthetic_core *file, bool holes)
 {
-	struct taken *taken = context;
+	core->path = synthetic_core_write(file, SIZE_MAX);
+	synthetic_core_destroy(file);
+	if (holes)
+		sweep_world_punch(core->path);
+	expect_no_error(hawk_target_open_core(core->path, NULL, &core->target));
+	core->plan.key = core->heap->table->header.key;
+	core->plan.trace_count = 8;
+	core->plan.birth_max = 200;
+	core->plan.excluded = core->excluded;
+}
 
-	if (taken->count >= taken->refuse_at)
+/* Of each four, one is torn; of each eight, four have holes. */
+static void open_spoiled(struct core *core, uint64_t bytes, uint64_t seam, uint64_t seed)
+{
+	*core = (struct core){.heap = synthetic_heap_create(bytes)};
+	sweep_world_spoil(core->heap, seam, seed);
+	open_core(core,
+		  seed % 4 ? synthetic_heap_core(core->heap)
+			   : sweep_world_tear(core->heap, seed, core->excluded,
+					      &core->plan.excluded_count),
+		  seed % 8 >= 4);
+}
+
+static void close_core(struct core *core)
+{
+	hawk_target_close(core->target);
+	synthetic_core_remove(core->path);
+	synthetic_heap_destroy(core->heap);
+}
+
+/** What a taker saw. */
+struct seen {
+	struct hawk_block *blocks;
+	size_t count;
+	size_t capacity;
+	size_t error_at;      /**< so many blocks are refused; 0 = none */
+	unsigned refuse_runs; /**< each of so many; 0 = none */
+	bool refuse_loudly;
+	unsigned runs;
+	uint64_t filled_hash;   /**< of all blocks that were filled, in whatever order */
+	uint64_t reserved_hash; /**< likewise */
+	_Atomic uint64_t part_hashes[HAWK_SWEEP_PARTS_MAX];
+	_Atomic int filling;
+	_Atomic int busy[HAWK_SWEEP_PARTS_MAX];
+	_Atomic int broken; /**< promises; cmocka's own checks are for its thread only */
+};
+
+static void expect(struct seen *seen, bool promise)
+{
+	if (!promise)
+		atomic_fetch_add(&seen->broken, 1);
+}
+
+static uint64_t hash_block(const struct hawk_block *block)
+{
+	uint64_t hash = block->start * UINT64_C(0x9e3779b97f4a7c15) + block->size;
+
+	hash = hash * UINT64_C(0x9e3779b97f4a7c15) + block->trace;
+	return hash ^ hash >> 29;
+}
+
+static struct hawk_error *see(struct seen *seen, const struct hawk_block *blocks, size_t count)
+{
+	if (seen->count + count > seen->capacity) {
+		seen->capacity = 2 * (seen->count + count);
+		seen->blocks = realloc(seen->blocks, seen->capacity * sizeof(*seen->blocks));
+		if (!seen->blocks)
+			abort();
+	}
+	memcpy(seen->blocks + seen->count, blocks, count * sizeof(*blocks));
+	seen->count += count;
+	if (seen->error_at && seen->count >= seen->error_at)
 		return hawk_error_create(HAWK_ERROR_USAGE, "enough");
-	for (size_t i = 0; i < count; i++)
-		taken->sum = taken->sum * 31 + blocks[i].start + blocks[i].size;
-	taken->count += count;
 	return NULL;
 }
 
-static void another_thread_takes_the_same_blocks_in_the_same_order(void **state)
+static struct hawk_error *take(void *context, const struct hawk_block *blocks, size_t count)
 {
-	enum { BLOCKS = 100000, STEP = 48 };
-	struct synthetic_heap *heap = synthetic_heap_create((BLOCKS + 1) * STEP);
-	struct taken taken[2] = {{.refuse_at = SIZE_MAX}, {.refuse_at = SIZE_MAX}};
-	struct taken refusing = {.refuse_at = 5000};
-	struct hawk_sweep_result results[2];
-	struct hawk_sweep_plan plan = {
-		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
-	struct hawk_target *target;
+	struct seen *seen = context;
+
+	expect(seen, count > 0 && count <= HAWK_SWEEP_BATCH);
+	expect(seen, !atomic_load(&seen->filling));
+	return see(seen, blocks, count);
+}
+
+static struct hawk_error *reserve(void *context, struct hawk_sweep_run *run, bool *ret)
+{
+	struct seen *seen = context;
+
+	expect(seen, run->count > 0);
+	for (size_t i = 0; i < run->count; i++) {
+		const struct hawk_block *block = &run->blocks[i];
+
+		expect(seen, !block->depth && block->start - 16 >= run->start &&
+				     block->start <= run->end);
+		if (i + 1 < run->count)
+			expect(seen, block->start + block->size <= block[1].start - 16);
+	}
+	*ret = true;
+	seen->runs++;
+	if (seen->refuse_runs && seen->runs % seen->refuse_runs == 0) {
+		if (seen->refuse_loudly)
+			return hawk_error_create(HAWK_ERROR_USAGE, "no more runs");
+		*ret = false;
+		return NULL;
+	}
+	run->number = seen->runs;
+	for (size_t i = 0; i < run->count; i++)
+		seen->reserved_hash += hash_block(&run->blocks[i]) * run->number;
+	atomic_fetch_add(&seen->filling, 1);
+	return see(seen, run->blocks, run->count);
+}
+
+static void fill(void *context, const struct hawk_sweep_run *run, unsigned part)
+{
+	struct seen *seen = context;
+	uint64_t hash = 0;
+
+	expect(seen, part < HAWK_SWEEP_PARTS_MAX);
+	expect(seen, atomic_fetch_add(&seen->busy[part], 1) == 0);
+	for (size_t i = 0; i < run->count; i++)
+		hash += hash_block(&run->blocks[i]) * run->number;
+	atomic_fetch_add(&seen->part_hashes[part], hash);
+	atomic_fetch_sub(&seen->busy[part], 1);
+	atomic_fetch_sub(&seen->filling, 1);
+}
+
+static const struct hawk_sweep_taker seers[] = {
+	{.take = take},
+	{.take = take, .reserve = reserve, .fill = fill},
+};
+
+static struct hawk_error *sweep(const struct core *core, unsigned threads, bool runs,
+				struct seen *seen, struct hawk_sweep_result *result)
+{
+	struct hawk_sweep_taker taker = seers[runs];
 	struct hawk_error *err;
-	char *path;
+
+	taker.context = seen;
+	err = hawk_sweep_beside(core->target, &core->plan, threads, &taker, NULL, NULL, NULL,
+				result);
+	assert_int_equal(atomic_load(&seen->broken), 0);
+	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX; i++)
+		seen->filled_hash += atomic_load(&seen->part_hashes[i]);
+	if (err)
+		return err;
+	assert_int_equal(atomic_load(&seen->filling), 0);
+	assert_true(seen->filled_hash == seen->reserved_hash);
+	return NULL;
+}
+
+static void expect_seen(const struct core *core, unsigned threads, bool runs, unsigned refuse_runs,
+			const struct seen *other, const struct hawk_sweep_result *other_result)
+{
+	struct seen seen = {.refuse_runs = refuse_runs};
+	struct hawk_sweep_result result;
+
+	expect_no_error(sweep(core, threads, runs, &seen, &result));
+	assert_int_equal(seen.count, other->count);
+	assert_memory_equal(seen.blocks, other->blocks, seen.count * sizeof(*seen.blocks));
+	assert_memory_equal(&result, other_result, sizeof(result));
+	free(seen.blocks);
+}
+
+static void threads_and_shares_change_nothing_in_spoiled_memory(void **state)
+{
+	static const size_t windows[] = {0, PAGE, 4 * PAGE, 64 * PAGE};
+	size_t blocks = 0, carved = 0, aside = 0;
 
 	(void)state;
-	for (unsigned i = 0; i < BLOCKS; i++)
-		synthetic_heap_add_block(
-			heap, (struct synthetic_block){.start = SYNTHETIC_HEAP + 16 + STEP * i,
-						       .size = i % 32});
-	path = synthetic_heap_write(heap);
-	assert_null(hawk_target_open_core(path, NULL, &target));
-	for (unsigned i = 0; i < 2; i++)
-		assert_null(hawk_sweep_beside(target, &plan, i + 1, take_blocks, &taken[i], NULL,
-					      NULL, NULL, &results[i]));
-	assert_int_equal(taken[0].count, BLOCKS);
-	assert_int_equal(taken[1].count, BLOCKS);
-	assert_int_equal(taken[0].sum, taken[1].sum);
-	assert_memory_equal(&results[0], &results[1], sizeof(results[0]));
-	err = hawk_sweep_beside(target, &plan, 2, take_blocks, &refusing, NULL, NULL, NULL,
-				&results[0]);
-	assert_non_null(err);
-	assert_string_equal(hawk_error_message(err), "enough");
-	hawk_error_destroy(err);
-	hawk_target_close(target);
-	synthetic_heap_destroy(heap);
-	synthetic_core_remove(path);
+	for (uint64_t seed = 0; seed < 96; seed++) {
+		uint64_t size = (seed % 16 ? 256 << 10 : 3 << 20) - (seed % 5 ? 0 : 1000);
+		struct hawk_sweep_result result;
+		struct seen seen = {0};
+		struct core core;
+
+		open_spoiled(&core, size, seed % 3 ? PAGE : 64 * PAGE, seed);
+		expect_no_error(sweep(&core, 1, false, &seen, &result));
+		for (unsigned threads = 1; threads <= 4; threads++)
+			for (unsigned i = 0; i < 4; i++) {
+				core.plan.window_bytes = windows[i];
+				expect_seen(&core, threads, i % 2, 0, &seen, &result);
+				expect_seen(&core, threads, true, 2 + i, &seen, &result);
+			}
+		blocks += seen.count;
+		carved += result.carved_objects;
+		aside += result.overlapping;
+		free(seen.blocks);
+		close_core(&core);
+	}
+	assert_true(blocks > 50000 && carved > 8000 && aside > 8000);
+}
+
+/* As nearly all heaps are. */
+static struct synthetic_heap *make_dense(uint64_t bytes, uint64_t seed)
+{
+	struct synthetic_heap *heap = synthetic_heap_create(bytes);
+
+	for (uint64_t at = 32; at + PAGE < bytes;) {
+		uint64_t r = synthetic_random(&seed);
+		uint64_t size = r % (r >> 40 & 0x7fff ? 150 : 5 << 20);
+
+		if (at + size > bytes)
+			size = 8;
+		synthetic_heap_add_block(heap, (struct synthetic_block){
+						       .start = SYNTHETIC_HEAP + at,
+						       .size = size,
+						       .trace = 1 + (r >> 20) % 7,
+						       .birth = (uint8_t)(r >> 32 & 63),
+					       });
+		at += 16 + (size + 15) / 16 * 16 + (r >> 60 ? 0 : 16 * (r >> 50 & 255));
+	}
+	return heap;
+}
+
+static void open_dense(struct core *core, uint64_t bytes, uint64_t seed)
+{
+	*core = (struct core){.heap = make_dense(bytes, seed)};
+	open_core(core, synthetic_heap_core(core->heap), false);
+}
+
+static void nearly_all_blocks_come_in_runs(void **state)
+{
+	struct hawk_sweep_result result;
+	struct seen seen = {0};
+	struct core core;
+
+	(void)state;
+	open_dense(&core, 16 << 20, 1);
+	expect_no_error(sweep(&core, 3, true, &seen, &result));
+	assert_int_equal(seen.count, result.blocks);
+	/* Of 256 KiB; those in which a large block ends may come one by one. */
+	assert_in_range(seen.runs, 20, 64);
+	free(seen.blocks);
+	close_core(&core);
+}
+
+static void the_takers_errors_end_the_sweep(void **state)
+{
+	struct hawk_sweep_result result = {.blocks = 12345};
+	struct core core;
+
+	(void)state;
+	open_dense(&core, 8 << 20, 2);
+	for (unsigned i = 0; i < 12; i++) {
+		struct seen seen = {.error_at = i % 3 != 2 ? 5000 : 0,
+				    .refuse_runs = i % 3 == 2 ? 7 : 0,
+				    .refuse_loudly = true};
+		struct hawk_error *err = sweep(&core, 1 + i / 3, i % 3, &seen, &result);
+
+		assert_non_null(err);
+		assert_string_equal(hawk_error_message(err),
+				    i % 3 == 2 ? "no more runs" : "enough");
+		hawk_error_destroy(err);
+		assert_int_equal(result.blocks, 12345);
+		free(seen.blocks);
+	}
+	close_core(&core);
+}
+
+static void note_progress(void *context, uint64_t done, uint64_t all)
+{
+	uint64_t *last = context;
+
+	assert_in_range(done, *last, all);
+	*last = done;
+}
+
+static void progress_ascends_to_the_end(void **state)
+{
+	struct hawk_sweep_result result;
+	struct core core;
+
+	(void)state;
+	open_dense(&core, 8 << 20, 3);
+	for (unsigned threads = 1; threads <= 4; threads++) {
+		struct seen seen = {0};
+		struct hawk_sweep_taker taker = seers[1];
+		uint64_t done = 0;
+
+		taker.context = &seen;
+		expect_no_error(hawk_sweep_beside(core.target, &core.plan, threads, &taker,
+						  note_progress, &done, NULL, &result));
+		assert_int_equal(done, result.swept_bytes);
+		free(seen.blocks);
+	}
+	close_core(&core);
+}
+
+static void expect_same_large(const struct hawk_block_index *index,
+			      const struct hawk_block_index *other)
+{
+	assert_int_equal(index->large_count, other->large_count);
+	for (size_t i = 0; i < index->large_count; i++) {
+		assert_int_equal(index->large[i].start, other->large[i].start);
+		assert_int_equal(index->large[i].size, other->large[i].size);
+		assert_int_equal(index->large[i].number, other->large[i].number);
+	}
+}
+
+static void expect_same_bytes(const void *bytes, const void *other, size_t size)
+{
+	if (size)
+		assert_memory_equal(bytes, other, size);
+}
+
+static void expect_same_index(const struct hawk_block_index *index,
+			      const struct hawk_block_index *other, uint64_t heap_bytes)
+{
+	size_t count = index->count;
+	size_t records = ((size_t)index->chunk_count + 1) << HAWK_CHUNK_RECORDS_LOG2;
+	size_t chunk = SYNTHETIC_HEAP >> HAWK_CHUNK_LOG2;
+
+	assert_int_equal(index->count, other->count);
+	assert_int_equal(index->chunk_count, other->chunk_count);
+	assert_int_equal(index->first_chunk, other->first_chunk);
+	assert_int_equal(index->chunk_span, other->chunk_span);
+	assert_int_equal(index->end, other->end);
+	assert_int_equal(index->part_count, other->part_count);
+	expect_same_bytes(index->granules, other->granules, 4 * count);
+	expect_same_bytes(index->sizes, other->sizes, 4 * count);
+	expect_same_bytes(index->traces, other->traces, 4 * count);
+	assert_true(!index->heads == !other->heads);
+	if (index->heads)
+		expect_same_bytes(index->heads, other->heads, 2 * count);
+	expect_same_bytes(index->records, other->records, records * sizeof(*index->records));
+	expect_same_bytes(index->directory + chunk, other->directory + chunk,
+			  sizeof(*index->directory) * ((heap_bytes >> HAWK_CHUNK_LOG2) + 1));
+	expect_same_bytes(index->chunk_addresses, other->chunk_addresses,
+			  8 * ((size_t)index->chunk_count + 1));
+	expect_same_bytes(index->parts, other->parts, sizeof(*index->parts) * index->part_count);
+	expect_same_large(index, other);
+}
+
+/* `wish` of nothing: areas and records move on the way. */
+static struct hawk_error *make_index(const struct core *core, unsigned threads, bool runs,
+				     bool heads, uint64_t wish, struct hawk_block_index *ret)
+{
+	const struct hawk_sweep_taker taker = {
+		.context = ret,
+		.take = hawk_block_index_add,
+		.reserve = runs ? hawk_block_index_reserve : NULL,
+		.fill = runs ? hawk_block_index_fill : NULL,
+	};
+	struct hawk_sweep_result result;
+	struct hawk_error *err;
+
+	expect_no_error(hawk_block_index_init(ret, wish));
+	if (heads)
+		expect_no_error(hawk_block_index_keep_heads(ret, wish));
+	err = hawk_sweep_beside(core->target, &core->plan, threads, &taker, NULL, NULL, NULL,
+				&result);
+	return err ? err : hawk_block_index_finish(ret);
+}
+
+static void expect_index(const struct core *core, unsigned threads, bool heads, uint64_t wish,
+			 const struct hawk_block_index *one_by_one)
+{
+	struct hawk_block_index other = *one_by_one;
+	struct hawk_block_index index;
+
+	if (!heads)
+		other.heads = NULL;
+	expect_no_error(make_index(core, threads, true, heads, wish, &index));
+	expect_same_index(&index, &other, core->heap->size);
+	hawk_block_index_deinit(&index);
+}
+
+static void expect_indexes(struct core *core, unsigned threads_max, const size_t windows[3])
+{
+	struct hawk_block_index one_by_one;
+	uint64_t bytes = core->heap->size;
+
+	expect_no_error(make_index(core, 1, false, true, 2 * bytes, &one_by_one));
+	for (unsigned threads = 1; threads <= threads_max; threads++)
+		for (unsigned i = 0; i < 3; i++) {
+			core->plan.window_bytes = windows[i];
+			expect_index(core, threads, i % 2, i ? 2 * bytes : 0, &one_by_one);
+		}
+	hawk_block_index_deinit(&one_by_one);
+}
+
+static void the_index_of_spoiled_memory_is_the_same_to_the_byte(void **state)
+{
+	static const size_t windows[] = {4 * PAGE, PAGE, 0};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 60; seed++) {
+		struct core core;
+
+		open_spoiled(&core, 256 << 10, seed % 2 ? PAGE : 4 * PAGE, seed);
+		expect_indexes(&core, 3, windows);
+		close_core(&core);
+	}
+}
+
+static void the_index_is_the_same_across_chunks_and_large_blocks(void **state)
+{
+	static const size_t windows[] = {0, 16 * PAGE, 4 << 20};
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 6; seed++) {
+		struct core core;
+
+		if (seed % 3)
+			open_dense(&core, 24 << 20, seed);
+		else
+			open_spoiled(&core, 13 << 20, 64 * PAGE, seed);
+		expect_indexes(&core, 2, windows);
+		close_core(&core);
+	}
+}
+
+/* The block at the end of a share ends, or begins, where the next chunk begins. */
+static void blocks_that_meet_where_chunks_meet_are_indexed_alike(void **state)
+{
+	static const size_t windows[] = {0, PAGE, 0};
+	const uint64_t chunk = UINT64_C(1) << HAWK_CHUNK_LOG2;
+
+	(void)state;
+	for (uint64_t size = 0; size <= 6000; size += size < 64 ? 8 : 2977)
+		for (unsigned at = 0; at < 5; at++) {
+			struct core core = {.heap = synthetic_heap_create(2 * chunk + PAGE)};
+
+			for (unsigned i = 0; i < 2; i++) {
+				uint64_t start = SYNTHETIC_HEAP + (i + 1) * chunk;
+				uint64_t behind = start + 16 * (1 - (uint64_t)at) +
+						  (size + 15) / 16 * 16 + 16;
+
+				synthetic_heap_add_block(
+					core.heap, (struct synthetic_block){.start = start - PAGE,
+									    .size = 32});
+				/* From 16 behind the seam to 48 in front of it. */
+				synthetic_heap_add_block(
+					core.heap, (struct synthetic_block){
+							   .start = start + 16 * (1 - (uint64_t)at),
+							   .size = i && size > PAGE ? 40 : size});
+				if (behind + 32 < SYNTHETIC_HEAP + core.heap->size)
+					synthetic_heap_add_block(
+						core.heap, (struct synthetic_block){.start = behind,
+										    .size = 8});
+			}
+			open_core(&core, synthetic_heap_core(core.heap), false);
+			expect_indexes(&core, 2, windows);
+			close_core(&core);
+		}
+}
+
+static void what_the_index_refuses_is_refused_on_threads_too(void **state)
+{
+	struct core core;
+
+	(void)state;
+	open_dense(&core, 24 << 20, 4);
+	for (unsigned threads = 1; threads <= 3; threads++) {
+		struct hawk_block_index index;
+		const struct hawk_sweep_taker taker = {.context = &index,
+						       .take = hawk_block_index_add,
+						       .reserve = hawk_block_index_reserve,
+						       .fill = hawk_block_index_fill};
+		struct hawk_sweep_result result;
+		struct hawk_error *err;
+
+		expect_no_error(hawk_block_index_init(&index, core.heap->size));
+		index.chunk_max = 2;
+		err = hawk_sweep_beside(core.target, &core.plan, threads, &taker, NULL, NULL, NULL,
+					&result);
+		assert_non_null(err);
+		assert_int_equal(hawk_error_code(err), HAWK_ERROR_UNSUPPORTED);
+		hawk_error_destroy(err);
+		hawk_block_index_deinit(&index);
+	}
+	close_core(&core);
+}
+
+static void load_sites(const struct core *core, unsigned threads, struct hawk_heap *ret)
+{
+	struct hawk_block_graph graph = {.threads = threads};
+	struct hawk_findings findings;
+
+	hawk_findings_init(&findings);
+	expect_no_error(
+		hawk_heap_load_graph(core->target, &findings, HAWK_PART_INDEX, &graph, ret));
+	assert_int_equal(hawk_block_index_block_count(&graph.index), ret->sweep.blocks);
+	hawk_block_graph_deinit(&graph);
+	hawk_findings_deinit(&findings);
+}
+
+static bool has_estimates(const struct hawk_heap *heap)
+{
+	for (size_t i = 0; i < heap->site_count; i++)
+		if (heap->sites[i].sample.estimated && heap->sites[i].sample.inuse_bytes_error)
+			return true;
+	return false;
+}
+
+/* Samples are summed up in floating point, and so in the order of addresses. */
+static void sums_by_site_are_the_same_whatever_the_threads(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 8; i++) {
+		struct core core = {.heap = i % 2 ? make_dense(8 << 20, i)
+						  : synthetic_heap_create(5 << 20)};
+		struct hawk_heap heaps[3];
+
+		if (i % 2 == 0)
+			sweep_world_spoil(core.heap, PAGE, i);
+		synthetic_heap_add_module(core.heap, "/usr/bin/app", 0x400000, 0x500000, 0x400000);
+		for (uint64_t at = 0x401000; at < 0x408000; at += 0x1000)
+			synthetic_heap_add_trace(core.heap, &at, 1, 0, 0);
+		if (i % 4 >= 2)
+			core.heap->table->header.incompatible_flags |= HAWK_TABLE_SAMPLED;
+		core.heap->table->header.sample_mean = 1000;
+		synthetic_heap_check(core.heap);
+		open_core(&core, synthetic_heap_core(core.heap), false);
+		for (unsigned j = 0; j < 3; j++)
+			load_sites(&core, j + 1, &heaps[j]);
+		assert_true(heaps[0].site_count > 6 && heaps[0].sweep.blocks > 2000);
+		assert_true(has_estimates(&heaps[0]) == (i % 4 >= 2));
+		for (unsigned j = 1; j < 3; j++) {
+			assert_int_equal(heaps[j].site_count, heaps[0].site_count);
+			assert_memory_equal(heaps[j].sites, heaps[0].sites,
+					    heaps[0].site_count * sizeof(*heaps[0].sites));
+			assert_memory_equal(&heaps[j].sweep, &heaps[0].sweep,
+					    sizeof(heaps[0].sweep));
+		}
+		for (unsigned j = 0; j < 3; j++)
+			hawk_heap_deinit(&heaps[j]);
+		close_core(&core);
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(another_thread_takes_the_same_blocks_in_the_same_order),
+		cmocka_unit_test(threads_and_shares_change_nothing_in_spoiled_memory),
+		cmocka_unit_test(nearly_all_blocks_come_in_runs),
+		cmocka_unit_test(the_takers_errors_end_the_sweep),
+		cmocka_unit_test(progress_ascends_to_the_end),
+		cmocka_unit_test(the_index_of_spoiled_memory_is_the_same_to_the_byte),
+		cmocka_unit_test(the_index_is_the_same_across_chunks_and_large_blocks),
+		cmocka_unit_test(blocks_that_meet_where_chunks_meet_are_indexed_alike),
+		cmocka_unit_test(what_the_index_refuses_is_refused_on_threads_too),
+		cmocka_unit_test(sums_by_site_are_the_same_whatever_the_threads),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests_name("sweep_beside", tests, NULL, NULL);
 }

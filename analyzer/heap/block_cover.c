@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * One block on its way into the index: its chunk, its row, its records.
+ */
+#include "block_cover.h"
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static struct hawk_error *refuse_chunks(const struct hawk_block_index *index)
+{
+	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+				 "the blocks are spread over more than %llu MiB of heap, which the "
+				 "index of blocks cannot number",
+				 (unsigned long long)index->chunk_max << (HAWK_CHUNK_LOG2 - 20));
+}
+
+struct hawk_error *hawk_block_cover_chunk(struct hawk_block_index *index, uint64_t chunk)
+{
+	uint64_t bytes = (uint64_t)(index->chunk_count + 2) * HAWK_CHUNK_RECORDS_BYTES;
+
+	if (index->directory[chunk])
+		return NULL;
+	if (index->chunk_count >= index->chunk_max)
+		return refuse_chunks(index);
+	if (bytes > index->records_area.size) {
+		struct hawk_error *err = hawk_area_grow(&index->records_area, bytes);
+
+		if (err)
+			return err;
+		index->records = index->records_area.bytes;
+	}
+	index->chunk_count++;
+	index->directory[chunk] = (uint16_t)index->chunk_count;
+	index->chunk_addresses[index->chunk_count] = chunk << HAWK_CHUNK_LOG2;
+	return NULL;
+}
+
+void hawk_block_cover(const struct hawk_block_index *index, uint64_t start, uint64_t end,
+		      uint32_t number, uint32_t begun)
+{
+	struct hawk_index_record *record = hawk_block_cover_record(index, start);
+	unsigned first = (unsigned)(start >> 4) & 63;
+	uint64_t left = ((end + HAWK_GRANULE_BYTES - 1) >> 4) - (start >> 4);
+
+	for (; left; record++, first = 0, begun = number + 1) {
+		unsigned here = left < 64 - first ? (unsigned)left : 64 - first;
+
+		if (!record->covers)
+			record->rank = begun;
+		record->covers |= (~UINT64_C(0) >> (64 - here)) << first;
+		left -= here;
+	}
+}
+
+struct hawk_error *hawk_block_cover_rest(struct hawk_block_index *index,
+					 const struct hawk_block *block, uint64_t at,
+					 uint32_t number)
+{
+	uint64_t end = block->start + block->size;
+	uint64_t next;
+
+	for (; at < end; at = next) {
+		struct hawk_error *err;
+
+		next = (at & -HAWK_CHUNK_BYTES) + HAWK_CHUNK_BYTES;
+		if (end >= next && next - at == HAWK_CHUNK_BYTES) {
+			index->directory[at >> HAWK_CHUNK_LOG2] = HAWK_CHUNK_INSIDE;
+			continue;
+		}
+		err = hawk_block_cover_chunk(index, at >> HAWK_CHUNK_LOG2);
+		if (err)
+			return err;
+		hawk_block_cover(index, at, least(end, next), number, number + 1);
+	}
+	return NULL;
+}
+
+/* As the header has it. */
+static uint16_t head_of(const struct hawk_block *block)
+{
+	return (uint16_t)(block->kind << 12 | block->offset_code << 8 | block->birth);
+}
+
+void hawk_block_cover_start(const struct hawk_block_index *index, const struct hawk_block *block,
+			    uint64_t end, uint32_t number)
+{
+	uint32_t chunk = hawk_block_index_chunk(index, block->start);
+	uint64_t behind = block->start + (block->size ? block->size : 1);
+
+	index->granules[number] =
+		chunk << HAWK_CHUNK_GRANULES_LOG2 |
+		(uint32_t)(block->start >> 4 & ((1u << HAWK_CHUNK_GRANULES_LOG2) - 1));
+	index->sizes[number] = block->size < UINT32_MAX ? (uint32_t)block->size : UINT32_MAX;
+	index->traces[number] = block->trace;
+	if (index->heads)
+		index->heads[number] = head_of(block);
+	hawk_block_cover(index, block->start, least(behind, end), number, number);
+	hawk_block_cover_record(index, block->start)->starts |= UINT64_C(1)
+								<< (block->start >> 4 & 63);
+}

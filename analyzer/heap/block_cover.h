@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The index' chunks and records, as those see them who add blocks. Internal to heap/.
+ */
+#ifndef HAWK_BLOCK_COVER_H
+#define HAWK_BLOCK_COVER_H
+
+#include "hawk_block_index.h"
+
+enum { HAWK_CHUNK_RECORDS_BYTES = sizeof(struct hawk_index_record) << HAWK_CHUNK_RECORDS_LOG2 };
+
+static const uint64_t HAWK_CHUNK_BYTES = UINT64_C(1) << HAWK_CHUNK_LOG2;
+/** Blocks end at or below it. */
+static const uint64_t HAWK_INDEXED_END = UINT64_C(1) << (HAWK_DIRECTORY_LOG2 + HAWK_CHUNK_LOG2);
+
+/** The record of an address in a chunk that has a number. */
+static inline struct hawk_index_record *
+hawk_block_cover_record(const struct hawk_block_index *index, uint64_t address)
+{
+	return (struct hawk_index_record *)hawk_block_index_record(
+		index, hawk_block_index_chunk(index, address), address);
+}
+
+/** Gives `chunk` a number, if it has none; chunks come in ascending order. */
+struct hawk_error *hawk_block_cover_chunk(struct hawk_block_index *index, uint64_t chunk);
+
+/** Marks the granules of [start, end), which is not empty and lies in one chunk, for block
+ * `number`. `begun` = blocks that begin in earlier records than that of `start`. */
+void hawk_block_cover(const struct hawk_block_index *index, uint64_t start, uint64_t end,
+		      uint32_t number, uint32_t begun);
+
+/** The same for what lies of block `number` at `at` and above it, in whatever chunks; the block
+ * begins in an earlier record. */
+struct hawk_error *hawk_block_cover_rest(struct hawk_block_index *index,
+					 const struct hawk_block *block, uint64_t at,
+					 uint32_t number);
+
+/** Stores block `number`, which begins in a chunk that has a number, and covers what it has below
+ * `end`, in that chunk. No record behind that in which it begins has been touched. */
+void hawk_block_cover_start(const struct hawk_block_index *index, const struct hawk_block *block,
+			    uint64_t end, uint32_t number);
+
+#endif

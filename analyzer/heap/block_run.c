@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Runs of blocks: one pass over the blocks, then one over the records they lie in.
+ */
+#include "block_run.h"
+
+#include "block_cover.h"
+#include "hawk_cpu.h"
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/**
+ * Puts marks of blocks, the last of which ends in front of granule `end`, into the records, and
+ * takes them away. Covered are the granules from a start to its end: in binary, 2^end - 2^start.
+ */
+static void cover_marked(struct hawk_index_record *records, struct hawk_block_marks *marks,
+			 size_t end, uint32_t rank)
+{
+	uint64_t borrow = 0;
+
+	for (size_t i = 0; i * 64 < end; i++) {
+		struct hawk_index_record *record = &records[i];
+		uint64_t starts = marks->starts[i];
+		uint64_t covers;
+		bool less = __builtin_sub_overflow(marks->ends[i], starts, &covers);
+
+		borrow = (uint64_t)__builtin_sub_overflow(covers, borrow, &covers) | less;
+		marks->starts[i] = marks->ends[i] = 0;
+		if (!covers)
+			continue;
+		if (!record->covers)
+			record->rank = rank;
+		record->starts |= starts;
+		record->covers |= covers;
+		rank += hawk_popcount(starts);
+	}
+	marks->ends[end / 64] = 0;
+}
+
+size_t hawk_block_run_plain(struct hawk_block_run *run, const struct hawk_block *blocks,
+			    size_t first, size_t count)
+{
+	size_t i = first;
+
+	for (; i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth; i++) {
+		uint64_t within = blocks[i].start - run->base;
+		uint64_t size = blocks[i].size;
+
+		/* An empty one is more than any. */
+		if (within >= run->room || size - 1 >= run->room - within)
+			break;
+		run->end = (within + size + HAWK_GRANULE_BYTES - 1) >> 4;
+		run->granules[i] = run->id + (uint32_t)(within >> 4);
+		run->sizes[i] = (uint32_t)size;
+		run->traces[i] = blocks[i].trace;
+		run->marks->starts[within >> 10] |= UINT64_C(1) << (within >> 4 & 63);
+		run->marks->ends[run->end >> 6] |= UINT64_C(1) << (run->end & 63);
+	}
+	return i;
+}
+
+size_t hawk_block_run_take(const struct hawk_block_index *index, const struct hawk_block *blocks,
+			   size_t count, uint64_t end, uint32_t number,
+			   struct hawk_block_marks *marks)
+{
+	uint32_t chunk = hawk_block_index_chunk(index, blocks[0].start);
+	uint64_t within = blocks[0].start & (HAWK_CHUNK_BYTES - 1);
+	uint64_t record = within >> 10;
+	uint64_t base = blocks[0].start - within + (record << 10);
+	struct hawk_block_run run = {
+		.base = base,
+		.room = least(least(HAWK_CHUNK_BYTES - (record << 10), end - base),
+			      HAWK_MARKED_RECORDS << 10),
+		.id = chunk << HAWK_CHUNK_GRANULES_LOG2 | (uint32_t)(record << 6),
+		.granules = index->granules + number,
+		.sizes = index->sizes + number,
+		.traces = index->traces + number,
+		.marks = marks,
+	};
+	size_t taken = 0;
+
+	if (index->heads)
+		return 0;
+	if (hawk_cpu_has_avx512())
+		taken = hawk_block_run_avx512(&run, blocks, count);
+	taken = hawk_block_run_plain(&run, blocks, taken, count);
+	if (taken)
+		cover_marked(index->records + ((size_t)chunk << HAWK_CHUNK_RECORDS_LOG2) + record,
+			     marks, run.end, number);
+	return taken;
+}
