@@ -163,6 +163,7 @@ static void publish_extent(const void *memory, size_t bytes, enum hawk_extent_ki
 
 	if (!header)
 		return;
+	hawk_file_check_fork();
 	index = __atomic_fetch_add(&header->extent_count, 1, __ATOMIC_RELAXED);
 	if (index >= HAWK_TABLE_EXTENTS)
 		return;
@@ -419,20 +420,32 @@ static bool is_hopeless(size_t bytes, const uint32_t *claim)
 	return (!has_budget(bytes) || !hawk_file_has_room(bytes)) && !hawk_claim_is_taken(claim);
 }
 
-static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
+static uint64_t make_segment_of_file(const struct array_shape *shape, unsigned segment)
 {
 	uint64_t *entry = &shape->segments[segment];
 	uint32_t *claim = &claims[entry - (const uint64_t *)hawk_table_header];
 	uint64_t memory;
 
-	if (!hawk_file_active())
-		return make_new_segment(shape, segment);
 	if (is_hopeless(segment_bytes(shape, segment), claim) || !hawk_claim_take(claim, entry))
 		return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 	memory = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 	if (!memory)
 		memory = make_new_segment(shape, segment);
 	hawk_claim_end(claim);
+	return memory;
+}
+
+static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
+{
+	struct hawk_file_pause pause;
+	uint64_t memory = 0;
+
+	hawk_file_enter(&pause);
+	if (hawk_file_active() && !hawk_file_lost)
+		memory = make_segment_of_file(shape, segment);
+	else if (!hawk_file_lost)
+		memory = make_new_segment(shape, segment);
+	hawk_file_exit(&pause);
 	return memory;
 }
 

@@ -9,6 +9,9 @@
 #include <stdbool.h>
 
 #include "hawk_arena.h"
+#include "hawk_file.h"
+
+struct hawk_head hawk_counters_nowhere;
 
 #ifdef HAWK_MODEL
 /** The model checker of tests/model does what it cannot see the assembly do. */
@@ -49,12 +52,14 @@ static void add(uint64_t *pair, uint64_t objects, uint64_t bytes)
 
 void hawk_counters_add_allocations(uint32_t trace, uint64_t objects, uint64_t bytes)
 {
+	hawk_file_check_fork();
 	if (trace)
 		add(&hawk_arena_trace(trace)->alloc_objects, objects, bytes);
 }
 
 void hawk_counters_add_frees(uint32_t trace, uint64_t objects, uint64_t bytes)
 {
+	hawk_file_check_fork();
 	if (trace)
 		add(&hawk_arena_trace(trace)->free_objects, objects, bytes);
 }
@@ -90,8 +95,12 @@ static void save_news(uint64_t flush, const uint64_t *pair, uint64_t word0)
 {
 	uint32_t tag = hawk_counter_tag(word0);
 	uint32_t index = (tag >> 1) - 1;
-	struct hawk_head *other = hawk_arena_element(HAWK_ARRAY_THREADS, index);
-	uint64_t news = other ? __atomic_load_n(&other->record.flush, __ATOMIC_ACQUIRE) : 0;
+	struct hawk_head *other;
+	uint64_t news;
+
+	hawk_file_check_fork();
+	other = hawk_arena_element(HAWK_ARRAY_THREADS, index);
+	news = other ? __atomic_load_n(&other->record.flush, __ATOMIC_ACQUIRE) : 0;
 
 	if ((news & (HAWK_FLUSH_PENDING | HAWK_FLUSH_APPLIED)) != HAWK_FLUSH_PENDING ||
 	    news >> HAWK_FLUSH_TRACE_SHIFT != flush >> HAWK_FLUSH_TRACE_SHIFT ||
@@ -133,6 +142,11 @@ static void flush_entry(struct hawk_head *head, uint32_t index, struct hawk_coun
 
 	if (!entry->trace)
 		return;
+	hawk_file_check_fork();
+	if (__builtin_expect(head == &hawk_counters_nowhere, 0)) {
+		*entry = (struct hawk_counter_entry){0};
+		return;
+	}
 	flush |= (uint64_t)(head->version++ & 0xfffff) << HAWK_FLUSH_VERSION_SHIFT;
 	/* The tag bit that is not there: this slot's thread alone writes its tags. */
 	if (hawk_counter_tag(__atomic_load_n(pair_of(flush), __ATOMIC_RELAXED)) ==

@@ -30,6 +30,9 @@ struct hawk_head {
 	uint32_t version; /**< flushes so far */
 } __attribute__((aligned(128)));
 
+/** Of a thread that a fork took its own from: written, but never read. See hawk_threads.h. */
+extern struct hawk_head hawk_counters_nowhere __attribute__((visibility("hidden")));
+
 /** Adds to the counters of `trace` at once; for those who have no slot to note it in. */
 void hawk_counters_add_allocations(uint32_t trace, uint64_t objects, uint64_t bytes);
 void hawk_counters_add_frees(uint32_t trace, uint64_t objects, uint64_t bytes);

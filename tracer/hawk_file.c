@@ -19,8 +19,7 @@ enum {
 	PAGE_BYTES = HAWK_FILE_PAGE_BYTES,
 	MADV_POPULATE_WRITE_LINUX = 23, /**< Linux 5.14 */
 	MADV_WIPEONFORK_LINUX = 18,     /**< Linux 4.14 */
-	MADV_KEEPONFORK_LINUX = 19,
-	SIZE_MIN = 3 << 20, /**< header and first segments */
+	SIZE_MIN = 3 << 20,             /**< header and first segments */
 	SIZE_DEFAULT = 256 << 20,
 	/** Without MADV_POPULATE_WRITE: all of it has its space from the start. */
 	SIZE_WITHOUT_GROWTH = 16 << 20,
@@ -325,12 +324,6 @@ bool hawk_file_wipe_on_fork(void *memory, size_t bytes)
 {
 	return !hawk_file.active ||
 	       !hawk_syscall3(SYS_madvise, (long)memory, (long)bytes, MADV_WIPEONFORK_LINUX);
-}
-
-void hawk_file_keep_on_fork(void *memory, size_t bytes)
-{
-	if (hawk_file.active)
-		hawk_syscall3(SYS_madvise, (long)memory, (long)bytes, MADV_KEEPONFORK_LINUX);
 }
 
 void hawk_file_discard(void)

@@ -6,9 +6,15 @@
  *
  * No descriptor is kept: the file is opened once, made as large as it may ever get (a hole), and
  * grows by mapping more of itself. Invariant: what is mapped here has its pages; nothing of it ever
- * raises SIGBUS for want of space. A forked child never writes into its parent's file: the private
- * slots and `hawk_file_mark` are wiped by the kernel in it, every way into the table checks one of
- * them, and the child gets a copy of its own.
+ * raises SIGBUS for want of space. A forked child never writes into its parent's file: the threads'
+ * holds on it and `hawk_file_mark` are wiped by the kernel in it, every way into the table checks
+ * one of them, and the child gets a copy of its own.
+ *
+ * A handler may interrupt the tracer and fork past the C library (_Fork, clone), and the child come
+ * back to the call. It leaves its parent's file with the next call at the latest, and before it
+ * adds anything. What costs system calls anyway, growth of the file and a thread's taking its hold,
+ * is done between hawk_file_enter() and hawk_file_exit(); nothing else may be, since a sandbox can
+ * be such that rt_sigprocmask is deadly.
  */
 #ifndef HAWK_FILE_H
 #define HAWK_FILE_H
@@ -48,9 +54,6 @@ void *hawk_file_map(size_t bytes, uint64_t *offset);
 /** For a file: private memory that is to read as zeros in a forked child. False: cannot be had. */
 bool hawk_file_wipe_on_fork(void *memory, size_t bytes);
 
-/** Takes that back, of whole pages. */
-void hawk_file_keep_on_fork(void *memory, size_t bytes);
-
 /** Registers the fork handlers. From the library's constructor. */
 void hawk_file_watch_forks(void);
 
@@ -65,6 +68,31 @@ static inline void hawk_file_check_fork(void)
 {
 	if (__builtin_expect(hawk_file_mark && !*hawk_file_mark, 0))
 		hawk_file_leave();
+}
+
+/** Signals that were blocked before. */
+struct hawk_file_pause {
+	uint64_t mask;
+	bool blocked;
+};
+
+/** The halves of hawk_file_enter() and hawk_file_exit() that are for a file. */
+void hawk_file_block(struct hawk_file_pause *pause);
+void hawk_file_unblock(const struct hawk_file_pause *pause);
+
+/** With a file: what follows is done in the process's own one, and no handler of the calling thread
+ * comes in between. Pairs may lie within each other. */
+static inline void hawk_file_enter(struct hawk_file_pause *pause)
+{
+	pause->blocked = false;
+	if (__builtin_expect(hawk_file_mark != NULL, 0))
+		hawk_file_block(pause);
+}
+
+static inline void hawk_file_exit(const struct hawk_file_pause *pause)
+{
+	if (__builtin_expect(pause->blocked, 0))
+		hawk_file_unblock(pause);
 }
 
 #endif

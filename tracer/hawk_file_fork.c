@@ -151,14 +151,41 @@ static void leave(void)
 		do_without();
 }
 
+static uint64_t bit_of(int number)
+{
+	return UINT64_C(1) << (number - 1);
+}
+
+/** But those that an instruction raises: blocked they kill, and a sandbox may have made system
+ * calls of ours such ones, or a debugger in the process. */
+static void block(struct hawk_file_pause *pause)
+{
+	uint64_t mask = ~(bit_of(SIGILL) | bit_of(SIGTRAP) | bit_of(SIGBUS) | bit_of(SIGFPE) |
+			  bit_of(SIGSEGV) | bit_of(SIGSYS));
+
+	pause->blocked = !hawk_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask,
+					(long)&pause->mask, SIGNAL_SET_BYTES, 0, 0);
+}
+
+void hawk_file_unblock(const struct hawk_file_pause *pause)
+{
+	hawk_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&pause->mask, 0, SIGNAL_SET_BYTES, 0,
+		      0);
+}
+
+void hawk_file_block(struct hawk_file_pause *pause)
+{
+	block(pause);
+	hawk_file_check_fork();
+}
+
 void hawk_file_leave(void)
 {
-	uint64_t all = ~UINT64_C(0), before = 0;
+	struct hawk_file_pause pause;
 	uint32_t expected = 0;
 
 	/* A handler that came in between would wait for the call that it interrupted. */
-	hawk_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&before, SIGNAL_SET_BYTES,
-		      0, 0);
+	block(&pause);
 	if (!*hawk_file_mark && __atomic_compare_exchange_n(&leaving, &expected, 1, false,
 							    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
 		leave();
@@ -167,25 +194,23 @@ void hawk_file_leave(void)
 	}
 	while (!__atomic_load_n(hawk_file_mark, __ATOMIC_ACQUIRE))
 		hawk_syscall3(SYS_sched_yield, 0, 0, 0);
-	hawk_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, SIGNAL_SET_BYTES, 0, 0);
+	if (pause.blocked)
+		hawk_file_unblock(&pause);
 }
 
 static void before_fork(void)
 {
 	forking = true;
-	hawk_threads_keep_stack(true);
 }
 
 static void after_fork_in_parent(void)
 {
-	hawk_threads_keep_stack(false);
 	forking = false;
 }
 
 static void after_fork_in_child(void)
 {
 	hawk_file_check_fork();
-	hawk_threads_keep_stack(false);
 	forking = false;
 }
 

@@ -250,7 +250,7 @@ void hawk_release(void *pointer)
 	if (__builtin_expect(!is_plain(pointer, word0, header->word1), 0))
 		return release_rare(pointer);
 	hawk_header_unseal(pointer);
-	hawk_threads_count_free(slot, hawk_header_size(word0));
+	hawk_threads_count_free(slot->head, hawk_header_size(word0));
 	hawk_next.free((char *)pointer - HAWK_HEADER_BYTES);
 }
 

@@ -35,7 +35,7 @@ unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t leng
 	if (!slot)
 		return 0;
 	/* A handler may have come while it is being brought up to date. */
-	stack = slot->busy == HAWK_IDLE ? &slot->stack : NULL;
+	stack = hawk_threads_is_idle(slot) ? &slot->stack : NULL;
 	return hawk_scopes_enter(&slot->scopes, stack, &caller, (uint64_t)object, tag, length,
 				 &slot->scope_key);
 }

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "hawk_file.h"
+
 enum {
 	BUCKETS_LOG2 = 12,
 	WORD_BYTES = 8,
@@ -107,8 +109,7 @@ static uint32_t take_id(void)
 	return id;
 }
 
-/** A new record that is not on any chain yet; 0 if there is no room. */
-static uint32_t write_record(const struct hawk_label_record *wanted, const char *name)
+static uint32_t make_record(const struct hawk_label_record *wanted, const char *name)
 {
 	uint32_t words = (wanted->name_bytes + WORD_BYTES - 1) / WORD_BYTES;
 	struct hawk_label_record *record;
@@ -132,6 +133,13 @@ static uint32_t write_record(const struct hawk_label_record *wanted, const char 
 	record->name_bytes = wanted->name_bytes;
 	__atomic_store_n(&record->hash, wanted->hash, __ATOMIC_RELEASE);
 	return id;
+}
+
+/** A new record that is not on any chain yet; 0 if there is no room. */
+static uint32_t write_record(const struct hawk_label_record *wanted, const char *name)
+{
+	hawk_file_check_fork();
+	return hawk_file_lost ? 0 : make_record(wanted, name);
 }
 
 uint32_t hawk_labels_intern(enum hawk_label_kind kind, uint32_t parent, const char *name,

@@ -6,6 +6,7 @@
 #include "hawk_marks.h"
 
 #include "hawk_arena.h"
+#include "hawk_file.h"
 
 enum {
 	BUCKETS_LOG2 = 14,
@@ -78,8 +79,7 @@ static void fill(struct hawk_trace_record *record, const struct marked *wanted, 
 	__atomic_store_n(&record->hash, wanted->hash, __ATOMIC_RELEASE);
 }
 
-/** A new record that is not on any chain yet; 0 if there is no room. */
-static uint32_t write_record(const struct marked *wanted)
+static uint32_t make_record(const struct marked *wanted)
 {
 	struct hawk_trace_record *record;
 	uint32_t id, index;
@@ -98,6 +98,13 @@ static uint32_t write_record(const struct marked *wanted)
 		hawk_arena_words(index)[i] = wanted->marks[i];
 	fill(record, wanted, index);
 	return id;
+}
+
+/** A new record that is not on any chain yet; 0 if there is no room. */
+static uint32_t write_record(const struct marked *wanted)
+{
+	hawk_file_check_fork();
+	return hawk_file_lost ? 0 : make_record(wanted);
 }
 
 uint32_t hawk_marks_intern(uint32_t base, const uint64_t *marks, uint32_t count)

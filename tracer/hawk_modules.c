@@ -15,6 +15,7 @@
 #include <sys/auxv.h>
 
 #include "hawk_arena.h"
+#include "hawk_file.h"
 
 enum {
 	PATH_MAX_BYTES = 4096,
@@ -465,12 +466,14 @@ static void verify(struct sighting *module, uint32_t count, uint32_t known, uint
 /** Makes sure that the log has the module that was seen in `epoch`. */
 static void log_module(struct sighting *module, uint32_t epoch)
 {
-	uint32_t count = __atomic_load_n(&hawk_table_header->module_count, __ATOMIC_ACQUIRE);
-	uint32_t known = find_overlap(module->start, module->end, count);
+	uint32_t count, known;
 
-	if (known == UINT32_MAX || known >= VERIFIED_MAX ||
-	    known_at(known)->start != module->start ||
-	    __atomic_load_n(&verified[known], __ATOMIC_RELAXED) != epoch + 1)
+	hawk_file_check_fork();
+	count = __atomic_load_n(&hawk_table_header->module_count, __ATOMIC_ACQUIRE);
+	known = find_overlap(module->start, module->end, count);
+	if (!hawk_file_lost && (known == UINT32_MAX || known >= VERIFIED_MAX ||
+				known_at(known)->start != module->start ||
+				__atomic_load_n(&verified[known], __ATOMIC_RELAXED) != epoch + 1))
 		verify(module, count, known, epoch);
 }
 

@@ -203,7 +203,7 @@ static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *
 	uint64_t start = (uint64_t)hawk_image_start, end = (uint64_t)hawk_image_end;
 	struct hawk_slot *slot = hawk_thread_slot;
 
-	if ((uintptr_t)slot <= 1 || slot->busy == HAWK_IDLE || caller->sp <= slot->busy ||
+	if ((uintptr_t)slot <= 1 || hawk_threads_is_idle(slot) || caller->sp <= slot->hold->busy ||
 	    walk->flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE))
 		return false;
 	for (uint32_t i = 0; i < walk->count; i++)
@@ -250,7 +250,7 @@ static void recover_abandoned(const struct hawk_frame_state *caller)
 	struct scratch *scratch;
 	uint32_t bit;
 
-	if ((uintptr_t)slot <= 1 || slot->busy == HAWK_IDLE || caller->sp <= slot->busy)
+	if ((uintptr_t)slot <= 1 || hawk_threads_is_idle(slot) || caller->sp <= slot->hold->busy)
 		return;
 	scratch = take_scratch(&bit);
 	if (!scratch)
@@ -445,8 +445,7 @@ find_selected(struct hawk_slot *slot, const struct hawk_frame_state *caller, uin
 static inline uint32_t finish(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {
 	hawk_threads_count(slot, trace, bytes);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = HAWK_IDLE;
+	hawk_threads_end(slot);
 	return trace;
 }
 
@@ -494,10 +493,9 @@ static __attribute__((noinline)) uint32_t record_apart(const struct hawk_frame_s
 {
 	struct hawk_slot *slot = hawk_threads_current();
 
-	if (!slot || slot->busy != HAWK_IDLE)
+	if (!slot || !hawk_threads_is_idle(slot))
 		return record_stateless(caller, bytes);
-	slot->busy = caller->sp;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	hawk_threads_begin(slot, caller->sp);
 	return record_rare(slot, caller, bytes);
 }
 
@@ -508,10 +506,9 @@ uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes
 	struct hawk_counter_entry *entry;
 	uint32_t trace;
 
-	if (__builtin_expect((uintptr_t)slot <= 1 || slot->busy != HAWK_IDLE, 0))
+	if (__builtin_expect((uintptr_t)slot <= 1 || !hawk_threads_is_idle(slot), 0))
 		return record_apart(caller, bytes);
-	slot->busy = caller->sp;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	hawk_threads_begin(slot, caller->sp);
 	if (__builtin_expect(!slot->clock_countdown || hawk_options.selective || slot->scope_key,
 			     0))
 		return record_rare(slot, caller, bytes);
@@ -519,13 +516,12 @@ uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes
 	trace = slot->stack.trace;
 	if (!trace || !hawk_walk_holds(&slot->stack, caller))
 		return record_changed(slot, caller, bytes);
-	entry = &slot->head->counters[trace % HAWK_COUNTER_ENTRIES];
+	entry = &hawk_threads_head(slot)->counters[trace % HAWK_COUNTER_ENTRIES];
 	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0))
 		return record_uncounted(slot, trace, bytes);
 	entry->objects++;
 	entry->bytes += bytes;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = HAWK_IDLE;
+	hawk_threads_end(slot);
 	return trace;
 }
 
@@ -545,23 +541,21 @@ static void free_of(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {
 	if (hawk_sampler_mean && trace && trace != hawk_sampler_skipped)
 		hawk_sampler_count_free(trace, bytes);
-	if (slot->busy != HAWK_IDLE) {
+	if (!hawk_threads_is_idle(slot)) {
 		hawk_file_check_fork();
 		if (hawk_file_lost) {
 			free_without_slot(trace, bytes);
 			return;
 		}
-		hawk_threads_count_free(slot, bytes);
+		hawk_threads_count_free(hawk_threads_head(slot), bytes);
 		hawk_counters_add_frees(trace, 1, bytes);
 		return;
 	}
-	slot->busy = (uint64_t)__builtin_frame_address(0);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	hawk_threads_count_free(slot, bytes);
+	hawk_threads_begin(slot, (uint64_t)__builtin_frame_address(0));
+	hawk_threads_count_free(hawk_threads_head(slot), bytes);
 	if (trace)
 		hawk_threads_count_free_of(slot, trace, bytes);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = HAWK_IDLE;
+	hawk_threads_end(slot);
 }
 
 void hawk_record_free(uint32_t trace, uint64_t bytes)
@@ -573,7 +567,7 @@ void hawk_record_free(uint32_t trace, uint64_t bytes)
 	else if (__builtin_expect(hawk_options.live, 0))
 		free_of(slot, trace, bytes);
 	else
-		hawk_threads_count_free(slot, bytes);
+		hawk_threads_count_free(slot->head, bytes);
 }
 
 void hawk_record_dropped(uint64_t bytes)

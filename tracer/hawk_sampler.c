@@ -6,6 +6,7 @@
 #include "hawk_sampler.h"
 
 #include "hawk_arena.h"
+#include "hawk_file.h"
 #include "hawk_traces.h"
 
 enum {
@@ -124,8 +125,10 @@ static void add(uint64_t *objects, uint64_t *sum, uint64_t bytes, bool less)
 
 static void add_allocation(uint32_t trace, uint64_t bytes, bool less)
 {
-	struct hawk_sample_record *record = hawk_arena_element(HAWK_ARRAY_SAMPLES, trace);
+	struct hawk_sample_record *record;
 
+	hawk_file_check_fork();
+	record = hawk_arena_element(HAWK_ARRAY_SAMPLES, trace);
 	if (record)
 		add(&record->alloc_weight, &record->alloc_bytes, bytes, less);
 }
@@ -137,8 +140,10 @@ void hawk_sampler_count_allocation(uint32_t trace, uint64_t bytes)
 
 void hawk_sampler_count_free(uint32_t trace, uint64_t bytes)
 {
-	struct hawk_sample_record *record = hawk_arena_element(HAWK_ARRAY_SAMPLES, trace);
+	struct hawk_sample_record *record;
 
+	hawk_file_check_fork();
+	record = hawk_arena_element(HAWK_ARRAY_SAMPLES, trace);
 	if (record)
 		add(&record->free_weight, &record->free_bytes, bytes, false);
 }

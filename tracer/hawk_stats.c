@@ -19,10 +19,11 @@ struct sums {
 
 static void add_slot(struct sums *sums, const struct hawk_slot *slot)
 {
-	const struct hawk_head *head = slot->head;
+	const struct hawk_head *head;
 
-	if (!head)
+	if (!slot->hold)
 		return;
+	head = hawk_threads_head(slot);
 	sums->allocations += head->record.alloc_objects_untraced;
 	sums->frees += head->record.free_objects;
 	sums->changed += slot->changed_stacks;

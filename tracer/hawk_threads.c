@@ -29,7 +29,8 @@ __thread struct hawk_slot *hawk_thread_slot __attribute__((tls_model("initial-ex
 static uint64_t *free_map;
 static uint32_t free_count;
 
-/** The private parts, in segments that double as those of the table do. */
+/** The private parts, in segments that double as those of the table do. Before each, in the same
+ * mapping and up to the border of a page, lie the holds of its slots. */
 static struct hawk_slot *segments[HAWK_THREAD_SEGMENTS];
 
 static pthread_key_t exit_key;
@@ -55,18 +56,37 @@ struct hawk_slot *hawk_threads_slot(uint32_t index)
 /** Of segments that are being mapped. */
 static uint32_t claims[HAWK_THREAD_SEGMENTS];
 
+static size_t holds_bytes(unsigned segment)
+{
+	size_t bytes =
+		hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) * sizeof(struct hawk_hold);
+
+	return (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
+}
+
 static void make_segment(unsigned segment)
 {
 	size_t bytes =
 		hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) * sizeof(struct hawk_slot);
-	struct hawk_slot *memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE), *expected = NULL;
+	size_t front = holds_bytes(segment);
+	char *memory = hawk_arena_private(front + bytes, HAWK_EXTENT_PRIVATE);
+	struct hawk_slot *slots = (struct hawk_slot *)(memory + front), *expected = NULL;
 
-	if (!memory || !hawk_file_wipe_on_fork(memory, bytes))
+	if (!memory || !hawk_file_wipe_on_fork(memory, front))
 		return;
 	/* Whoever loses this race, if there is one in spite of the claim, leaves a mapping behind
 	 * that nobody touches. */
-	__atomic_compare_exchange_n(&segments[segment], &expected, memory, false, __ATOMIC_RELEASE,
+	__atomic_compare_exchange_n(&segments[segment], &expected, slots, false, __ATOMIC_RELEASE,
 				    __ATOMIC_RELAXED);
+}
+
+static struct hawk_hold *hold_of(const struct hawk_slot *slot, uint32_t index)
+{
+	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
+	uint64_t place = index - hawk_segment_first(segment, HAWK_THREAD_SEGMENT_LOG2);
+	char *holds = (char *)(slot - place) - holds_bytes(segment);
+
+	return (struct hawk_hold *)holds + place;
 }
 
 /** Private part of slot `index`, mapping its segment if need be; NULL: no memory. */
@@ -85,8 +105,7 @@ static struct hawk_slot *make_slot(uint32_t index)
 	return hawk_threads_slot(index);
 }
 
-/** Slot `index`; `ret` is its part of the table, which the slot of a forked child may not know (any
- * more). NULL: no memory. */
+/** Slot `index`; `ret` is its part of the table. NULL: no memory. */
 static struct hawk_slot *attach(uint32_t index, struct hawk_head **ret)
 {
 	struct hawk_head *head = hawk_arena_element(HAWK_ARRAY_THREADS, index);
@@ -99,6 +118,8 @@ static struct hawk_slot *attach(uint32_t index, struct hawk_head **ret)
 	head->record.counter_count = HAWK_COUNTER_ENTRIES;
 	head->record.free_offset = offsetof(struct hawk_head, frees);
 	head->record.free_count = HAWK_FREE_ENTRIES;
+	slot->hold = hold_of(slot, index);
+	slot->head = head;
 	*ret = head;
 	return slot;
 }
@@ -135,14 +156,25 @@ static struct hawk_slot *claim_new(struct hawk_head **head)
 		if (index >= FREE_MAP_WORDS * 64 ||
 		    !hawk_arena_element(HAWK_ARRAY_THREADS, index) || !make_slot(index))
 			return NULL;
+		hawk_file_check_fork();
+		if (hawk_file_lost)
+			return NULL;
 	} while (!__atomic_compare_exchange_n(count, &index, index + 1, false, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	return attach(index, head);
 }
 
+static void take_hold(struct hawk_slot *slot, const struct hawk_head *head, uint64_t busy)
+{
+	slot->hold->head = (uint64_t)head - (uint64_t)&hawk_counters_nowhere;
+	slot->hold->idle = HAWK_IDLE;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	slot->hold->busy = busy;
+}
+
 static void reset(struct hawk_slot *slot, struct hawk_head *head)
 {
-	slot->busy = HAWK_IDLE;
+	take_hold(slot, head, HAWK_IDLE);
 	slot->exit_rounds = 0;
 	slot->clock_countdown = 0;
 	slot->clock_interval = 0;
@@ -150,7 +182,6 @@ static void reset(struct hawk_slot *slot, struct hawk_head *head)
 	hawk_scopes_clear(&slot->scopes, &slot->scope_key);
 	slot->stack.count = 0;
 	slot->stack.trace = 0;
-	slot->head = head;
 	head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
 	__atomic_store_n(&head->record.state, (uint32_t)HAWK_THREAD_LIVE, __ATOMIC_RELEASE);
 }
@@ -169,16 +200,11 @@ static struct hawk_slot *install(struct hawk_slot *slot, struct hawk_head *head)
 {
 	struct hawk_slot *expected = NULL;
 
-	if (!__atomic_compare_exchange_n(&hawk_thread_slot, &expected, slot, false,
-					 __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-		give_back(head);
-		return NULL;
-	}
-	/* Once more: a fork in a handler has wiped what was not the thread's yet. */
-	slot->head = head;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = HAWK_IDLE;
-	return slot;
+	if (__atomic_compare_exchange_n(&hawk_thread_slot, &expected, slot, false, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		return slot;
+	give_back(head);
+	return NULL;
 }
 
 void hawk_threads_recover(struct hawk_slot *slot)
@@ -187,49 +213,34 @@ void hawk_threads_recover(struct hawk_slot *slot)
 	slot->stack.trace = 0;
 	slot->stack.readable_start = 0;
 	slot->stack.readable_end = 0;
-	hawk_counters_recover(slot->head);
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = HAWK_IDLE;
-}
-
-void hawk_threads_keep_stack(bool keep)
-{
-	struct hawk_slot *slot = hawk_thread_slot;
-	uint64_t start, end;
-
-	if ((uintptr_t)slot <= 1 || slot->busy == HAWK_IDLE)
-		return;
-	/* The page with `busy` ends before, and the next slot's begins behind. */
-	static_assert(offsetof(struct hawk_slot, stack) >= PAGE_BYTES, "another page");
-	start = (uint64_t)&slot->stack & -(uint64_t)PAGE_BYTES;
-	end = (uint64_t)(slot + 1) & -(uint64_t)PAGE_BYTES;
-	if (keep)
-		hawk_file_keep_on_fork((void *)start, end - start);
-	else
-		hawk_file_wipe_on_fork((void *)start, end - start);
+	hawk_counters_recover(hawk_threads_head(slot));
+	hawk_threads_end(slot);
 }
 
 void hawk_threads_restore(struct hawk_slot *slot)
 {
+	struct hawk_head *head = NULL;
+
 	__builtin_memset(claims, 0, sizeof(claims));
 	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
 		if (hawk_threads_slot(i) == slot)
-			slot->head = hawk_arena_element(HAWK_ARRAY_THREADS, i);
-	if (!slot->head)
+			head = hawk_arena_element(HAWK_ARRAY_THREADS, i);
+	if (!head)
 		return;
-	slot->head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
+	head->record.tid = (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
 	/* The fork may have come while the thread was busy, in a handler: as if it had been jumped
 	 * out of, which the next recorded stack tells. */
-	slot->busy = hawk_options.stacks ? (uint64_t)__builtin_frame_address(0) : HAWK_IDLE;
+	take_hold(slot, head,
+		  hawk_options.stacks ? (uint64_t)__builtin_frame_address(0) : HAWK_IDLE);
 }
 
-struct hawk_slot *hawk_threads_acquire(void)
+/** A slot for the thread. NULL: none, or a handler that came in between has got it one. */
+static struct hawk_slot *take_slot(void)
 {
 	struct hawk_slot *slot;
 	struct hawk_head *head;
 
-	hawk_file_check_fork();
-	if (hawk_thread_slot == HAWK_SLOT_GONE || hawk_file_lost)
+	if (hawk_thread_slot || hawk_file_lost)
 		return NULL;
 	slot = claim_free(&head);
 	if (!slot)
@@ -237,29 +248,46 @@ struct hawk_slot *hawk_threads_acquire(void)
 	if (!slot)
 		return NULL;
 	reset(slot, head);
-	if (!install(slot, head))
+	return install(slot, head);
+}
+
+struct hawk_slot *hawk_threads_acquire(void)
+{
+	struct hawk_file_pause pause;
+	struct hawk_slot *slot;
+
+	hawk_file_enter(&pause);
+	slot = take_slot();
+	/* Once more: where signals cannot be blocked, the hold may be one on the parent's file. */
+	hawk_file_check_fork();
+	hawk_file_exit(&pause);
+	if (!slot)
 		return hawk_thread_slot == HAWK_SLOT_GONE ? NULL : hawk_thread_slot;
 	if (exit_key_made) {
 		/* With very many keys in the process this callocs; the busy mark makes that call a
 		 * nested one. */
-		slot->busy = HAWK_BUSY_FOR_SURE;
+		hawk_threads_begin(slot, HAWK_BUSY_FOR_SURE);
 		pthread_setspecific(exit_key, slot);
-		slot->busy = HAWK_IDLE;
+		hawk_threads_end(slot);
 	}
 	return slot;
 }
 
 static void release(struct hawk_slot *slot)
 {
+	struct hawk_file_pause pause;
 	struct hawk_head *head;
 
-	hawk_file_check_fork();
-	head = slot->head;
-	slot->busy = HAWK_BUSY_FOR_SURE;
-	hawk_counters_recover(head);
-	hawk_counters_flush_all(head);
-	hawk_thread_slot = HAWK_SLOT_GONE;
-	give_back(head);
+	hawk_file_enter(&pause);
+	if (hawk_thread_slot == slot) { /* or a forked child is without memory */
+		head = hawk_threads_head(slot);
+		hawk_threads_begin(slot, HAWK_BUSY_FOR_SURE);
+		hawk_counters_recover(head);
+		hawk_counters_flush_all(head);
+		hawk_thread_slot = HAWK_SLOT_GONE;
+		give_back(head);
+	}
+	hawk_file_exit(&pause);
 }
 
 /** Runs in two rounds, because other destructors may still allocate. */

@@ -19,13 +19,22 @@
 #include "hawk_sampler.h"
 #include "hawk_unwind.h"
 
-struct hawk_slot {
-	/**
-	 * HAWK_IDLE, or the stack pointer of the call that is busy, see the glossary. 0 = the slot
-	 * was wiped by a fork, see hawk_file.h.
-	 */
+/**
+ * A thread's hold on its part of the table. With a table file it lies in memory that reads as zeros
+ * in a forked child, which then goes on, maybe in the middle of a call that a handler interrupted:
+ * all that is to be wiped is here, and zeros are right between any two instructions. Such a call
+ * counts where nobody looks, and leaves the thread busy, so that the next one finds out.
+ */
+struct hawk_hold {
+	/** HAWK_IDLE, or the stack pointer of the call that is busy, see the glossary. */
 	uint64_t busy;
-	struct hawk_head *head;   /**< what readers see */
+	uint64_t idle; /**< HAWK_IDLE: what a call leaves in `busy` when it is done */
+	uint64_t head; /**< what readers see: distance from hawk_counters_nowhere */
+} __attribute__((aligned(128)));
+
+struct hawk_slot {
+	struct hawk_hold *hold;
+	struct hawk_head *head;   /**< what readers see, without a table file: nothing is wiped */
 	uint64_t scope_key;       /**< of the scopes that are open; 0 = none */
 	uint32_t clock_countdown; /**< calls until the clock is read again */
 	uint32_t clock_interval;  /**< what the countdown started from */
@@ -39,10 +48,10 @@ struct hawk_slot {
 	struct hawk_stack stack;
 };
 
-/** Value of hawk_slot.busy when it is not. */
+/** Value of hawk_hold.busy when it is not. */
 #define HAWK_IDLE UINT64_C(1)
 
-/** Value of hawk_slot.busy while no stack pointer can prove that the work was abandoned. */
+/** Value of hawk_hold.busy while no stack pointer can prove that the work was abandoned. */
 #define HAWK_BUSY_FOR_SURE UINT64_MAX
 
 /** Value of hawk_thread_slot once the thread's destructor has run. */
@@ -51,20 +60,39 @@ struct hawk_slot {
 /** This thread's slot; NULL before its first allocation. */
 extern __thread struct hawk_slot *hawk_thread_slot __attribute__((tls_model("initial-exec")));
 
+static inline struct hawk_head *hawk_threads_head(const struct hawk_slot *slot)
+{
+	return (struct hawk_head *)((char *)&hawk_counters_nowhere + slot->hold->head);
+}
+
+/** Whether the slot is not busy; for its own thread. */
+static inline bool hawk_threads_is_idle(const struct hawk_slot *slot)
+{
+	return slot->hold->busy == HAWK_IDLE;
+}
+
+/** The thread is busy with a call whose stack pointer is `sp`, or HAWK_BUSY_FOR_SURE. */
+static inline void hawk_threads_begin(struct hawk_slot *slot, uint64_t sp)
+{
+	slot->hold->busy = sp;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+static inline void hawk_threads_end(struct hawk_slot *slot)
+{
+	struct hawk_hold *hold = slot->hold;
+
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	hold->busy = hold->idle;
+}
+
 /** Maps the map of free slots. False: no memory. */
 bool hawk_threads_init(void);
 
 /** Private part of slot `index`, which is in use or was; NULL: there is none. */
 struct hawk_slot *hawk_threads_slot(uint32_t index);
 
-/**
- * Before and after a fork() by the calling thread. Where that comes in a handler while the thread
- * is busy, the child may return to the call that was interrupted: so what that works with, the
- * stack, is there, and only the beginning of the slot is wiped.
- */
-void hawk_threads_keep_stack(bool keep);
-
-/** In a forked child whose slots were wiped: gives the thread's slot its fields back. */
+/** In a forked child whose holds were wiped: gives the thread's slot its own back. */
 void hawk_threads_restore(struct hawk_slot *slot);
 
 /** Registers the thread destructor. From the library's constructor. */
@@ -88,7 +116,7 @@ static inline struct hawk_slot *hawk_threads_current(void)
 /** Counts an allocation of `trace`; only by the slot's own thread while busy. */
 static inline void hawk_threads_count(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {
-	struct hawk_head *head = slot->head;
+	struct hawk_head *head = hawk_threads_head(slot);
 	struct hawk_counter_entry *entry = &head->counters[trace % HAWK_COUNTER_ENTRIES];
 
 	if (!trace) {
@@ -115,10 +143,10 @@ static inline void hawk_threads_add(uint64_t *sum, uint64_t value)
 #endif
 }
 
-/** Counts a free by the slot's thread. */
-static inline void hawk_threads_count_free(struct hawk_slot *slot, uint64_t bytes)
+/** Counts a free by the thread of `head`. */
+static inline void hawk_threads_count_free(struct hawk_head *head, uint64_t bytes)
 {
-	struct hawk_thread_record *record = &slot->head->record;
+	struct hawk_thread_record *record = &head->record;
 
 	hawk_threads_add(&record->free_objects, 1);
 	hawk_threads_add(&record->free_bytes, bytes);
@@ -129,7 +157,7 @@ static inline void hawk_threads_count_free(struct hawk_slot *slot, uint64_t byte
 static inline void hawk_threads_count_free_of(struct hawk_slot *slot, uint32_t trace,
 					      uint64_t bytes)
 {
-	struct hawk_head *head = slot->head;
+	struct hawk_head *head = hawk_threads_head(slot);
 	struct hawk_counter_entry *entry = &head->frees[trace % HAWK_FREE_ENTRIES];
 
 	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0)) {

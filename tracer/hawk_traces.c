@@ -17,6 +17,7 @@
 #include "hawk_traces.h"
 
 #include "hawk_arena.h"
+#include "hawk_file.h"
 #include "hawk_known.h"
 
 enum {
@@ -164,8 +165,7 @@ static uint32_t resolve_tail(uint32_t trace, uint32_t tail_count)
 	}
 }
 
-/** A new record that is not in the index yet; 0 if there is no room. */
-static uint32_t write_record(const struct hawk_frames *frames)
+static uint32_t make_record(const struct hawk_frames *frames)
 {
 	uint32_t tail = frames->tail_trace ? frames->tail_count : 0;
 	struct hawk_trace_record *record;
@@ -194,6 +194,13 @@ static uint32_t write_record(const struct hawk_frames *frames)
 	record->flags = frames->flags;
 	__atomic_store_n(&record->hash, frames->hash, __ATOMIC_RELEASE);
 	return id;
+}
+
+/** A new record that is not in the index yet; 0 if there is no room. */
+static uint32_t write_record(const struct hawk_frames *frames)
+{
+	hawk_file_check_fork();
+	return hawk_file_lost ? 0 : make_record(frames);
 }
 
 /** What becomes of a stack that is looked up. */

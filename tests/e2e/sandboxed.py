@@ -40,6 +40,15 @@ def check_forbidden():
                 hawk.expect(dropped and dropped > 1000, f"without mmap: {dropped} dropped")
 
 
+def check_strict():
+    for mode in ("", "live=1", "table={folder}/%p.hawk", "stacks=0"):
+        environment = hawk.tracer_environment(options=mode.format(folder=folder))
+        if outcome([program, "strict"], hawk.plain_environment())[0][0] == 77:
+            return
+        hawk.expect_equal(outcome([program, "strict"], environment)[0], (0, ""),
+                          f"strict mode, {mode or 'default'}")
+
+
 def check_core():
     """What was recorded before and after is there, and no stack leads anywhere."""
     core, _ = hawk.crash([program, "abort", str(CALLS["rt_sigprocmask"])],
@@ -70,6 +79,7 @@ hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "sandboxed"), ["sandboxed.c"], flags=["-O1"])
 check_forbidden()
+check_strict()
 check_core()
 check_little_memory()
 hawk.finish()

@@ -21,13 +21,13 @@ allocator = hawk.compile_program(
 in_file = f"table={os.path.join(folder, 'table-%p')}"
 FORK_EVERY = ("7", "101")  # a file to copy takes its time
 RUNS = (
-    (None, ("check", "allocate", "jump", "fork")),
+    (None, ("check", "allocate", "jump", "fork", "clone")),
     ("collapse=4", ("check", "allocate")),
     ("stacks=0", ("check", "allocate", "jump")),
     ("only=scopes", ("jump",)),
     ("sample=1G", ("jump",)),
     ("live=1", ("sums", "allocate", "jump")),
-    (in_file, ("sums", "fork")),
+    (in_file, ("sums", "fork", "clone", "poor")),
 )
 for options, modes in RUNS:
     for mode in modes:

@@ -71,8 +71,8 @@ MUTANTS = (
      r"__ATOMIC_RELAXED,\s*__ATOMIC_RELAXED\)\);",
      r"while ((*count = index + 1, 0));", ("slots_new",)),
     ("slots are published without an exchange", "hawk_threads.c",
-     r"__atomic_compare_exchange_n\(&segments\[segment\], &expected, memory, false, "
-     r"__ATOMIC_RELEASE,\s*__ATOMIC_RELAXED\);", r"segments[segment] = memory;\n(void)expected;",
+     r"__atomic_compare_exchange_n\(&segments\[segment\], &expected, slots, false, "
+     r"__ATOMIC_RELEASE,\s*__ATOMIC_RELAXED\);", r"segments[segment] = slots;\n(void)expected;",
      ("slots_new",)),
     ("a slot is given back while the thread still has it", "hawk_threads.c",
      r"hawk_thread_slot = HAWK_SLOT_GONE;\s*give_back\(head\);",
@@ -97,7 +97,7 @@ MUTANTS = (
     ("news of an allocation are taken for news of a free", "hawk_counters.c",
      r"is_free_entry\(news\) != is_free_entry\(flush\) \|\| ", r"", ("live_both",)),
     ("a free is counted by trace in a busy slot", "hawk_record.c",
-     r"if \(slot->busy != HAWK_IDLE\) \{\s*(hawk_file_check_fork\(\);\s*if \(hawk_file_lost\))",
+     r"if \(!hawk_threads_is_idle\(slot\)\) \{\s*(hawk_file_check_fork\(\);\s*if \(hawk_file_lost\))",
      r"if (0) {\n\1", ("live_handler",)),
     ("who waits too long for a segment goes without", "hawk_claim.c",
      r"(if \(pauses\+\+ == PAUSES_MAX) &&\s*__atomic_compare_exchange_n\(claim, &owner, tid, false, "

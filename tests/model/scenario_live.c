@@ -63,13 +63,13 @@ static void allocate(uint32_t trace)
 {
 	struct hawk_slot *slot = hawk_threads_current();
 
-	slot->busy = 0x7000;
+	slot->hold->busy = 0x7000;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	calls[model_self()].allocations_started++;
 	hawk_threads_count(slot, trace, BYTES);
 	calls[model_self()].allocations_done++;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = HAWK_IDLE;
+	slot->hold->busy = HAWK_IDLE;
 }
 
 static void free_both(void)

@@ -107,7 +107,7 @@ static void at_end(void)
 
 		MODEL_CHECK(slot->state == HAWK_THREAD_FREE, "slot %u is in state %u", i,
 			    slot->state);
-		MODEL_CHECK((const void *)hawk_threads_slot(i)->head == slot,
+		MODEL_CHECK((const void *)hawk_threads_head(hawk_threads_slot(i)) == slot,
 			    "slot %u has lost its private part", i);
 	}
 }
@@ -153,7 +153,7 @@ static void count(unsigned calls_made)
 	static const uint32_t traces[] = {1, OTHER_TRACE, 1};
 	struct hawk_slot *slot = hawk_threads_current();
 
-	slot->busy = 0x7000;
+	slot->hold->busy = 0x7000;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (unsigned i = 0; i < calls_made; i++) {
 		traced_started[model_self()]++;
@@ -161,7 +161,7 @@ static void count(unsigned calls_made)
 		traced_done[model_self()]++;
 	}
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	slot->busy = HAWK_IDLE;
+	slot->hold->busy = HAWK_IDLE;
 }
 
 static void count_traces(void)

@@ -76,9 +76,9 @@ static void step(unsigned thread, unsigned number)
 		fail("a stack has two ids");
 	ids[thread][stack] = id;
 	if (slot) {
-		slot->busy = (uint64_t)(uintptr_t)&slot;
+		slot->hold->busy = (uint64_t)(uintptr_t)&slot;
 		hawk_threads_count(slot, id, 10);
-		slot->busy = HAWK_IDLE;
+		slot->hold->busy = HAWK_IDLE;
 	} else {
 		hawk_counters_add_allocations(id, 1, 10);
 	}

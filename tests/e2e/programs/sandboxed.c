@@ -4,7 +4,7 @@
  * Forbids itself system calls (each then fails with EPERM), and goes on allocating: from stacks
  * never seen before, in a thread that has not allocated yet, on a stack of its own with nothing
  * above it, in a forked child. usage: sandboxed [abort|exit] NUMBER...; prints what it had from
- * malloc().
+ * malloc(). sandboxed strict: allocates where no call but exit is survived (seccomp's strict mode).
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -121,6 +121,17 @@ __attribute__((noinline)) static void run_coroutine(char *top)
 			   "r12", "memory", "cc");
 }
 
+static void be_strict(void)
+{
+	branch_out(5);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		_exit(77);
+	branch_out(40);
+	for (unsigned i = 0; i < 1000; i++)
+		free(malloc(i % 50));
+	syscall(SYS_exit, failures ? 1 : 0);
+}
+
 int main(int count, char **arguments)
 {
 	int numbers[NUMBERS_MAX];
@@ -130,6 +141,8 @@ int main(int count, char **arguments)
 	int status = 0;
 	pid_t child;
 
+	if (!strcmp(arguments[1], "strict"))
+		be_strict();
 	munmap(stack + STACK_BYTES, STACK_BYTES);
 	sem_init(&go, 0, 0);
 	pthread_create(&other, NULL, thread, NULL);

@@ -8,6 +8,10 @@
  * is allocate  allocates and frees jump      jumps out, never to return: once at each instruction
  * of a short scene fork      forks a child that allocates and then ends the scene: at every 7th
  *               instruction, or the number given behind the other one
+ *     clone     as fork, past the C library's handlers: _Fork() or a raw system call. Every other
+ *               child allocates only when it is back. Of what it does its parent's table has no
+ *               more than the call that was interrupted
+ *     poor      as clone, and the child has no memory for a table of its own
  *
  * With a number behind it `jump` leaves out all but one of so many instructions. Needs an allocator
  * that may itself be interrupted (stress_allocator.c). The scenes: each function of the family; a
@@ -23,6 +27,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -39,6 +45,8 @@ enum mode {
 	ALLOCATE,
 	JUMP,
 	FORK,
+	CLONE,
+	POOR,
 	SUMS,
 };
 
@@ -46,7 +54,7 @@ static const struct hawk_table_header *table;
 static enum mode mode;
 static volatile unsigned long steps, jump_at;
 static unsigned long total_steps, stride = 1, fork_every = 7;
-static volatile bool stepping, is_child;
+static volatile bool stepping, is_child, is_poor;
 static sigjmp_buf way_out;
 static void *volatile keep;
 
@@ -218,7 +226,7 @@ static __attribute__((noinline)) void allocate_in_handler(void)
 {
 	void *one = malloc(33), *two = calloc(3, 44);
 
-	if (!one || !two || !is_live(one) || !is_live(two))
+	if (!one || !two || (!is_poor && (!is_live(one) || !is_live(two))))
 		fail("no block in the handler");
 	one = realloc(one, 3000);
 	free(two);
@@ -228,22 +236,50 @@ static __attribute__((noinline)) void allocate_in_handler(void)
 	free(two);
 }
 
+extern pid_t _Fork(void) __attribute__((weak)); /* glibc 2.34 */
+
+static unsigned long clones;
+
+static pid_t clone_somehow(void)
+{
+	if (_Fork && clones & 1)
+		return _Fork();
+	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+}
+
+static void be_poor(void)
+{
+	const struct rlimit nothing = {0, 0};
+
+	is_poor = true;
+	setrlimit(RLIMIT_AS, &nothing);
+}
+
 /** The child returns to the call that was interrupted, too. */
 static void fork_in_handler(void)
 {
-	pid_t pid = fork();
+	struct sums before = add_up(), after;
+	pid_t pid = mode == FORK ? fork() : clone_somehow();
 	int status = 0;
 
 	if (!pid) {
-		alarm(10);
-		for (int i = 0; i < 10; i++)
-			allocate_in_handler();
+		alarm(100);
+		if (mode == POOR)
+			be_poor();
+		if (mode == FORK || clones & 2)
+			for (int i = 0; i < 10; i++)
+				allocate_in_handler();
 		is_child = true;
 		stepping = false;
 		return;
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
 		fail("a child did not end well");
+	clones++;
+	after = add_up();
+	if (after.alloc_objects - before.alloc_objects > (mode != FORK) ||
+	    after.free_objects - before.free_objects > (mode != FORK))
+		fail("a child has counted in its parent's table");
 }
 
 static void on_trap(int number, siginfo_t *info, void *data)
@@ -264,7 +300,7 @@ static void on_trap(int number, siginfo_t *info, void *data)
 		check_sums();
 	else if (mode == ALLOCATE)
 		allocate_in_handler();
-	else if (mode == FORK && steps % fork_every == 0)
+	else if (mode >= FORK && mode <= POOR && steps % fork_every == 0)
 		fork_in_handler();
 	else if (mode == JUMP && steps == jump_at) {
 		stepping = false;
@@ -500,7 +536,8 @@ static void scene_sums(void)
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO};
-	static const char *const names[] = {"check", "allocate", "jump", "fork", "sums"};
+	static const char *const names[] = {"check", "allocate", "jump", "fork",
+					    "clone", "poor",     "sums"};
 
 	if (argc < 2)
 		return 2;

@@ -137,7 +137,7 @@ static void evicted_counters_are_flushed_not_lost(void **state)
 
 static void what_is_noted_of_traces_that_are_not_there_can_be_forgotten(void **state)
 {
-	struct hawk_head *head = hawk_threads_current()->head;
+	struct hawk_head *head = hawk_threads_head(hawk_threads_current());
 	uint32_t trace = record(50), later = hawk_table_header->trace_count;
 
 	(void)state;
@@ -211,20 +211,24 @@ static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 	struct hawk_slot *slot = hawk_threads_current();
 	struct hawk_counter_entry total;
 	struct hawk_slot *copy = aligned_alloc(_Alignof(struct hawk_slot), sizeof(*copy));
+	struct hawk_hold hold;
 	uint32_t nested, plain = 0;
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		slot->busy = i == 0 ? HAWK_BUSY_FOR_SURE : HAWK_IDLE;
-		if (i == 0)
+		slot->hold->busy = i == 0 ? HAWK_BUSY_FOR_SURE : HAWK_IDLE;
+		if (i == 0) {
 			*copy = *slot;
+			hold = *slot->hold;
+		}
 		plain = record(3);
 		if (i == 0) {
 			nested = plain;
 			assert_memory_equal(copy, slot, sizeof(*copy));
+			assert_memory_equal(&hold, slot->hold, sizeof(hold));
 		}
 	}
-	slot->busy = HAWK_IDLE;
+	slot->hold->busy = HAWK_IDLE;
 	assert_int_not_equal(nested, 0);
 	total = total_of(nested);
 	assert_int_equal(total.objects + (nested == plain ? 0 : total_of(plain).objects), 2);
@@ -234,7 +238,7 @@ static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 static void frees_are_counted(void **state)
 {
 	struct hawk_slot *slot = hawk_threads_current();
-	const struct hawk_thread_record *thread = &slot->head->record;
+	const struct hawk_thread_record *thread = &hawk_threads_head(slot)->record;
 	uint64_t objects = thread->free_objects, bytes = thread->free_bytes;
 
 	(void)state;
@@ -269,7 +273,7 @@ static void frees_are_counted_by_trace_when_asked_for(void **state)
 	hawk_options.live = true;
 	hawk_record_free(trace, 10);
 	assert_int_equal(live_of(trace), live - 1);
-	hawk_counters_flush_all(hawk_threads_current()->head);
+	hawk_counters_flush_all(hawk_threads_head(hawk_threads_current()));
 	assert_int_equal(live_of(trace), live - 1);
 	hawk_options.live = false;
 }
@@ -278,7 +282,7 @@ static void frees_are_counted_by_trace_when_asked_for(void **state)
 static void an_interrupted_flush_is_ended_once(void **state)
 {
 	uint32_t trace = record(7);
-	struct hawk_head *head = hawk_threads_current()->head;
+	struct hawk_head *head = hawk_threads_head(hawk_threads_current());
 	uint32_t at = trace % HAWK_COUNTER_ENTRIES;
 	struct hawk_counter_entry total = total_of(trace);
 	uint64_t flush = HAWK_FLUSH_PENDING | HAWK_FLUSH_TAG_BIT |

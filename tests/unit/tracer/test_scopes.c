@@ -79,7 +79,7 @@ static uint64_t allocations_of(uint32_t trace)
 	const struct hawk_trace_record *record = hawk_arena_trace(trace);
 	uint64_t sum = hawk_counter_objects(record->alloc_objects, record->alloc_bytes);
 	const struct hawk_counter_entry *entry =
-		&hawk_thread_slot->head->counters[trace % HAWK_COUNTER_ENTRIES];
+		&hawk_threads_head(hawk_thread_slot)->counters[trace % HAWK_COUNTER_ENTRIES];
 
 	sum += entry->trace == trace ? entry->objects : 0;
 	return sum & ((UINT64_C(1) << HAWK_COUNTER_OBJECTS_BITS) - 1);
