@@ -441,6 +441,21 @@ find_selected(struct hawk_slot *slot, const struct hawk_frame_state *caller, uin
 	return trace;
 }
 
+static inline struct hawk_counter_entry *counter_of(const struct hawk_slot *slot, uint32_t trace)
+{
+	return &hawk_threads_head(slot)->counters[trace % HAWK_COUNTER_ENTRIES];
+}
+
+/** The end of a usual call, whose trace has the counter already. */
+static inline uint32_t count_usual(struct hawk_slot *slot, struct hawk_counter_entry *entry,
+				   uint32_t trace, uint64_t bytes)
+{
+	entry->objects++;
+	entry->bytes += bytes;
+	hawk_threads_end(slot);
+	return trace;
+}
+
 /** The end of every call: it is counted, and the slot is free again. */
 static inline uint32_t finish(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {
@@ -466,25 +481,77 @@ record_rare(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint6
 	return finish(slot, trace, bytes);
 }
 
-/** Not the thread's last stack. The slot is busy. */
-static __attribute__((noinline)) uint32_t
-record_changed(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+static __attribute__((noinline)) uint32_t record_uncounted(struct hawk_slot *slot, uint32_t trace,
+							   uint64_t bytes)
 {
-	uint32_t trace = hawk_tops_find(&slot->stack, caller);
+	return finish(slot, trace, bytes);
+}
+
+/** Not the thread's last stack, nor that of `wrong`, see hawk_tops.h. */
+static __attribute__((noinline)) uint32_t record_unexpected(struct hawk_slot *slot,
+							    const struct hawk_frame_state *caller,
+							    uint64_t bytes,
+							    const struct hawk_stack_top *wrong)
+{
+	uint32_t trace = hawk_tops_search(&slot->stack, caller, wrong);
 
 	if (!trace)
 		trace = walk_stack(slot, caller);
-	else if (!(++slot->top_hits % ADOPTION_INTERVAL))
-		trace = adopt_stack(slot, caller);
 	if (__builtin_expect(!trace, 0))
 		hawk_record_dropped(bytes);
 	return finish(slot, trace, bytes);
 }
 
-static __attribute__((noinline)) uint32_t record_uncounted(struct hawk_slot *slot, uint32_t trace,
-							   uint64_t bytes)
+static __attribute__((noinline)) uint32_t
+record_adopted(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
 {
+	uint32_t trace = adopt_stack(slot, caller);
+
+	if (__builtin_expect(!trace, 0))
+		hawk_record_dropped(bytes);
 	return finish(slot, trace, bytes);
+}
+
+/** `top` is the stack's. */
+static inline __attribute__((always_inline)) uint32_t
+record_top(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes,
+	   struct hawk_stack_top *top)
+{
+	uint32_t trace = hawk_tops_take(&slot->stack, top);
+	struct hawk_counter_entry *entry = counter_of(slot, trace);
+
+	if (__builtin_expect(!(++slot->top_hits % ADOPTION_INTERVAL), 0))
+		return record_adopted(slot, caller, bytes);
+	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0))
+		return record_uncounted(slot, trace, bytes);
+	return count_usual(slot, entry, trace, bytes);
+}
+
+/** `top` is the stack's if the outer frames are what they were. */
+static __attribute__((noinline)) uint32_t record_deep(struct hawk_slot *slot,
+						      const struct hawk_frame_state *caller,
+						      uint64_t bytes, struct hawk_stack_top *top)
+{
+	if (!hawk_tops_shared_words_hold(&slot->stack, top))
+		return record_unexpected(slot, caller, bytes, top);
+	return record_top(slot, caller, bytes, top);
+}
+
+/** Not the thread's last stack. The slot is busy. */
+static __attribute__((noinline)) uint32_t
+record_changed(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+{
+	struct hawk_stack_top *top = hawk_tops_guess(&slot->stack, caller);
+
+	if (!top)
+		return record_unexpected(slot, caller, bytes, NULL);
+	/* On its way while words are compared. */
+	__builtin_prefetch(counter_of(slot, top->trace));
+	if (!hawk_tops_own_words_hold(top))
+		return record_unexpected(slot, caller, bytes, top);
+	if (top->shared_words)
+		return record_deep(slot, caller, bytes, top);
+	return record_top(slot, caller, bytes, top);
 }
 
 /** The thread's first call, or one that must not touch its slot. */
@@ -516,13 +583,10 @@ uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes
 	trace = slot->stack.trace;
 	if (!trace || !hawk_walk_holds(&slot->stack, caller))
 		return record_changed(slot, caller, bytes);
-	entry = &hawk_threads_head(slot)->counters[trace % HAWK_COUNTER_ENTRIES];
+	entry = counter_of(slot, trace);
 	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0))
 		return record_uncounted(slot, trace, bytes);
-	entry->objects++;
-	entry->bytes += bytes;
-	hawk_threads_end(slot);
-	return trace;
+	return count_usual(slot, entry, trace, bytes);
 }
 
 static void free_without_slot(uint32_t trace, uint64_t bytes)

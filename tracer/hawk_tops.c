@@ -14,8 +14,8 @@
 #include "hawk_walk.h"
 
 enum {
-	OWN_FRAMES = 15, /**< innermost frames that belong to an entry; the others are shared: few,
-			    so that not much that changes matters */
+	OWN_FRAMES = HAWK_STACK_TOP_WORDS, /**< innermost frames that belong to an entry, if there
+					      is room for their words; the others are shared */
 	CALLERS_LOG2 = 10,
 	SETS_LOG2 = 7,
 	ADDRESS_BITS = 48,
@@ -84,39 +84,33 @@ static inline uint16_t tag_of(uint64_t mixed)
 	return (uint16_t)(mixed >> (48 - SETS_LOG2));
 }
 
-static inline bool is_there(uint64_t end, uint64_t word)
+/** `top` came after the last one, and was not expected. */
+static void expect(struct hawk_stack *stack, const struct hawk_frame_state *start,
+		   const struct hawk_stack_top *top)
 {
-	return *(const uint64_t *)(end + (word >> ADDRESS_BITS) * 8) == (word & ADDRESS);
+	struct hawk_stack_top_next *next = &stack->top_last->next;
+	uint16_t index = (uint16_t)(top - stack->tops), tag = hawk_tops_tag(start);
+	uint32_t match = hawk_tops_match(next->tags, tag);
+
+	if (match) {
+		next->indices[(uint32_t)__builtin_ctz(match) / 2] = index;
+		return;
+	}
+	for (uint32_t i = HAWK_STACK_TOP_NEXT - 1; i; i--) {
+		next->tags[i] = next->tags[i - 1];
+		next->indices[i] = next->indices[i - 1];
+	}
+	next->tags[0] = tag;
+	next->indices[0] = index;
 }
 
-/** Whether the words of the frames that are not shared are what they were; from the innermost, as
- * hawk_walk_compare(). */
-static inline bool is_all_there(const struct hawk_stack_top *top)
+static inline bool holds(const struct hawk_stack *stack, const struct hawk_stack_top *top)
 {
-	const uint64_t *word = top->words;
-	const uint64_t *words_end = word + top->word_count;
-	uint64_t end = top->start.sp - 8;
-
-	for (; words_end - word >= 4; word += 4)
-		if (!is_there(end, word[0]) || !is_there(end, word[1]) || !is_there(end, word[2]) ||
-		    !is_there(end, word[3]))
-			return false;
-	for (; word != words_end; word++)
-		if (!is_there(end, *word))
-			return false;
-	return true;
+	return hawk_tops_own_words_hold(top) && hawk_tops_shared_words_hold(stack, top);
 }
 
-/** Whether the entry `top`, on `base` outer frames, is of the stack that starts at `start`. */
-static inline bool holds(const struct hawk_stack *stack, const struct hawk_stack_top *top,
-			 uint32_t base, const struct hawk_frame_state *start)
-{
-	return base <= stack->count && top->start.pc == start->pc && top->start.sp == start->sp &&
-	       (!top->needs_bp || top->start.bp == start->bp) && is_all_there(top) &&
-	       !hawk_walk_compare(stack->words, top->shared_words);
-}
-
-uint32_t hawk_tops_find(const struct hawk_stack *stack, const struct hawk_frame_state *start)
+uint32_t hawk_tops_search(struct hawk_stack *stack, const struct hawk_frame_state *start,
+			  const struct hawk_stack_top *wrong)
 {
 	const struct hawk_stack_top_slot *slot;
 	uint64_t mixed;
@@ -126,17 +120,27 @@ uint32_t hawk_tops_find(const struct hawk_stack *stack, const struct hawk_frame_
 	mixed = mix(start);
 	slot = &stack->top_slots[first_of_set(mixed)];
 	for (uint32_t i = 0; i < HAWK_STACK_TOP_WAYS; i++, slot++) {
-		const struct hawk_stack_top *top;
-		uint32_t base;
+		struct hawk_stack_top *top;
 
 		if (slot->tag != tag_of(mixed) || !slot->place)
 			continue;
 		top = &stack->tops[slot->place - 1u];
-		base = stack->top_bases[slot->place - 1u];
-		if (base && holds(stack, top, base, start))
-			return top->trace;
+		if (top == wrong || !hawk_tops_fits(stack, slot->place - 1u, start) ||
+		    !holds(stack, top))
+			continue;
+		if (stack->top_last)
+			expect(stack, start, top);
+		return hawk_tops_take(stack, top);
 	}
 	return 0;
+}
+
+uint32_t hawk_tops_find(struct hawk_stack *stack, const struct hawk_frame_state *start)
+{
+	struct hawk_stack_top *top = hawk_tops_guess(stack, start);
+
+	return top && holds(stack, top) ? hawk_tops_take(stack, top)
+					: hawk_tops_search(stack, start, top);
 }
 
 static inline bool is_empty(const struct hawk_stack *stack, const struct hawk_stack_top_slot *slot)
@@ -178,8 +182,10 @@ static bool take_words(struct hawk_stack_top *top, const struct hawk_stack_word 
 
 		if (above >= OWN_BYTES_MAX || above & 7 || words[i].value > ADDRESS)
 			return false;
-		top->words[count - 1 - i] = words[i].value | above / 8 << ADDRESS_BITS;
+		top->words[count - 1 - i] = words[i].value << HAWK_TOPS_OFFSET_BITS | above / 8;
 	}
+	for (; count % HAWK_STACK_TOP_STEP; count++)
+		top->words[count] = top->words[count - 1];
 	top->word_count = (uint8_t)count;
 	return true;
 }

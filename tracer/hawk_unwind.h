@@ -27,7 +27,9 @@ enum {
 	HAWK_STACK_TOP_SETS = 128,
 	HAWK_STACK_TOP_WAYS = 8,
 	HAWK_STACK_TOP_SLOTS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
-	HAWK_STACK_TOP_WORDS = 28,  /**< words that prove the frames of one */
+	HAWK_STACK_TOP_WORDS = 24,  /**< words that prove the frames of one */
+	HAWK_STACK_TOP_STEP = 4,    /**< words are a multiple of this: the last one is repeated */
+	HAWK_STACK_TOP_NEXT = 4,    /**< tops that one remembers which came after it */
 	HAWK_STACK_SEEN_SETS = 128, /**< of four stacks each that were walked once */
 };
 
@@ -76,6 +78,13 @@ struct hawk_stack_word {
 	uint64_t value;
 };
 
+/** The tops that came after another one lately, and by what they are chosen from. A guess: any of
+ * them may be another one by now. */
+struct hawk_stack_top_next {
+	uint16_t tags[HAWK_STACK_TOP_NEXT];
+	uint16_t indices[HAWK_STACK_TOP_NEXT]; /**< of hawk_stack.tops */
+};
+
 /** See hawk_tops.h. */
 struct hawk_stack_top {
 	struct hawk_frame_state start;
@@ -83,11 +92,14 @@ struct hawk_stack_top {
 	uint16_t shared_words; /**< of the previous stack: they prove the frames that are shared */
 	uint8_t word_count;    /**< of the others */
 	uint8_t needs_bp;      /**< start.bp matters */
-	/** As hawk_stack_word, innermost first: the value in 48 bits; above it, how many words
-	 * above start.sp - 8 the slot lies. */
+	struct hawk_stack_top_next next;
+	/** As hawk_stack_word, innermost first: the value in the upper 48 bits; below it, how many
+	 * words above start.sp - 8 the slot lies. */
 	uint64_t words[HAWK_STACK_TOP_WORDS];
+	uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct hawk_stack_top) == 256, "four lines of the cache");
+_Static_assert(HAWK_STACK_TOP_WORDS % HAWK_STACK_TOP_STEP == 0, "room for the repeated word");
 
 /** A thread's previous stack; lives in its slot of the trace table, all zeros at first. */
 struct hawk_stack {
@@ -101,6 +113,8 @@ struct hawk_stack {
 	uint64_t readable_start; /**< [start, end) was proven readable: the pages of this stack seen
 				    so far */
 	uint64_t readable_end;
+	struct hawk_stack_top_next top_next; /**< that of the top that was found last */
+	struct hawk_stack_top *top_last;     /**< that one, or what is there now */
 	struct hawk_stack_frame __attribute__((aligned(64)))
 	frames[HAWK_STACK_FRAMES]; /**< outermost first: frames[count - 1] is the leaf */
 	struct hawk_stack_frame fresh[HAWK_STACK_FRAMES]; /**< scratch: new frames, leaf first */
@@ -215,9 +229,10 @@ hawk_walk_holds(const struct hawk_stack *stack, const struct hawk_frame_state *s
 {
 	const struct hawk_stack_frame *leaf = &stack->frames[stack->count - 1u];
 
-	return hawk_walk_is_current(stack) && stack->count && leaf->state.pc == start->pc &&
-	       leaf->state.sp == start->sp && !leaf->exact && !leaf->unproven &&
-	       (!leaf->needs_bp || leaf->state.bp == start->bp) &&
+	/* One branch for pc and sp: stacks that change often differ in either. */
+	return hawk_walk_is_current(stack) && stack->count &&
+	       !((leaf->state.pc ^ start->pc) | (leaf->state.sp ^ start->sp)) && !leaf->exact &&
+	       !leaf->unproven && (!leaf->needs_bp || leaf->state.bp == start->bp) &&
 	       !hawk_walk_compare(stack->words, leaf->words);
 }
 
