@@ -69,10 +69,27 @@ static uint64_t choose_limit(void)
 	return lower(lower(0, RLIMIT_AS), RLIMIT_DATA);
 }
 
+/** Of libasan, libtsan and libhwasan, and of programs that have them built in. */
+extern void __asan_init(void) __attribute__((weak));
+extern void __tsan_init(void) __attribute__((weak));
+extern void __hwasan_init(void) __attribute__((weak));
+
+/**
+ * Sanitizers have an allocator of their own. Where their runtime is a library that comes behind
+ * us, it allocates while it starts, and the functions that we would call then lead into it: it
+ * replaces most of the C library's.
+ */
+static bool has_sanitizer(void)
+{
+	return __asan_init || __tsan_init || __hwasan_init;
+}
+
 static bool start(void)
 {
 	const char *text = hawk_options_environment();
 
+	if (has_sanitizer())
+		return false;
 	hawk_options_parse(text);
 	hawk_arena_limit = choose_limit();
 	if (!hawk_arena_init(prepare_table(), text))

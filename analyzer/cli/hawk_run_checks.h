@@ -31,7 +31,17 @@ void hawk_run_check_core(const struct hawk_core_settings *settings, struct hawk_
 /** The same for the settings of this system and process. */
 void hawk_run_check_system(uint64_t hard_limit, struct hawk_text *warnings);
 
-/** Warnings about the program that execvp(`name`) would start; nothing if it is not found. */
-void hawk_run_check_program(const char *name, struct hawk_text *warnings);
+/**
+ * Warnings about the program that execvp(`name`) would start; nothing if it is not found. `*first`:
+ * the library that has to be preloaded before the tracer, because the program ends itself otherwise
+ * (AddressSanitizer's runtime); NULL = none. Caller frees.
+ */
+void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first);
+
+/**
+ * The same for an open ELF file: a sanitizer in it has an allocator of its own. `*first` is kept if
+ * there is one already.
+ */
+void hawk_run_check_sanitizer(const char *path, int fd, struct hawk_text *warnings, char **first);
 
 #endif

@@ -111,7 +111,8 @@ static char *script_interpreter(char line[SCRIPT_LINE_MAX])
 	return strdup(word);
 }
 
-static void check_file(const char *path, bool follow_script, struct hawk_text *warnings)
+static void check_file(const char *path, bool follow_script, struct hawk_text *warnings,
+		       char **first)
 {
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	CLEANUP(free_ptr) char *interpreter = NULL;
@@ -124,19 +125,21 @@ static void check_file(const char *path, bool follow_script, struct hawk_text *w
 	if (start[0] == '#' && start[1] == '!') {
 		interpreter = follow_script ? script_interpreter(start) : NULL;
 		if (interpreter)
-			check_file(interpreter, false, warnings);
+			check_file(interpreter, false, warnings, first);
 		return;
 	}
 	if (memcmp(start, ELFMAG, SELFMAG) != 0)
 		return;
 	check_privileges(path, fd, warnings);
 	check_elf(path, fd, warnings);
+	hawk_run_check_sanitizer(path, fd, warnings, first);
 }
 
-void hawk_run_check_program(const char *name, struct hawk_text *warnings)
+void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first)
 {
 	CLEANUP(free_ptr) char *path = find_in_path(name);
 
+	*first = NULL;
 	if (path)
-		check_file(path, true, warnings);
+		check_file(path, true, warnings, first);
 }

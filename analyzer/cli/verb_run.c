@@ -114,6 +114,7 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 {
 	CLEANUP(text) struct hawk_text warnings = {0};
 	CLEANUP(free_ptr) char *tracer = NULL;
+	CLEANUP(free_ptr) char *first = NULL;
 	struct hawk_error *err;
 	uint64_t hard_limit;
 	int errnum;
@@ -126,12 +127,13 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 	if (err)
 		return hawk_fail(err);
 	hard_limit = raise_core_limit();
-	if (!settings->quiet) {
-		hawk_run_check_system(hard_limit, &warnings);
-		hawk_run_check_program(operands[0], &warnings);
+	hawk_run_check_system(hard_limit, &warnings);
+	hawk_run_check_program(operands[0], &warnings, &first);
+	if (!settings->quiet)
 		print_warnings(&warnings);
-	}
 	err = extend_environment("LD_PRELOAD", tracer, true);
+	if (!err && first)
+		err = extend_environment("LD_PRELOAD", first, true);
 	if (!err && settings->tracer_options.size)
 		err = extend_environment("HAWK_OPTS", settings->tracer_options.bytes, false);
 	if (err)

@@ -154,6 +154,28 @@ def check_program_warnings():
         hawk.expect("set-user-id" in warnings_of(privileged), "a set-user-id program")
 
 
+def check_sanitized_programs():
+    """They have an allocator of their own, and a runtime that wants to be the first library."""
+    text = ("#include <stdio.h>\n#include <stdlib.h>\n"
+            "int main(void) { void *volatile p = malloc(10); p = realloc(p, 1000); free(p);"
+            " puts(\"fine\"); return 0; }\n")
+    for kind, name in (("address", "AddressSanitizer"), ("thread", "ThreadSanitizer")):
+        for way in ("", "static"):
+            flags = [f"-fsanitize={kind}"] + ([f"-static-lib{kind[0]}san"] if way else [])
+            program = compile_text(f"{kind}{way}", text, *flags)
+            what = f"{' '.join(flags)}"
+            done = traced("--", program)
+            hawk.expect_equal((done.returncode, done.stdout), (0, "fine\n"), f"{what} under run")
+            hawk.expect(f"is built with {name}" in done.stderr, f"{what}: {done.stderr!r}")
+            done = traced("-q", "--", program)
+            hawk.expect_equal((done.returncode, done.stdout, done.stderr), (0, "fine\n", ""),
+                              f"{what} under run -q")
+            if kind == "thread" or way:
+                done = hawk.run([program], env=hawk.tracer_environment(), cwd=folder)
+                hawk.expect_equal((done.returncode, done.stdout), (0, "fine\n"),
+                                  f"{what} with the tracer alone")
+
+
 def check_it_traces():
     program = compile_text(
         "leak", "#include <stdlib.h>\nint main(void) { return !malloc(777777) || (abort(), 1); }\n",
@@ -177,5 +199,6 @@ check_exit_codes()
 check_limit_warning()
 check_filter_warning()
 check_program_warnings()
+check_sanitized_programs()
 check_it_traces()
 hawk.finish()
