@@ -5,6 +5,7 @@
  */
 #include "hawk_block_graph.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,8 +85,12 @@ struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph)
 	unsigned threads = hawk_block_graph_threads(graph);
 	struct hawk_error *err = NULL;
 
-	if (!graph->workspace.area.bytes)
+	if (!graph->workspace.area.bytes) {
+		/* From here on memory is at its peak; what earlier steps have freed is not needed.
+		 */
+		(void)malloc_trim(0);
 		err = hawk_workspace_create(&graph->workspace, graph->index.count, threads);
+	}
 	graph->workspace.threads = threads;
 	return err;
 }

@@ -364,6 +364,7 @@ static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
 static struct hawk_error *make(struct job *job, struct hawk_graph *ret)
 {
 	const struct hawk_block_index *index = job->index;
+	uint64_t offsets_bytes = sizeof(uint32_t) * ((uint64_t)index->count + 1);
 	struct hawk_graph graph = {.count = index->count};
 	struct hawk_error *err;
 
@@ -372,12 +373,11 @@ static struct hawk_error *make(struct job *job, struct hawk_graph *ret)
 	err = prepare(job);
 	if (err)
 		return err;
-	err = hawk_area_create(&graph.offsets_area,
-			       sizeof(uint32_t) * ((uint64_t)index->count + 1));
+	err = hawk_area_create(&graph.offsets_area, offsets_bytes);
 	if (!err)
-		err = hawk_area_grow(&graph.offsets_area,
-				     sizeof(uint32_t) * ((uint64_t)index->count + 1));
+		err = hawk_area_grow(&graph.offsets_area, offsets_bytes);
 	if (!err) {
+		hawk_area_trim(&graph.offsets_area, offsets_bytes);
 		graph.offsets = job->offsets = graph.offsets_area.bytes;
 		hawk_parallel_run(job->part_count, run_part, job);
 		err = join(job, &graph);

@@ -282,6 +282,18 @@ static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *
 				  roots->threads_without_stack == 1 ? " is" : "s are");
 }
 
+/* What is too much would stay in the peak of memory, which comes later. */
+static void shrink(struct hawk_roots *roots)
+{
+	void *moved = roots->count ? reallocarray(roots->items, roots->count, sizeof(*roots->items))
+				   : NULL;
+
+	if (!moved)
+		return;
+	roots->items = moved;
+	roots->capacity = roots->count;
+}
+
 struct hawk_error *hawk_roots_find(const struct hawk_target *target,
 				   const struct hawk_block_index *index,
 				   const struct hawk_sweep_plan *plan,
@@ -296,6 +308,7 @@ struct hawk_error *hawk_roots_find(const struct hawk_target *target,
 		hawk_roots_deinit(&roots);
 		return err;
 	}
+	shrink(&roots);
 	report(plan, &roots, findings);
 	*ret = roots;
 	return NULL;
