@@ -12,10 +12,11 @@
  * none ("random"); 2 % are lost. Interior pointers (0.2 %) change nothing, or hold the heads of
  * some chains ("interior"), which are leaks by start pointers then. Times are the best of RUNS,
  * each with fresh memory, page faults included, of processor; only what two threads gain is on the
- * wall clock: what they gain a plain sum at the same moment stands beside it, because a second
- * processor may be half of one. Plain sums stand before and behind every step, because machines get
- * slower and quicker from one moment to the next: ratios are medians of those to the two next to a
- * step. A core of 10 M blocks takes 2 GB of memory, one of 50 M blocks 10 GB.
+ * wall clock: what they gain a plain sum and arithmetic at the same moment stands beside it,
+ * because a second processor may be half of one, or another half of the first. Plain sums stand
+ * before and behind every step, because machines get slower and quicker from one moment to the
+ * next: ratios are medians of those to the two next to a step. A core of 10 M blocks takes 2 GB of
+ * memory, one of 50 M blocks 10 GB.
  */
 #include "bench_graph_core.h"
 
@@ -29,7 +30,7 @@
 #include "hawk_site_graph.h"
 #include "hawk_sweep_beside.h"
 
-enum { RUNS_MAX = 100 };
+enum { RUNS_MAX = 100, COMPUTE_ROUNDS = 100000000 };
 
 enum step {
 	STEP_READ,
@@ -64,8 +65,9 @@ struct figures {
 	/** Times over the plain sums next to them. */
 	double ratios[STEPS][RUNS_MAX];
 	unsigned runs;
-	double walls[2][RUNS_MAX];     /**< of everything, with one thread and with two */
-	double sum_walls[2][RUNS_MAX]; /**< of a plain sum, between these two */
+	double walls[2][RUNS_MAX];         /**< of everything, with one thread and with two */
+	double sum_walls[2][RUNS_MAX];     /**< of a plain sum, between these two */
+	double compute_walls[2][RUNS_MAX]; /**< of arithmetic, likewise */
 	uint64_t edges;
 	uint64_t bytes_index, bytes_graph, bytes_scratch;
 	uint64_t bytes_peak[2]; /**< with one thread, with two */
@@ -402,15 +404,31 @@ static void measure_all(struct hawk_target *target, const struct hawk_heap *heap
 	hawk_block_graph_deinit(&graph);
 }
 
+/** Arithmetic alone, in as many parts as there are threads. */
+static void compute_part(void *context, unsigned part)
+{
+	const unsigned *threads = context;
+	uint64_t sums[4] = {part, part + 1, part + 2, part + 3};
+
+	for (size_t i = 0; i < COMPUTE_ROUNDS / *threads; i++)
+		for (size_t j = 0; j < 4; j++)
+			sums[j] = (sums[j] ^ sums[j] >> 29) * UINT64_C(0x9e3779b97f4a7c15) + i;
+	__asm__ volatile("" : : "r"(sums[0] + sums[1] + sums[2] + sums[3]));
+}
+
 /* What the second processor is worth at this moment. */
 static void measure_processors(const struct hawk_target *target, const struct bench_core *core,
 			       struct figures *figures)
 {
 	for (unsigned threads = 1; threads <= 2; threads++) {
 		double wall = seconds();
+		double middle;
 
 		read_all(target, core, threads);
-		figures->sum_walls[threads - 1][figures->runs] = seconds() - wall;
+		middle = seconds();
+		hawk_parallel_run(threads, compute_part, &threads);
+		figures->sum_walls[threads - 1][figures->runs] = middle - wall;
+		figures->compute_walls[threads - 1][figures->runs] = seconds() - middle;
 	}
 }
 
@@ -453,6 +471,7 @@ static void print(struct figures *figures, const struct bench_core *core)
 	}
 	print_gain("with two threads", figures->walls, figures->runs);
 	print_gain("a plain sum, with two", figures->sum_walls, figures->runs);
+	print_gain("arithmetic, with two", figures->compute_walls, figures->runs);
 	print_memory("index", figures->bytes_index, core->blocks);
 	print_memory("graph", figures->bytes_graph, core->blocks);
 	print_memory("peak, one thread", figures->bytes_peak[0], core->blocks);
