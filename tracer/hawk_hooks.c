@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_clock.h"
 #include "hawk_file.h"
 #include "hawk_init.h"
 #include "hawk_modules.h"
@@ -33,7 +34,7 @@ static inline __attribute__((always_inline)) void *seal(void *base,
 							unsigned offset_log2, uint64_t size)
 {
 	char *pointer = (char *)base + ((uint64_t)1 << offset_log2);
-	uint8_t birth = __atomic_load_n(&hawk_birth_now, __ATOMIC_RELAXED);
+	uint8_t birth = __atomic_load_n(&hawk_clock_birth, __ATOMIC_RELAXED);
 	uint32_t trace = hawk_record_trace(caller, size);
 
 	if (__builtin_expect(offset_log2 >= PLAIN_OFFSET_LOG2 + HAWK_OFFSET_LARGE, 0))

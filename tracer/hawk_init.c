@@ -94,9 +94,8 @@ static bool start(void)
 	hawk_arena_limit = choose_limit();
 	if (!hawk_arena_init(prepare_table(), text))
 		return false;
-	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_record_init() ||
-	    !hawk_labels_init() || !hawk_marks_init() ||
-	    !hawk_sampler_init(hawk_options.stacks ? hawk_options.sample : 0))
+	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_labels_init() ||
+	    !hawk_marks_init() || !hawk_sampler_init(hawk_options.stacks ? hawk_options.sample : 0))
 		return false;
 	hawk_modules_init();
 	hawk_unwind_options.depth = hawk_options.depth;

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 
+#include "hawk_options.h"
 #include "hawk_trace_table.h"
 
 /** Maps the hash buckets. False: no memory. */
@@ -20,6 +21,12 @@ bool hawk_marks_init(void);
  * them; 0 if there is no room.
  */
 uint32_t hawk_marks_intern(uint32_t base, const uint64_t *marks, uint32_t count);
+
+/** What remains of trace `base` where none of the scopes that are open is on its stack. */
+static inline uint32_t hawk_marks_none(uint32_t base)
+{
+	return hawk_options.only_scopes ? 0 : base;
+}
 
 /** What `trace` marks, or itself if it is not marked. Copies its marks, HAWK_TRACE_MARKS_MAX at
  * most. */

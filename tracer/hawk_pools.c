@@ -5,6 +5,7 @@
  */
 #include "hawk_pools.h"
 
+#include "hawk_clock.h"
 #include "hawk_record.h"
 
 enum { OFFSET_LOG2 = 4, PAGE_BYTES = 4096 };
@@ -38,7 +39,7 @@ void hawk_pools_begin(const struct hawk_frame_state *caller, void *pointer, size
 		return;
 	if (!((uintptr_t)pointer % PAGE_BYTES) && !hawk_readable((uint64_t)hawk_header_of(pointer)))
 		return; /* nor is there any at the start of a mapping */
-	birth = __atomic_load_n(&hawk_birth_now, __ATOMIC_RELAXED);
+	birth = __atomic_load_n(&hawk_clock_birth, __ATOMIC_RELAXED);
 	trace = hawk_record_trace(caller, size);
 	hawk_header_seal(pointer, hawk_header_word0(HAWK_KIND_POOL, OFFSET_LOG2, birth, size),
 			 trace);

@@ -6,92 +6,24 @@
  */
 #include "hawk_record.h"
 
-#include <time.h>
-
+#include "hawk_clock.h"
 #include "hawk_file.h"
-#include "hawk_marks.h"
+#include "hawk_flat.h"
 #include "hawk_known.h"
-#include "hawk_modules.h"
+#include "hawk_marks.h"
 #include "hawk_options.h"
+#include "hawk_record_stateless.h"
 #include "hawk_sampler.h"
+#include "hawk_scratch.h"
 #include "hawk_threads.h"
 #include "hawk_tops.h"
 #include "hawk_traces.h"
 
 enum {
-	SCRATCH_COUNT = 16, /**< nested or gone threads recording at the same moment; more map
-			       their own */
 	/** One in so many stacks that are found by their tops is walked all the same: the thread's
 	 * last stack, which is found sooner, is then one of those that come now. */
 	ADOPTION_INTERVAL = 1024,
-	CLOCK_INTERVAL_MAX = 64,
-	CLOCK_SPACING_NS = 4000000, /**< aim: one reading in as much time, per thread */
 };
-
-/** Flat stacks for callers that must not touch their slot. */
-struct scratch {
-	uint64_t pcs[HAWK_STACK_FRAMES];
-};
-
-uint8_t hawk_birth_now;
-
-static struct scratch *scratches;
-static uint32_t scratch_taken;
-
-bool hawk_record_init(void)
-{
-	scratches = hawk_arena_private(SCRATCH_COUNT * sizeof(*scratches), HAWK_EXTENT_PRIVATE);
-	return scratches != NULL;
-}
-
-static uint64_t read_clock(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now))
-		return 0;
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void publish_clock(uint64_t now_ns)
-{
-	struct hawk_table_header *header = hawk_table_header;
-	uint64_t known, units;
-
-	if (now_ns < header->start_monotonic_ns)
-		return;
-	units = (now_ns - header->start_monotonic_ns) / HAWK_BIRTH_UNIT_NS;
-	known = __atomic_load_n(&header->clock_units, __ATOMIC_RELAXED);
-	do {
-		if (units <= known)
-			return; /* others have read a later clock while we did not run */
-	} while (!__atomic_compare_exchange_n(&header->clock_units, &known, units, false,
-					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-	__atomic_store_n(&hawk_birth_now, hawk_birth_encode(units), __ATOMIC_RELAXED);
-}
-
-/**
- * Reads the clock and decides after how many calls to read it again: a thread that allocates rarely
- * reads it every time, a busy one every 64th time. After a pause the first 64 blocks at most can
- * look older than they are.
- */
-static void refresh_clock(struct hawk_slot *slot)
-{
-	uint64_t now = read_clock();
-	uint64_t spent = now - slot->clock_last_ns;
-	uint32_t interval = slot->clock_interval;
-
-	if (spent < CLOCK_SPACING_NS)
-		interval = interval ? 2 * interval : 1;
-	else
-		interval /= 2;
-	if (interval > CLOCK_INTERVAL_MAX)
-		interval = CLOCK_INTERVAL_MAX;
-	slot->clock_interval = interval;
-	slot->clock_countdown = interval;
-	slot->clock_last_ns = now;
-	publish_clock(now);
-}
 
 static uint64_t stack_pc(const struct hawk_frames *self, uint32_t index)
 {
@@ -101,223 +33,19 @@ static uint64_t stack_pc(const struct hawk_frames *self, uint32_t index)
 	return frame->state.pc | (frame->exact ? HAWK_PC_EXACT : 0);
 }
 
-static uint64_t flat_pc(const struct hawk_frames *self, uint32_t index)
-{
-	return ((const uint64_t *)self->frames)[index];
-}
-
-static uint64_t hash_flat(const uint64_t *pcs, uint32_t count, uint32_t generation)
-{
-	uint64_t hash = generation + UINT64_C(0x452821e638d01377);
-
-	for (uint32_t i = 0; i < count; i++) {
-		unsigned __int128 product =
-			(unsigned __int128)(hash ^ pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
-
-		hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0xbe5466cf34e90c6c);
-	}
-	return hash ? hash : 1;
-}
-
-/** Whether the `cycle` frames before `end` (exclusive) repeat the `cycle` frames before those. */
-static bool repeats(const uint64_t *pcs, uint32_t end, uint32_t cycle)
-{
-	if (end < 2 * cycle)
-		return false;
-	for (uint32_t i = 0; i < cycle; i++)
-		if (pcs[end - 1 - i] != pcs[end - 1 - cycle - i])
-			return false;
-	return true;
-}
-
-/** Leaves one of every run of equal cycles of up to `longest` frames, in place. Returns the new
- * count. */
-static uint32_t collapse_cycles(uint64_t *pcs, uint32_t count, uint32_t longest)
-{
-	uint32_t used = 0;
-
-	for (uint32_t i = 0; i < count; i++) {
-		pcs[used++] = pcs[i];
-		for (uint32_t cycle = 1; cycle <= longest; cycle++) {
-			if (!repeats(pcs, used, cycle))
-				continue;
-			used -= cycle;
-			break;
-		}
-	}
-	return used;
-}
-
-/** One of the pool's, or (with no bit set) one that is mapped for this call. NULL: no memory. */
-static struct scratch *take_scratch(uint32_t *bit)
-{
-	uint32_t taken = __atomic_load_n(&scratch_taken, __ATOMIC_RELAXED);
-
-	while (taken != (1u << SCRATCH_COUNT) - 1) {
-		*bit = ~taken & (taken + 1);
-		if (__atomic_compare_exchange_n(&scratch_taken, &taken, taken | *bit, false,
-						__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-			return &scratches[__builtin_ctz(*bit)];
-	}
-	*bit = 0;
-	return hawk_map(0, sizeof(struct scratch), false);
-}
-
-static void give_scratch(struct scratch *scratch, uint32_t bit)
-{
-	if (bit)
-		__atomic_fetch_and(&scratch_taken, ~bit, __ATOMIC_RELEASE);
-	else
-		hawk_unmap(scratch, sizeof(*scratch));
-}
-
-static uint32_t intern_flat(uint64_t *pcs, uint32_t count, uint32_t flags, uint64_t hash,
-			    uint32_t generation)
-{
-	if (hawk_options.collapse) {
-		uint32_t collapsed = collapse_cycles(pcs, count, hawk_options.collapse);
-
-		if (collapsed != count)
-			flags |= HAWK_TRACE_COLLAPSED;
-		count = collapsed;
-		hash = hash_flat(pcs, count, generation);
-	}
-	return hawk_traces_intern(&(struct hawk_frames){.frames = pcs,
-							.pc = flat_pc,
-							.count = count,
-							.flags = flags,
-							.generation = generation,
-							.hash = hash});
-}
-
-/**
- * Whether the thread's busy call can never go on, since somebody has jumped out of a handler: the
- * stack pointer is beyond it and none of the tracer's frames is on the stack, all of which is
- * known.
- */
-static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *pcs,
-			 const struct hawk_walk_result *walk)
-{
-	extern const char hawk_image_start[] __asm__("__ehdr_start");
-	extern const char hawk_image_end[] __asm__("etext");
-	uint64_t start = (uint64_t)hawk_image_start, end = (uint64_t)hawk_image_end;
-	struct hawk_slot *slot = hawk_thread_slot;
-
-	if ((uintptr_t)slot <= 1 || hawk_threads_is_idle(slot) || caller->sp <= slot->hold->busy ||
-	    walk->flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE))
-		return false;
-	for (uint32_t i = 0; i < walk->count; i++)
-		if ((pcs[i] & ~HAWK_PC_EXACT) - start < end - start)
-			return false;
-	return true;
-}
-
-/** What remains of a trace that lies in none of the scopes that are open. */
-static inline uint32_t outside_of_scopes(uint32_t trace)
-{
-	return hawk_options.only_scopes ? 0 : trace;
-}
-
-/** The scopes that the calling thread has open; NULL: none. */
-static const struct hawk_scopes *open_scopes(void)
-{
-	const struct hawk_slot *slot = hawk_thread_slot;
-
-	return (uintptr_t)slot > 1 && slot->scope_key ? &slot->scopes : NULL;
-}
-
-/** As mark_scopes(), for those who know program counters only. */
-static uint32_t mark_unplaced(const struct hawk_frame_state *caller, uint32_t base)
-{
-	const struct hawk_scopes *scopes = open_scopes();
-	uint64_t marks[HAWK_SCOPES_DEPTH];
-	uint32_t count, trace;
-
-	if (!scopes)
-		return base;
-	count = hawk_scopes_marks(scopes, NULL, caller->sp, false, marks);
-	if (!count)
-		return outside_of_scopes(base);
-	trace = hawk_marks_intern(base, marks, count);
-	return trace ? trace : base;
-}
-
-/** Where not every call takes a stack, which would tell. */
-static void recover_abandoned(const struct hawk_frame_state *caller)
-{
-	const struct hawk_slot *slot = hawk_thread_slot;
-	struct hawk_walk_result walk;
-	struct scratch *scratch;
-	uint32_t bit;
-
-	if ((uintptr_t)slot <= 1 || hawk_threads_is_idle(slot) || caller->sp <= slot->hold->busy)
-		return;
-	scratch = take_scratch(&bit);
-	if (!scratch)
-		return;
-	hawk_walk_stateless(caller, scratch->pcs, HAWK_STACK_FRAMES, &walk);
-	if (is_abandoned(caller, scratch->pcs, &walk))
-		hawk_threads_recover(hawk_thread_slot);
-	give_scratch(scratch, bit);
-}
-
-/** For nested and gone callers: no per-thread state, counters go straight into the record. */
-static __attribute__((noinline)) uint32_t record_stateless(const struct hawk_frame_state *caller,
-							   uint64_t bytes)
-{
-	struct hawk_walk_result walk;
-	struct scratch *scratch;
-	uint32_t bit, trace;
-
-	hawk_file_check_fork();
-	if (hawk_options.selective)
-		recover_abandoned(caller);
-	if (!hawk_options.stacks || (hawk_options.only_scopes && !open_scopes()))
-		goto no_stack;
-	if (hawk_sampler_mean && !hawk_sampler_wants_stateless(bytes)) {
-		hawk_counters_add_allocations(hawk_sampler_skipped, 1, bytes);
-		return hawk_sampler_skipped;
-	}
-	scratch = take_scratch(&bit);
-	if (!scratch)
-		goto dropped;
-	hawk_walk_stateless(caller, scratch->pcs, hawk_unwind_options.depth, &walk);
-	if (is_abandoned(caller, scratch->pcs, &walk))
-		hawk_threads_recover(hawk_thread_slot);
-	trace = intern_flat(scratch->pcs, walk.count, walk.flags, walk.hash, walk.generation);
-	give_scratch(scratch, bit);
-	if (!trace)
-		goto dropped;
-	trace = mark_unplaced(caller, trace);
-	if (!trace)
-		goto no_stack;
-	hawk_counters_add_allocations(trace, 1, bytes);
-	if (hawk_sampler_mean)
-		hawk_sampler_count_allocation(trace, bytes);
-	return trace;
-
-dropped:
-	hawk_record_dropped(bytes);
-no_stack:
-	__atomic_fetch_add(&hawk_table_header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&hawk_table_header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
-	return 0;
-}
-
 static __attribute__((noinline)) uint32_t intern_collapsed(const struct hawk_stack *stack,
 							   const struct hawk_walk_result *walk)
 {
 	struct hawk_frames frames = {.frames = stack, .pc = stack_pc, .count = stack->count};
-	struct scratch *scratch;
-	uint32_t bit, trace;
+	struct hawk_scratch *scratch = hawk_scratch_take();
+	uint32_t trace;
 
-	scratch = take_scratch(&bit);
 	if (!scratch)
 		return 0;
 	for (uint32_t i = 0; i < stack->count; i++)
 		scratch->pcs[i] = stack_pc(&frames, i);
-	trace = intern_flat(scratch->pcs, stack->count, walk->flags, walk->hash, stack->generation);
-	give_scratch(scratch, bit);
+	trace = hawk_flat_intern(scratch->pcs, walk);
+	hawk_scratch_give(scratch);
 	return trace;
 }
 
@@ -396,7 +124,7 @@ mark_scopes(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint3
 	walk_stack(slot, caller); /* the base may come from the tops, over another stack's frames */
 	count = hawk_scopes_marks(&slot->scopes, &slot->stack, caller->sp, !hawk_options.collapse,
 				  marks);
-	trace = count ? hawk_marks_intern(base, marks, count) : outside_of_scopes(base);
+	trace = count ? hawk_marks_intern(base, marks, count) : hawk_marks_none(base);
 	if (count && !trace)
 		return base; /* no room: better without its scopes than not at all */
 	/* A handler may jump out of here: an entry with a key is a whole one. */
@@ -471,7 +199,7 @@ record_rare(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint6
 	uint32_t trace;
 
 	if (slot->clock_countdown-- == 0)
-		refresh_clock(slot);
+		hawk_clock_refresh(slot);
 	if (!hawk_options.selective)
 		trace = find_stack(slot, caller, bytes);
 	else if (hawk_sampler_mean && !hawk_sampler_wants(&slot->sampler, bytes))
@@ -561,7 +289,7 @@ static __attribute__((noinline)) uint32_t record_apart(const struct hawk_frame_s
 	struct hawk_slot *slot = hawk_threads_current();
 
 	if (!slot || !hawk_threads_is_idle(slot))
-		return record_stateless(caller, bytes);
+		return hawk_record_stateless(caller, bytes);
 	hawk_threads_begin(slot, caller->sp);
 	return record_rare(slot, caller, bytes);
 }

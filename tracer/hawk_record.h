@@ -10,12 +10,6 @@
 #include "hawk_arena.h"
 #include "hawk_unwind.h"
 
-/** Maps scratch for nested calls. False: no memory. */
-bool hawk_record_init(void);
-
-/** The latest birth code; refreshed by hawk_record_trace() every so often. */
-extern uint8_t hawk_birth_now __attribute__((visibility("hidden")));
-
 /**
  * The trace id of the stack that starts at `caller`, and one allocation of `bytes` counted for it.
  * 0: no stack was recorded (stacks=0, no room). Safe in signal handlers, also in those that

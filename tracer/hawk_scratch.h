@@ -11,6 +11,7 @@
 #define HAWK_SCRATCH_H
 
 #include "hawk_cfi.h"
+#include "hawk_unwind.h"
 
 enum {
 	HAWK_SCRATCH_PIECES = 64,
@@ -26,12 +27,15 @@ struct hawk_registers {
 };
 
 struct hawk_scratch {
-	struct {
-		struct hawk_cfi_machine machine;
-		struct hawk_cfi_evaluation evaluation;
-		struct hawk_registers registers;
-		struct hawk_registers caller;
-	} full; /**< hawk_unwind_full.c; rules use the machine only */
+	union {
+		struct {
+			struct hawk_cfi_machine machine;
+			struct hawk_cfi_evaluation evaluation;
+			struct hawk_registers registers;
+			struct hawk_registers caller;
+		} full; /**< hawk_unwind_full.c; rules use the machine only */
+		uint64_t pcs[HAWK_STACK_FRAMES]; /**< of a whole stack, see hawk_flat.h */
+	};
 };
 _Static_assert(sizeof(struct hawk_scratch) <= HAWK_SCRATCH_PIECE_BYTES, "a piece each");
 

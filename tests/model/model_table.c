@@ -21,8 +21,7 @@ enum hawk_phase hawk_phase = HAWK_PHASE_TRACING;
 void model_table_set_up(const char *options)
 {
 	hawk_options_parse(options);
-	if (!hawk_arena_init(0, NULL) || !hawk_threads_init() || !hawk_traces_init() ||
-	    !hawk_record_init())
+	if (!hawk_arena_init(0, NULL) || !hawk_threads_init() || !hawk_traces_init())
 		model_fail("no table");
 	hawk_modules_init();
 	hawk_unwind_options.depth = MODEL_FRAMES_MAX;

@@ -114,8 +114,7 @@ static uint64_t count_allocations(void)
 static void set_up(void)
 {
 	hawk_options_parse("");
-	if (!hawk_arena_init(0, NULL) || !hawk_threads_init() || !hawk_traces_init() ||
-	    !hawk_record_init())
+	if (!hawk_arena_init(0, NULL) || !hawk_threads_init() || !hawk_traces_init())
 		fail("no table");
 	hawk_modules_init();
 	hawk_unwind_options.depth = HAWK_STACK_FRAMES;

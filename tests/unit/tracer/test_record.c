@@ -15,6 +15,7 @@
 #include <time.h>
 #include <cmocka.h>
 
+#include "hawk_clock.h"
 #include "hawk_modules.h"
 #include "hawk_options.h"
 #include "hawk_record.h"
@@ -314,7 +315,7 @@ static void births_follow_the_clock_of_a_slow_thread(void **state)
 	for (int i = 0; i < 70; i++)
 		record(1);
 	assert_true(hawk_table_header->clock_units >= 4);
-	assert_int_equal(hawk_birth_now, hawk_birth_encode(hawk_table_header->clock_units));
+	assert_int_equal(hawk_clock_birth, hawk_birth_encode(hawk_table_header->clock_units));
 }
 
 static __attribute__((noinline)) uint32_t ping(int depth);
@@ -396,8 +397,7 @@ int main(void)
 	};
 
 	hawk_unwind_options.depth = hawk_options.depth;
-	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init() ||
-	    !hawk_record_init())
+	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init())
 		return 1;
 	hawk_modules_init();
 	if (!hawk_unwind_init())

@@ -345,7 +345,7 @@ int main(void)
 
 	hawk_unwind_options.depth = hawk_options.depth;
 	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init() ||
-	    !hawk_record_init() || !hawk_labels_init() || !hawk_marks_init())
+	    !hawk_labels_init() || !hawk_marks_init())
 		return 1;
 	hawk_modules_init();
 	if (!hawk_unwind_init())

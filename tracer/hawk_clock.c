@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The kernel's coarse clock will do, which is some milliseconds late: births are in sixteenths of a
+ * second.
+ */
+#include "hawk_clock.h"
+
+#include <time.h>
+
+#include "hawk_arena.h"
+#include "hawk_threads.h"
+
+enum {
+	INTERVAL_MAX = 64,
+	SPACING_NS = 4000000, /**< aim: one reading in as much time, per thread */
+};
+
+uint8_t hawk_clock_birth;
+
+static uint64_t read_clock(void)
+{
+	struct timespec now;
+
+	if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now))
+		return 0;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void publish_clock(uint64_t now_ns)
+{
+	struct hawk_table_header *header = hawk_table_header;
+	uint64_t known, units;
+
+	if (now_ns < header->start_monotonic_ns)
+		return;
+	units = (now_ns - header->start_monotonic_ns) / HAWK_BIRTH_UNIT_NS;
+	known = __atomic_load_n(&header->clock_units, __ATOMIC_RELAXED);
+	do {
+		if (units <= known)
+			return; /* others have read a later clock while we did not run */
+	} while (!__atomic_compare_exchange_n(&header->clock_units, &known, units, false,
+					      __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	__atomic_store_n(&hawk_clock_birth, hawk_birth_encode(units), __ATOMIC_RELAXED);
+}
+
+void hawk_clock_refresh(struct hawk_slot *slot)
+{
+	uint64_t now = read_clock();
+	uint64_t spent = now - slot->clock_last_ns;
+	uint32_t interval = slot->clock_interval;
+
+	if (spent < SPACING_NS)
+		interval = interval ? 2 * interval : 1;
+	else
+		interval /= 2;
+	if (interval > INTERVAL_MAX)
+		interval = INTERVAL_MAX;
+	slot->clock_interval = interval;
+	slot->clock_countdown = interval;
+	slot->clock_last_ns = now;
+	if (spent) /* else this thread has published it */
+		publish_clock(now);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Recording without a slot. Whoever comes here while the thread's slot is busy may also find out
+ * that it will be busy for ever, and recovers it.
+ */
+#include "hawk_record_stateless.h"
+
+#include "hawk_file.h"
+#include "hawk_flat.h"
+#include "hawk_marks.h"
+#include "hawk_options.h"
+#include "hawk_record.h"
+#include "hawk_sampler.h"
+#include "hawk_scratch.h"
+#include "hawk_threads.h"
+
+/**
+ * Whether the thread's busy call can never go on, since somebody has jumped out of a handler: the
+ * stack pointer is beyond it and none of the tracer's frames is on the stack, all of which is
+ * known.
+ */
+static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *pcs,
+			 const struct hawk_walk_result *walk)
+{
+	extern const char hawk_image_start[] __asm__("__ehdr_start");
+	extern const char hawk_image_end[] __asm__("etext");
+	uint64_t start = (uint64_t)hawk_image_start, end = (uint64_t)hawk_image_end;
+	struct hawk_slot *slot = hawk_thread_slot;
+
+	if ((uintptr_t)slot <= 1 || hawk_threads_is_idle(slot) || caller->sp <= slot->hold->busy ||
+	    walk->flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE))
+		return false;
+	for (uint32_t i = 0; i < walk->count; i++)
+		if ((pcs[i] & ~HAWK_PC_EXACT) - start < end - start)
+			return false;
+	return true;
+}
+
+/** The scopes that the calling thread has open; NULL: none. */
+static const struct hawk_scopes *open_scopes(void)
+{
+	const struct hawk_slot *slot = hawk_thread_slot;
+
+	return (uintptr_t)slot > 1 && slot->scope_key ? &slot->scopes : NULL;
+}
+
+/** As mark_scopes() of hawk_record.c, for those who know program counters only. */
+static uint32_t mark_unplaced(const struct hawk_frame_state *caller, uint32_t base)
+{
+	const struct hawk_scopes *scopes = open_scopes();
+	uint64_t marks[HAWK_SCOPES_DEPTH];
+	uint32_t count, trace;
+
+	if (!scopes)
+		return base;
+	count = hawk_scopes_marks(scopes, NULL, caller->sp, false, marks);
+	if (!count)
+		return hawk_marks_none(base);
+	trace = hawk_marks_intern(base, marks, count);
+	return trace ? trace : base;
+}
+
+/** Where not every call takes a stack, which would tell. */
+static void recover_abandoned(const struct hawk_frame_state *caller)
+{
+	const struct hawk_slot *slot = hawk_thread_slot;
+	struct hawk_walk_result walk;
+	struct hawk_scratch *scratch;
+
+	if ((uintptr_t)slot <= 1 || hawk_threads_is_idle(slot) || caller->sp <= slot->hold->busy)
+		return;
+	scratch = hawk_scratch_take();
+	if (!scratch)
+		return;
+	hawk_walk_stateless(caller, scratch->pcs, HAWK_STACK_FRAMES, &walk);
+	if (is_abandoned(caller, scratch->pcs, &walk))
+		hawk_threads_recover(hawk_thread_slot);
+	hawk_scratch_give(scratch);
+}
+
+uint32_t hawk_record_stateless(const struct hawk_frame_state *caller, uint64_t bytes)
+{
+	struct hawk_walk_result walk;
+	struct hawk_scratch *scratch;
+	uint32_t trace;
+
+	hawk_file_check_fork();
+	if (hawk_options.selective)
+		recover_abandoned(caller);
+	if (!hawk_options.stacks || (hawk_options.only_scopes && !open_scopes()))
+		goto no_stack;
+	if (hawk_sampler_mean && !hawk_sampler_wants_stateless(bytes)) {
+		hawk_counters_add_allocations(hawk_sampler_skipped, 1, bytes);
+		return hawk_sampler_skipped;
+	}
+	scratch = hawk_scratch_take();
+	if (!scratch)
+		goto dropped;
+	hawk_walk_stateless(caller, scratch->pcs, hawk_unwind_options.depth, &walk);
+	if (is_abandoned(caller, scratch->pcs, &walk))
+		hawk_threads_recover(hawk_thread_slot);
+	trace = hawk_flat_intern(scratch->pcs, &walk);
+	hawk_scratch_give(scratch);
+	if (!trace)
+		goto dropped;
+	trace = mark_unplaced(caller, trace);
+	if (!trace)
+		goto no_stack;
+	hawk_counters_add_allocations(trace, 1, bytes);
+	if (hawk_sampler_mean)
+		hawk_sampler_count_allocation(trace, bytes);
+	return trace;
+
+dropped:
+	hawk_record_dropped(bytes);
+no_stack:
+	__atomic_fetch_add(&hawk_table_header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&hawk_table_header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
+	return 0;
+}
