@@ -23,9 +23,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench_clock.h"
+#include "bench_graph_shapes.h"
 #include "hawk_parallel.h"
 #include "hawk_site_graph.h"
 #include "hawk_sweep_beside.h"
@@ -76,19 +77,13 @@ struct figures {
 
 static double seconds(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+	return bench_seconds(CLOCK_MONOTONIC);
 }
 
 /* Of all threads: what others do on the machine counts less. */
 static double cpu_seconds(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+	return bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void die(const char *message)
@@ -498,98 +493,12 @@ static void bench_heap(uint64_t blocks, const char *kind, uint64_t runs)
 	bench_core_deinit(&core);
 }
 
-static void shape_list_with_index(struct graph_shape *shape, uint32_t count)
-{
-	graph_shape_root(shape, 0);
-	for (uint32_t i = 1; i < count; i++)
-		graph_shape_edge(shape, 0, i);
-	for (uint32_t i = 1; i + 1 < count; i++)
-		graph_shape_edge(shape, i, i + 1);
-}
-
-static void shape_chain(struct graph_shape *shape, uint32_t count)
-{
-	graph_shape_root(shape, 0);
-	for (uint32_t i = 0; i + 1 < count; i++)
-		graph_shape_edge(shape, i, i + 1);
-}
-
-static void shape_ladder_backwards(struct graph_shape *shape, uint32_t count)
-{
-	graph_shape_root(shape, count - 1);
-	for (uint32_t i = 1; i < count; i++) {
-		if (i > 1)
-			graph_shape_edge(shape, i, i - 2);
-		graph_shape_edge(shape, i, i - 1);
-	}
-}
-
-static void shape_star(struct graph_shape *shape, uint32_t count)
-{
-	for (uint32_t i = 0; i + 1 < count; i++)
-		graph_shape_edge(shape, count - 1, i);
-}
-
-static void shape_complete(struct graph_shape *shape, uint32_t count)
-{
-	graph_shape_root(shape, 0);
-	for (uint32_t i = 0; i < count; i++)
-		for (uint32_t j = 0; j < count; j++)
-			graph_shape_edge(shape, i, j);
-}
-
-static void shape_random(struct graph_shape *shape, uint32_t count)
-{
-	uint64_t seed = 4;
-
-	graph_shape_root(shape, 0);
-	for (uint32_t i = 0; i < count; i++)
-		for (unsigned j = 0; j < 2; j++)
-			graph_shape_edge(shape, i, (uint32_t)(synthetic_random(&seed) % count));
-}
-
-/* `name` NULL = all. */
-static void bench_shapes(const char *name, unsigned sizes)
-{
-	static const struct {
-		const char *name;
-		void (*make)(struct graph_shape *shape, uint32_t count);
-		uint32_t counts[2];
-		uint32_t edges_per_block; /* 0 = count */
-	} shapes[] = {
-		{"list with an index", shape_list_with_index, {100000, 1000000}, 2},
-		{"chain", shape_chain, {1000000, 10000000}, 1},
-		{"ladder backwards", shape_ladder_backwards, {1000000, 10000000}, 2},
-		{"star, lost", shape_star, {1000000, 10000000}, 1},
-		{"complete graph", shape_complete, {1000, 3000}, 0},
-		{"random", shape_random, {100000, 1000000}, 2},
-	};
-
-	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
-		for (unsigned j = 0; j < sizes && (!name || !strcmp(name, shapes[i].name)); j++) {
-			uint32_t count = shapes[i].counts[j];
-			uint64_t per =
-				shapes[i].edges_per_block ? shapes[i].edges_per_block : count;
-			struct graph_shape *shape = graph_shape_create(count, per * count);
-			uint64_t size;
-			double start;
-
-			shapes[i].make(shape, count);
-			size = (uint64_t)count + shape->graph.edge_count;
-			start = cpu_seconds();
-			graph_shape_finish(shape);
-			printf("%-20s %9u blocks  %8.2f ns per block and pointer\n", shapes[i].name,
-			       count, (cpu_seconds() - start) / (double)size * 1e9);
-			graph_shape_destroy(shape);
-		}
-}
-
 int main(int argc, char **argv)
 {
 	uint64_t blocks = 2000000;
 
 	if (argc > 1 && !strcmp(argv[1], "shapes")) {
-		bench_shapes(argc > 2 ? argv[2] : NULL, argc > 3 ? 1 : 2);
+		bench_graph_shapes(argc > 2 ? argv[2] : NULL, argc > 3 ? 1 : 2);
 		return EXIT_SUCCESS;
 	}
 	if (argc > 1)

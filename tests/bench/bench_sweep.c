@@ -14,9 +14,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "bench_clock.h"
 #include "hawk_sweep.h"
 #include "synthetic_heap.h"
 
@@ -24,10 +24,7 @@ enum { RUNS = 5 };
 
 static double seconds(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+	return bench_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static void check(struct hawk_error *err)

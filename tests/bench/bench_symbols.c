@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "bench_clock.h"
 #include "hawk_symbols.h"
 #include "symbols_elf.h"
 
@@ -19,10 +19,7 @@ enum { LOOKUPS = 100000 };
 
 static double seconds(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+	return bench_seconds(CLOCK_MONOTONIC);
 }
 
 /** The largest executable segment of `path`. */
