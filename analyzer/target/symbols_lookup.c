@@ -253,29 +253,3 @@ struct hawk_error *hawk_symbols_lookup(struct hawk_symbols *symbols,
 	*count = symbols->cache[slot].count;
 	return NULL;
 }
-
-struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
-				     const struct hawk_symbol_module *module, uint64_t address,
-				     const char **name, uint64_t *offset)
-{
-	const struct hawk_symbol *symbol;
-	struct hawk_symbol_file *file;
-	struct hawk_error *err;
-
-	*name = NULL;
-	*offset = 0;
-	if (!module)
-		return NULL;
-	err = hawk_symbols_file(symbols, module, &file);
-	if (err)
-		return err;
-	address -= hawk_symbols_bias(file, module);
-	symbol = hawk_symbol_table_object(&file->table, address);
-	if (!symbol)
-		symbol = hawk_symbol_table_function(&file->table, address);
-	if (!symbol)
-		return NULL;
-	*name = hawk_symbols_readable(symbols, symbol->name);
-	*offset = address - symbol->address;
-	return *name ? NULL : &hawk_enomem;
-}

@@ -264,22 +264,10 @@ struct hawk_error *hawk_symbol_table_build(struct hawk_symbol_table *table,
 	return NULL;
 }
 
-static const struct hawk_symbol *find(const struct hawk_symbol_table *table,
-				      const struct hawk_ranges *ranges, uint64_t address)
-{
-	const struct hawk_range *range = hawk_ranges_find(ranges, address);
-
-	return range ? &table->symbols[range->id] : NULL;
-}
-
 const struct hawk_symbol *hawk_symbol_table_function(const struct hawk_symbol_table *table,
 						     uint64_t address)
 {
-	return find(table, &table->functions, address);
-}
+	const struct hawk_range *range = hawk_ranges_find(&table->functions, address);
 
-const struct hawk_symbol *hawk_symbol_table_object(const struct hawk_symbol_table *table,
-						   uint64_t address)
-{
-	return find(table, &table->objects, address);
+	return range ? &table->symbols[range->id] : NULL;
 }

@@ -36,11 +36,9 @@ struct hawk_error *hawk_symbol_table_build(struct hawk_symbol_table *table,
 					   const struct hawk_elf *debug);
 void hawk_symbol_table_deinit(struct hawk_symbol_table *table);
 
-/** The function, or the data object, that covers `address`; NULL = none. */
+/** The function that covers `address`; NULL = none. */
 const struct hawk_symbol *hawk_symbol_table_function(const struct hawk_symbol_table *table,
 						     uint64_t address);
-const struct hawk_symbol *hawk_symbol_table_object(const struct hawk_symbol_table *table,
-						   uint64_t address);
 
 /** Length of `name` without its version ("memcpy@@GLIBC_2.14"). */
 size_t hawk_symbol_name_length(const char *name);

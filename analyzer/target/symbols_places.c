@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Names of data places: the section that an address lies in, and the thread-local variable at an
- * offset. Section headers and thread-local symbols are walked each time: who has many addresses
- * asks once for all that have the same names.
+ * Names of places in memory: the symbol and the section that an address lies in, and the
+ * thread-local variable at an offset. Section headers and thread-local symbols are walked each
+ * time: who has many addresses asks once for all that have the same names.
  */
 #include <gelf.h>
 
@@ -74,12 +74,44 @@ static const struct hawk_symbol *find_symbol(const struct hawk_symbol_table *tab
 	return NULL;
 }
 
+/* As in the file, too. */
+static struct hawk_error *name_place(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_file *file, uint64_t address,
+				     struct hawk_symbol_place *place)
+{
+	const struct hawk_symbol *symbol = find_symbol(&file->table, address, place);
+
+	if (!symbol)
+		return NULL;
+	place->name = hawk_symbols_readable(symbols, symbol->name);
+	place->offset = address - symbol->address;
+	return place->name ? NULL : &hawk_enomem;
+}
+
+struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_module *module, uint64_t address,
+				     const char **name, uint64_t *offset)
+{
+	struct hawk_symbol_place place = {.end = UINT64_MAX};
+	struct hawk_symbol_file *file;
+	struct hawk_error *err = NULL;
+
+	if (module) {
+		err = hawk_symbols_file(symbols, module, &file);
+		if (!err)
+			err = name_place(symbols, file, address - hawk_symbols_bias(file, module),
+					 &place);
+	}
+	*name = place.name;
+	*offset = place.offset;
+	return err;
+}
+
 struct hawk_error *hawk_symbols_place(struct hawk_symbols *symbols,
 				      const struct hawk_symbol_module *module, uint64_t address,
 				      struct hawk_symbol_place *ret)
 {
 	struct hawk_symbol_place place = {.end = UINT64_MAX};
-	const struct hawk_symbol *symbol;
 	struct hawk_symbol_file *file;
 	struct hawk_error *err = hawk_symbols_file(symbols, module, &file);
 	uint64_t bias;
@@ -87,13 +119,9 @@ struct hawk_error *hawk_symbols_place(struct hawk_symbols *symbols,
 	if (err)
 		return err;
 	bias = hawk_symbols_bias(file, module);
-	symbol = find_symbol(&file->table, address - bias, &place);
-	if (symbol) {
-		place.name = hawk_symbols_readable(symbols, symbol->name);
-		place.offset = address - bias - symbol->address;
-		if (!place.name)
-			return &hawk_enomem;
-	}
+	err = name_place(symbols, file, address - bias, &place);
+	if (err)
+		return err;
 	find_section(file, address - bias, &place);
 	place.start += bias;
 	place.end += bias;
