@@ -8,15 +8,11 @@
 
 static void a_program_with_debug_information_gives_function_file_and_line(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	const struct hawk_frame *frame;
-	struct world *world;
-	uint64_t address;
+	uint64_t address = build_inlined();
+	struct world *world = world_of("program");
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
-	world = world_of("program", options);
 	expect_status(world, HAWK_SYMBOL_UNUSED);
 	want_build_id_of(world, "program");
 	frame = look(world, address, true);
@@ -32,15 +28,11 @@ static void a_program_with_debug_information_gives_function_file_and_line(void *
 
 static void asking_again_gives_the_same_frames(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	const struct hawk_frame *first;
-	struct world *world;
-	uint64_t address;
+	uint64_t address = build_inlined();
+	struct world *world = world_of("program");
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
-	world = world_of("program", options);
 	first = look(world, address, true);
 	for (uint64_t i = 1; i < 5000; i++)
 		look(world, i, i % 2);
@@ -53,14 +45,10 @@ static void asking_again_gives_the_same_frames(void **state)
 
 static void a_return_address_belongs_to_the_instruction_before_it(void **state)
 {
-	struct hawk_symbols_options options = {0};
-	struct world *world;
-	uint64_t address;
+	uint64_t address = build_inlined();
+	struct world *world = world_of("program");
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
-	world = world_of("program", options);
 	expect_function(world, address, "plain");
 	assert_true(!look(world, address, false)->function ||
 		    strcmp(look(world, address, false)->function, "plain") != 0);
@@ -69,21 +57,16 @@ static void a_return_address_belongs_to_the_instruction_before_it(void **state)
 
 static void an_unknown_bias_is_found_from_the_lowest_address(void **state)
 {
-	struct hawk_symbols_options options = {0};
-	struct world *world;
-	uint64_t address;
+	uint64_t address = build_inlined();
+	struct world *world = world_of("program");
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
-	world = world_of("program", options);
 	world->module.bias = HAWK_SYMBOL_BIAS_UNKNOWN;
 	world->module.start = 0x555555554000;
 	expect_function(world, 0x555555554000 + address, "plain");
 	world_end(world);
-	fixture_build("g++", "-O2 -g -no-pie", "inlined.cpp", "fixed");
-	address = address_of("fixed", "plain");
-	world = world_of("fixed", options);
+	address = build_inlined_as("fixed", "-O2 -g -no-pie");
+	world = world_of("fixed");
 	world->module.bias = HAWK_SYMBOL_BIAS_UNKNOWN;
 	world->module.start = 0x400000;
 	expect_function(world, address, "plain");
@@ -92,7 +75,6 @@ static void an_unknown_bias_is_found_from_the_lowest_address(void **state)
 
 static void data_and_functions_have_names(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	struct world *world;
 	const char *name;
 	uint64_t address, offset;
@@ -100,7 +82,7 @@ static void data_and_functions_have_names(void **state)
 	(void)state;
 	build_inlined();
 	address = address_of("program", "_ZN4deep7counterE");
-	world = world_of("program", options);
+	world = world_of("program");
 	assert_null(hawk_symbols_name(world->symbols, &world->module, address + 3, &name, &offset));
 	assert_string_equal(name, "deep::counter");
 	assert_int_equal(offset, 3);
@@ -135,7 +117,6 @@ static void expect_same_names(const struct world *world, uint64_t address)
 
 static void a_place_has_a_section_and_addresses_with_the_same_names(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	struct hawk_symbol_place place;
 	struct world *world;
 	uint64_t address;
@@ -143,7 +124,7 @@ static void a_place_has_a_section_and_addresses_with_the_same_names(void **state
 	(void)state;
 	build_inlined();
 	address = address_of("program", "_ZN4deep7counterE");
-	world = world_of("program", options);
+	world = world_of("program");
 	world->module.bias = 0x7f0000000000;
 	assert_null(hawk_symbols_place(world->symbols, &world->module, 0x7f0000000000 + address + 3,
 				       &place));
@@ -182,12 +163,11 @@ static void expect_thread_local(const struct world *world, uint64_t offset, cons
 
 static void thread_local_variables_have_names_and_bounds(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	struct world *world;
 
 	(void)state;
 	fixture_build("gcc", "-O0", "thread_locals.c", "program");
-	world = world_of("program", options);
+	world = world_of("program");
 	for (uint64_t at = 0; at < 24; at += 23)
 		expect_thread_local(world, at, "first", 0, 24);
 	expect_thread_local(world, 25, "second", 24, 28);
@@ -202,7 +182,6 @@ static void thread_local_variables_have_names_and_bounds(void **state)
 
 static void inlined_names_have_their_scopes(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	size_t local = 0, lambda = 0;
 	struct world *world;
 	uint64_t address;
@@ -210,7 +189,7 @@ static void inlined_names_have_their_scopes(void **state)
 	(void)state;
 	fixture_build("g++", "-O2 -g", "scopes.cpp", "program");
 	address = address_of("program", "_ZN5outer5Shape4areaEi");
-	world = world_of("program", options);
+	world = world_of("program");
 	for (uint64_t at = address; at < address + 48; at++) {
 		const struct hawk_frame *frames;
 		size_t count;
@@ -230,8 +209,7 @@ static void inlined_names_have_their_scopes(void **state)
 
 static void no_module_is_an_unknown_frame(void **state)
 {
-	struct hawk_symbols_options options = {0};
-	struct world *world = world_of("program", options);
+	struct world *world = world_of("program");
 	const struct hawk_frame *frames;
 	size_t count;
 
@@ -244,15 +222,12 @@ static void no_module_is_an_unknown_frame(void **state)
 
 static void a_stripped_library_has_its_dynamic_symbols(void **state)
 {
-	struct hawk_symbols_options options = {0};
+	uint64_t address = build_inlined_as("library.so", "-O2 -shared -fPIC");
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	fixture_build("g++", "-O2 -shared -fPIC", "inlined.cpp", "library.so");
-	address = address_of("library.so", "plain");
 	assert_int_equal(fixture_run("strip -s library.so"), 0);
-	world = world_of("library.so", options);
+	world = world_of("library.so");
 	expect_function(world, address, "plain");
 	expect_status(world, HAWK_SYMBOL_SYMTAB);
 	world_end(world);
@@ -260,7 +235,6 @@ static void a_stripped_library_has_its_dynamic_symbols(void **state)
 
 static void a_stripped_file_that_cannot_name_a_function_is_named_once(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	uint8_t id[HAWK_MODULE_BUILD_ID_MAX];
 	char hex[2 * HAWK_MODULE_BUILD_ID_MAX + 1] = "";
 	struct world *world;
@@ -268,18 +242,17 @@ static void a_stripped_file_that_cannot_name_a_function_is_named_once(void **sta
 	size_t before;
 
 	(void)state;
-	fixture_build("g++", "-O2 -shared -fPIC -Wl,--build-id=sha1", "inlined.cpp", "library.so");
-	address = address_of("library.so", "plain");
+	address = build_inlined_as("library.so", "-O2 -shared -fPIC -Wl,--build-id=sha1");
 	local = address_of("library.so", "_ZN4deep12_GLOBAL__N_16hiddenEi");
 	for (uint32_t i = 0, count = fixture_build_id("library.so", id); i < count; i++)
 		sprintf(hex + 2 * i, "%02x", id[i]);
-	world = world_of("library.so", options);
+	world = world_of("library.so");
 	expect_function(world, local, "deep::(anonymous namespace)::hidden(int)");
 	expect_unknown(world, 1); /* not code */
 	assert_null(finding(world, "names-missing"));
 	world_end(world);
 	assert_int_equal(fixture_run("strip -s library.so"), 0);
-	world = world_of("library.so", options);
+	world = world_of("library.so");
 	expect_function(world, address, "plain");
 	assert_null(finding(world, "names-missing"));
 	expect_unknown(world, local);

@@ -10,8 +10,7 @@
 
 static void expect_refused(const char *name, const char *why)
 {
-	struct hawk_symbols_options options = {0};
-	struct world *world = world_of(name, options);
+	struct world *world = world_of(name);
 
 	expect_unknown(world, 0x1000);
 	expect_status(world, HAWK_SYMBOL_REFUSED);
@@ -67,7 +66,6 @@ static void files_that_are_no_programs_are_refused_by_name(void **state)
 
 static void random_bytes_behind_the_magic_do_no_harm(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	unsigned char bytes[4096];
 
 	(void)state;
@@ -79,7 +77,7 @@ static void random_bytes_behind_the_magic_do_no_harm(void **state)
 			bytes[i] = (unsigned char)(random() % (round % 2 ? 256 : 5));
 		memcpy(bytes, "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\76\0\1\0\0\0", 24);
 		write_file("random", bytes, sizeof(bytes));
-		world = world_of("random", options);
+		world = world_of("random");
 		for (uint64_t address = 0; address < sizeof(bytes); address += 64)
 			look(world, address, true);
 		world_end(world);
@@ -88,15 +86,13 @@ static void random_bytes_behind_the_magic_do_no_harm(void **state)
 
 static void a_program_cut_anywhere_does_no_harm(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	uint64_t address;
 	size_t size;
 	char *bytes;
 	FILE *file;
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
+	address = build_inlined();
 	bytes = malloc(1 << 20);
 	file = fopen("program", "r");
 	assert_non_null(bytes);
@@ -107,7 +103,7 @@ static void a_program_cut_anywhere_does_no_harm(void **state)
 		struct world *world;
 
 		write_file("cut", bytes, cut);
-		world = world_of("cut", options);
+		world = world_of("cut");
 		look(world, address, true);
 		world_end(world);
 	}
@@ -116,15 +112,12 @@ static void a_program_cut_anywhere_does_no_harm(void **state)
 
 static void missing_split_information_is_said_and_lines_are_left(void **state)
 {
-	struct hawk_symbols_options options = {0};
+	uint64_t address = build_inlined_as("program", "-O2 -g -gsplit-dwarf");
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	fixture_build("g++", "-O2 -g -gsplit-dwarf", "inlined.cpp", "program");
-	address = address_of("program", "plain");
 	assert_int_equal(fixture_run("rm *.dwo"), 0);
-	world = world_of("program", options);
+	world = world_of("program");
 	expect_function(world, address, "plain");
 	assert_int_not_equal(look(world, address, true)->line, 0);
 	assert_non_null(strstr(finding(world, "split-debug-missing"), ".dwo"));
@@ -132,7 +125,7 @@ static void missing_split_information_is_said_and_lines_are_left(void **state)
 	assert_int_equal(fixture_run("g++ -O2 -g -gsplit-dwarf inlined.cpp -o program && "
 				     "for f in *.dwo; do rm $f; mkfifo $f; done"),
 			 0);
-	world = world_of("program", options);
+	world = world_of("program");
 	expect_function(world, address, "plain");
 	world_end(world);
 	assert_int_equal(fixture_run("rm *.dwo"), 0);
@@ -140,21 +133,19 @@ static void missing_split_information_is_said_and_lines_are_left(void **state)
 
 static void missing_shared_information_is_said_and_not_opened_if_special(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	uint64_t address;
 
 	(void)state;
 	for (int round = 0; round < 2; round++) {
 		struct world *world;
 
-		build_inlined();
-		address = address_of("program", "plain");
+		address = build_inlined();
 		assert_int_equal(
 			fixture_run("printf 'shared.debug\\0abcdefghijklmnopqrst' >link && "
 				    "objcopy --add-section .gnu_debugaltlink=link program"),
 			0);
 		assert_int_equal(round ? fixture_run("mkfifo shared.debug") : 0, 0);
-		world = world_of("program", options);
+		world = world_of("program");
 		expect_function(world, address, "plain");
 		assert_non_null(strstr(finding(world, "shared-debug-missing"), "shared.debug"));
 		world_end(world);
@@ -164,18 +155,15 @@ static void missing_shared_information_is_said_and_not_opened_if_special(void **
 
 static void what_libdw_cannot_unpack_is_said_and_names_are_left(void **state)
 {
-	struct hawk_symbols_options options = {0};
+	uint64_t address = build_inlined();
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
 	if (fixture_run("objcopy --compress-debug-sections=zstd program") != 0) {
 		print_message("this objcopy cannot compress with zstd\n");
 		skip();
 	}
-	world = world_of("program", options);
+	world = world_of("program");
 	expect_function(world, address, "plain");
 	/* elfutils 0.189 and later can read it, if built so. */
 	if (hawk_symbols_status(world->symbols, &world->module) != HAWK_SYMBOL_DWARF)

@@ -22,21 +22,19 @@ static void split_program(const char *extra)
 static void a_debug_file_is_found_by_its_link(void **state)
 {
 	static const char *const places[] = {".", ".debug"};
-	struct hawk_symbols_options options = {0};
 	uint64_t address;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		struct world *world;
 
-		fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "program");
-		address = address_of("program", "plain");
+		address = build_inlined_as("program", "-O2 -g -Wl,--build-id=none");
 		split_program("&& objcopy --add-gnu-debuglink=program.debug program");
 		assert_int_equal(fixture_run("mkdir -p %s && mv program.debug moved && "
 					     "mv moved %s/program.debug",
 					     places[i], places[i]),
 				 0);
-		world = world_of("program", options);
+		world = world_of("program");
 		expect_function(world, address, "plain");
 		expect_status(world, HAWK_SYMBOL_DWARF);
 		assert_int_not_equal(look(world, address, true)->line, 0);
@@ -48,17 +46,15 @@ static void a_debug_file_is_found_by_its_link(void **state)
 static void a_debug_file_is_found_by_its_link_below_the_debug_directory(void **state)
 {
 	struct hawk_symbols_options options = {.debug_directory = "global"};
+	uint64_t address = build_inlined_as("program", "-O2 -g -Wl,--build-id=none");
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "program");
-	address = address_of("program", "plain");
 	split_program("&& objcopy --add-gnu-debuglink=program.debug program");
 	assert_int_equal(fixture_run("mkdir -p global%s && mv program.debug global%s/",
 				     fixture_folder, fixture_folder),
 			 0);
-	world = world_of("program", options);
+	world = world_with("program", options);
 	expect_function(world, address, "plain");
 	expect_status(world, HAWK_SYMBOL_DWARF);
 	world_end(world);
@@ -67,16 +63,13 @@ static void a_debug_file_is_found_by_its_link_below_the_debug_directory(void **s
 
 static void a_linked_debug_file_with_another_checksum_is_not_used(void **state)
 {
-	struct hawk_symbols_options options = {0};
+	uint64_t address = build_inlined_as("program", "-O2 -g -Wl,--build-id=none");
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "program");
-	address = address_of("program", "plain");
 	split_program("&& objcopy --add-gnu-debuglink=program.debug program && "
 		      "printf x >>program.debug && true");
-	world = world_of("program", options);
+	world = world_of("program");
 	expect_unknown(world, address);
 	expect_status(world, HAWK_SYMBOL_SYMTAB);
 	world_end(world);
@@ -100,15 +93,13 @@ static void move_to_build_id(const char *file, const char *suffix)
 static void a_debug_file_is_found_by_build_id(void **state)
 {
 	struct hawk_symbols_options options = {.debug_directory = "ids"};
+	uint64_t address = build_inlined();
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
 	split_program("");
 	move_to_build_id("program.debug", ".debug");
-	world = world_of("program", options);
+	world = world_with("program", options);
 	want_build_id_of(world, "program");
 	expect_function(world, address, "plain");
 	expect_status(world, HAWK_SYMBOL_DWARF);
@@ -119,15 +110,13 @@ static void a_debug_file_is_found_by_build_id(void **state)
 static void a_debug_file_serves_without_its_program(void **state)
 {
 	struct hawk_symbols_options options = {.debug_directory = "ids"};
+	uint64_t address = build_inlined();
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
 	split_program("");
 	move_to_build_id("program.debug", ".debug");
-	world = world_of("program", options);
+	world = world_with("program", options);
 	want_build_id_of(world, "program");
 	assert_int_equal(fixture_run("rm program"), 0);
 	expect_function(world, address, "plain");
@@ -137,7 +126,6 @@ static void a_debug_file_serves_without_its_program(void **state)
 
 static void symbols_embedded_in_a_stripped_program_are_used(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	struct world *world;
 	uint64_t address;
 
@@ -146,14 +134,13 @@ static void symbols_embedded_in_a_stripped_program_are_used(void **state)
 		print_message("liblzma or xz is not installed\n");
 		skip();
 	}
-	build_inlined();
-	address = address_of("program", "plain");
+	address = build_inlined();
 	assert_int_equal(fixture_run("objcopy --only-keep-debug program mini && "
 				     "objcopy -S --keep-symbol=plain mini mini.debug && "
 				     "xz -f -k mini.debug && strip -s program && "
 				     "objcopy --add-section .gnu_debugdata=mini.debug.xz program"),
 			 0);
-	world = world_of("program", options);
+	world = world_of("program");
 	want_build_id_of(world, "program");
 	expect_function(world, address, "plain");
 	expect_status(world, HAWK_SYMBOL_SYMTAB);
@@ -162,22 +149,20 @@ static void symbols_embedded_in_a_stripped_program_are_used(void **state)
 		fixture_run("head -c 300 mini.debug.xz >cut.xz && objcopy --update-section "
 			    ".gnu_debugdata=cut.xz program"),
 		0);
-	world = world_of("program", options);
+	world = world_of("program");
 	expect_unknown(world, address);
 	world_end(world);
 }
 
 static void a_program_with_another_build_id_is_named_and_not_used(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	struct world *world;
 	uint64_t address;
 	const char *text;
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
-	world = world_of("program", options);
+	address = build_inlined();
+	world = world_of("program");
 	want_build_id_of(world, "program");
 	world->build_id[0] ^= 0x5a;
 	expect_unknown(world, address);
@@ -199,15 +184,15 @@ static void a_program_with_another_build_id_is_named_and_not_used(void **state)
 
 static void a_program_without_a_build_id_does_not_match_a_wanted_one(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	struct world *world;
+	uint64_t address;
 
 	(void)state;
 	build_inlined();
-	fixture_build("g++", "-O2 -g -Wl,--build-id=none", "inlined.cpp", "other");
-	world = world_of("other", options);
+	address = build_inlined_as("other", "-O2 -g -Wl,--build-id=none");
+	world = world_of("other");
 	want_build_id_of(world, "program");
-	expect_unknown(world, address_of("other", "plain"));
+	expect_unknown(world, address);
 	expect_status(world, HAWK_SYMBOL_MISMATCH);
 	world_end(world);
 }
@@ -215,15 +200,13 @@ static void a_program_without_a_build_id_does_not_match_a_wanted_one(void **stat
 static void another_program_at_the_path_does_not_matter_if_the_right_one_is_found(void **state)
 {
 	struct hawk_symbols_options options = {.debug_directory = "ids"};
+	uint64_t address = build_inlined();
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
 	assert_int_equal(fixture_run("cp program copy"), 0);
 	move_to_build_id("copy", "");
-	world = world_of("other", options);
+	world = world_with("other", options);
 	want_build_id_of(world, "program");
 	fixture_build("g++", "-O2 -g -Wl,--build-id=sha1 -DOTHER", "scopes.cpp", "other");
 	expect_function(world, address, "plain");
@@ -233,14 +216,10 @@ static void another_program_at_the_path_does_not_matter_if_the_right_one_is_foun
 
 static void a_file_that_cannot_be_verified_is_used_and_named(void **state)
 {
-	struct hawk_symbols_options options = {0};
-	struct world *world;
-	uint64_t address;
+	uint64_t address = build_inlined();
+	struct world *world = world_of("program");
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
-	world = world_of("program", options);
 	expect_function(world, address, "plain");
 	assert_non_null(strstr(finding(world, "module-unverified"), world->path));
 	world_end(world);
@@ -248,8 +227,7 @@ static void a_file_that_cannot_be_verified_is_used_and_named(void **state)
 
 static void a_missing_file_is_named(void **state)
 {
-	struct hawk_symbols_options options = {0};
-	struct world *world = world_of("nowhere", options);
+	struct world *world = world_of("nowhere");
 
 	(void)state;
 	expect_unknown(world, 0x1000);
@@ -260,14 +238,10 @@ static void a_missing_file_is_named(void **state)
 
 static void a_relative_path_is_not_looked_for_here(void **state)
 {
-	struct hawk_symbols_options options = {0};
-	struct world *world;
-	uint64_t address;
+	uint64_t address = build_inlined();
+	struct world *world = world_of("program");
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
-	world = world_of("program", options);
 	world->module.path = "program";
 	expect_unknown(world, address);
 	expect_status(world, HAWK_SYMBOL_NOT_FOUND);
@@ -277,13 +251,10 @@ static void a_relative_path_is_not_looked_for_here(void **state)
 static void the_executable_option_names_the_main_module_only(void **state)
 {
 	struct hawk_symbols_options options = {.executable = "program"};
-	struct world *world;
-	uint64_t address;
+	uint64_t address = build_inlined();
+	struct world *world = world_with("moved/away", options);
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
-	world = world_of("moved/away", options);
 	expect_function(world, address, "plain");
 	world->module.main = false;
 	expect_unknown(world, address);
@@ -293,16 +264,14 @@ static void the_executable_option_names_the_main_module_only(void **state)
 static void the_sysroot_comes_before_the_path_itself(void **state)
 {
 	struct hawk_symbols_options options = {.sysroot = "root"};
+	uint64_t address = build_inlined();
 	struct world *world;
-	uint64_t address;
 
 	(void)state;
-	build_inlined();
-	address = address_of("program", "plain");
 	assert_int_equal(fixture_run("mkdir -p root%s && mv program root%s/", fixture_folder,
 				     fixture_folder),
 			 0);
-	world = world_of("program", options);
+	world = world_with("program", options);
 	expect_function(world, address, "plain");
 	world_end(world);
 	assert_int_equal(fixture_run("rm -rf root"), 0);
@@ -310,7 +279,6 @@ static void the_sysroot_comes_before_the_path_itself(void **state)
 
 static void nothing_is_fetched_from_the_network(void **state)
 {
-	struct hawk_symbols_options options = {0};
 	struct sockaddr_in address = {.sin_family = AF_INET,
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	socklen_t size = sizeof(address);
@@ -327,7 +295,7 @@ static void nothing_is_fetched_from_the_network(void **state)
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", ntohs(address.sin_port));
 	setenv("DEBUGINFOD_URLS", url, 1);
-	world = world_of("program", options);
+	world = world_of("program");
 	want_build_id_of(world, "program");
 	look(world, 0x1200, true);
 	assert_int_equal(poll(&event, 1, 0), 0);

@@ -19,7 +19,7 @@ struct world {
 };
 
 /** A symbols object and the module `name` of the folder, without a build-id. */
-static inline struct world *world_of(const char *name, struct hawk_symbols_options options)
+static inline struct world *world_with(const char *name, struct hawk_symbols_options options)
 {
 	struct world *world = calloc(1, sizeof(*world));
 
@@ -30,6 +30,11 @@ static inline struct world *world_of(const char *name, struct hawk_symbols_optio
 	world->module = (struct hawk_symbol_module){.path = world->path, .main = true};
 	assert_null(hawk_symbols_create(NULL, &options, &world->findings, &world->symbols));
 	return world;
+}
+
+static inline struct world *world_of(const char *name)
+{
+	return world_with(name, (struct hawk_symbols_options){0});
 }
 
 static inline void want_build_id_of(struct world *world, const char *name)
@@ -58,6 +63,19 @@ static inline uint64_t address_of(const char *name, const char *symbol)
 	free(text);
 	assert_int_not_equal(address, 0);
 	return address;
+}
+
+/** Builds `name` from inlined.cpp with these options of the compiler. Returns the link-time address
+ * of its function plain(). */
+static inline uint64_t build_inlined_as(const char *name, const char *options)
+{
+	fixture_build("g++", options, "inlined.cpp", name);
+	return address_of(name, "plain");
+}
+
+static inline uint64_t build_inlined(void)
+{
+	return build_inlined_as("program", "-O2 -g -Wl,--build-id=sha1");
 }
 
 static inline const struct hawk_frame *look(struct world *world, uint64_t address, bool exact)
@@ -101,11 +119,6 @@ static inline void expect_unknown(struct world *world, uint64_t address)
 	assert_null(frame->symbol);
 	assert_null(frame->file);
 	assert_int_equal(frame->line, 0);
-}
-
-static inline void build_inlined(void)
-{
-	fixture_build("g++", "-O2 -g -Wl,--build-id=sha1", "inlined.cpp", "program");
 }
 
 #endif
