@@ -75,7 +75,8 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 		return err;
 	hawk_block_graph_stage(graph, "reading interior pointers");
 	err = hawk_heuristics_find(graph->target, &graph->index, &graph->edges, &graph->roots,
-				   HAWK_HEURISTICS_ALL, graph->vtables, &graph->explained);
+				   HAWK_HEURISTICS_ALL, graph->vtables,
+				   hawk_block_graph_threads(graph), &graph->explained);
 	graph->has_explained = !err;
 	return err;
 }
@@ -86,9 +87,6 @@ struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph)
 	struct hawk_error *err = NULL;
 
 	if (!graph->workspace.area.bytes) {
-		/* From here on memory is at its peak; what earlier steps have freed is not needed.
-		 */
-		(void)malloc_trim(0);
 		err = hawk_workspace_create(&graph->workspace, graph->index.count, threads);
 	}
 	graph->workspace.threads = threads;
@@ -107,6 +105,8 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 		err = hawk_block_graph_workspace(graph);
 	if (err)
 		return err;
+	/* From here on memory is at its peak; what earlier steps have freed is not needed. */
+	(void)malloc_trim(0);
 	hawk_block_graph_stage(graph, "following pointers");
 	if (missing & HAWK_PART_RETAINED) {
 		err = hawk_dominators_make_reaching(&graph->index, &graph->edges, &graph->roots,

@@ -147,6 +147,16 @@ static void make_places(const struct hawk_site_fold *fold, const uint32_t *numbe
 	}
 }
 
+/* What places of arrays would have taken is given back. */
+static void trim(struct hawk_site_graph *graph)
+{
+	struct hawk_site_place *places =
+		reallocarray(graph->places, graph->place_count + 1, sizeof(*places));
+
+	if (places)
+		graph->places = places;
+}
+
 /* With the roots, which are there. */
 static struct hawk_error *put_out(struct hawk_site_fold *fold, struct hawk_site_graph *ret)
 {
@@ -166,6 +176,7 @@ static struct hawk_error *put_out(struct hawk_site_fold *fold, struct hawk_site_
 	}
 	make_edges(fold, &graph, numbers);
 	make_places(fold, numbers, &graph);
+	trim(&graph);
 	*ret = graph;
 	return NULL;
 }

@@ -52,7 +52,8 @@ static struct hawk_error *explain(struct hawk_session *session,
 		return hawk_block_graph_explain(graph);
 	leaks->uses = &leaks->explained;
 	return hawk_heuristics_find(session->target, &graph->index, &graph->edges, &graph->roots,
-				    heuristics, graph->vtables, &leaks->explained);
+				    heuristics, graph->vtables, hawk_block_graph_threads(graph),
+				    &leaks->explained);
 }
 
 static void report_doubts(struct hawk_session *session, const struct hawk_leaks *leaks)

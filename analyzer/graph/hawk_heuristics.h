@@ -12,6 +12,7 @@
 #define HAWK_HEURISTICS_H
 
 #include "hawk_graph.h"
+#include "hawk_number_set.h"
 #include "hawk_roots.h"
 
 enum hawk_heuristic {
@@ -54,20 +55,18 @@ struct hawk_vtable_oracle {
 
 /** Which pointers are explained. Zeros: none. */
 struct hawk_explained {
-	uint8_t *edges; /**< a bit for every edge of the graph; NULL = none */
-	uint8_t *roots; /**< a bit for every root; NULL = none */
-	struct hawk_area edges_area;
-	struct hawk_area roots_area;
+	struct hawk_number_set edges;          /**< of the graph */
+	struct hawk_number_set roots;          /**< by index */
 	uint64_t counts[HAWK_HEURISTIC_COUNT]; /**< pointers, roots included */
 };
 
-/** `heuristics` are bits of enum hawk_heuristic. `ret` is to be deinitialized after success only.
- */
+/** `heuristics` are bits of enum hawk_heuristic; the result does not depend on `threads`, of which
+ * one at a time asks the oracle. `ret` is to be deinitialized after success only. */
 struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
 					const struct hawk_block_index *index,
 					const struct hawk_graph *graph,
 					const struct hawk_roots *roots, unsigned heuristics,
-					const struct hawk_vtable_oracle *oracle,
+					const struct hawk_vtable_oracle *oracle, unsigned threads,
 					struct hawk_explained *ret);
 
 /** Accepts zeros, and leaves them behind. */
@@ -75,12 +74,12 @@ void hawk_explained_deinit(struct hawk_explained *explained);
 
 static inline bool hawk_explained_edge(const struct hawk_explained *explained, uint32_t edge)
 {
-	return explained->edges && explained->edges[edge >> 3] >> (edge & 7) & 1;
+	return hawk_number_set_has(&explained->edges, edge);
 }
 
 static inline bool hawk_explained_root(const struct hawk_explained *explained, size_t root)
 {
-	return explained->roots && explained->roots[root >> 3] >> (root & 7) & 1;
+	return hawk_number_set_has(&explained->roots, root);
 }
 
 #endif

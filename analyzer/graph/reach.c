@@ -125,10 +125,10 @@ static void mark_explained(struct flood *flood, const struct hawk_roots *roots,
 	struct hawk_interior_walk walk = {.interior = interior};
 
 	flood->explained = explained;
-	for (size_t i = 0; explained->roots && i < roots->count; i++)
+	for (size_t i = 0; explained->roots.count && i < roots->count; i++)
 		if (hawk_explained_root(explained, i) && roots->items[i].kind != HAWK_ROOT_UNOWNED)
 			offer(flood, roots->items[i].edge >> 1);
-	while (explained->edges && hawk_interior_next(&walk))
+	while (explained->edges.count && hawk_interior_next(&walk))
 		if (hawk_explained_edge(explained, walk.edge) &&
 		    flood->kinds[hawk_interior_source(&walk)] == HAWK_REACH_REACHABLE)
 			offer(flood, hawk_interior_target(&walk));

@@ -62,7 +62,8 @@ static void open_world(struct leaks_world *leaks, size_t cut_bytes, unsigned heu
 		.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS,
 	};
 	expect_no_error(hawk_heuristics_find(world->target, &world->index, &world->graph,
-					     &world->roots, heuristics, NULL, &leaks->explained));
+					     &world->roots, heuristics, NULL, 1,
+					     &leaks->explained));
 }
 
 static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_leak_filter *filter)

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The rules are those of Valgrind's memcheck (mc_leakcheck.c), so that both agree on a program; and
+ * behind them our own: length_prefix.c, and words that lead back.
+ */
+#include "heuristics_explain.h"
+
+#include "graph_words.h"
+#include "hawk_length_prefix.h"
+
+enum {
+	WORD = HAWK_WORD_BYTES,
+	VTABLE_WORDS_MAX = 20, /* looked at for two functions */
+	PAGE_BYTES = 4096,
+	LIST_FLAGS = 3, /* low bits of a list's pointers: Python's collector keeps flags there */
+	LIST_NODE_BYTES = 2 * WORD,
+};
+
+/* False: they are not there. */
+static bool read_bytes(struct hawk_explainer *explainer, uint64_t at, void *ret, uint64_t bytes)
+{
+	if (at < explainer->view_start || explainer->view_end < bytes ||
+	    explainer->view_end - bytes < at) {
+		const struct hawk_mapping *mapping = hawk_target_mapping_at(explainer->target, at);
+
+		explainer->view_start = explainer->view_end = 0;
+		if (mapping && mapping->present_bytes) {
+			explainer->view = hawk_target_view(explainer->target, mapping->start,
+							   (size_t)mapping->present_bytes);
+			if (explainer->view) {
+				explainer->view_start = mapping->start;
+				explainer->view_end = mapping->start + mapping->present_bytes;
+			}
+		}
+	}
+	if (at < explainer->view_start || explainer->view_end < bytes ||
+	    explainer->view_end - bytes < at)
+		return hawk_target_read_some(explainer->target, at, ret, bytes) == bytes;
+	memcpy(ret, explainer->view + (at - explainer->view_start), bytes);
+	return true;
+}
+
+bool hawk_explainer_read_word(struct hawk_explainer *explainer, uint64_t at, uint64_t *ret)
+{
+	return read_bytes(explainer, at, ret, WORD);
+}
+
+static bool is_string(struct hawk_explainer *explainer, uint64_t start, uint64_t size)
+{
+	uint64_t length;
+	uint64_t capacity;
+
+	return size > 3 * WORD && hawk_explainer_read_word(explainer, start + WORD, &capacity) &&
+	       capacity == size - 3 * WORD - 1 &&
+	       hawk_explainer_read_word(explainer, start, &length) && length <= capacity;
+}
+
+static const struct hawk_mapping *file_mapping(const struct hawk_explainer *explainer,
+					       uint64_t address, unsigned right)
+{
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(explainer->target, address);
+
+	return mapping && mapping->path && mapping->path[0] && (mapping->flags & right) ? mapping
+											: NULL;
+}
+
+/* A table begins with at least two functions; words of zero may lie between. Not in the target:
+ * false, and `*absent`. */
+static bool looks_like_vtable(struct hawk_explainer *explainer, uint64_t word, bool *absent)
+{
+	unsigned functions = 0;
+
+	*absent = false;
+	for (unsigned i = 0; i < VTABLE_WORDS_MAX; i++) {
+		uint64_t function;
+
+		if (hawk_target_read_some(explainer->target, word + (uint64_t)i * WORD, &function,
+					  WORD) != WORD) {
+			*absent = i == 0;
+			return false;
+		}
+		if (!function)
+			continue;
+		if (!file_mapping(explainer, function, HAWK_MAPPING_EXEC))
+			return false;
+		if (++functions == 2)
+			return true;
+	}
+	return false;
+}
+
+static struct hawk_error *ask_oracle(struct hawk_explainer *explainer, uint64_t word, bool *ret)
+{
+	struct hawk_error *err;
+
+	(void)pthread_mutex_lock(explainer->oracle_lock);
+	err = explainer->oracle->is_vtable(explainer->oracle->context, word, ret);
+	(void)pthread_mutex_unlock(explainer->oracle_lock);
+	return err;
+}
+
+static struct hawk_error *is_vtable(struct hawk_explainer *explainer, uint64_t word, bool *ret)
+{
+	struct hawk_vtable_verdict *verdict = &explainer->verdicts[word / WORD % HAWK_VERDICTS];
+	struct hawk_error *err = NULL;
+	bool absent;
+
+	*ret = false;
+	if (word % WORD || word < PAGE_BYTES)
+		return NULL;
+	if (verdict->word == word) {
+		*ret = verdict->vtable;
+		return NULL;
+	}
+	if (file_mapping(explainer, word, HAWK_MAPPING_READ)) {
+		*ret = looks_like_vtable(explainer, word, &absent);
+		if (absent && explainer->oracle)
+			err = ask_oracle(explainer, word, ret);
+	}
+	*verdict = (struct hawk_vtable_verdict){word, *ret};
+	return err;
+}
+
+static struct hawk_error *is_base_class(struct hawk_explainer *explainer, uint64_t start,
+					uint64_t pointer, bool *ret)
+{
+	struct hawk_error *err;
+	uint64_t inner;
+	uint64_t first;
+
+	*ret = false;
+	if (pointer % WORD || !hawk_explainer_read_word(explainer, pointer, &inner) ||
+	    !hawk_explainer_read_word(explainer, start, &first))
+		return NULL;
+	err = is_vtable(explainer, inner, ret);
+	if (!err && *ret)
+		err = is_vtable(explainer, first, ret);
+	return err;
+}
+
+/* `offset` bytes of a header, and behind the contents what its layout wants. */
+static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
+			      uint64_t offset)
+{
+	uint8_t header[HAWK_LENGTH_PREFIX_MAX];
+	struct hawk_length_prefix prefix;
+	uint32_t behind = 0;
+
+	return hawk_length_prefix_possible(offset) &&
+	       read_bytes(explainer, start, header, offset) &&
+	       hawk_length_prefix_fits(header, offset, size, &prefix) &&
+	       read_bytes(explainer, start + prefix.end, &behind, prefix.zeros) && !behind;
+}
+
+/* Both neighbours lead back. Whether it is {next, previous} or the other way round makes no
+ * difference. The head of an empty list leads to itself, and is no node. */
+static bool is_list_node(struct hawk_explainer *explainer, uint64_t node)
+{
+	const uint64_t mask = ~(uint64_t)LIST_FLAGS;
+	uint64_t words[2];
+	uint64_t back;
+
+	if (node % WORD || !read_bytes(explainer, node, words, sizeof(words)))
+		return false;
+	words[0] &= mask;
+	words[1] &= mask;
+	if (words[0] < PAGE_BYTES || words[1] < PAGE_BYTES || words[0] == node)
+		return false;
+	return hawk_explainer_read_word(explainer, words[0] + WORD, &back) &&
+	       (back & mask) == node && hawk_explainer_read_word(explainer, words[1], &back) &&
+	       (back & mask) == node;
+}
+
+static bool has_list_node(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
+			  uint64_t pointer)
+{
+	uint64_t offset = pointer - start;
+
+	return (size - offset >= LIST_NODE_BYTES && is_list_node(explainer, pointer)) ||
+	       (offset >= LIST_NODE_BYTES && is_list_node(explainer, pointer - LIST_NODE_BYTES));
+}
+
+/* To the start, or to what is behind a length (SQLite's allocator). */
+static bool leads_back(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
+		       uint64_t pointer)
+{
+	uint64_t word;
+	uint64_t first;
+
+	if (pointer % WORD || size - (pointer - start) < WORD ||
+	    !hawk_explainer_read_word(explainer, pointer, &word))
+		return false;
+	return word == start ||
+	       (word == start + WORD && hawk_explainer_read_word(explainer, start, &first) &&
+		first == size - WORD);
+}
+
+/* The heuristics that are not Valgrind's. */
+static unsigned explain_more(struct hawk_explainer *explainer, uint64_t start, uint64_t size,
+			     uint64_t pointer)
+{
+	if ((explainer->heuristics & HAWK_HEURISTIC_LENGTHPREFIX) &&
+	    has_length_prefix(explainer, start, size, pointer - start))
+		return HAWK_HEURISTIC_LENGTHPREFIX;
+	if ((explainer->heuristics & HAWK_HEURISTIC_BACKPOINTER) &&
+	    leads_back(explainer, start, size, pointer))
+		return HAWK_HEURISTIC_BACKPOINTER;
+	if ((explainer->heuristics & HAWK_HEURISTIC_LISTNODE) &&
+	    has_list_node(explainer, start, size, pointer))
+		return HAWK_HEURISTIC_LISTNODE;
+	return 0;
+}
+
+struct hawk_error *hawk_explainer_explain(struct hawk_explainer *explainer, uint32_t block,
+					  uint64_t pointer, unsigned *ret)
+{
+	uint64_t start = hawk_block_start(explainer->index, block);
+	uint64_t size = hawk_block_size(explainer->index, block);
+	uint64_t first;
+	struct hawk_error *err;
+	bool base;
+
+	*ret = 0;
+	if (pointer <= start || pointer - start >= size)
+		return NULL;
+	if ((explainer->heuristics & HAWK_HEURISTIC_STDSTRING) && pointer == start + 3 * WORD &&
+	    is_string(explainer, start, size))
+		*ret = HAWK_HEURISTIC_STDSTRING;
+	if (!*ret && pointer == start + WORD &&
+	    hawk_explainer_read_word(explainer, start, &first) && first) {
+		if ((explainer->heuristics & HAWK_HEURISTIC_LENGTH64) && first == size - WORD)
+			*ret = HAWK_HEURISTIC_LENGTH64;
+		else if ((explainer->heuristics & HAWK_HEURISTIC_NEWARRAY) &&
+			 (size - WORD) % first == 0)
+			*ret = HAWK_HEURISTIC_NEWARRAY;
+	}
+	if (!*ret && explainer->heuristics & ~(unsigned)HAWK_HEURISTICS_VALGRIND)
+		*ret = explain_more(explainer, start, size, pointer);
+	if (*ret || !(explainer->heuristics & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
+		return NULL;
+	err = is_base_class(explainer, start, pointer, &base);
+	if (!err && base)
+		*ret = HAWK_HEURISTIC_MULTIPLEINHERITANCE;
+	return err;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Whether a heuristic explains an interior pointer, by the bytes of the block that it leads to.
+ * Internal to graph/.
+ */
+#ifndef HAWK_HEURISTICS_EXPLAIN_H
+#define HAWK_HEURISTICS_EXPLAIN_H
+
+#include <pthread.h>
+
+#include "hawk_heuristics.h"
+
+enum { HAWK_VERDICTS = 64 };
+
+/** Of one thread. Zeros but for the first five. */
+struct hawk_explainer {
+	const struct hawk_target *target;
+	const struct hawk_block_index *index;
+	unsigned heuristics;
+	const struct hawk_vtable_oracle *oracle; /**< NULL = none */
+	pthread_mutex_t *oracle_lock;
+	const uint8_t *view; /**< memory at view_start, kept because neighbours come next */
+	uint64_t view_start;
+	uint64_t view_end;
+	/** The last verdicts on words; 0 is in no slot but its own, where it is right. */
+	struct hawk_vtable_verdict {
+		uint64_t word;
+		bool vtable;
+	} verdicts[HAWK_VERDICTS];
+};
+
+/** The heuristic (its bit) that explains `pointer` to the inside of `block`; 0 = none. */
+struct hawk_error *hawk_explainer_explain(struct hawk_explainer *explainer, uint32_t block,
+					  uint64_t pointer, unsigned *ret);
+
+/** False: it is not there. */
+bool hawk_explainer_read_word(struct hawk_explainer *explainer, uint64_t at, uint64_t *ret);
+
+#endif

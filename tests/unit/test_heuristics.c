@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Which pointers of a heap with a hundred thousand of them heuristics explain, against trying
+ * everything: the same with any number of threads. What each rule means is tested by test_leaks.c.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_heuristics.h"
+#include "synthetic_heap.h"
+
+enum { HEAP_BYTES = 4 << 20, BLOCKS_MAX = HEAP_BYTES / 32, WORD = 8 };
+
+/* Of a file that is not there. */
+#define TABLES UINT64_C(0x500000000000)
+
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+/** A heap in a core; `starts` of its blocks, and of one behind the last. */
+struct heuristics_world {
+	struct synthetic_heap *heap;
+	uint64_t starts[BLOCKS_MAX + 1];
+	uint64_t sizes[BLOCKS_MAX];
+	uint32_t count;
+	char *path;
+	struct hawk_target *target;
+	struct hawk_block_index index;
+	struct hawk_graph graph;
+	struct hawk_roots roots;
+};
+
+static uint64_t *word_at(const struct heuristics_world *world, uint64_t address)
+{
+	return (uint64_t *)(void *)(world->heap->bytes + (address - SYNTHETIC_HEAP));
+}
+
+/* In stretches, all blocks begin with the length of the rest, or none does. Every word but the
+ * first leads into a block, one in four of them to its second word. */
+static struct heuristics_world *make_world(void)
+{
+	struct heuristics_world *world = calloc(1, sizeof(*world));
+	uint64_t at = SYNTHETIC_HEAP + 16;
+	uint64_t seed = 77;
+
+	world->heap = synthetic_heap_create(HEAP_BYTES);
+	while (at + 200 < SYNTHETIC_HEAP + HEAP_BYTES) {
+		uint64_t size = 24 + synthetic_random(&seed) % 16 * WORD;
+
+		synthetic_heap_add_block(world->heap,
+					 (struct synthetic_block){.start = at, .size = size});
+		world->starts[world->count] = at;
+		world->sizes[world->count++] = size;
+		at += ((size + 15) & ~UINT64_C(15)) + 16;
+	}
+	for (uint32_t i = 0; i < world->count; i++) {
+		bool prefixed = i / 3000 % 2 || synthetic_random(&seed) % 50 == 0;
+
+		*word_at(world, world->starts[i]) = prefixed ? world->sizes[i] - WORD : 0;
+		for (uint64_t offset = WORD; offset < world->sizes[i]; offset += WORD) {
+			uint64_t to = synthetic_random(&seed) % world->count;
+			uint64_t inside = synthetic_random(&seed) % 4 * WORD;
+
+			*word_at(world, world->starts[i] + offset) =
+				world->starts[to] + (inside < world->sizes[to] ? inside : 0);
+		}
+	}
+	return world;
+}
+
+static void open_world(struct heuristics_world *world)
+{
+	struct hawk_sweep_plan plan = {
+		.key = world->heap->table->header.key, .trace_count = 1, .birth_max = 1};
+	struct synthetic_core *core = synthetic_heap_core(world->heap);
+	struct hawk_sweep_result result;
+
+	synthetic_core_add_segment(core, (struct synthetic_segment){
+						 .address = TABLES,
+						 .memory_bytes = 4096,
+						 .flags = SYNTHETIC_READ,
+						 .path = "/nowhere/program",
+					 });
+	world->path = synthetic_core_write(core, SIZE_MAX);
+	synthetic_core_destroy(core);
+	expect_no_error(hawk_target_open_core(world->path, NULL, &world->target));
+	expect_no_error(
+		hawk_block_index_sweep(&world->index, world->target, &plan, 1, NULL, &result));
+	assert_int_equal(world->index.count, world->count);
+	expect_no_error(hawk_graph_make(world->target, &world->index, 1, &world->graph));
+}
+
+static void close_world(struct heuristics_world *world)
+{
+	hawk_graph_deinit(&world->graph);
+	hawk_block_index_deinit(&world->index);
+	hawk_target_close(world->target);
+	synthetic_core_remove(world->path);
+	synthetic_heap_destroy(world->heap);
+	free(world);
+}
+
+/* Every word but the first of a block is an edge. */
+static void expect_explained(const struct heuristics_world *world,
+			     const struct hawk_explained *explained)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < world->count; i++)
+		for (uint32_t j = world->graph.offsets[i]; j < world->graph.offsets[i + 1]; j++) {
+			uint64_t at = world->starts[i] + (j - world->graph.offsets[i] + 1) * WORD;
+			uint32_t to = world->graph.edges[j] >> 1;
+			bool good = *word_at(world, at) == world->starts[to] + WORD &&
+				    *word_at(world, world->starts[to]) == world->sizes[to] - WORD;
+
+			assert_int_equal(hawk_explained_edge(explained, j), good);
+			count += good;
+		}
+	assert_int_equal(explained->edges.count, count);
+	assert_int_equal(explained->counts[__builtin_ctz(HAWK_HEURISTIC_LENGTH64)], count);
+	assert_true(count > world->graph.edge_count / 20);
+}
+
+static void the_same_pointers_are_explained_with_any_number_of_threads(void **state)
+{
+	static const unsigned threads[] = {0, 1, 2, 3, 8, 1000};
+	struct heuristics_world *world = make_world();
+
+	(void)state;
+	open_world(world);
+	assert_true(world->graph.edge_count > 100000);
+	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
+		struct hawk_explained explained;
+
+		expect_no_error(hawk_heuristics_find(world->target, &world->index, &world->graph,
+						     &world->roots, HAWK_HEURISTIC_LENGTH64, NULL,
+						     threads[i], &explained));
+		expect_explained(world, &explained);
+		hawk_explained_deinit(&explained);
+	}
+	close_world(world);
+}
+
+static struct hawk_error *refuse(void *context, uint64_t word, bool *ret)
+{
+	unsigned *asked = context;
+
+	(void)word;
+	(void)ret;
+	++*asked;
+	return &hawk_enomem;
+}
+
+/* An oracle that fails is not asked by two threads at a time, and its error comes out. */
+static void errors_of_the_oracle_are_told(void **state)
+{
+	struct heuristics_world *world = make_world();
+	unsigned asked = 0;
+	const struct hawk_vtable_oracle oracle = {refuse, &asked};
+
+	(void)state;
+	for (uint32_t i = 0; i < world->count; i++) {
+		*word_at(world, world->starts[i]) = TABLES;
+		*word_at(world, world->starts[i] + WORD) = TABLES;
+	}
+	open_world(world);
+	for (unsigned threads = 1; threads < 4; threads++) {
+		struct hawk_explained explained;
+
+		asked = 0;
+		assert_ptr_equal(hawk_heuristics_find(world->target, &world->index, &world->graph,
+						      &world->roots, HAWK_HEURISTICS_ALL, &oracle,
+						      threads, &explained),
+				 &hawk_enomem);
+		assert_in_range(asked, 1, threads);
+	}
+	close_world(world);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_same_pointers_are_explained_with_any_number_of_threads),
+		cmocka_unit_test(errors_of_the_oracle_are_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The set of numbers against an array of flags: few and many of them, chunks that are a list, just
+ * not one any more, and full.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "hawk_number_set.h"
+#include "synthetic_heap.h"
+
+enum { CHUNK = 1 << HAWK_NUMBER_CHUNK_LOG2, LIMIT = 5 * CHUNK + 1234, UNITS_FEW = 4096 };
+
+/* One number in `per[chunk]`; 0 = none. */
+static void fill(struct hawk_number_set *set, uint8_t *flags, const unsigned *per, uint32_t first,
+		 uint32_t end, uint64_t *seed)
+{
+	for (uint32_t i = first; i < end; i++) {
+		unsigned one = per[i / CHUNK];
+
+		if (!one || synthetic_random(seed) % one)
+			continue;
+		hawk_number_set_add(set, i);
+		flags[i] = 1;
+	}
+}
+
+static void expect_flags(const struct hawk_number_set *set, const uint8_t *flags)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < LIMIT; i++) {
+		if (hawk_number_set_has(set, i) != flags[i])
+			fail_msg("%u", i);
+		count += flags[i];
+	}
+	assert_int_equal(set->count, count);
+	assert_false(hawk_number_set_has(set, LIMIT));
+	assert_false(hawk_number_set_has(set, UINT64_MAX));
+}
+
+static void has_what_was_added_and_nothing_else(void **state)
+{
+	static const unsigned pers[][6] = {
+		{0, 0, 0, 0, 0, 0},   {1, 1, 1, 1, 1, 1},       {100, 3, 0, 5000, 1, 70},
+		{0, 0, 16, 0, 15, 0}, {60000, 0, 17, 14, 2, 1},
+	};
+	uint64_t seed = 9;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pers) / sizeof(pers[0]); i++)
+		for (uint32_t cut = 0; cut <= LIMIT; cut += LIMIT / 3) {
+			uint8_t *flags = calloc(LIMIT, 1);
+			struct hawk_number_set sets[2];
+
+			for (unsigned j = 0; j < 2; j++)
+				assert_null(hawk_number_set_init(&sets[j], LIMIT));
+			fill(&sets[0], flags, pers[i], 0, cut, &seed);
+			fill(&sets[1], flags, pers[i], cut, LIMIT, &seed);
+			hawk_number_set_add_all(&sets[0], &sets[1]);
+			expect_flags(&sets[0], flags);
+			hawk_number_set_deinit(&sets[0]);
+			hawk_number_set_deinit(&sets[1]);
+			free(flags);
+		}
+}
+
+/* A chunk of each number around the one where a list becomes a bitmap. */
+static void lists_become_bitmaps_at_the_right_moment(void **state)
+{
+	(void)state;
+	for (uint32_t count = HAWK_NUMBER_BITMAP_UNITS - 2; count < HAWK_NUMBER_BITMAP_UNITS + 3;
+	     count++) {
+		struct hawk_number_set set;
+
+		assert_null(hawk_number_set_init(&set, LIMIT));
+		for (uint32_t chunk = 1; chunk < 4; chunk++)
+			for (uint32_t i = 0; i < count; i++)
+				hawk_number_set_add(&set, chunk * CHUNK + 3 * i);
+		for (uint32_t i = 0; i < LIMIT; i++)
+			assert_int_equal(hawk_number_set_has(&set, i),
+					 i >= CHUNK && i < 4 * CHUNK && i % CHUNK < 3 * count &&
+						 i % CHUNK % 3 == 0);
+		hawk_number_set_deinit(&set);
+	}
+}
+
+/* Two bytes for each of few numbers, and never more than a bit for all there could be. */
+static void takes_little_memory(void **state)
+{
+	struct hawk_number_set set;
+
+	(void)state;
+	assert_null(hawk_number_set_init(&set, 100 * (uint64_t)CHUNK));
+	for (uint64_t i = 0; i < UNITS_FEW; i++)
+		hawk_number_set_add(&set, i * 100 * CHUNK / UNITS_FEW);
+	assert_int_equal(set.chunks[100], UNITS_FEW);
+	hawk_number_set_deinit(&set);
+	assert_null(hawk_number_set_init(&set, 100 * (uint64_t)CHUNK));
+	for (uint64_t i = 0; i < 100 * (uint64_t)CHUNK; i++)
+		hawk_number_set_add(&set, i);
+	assert_int_equal(set.chunks[100], 100 * CHUNK / 16);
+	hawk_number_set_deinit(&set);
+}
+
+static void zeros_have_nothing(void **state)
+{
+	struct hawk_number_set zeros = {0};
+
+	(void)state;
+	assert_false(hawk_number_set_has(&zeros, 0));
+	hawk_number_set_deinit(&zeros);
+	assert_null(hawk_number_set_init(&zeros, 0));
+	assert_false(hawk_number_set_has(&zeros, 0));
+	hawk_number_set_deinit(&zeros);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(has_what_was_added_and_nothing_else),
+		cmocka_unit_test(lists_become_bitmaps_at_the_right_moment),
+		cmocka_unit_test(takes_little_memory),
+		cmocka_unit_test(zeros_have_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
