@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "roots_bins.h"
 #include "roots_heap.h"
 #include "roots_tls.h"
 
@@ -222,31 +223,58 @@ static struct hawk_error *make_disjoint(struct hawk_root_ranges *ranges)
 	return err;
 }
 
+/* glibc's own pointers to free memory, in its data. */
+static struct hawk_error *add_bins(const struct finder *finder)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+	struct hawk_words words;
+	struct hawk_error *err = NULL;
+
+	hawk_words_init(&words, finder->target);
+	for (size_t i = 0; !err && i < count; i++) {
+		struct hawk_span bins = {.end = mappings[i].start};
+
+		if (!(mappings[i].flags & HAWK_MAPPING_WRITE) ||
+		    !hawk_target_module_at(finder->target, mappings[i].start))
+			continue;
+		while (!err && hawk_roots_bins_next(&words, bins.end, mappings[i].end, &bins))
+			err = add(finder->ranges, (struct hawk_root_range){
+							  .start = bins.start,
+							  .end = bins.end,
+							  .kind = HAWK_ROOT_KINDS,
+						  });
+	}
+	if (!err && words.failed)
+		err = &hawk_enomem;
+	hawk_words_deinit(&words);
+	return err;
+}
+
 static struct hawk_error *add_claims(const struct finder *finder)
 {
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(finder->target, &count);
+	struct hawk_error *err;
 
 	for (size_t i = 0; i < count; i++) {
-		struct hawk_error *err = add_stack(finder, &threads[i], (uint32_t)i);
-
+		err = add_stack(finder, &threads[i], (uint32_t)i);
 		if (!err)
 			err = add_tls(finder, &threads[i], (uint32_t)i);
 		if (err)
 			return err;
 	}
 	for (size_t i = 0; i < finder->plan->excluded_count; i++) {
-		struct hawk_error *err =
-			add(finder->ranges, (struct hawk_root_range){
-						    .start = finder->plan->excluded[i].start,
-						    .end = finder->plan->excluded[i].end,
-						    .kind = HAWK_ROOT_KINDS,
-					    });
-
+		err = add(finder->ranges, (struct hawk_root_range){
+						  .start = finder->plan->excluded[i].start,
+						  .end = finder->plan->excluded[i].end,
+						  .kind = HAWK_ROOT_KINDS,
+					  });
 		if (err)
 			return err;
 	}
-	return make_disjoint(finder->ranges);
+	err = add_bins(finder);
+	return err ? err : make_disjoint(finder->ranges);
 }
 
 /* The first of the claims, which are the first `claims` ranges, that ends above `address`. */

@@ -32,6 +32,7 @@ static __thread void *t_other;
 static pthread_key_t g_key;
 static void **g_mapped;
 static volatile int g_waiting;
+static void *g_behind_free[4];
 
 SITE static void *site_alone(void)
 {
@@ -264,6 +265,39 @@ SITE static void **site_array(int count)
 	return block;
 }
 
+SITE static void *site_before_free(void)
+{
+	return calloc(1, 72);
+}
+
+SITE static void *site_small_before_free(void)
+{
+	return calloc(1, 8);
+}
+
+SITE static void *site_behind_free(void)
+{
+	return calloc(1, 184);
+}
+
+/* The C library's lists of free memory lead to the last word of the blocks before it. */
+SITE static void lose_before_free(void)
+{
+	enum { COUNT = 2, FREE_BYTES = 3000 };
+	void *gaps[2 * COUNT];
+
+	for (int i = 0; i < COUNT; i++) {
+		site_before_free();
+		gaps[i] = malloc(FREE_BYTES);
+		g_behind_free[i] = site_behind_free();
+		site_small_before_free();
+		gaps[COUNT + i] = malloc(2 * FREE_BYTES);
+		g_behind_free[COUNT + i] = site_behind_free();
+	}
+	for (int i = 0; i < 2 * COUNT; i++)
+		free(gaps[i]);
+}
+
 /* The pointer is in r12 only while this waits. */
 SITE static void wait_with_register(uintptr_t hidden)
 {
@@ -359,6 +393,7 @@ int main(void)
 	pthread_create(&thread, NULL, wait_in_registers, NULL);
 	while (__atomic_load_n(&g_waiting, __ATOMIC_SEQ_CST) < 2)
 		usleep(1000);
+	lose_before_free();
 	scrub();
 	stop();
 }

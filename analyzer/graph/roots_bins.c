@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Lists of free memory by their shape, which needs no symbol (malloc/malloc.c, struct malloc_state:
+ * from 2.3 to 2.41 the same from the fast bins to the bins).
+ *
+ *     | lock, flags | 10 fast bins | top | last remainder | 127 bins: first, last | bits | ...
+ *
+ * Bins are rings whose heads pretend to be chunks, 16 bytes before their two links: an empty one
+ * points there, and the last one is always empty. A chunk begins with a word that belongs to the
+ * block before it while that one is in use. So all these pointers lead to the last word of the
+ * block that lies before free memory, were it lost or not.
+ */
+#include "roots_bins.h"
+
+enum {
+	WORDS_BEFORE = 12,
+	BINS = 127,
+	LINKS_OFFSET = 16, /* of a chunk's links in the chunk */
+	CHUNK_ALIGNMENT = 16,
+	EMPTY_MIN = 4,
+	STRANGE_MAX =
+		2, /* heads that something has overwritten: it may be what the program died of */
+};
+
+static const uint64_t ADDRESS_END = UINT64_C(1) << 47;
+
+struct bin {
+	uint64_t first, last;
+};
+
+static bool is_empty(const struct bin *bin, uint64_t address)
+{
+	return bin->first == address - LINKS_OFFSET && bin->last == bin->first;
+}
+
+static bool may_be_chunk(uint64_t address)
+{
+	return address && address < ADDRESS_END && address % CHUNK_ALIGNMENT == 0;
+}
+
+/* Whether the last one of an arena's bins lies at `address`. */
+static bool ends_bins(const struct hawk_target *target, uint64_t address)
+{
+	struct bin bins[BINS + 1];
+	uint64_t start = address - (BINS - 1) * sizeof(bins[0]);
+	unsigned empty = 0;
+	unsigned strange = 0;
+
+	/* Nearly always this is not the last of them. */
+	if (hawk_target_read_some(target, address, &bins[BINS - 1], 2 * sizeof(bins[0])) !=
+		    2 * sizeof(bins[0]) ||
+	    !is_empty(&bins[BINS - 1], address) || is_empty(&bins[BINS], address + sizeof(bins[0])))
+		return false;
+	if (start > address || hawk_target_read_some(target, start, bins, BINS * sizeof(bins[0])) !=
+				       BINS * sizeof(bins[0]))
+		return false;
+	for (unsigned i = 0; i < BINS && strange <= STRANGE_MAX; i++) {
+		if (is_empty(&bins[i], start + i * sizeof(bins[0])))
+			empty++;
+		else if (!may_be_chunk(bins[i].first) || !may_be_chunk(bins[i].last))
+			strange++;
+	}
+	return empty >= EMPTY_MIN && strange <= STRANGE_MAX;
+}
+
+bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end,
+			  struct hawk_span *ret)
+{
+	struct hawk_stretch stretch;
+
+	for (uint64_t at = start; hawk_words_next(words, at, end, &stretch);
+	     at = stretch.start + stretch.words * HAWK_WORD_BYTES) {
+		for (size_t i = 0; i < stretch.words; i++) {
+			uint64_t address = stretch.start + i * HAWK_WORD_BYTES;
+			uint64_t value;
+
+			memcpy(&value, stretch.bytes + i * HAWK_WORD_BYTES, sizeof(value));
+			if (value != address - LINKS_OFFSET || !ends_bins(words->target, address))
+				continue;
+			ret->end = address + sizeof(struct bin);
+			ret->start = ret->end - BINS * sizeof(struct bin) -
+				     WORDS_BEFORE * HAWK_WORD_BYTES;
+			return true;
+		}
+	}
+	return false;
+}

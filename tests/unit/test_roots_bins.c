@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * glibc's lists of free memory, found by their shape.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "roots_bins.h"
+#include "synthetic_world.h"
+
+enum { BINS = 127, BEFORE = 12, DATA_WORDS = 1024, FIRST = 101 };
+
+#define DATA UINT64_C(0x7f0000010000)
+
+/* Data of a C library with an arena whose bins are empty from the word `first` on. */
+static void make_bins(uint64_t *data, unsigned first)
+{
+	for (unsigned i = 0; i < DATA_WORDS; i++)
+		data[i] = UINT64_C(0x1111111100000007) * i;
+	for (unsigned i = 0; i < 2 * BINS; i++)
+		data[first + i] = DATA + 8 * (first + i / 2 * 2) - 16;
+}
+
+static bool find(struct world *world, const uint64_t *data, struct hawk_span *ret)
+{
+	struct hawk_words words;
+	bool found;
+
+	synthetic_core_add_memory(world->core, DATA, data, DATA_WORDS * sizeof(*data));
+	world_open(world);
+	hawk_words_init(&words, world->target);
+	found = hawk_roots_bins_next(&words, DATA, DATA + DATA_WORDS * sizeof(*data), ret);
+	if (found) {
+		struct hawk_span more;
+
+		assert_false(hawk_roots_bins_next(&words, ret->end,
+						  DATA + DATA_WORDS * sizeof(*data), &more));
+	}
+	hawk_words_deinit(&words);
+	return found;
+}
+
+static void expect_found(struct world *world, const uint64_t *data)
+{
+	struct hawk_span span;
+
+	assert_true(find(world, data, &span));
+	assert_int_equal(span.start, DATA + 8 * (FIRST - BEFORE));
+	assert_int_equal(span.end, DATA + 8 * (FIRST + 2 * BINS));
+}
+
+static void bins_are_found_with_what_lies_before_them(void **state)
+{
+	uint64_t data[DATA_WORDS];
+
+	make_bins(data, FIRST);
+	for (unsigned i = 0; i < 2 * 120; i++) /* these are not empty */
+		data[FIRST + i] = 0x555555550000 + 160 * i;
+	expect_found(*state, data);
+}
+
+static void a_bin_that_was_overwritten_does_not_hide_the_others(void **state)
+{
+	uint64_t data[DATA_WORDS];
+
+	make_bins(data, FIRST);
+	data[FIRST + 4] = 0x4141414141414141;
+	data[FIRST + 81] = 1;
+	expect_found(*state, data);
+}
+
+static void rings_of_another_number_are_no_bins(void **state)
+{
+	uint64_t data[DATA_WORDS];
+	struct hawk_span span;
+
+	make_bins(data, FIRST);
+	for (unsigned i = 0; i < 6; i++) /* 124 of them */
+		data[FIRST + i] = 3;
+	assert_false(find(*state, data, &span));
+}
+
+static void pointers_that_lead_anywhere_are_no_bins(void **state)
+{
+	uint64_t data[DATA_WORDS];
+	struct hawk_span span;
+
+	make_bins(data, FIRST);
+	for (unsigned i = 0; i < 2 * 124; i++)
+		data[FIRST + i] = 0x555555550000 + 160 * i;
+	assert_false(find(*state, data, &span));
+}
+
+static void bins_whose_beginning_is_not_there_are_none(void **state)
+{
+	uint64_t data[DATA_WORDS];
+	struct hawk_span span;
+
+	make_bins(data, 0);
+	for (unsigned i = 0; i < 2 * 100; i++) /* the last ones of an arena at the data's start */
+		data[i] = DATA + 8 * (i / 2 * 2) - 16;
+	for (unsigned i = 2 * 100; i < DATA_WORDS; i++)
+		data[i] = 5;
+	assert_false(find(*state, data, &span));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(bins_are_found_with_what_lies_before_them),
+		WORLD_TEST(a_bin_that_was_overwritten_does_not_hide_the_others),
+		WORLD_TEST(rings_of_another_number_are_no_bins),
+		WORLD_TEST(pointers_that_lead_anywhere_are_no_bins),
+		WORLD_TEST(bins_whose_beginning_is_not_there_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
