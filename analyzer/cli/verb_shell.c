@@ -39,6 +39,12 @@ static void watch(struct hawk_output *output, const char *bytes, size_t size)
 		output->errnum = EINTR;
 }
 
+/** Verbs that can be asked here. */
+static bool answers(const struct hawk_verb *verb)
+{
+	return verb->answer && verb != &hawk_verb_shell;
+}
+
 static void print_help(void)
 {
 	printf("Every verb without its core: analyze, leaks, blocks ... ; help VERB says more.\n"
@@ -48,7 +54,7 @@ static void print_help(void)
 	       "  $                     lists them\n"
 	       "  Tab completes verbs, options, functions and types. quit ends.\n\n");
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
-		if ((*verb)->answer)
+		if (answers(*verb))
 			printf("  %-12s %s\n", (*verb)->name, (*verb)->summary);
 }
 
@@ -88,8 +94,11 @@ static bool read_command(struct shell *shell, const struct hawk_verb *verb,
 		return false;
 	}
 	if (!hawk_verb_takes(verb, command->count - *first)) {
-		hawk_complain("%s needs %s (the core is known here); see help %s", verb->name,
-			      verb->needs, verb->name);
+		hawk_complain("%s needs %s (the core is known here)%s; see help %s", verb->name,
+			      verb->needs,
+			      verb == &hawk_verb_sql && command->count - *first > 1 ? ", in quotes"
+										    : "",
+			      verb->name);
 		return false;
 	}
 	if (!settings->threads)
@@ -142,12 +151,13 @@ static void run_command(struct shell *shell, struct hawk_shell_command *command)
 			hawk_help_verb(verb);
 		else
 			print_help();
-	} else if (verb && verb->answer && verb != &hawk_verb_shell) {
+	} else if (verb && answers(verb)) {
 		ask(shell, verb, command);
 	} else {
-		verb = hawk_verb_nearest(word);
-		hawk_complain(verb && verb->answer ? "there is no verb \"%s\"; did you mean \"%s\"?"
-						   : "there is no verb \"%s\"; help lists them",
+		verb = verb ? NULL : hawk_verb_nearest(word);
+		hawk_complain(verb && answers(verb)
+				      ? "there is no verb \"%s\"; did you mean \"%s\"?"
+				      : "there is no verb \"%s\"; help lists them",
 			      word, verb ? verb->name : "");
 		shell->code = HAWK_EXIT_USAGE;
 	}

@@ -311,6 +311,21 @@ static unsigned needs_reach(uint64_t columns)
 	return HAWK_PART_REACH;
 }
 
+/** The oldest one, as in `leaks`; the lowest of them. */
+static void add_example(const struct hawk_block_graph *graph, uint32_t number,
+			struct sql_leak *leak)
+{
+	struct hawk_block block;
+	uint64_t born = UINT64_MAX;
+
+	if (hawk_block_graph_block(graph, number, &block))
+		born = hawk_birth_decode(block.birth);
+	if (leak->objects++ && born >= leak->born_units)
+		return;
+	leak->example = number;
+	leak->born_units = born;
+}
+
 static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 {
 	const struct hawk_block_graph *graph = sql->source.graph;
@@ -329,8 +344,8 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 		if (site >= sites)
 			continue;
 		leak = &leaks[(size_t)site * SQL_KINDS + hawk_leaks_kind(graph, block) - 1];
-		if (hawk_block_index_counts(&graph->index, block) && !leak->objects++)
-			leak->example = block;
+		if (hawk_block_index_counts(&graph->index, block))
+			add_example(graph, block, leak);
 		leak->bytes += hawk_block_index_left_bytes(&graph->index, block);
 	}
 	sql->leaks = leaks;

@@ -35,7 +35,8 @@ struct hawk_sql {
 	struct sql_leak {
 		uint64_t objects;
 		uint64_t bytes;
-		uint32_t example; /**< the lowest block */
+		uint64_t born_units; /**< of the example; UINT64_MAX = not known */
+		uint32_t example;    /**< the oldest block */
 	} * leaks;
 	struct hawk_root_namer *namer;
 };

@@ -95,7 +95,7 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 				 hawk_quantity_bytes((uint64_t)growth->bytes_per_hour).text);
 		return;
 	case HAWK_REASON_LOST:
-		hawk_text_printf(text, "%s of it is lost: no pointer leads there",
+		hawk_text_printf(text, "%s of it is lost: no root leads there",
 				 percent(growth->lost).text);
 		return;
 	case HAWK_REASON_HELD:

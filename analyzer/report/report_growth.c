@@ -173,12 +173,19 @@ struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
 	return err;
 }
 
+/** Sums are rounded and not the parts, so that these add up to all blocks. */
 static void put_bins(struct hawk_json *json, const char *key, const uint64_t *bins)
 {
+	uint64_t sum = HAWK_AGE_ONE / 2;
+	uint64_t put = 0;
+
 	hawk_json_key(json, key);
 	hawk_json_array(json);
-	for (unsigned i = 0; i < HAWK_AGE_BINS; i++)
-		hawk_json_integer(json, (bins[i] + HAWK_AGE_ONE / 2) / HAWK_AGE_ONE);
+	for (unsigned i = 0; i < HAWK_AGE_BINS; i++) {
+		sum += bins[i];
+		hawk_json_integer(json, sum / HAWK_AGE_ONE - put);
+		put = sum / HAWK_AGE_ONE;
+	}
 	hawk_json_array_end(json);
 }
 

@@ -170,7 +170,8 @@ static struct hawk_error *put_evidence(const struct hawk_leaks_report *report,
 
 	append_pointers(report->leaks, record, &pieces);
 	if (!pieces.size)
-		hawk_text_puts(&text, "no pointer to it in any root or other live block");
+		hawk_text_printf(&text, "no pointer to %s in any root or other live block",
+				 record->objects == 1 ? "it" : "them");
 	else
 		hawk_text_printf(&text, "pointers: %s", pieces.bytes);
 	if (record->explained)

@@ -158,11 +158,13 @@ static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
 {
 	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
 	struct hawk_quantity part = part_of(suspect->holder.bytes, suspect->facts.bytes, false);
+	bool whole = suspect->holder.bytes >= suspect->facts.bytes;
 
 	hawk_text_puts(text, reach_word(suspect));
 	if (top->kind == HAWK_TREE_LOST) {
-		hawk_text_printf(text, "%s: nothing leads to %s of it",
-				 suspect->facts.reach_known ? "Lost" : "Perhaps lost", part.text);
+		hawk_text_printf(text, "%s: nothing leads to %s%sit",
+				 suspect->facts.reach_known ? "Lost" : "Perhaps lost",
+				 whole ? "" : part.text, whole ? "" : " of ");
 		return append_steps(suspects, suspect, text);
 	}
 	append_sentence(text, part.text);

@@ -69,7 +69,8 @@ def check_mistakes():
                        ("refs", "refs needs"), ("refs zz", "no hexadecimal address"),
                        ("blocks 'x", "quote"), ("blocks >", "file name"), ("blocks |", "read the output"),
                        ("blocks --sysroot /", "open already"), ("blocks --bad", "no option"),
-                       ("shell x", "no verb"), ("run true", "no verb"),
+                       ("shell x", "no verb \"shell\"; help"), ("run true", "no verb"),
+                       ("sql SELECT 1", "in quotes"),
                        ("blocks > /no/such/place", "cannot open")):
         done = hawk.run([hawk.CORE, "shell", core], input=f"{line}\nwhatis {hex(truth['hub'])}\n")
         hawk.expect(said in done.stderr, f"{line}: {done.stderr!r}")
@@ -77,7 +78,8 @@ def check_mistakes():
     hawk.expect_equal(shell("blcks\n", code=2).stdout, "", "the last command's exit code")
     hawk.expect_equal(shell("# nothing\n\nquit\nblocks\n").stdout, "", "comments, and quit")
     hawk.expect("Usage: hawk-core blocks" in shell("help blocks\n").stdout, "help VERB")
-    hawk.expect("analyze " in shell("help\n").stdout, "help")
+    hawk.expect("analyze " in shell("help\n").stdout and
+                "\n  shell" not in shell("help\n").stdout, "help")
 
 
 class Terminal:

@@ -25,9 +25,10 @@ KEEP void *make_burst(void) { return malloc(64); }
 KEEP void *make_cached(void) { return malloc(80); }
 KEEP void *make_young(void) { return malloc(96); }
 KEEP void *make_single(void) { return malloc(112); }
+KEEP void *make_again(void) { return malloc(300); }
 
 struct node *g_held;
-void *g_startup[500], *g_burst[500], *g_cache[400], *g_work[40], *g_single;
+void *g_startup[500], *g_burst[500], *g_cache[400], *g_work[40], *g_single, *g_again[2];
 static volatile int sink;
 
 static double now(void)
@@ -61,6 +62,11 @@ static KEEP void step(int turn, int turns)
 	replace(&g_work[turn % 40], make_young());
 	/* A cache of a quarter of the turns, first in, first out. */
 	replace(&g_cache[turn % (turns / 4)], make_cached());
+	/* Of two blocks the lower one is made anew, so that it is not the oldest. */
+	if (turn < 2 || turn == turns - 100) {
+		free(g_again[turn == 1]);
+		g_again[turn == 1] = make_again();
+	}
 	if (turn == turns / 2)
 		for (int i = 0; i < 500; i++)
 			g_burst[i] = make_burst();
