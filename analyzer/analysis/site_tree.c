@@ -168,7 +168,7 @@ static struct hawk_error *finish(struct hawk_site_tree *tree)
 
 enum {
 	NO_ROOT = 0xffffffff,
-	SEVERAL_ROOTS = 0x80000000u, /**< | the group that says most */
+	SEVERAL_ROOTS = 0x80000000u, /**< | the root that says most */
 };
 
 /** Groups of persistent roots say more than those of threads: variables, thread-local ones, other
@@ -183,54 +183,62 @@ static unsigned weight(uint32_t kind)
 	return kind < HAWK_ROOT_KINDS ? weights[kind] : 0;
 }
 
-/** The group of roots that point to each block; caller frees. */
-static uint32_t *find_root_groups(const struct hawk_block_graph *graph, const uint32_t *groups)
+/** A root that leads to a block which `*entry` is of. What says most stays, the first of its kind.
+ */
+static void enter_root(const struct hawk_roots *roots, const uint32_t *groups, uint32_t root,
+		       uint32_t *entry)
 {
-	uint32_t *found = malloc(((size_t)graph->index.count + 1) * sizeof(*found));
-	CLEANUP(free_ptr) uint8_t *weights = calloc((size_t)graph->index.count + 1, 1);
+	uint32_t known = *entry & ~SEVERAL_ROOTS;
 
-	if (!found || !weights) {
-		free(found);
-		return NULL;
+	if (*entry == NO_ROOT) {
+		*entry = root;
+		return;
 	}
-	memset(found, 0xff, ((size_t)graph->index.count + 1) * sizeof(*found));
-	for (size_t i = 0; i < graph->roots.count; i++) {
-		uint32_t block =
-			hawk_block_index_whole(&graph->index, graph->roots.items[i].edge >> 1);
-		uint8_t of_root = (uint8_t)weight(graph->roots.items[i].kind);
-		uint32_t several = 0;
-
-		if (found[block] != NO_ROOT && (found[block] & ~SEVERAL_ROOTS) == groups[i])
-			continue;
-		if (found[block] != NO_ROOT)
-			several = SEVERAL_ROOTS;
-		if (found[block] == NO_ROOT || of_root > weights[block]) {
-			found[block] = groups[i];
-			weights[block] = of_root;
-		}
-		found[block] |= several;
-	}
-	return found;
+	if (groups[known] == groups[root])
+		return;
+	if (weight(roots->items[root].kind) > weight(roots->items[known].kind))
+		known = root;
+	*entry = known | SEVERAL_ROOTS;
 }
 
-/** The node for a block that no other block dominates. */
-static struct hawk_error *step_top(const struct hawk_block_graph *graph, const uint32_t *root_group,
-				   uint32_t block, struct hawk_site_tree *tree, uint32_t *ret)
+/** For each number of a block the root that leads to it, or one of them | SEVERAL_ROOTS, or
+ * NO_ROOT. */
+static void find_roots(const struct hawk_block_graph *graph, const uint32_t *groups,
+		       uint32_t *entries)
+{
+	const struct hawk_dominators *dominators = &graph->dominators;
+
+	memset(entries, 0xff, ((size_t)dominators->count + 1) * sizeof(*entries));
+	for (size_t i = 0; i < graph->roots.count; i++) {
+		uint32_t part =
+			hawk_block_index_whole(&graph->index, graph->roots.items[i].edge >> 1);
+
+		for (; part != HAWK_BLOCK_NOWHERE;
+		     part = hawk_block_index_next_part(&graph->index, part))
+			enter_root(&graph->roots, groups, (uint32_t)i,
+				   &entries[dominators->numbers[part]]);
+	}
+}
+
+/** The node for a block that no other block dominates. `entry`: of find_roots(). */
+static struct hawk_error *step_top(const struct hawk_block_graph *graph, const uint32_t *groups,
+				   uint32_t block, uint32_t entry, struct hawk_site_tree *tree,
+				   uint32_t *ret)
 {
 	uint8_t reach = graph->reach.kinds[block];
-	uint32_t group = root_group[hawk_block_index_whole(&graph->index, block)];
 
 	if (reach == HAWK_REACH_DEFINITELY_LOST || reach == HAWK_REACH_INDIRECTLY_LOST)
 		return step(tree, 0, HAWK_TREE_LOST, 0, ret);
-	if (group == NO_ROOT)
+	if (entry == NO_ROOT)
 		return step(tree, 0, HAWK_TREE_SHARED, 0, ret);
-	if (group & SEVERAL_ROOTS)
-		return step(tree, 0, HAWK_TREE_SEVERAL, group & ~SEVERAL_ROOTS, ret);
-	return step(tree, 0, HAWK_TREE_ROOT, group, ret);
+	return step(tree, 0, entry & SEVERAL_ROOTS ? HAWK_TREE_SEVERAL : HAWK_TREE_ROOT,
+		    groups[entry & ~SEVERAL_ROOTS], ret);
 }
 
+/** `nodes`, by number, are entries of find_roots(), and become nodes of the tree: dominators come
+ * first. */
 static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
-					  const uint32_t *root_group, uint32_t *nodes,
+					  const uint32_t *groups, uint32_t *nodes,
 					  struct hawk_site_tree *tree)
 {
 	const struct hawk_dominators *dominators = &graph->dominators;
@@ -242,7 +250,7 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 		struct hawk_error *err = NULL;
 
 		if (!parent)
-			err = step_top(graph, root_group, block, tree, &node);
+			err = step_top(graph, groups, block, nodes[i], tree, &node);
 		if (!err)
 			err = step_site(tree, node, hawk_block_graph_site(graph, block), &nodes[i]);
 		if (err)
@@ -255,17 +263,26 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 					   const uint32_t *groups, struct hawk_site_tree *ret)
 {
-	CLEANUP(free_ptr) uint32_t *root_group = find_root_groups(graph, groups);
-	CLEANUP(free_ptr)
-	uint32_t *nodes = calloc((size_t)graph->dominators.count + 1, sizeof(*nodes));
+	CLEANUP(free_ptr) uint32_t *own = NULL;
 	struct hawk_site_tree tree = {0};
 	struct hawk_error *err;
+	uint32_t *nodes;
 
-	if (!root_group || !nodes)
+	if (graph->roots.count >= SEVERAL_ROOTS)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+					 "there are more roots than fit a tree");
+	/* Where dominators are from a cache, there may be no workspace. */
+	if (graph->workspace.area.bytes)
+		nodes = hawk_workspace_lane(&graph->workspace, HAWK_DOMINATORS_LANE_FREE);
+	else
+		nodes = own = malloc(((size_t)graph->dominators.count + 1) * sizeof(*own));
+	if (!nodes)
 		return &hawk_enomem;
 	err = begin(&tree);
-	if (!err)
-		err = fold_dominators(graph, root_group, nodes, &tree);
+	if (!err) {
+		find_roots(graph, groups, nodes);
+		err = fold_dominators(graph, groups, nodes, &tree);
+	}
 	if (!err)
 		err = finish(&tree);
 	if (err) {

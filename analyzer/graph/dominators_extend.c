@@ -292,7 +292,7 @@ hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_blo
 		.graph = graph,
 		.dominators = dominators,
 		.apart = dominators->base.apart,
-		.ends = hawk_workspace_lane(dominators->workspace, 3),
+		.ends = hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE),
 		.sizes = dominators->sizes,
 		.steps = graph->count / 4 + STEPS_SPARE,
 	};

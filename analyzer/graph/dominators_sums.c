@@ -77,7 +77,7 @@ static void order_stretch(void *context, unsigned stretch)
 	const struct hawk_dominators *dominators = context;
 	uint32_t first = dominators->stretches.first[stretch];
 	uint32_t end = dominators->stretches.first[stretch + 1];
-	uint32_t *next = hawk_workspace_lane(dominators->workspace, 3);
+	uint32_t *next = hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE);
 	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
 	uint32_t top = first;
 	uint32_t position = first;
@@ -103,7 +103,7 @@ static void order_stretch(void *context, unsigned stretch)
 
 uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32_t **ends)
 {
-	uint32_t *next = hawk_workspace_lane(dominators->workspace, 3);
+	uint32_t *next = hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE);
 	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
 
 	hawk_parallel_run(dominators->stretches.count, order_stretch,

@@ -30,7 +30,10 @@ struct hawk_dominators_base {
 	size_t move_count;
 };
 
-enum { HAWK_STRETCHES_MAX = 8 };
+enum {
+	HAWK_STRETCHES_MAX = 8,
+	HAWK_DOMINATORS_LANE_FREE = 3, /**< of the workspace: nothing is there between calls */
+};
 
 /**
  * Stretches of numbers that share no path but from the virtual root: a thread can work on each.

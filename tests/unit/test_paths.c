@@ -61,6 +61,10 @@ static struct paths_world *open_world(struct graph_world *world)
 	expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
 					     &paths->graph.reach, NULL, &world->workspace,
 					     &paths->graph.dominators));
+	hawk_dominators_number_blocks(&paths->graph.dominators);
+	/* In some there is none, as with dominators from a cache. */
+	if (world->count % 2)
+		paths->graph.workspace = world->workspace;
 	paths->groups = calloc(world->roots.count + 1, sizeof(*paths->groups));
 	for (size_t i = 0; i < world->roots.count; i++)
 		paths->groups[i] = (uint32_t)(i % ROOT_GROUPS);
