@@ -62,6 +62,10 @@ void hawk_words_destroy(struct hawk_words *words);
 struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 				       struct hawk_word *ret);
 
+/** Fetches what hawk_words_classify() will need of the words in `bytes`, whose cache misses
+ * overlap then. A few hundred words at a time. */
+void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, size_t size);
+
 /** Printable characters (and white space) at the head of `bytes`, up to a NUL or `size`; 0 if
  * something else comes first. */
 size_t hawk_text_length(const uint8_t *bytes, size_t size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The words of a group's blocks, one after the other, read in pieces.
+ * The words of a group's blocks, one after the other, read in pieces. Pieces of several small
+ * blocks are visited together, so that what their words lead to is fetched for all at once.
  */
 #include "schema_tally.h"
 
@@ -10,71 +11,106 @@
 
 #include "hawk_cleanup.h"
 
-enum { PIECE_BYTES = 64 << 10, WORD_BYTES = sizeof(uint64_t) };
+enum {
+	PIECE_BYTES = 64 << 10,
+	BATCH_BYTES = 4 << 10, /* of pieces that are visited together, but for a larger one */
+	BATCH_PIECES = 64,
+	WORD_BYTES = sizeof(uint64_t),
+};
+
+struct piece {
+	uint32_t block;
+	uint64_t offset; /**< in the block */
+	size_t at, size; /**< bytes of the batch */
+	bool is_last;    /**< of its block */
+};
 
 struct reader {
 	const struct hawk_schema_walk *walk;
-	uint8_t *piece;
+	uint8_t *bytes; /**< PIECE_BYTES and BATCH_BYTES */
+	size_t used;
+	struct piece pieces[BATCH_PIECES];
+	unsigned count;
 	bool in_text;
 };
 
-static struct hawk_error *visit_piece(struct reader *reader, uint32_t block, uint64_t offset,
-				      size_t size)
+static struct hawk_error *visit_piece(struct reader *reader, const struct piece *piece)
 {
 	const struct hawk_schema_walk *walk = reader->walk;
+	const uint8_t *bytes = reader->bytes + piece->at;
 
-	for (size_t at = 0; at + WORD_BYTES <= size; at += WORD_BYTES) {
+	if (!piece->offset)
+		reader->in_text = false;
+	for (size_t at = 0; at + WORD_BYTES <= piece->size; at += WORD_BYTES) {
 		struct hawk_word word;
 		struct hawk_error *err;
 		uint64_t value;
 
-		memcpy(&value, reader->piece + at, sizeof(value));
+		memcpy(&value, bytes + at, sizeof(value));
 		err = hawk_words_classify(walk->words, value, &word);
 		if (err)
 			return err;
 		if (walk->text && word.class == HAWK_WORD_TEXT && !reader->in_text)
-			walk->text(walk->context, offset + at,
-				   hawk_text_length(reader->piece + at, size - at));
+			walk->text(walk->context, piece->offset + at,
+				   hawk_text_length(bytes + at, piece->size - at));
 		reader->in_text = word.class == HAWK_WORD_TEXT;
-		walk->visit(walk->context, block, offset + at, value, word);
+		walk->visit(walk->context, piece->block, piece->offset + at, value, word);
 	}
+	if (piece->is_last && walk->end)
+		walk->end(walk->context, piece->block);
 	return NULL;
 }
 
-static struct hawk_error *visit_block(struct reader *reader, uint32_t block, uint64_t size)
+static struct hawk_error *visit_batch(struct reader *reader)
+{
+	struct hawk_error *err = NULL;
+
+	hawk_words_prefetch(reader->walk->words, reader->bytes, reader->used);
+	for (unsigned i = 0; i < reader->count && !err; i++)
+		err = visit_piece(reader, &reader->pieces[i]);
+	reader->count = 0;
+	reader->used = 0;
+	return err;
+}
+
+static struct hawk_error *read_block(struct reader *reader, uint32_t block, uint64_t size)
 {
 	const struct hawk_schema_walk *walk = reader->walk;
 	uint64_t start = hawk_block_start(&walk->graph->index, block);
 	struct hawk_error *err = NULL;
+	uint64_t offset = 0;
+	bool is_last;
 
 	if (size > walk->group->bytes_each)
 		size = walk->group->bytes_each;
-	reader->in_text = false;
-	for (uint64_t offset = 0; offset < size && !err; offset += PIECE_BYTES) {
+	do {
 		size_t wanted = size - offset < PIECE_BYTES ? (size_t)(size - offset) : PIECE_BYTES;
 		size_t got = hawk_target_read_some(walk->graph->target, start + offset,
-						   reader->piece, wanted);
+						   reader->bytes + reader->used, wanted);
 
-		err = visit_piece(reader, block, offset, got);
-		if (got < wanted) {
-			walk->group->unreadable += !walk->all;
-			break;
-		}
-	}
-	if (!err && walk->end)
-		walk->end(walk->context, block);
+		is_last = got < wanted || size - offset == wanted;
+		reader->pieces[reader->count++] =
+			(struct piece){block, offset, reader->used, got, is_last};
+		reader->used += got;
+		while (reader->used % WORD_BYTES)
+			reader->bytes[reader->used++] = 0;
+		offset += wanted;
+		walk->group->unreadable += got < wanted && !walk->all;
+		if (reader->used >= BATCH_BYTES || reader->count == BATCH_PIECES)
+			err = visit_batch(reader);
+	} while (!is_last && !err);
 	return err;
 }
 
 struct hawk_error *hawk_schema_walk(const struct hawk_schema_walk *walk)
 {
-	CLEANUP(free_ptr) uint8_t *piece = malloc(PIECE_BYTES);
+	CLEANUP(free_ptr) uint8_t *bytes = malloc(BATCH_BYTES + PIECE_BYTES);
 	struct hawk_schema_group *group = walk->group;
 	uint64_t stride = walk->all ? 1 : group->objects / HAWK_SCHEMA_BLOCKS_MAX + 1, seen = 0;
-	struct reader reader = {.walk = walk, .piece = piece};
+	struct reader reader = {.walk = walk, .bytes = bytes};
 	struct hawk_error *err = NULL;
 
-	if (!piece)
+	if (!bytes)
 		return &hawk_enomem;
 	if (!walk->all)
 		group->examined = group->unreadable = 0;
@@ -85,7 +121,7 @@ struct hawk_error *hawk_schema_walk(const struct hawk_schema_walk *walk)
 		if (size < group->size_min || size > group->size_max || seen++ % stride)
 			continue;
 		group->examined += !walk->all;
-		err = visit_block(&reader, block, size);
+		err = read_block(&reader, block, size);
 	}
-	return err;
+	return err ? err : visit_batch(&reader);
 }

@@ -260,3 +260,35 @@ struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 		*ret = classify_value(word);
 	return err;
 }
+
+/** The chunk of a word that may lead to a block; 0 = it does not. */
+static uint32_t chunk_of(const struct hawk_block_index *index, uint64_t word)
+{
+	uint32_t chunk = word >> 47 ? 0 : hawk_block_index_chunk(index, word);
+
+	return chunk == HAWK_CHUNK_INSIDE ? 0 : chunk;
+}
+
+void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, size_t size)
+{
+	const struct hawk_block_index *index = &words->graph->index;
+	uint64_t word;
+
+	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
+		uint32_t chunk;
+
+		memcpy(&word, bytes + at, sizeof(word));
+		chunk = chunk_of(index, word);
+		if (chunk)
+			__builtin_prefetch(hawk_block_index_record(index, chunk, word));
+	}
+	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
+		uint32_t block, chunk;
+
+		memcpy(&word, bytes + at, sizeof(word));
+		chunk = chunk_of(index, word);
+		block = chunk ? hawk_block_index_resolve(index, chunk, word) : HAWK_BLOCK_NOWHERE;
+		if (block != HAWK_BLOCK_NOWHERE)
+			__builtin_prefetch(&index->traces[block >> 1]);
+	}
+}
