@@ -11,6 +11,8 @@
 
 static const uint32_t UNASSIGNED = UINT32_MAX;
 
+enum { BLOCKS_AHEAD = 16 };
+
 static uint32_t hash_of(uint32_t parent, uint32_t kind, uint32_t key)
 {
 	uint64_t mix = ((uint64_t)parent << 32 | key) * UINT64_C(0x9e3779b97f4a7c15) + kind;
@@ -235,6 +237,15 @@ static struct hawk_error *step_top(const struct hawk_block_graph *graph, const u
 		    groups[entry & ~SEVERAL_ROOTS], ret);
 }
 
+/** What the folding will need of a block some way ahead. */
+static void prefetch_block(const struct hawk_block_graph *graph, uint32_t number)
+{
+	uint32_t block = graph->dominators.blocks[number];
+
+	__builtin_prefetch(&graph->index.traces[block]);
+	__builtin_prefetch(&graph->index.sizes[block]);
+}
+
 /** `nodes`, by number, are entries of find_roots(), and become nodes of the tree: dominators come
  * first. */
 static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
@@ -249,6 +260,7 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 		uint32_t node = nodes[parent];
 		struct hawk_error *err = NULL;
 
+		prefetch_block(graph, dominators->count - i > BLOCKS_AHEAD ? i + BLOCKS_AHEAD : i);
 		if (!parent)
 			err = step_top(graph, groups, block, nodes[i], tree, &node);
 		if (!err)
