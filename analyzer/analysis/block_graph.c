@@ -12,6 +12,8 @@
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 
+enum { HEADERS_AHEAD = 32 };
+
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
 			   const struct hawk_heap *heap, struct hawk_findings *findings)
 {
@@ -273,24 +275,28 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 }
 
 /* The first word of the header in front of the block at `start`; 0 if it is not there. */
-static uint64_t read_word0(const struct hawk_block_graph *graph, uint64_t start)
+static uint64_t read_word0(const struct hawk_block_graph *graph, struct hawk_near *near,
+			   uint64_t start)
 {
 	uint64_t word;
+	size_t got;
 
-	if (start < HAWK_HEADER_BYTES ||
-	    hawk_target_read_some(graph->target, start - HAWK_HEADER_BYTES, &word, sizeof(word)) !=
-		    sizeof(word))
+	if (start < HAWK_HEADER_BYTES)
 		return 0;
-	return word;
+	got = near ? hawk_near_read(near, start - HAWK_HEADER_BYTES, &word, sizeof(word))
+		   : hawk_target_read_some(graph->target, start - HAWK_HEADER_BYTES, &word,
+					   sizeof(word));
+	return got == sizeof(word) ? word : 0;
 }
 
-bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
-			    struct hawk_block *ret)
+/* `near`: NULL, or of the graph's target. */
+static bool take_block(const struct hawk_block_graph *graph, struct hawk_near *near, uint32_t block,
+		       struct hawk_block *ret)
 {
 	uint32_t whole = hawk_block_index_whole(&graph->index, block);
 	uint64_t start = hawk_block_start(&graph->index, whole);
 	uint64_t word = graph->index.heads ? (uint64_t)graph->index.heads[whole] << 48
-					   : read_word0(graph, start);
+					   : read_word0(graph, near, start);
 
 	*ret = (struct hawk_block){
 		.start = start,
@@ -301,6 +307,21 @@ bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block
 		.offset_code = (uint8_t)hawk_header_offset_code(word),
 	};
 	return word != 0;
+}
+
+bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
+			    struct hawk_block *ret)
+{
+	return take_block(graph, NULL, block, ret);
+}
+
+bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct hawk_near *near,
+				 uint32_t block, struct hawk_block *ret)
+{
+	if (graph->index.count - block > HEADERS_AHEAD)
+		hawk_near_prefetch(near, hawk_block_start(&graph->index, block + HEADERS_AHEAD) -
+						 HAWK_HEADER_BYTES);
+	return take_block(graph, near, block, ret);
 }
 
 uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph, uint32_t block)

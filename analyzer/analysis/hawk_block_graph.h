@@ -21,6 +21,7 @@
 #define HAWK_BLOCK_GRAPH_H
 
 #include "hawk_dominators.h"
+#include "hawk_near.h"
 #include "hawk_sites.h"
 
 enum hawk_block_graph_part {
@@ -141,6 +142,10 @@ static inline uint32_t hawk_block_graph_site(const struct hawk_block_graph *grap
  */
 bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
 			    struct hawk_block *ret);
+
+/** The same for one block after the other, in less time. `near` is of the graph's target. */
+bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct hawk_near *near,
+				 uint32_t block, struct hawk_block *ret);
 
 /** What block `block` (one that stands for a block) retains, itself included. Needs
  * HAWK_PART_RETAINED. */

@@ -72,13 +72,12 @@ static struct hawk_error *start_record(struct hawk_leak_fold *fold, uint32_t blo
 	return NULL;
 }
 
-static void note_age(const struct hawk_leak_fold *fold, struct hawk_leak_record *record,
-		     uint32_t block)
+static void note_age(struct hawk_leak_fold *fold, struct hawk_leak_record *record, uint32_t block)
 {
 	struct hawk_block bytes;
 	uint64_t units;
 
-	if (!hawk_block_graph_block(fold->graph, block, &bytes))
+	if (!hawk_block_graph_next_block(fold->graph, &fold->near, block, &bytes))
 		return;
 	units = hawk_birth_decode(bytes.birth);
 	if (record->has_birth && record->oldest_units <= units)
@@ -96,7 +95,7 @@ static struct hawk_error *is_wanted(struct hawk_leak_fold *fold, uint32_t block,
 	*ret = true;
 	if (!fold->filter)
 		return NULL;
-	hawk_block_graph_block(fold->graph, block, &bytes);
+	hawk_block_graph_next_block(fold->graph, &fold->near, block, &bytes);
 	err = fold->filter->wants(fold->filter->context, &bytes, ret);
 	if (!err && *ret)
 		hawk_leak_set_bit(&fold->wanted, block);
@@ -187,6 +186,7 @@ static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 	CLEANUP(fold)
 	struct hawk_leak_fold fold = {
 		.graph = graph,
+		.near = {.target = graph->target},
 		.explained = explained,
 		.filter = filter,
 		.kinds = kinds,

@@ -17,6 +17,7 @@ struct hawk_leak_bits {
 };
 
 struct hawk_leak_fold {
+	struct hawk_near near;
 	const struct hawk_block_graph *graph;
 	const struct hawk_explained *explained;
 	const struct hawk_leak_filter *filter; /**< NULL = all blocks */

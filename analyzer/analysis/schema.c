@@ -85,6 +85,7 @@ static struct hawk_error *collect(const struct hawk_block_graph *graph,
 				  struct hawk_schema_blocks *blocks, struct sizes *sizes,
 				  struct hawk_schema *schema)
 {
+	struct hawk_near near = {.target = graph->target};
 	struct hawk_error *err = NULL;
 
 	for (uint32_t i = 0; i < graph->index.count && !err; i++) {
@@ -94,7 +95,7 @@ static struct hawk_error *collect(const struct hawk_block_graph *graph,
 		if (hawk_block_graph_site(graph, i) != wish->site)
 			continue;
 		if (wish->filter) {
-			hawk_block_graph_block(graph, i, &block);
+			hawk_block_graph_next_block(graph, &near, i, &block);
 			err = wish->filter(wish->context, &block, &wanted);
 		}
 		if (err || !wanted)

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_near.h"
 
 enum {
 	PIECE_BYTES = 64 << 10,
 	BATCH_BYTES = 4 << 10, /* of pieces that are visited together, but for a larger one */
 	BATCH_PIECES = 64,
+	BLOCKS_AHEAD = 16,
 	WORD_BYTES = sizeof(uint64_t),
 };
 
@@ -27,6 +29,7 @@ struct piece {
 
 struct reader {
 	const struct hawk_schema_walk *walk;
+	struct hawk_near near;
 	uint8_t *bytes; /**< PIECE_BYTES and BATCH_BYTES */
 	size_t used;
 	struct piece pieces[BATCH_PIECES];
@@ -85,8 +88,8 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block, uint
 		size = walk->group->bytes_each;
 	do {
 		size_t wanted = size - offset < PIECE_BYTES ? (size_t)(size - offset) : PIECE_BYTES;
-		size_t got = hawk_target_read_some(walk->graph->target, start + offset,
-						   reader->bytes + reader->used, wanted);
+		size_t got = hawk_near_read(&reader->near, start + offset,
+					    reader->bytes + reader->used, wanted);
 
 		is_last = got < wanted || size - offset == wanted;
 		reader->pieces[reader->count++] =
@@ -102,12 +105,18 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block, uint
 	return err;
 }
 
+static void prefetch_block(const struct reader *reader, uint32_t block)
+{
+	hawk_near_prefetch(&reader->near, hawk_block_start(&reader->walk->graph->index, block));
+}
+
 struct hawk_error *hawk_schema_walk(const struct hawk_schema_walk *walk)
 {
 	CLEANUP(free_ptr) uint8_t *bytes = malloc(BATCH_BYTES + PIECE_BYTES);
 	struct hawk_schema_group *group = walk->group;
 	uint64_t stride = walk->all ? 1 : group->objects / HAWK_SCHEMA_BLOCKS_MAX + 1, seen = 0;
-	struct reader reader = {.walk = walk, .bytes = bytes};
+	struct reader reader = {
+		.walk = walk, .near = {.target = walk->graph->target}, .bytes = bytes};
 	struct hawk_error *err = NULL;
 
 	if (!bytes)
@@ -118,6 +127,8 @@ struct hawk_error *hawk_schema_walk(const struct hawk_schema_walk *walk)
 		uint32_t block = walk->blocks->numbers[i];
 		uint64_t size = hawk_block_size(&walk->graph->index, block);
 
+		if (walk->blocks->count - i > BLOCKS_AHEAD)
+			prefetch_block(&reader, walk->blocks->numbers[i + BLOCKS_AHEAD]);
 		if (size < group->size_min || size > group->size_max || seen++ % stride)
 			continue;
 		group->examined += !walk->all;

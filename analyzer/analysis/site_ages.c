@@ -85,6 +85,7 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
 {
 	struct hawk_site_ages *ages = calloc(graph->heap->site_count + 1, sizeof(*ages));
 	struct spread *spread = malloc(sizeof(*spread));
+	struct hawk_near near = {.target = graph->target};
 	struct hawk_error *err = ages && spread ? NULL : &hawk_enomem;
 
 	if (!err)
@@ -96,7 +97,7 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
 
 		if (site >= graph->heap->site_count)
 			continue;
-		header = hawk_block_graph_block(graph, i, &block);
+		header = hawk_block_graph_next_block(graph, &near, i, &block);
 		if (filter)
 			err = filter(context, &block, &wanted);
 		if (!err && wanted)

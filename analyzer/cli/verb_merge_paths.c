@@ -21,6 +21,7 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 static struct hawk_error *choose(const struct hawk_pointer_report *report, uint64_t *wanted)
 {
 	const struct hawk_block_graph *graph = report->graph;
+	struct hawk_near near = {.target = graph->target};
 	struct hawk_error *err = NULL;
 
 	for (uint32_t number = 0; number < graph->index.count && !err; number++) {
@@ -30,7 +31,7 @@ static struct hawk_error *choose(const struct hawk_pointer_report *report, uint6
 		if (report->filter &&
 		    !hawk_block_filter_trace(report->filter, graph->index.traces[number]))
 			continue;
-		hawk_block_graph_block(graph, number, &block);
+		hawk_block_graph_next_block(graph, &near, number, &block);
 		if (report->filter)
 			err = hawk_block_filter_block(report->filter, &block, &is);
 		if (is)

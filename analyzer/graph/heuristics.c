@@ -40,7 +40,8 @@ static void add_explained(struct finder *finder, struct hawk_number_set *set, ui
 static bool read_register(const struct finder *finder, const struct hawk_root *root, uint64_t *ret)
 {
 	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(finder->explainer.target, &count);
+	const struct hawk_thread *threads =
+		hawk_target_threads(finder->explainer.near.target, &count);
 	const struct hawk_thread *thread;
 	uint64_t at = root->address - HAWK_ROOT_VECTORS;
 
@@ -138,7 +139,7 @@ static struct hawk_error *find_in_blocks(struct finder *finder, uint32_t first, 
 	struct hawk_words words;
 	uint32_t block = first;
 
-	hawk_words_init(&words, finder->explainer.target);
+	hawk_words_init(&words, finder->explainer.near.target);
 	for (uint32_t edge = hawk_graph_next_interior(graph, graph->offsets[first]);
 	     edge < edges_end && !err;
 	     edge = hawk_graph_next_interior(graph, graph->offsets[block + 1])) {
@@ -247,7 +248,7 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
 			.roots = roots,
 			.explainer =
 				{
-					.target = target,
+					.near = {.target = target},
 					.index = index,
 					.heuristics = heuristics,
 					.oracle = oracle,

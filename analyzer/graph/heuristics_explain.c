@@ -18,27 +18,9 @@ enum {
 };
 
 /* False: they are not there. */
-static bool read_bytes(struct hawk_explainer *explainer, uint64_t at, void *ret, uint64_t bytes)
+static bool read_bytes(struct hawk_explainer *explainer, uint64_t at, void *ret, size_t bytes)
 {
-	if (at < explainer->view_start || explainer->view_end < bytes ||
-	    explainer->view_end - bytes < at) {
-		const struct hawk_mapping *mapping = hawk_target_mapping_at(explainer->target, at);
-
-		explainer->view_start = explainer->view_end = 0;
-		if (mapping && mapping->present_bytes) {
-			explainer->view = hawk_target_view(explainer->target, mapping->start,
-							   (size_t)mapping->present_bytes);
-			if (explainer->view) {
-				explainer->view_start = mapping->start;
-				explainer->view_end = mapping->start + mapping->present_bytes;
-			}
-		}
-	}
-	if (at < explainer->view_start || explainer->view_end < bytes ||
-	    explainer->view_end - bytes < at)
-		return hawk_target_read_some(explainer->target, at, ret, bytes) == bytes;
-	memcpy(ret, explainer->view + (at - explainer->view_start), bytes);
-	return true;
+	return hawk_near_read(&explainer->near, at, ret, bytes) == bytes;
 }
 
 bool hawk_explainer_read_word(struct hawk_explainer *explainer, uint64_t at, uint64_t *ret)
@@ -59,7 +41,8 @@ static bool is_string(struct hawk_explainer *explainer, uint64_t start, uint64_t
 static const struct hawk_mapping *file_mapping(const struct hawk_explainer *explainer,
 					       uint64_t address, unsigned right)
 {
-	const struct hawk_mapping *mapping = hawk_target_mapping_at(explainer->target, address);
+	const struct hawk_mapping *mapping =
+		hawk_target_mapping_at(explainer->near.target, address);
 
 	return mapping && mapping->path && mapping->path[0] && (mapping->flags & right) ? mapping
 											: NULL;
@@ -75,8 +58,8 @@ static bool looks_like_vtable(struct hawk_explainer *explainer, uint64_t word, b
 	for (unsigned i = 0; i < VTABLE_WORDS_MAX; i++) {
 		uint64_t function;
 
-		if (hawk_target_read_some(explainer->target, word + (uint64_t)i * WORD, &function,
-					  WORD) != WORD) {
+		if (hawk_target_read_some(explainer->near.target, word + (uint64_t)i * WORD,
+					  &function, WORD) != WORD) {
 			*absent = i == 0;
 			return false;
 		}

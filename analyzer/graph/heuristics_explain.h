@@ -10,19 +10,17 @@
 #include <pthread.h>
 
 #include "hawk_heuristics.h"
+#include "hawk_near.h"
 
 enum { HAWK_VERDICTS = 64 };
 
 /** Of one thread. Zeros but for the first five. */
 struct hawk_explainer {
-	const struct hawk_target *target;
+	struct hawk_near near; /**< the target */
 	const struct hawk_block_index *index;
 	unsigned heuristics;
 	const struct hawk_vtable_oracle *oracle; /**< NULL = none */
 	pthread_mutex_t *oracle_lock;
-	const uint8_t *view; /**< memory at view_start, kept because neighbours come next */
-	uint64_t view_start;
-	uint64_t view_end;
 	/** The last verdicts on words; 0 is in no slot but its own, where it is right. */
 	struct hawk_vtable_verdict {
 		uint64_t word;
