@@ -14,9 +14,10 @@
  * directories: address of segment 0, 1, 2 ... of each array; segment k holds (first << k) elements
  *
  * Every array is a list of segments that double, so that an index is found with one bit scan and no
- * segment ever moves. Every record is published by one release store of its `state` or `hash` word,
- * written last: the process may die between any two instructions. Readers accept longer records
- * (sizes are in the header) and refuse unknown bits in `incompatible_flags`. Prose twin:
+ * segment ever moves. Of the last one only a front may be mapped, with all records that were handed
+ * out; it grows in place. Every record is published by one release store of its `state` or `hash`
+ * word, written last: the process may die between any two instructions. Readers accept longer
+ * records (sizes are in the header) and refuse unknown bits in `incompatible_flags`. Prose twin:
  * docs/format-trace-table.md. Includes nothing of ours but the block header's key.
  */
 #ifndef HAWK_TRACE_TABLE_H

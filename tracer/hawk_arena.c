@@ -1,200 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Placement and growth of the tracer's memory.
- *
- * Placed low: the kernel writes a core in ascending order of addresses and a truncated core loses
- * its end. A table that comes first turns a cut-off core into an answer for every block that is
- * left. In a position-independent program everything of the host lies above 0x550000000000; in a
- * fixed one (0x400000) only the first 3 MiB come before it.
+ * The table's header, its twin, and its arrays.
  */
 #include "hawk_arena.h"
 
-#include <elf.h>
-#include <errno.h>
 #include <sys/auxv.h>
 #include <time.h>
 
-#include "hawk_claim.h"
+#include "hawk_extents.h"
 #include "hawk_file_owner.h"
+#include "hawk_place.h"
+#include "hawk_span.h"
 
-enum {
-	PAGE_BYTES = 4096,
-	PLACEMENT_TRIES = 64,
-};
-
-/**
- * 192 GiB: above what Java's compressed pointers (32 GiB) and SBCL's heap (64 GiB and up) want,
- * below GHC's heap (264 GiB), Go's arenas (768 GiB) and mimalloc's hints (2 TiB).
- */
-static const uint64_t LOW_HINT = UINT64_C(0x3000000000);
-
-/** Leaves the first MiB to DOS and to null pointers with an offset. */
-static const uint64_t WINDOW_START = 0x110000;
+enum { PAGE_BYTES = 4096 };
 
 struct hawk_table_header *hawk_table_header;
 
-static uint64_t low_next;
-static uint64_t window_next;
-static uint64_t window_end;
-
-/** The address where the executable starts, 0 if unknown. */
-static uint64_t executable_start(void)
-{
-	const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
-	unsigned long count = getauxval(AT_PHNUM);
-	uint64_t lowest = UINT64_MAX;
-	uint64_t bias = 0;
-
-	if (!headers)
-		return 0;
-	for (unsigned long i = 0; i < count; i++) {
-		if (headers[i].p_type == PT_PHDR)
-			bias = (uint64_t)headers - headers[i].p_vaddr;
-		if (headers[i].p_type == PT_LOAD && headers[i].p_vaddr < lowest)
-			lowest = headers[i].p_vaddr;
-	}
-	return lowest == UINT64_MAX ? 0 : (lowest + bias) & -(uint64_t)PAGE_BYTES;
-}
-
-static void choose_places(void)
-{
-	uint64_t executable = executable_start();
-
-	low_next = LOW_HINT;
-	if (executable > WINDOW_START && executable < LOW_HINT) {
-		const uint64_t window_max = 16 << 20;
-
-		window_next = WINDOW_START;
-		window_end = executable < WINDOW_START + window_max ? executable
-								    : WINDOW_START + window_max;
-	}
-}
-
-/** Takes the next `bytes` below `end` from a cursor and maps them; NULL when the place is taken or
- * there is none left. */
-static void *map_next(uint64_t *next, uint64_t end, size_t bytes)
-{
-	const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
-
-	for (int i = 0; i < PLACEMENT_TRIES; i++) {
-		uint64_t at = __atomic_load_n(next, __ATOMIC_RELAXED);
-		long result;
-
-		if (at + bytes > end)
-			return NULL;
-		if (!__atomic_compare_exchange_n(next, &at, at + bytes, false, __ATOMIC_RELAXED,
-						 __ATOMIC_RELAXED))
-			continue;
-		result = hawk_syscall6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
-				       flags, -1, 0);
-		/* Perhaps elsewhere: kernels before 4.17 take MAP_FIXED_NOREPLACE for a hint. */
-		if (result > 0)
-			return (void *)result;
-		if (result != -EEXIST) /* no memory: no other place will do either */
-			return NULL;
-	}
-	return NULL;
-}
-
-/** Bytes mapped so far, or about to be. */
-static uint64_t mapped_bytes;
-uint64_t hawk_arena_limit;
-
-uint64_t hawk_arena_bytes(void)
-{
-	return __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED);
-}
-
-static bool has_budget(size_t bytes)
-{
-	return !hawk_arena_limit || hawk_arena_bytes() + bytes <= hawk_arena_limit;
-}
-
-uint64_t hawk_arena_room(void)
-{
-	uint64_t bytes = hawk_arena_bytes();
-
-	if (!hawk_arena_limit)
-		return UINT64_MAX;
-	return bytes < hawk_arena_limit ? hawk_arena_limit - bytes : 0;
-}
-
-static bool take_budget(size_t bytes)
-{
-	uint64_t before = __atomic_fetch_add(&mapped_bytes, bytes, __ATOMIC_RELAXED);
-
-	if (!hawk_arena_limit || before + bytes <= hawk_arena_limit)
-		return true;
-	__atomic_fetch_sub(&mapped_bytes, bytes, __ATOMIC_RELAXED);
-	return false;
-}
-
-static void give_back(void *memory, size_t bytes)
-{
-	if (memory)
-		hawk_unmap(memory, bytes);
-	__atomic_fetch_sub(&mapped_bytes, bytes, __ATOMIC_RELAXED);
-}
-
-/** What only the tracer itself uses does not compete for the scarce lowest addresses. */
-static void *map_extent(size_t bytes, bool for_readers)
-{
-	void *memory = NULL;
-
-	if (!take_budget(bytes))
-		return NULL;
-	if (window_end && for_readers)
-		memory = map_next(&window_next, window_end, bytes);
-	if (!memory)
-		memory = map_next(&low_next, UINT64_MAX / 2, bytes);
-	if (!memory)
-		memory = hawk_map(0, bytes, false);
-	if (!memory)
-		give_back(NULL, bytes);
-	return memory;
-}
-
-static void publish_extent(const void *memory, size_t bytes, enum hawk_extent_kind kind,
-			   uint64_t file_offset)
-{
-	struct hawk_table_header *header = hawk_table_header;
-	uint32_t index;
-
-	if (!header)
-		return;
-	hawk_file_check_fork();
-	index = __atomic_fetch_add(&header->extent_count, 1, __ATOMIC_RELAXED);
-	if (index >= HAWK_TABLE_EXTENTS)
-		return;
-	header->extents[index].address = (uint64_t)memory;
-	header->extents[index].bytes = bytes;
-	header->extents[index].file_offset = file_offset;
-	__atomic_store_n(&header->extents[index].kind, (uint32_t)kind, __ATOMIC_RELEASE);
-}
-
 void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind)
 {
-	void *memory = map_extent(bytes, kind != HAWK_EXTENT_PRIVATE);
+	void *memory = hawk_place_map(bytes, bytes, kind != HAWK_EXTENT_PRIVATE);
 
 	if (memory)
-		publish_extent(memory, bytes, kind, 0);
+		hawk_extents_publish(memory, bytes, kind, 0);
 	return memory;
 }
 
 uint64_t hawk_arena_private_at(uint64_t *place, size_t bytes, unsigned tag)
 {
-	void *memory = map_extent(bytes, false);
+	void *memory = hawk_place_map(bytes, bytes, false);
 	uint64_t word = (uint64_t)memory | tag, expected = 0;
 
 	if (!memory)
 		return __atomic_load_n(place, __ATOMIC_ACQUIRE);
 	if (!__atomic_compare_exchange_n(place, &expected, word, false, __ATOMIC_RELEASE,
 					 __ATOMIC_ACQUIRE)) {
-		give_back(memory, bytes);
+		hawk_place_give_back(memory, bytes);
 		return expected;
 	}
-	publish_extent(memory, bytes, HAWK_EXTENT_PRIVATE, 0);
+	hawk_extents_publish(memory, bytes, HAWK_EXTENT_PRIVATE, 0);
 	return word;
 }
 
@@ -273,9 +117,10 @@ bool hawk_arena_init(uint64_t compatible_flags, const char *options)
 {
 	struct hawk_table_header *header, *twin;
 
-	choose_places();
-	header =
-		hawk_file_active() ? hawk_file_header() : map_extent(HAWK_TABLE_HEADER_BYTES, true);
+	hawk_place_init();
+	header = hawk_file_active()
+			 ? hawk_file_header()
+			 : hawk_place_map(HAWK_TABLE_HEADER_BYTES, HAWK_TABLE_HEADER_BYTES, true);
 	if (!header)
 		return false;
 	twin = hawk_map(0, HAWK_TABLE_HEADER_BYTES, false);
@@ -285,9 +130,9 @@ bool hawk_arena_init(uint64_t compatible_flags, const char *options)
 	if (twin)
 		fill_twin(twin, header);
 	hawk_table_header = header;
-	publish_extent(header, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_HEADER, 0);
+	hawk_extents_publish(header, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_HEADER, 0);
 	if (twin)
-		publish_extent(twin, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_TWIN, 0);
+		hawk_extents_publish(twin, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_TWIN, 0);
 
 	/* In this order, because a fixed-address executable leaves room for little else before it.
 	 */
@@ -358,93 +203,31 @@ static struct array_shape shape_of(enum hawk_arena_array array)
 				    HAWK_EXTENT_MODULES};
 }
 
-/** In the file, if there is one: what finds no room there is dropped, so that the file's sums stay
- * right. */
-static void *map_segment(size_t bytes, uint64_t *file_offset)
+enum {
+	ARRAYS = HAWK_ARRAY_LABELS + 1,
+	SEGMENTS_MAX = HAWK_TRACE_SEGMENTS,
+};
+
+/** The memory of segments, that of a segment in the file if there is one: what finds no room there
+ * is dropped, so that the file's sums stay right. */
+static struct hawk_span spans[ARRAYS][SEGMENTS_MAX];
+
+static uint64_t make_segment(struct hawk_span *span, const struct array_shape *shape,
+			     unsigned segment, size_t bytes)
 {
-	void *memory;
-
-	*file_offset = 0;
-	if (!hawk_file_active())
-		return map_extent(bytes, true);
-	if (!take_budget(bytes))
-		return NULL;
-	memory = hawk_file_map(bytes, file_offset);
-	if (!memory)
-		give_back(NULL, bytes);
-	return memory;
-}
-
-/** File mappings stay: others may be growing from them. */
-static void unmap_segment(void *memory, size_t bytes)
-{
-	if (!hawk_file_active())
-		give_back(memory, bytes);
-}
-
-/**
- * Growth of a file costs space for good, so one thread makes a segment while others wait for it. A
- * claim for each segment, by the place of its directory entry in the header.
- */
-static uint32_t claims[HAWK_TABLE_HEADER_BYTES / sizeof(uint64_t)];
-
-static size_t segment_bytes(const struct array_shape *shape, unsigned segment)
-{
-	size_t bytes = hawk_segment_length(segment, shape->first_log2) * shape->element_bytes;
-
-	return (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
-}
-
-static uint64_t make_new_segment(const struct array_shape *shape, unsigned segment)
-{
-	size_t bytes = segment_bytes(shape, segment);
-	uint64_t expected = 0;
-	uint64_t memory, file_offset;
-
-	memory = (uint64_t)map_segment(bytes, &file_offset);
-	if (!memory)
-		return 0;
-	if (!__atomic_compare_exchange_n(&shape->segments[segment], &expected, memory, false,
-					 __ATOMIC_RELEASE, __ATOMIC_ACQUIRE)) {
-		unmap_segment((void *)memory, bytes);
-		return expected;
-	}
-	publish_extent((void *)memory, bytes, shape->kind, file_offset);
-	return memory;
-}
-
-/** Nobody waits in vain, call after call, once the file is full; and whoever takes the last of it
- * has a claim until it is there. */
-static bool is_hopeless(size_t bytes, const uint32_t *claim)
-{
-	return (!has_budget(bytes) || !hawk_file_has_room(bytes)) && !hawk_claim_is_taken(claim);
-}
-
-static uint64_t make_segment_of_file(const struct array_shape *shape, unsigned segment)
-{
-	uint64_t *entry = &shape->segments[segment];
-	uint32_t *claim = &claims[entry - (const uint64_t *)hawk_table_header];
-	uint64_t memory;
-
-	if (is_hopeless(segment_bytes(shape, segment), claim) || !hawk_claim_take(claim, entry))
-		return __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-	memory = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-	if (!memory)
-		memory = make_new_segment(shape, segment);
-	hawk_claim_end(claim);
-	return memory;
-}
-
-static uint64_t make_segment(const struct array_shape *shape, unsigned segment)
-{
+	size_t whole = hawk_segment_length(segment, shape->first_log2) * shape->element_bytes;
+	const struct hawk_span_shape wanted = {
+		.bytes = (whole + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES,
+		.kind = shape->kind,
+	};
 	struct hawk_file_pause pause;
 	uint64_t memory = 0;
 
 	hawk_file_enter(&pause);
-	if (hawk_file_active() && !hawk_file_lost)
-		memory = make_segment_of_file(shape, segment);
-	else if (!hawk_file_lost)
-		memory = make_new_segment(shape, segment);
+	if (!hawk_file_lost)
+		memory = hawk_span_reach(span, &wanted, bytes);
+	if (memory) /* whoever comes first stores what all of them store */
+		__atomic_store_n(&shape->segments[segment], memory, __ATOMIC_RELEASE);
 	hawk_file_exit(&pause);
 	return memory;
 }
@@ -453,17 +236,48 @@ void *hawk_arena_element(enum hawk_arena_array array, uint64_t index)
 {
 	struct array_shape shape = shape_of(array);
 	unsigned segment = hawk_segment_of(index, shape.first_log2);
-	uint64_t memory;
+	uint64_t memory, inside;
 
 	if (segment >= shape.segment_count)
 		return NULL;
+	inside = (index - hawk_segment_first(segment, shape.first_log2)) * shape.element_bytes;
 	memory = __atomic_load_n(&shape.segments[segment], __ATOMIC_ACQUIRE);
-	if (!memory)
-		memory = make_segment(&shape, segment);
-	if (!memory)
+	if (!memory || !hawk_span_find(&spans[array][segment], inside + shape.element_bytes))
+		memory = make_segment(&spans[array][segment], &shape, segment,
+				      inside + shape.element_bytes);
+	return memory ? (char *)memory + inside : NULL;
+}
+
+void *hawk_arena_take(enum hawk_arena_array array, uint32_t *count, uint32_t least, uint32_t *index)
+{
+	uint32_t known = __atomic_load_n(count, __ATOMIC_RELAXED);
+	void *element;
+
+	do {
+		*index = known < least ? least : known;
+		element = hawk_arena_element(array, *index);
+	} while (element && !__atomic_compare_exchange_n(count, &known, *index + 1, false,
+							 __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+	return element;
+}
+
+static bool has_samples(uint32_t trace)
+{
+	return !hawk_table_header->sample_mean || hawk_arena_element(HAWK_ARRAY_SAMPLES, trace);
+}
+
+struct hawk_trace_record *hawk_arena_take_trace(uint32_t words, uint32_t *index, uint32_t *id)
+{
+	uint32_t *count = &hawk_table_header->trace_count;
+	struct hawk_trace_record *record;
+
+	*id = __atomic_load_n(count, __ATOMIC_RELAXED);
+	/* Before anything is used up: when there is no memory, this is tried again and again. */
+	if (!hawk_arena_element(HAWK_ARRAY_TRACES, *id) || !has_samples(*id) ||
+	    !hawk_arena_reserve_words(words, index))
 		return NULL;
-	return (char *)memory +
-	       (index - hawk_segment_first(segment, shape.first_log2)) * shape.element_bytes;
+	record = hawk_arena_take(HAWK_ARRAY_TRACES, count, 0, id);
+	return record && has_samples(*id) ? record : NULL;
 }
 
 bool hawk_arena_reserve_words(uint32_t count, uint32_t *index)
@@ -478,12 +292,15 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index)
 		uint64_t limit = hawk_segment_first(segment + 1, HAWK_WORD_SEGMENT_LOG2);
 
 		if (start + (uint64_t)count > limit) {
-			start = (uint32_t)limit; /* the rest of the old segment stays unused */
+			/* The rest of the old segment stays unused, but readers want no gap. */
+			if (!hawk_arena_element(HAWK_ARRAY_WORDS, limit - 1))
+				return false;
+			start = (uint32_t)limit;
 			segment++;
 		}
 		if (segment >= HAWK_WORD_SEGMENTS || __builtin_add_overflow(start, count, &end))
 			return false;
-		if (!hawk_arena_element(HAWK_ARRAY_WORDS, start))
+		if (!hawk_arena_element(HAWK_ARRAY_WORDS, end - 1))
 			return false;
 		if (!__atomic_compare_exchange_n(cursor, &at, end, false, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED))
@@ -493,58 +310,78 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index)
 	}
 }
 
-/** Forgets what lies beyond the segments that are known, and what was written beyond the count. */
-static void adopt_array(enum hawk_arena_array array, uint32_t *count, bool (*is_known)(uint64_t))
+/** What there is of a segment in a forked child. Extents of other segments may adjoin: the span
+ * says how far this one goes. */
+static uint64_t adopt_segment(struct hawk_span *span, uint64_t address,
+			      uint64_t (*known_bytes)(uint64_t address))
+{
+	uint64_t known = known_bytes(address);
+	uint64_t bytes =
+		hawk_span_address(span->state) == address ? hawk_span_bytes(span->state) : 0;
+
+	bytes = bytes < known ? bytes : known;
+	hawk_span_set(span, bytes ? address : 0, bytes);
+	return bytes;
+}
+
+/** Forgets what lies beyond the memory that is known, and what was written beyond the count. */
+static void adopt_array(enum hawk_arena_array array, uint32_t *count,
+			uint64_t (*known_bytes)(uint64_t address))
 {
 	struct array_shape shape = shape_of(array);
+	uint64_t there = 0; /* records */
 	unsigned segment = 0;
 
 	for (; segment < shape.segment_count && shape.segments[segment]; segment++) {
+		uint64_t address = shape.segments[segment];
 		uint64_t first = hawk_segment_first(segment, shape.first_log2);
-		uint64_t end = hawk_segment_first(segment + 1, shape.first_log2);
-		uint64_t used = *count < first ? first : *count > end ? end : *count;
+		uint64_t bytes = adopt_segment(&spans[array][segment], address, known_bytes);
+		uint64_t used = *count > first ? (*count - first) * shape.element_bytes : 0;
 
-		if (!is_known(shape.segments[segment]))
+		if (!bytes)
 			break;
-		__builtin_memset((char *)shape.segments[segment] +
-					 (used - first) * shape.element_bytes,
-				 0, (end - used) * shape.element_bytes);
+		if (used < bytes)
+			__builtin_memset((char *)address + used, 0, bytes - used);
+		there = first + bytes / shape.element_bytes;
+		if (there > hawk_segment_first(segment + 1, shape.first_log2))
+			there = hawk_segment_first(segment + 1, shape.first_log2);
 	}
-	if (*count > hawk_segment_first(segment, shape.first_log2))
-		*count = (uint32_t)hawk_segment_first(segment, shape.first_log2);
-	for (; segment < shape.segment_count; segment++)
+	if (*count > there)
+		*count = (uint32_t)there;
+	for (; segment < shape.segment_count; segment++) {
 		shape.segments[segment] = 0;
+		hawk_span_set(&spans[array][segment], 0, 0);
+	}
 }
 
-static void adopt_extents(bool (*is_known)(uint64_t), bool file)
+static void adopt_extents(uint64_t (*known_bytes)(uint64_t address), bool file)
 {
 	struct hawk_table_header *header = hawk_table_header;
 
 	for (uint32_t i = 0; i < HAWK_TABLE_EXTENTS; i++) {
 		struct hawk_table_extent *extent = &header->extents[i];
 
-		if (extent->file_offset && !is_known(extent->address))
+		if (extent->file_offset && !known_bytes(extent->address))
 			extent->bytes = 0;
 		if (!file)
 			extent->file_offset = 0;
 	}
 }
 
-void hawk_arena_adopt(bool (*is_known)(uint64_t address), bool file)
+void hawk_arena_adopt(uint64_t (*known_bytes)(uint64_t address), bool file)
 {
 	struct hawk_table_header *header = hawk_table_header;
 	struct hawk_table_header *twin = (struct hawk_table_header *)header->twin_address;
 	uint32_t samples;
 
-	__builtin_memset(claims, 0, sizeof(claims));
-	adopt_array(HAWK_ARRAY_TRACES, &header->trace_count, is_known);
+	adopt_array(HAWK_ARRAY_TRACES, &header->trace_count, known_bytes);
 	samples = header->trace_count;
-	adopt_array(HAWK_ARRAY_SAMPLES, &samples, is_known);
-	adopt_array(HAWK_ARRAY_LABELS, &header->label_count, is_known);
-	adopt_array(HAWK_ARRAY_WORDS, &header->word_count, is_known);
-	adopt_array(HAWK_ARRAY_THREADS, &header->thread_count, is_known);
-	adopt_array(HAWK_ARRAY_MODULES, &header->module_count, is_known);
-	adopt_extents(is_known, file);
+	adopt_array(HAWK_ARRAY_SAMPLES, &samples, known_bytes);
+	adopt_array(HAWK_ARRAY_LABELS, &header->label_count, known_bytes);
+	adopt_array(HAWK_ARRAY_WORDS, &header->word_count, known_bytes);
+	adopt_array(HAWK_ARRAY_THREADS, &header->thread_count, known_bytes);
+	adopt_array(HAWK_ARRAY_MODULES, &header->module_count, known_bytes);
+	adopt_extents(known_bytes, file);
 	header->compatible_flags |= HAWK_TABLE_COPIED;
 	if (file)
 		header->pid = (uint32_t)hawk_syscall3(SYS_getpid, 0, 0, 0);

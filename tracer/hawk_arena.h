@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The tracer's memory: the table header, its doubling arrays, and where their extents are placed.
+ * The tracer's memory: the table header and its doubling arrays.
  *
- * Everything is anonymous memory mapped by direct system calls, or for what readers need a file
- * (hawk_file.h); nothing is ever moved or given back. Lock-free: a new segment is mapped, then
- * published with one compare-and-swap; the loser of a race unmaps its own. In a file, where that
- * would cost space for good, one thread makes a segment and others wait for it (hawk_claim.h).
+ * Everything is anonymous memory (hawk_place.h), or for what readers need a file (hawk_file.h);
+ * nothing is ever moved or given back. Each segment of an array is a span (hawk_span.h): all of it
+ * is mapped, or where memory is limited the front, as far as records were handed out.
  */
 #ifndef HAWK_ARENA_H
 #define HAWK_ARENA_H
@@ -19,15 +18,6 @@
 /** The primary header; NULL until hawk_arena_init() has succeeded. Read by every hook for the key.
  */
 extern struct hawk_table_header *hawk_table_header __attribute__((visibility("hidden")));
-
-/** Most bytes of address space that the tracer maps, 0 = no limit. Set before hawk_arena_init(). */
-extern uint64_t hawk_arena_limit;
-
-/** Address space mapped so far, in bytes. */
-uint64_t hawk_arena_bytes(void);
-
-/** What the limit leaves, in bytes; UINT64_MAX: there is none. */
-uint64_t hawk_arena_room(void);
 
 /**
  * Maps and publishes the table. Needs nothing of the C library, so it can run inside the very first
@@ -78,6 +68,18 @@ static inline struct hawk_label_record *hawk_arena_label(uint32_t id)
 /** From now on readers must know `flag` (enum hawk_table_incompatible); in both headers. */
 void hawk_arena_require(uint64_t flag);
 
+/**
+ * Hands out the next record of an array, not before number `least`: its number is in `index`, and
+ * *count, which says how many there are, grows. NULL: no memory, and *count stays: below it
+ * everything is mapped.
+ */
+void *hawk_arena_take(enum hawk_arena_array array, uint32_t *count, uint32_t least,
+		      uint32_t *index);
+
+/** The next trace record, with the sample's beside it where there is a sample, and `words` words at
+ * `index`. NULL: no memory for all of that. */
+struct hawk_trace_record *hawk_arena_take_trace(uint32_t words, uint32_t *index, uint32_t *id);
+
 /** Reserves `count` words that lie in one segment. False when full. */
 bool hawk_arena_reserve_words(uint32_t count, uint32_t *index);
 
@@ -92,10 +94,10 @@ uint64_t hawk_arena_private_at(uint64_t *place, size_t bytes, unsigned tag);
 
 /**
  * In a forked child whose table was copied from its parent's file: takes back what the parent has
- * added since the fork, in segments that are not `is_known`. `file`: the copy is in a file of the
- * child's own, and names the child as its process.
+ * added since the fork. `known_bytes` says how much from an address on was copied, 0 = nothing.
+ * `file`: the copy is in a file of the child's own, and names the child as its process.
  */
-void hawk_arena_adopt(bool (*is_known)(uint64_t address), bool file);
+void hawk_arena_adopt(uint64_t (*known_bytes)(uint64_t address), bool file);
 
 /** sizeof the readers' part of a thread slot, in bytes; set by the thread module before
  * hawk_arena_init(). */

@@ -33,7 +33,7 @@ static void pause_for(const uint32_t *claim, uint32_t owner)
 	hawk_syscall6(SYS_futex, (long)claim, FUTEX_WAIT_PRIVATE, owner, (long)&pause, 0, 0);
 }
 
-bool hawk_claim_take(uint32_t *claim, const uint64_t *made)
+bool hawk_claim_take(uint32_t *claim, const uint64_t *made, uint64_t seen)
 {
 	uint32_t tid = self(), last = 0;
 	unsigned pauses = 0;
@@ -45,7 +45,7 @@ bool hawk_claim_take(uint32_t *claim, const uint64_t *made)
 						__ATOMIC_RELAXED) ||
 		    owner == tid)
 			return true;
-		if (__atomic_load_n(made, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(made, __ATOMIC_ACQUIRE) != seen)
 			return false;
 		if (owner != last)
 			pauses = 0;

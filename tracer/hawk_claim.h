@@ -17,9 +17,9 @@
 
 /**
  * Waits until the calling thread has `claim` (0 at first; true, look at *made again) or *made is
- * not 0 (false).
+ * not `seen` any more (false).
  */
-bool hawk_claim_take(uint32_t *claim, const uint64_t *made);
+bool hawk_claim_take(uint32_t *claim, const uint64_t *made, uint64_t seen);
 
 static inline bool hawk_claim_is_taken(const uint32_t *claim)
 {

@@ -260,11 +260,11 @@ struct hawk_table_header *hawk_file_header(void)
 	return (struct hawk_table_header *)hawk_file.extents[0].address;
 }
 
-bool hawk_file_has_room(size_t bytes)
+uint64_t hawk_file_room(void)
 {
 	uint64_t next = __atomic_load_n(&hawk_file.next, __ATOMIC_RELAXED);
 
-	return bytes <= hawk_file.size && next <= hawk_file.size - bytes;
+	return next < hawk_file.size ? hawk_file.size - next : 0;
 }
 
 static bool take(size_t bytes, uint64_t *offset)
@@ -299,7 +299,8 @@ static uint64_t page_before(uint64_t offset, uint64_t *page_offset)
 	return address;
 }
 
-void *hawk_file_map(size_t bytes, uint64_t *offset)
+/** Takes and maps the next `bytes`. NULL: none left. */
+static void *map_next(size_t bytes, uint64_t *offset)
 {
 	uint64_t page, page_offset, front;
 	long memory;
@@ -314,10 +315,33 @@ void *hawk_file_map(size_t bytes, uint64_t *offset)
 		return NULL;
 	hawk_unmap((void *)memory, front);
 	memory += (long)front;
-	if (hawk_file_back((void *)memory, bytes) && enter_extent((void *)memory, *offset, bytes))
+	if (hawk_file_back((void *)memory, bytes))
 		return (void *)memory;
 	hawk_unmap((void *)memory, bytes);
 	return NULL;
+}
+
+void *hawk_file_map(size_t bytes, uint64_t *offset)
+{
+	void *memory = map_next(bytes, offset);
+
+	if (!memory || enter_extent(memory, *offset, bytes))
+		return memory;
+	hawk_unmap(memory, bytes);
+	return NULL;
+}
+
+bool hawk_file_map_over(void *memory, size_t bytes, uint64_t *offset)
+{
+	void *next = map_next(bytes, offset);
+
+	if (!next)
+		return false;
+	if (hawk_syscall6(SYS_mremap, (long)next, (long)bytes, (long)bytes,
+			  MREMAP_MAYMOVE | MREMAP_FIXED, (long)memory, 0) == (long)memory)
+		return enter_extent(memory, *offset, bytes);
+	hawk_unmap(next, bytes);
+	return false;
 }
 
 bool hawk_file_wipe_on_fork(void *memory, size_t bytes)

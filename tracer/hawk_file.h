@@ -44,12 +44,16 @@ bool hawk_file_active(void);
 /** The first HAWK_TABLE_HEADER_BYTES of the file. */
 struct hawk_table_header *hawk_file_header(void);
 
-/** Whether `bytes` more are left of the file. */
-bool hawk_file_has_room(size_t bytes);
+/** Bytes that are left of the file. */
+uint64_t hawk_file_room(void);
 
 /** Maps the next `bytes` (whole pages, zeroed) of the file. They are never given back. NULL: none
  * left. */
 void *hawk_file_map(size_t bytes, uint64_t *offset);
+
+/** Maps them in place of private memory of the caller's that lies at `memory`. False: none left;
+ * what lies at `memory` is of no use, but still the caller's. */
+bool hawk_file_map_over(void *memory, size_t bytes, uint64_t *offset);
 
 /** For a file: private memory that is to read as zeros in a forked child. False: cannot be had. */
 bool hawk_file_wipe_on_fork(void *memory, size_t bytes);

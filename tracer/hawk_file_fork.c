@@ -97,12 +97,23 @@ static bool copy_into_own_file(void)
 	return false;
 }
 
-static bool is_known(uint64_t address)
+/** Of the extent that begins at `address`; 0 = none does. */
+static uint64_t extent_bytes(uint64_t address)
 {
 	for (uint32_t i = 0; i < extent_count(); i++)
-		if (hawk_file.extents[i].bytes && hawk_file.extents[i].address == address)
-			return true;
-	return false;
+		if (hawk_file.extents[i].address == address)
+			return hawk_file.extents[i].bytes;
+	return 0;
+}
+
+/** A segment may have grown by pieces that are extents of their own. */
+static uint64_t known_bytes(uint64_t address)
+{
+	uint64_t end = address, bytes;
+
+	while ((bytes = extent_bytes(end)))
+		end += bytes;
+	return end - address;
 }
 
 /** No table any more: blocks that have headers are still understood, and nothing is written into
@@ -133,7 +144,7 @@ static void settle_counters(void)
 static void take_own_table(bool file)
 {
 	hawk_file.active = file;
-	hawk_arena_adopt(is_known, file);
+	hawk_arena_adopt(known_bytes, file);
 	settle_counters();
 	if ((uintptr_t)hawk_thread_slot > 1)
 		hawk_threads_restore(hawk_thread_slot);

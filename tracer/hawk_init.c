@@ -18,6 +18,7 @@
 #include "hawk_modules.h"
 #include "hawk_next.h"
 #include "hawk_options.h"
+#include "hawk_place.h"
 #include "hawk_record.h"
 #include "hawk_sampler.h"
 #include "hawk_syscall.h"
@@ -91,7 +92,7 @@ static bool start(void)
 	if (has_sanitizer())
 		return false;
 	hawk_options_parse(text);
-	hawk_arena_limit = choose_limit();
+	hawk_place_limit = choose_limit();
 	if (!hawk_arena_init(prepare_table(), text))
 		return false;
 	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_labels_init() ||

@@ -93,22 +93,6 @@ static uint32_t find(uint32_t id, uint32_t end, const struct hawk_label_record *
 	return 0;
 }
 
-/** The next id, with memory behind it; 0 = there is none. Ids are not used up by failures. */
-static uint32_t take_id(void)
-{
-	uint32_t *count = &hawk_table_header->label_count;
-	uint32_t known = __atomic_load_n(count, __ATOMIC_RELAXED);
-	uint32_t id;
-
-	do {
-		id = known ? known : 1; /* id 0 is never a label */
-		if (!hawk_arena_element(HAWK_ARRAY_LABELS, id))
-			return 0;
-	} while (!__atomic_compare_exchange_n(count, &known, id + 1, false, __ATOMIC_RELAXED,
-					      __ATOMIC_RELAXED));
-	return id;
-}
-
 static uint32_t make_record(const struct hawk_label_record *wanted, const char *name)
 {
 	uint32_t words = (wanted->name_bytes + WORD_BYTES - 1) / WORD_BYTES;
@@ -120,13 +104,12 @@ static uint32_t make_record(const struct hawk_label_record *wanted, const char *
 	if (!hawk_arena_element(HAWK_ARRAY_LABELS, id ? id : 1) ||
 	    (words && !hawk_arena_reserve_words(words, &index)))
 		return 0;
-	id = take_id();
-	if (!id)
+	record = hawk_arena_take(HAWK_ARRAY_LABELS, &hawk_table_header->label_count, 1, &id);
+	if (!record)
 		return 0;
 	for (uint32_t i = 0; i < words; i++)
 		hawk_arena_words(index)[i] =
 			word_at(name, wanted->name_bytes, (size_t)i * WORD_BYTES);
-	record = hawk_arena_label(id);
 	record->kind = wanted->kind;
 	record->parent = wanted->parent;
 	record->name_index = index;

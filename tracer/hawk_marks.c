@@ -84,13 +84,7 @@ static uint32_t make_record(const struct marked *wanted)
 	struct hawk_trace_record *record;
 	uint32_t id, index;
 
-	/* Before anything is used up: when there is no memory, this is tried again and again. */
-	id = __atomic_load_n(&hawk_table_header->trace_count, __ATOMIC_RELAXED);
-	if (!hawk_arena_element(HAWK_ARRAY_TRACES, id) ||
-	    !hawk_arena_reserve_words(wanted->count, &index))
-		return 0;
-	id = __atomic_fetch_add(&hawk_table_header->trace_count, 1, __ATOMIC_RELAXED);
-	record = hawk_arena_element(HAWK_ARRAY_TRACES, id);
+	record = hawk_arena_take_trace(wanted->count, &index, &id);
 	if (!record)
 		return 0;
 	hawk_arena_require(HAWK_TABLE_MARKED);

@@ -362,8 +362,9 @@ static void leave_present(uint32_t index)
  */
 static uint32_t append(const struct sighting *module, uint32_t generation, uint32_t epoch)
 {
-	uint32_t index = __atomic_fetch_add(&hawk_table_header->module_count, 1, __ATOMIC_RELAXED);
-	struct hawk_module_record *record = hawk_arena_element(HAWK_ARRAY_MODULES, index);
+	uint32_t index;
+	struct hawk_module_record *record =
+		hawk_arena_take(HAWK_ARRAY_MODULES, &hawk_table_header->module_count, 0, &index);
 
 	if (!record)
 		return UINT32_MAX;

@@ -7,6 +7,7 @@
 #include "hawk_arena.h"
 #include "hawk_init.h"
 #include "hawk_options.h"
+#include "hawk_place.h"
 #include "hawk_say.h"
 #include "hawk_threads.h"
 
@@ -86,6 +87,6 @@ __attribute__((destructor)) static void print_at_exit(void)
 	say_line("pages_probed", hawk_unwind_stats.probes);
 	say_line("threads", hawk_table_header->thread_count);
 	say_line("modules", hawk_table_header->module_count);
-	say_line("table_bytes", hawk_arena_bytes());
+	say_line("table_bytes", hawk_place_bytes());
 	say_line("dropped", hawk_table_header->dropped_objects);
 }

@@ -8,9 +8,9 @@
 #include <pthread.h>
 
 #include "hawk_arena.h"
-#include "hawk_claim.h"
 #include "hawk_file.h"
 #include "hawk_options.h"
+#include "hawk_span.h"
 
 enum {
 	FREE_MAP_WORDS =
@@ -30,8 +30,8 @@ static uint64_t *free_map;
 static uint32_t free_count;
 
 /** The private parts, in segments that double as those of the table do. Before each, in the same
- * mapping and up to the border of a page, lie the holds of its slots. */
-static struct hawk_slot *segments[HAWK_THREAD_SEGMENTS];
+ * span and up to the border of a page, lie the holds of its slots. */
+static struct hawk_span segments[HAWK_THREAD_SEGMENTS];
 
 static pthread_key_t exit_key;
 static bool exit_key_made;
@@ -42,66 +42,59 @@ bool hawk_threads_init(void)
 	return free_map != NULL;
 }
 
-struct hawk_slot *hawk_threads_slot(uint32_t index)
+static size_t page_up(size_t bytes)
 {
-	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
-	struct hawk_slot *slots = segment < HAWK_THREAD_SEGMENTS
-					  ? __atomic_load_n(&segments[segment], __ATOMIC_ACQUIRE)
-					  : NULL;
-
-	return slots ? slots + (index - hawk_segment_first(segment, HAWK_THREAD_SEGMENT_LOG2))
-		     : NULL;
-}
-
-/** Of segments that are being mapped. */
-static uint32_t claims[HAWK_THREAD_SEGMENTS];
-
-static size_t holds_bytes(unsigned segment)
-{
-	size_t bytes =
-		hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) * sizeof(struct hawk_hold);
-
 	return (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
 }
 
-static void make_segment(unsigned segment)
+static size_t holds_bytes(unsigned segment)
 {
-	size_t bytes =
-		hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) * sizeof(struct hawk_slot);
-	size_t front = holds_bytes(segment);
-	char *memory = hawk_arena_private(front + bytes, HAWK_EXTENT_PRIVATE);
-	struct hawk_slot *slots = (struct hawk_slot *)(memory + front), *expected = NULL;
+	return page_up(hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) *
+		       sizeof(struct hawk_hold));
+}
 
-	if (!memory || !hawk_file_wipe_on_fork(memory, front))
-		return;
-	/* Whoever loses this race, if there is one in spite of the claim, leaves a mapping behind
-	 * that nobody touches. */
-	__atomic_compare_exchange_n(&segments[segment], &expected, slots, false, __ATOMIC_RELEASE,
-				    __ATOMIC_RELAXED);
+/** Where slot `index` lies in its segment. */
+static size_t place_of(uint32_t index, unsigned segment)
+{
+	return holds_bytes(segment) +
+	       (index - hawk_segment_first(segment, HAWK_THREAD_SEGMENT_LOG2)) *
+		       sizeof(struct hawk_slot);
+}
+
+struct hawk_slot *hawk_threads_slot(uint32_t index)
+{
+	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
+	size_t place = place_of(index, segment);
+	uint64_t start =
+		segment < HAWK_THREAD_SEGMENTS
+			? hawk_span_find(&segments[segment], place + sizeof(struct hawk_slot))
+			: 0;
+
+	return start ? (struct hawk_slot *)(start + place) : NULL;
 }
 
 static struct hawk_hold *hold_of(const struct hawk_slot *slot, uint32_t index)
 {
 	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
-	uint64_t place = index - hawk_segment_first(segment, HAWK_THREAD_SEGMENT_LOG2);
-	char *holds = (char *)(slot - place) - holds_bytes(segment);
+	char *start = (char *)slot - place_of(index, segment);
 
-	return (struct hawk_hold *)holds + place;
+	return (struct hawk_hold *)start +
+	       (index - hawk_segment_first(segment, HAWK_THREAD_SEGMENT_LOG2));
 }
 
-/** Private part of slot `index`, mapping its segment if need be; NULL: no memory. */
+/** Private part of slot `index`, mapping it if need be; NULL: no memory. */
 static struct hawk_slot *make_slot(uint32_t index)
 {
 	unsigned segment = hawk_segment_of(index, HAWK_THREAD_SEGMENT_LOG2);
-	struct hawk_slot *slot = hawk_threads_slot(index);
+	struct hawk_span_shape shape = {.kind = HAWK_EXTENT_PRIVATE};
 
-	if (slot || segment >= HAWK_THREAD_SEGMENTS)
-		return slot;
-	if (hawk_claim_take(&claims[segment], (const uint64_t *)&segments[segment])) {
-		if (!hawk_threads_slot(index))
-			make_segment(segment);
-		hawk_claim_end(&claims[segment]);
-	}
+	if (segment >= HAWK_THREAD_SEGMENTS)
+		return NULL;
+	shape.wiped = holds_bytes(segment);
+	shape.bytes = page_up(shape.wiped + hawk_segment_length(segment, HAWK_THREAD_SEGMENT_LOG2) *
+						    sizeof(struct hawk_slot));
+	hawk_span_reach(&segments[segment], &shape,
+			place_of(index, segment) + sizeof(struct hawk_slot));
 	return hawk_threads_slot(index);
 }
 
@@ -221,7 +214,8 @@ void hawk_threads_restore(struct hawk_slot *slot)
 {
 	struct hawk_head *head = NULL;
 
-	__builtin_memset(claims, 0, sizeof(claims));
+	for (unsigned i = 0; i < HAWK_THREAD_SEGMENTS; i++)
+		segments[i].claim = 0;
 	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++)
 		if (hawk_threads_slot(i) == slot)
 			head = hawk_arena_element(HAWK_ARRAY_THREADS, i);

@@ -11,26 +11,28 @@
  * filled in order and never change: so there is one place where a new stack of that hash can go,
  * and who loses the race for it looks at what is there now.
  *
- * Where memory runs out, small tables take the place of those to come: most stacks are in the ones
- * before, and what is left is needed for the stacks themselves.
+ * Where memory runs out, shorter tables take the place of those to come: most stacks are in the
+ * ones before, and what is left is needed for the stacks themselves.
  */
 #include "hawk_traces.h"
 
 #include "hawk_arena.h"
 #include "hawk_file.h"
 #include "hawk_known.h"
+#include "hawk_place.h"
 
 enum {
 	TABLES = 12, /**< the last one is longer than there are ids for */
 	BUCKETS_LOG2_MIN = 6,
 	BUCKETS_LOG2_STEP = 2,
-	BUCKETS_LOG2_SMALL = 12, /**< 256 KiB */
+	BUCKETS_LOG2_SHORT = 12, /**< 256 KiB: none is shorter for lack of room */
 	ROOM_SHARE = 4,          /**< a table takes at most one part in so many of what is left */
 	WAYS = HAWK_TRACES_WAYS,
 
-	TABLE_IS_SMALL = 1, /**< in a table's word, below its address */
+	LOG2_MASK = 63,
 };
 
+/** Address of each table, and below it log2 of the number of its buckets. */
 static uint64_t tables[TABLES];
 
 static unsigned buckets_log2(unsigned table)
@@ -55,21 +57,22 @@ bool hawk_traces_init(void)
 		return false;
 	for (unsigned i = 0; i < HAWK_TRACES_TABLES_AT_ONCE;
 	     memory += table_bytes(buckets_log2(i++)))
-		tables[i] = (uint64_t)memory;
+		tables[i] = (uint64_t)memory | buckets_log2(i);
 	return hawk_known_init();
 }
 
 /** Makes a table and returns its word; 0: no memory. */
 static uint64_t make_table(unsigned number)
 {
-	size_t bytes = table_bytes(buckets_log2(number));
-	uint64_t word = 0;
+	unsigned log2 = buckets_log2(number);
+	uint64_t word;
 
-	if (buckets_log2(number) <= BUCKETS_LOG2_SMALL || bytes <= hawk_arena_room() / ROOM_SHARE)
-		word = hawk_arena_private_at(&tables[number], bytes, 0);
-	if (!word && buckets_log2(number) > BUCKETS_LOG2_SMALL)
-		word = hawk_arena_private_at(&tables[number], table_bytes(BUCKETS_LOG2_SMALL),
-					     TABLE_IS_SMALL);
+	while (log2 > BUCKETS_LOG2_SHORT && table_bytes(log2) > hawk_place_room() / ROOM_SHARE)
+		log2--;
+	word = hawk_arena_private_at(&tables[number], table_bytes(log2), log2);
+	if (!word && log2 > BUCKETS_LOG2_SHORT)
+		word = hawk_arena_private_at(&tables[number], table_bytes(BUCKETS_LOG2_SHORT),
+					     BUCKETS_LOG2_SHORT);
 	return word;
 }
 
@@ -77,14 +80,13 @@ static uint64_t make_table(unsigned number)
 static uint64_t *bucket_of(unsigned number, uint64_t hash)
 {
 	uint64_t word = __atomic_load_n(&tables[number], __ATOMIC_ACQUIRE);
-	unsigned log2;
 
 	if (!word)
 		word = make_table(number);
 	if (!word)
 		return NULL;
-	log2 = word & TABLE_IS_SMALL ? BUCKETS_LOG2_SMALL : buckets_log2(number);
-	return (uint64_t *)(word & ~(uint64_t)TABLE_IS_SMALL) + (hash >> (64 - log2)) * WAYS;
+	return (uint64_t *)(word & ~(uint64_t)LOG2_MASK) +
+	       (hash >> (64 - (word & LOG2_MASK))) * WAYS;
 }
 
 /** Walks the delta code of one record from the leaf outwards. */
@@ -175,12 +177,7 @@ static uint32_t make_record(const struct hawk_frames *frames)
 	if (tail >= frames->count)
 		tail = frames->count - 1; /* own_count is at least 1 */
 	own = frames->count - tail;
-	/* Before anything is used up: when there is no memory, this is tried again and again. */
-	id = __atomic_load_n(&hawk_table_header->trace_count, __ATOMIC_RELAXED);
-	if (!hawk_arena_element(HAWK_ARRAY_TRACES, id) || !hawk_arena_reserve_words(own, &index))
-		return 0;
-	id = __atomic_fetch_add(&hawk_table_header->trace_count, 1, __ATOMIC_RELAXED);
-	record = hawk_arena_element(HAWK_ARRAY_TRACES, id);
+	record = hawk_arena_take_trace(own, &index, &id);
 	if (!record)
 		return 0;
 	words = hawk_arena_words(index);

@@ -2,19 +2,25 @@
 """max_table=SIZE: the tracer's memory ends there, the program goes on, and what found no room is
 counted. stats=1: the tracer's own counters at exit."""
 
+import atexit
+import json
 import os
 import re
+import shutil
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import hawk  # noqa: E402
 
 STACKS = 1 << 17
+LEVELS_MAX = 20
+TWIN_BYTES = 8192  # of the header: beside the limit
 
 
-def statistics(options, *arguments):
+def statistics(options, *arguments, blocks=STACKS):
     done = hawk.run([program, *arguments], env=hawk.tracer_environment(options=options))
-    hawk.expect_equal((done.returncode, done.stdout), (0, f"{STACKS} blocks\n"), options)
+    hawk.expect_equal((done.returncode, done.stdout), (0, f"{blocks} blocks\n"), options)
     return {name: int(value) for name, value
             in re.findall(r"^libhawk_tracer: (\w+) (\d+)$", done.stderr, re.MULTILINE)}
 
@@ -33,28 +39,66 @@ def check_statistics():
     hawk.expect_equal(statistics("stats=0"), {}, "words without stats=1")
 
 
-def check_last_table():
-    """There is room for nearly all stacks, but not for a whole further table of their index."""
-    for limit in (26, 28):
+def check_all_is_used():
+    """Whatever the limit, it is used up before stacks are dropped, and each that is counts once."""
+    many = 1 << LEVELS_MAX
+    all_stacks = statistics("stats=1", "exit", "1", str(LEVELS_MAX), blocks=many)["distinct_stacks"]
+    for limit in (8, 9, 12, 16, 24, 48, 64):
+        for table in ("", f":table={files}/of_{limit}") if limit in (9, 24) else ("",):
+            capped = statistics(f"stats=1:max_table={limit}M{table}", "exit", "1", str(LEVELS_MAX),
+                                blocks=many)
+            used = capped["table_bytes"] / (limit << 20)
+            print(f"{limit} MiB{table and ' in a file'}: {used:.1%} used, "
+                  f"{capped['distinct_stacks']} stacks")
+            hawk.expect(0.9 < used <= 1, f"{limit} MiB: {used:.1%} used")
+            hawk.expect_equal(capped["distinct_stacks"] + capped["dropped"], all_stacks,
+                              f"stacks with {limit} MiB{table}")
+            if table and os.path.exists(table.removeprefix(":table=")):
+                check_file(table.removeprefix(":table="), capped)
+
+
+def check_file(path, capped):
+    done = hawk.run([hawk.CORE, "analyze", "--json", "--top", "1", path])
+    analysis = json.loads(done.stdout)
+    hawk.expect(not analysis["partial"] and not analysis["missing"], f"{analysis['missing']}")
+    hawk.expect_equal((analysis["heap"]["dropped"], analysis["heap"]["inuse_objects"]),
+                      (capped["dropped"], capped["allocations"] - capped["frees"]), path)
+    hawk.expect(os.stat(path).st_blocks * 512 <= capped["table_bytes"], "larger than max_table")
+    os.unlink(path)
+
+
+def check_nearly_all():
+    """There is room for nearly all stacks, though a segment, or a table of their index, is not to
+    be had whole."""
+    for limit in (20, 26, 28):
         capped = statistics(f"stats=1:max_table={limit}M")
         hawk.expect(capped["table_bytes"] <= limit << 20, f"{capped}")
         hawk.expect(capped["dropped"] < STACKS / 1000, f"{capped}")
 
 
 def check_core():
-    core, _ = hawk.crash([program, "abort"], hawk.tracer_environment(options="max_table=8M"),
-                         folder)
-    heap = hawk.analyze(core)["heap"]
-    hawk.expect(heap["inuse_objects"] >= STACKS, f"blocks are missing: {heap}")
-    hawk.expect(heap["dropped"] > STACKS / 2, f"{heap}")
-    hawk.expect(heap["tracer_bytes"] <= 8 << 20, f"{heap}")
+    for limit, dropped_min in ((8, STACKS / 2), (16, 1)):
+        core, _ = hawk.crash([program, "abort"],
+                             hawk.tracer_environment(options=f"max_table={limit}M"), folder)
+        analysis = hawk.analyze(core)
+        heap = analysis["heap"]
+        hawk.expect(heap["inuse_objects"] >= STACKS, f"blocks are missing: {heap}")
+        hawk.expect(dropped_min < heap["dropped"] < STACKS, f"{heap}")
+        hawk.expect(heap["tracer_bytes"] <= (limit << 20) + TWIN_BYTES, f"{heap}")
+        hawk.expect(not analysis["partial"], f"{analysis['missing']}")
+        sites = sum(site["inuse_objects"] for site in analysis["sites"] if site["frames"])
+        hawk.expect_equal(sites, heap["inuse_objects"] - heap["dropped"], "blocks with stacks")
 
 
 folder = hawk.temporary_folder()
 program = os.path.join(folder, "many_stacks")
 hawk.compile_program(program, [os.path.join(hawk.SOURCE, "tests", "e2e", "programs",
                                             "many_stacks.c")], flags=("-O2", "-g"))
+files = tempfile.mkdtemp(prefix="hawk-test-",
+                         dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else folder)
+atexit.register(shutil.rmtree, files)
 check_statistics()
-check_last_table()
+check_all_is_used()
+check_nearly_all()
 check_core()
 hawk.finish()

@@ -108,6 +108,9 @@ void model_kernel_exit_thread(void);
 /** Whether munmap has been called for this address. */
 bool model_kernel_is_gone(const void *address);
 
+/** Whether all of that was mapped by the tracer and not unmapped. */
+bool model_kernel_is_mapped(const void *address, size_t bytes);
+
 /** Bytes mapped and not unmapped since the program started. */
 uint64_t model_kernel_mapped_bytes(void);
 

@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -22,9 +23,12 @@ enum {
 	TID_FIRST = 1000,
 	DESTRUCTOR_ROUNDS = 4,
 	GONE_MAX = 64,
+	EXACT_MAX = 64,
 };
 
 #define MEMORY_BYTES (UINT64_C(1) << 30)
+/** Of it, for mappings at addresses that the tracer chooses. */
+#define EXACT_BYTES (UINT64_C(512) << 20)
 
 bool model_kernel_no_memory;
 struct model_module model_kernel_module;
@@ -40,24 +44,64 @@ static struct {
 static unsigned gone_count;
 static uint64_t unmapped_bytes;
 
+/** Mapped at an address that was asked for; stays taken when it is unmapped. */
+static struct {
+	uint64_t start, end;
+} exact[EXACT_MAX];
+static unsigned exact_count, exact_count_first;
+static uint64_t exact_bytes, exact_bytes_first;
+
 static void (*destructor)(void *);
 static const void *key_values[MODEL_THREADS_MAX + 1];
 
-static long map(size_t bytes)
+static void make_memory(void)
 {
-	char *result;
-
 	if (!memory)
 		memory = mmap(NULL, MEMORY_BYTES, PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		model_fail("no memory for the model");
-	bytes = (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
-	if (model_kernel_no_memory || bytes > MEMORY_BYTES - memory_used)
+}
+
+static size_t page_up(size_t bytes)
+{
+	return (bytes + PAGE_BYTES - 1) & -(size_t)PAGE_BYTES;
+}
+
+static long map(size_t bytes)
+{
+	char *result;
+
+	make_memory();
+	bytes = page_up(bytes);
+	if (model_kernel_no_memory || bytes > MEMORY_BYTES - EXACT_BYTES - memory_used)
 		return -ENOMEM;
-	result = memory + memory_used;
+	result = memory + EXACT_BYTES + memory_used;
 	memory_used += bytes; /* never used twice in one execution: a use after munmap shows */
 	return (long)result;
+}
+
+/** The tracer's own choice of addresses is moved here as a whole; behind what lies here already it
+ * asks for the very address. */
+static long map_exactly(uint64_t hint, size_t bytes)
+{
+	uint64_t first, start, end;
+
+	make_memory();
+	first = (uint64_t)memory;
+	start = hint - first < EXACT_BYTES ? hint : first + hint % EXACT_BYTES;
+	end = start + page_up(bytes);
+	if (model_kernel_no_memory || end > first + EXACT_BYTES)
+		return -ENOMEM;
+	for (unsigned i = 0; i < exact_count; i++)
+		if (start < exact[i].end && exact[i].start < end)
+			return -EEXIST;
+	if (exact_count == EXACT_MAX)
+		model_fail("too many mappings");
+	exact[exact_count].start = start;
+	exact[exact_count++].end = end;
+	exact_bytes += end - start;
+	return (long)start;
 }
 
 static long unmap(uint64_t address, uint64_t bytes)
@@ -78,9 +122,30 @@ bool model_kernel_is_gone(const void *address)
 	return false;
 }
 
+static bool is_exactly_mapped(uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < exact_count && start < end; i++)
+		if (start >= exact[i].start && start < exact[i].end) {
+			start = exact[i].end;
+			i = UINT_MAX; /* what adjoins may be anywhere in the list */
+		}
+	return start >= end;
+}
+
+bool model_kernel_is_mapped(const void *address, size_t bytes)
+{
+	uint64_t start = (uint64_t)address, first = (uint64_t)memory;
+
+	if (model_kernel_is_gone(address))
+		return false;
+	if (start - first < EXACT_BYTES)
+		return is_exactly_mapped(start, start + bytes);
+	return start - first + bytes <= EXACT_BYTES + memory_used;
+}
+
 uint64_t model_kernel_mapped_bytes(void)
 {
-	return memory_used - unmapped_bytes;
+	return memory_used + exact_bytes - unmapped_bytes;
 }
 
 /** Everything that is mapped in this process can be read, but what a scenario has unloaded. */
@@ -98,15 +163,17 @@ long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f);
 
 long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f)
 {
-	(void)d;
-	(void)e;
 	(void)f;
 	switch (number) {
 	case SYS_mmap:
-		return map((size_t)b);
-	case SYS_mremap: /* one more mapping of a table file, which the model takes for new memory
-			  */
-		return map((size_t)c);
+		return d & MAP_FIXED_NOREPLACE ? map_exactly((uint64_t)a, (size_t)b)
+					       : map((size_t)b);
+	case SYS_mremap: /* one more mapping of a table file, which the model takes for new memory;
+			    or its move to memory that is there */
+		if (!(d & MREMAP_FIXED))
+			return map((size_t)c);
+		unmap((uint64_t)a, (uint64_t)b);
+		return e;
 	case SYS_munmap:
 		return unmap((uint64_t)a, (uint64_t)b);
 	case SYS_getpid:
@@ -135,12 +202,16 @@ long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f)
 void model_kernel_keep(void)
 {
 	memory_used_first = memory_used;
+	exact_count_first = exact_count;
+	exact_bytes_first = exact_bytes;
 	module_first = model_kernel_module;
 }
 
 void model_kernel_reset(void)
 {
 	memory_used = memory_used_first;
+	exact_count = exact_count_first;
+	exact_bytes = exact_bytes_first;
 	gone_count = 0;
 	unmapped_bytes = 0;
 	model_kernel_module = module_first;

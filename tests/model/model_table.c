@@ -34,13 +34,15 @@ static const void *element(const uint64_t *segments, unsigned segment_count, uns
 			   uint64_t index, size_t bytes)
 {
 	unsigned segment = hawk_segment_of(index, log2);
+	const char *at;
 
 	if (segment >= segment_count || !segments[segment])
 		return NULL;
 	if (model_kernel_is_gone((void *)segments[segment]))
 		model_fail("a published segment is unmapped");
-	return (const char *)segments[segment] +
-	       (index - hawk_segment_first(segment, log2)) * bytes;
+	at = (const char *)segments[segment] + (index - hawk_segment_first(segment, log2)) * bytes;
+	MODEL_CHECK(model_kernel_is_mapped(at, bytes), "record %lu is not mapped", index);
+	return at;
 }
 
 static const struct hawk_trace_record *trace_at(uint32_t id)

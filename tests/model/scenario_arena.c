@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Growth of the table: words reserved across the border of two segments, and the limit of memory.
+ * Growth of the table: words reserved across the border of two segments, segments that grow in
+ * pieces where memory is short, and the limit of memory.
  */
 #include "model_table.h"
 #include "scenarios.h"
 
 #include "hawk_arena.h"
+#include "hawk_place.h"
 
 enum {
 	RANGES = 2,
@@ -22,20 +24,32 @@ static uint32_t ranges[MODEL_THREADS_MAX][RANGES]; /**< first word; 0 = not yet 
 static void set_up(void)
 {
 	model_table_set_up("");
-	others_bytes = model_kernel_mapped_bytes() - hawk_arena_bytes();
+	others_bytes = model_kernel_mapped_bytes() - hawk_place_bytes();
 	hawk_table_header->word_count = (1 << HAWK_WORD_SEGMENT_LOG2) - 4;
+}
+
+static void use(uint32_t index)
+{
+	uint64_t *words = hawk_arena_words(index);
+
+	MODEL_CHECK(model_kernel_is_mapped(words, WORDS * sizeof(*words)), "words are not mapped");
+	words[WORDS - 1] = index;
+}
+
+static void reserve_range(unsigned number)
+{
+	uint32_t index;
+
+	if (!hawk_arena_reserve_words(WORDS, &index))
+		model_fail("no words");
+	use(index);
+	ranges[model_self()][number] = index;
 }
 
 static void reserve(void)
 {
-	for (unsigned i = 0; i < RANGES; i++) {
-		uint32_t index;
-
-		if (!hawk_arena_reserve_words(WORDS, &index))
-			model_fail("no words");
-		*hawk_arena_words(index + WORDS - 1) = index; /* they are there */
-		ranges[model_self()][i] = index;
-	}
+	for (unsigned i = 0; i < RANGES; i++)
+		reserve_range(i);
 }
 
 static void check_ranges(void)
@@ -65,11 +79,11 @@ static void check_budget(void)
 	for (uint32_t i = 0; i < header->extent_count; i++)
 		if (header->extents[i].kind && header->extents[i].kind != HAWK_EXTENT_TWIN)
 			published += header->extents[i].bytes;
-	MODEL_CHECK(published == hawk_arena_bytes(), "%lu bytes are published of %lu", published,
-		    hawk_arena_bytes());
-	MODEL_CHECK(model_kernel_mapped_bytes() == hawk_arena_bytes() + others_bytes,
+	MODEL_CHECK(published == hawk_place_bytes(), "%lu bytes are published of %lu", published,
+		    hawk_place_bytes());
+	MODEL_CHECK(model_kernel_mapped_bytes() == hawk_place_bytes() + others_bytes,
 		    "%lu bytes are mapped, %lu known", model_kernel_mapped_bytes(),
-		    hawk_arena_bytes());
+		    hawk_place_bytes());
 }
 
 static void at_step(void)
@@ -84,12 +98,66 @@ static void at_end(void)
 	check_budget();
 }
 
+enum {
+	PIECE_WORDS = 8192, /**< 64 KiB, the least that is mapped of a segment */
+	WORDS_LEFT = 4,
+};
+
+/** The next segment comes in pieces, and the first of them is nearly used up. */
+static void set_up_pieces(void)
+{
+	uint32_t index;
+
+	model_table_set_up("");
+	hawk_table_header->word_count = (1 << HAWK_WORD_SEGMENT_LOG2);
+	hawk_place_limit = hawk_place_bytes() + (3 * PIECE_WORDS) * sizeof(uint64_t);
+	if (!hawk_arena_reserve_words(WORDS, &index))
+		model_fail("no words");
+	hawk_table_header->word_count += PIECE_WORDS - WORDS_LEFT - WORDS;
+	others_bytes = model_kernel_mapped_bytes() - hawk_place_bytes();
+}
+
+/** One piece was made. */
+static void at_end_pieces(void)
+{
+	at_end();
+	MODEL_CHECK(hawk_place_room() == PIECE_WORDS * sizeof(uint64_t),
+		    "%lu bytes of room are left", hawk_place_room());
+}
+
+static void reserve_once(void)
+{
+	reserve_range(0);
+}
+
+/** Whoever takes over the claim on a piece, or interrupts the thread that has it, may get none. */
+static void reserve_or_not(void)
+{
+	uint32_t index;
+
+	if (hawk_arena_reserve_words(WORDS, &index))
+		use(index);
+}
+
+/** Each piece is of the least size, and there is room for one more. */
+static void set_up_last_piece(void)
+{
+	set_up_pieces();
+	hawk_place_limit = hawk_place_bytes() + PIECE_WORDS * sizeof(uint64_t);
+}
+
+static void at_end_last_piece(void)
+{
+	at_end();
+	MODEL_CHECK(!hawk_place_room(), "%lu bytes of room are left", hawk_place_room());
+}
+
 /** Room for one extent more. */
 static void set_up_limit(void)
 {
 	model_table_set_up("");
-	others_bytes = model_kernel_mapped_bytes() - hawk_arena_bytes();
-	hawk_arena_limit = hawk_arena_bytes() + EXTENT_BYTES;
+	others_bytes = model_kernel_mapped_bytes() - hawk_place_bytes();
+	hawk_place_limit = hawk_place_bytes() + EXTENT_BYTES;
 }
 
 static void take_extents(void)
@@ -105,9 +173,9 @@ static void take_extents(void)
 static void at_step_limit(void)
 {
 	model_table_check();
-	MODEL_CHECK(model_kernel_mapped_bytes() <= hawk_arena_limit + others_bytes,
+	MODEL_CHECK(model_kernel_mapped_bytes() <= hawk_place_limit + others_bytes,
 		    "%lu bytes are mapped, the limit is %lu", model_kernel_mapped_bytes(),
-		    hawk_arena_limit);
+		    hawk_place_limit);
 }
 
 static void at_end_limit(void)
@@ -136,4 +204,29 @@ const struct model_scenario scenario_arena_limit = {
 	.at_step = at_step_limit,
 	.at_end = at_end_limit,
 	.preemptions = 2,
+};
+
+const struct model_scenario scenario_arena_pieces = {
+	.name = "arena_pieces",
+	.properties = "a segment of which only the front is mapped grows once for all who need "
+		      "more of it, and nobody goes without",
+	.set_up = set_up_pieces,
+	.threads = {reserve, reserve, reserve_once},
+	.at_step = at_step,
+	.at_end = at_end_pieces,
+	.preemptions = 1,
+	.delays = 1,
+};
+
+const struct model_scenario scenario_arena_last_piece = {
+	.name = "arena_last_piece",
+	.properties = "the same where there is room for that piece only, claims are taken over, "
+		      "and a handler comes in: somebody may go without, and all is whole",
+	.set_up = set_up_last_piece,
+	.threads = {reserve_or_not, reserve_or_not},
+	.handler = reserve_or_not,
+	.at_step = at_step,
+	.at_end = at_end_last_piece,
+	.preemptions = 2,
+	.signals = 1,
 };

@@ -9,6 +9,7 @@
 #include "scenarios.h"
 
 #include "hawk_arena.h"
+#include "hawk_place.h"
 #include "hawk_traces.h"
 
 enum {
@@ -92,7 +93,7 @@ static void set_up_all_full(void)
 {
 	set_up();
 	fill(HAWK_TRACES_WAYS * HAWK_TRACES_TABLES_AT_ONCE);
-	bytes_before = hawk_arena_bytes();
+	bytes_before = hawk_place_bytes();
 	extents_before = hawk_table_header->extent_count;
 }
 
@@ -175,8 +176,8 @@ static void at_end_with_one_table(void)
 	at_end();
 	MODEL_CHECK(header->extent_count == extents_before + 1, "%u extents, not one more",
 		    header->extent_count);
-	MODEL_CHECK(hawk_arena_bytes() - bytes_before == header->extents[extents_before].bytes,
-		    "%zu bytes more", (size_t)(hawk_arena_bytes() - bytes_before));
+	MODEL_CHECK(hawk_place_bytes() - bytes_before == header->extents[extents_before].bytes,
+		    "%zu bytes more", (size_t)(hawk_place_bytes() - bytes_before));
 }
 
 static void same_stack(void)

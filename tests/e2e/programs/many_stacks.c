@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * 2^17 different stacks: walks through a binary tree of two functions, a block at each leaf.
+ * 2^LEVELS different stacks: walks through a binary tree of two functions, a block at each leaf.
  *
- *     many_stacks [abort [WALKS]]     WALKS: 1 to 8
+ *     many_stacks [abort|exit [WALKS [LEVELS]]]     1 to 8, and 1 to 17; of one walk: 1 to 20
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEVELS = 17, WALKS_MAX = 8 };
+enum { LEVELS = 17, BLOCKS_MAX = 8 << LEVELS };
 
-static char *volatile kept[WALKS_MAX << LEVELS];
+static char *volatile kept[BLOCKS_MAX];
 static unsigned count;
 
 static void left(int level);
@@ -41,9 +41,10 @@ __attribute__((noinline)) static void left(int level)
 int main(int argc, char **argv)
 {
 	int walks = argc > 2 ? atoi(argv[2]) : 1;
+	int levels = argc > 3 ? atoi(argv[3]) : LEVELS;
 
-	for (int i = 0; i < walks && i < WALKS_MAX; i++)
-		left(LEVELS);
+	for (int i = 0; i < walks && count + (1U << levels) <= BLOCKS_MAX; i++)
+		left(levels);
 	printf("%u blocks\n", count);
 	fflush(stdout);
 	if (argc > 1 && !strcmp(argv[1], "abort"))
