@@ -20,6 +20,20 @@ void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *t
 	*graph = (struct hawk_block_graph){.target = target, .heap = heap, .findings = findings};
 }
 
+void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *target,
+			    const struct hawk_heap *heap, struct hawk_findings *findings)
+{
+	*graph = (struct hawk_block_graph){
+		.target = target,
+		.heap = heap,
+		.findings = findings,
+		.threads = graph->threads,
+		.vtables = graph->vtables,
+		.progress = graph->progress,
+		.progress_context = graph->progress_context,
+	};
+}
+
 unsigned hawk_block_graph_threads(const struct hawk_block_graph *graph)
 {
 	unsigned processors = hawk_parallel_processors();

@@ -435,15 +435,7 @@ bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
 	}
 	take_findings(&reader, findings);
 	*heap = made;
-	*graph = (struct hawk_block_graph){
-		.target = target,
-		.heap = heap,
-		.findings = findings,
-		.threads = graph->threads,
-		.vtables = graph->vtables,
-		.progress = graph->progress,
-		.progress_context = graph->progress_context,
-	};
+	hawk_block_graph_reset(graph, target, heap, findings);
 	cache->file_parts = reader.header->parts;
 	*err = take_heap(&reader, heap);
 	if (!*err)

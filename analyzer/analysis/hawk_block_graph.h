@@ -80,6 +80,10 @@ struct hawk_block_graph {
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
 			   const struct hawk_heap *heap, struct hawk_findings *findings);
 
+/** Likewise, but what `graph` says of threads, virtual tables and progress is kept. */
+void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *target,
+			    const struct hawk_heap *heap, struct hawk_findings *findings);
+
 /**
  * Makes what is missing of `parts`, with what they depend on. Of a living process that was let go
  * index, edges and roots can no longer be made: HAWK_ERROR_NOT_FOUND; load them with

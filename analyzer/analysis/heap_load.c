@@ -335,17 +335,6 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 	return NULL;
 }
 
-static uint64_t present_bytes(const struct hawk_target *target)
-{
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += mappings[i].present_bytes;
-	return bytes;
-}
-
 static void report_reading(void *context, uint64_t done, uint64_t all)
 {
 	const struct hawk_block_graph *graph = context;
@@ -359,7 +348,7 @@ static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned pa
 				     struct tallies *tallies, struct hawk_heap *heap)
 {
 	bool live = hawk_target_process(graph->target)->live;
-	uint64_t bytes = present_bytes(graph->target);
+	uint64_t bytes = hawk_target_present_bytes(graph->target);
 	struct hawk_error *err = hawk_block_index_init(&graph->index, bytes);
 
 	if (!err && live)
@@ -393,15 +382,7 @@ struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_
 	struct hawk_error *err;
 
 	*heap = (struct hawk_heap){0};
-	*graph = (struct hawk_block_graph){
-		.target = target,
-		.heap = heap,
-		.findings = findings,
-		.threads = graph->threads,
-		.vtables = graph->vtables,
-		.progress = graph->progress,
-		.progress_context = graph->progress_context,
-	};
+	hawk_block_graph_reset(graph, target, heap, findings);
 	err = read_graph(graph, parts, &tallies, heap);
 	if (err || !(parts & HAWK_PART_CONTENTS))
 		hawk_target_release(target);

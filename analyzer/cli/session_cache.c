@@ -97,13 +97,7 @@ static bool identify(const char *core, uint64_t options, struct hawk_core_identi
 
 static bool is_large(const struct hawk_target *target)
 {
-	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += mappings[i].present_bytes;
-	return bytes >= CORE_BYTES_MIN;
+	return hawk_target_present_bytes(target) >= CORE_BYTES_MIN;
 }
 
 /** Name of the cache's file. */

@@ -170,19 +170,9 @@ static void read_block(const struct job *job, struct part *part, uint32_t block)
 /* The first part of a carved block from `block` on, or `end`. */
 static uint32_t next_part(const struct hawk_block_index *index, uint32_t block, uint32_t end)
 {
-	size_t low = 0;
-	size_t high = index->part_count;
+	const struct hawk_block_part *part = hawk_block_index_part_from(index, block);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->parts[middle].number < block)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < index->part_count && index->parts[low].number < end ? index->parts[low].number
-									 : end;
+	return part && part->number < end ? part->number : end;
 }
 
 static void read_blocks(const struct job *job, struct part *part, uint32_t first, uint32_t end)

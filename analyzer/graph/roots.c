@@ -45,27 +45,35 @@ static bool holds_address(unsigned number)
 	}
 }
 
+/* What a register holds, if that is the address of a block. `number` is the root's address. */
+static struct hawk_error *add_register(uint64_t value, uint64_t number, uint32_t owner,
+				       const struct hawk_block_index *index,
+				       struct hawk_roots *roots)
+{
+	bool interior;
+	uint32_t block = hawk_block_index_find(index, value, &interior);
+
+	roots->scanned_bytes[HAWK_ROOT_REGISTER] += sizeof(value);
+	if (block == HAWK_BLOCK_NOWHERE)
+		return NULL;
+	return add(roots, (struct hawk_root){
+				  .address = number,
+				  .edge = block << 1 | interior,
+				  .kind = HAWK_ROOT_REGISTER,
+				  .owner = owner & 0xfffffff,
+			  });
+}
+
 static struct hawk_error *add_general(const struct hawk_thread *thread, uint32_t owner,
 				      const struct hawk_block_index *index,
 				      struct hawk_roots *roots)
 {
 	for (unsigned number = 0; number < HAWK_REGISTER_COUNT; number++) {
-		bool interior;
-		uint32_t block;
 		struct hawk_error *err;
 
 		if (!holds_address(number))
 			continue;
-		roots->scanned_bytes[HAWK_ROOT_REGISTER] += sizeof(uint64_t);
-		block = hawk_block_index_find(index, thread->registers[number], &interior);
-		if (block == HAWK_BLOCK_NOWHERE)
-			continue;
-		err = add(roots, (struct hawk_root){
-					 .address = number,
-					 .edge = block << 1 | interior,
-					 .kind = HAWK_ROOT_REGISTER,
-					 .owner = owner & 0xfffffff,
-				 });
+		err = add_register(thread->registers[number], number, owner, index, roots);
 		if (err)
 			return err;
 	}
@@ -87,25 +95,14 @@ static struct hawk_error *add_vectors(const struct hawk_thread *thread, uint32_t
 	for (uint32_t at = XMM_START; at + sizeof(uint64_t) <= thread->vectors_bytes;
 	     at += sizeof(uint64_t)) {
 		struct hawk_error *err;
-		bool interior;
 		uint64_t value;
-		uint32_t block;
 
 		if (at == XMM_END)
 			at = EXTENDED_START;
 		if (at + sizeof(value) > thread->vectors_bytes)
 			break;
 		memcpy(&value, thread->vectors + at, sizeof(value));
-		roots->scanned_bytes[HAWK_ROOT_REGISTER] += sizeof(value);
-		block = hawk_block_index_find(index, value, &interior);
-		if (block == HAWK_BLOCK_NOWHERE)
-			continue;
-		err = add(roots, (struct hawk_root){
-					 .address = HAWK_ROOT_VECTORS + at,
-					 .edge = block << 1 | interior,
-					 .kind = HAWK_ROOT_REGISTER,
-					 .owner = owner & 0xfffffff,
-				 });
+		err = add_register(value, HAWK_ROOT_VECTORS + at, owner, index, roots);
 		if (err)
 			return err;
 	}

@@ -111,8 +111,8 @@ struct hawk_error *hawk_block_parts_hold(struct hawk_block_index *index,
 	return NULL;
 }
 
-const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_index *index,
-						    uint32_t block)
+const struct hawk_block_part *hawk_block_index_part_from(const struct hawk_block_index *index,
+							 uint32_t block)
 {
 	size_t low = 0;
 	size_t high = index->part_count;
@@ -125,8 +125,15 @@ const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_inde
 		else
 			high = middle;
 	}
-	return low < index->part_count && index->parts[low].number == block ? &index->parts[low]
-									    : NULL;
+	return low < index->part_count ? &index->parts[low] : NULL;
+}
+
+const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_index *index,
+						    uint32_t block)
+{
+	const struct hawk_block_part *part = hawk_block_index_part_from(index, block);
+
+	return part && part->number == block ? part : NULL;
 }
 
 uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint32_t block)

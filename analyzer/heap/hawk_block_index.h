@@ -140,6 +140,10 @@ void hawk_block_index_fill(void *index, const struct hawk_sweep_run *run, unsign
  * not used. */
 struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index);
 
+/** The first part of a carved block from `block` on; NULL: there is none. */
+const struct hawk_block_part *hawk_block_index_part_from(const struct hawk_block_index *index,
+							 uint32_t block);
+
 /** Which part of a carved block `block` is, or NULL: it is a whole one. */
 const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_index *index,
 						    uint32_t block);

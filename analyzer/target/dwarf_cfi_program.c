@@ -25,34 +25,36 @@ struct machine {
 	size_t depth;
 };
 
-uint64_t hawk_cfi_uleb(struct hawk_cursor *cursor)
+/** All bytes of a number, and the one that ends it; `*shift`: how many bits they had. */
+static uint64_t read_leb(struct hawk_cursor *cursor, unsigned *shift, uint8_t *last)
 {
 	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
 
+	*shift = 0;
 	do {
-		byte = hawk_cursor_u8(cursor);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
+		*last = hawk_cursor_u8(cursor);
+		if (*shift < 64)
+			value |= (uint64_t)(*last & 0x7f) << *shift;
+		*shift += 7;
+	} while (*last & 0x80);
 	return value;
+}
+
+uint64_t hawk_cfi_uleb(struct hawk_cursor *cursor)
+{
+	unsigned shift;
+	uint8_t last;
+
+	return read_leb(cursor, &shift, &last);
 }
 
 int64_t hawk_cfi_sleb(struct hawk_cursor *cursor)
 {
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
+	unsigned shift;
+	uint8_t last;
+	uint64_t value = read_leb(cursor, &shift, &last);
 
-	do {
-		byte = hawk_cursor_u8(cursor);
-		if (shift < 64)
-			value |= (uint64_t)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && byte & 0x40)
+	if (shift < 64 && last & 0x40)
 		value |= UINT64_MAX << shift;
 	return (int64_t)value;
 }

@@ -202,6 +202,9 @@ const struct hawk_mapping *hawk_target_mappings(const struct hawk_target *target
 const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, size_t *count);
 const struct hawk_module *hawk_target_modules(const struct hawk_target *target, size_t *count);
 
+/** How much memory of the process there is, in all mappings. */
+uint64_t hawk_target_present_bytes(const struct hawk_target *target);
+
 /** The mapping, module that contains `address`, or NULL. */
 const struct hawk_mapping *hawk_target_mapping_at(const struct hawk_target *target,
 						  uint64_t address);

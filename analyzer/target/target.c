@@ -207,6 +207,15 @@ const struct hawk_module *hawk_target_modules(const struct hawk_target *target, 
 	return target->modules;
 }
 
+uint64_t hawk_target_present_bytes(const struct hawk_target *target)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < target->mapping_count; i++)
+		bytes += target->mappings[i].present_bytes;
+	return bytes;
+}
+
 size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address)
 {
 	size_t low = 0;
