@@ -48,8 +48,8 @@ struct hawk_leak_record {
 
 /** Which blocks count; NULL = all. */
 struct hawk_leak_filter {
-	struct hawk_error *(*wants)(void *context, const struct hawk_block *block, bool *ret);
-	void *context;
+	struct hawk_error *(*wants)(const void *context, const struct hawk_block *block, bool *ret);
+	const void *context;
 };
 
 struct hawk_leaks {

@@ -9,7 +9,7 @@
 #include "hawk_report_pointers.h"
 #include "hawk_session.h"
 
-/** The options --top, --depth, --full, --json and --threads. */
+/** The options --pid, --top, --depth, --full, --threads and --json. */
 extern const struct hawk_option hawk_pointer_options[];
 
 /**

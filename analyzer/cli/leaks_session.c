@@ -5,11 +5,6 @@
  */
 #include "hawk_leaks_session.h"
 
-static struct hawk_error *wants(void *context, const struct hawk_block *block, bool *ret)
-{
-	return hawk_block_filter_block(context, block, ret);
-}
-
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
 					    struct hawk_leaks_session *leaks)
 {
@@ -81,7 +76,7 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 			       unsigned kinds, struct hawk_leaks_session *leaks)
 {
 	struct hawk_block_filter *filter = NULL;
-	struct hawk_leak_filter wish = {.wants = wants};
+	struct hawk_leak_filter wish = {.wants = hawk_block_filter_passes};
 	struct hawk_error *err = hawk_session_filter(session, settings, &filter);
 
 	if (!err && !settings->type) // types are read from memory

@@ -9,11 +9,6 @@
 #include "hawk_pointer_session.h"
 #include "hawk_report_growth.h"
 
-static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
-{
-	return hawk_block_filter_block(context, block, ret);
-}
-
 /** Filters that take some blocks of a site, and not all. */
 static bool chooses_blocks(const struct hawk_settings *settings)
 {
@@ -63,8 +58,9 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 		.filtered = chooses_blocks(settings),
 		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
-	struct hawk_error *err = hawk_site_ages_make(report->graph, growth.filtered ? passes : NULL,
-						     report->filter, &ages);
+	struct hawk_error *err = hawk_site_ages_make(
+		report->graph, growth.filtered ? hawk_block_filter_passes : NULL, report->filter,
+		&ages);
 
 	hawk_target_release(session->target);
 	report_doubt(session);

@@ -18,11 +18,6 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 	return hawk_check_wish(settings, 0, NULL);
 }
 
-static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
-{
-	return hawk_block_filter_block(context, block, ret);
-}
-
 static struct hawk_error *find_site(const struct hawk_heap *heap, uint64_t id, uint32_t *ret)
 {
 	for (size_t i = 0; i < heap->site_count; i++)
@@ -53,7 +48,7 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 {
 	struct hawk_schema_report report = {.pointers = pointers};
 	struct hawk_schema_wish wish = {
-		.filter = pointers->filter ? passes : NULL,
+		.filter = pointers->filter ? hawk_block_filter_passes : NULL,
 		.context = pointers->filter,
 		.groups = (size_t)settings->top,
 	};

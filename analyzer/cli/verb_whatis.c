@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_pointer_session.h"
 #include "hawk_report_whatis.h"
-#include "hawk_session.h"
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
 				const struct hawk_report *report, struct hawk_whatis *whatis,
@@ -27,18 +27,6 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		err = hawk_report_whatis_text(report, &whatis[i], &session->screen);
 	}
 	return err;
-}
-
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
-{
-	uint64_t address;
-
-	(void)settings;
-	for (int i = 0; i < count; i++)
-		if (!hawk_quantity_parse_hex(operands[i], &address))
-			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no hexadecimal address",
-						 operands[i]);
-	return NULL;
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
@@ -93,6 +81,6 @@ const struct hawk_verb hawk_verb_whatis = {
 	.operands_min = 1,
 	.operands_max = -1,
 	.findings = HAWK_FINDINGS_IN_JSON,
-	.check = check,
+	.check = hawk_check_addresses,
 	.answer = answer,
 };

@@ -185,3 +185,9 @@ struct hawk_error *hawk_block_filter_block(const struct hawk_block_filter *filte
 	*ret = true;
 	return wish->type ? type_matches(filter, block, ret) : NULL;
 }
+
+struct hawk_error *hawk_block_filter_passes(const void *context, const struct hawk_block *block,
+					    bool *ret)
+{
+	return hawk_block_filter_block(context, block, ret);
+}

@@ -10,6 +10,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_growth_text.h"
 #include "hawk_quantity.h"
+#include "hawk_site_stack.h"
 
 enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 1, INDENT = 6 };
 
@@ -51,21 +52,10 @@ static struct hawk_error *put_name(const struct hawk_pointer_report *report,
 static struct hawk_error *put_stack(const struct hawk_pointer_report *report,
 				    const struct hawk_screen *screen, uint32_t index)
 {
-	const struct hawk_heap *heap = report->graph->heap;
-	struct hawk_stack stack;
-	struct hawk_error *err;
-
 	if (!screen->full && report->depth <= DEFAULT_DEPTH)
 		return put_name(report, screen, index);
-	hawk_stack_init(&stack);
-	err = hawk_stack_of_trace(report->symbols, heap->table, heap->sites[index].trace, &stack);
-	if (!err && stack.count)
-		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
-				  screen->full ? 0 : report->depth, INDENT);
-	else if (!err)
-		hawk_output_puts(screen->output, "      (no stack)\n");
-	hawk_stack_deinit(&stack);
-	return err;
+	return hawk_site_stack_put(screen, report->symbols, report->graph->heap, index,
+				   hawk_stack_first_line, screen->full ? 0 : report->depth);
 }
 
 /** What is known of the end of its life, where it is not that of the last allocations. */

@@ -8,7 +8,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report.h"
-#include "hawk_site_names.h"
+#include "hawk_site_stack.h"
 
 enum {
 	DEFAULT_TOP = 10,
@@ -208,29 +208,6 @@ static void put_example(const struct hawk_leaks_report *report, const struct haw
 			   record->objects == 1 ? "it" : "them");
 }
 
-static struct hawk_error *put_stack(const struct hawk_leaks_report *report,
-				    const struct hawk_screen *screen,
-				    const struct hawk_leak_record *record, size_t depth)
-{
-	const struct hawk_heap *heap = report->graph->heap;
-	struct hawk_stack stack;
-	struct hawk_error *err;
-
-	hawk_stack_init(&stack);
-	err = hawk_stack_of_trace(report->symbols, heap->table,
-				  record->site < heap->site_count ? heap->sites[record->site].trace
-								  : UINT32_MAX,
-				  &stack);
-	if (!err && stack.count)
-		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
-				  depth, INDENT);
-	else if (!err)
-		hawk_output_printf(screen->output, "      %s\n",
-				   hawk_site_no_stack(heap, record->site));
-	hawk_stack_deinit(&stack);
-	return err;
-}
-
 static struct hawk_error *put_record(const struct hawk_leaks_report *report,
 				     const struct hawk_screen *screen, size_t i, size_t depth)
 {
@@ -249,7 +226,8 @@ static struct hawk_error *put_record(const struct hawk_leaks_report *report,
 			: "?",
 		record->site < heap->site_count ? (unsigned long long)heap->sites[record->site].id
 						: (unsigned long long)HAWK_SITE_LOST);
-	err = put_stack(report, screen, record, depth);
+	err = hawk_site_stack_put(screen, report->symbols, heap, record->site,
+				  hawk_stack_first_line, depth);
 	if (!err)
 		err = put_evidence(report, screen, record);
 	if (!err)

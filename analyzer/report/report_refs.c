@@ -11,6 +11,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
+#include "hawk_site_stack.h"
 
 enum {
 	DEFAULT_TOP = 10,
@@ -224,9 +225,6 @@ static void put_offset(const struct hawk_screen *screen, uint64_t offset)
 static struct hawk_error *put_group(const struct hawk_pointer_report *report,
 				    const struct hawk_screen *screen, const struct group *group)
 {
-	const struct hawk_heap *heap = report->graph->heap;
-	struct hawk_error *err = NULL;
-	struct hawk_stack stack;
 	char id[17];
 
 	hawk_report_site_id(report->graph, group->site, id);
@@ -237,22 +235,11 @@ static struct hawk_error *put_group(const struct hawk_pointer_report *report,
 			   : group->interior == group->pointers ? "interior"
 								: "both",
 			   hawk_block_start(&report->graph->index, group->example), id);
-	hawk_stack_init(&stack);
-	if (group->site < heap->site_count)
-		err = hawk_stack_of_trace(report->symbols, heap->table,
-					  heap->sites[group->site].trace, &stack);
-	if (!err && stack.count)
-		hawk_screen_stack(screen, &stack,
-				  screen->full ? 0 : hawk_stack_telling_line(&stack),
-				  screen->full    ? 0
-				  : report->depth ? report->depth
-						  : DEFAULT_DEPTH,
-				  6);
-	else if (!err)
-		hawk_output_printf(screen->output, "      %s\n",
-				   hawk_site_no_stack(heap, group->site));
-	hawk_stack_deinit(&stack);
-	return err;
+	return hawk_site_stack_put(screen, report->symbols, report->graph->heap, group->site,
+				   hawk_stack_telling_line,
+				   screen->full    ? 0
+				   : report->depth ? report->depth
+						   : DEFAULT_DEPTH);
 }
 
 static struct hawk_error *put_groups(const struct hawk_pointer_report *report,

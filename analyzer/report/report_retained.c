@@ -11,8 +11,9 @@
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
+#include "hawk_site_stack.h"
 
-enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 3, INDENT = 6 };
+enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 3 };
 
 static size_t limit(const struct hawk_pointer_report *report, size_t count, bool full)
 {
@@ -54,27 +55,15 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 	const struct hawk_heap *heap = report->graph->heap;
 	const struct hawk_site_retained *retained = &report->graph->retained[index];
 	const struct hawk_site *site = &heap->sites[index];
-	struct hawk_error *err;
-	struct hawk_stack stack;
-
 	hawk_output_printf(screen->output, "%4zu %10s %10s %10s %12s  %016" PRIx64 "\n", number,
 			   hawk_quantity_bytes(retained->all_pointers).text,
 			   hawk_quantity_bytes(retained->start_pointers).text,
 			   hawk_quantity_bytes(hawk_site_block_bytes(site)).text,
 			   hawk_quantity_count(hawk_site_blocks(site)).text, site->id);
-	hawk_stack_init(&stack);
-	err = hawk_stack_of_trace(report->symbols, heap->table, site->trace, &stack);
-	if (!err && stack.count)
-		hawk_screen_stack(screen, &stack,
-				  screen->full ? 0 : hawk_stack_telling_line(&stack),
-				  screen->full    ? 0
-				  : report->depth ? report->depth
-						  : DEFAULT_DEPTH,
-				  INDENT);
-	else if (!err)
-		hawk_output_printf(screen->output, "      %s\n", hawk_site_no_stack(heap, index));
-	hawk_stack_deinit(&stack);
-	return err;
+	return hawk_site_stack_put(screen, report->symbols, heap, index, hawk_stack_telling_line,
+				   screen->full    ? 0
+				   : report->depth ? report->depth
+						   : DEFAULT_DEPTH);
 }
 
 struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *report,
