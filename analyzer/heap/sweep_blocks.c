@@ -121,7 +121,10 @@ resolve_overlap(struct hawk_sweep_state *sweep, const struct hawk_block *block, 
 		err = keep_candidate(sweep);
 	while (resolver->carved_count && resolver->carved[resolver->carved_count - 1] <= header)
 		resolver->carved_count--;
-	*out = younger_reaches(resolver, block->birth, header) || leaves_carved(resolver, block);
+	/* What was decided without a candidate is final. Only where memory has changed since it was
+	 * looked at is there a header in it. */
+	*out = header < resolver->settled_end || younger_reaches(resolver, block->birth, header) ||
+	       leaves_carved(resolver, block);
 	if (!err && !*out && resolver->has_candidate &&
 	    is_carved(resolver, &sweep->batch[sweep->batch_count], block)) {
 		resolver->carved[resolver->carved_count++] = resolver->candidate_end;

@@ -4,7 +4,10 @@
  * The sweep on several threads: the same blocks, sums and index to the byte, whatever memory looks
  * like where one share ends and the next begins; and what its taker may rely on.
  */
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "hawk_block_graph.h"
 #include "sweep_world.h"
@@ -263,6 +266,103 @@ static void nearly_all_blocks_come_in_runs(void **state)
 	assert_in_range(seen.runs, 20, 64);
 	free(seen.blocks);
 	close_core(&core);
+}
+
+/** Memory that changes while it is read: shared with a process that does not stand still, or in a
+ * core that is being written. */
+struct changing {
+	struct core core;
+	struct synthetic_block block; /* that is not there at first */
+	struct hawk_block_index index;
+};
+
+/* Where `bytes` are in the core's file. */
+static off_t find_in_file(const struct core *core, const void *bytes, size_t size)
+{
+	char *file;
+	struct stat status;
+	const char *at;
+	off_t offset;
+	int fd = open(core->path, O_RDONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0 && !fstat(fd, &status));
+	file = malloc((size_t)status.st_size);
+	assert_true(file && read(fd, file, (size_t)status.st_size) == status.st_size);
+	close(fd);
+	at = memmem(file, (size_t)status.st_size, bytes, size);
+	assert_non_null(at);
+	offset = at - file;
+	free(file);
+	return offset;
+}
+
+static struct hawk_error *change_and_reserve(void *context, struct hawk_sweep_run *run, bool *ret)
+{
+	struct changing *changing = context;
+	struct synthetic_heap *heap = changing->core.heap;
+	uint64_t header = changing->block.start - HAWK_HEADER_BYTES - SYNTHETIC_HEAP;
+	off_t heap_at = find_in_file(&changing->core, heap->bytes, PAGE);
+	int fd = open(changing->core.path, O_WRONLY | O_CLOEXEC);
+
+	synthetic_heap_add_block(heap, changing->block);
+	assert_int_equal(
+		pwrite(fd, heap->bytes + header, HAWK_HEADER_BYTES, heap_at + (off_t)header),
+		HAWK_HEADER_BYTES);
+	close(fd);
+	return hawk_block_index_reserve(&changing->index, run, ret);
+}
+
+static struct hawk_error *take_changing(void *context, const struct hawk_block *blocks,
+					size_t count)
+{
+	return hawk_block_index_add(&((struct changing *)context)->index, blocks, count);
+}
+
+static void fill_changing(void *context, const struct hawk_sweep_run *run, unsigned part)
+{
+	hawk_block_index_fill(&((struct changing *)context)->index, run, part);
+}
+
+/* A share's last block ends in the next share, where there was no header when that was looked at.
+ */
+static void a_header_that_appears_in_a_block_that_was_counted_is_set_aside(void **state)
+{
+	enum { LAST = PAGE - 48, SIZE = 200 };
+
+	(void)state;
+	for (uint8_t birth = 4; birth < 7; birth++) {
+		struct changing changing = {
+			.core.heap = synthetic_heap_create(4 * PAGE),
+			.block = {.start = SYNTHETIC_HEAP + PAGE + 48, .size = 8, .birth = birth},
+		};
+		const struct hawk_sweep_taker taker = {.context = &changing,
+						       .take = take_changing,
+						       .reserve = change_and_reserve,
+						       .fill = fill_changing};
+		struct synthetic_heap *heap = changing.core.heap;
+		struct hawk_sweep_result result;
+		bool interior;
+
+		synthetic_heap_add_block(
+			heap, (struct synthetic_block){
+				      .start = SYNTHETIC_HEAP + 32, .size = 64, .birth = 5});
+		synthetic_heap_add_block(
+			heap, (struct synthetic_block){
+				      .start = SYNTHETIC_HEAP + LAST, .size = SIZE, .birth = 5});
+		open_core(&changing.core, synthetic_heap_core(heap), false);
+		changing.core.plan.window_bytes = PAGE;
+		expect_no_error(hawk_block_index_init(&changing.index, heap->size));
+		expect_no_error(hawk_sweep_beside(changing.core.target, &changing.core.plan, 1,
+						  &taker, NULL, NULL, NULL, &result));
+		expect_no_error(hawk_block_index_finish(&changing.index));
+		assert_int_equal(result.blocks, 2);
+		assert_int_equal(result.overlapping, 1);
+		assert_int_equal(changing.index.count, 2);
+		assert_int_equal(
+			hawk_block_index_find(&changing.index, changing.block.start, &interior), 1);
+		hawk_block_index_deinit(&changing.index);
+		close_core(&changing.core);
+	}
 }
 
 static void the_takers_errors_end_the_sweep(void **state)
@@ -565,6 +665,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(threads_and_shares_change_nothing_in_spoiled_memory),
 		cmocka_unit_test(nearly_all_blocks_come_in_runs),
+		cmocka_unit_test(a_header_that_appears_in_a_block_that_was_counted_is_set_aside),
 		cmocka_unit_test(the_takers_errors_end_the_sweep),
 		cmocka_unit_test(progress_ascends_to_the_end),
 		cmocka_unit_test(the_index_of_spoiled_memory_is_the_same_to_the_byte),
