@@ -20,6 +20,18 @@ struct hawk_error {
 
 struct hawk_error hawk_enomem = {HAWK_ERROR_NOMEM, 0, (char *)"out of memory"};
 
+static bool swallowed;
+
+void hawk_enomem_swallow(void)
+{
+	__atomic_store_n(&swallowed, true, __ATOMIC_RELAXED);
+}
+
+bool hawk_enomem_swallowed(void)
+{
+	return __atomic_load_n(&swallowed, __ATOMIC_RELAXED);
+}
+
 static struct hawk_error *create(enum hawk_error_code code, int errnum, char *message)
 {
 	struct hawk_error *error;

@@ -8,6 +8,7 @@
 #ifndef HAWK_ERROR_H
 #define HAWK_ERROR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum hawk_error_code {
@@ -25,6 +26,14 @@ struct hawk_error;
 
 /** For out-of-memory: needs no allocation; destroying it is allowed and does nothing. */
 extern struct hawk_error hawk_enomem;
+
+/** To be called where out-of-memory is swallowed and an answer lacks something for it; on any
+ * thread.
+ */
+void hawk_enomem_swallow(void);
+
+/** Whether that has happened in this process. */
+bool hawk_enomem_swallowed(void);
 
 /** A new error owned by the caller. The format's result is one sentence without a full stop. */
 struct hawk_error *hawk_error_create(enum hawk_error_code code, const char *format, ...)

@@ -71,15 +71,17 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
 		return;
 	}
 	item = append(findings);
-	if (!item)
+	if (!item) {
+		findings->forgotten = true;
 		return;
+	}
 	*item = (struct hawk_finding){.sort = sort, .key = key, .count = 1, .partial = partial};
 	va_start(arguments, format);
 	if (vasprintf(&item->text, format, arguments) < 0)
-		item->text = NULL;
-	va_end(arguments);
-	if (item->text)
+		findings->forgotten = true;
+	else
 		findings->count++;
+	va_end(arguments);
 }
 
 bool hawk_findings_partial(const struct hawk_findings *findings)
@@ -87,5 +89,5 @@ bool hawk_findings_partial(const struct hawk_findings *findings)
 	for (size_t i = 0; i < findings->count; i++)
 		if (findings->items[i].partial)
 			return true;
-	return false;
+	return findings->forgotten;
 }

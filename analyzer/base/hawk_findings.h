@@ -32,6 +32,7 @@ struct hawk_findings {
 	struct hawk_finding *items;
 	size_t count;
 	size_t capacity;
+	bool forgotten; /**< there was no memory for one: what it said is not known */
 };
 
 void hawk_findings_init(struct hawk_findings *findings);
@@ -40,14 +41,14 @@ void hawk_findings_deinit(struct hawk_findings *findings);
 /**
  * Records one finding; a further one with the same `key` only counts, except when `key` ends in
  * '*': those are all kept up to 64 (the star is not part of the key), for lists such as
- * "module-not-found*". Out of memory is swallowed: a finding is never worth failing for. `findings`
- * may be NULL.
+ * "module-not-found*". Out of memory is swallowed: a finding is never worth failing for, but
+ * the answer is incomplete then. `findings` may be NULL.
  */
 void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort sort, bool partial,
 		       const char *key, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
-/** True if any finding says that the answer is incomplete. */
+/** True if any finding says that the answer is incomplete, or might have said so. */
 bool hawk_findings_partial(const struct hawk_findings *findings);
 
 #endif

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_error.h"
+
 void hawk_text_init(struct hawk_text *text)
 {
 	*text = (struct hawk_text){0};
@@ -47,6 +49,7 @@ static bool reserve(struct hawk_text *text, size_t size)
 	bytes = realloc(text->bytes, capacity);
 	if (!bytes) {
 		text->failed = true;
+		hawk_enomem_swallow(); /* not by those who look at `failed`, but they fail */
 		return false;
 	}
 	text->bytes = bytes;

@@ -2,7 +2,7 @@
 /**
  * @file
  * A growing NUL-terminated byte string. After out-of-memory `failed` is set and appends do nothing:
- * check once.
+ * check once, or leave it to hawk_enomem_swallowed().
  */
 #ifndef HAWK_TEXT_H
 #define HAWK_TEXT_H

@@ -22,12 +22,15 @@ void hawk_complain(const char *format, ...)
 	va_start(arguments, format);
 	size = vasprintf(&message, format, arguments);
 	va_end(arguments);
-	if (size < 0)
-		return;
-	hawk_utf8_append_safe(&safe, message);
-	free(message);
-	if (safe.bytes)
-		fprintf(stderr, "hawk-core: %s\n", safe.bytes);
+	if (size >= 0) {
+		hawk_utf8_append_safe(&safe, message);
+		free(message);
+	}
+	/* Without memory for the words there is one thing left to say. */
+	if (size < 0 || safe.failed)
+		fputs("hawk-core: out of memory\n", stderr);
+	else
+		fprintf(stderr, "hawk-core: %s\n", safe.bytes ? safe.bytes : "");
 }
 
 int hawk_fail(struct hawk_error *error)

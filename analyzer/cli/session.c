@@ -176,6 +176,8 @@ void hawk_session_print_partial(struct hawk_session *session)
 	for (size_t i = session->findings_said; i < session->findings.count; i++)
 		if (session->findings.items[i].partial)
 			hawk_complain("incomplete: %s", session->findings.items[i].text);
+	if (session->findings.forgotten)
+		hawk_complain("incomplete: memory ran out: what else is missing is not known");
 	session->findings_said = session->findings.count;
 }
 

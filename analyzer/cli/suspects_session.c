@@ -103,8 +103,9 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 	/* More than can be numbered, or held: the rest of the answer stands. */
 	hawk_text_printf(&ret->skipped, "No suspects: %s.", hawk_error_message(err));
 	hawk_error_destroy(err);
+	hawk_suspects_deinit(&ret->suspects); /* what has been found of them */
 	ret->suspects.skipped = ret->skipped.bytes;
-	return NULL;
+	return ret->skipped.failed ? &hawk_enomem : NULL;
 }
 
 struct hawk_error *hawk_suspects_session_make(struct hawk_session *session,

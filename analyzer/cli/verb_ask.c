@@ -37,7 +37,10 @@ int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *s
 		return hawk_fail(err);
 	if (findings_left(verb, settings))
 		hawk_session_print_partial(session);
-	if (code == HAWK_EXIT_OK && hawk_findings_partial(&session->findings))
+	if (hawk_enomem_swallowed())
+		hawk_complain("incomplete: memory ran out, so names or words may be left out");
+	if (code == HAWK_EXIT_OK &&
+	    (hawk_findings_partial(&session->findings) || hawk_enomem_swallowed()))
 		code = HAWK_EXIT_PARTIAL;
 	return code;
 }

@@ -334,7 +334,9 @@ enum hawk_block_state hawk_block_at(const struct hawk_target *target,
 	err = run_search(&search);
 	if (!err)
 		state = conclude(&search, ret);
-	hawk_error_destroy(err); /* out of memory only: then there is no answer */
+	if (err) /* out of memory only: then there is no answer */
+		hawk_enomem_swallow();
+	hawk_error_destroy(err);
 	hawk_scan_window_deinit(&search.window);
 	return state;
 }

@@ -34,12 +34,16 @@ void hawk_report_findings(const struct hawk_findings *findings, const struct haw
 	size_t left = screen->full ? SIZE_MAX : SHORT_FINDINGS;
 	size_t omitted = 0;
 
-	if (!findings->count) {
+	if (!findings->count && !findings->forgotten) {
 		hawk_output_puts(screen->output, "\nNothing was missing.\n");
 		return;
 	}
 	hawk_screen_heading(screen, "Missing or damaged%s",
 			    hawk_findings_partial(findings) ? ": the answer is incomplete" : "");
+	if (findings->forgotten)
+		hawk_output_puts(screen->output,
+				 "  missing  memory ran out: what else is missing is "
+				 "not known\n");
 	/* What makes the answer incomplete comes first. */
 	for (int partial = 1; partial >= 0; partial--) {
 		for (size_t i = 0; i < findings->count; i++) {

@@ -40,8 +40,10 @@ void hawk_screen_heading(const struct hawk_screen *screen, const char *format, .
 	va_start(arguments, format);
 	size = vasprintf(&text, format, arguments);
 	va_end(arguments);
-	if (size < 0)
+	if (size < 0) {
+		hawk_enomem_swallow();
 		return;
+	}
 	hawk_output_puts(screen->output, "\n");
 	hawk_screen_style(screen, HAWK_STYLE_HEADING);
 	hawk_output_puts(screen->output, text);

@@ -287,6 +287,17 @@ static struct hawk_error *put_sites(const struct hawk_report *report, struct haw
 	return err;
 }
 
+/* For what the list of findings had no room. */
+static void put_forgotten(struct hawk_json *json)
+{
+	hawk_json_object(json);
+	hawk_json_put_string(json, "key", "findings-forgotten");
+	hawk_json_put_string(json, "text", "memory ran out: what else is missing is not known");
+	hawk_json_put_integer(json, "count", 1);
+	hawk_json_put_boolean(json, "partial", true);
+	hawk_json_object_end(json);
+}
+
 static void put_findings(const struct hawk_findings *findings, enum hawk_finding_sort sort,
 			 struct hawk_json *json)
 {
@@ -311,6 +322,8 @@ static void put_findings(const struct hawk_findings *findings, enum hawk_finding
 		hawk_json_put_boolean(json, "partial", finding->partial);
 		hawk_json_object_end(json);
 	}
+	if (findings->forgotten && sort == HAWK_FINDING_MISSING)
+		put_forgotten(json);
 	hawk_json_array_end(json);
 }
 

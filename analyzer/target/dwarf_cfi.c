@@ -388,8 +388,10 @@ struct hawk_cfi *hawk_cfi_create(const struct hawk_elf *binary, const struct haw
 	struct hawk_cfi *cfi = calloc(1, sizeof(*cfi));
 	bool ok = true;
 
-	if (!cfi)
+	if (!cfi) {
+		hawk_enomem_swallow();
 		return NULL;
+	}
 	if (binary && !use_header(&cfi->eh_frame, binary)) {
 		if (!cfi->eh_frame.bytes && use_section(&cfi->eh_frame, binary, ".eh_frame"))
 			cfi->eh_frame.eh = true;
@@ -400,6 +402,8 @@ struct hawk_cfi *hawk_cfi_create(const struct hawk_elf *binary, const struct haw
 		ok = ok && index_section(&cfi->debug_frame);
 	if (ok && (cfi->eh_frame.bytes || cfi->debug_frame.bytes))
 		return cfi;
+	if (!ok)
+		hawk_enomem_swallow();
 	hawk_cfi_destroy(cfi);
 	return NULL;
 }

@@ -27,8 +27,13 @@ static struct hawk_elf *try_shared(struct wanted *wanted, const char *path)
 	CLEANUP(elf) struct hawk_elf *elf = NULL;
 	enum hawk_elf_state state;
 	const char *why;
+	struct hawk_error *err = hawk_elf_open(path, &state, &why, &elf);
 
-	hawk_error_destroy(hawk_elf_open(path, &state, &why, &elf));
+	if (err) {
+		hawk_enomem_swallow();
+		hawk_error_destroy(err);
+		return NULL;
+	}
 	if (elf && elf->build_id_bytes == wanted->id_bytes &&
 	    memcmp(elf->build_id, wanted->id, wanted->id_bytes) == 0)
 		return take_ptr(&elf);

@@ -202,6 +202,7 @@ struct hawk_error *hawk_elf_open(const char *path, enum hawk_elf_state *state, c
 	image = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (image == MAP_FAILED) {
 		*why = "cannot be mapped";
+		hawk_enomem_swallow();
 		return NULL;
 	}
 	struct hawk_elf *elf = create(path);

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# ctest: timeout=600
+"""Memory is refused at one place after the other: hawk-core says so, or answers as it would have, but
+never crashes, and never leaves something out without a word."""
+
+import os
+import random
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+import holder_world  # noqa: E402
+
+# Each asks for some hundred places; of these, one in so many is tried.
+VERBS = ((["analyze", "--json"], 2), (["analyze", "--full"], 4), (["leaks", "--threads=2"], 3),
+         (["retained", "--by=tree", "--threads=2"], 4), (["sites", "--threads=2"], 4))
+
+
+def ask(verb, **short):
+    environment = dict(os.environ, LD_PRELOAD=library,
+                       **{name.upper(): str(value) for name, value in short.items()})
+    return hawk.run([hawk.CORE, verb[0], "--no-cache", "--quiet", *verb[1:], core],
+                    env=environment, timeout=60)
+
+
+def check_answer(done, whole, what):
+    said = done.stdout + done.stderr
+    codes = (hawk.EXIT_OK, hawk.EXIT_CONDITION, hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
+    hawk.expect(done.returncode in codes, f"{what}: {done.returncode} {said[-300:]!r}")
+    if done.returncode == hawk.EXIT_UNREADABLE:
+        hawk.expect("memory" in done.stderr, f"{what}: message {done.stderr!r}")
+    elif done.stdout != whole.stdout:
+        hawk.expect("memory" in said, f"{what}: another answer without a word")
+
+
+def check_verb(verb, one_in):
+    calls = os.path.join(folder, "calls")
+    whole = ask(verb, short_list=calls)
+    with open(calls, encoding="ascii") as file:
+        places = [int(line) for line in file]
+    if not hawk.expect(len(places) > 30, f"{verb}: {len(places)} places"):
+        return
+    refused = 0
+    for place in random.sample(range(len(places)), len(places) // one_in):
+        turn = random.choice((1, 1, random.randrange(1, places[place] + 1)))
+        done = ask(verb, short_place=place, short_turn=turn)
+        check_answer(done, whole, f"{verb}: place {place}, turn {turn}")
+        refused += done.returncode == hawk.EXIT_UNREADABLE
+        if place % 3 == 0:
+            done = ask(verb, short_place=place, short_for_good=1)
+            check_answer(done, whole, f"{verb}: from place {place} on")
+    hawk.expect(refused, f"{verb}: something cannot be done without memory")
+
+
+hawk.need_build()
+random.seed(3)
+folder = hawk.temporary_folder()
+library = hawk.compile_program(os.path.join(folder, "short_memory.so"), ["short_memory.c"],
+                               flags=["-O2", "-shared", "-fPIC", "-ftls-model=initial-exec"])
+core, _ = holder_world.crash(folder)
+for verb_asked, share in VERBS:
+    check_verb(verb_asked, share)
+hawk.finish()
