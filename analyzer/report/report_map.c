@@ -23,31 +23,85 @@ struct row {
 	const char *path;
 };
 
+/** Where the stacks of threads are, in ascending order: threads and mappings can be many. */
+struct stacks {
+	struct stack {
+		uint64_t pointer;
+		size_t thread;
+	} * items;
+	size_t count;
+};
+
+static void hawk_cleanup_stacks(struct stacks *stacks)
+{
+	free(stacks->items);
+}
+
+static int compare_stacks(const void *left, const void *right)
+{
+	const struct stack *a = left, *b = right;
+
+	if (a->pointer != b->pointer)
+		return a->pointer < b->pointer ? -1 : 1;
+	return a->thread < b->thread ? -1 : a->thread > b->thread;
+}
+
+static struct stacks find_stacks(const struct hawk_target *target)
+{
+	struct stacks stacks;
+	const struct hawk_thread *threads = hawk_target_threads(target, &stacks.count);
+
+	stacks.items = calloc(stacks.count + 1, sizeof(*stacks.items));
+	if (!stacks.items) {
+		hawk_enomem_swallow();
+		stacks.count = 0;
+	}
+	for (size_t i = 0; i < stacks.count; i++)
+		stacks.items[i] = (struct stack){threads[i].registers[HAWK_RSP], i};
+	if (stacks.count)
+		qsort(stacks.items, stacks.count, sizeof(*stacks.items), compare_stacks);
+	return stacks;
+}
+
+/* The first thread with its stack in the row, SIZE_MAX if there is none. */
+static size_t find_thread(const struct stacks *stacks, const struct row *row)
+{
+	size_t low = 0, high = stacks->count;
+	size_t ret = SIZE_MAX;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (stacks->items[middle].pointer < row->start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < stacks->count && stacks->items[low].pointer < row->end; low++)
+		if (stacks->items[low].thread < ret)
+			ret = stacks->items[low].thread;
+	return ret;
+}
+
 /** What memory without a file is used for, as far as registers and modules tell. */
-static void put_anonymous(const struct hawk_target *target, const struct hawk_screen *screen,
-			  const struct row *row)
+static void put_anonymous(const struct hawk_target *target, const struct stacks *stacks,
+			  const struct hawk_screen *screen, const struct row *row)
 {
 	const struct hawk_module *module = hawk_target_module_at(target, row->start);
+	size_t thread = find_thread(stacks, row);
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
 
-	if (module && module->vdso) {
+	if (module && module->vdso)
 		hawk_output_puts(screen->output, "[vdso]");
-		return;
-	}
-	for (size_t i = 0; i < count; i++) {
-		uint64_t sp = threads[i].registers[HAWK_RSP];
-
-		if (sp < row->start || sp >= row->end)
-			continue;
-		hawk_output_printf(screen->output, "stack of thread %u", threads[i].tid);
-		return;
-	}
-	hawk_output_puts(screen->output, "anonymous");
+	else if (thread != SIZE_MAX)
+		hawk_output_printf(screen->output, "stack of thread %u", threads[thread].tid);
+	else
+		hawk_output_puts(screen->output, "anonymous");
 }
 
-static void put_map_row(const struct hawk_target *target, const struct hawk_screen *screen,
-			const struct row *row)
+static void put_map_row(const struct hawk_target *target, const struct stacks *stacks,
+			const struct hawk_screen *screen, const struct row *row)
 {
 	char rights[4] = {row->flags & HAWK_MAPPING_READ ? 'r' : '-',
 			  row->flags & HAWK_MAPPING_WRITE ? 'w' : '-',
@@ -64,7 +118,7 @@ static void put_map_row(const struct hawk_target *target, const struct hawk_scre
 	if (row->path)
 		hawk_screen_foreign(screen, screen->full ? row->path : hawk_path_base(row->path));
 	else
-		put_anonymous(target, screen, row);
+		put_anonymous(target, stacks, screen, row);
 	hawk_output_puts(screen->output, "\n");
 }
 
@@ -124,9 +178,13 @@ void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_
 	CLEANUP(free_ptr) struct row *rows = calloc(count + 1, sizeof(*rows));
 	uint64_t threshold, left_out_bytes = 0;
 	unsigned width = screen->full ? 18 : 10;
+	CLEANUP(stacks) struct stacks stacks = {0};
 
-	if (!rows)
+	if (!rows) {
+		hawk_enomem_swallow();
 		return;
+	}
+	stacks = find_stacks(target);
 	row_count = collect_rows(mappings, count, screen->full, rows);
 	threshold = screen->full ? 0 : size_threshold(rows, row_count);
 	hawk_screen_heading(screen, "Memory map: %s mappings", hawk_quantity_count(count).text);
@@ -137,7 +195,7 @@ void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_
 	hawk_screen_plain(screen);
 	for (size_t i = 0; i < row_count; i++) {
 		if (rows[i].bytes >= threshold) {
-			put_map_row(target, screen, &rows[i]);
+			put_map_row(target, &stacks, screen, &rows[i]);
 			continue;
 		}
 		left_out++;
