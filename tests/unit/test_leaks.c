@@ -436,7 +436,8 @@ static void kinds_that_nobody_asked_for_have_sums_and_no_records(void **state)
 	}
 }
 
-static struct hawk_error *wants_large(const void *context, const struct hawk_block *block, bool *ret)
+static struct hawk_error *wants_large(const void *context, const struct hawk_block *block,
+				      bool *ret)
 {
 	*ret = block->size >= *(const uint64_t *)context;
 	return NULL;
