@@ -14,9 +14,9 @@
 #include "hawk_clock.h"
 #include "hawk_file.h"
 #include "hawk_init.h"
-#include "hawk_modules.h"
 #include "hawk_next.h"
 #include "hawk_options.h"
+#include "hawk_sighting.h"
 #include "hawk_threads.h"
 
 enum {

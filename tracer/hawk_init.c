@@ -21,6 +21,7 @@
 #include "hawk_place.h"
 #include "hawk_record.h"
 #include "hawk_sampler.h"
+#include "hawk_sighting.h"
 #include "hawk_syscall.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
@@ -98,7 +99,7 @@ static bool start(void)
 	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_labels_init() ||
 	    !hawk_marks_init() || !hawk_sampler_init(hawk_options.stacks ? hawk_options.sample : 0))
 		return false;
-	hawk_modules_init();
+	hawk_sighting_init();
 	hawk_unwind_options.depth = hawk_options.depth;
 	hawk_unwind_options.map = map_for_unwinder;
 	/* libunwind can only be loaded in the constructor; until then the own unwinder serves. */

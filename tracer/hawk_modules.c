@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Finding the module of a program counter and keeping the log.
- *
- * Lookups go through _dl_find_object, which is lock-free and async-signal-safe. What it returns is
- * checked against the log once per module and epoch (an epoch ends when the loader frees a
- * link_map); `verified` remembers that.
+ * Keeping the log. What is seen of a module (hawk_sighting.h) is checked against it once per module
+ * and epoch (an epoch ends when the loader frees a link_map); `verified` remembers that.
  */
 #include "hawk_modules.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <sys/auxv.h>
 
 #include "hawk_arena.h"
 #include "hawk_file.h"
+#include "hawk_sighting.h"
 
 enum {
 	PATH_MAX_BYTES = 4096,
@@ -26,16 +22,6 @@ enum {
 	PRESENT_MAX = 4096,  /**< modules at once; with more of them the whole log is searched */
 };
 
-uint64_t hawk_loader_start;
-uint64_t hawk_loader_end;
-
-static int (*find_object)(void *address, struct dl_find_object *ret);
-
-/** The executable: its segments may have gaps, and _dl_find_object tells only the part around the
- * pc. */
-static uint64_t main_start;
-static uint64_t main_end;
-
 /** Epoch + 1 in which module record i was last seen to be true. */
 static uint32_t verified[VERIFIED_MAX];
 
@@ -45,17 +31,6 @@ static uint32_t verified[VERIFIED_MAX];
  */
 static uint32_t present[PRESENT_MAX];
 static uint32_t present_end; /**< no entry is used at or above; more than PRESENT_MAX: overrun */
-
-/** A module as it is in memory right now. */
-struct sighting {
-	uint64_t start, end, bias;
-	const char *name; /**< l_name; "" for the executable */
-	const Elf64_Phdr *headers;
-	unsigned header_count;
-	const uint8_t *build_id;
-	uint32_t build_id_bytes;
-	uint64_t eh_frame_hdr;
-};
 
 static size_t length_of(const char *string)
 {
@@ -73,116 +48,6 @@ static bool bytes_equal(const void *a, const void *b, size_t size)
 	for (size_t i = 0; i < size; i++)
 		if (x[i] != y[i])
 			return false;
-	return true;
-}
-
-/** The GNU build-id in one PT_NOTE segment, which the loader has mapped. */
-static void find_build_id(struct sighting *module, const Elf64_Phdr *note)
-{
-	uint64_t at = module->bias + note->p_vaddr;
-	uint64_t end = at + note->p_memsz;
-	uint64_t alignment = note->p_align == 8 ? 8 : 4;
-
-	if (at < module->start || end > module->end || end < at)
-		return;
-	while (at + sizeof(Elf64_Nhdr) <= end) {
-		const Elf64_Nhdr *header = (const Elf64_Nhdr *)at;
-		uint64_t name = at + sizeof(*header);
-		uint64_t value = name + ((header->n_namesz + alignment - 1) & -alignment);
-
-		if (value + header->n_descsz > end || value < name)
-			return;
-		if (header->n_type == NT_GNU_BUILD_ID && header->n_namesz == 4 &&
-		    bytes_equal((const void *)name, "GNU", 4)) {
-			module->build_id = (const uint8_t *)value;
-			module->build_id_bytes = header->n_descsz < HAWK_BUILD_ID_MAX
-							 ? header->n_descsz
-							 : HAWK_BUILD_ID_MAX;
-			return;
-		}
-		at = value + ((header->n_descsz + alignment - 1) & -alignment);
-	}
-}
-
-/** Program headers of the ELF header that is mapped at the module's start, if there is one. */
-static void read_headers(struct sighting *module)
-{
-	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)module->start;
-
-	/* A stale return address may lead to a module that another thread is unloading right now.
-	 */
-	if (module->end - module->start < sizeof(*elf) || !hawk_readable(module->start) ||
-	    !bytes_equal(elf->e_ident, ELFMAG, SELFMAG))
-		return;
-	if (elf->e_phentsize != sizeof(Elf64_Phdr) || elf->e_phoff > 4096 ||
-	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > 4096)
-		return;
-	module->headers = (const Elf64_Phdr *)(module->start + elf->e_phoff);
-	module->header_count = elf->e_phnum;
-	for (unsigned i = 0; i < module->header_count && !module->build_id_bytes; i++)
-		if (module->headers[i].p_type == PT_NOTE)
-			find_build_id(module, &module->headers[i]);
-}
-
-/** Before glibc 2.35: the loader's list, under its lock. The state of a dl_iterate_phdr walk. */
-struct phdr_search {
-	uint64_t pc;
-	struct sighting *found;
-	bool hit;
-};
-
-static int match_phdr(struct dl_phdr_info *info, size_t size, void *data)
-{
-	struct phdr_search *search = data;
-	uint64_t start = UINT64_MAX, end = 0, eh_frame_hdr = 0;
-
-	(void)size;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const Elf64_Phdr *header = &info->dlpi_phdr[i];
-
-		if (header->p_type == PT_GNU_EH_FRAME)
-			eh_frame_hdr = info->dlpi_addr + header->p_vaddr;
-		if (header->p_type != PT_LOAD)
-			continue;
-		if (info->dlpi_addr + header->p_vaddr < start)
-			start = info->dlpi_addr + header->p_vaddr;
-		if (info->dlpi_addr + header->p_vaddr + header->p_memsz > end)
-			end = info->dlpi_addr + header->p_vaddr + header->p_memsz;
-	}
-	if (search->pc < start || search->pc >= end)
-		return 0;
-	*search->found = (struct sighting){.start = start & -UINT64_C(4096),
-					   .end = end,
-					   .bias = info->dlpi_addr,
-					   .name = info->dlpi_name ? info->dlpi_name : "",
-					   .eh_frame_hdr = eh_frame_hdr};
-	search->hit = true;
-	return 1;
-}
-
-static bool sight(uint64_t pc, struct sighting *ret)
-{
-	struct dl_find_object object;
-
-	if (!find_object) {
-		struct phdr_search search = {.pc = pc, .found = ret};
-
-		dl_iterate_phdr(match_phdr, &search);
-		return search.hit;
-	}
-	if (find_object((void *)pc, &object))
-		return false;
-	*ret = (struct sighting){
-		.start = (uint64_t)object.dlfo_map_start,
-		.end = (uint64_t)object.dlfo_map_end,
-		.bias = object.dlfo_link_map->l_addr,
-		.name = object.dlfo_link_map->l_name ? object.dlfo_link_map->l_name : "",
-		.eh_frame_hdr = (uint64_t)object.dlfo_eh_frame,
-	};
-	if (pc - main_start < main_end - main_start) {
-		ret->start = main_start;
-		ret->end = main_end;
-	}
 	return true;
 }
 
@@ -215,7 +80,7 @@ static bool path_equal(const struct hawk_module_record *record, const char *name
 	       bytes_equal(hawk_arena_words(record->path_index), name, length);
 }
 
-static bool is_same(const struct hawk_module_record *record, const struct sighting *module)
+static bool is_same(const struct hawk_module_record *record, const struct hawk_sighting *module)
 {
 	return record->start == module->start && record->end == module->end &&
 	       record->bias == module->bias && record->build_id_bytes == module->build_id_bytes &&
@@ -224,7 +89,7 @@ static bool is_same(const struct hawk_module_record *record, const struct sighti
 }
 
 /** Its name, linux-vdso.so.1, is no path. */
-static bool is_vdso(const struct sighting *module)
+static bool is_vdso(const struct hawk_sighting *module)
 {
 	return module->start == getauxval(AT_SYSINFO_EHDR);
 }
@@ -266,7 +131,7 @@ static size_t executable_path(char *path)
 }
 
 /** The path to log: l_name, made absolute, or that of the executable. Returns its length. */
-static size_t make_path(const struct sighting *module, char *path)
+static size_t make_path(const struct hawk_sighting *module, char *path)
 {
 	size_t length = 0;
 
@@ -288,7 +153,7 @@ static bool store_bytes(const void *bytes, size_t size, uint32_t *index)
 	return true;
 }
 
-static void store_path(struct hawk_module_record *record, const struct sighting *module)
+static void store_path(struct hawk_module_record *record, const struct hawk_sighting *module)
 {
 	/* Too big for a host's small stack. Maps are rare: once per module. */
 	char *path = hawk_map(0, 2 * PATH_MAX_BYTES, false);
@@ -304,7 +169,7 @@ static void store_path(struct hawk_module_record *record, const struct sighting 
 	hawk_unmap(path, 2 * PATH_MAX_BYTES);
 }
 
-static void store_segments(struct hawk_module_record *record, const struct sighting *module)
+static void store_segments(struct hawk_module_record *record, const struct hawk_sighting *module)
 {
 	struct hawk_module_segment segments[SEGMENTS_MAX];
 	uint32_t count = 0;
@@ -360,7 +225,7 @@ static void leave_present(uint32_t index)
  * Appends `module`, seen in `epoch`, to the log, valid from `generation` on. Returns its index, or
  * UINT32_MAX. It is taken back if the epoch has ended, since another module may lie there by now.
  */
-static uint32_t append(const struct sighting *module, uint32_t generation, uint32_t epoch)
+static uint32_t append(const struct hawk_sighting *module, uint32_t generation, uint32_t epoch)
 {
 	uint32_t index;
 	struct hawk_module_record *record =
@@ -433,7 +298,8 @@ static void remember(uint32_t index, uint32_t epoch)
 }
 
 /** Every record in the way of `module` ends with the generation before `generation`. */
-static void retire_overlapping(const struct sighting *module, uint32_t count, uint32_t generation)
+static void retire_overlapping(const struct hawk_sighting *module, uint32_t count,
+			       uint32_t generation)
 {
 	uint32_t index;
 
@@ -443,11 +309,11 @@ static void retire_overlapping(const struct sighting *module, uint32_t count, ui
 	}
 }
 
-static void verify(struct sighting *module, uint32_t count, uint32_t known, uint32_t epoch)
+static void verify(struct hawk_sighting *module, uint32_t count, uint32_t known, uint32_t epoch)
 {
 	uint32_t generation;
 
-	read_headers(module);
+	hawk_sighting_read_headers(module);
 	if (known == UINT32_MAX) {
 		remember(append(module, hawk_modules_generation(), epoch), epoch);
 		return;
@@ -465,7 +331,7 @@ static void verify(struct sighting *module, uint32_t count, uint32_t known, uint
 }
 
 /** Makes sure that the log has the module that was seen in `epoch`. */
-static void log_module(struct sighting *module, uint32_t epoch)
+static void log_module(struct hawk_sighting *module, uint32_t epoch)
 {
 	uint32_t count, known;
 
@@ -480,14 +346,14 @@ static void log_module(struct sighting *module, uint32_t epoch)
 
 bool hawk_modules_find(uint64_t pc, struct hawk_code_range *ret)
 {
-	struct sighting module;
+	struct hawk_sighting module;
 	uint32_t epoch;
 
 	/* What is seen while another thread unloads it must not be logged over what comes to lie
 	 * there next. */
 	for (int i = 0; i < SIGHTINGS_MAX; i++) {
 		epoch = __atomic_load_n(&hawk_unwind_epoch, __ATOMIC_SEQ_CST);
-		if (!sight(pc, &module))
+		if (!hawk_sighting_at(pc, &module))
 			return false;
 		log_module(&module, epoch);
 		*ret = (struct hawk_code_range){module.start, module.end, module.eh_frame_hdr};
@@ -500,60 +366,6 @@ bool hawk_modules_find(uint64_t pc, struct hawk_code_range *ret)
 uint32_t hawk_modules_generation(void)
 {
 	return __atomic_load_n(&hawk_table_header->generation, __ATOMIC_RELAXED);
-}
-
-/** Lowest and highest address of the PT_LOADs, the start rounded down to its page. */
-static void measure_segments(const Elf64_Phdr *headers, unsigned long count, uint64_t bias,
-			     uint64_t *start, uint64_t *end)
-{
-	*start = UINT64_MAX;
-	*end = 0;
-	for (unsigned long i = 0; i < count; i++) {
-		if (headers[i].p_type != PT_LOAD)
-			continue;
-		if (bias + headers[i].p_vaddr < *start)
-			*start = bias + headers[i].p_vaddr;
-		if (bias + headers[i].p_vaddr + headers[i].p_memsz > *end)
-			*end = bias + headers[i].p_vaddr + headers[i].p_memsz;
-	}
-	*start &= -UINT64_C(4096);
-	if (!*end)
-		*start = 0;
-}
-
-static void measure_executable(void)
-{
-	const Elf64_Phdr *headers = (const Elf64_Phdr *)getauxval(AT_PHDR);
-	unsigned long count = getauxval(AT_PHNUM);
-	uint64_t bias = 0;
-
-	if (!headers)
-		return;
-	for (unsigned long i = 0; i < count; i++)
-		if (headers[i].p_type == PT_PHDR)
-			bias = (uint64_t)headers - headers[i].p_vaddr;
-	measure_segments(headers, count, bias, &main_start, &main_end);
-}
-
-/** The kernel tells where the loader is, unless that is what it was asked to start. */
-static const Elf64_Ehdr *loader_header(void)
-{
-	uint64_t base = getauxval(AT_BASE);
-
-	return (const Elf64_Ehdr *)(base ? base : _r_debug.r_ldbase);
-}
-
-void hawk_modules_init(void)
-{
-	const Elf64_Ehdr *loader = loader_header();
-
-	find_object =
-		(int (*)(void *, struct dl_find_object *))dlsym(RTLD_DEFAULT, "_dl_find_object");
-	measure_executable();
-	if (loader)
-		measure_segments((const Elf64_Phdr *)((uint64_t)loader + loader->e_phoff),
-				 loader->e_phnum, (uint64_t)loader, &hawk_loader_start,
-				 &hawk_loader_end);
 }
 
 static int log_one(struct dl_phdr_info *info, size_t size, void *data)

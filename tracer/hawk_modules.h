@@ -17,15 +17,7 @@
 
 #include "hawk_unwind.h"
 
-/** Looks up _dl_find_object (glibc 2.35) and remembers where the dynamic loader's own code lies. */
-void hawk_modules_init(void);
-
 /** Logs every module that is loaded now. From the library's constructor. */
 void hawk_modules_log_all(void);
-
-/** Range of the dynamic loader's code: blocks that it callocs may be link_maps. Both 0 if unknown.
- */
-extern uint64_t hawk_loader_start;
-extern uint64_t hawk_loader_end;
 
 #endif

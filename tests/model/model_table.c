@@ -9,9 +9,9 @@
 
 #include "hawk_arena.h"
 #include "hawk_init.h"
-#include "hawk_modules.h"
 #include "hawk_options.h"
 #include "hawk_record.h"
+#include "hawk_sighting.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
 
@@ -23,7 +23,7 @@ void model_table_set_up(const char *options)
 	hawk_options_parse(options);
 	if (!hawk_arena_init(0, NULL) || !hawk_threads_init() || !hawk_traces_init())
 		model_fail("no table");
-	hawk_modules_init();
+	hawk_sighting_init();
 	hawk_unwind_options.depth = MODEL_FRAMES_MAX;
 	if (!hawk_unwind_init())
 		model_fail("no unwinder");

@@ -16,10 +16,10 @@
 
 #include "hawk_arena.h"
 #include "hawk_init.h"
-#include "hawk_modules.h"
 #include "hawk_options.h"
 #include "hawk_record.h"
 #include "hawk_rules.h"
+#include "hawk_sighting.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
 
@@ -116,7 +116,7 @@ static void set_up(void)
 	hawk_options_parse("");
 	if (!hawk_arena_init(0, NULL) || !hawk_threads_init() || !hawk_traces_init())
 		fail("no table");
-	hawk_modules_init();
+	hawk_sighting_init();
 	hawk_unwind_options.depth = HAWK_STACK_FRAMES;
 	if (!hawk_unwind_init())
 		fail("no unwinder");

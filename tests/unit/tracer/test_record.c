@@ -19,6 +19,7 @@
 #include "hawk_modules.h"
 #include "hawk_options.h"
 #include "hawk_record.h"
+#include "hawk_sighting.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
 
@@ -397,7 +398,7 @@ int main(void)
 	hawk_unwind_options.depth = hawk_options.depth;
 	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init())
 		return 1;
-	hawk_modules_init();
+	hawk_sighting_init();
 	if (!hawk_unwind_init())
 		return 1;
 	hawk_threads_watch_exits();

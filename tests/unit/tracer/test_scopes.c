@@ -17,9 +17,9 @@
 
 #include "hawk_labels.h"
 #include "hawk_marks.h"
-#include "hawk_modules.h"
 #include "hawk_options.h"
 #include "hawk_record.h"
+#include "hawk_sighting.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
 #include "hawk_types.h"
@@ -347,7 +347,7 @@ int main(void)
 	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init() ||
 	    !hawk_labels_init() || !hawk_marks_init())
 		return 1;
-	hawk_modules_init();
+	hawk_sighting_init();
 	if (!hawk_unwind_init())
 		return 1;
 	hawk_threads_watch_exits();

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "hawk_arena.h"
-#include "hawk_modules.h"
+#include "hawk_sighting.h"
 #include "hawk_tops.h"
 
 #define NOINLINE __attribute__((noinline))
@@ -341,7 +341,7 @@ int main(void)
 
 	if (!hawk_arena_init(0, ""))
 		return 1;
-	hawk_modules_init();
+	hawk_sighting_init();
 	if (!hawk_unwind_init())
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
