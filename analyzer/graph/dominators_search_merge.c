@@ -97,7 +97,7 @@ static bool count_again(struct hawk_search_pair *pair)
 	uint32_t final = pair->first->count;
 
 	for (unsigned i = pair->run_count; i--;) {
-		pair->runs[i].behind = behind;
+		pair->runs[i].behind = pair->runs[i].final = behind;
 		behind += pair->runs[i].end - pair->runs[i].first;
 	}
 	if (behind == final)
@@ -278,10 +278,10 @@ static void run_free(void *context, unsigned part)
 
 struct hawk_error *hawk_dominators_merge_searches(struct hawk_search_pair *pair)
 {
-	if (!count_again(pair))
-		return NULL;
-	hawk_parallel_run(2, run_move, pair);
-	if (!pair->err)
+	if (count_again(pair))
+		hawk_parallel_run(2, run_move, pair);
+	/* Runs without a number, too: the first search was at all their roots' blocks before. */
+	if (!pair->err && pair->run_count)
 		hawk_parallel_run(2, run_free, pair);
 	return pair->err;
 }

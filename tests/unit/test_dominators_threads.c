@@ -207,6 +207,27 @@ static void two_searches_without_spare_numbers_find_the_same(void **state)
 	}
 }
 
+/* The first search is at the blocks of the other roots before the second one is. */
+static void roots_to_what_the_other_search_has_found_count(void **state)
+{
+	enum { COUNT = 100000, ROOTS = 3, TIMES = 8 };
+	struct graph_shape *shape = graph_shape_create(COUNT, COUNT);
+	struct outcome expected;
+
+	(void)state;
+	for (uint32_t i = 0; i < ROOTS; i++)
+		graph_shape_root(shape, 5 * i);
+	for (uint32_t i = 0; i + 1 < COUNT; i++)
+		graph_shape_edge(shape, i, i + 1);
+	graph_shape_finish(shape);
+	make_outcome(shape, &expected);
+	graph_shape_share(shape, 2);
+	for (unsigned i = 0; i < TIMES; i++)
+		expect_outcome(shape, &expected);
+	outcome_deinit(&expected);
+	graph_shape_destroy(shape);
+}
+
 /* Resident bytes of this process; `peak`: the most that there were since they were forgotten. */
 static uint64_t memory_bytes(bool peak)
 {
@@ -275,6 +296,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(dominators_are_the_same_with_any_number_of_threads),
 		cmocka_unit_test(two_searches_without_spare_numbers_find_the_same),
+		cmocka_unit_test(roots_to_what_the_other_search_has_found_count),
 		cmocka_unit_test(roots_that_all_lead_to_many_edges_take_little_memory),
 	};
 
