@@ -19,11 +19,15 @@ enum { HAWK_SITE_TREE_DEPTH = 64 };
 /** What a node stands for. */
 enum hawk_site_tree_kind {
 	HAWK_TREE_ALL = 0,
-	HAWK_TREE_ROOT, /**< key: the caller's group of roots */
-	/** Roots of several groups point to these blocks; key: the one that says most, a variable
-	 * rather than a register. */
+	/** Key: the caller's group of roots. No other leads to these blocks, but perhaps registers
+	 * or stacks, which do not count beside anything that lasts. */
+	HAWK_TREE_ROOT,
+	/** Roots point to these blocks, and roots of other groups, or blocks that those lead to;
+	 * key: the group that says most, a variable rather than a register. */
 	HAWK_TREE_SEVERAL,
-	HAWK_TREE_SHARED, /**< several blocks without a common dominator point to them */
+	/** Several blocks without a common dominator point to them, and several groups lead there.
+	 */
+	HAWK_TREE_SHARED,
 	HAWK_TREE_LOST,   /**< no root leads there */
 	HAWK_TREE_SITE,   /**< key: index into the heap's sites */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "root_owners.h"
 
 static const uint32_t UNASSIGNED = UINT32_MAX;
 
@@ -168,11 +169,6 @@ static struct hawk_error *finish(struct hawk_site_tree *tree)
 	return NULL;
 }
 
-enum {
-	NO_ROOT = 0xffffffff,
-	SEVERAL_ROOTS = 0x80000000u, /**< | the root that says most */
-};
-
 /** Groups of persistent roots say more than those of threads: variables, thread-local ones, other
  * memory, stacks, registers. */
 static unsigned weight(uint32_t kind)
@@ -185,89 +181,143 @@ static unsigned weight(uint32_t kind)
 	return kind < HAWK_ROOT_KINDS ? weights[kind] : 0;
 }
 
-/** A root that leads to a block which `*entry` is of. What says most stays, the first of its kind.
- */
-static void enter_root(const struct hawk_roots *roots, const uint32_t *groups, uint32_t root,
-		       uint32_t *entry)
-{
-	uint32_t known = *entry & ~SEVERAL_ROOTS;
+/** A block that a root points to. */
+struct pointed {
+	uint32_t block;
+	uint32_t weight;
+	size_t root;
+};
 
-	if (*entry == NO_ROOT) {
-		*entry = root;
-		return;
-	}
-	if (groups[known] == groups[root])
-		return;
-	if (weight(roots->items[root].kind) > weight(roots->items[known].kind))
-		known = root;
-	*entry = known | SEVERAL_ROOTS;
+/** What leads to blocks. */
+struct leading {
+	struct hawk_root_owners owners;
+	struct pointed *pointed; /**< ascending by block, what says most first */
+	size_t count;
+};
+
+static int compare_pointed(const void *left, const void *right)
+{
+	const struct pointed *a = left;
+	const struct pointed *b = right;
+
+	if (a->block != b->block)
+		return a->block < b->block ? -1 : 1;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->root < b->root ? -1 : a->root > b->root;
 }
 
-/** For each number of a block the root that leads to it, or one of them | SEVERAL_ROOTS, or
- * NO_ROOT. */
-static void find_roots(const struct hawk_block_graph *graph, const uint32_t *groups,
-		       uint32_t *entries)
+/** `of`: room for an owner of every block. */
+static struct hawk_error *find_leading(const struct hawk_block_graph *graph, const uint32_t *groups,
+				       uint32_t *of, struct leading *leading)
 {
-	const struct hawk_dominators *dominators = &graph->dominators;
+	const struct hawk_roots *roots = &graph->roots;
+	struct hawk_error *err = hawk_root_owners_find(graph, groups, of, &leading->owners);
 
-	memset(entries, 0xff, ((size_t)dominators->count + 1) * sizeof(*entries));
-	for (size_t i = 0; i < graph->roots.count; i++) {
-		uint32_t part =
-			hawk_block_index_whole(&graph->index, graph->roots.items[i].edge >> 1);
+	if (err)
+		return err;
+	leading->pointed = malloc((roots->count + 1) * sizeof(*leading->pointed));
+	if (!leading->pointed)
+		return &hawk_enomem;
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct hawk_root *root = &roots->items[i];
+		uint32_t block = root->edge >> 1;
 
-		for (; part != HAWK_BLOCK_NOWHERE;
-		     part = hawk_block_index_next_part(&graph->index, part))
-			enter_root(&graph->roots, groups, (uint32_t)i,
-				   &entries[dominators->numbers[part]]);
+		/* Beside what lasts the others do not count. */
+		if (hawk_root_passes(root) && hawk_root_owners_lasting(&leading->owners, block))
+			continue;
+		leading->pointed[leading->count++] = (struct pointed){
+			.block = hawk_block_index_whole(&graph->index, block),
+			.weight = weight(root->kind),
+			.root = i,
+		};
 	}
+	if (leading->count)
+		qsort(leading->pointed, leading->count, sizeof(*leading->pointed), compare_pointed);
+	return NULL;
 }
 
-/** The node for a block that no other block dominates. `entry`: of find_roots(). */
+static inline void hawk_cleanup_leading(struct leading *leading)
+{
+	free(leading->pointed);
+	hawk_root_owners_deinit(&leading->owners);
+}
+
+/** The root that says most of those that point to `block`; NULL = none does. */
+static const struct pointed *find_pointed(const struct leading *leading, uint32_t block)
+{
+	size_t low = 0, high = leading->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (leading->pointed[middle].block < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == leading->count || leading->pointed[low].block != block)
+		return NULL;
+	return &leading->pointed[low];
+}
+
+/** The node for a block that no other block dominates. */
 static struct hawk_error *step_top(const struct hawk_block_graph *graph, const uint32_t *groups,
-				   uint32_t block, uint32_t entry, struct hawk_site_tree *tree,
-				   uint32_t *ret)
+				   const struct leading *leading, uint32_t block,
+				   struct hawk_site_tree *tree, uint32_t *ret)
 {
 	uint8_t reach = graph->reach.kinds[block];
+	uint32_t owner = leading->owners.of[block];
+	const struct pointed *pointed;
 
 	if (reach == HAWK_REACH_DEFINITELY_LOST || reach == HAWK_REACH_INDIRECTLY_LOST)
 		return step(tree, 0, HAWK_TREE_LOST, 0, ret);
-	if (entry == NO_ROOT)
+	if (owner < HAWK_OWNERS_SEVERAL)
+		return step(tree, 0, HAWK_TREE_ROOT, owner, ret);
+	pointed = find_pointed(leading, hawk_block_index_whole(&graph->index, block));
+	if (!pointed)
 		return step(tree, 0, HAWK_TREE_SHARED, 0, ret);
-	return step(tree, 0, entry & SEVERAL_ROOTS ? HAWK_TREE_SEVERAL : HAWK_TREE_ROOT,
-		    groups[entry & ~SEVERAL_ROOTS], ret);
+	return step(tree, 0, HAWK_TREE_SEVERAL, groups[pointed->root], ret);
 }
 
 /** What the folding will need of a block some way ahead. */
-static void prefetch_block(const struct hawk_block_graph *graph, uint32_t number)
+static void prefetch_block(const struct hawk_block_graph *graph, const uint32_t *nodes,
+			   uint32_t number)
 {
-	uint32_t block = graph->dominators.blocks[number];
+	const struct hawk_dominators *dominators = &graph->dominators;
+	uint32_t block = dominators->blocks[number];
 
+	__builtin_prefetch(&nodes[block], 1);
+	__builtin_prefetch(&nodes[dominators->blocks[dominators->dominators[number]]]);
 	__builtin_prefetch(&graph->index.traces[block]);
 	__builtin_prefetch(&graph->index.sizes[block]);
 }
 
-/** `nodes`, by number, are entries of find_roots(), and become nodes of the tree: dominators come
- * first. */
+/** `nodes`, by block, are owners, and become nodes of the tree: dominators come first. */
 static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
-					  const uint32_t *groups, uint32_t *nodes,
-					  struct hawk_site_tree *tree)
+					  const uint32_t *groups, const struct leading *leading,
+					  uint32_t *nodes, struct hawk_site_tree *tree)
 {
 	const struct hawk_dominators *dominators = &graph->dominators;
 
 	for (uint32_t i = 1; i <= dominators->count; i++) {
 		uint32_t block = dominators->blocks[i];
 		uint32_t parent = dominators->dominators[i];
-		uint32_t node = nodes[parent];
 		struct hawk_error *err = NULL;
+		uint32_t node;
 
-		prefetch_block(graph, dominators->count - i > BLOCKS_AHEAD ? i + BLOCKS_AHEAD : i);
-		if (!parent)
-			err = step_top(graph, groups, block, nodes[i], tree, &node);
+		prefetch_block(graph, nodes,
+			       dominators->count - i > BLOCKS_AHEAD ? i + BLOCKS_AHEAD : i);
+		if (parent)
+			node = nodes[dominators->blocks[parent]];
+		else
+			err = step_top(graph, groups, leading, block, tree, &node);
 		if (!err)
-			err = step_site(tree, node, hawk_block_graph_site(graph, block), &nodes[i]);
+			err = step_site(tree, node, hawk_block_graph_site(graph, block),
+					&nodes[block]);
 		if (err)
 			return err;
-		count_block(graph, tree, nodes[i], block);
+		count_block(graph, tree, nodes[block], block);
 	}
 	return NULL;
 }
@@ -276,13 +326,11 @@ struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 					   const uint32_t *groups, struct hawk_site_tree *ret)
 {
 	CLEANUP(free_ptr) uint32_t *own = NULL;
+	CLEANUP(leading) struct leading leading = {0};
 	struct hawk_site_tree tree = {0};
 	struct hawk_error *err;
 	uint32_t *nodes;
 
-	if (graph->roots.count >= SEVERAL_ROOTS)
-		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-					 "there are more roots than fit a tree");
 	/* Where dominators are from a cache, there may be no workspace. */
 	if (graph->workspace.area.bytes)
 		nodes = hawk_workspace_lane(&graph->workspace, HAWK_DOMINATORS_LANE_FREE);
@@ -290,11 +338,11 @@ struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 		nodes = own = malloc(((size_t)graph->dominators.count + 1) * sizeof(*own));
 	if (!nodes)
 		return &hawk_enomem;
-	err = begin(&tree);
-	if (!err) {
-		find_roots(graph, groups, nodes);
-		err = fold_dominators(graph, groups, nodes, &tree);
-	}
+	err = find_leading(graph, groups, nodes, &leading);
+	if (!err)
+		err = begin(&tree);
+	if (!err)
+		err = fold_dominators(graph, groups, &leading, nodes, &tree);
 	if (!err)
 		err = finish(&tree);
 	if (err) {

@@ -171,7 +171,8 @@ static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
 	if (top->kind == HAWK_TREE_ROOT)
 		hawk_text_printf(text, " of it hangs on %s", suspects->roots.names[top->key]);
 	else if (top->kind == HAWK_TREE_SEVERAL)
-		hawk_text_puts(text, " of it hangs on roots in several places");
+		hawk_text_printf(text, " of it hangs on %s and others",
+				 suspects->roots.names[top->key]);
 	else if (top->kind == HAWK_TREE_SHARED)
 		hawk_text_puts(text, " of it is shared by several structures: no one of them alone "
 				     "keeps it alive");
@@ -333,7 +334,7 @@ static struct hawk_error *put_json_holder(const struct hawk_suspects *suspects,
 {
 	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
 	const struct hawk_site_tree_node *top = &nodes[suspect->holder.top];
-	bool root = top->kind == HAWK_TREE_ROOT;
+	bool root = top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL;
 	uint32_t steps[HAWK_SITE_TREE_DEPTH + 2];
 	size_t count = 0;
 	char id[17];

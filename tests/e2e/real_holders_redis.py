@@ -108,7 +108,8 @@ def check_folds():
     objects, whole = holders.check_sums(core, "redis")
     hawk.expect(objects >= 4 * KEYS, f"only {objects} blocks")
     tops = holders.tops(core, "--by=root")
-    hawk.expect(tops[0][0] == "root" and tops[0][1].startswith("`server` in ") and
+    # The client of its Lua interpreter, another variable's, points to the databases as well.
+    hawk.expect(tops[0][0] in ("root", "several") and tops[0][1].startswith("`server` in ") and
                 tops[0][2] >= 0.7 * whole, f"what holds most: {tops[:3]}")
     tree = holders.ask("retained", "--by=tree", core).splitlines()
     names = [line[34:].split()[0] for line in tree[4:9]]

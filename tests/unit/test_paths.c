@@ -328,24 +328,53 @@ static void expect_same_chains(const struct chains *got, const struct chains *wa
 	}
 }
 
+static bool is_of_thread(const struct hawk_root *root)
+{
+	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
+}
+
+/** Whether anything that `group` points to, from threads or not, leads to `block`. */
+static bool leads(const struct paths_world *paths, uint32_t group, bool of_threads, uint32_t block)
+{
+	const struct hawk_roots *roots = &paths->world->roots;
+	uint64_t reached = 0, before;
+
+	for (size_t i = 0; i < roots->count; i++)
+		if (paths->groups[i] == group && is_of_thread(&roots->items[i]) == of_threads)
+			reached |= UINT64_C(1) << (roots->items[i].edge >> 1);
+	do {
+		before = reached;
+		for (uint32_t i = 0; i < paths->world->count; i++)
+			if (reached >> i & 1)
+				reached |= paths->oracle.all[i];
+	} while (reached != before);
+	return reached >> block & 1;
+}
+
 /** What stands above the topmost dominator `block`, by definition. */
 static void top_of(const struct paths_world *paths, uint32_t block, char *text)
 {
 	const struct hawk_roots *roots = &paths->world->roots;
 	uint8_t kind = paths->oracle.kinds[HAWK_EDGES_ALL][block];
-	unsigned groups = 0;
+	bool direct = false;
+	unsigned groups = 0, passing = 0;
 
-	for (size_t i = 0; i < roots->count; i++)
-		if (roots->items[i].edge >> 1 == block)
+	for (size_t i = 0; i < roots->count; i++) {
+		if (leads(paths, paths->groups[i], false, block))
 			groups |= 1u << paths->groups[i];
+		if (leads(paths, paths->groups[i], true, block))
+			passing |= 1u << paths->groups[i];
+	}
+	for (size_t i = 0; i < roots->count; i++)
+		direct |= roots->items[i].edge >> 1 == block &&
+			  !(groups && is_of_thread(&roots->items[i]));
+	groups = groups ? groups : passing;
 	if (kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST)
 		strcpy(text, "lost");
-	else if (!groups)
-		strcpy(text, "shared");
-	else if (groups & (groups - 1))
-		strcpy(text, "several");
-	else
+	else if (!(groups & (groups - 1)))
 		snprintf(text, CHAIN_MAX, "root%d", __builtin_ctz(groups));
+	else
+		strcpy(text, direct ? "several" : "shared");
 }
 
 /** Dominators of a block are nested: the one that dominates most is on top. */
