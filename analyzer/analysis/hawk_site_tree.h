@@ -28,8 +28,8 @@ enum hawk_site_tree_kind {
 	/** Several blocks without a common dominator point to them, and several groups lead there.
 	 */
 	HAWK_TREE_SHARED,
-	HAWK_TREE_LOST,   /**< no root leads there */
-	HAWK_TREE_SITE,   /**< key: index into the heap's sites */
+	HAWK_TREE_LOST, /**< no root leads there */
+	HAWK_TREE_SITE, /**< key: index into the heap's sites */
 };
 
 struct hawk_site_tree_node {
