@@ -412,6 +412,23 @@ static bool inspect(struct reader *reader, const struct hawk_core_identity *iden
 	       check_graph(reader);
 }
 
+unsigned hawk_graph_cache_parts(int fd, const struct hawk_core_identity *identity)
+{
+	struct hawk_graph_cache cache = {0};
+	struct reader reader = {0};
+	unsigned parts = 0;
+
+	if (!map_file(fd, &cache))
+		return 0;
+	reader.header = cache.bytes;
+	reader.bytes = cache.bytes;
+	reader.size = cache.size;
+	if (check_header(&reader, identity))
+		parts = reader.header->parts;
+	hawk_graph_cache_unmap(&cache);
+	return parts;
+}
+
 bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
 			   struct hawk_target *target, struct hawk_findings *findings,
 			   unsigned parts, struct hawk_graph_cache *cache,

@@ -43,6 +43,10 @@ bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
 			   struct hawk_block_graph *graph, struct hawk_heap *heap,
 			   struct hawk_error **err);
 
+/** The parts that the file `fd` holds of this core; 0: it does not fit. Its sections may still be
+ * damaged. */
+unsigned hawk_graph_cache_parts(int fd, const struct hawk_core_identity *identity);
+
 /** Takes what the mapped file has of `parts` and `graph` has not. What is damaged is left out. */
 struct hawk_error *hawk_graph_cache_more(const struct hawk_graph_cache *cache, unsigned parts,
 					 struct hawk_block_graph *graph);

@@ -4,6 +4,10 @@
  * The index cache of a session: $XDG_CACHE_HOME/hawk-core/<name of the core's identity>.index, for
  * this user only. Looked for before a core is read, written after the answer by a child that the
  * user need not wait for. A file appears there whole or not at all.
+ *
+ * Whoever writes has the core locked (flock, which goes with the process). A command that comes
+ * meanwhile waits a little for what it would have to find out itself; writers wait for each other,
+ * and none replaces a file that has more.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -11,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -25,6 +30,9 @@ enum {
 	SECONDS_A_DAY = 86400,
 	NAME_BYTES = 96,
 	FREE_SHARE = 2, /**< so many times the file must be free in the file system */
+	WAIT_MS = 10,
+	READER_MS = 1000, /**< waits so long for a writer, and a second more for each GiB of core */
+	WRITER_MS = 10000,
 };
 
 /** Smaller cores are read faster than anybody notices. Of a compressed one, what it unpacks into.
@@ -125,12 +133,58 @@ static bool is_ours(int fd)
 	       !(status.st_mode & 077);
 }
 
+/** Its cache, if that can be believed, or -1. */
+static int open_cache(const struct hawk_core_identity *identity)
+{
+	CLEANUP(close_fd) int folder = open_folder(false);
+	char name[NAME_BYTES];
+	int fd;
+
+	name_of(identity, name);
+	fd = folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && !is_ours(fd)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/** `fd`: the core, or -1. True: the lock was to be had, or there are none. False: somebody else
+ * still has it. */
+static bool lock_core(int fd, int operation, uint64_t patience_ms)
+{
+	const struct timespec pause = {.tv_nsec = WAIT_MS * 1000000L};
+
+	for (;; patience_ms -= WAIT_MS) {
+		if (fd < 0 || flock(fd, operation | LOCK_NB) == 0)
+			return true;
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return true;
+		if (patience_ms < WAIT_MS)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+}
+
+/** False: nobody writes; true: somebody did, and has ended, or takes too long. */
+static bool wait_for_writer(struct hawk_session *session)
+{
+	CLEANUP(close_fd) int core = open(session->source, O_RDONLY | O_CLOEXEC);
+
+	if (lock_core(core, LOCK_SH, 0))
+		return false;
+	hawk_session_stage(session, "waiting for the index cache", 0, 0);
+	(void)lock_core(core, LOCK_SH,
+			READER_MS + (hawk_target_present_bytes(session->target) >> 20));
+	return true;
+}
+
 bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
 			    unsigned parts, struct hawk_error **err)
 {
-	CLEANUP(close_fd) int folder = -1;
+	unsigned wanted = (hawk_block_graph_dependencies(parts) | HAWK_PART_INDEX) &
+			  ~(unsigned)HAWK_PART_CONTENTS;
 	CLEANUP(close_fd) int fd = -1;
-	char name[NAME_BYTES];
 
 	*err = NULL;
 	session->cacheable = !settings->no_cache && !settings->table_file && session->source &&
@@ -138,11 +192,14 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 			     identify(session->source, hash_options(settings), &session->identity);
 	if (!session->cacheable)
 		return false;
-	folder = open_folder(false);
-	name_of(&session->identity, name);
-	if (folder >= 0)
-		fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 || !is_ours(fd))
+	fd = open_cache(&session->identity);
+	if ((fd < 0 || wanted & ~hawk_graph_cache_parts(fd, &session->identity)) &&
+	    wait_for_writer(session)) {
+		if (fd >= 0)
+			close(fd);
+		fd = open_cache(&session->identity);
+	}
+	if (fd < 0)
 		return false;
 	futimens(fd, NULL); /* used: it is kept longer */
 	return hawk_graph_cache_load(fd, &session->identity, session->target, &session->findings,
@@ -218,6 +275,15 @@ static bool has_room(int folder, uint64_t bytes)
 	       (uint64_t)status.f_bavail * status.f_frsize / FREE_SHARE > bytes;
 }
 
+/** Whether the file that is there now lacks something that the session has, and nothing else. */
+static bool is_more(const struct hawk_session *session)
+{
+	CLEANUP(close_fd) int fd = open_cache(&session->identity);
+	unsigned parts = fd < 0 ? 0 : hawk_graph_cache_parts(fd, &session->identity);
+
+	return session->graph.parts & ~parts && !(parts & ~session->graph.parts);
+}
+
 /** A file without a name until it is complete: whatever happens, nothing is left behind. */
 static void write_cache(const struct hawk_session *session, int folder)
 {
@@ -258,6 +324,7 @@ static void become_writer(void)
 void hawk_session_save_cache(const struct hawk_session *session)
 {
 	CLEANUP(close_fd) int folder = -1;
+	CLEANUP(close_fd) int core = -1;
 	uint64_t bytes;
 
 	/* Nothing new, or the file has more. */
@@ -272,9 +339,13 @@ void hawk_session_save_cache(const struct hawk_session *session)
 	tidy(folder, bytes);
 	if (!has_room(folder, bytes))
 		return;
+	/* Before the user's next command: the child shares the lock. */
+	core = open(session->source, O_RDONLY | O_CLOEXEC);
+	(void)lock_core(core, LOCK_EX, 0);
 	if (fork() != 0) /* a parent, or nobody: then there is no cache */
 		return;
 	become_writer();
-	write_cache(session, folder);
+	if (lock_core(core, LOCK_EX, WRITER_MS) && is_more(session))
+		write_cache(session, folder);
 	_exit(0);
 }

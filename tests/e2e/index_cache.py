@@ -2,6 +2,7 @@
 """The index cache: the same answers with and without it, used when it fits and only then, private, and
 harmless when it is damaged."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -108,6 +109,53 @@ def write(name, data, mode=0o600):
         file.write(data)
 
 
+def locked():
+    """The core as a writer holds it."""
+    file = open(core, "rb")
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+def check_waiting(without):
+    """A command waits for a writer, but not for ever; a writer waits for another one, and its file does not
+    replace one that has more."""
+    leaks, retained = VERBS[0], VERBS[1]
+    ask(*retained, code=0)
+    name, _, _ = settled()
+    with open(path_of(name), "rb") as file:
+        full = file.read()
+
+    os.unlink(path_of(name))
+    writer = locked()
+    start = time.monotonic()
+    hawk.expect_equal(ask(*leaks), without[tuple(leaks)], "leaks while somebody writes without end")
+    hawk.expect(1 <= time.monotonic() - start, "it waited")
+    time.sleep(0.3)
+    hawk.expect_equal(files(), [], "a writer waits for another one")
+    with open(os.open(path_of(name), os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+        file.write(full)
+    inode = os.stat(path_of(name)).st_ino
+    os.utime(path_of(name), (1, 1))
+    hawk.expect_equal(ask(*retained), without[tuple(retained)], "what is there is not waited for")
+    hawk.expect(os.stat(path_of(name)).st_mtime > 1, "it was used")
+    writer.close()
+    time.sleep(1)
+    hawk.expect_equal((files(), os.stat(path_of(name)).st_ino), ([name], inode),
+                      "a file that has more stays")
+
+    os.unlink(path_of(name))
+    writer = locked()
+    late = subprocess.Popen([hawk.CORE, retained[0], core, *retained[1:]], stdout=subprocess.PIPE, text=True,
+                            env=dict(os.environ, XDG_CACHE_HOME=caches))
+    time.sleep(0.3)
+    with open(os.open(path_of(name), os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
+        file.write(full)
+    os.utime(path_of(name), (1, 1))
+    writer.close()
+    hawk.expect_equal(late.communicate()[0], without[tuple(retained)][1], "what was written meanwhile")
+    hawk.expect(os.stat(path_of(name)).st_mtime > 1, "it was waited for and used")
+
+
 def check_identity():
     """A core that was written again is another core."""
     ask("sites", code=0)
@@ -185,6 +233,7 @@ answers = check_same_answers()
 check_privacy()
 hawk.expect(uses_cache(), "the cache is used")
 check_damage(answers)
+check_waiting(answers)
 check_identity()
 check_old_ones()
 check_small_core()
