@@ -14,7 +14,7 @@
 static void hawk_cleanup_fold(struct hawk_leak_fold *fold)
 {
 	free(fold->record_of);
-	hawk_area_destroy(&fold->wanted.area);
+	hawk_area_destroy(&fold->recorded.area);
 }
 
 static void hawk_cleanup_workspace(struct hawk_workspace *workspace)
@@ -90,49 +90,90 @@ static void note_age(struct hawk_leak_fold *fold, struct hawk_leak_record *recor
 static struct hawk_error *is_wanted(struct hawk_leak_fold *fold, uint32_t block, bool *ret)
 {
 	struct hawk_block bytes;
-	struct hawk_error *err;
 
 	*ret = true;
 	if (!fold->filter)
 		return NULL;
 	hawk_block_graph_next_block(fold->graph, &fold->near, block, &bytes);
-	err = fold->filter->wants(fold->filter->context, &bytes, ret);
-	if (!err && *ret)
-		hawk_leak_set_bit(&fold->wanted, block);
-	return err;
+	return fold->filter->wants(fold->filter->context, &bytes, ret);
+}
+
+/* Blocks that are called `kind` and are `told`. */
+static void add_sum(struct hawk_leaks *leaks, unsigned kind, enum hawk_reach_kind told,
+		    struct hawk_reach_sum sum)
+{
+	leaks->sums[told].objects += sum.objects;
+	leaks->sums[told].bytes += sum.bytes;
+	if (kind == told)
+		return;
+	leaks->downgrade.objects += sum.objects;
+	leaks->downgrade.bytes += sum.bytes;
+}
+
+static struct hawk_error *add_to_record(struct hawk_leak_fold *fold, uint32_t block,
+					enum hawk_reach_kind kind, struct hawk_reach_sum sum)
+{
+	struct hawk_leaks *leaks = fold->leaks;
+	uint32_t *slot = hawk_leak_slot(fold, block, kind);
+	struct hawk_leak_record *record;
+	struct hawk_error *err = NULL;
+
+	if (*slot == HAWK_LEAK_NO_RECORD)
+		err = start_record(fold, block, kind, slot);
+	if (err)
+		return err;
+	record = &leaks->records[*slot];
+	record->objects += sum.objects;
+	record->bytes += sum.bytes;
+	hawk_leak_set_bit(&fold->recorded, block);
+	note_age(fold, record, block);
+	return NULL;
 }
 
 static struct hawk_error *add_block(struct hawk_leak_fold *fold, uint32_t block)
 {
-	struct hawk_leaks *leaks = fold->leaks;
 	enum hawk_reach_kind kind = hawk_leak_kind(fold, block);
-	uint32_t *slot = hawk_leak_slot(fold, block, kind);
-	uint64_t bytes = hawk_block_index_left_bytes(&fold->graph->index, block);
-	bool counts = hawk_block_index_counts(&fold->graph->index, block);
-	struct hawk_leak_record *record;
+	const struct hawk_reach_sum sum = {
+		.objects = hawk_block_index_counts(&fold->graph->index, block),
+		.bytes = hawk_block_index_left_bytes(&fold->graph->index, block),
+	};
 	struct hawk_error *err;
 	bool wanted;
 
 	err = is_wanted(fold, block, &wanted);
 	if (err || !wanted)
 		return err;
-	leaks->sums[kind].objects += counts;
-	leaks->sums[kind].bytes += bytes;
-	if (leaks->reach.kinds[block] != kind) {
-		leaks->downgrade.objects += counts;
-		leaks->downgrade.bytes += bytes;
+	if (fold->filter)
+		add_sum(fold->leaks, fold->leaks->reach.kinds[block], kind, sum);
+	return fold->kinds >> kind & 1 ? add_to_record(fold, block, kind, sum) : NULL;
+}
+
+/* Without a filter sums are those of reach, and blocks of kinds without records are passed over.
+ * The first block from `block` on that is not. */
+static uint32_t skip(const struct hawk_leak_fold *fold, uint32_t block)
+{
+	const uint8_t *kinds = fold->leaks->reach.kinds;
+	uint32_t count = fold->graph->index.count;
+
+	while (!fold->filter && block < count &&
+	       !(fold->kinds >> hawk_leak_kind(fold, block) & 1)) {
+		uint64_t alike = kinds[block] * UINT64_C(0x0101010101010101);
+		uint64_t eight;
+
+		for (block++; count - block >= sizeof(eight); block += sizeof(eight)) {
+			memcpy(&eight, kinds + block, sizeof(eight));
+			if (eight != alike)
+				break;
+		}
 	}
-	if (!(fold->kinds >> kind & 1))
-		return NULL;
-	if (*slot == HAWK_LEAK_NO_RECORD)
-		err = start_record(fold, block, kind, slot);
-	if (err)
-		return err;
-	record = &leaks->records[*slot];
-	record->objects += counts;
-	record->bytes += bytes;
-	note_age(fold, record, block);
-	return NULL;
+	return block;
+}
+
+static void add_sums(struct hawk_leak_fold *fold)
+{
+	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++)
+		add_sum(fold->leaks, kind, hawk_leak_told(fold, (enum hawk_reach_kind)kind),
+			fold->leaks->reach.sums[kind]);
 }
 
 static struct hawk_error *add_blocks(struct hawk_leak_fold *fold)
@@ -144,9 +185,11 @@ static struct hawk_error *add_blocks(struct hawk_leak_fold *fold)
 	if (!fold->record_of)
 		return &hawk_enomem;
 	memset(fold->record_of, 0xff, slots * sizeof(*fold->record_of));
-	if (fold->filter)
-		err = hawk_leak_bits_create(&fold->wanted, fold->graph->index.count);
-	for (uint32_t block = 0; block < fold->graph->index.count && !err; block++)
+	err = hawk_leak_bits_create(&fold->recorded, fold->graph->index.count);
+	if (!fold->filter)
+		add_sums(fold);
+	for (uint32_t block = skip(fold, 0); block < fold->graph->index.count && !err;
+	     block = skip(fold, block + 1))
 		err = add_block(fold, block);
 	return err;
 }

@@ -10,6 +10,8 @@
 #include "hawk_cleanup.h"
 #include "leaks_fold.h"
 
+enum { EDGES_AHEAD = 32 };
+
 struct evidence {
 	struct hawk_leak_fold *fold;
 	struct hawk_leak_bits pointed;
@@ -30,13 +32,9 @@ static void hawk_cleanup_bits(struct hawk_leak_bits *bits)
 /* The record that `block` counts for, NULL = none. */
 static struct hawk_leak_record *record_of(const struct hawk_leak_fold *fold, uint32_t block)
 {
-	enum hawk_reach_kind kind = hawk_leak_kind(fold, block);
-	uint32_t record;
-
-	if (!(fold->kinds >> kind & 1) || (fold->filter && !hawk_leak_bit(&fold->wanted, block)))
+	if (!hawk_leak_bit(&fold->recorded, block))
 		return NULL;
-	record = *hawk_leak_slot(fold, block, kind);
-	return record == HAWK_LEAK_NO_RECORD ? NULL : &fold->leaks->records[record];
+	return &fold->leaks->records[*hawk_leak_slot(fold, block, hawk_leak_kind(fold, block))];
 }
 
 static void add_pointer(struct evidence *evidence, struct hawk_leak_record *record, uint32_t edge,
@@ -78,6 +76,9 @@ static void add_edges(struct evidence *evidence, uint32_t source)
 		struct hawk_leak_record *record = record_of(fold, edge >> 1);
 		uint32_t *last;
 
+		if (edges->edge_count - i > EDGES_AHEAD)
+			__builtin_prefetch(
+				&fold->recorded.bits[edges->edges[i + EDGES_AHEAD] >> 4]);
 		if (!record || edge >> 1 == source)
 			continue;
 		add_pointer(evidence, record, edge, from, hawk_explained_edge(fold->explained, i));
@@ -138,11 +139,14 @@ struct hawk_error *hawk_leaks_add_indirect(struct hawk_leak_fold *fold, uint32_t
 {
 	CLEANUP(bits) struct hawk_leak_bits met = {0};
 	struct hawk_error *err = hawk_leak_bits_create(&met, fold->graph->index.count);
+	const uint8_t *kinds, *end, *at;
 
 	if (err || !fold->leaks->count)
 		return err;
-	for (uint32_t block = 0; block < fold->graph->index.count; block++)
-		if (fold->leaks->reach.kinds[block] == HAWK_REACH_DEFINITELY_LOST)
-			flood(fold, &met, block, stack, record_of(fold, block));
+	kinds = fold->leaks->reach.kinds;
+	end = kinds + fold->graph->index.count;
+	for (at = kinds; (at = memchr(at, HAWK_REACH_DEFINITELY_LOST, (size_t)(end - at))); at++)
+		flood(fold, &met, (uint32_t)(at - kinds), stack,
+		      record_of(fold, (uint32_t)(at - kinds)));
 	return NULL;
 }

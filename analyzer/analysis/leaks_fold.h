@@ -24,8 +24,8 @@ struct hawk_leak_fold {
 	unsigned kinds;
 	struct hawk_leaks *leaks;
 	size_t capacity;
-	uint32_t *record_of;          /**< by site (the last: none) and kind */
-	struct hawk_leak_bits wanted; /**< used with a filter only */
+	uint32_t *record_of;            /**< by site (the last: none) and kind */
+	struct hawk_leak_bits recorded; /**< blocks that count for a record */
 };
 
 static inline bool hawk_leak_bit(const struct hawk_leak_bits *bits, uint32_t block)
@@ -44,12 +44,17 @@ static inline bool hawk_leak_set_bit(struct hawk_leak_bits *bits, uint32_t block
 
 struct hawk_error *hawk_leak_bits_create(struct hawk_leak_bits *bits, uint32_t count);
 
+/** What is told of blocks of a kind. */
+static inline enum hawk_reach_kind hawk_leak_told(const struct hawk_leak_fold *fold,
+						  enum hawk_reach_kind kind)
+{
+	return fold->leaks->downgraded && kind > HAWK_REACH_POSSIBLY ? HAWK_REACH_POSSIBLY : kind;
+}
+
 /** The kind that is told of a block. */
 static inline enum hawk_reach_kind hawk_leak_kind(const struct hawk_leak_fold *fold, uint32_t block)
 {
-	enum hawk_reach_kind kind = (enum hawk_reach_kind)fold->leaks->reach.kinds[block];
-
-	return fold->leaks->downgraded && kind > HAWK_REACH_POSSIBLY ? HAWK_REACH_POSSIBLY : kind;
+	return hawk_leak_told(fold, (enum hawk_reach_kind)fold->leaks->reach.kinds[block]);
 }
 
 /** Where its record is kept. */
