@@ -14,6 +14,12 @@
 
 #include "graph_cache_format.h"
 #include "hawk_cleanup.h"
+#include "hawk_parallel.h"
+
+enum {
+	THREADS_MAX = 8,
+	BYTES_FOR_TWO = 16 << 20, /**< fewer are not worth a thread */
+};
 
 /** A file under inspection. */
 struct reader {
@@ -49,20 +55,48 @@ static bool check_header(const struct reader *reader, const struct hawk_core_ide
 	       header->parts & HAWK_PART_INDEX;
 }
 
+/** Sections whose hashes are looked at by several threads: each takes the next one. */
+struct hashing {
+	const struct reader *reader;
+	unsigned next;
+	bool is_bad;
+};
+
+static void hash_sections(void *context, unsigned part)
+{
+	struct hashing *hashing = context;
+	const struct reader *reader = hashing->reader;
+	unsigned i;
+
+	(void)part;
+	while ((i = __atomic_fetch_add(&hashing->next, 1, __ATOMIC_RELAXED)) < CACHE_SECTIONS) {
+		const struct cache_section *at = &reader->header->sections[i];
+
+		if (reader->parts & cache_part_of(i) &&
+		    at->hash != XXH3_64bits(reader->bytes + at->offset, (size_t)at->bytes))
+			__atomic_store_n(&hashing->is_bad, true, __ATOMIC_RELAXED);
+	}
+}
+
 /** That they lie in the file and are as they were written. */
 static bool check_sections(const struct reader *reader)
 {
+	struct hashing hashing = {.reader = reader};
+	unsigned threads = hawk_parallel_processors();
+
 	for (unsigned i = 0; i < CACHE_SECTIONS; i++) {
 		const struct cache_section *at = &reader->header->sections[i];
 
 		if (!(reader->parts & cache_part_of(i)))
 			continue;
 		if (at->offset < CACHE_HEADER_BYTES || at->offset % CACHE_ALIGNMENT ||
-		    at->offset > reader->size || at->bytes > reader->size - at->offset ||
-		    at->hash != XXH3_64bits(reader->bytes + at->offset, (size_t)at->bytes))
+		    at->offset > reader->size || at->bytes > reader->size - at->offset)
 			return false;
 	}
-	return true;
+	if (reader->size < BYTES_FOR_TWO)
+		threads = 1;
+	hawk_parallel_run(threads < THREADS_MAX ? threads : THREADS_MAX, hash_sections, &hashing);
+	return !hashing.is_bad;
 }
 
 static bool check_heap(const struct reader *reader)
