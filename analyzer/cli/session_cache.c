@@ -223,16 +223,16 @@ static int compare_entries(const void *left, const void *right)
 /** Caches in `folder`, latest first; caller frees. */
 static struct entry *list_caches(int folder, size_t *count)
 {
-	enum { ENTRIES_MAX = 1000 };
-	struct entry *entries = calloc(ENTRIES_MAX, sizeof(*entries));
+	struct entry *entries = NULL;
+	size_t capacity = 0;
 	int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = copy < 0 ? NULL : fdopendir(copy);
 	const struct dirent *item;
 
 	*count = 0;
-	while (entries && directory && *count < ENTRIES_MAX && (item = readdir(directory))) {
+	while (directory && (item = readdir(directory))) {
 		size_t length = strlen(item->d_name);
-		struct entry *entry = &entries[*count];
+		struct entry *entry;
 		struct stat status;
 
 		if (length >= sizeof(entry->name) || length < sizeof(suffix) ||
@@ -240,6 +240,16 @@ static struct entry *list_caches(int folder, size_t *count)
 		    fstatat(folder, item->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
 		    !S_ISREG(status.st_mode))
 			continue;
+		if (*count == capacity) {
+			struct entry *moved;
+
+			capacity = capacity ? 2 * capacity : 64;
+			moved = reallocarray(entries, capacity, sizeof(*entries));
+			if (!moved)
+				break;
+			entries = moved;
+		}
+		entry = &entries[*count];
 		memcpy(entry->name, item->d_name, length + 1);
 		entry->changed_ns = nanoseconds(&status.st_mtim);
 		entry->bytes = (uint64_t)status.st_size;

@@ -184,9 +184,12 @@ def check_old_ones():
     for name in files():
         if name.endswith(".index") and name != stale:
             os.unlink(path_of(name))
+    for i in range(1500):
+        os.link(path_of(stale), path_of(f"{i:x}-5-3-4.index"))
     ask("sites", code=0)
     settled()
     hawk.expect(stale not in files() and other in files(), "old caches go, other files stay")
+    hawk.expect_equal([name for name in files() if name.endswith("-5-3-4.index")], [], "however many")
 
 
 def check_small_core():

@@ -115,6 +115,10 @@ def _remove_temporary():
         shutil.rmtree(path, ignore_errors=True)
 
 
+# The index caches of what is asked below; not the user's.
+os.environ["XDG_CACHE_HOME"] = temporary_folder()
+
+
 def compile_program(output, sources, compiler="gcc", flags=()):
     """Builds a test program. `sources` are names in programs/ or absolute paths."""
     command = [need(compiler), "-D_GNU_SOURCE", "-g", *flags, "-o", output]
