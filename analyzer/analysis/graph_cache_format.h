@@ -14,7 +14,7 @@
 #include "hawk_graph_cache.h"
 
 enum {
-	CACHE_VERSION = 2,
+	CACHE_VERSION = 3,
 	CACHE_HEADER_BYTES = 4096,
 	CACHE_ALIGNMENT = 4096,
 };

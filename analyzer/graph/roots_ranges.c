@@ -11,6 +11,7 @@
 #include "hawk_cleanup.h"
 #include "roots_bins.h"
 #include "roots_heap.h"
+#include "roots_stacks.h"
 #include "roots_tls.h"
 
 enum {
@@ -251,6 +252,29 @@ static struct hawk_error *add_bins(const struct finder *finder)
 	return err;
 }
 
+/* Below thread-local storage, which is looked at: its length is not known for certain. */
+static struct hawk_error *add_ended_stacks(const struct finder *finder)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+	uint64_t tls = finder->tls_bytes ? finder->tls_bytes : TLS_BELOW_BYTES;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 1; !err && i < count; i++) {
+		struct hawk_span stack;
+
+		if (hawk_roots_ended_stack(finder->target, &mappings[i - 1], &mappings[i],
+					   &stack) &&
+		    stack.end - stack.start > tls)
+			err = add(finder->ranges, (struct hawk_root_range){
+							  .start = stack.start,
+							  .end = stack.end - tls,
+							  .kind = HAWK_ROOT_KINDS,
+						  });
+	}
+	return err;
+}
+
 static struct hawk_error *add_claims(const struct finder *finder)
 {
 	size_t count;
@@ -274,6 +298,8 @@ static struct hawk_error *add_claims(const struct finder *finder)
 			return err;
 	}
 	err = add_bins(finder);
+	if (!err)
+		err = add_ended_stacks(finder);
 	return err ? err : make_disjoint(finder->ranges);
 }
 

@@ -322,6 +322,22 @@ static void *wait_in_registers(void *argument)
 	return NULL;
 }
 
+SITE static void *site_ended_thread(void)
+{
+	return calloc(1, 208);
+}
+
+/* Its stack is kept for the next thread, with all that lies in it. */
+static void *end(void *argument)
+{
+	void *volatile locals[4];
+
+	(void)argument;
+	for (int i = 0; i < 4; i++)
+		locals[i] = site_ended_thread();
+	return (void *)(locals[0] == locals[1]);
+}
+
 static void *wait_with_locals(void *argument)
 {
 	void *volatile local = site_other_stack();
@@ -393,6 +409,8 @@ int main(void)
 	pthread_create(&thread, NULL, wait_in_registers, NULL);
 	while (__atomic_load_n(&g_waiting, __ATOMIC_SEQ_CST) < 2)
 		usleep(1000);
+	pthread_create(&thread, NULL, end, NULL);
+	pthread_join(thread, NULL);
 	lose_before_free();
 	scrub();
 	stop();
