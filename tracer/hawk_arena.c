@@ -6,12 +6,12 @@
 #include "hawk_arena.h"
 
 #include <sys/auxv.h>
-#include <time.h>
 
 #include "hawk_extents.h"
 #include "hawk_file_owner.h"
 #include "hawk_place.h"
 #include "hawk_span.h"
+#include "hawk_vdso.h"
 
 enum { PAGE_BYTES = 4096 };
 
@@ -55,14 +55,6 @@ static void make_key(struct hawk_seal_key *key)
 	key->k[1] = (random ? random[1] : 0) * UINT64_C(0xc2b2ae3d27d4eb4f) ^ (uint64_t)&key;
 }
 
-static uint64_t read_clock(clockid_t clock)
-{
-	struct timespec time = {0};
-
-	hawk_syscall3(SYS_clock_gettime, clock, (long)&time, 0);
-	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
-}
-
 static void copy_options(char *to, const char *from)
 {
 	size_t i = 0;
@@ -87,8 +79,8 @@ static void fill_header(struct hawk_table_header *header, struct hawk_table_head
 	header->module_record_bytes = sizeof(struct hawk_module_record);
 	header->thread_slot_bytes = hawk_thread_slot_bytes;
 	header->pid = (uint32_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
-	header->start_realtime_ns = read_clock(CLOCK_REALTIME);
-	header->start_monotonic_ns = read_clock(CLOCK_MONOTONIC);
+	header->start_realtime_ns = hawk_vdso_now_ns(CLOCK_REALTIME);
+	header->start_monotonic_ns = hawk_vdso_now_ns(CLOCK_MONOTONIC);
 	header->trace_count = 1;
 	header->check = hawk_table_check(header);
 }

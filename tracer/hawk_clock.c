@@ -6,10 +6,9 @@
  */
 #include "hawk_clock.h"
 
-#include <time.h>
-
 #include "hawk_arena.h"
 #include "hawk_threads.h"
+#include "hawk_vdso.h"
 
 enum {
 	INTERVAL_MAX = 64,
@@ -17,15 +16,6 @@ enum {
 };
 
 uint8_t hawk_clock_birth;
-
-static uint64_t read_clock(void)
-{
-	struct timespec now;
-
-	if (clock_gettime(CLOCK_MONOTONIC_COARSE, &now))
-		return 0;
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 static void publish_clock(uint64_t now_ns)
 {
@@ -46,7 +36,7 @@ static void publish_clock(uint64_t now_ns)
 
 void hawk_clock_refresh(struct hawk_slot *slot)
 {
-	uint64_t now = read_clock();
+	uint64_t now = hawk_vdso_now_ns(CLOCK_MONOTONIC_COARSE);
 	uint64_t spent = now - slot->clock_last_ns;
 	uint32_t interval = slot->clock_interval;
 

@@ -67,19 +67,35 @@ static void read_entry(struct hawk_elf *self, Elf64_Dyn *entry)
 	}
 }
 
+static void read_entries(struct hawk_elf *self, Elf64_Dyn *entry)
+{
+	for (; entry && entry->d_tag != DT_NULL; entry++)
+		read_entry(self, entry);
+}
+
+static void read_dynamic(struct hawk_elf *self)
+{
+	for (unsigned i = 0; i < self->header_count; i++)
+		if (self->headers[i].p_type == PT_DYNAMIC)
+			read_entries(self, (Elf64_Dyn *)(self->bias + self->headers[i].p_vaddr));
+}
+
+bool hawk_elf_open_map(const struct link_map *map, struct hawk_elf *ret)
+{
+	*ret = (struct hawk_elf){.bias = map->l_addr};
+	read_entries(ret, map->l_ld);
+	/* Addresses that were not relocated are smaller. */
+	return ret->symbols && ret->names && (uint64_t)ret->symbols >= ret->bias &&
+	       (uint64_t)ret->names >= ret->bias;
+}
+
 bool hawk_elf_open(const struct dl_phdr_info *info, struct hawk_elf *ret)
 {
-	Elf64_Dyn *entry = NULL;
-
 	*ret = (struct hawk_elf){.bias = info->dlpi_addr,
 				 .headers = info->dlpi_phdr,
 				 .header_count = info->dlpi_phnum};
 	find_extent(ret);
-	for (unsigned i = 0; i < ret->header_count; i++)
-		if (ret->headers[i].p_type == PT_DYNAMIC)
-			entry = (Elf64_Dyn *)(ret->bias + ret->headers[i].p_vaddr);
-	for (; entry && entry->d_tag != DT_NULL; entry++)
-		read_entry(ret, entry);
+	read_dynamic(ret);
 	if (!ret->relocations)
 		ret->relocation_count = 0;
 	if (!ret->calls)
@@ -89,6 +105,32 @@ bool hawk_elf_open(const struct dl_phdr_info *info, struct hawk_elf *ret)
 	/* Addresses that were not relocated lie outside of the module. */
 	return ret->symbols && ret->names && hawk_elf_owns(ret, (uint64_t)ret->symbols) &&
 	       hawk_elf_owns(ret, (uint64_t)ret->names);
+}
+
+/** An address of the dynamic section as it was linked. */
+static const void *relocated(const struct hawk_elf *self, const void *address)
+{
+	return address ? (const char *)address + self->bias : NULL;
+}
+
+bool hawk_elf_open_vdso(uint64_t start, struct hawk_elf *ret)
+{
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)start;
+
+	*ret = (struct hawk_elf){.headers = (const Elf64_Phdr *)(start + elf->e_phoff),
+				 .header_count = elf->e_phnum};
+	find_extent(ret); /* as it was linked */
+	ret->bias = start - (ret->start & -(uint64_t)PAGE_BYTES);
+	find_extent(ret);
+	read_dynamic(ret);
+	ret->symbols = relocated(ret, ret->symbols);
+	ret->names = relocated(ret, ret->names);
+	ret->gnu_hash = relocated(ret, ret->gnu_hash);
+	ret->hash = relocated(ret, ret->hash);
+	return ret->symbols && ret->names && hawk_elf_owns(ret, (uint64_t)ret->symbols) &&
+	       hawk_elf_owns(ret, (uint64_t)ret->names) &&
+	       (!ret->gnu_hash || hawk_elf_owns(ret, (uint64_t)ret->gnu_hash)) &&
+	       (!ret->hash || hawk_elf_owns(ret, (uint64_t)ret->hash));
 }
 
 static bool is_called(const struct hawk_elf *self, const Elf64_Sym *symbol, const char *name)

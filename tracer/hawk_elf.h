@@ -34,6 +34,15 @@ struct hawk_elf {
 /** False if the module has no symbols, or keeps its dynamic section read-only (the vDSO). */
 bool hawk_elf_open(const struct dl_phdr_info *info, struct hawk_elf *ret);
 
+/** The vDSO, whose ELF header lies at `start`: for hawk_elf_find(), which is all that can be done
+ * with it. */
+bool hawk_elf_open_vdso(uint64_t start, struct hawk_elf *ret);
+
+/** A module of the loader's list: for hawk_elf_find(), too. False if it is the vDSO, or has no
+ * symbols.
+ */
+bool hawk_elf_open_map(const struct link_map *map, struct hawk_elf *ret);
+
 /** The symbol of a function that the module defines for others, or NULL. */
 const Elf64_Sym *hawk_elf_find(const struct hawk_elf *self, const char *name);
 

@@ -14,6 +14,7 @@
 
 #include "hawk_elf.h"
 #include "hawk_first.h"
+#include "hawk_loader.h"
 
 enum { ENTRIES_MAX = 192 };
 
@@ -255,12 +256,12 @@ bool hawk_entries_install(void)
 	static struct installation all = {.lowest = UINT64_MAX};
 
 	hawk_entries_produce = hawk_first_is("free", (void *)free);
-	dl_iterate_phdr(note_module, &all);
+	hawk_loader_iterate(note_module, &all);
 	if (!all.count)
 		return true;
-	dl_iterate_phdr(note_shadows, &all);
-	dl_iterate_phdr(redirect_symbols, &all);
-	dl_iterate_phdr(rebind_module, &all);
+	hawk_loader_iterate(note_shadows, &all);
+	hawk_loader_iterate(redirect_symbols, &all);
+	hawk_loader_iterate(rebind_module, &all);
 	return !all.failed;
 }
 

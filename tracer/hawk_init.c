@@ -25,6 +25,7 @@
 #include "hawk_syscall.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
+#include "hawk_vdso.h"
 
 enum {
 	LIMIT_SHARE = 4,           /**< of a limited address space, one part in so many */
@@ -93,6 +94,7 @@ static bool start(void)
 	if (has_sanitizer())
 		return false;
 	hawk_options_parse(text);
+	hawk_vdso_init();
 	hawk_place_limit = choose_limit();
 	if (!hawk_arena_init(prepare_table(), text))
 		return false;

@@ -11,6 +11,7 @@
 
 #include "hawk_arena.h"
 #include "hawk_file.h"
+#include "hawk_loader.h"
 #include "hawk_sighting.h"
 
 enum {
@@ -384,5 +385,5 @@ static int log_one(struct dl_phdr_info *info, size_t size, void *data)
 
 void hawk_modules_log_all(void)
 {
-	dl_iterate_phdr(log_one, NULL);
+	hawk_loader_iterate(log_one, NULL);
 }

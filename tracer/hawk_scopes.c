@@ -10,6 +10,7 @@
 #include "hawk_arena.h"
 #include "hawk_labels.h"
 #include "hawk_rules.h"
+#include "hawk_vdso.h"
 #include "hawk_walk.h"
 
 enum {
@@ -20,11 +21,9 @@ enum {
 
 static uint64_t read_clock(void)
 {
-	struct timespec now;
+	uint64_t now = hawk_vdso_now_ns(CLOCK_MONOTONIC);
 
-	if (clock_gettime(CLOCK_MONOTONIC, &now))
-		return 1;
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return now ? now : 1;
 }
 
 static uint64_t position_of(uint64_t sp, uint64_t object)

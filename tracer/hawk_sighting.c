@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <sys/auxv.h>
 
+#include "hawk_loader.h"
 #include "hawk_syscall.h"
 #include "hawk_trace_table.h"
 
@@ -133,7 +134,7 @@ bool hawk_sighting_at(uint64_t pc, struct hawk_sighting *ret)
 	if (!find_object) {
 		struct phdr_search search = {.pc = pc, .found = ret};
 
-		dl_iterate_phdr(match_phdr, &search);
+		hawk_loader_iterate(match_phdr, &search);
 		return search.hit;
 	}
 	if (find_object((void *)pc, &object))

@@ -236,15 +236,6 @@ int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
 	return 0;
 }
 
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
-
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
-{
-	(void)clock;
-	*time = (struct timespec){.tv_sec = 1000};
-	return 0;
-}
-
 void model_kernel_exit_thread(void)
 {
 	for (int round = 0; round < DESTRUCTOR_ROUNDS; round++) {
