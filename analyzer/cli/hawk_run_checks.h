@@ -34,9 +34,11 @@ void hawk_run_check_system(uint64_t hard_limit, struct hawk_text *warnings);
 /**
  * Warnings about the program that execvp(`name`) would start; nothing if it is not found. `*first`:
  * the library that has to be preloaded before the tracer, because the program ends itself otherwise
- * (AddressSanitizer's runtime); NULL = none. Caller frees.
+ * (AddressSanitizer's runtime); NULL = none. Caller frees. `*refuses`: its loader would end it if
+ * the tracer were preloaded.
  */
-void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first);
+void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first,
+			    bool *refuses);
 
 /**
  * The same for an open ELF file: a sanitizer in it has an allocator of its own. `*first` is kept if

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Can a preloaded library reach the program? Not if it is static, 32-bit, or set-user-id.
+ * Can a preloaded library reach the program? Not if it is static, 32-bit, or set-user-id; and
+ * musl's loader ends a program when it cannot load one.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -15,7 +16,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_run_checks.h"
 
-enum { HEADERS_MAX = 256, SCRIPT_LINE_MAX = 256 };
+enum { HEADERS_MAX = 256, SCRIPT_LINE_MAX = 256, LOADER_MAX = 256 };
 
 /** The file that execvp(`name`) would try first, or NULL. Caller frees. */
 static char *find_in_path(const char *name)
@@ -59,8 +60,9 @@ static void check_privileges(const char *path, int fd, struct hawk_text *warning
 				 path);
 }
 
-/** Whether the program headers name a dynamic loader; true if they cannot be read. */
-static bool has_interpreter(int fd, const Elf64_Ehdr *header)
+/** Whether the program headers name a dynamic loader, in `loader` if it is not too long; true if
+ * they cannot be read. */
+static bool has_interpreter(int fd, const Elf64_Ehdr *header, char loader[LOADER_MAX])
 {
 	for (unsigned i = 0; i < header->e_phnum && i < HEADERS_MAX; i++) {
 		Elf64_Phdr segment;
@@ -68,14 +70,19 @@ static bool has_interpreter(int fd, const Elf64_Ehdr *header)
 
 		if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment))
 			return true;
-		if (segment.p_type == PT_INTERP)
+		if (segment.p_type == PT_INTERP) {
+			if (segment.p_filesz < LOADER_MAX &&
+			    pread(fd, loader, segment.p_filesz, (off_t)segment.p_offset) < 0)
+				loader[0] = '\0';
 			return true;
+		}
 	}
 	return header->e_phnum > HEADERS_MAX;
 }
 
-static void check_elf(const char *path, int fd, struct hawk_text *warnings)
+static void check_elf(const char *path, int fd, struct hawk_text *warnings, bool *refuses)
 {
+	char loader[LOADER_MAX] = "";
 	Elf64_Ehdr header;
 
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
@@ -85,10 +92,16 @@ static void check_elf(const char *path, int fd, struct hawk_text *warnings)
 				 "%s is not an x86-64 program: the tracer cannot be preloaded into "
 				 "it\n",
 				 path);
-	else if (!has_interpreter(fd, &header))
+	else if (!has_interpreter(fd, &header, loader))
 		hawk_text_printf(warnings,
 				 "%s is statically linked: the tracer cannot be preloaded into it; "
 				 "link it dynamically\n",
+				 path);
+	*refuses = strstr(loader, "/ld-musl-");
+	if (*refuses)
+		hawk_text_printf(warnings,
+				 "%s is linked to musl, whose loader cannot load the tracer: it "
+				 "runs without; link it to glibc\n",
 				 path);
 }
 
@@ -112,7 +125,7 @@ static char *script_interpreter(char line[SCRIPT_LINE_MAX])
 }
 
 static void check_file(const char *path, bool follow_script, struct hawk_text *warnings,
-		       char **first)
+		       char **first, bool *refuses)
 {
 	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	CLEANUP(free_ptr) char *interpreter = NULL;
@@ -125,21 +138,23 @@ static void check_file(const char *path, bool follow_script, struct hawk_text *w
 	if (start[0] == '#' && start[1] == '!') {
 		interpreter = follow_script ? script_interpreter(start) : NULL;
 		if (interpreter)
-			check_file(interpreter, false, warnings, first);
+			check_file(interpreter, false, warnings, first, refuses);
 		return;
 	}
 	if (memcmp(start, ELFMAG, SELFMAG) != 0)
 		return;
 	check_privileges(path, fd, warnings);
-	check_elf(path, fd, warnings);
+	check_elf(path, fd, warnings, refuses);
 	hawk_run_check_sanitizer(path, fd, warnings, first);
 }
 
-void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first)
+void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first,
+			    bool *refuses)
 {
 	CLEANUP(free_ptr) char *path = find_in_path(name);
 
 	*first = NULL;
+	*refuses = false;
 	if (path)
-		check_file(path, true, warnings, first);
+		check_file(path, true, warnings, first, refuses);
 }

@@ -117,6 +117,7 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 	CLEANUP(free_ptr) char *first = NULL;
 	struct hawk_error *err;
 	uint64_t hard_limit;
+	bool refuses;
 	int errnum;
 
 	if (count == 0) {
@@ -128,10 +129,10 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 		return hawk_fail(err);
 	hard_limit = raise_core_limit();
 	hawk_run_check_system(hard_limit, &warnings);
-	hawk_run_check_program(operands[0], &warnings, &first);
+	hawk_run_check_program(operands[0], &warnings, &first, &refuses);
 	if (!settings->quiet)
 		print_warnings(&warnings);
-	err = extend_environment("LD_PRELOAD", tracer, true);
+	err = refuses ? NULL : extend_environment("LD_PRELOAD", tracer, true);
 	if (!err && first)
 		err = extend_environment("LD_PRELOAD", first, true);
 	if (!err && settings->tracer_options.size)

@@ -55,6 +55,17 @@ def check_static_program():
     hawk.expect(done.returncode == 0 and "static" in done.stderr, f"static: {done.stderr!r}")
 
 
+def check_musl_program():
+    """Whether or not there is such a loader here."""
+    path = os.path.join(folder, "musl")
+    loader = "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"
+    if hawk.expect(hawk.run(["gcc", loader, "-o", path, "-x", "c", "-"], cwd=folder, stdin=None,
+                            input="int main(void){return 0;}").returncode == 0, "a program"):
+        done = run_verb("--", path, env=hawk.plain_environment())
+        hawk.expect("linked to musl" in done.stderr, f"musl: {done.stderr!r}")
+        hawk.expect("libhawk_tracer" not in done.stderr, f"preloaded: {done.stderr!r}")
+
+
 def check_installed():
     """The whole path from an installation in an odd place."""
     prefix = os.path.join(folder, "opt")
@@ -100,6 +111,7 @@ check_passes_through()
 check_preload()
 check_core_limit()
 check_static_program()
+check_musl_program()
 check_installed()
 check_options()
 hawk.finish()
