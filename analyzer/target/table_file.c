@@ -87,13 +87,13 @@ static struct hawk_error *read_extents(struct hawk_target *target,
 					  .bytes = HAWK_TABLE_HEADER_BYTES,
 					  .kind = HAWK_EXTENT_HEADER};
 	size_t file_bytes = hawk_core_file_size(target->core);
-	size_t count = 1, cut = 0, left;
+	size_t count = 0, cut = 0, left;
 
 	target->mappings = calloc(HAWK_TABLE_EXTENTS + 1, sizeof(*target->mappings));
 	if (!target->mappings)
 		return &hawk_enomem;
 	if (header->self_address <= UINT64_MAX - HAWK_TABLE_HEADER_BYTES)
-		target->mappings[0] = mapping_of(&first, file_bytes);
+		target->mappings[count++] = mapping_of(&first, file_bytes);
 	for (uint32_t i = 0; i < extents_to_read(header); i++) {
 		const struct hawk_table_extent *extent = &header->extents[i];
 
