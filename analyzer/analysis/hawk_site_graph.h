@@ -62,7 +62,12 @@ struct hawk_site_graph {
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph,
 					struct hawk_site_graph *ret);
 
-/** The same, and `parts` of the graph beside it, on two threads where there are. */
+/** The same of pointers to wanted blocks only: `wanted` has a bit for each block, as of a
+ * hawk_block_choice. From whose blocks they come makes no difference. */
+struct hawk_error *hawk_site_graph_make_of(struct hawk_block_graph *graph, const uint64_t *wanted,
+					   struct hawk_site_graph *ret);
+
+/** hawk_site_graph_make(), and `parts` of the graph beside it, on two threads where there are. */
 struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, unsigned parts,
 					       struct hawk_site_graph *ret);
 

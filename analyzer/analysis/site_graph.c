@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "site_graph_fold.h"
@@ -51,6 +52,32 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 					     : hawk_site_fold_add(fold, pointers, count);
 }
 
+/* Those to wanted blocks; the others are left out before the fold, which knows nothing of it. */
+static struct hawk_error *add_wanted(void *context, const struct hawk_pointer *pointers,
+				     size_t count)
+{
+	struct hawk_site_fold *fold = context;
+	struct hawk_pointer kept[HAWK_FOLD_BATCH];
+	struct hawk_error *err = NULL;
+
+	for (size_t piece; count && !err; pointers += piece, count -= piece) {
+		size_t kept_count = 0;
+
+		piece = count < HAWK_FOLD_BATCH ? count : HAWK_FOLD_BATCH;
+		for (size_t i = 0; i < piece; i++) {
+			kept[kept_count] = pointers[i];
+			kept_count += hawk_block_is_chosen(fold->wanted, pointers[i].edge >> 1);
+		}
+		err = add_pointers(fold, kept, kept_count);
+	}
+	return err;
+}
+
+static hawk_pointers_function *adder(const uint64_t *wanted)
+{
+	return wanted ? add_wanted : add_pointers;
+}
+
 static struct hawk_error *add_roots(struct hawk_site_fold *fold)
 {
 	const struct hawk_roots *roots = &fold->graph->roots;
@@ -62,6 +89,8 @@ static struct hawk_error *add_roots(struct hawk_site_fold *fold)
 		struct hawk_error *err;
 
 		hawk_site_fold_prefetch(fold, roots->items[ahead].edge >> 1);
+		if (fold->wanted && !hawk_block_is_chosen(fold->wanted, edge >> 1))
+			continue;
 		err = hawk_site_fold_add_root(fold, roots->items[i].kind,
 					      block == edge >> 1 ? edge
 								 : block << 1 | HAWK_EDGE_INTERIOR);
@@ -182,15 +211,16 @@ static struct hawk_error *put_out(struct hawk_site_fold *fold, struct hawk_site_
 }
 
 /* Edges and roots are there, and the bytes of blocks can be read. */
-static struct hawk_error *fold_all(const struct hawk_block_graph *graph, void *first,
-				   struct hawk_site_graph *ret)
+static struct hawk_error *fold_all(const struct hawk_block_graph *graph, const uint64_t *wanted,
+				   void *first, struct hawk_site_graph *ret)
 {
 	struct hawk_site_fold fold = {0};
 	struct hawk_error *err = hawk_site_fold_init(&fold, graph, first);
 
+	fold.wanted = wanted;
 	if (!err)
 		err = hawk_pointers_read(graph->target, &graph->index, &graph->edges, 0,
-					 graph->index.count, add_pointers, &fold);
+					 graph->index.count, adder(wanted), &fold);
 	if (!err)
 		err = put_out(&fold, ret);
 	hawk_site_fold_deinit(&fold);
@@ -203,6 +233,7 @@ enum { FOLDS = 2 };
 struct shares {
 	struct hawk_block_graph *graph;
 	unsigned parts; /**< that the caller will need of the graph */
+	const uint64_t *wanted;
 	struct hawk_site_graph sites;
 	struct hawk_site_fold folds[FOLDS];
 	unsigned count;
@@ -246,7 +277,7 @@ static struct hawk_error *fold_shares(struct shares *shares)
 
 	hawk_block_graph_stage(graph, "reading pointers");
 	err = hawk_graph_make_with_pointers(graph->target, &graph->index, shares->count,
-					    add_pointers, contexts, &graph->edges);
+					    adder(shares->wanted), contexts, &graph->edges);
 	if (err)
 		return err;
 	graph->parts |= HAWK_PART_EDGES;
@@ -256,14 +287,16 @@ static struct hawk_error *fold_shares(struct shares *shares)
 
 /* The same while the edges are made, in one reading of memory. */
 static struct hawk_error *fold_with_edges(struct hawk_block_graph *graph, unsigned parts,
-					  unsigned count, void *const first[FOLDS],
-					  struct hawk_site_graph *ret)
+					  const uint64_t *wanted, unsigned count,
+					  void *const first[FOLDS], struct hawk_site_graph *ret)
 {
-	struct shares shares = {.graph = graph, .parts = parts, .count = count};
+	struct shares shares = {.graph = graph, .parts = parts, .wanted = wanted, .count = count};
 	struct hawk_error *err = NULL;
 
-	for (unsigned i = 0; i < count && !err; i++)
+	for (unsigned i = 0; i < count && !err; i++) {
 		err = hawk_site_fold_init(&shares.folds[i], graph, first[i]);
+		shares.folds[i].wanted = wanted;
+	}
 	if (!err)
 		err = fold_shares(&shares);
 	if (!err) {
@@ -313,7 +346,7 @@ static struct hawk_error *borrow(struct hawk_block_graph *graph, unsigned count,
 
 /* `parts`: what the caller will need of the graph. */
 static struct hawk_error *make(struct hawk_block_graph *graph, unsigned parts,
-			       struct hawk_site_graph *ret)
+			       const uint64_t *wanted, struct hawk_site_graph *ret)
 {
 	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX);
 	void *first[FOLDS] = {NULL};
@@ -330,14 +363,20 @@ static struct hawk_error *make(struct hawk_block_graph *graph, unsigned parts,
 	if (err)
 		return err;
 	if (at_once)
-		return fold_with_edges(graph, parts, count, first, ret);
+		return fold_with_edges(graph, parts, wanted, count, first, ret);
 	err = prepare(graph);
-	return err ? err : fold_all(graph, first[0], ret);
+	return err ? err : fold_all(graph, wanted, first[0], ret);
 }
 
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
 {
-	return make(graph, 0, ret);
+	return make(graph, 0, NULL, ret);
+}
+
+struct hawk_error *hawk_site_graph_make_of(struct hawk_block_graph *graph, const uint64_t *wanted,
+					   struct hawk_site_graph *ret)
+{
+	return make(graph, 0, wanted, ret);
 }
 
 /* Whether it is quicker to read memory again beside all else than to fold it with the edges. */
@@ -362,7 +401,7 @@ static void run_beside(void *context, unsigned part)
 	struct beside *beside = context;
 
 	if (part)
-		beside->errors[1] = fold_all(beside->graph, NULL, &beside->sites);
+		beside->errors[1] = fold_all(beside->graph, NULL, NULL, &beside->sites);
 	else
 		beside->errors[0] = hawk_block_graph_need(beside->graph, beside->parts);
 }
@@ -379,7 +418,7 @@ struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, u
 		return err;
 	if (!is_beside(graph)) {
 		/* First, so that its memory is free again before the others need theirs. */
-		err = make(graph, parts, &beside.sites);
+		err = make(graph, parts, NULL, &beside.sites);
 		if (!err)
 			err = hawk_block_graph_need(graph, parts);
 	} else {

@@ -75,6 +75,7 @@ hawk_site_fold_take hawk_site_fold_take_avx512;
 struct hawk_site_fold {
 	hawk_site_fold_take *take; /**< the fastest that this processor runs */
 	const struct hawk_block_graph *graph;
+	const uint64_t *wanted; /**< for those who add: bits of target blocks; NULL = all */
 	struct hawk_fold_place *places;
 	struct hawk_fold_edge *edges;
 	size_t place_count, place_capacity;

@@ -75,6 +75,11 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 struct hawk_error *hawk_session_load_sites(struct hawk_session *session,
 					   const struct hawk_settings *settings, unsigned parts);
 
+/** The same of pointers to blocks of `wanted`, bits as of a hawk_block_choice: the caller's, and
+ * made each time. The index is loaded, a process has not been let go. */
+struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const uint64_t *wanted,
+					   struct hawk_site_graph *ret);
+
 /**
  * Takes sites, index and what it can of `parts` from the index cache. False: there is none that
  * fits.
@@ -89,6 +94,9 @@ struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_
 
 /** What hawk_wish_options say; points into `settings`. */
 struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings);
+
+/** Whether these take some blocks of a site, and not all. */
+bool hawk_settings_choose_blocks(const struct hawk_settings *settings);
 
 /** The filter for that, `*ret` = NULL if every block is wanted. The table must be loaded. */
 struct hawk_error *hawk_session_filter(struct hawk_session *session,

@@ -174,6 +174,18 @@ struct hawk_error *hawk_session_load_sites(struct hawk_session *session,
 	return err;
 }
 
+struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const uint64_t *wanted,
+					   struct hawk_site_graph *ret)
+{
+	struct hawk_error *err =
+		hawk_graph_cache_more(&session->cache, HAWK_PART_ROOTS, &session->graph);
+
+	if (!err)
+		err = hawk_site_graph_make_of(&session->graph, wanted, ret);
+	hawk_session_end_progress(session);
+	return err;
+}
+
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret)
 {
 	struct hawk_error *err = NULL;
@@ -195,6 +207,11 @@ struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings)
 		.function = settings->function,
 		.module = settings->module,
 	};
+}
+
+bool hawk_settings_choose_blocks(const struct hawk_settings *settings)
+{
+	return settings->size.given || settings->age.given || settings->type;
 }
 
 struct hawk_error *hawk_session_filter(struct hawk_session *session,

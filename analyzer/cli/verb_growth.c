@@ -9,12 +9,6 @@
 #include "hawk_pointer_session.h"
 #include "hawk_report_growth.h"
 
-/** Filters that take some blocks of a site, and not all. */
-static bool chooses_blocks(const struct hawk_settings *settings)
-{
-	return settings->size.given || settings->age.given || settings->type;
-}
-
 /** A core's life of which only bounds are known, and not close ones. */
 static void report_doubt(struct hawk_session *session)
 {
@@ -55,7 +49,7 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 	struct hawk_growth_report growth = {
 		.pointers = report,
 		.list = &list,
-		.filtered = chooses_blocks(settings),
+		.filtered = hawk_settings_choose_blocks(settings),
 		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
 	struct hawk_error *err = hawk_site_ages_make(

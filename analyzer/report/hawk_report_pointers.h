@@ -7,6 +7,7 @@
 #ifndef HAWK_REPORT_POINTERS_H
 #define HAWK_REPORT_POINTERS_H
 
+#include "hawk_block_choice.h"
 #include "hawk_block_filter.h"
 #include "hawk_paths.h"
 #include "hawk_referrers.h"
@@ -26,8 +27,9 @@ struct hawk_pointer_report {
 	struct hawk_root_namer *roots;
 	const struct hawk_findings *findings;
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
-	size_t top;                             /**< 0 = the default */
-	size_t depth; /**< lines of stacks, levels of trees; 0 = default */
+	const struct hawk_chosen *chosen; /**< by site; of the site graph, NULL = all blocks */
+	size_t top;                       /**< 0 = the default */
+	size_t depth;                     /**< lines of stacks, levels of trees; 0 = default */
 };
 
 /** A block as it is said everywhere: "0x..., 40 B, make_cell cells.c:30". `column` columns are

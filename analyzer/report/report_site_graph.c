@@ -54,16 +54,39 @@ static struct hawk_error *order_by_target(const struct hawk_site_graph *graph, s
 	return NULL;
 }
 
+/** Of a site: blocks, not estimates, which may be 0 where there is a block. */
+static struct hawk_chosen blocks_of(const struct hawk_pointer_report *report, uint32_t index)
+{
+	const struct hawk_site *site = &report->graph->heap->sites[index];
+
+	return report->chosen ? report->chosen[index]
+			      : (struct hawk_chosen){.objects = hawk_site_blocks(site),
+						     .bytes = hawk_site_block_bytes(site)};
+}
+
+static int compare_chosen(const void *left, const void *right, void *context)
+{
+	const struct hawk_chosen *chosen = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	if (chosen[a].bytes != chosen[b].bytes)
+		return chosen[a].bytes > chosen[b].bytes ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
 static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_site_list *list,
 			 size_t usual)
 {
 	size_t most = report->top ? report->top : usual;
 	size_t live = 0;
 
-	hawk_site_list_sort(list, report->graph->heap, HAWK_SITE_SORT_SIZE);
-	/* Of blocks, not of estimates, which may be 0 where there is a block. */
+	if (report->chosen)
+		qsort_r(list->sites, list->count, sizeof(*list->sites), compare_chosen,
+			(void *)report->chosen);
+	else
+		hawk_site_list_sort(list, report->graph->heap, HAWK_SITE_SORT_SIZE);
 	for (size_t i = 0; i < list->count; i++)
-		if (hawk_site_blocks(&report->graph->heap->sites[list->sites[i]]))
+		if (blocks_of(report, list->sites[i]).objects)
 			list->sites[live++] = list->sites[i];
 	list->count = live;
 	return most < live ? most : live;
@@ -146,8 +169,7 @@ static struct hawk_error *put_holder(const struct hawk_pointer_report *report,
 	hawk_output_printf(
 		screen->output, "    %10s %8s  ",
 		hawk_quantity_bytes(edge->counts.target_bytes).text,
-		hawk_quantity_share(edge->counts.targets,
-				    hawk_site_blocks(&report->graph->heap->sites[edge->target]))
+		hawk_quantity_share(edge->counts.targets, blocks_of(report, edge->target).objects)
 			.text);
 	hawk_output_append(screen->output, text.bytes, text.size);
 	hawk_output_puts(screen->output, "\n");
@@ -158,7 +180,7 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 				   const struct hawk_screen *screen, const struct by_target *by,
 				   uint32_t index)
 {
-	const struct hawk_site *site = &report->graph->heap->sites[index];
+	struct hawk_chosen blocks = blocks_of(report, index);
 	uint32_t start = by->first[index], end = by->first[index + 1];
 	CLEANUP(text) struct hawk_text text = {0};
 	const struct hawk_site_name *name;
@@ -168,9 +190,9 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 		return err;
 	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : screen->width - 44);
 	hawk_output_printf(screen->output, "%10s %12s  %016" PRIx64 "  %s\n",
-			   hawk_quantity_bytes(hawk_site_block_bytes(site)).text,
-			   hawk_quantity_count(hawk_site_blocks(site)).text, site->id,
-			   text.bytes ? text.bytes : "");
+			   hawk_quantity_bytes(blocks.bytes).text,
+			   hawk_quantity_count(blocks.objects).text,
+			   report->graph->heap->sites[index].id, text.bytes ? text.bytes : "");
 	if (start == end)
 		hawk_output_puts(screen->output, "    no pointer to any of them\n");
 	for (uint32_t i = start; i < end && !err; i++) {
@@ -264,13 +286,13 @@ static struct hawk_error *put_json_nodes(const struct hawk_pointer_report *repor
 	hawk_json_key(json, "sites");
 	hawk_json_array(json);
 	for (size_t i = 0; i < end && !err; i++) {
-		const struct hawk_site *site = &report->graph->heap->sites[list->sites[i]];
+		struct hawk_chosen blocks = blocks_of(report, list->sites[i]);
 
 		hawk_report_site_id(report->graph, list->sites[i], id);
 		hawk_json_object(json);
 		hawk_json_put_string(json, "site", id);
-		hawk_json_put_integer(json, "inuse_objects", hawk_site_blocks(site));
-		hawk_json_put_integer(json, "inuse_bytes", hawk_site_block_bytes(site));
+		hawk_json_put_integer(json, "inuse_objects", blocks.objects);
+		hawk_json_put_integer(json, "inuse_bytes", blocks.bytes);
 		err = hawk_report_json_site_frames(report, list->sites[i], json);
 		hawk_json_object_end(json);
 	}
@@ -322,7 +344,7 @@ static void put_dot_text(struct hawk_output *output, const char *text)
 static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
 				       struct hawk_output *output, uint32_t index)
 {
-	const struct hawk_site *site = &report->graph->heap->sites[index];
+	struct hawk_chosen blocks = blocks_of(report, index);
 	CLEANUP(text) struct hawk_text text = {0};
 	const struct hawk_site_name *name;
 	struct hawk_error *err = hawk_site_name(report->names, index, &name);
@@ -330,11 +352,12 @@ static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
 	if (err)
 		return err;
 	hawk_site_name_append(&text, name, DOT_NAME_WIDTH);
-	hawk_output_printf(output, "\ts%016" PRIx64 " [label=\"", site->id);
+	hawk_output_printf(output, "\ts%016" PRIx64 " [label=\"",
+			   report->graph->heap->sites[index].id);
 	put_dot_text(output, text.bytes ? text.bytes : "");
 	hawk_output_printf(output, "\\n%s in %s blocks\"];\n",
-			   hawk_quantity_bytes(hawk_site_block_bytes(site)).text,
-			   hawk_quantity_count(hawk_site_blocks(site)).text);
+			   hawk_quantity_bytes(blocks.bytes).text,
+			   hawk_quantity_count(blocks.objects).text);
 	return NULL;
 }
 

@@ -139,6 +139,7 @@ def check_sites():
                        if place["kind"] == "module"], [("module", 1)], "held by a root")
     only = document("sites", "--function", "^make_payload$")
     hawk.expect_equal({names[edge["target"]] for edge in only["edges"]}, {"make_payload"}, "filter")
+    check_chosen_sites(graph, names)
     dot = text_of("sites", "--dot", core)
     hawk.expect(dot.startswith("digraph") and dot.rstrip().endswith("}") and "+8" in dot, "DOT")
     if os.path.exists("/usr/bin/dot"):
@@ -147,10 +148,43 @@ def check_sites():
         hawk.expect_equal(done.returncode, 0, "Graphviz reads it")
 
 
+def check_chosen_sites(whole, names):
+    """--size, --age and --type count pointers to such blocks only, whoever holds these."""
+    for option, value in (("--size", "40"), ("--size", "33-100"), ("--type", "^Connection$"),
+                          ("--age", "0"), ("--age", "1h")):
+        found = document("sites", option, value)
+        by_site = {}
+        for block in hawk.blocks(core, option, value):
+            count, size = by_site.get(block["site"], (0, 0))
+            by_site[block["site"]] = (count + 1, size + block["size"])
+        hawk.expect_equal({entry["site"]: (entry["inuse_objects"], entry["inuse_bytes"])
+                           for entry in found["sites"]}, by_site, f"sites of {option} {value}")
+        sizes = [entry["inuse_bytes"] for entry in found["sites"]]
+        hawk.expect_equal(sizes, sorted(sizes, reverse=True), f"order of {option} {value}")
+        if by_site == {entry["site"]: (entry["inuse_objects"], entry["inuse_bytes"])
+                       for entry in whole["sites"]}:
+            hawk.expect_equal(found["edges"], whole["edges"], f"all blocks pass {option} {value}")
+        for edge in found["edges"]:
+            hawk.expect(edge["targets"] <= by_site[edge["target"]][0], f"{option} {value}: {edge}")
+    payloads = document("sites", "--size", "40-40")
+    held = {(names.get(edge["source"]), names[edge["target"]]): edge["targets"]
+            for edge in payloads["edges"]}
+    hawk.expect_equal(held.get(("make_cell", "make_payload")), CELLS, "holders need not pass")
+    hawk.expect(("make_cell", "make_cell") not in held, "cells have 32 bytes")
+    typed = document("sites", "--type", "^Connection$")
+    hawk.expect_equal([entry["inuse_objects"] for entry in typed["sites"]], [SESSIONS // 2],
+                      "a site's blocks of one class")
+    nothing = document("sites", "--age", "1h")
+    hawk.expect_equal((nothing["sites"], nothing["edges"]), ([], []), "no block is that old")
+    text = text_of("sites", core, "--type", "^Connection$")
+    hawk.expect(f"{SESSIONS // 2:,}" in text and "(1 of 1)" in text, text)
+
+
 def check_texts():
     for arguments in (["refs", hex(truth["session"])], ["path", hex(truth["name"])],
                       ["retained"], ["retained", "--by=tree"], ["retained", "--by=block"],
-                      ["retained", "--by=root"], ["sites"], ["merge-paths", "--type", "Session"]):
+                      ["retained", "--by=root"], ["sites"], ["sites", "--size", "33-100"],
+                      ["merge-paths", "--type", "Session"]):
         out = text_of(arguments[0], core, *arguments[1:])
         hawk.expect(out, f"{arguments} says something")
         for line in out.splitlines():
@@ -164,6 +198,7 @@ def check_mistakes():
     for arguments in (["refs", core, "zz"], ["path", core], ["merge-paths", core, "x"],
                       ["merge-paths", core, "1234567812345678"], ["retained", core, "--type", "("],
                       ["retained", core, "--size", "5"], ["sites", core, "--by", "x"],
+                      ["sites", core, "--dot", "--json"], ["sites", core, "--type", "("],
                       ["retained", core, "--site", "1234567812345678"]):
         done = hawk.run([hawk.CORE, *arguments])
         hawk.expect_equal((done.returncode, len(done.stderr.splitlines())), (2, 1), str(arguments))

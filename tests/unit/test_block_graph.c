@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "hawk_block_graph.h"
+#include "hawk_block_choice.h"
 #include "hawk_site_graph.h"
 #include "synthetic_graph.h"
 
@@ -26,11 +27,12 @@ struct graph_fixture {
 	struct hawk_site sites[SITES];
 	struct hawk_heap heap;
 	struct hawk_block_graph graph;
+	uint64_t wanted; /**< a bit for each block: whose pointers the oracle counts */
 };
 
 static void open_world(struct graph_fixture *fixture, struct graph_world *world)
 {
-	*fixture = (struct graph_fixture){.world = world};
+	*fixture = (struct graph_fixture){.world = world, .wanted = UINT64_MAX};
 	graph_world_open(world, 1, SIZE_MAX);
 	for (uint32_t i = 0; i < SITES; i++)
 		fixture->site_of_trace[i] = SITES - 1 - i;
@@ -152,6 +154,7 @@ static struct tally tally_of(const struct graph_fixture *fixture, uint32_t sourc
 		const struct hawk_root *root = &world->roots.items[i];
 
 		if (hawk_block_graph_site(&fixture->graph, root->edge >> 1) == target &&
+		    fixture->wanted >> (root->edge >> 1) & 1 &&
 		    (offset == UINT64_MAX || offset == root->kind))
 			take_pointer(&tally, world, UINT32_MAX, root->edge);
 	}
@@ -168,7 +171,7 @@ static struct tally tally_of(const struct graph_fixture *fixture, uint32_t sourc
 			memcpy(&value, world->heap->bytes + (block->start - SYNTHETIC_HEAP) + at,
 			       8);
 			edge = graph_oracle_edge(world->blocks, world->count, value);
-			if (edge != HAWK_BLOCK_NOWHERE &&
+			if (edge != HAWK_BLOCK_NOWHERE && fixture->wanted >> (edge >> 1) & 1 &&
 			    hawk_block_graph_site(&fixture->graph, edge >> 1) == target)
 				take_pointer(&tally, world, i, edge);
 		}
@@ -236,6 +239,74 @@ static void site_edges_of_random_heaps_count_blocks_and_pointers_exactly(void **
 		hawk_site_graph_deinit(&sites);
 		close_world(&fixture);
 	}
+}
+
+/* A filter that takes blocks by place and size, as good as at random. */
+static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
+{
+	const uint64_t *mask = context;
+
+	*ret = *mask >> (block->start / 16 + block->size) % 64 & 1;
+	return NULL;
+}
+
+static void choose_blocks(struct graph_fixture *fixture, uint64_t mask,
+			  struct hawk_block_choice *choice)
+{
+	struct hawk_chosen sums[SITES] = {{0}};
+
+	fixture->wanted = 0;
+	for (uint32_t i = 0; i < fixture->world->count; i++) {
+		const struct hawk_block *block = &fixture->world->blocks[i];
+		struct hawk_chosen *sum = &sums[hawk_block_graph_site(&fixture->graph, i)];
+		bool is;
+
+		assert_null(passes(&mask, block, &is));
+		fixture->wanted |= (uint64_t)is << i;
+		sum->objects += is;
+		sum->bytes += is ? block->size : 0;
+	}
+	assert_null(hawk_block_choice_make(&fixture->graph, passes, &mask, choice));
+	assert_int_equal(choice->blocks[0], fixture->wanted);
+	assert_memory_equal(choice->sites, sums, sizeof(sums));
+}
+
+/* Pointers to blocks that a filter leaves out count nowhere, those from such blocks do. */
+static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **state)
+{
+	uint64_t seed = 17, all = 0, counted = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS / 4; i++) {
+		struct graph_world *world = graph_world_create();
+		struct hawk_block_choice choice;
+		struct hawk_site_graph sites;
+		struct graph_fixture fixture;
+		uint64_t pointers = 0, expected = 0;
+
+		graph_world_fill(world, &seed);
+		open_world(&fixture, world);
+		choose_blocks(&fixture, synthetic_random(&seed), &choice);
+		fixture.graph.threads = 1 + i % 4 / 2;
+		if (i % 2)
+			forget_edges(&fixture);
+		assert_null(hawk_site_graph_make_of(&fixture.graph, choice.blocks, &sites));
+		for (size_t j = 0; j < sites.edge_count; j++) {
+			expect_edge(&fixture, &sites, &sites.edges[j]);
+			pointers += sites.edges[j].counts.pointers;
+		}
+		for (size_t j = 0; j < world->graph.edge_count; j++)
+			expected += fixture.wanted >> (world->graph.edges[j] >> 1) & 1;
+		for (size_t j = 0; j < world->roots.count; j++)
+			expected += fixture.wanted >> (world->roots.items[j].edge >> 1) & 1;
+		assert_int_equal(pointers, expected);
+		counted += pointers;
+		all += world->graph.edge_count + world->roots.count;
+		hawk_site_graph_deinit(&sites);
+		hawk_block_choice_deinit(&choice);
+		close_world(&fixture);
+	}
+	assert_true(counted > all / 4 && counted < all * 3 / 4);
 }
 
 static void make_everything(struct graph_fixture *fixture, uint64_t seed, unsigned threads,
@@ -444,6 +515,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(retained_bytes_of_sites_are_those_of_the_oracle_both_ways),
 		cmocka_unit_test(site_edges_of_random_heaps_count_blocks_and_pointers_exactly),
+		cmocka_unit_test(site_edges_of_chosen_blocks_count_pointers_to_these_alone),
 		cmocka_unit_test(everything_is_the_same_with_one_thread_and_with_several),
 		cmocka_unit_test(arrays_of_pointers_are_one_place),
 		CORE_TEST(one_sweep_gives_sites_and_blocks_with_all_that_their_headers_say),

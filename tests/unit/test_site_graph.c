@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_block_choice.h"
 #include "hawk_cpu.h"
 #include "hawk_site_graph.h"
 #include "site_graph_fold.h"
@@ -226,19 +227,52 @@ static struct synthetic_heap *large_heap(uint64_t seed)
 	return heap;
 }
 
+enum making { ALONE, BESIDE, CHOSEN };
+
+/* Two of three blocks. */
+static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
+{
+	(void)context;
+	*ret = block->size % 3 != 0;
+	return NULL;
+}
+
+static struct hawk_error *make_chosen(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
+{
+	struct hawk_block_choice choice;
+	struct hawk_error *err = hawk_block_choice_make(graph, passes, NULL, &choice);
+
+	if (err)
+		return err;
+	err = hawk_site_graph_make_of(graph, choice.blocks, ret);
+	hawk_block_choice_deinit(&choice);
+	return err;
+}
+
 static void make_sites(struct hawk_target *target, struct hawk_heap *heap, unsigned threads,
-		       bool beside, struct hawk_site_graph *ret)
+		       enum making making, struct hawk_site_graph *ret)
 {
 	struct hawk_block_graph graph = {.target = target, .heap = heap, .threads = threads};
 	struct hawk_sweep_result result;
 
 	assert_null(hawk_block_index_sweep(&graph.index, target, &heap->plan, 1, NULL, &result));
 	graph.parts = HAWK_PART_INDEX;
-	if (beside)
+	if (making == BESIDE)
 		assert_null(hawk_site_graph_make_beside(&graph, HAWK_PART_RETAINED, ret));
+	else if (making == CHOSEN)
+		assert_null(make_chosen(&graph, ret));
 	else
 		assert_null(hawk_site_graph_make(&graph, ret));
 	hawk_block_graph_deinit(&graph);
+}
+
+static void expect_same(const struct hawk_site_graph *graph, const struct hawk_site_graph *other)
+{
+	assert_int_equal(graph->edge_count, other->edge_count);
+	assert_int_equal(graph->place_count, other->place_count);
+	assert_memory_equal(graph->edges, other->edges, other->edge_count * sizeof(*other->edges));
+	assert_memory_equal(graph->places, other->places,
+			    other->place_count * sizeof(*other->places));
 }
 
 static void the_site_graph_is_the_same_with_any_number_of_threads(void **state)
@@ -258,24 +292,25 @@ static void the_site_graph_is_the_same_with_any_number_of_threads(void **state)
 	};
 	char *path = synthetic_heap_write(built);
 	struct hawk_target *target;
-	struct hawk_site_graph first;
+	struct hawk_site_graph first, graph;
 
 	(void)state;
 	for (uint32_t i = 0; i < HEAP_SITES; i++)
 		site_of_trace[i] = i;
 	assert_null(hawk_target_open_core(path, NULL, &target));
-	make_sites(target, &heap, 1, false, &first);
+	make_sites(target, &heap, 1, ALONE, &first);
 	assert_true(first.edge_count > HEAP_SITES);
 	for (unsigned i = 1; i < 6; i++) {
-		struct hawk_site_graph graph;
-
-		make_sites(target, &heap, 1 + i / 2, i % 2, &graph);
-		assert_int_equal(graph.edge_count, first.edge_count);
-		assert_int_equal(graph.place_count, first.place_count);
-		assert_memory_equal(graph.edges, first.edges,
-				    first.edge_count * sizeof(*first.edges));
-		assert_memory_equal(graph.places, first.places,
-				    first.place_count * sizeof(*first.places));
+		make_sites(target, &heap, 1 + i / 2, i % 2 ? BESIDE : ALONE, &graph);
+		expect_same(&graph, &first);
+		hawk_site_graph_deinit(&graph);
+	}
+	hawk_site_graph_deinit(&first);
+	make_sites(target, &heap, 1, CHOSEN, &first);
+	assert_true(first.edge_count > HEAP_SITES);
+	for (unsigned threads = 2; threads < 4; threads++) {
+		make_sites(target, &heap, threads, CHOSEN, &graph);
+		expect_same(&graph, &first);
 		hawk_site_graph_deinit(&graph);
 	}
 	hawk_site_graph_deinit(&first);
