@@ -179,6 +179,23 @@ static bool wait_for_writer(struct hawk_session *session)
 	return true;
 }
 
+/** Takes away the file `fd`, which is of no use: it has less than its header says, and whoever
+ * believes that would let it stay. */
+static void remove_cache(const struct hawk_core_identity *identity, int fd)
+{
+	CLEANUP(close_fd) int folder = open_folder(false);
+	char name[NAME_BYTES];
+	struct stat refused, there;
+
+	name_of(identity, name);
+	if (folder < 0 || fstat(fd, &refused) != 0 ||
+	    fstatat(folder, name, &there, AT_SYMLINK_NOFOLLOW) != 0)
+		return;
+	/* Not one that has come meanwhile. */
+	if (there.st_dev == refused.st_dev && there.st_ino == refused.st_ino)
+		unlinkat(folder, name, 0);
+}
+
 bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
 			    unsigned parts, struct hawk_error **err)
 {
@@ -202,8 +219,12 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 	if (fd < 0)
 		return false;
 	futimens(fd, NULL); /* used: it is kept longer */
-	return hawk_graph_cache_load(fd, &session->identity, session->target, &session->findings,
-				     parts, &session->cache, &session->graph, &session->heap, err);
+	if (hawk_graph_cache_load(fd, &session->identity, session->target, &session->findings,
+				  parts, &session->cache, &session->graph, &session->heap, err))
+		return true;
+	if (!*err)
+		remove_cache(&session->identity, fd);
+	return false;
 }
 
 struct entry {

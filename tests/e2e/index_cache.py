@@ -94,13 +94,21 @@ def check_damage(without):
         bad[place] ^= 0x55
         write(name, bad)
         hawk.expect_equal(ask(*verb), without[tuple(verb)], f"byte {place} changed")
-        settled()
+        check_replaced(place, good)
     for length in (0, 100, 4095, 4096, 5000, size // 2, size - 1):
         write(name, good[:length])
         hawk.expect_equal(ask(*verb), without[tuple(verb)], f"cut to {length}")
-        settled()
+        check_replaced(length, good)
     write(name, good, 0o644)
     hawk.expect_equal(ask(*verb), without[tuple(verb)], "readable by others: not believed")
+
+
+def check_replaced(place, good):
+    """A file that was refused does not stay."""
+    name, size, _ = settled()
+    with open(path_of(name), "rb") as file:
+        file.seek(place)
+        hawk.expect_equal((size, file.read(1)), (len(good), good[place:place + 1]), f"damage at {place} is gone")
 
 
 def write(name, data, mode=0o600):
