@@ -20,7 +20,8 @@ typedef struct hawk_error *
 hawk_pointers_function(void *context, const struct hawk_pointer *pointers, size_t count);
 
 /** Of blocks [first, end), ascending by source and offset: those of `graph`, which was made from
- * the same memory. Of a living process: before the release. */
+ * the same memory. All parts of a carved block come with its first one. Of a living process: before
+ * the release. */
 struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 				      const struct hawk_block_index *index,
 				      const struct hawk_graph *graph, uint32_t first, uint32_t end,

@@ -115,6 +115,22 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 	return NULL;
 }
 
+/* With all its parts; of a further part nothing. */
+static struct hawk_error *read_whole(struct reader *reader, uint32_t block)
+{
+	const struct hawk_block_index *index = reader->index;
+	struct hawk_error *err = NULL;
+
+	if (!index->part_count)
+		return read_block(reader, block);
+	if (hawk_block_index_whole(index, block) != block)
+		return NULL;
+	for (; block != HAWK_BLOCK_NOWHERE && !err;
+	     block = hawk_block_index_next_part(index, block))
+		err = read_block(reader, block);
+	return err;
+}
+
 struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 				      const struct hawk_block_index *index,
 				      const struct hawk_graph *graph, uint32_t first, uint32_t end,
@@ -131,7 +147,7 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 	reader->context = context;
 	hawk_words_init(&reader->words, target);
 	for (uint32_t block = first; !err && block < end; block++)
-		err = read_block(reader, block);
+		err = read_whole(reader, block);
 	if (!err)
 		err = flush(reader);
 	if (!err && reader->words.failed)

@@ -388,6 +388,37 @@ static void arrays_of_pointers_are_one_place(void **state)
 	close_world(&fixture);
 }
 
+/* A pool that points to an item before and behind each of its objects, which do it as well, and are
+ * of the same site. */
+static void a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint32_t item = graph_world_add(world, 24, 0, 4);
+	uint32_t pool = graph_world_add(world, 512, 0, 1);
+	struct graph_fixture fixture;
+	struct hawk_site_graph sites;
+
+	(void)state;
+	for (uint64_t offset = 0; offset < 512; offset += 8)
+		graph_world_point(world, pool, offset, item, 0);
+	for (unsigned i = 0; i < 3; i++)
+		synthetic_heap_add_block(world->heap,
+					 (struct synthetic_block){
+						 .start = world->blocks[pool].start + 64 + 128 * i,
+						 .size = 48,
+						 .trace = 1,
+						 .kind = HAWK_KIND_POOL,
+					 });
+	open_world(&fixture, world);
+	assert_int_equal(fixture.graph.index.part_count, 4);
+	assert_null(hawk_site_graph_make(&fixture.graph, &sites));
+	assert_int_equal(sites.edge_count, 1);
+	assert_int_equal(sites.edges[0].counts.pointers, 64 - 3 * 2);
+	assert_int_equal(sites.edges[0].counts.sources, 4);
+	hawk_site_graph_deinit(&sites);
+	close_world(&fixture);
+}
+
 /** A traced heap in a core file, loaded through the front door. */
 struct core_fixture {
 	struct synthetic_heap *built;
@@ -518,6 +549,7 @@ int main(void)
 		cmocka_unit_test(site_edges_of_chosen_blocks_count_pointers_to_these_alone),
 		cmocka_unit_test(everything_is_the_same_with_one_thread_and_with_several),
 		cmocka_unit_test(arrays_of_pointers_are_one_place),
+		cmocka_unit_test(a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it),
 		CORE_TEST(one_sweep_gives_sites_and_blocks_with_all_that_their_headers_say),
 		CORE_TEST(a_part_brings_what_it_depends_on),
 		CORE_TEST(a_process_that_was_not_traced_has_no_blocks),
