@@ -15,7 +15,7 @@ enum { EDGES_AHEAD = 32 };
 struct evidence {
 	struct hawk_leak_fold *fold;
 	struct hawk_leak_bits pointed;
-	uint32_t *last_sources; /* by record; sources come in ascending order */
+	uint32_t *last_sources; /* by record; all pointers of a source come together */
 };
 
 static void hawk_cleanup_evidence(struct evidence *evidence)
@@ -65,7 +65,8 @@ static void add_roots(struct evidence *evidence)
 	}
 }
 
-static void add_edges(struct evidence *evidence, uint32_t source)
+/* `whole`: the block that `source` is, or is a part of. */
+static void add_edges(struct evidence *evidence, uint32_t source, uint32_t whole)
 {
 	struct hawk_leak_fold *fold = evidence->fold;
 	const struct hawk_graph *edges = &fold->graph->edges;
@@ -79,13 +80,25 @@ static void add_edges(struct evidence *evidence, uint32_t source)
 		if (edges->edge_count - i > EDGES_AHEAD)
 			__builtin_prefetch(
 				&fold->recorded.bits[edges->edges[i + EDGES_AHEAD] >> 4]);
-		if (!record || edge >> 1 == source)
+		if (!record || hawk_block_index_same(&fold->graph->index, edge >> 1, whole))
 			continue;
 		add_pointer(evidence, record, edge, from, hawk_explained_edge(fold->explained, i));
 		last = &evidence->last_sources[record - fold->leaks->records];
-		record->source_blocks += *last != source;
-		*last = source;
+		record->source_blocks += *last != whole;
+		*last = whole;
 	}
+}
+
+/* Those of all parts of a carved block with its first one, so that it is one source. */
+static void add_all_edges(struct evidence *evidence, uint32_t block)
+{
+	const struct hawk_block_index *index = &evidence->fold->graph->index;
+
+	if (hawk_block_index_whole(index, block) != block)
+		return;
+	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
+	     part = hawk_block_index_next_part(index, part))
+		add_edges(evidence, part, block);
 }
 
 struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
@@ -104,7 +117,7 @@ struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 		return NULL;
 	add_roots(&evidence);
 	for (uint32_t block = 0; block < fold->graph->edges.count; block++)
-		add_edges(&evidence, block);
+		add_all_edges(&evidence, block);
 	return NULL;
 }
 

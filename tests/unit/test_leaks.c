@@ -412,6 +412,47 @@ static void random_heaps_have_the_leak_kinds_of_their_bytes(void **state)
 			    explained[j] > HEAPS / 4);
 }
 
+/* A lost pool that points to an item and into itself before and behind each of its objects, which
+ * point to the item as well, and are of the pool's site. */
+static void a_lost_pool_is_one_source_of_evidence(void **state)
+{
+	struct leaks_world leaks = {.world = graph_world_create()};
+	struct graph_world *world = leaks.world;
+	uint32_t item = graph_world_add(world, 24, 0, 4);
+	uint32_t pool = graph_world_add(world, 512, 0, 1);
+	bool item_seen = false;
+
+	(void)state;
+	for (uint64_t offset = 0; offset < 512; offset += 16) {
+		graph_world_point(world, pool, offset, item, 0);
+		graph_world_point(world, pool, offset + 8, pool, 504);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		synthetic_heap_add_block(world->heap,
+					 (struct synthetic_block){
+						 .start = world->blocks[pool].start + 64 + 128 * i,
+						 .size = 48,
+						 .trace = 1,
+						 .kind = HAWK_KIND_POOL,
+					 });
+	open_world(&leaks, SIZE_MAX, 0);
+	make(&leaks, ALL_KINDS, NULL);
+	for (size_t i = 0; i < leaks.leaks.count; i++) {
+		const struct hawk_leak_record *record = &leaks.leaks.records[i];
+
+		if (record->site == 2) {
+			item_seen = true;
+			assert_int_equal(record->source_blocks, 4);
+			assert_int_equal(record->pointed_objects, 1);
+		} else {
+			/* By its three objects; its own pointers are none of evidence. */
+			assert_true(record->source_blocks <= 3);
+		}
+	}
+	assert_true(item_seen);
+	close_world(&leaks);
+}
+
 static void kinds_that_nobody_asked_for_have_sums_and_no_records(void **state)
 {
 	uint64_t seed = 5;
@@ -551,6 +592,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_heaps_have_the_leak_kinds_of_their_bytes),
+		cmocka_unit_test(a_lost_pool_is_one_source_of_evidence),
 		cmocka_unit_test(kinds_that_nobody_asked_for_have_sums_and_no_records),
 		cmocka_unit_test(only_wanted_blocks_count),
 		cmocka_unit_test(a_ring_that_another_leads_to_is_lost_indirectly),
