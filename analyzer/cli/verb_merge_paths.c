@@ -50,6 +50,11 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 
 	if (settings->folded)
 		return hawk_report_tree_folded(report, groups, tree, session->output);
+	if (!settings->json && !session->heap.table) {
+		hawk_report_put_unknown(session->target, &session->screen, "Paths",
+					"see why blocks are alive");
+		return NULL;
+	}
 	if (!settings->json) {
 		uint64_t count = tree->nodes[0].cum_objects;
 

@@ -3,6 +3,8 @@
  * @file
  * hawk-core schema: what a site's blocks look like, without debug information.
  */
+#include <stdio.h>
+
 #include "hawk_pointer_session.h"
 #include "hawk_report_schema.h"
 
@@ -43,6 +45,24 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
+/** Of a process that was not traced. */
+static void print_unknown(struct hawk_session *session, const struct hawk_settings *settings,
+			  const struct hawk_pointer_report *pointers, uint64_t id)
+{
+	struct hawk_json json;
+	char text[17];
+
+	if (!settings->json) {
+		hawk_report_put_unknown(session->target, &session->screen, "Schema",
+					"see what blocks look like");
+		return;
+	}
+	snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+	hawk_report_json_begin(pointers, &json, session->output, "hawk-core/schema", 3);
+	hawk_json_put_string(&json, "site", text);
+	hawk_report_json_end(pointers, &json);
+}
+
 static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
 			       const struct hawk_pointer_report *pointers, uint64_t id)
 {
@@ -81,6 +101,8 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	hawk_quantity_parse_hex(operands[0], &id);
 	if (!err && session->heap.table)
 		err = make(session, settings, &report, id);
+	else if (!err)
+		print_unknown(session, settings, &report, id);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }

@@ -73,6 +73,24 @@ bool hawk_report_has_tracer(const struct hawk_target *target)
 	return false;
 }
 
+void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk_screen *screen,
+			     const char *section, const char *wish)
+{
+	CLEANUP(text) struct hawk_text advice = {0};
+
+	if (hawk_report_has_tracer(target)) {
+		hawk_screen_heading(screen, "%s: unknown, the trace table is not there", section);
+		return;
+	}
+	hawk_screen_heading(screen, "%s: unknown, the process was not traced", section);
+	hawk_text_printf(&advice,
+			 "To %s next time, start the program under the tracer: hawk-core run -- "
+			 "PROGRAM ARGUMENTS",
+			 wish);
+	hawk_output_puts(screen->output, "  ");
+	hawk_screen_wrapped(screen, advice.bytes ? advice.bytes : "", 2, 2);
+}
+
 static void put_untraced(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	bool traced = hawk_report_has_tracer(report->target);

@@ -44,6 +44,11 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 /** Whether the tracer's library is mapped: without a table, that is missing then. */
 bool hawk_report_has_tracer(const struct hawk_target *target);
 
+/** In place of a section, without a table: "Leaks: unknown, the process was not traced", and how to
+ * `wish` ("find leaks") next time. */
+void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk_screen *screen,
+			     const char *section, const char *wish);
+
 /* The sections of the text, also of use to other verbs. */
 struct hawk_error *hawk_report_process(const struct hawk_report *report,
 				       const struct hawk_screen *screen);

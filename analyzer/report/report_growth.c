@@ -149,6 +149,11 @@ struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
 	size_t end = most < count ? most : count;
 	struct hawk_error *err = NULL;
 
+	if (!pointers->graph->heap->table) {
+		hawk_report_put_unknown(pointers->graph->target, screen, "Growth",
+					"see which sites grow");
+		return NULL;
+	}
 	hawk_screen_heading(
 		screen, "Growth of sites in %s (%s of %s)",
 		hawk_quantity_seconds(hawk_site_ages_life_seconds(pointers->graph->heap)).text,

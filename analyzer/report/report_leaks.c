@@ -319,20 +319,6 @@ static void put_heading(const struct hawk_leaks_report *report, const struct haw
 		hawk_screen_heading(screen, "Leaks: none%s", which);
 }
 
-static void put_untraced(const struct hawk_target *target, const struct hawk_screen *screen)
-{
-	if (hawk_report_has_tracer(target)) {
-		hawk_screen_heading(screen, "Leaks: unknown, the trace table is not there");
-		return;
-	}
-	hawk_screen_heading(screen, "Leaks: unknown, the process was not traced");
-	hawk_output_puts(screen->output, "  ");
-	hawk_screen_wrapped(screen,
-			    "To find leaks next time, start the program under the tracer: "
-			    "hawk-core run -- PROGRAM ARGUMENTS",
-			    2, 2);
-}
-
 struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report,
 					  const struct hawk_screen *screen)
 {
@@ -341,7 +327,7 @@ struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report
 	struct hawk_error *err;
 
 	if (!report->graph->heap->table) {
-		put_untraced(report->graph->target, screen);
+		hawk_report_put_unknown(report->graph->target, screen, "Leaks", "find leaks");
 	} else {
 		put_heading(report, screen);
 		put_sums(report, screen);

@@ -213,8 +213,14 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 {
 	CLEANUP(by_target) struct by_target by = {0};
 	size_t end = live_sites(report, list, screen->full ? list->count : DEFAULT_TOP);
-	struct hawk_error *err = order_by_target(graph, report->graph->heap->site_count, &by);
+	struct hawk_error *err;
 
+	if (!report->graph->heap->table) {
+		hawk_report_put_unknown(report->graph->target, screen, "Sites",
+					"see which sites' blocks hold which");
+		return NULL;
+	}
+	err = order_by_target(graph, report->graph->heap->site_count, &by);
 	if (err)
 		return err;
 	hawk_screen_heading(screen, "Sites, and what holds their blocks (%s of %s)",

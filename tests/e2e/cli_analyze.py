@@ -184,6 +184,25 @@ def check_untraced():
         done = hawk.run([hawk.CORE, verb, untraced, *(["0x1000"] if verb == "whatis" else [])])
         hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")
         hawk.expect("no trace table" in done.stderr, f"{verb}: {done.stderr!r}")
+    for verb in ("sites", "growth", "merge-paths", "leaks", "schema"):
+        arguments = [untraced, *(["1234"] if verb == "schema" else [])]
+        done = hawk.run([hawk.CORE, verb, *arguments])
+        hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")
+        hawk.expect(": unknown, the process was not traced\n" in done.stdout and
+                    "hawk-core run" in done.stdout and "0 of 0" not in done.stdout,
+                    f"{verb}: {done.stdout!r}")
+        check_document(verb, arguments)
+
+
+def check_document(verb, arguments):
+    done = hawk.run([hawk.CORE, verb, "--json", *arguments])
+    hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} --json of an untraced core")
+    document = json.loads(done.stdout)
+    with open(os.path.join(hawk.SOURCE, "docs", "schema", f"{verb}-1.json"),
+              encoding="utf-8") as file:
+        complaints = cli_world.validate(document, json.load(file))
+    hawk.expect(not complaints, f"{verb} of an untraced core: {complaints[:3]}")
+    hawk.expect("not-traced" in [item["key"] for item in document["missing"]], f"{verb}: missing")
 
 
 def check_table_left_out():
@@ -194,7 +213,7 @@ def check_table_left_out():
                          hawk.tracer_environment(), folder)
     text = text_of(core, codes=(hawk.EXIT_PARTIAL,))
     hawk.expect("not traced" not in text and "coredump_filter" in text, f"{text}")
-    for verb in ("leaks", "blocks"):
+    for verb in ("leaks", "blocks", "sites", "growth", "merge-paths"):
         done = hawk.run([hawk.CORE, verb, core])
         said = " ".join((done.stdout + done.stderr).split())
         hawk.expect("not traced" not in said and "the tracer's library" in said, f"{verb}: {said!r}")
