@@ -117,6 +117,16 @@ struct hawk_error *hawk_report_retained_roots(const struct hawk_pointer_report *
 					      const struct hawk_site_tree *tree,
 					      const struct hawk_screen *screen);
 
+/** Puts some rows, the same ones each time, to a screen. */
+typedef struct hawk_error *hawk_rows_function(const void *context,
+					      const struct hawk_screen *screen);
+
+/** Has rows put to `screen` after hawk_site_name_tell() has learned from them which names need an
+ * id. */
+struct hawk_error *hawk_report_put_rows(const struct hawk_pointer_report *report,
+					const struct hawk_screen *screen, hawk_rows_function *put,
+					const void *context);
+
 /** The site graph: for each site that was asked for, who holds its blocks. */
 struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,
 					  const struct hawk_site_graph *graph,

@@ -16,6 +16,9 @@ enum {
 	PLACE_WIDTH_MIN = 30, /**< in less, there is room for the function only */
 	CALLERS_MAX = 8,      /**< looked at for a name */
 	CALLER_WIDTH_MIN = 8,
+	ID_DIGITS = 16,
+	NAME_WIDTH_MIN = 8, /**< beside an id */
+	LEARNED_MIN = 64,
 };
 
 struct entry {
@@ -23,11 +26,22 @@ struct entry {
 	struct hawk_site_name name;
 };
 
+/** A text that stands for a site, by its hash: should two have the same one, an id says which. */
+struct learned {
+	uint64_t hash; /**< 0 = empty */
+	uint32_t site;
+	bool several; /**< other sites as well */
+};
+
 struct hawk_site_names {
 	const struct hawk_heap *heap;
 	struct hawk_symbols *symbols;
 	struct entry *entries;
 	struct hawk_stack stack;
+	enum hawk_names_mode mode;
+	struct learned *learned; /**< NULL before anything is */
+	size_t learned_slots;    /**< a power of two */
+	size_t learned_count;
 };
 
 static const struct hawk_site_name nameless = {.instead = "(no stack)"};
@@ -67,6 +81,7 @@ void hawk_site_names_destroy(struct hawk_site_names *names)
 		return;
 	hawk_stack_deinit(&names->stack);
 	free(names->entries);
+	free(names->learned);
 	free(names);
 }
 
@@ -184,6 +199,131 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 		return;
 	hawk_text_puts(text, "  ");
 	hawk_text_puts(text, shown.bytes);
+}
+
+void hawk_site_names_mode(struct hawk_site_names *names, enum hawk_names_mode mode)
+{
+	names->mode = mode;
+	if (mode != HAWK_NAMES_LEARN)
+		return;
+	free(names->learned);
+	names->learned = NULL;
+	names->learned_slots = names->learned_count = 0;
+}
+
+static uint64_t hash_text(const struct hawk_text *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < text->size; i++)
+		hash = (hash ^ (unsigned char)text->bytes[i]) * UINT64_C(0x100000001b3);
+	return hash ? hash : 1;
+}
+
+/** Of at least one slot, one of which is empty. */
+static struct learned *find_learned(const struct hawk_site_names *names, uint64_t hash)
+{
+	size_t slot = hash & (names->learned_slots - 1);
+
+	while (names->learned[slot].hash && names->learned[slot].hash != hash)
+		slot = (slot + 1) & (names->learned_slots - 1);
+	return &names->learned[slot];
+}
+
+static struct hawk_error *reserve_learned(struct hawk_site_names *names)
+{
+	struct hawk_site_names more = *names;
+
+	if (2 * (names->learned_count + 1) <= names->learned_slots)
+		return NULL;
+	more.learned_slots = names->learned_slots ? 2 * names->learned_slots : LEARNED_MIN;
+	more.learned = calloc(more.learned_slots, sizeof(*more.learned));
+	if (!more.learned)
+		return &hawk_enomem;
+	for (size_t i = 0; i < names->learned_slots; i++)
+		if (names->learned[i].hash)
+			*find_learned(&more, names->learned[i].hash) = names->learned[i];
+	free(names->learned);
+	names->learned = more.learned;
+	names->learned_slots = more.learned_slots;
+	return NULL;
+}
+
+static struct hawk_error *learn_text(struct hawk_site_names *names, uint32_t site,
+				     const struct hawk_text *text)
+{
+	struct hawk_error *err = reserve_learned(names);
+	struct learned *learned;
+
+	if (err)
+		return err;
+	learned = find_learned(names, hash_text(text));
+	names->learned_count += !learned->hash;
+	if (learned->hash)
+		learned->several |= learned->site != site;
+	else
+		*learned = (struct learned){.hash = hash_text(text), .site = site};
+	return NULL;
+}
+
+struct hawk_error *hawk_site_name_learn(struct hawk_site_names *names, uint32_t site)
+{
+	CLEANUP(text) struct hawk_text whole = {0};
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name(names, site, &name);
+
+	if (err || names->mode != HAWK_NAMES_LEARN)
+		return err;
+	hawk_site_name_append(&whole, name, SIZE_MAX);
+	return learn_text(names, site, &whole);
+}
+
+static bool is_several(const struct hawk_site_names *names, const struct hawk_text *text)
+{
+	return names->learned && find_learned(names, hash_text(text))->several;
+}
+
+/** Whether another site reads like `name`, which reads as `shown` where it is to stand. */
+static bool has_alike(const struct hawk_site_names *names, const struct hawk_site_name *name,
+		      const struct hawk_text *shown)
+{
+	CLEANUP(text) struct hawk_text whole = {0};
+
+	hawk_site_name_append(&whole, name, SIZE_MAX);
+	return is_several(names, shown) || is_several(names, &whole);
+}
+
+static void append_with_id(const struct hawk_site_names *names, uint32_t site,
+			   const struct hawk_site_name *name, size_t width, struct hawk_text *text)
+{
+	if (width >= NAME_WIDTH_MIN + 2 + ID_DIGITS) {
+		hawk_site_name_append(text, name,
+				      width == SIZE_MAX ? width : width - ID_DIGITS - 2);
+		hawk_text_puts(text, "  ");
+	}
+	hawk_text_printf(text, "%016llx", (unsigned long long)names->heap->sites[site].id);
+}
+
+struct hawk_error *hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
+				       struct hawk_text *text)
+{
+	CLEANUP(text) struct hawk_text shown = {0};
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name_learn(names, site);
+
+	if (!err)
+		err = hawk_site_name(names, site, &name);
+	if (err)
+		return err;
+	hawk_site_name_append(&shown, name, width);
+	if (names->mode == HAWK_NAMES_LEARN)
+		err = learn_text(names, site, &shown);
+	if (!err && names->mode == HAWK_NAMES_TELL && name->has_stack && width >= ID_DIGITS &&
+	    has_alike(names, name, &shown))
+		append_with_id(names, site, name, width, text);
+	else if (!err)
+		hawk_text_append(text, shown.bytes, shown.size);
+	return err;
 }
 
 void hawk_site_name_append_folded(struct hawk_text *text, const struct hawk_site_name *name)

@@ -42,6 +42,30 @@ struct hawk_error *hawk_site_name(struct hawk_site_names *names, uint32_t site,
  * terminal. */
 void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *name, size_t width);
 
+/**
+ * Names in one text, where different sites may read the same. Those are found out by saying all of
+ * them twice: first with HAWK_NAMES_LEARN, to nowhere, then with HAWK_NAMES_TELL.
+ */
+enum hawk_names_mode {
+	HAWK_NAMES_PLAIN,
+	HAWK_NAMES_LEARN,
+	HAWK_NAMES_TELL,
+};
+
+/** LEARN forgets what was learned before; the mode is PLAIN at first. */
+void hawk_site_names_mode(struct hawk_site_names *names, enum hawk_names_mode mode);
+
+/**
+ * hawk_site_name_append() of `site`. When telling, with its id for the place in the source,
+ * "make_cell  590a10118a02bdf2", if the same name, or what is left of it in `width`, was learned of
+ * another site as well; where there is room for one of both only, the id.
+ */
+struct hawk_error *hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
+				       struct hawk_text *text);
+
+/** Of a site whose id stands beside its name: others with that name are to have theirs. */
+struct hawk_error *hawk_site_name_learn(struct hawk_site_names *names, uint32_t site);
+
 /** "make_cell" alone, for folded stacks: no ';' and no blanks at its ends. */
 void hawk_site_name_append_folded(struct hawk_text *text, const struct hawk_site_name *name);
 

@@ -178,3 +178,24 @@ void hawk_tree_roots_deinit(struct hawk_tree_roots *groups)
 	free(groups->names);
 	*groups = (struct hawk_tree_roots){0};
 }
+
+struct hawk_error *hawk_report_put_rows(const struct hawk_pointer_report *report,
+					const struct hawk_screen *screen, hawk_rows_function *put,
+					const void *context)
+{
+	CLEANUP(free_ptr) struct hawk_output *nowhere = malloc(sizeof(*nowhere));
+	struct hawk_screen rehearsal = *screen;
+	struct hawk_error *err;
+
+	if (!nowhere)
+		return &hawk_enomem;
+	hawk_output_init(nowhere, -1);
+	rehearsal.output = nowhere;
+	hawk_site_names_mode(report->names, HAWK_NAMES_LEARN);
+	err = put(context, &rehearsal);
+	hawk_site_names_mode(report->names, HAWK_NAMES_TELL);
+	if (!err)
+		err = put(context, screen);
+	hawk_site_names_mode(report->names, HAWK_NAMES_PLAIN);
+	return err;
+}

@@ -212,6 +212,22 @@ static struct hawk_error *put_outliers(const struct hawk_schema_report *report,
 	return err;
 }
 
+static struct hawk_error *put_groups(const void *context, const struct hawk_screen *screen)
+{
+	const struct hawk_schema_report *report = context;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < report->schema->group_count && !err; i++) {
+		const struct hawk_schema_group *group = &report->schema->groups[i];
+
+		put_group_heading(screen, group);
+		err = put_words(report, screen, group);
+		if (!err)
+			err = put_outliers(report, screen, group);
+	}
+	return err;
+}
+
 struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,
 				      const struct hawk_screen *screen)
 {
@@ -227,12 +243,7 @@ struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,
 	hawk_output_printf(
 		screen->output, "%s block%s, %s\n", hawk_quantity_count(schema->objects).text,
 		schema->objects == 1 ? "" : "s", hawk_quantity_bytes(schema->bytes).text);
-	for (size_t i = 0; i < schema->group_count && !err; i++) {
-		put_group_heading(screen, &schema->groups[i]);
-		err = put_words(report, screen, &schema->groups[i]);
-		if (!err)
-			err = put_outliers(report, screen, &schema->groups[i]);
-	}
+	err = hawk_report_put_rows(report->pointers, screen, put_groups, report);
 	if (schema->rest_objects)
 		hawk_output_printf(screen->output, "\n%s blocks of other sizes: --size, --top\n",
 				   hawk_quantity_count(schema->rest_objects).text);

@@ -125,7 +125,6 @@ static struct hawk_error *append_holder(const struct hawk_pointer_report *report
 					struct hawk_text *text)
 {
 	CLEANUP(text) struct hawk_text places = {0}, end = {0};
-	const struct hawk_site_name *source;
 	struct hawk_error *err;
 	size_t used;
 
@@ -138,9 +137,6 @@ static struct hawk_error *append_holder(const struct hawk_pointer_report *report
 		hawk_text_printf(text, "by roots (%s)", places.bytes ? places.bytes : "");
 		return NULL;
 	}
-	err = hawk_site_name(report->names, edge->source, &source);
-	if (err)
-		return err;
 	if (edge->place_count == 1 && graph->places[edge->first_place].offset == HAWK_SITE_ANYWHERE)
 		hawk_text_puts(text, "anywhere in ");
 	else
@@ -149,9 +145,9 @@ static struct hawk_error *append_holder(const struct hawk_pointer_report *report
 	used = text->size + end.size;
 	if (width != SIZE_MAX)
 		width = width > used + NAME_WIDTH_MIN ? width - used : NAME_WIDTH_MIN;
-	hawk_site_name_append(text, source, width);
+	err = hawk_site_name_tell(report->names, edge->source, width, text);
 	hawk_text_puts(text, end.bytes ? end.bytes : "");
-	return NULL;
+	return err;
 }
 
 static struct hawk_error *put_holder(const struct hawk_pointer_report *report,
@@ -184,8 +180,10 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 	uint32_t start = by->first[index], end = by->first[index + 1];
 	CLEANUP(text) struct hawk_text text = {0};
 	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name(report->names, index, &name);
+	struct hawk_error *err = hawk_site_name_learn(report->names, index);
 
+	if (!err)
+		err = hawk_site_name(report->names, index, &name);
 	if (err)
 		return err;
 	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : screen->width - 44);
@@ -203,6 +201,24 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 		}
 		err = put_holder(report, screen, by->graph, &by->graph->edges[by->edges[i]]);
 	}
+	return err;
+}
+
+/** The sites that are shown. */
+struct site_rows {
+	const struct hawk_pointer_report *report;
+	const struct by_target *by;
+	const uint32_t *sites;
+	size_t count;
+};
+
+static struct hawk_error *put_sites(const void *context, const struct hawk_screen *screen)
+{
+	const struct site_rows *rows = context;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < rows->count && !err; i++)
+		err = put_site(rows->report, screen, rows->by, rows->sites[i]);
 	return err;
 }
 
@@ -230,9 +246,8 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	hawk_output_printf(screen->output, "%10s %12s  %-16s  %s\n    %10s %8s  %s\n", "size",
 			   "blocks", "site", "allocated by", "held size", "blocks", "held");
 	hawk_screen_plain(screen);
-	for (size_t i = 0; i < end && !err; i++)
-		err = put_site(report, screen, &by, list->sites[i]);
-	return err;
+	return hawk_report_put_rows(report, screen, put_sites,
+				    &(struct site_rows){report, &by, list->sites, end});
 }
 
 static void put_json_counts(const struct hawk_site_counts *counts, struct hawk_json *json)

@@ -66,6 +66,8 @@ static struct hawk_error *append_name(const struct writer *writer,
 	const struct hawk_site_name *name;
 	struct hawk_error *err;
 
+	if (node->kind == HAWK_TREE_SITE && !folded)
+		return hawk_site_name_tell(writer->report->names, node->key, width, text);
 	if (node->kind == HAWK_TREE_ROOT || node->kind == HAWK_TREE_SEVERAL) {
 		bool several = node->kind == HAWK_TREE_SEVERAL;
 
@@ -85,13 +87,9 @@ static struct hawk_error *append_name(const struct writer *writer,
 		return NULL;
 	}
 	err = hawk_site_name(writer->report->names, node->key, &name);
-	if (err)
-		return err;
-	if (folded)
+	if (!err)
 		hawk_site_name_append_folded(text, name);
-	else
-		hawk_site_name_append(text, name, width);
-	return NULL;
+	return err;
 }
 
 static struct hawk_error *put_line(const struct writer *writer,
@@ -169,6 +167,15 @@ static struct hawk_error *put_children(const struct writer *writer, uint32_t par
 	return err;
 }
 
+static struct hawk_error *put_rows(const void *context, const struct hawk_screen *screen)
+{
+	struct writer writer = *(const struct writer *)context;
+
+	writer.screen = screen;
+	writer.output = screen->output;
+	return put_children(&writer, 0);
+}
+
 struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 				    const struct hawk_tree_roots *groups,
 				    const struct hawk_site_tree *tree,
@@ -178,8 +185,6 @@ struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 		.report = report,
 		.groups = groups,
 		.tree = tree,
-		.screen = screen,
-		.output = screen->output,
 		.top = report->top ? report->top : DEFAULT_TOP,
 		.depth = report->depth  ? report->depth
 			 : screen->full ? SIZE_MAX
@@ -191,7 +196,7 @@ struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 	hawk_output_printf(screen->output, "%10s %8s %11s  %s\n", "size", "share", "blocks",
 			   "held by");
 	hawk_screen_plain(screen);
-	return put_children(&writer, 0);
+	return hawk_report_put_rows(report, screen, put_rows, &writer);
 }
 
 static struct hawk_error *put_folded(const struct writer *writer, uint32_t number,

@@ -15,18 +15,11 @@ enum { QUOTE_BYTES = 24 };
 static struct hawk_error *append_site(const struct hawk_pointer_report *report, const char *before,
 				      uint64_t site, size_t width, struct hawk_text *text)
 {
-	const struct hawk_site_name *name;
-	struct hawk_error *err;
-
 	hawk_text_printf(text, "-> %s", before);
-	if (site == HAWK_SCHEMA_OTHERS) {
-		hawk_text_puts(text, "blocks of other sites");
-		return NULL;
-	}
-	err = hawk_site_name(report->names, (uint32_t)site, &name);
-	if (!err)
-		hawk_site_name_append(text, name, width);
-	return err;
+	if (site != HAWK_SCHEMA_OTHERS)
+		return hawk_site_name_tell(report->names, (uint32_t)site, width, text);
+	hawk_text_puts(text, "blocks of other sites");
+	return NULL;
 }
 
 /** "`name`+0x10 in module", or the place in the module. */

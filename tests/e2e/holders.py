@@ -194,6 +194,34 @@ def check_texts():
         hawk.expect_equal(same, {out}, f"{arguments} with other numbers of threads")
 
 
+def check_alike():
+    """Two sites in one function and line are told apart by their ids, and others bear none."""
+    graph = document("sites")
+    entries = graph["sites"]
+    ids = {entry["site"]: entry["inuse_objects"] for entry in entries
+           if function_of(entry) == "make_session"}
+    hawk.expect_equal(list(ids.values()), [SESSIONS // 2] * 2, "two sites of one name")
+    named = next(entry["site"] for entry in entries if function_of(entry) == "make_name")
+    holders = {edge["source"] for edge in graph["edges"] if edge["target"] == named}
+    nodes = next(edge["source"] for edge in graph["edges"] if edge["source"] and
+                 edge["target"] in ids)
+    for arguments in (["merge-paths"], ["merge-paths", "--full"], ["schema", nodes]):
+        out = text_of(arguments[0], core, *arguments[1:])
+        hawk.expect_equal(set(re.findall(r"make_session.*  ([0-9a-f]{16})$", out, re.M)), set(ids),
+                          f"{arguments}: {out}")
+        hawk.expect(not re.search(r"make_session(?!.*  [0-9a-f]{16}$)", out, re.M),
+                    f"{arguments}: a name alone: {out}")
+        hawk.expect(not re.search(r"make_(hub|cell|payload|name).*  [0-9a-f]{16}", out),
+                    f"{arguments}: an id that says nothing: {out}")
+    out = text_of("sites", core)
+    hawk.expect_equal(set(re.findall(r" of make_[a-z.]+  ([0-9a-f]{16}), ", out)), holders, out)
+    merged = document("merge-paths")["tree"]
+    hawk.expect(not any(re.search("[0-9a-f]{16}$", node["name"]) for node in merged),
+                "JSON has ids apart")
+    folded = text_of("merge-paths", "--folded", core)
+    hawk.expect(not re.search("[0-9a-f]{16}", folded), "no ids in flame graphs")
+
+
 def check_mistakes():
     for arguments in (["refs", core, "zz"], ["path", core], ["merge-paths", core, "x"],
                       ["merge-paths", core, "1234567812345678"], ["retained", core, "--type", "("],
@@ -274,6 +302,7 @@ check_merged()
 check_retained()
 check_sites()
 check_texts()
+check_alike()
 check_mistakes()
 check_cut_cores()
 check_table_file()
