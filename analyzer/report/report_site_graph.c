@@ -321,6 +321,9 @@ static struct hawk_error *put_json_nodes(const struct hawk_pointer_report *repor
 	return err;
 }
 
+/** What a site is in the drawing; 0 = not in it. */
+enum { DOT_SITE = 1, DOT_HOLDER };
+
 /** Marks the first `end` sites of the list; caller frees. */
 static uint8_t *mark(const struct hawk_pointer_report *report, const struct hawk_site_list *list,
 		     size_t end)
@@ -328,7 +331,7 @@ static uint8_t *mark(const struct hawk_pointer_report *report, const struct hawk
 	uint8_t *marks = calloc(report->graph->heap->site_count + 1, 1);
 
 	for (size_t i = 0; marks && i < end; i++)
-		marks[list->sites[i]] = 1;
+		marks[list->sites[i]] = DOT_SITE;
 	return marks;
 }
 
@@ -399,6 +402,47 @@ static void put_dot_edge(const struct hawk_pointer_report *report,
 			   hawk_quantity_bytes(edge->counts.target_bytes).text);
 }
 
+/** A site of which no block was chosen, and that holds some that were. */
+static struct hawk_error *put_dot_holder(const struct hawk_pointer_report *report,
+					 struct hawk_output *output, uint32_t index)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	const struct hawk_site_name *name;
+	struct hawk_error *err = hawk_site_name(report->names, index, &name);
+
+	if (err)
+		return err;
+	hawk_site_name_append(&text, name, DOT_NAME_WIDTH);
+	hawk_output_printf(output, "\ts%016" PRIx64 " [style=dashed, label=\"",
+			   report->graph->heap->sites[index].id);
+	put_dot_text(output, text.bytes ? text.bytes : "");
+	hawk_output_puts(output, "\"];\n");
+	return NULL;
+}
+
+/* Holders need not be chosen themselves where blocks are. */
+static struct hawk_error *put_dot_holders(const struct hawk_pointer_report *report,
+					  const struct hawk_site_graph *graph, uint8_t *shown,
+					  struct hawk_output *output)
+{
+	struct hawk_error *err = NULL;
+	size_t edges = 0;
+
+	for (size_t i = 0; report->chosen && i < graph->edge_count && edges < DOT_EDGES && !err;
+	     i++) {
+		const struct hawk_site_edge *edge = &graph->edges[i];
+
+		if (shown[edge->target] != DOT_SITE)
+			continue;
+		edges++;
+		if (edge->source == HAWK_SITE_ROOTS || shown[edge->source])
+			continue;
+		shown[edge->source] = DOT_HOLDER;
+		err = put_dot_holder(report, output, edge->source);
+	}
+	return err;
+}
+
 struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *report,
 					      const struct hawk_site_graph *graph,
 					      struct hawk_site_list *list,
@@ -414,10 +458,12 @@ struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *
 				 "\troots [shape=ellipse];\n");
 	for (size_t i = 0; i < end && !err; i++)
 		err = put_dot_node(report, output, list->sites[i]);
+	if (!err)
+		err = put_dot_holders(report, graph, shown, output);
 	for (size_t i = 0; i < graph->edge_count && edges < DOT_EDGES && !err; i++) {
 		const struct hawk_site_edge *edge = &graph->edges[i];
 
-		if (!shown[edge->target] ||
+		if (shown[edge->target] != DOT_SITE ||
 		    (edge->source != HAWK_SITE_ROOTS && !shown[edge->source]))
 			continue;
 		edges++;

@@ -176,6 +176,13 @@ def check_chosen_sites(whole, names):
                       "a site's blocks of one class")
     nothing = document("sites", "--age", "1h")
     hawk.expect_equal((nothing["sites"], nothing["edges"]), ([], []), "no block is that old")
+    dot = text_of("sites", core, "--type", "^Connection$", "--dot")
+    nodes = dict(re.findall(r"^\ts([0-9a-f]{16}) \[(style=dashed)?", dot, re.M))
+    hawk.expect_equal({site for site, dashed in nodes.items() if not dashed},
+                      {entry["site"] for entry in typed["sites"]}, "drawn as chosen")
+    hawk.expect_equal(set(re.findall(r"^\ts([0-9a-f]{16}) -> ", dot, re.M)),
+                      {site for site, dashed in nodes.items() if dashed}, "drawn as holders")
+    hawk.expect("style=dashed" in dot, dot)
     text = text_of("sites", core, "--type", "^Connection$")
     hawk.expect(f"{SESSIONS // 2:,}" in text and "(1 of 1)" in text, text)
 
