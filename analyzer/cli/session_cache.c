@@ -31,7 +31,8 @@ enum {
 	NAME_BYTES = 96,
 	FREE_SHARE = 2, /**< so many times the file must be free in the file system */
 	WAIT_MS = 10,
-	READER_MS = 1000, /**< waits so long for a writer, and a second more for each GiB of core */
+	READER_MS = 1000, /**< a reader waits so long for a writer, and more for large cores */
+	READER_MS_MAX = 10000,
 	WRITER_MS = 10000,
 };
 
@@ -170,12 +171,13 @@ static bool lock_core(int fd, int operation, uint64_t patience_ms)
 static bool wait_for_writer(struct hawk_session *session)
 {
 	CLEANUP(close_fd) int core = open(session->source, O_RDONLY | O_CLOEXEC);
+	uint64_t patience_ms;
 
 	if (lock_core(core, LOCK_SH, 0))
 		return false;
 	hawk_session_stage(session, "waiting for the index cache", 0, 0);
-	(void)lock_core(core, LOCK_SH,
-			READER_MS + (hawk_target_present_bytes(session->target) >> 20));
+	patience_ms = READER_MS + (hawk_target_present_bytes(session->target) >> 20);
+	(void)lock_core(core, LOCK_SH, patience_ms < READER_MS_MAX ? patience_ms : READER_MS_MAX);
 	return true;
 }
 
