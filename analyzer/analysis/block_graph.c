@@ -151,29 +151,35 @@ static uint32_t *make_groups(const struct hawk_heap *heap)
 /* `all`: NULL, or they will be extended. */
 static struct hawk_error *make_dominators(struct hawk_block_graph *graph,
 					  const struct hawk_reach *reach,
-					  const struct hawk_reach *all)
+					  const struct hawk_reach *all, struct hawk_dominators *ret)
 {
-	hawk_dominators_deinit(&graph->dominators);
+	hawk_dominators_deinit(ret);
 	return hawk_dominators_make(&graph->index, &graph->edges, &graph->roots, reach, all,
-				    &graph->workspace, &graph->dominators);
+				    &graph->workspace, ret);
+}
+
+/* By start pointers; `all` as above. */
+static struct hawk_error *follow_start(struct hawk_block_graph *graph, const struct hawk_reach *all,
+				       struct hawk_dominators *ret)
+{
+	struct hawk_reach start = {0};
+	struct hawk_error *err = hawk_block_graph_workspace(graph);
+
+	if (!err)
+		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
+				      HAWK_EDGES_START_ONLY, &graph->workspace, &start);
+	if (!err)
+		err = make_dominators(graph, &start, all, ret);
+	hawk_reach_deinit(&start);
+	return err;
 }
 
 /* Unless they were made together with `reach`. */
 static struct hawk_error *make_start_dominators(struct hawk_block_graph *graph)
 {
-	struct hawk_reach start = {0};
-	struct hawk_error *err;
-
 	if (graph->has_start_dominators)
 		return NULL;
-	err = hawk_block_graph_workspace(graph); /* reach came from a cache */
-	if (!err)
-		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
-				      HAWK_EDGES_START_ONLY, &graph->workspace, &start);
-	if (!err)
-		err = make_dominators(graph, &start, &graph->reach);
-	hawk_reach_deinit(&start);
-	return err;
+	return follow_start(graph, &graph->reach, &graph->dominators);
 }
 
 /* Start pointers first: the workspace is to hold the dominators over all of them in the end. */
@@ -200,7 +206,7 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph,
 	hawk_block_graph_stage(graph, "finding what all pointers retain");
 	memset(all, 0, groups->group_count * sizeof(*all));
 	if (extension == HAWK_DOMINATORS_OTHER)
-		err = make_dominators(graph, &graph->reach, NULL);
+		err = make_dominators(graph, &graph->reach, NULL, &graph->dominators);
 	if (!err)
 		err = hawk_dominators_retained_by_group(&graph->dominators, &graph->index, groups,
 							all);
@@ -275,6 +281,45 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 	return NULL;
 }
 
+bool hawk_block_graph_retained_gives_way(const struct hawk_block_graph *graph)
+{
+	return graph->parts & HAWK_PART_RETAINED && graph->dominators.workspace;
+}
+
+struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *graph,
+						     struct hawk_dominators *ret)
+{
+	struct hawk_dominators made = {0};
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
+
+	if (err)
+		return err;
+	if (graph->dominators.workspace) {
+		hawk_dominators_deinit(&graph->dominators);
+		free(take_ptr(&graph->retained));
+		graph->parts &= ~(unsigned)HAWK_PART_RETAINED;
+		graph->has_start_dominators = false;
+	}
+	hawk_block_graph_stage(graph, "finding what start pointers retain");
+	err = follow_start(graph, NULL, &made);
+	if (err)
+		return err;
+	hawk_dominators_number_blocks(&made);
+	*ret = made;
+	return NULL;
+}
+
+void hawk_block_graph_drop_start_dominators(struct hawk_block_graph *graph,
+					    struct hawk_dominators *dominators)
+{
+	if (!dominators->workspace)
+		return;
+	hawk_dominators_deinit(dominators);
+	/* With a cache it was made for them alone. */
+	if (graph->parts & HAWK_PART_RETAINED)
+		hawk_workspace_destroy(&graph->workspace);
+}
+
 void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 {
 	hawk_dominators_deinit(&graph->dominators);
@@ -338,9 +383,9 @@ bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct ha
 	return take_block(graph, near, block, ret);
 }
 
-uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph, uint32_t block)
+uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph,
+				   const struct hawk_dominators *dominators, uint32_t block)
 {
-	const struct hawk_dominators *dominators = &graph->dominators;
 	uint64_t bytes = 0;
 
 	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;

@@ -110,6 +110,22 @@ struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph);
  * it by itself; where blocks cannot be read it goes without. */
 struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph);
 
+/** Whether HAWK_PART_RETAINED lies in the workspace, and not in a cache. */
+bool hawk_block_graph_retained_gives_way(const struct hawk_block_graph *graph);
+
+/**
+ * The dominators by start pointers, with `numbers`, for who has taken what he wants of
+ * HAWK_PART_RETAINED: two pieces of memory of the workspace's size would be too much, so what lies
+ * in the workspace gives way, and that part is made anew when it is needed again. Dominators from a
+ * cache stay. Makes edges and roots if need be. `ret` is to be dropped after success, before the
+ * graph is used for anything but reading.
+ */
+struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *graph,
+						     struct hawk_dominators *ret);
+/** Accepts dominators of zeros. */
+void hawk_block_graph_drop_start_dominators(struct hawk_block_graph *graph,
+					    struct hawk_dominators *dominators);
+
 /** Accepts a graph of zeros, and leaves one behind. */
 void hawk_block_graph_deinit(struct hawk_block_graph *graph);
 
@@ -151,9 +167,10 @@ bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block
 bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct hawk_near *near,
 				 uint32_t block, struct hawk_block *ret);
 
-/** What block `block` (one that stands for a block) retains, itself included. Needs
- * HAWK_PART_RETAINED. */
-uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph, uint32_t block);
+/** What block `block` (one that stands for a block) retains, itself included. `dominators`: the
+ * graph's with HAWK_PART_RETAINED, or those by start pointers; `numbers` are filled. */
+uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph,
+				   const struct hawk_dominators *dominators, uint32_t block);
 
 /** Memory that all parts take, in bytes. */
 uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph);

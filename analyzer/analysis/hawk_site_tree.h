@@ -36,7 +36,8 @@ struct hawk_site_tree_node {
 	uint32_t key;
 	uint32_t kind; /**< enum hawk_site_tree_kind */
 	uint32_t parent;
-	uint32_t first_child; /**< 0 = none; children by cum_bytes, largest first */
+	uint32_t first_child; /**< 0 = none; children by cum_bytes, largest first, then by those of
+				 hawk_site_tree.start */
 	uint32_t next_sibling;
 	uint32_t depth; /**< steps from the root of the tree */
 	/** flat: blocks that are this step (and counted here); cum: with all steps behind it. */
@@ -44,8 +45,15 @@ struct hawk_site_tree_node {
 	uint64_t cum_objects, cum_bytes;
 };
 
+/** The same sums by start pointers only. */
+struct hawk_site_tree_sums {
+	uint64_t flat_objects, flat_bytes;
+	uint64_t cum_objects, cum_bytes;
+};
+
 struct hawk_site_tree {
 	struct hawk_site_tree_node *nodes; /**< 0 is the whole; parents come before children */
+	struct hawk_site_tree_sums *start; /**< by node; NULL = not made */
 	uint32_t count;
 	uint32_t capacity;
 	uint32_t *index; /**< hash of (parent, kind, key); gone after the making */
@@ -60,6 +68,13 @@ struct hawk_site_tree {
  */
 struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 					   const uint32_t *groups, struct hawk_site_tree *ret);
+
+/**
+ * The same both ways, with `start`: a node that is there one way only has sums of 0 the other way.
+ * Dominators give way as with hawk_block_graph_start_dominators().
+ */
+struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
+						const uint32_t *groups, struct hawk_site_tree *ret);
 
 /** Blocks with their bit in `wanted` (block / 64, block % 64) along their shortest paths; only they
  * are counted. */

@@ -20,6 +20,7 @@ enum {
 
 struct flood {
 	const struct hawk_graph *graph;
+	uint32_t skipped; /* bits of edges that do not count */
 	uint32_t *of;
 	uint64_t *lasting; /* a bit for every block that the first flood has met; NULL = it runs */
 	uint32_t *stack;   /* of blocks; each goes there twice at most */
@@ -66,7 +67,8 @@ static void expand(struct flood *flood, uint32_t block)
 	uint32_t owner = flood->of[block];
 
 	for (uint32_t i = flood->graph->offsets[block]; i < end; i++)
-		offer(flood, flood->graph->edges[i] >> 1, owner);
+		if (!(flood->graph->edges[i] & flood->skipped))
+			offer(flood, flood->graph->edges[i] >> 1, owner);
 }
 
 static void put_off(struct flood *flood, uint32_t block)
@@ -96,22 +98,27 @@ static void run(struct flood *flood)
 	}
 }
 
-static void flood_from(struct flood *flood, const struct hawk_roots *roots, const uint32_t *groups,
-		       bool passing)
+static void flood_from(struct flood *flood, const struct hawk_roots *roots, enum hawk_edges edges,
+		       const uint32_t *groups, bool passing)
 {
 	for (size_t i = 0; i < roots->count; i++)
-		if (hawk_root_passes(&roots->items[i]) == passing)
+		if (hawk_root_passes(&roots->items[i]) == passing &&
+		    hawk_root_counts(&roots->items[i], edges))
 			offer(flood, roots->items[i].edge >> 1, groups[i]);
 	run(flood);
 }
 
 struct hawk_error *hawk_root_owners_find(const struct hawk_block_graph *graph,
-					 const uint32_t *groups, uint32_t *of,
-					 struct hawk_root_owners *ret)
+					 enum hawk_edges edges, const uint32_t *groups,
+					 uint32_t *of, struct hawk_root_owners *ret)
 {
 	uint64_t count = graph->index.count;
 	CLEANUP(free_ptr) uint64_t *lasting = calloc(count / 64 + 1, sizeof(*lasting));
-	struct flood flood = {.graph = &graph->edges, .of = of};
+	struct flood flood = {
+		.graph = &graph->edges,
+		.skipped = edges == HAWK_EDGES_START_ONLY ? HAWK_EDGE_INTERIOR : 0,
+		.of = of,
+	};
 	struct hawk_error *err = &hawk_enomem;
 	struct hawk_area stack;
 
@@ -121,11 +128,11 @@ struct hawk_error *hawk_root_owners_find(const struct hawk_block_graph *graph,
 		return err;
 	flood.stack = stack.bytes;
 	memset(of, 0xff, count * sizeof(*of));
-	flood_from(&flood, &graph->roots, groups, false);
+	flood_from(&flood, &graph->roots, edges, groups, false);
 	for (uint64_t block = 0; block < count; block++)
 		lasting[block / 64] |= (uint64_t)(of[block] != HAWK_OWNER_NONE) << block % 64;
 	flood.lasting = lasting;
-	flood_from(&flood, &graph->roots, groups, true);
+	flood_from(&flood, &graph->roots, edges, groups, true);
 	hawk_area_destroy(&stack);
 	*ret = (struct hawk_root_owners){.of = of, .lasting = take_ptr(&lasting)};
 	return NULL;

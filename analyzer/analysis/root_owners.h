@@ -18,7 +18,8 @@ enum {
 };
 
 struct hawk_root_owners {
-	const uint32_t *of; /**< by block: a group, or one of the above; over all pointers */
+	const uint32_t *of; /**< by block: a group, or one of the above; over the pointers
+				 that count */
 	uint64_t *lasting;  /**< a bit for each block that not only registers and stacks lead to */
 };
 
@@ -33,13 +34,20 @@ static inline bool hawk_root_passes(const struct hawk_root *root)
 	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
 }
 
+/** Whether its pointer is one of `edges`. */
+static inline bool hawk_root_counts(const struct hawk_root *root, enum hawk_edges edges)
+{
+	return edges == HAWK_EDGES_ALL || hawk_root_is_strong(root);
+}
+
 /**
- * `groups[root]` is the group of each root, below 2^31. `of` has room for all blocks and is the
- * caller's. Needs edges and roots. O(edges), whatever the shape: a block changes twice at most.
+ * `edges` says which pointers count, of roots too. `groups[root]` is the group of each root, below
+ * 2^31. `of` has room for all blocks and is the caller's. Needs edges and roots. O(edges), whatever
+ * the shape: a block changes twice at most.
  */
 struct hawk_error *hawk_root_owners_find(const struct hawk_block_graph *graph,
-					 const uint32_t *groups, uint32_t *of,
-					 struct hawk_root_owners *ret);
+					 enum hawk_edges edges, const uint32_t *groups,
+					 uint32_t *of, struct hawk_root_owners *ret);
 
 /** Accepts owners of zeros. */
 void hawk_root_owners_deinit(struct hawk_root_owners *owners);

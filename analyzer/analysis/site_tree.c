@@ -46,6 +46,15 @@ static struct hawk_error *grow(struct hawk_site_tree *tree)
 	if (!nodes)
 		return &hawk_enomem;
 	tree->nodes = nodes;
+	if (tree->start) {
+		struct hawk_site_tree_sums *start =
+			reallocarray(tree->start, capacity, sizeof(*start));
+
+		if (!start)
+			return &hawk_enomem;
+		memset(start + tree->capacity, 0, (capacity - tree->capacity) * sizeof(*start));
+		tree->start = start;
+	}
 	index = calloc(2 * (size_t)capacity, sizeof(*index));
 	if (!index)
 		return &hawk_enomem;
@@ -118,15 +127,24 @@ static struct hawk_error *begin(struct hawk_site_tree *tree)
 static void count_block(const struct hawk_block_graph *graph, struct hawk_site_tree *tree,
 			uint32_t node, uint32_t block)
 {
-	tree->nodes[node].flat_objects += hawk_block_index_counts(&graph->index, block);
-	tree->nodes[node].flat_bytes += hawk_block_index_left_bytes(&graph->index, block);
+	unsigned objects = hawk_block_index_counts(&graph->index, block);
+	uint64_t bytes = hawk_block_index_left_bytes(&graph->index, block);
+
+	if (tree->start) {
+		tree->start[node].flat_objects += objects;
+		tree->start[node].flat_bytes += bytes;
+	} else {
+		tree->nodes[node].flat_objects += objects;
+		tree->nodes[node].flat_bytes += bytes;
+	}
 }
 
 static int compare_children(const void *left, const void *right, void *context)
 {
-	const struct hawk_site_tree_node *nodes = context;
-	const struct hawk_site_tree_node *a = &nodes[*(const uint32_t *)left];
-	const struct hawk_site_tree_node *b = &nodes[*(const uint32_t *)right];
+	const struct hawk_site_tree *tree = context;
+	uint32_t number_a = *(const uint32_t *)left, number_b = *(const uint32_t *)right;
+	const struct hawk_site_tree_node *a = &tree->nodes[number_a];
+	const struct hawk_site_tree_node *b = &tree->nodes[number_b];
 
 	if (a->parent != b->parent)
 		return a->parent < b->parent ? -1 : 1;
@@ -134,9 +152,26 @@ static int compare_children(const void *left, const void *right, void *context)
 		return a->cum_bytes > b->cum_bytes ? -1 : 1;
 	if (a->cum_objects != b->cum_objects)
 		return a->cum_objects > b->cum_objects ? -1 : 1;
+	if (tree->start && tree->start[number_a].cum_bytes != tree->start[number_b].cum_bytes)
+		return tree->start[number_a].cum_bytes > tree->start[number_b].cum_bytes ? -1 : 1;
 	if (a->kind != b->kind)
 		return a->kind < b->kind ? -1 : 1;
 	return a->key < b->key ? -1 : a->key > b->key;
+}
+
+static void add_up_start(struct hawk_site_tree *tree)
+{
+	for (uint32_t i = tree->count; i-- > 0;) {
+		struct hawk_site_tree_sums *sums = &tree->start[i];
+		struct hawk_site_tree_sums *above = &tree->start[tree->nodes[i].parent];
+
+		sums->cum_objects += sums->flat_objects;
+		sums->cum_bytes += sums->flat_bytes;
+		if (!i)
+			break;
+		above->cum_objects += sums->cum_objects;
+		above->cum_bytes += sums->cum_bytes;
+	}
 }
 
 /** Cumulative sums, and children in order. */
@@ -157,7 +192,9 @@ static struct hawk_error *finish(struct hawk_site_tree *tree)
 		tree->nodes[node->parent].cum_objects += node->cum_objects;
 		tree->nodes[node->parent].cum_bytes += node->cum_bytes;
 	}
-	qsort_r(order + 1, tree->count - 1, sizeof(*order), compare_children, tree->nodes);
+	if (tree->start)
+		add_up_start(tree);
+	qsort_r(order + 1, tree->count - 1, sizeof(*order), compare_children, tree);
 	for (uint32_t i = tree->count; i-- > 1;) {
 		struct hawk_site_tree_node *node = &tree->nodes[order[i]];
 
@@ -208,11 +245,12 @@ static int compare_pointed(const void *left, const void *right)
 }
 
 /** `of`: room for an owner of every block. */
-static struct hawk_error *find_leading(const struct hawk_block_graph *graph, const uint32_t *groups,
-				       uint32_t *of, struct leading *leading)
+static struct hawk_error *find_leading(const struct hawk_block_graph *graph, enum hawk_edges edges,
+				       const uint32_t *groups, uint32_t *of,
+				       struct leading *leading)
 {
 	const struct hawk_roots *roots = &graph->roots;
-	struct hawk_error *err = hawk_root_owners_find(graph, groups, of, &leading->owners);
+	struct hawk_error *err = hawk_root_owners_find(graph, edges, groups, of, &leading->owners);
 
 	if (err)
 		return err;
@@ -224,7 +262,8 @@ static struct hawk_error *find_leading(const struct hawk_block_graph *graph, con
 		uint32_t block = root->edge >> 1;
 
 		/* Beside what lasts the others do not count. */
-		if (hawk_root_passes(root) && hawk_root_owners_lasting(&leading->owners, block))
+		if (!hawk_root_counts(root, edges) ||
+		    (hawk_root_passes(root) && hawk_root_owners_lasting(&leading->owners, block)))
 			continue;
 		leading->pointed[leading->count++] = (struct pointed){
 			.block = hawk_block_index_whole(&graph->index, block),
@@ -237,7 +276,7 @@ static struct hawk_error *find_leading(const struct hawk_block_graph *graph, con
 	return NULL;
 }
 
-static inline void hawk_cleanup_leading(struct leading *leading)
+static void leading_deinit(struct leading *leading)
 {
 	free(leading->pointed);
 	hawk_root_owners_deinit(&leading->owners);
@@ -261,44 +300,51 @@ static const struct pointed *find_pointed(const struct leading *leading, uint32_
 	return &leading->pointed[low];
 }
 
+/** Of all blocks, one way. */
+struct folding {
+	const struct hawk_block_graph *graph;
+	const struct hawk_dominators *dominators;
+	enum hawk_edges edges; /**< that the dominators go by */
+	const uint32_t *groups;
+	uint32_t *nodes; /**< by block: owners, then nodes of the tree; dominators come first */
+	struct leading leading;
+	struct hawk_site_tree *tree;
+};
+
 /** The node for a block that no other block dominates. */
-static struct hawk_error *step_top(const struct hawk_block_graph *graph, const uint32_t *groups,
-				   const struct leading *leading, uint32_t block,
-				   struct hawk_site_tree *tree, uint32_t *ret)
+static struct hawk_error *step_top(const struct folding *folding, uint32_t block, uint32_t *ret)
 {
-	uint8_t reach = graph->reach.kinds[block];
-	uint32_t owner = leading->owners.of[block];
+	struct hawk_site_tree *tree = folding->tree;
+	uint32_t owner = folding->leading.owners.of[block];
 	const struct pointed *pointed;
 
-	if (reach == HAWK_REACH_DEFINITELY_LOST || reach == HAWK_REACH_INDIRECTLY_LOST)
+	if (owner == HAWK_OWNER_NONE)
 		return step(tree, 0, HAWK_TREE_LOST, 0, ret);
 	if (owner < HAWK_OWNERS_SEVERAL)
 		return step(tree, 0, HAWK_TREE_ROOT, owner, ret);
-	pointed = find_pointed(leading, hawk_block_index_whole(&graph->index, block));
+	pointed = find_pointed(&folding->leading,
+			       hawk_block_index_whole(&folding->graph->index, block));
 	if (!pointed)
 		return step(tree, 0, HAWK_TREE_SHARED, 0, ret);
-	return step(tree, 0, HAWK_TREE_SEVERAL, groups[pointed->root], ret);
+	return step(tree, 0, HAWK_TREE_SEVERAL, folding->groups[pointed->root], ret);
 }
 
 /** What the folding will need of a block some way ahead. */
-static void prefetch_block(const struct hawk_block_graph *graph, const uint32_t *nodes,
-			   uint32_t number)
+static void prefetch_block(const struct folding *folding, uint32_t number)
 {
-	const struct hawk_dominators *dominators = &graph->dominators;
+	const struct hawk_dominators *dominators = folding->dominators;
 	uint32_t block = dominators->blocks[number];
 
-	__builtin_prefetch(&nodes[block], 1);
-	__builtin_prefetch(&nodes[dominators->blocks[dominators->dominators[number]]]);
-	__builtin_prefetch(&graph->index.traces[block]);
-	__builtin_prefetch(&graph->index.sizes[block]);
+	__builtin_prefetch(&folding->nodes[block], 1);
+	__builtin_prefetch(&folding->nodes[dominators->blocks[dominators->dominators[number]]]);
+	__builtin_prefetch(&folding->graph->index.traces[block]);
+	__builtin_prefetch(&folding->graph->index.sizes[block]);
 }
 
-/** `nodes`, by block, are owners, and become nodes of the tree: dominators come first. */
-static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
-					  const uint32_t *groups, const struct leading *leading,
-					  uint32_t *nodes, struct hawk_site_tree *tree)
+static struct hawk_error *fold_blocks(const struct folding *folding)
 {
-	const struct hawk_dominators *dominators = &graph->dominators;
+	const struct hawk_dominators *dominators = folding->dominators;
+	uint32_t *nodes = folding->nodes;
 
 	for (uint32_t i = 1; i <= dominators->count; i++) {
 		uint32_t block = dominators->blocks[i];
@@ -306,43 +352,96 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 		struct hawk_error *err = NULL;
 		uint32_t node;
 
-		prefetch_block(graph, nodes,
+		prefetch_block(folding,
 			       dominators->count - i > BLOCKS_AHEAD ? i + BLOCKS_AHEAD : i);
 		if (parent)
 			node = nodes[dominators->blocks[parent]];
 		else
-			err = step_top(graph, groups, leading, block, tree, &node);
+			err = step_top(folding, block, &node);
 		if (!err)
-			err = step_site(tree, node, hawk_block_graph_site(graph, block),
+			err = step_site(folding->tree, node,
+					hawk_block_graph_site(folding->graph, block),
 					&nodes[block]);
 		if (err)
 			return err;
-		count_block(graph, tree, nodes[block], block);
+		count_block(folding->graph, folding->tree, nodes[block], block);
 	}
 	return NULL;
+}
+
+static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
+					  const struct hawk_dominators *dominators,
+					  enum hawk_edges edges, const uint32_t *groups,
+					  struct hawk_site_tree *tree)
+{
+	CLEANUP(free_ptr) uint32_t *own = NULL;
+	struct folding folding = {
+		.graph = graph,
+		.dominators = dominators,
+		.edges = edges,
+		.groups = groups,
+		.tree = tree,
+	};
+	struct hawk_error *err;
+
+	/* Where dominators are from a cache, there is no workspace. */
+	if (dominators->workspace)
+		folding.nodes =
+			hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE);
+	else
+		folding.nodes = own = malloc(((size_t)dominators->count + 1) * sizeof(*own));
+	if (!folding.nodes)
+		return &hawk_enomem;
+	err = find_leading(graph, edges, groups, folding.nodes, &folding.leading);
+	if (!err)
+		err = fold_blocks(&folding);
+	leading_deinit(&folding.leading);
+	return err;
 }
 
 struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 					   const uint32_t *groups, struct hawk_site_tree *ret)
 {
-	CLEANUP(free_ptr) uint32_t *own = NULL;
-	CLEANUP(leading) struct leading leading = {0};
 	struct hawk_site_tree tree = {0};
-	struct hawk_error *err;
-	uint32_t *nodes;
+	struct hawk_error *err = begin(&tree);
 
-	/* Where dominators are from a cache, there may be no workspace. */
-	if (graph->workspace.area.bytes)
-		nodes = hawk_workspace_lane(&graph->workspace, HAWK_DOMINATORS_LANE_FREE);
-	else
-		nodes = own = malloc(((size_t)graph->dominators.count + 1) * sizeof(*own));
-	if (!nodes)
-		return &hawk_enomem;
-	err = find_leading(graph, groups, nodes, &leading);
 	if (!err)
-		err = begin(&tree);
+		err = fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, &tree);
 	if (!err)
-		err = fold_dominators(graph, groups, &leading, nodes, &tree);
+		err = finish(&tree);
+	if (err) {
+		hawk_site_tree_deinit(&tree);
+		return err;
+	}
+	*ret = tree;
+	return NULL;
+}
+
+static struct hawk_error *fold_start(struct hawk_block_graph *graph, const uint32_t *groups,
+				     struct hawk_site_tree *tree)
+{
+	struct hawk_dominators dominators = {0};
+	struct hawk_error *err = hawk_block_graph_start_dominators(graph, &dominators);
+
+	if (err)
+		return err;
+	tree->start = calloc(tree->capacity, sizeof(*tree->start));
+	err = tree->start ? fold_dominators(graph, &dominators, HAWK_EDGES_START_ONLY, groups, tree)
+			  : &hawk_enomem;
+	hawk_block_graph_drop_start_dominators(graph, &dominators);
+	return err;
+}
+
+struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
+						const uint32_t *groups, struct hawk_site_tree *ret)
+{
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = begin(&tree);
+
+	if (!err)
+		err = fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, &tree);
+	if (!err)
+		err = fold_start(graph, groups, &tree);
 	if (!err)
 		err = finish(&tree);
 	if (err) {
@@ -446,6 +545,7 @@ struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
 void hawk_site_tree_deinit(struct hawk_site_tree *tree)
 {
 	free(tree->nodes);
+	free(tree->start);
 	free(tree->index);
 	*tree = (struct hawk_site_tree){0};
 }

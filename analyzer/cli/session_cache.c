@@ -354,23 +354,49 @@ static void become_writer(void)
 		return; /* then it writes as fast as everybody else */
 }
 
-void hawk_session_save_cache(const struct hawk_session *session)
+/** The folder, tidied, if there is something new to write and room for it; else -1. */
+static int open_for_new(const struct hawk_session *session)
 {
 	CLEANUP(close_fd) int folder = -1;
-	CLEANUP(close_fd) int core = -1;
 	uint64_t bytes;
 
 	/* Nothing new, or the file has more. */
 	if (!session->cacheable || !session->graph_loaded || !session->heap.table ||
 	    !(session->graph.parts & ~session->cache.file_parts) ||
 	    session->cache.file_parts & ~session->graph.parts)
-		return;
+		return -1;
 	folder = open_folder(true);
 	if (folder < 0)
-		return;
+		return -1;
 	bytes = hawk_graph_cache_bytes(&session->graph);
 	tidy(folder, bytes);
-	if (!has_room(folder, bytes))
+	return has_room(folder, bytes) ? take_fd(&folder) : -1;
+}
+
+void hawk_session_save_retained(struct hawk_session *session)
+{
+	CLEANUP(close_fd) int folder = -1;
+	CLEANUP(close_fd) int core = -1;
+
+	if (!hawk_block_graph_retained_gives_way(&session->graph))
+		return;
+	folder = open_for_new(session);
+	session->cacheable = false; /* there will never be more to write than now */
+	if (folder < 0)
+		return;
+	hawk_session_stage(session, "writing the index cache", 0, 0);
+	core = open(session->source, O_RDONLY | O_CLOEXEC);
+	/* The user waits: not for somebody else, too. */
+	if (lock_core(core, LOCK_EX, 0) && is_more(session))
+		write_cache(session, folder);
+}
+
+void hawk_session_save_cache(const struct hawk_session *session)
+{
+	CLEANUP(close_fd) int folder = open_for_new(session);
+	CLEANUP(close_fd) int core = -1;
+
+	if (folder < 0)
 		return;
 	/* Before the user's next command: the child shares the lock. */
 	core = open(session->source, O_RDONLY | O_CLOEXEC);

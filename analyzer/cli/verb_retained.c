@@ -17,11 +17,16 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 	struct hawk_site_tree tree = {0};
 	struct hawk_error *err = hawk_tree_roots_make(report, &groups);
 
-	if (!err)
-		err = hawk_site_tree_retained(report->graph, groups.groups, &tree);
+	if (!err && settings->folded && !json) {
+		err = hawk_site_tree_retained(&session->graph, groups.groups, &tree);
+	} else if (!err) {
+		hawk_session_save_retained(session);
+		err = hawk_site_tree_retained_both(&session->graph, groups.groups, &tree);
+		hawk_session_end_progress(session);
+	}
 	if (!err && json)
 		err = hawk_report_tree_json(report, &groups, &tree, json);
-	else if (!err && settings->folded)
+	else if (!err && !tree.start)
 		err = hawk_report_tree_folded(report, &groups, &tree, session->output);
 	else if (!err) {
 		hawk_screen_heading(&session->screen, "Retained by roots%s",
@@ -49,6 +54,29 @@ static struct hawk_error *print_sites(struct hawk_session *session,
 	return err;
 }
 
+/** Which blocks is a matter of all pointers; those to starts come then, in the same memory. */
+static struct hawk_error *print_blocks(struct hawk_session *session,
+				       const struct hawk_pointer_report *report,
+				       struct hawk_json *json)
+{
+	struct hawk_dominators start = {0};
+	struct hawk_retained_blocks blocks;
+	struct hawk_error *err =
+		hawk_retained_blocks_choose(report, json || session->screen.full, &blocks);
+
+	if (!err) {
+		hawk_session_save_retained(session);
+		err = hawk_block_graph_start_dominators(&session->graph, &start);
+		hawk_session_end_progress(session);
+	}
+	if (!err)
+		err = json ? hawk_report_retained_blocks_json(report, &blocks, &start, json)
+			   : hawk_report_retained_blocks(report, &blocks, &start, &session->screen);
+	hawk_block_graph_drop_start_dominators(&session->graph, &start);
+	hawk_retained_blocks_deinit(&blocks);
+	return err;
+}
+
 static struct hawk_error *print_one(struct hawk_session *session,
 				    const struct hawk_settings *settings,
 				    const struct hawk_pointer_report *report,
@@ -58,8 +86,7 @@ static struct hawk_error *print_one(struct hawk_session *session,
 		return print_tree(session, settings, report, json);
 	if (settings->by != BY_BLOCK)
 		return print_sites(session, settings, report, json);
-	return json ? hawk_report_retained_blocks_json(report, json)
-		    : hawk_report_retained_blocks(report, &session->screen);
+	return print_blocks(session, report, json);
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,

@@ -140,7 +140,8 @@ static struct hawk_error *put_column(struct sql_cursor *cursor, uint64_t row, in
 		hawk_sql_result_text(context, hawk_sql_reach_name(hawk_leaks_kind(graph, block)));
 		return NULL;
 	case RETAINED:
-		sqlite3_result_int64(context, (int64_t)hawk_block_graph_retained(graph, block));
+		sqlite3_result_int64(context, (int64_t)hawk_block_graph_retained(
+						      graph, &graph->dominators, block));
 		return NULL;
 	}
 	return NULL;

@@ -84,7 +84,8 @@ struct hawk_error *hawk_tree_roots_make(const struct hawk_pointer_report *report
 					struct hawk_tree_roots *ret);
 void hawk_tree_roots_deinit(struct hawk_tree_roots *groups);
 
-/** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). */
+/** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->start each
+ * node has its sums by start pointers, too, but in folded stacks. */
 struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 				    const struct hawk_tree_roots *groups,
 				    const struct hawk_site_tree *tree,
@@ -105,10 +106,29 @@ struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_rep
 						   struct hawk_site_list *list,
 						   struct hawk_json *json);
 
-/** Blocks by what they retain. */
+/** Blocks by what they retain, most first. */
+struct hawk_retained_blocks {
+	struct hawk_retained_block {
+		uint32_t block;
+		uint64_t bytes; /**< by all pointers */
+	} * items;              /**< owned */
+	size_t count;
+};
+
+/** Those that are to be shown, all if `full` and no number was given. Needs HAWK_PART_RETAINED.
+ * `*ret` is to be deinitialized whether that succeeds or not. */
+struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report *report, bool full,
+					       struct hawk_retained_blocks *ret);
+void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
+
+/** `start`: dominators by start pointers. */
 struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
+					       const struct hawk_retained_blocks *blocks,
+					       const struct hawk_dominators *start,
 					       const struct hawk_screen *screen);
 struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
+						    const struct hawk_retained_blocks *blocks,
+						    const struct hawk_dominators *start,
 						    struct hawk_json *json);
 
 /** What is retained by each group of roots alone: the top of the tree. */

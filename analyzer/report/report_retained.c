@@ -124,20 +124,15 @@ struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_rep
 	return err;
 }
 
-struct found {
-	uint32_t block;
-	uint64_t bytes; /**< retained */
-};
-
 /** Whether `a` comes behind `b` in the list: less retained, or higher. */
-static bool behind(const struct found *a, const struct found *b)
+static bool behind(const struct hawk_retained_block *a, const struct hawk_retained_block *b)
 {
 	return a->bytes != b->bytes ? a->bytes < b->bytes : a->block > b->block;
 }
 
 /** The best blocks found so far: a heap with the last one on top. */
 struct best {
-	struct found *items;
+	struct hawk_retained_block *items;
 	size_t count;
 	size_t most;
 };
@@ -146,7 +141,7 @@ static void sift_down(struct best *best, size_t at)
 {
 	for (;;) {
 		size_t child = 2 * at + 1;
-		struct found swap = best->items[at];
+		struct hawk_retained_block swap = best->items[at];
 
 		if (child >= best->count)
 			return;
@@ -160,7 +155,7 @@ static void sift_down(struct best *best, size_t at)
 	}
 }
 
-static void offer(struct best *best, struct found found)
+static void offer(struct best *best, struct hawk_retained_block found)
 {
 	if (best->count < best->most) {
 		best->items[best->count++] = found;
@@ -177,23 +172,27 @@ static void offer(struct best *best, struct found found)
 
 static int compare_found(const void *left, const void *right)
 {
-	const struct found *a = left;
-	const struct found *b = right;
+	const struct hawk_retained_block *a = left;
+	const struct hawk_retained_block *b = right;
 
 	if (a->block == b->block)
 		return 0;
 	return behind(a, b) ? 1 : -1;
 }
 
-static struct hawk_error *find_best(const struct hawk_pointer_report *report, size_t most,
-				    struct best *best)
+struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report *report, bool full,
+					       struct hawk_retained_blocks *ret)
 {
 	const struct hawk_block_graph *graph = report->graph;
+	struct best best = {
+		.most = limit(report, hawk_block_index_block_count(&graph->index), full),
+	};
 
-	*best = (struct best){.most = most};
-	best->items = malloc((most + 1) * sizeof(*best->items));
-	if (!best->items)
+	*ret = (struct hawk_retained_blocks){0};
+	best.items = malloc((best.most + 1) * sizeof(*best.items));
+	if (!best.items)
 		return &hawk_enomem;
+	ret->items = best.items;
 	for (uint32_t number = 0; number < graph->index.count; number++) {
 		struct hawk_block block;
 		bool wanted = hawk_block_index_counts(&graph->index, number);
@@ -206,58 +205,68 @@ static struct hawk_error *find_best(const struct hawk_pointer_report *report, si
 		if (err)
 			return err;
 		if (wanted)
-			offer(best,
-			      (struct found){number, hawk_block_graph_retained(graph, number)});
+			offer(&best, (struct hawk_retained_block){
+					     number, hawk_block_graph_retained(
+							     graph, &graph->dominators, number)});
 	}
-	if (best->count)
-		qsort(best->items, best->count, sizeof(*best->items), compare_found);
+	if (best.count)
+		qsort(best.items, best.count, sizeof(*best.items), compare_found);
+	ret->count = best.count;
 	return NULL;
 }
 
-static inline void hawk_cleanup_best(struct best *best)
+void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks)
 {
-	free(best->items);
+	free(blocks->items);
+	*blocks = (struct hawk_retained_blocks){0};
 }
 
 struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
+					       const struct hawk_retained_blocks *blocks,
+					       const struct hawk_dominators *start,
 					       const struct hawk_screen *screen)
 {
-	CLEANUP(best) struct best best = {0};
-	size_t most =
-		limit(report, hawk_block_index_block_count(&report->graph->index), screen->full);
-	struct hawk_error *err = find_best(report, most, &best);
+	const struct hawk_block_graph *graph = report->graph;
+	struct hawk_error *err = NULL;
 
-	if (err)
-		return err;
-	hawk_screen_heading(
-		screen, "Blocks by retained bytes (%s of %s)", hawk_quantity_count(best.count).text,
-		hawk_quantity_count(hawk_block_index_block_count(&report->graph->index)).text);
+	hawk_screen_heading(screen, "Blocks by retained bytes (%s of %s)",
+			    hawk_quantity_count(blocks->count).text,
+			    hawk_quantity_count(hawk_block_index_block_count(&graph->index)).text);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%10s  %s\n", "retained", "block");
+	hawk_output_printf(screen->output, "%10s %10s  %s\n", "retained", "start only", "block");
 	hawk_screen_plain(screen);
-	for (size_t i = 0; i < best.count && !err; i++) {
-		hawk_output_printf(screen->output, "%10s  ",
-				   hawk_quantity_bytes(best.items[i].bytes).text);
-		err = hawk_report_put_block(report, screen, best.items[i].block, 12);
+	for (size_t i = 0; i < blocks->count && !err; i++) {
+		const struct hawk_retained_block *item = &blocks->items[i];
+
+		hawk_output_printf(
+			screen->output, "%10s %10s  ", hawk_quantity_bytes(item->bytes).text,
+			hawk_quantity_bytes(hawk_block_graph_retained(graph, start, item->block))
+				.text);
+		err = hawk_report_put_block(report, screen, item->block, 23);
 	}
 	return err;
 }
 
 struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
+						    const struct hawk_retained_blocks *blocks,
+						    const struct hawk_dominators *start,
 						    struct hawk_json *json)
 {
-	CLEANUP(best) struct best best = {0};
-	size_t most = limit(report, hawk_block_index_block_count(&report->graph->index), true);
-	struct hawk_error *err = find_best(report, most, &best);
+	struct hawk_error *err = NULL;
 
-	if (err)
-		return err;
 	hawk_json_key(json, "blocks");
 	hawk_json_array(json);
-	for (size_t i = 0; i < best.count && !err; i++) {
+	for (size_t i = 0; i < blocks->count && !err; i++) {
+		const struct hawk_retained_block *item = &blocks->items[i];
+
 		hawk_json_object(json);
-		err = hawk_report_json_block(report, best.items[i].block, json);
-		hawk_json_put_integer(json, "retained_bytes", best.items[i].bytes);
+		err = hawk_report_json_block(report, item->block, json);
+		hawk_json_put_integer(json, "retained_bytes", item->bytes);
+		hawk_json_key(json, "start_pointers");
+		hawk_json_object(json);
+		hawk_json_put_integer(json, "retained_bytes",
+				      hawk_block_graph_retained(report->graph, start, item->block));
+		hawk_json_object_end(json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

@@ -19,6 +19,7 @@ enum {
 	DEFAULT_TOP = 5,
 	DEFAULT_DEPTH = 8,
 	COLUMNS_BEFORE = 34,
+	COLUMNS_START = 11, /**< more, where there are sums by start pointers */
 	NAME_WIDTH_MIN = 16,
 	MUCH = 5,    /**< a share of 1/MUCH is explained */
 	SMALL = 200, /**< branches below 1/SMALL of the whole are left out */
@@ -92,12 +93,28 @@ static struct hawk_error *append_name(const struct writer *writer,
 	return err;
 }
 
-static struct hawk_error *put_line(const struct writer *writer,
-				   const struct hawk_site_tree_node *node)
+/** What stands before names. */
+static void put_figures(const struct writer *writer, uint64_t bytes, uint64_t start,
+			uint64_t objects)
 {
-	const struct hawk_site_tree_node *all = &writer->tree->nodes[0];
+	hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(bytes).text);
+	if (writer->tree->start)
+		hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(start).text);
+	hawk_output_printf(writer->output, "%8s %11s  ",
+			   hawk_quantity_share(bytes, writer->tree->nodes[0].cum_bytes).text,
+			   hawk_quantity_count(objects).text);
+}
+
+static uint64_t start_bytes(const struct writer *writer, uint32_t number)
+{
+	return writer->tree->start ? writer->tree->start[number].cum_bytes : 0;
+}
+
+static struct hawk_error *put_line(const struct writer *writer, uint32_t number)
+{
+	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
 	unsigned indent = 2 * (node->depth - 1);
-	size_t taken = COLUMNS_BEFORE + indent;
+	size_t taken = COLUMNS_BEFORE + (writer->tree->start ? COLUMNS_START : 0) + indent;
 	size_t room = writer->screen->width > taken + NAME_WIDTH_MIN ? writer->screen->width - taken
 								     : NAME_WIDTH_MIN;
 	CLEANUP(text) struct hawk_text text = {0};
@@ -106,10 +123,7 @@ static struct hawk_error *put_line(const struct writer *writer,
 	err = append_name(writer, node, writer->screen->full ? SIZE_MAX : room, false, &text);
 	if (err)
 		return err;
-	hawk_output_printf(writer->output, "%10s %8s %11s  ",
-			   hawk_quantity_bytes(node->cum_bytes).text,
-			   hawk_quantity_share(node->cum_bytes, all->cum_bytes).text,
-			   hawk_quantity_count(node->cum_objects).text);
+	put_figures(writer, node->cum_bytes, start_bytes(writer, number), node->cum_objects);
 	hawk_output_fill(writer->output, ' ', indent);
 	hawk_output_append(writer->output, text.bytes, text.size);
 	hawk_output_puts(writer->output, "\n");
@@ -122,19 +136,18 @@ static struct hawk_error *put_children(const struct writer *writer, uint32_t par
 static void put_rest(const struct writer *writer, uint32_t child, unsigned depth)
 {
 	const struct hawk_site_tree_node *nodes = writer->tree->nodes;
-	uint64_t bytes = 0, objects = 0, count = 0;
+	uint64_t bytes = 0, start = 0, objects = 0, count = 0;
 
 	for (; child; child = nodes[child].next_sibling) {
 		bytes += nodes[child].cum_bytes;
+		start += start_bytes(writer, child);
 		objects += nodes[child].cum_objects;
 		count++;
 	}
 	if (!count)
 		return;
 	hawk_screen_style(writer->screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(writer->output, "%10s %8s %11s  ", hawk_quantity_bytes(bytes).text,
-			   hawk_quantity_share(bytes, nodes[0].cum_bytes).text,
-			   hawk_quantity_count(objects).text);
+	put_figures(writer, bytes, start, objects);
 	hawk_output_fill(writer->output, ' ', 2 * (depth - 1));
 	hawk_output_printf(writer->output, "... %s more\n", hawk_quantity_count(count).text);
 	hawk_screen_plain(writer->screen);
@@ -158,7 +171,7 @@ static struct hawk_error *put_children(const struct writer *writer, uint32_t par
 		    nodes[child].next_sibling)
 			break;
 		shown++;
-		err = put_line(writer, &nodes[child]);
+		err = put_line(writer, child);
 		if (!err)
 			err = put_children(writer, child);
 	}
@@ -193,8 +206,8 @@ struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 
 	hawk_report_put_sampling(report, screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%10s %8s %11s  %s\n", "size", "share", "blocks",
-			   "held by");
+	hawk_output_printf(screen->output, "%10s %s%8s %11s  %s\n", "size",
+			   tree->start ? "start only " : "", "share", "blocks", "held by");
 	hawk_screen_plain(screen);
 	return hawk_report_put_rows(report, screen, put_rows, &writer);
 }
@@ -258,6 +271,17 @@ static struct hawk_error *put_json_node(const struct writer *writer, uint32_t nu
 	hawk_json_put_integer(writer->json, "cum_objects", node->cum_objects);
 	hawk_json_put_integer(writer->json, "cum_bytes", node->cum_bytes);
 	hawk_json_put_integer(writer->json, "parent", node->parent);
+	if (writer->tree->start) {
+		const struct hawk_site_tree_sums *start = &writer->tree->start[number];
+
+		hawk_json_key(writer->json, "start_pointers");
+		hawk_json_object(writer->json);
+		hawk_json_put_integer(writer->json, "flat_objects", start->flat_objects);
+		hawk_json_put_integer(writer->json, "flat_bytes", start->flat_bytes);
+		hawk_json_put_integer(writer->json, "cum_objects", start->cum_objects);
+		hawk_json_put_integer(writer->json, "cum_bytes", start->cum_bytes);
+		hawk_json_object_end(writer->json);
+	}
 	hawk_json_object_end(writer->json);
 	return NULL;
 }

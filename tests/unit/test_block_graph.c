@@ -118,6 +118,49 @@ static void retained_bytes_of_sites_are_those_of_the_oracle_both_ways(void **sta
 	}
 }
 
+static void expect_retained(const struct graph_fixture *fixture,
+			    const struct hawk_dominators *dominators, const uint64_t *want)
+{
+	for (uint32_t block = 0; block < fixture->graph.index.count; block++)
+		assert_int_equal(hawk_block_graph_retained(&fixture->graph, dominators, block),
+				 want[block]);
+}
+
+/* Twice, because they take the place of those over all pointers. */
+static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
+{
+	uint64_t seed = 70;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		struct graph_fixture fixture;
+		struct graph_oracle oracle;
+
+		graph_world_fill(world, &seed);
+		open_world(&fixture, world);
+		fixture.graph.threads = 1 + i % 2;
+		graph_oracle_make(world, &oracle);
+		for (unsigned turn = 0; turn < 2; turn++) {
+			struct hawk_dominators start = {0};
+
+			assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
+			assert_true(hawk_block_graph_retained_gives_way(&fixture.graph));
+			expect_retained(&fixture, &fixture.graph.dominators,
+					oracle.retained[HAWK_EDGES_ALL]);
+			for (uint32_t site = 0; site < SITES; site++)
+				assert_int_equal(fixture.graph.retained[site].start_pointers,
+						 retained_by(&fixture, &oracle,
+							     HAWK_EDGES_START_ONLY, site));
+			assert_null(hawk_block_graph_start_dominators(&fixture.graph, &start));
+			assert_false(fixture.graph.parts & HAWK_PART_RETAINED);
+			expect_retained(&fixture, &start, oracle.retained[HAWK_EDGES_START_ONLY]);
+			hawk_block_graph_drop_start_dominators(&fixture.graph, &start);
+		}
+		close_world(&fixture);
+	}
+}
+
 /** The pointers of one edge or place, found by trying all words. */
 struct tally {
 	struct hawk_site_counts counts;
@@ -545,6 +588,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(retained_bytes_of_sites_are_those_of_the_oracle_both_ways),
+		cmocka_unit_test(blocks_have_what_they_retain_both_ways_in_turn),
 		cmocka_unit_test(site_edges_of_random_heaps_count_blocks_and_pointers_exactly),
 		cmocka_unit_test(site_edges_of_chosen_blocks_count_pointers_to_these_alone),
 		cmocka_unit_test(everything_is_the_same_with_one_thread_and_with_several),

@@ -32,6 +32,7 @@ struct paths_world {
 	struct hawk_heap heap;
 	uint32_t site_of_trace[GRAPH_TRACES];
 	struct hawk_block_graph graph;
+	bool cached; /**< dominators lie outside of the graph's workspace */
 	uint32_t *groups;
 };
 
@@ -63,8 +64,13 @@ static struct paths_world *open_world(struct graph_world *world)
 					     &paths->graph.dominators));
 	hawk_dominators_number_blocks(&paths->graph.dominators);
 	/* In some there is none, as with dominators from a cache. */
-	if (world->count % 2)
+	paths->cached = world->count % 2 == 0;
+	if (paths->cached)
+		paths->graph.dominators.workspace = NULL;
+	else
 		paths->graph.workspace = world->workspace;
+	paths->graph.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH |
+			     HAWK_PART_RETAINED;
 	paths->groups = calloc(world->roots.count + 1, sizeof(*paths->groups));
 	for (size_t i = 0; i < world->roots.count; i++)
 		paths->groups[i] = (uint32_t)(i % ROOT_GROUPS);
@@ -283,13 +289,25 @@ static void append_site(char *text, uint32_t *last, uint32_t site)
 	*last = site;
 }
 
+static struct hawk_site_tree_sums sums_of(const struct hawk_site_tree *tree, uint32_t number,
+					  enum hawk_edges edges)
+{
+	const struct hawk_site_tree_node *node = &tree->nodes[number];
+
+	if (edges == HAWK_EDGES_START_ONLY)
+		return tree->start[number];
+	return (struct hawk_site_tree_sums){node->flat_objects, node->flat_bytes, node->cum_objects,
+					    node->cum_bytes};
+}
+
 /** Adds the chains of the tree below `node`; sums that do not add up fail. */
-static void collect_tree(const struct hawk_site_tree *tree, uint32_t number, const char *before,
-			 struct chains *chains)
+static void collect_tree(const struct hawk_site_tree *tree, enum hawk_edges edges, uint32_t number,
+			 const char *before, struct chains *chains)
 {
 	static const char *const names[] = {"", "root", "several", "shared", "lost", ""};
 	const struct hawk_site_tree_node *node = &tree->nodes[number];
-	uint64_t objects = node->flat_objects, bytes = node->flat_bytes;
+	const struct hawk_site_tree_sums sums = sums_of(tree, number, edges);
+	uint64_t objects = sums.flat_objects, bytes = sums.flat_bytes;
 	uint64_t previous = UINT64_MAX;
 	char text[CHAIN_MAX];
 
@@ -299,18 +317,18 @@ static void collect_tree(const struct hawk_site_tree *tree, uint32_t number, con
 		snprintf(text, sizeof(text), "root%u", node->key);
 	else
 		snprintf(text, sizeof(text), "%s", names[node->kind]);
-	if (node->flat_objects)
-		add_chain(chains, text, node->flat_objects, node->flat_bytes);
+	if (sums.flat_objects)
+		add_chain(chains, text, sums.flat_objects, sums.flat_bytes);
 	for (uint32_t child = node->first_child; child; child = tree->nodes[child].next_sibling) {
 		assert_int_equal(tree->nodes[child].parent, number);
 		assert_true(tree->nodes[child].cum_bytes <= previous);
 		previous = tree->nodes[child].cum_bytes;
-		objects += tree->nodes[child].cum_objects;
-		bytes += tree->nodes[child].cum_bytes;
-		collect_tree(tree, child, text, chains);
+		objects += sums_of(tree, child, edges).cum_objects;
+		bytes += sums_of(tree, child, edges).cum_bytes;
+		collect_tree(tree, edges, child, text, chains);
 	}
-	assert_int_equal(objects, node->cum_objects);
-	assert_int_equal(bytes, node->cum_bytes);
+	assert_int_equal(objects, sums.cum_objects);
+	assert_int_equal(bytes, sums.cum_bytes);
 }
 
 static void expect_same_chains(const struct chains *got, const struct chains *want)
@@ -333,40 +351,49 @@ static bool is_of_thread(const struct hawk_root *root)
 	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
 }
 
-/** Whether anything that `group` points to, from threads or not, leads to `block`. */
-static bool leads(const struct paths_world *paths, uint32_t group, bool of_threads, uint32_t block)
+static bool counts(const struct hawk_root *root, enum hawk_edges edges)
 {
+	return edges == HAWK_EDGES_ALL || !(root->edge & HAWK_ROOT_INTERIOR);
+}
+
+/** Whether anything that `group` points to, from threads or not, leads to `block`. */
+static bool leads(const struct paths_world *paths, enum hawk_edges edges, uint32_t group,
+		  bool of_threads, uint32_t block)
+{
+	const uint64_t *next = edges == HAWK_EDGES_ALL ? paths->oracle.all : paths->oracle.start;
 	const struct hawk_roots *roots = &paths->world->roots;
 	uint64_t reached = 0, before;
 
 	for (size_t i = 0; i < roots->count; i++)
-		if (paths->groups[i] == group && is_of_thread(&roots->items[i]) == of_threads)
+		if (paths->groups[i] == group && counts(&roots->items[i], edges) &&
+		    is_of_thread(&roots->items[i]) == of_threads)
 			reached |= UINT64_C(1) << (roots->items[i].edge >> 1);
 	do {
 		before = reached;
 		for (uint32_t i = 0; i < paths->world->count; i++)
 			if (reached >> i & 1)
-				reached |= paths->oracle.all[i];
+				reached |= next[i];
 	} while (reached != before);
 	return reached >> block & 1;
 }
 
 /** What stands above the topmost dominator `block`, by definition. */
-static void top_of(const struct paths_world *paths, uint32_t block, char *text)
+static void top_of(const struct paths_world *paths, enum hawk_edges edges, uint32_t block,
+		   char *text)
 {
 	const struct hawk_roots *roots = &paths->world->roots;
-	uint8_t kind = paths->oracle.kinds[HAWK_EDGES_ALL][block];
+	uint8_t kind = paths->oracle.kinds[edges][block];
 	bool direct = false;
 	unsigned groups = 0, passing = 0;
 
 	for (size_t i = 0; i < roots->count; i++) {
-		if (leads(paths, paths->groups[i], false, block))
+		if (leads(paths, edges, paths->groups[i], false, block))
 			groups |= 1u << paths->groups[i];
-		if (leads(paths, paths->groups[i], true, block))
+		if (leads(paths, edges, paths->groups[i], true, block))
 			passing |= 1u << paths->groups[i];
 	}
 	for (size_t i = 0; i < roots->count; i++)
-		direct |= roots->items[i].edge >> 1 == block &&
+		direct |= roots->items[i].edge >> 1 == block && counts(&roots->items[i], edges) &&
 			  !(groups && is_of_thread(&roots->items[i]));
 	groups = groups ? groups : passing;
 	if (kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST)
@@ -378,10 +405,10 @@ static void top_of(const struct paths_world *paths, uint32_t block, char *text)
 }
 
 /** Dominators of a block are nested: the one that dominates most is on top. */
-static void add_dominator_chain(const struct paths_world *paths, uint32_t block,
-				struct chains *chains)
+static void add_dominator_chain(const struct paths_world *paths, enum hawk_edges edges,
+				uint32_t block, struct chains *chains)
 {
-	const uint64_t *dominated = paths->oracle.dominated[HAWK_EDGES_ALL];
+	const uint64_t *dominated = paths->oracle.dominated[edges];
 	uint32_t last = UINT32_MAX;
 	char text[CHAIN_MAX] = "";
 
@@ -391,10 +418,21 @@ static void add_dominator_chain(const struct paths_world *paths, uint32_t block,
 			    __builtin_popcountll(dominated[i]) != size)
 				continue;
 			if (!*text)
-				top_of(paths, i, text);
+				top_of(paths, edges, i, text);
 			append_site(text, &last, paths->world->blocks[i].trace);
 		}
 	add_chain(chains, text, 1, paths->world->blocks[block].size);
+}
+
+static void expect_dominator_tree(const struct paths_world *paths,
+				  const struct hawk_site_tree *tree, enum hawk_edges edges)
+{
+	struct chains want = {0}, got = {0};
+
+	for (uint32_t block = 0; block < paths->world->count; block++)
+		add_dominator_chain(paths, edges, block, &want);
+	collect_tree(tree, edges, 0, "", &got);
+	expect_same_chains(&got, &want);
 }
 
 static void the_retained_tree_is_the_dominator_tree_folded_by_site(void **state)
@@ -404,17 +442,38 @@ static void the_retained_tree_is_the_dominator_tree_folded_by_site(void **state)
 	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = random_world(&seed);
-		struct chains want = {0}, got = {0};
 		struct hawk_site_tree tree;
 
 		expect_no_error(hawk_site_tree_retained(&paths->graph, paths->groups, &tree));
-		for (uint32_t block = 0; block < paths->world->count; block++)
-			add_dominator_chain(paths, block, &want);
-		collect_tree(&tree, 0, "", &got);
-		expect_same_chains(&got, &want);
+		assert_null(tree.start);
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL);
 		hawk_site_tree_deinit(&tree);
 		close_world(paths);
 	}
+}
+
+static void the_retained_tree_says_how_sure_it_is(void **state)
+{
+	unsigned differ = 0;
+	uint64_t seed = 9;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct paths_world *paths = random_world(&seed);
+		struct hawk_site_tree tree;
+
+		expect_no_error(hawk_site_tree_retained_both(&paths->graph, paths->groups, &tree));
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL);
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY);
+		/* What lay in the workspace is gone, what lay elsewhere is as it was. */
+		assert_int_equal(!(paths->graph.parts & HAWK_PART_RETAINED), !paths->cached);
+		assert_int_equal(!paths->graph.workspace.area.bytes, paths->cached);
+		for (uint32_t j = 0; j < tree.count; j++)
+			differ += tree.nodes[j].cum_bytes != tree.start[j].cum_bytes;
+		hawk_site_tree_deinit(&tree);
+		close_world(paths);
+	}
+	assert_true(differ > HEAPS);
 }
 
 static void add_path_chain(const struct paths_world *paths, const struct hawk_paths *found,
@@ -458,7 +517,7 @@ static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				if (paths->world->blocks[block].trace == site)
 					add_path_chain(paths, &found, block, &want);
-			collect_tree(&tree, 0, "", &got);
+			collect_tree(&tree, HAWK_EDGES_ALL, 0, "", &got);
 			expect_same_chains(&got, &want);
 			hawk_site_tree_deinit(&tree);
 		}
@@ -475,6 +534,7 @@ int main(void)
 		cmocka_unit_test(paths_are_the_shortest_ones),
 		cmocka_unit_test(a_global_explains_more_than_a_register),
 		cmocka_unit_test(the_retained_tree_is_the_dominator_tree_folded_by_site),
+		cmocka_unit_test(the_retained_tree_says_how_sure_it_is),
 		cmocka_unit_test(merged_paths_are_those_of_all_blocks_of_a_site),
 	};
 

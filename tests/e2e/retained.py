@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""retained, both ways: by all pointers and by those to the start of blocks only, where they differ; and that
+the second way, which takes the place of the first in memory, leaves all other answers and the cache as they are."""
+
+import json
+import os
+import signal
+import struct
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import cli_world  # noqa: E402
+import hawk  # noqa: E402
+
+SOURCE = r"""
+#include <alloca.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEEP __attribute__((noinline))
+
+struct cell {
+	struct cell *next;
+	long number;
+};
+
+void *g_box;   /* a list, by start pointers: no doubt */
+char *g_inside; /* points into a tray, which holds a payload */
+void *g_lid;   /* a block that points into a pad */
+void *g_one, *g_other; /* one points to the start of a block, the other into it */
+char *g_filler;
+
+KEEP void *make_box(void) { return calloc(1, 64); }
+KEEP struct cell *make_cell(void) { return calloc(1, sizeof(struct cell)); }
+KEEP char **make_tray(void) { return calloc(1, 4000); }
+KEEP char *make_payload(void) { return calloc(1, 300); }
+KEEP char **make_lid(void) { return calloc(1, 48); }
+KEEP char *make_pad(void) { return calloc(1, 500); }
+KEEP char **make_holder(void) { return calloc(1, 40); }
+KEEP char *make_shared(void) { return calloc(1, 600); }
+
+KEEP void fill(int cells)
+{
+	char **tray = make_tray(), **lid = make_lid(), *pad = make_pad();
+	char **one = make_holder(), **other = make_holder(), *shared = make_shared();
+	struct cell **box = g_box = make_box();
+
+	for (int i = 0; i < cells; i++) {
+		struct cell *cell = make_cell();
+
+		cell->number = i;
+		cell->next = *box;
+		*box = cell;
+	}
+	tray[0] = make_payload();
+	g_inside = (char *)tray + 8;
+	lid[0] = pad + 16;
+	g_lid = lid;
+	one[0] = shared;
+	other[0] = shared + 8;
+	g_one = one;
+	g_other = other;
+	printf("{\"box\":%lu,\"tray\":%lu,\"lid\":%lu,\"pad\":%lu,\"one\":%lu,\"other\":%lu,"
+	       "\"shared\":%lu,\"payload\":%lu}\n",
+	       (long)box, (long)tray, (long)lid, (long)pad, (long)one, (long)other, (long)shared,
+	       (long)tray[0]);
+	fflush(stdout);
+}
+
+/* The core is to be large enough for a cache. */
+KEEP void fill_up(void)
+{
+	g_filler = malloc(70 << 20);
+	memset(g_filler, 'x', 70 << 20);
+}
+
+KEEP void wipe_stack(void)
+{
+	volatile char *bytes = alloca(20000);
+
+	for (int i = 0; i < 20000; i++)
+		bytes[i] = 0;
+}
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	fill(atoi(argv[1]));
+	fill_up();
+	wipe_stack();
+	abort();
+}
+"""
+
+CELLS = 2000
+BOX_BYTES = 64 + CELLS * 16
+FILLER_BYTES = 70 << 20
+# What each block retains: by all pointers, by start pointers.
+BLOCKS = {"box": (BOX_BYTES, BOX_BYTES), "tray": (4300, 4300), "payload": (300, 300), "lid": (548, 48),
+          "pad": (500, 500), "one": (40, 640), "other": (40, 40), "shared": (600, 600)}
+# What each root retains.
+ROOTS = {"g_box": (BOX_BYTES, BOX_BYTES), "g_inside": (4300, 0), "g_lid": (548, 48), "g_one": (40, 640),
+         "g_other": (40, 40), "g_filler": (FILLER_BYTES, FILLER_BYTES)}
+ALL_PARTS = 31
+
+
+def build():
+    source = os.path.join(folder, "both.c")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(SOURCE)
+    return hawk.compile_program(os.path.join(folder, "both"), [source], "gcc", ["-O1"])
+
+
+def ask(*arguments, name="", code=0, **options):
+    """The answer, with the index cache of this name, or without any."""
+    words = [hawk.CORE, arguments[0], *([] if name else ["--no-cache"]), core, *arguments[1:]]
+    done = hawk.run(words, env=dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, name)), **options)
+    hawk.expect_equal(done.returncode, code, f"{arguments}: {done.stderr[-300:]}")
+    return done.stdout
+
+
+def document(*arguments, name=""):
+    parsed = json.loads(ask("retained", "--json", *arguments, name=name))
+    with open(os.path.join(hawk.SOURCE, "docs", "schema", "retained-1.json"), encoding="utf-8") as file:
+        complaints = cli_world.validate(parsed, json.load(file))
+    hawk.expect(not complaints, f"{arguments}: {complaints[:3]}")
+    return parsed
+
+
+def check_blocks(name=""):
+    found = {int(block["address"], 16): (block["retained_bytes"], block["start_pointers"]["retained_bytes"])
+             for block in document("--by=block", name=name)["blocks"]}
+    for block, sizes in BLOCKS.items():
+        hawk.expect_equal(found[truth[block]], sizes, f"{block} (cache {name!r})")
+    few = document("--by=block", "--size=48", name=name)["blocks"]
+    hawk.expect_equal([(block["retained_bytes"], block["start_pointers"]["retained_bytes"])
+                       for block in few if int(block["address"], 16) == truth["lid"]],
+                      [BLOCKS["lid"]], "with a filter")
+
+
+def check_roots(name=""):
+    tree = document("--by=root", name=name)["tree"]
+    start = [node["start_pointers"] for node in tree]
+    tops = [number for number, node in enumerate(tree) if node["parent"] == 0 and number]
+    for root, sizes in ROOTS.items():
+        found = [(tree[number]["cum_bytes"], start[number]["cum_bytes"]) for number in tops
+                 if tree[number]["kind"] == "root" and f"`{root}`" in tree[number]["name"]]
+        hawk.expect_equal(found, [sizes], f"{root} (cache {name!r})")
+    lost = [(tree[number]["cum_bytes"], start[number]["cum_bytes"], start[number]["cum_objects"])
+            for number in tops if tree[number]["kind"] == "lost"]
+    hawk.expect_equal(lost, [(0, 4300 + 500, 3)], "what interior pointers keep is lost without them")
+    for key in ("objects", "bytes"):
+        hawk.expect_equal(start[0]["cum_" + key], tree[0]["cum_" + key], f"all {key}, both ways")
+        hawk.expect_equal(sum(start[number]["cum_" + key] for number in tops), tree[0]["cum_" + key],
+                          f"{key} of all roots by start pointers")
+        hawk.expect_equal(sum(node["flat_" + key] for node in start), tree[0]["cum_" + key],
+                          f"flat {key} by start pointers")
+    for number, node in enumerate(tree):
+        below = sum(start[child]["cum_bytes"] for child, other in enumerate(tree)
+                    if child and other["parent"] == number)
+        hawk.expect_equal(start[number]["flat_bytes"] + below, start[number]["cum_bytes"],
+                          f"sums below {node['name']}")
+    hawk.expect(document("--by=tree", name=name)["tree"] == tree, "--by=tree is the same document")
+
+
+def check_texts():
+    for arguments in (["--by=block"], ["--by=root"], ["--by=tree"], ["--by=tree", "--depth=3"]):
+        out = ask("retained", *arguments)
+        hawk.expect("start only" in out, f"{arguments} says how sure it is")
+        for line in out.splitlines():
+            hawk.expect(len(line) <= 80, f"{arguments}: wider than 80 columns: {line!r}")
+    lines = [line.split() for line in ask("retained", "--by=root", "--full").splitlines()]
+    hawk.expect_equal([line[:4] for line in lines if "`g_lid`" in line], [["548", "B", "48", "B"]],
+                      "a root as text")
+    lines = [line.split() for line in ask("retained", "--by=block", "--size=48").splitlines()]
+    hawk.expect_equal([line[:4] for line in lines if "make_lid" in line], [["548", "B", "48", "B"]],
+                      "a block as text")
+    folded = dict(line.rsplit(" ", 1) for line in ask("retained", "--by=tree", "--folded").splitlines())
+    hawk.expect_equal([size for line, size in folded.items() if line.endswith(";make_tray")], ["4000"],
+                      "folded stacks go by all pointers")
+
+
+VIEWS = ("retained --by=block -n 3", "retained --by=root", "retained --by=tree --json")
+OTHERS = ("leaks --exit-code=0", "retained", "sql 'SELECT sum(retained), count(*) FROM blocks'",
+          "growth", "sites", "retained --by=block --json -n 5")
+
+
+def check_shell(name=""):
+    """Each question before and behind each view has the answer that it has alone."""
+    alone = {line: ask(*line.replace("'", "").split(" ", 1)[:1],
+                       *(["SELECT sum(retained), count(*) FROM blocks"] if line.startswith("sql")
+                         else line.split()[1:])) for line in (*VIEWS, *OTHERS)}
+    lines = [*OTHERS]
+    for view in VIEWS:
+        lines += [view, *OTHERS, view, view]
+    words = [hawk.CORE, "shell", *([] if name else ["--no-cache"]), core]
+    environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, name))
+    done = hawk.run(words, input="\n".join(lines) + "\n", env=environment)
+    hawk.expect_equal(done.returncode, 0, f"shell: {done.stderr[-300:]}")
+    hawk.expect_equal(done.stdout, "".join(alone[line] for line in lines), f"shell (cache {name!r})")
+    for view in VIEWS:
+        done = hawk.run(words, input=f"{view}\n{OTHERS[0]}\n{OTHERS[1]}\n", env=environment)
+        hawk.expect_equal(done.stdout, alone[view] + alone[OTHERS[0]] + alone[OTHERS[1]],
+                          f"shell: {view} first (cache {name!r})")
+
+
+def cache_of(name):
+    """(name, inode, parts) of the only file."""
+    caches = os.path.join(folder, name, "hawk-core")
+    files = os.listdir(caches) if os.path.isdir(caches) else []
+    if not hawk.expect_equal(len(files), 1, f"files in the cache {name!r}"):
+        return None
+    path = os.path.join(caches, files[0])
+    with open(path, "rb") as file:
+        parts = struct.unpack("<8sII", file.read(16))[2]
+    return files[0], os.stat(path).st_ino, parts
+
+
+def check_cache():
+    """Complete as soon as the answer is there, although dominators gave way; and then it is used."""
+    for number, view in enumerate(VIEWS):
+        name = f"cache{number}"
+        words = view.split()
+        without = ask(*words)
+        hawk.expect_equal(ask(*words, name=name), without, f"{view} while nothing is cached")
+        first = cache_of(name)
+        hawk.expect_equal(first and first[2], ALL_PARTS, f"{view}: parts in the cache")
+        for again in VIEWS:
+            hawk.expect_equal(ask(*again.split(), name=name), ask(*again.split()), f"{again} from the cache")
+        hawk.expect_equal(cache_of(name), first, f"{view}: the file stays")
+    check_blocks("cache0")
+    check_roots("cache0")
+    check_shell("cache1")
+    check_shell("cache9")
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+core, crashed = hawk.crash([build(), str(CELLS)], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+truth = json.loads(crashed.stdout)
+check_blocks()
+check_roots()
+check_texts()
+check_shell()
+check_cache()
+hawk.finish()
