@@ -95,6 +95,11 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	struct hawk_error *err;
 	struct hawk_json json;
 
+	if (!settings->json && !settings->folded && !session->heap.table) {
+		hawk_report_put_unknown(session->target, &session->screen, "Retained",
+					"see what retains what");
+		return NULL;
+	}
 	if (!settings->json)
 		return print_one(session, settings, report, NULL);
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/retained", 2);

@@ -184,7 +184,7 @@ def check_untraced():
         done = hawk.run([hawk.CORE, verb, untraced, *(["0x1000"] if verb == "whatis" else [])])
         hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")
         hawk.expect("no trace table" in done.stderr, f"{verb}: {done.stderr!r}")
-    for verb in ("sites", "growth", "merge-paths", "leaks", "schema"):
+    for verb in ("retained", "sites", "growth", "merge-paths", "leaks", "schema"):
         arguments = [untraced, *(["1234"] if verb == "schema" else [])]
         done = hawk.run([hawk.CORE, verb, *arguments])
         hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} of an untraced core")
