@@ -11,9 +11,11 @@ static void take(const struct hawk_block_graph *graph, uint32_t block, uint32_t 
 		 struct hawk_block_choice *choice)
 {
 	choice->blocks[block / 64] |= UINT64_C(1) << block % 64;
-	/* Of a carved block every part comes here, with its own bytes; it is one block. */
-	choice->sites[site].objects += hawk_block_index_counts(&graph->index, block);
-	choice->sites[site].bytes += hawk_block_size(&graph->index, block);
+	/* Of a carved block every part comes here; it is one block. */
+	if (!hawk_block_index_counts(&graph->index, block))
+		return;
+	choice->sites[site].objects++;
+	choice->sites[site].bytes += hawk_block_index_left_bytes(&graph->index, block);
 }
 
 struct hawk_error *hawk_block_choice_make(const struct hawk_block_graph *graph,

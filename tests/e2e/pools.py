@@ -145,6 +145,11 @@ def check_folds(core, heap, what):
     hawk.expect_equal(len(blocks), whole[0], f"{what}: retained --by=block")
     hawk.expect_equal(len({block["address"] for block in blocks}), whole[0], f"{what}: addresses")
     shares = json.loads(hawk.run([hawk.CORE, "sites", "--json", core]).stdout)
+    chosen = json.loads(hawk.run([hawk.CORE, "sites", "--json", "--size=0", core]).stdout)
+    by_id = [{site["site"]: (site["inuse_objects"], site["inuse_bytes"]) for site in graph["sites"]}
+             for graph in (chosen, shares)]
+    hawk.expect_equal(by_id[0], by_id[1], f"{what}: sites of all sizes")
+    hawk.expect(chosen["edges"] == shares["edges"], f"{what}: edges of all sizes")
     objects = {site["site"]: site["inuse_objects"] for site in shares["sites"]}
     for edge in shares["edges"]:
         hawk.expect(edge["targets"] <= objects[edge["target"]],
