@@ -286,6 +286,17 @@ bool hawk_block_graph_retained_gives_way(const struct hawk_block_graph *graph)
 	return graph->parts & HAWK_PART_RETAINED && graph->dominators.workspace;
 }
 
+/* What lies in the workspace. */
+static void give_way(struct hawk_block_graph *graph)
+{
+	if (!graph->dominators.workspace)
+		return;
+	hawk_dominators_deinit(&graph->dominators);
+	free(take_ptr(&graph->retained));
+	graph->parts &= ~(unsigned)HAWK_PART_RETAINED;
+	graph->has_start_dominators = false;
+}
+
 struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *graph,
 						     struct hawk_dominators *ret)
 {
@@ -294,12 +305,7 @@ struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *gr
 
 	if (err)
 		return err;
-	if (graph->dominators.workspace) {
-		hawk_dominators_deinit(&graph->dominators);
-		free(take_ptr(&graph->retained));
-		graph->parts &= ~(unsigned)HAWK_PART_RETAINED;
-		graph->has_start_dominators = false;
-	}
+	give_way(graph);
 	hawk_block_graph_stage(graph, "finding what start pointers retain");
 	err = follow_start(graph, NULL, &made);
 	if (err)
@@ -318,6 +324,60 @@ void hawk_block_graph_drop_start_dominators(struct hawk_block_graph *graph,
 	/* With a cache it was made for them alone. */
 	if (graph->parts & HAWK_PART_RETAINED)
 		hawk_workspace_destroy(&graph->workspace);
+}
+
+/* Of the groups, first by all pointers, then by start pointers. */
+static struct hawk_error *sum_chosen(struct hawk_block_graph *graph,
+				     const struct hawk_dominators_groups *groups, uint64_t *all,
+				     uint64_t *start)
+{
+	struct hawk_dominators made = {0};
+	struct hawk_error *err = hawk_block_graph_workspace(graph);
+
+	hawk_block_graph_stage(graph, "finding what all pointers retain");
+	if (!err)
+		err = make_dominators(graph, &graph->reach, NULL, &made);
+	if (!err)
+		err = hawk_dominators_retained_by_group(&made, &graph->index, groups, all);
+	hawk_block_graph_stage(graph, "finding what start pointers retain");
+	if (!err)
+		err = follow_start(graph, NULL, &made);
+	if (!err)
+		err = hawk_dominators_retained_by_group(&made, &graph->index, groups, start);
+	hawk_block_graph_drop_start_dominators(graph, &made);
+	return err;
+}
+
+struct hawk_error *hawk_block_graph_retained_chosen(struct hawk_block_graph *graph,
+						    const uint64_t *blocks,
+						    struct hawk_site_retained **ret)
+{
+	size_t count = graph->heap->site_count;
+	CLEANUP(free_ptr) uint64_t *sums = calloc(2 * count + 1, sizeof(*sums));
+	CLEANUP(free_ptr)
+	struct hawk_site_retained *retained = calloc(count + 1, sizeof(*retained));
+	CLEANUP(free_ptr) uint32_t *group_of_trace = make_groups(graph->heap);
+	struct hawk_dominators_groups groups = {
+		.group_of_trace = group_of_trace,
+		.trace_count = graph->heap->trace_count,
+		.group_count = (uint32_t)count,
+		.chosen = blocks,
+	};
+	struct hawk_error *err;
+
+	if (!sums || !retained || !group_of_trace)
+		return &hawk_enomem;
+	err = hawk_block_graph_need(graph, HAWK_PART_REACH);
+	if (err)
+		return err;
+	give_way(graph);
+	err = sum_chosen(graph, &groups, sums, sums + count);
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++)
+		retained[i] = (struct hawk_site_retained){sums[i], sums[count + i]};
+	*ret = take_ptr(&retained);
+	return NULL;
 }
 
 void hawk_block_graph_deinit(struct hawk_block_graph *graph)

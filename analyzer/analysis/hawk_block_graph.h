@@ -110,6 +110,15 @@ struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph);
  * it by itself; where blocks cannot be read it goes without. */
 struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph);
 
+/**
+ * What sites retain by those of their blocks alone that have their bit in `blocks` (of a
+ * hawk_block_choice): by site, caller frees. As hawk_block_graph_start_dominators() it takes the
+ * workspace from HAWK_PART_RETAINED. Makes reach if need be.
+ */
+struct hawk_error *hawk_block_graph_retained_chosen(struct hawk_block_graph *graph,
+						    const uint64_t *blocks,
+						    struct hawk_site_retained **ret);
+
 /** Whether HAWK_PART_RETAINED lies in the workspace, and not in a cache. */
 bool hawk_block_graph_retained_gives_way(const struct hawk_block_graph *graph);
 

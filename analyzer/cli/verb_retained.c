@@ -3,9 +3,18 @@
  * @file
  * hawk-core retained: what would be freed with a site, a block, a root.
  */
+#include "hawk_block_choice.h"
+#include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
 
 enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
+
+/** Of sites only some blocks. */
+static bool chooses_of_sites(const struct hawk_settings *settings)
+{
+	return settings->by < BY_BLOCK && !settings->folded &&
+	       hawk_settings_choose_blocks(settings);
+}
 
 /** Made from the dominator tree, for BY_ROOT and BY_TREE. */
 static struct hawk_error *print_tree(struct hawk_session *session,
@@ -39,10 +48,10 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 	return err;
 }
 
-static struct hawk_error *print_sites(struct hawk_session *session,
-				      const struct hawk_settings *settings,
-				      const struct hawk_pointer_report *report,
-				      struct hawk_json *json)
+static struct hawk_error *print_list(struct hawk_session *session,
+				     const struct hawk_settings *settings,
+				     const struct hawk_pointer_report *report,
+				     struct hawk_json *json)
 {
 	struct hawk_site_list list;
 	struct hawk_error *err = hawk_pointer_session_sites(session, settings, &list);
@@ -52,6 +61,41 @@ static struct hawk_error *print_sites(struct hawk_session *session,
 			   : hawk_report_retained_sites(report, &list, &session->screen);
 	hawk_site_list_deinit(&list);
 	return err;
+}
+
+/** By the blocks that the filter lets pass. */
+static struct hawk_error *print_chosen(struct hawk_session *session,
+				       const struct hawk_settings *settings,
+				       const struct hawk_pointer_report *report,
+				       struct hawk_json *json)
+{
+	struct hawk_pointer_report chosen = *report;
+	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
+	struct hawk_block_choice choice;
+	struct hawk_error *err = hawk_block_choice_make(&session->graph, hawk_block_filter_passes,
+							report->filter, &choice);
+
+	if (err)
+		return err;
+	hawk_session_save_retained(session);
+	err = hawk_block_graph_retained_chosen(&session->graph, choice.blocks, &retained);
+	hawk_session_end_progress(session);
+	chosen.chosen = choice.sites;
+	chosen.retained = retained;
+	if (!err)
+		err = print_list(session, settings, &chosen, json);
+	hawk_block_choice_deinit(&choice);
+	return err;
+}
+
+static struct hawk_error *print_sites(struct hawk_session *session,
+				      const struct hawk_settings *settings,
+				      const struct hawk_pointer_report *report,
+				      struct hawk_json *json)
+{
+	bool chosen = chooses_of_sites(settings) && report->filter;
+
+	return (chosen ? print_chosen : print_list)(session, settings, report, json);
 }
 
 /** Which blocks is a matter of all pointers; those to starts come then, in the same memory. */
@@ -110,22 +154,21 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 
 static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
 {
-	bool blocks_only = settings->size.given || settings->age.given || settings->type;
-
-	if (blocks_only && settings->by != BY_BLOCK)
+	if (hawk_settings_choose_blocks(settings) && (settings->by >= BY_ROOT || settings->folded))
 		return hawk_error_create(HAWK_ERROR_USAGE,
-					 "--size, --age and --type choose blocks: with --by=block");
+					 "--size, --age and --type choose blocks: by site, or with "
+					 "--by=block");
 	return hawk_check_wish(settings, count, operands);
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
+	unsigned parts = chooses_of_sites(settings) ? HAWK_PART_REACH | HAWK_PART_CONTENTS
+			 : settings->by == BY_BLOCK ? HAWK_PART_RETAINED | HAWK_PART_CONTENTS
+						    : HAWK_PART_RETAINED;
 	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings,
-		HAWK_PART_RETAINED | (settings->by == BY_BLOCK ? (unsigned)HAWK_PART_CONTENTS : 0),
-		&report);
+	struct hawk_error *err = hawk_pointer_session_open(session, settings, parts, &report);
 
 	(void)count;
 	(void)operands;

@@ -131,6 +131,8 @@ static inline uint32_t hawk_dominators_group(const struct hawk_dominators_groups
 {
 	uint32_t trace = index->traces[block];
 
+	if (groups->chosen && !(groups->chosen[block / 64] >> block % 64 & 1))
+		return UINT32_MAX;
 	if (trace > groups->trace_count)
 		trace = groups->trace_count;
 	return groups->group_of_trace ? groups->group_of_trace[trace] : trace;

@@ -83,11 +83,13 @@ void hawk_dominators_deinit(struct hawk_dominators *dominators);
 
 /** By what retained bytes are added up: `group_of_trace` has `trace_count` + 1 entries, the last
  * one for all larger trace ids; NULL = the trace id itself, of which then none is larger than
- * `trace_count`. A group is checked, and counts if it is below `group_count`. */
+ * `trace_count`. A group is checked, and counts if it is below `group_count`. Blocks without their
+ * bit in `chosen` (block / 64, block % 64) are of none; NULL = all have it. */
 struct hawk_dominators_groups {
 	const uint32_t *group_of_trace;
 	uint32_t trace_count;
 	uint32_t group_count;
+	const uint64_t *chosen;
 };
 
 /**

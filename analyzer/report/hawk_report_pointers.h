@@ -27,10 +27,15 @@ struct hawk_pointer_report {
 	struct hawk_root_namer *roots;
 	const struct hawk_findings *findings;
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
-	const struct hawk_chosen *chosen; /**< by site; of the site graph, NULL = all blocks */
-	size_t top;                       /**< 0 = the default */
-	size_t depth;                     /**< lines of stacks, levels of trees; 0 = default */
+	const struct hawk_chosen
+		*chosen; /**< by site; of site graph and retained, NULL = all blocks */
+	const struct hawk_site_retained *retained; /**< by site, of these; NULL = the graph's */
+	size_t top;                                /**< 0 = the default */
+	size_t depth; /**< lines of stacks, levels of trees; 0 = default */
 };
+
+/** The blocks of a site that were chosen: no estimates, which may be 0 where there is a block. */
+struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site);
 
 /** A block as it is said everywhere: "0x..., 40 B, make_cell cells.c:30". `column` columns are
  * taken already. */

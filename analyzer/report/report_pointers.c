@@ -22,6 +22,15 @@ void hawk_report_site_id(const struct hawk_block_graph *graph, uint32_t site, ch
 		snprintf(text, 17, "%016llx", (unsigned long long)graph->heap->sites[site].id);
 }
 
+struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site)
+{
+	const struct hawk_site *all = &report->graph->heap->sites[site];
+
+	return report->chosen ? report->chosen[site]
+			      : (struct hawk_chosen){.objects = hawk_site_blocks(all),
+						     .bytes = hawk_site_block_bytes(all)};
+}
+
 struct hawk_error *hawk_report_put_block(const struct hawk_pointer_report *report,
 					 const struct hawk_screen *screen, uint32_t number,
 					 unsigned column)

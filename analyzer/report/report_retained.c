@@ -22,30 +22,36 @@ static size_t limit(const struct hawk_pointer_report *report, size_t count, bool
 	return most < count ? most : count;
 }
 
+/** By site: of the blocks that were chosen. */
+static const struct hawk_site_retained *retained_by(const struct hawk_pointer_report *report)
+{
+	return report->retained ? report->retained : report->graph->retained;
+}
+
 static int compare_sites(const void *left, const void *right, void *context)
 {
-	const struct hawk_block_graph *graph = context;
+	const struct hawk_site_retained *retained = context;
 	uint32_t a = *(const uint32_t *)left;
 	uint32_t b = *(const uint32_t *)right;
 
-	if (graph->retained[a].all_pointers != graph->retained[b].all_pointers)
-		return graph->retained[a].all_pointers > graph->retained[b].all_pointers ? -1 : 1;
-	if (graph->retained[a].start_pointers != graph->retained[b].start_pointers)
-		return graph->retained[a].start_pointers > graph->retained[b].start_pointers ? -1
-											     : 1;
+	if (retained[a].all_pointers != retained[b].all_pointers)
+		return retained[a].all_pointers > retained[b].all_pointers ? -1 : 1;
+	if (retained[a].start_pointers != retained[b].start_pointers)
+		return retained[a].start_pointers > retained[b].start_pointers ? -1 : 1;
 	return a < b ? -1 : a > b;
 }
 
 /** Sorts; how many have live blocks. */
-static size_t sort_sites(const struct hawk_block_graph *graph, struct hawk_site_list *list)
+static size_t sort_sites(const struct hawk_pointer_report *report, struct hawk_site_list *list)
 {
 	size_t live = 0;
 
 	for (size_t i = 0; i < list->count; i++)
-		if (hawk_site_blocks(&graph->heap->sites[list->sites[i]]))
+		if (hawk_report_blocks_of(report, list->sites[i]).objects)
 			list->sites[live++] = list->sites[i];
 	if (live)
-		qsort_r(list->sites, live, sizeof(*list->sites), compare_sites, (void *)graph);
+		qsort_r(list->sites, live, sizeof(*list->sites), compare_sites,
+			(void *)retained_by(report));
 	return live;
 }
 
@@ -53,13 +59,14 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 				   const struct hawk_screen *screen, size_t number, uint32_t index)
 {
 	const struct hawk_heap *heap = report->graph->heap;
-	const struct hawk_site_retained *retained = &report->graph->retained[index];
-	const struct hawk_site *site = &heap->sites[index];
+	const struct hawk_site_retained *retained = &retained_by(report)[index];
+	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
+
 	hawk_output_printf(screen->output, "%4zu %10s %10s %10s %12s  %016" PRIx64 "\n", number,
 			   hawk_quantity_bytes(retained->all_pointers).text,
 			   hawk_quantity_bytes(retained->start_pointers).text,
-			   hawk_quantity_bytes(hawk_site_block_bytes(site)).text,
-			   hawk_quantity_count(hawk_site_blocks(site)).text, site->id);
+			   hawk_quantity_bytes(blocks.bytes).text,
+			   hawk_quantity_count(blocks.objects).text, heap->sites[index].id);
 	return hawk_site_stack_put(screen, report->symbols, heap, index, hawk_stack_telling_line,
 				   screen->full    ? 0
 				   : report->depth ? report->depth
@@ -70,7 +77,7 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 					      struct hawk_site_list *list,
 					      const struct hawk_screen *screen)
 {
-	size_t live = sort_sites(report->graph, list);
+	size_t live = sort_sites(report, list);
 	size_t end = limit(report, live, screen->full);
 	struct hawk_error *err = NULL;
 
@@ -89,16 +96,16 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 static struct hawk_error *put_json_site(const struct hawk_pointer_report *report, uint32_t index,
 					struct hawk_json *json)
 {
-	const struct hawk_site_retained *retained = &report->graph->retained[index];
-	const struct hawk_site *site = &report->graph->heap->sites[index];
+	const struct hawk_site_retained *retained = &retained_by(report)[index];
+	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
 	struct hawk_error *err;
 	char id[17];
 
 	hawk_report_site_id(report->graph, index, id);
 	hawk_json_object(json);
 	hawk_json_put_string(json, "site", id);
-	hawk_json_put_integer(json, "objects", hawk_site_blocks(site));
-	hawk_json_put_integer(json, "shallow_bytes", hawk_site_block_bytes(site));
+	hawk_json_put_integer(json, "objects", blocks.objects);
+	hawk_json_put_integer(json, "shallow_bytes", blocks.bytes);
 	hawk_json_key(json, "retained_bytes");
 	hawk_json_object(json);
 	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
@@ -113,7 +120,7 @@ struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_rep
 						   struct hawk_site_list *list,
 						   struct hawk_json *json)
 {
-	size_t end = limit(report, sort_sites(report->graph, list), true);
+	size_t end = limit(report, sort_sites(report, list), true);
 	struct hawk_error *err = NULL;
 
 	hawk_json_key(json, "sites");

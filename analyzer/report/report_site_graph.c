@@ -54,16 +54,6 @@ static struct hawk_error *order_by_target(const struct hawk_site_graph *graph, s
 	return NULL;
 }
 
-/** Of a site: blocks, not estimates, which may be 0 where there is a block. */
-static struct hawk_chosen blocks_of(const struct hawk_pointer_report *report, uint32_t index)
-{
-	const struct hawk_site *site = &report->graph->heap->sites[index];
-
-	return report->chosen ? report->chosen[index]
-			      : (struct hawk_chosen){.objects = hawk_site_blocks(site),
-						     .bytes = hawk_site_block_bytes(site)};
-}
-
 static int compare_chosen(const void *left, const void *right, void *context)
 {
 	const struct hawk_chosen *chosen = context;
@@ -86,7 +76,7 @@ static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_s
 	else
 		hawk_site_list_sort(list, report->graph->heap, HAWK_SITE_SORT_SIZE);
 	for (size_t i = 0; i < list->count; i++)
-		if (blocks_of(report, list->sites[i]).objects)
+		if (hawk_report_blocks_of(report, list->sites[i]).objects)
 			list->sites[live++] = list->sites[i];
 	list->count = live;
 	return most < live ? most : live;
@@ -162,11 +152,11 @@ static struct hawk_error *put_holder(const struct hawk_pointer_report *report,
 
 	if (err)
 		return err;
-	hawk_output_printf(
-		screen->output, "    %10s %8s  ",
-		hawk_quantity_bytes(edge->counts.target_bytes).text,
-		hawk_quantity_share(edge->counts.targets, blocks_of(report, edge->target).objects)
-			.text);
+	hawk_output_printf(screen->output, "    %10s %8s  ",
+			   hawk_quantity_bytes(edge->counts.target_bytes).text,
+			   hawk_quantity_share(edge->counts.targets,
+					       hawk_report_blocks_of(report, edge->target).objects)
+				   .text);
 	hawk_output_append(screen->output, text.bytes, text.size);
 	hawk_output_puts(screen->output, "\n");
 	return NULL;
@@ -176,7 +166,7 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 				   const struct hawk_screen *screen, const struct by_target *by,
 				   uint32_t index)
 {
-	struct hawk_chosen blocks = blocks_of(report, index);
+	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
 	uint32_t start = by->first[index], end = by->first[index + 1];
 	CLEANUP(text) struct hawk_text text = {0};
 	const struct hawk_site_name *name;
@@ -307,7 +297,7 @@ static struct hawk_error *put_json_nodes(const struct hawk_pointer_report *repor
 	hawk_json_key(json, "sites");
 	hawk_json_array(json);
 	for (size_t i = 0; i < end && !err; i++) {
-		struct hawk_chosen blocks = blocks_of(report, list->sites[i]);
+		struct hawk_chosen blocks = hawk_report_blocks_of(report, list->sites[i]);
 
 		hawk_report_site_id(report->graph, list->sites[i], id);
 		hawk_json_object(json);
@@ -368,7 +358,7 @@ static void put_dot_text(struct hawk_output *output, const char *text)
 static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
 				       struct hawk_output *output, uint32_t index)
 {
-	struct hawk_chosen blocks = blocks_of(report, index);
+	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
 	CLEANUP(text) struct hawk_text text = {0};
 	const struct hawk_site_name *name;
 	struct hawk_error *err = hawk_site_name(report->names, index, &name);

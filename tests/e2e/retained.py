@@ -140,6 +140,23 @@ def check_blocks(name=""):
                       [BLOCKS["lid"]], "with a filter")
 
 
+def check_sites(name=""):
+    """Of some blocks of each site, or of all that pass."""
+    everything = document(name=name)["sites"]
+    hawk.expect_equal(document("--size=0-1000000000", name=name)["sites"], everything, "a filter that all pass")
+    few = document("--size=48-48", name=name)["sites"]
+    blocks = document("--by=block", "--size=48-48", name=name)["blocks"]
+    hawk.expect(few and all(site["shallow_bytes"] == 48 * site["objects"] for site in few), "of 48 bytes each")
+    hawk.expect_equal(sum(site["objects"] for site in few), len(blocks), "as many as with --by=block")
+    for site in few:
+        own = [block for block in blocks if block["site"] == site["site"]]
+        if len(own) == 1:
+            hawk.expect_equal((site["retained_bytes"]["all_pointers"], site["retained_bytes"]["start_pointers"]),
+                              (own[0]["retained_bytes"], own[0]["start_pointers"]["retained_bytes"]),
+                              "of one block of a site")
+    hawk.expect(any(site["objects"] == 1 for site in few), "there is a site with one of them")
+
+
 def check_roots(name=""):
     tree = document("--by=root", name=name)["tree"]
     start = [node["start_pointers"] for node in tree]
@@ -231,6 +248,7 @@ def check_cache():
             hawk.expect_equal(ask(*again.split(), name=name), ask(*again.split()), f"{again} from the cache")
         hawk.expect_equal(cache_of(name), first, f"{view}: the file stays")
     check_blocks("cache0")
+    check_sites("cache0")
     check_roots("cache0")
     check_shell("cache1")
     check_shell("cache9")
@@ -241,6 +259,7 @@ folder = hawk.temporary_folder()
 core, crashed = hawk.crash([build(), str(CELLS)], hawk.tracer_environment(), folder, (signal.SIGABRT,))
 truth = json.loads(crashed.stdout)
 check_blocks()
+check_sites()
 check_roots()
 check_texts()
 check_shell()

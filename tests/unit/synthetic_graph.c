@@ -12,7 +12,8 @@
 
 #include "core_file.h"
 
-const struct hawk_dominators_groups graph_by_trace = {NULL, GRAPH_TRACES, GRAPH_TRACES};
+const struct hawk_dominators_groups graph_by_trace = {.trace_count = GRAPH_TRACES,
+						      .group_count = GRAPH_TRACES};
 
 static void check(struct hawk_error *err)
 {

@@ -74,15 +74,15 @@ static void close_world(struct graph_fixture *fixture)
 	graph_world_destroy(fixture->world);
 }
 
-/* What goes with all blocks of a site: whatever one of them dominates. */
+/* What goes with the chosen blocks of a site: whatever one of them dominates. */
 static uint64_t retained_by(const struct graph_fixture *fixture, const struct graph_oracle *oracle,
-			    unsigned edges, uint32_t site)
+			    unsigned edges, uint32_t site, uint64_t chosen)
 {
 	uint64_t gone = 0;
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < oracle->count; i++)
-		if (hawk_block_graph_site(&fixture->graph, i) == site)
+		if (chosen >> i & 1 && hawk_block_graph_site(&fixture->graph, i) == site)
 			gone |= oracle->dominated[edges][i];
 	for (uint32_t i = 0; i < oracle->count; i++)
 		if (gone >> i & 1)
@@ -106,9 +106,9 @@ static void retained_bytes_of_sites_are_those_of_the_oracle_both_ways(void **sta
 		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
 		for (uint32_t site = 0; site < SITES; site++) {
 			assert_int_equal(fixture.graph.retained[site].all_pointers,
-					 retained_by(&fixture, &oracle, 0, site));
+					 retained_by(&fixture, &oracle, 0, site, UINT64_MAX));
 			assert_int_equal(fixture.graph.retained[site].start_pointers,
-					 retained_by(&fixture, &oracle, 1, site));
+					 retained_by(&fixture, &oracle, 1, site, UINT64_MAX));
 		}
 		for (uint32_t block = 0; block < oracle.count; block++)
 			assert_int_equal(fixture.graph.dominators
@@ -151,12 +151,48 @@ static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
 			for (uint32_t site = 0; site < SITES; site++)
 				assert_int_equal(fixture.graph.retained[site].start_pointers,
 						 retained_by(&fixture, &oracle,
-							     HAWK_EDGES_START_ONLY, site));
+							     HAWK_EDGES_START_ONLY, site,
+							     UINT64_MAX));
 			assert_null(hawk_block_graph_start_dominators(&fixture.graph, &start));
 			assert_false(fixture.graph.parts & HAWK_PART_RETAINED);
 			expect_retained(&fixture, &start, oracle.retained[HAWK_EDGES_START_ONLY]);
 			hawk_block_graph_drop_start_dominators(&fixture.graph, &start);
 		}
+		close_world(&fixture);
+	}
+}
+
+/* Of some blocks of each site; also where all were asked for before. */
+static void retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways(void **state)
+{
+	uint64_t seed = 12;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		uint64_t chosen = synthetic_random(&seed);
+		struct hawk_site_retained *retained;
+		struct graph_fixture fixture;
+		struct graph_oracle oracle;
+
+		graph_world_fill(world, &seed);
+		open_world(&fixture, world);
+		fixture.graph.threads = 1 + i % 2;
+		graph_oracle_make(world, &oracle);
+		if (i % 3)
+			assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
+		assert_null(hawk_block_graph_retained_chosen(&fixture.graph, &chosen, &retained));
+		for (uint32_t site = 0; site < SITES; site++) {
+			assert_int_equal(retained[site].all_pointers,
+					 retained_by(&fixture, &oracle, 0, site, chosen));
+			assert_int_equal(retained[site].start_pointers,
+					 retained_by(&fixture, &oracle, 1, site, chosen));
+		}
+		free(retained);
+		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
+		for (uint32_t site = 0; site < SITES; site++)
+			assert_int_equal(fixture.graph.retained[site].all_pointers,
+					 retained_by(&fixture, &oracle, 0, site, UINT64_MAX));
 		close_world(&fixture);
 	}
 }
@@ -588,6 +624,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(retained_bytes_of_sites_are_those_of_the_oracle_both_ways),
+		cmocka_unit_test(retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways),
 		cmocka_unit_test(blocks_have_what_they_retain_both_ways_in_turn),
 		cmocka_unit_test(site_edges_of_random_heaps_count_blocks_and_pointers_exactly),
 		cmocka_unit_test(site_edges_of_chosen_blocks_count_pointers_to_these_alone),
