@@ -282,6 +282,15 @@ static void fork_in_handler(void)
 		fail("a child has counted in its parent's table");
 }
 
+/** One step in `fork_every`, at no fixed distance: a child that shares the table's file takes what
+ * its parent was about to take, so forks in every turn of a loop would keep the parent there. */
+static bool is_time_to_fork(void)
+{
+	uint64_t mixed = steps * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (mixed >> 32) % fork_every == 0;
+}
+
 static void on_trap(int number, siginfo_t *info, void *data)
 {
 	ucontext_t *context = data;
@@ -300,7 +309,7 @@ static void on_trap(int number, siginfo_t *info, void *data)
 		check_sums();
 	else if (mode == ALLOCATE)
 		allocate_in_handler();
-	else if (mode >= FORK && mode <= POOR && steps % fork_every == 0)
+	else if (mode >= FORK && mode <= POOR && is_time_to_fork())
 		fork_in_handler();
 	else if (mode == JUMP && steps == jump_at) {
 		stepping = false;
