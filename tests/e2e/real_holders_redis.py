@@ -111,8 +111,8 @@ def check_folds():
     # The client of its Lua interpreter, another variable's, points to the databases as well.
     hawk.expect(tops[0][0] in ("root", "several") and tops[0][1].startswith("`server` in ") and
                 tops[0][2] >= 0.7 * whole, f"what holds most: {tops[:3]}")
-    tree = holders.ask("retained", "--by=tree", core).splitlines()
-    names = [line[34:].split()[0] for line in tree[4:9]]
+    tree = holders.ask("retained", "--by=tree", "--full", core).splitlines()
+    names = [line[45:].split()[0] for line in tree[4:9]]
     hawk.expect_equal(names, ["initServer", "dictCreate", "_dictExpand", "dictAddRaw",
                               "createObject"], "the way down to the values")
     sites = holders.document("sites", core)
