@@ -215,7 +215,14 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph,
 	return err;
 }
 
-static struct hawk_error *make_retained(struct hawk_block_graph *graph, unsigned missing)
+/** Fills sums by group: by all pointers, and by start pointers. */
+typedef struct hawk_error *sum_function(struct hawk_block_graph *graph,
+					const struct hawk_dominators_groups *groups, uint64_t *all,
+					uint64_t *start);
+
+/* By site, of `chosen` blocks (NULL = all); caller frees. */
+static struct hawk_error *sum_by_site(struct hawk_block_graph *graph, const uint64_t *chosen,
+				      sum_function *sum, struct hawk_site_retained **ret)
 {
 	size_t count = graph->heap->site_count;
 	CLEANUP(free_ptr) uint64_t *sums = calloc(2 * count + 1, sizeof(*sums));
@@ -226,19 +233,25 @@ static struct hawk_error *make_retained(struct hawk_block_graph *graph, unsigned
 		.group_of_trace = group_of_trace,
 		.trace_count = graph->heap->trace_count,
 		.group_count = (uint32_t)count,
+		.chosen = chosen,
 	};
 	struct hawk_error *err;
 
-	(void)missing;
 	if (!sums || !retained || !group_of_trace)
 		return &hawk_enomem;
-	err = make_both_retained(graph, &groups, sums, sums + count);
+	err = sum(graph, &groups, sums, sums + count);
 	if (err)
 		return err;
 	for (size_t i = 0; i < count; i++)
 		retained[i] = (struct hawk_site_retained){sums[i], sums[count + i]};
-	graph->retained = take_ptr(&retained);
+	*ret = take_ptr(&retained);
 	return NULL;
+}
+
+static struct hawk_error *make_retained(struct hawk_block_graph *graph, unsigned missing)
+{
+	(void)missing;
+	return sum_by_site(graph, NULL, make_both_retained, &graph->retained);
 }
 
 unsigned hawk_block_graph_dependencies(unsigned parts)
@@ -352,32 +365,12 @@ struct hawk_error *hawk_block_graph_retained_chosen(struct hawk_block_graph *gra
 						    const uint64_t *blocks,
 						    struct hawk_site_retained **ret)
 {
-	size_t count = graph->heap->site_count;
-	CLEANUP(free_ptr) uint64_t *sums = calloc(2 * count + 1, sizeof(*sums));
-	CLEANUP(free_ptr)
-	struct hawk_site_retained *retained = calloc(count + 1, sizeof(*retained));
-	CLEANUP(free_ptr) uint32_t *group_of_trace = make_groups(graph->heap);
-	struct hawk_dominators_groups groups = {
-		.group_of_trace = group_of_trace,
-		.trace_count = graph->heap->trace_count,
-		.group_count = (uint32_t)count,
-		.chosen = blocks,
-	};
-	struct hawk_error *err;
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_REACH);
 
-	if (!sums || !retained || !group_of_trace)
-		return &hawk_enomem;
-	err = hawk_block_graph_need(graph, HAWK_PART_REACH);
 	if (err)
 		return err;
 	give_way(graph);
-	err = sum_chosen(graph, &groups, sums, sums + count);
-	if (err)
-		return err;
-	for (size_t i = 0; i < count; i++)
-		retained[i] = (struct hawk_site_retained){sums[i], sums[count + i]};
-	*ret = take_ptr(&retained);
-	return NULL;
+	return sum_by_site(graph, blocks, sum_chosen, ret);
 }
 
 void hawk_block_graph_deinit(struct hawk_block_graph *graph)
