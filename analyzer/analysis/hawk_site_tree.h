@@ -63,18 +63,22 @@ struct hawk_site_tree {
 /* In both, `groups[root]` is the group of each root, below 2^31. */
 
 /**
- * All blocks along the dominator tree. Needs HAWK_PART_RETAINED. `ret` is to be deinitialized after
- * success only.
+ * All blocks along the dominator tree; or, of `chosen` (bits of a hawk_block_choice; NULL = all),
+ * those that would be freed with them: they and what they dominate are counted where they are, and
+ * what is above them has no sums but theirs. Needs HAWK_PART_RETAINED. `ret` is to be deinitialized
+ * after success only.
  */
 struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
-					   const uint32_t *groups, struct hawk_site_tree *ret);
+					   const uint32_t *groups, const uint64_t *chosen,
+					   struct hawk_site_tree *ret);
 
 /**
  * The same both ways, with `start`: a node that is there one way only has sums of 0 the other way.
  * Dominators give way as with hawk_block_graph_start_dominators().
  */
 struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
-						const uint32_t *groups, struct hawk_site_tree *ret);
+						const uint32_t *groups, const uint64_t *chosen,
+						struct hawk_site_tree *ret);
 
 /** Blocks with their bit in `wanted` (block / 64, block % 64) along their shortest paths; only they
  * are counted. */

@@ -7,10 +7,12 @@
 
 #include <string.h>
 
+#include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "root_owners.h"
 
 static const uint32_t UNASSIGNED = UINT32_MAX;
+static const uint32_t GONE = UINT32_C(1) << 31; /* beside a node: the block goes with chosen ones */
 
 enum { BLOCKS_AHEAD = 16 };
 
@@ -174,17 +176,11 @@ static void add_up_start(struct hawk_site_tree *tree)
 	}
 }
 
-/** Cumulative sums, and children in order. */
-static struct hawk_error *finish(struct hawk_site_tree *tree)
+static void add_up(struct hawk_site_tree *tree)
 {
-	CLEANUP(free_ptr) uint32_t *order = malloc(tree->count * sizeof(*order));
-
-	if (!order)
-		return &hawk_enomem;
 	for (uint32_t i = tree->count; i-- > 0;) {
 		struct hawk_site_tree_node *node = &tree->nodes[i];
 
-		order[i] = i;
 		node->cum_objects += node->flat_objects;
 		node->cum_bytes += node->flat_bytes;
 		if (!i)
@@ -192,8 +188,42 @@ static struct hawk_error *finish(struct hawk_site_tree *tree)
 		tree->nodes[node->parent].cum_objects += node->cum_objects;
 		tree->nodes[node->parent].cum_bytes += node->cum_bytes;
 	}
+}
+
+/** Leaves out what no block is counted for. Nodes are not found by hash any more: the index says
+ * their new numbers. */
+static void drop_empty(struct hawk_site_tree *tree)
+{
+	uint32_t *numbers = tree->index;
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < tree->count; i++) {
+		if (i && !tree->nodes[i].cum_objects &&
+		    !(tree->start && tree->start[i].cum_objects))
+			continue;
+		numbers[i] = kept;
+		tree->nodes[kept] = tree->nodes[i];
+		tree->nodes[kept].parent = numbers[tree->nodes[i].parent];
+		if (tree->start)
+			tree->start[kept] = tree->start[i];
+		kept++;
+	}
+	tree->count = kept;
+}
+
+/** Cumulative sums, and children in order. */
+static struct hawk_error *finish(struct hawk_site_tree *tree)
+{
+	CLEANUP(free_ptr) uint32_t *order = malloc(tree->count * sizeof(*order));
+
+	if (!order)
+		return &hawk_enomem;
+	add_up(tree);
 	if (tree->start)
 		add_up_start(tree);
+	drop_empty(tree);
+	for (uint32_t i = 0; i < tree->count; i++)
+		order[i] = i;
 	qsort_r(order + 1, tree->count - 1, sizeof(*order), compare_children, tree);
 	for (uint32_t i = tree->count; i-- > 1;) {
 		struct hawk_site_tree_node *node = &tree->nodes[order[i]];
@@ -300,13 +330,15 @@ static const struct pointed *find_pointed(const struct leading *leading, uint32_
 	return &leading->pointed[low];
 }
 
-/** Of all blocks, one way. */
+/** Along dominators, one way. */
 struct folding {
 	const struct hawk_block_graph *graph;
 	const struct hawk_dominators *dominators;
 	enum hawk_edges edges; /**< that the dominators go by */
 	const uint32_t *groups;
-	uint32_t *nodes; /**< by block: owners, then nodes of the tree; dominators come first */
+	const uint64_t *chosen; /**< NULL = all */
+	/** By block: owners, then nodes of the tree, with GONE; dominators come first. */
+	uint32_t *nodes;
 	struct leading leading;
 	struct hawk_site_tree *tree;
 };
@@ -341,6 +373,11 @@ static void prefetch_block(const struct folding *folding, uint32_t number)
 	__builtin_prefetch(&folding->graph->index.sizes[block]);
 }
 
+static bool is_chosen(const struct folding *folding, uint32_t block)
+{
+	return !folding->chosen || hawk_block_is_chosen(folding->chosen, block);
+}
+
 static struct hawk_error *fold_blocks(const struct folding *folding)
 {
 	const struct hawk_dominators *dominators = folding->dominators;
@@ -349,22 +386,27 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 	for (uint32_t i = 1; i <= dominators->count; i++) {
 		uint32_t block = dominators->blocks[i];
 		uint32_t parent = dominators->dominators[i];
+		uint32_t gone = is_chosen(folding, block) ? GONE : 0;
 		struct hawk_error *err = NULL;
 		uint32_t node;
 
 		prefetch_block(folding,
 			       dominators->count - i > BLOCKS_AHEAD ? i + BLOCKS_AHEAD : i);
-		if (parent)
+		if (parent) {
 			node = nodes[dominators->blocks[parent]];
-		else
+			gone |= node & GONE;
+			node &= ~GONE;
+		} else {
 			err = step_top(folding, block, &node);
+		}
 		if (!err)
 			err = step_site(folding->tree, node,
-					hawk_block_graph_site(folding->graph, block),
-					&nodes[block]);
+					hawk_block_graph_site(folding->graph, block), &node);
 		if (err)
 			return err;
-		count_block(folding->graph, folding->tree, nodes[block], block);
+		nodes[block] = node | gone;
+		if (gone)
+			count_block(folding->graph, folding->tree, node, block);
 	}
 	return NULL;
 }
@@ -372,7 +414,7 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 					  const struct hawk_dominators *dominators,
 					  enum hawk_edges edges, const uint32_t *groups,
-					  struct hawk_site_tree *tree)
+					  const uint64_t *chosen, struct hawk_site_tree *tree)
 {
 	CLEANUP(free_ptr) uint32_t *own = NULL;
 	struct folding folding = {
@@ -380,6 +422,7 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 		.dominators = dominators,
 		.edges = edges,
 		.groups = groups,
+		.chosen = chosen,
 		.tree = tree,
 	};
 	struct hawk_error *err;
@@ -400,13 +443,15 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 }
 
 struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
-					   const uint32_t *groups, struct hawk_site_tree *ret)
+					   const uint32_t *groups, const uint64_t *chosen,
+					   struct hawk_site_tree *ret)
 {
 	struct hawk_site_tree tree = {0};
 	struct hawk_error *err = begin(&tree);
 
 	if (!err)
-		err = fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, &tree);
+		err = fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, chosen,
+				      &tree);
 	if (!err)
 		err = finish(&tree);
 	if (err) {
@@ -418,7 +463,7 @@ struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 }
 
 static struct hawk_error *fold_start(struct hawk_block_graph *graph, const uint32_t *groups,
-				     struct hawk_site_tree *tree)
+				     const uint64_t *chosen, struct hawk_site_tree *tree)
 {
 	struct hawk_dominators dominators = {0};
 	struct hawk_error *err = hawk_block_graph_start_dominators(graph, &dominators);
@@ -426,22 +471,25 @@ static struct hawk_error *fold_start(struct hawk_block_graph *graph, const uint3
 	if (err)
 		return err;
 	tree->start = calloc(tree->capacity, sizeof(*tree->start));
-	err = tree->start ? fold_dominators(graph, &dominators, HAWK_EDGES_START_ONLY, groups, tree)
+	err = tree->start ? fold_dominators(graph, &dominators, HAWK_EDGES_START_ONLY, groups,
+					    chosen, tree)
 			  : &hawk_enomem;
 	hawk_block_graph_drop_start_dominators(graph, &dominators);
 	return err;
 }
 
 struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
-						const uint32_t *groups, struct hawk_site_tree *ret)
+						const uint32_t *groups, const uint64_t *chosen,
+						struct hawk_site_tree *ret)
 {
 	struct hawk_site_tree tree = {0};
 	struct hawk_error *err = begin(&tree);
 
 	if (!err)
-		err = fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, &tree);
+		err = fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, chosen,
+				      &tree);
 	if (!err)
-		err = fold_start(graph, groups, &tree);
+		err = fold_start(graph, groups, chosen, &tree);
 	if (!err)
 		err = finish(&tree);
 	if (err) {
@@ -452,11 +500,6 @@ struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
 	return NULL;
 }
 
-static bool is_wanted(const uint64_t *wanted, uint32_t block)
-{
-	return wanted[block / 64] >> block % 64 & 1;
-}
-
 /** Marks wanted blocks, and those on the way to them. */
 static void mark_wanted(const struct hawk_block_graph *graph, const struct hawk_paths *paths,
 			const uint64_t *wanted, uint32_t *nodes)
@@ -464,7 +507,7 @@ static void mark_wanted(const struct hawk_block_graph *graph, const struct hawk_
 	for (uint32_t block = 0; block < graph->index.count; block++) {
 		uint32_t at = block;
 
-		if (!is_wanted(wanted, block))
+		if (!hawk_block_is_chosen(wanted, block))
 			continue;
 		while (nodes[at] == UNASSIGNED) {
 			nodes[at] = 0;
@@ -506,7 +549,7 @@ static struct hawk_error *fold_paths(const struct hawk_block_graph *graph,
 		if (nodes[paths->order[i]] != UNASSIGNED)
 			err = fold_path(graph, paths, groups, paths->order[i], nodes, tree);
 	for (uint32_t block = 0; !err && block < graph->index.count; block++) {
-		if (!is_wanted(wanted, block))
+		if (!hawk_block_is_chosen(wanted, block))
 			continue;
 		if (paths->parents[block] == HAWK_PATH_NONE)
 			err = fold_path(graph, paths, groups, block, nodes, tree);

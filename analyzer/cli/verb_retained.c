@@ -16,35 +16,87 @@ static bool chooses_of_sites(const struct hawk_settings *settings)
 	       hawk_settings_choose_blocks(settings);
 }
 
-/** Made from the dominator tree, for BY_ROOT and BY_TREE. */
+/** The tree as text. */
+static struct hawk_error *put_tree(struct hawk_session *session,
+				   const struct hawk_settings *settings,
+				   const struct hawk_pointer_report *report,
+				   const struct hawk_tree_roots *groups,
+				   const struct hawk_site_tree *tree)
+{
+	const struct hawk_screen *screen = &session->screen;
+	const char *by_sites = settings->by == BY_TREE ? ", then by sites" : "";
+	struct hawk_chosen chosen = hawk_report_chosen(report);
+
+	if (!report->chosen)
+		hawk_screen_heading(screen, "Retained by roots%s", by_sites);
+	else
+		hawk_screen_heading(screen, "Retained by %s chosen block%s (%s), by roots%s",
+				    hawk_quantity_count(chosen.objects).text,
+				    chosen.objects == 1 ? "" : "s",
+				    hawk_quantity_bytes(chosen.bytes).text, by_sites);
+	if (report->chosen && !chosen.objects) {
+		hawk_report_put_no_match(screen);
+		return NULL;
+	}
+	return (settings->by == BY_TREE ? hawk_report_tree
+					: hawk_report_retained_roots)(report, groups, tree, screen);
+}
+
+/** Made from the dominator tree, for BY_ROOT and BY_TREE, of `blocks` (NULL = all). */
 static struct hawk_error *print_tree(struct hawk_session *session,
 				     const struct hawk_settings *settings,
 				     const struct hawk_pointer_report *report,
-				     struct hawk_json *json)
+				     const uint64_t *blocks, struct hawk_json *json)
 {
 	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {0};
 	struct hawk_error *err = hawk_tree_roots_make(report, &groups);
 
 	if (!err && settings->folded && !json) {
-		err = hawk_site_tree_retained(&session->graph, groups.groups, &tree);
+		err = hawk_site_tree_retained(&session->graph, groups.groups, blocks, &tree);
 	} else if (!err) {
 		hawk_session_save_retained(session);
-		err = hawk_site_tree_retained_both(&session->graph, groups.groups, &tree);
+		err = hawk_site_tree_retained_both(&session->graph, groups.groups, blocks, &tree);
 		hawk_session_end_progress(session);
 	}
-	if (!err && json)
+	if (!err && json) {
+		hawk_report_json_chosen(report, json);
 		err = hawk_report_tree_json(report, &groups, &tree, json);
-	else if (!err && !tree.start)
+	} else if (!err && !tree.start) {
 		err = hawk_report_tree_folded(report, &groups, &tree, session->output);
-	else if (!err) {
-		hawk_screen_heading(&session->screen, "Retained by roots%s",
-				    settings->by == BY_TREE ? ", then by sites" : "");
-		err = (settings->by == BY_TREE ? hawk_report_tree : hawk_report_retained_roots)(
-			report, &groups, &tree, &session->screen);
+	} else if (!err) {
+		err = put_tree(session, settings, report, &groups, &tree);
 	}
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
+	return err;
+}
+
+/** The blocks that the filter lets pass. A process may run on then. */
+static struct hawk_error *choose(struct hawk_session *session,
+				 const struct hawk_pointer_report *report,
+				 struct hawk_block_choice *ret)
+{
+	struct hawk_error *err = hawk_block_choice_make(&session->graph, hawk_block_filter_passes,
+							report->filter, ret);
+
+	hawk_target_release(session->target);
+	return err;
+}
+
+static struct hawk_error *print_trees(struct hawk_session *session,
+				      const struct hawk_settings *settings,
+				      const struct hawk_pointer_report *report,
+				      struct hawk_json *json)
+{
+	struct hawk_pointer_report chosen = *report;
+	struct hawk_block_choice choice = {0};
+	struct hawk_error *err = report->filter ? choose(session, report, &choice) : NULL;
+
+	chosen.chosen = choice.sites;
+	if (!err)
+		err = print_tree(session, settings, &chosen, choice.blocks, json);
+	hawk_block_choice_deinit(&choice);
 	return err;
 }
 
@@ -72,8 +124,7 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 	struct hawk_pointer_report chosen = *report;
 	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
 	struct hawk_block_choice choice;
-	struct hawk_error *err = hawk_block_choice_make(&session->graph, hawk_block_filter_passes,
-							report->filter, &choice);
+	struct hawk_error *err = choose(session, report, &choice);
 
 	if (err)
 		return err;
@@ -127,7 +178,7 @@ static struct hawk_error *print_one(struct hawk_session *session,
 				    struct hawk_json *json)
 {
 	if (settings->by >= BY_ROOT || settings->folded)
-		return print_tree(session, settings, report, json);
+		return print_trees(session, settings, report, json);
 	if (settings->by != BY_BLOCK)
 		return print_sites(session, settings, report, json);
 	return print_blocks(session, report, json);
@@ -152,23 +203,24 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+/** What the answer is made from. Only types, and blocks that are shown, are read later. */
+static unsigned parts_of(const struct hawk_settings *settings)
 {
-	if (hawk_settings_choose_blocks(settings) && (settings->by >= BY_ROOT || settings->folded))
-		return hawk_error_create(HAWK_ERROR_USAGE,
-					 "--size, --age and --type choose blocks: by site, or with "
-					 "--by=block");
-	return hawk_check_wish(settings, count, operands);
+	unsigned contents = settings->type ? (unsigned)HAWK_PART_CONTENTS : 0;
+
+	if (chooses_of_sites(settings))
+		return HAWK_PART_REACH | contents;
+	if (settings->by == BY_BLOCK && !settings->folded)
+		contents = HAWK_PART_CONTENTS;
+	return HAWK_PART_RETAINED | contents;
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
-	unsigned parts = chooses_of_sites(settings) ? HAWK_PART_REACH | HAWK_PART_CONTENTS
-			 : settings->by == BY_BLOCK ? HAWK_PART_RETAINED | HAWK_PART_CONTENTS
-						    : HAWK_PART_RETAINED;
 	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_open(session, settings, parts, &report);
+	struct hawk_error *err =
+		hawk_pointer_session_open(session, settings, parts_of(settings), &report);
 
 	(void)count;
 	(void)operands;
@@ -200,6 +252,6 @@ const struct hawk_verb hawk_verb_retained = {
 	.needs = "one core file, or --pid",
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
-	.check = check,
+	.check = hawk_check_wish,
 	.answer = answer,
 };

@@ -27,8 +27,7 @@ struct hawk_pointer_report {
 	struct hawk_root_namer *roots;
 	const struct hawk_findings *findings;
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
-	const struct hawk_chosen
-		*chosen; /**< by site; of site graph and retained, NULL = all blocks */
+	const struct hawk_chosen *chosen; /**< by site; NULL = all blocks, or it does not matter */
 	const struct hawk_site_retained *retained; /**< by site, of these; NULL = the graph's */
 	size_t top;                                /**< 0 = the default */
 	size_t depth; /**< lines of stacks, levels of trees; 0 = default */
@@ -36,6 +35,15 @@ struct hawk_pointer_report {
 
 /** The blocks of a site that were chosen: no estimates, which may be 0 where there is a block. */
 struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site);
+
+/** The sums of `report->chosen`; 0 where all blocks are meant. */
+struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report);
+
+/** The line that stands where there is nothing to show because no block was chosen. */
+void hawk_report_put_no_match(const struct hawk_screen *screen);
+
+/** "chosen": how many blocks, where not all are meant. */
+void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json);
 
 /** A block as it is said everywhere: "0x..., 40 B, make_cell cells.c:30". `column` columns are
  * taken already. */

@@ -31,6 +31,35 @@ struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *repor
 						     .bytes = hawk_site_block_bytes(all)};
 }
 
+struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report)
+{
+	struct hawk_chosen sum = {0};
+
+	for (size_t i = 0; report->chosen && i < report->graph->heap->site_count; i++) {
+		sum.objects += report->chosen[i].objects;
+		sum.bytes += report->chosen[i].bytes;
+	}
+	return sum;
+}
+
+void hawk_report_put_no_match(const struct hawk_screen *screen)
+{
+	hawk_output_puts(screen->output, "  no block matches\n");
+}
+
+void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json)
+{
+	struct hawk_chosen chosen = hawk_report_chosen(report);
+
+	if (!report->chosen)
+		return;
+	hawk_json_key(json, "chosen");
+	hawk_json_object(json);
+	hawk_json_put_integer(json, "objects", chosen.objects);
+	hawk_json_put_integer(json, "bytes", chosen.bytes);
+	hawk_json_object_end(json);
+}
+
 struct hawk_error *hawk_report_put_block(const struct hawk_pointer_report *report,
 					 const struct hawk_screen *screen, uint32_t number,
 					 unsigned column)

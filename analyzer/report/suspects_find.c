@@ -43,7 +43,7 @@ static struct hawk_error *find_holders(struct hawk_suspects *suspects)
 	struct hawk_error *err = hawk_tree_roots_make(suspects->pointers, &suspects->roots);
 
 	if (!err)
-		err = hawk_site_tree_retained(graph, suspects->roots.groups, &suspects->tree);
+		err = hawk_site_tree_retained(graph, suspects->roots.groups, NULL, &suspects->tree);
 	if (err)
 		return err;
 	CLEANUP(free_ptr) uint32_t *tops = hawk_site_tree_tops(&suspects->tree);

@@ -232,7 +232,8 @@ def check_alike():
 def check_mistakes():
     for arguments in (["refs", core, "zz"], ["path", core], ["merge-paths", core, "x"],
                       ["merge-paths", core, "1234567812345678"], ["retained", core, "--type", "("],
-                      ["retained", core, "--by=tree", "--size", "5"], ["sites", core, "--by", "x"],
+                      ["retained", core, "--by=tree", "--type", "("],
+                      ["retained", core, "--by=root", "--site", "1234567812345678"], ["sites", core, "--by", "x"],
                       ["sites", core, "--dot", "--json"], ["sites", core, "--type", "("],
                       ["retained", core, "--site", "1234567812345678"]):
         done = hawk.run([hawk.CORE, *arguments])

@@ -182,8 +182,44 @@ def check_roots(name=""):
     hawk.expect(document("--by=tree", name=name)["tree"] == tree, "--by=tree is the same document")
 
 
+def check_chosen_roots(name=""):
+    """What would be freed with some blocks, by the roots that hold it."""
+    everything = document("--by=root", name=name)
+    hawk.expect("chosen" not in everything, "nothing was chosen")
+    all_pass = document("--by=root", "--size=0-1000000000", name=name)
+    hawk.expect_equal(all_pass["tree"], everything["tree"], "a filter that all pass")
+    hawk.expect_equal(all_pass["chosen"], {"objects": everything["tree"][0]["cum_objects"],
+                                           "bytes": everything["tree"][0]["cum_bytes"]}, "all are chosen")
+    for site in document(name=name)["sites"]:
+        found = document("--by=tree", "--site", site["site"], name=name)
+        top = found["tree"][0]
+        hawk.expect_equal({"all_pointers": top["cum_bytes"], "start_pointers": top["start_pointers"]["cum_bytes"]},
+                          site["retained_bytes"], f"site {site['site']}")
+        hawk.expect_equal(found["chosen"], {"objects": site["objects"], "bytes": site["shallow_bytes"]},
+                          f"chosen of site {site['site']}")
+        hawk.expect(all(node["cum_objects"] or node["start_pointers"]["cum_objects"] for node in found["tree"]),
+                    "no branch without such blocks")
+    for arguments, block, root in ((("--size=48-48", "--function=^make_lid$"), "lid", "`g_lid`"),
+                                   (("--size=500-500", "--age=0"), "pad", "`g_lid`"),
+                                   (("--function=^make_payload$",), "payload", "`g_inside`")):
+        tree = document("--by=root", *arguments, name=name)["tree"]
+        top = tree[0]
+        hawk.expect_equal((top["cum_bytes"], top["start_pointers"]["cum_bytes"]), BLOCKS[block], f"{arguments}")
+        hawk.expect_equal([node["cum_bytes"] for node in tree[1:]
+                           if node["parent"] == 0 and root in node["name"]], [BLOCKS[block][0]],
+                          f"{arguments}: of which root")
+        folded = [line.rsplit(" ", 1) for line in ask("retained", "--folded", *arguments, name=name).splitlines()]
+        hawk.expect_equal(sum(int(size) for _, size in folded), BLOCKS[block][0], f"{arguments}: folded")
+    nothing = document("--by=root", "--age=1d", name=name)
+    hawk.expect_equal((len(nothing["tree"]), nothing["tree"][0]["cum_bytes"], nothing["chosen"]["objects"]), (1, 0, 0),
+                      "no block is that old")
+    out = ask("retained", "--by=tree", "--age=1d", name=name)
+    hawk.expect("no block matches" in out, f"and that is said: {out}")
+
+
 def check_texts():
-    for arguments in (["--by=block"], ["--by=root"], ["--by=tree"], ["--by=tree", "--depth=3"]):
+    for arguments in (["--by=block"], ["--by=root"], ["--by=tree"], ["--by=tree", "--depth=3"],
+                      ["--by=tree", "--size=0-1000000000"]):
         out = ask("retained", *arguments)
         hawk.expect("start only" in out, f"{arguments} says how sure it is")
         for line in out.splitlines():
@@ -200,7 +236,7 @@ def check_texts():
 
 
 VIEWS = ("retained --by=block -n 3", "retained --by=root", "retained --by=tree --json")
-OTHERS = ("leaks --exit-code=0", "retained", "sql 'SELECT sum(retained), count(*) FROM blocks'",
+OTHERS = ("leaks --exit-code=0", "retained", "retained --by=root --size=48-600", "sql 'SELECT sum(retained), count(*) FROM blocks'",
           "growth", "sites", "retained --by=block --json -n 5")
 
 
@@ -250,6 +286,7 @@ def check_cache():
     check_blocks("cache0")
     check_sites("cache0")
     check_roots("cache0")
+    check_chosen_roots("cache0")
     check_shell("cache1")
     check_shell("cache9")
 
@@ -261,6 +298,7 @@ truth = json.loads(crashed.stdout)
 check_blocks()
 check_sites()
 check_roots()
+check_chosen_roots()
 check_texts()
 check_shell()
 check_cache()

@@ -424,13 +424,20 @@ static void add_dominator_chain(const struct paths_world *paths, enum hawk_edges
 	add_chain(chains, text, 1, paths->world->blocks[block].size);
 }
 
+/** Of what would be freed with `chosen`. */
 static void expect_dominator_tree(const struct paths_world *paths,
-				  const struct hawk_site_tree *tree, enum hawk_edges edges)
+				  const struct hawk_site_tree *tree, enum hawk_edges edges,
+				  uint64_t chosen)
 {
 	struct chains want = {0}, got = {0};
+	uint64_t gone = 0;
 
 	for (uint32_t block = 0; block < paths->world->count; block++)
-		add_dominator_chain(paths, edges, block, &want);
+		if (chosen >> block & 1)
+			gone |= paths->oracle.dominated[edges][block];
+	for (uint32_t block = 0; block < paths->world->count; block++)
+		if (gone >> block & 1)
+			add_dominator_chain(paths, edges, block, &want);
 	collect_tree(tree, edges, 0, "", &got);
 	expect_same_chains(&got, &want);
 }
@@ -444,9 +451,9 @@ static void the_retained_tree_is_the_dominator_tree_folded_by_site(void **state)
 		struct paths_world *paths = random_world(&seed);
 		struct hawk_site_tree tree;
 
-		expect_no_error(hawk_site_tree_retained(&paths->graph, paths->groups, &tree));
+		expect_no_error(hawk_site_tree_retained(&paths->graph, paths->groups, NULL, &tree));
 		assert_null(tree.start);
-		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL);
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, UINT64_MAX);
 		hawk_site_tree_deinit(&tree);
 		close_world(paths);
 	}
@@ -462,14 +469,57 @@ static void the_retained_tree_says_how_sure_it_is(void **state)
 		struct paths_world *paths = random_world(&seed);
 		struct hawk_site_tree tree;
 
-		expect_no_error(hawk_site_tree_retained_both(&paths->graph, paths->groups, &tree));
-		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL);
-		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY);
+		expect_no_error(
+			hawk_site_tree_retained_both(&paths->graph, paths->groups, NULL, &tree));
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, UINT64_MAX);
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, UINT64_MAX);
 		/* What lay in the workspace is gone, what lay elsewhere is as it was. */
 		assert_int_equal(!(paths->graph.parts & HAWK_PART_RETAINED), !paths->cached);
 		assert_int_equal(!paths->graph.workspace.area.bytes, paths->cached);
 		for (uint32_t j = 0; j < tree.count; j++)
 			differ += tree.nodes[j].cum_bytes != tree.start[j].cum_bytes;
+		hawk_site_tree_deinit(&tree);
+		close_world(paths);
+	}
+	assert_true(differ > HEAPS);
+}
+
+/** Few or many of the blocks, or none. */
+static uint64_t choose(uint64_t *seed, unsigned round)
+{
+	uint64_t chosen = synthetic_random(seed);
+
+	for (unsigned i = round % 6; i > 1; i--)
+		chosen &= synthetic_random(seed);
+	return round % 6 ? chosen : 0;
+}
+
+static void the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them(void **state)
+{
+	unsigned differ = 0;
+	uint64_t seed = 10;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct paths_world *paths = random_world(&seed);
+		uint64_t chosen = choose(&seed, i);
+		struct hawk_site_tree tree;
+
+		expect_no_error(
+			hawk_site_tree_retained(&paths->graph, paths->groups, &chosen, &tree));
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
+		for (uint32_t j = 1; j < tree.count; j++)
+			assert_true(tree.nodes[j].cum_objects);
+		hawk_site_tree_deinit(&tree);
+		expect_no_error(
+			hawk_site_tree_retained_both(&paths->graph, paths->groups, &chosen, &tree));
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
+		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, chosen);
+		for (uint32_t j = 1; j < tree.count; j++) {
+			assert_true(tree.nodes[j].parent < j);
+			assert_true(tree.nodes[j].cum_objects || tree.start[j].cum_objects);
+			differ += tree.nodes[j].cum_bytes != tree.start[j].cum_bytes;
+		}
 		hawk_site_tree_deinit(&tree);
 		close_world(paths);
 	}
@@ -535,6 +585,8 @@ int main(void)
 		cmocka_unit_test(a_global_explains_more_than_a_register),
 		cmocka_unit_test(the_retained_tree_is_the_dominator_tree_folded_by_site),
 		cmocka_unit_test(the_retained_tree_says_how_sure_it_is),
+		cmocka_unit_test(
+			the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them),
 		cmocka_unit_test(merged_paths_are_those_of_all_blocks_of_a_site),
 	};
 
