@@ -250,8 +250,22 @@ static struct hawk_error *sum_by_site(struct hawk_block_graph *graph, const uint
 
 static struct hawk_error *make_retained(struct hawk_block_graph *graph, unsigned missing)
 {
+	struct hawk_site_retained *retained;
+	struct hawk_error *err = sum_by_site(graph, NULL, make_both_retained, &retained);
+
 	(void)missing;
-	return sum_by_site(graph, NULL, make_both_retained, &graph->retained);
+	if (err)
+		return err;
+	free(graph->retained); /* the same, of dominators that gave way */
+	graph->retained = retained;
+	return NULL;
+}
+
+unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned parts)
+{
+	if (parts & HAWK_PART_RETAINED_BY_SITE)
+		parts |= graph->retained ? HAWK_PART_REACH : HAWK_PART_RETAINED;
+	return parts & ~(unsigned)HAWK_PART_RETAINED_BY_SITE;
 }
 
 unsigned hawk_block_graph_dependencies(unsigned parts)
@@ -305,7 +319,6 @@ static void give_way(struct hawk_block_graph *graph)
 	if (!graph->dominators.workspace)
 		return;
 	hawk_dominators_deinit(&graph->dominators);
-	free(take_ptr(&graph->retained));
 	graph->parts &= ~(unsigned)HAWK_PART_RETAINED;
 	graph->has_start_dominators = false;
 }
@@ -466,7 +479,7 @@ uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph)
 		bytes += sizeof(struct hawk_root) * graph->roots.capacity;
 	if (graph->parts & HAWK_PART_REACH)
 		bytes += graph->index.count + graph->workspace.area.size;
-	if (graph->parts & HAWK_PART_RETAINED)
+	if (graph->retained)
 		bytes += sizeof(struct hawk_site_retained) * graph->heap->site_count;
 	return bytes;
 }

@@ -33,6 +33,8 @@ enum hawk_block_graph_part {
 	/** For hawk_heap_load_graph(): the bytes of blocks will be read later (site graph, schema).
 	 * A living process is not let go: the caller does it. */
 	HAWK_PART_CONTENTS = 1u << 8,
+	/** For hawk_block_graph_wanted(): `retained` alone. */
+	HAWK_PART_RETAINED_BY_SITE = 1u << 9,
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -56,7 +58,9 @@ struct hawk_block_graph {
 	/** All pointers; `numbers` are filled. Lies in the workspace, which therefore nobody else
 	 * may use once HAWK_PART_RETAINED is there. */
 	struct hawk_dominators dominators;
-	struct hawk_site_retained *retained; /**< by index into heap->sites; NULL = not made */
+	/** By index into heap->sites; made with HAWK_PART_RETAINED, and stays when that gives way.
+	 * NULL = not made. */
+	struct hawk_site_retained *retained;
 
 	unsigned parts; /**< what is there */
 
@@ -92,6 +96,10 @@ void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *
  */
 struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigned parts);
 
+/** `parts` with what HAWK_PART_RETAINED_BY_SITE stands for: all of HAWK_PART_RETAINED, unless there
+ * are sums by site already. */
+unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned parts);
+
 /** `parts` and what they depend on. */
 unsigned hawk_block_graph_dependencies(unsigned parts);
 
@@ -125,9 +133,9 @@ bool hawk_block_graph_retained_gives_way(const struct hawk_block_graph *graph);
 /**
  * The dominators by start pointers, with `numbers`, for who has taken what he wants of
  * HAWK_PART_RETAINED: two pieces of memory of the workspace's size would be too much, so what lies
- * in the workspace gives way, and that part is made anew when it is needed again. Dominators from a
- * cache stay. Makes edges and roots if need be. `ret` is to be dropped after success, before the
- * graph is used for anything but reading.
+ * in the workspace gives way, and that part is made anew when it is needed again; sums by site
+ * stay. So do dominators from a cache. Makes edges and roots if need be. `ret` is to be dropped
+ * after success, before the graph is used for anything but reading.
  */
 struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *graph,
 						     struct hawk_dominators *ret);

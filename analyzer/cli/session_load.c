@@ -134,6 +134,7 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 
 	if (err)
 		return err;
+	parts = hawk_block_graph_wanted(&session->graph, parts);
 	if (session->graph_loaded) {
 		err = hawk_graph_cache_more(&session->cache, parts, &session->graph);
 		if (err)

@@ -73,7 +73,8 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	struct hawk_pointer_report report;
 	struct hawk_error *err = hawk_pointer_session_open(
 		session, settings,
-		HAWK_PART_RETAINED | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0), &report);
+		HAWK_PART_RETAINED_BY_SITE | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0),
+		&report);
 
 	(void)count;
 	(void)operands;

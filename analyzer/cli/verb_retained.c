@@ -9,11 +9,15 @@
 
 enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 
+static bool is_by_site(const struct hawk_settings *settings)
+{
+	return settings->by < BY_BLOCK && !settings->folded;
+}
+
 /** Of sites only some blocks. */
 static bool chooses_of_sites(const struct hawk_settings *settings)
 {
-	return settings->by < BY_BLOCK && !settings->folded &&
-	       hawk_settings_choose_blocks(settings);
+	return is_by_site(settings) && hawk_settings_choose_blocks(settings);
 }
 
 /** The tree as text. */
@@ -210,6 +214,8 @@ static unsigned parts_of(const struct hawk_settings *settings)
 
 	if (chooses_of_sites(settings))
 		return HAWK_PART_REACH | contents;
+	if (is_by_site(settings))
+		return HAWK_PART_RETAINED_BY_SITE | contents;
 	if (settings->by == BY_BLOCK && !settings->folded)
 		contents = HAWK_PART_CONTENTS;
 	return HAWK_PART_RETAINED | contents;

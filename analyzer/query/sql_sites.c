@@ -264,7 +264,7 @@ const struct sql_table hawk_sql_frames = {
 static unsigned needs_retained(uint64_t columns)
 {
 	(void)columns;
-	return HAWK_PART_RETAINED;
+	return HAWK_PART_RETAINED_BY_SITE;
 }
 
 static struct hawk_error *put_retained(struct sql_cursor *cursor, uint64_t row, int column,

@@ -144,6 +144,10 @@ static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
 		for (unsigned turn = 0; turn < 2; turn++) {
 			struct hawk_dominators start = {0};
 
+			assert_int_equal(hawk_block_graph_wanted(&fixture.graph,
+								 HAWK_PART_RETAINED_BY_SITE) &
+						 HAWK_PART_RETAINED,
+					 turn ? 0 : HAWK_PART_RETAINED);
 			assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
 			assert_true(hawk_block_graph_retained_gives_way(&fixture.graph));
 			expect_retained(&fixture, &fixture.graph.dominators,
@@ -155,6 +159,9 @@ static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
 							     UINT64_MAX));
 			assert_null(hawk_block_graph_start_dominators(&fixture.graph, &start));
 			assert_false(fixture.graph.parts & HAWK_PART_RETAINED);
+			assert_int_equal(
+				hawk_block_graph_wanted(&fixture.graph, HAWK_PART_RETAINED_BY_SITE),
+				HAWK_PART_REACH);
 			expect_retained(&fixture, &start, oracle.retained[HAWK_EDGES_START_ONLY]);
 			hawk_block_graph_drop_start_dominators(&fixture.graph, &start);
 		}
