@@ -442,24 +442,37 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 	return err;
 }
 
+/** A tree of what was folded, unless `err` says that it was not. */
+static struct hawk_error *complete(struct hawk_site_tree *tree, struct hawk_error *err,
+				   struct hawk_site_tree *ret)
+{
+	if (!err)
+		err = finish(tree);
+	if (err)
+		hawk_site_tree_deinit(tree);
+	else
+		*ret = *tree;
+	return err;
+}
+
+static struct hawk_error *fold_all(const struct hawk_block_graph *graph, const uint32_t *groups,
+				   const uint64_t *chosen, struct hawk_site_tree *tree)
+{
+	struct hawk_error *err = begin(tree);
+
+	if (err)
+		return err;
+	return fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, chosen, tree);
+}
+
 struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
 					   const uint32_t *groups, const uint64_t *chosen,
 					   struct hawk_site_tree *ret)
 {
 	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = begin(&tree);
+	struct hawk_error *err = fold_all(graph, groups, chosen, &tree);
 
-	if (!err)
-		err = fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, chosen,
-				      &tree);
-	if (!err)
-		err = finish(&tree);
-	if (err) {
-		hawk_site_tree_deinit(&tree);
-		return err;
-	}
-	*ret = tree;
-	return NULL;
+	return complete(&tree, err, ret);
 }
 
 static struct hawk_error *fold_start(struct hawk_block_graph *graph, const uint32_t *groups,
@@ -483,21 +496,11 @@ struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
 						struct hawk_site_tree *ret)
 {
 	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = begin(&tree);
+	struct hawk_error *err = fold_all(graph, groups, chosen, &tree);
 
 	if (!err)
-		err = fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, chosen,
-				      &tree);
-	if (!err)
 		err = fold_start(graph, groups, chosen, &tree);
-	if (!err)
-		err = finish(&tree);
-	if (err) {
-		hawk_site_tree_deinit(&tree);
-		return err;
-	}
-	*ret = tree;
-	return NULL;
+	return complete(&tree, err, ret);
 }
 
 /** Marks wanted blocks, and those on the way to them. */
@@ -575,14 +578,7 @@ struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
 	mark_wanted(graph, paths, wanted, nodes);
 	if (!err)
 		err = fold_paths(graph, paths, groups, wanted, nodes, &tree);
-	if (!err)
-		err = finish(&tree);
-	if (err) {
-		hawk_site_tree_deinit(&tree);
-		return err;
-	}
-	*ret = tree;
-	return NULL;
+	return complete(&tree, err, ret);
 }
 
 void hawk_site_tree_deinit(struct hawk_site_tree *tree)

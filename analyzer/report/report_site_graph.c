@@ -355,10 +355,11 @@ static void put_dot_text(struct hawk_output *output, const char *text)
 	}
 }
 
-static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
-				       struct hawk_output *output, uint32_t index)
+/** A node with its site's name, up to the end of the label. */
+static struct hawk_error *begin_dot_node(const struct hawk_pointer_report *report,
+					 struct hawk_output *output, uint32_t index,
+					 const char *style)
 {
-	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
 	CLEANUP(text) struct hawk_text text = {0};
 	const struct hawk_site_name *name;
 	struct hawk_error *err = hawk_site_name(report->names, index, &name);
@@ -366,9 +367,20 @@ static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
 	if (err)
 		return err;
 	hawk_site_name_append(&text, name, DOT_NAME_WIDTH);
-	hawk_output_printf(output, "\ts%016" PRIx64 " [label=\"",
-			   report->graph->heap->sites[index].id);
+	hawk_output_printf(output, "\ts%016" PRIx64 " [%slabel=\"",
+			   report->graph->heap->sites[index].id, style);
 	put_dot_text(output, text.bytes ? text.bytes : "");
+	return NULL;
+}
+
+static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
+				       struct hawk_output *output, uint32_t index)
+{
+	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
+	struct hawk_error *err = begin_dot_node(report, output, index, "");
+
+	if (err)
+		return err;
 	hawk_output_printf(output, "\\n%s in %s blocks\"];\n",
 			   hawk_quantity_bytes(blocks.bytes).text,
 			   hawk_quantity_count(blocks.objects).text);
@@ -396,18 +408,11 @@ static void put_dot_edge(const struct hawk_pointer_report *report,
 static struct hawk_error *put_dot_holder(const struct hawk_pointer_report *report,
 					 struct hawk_output *output, uint32_t index)
 {
-	CLEANUP(text) struct hawk_text text = {0};
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name(report->names, index, &name);
+	struct hawk_error *err = begin_dot_node(report, output, index, "style=dashed, ");
 
-	if (err)
-		return err;
-	hawk_site_name_append(&text, name, DOT_NAME_WIDTH);
-	hawk_output_printf(output, "\ts%016" PRIx64 " [style=dashed, label=\"",
-			   report->graph->heap->sites[index].id);
-	put_dot_text(output, text.bytes ? text.bytes : "");
-	hawk_output_puts(output, "\"];\n");
-	return NULL;
+	if (!err)
+		hawk_output_puts(output, "\"];\n");
+	return err;
 }
 
 /* Holders need not be chosen themselves where blocks are. */
