@@ -7,44 +7,74 @@
 
 #include <stdlib.h>
 
-static void take(const struct hawk_block_graph *graph, uint32_t block, uint32_t site,
-		 struct hawk_block_choice *choice)
+struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
+					   const struct hawk_choice_wish *wish,
+					   hawk_choice_visitor *visit, void *context)
 {
-	choice->blocks[block / 64] |= UINT64_C(1) << block % 64;
-	/* Of a carved block every part comes here; it is one block. */
-	if (!hawk_block_index_counts(&graph->index, block))
-		return;
-	choice->sites[site].objects++;
-	choice->sites[site].bytes += hawk_block_index_left_bytes(&graph->index, block);
-}
-
-struct hawk_error *hawk_block_choice_make(const struct hawk_block_graph *graph,
-					  hawk_choice_filter *filter, const void *context,
-					  struct hawk_block_choice *ret)
-{
-	struct hawk_block_choice choice = {
-		.blocks = calloc((size_t)graph->index.count / 64 + 1, sizeof(*choice.blocks)),
-		.sites = calloc(graph->heap->site_count + 1, sizeof(*choice.sites)),
-	};
 	struct hawk_near near = {.target = graph->target};
-	struct hawk_error *err = choice.blocks && choice.sites ? NULL : &hawk_enomem;
+	struct hawk_error *err = NULL;
 
 	for (uint32_t i = 0; i < graph->index.count && !err; i++) {
-		uint32_t site = hawk_block_graph_site(graph, i);
 		struct hawk_block block;
 		bool wanted;
 
-		if (site >= graph->heap->site_count)
+		if (hawk_block_graph_site(graph, i) >= graph->heap->site_count ||
+		    (wish->trace && !wish->trace(wish->context, graph->index.traces[i])))
 			continue;
 		hawk_block_graph_next_block(graph, &near, i, &block);
-		err = filter(context, &block, &wanted);
+		err = wish->filter(wish->context, &block, &wanted);
 		if (!err && wanted)
-			take(graph, i, site, &choice);
+			err = visit(context, i, &block);
 	}
+	return err;
+}
+
+void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *index,
+		     uint32_t number)
+{
+	chosen->objects += hawk_block_index_counts(index, number);
+	chosen->bytes += hawk_block_index_left_bytes(index, number);
+}
+
+/** A choice that is being made. */
+struct making {
+	const struct hawk_block_graph *graph;
+	struct hawk_block_choice choice;
+};
+
+static struct hawk_error *take(void *context, uint32_t number, const struct hawk_block *block)
+{
+	struct making *making = context;
+	uint32_t site = hawk_block_graph_site(making->graph, number);
+
+	(void)block;
+	making->choice.blocks[number / 64] |= UINT64_C(1) << number % 64;
+	hawk_chosen_add(&making->choice.sites[site], &making->graph->index, number);
+	return NULL;
+}
+
+struct hawk_error *hawk_block_choice_make(const struct hawk_block_graph *graph,
+					  const struct hawk_choice_wish *wish,
+					  struct hawk_block_choice *ret)
+{
+	size_t words = (size_t)graph->index.count / 64 + 1;
+	struct making making = {
+		.graph = graph,
+		.choice =
+			{
+				.blocks = calloc(words, sizeof(*making.choice.blocks)),
+				.sites = calloc(graph->heap->site_count + 1,
+						sizeof(*making.choice.sites)),
+			},
+	};
+	struct hawk_error *err = making.choice.blocks && making.choice.sites ? NULL : &hawk_enomem;
+
+	if (!err)
+		err = hawk_block_choice_visit(graph, wish, take, &making);
 	if (err)
-		hawk_block_choice_deinit(&choice);
+		hawk_block_choice_deinit(&making.choice);
 	else
-		*ret = choice;
+		*ret = making.choice;
 	return err;
 }
 

@@ -3,9 +3,6 @@
  * @file
  * hawk-core merge-paths: why a site's blocks are alive.
  */
-#include <stdlib.h>
-
-#include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
 
 static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
@@ -17,27 +14,15 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 	return hawk_check_wish(settings, 0, NULL);
 }
 
-/** Sets the bits of the blocks that were asked for. */
-static struct hawk_error *choose(const struct hawk_pointer_report *report, uint64_t *wanted)
+/** The blocks that were asked for; zeros = all. */
+static struct hawk_error *choose(const struct hawk_pointer_report *report,
+				 struct hawk_block_choice *ret)
 {
-	const struct hawk_block_graph *graph = report->graph;
-	struct hawk_near near = {.target = graph->target};
-	struct hawk_error *err = NULL;
+	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
 
-	for (uint32_t number = 0; number < graph->index.count && !err; number++) {
-		struct hawk_block block;
-		bool is = true;
-
-		if (report->filter &&
-		    !hawk_block_filter_trace(report->filter, graph->index.traces[number]))
-			continue;
-		hawk_block_graph_next_block(graph, &near, number, &block);
-		if (report->filter)
-			err = hawk_block_filter_block(report->filter, &block, &is);
-		if (is)
-			wanted[number / 64] |= UINT64_C(1) << number % 64;
-	}
-	return err;
+	if (!report->filter)
+		return NULL;
+	return hawk_block_choice_make(report->graph, &wish, ret);
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
@@ -71,27 +56,25 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 static struct hawk_error *merge(struct hawk_session *session, const struct hawk_settings *settings,
 				const struct hawk_pointer_report *report)
 {
-	size_t words = report->graph->index.count / 64 + 1;
-	CLEANUP(free_ptr) uint64_t *wanted = calloc(words, sizeof(*wanted));
+	struct hawk_block_choice choice = {0};
 	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {0};
 	struct hawk_paths paths = {0};
-	struct hawk_error *err;
+	struct hawk_error *err = choose(report, &choice);
 
-	if (!wanted)
-		return &hawk_enomem;
-	err = choose(report, wanted);
 	if (!err)
 		err = hawk_paths_find(report->graph, HAWK_BLOCK_NOWHERE, &paths);
 	if (!err)
 		err = hawk_tree_roots_make(report, &groups);
 	if (!err)
-		err = hawk_site_tree_paths(report->graph, &paths, groups.groups, wanted, &tree);
+		err = hawk_site_tree_paths(report->graph, &paths, groups.groups, choice.blocks,
+					   &tree);
 	hawk_paths_deinit(&paths);
 	if (!err)
 		err = print(session, settings, report, &groups, &tree);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
+	hawk_block_choice_deinit(&choice);
 	return err;
 }
 

@@ -81,8 +81,8 @@ static struct hawk_error *choose(struct hawk_session *session,
 				 const struct hawk_pointer_report *report,
 				 struct hawk_block_choice *ret)
 {
-	struct hawk_error *err = hawk_block_choice_make(&session->graph, hawk_block_filter_passes,
-							report->filter, ret);
+	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
+	struct hawk_error *err = hawk_block_choice_make(&session->graph, &wish, ret);
 
 	hawk_target_release(session->target);
 	return err;

@@ -12,6 +12,15 @@ struct fold {
 	struct hawk_block_choice choice;
 };
 
+static struct hawk_error *choose(struct hawk_session *session,
+				 const struct hawk_block_filter *filter,
+				 struct hawk_block_choice *ret)
+{
+	struct hawk_choice_wish wish = hawk_block_filter_choice(filter);
+
+	return hawk_block_choice_make(&session->graph, &wish, ret);
+}
+
 static struct hawk_error *fold_chosen(struct hawk_session *session,
 				      const struct hawk_settings *settings, struct fold *fold)
 {
@@ -23,8 +32,7 @@ static struct hawk_error *fold_chosen(struct hawk_session *session,
 	if (!err && session->heap.table)
 		err = hawk_session_filter(session, settings, &filter);
 	if (!err && filter)
-		err = hawk_block_choice_make(&session->graph, hawk_block_filter_passes, filter,
-					     &fold->choice);
+		err = choose(session, filter, &fold->choice);
 	hawk_block_filter_destroy(filter);
 	if (!err && fold->choice.blocks)
 		err = hawk_session_fold_sites(session, fold->choice.blocks, &fold->own);

@@ -191,3 +191,17 @@ struct hawk_error *hawk_block_filter_passes(const void *context, const struct ha
 {
 	return hawk_block_filter_block(context, block, ret);
 }
+
+static bool trace_passes(const void *context, uint32_t trace)
+{
+	return hawk_block_filter_trace(context, trace);
+}
+
+struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter)
+{
+	return (struct hawk_choice_wish){
+		.filter = hawk_block_filter_passes,
+		.trace = trace_passes,
+		.context = filter,
+	};
+}

@@ -7,6 +7,7 @@
 #ifndef HAWK_BLOCK_FILTER_H
 #define HAWK_BLOCK_FILTER_H
 
+#include "hawk_block_choice.h"
 #include "hawk_block_type.h"
 #include "hawk_quantity.h"
 #include "hawk_site_list.h"
@@ -51,5 +52,8 @@ struct hawk_error *hawk_block_filter_block(const struct hawk_block_filter *filte
 /** The same for folds that know the filter as their `context` only. */
 struct hawk_error *hawk_block_filter_passes(const void *context, const struct hawk_block *block,
 					    bool *ret);
+
+/** The same for choices of blocks. */
+struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter);
 
 #endif

@@ -10,6 +10,7 @@
 #include "hawk_block_choice.h"
 #include "hawk_block_filter.h"
 #include "hawk_paths.h"
+#include "hawk_ranking.h"
 #include "hawk_referrers.h"
 #include "hawk_report.h"
 #include "hawk_root_name.h"
@@ -120,12 +121,13 @@ struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_rep
 						   struct hawk_json *json);
 
 /** Blocks by what they retain, most first. */
+struct hawk_retained_block {
+	uint32_t block;
+	uint64_t bytes; /**< by all pointers */
+};
 struct hawk_retained_blocks {
-	struct hawk_retained_block {
-		uint32_t block;
-		uint64_t bytes; /**< by all pointers */
-	} * items;              /**< owned */
-	size_t count;
+	struct hawk_ranking shown; /**< struct hawk_retained_block */
+	uint64_t count;            /**< of all that were asked for */
 };
 
 /** Those that are to be shown, all if `full` and no number was given. Needs HAWK_PART_RETAINED.

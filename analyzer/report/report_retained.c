@@ -131,101 +131,60 @@ struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_rep
 	return err;
 }
 
-/** Whether `a` comes behind `b` in the list: less retained, or higher. */
-static bool behind(const struct hawk_retained_block *a, const struct hawk_retained_block *b)
-{
-	return a->bytes != b->bytes ? a->bytes < b->bytes : a->block > b->block;
-}
-
-/** The best blocks found so far: a heap with the last one on top. */
-struct best {
-	struct hawk_retained_block *items;
-	size_t count;
-	size_t most;
-};
-
-static void sift_down(struct best *best, size_t at)
-{
-	for (;;) {
-		size_t child = 2 * at + 1;
-		struct hawk_retained_block swap = best->items[at];
-
-		if (child >= best->count)
-			return;
-		if (child + 1 < best->count && behind(&best->items[child + 1], &best->items[child]))
-			child++;
-		if (!behind(&best->items[child], &swap))
-			return;
-		best->items[at] = best->items[child];
-		best->items[child] = swap;
-		at = child;
-	}
-}
-
-static void offer(struct best *best, struct hawk_retained_block found)
-{
-	if (best->count < best->most) {
-		best->items[best->count++] = found;
-		if (best->count == best->most)
-			for (size_t i = best->count / 2 + 1; i-- > 0;)
-				sift_down(best, i);
-		return;
-	}
-	if (!best->most || !behind(&best->items[0], &found))
-		return;
-	best->items[0] = found;
-	sift_down(best, 0);
-}
-
-static int compare_found(const void *left, const void *right)
+/** Most retained first; then by address. */
+static int compare_blocks(const void *left, const void *right)
 {
 	const struct hawk_retained_block *a = left;
 	const struct hawk_retained_block *b = right;
 
-	if (a->block == b->block)
-		return 0;
-	return behind(a, b) ? 1 : -1;
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->block < b->block ? -1 : a->block > b->block;
+}
+
+/** Blocks that are being chosen. */
+struct choosing {
+	const struct hawk_block_graph *graph;
+	struct hawk_retained_blocks *blocks;
+};
+
+static struct hawk_error *offer(void *context, uint32_t number, const struct hawk_block *block)
+{
+	const struct choosing *choosing = context;
+	const struct hawk_block_graph *graph = choosing->graph;
+	struct hawk_retained_block item = {.block = number};
+
+	(void)block;
+	if (!hawk_block_index_counts(&graph->index, number))
+		return NULL;
+	item.bytes = hawk_block_graph_retained(graph, &graph->dominators, number);
+	choosing->blocks->count++;
+	return hawk_ranking_offer(&choosing->blocks->shown, &item);
 }
 
 struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report *report, bool full,
 					       struct hawk_retained_blocks *ret)
 {
 	const struct hawk_block_graph *graph = report->graph;
-	struct best best = {
-		.most = limit(report, hawk_block_index_block_count(&graph->index), full),
-	};
+	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
+	struct choosing choosing = {graph, ret};
+	struct hawk_error *err = NULL;
 
 	*ret = (struct hawk_retained_blocks){0};
-	best.items = malloc((best.most + 1) * sizeof(*best.items));
-	if (!best.items)
-		return &hawk_enomem;
-	ret->items = best.items;
-	for (uint32_t number = 0; number < graph->index.count; number++) {
-		struct hawk_block block;
-		bool wanted = hawk_block_index_counts(&graph->index, number);
-		struct hawk_error *err = NULL;
-
-		if (wanted && report->filter) {
-			hawk_block_graph_block(graph, number, &block);
-			err = hawk_block_filter_block(report->filter, &block, &wanted);
-		}
-		if (err)
-			return err;
-		if (wanted)
-			offer(&best, (struct hawk_retained_block){
-					     number, hawk_block_graph_retained(
-							     graph, &graph->dominators, number)});
-	}
-	if (best.count)
-		qsort(best.items, best.count, sizeof(*best.items), compare_found);
-	ret->count = best.count;
-	return NULL;
+	hawk_ranking_init(&ret->shown,
+			  limit(report, hawk_block_index_block_count(&graph->index), full),
+			  sizeof(struct hawk_retained_block), compare_blocks);
+	if (report->filter)
+		err = hawk_block_choice_visit(graph, &wish, offer, &choosing);
+	for (uint32_t i = 0; !report->filter && i < graph->index.count && !err; i++)
+		err = offer(&choosing, i, NULL);
+	hawk_ranking_sort(&ret->shown);
+	return err;
 }
 
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks)
 {
-	free(blocks->items);
-	*blocks = (struct hawk_retained_blocks){0};
+	hawk_ranking_deinit(&blocks->shown);
 }
 
 struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
@@ -234,16 +193,21 @@ struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report 
 					       const struct hawk_screen *screen)
 {
 	const struct hawk_block_graph *graph = report->graph;
+	const struct hawk_retained_block *items = blocks->shown.items;
 	struct hawk_error *err = NULL;
 
 	hawk_screen_heading(screen, "Blocks by retained bytes (%s of %s)",
-			    hawk_quantity_count(blocks->count).text,
-			    hawk_quantity_count(hawk_block_index_block_count(&graph->index)).text);
+			    hawk_quantity_count(blocks->shown.count).text,
+			    hawk_quantity_count(blocks->count).text);
+	if (report->filter && !blocks->count) {
+		hawk_report_put_no_match(screen);
+		return NULL;
+	}
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%10s %10s  %s\n", "retained", "start only", "block");
 	hawk_screen_plain(screen);
-	for (size_t i = 0; i < blocks->count && !err; i++) {
-		const struct hawk_retained_block *item = &blocks->items[i];
+	for (size_t i = 0; i < blocks->shown.count && !err; i++) {
+		const struct hawk_retained_block *item = &items[i];
 
 		hawk_output_printf(
 			screen->output, "%10s %10s  ", hawk_quantity_bytes(item->bytes).text,
@@ -259,12 +223,13 @@ struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_re
 						    const struct hawk_dominators *start,
 						    struct hawk_json *json)
 {
+	const struct hawk_retained_block *items = blocks->shown.items;
 	struct hawk_error *err = NULL;
 
 	hawk_json_key(json, "blocks");
 	hawk_json_array(json);
-	for (size_t i = 0; i < blocks->count && !err; i++) {
-		const struct hawk_retained_block *item = &blocks->items[i];
+	for (size_t i = 0; i < blocks->shown.count && !err; i++) {
+		const struct hawk_retained_block *item = &items[i];
 
 		hawk_json_object(json);
 		err = hawk_report_json_block(report, item->block, json);

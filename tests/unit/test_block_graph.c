@@ -336,9 +336,16 @@ static struct hawk_error *passes(const void *context, const struct hawk_block *b
 	return NULL;
 }
 
+static bool trace_passes(const void *context, uint32_t trace)
+{
+	(void)context;
+	return trace != 3;
+}
+
 static void choose_blocks(struct graph_fixture *fixture, uint64_t mask,
 			  struct hawk_block_choice *choice)
 {
+	const struct hawk_choice_wish wish = {passes, trace_passes, &mask};
 	struct hawk_chosen sums[SITES] = {{0}};
 
 	fixture->wanted = 0;
@@ -348,11 +355,12 @@ static void choose_blocks(struct graph_fixture *fixture, uint64_t mask,
 		bool is;
 
 		assert_null(passes(&mask, block, &is));
+		is = is && trace_passes(&mask, block->trace);
 		fixture->wanted |= (uint64_t)is << i;
 		sum->objects += is;
 		sum->bytes += is ? block->size : 0;
 	}
-	assert_null(hawk_block_choice_make(&fixture->graph, passes, &mask, choice));
+	assert_null(hawk_block_choice_make(&fixture->graph, &wish, choice));
 	assert_int_equal(choice->blocks[0], fixture->wanted);
 	assert_memory_equal(choice->sites, sums, sizeof(sums));
 }

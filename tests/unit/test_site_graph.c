@@ -239,8 +239,9 @@ static struct hawk_error *passes(const void *context, const struct hawk_block *b
 
 static struct hawk_error *make_chosen(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
 {
+	const struct hawk_choice_wish wish = {.filter = passes};
 	struct hawk_block_choice choice;
-	struct hawk_error *err = hawk_block_choice_make(graph, passes, NULL, &choice);
+	struct hawk_error *err = hawk_block_choice_make(graph, &wish, &choice);
 
 	if (err)
 		return err;
