@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core blocks: every live block, one line each, while the sweep finds them.
+ * hawk-core blocks: every live block, one line each, while the sweep finds them; or the first N by
+ * size and age.
  */
 #include "hawk_report_blocks.h"
 #include "hawk_session.h"
@@ -13,15 +14,17 @@ static struct hawk_error *stream(struct hawk_session *session, const struct hawk
 	struct hawk_sweep_result result;
 	struct hawk_error *err;
 
-	err = hawk_report_blocks_create(&session->heap, settings->json, filter, session->output,
-					&report);
+	err = hawk_report_blocks_create(&session->heap, settings->json, filter,
+					(size_t)settings->top, session->output, &report);
 	if (err)
 		return err;
 	hawk_report_blocks_heading(report);
 	err = hawk_sweep(session->target, &session->heap.plan, hawk_report_blocks_add, report,
 			 hawk_session_progress, session, &session->findings, &result);
-	hawk_report_blocks_destroy(report);
 	hawk_session_end_progress(session);
+	if (!err)
+		hawk_report_blocks_finish(report);
+	hawk_report_blocks_destroy(report);
 	if (session->output->errnum) { // said by hawk_session_finish()
 		hawk_error_destroy(err);
 		err = NULL;
@@ -57,6 +60,8 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 }
 
 static const struct hawk_option options[] = {
+	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N",
+	 "only the N largest, the largest first, of one size the oldest"},
 	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON object a line"},
 	{0},
 };
@@ -65,7 +70,8 @@ const struct hawk_verb hawk_verb_blocks = {
 	.name = "blocks",
 	.arguments = "[options] CORE",
 	.summary = "list every live block",
-	.details = "Prints one line for each live block, in ascending order of address.",
+	.details = "Prints one line for each live block, in ascending order of address, or "
+		   "with --top for the N largest.",
 	.options = {options, hawk_wish_options, hawk_target_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file",

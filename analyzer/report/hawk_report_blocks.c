@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "hawk_block_order.h"
 #include "hawk_cleanup.h"
+#include "hawk_ranking.h"
 #include "hawk_report.h"
 
 enum { SITE_TEXT_BYTES = 16, TAIL_MAX = 64, LINE_MAX_BYTES = 256 };
@@ -26,6 +28,8 @@ struct hawk_report_blocks {
 	const struct hawk_block_filter *filter; /**< NULL = every block */
 	struct tail tails[16][256];             /**< by kind & 15, birth */
 	char (*site_texts)[SITE_TEXT_BYTES];    /**< by site; the last one is for "none" */
+	struct hawk_ranking shown; /**< struct hawk_block; of most 0: all are, at once */
+	uint64_t wanted;           /**< blocks that were, if `shown` is used */
 };
 
 static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth)
@@ -55,7 +59,7 @@ static void format_sites(struct hawk_report_blocks *report)
 }
 
 struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
-					     const struct hawk_block_filter *filter,
+					     const struct hawk_block_filter *filter, size_t top,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret)
 {
@@ -67,6 +71,7 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 	report->output = output;
 	report->json = json;
 	report->filter = filter;
+	hawk_ranking_init(&report->shown, top, sizeof(struct hawk_block), hawk_block_order);
 	report->site_texts = calloc(heap->site_count + 1, sizeof(*report->site_texts));
 	if (!report->site_texts) {
 		hawk_report_blocks_destroy(report);
@@ -149,6 +154,16 @@ static void put_block(struct hawk_report_blocks *report, const struct hawk_block
 	hawk_output_advance(report->output, to);
 }
 
+static struct hawk_error *take(struct hawk_report_blocks *report, const struct hawk_block *block)
+{
+	if (report->shown.most) {
+		report->wanted++;
+		return hawk_ranking_offer(&report->shown, block);
+	}
+	put_block(report, block);
+	return NULL;
+}
+
 struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block *blocks,
 					  size_t count)
 {
@@ -161,20 +176,37 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 				? hawk_block_filter_block(report->filter, &blocks[i], &wanted)
 				: NULL;
 
+		if (!err && wanted)
+			err = take(report, &blocks[i]);
 		if (err)
 			return err;
-		if (wanted)
-			put_block(report, &blocks[i]);
 	}
 	if (report->output->errnum)
 		return hawk_error_os(report->output->errnum, "write", "standard output");
 	return NULL;
 }
 
+void hawk_report_blocks_finish(struct hawk_report_blocks *report)
+{
+	const struct hawk_block *blocks;
+
+	if (!report->shown.most)
+		return;
+	hawk_ranking_sort(&report->shown);
+	blocks = report->shown.items;
+	for (size_t i = 0; i < report->shown.count; i++)
+		put_block(report, &blocks[i]);
+	if (!report->json)
+		hawk_output_printf(report->output, "%s of %s blocks, largest first, then oldest\n",
+				   hawk_quantity_count(report->shown.count).text,
+				   hawk_quantity_count(report->wanted).text);
+}
+
 void hawk_report_blocks_destroy(struct hawk_report_blocks *report)
 {
 	if (!report)
 		return;
+	hawk_ranking_deinit(&report->shown);
 	free(report->site_texts);
 	free(report);
 }

@@ -2,7 +2,8 @@
 /**
  * @file
  * One line for every block, as text or JSON, at millions of lines a second: everything that repeats
- * (ages, kinds, sites) is formatted once, before the first block.
+ * (ages, kinds, sites) is formatted once, before the first block. Or for some of them alone, when
+ * all have been seen.
  */
 #ifndef HAWK_REPORT_BLOCKS_H
 #define HAWK_REPORT_BLOCKS_H
@@ -12,9 +13,10 @@
 
 struct hawk_report_blocks;
 
-/** `heap` has its table; `filter` NULL = every block. All are used until the destroy. */
+/** `heap` has its table; `filter` NULL = every block. All are used until the destroy. `top`: 0, or
+ * how many are shown, in hawk_block_order(). */
 struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
-					     const struct hawk_block_filter *filter,
+					     const struct hawk_block_filter *filter, size_t top,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret);
 
@@ -25,6 +27,10 @@ void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
 					  size_t count);
 
+/** Behind the last block: with `top` the lines, and of how many blocks they are. */
+void hawk_report_blocks_finish(struct hawk_report_blocks *report);
+
+/** Accepts NULL. */
 void hawk_report_blocks_destroy(struct hawk_report_blocks *report);
 
 #endif

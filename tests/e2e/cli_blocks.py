@@ -83,6 +83,29 @@ def check_text():
                            block["site"], block["kind"]), "a line")
 
 
+def check_top():
+    """The largest, of one size the oldest as far as two digits of the age tell."""
+    for top, options in ((1, ()), (3, ()), (1005, ()), (20, ("--size", "-100")), (len(everything) + 9, ())):
+        passing = hawk.blocks(core, *options)
+        found = hawk.blocks(core, "--top", str(top), *options)
+        hawk.expect_equal([block["size"] for block in found],
+                          sorted((block["size"] for block in passing), reverse=True)[:top], f"--top {top}: sizes")
+        hawk.expect({block["address"] for block in found} <= {block["address"] for block in passing}, "of these")
+        keys = [(-block["size"], -block["age_seconds"]) for block in found]
+        hawk.expect_equal(keys, sorted(keys), f"--top {top}: order")
+        for size in {block["size"] for block in found}:
+            left = [block["age_seconds"] for block in passing if block["size"] == size and block not in found]
+            hawk.expect(not left or max(left) <= min(block["age_seconds"] for block in found if block["size"] == size),
+                        f"--top {top}: the oldest of {size} bytes")
+        lines = text_of("blocks", core, "--top", str(top), *options).splitlines()
+        hawk.expect_equal(lines[-1], f"{len(found):,} of {len(passing):,} blocks, largest first, then oldest", "last line")
+        hawk.expect_equal([int(line.split()[0], 16) for line in lines[1:-1]],
+                          [int(block["address"], 16) for block in found], f"--top {top} as text")
+    hawk.expect_equal(sorted(hawk.blocks(core, "--top", "1000000"), key=lambda block: int(block["address"], 16)),
+                      everything, "more than there are")
+    hawk.expect_equal(hawk.blocks(core, "--top", "5", "--age", "1d"), [], "of none")
+
+
 def check_whatis_block():
     large = places["large"]
     start, inside, end, header, behind = whatis(large, large + 5, large + 299999, large - 16,
@@ -176,6 +199,7 @@ check_contract()
 check_agreement()
 check_filters()
 check_text()
+check_top()
 check_whatis_block()
 check_whatis_places()
 check_whatis_text()

@@ -131,7 +131,7 @@ def check_terminal():
     terminal.expect("hawk> ", "a prompt again")
     terminal.send("blocks --type Conn\t")
     terminal.expect("Connection ", "a type is completed")
-    terminal.send("-n\n")
+    terminal.send("-Z\n")
     terminal.expect("no option", "a mistake")
     terminal.expect("hawk> ", "a prompt after a mistake")
     terminal.send("ref\t\x15r\t\t")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The first items of random streams against sorting all of them.
+ * The first items of random streams against sorting all of them, and the order of blocks.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,9 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "hawk_block_order.h"
 #include "hawk_ranking.h"
+#include "hawk_sweep.h"
 #include "synthetic_heap.h"
 
 enum { STREAMS = 2000, ITEMS_MAX = 300 };
@@ -80,11 +82,28 @@ static void takes_no_memory_for_items_that_do_not_come(void **state)
 	hawk_ranking_deinit(&ranking);
 }
 
+static void blocks_come_by_size_then_age_then_address(void **state)
+{
+	static const struct hawk_block blocks[] = {
+		{.start = 0x300, .size = 9, .birth = 200}, {.start = 0x200, .size = 8, .birth = 3},
+		{.start = 0x500, .size = 8, .birth = 3},   {.start = 0x100, .size = 8, .birth = 4},
+		{.start = 0x400, .size = 0, .birth = 0},
+	};
+	enum { COUNT = sizeof(blocks) / sizeof(blocks[0]) };
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++)
+		for (int j = 0; j < COUNT; j++)
+			assert_int_equal(hawk_block_order(&blocks[i], &blocks[j]),
+					 (i > j) - (i < j));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(keeps_the_first_of_a_stream_in_order),
 		cmocka_unit_test(takes_no_memory_for_items_that_do_not_come),
+		cmocka_unit_test(blocks_come_by_size_then_age_then_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
