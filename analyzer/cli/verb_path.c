@@ -53,41 +53,123 @@ static uint32_t only_block(const struct hawk_block_graph *graph, int count, char
 	return hawk_block_index_find(&graph->index, address, &interior);
 }
 
+static struct hawk_error *print_addresses(struct hawk_session *session,
+					  const struct hawk_settings *settings,
+					  const struct hawk_pointer_report *report, int count,
+					  char **operands)
+{
+	struct hawk_paths paths = {0};
+	struct hawk_error *err = hawk_paths_find(
+		&session->graph, only_block(&session->graph, count, operands), &paths);
+
+	if (!err)
+		err = settings->json ? print_json(session, report, &paths, count, operands)
+				     : print_text(session, report, &paths, count, operands);
+	hawk_paths_deinit(&paths);
+	return err;
+}
+
+static struct hawk_error *print_targets(struct hawk_session *session,
+					const struct hawk_settings *settings,
+					const struct hawk_pointer_report *report,
+					const struct hawk_paths *paths,
+					const struct hawk_path_targets *targets)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (!settings->json)
+		return hawk_report_paths(report, paths, targets, &session->screen);
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
+	err = hawk_report_paths_json(report, paths, targets, &json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+/** To the blocks that the filter chooses: one search for all of them. */
+static struct hawk_error *print_chosen(struct hawk_session *session,
+				       const struct hawk_settings *settings,
+				       const struct hawk_pointer_report *report)
+{
+	struct hawk_path_targets targets = {0};
+	struct hawk_paths paths = {0};
+	struct hawk_error *err = hawk_paths_find(&session->graph, HAWK_BLOCK_NOWHERE, &paths);
+
+	if (!err)
+		err = hawk_path_targets_choose(report, &paths, session->screen.full, &targets);
+	if (!err)
+		err = print_targets(session, settings, report, &paths, &targets);
+	hawk_path_targets_deinit(&targets);
+	hawk_paths_deinit(&paths);
+	return err;
+}
+
+/** Without a filter, because nothing was traced. */
+static void print_unknown(struct hawk_session *session, const struct hawk_settings *settings,
+			  const struct hawk_pointer_report *report)
+{
+	struct hawk_json json;
+
+	if (!settings->json) {
+		hawk_report_put_unknown(session->target, &session->screen, "Paths",
+					"see why blocks are alive");
+		return;
+	}
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
+	hawk_json_key(&json, "addresses");
+	hawk_json_array(&json);
+	hawk_json_array_end(&json);
+	hawk_report_json_end(report, &json);
+}
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	struct hawk_block_wish wish = hawk_settings_wish(settings);
+	bool filtered = !hawk_block_wish_is_all(&wish);
+
+	if (count && filtered)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "addresses, or filters that choose blocks: not both");
+	if (!count && !filtered)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "path needs addresses, or filters that choose blocks; see "
+					 "hawk-core help path");
+	return hawk_check_addresses(settings, count, operands);
+}
+
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
 	struct hawk_pointer_report report;
-	struct hawk_paths paths = {0};
 	struct hawk_error *err = hawk_pointer_session_open(
 		session, settings, HAWK_PART_REACH | HAWK_PART_CONTENTS, &report);
 
 	(void)code;
-	if (!err)
-		err = hawk_paths_find(&session->graph, only_block(&session->graph, count, operands),
-				      &paths);
-	if (!err)
-		err = settings->json ? print_json(session, &report, &paths, count, operands)
-				     : print_text(session, &report, &paths, count, operands);
-	hawk_paths_deinit(&paths);
+	if (!err && count)
+		err = print_addresses(session, settings, &report, count, operands);
+	else if (!err && report.filter)
+		err = print_chosen(session, settings, &report);
+	else if (!err)
+		print_unknown(session, settings, &report);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }
 
 const struct hawk_verb hawk_verb_path = {
 	.name = "path",
-	.arguments = "[options] CORE ADDRESS... | --pid PID ADDRESS...",
+	.arguments = "[options] CORE [ADDRESS...] | --pid PID [ADDRESS...]",
 	.summary = "why a block is alive: the shortest path from a root",
 	.details = "Names the root and every block on a shortest path to the block at each "
 		   "hexadecimal ADDRESS, with the offset of each pointer and what allocated each "
-		   "block.",
-	.options = {hawk_pointer_options, hawk_target_options, hawk_color_options,
-		    hawk_common_options},
+		   "block; or to the largest, then oldest, of the blocks that filters choose "
+		   "(--top says how many), and how many of all of these no root leads to.",
+	.options = {hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
-	.needs = "a core file (or --pid) and addresses",
+	.needs = "a core file (or --pid), and addresses or filters",
 	.live = true,
-	.operands_min = 1,
 	.operands_max = -1,
 	.findings = HAWK_FINDINGS_IN_JSON,
-	.check = hawk_check_addresses,
+	.check = check,
 	.answer = answer,
 };

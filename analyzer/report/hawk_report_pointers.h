@@ -88,6 +88,42 @@ struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *repor
 					 const struct hawk_paths *paths, uint64_t address,
 					 struct hawk_json *json);
 
+/** The same of a block by its number; where no root leads there, without what is missing. */
+struct hawk_error *hawk_report_path_to(const struct hawk_pointer_report *report,
+				       const struct hawk_paths *paths, uint32_t block,
+				       const struct hawk_screen *screen);
+struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *report,
+					    const struct hawk_paths *paths, uint32_t block,
+					    struct hawk_json *json);
+
+/** The blocks that the filter chooses, for their paths. */
+struct hawk_path_target {
+	struct hawk_block block; /**< first: what hawk_block_order() compares */
+	uint32_t number;
+};
+struct hawk_path_targets {
+	struct hawk_ranking shown; /**< struct hawk_path_target, in hawk_block_order() */
+	struct hawk_chosen all;
+	struct hawk_chosen unreached; /**< of them: no root leads there */
+};
+
+/** report->top of them are shown, a few if that is 0, all if `full` says so then. `paths` are to
+ * all blocks, and there is a filter. `*ret` is to be deinitialized whether that succeeds or not. */
+struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *report,
+					    const struct hawk_paths *paths, bool full,
+					    struct hawk_path_targets *ret);
+void hawk_path_targets_deinit(struct hawk_path_targets *targets);
+
+struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
+				     const struct hawk_paths *paths,
+				     const struct hawk_path_targets *targets,
+				     const struct hawk_screen *screen);
+/** "chosen", "addresses". */
+struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *report,
+					  const struct hawk_paths *paths,
+					  const struct hawk_path_targets *targets,
+					  struct hawk_json *json);
+
 /** Groups of roots with the same name; see hawk_site_tree.h. */
 struct hawk_tree_roots {
 	uint32_t *groups;   /**< by root; owned */

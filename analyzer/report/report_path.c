@@ -19,9 +19,8 @@ static inline void hawk_cleanup_path(struct hawk_path *path)
 	hawk_path_deinit(path);
 }
 
-static struct hawk_error *find(const struct hawk_pointer_report *report,
-			       const struct hawk_paths *paths, uint64_t address, uint32_t *block,
-			       struct hawk_path *path)
+static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_t address,
+			       uint32_t *block)
 {
 	bool interior;
 
@@ -30,7 +29,7 @@ static struct hawk_error *find(const struct hawk_pointer_report *report,
 		return hawk_error_create(HAWK_ERROR_NOT_FOUND, "no live block is at 0x%" PRIx64,
 					 address);
 	*block = hawk_block_index_whole(&report->graph->index, *block);
-	return hawk_path_to(paths, *block, path);
+	return NULL;
 }
 
 /** How the step to `path->blocks[i]` is made; i is at least 1. */
@@ -115,7 +114,7 @@ static const char *kind_text(const struct hawk_block_graph *graph, uint32_t bloc
 	case HAWK_REACH_DEFINITELY_LOST:
 		return "definitely lost";
 	case HAWK_REACH_INDIRECTLY_LOST:
-		return "indirectly lost: only blocks that are lost themselves point to it";
+		return "indirectly lost: only lost blocks point to it";
 	default:
 		return hawk_leaks_doubt(graph) == HAWK_LEAKS_HEAPS_DISCARDED
 			       ? "perhaps its arena was reset, and it is gone"
@@ -123,21 +122,14 @@ static const char *kind_text(const struct hawk_block_graph *graph, uint32_t bloc
 	}
 }
 
-static void put_missing(const struct hawk_pointer_report *report, const struct hawk_screen *screen)
-{
-	hawk_report_findings(report->findings, screen);
-}
-
-struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
-				    const struct hawk_paths *paths, uint64_t address,
-				    const struct hawk_screen *screen)
+struct hawk_error *hawk_report_path_to(const struct hawk_pointer_report *report,
+				       const struct hawk_paths *paths, uint32_t block,
+				       const struct hawk_screen *screen)
 {
 	CLEANUP(path) struct hawk_path path = {0};
 	CLEANUP(text) struct hawk_text root = {0};
-	struct hawk_error *err;
-	uint32_t block;
+	struct hawk_error *err = hawk_path_to(paths, block, &path);
 
-	err = find(report, paths, address, &block, &path);
 	if (err)
 		return err;
 	hawk_screen_style(screen, HAWK_STYLE_HEADING);
@@ -149,7 +141,6 @@ struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 	if (!path.count) {
 		hawk_output_printf(screen->output, "  no root leads there: %s\n",
 				   kind_text(report->graph, block));
-		put_missing(report, screen);
 		return NULL;
 	}
 	err = hawk_root_name(report->roots, path.root, &root);
@@ -159,6 +150,21 @@ struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 	hawk_output_append(screen->output, root.bytes, root.size);
 	hawk_output_puts(screen->output, "\n");
 	return put_steps(report, screen, &path);
+}
+
+struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
+				    const struct hawk_paths *paths, uint64_t address,
+				    const struct hawk_screen *screen)
+{
+	struct hawk_error *err;
+	uint32_t block;
+
+	err = find(report, address, &block);
+	if (!err)
+		err = hawk_report_path_to(report, paths, block, screen);
+	if (!err && paths->parents[block] == HAWK_PATH_NONE)
+		hawk_report_findings(report->findings, screen);
+	return err;
 }
 
 static struct hawk_error *put_json_step(const struct hawk_pointer_report *report,
@@ -198,15 +204,13 @@ static const char *json_kind(enum hawk_reach_kind kind)
 	return kind < HAWK_REACH_KINDS ? names[kind] : NULL;
 }
 
-struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
-					 const struct hawk_paths *paths, uint64_t address,
-					 struct hawk_json *json)
+struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *report,
+					    const struct hawk_paths *paths, uint32_t block,
+					    struct hawk_json *json)
 {
 	CLEANUP(path) struct hawk_path path = {0};
-	struct hawk_error *err;
-	uint32_t block;
+	struct hawk_error *err = hawk_path_to(paths, block, &path);
 
-	err = find(report, paths, address, &block, &path);
 	if (err)
 		return err;
 	hawk_json_object(json);
@@ -227,4 +231,14 @@ struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *repor
 	hawk_json_array_end(json);
 	hawk_json_object_end(json);
 	return err;
+}
+
+struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
+					 const struct hawk_paths *paths, uint64_t address,
+					 struct hawk_json *json)
+{
+	uint32_t block;
+	struct hawk_error *err = find(report, address, &block);
+
+	return err ? err : hawk_report_path_to_json(report, paths, block, json);
 }

@@ -74,6 +74,37 @@ def check_path():
                                         for line in lines), "a long list is shown by its ends")
 
 
+def check_chosen_paths():
+    """By a filter: the largest, then the oldest, with the paths that their addresses have, and how many have none."""
+    for arguments in (["--function=^make_payload$"], ["--type=^Connection$"], ["--size=41-"], ["--age=0"],
+                      ["--function=^make_lost$"], ["--module=/holders$", "--size=-100"]):
+        blocks = hawk.blocks(core, *arguments)
+        hawk.expect(blocks, f"{arguments} choose some")
+        found = document("path", *arguments, "--top=7")
+        lost = {node["kind"]: node for node in document("merge-paths", *arguments)["tree"]}.get("lost", {})
+        hawk.expect_equal(found["chosen"], {"objects": len(blocks), "bytes": sum(block["size"] for block in blocks),
+                                            "unreached_objects": lost.get("cum_objects", 0),
+                                            "unreached_bytes": lost.get("cum_bytes", 0)}, f"{arguments}: sums")
+        order = [block["address"] for block in hawk.blocks(core, *arguments, "--top=7")]
+        hawk.expect_equal([path["block"]["address"] for path in found["addresses"]], order, f"{arguments}: order")
+        hawk.expect_equal(found["addresses"], document("path", *order)["addresses"], f"{arguments}: paths")
+        hawk.expect_equal(document("path", *arguments)["addresses"], found["addresses"][:5], "5 if nothing is said")
+        text = text_of("path", core, *arguments)
+        hawk.expect(f"(5 of {len(blocks):,})" in text and f"{len(blocks) - 5:,} more" in text, text)
+        hawk.expect_equal(re.findall("^Path to (0x[0-9a-f]+) ", text, re.M), order[:5], f"{arguments}: as text")
+        hawk.expect_equal("no root leads to" in text, bool(lost), f"{arguments}: {text}")
+    every = document("path", "--type=^Connection$", "--full")
+    hawk.expect_equal(len(every["addresses"]), every["chosen"]["objects"], "--full is all of them")
+    hawk.expect("more; " not in text_of("path", core, "--type=^Connection$", "--full"), "and nothing is left")
+    nothing = document("path", "--age=1d")
+    hawk.expect_equal((nothing["addresses"], nothing["chosen"]["objects"]), ([], 0), "no block is that old")
+    hawk.expect("no block matches" in text_of("path", core, "--age=1d"), "and that is said")
+    done = hawk.run([hawk.CORE, "shell", core], input="path --type=^Connection$ --top 2\npath $1\n")
+    first, second = document("path", "--type=^Connection$", "--top=2")["addresses"]
+    hawk.expect_equal(re.findall("^Path to (0x[0-9a-f]+) ", done.stdout, re.M),
+                      [first["block"]["address"], second["block"]["address"], first["block"]["address"]], "in a shell")
+
+
 def check_merged():
     site = [entry["site"] for entry in document("retained")["sites"]
             if function_of(entry) == "make_payload"][0]
@@ -189,6 +220,7 @@ def check_chosen_sites(whole, names):
 
 def check_texts():
     for arguments in (["refs", hex(truth["session"])], ["path", hex(truth["name"])],
+                      ["path", "--size=20-"], ["path", "--function=make_lost", "--full"],
                       ["retained"], ["retained", "--by=tree"], ["retained", "--by=block"],
                       ["retained", "--by=root"], ["sites"], ["sites", "--size", "33-100"],
                       ["merge-paths", "--type", "Session"]):
@@ -230,7 +262,8 @@ def check_alike():
 
 
 def check_mistakes():
-    for arguments in (["refs", core, "zz"], ["path", core], ["merge-paths", core, "x"],
+    for arguments in (["refs", core, "zz"], ["path", core], ["path", core, hex(truth["hub"]), "--size=5"],
+                      ["path", core, "--type", "("], ["path", core, "--site", "1234567812345678"], ["merge-paths", core, "x"],
                       ["merge-paths", core, "1234567812345678"], ["retained", core, "--type", "("],
                       ["retained", core, "--by=tree", "--type", "("],
                       ["retained", core, "--by=root", "--site", "1234567812345678"], ["sites", core, "--by", "x"],
@@ -253,7 +286,8 @@ def check_cut_cores():
         with open(core, "rb") as whole, open(cut, "wb") as file:
             file.write(whole.read(size * part // 16))
         for arguments in (["refs", cut, address], ["path", cut, address], ["retained", cut],
-                          ["sites", cut], ["merge-paths", cut]):
+                          ["sites", cut], ["merge-paths", cut], ["path", cut, "--size=0-"],
+                          ["retained", cut, "--by=tree", "--size=0-"]):
             done = hawk.run([hawk.CORE, *arguments])
             hawk.expect(done.returncode in (3, 4), f"{arguments} of {part}/16: {done.returncode}")
             if done.returncode == 4 and "json" not in arguments:
@@ -306,6 +340,7 @@ folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
 check_refs()
 check_path()
+check_chosen_paths()
 check_merged()
 check_retained()
 check_sites()
