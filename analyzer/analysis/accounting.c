@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sums over mappings, the sweep's result and the tracer's extents.
+ * Sums over mappings, the sweep's result, what of it is no heap, and the tracer's extents.
  */
 #include "hawk_accounting.h"
 
@@ -73,10 +73,53 @@ static struct hawk_error *add_extents(const struct hawk_target *target,
 	return NULL;
 }
 
-struct hawk_error *hawk_accounting_make(const struct hawk_target *target,
-					const struct hawk_table *table,
-					const struct hawk_sweep_result *sweep,
-					struct hawk_accounting *ret)
+/* Takes [start, end), which the sweep counted as heap, away. */
+static struct hawk_error *take_away(const struct hawk_target *target, uint64_t start, uint64_t end,
+				    struct hawk_accounting *from)
+{
+	uint64_t bytes = present_between(target, start, end);
+	uint64_t touched = 0;
+	struct hawk_error *err =
+		start < end ? hawk_sweep_touched(target, start, end, &touched) : NULL;
+	uint64_t zero_bytes = bytes > touched ? bytes - touched : 0;
+
+	if (err)
+		return err;
+	from->heap_bytes -= bytes < from->heap_bytes ? bytes : from->heap_bytes;
+	from->never_used_bytes -=
+		zero_bytes < from->never_used_bytes ? zero_bytes : from->never_used_bytes;
+	return NULL;
+}
+
+/* The tracer's extents never counted as heap. */
+static struct hawk_error *take_outside(const struct hawk_target *target,
+				       const struct hawk_sweep_plan *plan,
+				       const struct hawk_heap_outside *outside,
+				       struct hawk_accounting *from)
+{
+	struct hawk_error *err = NULL;
+	size_t next = 0;
+
+	for (size_t i = 0; i < outside->count && !err; i++) {
+		uint64_t at = outside->spans[i].start, end = outside->spans[i].end;
+
+		while (next < plan->excluded_count && plan->excluded[next].end <= at)
+			next++;
+		for (size_t j = next;
+		     j < plan->excluded_count && plan->excluded[j].start < end && !err; j++) {
+			err = take_away(target, at, plan->excluded[j].start, from);
+			at = plan->excluded[j].end;
+		}
+		if (!err)
+			err = take_away(target, at, end, from);
+	}
+	return err;
+}
+
+struct hawk_error *
+hawk_accounting_make(const struct hawk_target *target, const struct hawk_table *table,
+		     const struct hawk_sweep_plan *plan, const struct hawk_heap_outside *outside,
+		     const struct hawk_sweep_result *sweep, struct hawk_accounting *ret)
 {
 	struct hawk_accounting accounting = {
 		.requested_bytes = sweep->bytes,
@@ -85,12 +128,15 @@ struct hawk_error *hawk_accounting_make(const struct hawk_target *target,
 		.never_used_bytes = sweep->heap_zero_bytes,
 		.writable_bytes = writable_bytes(target),
 	};
-	uint64_t explained =
-		accounting.requested_bytes + accounting.header_bytes + accounting.never_used_bytes;
 	struct hawk_error *err = add_extents(target, table, &accounting);
+	uint64_t explained;
 
+	if (!err)
+		err = take_outside(target, plan, outside, &accounting);
 	if (err)
 		return err;
+	explained =
+		accounting.requested_bytes + accounting.header_bytes + accounting.never_used_bytes;
 	if (accounting.heap_bytes > explained)
 		accounting.overhead_bytes = accounting.heap_bytes - explained;
 	accounting.touched_bytes = sweep->touched_bytes + accounting.tracer_touched_bytes;

@@ -7,19 +7,20 @@
  *     heap_bytes = requested_bytes + header_bytes + overhead_bytes + never_used_bytes
  *
  * (up to blocks whose end the core does not hold). The allocator's structures are not read, so
- * `overhead_bytes` is what is left over: rounding, free memory that it keeps, its bookkeeping, and
- * whatever else lies in the same mappings.
+ * `overhead_bytes` is what is left over: rounding, free memory that it keeps, its bookkeeping. Of
+ * glibc's heaps it is known how far they reach; with other allocators it is also whatever else lies
+ * in the same mappings.
  */
 #ifndef HAWK_ACCOUNTING_H
 #define HAWK_ACCOUNTING_H
 
-#include "hawk_sweep.h"
+#include "hawk_heap_outside.h"
 #include "hawk_table.h"
 
 struct hawk_accounting {
 	uint64_t requested_bytes;  /**< of live blocks, as the program asked for them */
 	uint64_t header_bytes;     /**< the tracer's headers, alignment padding included */
-	uint64_t heap_bytes;       /**< memory of the mappings in which blocks were found */
+	uint64_t heap_bytes;       /**< memory of the heaps in which blocks were found */
 	uint64_t never_used_bytes; /**< of those: pages of zeros outside of blocks */
 	uint64_t overhead_bytes;   /**< of those: the rest */
 
@@ -31,9 +32,9 @@ struct hawk_accounting {
 };
 
 /** Reads the tracer's extents: before a live target is released. */
-struct hawk_error *hawk_accounting_make(const struct hawk_target *target,
-					const struct hawk_table *table,
-					const struct hawk_sweep_result *sweep,
-					struct hawk_accounting *ret);
+struct hawk_error *
+hawk_accounting_make(const struct hawk_target *target, const struct hawk_table *table,
+		     const struct hawk_sweep_plan *plan, const struct hawk_heap_outside *outside,
+		     const struct hawk_sweep_result *sweep, struct hawk_accounting *ret);
 
 #endif

@@ -100,6 +100,7 @@ struct tallies {
 	uint32_t latest[HAWK_BLOCK_DEPTH_MAX + 1];
 	uint64_t sample_mean;
 	struct hawk_sample_tally *samples; /**< as a part; NULL without a mean */
+	struct hawk_heap_outside outside;
 };
 
 /* Counts a block, whatever was carved out of it. Returns the tally's number. */
@@ -129,7 +130,10 @@ static void add_samples(struct tallies *tallies, const struct hawk_block *blocks
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
 	struct tallies *tallies = context;
+	struct hawk_error *err = hawk_heap_outside_take(&tallies->outside, blocks, count);
 
+	if (err)
+		return err;
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_block *block = &blocks[i];
 
@@ -150,9 +154,10 @@ static struct hawk_error *reserve_blocks(void *context, struct hawk_sweep_run *r
 	*ret = true;
 	if (tallies->index)
 		err = hawk_block_index_reserve(tallies->index, run, ret);
-	if (!err && *ret)
-		add_samples(tallies, run->blocks, run->count);
-	return err;
+	if (err || !*ret)
+		return err;
+	add_samples(tallies, run->blocks, run->count);
+	return hawk_heap_outside_take(&tallies->outside, run->blocks, run->count);
 }
 
 static void fill_blocks(void *context, const struct hawk_sweep_run *run, unsigned part)
@@ -186,6 +191,7 @@ static void free_tallies(struct tallies *tallies)
 	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX; i++)
 		free(tallies->parts[i]);
 	free(tallies->samples);
+	hawk_heap_outside_deinit(&tallies->outside);
 }
 
 static void add_tally(struct hawk_site *site, const struct tally *tally)
@@ -282,14 +288,18 @@ static struct hawk_error *read_target(struct hawk_target *target, struct hawk_fi
 	if (err || !heap->table)
 		return err;
 	err = make_tallies(heap, tallies);
+	tallies->outside.target = target;
 	if (!err)
 		err = hawk_sweep_beside(target, &heap->plan, tallies->threads, &taker,
 					progress->function, progress->context, findings,
 					&heap->sweep);
+	if (!err)
+		err = hawk_heap_outside_finish(&tallies->outside);
 	if (err)
 		return err;
 	report_unaccounted(target, heap, findings);
-	return hawk_accounting_make(target, heap->table, &heap->sweep, &heap->accounting);
+	return hawk_accounting_make(target, heap->table, &heap->plan, &tallies->outside,
+				    &heap->sweep, &heap->accounting);
 }
 
 static struct hawk_error *make_sites(struct hawk_findings *findings, const struct tallies *tallies,

@@ -1,100 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Parts of heaps by what glibc writes in front of blocks (malloc/malloc.c, arena.c: unchanged from
- * 2.3 to 2.41 but for arenas' header, of which only the size is used).
- *
- *     chunk:  | prev_size | size + 3 flags | padding | our header | block ...
- *     arena:  | address of the arena | heap before | size | ...
+ * The parts of a mapping that are heaps, in the order of addresses.
  */
 #include "roots_heap.h"
 
-#include "hawk_scan.h"
-
-enum {
-	FLAG_MAPPED = 2, /* IS_MMAPPED */
-	FLAG_ARENA = 4,  /* NON_MAIN_ARENA */
-	FLAGS = 7,
-	CHUNK_HEADER_BYTES = 16,
-	PAGE_BYTES = 4096,
-};
-
-/* HEAP_MAX_SIZE: arenas lie on multiples of it. */
-static const uint64_t ARENA_BYTES_MAX = UINT64_C(64) << 20;
-
-static bool read_words(const struct hawk_target *target, uint64_t address, uint64_t *ret,
-		       size_t count)
-{
-	return hawk_target_read_some(target, address, ret, count * sizeof(*ret)) ==
-	       count * sizeof(*ret);
-}
-
-/* Where the allocator's pointer to the block is; 0 = its header is not there. */
-static uint64_t pointer_of(const struct hawk_target *target, uint64_t start)
-{
-	struct hawk_block block = {.start = start};
-	uint64_t word;
-
-	if (!read_words(target, start - HAWK_HEADER_BYTES, &word, 1))
-		return 0;
-	block.offset_code = (uint8_t)hawk_header_offset_code(word);
-	return start - hawk_scan_offset_bytes(target, &block);
-}
-
-static bool mapped_chunk(uint64_t chunk, const uint64_t words[2], uint64_t block_end,
-			 struct hawk_span *ret)
-{
-	uint64_t size = words[1] & ~(uint64_t)FLAGS;
-
-	/* memalign leaves a gap in front, which it writes into prev_size. */
-	if (words[0] > chunk || size > UINT64_MAX - chunk)
-		return false;
-	*ret = (struct hawk_span){chunk - words[0], chunk + size};
-	return ret->start % PAGE_BYTES == 0 && ret->end % PAGE_BYTES == 0 && ret->end >= block_end;
-}
-
-static bool arena_of(const struct hawk_target *target, uint64_t chunk, uint64_t block_end,
-		     struct hawk_span *ret)
-{
-	uint64_t start = chunk & -ARENA_BYTES_MAX;
-	uint64_t words[3];
-
-	if (!read_words(target, start, words, 3) || words[2] > ARENA_BYTES_MAX ||
-	    words[2] % PAGE_BYTES || words[2] < block_end - start)
-		return false;
-	*ret = (struct hawk_span){start, start + words[2]};
-	return true;
-}
-
-/* The heap around a block. False = not known. */
-static bool heap_of(const struct hawk_target *target, const struct hawk_block_index *index,
-		    uint32_t block, struct hawk_span *ret)
-{
-	uint64_t start = hawk_block_start(index, block);
-	uint64_t end = start + hawk_block_size(index, block);
-	uint64_t pointer = pointer_of(target, start);
-	uint64_t chunk = pointer - CHUNK_HEADER_BYTES;
-	uint64_t words[2];
-
-	if (!pointer || pointer < CHUNK_HEADER_BYTES || !read_words(target, chunk, words, 2))
-		return false;
-	if (words[1] & FLAG_MAPPED)
-		return mapped_chunk(chunk, words, end, ret);
-	return words[1] & FLAG_ARENA && arena_of(target, chunk, end, ret);
-}
+#include "hawk_heap_part.h"
 
 bool hawk_roots_heap_next(const struct hawk_target *target, const struct hawk_block_index *index,
 			  uint64_t start, uint64_t end, struct hawk_span *ret)
 {
 	uint32_t block = hawk_block_index_first(index, start);
 	struct hawk_span span;
+	uint64_t first;
 
 	if (block && hawk_block_start(index, block - 1) + hawk_block_size(index, block - 1) > start)
 		block--;
 	if (block >= index->count || hawk_block_start(index, block) >= end)
 		return false;
+	first = hawk_block_start(index, block);
 	/* Whatever the fields say, there is progress. */
-	if (!heap_of(target, index, block, &span) || span.end <= start)
+	if (!hawk_heap_part(target, first, first + hawk_block_size(index, block), &span) ||
+	    span.end <= start)
 		span = (struct hawk_span){start, end};
 	ret->start = span.start > start ? span.start : start;
 	ret->end = span.end < end ? span.end : end;

@@ -278,6 +278,45 @@ static void memory_is_accounted_for_to_the_byte(void **state)
 	assert_int_equal(accounting->touched_bytes, accounting->tracer_touched_bytes + 2 * 4096);
 }
 
+/* What glibc's malloc maps for a block alone: a chunk of whole pages, its size and flag in front.
+ */
+static void add_mapped_block(struct sites_world *world, uint64_t offset, uint64_t chunk_bytes)
+{
+	const uint64_t words[2] = {0, chunk_bytes | 2};
+
+	memcpy(world->built->bytes + offset, words, sizeof(words));
+	add_block(world, offset + 32, chunk_bytes - 64, 0, 1);
+}
+
+static void what_lies_beside_blocks_that_were_mapped_alone_is_not_the_allocators(void **state)
+{
+	struct sites_world *world = *state;
+	const struct hawk_accounting *accounting = &world->heap.accounting;
+
+	/* | 2 pages, one in use | chunk of 1 page | 1 page in use | chunk of 2 pages | the rest |
+	 */
+	memset(world->built->bytes + 4096, 0xaa, 100);
+	add_mapped_block(world, 8192, 4096);
+	memset(world->built->bytes + 12288, 0xaa, 100);
+	add_mapped_block(world, 16384, 8192);
+	load(world);
+	assert_int_equal(accounting->requested_bytes, 4096 + 8192 - 2 * 64);
+	assert_int_equal(accounting->heap_bytes, 4096 + 8192);
+	assert_int_equal(accounting->never_used_bytes, 0);
+	assert_int_equal(accounting->overhead_bytes, 2 * (64 - 16));
+}
+
+static void a_block_of_another_allocator_beside_them_makes_the_rest_a_heap(void **state)
+{
+	struct sites_world *world = *state;
+	const struct hawk_accounting *accounting = &world->heap.accounting;
+
+	add_mapped_block(world, 8192, 4096);
+	add_block(world, 32768 + 64, 100, 0, 1);
+	load(world);
+	assert_int_equal(accounting->heap_bytes, HEAP_BYTES - 8192);
+}
+
 static void the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are(void **state)
 {
 	struct sites_world *world = *state;
@@ -452,6 +491,8 @@ int main(void)
 		TEST(a_core_without_a_table_is_an_empty_heap),
 		TEST(with_only_the_twin_blocks_and_sizes_are_still_found),
 		TEST(memory_is_accounted_for_to_the_byte),
+		TEST(what_lies_beside_blocks_that_were_mapped_alone_is_not_the_allocators),
+		TEST(a_block_of_another_allocator_beside_them_makes_the_rest_a_heap),
 		TEST(the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are),
 		TEST(loading_the_table_alone_gives_sites_without_counts),
 		TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left),
