@@ -70,8 +70,12 @@ enum hawk_leaks_doubt {
 	HAWK_LEAKS_NO_DOUBT,
 	HAWK_LEAKS_MEMORY_MISSING,  /**< roots or heap are missing, or there are no threads */
 	HAWK_LEAKS_HEAPS_DISCARDED, /**< what nothing points to may be gone long ago */
+	HAWK_LEAKS_OVERWRITTEN,     /**< headers were, and with them perhaps pointers */
 };
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph);
+
+/** "memory is missing in which pointers may lie": a clause, also for HAWK_LEAKS_NO_DOUBT. */
+const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt);
 
 /** What may be claimed of a block: its reach, but where that is not certain, what seems to be lost
  * is possibly lost. */

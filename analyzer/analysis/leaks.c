@@ -25,11 +25,31 @@ static void hawk_cleanup_workspace(struct hawk_workspace *workspace)
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 {
 	size_t threads;
+	bool dropped;
 
 	hawk_target_threads(graph->target, &threads);
 	if (!threads || !hawk_roots_complete(&graph->roots))
 		return HAWK_LEAKS_MEMORY_MISSING;
-	return graph->heap->discarded_heaps ? HAWK_LEAKS_HEAPS_DISCARDED : HAWK_LEAKS_NO_DOUBT;
+	if (graph->heap->discarded_heaps)
+		return HAWK_LEAKS_HEAPS_DISCARDED;
+	/* What the tracer had to drop is whole, and is scanned as memory between blocks. */
+	dropped = graph->heap->table && hawk_table_header(graph->heap->table)->dropped_objects;
+	return graph->heap->plan.blocks_missing && !dropped ? HAWK_LEAKS_OVERWRITTEN
+							    : HAWK_LEAKS_NO_DOUBT;
+}
+
+const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt)
+{
+	switch (doubt) {
+	case HAWK_LEAKS_MEMORY_MISSING:
+		return "memory is missing in which pointers may lie";
+	case HAWK_LEAKS_HEAPS_DISCARDED:
+		return "an arena was reset, and its blocks look live";
+	case HAWK_LEAKS_OVERWRITTEN:
+		return "blocks were overwritten, and perhaps pointers in them";
+	default:
+		return "nothing is missing";
+	}
 }
 
 enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint32_t block)

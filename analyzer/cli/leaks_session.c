@@ -67,9 +67,7 @@ static void report_doubts(struct hawk_session *session, const struct hawk_leaks 
 				  "called possibly lost: %s",
 				  (unsigned long long)leaks->downgrade.objects,
 				  (unsigned long long)leaks->downgrade.bytes,
-				  hawk_leaks_doubt(&session->graph) == HAWK_LEAKS_HEAPS_DISCARDED
-					  ? "an arena was reset, and they may be gone"
-					  : "memory is missing in which one may lie");
+				  hawk_leaks_doubt_text(hawk_leaks_doubt(&session->graph)));
 }
 
 static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,

@@ -90,19 +90,18 @@ static void put_roots(const struct hawk_leaks_report *report, const struct hawk_
 static void put_warning(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_reach_sum *sum = &report->leaks->downgrade;
+	enum hawk_leaks_doubt doubt = hawk_leaks_doubt(report->graph);
 	CLEANUP(text) struct hawk_text text = {0};
 
-	if (!report->leaks->downgraded)
+	if (!report->leaks->downgraded || (doubt == HAWK_LEAKS_OVERWRITTEN && !sum->objects))
 		return;
 	hawk_text_printf(
 		&text,
 		"NOT CERTAIN: %s (see below), so "
 		"no block can be called lost. %s blocks (%s) to which no pointer was found "
 		"are counted as possibly lost.",
-		hawk_leaks_doubt(report->graph) == HAWK_LEAKS_HEAPS_DISCARDED
-			? "an arena of the allocator was reset, and its blocks look live"
-			: "memory is missing in which pointers may lie",
-		hawk_quantity_count(sum->objects).text, hawk_quantity_bytes(sum->bytes).text);
+		hawk_leaks_doubt_text(doubt), hawk_quantity_count(sum->objects).text,
+		hawk_quantity_bytes(sum->bytes).text);
 	if (!text.bytes)
 		return;
 	hawk_output_puts(screen->output, "\n  ");

@@ -116,9 +116,14 @@ static const char *kind_text(const struct hawk_block_graph *graph, uint32_t bloc
 	case HAWK_REACH_INDIRECTLY_LOST:
 		return "indirectly lost: only lost blocks point to it";
 	default:
-		return hawk_leaks_doubt(graph) == HAWK_LEAKS_HEAPS_DISCARDED
-			       ? "perhaps its arena was reset, and it is gone"
-			       : "perhaps from memory that is not there";
+		switch (hawk_leaks_doubt(graph)) {
+		case HAWK_LEAKS_HEAPS_DISCARDED:
+			return "perhaps its arena was reset, and it is gone";
+		case HAWK_LEAKS_OVERWRITTEN:
+			return "perhaps from a block that was overwritten";
+		default:
+			return "perhaps from memory that is not there";
+		}
 	}
 }
 

@@ -77,14 +77,15 @@ static struct hawk_error *append_name(const struct hawk_suspects *suspects, uint
 	return NULL;
 }
 
-/** Sites between the top and the suspect: ", through A, B and C". */
+/** Sites between the top and the suspect: ", through A, B and C"; " but A, lost as well". */
 static struct hawk_error *append_steps(const struct hawk_suspects *suspects,
 				       const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
-	const char *first = nodes[suspect->holder.top].kind == HAWK_TREE_SHARED
-				    ? "; they share it through "
-				    : ", through ";
+	uint32_t kind = nodes[suspect->holder.top].kind;
+	const char *first = kind == HAWK_TREE_SHARED ? "; they share it through "
+			    : kind == HAWK_TREE_LOST ? " but "
+						     : ", through ";
 	uint32_t steps[HAWK_SITE_TREE_DEPTH + 2];
 	struct hawk_error *err = NULL;
 	size_t count = 0;
@@ -100,6 +101,8 @@ static struct hawk_error *append_steps(const struct hawk_suspects *suspects,
 		hawk_text_puts(text, !i ? first : i + 1 == count ? " and " : ", ");
 		err = append_name(suspects, nodes[steps[count - 1 - i]].key, text);
 	}
+	if (count && kind == HAWK_TREE_LOST)
+		hawk_text_puts(text, ", lost as well");
 	return err;
 }
 
@@ -185,12 +188,15 @@ static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
 static void append_doubt(const struct hawk_suspects *suspects, uint64_t unreached_bytes,
 			 struct hawk_text *text)
 {
-	bool missing = hawk_leaks_doubt(suspects->pointers->graph) == HAWK_LEAKS_MEMORY_MISSING;
+	enum hawk_leaks_doubt doubt = hawk_leaks_doubt(suspects->pointers->graph);
 
-	if (missing)
+	if (doubt == HAWK_LEAKS_MEMORY_MISSING)
 		hawk_text_puts(text,
 			       " Memory is missing in which pointers may lie, so that nothing "
 			       "can be called lost.");
+	else if (unreached_bytes && doubt == HAWK_LEAKS_OVERWRITTEN)
+		hawk_text_puts(text, " Blocks were overwritten, and perhaps pointers in them, so "
+				     "that nothing can be called lost.");
 	else if (unreached_bytes)
 		hawk_text_puts(text,
 			       " An arena was reset or destroyed: what nothing leads to may be "

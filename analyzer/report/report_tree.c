@@ -44,6 +44,8 @@ static const char *lost_name(enum hawk_leaks_doubt doubt)
 		return "(no root found: perhaps in memory that is missing)";
 	case HAWK_LEAKS_HEAPS_DISCARDED:
 		return "(no root found: perhaps of an arena that was reset)";
+	case HAWK_LEAKS_OVERWRITTEN:
+		return "(no root found: perhaps in a block that was overwritten)";
 	default:
 		return "(lost: no root leads there)";
 	}

@@ -62,6 +62,20 @@ def check_holders():
         hawk.expect_equal(section_of(text_of(held)), section, f"run {number}")
 
 
+def check_lost_chain():
+    """What is held by lost blocks only says by which."""
+    done = hawk.run([hawk.CORE, "sql", "--format=csv", held,
+                     "SELECT DISTINCT target FROM roots WHERE symbol = 'g_hub'"])
+    with open(held, "rb") as file:
+        content = file.read().replace(int(done.stdout.split()[1]).to_bytes(8, "little"), bytes(8))
+    forgotten = os.path.join(folder, "forgotten")
+    with open(forgotten, "wb") as file:
+        file.write(content)
+    section = " ".join(section_of(text_of(forgotten)).split())
+    hawk.expect("Lost: nothing leads to it but make_hub and make_cell, lost as well." in section,
+                section)
+
+
 def check_growth():
     suspects = by_function(document(grown))
     lost, list_of = suspects["make_lost"], suspects["make_held"]
@@ -169,6 +183,7 @@ held, _ = holder_world.crash(folder)
 held = hawk.put_aside(held)
 grown = hawk.put_aside(growth_world.crash(folder, growth_world.build(folder), 2.5))
 check_holders()
+check_lost_chain()
 check_growth()
 check_commands()
 check_left_out()

@@ -588,6 +588,22 @@ static void nothing_is_called_lost_where_blocks_were_taken_back_unnoticed(void *
 	close_world(&leaks);
 }
 
+static void nothing_is_called_lost_where_headers_were_overwritten(void **state)
+{
+	struct leaks_world leaks = {.world = graph_world_create()};
+
+	(void)state;
+	graph_world_add(leaks.world, 32, 0, 0);
+	graph_world_add(leaks.world, 32, 0, 0);
+	open_world(&leaks, SIZE_MAX, 0);
+	leaks.heap.plan.blocks_missing = true;
+	assert_int_equal(hawk_leaks_doubt(&leaks.graph), HAWK_LEAKS_OVERWRITTEN);
+	make(&leaks, ALL_KINDS, NULL);
+	assert_int_equal(leaks.leaks.downgrade.objects, 2);
+	assert_int_equal(leaks.leaks.sums[HAWK_REACH_DEFINITELY_LOST].objects, 0);
+	close_world(&leaks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -598,6 +614,7 @@ int main(void)
 		cmocka_unit_test(a_ring_that_another_leads_to_is_lost_indirectly),
 		cmocka_unit_test(nothing_is_called_lost_where_memory_is_missing),
 		cmocka_unit_test(nothing_is_called_lost_where_blocks_were_taken_back_unnoticed),
+		cmocka_unit_test(nothing_is_called_lost_where_headers_were_overwritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
