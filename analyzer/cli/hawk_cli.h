@@ -15,6 +15,7 @@
 
 #include "hawk_error.h"
 #include "hawk_quantity.h"
+#include "hawk_site_prefix.h"
 #include "hawk_text.h"
 
 enum hawk_exit {
@@ -71,9 +72,9 @@ struct hawk_settings {
 		const char *items[HAWK_STRINGS_MAX];
 		size_t count;
 	} suppressions;
-	struct hawk_hex {
+	struct hawk_site_wish {
 		bool given;
-		uint64_t value;
+		struct hawk_site_prefix prefix;
 	} site;
 	struct hawk_range_bytes {
 		bool given;
@@ -94,7 +95,7 @@ enum hawk_option_kind {
 	HAWK_OPTION_STRING,  /**< const char * */
 	HAWK_OPTION_STRINGS, /**< struct hawk_strings: may be repeated */
 	HAWK_OPTION_CHOICE,  /**< int; the argument's name lists the words: "size|count" */
-	HAWK_OPTION_HEX,     /**< struct hawk_hex */
+	HAWK_OPTION_SITE,    /**< struct hawk_site_wish */
 	HAWK_OPTION_SIZES,   /**< struct hawk_range_bytes */
 	HAWK_OPTION_AGES,    /**< struct hawk_range_seconds */
 	HAWK_OPTION_TRACER,  /**< struct hawk_text: KEY=VALUE is appended */

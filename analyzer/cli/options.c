@@ -104,7 +104,7 @@ static bool store(const struct hawk_option *option, struct hawk_settings *settin
 	struct hawk_range_bytes *sizes = to;
 	struct hawk_strings *strings = to;
 	struct hawk_number *number = to;
-	struct hawk_hex *hex = to;
+	struct hawk_site_wish *site = to;
 	uint64_t count;
 
 	switch (option->kind) {
@@ -129,9 +129,9 @@ static bool store(const struct hawk_option *option, struct hawk_settings *settin
 	case HAWK_OPTION_CHOICE:
 		*(int *)to = read_choice(option->argument, text);
 		return *(int *)to;
-	case HAWK_OPTION_HEX:
-		hex->given = true;
-		return hawk_quantity_parse_hex(text, &hex->value);
+	case HAWK_OPTION_SITE:
+		site->given = true;
+		return hawk_site_prefix_parse(text, &site->prefix);
 	case HAWK_OPTION_SIZES:
 		sizes->given = true;
 		return hawk_quantity_parse_bytes_range(text, &sizes->range);

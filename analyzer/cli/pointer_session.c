@@ -58,19 +58,19 @@ void hawk_pointer_session_deinit(struct hawk_pointer_report *report)
 }
 
 /** Keeps the one site that was asked for. */
-static struct hawk_error *keep_site(const struct hawk_heap *heap, uint64_t id,
+static struct hawk_error *keep_site(const struct hawk_heap *heap,
+				    const struct hawk_site_prefix *prefix,
 				    struct hawk_site_list *list)
 {
 	size_t kept = 0;
+	uint32_t site;
+	struct hawk_error *err = hawk_site_prefix_find(heap, prefix, &site);
 
-	for (size_t i = 0; i < list->count; i++)
-		if (heap->sites[list->sites[i]].id == id)
-			list->sites[kept++] = list->sites[i];
+	for (size_t i = 0; !err && i < list->count; i++)
+		if (list->sites[i] == site)
+			list->sites[kept++] = site;
 	list->count = kept;
-	if (kept)
-		return NULL;
-	return hawk_error_create(HAWK_ERROR_USAGE, "there is no such site %016llx",
-				 (unsigned long long)id);
+	return err;
 }
 
 struct hawk_error *hawk_pointer_session_sites(struct hawk_session *session,
@@ -86,7 +86,7 @@ struct hawk_error *hawk_pointer_session_sites(struct hawk_session *session,
 	*ret = (struct hawk_site_list){0};
 	err = hawk_site_list_create(&session->heap, session->symbols, &filter, ret);
 	if (!err && settings->site.given && session->heap.table)
-		err = keep_site(&session->heap, settings->site.value, ret);
+		err = keep_site(&session->heap, &settings->site.prefix, ret);
 	return err;
 }
 

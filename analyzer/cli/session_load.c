@@ -201,7 +201,7 @@ struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_
 struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings)
 {
 	return (struct hawk_block_wish){
-		.site = settings->site.given ? &settings->site.value : NULL,
+		.site = settings->site.given ? &settings->site.prefix : NULL,
 		.size = settings->size.given ? &settings->size.range : NULL,
 		.age = settings->age.given ? &settings->age.range : NULL,
 		.type = settings->type,

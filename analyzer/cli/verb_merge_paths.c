@@ -7,9 +7,9 @@
 
 static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
 {
-	uint64_t id;
+	struct hawk_site_prefix site;
 
-	if (count && !hawk_quantity_parse_hex(operands[0], &id))
+	if (count && !hawk_site_prefix_parse(operands[0], &site))
 		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
 	return hawk_check_wish(settings, 0, NULL);
 }
@@ -88,7 +88,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	(void)code;
 	if (count) {
 		with_site.site.given = true;
-		hawk_quantity_parse_hex(operands[0], &with_site.site.value);
+		hawk_site_prefix_parse(operands[0], &with_site.site.prefix);
 	}
 	err = hawk_pointer_session_open(
 		session, &with_site,

@@ -10,25 +10,14 @@
 
 static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
 {
-	uint64_t id;
+	struct hawk_site_prefix site;
 
-	if (count && !hawk_quantity_parse_hex(operands[0], &id))
+	if (count && !hawk_site_prefix_parse(operands[0], &site))
 		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
 	if (settings->top > HAWK_SCHEMA_GROUPS_MAX)
 		return hawk_error_create(HAWK_ERROR_USAGE, "--top: at most %d sizes",
 					 (int)HAWK_SCHEMA_GROUPS_MAX);
 	return hawk_check_wish(settings, 0, NULL);
-}
-
-static struct hawk_error *find_site(const struct hawk_heap *heap, uint64_t id, uint32_t *ret)
-{
-	for (size_t i = 0; i < heap->site_count; i++)
-		if (heap->sites[i].id == id) {
-			*ret = (uint32_t)i;
-			return NULL;
-		}
-	return hawk_error_create(HAWK_ERROR_USAGE, "there is no such site %016llx",
-				 (unsigned long long)id);
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
@@ -64,7 +53,8 @@ static void print_unknown(struct hawk_session *session, const struct hawk_settin
 }
 
 static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
-			       const struct hawk_pointer_report *pointers, uint64_t id)
+			       const struct hawk_pointer_report *pointers,
+			       const struct hawk_site_prefix *site)
 {
 	struct hawk_schema_report report = {.pointers = pointers};
 	struct hawk_schema_wish wish = {
@@ -73,7 +63,7 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 		.groups = (size_t)settings->top,
 	};
 	struct hawk_schema schema;
-	struct hawk_error *err = find_site(&session->heap, id, &wish.site);
+	struct hawk_error *err = hawk_site_prefix_find(&session->heap, site, &wish.site);
 
 	if (err)
 		return err;
@@ -94,15 +84,15 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	struct hawk_pointer_report report;
 	struct hawk_error *err = hawk_pointer_session_open(
 		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS, &report);
-	uint64_t id = 0;
+	struct hawk_site_prefix site = {0};
 
 	(void)count;
 	(void)code;
-	hawk_quantity_parse_hex(operands[0], &id);
+	hawk_site_prefix_parse(operands[0], &site);
 	if (!err && session->heap.table)
-		err = make(session, settings, &report, id);
+		err = make(session, settings, &report, &site);
 	else if (!err)
-		print_unknown(session, settings, &report, id);
+		print_unknown(session, settings, &report, site.value);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }

@@ -31,7 +31,8 @@ const struct hawk_option hawk_target_options[] = {
 };
 
 const struct hawk_option hawk_wish_options[] = {
-	{"site", '\0', HAWK_OPTION_HEX, HAWK_AT(site), "HEX", "only blocks of this site"},
+	{"site", '\0', HAWK_OPTION_SITE, HAWK_AT(site), "HEX",
+	 "only blocks of this site, an id or its first digits"},
 	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
 	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
 	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",

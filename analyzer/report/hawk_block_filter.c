@@ -59,19 +59,16 @@ bool hawk_block_wish_is_all(const struct hawk_block_wish *wish)
 
 static struct hawk_error *choose_site(struct hawk_block_filter *filter)
 {
-	const struct hawk_heap *heap = filter->heap;
-	bool found = false;
+	uint32_t site;
+	struct hawk_error *err = hawk_site_prefix_find(filter->heap, filter->wish.site, &site);
+	uint8_t chosen;
 
-	for (size_t i = 0; i < heap->site_count; i++) {
-		bool same = heap->sites[i].id == *filter->wish.site;
-
-		found |= same;
-		filter->sites[i] &= same;
-	}
-	if (found)
-		return NULL;
-	return hawk_error_create(HAWK_ERROR_USAGE, "there is no site %016llx",
-				 (unsigned long long)*filter->wish.site);
+	if (err)
+		return err;
+	chosen = filter->sites[site];
+	memset(filter->sites, 0, filter->heap->site_count);
+	filter->sites[site] = chosen;
+	return NULL;
 }
 
 static struct hawk_error *choose_stacks(struct hawk_block_filter *filter,

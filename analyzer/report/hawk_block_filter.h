@@ -11,10 +11,11 @@
 #include "hawk_block_type.h"
 #include "hawk_quantity.h"
 #include "hawk_site_list.h"
+#include "hawk_site_prefix.h"
 
 /** What is wanted; pointers NULL = no matter. */
 struct hawk_block_wish {
-	const uint64_t *site;
+	const struct hawk_site_prefix *site;
 	const struct hawk_range *size;        /**< requested bytes */
 	const struct hawk_seconds_range *age; /**< seconds */
 	const char *type;                     /**< extended regular expression */
@@ -32,7 +33,7 @@ bool hawk_block_wish_is_all(const struct hawk_block_wish *wish);
 
 /**
  * `heap` has its table and sites. Everything given is used until the destroy. HAWK_ERROR_USAGE for
- * a site that the heap does not have.
+ * a site that the heap does not have, or the first digits of several.
  */
 struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 					    struct hawk_symbols *symbols,

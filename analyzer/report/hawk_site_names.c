@@ -9,14 +9,14 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
+#include "hawk_site_prefix.h"
 #include "hawk_utf8.h"
 
 enum {
-	PLACE_SHARE = 3,      /**< of the width, a third at most is for file and line */
+	PLACE_SHARE = 3,      /**< of the width, a third is for file and line, or what is left */
 	PLACE_WIDTH_MIN = 30, /**< in less, there is room for the function only */
 	CALLERS_MAX = 8,      /**< looked at for a name */
 	CALLER_WIDTH_MIN = 8,
-	ID_DIGITS = 16,
 	NAME_WIDTH_MIN = 8, /**< beside an id */
 	LEARNED_MIN = 64,
 };
@@ -42,6 +42,7 @@ struct hawk_site_names {
 	struct learned *learned; /**< NULL before anything is */
 	size_t learned_slots;    /**< a power of two */
 	size_t learned_count;
+	uint64_t *ids; /**< ascending; NULL before an id is to be shortened */
 };
 
 static const struct hawk_site_name nameless = {.instead = "(no stack)"};
@@ -82,6 +83,7 @@ void hawk_site_names_destroy(struct hawk_site_names *names)
 	hawk_stack_deinit(&names->stack);
 	free(names->entries);
 	free(names->learned);
+	free(names->ids);
 	free(names);
 }
 
@@ -169,6 +171,28 @@ static void append_nameless(struct hawk_text *text, const struct hawk_site_name 
 	hawk_function_name_append(text, name->caller, width == SIZE_MAX ? width : width - used);
 }
 
+/** Columns of a name without its place. */
+static size_t bare_width(const struct hawk_site_name *name)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	if (name->function)
+		hawk_function_name_append(&text, name->function, SIZE_MAX);
+	else
+		append_offset(&text, name);
+	return text.bytes ? hawk_utf8_width(text.bytes) : 0;
+}
+
+/** For file and line: what the function leaves, and a share at least. */
+static size_t place_room(const struct hawk_site_name *name, size_t width)
+{
+	size_t used = bare_width(name) + 2;
+
+	if (width == SIZE_MAX || used + width / PLACE_SHARE > width)
+		return width == SIZE_MAX ? width : width / PLACE_SHARE;
+	return width - used;
+}
+
 void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *name, size_t width)
 {
 	CLEANUP(text) struct hawk_text place = {0}, shown = {0};
@@ -190,8 +214,7 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 		 (width == SIZE_MAX || hawk_utf8_width(name->module) <= width / PLACE_SHARE))
 		hawk_text_puts(&place, name->module); /* half of it would say nothing */
 	if (place.bytes)
-		hawk_utf8_append_end(&shown, place.bytes,
-				     width == SIZE_MAX ? width : width / PLACE_SHARE);
+		hawk_utf8_append_end(&shown, place.bytes, place_room(name, width));
 	place_width = shown.bytes ? hawk_utf8_width(shown.bytes) + 2 : 0;
 	hawk_function_name_append(text, name->function,
 				  width == SIZE_MAX ? width : width - place_width);
@@ -293,15 +316,48 @@ static bool has_alike(const struct hawk_site_names *names, const struct hawk_sit
 	return is_several(names, shown) || is_several(names, &whole);
 }
 
-static void append_with_id(const struct hawk_site_names *names, uint32_t site,
-			   const struct hawk_site_name *name, size_t width, struct hawk_text *text)
+static int compare_ids(const void *left, const void *right)
 {
-	if (width >= NAME_WIDTH_MIN + 2 + ID_DIGITS) {
-		hawk_site_name_append(text, name,
-				      width == SIZE_MAX ? width : width - ID_DIGITS - 2);
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static struct hawk_error *sort_ids(struct hawk_site_names *names)
+{
+	const struct hawk_heap *heap = names->heap;
+
+	names->ids = malloc((heap->site_count + 1) * sizeof(*names->ids));
+	if (!names->ids)
+		return &hawk_enomem;
+	for (size_t i = 0; i < heap->site_count; i++)
+		names->ids[i] = heap->sites[i].id;
+	qsort(names->ids, heap->site_count, sizeof(*names->ids), compare_ids);
+	return NULL;
+}
+
+/** The name says more than an id: of that no more digits than needed, where it would be cut. */
+static struct hawk_error *append_with_id(struct hawk_site_names *names, uint32_t site,
+					 const struct hawk_site_name *name, size_t width,
+					 struct hawk_text *text)
+{
+	uint64_t id = names->heap->sites[site].id;
+	unsigned digits = HAWK_SITE_DIGITS;
+	struct hawk_error *err = NULL;
+
+	if (width != SIZE_MAX && bare_width(name) + 2 + HAWK_SITE_DIGITS > width) {
+		err = names->ids ? NULL : sort_ids(names);
+		if (err)
+			return err;
+		digits = hawk_site_prefix_digits(names->ids, names->heap->site_count, id);
+	}
+	if (width >= NAME_WIDTH_MIN + 2 + digits) {
+		hawk_site_name_append(text, name, width == SIZE_MAX ? width : width - digits - 2);
 		hawk_text_puts(text, "  ");
 	}
-	hawk_text_printf(text, "%016llx", (unsigned long long)names->heap->sites[site].id);
+	hawk_text_printf(text, "%0*llx", (int)digits,
+			 (unsigned long long)(id >> 4 * (HAWK_SITE_DIGITS - digits)));
+	return NULL;
 }
 
 struct hawk_error *hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
@@ -318,9 +374,9 @@ struct hawk_error *hawk_site_name_tell(struct hawk_site_names *names, uint32_t s
 	hawk_site_name_append(&shown, name, width);
 	if (names->mode == HAWK_NAMES_LEARN)
 		err = learn_text(names, site, &shown);
-	if (!err && names->mode == HAWK_NAMES_TELL && name->has_stack && width >= ID_DIGITS &&
-	    has_alike(names, name, &shown))
-		append_with_id(names, site, name, width, text);
+	if (!err && names->mode == HAWK_NAMES_TELL && name->has_stack &&
+	    width >= HAWK_SITE_DIGITS && has_alike(names, name, &shown))
+		err = append_with_id(names, site, name, width, text);
 	else if (!err)
 		hawk_text_append(text, shown.bytes, shown.size);
 	return err;

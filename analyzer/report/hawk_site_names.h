@@ -58,7 +58,8 @@ void hawk_site_names_mode(struct hawk_site_names *names, enum hawk_names_mode mo
 /**
  * hawk_site_name_append() of `site`. When telling, with its id for the place in the source,
  * "make_cell  590a10118a02bdf2", if the same name, or what is left of it in `width`, was learned of
- * another site as well; where there is room for one of both only, the id.
+ * another site as well. Where the name would be cut, the id is, to its first digits
+ * (hawk_site_prefix.h).
  */
 struct hawk_error *hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
 				       struct hawk_text *text);

@@ -18,9 +18,11 @@
 enum {
 	DEFAULT_TOP = 5,
 	DEFAULT_DEPTH = 8,
-	COLUMNS_BEFORE = 34,
-	COLUMNS_START = 11, /**< more, where there are sums by start pointers */
+	COLUMNS_BEFORE = 22, /**< without those of blocks */
+	COLUMNS_START = 11,  /**< more, where there are sums by start pointers */
+	BLOCKS_WIDTH_MIN = 6,
 	NAME_WIDTH_MIN = 16,
+	MODULE_WIDTH_MIN = 8,
 	MUCH = 5,    /**< a share of 1/MUCH is explained */
 	SMALL = 200, /**< branches below 1/SMALL of the whole are left out */
 };
@@ -33,6 +35,7 @@ struct writer {
 	struct hawk_output *output;
 	struct hawk_json *json;
 	size_t top, depth;
+	int blocks_width;
 };
 
 static const char and_others[] = ", and others";
@@ -62,6 +65,32 @@ static const char *special_name(const struct writer *writer, uint32_t kind)
 	return "(all)";
 }
 
+/** "`server` in redis-server .bss", at most `width` columns. The variable says more than where it
+ * is, and the module more than the section. */
+static void append_root(struct hawk_text *text, const char *name, size_t width)
+{
+	static const char in[] = "` in ";
+	const char *place = name[0] == '`' ? strstr(name, in) : NULL;
+	CLEANUP(text) struct hawk_text variable = {0}, module = {0};
+	const char *section = place ? strstr(place, " .") : NULL;
+	size_t used;
+
+	if (hawk_utf8_width(name) <= width || !section) {
+		hawk_utf8_append_end(text, name, width);
+		return;
+	}
+	hawk_text_append(&variable, name, (size_t)(place - name) + 1);
+	place += sizeof(in) - 1;
+	hawk_text_append(&module, place, (size_t)(section - place));
+	used = variable.bytes ? hawk_utf8_width(variable.bytes) : 0;
+	hawk_utf8_append_end(text, variable.bytes ? variable.bytes : "", width);
+	used += sizeof(in) - 2;
+	if (!module.bytes || width < used + MODULE_WIDTH_MIN)
+		return;
+	hawk_text_puts(text, in + 1);
+	hawk_utf8_append_end(text, module.bytes, width - used);
+}
+
 static struct hawk_error *append_name(const struct writer *writer,
 				      const struct hawk_site_tree_node *node, size_t width,
 				      bool folded, struct hawk_text *text)
@@ -76,8 +105,7 @@ static struct hawk_error *append_name(const struct writer *writer,
 
 		if (!folded && several && width != SIZE_MAX)
 			width -= strlen(and_others);
-		hawk_utf8_append_end(text, writer->groups->names[node->key],
-				     folded ? SIZE_MAX : width);
+		append_root(text, writer->groups->names[node->key], folded ? SIZE_MAX : width);
 		if (several)
 			hawk_text_puts(text, and_others);
 		for (size_t i = 0; folded && text->bytes && i < text->size; i++)
@@ -102,9 +130,9 @@ static void put_figures(const struct writer *writer, uint64_t bytes, uint64_t st
 	hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(bytes).text);
 	if (writer->tree->start)
 		hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(start).text);
-	hawk_output_printf(writer->output, "%8s %11s  ",
+	hawk_output_printf(writer->output, "%7s %*s  ",
 			   hawk_quantity_share(bytes, writer->tree->nodes[0].cum_bytes).text,
-			   hawk_quantity_count(objects).text);
+			   writer->blocks_width, hawk_quantity_count(objects).text);
 }
 
 static uint64_t start_bytes(const struct writer *writer, uint32_t number)
@@ -116,7 +144,8 @@ static struct hawk_error *put_line(const struct writer *writer, uint32_t number)
 {
 	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
 	unsigned indent = 2 * (node->depth - 1);
-	size_t taken = COLUMNS_BEFORE + (writer->tree->start ? COLUMNS_START : 0) + indent;
+	size_t taken = COLUMNS_BEFORE + (size_t)writer->blocks_width +
+		       (writer->tree->start ? COLUMNS_START : 0) + indent;
 	size_t room = writer->screen->width > taken + NAME_WIDTH_MIN ? writer->screen->width - taken
 								     : NAME_WIDTH_MIN;
 	CLEANUP(text) struct hawk_text text = {0};
@@ -191,6 +220,13 @@ static struct hawk_error *put_rows(const void *context, const struct hawk_screen
 	return put_children(&writer, 0);
 }
 
+static int blocks_width(const struct hawk_site_tree *tree)
+{
+	size_t width = strlen(hawk_quantity_count(tree->nodes[0].cum_objects).text);
+
+	return width > BLOCKS_WIDTH_MIN ? (int)width : BLOCKS_WIDTH_MIN;
+}
+
 struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 				    const struct hawk_tree_roots *groups,
 				    const struct hawk_site_tree *tree,
@@ -204,12 +240,14 @@ struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 		.depth = report->depth  ? report->depth
 			 : screen->full ? SIZE_MAX
 					: DEFAULT_DEPTH,
+		.blocks_width = blocks_width(tree),
 	};
 
 	hawk_report_put_sampling(report, screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%10s %s%8s %11s  %s\n", "size",
-			   tree->start ? "start only " : "", "share", "blocks", "held by");
+	hawk_output_printf(screen->output, "%10s %s%7s %*s  %s\n", "size",
+			   tree->start ? "start only " : "", "share", writer.blocks_width, "blocks",
+			   "held by");
 	hawk_screen_plain(screen);
 	return hawk_report_put_rows(report, screen, put_rows, &writer);
 }

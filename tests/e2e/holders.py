@@ -253,12 +253,35 @@ def check_alike():
         hawk.expect(not re.search(r"make_(hub|cell|payload|name).*  [0-9a-f]{16}", out),
                     f"{arguments}: an id that says nothing: {out}")
     out = text_of("sites", core)
-    hawk.expect_equal(set(re.findall(r" of make_[a-z.]+  ([0-9a-f]{16}), ", out)), holders, out)
+    beside = set(re.findall(r" of make_[a-z]+  ([0-9a-f]{6,16}), ", out))
+    hawk.expect_equal({site for site in holders for prefix in beside if site.startswith(prefix)}, holders, out)
+    hawk.expect_equal(len(beside), len(holders), out)
     merged = document("merge-paths")["tree"]
     hawk.expect(not any(re.search("[0-9a-f]{16}$", node["name"]) for node in merged),
                 "JSON has ids apart")
     folded = text_of("merge-paths", "--folded", core)
     hawk.expect(not re.search("[0-9a-f]{16}", folded), "no ids in flame graphs")
+
+
+def check_narrow():
+    """Names are whole at any width that has room for them, and ids no longer than there is room for, but enough
+    to ask for the site."""
+    for columns in (64, 68, 72, 76, 80):
+        environment = {**os.environ, "COLUMNS": str(columns)}
+        for words in (["merge-paths", core], ["retained", "--by=tree", core]):
+            out = hawk.run([hawk.CORE, *words], env=environment).stdout
+            hawk.expect("`g_hub`" in out and "...b`" not in out, f"{columns} columns: {out}")
+            for name in ("make_hub", "make_cell", "make_payload"):
+                hawk.expect(re.search(rf"  {name}\b", out), f"{name} in {columns} columns: {out}")
+            ids = re.findall(r"make_session\b.*  ([0-9a-f]{6,16})$", out, re.M)
+            hawk.expect_equal(len({site[:6] for site in ids}), 2, f"two sites in {columns} columns: {out}")
+            hawk.expect(columns > 64 or words[0] != "retained" or all(len(site) < 16 for site in ids), out)
+    for prefix in {site[:6] for site in ids}:
+        whole, = (entry["site"] for entry in document("sites")["sites"] if entry["site"].startswith(prefix[:6]))
+        for words in (["merge-paths", core], ["schema", core], ["blocks", core, "--site"], ["leaks", core, "--site"],
+                      ["retained", core, "--site"], ["growth", core, "--site"], ["sites", core, "--site"]):
+            hawk.expect_equal(hawk.run([hawk.CORE, *words, prefix[:6]]).stdout,
+                              hawk.run([hawk.CORE, *words, whole]).stdout, f"{words} with {prefix[:6]}")
 
 
 def check_mistakes():
@@ -346,6 +369,7 @@ check_retained()
 check_sites()
 check_texts()
 check_alike()
+check_narrow()
 check_mistakes()
 check_cut_cores()
 check_table_file()

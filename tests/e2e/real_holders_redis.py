@@ -3,6 +3,7 @@
 """redis-server with 50,000 keys: what holds them, and that it is what redis itself says."""
 
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
@@ -112,7 +113,7 @@ def check_folds():
     hawk.expect(tops[0][0] in ("root", "several") and tops[0][1].startswith("`server` in ") and
                 tops[0][2] >= 0.7 * whole, f"what holds most: {tops[:3]}")
     tree = holders.ask("retained", "--by=tree", "--full", core).splitlines()
-    names = [line[45:].split()[0] for line in tree[4:9]]
+    names = [re.search(r" % +[\d,]+ +(\S+)", line).group(1) for line in tree[4:9]]
     hawk.expect_equal(names, ["initServer", "dictCreate", "_dictExpand", "dictAddRaw",
                               "createObject"], "the way down to the values")
     sites = holders.document("sites", core)
