@@ -28,6 +28,7 @@ void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *
 		.heap = heap,
 		.findings = findings,
 		.threads = graph->threads,
+		.keeps_sites = graph->keeps_sites,
 		.vtables = graph->vtables,
 		.progress = graph->progress,
 		.progress_context = graph->progress_context,
@@ -268,13 +269,34 @@ unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned 
 	return parts & ~(unsigned)HAWK_PART_RETAINED_BY_SITE;
 }
 
+/* Whether what is `missing` begins with the site graph, which makes all else beside it. */
+static bool is_with_sites(const struct hawk_block_graph *graph, unsigned missing)
+{
+	return missing & HAWK_PART_SITES ||
+	       (missing & HAWK_PART_EDGES && graph->keeps_sites && hawk_site_graph_is_cheap(graph));
+}
+
+static struct hawk_error *make_sites(struct hawk_block_graph *graph, unsigned missing)
+{
+	bool keeps_sites = graph->keeps_sites;
+	struct hawk_error *err;
+
+	graph->keeps_sites = false; /* it is on its way */
+	err = hawk_site_graph_make_beside(graph, missing & ~(unsigned)HAWK_PART_SITES,
+					  &graph->sites);
+	graph->keeps_sites = keeps_sites;
+	if (!err)
+		graph->parts |= HAWK_PART_SITES;
+	return err;
+}
+
 unsigned hawk_block_graph_dependencies(unsigned parts)
 {
 	if (parts & HAWK_PART_RETAINED)
 		parts |= HAWK_PART_REACH;
 	if (parts & HAWK_PART_REACH)
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
-	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS))
+	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES))
 		parts |= HAWK_PART_INDEX;
 	return parts;
 }
@@ -295,6 +317,12 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
 		struct hawk_error *err = NULL;
 
+		/* What is in the index says whether it is cheap. */
+		if (graph->parts & HAWK_PART_INDEX && is_with_sites(graph, missing))
+			err = make_sites(graph, missing);
+		if (err)
+			return err;
+		missing &= ~graph->parts;
 		if (!(missing & stages[i].part))
 			continue;
 		if (stages[i].reads)
@@ -395,6 +423,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_graph_deinit(&graph->edges);
 	hawk_block_index_deinit(&graph->index);
 	hawk_explained_deinit(&graph->explained);
+	hawk_site_graph_deinit(&graph->sites);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }
@@ -414,17 +443,23 @@ static uint64_t read_word0(const struct hawk_block_graph *graph, struct hawk_nea
 	return got == sizeof(word) ? word : 0;
 }
 
-/* `near`: NULL, or of the graph's target. */
+/* `near`: NULL, or of the graph's target. `whole` stands for a block. */
+static uint64_t word_of(const struct hawk_block_graph *graph, struct hawk_near *near,
+			uint32_t whole)
+{
+	if (graph->index.heads)
+		return (uint64_t)graph->index.heads[whole] << 48;
+	return read_word0(graph, near, hawk_block_start(&graph->index, whole));
+}
+
 static bool take_block(const struct hawk_block_graph *graph, struct hawk_near *near, uint32_t block,
 		       struct hawk_block *ret)
 {
 	uint32_t whole = hawk_block_index_whole(&graph->index, block);
-	uint64_t start = hawk_block_start(&graph->index, whole);
-	uint64_t word = graph->index.heads ? (uint64_t)graph->index.heads[whole] << 48
-					   : read_word0(graph, near, start);
+	uint64_t word = word_of(graph, near, whole);
 
 	*ret = (struct hawk_block){
-		.start = start,
+		.start = hawk_block_start(&graph->index, whole),
 		.size = hawk_block_index_asked_bytes(&graph->index, whole),
 		.trace = graph->index.traces[whole],
 		.kind = (uint8_t)hawk_header_kind(word),
@@ -432,6 +467,23 @@ static bool take_block(const struct hawk_block_graph *graph, struct hawk_near *n
 		.offset_code = (uint8_t)hawk_header_offset_code(word),
 	};
 	return word != 0;
+}
+
+static void prefetch_next(const struct hawk_block_graph *graph, struct hawk_near *near,
+			  uint32_t block)
+{
+	if (!graph->index.heads && graph->index.count - block > HEADERS_AHEAD)
+		hawk_near_prefetch(near, hawk_block_start(&graph->index, block + HEADERS_AHEAD) -
+						 HAWK_HEADER_BYTES);
+}
+
+uint16_t hawk_block_graph_head(const struct hawk_block_graph *graph, struct hawk_near *near,
+			       uint32_t block)
+{
+	prefetch_next(graph, near, block);
+	if (hawk_block_index_whole(&graph->index, block) != block)
+		return 0;
+	return (uint16_t)(word_of(graph, near, block) >> 48);
 }
 
 bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
@@ -443,9 +495,7 @@ bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block
 bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct hawk_near *near,
 				 uint32_t block, struct hawk_block *ret)
 {
-	if (graph->index.count - block > HEADERS_AHEAD)
-		hawk_near_prefetch(near, hawk_block_start(&graph->index, block + HEADERS_AHEAD) -
-						 HAWK_HEADER_BYTES);
+	prefetch_next(graph, near, block);
 	return take_block(graph, near, block, ret);
 }
 

@@ -14,7 +14,7 @@
 #include "hawk_graph_cache.h"
 
 enum {
-	CACHE_VERSION = 3,
+	CACHE_VERSION = 4,
 	CACHE_HEADER_BYTES = 4096,
 	CACHE_ALIGNMENT = 4096,
 };
@@ -29,6 +29,7 @@ enum cache_section_id {
 	CACHE_GRANULES,
 	CACHE_SIZES,
 	CACHE_TRACES,
+	CACHE_HEADS,     /**< as hawk_block_index.heads; of parts of carved blocks: 0 */
 	CACHE_DIRECTORY, /**< struct cache_chunk: what is not 0 */
 	CACHE_RECORDS,
 	CACHE_CHUNK_ADDRESSES,
@@ -46,6 +47,8 @@ enum cache_section_id {
 	CACHE_SUBTREES,
 	CACHE_NUMBERS,
 	CACHE_RETAINED_BY_SITE,
+	CACHE_SITE_EDGES,
+	CACHE_SITE_PLACES,
 	CACHE_SECTIONS
 };
 
@@ -121,6 +124,8 @@ static inline uint64_t cache_layout(void)
 		sizeof(struct hawk_root),
 		sizeof(struct hawk_roots),
 		sizeof(struct hawk_site_retained),
+		sizeof(struct hawk_site_edge),
+		sizeof(struct hawk_site_place),
 		HAWK_REACH_KINDS,
 		HAWK_ROOT_KINDS,
 		HAWK_HEURISTIC_COUNT,
@@ -144,7 +149,16 @@ static inline unsigned cache_part_of(unsigned section)
 		return HAWK_PART_ROOTS;
 	if (section < CACHE_DOMINATOR_BLOCKS)
 		return HAWK_PART_REACH;
-	return HAWK_PART_RETAINED;
+	if (section < CACHE_SITE_EDGES)
+		return HAWK_PART_RETAINED;
+	return HAWK_PART_SITES;
 }
+
+/**
+ * Sections that the file `other` (-1 = none) has of parts that `graph` lacks, checked, as arrays in
+ * `cache`, which is the caller's to unmap: their lengths come with them in its header. 0: none.
+ */
+unsigned cache_other_parts(int other, const struct hawk_core_identity *identity,
+			   const struct hawk_block_graph *graph, struct hawk_graph_cache *cache);
 
 #endif

@@ -114,7 +114,8 @@ static bool check_heap(const struct reader *reader)
 	       has_bytes(reader, CACHE_SITE_OF_TRACE, heap->trace_count, sizeof(uint32_t)) &&
 	       has_bytes(reader, CACHE_GRANULES, count, 4) &&
 	       has_bytes(reader, CACHE_SIZES, count, 4) &&
-	       has_bytes(reader, CACHE_TRACES, count, 4) && index->chunk_count <= HAWK_CHUNKS_MAX &&
+	       has_bytes(reader, CACHE_TRACES, count, 4) &&
+	       has_bytes(reader, CACHE_HEADS, count, 2) && index->chunk_count <= HAWK_CHUNKS_MAX &&
 	       has_bytes(reader, CACHE_RECORDS,
 			 ((uint64_t)index->chunk_count + 1) << HAWK_CHUNK_RECORDS_LOG2,
 			 sizeof(struct hawk_index_record)) &&
@@ -192,6 +193,26 @@ static bool check_roots(const struct reader *reader)
 	return true;
 }
 
+/** Edges lead from sites to sites, and have places. */
+static bool check_site_graph(const struct reader *reader)
+{
+	const struct cache_heap *heap = section(reader, CACHE_HEAP);
+	const struct cache_section *sections = reader->header->sections;
+	const struct hawk_site_edge *edges = section(reader, CACHE_SITE_EDGES);
+	uint64_t places = sections[CACHE_SITE_PLACES].bytes / sizeof(struct hawk_site_place);
+	uint64_t count = sections[CACHE_SITE_EDGES].bytes / sizeof(*edges);
+
+	if (!has_bytes(reader, CACHE_SITE_EDGES, count, sizeof(*edges)) ||
+	    !has_bytes(reader, CACHE_SITE_PLACES, places, sizeof(struct hawk_site_place)))
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if ((edges[i].source >= heap->site_count && edges[i].source != HAWK_SITE_ROOTS) ||
+		    edges[i].target >= heap->site_count || !edges[i].place_count ||
+		    (uint64_t)edges[i].first_place + edges[i].place_count > places)
+			return false;
+	return true;
+}
+
 static bool check_graph(const struct reader *reader)
 {
 	const struct cache_heap *heap = section(reader, CACHE_HEAP);
@@ -213,6 +234,8 @@ static bool check_graph(const struct reader *reader)
 	    (!has_bytes(reader, CACHE_REACH_SUMS, HAWK_REACH_KINDS,
 			sizeof(struct hawk_reach_sum)) ||
 	     !has_bytes(reader, CACHE_KINDS, count, 1)))
+		return false;
+	if (reader->parts & HAWK_PART_SITES && !check_site_graph(reader))
 		return false;
 	if (!(reader->parts & HAWK_PART_RETAINED))
 		return true;
@@ -272,6 +295,7 @@ static struct hawk_error *take_index(const struct reader *reader, struct hawk_bl
 		.granules = (uint32_t *)section(reader, CACHE_GRANULES),
 		.sizes = (uint32_t *)section(reader, CACHE_SIZES),
 		.traces = (uint32_t *)section(reader, CACHE_TRACES),
+		.heads = (uint16_t *)section(reader, CACHE_HEADS),
 		.records = (struct hawk_index_record *)section(reader, CACHE_RECORDS),
 		.first_chunk = from->first_chunk,
 		.chunk_span = from->chunk_span,
@@ -305,9 +329,38 @@ static struct hawk_error *take_heap(const struct reader *reader, struct hawk_hea
 	return heap->sites && heap->site_of_trace ? NULL : &hawk_enomem;
 }
 
+static struct hawk_error *take_retained(const struct reader *reader, struct hawk_block_graph *graph)
+{
+	graph->dominators = (struct hawk_dominators){
+		.count = graph->index.count,
+		.blocks = (uint32_t *)section(reader, CACHE_DOMINATOR_BLOCKS),
+		.dominators = (uint32_t *)section(reader, CACHE_DOMINATORS),
+		.retained = (uint64_t *)section(reader, CACHE_RETAINED_BY_NUMBER),
+		.sizes = (uint32_t *)section(reader, CACHE_SUBTREES),
+		.numbers = (uint32_t *)section(reader, CACHE_NUMBERS),
+	};
+	graph->retained = copy(reader, CACHE_RETAINED_BY_SITE);
+	return graph->retained ? NULL : &hawk_enomem;
+}
+
+static struct hawk_error *take_site_graph(const struct reader *reader,
+					  struct hawk_site_graph *sites)
+{
+	const struct cache_section *sections = reader->header->sections;
+
+	*sites = (struct hawk_site_graph){
+		.edges = copy(reader, CACHE_SITE_EDGES),
+		.edge_count = sections[CACHE_SITE_EDGES].bytes / sizeof(*sites->edges),
+		.places = copy(reader, CACHE_SITE_PLACES),
+		.place_count = sections[CACHE_SITE_PLACES].bytes / sizeof(*sites->places),
+	};
+	return sites->edges && sites->places ? NULL : &hawk_enomem;
+}
+
 static struct hawk_error *take_graph(const struct reader *reader, struct hawk_block_graph *graph)
 {
 	uint32_t count = graph->index.count;
+	struct hawk_error *err = NULL;
 
 	if (reader->parts & HAWK_PART_EDGES) {
 		graph->edges.count = count;
@@ -326,21 +379,17 @@ static struct hawk_error *take_graph(const struct reader *reader, struct hawk_bl
 		graph->reach.kinds = (uint8_t *)section(reader, CACHE_KINDS);
 		graph->reach.edges = HAWK_EDGES_ALL;
 	}
-	graph->parts |= reader->parts;
-	if (!(reader->parts & HAWK_PART_RETAINED))
-		return NULL;
-	graph->dominators = (struct hawk_dominators){
-		.count = count,
-		.blocks = (uint32_t *)section(reader, CACHE_DOMINATOR_BLOCKS),
-		.dominators = (uint32_t *)section(reader, CACHE_DOMINATORS),
-		.retained = (uint64_t *)section(reader, CACHE_RETAINED_BY_NUMBER),
-		.sizes = (uint32_t *)section(reader, CACHE_SUBTREES),
-		.numbers = (uint32_t *)section(reader, CACHE_NUMBERS),
-	};
-	graph->retained = copy(reader, CACHE_RETAINED_BY_SITE);
-	return graph->retained ? NULL : &hawk_enomem;
+	if (reader->parts & HAWK_PART_RETAINED) {
+		err = take_retained(reader, graph);
+		if (err)
+			return err;
+	}
+	if (reader->parts & HAWK_PART_SITES)
+		err = take_site_graph(reader, &graph->sites);
+	if (!err)
+		graph->parts |= reader->parts;
+	return err;
 }
-
 static bool is_known(const struct hawk_findings *findings, const char *key, const char *text)
 {
 	for (size_t i = 0; i < findings->count; i++)
@@ -446,13 +495,25 @@ static bool inspect(struct reader *reader, const struct hawk_core_identity *iden
 	       check_graph(reader);
 }
 
+/** Whether its numbers are those of `graph`, which another reading of the same core has made. */
+static bool is_of(const struct reader *reader, const struct hawk_block_graph *graph)
+{
+	const struct cache_heap *heap = section(reader, CACHE_HEAP);
+	const struct cache_index *index = section(reader, CACHE_INDEX);
+
+	return heap->site_count == graph->heap->site_count &&
+	       heap->trace_count == graph->heap->trace_count &&
+	       index->count == graph->index.count &&
+	       !memcmp(&graph->heap->plan.key, &reader->header->key, sizeof(reader->header->key));
+}
+
 unsigned hawk_graph_cache_parts(int fd, const struct hawk_core_identity *identity)
 {
 	struct hawk_graph_cache cache = {0};
 	struct reader reader = {0};
 	unsigned parts = 0;
 
-	if (!map_file(fd, &cache))
+	if (fd < 0 || !map_file(fd, &cache))
 		return 0;
 	reader.header = cache.bytes;
 	reader.bytes = cache.bytes;
@@ -511,6 +572,29 @@ struct hawk_error *hawk_graph_cache_more(const struct hawk_graph_cache *cache, u
 	if (!reader.parts || !check_sections(&reader) || !check_graph(&reader))
 		return NULL;
 	return take_graph(&reader, graph);
+}
+
+unsigned cache_other_parts(int other, const struct hawk_core_identity *identity,
+			   const struct hawk_block_graph *graph, struct hawk_graph_cache *cache)
+{
+	struct reader reader = {0};
+	unsigned parts;
+
+	if (other < 0 || !map_file(other, cache))
+		return 0;
+	reader.header = cache->bytes;
+	reader.bytes = cache->bytes;
+	reader.size = cache->size;
+	if (check_header(&reader, identity)) {
+		parts = reader.header->parts & ~graph->parts;
+		/* With the counts that the others go by. */
+		reader.parts = parts | HAWK_PART_INDEX;
+		if (parts && check_sections(&reader) && check_heap(&reader) &&
+		    is_of(&reader, graph) && check_graph(&reader))
+			return parts;
+	}
+	hawk_graph_cache_unmap(cache);
+	return 0;
 }
 
 void hawk_graph_cache_unmap(struct hawk_graph_cache *cache)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writing an index cache: the sections where they lie in memory, the header last.
+ * Writing an index cache: the sections where they lie in memory, or in the file that is replaced;
+ * the header last.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,6 +13,8 @@
 #include "graph_cache_format.h"
 #include "hawk_cleanup.h"
 #include "hawk_text.h"
+
+enum { HEADS_AT_ONCE = 1 << 16 };
 
 /** A section's bytes in memory. */
 struct piece {
@@ -32,6 +35,16 @@ static inline void hawk_cleanup_small_pieces(struct small_pieces *small)
 {
 	free(small->chunks);
 	hawk_text_deinit(&small->findings);
+}
+
+static inline void hawk_cleanup_xxh_state(XXH3_state_t **state)
+{
+	XXH3_freeState(*state);
+}
+
+static inline void hawk_cleanup_cache(struct hawk_graph_cache *cache)
+{
+	hawk_graph_cache_unmap(cache);
 }
 
 static struct hawk_error *collect_chunks(const struct hawk_block_index *index,
@@ -130,6 +143,7 @@ static void list_index(const struct hawk_block_index *index, const struct small_
 	pieces[CACHE_GRANULES] = (struct piece){index->granules, words};
 	pieces[CACHE_SIZES] = (struct piece){index->sizes, words};
 	pieces[CACHE_TRACES] = (struct piece){index->traces, words};
+	pieces[CACHE_HEADS] = (struct piece){index->heads, words / 2}; /* NULL: see write_heads() */
 	pieces[CACHE_DIRECTORY] =
 		(struct piece){small->chunks, small->chunk_count * sizeof(*small->chunks)};
 	pieces[CACHE_RECORDS] = (struct piece){index->records, (uint64_t)(index->chunk_count + 1)
@@ -173,6 +187,25 @@ static void list_graph(const struct hawk_block_graph *graph, struct piece *piece
 		pieces[CACHE_RETAINED_BY_SITE] = (struct piece){
 			graph->retained, graph->heap->site_count * sizeof(*graph->retained)};
 	}
+	if (graph->parts & HAWK_PART_SITES) {
+		const struct hawk_site_graph *sites = &graph->sites;
+
+		pieces[CACHE_SITE_EDGES] =
+			(struct piece){sites->edges, sites->edge_count * sizeof(*sites->edges)};
+		pieces[CACHE_SITE_PLACES] =
+			(struct piece){sites->places, sites->place_count * sizeof(*sites->places)};
+	}
+}
+
+static void list_other(const struct hawk_graph_cache *cache, unsigned parts, struct piece *pieces)
+{
+	const struct cache_header *header = cache->bytes;
+
+	for (unsigned i = 0; i < CACHE_SECTIONS; i++)
+		if (parts & cache_part_of(i))
+			pieces[i] = (struct piece){(const char *)cache->bytes +
+							   header->sections[i].offset,
+						   header->sections[i].bytes};
 }
 
 static struct hawk_error *write_at(int fd, const void *bytes, uint64_t size, uint64_t offset)
@@ -194,6 +227,32 @@ static struct hawk_error *write_at(int fd, const void *bytes, uint64_t size, uin
 	return NULL;
 }
 
+/** What headers of blocks say, read from the core now: a question that comes later finds it side by
+ * side. */
+static struct hawk_error *write_heads(int fd, const struct hawk_block_graph *graph,
+				      struct cache_section *section)
+{
+	CLEANUP(free_ptr) uint16_t *heads = malloc(HEADS_AT_ONCE * sizeof(*heads));
+	CLEANUP(xxh_state) XXH3_state_t *hash = XXH3_createState();
+	struct hawk_near near = {.target = graph->target};
+	struct hawk_error *err = NULL;
+
+	if (!heads || !hash || XXH3_64bits_reset(hash) != XXH_OK)
+		return &hawk_enomem;
+	for (uint32_t first = 0; first < graph->index.count && !err; first += HEADS_AT_ONCE) {
+		uint32_t left = graph->index.count - first;
+		uint32_t count = left < HEADS_AT_ONCE ? left : HEADS_AT_ONCE;
+
+		for (uint32_t i = 0; i < count; i++)
+			heads[i] = hawk_block_graph_head(graph, &near, first + i);
+		XXH3_64bits_update(hash, heads, count * sizeof(*heads));
+		err = write_at(fd, heads, count * sizeof(*heads),
+			       section->offset + (uint64_t)first * sizeof(*heads));
+	}
+	section->hash = XXH3_64bits_digest(hash);
+	return err;
+}
+
 static uint64_t align(uint64_t offset)
 {
 	return (offset + CACHE_ALIGNMENT - 1) & -(uint64_t)CACHE_ALIGNMENT;
@@ -213,8 +272,15 @@ uint64_t hawk_graph_cache_bytes(const struct hawk_block_graph *graph)
 	return bytes;
 }
 
-static struct hawk_error *write_sections(int fd, const struct piece *pieces,
-					 struct cache_header *header)
+static struct hawk_error *write_piece(int fd, const struct piece *piece,
+				      struct cache_section *section)
+{
+	section->hash = XXH3_64bits(piece->bytes, (size_t)piece->size);
+	return write_at(fd, piece->bytes, piece->size, section->offset);
+}
+
+static struct hawk_error *write_sections(int fd, const struct hawk_block_graph *graph,
+					 const struct piece *pieces, struct cache_header *header)
 {
 	uint64_t offset = CACHE_HEADER_BYTES;
 
@@ -226,9 +292,11 @@ static struct hawk_error *write_sections(int fd, const struct piece *pieces,
 		header->sections[i] = (struct cache_section){
 			.offset = offset,
 			.bytes = pieces[i].size,
-			.hash = XXH3_64bits(pieces[i].bytes, (size_t)pieces[i].size),
 		};
-		err = write_at(fd, pieces[i].bytes, pieces[i].size, offset);
+		if (i == CACHE_HEADS && !pieces[i].bytes)
+			err = write_heads(fd, graph, &header->sections[i]);
+		else
+			err = write_piece(fd, &pieces[i], &header->sections[i]);
 		if (err)
 			return err;
 		offset = align(offset + pieces[i].size);
@@ -241,9 +309,11 @@ static struct hawk_error *write_sections(int fd, const struct piece *pieces,
 
 struct hawk_error *hawk_graph_cache_save(int fd, const struct hawk_core_identity *identity,
 					 const struct hawk_block_graph *graph,
-					 const struct hawk_findings *findings)
+					 const struct hawk_findings *findings, int other)
 {
 	CLEANUP(small_pieces) struct small_pieces small;
+	CLEANUP(cache) struct hawk_graph_cache cache = {0};
+	unsigned parts = cache_other_parts(other, identity, graph, &cache);
 	struct piece pieces[CACHE_SECTIONS] = {0};
 	struct cache_header header;
 	struct hawk_error *err;
@@ -252,7 +322,7 @@ struct hawk_error *hawk_graph_cache_save(int fd, const struct hawk_core_identity
 	memset(&header, 0, sizeof(header));
 	header.magic = cache_magic();
 	header.version = CACHE_VERSION;
-	header.parts = graph->parts;
+	header.parts = graph->parts | parts;
 	header.layout = cache_layout();
 	header.identity = *identity;
 	header.key = graph->heap->plan.key;
@@ -262,7 +332,8 @@ struct hawk_error *hawk_graph_cache_save(int fd, const struct hawk_core_identity
 	list_heap(graph->heap, &small, pieces);
 	list_index(&graph->index, &small, pieces);
 	list_graph(graph, pieces);
-	err = write_sections(fd, pieces, &header);
+	list_other(&cache, parts, pieces);
+	err = write_sections(fd, graph, pieces, &header);
 	if (err)
 		return err;
 	header.hash = XXH3_64bits(&header, offsetof(struct cache_header, hash));

@@ -22,6 +22,7 @@
 
 #include "hawk_dominators.h"
 #include "hawk_near.h"
+#include "hawk_site_graph.h"
 #include "hawk_sites.h"
 
 enum hawk_block_graph_part {
@@ -30,6 +31,9 @@ enum hawk_block_graph_part {
 	HAWK_PART_ROOTS = 1u << 2,
 	HAWK_PART_REACH = 1u << 3,    /**< over all pointers; needs edges and roots */
 	HAWK_PART_RETAINED = 1u << 4, /**< dominators, and `retained`; needs reach */
+	/** The site graph. Made with the edges it costs little; who has it (from a cache) needs no
+	 * edges. Of a living process only with HAWK_PART_CONTENTS. */
+	HAWK_PART_SITES = 1u << 5,
 	/** For hawk_heap_load_graph(): the bytes of blocks will be read later (site graph, schema).
 	 * A living process is not let go: the caller does it. */
 	HAWK_PART_CONTENTS = 1u << 8,
@@ -62,7 +66,11 @@ struct hawk_block_graph {
 	 * NULL = not made. */
 	struct hawk_site_retained *retained;
 
+	struct hawk_site_graph sites;
+
 	unsigned parts; /**< what is there */
+	/** Set by the owner: whoever makes the edges makes the site graph, too, if it is cheap. */
+	bool keeps_sites;
 
 	/** Interior pointers that heuristics explain; see hawk_block_graph_explain(). */
 	struct hawk_explained explained;
@@ -183,6 +191,11 @@ bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block
 /** The same for one block after the other, in less time. `near` is of the graph's target. */
 bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct hawk_near *near,
 				 uint32_t block, struct hawk_block *ret);
+
+/** What its header's upper 16 bits are, as hawk_block_index.heads; 0 if that is not there, and for
+ * all but the first part of a carved block. */
+uint16_t hawk_block_graph_head(const struct hawk_block_graph *graph, struct hawk_near *near,
+			       uint32_t block);
 
 /** What block `block` (one that stands for a block) retains, itself included. `dominators`: the
  * graph's with HAWK_PART_RETAINED, or those by start pointers; `numbers` are filled. */

@@ -2,9 +2,9 @@
 /**
  * @file
  * The pointer graph of a core, kept in a file beside it, so that the next question to the same core
- * need not read it all again: sites, block index, edges, roots, reach, dominators, as they lie in
- * memory. A cache and nothing more: it is thrown away whenever anything about it is not as
- * expected.
+ * need not read it all again: sites, block index with what headers say, edges, roots, reach,
+ * dominators, site graph, as they lie in memory. A cache and nothing more: it is thrown away
+ * whenever anything about it is not as expected.
  *
  * The file is mapped, not read: pages that a question does not touch cost nothing but the check of
  * the sections it asks for. It is for the same user on the same machine; the caller sees to it that
@@ -43,8 +43,8 @@ bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
 			   struct hawk_block_graph *graph, struct hawk_heap *heap,
 			   struct hawk_error **err);
 
-/** The parts that the file `fd` holds of this core; 0: it does not fit. Its sections may still be
- * damaged. */
+/** The parts that the file `fd` (-1 = none) holds of this core; 0: it does not fit. Its sections
+ * may still be damaged. */
 unsigned hawk_graph_cache_parts(int fd, const struct hawk_core_identity *identity);
 
 /** Takes what the mapped file has of `parts` and `graph` has not. What is damaged is left out. */
@@ -54,12 +54,13 @@ struct hawk_error *hawk_graph_cache_more(const struct hawk_graph_cache *cache, u
 /** Accepts a cache of zeros. */
 void hawk_graph_cache_unmap(struct hawk_graph_cache *cache);
 
-/** Bytes that hawk_graph_cache_save() would write. */
+/** Bytes that hawk_graph_cache_save() would write of `graph`. */
 uint64_t hawk_graph_cache_bytes(const struct hawk_block_graph *graph);
 
-/** Writes everything that `graph` has to the empty file `fd`. */
+/** Writes everything that `graph` has to the empty file `fd`, and what the file `other` (-1 =
+ * none), if it is one of this core and not damaged, has beside that. */
 struct hawk_error *hawk_graph_cache_save(int fd, const struct hawk_core_identity *identity,
 					 const struct hawk_block_graph *graph,
-					 const struct hawk_findings *findings);
+					 const struct hawk_findings *findings, int other);
 
 #endif

@@ -19,16 +19,20 @@ static const uint32_t HAWK_PATH_NONE = UINT32_MAX; /**< no root leads there, or 
 struct hawk_paths {
 	uint32_t *parents; /**< the block before, or HAWK_PATH_FROM_ROOT | root, or NONE */
 	uint32_t *order;   /**< blocks in the order in which they were found */
-	uint32_t count;    /**< of `order` */
+	/** By place in `order`: that of the parent, which never decreases; or HAWK_PATH_FROM_ROOT |
+	 * root. NULL if a target was given. */
+	uint32_t *from;
+	uint32_t count; /**< of `order` */
 	const struct hawk_block_index *index;
 	struct hawk_area parents_area;
 	struct hawk_area order_area;
+	struct hawk_area from_area;
 };
 
 /**
  * Needs HAWK_PART_EDGES and HAWK_PART_ROOTS. The search ends when it has found `target`;
- * HAWK_BLOCK_NOWHERE = finds all. 8 bytes per block. `ret` is to be deinitialized after success
- * only.
+ * HAWK_BLOCK_NOWHERE = finds all. 8 bytes per block, or 12 for all. `ret` is to be deinitialized
+ * after success only.
  */
 struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_t target,
 				   struct hawk_paths *ret);

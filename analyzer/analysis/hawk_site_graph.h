@@ -12,7 +12,12 @@
 #ifndef HAWK_SITE_GRAPH_H
 #define HAWK_SITE_GRAPH_H
 
-#include "hawk_block_graph.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hawk_block_graph;
+struct hawk_error;
 
 enum {
 	HAWK_SITE_PLACES_MAX = 16,
@@ -66,6 +71,10 @@ struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph,
  * hawk_block_choice. From whose blocks they come makes no difference. */
 struct hawk_error *hawk_site_graph_make_of(struct hawk_block_graph *graph, const uint64_t *wanted,
 					   struct hawk_site_graph *ret);
+
+/** Whether it costs little to make it with the edges, which are not there: it is made in the same
+ * reading of memory. */
+bool hawk_site_graph_is_cheap(const struct hawk_block_graph *graph);
 
 /** hawk_site_graph_make(), and `parts` of the graph beside it, on two threads where there are. */
 struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, unsigned parts,

@@ -80,8 +80,8 @@ struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
 						const uint32_t *groups, const uint64_t *chosen,
 						struct hawk_site_tree *ret);
 
-/** Blocks of `wanted` (bits of a hawk_block_choice; NULL = all) along their shortest paths; only
- * they are counted. */
+/** Blocks of `wanted` (bits of a hawk_block_choice; NULL = all) along their shortest paths, of
+ * which `paths` has all; only they are counted. */
 struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
 					const struct hawk_paths *paths, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret);

@@ -373,7 +373,8 @@ static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned pa
 	if (err)
 		return err;
 	graph->parts = HAWK_PART_INDEX;
-	if (!live)
+	/* With the site graph it is made in the same reading as the edges. */
+	if (!live || parts & HAWK_PART_SITES)
 		return NULL;
 	/* Marking and dominators wait until the process runs again. */
 	if (parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))

@@ -9,6 +9,7 @@
 
 #include "hawk_cleanup.h"
 #include "leaks_fold.h"
+#include "hawk_prefetch.h"
 
 enum { EDGES_AHEAD = 32 };
 
@@ -78,8 +79,7 @@ static void add_edges(struct evidence *evidence, uint32_t source, uint32_t whole
 		uint32_t *last;
 
 		if (edges->edge_count - i > EDGES_AHEAD)
-			__builtin_prefetch(
-				&fold->recorded.bits[edges->edges[i + EDGES_AHEAD] >> 4]);
+			hawk_prefetch(&fold->recorded.bits[edges->edges[i + EDGES_AHEAD] >> 4]);
 		if (!record || hawk_block_index_same(&fold->graph->index, edge >> 1, whole))
 			continue;
 		add_pointer(evidence, record, edge, from, hawk_explained_edge(fold->explained, i));

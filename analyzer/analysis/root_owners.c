@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_prefetch.h"
 
 enum {
 	TARGETS_AHEAD = 16,
@@ -52,8 +53,8 @@ static void offer(struct flood *flood, uint32_t block, uint32_t owner)
 	uint32_t before = flood->targets[at].block;
 	uint32_t owner_before = flood->targets[at].owner;
 
-	__builtin_prefetch(&flood->of[block]);
-	__builtin_prefetch(&flood->graph->offsets[block]);
+	hawk_prefetch(&flood->of[block]);
+	hawk_prefetch(&flood->graph->offsets[block]);
 	flood->targets[at].block = block;
 	flood->targets[at].owner = owner;
 	if (flood->targets_used >> at & 1)
@@ -76,7 +77,7 @@ static void put_off(struct flood *flood, uint32_t block)
 	unsigned at = flood->block_at++ % BLOCKS_AHEAD;
 	uint32_t before = flood->blocks[at];
 
-	__builtin_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
+	hawk_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
 	flood->blocks[at] = block;
 	if (flood->blocks_used >> at & 1)
 		expand(flood, before);

@@ -5,15 +5,32 @@
  * that its code stands for.
  */
 #include "hawk_leaks.h"
+#include "hawk_parallel.h"
 #include "hawk_site_ages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CODES = 256 };
+enum {
+	CODES = 256,
+	SHARES_MAX = 8,
+	BLOCKS_PER_SITE = 256, /**< fewer are not worth sums of their own for a share */
+};
 
 struct spread {
 	uint16_t parts[CODES][HAWK_AGE_BINS]; /**< of each code: sum to HAWK_AGE_ONE */
+	uint8_t first[CODES], end[CODES];     /**< bins that have some of them */
+};
+
+/** Blocks one after the other, and the sums of their sites. */
+struct share {
+	const struct hawk_block_graph *graph;
+	const struct spread *spread;
+	hawk_ages_filter *filter;
+	const void *context;
+	uint32_t first, end;
+	struct hawk_site_ages *ages;
+	struct hawk_error *err;
 };
 
 static void spread_code(double start, double end, double life, uint16_t *parts)
@@ -40,6 +57,19 @@ static void spread_code(double start, double end, double life, uint16_t *parts)
 	parts[largest] = (uint16_t)(parts[largest] + left);
 }
 
+static void note_bins(struct spread *spread, unsigned code)
+{
+	const uint16_t *parts = spread->parts[code];
+	unsigned first = 0, end = HAWK_AGE_BINS;
+
+	while (!parts[first])
+		first++;
+	while (!parts[end - 1])
+		end--;
+	spread->first[code] = (uint8_t)first;
+	spread->end[code] = (uint8_t)end;
+}
+
 static void make_spread(uint64_t life_units, struct spread *spread)
 {
 	memset(spread, 0, sizeof(*spread));
@@ -49,6 +79,7 @@ static void make_spread(uint64_t life_units, struct spread *spread)
 					      : 2 * start;
 
 		spread_code(start, end, (double)life_units, spread->parts[code]);
+		note_bins(spread, code);
 	}
 }
 
@@ -68,7 +99,7 @@ static void add_block(const struct hawk_block_graph *graph, const struct spread 
 		ages->reach_bytes[graph->reach.kinds[number]] += size;
 	if (!header)
 		return;
-	for (unsigned bin = 0; bin < HAWK_AGE_BINS; bin++) {
+	for (unsigned bin = spread->first[block->birth]; bin < spread->end[block->birth]; bin++) {
 		ages->born_objects[bin] += counts ? parts[bin] : 0;
 		ages->born_bytes[bin] += parts[bin] * size;
 	}
@@ -79,18 +110,13 @@ static uint64_t life_units(const struct hawk_heap *heap)
 	return heap->life.end_units ? heap->life.end_units : 1;
 }
 
-struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
-				       hawk_ages_filter *filter, const void *context,
-				       struct hawk_site_ages **ret)
+static void add_share(void *context, unsigned part)
 {
-	struct hawk_site_ages *ages = calloc(graph->heap->site_count + 1, sizeof(*ages));
-	struct spread *spread = malloc(sizeof(*spread));
+	struct share *share = (struct share *)context + part;
+	const struct hawk_block_graph *graph = share->graph;
 	struct hawk_near near = {.target = graph->target};
-	struct hawk_error *err = ages && spread ? NULL : &hawk_enomem;
 
-	if (!err)
-		make_spread(life_units(graph->heap), spread);
-	for (uint32_t i = 0; !err && i < graph->index.count; i++) {
+	for (uint32_t i = share->first; i < share->end && !share->err; i++) {
 		uint32_t site = hawk_block_graph_site(graph, i);
 		struct hawk_block block;
 		bool wanted = true, header;
@@ -98,18 +124,87 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
 		if (site >= graph->heap->site_count)
 			continue;
 		header = hawk_block_graph_next_block(graph, &near, i, &block);
-		if (filter)
-			err = filter(context, &block, &wanted);
-		if (!err && wanted)
-			add_block(graph, spread, i, &block, header, &ages[site]);
+		if (share->filter)
+			share->err = share->filter(share->context, &block, &wanted);
+		if (!share->err && wanted)
+			add_block(graph, share->spread, i, &block, header, &share->ages[site]);
 	}
+}
+
+static void add_ages(const struct hawk_site_ages *from, size_t count, struct hawk_site_ages *to)
+{
+	for (size_t site = 0; site < count; site++) {
+		to[site].objects += from[site].objects;
+		to[site].bytes += from[site].bytes;
+		to[site].unknown_objects += from[site].unknown_objects;
+		for (unsigned bin = 0; bin < HAWK_AGE_BINS; bin++) {
+			to[site].born_objects[bin] += from[site].born_objects[bin];
+			to[site].born_bytes[bin] += from[site].born_bytes[bin];
+		}
+		for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++)
+			to[site].reach_bytes[kind] += from[site].reach_bytes[kind];
+	}
+}
+
+/* Filters are not made for several threads. */
+static unsigned count_shares(const struct hawk_block_graph *graph, bool filtered)
+{
+	unsigned threads = hawk_block_graph_threads(graph);
+
+	if (filtered || graph->index.count / BLOCKS_PER_SITE < graph->heap->site_count)
+		return 1;
+	return threads < SHARES_MAX ? threads : SHARES_MAX;
+}
+
+/* The sums of the first one have all in the end. */
+static struct hawk_error *add_shares(struct share *shares, unsigned count)
+{
+	const struct hawk_block_graph *graph = shares[0].graph;
+	struct hawk_error *err = NULL;
+
+	for (unsigned i = 0; i < count; i++) {
+		shares[i] = shares[0];
+		shares[i].first = (uint32_t)((uint64_t)graph->index.count * i / count);
+		shares[i].end = (uint32_t)((uint64_t)graph->index.count * (i + 1) / count);
+		shares[i].ages = calloc(graph->heap->site_count + 1, sizeof(*shares[i].ages));
+		if (!shares[i].ages)
+			err = &hawk_enomem;
+	}
+	if (!err)
+		hawk_parallel_run(count, add_share, shares);
+	for (unsigned i = 0; i < count; i++) {
+		if (!err)
+			err = shares[i].err;
+		else
+			hawk_error_destroy(shares[i].err);
+	}
+	for (unsigned i = 1; i < count; i++) {
+		if (!err)
+			add_ages(shares[i].ages, graph->heap->site_count, shares[0].ages);
+		free(shares[i].ages);
+	}
+	return err;
+}
+
+struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
+				       hawk_ages_filter *filter, const void *context,
+				       struct hawk_site_ages **ret)
+{
+	struct spread *spread = malloc(sizeof(*spread));
+	struct share shares[SHARES_MAX] = {
+		{.graph = graph, .spread = spread, .filter = filter, .context = context}};
+	struct hawk_error *err;
+
+	if (!spread)
+		return &hawk_enomem;
+	make_spread(life_units(graph->heap), spread);
+	err = add_shares(shares, count_shares(graph, filter != NULL));
 	free(spread);
-	if (err) {
-		free(ages);
-		return err;
-	}
-	*ret = ages;
-	return NULL;
+	if (err)
+		free(shares[0].ages);
+	else
+		*ret = shares[0].ages;
+	return err;
 }
 
 struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *graph, uint32_t index,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "hawk_block_choice.h"
+#include "hawk_block_graph.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "site_graph_fold.h"
@@ -357,7 +358,7 @@ static struct hawk_error *make(struct hawk_block_graph *graph, unsigned parts,
 		err = hawk_block_graph_readable(graph);
 	if (err)
 		return err;
-	at_once = !(graph->parts & HAWK_PART_EDGES) && !graph->index.part_count;
+	at_once = hawk_site_graph_is_cheap(graph);
 	count = at_once && hawk_block_graph_threads(graph) > 1 ? FOLDS : 1;
 	err = borrow(graph, count, first);
 	if (err)
@@ -379,13 +380,17 @@ struct hawk_error *hawk_site_graph_make_of(struct hawk_block_graph *graph, const
 	return make(graph, 0, wanted, ret);
 }
 
+bool hawk_site_graph_is_cheap(const struct hawk_block_graph *graph)
+{
+	return !(graph->parts & HAWK_PART_EDGES) && !graph->index.part_count;
+}
+
 /* Whether it is quicker to read memory again beside all else than to fold it with the edges. */
 static bool is_beside(const struct hawk_block_graph *graph)
 {
 	unsigned threads = hawk_block_graph_threads(graph);
 
-	return threads > FOLDS ||
-	       (threads > 1 && (graph->parts & HAWK_PART_EDGES || graph->index.part_count));
+	return threads > FOLDS || (threads > 1 && !hawk_site_graph_is_cheap(graph));
 }
 
 /** The fold on one thread, all else on the other. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hawk_cpu.h"
+#include "hawk_prefetch.h"
 
 enum { SLOTS_FIRST = 1024 };
 
@@ -428,7 +429,7 @@ static struct hawk_error *find_places(struct hawk_site_fold *fold, struct hawk_f
 
 		if (err)
 			return err;
-		__builtin_prefetch(&fold->edges[fold->places[folded->numbers[i]].edge]);
+		hawk_prefetch(&fold->edges[fold->places[folded->numbers[i]].edge]);
 	}
 	return NULL;
 }
@@ -436,7 +437,7 @@ static struct hawk_error *find_places(struct hawk_site_fold *fold, struct hawk_f
 static void prefetch_places(const struct hawk_site_fold *fold, const struct hawk_folded *folded)
 {
 	for (uint32_t i = 0; i < folded->count; i++)
-		__builtin_prefetch(&fold->places[folded->recent[i] ? folded->recent[i] - 1 : 0]);
+		hawk_prefetch(&fold->places[folded->recent[i] ? folded->recent[i] - 1 : 0]);
 }
 
 static struct hawk_error *count_pointers(struct hawk_site_fold *fold,

@@ -12,7 +12,8 @@
 #define HAWK_SITE_GRAPH_FOLD_H
 
 #include "hawk_pointers.h"
-#include "hawk_site_graph.h"
+#include "hawk_block_graph.h"
+#include "hawk_prefetch.h"
 
 struct hawk_site_fold;
 
@@ -113,9 +114,9 @@ static inline void hawk_site_fold_prefetch(const struct hawk_site_fold *fold, ui
 {
 	const struct hawk_block_index *index = &fold->graph->index;
 
-	__builtin_prefetch(&index->traces[block]);
-	__builtin_prefetch(&index->sizes[block]);
-	__builtin_prefetch(&fold->first[block]);
+	hawk_prefetch(&index->traces[block]);
+	hawk_prefetch(&index->sizes[block]);
+	hawk_prefetch(&fold->first[block]);
 }
 
 /** To be called when all pointers have been added. */

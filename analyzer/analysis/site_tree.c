@@ -10,8 +10,8 @@
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "root_owners.h"
+#include "hawk_prefetch.h"
 
-static const uint32_t UNASSIGNED = UINT32_MAX;
 static const uint32_t GONE = UINT32_C(1) << 31; /* beside a node: the block goes with chosen ones */
 
 enum { BLOCKS_AHEAD = 16 };
@@ -367,10 +367,10 @@ static void prefetch_block(const struct folding *folding, uint32_t number)
 	const struct hawk_dominators *dominators = folding->dominators;
 	uint32_t block = dominators->blocks[number];
 
-	__builtin_prefetch(&folding->nodes[block], 1);
-	__builtin_prefetch(&folding->nodes[dominators->blocks[dominators->dominators[number]]]);
-	__builtin_prefetch(&folding->graph->index.traces[block]);
-	__builtin_prefetch(&folding->graph->index.sizes[block]);
+	hawk_prefetch(&folding->nodes[block]);
+	hawk_prefetch(&folding->nodes[dominators->blocks[dominators->dominators[number]]]);
+	hawk_prefetch(&folding->graph->index.traces[block]);
+	hawk_prefetch(&folding->graph->index.sizes[block]);
 }
 
 static bool is_chosen(const struct folding *folding, uint32_t block)
@@ -503,61 +503,93 @@ struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
 	return complete(&tree, err, ret);
 }
 
-/** Marks wanted blocks, and those on the way to them. */
-static void mark_wanted(const struct hawk_block_graph *graph, const struct hawk_paths *paths,
-			const uint64_t *wanted, uint32_t *nodes)
-{
-	for (uint32_t block = 0; block < graph->index.count; block++) {
-		uint32_t at = block;
+/** Of wanted blocks, along their paths. */
+struct path_folding {
+	const struct hawk_block_graph *graph;
+	const struct hawk_paths *paths;
+	const uint32_t *groups;
+	const uint64_t *wanted;
+	/** By place in paths->order: nodes of the tree. */
+	uint32_t *nodes;
+	/** By place: wanted, or on the way to one that is. */
+	uint64_t *kept;
+	struct hawk_site_tree *tree;
+};
 
-		if (!hawk_block_is_chosen(wanted, block))
-			continue;
-		while (nodes[at] == UNASSIGNED) {
-			nodes[at] = 0;
-			if (paths->parents[at] & HAWK_PATH_FROM_ROOT)
-				break; // a root, or nothing
-			at = paths->parents[at];
-		}
+/** Parents come before their children, so that one pass from the end finds all. */
+static void keep_wanted(const struct path_folding *folding)
+{
+	const struct hawk_paths *paths = folding->paths;
+	uint64_t *kept = folding->kept;
+
+	for (uint32_t i = paths->count; i-- > 0;) {
+		if (hawk_block_is_chosen(folding->wanted, paths->order[i]))
+			kept[i / 64] |= UINT64_C(1) << i % 64;
+		if (hawk_block_is_chosen(kept, i) && !(paths->from[i] & HAWK_PATH_FROM_ROOT))
+			kept[paths->from[i] / 64] |= UINT64_C(1) << paths->from[i] % 64;
 	}
 }
 
-static struct hawk_error *fold_path(const struct hawk_block_graph *graph,
-				    const struct hawk_paths *paths, const uint32_t *groups,
-				    uint32_t block, uint32_t *nodes, struct hawk_site_tree *tree)
+static struct hawk_error *fold_path(const struct path_folding *folding, uint32_t at)
 {
-	uint32_t parent = paths->parents[block];
+	uint32_t from = folding->paths->from[at];
+	uint32_t block = folding->paths->order[at];
 	struct hawk_error *err = NULL;
 	uint32_t node;
 
-	if (parent == HAWK_PATH_NONE)
-		err = step(tree, 0, HAWK_TREE_LOST, 0, &node);
-	else if (parent & HAWK_PATH_FROM_ROOT)
-		err = step(tree, 0, HAWK_TREE_ROOT, groups[parent & ~(uint32_t)HAWK_PATH_FROM_ROOT],
-			   &node);
+	if (from & HAWK_PATH_FROM_ROOT)
+		err = step(folding->tree, 0, HAWK_TREE_ROOT,
+			   folding->groups[from & ~(uint32_t)HAWK_PATH_FROM_ROOT], &node);
 	else
-		node = nodes[parent];
-	if (err)
-		return err;
-	return step_site(tree, node, hawk_block_graph_site(graph, block), &nodes[block]);
+		node = folding->nodes[from];
+	if (!err)
+		err = step_site(folding->tree, node, hawk_block_graph_site(folding->graph, block),
+				&folding->nodes[at]);
+	if (!err && hawk_block_is_chosen(folding->wanted, block))
+		count_block(folding->graph, folding->tree, folding->nodes[at], block);
+	return err;
 }
 
-static struct hawk_error *fold_paths(const struct hawk_block_graph *graph,
-				     const struct hawk_paths *paths, const uint32_t *groups,
-				     const uint64_t *wanted, uint32_t *nodes,
-				     struct hawk_site_tree *tree)
+static void prefetch_path(const struct path_folding *folding, uint32_t at)
 {
+	uint32_t block = folding->paths->order[at];
+
+	hawk_prefetch(&folding->graph->index.traces[block]);
+	hawk_prefetch(&folding->graph->index.sizes[block]);
+}
+
+static struct hawk_error *fold_paths(const struct path_folding *folding)
+{
+	const struct hawk_paths *paths = folding->paths;
 	struct hawk_error *err = NULL;
 
-	for (uint32_t i = 0; !err && i < paths->count; i++)
-		if (nodes[paths->order[i]] != UNASSIGNED)
-			err = fold_path(graph, paths, groups, paths->order[i], nodes, tree);
+	for (uint32_t i = 0; !err && i < paths->count; i++) {
+		if (paths->count - i > BLOCKS_AHEAD &&
+		    hawk_block_is_chosen(folding->kept, i + BLOCKS_AHEAD))
+			prefetch_path(folding, i + BLOCKS_AHEAD);
+		if (hawk_block_is_chosen(folding->kept, i))
+			err = fold_path(folding, i);
+	}
+	return err;
+}
+
+/** Those that no path leads to. */
+static struct hawk_error *fold_lost(const struct path_folding *folding)
+{
+	const struct hawk_block_graph *graph = folding->graph;
+	struct hawk_error *err = NULL;
+	uint32_t lost, node;
+
 	for (uint32_t block = 0; !err && block < graph->index.count; block++) {
-		if (!hawk_block_is_chosen(wanted, block))
+		if (!hawk_block_is_chosen(folding->wanted, block) ||
+		    folding->paths->parents[block] != HAWK_PATH_NONE)
 			continue;
-		if (paths->parents[block] == HAWK_PATH_NONE)
-			err = fold_path(graph, paths, groups, block, nodes, tree);
+		err = step(folding->tree, 0, HAWK_TREE_LOST, 0, &lost);
 		if (!err)
-			count_block(graph, tree, nodes[block], block);
+			err = step_site(folding->tree, lost, hawk_block_graph_site(graph, block),
+					&node);
+		if (!err)
+			count_block(graph, folding->tree, node, block);
 	}
 	return err;
 }
@@ -566,18 +598,21 @@ struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
 					const struct hawk_paths *paths, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret)
 {
-	size_t bytes = ((size_t)graph->index.count + 1) * sizeof(uint32_t);
-	CLEANUP(free_ptr) uint32_t *nodes = malloc(bytes);
+	CLEANUP(free_ptr) uint32_t *nodes = malloc(((size_t)paths->count + 1) * sizeof(*nodes));
+	CLEANUP(free_ptr)
+	uint64_t *kept = calloc((size_t)paths->count / 64 + 1, sizeof(*kept));
 	struct hawk_site_tree tree = {0};
+	const struct path_folding folding = {graph, paths, groups, wanted, nodes, kept, &tree};
 	struct hawk_error *err;
 
-	if (!nodes)
+	if (!nodes || !kept)
 		return &hawk_enomem;
-	memset(nodes, 0xff, bytes);
 	err = begin(&tree);
-	mark_wanted(graph, paths, wanted, nodes);
+	keep_wanted(&folding);
 	if (!err)
-		err = fold_paths(graph, paths, groups, wanted, nodes, &tree);
+		err = fold_paths(&folding);
+	if (!err)
+		err = fold_lost(&folding);
 	return complete(&tree, err, ret);
 }
 

@@ -4,6 +4,7 @@
  * Classes of words: pointers by what is mapped there, everything else by its bits.
  */
 #include "hawk_word_class.h"
+#include "hawk_prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -280,7 +281,7 @@ void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, s
 		memcpy(&word, bytes + at, sizeof(word));
 		chunk = chunk_of(index, word);
 		if (chunk)
-			__builtin_prefetch(hawk_block_index_record(index, chunk, word));
+			hawk_prefetch(hawk_block_index_record(index, chunk, word));
 	}
 	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
 		uint32_t block, chunk;
@@ -289,6 +290,6 @@ void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, s
 		chunk = chunk_of(index, word);
 		block = chunk ? hawk_block_index_resolve(index, chunk, word) : HAWK_BLOCK_NOWHERE;
 		if (block != HAWK_BLOCK_NOWHERE)
-			__builtin_prefetch(&index->traces[block >> 1]);
+			hawk_prefetch(&index->traces[block >> 1]);
 	}
 }

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "hawk_prefetch.h"
+
 enum {
 	HAWK_LINE_LOG2 = 6,
 	HAWK_AHEAD_STREAMS_LOG2 = 2,
@@ -35,7 +37,7 @@ static inline const void *hawk_ahead(const void *at)
 /** Reads nothing: `at` may lie anywhere. */
 static inline void hawk_prefetch_ahead(const void *at)
 {
-	__builtin_prefetch(hawk_ahead(at));
+	hawk_prefetch(hawk_ahead(at));
 }
 
 #endif

@@ -11,7 +11,6 @@
 #include "hawk_cli.h"
 #include "hawk_graph_cache.h"
 #include "hawk_report.h"
-#include "hawk_site_graph.h"
 
 struct hawk_session {
 	struct hawk_findings findings;
@@ -19,13 +18,11 @@ struct hawk_session {
 	struct hawk_symbols *symbols;
 	struct hawk_heap heap;
 	struct hawk_block_graph graph;  /**< see hawk_session_load_graph() */
-	struct hawk_site_graph sites;   /**< see hawk_session_load_sites() */
 	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
 	struct hawk_vtable_oracle vtables;
 	bool table_loaded; /**< heap has its table and sites, with counts only if heap_loaded */
 	bool heap_loaded;
 	bool graph_loaded;
-	bool sites_loaded;
 	bool checked;
 	bool cacheable; /**< a core large enough, and nothing speaks against it */
 	struct hawk_core_identity identity;
@@ -70,13 +67,8 @@ struct hawk_error *hawk_session_load_heap(struct hawk_session *session);
 struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 					   const struct hawk_settings *settings, unsigned parts);
 
-/** session->sites, and `parts` of session->graph beside it on another thread. A process is let go
- * by the verb. */
-struct hawk_error *hawk_session_load_sites(struct hawk_session *session,
-					   const struct hawk_settings *settings, unsigned parts);
-
-/** The same of pointers to blocks of `wanted`, bits as of a hawk_block_choice: the caller's, and
- * made each time. The index is loaded, a process has not been let go. */
+/** The site graph of pointers to blocks of `wanted`, bits as of a hawk_block_choice: the caller's,
+ * and made each time. The index is loaded, a process has not been let go. */
 struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const uint64_t *wanted,
 					   struct hawk_site_graph *ret);
 

@@ -7,7 +7,7 @@
  *
  * Whoever writes has the core locked (flock, which goes with the process). A command that comes
  * meanwhile waits a little for what it would have to find out itself; writers wait for each other,
- * and none replaces a file that has more.
+ * and take along what is in the file that they replace.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -209,6 +209,7 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 	session->cacheable = !settings->no_cache && !settings->table_file && session->source &&
 			     is_large(session->target) &&
 			     identify(session->source, hash_options(settings), &session->identity);
+	session->graph.keeps_sites = session->cacheable;
 	if (!session->cacheable)
 		return false;
 	fd = open_cache(&session->identity);
@@ -308,26 +309,20 @@ static bool has_room(int folder, uint64_t bytes)
 	       (uint64_t)status.f_bavail * status.f_frsize / FREE_SHARE > bytes;
 }
 
-/** Whether the file that is there now lacks something that the session has, and nothing else. */
-static bool is_more(const struct hawk_session *session)
-{
-	CLEANUP(close_fd) int fd = open_cache(&session->identity);
-	unsigned parts = fd < 0 ? 0 : hawk_graph_cache_parts(fd, &session->identity);
-
-	return session->graph.parts & ~parts && !(parts & ~session->graph.parts);
-}
-
-/** A file without a name until it is complete: whatever happens, nothing is left behind. */
+/** What the session has and what the file that is there has beside it, if there is something new.
+ * A file without a name until it is complete: whatever happens, nothing is left behind. */
 static void write_cache(const struct hawk_session *session, int folder)
 {
+	CLEANUP(close_fd) int there = open_cache(&session->identity);
 	CLEANUP(close_fd) int fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct hawk_core_identity now;
 	struct hawk_error *err;
 	char name[NAME_BYTES], path[64];
 
-	if (fd < 0)
+	if (fd < 0 || !(session->graph.parts & ~hawk_graph_cache_parts(there, &session->identity)))
 		return;
-	err = hawk_graph_cache_save(fd, &session->identity, &session->graph, &session->findings);
+	err = hawk_graph_cache_save(fd, &session->identity, &session->graph, &session->findings,
+				    there);
 	if (err) {
 		hawk_error_destroy(err);
 		return;
@@ -360,10 +355,8 @@ static int open_for_new(const struct hawk_session *session)
 	CLEANUP(close_fd) int folder = -1;
 	uint64_t bytes;
 
-	/* Nothing new, or the file has more. */
 	if (!session->cacheable || !session->graph_loaded || !session->heap.table ||
-	    !(session->graph.parts & ~session->cache.file_parts) ||
-	    session->cache.file_parts & ~session->graph.parts)
+	    !(session->graph.parts & ~session->cache.file_parts))
 		return -1;
 	folder = open_folder(true);
 	if (folder < 0)
@@ -387,7 +380,7 @@ void hawk_session_save_retained(struct hawk_session *session)
 	hawk_session_stage(session, "writing the index cache", 0, 0);
 	core = open(session->source, O_RDONLY | O_CLOEXEC);
 	/* The user waits: not for somebody else, too. */
-	if (lock_core(core, LOCK_EX, 0) && is_more(session))
+	if (lock_core(core, LOCK_EX, 0))
 		write_cache(session, folder);
 }
 
@@ -404,7 +397,7 @@ void hawk_session_save_cache(const struct hawk_session *session)
 	if (fork() != 0) /* a parent, or nobody: then there is no cache */
 		return;
 	become_writer();
-	if (lock_core(core, LOCK_EX, WRITER_MS) && is_more(session))
+	if (lock_core(core, LOCK_EX, WRITER_MS))
 		write_cache(session, folder);
 	_exit(0);
 }

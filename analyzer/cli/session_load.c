@@ -36,13 +36,11 @@ void hawk_session_drop_heap(struct hawk_session *session)
 {
 	hawk_block_types_destroy(session->types);
 	session->types = NULL;
-	hawk_site_graph_deinit(&session->sites);
 	hawk_block_graph_deinit(&session->graph);
 	hawk_heap_deinit(&session->heap);
 	session->heap = (struct hawk_heap){0};
 	hawk_graph_cache_unmap(&session->cache);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = false;
-	session->sites_loaded = false;
 }
 
 /** Whoever asks for more than counts by site. */
@@ -98,6 +96,18 @@ static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 	return err;
 }
 
+/** Makes what the cache has not; what it has of roots is not made again for a site graph. */
+static struct hawk_error *complete_graph(struct hawk_session *session, unsigned parts)
+{
+	struct hawk_error *err = hawk_graph_cache_more(
+		&session->cache, parts | (parts & HAWK_PART_SITES ? HAWK_PART_ROOTS : 0),
+		&session->graph);
+
+	if (err)
+		return err;
+	return hawk_block_graph_need(&session->graph, parts & ~(unsigned)HAWK_PART_CONTENTS);
+}
+
 /** From one sweep, if nobody has swept before. */
 static struct hawk_error *start_graph(struct hawk_session *session,
 				      const struct hawk_settings *settings, unsigned parts)
@@ -118,9 +128,7 @@ static struct hawk_error *start_graph(struct hawk_session *session,
 	if (!session->table_loaded)
 		capture_stacks(session);
 	if (hawk_session_use_cache(session, settings, parts, &err))
-		return err ? err
-			   : hawk_block_graph_need(&session->graph,
-						   parts & ~(unsigned)HAWK_PART_CONTENTS);
+		return err ? err : complete_graph(session, parts);
 	if (err)
 		return err;
 	return hawk_heap_load_graph(session->target, &session->findings, parts, &session->graph,
@@ -136,10 +144,7 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 		return err;
 	parts = hawk_block_graph_wanted(&session->graph, parts);
 	if (session->graph_loaded) {
-		err = hawk_graph_cache_more(&session->cache, parts, &session->graph);
-		if (err)
-			return err;
-		err = hawk_block_graph_need(&session->graph, parts & ~(unsigned)HAWK_PART_CONTENTS);
+		err = complete_graph(session, parts);
 		hawk_session_end_progress(session);
 		return err;
 	}
@@ -153,25 +158,6 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 	err = start_graph(session, settings, parts);
 	hawk_session_end_progress(session);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
-	return err;
-}
-
-struct hawk_error *hawk_session_load_sites(struct hawk_session *session,
-					   const struct hawk_settings *settings, unsigned parts)
-{
-	struct hawk_error *err;
-
-	if (session->sites_loaded)
-		return hawk_session_load_graph(session, settings, parts);
-	err = hawk_session_load_graph(session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS);
-	if (!err) /* what a cache has is not made again */
-		err = hawk_graph_cache_more(&session->cache, parts | HAWK_PART_ROOTS,
-					    &session->graph);
-	if (err)
-		return err;
-	err = hawk_site_graph_make_beside(&session->graph, parts, &session->sites);
-	hawk_session_end_progress(session);
-	session->sites_loaded = !err;
 	return err;
 }
 

@@ -90,7 +90,8 @@ static struct hawk_error *load_full(struct hawk_session *session,
 {
 	if (settings->pid || !hawk_suspects_wanted(session, settings))
 		return NULL;
-	return hawk_session_load_sites(session, settings, HAWK_PART_RETAINED);
+	return hawk_session_load_graph(session, settings,
+				       HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_CONTENTS);
 }
 
 /** What was found to be missing since there were `before` findings. */

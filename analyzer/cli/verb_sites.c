@@ -44,8 +44,9 @@ static struct hawk_error *fold_sites(struct hawk_session *session,
 {
 	if (hawk_settings_choose_blocks(settings))
 		return fold_chosen(session, settings, fold);
-	fold->graph = &session->sites;
-	return hawk_session_load_sites(session, settings, HAWK_PART_ROOTS);
+	fold->graph = &session->graph.sites;
+	return hawk_session_load_graph(session, settings,
+				       HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_CONTENTS);
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,

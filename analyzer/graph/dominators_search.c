@@ -9,6 +9,7 @@
  * to its target share nothing but the virtual root.
  */
 #include "dominators_state.h"
+#include "hawk_prefetch.h"
 
 enum {
 	PREFETCH_MAX = 8,
@@ -128,9 +129,9 @@ static inline void go_down(const struct hawk_dominator_state *state, unsigned sh
 	for (uint32_t i = 1; i < ahead; i++) {
 		size_t target = edges[place->at + i] >> 1;
 
-		__builtin_prefetch(&state->numbers[target << shift]);
+		hawk_prefetch(&state->numbers[target << shift]);
 		if (!shift)
-			__builtin_prefetch(&state->offsets[target]);
+			hawk_prefetch(&state->offsets[target]);
 	}
 }
 

@@ -11,6 +11,7 @@
 
 #include "graph_words.h"
 #include "hawk_ahead.h"
+#include "hawk_prefetch.h"
 
 enum {
 	HAWK_BATCH_BLOCKS = 512,
@@ -96,7 +97,7 @@ static inline uint32_t hawk_batch_resolve_all(struct hawk_batch *batch,
 		uint32_t number = hawk_block_index_chunk(index, value);
 
 		if (number != HAWK_CHUNK_INSIDE)
-			__builtin_prefetch(hawk_block_index_record(index, number, value));
+			hawk_prefetch(hawk_block_index_record(index, number, value));
 	}
 	for (uint32_t i = 0; i < batch->count; i++) {
 		uint64_t value = batch->values[i];

@@ -4,6 +4,7 @@
  * Words and candidates.
  */
 #include "graph_words.h"
+#include "hawk_prefetch.h"
 
 #include <stdlib.h>
 
@@ -96,7 +97,7 @@ void hawk_candidates_resolve(struct hawk_candidates *candidates,
 		uint32_t number = hawk_block_index_chunk(index, value);
 
 		if (number != HAWK_CHUNK_INSIDE)
-			__builtin_prefetch(hawk_block_index_record(index, number, value));
+			hawk_prefetch(hawk_block_index_record(index, number, value));
 	}
 	for (size_t i = 0; i < candidates->count; i++) {
 		uint64_t value = candidates->values[i];

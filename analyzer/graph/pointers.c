@@ -12,6 +12,7 @@
 #include "graph_words.h"
 #include "hawk_ahead.h"
 #include "hawk_cleanup.h"
+#include "hawk_prefetch.h"
 
 enum { EDGES_AHEAD = 32 };
 
@@ -66,8 +67,7 @@ static struct hawk_error *read_stretch(struct reader *reader, uint32_t block, ui
 
 	for (size_t at = 0; *edge < edges_end; at++, ++*edge) {
 		if (*edge + EDGES_AHEAD < reader->graph->edge_count)
-			__builtin_prefetch(
-				&reader->index->granules[edges[*edge + EDGES_AHEAD] >> 1]);
+			hawk_prefetch(&reader->index->granules[edges[*edge + EDGES_AHEAD] >> 1]);
 		if (!find_word(reader->index, stretch, edges[*edge], &at))
 			return NULL;
 		if (reader->count == HAWK_WORDS_BATCH) {

@@ -14,6 +14,7 @@
 #include "hawk_reach.h"
 
 #include "hawk_parallel.h"
+#include "hawk_prefetch.h"
 
 enum {
 	NOT_MET = 0,
@@ -57,8 +58,8 @@ static void offer(struct flood *flood, uint32_t target)
 	unsigned at = flood->target_at++ % TARGETS_AHEAD;
 	uint32_t before = flood->targets[at];
 
-	__builtin_prefetch(&flood->kinds[target]);
-	__builtin_prefetch(&flood->graph->offsets[target]);
+	hawk_prefetch(&flood->kinds[target]);
+	hawk_prefetch(&flood->graph->offsets[target]);
 	flood->targets[at] = target;
 	if (flood->targets_used >> at & 1)
 		mark(flood, before);
@@ -80,7 +81,7 @@ static void put_off(struct flood *flood, uint32_t block)
 	unsigned at = flood->block_at++ % BLOCKS_AHEAD;
 	uint32_t before = flood->blocks[at];
 
-	__builtin_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
+	hawk_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
 	flood->blocks[at] = block;
 	if (flood->blocks_used >> at & 1)
 		expand(flood, before);

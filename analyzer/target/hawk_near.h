@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hawk_target.h"
+#include "hawk_prefetch.h"
 
 /** Zeros but for the target, which must outlive it. */
 struct hawk_near {
@@ -35,7 +36,7 @@ static inline size_t hawk_near_read(struct hawk_near *near, uint64_t address, vo
 static inline void hawk_near_prefetch(const struct hawk_near *near, uint64_t address)
 {
 	if (address >= near->start && address < near->end)
-		__builtin_prefetch(near->bytes + (address - near->start));
+		hawk_prefetch(near->bytes + (address - near->start));
 }
 
 #endif

@@ -8,6 +8,7 @@
  * gives the key, with which the sweep works.
  */
 #include "hawk_table_state.h"
+#include "hawk_prefetch.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,7 +150,7 @@ static void look_at_stretch(struct search *search, uint64_t start, uint64_t end)
 		uint64_t word;
 
 		if (view) {
-			__builtin_prefetch(view + (address - start) + PREFETCH_PAGES * PAGE_BYTES);
+			hawk_prefetch(view + (address - start) + PREFETCH_PAGES * PAGE_BYTES);
 			memcpy(&word, view + (address - start), sizeof(word));
 		} else if (hawk_target_read_some(search->target, address, &word, sizeof(word)) !=
 			   sizeof(word)) {
