@@ -28,7 +28,7 @@
 #include "bench_clock.h"
 #include "bench_graph_shapes.h"
 #include "hawk_parallel.h"
-#include "hawk_site_graph.h"
+#include "hawk_block_graph.h"
 #include "hawk_sweep_beside.h"
 
 enum { RUNS_MAX = 100, COMPUTE_ROUNDS = 100000000 };

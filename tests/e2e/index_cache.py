@@ -6,6 +6,7 @@ import fcntl
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -16,6 +17,10 @@ import holder_world  # noqa: E402
 
 VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", "5"], ["sites"],
          ["sql", "SELECT reach, count(*), sum(retained) FROM blocks GROUP BY 1"])
+
+# As in the header of the file.
+INDEX, EDGES, ROOTS, REACH, SITES = 1, 2, 4, 8, 32
+SECTIONS = 28
 
 
 def ask(*arguments, code=None):
@@ -87,8 +92,8 @@ def check_damage(without):
     name, size, _ = settled()
     with open(path_of(name), "rb") as file:
         good = file.read()
-    places = [0, 9, 20, 64, 100, 200, 500, 4096, 4100, len(good) // 3, len(good) // 2,
-              len(good) - 5000]
+    end = sections_of(good)[-2][0]  # behind it is the site graph, which the verb does not ask for
+    places = [0, 9, 20, 64, 100, 200, 500, 4096, 4100, end // 3, end // 2, end - 5000]
     for place in places:
         bad = bytearray(good)
         bad[place] ^= 0x55
@@ -101,6 +106,55 @@ def check_damage(without):
         check_replaced(length, good)
     write(name, good, 0o644)
     hawk.expect_equal(ask(*verb), without[tuple(verb)], "readable by others: not believed")
+    check_damaged_sites(without)
+
+
+def sections_of(file):
+    """Offset and bytes of each section; they begin behind the identity and the key."""
+    header = struct.unpack_from("<QIIQ5Q", file)
+    hawk.expect_equal(header[:2], (0x3158444948574148, 4), "magic and version")
+    table = next(at for at in range(64, 4096, 8)
+                 if struct.unpack_from("<Q", file, at)[0] == 4096 and
+                 struct.unpack_from("<Q", file, at - 8)[0] == len(file))
+    return [struct.unpack_from("<QQ", file, table + 24 * i) for i in range(SECTIONS)]
+
+
+def parts_of(name):
+    with open(path_of(name), "rb") as file:
+        return struct.unpack_from("<I", file.read(16), 12)[0]
+
+
+def check_damaged_sites(without):
+    """Damage in the part that only this verb asks for."""
+    verb = ("sites",)
+    ask(*VERBS[1], code=0)
+    name, _, _ = settled()
+    with open(path_of(name), "rb") as file:
+        good = file.read()
+    bad = bytearray(good)
+    bad[sections_of(good)[-2][0] + 4] ^= 0x55
+    write(name, bad)
+    hawk.expect_equal(ask(*verb), without[verb], "sites from a damaged graph of sites")
+    hawk.expect_equal(parts_of(settled()[0]), INDEX | EDGES | ROOTS | SITES, "the damaged file is gone")
+
+
+def check_parts(without):
+    """What one verb has found out is not lost when another one adds to it."""
+    for name in files():
+        os.unlink(path_of(name))
+    ask("sites", code=0)
+    name, _, _ = settled()
+    hawk.expect_equal(parts_of(name), INDEX | EDGES | ROOTS | SITES, "parts after sites")
+    ask("leaks")
+    time.sleep(0.3)
+    settled()
+    hawk.expect_equal(parts_of(name), INDEX | EDGES | ROOTS | REACH | SITES, "parts after leaks")
+    inode = os.stat(path_of(name)).st_ino
+    for verb in ("sites",), ("leaks",):
+        hawk.expect_equal(ask(*verb), without[verb], f"{verb} from a file of two verbs")
+    time.sleep(0.3)
+    settled()
+    hawk.expect_equal(os.stat(path_of(name)).st_ino, inode, "nothing was new")
 
 
 def check_replaced(place, good):
@@ -244,6 +298,7 @@ answers = check_same_answers()
 check_privacy()
 hawk.expect(uses_cache(), "the cache is used")
 check_damage(answers)
+check_parts(answers)
 check_waiting(answers)
 check_identity()
 check_old_ones()

@@ -103,7 +103,7 @@ BLOCKS = {"box": (BOX_BYTES, BOX_BYTES), "tray": (4300, 4300), "payload": (300, 
 # What each root retains.
 ROOTS = {"g_box": (BOX_BYTES, BOX_BYTES), "g_inside": (4300, 0), "g_lid": (548, 48), "g_one": (40, 640),
          "g_other": (40, 40), "g_filler": (FILLER_BYTES, FILLER_BYTES)}
-ALL_PARTS = 31
+ALL_PARTS = 63
 
 
 def build():

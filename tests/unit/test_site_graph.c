@@ -15,7 +15,7 @@
 
 #include "hawk_block_choice.h"
 #include "hawk_cpu.h"
-#include "hawk_site_graph.h"
+#include "hawk_block_graph.h"
 #include "site_graph_fold.h"
 #include "synthetic_heap.h"
 

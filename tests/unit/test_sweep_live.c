@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "hawk_site_graph.h"
+#include "hawk_block_graph.h"
 #include "synthetic_heap.h"
 #include "synthetic_victim.h"
 
