@@ -143,7 +143,8 @@ static void flood(const struct hawk_leak_fold *fold, struct hawk_leak_bits *met,
 				continue;
 			record->indirect_objects +=
 				hawk_block_index_counts(&fold->graph->index, target);
-			record->indirect_bytes += hawk_block_size(&fold->graph->index, target);
+			record->indirect_bytes +=
+				hawk_block_index_left_bytes(&fold->graph->index, target);
 		}
 	}
 }

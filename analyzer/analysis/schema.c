@@ -100,7 +100,7 @@ static struct hawk_error *collect(const struct hawk_block_graph *graph,
 		}
 		if (err || !wanted)
 			continue;
-		schema->bytes += hawk_block_size(&graph->index, i);
+		schema->bytes += hawk_block_index_left_bytes(&graph->index, i);
 		schema->objects += hawk_block_index_counts(&graph->index, i);
 		if (graph->index.part_count && hawk_block_index_part(&graph->index, i)) {
 			schema->carved += hawk_block_index_counts(&graph->index, i);

@@ -88,9 +88,9 @@ static void add_block(const struct hawk_block_graph *graph, const struct spread 
 		      struct hawk_site_ages *ages)
 {
 	const uint16_t *parts = spread->parts[block->birth];
-	/* Of a carved block every part comes here, with its own bytes; it is one block. */
+	/* Of a carved block every part comes here; it is one block. */
 	bool counts = hawk_block_index_counts(&graph->index, number);
-	uint64_t size = hawk_block_size(&graph->index, number);
+	uint64_t size = hawk_block_index_left_bytes(&graph->index, number);
 
 	ages->bytes += size;
 	ages->objects += counts;

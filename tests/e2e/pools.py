@@ -150,6 +150,14 @@ def check_folds(core, heap, what):
              for graph in (chosen, shares)]
     hawk.expect_equal(by_id[0], by_id[1], f"{what}: sites of all sizes")
     hawk.expect(chosen["edges"] == shares["edges"], f"{what}: edges of all sizes")
+    grown = [{site["site"]: (site["inuse_objects"], site["inuse_bytes"]) for site in
+              json.loads(hawk.run([hawk.CORE, "growth", "--json", *size, core]).stdout)["sites"]}
+             for size in (["--size=0"], [])]
+    hawk.expect_equal(grown[0], grown[1], f"{what}: growth of all sizes")
+    for site in shares["sites"][:3]:
+        schema = json.loads(hawk.run([hawk.CORE, "schema", "--json", core, site["site"]]).stdout)
+        hawk.expect_equal((schema["objects"], schema["bytes"]), (site["inuse_objects"], site["inuse_bytes"]),
+                          f"{what}: schema of {site['site']}")
     objects = {site["site"]: site["inuse_objects"] for site in shares["sites"]}
     for edge in shares["edges"]:
         hawk.expect(edge["targets"] <= objects[edge["target"]],

@@ -453,6 +453,40 @@ static void a_lost_pool_is_one_source_of_evidence(void **state)
 	close_world(&leaks);
 }
 
+/* With the padding behind its objects, as wherever else its bytes are counted. */
+static void what_is_left_of_a_pool_is_lost_with_its_leader(void **state)
+{
+	struct leaks_world leaks = {.world = graph_world_create()};
+	struct graph_world *world = leaks.world;
+	uint32_t leader = graph_world_add(world, 24, 0, 4);
+	uint32_t pool = graph_world_add(world, 512, 0, 1);
+	bool leader_seen = false;
+
+	(void)state;
+	graph_world_point(world, leader, 0, pool, 0);
+	for (unsigned i = 0; i < 3; i++)
+		synthetic_heap_add_block(world->heap,
+					 (struct synthetic_block){
+						 .start = world->blocks[pool].start + 64 + 128 * i,
+						 .size = 40,
+						 .trace = 6,
+						 .kind = HAWK_KIND_POOL,
+					 });
+	open_world(&leaks, SIZE_MAX, 0);
+	make(&leaks, ALL_KINDS, NULL);
+	for (size_t i = 0; i < leaks.leaks.count; i++) {
+		const struct hawk_leak_record *record = &leaks.leaks.records[i];
+
+		if (record->site != 2)
+			continue;
+		leader_seen = true;
+		assert_int_equal(record->indirect_objects, 1);
+		assert_int_equal(record->indirect_bytes, 512 - 3 * (40 + HAWK_HEADER_BYTES));
+	}
+	assert_true(leader_seen);
+	close_world(&leaks);
+}
+
 static void kinds_that_nobody_asked_for_have_sums_and_no_records(void **state)
 {
 	uint64_t seed = 5;
@@ -609,6 +643,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_heaps_have_the_leak_kinds_of_their_bytes),
 		cmocka_unit_test(a_lost_pool_is_one_source_of_evidence),
+		cmocka_unit_test(what_is_left_of_a_pool_is_lost_with_its_leader),
 		cmocka_unit_test(kinds_that_nobody_asked_for_have_sums_and_no_records),
 		cmocka_unit_test(only_wanted_blocks_count),
 		cmocka_unit_test(a_ring_that_another_leads_to_is_lost_indirectly),
