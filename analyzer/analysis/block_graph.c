@@ -272,8 +272,11 @@ unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned 
 /* Whether what is `missing` begins with the site graph, which makes all else beside it. */
 static bool is_with_sites(const struct hawk_block_graph *graph, unsigned missing)
 {
-	return missing & HAWK_PART_SITES ||
-	       (missing & HAWK_PART_EDGES && graph->keeps_sites && hawk_site_graph_is_cheap(graph));
+	const unsigned all = HAWK_PART_EDGES | HAWK_PART_RETAINED;
+
+	if (missing & HAWK_PART_SITES)
+		return true;
+	return graph->keeps_sites && (missing & all) == all && hawk_site_graph_is_cheap(graph);
 }
 
 static struct hawk_error *make_sites(struct hawk_block_graph *graph, unsigned missing)
