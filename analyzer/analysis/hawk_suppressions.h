@@ -8,7 +8,7 @@
  * where * is any text, ^ at its beginning and $ at its end are those of the name. Valgrind: an
  * entry in braces (name, Memcheck:Leak, match-leak-kinds:, then fun:, obj:, src: and ... for the
  * stack from the allocation function outwards, with * and ? for any text and any character). Both
- * may be in one file; # begins a comment line.
+ * may be in one file; # begins a comment line, and lines of memcheck's log are passed over.
  */
 #ifndef HAWK_SUPPRESSIONS_H
 #define HAWK_SUPPRESSIONS_H
@@ -31,6 +31,9 @@ struct hawk_suppression_frame {
 	const char *file;
 	uint32_t line; /**< 0 = unknown */
 	const char *module;
+	const char *mapped;         /**< the module's file: what `module` may be a link to */
+	const char *plain;          /**< as in DWARF, without scopes and parameters */
+	const char *const *aliases; /**< other names as in the file, up to a NULL; NULL = none */
 };
 
 /** A stack of blocks, innermost frame first. */

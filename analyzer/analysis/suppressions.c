@@ -78,13 +78,24 @@ static bool frame_contains(const struct hawk_suppression_frame *frame, const cha
 	       contains(pattern, frame->module);
 }
 
-/* Frame 0 is the allocation function if `with_allocator`. */
+static bool matches_function(const char *pattern, const struct hawk_suppression_frame *frame)
+{
+	if (glob_whole(pattern, frame->symbol) || glob_whole(pattern, frame->function) ||
+	    (frame->plain && glob_whole(pattern, frame->plain)))
+		return true;
+	for (size_t i = 0; frame->aliases && frame->aliases[i]; i++)
+		if (glob_whole(pattern, frame->aliases[i]))
+			return true;
+	return false;
+}
+
+/* The first `allocators` frames are allocation functions: posix_memalign() calls memalign(). */
 static bool matches_frame(const struct hawk_suppression_pattern *pattern,
-			  const struct hawk_suppression_stack *stack, size_t i, bool with_allocator)
+			  const struct hawk_suppression_stack *stack, size_t i, size_t allocators)
 {
 	const struct hawk_suppression_frame *frame;
 
-	if (with_allocator && i == 0) {
+	if (i < allocators) {
 		if (pattern->part == HAWK_SUPPRESSION_OBJECT)
 			return glob_whole(pattern->text, preload);
 		for (size_t j = 0; stack->allocators[j]; j++)
@@ -93,13 +104,13 @@ static bool matches_frame(const struct hawk_suppression_pattern *pattern,
 				return true;
 		return false;
 	}
-	frame = &stack->frames[i - with_allocator];
+	frame = &stack->frames[i - allocators];
 	switch (pattern->part) {
 	case HAWK_SUPPRESSION_FUNCTION:
-		return glob_whole(pattern->text, frame->symbol) ||
-		       glob_whole(pattern->text, frame->function);
+		return matches_function(pattern->text, frame);
 	case HAWK_SUPPRESSION_OBJECT:
-		return glob_whole(pattern->text, frame->module);
+		return glob_whole(pattern->text, frame->module) ||
+		       (frame->mapped && glob_whole(pattern->text, frame->mapped));
 	case HAWK_SUPPRESSION_SOURCE:
 		return frame->file && glob_whole(pattern->text, frame->file) &&
 		       (!pattern->line || pattern->line == frame->line);
@@ -110,9 +121,9 @@ static bool matches_frame(const struct hawk_suppression_pattern *pattern,
 
 /* Patterns against frames from the first on; frames may be left over. */
 static bool matches_stack(const struct hawk_suppression_pattern *patterns, size_t count,
-			  const struct hawk_suppression_stack *stack, bool with_allocator)
+			  const struct hawk_suppression_stack *stack, size_t allocators)
 {
-	size_t frames = stack->count + with_allocator;
+	size_t frames = stack->count + allocators;
 	size_t after = SIZE_MAX; /* the pattern behind the last ellipsis */
 	size_t resume = 0;
 	size_t at = 0;
@@ -121,7 +132,7 @@ static bool matches_stack(const struct hawk_suppression_pattern *patterns, size_
 		if (patterns[i].part == HAWK_SUPPRESSION_ELLIPSIS) {
 			after = ++i;
 			resume = at;
-		} else if (at < frames && matches_frame(&patterns[i], stack, at, with_allocator)) {
+		} else if (at < frames && matches_frame(&patterns[i], stack, at, allocators)) {
 			i++;
 			at++;
 		} else if (after != SIZE_MAX && resume < frames) {
@@ -141,8 +152,9 @@ static bool matches(const struct hawk_suppressions *suppressions,
 	const struct hawk_suppression_pattern *patterns = suppressions->patterns + entry->first;
 
 	if (patterns->part != HAWK_SUPPRESSION_ANYWHERE)
-		return matches_stack(patterns, entry->count, stack, false) ||
-		       matches_stack(patterns, entry->count, stack, true);
+		return matches_stack(patterns, entry->count, stack, 0) ||
+		       matches_stack(patterns, entry->count, stack, 1) ||
+		       matches_stack(patterns, entry->count, stack, 2);
 	for (size_t i = 0; i < stack->count; i++)
 		if (frame_contains(&stack->frames[i], patterns->text))
 			return true;

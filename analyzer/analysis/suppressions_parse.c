@@ -270,12 +270,22 @@ static struct hawk_error *parse_entry(struct parser *parser)
 	return err ? err : add_entry(parser->suppressions, entry);
 }
 
+/* "==123== text": what memcheck prints between the entries of --gen-suppressions. */
+static bool is_log(const char *line)
+{
+	size_t digits = strspn(line + (has_prefix(line, "==") ? 2 : 0), "0123456789");
+
+	return has_prefix(line, "==") && digits && has_prefix(line + 2 + digits, "==");
+}
+
 static struct hawk_error *parse(struct parser *parser)
 {
 	struct hawk_error *err = NULL;
 	char *line;
 
 	while (!err && (line = next_line(parser))) {
+		if (is_log(line))
+			continue;
 		if (!strcmp(line, "{"))
 			err = parse_entry(parser);
 		else if (has_prefix(line, "leak:"))

@@ -101,7 +101,7 @@ static const char *const *allocators_of(uint8_t kind)
 {
 	static const char *const by_malloc[] = {"malloc", NULL};
 	static const char *const by_calloc[] = {"calloc", NULL};
-	static const char *const by_realloc[] = {"realloc", "reallocarray", NULL};
+	static const char *const by_realloc[] = {"realloc", "reallocarray", "malloc", NULL};
 	static const char *const aligned[] = {"memalign", "posix_memalign", "aligned_alloc",
 					      "valloc",   "pvalloc",        NULL};
 	static const char *const by_new[] = {"_Znwm",
@@ -137,26 +137,47 @@ static const char *const *allocators_of(uint8_t kind)
 	}
 }
 
-static struct hawk_error *frames_of(const struct hawk_stack *stack,
+enum { ALIASES_MAX = 15 };
+
+static struct hawk_error *name_frame(const struct hawk_leaks_report *report,
+				     const struct hawk_stack_line *line, const char **aliases,
+				     struct hawk_suppression_frame *ret)
+{
+	uint64_t at = line->pc - !line->exact;
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(report->graph->target, at);
+	size_t count;
+
+	*ret = (struct hawk_suppression_frame){
+		.function = line->name.function,
+		.symbol = line->name.symbol,
+		.file = line->name.file,
+		.line = line->name.line,
+		.module = line->has_module ? line->module.path : NULL,
+		.mapped = line->has_module && mapping ? mapping->path : NULL,
+		.plain = line->name.plain,
+		.aliases = aliases,
+	};
+	if (!line->has_module || line->name.inlined || line->kind != HAWK_LINE_FUNCTION)
+		return NULL;
+	return hawk_symbols_aliases(report->symbols, &line->module, line->pc, line->exact, aliases,
+				    ALIASES_MAX, &count);
+}
+
+/* `*names` is what the frames' aliases lie in. */
+static struct hawk_error *frames_of(const struct hawk_leaks_report *report,
+				    const struct hawk_stack *stack, const char ***names,
 				    struct hawk_suppression_frame **ret)
 {
-	struct hawk_suppression_frame *frames = calloc(stack->count + 1, sizeof(*frames));
+	struct hawk_error *err = NULL;
 
-	if (!frames)
+	*names = calloc((stack->count + 1) * (ALIASES_MAX + 1), sizeof(**names));
+	*ret = calloc(stack->count + 1, sizeof(**ret));
+	if (!*names || !*ret)
 		return &hawk_enomem;
-	for (size_t i = 0; i < stack->count; i++) {
-		const struct hawk_stack_line *line = &stack->lines[i];
-
-		frames[i] = (struct hawk_suppression_frame){
-			.function = line->name.function,
-			.symbol = line->name.symbol,
-			.file = line->name.file,
-			.line = line->name.line,
-			.module = line->has_module ? line->module.path : NULL,
-		};
-	}
-	*ret = frames;
-	return NULL;
+	for (size_t i = 0; i < stack->count && !err; i++)
+		err = name_frame(report, &stack->lines[i], *names + i * (ALIASES_MAX + 1),
+				 *ret + i);
+	return err;
 }
 
 static struct hawk_error *stack_of(const struct hawk_leaks_report *report,
@@ -175,6 +196,7 @@ static struct hawk_error *find_suppression(const struct hawk_leaks_report *repor
 					   struct hawk_suppression **ret)
 {
 	CLEANUP(free_ptr) struct hawk_suppression_frame *frames = NULL;
+	CLEANUP(free_ptr) const char **aliases = NULL;
 	struct hawk_suppression_stack names;
 	struct hawk_stack stack;
 	struct hawk_block block;
@@ -186,7 +208,7 @@ static struct hawk_error *find_suppression(const struct hawk_leaks_report *repor
 	hawk_stack_init(&stack);
 	err = stack_of(report, record, &stack);
 	if (!err)
-		err = frames_of(&stack, &frames);
+		err = frames_of(report, &stack, &aliases, &frames);
 	if (!err) {
 		hawk_block_graph_block(report->graph, record->example, &block);
 		names = (struct hawk_suppression_stack){

@@ -196,6 +196,7 @@ void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
 	node->named = true;
 	found = find_names(&node->die);
 	node->symbol = hawk_dwarf_intern(dwarf, found.linkage ? found.linkage : found.name);
+	node->plain = found.name ? hawk_dwarf_intern(dwarf, found.name) : NULL;
 	hawk_text_init(&text);
 	/* A linkage name that is not mangled ("__GI_raise") says less than the plain one. */
 	if (found.linkage && hawk_demangle(found.linkage, &text))

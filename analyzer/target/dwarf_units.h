@@ -29,6 +29,7 @@ struct hawk_dwarf_node {
 	uint64_t start;       /**< lowest address */
 	const char *function; /**< demangled and qualified; NULL = unknown, or not `named` yet */
 	const char *symbol;   /**< linkage name, or the plain one */
+	const char *plain;    /**< without scopes and parameters; NULL = unknown */
 	bool inlined;
 	bool named;
 };

@@ -27,6 +27,7 @@ struct hawk_symbols_options {
 struct hawk_frame {
 	const char *function;     /**< demangled; NULL = unknown */
 	const char *symbol;       /**< as in the file (mangled); NULL = unknown */
+	const char *plain;        /**< in DWARF, without scopes and parameters; NULL = unknown */
 	uint64_t function_offset; /**< address minus the symbol's start; 0 for inlined frames */
 	const char *file;         /**< path as in DWARF, directories included; NULL = unknown */
 	uint32_t line;            /**< 0 = unknown */
@@ -69,6 +70,15 @@ void hawk_symbols_destroy(struct hawk_symbols *symbols);
 struct hawk_error *hawk_symbols_lookup(struct hawk_symbols *symbols,
 				       const struct hawk_symbol_module *module, uint64_t pc,
 				       bool exact, const struct hawk_frame **ret, size_t *count);
+
+/**
+ * All names that the symbol table has for the function at `pc`, versions included ("strdup",
+ * "__strdup", "pthread_create@@GLIBC_2.34"), best first, `max` at most. Strings belong to the
+ * symbols object.
+ */
+struct hawk_error *hawk_symbols_aliases(struct hawk_symbols *symbols,
+					const struct hawk_symbol_module *module, uint64_t pc,
+					bool exact, const char **names, size_t max, size_t *count);
 
 /** The data or function symbol that covers `address` of `module` (whatis), or NULL in `*name`. */
 struct hawk_error *hawk_symbols_name(struct hawk_symbols *symbols,

@@ -49,7 +49,11 @@ static size_t add_functions(struct lookup *lookup, struct hawk_dwarf_unit *unit,
 		hawk_dwarf_name(lookup->file->dwarf, unit, one);
 		chain[count] = one;
 		lookup->frames[count++] = (struct hawk_frame){
-			.function = one->function, .symbol = one->symbol, .inlined = one->inlined};
+			.function = one->function,
+			.symbol = one->symbol,
+			.plain = one->plain,
+			.inlined = one->inlined,
+		};
 		node = one->parent;
 	}
 	return count;
@@ -251,5 +255,30 @@ struct hawk_error *hawk_symbols_lookup(struct hawk_symbols *symbols,
 	}
 	*ret = symbols->cache[slot].frames;
 	*count = symbols->cache[slot].count;
+	return NULL;
+}
+
+struct hawk_error *hawk_symbols_aliases(struct hawk_symbols *symbols,
+					const struct hawk_symbol_module *module, uint64_t pc,
+					bool exact, const char **names, size_t max, size_t *count)
+{
+	struct hawk_symbol_file *file;
+	const struct hawk_symbol *symbol;
+	struct hawk_error *err = hawk_symbols_file(symbols, module, &file);
+
+	*count = 0;
+	if (err)
+		return err;
+	symbol = hawk_symbol_table_function(&file->table,
+					    pc - hawk_symbols_bias(file, module) - !exact);
+	if (!symbol)
+		return NULL;
+	if (max)
+		names[(*count)++] = symbol->name;
+	for (size_t i = hawk_symbol_table_aliases(&file->table, symbol->address);
+	     i < file->table.alias_count && file->table.aliases[i].address == symbol->address &&
+	     *count < max;
+	     i++)
+		names[(*count)++] = file->table.aliases[i].name;
 	return NULL;
 }

@@ -32,6 +32,7 @@ struct source {
 void hawk_symbol_table_deinit(struct hawk_symbol_table *table)
 {
 	free(table->symbols);
+	free(table->aliases);
 	hawk_ranges_deinit(&table->functions);
 	hawk_ranges_deinit(&table->objects);
 	memset(table, 0, sizeof(*table));
@@ -183,20 +184,43 @@ static int compare_symbols(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static void keep_best(struct hawk_symbol_table *table)
+/* Most symbols are in both tables of a file. */
+static void keep_alias(struct hawk_symbol_table *table, const struct hawk_symbol *best,
+		       const struct hawk_symbol *symbol)
+{
+	const struct hawk_symbol_alias *last =
+		table->alias_count ? &table->aliases[table->alias_count - 1] : NULL;
+
+	if (!symbol->function || !strcmp(symbol->name, best->name) ||
+	    (last && last->address == symbol->address && !strcmp(symbol->name, last->name)))
+		return;
+	table->aliases[table->alias_count++] =
+		(struct hawk_symbol_alias){symbol->address, symbol->name};
+}
+
+static bool keep_best(struct hawk_symbol_table *table)
 {
 	size_t kept = 0;
+	void *moved;
 
 	qsort(table->symbols, table->count, sizeof(*table->symbols), compare_symbols);
+	table->aliases = calloc(table->count, sizeof(*table->aliases));
+	if (!table->aliases)
+		return false;
 	for (size_t i = 0; i < table->count; i++) {
 		const struct hawk_symbol *last = kept ? &table->symbols[kept - 1] : NULL;
 
 		if (last && last->function == table->symbols[i].function &&
 		    last->address == table->symbols[i].address)
-			continue;
-		table->symbols[kept++] = table->symbols[i];
+			keep_alias(table, last, &table->symbols[i]);
+		else
+			table->symbols[kept++] = table->symbols[i];
 	}
 	table->count = kept;
+	moved = reallocarray(table->aliases, table->alias_count + 1, sizeof(*table->aliases));
+	if (moved)
+		table->aliases = moved;
+	return true;
 }
 
 static bool add_sized(struct hawk_symbol_table *table)
@@ -258,8 +282,7 @@ struct hawk_error *hawk_symbol_table_build(struct hawk_symbol_table *table,
 		return &hawk_enomem;
 	if (!table->count)
 		return NULL;
-	keep_best(table);
-	if (!add_sized(table) || !add_unsized(table))
+	if (!keep_best(table) || !add_sized(table) || !add_unsized(table))
 		return &hawk_enomem;
 	return NULL;
 }
@@ -270,4 +293,19 @@ const struct hawk_symbol *hawk_symbol_table_function(const struct hawk_symbol_ta
 	const struct hawk_range *range = hawk_ranges_find(&table->functions, address);
 
 	return range ? &table->symbols[range->id] : NULL;
+}
+
+size_t hawk_symbol_table_aliases(const struct hawk_symbol_table *table, uint64_t address)
+{
+	size_t low = 0, high = table->alias_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (table->aliases[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }

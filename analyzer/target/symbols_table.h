@@ -21,10 +21,18 @@ struct hawk_symbol {
 	bool function;
 };
 
+/** Another name of a function. */
+struct hawk_symbol_alias {
+	uint64_t address; /**< link-time */
+	const char *name; /**< as in the file; may end in "@VERSION" */
+};
+
 struct hawk_symbol_table {
 	struct hawk_symbol *symbols;
 	size_t count;
 	size_t capacity;
+	struct hawk_symbol_alias *aliases; /**< sorted by address, better ones first */
+	size_t alias_count;
 	struct hawk_ranges functions;
 	struct hawk_ranges objects;
 	bool complete; /**< there is a .symtab: local functions have names, too */
@@ -39,6 +47,9 @@ void hawk_symbol_table_deinit(struct hawk_symbol_table *table);
 /** The function that covers `address`; NULL = none. */
 const struct hawk_symbol *hawk_symbol_table_function(const struct hawk_symbol_table *table,
 						     uint64_t address);
+
+/** The first of the other names of functions that start at `address`; those follow it. */
+size_t hawk_symbol_table_aliases(const struct hawk_symbol_table *table, uint64_t address);
 
 /** Length of `name` without its version ("memcpy@@GLIBC_2.14"). */
 size_t hawk_symbol_name_length(const char *name);

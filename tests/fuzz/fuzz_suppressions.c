@@ -13,10 +13,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const by_new[] = {"_Znwm", "operator new(unsigned long)", NULL};
 
+static const char *const aliases[] = {"b", "b@@V", NULL};
+
 static const struct hawk_suppression_frame frames[] = {
-	{"a(b)", "_Z1a1b", "/c/d.cc", 3, "/e/f"},
-	{NULL, NULL, NULL, 0, NULL},
-	{"main", "main", "/c/m.cc", 9, "/e/f"},
+	{.function = "a(b)",
+	 .symbol = "_Z1a1b",
+	 .plain = "a",
+	 .aliases = aliases,
+	 .file = "/c/d.cc",
+	 .line = 3,
+	 .module = "/e/f",
+	 .mapped = "/g/f"},
+	{0},
+	{.function = "main", .symbol = "main", .file = "/c/m.cc", .line = 9, .module = "/e/f"},
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

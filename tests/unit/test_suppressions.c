@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +18,22 @@
 static const char *const by_malloc[] = {"malloc", NULL};
 
 static const struct hawk_suppression_frame frames[] = {
-	{"make_node(int)", "_Z9make_nodei", "/src/tree/node.cc", 12, "/usr/bin/app"},
-	{"tree::insert(int)", "_ZN4tree6insertEi", "/src/tree/insert.cc", 40, "/usr/bin/app"},
-	{NULL, NULL, NULL, 0, "/usr/lib/libplugin.so.2"},
-	{"main", "main", "/src/main.cc", 7, "/usr/bin/app"},
+	{.function = "make_node(int)",
+	 .symbol = "_Z9make_nodei",
+	 .file = "/src/tree/node.cc",
+	 .line = 12,
+	 .module = "/usr/bin/app"},
+	{.function = "tree::insert(int)",
+	 .symbol = "_ZN4tree6insertEi",
+	 .file = "/src/tree/insert.cc",
+	 .line = 40,
+	 .module = "/usr/bin/app"},
+	{.module = "/usr/lib/libplugin.so.2"},
+	{.function = "main",
+	 .symbol = "main",
+	 .file = "/src/main.cc",
+	 .line = 7,
+	 .module = "/usr/bin/app"},
 };
 enum { FRAMES = sizeof(frames) / sizeof(frames[0]) };
 
@@ -95,6 +108,56 @@ static void entries_match_from_the_allocation_on(void **state)
 	assert_false(suppresses("{\na\nMemcheck:Cond\nfun:*\n}\n{\nb\nHelgrind:Leak\n...\n}\n"));
 }
 
+static void a_function_has_all_its_names(void **state)
+{
+	static const char *const aliases[] = {"strdup", "pthread_create@@GLIBC_2.34", NULL};
+	static const struct hawk_suppression_frame named = {
+		.function = "std::vector<int>::grow(int)",
+		.symbol = "_ZNSt6vectorIiE4growEi",
+		.plain = "grow",
+		.aliases = aliases,
+		.module = "/lib/libx.so.2",
+		.mapped = "/usr/lib/libx.so.2.1",
+	};
+	static const char *const patterns[] = {"fun:grow", "fun:strdup",
+					       "fun:pthread_create@@GLIBC_2.*",
+					       "obj:/usr/lib/libx.so.2.1", "obj:/lib/libx.so.2"};
+	static const struct hawk_suppression_stack one = {&named, 1, by_malloc};
+	struct hawk_suppressions *suppressions;
+
+	(void)state;
+	assert_null(hawk_suppressions_create(&suppressions));
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		char text[100];
+
+		assert_null(hawk_suppressions_match(suppressions, HAWK_REACH_POSSIBLY, &one));
+		snprintf(text, sizeof(text), "{\na\nMemcheck:Leak\n%s\n}\n", patterns[i]);
+		hawk_suppressions_destroy(suppressions);
+		assert_null(hawk_suppressions_create(&suppressions));
+		assert_null(hawk_suppressions_parse(suppressions, "f", text, strlen(text)));
+		assert_non_null(hawk_suppressions_match(suppressions, HAWK_REACH_POSSIBLY, &one));
+		hawk_suppressions_destroy(suppressions);
+		assert_null(hawk_suppressions_create(&suppressions));
+	}
+	hawk_suppressions_destroy(suppressions);
+}
+
+static void allocation_functions_may_call_each_other(void **state)
+{
+	(void)state;
+	assert_true(suppresses("{\na\nMemcheck:Leak\nfun:malloc\nfun:malloc\nfun:_Z9*\n}"));
+	assert_false(suppresses("{\na\nMemcheck:Leak\nfun:malloc\nfun:calloc\nfun:_Z9*\n}"));
+	assert_false(
+		suppresses("{\na\nMemcheck:Leak\nfun:malloc\nfun:malloc\nfun:malloc\nfun:_Z9*\n}"));
+}
+
+static void what_memcheck_prints_between_entries_is_passed_over(void **state)
+{
+	(void)state;
+	assert_true(suppresses("==12== 5 bytes in 1 blocks\n==12== \n{\na\nMemcheck:Leak\n"
+			       "fun:_Z9make_nodei\n}\n==12== LEAK SUMMARY:\n"));
+}
+
 static void entries_may_be_for_some_kinds_only(void **state)
 {
 	const char *text = "{\na\nMemcheck:Leak\nmatch-leak-kinds: possible,indirect\n...\n}\n";
@@ -143,6 +206,7 @@ static void expect_complaint(const char *text, const char *wanted)
 static void mistakes_are_told_with_file_and_line(void **state)
 {
 	(void)state;
+	expect_complaint("==x== {\n", "f:1: neither leak:");
 	expect_complaint("leak:a\nrace:b\n", "f:2: neither leak:");
 	expect_complaint("\n\nleak:  \n", "f:3: \"leak:\" without");
 	expect_complaint("{\n", "f:1: an entry does not end");
@@ -179,6 +243,9 @@ int main(void)
 		cmocka_unit_test(leak_lines_match_any_part_of_any_name),
 		cmocka_unit_test(leak_lines_know_stars_and_anchors),
 		cmocka_unit_test(entries_match_from_the_allocation_on),
+		cmocka_unit_test(a_function_has_all_its_names),
+		cmocka_unit_test(allocation_functions_may_call_each_other),
+		cmocka_unit_test(what_memcheck_prints_between_entries_is_passed_over),
 		cmocka_unit_test(entries_may_be_for_some_kinds_only),
 		cmocka_unit_test(the_first_that_matches_is_told_with_its_place),
 		cmocka_unit_test(mistakes_are_told_with_file_and_line),

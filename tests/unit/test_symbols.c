@@ -198,12 +198,36 @@ static void inlined_names_have_their_scopes(void **state)
 						&count));
 		if (count < 2 || !frames[0].function)
 			continue;
-		local += strcmp(frames[0].function, "outer::Shape::area(int)::Local::grow") == 0;
+		local += strcmp(frames[0].function, "outer::Shape::area(int)::Local::grow") == 0 &&
+			 strcmp(frames[0].plain, "grow") == 0;
 		lambda += strcmp(frames[0].function,
 				 "outer::Shape::area(int)::{lambda}::operator()") == 0;
 	}
 	assert_true(local > 0);
 	assert_true(lambda > 0);
+	world_end(world);
+}
+
+static void a_function_has_all_names_of_its_address(void **state)
+{
+	uint64_t address = build_inlined_as("library.so", "-O2 -shared -fPIC "
+							  "-Wl,--defsym=other_name=plain");
+	struct world *world = world_of("library.so");
+	const char *names[4] = {0};
+	size_t count;
+
+	(void)state;
+	assert_null(hawk_symbols_aliases(world->symbols, &world->module, address + 1, false, names,
+					 4, &count));
+	assert_int_equal(count, 2);
+	assert_string_equal(names[0], "plain");
+	assert_string_equal(names[1], "other_name");
+	assert_null(hawk_symbols_aliases(world->symbols, &world->module, address, true, names, 1,
+					 &count));
+	assert_int_equal(count, 1);
+	assert_null(
+		hawk_symbols_aliases(world->symbols, &world->module, 1, true, names, 4, &count));
+	assert_int_equal(count, 0);
 	world_end(world);
 }
 
@@ -276,6 +300,7 @@ int main(void)
 		cmocka_unit_test(a_place_has_a_section_and_addresses_with_the_same_names),
 		cmocka_unit_test(thread_local_variables_have_names_and_bounds),
 		cmocka_unit_test(inlined_names_have_their_scopes),
+		cmocka_unit_test(a_function_has_all_names_of_its_address),
 		cmocka_unit_test(no_module_is_an_unknown_frame),
 		cmocka_unit_test(a_stripped_library_has_its_dynamic_symbols),
 		cmocka_unit_test(a_stripped_file_that_cannot_name_a_function_is_named_once),
