@@ -95,7 +95,7 @@ enum site_column {
 	SITE_SCOPES,
 };
 
-/** Name and place of the innermost line that is not the allocator's plumbing. */
+/** Name and place of the line that other verbs call the site by. */
 static struct hawk_error *put_place(struct sql_cursor *cursor, uint64_t row,
 				    enum site_column column, sqlite3_context *context)
 {
@@ -105,7 +105,7 @@ static struct hawk_error *put_place(struct sql_cursor *cursor, uint64_t row,
 
 	if (err || !state->stack.count)
 		return err;
-	line = &state->stack.lines[hawk_stack_first_line(&state->stack)];
+	line = &state->stack.lines[hawk_stack_telling_line(&state->stack)];
 	if (column == SITE_FUNCTION)
 		hawk_sql_result_text(context, line->name.function);
 	else if (column == SITE_FILE)
