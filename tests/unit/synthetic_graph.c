@@ -79,6 +79,15 @@ void graph_world_write(struct graph_world *world, uint32_t block, uint64_t offse
 	       sizeof(value));
 }
 
+uint64_t graph_world_read(const struct graph_world *world, uint32_t block, uint64_t offset)
+{
+	uint64_t value;
+
+	memcpy(&value, world->heap->bytes + (world->blocks[block].start - SYNTHETIC_HEAP) + offset,
+	       sizeof(value));
+	return value;
+}
+
 void graph_world_point(struct graph_world *world, uint32_t from, uint64_t offset, uint32_t to,
 		       uint64_t inside)
 {

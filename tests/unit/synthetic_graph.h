@@ -57,6 +57,9 @@ uint32_t graph_world_add(struct graph_world *world, uint64_t size, unsigned gap,
 /** Writes the word at `offset` of a block. */
 void graph_world_write(struct graph_world *world, uint32_t block, uint64_t offset, uint64_t value);
 
+/** The word there. */
+uint64_t graph_world_read(const struct graph_world *world, uint32_t block, uint64_t offset);
+
 /** The pointer `from` + `offset` -> `to` + `inside`. */
 void graph_world_point(struct graph_world *world, uint32_t from, uint64_t offset, uint32_t to,
 		       uint64_t inside);

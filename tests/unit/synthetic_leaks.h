@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Small heaps with what the heuristics for interior pointers look for, and an oracle of leak kinds
+ * that shares nothing with the analyzer but the bytes. Test code.
+ */
+#ifndef SYNTHETIC_LEAKS_H
+#define SYNTHETIC_LEAKS_H
+
+#include "hawk_leaks.h"
+#include "synthetic_graph.h"
+
+/** Some blocks become strings, sized buffers, arrays and elements of lists, with pointers into
+ * them. */
+void leaks_world_add_patterns(struct graph_world *world, uint64_t *seed);
+
+/** As graph_oracle, with explained pointers among the start pointers. Sets of blocks are bits. */
+struct leaks_oracle {
+	struct graph_oracle plain;
+	uint64_t strong[GRAPH_BLOCKS_MAX];
+	uint64_t strong_roots;
+	uint8_t kinds[GRAPH_BLOCKS_MAX];
+};
+
+/** `heuristics`: those that explain. */
+void leaks_oracle_make(const struct graph_world *world, unsigned heuristics,
+		       struct leaks_oracle *ret);
+
+#endif

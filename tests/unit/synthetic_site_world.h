@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A small random heap as a graph object, every trace a site: for what is folded by site. Test code.
+ */
+#ifndef SYNTHETIC_SITE_WORLD_H
+#define SYNTHETIC_SITE_WORLD_H
+
+#include "hawk_block_graph.h"
+#include "synthetic_graph.h"
+
+enum { SITE_WORLD_SITES = GRAPH_TRACES };
+
+struct site_world {
+	struct graph_world *world;
+	uint32_t site_of_trace[SITE_WORLD_SITES];
+	struct hawk_site sites[SITE_WORLD_SITES];
+	struct hawk_heap heap;
+	struct hawk_block_graph graph;
+	uint64_t wanted; /**< a bit for each block: whose pointers the oracle counts */
+};
+
+/** Takes `world`, which has its blocks and pointers; index, edges and roots are made. */
+void site_world_open(struct site_world *fixture, struct graph_world *world);
+
+/** Edges are to be made again. */
+void site_world_forget_edges(struct site_world *fixture);
+
+void site_world_close(struct site_world *fixture);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What blocks and sites of random heaps retain, both ways, against trying everything.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "synthetic_site_world.h"
+
+enum { HEAPS = 1000 };
+
+/* What goes with the chosen blocks of a site: whatever one of them dominates. */
+static uint64_t retained_by(const struct site_world *fixture, const struct graph_oracle *oracle,
+			    unsigned edges, uint32_t site, uint64_t chosen)
+{
+	uint64_t gone = 0;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < oracle->count; i++)
+		if (chosen >> i & 1 && hawk_block_graph_site(&fixture->graph, i) == site)
+			gone |= oracle->dominated[edges][i];
+	for (uint32_t i = 0; i < oracle->count; i++)
+		if (gone >> i & 1)
+			bytes += fixture->world->blocks[i].size;
+	return bytes;
+}
+
+static void retained_bytes_of_sites_are_those_of_the_oracle_both_ways(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		struct site_world fixture;
+		struct graph_oracle oracle;
+
+		graph_world_fill(world, &seed);
+		site_world_open(&fixture, world);
+		graph_oracle_make(world, &oracle);
+		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
+		for (uint32_t site = 0; site < SITE_WORLD_SITES; site++) {
+			assert_int_equal(fixture.graph.retained[site].all_pointers,
+					 retained_by(&fixture, &oracle, 0, site, UINT64_MAX));
+			assert_int_equal(fixture.graph.retained[site].start_pointers,
+					 retained_by(&fixture, &oracle, 1, site, UINT64_MAX));
+		}
+		for (uint32_t block = 0; block < oracle.count; block++)
+			assert_int_equal(fixture.graph.dominators
+						 .retained[fixture.graph.dominators.numbers[block]],
+					 oracle.retained[0][block]);
+		site_world_close(&fixture);
+	}
+}
+
+static void expect_retained(const struct site_world *fixture,
+			    const struct hawk_dominators *dominators, const uint64_t *want)
+{
+	for (uint32_t block = 0; block < fixture->graph.index.count; block++)
+		assert_int_equal(hawk_block_graph_retained(&fixture->graph, dominators, block),
+				 want[block]);
+}
+
+/* Twice, because they take the place of those over all pointers. */
+static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
+{
+	uint64_t seed = 70;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		struct site_world fixture;
+		struct graph_oracle oracle;
+
+		graph_world_fill(world, &seed);
+		site_world_open(&fixture, world);
+		fixture.graph.threads = 1 + i % 2;
+		graph_oracle_make(world, &oracle);
+		for (unsigned turn = 0; turn < 2; turn++) {
+			struct hawk_dominators start = {0};
+
+			assert_int_equal(hawk_block_graph_wanted(&fixture.graph,
+								 HAWK_PART_RETAINED_BY_SITE) &
+						 HAWK_PART_RETAINED,
+					 turn ? 0 : HAWK_PART_RETAINED);
+			assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
+			assert_true(hawk_block_graph_retained_gives_way(&fixture.graph));
+			expect_retained(&fixture, &fixture.graph.dominators,
+					oracle.retained[HAWK_EDGES_ALL]);
+			for (uint32_t site = 0; site < SITE_WORLD_SITES; site++)
+				assert_int_equal(fixture.graph.retained[site].start_pointers,
+						 retained_by(&fixture, &oracle,
+							     HAWK_EDGES_START_ONLY, site,
+							     UINT64_MAX));
+			assert_null(hawk_block_graph_start_dominators(&fixture.graph, &start));
+			assert_false(fixture.graph.parts & HAWK_PART_RETAINED);
+			assert_int_equal(
+				hawk_block_graph_wanted(&fixture.graph, HAWK_PART_RETAINED_BY_SITE),
+				HAWK_PART_REACH);
+			expect_retained(&fixture, &start, oracle.retained[HAWK_EDGES_START_ONLY]);
+			hawk_block_graph_drop_start_dominators(&fixture.graph, &start);
+		}
+		site_world_close(&fixture);
+	}
+}
+
+/* Of some blocks of each site; also where all were asked for before. */
+static void retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways(void **state)
+{
+	uint64_t seed = 12;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		uint64_t chosen = synthetic_random(&seed);
+		struct hawk_site_retained *retained;
+		struct site_world fixture;
+		struct graph_oracle oracle;
+
+		graph_world_fill(world, &seed);
+		site_world_open(&fixture, world);
+		fixture.graph.threads = 1 + i % 2;
+		graph_oracle_make(world, &oracle);
+		if (i % 3)
+			assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
+		assert_null(hawk_block_graph_retained_chosen(&fixture.graph, &chosen, &retained));
+		for (uint32_t site = 0; site < SITE_WORLD_SITES; site++) {
+			assert_int_equal(retained[site].all_pointers,
+					 retained_by(&fixture, &oracle, 0, site, chosen));
+			assert_int_equal(retained[site].start_pointers,
+					 retained_by(&fixture, &oracle, 1, site, chosen));
+		}
+		free(retained);
+		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
+		for (uint32_t site = 0; site < SITE_WORLD_SITES; site++)
+			assert_int_equal(fixture.graph.retained[site].all_pointers,
+					 retained_by(&fixture, &oracle, 0, site, UINT64_MAX));
+		site_world_close(&fixture);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(retained_bytes_of_sites_are_those_of_the_oracle_both_ways),
+		cmocka_unit_test(blocks_have_what_they_retain_both_ways_in_turn),
+		cmocka_unit_test(retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways),
+	};
+
+	return cmocka_run_group_tests_name("retained", tests, NULL, NULL);
+}

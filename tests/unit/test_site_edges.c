@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The site graph of random heaps against all words of their blocks: of all blocks, of chosen ones,
+ * of arrays and pools.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "hawk_block_choice.h"
+#include "hawk_site_graph.h"
+#include "synthetic_site_world.h"
+
+enum { HEAPS = 250 };
+
+/** The pointers of one edge or place, found by trying all words. */
+struct tally {
+	struct hawk_site_counts counts;
+	uint64_t sources;
+	uint64_t targets;
+};
+
+static void take_pointer(struct tally *tally, const struct graph_world *world, uint32_t source,
+			 uint32_t edge)
+{
+	tally->counts.pointers++;
+	tally->counts.interior += edge & 1;
+	if (source == UINT32_MAX)
+		tally->counts.sources++;
+	else if (!(tally->sources >> source & 1))
+		tally->counts.sources++;
+	if (source != UINT32_MAX)
+		tally->sources |= UINT64_C(1) << source;
+	if (!(tally->targets >> (edge >> 1) & 1)) {
+		tally->counts.targets++;
+		tally->counts.target_bytes += world->blocks[edge >> 1].size;
+	}
+	tally->targets |= UINT64_C(1) << (edge >> 1);
+}
+
+/* `offset` UINT64_MAX = all. */
+static struct tally tally_of(const struct site_world *fixture, uint32_t source, uint32_t target,
+			     uint64_t offset)
+{
+	const struct graph_world *world = fixture->world;
+	struct tally tally = {0};
+
+	for (size_t i = 0; source == HAWK_SITE_ROOTS && i < world->roots.count; i++) {
+		const struct hawk_root *root = &world->roots.items[i];
+
+		if (hawk_block_graph_site(&fixture->graph, root->edge >> 1) == target &&
+		    fixture->wanted >> (root->edge >> 1) & 1 &&
+		    (offset == UINT64_MAX || offset == root->kind))
+			take_pointer(&tally, world, UINT32_MAX, root->edge);
+	}
+	for (uint32_t i = 0; source != HAWK_SITE_ROOTS && i < world->count; i++) {
+		const struct hawk_block *block = &world->blocks[i];
+
+		for (uint64_t at = 0; at + 8 <= block->size; at += 8) {
+			uint64_t value;
+			uint32_t edge;
+
+			if (hawk_block_graph_site(&fixture->graph, i) != source ||
+			    (offset != UINT64_MAX && at != offset))
+				continue;
+			memcpy(&value, world->heap->bytes + (block->start - SYNTHETIC_HEAP) + at,
+			       8);
+			edge = graph_oracle_edge(world->blocks, world->count, value);
+			if (edge != HAWK_BLOCK_NOWHERE && fixture->wanted >> (edge >> 1) & 1 &&
+			    hawk_block_graph_site(&fixture->graph, edge >> 1) == target)
+				take_pointer(&tally, world, i, edge);
+		}
+	}
+	return tally;
+}
+
+static void expect_counts(const struct hawk_site_counts *counts, const struct tally *tally)
+{
+	assert_int_equal(counts->pointers, tally->counts.pointers);
+	assert_int_equal(counts->interior, tally->counts.interior);
+	assert_int_equal(counts->sources, tally->counts.sources);
+	assert_int_equal(counts->targets, tally->counts.targets);
+	assert_int_equal(counts->target_bytes, tally->counts.target_bytes);
+}
+
+static void expect_edge(const struct site_world *fixture, const struct hawk_site_graph *sites,
+			const struct hawk_site_edge *edge)
+{
+	struct tally whole = tally_of(fixture, edge->source, edge->target, UINT64_MAX);
+	uint64_t pointers = 0;
+
+	expect_counts(&edge->counts, &whole);
+	assert_true(edge->place_count > 0);
+	for (uint32_t i = 0; i < edge->place_count; i++) {
+		const struct hawk_site_place *place = &sites->places[edge->first_place + i];
+		struct tally part = tally_of(fixture, edge->source, edge->target, place->offset);
+
+		expect_counts(&place->counts, &part);
+		pointers += place->counts.pointers;
+	}
+	assert_int_equal(pointers, edge->counts.pointers);
+}
+
+static void site_edges_of_random_heaps_count_blocks_and_pointers_exactly(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		struct hawk_site_graph sites;
+		struct site_world fixture;
+		uint64_t pointers = 0;
+
+		graph_world_fill(world, &seed);
+		site_world_open(&fixture, world);
+		/* After the edges, or together with them. */
+		fixture.graph.threads = 1 + i % 4 / 2;
+		if (i % 2)
+			site_world_forget_edges(&fixture);
+		assert_null(hawk_site_graph_make(&fixture.graph, &sites));
+		assert_int_equal(fixture.graph.edges.edge_count, world->graph.edge_count);
+		assert_memory_equal(fixture.graph.edges.edges, world->graph.edges,
+				    world->graph.edge_count * sizeof(uint32_t));
+		assert_memory_equal(fixture.graph.edges.offsets, world->graph.offsets,
+				    (world->count + 1) * sizeof(uint32_t));
+		for (size_t j = 0; j < sites.edge_count; j++) {
+			expect_edge(&fixture, &sites, &sites.edges[j]);
+			pointers += sites.edges[j].counts.pointers;
+			assert_true(!j || sites.edges[j - 1].counts.target_bytes >=
+						  sites.edges[j].counts.target_bytes);
+		}
+		assert_int_equal(pointers, world->graph.edge_count + world->roots.count);
+		hawk_site_graph_deinit(&sites);
+		site_world_close(&fixture);
+	}
+}
+
+/* A filter that takes blocks by place and size, as good as at random. */
+static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
+{
+	const uint64_t *mask = context;
+
+	*ret = *mask >> (block->start / 16 + block->size) % 64 & 1;
+	return NULL;
+}
+
+static bool trace_passes(const void *context, uint32_t trace)
+{
+	(void)context;
+	return trace != 3;
+}
+
+static void choose_blocks(struct site_world *fixture, uint64_t mask,
+			  struct hawk_block_choice *choice)
+{
+	const struct hawk_choice_wish wish = {passes, trace_passes, &mask};
+	struct hawk_chosen sums[SITE_WORLD_SITES] = {{0}};
+
+	fixture->wanted = 0;
+	for (uint32_t i = 0; i < fixture->world->count; i++) {
+		const struct hawk_block *block = &fixture->world->blocks[i];
+		struct hawk_chosen *sum = &sums[hawk_block_graph_site(&fixture->graph, i)];
+		bool is;
+
+		assert_null(passes(&mask, block, &is));
+		is = is && trace_passes(&mask, block->trace);
+		fixture->wanted |= (uint64_t)is << i;
+		sum->objects += is;
+		sum->bytes += is ? block->size : 0;
+	}
+	assert_null(hawk_block_choice_make(&fixture->graph, &wish, choice));
+	assert_int_equal(choice->blocks[0], fixture->wanted);
+	assert_memory_equal(choice->sites, sums, sizeof(sums));
+}
+
+/* Pointers to blocks that a filter leaves out count nowhere, those from such blocks do. */
+static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **state)
+{
+	uint64_t seed = 17, all = 0, counted = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		struct hawk_block_choice choice;
+		struct hawk_site_graph sites;
+		struct site_world fixture;
+		uint64_t pointers = 0, expected = 0;
+
+		graph_world_fill(world, &seed);
+		site_world_open(&fixture, world);
+		choose_blocks(&fixture, synthetic_random(&seed), &choice);
+		fixture.graph.threads = 1 + i % 4 / 2;
+		if (i % 2)
+			site_world_forget_edges(&fixture);
+		assert_null(hawk_site_graph_make_of(&fixture.graph, choice.blocks, &sites));
+		for (size_t j = 0; j < sites.edge_count; j++) {
+			expect_edge(&fixture, &sites, &sites.edges[j]);
+			pointers += sites.edges[j].counts.pointers;
+		}
+		for (size_t j = 0; j < world->graph.edge_count; j++)
+			expected += fixture.wanted >> (world->graph.edges[j] >> 1) & 1;
+		for (size_t j = 0; j < world->roots.count; j++)
+			expected += fixture.wanted >> (world->roots.items[j].edge >> 1) & 1;
+		assert_int_equal(pointers, expected);
+		counted += pointers;
+		all += world->graph.edge_count + world->roots.count;
+		hawk_site_graph_deinit(&sites);
+		hawk_block_choice_deinit(&choice);
+		site_world_close(&fixture);
+	}
+	assert_true(counted > all / 4 && counted < all * 3 / 4);
+}
+
+static void arrays_of_pointers_are_one_place(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	struct hawk_site_graph sites;
+	struct site_world fixture;
+	uint32_t array = graph_world_add(world, 8 * (HAWK_SITE_PLACES_MAX + 1), 0, 1);
+	uint32_t node = graph_world_add(world, 8 * HAWK_SITE_PLACES_MAX, 0, 2);
+	uint32_t long_one = graph_world_add(world, HAWK_SITE_PLACE_BYTES_MAX + 8, 0, 3);
+	uint32_t item = graph_world_add(world, 24, 0, 4);
+
+	(void)state;
+	for (unsigned i = 0; i <= HAWK_SITE_PLACES_MAX; i++)
+		graph_world_point(world, array, 8 * i, item, 0);
+	for (unsigned i = 0; i < HAWK_SITE_PLACES_MAX; i++)
+		graph_world_point(world, node, 8 * i, item, 8);
+	graph_world_point(world, long_one, HAWK_SITE_PLACE_BYTES_MAX, item, 0);
+	site_world_open(&fixture, world);
+	assert_null(hawk_site_graph_make(&fixture.graph, &sites));
+	assert_int_equal(sites.edge_count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct hawk_site_edge *edge = &sites.edges[i];
+		uint32_t trace = SITE_WORLD_SITES - 1 - edge->source;
+
+		assert_int_equal(edge->counts.targets, 1);
+		assert_int_equal(edge->counts.target_bytes, 24);
+		assert_int_equal(edge->place_count, trace == 2 ? HAWK_SITE_PLACES_MAX : 1);
+		if (trace != 2)
+			assert_true(sites.places[edge->first_place].offset == HAWK_SITE_ANYWHERE);
+		else
+			assert_int_equal(edge->counts.interior, HAWK_SITE_PLACES_MAX);
+	}
+	hawk_site_graph_deinit(&sites);
+	site_world_close(&fixture);
+}
+
+/* A pool that points to an item before and behind each of its objects, which do it as well, and are
+ * of the same site. */
+static void a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint32_t item = graph_world_add(world, 24, 0, 4);
+	uint32_t pool = graph_world_add(world, 512, 0, 1);
+	struct site_world fixture;
+	struct hawk_site_graph sites;
+
+	(void)state;
+	for (uint64_t offset = 0; offset < 512; offset += 8)
+		graph_world_point(world, pool, offset, item, 0);
+	for (unsigned i = 0; i < 3; i++)
+		synthetic_heap_add_block(world->heap,
+					 (struct synthetic_block){
+						 .start = world->blocks[pool].start + 64 + 128 * i,
+						 .size = 48,
+						 .trace = 1,
+						 .kind = HAWK_KIND_POOL,
+					 });
+	site_world_open(&fixture, world);
+	assert_int_equal(fixture.graph.index.part_count, 4);
+	assert_null(hawk_site_graph_make(&fixture.graph, &sites));
+	assert_int_equal(sites.edge_count, 1);
+	assert_int_equal(sites.edges[0].counts.pointers, 64 - 3 * 2);
+	assert_int_equal(sites.edges[0].counts.sources, 4);
+	hawk_site_graph_deinit(&sites);
+	site_world_close(&fixture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(site_edges_of_random_heaps_count_blocks_and_pointers_exactly),
+		cmocka_unit_test(site_edges_of_chosen_blocks_count_pointers_to_these_alone),
+		cmocka_unit_test(arrays_of_pointers_are_one_place),
+		cmocka_unit_test(a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it),
+	};
+
+	return cmocka_run_group_tests_name("site_edges", tests, NULL, NULL);
+}
