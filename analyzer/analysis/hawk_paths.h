@@ -10,32 +10,40 @@
 
 #include "hawk_block_graph.h"
 
-/** By block in hawk_paths.parents: how the search came there. */
+/** In hawk_paths.from: how the search came there. */
 enum {
 	HAWK_PATH_FROM_ROOT = 1u << 31, /**< | index into the roots, if they fit */
 };
-static const uint32_t HAWK_PATH_NONE = UINT32_MAX; /**< no root leads there, or not looked at */
 
 struct hawk_paths {
-	uint32_t *parents; /**< the block before, or HAWK_PATH_FROM_ROOT | root, or NONE */
-	uint32_t *order;   /**< blocks in the order in which they were found */
-	/** By place in `order`: that of the parent, which never decreases; or HAWK_PATH_FROM_ROOT |
-	 * root. NULL if a target was given. */
+	uint32_t *order; /**< blocks in the order in which they were found */
+	/** By place in `order`: that of the block before, or HAWK_PATH_FROM_ROOT | root. */
 	uint32_t *from;
-	uint32_t count; /**< of `order` */
+	uint32_t count;   /**< of both */
+	uint64_t *found;  /**< bit by block */
+	uint32_t *places; /**< by block that was found; NULL before hawk_paths_prepare() */
 	const struct hawk_block_index *index;
-	struct hawk_area parents_area;
 	struct hawk_area order_area;
 	struct hawk_area from_area;
+	struct hawk_area places_area;
 };
 
 /**
  * Needs HAWK_PART_EDGES and HAWK_PART_ROOTS. The search ends when it has found `target`;
- * HAWK_BLOCK_NOWHERE = finds all. 8 bytes per block, or 12 for all. `ret` is to be deinitialized
- * after success only.
+ * HAWK_BLOCK_NOWHERE = finds all. 8 bytes per block. `ret` is to be deinitialized after success
+ * only.
  */
 struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_t target,
 				   struct hawk_paths *ret);
+
+/** For more than a few hawk_path_to(): with 4 bytes more per block each is found at once. */
+struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths);
+
+/** Whether a root leads to `block`, as far as the search has gone. */
+static inline bool hawk_paths_lead_to(const struct hawk_paths *paths, uint32_t block)
+{
+	return paths->found[block / 64] >> block % 64 & 1;
+}
 
 /** Accepts paths of zeros. */
 void hawk_paths_deinit(struct hawk_paths *paths);

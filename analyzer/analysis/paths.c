@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The search: one array of parents, one that is queue and order in one.
+ * The search: one array that is queue and order in one, and how each block there was reached.
  */
 #include "hawk_paths.h"
 
@@ -13,7 +13,7 @@
 enum {
 	OFFSETS_AHEAD = 48,
 	EDGES_AHEAD = 32,
-	PARENTS_AHEAD = 16,
+	FOUND_AHEAD = 16,
 	POINTERS_AHEAD = 8, /**< of one block */
 };
 
@@ -21,22 +21,18 @@ enum {
 static const uint8_t kind_order[] = {HAWK_ROOT_MODULE, HAWK_ROOT_TLS, HAWK_ROOT_OTHER,
 				     HAWK_ROOT_STACK, HAWK_ROOT_REGISTER};
 
-/* `from`: where the parent is in `order`, or the root. */
-static void reach(struct hawk_paths *paths, uint32_t block, uint32_t parent, uint32_t from)
+static void reach(struct hawk_paths *paths, uint32_t block, uint32_t from)
 {
-	if (paths->parents[block] != HAWK_PATH_NONE)
+	if (hawk_paths_lead_to(paths, block))
 		return;
-	paths->parents[block] = parent;
-	if (paths->from)
-		paths->from[paths->count] = from;
+	paths->found[block / 64] |= UINT64_C(1) << block % 64;
+	paths->from[paths->count] = from;
 	paths->order[paths->count++] = block;
 }
 
 static void reach_from_root(struct hawk_paths *paths, const struct hawk_roots *roots, size_t root)
 {
-	uint32_t from = HAWK_PATH_FROM_ROOT | (uint32_t)root;
-
-	reach(paths, roots->items[root].edge >> 1, from, from);
+	reach(paths, roots->items[root].edge >> 1, HAWK_PATH_FROM_ROOT | (uint32_t)root);
 }
 
 static bool has_order(unsigned kind)
@@ -59,7 +55,7 @@ static void reach_from_roots(const struct hawk_roots *roots, struct hawk_paths *
 }
 
 /* What the search will need of blocks that wait in the queue: where their pointers are, some way
- * ahead; the pointers; what is known of the blocks that those lead to. */
+ * ahead; the pointers; whether the blocks that those lead to were found. */
 static void prefetch(const struct hawk_graph *edges, const struct hawk_paths *paths, uint32_t next)
 {
 	uint32_t waiting = paths->count - next;
@@ -69,12 +65,12 @@ static void prefetch(const struct hawk_graph *edges, const struct hawk_paths *pa
 		hawk_prefetch(&edges->offsets[paths->order[next + OFFSETS_AHEAD]]);
 	if (waiting > EDGES_AHEAD)
 		hawk_prefetch(&edges->edges[edges->offsets[paths->order[next + EDGES_AHEAD]]]);
-	if (waiting <= PARENTS_AHEAD)
+	if (waiting <= FOUND_AHEAD)
 		return;
-	block = paths->order[next + PARENTS_AHEAD];
+	block = paths->order[next + FOUND_AHEAD];
 	for (uint32_t i = edges->offsets[block], left = POINTERS_AHEAD;
 	     i < edges->offsets[block + 1] && left; i++, left--)
-		hawk_prefetch(&paths->parents[edges->edges[i] >> 1]);
+		hawk_prefetch(&paths->found[edges->edges[i] >> 7]);
 }
 
 static void search(const struct hawk_graph *edges, uint32_t target, struct hawk_paths *paths)
@@ -83,10 +79,10 @@ static void search(const struct hawk_graph *edges, uint32_t target, struct hawk_
 		uint32_t block = paths->order[next];
 
 		prefetch(edges, paths, next);
-		if (target != HAWK_BLOCK_NOWHERE && paths->parents[target] != HAWK_PATH_NONE)
+		if (target != HAWK_BLOCK_NOWHERE && hawk_paths_lead_to(paths, target))
 			return;
 		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
-			reach(paths, edges->edges[i] >> 1, block, next);
+			reach(paths, edges->edges[i] >> 1, next);
 	}
 }
 
@@ -109,28 +105,38 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 
 	if (graph->roots.count >= HAWK_PATH_FROM_ROOT - 1)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are 2^31 roots or more");
-	err = make_array(&paths.parents_area, bytes, &paths.parents);
+	paths.found = calloc((size_t)graph->index.count / 64 + 1, sizeof(*paths.found));
+	err = paths.found ? make_array(&paths.order_area, bytes, &paths.order) : &hawk_enomem;
 	if (!err)
-		err = make_array(&paths.order_area, bytes, &paths.order);
-	if (!err && target == HAWK_BLOCK_NOWHERE)
 		err = make_array(&paths.from_area, bytes, &paths.from);
 	if (err) {
 		hawk_paths_deinit(&paths);
 		return err;
 	}
 	paths.index = &graph->index;
-	memset(paths.parents, 0xff, bytes);
 	reach_from_roots(&graph->roots, &paths);
 	search(&graph->edges, target, &paths);
 	*ret = paths;
 	return NULL;
 }
 
+struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths)
+{
+	struct hawk_error *err =
+		make_array(&paths->places_area,
+			   ((uint64_t)paths->index->count + 1) * sizeof(uint32_t), &paths->places);
+
+	for (uint32_t i = 0; !err && i < paths->count; i++)
+		paths->places[paths->order[i]] = i;
+	return err;
+}
+
 void hawk_paths_deinit(struct hawk_paths *paths)
 {
-	hawk_area_destroy(&paths->parents_area);
 	hawk_area_destroy(&paths->order_area);
 	hawk_area_destroy(&paths->from_area);
+	hawk_area_destroy(&paths->places_area);
+	free(paths->found);
 	*paths = (struct hawk_paths){0};
 }
 
@@ -148,24 +154,37 @@ static void join_parts(const struct hawk_block_index *index, struct hawk_path *p
 	path->count = used;
 }
 
+/** Where `block`, which was found, is in `order`. */
+static uint32_t place_of(const struct hawk_paths *paths, uint32_t block)
+{
+	uint32_t place = paths->count;
+
+	if (paths->places)
+		return paths->places[block];
+	while (paths->order[--place] != block)
+		;
+	return place;
+}
+
 struct hawk_error *hawk_path_to(const struct hawk_paths *paths, uint32_t target,
 				struct hawk_path *ret)
 {
 	struct hawk_path path = {0};
-	uint32_t at = target;
+	uint32_t place, at;
 
 	*ret = path;
-	if (paths->parents[target] == HAWK_PATH_NONE)
+	if (!hawk_paths_lead_to(paths, target))
 		return NULL;
-	for (path.count = 1; !(paths->parents[at] & HAWK_PATH_FROM_ROOT); path.count++)
-		at = paths->parents[at];
-	path.root = paths->parents[at] & ~(uint32_t)HAWK_PATH_FROM_ROOT;
+	at = place = place_of(paths, target);
+	for (path.count = 1; !(paths->from[at] & HAWK_PATH_FROM_ROOT); path.count++)
+		at = paths->from[at];
+	path.root = paths->from[at] & ~(uint32_t)HAWK_PATH_FROM_ROOT;
 	path.blocks = malloc(path.count * sizeof(*path.blocks));
 	if (!path.blocks)
 		return &hawk_enomem;
-	at = target;
-	for (uint32_t i = path.count; i-- > 0; at = paths->parents[at])
-		path.blocks[i] = at;
+	at = place;
+	for (uint32_t i = path.count; i-- > 0; at = paths->from[at])
+		path.blocks[i] = paths->order[at];
 	join_parts(paths->index, &path);
 	*ret = path;
 	return NULL;

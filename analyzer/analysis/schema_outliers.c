@@ -126,6 +126,7 @@ struct hawk_error *hawk_schema_find_outliers(const struct hawk_block_graph *grap
 {
 	CLEANUP(free_ptr)
 	struct rule *rules = calloc((size_t)group->word_count + 1, sizeof(*rules));
+	CLEANUP(free_ptr) bool *idle = calloc((size_t)group->word_count + 1, sizeof(*idle));
 	struct search search = {.graph = graph, .group = group, .rules = rules};
 	struct hawk_schema_walk walk = {
 		.graph = graph,
@@ -136,13 +137,16 @@ struct hawk_error *hawk_schema_find_outliers(const struct hawk_block_graph *grap
 		.end = end_block,
 		.context = &search,
 		.all = true,
+		.idle = idle,
 	};
 
 	group->outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*group->outliers));
-	if (!rules || !group->outliers)
+	if (!rules || !idle || !group->outliers)
 		return &hawk_enomem;
-	for (uint32_t i = 0; i < group->word_count; i++)
+	for (uint32_t i = 0; i < group->word_count; i++) {
 		rules[i] = make_rule(&group->words[i]);
+		idle[i] = rules[i].family == HAWK_FAMILY_NULL;
+	}
 	struct hawk_error *err = hawk_schema_walk(&walk);
 
 	/* Many rules with few exceptions each (long arrays, say) are no rule for blocks. */

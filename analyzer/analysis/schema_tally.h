@@ -30,6 +30,9 @@ struct hawk_schema_walk {
 	void (*end)(void *context, uint32_t block); /**< behind each block; may be NULL */
 	void *context;
 	bool all; /**< no sampling, and the group stays as it is */
+	/** By word of the group: nobody cares what is there, and it is visited as 0. NULL = none.
+	 */
+	const bool *idle;
 };
 
 /** Sets `examined` and `unreadable` of the group. */

@@ -76,6 +76,17 @@ static struct hawk_error *visit_batch(struct reader *reader)
 	return err;
 }
 
+/** What need not be looked up. */
+static void blank(const struct hawk_schema_walk *walk, uint8_t *bytes, size_t size, uint64_t offset)
+{
+	for (size_t at = 0; at + WORD_BYTES <= size; at += WORD_BYTES) {
+		uint32_t index = hawk_schema_index(walk->group, offset + at);
+
+		if (index >= walk->group->word_count || walk->idle[index])
+			memset(bytes + at, 0, WORD_BYTES);
+	}
+}
+
 static struct hawk_error *read_block(struct reader *reader, uint32_t block, uint64_t size)
 {
 	const struct hawk_schema_walk *walk = reader->walk;
@@ -91,6 +102,8 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block, uint
 		size_t got = hawk_near_read(&reader->near, start + offset,
 					    reader->bytes + reader->used, wanted);
 
+		if (walk->idle)
+			blank(walk, reader->bytes + reader->used, got, offset);
 		is_last = got < wanted || size - offset == wanted;
 		reader->pieces[reader->count++] =
 			(struct piece){block, offset, reader->used, got, is_last};

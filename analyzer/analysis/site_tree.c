@@ -582,7 +582,7 @@ static struct hawk_error *fold_lost(const struct path_folding *folding)
 
 	for (uint32_t block = 0; !err && block < graph->index.count; block++) {
 		if (!hawk_block_is_chosen(folding->wanted, block) ||
-		    folding->paths->parents[block] != HAWK_PATH_NONE)
+		    hawk_paths_lead_to(folding->paths, block))
 			continue;
 		err = step(folding->tree, 0, HAWK_TREE_LOST, 0, &lost);
 		if (!err)

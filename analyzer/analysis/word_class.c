@@ -30,6 +30,7 @@ struct memo {
 struct hawk_words {
 	const struct hawk_block_graph *graph;
 	const struct hawk_mapping *mappings;
+	uint64_t lowest; /**< address of the first of them */
 	uint8_t *stacks; /**< by mapping: a thread's stack pointer is in it */
 	struct memo memo[MEMO];
 };
@@ -91,6 +92,7 @@ struct hawk_error *hawk_words_create(const struct hawk_block_graph *graph, struc
 		free(words);
 		return &hawk_enomem;
 	}
+	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
 	threads = hawk_target_threads(graph->target, &count);
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_mapping *mapping =
@@ -255,7 +257,7 @@ struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 	*ret = (struct hawk_word){HAWK_WORD_NULL, 0};
 	if (!word)
 		return NULL;
-	if (word >> 47 == 0)
+	if (word >> 47 == 0 && word >= words->lowest)
 		err = classify_pointer(words, word, ret, &found);
 	if (!err && !found)
 		*ret = classify_value(word);
@@ -263,9 +265,11 @@ struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 }
 
 /** The chunk of a word that may lead to a block; 0 = it does not. */
-static uint32_t chunk_of(const struct hawk_block_index *index, uint64_t word)
+static uint32_t chunk_of(const struct hawk_words *words, uint64_t word)
 {
-	uint32_t chunk = word >> 47 ? 0 : hawk_block_index_chunk(index, word);
+	uint32_t chunk = word >> 47 || word < words->lowest
+				 ? 0
+				 : hawk_block_index_chunk(&words->graph->index, word);
 
 	return chunk == HAWK_CHUNK_INSIDE ? 0 : chunk;
 }
@@ -279,7 +283,7 @@ void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, s
 		uint32_t chunk;
 
 		memcpy(&word, bytes + at, sizeof(word));
-		chunk = chunk_of(index, word);
+		chunk = chunk_of(words, word);
 		if (chunk)
 			hawk_prefetch(hawk_block_index_record(index, chunk, word));
 	}
@@ -287,7 +291,7 @@ void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, s
 		uint32_t block, chunk;
 
 		memcpy(&word, bytes + at, sizeof(word));
-		chunk = chunk_of(index, word);
+		chunk = chunk_of(words, word);
 		block = chunk ? hawk_block_index_resolve(index, chunk, word) : HAWK_BLOCK_NOWHERE;
 		if (block != HAWK_BLOCK_NOWHERE)
 			hawk_prefetch(&index->traces[block >> 1]);

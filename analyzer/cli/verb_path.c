@@ -5,6 +5,8 @@
  */
 #include "hawk_pointer_session.h"
 
+enum { FEW = 4 };
+
 static struct hawk_error *print_text(struct hawk_session *session,
 				     const struct hawk_pointer_report *report,
 				     const struct hawk_paths *paths, int count, char **operands)
@@ -62,6 +64,8 @@ static struct hawk_error *print_addresses(struct hawk_session *session,
 	struct hawk_error *err = hawk_paths_find(
 		&session->graph, only_block(&session->graph, count, operands), &paths);
 
+	if (!err && count > FEW)
+		err = hawk_paths_prepare(&paths);
 	if (!err)
 		err = settings->json ? print_json(session, report, &paths, count, operands)
 				     : print_text(session, report, &paths, count, operands);
@@ -97,6 +101,8 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 
 	if (!err)
 		err = hawk_path_targets_choose(report, &paths, session->screen.full, &targets);
+	if (!err && targets.shown.count > FEW)
+		err = hawk_paths_prepare(&paths);
 	if (!err)
 		err = print_targets(session, settings, report, &paths, &targets);
 	hawk_path_targets_deinit(&targets);

@@ -167,7 +167,7 @@ struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 	err = find(report, address, &block);
 	if (!err)
 		err = hawk_report_path_to(report, paths, block, screen);
-	if (!err && paths->parents[block] == HAWK_PATH_NONE)
+	if (!err && !hawk_paths_lead_to(paths, block))
 		hawk_report_findings(report->findings, screen);
 	return err;
 }

@@ -24,7 +24,7 @@ static struct hawk_error *take(void *context, uint32_t number, const struct hawk
 	struct hawk_path_target target = {*block, number};
 
 	hawk_chosen_add(&targets->all, choosing->index, number);
-	if (choosing->paths->parents[number] == HAWK_PATH_NONE)
+	if (!hawk_paths_lead_to(choosing->paths, number))
 		hawk_chosen_add(&targets->unreached, choosing->index, number);
 	if (!hawk_block_index_counts(choosing->index, number))
 		return NULL;
