@@ -13,92 +13,55 @@
  */
 #include "hawk_reach.h"
 
+#include "hawk_flood.h"
 #include "hawk_parallel.h"
 #include "hawk_prefetch.h"
 
 enum {
 	NOT_MET = 0,
 	MET = HAWK_REACH_KINDS, /* by the first flood over lost blocks */
-	TARGETS_AHEAD = 16,     /* at most 32, of both */
-	BLOCKS_AHEAD = 8,
 };
 
-/**
- * The way of a block: target (its kind is on the way from memory), stack (marked), block (its edges
- * are on the way), then its targets. The two rings delay, so that many cache misses overlap; what
- * is met does not depend on the order.
- */
 struct flood {
-	const struct hawk_graph *graph;
+	struct hawk_flood ways;                 /* first */
 	const struct hawk_explained *explained; /* edges that are followed all the same */
 	uint8_t *kinds;
-	uint32_t *stack;
-	uint32_t depth;
 	uint32_t mask; /* edges with one of these bits are not followed */
 	uint8_t from;
 	uint8_t to;
-	unsigned target_at;
-	unsigned block_at;
-	uint32_t targets_used; /* a bit for every place that is not empty */
-	uint32_t blocks_used;
-	uint32_t targets[TARGETS_AHEAD];
-	uint32_t blocks[BLOCKS_AHEAD];
 };
 
-static void mark(struct flood *flood, uint32_t target)
+static void mark(struct hawk_flood *ways, uint32_t target, uint32_t with)
 {
+	struct flood *flood = (struct flood *)ways;
+
+	(void)with;
 	if (flood->kinds[target] != flood->from)
 		return;
 	flood->kinds[target] = flood->to;
-	flood->stack[flood->depth++] = target;
+	hawk_flood_push(ways, target);
 }
 
 static void offer(struct flood *flood, uint32_t target)
 {
-	unsigned at = flood->target_at++ % TARGETS_AHEAD;
-	uint32_t before = flood->targets[at];
-
 	hawk_prefetch(&flood->kinds[target]);
-	hawk_prefetch(&flood->graph->offsets[target]);
-	flood->targets[at] = target;
-	if (flood->targets_used >> at & 1)
-		mark(flood, before);
-	flood->targets_used |= 1u << at;
+	hawk_flood_offer(&flood->ways, target, 0, mark);
 }
 
-static void expand(struct flood *flood, uint32_t block)
+static void expand(struct hawk_flood *ways, uint32_t block)
 {
-	const uint32_t *edges = flood->graph->edges;
-	uint32_t end = flood->graph->offsets[block + 1];
+	struct flood *flood = (struct flood *)ways;
+	const uint32_t *edges = ways->graph->edges;
+	uint32_t end = ways->graph->offsets[block + 1];
 
-	for (uint32_t i = flood->graph->offsets[block]; i < end; i++)
+	for (uint32_t i = ways->graph->offsets[block]; i < end; i++)
 		if (!(edges[i] & flood->mask) || hawk_explained_edge(flood->explained, i))
 			offer(flood, edges[i] >> 1);
 }
 
-static void put_off(struct flood *flood, uint32_t block)
-{
-	unsigned at = flood->block_at++ % BLOCKS_AHEAD;
-	uint32_t before = flood->blocks[at];
-
-	hawk_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
-	flood->blocks[at] = block;
-	if (flood->blocks_used >> at & 1)
-		expand(flood, before);
-	flood->blocks_used |= 1u << at;
-}
-
-/* Goes on until nothing is left on the way. */
 static void run_flood(struct flood *flood)
 {
-	while (flood->depth || flood->blocks_used || flood->targets_used) {
-		while (flood->depth)
-			put_off(flood, flood->stack[--flood->depth]);
-		for (; flood->blocks_used; flood->blocks_used &= flood->blocks_used - 1)
-			expand(flood, flood->blocks[__builtin_ctz(flood->blocks_used)]);
-		for (; flood->targets_used; flood->targets_used &= flood->targets_used - 1)
-			mark(flood, flood->targets[__builtin_ctz(flood->targets_used)]);
-	}
+	hawk_flood_run(&flood->ways, mark, expand);
 }
 
 static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, uint32_t mask)
@@ -154,7 +117,7 @@ static void mark_possibly(struct flood *flood, const struct hawk_roots *roots,
 
 static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 {
-	uint32_t count = flood->graph->count;
+	uint32_t count = flood->ways.graph->count;
 	uint32_t start_count = 0;
 
 	begin_flood(flood, NOT_MET, MET, mask);
@@ -165,7 +128,7 @@ static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 			break;
 		block = (uint32_t)(next - flood->kinds);
 		starts[start_count++] = block;
-		mark(flood, block);
+		mark(&flood->ways, block, 0);
 		run_flood(flood);
 	}
 	begin_flood(flood, MET, HAWK_REACH_INDIRECTLY_LOST, mask);
@@ -175,7 +138,7 @@ static void mark_lost(struct flood *flood, uint32_t mask, uint32_t *starts)
 		if (flood->kinds[block] != MET)
 			continue;
 		flood->kinds[block] = HAWK_REACH_DEFINITELY_LOST;
-		expand(flood, block);
+		expand(&flood->ways, block);
 		run_flood(flood);
 	}
 }
@@ -292,10 +255,9 @@ static const struct hawk_explained nothing_explained;
 static void finish_start(const struct finishing *finishing)
 {
 	struct flood flood = {
-		.graph = finishing->graph,
+		.ways = {.graph = finishing->graph, .stack = finishing->rooms[2]},
 		.explained = &nothing_explained,
 		.kinds = finishing->start->kinds,
-		.stack = finishing->rooms[2],
 	};
 
 	mark_lost(&flood, HAWK_EDGES_START_ONLY, finishing->rooms[3]);
@@ -304,10 +266,9 @@ static void finish_start(const struct finishing *finishing)
 static void finish_all(const struct finishing *finishing)
 {
 	struct flood flood = {
-		.graph = finishing->graph,
+		.ways = {.graph = finishing->graph, .stack = finishing->rooms[0]},
 		.explained = &nothing_explained,
 		.kinds = finishing->all->kinds,
-		.stack = finishing->rooms[0],
 	};
 
 	begin_flood(&flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
@@ -364,7 +325,7 @@ static struct hawk_error *make(const struct hawk_block_index *index, const struc
 {
 	uint32_t *rooms[HAWK_REACH_ROOMS];
 	struct hawk_interior interior = {0};
-	struct flood flood = {.graph = graph, .explained = &nothing_explained};
+	struct flood flood = {.ways.graph = graph, .explained = &nothing_explained};
 	struct hawk_error *err = hawk_reach_begin(graph, all, start);
 
 	if (err)
@@ -372,7 +333,7 @@ static struct hawk_error *make(const struct hawk_block_index *index, const struc
 	for (unsigned i = 0; i < HAWK_REACH_ROOMS; i++)
 		rooms[i] = hawk_workspace_lane(workspace, i);
 	flood.kinds = start ? start->kinds : all->kinds;
-	flood.stack = rooms[0];
+	flood.ways.stack = rooms[0];
 	mark_reachable(&flood, roots);
 	if (all)
 		hawk_interior_init(&interior, graph, workspace->threads);
