@@ -69,8 +69,8 @@ struct hawk_block_graph {
 	struct hawk_site_graph sites;
 
 	unsigned parts; /**< what is there */
-	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph, too,
-	 * if it is cheap. Leaks alone would take half as much memory again by it. */
+	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph,
+	 * too, if it is cheap. Leaks alone would take half as much memory again by it. */
 	bool keeps_sites;
 
 	/** Interior pointers that heuristics explain; see hawk_block_graph_explain(). */

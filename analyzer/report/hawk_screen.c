@@ -179,13 +179,50 @@ static void put_scope_line(const struct hawk_screen *screen, const struct hawk_s
 	hawk_output_puts(screen->output, "\n");
 }
 
+struct columns {
+	size_t function, place, module;
+};
+
+/** Of columns that are not used, as many as are needed elsewhere. */
+static void lend(size_t *from, size_t used, size_t *to, size_t needed)
+{
+	size_t spare = *from > used ? *from - used : 0;
+	size_t wanted = needed > *to ? needed - *to : 0;
+	size_t lent = spare < wanted ? spare : wanted;
+
+	*from -= lent;
+	*to += lent;
+}
+
+static size_t width_of(const struct hawk_text *text)
+{
+	return text->bytes ? hawk_utf8_width(text->bytes) : 0;
+}
+
+/** So that lines stand one below the other, but nothing is cut where there is room beside it. */
+static struct columns share_columns(const struct hawk_screen *screen,
+				    const struct hawk_stack_line *line, size_t room)
+{
+	struct columns columns = {.place = room * 27 / 100, .module = room * 21 / 100};
+	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0};
+
+	columns.function = room - columns.place - columns.module;
+	append_function(&function, line, columns.function);
+	append_place(&place, screen, line, SIZE_MAX);
+	append_module(&module, screen, line, SIZE_MAX);
+	lend(&columns.place, width_of(&place), &columns.module, width_of(&module));
+	lend(&columns.function, width_of(&function), &columns.place, width_of(&place));
+	lend(&columns.function, width_of(&function), &columns.module, width_of(&module));
+	if (!place.size)
+		lend(&columns.place, 0, &columns.function, SIZE_MAX);
+	return columns;
+}
+
 void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
 			    unsigned indent)
 {
 	unsigned room = (screen->width > 60 ? screen->width : 60) - indent - 4;
-	unsigned place_width = room * 27 / 100;
-	unsigned module_width = room * 21 / 100;
-	unsigned function_width = room - place_width - module_width;
+	struct columns columns;
 	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0};
 
 	hawk_output_fill(screen->output, ' ', indent);
@@ -197,13 +234,14 @@ void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_
 		put_full_line(screen, line);
 		return;
 	}
-	append_function(&function, line, function_width);
-	append_place(&place, screen, line, place_width);
-	append_module(&module, screen, line, module_width);
-	put_column(screen, &function, function_width, true);
+	columns = share_columns(screen, line, room);
+	append_function(&function, line, columns.function);
+	append_place(&place, screen, line, columns.place);
+	append_module(&module, screen, line, columns.module);
+	put_column(screen, &function, columns.function, true);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	put_column(screen, &place, place_width, true);
-	put_column(screen, &module, module_width, false);
+	put_column(screen, &place, columns.place, true);
+	put_column(screen, &module, columns.module, false);
 	hawk_screen_plain(screen);
 	hawk_output_puts(screen->output, "\n");
 }

@@ -40,7 +40,8 @@ void hawk_screen_foreign(const struct hawk_screen *screen, const char *string);
 void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, unsigned column,
 			 unsigned indent);
 
-/** One line of a stack in columns: function, file:line, module. `indent` columns in front. */
+/** One line of a stack in columns: function, file:line, module; what is longer takes what others do
+ * not need. `indent` columns in front. */
 void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
 			    unsigned indent);
 

@@ -99,6 +99,38 @@ static void stack_lines_fit_the_width_whatever_the_names(void **state)
 	}
 }
 
+static void expect_line(const struct hawk_stack_line *line, const char *expected)
+{
+	struct world *world = begin(80, false);
+
+	hawk_screen_stack_line(&world->screen, line, 6);
+	assert_string_equal(text_of(world), expected);
+	end(world);
+}
+
+static void nothing_is_cut_where_there_is_room_beside_it(void **state)
+{
+	struct hawk_stack_line lines[] = {
+		line_of("make", "cells.c", "/bin/app"),
+		line_of("make", "a_rather_long_file_name.c", "/bin/app"),
+		line_of("make", NULL, "/lib/libwith_a_long_name.so.1.2"),
+		line_of("make", "a_rather_long_file_name.c", "/lib/libwith_a_long_name.so.1.2"),
+		line_of("a_function_with_a_name_of_more_than_forty_letters", NULL, "/bin/app"),
+	};
+
+	(void)state;
+	expect_line(&lines[0], "      make                                    cells.c:42          "
+			       "app\n");
+	expect_line(&lines[1], "      make                          a_rather_long_file_name.c:42  "
+			       "app\n");
+	expect_line(&lines[2], "      make                                            "
+			       "libwith_a_long_name.so.1.2\n");
+	expect_line(&lines[3], "      make              "
+			       "a_rather_long_file_name.c:42  libwith_a_long_name.so.1.2\n");
+	expect_line(&lines[4], "      a_function_with_a_name_of_more_than_forty_letters           "
+			       "app\n");
+}
+
 static void a_line_without_a_name_shows_its_address_in_the_module(void **state)
 {
 	struct world *world = begin(80, false);
@@ -212,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stack_lines_fit_the_width_whatever_the_names),
+		cmocka_unit_test(nothing_is_cut_where_there_is_room_beside_it),
 		cmocka_unit_test(a_line_without_a_name_shows_its_address_in_the_module),
 		cmocka_unit_test(a_full_line_is_exact),
 		cmocka_unit_test(a_stack_shows_depth_lines_and_says_why_it_ends),
