@@ -7,6 +7,38 @@
 
 #include <stdlib.h>
 
+static bool passes_test(const struct hawk_block_graph *graph, struct hawk_near *near,
+			const struct hawk_choice_test *test, uint32_t number)
+{
+	uint32_t whole = hawk_block_index_whole(&graph->index, number);
+	uint64_t size = graph->index.part_count ? hawk_block_index_asked_bytes(&graph->index, whole)
+						: hawk_block_size(&graph->index, whole);
+
+	if (size < test->size_low || size > test->size_high)
+		return false;
+	return !test->births_matter ||
+	       test->births[(uint8_t)hawk_block_graph_head(graph, near, whole)];
+}
+
+struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
+				      const struct hawk_choice_wish *wish, uint32_t number,
+				      struct hawk_block *block, bool *ret)
+{
+	const struct hawk_choice_test *test = wish ? wish->test : NULL;
+	bool decided = !wish || (test && test->decides);
+	struct hawk_block own;
+
+	*ret = false;
+	if (wish && wish->trace && !wish->trace(wish->context, graph->index.traces[number]))
+		return NULL;
+	if (test && !passes_test(graph, near, test, number))
+		return NULL;
+	*ret = true;
+	if (block || !decided)
+		hawk_block_graph_next_block(graph, near, number, block ? block : &own);
+	return decided ? NULL : wish->filter(wish->context, block ? block : &own, ret);
+}
+
 struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
 					   const struct hawk_choice_wish *wish,
 					   hawk_choice_visitor *visit, void *context)
@@ -18,11 +50,9 @@ struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
 		struct hawk_block block;
 		bool wanted;
 
-		if (hawk_block_graph_site(graph, i) >= graph->heap->site_count ||
-		    (wish->trace && !wish->trace(wish->context, graph->index.traces[i])))
+		if (hawk_block_graph_site(graph, i) >= graph->heap->site_count)
 			continue;
-		hawk_block_graph_next_block(graph, &near, i, &block);
-		err = wish->filter(wish->context, &block, &wanted);
+		err = hawk_choice_passes(graph, &near, wish, i, &block, &wanted);
 		if (!err && wanted)
 			err = visit(context, i, &block);
 	}

@@ -9,6 +9,17 @@
 
 #include "hawk_block_graph.h"
 
+enum { HAWK_BIRTHS = 256 };
+
+/** What can be told of a block without looking at it in full: nearly all are told apart by that. */
+struct hawk_choice_test {
+	uint64_t size_low, size_high; /**< requested bytes that may be wanted */
+	bool births_matter;           /**< then headers are read */
+	bool births[HAWK_BIRTHS];     /**< by code: may be wanted */
+	/** Blocks that pass it, and whose trace does, are wanted; any thread may ask. */
+	bool decides;
+};
+
 /** Which blocks are wanted. */
 struct hawk_choice_wish {
 	/** Whether it is; `block` is complete. */
@@ -18,7 +29,14 @@ struct hawk_choice_wish {
 	 * there is no such trace. */
 	bool (*trace)(const void *context, uint32_t trace);
 	const void *context;
+	const struct hawk_choice_test *test; /**< NULL = there is none */
 };
+
+/** Whether block `number` is wanted (`wish` NULL = all are); then `block`, if it is not NULL, is
+ * filled. `near` is of the graph's target. Of many, one after the other. */
+struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
+				      const struct hawk_choice_wish *wish, uint32_t number,
+				      struct hawk_block *block, bool *ret);
 
 /** Takes a block that is wanted. Of a carved block every part comes, with the same `block`. */
 typedef struct hawk_error *hawk_choice_visitor(void *context, uint32_t number,

@@ -12,7 +12,7 @@
 #ifndef HAWK_LEAKS_H
 #define HAWK_LEAKS_H
 
-#include "hawk_block_graph.h"
+#include "hawk_block_choice.h"
 #include "hawk_heuristics.h"
 
 /** Where pointers to a record's blocks lie: in roots of a kind (enum hawk_root_kind), or in blocks
@@ -44,12 +44,6 @@ struct hawk_leak_record {
 	uint64_t explained;       /**< interior pointers that a heuristic explains */
 	struct hawk_leak_pointers pointers[HAWK_LEAK_SOURCES];
 	uint32_t first_root; /**< index into the roots of one that points here; UINT32_MAX = none */
-};
-
-/** Which blocks count; NULL = all. */
-struct hawk_leak_filter {
-	struct hawk_error *(*wants)(const void *context, const struct hawk_block *block, bool *ret);
-	const void *context;
 };
 
 struct hawk_leaks {
@@ -89,7 +83,7 @@ enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint3
  */
 struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,
-				   const struct hawk_leak_filter *filter, struct hawk_leaks *ret);
+				   const struct hawk_choice_wish *filter, struct hawk_leaks *ret);
 
 /** Accepts leaks of zeros. */
 void hawk_leaks_deinit(struct hawk_leaks *leaks);

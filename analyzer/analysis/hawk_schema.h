@@ -15,6 +15,7 @@
 #ifndef HAWK_SCHEMA_H
 #define HAWK_SCHEMA_H
 
+#include "hawk_block_choice.h"
 #include "hawk_word_class.h"
 
 enum {
@@ -85,14 +86,10 @@ struct hawk_schema {
 	uint64_t rest_objects; /**< of other sizes than the groups' */
 };
 
-typedef struct hawk_error *hawk_schema_filter(const void *context, const struct hawk_block *block,
-					      bool *ret);
-
 struct hawk_schema_wish {
-	uint32_t site;              /**< index into the heap's sites */
-	hawk_schema_filter *filter; /**< NULL = all of its blocks */
-	const void *context;
-	size_t groups; /**< at most; 0 = a default */
+	uint32_t site;                         /**< index into the heap's sites */
+	const struct hawk_choice_wish *blocks; /**< NULL = all of its blocks */
+	size_t groups;                         /**< at most; 0 = a default */
 };
 
 /** Needs HAWK_PART_INDEX and readable contents. `ret` is to be deinitialized after success only. */

@@ -7,7 +7,7 @@
 #ifndef HAWK_SITE_AGES_H
 #define HAWK_SITE_AGES_H
 
-#include "hawk_block_graph.h"
+#include "hawk_block_choice.h"
 #include "hawk_growth.h"
 
 struct hawk_site_ages {
@@ -19,16 +19,12 @@ struct hawk_site_ages {
 	uint64_t reach_bytes[HAWK_REACH_KINDS];
 };
 
-/** Which blocks count; `block` is complete. */
-typedef struct hawk_error *hawk_ages_filter(const void *context, const struct hawk_block *block,
-					    bool *ret);
-
 /**
  * `(*ret)[site]` for each of the heap's sites; caller frees. Needs HAWK_PART_INDEX; reach is added
- * where that is made. `filter` may be NULL.
+ * where that is made. `wish`: NULL = all blocks.
  */
 struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
-				       hawk_ages_filter *filter, const void *context,
+				       const struct hawk_choice_wish *wish,
 				       struct hawk_site_ages **ret);
 
 /** All that is known of a site. `filtered`: not all of its blocks are in `ages`, so that counters

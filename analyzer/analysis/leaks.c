@@ -109,13 +109,7 @@ static void note_age(struct hawk_leak_fold *fold, struct hawk_leak_record *recor
 
 static struct hawk_error *is_wanted(struct hawk_leak_fold *fold, uint32_t block, bool *ret)
 {
-	struct hawk_block bytes;
-
-	*ret = true;
-	if (!fold->filter)
-		return NULL;
-	hawk_block_graph_next_block(fold->graph, &fold->near, block, &bytes);
-	return fold->filter->wants(fold->filter->context, &bytes, ret);
+	return hawk_choice_passes(fold->graph, &fold->near, fold->filter, block, NULL, ret);
 }
 
 /* Blocks that are called `kind` and are `told`. */
@@ -243,7 +237,7 @@ static int compare(const void *left, const void *right, void *heap)
 
 static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,
-				   const struct hawk_leak_filter *filter,
+				   const struct hawk_choice_wish *filter,
 				   struct hawk_workspace *workspace, struct hawk_leaks *leaks)
 {
 	CLEANUP(fold)
@@ -279,7 +273,7 @@ static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 
 struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,
-				   const struct hawk_leak_filter *filter, struct hawk_leaks *ret)
+				   const struct hawk_choice_wish *filter, struct hawk_leaks *ret)
 {
 	CLEANUP(workspace) struct hawk_workspace own = {0};
 	struct hawk_workspace *workspace = &graph->workspace;

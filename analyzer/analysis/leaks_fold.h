@@ -20,7 +20,7 @@ struct hawk_leak_fold {
 	struct hawk_near near;
 	const struct hawk_block_graph *graph;
 	const struct hawk_explained *explained;
-	const struct hawk_leak_filter *filter; /**< NULL = all blocks */
+	const struct hawk_choice_wish *filter; /**< NULL = all blocks */
 	unsigned kinds;
 	struct hawk_leaks *leaks;
 	size_t capacity;

@@ -89,15 +89,11 @@ static struct hawk_error *collect(const struct hawk_block_graph *graph,
 	struct hawk_error *err = NULL;
 
 	for (uint32_t i = 0; i < graph->index.count && !err; i++) {
-		struct hawk_block block;
-		bool wanted = true;
+		bool wanted;
 
 		if (hawk_block_graph_site(graph, i) != wish->site)
 			continue;
-		if (wish->filter) {
-			hawk_block_graph_next_block(graph, &near, i, &block);
-			err = wish->filter(wish->context, &block, &wanted);
-		}
+		err = hawk_choice_passes(graph, &near, wish->blocks, i, NULL, &wanted);
 		if (err || !wanted)
 			continue;
 		schema->bytes += hawk_block_index_left_bytes(&graph->index, i);

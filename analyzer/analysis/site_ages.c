@@ -26,8 +26,7 @@ struct spread {
 struct share {
 	const struct hawk_block_graph *graph;
 	const struct spread *spread;
-	hawk_ages_filter *filter;
-	const void *context;
+	const struct hawk_choice_wish *wish;
 	uint32_t first, end;
 	struct hawk_site_ages *ages;
 	struct hawk_error *err;
@@ -84,22 +83,22 @@ static void make_spread(uint64_t life_units, struct spread *spread)
 }
 
 static void add_block(const struct hawk_block_graph *graph, const struct spread *spread,
-		      uint32_t number, const struct hawk_block *block, bool header,
-		      struct hawk_site_ages *ages)
+		      uint32_t number, uint16_t head, struct hawk_site_ages *ages)
 {
-	const uint16_t *parts = spread->parts[block->birth];
+	uint8_t birth = (uint8_t)head;
+	const uint16_t *parts = spread->parts[birth];
 	/* Of a carved block every part comes here; it is one block. */
 	bool counts = hawk_block_index_counts(&graph->index, number);
 	uint64_t size = hawk_block_index_left_bytes(&graph->index, number);
 
 	ages->bytes += size;
 	ages->objects += counts;
-	ages->unknown_objects += counts && !header;
+	ages->unknown_objects += counts && !head;
 	if (graph->parts & HAWK_PART_REACH && graph->reach.kinds[number] < HAWK_REACH_KINDS)
 		ages->reach_bytes[graph->reach.kinds[number]] += size;
-	if (!header)
+	if (!head)
 		return;
-	for (unsigned bin = spread->first[block->birth]; bin < spread->end[block->birth]; bin++) {
+	for (unsigned bin = spread->first[birth]; bin < spread->end[birth]; bin++) {
 		ages->born_objects[bin] += counts ? parts[bin] : 0;
 		ages->born_bytes[bin] += parts[bin] * size;
 	}
@@ -118,16 +117,16 @@ static void add_share(void *context, unsigned part)
 
 	for (uint32_t i = share->first; i < share->end && !share->err; i++) {
 		uint32_t site = hawk_block_graph_site(graph, i);
-		struct hawk_block block;
-		bool wanted = true, header;
+		bool wanted;
 
 		if (site >= graph->heap->site_count)
 			continue;
-		header = hawk_block_graph_next_block(graph, &near, i, &block);
-		if (share->filter)
-			share->err = share->filter(share->context, &block, &wanted);
+		share->err = hawk_choice_passes(graph, &near, share->wish, i, NULL, &wanted);
 		if (!share->err && wanted)
-			add_block(graph, share->spread, i, &block, header, &share->ages[site]);
+			add_block(graph, share->spread, i,
+				  hawk_block_graph_head(graph, &near,
+							hawk_block_index_whole(&graph->index, i)),
+				  &share->ages[site]);
 	}
 }
 
@@ -146,12 +145,14 @@ static void add_ages(const struct hawk_site_ages *from, size_t count, struct haw
 	}
 }
 
-/* Filters are not made for several threads. */
-static unsigned count_shares(const struct hawk_block_graph *graph, bool filtered)
+/* Filters are not made for several threads, but tests are. */
+static unsigned count_shares(const struct hawk_block_graph *graph,
+			     const struct hawk_choice_wish *wish)
 {
 	unsigned threads = hawk_block_graph_threads(graph);
 
-	if (filtered || graph->index.count / BLOCKS_PER_SITE < graph->heap->site_count)
+	if ((wish && !(wish->test && wish->test->decides)) ||
+	    graph->index.count / BLOCKS_PER_SITE < graph->heap->site_count)
 		return 1;
 	return threads < SHARES_MAX ? threads : SHARES_MAX;
 }
@@ -187,18 +188,17 @@ static struct hawk_error *add_shares(struct share *shares, unsigned count)
 }
 
 struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
-				       hawk_ages_filter *filter, const void *context,
+				       const struct hawk_choice_wish *wish,
 				       struct hawk_site_ages **ret)
 {
 	struct spread *spread = malloc(sizeof(*spread));
-	struct share shares[SHARES_MAX] = {
-		{.graph = graph, .spread = spread, .filter = filter, .context = context}};
+	struct share shares[SHARES_MAX] = {{.graph = graph, .spread = spread, .wish = wish}};
 	struct hawk_error *err;
 
 	if (!spread)
 		return &hawk_enomem;
 	make_spread(life_units(graph->heap), spread);
-	err = add_shares(shares, count_shares(graph, filter != NULL));
+	err = add_shares(shares, count_shares(graph, wish));
 	free(spread);
 	if (err)
 		free(shares[0].ages);

@@ -74,12 +74,12 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 			       unsigned kinds, struct hawk_leaks_session *leaks)
 {
 	struct hawk_block_filter *filter = NULL;
-	struct hawk_leak_filter wish = {.wants = hawk_block_filter_passes};
+	struct hawk_choice_wish wish;
 	struct hawk_error *err = hawk_session_filter(session, settings, &filter);
 
 	if (!err && !settings->type) // types are read from memory
 		hawk_target_release(session->target);
-	wish.context = filter;
+	wish = hawk_block_filter_choice(filter);
 	if (!err)
 		err = hawk_leaks_make(&session->graph, leaks->uses, kinds, filter ? &wish : NULL,
 				      &leaks->leaks);

@@ -52,9 +52,9 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 		.filtered = hawk_settings_choose_blocks(settings),
 		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
-	struct hawk_error *err = hawk_site_ages_make(
-		report->graph, growth.filtered ? hawk_block_filter_passes : NULL, report->filter,
-		&ages);
+	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
+	struct hawk_error *err =
+		hawk_site_ages_make(report->graph, growth.filtered ? &wish : NULL, &ages);
 
 	hawk_target_release(session->target);
 	report_doubt(session);

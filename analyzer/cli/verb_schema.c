@@ -57,9 +57,9 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 			       const struct hawk_site_prefix *site)
 {
 	struct hawk_schema_report report = {.pointers = pointers};
+	struct hawk_choice_wish blocks = hawk_block_filter_choice(pointers->filter);
 	struct hawk_schema_wish wish = {
-		.filter = pointers->filter ? hawk_block_filter_passes : NULL,
-		.context = pointers->filter,
+		.blocks = pointers->filter ? &blocks : NULL,
 		.groups = (size_t)settings->top,
 	};
 	struct hawk_schema schema;

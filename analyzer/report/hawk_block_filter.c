@@ -15,8 +15,8 @@ struct hawk_block_filter {
 	const struct hawk_heap *heap;
 	struct hawk_block_types *types;
 	struct hawk_block_wish wish;
-	uint8_t *sites;   /**< by index: wanted; NULL = all */
-	double ages[256]; /**< seconds by birth code */
+	uint8_t *sites; /**< by index: wanted; NULL = all */
+	struct hawk_choice_test test;
 	regex_t type;
 	bool type_compiled;
 };
@@ -104,6 +104,26 @@ static struct hawk_error *choose_sites(struct hawk_block_filter *filter,
 	return err || !wish->site ? err : choose_site(filter);
 }
 
+static void prepare_test(struct hawk_block_filter *filter)
+{
+	const struct hawk_block_wish *wish = &filter->wish;
+	struct hawk_choice_test *test = &filter->test;
+
+	test->size_low = wish->size ? wish->size->low : 0;
+	test->size_high = wish->size ? wish->size->high : UINT64_MAX;
+	test->births_matter = wish->age != NULL;
+	test->decides = !wish->type;
+	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++) {
+		double age = filter->heap->table
+				     ? hawk_heap_age_seconds(filter->heap,
+							     hawk_birth_decode((uint8_t)birth))
+				     : 0;
+
+		test->births[birth] =
+			!wish->age || (age >= wish->age->low && age <= wish->age->high);
+	}
+}
+
 struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 					    struct hawk_symbols *symbols,
 					    struct hawk_block_types *types,
@@ -118,10 +138,7 @@ struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 	filter->heap = heap;
 	filter->types = types;
 	filter->wish = *wish;
-	for (unsigned birth = 0; birth < 256; birth++)
-		filter->ages[birth] =
-			heap->table ? hawk_heap_age_seconds(heap, hawk_birth_decode((uint8_t)birth))
-				    : 0;
+	prepare_test(filter);
 	if (wish->type) {
 		err = compile(wish->type, &filter->type);
 		filter->type_compiled = !err;
@@ -169,22 +186,19 @@ static struct hawk_error *type_matches(const struct hawk_block_filter *filter,
 struct hawk_error *hawk_block_filter_block(const struct hawk_block_filter *filter,
 					   const struct hawk_block *block, bool *ret)
 {
-	const struct hawk_block_wish *wish = &filter->wish;
-	double age = filter->ages[block->birth];
+	const struct hawk_choice_test *test = &filter->test;
 
 	*ret = false;
-	if (wish->size && (block->size < wish->size->low || block->size > wish->size->high))
-		return NULL;
-	if (wish->age && (age < wish->age->low || age > wish->age->high))
+	if (block->size < test->size_low || block->size > test->size_high ||
+	    !test->births[block->birth])
 		return NULL;
 	if (!hawk_block_filter_trace(filter, block->trace))
 		return NULL;
 	*ret = true;
-	return wish->type ? type_matches(filter, block, ret) : NULL;
+	return filter->wish.type ? type_matches(filter, block, ret) : NULL;
 }
 
-struct hawk_error *hawk_block_filter_passes(const void *context, const struct hawk_block *block,
-					    bool *ret)
+static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
 {
 	return hawk_block_filter_block(context, block, ret);
 }
@@ -197,8 +211,9 @@ static bool trace_passes(const void *context, uint32_t trace)
 struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter)
 {
 	return (struct hawk_choice_wish){
-		.filter = hawk_block_filter_passes,
-		.trace = trace_passes,
+		.filter = passes,
+		.trace = filter && filter->sites ? trace_passes : NULL,
 		.context = filter,
+		.test = filter ? &filter->test : NULL,
 	};
 }

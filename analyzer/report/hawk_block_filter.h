@@ -50,10 +50,6 @@ bool hawk_block_filter_trace(const struct hawk_block_filter *filter, uint32_t tr
 struct hawk_error *hawk_block_filter_block(const struct hawk_block_filter *filter,
 					   const struct hawk_block *block, bool *ret);
 
-/** The same for folds that know the filter as their `context` only. */
-struct hawk_error *hawk_block_filter_passes(const void *context, const struct hawk_block *block,
-					    bool *ret);
-
 /** The same for choices of blocks. */
 struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter);
 

@@ -69,7 +69,7 @@ struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 		return &hawk_enomem;
 	suspects->heap_bytes = graph->heap->sweep.bytes;
 	suspects->count = choose(graph->heap, full, suspects);
-	err = hawk_site_ages_make(graph, NULL, NULL, &ages);
+	err = hawk_site_ages_make(graph, NULL, &ages);
 	if (!err)
 		err = find_holders(suspects);
 	for (size_t i = 0; !err && i < suspects->count; i++) {

@@ -65,7 +65,7 @@ static void open_world(struct leaks_world *leaks, size_t cut_bytes, unsigned heu
 					     &leaks->explained));
 }
 
-static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_leak_filter *filter)
+static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_choice_wish *filter)
 {
 	expect_no_error(
 		hawk_leaks_make(&leaks->graph, &leaks->explained, kinds, filter, &leaks->leaks));
@@ -282,7 +282,7 @@ static struct hawk_error *wants_large(const void *context, const struct hawk_blo
 static void only_wanted_blocks_count(void **state)
 {
 	uint64_t large = 100;
-	struct hawk_leak_filter filter = {wants_large, &large};
+	struct hawk_choice_wish filter = {.filter = wants_large, .context = &large};
 	uint64_t seed = 6;
 
 	(void)state;

@@ -159,7 +159,7 @@ static bool trace_passes(const void *context, uint32_t trace)
 static void choose_blocks(struct site_world *fixture, uint64_t mask,
 			  struct hawk_block_choice *choice)
 {
-	const struct hawk_choice_wish wish = {passes, trace_passes, &mask};
+	const struct hawk_choice_wish wish = {passes, trace_passes, &mask, NULL};
 	struct hawk_chosen sums[SITE_WORLD_SITES] = {{0}};
 
 	fixture->wanted = 0;
