@@ -69,7 +69,8 @@ void hawk_shell_edit_destroy(struct hawk_shell_edit *edit);
 const char *hawk_shell_edit_read(struct hawk_shell_edit *edit);
 bool hawk_shell_edit_is_terminal(const struct hawk_shell_edit *edit);
 
-/** Names of functions and of types that occur in the heap; sorted; caller frees texts and array. */
+/** Names of functions and of types that occur in the heap, as one word of a command that matches
+ * them: "Shelf<Book.>"; sorted; caller frees texts and array. */
 char **hawk_shell_functions(struct hawk_session *session, size_t *count);
 char **hawk_shell_types(struct hawk_session *session, size_t *count);
 

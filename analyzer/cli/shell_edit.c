@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The line editor: libedit on a terminal, plain lines elsewhere. Completion of verbs, options and
- * their choices, functions and types. History in $XDG_STATE_HOME/hawk-core/history, for this user's
+ * The line editor: libedit on a terminal, plain lines elsewhere. Completion of verbs, options,
+ * functions and types. History in $XDG_STATE_HOME/hawk-core/history, for this user's
  * eyes only.
  */
 #include <errno.h>

@@ -21,6 +21,14 @@ struct names {
 	size_t capacity;
 };
 
+/** What has a meaning in a command or in a regular expression becomes '.', which matches it. */
+static void make_pattern(char *name)
+{
+	for (; *name; name++)
+		if (strchr(" \t\"'\\|>#$%()[]{}*+?^", *name))
+			*name = '.';
+}
+
 static bool add(struct names *names, const char *name)
 {
 	if (names->count == names->capacity) {
@@ -35,7 +43,7 @@ static bool add(struct names *names, const char *name)
 	names->items[names->count] = strdup(name);
 	if (!names->items[names->count])
 		return false;
-	names->count++;
+	make_pattern(names->items[names->count++]);
 	return true;
 }
 

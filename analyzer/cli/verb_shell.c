@@ -4,6 +4,7 @@
  * hawk-core shell: one core stays loaded, and is asked again and again.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,27 +46,58 @@ static bool answers(const struct hawk_verb *verb)
 	return verb->answer && verb != &hawk_verb_shell;
 }
 
-static void print_help(void)
+static void print_help(const struct shell *shell, const struct hawk_verb *verb)
 {
+	(void)shell;
+	if (verb) {
+		hawk_help_verb(verb);
+		return;
+	}
 	printf("Every verb without its core: analyze, leaks, blocks ... ; help VERB says more.\n"
 	       "  VERB ... | COMMAND    the answer goes to a program of the system\n"
 	       "  VERB ... > FILE       or into a file (>> appends)\n"
 	       "  $1 $2 ...             addresses of the last answer, %%1 %%2 ... its sites\n"
 	       "  $                     lists them\n"
 	       "  Tab completes verbs, options, functions and types. quit ends.\n\n");
-	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
-		if (answers(*verb))
-			printf("  %-12s %s\n", (*verb)->name, (*verb)->summary);
+	for (const struct hawk_verb *const *one = hawk_verbs; *one; one++)
+		if (answers(*one))
+			printf("  %-12s %s\n", (*one)->name, (*one)->summary);
 }
 
-static void list_numbers(const struct shell *shell)
+static void list_numbers(const struct shell *shell, const struct hawk_verb *verb)
 {
+	(void)verb;
 	const char *text;
 
 	for (size_t i = 1; (text = hawk_shell_number(shell->numbers, '$', i)); i++)
 		printf("$%-4zu %s\n", i, text);
 	for (size_t i = 1; (text = hawk_shell_number(shell->numbers, '%', i)); i++)
 		printf("%%%-4zu %s\n", i, text);
+}
+
+/** What is printed to standard output goes where the command says, or to the pager. */
+static void print_to_sink(struct shell *shell, const struct hawk_shell_command *command,
+			  void (*print)(const struct shell *shell, const struct hawk_verb *verb),
+			  const struct hawk_verb *verb)
+{
+	struct hawk_shell_sink sink;
+	int screen;
+
+	shell->code = HAWK_EXIT_USAGE;
+	if (!hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(shell->edit), &sink))
+		return;
+	fflush(stdout);
+	screen = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (screen >= 0 && dup2(sink.fd, STDOUT_FILENO) >= 0) {
+		print(shell, verb);
+		fflush(stdout);
+		clearerr(stdout); /* a reader that went away */
+		dup2(screen, STDOUT_FILENO);
+		shell->code = HAWK_EXIT_OK;
+	}
+	if (screen >= 0)
+		close(screen);
+	hawk_shell_sink_close(&sink);
 }
 
 /** Options of a verb that would open another target. */
@@ -86,7 +118,7 @@ static bool read_command(struct shell *shell, const struct hawk_verb *verb,
 	if (!hawk_options_read(verb, command->count, command->words, settings, first))
 		return false;
 	if (settings->help) {
-		shell->code = hawk_help_verb(verb);
+		print_to_sink(shell, command, print_help, verb);
 		return false;
 	}
 	if (opens_target(settings)) {
@@ -144,13 +176,10 @@ static void run_command(struct shell *shell, struct hawk_shell_command *command)
 	if (!strcmp(word, "quit") || !strcmp(word, "exit")) {
 		shell->done = true;
 	} else if (!strcmp(word, "$")) {
-		list_numbers(shell);
+		print_to_sink(shell, command, list_numbers, NULL);
 	} else if (!strcmp(word, "help")) {
 		verb = command->count > 1 ? hawk_verb_find(command->words[1]) : NULL;
-		if (verb)
-			hawk_help_verb(verb);
-		else
-			print_help();
+		print_to_sink(shell, command, print_help, verb);
 	} else if (verb && answers(verb)) {
 		ask(shell, verb, command);
 	} else {
@@ -164,14 +193,28 @@ static void run_command(struct shell *shell, struct hawk_shell_command *command)
 	fflush(stdout);
 }
 
+/** The next line; ^C gives up the one that is being written. NULL = there are no more. */
+static const char *read_line(const struct shell *shell)
+{
+	const char *line;
+
+	do {
+		interrupted = 0;
+		line = hawk_shell_edit_read(shell->edit);
+		if (!line && interrupted)
+			putchar('\n');
+	} while (!line && interrupted);
+	interrupted = 0;
+	return line;
+}
+
 static void read_commands(struct shell *shell)
 {
 	const char *line;
 
-	while (!shell->done && (line = hawk_shell_edit_read(shell->edit))) {
+	while (!shell->done && (line = read_line(shell))) {
 		struct hawk_shell_command command;
 
-		interrupted = 0;
 		if (line[strspn(line, " \t")] == '#' ||
 		    !hawk_shell_parse(line, shell->numbers, &command))
 			continue;

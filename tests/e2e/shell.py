@@ -60,6 +60,14 @@ def check_sinks():
     shell(f"blocks > '{path}'\nsites >> '{path}'\n")
     with open(path, encoding="utf-8") as file:
         hawk.expect_equal(file.read(), verb("blocks") + verb("sites"), "> and >>")
+    shell(f"help blocks > '{path}'\nsites --help | head -1 >> '{path}'\n")
+    with open(path, encoding="utf-8") as file:
+        hawk.expect_equal(file.read(), hawk.run([hawk.CORE, "help", "blocks"]).stdout +
+                          hawk.run([hawk.CORE, "help", "sites"]).stdout.splitlines(True)[0],
+                          "help goes there, too")
+    listed = shell("retained --by=block -n 3\n$\n").stdout
+    hawk.expect_equal(shell("retained --by=block -n 3\n$ | tail -n 1\n").stdout.splitlines()[-1],
+                      listed.splitlines()[-1], "numbers go there, too")
     done = shell("blocks | head -1\nsites\n")
     hawk.expect(done.stdout.endswith(verb("sites")), "a reader that goes away ends one answer only")
 
@@ -85,7 +93,7 @@ def check_mistakes():
 class Terminal:
     """hawk-core shell on a terminal of 80 columns."""
 
-    def __init__(self):
+    def __init__(self, core):
         self.pid, self.fd = pty.fork()
         if not self.pid:
             os.environ.update(TERM="xterm", XDG_STATE_HOME=folder, PAGER="sed s/^/page:/",
@@ -117,7 +125,7 @@ class Terminal:
 
 
 def check_terminal():
-    terminal = Terminal()
+    terminal = Terminal(core)
     terminal.expect("hawk> ", "a prompt")
     terminal.send("mer\t")
     terminal.expect("merge-paths ", "a verb is completed")
@@ -134,6 +142,10 @@ def check_terminal():
     terminal.send("-Z\n")
     terminal.expect("no option", "a mistake")
     terminal.expect("hawk> ", "a prompt after a mistake")
+    terminal.send("nonsense\x03")
+    terminal.expect("hawk> ", "a prompt when a line was given up")
+    terminal.send("\x03")
+    terminal.expect("hawk> ", "another one")
     terminal.send("ref\t\x15r\t\t")
     terminal.expect("retained", "what there is to choose from")
     terminal.send("\x15quit\n")
@@ -142,11 +154,38 @@ def check_terminal():
     with open(path, encoding="utf-8") as file:
         hawk.expect("merge-paths" in file.read(), "history is kept")
     hawk.expect_equal(os.stat(path).st_mode & 0o777, 0o600, "for this user only")
-    terminal = Terminal()
+    terminal = Terminal(core)
     terminal.expect("hawk> ", "a prompt")
     terminal.send("\x1b[A\x1b[A")
     terminal.expect("Connection", "the line before the last")
     terminal.send("\x15\x04")
+    terminal.end()
+
+
+TEMPLATES = """
+#include <cstdlib>
+template <class... T> struct Shelf { virtual ~Shelf() {} };
+Shelf<unsigned long, char *> *volatile g_shelf;
+int main() { g_shelf = new Shelf<unsigned long, char *>; abort(); }
+"""
+
+
+def check_types_of_many_words():
+    source = os.path.join(folder, "templates.cpp")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(TEMPLATES)
+    program = hawk.compile_program(os.path.join(folder, "templates"), [source], "g++")
+    other, _ = hawk.crash([program], hawk.tracer_environment(), folder)
+    if not other:
+        return
+    terminal = Terminal(other)
+    terminal.expect("hawk> ", "a prompt")
+    terminal.send("blocks --type=Shelf\t")
+    terminal.expect("Shelf<unsigned.long,.char.. ", "one word, and a pattern")
+    terminal.send("-j\n")
+    terminal.expect("\"kind\":\"new\"", "that matches")
+    terminal.expect("hawk> ", "a prompt behind it")
+    terminal.send("quit\n")
     terminal.end()
 
 
@@ -158,4 +197,5 @@ check_numbers()
 check_sinks()
 check_mistakes()
 check_terminal()
+check_types_of_many_words()
 hawk.finish()
