@@ -11,6 +11,8 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 
 	if (count && !hawk_site_prefix_parse(operands[0], &site))
 		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
+	if (count && settings->site.given)
+		return hawk_error_create(HAWK_ERROR_USAGE, "a site, or --site: not both");
 	return hawk_check_wish(settings, 0, NULL);
 }
 
@@ -45,6 +47,10 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 
 		hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
 				    hawk_quantity_count(count).text, count == 1 ? "" : "s");
+		if (!count) {
+			hawk_report_put_none(report, &session->screen);
+			return NULL;
+		}
 		return hawk_report_tree(report, groups, tree, &session->screen);
 	}
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/merge-paths", 2);

@@ -39,7 +39,7 @@ static struct hawk_error *put_tree(struct hawk_session *session,
 				    chosen.objects == 1 ? "" : "s",
 				    hawk_quantity_bytes(chosen.bytes).text, by_sites);
 	if (report->chosen && !chosen.objects) {
-		hawk_report_put_no_match(screen);
+		hawk_report_put_none(report, screen);
 		return NULL;
 	}
 	return (settings->by == BY_TREE ? hawk_report_tree

@@ -14,6 +14,9 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 
 	if (count && !hawk_site_prefix_parse(operands[0], &site))
 		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
+	if (count + settings->site.given != 1)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "schema needs one site; see hawk-core help schema");
 	if (settings->top > HAWK_SCHEMA_GROUPS_MAX)
 		return hawk_error_create(HAWK_ERROR_USAGE, "--top: at most %d sizes",
 					 (int)HAWK_SCHEMA_GROUPS_MAX);
@@ -84,11 +87,11 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	struct hawk_pointer_report report;
 	struct hawk_error *err = hawk_pointer_session_open(
 		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS, &report);
-	struct hawk_site_prefix site = {0};
+	struct hawk_site_prefix site = settings->site.prefix;
 
-	(void)count;
 	(void)code;
-	hawk_site_prefix_parse(operands[0], &site);
+	if (count)
+		hawk_site_prefix_parse(operands[0], &site);
 	if (!err && session->heap.table)
 		err = make(session, settings, &report, &site);
 	else if (!err)
@@ -101,6 +104,7 @@ static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "look at a running or stopped process instead of a core"},
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "look at up to N sizes of blocks apart"},
+	{"site", '\0', HAWK_OPTION_SITE, HAWK_AT(site), "HEX", "the site, in place of SITE"},
 	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
 	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
 	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
@@ -116,7 +120,7 @@ static const struct hawk_option options[] = {
 
 const struct hawk_verb hawk_verb_schema = {
 	.name = "schema",
-	.arguments = "[options] CORE SITE | --pid PID SITE",
+	.arguments = "[options] CORE [SITE] | --pid PID [SITE]",
 	.summary = "what a site's blocks look like, and which do not fit",
 	.details = "Takes the blocks of SITE for objects of one type, and tells for each of their "
 		   "words what it holds: pointers to blocks of which site, virtual tables, code, "
@@ -126,7 +130,6 @@ const struct hawk_verb hawk_verb_schema = {
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file (or --pid) and a site",
 	.live = true,
-	.operands_min = 1,
 	.operands_max = 1,
 	.findings = HAWK_FINDINGS_IN_JSON,
 	.check = check,

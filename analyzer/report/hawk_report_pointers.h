@@ -40,8 +40,9 @@ struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *repor
 /** The sums of `report->chosen`; 0 where all blocks are meant. */
 struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report);
 
-/** The line that stands where there is nothing to show because no block was chosen. */
-void hawk_report_put_no_match(const struct hawk_screen *screen);
+/** The line that stands where there is nothing to show, and whether that is the filter's doing. */
+void hawk_report_put_none(const struct hawk_pointer_report *report,
+			  const struct hawk_screen *screen);
 
 /** "chosen": how many blocks, where not all are meant. */
 void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json);

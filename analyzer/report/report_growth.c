@@ -159,6 +159,10 @@ struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
 		hawk_quantity_seconds(hawk_site_ages_life_seconds(pointers->graph->heap)).text,
 		hawk_quantity_count(end).text, hawk_quantity_count(count).text);
 	put_life(report, screen);
+	if (!count) {
+		hawk_report_put_none(pointers, screen);
+		return NULL;
+	}
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%10s %12s  %-16s  %-18s  %s\n", "size", "blocks",
 			   "site", "born  then ... now", "verdict");

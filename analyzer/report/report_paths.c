@@ -52,13 +52,14 @@ void hawk_path_targets_deinit(struct hawk_path_targets *targets)
 	hawk_ranking_deinit(&targets->shown);
 }
 
-static void put_sums(const struct hawk_path_targets *targets, const struct hawk_screen *screen)
+static void put_sums(const struct hawk_pointer_report *report,
+		     const struct hawk_path_targets *targets, const struct hawk_screen *screen)
 {
 	hawk_screen_heading(screen, "Paths to chosen blocks, largest first, then oldest (%s of %s)",
 			    hawk_quantity_count(targets->shown.count).text,
 			    hawk_quantity_count(targets->all.objects).text);
 	if (!targets->all.objects) {
-		hawk_report_put_no_match(screen);
+		hawk_report_put_none(report, screen);
 		return;
 	}
 	hawk_output_printf(screen->output, "  %s in all",
@@ -78,7 +79,7 @@ struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
 	const struct hawk_path_target *shown = targets->shown.items;
 	struct hawk_error *err = NULL;
 
-	put_sums(targets, screen);
+	put_sums(report, targets, screen);
 	for (size_t i = 0; i < targets->shown.count && !err; i++) {
 		hawk_output_puts(screen->output, "\n");
 		err = hawk_report_path_to(report, paths, shown[i].number, screen);

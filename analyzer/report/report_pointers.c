@@ -42,9 +42,10 @@ struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report)
 	return sum;
 }
 
-void hawk_report_put_no_match(const struct hawk_screen *screen)
+void hawk_report_put_none(const struct hawk_pointer_report *report,
+			  const struct hawk_screen *screen)
 {
-	hawk_output_puts(screen->output, "  no block matches\n");
+	hawk_output_puts(screen->output, report->filter ? "  no block matches\n" : "  none\n");
 }
 
 void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json)

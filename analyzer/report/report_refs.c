@@ -302,6 +302,8 @@ static struct hawk_error *put_json_roots(const struct hawk_pointer_report *repor
 	hawk_json_key(json, "roots");
 	hawk_json_array(json);
 	for (size_t i = 0; i < refs->root_count && !err; i++) {
+		if (report->top && i == report->top)
+			break;
 		hawk_json_object(json);
 		hawk_json_key(json, "root");
 		err = hawk_root_json(report->roots, refs->list.items[i].source, json);

@@ -83,6 +83,10 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 
 	hawk_screen_heading(screen, "Sites by retained bytes (%s of %s)",
 			    hawk_quantity_count(end).text, hawk_quantity_count(live).text);
+	if (!live) {
+		hawk_report_put_none(report, screen);
+		return NULL;
+	}
 	hawk_report_put_sampling(report, screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "   # %10s %10s %10s %12s  %s\n", "retained",
@@ -199,8 +203,8 @@ struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report 
 	hawk_screen_heading(screen, "Blocks by retained bytes (%s of %s)",
 			    hawk_quantity_count(blocks->shown.count).text,
 			    hawk_quantity_count(blocks->count).text);
-	if (report->filter && !blocks->count) {
-		hawk_report_put_no_match(screen);
+	if (!blocks->count) {
+		hawk_report_put_none(report, screen);
 		return NULL;
 	}
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);

@@ -243,6 +243,8 @@ struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,
 	hawk_output_printf(
 		screen->output, "%s block%s, %s\n", hawk_quantity_count(schema->objects).text,
 		schema->objects == 1 ? "" : "s", hawk_quantity_bytes(schema->bytes).text);
+	if (!schema->objects)
+		hawk_report_put_none(report->pointers, screen);
 	err = hawk_report_put_rows(report->pointers, screen, put_groups, report);
 	if (schema->rest_objects)
 		hawk_output_printf(screen->output, "\n%s blocks of other sizes: --size, --top\n",

@@ -231,6 +231,10 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 		return err;
 	hawk_screen_heading(screen, "Sites, and what holds their blocks (%s of %s)",
 			    hawk_quantity_count(end).text, hawk_quantity_count(list->count).text);
+	if (!end) {
+		hawk_report_put_none(report, screen);
+		return NULL;
+	}
 	hawk_report_put_sampling(report, screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%10s %12s  %-16s  %s\n    %10s %8s  %s\n", "size",

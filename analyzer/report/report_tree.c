@@ -27,6 +27,8 @@ enum {
 	SMALL = 200, /**< branches below 1/SMALL of the whole are left out */
 };
 
+static const uint32_t NOT_PUT = UINT32_MAX;
+
 struct writer {
 	const struct hawk_pointer_report *report;
 	const struct hawk_tree_roots *groups;
@@ -290,7 +292,8 @@ struct hawk_error *hawk_report_tree_folded(const struct hawk_pointer_report *rep
 	return put_folded(&writer, 0, &path);
 }
 
-static struct hawk_error *put_json_node(const struct writer *writer, uint32_t number)
+static struct hawk_error *put_json_node(const struct writer *writer, const uint32_t *numbers,
+					uint32_t number)
 {
 	static const char *const kinds[] = {"all", "root", "several", "shared", "lost", "site"};
 	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
@@ -310,7 +313,7 @@ static struct hawk_error *put_json_node(const struct writer *writer, uint32_t nu
 	hawk_json_put_integer(writer->json, "flat_bytes", node->flat_bytes);
 	hawk_json_put_integer(writer->json, "cum_objects", node->cum_objects);
 	hawk_json_put_integer(writer->json, "cum_bytes", node->cum_bytes);
-	hawk_json_put_integer(writer->json, "parent", node->parent);
+	hawk_json_put_integer(writer->json, "parent", numbers[node->parent]);
 	if (writer->tree->start) {
 		const struct hawk_site_tree_sums *start = &writer->tree->start[number];
 
@@ -326,18 +329,57 @@ static struct hawk_error *put_json_node(const struct writer *writer, uint32_t nu
 	return NULL;
 }
 
+/** Numbers the nodes that are put, from 0 on; others have NOT_PUT. Caller frees; NULL = no memory.
+ */
+static uint32_t *number_nodes(const struct writer *writer)
+{
+	const struct hawk_site_tree *tree = writer->tree;
+	uint32_t *numbers = malloc(((size_t)tree->count + 1) * sizeof(*numbers));
+	uint32_t count = 0;
+
+	if (!numbers)
+		return NULL;
+	memset(numbers, 0xff, tree->count * sizeof(*numbers));
+	numbers[0] = 0;
+	for (uint32_t i = 0; i < tree->count; i++) {
+		uint32_t child = tree->nodes[i].first_child;
+
+		if (numbers[i] == NOT_PUT)
+			continue;
+		numbers[i] = count++;
+		if (tree->nodes[i].depth == writer->depth)
+			continue;
+		for (size_t put = 0; child && put < writer->top; put++) {
+			numbers[child] = 0;
+			child = tree->nodes[child].next_sibling;
+		}
+	}
+	return numbers;
+}
+
 /* A flat list, parents before children, because JSON readers do not like to be nested 60 deep. */
 struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *report,
 					 const struct hawk_tree_roots *groups,
 					 const struct hawk_site_tree *tree, struct hawk_json *json)
 {
-	struct writer writer = {.report = report, .groups = groups, .tree = tree, .json = json};
+	struct writer writer = {
+		.report = report,
+		.groups = groups,
+		.tree = tree,
+		.json = json,
+		.top = report->top ? report->top : SIZE_MAX,
+		.depth = report->depth ? report->depth : SIZE_MAX,
+	};
+	CLEANUP(free_ptr) uint32_t *numbers = number_nodes(&writer);
 	struct hawk_error *err = NULL;
 
+	if (!numbers)
+		return &hawk_enomem;
 	hawk_json_key(json, "tree");
 	hawk_json_array(json);
 	for (uint32_t i = 0; i < tree->count && !err; i++)
-		err = put_json_node(&writer, i);
+		if (numbers[i] != NOT_PUT)
+			err = put_json_node(&writer, numbers, i);
 	hawk_json_array_end(json);
 	return err;
 }

@@ -158,6 +158,10 @@ def check_folds(core, heap, what):
         schema = json.loads(hawk.run([hawk.CORE, "schema", "--json", core, site["site"]]).stdout)
         hawk.expect_equal((schema["objects"], schema["bytes"]), (site["inuse_objects"], site["inuse_bytes"]),
                           f"{what}: schema of {site['site']}")
+    for options in (["--by=tree"], ["--folded"]):
+        answers = [hawk.run([hawk.CORE, "retained", *options, *chosen, core]).stdout.split("\n", 2)
+                   for chosen in ([], ["--size=0"])]
+        hawk.expect_equal(answers[1][2:], answers[0][2:], f"{what}: retained {options} of all sizes")
     objects = {site["site"]: site["inuse_objects"] for site in shares["sites"]}
     for edge in shares["edges"]:
         hawk.expect(edge["targets"] <= objects[edge["target"]],
