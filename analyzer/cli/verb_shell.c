@@ -23,11 +23,12 @@ struct shell {
 };
 
 static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t answering;
 
 static void on_interrupt(int signal)
 {
 	(void)signal;
-	if (interrupted)
+	if (interrupted && answering)
 		_exit(128 + SIGINT); /* nobody listens: the second time is meant */
 	interrupted = 1;
 }
@@ -154,6 +155,7 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 	    !hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(shell->edit), &sink))
 		return;
 	interrupted = 0;
+	answering = 1;
 	hawk_session_renew(session, &settings);
 	if (!sink.screen && settings.color != 2) // always
 		session->screen.color = false;
@@ -165,6 +167,7 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 				       command->words + first);
 	shell->code = hawk_session_finish(session, shell->code);
 	hawk_shell_numbers_end(shell->numbers);
+	answering = 0;
 	hawk_shell_sink_close(&sink);
 }
 

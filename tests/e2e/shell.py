@@ -144,8 +144,6 @@ def check_terminal():
     terminal.expect("hawk> ", "a prompt after a mistake")
     terminal.send("nonsense\x03")
     terminal.expect("hawk> ", "a prompt when a line was given up")
-    terminal.send("\x03")
-    terminal.expect("hawk> ", "another one")
     terminal.send("ref\t\x15r\t\t")
     terminal.expect("retained", "what there is to choose from")
     terminal.send("\x15quit\n")
