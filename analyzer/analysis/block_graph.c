@@ -293,13 +293,24 @@ static struct hawk_error *make_sites(struct hawk_block_graph *graph, unsigned mi
 	return err;
 }
 
+static struct hawk_error *make_paths(struct hawk_block_graph *graph, unsigned missing)
+{
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
+
+	(void)missing;
+	if (err)
+		return err;
+	hawk_block_graph_stage(graph, "finding shortest paths");
+	return hawk_paths_find(graph, HAWK_BLOCK_NOWHERE, &graph->paths);
+}
+
 unsigned hawk_block_graph_dependencies(unsigned parts)
 {
 	if (parts & HAWK_PART_RETAINED)
 		parts |= HAWK_PART_REACH;
 	if (parts & HAWK_PART_REACH)
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
-	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES))
+	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_PATHS))
 		parts |= HAWK_PART_INDEX;
 	return parts;
 }
@@ -313,7 +324,7 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 	} stages[] = {
 		{HAWK_PART_INDEX, true, make_index},        {HAWK_PART_EDGES, true, make_edges},
 		{HAWK_PART_ROOTS, true, make_roots},        {HAWK_PART_REACH, false, make_reach},
-		{HAWK_PART_RETAINED, false, make_retained},
+		{HAWK_PART_RETAINED, false, make_retained}, {HAWK_PART_PATHS, false, make_paths},
 	};
 	unsigned missing = hawk_block_graph_dependencies(parts) & ~graph->parts;
 
@@ -427,6 +438,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_block_index_deinit(&graph->index);
 	hawk_explained_deinit(&graph->explained);
 	hawk_site_graph_deinit(&graph->sites);
+	hawk_paths_deinit(&graph->paths);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }

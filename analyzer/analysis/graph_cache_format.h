@@ -49,6 +49,9 @@ enum cache_section_id {
 	CACHE_RETAINED_BY_SITE,
 	CACHE_SITE_EDGES,
 	CACHE_SITE_PLACES,
+	CACHE_PATHS_ORDER,
+	CACHE_PATHS_FROM,
+	CACHE_PATHS_FOUND,
 	CACHE_SECTIONS
 };
 
@@ -151,7 +154,9 @@ static inline unsigned cache_part_of(unsigned section)
 		return HAWK_PART_REACH;
 	if (section < CACHE_SITE_EDGES)
 		return HAWK_PART_RETAINED;
-	return HAWK_PART_SITES;
+	if (section < CACHE_PATHS_ORDER)
+		return HAWK_PART_SITES;
+	return HAWK_PART_PATHS;
 }
 
 /**

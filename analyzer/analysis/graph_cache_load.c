@@ -43,6 +43,12 @@ static bool has_bytes(const struct reader *reader, enum cache_section_id id, uin
 	       reader->header->sections[id].bytes == bytes;
 }
 
+/** Blocks that paths lead to. */
+static uint64_t paths_count(const struct reader *reader)
+{
+	return reader->header->sections[CACHE_PATHS_ORDER].bytes / sizeof(uint32_t);
+}
+
 static bool check_header(const struct reader *reader, const struct hawk_core_identity *identity)
 {
 	const struct cache_header *header = reader->header;
@@ -213,6 +219,16 @@ static bool check_site_graph(const struct reader *reader)
 	return true;
 }
 
+static bool check_paths(const struct reader *reader)
+{
+	const struct cache_index *index = section(reader, CACHE_INDEX);
+	uint64_t count = paths_count(reader);
+
+	return count <= index->count && has_bytes(reader, CACHE_PATHS_ORDER, count, 4) &&
+	       has_bytes(reader, CACHE_PATHS_FROM, count, 4) &&
+	       has_bytes(reader, CACHE_PATHS_FOUND, hawk_paths_found_bytes(index->count), 1);
+}
+
 static bool check_graph(const struct reader *reader)
 {
 	const struct cache_heap *heap = section(reader, CACHE_HEAP);
@@ -236,6 +252,8 @@ static bool check_graph(const struct reader *reader)
 	     !has_bytes(reader, CACHE_KINDS, count, 1)))
 		return false;
 	if (reader->parts & HAWK_PART_SITES && !check_site_graph(reader))
+		return false;
+	if (reader->parts & HAWK_PART_PATHS && !check_paths(reader))
 		return false;
 	if (!(reader->parts & HAWK_PART_RETAINED))
 		return true;
@@ -357,6 +375,18 @@ static struct hawk_error *take_site_graph(const struct reader *reader,
 	return sites->edges && sites->places ? NULL : &hawk_enomem;
 }
 
+static struct hawk_error *take_paths(const struct reader *reader, struct hawk_block_graph *graph)
+{
+	graph->paths = (struct hawk_paths){
+		.order = (uint32_t *)section(reader, CACHE_PATHS_ORDER),
+		.from = (uint32_t *)section(reader, CACHE_PATHS_FROM),
+		.count = (uint32_t)paths_count(reader),
+		.found = copy(reader, CACHE_PATHS_FOUND),
+		.index = &graph->index,
+	};
+	return graph->paths.found ? NULL : &hawk_enomem;
+}
+
 static struct hawk_error *take_graph(const struct reader *reader, struct hawk_block_graph *graph)
 {
 	uint32_t count = graph->index.count;
@@ -386,6 +416,8 @@ static struct hawk_error *take_graph(const struct reader *reader, struct hawk_bl
 	}
 	if (reader->parts & HAWK_PART_SITES)
 		err = take_site_graph(reader, &graph->sites);
+	if (!err && reader->parts & HAWK_PART_PATHS)
+		err = take_paths(reader, graph);
 	if (!err)
 		graph->parts |= reader->parts;
 	return err;

@@ -195,6 +195,14 @@ static void list_graph(const struct hawk_block_graph *graph, struct piece *piece
 		pieces[CACHE_SITE_PLACES] =
 			(struct piece){sites->places, sites->place_count * sizeof(*sites->places)};
 	}
+	if (graph->parts & HAWK_PART_PATHS) {
+		const struct hawk_paths *paths = &graph->paths;
+
+		pieces[CACHE_PATHS_ORDER] = (struct piece){paths->order, paths->count * 4ull};
+		pieces[CACHE_PATHS_FROM] = (struct piece){paths->from, paths->count * 4ull};
+		pieces[CACHE_PATHS_FOUND] =
+			(struct piece){paths->found, hawk_paths_found_bytes(graph->index.count)};
+	}
 }
 
 static void list_other(const struct hawk_graph_cache *cache, unsigned parts, struct piece *pieces)

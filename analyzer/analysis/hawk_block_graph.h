@@ -22,6 +22,7 @@
 
 #include "hawk_dominators.h"
 #include "hawk_near.h"
+#include "hawk_paths.h"
 #include "hawk_site_graph.h"
 #include "hawk_sites.h"
 
@@ -34,6 +35,8 @@ enum hawk_block_graph_part {
 	/** The site graph. Made with the edges it costs little; who has it (from a cache) needs no
 	 * edges. Of a living process only with HAWK_PART_CONTENTS. */
 	HAWK_PART_SITES = 1u << 5,
+	/** Shortest paths to all blocks. As with the site graph, who has them needs no edges. */
+	HAWK_PART_PATHS = 1u << 6,
 	/** For hawk_heap_load_graph(): the bytes of blocks will be read later (site graph, schema).
 	 * A living process is not let go: the caller does it. */
 	HAWK_PART_CONTENTS = 1u << 8,
@@ -67,6 +70,7 @@ struct hawk_block_graph {
 	struct hawk_site_retained *retained;
 
 	struct hawk_site_graph sites;
+	struct hawk_paths paths;
 
 	unsigned parts; /**< what is there */
 	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph,

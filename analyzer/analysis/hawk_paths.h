@@ -8,7 +8,9 @@
 #ifndef HAWK_PATHS_H
 #define HAWK_PATHS_H
 
-#include "hawk_block_graph.h"
+#include "hawk_block_index.h"
+
+struct hawk_block_graph;
 
 /** In hawk_paths.from: how the search came there. */
 enum {
@@ -38,6 +40,12 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 
 /** For more than a few hawk_path_to(): with 4 bytes more per block each is found at once. */
 struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths);
+
+/** Bytes of `found` for so many blocks. */
+static inline uint64_t hawk_paths_found_bytes(uint32_t blocks)
+{
+	return ((uint64_t)blocks / 64 + 1) * sizeof(uint64_t);
+}
 
 /** Whether a root leads to `block`, as far as the search has gone. */
 static inline bool hawk_paths_lead_to(const struct hawk_paths *paths, uint32_t block)

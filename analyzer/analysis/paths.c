@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "hawk_block_graph.h"
 #include "hawk_cleanup.h"
 #include "hawk_prefetch.h"
 
@@ -105,7 +106,7 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 
 	if (graph->roots.count >= HAWK_PATH_FROM_ROOT - 1)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are 2^31 roots or more");
-	paths.found = calloc((size_t)graph->index.count / 64 + 1, sizeof(*paths.found));
+	paths.found = calloc(1, hawk_paths_found_bytes(graph->index.count));
 	err = paths.found ? make_array(&paths.order_area, bytes, &paths.order) : &hawk_enomem;
 	if (!err)
 		err = make_array(&paths.from_area, bytes, &paths.from);
@@ -122,10 +123,12 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 
 struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths)
 {
-	struct hawk_error *err =
-		make_array(&paths->places_area,
-			   ((uint64_t)paths->index->count + 1) * sizeof(uint32_t), &paths->places);
+	uint64_t bytes = ((uint64_t)paths->index->count + 1) * sizeof(uint32_t);
+	struct hawk_error *err;
 
+	if (paths->places)
+		return NULL;
+	err = make_array(&paths->places_area, bytes, &paths->places);
 	for (uint32_t i = 0; !err && i < paths->count; i++)
 		paths->places[paths->order[i]] = i;
 	return err;

@@ -81,8 +81,9 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 /** Before HAWK_PART_RETAINED gives way (hawk_block_graph_start_dominators()): writes the cache, and
  * waits for that. A child would keep the old memory while the new is filled. */
 void hawk_session_save_retained(struct hawk_session *session);
-/** Has a child write the cache, if there is something new to write. */
-void hawk_session_save_cache(const struct hawk_session *session);
+/** Has a child write the cache, if there is something new to write; with shortest paths, where all
+ * else is there. */
+void hawk_session_save_cache(struct hawk_session *session);
 
 /** The namer of blocks' types, made when it is first asked for. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);

@@ -23,6 +23,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_graph_cache.h"
+#include "hawk_memory.h"
 #include "hawk_session.h"
 
 enum {
@@ -34,6 +35,8 @@ enum {
 	READER_MS = 1000, /**< a reader waits so long for a writer, and more for large cores */
 	READER_MS_MAX = 10000,
 	WRITER_MS = 10000,
+	PATHS_BYTES_PER_BLOCK = 9,
+	MEMORY_SHARE = 4, /**< so many times what paths take must be available */
 };
 
 /** Smaller cores are read faster than anybody notices. Of a compressed one, what it unpacks into.
@@ -337,6 +340,18 @@ static void write_cache(const struct hawk_session *session, int folder)
 	linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
 }
 
+/** Shortest paths are what the next questions would have to search for; with them they need not.
+ * Not where memory is short: nobody is waiting for this. */
+static void add_paths(struct hawk_session *session)
+{
+	struct hawk_block_graph *graph = &session->graph;
+	uint64_t need = graph->index.count * (uint64_t)PATHS_BYTES_PER_BLOCK;
+
+	graph->progress = NULL;
+	if (graph->parts & HAWK_PART_RETAINED && hawk_memory_available() / MEMORY_SHARE > need)
+		hawk_error_destroy(hawk_block_graph_need(graph, HAWK_PART_PATHS));
+}
+
 /** The child has the session's memory; it must not hold the user's pipes open. */
 static void become_writer(void)
 {
@@ -384,7 +399,7 @@ void hawk_session_save_retained(struct hawk_session *session)
 		write_cache(session, folder);
 }
 
-void hawk_session_save_cache(const struct hawk_session *session)
+void hawk_session_save_cache(struct hawk_session *session)
 {
 	CLEANUP(close_fd) int folder = open_for_new(session);
 	CLEANUP(close_fd) int core = -1;
@@ -397,7 +412,9 @@ void hawk_session_save_cache(const struct hawk_session *session)
 	if (fork() != 0) /* a parent, or nobody: then there is no cache */
 		return;
 	become_writer();
-	if (lock_core(core, LOCK_EX, WRITER_MS))
+	if (lock_core(core, LOCK_EX, WRITER_MS)) {
+		add_paths(session);
 		write_cache(session, folder);
+	}
 	_exit(0);
 }

@@ -4,25 +4,10 @@
  * When suspects are worth their time: not for a table file, which has no blocks; not for a process
  * that stands still meanwhile, unless asked for; not for a heap whose graph memory cannot hold.
  */
-#include <stdio.h>
-
-#include "hawk_cleanup.h"
+#include "hawk_memory.h"
 #include "hawk_suspects_session.h"
 
 enum { GRAPH_BYTES_PER_BLOCK = 64 };
-
-/** What the kernel calls available; UINT64_MAX = not known. */
-static uint64_t available_bytes(void)
-{
-	CLEANUP(close_file) FILE *file = fopen("/proc/meminfo", "re");
-	unsigned long long kib;
-	char line[128];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-			return kib << 10;
-	return UINT64_MAX;
-}
 
 static bool is_filtered(const struct hawk_settings *settings)
 {
@@ -70,7 +55,7 @@ static void append_refusal(const struct hawk_session *session, const struct hawk
 			   const char *target, struct hawk_text *text)
 {
 	uint64_t need = session->heap.sweep.blocks * GRAPH_BYTES_PER_BLOCK;
-	uint64_t have = available_bytes();
+	uint64_t have = hawk_memory_available();
 
 	if (is_table_file(session))
 		hawk_text_puts(text, "No suspects: a table file has counts and no memory, so that "

@@ -65,17 +65,15 @@ static struct hawk_error *merge(struct hawk_session *session, const struct hawk_
 	struct hawk_block_choice choice = {0};
 	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {0};
-	struct hawk_paths paths = {0};
 	struct hawk_error *err = choose(report, &choice);
 
 	if (!err)
-		err = hawk_paths_find(report->graph, HAWK_BLOCK_NOWHERE, &paths);
+		err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
 	if (!err)
 		err = hawk_tree_roots_make(report, &groups);
 	if (!err)
-		err = hawk_site_tree_paths(report->graph, &paths, groups.groups, choice.blocks,
-					   &tree);
-	hawk_paths_deinit(&paths);
+		err = hawk_site_tree_paths(report->graph, &session->graph.paths, groups.groups,
+					   choice.blocks, &tree);
 	if (!err)
 		err = print(session, settings, report, &groups, &tree);
 	hawk_site_tree_deinit(&tree);

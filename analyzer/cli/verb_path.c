@@ -55,21 +55,39 @@ static uint32_t only_block(const struct hawk_block_graph *graph, int count, char
 	return hawk_block_index_find(&graph->index, address, &interior);
 }
 
+/** Those of the graph, if it has them or the cache; or else `own`, that end where they can. */
+static struct hawk_error *find_addresses(struct hawk_session *session,
+					 const struct hawk_settings *settings, int count,
+					 char **operands, struct hawk_paths *own,
+					 struct hawk_paths **ret)
+{
+	struct hawk_block_graph *graph = &session->graph;
+	uint32_t block = only_block(graph, count, operands);
+	struct hawk_error *err = hawk_graph_cache_more(&session->cache, HAWK_PART_PATHS, graph);
+
+	*ret = &graph->paths;
+	if (err || graph->parts & HAWK_PART_PATHS)
+		return err;
+	if (block == HAWK_BLOCK_NOWHERE)
+		return hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
+	*ret = own;
+	return hawk_paths_find(graph, block, own);
+}
+
 static struct hawk_error *print_addresses(struct hawk_session *session,
 					  const struct hawk_settings *settings,
 					  const struct hawk_pointer_report *report, int count,
 					  char **operands)
 {
-	struct hawk_paths paths = {0};
-	struct hawk_error *err = hawk_paths_find(
-		&session->graph, only_block(&session->graph, count, operands), &paths);
+	struct hawk_paths own = {0}, *paths;
+	struct hawk_error *err = find_addresses(session, settings, count, operands, &own, &paths);
 
 	if (!err && count > FEW)
-		err = hawk_paths_prepare(&paths);
+		err = hawk_paths_prepare(paths);
 	if (!err)
-		err = settings->json ? print_json(session, report, &paths, count, operands)
-				     : print_text(session, report, &paths, count, operands);
-	hawk_paths_deinit(&paths);
+		err = settings->json ? print_json(session, report, paths, count, operands)
+				     : print_text(session, report, paths, count, operands);
+	hawk_paths_deinit(&own);
 	return err;
 }
 
@@ -96,17 +114,16 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 				       const struct hawk_pointer_report *report)
 {
 	struct hawk_path_targets targets = {0};
-	struct hawk_paths paths = {0};
-	struct hawk_error *err = hawk_paths_find(&session->graph, HAWK_BLOCK_NOWHERE, &paths);
+	struct hawk_paths *paths = &session->graph.paths;
+	struct hawk_error *err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
 
 	if (!err)
-		err = hawk_path_targets_choose(report, &paths, session->screen.full, &targets);
+		err = hawk_path_targets_choose(report, paths, session->screen.full, &targets);
 	if (!err && targets.shown.count > FEW)
-		err = hawk_paths_prepare(&paths);
+		err = hawk_paths_prepare(paths);
 	if (!err)
-		err = print_targets(session, settings, report, &paths, &targets);
+		err = print_targets(session, settings, report, paths, &targets);
 	hawk_path_targets_deinit(&targets);
-	hawk_paths_deinit(&paths);
 	return err;
 }
 

@@ -16,11 +16,12 @@ import hawk  # noqa: E402
 import holder_world  # noqa: E402
 
 VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", "5"], ["sites"],
-         ["sql", "SELECT reach, count(*), sum(retained) FROM blocks GROUP BY 1"])
+         ["sql", "SELECT reach, count(*), sum(retained) FROM blocks GROUP BY 1"],
+         ["path", "--size=1-", "-n", "3"], ["merge-paths", "--size=24-"])
 
 # As in the header of the file.
-INDEX, EDGES, ROOTS, REACH, SITES = 1, 2, 4, 8, 32
-SECTIONS = 28
+INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS = 1, 2, 4, 8, 16, 32, 64
+SECTIONS, SITE_EDGES = 31, 26
 
 
 def ask(*arguments, code=None):
@@ -88,11 +89,12 @@ def uses_cache():
 def check_damage(without):
     """Every section cut or changed is noticed; the answer stays the same."""
     verb = VERBS[1]
+    os.unlink(path_of(settled()[0]))  # what this verb alone writes is written again
     ask(*verb, code=0)
     name, size, _ = settled()
     with open(path_of(name), "rb") as file:
         good = file.read()
-    end = sections_of(good)[-2][0]  # behind it is the site graph, which the verb does not ask for
+    end = sections_of(good)[SITE_EDGES][0]  # behind it is what the verb does not ask for
     places = [0, 9, 20, 64, 100, 200, 500, 4096, 4100, end // 3, end // 2, end - 5000]
     for place in places:
         bad = bytearray(good)
@@ -132,7 +134,7 @@ def check_damaged_sites(without):
     with open(path_of(name), "rb") as file:
         good = file.read()
     bad = bytearray(good)
-    bad[sections_of(good)[-2][0] + 4] ^= 0x55
+    bad[sections_of(good)[SITE_EDGES][0] + 4] ^= 0x55
     write(name, bad)
     hawk.expect_equal(ask(*verb), without[verb], "sites from a damaged graph of sites")
     hawk.expect_equal(parts_of(settled()[0]), INDEX | EDGES | ROOTS | SITES, "the damaged file is gone")
@@ -149,8 +151,13 @@ def check_parts(without):
     time.sleep(0.3)
     settled()
     hawk.expect_equal(parts_of(name), INDEX | EDGES | ROOTS | REACH | SITES, "parts after leaks")
+    ask("growth", code=0)
+    time.sleep(0.3)
+    settled()
+    hawk.expect_equal(parts_of(name), INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS,
+                      "parts after growth: the writer adds paths")
     inode = os.stat(path_of(name)).st_ino
-    for verb in ("sites",), ("leaks",):
+    for verb in ("sites",), ("leaks",), ("path", "--size=1-", "-n", "3"), ("merge-paths", "--size=24-"):
         hawk.expect_equal(ask(*verb), without[verb], f"{verb} from a file of two verbs")
     time.sleep(0.3)
     settled()
