@@ -12,33 +12,13 @@ middle half. Processes are started anew each time, files are in the page cache.
 
 import argparse
 import os
-import statistics
 import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
-from support import hawk  # noqa: E402
+from commands import hawk, line, make_core, read
 
 WALKS = 4
-
-
-def make_core():
-    folder = hawk.temporary_folder()
-    program = os.path.join(folder, "many_stacks")
-    hawk.compile_program(program, [os.path.join(hawk.PROGRAMS, "many_stacks.c")],
-                         flags=("-O2", "-g"))
-    core, _ = hawk.crash([program, "abort", str(WALKS)], hawk.tracer_environment(), folder)
-    return core
-
-
-def read(core):
-    start = time.monotonic()
-    with open(core, "rb", buffering=0) as file:
-        buffer = bytearray(1 << 20)
-        while file.readinto(buffer):
-            pass
-    return time.monotonic() - start
 
 
 def answer(core, *arguments):
@@ -57,18 +37,13 @@ def answer(core, *arguments):
     return first, last, usage.ru_utime + usage.ru_stime
 
 
-def line(name, values):
-    low, middle, high = (statistics.quantiles(values, n=4) if len(values) > 1 else values * 3)
-    print(f"{name:42} {middle:7.3f} s  ({low:.3f} to {high:.3f})")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("core", nargs="?")
     arguments = parser.parse_args()
-    core = arguments.core or make_core()
+    core = arguments.core or make_core("many_stacks", "abort", str(WALKS))
     reads, full, short = [], [], []
     for _ in range(max(1, arguments.rounds)):
         reads.append(read(core))

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""How long a second question to the same core takes.
+
+    tests/bench/second_verb.py [--blocks N] [--rounds N] [CORE]
+
+The core is one of the size given (10,000,000 blocks) in 65,536 lists at random, or one's own. `analyze` comes
+first, in an index cache of its own; when that is written, each verb is asked once in each round, and the core read
+plainly beside it: seconds, medians, in brackets the middle half, and the ratio to the first `analyze`. Processes are
+started anew each time, files are in the page cache.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+from commands import hawk, line, make_core, read
+
+WAIT_S = 120
+
+
+def ask(words, environment):
+    start = time.monotonic()
+    done = subprocess.run([hawk.CORE, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
+                          check=False)
+    seconds = time.monotonic() - start
+    if done.returncode not in (hawk.EXIT_OK, hawk.EXIT_CONDITION, hawk.EXIT_PARTIAL):
+        sys.exit(f"hawk-core {' '.join(words)}: exit code {done.returncode}: {done.stderr[-300:]}")
+    return seconds, done.stdout
+
+
+def wait_for_cache(folder):
+    """Seconds until the file is there, which appears whole."""
+    start = time.monotonic()
+    while not (os.path.isdir(folder) and os.listdir(folder)):
+        if time.monotonic() - start > WAIT_S:
+            sys.exit("no index cache was written")
+        time.sleep(0.05)
+    return time.monotonic() - start
+
+
+def verbs_for(core, environment):
+    """Those that need a site or an address get one from the largest site."""
+    report = json.loads(ask(["analyze", "--json", "--no-suspects", core], environment)[1])
+    site = report["sites"][0]["site"]
+    blocks = ask(["blocks", core, f"--site={site}", "--top=1000", "--json"], environment)[1]
+    address = json.loads(blocks.splitlines()[-1])["address"]
+    return [["retained", core], ["leaks", core], ["growth", core], ["sites", core], ["refs", core, address],
+            ["path", core, address], ["leaks", core, "--size=8-48"], ["leaks", core, "--age=0-1s"],
+            ["growth", core, "--size=8-48"], ["merge-paths", core, site], ["schema", core, site],
+            ["analyze", core]]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--blocks", type=int, default=10_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("core", nargs="?")
+    arguments = parser.parse_args()
+    core = arguments.core or make_core("many_lists", str(arguments.blocks // 2))
+    caches = hawk.temporary_folder()
+    environment = dict(os.environ, XDG_CACHE_HOME=caches)
+
+    read(core)
+    first, _ = ask(["analyze", core], environment)
+    print(f"core of {os.path.getsize(core) / 1e6:.0f} MB")
+    print(f"{'the first analyze':42} {first:7.3f} s")
+    print(f"{'until the cache is written':42} {wait_for_cache(os.path.join(caches, 'hawk-core')):7.3f} s")
+    verbs = verbs_for(core, environment)
+    reads, runs = [], [[] for _ in verbs]
+    for _ in range(max(1, arguments.rounds)):
+        reads.append(read(core))
+        for words, seconds in zip(verbs, runs):
+            seconds.append(ask(words, environment)[0])
+    line("plain read", reads)
+    for words, seconds in zip(verbs, runs):
+        name = " ".join(word for word in words if word != core)
+        line(name, seconds, f"  {statistics.median(seconds) / first:.2f}")
+
+
+if __name__ == "__main__":
+    main()
