@@ -66,6 +66,15 @@ struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
  * overlap then. A few hundred words at a time. */
 void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, size_t size);
 
+/** Likewise for hawk_words_is_block() alone. */
+void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *bytes, size_t size);
+
+/** Whether it points to a block, to its start or into it: of the family of pointers. */
+bool hawk_words_is_block(const struct hawk_words *words, uint64_t word);
+
+/** Whether it is a small number, or 0, and no address of anything. */
+bool hawk_words_is_small(const struct hawk_words *words, uint64_t word);
+
 /** Printable characters (and white space) at the head of `bytes`, up to a NUL or `size`; 0 if
  * something else comes first. */
 size_t hawk_text_length(const uint8_t *bytes, size_t size);

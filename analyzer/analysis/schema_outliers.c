@@ -126,7 +126,7 @@ struct hawk_error *hawk_schema_find_outliers(const struct hawk_block_graph *grap
 {
 	CLEANUP(free_ptr)
 	struct rule *rules = calloc((size_t)group->word_count + 1, sizeof(*rules));
-	CLEANUP(free_ptr) bool *idle = calloc((size_t)group->word_count + 1, sizeof(*idle));
+	CLEANUP(free_ptr) uint8_t *families = calloc((size_t)group->word_count + 1, 1);
 	struct search search = {.graph = graph, .group = group, .rules = rules};
 	struct hawk_schema_walk walk = {
 		.graph = graph,
@@ -137,15 +137,15 @@ struct hawk_error *hawk_schema_find_outliers(const struct hawk_block_graph *grap
 		.end = end_block,
 		.context = &search,
 		.all = true,
-		.idle = idle,
+		.families = families,
 	};
 
 	group->outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*group->outliers));
-	if (!rules || !idle || !group->outliers)
+	if (!rules || !families || !group->outliers)
 		return &hawk_enomem;
 	for (uint32_t i = 0; i < group->word_count; i++) {
 		rules[i] = make_rule(&group->words[i]);
-		idle[i] = rules[i].family == HAWK_FAMILY_NULL;
+		families[i] = (uint8_t)rules[i].family;
 	}
 	struct hawk_error *err = hawk_schema_walk(&walk);
 

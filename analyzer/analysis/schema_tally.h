@@ -30,9 +30,10 @@ struct hawk_schema_walk {
 	void (*end)(void *context, uint32_t block); /**< behind each block; may be NULL */
 	void *context;
 	bool all; /**< no sampling, and the group stays as it is */
-	/** By word of the group: nobody cares what is there, and it is visited as 0. NULL = none.
-	 */
-	const bool *idle;
+	/** By word of the group: only what is of another family is of interest, and what plainly is
+	 * of this one may not be visited, or as 0. HAWK_FAMILY_NULL: nobody cares what is there.
+	 * NULL: all words are. */
+	const uint8_t *families;
 };
 
 /** Sets `examined` and `unreadable` of the group. */

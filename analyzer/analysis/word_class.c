@@ -274,7 +274,20 @@ static uint32_t chunk_of(const struct hawk_words *words, uint64_t word)
 	return chunk == HAWK_CHUNK_INSIDE ? 0 : chunk;
 }
 
-void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, size_t size)
+bool hawk_words_is_block(const struct hawk_words *words, uint64_t word)
+{
+	uint32_t chunk = chunk_of(words, word);
+
+	return chunk &&
+	       hawk_block_index_resolve(&words->graph->index, chunk, word) != HAWK_BLOCK_NOWHERE;
+}
+
+bool hawk_words_is_small(const struct hawk_words *words, uint64_t word)
+{
+	return word <= UINT32_MAX && word < words->lowest;
+}
+
+void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *bytes, size_t size)
 {
 	const struct hawk_block_index *index = &words->graph->index;
 	uint64_t word;
@@ -287,6 +300,14 @@ void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, s
 		if (chunk)
 			hawk_prefetch(hawk_block_index_record(index, chunk, word));
 	}
+}
+
+void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, size_t size)
+{
+	const struct hawk_block_index *index = &words->graph->index;
+	uint64_t word;
+
+	hawk_words_prefetch_blocks(words, bytes, size);
 	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
 		uint32_t block, chunk;
 
