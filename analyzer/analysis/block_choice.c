@@ -39,6 +39,17 @@ struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, stru
 	return decided ? NULL : wish->filter(wish->context, block ? block : &own, ret);
 }
 
+/* `block` as in hawk_choice_passes(). */
+static struct hawk_error *choose(const struct hawk_block_graph *graph, struct hawk_near *near,
+				 const struct hawk_choice_wish *wish, uint32_t number,
+				 struct hawk_block *block, bool *ret)
+{
+	*ret = false;
+	if (hawk_block_graph_site(graph, number) >= graph->heap->site_count)
+		return NULL;
+	return hawk_choice_passes(graph, near, wish, number, block, ret);
+}
+
 struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
 					   const struct hawk_choice_wish *wish,
 					   hawk_choice_visitor *visit, void *context)
@@ -50,9 +61,7 @@ struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
 		struct hawk_block block;
 		bool wanted;
 
-		if (hawk_block_graph_site(graph, i) >= graph->heap->site_count)
-			continue;
-		err = hawk_choice_passes(graph, &near, wish, i, &block, &wanted);
+		err = choose(graph, &near, wish, i, &block, &wanted);
 		if (!err && wanted)
 			err = visit(context, i, &block);
 	}
@@ -66,45 +75,36 @@ void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *
 	chosen->bytes += hawk_block_index_left_bytes(index, number);
 }
 
-/** A choice that is being made. */
-struct making {
-	const struct hawk_block_graph *graph;
-	struct hawk_block_choice choice;
-};
-
-static struct hawk_error *take(void *context, uint32_t number, const struct hawk_block *block)
+static void take(const struct hawk_block_graph *graph, uint32_t number,
+		 struct hawk_block_choice *choice)
 {
-	struct making *making = context;
-	uint32_t site = hawk_block_graph_site(making->graph, number);
-
-	(void)block;
-	making->choice.blocks[number / 64] |= UINT64_C(1) << number % 64;
-	hawk_chosen_add(&making->choice.sites[site], &making->graph->index, number);
-	return NULL;
+	choice->blocks[number / 64] |= UINT64_C(1) << number % 64;
+	hawk_chosen_add(&choice->sites[hawk_block_graph_site(graph, number)], &graph->index,
+			number);
 }
 
 struct hawk_error *hawk_block_choice_make(const struct hawk_block_graph *graph,
 					  const struct hawk_choice_wish *wish,
 					  struct hawk_block_choice *ret)
 {
-	size_t words = (size_t)graph->index.count / 64 + 1;
-	struct making making = {
-		.graph = graph,
-		.choice =
-			{
-				.blocks = calloc(words, sizeof(*making.choice.blocks)),
-				.sites = calloc(graph->heap->site_count + 1,
-						sizeof(*making.choice.sites)),
-			},
+	struct hawk_block_choice choice = {
+		.blocks = calloc((size_t)graph->index.count / 64 + 1, sizeof(*choice.blocks)),
+		.sites = calloc(graph->heap->site_count + 1, sizeof(*choice.sites)),
 	};
-	struct hawk_error *err = making.choice.blocks && making.choice.sites ? NULL : &hawk_enomem;
+	struct hawk_near near = {.target = graph->target};
+	struct hawk_error *err = choice.blocks && choice.sites ? NULL : &hawk_enomem;
 
-	if (!err)
-		err = hawk_block_choice_visit(graph, wish, take, &making);
+	for (uint32_t i = 0; i < graph->index.count && !err; i++) {
+		bool wanted;
+
+		err = choose(graph, &near, wish, i, NULL, &wanted);
+		if (!err && wanted)
+			take(graph, i, &choice);
+	}
 	if (err)
-		hawk_block_choice_deinit(&making.choice);
+		hawk_block_choice_deinit(&choice);
 	else
-		*ret = making.choice;
+		*ret = choice;
 	return err;
 }
 

@@ -523,6 +523,8 @@ static void keep_wanted(const struct path_folding *folding)
 	uint64_t *kept = folding->kept;
 
 	for (uint32_t i = paths->count; i-- > 0;) {
+		if (folding->wanted && i >= BLOCKS_AHEAD)
+			hawk_prefetch(&folding->wanted[paths->order[i - BLOCKS_AHEAD] / 64]);
 		if (hawk_block_is_chosen(folding->wanted, paths->order[i]))
 			kept[i / 64] |= UINT64_C(1) << i % 64;
 		if (hawk_block_is_chosen(kept, i) && !(paths->from[i] & HAWK_PATH_FROM_ROOT))
@@ -554,6 +556,8 @@ static void prefetch_path(const struct path_folding *folding, uint32_t at)
 {
 	uint32_t block = folding->paths->order[at];
 
+	if (folding->wanted)
+		hawk_prefetch(&folding->wanted[block / 64]);
 	hawk_prefetch(&folding->graph->index.traces[block]);
 	hawk_prefetch(&folding->graph->index.sizes[block]);
 }
