@@ -6,6 +6,7 @@
  */
 #include "hawk_block_graph.h"
 #include "hawk_heap_counted.h"
+#include "hawk_quantity.h"
 #include "hawk_site_map.h"
 #include "hawk_site_samples.h"
 #include "hawk_sweep_beside.h"
@@ -224,9 +225,9 @@ static void report_lost(const struct hawk_heap *heap, struct hawk_findings *find
 
 	if (lost->inuse_objects && !hawk_table_is_twin(heap->table))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-lost",
-				  "the stacks of %llu live blocks (%llu bytes) cannot be read",
-				  (unsigned long long)lost->inuse_objects,
-				  (unsigned long long)lost->inuse_bytes);
+				  "the stacks of %s live blocks (%s) cannot be read",
+				  hawk_quantity_count(lost->inuse_objects).text,
+				  hawk_quantity_bytes(lost->inuse_bytes).text);
 }
 
 /* Blocks that the counters call live and the sweep did not find: where all memory is there, a
@@ -261,9 +262,10 @@ static void report_unaccounted(const struct hawk_target *target, struct hawk_hea
 		return;
 	hawk_findings_add(
 		findings, HAWK_FINDING_DAMAGE, false, "block-unaccounted",
-		"%llu blocks were allocated, not freed, and have no valid header: most likely "
-		"it was overwritten, perhaps from the block before it",
-		(unsigned long long)unaccounted);
+		"%s block%s allocated, not freed, and %s no valid header: most likely it was "
+		"overwritten, perhaps from the block before it",
+		hawk_quantity_count(unaccounted).text, unaccounted == 1 ? " was" : "s were",
+		unaccounted == 1 ? "has" : "have");
 }
 
 /** What the sweep reports to. */

@@ -4,6 +4,7 @@
  * From a session to loss records.
  */
 #include "hawk_leaks_session.h"
+#include "hawk_quantity.h"
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
 					    struct hawk_leaks_session *leaks)
@@ -63,10 +64,10 @@ static void report_doubts(struct hawk_session *session, const struct hawk_leaks 
 	if (leaks->downgrade.objects)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
 				  "leaks-downgraded",
-				  "%llu blocks (%llu bytes) to which no pointer was found are "
-				  "called possibly lost: %s",
-				  (unsigned long long)leaks->downgrade.objects,
-				  (unsigned long long)leaks->downgrade.bytes,
+				  "%s blocks (%s) to which no pointer was found are called "
+				  "possibly lost: %s",
+				  hawk_quantity_count(leaks->downgrade.objects).text,
+				  hawk_quantity_bytes(leaks->downgrade.bytes).text,
 				  hawk_leaks_doubt_text(hawk_leaks_doubt(&session->graph)));
 }
 

@@ -10,6 +10,7 @@
 
 #include "graph_words.h"
 #include "hawk_cleanup.h"
+#include "hawk_quantity.h"
 #include "roots_ranges.h"
 
 static struct hawk_error *add(struct hawk_roots *roots, struct hawk_root root)
@@ -268,9 +269,9 @@ static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *
 				  "possibly lost");
 	if (missing_bytes(roots))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "roots-missing",
-				  "%llu bytes of writable memory, where pointers to blocks may "
-				  "lie, are not there",
-				  (unsigned long long)missing_bytes(roots));
+				  "%s of writable memory, where pointers to blocks may lie, are "
+				  "not there",
+				  hawk_quantity_bytes(missing_bytes(roots)).text);
 	if (roots->threads_without_stack)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-missing",
 				  "the stack%s of %llu thread%s not there",

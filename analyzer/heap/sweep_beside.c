@@ -13,6 +13,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
+#include "hawk_quantity.h"
 #include "hawk_sweep_state.h"
 
 enum {
@@ -207,8 +208,9 @@ static void report_findings(const struct hawk_sweep_result *result, struct hawk_
 				  (unsigned long long)result->implausible);
 	if (result->clipped)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "block-clipped",
-				  "the end of %llu live blocks is not in the core",
-				  (unsigned long long)result->clipped);
+				  "the end of %s live block%s is not in the core",
+				  hawk_quantity_count(result->clipped).text,
+				  result->clipped == 1 ? "" : "s");
 }
 
 static void hawk_cleanup_crew(struct crew **crew)

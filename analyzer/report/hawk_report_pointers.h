@@ -61,6 +61,9 @@ struct hawk_error *hawk_report_json_block(const struct hawk_pointer_report *repo
 struct hawk_error *hawk_report_json_site_frames(const struct hawk_pointer_report *report,
 						uint32_t site, struct hawk_json *json);
 
+/** That no live block is at `address`, or why none is known. */
+struct hawk_error *hawk_report_no_block(const struct hawk_pointer_report *report, uint64_t address);
+
 /** Begins a document: "schema", "version", "source"; where stacks were sampled, "sampled". */
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
 			    struct hawk_output *output, const char *schema, unsigned lines);

@@ -315,7 +315,11 @@ static void put_heading(const struct hawk_leaks_report *report, const struct haw
 				    maybe->objects == 1 ? "" : "s",
 				    hawk_quantity_bytes(maybe->bytes).text, which);
 	else
-		hawk_screen_heading(screen, "Leaks: none%s", which);
+		hawk_screen_heading(screen, "Leaks: none%s%s",
+				    hawk_leaks_doubt(report->graph) == HAWK_LEAKS_MEMORY_MISSING
+					    ? " found, but that is not certain"
+					    : "",
+				    which);
 }
 
 struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report,

@@ -26,8 +26,7 @@ static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_
 
 	*block = hawk_block_index_find(&report->graph->index, address, &interior);
 	if (*block == HAWK_BLOCK_NOWHERE)
-		return hawk_error_create(HAWK_ERROR_NOT_FOUND, "no live block is at 0x%" PRIx64,
-					 address);
+		return hawk_report_no_block(report, address);
 	*block = hawk_block_index_whole(&report->graph->index, *block);
 	return NULL;
 }

@@ -4,12 +4,14 @@
  * What the reports about pointers have in common: blocks in a line, the frame of documents, groups
  * of roots.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
 #include "hawk_quantity.h"
+#include "hawk_report.h"
 #include "hawk_report_pointers.h"
 #include "hawk_utf8.h"
 
@@ -167,6 +169,17 @@ static void put_json_sampling(const struct hawk_heap *heap, struct hawk_json *js
 	hawk_json_put_integer(json, "other_objects", others ? others->inuse_objects : 0);
 	hawk_json_put_integer(json, "other_bytes", others ? others->inuse_bytes : 0);
 	hawk_json_object_end(json);
+}
+
+struct hawk_error *hawk_report_no_block(const struct hawk_pointer_report *report, uint64_t address)
+{
+	const char *why = "no live block is there";
+
+	if (!report->graph->heap->table)
+		why = hawk_report_has_tracer(report->graph->target)
+			      ? "no block is known: the trace table is not there"
+			      : "no block is known: the process was not traced";
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": %s", address, why);
 }
 
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,

@@ -11,6 +11,7 @@
 #include "hawk_quantity.h"
 #include "hawk_report.h"
 #include "hawk_signal.h"
+#include "hawk_text.h"
 
 enum { CRASH_LINES = 6, ABORT = 6, FIELD_COLUMN = 12 };
 
@@ -172,9 +173,12 @@ static struct hawk_error *put_crashed_thread(const struct hawk_report *report,
 	return err;
 }
 
+enum { ARGUMENTS_KEPT = 79 }; /* characters of a command line, by the kernel */
+
 /** One line if the command line begins with the program's path, as it often does. */
 static void put_command(const struct hawk_process *process, const struct hawk_screen *screen)
 {
+	CLEANUP(text) struct hawk_text command = {0};
 	size_t length = strlen(process->program);
 
 	if (length && strncmp(process->arguments, process->program, length) != 0) {
@@ -182,8 +186,11 @@ static void put_command(const struct hawk_process *process, const struct hawk_sc
 		hawk_screen_wrapped(screen, process->program, FIELD_COLUMN, FIELD_COLUMN);
 	}
 	if (process->arguments[0]) {
+		hawk_text_printf(&command, "%s%s", process->arguments,
+				 strlen(process->arguments) >= ARGUMENTS_KEPT ? "..." : "");
 		put_field(screen, "command");
-		hawk_screen_wrapped(screen, process->arguments, FIELD_COLUMN, FIELD_COLUMN);
+		hawk_screen_wrapped(screen, command.bytes ? command.bytes : process->arguments,
+				    FIELD_COLUMN, FIELD_COLUMN);
 	}
 }
 

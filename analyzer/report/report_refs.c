@@ -145,8 +145,7 @@ static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_
 
 	ret->block = hawk_block_index_find(&graph->index, address, &interior);
 	if (ret->block == HAWK_BLOCK_NOWHERE)
-		return hawk_error_create(HAWK_ERROR_NOT_FOUND, "no live block is at 0x%" PRIx64,
-					 address);
+		return hawk_report_no_block(report, address);
 	ret->block = hawk_block_index_whole(&graph->index, ret->block);
 	ret->inside = address - hawk_block_start(&graph->index, ret->block);
 	err = hawk_referrers_find(graph, ret->block, &ret->list);

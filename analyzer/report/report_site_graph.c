@@ -385,9 +385,9 @@ static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
 
 	if (err)
 		return err;
-	hawk_output_printf(output, "\\n%s in %s blocks\"];\n",
-			   hawk_quantity_bytes(blocks.bytes).text,
-			   hawk_quantity_count(blocks.objects).text);
+	hawk_output_printf(
+		output, "\\n%s in %s block%s\"];\n", hawk_quantity_bytes(blocks.bytes).text,
+		hawk_quantity_count(blocks.objects).text, blocks.objects == 1 ? "" : "s");
 	return NULL;
 }
 

@@ -12,6 +12,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_cursor.h"
+#include "hawk_quantity.h"
 
 /* Segments that share bytes of the file would let a small file claim any amount of memory. One
  * damaged header may share; this is where it ends. */
@@ -287,9 +288,10 @@ static void report_truncation(const struct reader *reader)
 	}
 	if (missing)
 		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-truncated",
-				  "the core is cut off: %" PRIu64 " of %" PRIu64
-				  " dumped bytes are missing, in %zu of %zu segments",
-				  missing_bytes, dumped_bytes, missing,
+				  "the core is cut off: %s of the %s that were dumped are missing, "
+				  "in %zu of %zu segments",
+				  hawk_quantity_bytes(missing_bytes).text,
+				  hawk_quantity_bytes(dumped_bytes).text, missing,
 				  reader->segments->load_count);
 }
 

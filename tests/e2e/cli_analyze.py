@@ -192,6 +192,10 @@ def check_untraced():
                     "hawk-core run" in done.stdout and "0 of 0" not in done.stdout,
                     f"{verb}: {done.stdout!r}")
         check_document(verb, arguments)
+    for verb in ("path", "refs"):
+        done = hawk.run([hawk.CORE, verb, untraced, "0x1000"])
+        hawk.expect("0x1000: no block is known: the process was not traced" in done.stderr,
+                    f"{verb}: {done.stderr}")
 
 
 def check_document(verb, arguments):

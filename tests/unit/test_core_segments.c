@@ -184,8 +184,9 @@ static void a_cut_core_says_how_much_of_it_is_missing(void **state)
 	mapping = hawk_target_mapping_at(world->target, 0x40000);
 	assert_int_equal(mapping->present_bytes, 0);
 	assert_non_null(world_finding(world, "core-truncated"));
-	assert_non_null(strstr(world_finding(world, "core-truncated")->text,
-			       "4192 of 16384 dumped bytes are missing, in 2 of 4 segments"));
+	assert_non_null(
+		strstr(world_finding(world, "core-truncated")->text,
+		       "4.1 KiB of the 16.0 KiB that were dumped are missing, in 2 of 4 segments"));
 	assert_true(world_finding(world, "core-truncated")->partial);
 }
 

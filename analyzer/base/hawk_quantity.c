@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hawk_output.h"
-
 struct hawk_quantity hawk_quantity_bytes(uint64_t bytes)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -28,17 +26,18 @@ struct hawk_quantity hawk_quantity_bytes(uint64_t bytes)
 
 struct hawk_quantity hawk_quantity_count(uint64_t count)
 {
-	char digits[HAWK_DECIMAL_MAX];
 	struct hawk_quantity ret;
-	unsigned length = (unsigned)(hawk_format_decimal(digits, count) - digits);
-	unsigned at = 0;
+	char *at = ret.text + sizeof(ret.text);
+	unsigned digits = 0;
 
-	for (unsigned i = 0; i < length; i++) {
-		if (i && (length - i) % 3 == 0)
-			ret.text[at++] = ',';
-		ret.text[at++] = digits[i];
-	}
-	ret.text[at] = '\0';
+	*--at = '\0';
+	do {
+		if (digits && digits % 3 == 0)
+			*--at = ',';
+		*--at = (char)('0' + count % 10);
+		digits++;
+	} while (count /= 10);
+	memmove(ret.text, at, (size_t)(ret.text + sizeof(ret.text) - at));
 	return ret;
 }
 
