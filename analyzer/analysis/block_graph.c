@@ -202,6 +202,7 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph,
 	memcpy(all, start, groups->group_count * sizeof(*all));
 	extension = hawk_dominators_extend(&graph->dominators, &graph->index, &graph->edges,
 					   &graph->roots, &graph->reach, groups, all);
+	graph->start_is_all = extension == HAWK_DOMINATORS_SAME;
 	if (extension == HAWK_DOMINATORS_SAME || extension == HAWK_DOMINATORS_REGROUPED)
 		return NULL;
 	hawk_block_graph_stage(graph, "finding what all pointers retain");
@@ -350,9 +351,14 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 	return NULL;
 }
 
-bool hawk_block_graph_retained_gives_way(const struct hawk_block_graph *graph)
+bool hawk_block_graph_chosen_takes_retained(const struct hawk_block_graph *graph)
 {
 	return graph->parts & HAWK_PART_RETAINED && graph->dominators.workspace;
+}
+
+bool hawk_block_graph_start_takes_retained(const struct hawk_block_graph *graph)
+{
+	return hawk_block_graph_chosen_takes_retained(graph) && !graph->start_is_all;
 }
 
 /* What lies in the workspace. */
@@ -362,7 +368,7 @@ static void give_way(struct hawk_block_graph *graph)
 		return;
 	hawk_dominators_deinit(&graph->dominators);
 	graph->parts &= ~(unsigned)HAWK_PART_RETAINED;
-	graph->has_start_dominators = false;
+	graph->has_start_dominators = graph->start_is_all = false;
 }
 
 struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *graph,
@@ -373,6 +379,10 @@ struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *gr
 
 	if (err)
 		return err;
+	if (graph->start_is_all) {
+		*ret = graph->dominators;
+		return NULL;
+	}
 	give_way(graph);
 	hawk_block_graph_stage(graph, "finding what start pointers retain");
 	err = follow_start(graph, NULL, &made);
@@ -388,6 +398,10 @@ void hawk_block_graph_drop_start_dominators(struct hawk_block_graph *graph,
 {
 	if (!dominators->workspace)
 		return;
+	if (dominators->blocks == graph->dominators.blocks) {
+		*dominators = (struct hawk_dominators){0};
+		return;
+	}
 	hawk_dominators_deinit(dominators);
 	/* With a cache it was made for them alone. */
 	if (graph->parts & HAWK_PART_RETAINED)

@@ -83,6 +83,8 @@ struct hawk_block_graph {
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
 	/** Internal: `dominators` were made with `reach`, by start pointers. */
 	bool has_start_dominators;
+	/** Internal: `dominators` are those by start pointers as well. */
+	bool start_is_all;
 
 	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
 	 */
@@ -140,15 +142,19 @@ struct hawk_error *hawk_block_graph_retained_chosen(struct hawk_block_graph *gra
 						    const uint64_t *blocks,
 						    struct hawk_site_retained **ret);
 
-/** Whether HAWK_PART_RETAINED lies in the workspace, and not in a cache. */
-bool hawk_block_graph_retained_gives_way(const struct hawk_block_graph *graph);
+/** Whether HAWK_PART_RETAINED lies in the workspace, and not in a cache, so that
+ * hawk_block_graph_retained_chosen() takes it away. */
+bool hawk_block_graph_chosen_takes_retained(const struct hawk_block_graph *graph);
+
+/** Likewise hawk_block_graph_start_dominators(): not where they are the same. */
+bool hawk_block_graph_start_takes_retained(const struct hawk_block_graph *graph);
 
 /**
  * The dominators by start pointers, with `numbers`, for who has taken what he wants of
  * HAWK_PART_RETAINED: two pieces of memory of the workspace's size would be too much, so what lies
- * in the workspace gives way, and that part is made anew when it is needed again; sums by site
- * stay. So do dominators from a cache. Makes edges and roots if need be. `ret` is to be dropped
- * after success, before the graph is used for anything but reading.
+ * in the workspace gives way, unless it is the same, and that part is made anew when it is needed
+ * again; sums by site stay. So do dominators from a cache. Makes edges and roots if need be. `ret`
+ * is to be dropped after success, before the graph is used for anything but reading.
  */
 struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *graph,
 						     struct hawk_dominators *ret);

@@ -78,9 +78,10 @@ struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const u
  */
 bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
 			    unsigned parts, struct hawk_error **err);
-/** Before HAWK_PART_RETAINED gives way (hawk_block_graph_start_dominators()): writes the cache, and
- * waits for that. A child would keep the old memory while the new is filled. */
-void hawk_session_save_retained(struct hawk_session *session);
+/** Before HAWK_PART_RETAINED is `taken` (hawk_block_graph_start_takes_retained(), or by chosen
+ * blocks): writes the cache, and waits for that. A child would keep the old memory while the new is
+ * filled. */
+void hawk_session_save_retained(struct hawk_session *session, bool taken);
 /** Has a child write the cache, if there is something new to write; with shortest paths, where all
  * else is there. */
 void hawk_session_save_cache(struct hawk_session *session);

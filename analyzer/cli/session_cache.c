@@ -381,12 +381,12 @@ static int open_for_new(const struct hawk_session *session)
 	return has_room(folder, bytes) ? take_fd(&folder) : -1;
 }
 
-void hawk_session_save_retained(struct hawk_session *session)
+void hawk_session_save_retained(struct hawk_session *session, bool taken)
 {
 	CLEANUP(close_fd) int folder = -1;
 	CLEANUP(close_fd) int core = -1;
 
-	if (!hawk_block_graph_retained_gives_way(&session->graph))
+	if (!taken)
 		return;
 	folder = open_for_new(session);
 	session->cacheable = false; /* there will never be more to write than now */

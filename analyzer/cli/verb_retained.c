@@ -59,7 +59,8 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 	if (!err && settings->folded && !json) {
 		err = hawk_site_tree_retained(&session->graph, groups.groups, blocks, &tree);
 	} else if (!err) {
-		hawk_session_save_retained(session);
+		hawk_session_save_retained(session,
+					   hawk_block_graph_start_takes_retained(&session->graph));
 		err = hawk_site_tree_retained_both(&session->graph, groups.groups, blocks, &tree);
 		hawk_session_end_progress(session);
 	}
@@ -132,7 +133,8 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 
 	if (err)
 		return err;
-	hawk_session_save_retained(session);
+	hawk_session_save_retained(session,
+				   hawk_block_graph_chosen_takes_retained(&session->graph));
 	err = hawk_block_graph_retained_chosen(&session->graph, choice.blocks, &retained);
 	hawk_session_end_progress(session);
 	chosen.chosen = choice.sites;
@@ -164,7 +166,8 @@ static struct hawk_error *print_blocks(struct hawk_session *session,
 		hawk_retained_blocks_choose(report, json || session->screen.full, &blocks);
 
 	if (!err) {
-		hawk_session_save_retained(session);
+		hawk_session_save_retained(session,
+					   hawk_block_graph_start_takes_retained(&session->graph));
 		err = hawk_block_graph_start_dominators(&session->graph, &start);
 		hawk_session_end_progress(session);
 	}

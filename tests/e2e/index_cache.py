@@ -39,6 +39,7 @@ def files():
 
 def settled():
     """The name of the cache's file, once no child writes any more."""
+    locked().close()  # by the child
     before = None
     for _ in range(200):
         now = [(name, os.stat(path_of(name)).st_size, os.stat(path_of(name)).st_ino)
