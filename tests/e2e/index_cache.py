@@ -43,7 +43,7 @@ def settled():
     before = None
     for _ in range(200):
         now = [(name, os.stat(path_of(name)).st_size, os.stat(path_of(name)).st_ino)
-               for name in files()]
+               for name in files() if name.endswith(".index")]
         if now and now == before:
             return now[0]
         before = now
