@@ -24,7 +24,8 @@ struct hawk_shell_command {
 /** Numbers that the last answer gave: $1 is the first address in it, %1 the first site. */
 struct hawk_shell_numbers;
 
-struct hawk_shell_numbers *hawk_shell_numbers_create(void);
+/** `heap` says which sites there are, and is not kept. NULL: no memory. */
+struct hawk_shell_numbers *hawk_shell_numbers_create(const struct hawk_heap *heap);
 void hawk_shell_numbers_destroy(struct hawk_shell_numbers *numbers);
 
 /** A new answer begins. */

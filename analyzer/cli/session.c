@@ -17,6 +17,7 @@
 #include "hawk_session.h"
 
 enum {
+	BAR_WIDTH = 20, /**< of progress */
 	DEFAULT_COLUMNS = 80,
 	COLUMNS_MIN = 60,
 	COLUMNS_MAX = 200,
@@ -181,6 +182,15 @@ void hawk_session_print_partial(struct hawk_session *session)
 	session->findings_said = session->findings.count;
 }
 
+static void print_bar(const char *stage, double share, uint64_t bytes)
+{
+	static const char full[BAR_WIDTH + 1] = "####################";
+	int filled = (int)(share * BAR_WIDTH);
+
+	fprintf(stderr, "\r\033[K%s [%.*s%*s] %3d %% of %s ", stage, filled, full,
+		BAR_WIDTH - filled, "", (int)(100 * share), hawk_quantity_bytes(bytes).text);
+}
+
 void hawk_session_stage(void *context, const char *stage, uint64_t done, uint64_t all)
 {
 	struct hawk_session *session = context;
@@ -197,9 +207,7 @@ void hawk_session_stage(void *context, const char *stage, uint64_t done, uint64_
 	progress->stage = stage;
 	progress->shown = true;
 	if (all)
-		fprintf(stderr, "\r\033[K%s: %3u %% of %s ", stage,
-			(unsigned)(100 * (double)done / (double)all),
-			hawk_quantity_bytes(all).text);
+		print_bar(stage, (double)(done < all ? done : all) / (double)all, all);
 	else
 		fprintf(stderr, "\r\033[K%s ... ", stage);
 	fflush(stderr);

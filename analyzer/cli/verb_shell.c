@@ -257,7 +257,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		return err;
 	hawk_session_check(session);
 	hawk_session_print_partial(session);
-	shell.numbers = hawk_shell_numbers_create();
+	shell.numbers = hawk_shell_numbers_create(&session->heap);
 	shell.edit = hawk_shell_edit_create(session);
 	if (shell.numbers && shell.edit)
 		run_shell(&shell);

@@ -44,6 +44,10 @@ def check_numbers():
     site = re.search(r'"site":"([0-9a-f]{16})"', verb("path", "-j", hex(truth["hub"]))).group(1)
     out = shell(f"path {hex(truth['hub'])} -j > {folder}/path\nblocks --site %1\n").stdout
     hawk.expect_equal(out, verb("blocks", "--site", site), "%1 of an answer in a file")
+    short = shell(f"sql \"SELECT '{site[:9]}', '123456789', '{site[:2]}'\"\n$\nblocks --site %1\n").stdout
+    hawk.expect(short.endswith(verb("blocks", "--site", site)), "%1 of a site's first digits")
+    hawk.expect(re.search(rf"^%1 +{site[:9]}$", short, re.M) and "%2" not in short,
+                f"other digits are no sites: {short}")
     listed = shell(f"blocks --site {site}\n$\n").stdout.splitlines()
     hawk.expect(f"$1    {re.sub('^0x0*', '0x', hex(truth['hub']))}" in
                 [re.sub("0x0+", "0x", line) for line in listed], "$ lists them")
