@@ -349,6 +349,10 @@ static struct hawk_error *take_heap(const struct reader *reader, struct hawk_hea
 
 static struct hawk_error *take_retained(const struct reader *reader, struct hawk_block_graph *graph)
 {
+	struct hawk_site_retained *retained = copy(reader, CACHE_RETAINED_BY_SITE);
+
+	if (!retained)
+		return &hawk_enomem;
 	graph->dominators = (struct hawk_dominators){
 		.count = graph->index.count,
 		.blocks = (uint32_t *)section(reader, CACHE_DOMINATOR_BLOCKS),
@@ -357,8 +361,8 @@ static struct hawk_error *take_retained(const struct reader *reader, struct hawk
 		.sizes = (uint32_t *)section(reader, CACHE_SUBTREES),
 		.numbers = (uint32_t *)section(reader, CACHE_NUMBERS),
 	};
-	graph->retained = copy(reader, CACHE_RETAINED_BY_SITE);
-	return graph->retained ? NULL : &hawk_enomem;
+	graph->retained = retained;
+	return NULL;
 }
 
 static struct hawk_error *take_site_graph(const struct reader *reader,
@@ -372,7 +376,10 @@ static struct hawk_error *take_site_graph(const struct reader *reader,
 		.places = copy(reader, CACHE_SITE_PLACES),
 		.place_count = sections[CACHE_SITE_PLACES].bytes / sizeof(*sites->places),
 	};
-	return sites->edges && sites->places ? NULL : &hawk_enomem;
+	if (sites->edges && sites->places)
+		return NULL;
+	hawk_site_graph_deinit(sites);
+	return &hawk_enomem;
 }
 
 static struct hawk_error *take_paths(const struct reader *reader, struct hawk_block_graph *graph)
@@ -389,6 +396,7 @@ static struct hawk_error *take_paths(const struct reader *reader, struct hawk_bl
 
 static struct hawk_error *take_graph(const struct reader *reader, struct hawk_block_graph *graph)
 {
+	const unsigned copied = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS;
 	uint32_t count = graph->index.count;
 	struct hawk_error *err = NULL;
 
@@ -409,19 +417,25 @@ static struct hawk_error *take_graph(const struct reader *reader, struct hawk_bl
 		graph->reach.kinds = (uint8_t *)section(reader, CACHE_KINDS);
 		graph->reach.edges = HAWK_EDGES_ALL;
 	}
-	if (reader->parts & HAWK_PART_RETAINED) {
+	/* What has been taken stays the graph's, even if memory runs out for the rest. */
+	graph->parts |= reader->parts & ~copied;
+	if (reader->parts & HAWK_PART_RETAINED)
 		err = take_retained(reader, graph);
-		if (err)
-			return err;
-	}
+	if (err)
+		return err;
+	graph->parts |= reader->parts & HAWK_PART_RETAINED;
 	if (reader->parts & HAWK_PART_SITES)
 		err = take_site_graph(reader, &graph->sites);
-	if (!err && reader->parts & HAWK_PART_PATHS)
+	if (err)
+		return err;
+	graph->parts |= reader->parts & HAWK_PART_SITES;
+	if (reader->parts & HAWK_PART_PATHS)
 		err = take_paths(reader, graph);
 	if (!err)
-		graph->parts |= reader->parts;
+		graph->parts |= reader->parts & HAWK_PART_PATHS;
 	return err;
 }
+
 static bool is_known(const struct hawk_findings *findings, const char *key, const char *text)
 {
 	for (size_t i = 0; i < findings->count; i++)

@@ -125,13 +125,19 @@ struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths)
 {
 	uint64_t bytes = ((uint64_t)paths->index->count + 1) * sizeof(uint32_t);
 	struct hawk_error *err;
+	uint32_t *places;
 
 	if (paths->places)
 		return NULL;
-	err = make_array(&paths->places_area, bytes, &paths->places);
-	for (uint32_t i = 0; !err && i < paths->count; i++)
-		paths->places[paths->order[i]] = i;
-	return err;
+	err = make_array(&paths->places_area, bytes, &places);
+	if (err) { /* part of it may be there, and the next question finds these paths */
+		hawk_area_destroy(&paths->places_area);
+		return err;
+	}
+	for (uint32_t i = 0; i < paths->count; i++)
+		places[paths->order[i]] = i;
+	paths->places = places;
+	return NULL;
 }
 
 void hawk_paths_deinit(struct hawk_paths *paths)

@@ -43,16 +43,19 @@ static struct hawk_error *print_json(struct hawk_session *session,
 	return err;
 }
 
-/** The block of the only address, so that the search can end there; else none. */
+/** The block of the only address, so that the search can end there; else none. Of a carved block,
+ * what stands for it, as paths will be asked for. */
 static uint32_t only_block(const struct hawk_block_graph *graph, int count, char **operands)
 {
 	uint64_t address;
+	uint32_t block;
 	bool interior;
 
 	if (count != 1)
 		return HAWK_BLOCK_NOWHERE;
 	hawk_quantity_parse_hex(operands[0], &address);
-	return hawk_block_index_find(&graph->index, address, &interior);
+	block = hawk_block_index_find(&graph->index, address, &interior);
+	return block == HAWK_BLOCK_NOWHERE ? block : hawk_block_index_whole(&graph->index, block);
 }
 
 /** Those of the graph, if it has them or the cache; or else `own`, that end where they can. */

@@ -195,6 +195,18 @@ def check_arena_as_one(core):
     hawk.expect(left + 200 - 64 <= retained <= left + 200, f"the arena retains {retained}")
 
 
+def check_path_to_a_piece(program, folder):
+    """pools_held: a root names a later piece of the arena, and no other does."""
+    core, _ = hawk.crash([program, "hidden"], hawk.tracer_environment(), folder)
+    [(arena,)] = sql(core, "SELECT address FROM blocks WHERE size > 1000000")
+    for addresses in ([hex(arena)], [hex(arena + (3 << 20))],
+                      [hex(arena), hex(arena + (3 << 20))]):
+        done = json.loads(hawk.run([hawk.CORE, "path", "--json", core, *addresses]).stdout)
+        for found in done["addresses"]:
+            symbol = found["root"] and found["root"]["symbol"]
+            hawk.expect_equal(symbol, "at", f"root of the arena's blocks at {addresses}")
+
+
 def check_holders():
     folder = hawk.temporary_folder()
     program = hawk.compile_program(os.path.join(folder, "pools_held"), ["pools_held.c"], "gcc",
@@ -204,6 +216,7 @@ def check_holders():
     if not done:
         return
     check_arena_as_one(core)
+    check_path_to_a_piece(program, folder)
     leaks = json.loads(done.stdout)
     kinds = collections.Counter()
     for record in leaks["records"]:

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "hawk_referrers.h"
 #include "hawk_site_tree.h"
@@ -576,6 +577,40 @@ static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
 	}
 }
 
+/* Bytes of address space that this process has. */
+static uint64_t mapped_bytes(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long long pages = 0;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%llu", &pages), 1);
+	fclose(file);
+	return pages * 4096;
+}
+
+/* What is refused once may be granted to the next question. */
+static void places_that_memory_has_no_room_for_are_not_there(void **state)
+{
+	const struct hawk_block_index index = {.count = UINT32_C(1) << 30};
+	struct hawk_paths paths = {.index = &index};
+	struct rlimit before, tight;
+	struct hawk_error *err;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	tight = before;
+	tight.rlim_cur = mapped_bytes() + (UINT64_C(1) << 30);
+	assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
+	err = hawk_paths_prepare(&paths);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	assert_ptr_equal(err, &hawk_enomem);
+	assert_null(paths.places);
+	expect_no_error(hawk_paths_prepare(&paths));
+	assert_true(paths.places_area.size >= ((uint64_t)index.count + 1) * sizeof(uint32_t));
+	hawk_paths_deinit(&paths);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -588,6 +623,7 @@ int main(void)
 		cmocka_unit_test(
 			the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them),
 		cmocka_unit_test(merged_paths_are_those_of_all_blocks_of_a_site),
+		cmocka_unit_test(places_that_memory_has_no_room_for_are_not_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
