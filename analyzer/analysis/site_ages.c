@@ -109,6 +109,15 @@ static uint64_t life_units(const struct hawk_heap *heap)
 	return heap->life.end_units ? heap->life.end_units : 1;
 }
 
+static uint16_t head_of(const struct hawk_block_graph *graph, struct hawk_near *near,
+			uint32_t number)
+{
+	uint32_t whole = hawk_block_index_whole(&graph->index, number);
+
+	return graph->index.heads ? graph->index.heads[whole]
+				  : hawk_block_graph_head(graph, near, whole);
+}
+
 static void add_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
@@ -117,15 +126,15 @@ static void add_share(void *context, unsigned part)
 
 	for (uint32_t i = share->first; i < share->end && !share->err; i++) {
 		uint32_t site = hawk_block_graph_site(graph, i);
-		bool wanted;
+		bool wanted = true;
 
 		if (site >= graph->heap->site_count)
 			continue;
-		share->err = hawk_choice_passes(graph, &near, share->wish, i, NULL, &wanted);
+		if (share->wish)
+			share->err =
+				hawk_choice_passes(graph, &near, share->wish, i, NULL, &wanted);
 		if (!share->err && wanted)
-			add_block(graph, share->spread, i,
-				  hawk_block_graph_head(graph, &near,
-							hawk_block_index_whole(&graph->index, i)),
+			add_block(graph, share->spread, i, head_of(graph, &near, i),
 				  &share->ages[site]);
 	}
 }
