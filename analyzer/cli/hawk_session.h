@@ -78,6 +78,9 @@ struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const u
  */
 bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
 			    unsigned parts, struct hawk_error **err);
+/** Takes what the cache that is in use has of `parts`, and the graph has not. A file in which they
+ * are damaged is removed. */
+struct hawk_error *hawk_session_take_cached(struct hawk_session *session, unsigned parts);
 /** Before HAWK_PART_RETAINED is `taken` (hawk_block_graph_start_takes_retained(), or by chosen
  * blocks): writes the cache, and waits for that. A child would keep the old memory while the new is
  * filled. */

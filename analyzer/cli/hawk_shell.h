@@ -62,8 +62,10 @@ void hawk_shell_sink_close(struct hawk_shell_sink *sink);
 /** The line editor; without a terminal it only reads lines. */
 struct hawk_shell_edit;
 
-/** What can be completed is asked for when the user asks. */
-struct hawk_shell_edit *hawk_shell_edit_create(struct hawk_session *session);
+/** What can be completed is asked for when the user asks. `was_interrupted`: whether ^C came since
+ * the last line was asked for. */
+struct hawk_shell_edit *hawk_shell_edit_create(struct hawk_session *session,
+					       bool (*was_interrupted)(void));
 /** Saves the history. */
 void hawk_shell_edit_destroy(struct hawk_shell_edit *edit);
 /** The next line without its newline, valid until the next call; NULL = there are no more. */

@@ -233,6 +233,23 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 	return false;
 }
 
+struct hawk_error *hawk_session_take_cached(struct hawk_session *session, unsigned parts)
+{
+	struct hawk_graph_cache *cache = &session->cache;
+	struct hawk_error *err = hawk_graph_cache_more(cache, parts, &session->graph);
+	CLEANUP(close_fd) int fd = -1;
+
+	if (err ||
+	    !(cache->file_parts & hawk_block_graph_dependencies(parts) & ~session->graph.parts))
+		return err;
+	/* It has them, but damaged. */
+	fd = open_cache(&session->identity);
+	if (fd >= 0)
+		remove_cache(&session->identity, fd);
+	cache->file_parts = 0;
+	return NULL;
+}
+
 struct entry {
 	char name[NAME_BYTES];
 	int64_t changed_ns;

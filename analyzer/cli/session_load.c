@@ -99,9 +99,8 @@ static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 /** Makes what the cache has not; what it has of roots is not made again for a site graph. */
 static struct hawk_error *complete_graph(struct hawk_session *session, unsigned parts)
 {
-	struct hawk_error *err = hawk_graph_cache_more(
-		&session->cache, parts | (parts & HAWK_PART_SITES ? HAWK_PART_ROOTS : 0),
-		&session->graph);
+	struct hawk_error *err = hawk_session_take_cached(
+		session, parts | (parts & HAWK_PART_SITES ? HAWK_PART_ROOTS : 0));
 
 	if (err)
 		return err;
@@ -164,8 +163,7 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const uint64_t *wanted,
 					   struct hawk_site_graph *ret)
 {
-	struct hawk_error *err =
-		hawk_graph_cache_more(&session->cache, HAWK_PART_ROOTS, &session->graph);
+	struct hawk_error *err = hawk_session_take_cached(session, HAWK_PART_ROOTS);
 
 	if (!err)
 		err = hawk_site_graph_make_of(&session->graph, wanted, ret);

@@ -7,11 +7,14 @@
  */
 #include <errno.h>
 #include <histedit.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_shell.h"
@@ -27,6 +30,8 @@ struct words {
 
 struct hawk_shell_edit {
 	struct hawk_session *session;
+	bool (*was_interrupted)(void); /**< by ^C, since it was asked to read */
+	sigset_t signals;              /**< blocked while nothing is edited */
 	bool terminal;
 	EditLine *editor;
 	History *history;
@@ -241,6 +246,47 @@ static char *find_history(void)
 	return asprintf(&path, "%s/history", folder) < 0 ? NULL : path;
 }
 
+/** Waits for a byte, and lets ^C through only here: one that came between two reads would be
+ * forgotten by the next. 1, 0 at the end of the input, or -1 after ^C. */
+static int read_byte(const struct hawk_shell_edit *edit, char *ret)
+{
+	for (;;) {
+		fd_set in;
+		int ready;
+
+		if (edit->was_interrupted())
+			return -1;
+		FD_ZERO(&in);
+		FD_SET(STDIN_FILENO, &in);
+		ready = pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &edit->signals);
+		if (ready < 0 && errno != EINTR)
+			return -1;
+		if (ready > 0)
+			return (int)read(STDIN_FILENO, ret, 1);
+	}
+}
+
+/** A character, as the editor's own function reads it. */
+static int read_key(EditLine *editor, wchar_t *ret)
+{
+	const struct hawk_shell_edit *edit;
+	mbstate_t state = {0};
+	size_t length;
+	char byte;
+
+	el_get(editor, EL_CLIENTDATA, &edit);
+	do {
+		int count = read_byte(edit, &byte);
+
+		if (count != 1)
+			return count;
+		length = mbrtowc(ret, &byte, 1, &state);
+	} while (length == (size_t)-2); // the character goes on
+	if (length == (size_t)-1)
+		*ret = (unsigned char)byte;
+	return 1;
+}
+
 static void start_editor(struct hawk_shell_edit *edit)
 {
 	HistEvent event;
@@ -259,19 +305,22 @@ static void start_editor(struct hawk_shell_edit *edit)
 	el_set(edit->editor, EL_EDITOR, "emacs");
 	el_set(edit->editor, EL_HIST, history, edit->history);
 	el_set(edit->editor, EL_CLIENTDATA, edit);
+	el_set(edit->editor, EL_GETCFN, read_key);
 	el_set(edit->editor, EL_ADDFN, "hawk-complete", "complete a word", complete);
 	el_set(edit->editor, EL_BIND, "^I", "hawk-complete", NULL);
 	el_set(edit->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
 	el_source(edit->editor, NULL);
 }
 
-struct hawk_shell_edit *hawk_shell_edit_create(struct hawk_session *session)
+struct hawk_shell_edit *hawk_shell_edit_create(struct hawk_session *session,
+					       bool (*was_interrupted)(void))
 {
 	struct hawk_shell_edit *edit = calloc(1, sizeof(*edit));
 
 	if (!edit)
 		return NULL;
 	edit->session = session;
+	edit->was_interrupted = was_interrupted;
 	edit->terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
 	if (edit->terminal)
 		start_editor(edit);
@@ -319,9 +368,15 @@ static bool is_blank(const char *line)
 static const char *read_edited(struct hawk_shell_edit *edit)
 {
 	int count;
-	const char *line = el_gets(edit->editor, &count);
+	const char *line;
+	sigset_t interrupt;
 	HistEvent event;
 
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	sigprocmask(SIG_BLOCK, &interrupt, &edit->signals);
+	line = el_gets(edit->editor, &count);
+	sigprocmask(SIG_SETMASK, &edit->signals, NULL);
 	if (!line || count <= 0)
 		return NULL;
 	if (!is_blank(line) && edit->history)

@@ -66,7 +66,7 @@ static struct hawk_error *find_addresses(struct hawk_session *session,
 {
 	struct hawk_block_graph *graph = &session->graph;
 	uint32_t block = only_block(graph, count, operands);
-	struct hawk_error *err = hawk_graph_cache_more(&session->cache, HAWK_PART_PATHS, graph);
+	struct hawk_error *err = hawk_session_take_cached(session, HAWK_PART_PATHS);
 
 	*ret = &graph->paths;
 	if (err || graph->parts & HAWK_PART_PATHS)

@@ -33,6 +33,11 @@ static void on_interrupt(int signal)
 	interrupted = 1;
 }
 
+static bool was_interrupted(void)
+{
+	return interrupted;
+}
+
 /** Output is looked at for numbers, and ends when the user wants it to. */
 static void watch(struct hawk_output *output, const char *bytes, size_t size)
 {
@@ -258,7 +263,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	hawk_session_check(session);
 	hawk_session_print_partial(session);
 	shell.numbers = hawk_shell_numbers_create(&session->heap);
-	shell.edit = hawk_shell_edit_create(session);
+	shell.edit = hawk_shell_edit_create(session, was_interrupted);
 	if (shell.numbers && shell.edit)
 		run_shell(&shell);
 	else

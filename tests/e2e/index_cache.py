@@ -139,6 +139,14 @@ def check_damaged_sites(without):
     write(name, bad)
     hawk.expect_equal(ask(*verb), without[verb], "sites from a damaged graph of sites")
     hawk.expect_equal(parts_of(settled()[0]), INDEX | EDGES | ROOTS | SITES, "the damaged file is gone")
+    write(name, bad)
+    done = hawk.run([hawk.CORE, "shell", core], input="retained -n 1\nsites\n",
+                    env=dict(os.environ, XDG_CACHE_HOME=caches))
+    hawk.expect(done.stdout.endswith(without[verb][1]), "sites, when the file is in use already")
+    name, _, _ = settled()
+    with open(path_of(name), "rb") as file:
+        file.seek(4096)
+        hawk.expect(file.read() != bytes(bad[4096:]), "the damaged file is gone then, too")
 
 
 def check_parts(without):
