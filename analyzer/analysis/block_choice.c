@@ -17,7 +17,7 @@ static bool passes_test(const struct hawk_block_graph *graph, struct hawk_near *
 	if (size < test->size_low || size > test->size_high)
 		return false;
 	return !test->births_matter ||
-	       test->births[(uint8_t)hawk_block_graph_head(graph, near, whole)];
+	       test->births[(uint8_t)hawk_block_graph_next_head(graph, near, whole)];
 }
 
 struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, struct hawk_near *near,

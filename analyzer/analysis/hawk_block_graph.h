@@ -208,6 +208,16 @@ bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct ha
 uint16_t hawk_block_graph_head(const struct hawk_block_graph *graph, struct hawk_near *near,
 			       uint32_t block);
 
+/** The same of the block that `block` is, or is a part of; in less time where heads are kept. */
+static inline uint16_t hawk_block_graph_next_head(const struct hawk_block_graph *graph,
+						  struct hawk_near *near, uint32_t block)
+{
+	uint32_t whole = hawk_block_index_whole(&graph->index, block);
+
+	return graph->index.heads ? graph->index.heads[whole]
+				  : hawk_block_graph_head(graph, near, whole);
+}
+
 /** What block `block` (one that stands for a block) retains, itself included. `dominators`: the
  * graph's with HAWK_PART_RETAINED, or those by start pointers; `numbers` are filled. */
 uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph,

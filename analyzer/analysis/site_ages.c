@@ -109,15 +109,6 @@ static uint64_t life_units(const struct hawk_heap *heap)
 	return heap->life.end_units ? heap->life.end_units : 1;
 }
 
-static uint16_t head_of(const struct hawk_block_graph *graph, struct hawk_near *near,
-			uint32_t number)
-{
-	uint32_t whole = hawk_block_index_whole(&graph->index, number);
-
-	return graph->index.heads ? graph->index.heads[whole]
-				  : hawk_block_graph_head(graph, near, whole);
-}
-
 static void add_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
@@ -134,8 +125,8 @@ static void add_share(void *context, unsigned part)
 			share->err =
 				hawk_choice_passes(graph, &near, share->wish, i, NULL, &wanted);
 		if (!share->err && wanted)
-			add_block(graph, share->spread, i, head_of(graph, &near, i),
-				  &share->ages[site]);
+			add_block(graph, share->spread, i,
+				  hawk_block_graph_next_head(graph, &near, i), &share->ages[site]);
 	}
 }
 
