@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
-#include "leaks_fold.h"
 #include "hawk_prefetch.h"
+#include "leaks_fold.h"
 
 enum { EDGES_AHEAD = 32 };
 

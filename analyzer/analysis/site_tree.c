@@ -9,8 +9,8 @@
 
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
-#include "root_owners.h"
 #include "hawk_prefetch.h"
+#include "root_owners.h"
 
 static const uint32_t GONE = UINT32_C(1) << 31; /* beside a node: the block goes with chosen ones */
 
@@ -373,11 +373,6 @@ static void prefetch_block(const struct folding *folding, uint32_t number)
 	hawk_prefetch(&folding->graph->index.sizes[block]);
 }
 
-static bool is_chosen(const struct folding *folding, uint32_t block)
-{
-	return !folding->chosen || hawk_block_is_chosen(folding->chosen, block);
-}
-
 static struct hawk_error *fold_blocks(const struct folding *folding)
 {
 	const struct hawk_dominators *dominators = folding->dominators;
@@ -386,7 +381,7 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 	for (uint32_t i = 1; i <= dominators->count; i++) {
 		uint32_t block = dominators->blocks[i];
 		uint32_t parent = dominators->dominators[i];
-		uint32_t gone = is_chosen(folding, block) ? GONE : 0;
+		uint32_t gone = hawk_block_is_chosen(folding->chosen, block) ? GONE : 0;
 		struct hawk_error *err = NULL;
 		uint32_t node;
 

@@ -3,8 +3,8 @@
  * @file
  * Classes of words: pointers by what is mapped there, everything else by its bits.
  */
-#include "hawk_word_class.h"
 #include "hawk_prefetch.h"
+#include "hawk_word_class.h"
 
 #include <stdlib.h>
 #include <string.h>
