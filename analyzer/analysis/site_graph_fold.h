@@ -11,8 +11,8 @@
 #ifndef HAWK_SITE_GRAPH_FOLD_H
 #define HAWK_SITE_GRAPH_FOLD_H
 
-#include "hawk_pointers.h"
 #include "hawk_block_graph.h"
+#include "hawk_pointers.h"
 #include "hawk_prefetch.h"
 
 struct hawk_site_fold;

@@ -3,11 +3,12 @@
  * @file
  * Classes of words: pointers by what is mapped there, everything else by its bits.
  */
-#include "hawk_prefetch.h"
 #include "hawk_word_class.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "hawk_prefetch.h"
 
 enum {
 	MEMO = 4096, /**< words into modules that are remembered; a power of two */

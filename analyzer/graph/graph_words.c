@@ -4,9 +4,10 @@
  * Words and candidates.
  */
 #include "graph_words.h"
-#include "hawk_prefetch.h"
 
 #include <stdlib.h>
+
+#include "hawk_prefetch.h"
 
 enum { BUFFER_BYTES = 1 << 20 };
 

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-#include "hawk_target.h"
 #include "hawk_prefetch.h"
+#include "hawk_target.h"
 
 /** Zeros but for the target, which must outlive it. */
 struct hawk_near {

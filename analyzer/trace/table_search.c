@@ -7,11 +7,12 @@
  * A damaged primary is repaired with what its twin says, if that can be found; a twin alone still
  * gives the key, with which the sweep works.
  */
-#include "hawk_prefetch.h"
 #include "hawk_table_state.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "hawk_prefetch.h"
 
 enum {
 	PAGE_BYTES = HAWK_TABLE_ALIGNMENT,
