@@ -1,24 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One pass over all blocks, in their order: headers are read as the sweep read them.
+ * Bits of all blocks first: tests side by side, then what they do not decide, in the order of
+ * blocks: headers are read as the sweep read them.
  */
 #include "hawk_block_choice.h"
 
+#include <emmintrin.h>
 #include <stdlib.h>
 
-static bool passes_test(const struct hawk_block_graph *graph, struct hawk_near *near,
-			const struct hawk_choice_test *test, uint32_t number)
-{
-	uint32_t whole = hawk_block_index_whole(&graph->index, number);
-	uint64_t size = graph->index.part_count ? hawk_block_index_asked_bytes(&graph->index, whole)
-						: hawk_block_size(&graph->index, whole);
-
-	if (size < test->size_low || size > test->size_high)
-		return false;
-	return !test->births_matter ||
-	       test->births[(uint8_t)hawk_block_graph_next_head(graph, near, whole)];
-}
+#include "choice_sieve.h"
+#include "hawk_cleanup.h"
+#include "hawk_parallel.h"
 
 struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
 				      const struct hawk_choice_wish *wish, uint32_t number,
@@ -31,7 +24,7 @@ struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, stru
 	*ret = false;
 	if (wish && wish->trace && !wish->trace(wish->context, graph->index.traces[number]))
 		return NULL;
-	if (test && !passes_test(graph, near, test, number))
+	if (test && !hawk_choice_test_block(graph, near, test, number))
 		return NULL;
 	*ret = true;
 	if (block || !decided)
@@ -39,31 +32,110 @@ struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, stru
 	return decided ? NULL : wish->filter(wish->context, block ? block : &own, ret);
 }
 
-/* `block` as in hawk_choice_passes(). */
-static struct hawk_error *choose(const struct hawk_block_graph *graph, struct hawk_near *near,
-				 const struct hawk_choice_wish *wish, uint32_t number,
-				 struct hawk_block *block, bool *ret)
+enum {
+	SHARES_MAX = 16,
+	BLOCKS_PER_SITE = 256, /**< fewer are not worth sums of their own for a share */
+};
+
+/** Runs of blocks one after the other. */
+struct share {
+	const struct hawk_block_graph *graph;
+	const struct hawk_sieve *sieve;
+	uint64_t *bits;
+	struct hawk_chosen *sites;
+	uint32_t first, end; /**< the first one is a multiple of 64 */
+};
+
+/* Into at most `most` shares like the first one; how many. */
+static unsigned cut(struct share *shares, unsigned most)
 {
-	*ret = false;
-	if (hawk_block_graph_site(graph, number) >= graph->heap->site_count)
+	uint32_t count = shares[0].graph->index.count;
+	uint32_t runs = count / HAWK_SIEVE_BLOCKS + 1;
+	unsigned threads = hawk_block_graph_threads(shares[0].graph);
+
+	if (threads > most)
+		threads = most;
+	if (threads > runs)
+		threads = runs;
+	for (unsigned i = 0; i < threads; i++) {
+		shares[i] = shares[0];
+		shares[i].first = (uint32_t)((uint64_t)runs * i / threads) * HAWK_SIEVE_BLOCKS;
+		shares[i].end = (uint32_t)((uint64_t)runs * (i + 1) / threads) * HAWK_SIEVE_BLOCKS;
+	}
+	shares[threads - 1].end = count;
+	return threads;
+}
+
+static void sieve_share(void *context, unsigned part)
+{
+	const struct share *share = (const struct share *)context + part;
+	struct hawk_near near = {.target = share->graph->target};
+
+	for (uint32_t at = share->first; at < share->end; at += HAWK_SIEVE_BLOCKS)
+		hawk_sieve_run(share->sieve, &near, at,
+			       share->end - at < HAWK_SIEVE_BLOCKS ? share->end - at
+								   : HAWK_SIEVE_BLOCKS,
+			       &share->bits[at / 64]);
+}
+
+/* What the test does not decide; filters are not made for several threads. */
+static struct hawk_error *filter_all(const struct hawk_block_graph *graph,
+				     const struct hawk_choice_wish *wish, uint64_t *bits)
+{
+	struct hawk_near near = {.target = graph->target};
+	uint32_t count = graph->index.count;
+	struct hawk_error *err = NULL;
+
+	if (!wish || (wish->test && wish->test->decides))
 		return NULL;
-	return hawk_choice_passes(graph, near, wish, number, block, ret);
+	for (uint32_t i = hawk_block_next_chosen(bits, 0, count); i < count && !err;
+	     i = hawk_block_next_chosen(bits, i + 1, count)) {
+		struct hawk_block block;
+		bool wanted;
+
+		hawk_block_graph_next_block(graph, &near, i, &block);
+		err = wish->filter(wish->context, &block, &wanted);
+		if (!err && !wanted)
+			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
+	}
+	return err;
+}
+
+struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
+					 const struct hawk_choice_wish *wish, bool sited,
+					 uint64_t **ret)
+{
+	CLEANUP(free_ptr)
+	uint64_t *bits = calloc((size_t)graph->index.count / 64 + 1, sizeof(*bits));
+	struct hawk_sieve sieve;
+	struct share shares[SHARES_MAX] = {{.graph = graph, .sieve = &sieve, .bits = bits}};
+	struct hawk_error *err = bits ? hawk_sieve_init(graph, wish, sited, &sieve) : &hawk_enomem;
+
+	if (err)
+		return err;
+	hawk_parallel_run(cut(shares, SHARES_MAX), sieve_share, shares);
+	hawk_sieve_deinit(&sieve);
+	err = filter_all(graph, wish, bits);
+	if (!err)
+		*ret = take_ptr(&bits);
+	return err;
 }
 
 struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
 					   const struct hawk_choice_wish *wish,
 					   hawk_choice_visitor *visit, void *context)
 {
+	CLEANUP(free_ptr) uint64_t *bits = NULL;
 	struct hawk_near near = {.target = graph->target};
-	struct hawk_error *err = NULL;
+	uint32_t count = graph->index.count;
+	struct hawk_error *err = hawk_choice_bits_make(graph, wish, true, &bits);
 
-	for (uint32_t i = 0; i < graph->index.count && !err; i++) {
+	for (uint32_t i = err ? count : hawk_block_next_chosen(bits, 0, count); i < count && !err;
+	     i = hawk_block_next_chosen(bits, i + 1, count)) {
 		struct hawk_block block;
-		bool wanted;
 
-		err = choose(graph, &near, wish, i, &block, &wanted);
-		if (!err && wanted)
-			err = visit(context, i, &block);
+		hawk_block_graph_next_block(graph, &near, i, &block);
+		err = visit(context, i, &block);
 	}
 	return err;
 }
@@ -75,12 +147,87 @@ void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *
 	chosen->bytes += hawk_block_index_left_bytes(index, number);
 }
 
-static void take(const struct hawk_block_graph *graph, uint32_t number,
-		 struct hawk_block_choice *choice)
+/* Whether all that counts of 64 blocks from `first` on is in the array of sizes. */
+static bool is_plain(const struct hawk_block_index *index, uint32_t first)
 {
-	choice->blocks[number / 64] |= UINT64_C(1) << number % 64;
-	hawk_chosen_add(&choice->sites[hawk_block_graph_site(graph, number)], &graph->index,
-			number);
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part_from(index, first) : NULL;
+
+	if (index->count - first < 64 || (part && part->number - first < 64))
+		return false;
+	for (unsigned i = 0; i < 64 && index->large_count; i++)
+		if (index->sizes[first + i] == UINT32_MAX)
+			return false;
+	return true;
+}
+
+/* Of 64. SSE2 is part of x86-64. */
+static uint64_t sum_sizes(const uint32_t *sizes, uint64_t bits)
+{
+	static const uint32_t masks[16][4] = {
+		{0, 0, 0, 0},     {~0u, 0, 0, 0},     {0, ~0u, 0, 0},     {~0u, ~0u, 0, 0},
+		{0, 0, ~0u, 0},   {~0u, 0, ~0u, 0},   {0, ~0u, ~0u, 0},   {~0u, ~0u, ~0u, 0},
+		{0, 0, 0, ~0u},   {~0u, 0, 0, ~0u},   {0, ~0u, 0, ~0u},   {~0u, ~0u, 0, ~0u},
+		{0, 0, ~0u, ~0u}, {~0u, 0, ~0u, ~0u}, {0, ~0u, ~0u, ~0u}, {~0u, ~0u, ~0u, ~0u},
+	};
+	__m128i sum = _mm_setzero_si128();
+	uint64_t halves[2];
+
+	for (; bits; bits >>= 4, sizes += 4) {
+		__m128i mask = _mm_loadu_si128((const __m128i *)masks[bits & 15]);
+		__m128i size = _mm_and_si128(_mm_loadu_si128((const __m128i *)sizes), mask);
+
+		sum = _mm_add_epi64(sum, _mm_unpacklo_epi32(size, _mm_setzero_si128()));
+		sum = _mm_add_epi64(sum, _mm_unpackhi_epi32(size, _mm_setzero_si128()));
+	}
+	_mm_storeu_si128((__m128i *)halves, sum);
+	return halves[0] + halves[1];
+}
+
+void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_index *index,
+			uint32_t first, uint64_t bits)
+{
+	if (bits && is_plain(index, first)) {
+		chosen->objects += hawk_popcount(bits);
+		chosen->bytes += sum_sizes(index->sizes + first, bits);
+		return;
+	}
+	for (; bits; bits &= bits - 1)
+		hawk_chosen_add(chosen, index, first + (uint32_t)__builtin_ctzll(bits));
+}
+
+static void sum_share(void *context, unsigned part)
+{
+	const struct share *share = (const struct share *)context + part;
+
+	for (uint32_t i = hawk_block_next_chosen(share->bits, share->first, share->end);
+	     i < share->end; i = hawk_block_next_chosen(share->bits, i + 1, share->end))
+		hawk_chosen_add(&share->sites[hawk_block_graph_site(share->graph, i)],
+				&share->graph->index, i);
+}
+
+/* By site, into `sites`, which are zeros. */
+static struct hawk_error *sum_sites(const struct hawk_block_graph *graph, uint64_t *bits,
+				    struct hawk_chosen *sites)
+{
+	size_t count = graph->heap->site_count;
+	bool many = graph->index.count / BLOCKS_PER_SITE < count;
+	struct share shares[SHARES_MAX] = {{.graph = graph, .bits = bits}};
+	unsigned share_count = cut(shares, many ? 1 : SHARES_MAX);
+	CLEANUP(free_ptr)
+	struct hawk_chosen *others = calloc(share_count * (count + 1), sizeof(*others));
+
+	if (!others)
+		return &hawk_enomem;
+	shares[0].sites = sites;
+	for (unsigned i = 1; i < share_count; i++)
+		shares[i].sites = others + i * count;
+	hawk_parallel_run(share_count, sum_share, shares);
+	for (size_t i = count; i < share_count * count; i++) {
+		sites[i % count].objects += others[i].objects;
+		sites[i % count].bytes += others[i].bytes;
+	}
+	return NULL;
 }
 
 struct hawk_error *hawk_block_choice_make(const struct hawk_block_graph *graph,
@@ -88,19 +235,14 @@ struct hawk_error *hawk_block_choice_make(const struct hawk_block_graph *graph,
 					  struct hawk_block_choice *ret)
 {
 	struct hawk_block_choice choice = {
-		.blocks = calloc((size_t)graph->index.count / 64 + 1, sizeof(*choice.blocks)),
 		.sites = calloc(graph->heap->site_count + 1, sizeof(*choice.sites)),
 	};
-	struct hawk_near near = {.target = graph->target};
-	struct hawk_error *err = choice.blocks && choice.sites ? NULL : &hawk_enomem;
+	struct hawk_error *err = choice.sites
+					 ? hawk_choice_bits_make(graph, wish, true, &choice.blocks)
+					 : &hawk_enomem;
 
-	for (uint32_t i = 0; i < graph->index.count && !err; i++) {
-		bool wanted;
-
-		err = choose(graph, &near, wish, i, NULL, &wanted);
-		if (!err && wanted)
-			take(graph, i, &choice);
-	}
+	if (!err)
+		err = sum_sites(graph, choice.blocks, choice.sites);
 	if (err)
 		hawk_block_choice_deinit(&choice);
 	else

@@ -38,6 +38,16 @@ struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, stru
 				      const struct hawk_choice_wish *wish, uint32_t number,
 				      struct hawk_block *block, bool *ret);
 
+/**
+ * A bit for each number of the index, and for those behind the last one up to a multiple of 64,
+ * whose bits are 0: whether the block is wanted (`wish` NULL = all are); `sited`: and of a site.
+ * Parts have the bit of their block. Tests are made on as many threads as the graph has, filters
+ * beyond them one after the other, in the order of blocks. Caller frees. Needs HAWK_PART_INDEX.
+ */
+struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
+					 const struct hawk_choice_wish *wish, bool sited,
+					 uint64_t **ret);
+
 /** Takes a block that is wanted. Of a carved block every part comes, with the same `block`. */
 typedef struct hawk_error *hawk_choice_visitor(void *context, uint32_t number,
 					       const struct hawk_block *block);
@@ -52,6 +62,11 @@ struct hawk_chosen {
 	uint64_t objects;
 	uint64_t bytes; /**< requested; of carved blocks, what is left of them */
 };
+
+/** Adds the blocks from `first` on, a multiple of 64, that have a bit in `bits`: as one by one, in
+ * less time. */
+void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_index *index,
+			uint32_t first, uint64_t bits);
 
 /** Adds block `number` of the index; of the parts of a carved one only one counts. */
 void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *index,
@@ -74,6 +89,22 @@ void hawk_block_choice_deinit(struct hawk_block_choice *choice);
 static inline bool hawk_block_is_chosen(const uint64_t *blocks, uint32_t block)
 {
 	return !blocks || blocks[block / 64] >> block % 64 & 1;
+}
+
+/** The first of them from `block` on; `end` or more = there is none below `end`. */
+static inline uint32_t hawk_block_next_chosen(const uint64_t *blocks, uint32_t block, uint32_t end)
+{
+	uint64_t left;
+
+	if (!blocks || block >= end)
+		return block;
+	left = blocks[block / 64] >> block % 64;
+	if (left)
+		return block + (uint32_t)__builtin_ctzll(left);
+	for (block = block / 64 * 64 + 64; block < end; block += 64)
+		if (blocks[block / 64])
+			return block + (uint32_t)__builtin_ctzll(blocks[block / 64]);
+	return end;
 }
 
 #endif

@@ -4,41 +4,43 @@
  * What stands behind a verdict: which pointers to a record's blocks there are, and what is lost
  * through them.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_parallel.h"
 #include "hawk_prefetch.h"
 #include "leaks_fold.h"
 
-enum { EDGES_AHEAD = 32 };
+enum { EDGES_AHEAD = 32, RECORDS_AHEAD = 16 };
 
-struct evidence {
-	struct hawk_leak_fold *fold;
-	struct hawk_leak_bits pointed;
-	uint32_t *last_sources; /* by record; all pointers of a source come together */
+/** Blocks one after the other, and what their pointers say of records. */
+struct share {
+	const struct hawk_leak_fold *fold;
+	uint64_t *pointed;                /**< a bit for each block; of all shares */
+	uint32_t first, end;              /**< sources */
+	struct hawk_leak_record *records; /**< evidence alone */
+	uint32_t *last_sources;           /**< by record; all pointers of a source come together */
 };
 
-static void hawk_cleanup_evidence(struct evidence *evidence)
+/* The number of the record that `block`, which counts for one, counts for. */
+static uint32_t record_of(const struct hawk_leak_fold *fold, uint32_t block)
 {
-	hawk_area_destroy(&evidence->pointed.area);
-	free(evidence->last_sources);
+	return fold->record_of[hawk_leak_slot(fold, hawk_block_graph_site(fold->graph, block),
+					      hawk_leak_kind(fold, block))];
 }
 
-static void hawk_cleanup_bits(struct hawk_leak_bits *bits)
+/* Returns what the bit was. Whoever sets it counts the block: which thread does makes no
+ * difference to sums. */
+static bool set_pointed(uint64_t *pointed, uint32_t block)
 {
-	hawk_area_destroy(&bits->area);
+	uint64_t *word = &pointed[block / 64];
+	uint64_t bit = UINT64_C(1) << block % 64;
+
+	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit ||
+	       __atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit;
 }
 
-/* The record that `block` counts for, NULL = none. */
-static struct hawk_leak_record *record_of(const struct hawk_leak_fold *fold, uint32_t block)
-{
-	if (!hawk_leak_bit(&fold->recorded, block))
-		return NULL;
-	return &fold->leaks->records[*hawk_leak_slot(fold, block, hawk_leak_kind(fold, block))];
-}
-
-static void add_pointer(struct evidence *evidence, struct hawk_leak_record *record, uint32_t edge,
+static void add_pointer(struct share *share, struct hawk_leak_record *record, uint32_t edge,
 			unsigned source, bool explained)
 {
 	if (edge & HAWK_EDGE_INTERIOR)
@@ -46,83 +48,184 @@ static void add_pointer(struct evidence *evidence, struct hawk_leak_record *reco
 	else
 		record->pointers[source].start++;
 	record->explained += explained;
-	record->pointed_objects += !hawk_leak_set_bit(&evidence->pointed, edge >> 1);
+	record->pointed_objects += !set_pointed(share->pointed, edge >> 1);
 }
 
-static void add_roots(struct evidence *evidence)
+static void add_roots(struct share *share)
 {
-	const struct hawk_roots *roots = &evidence->fold->graph->roots;
+	const struct hawk_leak_fold *fold = share->fold;
+	const struct hawk_roots *roots = &fold->graph->roots;
 
 	for (size_t i = 0; i < roots->count; i++) {
 		const struct hawk_root *root = &roots->items[i];
-		struct hawk_leak_record *record = record_of(evidence->fold, root->edge >> 1);
+		struct hawk_leak_record *record;
 
-		if (!record)
+		if (!hawk_leak_bit(fold->recorded, root->edge >> 1))
 			continue;
-		add_pointer(evidence, record, root->edge, root->kind,
-			    hawk_explained_root(evidence->fold->explained, i));
+		record = &share->records[record_of(fold, root->edge >> 1)];
+		add_pointer(share, record, root->edge, root->kind,
+			    hawk_explained_root(fold->explained, i));
 		if (record->first_root == UINT32_MAX)
 			record->first_root = (uint32_t)i;
 	}
 }
 
-/* `whole`: the block that `source` is, or is a part of. */
-static void add_edges(struct evidence *evidence, uint32_t source, uint32_t whole)
+/* Edge `number`, which leads to a block that counts. `whole`: the block that `source` is, or is a
+ * part of. */
+static void add_edge(struct share *share, uint32_t number, uint32_t source, uint32_t whole)
 {
-	struct hawk_leak_fold *fold = evidence->fold;
+	const struct hawk_leak_fold *fold = share->fold;
+	uint32_t edge = fold->graph->edges.edges[number];
+	uint32_t record;
+
+	if (hawk_block_index_same(&fold->graph->index, edge >> 1, whole))
+		return;
+	record = record_of(fold, edge >> 1);
+	add_pointer(share, &share->records[record], edge,
+		    HAWK_LEAK_FROM_BLOCKS + fold->leaks->reach.kinds[source],
+		    hawk_explained_edge(fold->explained, number));
+	share->records[record].source_blocks += share->last_sources[record] != whole;
+	share->last_sources[record] = whole;
+}
+
+/* What later edges will need. */
+static void prefetch(const struct hawk_leak_fold *fold, const uint32_t *edges, uint32_t left)
+{
+	uint32_t block;
+
+	if (left <= EDGES_AHEAD)
+		return;
+	hawk_prefetch(&fold->recorded[edges[EDGES_AHEAD] >> 7]);
+	block = edges[RECORDS_AHEAD] >> 1;
+	if (!hawk_leak_bit(fold->recorded, block))
+		return;
+	hawk_prefetch(&fold->graph->index.traces[block]);
+	hawk_prefetch(&fold->leaks->reach.kinds[block]);
+}
+
+static void add_edges(struct share *share, uint32_t source, uint32_t whole)
+{
+	const struct hawk_leak_fold *fold = share->fold;
 	const struct hawk_graph *edges = &fold->graph->edges;
-	unsigned from = HAWK_LEAK_FROM_BLOCKS + fold->leaks->reach.kinds[source];
 
 	for (uint32_t i = edges->offsets[source]; i < edges->offsets[source + 1]; i++) {
-		uint32_t edge = edges->edges[i];
-		struct hawk_leak_record *record = record_of(fold, edge >> 1);
-		uint32_t *last;
-
-		if (edges->edge_count - i > EDGES_AHEAD)
-			hawk_prefetch(&fold->recorded.bits[edges->edges[i + EDGES_AHEAD] >> 4]);
-		if (!record || hawk_block_index_same(&fold->graph->index, edge >> 1, whole))
-			continue;
-		add_pointer(evidence, record, edge, from, hawk_explained_edge(fold->explained, i));
-		last = &evidence->last_sources[record - fold->leaks->records];
-		record->source_blocks += *last != whole;
-		*last = whole;
+		prefetch(fold, &edges->edges[i], edges->edge_count - i);
+		if (hawk_leak_bit(fold->recorded, edges->edges[i] >> 1))
+			add_edge(share, i, source, whole);
 	}
 }
 
 /* Those of all parts of a carved block with its first one, so that it is one source. */
-static void add_all_edges(struct evidence *evidence, uint32_t block)
+static void add_all_edges(struct share *share, uint32_t block)
 {
-	const struct hawk_block_index *index = &evidence->fold->graph->index;
+	const struct hawk_block_index *index = &share->fold->graph->index;
 
 	if (hawk_block_index_whole(index, block) != block)
 		return;
 	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
 	     part = hawk_block_index_next_part(index, part))
-		add_edges(evidence, part, block);
+		add_edges(share, part, block);
+}
+
+/* Where no block was carved up, all edges in a row: who looks for few blocks passes most of them
+ * over, and need not know whose they are. */
+static void add_row(struct share *share)
+{
+	const struct hawk_leak_fold *fold = share->fold;
+	const struct hawk_graph *edges = &fold->graph->edges;
+	uint32_t source = share->first;
+
+	for (uint32_t i = edges->offsets[share->first]; i < edges->offsets[share->end]; i++) {
+		prefetch(fold, &edges->edges[i], edges->edge_count - i);
+		if (!hawk_leak_bit(fold->recorded, edges->edges[i] >> 1))
+			continue;
+		source = hawk_graph_source(edges, i, source);
+		add_edge(share, i, source, source);
+	}
+}
+
+static void add_share(void *context, unsigned part)
+{
+	struct share *share = (struct share *)context + part;
+
+	if (!part)
+		add_roots(share);
+	if (!share->fold->graph->index.part_count) {
+		add_row(share);
+		return;
+	}
+	for (uint32_t block = share->first; block < share->end; block++)
+		add_all_edges(share, block);
+}
+
+static void join(const struct hawk_leak_record *from, struct hawk_leak_record *to)
+{
+	to->pointed_objects += from->pointed_objects;
+	to->source_blocks += from->source_blocks;
+	to->explained += from->explained;
+	for (unsigned source = 0; source < HAWK_LEAK_SOURCES; source++) {
+		to->pointers[source].start += from->pointers[source].start;
+		to->pointers[source].interior += from->pointers[source].interior;
+	}
+}
+
+static unsigned count_shares(const struct hawk_leak_fold *fold)
+{
+	unsigned threads = hawk_block_graph_threads(fold->graph);
+
+	if (fold->graph->edges.edge_count / HAWK_LEAK_PER_RECORD < fold->leaks->count)
+		return 1;
+	return threads < HAWK_LEAK_SHARES_MAX ? threads : HAWK_LEAK_SHARES_MAX;
+}
+
+/* The first share counts in the records themselves. */
+static struct hawk_error *init_shares(const struct hawk_leak_fold *fold, uint64_t *pointed,
+				      struct share *shares, unsigned count)
+{
+	size_t records = fold->leaks->count;
+
+	for (unsigned i = 0; i < count; i++) {
+		shares[i] = (struct share){
+			.fold = fold,
+			.pointed = pointed,
+			.first = (uint32_t)((uint64_t)fold->graph->edges.count * i / count),
+			.end = (uint32_t)((uint64_t)fold->graph->edges.count * (i + 1) / count),
+			.records = i ? calloc(records, sizeof(*shares[i].records))
+				     : fold->leaks->records,
+			.last_sources = malloc(records * sizeof(*shares[i].last_sources)),
+		};
+		if (!shares[i].records || !shares[i].last_sources)
+			return &hawk_enomem;
+		memset(shares[i].last_sources, 0xff, records * sizeof(*shares[i].last_sources));
+	}
+	return NULL;
 }
 
 struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 {
-	CLEANUP(evidence) struct evidence evidence = {.fold = fold};
-	size_t bytes = (fold->leaks->count + 1) * sizeof(*evidence.last_sources);
-	struct hawk_error *err = hawk_leak_bits_create(&evidence.pointed, fold->graph->index.count);
+	struct share shares[HAWK_LEAK_SHARES_MAX] = {{0}};
+	unsigned count = count_shares(fold);
+	CLEANUP(free_ptr) uint64_t *pointed = NULL;
+	struct hawk_error *err;
 
-	if (err)
-		return err;
-	evidence.last_sources = malloc(bytes);
-	if (!evidence.last_sources)
-		return &hawk_enomem;
-	memset(evidence.last_sources, 0xff, bytes);
 	if (!fold->leaks->count)
 		return NULL;
-	add_roots(&evidence);
-	for (uint32_t block = 0; block < fold->graph->edges.count; block++)
-		add_all_edges(&evidence, block);
-	return NULL;
+	pointed = hawk_leak_bits(fold->graph);
+	err = pointed ? init_shares(fold, pointed, shares, count) : &hawk_enomem;
+	if (!err)
+		hawk_parallel_run(count, add_share, shares);
+	for (unsigned i = 0; i < count; i++) {
+		for (size_t j = 0; i && !err && j < fold->leaks->count; j++)
+			join(&shares[i].records[j], &fold->leaks->records[j]);
+		if (i)
+			free(shares[i].records);
+		free(shares[i].last_sources);
+	}
+	return err;
 }
 
 /* All that `leader` leads to and no lower leader does. */
-static void flood(const struct hawk_leak_fold *fold, struct hawk_leak_bits *met, uint32_t leader,
+static void flood(const struct hawk_leak_fold *fold, uint64_t *met, uint32_t leader,
 		  uint32_t *stack, struct hawk_leak_record *record)
 {
 	const struct hawk_graph *edges = &fold->graph->edges;
@@ -151,16 +254,23 @@ static void flood(const struct hawk_leak_fold *fold, struct hawk_leak_bits *met,
 
 struct hawk_error *hawk_leaks_add_indirect(struct hawk_leak_fold *fold, uint32_t *stack)
 {
-	CLEANUP(bits) struct hawk_leak_bits met = {0};
-	struct hawk_error *err = hawk_leak_bits_create(&met, fold->graph->index.count);
+	CLEANUP(free_ptr) uint64_t *met = NULL;
 	const uint8_t *kinds, *end, *at;
 
-	if (err || !fold->leaks->count)
-		return err;
+	if (!fold->leaks->count)
+		return NULL;
+	met = hawk_leak_bits(fold->graph);
+	if (!met)
+		return &hawk_enomem;
 	kinds = fold->leaks->reach.kinds;
 	end = kinds + fold->graph->index.count;
-	for (at = kinds; (at = memchr(at, HAWK_REACH_DEFINITELY_LOST, (size_t)(end - at))); at++)
-		flood(fold, &met, (uint32_t)(at - kinds), stack,
-		      record_of(fold, (uint32_t)(at - kinds)));
+	for (at = kinds; (at = memchr(at, HAWK_REACH_DEFINITELY_LOST, (size_t)(end - at))); at++) {
+		uint32_t block = (uint32_t)(at - kinds);
+
+		flood(fold, met, block, stack,
+		      hawk_leak_bit(fold->recorded, block)
+			      ? &fold->leaks->records[record_of(fold, block)]
+			      : NULL);
+	}
 	return NULL;
 }

@@ -6,43 +6,48 @@
 #ifndef HAWK_LEAKS_FOLD_H
 #define HAWK_LEAKS_FOLD_H
 
+#include <stdlib.h>
+
 #include "hawk_leaks.h"
 
 static const uint32_t HAWK_LEAK_NO_RECORD = UINT32_MAX;
 
-/** One bit per block; all clear at first. */
-struct hawk_leak_bits {
-	uint8_t *bits;
-	struct hawk_area area;
-};
-
 struct hawk_leak_fold {
-	struct hawk_near near;
 	const struct hawk_block_graph *graph;
 	const struct hawk_explained *explained;
-	const struct hawk_choice_wish *filter; /**< NULL = all blocks */
+	uint64_t *chosen; /**< a bit for each block that the filter wants; NULL = all */
 	unsigned kinds;
 	struct hawk_leaks *leaks;
 	size_t capacity;
-	uint32_t *record_of;            /**< by site (the last: none) and kind */
-	struct hawk_leak_bits recorded; /**< blocks that count for a record */
+	uint32_t *record_of; /**< by site (the last: none) and kind */
+	uint64_t *recorded;  /**< a bit for each block that counts for a record */
 };
 
-static inline bool hawk_leak_bit(const struct hawk_leak_bits *bits, uint32_t block)
+enum {
+	HAWK_LEAK_SHARES_MAX = 8,
+	/** Blocks or pointers; fewer are not worth records of their own for a share. */
+	HAWK_LEAK_PER_RECORD = 256,
+};
+
+static inline bool hawk_leak_bit(const uint64_t *bits, uint32_t block)
 {
-	return bits->bits[block >> 3] >> (block & 7) & 1;
+	return bits[block / 64] >> block % 64 & 1;
 }
 
 /** Returns what the bit was. */
-static inline bool hawk_leak_set_bit(struct hawk_leak_bits *bits, uint32_t block)
+static inline bool hawk_leak_set_bit(uint64_t *bits, uint32_t block)
 {
 	bool was = hawk_leak_bit(bits, block);
 
-	bits->bits[block >> 3] = (uint8_t)(bits->bits[block >> 3] | 1u << (block & 7));
+	bits[block / 64] |= UINT64_C(1) << block % 64;
 	return was;
 }
 
-struct hawk_error *hawk_leak_bits_create(struct hawk_leak_bits *bits, uint32_t count);
+/** A bit for each block, all clear; caller frees. NULL: no memory. */
+static inline uint64_t *hawk_leak_bits(const struct hawk_block_graph *graph)
+{
+	return calloc((size_t)graph->index.count / 64 + 1, sizeof(uint64_t));
+}
 
 /** What is told of blocks of a kind. */
 static inline enum hawk_reach_kind hawk_leak_told(const struct hawk_leak_fold *fold,
@@ -57,16 +62,24 @@ static inline enum hawk_reach_kind hawk_leak_kind(const struct hawk_leak_fold *f
 	return hawk_leak_told(fold, (enum hawk_reach_kind)fold->leaks->reach.kinds[block]);
 }
 
-/** Where its record is kept. */
-static inline uint32_t *hawk_leak_slot(const struct hawk_leak_fold *fold, uint32_t block,
-				       enum hawk_reach_kind kind)
+/** Numbers of records that are kept by site and kind. */
+static inline size_t hawk_leak_slot_count(const struct hawk_leak_fold *fold)
 {
-	size_t site = hawk_block_graph_site(fold->graph, block);
+	return (fold->graph->heap->site_count + 1) * HAWK_REACH_KINDS;
+}
 
+/** Which of them is that of a site (UINT32_MAX = none) and kind. */
+static inline size_t hawk_leak_slot(const struct hawk_leak_fold *fold, size_t site,
+				    enum hawk_reach_kind kind)
+{
 	if (site >= fold->graph->heap->site_count)
 		site = fold->graph->heap->site_count;
-	return &fold->record_of[site * HAWK_REACH_KINDS + kind];
+	return site * HAWK_REACH_KINDS + kind;
 }
+
+/** Makes records of all blocks that count, without evidence, and fills `recorded`, `record_of` and
+ * the sums of all kinds. */
+struct hawk_error *hawk_leaks_add_blocks(struct hawk_leak_fold *fold);
 
 /** Fills pointed_objects, source_blocks, explained, pointers and first_root of all records. */
 struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold);

@@ -4,6 +4,7 @@
  * Births are codes that get coarser as time goes on: a block counts in equal parts for all the time
  * that its code stands for.
  */
+#include "hawk_cleanup.h"
 #include "hawk_leaks.h"
 #include "hawk_parallel.h"
 #include "hawk_site_ages.h"
@@ -26,10 +27,9 @@ struct spread {
 struct share {
 	const struct hawk_block_graph *graph;
 	const struct spread *spread;
-	const struct hawk_choice_wish *wish;
+	const uint64_t *chosen; /**< a bit for each block that counts; NULL = all do */
 	uint32_t first, end;
 	struct hawk_site_ages *ages;
-	struct hawk_error *err;
 };
 
 static void spread_code(double start, double end, double life, uint16_t *parts)
@@ -115,16 +115,11 @@ static void add_share(void *context, unsigned part)
 	const struct hawk_block_graph *graph = share->graph;
 	struct hawk_near near = {.target = graph->target};
 
-	for (uint32_t i = share->first; i < share->end && !share->err; i++) {
+	for (uint32_t i = hawk_block_next_chosen(share->chosen, share->first, share->end);
+	     i < share->end; i = hawk_block_next_chosen(share->chosen, i + 1, share->end)) {
 		uint32_t site = hawk_block_graph_site(graph, i);
-		bool wanted = true;
 
-		if (site >= graph->heap->site_count)
-			continue;
-		if (share->wish)
-			share->err =
-				hawk_choice_passes(graph, &near, share->wish, i, NULL, &wanted);
-		if (!share->err && wanted)
+		if (site < graph->heap->site_count)
 			add_block(graph, share->spread, i,
 				  hawk_block_graph_next_head(graph, &near, i), &share->ages[site]);
 	}
@@ -145,14 +140,11 @@ static void add_ages(const struct hawk_site_ages *from, size_t count, struct haw
 	}
 }
 
-/* Filters are not made for several threads, but tests are. */
-static unsigned count_shares(const struct hawk_block_graph *graph,
-			     const struct hawk_choice_wish *wish)
+static unsigned count_shares(const struct hawk_block_graph *graph)
 {
 	unsigned threads = hawk_block_graph_threads(graph);
 
-	if ((wish && !(wish->test && wish->test->decides)) ||
-	    graph->index.count / BLOCKS_PER_SITE < graph->heap->site_count)
+	if (graph->index.count / BLOCKS_PER_SITE < graph->heap->site_count)
 		return 1;
 	return threads < SHARES_MAX ? threads : SHARES_MAX;
 }
@@ -173,12 +165,6 @@ static struct hawk_error *add_shares(struct share *shares, unsigned count)
 	}
 	if (!err)
 		hawk_parallel_run(count, add_share, shares);
-	for (unsigned i = 0; i < count; i++) {
-		if (!err)
-			err = shares[i].err;
-		else
-			hawk_error_destroy(shares[i].err);
-	}
 	for (unsigned i = 1; i < count; i++) {
 		if (!err)
 			add_ages(shares[i].ages, graph->heap->site_count, shares[0].ages);
@@ -191,15 +177,16 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
 				       const struct hawk_choice_wish *wish,
 				       struct hawk_site_ages **ret)
 {
-	struct spread *spread = malloc(sizeof(*spread));
-	struct share shares[SHARES_MAX] = {{.graph = graph, .spread = spread, .wish = wish}};
-	struct hawk_error *err;
+	CLEANUP(free_ptr) struct spread *spread = malloc(sizeof(*spread));
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	struct share shares[SHARES_MAX] = {{.graph = graph, .spread = spread}};
+	struct hawk_error *err = wish ? hawk_choice_bits_make(graph, wish, true, &chosen) : NULL;
 
-	if (!spread)
-		return &hawk_enomem;
+	if (err || !spread)
+		return err ? err : &hawk_enomem;
 	make_spread(life_units(graph->heap), spread);
-	err = add_shares(shares, count_shares(graph, wish));
-	free(spread);
+	shares[0].chosen = chosen;
+	err = add_shares(shares, count_shares(graph));
 	if (err)
 		free(shares[0].ages);
 	else

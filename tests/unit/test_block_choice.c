@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Blocks that are chosen 64 at a time, side by side, against one after the other: on random heaps
+ * with carved blocks, blocks of 4 GiB and more, headers in memory or kept, blocks of no site.
+ */
+#include "hawk_block_choice.h"
+#include "synthetic_sweep_core.h"
+
+enum {
+	HEAPS = 60,
+	WISHES = 40,
+	TRACES = 8,
+	SITES = 4,
+	LARGE_MAX = 64,
+};
+
+static void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+struct choice_world {
+	struct sweep_core core;
+	struct hawk_findings findings;
+	struct hawk_heap heap;
+	struct hawk_site sites[SITES];
+	uint32_t site_of_trace[TRACES];
+	struct hawk_block_graph graph;
+	struct hawk_large_block large[LARGE_MAX];
+	struct hawk_large_block *own_large;
+	uint64_t seed;
+};
+
+static uint64_t random_below(struct choice_world *world, uint64_t limit)
+{
+	return synthetic_random(&world->seed) % limit;
+}
+
+/* The index has no core so large: these sizes were never in memory. */
+static void make_large(struct choice_world *world)
+{
+	struct hawk_block_index *index = &world->graph.index;
+
+	world->own_large = index->large;
+	if (index->large_count || !random_below(world, 3))
+		return;
+	for (uint32_t i = (uint32_t)random_below(world, 100);
+	     i < index->count && index->large_count < LARGE_MAX;
+	     i += 1 + (uint32_t)random_below(world, 100)) {
+		if (hawk_block_index_part(index, i))
+			continue;
+		index->sizes[i] = UINT32_MAX;
+		world->large[index->large_count++] = (struct hawk_large_block){
+			.start = hawk_block_start(index, i),
+			.size = UINT32_MAX + random_below(world, 5),
+			.number = i,
+		};
+	}
+	index->large = world->large;
+}
+
+static void open_world(struct choice_world *world, uint64_t seed)
+{
+	struct hawk_sweep_result result;
+	struct hawk_block_index *index = &world->graph.index;
+	const struct hawk_sweep_taker taker = {.context = index, .take = hawk_block_index_add};
+	uint64_t bytes = seed % 12 ? 256 << 10 : 3 << 20; // shares of their own for threads
+
+	*world = (struct choice_world){.seed = seed};
+	sweep_core_open_spoiled(&world->core, bytes, 4096, seed);
+	world->graph = (struct hawk_block_graph){
+		.target = world->core.target,
+		.heap = &world->heap,
+		.findings = &world->findings,
+		.threads = 1 + (unsigned)seed % 3,
+		.parts = HAWK_PART_INDEX,
+	};
+	expect_no_error(hawk_block_index_init(index, 2 * bytes));
+	if (seed % 2)
+		expect_no_error(hawk_block_index_keep_heads(index, 2 * bytes));
+	expect_no_error(hawk_sweep_beside(world->core.target, &world->core.plan, 1, &taker, NULL,
+					  NULL, NULL, &result));
+	expect_no_error(hawk_block_index_finish(index));
+	for (unsigned i = 0; i < TRACES; i++)
+		world->site_of_trace[i] = random_below(world, 8) ? i % SITES : UINT32_MAX;
+	world->heap = (struct hawk_heap){
+		.sites = world->sites,
+		.site_count = SITES,
+		.site_of_trace = world->site_of_trace,
+		.trace_count = TRACES - (uint32_t)random_below(world, 3),
+		.lost_site = random_below(world, 2) ? SITES - 1 : UINT32_MAX,
+	};
+	make_large(world);
+}
+
+static void close_world(struct choice_world *world)
+{
+	world->graph.index.large = world->own_large;
+	hawk_block_index_deinit(&world->graph.index);
+	hawk_findings_deinit(&world->findings);
+	sweep_core_close(&world->core);
+}
+
+static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
+{
+	const uint64_t *mask = context;
+
+	*ret = *mask >> (block->start / 16 + block->kind) % 64 & 1;
+	return NULL;
+}
+
+static bool trace_passes(const void *context, uint32_t trace)
+{
+	const uint64_t *mask = context;
+
+	return *mask >> trace % 64 & 1;
+}
+
+static uint64_t random_size(struct choice_world *world)
+{
+	switch (random_below(world, 8)) {
+	case 0:
+		return 0;
+	case 1:
+		return UINT64_MAX;
+	case 2:
+		return UINT32_MAX - 2 + random_below(world, 8);
+	default:
+		return random_below(world, random_below(world, 2) ? 200 : 20000);
+	}
+}
+
+/* Any set of births, but mostly those in a row. */
+static void choose_births(struct choice_world *world, struct hawk_choice_test *test)
+{
+	unsigned first = (unsigned)random_below(world, random_below(world, 4) ? 10 : 256);
+	unsigned last = first + (unsigned)random_below(world, random_below(world, 4) ? 5 : 256);
+	bool any = !random_below(world, 3);
+
+	test->births_matter = random_below(world, 2);
+	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++)
+		test->births[birth] =
+			any ? random_below(world, 2) : birth >= first && birth <= last;
+}
+
+static uint32_t expect_bits(struct choice_world *world, const struct hawk_choice_wish *wish,
+			    bool sited)
+{
+	const struct hawk_block_graph *graph = &world->graph;
+	struct hawk_near near = {.target = graph->target};
+	uint32_t chosen = 0, next = 0;
+	uint64_t *bits;
+
+	expect_no_error(hawk_choice_bits_make(graph, wish, sited, &bits));
+	for (uint32_t i = 0; i < graph->index.count; i++) {
+		bool wanted;
+
+		expect_no_error(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
+		wanted = wanted && (!sited || hawk_block_graph_site(graph, i) < SITES);
+		assert_int_equal(hawk_block_is_chosen(bits, i), wanted);
+		if (!wanted)
+			continue;
+		chosen++;
+		assert_int_equal(hawk_block_next_chosen(bits, next, graph->index.count), i);
+		next = i + 1;
+	}
+	assert_true(hawk_block_next_chosen(bits, next, graph->index.count) >= graph->index.count);
+	for (uint32_t i = graph->index.count; i % 64; i++)
+		assert_false(hawk_block_is_chosen(bits, i));
+	free(bits);
+	return chosen;
+}
+
+static void expect_sums(struct choice_world *world, const struct hawk_choice_wish *wish)
+{
+	const struct hawk_block_index *index = &world->graph.index;
+	struct hawk_chosen sites[SITES] = {{0}}, all = {0}, at_once = {0};
+	struct hawk_block_choice choice;
+
+	expect_no_error(hawk_block_choice_make(&world->graph, wish, &choice));
+	for (uint32_t i = 0; i < index->count; i++)
+		if (hawk_block_is_chosen(choice.blocks, i)) {
+			hawk_chosen_add(&sites[hawk_block_graph_site(&world->graph, i)], index, i);
+			hawk_chosen_add(&all, index, i);
+		}
+	assert_memory_equal(choice.sites, sites, sizeof(sites));
+	for (uint32_t i = 0; i < index->count; i += 64)
+		hawk_chosen_add_64(&at_once, index, i, choice.blocks[i / 64]);
+	assert_memory_equal(&at_once, &all, sizeof(all));
+	hawk_block_choice_deinit(&choice);
+}
+
+static void bits_of_random_heaps_are_those_of_blocks_one_by_one(void **state)
+{
+	uint64_t chosen = 0, asked = 0, parts = 0, large = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= HEAPS; seed++) {
+		struct choice_world world;
+
+		open_world(&world, seed);
+		parts += world.graph.index.part_count;
+		large += world.graph.index.large_count;
+		for (unsigned i = 0; i < WISHES; i++) {
+			uint64_t mask = synthetic_random(&world.seed);
+			struct hawk_choice_test test = {
+				.size_low = random_size(&world),
+				.size_high = random_size(&world),
+				.decides = random_below(&world, 2),
+			};
+			struct hawk_choice_wish wish = {
+				.filter = passes,
+				.trace = random_below(&world, 2) ? trace_passes : NULL,
+				.context = &mask,
+				.test = random_below(&world, 4) ? &test : NULL,
+			};
+
+			choose_births(&world, &test);
+			chosen += expect_bits(&world, i ? &wish : NULL, i % 2);
+			asked += world.graph.index.count;
+			expect_sums(&world, i ? &wish : NULL);
+		}
+		close_world(&world);
+	}
+	assert_true(chosen > asked / 20 && chosen < asked / 2);
+	assert_true(parts > 1000 && large > 300);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(bits_of_random_heaps_are_those_of_blocks_one_by_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
