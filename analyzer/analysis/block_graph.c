@@ -263,11 +263,24 @@ static struct hawk_error *make_retained(struct hawk_block_graph *graph, unsigned
 	return NULL;
 }
 
-unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned parts)
+unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned cached,
+				 unsigned parts)
 {
-	if (parts & HAWK_PART_RETAINED_BY_SITE)
-		parts |= graph->retained ? HAWK_PART_REACH : HAWK_PART_RETAINED;
-	return parts & ~(unsigned)HAWK_PART_RETAINED_BY_SITE;
+	const unsigned both = HAWK_PART_FOLDS | HAWK_PART_START_FOLD;
+	unsigned have = graph->parts | cached;
+	unsigned folds = 0;
+
+	if (parts & HAWK_PART_RETAINED_TREES)
+		folds = both;
+	else if (parts & HAWK_PART_RETAINED_TREE ||
+		 (parts & HAWK_PART_RETAINED_BY_SITE && !graph->retained))
+		folds = HAWK_PART_FOLDS;
+	if (folds & ~have)
+		parts |= HAWK_PART_RETAINED;
+	else if (folds || parts & HAWK_PART_RETAINED_BY_SITE)
+		parts |= HAWK_PART_REACH | folds;
+	return parts & ~(unsigned)(HAWK_PART_RETAINED_BY_SITE | HAWK_PART_RETAINED_TREE |
+				   HAWK_PART_RETAINED_TREES);
 }
 
 /* Whether what is `missing` begins with the site graph, which makes all else beside it. */
@@ -303,6 +316,20 @@ static struct hawk_error *make_paths(struct hawk_block_graph *graph, unsigned mi
 		return err;
 	hawk_block_graph_stage(graph, "finding shortest paths");
 	return hawk_paths_find(graph, HAWK_BLOCK_NOWHERE, &graph->paths);
+}
+
+void hawk_block_graph_note_folds(struct hawk_block_graph *graph)
+{
+	const struct hawk_tree_folds *folds = &graph->folds;
+
+	if (graph->retained && folds->retained.nodes && folds->ages)
+		graph->parts |= HAWK_PART_FOLDS;
+	if (folds->paths.nodes)
+		graph->parts |= HAWK_PART_PATHS_FOLD;
+	if (folds->start_retained.nodes)
+		graph->parts |= HAWK_PART_START_FOLD;
+	if (folds->by_start)
+		graph->parts |= HAWK_PART_START_BLOCKS;
 }
 
 unsigned hawk_block_graph_dependencies(unsigned parts)
@@ -453,6 +480,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_explained_deinit(&graph->explained);
 	hawk_site_graph_deinit(&graph->sites);
 	hawk_paths_deinit(&graph->paths);
+	hawk_tree_folds_deinit(&graph->folds);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }

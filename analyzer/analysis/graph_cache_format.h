@@ -3,7 +3,11 @@
  * @file
  * The index cache as it lies in a file. Internal to analysis/.
  *
- *     header (4096 bytes) | section | section | ...        each begins on a page
+ *     header (4096 bytes) | another | section | section | ...      each begins on a page
+ *
+ * The complete header with the higher generation counts. Who adds to a file writes behind what that
+ * says, then the other header: whoever has mapped the file before sees nothing of it, and whoever
+ * is interrupted has changed nothing.
  *
  * Sections are arrays of this program's own structures, so `layout` holds what their shape depends
  * on; another version of the program makes its own file. Prose twin: docs/format-index-cache.md.
@@ -12,10 +16,14 @@
 #define HAWK_GRAPH_CACHE_FORMAT_H
 
 #include "hawk_graph_cache.h"
+#include "hawk_site_ages.h"
+#include "hawk_site_tree.h"
 
 enum {
-	CACHE_VERSION = 4,
+	CACHE_VERSION = 5,
 	CACHE_HEADER_BYTES = 4096,
+	CACHE_HEADERS = 2,
+	CACHE_FIRST_SECTION = CACHE_HEADERS * CACHE_HEADER_BYTES,
 	CACHE_ALIGNMENT = 4096,
 };
 
@@ -41,6 +49,7 @@ enum cache_section_id {
 	CACHE_ROOTS,
 	CACHE_REACH_SUMS,
 	CACHE_KINDS,
+	CACHE_DOMINATORS_HEAD, /**< struct cache_dominators */
 	CACHE_DOMINATOR_BLOCKS,
 	CACHE_DOMINATORS,
 	CACHE_RETAINED_BY_NUMBER,
@@ -52,6 +61,15 @@ enum cache_section_id {
 	CACHE_PATHS_ORDER,
 	CACHE_PATHS_FROM,
 	CACHE_PATHS_FOUND,
+	CACHE_FOLD_HEAD, /**< struct cache_fold: of the section behind it, as below */
+	CACHE_FOLD,      /**< struct hawk_tree_fold_node */
+	CACHE_AGES,
+	CACHE_FOLD_RETAINED_BY_SITE, /**< as CACHE_RETAINED_BY_SITE */
+	CACHE_PATHS_FOLD_HEAD,
+	CACHE_PATHS_FOLD,
+	CACHE_START_FOLD_HEAD,
+	CACHE_START_FOLD,
+	CACHE_BY_START,
 	CACHE_SECTIONS
 };
 
@@ -64,11 +82,12 @@ struct cache_section {
 struct cache_header {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t parts;  /**< of the graph: enum hawk_block_graph_part */
-	uint64_t layout; /**< cache_layout() */
+	uint32_t parts;      /**< of the graph: enum hawk_block_graph_part */
+	uint64_t generation; /**< from 1 on */
+	uint64_t layout;     /**< cache_layout() */
 	struct hawk_core_identity identity;
 	struct hawk_seal_key key; /**< of the process: another one in a core of the same name */
-	uint64_t file_bytes;
+	uint64_t file_bytes;      /**< that it describes; what is behind them is of no meaning */
 	struct cache_section sections[CACHE_SECTIONS];
 	uint64_t hash; /**< XXH3 of everything above */
 };
@@ -97,6 +116,14 @@ struct cache_index {
 struct cache_chunk {
 	uint32_t chunk;
 	uint32_t number;
+};
+
+struct cache_dominators {
+	uint64_t start_is_all; /**< 0, 1 */
+};
+
+struct cache_fold {
+	uint64_t groups; /**< of roots */
 };
 
 struct cache_finding {
@@ -129,6 +156,9 @@ static inline uint64_t cache_layout(void)
 		sizeof(struct hawk_site_retained),
 		sizeof(struct hawk_site_edge),
 		sizeof(struct hawk_site_place),
+		sizeof(struct hawk_tree_fold_node),
+		sizeof(struct hawk_site_ages),
+		HAWK_TREE_KINDS,
 		HAWK_REACH_KINDS,
 		HAWK_ROOT_KINDS,
 		HAWK_HEURISTIC_COUNT,
@@ -144,26 +174,82 @@ static inline uint64_t cache_layout(void)
 /** The sections of one part of a graph; HAWK_PART_INDEX has those of the heap, too. */
 static inline unsigned cache_part_of(unsigned section)
 {
-	if (section < CACHE_OFFSETS)
-		return HAWK_PART_INDEX;
-	if (section < CACHE_ROOTS_HEAD)
-		return HAWK_PART_EDGES;
-	if (section < CACHE_REACH_SUMS)
-		return HAWK_PART_ROOTS;
-	if (section < CACHE_DOMINATOR_BLOCKS)
-		return HAWK_PART_REACH;
-	if (section < CACHE_SITE_EDGES)
-		return HAWK_PART_RETAINED;
-	if (section < CACHE_PATHS_ORDER)
-		return HAWK_PART_SITES;
-	return HAWK_PART_PATHS;
+	static const struct {
+		unsigned end; /**< behind its last section */
+		unsigned part;
+	} parts[] = {
+		{CACHE_OFFSETS, HAWK_PART_INDEX},
+		{CACHE_ROOTS_HEAD, HAWK_PART_EDGES},
+		{CACHE_REACH_SUMS, HAWK_PART_ROOTS},
+		{CACHE_DOMINATORS_HEAD, HAWK_PART_REACH},
+		{CACHE_SITE_EDGES, HAWK_PART_RETAINED},
+		{CACHE_PATHS_ORDER, HAWK_PART_SITES},
+		{CACHE_FOLD_HEAD, HAWK_PART_PATHS},
+		{CACHE_PATHS_FOLD_HEAD, HAWK_PART_FOLDS},
+		{CACHE_START_FOLD_HEAD, HAWK_PART_PATHS_FOLD},
+		{CACHE_BY_START, HAWK_PART_START_FOLD},
+		{CACHE_SECTIONS, HAWK_PART_START_BLOCKS},
+	};
+	unsigned i = 0;
+
+	while (section >= parts[i].end)
+		i++;
+	return parts[i].part;
 }
 
-/**
- * Sections that the file `other` (-1 = none) has of parts that `graph` lacks, checked, as arrays in
- * `cache`, which is the caller's to unmap: their lengths come with them in its header. 0: none.
- */
-unsigned cache_other_parts(int other, const struct hawk_core_identity *identity,
-			   const struct hawk_block_graph *graph, struct hawk_graph_cache *cache);
+static inline uint64_t cache_align(uint64_t offset)
+{
+	return (offset + CACHE_ALIGNMENT - 1) & -(uint64_t)CACHE_ALIGNMENT;
+}
+
+/** A file under inspection. */
+struct cache_reader {
+	const struct cache_header *header;
+	const uint8_t *bytes;
+	uint64_t size;  /**< of the file; sections end before header->file_bytes */
+	unsigned parts; /**< that are wanted and there */
+};
+
+static inline const void *cache_section_at(const struct cache_reader *reader,
+					   enum cache_section_id id)
+{
+	return reader->bytes + reader->header->sections[id].offset;
+}
+
+/** Blocks that paths lead to. */
+static inline uint64_t cache_paths_count(const struct cache_reader *reader)
+{
+	return reader->header->sections[CACHE_PATHS_ORDER].bytes / sizeof(uint32_t);
+}
+
+/** The header that counts, into `header`; false: there is none for this core. */
+bool cache_find_header(const struct cache_reader *reader, const struct hawk_core_identity *identity,
+		       struct cache_header *header);
+
+/** That the sections of reader->parts lie in the file and are as they were written. */
+bool cache_check_sections(const struct cache_reader *reader);
+/** That what they hold of the heap and the index fits together. */
+bool cache_check_heap(const struct cache_reader *reader);
+/** Likewise the counts of both alone. */
+bool cache_check_counts(const struct cache_reader *reader);
+/** Likewise of other parts. */
+bool cache_check_graph(const struct cache_reader *reader);
+
+/** Findings that a file keeps, as they lie there. */
+struct cache_kept_finding {
+	const struct cache_finding *head;
+	const char *text;
+	const char *key;
+};
+/** False: there is none at `*at`, which moves behind it otherwise. */
+bool cache_next_finding(const struct cache_reader *reader, uint64_t *at,
+			struct cache_kept_finding *ret);
+
+/** Whether the file's numbers are those of `graph`, which another reading of the same core has
+ * made. */
+bool cache_is_of(const struct cache_reader *reader, const struct hawk_block_graph *graph);
+
+/** Maps the file `fd`. False: it is too short. */
+bool cache_map(int fd, struct hawk_graph_cache *cache);
 
 #endif

@@ -1,297 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Taking a graph from an index cache. All lengths are compared with the counts that they belong to
- * before anything is pointed at, and numbers in small sections with what they are numbers of; the
- * long ones (what there is of every block) are believed because their hash is right and nobody else
- * can write the file.
+ * Taking a graph from an index cache, once it has been found to be as expected.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <xxhash.h>
 
 #include "graph_cache_format.h"
 #include "hawk_cleanup.h"
-#include "hawk_parallel.h"
 
-enum {
-	THREADS_MAX = 8,
-	BYTES_FOR_TWO = 16 << 20, /**< fewer are not worth a thread */
-};
-
-/** A file under inspection. */
-struct reader {
-	const struct cache_header *header;
-	const uint8_t *bytes;
-	uint64_t size;
-	unsigned parts; /**< that are wanted and there */
-};
-
-static const void *section(const struct reader *reader, enum cache_section_id id)
-{
-	return reader->bytes + reader->header->sections[id].offset;
-}
-
-static bool has_bytes(const struct reader *reader, enum cache_section_id id, uint64_t count,
-		      uint64_t each)
-{
-	uint64_t bytes;
-
-	return !__builtin_mul_overflow(count, each, &bytes) &&
-	       reader->header->sections[id].bytes == bytes;
-}
-
-/** Blocks that paths lead to. */
-static uint64_t paths_count(const struct reader *reader)
-{
-	return reader->header->sections[CACHE_PATHS_ORDER].bytes / sizeof(uint32_t);
-}
-
-static bool check_header(const struct reader *reader, const struct hawk_core_identity *identity)
-{
-	const struct cache_header *header = reader->header;
-
-	return reader->size >= CACHE_HEADER_BYTES && header->magic == cache_magic() &&
-	       header->version == CACHE_VERSION && header->layout == cache_layout() &&
-	       header->file_bytes == reader->size &&
-	       !memcmp(&header->identity, identity, sizeof(*identity)) &&
-	       header->hash == XXH3_64bits(header, offsetof(struct cache_header, hash)) &&
-	       header->parts & HAWK_PART_INDEX;
-}
-
-/** Sections whose hashes are looked at by several threads: each takes the next one. */
-struct hashing {
-	const struct reader *reader;
-	unsigned next;
-	bool is_bad;
-};
-
-static void hash_sections(void *context, unsigned part)
-{
-	struct hashing *hashing = context;
-	const struct reader *reader = hashing->reader;
-	unsigned i;
-
-	(void)part;
-	while ((i = __atomic_fetch_add(&hashing->next, 1, __ATOMIC_RELAXED)) < CACHE_SECTIONS) {
-		const struct cache_section *at = &reader->header->sections[i];
-
-		if (reader->parts & cache_part_of(i) &&
-		    at->hash != XXH3_64bits(reader->bytes + at->offset, (size_t)at->bytes))
-			__atomic_store_n(&hashing->is_bad, true, __ATOMIC_RELAXED);
-	}
-}
-
-/** That they lie in the file and are as they were written. */
-static bool check_sections(const struct reader *reader)
-{
-	struct hashing hashing = {.reader = reader};
-	unsigned threads = hawk_parallel_processors();
-
-	for (unsigned i = 0; i < CACHE_SECTIONS; i++) {
-		const struct cache_section *at = &reader->header->sections[i];
-
-		if (!(reader->parts & cache_part_of(i)))
-			continue;
-		if (at->offset < CACHE_HEADER_BYTES || at->offset % CACHE_ALIGNMENT ||
-		    at->offset > reader->size || at->bytes > reader->size - at->offset)
-			return false;
-	}
-	if (reader->size < BYTES_FOR_TWO)
-		threads = 1;
-	hawk_parallel_run(threads < THREADS_MAX ? threads : THREADS_MAX, hash_sections, &hashing);
-	return !hashing.is_bad;
-}
-
-static bool check_heap(const struct reader *reader)
-{
-	const struct cache_heap *heap = section(reader, CACHE_HEAP);
-	const struct cache_index *index = section(reader, CACHE_INDEX);
-	uint64_t count;
-
-	if (!has_bytes(reader, CACHE_HEAP, 1, sizeof(*heap)) ||
-	    !has_bytes(reader, CACHE_INDEX, 1, sizeof(*index)))
-		return false;
-	count = index->count;
-	return count <= HAWK_BLOCKS_MAX &&
-	       has_bytes(reader, CACHE_SITES, heap->site_count, sizeof(struct hawk_site)) &&
-	       has_bytes(reader, CACHE_SITE_OF_TRACE, heap->trace_count, sizeof(uint32_t)) &&
-	       has_bytes(reader, CACHE_GRANULES, count, 4) &&
-	       has_bytes(reader, CACHE_SIZES, count, 4) &&
-	       has_bytes(reader, CACHE_TRACES, count, 4) &&
-	       has_bytes(reader, CACHE_HEADS, count, 2) && index->chunk_count <= HAWK_CHUNKS_MAX &&
-	       has_bytes(reader, CACHE_RECORDS,
-			 ((uint64_t)index->chunk_count + 1) << HAWK_CHUNK_RECORDS_LOG2,
-			 sizeof(struct hawk_index_record)) &&
-	       has_bytes(reader, CACHE_CHUNK_ADDRESSES, (uint64_t)index->chunk_count + 1, 8) &&
-	       has_bytes(reader, CACHE_LARGE, index->large_count,
-			 sizeof(struct hawk_large_block)) &&
-	       has_bytes(reader, CACHE_BLOCK_PARTS, index->part_count,
-			 sizeof(struct hawk_block_part)) &&
-	       reader->header->sections[CACHE_DIRECTORY].bytes % sizeof(struct cache_chunk) == 0;
-}
-
-/** One of `count` things, or none. */
-static bool is_one_or_none(uint32_t number, uint64_t count)
-{
-	return number < count || number == UINT32_MAX;
-}
-
-/** Traces have sites that are there. */
-static bool check_sites(const struct reader *reader)
-{
-	const struct cache_heap *heap = section(reader, CACHE_HEAP);
-	const uint32_t *site_of_trace = section(reader, CACHE_SITE_OF_TRACE);
-
-	for (uint32_t i = 0; i < heap->trace_count; i++)
-		if (!is_one_or_none(site_of_trace[i], heap->site_count))
-			return false;
-	return is_one_or_none(heap->lost_site, heap->site_count);
-}
-
-/** Chunks lie in the directory, and have records and addresses. */
-static bool check_chunks(const struct reader *reader)
-{
-	const uint64_t directory = UINT64_C(1) << HAWK_DIRECTORY_LOG2;
-	const struct cache_index *index = section(reader, CACHE_INDEX);
-	const struct cache_chunk *chunks = section(reader, CACHE_DIRECTORY);
-	uint64_t count = reader->header->sections[CACHE_DIRECTORY].bytes / sizeof(*chunks);
-
-	if (index->first_chunk > directory || index->chunk_span > directory - index->first_chunk)
-		return false;
-	for (uint64_t i = 0; i < count; i++)
-		if (chunks[i].chunk >= directory || (chunks[i].number > index->chunk_count &&
-						     chunks[i].number != HAWK_CHUNK_INSIDE))
-			return false;
-	return true;
-}
-
-/** Large blocks and parts of carved ones are blocks. */
-static bool check_blocks(const struct reader *reader)
-{
-	const struct cache_index *index = section(reader, CACHE_INDEX);
-	const struct hawk_large_block *large = section(reader, CACHE_LARGE);
-	const struct hawk_block_part *parts = section(reader, CACHE_BLOCK_PARTS);
-
-	for (uint64_t i = 0; i < index->large_count; i++)
-		if (large[i].number >= index->count)
-			return false;
-	for (uint64_t i = 0; i < index->part_count; i++)
-		if (parts[i].number >= index->count || parts[i].first >= index->count ||
-		    !is_one_or_none(parts[i].previous, index->count) ||
-		    !is_one_or_none(parts[i].next, index->count))
-			return false;
-	return true;
-}
-
-/** They lead to blocks. Who owns them is as good as the core, which is the same. */
-static bool check_roots(const struct reader *reader)
-{
-	const struct cache_index *index = section(reader, CACHE_INDEX);
-	const struct hawk_roots *head = section(reader, CACHE_ROOTS_HEAD);
-	const struct hawk_root *roots = section(reader, CACHE_ROOTS);
-
-	for (size_t i = 0; i < head->count; i++)
-		if (roots[i].edge >> 1 >= index->count || roots[i].kind >= HAWK_ROOT_KINDS)
-			return false;
-	return true;
-}
-
-/** Edges lead from sites to sites, and have places. */
-static bool check_site_graph(const struct reader *reader)
-{
-	const struct cache_heap *heap = section(reader, CACHE_HEAP);
-	const struct cache_section *sections = reader->header->sections;
-	const struct hawk_site_edge *edges = section(reader, CACHE_SITE_EDGES);
-	uint64_t places = sections[CACHE_SITE_PLACES].bytes / sizeof(struct hawk_site_place);
-	uint64_t count = sections[CACHE_SITE_EDGES].bytes / sizeof(*edges);
-
-	if (!has_bytes(reader, CACHE_SITE_EDGES, count, sizeof(*edges)) ||
-	    !has_bytes(reader, CACHE_SITE_PLACES, places, sizeof(struct hawk_site_place)))
-		return false;
-	for (uint64_t i = 0; i < count; i++)
-		if ((edges[i].source >= heap->site_count && edges[i].source != HAWK_SITE_ROOTS) ||
-		    edges[i].target >= heap->site_count || !edges[i].place_count ||
-		    (uint64_t)edges[i].first_place + edges[i].place_count > places)
-			return false;
-	return true;
-}
-
-static bool check_paths(const struct reader *reader)
-{
-	const struct cache_index *index = section(reader, CACHE_INDEX);
-	uint64_t count = paths_count(reader);
-
-	return count <= index->count && has_bytes(reader, CACHE_PATHS_ORDER, count, 4) &&
-	       has_bytes(reader, CACHE_PATHS_FROM, count, 4) &&
-	       has_bytes(reader, CACHE_PATHS_FOUND, hawk_paths_found_bytes(index->count), 1);
-}
-
-static bool check_graph(const struct reader *reader)
-{
-	const struct cache_heap *heap = section(reader, CACHE_HEAP);
-	const struct cache_index *index = section(reader, CACHE_INDEX);
-	const struct hawk_roots *roots = section(reader, CACHE_ROOTS_HEAD);
-	uint64_t count = index->count;
-
-	if (reader->parts & HAWK_PART_EDGES &&
-	    (!has_bytes(reader, CACHE_OFFSETS, count + 1, 4) ||
-	     !has_bytes(reader, CACHE_EDGES,
-			((const uint32_t *)section(reader, CACHE_OFFSETS))[count], 4)))
-		return false;
-	if (reader->parts & HAWK_PART_ROOTS &&
-	    (!has_bytes(reader, CACHE_ROOTS_HEAD, 1, sizeof(*roots)) ||
-	     !has_bytes(reader, CACHE_ROOTS, roots->count, sizeof(*roots->items)) ||
-	     !check_roots(reader)))
-		return false;
-	if (reader->parts & HAWK_PART_REACH &&
-	    (!has_bytes(reader, CACHE_REACH_SUMS, HAWK_REACH_KINDS,
-			sizeof(struct hawk_reach_sum)) ||
-	     !has_bytes(reader, CACHE_KINDS, count, 1)))
-		return false;
-	if (reader->parts & HAWK_PART_SITES && !check_site_graph(reader))
-		return false;
-	if (reader->parts & HAWK_PART_PATHS && !check_paths(reader))
-		return false;
-	if (!(reader->parts & HAWK_PART_RETAINED))
-		return true;
-	return has_bytes(reader, CACHE_DOMINATOR_BLOCKS, count + 1, 4) &&
-	       has_bytes(reader, CACHE_DOMINATORS, count + 1, 4) &&
-	       has_bytes(reader, CACHE_RETAINED_BY_NUMBER, count + 1, 8) &&
-	       has_bytes(reader, CACHE_SUBTREES, count + 1, 4) &&
-	       has_bytes(reader, CACHE_NUMBERS, count, 4) &&
-	       has_bytes(reader, CACHE_RETAINED_BY_SITE, heap->site_count,
-			 sizeof(struct hawk_site_retained));
-}
+static const unsigned FOLDS =
+	HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD | HAWK_PART_START_FOLD | HAWK_PART_START_BLOCKS;
 
 /** A copy on the heap, for what is freed one by one. */
-static void *copy(const struct reader *reader, enum cache_section_id id)
+static void *copy(const struct cache_reader *reader, enum cache_section_id id)
 {
 	uint64_t bytes = reader->header->sections[id].bytes;
 	void *made = malloc((size_t)bytes + 1);
 
 	if (made)
-		memcpy(made, section(reader, id), (size_t)bytes);
+		memcpy(made, cache_section_at(reader, id), (size_t)bytes);
 	return made;
 }
 
 /** As long as every granule id can ask for, as in an index that is made. */
-static uint64_t *copy_chunk_addresses(const struct reader *reader)
+static uint64_t *copy_chunk_addresses(const struct cache_reader *reader)
 {
 	uint64_t *made = calloc((size_t)HAWK_CHUNKS_MAX + 1, sizeof(*made));
 
 	if (made)
-		memcpy(made, section(reader, CACHE_CHUNK_ADDRESSES),
+		memcpy(made, cache_section_at(reader, CACHE_CHUNK_ADDRESSES),
 		       (size_t)reader->header->sections[CACHE_CHUNK_ADDRESSES].bytes);
 	return made;
 }
 
-static struct hawk_error *take_directory(const struct reader *reader,
+static struct hawk_error *take_directory(const struct cache_reader *reader,
 					 struct hawk_block_index *index)
 {
-	const struct cache_chunk *chunks = section(reader, CACHE_DIRECTORY);
+	const struct cache_chunk *chunks = cache_section_at(reader, CACHE_DIRECTORY);
 	uint64_t count = reader->header->sections[CACHE_DIRECTORY].bytes / sizeof(*chunks);
 	struct hawk_error *err = hawk_area_create_sparse(&index->directory_area,
 							 sizeof(uint16_t) << HAWK_DIRECTORY_LOG2);
@@ -304,17 +51,18 @@ static struct hawk_error *take_directory(const struct reader *reader,
 	return NULL;
 }
 
-static struct hawk_error *take_index(const struct reader *reader, struct hawk_block_index *index)
+static struct hawk_error *take_index(const struct cache_reader *reader,
+				     struct hawk_block_index *index)
 {
-	const struct cache_index *from = section(reader, CACHE_INDEX);
+	const struct cache_index *from = cache_section_at(reader, CACHE_INDEX);
 
 	*index = (struct hawk_block_index){
 		.count = from->count,
-		.granules = (uint32_t *)section(reader, CACHE_GRANULES),
-		.sizes = (uint32_t *)section(reader, CACHE_SIZES),
-		.traces = (uint32_t *)section(reader, CACHE_TRACES),
-		.heads = (uint16_t *)section(reader, CACHE_HEADS),
-		.records = (struct hawk_index_record *)section(reader, CACHE_RECORDS),
+		.granules = (uint32_t *)cache_section_at(reader, CACHE_GRANULES),
+		.sizes = (uint32_t *)cache_section_at(reader, CACHE_SIZES),
+		.traces = (uint32_t *)cache_section_at(reader, CACHE_TRACES),
+		.heads = (uint16_t *)cache_section_at(reader, CACHE_HEADS),
+		.records = (struct hawk_index_record *)cache_section_at(reader, CACHE_RECORDS),
 		.first_chunk = from->first_chunk,
 		.chunk_span = from->chunk_span,
 		.chunk_addresses = copy_chunk_addresses(reader),
@@ -333,9 +81,9 @@ static struct hawk_error *take_index(const struct reader *reader, struct hawk_bl
 	return take_directory(reader, index);
 }
 
-static struct hawk_error *take_heap(const struct reader *reader, struct hawk_heap *heap)
+static struct hawk_error *take_heap(const struct cache_reader *reader, struct hawk_heap *heap)
 {
-	const struct cache_heap *from = section(reader, CACHE_HEAP);
+	const struct cache_heap *from = cache_section_at(reader, CACHE_HEAP);
 
 	heap->sweep = from->sweep;
 	heap->accounting = from->accounting;
@@ -347,25 +95,33 @@ static struct hawk_error *take_heap(const struct reader *reader, struct hawk_hea
 	return heap->sites && heap->site_of_trace ? NULL : &hawk_enomem;
 }
 
-static struct hawk_error *take_retained(const struct reader *reader, struct hawk_block_graph *graph)
+/** `id`: the section that has them. */
+static struct hawk_error *take_by_site(const struct cache_reader *reader, enum cache_section_id id,
+				       struct hawk_block_graph *graph)
 {
-	struct hawk_site_retained *retained = copy(reader, CACHE_RETAINED_BY_SITE);
-
-	if (!retained)
-		return &hawk_enomem;
-	graph->dominators = (struct hawk_dominators){
-		.count = graph->index.count,
-		.blocks = (uint32_t *)section(reader, CACHE_DOMINATOR_BLOCKS),
-		.dominators = (uint32_t *)section(reader, CACHE_DOMINATORS),
-		.retained = (uint64_t *)section(reader, CACHE_RETAINED_BY_NUMBER),
-		.sizes = (uint32_t *)section(reader, CACHE_SUBTREES),
-		.numbers = (uint32_t *)section(reader, CACHE_NUMBERS),
-	};
-	graph->retained = retained;
-	return NULL;
+	if (!graph->retained)
+		graph->retained = copy(reader, id);
+	return graph->retained ? NULL : &hawk_enomem;
 }
 
-static struct hawk_error *take_site_graph(const struct reader *reader,
+static struct hawk_error *take_retained(const struct cache_reader *reader,
+					struct hawk_block_graph *graph)
+{
+	const struct cache_dominators *head = cache_section_at(reader, CACHE_DOMINATORS_HEAD);
+
+	graph->dominators = (struct hawk_dominators){
+		.count = graph->index.count,
+		.blocks = (uint32_t *)cache_section_at(reader, CACHE_DOMINATOR_BLOCKS),
+		.dominators = (uint32_t *)cache_section_at(reader, CACHE_DOMINATORS),
+		.retained = (uint64_t *)cache_section_at(reader, CACHE_RETAINED_BY_NUMBER),
+		.sizes = (uint32_t *)cache_section_at(reader, CACHE_SUBTREES),
+		.numbers = (uint32_t *)cache_section_at(reader, CACHE_NUMBERS),
+	};
+	graph->start_is_all = head->start_is_all;
+	return take_by_site(reader, CACHE_RETAINED_BY_SITE, graph);
+}
+
+static struct hawk_error *take_site_graph(const struct cache_reader *reader,
 					  struct hawk_site_graph *sites)
 {
 	const struct cache_section *sections = reader->header->sections;
@@ -382,39 +138,79 @@ static struct hawk_error *take_site_graph(const struct reader *reader,
 	return &hawk_enomem;
 }
 
-static struct hawk_error *take_paths(const struct reader *reader, struct hawk_block_graph *graph)
+static struct hawk_error *take_paths(const struct cache_reader *reader,
+				     struct hawk_block_graph *graph)
 {
 	graph->paths = (struct hawk_paths){
-		.order = (uint32_t *)section(reader, CACHE_PATHS_ORDER),
-		.from = (uint32_t *)section(reader, CACHE_PATHS_FROM),
-		.count = (uint32_t)paths_count(reader),
+		.order = (uint32_t *)cache_section_at(reader, CACHE_PATHS_ORDER),
+		.from = (uint32_t *)cache_section_at(reader, CACHE_PATHS_FROM),
+		.count = (uint32_t)cache_paths_count(reader),
 		.found = copy(reader, CACHE_PATHS_FOUND),
 		.index = &graph->index,
 	};
 	return graph->paths.found ? NULL : &hawk_enomem;
 }
 
-static struct hawk_error *take_graph(const struct reader *reader, struct hawk_block_graph *graph)
+static void take_fold(const struct cache_reader *reader, enum cache_section_id head,
+		      struct hawk_tree_fold *fold)
 {
-	const unsigned copied = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS;
+	const struct cache_fold *from = cache_section_at(reader, head);
+
+	free(fold->owned);
+	*fold = (struct hawk_tree_fold){
+		.nodes = cache_section_at(reader, (enum cache_section_id)(head + 1)),
+		.count =
+			(uint32_t)(reader->header->sections[head + 1].bytes / sizeof(*fold->nodes)),
+		.groups = from->groups,
+	};
+}
+
+static struct hawk_error *take_folds(const struct cache_reader *reader,
+				     struct hawk_block_graph *graph)
+{
+	struct hawk_tree_folds *folds = &graph->folds;
+	struct hawk_error *err = NULL;
+
+	if (reader->parts & HAWK_PART_PATHS_FOLD)
+		take_fold(reader, CACHE_PATHS_FOLD_HEAD, &folds->paths);
+	if (reader->parts & HAWK_PART_START_FOLD)
+		take_fold(reader, CACHE_START_FOLD_HEAD, &folds->start_retained);
+	if (reader->parts & HAWK_PART_START_BLOCKS)
+		folds->by_start = cache_section_at(reader, CACHE_BY_START);
+	if (reader->parts & HAWK_PART_FOLDS) {
+		take_fold(reader, CACHE_FOLD_HEAD, &folds->retained);
+		if (!folds->ages)
+			folds->ages = copy(reader, CACHE_AGES);
+		err = folds->ages ? take_by_site(reader, CACHE_FOLD_RETAINED_BY_SITE, graph)
+				  : &hawk_enomem;
+	}
+	hawk_block_graph_note_folds(graph);
+	return err;
+}
+
+static struct hawk_error *take_graph(const struct cache_reader *reader,
+				     struct hawk_block_graph *graph)
+{
+	const unsigned copied = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS | FOLDS;
 	uint32_t count = graph->index.count;
 	struct hawk_error *err = NULL;
 
 	if (reader->parts & HAWK_PART_EDGES) {
 		graph->edges.count = count;
-		graph->edges.offsets = (uint32_t *)section(reader, CACHE_OFFSETS);
-		graph->edges.edges = (uint32_t *)section(reader, CACHE_EDGES);
+		graph->edges.offsets = (uint32_t *)cache_section_at(reader, CACHE_OFFSETS);
+		graph->edges.edges = (uint32_t *)cache_section_at(reader, CACHE_EDGES);
 		graph->edges.edge_count = graph->edges.offsets[count];
 	}
 	if (reader->parts & HAWK_PART_ROOTS) {
-		memcpy(&graph->roots, section(reader, CACHE_ROOTS_HEAD), sizeof(graph->roots));
-		graph->roots.items = (struct hawk_root *)section(reader, CACHE_ROOTS);
+		memcpy(&graph->roots, cache_section_at(reader, CACHE_ROOTS_HEAD),
+		       sizeof(graph->roots));
+		graph->roots.items = (struct hawk_root *)cache_section_at(reader, CACHE_ROOTS);
 		graph->roots.capacity = 0; /* not ours */
 	}
 	if (reader->parts & HAWK_PART_REACH) {
-		memcpy(graph->reach.sums, section(reader, CACHE_REACH_SUMS),
+		memcpy(graph->reach.sums, cache_section_at(reader, CACHE_REACH_SUMS),
 		       sizeof(graph->reach.sums));
-		graph->reach.kinds = (uint8_t *)section(reader, CACHE_KINDS);
+		graph->reach.kinds = (uint8_t *)cache_section_at(reader, CACHE_KINDS);
 		graph->reach.edges = HAWK_EDGES_ALL;
 	}
 	/* What has been taken stays the graph's, even if memory runs out for the rest. */
@@ -431,9 +227,10 @@ static struct hawk_error *take_graph(const struct reader *reader, struct hawk_bl
 	graph->parts |= reader->parts & HAWK_PART_SITES;
 	if (reader->parts & HAWK_PART_PATHS)
 		err = take_paths(reader, graph);
-	if (!err)
-		graph->parts |= reader->parts & HAWK_PART_PATHS;
-	return err;
+	if (err)
+		return err;
+	graph->parts |= reader->parts & HAWK_PART_PATHS;
+	return take_folds(reader, graph);
 }
 
 static bool is_known(const struct hawk_findings *findings, const char *key, const char *text)
@@ -444,54 +241,13 @@ static bool is_known(const struct hawk_findings *findings, const char *key, cons
 	return false;
 }
 
-/** One that is kept. */
-struct kept_finding {
-	const struct cache_finding *head;
-	const char *text;
-	const char *key;
-};
-
-/** False: there is none at `*at`, which moves behind it otherwise. */
-static bool next_finding(const struct reader *reader, uint64_t *at, struct kept_finding *ret)
-{
-	const uint8_t *bytes = section(reader, CACHE_FINDINGS);
-	uint64_t left = reader->header->sections[CACHE_FINDINGS].bytes - *at;
-	const struct cache_finding *head = (const struct cache_finding *)(bytes + *at);
-	uint64_t strings;
-
-	if (left < sizeof(*head))
-		return false;
-	left -= sizeof(*head);
-	strings = (uint64_t)head->text_bytes + head->key_bytes;
-	ret->head = head;
-	ret->text = (const char *)(head + 1);
-	ret->key = ret->text + head->text_bytes;
-	if (!head->text_bytes || !head->key_bytes || !head->count || strings > left ||
-	    ((strings + 7) & ~UINT64_C(7)) > left || ret->text[head->text_bytes - 1] ||
-	    ret->key[head->key_bytes - 1] ||
-	    (head->sort != HAWK_FINDING_MISSING && head->sort != HAWK_FINDING_DAMAGE))
-		return false;
-	*at += sizeof(*head) + ((strings + 7) & ~UINT64_C(7));
-	return true;
-}
-
-static bool check_findings(const struct reader *reader)
-{
-	struct kept_finding finding;
-	uint64_t at = 0;
-
-	while (next_finding(reader, &at, &finding))
-		;
-	return at == reader->header->sections[CACHE_FINDINGS].bytes;
-}
-
 /** Those of the reading that is spared now; keys stay in the mapping. */
-static void take_findings(const struct reader *reader, struct hawk_findings *findings)
+static void take_findings(const struct cache_reader *reader, struct hawk_findings *findings)
 {
-	struct kept_finding kept;
+	struct cache_kept_finding kept;
 	uint64_t at = 0;
 
-	while (next_finding(reader, &at, &kept)) {
+	while (cache_next_finding(reader, &at, &kept)) {
 		size_t before = findings->count;
 
 		if (is_known(findings, kept.key, kept.text))
@@ -503,68 +259,48 @@ static void take_findings(const struct reader *reader, struct hawk_findings *fin
 	}
 }
 
-static bool map_file(int fd, struct hawk_graph_cache *cache)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) != 0 || status.st_size < CACHE_HEADER_BYTES)
-		return false;
-	cache->size = (size_t)status.st_size;
-	cache->bytes = mmap(NULL, cache->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (cache->bytes != MAP_FAILED)
-		return true;
-	*cache = (struct hawk_graph_cache){0};
-	return false;
-}
-
 /** The heap's table, and whether the file is about this process. */
-static bool load_table(const struct reader *reader, struct hawk_target *target,
+static bool load_table(const struct cache_reader *reader, struct hawk_target *target,
 		       struct hawk_findings *findings, struct hawk_heap *heap,
 		       struct hawk_error **err)
 {
-	const struct cache_heap *from = section(reader, CACHE_HEAP);
+	const struct cache_heap *from = cache_section_at(reader, CACHE_HEAP);
 
 	*err = hawk_heap_load_plan(target, findings, heap);
 	return !*err && heap->table && heap->trace_count == from->trace_count &&
 	       !memcmp(&heap->plan.key, &reader->header->key, sizeof(heap->plan.key));
 }
 
-static bool inspect(struct reader *reader, const struct hawk_core_identity *identity,
-		    unsigned parts)
+/** What a mapped file has, with its header. False: it does not fit. */
+static bool open_reader(struct hawk_graph_cache *cache, const struct hawk_core_identity *identity,
+			struct cache_reader *reader)
 {
-	if (!check_header(reader, identity))
+	CLEANUP(free_ptr) struct cache_header *header = malloc(sizeof(*header));
+
+	*reader = (struct cache_reader){.bytes = cache->bytes, .size = cache->size};
+	if (!header || !cache_find_header(reader, identity, header))
 		return false;
-	reader->parts =
-		reader->header->parts & (hawk_block_graph_dependencies(parts) | HAWK_PART_INDEX);
-	return check_sections(reader) && check_heap(reader) && check_sites(reader) &&
-	       check_chunks(reader) && check_blocks(reader) && check_findings(reader) &&
-	       check_graph(reader);
+	reader->header = cache->header = take_ptr(&header);
+	return true;
 }
 
-/** Whether its numbers are those of `graph`, which another reading of the same core has made. */
-static bool is_of(const struct reader *reader, const struct hawk_block_graph *graph)
+static bool inspect(struct cache_reader *reader, unsigned parts)
 {
-	const struct cache_heap *heap = section(reader, CACHE_HEAP);
-	const struct cache_index *index = section(reader, CACHE_INDEX);
-
-	return heap->site_count == graph->heap->site_count &&
-	       heap->trace_count == graph->heap->trace_count &&
-	       index->count == graph->index.count &&
-	       !memcmp(&graph->heap->plan.key, &reader->header->key, sizeof(reader->header->key));
+	reader->parts =
+		reader->header->parts & (hawk_block_graph_dependencies(parts) | HAWK_PART_INDEX);
+	return cache_check_sections(reader) && cache_check_heap(reader) &&
+	       cache_check_graph(reader);
 }
 
 unsigned hawk_graph_cache_parts(int fd, const struct hawk_core_identity *identity)
 {
 	struct hawk_graph_cache cache = {0};
-	struct reader reader = {0};
+	struct cache_reader reader;
 	unsigned parts = 0;
 
-	if (fd < 0 || !map_file(fd, &cache))
+	if (fd < 0 || !cache_map(fd, &cache))
 		return 0;
-	reader.header = cache.bytes;
-	reader.bytes = cache.bytes;
-	reader.size = cache.size;
-	if (check_header(&reader, identity))
+	if (open_reader(&cache, identity, &reader))
 		parts = reader.header->parts;
 	hawk_graph_cache_unmap(&cache);
 	return parts;
@@ -576,16 +312,13 @@ bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
 			   struct hawk_block_graph *graph, struct hawk_heap *heap,
 			   struct hawk_error **err)
 {
-	struct reader reader = {0};
+	struct cache_reader reader;
 	struct hawk_heap made = {0};
 
 	*err = NULL;
-	if (!map_file(fd, cache))
+	if (!cache_map(fd, cache))
 		return false;
-	reader.header = cache->bytes;
-	reader.bytes = cache->bytes;
-	reader.size = cache->size;
-	if (!inspect(&reader, identity, parts) ||
+	if (!open_reader(cache, identity, &reader) || !inspect(&reader, parts) ||
 	    !load_table(&reader, target, findings, &made, err)) {
 		hawk_heap_deinit(&made);
 		hawk_graph_cache_unmap(cache);
@@ -606,8 +339,8 @@ bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
 struct hawk_error *hawk_graph_cache_more(const struct hawk_graph_cache *cache, unsigned parts,
 					 struct hawk_block_graph *graph)
 {
-	struct reader reader = {
-		.header = cache->bytes,
+	struct cache_reader reader = {
+		.header = cache->header,
 		.bytes = cache->bytes,
 		.size = cache->size,
 	};
@@ -615,37 +348,15 @@ struct hawk_error *hawk_graph_cache_more(const struct hawk_graph_cache *cache, u
 	if (!cache->bytes)
 		return NULL;
 	reader.parts = reader.header->parts & hawk_block_graph_dependencies(parts) & ~graph->parts;
-	if (!reader.parts || !check_sections(&reader) || !check_graph(&reader))
+	if (!reader.parts || !cache_check_sections(&reader) || !cache_check_graph(&reader))
 		return NULL;
 	return take_graph(&reader, graph);
-}
-
-unsigned cache_other_parts(int other, const struct hawk_core_identity *identity,
-			   const struct hawk_block_graph *graph, struct hawk_graph_cache *cache)
-{
-	struct reader reader = {0};
-	unsigned parts;
-
-	if (other < 0 || !map_file(other, cache))
-		return 0;
-	reader.header = cache->bytes;
-	reader.bytes = cache->bytes;
-	reader.size = cache->size;
-	if (check_header(&reader, identity)) {
-		parts = reader.header->parts & ~graph->parts;
-		/* With the counts that the others go by. */
-		reader.parts = parts | HAWK_PART_INDEX;
-		if (parts && check_sections(&reader) && check_heap(&reader) &&
-		    is_of(&reader, graph) && check_graph(&reader))
-			return parts;
-	}
-	hawk_graph_cache_unmap(cache);
-	return 0;
 }
 
 void hawk_graph_cache_unmap(struct hawk_graph_cache *cache)
 {
 	if (cache->bytes)
 		munmap(cache->bytes, cache->size);
+	free(cache->header);
 	*cache = (struct hawk_graph_cache){0};
 }

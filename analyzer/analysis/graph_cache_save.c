@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Writing an index cache: the sections where they lie in memory, or in the file that is replaced;
- * the header last.
+ * Writing an index cache, or what one has not: the sections from where they lie in memory; the
+ * header last.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,6 +22,14 @@ struct piece {
 	uint64_t size;
 };
 
+/** A file in the making. */
+struct writer {
+	int fd;
+	const struct hawk_block_graph *graph;
+	struct piece pieces[CACHE_SECTIONS];
+	struct cache_header header; /**< of what has been written */
+};
+
 /** What has to be put together for the file; the rest lies where it is. */
 struct small_pieces {
 	struct cache_heap heap;
@@ -29,6 +37,8 @@ struct small_pieces {
 	struct cache_chunk *chunks; /**< owned */
 	uint64_t chunk_count;
 	struct hawk_text findings;
+	struct cache_dominators dominators;
+	struct cache_fold fold, paths_fold, start_fold;
 };
 
 static inline void hawk_cleanup_small_pieces(struct small_pieces *small)
@@ -116,6 +126,10 @@ static struct hawk_error *collect(const struct hawk_block_graph *graph,
 	small->index.chunk_count = index->chunk_count;
 	small->index.large_count = index->large_count;
 	small->index.part_count = index->part_count;
+	small->dominators.start_is_all = graph->start_is_all;
+	small->fold.groups = graph->folds.retained.groups;
+	small->paths_fold.groups = graph->folds.paths.groups;
+	small->start_fold.groups = graph->folds.start_retained.groups;
 	for (size_t i = 0; i < findings->count; i++)
 		if (is_of_graph(&findings->items[i]))
 			append_finding(&small->findings, &findings->items[i]);
@@ -157,7 +171,37 @@ static void list_index(const struct hawk_block_index *index, const struct small_
 		(struct piece){index->parts, index->part_count * sizeof(*index->parts)};
 }
 
-static void list_graph(const struct hawk_block_graph *graph, struct piece *pieces)
+static void list_fold(const struct hawk_tree_fold *fold, const struct cache_fold *head,
+		      enum cache_section_id section, struct piece *pieces)
+{
+	pieces[section] = (struct piece){head, sizeof(*head)};
+	pieces[section + 1] = (struct piece){fold->nodes, fold->count * sizeof(*fold->nodes)};
+}
+
+static void list_folds(const struct hawk_block_graph *graph, const struct small_pieces *small,
+		       struct piece *pieces)
+{
+	const struct hawk_tree_folds *folds = &graph->folds;
+	size_t sites = graph->heap->site_count;
+
+	if (graph->parts & HAWK_PART_FOLDS) {
+		list_fold(&folds->retained, &small->fold, CACHE_FOLD_HEAD, pieces);
+		pieces[CACHE_AGES] = (struct piece){folds->ages, sites * sizeof(*folds->ages)};
+		pieces[CACHE_FOLD_RETAINED_BY_SITE] =
+			(struct piece){graph->retained, sites * sizeof(*graph->retained)};
+	}
+	if (graph->parts & HAWK_PART_PATHS_FOLD)
+		list_fold(&folds->paths, &small->paths_fold, CACHE_PATHS_FOLD_HEAD, pieces);
+	if (graph->parts & HAWK_PART_START_FOLD)
+		list_fold(&folds->start_retained, &small->start_fold, CACHE_START_FOLD_HEAD,
+			  pieces);
+	if (graph->parts & HAWK_PART_START_BLOCKS)
+		pieces[CACHE_BY_START] = (struct piece){
+			folds->by_start, graph->index.count * sizeof(*folds->by_start)};
+}
+
+static void list_graph(const struct hawk_block_graph *graph, const struct small_pieces *small,
+		       struct piece *pieces)
 {
 	uint64_t words = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
 
@@ -179,6 +223,8 @@ static void list_graph(const struct hawk_block_graph *graph, struct piece *piece
 	if (graph->parts & HAWK_PART_RETAINED) {
 		const struct hawk_dominators *dominators = &graph->dominators;
 
+		pieces[CACHE_DOMINATORS_HEAD] =
+			(struct piece){&small->dominators, sizeof(small->dominators)};
 		pieces[CACHE_DOMINATOR_BLOCKS] = (struct piece){dominators->blocks, words};
 		pieces[CACHE_DOMINATORS] = (struct piece){dominators->dominators, words};
 		pieces[CACHE_RETAINED_BY_NUMBER] = (struct piece){dominators->retained, 2 * words};
@@ -203,17 +249,7 @@ static void list_graph(const struct hawk_block_graph *graph, struct piece *piece
 		pieces[CACHE_PATHS_FOUND] =
 			(struct piece){paths->found, hawk_paths_found_bytes(graph->index.count)};
 	}
-}
-
-static void list_other(const struct hawk_graph_cache *cache, unsigned parts, struct piece *pieces)
-{
-	const struct cache_header *header = cache->bytes;
-
-	for (unsigned i = 0; i < CACHE_SECTIONS; i++)
-		if (parts & cache_part_of(i))
-			pieces[i] = (struct piece){(const char *)cache->bytes +
-							   header->sections[i].offset,
-						   header->sections[i].bytes};
+	list_folds(graph, small, pieces);
 }
 
 static struct hawk_error *write_at(int fd, const void *bytes, uint64_t size, uint64_t offset)
@@ -261,89 +297,159 @@ static struct hawk_error *write_heads(int fd, const struct hawk_block_graph *gra
 	return err;
 }
 
-static uint64_t align(uint64_t offset)
-{
-	return (offset + CACHE_ALIGNMENT - 1) & -(uint64_t)CACHE_ALIGNMENT;
-}
-
 uint64_t hawk_graph_cache_bytes(const struct hawk_block_graph *graph)
 {
 	struct piece pieces[CACHE_SECTIONS] = {0};
-	struct small_pieces small = {0};
-	uint64_t bytes = CACHE_HEADER_BYTES;
+	uint64_t bytes = CACHE_FIRST_SECTION;
+	struct small_pieces small;
 
+	memset(&small, 0, sizeof(small));
 	list_heap(graph->heap, &small, pieces);
 	list_index(&graph->index, &small, pieces);
-	list_graph(graph, pieces);
+	list_graph(graph, &small, pieces);
 	for (unsigned i = 0; i < CACHE_SECTIONS; i++)
-		bytes += align(pieces[i].size);
+		bytes += cache_align(pieces[i].size);
 	return bytes;
 }
 
-static struct hawk_error *write_piece(int fd, const struct piece *piece,
-				      struct cache_section *section)
+static struct hawk_error *write_section(struct writer *writer, unsigned i)
 {
+	const struct piece *piece = &writer->pieces[i];
+	struct cache_section *section = &writer->header.sections[i];
+
+	*section = (struct cache_section){
+		.offset = writer->header.file_bytes,
+		.bytes = piece->size,
+	};
+	writer->header.file_bytes = cache_align(section->offset + piece->size);
+	if (i == CACHE_HEADS && !piece->bytes)
+		return write_heads(writer->fd, writer->graph, section);
 	section->hash = XXH3_64bits(piece->bytes, (size_t)piece->size);
-	return write_at(fd, piece->bytes, piece->size, section->offset);
+	return write_at(writer->fd, piece->bytes, piece->size, section->offset);
 }
 
-static struct hawk_error *write_sections(int fd, const struct hawk_block_graph *graph,
-					 const struct piece *pieces, struct cache_header *header)
+/** Sections of `parts` behind all that is there, then a header that says so. */
+static struct hawk_error *write_parts(struct writer *writer, unsigned parts)
 {
-	uint64_t offset = CACHE_HEADER_BYTES;
+	struct cache_header *header = &writer->header;
+	struct hawk_error *err = NULL;
 
-	for (unsigned i = 0; i < CACHE_SECTIONS; i++) {
-		struct hawk_error *err;
-
-		if (!(header->parts & cache_part_of(i)))
-			continue;
-		header->sections[i] = (struct cache_section){
-			.offset = offset,
-			.bytes = pieces[i].size,
-		};
-		if (i == CACHE_HEADS && !pieces[i].bytes)
-			err = write_heads(fd, graph, &header->sections[i]);
-		else
-			err = write_piece(fd, &pieces[i], &header->sections[i]);
-		if (err)
-			return err;
-		offset = align(offset + pieces[i].size);
-	}
-	header->file_bytes = offset;
-	if (ftruncate(fd, (off_t)offset) != 0)
+	/* Parts that are added may have brought findings. */
+	if (header->generation)
+		err = write_section(writer, CACHE_FINDINGS);
+	for (unsigned i = 0; i < CACHE_SECTIONS && !err; i++)
+		if (parts & cache_part_of(i))
+			err = write_section(writer, i);
+	if (err)
+		return err;
+	if (ftruncate(writer->fd, (off_t)header->file_bytes) != 0)
 		return hawk_error_os(errno, "write", "the index cache");
-	return NULL;
+	header->parts |= parts;
+	header->generation++;
+	header->hash = XXH3_64bits(header, offsetof(struct cache_header, hash));
+	return write_at(writer->fd, header, sizeof(*header),
+			header->generation % CACHE_HEADERS * CACHE_HEADER_BYTES);
+}
+
+/** Has the writer know what there is to write. */
+static struct hawk_error *prepare(struct writer *writer, const struct hawk_findings *findings,
+				  struct small_pieces *small)
+{
+	struct hawk_error *err = collect(writer->graph, findings, small);
+
+	list_heap(writer->graph->heap, small, writer->pieces);
+	list_index(&writer->graph->index, small, writer->pieces);
+	list_graph(writer->graph, small, writer->pieces);
+	return err;
 }
 
 struct hawk_error *hawk_graph_cache_save(int fd, const struct hawk_core_identity *identity,
 					 const struct hawk_block_graph *graph,
-					 const struct hawk_findings *findings, int other)
+					 const struct hawk_findings *findings)
 {
+	CLEANUP(free_ptr) struct writer *writer = calloc(1, sizeof(*writer));
 	CLEANUP(small_pieces) struct small_pieces small;
-	CLEANUP(cache) struct hawk_graph_cache cache = {0};
-	unsigned parts = cache_other_parts(other, identity, graph, &cache);
-	struct piece pieces[CACHE_SECTIONS] = {0};
-	struct cache_header header;
 	struct hawk_error *err;
 
 	memset(&small, 0, sizeof(small)); /* padding is written, too */
-	memset(&header, 0, sizeof(header));
-	header.magic = cache_magic();
-	header.version = CACHE_VERSION;
-	header.parts = graph->parts | parts;
-	header.layout = cache_layout();
-	header.identity = *identity;
-	header.key = graph->heap->plan.key;
-	err = collect(graph, findings, &small);
+	if (!writer)
+		return &hawk_enomem;
+	writer->fd = fd;
+	writer->graph = graph;
+	writer->header.magic = cache_magic();
+	writer->header.version = CACHE_VERSION;
+	writer->header.layout = cache_layout();
+	writer->header.identity = *identity;
+	writer->header.key = graph->heap->plan.key;
+	writer->header.file_bytes = CACHE_FIRST_SECTION;
+	err = prepare(writer, findings, &small);
+	return err ? err : write_parts(writer, graph->parts);
+}
+
+static bool is_among(const struct cache_kept_finding *kept, const struct hawk_findings *findings)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (!strcmp(findings->items[i].key, kept->key) &&
+		    !strcmp(findings->items[i].text, kept->text))
+			return true;
+	return false;
+}
+
+/** What the file has found, and the session has not. */
+static void append_kept(const struct cache_reader *reader, const struct hawk_findings *findings,
+			struct hawk_text *text)
+{
+	struct cache_kept_finding kept;
+	uint64_t at = 0, before = 0;
+
+	for (; cache_next_finding(reader, &at, &kept); before = at)
+		if (!is_among(&kept, findings))
+			hawk_text_append(text, kept.head, (size_t)(at - before));
+}
+
+/** What is there stays as it is, and need not be looked at, but for what the new parts go by. */
+static bool check_file(struct cache_reader *reader, const struct hawk_core_identity *identity,
+		       const struct hawk_block_graph *graph, struct cache_header *header)
+{
+	reader->header = header;
+	if (!cache_find_header(reader, identity, header))
+		return false;
+	reader->parts = HAWK_PART_INDEX;
+	return cache_check_sections(reader) && cache_check_heap(reader) &&
+	       cache_is_of(reader, graph);
+}
+
+static struct hawk_error *add(struct writer *writer, const struct cache_reader *reader,
+			      const struct hawk_findings *findings)
+{
+	CLEANUP(small_pieces) struct small_pieces small;
+	struct hawk_error *err;
+
+	memset(&small, 0, sizeof(small));
+	append_kept(reader, findings, &small.findings);
+	err = prepare(writer, findings, &small);
 	if (err)
 		return err;
-	list_heap(graph->heap, &small, pieces);
-	list_index(&graph->index, &small, pieces);
-	list_graph(graph, pieces);
-	list_other(&cache, parts, pieces);
-	err = write_sections(fd, graph, pieces, &header);
-	if (err)
-		return err;
-	header.hash = XXH3_64bits(&header, offsetof(struct cache_header, hash));
-	return write_at(fd, &header, sizeof(header), 0);
+	return write_parts(writer, writer->graph->parts & ~writer->header.parts);
+}
+
+struct hawk_error *hawk_graph_cache_add(int fd, const struct hawk_core_identity *identity,
+					const struct hawk_block_graph *graph,
+					const struct hawk_findings *findings, bool *ret)
+{
+	CLEANUP(free_ptr) struct writer *writer = calloc(1, sizeof(*writer));
+	CLEANUP(cache) struct hawk_graph_cache cache = {0};
+	struct cache_reader reader = {0};
+
+	*ret = false;
+	if (!writer)
+		return &hawk_enomem;
+	if (!cache_map(fd, &cache))
+		return NULL;
+	reader.bytes = cache.bytes;
+	reader.size = cache.size;
+	writer->fd = fd;
+	writer->graph = graph;
+	*ret = check_file(&reader, identity, graph, &writer->header);
+	return *ret ? add(writer, &reader, findings) : NULL;
 }

@@ -23,6 +23,7 @@
 #include "hawk_dominators.h"
 #include "hawk_near.h"
 #include "hawk_paths.h"
+#include "hawk_tree_folds.h"
 #include "hawk_site_graph.h"
 #include "hawk_sites.h"
 
@@ -42,6 +43,16 @@ enum hawk_block_graph_part {
 	HAWK_PART_CONTENTS = 1u << 8,
 	/** For hawk_block_graph_wanted(): `retained` alone. */
 	HAWK_PART_RETAINED_BY_SITE = 1u << 9,
+	/** Likewise: that, and the tree of dominators; by start pointers as well. */
+	HAWK_PART_RETAINED_TREE = 1u << 13,
+	HAWK_PART_RETAINED_TREES = 1u << 14,
+
+	/* Of `folds`: what happens to be there, from a cache, or because somebody has asked. Who
+	 * wants one of them takes it from a cache; otherwise it is not made. */
+	HAWK_PART_FOLDS = 1u << 7, /**< sites: `retained`, the tree of dominators, ages */
+	HAWK_PART_PATHS_FOLD = 1u << 10,
+	HAWK_PART_START_FOLD = 1u << 11,   /**< the tree of dominators by start pointers */
+	HAWK_PART_START_BLOCKS = 1u << 12, /**< folds.by_start */
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -68,9 +79,12 @@ struct hawk_block_graph {
 	/** By index into heap->sites; made with HAWK_PART_RETAINED, and stays when that gives way.
 	 * NULL = not made. */
 	struct hawk_site_retained *retained;
+	/** `dominators` are those by start pointers as well. */
+	bool start_is_all;
 
 	struct hawk_site_graph sites;
 	struct hawk_paths paths;
+	struct hawk_tree_folds folds;
 
 	unsigned parts; /**< what is there */
 	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph,
@@ -83,8 +97,6 @@ struct hawk_block_graph {
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
 	/** Internal: `dominators` were made with `reach`, by start pointers. */
 	bool has_start_dominators;
-	/** Internal: `dominators` are those by start pointers as well. */
-	bool start_is_all;
 
 	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
 	 */
@@ -111,9 +123,13 @@ void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *
  */
 struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigned parts);
 
-/** `parts` with what HAWK_PART_RETAINED_BY_SITE stands for: all of HAWK_PART_RETAINED, unless there
- * are sums by site already. */
-unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned parts);
+/** `parts` with what HAWK_PART_RETAINED_BY_SITE, _TREE and _TREES stand for: all of
+ * HAWK_PART_RETAINED, unless what they are about is there, or in the cache that has `cached`. */
+unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned cached,
+				 unsigned parts);
+
+/** What there is of `folds` is noted in `parts`. */
+void hawk_block_graph_note_folds(struct hawk_block_graph *graph);
 
 /** `parts` and what they depend on. */
 unsigned hawk_block_graph_dependencies(unsigned parts);

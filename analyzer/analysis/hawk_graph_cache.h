@@ -24,11 +24,14 @@ struct hawk_core_identity {
 	uint64_t options;   /**< a hash of what else has a say in the answer: where symbols are */
 };
 
+struct cache_header;
+
 /** A mapped file that a graph and a heap point into; must outlive both. */
 struct hawk_graph_cache {
 	void *bytes; /**< NULL = none */
 	size_t size;
-	unsigned file_parts; /**< that it holds */
+	struct cache_header *header; /**< its header when it was opened; owned */
+	unsigned file_parts;         /**< that it holds */
 };
 
 /**
@@ -57,10 +60,18 @@ void hawk_graph_cache_unmap(struct hawk_graph_cache *cache);
 /** Bytes that hawk_graph_cache_save() would write of `graph`. */
 uint64_t hawk_graph_cache_bytes(const struct hawk_block_graph *graph);
 
-/** Writes everything that `graph` has to the empty file `fd`, and what the file `other` (-1 =
- * none), if it is one of this core and not damaged, has beside that. */
+/** Writes everything that `graph` has to the empty file `fd`. */
 struct hawk_error *hawk_graph_cache_save(int fd, const struct hawk_core_identity *identity,
 					 const struct hawk_block_graph *graph,
-					 const struct hawk_findings *findings, int other);
+					 const struct hawk_findings *findings);
+
+/**
+ * Adds what `graph` has, and the file `fd` has not, behind what is there. Who reads it meanwhile
+ * finds either all of it or nothing. `*ret` false: it is no file of this core that is as expected;
+ * it is to be written anew then. Only one process at a time may do this.
+ */
+struct hawk_error *hawk_graph_cache_add(int fd, const struct hawk_core_identity *identity,
+					const struct hawk_block_graph *graph,
+					const struct hawk_findings *findings, bool *ret);
 
 #endif

@@ -30,6 +30,10 @@ enum hawk_site_tree_kind {
 	HAWK_TREE_SHARED,
 	HAWK_TREE_LOST, /**< no root leads there */
 	HAWK_TREE_SITE, /**< key: index into the heap's sites */
+	/** In trees that are kept: a site beyond HAWK_SITE_TREE_DEPTH, below its ancestor there,
+	 * which has its sums in the end. */
+	HAWK_TREE_TAIL,
+	HAWK_TREE_KINDS
 };
 
 struct hawk_site_tree_node {
@@ -58,19 +62,22 @@ struct hawk_site_tree {
 	uint32_t capacity;
 	uint32_t *index; /**< hash of (parent, kind, key); gone after the making */
 	uint32_t index_size;
+	bool tails; /**< in the making: with HAWK_TREE_TAIL */
 };
 
-/* In both, `groups[root]` is the group of each root, below 2^31. */
+/*
+ * In all of them, `groups[root]` is the group of each root, below 2^31. Trees of all blocks are
+ * kept in graph->folds, and come from there when they are asked for again.
+ */
 
 /**
  * All blocks along the dominator tree; or, of `chosen` (bits of a hawk_block_choice; NULL = all),
  * those that would be freed with them: they and what they dominate are counted where they are, and
- * what is above them has no sums but theirs. Needs HAWK_PART_RETAINED. `ret` is to be deinitialized
- * after success only.
+ * what is above them has no sums but theirs. Makes HAWK_PART_RETAINED, unless
+ * hawk_site_tree_is_kept(). `ret` is to be deinitialized after success only.
  */
-struct hawk_error *hawk_site_tree_retained(const struct hawk_block_graph *graph,
-					   const uint32_t *groups, const uint64_t *chosen,
-					   struct hawk_site_tree *ret);
+struct hawk_error *hawk_site_tree_retained(struct hawk_block_graph *graph, const uint32_t *groups,
+					   const uint64_t *chosen, struct hawk_site_tree *ret);
 
 /**
  * The same both ways, with `start`: a node that is there one way only has sums of 0 the other way.
@@ -81,10 +88,30 @@ struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
 						struct hawk_site_tree *ret);
 
 /** Blocks of `wanted` (bits of a hawk_block_choice; NULL = all) along their shortest paths, of
- * which `paths` has all; only they are counted. */
-struct hawk_error *hawk_site_tree_paths(const struct hawk_block_graph *graph,
-					const struct hawk_paths *paths, const uint32_t *groups,
+ * which graph->paths has all; only they are counted. Makes HAWK_PART_PATHS, unless
+ * hawk_site_tree_is_kept(). */
+struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret);
+
+/** Trees that are kept. */
+enum hawk_tree_fold_sort {
+	HAWK_FOLD_RETAINED,
+	HAWK_FOLD_RETAINED_BOTH,
+	HAWK_FOLD_PATHS,
+};
+
+/** Whether graph->folds has what a tree of all blocks is made of, for these `groups`. */
+bool hawk_site_tree_is_kept(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
+			    const uint32_t *groups);
+
+/**
+ * From what is kept, the tree of all blocks of the sites that have their bit in `sites` (site / 64,
+ * site % 64; NULL = all): the same that a choice of these blocks has. False: that cannot be told
+ * from it, or it is not kept; `*err` may be set then.
+ */
+bool hawk_site_tree_of_sites(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
+			     const uint32_t *groups, const uint64_t *sites,
+			     struct hawk_site_tree *ret, struct hawk_error **err);
 
 /** Accepts a tree of zeros. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);

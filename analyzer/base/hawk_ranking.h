@@ -38,6 +38,9 @@ void hawk_ranking_init(struct hawk_ranking *ranking, size_t most, size_t item_by
 /** Copies `item` if it is one of the first so far. O(log most), and nearly always O(1). */
 struct hawk_error *hawk_ranking_offer(struct hawk_ranking *ranking, const void *item);
 
+/** The item that the next one must come before, while items are offered; NULL = it need not. */
+const void *hawk_ranking_last(const struct hawk_ranking *ranking);
+
 /** Puts the items into their order; nothing is to be offered then. */
 void hawk_ranking_sort(struct hawk_ranking *ranking);
 

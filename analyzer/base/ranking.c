@@ -91,6 +91,11 @@ struct hawk_error *hawk_ranking_offer(struct hawk_ranking *ranking, const void *
 	return NULL;
 }
 
+const void *hawk_ranking_last(const struct hawk_ranking *ranking)
+{
+	return ranking->most && ranking->count == ranking->most ? ranking->items : NULL;
+}
+
 void hawk_ranking_sort(struct hawk_ranking *ranking)
 {
 	if (ranking->count)

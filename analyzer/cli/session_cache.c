@@ -7,7 +7,7 @@
  *
  * Whoever writes has the core locked (flock, which goes with the process). A command that comes
  * meanwhile waits a little for what it would have to find out itself; writers wait for each other,
- * and take along what is in the file that they replace.
+ * and add to the file that is there.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,10 @@
 #include "hawk_cleanup.h"
 #include "hawk_graph_cache.h"
 #include "hawk_memory.h"
+#include "hawk_pointer_session.h"
 #include "hawk_session.h"
+#include "hawk_site_ages.h"
+#include "hawk_site_tree.h"
 
 enum {
 	DAYS_KEPT = 14,
@@ -35,8 +38,11 @@ enum {
 	READER_MS = 1000, /**< a reader waits so long for a writer, and more for large cores */
 	READER_MS_MAX = 10000,
 	WRITER_MS = 10000,
+	/* What they take beside what is there. */
 	PATHS_BYTES_PER_BLOCK = 9,
-	MEMORY_SHARE = 4, /**< so many times what paths take must be available */
+	FOLDS_BYTES_PER_BLOCK = 14,
+	START_BYTES_PER_BLOCK = 40,
+	MEMORY_SHARE = 2, /**< so many times that must be available */
 };
 
 /** Smaller cores are read faster than anybody notices. Of a compressed one, what it unpacks into.
@@ -137,15 +143,15 @@ static bool is_ours(int fd)
 	       !(status.st_mode & 077);
 }
 
-/** Its cache, if that can be believed, or -1. */
-static int open_cache(const struct hawk_core_identity *identity)
+/** Its cache, if that can be believed, or -1. `access`: O_RDONLY, O_RDWR. */
+static int open_cache(const struct hawk_core_identity *identity, int access)
 {
 	CLEANUP(close_fd) int folder = open_folder(false);
 	char name[NAME_BYTES];
 	int fd;
 
 	name_of(identity, name);
-	fd = folder < 0 ? -1 : openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	fd = folder < 0 ? -1 : openat(folder, name, access | O_NOFOLLOW | O_CLOEXEC);
 	if (fd >= 0 && !is_ours(fd)) {
 		close(fd);
 		fd = -1;
@@ -201,11 +207,20 @@ static void remove_cache(const struct hawk_core_identity *identity, int fd)
 		unlinkat(folder, name, 0);
 }
 
+/** Whether the file `fd` lacks something that takes long to find out. */
+static bool lacks(const struct hawk_session *session, int fd, unsigned parts)
+{
+	const unsigned not_made = HAWK_PART_CONTENTS | HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD |
+				  HAWK_PART_START_FOLD | HAWK_PART_START_BLOCKS;
+	unsigned cached = hawk_graph_cache_parts(fd, &session->identity);
+	unsigned wanted = hawk_block_graph_wanted(&session->graph, cached, parts);
+
+	return (hawk_block_graph_dependencies(wanted) | HAWK_PART_INDEX) & ~cached & ~not_made;
+}
+
 bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
 			    unsigned parts, struct hawk_error **err)
 {
-	unsigned wanted = (hawk_block_graph_dependencies(parts) | HAWK_PART_INDEX) &
-			  ~(unsigned)HAWK_PART_CONTENTS;
 	CLEANUP(close_fd) int fd = -1;
 
 	*err = NULL;
@@ -215,15 +230,16 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 	session->graph.keeps_sites = session->cacheable;
 	if (!session->cacheable)
 		return false;
-	fd = open_cache(&session->identity);
-	if ((fd < 0 || wanted & ~hawk_graph_cache_parts(fd, &session->identity)) &&
-	    wait_for_writer(session)) {
+	fd = open_cache(&session->identity, O_RDONLY);
+	if (lacks(session, fd, parts) && wait_for_writer(session)) {
 		if (fd >= 0)
 			close(fd);
-		fd = open_cache(&session->identity);
+		fd = open_cache(&session->identity, O_RDONLY);
 	}
 	if (fd < 0)
 		return false;
+	parts = hawk_block_graph_wanted(&session->graph,
+					hawk_graph_cache_parts(fd, &session->identity), parts);
 	futimens(fd, NULL); /* used: it is kept longer */
 	if (hawk_graph_cache_load(fd, &session->identity, session->target, &session->findings,
 				  parts, &session->cache, &session->graph, &session->heap, err))
@@ -243,7 +259,7 @@ struct hawk_error *hawk_session_take_cached(struct hawk_session *session, unsign
 	    !(cache->file_parts & hawk_block_graph_dependencies(parts) & ~session->graph.parts))
 		return err;
 	/* It has them, but damaged. */
-	fd = open_cache(&session->identity);
+	fd = open_cache(&session->identity, O_RDONLY);
 	if (fd >= 0)
 		remove_cache(&session->identity, fd);
 	cache->file_parts = 0;
@@ -329,20 +345,17 @@ static bool has_room(int folder, uint64_t bytes)
 	       (uint64_t)status.f_bavail * status.f_frsize / FREE_SHARE > bytes;
 }
 
-/** What the session has and what the file that is there has beside it, if there is something new.
- * A file without a name until it is complete: whatever happens, nothing is left behind. */
-static void write_cache(const struct hawk_session *session, int folder)
+/** A file without a name until it is complete: whatever happens, nothing is left behind. */
+static void write_new(const struct hawk_session *session, int folder)
 {
-	CLEANUP(close_fd) int there = open_cache(&session->identity);
 	CLEANUP(close_fd) int fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	struct hawk_core_identity now;
 	struct hawk_error *err;
 	char name[NAME_BYTES], path[64];
 
-	if (fd < 0 || !(session->graph.parts & ~hawk_graph_cache_parts(there, &session->identity)))
+	if (fd < 0)
 		return;
-	err = hawk_graph_cache_save(fd, &session->identity, &session->graph, &session->findings,
-				    there);
+	err = hawk_graph_cache_save(fd, &session->identity, &session->graph, &session->findings);
 	if (err) {
 		hawk_error_destroy(err);
 		return;
@@ -357,16 +370,84 @@ static void write_cache(const struct hawk_session *session, int folder)
 	linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
 }
 
+/** What the session has and the file that is there has not, if there is something. */
+static void write_cache(struct hawk_session *session, int folder)
+{
+	CLEANUP(close_fd) int there = open_cache(&session->identity, O_RDWR);
+	struct hawk_error *err;
+	bool fits = false;
+
+	hawk_block_graph_note_folds(&session->graph);
+	if (!(session->graph.parts & ~hawk_graph_cache_parts(there, &session->identity)))
+		return;
+	err = there < 0 ? NULL
+			: hawk_graph_cache_add(there, &session->identity, &session->graph,
+					       &session->findings, &fits);
+	/* What an interrupted addition leaves is of no meaning. */
+	hawk_error_destroy(err);
+	if (!fits)
+		write_new(session, folder);
+}
+
+static bool has_memory(const struct hawk_session *session, unsigned bytes_per_block)
+{
+	uint64_t need = session->graph.index.count * (uint64_t)bytes_per_block;
+
+	return hawk_memory_available() / MEMORY_SHARE > need;
+}
+
 /** Shortest paths are what the next questions would have to search for; with them they need not.
  * Not where memory is short: nobody is waiting for this. */
 static void add_paths(struct hawk_session *session)
 {
 	struct hawk_block_graph *graph = &session->graph;
-	uint64_t need = graph->index.count * (uint64_t)PATHS_BYTES_PER_BLOCK;
 
-	graph->progress = NULL;
-	if (graph->parts & HAWK_PART_RETAINED && hawk_memory_available() / MEMORY_SHARE > need)
+	if (graph->parts & HAWK_PART_RETAINED && has_memory(session, PATHS_BYTES_PER_BLOCK))
 		hawk_error_destroy(hawk_block_graph_need(graph, HAWK_PART_PATHS));
+}
+
+static struct hawk_error *fold_trees(struct hawk_block_graph *graph, const uint32_t *groups)
+{
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = hawk_tree_folds_need_ages(graph);
+
+	if (!err)
+		err = hawk_site_tree_retained(graph, groups, NULL, &tree);
+	hawk_site_tree_deinit(&tree);
+	if (!err && graph->parts & HAWK_PART_PATHS) {
+		err = hawk_site_tree_paths(graph, groups, NULL, &tree);
+		hawk_site_tree_deinit(&tree);
+	}
+	return err;
+}
+
+/** What is asked most of all blocks, so that nobody looks at them all again. By start pointers
+ * last, in a file that has the rest: that takes the memory of the dominators. */
+static void add_folds(struct hawk_session *session, int folder)
+{
+	struct hawk_block_graph *graph = &session->graph;
+	struct hawk_settings settings = {.threads = graph->threads};
+	struct hawk_tree_roots groups = {0};
+	struct hawk_pointer_report report;
+	struct hawk_error *err;
+
+	if (!(graph->parts & HAWK_PART_RETAINED) || !has_memory(session, FOLDS_BYTES_PER_BLOCK))
+		return;
+	err = hawk_pointer_session_open(session, &settings, HAWK_PART_RETAINED, &report);
+	if (!err)
+		err = hawk_tree_roots_make(&report, &groups);
+	if (!err)
+		err = fold_trees(graph, groups.groups);
+	if (!err) {
+		write_cache(session, folder);
+		if (has_memory(session, START_BYTES_PER_BLOCK))
+			err = hawk_tree_folds_need_start(graph, groups.groups);
+	}
+	if (!err)
+		write_cache(session, folder);
+	hawk_error_destroy(err);
+	hawk_tree_roots_deinit(&groups);
+	hawk_pointer_session_deinit(&report);
 }
 
 /** The child has the session's memory; it must not hold the user's pipes open. */
@@ -382,11 +463,12 @@ static void become_writer(void)
 }
 
 /** The folder, tidied, if there is something new to write and room for it; else -1. */
-static int open_for_new(const struct hawk_session *session)
+static int open_for_new(struct hawk_session *session)
 {
 	CLEANUP(close_fd) int folder = -1;
 	uint64_t bytes;
 
+	hawk_block_graph_note_folds(&session->graph);
 	if (!session->cacheable || !session->graph_loaded || !session->heap.table ||
 	    !(session->graph.parts & ~session->cache.file_parts))
 		return -1;
@@ -406,7 +488,6 @@ void hawk_session_save_retained(struct hawk_session *session, bool taken)
 	if (!taken)
 		return;
 	folder = open_for_new(session);
-	session->cacheable = false; /* there will never be more to write than now */
 	if (folder < 0)
 		return;
 	hawk_session_stage(session, "writing the index cache", 0, 0);
@@ -430,8 +511,10 @@ void hawk_session_save_cache(struct hawk_session *session)
 		return;
 	become_writer();
 	if (lock_core(core, LOCK_EX, WRITER_MS)) {
+		session->graph.progress = NULL;
 		add_paths(session);
 		write_cache(session, folder);
+		add_folds(session, folder);
 	}
 	_exit(0);
 }

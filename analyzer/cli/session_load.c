@@ -99,8 +99,11 @@ static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 /** Makes what the cache has not; what it has of roots is not made again for a site graph. */
 static struct hawk_error *complete_graph(struct hawk_session *session, unsigned parts)
 {
-	struct hawk_error *err = hawk_session_take_cached(
-		session, parts | (parts & HAWK_PART_SITES ? HAWK_PART_ROOTS : 0));
+	struct hawk_error *err;
+
+	parts = hawk_block_graph_wanted(&session->graph, session->cache.file_parts, parts);
+	err = hawk_session_take_cached(session,
+				       parts | (parts & HAWK_PART_SITES ? HAWK_PART_ROOTS : 0));
 
 	if (err)
 		return err;
@@ -122,6 +125,7 @@ static struct hawk_error *start_graph(struct hawk_session *session,
 		session->graph.vtables = &session->vtables;
 		session->graph.progress = hawk_session_stage;
 		session->graph.progress_context = session;
+		parts = hawk_block_graph_wanted(&session->graph, 0, parts);
 		return hawk_block_graph_need(&session->graph, parts | HAWK_PART_INDEX);
 	}
 	if (!session->table_loaded)
@@ -130,6 +134,7 @@ static struct hawk_error *start_graph(struct hawk_session *session,
 		return err ? err : complete_graph(session, parts);
 	if (err)
 		return err;
+	parts = hawk_block_graph_wanted(&session->graph, 0, parts);
 	return hawk_heap_load_graph(session->target, &session->findings, parts, &session->graph,
 				    &session->heap);
 }
@@ -141,7 +146,6 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 
 	if (err)
 		return err;
-	parts = hawk_block_graph_wanted(&session->graph, parts);
 	if (session->graph_loaded) {
 		err = complete_graph(session, parts);
 		hawk_session_end_progress(session);

@@ -53,12 +53,12 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
 	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-	struct hawk_error *err =
-		hawk_site_ages_make(report->graph, growth.filtered ? &wish : NULL, &ages);
+	struct hawk_error *err = growth.filtered ? hawk_site_ages_make(report->graph, &wish, &ages)
+						 : hawk_tree_folds_need_ages(&session->graph);
 
 	hawk_target_release(session->target);
 	report_doubt(session);
-	growth.ages = ages;
+	growth.ages = growth.filtered ? ages : session->graph.folds.ages;
 	if (!err)
 		err = hawk_pointer_session_sites(session, settings, &list);
 	if (!err)

@@ -3,7 +3,9 @@
  * @file
  * hawk-core merge-paths: why a site's blocks are alive.
  */
+#include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
+#include "hawk_site_tree.h"
 
 static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
 {
@@ -59,26 +61,56 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-static struct hawk_error *merge(struct hawk_session *session, const struct hawk_settings *settings,
-				const struct hawk_pointer_report *report)
+/** From what is kept, if whole sites were asked for. */
+static bool make_of_sites(struct hawk_session *session, const struct hawk_settings *settings,
+			  const struct hawk_pointer_report *report,
+			  const struct hawk_tree_roots *groups, struct hawk_site_tree *ret,
+			  struct hawk_error **err)
+{
+	CLEANUP(free_ptr) uint64_t *sites = NULL;
+
+	*err = NULL;
+	if (hawk_settings_choose_blocks(settings) ||
+	    !hawk_site_tree_is_kept(report->graph, HAWK_FOLD_PATHS, groups->groups))
+		return false;
+	if (report->filter)
+		*err = hawk_pointer_session_site_bits(session, settings, &sites);
+	return !*err && hawk_site_tree_of_sites(report->graph, HAWK_FOLD_PATHS, groups->groups,
+						sites, ret, err);
+}
+
+static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
+			       const struct hawk_pointer_report *report,
+			       const struct hawk_tree_roots *groups, struct hawk_site_tree *ret)
 {
 	struct hawk_block_choice choice = {0};
-	struct hawk_tree_roots groups = {0};
-	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = choose(report, &choice);
+	struct hawk_error *err;
 
+	if (make_of_sites(session, settings, report, groups, ret, &err))
+		return NULL;
+	if (!err)
+		err = choose(report, &choice);
 	if (!err)
 		err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
 	if (!err)
-		err = hawk_tree_roots_make(report, &groups);
+		err = hawk_site_tree_paths(&session->graph, groups->groups, choice.blocks, ret);
+	hawk_block_choice_deinit(&choice);
+	return err;
+}
+
+static struct hawk_error *merge(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report)
+{
+	struct hawk_tree_roots groups = {0};
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = hawk_tree_roots_make(report, &groups);
+
 	if (!err)
-		err = hawk_site_tree_paths(report->graph, &session->graph.paths, groups.groups,
-					   choice.blocks, &tree);
+		err = make(session, settings, report, &groups, &tree);
 	if (!err)
 		err = print(session, settings, report, &groups, &tree);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
-	hawk_block_choice_deinit(&choice);
 	return err;
 }
 
@@ -94,11 +126,12 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		with_site.site.given = true;
 		hawk_site_prefix_parse(operands[0], &with_site.site.prefix);
 	}
-	err = hawk_pointer_session_open(
-		session, &with_site,
-		HAWK_PART_REACH | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0), &report);
+	err = hawk_pointer_session_open(session, &with_site,
+					HAWK_PART_REACH | HAWK_PART_PATHS_FOLD |
+						(settings->type ? (unsigned)HAWK_PART_CONTENTS : 0),
+					&report);
 	if (!err)
-		err = merge(session, settings, &report);
+		err = merge(session, &with_site, &report);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }

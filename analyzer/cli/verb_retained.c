@@ -6,6 +6,8 @@
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
+#include "hawk_site_ages.h"
+#include "hawk_site_tree.h"
 
 enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 
@@ -46,37 +48,6 @@ static struct hawk_error *put_tree(struct hawk_session *session,
 					: hawk_report_retained_roots)(report, groups, tree, screen);
 }
 
-/** Made from the dominator tree, for BY_ROOT and BY_TREE, of `blocks` (NULL = all). */
-static struct hawk_error *print_tree(struct hawk_session *session,
-				     const struct hawk_settings *settings,
-				     const struct hawk_pointer_report *report,
-				     const uint64_t *blocks, struct hawk_json *json)
-{
-	struct hawk_tree_roots groups = {0};
-	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = hawk_tree_roots_make(report, &groups);
-
-	if (!err && settings->folded && !json) {
-		err = hawk_site_tree_retained(&session->graph, groups.groups, blocks, &tree);
-	} else if (!err) {
-		hawk_session_save_retained(session,
-					   hawk_block_graph_start_takes_retained(&session->graph));
-		err = hawk_site_tree_retained_both(&session->graph, groups.groups, blocks, &tree);
-		hawk_session_end_progress(session);
-	}
-	if (!err && json) {
-		hawk_report_json_chosen(report, json);
-		err = hawk_report_tree_json(report, &groups, &tree, json);
-	} else if (!err && !tree.start) {
-		err = hawk_report_tree_folded(report, &groups, &tree, session->output);
-	} else if (!err) {
-		err = put_tree(session, settings, report, &groups, &tree);
-	}
-	hawk_site_tree_deinit(&tree);
-	hawk_tree_roots_deinit(&groups);
-	return err;
-}
-
 /** The blocks that the filter lets pass. A process may run on then. */
 static struct hawk_error *choose(struct hawk_session *session,
 				 const struct hawk_pointer_report *report,
@@ -89,19 +60,116 @@ static struct hawk_error *choose(struct hawk_session *session,
 	return err;
 }
 
+/** What a tree is made of. */
+struct tree_wish {
+	bool both;       /**< by start pointers, too */
+	bool filtered;   /**< not all blocks */
+	uint64_t *sites; /**< all of their blocks; NULL = all, or it is about blocks */
+	struct hawk_block_choice choice; /**< of blocks, if that has been made */
+	struct hawk_tree_roots groups;
+};
+
+/** All blocks of the sites, without a look at them. */
+static struct hawk_error *count_sites(const struct hawk_block_graph *graph, const uint64_t *sites,
+				      struct hawk_chosen **ret)
+{
+	size_t count = graph->heap->site_count;
+	struct hawk_chosen *chosen = calloc(count + 1, sizeof(*chosen));
+
+	if (!chosen)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		if (sites[i / 64] >> i % 64 & 1)
+			chosen[i] = (struct hawk_chosen){graph->folds.ages[i].objects,
+							 graph->folds.ages[i].bytes};
+	*ret = chosen;
+	return NULL;
+}
+
+/** From what is kept. False: there is nothing that it could be made of. */
+static bool make_kept_tree(struct hawk_session *session, struct tree_wish *wish,
+			   struct hawk_site_tree *ret, struct hawk_error **err)
+{
+	const struct hawk_block_graph *graph = &session->graph;
+
+	*err = NULL;
+	if (wish->filtered && (!wish->sites || !graph->folds.ages))
+		return false;
+	if (!hawk_site_tree_of_sites(graph,
+				     wish->both ? HAWK_FOLD_RETAINED_BOTH : HAWK_FOLD_RETAINED,
+				     wish->groups.groups, wish->sites, ret, err))
+		return false;
+	if (wish->sites)
+		*err = count_sites(graph, wish->sites, &wish->choice.sites);
+	return true;
+}
+
+static struct hawk_error *make_tree(struct hawk_session *session,
+				    const struct hawk_settings *settings,
+				    const struct hawk_pointer_report *report,
+				    struct tree_wish *wish, struct hawk_site_tree *ret)
+{
+	struct hawk_block_graph *graph = &session->graph;
+	struct hawk_error *err;
+
+	if (make_kept_tree(session, wish, ret, &err) || err)
+		return err;
+	if (wish->filtered)
+		err = choose(session, report, &wish->choice);
+	if (!err)
+		err = hawk_session_load_graph(session, settings, HAWK_PART_RETAINED);
+	if (err)
+		return err;
+	if (!wish->both)
+		return hawk_site_tree_retained(graph, wish->groups.groups, wish->choice.blocks,
+					       ret);
+	hawk_session_save_retained(session, hawk_block_graph_start_takes_retained(graph));
+	err = hawk_site_tree_retained_both(graph, wish->groups.groups, wish->choice.blocks, ret);
+	hawk_session_end_progress(session);
+	return err;
+}
+
+static struct hawk_error *print_tree(struct hawk_session *session,
+				     const struct hawk_settings *settings,
+				     const struct hawk_pointer_report *report,
+				     const struct tree_wish *wish,
+				     const struct hawk_site_tree *tree, struct hawk_json *json)
+{
+	struct hawk_pointer_report chosen = *report;
+
+	chosen.chosen = wish->choice.sites;
+	if (json) {
+		hawk_report_json_chosen(&chosen, json);
+		return hawk_report_tree_json(&chosen, &wish->groups, tree, json);
+	}
+	if (!wish->both)
+		return hawk_report_tree_folded(&chosen, &wish->groups, tree, session->output);
+	return put_tree(session, settings, &chosen, &wish->groups, tree);
+}
+
+/** For BY_ROOT and BY_TREE. */
 static struct hawk_error *print_trees(struct hawk_session *session,
 				      const struct hawk_settings *settings,
 				      const struct hawk_pointer_report *report,
 				      struct hawk_json *json)
 {
-	struct hawk_pointer_report chosen = *report;
-	struct hawk_block_choice choice = {0};
-	struct hawk_error *err = report->filter ? choose(session, report, &choice) : NULL;
+	struct tree_wish wish = {
+		.both = json || !settings->folded,
+		.filtered = report->filter,
+	};
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = hawk_tree_roots_make(report, &wish.groups);
 
-	chosen.chosen = choice.sites;
+	if (!err && wish.filtered && !hawk_settings_choose_blocks(settings))
+		err = hawk_pointer_session_site_bits(session, settings, &wish.sites);
 	if (!err)
-		err = print_tree(session, settings, &chosen, choice.blocks, json);
-	hawk_block_choice_deinit(&choice);
+		err = make_tree(session, settings, report, &wish, &tree);
+	if (!err)
+		err = print_tree(session, settings, report, &wish, &tree, json);
+	hawk_site_tree_deinit(&tree);
+	hawk_tree_roots_deinit(&wish.groups);
+	hawk_block_choice_deinit(&wish.choice);
+	free(wish.sites);
 	return err;
 }
 
@@ -155,26 +223,29 @@ static struct hawk_error *print_sites(struct hawk_session *session,
 	return (chosen ? print_chosen : print_list)(session, settings, report, json);
 }
 
-/** Which blocks is a matter of all pointers; those to starts come then, in the same memory. */
+/** Which blocks is a matter of all pointers; those to starts come then, in the same memory, unless
+ * they are kept. */
 static struct hawk_error *print_blocks(struct hawk_session *session,
 				       const struct hawk_pointer_report *report,
 				       struct hawk_json *json)
 {
-	struct hawk_dominators start = {0};
+	bool is_kept = session->graph.folds.by_start;
+	struct hawk_dominators made = {0};
+	const struct hawk_dominators *start = is_kept ? NULL : &made;
 	struct hawk_retained_blocks blocks;
 	struct hawk_error *err =
 		hawk_retained_blocks_choose(report, json || session->screen.full, &blocks);
 
-	if (!err) {
+	if (!err && !is_kept) {
 		hawk_session_save_retained(session,
 					   hawk_block_graph_start_takes_retained(&session->graph));
-		err = hawk_block_graph_start_dominators(&session->graph, &start);
+		err = hawk_block_graph_start_dominators(&session->graph, &made);
 		hawk_session_end_progress(session);
 	}
 	if (!err)
-		err = json ? hawk_report_retained_blocks_json(report, &blocks, &start, json)
-			   : hawk_report_retained_blocks(report, &blocks, &start, &session->screen);
-	hawk_block_graph_drop_start_dominators(&session->graph, &start);
+		err = json ? hawk_report_retained_blocks_json(report, &blocks, start, json)
+			   : hawk_report_retained_blocks(report, &blocks, start, &session->screen);
+	hawk_block_graph_drop_start_dominators(&session->graph, &made);
 	hawk_retained_blocks_deinit(&blocks);
 	return err;
 }
@@ -220,8 +291,11 @@ static unsigned parts_of(const struct hawk_settings *settings)
 	if (is_by_site(settings))
 		return HAWK_PART_RETAINED_BY_SITE | contents;
 	if (settings->by == BY_BLOCK && !settings->folded)
-		contents = HAWK_PART_CONTENTS;
-	return HAWK_PART_RETAINED | contents;
+		return HAWK_PART_RETAINED | HAWK_PART_START_BLOCKS | HAWK_PART_CONTENTS;
+	if (hawk_settings_choose_blocks(settings))
+		return HAWK_PART_RETAINED | contents;
+	return settings->folded && !settings->json ? HAWK_PART_RETAINED_TREE
+						   : HAWK_PART_RETAINED_TREES;
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,

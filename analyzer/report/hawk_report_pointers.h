@@ -176,7 +176,8 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 					       struct hawk_retained_blocks *ret);
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
 
-/** `start`: dominators by start pointers. */
+/** `start`: dominators by start pointers; NULL = graph->folds.by_start has what is retained by
+ * these. */
 struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 					       const struct hawk_retained_blocks *blocks,
 					       const struct hawk_dominators *start,

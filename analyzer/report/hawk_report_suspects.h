@@ -19,6 +19,7 @@ struct hawk_suspect {
 
 struct hawk_suspects {
 	const struct hawk_pointer_report *pointers;
+	struct hawk_block_graph *graph; /**< of that: what is found of all blocks is kept there */
 	/** What stands behind the verb in commands: the core quoted for a shell, or --pid, with
 	 * options that say where files are. */
 	const char *target;
@@ -31,8 +32,8 @@ struct hawk_suspects {
 };
 
 /**
- * Needs HAWK_PART_RETAINED. `full`: more of them, and smaller ones. What `suspects` says of
- * pointers and target is kept. `suspects` is to be deinitialized in any case.
+ * Needs HAWK_PART_RETAINED_TREE. `full`: more of them, and smaller ones. What `suspects` says of
+ * pointers, graph and target is kept. `suspects` is to be deinitialized in any case.
  */
 struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full);
 /** Accepts zeros. */

@@ -166,6 +166,32 @@ static struct hawk_error *offer(void *context, uint32_t number, const struct haw
 	return hawk_ranking_offer(&choosing->blocks->shown, &item);
 }
 
+/** All blocks, in the order of their numbers among dominators, which is that of memory; nearly all
+ * of them retain too little to be looked at. */
+static struct hawk_error *offer_all(const struct choosing *choosing)
+{
+	const struct hawk_block_index *index = &choosing->graph->index;
+	const struct hawk_dominators *dominators = &choosing->graph->dominators;
+	struct hawk_ranking *shown = &choosing->blocks->shown;
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 1; i <= dominators->count && !err; i++) {
+		const struct hawk_retained_block *last = hawk_ranking_last(shown);
+		struct hawk_retained_block item = {.bytes = dominators->retained[i]};
+
+		if (last && item.bytes < last->bytes)
+			continue;
+		item.block = dominators->blocks[i];
+		if (!index->part_count || !hawk_block_index_part(index, item.block))
+			err = hawk_ranking_offer(shown, &item);
+	}
+	for (size_t i = 0; i < index->part_count && !err; i++)
+		if (index->parts[i].previous == HAWK_BLOCK_NOWHERE)
+			err = offer((void *)choosing, index->parts[i].number, NULL);
+	choosing->blocks->count = hawk_block_index_block_count(index);
+	return err;
+}
+
 struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report *report, bool full,
 					       struct hawk_retained_blocks *ret)
 {
@@ -180,8 +206,8 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 			  sizeof(struct hawk_retained_block), compare_blocks);
 	if (report->filter)
 		err = hawk_block_choice_visit(graph, &wish, offer, &choosing);
-	for (uint32_t i = 0; !report->filter && i < graph->index.count && !err; i++)
-		err = offer(&choosing, i, NULL);
+	else
+		err = offer_all(&choosing);
 	hawk_ranking_sort(&ret->shown);
 	return err;
 }
@@ -189,6 +215,13 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks)
 {
 	hawk_ranking_deinit(&blocks->shown);
+}
+
+static uint64_t retained_by_start(const struct hawk_block_graph *graph,
+				  const struct hawk_dominators *start, uint32_t block)
+{
+	return start ? hawk_block_graph_retained(graph, start, block)
+		     : graph->folds.by_start[block];
 }
 
 struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
@@ -215,8 +248,7 @@ struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report 
 
 		hawk_output_printf(
 			screen->output, "%10s %10s  ", hawk_quantity_bytes(item->bytes).text,
-			hawk_quantity_bytes(hawk_block_graph_retained(graph, start, item->block))
-				.text);
+			hawk_quantity_bytes(retained_by_start(graph, start, item->block)).text);
 		err = hawk_report_put_block(report, screen, item->block, 23);
 	}
 	return err;
@@ -241,7 +273,7 @@ struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_re
 		hawk_json_key(json, "start_pointers");
 		hawk_json_object(json);
 		hawk_json_put_integer(json, "retained_bytes",
-				      hawk_block_graph_retained(report->graph, start, item->block));
+				      retained_by_start(report->graph, start, item->block));
 		hawk_json_object_end(json);
 		hawk_json_object_end(json);
 	}

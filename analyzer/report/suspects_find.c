@@ -39,11 +39,11 @@ static size_t choose(const struct hawk_heap *heap, bool full, struct hawk_suspec
 
 static struct hawk_error *find_holders(struct hawk_suspects *suspects)
 {
-	const struct hawk_block_graph *graph = suspects->pointers->graph;
 	struct hawk_error *err = hawk_tree_roots_make(suspects->pointers, &suspects->roots);
 
 	if (!err)
-		err = hawk_site_tree_retained(graph, suspects->roots.groups, NULL, &suspects->tree);
+		err = hawk_site_tree_retained(suspects->graph, suspects->roots.groups, NULL,
+					      &suspects->tree);
 	if (err)
 		return err;
 	CLEANUP(free_ptr) uint32_t *tops = hawk_site_tree_tops(&suspects->tree);
@@ -60,8 +60,8 @@ static struct hawk_error *find_holders(struct hawk_suspects *suspects)
 
 struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 {
-	const struct hawk_block_graph *graph = suspects->pointers->graph;
-	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
+	const struct hawk_block_graph *graph = suspects->graph;
+	const struct hawk_site_ages *ages;
 	struct hawk_error *err;
 
 	suspects->items = calloc(COUNT_MAX_FULL, sizeof(*suspects->items));
@@ -69,9 +69,10 @@ struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 		return &hawk_enomem;
 	suspects->heap_bytes = graph->heap->sweep.bytes;
 	suspects->count = choose(graph->heap, full, suspects);
-	err = hawk_site_ages_make(graph, NULL, &ages);
+	err = hawk_tree_folds_need_ages(suspects->graph);
 	if (!err)
 		err = find_holders(suspects);
+	ages = graph->folds.ages;
 	for (size_t i = 0; !err && i < suspects->count; i++) {
 		struct hawk_suspect *suspect = &suspects->items[i];
 

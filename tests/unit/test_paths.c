@@ -81,6 +81,7 @@ static struct paths_world *open_world(struct graph_world *world)
 static void close_world(struct paths_world *paths)
 {
 	hawk_reach_deinit(&paths->graph.reach);
+	hawk_tree_folds_deinit(&paths->graph.folds);
 	graph_world_destroy(paths->world);
 	free(paths->groups);
 	free(paths);
@@ -552,9 +553,9 @@ static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
 	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = random_world(&seed);
-		struct hawk_paths found;
+		struct hawk_paths *found = &paths->graph.paths;
 
-		expect_no_error(hawk_paths_find(&paths->graph, HAWK_BLOCK_NOWHERE, &found));
+		expect_no_error(hawk_block_graph_need(&paths->graph, HAWK_PART_PATHS));
 		for (uint32_t site = 0; site < GRAPH_TRACES; site++) {
 			struct chains want = {0}, got = {0};
 			struct hawk_site_tree tree;
@@ -563,16 +564,16 @@ static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				wanted |= (uint64_t)(paths->world->blocks[block].trace == site)
 					  << block;
-			expect_no_error(hawk_site_tree_paths(&paths->graph, &found, paths->groups,
-							     &wanted, &tree));
+			expect_no_error(
+				hawk_site_tree_paths(&paths->graph, paths->groups, &wanted, &tree));
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				if (paths->world->blocks[block].trace == site)
-					add_path_chain(paths, &found, block, &want);
+					add_path_chain(paths, found, block, &want);
 			collect_tree(&tree, HAWK_EDGES_ALL, 0, "", &got);
 			expect_same_chains(&got, &want);
 			hawk_site_tree_deinit(&tree);
 		}
-		hawk_paths_deinit(&found);
+		hawk_paths_deinit(found);
 		close_world(paths);
 	}
 }

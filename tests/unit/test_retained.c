@@ -87,7 +87,7 @@ static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
 			struct hawk_dominators start = {0};
 			bool takes;
 
-			assert_int_equal(hawk_block_graph_wanted(&fixture.graph,
+			assert_int_equal(hawk_block_graph_wanted(&fixture.graph, 0,
 								 HAWK_PART_RETAINED_BY_SITE) &
 						 HAWK_PART_RETAINED,
 					 turn ? 0 : HAWK_PART_RETAINED);
@@ -104,9 +104,9 @@ static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
 							     UINT64_MAX));
 			assert_null(hawk_block_graph_start_dominators(&fixture.graph, &start));
 			assert_int_equal(!(fixture.graph.parts & HAWK_PART_RETAINED), takes);
-			assert_int_equal(
-				hawk_block_graph_wanted(&fixture.graph, HAWK_PART_RETAINED_BY_SITE),
-				HAWK_PART_REACH);
+			assert_int_equal(hawk_block_graph_wanted(&fixture.graph, 0,
+								 HAWK_PART_RETAINED_BY_SITE),
+					 HAWK_PART_REACH);
 			expect_retained(&fixture, &start, oracle.retained[HAWK_EDGES_START_ONLY]);
 			hawk_block_graph_drop_start_dominators(&fixture.graph, &start);
 			if (!takes)

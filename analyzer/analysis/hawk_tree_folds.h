@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What folds over all blocks have found, kept with the graph and in the index cache: site trees
+ * before their sums are added up, what blocks retain by start pointers, ages of sites. Questions
+ * about all blocks, or about all blocks of some sites, are answered from them without a look at
+ * blocks.
+ *
+ * Trees have groups of roots, which are made from names: a tree is used only for the groups that it
+ * was folded with.
+ */
+#ifndef HAWK_TREE_FOLDS_H
+#define HAWK_TREE_FOLDS_H
+
+#include <stdint.h>
+
+#include "hawk_area.h"
+
+struct hawk_block_graph;
+struct hawk_error;
+struct hawk_site_ages;
+
+/** Trees with more nodes are not kept: they are no summary any more. */
+enum { HAWK_TREE_FOLD_NODES_MAX = 1 << 20 };
+
+/** One step: see struct hawk_site_tree_node. Node 0 is the whole. */
+struct hawk_tree_fold_node {
+	uint32_t parent; /**< has a smaller number */
+	uint32_t kind;   /**< enum hawk_site_tree_kind */
+	uint32_t key;
+	uint32_t unused; /**< 0 */
+	uint64_t objects;
+	uint64_t bytes;
+};
+
+struct hawk_tree_fold {
+	const struct hawk_tree_fold_node *nodes; /**< NULL = not kept */
+	uint32_t count;
+	uint64_t groups;                   /**< hawk_tree_fold_groups() */
+	struct hawk_tree_fold_node *owned; /**< NULL = `nodes` lie in memory of somebody else */
+};
+
+struct hawk_tree_folds {
+	struct hawk_tree_fold retained;       /**< along dominators, by all pointers */
+	struct hawk_tree_fold start_retained; /**< by start pointers */
+	struct hawk_tree_fold paths;          /**< along shortest paths */
+	/** By site, with reach; NULL = not kept. */
+	struct hawk_site_ages *ages;
+	/** What each block retains by start pointers, as hawk_block_graph_retained(); NULL = not
+	 * kept. */
+	const uint64_t *by_start;
+	struct hawk_area by_start_area;
+};
+
+/** Makes folds.ages, if they are not there; with reach. */
+struct hawk_error *hawk_tree_folds_need_ages(struct hawk_block_graph *graph);
+
+/** Makes what is missing of folds.start_retained and, unless dominators by start pointers are those
+ * by all of them, folds.by_start: 8 bytes a block. As hawk_block_graph_start_dominators() it takes
+ * the workspace from HAWK_PART_RETAINED. */
+struct hawk_error *hawk_tree_folds_need_start(struct hawk_block_graph *graph,
+					      const uint32_t *groups);
+
+/** A number for groups of `count` roots. */
+uint64_t hawk_tree_fold_groups(const uint32_t *groups, size_t count);
+
+/** Accepts folds of zeros. */
+void hawk_tree_folds_deinit(struct hawk_tree_folds *folds);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Blocks folded along their shortest paths: every block gets a node of the tree, the one before it
+ * first.
+ */
+#include "hawk_site_tree.h"
+
+#include <string.h>
+
+#include "hawk_block_choice.h"
+#include "hawk_cleanup.h"
+#include "hawk_prefetch.h"
+#include "site_tree_nodes.h"
+
+enum { BLOCKS_AHEAD = 16 };
+
+/** Of wanted blocks, along their paths. */
+struct path_folding {
+	const struct hawk_block_graph *graph;
+	const struct hawk_paths *paths;
+	const uint32_t *groups;
+	const uint64_t *wanted;
+	/** By place in paths->order: nodes of the tree. */
+	uint32_t *nodes;
+	/** By place: wanted, or on the way to one that is. */
+	uint64_t *kept;
+	struct hawk_site_tree *tree;
+};
+
+/** Parents come before their children, so that one pass from the end finds all. */
+static void keep_wanted(const struct path_folding *folding)
+{
+	const struct hawk_paths *paths = folding->paths;
+	uint64_t *kept = folding->kept;
+
+	for (uint32_t i = paths->count; i-- > 0;) {
+		if (folding->wanted && i >= BLOCKS_AHEAD)
+			hawk_prefetch(&folding->wanted[paths->order[i - BLOCKS_AHEAD] / 64]);
+		if (hawk_block_is_chosen(folding->wanted, paths->order[i]))
+			kept[i / 64] |= UINT64_C(1) << i % 64;
+		if (hawk_block_is_chosen(kept, i) && !(paths->from[i] & HAWK_PATH_FROM_ROOT))
+			kept[paths->from[i] / 64] |= UINT64_C(1) << paths->from[i] % 64;
+	}
+}
+
+static struct hawk_error *fold_path(const struct path_folding *folding, uint32_t at)
+{
+	uint32_t from = folding->paths->from[at];
+	uint32_t block = folding->paths->order[at];
+	struct hawk_error *err = NULL;
+	uint32_t node;
+
+	if (from & HAWK_PATH_FROM_ROOT)
+		err = hawk_site_tree_step(folding->tree, 0, HAWK_TREE_ROOT,
+					  folding->groups[from & ~(uint32_t)HAWK_PATH_FROM_ROOT],
+					  &node);
+	else
+		node = folding->nodes[from];
+	if (!err)
+		err = hawk_site_tree_step_site(folding->tree, node,
+					       hawk_block_graph_site(folding->graph, block),
+					       &folding->nodes[at]);
+	if (!err && hawk_block_is_chosen(folding->wanted, block))
+		hawk_site_tree_count(folding->graph, folding->tree, folding->nodes[at], block);
+	return err;
+}
+
+static void prefetch_path(const struct path_folding *folding, uint32_t at)
+{
+	uint32_t block = folding->paths->order[at];
+
+	if (folding->wanted)
+		hawk_prefetch(&folding->wanted[block / 64]);
+	hawk_prefetch(&folding->graph->index.traces[block]);
+	hawk_prefetch(&folding->graph->index.sizes[block]);
+}
+
+static struct hawk_error *fold_paths(const struct path_folding *folding)
+{
+	const struct hawk_paths *paths = folding->paths;
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 0; !err && i < paths->count; i++) {
+		if (paths->count - i > BLOCKS_AHEAD &&
+		    hawk_block_is_chosen(folding->kept, i + BLOCKS_AHEAD))
+			prefetch_path(folding, i + BLOCKS_AHEAD);
+		if (hawk_block_is_chosen(folding->kept, i))
+			err = fold_path(folding, i);
+	}
+	return err;
+}
+
+/** Those that no path leads to. */
+static struct hawk_error *fold_lost(const struct path_folding *folding)
+{
+	const struct hawk_block_graph *graph = folding->graph;
+	struct hawk_error *err = NULL;
+	uint32_t lost, node;
+
+	for (uint32_t block = 0; !err && block < graph->index.count; block++) {
+		if (!hawk_block_is_chosen(folding->wanted, block) ||
+		    hawk_paths_lead_to(folding->paths, block))
+			continue;
+		err = hawk_site_tree_step(folding->tree, 0, HAWK_TREE_LOST, 0, &lost);
+		if (!err)
+			err = hawk_site_tree_step_site(folding->tree, lost,
+						       hawk_block_graph_site(graph, block), &node);
+		if (!err)
+			hawk_site_tree_count(graph, folding->tree, node, block);
+	}
+	return err;
+}
+
+static struct hawk_error *fold(const struct path_folding *folding)
+{
+	struct hawk_error *err = hawk_site_tree_begin(folding->tree);
+
+	keep_wanted(folding);
+	if (!err)
+		err = fold_paths(folding);
+	return err ? err : fold_lost(folding);
+}
+
+static struct hawk_error *fold_wanted(const struct hawk_block_graph *graph, const uint32_t *groups,
+				      const uint64_t *wanted, struct hawk_site_tree *tree)
+{
+	const struct hawk_paths *paths = &graph->paths;
+	CLEANUP(free_ptr) uint32_t *nodes = malloc(((size_t)paths->count + 1) * sizeof(*nodes));
+	CLEANUP(free_ptr)
+	uint64_t *kept = calloc((size_t)paths->count / 64 + 1, sizeof(*kept));
+	const struct path_folding folding = {graph, paths, groups, wanted, nodes, kept, tree};
+
+	return nodes && kept ? fold(&folding) : &hawk_enomem;
+}
+
+struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const uint32_t *groups,
+					const uint64_t *wanted, struct hawk_site_tree *ret)
+{
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	struct hawk_site_tree tree = {.tails = !wanted};
+	struct hawk_error *err = NULL;
+
+	if (!wanted && hawk_site_tree_of_sites(graph, HAWK_FOLD_PATHS, groups, NULL, ret, &err))
+		return NULL;
+	if (!err)
+		err = hawk_block_graph_need(graph, HAWK_PART_PATHS);
+	if (!err)
+		err = fold_wanted(graph, groups, wanted, &tree);
+	if (!err && !wanted)
+		hawk_tree_fold_keep(&tree, number, &graph->folds.paths);
+	return hawk_site_tree_complete(&tree, err, ret);
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Blocks folded along dominators: every block gets a node of the tree, its dominator's first.
+ */
+#include "hawk_site_tree.h"
+
+#include <string.h>
+
+#include "hawk_block_choice.h"
+#include "hawk_cleanup.h"
+#include "hawk_prefetch.h"
+#include "root_owners.h"
+#include "site_tree_nodes.h"
+
+static const uint32_t GONE = UINT32_C(1) << 31; /* beside a node: the block goes with chosen ones */
+
+enum { BLOCKS_AHEAD = 16 };
+
+/** Groups of persistent roots say more than those of threads: variables, thread-local ones, other
+ * memory, stacks, registers. */
+static unsigned weight(uint32_t kind)
+{
+	static const uint8_t weights[HAWK_ROOT_KINDS] = {
+		[HAWK_ROOT_MODULE] = 5, [HAWK_ROOT_TLS] = 4,      [HAWK_ROOT_OTHER] = 3,
+		[HAWK_ROOT_STACK] = 2,  [HAWK_ROOT_REGISTER] = 1,
+	};
+
+	return kind < HAWK_ROOT_KINDS ? weights[kind] : 0;
+}
+
+/** A block that a root points to. */
+struct pointed {
+	uint32_t block;
+	uint32_t weight;
+	size_t root;
+};
+
+/** What leads to blocks. */
+struct leading {
+	struct hawk_root_owners owners;
+	struct pointed *pointed; /**< ascending by block, what says most first */
+	size_t count;
+};
+
+static int compare_pointed(const void *left, const void *right)
+{
+	const struct pointed *a = left;
+	const struct pointed *b = right;
+
+	if (a->block != b->block)
+		return a->block < b->block ? -1 : 1;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->root < b->root ? -1 : a->root > b->root;
+}
+
+/** `of`: room for an owner of every block. */
+static struct hawk_error *find_leading(const struct hawk_block_graph *graph, enum hawk_edges edges,
+				       const uint32_t *groups, uint32_t *of,
+				       struct leading *leading)
+{
+	const struct hawk_roots *roots = &graph->roots;
+	struct hawk_error *err = hawk_root_owners_find(graph, edges, groups, of, &leading->owners);
+
+	if (err)
+		return err;
+	leading->pointed = malloc((roots->count + 1) * sizeof(*leading->pointed));
+	if (!leading->pointed)
+		return &hawk_enomem;
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct hawk_root *root = &roots->items[i];
+		uint32_t block = root->edge >> 1;
+
+		/* Beside what lasts the others do not count. */
+		if (!hawk_root_counts(root, edges) ||
+		    (hawk_root_passes(root) && hawk_root_owners_lasting(&leading->owners, block)))
+			continue;
+		leading->pointed[leading->count++] = (struct pointed){
+			.block = hawk_block_index_whole(&graph->index, block),
+			.weight = weight(root->kind),
+			.root = i,
+		};
+	}
+	if (leading->count)
+		qsort(leading->pointed, leading->count, sizeof(*leading->pointed), compare_pointed);
+	return NULL;
+}
+
+static void leading_deinit(struct leading *leading)
+{
+	free(leading->pointed);
+	hawk_root_owners_deinit(&leading->owners);
+}
+
+/** The root that says most of those that point to `block`; NULL = none does. */
+static const struct pointed *find_pointed(const struct leading *leading, uint32_t block)
+{
+	size_t low = 0, high = leading->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (leading->pointed[middle].block < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == leading->count || leading->pointed[low].block != block)
+		return NULL;
+	return &leading->pointed[low];
+}
+
+/** Along dominators, one way. */
+struct folding {
+	const struct hawk_block_graph *graph;
+	const struct hawk_dominators *dominators;
+	enum hawk_edges edges; /**< that the dominators go by */
+	const uint32_t *groups;
+	const uint64_t *chosen; /**< NULL = all */
+	/** By block: owners, then nodes of the tree, with GONE; dominators come first. */
+	uint32_t *nodes;
+	struct leading leading;
+	struct hawk_site_tree *tree;
+};
+
+/** The node for a block that no other block dominates. */
+static struct hawk_error *step_top(const struct folding *folding, uint32_t block, uint32_t *ret)
+{
+	struct hawk_site_tree *tree = folding->tree;
+	uint32_t owner = folding->leading.owners.of[block];
+	const struct pointed *pointed;
+
+	if (owner == HAWK_OWNER_NONE)
+		return hawk_site_tree_step(tree, 0, HAWK_TREE_LOST, 0, ret);
+	if (owner < HAWK_OWNERS_SEVERAL)
+		return hawk_site_tree_step(tree, 0, HAWK_TREE_ROOT, owner, ret);
+	pointed = find_pointed(&folding->leading,
+			       hawk_block_index_whole(&folding->graph->index, block));
+	if (!pointed)
+		return hawk_site_tree_step(tree, 0, HAWK_TREE_SHARED, 0, ret);
+	return hawk_site_tree_step(tree, 0, HAWK_TREE_SEVERAL, folding->groups[pointed->root], ret);
+}
+
+/** What the folding will need of a block some way ahead. */
+static void prefetch_block(const struct folding *folding, uint32_t number)
+{
+	const struct hawk_dominators *dominators = folding->dominators;
+	uint32_t block = dominators->blocks[number];
+
+	hawk_prefetch(&folding->nodes[block]);
+	hawk_prefetch(&folding->nodes[dominators->blocks[dominators->dominators[number]]]);
+	hawk_prefetch(&folding->graph->index.traces[block]);
+	hawk_prefetch(&folding->graph->index.sizes[block]);
+}
+
+static struct hawk_error *fold_blocks(const struct folding *folding)
+{
+	const struct hawk_dominators *dominators = folding->dominators;
+	uint32_t *nodes = folding->nodes;
+
+	for (uint32_t i = 1; i <= dominators->count; i++) {
+		uint32_t block = dominators->blocks[i];
+		uint32_t parent = dominators->dominators[i];
+		uint32_t gone = hawk_block_is_chosen(folding->chosen, block) ? GONE : 0;
+		struct hawk_error *err = NULL;
+		uint32_t node;
+
+		prefetch_block(folding,
+			       dominators->count - i > BLOCKS_AHEAD ? i + BLOCKS_AHEAD : i);
+		if (parent) {
+			node = nodes[dominators->blocks[parent]];
+			gone |= node & GONE;
+			node &= ~GONE;
+		} else {
+			err = step_top(folding, block, &node);
+		}
+		if (!err)
+			err = hawk_site_tree_step_site(folding->tree, node,
+						       hawk_block_graph_site(folding->graph, block),
+						       &node);
+		if (err)
+			return err;
+		nodes[block] = node | gone;
+		if (gone)
+			hawk_site_tree_count(folding->graph, folding->tree, node, block);
+	}
+	return NULL;
+}
+
+static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
+					  const struct hawk_dominators *dominators,
+					  enum hawk_edges edges, const uint32_t *groups,
+					  const uint64_t *chosen, struct hawk_site_tree *tree)
+{
+	CLEANUP(free_ptr) uint32_t *own = NULL;
+	struct folding folding = {
+		.graph = graph,
+		.dominators = dominators,
+		.edges = edges,
+		.groups = groups,
+		.chosen = chosen,
+		.tree = tree,
+	};
+	struct hawk_error *err;
+
+	/* Where dominators are from a cache, there is no workspace. */
+	if (dominators->workspace)
+		folding.nodes =
+			hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE);
+	else
+		folding.nodes = own = malloc(((size_t)dominators->count + 1) * sizeof(*own));
+	if (!folding.nodes)
+		return &hawk_enomem;
+	err = find_leading(graph, edges, groups, folding.nodes, &folding.leading);
+	if (!err)
+		err = fold_blocks(&folding);
+	leading_deinit(&folding.leading);
+	return err;
+}
+
+static struct hawk_error *fold_all(struct hawk_block_graph *graph, const uint32_t *groups,
+				   const uint64_t *chosen, struct hawk_site_tree *tree)
+{
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_RETAINED);
+
+	if (!err)
+		err = hawk_site_tree_begin(tree);
+	if (err)
+		return err;
+	return fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, chosen, tree);
+}
+
+static struct hawk_error *fold_start(struct hawk_block_graph *graph, const uint32_t *groups,
+				     const uint64_t *chosen, struct hawk_site_tree *tree)
+{
+	struct hawk_dominators dominators = {0};
+	struct hawk_error *err = hawk_block_graph_start_dominators(graph, &dominators);
+
+	if (err)
+		return err;
+	err = hawk_site_tree_add_start(tree);
+	if (!err)
+		err = fold_dominators(graph, &dominators, HAWK_EDGES_START_ONLY, groups, chosen,
+				      tree);
+	hawk_block_graph_drop_start_dominators(graph, &dominators);
+	return err;
+}
+
+/** By all pointers, of all blocks: from what is kept, or kept afterwards. */
+static struct hawk_error *fold_retained(struct hawk_block_graph *graph, const uint32_t *groups,
+					uint64_t number, struct hawk_site_tree *tree)
+{
+	struct hawk_tree_fold *fold = &graph->folds.retained;
+	struct hawk_error *err;
+	bool exact;
+
+	tree->tails = true;
+	if (!hawk_tree_fold_fits(fold, number)) {
+		err = fold_all(graph, groups, NULL, tree);
+		if (!err)
+			hawk_tree_fold_keep(tree, number, fold);
+		return err;
+	}
+	err = hawk_site_tree_begin(tree);
+	return err ? err : hawk_tree_fold_unfold(fold, NULL, true, tree, &exact);
+}
+
+/** Likewise by start pointers, into a tree that has the others. */
+static struct hawk_error *fold_start_retained(struct hawk_block_graph *graph,
+					      const uint32_t *groups, uint64_t number,
+					      struct hawk_site_tree *tree)
+{
+	struct hawk_tree_fold *fold = &graph->folds.start_retained;
+	struct hawk_error *err;
+	bool exact;
+
+	if (!hawk_tree_fold_fits(fold, number)) {
+		err = fold_start(graph, groups, NULL, tree);
+		if (!err)
+			hawk_tree_fold_keep(tree, number, fold);
+		return err;
+	}
+	err = hawk_site_tree_add_start(tree);
+	return err ? err : hawk_tree_fold_unfold(fold, NULL, true, tree, &exact);
+}
+
+struct hawk_error *hawk_site_tree_retained(struct hawk_block_graph *graph, const uint32_t *groups,
+					   const uint64_t *chosen, struct hawk_site_tree *ret)
+{
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = chosen ? fold_all(graph, groups, chosen, &tree)
+					: fold_retained(graph, groups, number, &tree);
+
+	return hawk_site_tree_complete(&tree, err, ret);
+}
+
+struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
+						const uint32_t *groups, const uint64_t *chosen,
+						struct hawk_site_tree *ret)
+{
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = chosen ? fold_all(graph, groups, chosen, &tree)
+					: fold_retained(graph, groups, number, &tree);
+
+	if (!err)
+		err = chosen ? fold_start(graph, groups, chosen, &tree)
+			     : fold_start_retained(graph, groups, number, &tree);
+	return hawk_site_tree_complete(&tree, err, ret);
+}
+
+static struct hawk_error *keep_start_tree(struct hawk_block_graph *graph,
+					  const struct hawk_dominators *dominators,
+					  const uint32_t *groups, uint64_t number)
+{
+	struct hawk_site_tree tree = {.tails = true};
+	struct hawk_error *err = hawk_site_tree_begin(&tree);
+
+	if (!err)
+		err = fold_dominators(graph, dominators, HAWK_EDGES_START_ONLY, groups, NULL,
+				      &tree);
+	if (!err)
+		hawk_tree_fold_keep(&tree, number, &graph->folds.start_retained);
+	hawk_site_tree_deinit(&tree);
+	return err;
+}
+
+static struct hawk_error *keep_by_start(struct hawk_block_graph *graph,
+					const struct hawk_dominators *dominators)
+{
+	uint64_t bytes = ((uint64_t)graph->index.count + 1) * sizeof(uint64_t);
+	struct hawk_area *area = &graph->folds.by_start_area;
+	struct hawk_error *err = hawk_area_create(area, bytes);
+	uint64_t *by_start;
+
+	if (!err)
+		err = hawk_area_grow(area, bytes);
+	if (err) {
+		hawk_area_destroy(area);
+		return err;
+	}
+	by_start = area->bytes;
+	for (uint32_t i = 0; i < graph->index.count; i++)
+		by_start[i] = hawk_block_graph_retained(graph, dominators, i);
+	graph->folds.by_start = by_start;
+	return NULL;
+}
+
+struct hawk_error *hawk_tree_folds_need_start(struct hawk_block_graph *graph,
+					      const uint32_t *groups)
+{
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	bool has_tree = hawk_tree_fold_fits(&graph->folds.start_retained, number);
+	struct hawk_dominators dominators = {0};
+	struct hawk_error *err;
+
+	if (has_tree && (graph->start_is_all || graph->folds.by_start))
+		return NULL;
+	err = hawk_block_graph_start_dominators(graph, &dominators);
+	if (err)
+		return err;
+	if (!has_tree)
+		err = keep_start_tree(graph, &dominators, groups, number);
+	if (!err && !graph->start_is_all && !graph->folds.by_start)
+		err = keep_by_start(graph, &dominators);
+	hawk_block_graph_drop_start_dominators(graph, &dominators);
+	return err;
+}
