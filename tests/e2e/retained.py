@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import cli_world  # noqa: E402
@@ -103,7 +104,7 @@ BLOCKS = {"box": (BOX_BYTES, BOX_BYTES), "tray": (4300, 4300), "payload": (300, 
 # What each root retains.
 ROOTS = {"g_box": (BOX_BYTES, BOX_BYTES), "g_inside": (4300, 0), "g_lid": (548, 48), "g_one": (40, 640),
          "g_other": (40, 40), "g_filler": (FILLER_BYTES, FILLER_BYTES)}
-ALL_PARTS = 63
+ALL_PARTS, START_BLOCKS = 63, 4096
 
 
 def build():
@@ -272,6 +273,23 @@ def cache_of(name):
     return files[0], os.stat(path).st_ino, parts
 
 
+def check_folds():
+    """What a child finds of all blocks, later commands need not; both ways, and for some sites."""
+    ask("analyze", name="folds")
+    folds = os.path.join(folder, "folds", "hawk-core")
+    for _ in range(400):
+        if os.path.isdir(folds) and os.listdir(folds) and cache_of("folds")[2] & START_BLOCKS:
+            break
+        time.sleep(0.05)
+    first = cache_of("folds")
+    hawk.expect(first and first[2] & START_BLOCKS, "what blocks retain by start pointers is in the cache")
+    for view in (*VIEWS, "retained --by=tree --function=main", "retained --by=root --module=both --json",
+                 "retained --folded --function=main", "retained --by=tree --size=40-600", "merge-paths --function=main",
+                 "analyze", "growth"):
+        hawk.expect_equal(ask(*view.split(), name="folds"), ask(*view.split()), f"{view} from folds")
+    hawk.expect_equal(cache_of("folds"), first, "nothing was new")
+
+
 def check_cache():
     """Complete as soon as the answer is there, although dominators gave way; and then it is used."""
     for number, view in enumerate(VIEWS):
@@ -284,6 +302,7 @@ def check_cache():
         for again in VIEWS:
             hawk.expect_equal(ask(*again.split(), name=name), ask(*again.split()), f"{again} from the cache")
         hawk.expect_equal(cache_of(name)[:2], first[:2], f"{view}: the file stays")
+    check_folds()
     check_blocks("cache0")
     check_sites("cache0")
     check_roots("cache0")
