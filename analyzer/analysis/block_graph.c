@@ -30,8 +30,6 @@ void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *
 		.threads = graph->threads,
 		.keeps_sites = graph->keeps_sites,
 		.vtables = graph->vtables,
-		.progress = graph->progress,
-		.progress_context = graph->progress_context,
 	};
 }
 
@@ -57,7 +55,6 @@ static struct hawk_error *make_index(struct hawk_block_graph *graph, unsigned mi
 	struct hawk_sweep_result result;
 
 	(void)missing;
-	hawk_block_graph_stage(graph, "reading memory");
 	if (!graph->heap->table)
 		return hawk_block_index_init(&graph->index, 0);
 	return hawk_block_index_sweep(&graph->index, graph->target, &graph->heap->plan,
@@ -67,14 +64,12 @@ static struct hawk_error *make_index(struct hawk_block_graph *graph, unsigned mi
 static struct hawk_error *make_edges(struct hawk_block_graph *graph, unsigned missing)
 {
 	(void)missing;
-	hawk_block_graph_stage(graph, "reading pointers");
 	return hawk_graph_make(graph->target, &graph->index, graph->threads, &graph->edges);
 }
 
 static struct hawk_error *make_roots(struct hawk_block_graph *graph, unsigned missing)
 {
 	(void)missing;
-	hawk_block_graph_stage(graph, "reading roots");
 	return hawk_roots_find(graph->target, &graph->index, &graph->heap->plan, graph->findings,
 			       &graph->roots);
 }
@@ -90,7 +85,6 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 		err = hawk_block_graph_readable(graph);
 	if (err)
 		return err;
-	hawk_block_graph_stage(graph, "reading interior pointers");
 	err = hawk_heuristics_find(graph->target, &graph->index, &graph->edges, &graph->roots,
 				   HAWK_HEURISTICS_ALL, graph->vtables,
 				   hawk_block_graph_threads(graph), &graph->explained);
@@ -124,7 +118,6 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph, unsigned mi
 		return err;
 	/* From here on memory is at its peak; what earlier steps have freed is not needed. */
 	(void)malloc_trim(0);
-	hawk_block_graph_stage(graph, "following pointers");
 	if (missing & HAWK_PART_RETAINED) {
 		err = hawk_dominators_make_reaching(&graph->index, &graph->edges, &graph->roots,
 						    &graph->explained, &graph->workspace,
@@ -191,7 +184,6 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph,
 	enum hawk_dominators_extension extension;
 	struct hawk_error *err;
 
-	hawk_block_graph_stage(graph, "finding what start pointers retain");
 	err = make_start_dominators(graph);
 	graph->has_start_dominators = false;
 	if (!err)
@@ -205,7 +197,6 @@ static struct hawk_error *make_both_retained(struct hawk_block_graph *graph,
 	graph->start_is_all = extension == HAWK_DOMINATORS_SAME;
 	if (extension == HAWK_DOMINATORS_SAME || extension == HAWK_DOMINATORS_REGROUPED)
 		return NULL;
-	hawk_block_graph_stage(graph, "finding what all pointers retain");
 	memset(all, 0, groups->group_count * sizeof(*all));
 	if (extension == HAWK_DOMINATORS_OTHER)
 		err = make_dominators(graph, &graph->reach, NULL, &graph->dominators);
@@ -314,7 +305,6 @@ static struct hawk_error *make_paths(struct hawk_block_graph *graph, unsigned mi
 	(void)missing;
 	if (err)
 		return err;
-	hawk_block_graph_stage(graph, "finding shortest paths");
 	return hawk_paths_find(graph, HAWK_BLOCK_NOWHERE, &graph->paths);
 }
 
@@ -411,7 +401,6 @@ struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *gr
 		return NULL;
 	}
 	give_way(graph);
-	hawk_block_graph_stage(graph, "finding what start pointers retain");
 	err = follow_start(graph, NULL, &made);
 	if (err)
 		return err;
@@ -443,12 +432,10 @@ static struct hawk_error *sum_chosen(struct hawk_block_graph *graph,
 	struct hawk_dominators made = {0};
 	struct hawk_error *err = hawk_block_graph_workspace(graph);
 
-	hawk_block_graph_stage(graph, "finding what all pointers retain");
 	if (!err)
 		err = make_dominators(graph, &graph->reach, NULL, &made);
 	if (!err)
 		err = hawk_dominators_retained_by_group(&made, &graph->index, groups, all);
-	hawk_block_graph_stage(graph, "finding what start pointers retain");
 	if (!err)
 		err = follow_start(graph, NULL, &made);
 	if (!err)

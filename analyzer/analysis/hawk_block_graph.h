@@ -97,21 +97,16 @@ struct hawk_block_graph {
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
 	/** Internal: `dominators` were made with `reach`, by start pointers. */
 	bool has_start_dominators;
-
-	/** May be NULL. `stage` is an English phrase ("reading memory"); `all` may be 0: unknown.
-	 */
-	void (*progress)(void *context, const char *stage, uint64_t done, uint64_t all);
-	void *progress_context;
 };
 
 /**
  * A graph of nothing for a heap that was loaded without one; target, heap and findings must outlive
- * it. Set threads and progress afterwards.
+ * it. Set threads afterwards.
  */
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
 			   const struct hawk_heap *heap, struct hawk_findings *findings);
 
-/** Likewise, but what `graph` says of threads, virtual tables and progress is kept. */
+/** Likewise, but what `graph` says of threads and virtual tables is kept. */
 void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *target,
 			    const struct hawk_heap *heap, struct hawk_findings *findings);
 
@@ -183,19 +178,12 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph);
 
 /**
  * Finds the table, sweeps once for sites and index, and makes `parts`. What `graph` says of threads
- * and progress is kept, all else of it is overwritten; it keeps the address of `heap`. A living
- * process is let go as soon as memory is no longer needed. After an error both are empty.
+ * is kept, all else of it is overwritten; it keeps the address of `heap`. A living process is let
+ * go as soon as memory is no longer needed. After an error both are empty.
  */
 struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_findings *findings,
 					unsigned parts, struct hawk_block_graph *graph,
 					struct hawk_heap *heap);
-
-/** Tells `progress`, if there is one, what is done now. */
-static inline void hawk_block_graph_stage(const struct hawk_block_graph *graph, const char *stage)
-{
-	if (graph->progress)
-		graph->progress(graph->progress_context, stage, 0, 0);
-}
 
 /** Index into heap->sites. UINT32_MAX = the heap was loaded with hawk_heap_load_table() and has no
  * site for it. */

@@ -6,6 +6,7 @@
  */
 #include "hawk_block_graph.h"
 #include "hawk_heap_counted.h"
+#include "hawk_progress.h"
 #include "hawk_quantity.h"
 #include "hawk_site_map.h"
 #include "hawk_site_samples.h"
@@ -349,10 +350,8 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 
 static void report_reading(void *context, uint64_t done, uint64_t all)
 {
-	const struct hawk_block_graph *graph = context;
-
-	if (graph->progress)
-		graph->progress(graph->progress_context, "reading memory", done, all);
+	(void)context;
+	hawk_progress_reach_of(done, all);
 }
 
 /* Sites' sums and index from one sweep, and of a living process all else that is read. */
@@ -362,14 +361,17 @@ static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned pa
 	bool live = hawk_target_process(graph->target)->live;
 	uint64_t bytes = hawk_target_present_bytes(graph->target);
 	struct hawk_error *err = hawk_block_index_init(&graph->index, bytes);
+	struct hawk_progress progress;
 
 	if (!err && live)
 		err = hawk_block_index_keep_heads(&graph->index, bytes);
 	tallies->index = &graph->index;
 	tallies->threads = graph->threads;
+	hawk_progress_begin_bytes(&progress, "reading memory", 0);
 	if (!err)
 		err = read_target(graph->target, graph->findings,
-				  &(struct progress){report_reading, graph}, tallies, heap);
+				  &(struct progress){report_reading, NULL}, tallies, heap);
+	hawk_progress_end(&progress);
 	if (!err)
 		err = hawk_block_index_finish(&graph->index);
 	if (err)

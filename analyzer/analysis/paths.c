@@ -10,6 +10,7 @@
 #include "hawk_block_graph.h"
 #include "hawk_cleanup.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 
 enum {
 	OFFSETS_AHEAD = 48,
@@ -79,6 +80,7 @@ static void search(const struct hawk_graph *edges, uint32_t target, struct hawk_
 	for (uint32_t next = 0; next < paths->count; next++) {
 		uint32_t block = paths->order[next];
 
+		hawk_progress_tick(next);
 		prefetch(edges, paths, next);
 		if (target != HAWK_BLOCK_NOWHERE && hawk_paths_lead_to(paths, target))
 			return;
@@ -102,6 +104,7 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 {
 	uint64_t bytes = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
 	struct hawk_paths paths = {0};
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	if (graph->roots.count >= HAWK_PATH_FROM_ROOT - 1)
@@ -116,7 +119,9 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 	}
 	paths.index = &graph->index;
 	reach_from_roots(&graph->roots, &paths);
+	hawk_progress_begin(&progress, "finding shortest paths", graph->index.count);
 	search(&graph->edges, target, &paths);
+	hawk_progress_end(&progress);
 	*ret = paths;
 	return NULL;
 }
@@ -125,6 +130,7 @@ struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths)
 {
 	uint64_t bytes = ((uint64_t)paths->index->count + 1) * sizeof(uint32_t);
 	struct hawk_error *err;
+	struct hawk_progress progress;
 	uint32_t *places;
 
 	if (paths->places)
@@ -134,8 +140,12 @@ struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths)
 		hawk_area_destroy(&paths->places_area);
 		return err;
 	}
-	for (uint32_t i = 0; i < paths->count; i++)
+	hawk_progress_begin(&progress, "numbering blocks", paths->count);
+	for (uint32_t i = 0; i < paths->count; i++) {
 		places[paths->order[i]] = i;
+		hawk_progress_tick(i);
+	}
+	hawk_progress_end(&progress);
 	paths->places = places;
 	return NULL;
 }

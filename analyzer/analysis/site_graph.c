@@ -11,6 +11,7 @@
 #include "hawk_block_graph.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 #include "site_graph_fold.h"
 
 enum { ROOTS_AHEAD = 16 };
@@ -274,15 +275,17 @@ static struct hawk_error *fold_shares(struct shares *shares)
 {
 	struct hawk_block_graph *graph = shares->graph;
 	void *contexts[FOLDS] = {&shares->folds[0], &shares->folds[1]};
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
-	hawk_block_graph_stage(graph, "reading pointers");
 	err = hawk_graph_make_with_pointers(graph->target, &graph->index, shares->count,
 					    adder(shares->wanted), contexts, &graph->edges);
 	if (err)
 		return err;
 	graph->parts |= HAWK_PART_EDGES;
+	hawk_progress_begin(&progress, "folding pointers by site", graph->index.count);
 	hawk_parallel_run(shares->count, run_join, shares);
+	hawk_progress_end(&progress);
 	return first_error(shares->errors);
 }
 
@@ -320,11 +323,7 @@ static struct hawk_error *prepare(struct hawk_block_graph *graph)
 {
 	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
 
-	if (!err)
-		err = hawk_block_graph_readable(graph);
-	if (!err)
-		hawk_block_graph_stage(graph, "folding pointers by site");
-	return err;
+	return err ? err : hawk_block_graph_readable(graph);
 }
 
 /* Memory that dominators will need later is as good as new, which is dear. NULL: not now. */
@@ -351,6 +350,7 @@ static struct hawk_error *make(struct hawk_block_graph *graph, unsigned parts,
 {
 	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX);
 	void *first[FOLDS] = {NULL};
+	struct hawk_progress progress;
 	unsigned count;
 	bool at_once;
 
@@ -366,7 +366,12 @@ static struct hawk_error *make(struct hawk_block_graph *graph, unsigned parts,
 	if (at_once)
 		return fold_with_edges(graph, parts, wanted, count, first, ret);
 	err = prepare(graph);
-	return err ? err : fold_all(graph, wanted, first[0], ret);
+	if (err)
+		return err;
+	hawk_progress_begin(&progress, "folding pointers by site", graph->index.count);
+	err = fold_all(graph, wanted, first[0], ret);
+	hawk_progress_end(&progress);
+	return err;
 }
 
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)
@@ -415,7 +420,7 @@ struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, u
 					       struct hawk_site_graph *ret)
 {
 	struct beside beside = {.graph = graph, .parts = parts};
-	void (*progress)(void *, const char *, uint64_t, uint64_t);
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	err = hawk_block_graph_need(graph, HAWK_PART_INDEX);
@@ -430,10 +435,10 @@ struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, u
 		err = prepare(graph);
 		if (err)
 			return err;
-		progress = graph->progress;
-		graph->progress = NULL; /* one thread at a time */
+		/* Seen when the other thread has no more to do. */
+		hawk_progress_begin(&progress, "folding pointers by site", graph->index.count);
 		hawk_parallel_run(2, run_beside, &beside);
-		graph->progress = progress;
+		hawk_progress_end(&progress);
 		err = first_error(beside.errors);
 	}
 	if (err)

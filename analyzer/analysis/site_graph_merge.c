@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_progress.h"
 
 struct merge {
 	struct hawk_site_fold *fold;
@@ -119,9 +120,11 @@ static void join_targets(struct merge *merge)
 	const struct hawk_first_places *first = merge->fold->first;
 	const struct hawk_first_places *other = merge->other->first;
 
-	for (uint32_t block = 0; block < merge->fold->graph->index.count; block++)
+	for (uint32_t block = 0; block < merge->fold->graph->index.count; block++) {
 		if (first[block].first && other[block].first)
 			join_block(merge, block);
+		hawk_progress_tick(block);
+	}
 	join_pairs(merge, &merge->other->further_places, join_place);
 	join_pairs(merge, &merge->other->further_edges, join_edge);
 }

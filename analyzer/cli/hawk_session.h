@@ -6,6 +6,7 @@
 #ifndef HAWK_SESSION_H
 #define HAWK_SESSION_H
 
+#include "hawk_bar.h"
 #include "hawk_block_filter.h"
 #include "hawk_block_graph.h"
 #include "hawk_cli.h"
@@ -32,13 +33,7 @@ struct hawk_session {
 	const char *source;            /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
-	struct hawk_progress {
-		bool wanted;
-		bool shown;
-		const char *stage;
-		uint64_t start_ns;
-		uint64_t printed_ns;
-	} progress;
+	struct hawk_bar bar;
 };
 
 /** Opens `core`, or the process of settings->pid if `core` is NULL. The session is deinit'ed by the
@@ -48,6 +43,9 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 
 /** Screen and progress as `settings` want them, for the next of several questions. */
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings);
+
+/** The answer goes to `fd` from now on. */
+void hawk_session_set_output(struct hawk_session *session, int fd);
 
 /**
  * The parts of a session that verbs ask for; each is loaded once, with what it depends on, and
@@ -114,12 +112,8 @@ void hawk_session_print_partial(struct hawk_session *session);
 /** Forgets the heap and all that depends on it. */
 void hawk_session_drop_heap(struct hawk_session *session);
 
-/** Progress of a graph: `all` 0 = how much there is to do is not known. As below otherwise. */
-void hawk_session_stage(void *session, const char *stage, uint64_t done, uint64_t all);
-/** A progress callback for sweeps; `session` is the context. Prints after a second, on a terminal.
- */
+/** A progress callback for sweeps; `session` is the context. */
 void hawk_session_progress(void *session, uint64_t done, uint64_t all);
-void hawk_session_end_progress(struct hawk_session *session);
 
 /** Flushes the output; the exit code, which is `code` unless writing failed. */
 int hawk_session_finish(struct hawk_session *session, int code);

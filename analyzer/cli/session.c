@@ -17,7 +17,6 @@
 #include "hawk_session.h"
 
 enum {
-	BAR_WIDTH = 20, /**< of progress */
 	DEFAULT_COLUMNS = 80,
 	COLUMNS_MIN = 60,
 	COLUMNS_MAX = 200,
@@ -68,8 +67,21 @@ void hawk_session_renew(struct hawk_session *session, const struct hawk_settings
 		.color = wants_color(settings->color),
 		.full = settings->full,
 	};
-	session->progress.wanted = !settings->quiet && isatty(STDERR_FILENO);
-	session->progress.start_ns = now_ns();
+	hawk_bar_begin(&session->bar, settings->quiet);
+}
+
+/** Nothing that is written meets a bar. */
+static void before_output(void *context, const struct hawk_output *output, const char *bytes,
+			  size_t size)
+{
+	hawk_bar_before_output(context, output->fd, bytes, size);
+}
+
+void hawk_session_set_output(struct hawk_session *session, int fd)
+{
+	hawk_output_init(session->output, fd);
+	session->output->before = before_output;
+	session->output->before_context = &session->bar;
 }
 
 static struct hawk_error *open_output(struct hawk_session *session,
@@ -78,7 +90,7 @@ static struct hawk_error *open_output(struct hawk_session *session,
 	session->output = malloc(sizeof(*session->output));
 	if (!session->output)
 		return &hawk_enomem;
-	hawk_output_init(session->output, STDOUT_FILENO);
+	hawk_session_set_output(session, STDOUT_FILENO);
 	hawk_session_renew(session, settings);
 	return NULL;
 }
@@ -102,15 +114,13 @@ static struct hawk_error *open_file(struct hawk_session *session, const char *pa
 	const char *folder = getenv("TMPDIR");
 	struct hawk_unpack_settings settings = {
 		.folder = folder && *folder ? folder : NULL,
-		.progress = hawk_session_stage,
-		.context = session,
 	};
 	uint64_t start_ns = now_ns();
 	struct hawk_error *err = hawk_target_unpack_core(path, &settings, &session->findings, ret);
 
-	if (session->progress.shown) /* nothing else in opening shows any */
+	if (session->bar.shown) /* nothing else in opening shows any */
 		session->unpacking_ns += now_ns() - start_ns;
-	hawk_session_end_progress(session);
+	hawk_bar_clear(&session->bar);
 	return err;
 }
 
@@ -182,50 +192,12 @@ void hawk_session_print_partial(struct hawk_session *session)
 	session->findings_said = session->findings.count;
 }
 
-static void print_bar(const char *stage, double share, uint64_t bytes)
-{
-	static const char full[BAR_WIDTH + 1] = "####################";
-	int filled = (int)(share * BAR_WIDTH);
-
-	fprintf(stderr, "\r\033[K%s [%.*s%*s] %3d %% of %s ", stage, filled, full,
-		BAR_WIDTH - filled, "", (int)(100 * share), hawk_quantity_bytes(bytes).text);
-}
-
-void hawk_session_stage(void *context, const char *stage, uint64_t done, uint64_t all)
-{
-	struct hawk_session *session = context;
-	struct hawk_progress *progress = &session->progress;
-	uint64_t now;
-
-	if (!progress->wanted)
-		return;
-	now = now_ns();
-	if (now - progress->start_ns < 1000000000 ||
-	    (progress->stage == stage && now - progress->printed_ns < 100000000))
-		return;
-	progress->printed_ns = now;
-	progress->stage = stage;
-	progress->shown = true;
-	if (all)
-		print_bar(stage, (double)(done < all ? done : all) / (double)all, all);
-	else
-		fprintf(stderr, "\r\033[K%s ... ", stage);
-	fflush(stderr);
-}
-
 void hawk_session_progress(void *context, uint64_t done, uint64_t all)
 {
-	if (all)
-		hawk_session_stage(context, "reading memory", done, all);
-}
+	struct hawk_session *session = context;
 
-void hawk_session_end_progress(struct hawk_session *session)
-{
-	if (!session->progress.shown)
-		return;
-	fputs("\r\033[K", stderr);
-	fflush(stderr);
-	session->progress.shown = false;
+	if (all)
+		hawk_bar_show_bytes(&session->bar, "reading memory", done, all);
 }
 
 int hawk_session_finish(struct hawk_session *session, int code)
@@ -242,7 +214,7 @@ int hawk_session_finish(struct hawk_session *session, int code)
 
 void hawk_session_deinit(struct hawk_session *session)
 {
-	hawk_session_end_progress(session);
+	hawk_bar_deinit(&session->bar);
 	hawk_session_drop_heap(session);
 	hawk_symbols_destroy(session->symbols);
 	hawk_target_close(session->target);

@@ -25,6 +25,7 @@
 #include "hawk_graph_cache.h"
 #include "hawk_memory.h"
 #include "hawk_pointer_session.h"
+#include "hawk_progress.h"
 #include "hawk_session.h"
 #include "hawk_site_ages.h"
 #include "hawk_site_tree.h"
@@ -173,6 +174,7 @@ static bool lock_core(int fd, int operation, uint64_t patience_ms)
 		if (patience_ms < WAIT_MS)
 			return false;
 		nanosleep(&pause, NULL);
+		hawk_progress_add(WAIT_MS);
 	}
 }
 
@@ -180,13 +182,17 @@ static bool lock_core(int fd, int operation, uint64_t patience_ms)
 static bool wait_for_writer(struct hawk_session *session)
 {
 	CLEANUP(close_fd) int core = open(session->source, O_RDONLY | O_CLOEXEC);
+	struct hawk_progress progress;
 	uint64_t patience_ms;
 
 	if (lock_core(core, LOCK_SH, 0))
 		return false;
-	hawk_session_stage(session, "waiting for the index cache", 0, 0);
 	patience_ms = READER_MS + (hawk_target_present_bytes(session->target) >> 20);
-	(void)lock_core(core, LOCK_SH, patience_ms < READER_MS_MAX ? patience_ms : READER_MS_MAX);
+	if (patience_ms > READER_MS_MAX)
+		patience_ms = READER_MS_MAX;
+	hawk_progress_begin(&progress, "waiting for the index cache", patience_ms);
+	(void)lock_core(core, LOCK_SH, patience_ms);
+	hawk_progress_end(&progress);
 	return true;
 }
 
@@ -457,6 +463,7 @@ static void become_writer(void)
 
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		dup2(null, fd);
+	hawk_progress_listen(NULL);
 	setsid();
 	if (nice(10) < 0)
 		return; /* then it writes as fast as everybody else */
@@ -484,17 +491,20 @@ void hawk_session_save_retained(struct hawk_session *session, bool taken)
 {
 	CLEANUP(close_fd) int folder = -1;
 	CLEANUP(close_fd) int core = -1;
+	struct hawk_progress progress;
 
 	if (!taken)
 		return;
 	folder = open_for_new(session);
 	if (folder < 0)
 		return;
-	hawk_session_stage(session, "writing the index cache", 0, 0);
+	hawk_progress_begin_bytes(&progress, "writing the index cache",
+				  hawk_graph_cache_bytes(&session->graph));
 	core = open(session->source, O_RDONLY | O_CLOEXEC);
 	/* The user waits: not for somebody else, too. */
 	if (lock_core(core, LOCK_EX, 0))
 		write_cache(session, folder);
+	hawk_progress_end(&progress);
 }
 
 void hawk_session_save_cache(struct hawk_session *session)
@@ -511,7 +521,6 @@ void hawk_session_save_cache(struct hawk_session *session)
 		return;
 	become_writer();
 	if (lock_core(core, LOCK_EX, WRITER_MS)) {
-		session->graph.progress = NULL;
 		add_paths(session);
 		write_cache(session, folder);
 		add_folds(session, folder);

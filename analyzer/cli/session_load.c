@@ -77,7 +77,6 @@ struct hawk_error *hawk_session_load_heap(struct hawk_session *session)
 	hawk_session_drop_heap(session);
 	err = hawk_heap_load(session->target, &session->findings, hawk_session_progress, session,
 			     &session->heap);
-	hawk_session_end_progress(session);
 	session->table_loaded = session->heap_loaded = !err;
 	return err;
 }
@@ -123,8 +122,6 @@ static struct hawk_error *start_graph(struct hawk_session *session,
 				      &session->findings);
 		session->graph.threads = threads;
 		session->graph.vtables = &session->vtables;
-		session->graph.progress = hawk_session_stage;
-		session->graph.progress_context = session;
 		parts = hawk_block_graph_wanted(&session->graph, 0, parts);
 		return hawk_block_graph_need(&session->graph, parts | HAWK_PART_INDEX);
 	}
@@ -146,20 +143,14 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 
 	if (err)
 		return err;
-	if (session->graph_loaded) {
-		err = complete_graph(session, parts);
-		hawk_session_end_progress(session);
-		return err;
-	}
+	if (session->graph_loaded)
+		return complete_graph(session, parts);
 	if (!session->heap_loaded)
 		hawk_session_drop_heap(session);
 	session->graph.threads = (unsigned)settings->threads;
 	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
 	session->graph.vtables = &session->vtables;
-	session->graph.progress = hawk_session_stage;
-	session->graph.progress_context = session;
 	err = start_graph(session, settings, parts);
-	hawk_session_end_progress(session);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
 	return err;
 }
@@ -171,7 +162,6 @@ struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const u
 
 	if (!err)
 		err = hawk_site_graph_make_of(&session->graph, wanted, ret);
-	hawk_session_end_progress(session);
 	return err;
 }
 

@@ -32,7 +32,7 @@ int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *s
 	int code = HAWK_EXIT_OK;
 	struct hawk_error *err = verb->answer(session, settings, count, operands, &code);
 
-	hawk_session_end_progress(session);
+	hawk_bar_clear(&session->bar);
 	if (err)
 		return hawk_fail(err);
 	if (findings_left(verb, settings))

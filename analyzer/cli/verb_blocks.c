@@ -21,7 +21,6 @@ static struct hawk_error *stream(struct hawk_session *session, const struct hawk
 	hawk_report_blocks_heading(report);
 	err = hawk_sweep(session->target, &session->heap.plan, hawk_report_blocks_add, report,
 			 hawk_session_progress, session, &session->findings, &result);
-	hawk_session_end_progress(session);
 	if (!err)
 		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);

@@ -125,7 +125,6 @@ static struct hawk_error *make_tree(struct hawk_session *session,
 					       ret);
 	hawk_session_save_retained(session, hawk_block_graph_start_takes_retained(graph));
 	err = hawk_site_tree_retained_both(graph, wish->groups.groups, wish->choice.blocks, ret);
-	hawk_session_end_progress(session);
 	return err;
 }
 
@@ -204,7 +203,6 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 	hawk_session_save_retained(session,
 				   hawk_block_graph_chosen_takes_retained(&session->graph));
 	err = hawk_block_graph_retained_chosen(&session->graph, choice.blocks, &retained);
-	hawk_session_end_progress(session);
 	chosen.chosen = choice.sites;
 	chosen.retained = retained;
 	if (!err)
@@ -240,7 +238,6 @@ static struct hawk_error *print_blocks(struct hawk_session *session,
 		hawk_session_save_retained(session,
 					   hawk_block_graph_start_takes_retained(&session->graph));
 		err = hawk_block_graph_start_dominators(&session->graph, &made);
-		hawk_session_end_progress(session);
 	}
 	if (!err)
 		err = json ? hawk_report_retained_blocks_json(report, &blocks, start, json)

@@ -164,7 +164,7 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 	hawk_session_renew(session, &settings);
 	if (!sink.screen && settings.color != 2) // always
 		session->screen.color = false;
-	hawk_output_init(session->output, sink.fd);
+	hawk_session_set_output(session, sink.fd);
 	session->output->watch = watch;
 	session->output->watch_context = shell->numbers;
 	hawk_shell_numbers_begin(shell->numbers);
@@ -246,7 +246,7 @@ static void run_shell(struct shell *shell)
 	read_commands(shell);
 	sigaction(SIGINT, &old_interrupt, NULL);
 	sigaction(SIGPIPE, &old_broken, NULL);
-	hawk_output_init(shell->session->output, STDOUT_FILENO);
+	hawk_session_set_output(shell->session, STDOUT_FILENO);
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,

@@ -18,6 +18,8 @@
 
 #include <stdlib.h>
 
+#include "hawk_progress.h"
+
 enum {
 	STEPS_SPARE = 1000,
 	ROUNDS_MAX = 8, /* most of a round costs no steps; two are usual */
@@ -44,7 +46,7 @@ static bool spend(struct extension *extension)
 {
 	if (!extension->steps)
 		return false;
-	extension->steps--;
+	hawk_progress_tick(extension->steps--);
 	return true;
 }
 
@@ -297,12 +299,15 @@ hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_blo
 		.steps = graph->count / 4 + STEPS_SPARE,
 	};
 	enum hawk_dominators_extension ret = HAWK_DOMINATORS_OTHER;
+	struct hawk_progress progress;
 
 	if (dominators->base.extendable) {
 		if (!dominators->interior.graph)
 			hawk_interior_init(&dominators->interior, graph,
 					   dominators->workspace->threads);
+		hawk_progress_begin(&progress, "adding interior pointers", extension.steps + 1);
 		ret = extend(&extension, index, roots, all, groups, sums);
+		hawk_progress_end(&progress);
 	}
 	hawk_interior_deinit(&dominators->interior);
 	free(extension.moves);

@@ -13,6 +13,7 @@
 #include "dominators_state.h"
 
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 
 /* Room for the sources: behind the edges in their lane, or in an area. */
 static struct hawk_error *place_sources(struct hawk_dominator_state *state)
@@ -68,12 +69,14 @@ static void sort_edges(struct hawk_dominator_state *state, const struct stretch 
 	memset(offsets + stretch->first, 0, (stretch->end - stretch->first) * sizeof(*offsets));
 	for (uint64_t i = stretch->first_edge; i < stretch->end_edge; i++)
 		offsets[(uint32_t)edges[i]]++;
+	hawk_progress_add(stretch->end_edge - stretch->first_edge);
 	for (uint32_t number = stretch->first; number < stretch->end; number++) {
 		sum += offsets[number];
 		offsets[number] = (uint32_t)sum;
 	}
 	for (uint64_t i = stretch->first_edge; i < stretch->end_edge; i++)
 		state->sources[--offsets[(uint32_t)edges[i]]] = (uint32_t)(edges[i] >> 32);
+	hawk_progress_add(stretch->end_edge - stretch->first_edge);
 }
 
 /* Joins the label of `number` with that of `above`, and hangs it under `top`. */
@@ -221,6 +224,7 @@ static void link_all(struct hawk_dominator_state *state, const struct stretch *s
 		}
 		if (parent && state->best[parent])
 			empty_bucket(state, parent, number);
+		hawk_progress_tick(number);
 	}
 }
 
@@ -242,15 +246,20 @@ static void link_stretch(void *context, unsigned number)
 	for (uint32_t i = stretch.first; i < stretch.end; i++)
 		if (state->dominators[i] != state->semi[i])
 			state->dominators[i] = state->dominators[state->dominators[i]];
+	hawk_progress_add(stretch.end - stretch.first);
 }
 
 struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state)
 {
 	struct hawk_error *err = place_sources(state);
+	struct hawk_progress progress;
 
 	if (err)
 		return err;
+	hawk_progress_begin(&progress, "finding dominators",
+			    2 * (state->edge_count + state->count + 1));
 	hawk_parallel_run(state->stretches.count, link_stretch, state);
+	hawk_progress_end(&progress);
 	hawk_area_destroy(&state->edges_area);
 	return NULL;
 }

@@ -10,6 +10,7 @@
  */
 #include "dominators_state.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 
 enum {
 	PREFETCH_MAX = 8,
@@ -236,11 +237,11 @@ static void make_records(struct hawk_dominator_state *state)
 	state->block_shift = 1;
 }
 
-struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state)
+static struct hawk_error *search_roots(struct hawk_dominator_state *state)
 {
 	struct hawk_error *err = NULL;
 
-	state->limit = UINT32_MAX;
+	state->limit = 0;
 	if (state->workspace->threads > 1 && state->graph->count >= BLOCKS_FOR_TWO)
 		return hawk_dominators_search_two(state);
 	make_records(state);
@@ -250,6 +251,17 @@ struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *sta
 		if (hawk_dominators_root_counts(state, root))
 			err = hawk_dominators_search_from(state, root->edge >> 1);
 	}
+	return err;
+}
+
+struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state)
+{
+	struct hawk_progress progress;
+	struct hawk_error *err;
+
+	hawk_progress_begin(&progress, "following pointers", state->workspace->stride);
+	err = search_roots(state);
+	hawk_progress_end(&progress);
 	return err;
 }
 
@@ -280,7 +292,9 @@ static struct hawk_error *search_leaders(struct hawk_dominator_state *state,
 struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state)
 {
 	struct hawk_error *err = NULL;
+	struct hawk_progress progress;
 
+	hawk_progress_begin(&progress, "following pointers of lost blocks", state->graph->count);
 	if (state->all)
 		err = search_leaders(state, state->all);
 	state->base.apart = state->count + 1;
@@ -288,5 +302,6 @@ struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *s
 	state->listed = state->all ? state->base.apart : 0;
 	if (!err && state->count < state->graph->count)
 		err = search_leaders(state, state->reach);
+	hawk_progress_end(&progress);
 	return err;
 }

@@ -9,6 +9,7 @@
 #include "dominators_search_pair.h"
 
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 
 /* The run that has `number`. */
 static struct hawk_search_run *find_run(struct hawk_search_pair *pair, uint32_t number)
@@ -49,6 +50,7 @@ static void run_count_again(void *context, unsigned part)
 				numbers[block] = run->behind + (number - run->first);
 			else
 				lost++;
+			hawk_progress_tick(number);
 		}
 		number = end;
 		__atomic_fetch_add(&run->lost, lost, __ATOMIC_RELAXED);
@@ -181,6 +183,7 @@ static void move_lane(const struct hawk_search_pair *pair, unsigned first, unsig
 		else
 			move_whole_run(first_lane + run->final + 1, items, run->end - run->first,
 				       of_numbers ? run->final - run->first : 0);
+		hawk_progress_add(run->end - run->first);
 	}
 }
 
@@ -278,10 +281,16 @@ static void run_free(void *context, unsigned part)
 
 struct hawk_error *hawk_dominators_merge_searches(struct hawk_search_pair *pair)
 {
+	enum { PASSES = 4 }; /* over the second search's numbers */
+	struct hawk_progress progress;
+
+	hawk_progress_begin(&progress, "joining two searches",
+			    (uint64_t)PASSES * pair->second.count + PASSES);
 	if (count_again(pair))
 		hawk_parallel_run(2, run_move, pair);
 	/* Runs without a number, too: the first search was at all their roots' blocks before. */
 	if (!pair->err && pair->run_count)
 		hawk_parallel_run(2, run_free, pair);
+	hawk_progress_end(&progress);
 	return pair->err;
 }

@@ -19,6 +19,7 @@
 #include "dominators_search_pair.h"
 
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 
 enum {
 	RUN_SHARE = 32,         /* of the roots that are left */
@@ -61,15 +62,21 @@ bool hawk_dominators_more_numbers(struct hawk_dominator_state *state)
 	struct hawk_search_pair *pair = state->pair;
 	bool is_first;
 	uint32_t taken;
+	uint32_t spare;
 
-	if (!pair)
+	if (!pair) {
+		state->limit += NUMBERS_AT_ONCE;
+		hawk_progress_reach(state->count);
 		return true;
+	}
 	is_first = state == pair->first;
 	pthread_mutex_lock(&pair->lock);
 	taken = is_first || !pair->stop ? take_numbers(pair) : 0;
 	if (!taken && is_first)
 		taken = take_numbers_back(pair);
+	spare = pair->spare;
 	pthread_mutex_unlock(&pair->lock);
+	hawk_progress_reach(state->workspace->stride - spare);
 	state->limit += taken;
 	state->stopped = !taken;
 	return taken;
@@ -232,7 +239,7 @@ struct hawk_error *hawk_dominators_search_two(struct hawk_dominator_state *state
 	if (!err)
 		err = hawk_dominators_merge_searches(&pair);
 	hawk_area_destroy(&pair.second.edges_area);
-	state->limit = UINT32_MAX;
+	state->limit = state->count;
 	state->pair = NULL;
 	if (!state->edges_area.bytes)
 		state->edge_capacity = state->lane_bytes / sizeof(*state->edges);

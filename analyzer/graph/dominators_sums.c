@@ -11,6 +11,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 
 /** What to do in each stretch. */
 struct passes {
@@ -38,6 +39,7 @@ static void add_up_stretch(void *context, unsigned stretch)
 	for (uint32_t number = end; number-- > first;) {
 		uint32_t above = dominators->dominators[number];
 
+		hawk_progress_tick(number);
 		bytes += retained[number] +
 			 hawk_block_size(passes->index, dominators->blocks[number]);
 		size += sizes[number] + 1;
@@ -63,8 +65,11 @@ void hawk_dominators_add_up(const struct hawk_block_index *index,
 			    struct hawk_dominators *dominators)
 {
 	struct passes passes = {.index = index, .dominators = dominators};
+	struct hawk_progress progress;
 
+	hawk_progress_begin(&progress, "adding up what blocks retain", dominators->count + 1);
 	hawk_parallel_run(dominators->stretches.count, add_up_stretch, &passes);
+	hawk_progress_end(&progress);
 	dominators->sizes[0] = dominators->count + 1;
 	dominators->retained[0] = 0;
 	for (unsigned i = 0; i < dominators->stretches.count; i++)
@@ -96,6 +101,7 @@ static void order_stretch(void *context, unsigned stretch)
 				position = next[above];
 			next[above] = position + size;
 		}
+		hawk_progress_tick(number);
 		order[position] = number;
 		next[number] = ++position;
 	}
@@ -105,9 +111,12 @@ uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32
 {
 	uint32_t *next = hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE);
 	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
+	struct hawk_progress progress;
 
+	hawk_progress_begin(&progress, "ordering blocks", dominators->count + 1);
 	hawk_parallel_run(dominators->stretches.count, order_stretch,
 			  (void *)(uintptr_t)dominators);
+	hawk_progress_end(&progress);
 	order[0] = 0;
 	next[0] = dominators->count + 1;
 	*ends = next;
@@ -138,6 +147,7 @@ static void group_stretch(void *context, unsigned stretch)
 		uint32_t group = hawk_dominators_group(grouping->groups, grouping->index,
 						       dominators->blocks[number]);
 
+		hawk_progress_tick(position);
 		/* Behind the end of the last topmost block of this group? */
 		if (group >= group_count || position < ends[group])
 			continue;
@@ -161,13 +171,16 @@ struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominator
 		.sums = sums,
 		.ends = ends,
 	};
+	struct hawk_progress progress;
 	uint32_t *unused;
 
 	if (!sums || !ends)
 		return &hawk_enomem;
 	assert(!dominators->numbers);
 	grouping.order = hawk_dominators_order(dominators, &unused);
+	hawk_progress_begin(&progress, "adding up what sites retain", dominators->count + 1);
 	hawk_parallel_run(dominators->stretches.count, group_stretch, &grouping);
+	hawk_progress_end(&progress);
 	for (size_t i = 0; i < count; i++)
 		ret[i % groups->group_count] += sums[i];
 	return NULL;
@@ -178,12 +191,18 @@ static void number_stretch(void *context, unsigned stretch)
 	const struct hawk_dominators *dominators = context;
 	uint32_t end = dominators->stretches.first[stretch + 1];
 
-	for (uint32_t number = dominators->stretches.first[stretch]; number < end; number++)
+	for (uint32_t number = dominators->stretches.first[stretch]; number < end; number++) {
 		dominators->numbers[dominators->blocks[number]] = number;
+		hawk_progress_tick(number);
+	}
 }
 
 void hawk_dominators_number_blocks(struct hawk_dominators *dominators)
 {
+	struct hawk_progress progress;
+
 	dominators->numbers = hawk_workspace_lane(dominators->workspace, 6);
+	hawk_progress_begin(&progress, "numbering blocks", dominators->count + 1);
 	hawk_parallel_run(dominators->stretches.count, number_stretch, dominators);
+	hawk_progress_end(&progress);
 }

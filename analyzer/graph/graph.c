@@ -15,6 +15,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "hawk_pointers.h"
+#include "hawk_progress.h"
 
 enum {
 	EDGES_AT_ONCE = 64,
@@ -112,6 +113,7 @@ static void flush(const struct job *job, struct part *part)
 		offsets[i] = (uint32_t)count + batch->found[batch->starts[i]];
 	if (part->pointers)
 		tell(job, part, edges);
+	hawk_progress_add(batch->block_count);
 	batch->block_count = 0;
 	batch->count = 0;
 }
@@ -356,6 +358,7 @@ static struct hawk_error *make(struct job *job, struct hawk_graph *ret)
 	const struct hawk_block_index *index = job->index;
 	uint64_t offsets_bytes = sizeof(uint32_t) * ((uint64_t)index->count + 1);
 	struct hawk_graph graph = {.count = index->count};
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	if (job->part_count > HAWK_PARALLEL_MAX)
@@ -369,8 +372,10 @@ static struct hawk_error *make(struct job *job, struct hawk_graph *ret)
 	if (!err) {
 		hawk_area_trim(&graph.offsets_area, offsets_bytes);
 		graph.offsets = job->offsets = graph.offsets_area.bytes;
+		hawk_progress_begin(&progress, "reading pointers", index->count);
 		hawk_parallel_run(job->part_count, run_part, job);
 		err = join(job, &graph);
+		hawk_progress_end(&progress);
 	}
 	if (err) {
 		hawk_graph_deinit(&graph);

@@ -8,13 +8,14 @@
  * The rings delay: when a target is met, what is known of it is on its way from memory, and when a
  * block is expanded, its edges are. What a flood meets must not depend on the order. The two steps
  * are the caller's: meet() pushes what the flood is to go on from, expand() offers what a block
- * points to. They are inlined where they are named.
+ * points to. They are inlined where they are named. Blocks that are expanded count as progress.
  */
 #ifndef HAWK_FLOOD_H
 #define HAWK_FLOOD_H
 
 #include "hawk_graph.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 
 enum {
 	HAWK_FLOOD_TARGETS = 16, /* at most 32, of both */
@@ -62,9 +63,10 @@ hawk_flood_offer(struct hawk_flood *flood, uint32_t block, uint32_t with, hawk_f
 static inline __attribute__((always_inline)) void
 hawk_flood_put_off(struct hawk_flood *flood, uint32_t block, hawk_flood_expand *expand)
 {
-	unsigned at = flood->block_at++ % HAWK_FLOOD_BLOCKS;
+	unsigned at = flood->block_at % HAWK_FLOOD_BLOCKS;
 	uint32_t before = flood->blocks[at];
 
+	hawk_progress_tick(flood->block_at++);
 	hawk_prefetch(&flood->graph->edges[flood->graph->offsets[block]]);
 	flood->blocks[at] = block;
 	if (flood->blocks_used >> at & 1)

@@ -10,6 +10,7 @@
 
 #include "graph_words.h"
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 #include "heuristics_explain.h"
 
 enum {
@@ -137,6 +138,7 @@ static struct hawk_error *find_in_blocks(struct finder *finder, uint32_t first, 
 	uint32_t edges_end = graph->offsets[end];
 	struct hawk_error *err = NULL;
 	struct hawk_words words;
+	uint32_t before = graph->offsets[first];
 	uint32_t block = first;
 
 	hawk_words_init(&words, finder->explainer.near.target);
@@ -145,6 +147,8 @@ static struct hawk_error *find_in_blocks(struct finder *finder, uint32_t first, 
 	     edge = hawk_graph_next_interior(graph, graph->offsets[block + 1])) {
 		block = hawk_graph_source(graph, edge, block);
 		err = find_in_block(finder, &words, block);
+		hawk_progress_add(edge - before);
+		before = edge;
 	}
 	hawk_words_deinit(&words);
 	return err;
@@ -236,6 +240,7 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
 {
 	pthread_mutex_t oracle_lock = PTHREAD_MUTEX_INITIALIZER;
 	struct finding finding = {0};
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	*ret = (struct hawk_explained){0};
@@ -255,7 +260,9 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
 					.oracle_lock = &oracle_lock,
 				},
 		};
+	hawk_progress_begin(&progress, "reading interior pointers", graph->edge_count);
 	err = find(&finding);
+	hawk_progress_end(&progress);
 	for (unsigned i = err ? 0 : 1; i < finding.pieces; i++)
 		hawk_explained_deinit(&finding.finders[i].explained);
 	if (!err)

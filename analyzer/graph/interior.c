@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 
 enum {
 	PIECES_MAX = 8,
@@ -88,9 +89,11 @@ static void list_piece(void *context, unsigned piece)
 	uint32_t source = 0;
 	bool fits = true;
 
-	for (; fits && end - at >= EDGES_AT_ONCE; at += EDGES_AT_ONCE)
+	for (; fits && end - at >= EDGES_AT_ONCE; at += EDGES_AT_ONCE) {
 		if (any_interior(graph->edges + at))
 			fits = list_edges(listing, piece, at, at + EDGES_AT_ONCE, &source);
+		hawk_progress_tick(at / EDGES_AT_ONCE);
+	}
 	listing->full[piece] = !fits || !list_edges(listing, piece, at, end, &source);
 }
 
@@ -118,6 +121,7 @@ static void join(struct listing *listing)
 void hawk_interior_init(struct hawk_interior *ret, const struct hawk_graph *graph, unsigned threads)
 {
 	struct listing listing = {.interior = ret, .pieces = threads};
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	*ret = (struct hawk_interior){.graph = graph};
@@ -133,7 +137,10 @@ void hawk_interior_init(struct hawk_interior *ret, const struct hawk_graph *grap
 		return;
 	}
 	ret->edges = ret->area.bytes;
+	hawk_progress_begin(&progress, "listing interior pointers",
+			    graph->edge_count / EDGES_AT_ONCE + listing.pieces);
 	hawk_parallel_run(listing.pieces, list_piece, &listing);
+	hawk_progress_end(&progress);
 	join(&listing);
 }
 

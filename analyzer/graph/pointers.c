@@ -13,6 +13,7 @@
 #include "hawk_ahead.h"
 #include "hawk_cleanup.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 
 enum { EDGES_AHEAD = 32 };
 
@@ -146,8 +147,10 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 	reader->function = function;
 	reader->context = context;
 	hawk_words_init(&reader->words, target);
-	for (uint32_t block = first; !err && block < end; block++)
+	for (uint32_t block = first; !err && block < end; block++) {
 		err = read_whole(reader, block);
+		hawk_progress_tick(block);
+	}
 	if (!err)
 		err = flush(reader);
 	if (!err && reader->words.failed)

@@ -16,6 +16,7 @@
 #include "hawk_flood.h"
 #include "hawk_parallel.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 
 enum {
 	NOT_MET = 0,
@@ -155,7 +156,11 @@ static void add_run(const struct hawk_block_index *index, uint32_t first, uint32
 	sum->bytes += bytes;
 }
 
-enum { THREADS_MAX = 2, BLOCKS_FOR_TWO = 8192 /* fewer are not worth a thread */ };
+enum {
+	THREADS_MAX = 2,
+	BLOCKS_FOR_TWO = 8192, /* fewer are not worth a thread */
+	RUN_BLOCKS_MAX = 1 << 20,
+};
 
 /** Sums of pieces of all blocks. */
 struct summing {
@@ -176,24 +181,29 @@ static void add_up_piece(void *context, unsigned piece)
 	for (uint32_t block = (uint32_t)(all * piece / summing->pieces); block < stop;
 	     block = end) {
 		uint64_t alike = kinds[block] * UINT64_C(0x0101010101010101);
+		uint32_t limit = stop - block < RUN_BLOCKS_MAX ? stop : block + RUN_BLOCKS_MAX;
 		uint64_t eight;
 
-		for (end = block + 1; stop - end >= sizeof(eight); end += sizeof(eight)) {
+		for (end = block + 1; limit - end >= sizeof(eight); end += sizeof(eight)) {
 			memcpy(&eight, kinds + end, sizeof(eight));
 			if (eight != alike)
 				break;
 		}
-		while (end < stop && kinds[end] == kinds[block])
+		while (end < limit && kinds[end] == kinds[block])
 			end++;
 		add_run(summing->index, block, end, &summing->sums[piece][kinds[block]]);
+		hawk_progress_add(end - block);
 	}
 }
 
 static void add_up(const struct hawk_block_index *index, unsigned threads, struct hawk_reach *reach)
 {
 	struct summing summing = {.index = index, .kinds = reach->kinds, .pieces = threads};
+	struct hawk_progress progress;
 
+	hawk_progress_begin(&progress, "adding up sizes", index->count);
 	hawk_parallel_run(threads, add_up_piece, &summing);
+	hawk_progress_end(&progress);
 	memset(reach->sums, 0, sizeof(reach->sums));
 	for (unsigned i = 0; i < threads; i++)
 		for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
@@ -288,6 +298,19 @@ static void run_finish(void *context, unsigned part)
 		finish_all(finishing);
 }
 
+/* Both floods over lost blocks, of both ways: no block is expanded more often. */
+static uint64_t expansions(const struct finishing *finishing)
+{
+	const uint8_t *kinds = (finishing->all ? finishing->all : finishing->start)->kinds;
+	uint64_t count = 0;
+
+	if (!hawk_progress_is_heard())
+		return 0;
+	for (uint32_t block = 0; block < finishing->graph->count; block++)
+		count += kinds[block] == NOT_MET;
+	return count * 2 * ((finishing->all != NULL) + (finishing->start != NULL));
+}
+
 void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_graph *graph,
 		       const struct hawk_roots *roots, const struct hawk_explained *explained,
 		       const struct hawk_interior *interior, unsigned threads,
@@ -303,7 +326,9 @@ void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_g
 		.all = all,
 		.start = start,
 	};
+	struct hawk_progress progress;
 
+	hawk_progress_begin(&progress, "finding lost blocks", expansions(&finishing));
 	if (threads > THREADS_MAX)
 		threads = THREADS_MAX;
 	if (graph->count < BLOCKS_FOR_TWO)
@@ -314,6 +339,7 @@ void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_g
 		run_finish(&finishing, 0);
 		run_finish(&finishing, 1);
 	}
+	hawk_progress_end(&progress);
 	add_up(index, threads, all ? all : start);
 }
 
@@ -326,6 +352,7 @@ static struct hawk_error *make(const struct hawk_block_index *index, const struc
 	uint32_t *rooms[HAWK_REACH_ROOMS];
 	struct hawk_interior interior = {0};
 	struct flood flood = {.ways.graph = graph, .explained = &nothing_explained};
+	struct hawk_progress progress;
 	struct hawk_error *err = hawk_reach_begin(graph, all, start);
 
 	if (err)
@@ -334,7 +361,9 @@ static struct hawk_error *make(const struct hawk_block_index *index, const struc
 		rooms[i] = hawk_workspace_lane(workspace, i);
 	flood.kinds = start ? start->kinds : all->kinds;
 	flood.ways.stack = rooms[0];
+	hawk_progress_begin(&progress, "following pointers", graph->count);
 	mark_reachable(&flood, roots);
+	hawk_progress_end(&progress);
 	if (all)
 		hawk_interior_init(&interior, graph, workspace->threads);
 	hawk_reach_finish(index, graph, roots, explained, &interior, workspace->threads, rooms, all,

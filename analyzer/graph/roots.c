@@ -10,6 +10,7 @@
 
 #include "graph_words.h"
 #include "hawk_cleanup.h"
+#include "hawk_progress.h"
 #include "hawk_quantity.h"
 #include "roots_ranges.h"
 
@@ -201,6 +202,7 @@ static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk
 			if (err)
 				return err;
 			done += part;
+			hawk_progress_add(part * HAWK_WORD_BYTES);
 		}
 		roots->scanned_bytes[range->kind] += stretch.words * HAWK_WORD_BYTES;
 	}
@@ -220,6 +222,16 @@ static int compare(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
+static uint64_t bytes_to_scan(const struct hawk_root_ranges *ranges)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < ranges->count; i++)
+		if (ranges->items[i].kind < HAWK_ROOT_KINDS)
+			bytes += ranges->items[i].end - ranges->items[i].start;
+	return bytes;
+}
+
 static void hawk_cleanup_ranges(struct hawk_root_ranges *ranges)
 {
 	free(ranges->items);
@@ -231,6 +243,7 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 {
 	CLEANUP(ranges) struct hawk_root_ranges ranges = {0};
 	CLEANUP(free_ptr) struct hawk_candidates *candidates = calloc(1, sizeof(*candidates));
+	struct hawk_progress progress;
 	struct hawk_words words;
 	struct hawk_error *err;
 
@@ -239,11 +252,13 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 	err = hawk_root_ranges_find(target, index, plan, &ranges);
 	if (!err && ranges.count)
 		qsort(ranges.items, ranges.count, sizeof(*ranges.items), compare);
+	hawk_progress_begin_bytes(&progress, "reading roots", bytes_to_scan(&ranges));
 	hawk_words_init(&words, target);
 	for (size_t i = 0; !err && i < ranges.count; i++)
 		if (ranges.items[i].kind < HAWK_ROOT_KINDS)
 			err = scan_range(&words, index, &ranges.items[i], candidates, roots);
 	hawk_words_deinit(&words);
+	hawk_progress_end(&progress);
 	memcpy(roots->missing_bytes, ranges.missing_bytes, sizeof(roots->missing_bytes));
 	roots->heap_missing_bytes = ranges.heap_missing_bytes;
 	roots->threads_without_stack = ranges.threads_without_stack;

@@ -20,12 +20,16 @@ void hawk_output_init(struct hawk_output *output, int fd)
 	output->used = 0;
 	output->watch = NULL;
 	output->watch_context = NULL;
+	output->before = NULL;
+	output->before_context = NULL;
 }
 
 static void write_all(struct hawk_output *output, const char *bytes, size_t size)
 {
 	if (output->watch && size && !output->errnum)
 		output->watch(output, bytes, size);
+	if (output->before && size && !output->errnum)
+		output->before(output->before_context, output, bytes, size);
 	while (size && !output->errnum) {
 		ssize_t written = write(output->fd, bytes, size);
 

@@ -22,6 +22,10 @@ struct hawk_output {
 	 */
 	void (*watch)(struct hawk_output *output, const char *bytes, size_t size);
 	void *watch_context;
+	/** Told before anything is written, and what; NULL = nobody. */
+	void (*before)(void *context, const struct hawk_output *output, const char *bytes,
+		       size_t size);
+	void *before_context;
 	size_t used;
 	char buffer[HAWK_OUTPUT_BUFFER_BYTES];
 };

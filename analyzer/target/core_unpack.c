@@ -20,6 +20,7 @@
 
 #include "core_decoder.h"
 #include "hawk_cleanup.h"
+#include "hawk_progress.h"
 
 enum {
 	PAGE_BYTES = 4096,
@@ -31,7 +32,6 @@ static const uint64_t CORE_BYTES_MAX = UINT64_C(1) << 40;
 static const char default_folder[] = "/var/tmp";
 
 struct unpacking {
-	const struct hawk_unpack_settings *settings;
 	const char *folder;
 	const char *format; /**< its tool's name, too */
 	struct hawk_decoder *decoder;
@@ -145,7 +145,6 @@ static struct hawk_error *write_buffer(const struct unpacking *unpacking, size_t
 
 static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_decoder_state *state)
 {
-	const struct hawk_unpack_settings *settings = unpacking->settings;
 	struct hawk_error *error = NULL;
 	size_t got;
 
@@ -159,10 +158,7 @@ static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_deco
 			return error;
 		unpacking->bytes += got;
 		error = check_room(unpacking);
-		if (settings && settings->progress)
-			settings->progress(settings->context, "unpacking",
-					   hawk_decoder_position(unpacking->decoder),
-					   unpacking->packed_bytes);
+		hawk_progress_reach(hawk_decoder_position(unpacking->decoder));
 	} while (!error && *state == HAWK_DECODER_MORE);
 	if (!error && ftruncate(unpacking->fd, (off_t)unpacking->bytes) != 0)
 		error = hawk_error_os(errno, "cannot unpack into", unpacking->folder);
@@ -198,6 +194,7 @@ static struct hawk_error *unpack_file(const struct hawk_core_file *packed,
 {
 	const uint8_t *bytes = hawk_core_file_bytes(packed);
 	size_t size = hawk_core_file_size(packed);
+	struct hawk_progress progress;
 	enum hawk_decoder_state state;
 	struct hawk_error *error = hawk_decoder_create(bytes, size, &unpacking->decoder);
 
@@ -209,7 +206,9 @@ static struct hawk_error *unpack_file(const struct hawk_core_file *packed,
 	unpacking->buffer = malloc(BUFFER_BYTES);
 	if (!unpacking->buffer)
 		return &hawk_enomem;
+	hawk_progress_begin_bytes(&progress, "unpacking", size);
 	error = unpack_all(unpacking, &state);
+	hawk_progress_end(&progress);
 	if (!error)
 		error = judge(unpacking, state, findings);
 	if (!error)
@@ -222,7 +221,6 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 				    struct hawk_findings *findings, struct hawk_core_file **ret)
 {
 	struct unpacking unpacking = {
-		.settings = settings,
 		.folder = settings && settings->folder ? settings->folder : default_folder,
 	};
 	struct hawk_end_times times = *hawk_core_file_times(packed);

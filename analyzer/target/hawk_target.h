@@ -142,9 +142,6 @@ struct hawk_process {
 /** How a compressed core is unpacked. */
 struct hawk_unpack_settings {
 	const char *folder; /**< for the unpacked core, a file without a name; NULL = /var/tmp */
-	/** Is told of bytes that were read and all there are; may be NULL. */
-	void (*progress)(void *context, const char *stage, uint64_t done, uint64_t all);
-	void *context;
 };
 
 /**

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Drawing the bar.
+ */
+#include "hawk_bar.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hawk_quantity.h"
+
+enum {
+	WIDTH = 20,
+	LINE_BYTES = 128,
+	COLUMNS = 80, /**< of a terminal that does not say */
+};
+
+static const uint64_t FIRST_NS = 1000000000;
+static const uint64_t NEXT_NS = 100000000;
+
+/** Which of these end the program, so that its line is to be taken away first. */
+static const int endings[] = {SIGINT, SIGTERM, SIGHUP};
+
+enum { ENDINGS = sizeof(endings) / sizeof(endings[0]) };
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* Nobody can be told that it failed. */
+static void put(const char *bytes, size_t size)
+{
+	ssize_t written = write(STDERR_FILENO, bytes, size);
+
+	(void)written;
+}
+
+static void wipe(void)
+{
+	put("\r\033[K", 4);
+}
+
+/* Its disposition is the default one again. */
+static void on_ending(int signal)
+{
+	int errnum = errno;
+
+	wipe();
+	raise(signal); /* comes when this function returns */
+	errno = errnum;
+}
+
+/* Where nobody else listens to them. */
+static void catch_endings(void)
+{
+	struct sigaction ours = {.sa_handler = on_ending, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction now;
+
+	for (size_t i = 0; i < ENDINGS; i++)
+		if (sigaction(endings[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+			sigaction(endings[i], &ours, NULL);
+}
+
+static void release_endings(void)
+{
+	struct sigaction now;
+
+	for (size_t i = 0; i < ENDINGS; i++)
+		if (sigaction(endings[i], NULL, &now) == 0 && now.sa_handler == on_ending)
+			signal(endings[i], SIG_DFL);
+}
+
+static size_t columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : COLUMNS;
+}
+
+/* A pager that has something to show has the terminal for itself: it reads single keys. */
+static bool is_somebody_elses(const struct hawk_bar *bar)
+{
+	struct termios state;
+
+	return bar->output_begun && tcgetattr(STDERR_FILENO, &state) == 0 &&
+	       !(state.c_lflag & ICANON);
+}
+
+/* Is it time? */
+static bool is_due(struct hawk_bar *bar)
+{
+	uint64_t now;
+
+	if (!bar->wanted || bar->within_line)
+		return false;
+	now = now_ns();
+	if (now - bar->start_ns < FIRST_NS || now - bar->drawn_ns < NEXT_NS ||
+	    is_somebody_elses(bar))
+		return false;
+	bar->drawn_ns = now;
+	return true;
+}
+
+static size_t format(const char *stage, uint64_t done, uint64_t all, bool in_bytes,
+		     char line[LINE_BYTES])
+{
+	static const char full[WIDTH + 1] = "####################";
+	double share = all ? (double)(done < all ? done : all) / (double)all : 0;
+	int filled = (int)(share * WIDTH);
+	int size;
+
+	if (!all)
+		size = snprintf(line, LINE_BYTES, "%s ... ", stage);
+	else
+		size = snprintf(line, LINE_BYTES, "%s [%.*s%*s] %3d %%%s%s ", stage, filled, full,
+				WIDTH - filled, "", (int)(100 * share), in_bytes ? " of " : "",
+				in_bytes ? hawk_quantity_bytes(all).text : "");
+	return size < LINE_BYTES ? (size_t)size : LINE_BYTES - 1;
+}
+
+/* A line that is too long would be two, and one of them would stay. */
+static void draw(struct hawk_bar *bar, const char *stage, uint64_t done, uint64_t all,
+		 bool in_bytes)
+{
+	char line[LINE_BYTES];
+	char text[LINE_BYTES + 8];
+	size_t size = format(stage, done, all, in_bytes, line);
+	size_t room = columns() - 1;
+
+	if (!bar->shown)
+		catch_endings();
+	bar->shown = true;
+	if (size > room)
+		size = room;
+	put(text, (size_t)snprintf(text, sizeof(text), "\r%.*s\033[K", (int)size, line));
+}
+
+static void tell(void *context, const struct hawk_progress *progress)
+{
+	struct hawk_bar *bar = context;
+
+	if (is_due(bar))
+		draw(bar, progress->stage, hawk_progress_done(progress), progress->all,
+		     progress->in_bytes);
+}
+
+void hawk_bar_show_bytes(void *context, const char *stage, uint64_t done, uint64_t all)
+{
+	struct hawk_bar *bar = context;
+
+	if (is_due(bar))
+		draw(bar, stage, done, all, true);
+}
+
+void hawk_bar_begin(struct hawk_bar *bar, bool quiet)
+{
+	hawk_bar_clear(bar);
+	*bar = (struct hawk_bar){
+		.listener = {tell, bar},
+		.wanted = !quiet && isatty(STDERR_FILENO),
+		.start_ns = now_ns(),
+	};
+	hawk_progress_listen(bar->wanted ? &bar->listener : NULL);
+}
+
+void hawk_bar_clear(struct hawk_bar *bar)
+{
+	if (!bar->shown)
+		return;
+	wipe();
+	bar->shown = false;
+	release_endings();
+}
+
+void hawk_bar_before_output(struct hawk_bar *bar, int fd, const char *bytes, size_t size)
+{
+	hawk_bar_clear(bar);
+	bar->output_begun = true;
+	if (bar->wanted && size)
+		bar->within_line = bytes[size - 1] != '\n' && isatty(fd);
+}
+
+void hawk_bar_deinit(struct hawk_bar *bar)
+{
+	hawk_bar_clear(bar);
+	if (bar->wanted)
+		hawk_progress_listen(NULL);
+	bar->wanted = false;
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Progress: what a listener is told, by whom, and that every stage of the analysis rises to its
+ * end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hawk_parallel.h"
+#include "hawk_paths.h"
+#include "hawk_progress.h"
+#include "synthetic_site_world.h"
+
+enum { STAGES_MAX = 64, BLOCKS = 60000, STEPS = 16 };
+
+/** What was told of a stage, one after the other. */
+struct seen {
+	const char *stage;
+	uint64_t first, last, all;
+	unsigned moves; /**< so often more was done than before */
+};
+
+struct record {
+	struct hawk_progress_listener listener;
+	pthread_t thread;
+	struct seen seen[STAGES_MAX];
+	size_t count;
+	unsigned told;
+};
+
+static void note(void *context, const struct hawk_progress *progress)
+{
+	struct record *record = context;
+	uint64_t done = hawk_progress_done(progress);
+	struct seen *seen = &record->seen[record->count];
+
+	assert_true(pthread_equal(pthread_self(), record->thread));
+	assert_true(done <= progress->all);
+	record->told++;
+	if (record->count && record->seen[record->count - 1].stage == progress->stage &&
+	    done >= record->seen[record->count - 1].last) {
+		seen--;
+		seen->moves += done > seen->last;
+		seen->last = done;
+		seen->all = progress->all;
+		return;
+	}
+	assert_true(record->count < STAGES_MAX);
+	*seen = (struct seen){progress->stage, done, done, progress->all, 0};
+	record->count++;
+}
+
+static void listen(struct record *record)
+{
+	*record = (struct record){.listener = {note, record}, .thread = pthread_self()};
+	hawk_progress_listen(&record->listener);
+}
+
+static const struct seen *find(const struct record *record, const char *stage)
+{
+	for (size_t i = 0; i < record->count; i++)
+		if (!strcmp(record->seen[i].stage, stage))
+			return &record->seen[i];
+	return NULL;
+}
+
+/* It began with nothing, and rose: alone, or others may do all of it while the caller sleeps. */
+static void expect_rise(const struct record *record, const char *stage, unsigned threads)
+{
+	const struct seen *seen = find(record, stage);
+
+	if (!seen)
+		fail_msg("%s was not told of", stage);
+	if (seen->first || (threads == 1 && seen->moves < 2))
+		fail_msg("%s went from %llu to %llu of %llu in %u moves", stage,
+			 (unsigned long long)seen->first, (unsigned long long)seen->last,
+			 (unsigned long long)seen->all, seen->moves);
+}
+
+/* Whether the stage went on behind another, which was part of it. */
+static bool goes_on(const struct record *record, size_t seen)
+{
+	for (size_t i = seen + 1; i < record->count; i++)
+		if (!strcmp(record->seen[i].stage, record->seen[seen].stage))
+			return true;
+	return false;
+}
+
+static void expect_all_to_end(const struct record *record)
+{
+	for (size_t i = 0; i < record->count; i++)
+		if (record->seen[i].last != record->seen[i].all && !goes_on(record, i))
+			fail_msg("%s ended at %llu of %llu", record->seen[i].stage,
+				 (unsigned long long)record->seen[i].last,
+				 (unsigned long long)record->seen[i].all);
+}
+
+static void a_stage_is_told_from_nothing_to_all(void **state)
+{
+	struct hawk_progress progress;
+	struct record record;
+
+	(void)state;
+	listen(&record);
+	hawk_progress_begin(&progress, "counting", 10 * HAWK_PROGRESS_STRIDE);
+	for (uint64_t i = 0; i < 10 * HAWK_PROGRESS_STRIDE; i++)
+		hawk_progress_tick(i);
+	hawk_progress_end(&progress);
+	hawk_progress_listen(NULL);
+	assert_int_equal(record.count, 1);
+	assert_int_equal(record.seen[0].moves, 10);
+	expect_rise(&record, "counting", 1);
+}
+
+static void the_inner_stage_is_told_until_it_ends(void **state)
+{
+	struct hawk_progress outer, inner;
+	struct record record;
+
+	(void)state;
+	listen(&record);
+	hawk_progress_begin(&outer, "outer", 100);
+	hawk_progress_add(10);
+	hawk_progress_begin(&inner, "inner", 5);
+	hawk_progress_add(5);
+	hawk_progress_end(&inner);
+	hawk_progress_add(20);
+	hawk_progress_refresh();
+	assert_int_equal(hawk_progress_done(&outer), 30);
+	hawk_progress_end(&outer);
+	hawk_progress_listen(NULL);
+	assert_int_equal(record.count, 3);
+	assert_int_equal(record.seen[1].last, 5);
+	assert_string_equal(record.seen[2].stage, "outer");
+	assert_int_equal(record.seen[2].first, 30);
+}
+
+static void what_is_not_worth_telling_is_not_lost(void **state)
+{
+	struct hawk_progress progress;
+	struct record record;
+
+	(void)state;
+	listen(&record);
+	hawk_progress_begin(&progress, "counting", UINT64_C(1) << 30);
+	for (unsigned i = 0; i < 1 << 20; i++)
+		hawk_progress_add(1 << 10);
+	assert_true(record.told <= 1025);
+	hawk_progress_refresh();
+	assert_int_equal(record.seen[0].last, 1 << 30);
+	hawk_progress_end(&progress);
+	hawk_progress_listen(NULL);
+}
+
+static void nothing_is_told_and_nothing_fails_without_a_listener_or_a_stage(void **state)
+{
+	struct hawk_progress progress;
+	struct record record;
+
+	(void)state;
+	hawk_progress_add(5);
+	hawk_progress_reach(5);
+	hawk_progress_refresh();
+	hawk_progress_begin(&progress, "unheard", 3);
+	hawk_progress_add(3);
+	hawk_progress_end(&progress);
+	listen(&record);
+	hawk_progress_add(5);
+	hawk_progress_refresh();
+	hawk_progress_listen(NULL);
+	assert_int_equal(record.told, 0);
+}
+
+static void what_was_reached_does_not_go_back(void **state)
+{
+	struct hawk_progress progress;
+	struct record record;
+
+	(void)state;
+	listen(&record);
+	hawk_progress_begin(&progress, "reaching", 100);
+	hawk_progress_reach(60);
+	hawk_progress_reach(30);
+	assert_int_equal(hawk_progress_done(&progress), 60);
+	hawk_progress_reach_of(100, 200);
+	assert_int_equal(record.seen[0].all, 200);
+	hawk_progress_end(&progress);
+	hawk_progress_listen(NULL);
+	assert_int_equal(record.seen[0].last, 200);
+}
+
+/* The caller's part is done long before the others'. */
+static void work(void *context, unsigned part)
+{
+	struct hawk_progress own;
+
+	(void)context;
+	for (unsigned i = 0; part && i < STEPS; i++) {
+		usleep(20000);
+		hawk_progress_add(1);
+	}
+	/* A stage of another thread is its own affair. */
+	hawk_progress_begin(&own, "own", 1);
+	hawk_progress_end(&own);
+}
+
+static void other_threads_count_and_the_caller_tells_while_it_waits(void **state)
+{
+	enum { PARTS = 3 };
+	struct hawk_progress progress;
+	struct record record;
+
+	(void)state;
+	listen(&record);
+	hawk_progress_begin(&progress, "waiting", (PARTS - 1) * STEPS);
+	hawk_parallel_run(PARTS, work, NULL);
+	assert_int_equal(hawk_progress_done(&progress), (PARTS - 1) * STEPS);
+	hawk_progress_end(&progress);
+	hawk_progress_listen(NULL);
+	assert_int_equal(record.count, 3); /* the caller's "own" between */
+	assert_string_equal(record.seen[2].stage, "waiting");
+	assert_true(record.seen[2].moves >= 1);
+}
+
+/* Some blocks of lists that roots lead to, in halves with interior pointers between them; others
+ * are lost. */
+static struct graph_shape *make_shape(unsigned threads)
+{
+	enum { LIST = 50 };
+	struct graph_shape *shape = graph_shape_create(BLOCKS, 2 * BLOCKS);
+
+	for (uint32_t block = 0; block < BLOCKS; block++) {
+		if (block % LIST == 0 && block < BLOCKS / 2)
+			graph_shape_root(shape, block);
+		if (block % LIST != LIST - 1)
+			graph_shape_edge(shape, block, block + 1);
+		if (block % LIST == 3) {
+			graph_shape_edge(shape, block, block - 3);
+			shape->graph.edges[shape->graph.edge_count - 1] |= HAWK_EDGE_INTERIOR;
+		}
+	}
+	graph_shape_finish(shape);
+	graph_shape_share(shape, threads);
+	return shape;
+}
+
+static void find_retained(struct graph_shape *shape)
+{
+	static const struct hawk_explained none;
+	struct hawk_dominators dominators;
+	uint64_t sums[GRAPH_TRACES] = {0};
+	struct hawk_reach all;
+
+	assert_null(hawk_dominators_make_reaching(&shape->index, &shape->graph, &shape->roots,
+						  &none, &shape->workspace, &all, &dominators));
+	assert_null(hawk_dominators_retained_by_group(&dominators, &shape->index, &graph_by_trace,
+						      sums));
+	hawk_dominators_extend(&dominators, &shape->index, &shape->graph, &shape->roots, &all,
+			       &graph_by_trace, sums);
+	hawk_dominators_deinit(&dominators);
+	hawk_reach_deinit(&all);
+}
+
+static void each_stage_of_finding_what_blocks_retain_rises_to_its_end(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 4; threads++) {
+		struct graph_shape *shape = make_shape(threads);
+		struct record record;
+
+		listen(&record);
+		find_retained(shape);
+		hawk_progress_listen(NULL);
+		expect_rise(&record, "following pointers", threads);
+		expect_rise(&record, "finding lost blocks", threads);
+		expect_rise(&record, "finding dominators", threads);
+		expect_rise(&record, "adding up what blocks retain", threads);
+		expect_rise(&record, "adding up what sites retain", threads);
+		expect_rise(&record, "numbering blocks", threads);
+		expect_all_to_end(&record);
+		graph_shape_destroy(shape);
+	}
+}
+
+static void marking_rises_to_its_end(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 2; threads++) {
+		struct graph_shape *shape = make_shape(threads);
+		struct record record;
+		struct hawk_reach reach;
+
+		listen(&record);
+		assert_null(hawk_reach_make(&shape->index, &shape->graph, &shape->roots,
+					    HAWK_EDGES_ALL, &shape->workspace, &reach));
+		hawk_progress_listen(NULL);
+		expect_rise(&record, "following pointers", threads);
+		expect_rise(&record, "finding lost blocks", threads);
+		expect_all_to_end(&record);
+		hawk_reach_deinit(&reach);
+		graph_shape_destroy(shape);
+	}
+}
+
+/** A core of many blocks, each pointing to the next and into the one after that. */
+struct large_core {
+	struct synthetic_heap *built;
+	char *path;
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_heap heap;
+	struct hawk_block_graph graph;
+};
+
+static void open_large(struct large_core *core)
+{
+	enum { SIZE = 32, PITCH = 48 };
+	const uint64_t frames[] = {0x401000};
+	uint32_t trace;
+
+	*core = (struct large_core){.built = synthetic_heap_create((size_t)PITCH * (BLOCKS + 2))};
+	synthetic_heap_add_module(core->built, "/usr/bin/app", 0x400000, 0x500000, 0x400000);
+	trace = synthetic_heap_add_trace(core->built, frames, 1, 0, 0);
+	for (uint64_t i = 0; i < BLOCKS; i++) {
+		uint64_t start = SYNTHETIC_HEAP + 16 + PITCH * i;
+		const uint64_t words[] = {start + PITCH, start + 2 * PITCH + 8};
+
+		synthetic_heap_add_block(
+			core->built,
+			(struct synthetic_block){.start = start, .size = SIZE, .trace = trace});
+		if (i + 2 < BLOCKS)
+			memcpy(core->built->bytes + (start - SYNTHETIC_HEAP), words, sizeof(words));
+	}
+	core->path = synthetic_heap_write(core->built);
+	hawk_findings_init(&core->findings);
+	assert_null(hawk_target_open_core(core->path, &core->findings, &core->target));
+}
+
+static void close_large(struct large_core *core)
+{
+	hawk_block_graph_deinit(&core->graph);
+	hawk_heap_deinit(&core->heap);
+	hawk_target_close(core->target);
+	synthetic_core_remove(core->path);
+	synthetic_heap_destroy(core->built);
+	hawk_findings_deinit(&core->findings);
+}
+
+static void each_stage_of_loading_a_core_rises_to_its_end(void **state)
+{
+	const unsigned parts = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS;
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 2; threads++) {
+		struct large_core core;
+		struct record record;
+		const struct seen *roots;
+
+		open_large(&core);
+		core.graph.threads = threads;
+		listen(&record);
+		assert_null(hawk_heap_load_graph(core.target, &core.findings, parts, &core.graph,
+						 &core.heap));
+		hawk_progress_listen(NULL);
+		assert_int_equal(core.graph.index.count, BLOCKS);
+		assert_non_null(find(&record, "reading memory"));
+		expect_rise(&record, "reading pointers", threads);
+		expect_rise(&record, "reading interior pointers", threads);
+		expect_rise(&record, "finding lost blocks", threads);
+		expect_rise(&record, "finding dominators", threads);
+		assert_non_null(find(&record, "folding pointers by site"));
+		assert_non_null(find(&record, "finding shortest paths"));
+		roots = find(&record, "reading roots");
+		assert_non_null(roots);
+		expect_all_to_end(&record);
+		close_large(&core);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stage_is_told_from_nothing_to_all),
+		cmocka_unit_test(the_inner_stage_is_told_until_it_ends),
+		cmocka_unit_test(what_is_not_worth_telling_is_not_lost),
+		cmocka_unit_test(nothing_is_told_and_nothing_fails_without_a_listener_or_a_stage),
+		cmocka_unit_test(what_was_reached_does_not_go_back),
+		cmocka_unit_test(other_threads_count_and_the_caller_tells_while_it_waits),
+		cmocka_unit_test(each_stage_of_finding_what_blocks_retain_rises_to_its_end),
+		cmocka_unit_test(marking_rises_to_its_end),
+		cmocka_unit_test(each_stage_of_loading_a_core_rises_to_its_end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
