@@ -424,18 +424,46 @@ void hawk_block_graph_drop_start_dominators(struct hawk_block_graph *graph,
 		hawk_workspace_destroy(&graph->workspace);
 }
 
+/* By the dominators that lie in a cache; the workspace is for scratch alone. */
+static struct hawk_error *sum_cached(struct hawk_block_graph *graph,
+				     const struct hawk_dominators_groups *groups, uint64_t *all)
+{
+	struct hawk_dominators cached = graph->dominators;
+
+	cached.workspace = &graph->workspace;
+	cached.numbers = NULL;
+	cached.stretches = (struct hawk_dominators_stretches){1, {1, cached.count + 1}};
+	return hawk_dominators_retained_by_group(&cached, &graph->index, groups, all);
+}
+
+static struct hawk_error *sum_made(struct hawk_block_graph *graph,
+				   const struct hawk_dominators_groups *groups,
+				   struct hawk_dominators *made, uint64_t *all)
+{
+	struct hawk_error *err = make_dominators(graph, &graph->reach, NULL, made);
+
+	if (err)
+		return err;
+	return hawk_dominators_retained_by_group(made, &graph->index, groups, all);
+}
+
 /* Of the groups, first by all pointers, then by start pointers. */
 static struct hawk_error *sum_chosen(struct hawk_block_graph *graph,
 				     const struct hawk_dominators_groups *groups, uint64_t *all,
 				     uint64_t *start)
 {
+	bool is_cached = graph->parts & HAWK_PART_RETAINED;
 	struct hawk_dominators made = {0};
 	struct hawk_error *err = hawk_block_graph_workspace(graph);
 
 	if (!err)
-		err = make_dominators(graph, &graph->reach, NULL, &made);
-	if (!err)
-		err = hawk_dominators_retained_by_group(&made, &graph->index, groups, all);
+		err = is_cached ? sum_cached(graph, groups, all)
+				: sum_made(graph, groups, &made, all);
+	if (!err && is_cached && graph->start_is_all) {
+		memcpy(start, all, groups->group_count * sizeof(*start));
+		hawk_workspace_destroy(&graph->workspace);
+		return NULL;
+	}
 	if (!err)
 		err = follow_start(graph, NULL, &made);
 	if (!err)

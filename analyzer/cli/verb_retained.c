@@ -200,9 +200,12 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 
 	if (err)
 		return err;
+	/* Only if they are there: else they would be found twice. */
+	err = hawk_session_take_cached(session, HAWK_PART_RETAINED);
 	hawk_session_save_retained(session,
 				   hawk_block_graph_chosen_takes_retained(&session->graph));
-	err = hawk_block_graph_retained_chosen(&session->graph, choice.blocks, &retained);
+	if (!err)
+		err = hawk_block_graph_retained_chosen(&session->graph, choice.blocks, &retained);
 	chosen.chosen = choice.sites;
 	chosen.retained = retained;
 	if (!err)

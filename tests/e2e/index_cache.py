@@ -18,10 +18,10 @@ import holder_world  # noqa: E402
 VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", "5"], ["sites"],
          ["sql", "SELECT reach, count(*), sum(retained) FROM blocks GROUP BY 1"],
          ["path", "--size=1-", "-n", "3"], ["merge-paths", "--size=24-"], ["growth"],
-         ["retained", "-n", "3"], ["retained", "--by=tree"], ["retained", "--folded"],
+         ["retained", "-n", "3"], ["retained", "--folded"],
          ["retained", "--by=tree", "--function=hold", "--json"], ["retained", "--by=root", "--age=0-1h"],
          ["merge-paths"], ["merge-paths", "--function=main", "--folded"], ["merge-paths", "--module=no such"],
-         ["analyze"], ["analyze", "--full"], ["analyze", "--json"])
+         ["analyze"], ["analyze", "--full"])
 
 # As in the header of the file.
 INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 64, 128
