@@ -21,9 +21,11 @@ struct hawk_paths {
 	uint32_t *order; /**< blocks in the order in which they were found */
 	/** By place in `order`: that of the block before, or HAWK_PATH_FROM_ROOT | root. */
 	uint32_t *from;
-	uint32_t count;   /**< of both */
-	uint64_t *found;  /**< bit by block */
-	uint32_t *places; /**< by block that was found; NULL before hawk_paths_prepare() */
+	uint32_t count;  /**< of both */
+	uint64_t *found; /**< bit by block */
+	/** By block: where it is in `order`, if it was found and somebody has prepared for it; NULL
+	 * = nobody has. */
+	uint32_t *places;
 	const struct hawk_block_index *index;
 	struct hawk_area order_area;
 	struct hawk_area from_area;
@@ -38,8 +40,10 @@ struct hawk_paths {
 struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_t target,
 				   struct hawk_paths *ret);
 
-/** For more than a few hawk_path_to(): with 4 bytes more per block each is found at once. */
-struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths);
+/** For hawk_path_to() of these blocks, in any order and perhaps the same more than once: one look
+ * at all that was found, where each would take one. Up to 4 bytes more per block. */
+struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths, const uint32_t *blocks,
+				      size_t count);
 
 /** Bytes of `found` for so many blocks. */
 static inline uint64_t hawk_paths_found_bytes(uint32_t blocks)

@@ -5,6 +5,7 @@
  */
 #include "hawk_paths.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "hawk_block_graph.h"
@@ -17,6 +18,8 @@ enum {
 	EDGES_AHEAD = 32,
 	FOUND_AHEAD = 16,
 	POINTERS_AHEAD = 8, /**< of one block */
+	FEW_MAX = 4096,
+	SIEVE_LOG2 = 16, /**< bits in the sieve of a few */
 };
 
 /** What explains best comes first. */
@@ -126,28 +129,75 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 	return NULL;
 }
 
-struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths)
+static int compare(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Most blocks are told from all of the few by their lower bits. */
+static void place_few(const struct hawk_paths *paths, const uint32_t *few, size_t count,
+		      uint32_t *places)
+{
+	uint64_t sieve[(1 << SIEVE_LOG2) / 64] = {0};
+	const uint32_t mask = (1u << SIEVE_LOG2) - 1;
+
+	for (size_t i = 0; i < count; i++)
+		sieve[(few[i] & mask) / 64] |= UINT64_C(1) << few[i] % 64;
+	for (uint32_t i = 0; i < paths->count; i++) {
+		uint32_t block = paths->order[i];
+
+		if (sieve[(block & mask) / 64] >> block % 64 & 1 &&
+		    bsearch(&block, few, count, sizeof(*few), compare))
+			places[block] = i;
+	}
+}
+
+static struct hawk_error *place(const struct hawk_paths *paths, const uint32_t *blocks,
+				size_t count, uint32_t *places)
+{
+	CLEANUP(free_ptr) uint32_t *few = NULL;
+	struct hawk_progress progress;
+
+	if (count > FEW_MAX) {
+		hawk_progress_begin(&progress, "numbering blocks", paths->count);
+		for (uint32_t i = 0; i < paths->count; i++) {
+			places[paths->order[i]] = i;
+			hawk_progress_tick(i);
+		}
+		hawk_progress_end(&progress);
+		return NULL;
+	}
+	few = malloc((count + 1) * sizeof(*few));
+	if (!few)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		few[i] = blocks[i];
+	qsort(few, count, sizeof(*few), compare);
+	place_few(paths, few, count, places);
+	return NULL;
+}
+
+struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths, const uint32_t *blocks,
+				      size_t count)
 {
 	uint64_t bytes = ((uint64_t)paths->index->count + 1) * sizeof(uint32_t);
+	struct hawk_area *area = &paths->places_area;
 	struct hawk_error *err;
-	struct hawk_progress progress;
-	uint32_t *places;
 
-	if (paths->places)
-		return NULL;
-	err = make_array(&paths->places_area, bytes, &places);
-	if (err) { /* part of it may be there, and the next question finds these paths */
-		hawk_area_destroy(&paths->places_area);
-		return err;
+	if (!paths->places) {
+		err = count > FEW_MAX ? make_array(area, bytes, &paths->places)
+				      : hawk_area_create_sparse(area, bytes);
+		if (err) { /* part of it may be there, and the next question finds these paths */
+			hawk_area_destroy(area);
+			paths->places = NULL;
+			return err;
+		}
+		paths->places = area->bytes;
 	}
-	hawk_progress_begin(&progress, "numbering blocks", paths->count);
-	for (uint32_t i = 0; i < paths->count; i++) {
-		places[paths->order[i]] = i;
-		hawk_progress_tick(i);
-	}
-	hawk_progress_end(&progress);
-	paths->places = places;
-	return NULL;
+	return place(paths, blocks, count, paths->places);
 }
 
 void hawk_paths_deinit(struct hawk_paths *paths)
@@ -178,7 +228,7 @@ static uint32_t place_of(const struct hawk_paths *paths, uint32_t block)
 {
 	uint32_t place = paths->count;
 
-	if (paths->places)
+	if (paths->places && paths->order[paths->places[block]] == block)
 		return paths->places[block];
 	while (paths->order[--place] != block)
 		;

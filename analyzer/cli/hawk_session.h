@@ -26,6 +26,7 @@ struct hawk_session {
 	bool graph_loaded;
 	bool checked;
 	bool cacheable; /**< a core large enough, and nothing speaks against it */
+	bool impatient; /**< who writes the cache is not waited for */
 	struct hawk_core_identity identity;
 	struct hawk_graph_cache cache; /**< that graph and heap point into */
 	size_t findings_said;          /**< of the findings: on stderr already */
@@ -64,6 +65,12 @@ struct hawk_error *hawk_session_load_heap(struct hawk_session *session);
  */
 struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 					   const struct hawk_settings *settings, unsigned parts);
+
+/** The same if it is loaded already, or all of it can be had from the index cache at once. False:
+ * it can not, or there is an error. */
+bool hawk_session_load_cached_graph(struct hawk_session *session,
+				    const struct hawk_settings *settings, unsigned parts,
+				    struct hawk_error **err);
 
 /** The site graph of pointers to blocks of `wanted`, bits as of a hawk_block_choice: the caller's,
  * and made each time. The index is loaded, a process has not been let go. */

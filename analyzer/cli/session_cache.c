@@ -237,7 +237,7 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 	if (!session->cacheable)
 		return false;
 	fd = open_cache(&session->identity, O_RDONLY);
-	if (lacks(session, fd, parts) && wait_for_writer(session)) {
+	if (lacks(session, fd, parts) && !session->impatient && wait_for_writer(session)) {
 		if (fd >= 0)
 			close(fd);
 		fd = open_cache(&session->identity, O_RDONLY);

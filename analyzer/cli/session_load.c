@@ -136,6 +136,16 @@ static struct hawk_error *start_graph(struct hawk_session *session,
 				    &session->heap);
 }
 
+/** What `settings` say of a graph that is to be loaded. */
+static void prepare_graph(struct hawk_session *session, const struct hawk_settings *settings)
+{
+	if (!session->heap_loaded)
+		hawk_session_drop_heap(session);
+	session->graph.threads = (unsigned)settings->threads;
+	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
+	session->graph.vtables = &session->vtables;
+}
+
 struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 					   const struct hawk_settings *settings, unsigned parts)
 {
@@ -145,14 +155,28 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 		return err;
 	if (session->graph_loaded)
 		return complete_graph(session, parts);
-	if (!session->heap_loaded)
-		hawk_session_drop_heap(session);
-	session->graph.threads = (unsigned)settings->threads;
-	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
-	session->graph.vtables = &session->vtables;
+	prepare_graph(session, settings);
 	err = start_graph(session, settings, parts);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
 	return err;
+}
+
+bool hawk_session_load_cached_graph(struct hawk_session *session,
+				    const struct hawk_settings *settings, unsigned parts,
+				    struct hawk_error **err)
+{
+	*err = refuse_table_file(session);
+	if (!*err && !session->graph_loaded && !session->heap_loaded) {
+		prepare_graph(session, settings);
+		session->impatient = true;
+		session->graph_loaded = hawk_session_use_cache(session, settings, parts, err);
+		session->impatient = false;
+		session->table_loaded = session->heap_loaded = session->graph_loaded;
+	}
+	if (*err || !session->graph_loaded)
+		return false;
+	*err = hawk_session_take_cached(session, parts);
+	return !*err && !(parts & ~session->graph.parts);
 }
 
 struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const uint64_t *wanted,

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core blocks: every live block, one line each, while the sweep finds them; or the first N by
- * size and age.
+ * hawk-core blocks: every live block, one line each, while the sweep finds them, or as they are in
+ * the index cache; or the first N by size and age.
  */
 #include "hawk_report_blocks.h"
 #include "hawk_session.h"
 
+/** `cached`: the graph is there; else from a sweep. */
 static struct hawk_error *stream(struct hawk_session *session, const struct hawk_settings *settings,
-				 const struct hawk_block_filter *filter)
+				 const struct hawk_block_filter *filter, bool cached)
 {
 	struct hawk_report_blocks *report;
 	struct hawk_sweep_result result;
@@ -19,8 +20,10 @@ static struct hawk_error *stream(struct hawk_session *session, const struct hawk
 	if (err)
 		return err;
 	hawk_report_blocks_heading(report);
-	err = hawk_sweep(session->target, &session->heap.plan, hawk_report_blocks_add, report,
-			 hawk_session_progress, session, &session->findings, &result);
+	err = cached ? hawk_report_blocks_add_all(report, &session->graph)
+		     : hawk_sweep(session->target, &session->heap.plan, hawk_report_blocks_add,
+				  report, hawk_session_progress, session, &session->findings,
+				  &result);
 	if (!err)
 		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);
@@ -43,16 +46,19 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
-	struct hawk_error *err = hawk_session_load_table(session);
 	struct hawk_block_filter *filter = NULL;
+	struct hawk_error *err;
+	bool cached = hawk_session_load_cached_graph(session, settings, HAWK_PART_INDEX, &err);
 
 	(void)count;
 	(void)operands;
 	(void)code;
+	if (!err && !cached)
+		err = hawk_session_load_table(session);
 	if (!err && session->heap.table)
 		err = hawk_session_filter(session, settings, &filter);
 	if (!err && session->heap.table)
-		err = stream(session, settings, filter);
+		err = stream(session, settings, filter, cached);
 	hawk_block_filter_destroy(filter);
 	hawk_session_check(session);
 	return err;

@@ -3,9 +3,9 @@
  * @file
  * hawk-core path: why a block is alive.
  */
+#include "hawk_block_order.h"
+#include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
-
-enum { FEW = 4 };
 
 static struct hawk_error *print_text(struct hawk_session *session,
 				     const struct hawk_pointer_report *report,
@@ -43,17 +43,15 @@ static struct hawk_error *print_json(struct hawk_session *session,
 	return err;
 }
 
-/** The block of the only address, so that the search can end there; else none. Of a carved block,
- * what stands for it, as paths will be asked for. */
-static uint32_t only_block(const struct hawk_block_graph *graph, int count, char **operands)
+/** The block at an address, or none. Of a carved block, what stands for it, as paths will be asked
+ * for. */
+static uint32_t block_at(const struct hawk_block_graph *graph, const char *operand)
 {
 	uint64_t address;
 	uint32_t block;
 	bool interior;
 
-	if (count != 1)
-		return HAWK_BLOCK_NOWHERE;
-	hawk_quantity_parse_hex(operands[0], &address);
+	hawk_quantity_parse_hex(operand, &address);
 	block = hawk_block_index_find(&graph->index, address, &interior);
 	return block == HAWK_BLOCK_NOWHERE ? block : hawk_block_index_whole(&graph->index, block);
 }
@@ -65,7 +63,8 @@ static struct hawk_error *find_addresses(struct hawk_session *session,
 					 struct hawk_paths **ret)
 {
 	struct hawk_block_graph *graph = &session->graph;
-	uint32_t block = only_block(graph, count, operands);
+	/* Of only one the search can end there. */
+	uint32_t block = count == 1 ? block_at(graph, operands[0]) : HAWK_BLOCK_NOWHERE;
 	struct hawk_error *err = hawk_session_take_cached(session, HAWK_PART_PATHS);
 
 	*ret = &graph->paths;
@@ -77,6 +76,35 @@ static struct hawk_error *find_addresses(struct hawk_session *session,
 	return hawk_paths_find(graph, block, own);
 }
 
+static struct hawk_error *prepare_addresses(const struct hawk_block_graph *graph,
+					    struct hawk_paths *paths, int count, char **operands)
+{
+	CLEANUP(free_ptr) uint32_t *blocks = calloc((size_t)count, sizeof(*blocks));
+	size_t found = 0;
+
+	if (!blocks)
+		return &hawk_enomem;
+	for (int i = 0; i < count; i++) {
+		blocks[found] = block_at(graph, operands[i]);
+		found += blocks[found] != HAWK_BLOCK_NOWHERE;
+	}
+	return hawk_paths_prepare(paths, blocks, found);
+}
+
+static struct hawk_error *prepare_targets(const struct hawk_path_targets *targets,
+					  struct hawk_paths *paths)
+{
+	const struct hawk_numbered_block *shown = targets->shown.items;
+	size_t count = targets->shown.count;
+	CLEANUP(free_ptr) uint32_t *blocks = calloc(count + 1, sizeof(*blocks));
+
+	if (!blocks)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		blocks[i] = shown[i].number;
+	return hawk_paths_prepare(paths, blocks, count);
+}
+
 static struct hawk_error *print_addresses(struct hawk_session *session,
 					  const struct hawk_settings *settings,
 					  const struct hawk_pointer_report *report, int count,
@@ -85,8 +113,8 @@ static struct hawk_error *print_addresses(struct hawk_session *session,
 	struct hawk_paths own = {0}, *paths;
 	struct hawk_error *err = find_addresses(session, settings, count, operands, &own, &paths);
 
-	if (!err && count > FEW)
-		err = hawk_paths_prepare(paths);
+	if (!err && count > 1)
+		err = prepare_addresses(&session->graph, paths, count, operands);
 	if (!err)
 		err = settings->json ? print_json(session, report, paths, count, operands)
 				     : print_text(session, report, paths, count, operands);
@@ -122,8 +150,8 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 
 	if (!err)
 		err = hawk_path_targets_choose(report, paths, session->screen.full, &targets);
-	if (!err && targets.shown.count > FEW)
-		err = hawk_paths_prepare(paths);
+	if (!err)
+		err = prepare_targets(&targets, paths);
 	if (!err)
 		err = print_targets(session, settings, report, paths, &targets);
 	hawk_path_targets_deinit(&targets);

@@ -7,7 +7,25 @@
 #ifndef HAWK_BLOCK_ORDER_H
 #define HAWK_BLOCK_ORDER_H
 
+#include "hawk_block_choice.h"
+#include "hawk_ranking.h"
+
 /** Of two struct hawk_block, a hawk_ranking_order: 0 only for the same block. */
 int hawk_block_order(const void *left, const void *right);
+
+/** A block of an index. */
+struct hawk_numbered_block {
+	struct hawk_block block; /**< first: what hawk_block_order() compares */
+	uint32_t number;
+};
+
+/**
+ * Puts the first `most` of the blocks that have a bit in `chosen` into `ret`, a ranking of struct
+ * hawk_numbered_block by hawk_block_order(), sorted; carved blocks once. On as many threads as the
+ * graph has. `ret` is to be deinitialized whether that succeeds or not.
+ */
+struct hawk_error *hawk_block_order_first(const struct hawk_block_graph *graph,
+					  const uint64_t *chosen, size_t most,
+					  struct hawk_ranking *ret);
 
 #endif

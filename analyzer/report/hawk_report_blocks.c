@@ -28,7 +28,7 @@ struct hawk_report_blocks {
 	const struct hawk_block_filter *filter; /**< NULL = every block */
 	struct tail tails[16][256];             /**< by kind & 15, birth */
 	char (*site_texts)[SITE_TEXT_BYTES];    /**< by site; the last one is for "none" */
-	struct hawk_ranking shown; /**< struct hawk_block; of most 0: all are, at once */
+	struct hawk_ranking shown; /**< struct hawk_numbered_block; of most 0: all are, at once */
 	uint64_t wanted;           /**< blocks that were, if `shown` is used */
 };
 
@@ -71,7 +71,8 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 	report->output = output;
 	report->json = json;
 	report->filter = filter;
-	hawk_ranking_init(&report->shown, top, sizeof(struct hawk_block), hawk_block_order);
+	hawk_ranking_init(&report->shown, top, sizeof(struct hawk_numbered_block),
+			  hawk_block_order);
 	report->site_texts = calloc(heap->site_count + 1, sizeof(*report->site_texts));
 	if (!report->site_texts) {
 		hawk_report_blocks_destroy(report);
@@ -157,8 +158,10 @@ static void put_block(struct hawk_report_blocks *report, const struct hawk_block
 static struct hawk_error *take(struct hawk_report_blocks *report, const struct hawk_block *block)
 {
 	if (report->shown.most) {
+		struct hawk_numbered_block item = {.block = *block};
+
 		report->wanted++;
-		return hawk_ranking_offer(&report->shown, block);
+		return hawk_ranking_offer(&report->shown, &item);
 	}
 	put_block(report, block);
 	return NULL;
@@ -186,16 +189,56 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 	return NULL;
 }
 
+/* One line for each; ends once the output has failed. */
+static struct hawk_error *put_chosen(struct hawk_report_blocks *report,
+				     const struct hawk_block_graph *graph, const uint64_t *chosen)
+{
+	struct hawk_near near = {.target = graph->target};
+	uint32_t count = graph->index.count;
+
+	for (uint32_t i = hawk_block_next_chosen(chosen, 0, count); i < count;
+	     i = hawk_block_next_chosen(chosen, i + 1, count)) {
+		struct hawk_block block;
+
+		if (!hawk_block_index_counts(&graph->index, i))
+			continue;
+		hawk_block_graph_next_block(graph, &near, i, &block);
+		put_block(report, &block);
+		if (report->output->errnum)
+			return hawk_error_os(report->output->errnum, "write", "standard output");
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_report_blocks_add_all(struct hawk_report_blocks *report,
+					      const struct hawk_block_graph *graph)
+{
+	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	struct hawk_error *err =
+		hawk_choice_bits_make(graph, report->filter ? &wish : NULL, false, &chosen);
+	struct hawk_chosen sum = {0};
+
+	if (err)
+		return err;
+	if (!report->shown.most)
+		return put_chosen(report, graph, chosen);
+	for (uint64_t first = 0; first < graph->index.count; first += 64)
+		hawk_chosen_add_64(&sum, &graph->index, (uint32_t)first, chosen[first / 64]);
+	report->wanted = sum.objects;
+	return hawk_block_order_first(graph, chosen, report->shown.most, &report->shown);
+}
+
 void hawk_report_blocks_finish(struct hawk_report_blocks *report)
 {
-	const struct hawk_block *blocks;
+	const struct hawk_numbered_block *shown;
 
 	if (!report->shown.most)
 		return;
 	hawk_ranking_sort(&report->shown);
-	blocks = report->shown.items;
+	shown = report->shown.items;
 	for (size_t i = 0; i < report->shown.count; i++)
-		put_block(report, &blocks[i]);
+		put_block(report, &shown[i].block);
 	if (!report->json)
 		hawk_output_printf(report->output, "%s of %s blocks, largest first, then oldest\n",
 				   hawk_quantity_count(report->shown.count).text,

@@ -27,6 +27,10 @@ void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
 					  size_t count);
 
+/** All blocks of a graph that the filter chooses, instead of those of a sweep. */
+struct hawk_error *hawk_report_blocks_add_all(struct hawk_report_blocks *report,
+					      const struct hawk_block_graph *graph);
+
 /** Behind the last block: with `top` the lines, and of how many blocks they are. */
 void hawk_report_blocks_finish(struct hawk_report_blocks *report);
 

@@ -101,12 +101,8 @@ struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *re
 					    struct hawk_json *json);
 
 /** The blocks that the filter chooses, for their paths. */
-struct hawk_path_target {
-	struct hawk_block block; /**< first: what hawk_block_order() compares */
-	uint32_t number;
-};
 struct hawk_path_targets {
-	struct hawk_ranking shown; /**< struct hawk_path_target, in hawk_block_order() */
+	struct hawk_ranking shown; /**< struct hawk_numbered_block, in hawk_block_order() */
 	struct hawk_chosen all;
 	struct hawk_chosen unreached; /**< of them: no root leads there */
 };

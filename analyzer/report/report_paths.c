@@ -5,30 +5,22 @@
  * and how many of all of them no root leads to.
  */
 #include "hawk_block_order.h"
+#include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
 
 enum { DEFAULT_TOP = 5 };
 
-/** Targets that are being chosen. */
-struct choosing {
-	const struct hawk_block_index *index;
-	const struct hawk_paths *paths;
-	struct hawk_path_targets *targets;
-};
-
-static struct hawk_error *take(void *context, uint32_t number, const struct hawk_block *block)
+static void sum(const struct hawk_block_index *index, const struct hawk_paths *paths,
+		const uint64_t *chosen, struct hawk_path_targets *targets)
 {
-	const struct choosing *choosing = context;
-	struct hawk_path_targets *targets = choosing->targets;
-	struct hawk_path_target target = {*block, number};
+	for (uint64_t first = 0; first < index->count; first += 64) {
+		uint64_t bits = chosen[first / 64];
 
-	hawk_chosen_add(&targets->all, choosing->index, number);
-	if (!hawk_paths_lead_to(choosing->paths, number))
-		hawk_chosen_add(&targets->unreached, choosing->index, number);
-	if (!hawk_block_index_counts(choosing->index, number))
-		return NULL;
-	return hawk_ranking_offer(&targets->shown, &target);
+		hawk_chosen_add_64(&targets->all, index, (uint32_t)first, bits);
+		hawk_chosen_add_64(&targets->unreached, index, (uint32_t)first,
+				   bits & ~paths->found[first / 64]);
+	}
 }
 
 struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *report,
@@ -36,15 +28,16 @@ struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *re
 					    struct hawk_path_targets *ret)
 {
 	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-	struct choosing choosing = {&report->graph->index, paths, ret};
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	size_t most = report->top ? report->top : full ? SIZE_MAX : DEFAULT_TOP;
 	struct hawk_error *err;
 
 	*ret = (struct hawk_path_targets){0};
-	hawk_ranking_init(&ret->shown, most, sizeof(struct hawk_path_target), hawk_block_order);
-	err = hawk_block_choice_visit(report->graph, &wish, take, &choosing);
-	hawk_ranking_sort(&ret->shown);
-	return err;
+	err = hawk_choice_bits_make(report->graph, &wish, true, &chosen);
+	if (err)
+		return err;
+	sum(&report->graph->index, paths, chosen, ret);
+	return hawk_block_order_first(report->graph, chosen, most, &ret->shown);
 }
 
 void hawk_path_targets_deinit(struct hawk_path_targets *targets)
@@ -76,7 +69,7 @@ struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
 				     const struct hawk_path_targets *targets,
 				     const struct hawk_screen *screen)
 {
-	const struct hawk_path_target *shown = targets->shown.items;
+	const struct hawk_numbered_block *shown = targets->shown.items;
 	struct hawk_error *err = NULL;
 
 	put_sums(report, targets, screen);
@@ -101,7 +94,7 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 					  const struct hawk_path_targets *targets,
 					  struct hawk_json *json)
 {
-	const struct hawk_path_target *shown = targets->shown.items;
+	const struct hawk_numbered_block *shown = targets->shown.items;
 	struct hawk_error *err = NULL;
 
 	hawk_json_key(json, "chosen");

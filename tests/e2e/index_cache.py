@@ -21,7 +21,8 @@ VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", 
          ["retained", "-n", "3"], ["retained", "--folded"],
          ["retained", "--by=tree", "--function=hold", "--json"], ["retained", "--by=root", "--age=0-1h"],
          ["merge-paths"], ["merge-paths", "--function=main", "--folded"], ["merge-paths", "--module=no such"],
-         ["analyze"], ["analyze", "--full"])
+         ["analyze"], ["analyze", "--full"],
+         ["blocks", "--json", "--top=100"], ["leaks", "--age=0-", "--json"])
 
 # As in the header of the file.
 INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 64, 128

@@ -215,6 +215,26 @@ static void expect_path(const struct paths_world *paths, const struct hawk_paths
 	hawk_path_deinit(&path);
 }
 
+/* Some blocks at once, then others too, then many; those that nobody has prepared for are found as
+ * well. */
+static void expect_prepared_paths(const struct paths_world *paths, struct hawk_paths *found,
+				  uint64_t *seed)
+{
+	static const size_t counts[] = {1, 5, 5000};
+	uint32_t blocks[5000];
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		for (size_t j = 0; j < counts[i]; j++)
+			blocks[j] = (uint32_t)(synthetic_random(seed) % paths->world->count);
+		expect_no_error(hawk_paths_prepare(found, blocks, counts[i]));
+		for (size_t j = 0; j < counts[i]; j++)
+			if (hawk_paths_lead_to(found, blocks[j]))
+				assert_int_equal(found->order[found->places[blocks[j]]], blocks[j]);
+		for (uint32_t block = 0; block < paths->world->count; block++)
+			expect_path(paths, found, block);
+	}
+}
+
 static void paths_are_the_shortest_ones(void **state)
 {
 	uint64_t seed = 3;
@@ -228,6 +248,8 @@ static void paths_are_the_shortest_ones(void **state)
 		expect_no_error(hawk_paths_find(&paths->graph, HAWK_BLOCK_NOWHERE, &all));
 		for (uint32_t block = 0; block < paths->world->count; block++)
 			expect_path(paths, &all, block);
+		if (i % 8 == 0)
+			expect_prepared_paths(paths, &all, &seed);
 		expect_no_error(hawk_paths_find(&paths->graph, last, &one));
 		expect_path(paths, &one, last);
 		hawk_paths_deinit(&one);
@@ -594,6 +616,7 @@ static uint64_t mapped_bytes(void)
 static void places_that_memory_has_no_room_for_are_not_there(void **state)
 {
 	const struct hawk_block_index index = {.count = UINT32_C(1) << 30};
+	const uint32_t many[5000] = {0};
 	struct hawk_paths paths = {.index = &index};
 	struct rlimit before, tight;
 	struct hawk_error *err;
@@ -603,11 +626,11 @@ static void places_that_memory_has_no_room_for_are_not_there(void **state)
 	tight = before;
 	tight.rlim_cur = mapped_bytes() + (UINT64_C(1) << 30);
 	assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
-	err = hawk_paths_prepare(&paths);
+	err = hawk_paths_prepare(&paths, many, 5000);
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_ptr_equal(err, &hawk_enomem);
 	assert_null(paths.places);
-	expect_no_error(hawk_paths_prepare(&paths));
+	expect_no_error(hawk_paths_prepare(&paths, many, 5000));
 	assert_true(paths.places_area.size >= ((uint64_t)index.count + 1) * sizeof(uint32_t));
 	hawk_paths_deinit(&paths);
 }
