@@ -430,7 +430,7 @@ static struct hawk_error *sum_cached(struct hawk_block_graph *graph,
 
 	cached.workspace = &graph->workspace;
 	cached.numbers = NULL;
-	cached.stretches = (struct hawk_dominators_stretches){1, {1, cached.count + 1}};
+	hawk_dominators_cut_again(&cached, hawk_block_graph_threads(graph));
 	return hawk_dominators_retained_by_group(&cached, &graph->index, groups, all);
 }
 

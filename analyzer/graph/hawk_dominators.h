@@ -78,6 +78,9 @@ struct hawk_error *hawk_dominators_make_reaching(
 	const struct hawk_roots *roots, const struct hawk_explained *explained,
 	struct hawk_workspace *workspace, struct hawk_reach *all, struct hawk_dominators *ret);
 
+/** For dominators that come from elsewhere: sets `stretches`, about as many as `threads`. */
+void hawk_dominators_cut_again(struct hawk_dominators *dominators, unsigned threads);
+
 /** Accepts dominators of zeros; what lies in the workspace is the caller's. */
 void hawk_dominators_deinit(struct hawk_dominators *dominators);
 

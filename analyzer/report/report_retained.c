@@ -146,33 +146,24 @@ static int compare_blocks(const void *left, const void *right)
 	return a->block < b->block ? -1 : a->block > b->block;
 }
 
-/** Blocks that are being chosen. */
-struct choosing {
-	const struct hawk_block_graph *graph;
-	struct hawk_retained_blocks *blocks;
-};
-
-static struct hawk_error *offer(void *context, uint32_t number, const struct hawk_block *block)
+static struct hawk_error *offer(const struct hawk_block_graph *graph, uint32_t block,
+				struct hawk_ranking *shown)
 {
-	const struct choosing *choosing = context;
-	const struct hawk_block_graph *graph = choosing->graph;
-	struct hawk_retained_block item = {.block = number};
+	struct hawk_retained_block item = {
+		.block = block,
+		.bytes = hawk_block_graph_retained(graph, &graph->dominators, block),
+	};
 
-	(void)block;
-	if (!hawk_block_index_counts(&graph->index, number))
-		return NULL;
-	item.bytes = hawk_block_graph_retained(graph, &graph->dominators, number);
-	choosing->blocks->count++;
-	return hawk_ranking_offer(&choosing->blocks->shown, &item);
+	return hawk_ranking_offer(shown, &item);
 }
 
-/** All blocks, in the order of their numbers among dominators, which is that of memory; nearly all
- * of them retain too little to be looked at. */
-static struct hawk_error *offer_all(const struct choosing *choosing)
+/** In the order of their numbers among dominators, which is that of memory; nearly all of them
+ * retain too little to be looked at. */
+static struct hawk_error *rank(const struct hawk_block_graph *graph, const uint64_t *chosen,
+			       struct hawk_ranking *shown)
 {
-	const struct hawk_block_index *index = &choosing->graph->index;
-	const struct hawk_dominators *dominators = &choosing->graph->dominators;
-	struct hawk_ranking *shown = &choosing->blocks->shown;
+	const struct hawk_dominators *dominators = &graph->dominators;
+	const struct hawk_block_index *index = &graph->index;
 	struct hawk_error *err = NULL;
 
 	for (uint32_t i = 1; i <= dominators->count && !err; i++) {
@@ -182,13 +173,15 @@ static struct hawk_error *offer_all(const struct choosing *choosing)
 		if (last && item.bytes < last->bytes)
 			continue;
 		item.block = dominators->blocks[i];
-		if (!index->part_count || !hawk_block_index_part(index, item.block))
+		if (hawk_block_is_chosen(chosen, item.block) &&
+		    (!index->part_count || !hawk_block_index_part(index, item.block)))
 			err = hawk_ranking_offer(shown, &item);
 	}
+	/* Of carved blocks several numbers count. */
 	for (size_t i = 0; i < index->part_count && !err; i++)
-		if (index->parts[i].previous == HAWK_BLOCK_NOWHERE)
-			err = offer((void *)choosing, index->parts[i].number, NULL);
-	choosing->blocks->count = hawk_block_index_block_count(index);
+		if (index->parts[i].previous == HAWK_BLOCK_NOWHERE &&
+		    hawk_block_is_chosen(chosen, index->parts[i].number))
+			err = offer(graph, index->parts[i].number, shown);
 	return err;
 }
 
@@ -197,7 +190,7 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 {
 	const struct hawk_block_graph *graph = report->graph;
 	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-	struct choosing choosing = {graph, ret};
+	struct hawk_block_choice choice = {0};
 	struct hawk_error *err = NULL;
 
 	*ret = (struct hawk_retained_blocks){0};
@@ -205,9 +198,14 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 			  limit(report, hawk_block_index_block_count(&graph->index), full),
 			  sizeof(struct hawk_retained_block), compare_blocks);
 	if (report->filter)
-		err = hawk_block_choice_visit(graph, &wish, offer, &choosing);
+		err = hawk_block_choice_make(graph, &wish, &choice);
 	else
-		err = offer_all(&choosing);
+		ret->count = hawk_block_index_block_count(&graph->index);
+	for (size_t i = 0; choice.sites && i < graph->heap->site_count; i++)
+		ret->count += choice.sites[i].objects;
+	if (!err)
+		err = rank(graph, choice.blocks, &ret->shown);
+	hawk_block_choice_deinit(&choice);
 	hawk_ranking_sort(&ret->shown);
 	return err;
 }
