@@ -12,6 +12,7 @@
 #include "choice_sieve.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 
 struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
 				      const struct hawk_choice_wish *wish, uint32_t number,
@@ -71,11 +72,13 @@ static void sieve_share(void *context, unsigned part)
 	const struct share *share = (const struct share *)context + part;
 	struct hawk_near near = {.target = share->graph->target};
 
-	for (uint32_t at = share->first; at < share->end; at += HAWK_SIEVE_BLOCKS)
-		hawk_sieve_run(share->sieve, &near, at,
-			       share->end - at < HAWK_SIEVE_BLOCKS ? share->end - at
-								   : HAWK_SIEVE_BLOCKS,
-			       &share->bits[at / 64]);
+	for (uint32_t at = share->first; at < share->end; at += HAWK_SIEVE_BLOCKS) {
+		uint32_t left = share->end - at;
+		uint32_t count = left < HAWK_SIEVE_BLOCKS ? left : HAWK_SIEVE_BLOCKS;
+
+		hawk_sieve_run(share->sieve, &near, at, count, &share->bits[at / 64]);
+		hawk_progress_add(count);
+	}
 }
 
 /* What the test does not decide; filters are not made for several threads. */
@@ -85,6 +88,7 @@ static struct hawk_error *filter_all(const struct hawk_block_graph *graph,
 	struct hawk_near near = {.target = graph->target};
 	uint32_t count = graph->index.count;
 	struct hawk_error *err = NULL;
+	uint64_t told = 0;
 
 	if (!wish || (wish->test && wish->test->decides))
 		return NULL;
@@ -93,6 +97,7 @@ static struct hawk_error *filter_all(const struct hawk_block_graph *graph,
 		struct hawk_block block;
 		bool wanted;
 
+		hawk_progress_pass(&told, i);
 		hawk_block_graph_next_block(graph, &near, i, &block);
 		err = wish->filter(wish->context, &block, &wanted);
 		if (!err && !wanted)
@@ -110,12 +115,15 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
 	struct hawk_sieve sieve;
 	struct share shares[SHARES_MAX] = {{.graph = graph, .sieve = &sieve, .bits = bits}};
 	struct hawk_error *err = bits ? hawk_sieve_init(graph, wish, sited, &sieve) : &hawk_enomem;
+	struct hawk_progress progress;
 
 	if (err)
 		return err;
+	hawk_progress_begin(&progress, "choosing blocks", 2 * (uint64_t)graph->index.count);
 	hawk_parallel_run(cut(shares, SHARES_MAX), sieve_share, shares);
 	hawk_sieve_deinit(&sieve);
 	err = filter_all(graph, wish, bits);
+	hawk_progress_end(&progress);
 	if (!err)
 		*ret = take_ptr(&bits);
 	return err;
@@ -129,14 +137,19 @@ struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
 	struct hawk_near near = {.target = graph->target};
 	uint32_t count = graph->index.count;
 	struct hawk_error *err = hawk_choice_bits_make(graph, wish, true, &bits);
+	struct hawk_progress progress;
+	uint64_t told = 0;
 
+	hawk_progress_begin(&progress, "reading chosen blocks", count);
 	for (uint32_t i = err ? count : hawk_block_next_chosen(bits, 0, count); i < count && !err;
 	     i = hawk_block_next_chosen(bits, i + 1, count)) {
 		struct hawk_block block;
 
+		hawk_progress_pass(&told, i);
 		hawk_block_graph_next_block(graph, &near, i, &block);
 		err = visit(context, i, &block);
 	}
+	hawk_progress_end(&progress);
 	return err;
 }
 
@@ -199,11 +212,14 @@ void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_inde
 static void sum_share(void *context, unsigned part)
 {
 	const struct share *share = (const struct share *)context + part;
+	uint64_t told = share->first;
 
 	for (uint32_t i = hawk_block_next_chosen(share->bits, share->first, share->end);
-	     i < share->end; i = hawk_block_next_chosen(share->bits, i + 1, share->end))
+	     i < share->end; i = hawk_block_next_chosen(share->bits, i + 1, share->end)) {
+		hawk_progress_pass(&told, i);
 		hawk_chosen_add(&share->sites[hawk_block_graph_site(share->graph, i)],
 				&share->graph->index, i);
+	}
 }
 
 /* By site, into `sites`, which are zeros. */
@@ -216,13 +232,16 @@ static struct hawk_error *sum_sites(const struct hawk_block_graph *graph, uint64
 	unsigned share_count = cut(shares, many ? 1 : SHARES_MAX);
 	CLEANUP(free_ptr)
 	struct hawk_chosen *others = calloc(share_count * (count + 1), sizeof(*others));
+	struct hawk_progress progress;
 
 	if (!others)
 		return &hawk_enomem;
 	shares[0].sites = sites;
 	for (unsigned i = 1; i < share_count; i++)
 		shares[i].sites = others + i * count;
+	hawk_progress_begin(&progress, "adding up chosen blocks", graph->index.count);
 	hawk_parallel_run(share_count, sum_share, shares);
+	hawk_progress_end(&progress);
 	for (size_t i = count; i < share_count * count; i++) {
 		sites[i % count].objects += others[i].objects;
 		sites[i % count].bytes += others[i].bytes;

@@ -14,10 +14,12 @@
 #include <xxhash.h>
 
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 
 enum {
 	THREADS_MAX = 8,
 	BYTES_FOR_TWO = 16 << 20, /**< fewer are not worth a thread */
+	HASHED_AT_ONCE = 4 << 20, /**< what comes from a slow disk comes within a second */
 };
 
 bool cache_map(int fd, struct hawk_graph_cache *cache)
@@ -72,6 +74,30 @@ bool cache_find_header(const struct cache_reader *reader, const struct hawk_core
 	return found;
 }
 
+uint64_t cache_hash(const void *bytes, uint64_t size)
+{
+	XXH3_state_t *state = size > HASHED_AT_ONCE ? XXH3_createState() : NULL;
+	const uint8_t *at = bytes;
+	uint64_t hash;
+
+	if (!state || XXH3_64bits_reset(state) != XXH_OK) {
+		XXH3_freeState(state);
+		hawk_progress_add(size);
+		return XXH3_64bits(bytes, (size_t)size);
+	}
+	for (uint64_t left = size; left;) {
+		size_t part = left < HASHED_AT_ONCE ? (size_t)left : HASHED_AT_ONCE;
+
+		XXH3_64bits_update(state, at, part);
+		hawk_progress_add(part);
+		at += part;
+		left -= part;
+	}
+	hash = XXH3_64bits_digest(state);
+	XXH3_freeState(state);
+	return hash;
+}
+
 /** Sections whose hashes are looked at by several threads: each takes the next one. */
 struct hashing {
 	const struct cache_reader *reader;
@@ -90,7 +116,7 @@ static void hash_sections(void *context, unsigned part)
 		const struct cache_section *at = &reader->header->sections[i];
 
 		if (reader->parts & cache_part_of(i) &&
-		    at->hash != XXH3_64bits(reader->bytes + at->offset, (size_t)at->bytes))
+		    at->hash != cache_hash(reader->bytes + at->offset, at->bytes))
 			__atomic_store_n(&hashing->is_bad, true, __ATOMIC_RELAXED);
 	}
 }
@@ -100,6 +126,8 @@ bool cache_check_sections(const struct cache_reader *reader)
 	struct hashing hashing = {.reader = reader};
 	uint64_t size = reader->header->file_bytes;
 	unsigned threads = hawk_parallel_processors();
+	struct hawk_progress progress;
+	uint64_t bytes = 0;
 
 	for (unsigned i = 0; i < CACHE_SECTIONS; i++) {
 		const struct cache_section *at = &reader->header->sections[i];
@@ -109,10 +137,13 @@ bool cache_check_sections(const struct cache_reader *reader)
 		if (at->offset < CACHE_FIRST_SECTION || at->offset % CACHE_ALIGNMENT ||
 		    at->offset > size || at->bytes > size - at->offset)
 			return false;
+		bytes += at->bytes;
 	}
 	if (size < BYTES_FOR_TWO)
 		threads = 1;
+	hawk_progress_begin_bytes(&progress, "reading the index cache", bytes);
 	hawk_parallel_run(threads < THREADS_MAX ? threads : THREADS_MAX, hash_sections, &hashing);
+	hawk_progress_end(&progress);
 	return !hashing.is_bad;
 }
 

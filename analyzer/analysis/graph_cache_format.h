@@ -226,6 +226,9 @@ static inline uint64_t cache_paths_count(const struct cache_reader *reader)
 bool cache_find_header(const struct cache_reader *reader, const struct hawk_core_identity *identity,
 		       struct cache_header *header);
 
+/** XXH3; counts as progress. */
+uint64_t cache_hash(const void *bytes, uint64_t size);
+
 /** That the sections of reader->parts lie in the file and are as they were written. */
 bool cache_check_sections(const struct cache_reader *reader);
 /** That what they hold of the heap and the index fits together. */

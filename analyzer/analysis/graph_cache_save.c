@@ -10,11 +10,13 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "hawk_progress.h"
+
 #include "graph_cache_format.h"
 #include "hawk_cleanup.h"
 #include "hawk_text.h"
 
-enum { HEADS_AT_ONCE = 1 << 16 };
+enum { HEADS_AT_ONCE = 1 << 16, WRITTEN_AT_ONCE = 1 << 26 };
 
 /** A section's bytes in memory. */
 struct piece {
@@ -257,7 +259,7 @@ static struct hawk_error *write_at(int fd, const void *bytes, uint64_t size, uin
 	const char *at = bytes;
 
 	while (size) {
-		size_t part = size < 1 << 30 ? (size_t)size : 1 << 30;
+		size_t part = size < WRITTEN_AT_ONCE ? (size_t)size : WRITTEN_AT_ONCE;
 		ssize_t written = pwrite(fd, at, part, (off_t)offset);
 
 		if (written < 0 && errno == EINTR)
@@ -266,6 +268,7 @@ static struct hawk_error *write_at(int fd, const void *bytes, uint64_t size, uin
 			return hawk_error_os(errno, "write", "the index cache");
 		at += written;
 		offset += (uint64_t)written;
+		hawk_progress_add((uint64_t)written);
 		size -= (uint64_t)written;
 	}
 	return NULL;

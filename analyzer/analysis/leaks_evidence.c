@@ -6,6 +6,8 @@
  */
 #include <string.h>
 
+#include "hawk_progress.h"
+
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "hawk_prefetch.h"
@@ -108,6 +110,7 @@ static void add_edges(struct share *share, uint32_t source, uint32_t whole)
 	const struct hawk_leak_fold *fold = share->fold;
 	const struct hawk_graph *edges = &fold->graph->edges;
 
+	hawk_progress_add(edges->offsets[source + 1] - edges->offsets[source]);
 	for (uint32_t i = edges->offsets[source]; i < edges->offsets[source + 1]; i++) {
 		prefetch(fold, &edges->edges[i], edges->edge_count - i);
 		if (hawk_leak_bit(fold->recorded, edges->edges[i] >> 1))
@@ -136,6 +139,7 @@ static void add_row(struct share *share)
 	uint32_t source = share->first;
 
 	for (uint32_t i = edges->offsets[share->first]; i < edges->offsets[share->end]; i++) {
+		hawk_progress_tick(i);
 		prefetch(fold, &edges->edges[i], edges->edge_count - i);
 		if (!hawk_leak_bit(fold->recorded, edges->edges[i] >> 1))
 			continue;
@@ -206,14 +210,18 @@ struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 	struct share shares[HAWK_LEAK_SHARES_MAX] = {{0}};
 	unsigned count = count_shares(fold);
 	CLEANUP(free_ptr) uint64_t *pointed = NULL;
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	if (!fold->leaks->count)
 		return NULL;
 	pointed = hawk_leak_bits(fold->graph);
 	err = pointed ? init_shares(fold, pointed, shares, count) : &hawk_enomem;
+	hawk_progress_begin(&progress, "looking for pointers to lost blocks",
+			    fold->graph->edges.edge_count);
 	if (!err)
 		hawk_parallel_run(count, add_share, shares);
+	hawk_progress_end(&progress);
 	for (unsigned i = 0; i < count; i++) {
 		for (size_t j = 0; i && !err && j < fold->leaks->count; j++)
 			join(&shares[i].records[j], &fold->leaks->records[j]);
@@ -224,9 +232,10 @@ struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 	return err;
 }
 
-/* All that `leader` leads to and no lower leader does. */
+/* All that `leader` leads to and no lower leader does; adds to the number of blocks that were met.
+ */
 static void flood(const struct hawk_leak_fold *fold, uint64_t *met, uint32_t leader,
-		  uint32_t *stack, struct hawk_leak_record *record)
+		  uint32_t *stack, struct hawk_leak_record *record, uint64_t *met_count)
 {
 	const struct hawk_graph *edges = &fold->graph->edges;
 	uint32_t depth = 0;
@@ -242,6 +251,7 @@ static void flood(const struct hawk_leak_fold *fold, uint64_t *met, uint32_t lea
 			    hawk_leak_set_bit(met, target))
 				continue;
 			stack[depth++] = target;
+			hawk_progress_tick((*met_count)++);
 			if (!record)
 				continue;
 			record->indirect_objects +=
@@ -255,14 +265,21 @@ static void flood(const struct hawk_leak_fold *fold, uint64_t *met, uint32_t lea
 struct hawk_error *hawk_leaks_add_indirect(struct hawk_leak_fold *fold, uint32_t *stack)
 {
 	CLEANUP(free_ptr) uint64_t *met = NULL;
+	const struct hawk_reach *reach = &fold->leaks->reach;
 	const uint8_t *kinds, *end, *at;
+	struct hawk_progress progress;
+	uint64_t met_count = 0;
 
 	if (!fold->leaks->count)
 		return NULL;
 	met = hawk_leak_bits(fold->graph);
 	if (!met)
 		return &hawk_enomem;
-	kinds = fold->leaks->reach.kinds;
+	/* Each part of a carved block is met, and one counts. */
+	hawk_progress_begin(&progress, "following pointers of lost blocks",
+			    reach->sums[HAWK_REACH_INDIRECTLY_LOST].objects +
+				    fold->graph->index.part_count);
+	kinds = reach->kinds;
 	end = kinds + fold->graph->index.count;
 	for (at = kinds; (at = memchr(at, HAWK_REACH_DEFINITELY_LOST, (size_t)(end - at))); at++) {
 		uint32_t block = (uint32_t)(at - kinds);
@@ -270,7 +287,9 @@ struct hawk_error *hawk_leaks_add_indirect(struct hawk_leak_fold *fold, uint32_t
 		flood(fold, met, block, stack,
 		      hawk_leak_bit(fold->recorded, block)
 			      ? &fold->leaks->records[record_of(fold, block)]
-			      : NULL);
+			      : NULL,
+		      &met_count);
 	}
+	hawk_progress_end(&progress);
 	return NULL;
 }

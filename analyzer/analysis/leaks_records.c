@@ -8,6 +8,8 @@
 #include <emmintrin.h>
 #include <string.h>
 
+#include "hawk_progress.h"
+
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "leaks_fold.h"
@@ -126,11 +128,13 @@ static uint64_t take_word(struct share *share, uint32_t first)
 static void add_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
+	uint64_t told = share->first;
 
 	for (uint32_t first = share->first; first < share->end && !share->err;
 	     first += WORD_BLOCKS) {
 		uint64_t recorded = take_word(share, first);
 
+		hawk_progress_pass(&told, first);
 		share->fold->recorded[first / 64] = recorded;
 		for (; recorded && !share->err; recorded &= recorded - 1)
 			share->err = add_block(share, first + (uint32_t)__builtin_ctzll(recorded));
@@ -209,6 +213,7 @@ static struct hawk_error *add_shares(const struct hawk_leak_fold *fold, struct s
 {
 	uint64_t words = (uint64_t)fold->graph->index.count / WORD_BLOCKS + 1;
 	struct hawk_error *err = NULL;
+	struct hawk_progress progress;
 
 	for (unsigned i = 0; i < count && !err; i++) {
 		shares[i] = (struct share){
@@ -222,7 +227,9 @@ static struct hawk_error *add_shares(const struct hawk_leak_fold *fold, struct s
 	if (err)
 		return err;
 	shares[count - 1].end = fold->graph->index.count;
+	hawk_progress_begin(&progress, "recording lost blocks", fold->graph->index.count);
 	hawk_parallel_run(count, add_share, shares);
+	hawk_progress_end(&progress);
 	for (unsigned i = 0; i < count && !err; i++)
 		err = shares[i].err;
 	for (unsigned i = 1; i < count && !err; i++)

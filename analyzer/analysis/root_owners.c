@@ -13,6 +13,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_flood.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 
 struct flood {
 	struct hawk_flood ways; /* first; each block goes onto its stack twice at most */
@@ -73,6 +74,7 @@ struct hawk_error *hawk_root_owners_find(const struct hawk_block_graph *graph,
 		.of = of,
 	};
 	struct hawk_error *err = &hawk_enomem;
+	struct hawk_progress progress;
 	struct hawk_area stack;
 
 	if (lasting)
@@ -80,12 +82,15 @@ struct hawk_error *hawk_root_owners_find(const struct hawk_block_graph *graph,
 	if (err)
 		return err;
 	flood.ways.stack = stack.bytes;
+	/* A block's owner changes twice at most. */
+	hawk_progress_begin(&progress, "finding roots of blocks", 2 * count);
 	memset(of, 0xff, count * sizeof(*of));
 	flood_from(&flood, &graph->roots, edges, groups, false);
 	for (uint64_t block = 0; block < count; block++)
 		lasting[block / 64] |= (uint64_t)(of[block] != HAWK_OWNER_NONE) << block % 64;
 	flood.lasting = lasting;
 	flood_from(&flood, &graph->roots, edges, groups, true);
+	hawk_progress_end(&progress);
 	hawk_area_destroy(&stack);
 	*ret = (struct hawk_root_owners){.of = of, .lasting = take_ptr(&lasting)};
 	return NULL;

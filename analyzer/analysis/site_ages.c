@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_progress.h"
+
 enum {
 	CODES = 256,
 	SHARES_MAX = 8,
@@ -114,11 +116,13 @@ static void add_share(void *context, unsigned part)
 	struct share *share = (struct share *)context + part;
 	const struct hawk_block_graph *graph = share->graph;
 	struct hawk_near near = {.target = graph->target};
+	uint64_t told = share->first;
 
 	for (uint32_t i = hawk_block_next_chosen(share->chosen, share->first, share->end);
 	     i < share->end; i = hawk_block_next_chosen(share->chosen, i + 1, share->end)) {
 		uint32_t site = hawk_block_graph_site(graph, i);
 
+		hawk_progress_pass(&told, i);
 		if (site < graph->heap->site_count)
 			add_block(graph, share->spread, i,
 				  hawk_block_graph_next_head(graph, &near, i), &share->ages[site]);
@@ -154,6 +158,7 @@ static struct hawk_error *add_shares(struct share *shares, unsigned count)
 {
 	const struct hawk_block_graph *graph = shares[0].graph;
 	struct hawk_error *err = NULL;
+	struct hawk_progress progress;
 
 	for (unsigned i = 0; i < count; i++) {
 		shares[i] = shares[0];
@@ -163,8 +168,10 @@ static struct hawk_error *add_shares(struct share *shares, unsigned count)
 		if (!shares[i].ages)
 			err = &hawk_enomem;
 	}
+	hawk_progress_begin(&progress, "reading ages", graph->index.count);
 	if (!err)
 		hawk_parallel_run(count, add_share, shares);
+	hawk_progress_end(&progress);
 	for (unsigned i = 1; i < count; i++) {
 		if (!err)
 			add_ages(shares[i].ages, graph->heap->site_count, shares[0].ages);

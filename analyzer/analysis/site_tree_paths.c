@@ -11,6 +11,7 @@
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 #include "site_tree_nodes.h"
 
 enum { BLOCKS_AHEAD = 16 };
@@ -35,6 +36,7 @@ static void keep_wanted(const struct path_folding *folding)
 	uint64_t *kept = folding->kept;
 
 	for (uint32_t i = paths->count; i-- > 0;) {
+		hawk_progress_tick(i);
 		if (folding->wanted && i >= BLOCKS_AHEAD)
 			hawk_prefetch(&folding->wanted[paths->order[i - BLOCKS_AHEAD] / 64]);
 		if (hawk_block_is_chosen(folding->wanted, paths->order[i]))
@@ -87,6 +89,7 @@ static struct hawk_error *fold_paths(const struct path_folding *folding)
 			prefetch_path(folding, i + BLOCKS_AHEAD);
 		if (hawk_block_is_chosen(folding->kept, i))
 			err = fold_path(folding, i);
+		hawk_progress_tick(i);
 	}
 	return err;
 }
@@ -99,6 +102,7 @@ static struct hawk_error *fold_lost(const struct path_folding *folding)
 	uint32_t lost, node;
 
 	for (uint32_t block = 0; !err && block < graph->index.count; block++) {
+		hawk_progress_tick(block);
 		if (!hawk_block_is_chosen(folding->wanted, block) ||
 		    hawk_paths_lead_to(folding->paths, block))
 			continue;
@@ -115,11 +119,17 @@ static struct hawk_error *fold_lost(const struct path_folding *folding)
 static struct hawk_error *fold(const struct path_folding *folding)
 {
 	struct hawk_error *err = hawk_site_tree_begin(folding->tree);
+	struct hawk_progress progress;
 
+	hawk_progress_begin(&progress, "folding paths by site",
+			    2 * (uint64_t)folding->paths->count + folding->graph->index.count);
 	keep_wanted(folding);
 	if (!err)
 		err = fold_paths(folding);
-	return err ? err : fold_lost(folding);
+	if (!err)
+		err = fold_lost(folding);
+	hawk_progress_end(&progress);
+	return err;
 }
 
 static struct hawk_error *fold_wanted(const struct hawk_block_graph *graph, const uint32_t *groups,

@@ -10,6 +10,7 @@
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 #include "root_owners.h"
 #include "site_tree_nodes.h"
 
@@ -166,6 +167,7 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 		struct hawk_error *err = NULL;
 		uint32_t node;
 
+		hawk_progress_tick(i);
 		prefetch_block(folding,
 			       dominators->count - i > BLOCKS_AHEAD ? i + BLOCKS_AHEAD : i);
 		if (parent) {
@@ -202,6 +204,7 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 		.chosen = chosen,
 		.tree = tree,
 	};
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	/* Where dominators are from a cache, there is no workspace. */
@@ -213,8 +216,10 @@ static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
 	if (!folding.nodes)
 		return &hawk_enomem;
 	err = find_leading(graph, edges, groups, folding.nodes, &folding.leading);
+	hawk_progress_begin(&progress, "folding blocks by site", dominators->count + 1);
 	if (!err)
 		err = fold_blocks(&folding);
+	hawk_progress_end(&progress);
 	leading_deinit(&folding.leading);
 	return err;
 }

@@ -86,6 +86,16 @@ static inline void hawk_progress_tick(uint64_t i)
 		hawk_progress_add(HAWK_PROGRESS_STRIDE);
 }
 
+/** Likewise, of who passes some over: all before number `i` are done, those before `*told` were
+ * told. */
+static inline void hawk_progress_pass(uint64_t *told, uint64_t i)
+{
+	if (__builtin_expect(i - *told < HAWK_PROGRESS_STRIDE, 1))
+		return;
+	hawk_progress_add(i - *told);
+	*told = i;
+}
+
 /** Internal to hawk_parallel.c: the stage that a thread's parts count for. */
 struct hawk_progress *hawk_progress_current(void);
 void hawk_progress_adopt(struct hawk_progress *progress);

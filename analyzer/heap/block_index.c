@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "hawk_progress.h"
+
 enum {
 	/* A header and nothing else; most blocks are larger. */
 	BLOCK_BYTES_MIN = 16,
@@ -209,6 +211,12 @@ struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index)
 	return err;
 }
 
+static void tell_reading(void *context, uint64_t done, uint64_t all)
+{
+	(void)context;
+	hawk_progress_reach_of(done, all);
+}
+
 struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
 					  const struct hawk_target *target,
 					  const struct hawk_sweep_plan *plan, unsigned threads,
@@ -224,6 +232,7 @@ struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
 	uint64_t bytes = 0;
+	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	for (size_t i = 0; i < count; i++)
@@ -231,7 +240,9 @@ struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
 	err = hawk_block_index_init(index, bytes);
 	if (err)
 		return err;
-	err = hawk_sweep_beside(target, plan, threads, &taker, NULL, NULL, findings, ret);
+	hawk_progress_begin_bytes(&progress, "reading memory", 0);
+	err = hawk_sweep_beside(target, plan, threads, &taker, tell_reading, NULL, findings, ret);
+	hawk_progress_end(&progress);
 	if (!err)
 		err = hawk_block_index_finish(index);
 	if (err)

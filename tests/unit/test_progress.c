@@ -15,9 +15,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hawk_block_choice.h"
+#include "hawk_leaks.h"
 #include "hawk_parallel.h"
-#include "hawk_paths.h"
 #include "hawk_progress.h"
+#include "hawk_site_ages.h"
+#include "hawk_site_tree.h"
 #include "synthetic_site_world.h"
 
 enum { STAGES_MAX = 64, BLOCKS = 60000, STEPS = 16 };
@@ -386,6 +389,58 @@ static void each_stage_of_loading_a_core_rises_to_its_end(void **state)
 	}
 }
 
+/* What verbs make of the graph. */
+static void fold_everything(struct large_core *core)
+{
+	const uint32_t *groups = calloc(core->graph.roots.count + 1, sizeof(*groups));
+	struct hawk_block_choice choice;
+	struct hawk_site_tree tree;
+	struct hawk_site_ages *ages;
+	struct hawk_leaks leaks;
+
+	assert_non_null(groups);
+	assert_null(hawk_site_ages_make(&core->graph, NULL, &ages));
+	assert_null(hawk_block_choice_make(&core->graph, NULL, &choice));
+	assert_null(hawk_leaks_make(&core->graph, &core->graph.explained, ~0u, NULL, &leaks));
+	assert_null(hawk_site_tree_retained(&core->graph, groups, NULL, &tree));
+	hawk_site_tree_deinit(&tree);
+	assert_null(hawk_site_tree_paths(&core->graph, groups, NULL, &tree));
+	hawk_site_tree_deinit(&tree);
+	hawk_leaks_deinit(&leaks);
+	hawk_block_choice_deinit(&choice);
+	free(ages);
+	free((void *)(uintptr_t)groups);
+}
+
+static void each_stage_of_folding_blocks_rises_to_its_end(void **state)
+{
+	const unsigned parts = HAWK_PART_RETAINED | HAWK_PART_PATHS;
+
+	(void)state;
+	for (unsigned threads = 1; threads <= 3; threads++) {
+		struct large_core core;
+		struct record record;
+
+		open_large(&core);
+		core.graph.threads = threads;
+		assert_null(hawk_heap_load_graph(core.target, &core.findings, parts, &core.graph,
+						 &core.heap));
+		listen(&record);
+		fold_everything(&core);
+		hawk_progress_listen(NULL);
+		expect_rise(&record, "reading ages", threads);
+		expect_rise(&record, "choosing blocks", threads);
+		expect_rise(&record, "adding up chosen blocks", threads);
+		expect_rise(&record, "recording lost blocks", threads);
+		expect_rise(&record, "looking for pointers to lost blocks", threads);
+		expect_rise(&record, "folding blocks by site", threads);
+		expect_rise(&record, "folding paths by site", threads);
+		assert_non_null(find(&record, "finding roots of blocks"));
+		expect_all_to_end(&record);
+		close_large(&core);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,6 +453,7 @@ int main(void)
 		cmocka_unit_test(each_stage_of_finding_what_blocks_retain_rises_to_its_end),
 		cmocka_unit_test(marking_rises_to_its_end),
 		cmocka_unit_test(each_stage_of_loading_a_core_rises_to_its_end),
+		cmocka_unit_test(each_stage_of_folding_blocks_rises_to_its_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
