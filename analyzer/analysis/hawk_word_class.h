@@ -54,26 +54,26 @@ const char *hawk_word_class_name(enum hawk_word_class class);
 
 struct hawk_words;
 
-/** The graph needs HAWK_PART_INDEX and must outlive the result. */
+/** Of one thread. The graph needs HAWK_PART_INDEX and must outlive the result. */
 struct hawk_error *hawk_words_create(const struct hawk_block_graph *graph, struct hawk_words **ret);
 /** Accepts NULL. */
 void hawk_words_destroy(struct hawk_words *words);
+
+/** The same for another thread; `words` must outlive it. One of them at a time asks the graph's
+ * oracle of virtual tables. */
+struct hawk_error *hawk_words_create_beside(struct hawk_words *words, struct hawk_words **ret);
 
 struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 				       struct hawk_word *ret);
 
 /** Fetches what hawk_words_classify() will need of the words in `bytes`, whose cache misses
- * overlap then. A few hundred words at a time. */
-void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, size_t size);
-
-/** Likewise for hawk_words_is_block() alone. */
+ * overlap then: which blocks they lead to, and, when that is there, of what site. A few hundred
+ * words at a time. */
 void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *bytes, size_t size);
+void hawk_words_prefetch_sites(const struct hawk_words *words, const uint8_t *bytes, size_t size);
 
-/** Whether it points to a block, to its start or into it: of the family of pointers. */
-bool hawk_words_is_block(const struct hawk_words *words, uint64_t word);
-
-/** Whether it is a small number, or 0, and no address of anything. */
-bool hawk_words_is_small(const struct hawk_words *words, uint64_t word);
+/** Below this no word is an address of anything. */
+uint64_t hawk_words_lowest(const struct hawk_words *words);
 
 /** Printable characters (and white space) at the head of `bytes`, up to a NUL or `size`; 0 if
  * something else comes first. */

@@ -1,159 +1,367 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks with words of a family that is rare at their offset: overwritten, or stale.
+ * Blocks with words of a family that is rare at their offset: overwritten, or stale. All blocks are
+ * looked at, and nearly all of them fit: that is told from the index's bits alone, which are asked
+ * for a batch of blocks ahead.
  */
-#include "schema_tally.h"
-
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_parallel.h"
+#include "hawk_progress.h"
+#include "schema_rules.h"
+#include "schema_tally.h"
+#include "schema_walk.h"
 
-enum { SAME_MIN = 20, SAME_PERCENT = 99, ONE_MAY_MIN = 50, OUTLIERS_SHARE = 10 };
-
-/** What belongs at an offset; HAWK_FAMILY_NULL: anything may. */
-struct rule {
-	enum hawk_word_family family;
-	bool null_fits;
-	float bits[HAWK_FAMILIES]; /**< of each family that does not belong there */
+enum {
+	OUTLIERS_SHARE = 10,
+	QUICK_MAX = 8, /**< rules for which there is a quick way */
+	GRANULE_BITS = 64,
+	WORD_BYTES = sizeof(uint64_t),
 };
 
+/** Where the index knows whether a word fits: the id of a granule, with INSIDE_GRANULE if the word
+ * does not point to the start of that. No block is in the first granules. */
+static const uint64_t LOOK_CLOSER = 0, FITS = 1, INSIDE_GRANULE = UINT64_C(1) << 32;
+
+/** Of one part. */
 struct search {
-	const struct hawk_block_graph *graph;
-	struct hawk_schema_group *group;
-	struct rule *rules; /**< by word */
+	const struct hawk_block_index *index;
+	const struct hawk_schema_rules *rules;
+	struct hawk_words *classes;
+	uint64_t small; /**< numbers below are numbers */
+
+	bool is_quick;
+	size_t quick_bytes; /**< that blocks need for it */
+	uint64_t latest[QUICK_MAX];
+	uint64_t places[2][HAWK_SCHEMA_BATCH_PIECES * QUICK_MAX];
+	unsigned which; /**< of those: the next batch's */
+
 	struct hawk_schema_outlier current;
-	size_t room; /**< of the group's outliers */
+	struct hawk_schema_outlier *outliers; /**< owned; the least probable first */
+	uint32_t outlier_count;
+	uint64_t outliers_all;
+	struct hawk_schema_walk walk;
+	struct hawk_error *err;
 };
 
-static bool may_rule(enum hawk_word_family family)
+static uint64_t word_at(const uint8_t *bytes)
 {
-	return family == HAWK_FAMILY_POINTER || family == HAWK_FAMILY_FIXED ||
-	       family == HAWK_FAMILY_NUMBER;
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof(word));
+	return word;
 }
 
-/** How many of `count` may deviate and still be called exceptions. */
-static uint64_t exceptions(uint64_t count)
+/** Whether a block surely has the byte that a word points to. It may have it if not: in its last
+ * granule, where its size must be known. */
+static bool is_covered(const struct hawk_index_record *record, unsigned bit, bool inside_granule)
 {
-	uint64_t most = count / 100 * (100 - SAME_PERCENT);
+	uint64_t covers = record->covers >> bit;
 
-	return most || count < ONE_MAY_MIN ? most : 1;
+	return covers & 1 && (!inside_granule || (covers & ~(record->starts >> bit) & 2));
 }
 
-static struct rule make_rule(const struct hawk_schema_word *word)
+static bool is_block(const struct hawk_block_index *index, uint64_t word)
 {
-	uint64_t families[HAWK_FAMILIES] = {0}, rest;
-	struct rule rule = {.null_fits = true};
+	uint32_t chunk = hawk_block_index_chunk(index, word);
 
-	for (unsigned class = 0; class < HAWK_WORD_CLASSES; class ++)
-		families[hawk_word_family_of((enum hawk_word_class) class)] +=
-			word->by_class[class];
-	rest = word->count - families[HAWK_FAMILY_NULL];
-	for (unsigned family = 1; family < HAWK_FAMILIES; family++)
-		if (may_rule((enum hawk_word_family)family) && families[family] >= SAME_MIN &&
-		    families[family] >= rest - exceptions(rest))
-			rule.family = (enum hawk_word_family)family;
-	/* An object without its virtual table is none. */
-	if (rule.family == HAWK_FAMILY_FIXED && word->by_class[HAWK_WORD_VTABLE] &&
-	    families[HAWK_FAMILY_NULL] <= exceptions(word->count)) {
-		rule.null_fits = false;
-		rest = word->count;
-	}
-	/* What the tally has not seen is as rare as can be. */
-	for (unsigned family = 0; rest && family < HAWK_FAMILIES; family++)
-		rule.bits[family] = (float)log2((double)rest /
-						(double)(families[family] ? families[family] : 1));
-	return rule;
+	if (!chunk)
+		return false;
+	if (chunk != HAWK_CHUNK_INSIDE &&
+	    is_covered(hawk_block_index_record(index, chunk, word),
+		       word / HAWK_GRANULE_BYTES % GRANULE_BITS, word % HAWK_GRANULE_BYTES))
+		return true;
+	return hawk_block_index_resolve(index, chunk, word) != HAWK_BLOCK_NOWHERE;
 }
 
-static void judge_word(void *context, uint32_t block, uint64_t offset, uint64_t value,
-		       struct hawk_word word)
+/** Small numbers are numbers, whatever they read as. */
+static bool plainly_fits(const struct search *search, const struct hawk_schema_rule *rule,
+			 uint64_t word)
 {
-	struct search *search = context;
-	uint32_t index = hawk_schema_index(search->group, offset);
+	if (rule->family == HAWK_FAMILY_POINTER)
+		return !word || is_block(search->index, word);
+	return rule->family == HAWK_FAMILY_NUMBER && word < search->small;
+}
+
+static struct hawk_error *judge_word(struct search *search, const struct hawk_schema_rule *rule,
+				     uint64_t offset, uint64_t value)
+{
 	struct hawk_schema_outlier *current = &search->current;
-	enum hawk_word_family family = hawk_word_family_of(word.class);
-	const struct rule *rule;
+	size_t number = (size_t)(rule - search->rules->items);
+	enum hawk_word_family family;
+	struct hawk_word word;
+	struct hawk_error *err = hawk_words_classify(search->classes, value, &word);
+	double bits;
 
-	(void)block;
-	if (index >= search->group->word_count)
-		return;
-	rule = &search->rules[index];
-	if (rule->family == HAWK_FAMILY_NULL || family == rule->family ||
-	    (family == HAWK_FAMILY_NULL && rule->null_fits))
-		return;
+	if (err)
+		return err;
+	family = hawk_word_family_of(word.class);
+	if (family == rule->family && search->is_quick)
+		search->latest[number] = value;
+	if (family == rule->family || (family == HAWK_FAMILY_NULL && rule->null_fits))
+		return NULL;
+	bits = (double)rule->bits[family];
 	if (current->misfit_count < HAWK_SCHEMA_MISFITS_MAX)
-		current->misfits[current->misfit_count] = (struct hawk_schema_misfit){
-			offset, value, word, (double)rule->bits[family]};
+		current->misfits[current->misfit_count] =
+			(struct hawk_schema_misfit){offset, value, word, bits};
 	current->misfit_count++;
-	current->bits += (double)rule->bits[family];
+	current->bits += bits;
+	return NULL;
 }
 
 /** Keeps the least probable ones in order; of equals, the first. */
-static void end_block(void *context, uint32_t block)
+static void keep(struct search *search, const struct hawk_schema_outlier *outlier)
 {
-	struct search *search = context;
-	struct hawk_schema_group *group = search->group;
-	uint32_t at;
+	uint32_t at = search->outlier_count;
 
+	while (at && search->outliers[at - 1].bits < outlier->bits)
+		at--;
+	if (at < HAWK_SCHEMA_OUTLIERS_MAX) {
+		uint32_t moved = search->outlier_count - at;
+
+		if (search->outlier_count == HAWK_SCHEMA_OUTLIERS_MAX)
+			moved--;
+		else
+			search->outlier_count++;
+		memmove(&search->outliers[at + 1], &search->outliers[at],
+			moved * sizeof(*search->outliers));
+		search->outliers[at] = *outlier;
+	}
+}
+
+static void end_block(struct search *search, uint32_t block)
+{
 	if (!search->current.misfit_count)
 		return;
 	search->current.block = block;
-	group->outliers_all++;
-	at = group->outlier_count;
-	while (at && group->outliers[at - 1].bits < search->current.bits)
-		at--;
-	if (at < HAWK_SCHEMA_OUTLIERS_MAX) {
-		uint32_t moved = group->outlier_count - at;
-
-		if (group->outlier_count == HAWK_SCHEMA_OUTLIERS_MAX)
-			moved--;
-		else
-			group->outlier_count++;
-		memmove(&group->outliers[at + 1], &group->outliers[at],
-			moved * sizeof(*group->outliers));
-		group->outliers[at] = search->current;
-	}
+	search->outliers_all++;
+	keep(search, &search->current);
 	search->current = (struct hawk_schema_outlier){0};
 }
 
-struct hawk_error *hawk_schema_find_outliers(const struct hawk_block_graph *graph,
-					     struct hawk_words *words,
-					     const struct hawk_schema_blocks *blocks,
+static struct hawk_error *judge_piece(struct search *search, const struct hawk_schema_piece *piece)
+{
+	const struct hawk_schema_rules *rules = search->rules;
+	struct hawk_error *err = NULL;
+
+	for (size_t base = 0; base < piece->size && !err; base += rules->element_bytes)
+		for (uint32_t i = 0; i < rules->count && !err; i++) {
+			const struct hawk_schema_rule *rule = &rules->items[i];
+			size_t at = base + rule->at;
+			uint64_t word;
+
+			if (at + WORD_BYTES > piece->size)
+				break;
+			word = word_at(piece->bytes + at);
+			if (!plainly_fits(search, rule, word))
+				err = judge_word(search, rule, piece->offset + at, word);
+		}
+	if (!err && piece->is_last)
+		end_block(search, piece->block);
+	return err;
+}
+
+/** Asks for what pointers will be looked up in. */
+static void fetch_piece(const struct search *search, const struct hawk_schema_piece *piece)
+{
+	const struct hawk_schema_rules *rules = search->rules;
+
+	for (size_t base = 0; base < piece->size; base += rules->element_bytes)
+		for (uint32_t i = 0; i < rules->count; i++) {
+			size_t at = base + rules->items[i].at;
+			uint32_t chunk;
+			uint64_t word;
+
+			if (at + WORD_BYTES > piece->size)
+				break;
+			if (rules->items[i].family != HAWK_FAMILY_POINTER)
+				continue;
+			word = word_at(piece->bytes + at);
+			chunk = hawk_block_index_chunk(search->index, word);
+			if (chunk && chunk != HAWK_CHUNK_INSIDE)
+				hawk_prefetch(&hawk_block_index_record(search->index, chunk, word)
+						       ->covers);
+		}
+}
+
+static uint64_t find_place(const struct search *search, uint32_t number, uint64_t word)
+{
+	const struct hawk_index_record *record;
+	uint32_t chunk;
+
+	switch (search->rules->items[number].family) {
+	case HAWK_FAMILY_POINTER:
+		chunk = hawk_block_index_chunk(search->index, word);
+		if (!chunk || chunk == HAWK_CHUNK_INSIDE)
+			return word ? LOOK_CLOSER : FITS;
+		record = hawk_block_index_record(search->index, chunk, word);
+		hawk_prefetch(&record->covers);
+		return (uint64_t)(record - search->index->records) * GRANULE_BITS +
+		       word / HAWK_GRANULE_BYTES % GRANULE_BITS +
+		       (word % HAWK_GRANULE_BYTES ? INSIDE_GRANULE : 0);
+	case HAWK_FAMILY_NUMBER:
+		return word < search->small ? FITS : LOOK_CLOSER;
+	default:
+		return word && word == search->latest[number] ? FITS : LOOK_CLOSER;
+	}
+}
+
+/** Likewise, and notes where that will be: for a block of a few rules. */
+static void find_places(const struct search *search, const struct hawk_schema_piece *piece,
+			uint64_t *places)
+{
+	bool whole = piece->size >= search->quick_bytes;
+
+	for (uint32_t i = 0; i < search->rules->count; i++)
+		places[i] = whole ? find_place(search, i,
+					       word_at(piece->bytes + search->rules->items[i].at))
+				  : LOOK_CLOSER;
+}
+
+static bool fits_in(const struct search *search, const uint64_t *places)
+{
+	for (uint32_t i = 0; i < search->rules->count; i++) {
+		uint32_t granule = (uint32_t)places[i];
+
+		if (places[i] == FITS)
+			continue;
+		if (places[i] == LOOK_CLOSER ||
+		    !is_covered(&search->index->records[granule / GRANULE_BITS],
+				granule % GRANULE_BITS, places[i] & INSIDE_GRANULE))
+			return false;
+	}
+	return true;
+}
+
+static struct hawk_error *judge_quickly(struct search *search, const struct hawk_schema_batch *now,
+					const struct hawk_schema_batch *next)
+{
+	uint64_t *next_places = search->places[search->which];
+	const uint64_t *places = search->places[!search->which];
+	uint32_t count = search->rules->count;
+	struct hawk_error *err = NULL;
+
+	search->which = !search->which;
+	for (unsigned i = 0; i < HAWK_SCHEMA_BATCH_PIECES && !err; i++) {
+		if (i < next->count)
+			find_places(search, &next->pieces[i], &next_places[i * count]);
+		if (i < now->count && !fits_in(search, &places[i * count]))
+			err = judge_piece(search, &now->pieces[i]);
+	}
+	return err;
+}
+
+/* In turns, so that the processor is never without something to fetch. */
+static struct hawk_error *judge_batch(void *context, const struct hawk_schema_batch *now,
+				      const struct hawk_schema_batch *next)
+{
+	struct search *search = context;
+	struct hawk_error *err = NULL;
+
+	if (search->is_quick)
+		return judge_quickly(search, now, next);
+	for (unsigned i = 0; i < HAWK_SCHEMA_BATCH_PIECES && !err; i++) {
+		if (i < next->count)
+			fetch_piece(search, &next->pieces[i]);
+		if (i < now->count)
+			err = judge_piece(search, &now->pieces[i]);
+	}
+	return err;
+}
+
+static void search_part(void *context, unsigned part)
+{
+	struct search *search = (struct search *)context + part;
+
+	search->err = hawk_schema_walk(&search->walk);
+}
+
+static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
+				  const struct hawk_schema_group *group,
+				  const struct hawk_schema_rules *rules, struct search *parts)
+{
+	uint64_t lowest = hawk_words_lowest(blocks->words[0]);
+
+	for (unsigned i = 0; i < blocks->parts; i++) {
+		parts[i].index = &blocks->graph->index;
+		parts[i].rules = rules;
+		parts[i].classes = blocks->words[i];
+		parts[i].small = lowest <= UINT32_MAX ? lowest : UINT32_MAX + UINT64_C(1);
+		parts[i].is_quick = !group->period && rules->count <= QUICK_MAX;
+		parts[i].quick_bytes =
+			rules->count ? rules->items[rules->count - 1].at + WORD_BYTES : 0;
+		parts[i].walk = (struct hawk_schema_walk){
+			.blocks = blocks,
+			.part = i,
+			.group = group,
+			.share = HAWK_SCHEMA_ALL,
+			.visit = judge_batch,
+			.context = &parts[i],
+		};
+		parts[i].outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*parts[i].outliers));
+		if (!parts[i].outliers)
+			return &hawk_enomem;
+	}
+	return NULL;
+}
+
+/** The first part gets those of all. */
+static struct hawk_error *search_parts(struct search *parts, unsigned count)
+{
+	struct hawk_progress progress;
+	struct hawk_error *err = NULL;
+
+	hawk_progress_begin(&progress, "comparing blocks", hawk_schema_steps(parts->walk.blocks));
+	hawk_parallel_run(count, search_part, parts);
+	hawk_progress_end(&progress);
+	for (unsigned i = 0; i < count; i++) {
+		if (!err)
+			err = parts[i].err;
+		else
+			hawk_error_destroy(parts[i].err);
+	}
+	for (unsigned i = 1; i < count && !err; i++) {
+		parts[0].outliers_all += parts[i].outliers_all;
+		for (uint32_t k = 0; k < parts[i].outlier_count; k++)
+			keep(&parts[0], &parts[i].outliers[k]);
+	}
+	return err;
+}
+
+/** The group gets what the first part has. */
+static void finish(struct search *first, struct hawk_schema_group *group)
+{
+	/* Many rules with few exceptions each (long arrays, say) are no rule for blocks. */
+	if (first->outliers_all > 1 && first->outliers_all * OUTLIERS_SHARE > group->objects)
+		first->outliers_all = first->outlier_count = 0;
+	group->outliers = first->outliers;
+	group->outlier_count = first->outlier_count;
+	group->outliers_all = first->outliers_all;
+	first->outliers = NULL;
+}
+
+struct hawk_error *hawk_schema_find_outliers(const struct hawk_schema_blocks *blocks,
 					     struct hawk_schema_group *group)
 {
-	CLEANUP(free_ptr)
-	struct rule *rules = calloc((size_t)group->word_count + 1, sizeof(*rules));
-	CLEANUP(free_ptr) uint8_t *families = calloc((size_t)group->word_count + 1, 1);
-	struct search search = {.graph = graph, .group = group, .rules = rules};
-	struct hawk_schema_walk walk = {
-		.graph = graph,
-		.words = words,
-		.blocks = blocks,
-		.group = group,
-		.visit = judge_word,
-		.end = end_block,
-		.context = &search,
-		.all = true,
-		.families = families,
-	};
+	CLEANUP(free_ptr) struct search *parts = calloc(blocks->parts, sizeof(*parts));
+	struct hawk_schema_rules rules;
+	struct hawk_error *err;
 
-	group->outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*group->outliers));
-	if (!rules || !families || !group->outliers)
+	if (!parts)
 		return &hawk_enomem;
-	for (uint32_t i = 0; i < group->word_count; i++) {
-		rules[i] = make_rule(&group->words[i]);
-		families[i] = (uint8_t)rules[i].family;
-	}
-	struct hawk_error *err = hawk_schema_walk(&walk);
-
-	/* Many rules with few exceptions each (long arrays, say) are no rule for blocks. */
-	if (!err && group->outliers_all > 1 &&
-	    group->outliers_all * OUTLIERS_SHARE > group->objects) {
-		group->outliers_all = 0;
-		group->outlier_count = 0;
-	}
+	err = hawk_schema_rules_make(group, &rules);
+	if (err)
+		return err;
+	err = prepare(blocks, group, &rules, parts);
+	if (!err && rules.count)
+		err = search_parts(parts, blocks->parts);
+	if (!err)
+		finish(&parts[0], group);
+	for (unsigned i = 0; i < blocks->parts; i++)
+		free(parts[i].outliers);
+	hawk_schema_rules_deinit(&rules);
 	return err;
 }

@@ -1,212 +1,159 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The words of a group's blocks, one after the other, read in pieces. Pieces of several small
- * blocks are visited together, so that what their words lead to is fetched for all at once.
+ * From bits to bytes: blocks are seen in place where they can be. Three batches of pieces are under
+ * way: memory of the last one is asked for, that of the one before has come, and tells what its
+ * words will need; that has come for the first one.
  */
-#include "schema_tally.h"
+#include "schema_walk.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "hawk_cleanup.h"
-#include "hawk_near.h"
+#include "hawk_progress.h"
 
 enum {
+	LINE_BYTES = 64,
 	PIECE_BYTES = 64 << 10,
-	BATCH_BYTES = 4 << 10, /* of pieces that are visited together, but for a larger one */
-	BATCH_PIECES = 64,
-	BLOCKS_AHEAD = 16,
-	WORD_BYTES = sizeof(uint64_t),
-};
-
-struct piece {
-	uint32_t block;
-	uint64_t offset; /**< in the block */
-	size_t at, size; /**< bytes of the batch */
-	bool is_last;    /**< of its block */
-	bool is_picked;  /**< its words are those of reader.picked */
+	BATCH_BYTES = 4 << 10, /**< but for the last piece */
+	BATCHES = 3,
+	BITS = 64,
 };
 
 struct reader {
-	const struct hawk_schema_walk *walk;
+	struct hawk_schema_walk *walk;
+	const struct hawk_block_index *index;
 	struct hawk_near near;
-	uint8_t *bytes; /**< PIECE_BYTES and BATCH_BYTES */
-	size_t used;
-	struct piece pieces[BATCH_PIECES];
-	unsigned count;
-	bool in_text;
-	/** Of groups without a period: the words that matter. NULL = all are read. */
-	uint32_t *picked;
-	uint32_t picked_count;
+	size_t piece_bytes; /**< at most; of arrays, whole elements */
+	struct hawk_schema_batch batches[BATCHES];
+	struct hawk_schema_batch *now, *next, *last;
+	size_t batch_bytes; /**< of the last one */
+	/** For each of them, of what cannot be seen in place: BATCH_BYTES and PIECE_BYTES. */
+	uint8_t *copies;
 };
 
-/** Whether there is no need to look closer. */
-static bool plainly_is(const struct hawk_words *words, uint64_t value, enum hawk_word_family family)
+/* Multiples of the golden ratio, modulo one: a share of them is the same share of any stretch of
+ * numbers, and of every n-th number, whatever n. */
+static bool is_in_share(uint32_t number, uint64_t share)
 {
-	if (family == HAWK_FAMILY_POINTER)
-		return hawk_words_is_block(words, value);
-	return family == HAWK_FAMILY_NUMBER && hawk_words_is_small(words, value);
+	return number * UINT64_C(0x9e3779b97f4a7c15) >> 32 < share;
 }
 
-static struct hawk_error *visit_piece(struct reader *reader, const struct piece *piece)
+/** Visits the first batch, with the second ahead; the third one is empty then. */
+static struct hawk_error *visit(struct reader *reader)
 {
-	const struct hawk_schema_walk *walk = reader->walk;
-	const uint8_t *bytes = reader->bytes + piece->at;
+	struct hawk_schema_batch *now = reader->now;
+	struct hawk_error *err = reader->walk->visit(reader->walk->context, now, reader->next);
 
-	if (!piece->offset)
-		reader->in_text = false;
-	for (size_t at = 0; at + WORD_BYTES <= piece->size; at += WORD_BYTES) {
-		uint64_t offset = piece->is_picked ? reader->picked[at / WORD_BYTES] * WORD_BYTES
-						   : piece->offset + at;
-		struct hawk_word word;
-		struct hawk_error *err;
-		uint64_t value;
-
-		memcpy(&value, bytes + at, sizeof(value));
-		if (piece->is_picked &&
-		    plainly_is(walk->words, value, walk->families[reader->picked[at / WORD_BYTES]]))
-			continue;
-		err = hawk_words_classify(walk->words, value, &word);
-		if (err)
-			return err;
-		if (walk->text && word.class == HAWK_WORD_TEXT && !reader->in_text)
-			walk->text(walk->context, offset,
-				   hawk_text_length(bytes + at, piece->size - at));
-		reader->in_text = word.class == HAWK_WORD_TEXT;
-		walk->visit(walk->context, piece->block, offset, value, word);
-	}
-	if (piece->is_last && walk->end)
-		walk->end(walk->context, piece->block);
-	return NULL;
-}
-
-static struct hawk_error *visit_batch(struct reader *reader)
-{
-	struct hawk_error *err = NULL;
-
-	if (reader->picked)
-		hawk_words_prefetch_blocks(reader->walk->words, reader->bytes, reader->used);
-	else
-		hawk_words_prefetch(reader->walk->words, reader->bytes, reader->used);
-	for (unsigned i = 0; i < reader->count && !err; i++)
-		err = visit_piece(reader, &reader->pieces[i]);
-	reader->count = 0;
-	reader->used = 0;
+	reader->now = reader->next;
+	reader->next = reader->last;
+	reader->last = now;
+	now->count = 0;
+	reader->batch_bytes = 0;
 	return err;
 }
 
-/** Those of its words that are looked up. */
-static struct hawk_error *pick_words(struct reader *reader, uint32_t block, uint64_t size)
+/** A copy of up to `size` bytes, in place of them. */
+static void copy_piece(struct reader *reader, uint64_t address, struct hawk_schema_piece *piece)
 {
-	uint64_t start = hawk_block_start(&reader->walk->graph->index, block);
-	struct piece piece = {block, 0, reader->used, 0, true, true};
+	size_t batch = (size_t)(reader->last - reader->batches);
+	uint8_t *copy = reader->copies + batch * (BATCH_BYTES + PIECE_BYTES) + reader->batch_bytes;
 
-	for (uint32_t i = 0; i < reader->picked_count; i++) {
-		uint64_t offset = (uint64_t)reader->picked[i] * WORD_BYTES;
-
-		if (offset + WORD_BYTES > size ||
-		    hawk_near_read(&reader->near, start + offset, reader->bytes + reader->used,
-				   WORD_BYTES) < WORD_BYTES)
-			break;
-		reader->used += WORD_BYTES;
-	}
-	piece.size = reader->used - piece.at;
-	reader->pieces[reader->count++] = piece;
-	return reader->used >= BATCH_BYTES || reader->count == BATCH_PIECES ? visit_batch(reader)
-									    : NULL;
+	piece->size = hawk_near_read(&reader->near, address, copy, piece->size);
+	piece->bytes = copy;
 }
 
-/** What need not be looked up. */
-static void blank(const struct hawk_schema_walk *walk, uint8_t *bytes, size_t size, uint64_t offset)
+/** The next piece of a block, which has `left` bytes from `offset` on. */
+static struct hawk_error *take_piece(struct reader *reader, uint32_t block, uint64_t start,
+				     uint64_t offset, uint64_t left, bool *is_last)
 {
-	for (size_t at = 0; at + WORD_BYTES <= size; at += WORD_BYTES) {
-		uint32_t index = hawk_schema_index(walk->group, offset + at);
+	struct hawk_schema_batch *batch = reader->last;
+	struct hawk_schema_piece *piece = &batch->pieces[batch->count++];
+	size_t wanted = left < reader->piece_bytes ? (size_t)left : reader->piece_bytes;
 
-		if (index >= walk->group->word_count || walk->families[index] == HAWK_FAMILY_NULL)
-			memset(bytes + at, 0, WORD_BYTES);
+	piece->block = block;
+	piece->offset = offset;
+	piece->size = wanted;
+	piece->bytes = hawk_near_view(&reader->near, start + offset, wanted);
+	if (piece->bytes) {
+		hawk_prefetch(piece->bytes);
+		if (wanted > LINE_BYTES / 2)
+			hawk_prefetch(piece->bytes +
+				      (wanted > LINE_BYTES ? LINE_BYTES : wanted - 1));
+	} else {
+		copy_piece(reader, start + offset, piece);
+		reader->walk->unreadable += piece->size < wanted;
 	}
+	piece->is_last = *is_last = piece->size < wanted || left == wanted;
+	reader->batch_bytes += piece->size;
+	if (batch->count == HAWK_SCHEMA_BATCH_PIECES || reader->batch_bytes >= BATCH_BYTES)
+		return visit(reader);
+	return NULL;
 }
 
-static struct hawk_error *read_block(struct reader *reader, uint32_t block, uint64_t size)
+static struct hawk_error *take_block(struct reader *reader, uint32_t block, uint64_t size)
 {
-	const struct hawk_schema_walk *walk = reader->walk;
-	uint64_t start = hawk_block_start(&walk->graph->index, block);
-	struct hawk_error *err = NULL;
-	uint64_t offset = 0;
+	uint64_t start = hawk_block_start(reader->index, block);
+	struct hawk_error *err;
 	bool is_last;
 
-	if (size > walk->group->bytes_each)
-		size = walk->group->bytes_each;
-	if (reader->picked)
-		return pick_words(reader, block, size);
-	do {
-		size_t wanted = size - offset < PIECE_BYTES ? (size_t)(size - offset) : PIECE_BYTES;
-		size_t got = hawk_near_read(&reader->near, start + offset,
-					    reader->bytes + reader->used, wanted);
-
-		if (walk->families)
-			blank(walk, reader->bytes + reader->used, got, offset);
-		is_last = got < wanted || size - offset == wanted;
-		reader->pieces[reader->count++] =
-			(struct piece){block, offset, reader->used, got, is_last, false};
-		reader->used += got;
-		while (reader->used % WORD_BYTES)
-			reader->bytes[reader->used++] = 0;
-		offset += wanted;
-		walk->group->unreadable += got < wanted && !walk->all;
-		if (reader->used >= BATCH_BYTES || reader->count == BATCH_PIECES)
-			err = visit_batch(reader);
-	} while (!is_last && !err);
+	reader->walk->examined++;
+	err = take_piece(reader, block, start, 0, size, &is_last);
+	for (uint64_t offset = reader->piece_bytes; !is_last && !err; offset += reader->piece_bytes)
+		err = take_piece(reader, block, start, offset, size - offset, &is_last);
 	return err;
 }
 
-static void prefetch_block(const struct reader *reader, uint32_t block)
+/** Those that `bits` stand for, of the index from `first` on. */
+static struct hawk_error *take_blocks(struct reader *reader, uint32_t first, uint64_t bits)
 {
-	hawk_near_prefetch(&reader->near, hawk_block_start(&reader->walk->graph->index, block));
-}
+	const struct hawk_schema_walk *walk = reader->walk;
+	const struct hawk_schema_group *group = walk->group;
+	bool any_size = group->objects == walk->blocks->count;
+	uint64_t size = group->size_min;
+	struct hawk_error *err = NULL;
 
-static struct hawk_error *pick(struct reader *reader)
-{
-	const struct hawk_schema_group *group = reader->walk->group;
+	for (; bits && !err; bits &= bits - 1) {
+		uint32_t number = first + (uint32_t)__builtin_ctzll(bits);
 
-	if (!reader->walk->families || group->period)
-		return NULL;
-	reader->picked = malloc(((size_t)group->word_count + 1) * sizeof(*reader->picked));
-	if (!reader->picked)
-		return &hawk_enomem;
-	for (uint32_t i = 0; i < group->word_count; i++)
-		if (reader->walk->families[i] != HAWK_FAMILY_NULL)
-			reader->picked[reader->picked_count++] = i;
-	return NULL;
-}
-
-struct hawk_error *hawk_schema_walk(const struct hawk_schema_walk *walk)
-{
-	CLEANUP(free_ptr) uint8_t *bytes = malloc(BATCH_BYTES + PIECE_BYTES);
-	struct hawk_schema_group *group = walk->group;
-	uint64_t stride = walk->all ? 1 : group->objects / HAWK_SCHEMA_BLOCKS_MAX + 1, seen = 0;
-	struct reader reader = {
-		.walk = walk, .near = {.target = walk->graph->target}, .bytes = bytes};
-	struct hawk_error *err = pick(&reader);
-
-	if (!bytes && !err)
-		err = &hawk_enomem;
-	if (!walk->all)
-		group->examined = group->unreadable = 0;
-	for (size_t i = 0; i < walk->blocks->count && !err; i++) {
-		uint32_t block = walk->blocks->numbers[i];
-		uint64_t size = hawk_block_size(&walk->graph->index, block);
-
-		if (walk->blocks->count - i > BLOCKS_AHEAD)
-			prefetch_block(&reader, walk->blocks->numbers[i + BLOCKS_AHEAD]);
-		if (size < group->size_min || size > group->size_max || seen++ % stride)
+		if (!is_in_share(number, walk->share))
 			continue;
-		group->examined += !walk->all;
-		err = read_block(&reader, block, size);
+		if (!any_size || group->size_min != group->size_max) {
+			size = hawk_block_size(reader->index, number);
+			if (size < group->size_min || size > group->size_max)
+				continue;
+		}
+		err = take_block(reader, number,
+				 size < group->bytes_each ? size : group->bytes_each);
 	}
-	if (!err)
-		err = visit_batch(&reader);
-	free(reader.picked);
+	return err;
+}
+
+struct hawk_error *hawk_schema_walk(struct hawk_schema_walk *walk)
+{
+	const struct hawk_schema_blocks *blocks = walk->blocks;
+	CLEANUP(free_ptr) struct reader *reader = calloc(1, sizeof(*reader));
+	CLEANUP(free_ptr) uint8_t *copies = malloc(BATCHES * (BATCH_BYTES + PIECE_BYTES));
+	struct hawk_error *err = NULL;
+	size_t element = walk->group->period ? walk->group->period * sizeof(uint64_t) : 1;
+
+	walk->examined = walk->unreadable = 0;
+	if (!reader || !copies)
+		return &hawk_enomem;
+	reader->walk = walk;
+	reader->index = &blocks->graph->index;
+	reader->near.target = blocks->graph->target;
+	reader->piece_bytes = PIECE_BYTES - PIECE_BYTES % element;
+	reader->copies = copies;
+	reader->now = &reader->batches[0];
+	reader->next = &reader->batches[1];
+	reader->last = &reader->batches[2];
+	for (size_t i = blocks->bounds[walk->part]; i < blocks->bounds[walk->part + 1] && !err;
+	     i++) {
+		err = take_blocks(reader, (uint32_t)i * BITS, blocks->bits[i]);
+		hawk_progress_tick(i);
+	}
+	for (unsigned i = 0; i < BATCHES && !err; i++)
+		err = visit(reader);
 	return err;
 }

@@ -5,6 +5,7 @@
  */
 #include "hawk_word_class.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,9 @@ struct hawk_words {
 	const struct hawk_mapping *mappings;
 	uint64_t lowest; /**< address of the first of them */
 	uint8_t *stacks; /**< by mapping: a thread's stack pointer is in it */
+	bool is_beside;  /**< `stacks`, and the lock in use, are another's */
+	pthread_mutex_t lock;
+	pthread_mutex_t *oracle_lock;
 	struct memo memo[MEMO];
 };
 
@@ -78,39 +82,66 @@ const char *hawk_word_class_name(enum hawk_word_class class)
 	return class < HAWK_WORD_CLASSES ? names[class] : "other";
 }
 
+static void find_stacks(struct hawk_words *words)
+{
+	const struct hawk_target *target = words->graph->target;
+	const struct hawk_thread *threads;
+	size_t count;
+
+	threads = hawk_target_threads(target, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct hawk_mapping *mapping =
+			hawk_target_mapping_at(target, threads[i].registers[HAWK_RSP]);
+
+		if (mapping)
+			words->stacks[mapping - words->mappings] = 1;
+	}
+}
+
 struct hawk_error *hawk_words_create(const struct hawk_block_graph *graph, struct hawk_words **ret)
 {
 	struct hawk_words *words = calloc(1, sizeof(*words));
-	const struct hawk_thread *threads;
-	size_t mappings, count;
+	size_t mappings;
 
 	if (!words)
 		return &hawk_enomem;
 	words->graph = graph;
 	words->mappings = hawk_target_mappings(graph->target, &mappings);
+	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
 	words->stacks = calloc(mappings + 1, 1);
 	if (!words->stacks) {
 		free(words);
 		return &hawk_enomem;
 	}
-	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
-	threads = hawk_target_threads(graph->target, &count);
-	for (size_t i = 0; i < count; i++) {
-		const struct hawk_mapping *mapping =
-			hawk_target_mapping_at(graph->target, threads[i].registers[HAWK_RSP]);
-
-		if (mapping)
-			words->stacks[mapping - words->mappings] = 1;
-	}
+	(void)pthread_mutex_init(&words->lock, NULL);
+	words->oracle_lock = &words->lock;
+	find_stacks(words);
 	*ret = words;
+	return NULL;
+}
+
+struct hawk_error *hawk_words_create_beside(struct hawk_words *words, struct hawk_words **ret)
+{
+	struct hawk_words *beside = calloc(1, sizeof(*beside));
+
+	if (!beside)
+		return &hawk_enomem;
+	beside->graph = words->graph;
+	beside->mappings = words->mappings;
+	beside->lowest = words->lowest;
+	beside->stacks = words->stacks;
+	beside->oracle_lock = words->oracle_lock;
+	beside->is_beside = true;
+	*ret = beside;
 	return NULL;
 }
 
 void hawk_words_destroy(struct hawk_words *words)
 {
-	if (!words)
-		return;
-	free(words->stacks);
+	if (words && !words->is_beside) {
+		(void)pthread_mutex_destroy(&words->lock);
+		free(words->stacks);
+	}
 	free(words);
 }
 
@@ -136,32 +167,42 @@ static bool points_to_text(const struct hawk_words *words, uint64_t word)
 	return hawk_text_length(bytes, size) >= TEXT_MIN;
 }
 
+static struct hawk_error *ask_oracle(const struct hawk_words *words, uint64_t word, bool *ret)
+{
+	const struct hawk_vtable_oracle *oracle = words->graph->vtables;
+	struct hawk_error *err;
+
+	(void)pthread_mutex_lock(words->oracle_lock);
+	err = oracle->is_vtable(oracle->context, word, ret);
+	(void)pthread_mutex_unlock(words->oracle_lock);
+	return err;
+}
+
+static struct memo *memo_of(struct hawk_words *words, uint64_t word)
+{
+	return &words->memo[word / 8 % MEMO];
+}
+
 /** Of a word that points to memory of a file. */
 static struct hawk_error *classify_module(struct hawk_words *words,
 					  const struct hawk_mapping *mapping, uint64_t word,
 					  struct hawk_word *ret)
 {
-	struct memo *memo = &words->memo[word / 8 % MEMO];
-	const struct hawk_vtable_oracle *oracle = words->graph->vtables;
 	struct hawk_error *err = NULL;
 	bool vtable = false;
 
-	if (memo->word == word) {
-		*ret = memo->class;
-		return NULL;
-	}
 	ret->key = word;
 	if (mapping->flags & HAWK_MAPPING_EXEC) {
 		ret->class = HAWK_WORD_CODE;
 	} else {
-		if (oracle && word % sizeof(word) == 0)
-			err = oracle->is_vtable(oracle->context, word, &vtable);
+		if (words->graph->vtables && word % sizeof(word) == 0)
+			err = ask_oracle(words, word, &vtable);
 		ret->class = vtable                        ? HAWK_WORD_VTABLE
 			     : points_to_text(words, word) ? HAWK_WORD_TEXT_POINTER
 							   : HAWK_WORD_DATA;
 	}
 	if (!err)
-		*memo = (struct memo){word, *ret};
+		*memo_of(words, word) = (struct memo){word, *ret};
 	return err;
 }
 
@@ -258,8 +299,15 @@ struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 	*ret = (struct hawk_word){HAWK_WORD_NULL, 0};
 	if (!word)
 		return NULL;
-	if (word >> 47 == 0 && word >= words->lowest)
+	if (word >> 47 == 0 && word >= words->lowest) {
+		const struct memo *memo = memo_of(words, word);
+
+		if (memo->word == word) {
+			*ret = memo->class;
+			return NULL;
+		}
 		err = classify_pointer(words, word, ret, &found);
+	}
 	if (!err && !found)
 		*ret = classify_value(word);
 	return err;
@@ -273,19 +321,6 @@ static uint32_t chunk_of(const struct hawk_words *words, uint64_t word)
 				 : hawk_block_index_chunk(&words->graph->index, word);
 
 	return chunk == HAWK_CHUNK_INSIDE ? 0 : chunk;
-}
-
-bool hawk_words_is_block(const struct hawk_words *words, uint64_t word)
-{
-	uint32_t chunk = chunk_of(words, word);
-
-	return chunk &&
-	       hawk_block_index_resolve(&words->graph->index, chunk, word) != HAWK_BLOCK_NOWHERE;
-}
-
-bool hawk_words_is_small(const struct hawk_words *words, uint64_t word)
-{
-	return word <= UINT32_MAX && word < words->lowest;
 }
 
 void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *bytes, size_t size)
@@ -303,12 +338,11 @@ void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *b
 	}
 }
 
-void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, size_t size)
+void hawk_words_prefetch_sites(const struct hawk_words *words, const uint8_t *bytes, size_t size)
 {
 	const struct hawk_block_index *index = &words->graph->index;
 	uint64_t word;
 
-	hawk_words_prefetch_blocks(words, bytes, size);
 	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
 		uint32_t block, chunk;
 
@@ -318,4 +352,9 @@ void hawk_words_prefetch(const struct hawk_words *words, const uint8_t *bytes, s
 		if (block != HAWK_BLOCK_NOWHERE)
 			hawk_prefetch(&index->traces[block >> 1]);
 	}
+}
+
+uint64_t hawk_words_lowest(const struct hawk_words *words)
+{
+	return words->lowest;
 }

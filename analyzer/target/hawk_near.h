@@ -32,6 +32,16 @@ static inline size_t hawk_near_read(struct hawk_near *near, uint64_t address, vo
 	return bytes;
 }
 
+/** The same in place: `bytes` at `address`, or NULL if they are not all in the mapping at hand; a
+ * read may bring it there. Valid until the target is closed. */
+static inline const uint8_t *hawk_near_view(const struct hawk_near *near, uint64_t address,
+					    size_t bytes)
+{
+	if (address < near->start || address > near->end || near->end - address < bytes)
+		return NULL;
+	return near->bytes + (address - near->start);
+}
+
 /** Asks the processor for the memory at `address`, if that is in the mapping at hand. */
 static inline void hawk_near_prefetch(const struct hawk_near *near, uint64_t address)
 {
