@@ -90,8 +90,8 @@ struct hawk_error *hawk_session_take_cached(struct hawk_session *session, unsign
  * blocks): writes the cache, and waits for that. A child would keep the old memory while the new is
  * filled. */
 void hawk_session_save_retained(struct hawk_session *session, bool taken);
-/** Has a child write the cache, if there is something new to write; with shortest paths, trees and
- * ages of all blocks, where all else is there. */
+/** Has a child write the cache, if there is something new to write, and then add what else
+ * questions may need: it is found whether anybody asks or not, and nobody waits for it. */
 void hawk_session_save_cache(struct hawk_session *session);
 
 /** The namer of blocks' types, made when it is first asked for. */

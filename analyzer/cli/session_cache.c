@@ -5,9 +5,9 @@
  * this user only. Looked for before a core is read, written after the answer by a child that the
  * user need not wait for. A file appears there whole or not at all.
  *
- * Whoever writes has the core locked (flock, which goes with the process). A command that comes
- * meanwhile waits a little for what it would have to find out itself; writers wait for each other,
- * and add to the file that is there.
+ * Whoever writes what a command has found has the core locked (flock, which goes with the process).
+ * A command that comes meanwhile waits a little for what it would have to find out itself; writers
+ * wait for each other, and add to the file that is there.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -40,10 +40,11 @@ enum {
 	READER_MS_MAX = 10000,
 	WRITER_MS = 10000,
 	/* What they take beside what is there. */
-	PATHS_BYTES_PER_BLOCK = 9,
+	REST_BYTES_PER_BLOCK = 45,
 	FOLDS_BYTES_PER_BLOCK = 14,
 	START_BYTES_PER_BLOCK = 40,
 	MEMORY_SHARE = 2, /**< so many times that must be available */
+	FILE_BYTES_PER_BLOCK = 80,
 };
 
 /** Smaller cores are read faster than anybody notices. Of a compressed one, what it unpacks into.
@@ -402,14 +403,47 @@ static bool has_memory(const struct hawk_session *session, unsigned bytes_per_bl
 	return hawk_memory_available() / MEMORY_SHARE > need;
 }
 
-/** Shortest paths are what the next questions would have to search for; with them they need not.
- * Not where memory is short: nobody is waiting for this. */
-static void add_paths(struct hawk_session *session)
-{
-	struct hawk_block_graph *graph = &session->graph;
+/** A child's, whose findings others may look for: what it is still about to find nobody waits for.
+ */
+struct completion {
+	struct hawk_session *session;
+	int folder;
+	int core; /**< to be locked, or -1 */
+};
 
-	if (graph->parts & HAWK_PART_RETAINED && has_memory(session, PATHS_BYTES_PER_BLOCK))
-		hawk_error_destroy(hawk_block_graph_need(graph, HAWK_PART_PATHS));
+/** False: somebody else writes, and does not end. */
+static bool publish(const struct completion *completion)
+{
+	if (!lock_core(completion->core, LOCK_EX, WRITER_MS))
+		return false;
+	write_cache(completion->session, completion->folder);
+	(void)lock_core(completion->core, LOCK_UN, 0);
+	return true;
+}
+
+/** What all questions together need: the next one may be any of them, and nobody is waiting for
+ * this. Not where memory is short, or the file would be too large. */
+static void add_rest(const struct completion *completion)
+{
+	struct hawk_session *session = completion->session;
+	const unsigned all = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS;
+	CLEANUP(close_fd) int there = open_cache(&session->identity, O_RDONLY);
+	struct hawk_settings settings = {.threads = session->graph.threads};
+	struct hawk_block_graph *graph = &session->graph;
+	unsigned missing = hawk_block_graph_dependencies(all) & ~graph->parts &
+			   ~hawk_graph_cache_parts(there, &session->identity);
+	struct hawk_error *err;
+
+	if (!missing || !has_memory(session, REST_BYTES_PER_BLOCK) ||
+	    !has_room(completion->folder, graph->index.count * (uint64_t)FILE_BYTES_PER_BLOCK))
+		return;
+	/* What gave way is in the file, and is not found again for the sake of others. */
+	if (missing & (HAWK_PART_RETAINED | HAWK_PART_REACH | HAWK_PART_EDGES))
+		missing |= HAWK_PART_RETAINED;
+	err = hawk_session_load_graph(session, &settings, missing);
+	if (!err)
+		publish(completion);
+	hawk_error_destroy(err);
 }
 
 static struct hawk_error *fold_trees(struct hawk_block_graph *graph, const uint32_t *groups)
@@ -429,8 +463,9 @@ static struct hawk_error *fold_trees(struct hawk_block_graph *graph, const uint3
 
 /** What is asked most of all blocks, so that nobody looks at them all again. By start pointers
  * last, in a file that has the rest: that takes the memory of the dominators. */
-static void add_folds(struct hawk_session *session, int folder)
+static void add_folds(const struct completion *completion)
 {
+	struct hawk_session *session = completion->session;
 	struct hawk_block_graph *graph = &session->graph;
 	struct hawk_settings settings = {.threads = graph->threads};
 	struct hawk_tree_roots groups = {0};
@@ -445,12 +480,12 @@ static void add_folds(struct hawk_session *session, int folder)
 	if (!err)
 		err = fold_trees(graph, groups.groups);
 	if (!err) {
-		write_cache(session, folder);
+		publish(completion);
 		if (has_memory(session, START_BYTES_PER_BLOCK))
 			err = hawk_tree_folds_need_start(graph, groups.groups);
 	}
 	if (!err)
-		write_cache(session, folder);
+		publish(completion);
 	hawk_error_destroy(err);
 	hawk_tree_roots_deinit(&groups);
 	hawk_pointer_session_deinit(&report);
@@ -517,13 +552,13 @@ void hawk_session_save_cache(struct hawk_session *session)
 	/* Before the user's next command: the child shares the lock. */
 	core = open(session->source, O_RDONLY | O_CLOEXEC);
 	(void)lock_core(core, LOCK_EX, 0);
+	const struct completion completion = {session, folder, core};
 	if (fork() != 0) /* a parent, or nobody: then there is no cache */
 		return;
 	become_writer();
-	if (lock_core(core, LOCK_EX, WRITER_MS)) {
-		add_paths(session);
-		write_cache(session, folder);
-		add_folds(session, folder);
+	if (publish(&completion)) {
+		add_rest(&completion);
+		add_folds(&completion);
 	}
 	_exit(0);
 }
