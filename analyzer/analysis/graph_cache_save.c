@@ -10,10 +10,9 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "hawk_progress.h"
-
 #include "graph_cache_format.h"
 #include "hawk_cleanup.h"
+#include "hawk_progress.h"
 #include "hawk_text.h"
 
 enum { HEADS_AT_ONCE = 1 << 16, WRITTEN_AT_ONCE = 1 << 26 };

@@ -6,11 +6,10 @@
  */
 #include <string.h>
 
-#include "hawk_progress.h"
-
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "hawk_prefetch.h"
+#include "hawk_progress.h"
 #include "leaks_fold.h"
 
 enum { EDGES_AHEAD = 32, RECORDS_AHEAD = 16 };

@@ -8,10 +8,9 @@
 #include <emmintrin.h>
 #include <string.h>
 
-#include "hawk_progress.h"
-
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 #include "leaks_fold.h"
 
 enum { WORD_BLOCKS = 64, VECTOR_BYTES = 16 };

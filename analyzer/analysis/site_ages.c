@@ -7,12 +7,11 @@
 #include "hawk_cleanup.h"
 #include "hawk_leaks.h"
 #include "hawk_parallel.h"
+#include "hawk_progress.h"
 #include "hawk_site_ages.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "hawk_progress.h"
 
 enum {
 	CODES = 256,

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hawk_progress.h"
 #include "hawk_quantity.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
 	COLUMNS = 80, /**< of a terminal that does not say */
 };
 
+static const uint64_t SECOND_NS = 1000000000;
 static const uint64_t FIRST_NS = 1000000000;
 static const uint64_t NEXT_NS = 100000000;
 
@@ -112,8 +114,9 @@ static bool is_due(struct hawk_bar *bar)
 	return true;
 }
 
-static size_t format(const char *stage, uint64_t done, uint64_t all, bool in_bytes,
-		     char line[LINE_BYTES])
+/* Where nobody knows how much there is to do, that time goes by is what moves. */
+static size_t format(const struct hawk_bar *bar, const char *stage, uint64_t done, uint64_t all,
+		     bool in_bytes, char line[LINE_BYTES])
 {
 	static const char full[WIDTH + 1] = "####################";
 	double share = all ? (double)(done < all ? done : all) / (double)all : 0;
@@ -121,7 +124,8 @@ static size_t format(const char *stage, uint64_t done, uint64_t all, bool in_byt
 	int size;
 
 	if (!all)
-		size = snprintf(line, LINE_BYTES, "%s ... ", stage);
+		size = snprintf(line, LINE_BYTES, "%s ... %llu s ", stage,
+				(unsigned long long)((bar->drawn_ns - bar->start_ns) / SECOND_NS));
 	else
 		size = snprintf(line, LINE_BYTES, "%s [%.*s%*s] %3d %%%s%s ", stage, filled, full,
 				WIDTH - filled, "", (int)(100 * share), in_bytes ? " of " : "",
@@ -135,7 +139,7 @@ static void draw(struct hawk_bar *bar, const char *stage, uint64_t done, uint64_
 {
 	char line[LINE_BYTES];
 	char text[LINE_BYTES + 8];
-	size_t size = format(stage, done, all, in_bytes, line);
+	size_t size = format(bar, stage, done, all, in_bytes, line);
 	size_t room = columns() - 1;
 
 	if (!bar->shown)

@@ -15,6 +15,7 @@
 enum {
 	PREFETCH_MAX = 8,
 	BLOCKS_FOR_TWO = 8192, /* fewer are not worth a thread */
+	RECORDS_AT_ONCE = 1 << 20,
 };
 
 /* A position: all edges were looked at. */
@@ -229,6 +230,8 @@ static void make_records(struct hawk_dominator_state *state)
 	uint32_t *lane = hawk_workspace_lane(state->workspace, 0);
 
 	for (size_t block = 0; block <= graph->count; block++) {
+		if (block % RECORDS_AT_ONCE == 0)
+			hawk_progress_refresh();
 		lane[2 * block] = graph->offsets[block];
 		lane[2 * block + 1] = 0;
 	}

@@ -24,6 +24,7 @@
 enum {
 	RUN_SHARE = 32,         /* of the roots that are left */
 	NUMBERS_AT_ONCE = 2048, /* that a search takes for itself */
+	CLEARED_AT_ONCE = 1 << 20,
 };
 
 /* Under the lock. */
@@ -161,12 +162,18 @@ static struct hawk_error *search_back(struct hawk_search_pair *pair)
 static void run_clear(void *context, unsigned part)
 {
 	const struct hawk_search_pair *pair = context;
-	size_t count = pair->first->graph->count;
-	size_t first = part ? count / 2 : 0;
-	size_t end = part ? count : count / 2;
+	size_t half = pair->first->graph->count / 2;
+	size_t first = part ? half : 0;
+	size_t end = part ? pair->first->graph->count : half;
 
-	memset(pair->first->numbers + first, 0, (end - first) * sizeof(uint32_t));
-	memset(pair->second.numbers + first, 0, (end - first) * sizeof(uint32_t));
+	/* Of memory that is new this takes a while. */
+	for (size_t at = first; at < end; at += CLEARED_AT_ONCE) {
+		size_t count = end - at < CLEARED_AT_ONCE ? end - at : CLEARED_AT_ONCE;
+
+		memset(pair->first->numbers + at, 0, count * sizeof(uint32_t));
+		memset(pair->second.numbers + at, 0, count * sizeof(uint32_t));
+		hawk_progress_refresh();
+	}
 }
 
 static void run_search(void *context, unsigned part)

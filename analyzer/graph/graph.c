@@ -294,6 +294,7 @@ static void join_piece(const struct joining *joining, uint32_t number)
 	for (uint32_t block = job->shares.firsts[number]; block < job->shares.firsts[number + 1];
 	     block++)
 		job->offsets[block] += (uint32_t)(piece->place - piece->first);
+	hawk_progress_add(1);
 }
 
 /* As many pieces for each part. */
@@ -325,6 +326,7 @@ static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
 {
 	struct output *all = &job->parts[0].own;
 	struct joining joining = {.job = job};
+	struct hawk_progress progress;
 	struct hawk_error *err;
 	uint64_t count;
 
@@ -343,8 +345,10 @@ static struct hawk_error *join(struct job *job, struct hawk_graph *graph)
 	graph->edges = joining.edges = all->edges.bytes;
 	while (joining.first < job->shares.piece_count && job->pieces[joining.first].output == all)
 		joining.first++;
+	hawk_progress_begin(&progress, "joining pointers", job->shares.piece_count - joining.first);
 	if (joining.first < job->shares.piece_count)
 		hawk_parallel_run(job->part_count, join_pieces, &joining);
+	hawk_progress_end(&progress);
 	graph->edge_count = (uint32_t)count;
 	job->offsets[job->index->count] = (uint32_t)count;
 	graph->edges_area = all->edges;

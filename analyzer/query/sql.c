@@ -9,6 +9,8 @@
 #include "hawk_cleanup.h"
 #include "sql_state.h"
 
+enum { STEPS_BETWEEN = 1 << 16 /**< of SQLite's, looks at the clock */ };
+
 const struct sql_table *const hawk_sql_tables[] = {
 	&hawk_sql_blocks,
 	&hawk_sql_sites,
@@ -101,21 +103,35 @@ void hawk_sql_close(struct hawk_sql *sql)
 	free(sql);
 }
 
+static int refresh(void *context)
+{
+	(void)context;
+	hawk_progress_refresh();
+	return 0;
+}
+
 struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 				enum hawk_sql_format format, struct hawk_output *output)
 {
+	struct hawk_progress progress;
 	struct hawk_error *err = NULL;
 
+	/* What there is to sort, say, only SQLite knows. */
+	hawk_progress_begin(&progress, "answering", 0);
+	sqlite3_progress_handler(sql->database, STEPS_BETWEEN, refresh, NULL);
 	while (!err && *query) {
 		sqlite3_stmt *statement;
 
-		if (sqlite3_prepare_v2(sql->database, query, -1, &statement, &query) != SQLITE_OK)
-			return hawk_sql_error(sql);
+		if (sqlite3_prepare_v2(sql->database, query, -1, &statement, &query) != SQLITE_OK) {
+			err = hawk_sql_error(sql);
+			break;
+		}
 		if (!statement) // a comment, or nothing
 			continue;
 		err = hawk_sql_print(sql, statement, format, output);
 		sqlite3_finalize(statement);
 	}
+	hawk_progress_end(&progress);
 	return err;
 }
 

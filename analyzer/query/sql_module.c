@@ -150,10 +150,22 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 	return SQLITE_OK;
 }
 
+/* Behind its last row, or not needed any more. */
+static void stop_leading(struct sql_cursor *cursor)
+{
+	struct hawk_sql *sql = cursor->sql;
+
+	if (sql->leader != cursor)
+		return;
+	hawk_progress_end(&sql->leading);
+	sql->leader = NULL;
+}
+
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
 
+	stop_leading(cursor);
 	if (cursor->table->close)
 		cursor->table->close(cursor);
 	free(cursor);
@@ -191,12 +203,28 @@ static void wish_text(struct sql_wish *wish, sqlite3_value *value)
 	sqlite3_snprintf(sizeof(wish->text), wish->text, "%s", text);
 }
 
+/* The first cursor that goes through rows is that of the outermost loop: its rows are the progress.
+ */
+static void start_leading(struct sql_cursor *cursor)
+{
+	struct hawk_sql *sql = cursor->sql;
+
+	stop_leading(cursor);
+	if (sql->leader || cursor->at >= cursor->end)
+		return;
+	sql->leader = cursor;
+	sql->leader_first = cursor->at;
+	hawk_progress_begin(&sql->leading, "looking through rows", cursor->end - cursor->at);
+}
+
 static struct hawk_error *enter_row(struct sql_cursor *cursor)
 {
 	struct hawk_error *err = NULL;
 	bool keep = true;
 
 	for (; cursor->at < cursor->end; cursor->at++) {
+		if (cursor == cursor->sql->leader)
+			hawk_progress_reach(cursor->at - cursor->sql->leader_first);
 		uint64_t row = cursor->list ? cursor->list[cursor->at] : cursor->at;
 
 		if (cursor->table->row)
@@ -204,6 +232,8 @@ static struct hawk_error *enter_row(struct sql_cursor *cursor)
 		if (err || keep)
 			break;
 	}
+	if (cursor->at >= cursor->end)
+		stop_leading(cursor);
 	return err;
 }
 
@@ -230,8 +260,10 @@ static int filter(sqlite3_vtab_cursor *base, int parts, const char *text, int co
 	cursor->list = NULL;
 	if (!err)
 		err = cursor->table->seek(cursor, wishes);
-	if (!err)
+	if (!err) {
+		start_leading(cursor);
 		err = enter_row(cursor);
+	}
 	return fail(cursor->sql, err);
 }
 

@@ -12,6 +12,7 @@
 
 #include <sqlite3.h>
 
+#include "hawk_progress.h"
 #include "hawk_referrers.h"
 #include "hawk_sql.h"
 
@@ -39,6 +40,9 @@ struct hawk_sql {
 		uint32_t example;    /**< the oldest block */
 	} * leaks;
 	struct hawk_root_namer *namer;
+	const struct sql_cursor *leader; /**< whose rows are the progress; NULL = none's */
+	uint64_t leader_first;           /**< its first one */
+	struct hawk_progress leading;
 };
 
 enum { SQL_KINDS = HAWK_REACH_KINDS - 1 };
