@@ -222,7 +222,7 @@ static struct hawk_error *fold_all(const struct hawk_block_graph *graph, const u
 	fold.wanted = wanted;
 	if (!err)
 		err = hawk_pointers_read(graph->target, &graph->index, &graph->edges, 0,
-					 graph->index.count, adder(wanted), &fold);
+					 graph->index.count, wanted, adder(wanted), &fold);
 	if (!err)
 		err = put_out(&fold, ret);
 	hawk_site_fold_deinit(&fold);
@@ -271,25 +271,63 @@ static struct hawk_error *first_error(struct hawk_error *const errors[2])
 	return errors[0] ? errors[0] : errors[1];
 }
 
-static struct hawk_error *fold_shares(struct shares *shares)
+/* Where edges are there: the pointers of half of all blocks. */
+static void run_read(void *context, unsigned part)
 {
-	struct hawk_block_graph *graph = shares->graph;
-	void *contexts[FOLDS] = {&shares->folds[0], &shares->folds[1]};
+	struct shares *shares = context;
+	const struct hawk_block_graph *graph = shares->graph;
+	uint64_t count = graph->index.count;
+
+	shares->errors[part] =
+		hawk_pointers_read(graph->target, &graph->index, &graph->edges,
+				   (uint32_t)(count * part / shares->count),
+				   (uint32_t)(count * (part + 1) / shares->count), shares->wanted,
+				   adder(shares->wanted), &shares->folds[part]);
+}
+
+static struct hawk_error *read_shares(struct shares *shares)
+{
 	struct hawk_progress progress;
 	struct hawk_error *err;
 
+	hawk_progress_begin(&progress, "folding pointers by site", shares->graph->index.count);
+	hawk_parallel_run(shares->count, run_read, shares);
+	hawk_progress_end(&progress);
+	err = first_error(shares->errors);
+	shares->errors[0] = shares->errors[1] = NULL;
+	return err;
+}
+
+/* Pointers put into the folds, and edges made, where they are not. */
+static struct hawk_error *take_pointers(struct shares *shares)
+{
+	struct hawk_block_graph *graph = shares->graph;
+	void *contexts[FOLDS] = {&shares->folds[0], &shares->folds[1]};
+	struct hawk_error *err;
+
+	if (graph->parts & HAWK_PART_EDGES)
+		return read_shares(shares);
 	err = hawk_graph_make_with_pointers(graph->target, &graph->index, shares->count,
 					    adder(shares->wanted), contexts, &graph->edges);
+	if (!err)
+		graph->parts |= HAWK_PART_EDGES;
+	return err;
+}
+
+static struct hawk_error *fold_shares(struct shares *shares)
+{
+	struct hawk_progress progress;
+	struct hawk_error *err = take_pointers(shares);
+
 	if (err)
 		return err;
-	graph->parts |= HAWK_PART_EDGES;
-	hawk_progress_begin(&progress, "folding pointers by site", graph->index.count);
+	hawk_progress_begin(&progress, "folding pointers by site", shares->graph->index.count);
 	hawk_parallel_run(shares->count, run_join, shares);
 	hawk_progress_end(&progress);
 	return first_error(shares->errors);
 }
 
-/* The same while the edges are made, in one reading of memory. */
+/* The same in shares; with the edges in one reading of memory, if they are not there. */
 static struct hawk_error *fold_with_edges(struct hawk_block_graph *graph, unsigned parts,
 					  const uint64_t *wanted, unsigned count,
 					  void *const first[FOLDS], struct hawk_site_graph *ret)
@@ -349,29 +387,16 @@ static struct hawk_error *make(struct hawk_block_graph *graph, unsigned parts,
 			       const uint64_t *wanted, struct hawk_site_graph *ret)
 {
 	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_INDEX);
+	unsigned count = hawk_block_graph_threads(graph) > 1 ? FOLDS : 1;
 	void *first[FOLDS] = {NULL};
-	struct hawk_progress progress;
-	unsigned count;
-	bool at_once;
 
 	if (!err)
 		err = hawk_block_graph_readable(graph);
-	if (err)
-		return err;
-	at_once = hawk_site_graph_is_cheap(graph);
-	count = at_once && hawk_block_graph_threads(graph) > 1 ? FOLDS : 1;
-	err = borrow(graph, count, first);
-	if (err)
-		return err;
-	if (at_once)
-		return fold_with_edges(graph, parts, wanted, count, first, ret);
-	err = prepare(graph);
-	if (err)
-		return err;
-	hawk_progress_begin(&progress, "folding pointers by site", graph->index.count);
-	err = fold_all(graph, wanted, first[0], ret);
-	hawk_progress_end(&progress);
-	return err;
+	if (!err)
+		err = borrow(graph, count, first);
+	if (!err && !hawk_site_graph_is_cheap(graph))
+		err = prepare(graph);
+	return err ? err : fold_with_edges(graph, parts, wanted, count, first, ret);
 }
 
 struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, struct hawk_site_graph *ret)

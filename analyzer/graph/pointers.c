@@ -20,6 +20,7 @@ enum { EDGES_AHEAD = 32 };
 struct reader {
 	const struct hawk_block_index *index;
 	const struct hawk_graph *graph;
+	const uint64_t *wanted;
 	hawk_pointers_function *function;
 	void *context;
 	struct hawk_words words;
@@ -86,6 +87,23 @@ static struct hawk_error *read_stretch(struct reader *reader, uint32_t block, ui
 	return NULL;
 }
 
+/* Whether any of these edges leads to a block that is wanted. */
+static bool is_wanted(const struct reader *reader, uint32_t edge, uint32_t edges_end)
+{
+	const uint32_t *edges = reader->graph->edges;
+	const uint64_t *wanted = reader->wanted;
+
+	for (; wanted && edge < edges_end; edge++) {
+		uint32_t block = edges[edge] >> 1;
+
+		if (edge + EDGES_AHEAD < reader->graph->edge_count)
+			hawk_prefetch(&wanted[edges[edge + EDGES_AHEAD] >> 7]);
+		if (wanted[block / 64] >> block % 64 & 1)
+			return true;
+	}
+	return !wanted;
+}
+
 static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 {
 	uint32_t edge = reader->graph->offsets[block];
@@ -94,7 +112,7 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 	uint64_t start;
 	uint64_t end;
 
-	if (edge == edges_end)
+	if (edge == edges_end || !is_wanted(reader, edge, edges_end))
 		return NULL;
 	start = hawk_block_start(reader->index, block);
 	if (start >= reader->words.view_start && start < reader->words.view_end) {
@@ -135,7 +153,8 @@ static struct hawk_error *read_whole(struct reader *reader, uint32_t block)
 struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 				      const struct hawk_block_index *index,
 				      const struct hawk_graph *graph, uint32_t first, uint32_t end,
-				      hawk_pointers_function *function, void *context)
+				      const uint64_t *wanted, hawk_pointers_function *function,
+				      void *context)
 {
 	CLEANUP(free_ptr) struct reader *reader = calloc(1, sizeof(*reader));
 	struct hawk_error *err = NULL;
@@ -144,6 +163,7 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 		return &hawk_enomem;
 	reader->index = index;
 	reader->graph = graph;
+	reader->wanted = wanted;
 	reader->function = function;
 	reader->context = context;
 	hawk_words_init(&reader->words, target);

@@ -235,8 +235,8 @@ static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **stat
 	expect_no_error(hawk_target_open_core(path, NULL, &target));
 	expect_no_error(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
 	expect_no_error(hawk_graph_make(target, &index, 1, &graphs[0]));
-	expect_no_error(
-		hawk_pointers_read(target, &index, &graphs[0], 0, count, take_told, &told[0]));
+	expect_no_error(hawk_pointers_read(target, &index, &graphs[0], 0, count, NULL, take_told,
+					   &told[0]));
 	assert_int_equal(told[0].count, graphs[0].edge_count);
 	for (unsigned threads = 1; threads < 3; threads++) {
 		struct told *shares = &told[threads == 1 ? 1 : 2];
