@@ -6,6 +6,7 @@
  */
 #include "schema_blocks.h"
 
+#include <emmintrin.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,8 @@ struct share {
 	const struct hawk_block_graph *graph;
 	const struct hawk_schema_wish *wish;
 	struct hawk_near near;
+	uint32_t trace; /**< of the site, */
+	bool has_one_trace;
 	uint64_t *bits;
 	uint32_t first, end; /**< `first` is a multiple of BITS */
 	uint64_t count, objects, bytes, carved;
@@ -62,12 +65,30 @@ static void add_sizes(const struct hawk_schema_sizes *from, struct hawk_schema_s
 		to->most = from->most;
 }
 
+/* Which of 64 are `value`. SSE2 is part of x86-64. */
+static uint64_t equal_64(const uint32_t *values, uint32_t value)
+{
+	__m128i wanted = _mm_set1_epi32((int)value);
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < BITS; i += 4) {
+		__m128i four = _mm_loadu_si128((const __m128i *)(values + i));
+
+		bits |= (uint64_t)(unsigned)_mm_movemask_ps(
+				_mm_castsi128_ps(_mm_cmpeq_epi32(four, wanted)))
+			<< i;
+	}
+	return bits;
+}
+
 /** Which of up to BITS blocks from `first` on are of the site. */
 static uint64_t bits_of_site(const struct share *share, uint32_t first)
 {
 	uint32_t count = share->end - first < BITS ? share->end - first : BITS;
 	uint64_t bits = 0;
 
+	if (share->has_one_trace && count == BITS)
+		return equal_64(share->graph->index.traces + first, share->trace);
 	for (uint32_t i = 0; i < count; i++)
 		bits |= (uint64_t)(hawk_block_graph_site(share->graph, first + i) ==
 				   share->wish->site)
@@ -109,25 +130,30 @@ static void leave_carved(struct share *share, uint32_t first, uint64_t *bits)
 	}
 }
 
+static void count_sizes(struct share *share, uint64_t size, uint32_t count)
+{
+	count_size(&share->sizes, size, count);
+	share->bytes += size * count;
+	share->count += count;
+}
+
+/** Those of the size of the first one at once, mostly all of them. */
 static void count_bits(struct share *share, uint32_t first, uint64_t bits)
 {
 	const struct hawk_block_index *index = &share->graph->index;
-	uint64_t size = 0, run = 0;
 
-	for (; bits; bits &= bits - 1) {
-		uint64_t next = hawk_block_size(index, first + (uint32_t)__builtin_ctzll(bits));
+	if (bits && share->end - first >= BITS) {
+		uint32_t size = index->sizes[first + (uint32_t)__builtin_ctzll(bits)];
+		uint64_t same = bits & equal_64(index->sizes + first, size);
 
-		if (run && next != size) {
-			count_size(&share->sizes, size, run);
-			run = 0;
+		if (size != UINT32_MAX) {
+			count_sizes(share, size, hawk_popcount(same));
+			bits &= ~same;
 		}
-		size = next;
-		run++;
-		share->bytes += size;
-		share->count++;
 	}
-	if (run)
-		count_size(&share->sizes, size, run);
+	for (; bits; bits &= bits - 1)
+		count_sizes(share, hawk_block_size(index, first + (uint32_t)__builtin_ctzll(bits)),
+			    1);
 }
 
 static void collect_share(void *context, unsigned part)
@@ -161,6 +187,20 @@ static unsigned count_shares(const struct hawk_schema_wish *wish, unsigned threa
 	const struct hawk_choice_wish *choice = wish->blocks;
 
 	return choice && !(choice->test && choice->test->decides) ? 1 : threads;
+}
+
+/** Most sites have. */
+static void find_trace(struct share *share)
+{
+	const struct hawk_heap *heap = share->graph->heap;
+	unsigned count = heap->lost_site == share->wish->site ? 2 : 0;
+
+	for (uint32_t trace = 0; trace < heap->trace_count && count < 2; trace++)
+		if (heap->site_of_trace[trace] == share->wish->site) {
+			share->trace = trace;
+			count++;
+		}
+	share->has_one_trace = count == 1;
 }
 
 static struct hawk_error *create_sizes(struct hawk_schema_sizes *sizes)
@@ -245,6 +285,7 @@ struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
 	unsigned threads = threads_for(graph, wish);
 	struct hawk_error *err = &hawk_enomem;
 
+	find_trace(&shares[0]);
 	if (blocks.bits)
 		err = collect_shares(shares, count_shares(wish, threads));
 	blocks.sizes = shares[0].sizes;

@@ -18,18 +18,23 @@ enum {
 	BATCH_BYTES = 4 << 10, /**< but for the last piece */
 	BATCHES = 3,
 	BITS = 64,
+	QUEUE = 16, /**< a power of two */
 };
 
 struct reader {
 	struct hawk_schema_walk *walk;
 	const struct hawk_block_index *index;
 	struct hawk_near near;
+	bool one_size;      /**< all blocks are of that, and of the group */
 	size_t piece_bytes; /**< at most; of arrays, whole elements */
 	struct hawk_schema_batch batches[BATCHES];
 	struct hawk_schema_batch *now, *next, *last;
 	size_t batch_bytes; /**< of the last one */
 	/** For each of them, of what cannot be seen in place: BATCH_BYTES and PIECE_BYTES. */
 	uint8_t *copies;
+	/** Of a share, whose blocks are far apart: where they begin is asked for before. */
+	uint32_t queue[QUEUE];
+	uint64_t queued; /**< so many were, altogether */
 };
 
 /* Multiples of the golden ratio, modulo one: a share of them is the same share of any stretch of
@@ -104,27 +109,54 @@ static struct hawk_error *take_block(struct reader *reader, uint32_t block, uint
 	return err;
 }
 
+/** If it is of the group. */
+static struct hawk_error *take_number(struct reader *reader, uint32_t number)
+{
+	const struct hawk_schema_group *group = reader->walk->group;
+	uint64_t size = group->size_min;
+
+	if (!reader->one_size) {
+		size = hawk_block_size(reader->index, number);
+		if (size < group->size_min || size > group->size_max)
+			return NULL;
+	}
+	return take_block(reader, number, size < group->bytes_each ? size : group->bytes_each);
+}
+
+static struct hawk_error *take_queued(struct reader *reader, uint32_t number)
+{
+	uint32_t *place = &reader->queue[reader->queued++ % QUEUE];
+	uint32_t before = *place;
+
+	hawk_prefetch(&reader->index->granules[number]);
+	hawk_prefetch(&reader->index->sizes[number]);
+	*place = number;
+	return reader->queued > QUEUE ? take_number(reader, before) : NULL;
+}
+
+static struct hawk_error *empty_queue(struct reader *reader)
+{
+	uint64_t i = reader->queued > QUEUE ? reader->queued - QUEUE : 0;
+	struct hawk_error *err = NULL;
+
+	for (; i < reader->queued && !err; i++)
+		err = take_number(reader, reader->queue[i % QUEUE]);
+	return err;
+}
+
 /** Those that `bits` stand for, of the index from `first` on. */
 static struct hawk_error *take_blocks(struct reader *reader, uint32_t first, uint64_t bits)
 {
-	const struct hawk_schema_walk *walk = reader->walk;
-	const struct hawk_schema_group *group = walk->group;
-	bool any_size = group->objects == walk->blocks->count;
-	uint64_t size = group->size_min;
+	uint64_t share = reader->walk->share;
 	struct hawk_error *err = NULL;
 
 	for (; bits && !err; bits &= bits - 1) {
 		uint32_t number = first + (uint32_t)__builtin_ctzll(bits);
 
-		if (!is_in_share(number, walk->share))
-			continue;
-		if (!any_size || group->size_min != group->size_max) {
-			size = hawk_block_size(reader->index, number);
-			if (size < group->size_min || size > group->size_max)
-				continue;
-		}
-		err = take_block(reader, number,
-				 size < group->bytes_each ? size : group->bytes_each);
+		if (share == HAWK_SCHEMA_ALL)
+			err = take_number(reader, number);
+		else if (is_in_share(number, share))
+			err = take_queued(reader, number);
 	}
 	return err;
 }
@@ -143,6 +175,8 @@ struct hawk_error *hawk_schema_walk(struct hawk_schema_walk *walk)
 	reader->walk = walk;
 	reader->index = &blocks->graph->index;
 	reader->near.target = blocks->graph->target;
+	reader->one_size = walk->group->objects == blocks->count &&
+			   walk->group->size_min == walk->group->size_max;
 	reader->piece_bytes = PIECE_BYTES - PIECE_BYTES % element;
 	reader->copies = copies;
 	reader->now = &reader->batches[0];
@@ -153,6 +187,8 @@ struct hawk_error *hawk_schema_walk(struct hawk_schema_walk *walk)
 		err = take_blocks(reader, (uint32_t)i * BITS, blocks->bits[i]);
 		hawk_progress_tick(i);
 	}
+	if (!err)
+		err = empty_queue(reader);
 	for (unsigned i = 0; i < BATCHES && !err; i++)
 		err = visit(reader);
 	return err;
