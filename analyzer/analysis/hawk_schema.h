@@ -28,7 +28,7 @@ enum {
 	/** Of more blocks in a group about so many are tallied, evenly spread: the standard error
 	 * of shares is below 0.05 %. Outliers are looked for in all. */
 	HAWK_SCHEMA_BLOCKS_MAX = 1 << 20,
-	HAWK_SCHEMA_PARTS_MAX = 16,
+	HAWK_SCHEMA_PARTS_MAX = 32,
 };
 
 /** In place of a key: others, of which there are too many to tell apart. */
@@ -92,8 +92,9 @@ struct hawk_schema_wish {
 	uint32_t site;                         /**< index into the heap's sites */
 	const struct hawk_choice_wish *blocks; /**< NULL = all of its blocks */
 	size_t groups;                         /**< at most; 0 = a default */
-	/** Of the blocks, that are looked at side by side, at most HAWK_SCHEMA_PARTS_MAX; 0 = as
-	 * many as there are threads and it is worth. What comes out does not depend on it. */
+	/** That the blocks are cut into, each for a thread of its own; at most
+	 * HAWK_SCHEMA_PARTS_MAX. 0 = as the number of threads suggests. What comes out does not
+	 * depend on it. */
 	unsigned parts;
 };
 

@@ -10,10 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_parallel.h"
-
 enum {
 	BITS = 64,
+	PARTS_EACH = 8,           /**< that a thread takes */
 	PART_BYTES_MIN = 1 << 20, /**< of memory that is looked at: less is not worth a thread */
 };
 
@@ -244,6 +243,13 @@ static struct hawk_error *collect_shares(struct share *shares, unsigned count)
 	return err;
 }
 
+static unsigned count_parts(const struct hawk_schema_wish *wish, unsigned threads)
+{
+	unsigned parts = wish->parts || threads == 1 ? threads : threads * PARTS_EACH;
+
+	return parts < HAWK_SCHEMA_PARTS_MAX ? parts : HAWK_SCHEMA_PARTS_MAX;
+}
+
 /** Parts of about as many blocks each. */
 static void cut(struct hawk_schema_blocks *blocks, unsigned parts)
 {
@@ -295,8 +301,9 @@ struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
 	schema->carved = shares[0].carved;
 	if (!wish->parts && threads > schema->bytes / PART_BYTES_MIN + 1)
 		threads = (unsigned)(schema->bytes / PART_BYTES_MIN + 1);
+	blocks.threads = threads;
 	if (!err) {
-		cut(&blocks, threads);
+		cut(&blocks, count_parts(wish, threads));
 		err = create_words(&blocks);
 	}
 	if (err)
@@ -304,6 +311,32 @@ struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
 	else
 		*ret = blocks;
 	return err;
+}
+
+/** Threads that take parts. */
+struct crew {
+	hawk_parallel_function *function;
+	void *context;
+	unsigned parts;
+	unsigned taken; /**< of those */
+};
+
+static void take_parts(void *context, unsigned thread)
+{
+	struct crew *crew = context;
+	unsigned part;
+
+	(void)thread;
+	while ((part = __atomic_fetch_add(&crew->taken, 1, __ATOMIC_RELAXED)) < crew->parts)
+		crew->function(crew->context, part);
+}
+
+void hawk_schema_run(const struct hawk_schema_blocks *blocks, hawk_parallel_function *function,
+		     void *context)
+{
+	struct crew crew = {.function = function, .context = context, .parts = blocks->parts};
+
+	hawk_parallel_run(blocks->threads, take_parts, &crew);
 }
 
 void hawk_schema_blocks_deinit(struct hawk_schema_blocks *blocks)

@@ -7,6 +7,7 @@
 #ifndef SCHEMA_BLOCKS_H
 #define SCHEMA_BLOCKS_H
 
+#include "hawk_parallel.h"
 #include "hawk_schema.h"
 
 enum {
@@ -33,7 +34,8 @@ struct hawk_schema_blocks {
 	uint64_t *bits; /**< owned; one for each number of the index */
 	uint64_t count; /**< that are set */
 	struct hawk_schema_sizes sizes;
-	unsigned parts;
+	unsigned threads;
+	unsigned parts; /**< more than threads, which are not all as fast */
 	size_t bounds[HAWK_SCHEMA_PARTS_MAX + 1];        /**< of them: words of `bits` */
 	struct hawk_words *words[HAWK_SCHEMA_PARTS_MAX]; /**< owned; for each of them */
 };
@@ -44,5 +46,9 @@ struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
 				       const struct hawk_schema_wish *wish,
 				       struct hawk_schema *schema, struct hawk_schema_blocks *ret);
 void hawk_schema_blocks_deinit(struct hawk_schema_blocks *blocks);
+
+/** As hawk_parallel_run() for all parts, but on `threads`, who take one after the other. */
+void hawk_schema_run(const struct hawk_schema_blocks *blocks, hawk_parallel_function *function,
+		     void *context);
 
 #endif

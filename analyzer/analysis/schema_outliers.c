@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
-#include "hawk_parallel.h"
 #include "hawk_progress.h"
 #include "schema_rules.h"
 #include "schema_tally.h"
@@ -315,7 +314,7 @@ static struct hawk_error *search_parts(struct search *parts, unsigned count)
 	struct hawk_error *err = NULL;
 
 	hawk_progress_begin(&progress, "comparing blocks", hawk_schema_steps(parts->walk.blocks));
-	hawk_parallel_run(count, search_part, parts);
+	hawk_schema_run(parts->walk.blocks, search_part, parts);
 	hawk_progress_end(&progress);
 	for (unsigned i = 0; i < count; i++) {
 		if (!err)

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_parallel.h"
 #include "hawk_progress.h"
 #include "schema_walk.h"
 
@@ -287,7 +286,7 @@ static struct hawk_error *count_parts(struct tally *parts, unsigned count)
 
 	start(parts, count);
 	hawk_progress_begin(&progress, "counting words", hawk_schema_steps(parts->walk.blocks));
-	hawk_parallel_run(count, count_part, parts);
+	hawk_schema_run(parts->walk.blocks, count_part, parts);
 	hawk_progress_end(&progress);
 	for (unsigned i = 0; i < count; i++) {
 		if (!err)
