@@ -17,7 +17,7 @@ enum { EDGES_AHEAD = 32, RECORDS_AHEAD = 16 };
 /** Blocks one after the other, and what their pointers say of records. */
 struct share {
 	const struct hawk_leak_fold *fold;
-	uint64_t *pointed;                /**< a bit for each block; of all shares */
+	uint64_t *pointed;                /**< a bit for each block that this share has counted */
 	uint32_t first, end;              /**< sources */
 	struct hawk_leak_record *records; /**< evidence alone */
 	uint32_t *last_sources;           /**< by record; all pointers of a source come together */
@@ -30,17 +30,6 @@ static uint32_t record_of(const struct hawk_leak_fold *fold, uint32_t block)
 					      hawk_leak_kind(fold, block))];
 }
 
-/* Returns what the bit was. Whoever sets it counts the block: which thread does makes no
- * difference to sums. */
-static bool set_pointed(uint64_t *pointed, uint32_t block)
-{
-	uint64_t *word = &pointed[block / 64];
-	uint64_t bit = UINT64_C(1) << block % 64;
-
-	return __atomic_load_n(word, __ATOMIC_RELAXED) & bit ||
-	       __atomic_fetch_or(word, bit, __ATOMIC_RELAXED) & bit;
-}
-
 static void add_pointer(struct share *share, struct hawk_leak_record *record, uint32_t edge,
 			unsigned source, bool explained)
 {
@@ -49,7 +38,7 @@ static void add_pointer(struct share *share, struct hawk_leak_record *record, ui
 	else
 		record->pointers[source].start++;
 	record->explained += explained;
-	record->pointed_objects += !set_pointed(share->pointed, edge >> 1);
+	record->pointed_objects += !hawk_leak_set_bit(share->pointed, edge >> 1);
 }
 
 static void add_roots(struct share *share)
@@ -142,7 +131,8 @@ static void add_row(struct share *share)
 		prefetch(fold, &edges->edges[i], edges->edge_count - i);
 		if (!hawk_leak_bit(fold->recorded, edges->edges[i] >> 1))
 			continue;
-		source = hawk_graph_source(edges, i, source);
+		if (edges->offsets[source + 1] <= i)
+			source = hawk_graph_source(edges, i, source);
 		add_edge(share, i, source, source);
 	}
 }
@@ -161,7 +151,7 @@ static void add_share(void *context, unsigned part)
 		add_all_edges(share, block);
 }
 
-static void join(const struct hawk_leak_record *from, struct hawk_leak_record *to)
+static void add_evidence(const struct hawk_leak_record *from, struct hawk_leak_record *to)
 {
 	to->pointed_objects += from->pointed_objects;
 	to->source_blocks += from->source_blocks;
@@ -169,6 +159,23 @@ static void join(const struct hawk_leak_record *from, struct hawk_leak_record *t
 	for (unsigned source = 0; source < HAWK_LEAK_SOURCES; source++) {
 		to->pointers[source].start += from->pointers[source].start;
 		to->pointers[source].interior += from->pointers[source].interior;
+	}
+}
+
+/* Blocks that pointers of both lead to were counted twice. */
+static void join(const struct share *from, struct share *to)
+{
+	const struct hawk_leak_fold *fold = to->fold;
+
+	for (size_t i = 0; i < fold->leaks->count; i++)
+		add_evidence(&from->records[i], &to->records[i]);
+	for (uint32_t first = 0; first < fold->graph->index.count; first += 64) {
+		uint64_t both = from->pointed[first / 64] & to->pointed[first / 64];
+
+		to->pointed[first / 64] |= from->pointed[first / 64];
+		for (; both; both &= both - 1)
+			to->records[record_of(fold, first + (uint32_t)__builtin_ctzll(both))]
+				.pointed_objects--;
 	}
 }
 
@@ -182,52 +189,54 @@ static unsigned count_shares(const struct hawk_leak_fold *fold)
 }
 
 /* The first share counts in the records themselves. */
-static struct hawk_error *init_shares(const struct hawk_leak_fold *fold, uint64_t *pointed,
-				      struct share *shares, unsigned count)
+static struct hawk_error *init_share(const struct hawk_leak_fold *fold, unsigned number,
+				     unsigned count, struct share *ret)
 {
 	size_t records = fold->leaks->count;
 
-	for (unsigned i = 0; i < count; i++) {
-		shares[i] = (struct share){
-			.fold = fold,
-			.pointed = pointed,
-			.first = (uint32_t)((uint64_t)fold->graph->edges.count * i / count),
-			.end = (uint32_t)((uint64_t)fold->graph->edges.count * (i + 1) / count),
-			.records = i ? calloc(records, sizeof(*shares[i].records))
-				     : fold->leaks->records,
-			.last_sources = malloc(records * sizeof(*shares[i].last_sources)),
-		};
-		if (!shares[i].records || !shares[i].last_sources)
-			return &hawk_enomem;
-		memset(shares[i].last_sources, 0xff, records * sizeof(*shares[i].last_sources));
-	}
+	*ret = (struct share){
+		.fold = fold,
+		.pointed = hawk_leak_bits(fold->graph),
+		.first = (uint32_t)((uint64_t)fold->graph->edges.count * number / count),
+		.end = (uint32_t)((uint64_t)fold->graph->edges.count * (number + 1) / count),
+		.records = number ? calloc(records, sizeof(*ret->records)) : fold->leaks->records,
+		.last_sources = malloc(records * sizeof(*ret->last_sources)),
+	};
+	if (!ret->pointed || !ret->records || !ret->last_sources)
+		return &hawk_enomem;
+	memset(ret->last_sources, 0xff, records * sizeof(*ret->last_sources));
 	return NULL;
+}
+
+static void deinit_share(const struct share *share)
+{
+	free(share->pointed);
+	free(share->last_sources);
+	if (share->fold && share->records != share->fold->leaks->records)
+		free(share->records);
 }
 
 struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 {
 	struct share shares[HAWK_LEAK_SHARES_MAX] = {{0}};
 	unsigned count = count_shares(fold);
-	CLEANUP(free_ptr) uint64_t *pointed = NULL;
+	struct hawk_error *err = NULL;
 	struct hawk_progress progress;
-	struct hawk_error *err;
 
 	if (!fold->leaks->count)
 		return NULL;
-	pointed = hawk_leak_bits(fold->graph);
-	err = pointed ? init_shares(fold, pointed, shares, count) : &hawk_enomem;
-	hawk_progress_begin(&progress, "looking for pointers to lost blocks",
-			    fold->graph->edges.edge_count);
-	if (!err)
+	for (unsigned i = 0; i < count && !err; i++)
+		err = init_share(fold, i, count, &shares[i]);
+	if (!err) {
+		hawk_progress_begin(&progress, "looking for pointers to lost blocks",
+				    fold->graph->edges.edge_count);
 		hawk_parallel_run(count, add_share, shares);
-	hawk_progress_end(&progress);
-	for (unsigned i = 0; i < count; i++) {
-		for (size_t j = 0; i && !err && j < fold->leaks->count; j++)
-			join(&shares[i].records[j], &fold->leaks->records[j]);
-		if (i)
-			free(shares[i].records);
-		free(shares[i].last_sources);
+		hawk_progress_end(&progress);
 	}
+	for (unsigned i = 1; i < count && !err; i++)
+		join(&shares[i], &shares[0]);
+	for (unsigned i = 0; i < HAWK_LEAK_SHARES_MAX; i++)
+		deinit_share(&shares[i]);
 	return err;
 }
 

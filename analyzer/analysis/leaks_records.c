@@ -46,14 +46,9 @@ static uint64_t of_kind(const uint8_t *kinds, uint32_t count, unsigned kind)
 	return bits;
 }
 
-/* The record of a site and kind; made, with `block` as its example, if there is none. */
-static struct hawk_leak_record *record_for(struct share *share, uint32_t site,
-					   enum hawk_reach_kind kind, uint32_t block)
+static struct hawk_leak_record *make_record(struct share *share, uint32_t site,
+					    enum hawk_reach_kind kind, uint32_t block)
 {
-	uint32_t *number = &share->record_of[hawk_leak_slot(share->fold, site, kind)];
-
-	if (*number != HAWK_LEAK_NO_RECORD)
-		return &share->records[*number];
 	if (share->count == share->capacity) {
 		size_t more = share->capacity ? 2 * share->capacity : 64;
 		void *moved = reallocarray(share->records, more, sizeof(*share->records));
@@ -63,7 +58,7 @@ static struct hawk_leak_record *record_for(struct share *share, uint32_t site,
 		share->records = moved;
 		share->capacity = more;
 	}
-	*number = (uint32_t)share->count;
+	share->record_of[hawk_leak_slot(share->fold, site, kind)] = (uint32_t)share->count;
 	share->records[share->count] = (struct hawk_leak_record){
 		.site = site,
 		.kind = kind,
@@ -71,6 +66,16 @@ static struct hawk_leak_record *record_for(struct share *share, uint32_t site,
 		.first_root = UINT32_MAX,
 	};
 	return &share->records[share->count++];
+}
+
+/* The record of a site and kind; made, with `block` as its example, if there is none. */
+static inline struct hawk_leak_record *record_for(struct share *share, uint32_t site,
+						  enum hawk_reach_kind kind, uint32_t block)
+{
+	uint32_t number = share->record_of[hawk_leak_slot(share->fold, site, kind)];
+
+	return number != HAWK_LEAK_NO_RECORD ? &share->records[number]
+					     : make_record(share, site, kind, block);
 }
 
 /* The first one of the oldest is the example. */

@@ -51,8 +51,10 @@ def verbs_for(core, environment):
     address = json.loads(blocks.splitlines()[-1])["address"]
     return [["retained", core], ["leaks", core], ["growth", core], ["sites", core], ["refs", core, address],
             ["path", core, address], ["leaks", core, "--size=8-48"], ["leaks", core, "--age=0-1s"],
-            ["growth", core, "--size=8-48"], ["merge-paths", core, site], ["schema", core, site],
-            ["analyze", core]]
+            ["leaks", core, "--json"], ["growth", core, "--size=8-48"], ["growth", core, "--age=0-1s"],
+            ["sites", core, "--size=8-48"], ["sites", core, "--age=0-1s"], ["path", core, "--size=8-48"],
+            ["blocks", core, "--top=20"], ["blocks", core, "--size=8-48", "--top=20"],
+            ["merge-paths", core, site], ["schema", core, site], ["analyze", core]]
 
 
 def main():
