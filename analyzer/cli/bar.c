@@ -6,6 +6,7 @@
 #include "hawk_bar.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,27 +49,44 @@ static void put(const char *bytes, size_t size)
 	(void)written;
 }
 
+static volatile sig_atomic_t is_drawn;
+
 static void wipe(void)
 {
 	put("\r\033[K", 4);
 }
 
-/* Its disposition is the default one again. */
-static void on_ending(int signal)
+void hawk_bar_give_up(void)
+{
+	if (is_drawn)
+		wipe();
+}
+
+/* The thread that draws. */
+static pthread_t drawer;
+
+/* In the thread that draws: else it could draw behind this. */
+static void on_ending(int number)
 {
 	int errnum = errno;
 
-	wipe();
-	raise(signal); /* comes when this function returns */
+	if (pthread_equal(pthread_self(), drawer)) {
+		wipe();
+		signal(number, SIG_DFL);
+		raise(number); /* comes when this function returns */
+	} else {
+		pthread_kill(drawer, number);
+	}
 	errno = errnum;
 }
 
 /* Where nobody else listens to them. */
 static void catch_endings(void)
 {
-	struct sigaction ours = {.sa_handler = on_ending, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction ours = {.sa_handler = on_ending, .sa_flags = SA_RESTART};
 	struct sigaction now;
 
+	drawer = pthread_self();
 	for (size_t i = 0; i < ENDINGS; i++)
 		if (sigaction(endings[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
 			sigaction(endings[i], &ours, NULL);
@@ -145,6 +163,7 @@ static void draw(struct hawk_bar *bar, const char *stage, uint64_t done, uint64_
 	if (!bar->shown)
 		catch_endings();
 	bar->shown = true;
+	is_drawn = 1;
 	if (size > room)
 		size = room;
 	put(text, (size_t)snprintf(text, sizeof(text), "\r%.*s\033[K", (int)size, line));
@@ -184,6 +203,7 @@ void hawk_bar_clear(struct hawk_bar *bar)
 		return;
 	wipe();
 	bar->shown = false;
+	is_drawn = 0;
 	release_endings();
 }
 

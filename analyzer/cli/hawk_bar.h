@@ -41,6 +41,9 @@ void hawk_bar_before_output(struct hawk_bar *bar, int fd, const char *bytes, siz
 /** A callback of old shape: `bar` is the context. */
 void hawk_bar_show_bytes(void *bar, const char *stage, uint64_t done, uint64_t all);
 
+/** For a handler of signals that ends the program: takes the line away, whose ever it is. */
+void hawk_bar_give_up(void);
+
 /** Takes the line away, and listens no more. Accepts zeros. */
 void hawk_bar_deinit(struct hawk_bar *bar);
 

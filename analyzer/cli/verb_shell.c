@@ -28,8 +28,10 @@ static volatile sig_atomic_t answering;
 static void on_interrupt(int signal)
 {
 	(void)signal;
-	if (interrupted && answering)
-		_exit(128 + SIGINT); /* nobody listens: the second time is meant */
+	if (interrupted && answering) { /* nobody listens: the second time is meant */
+		hawk_bar_give_up();
+		_exit(128 + SIGINT);
+	}
 	interrupted = 1;
 }
 

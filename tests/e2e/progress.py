@@ -32,19 +32,23 @@ class Slow:
     """A command that runs for a few milliseconds and stands still for so long that it shows each time
     what it is at. Its standard error is a terminal."""
 
-    def __init__(self, arguments, columns=COLUMNS, terminal=True):
+    def __init__(self, arguments, columns=COLUMNS, terminal=True, commands=""):
         self.controller, end = pty.openpty()
         fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         reading, writing = os.pipe()
         self.output = open(os.path.join(folder, "output"), "w+b")
+        asked = open(os.path.join(folder, "commands"), "w+", encoding="ascii")
+        asked.write(commands)
+        asked.seek(0)
         self.process = subprocess.Popen(
-            [hawk.CORE, *arguments], stdin=subprocess.DEVNULL, stdout=self.output,
+            [hawk.CORE, *arguments], stdin=asked, stdout=self.output,
             stderr=end if terminal else writing, start_new_session=True)
         time.sleep(START)
         os.kill(self.process.pid, signal.SIGSTOP)
         self.source = self.controller if terminal else reading
         os.close(end)
         os.close(writing)
+        asked.close()
         self.text = ""
         time.sleep(BEFORE_FIRST)
 
@@ -155,10 +159,23 @@ def check_signals():
         hawk.expect_equal(screen(slow.text), "", f"{number!r}: left on the terminal")
 
 
-def shows(slow):
-    while "%" not in slow.text and slow.advance():
+def shows(slow, what="%"):
+    while what not in slow.text and slow.advance():
         pass
-    return "%" in slow.text and screen(slow.text)
+    return what in slow.text and screen(slow.text)
+
+
+def check_shell():
+    """The first Ctrl-C ends an answer, when it is there; the second one does not wait for it."""
+    for _ in range(ROUNDS):
+        slow = Slow(["shell", "--no-cache", core], commands="retained\n")
+        if shows(slow, "pointers"):
+            break
+        slow.end()
+    os.kill(slow.process.pid, signal.SIGINT)
+    hawk.expect(slow.advance() and screen(slow.text), "the first Ctrl-C")
+    hawk.expect_equal(slow.end(signal.SIGINT), 130, "the second Ctrl-C")
+    hawk.expect_equal(screen(slow.text), "", "left on the terminal by the shell")
 
 
 def check_silence():
@@ -191,6 +208,7 @@ check_bars(["leaks", "--no-cache", core], ["reading pointers"])
 check_bars(["sql", "--no-cache", core, "SELECT site, sum(size) FROM blocks GROUP BY site"],
            ["looking through rows"])
 check_signals()
+check_shell()
 check_silence()
 check_narrow_terminal()
 hawk.finish()
