@@ -350,3 +350,26 @@ def check_counters(analysis, what, in_flight=0):
     totals = [sum(site[key] for site in analysis["sites"])
               for key in ("inuse_objects", "inuse_bytes")]
     expect_equal(totals, [heap["inuse_objects"], heap["inuse_bytes"]], f"{what}: sum of sites")
+
+
+def _target_of(link):
+    try:
+        return os.readlink(link)
+    except OSError:  # it went away
+        return ""
+
+
+def is_read(core):
+    """Whether a process of hawk-core has the core (or a compressed one) open still: a child that will write its
+    index cache, perhaps."""
+    program = os.path.realpath(CORE)
+    for process in filter(str.isdigit, os.listdir("/proc")):
+        if _target_of(f"/proc/{process}/exe") != program:
+            continue
+        try:
+            files = os.listdir(f"/proc/{process}/fd")
+        except OSError:
+            continue
+        if any(_target_of(f"/proc/{process}/fd/{file}").startswith(core) for file in files):
+            return True
+    return False
