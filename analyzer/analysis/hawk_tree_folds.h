@@ -46,8 +46,8 @@ struct hawk_tree_folds {
 	struct hawk_tree_fold paths;          /**< along shortest paths */
 	/** By site, with reach; NULL = not kept. */
 	struct hawk_site_ages *ages;
-	/** What each block retains by start pointers, as hawk_block_graph_retained(); NULL = not
-	 * kept. */
+	/** What each block retains by start pointers, as hawk_block_graph_retained(), and 0 for
+	 * what only is a further part of one; NULL = not kept. */
 	const uint64_t *by_start;
 	struct hawk_area by_start_area;
 };

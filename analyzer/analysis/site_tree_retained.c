@@ -347,8 +347,10 @@ static struct hawk_error *keep_by_start(struct hawk_block_graph *graph,
 		return err;
 	}
 	by_start = area->bytes;
+	/* Once for all parts of a carved block: it looks at each of them. */
 	for (uint32_t i = 0; i < graph->index.count; i++)
-		by_start[i] = hawk_block_graph_retained(graph, dominators, i);
+		if (hawk_block_index_counts(&graph->index, i))
+			by_start[i] = hawk_block_graph_retained(graph, dominators, i);
 	graph->folds.by_start = by_start;
 	return NULL;
 }

@@ -328,12 +328,58 @@ static void other_groups_of_roots_make_another_tree(void **state)
 	assert_true(differ > HEAPS / 2);
 }
 
+/** All of the heap is one block, which `parts` were carved out of. */
+static void carve(struct hawk_block_index *index, struct hawk_block_part *parts)
+{
+	for (uint32_t i = 0; i < index->count; i++)
+		parts[i] = (struct hawk_block_part){
+			.number = i,
+			.previous = i ? i - 1 : HAWK_BLOCK_NOWHERE,
+			.next = i + 1 < index->count ? i + 1 : HAWK_BLOCK_NOWHERE,
+			.left_bytes = i ? 0 : index->sizes[0],
+		};
+	index->parts = parts;
+	index->part_count = index->count;
+}
+
+/* To look at all parts for each of them would take hours where there are a million. */
+static void what_a_carved_block_retains_is_found_once(void **state)
+{
+	uint64_t seed = 93;
+	unsigned carved = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS / 10; i++) {
+		struct forest *forest = open_forest(&seed);
+		struct hawk_block_graph *graph = &forest->graph;
+		struct hawk_block_part parts[BLOCKS_MAX];
+		struct hawk_dominators start;
+
+		carve(&graph->index, parts);
+		graph->parts &= ~(unsigned)HAWK_PART_RETAINED;
+		graph->dominators = (struct hawk_dominators){0};
+		graph->start_is_all = false;
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups));
+		expect_no_error(hawk_block_graph_start_dominators(graph, &start));
+		assert_int_equal(graph->folds.by_start[0],
+				 hawk_block_graph_retained(graph, &start, 0));
+		for (uint32_t block = 1; block < graph->index.count; block++)
+			assert_int_equal(graph->folds.by_start[block], 0);
+		carved += graph->folds.by_start[0] && graph->index.count > 1;
+		hawk_block_graph_drop_start_dominators(graph, &start);
+		hawk_workspace_destroy(&graph->workspace);
+		close_forest(forest);
+	}
+	assert_true(carved > HEAPS / 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(trees_of_all_blocks_come_again_as_they_were),
 		cmocka_unit_test(trees_of_sites_are_those_of_their_blocks),
 		cmocka_unit_test(other_groups_of_roots_make_another_tree),
+		cmocka_unit_test(what_a_carved_block_retains_is_found_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
