@@ -421,6 +421,31 @@ static bool publish(const struct completion *completion)
 	return true;
 }
 
+/** Goes on from the file where dominators gave way to others, and were written there before. */
+static void begin_again(const struct completion *completion)
+{
+	struct hawk_session *session = completion->session;
+	CLEANUP(close_fd) int there = open_cache(&session->identity, O_RDONLY);
+	const struct hawk_block_graph before = session->graph;
+	struct hawk_block_graph *graph = &session->graph;
+	unsigned parts = hawk_graph_cache_parts(there, &session->identity);
+	struct hawk_error *err = NULL;
+
+	if (before.parts & HAWK_PART_RETAINED || !(parts & HAWK_PART_RETAINED))
+		return;
+	hawk_session_drop_heap(session);
+	graph->threads = before.threads;
+	graph->keeps_sites = before.keeps_sites;
+	graph->vtables = before.vtables;
+	if (!hawk_graph_cache_load(there, &session->identity, session->target, &session->findings,
+				   parts, &session->cache, graph, &session->heap, &err) ||
+	    err) {
+		hawk_error_destroy(err);
+		_exit(0); /* the next command makes it anew */
+	}
+	session->table_loaded = session->heap_loaded = session->graph_loaded = true;
+}
+
 /** What all questions together need: the next one may be any of them, and nobody is waiting for
  * this. Not where memory is short, or the file would be too large. */
 static void add_rest(const struct completion *completion)
@@ -557,6 +582,7 @@ void hawk_session_save_cache(struct hawk_session *session)
 		return;
 	become_writer();
 	if (publish(&completion)) {
+		begin_again(&completion);
 		add_rest(&completion);
 		add_folds(&completion);
 	}

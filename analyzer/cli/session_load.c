@@ -98,14 +98,15 @@ static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 /** Makes what the cache has not; what it has of roots is not made again for a site graph. */
 static struct hawk_error *complete_graph(struct hawk_session *session, unsigned parts)
 {
-	struct hawk_error *err;
-
-	parts = hawk_block_graph_wanted(&session->graph, session->cache.file_parts, parts);
-	err = hawk_session_take_cached(session,
-				       parts | (parts & HAWK_PART_SITES ? HAWK_PART_ROOTS : 0));
+	struct hawk_block_graph *graph = &session->graph;
+	unsigned wanted = hawk_block_graph_wanted(graph, session->cache.file_parts, parts);
+	struct hawk_error *err = hawk_session_take_cached(
+		session, wanted | (wanted & HAWK_PART_SITES ? HAWK_PART_ROOTS : 0));
 
 	if (err)
 		return err;
+	/* The cache has less than it said, if something was damaged. */
+	parts = hawk_block_graph_wanted(graph, session->cache.file_parts, parts);
 	return hawk_block_graph_need(&session->graph, parts & ~(unsigned)HAWK_PART_CONTENTS);
 }
 

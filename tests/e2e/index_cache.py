@@ -29,7 +29,7 @@ INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 
 PATHS_FOLD, START_FOLD, START_BLOCKS = 1024, 2048, 4096
 ALL_PARTS = INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD
 HEADER_BYTES, HEADERS = 4096, 2
-SECTIONS, KINDS, SITE_EDGES = 41, 19, 27
+SECTIONS, KINDS, SITE_EDGES, FOLD_AGES = 41, 19, 27, 34
 
 
 def ask(*arguments, code=None):
@@ -197,6 +197,35 @@ def check_damaged_sites(without):
                     env=dict(os.environ, XDG_CACHE_HOME=caches))
     hawk.expect(done.stdout.endswith(without[verb][1]), "sites, when the file is in use already")
     hawk.expect(read(settled()[0]) != bytes(bad), "the damaged file is gone then, too")
+
+
+def check_damaged_folds(without):
+    """Damage in what the dominators are spared for: they are made, after all."""
+    ask("analyze")
+    name, _, _ = settled()
+    good = read(name)
+    bad = bytearray(good)
+    bad[sections_of(good)[FOLD_AGES][0] + 4] ^= 0x55
+    growth, retained = ("growth",), ("retained", "-n", "3")
+    for verb in (growth, retained):
+        write(name, bad)
+        done = hawk.run([hawk.CORE, "shell", core], input=f"sites\n{' '.join(verb)}\n",
+                        env=dict(os.environ, XDG_CACHE_HOME=caches))
+        hawk.expect_equal(done.returncode, 0, f"{verb} when the file is in use already: {done.stderr[-300:]}")
+        hawk.expect(done.stdout.endswith(without[verb][1]), f"{verb} from damaged folds")
+        settled()
+
+
+def check_begun_again(without):
+    """What a verb finds out in the memory of the dominators: the writer has these from the file, then."""
+    for verb in (("retained", "--by=root"), ("retained", "--by=block", "-n", "5")):
+        for name in files():
+            os.unlink(path_of(name))
+        hawk.expect_equal(ask(*verb), without[verb], f"{verb} without a file")
+        name, size, inode = settled()
+        hawk.expect_equal(parts_of(name) & ~START_BLOCKS, ALL_PARTS, f"parts after {verb}")
+        hawk.expect_equal(ask(*verb), without[verb], f"{verb} with all that")
+        hawk.expect_equal(settled(), (name, size, inode), f"nothing is new after {verb}")
 
 
 def check_parts(without):
@@ -368,6 +397,8 @@ answers = check_same_answers()
 check_privacy()
 hawk.expect(uses_cache(), "the cache is used")
 check_damage(answers)
+check_damaged_folds(answers)
+check_begun_again(answers)
 check_parts(answers)
 check_additions(answers)
 check_waiting(answers)
