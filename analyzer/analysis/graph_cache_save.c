@@ -442,6 +442,8 @@ struct hawk_error *hawk_graph_cache_add(int fd, const struct hawk_core_identity 
 	CLEANUP(free_ptr) struct writer *writer = calloc(1, sizeof(*writer));
 	CLEANUP(cache) struct hawk_graph_cache cache = {0};
 	struct cache_reader reader = {0};
+	struct hawk_error *err;
+	uint64_t before;
 
 	*ret = false;
 	if (!writer)
@@ -453,5 +455,12 @@ struct hawk_error *hawk_graph_cache_add(int fd, const struct hawk_core_identity 
 	writer->fd = fd;
 	writer->graph = graph;
 	*ret = check_file(&reader, identity, graph, &writer->header);
-	return *ret ? add(writer, &reader, findings) : NULL;
+	if (!*ret)
+		return NULL;
+	before = writer->header.file_bytes;
+	err = add(writer, &reader, findings);
+	/* Where it was too much, the room is given back; nobody looks behind what a header says. */
+	if (err && ftruncate(fd, (off_t)before) != 0)
+		return err;
+	return err;
 }
