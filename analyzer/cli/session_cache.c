@@ -329,8 +329,9 @@ static struct entry *list_caches(int folder, size_t *count)
 	return entries;
 }
 
-/** Removes caches that nobody has used for long, and the oldest beyond what all may take. */
-static void tidy(int folder, uint64_t coming_bytes)
+/** Removes caches that nobody has used for long, and the oldest beyond what all may take; not
+ * `own`, which will have `coming_bytes`. */
+static void tidy(int folder, const char *own, uint64_t coming_bytes)
 {
 	uint64_t bytes = coming_bytes;
 	size_t count;
@@ -338,6 +339,8 @@ static void tidy(int folder, uint64_t coming_bytes)
 	int64_t oldest = ((int64_t)time(NULL) - (int64_t)DAYS_KEPT * SECONDS_A_DAY) * 1000000000;
 
 	for (size_t i = 0; entries && i < count; i++) {
+		if (!strcmp(entries[i].name, own))
+			continue;
 		bytes += entries[i].bytes;
 		if (bytes > CACHES_BYTES_MAX || entries[i].changed_ns < oldest)
 			unlinkat(folder, entries[i].name, 0);
@@ -516,11 +519,29 @@ static void add_folds(const struct completion *completion)
 	hawk_pointer_session_deinit(&report);
 }
 
-/** The child has the session's memory; it must not hold the user's pipes open. */
+/** What the user's shell has opened for this command, pipes and locks; all of ours are closed on
+ * exec. */
+static void close_inherited(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	const struct dirent *item;
+
+	while (directory && (item = readdir(directory))) {
+		int fd = atoi(item->d_name);
+
+		if (fd > 2 && !(fcntl(fd, F_GETFD) & FD_CLOEXEC))
+			close(fd);
+	}
+	if (directory)
+		closedir(directory);
+}
+
+/** The child has the session's memory; it must not hold what is the user's. */
 static void become_writer(void)
 {
-	int null = open("/dev/null", O_RDWR);
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
+	close_inherited();
 	for (int fd = 0; null >= 0 && fd <= 2; fd++)
 		dup2(null, fd);
 	hawk_progress_listen(NULL);
@@ -533,6 +554,7 @@ static void become_writer(void)
 static int open_for_new(struct hawk_session *session)
 {
 	CLEANUP(close_fd) int folder = -1;
+	char name[NAME_BYTES];
 	uint64_t bytes;
 
 	hawk_block_graph_note_folds(&session->graph);
@@ -543,7 +565,8 @@ static int open_for_new(struct hawk_session *session)
 	if (folder < 0)
 		return -1;
 	bytes = hawk_graph_cache_bytes(&session->graph);
-	tidy(folder, bytes);
+	name_of(&session->identity, name);
+	tidy(folder, name, bytes);
 	return has_room(folder, bytes) ? take_fd(&folder) : -1;
 }
 

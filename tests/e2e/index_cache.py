@@ -4,6 +4,7 @@ harmless when it is damaged."""
 
 import fcntl
 import os
+import resource
 import shutil
 import signal
 import struct
@@ -318,6 +319,56 @@ def check_waiting(without):
     hawk.expect(os.stat(path_of(name)).st_mtime > 1, "it was waited for and used")
 
 
+def check_inherited():
+    """The child keeps nothing of the user's open: neither its output nor what a shell has opened beside."""
+    os.unlink(path_of(settled()[0]))
+    writer = locked()  # the child waits for it
+    ends, others = os.pipe(), os.pipe()
+    with subprocess.Popen([hawk.CORE, "growth", core], stdout=ends[1], stderr=ends[1], pass_fds=(others[1],),
+                          env=dict(os.environ, XDG_CACHE_HOME=caches)) as command:
+        for end in (ends[1], others[1]):
+            os.close(end)
+        with open(ends[0], "rb") as output, open(others[0], "rb") as other:
+            output.read()
+            other.read()
+        hawk.expect(is_read(), "a child is there still")
+        writer.close()
+        hawk.expect_equal(command.wait(), 0, "growth")
+    settled()
+
+
+def bytes_of(file, header):
+    """How far what this header says goes."""
+    table = next(at for at in range(header + 64, header + HEADER_BYTES, 8)
+                 if struct.unpack_from("<Q", file, at)[0] == HEADERS * HEADER_BYTES)
+    return struct.unpack_from("<Q", file, table - 8)[0]
+
+
+def check_own_size(without):
+    """What is there is no reason to remove it when something is added; what cannot be added leaves no trace."""
+    verb = ("retained", "--by=root")
+    ask(*verb)
+    name, _, _ = settled()
+    good = bytearray(read(name))
+    newest = header_of(good)
+    good[newest:newest + 8] = bytes(8)  # the last addition has not come to its end
+    before = bytes_of(good, header_of(good))
+
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (before, before))
+
+    write(name, good)
+    subprocess.run([hawk.CORE, verb[0], core, *verb[1:]], env=dict(os.environ, XDG_CACHE_HOME=caches),
+                   preexec_fn=limit, stdout=subprocess.DEVNULL, check=True)
+    hawk.expect_equal(settled()[1], before, "size of what could not be added to")
+    write(name, good)
+    inode = os.stat(path_of(name)).st_ino
+    os.truncate(path_of(name), 17 << 30)
+    hawk.expect_equal(ask(*verb), without[verb], f"{verb} from a large file")
+    hawk.expect_equal((settled()[2], settled()[1] < 1 << 30), (inode, True), "the same file, with more")
+
+
 def check_identity():
     """A core that was written again is another core."""
     ask("sites", code=0)
@@ -402,6 +453,8 @@ check_begun_again(answers)
 check_parts(answers)
 check_additions(answers)
 check_waiting(answers)
+check_inherited()
+check_own_size(answers)
 check_identity()
 check_old_ones()
 check_small_core()
