@@ -46,32 +46,10 @@ def files():
     return sorted(os.listdir(folder_of_caches)) if os.path.isdir(folder_of_caches) else []
 
 
-def target_of(link):
-    try:
-        return os.readlink(link)
-    except OSError:  # it went away
-        return ""
-
-
-def is_read():
-    """Whether a process of hawk-core has the core open still: a child that will write, perhaps."""
-    program = os.path.realpath(hawk.CORE)
-    for process in filter(str.isdigit, os.listdir("/proc")):
-        if target_of(f"/proc/{process}/exe") != program:
-            continue
-        try:
-            files_of_it = os.listdir(f"/proc/{process}/fd")
-        except OSError:
-            continue
-        if any(target_of(f"/proc/{process}/fd/{fd}").startswith(core) for fd in files_of_it):
-            return True
-    return False
-
-
 def settled():
     """The name, size and inode of the cache's file, once no child writes any more."""
     for _ in range(400):
-        if not is_read():
+        if not hawk.is_read(core):
             break
         time.sleep(0.05)
     else:
@@ -331,7 +309,7 @@ def check_inherited():
         with open(ends[0], "rb") as output, open(others[0], "rb") as other:
             output.read()
             other.read()
-        hawk.expect(is_read(), "a child is there still")
+        hawk.expect(hawk.is_read(core), "a child is there still")
         writer.close()
         hawk.expect_equal(command.wait(), 0, "growth")
     settled()
