@@ -233,14 +233,6 @@ static struct hawk_error *take_graph(const struct cache_reader *reader,
 	return take_folds(reader, graph);
 }
 
-static bool is_known(const struct hawk_findings *findings, const char *key, const char *text)
-{
-	for (size_t i = 0; i < findings->count; i++)
-		if (!strcmp(findings->items[i].key, key) && !strcmp(findings->items[i].text, text))
-			return true;
-	return false;
-}
-
 /** Those of the reading that is spared now; keys stay in the mapping. */
 static void take_findings(const struct cache_reader *reader, struct hawk_findings *findings)
 {
@@ -250,7 +242,7 @@ static void take_findings(const struct cache_reader *reader, struct hawk_finding
 	while (cache_next_finding(reader, &at, &kept)) {
 		size_t before = findings->count;
 
-		if (is_known(findings, kept.key, kept.text))
+		if (hawk_findings_have(findings, kept.key, kept.text))
 			continue;
 		hawk_findings_add(findings, (enum hawk_finding_sort)kept.head->sort,
 				  kept.head->partial, kept.key, "%s", kept.text);

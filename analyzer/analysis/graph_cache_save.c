@@ -388,15 +388,6 @@ struct hawk_error *hawk_graph_cache_save(int fd, const struct hawk_core_identity
 	return err ? err : write_parts(writer, graph->parts);
 }
 
-static bool is_among(const struct cache_kept_finding *kept, const struct hawk_findings *findings)
-{
-	for (size_t i = 0; i < findings->count; i++)
-		if (!strcmp(findings->items[i].key, kept->key) &&
-		    !strcmp(findings->items[i].text, kept->text))
-			return true;
-	return false;
-}
-
 /** What the file has found, and the session has not. */
 static void append_kept(const struct cache_reader *reader, const struct hawk_findings *findings,
 			struct hawk_text *text)
@@ -405,7 +396,7 @@ static void append_kept(const struct cache_reader *reader, const struct hawk_fin
 	uint64_t at = 0, before = 0;
 
 	for (; cache_next_finding(reader, &at, &kept); before = at)
-		if (!is_among(&kept, findings))
+		if (!hawk_findings_have(findings, kept.key, kept.text))
 			hawk_text_append(text, kept.head, (size_t)(at - before));
 }
 

@@ -91,3 +91,11 @@ bool hawk_findings_partial(const struct hawk_findings *findings)
 			return true;
 	return findings->forgotten;
 }
+
+bool hawk_findings_have(const struct hawk_findings *findings, const char *key, const char *text)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (!strcmp(findings->items[i].key, key) && !strcmp(findings->items[i].text, text))
+			return true;
+	return false;
+}

@@ -48,6 +48,9 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
 		       const char *key, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/** Whether there is one with this key and text. */
+bool hawk_findings_have(const struct hawk_findings *findings, const char *key, const char *text);
+
 /** True if any finding says that the answer is incomplete, or might have said so. */
 bool hawk_findings_partial(const struct hawk_findings *findings);
 

@@ -145,9 +145,6 @@ static void add_rest(const struct completion *completion)
 	    !hawk_cache_has_room(completion->folder,
 				 graph->index.count * (uint64_t)FILE_BYTES_PER_BLOCK))
 		return;
-	/* What gave way is in the file, and is not found again for the sake of others. */
-	if (missing & (HAWK_PART_RETAINED | HAWK_PART_REACH | HAWK_PART_EDGES))
-		missing |= HAWK_PART_RETAINED;
 	err = hawk_session_load_graph(session, &settings, missing);
 	if (!err)
 		publish(completion);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * From a world of blocks and pointers to a graph with all its parts.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "synthetic_paths.h"
+
+enum { ROOT_GROUPS = 3 };
+
+void expect_no_error(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+struct paths_world *paths_world_open(struct graph_world *world)
+{
+	struct paths_world *paths = calloc(1, sizeof(*paths));
+
+	graph_world_open(world, 1, SIZE_MAX);
+	graph_oracle_make(world, &paths->oracle);
+	paths->world = world;
+	paths->heap.site_of_trace = paths->site_of_trace;
+	paths->heap.trace_count = GRAPH_TRACES;
+	for (uint32_t i = 0; i < GRAPH_TRACES; i++)
+		paths->site_of_trace[i] = i;
+	hawk_block_graph_init(&paths->graph, world->target, &paths->heap, &world->findings);
+	paths->graph.index = world->index;
+	paths->graph.edges = world->graph;
+	paths->graph.roots = world->roots;
+	expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
+					&world->workspace, &paths->graph.reach));
+	expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
+					     &paths->graph.reach, NULL, &world->workspace,
+					     &paths->graph.dominators));
+	hawk_dominators_number_blocks(&paths->graph.dominators);
+	/* In some there is none, as with dominators from a cache. */
+	paths->cached = world->count % 2 == 0;
+	if (paths->cached)
+		paths->graph.dominators.workspace = NULL;
+	else
+		paths->graph.workspace = world->workspace;
+	paths->graph.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH |
+			     HAWK_PART_RETAINED;
+	paths->groups = calloc(world->roots.count + 1, sizeof(*paths->groups));
+	for (size_t i = 0; i < world->roots.count; i++)
+		paths->groups[i] = (uint32_t)(i % ROOT_GROUPS);
+	return paths;
+}
+
+void paths_world_close(struct paths_world *paths)
+{
+	hawk_reach_deinit(&paths->graph.reach);
+	hawk_tree_folds_deinit(&paths->graph.folds);
+	graph_world_destroy(paths->world);
+	free(paths->groups);
+	free(paths);
+}
+
+struct paths_world *paths_world_random(uint64_t *seed)
+{
+	struct graph_world *world = graph_world_create();
+
+	graph_world_fill(world, seed);
+	return paths_world_open(world);
+}
