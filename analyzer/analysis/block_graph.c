@@ -494,6 +494,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_site_graph_deinit(&graph->sites);
 	hawk_paths_deinit(&graph->paths);
 	hawk_tree_folds_deinit(&graph->folds);
+	hawk_kept_schemas_deinit(&graph->schemas);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }

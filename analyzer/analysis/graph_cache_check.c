@@ -310,6 +310,36 @@ static bool check_folds(const struct cache_reader *reader)
 	       has_bytes(reader, CACHE_BY_START, index->count, 8);
 }
 
+struct hawk_kept_schemas cache_kept_schemas(const struct cache_reader *reader)
+{
+	struct hawk_kept_schemas kept = {0};
+
+	for (unsigned sort = 0; sort < HAWK_KEPT_SORTS; sort++) {
+		enum cache_section_id id = (enum cache_section_id)(CACHE_KEPT_SCHEMAS + sort);
+
+		kept.arrays[sort] = (struct hawk_kept_array){
+			.items = cache_section_at(reader, id),
+			.count = reader->header->sections[id].bytes /
+				 kept_size((enum hawk_kept_sort)sort),
+		};
+	}
+	return kept;
+}
+
+/** Whole ones, of sites and blocks that are there. */
+static bool check_schemas(const struct cache_reader *reader)
+{
+	const struct cache_heap *heap = cache_section_at(reader, CACHE_HEAP);
+	const struct cache_index *index = cache_section_at(reader, CACHE_INDEX);
+	struct hawk_kept_schemas kept = cache_kept_schemas(reader);
+
+	for (unsigned sort = 0; sort < HAWK_KEPT_SORTS; sort++)
+		if (!has_bytes(reader, (enum cache_section_id)(CACHE_KEPT_SCHEMAS + sort),
+			       kept.arrays[sort].count, kept_size((enum hawk_kept_sort)sort)))
+			return false;
+	return kept_schemas_fit(&kept, heap->site_count, index->count);
+}
+
 bool cache_check_graph(const struct cache_reader *reader)
 {
 	const struct cache_heap *heap = cache_section_at(reader, CACHE_HEAP);
@@ -337,6 +367,8 @@ bool cache_check_graph(const struct cache_reader *reader)
 	if (reader->parts & HAWK_PART_PATHS && !check_paths(reader))
 		return false;
 	if (!check_folds(reader))
+		return false;
+	if (reader->parts & HAWK_PART_SCHEMAS && !check_schemas(reader))
 		return false;
 	if (!(reader->parts & HAWK_PART_RETAINED))
 		return true;

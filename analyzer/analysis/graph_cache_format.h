@@ -18,9 +18,10 @@
 #include "hawk_graph_cache.h"
 #include "hawk_site_ages.h"
 #include "hawk_site_tree.h"
+#include "schema_kept.h"
 
 enum {
-	CACHE_VERSION = 5,
+	CACHE_VERSION = 6,
 	CACHE_HEADER_BYTES = 4096,
 	CACHE_HEADERS = 2,
 	CACHE_FIRST_SECTION = CACHE_HEADERS * CACHE_HEADER_BYTES,
@@ -70,6 +71,8 @@ enum cache_section_id {
 	CACHE_START_FOLD_HEAD,
 	CACHE_START_FOLD,
 	CACHE_BY_START,
+	CACHE_KEPT_SCHEMAS, /**< as in schema_kept.h: one for each enum hawk_kept_sort */
+	CACHE_KEPT_SCHEMAS_LAST = CACHE_KEPT_SCHEMAS + HAWK_KEPT_SORTS - 1,
 	CACHE_SECTIONS
 };
 
@@ -158,6 +161,11 @@ static inline uint64_t cache_layout(void)
 		sizeof(struct hawk_site_place),
 		sizeof(struct hawk_tree_fold_node),
 		sizeof(struct hawk_site_ages),
+		sizeof(struct kept_schema),
+		sizeof(struct kept_group),
+		sizeof(struct kept_word),
+		sizeof(struct kept_value),
+		sizeof(struct kept_outlier),
 		HAWK_TREE_KINDS,
 		HAWK_REACH_KINDS,
 		HAWK_ROOT_KINDS,
@@ -188,7 +196,8 @@ static inline unsigned cache_part_of(unsigned section)
 		{CACHE_PATHS_FOLD_HEAD, HAWK_PART_FOLDS},
 		{CACHE_START_FOLD_HEAD, HAWK_PART_PATHS_FOLD},
 		{CACHE_BY_START, HAWK_PART_START_FOLD},
-		{CACHE_SECTIONS, HAWK_PART_START_BLOCKS},
+		{CACHE_KEPT_SCHEMAS, HAWK_PART_START_BLOCKS},
+		{CACHE_SECTIONS, HAWK_PART_SCHEMAS},
 	};
 	unsigned i = 0;
 
@@ -228,6 +237,9 @@ bool cache_find_header(const struct cache_reader *reader, const struct hawk_core
 
 /** XXH3; counts as progress. */
 uint64_t cache_hash(const void *bytes, uint64_t size);
+
+/** Kept schemas where they lie. */
+struct hawk_kept_schemas cache_kept_schemas(const struct cache_reader *reader);
 
 /** That the sections of reader->parts lie in the file and are as they were written. */
 bool cache_check_sections(const struct cache_reader *reader);

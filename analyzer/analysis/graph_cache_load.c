@@ -213,6 +213,10 @@ static struct hawk_error *take_graph(const struct cache_reader *reader,
 		graph->reach.kinds = (uint8_t *)cache_section_at(reader, CACHE_KINDS);
 		graph->reach.edges = HAWK_EDGES_ALL;
 	}
+	if (reader->parts & HAWK_PART_SCHEMAS) {
+		hawk_kept_schemas_deinit(&graph->schemas);
+		graph->schemas = cache_kept_schemas(reader);
+	}
 	/* What has been taken stays the graph's, even if memory runs out for the rest. */
 	graph->parts |= reader->parts & ~copied;
 	if (reader->parts & HAWK_PART_RETAINED)

@@ -250,6 +250,10 @@ static void list_graph(const struct hawk_block_graph *graph, const struct small_
 		pieces[CACHE_PATHS_FOUND] =
 			(struct piece){paths->found, hawk_paths_found_bytes(graph->index.count)};
 	}
+	for (unsigned sort = 0; sort < HAWK_KEPT_SORTS && graph->parts & HAWK_PART_SCHEMAS; sort++)
+		pieces[CACHE_KEPT_SCHEMAS + sort] = (struct piece){
+			graph->schemas.arrays[sort].items,
+			graph->schemas.arrays[sort].count * kept_size((enum hawk_kept_sort)sort)};
 	list_folds(graph, small, pieces);
 }
 

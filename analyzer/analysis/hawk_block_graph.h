@@ -23,6 +23,7 @@
 #include "hawk_dominators.h"
 #include "hawk_near.h"
 #include "hawk_paths.h"
+#include "hawk_schema_kept.h"
 #include "hawk_tree_folds.h"
 #include "hawk_site_graph.h"
 #include "hawk_sites.h"
@@ -53,6 +54,8 @@ enum hawk_block_graph_part {
 	HAWK_PART_PATHS_FOLD = 1u << 10,
 	HAWK_PART_START_FOLD = 1u << 11,   /**< the tree of dominators by start pointers */
 	HAWK_PART_START_BLOCKS = 1u << 12, /**< folds.by_start */
+	/** Likewise: `schemas`. */
+	HAWK_PART_SCHEMAS = 1u << 16,
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -85,6 +88,7 @@ struct hawk_block_graph {
 	struct hawk_site_graph sites;
 	struct hawk_paths paths;
 	struct hawk_tree_folds folds;
+	struct hawk_kept_schemas schemas;
 
 	unsigned parts; /**< what is there */
 	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph,

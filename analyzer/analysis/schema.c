@@ -98,8 +98,12 @@ struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
 {
 	struct hawk_schema_blocks blocks = {0};
 	struct hawk_schema schema = {0};
-	struct hawk_error *err = hawk_block_graph_readable(graph);
+	struct hawk_error *err = NULL;
 
+	if (!wish->blocks && !wish->groups && hawk_schema_find_kept(graph, wish->site, ret, &err))
+		return NULL;
+	if (!err)
+		err = hawk_block_graph_readable(graph);
 	if (!err)
 		err = hawk_schema_collect(graph, wish, &schema, &blocks);
 	if (!err) {

@@ -20,6 +20,7 @@
 #include "hawk_memory.h"
 #include "hawk_pointer_session.h"
 #include "hawk_progress.h"
+#include "hawk_schema_kept.h"
 #include "hawk_session.h"
 #include "hawk_site_ages.h"
 #include "hawk_site_tree.h"
@@ -146,6 +147,22 @@ static void add_rest(const struct completion *completion)
 				 graph->index.count * (uint64_t)FILE_BYTES_PER_BLOCK))
 		return;
 	err = hawk_session_load_graph(session, &settings, missing);
+	if (!err)
+		publish(completion);
+	hawk_error_destroy(err);
+}
+
+/** What takes longest to look at, looked at already. In a bit for each block. */
+static void add_schemas(const struct completion *completion)
+{
+	struct hawk_session *session = completion->session;
+	CLEANUP(close_fd) int there = hawk_cache_open(&session->identity, O_RDONLY);
+	struct hawk_block_graph *graph = &session->graph;
+	struct hawk_error *err;
+
+	if (hawk_graph_cache_parts(there, &session->identity) & HAWK_PART_SCHEMAS)
+		return;
+	err = hawk_schema_keep(graph);
 	if (!err)
 		publish(completion);
 	hawk_error_destroy(err);
@@ -284,6 +301,7 @@ void hawk_session_save_cache(struct hawk_session *session)
 	if (publish(&completion)) {
 		begin_again(&completion);
 		add_rest(&completion);
+		add_schemas(&completion);
 		add_folds(&completion);
 	}
 	_exit(0);

@@ -86,7 +86,8 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 {
 	struct hawk_pointer_report report;
 	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS, &report);
+		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS | HAWK_PART_SCHEMAS,
+		&report);
 	struct hawk_site_prefix site = settings->site.prefix;
 
 	(void)code;

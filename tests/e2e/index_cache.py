@@ -27,10 +27,10 @@ VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", 
 
 # As in the header of the file.
 INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 64, 128
-PATHS_FOLD, START_FOLD, START_BLOCKS = 1024, 2048, 4096
-ALL_PARTS = INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD
+PATHS_FOLD, START_FOLD, START_BLOCKS, SCHEMAS = 1024, 2048, 4096, 65536
+ALL_PARTS = INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD | SCHEMAS
 HEADER_BYTES, HEADERS = 4096, 2
-SECTIONS, KINDS, SITE_EDGES, FOLD_AGES = 41, 19, 27, 34
+SECTIONS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS = 46, 19, 27, 34, 43
 
 
 def ask(*arguments, code=None):
@@ -133,7 +133,7 @@ def header_of(file):
     for at in range(0, HEADERS * HEADER_BYTES, HEADER_BYTES):
         magic, version, _, generation = struct.unpack_from("<QIIQ", file, at)
         if magic == 0x3158444948574148:
-            hawk.expect_equal(version, 5, "version")
+            hawk.expect_equal(version, 6, "version")
             found.append((generation, at))
     return max(found)[1]
 
@@ -193,6 +193,26 @@ def check_damaged_folds(without):
         hawk.expect_equal(done.returncode, 0, f"{verb} when the file is in use already: {done.stderr[-300:]}")
         hawk.expect(done.stdout.endswith(without[verb][1]), f"{verb} from damaged folds")
         settled()
+
+
+def check_damaged_schemas(without):
+    """Damage in what a schema is taken from: blocks are looked at, after all, and the file does not stay."""
+    ask("analyze")
+    name, _, _ = settled()
+    good = read(name)
+    bad = bytearray(good)
+    bad[sections_of(good)[KEPT_WORDS][0] + 4] ^= 0x55
+    for verb in [verb for verb in VERBS if verb[0] == "schema"][:2]:
+        write(name, bad)
+        hawk.expect_equal(ask(*verb), without[tuple(verb)], f"{verb} from damaged schemas")
+        hawk.expect(read(settled()[0]) != bytes(bad), "the damaged file is gone")
+
+
+def schema_verbs():
+    """Of the largest sites: with options that kept schemas are for, and with others."""
+    sites = [site["site"] for site in hawk.analyze(core, "--no-cache")["sites"] if site["inuse_objects"]][:2]
+    options = [], ["--json"], ["--full", "--threads=1"], ["--size=1-4k", "--json"], ["--top=3"], ["--age=0-1h"]
+    return tuple(["schema", site, *words] for site in sites for words in options)
 
 
 def check_begun_again(without):
@@ -422,11 +442,13 @@ caches = os.path.join(folder, "caches")
 core, _done = hawk.crash([holder_world.build(folder), "abort", "20000", "500000"],
                          hawk.tracer_environment(), folder, (signal.SIGABRT,))
 hawk.expect(os.path.getsize(core) >= 64 << 20, "the core is large enough to be cached")
+VERBS += schema_verbs()
 answers = check_same_answers()
 check_privacy()
 hawk.expect(uses_cache(), "the cache is used")
 check_damage(answers)
 check_damaged_folds(answers)
+check_damaged_schemas(answers)
 check_begun_again(answers)
 check_parts(answers)
 check_additions(answers)

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Records and arrays of all sorts in a synthetic heap, and whether two schemas say the same.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_file.h"
+#include "synthetic_schema.h"
+
+static const uint64_t TEXT = UINT64_C(0x4141414141414141);
+
+void schema_world_check(struct hawk_error *err)
+{
+	if (err)
+		fail_msg("%s", hawk_error_message(err));
+}
+
+static uint64_t add_block(struct schema_world *world, uint64_t size, uint32_t site)
+{
+	uint64_t start = world->next + 16;
+
+	assert_true(start + size <= SYNTHETIC_HEAP + HEAP_BYTES);
+	synthetic_heap_add_block(
+		world->heap, (struct synthetic_block){.start = start, .size = size, .trace = site});
+	world->next = (start + size + 15) & ~UINT64_C(15);
+	return start;
+}
+
+static void put(struct schema_world *world, uint64_t address, uint64_t value)
+{
+	memcpy(world->heap->bytes + (address - SYNTHETIC_HEAP), &value, sizeof(value));
+}
+
+/** Targets come into use one after the other, so that later parts meet others first. */
+static unsigned choose_target(struct schema_world *world, unsigned number, unsigned count)
+{
+	return (unsigned)(synthetic_random(&world->seed) % (1 + number * TARGETS / count));
+}
+
+uint64_t schema_world_wrong_word(const struct schema_world *world, unsigned k)
+{
+	return k % 2 ? TEXT : world->targets[k] + TARGET_BYTES + 1 + k;
+}
+
+/** Into a record, or just behind it. */
+static uint64_t right_word(const struct schema_world *world, unsigned i, unsigned k)
+{
+	return world->records[(i * 31 + k) % RECORDS] + i * k % (RECORD_BYTES + 1);
+}
+
+static void fill_record(struct schema_world *world, unsigned i)
+{
+	uint64_t start = world->records[i];
+
+	world->keys[i] = choose_target(world, i, RECORDS);
+	put(world, start + KEYS_AT, world->targets[world->keys[i]]);
+	put(world, start + FEW_AT, 1 + i * 7 / RECORDS);
+	put(world, start + MANY_AT, 1 + i * 12 / RECORDS);
+	for (unsigned k = 0; k < ODD_OFFSETS; k++)
+		put(world, start + ODD_AT + 8 * (uint64_t)k,
+		    i % ODD_EACH == 20 * k ? schema_world_wrong_word(world, k)
+					   : right_word(world, i, k));
+	memset(world->heap->bytes + (start + TEXT_AT - SYNTHETIC_HEAP), 'x', 4 + i % 5);
+}
+
+static void add_array(struct schema_world *world, unsigned number)
+{
+	unsigned elements = 16 + (unsigned)(synthetic_random(&world->seed) % 20);
+	uint64_t start = add_block(world, elements * ELEMENT_WORDS * UINT64_C(8), ARRAY_SITE);
+
+	for (unsigned i = 0; i < elements; i++) {
+		uint64_t at = start + i * ELEMENT_WORDS * UINT64_C(8);
+
+		bool odd = synthetic_random(&world->seed) % 4 == 0;
+
+		put(world, at, world->targets[odd ? choose_target(world, number, ARRAYS) : 0]);
+		put(world, at + 8, number % 97 == 5 && i == 3 ? TEXT : 1 + number * i);
+		put(world, at + 16, UINT64_C(0x3fe0000000000000) + number);
+	}
+}
+
+static void open_world(struct schema_world *world, size_t cut_bytes)
+{
+	struct synthetic_core *core = synthetic_heap_core(world->heap);
+	struct hawk_sweep_plan plan = {
+		.key = world->heap->table->header.key,
+		.trace_count = SITES,
+		.birth_max = 255,
+	};
+	struct hawk_sweep_result result;
+	struct hawk_core_file *file;
+	size_t size;
+
+	world->core_bytes = synthetic_core_build(core, &size);
+	synthetic_core_destroy(core);
+	hawk_findings_init(&world->findings);
+	schema_world_check(
+		hawk_core_file_over(world->core_bytes, size < cut_bytes ? size : cut_bytes, &file));
+	schema_world_check(hawk_core_open_file(file, NULL, &world->findings, &world->target));
+	for (uint32_t i = 0; i < SITES; i++)
+		world->site_of_trace[i] = i;
+	world->of_sites = (struct hawk_heap){
+		.sites = world->sites,
+		.site_count = SITES,
+		.site_of_trace = world->site_of_trace,
+		.trace_count = SITES,
+	};
+	world->graph = (struct hawk_block_graph){
+		.target = world->target,
+		.heap = &world->of_sites,
+		.findings = &world->findings,
+		.threads = 1,
+		.parts = HAWK_PART_INDEX,
+	};
+	schema_world_check(hawk_block_index_sweep(&world->graph.index, world->target, &plan, 1,
+						  &world->findings, &result));
+}
+
+struct schema_world *schema_world_create(size_t cut_bytes)
+{
+	struct schema_world *world = calloc(1, sizeof(*world));
+
+	assert_non_null(world);
+	world->seed = 11;
+	world->next = SYNTHETIC_HEAP;
+	world->heap = synthetic_heap_create(HEAP_BYTES);
+	for (uint32_t i = 0; i < TARGETS; i++)
+		world->targets[i] = add_block(world, TARGET_BYTES, i);
+	for (unsigned i = 0; i < RECORDS; i++)
+		world->records[i] = add_block(world, RECORD_BYTES, RECORD_SITE);
+	for (unsigned i = 0; i < RECORDS; i++)
+		fill_record(world, i);
+	for (unsigned i = 0; i < ARRAYS; i++)
+		add_array(world, i);
+	open_world(world, cut_bytes);
+	return world;
+}
+
+void schema_world_destroy(struct schema_world *world)
+{
+	hawk_kept_schemas_deinit(&world->graph.schemas);
+	hawk_block_index_deinit(&world->graph.index);
+	hawk_target_close(world->target);
+	hawk_findings_deinit(&world->findings);
+	synthetic_heap_destroy(world->heap);
+	free(world->core_bytes);
+	free(world);
+}
+
+static void words_are_the_same(const struct hawk_schema_word *a, const struct hawk_schema_word *b)
+{
+	assert_int_equal(a->count, b->count);
+	assert_memory_equal(a->by_class, b->by_class, sizeof(a->by_class));
+	assert_int_equal(a->value_count, b->value_count);
+	for (uint32_t i = 0; i < a->value_count; i++) {
+		assert_int_equal(a->values[i].word.class, b->values[i].word.class);
+		assert_int_equal(a->values[i].word.key, b->values[i].word.key);
+		assert_int_equal(a->values[i].count, b->values[i].count);
+	}
+	assert_true(a->integer_min == b->integer_min && a->integer_max == b->integer_max);
+	assert_int_equal(a->text_min, b->text_min);
+	assert_int_equal(a->text_max, b->text_max);
+}
+
+static void outliers_are_the_same(const struct hawk_schema_outlier *a,
+				  const struct hawk_schema_outlier *b)
+{
+	assert_int_equal(a->block, b->block);
+	assert_int_equal(a->misfit_count, b->misfit_count);
+	assert_true(a->bits >= b->bits && a->bits <= b->bits);
+	for (uint32_t i = 0; i < a->misfit_count && i < HAWK_SCHEMA_MISFITS_MAX; i++) {
+		assert_int_equal(a->misfits[i].offset, b->misfits[i].offset);
+		assert_int_equal(a->misfits[i].value, b->misfits[i].value);
+		assert_int_equal(a->misfits[i].word.class, b->misfits[i].word.class);
+	}
+}
+
+static void groups_are_the_same(const struct hawk_schema_group *a,
+				const struct hawk_schema_group *b)
+{
+	assert_int_equal(a->size_min, b->size_min);
+	assert_int_equal(a->size_max, b->size_max);
+	assert_int_equal(a->objects, b->objects);
+	assert_int_equal(a->examined, b->examined);
+	assert_int_equal(a->unreadable, b->unreadable);
+	assert_int_equal(a->bytes_each, b->bytes_each);
+	assert_int_equal(a->period, b->period);
+	assert_int_equal(a->word_count, b->word_count);
+	for (uint32_t i = 0; i < a->word_count; i++)
+		words_are_the_same(&a->words[i], &b->words[i]);
+	assert_int_equal(a->outliers_all, b->outliers_all);
+	assert_int_equal(a->outlier_count, b->outlier_count);
+	for (uint32_t i = 0; i < a->outlier_count; i++)
+		outliers_are_the_same(&a->outliers[i], &b->outliers[i]);
+}
+
+void schemas_are_the_same(const struct hawk_schema *a, const struct hawk_schema *b)
+{
+	assert_int_equal(a->objects, b->objects);
+	assert_int_equal(a->bytes, b->bytes);
+	assert_int_equal(a->carved, b->carved);
+	assert_int_equal(a->sizes, b->sizes);
+	assert_int_equal(a->rest_objects, b->rest_objects);
+	assert_int_equal(a->group_count, b->group_count);
+	for (size_t i = 0; i < a->group_count; i++)
+		groups_are_the_same(&a->groups[i], &b->groups[i]);
+}
