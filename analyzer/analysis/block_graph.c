@@ -326,6 +326,8 @@ unsigned hawk_block_graph_dependencies(unsigned parts)
 		parts |= HAWK_PART_REACH;
 	if (parts & HAWK_PART_REACH)
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
+	if (parts & HAWK_PART_PLACES)
+		parts |= HAWK_PART_EDGES;
 	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_PATHS))
 		parts |= HAWK_PART_INDEX;
 	return parts;
@@ -495,6 +497,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_paths_deinit(&graph->paths);
 	hawk_tree_folds_deinit(&graph->folds);
 	hawk_kept_schemas_deinit(&graph->schemas);
+	hawk_pointer_places_deinit(&graph->places);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }

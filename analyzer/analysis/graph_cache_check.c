@@ -340,6 +340,18 @@ static bool check_schemas(const struct cache_reader *reader)
 	return kept_schemas_fit(&kept, heap->site_count, index->count);
 }
 
+/** A place for each edge, which are there. */
+static bool check_places(const struct cache_reader *reader)
+{
+	const struct cache_index *index = cache_section_at(reader, CACHE_INDEX);
+
+	return !index->part_count &&
+	       has_bytes(reader, CACHE_PLACE_WORDS,
+			 reader->header->sections[CACHE_EDGES].bytes / sizeof(uint32_t), 1) &&
+	       has_bytes(reader, CACHE_PLACES_SHARED,
+			 hawk_pointer_places_shared_bytes(index->count), 1);
+}
+
 bool cache_check_graph(const struct cache_reader *reader)
 {
 	const struct cache_heap *heap = cache_section_at(reader, CACHE_HEAP);
@@ -369,6 +381,8 @@ bool cache_check_graph(const struct cache_reader *reader)
 	if (!check_folds(reader))
 		return false;
 	if (reader->parts & HAWK_PART_SCHEMAS && !check_schemas(reader))
+		return false;
+	if (reader->parts & HAWK_PART_PLACES && !check_places(reader))
 		return false;
 	if (!(reader->parts & HAWK_PART_RETAINED))
 		return true;

@@ -73,6 +73,8 @@ enum cache_section_id {
 	CACHE_BY_START,
 	CACHE_KEPT_SCHEMAS, /**< as in schema_kept.h: one for each enum hawk_kept_sort */
 	CACHE_KEPT_SCHEMAS_LAST = CACHE_KEPT_SCHEMAS + HAWK_KEPT_SORTS - 1,
+	CACHE_PLACE_WORDS, /**< hawk_pointer_places.words */
+	CACHE_PLACES_SHARED,
 	CACHE_SECTIONS
 };
 
@@ -197,7 +199,8 @@ static inline unsigned cache_part_of(unsigned section)
 		{CACHE_START_FOLD_HEAD, HAWK_PART_PATHS_FOLD},
 		{CACHE_BY_START, HAWK_PART_START_FOLD},
 		{CACHE_KEPT_SCHEMAS, HAWK_PART_START_BLOCKS},
-		{CACHE_SECTIONS, HAWK_PART_SCHEMAS},
+		{CACHE_PLACE_WORDS, HAWK_PART_SCHEMAS},
+		{CACHE_SECTIONS, HAWK_PART_PLACES},
 	};
 	unsigned i = 0;
 

@@ -188,10 +188,23 @@ static struct hawk_error *take_folds(const struct cache_reader *reader,
 	return err;
 }
 
+/** Of the graph's edges, wherever these have come from. */
+static void take_places(const struct cache_reader *reader, struct hawk_block_graph *graph)
+{
+	if (reader->header->sections[CACHE_PLACE_WORDS].bytes != graph->edges.edge_count)
+		return;
+	graph->places = (struct hawk_pointer_places){
+		.words = cache_section_at(reader, CACHE_PLACE_WORDS),
+		.shared = cache_section_at(reader, CACHE_PLACES_SHARED),
+	};
+	graph->parts |= HAWK_PART_PLACES;
+}
+
 static struct hawk_error *take_graph(const struct cache_reader *reader,
 				     struct hawk_block_graph *graph)
 {
-	const unsigned copied = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS | FOLDS;
+	const unsigned copied =
+		HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS | HAWK_PART_PLACES | FOLDS;
 	uint32_t count = graph->index.count;
 	struct hawk_error *err = NULL;
 
@@ -234,6 +247,8 @@ static struct hawk_error *take_graph(const struct cache_reader *reader,
 	if (err)
 		return err;
 	graph->parts |= reader->parts & HAWK_PART_PATHS;
+	if (reader->parts & HAWK_PART_PLACES)
+		take_places(reader, graph);
 	return take_folds(reader, graph);
 }
 

@@ -254,6 +254,12 @@ static void list_graph(const struct hawk_block_graph *graph, const struct small_
 		pieces[CACHE_KEPT_SCHEMAS + sort] = (struct piece){
 			graph->schemas.arrays[sort].items,
 			graph->schemas.arrays[sort].count * kept_size((enum hawk_kept_sort)sort)};
+	if (graph->parts & HAWK_PART_PLACES) {
+		pieces[CACHE_PLACE_WORDS] =
+			(struct piece){graph->places.words, graph->edges.edge_count};
+		pieces[CACHE_PLACES_SHARED] = (struct piece){
+			graph->places.shared, hawk_pointer_places_shared_bytes(graph->index.count)};
+	}
 	list_folds(graph, small, pieces);
 }
 

@@ -23,6 +23,7 @@
 #include "hawk_dominators.h"
 #include "hawk_near.h"
 #include "hawk_paths.h"
+#include "hawk_pointer_places.h"
 #include "hawk_schema_kept.h"
 #include "hawk_tree_folds.h"
 #include "hawk_site_graph.h"
@@ -56,6 +57,8 @@ enum hawk_block_graph_part {
 	HAWK_PART_START_BLOCKS = 1u << 12, /**< folds.by_start */
 	/** Likewise: `schemas`. */
 	HAWK_PART_SCHEMAS = 1u << 16,
+	/** Likewise: `places` of edges, which it needs. */
+	HAWK_PART_PLACES = 1u << 17,
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -89,6 +92,7 @@ struct hawk_block_graph {
 	struct hawk_paths paths;
 	struct hawk_tree_folds folds;
 	struct hawk_kept_schemas schemas;
+	struct hawk_pointer_places places;
 
 	unsigned parts; /**< what is there */
 	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph,

@@ -271,18 +271,31 @@ static struct hawk_error *first_error(struct hawk_error *const errors[2])
 	return errors[0] ? errors[0] : errors[1];
 }
 
+/* Whether places of pointers are kept, for the wanted ones. */
+static bool has_places(const struct hawk_block_graph *graph, const uint64_t *wanted)
+{
+	const unsigned needed = HAWK_PART_EDGES | HAWK_PART_PLACES;
+
+	return wanted && (graph->parts & needed) == needed;
+}
+
 /* Where edges are there: the pointers of half of all blocks. */
 static void run_read(void *context, unsigned part)
 {
 	struct shares *shares = context;
 	const struct hawk_block_graph *graph = shares->graph;
 	uint64_t count = graph->index.count;
+	uint32_t first = (uint32_t)(count * part / shares->count);
+	uint32_t end = (uint32_t)(count * (part + 1) / shares->count);
 
 	shares->errors[part] =
-		hawk_pointers_read(graph->target, &graph->index, &graph->edges,
-				   (uint32_t)(count * part / shares->count),
-				   (uint32_t)(count * (part + 1) / shares->count), shares->wanted,
-				   adder(shares->wanted), &shares->folds[part]);
+		has_places(graph, shares->wanted)
+			? hawk_pointer_places_tell(&graph->places, &graph->edges, first, end,
+						   shares->wanted, add_pointers,
+						   &shares->folds[part])
+			: hawk_pointers_read(graph->target, &graph->index, &graph->edges, first,
+					     end, shares->wanted, adder(shares->wanted),
+					     &shares->folds[part]);
 }
 
 static struct hawk_error *read_shares(struct shares *shares)
@@ -338,6 +351,8 @@ static struct hawk_error *fold_with_edges(struct hawk_block_graph *graph, unsign
 	for (unsigned i = 0; i < count && !err; i++) {
 		err = hawk_site_fold_init(&shares.folds[i], graph, first[i]);
 		shares.folds[i].wanted = wanted;
+		if (has_places(graph, wanted))
+			shares.folds[i].shared = graph->places.shared;
 	}
 	if (!err)
 		err = fold_shares(&shares);

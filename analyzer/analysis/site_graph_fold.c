@@ -310,8 +310,13 @@ static inline void add_target(struct hawk_site_fold *fold, uint32_t number, uint
 /* Counts the target block of a place, if it is new there. True: further places have to say. */
 static inline bool count_target(struct hawk_site_fold *fold, uint32_t number, uint32_t block)
 {
-	struct hawk_first_places *seen = &fold->first[block];
+	struct hawk_first_places *seen;
 
+	if (!hawk_site_fold_is_shared(fold, block)) {
+		add_target(fold, number, block, true);
+		return false;
+	}
+	seen = &fold->first[block];
 	if (seen->first == number + 1)
 		return false;
 	if (!seen->first) {

@@ -77,6 +77,9 @@ struct hawk_site_fold {
 	hawk_site_fold_take *take; /**< the fastest that this processor runs */
 	const struct hawk_block_graph *graph;
 	const uint64_t *wanted; /**< for those who add: bits of target blocks; NULL = all */
+	/** Bits of target blocks that several pointers of the whole graph lead to; others are not
+	 * looked for in `first`. NULL = not known. */
+	const uint64_t *shared;
 	struct hawk_fold_place *places;
 	struct hawk_fold_edge *edges;
 	size_t place_count, place_capacity;
@@ -109,6 +112,12 @@ static inline uint32_t hawk_fold_recent_slot(uint32_t source, uint32_t target, u
 	return mixed * UINT32_C(0x9e3779b9) >> (32 - HAWK_FOLD_RECENT_LOG2);
 }
 
+/** Whether several pointers may lead to it. */
+static inline bool hawk_site_fold_is_shared(const struct hawk_site_fold *fold, uint32_t block)
+{
+	return !fold->shared || fold->shared[block / 64] >> block % 64 & 1;
+}
+
 /** What a pointer to `block` will need. */
 static inline void hawk_site_fold_prefetch(const struct hawk_site_fold *fold, uint32_t block)
 {
@@ -116,7 +125,8 @@ static inline void hawk_site_fold_prefetch(const struct hawk_site_fold *fold, ui
 
 	hawk_prefetch(&index->traces[block]);
 	hawk_prefetch(&index->sizes[block]);
-	hawk_prefetch(&fold->first[block]);
+	if (hawk_site_fold_is_shared(fold, block))
+		hawk_prefetch(&fold->first[block]);
 }
 
 /** To be called when all pointers have been added. */

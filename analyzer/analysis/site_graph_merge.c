@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_progress.h"
 
@@ -120,10 +121,15 @@ static void join_targets(struct merge *merge)
 	const struct hawk_first_places *first = merge->fold->first;
 	const struct hawk_first_places *other = merge->other->first;
 
-	for (uint32_t block = 0; block < merge->fold->graph->index.count; block++) {
+	const uint64_t *shared = merge->fold->shared;
+	uint32_t count = merge->fold->graph->index.count;
+	uint64_t told = 0;
+
+	for (uint32_t block = hawk_block_next_chosen(shared, 0, count); block < count;
+	     block = hawk_block_next_chosen(shared, block + 1, count)) {
 		if (first[block].first && other[block].first)
 			join_block(merge, block);
-		hawk_progress_tick(block);
+		hawk_progress_pass(&told, block);
 	}
 	join_pairs(merge, &merge->other->further_places, join_place);
 	join_pairs(merge, &merge->other->further_edges, join_edge);

@@ -29,6 +29,7 @@ enum {
 	WRITER_MS = 10000, /**< a writer waits so long for another one */
 	/* What they take beside what is there. */
 	REST_BYTES_PER_BLOCK = 45,
+	PLACES_BYTES_PER_BLOCK = 4,
 	FOLDS_BYTES_PER_BLOCK = 14,
 	START_BYTES_PER_BLOCK = 40,
 	MEMORY_SHARE = 2, /**< so many times that must be available */
@@ -168,6 +169,26 @@ static void add_schemas(const struct completion *completion)
 	hawk_error_destroy(err);
 }
 
+/** Where pointers lie in their blocks: pointers to chosen blocks are folded without the core. */
+static void add_places(const struct completion *completion)
+{
+	const unsigned needed = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS;
+	struct hawk_session *session = completion->session;
+	struct hawk_block_graph *graph = &session->graph;
+	struct hawk_error *err;
+
+	if ((graph->parts & (needed | HAWK_PART_PLACES)) != needed || graph->index.part_count ||
+	    !has_memory(session, PLACES_BYTES_PER_BLOCK))
+		return;
+	err = hawk_pointer_places_make(graph->target, &graph->index, &graph->edges, &graph->roots,
+				       hawk_block_graph_threads(graph), &graph->places);
+	if (!err) {
+		graph->parts |= HAWK_PART_PLACES;
+		publish(completion);
+	}
+	hawk_error_destroy(err);
+}
+
 static struct hawk_error *fold_trees(struct hawk_block_graph *graph, const uint32_t *groups)
 {
 	struct hawk_site_tree tree = {0};
@@ -302,6 +323,7 @@ void hawk_session_save_cache(struct hawk_session *session)
 		begin_again(&completion);
 		add_rest(&completion);
 		add_schemas(&completion);
+		add_places(&completion);
 		add_folds(&completion);
 	}
 	_exit(0);

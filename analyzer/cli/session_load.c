@@ -183,9 +183,10 @@ bool hawk_session_load_cached_graph(struct hawk_session *session,
 struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const uint64_t *wanted,
 					   struct hawk_site_graph *ret)
 {
-	/* By edges those blocks alone are read that hold pointers to wanted ones. */
-	struct hawk_error *err =
-		hawk_session_take_cached(session, HAWK_PART_ROOTS | HAWK_PART_EDGES);
+	/* By edges those blocks alone are read that hold pointers to wanted ones; by places none.
+	 */
+	struct hawk_error *err = hawk_session_take_cached(
+		session, HAWK_PART_ROOTS | HAWK_PART_EDGES | HAWK_PART_PLACES);
 
 	if (!err)
 		err = hawk_site_graph_make_of(&session->graph, wanted, ret);

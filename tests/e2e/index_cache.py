@@ -23,14 +23,16 @@ VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", 
          ["retained", "--by=tree", "--function=hold", "--json"], ["retained", "--by=root", "--age=0-1h"],
          ["merge-paths"], ["merge-paths", "--function=main", "--folded"], ["merge-paths", "--module=no such"],
          ["analyze"], ["analyze", "--full"],
-         ["blocks", "--json", "--top=100"], ["leaks", "--age=0-", "--json"])
+         ["blocks", "--json", "--top=100"], ["leaks", "--age=0-", "--json"],
+         ["sites", "--size=8-48", "--json"], ["sites", "--age=0-1h"], ["sites", "--size=24-", "--dot"])
 
 # As in the header of the file.
 INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 64, 128
-PATHS_FOLD, START_FOLD, START_BLOCKS, SCHEMAS = 1024, 2048, 4096, 65536
-ALL_PARTS = INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD | SCHEMAS
+PATHS_FOLD, START_FOLD, START_BLOCKS, SCHEMAS, PLACES = 1024, 2048, 4096, 65536, 131072
+ALL_PARTS = (INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD |
+             SCHEMAS | PLACES)
 HEADER_BYTES, HEADERS = 4096, 2
-SECTIONS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS = 46, 19, 27, 34, 43
+SECTIONS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS = 48, 19, 27, 34, 43
 
 
 def ask(*arguments, code=None):

@@ -179,12 +179,24 @@ static void choose_blocks(struct site_world *fixture, uint64_t mask,
 	assert_memory_equal(choice->sites, sums, sizeof(sums));
 }
 
+/* As a cache has them: blocks themselves are not read any more. */
+static void keep_places(struct site_world *fixture)
+{
+	struct hawk_block_graph *graph = &fixture->graph;
+
+	assert_int_equal(graph->index.part_count, 0);
+	assert_null(hawk_pointer_places_make(graph->target, &graph->index, &graph->edges,
+					     &graph->roots, 1 + fixture->world->count % 3,
+					     &graph->places));
+	graph->parts |= HAWK_PART_PLACES;
+	graph->target = NULL;
+}
+
 /* Pointers to blocks that a filter leaves out count nowhere, those from such blocks do. */
-static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **state)
+static void check_chosen_blocks(bool places)
 {
 	uint64_t seed = 17, all = 0, counted = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		struct hawk_block_choice choice;
@@ -196,7 +208,9 @@ static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **sta
 		site_world_open(&fixture, world);
 		choose_blocks(&fixture, synthetic_random(&seed), &choice);
 		fixture.graph.threads = 1 + i % 4 / 2;
-		if (i % 2)
+		if (places)
+			keep_places(&fixture);
+		else if (i % 2)
 			site_world_forget_edges(&fixture);
 		assert_null(hawk_site_graph_make_of(&fixture.graph, choice.blocks, &sites));
 		for (size_t j = 0; j < sites.edge_count; j++) {
@@ -217,24 +231,38 @@ static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **sta
 	assert_true(counted > all / 4 && counted < all * 3 / 4);
 }
 
-static void arrays_of_pointers_are_one_place(void **state)
+static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **state)
 {
+	(void)state;
+	check_chosen_blocks(false);
+}
+
+static void site_edges_from_kept_places_are_those_of_the_words(void **state)
+{
+	(void)state;
+	check_chosen_blocks(true);
+}
+
+static void check_arrays(bool places, uint64_t far)
+{
+	const uint64_t all[] = {UINT64_MAX, UINT64_MAX};
 	struct graph_world *world = graph_world_create();
 	struct hawk_site_graph sites;
 	struct site_world fixture;
 	uint32_t array = graph_world_add(world, 8 * (HAWK_SITE_PLACES_MAX + 1), 0, 1);
 	uint32_t node = graph_world_add(world, 8 * HAWK_SITE_PLACES_MAX, 0, 2);
-	uint32_t long_one = graph_world_add(world, HAWK_SITE_PLACE_BYTES_MAX + 8, 0, 3);
+	uint32_t long_one = graph_world_add(world, far + 8, 0, 3);
 	uint32_t item = graph_world_add(world, 24, 0, 4);
 
-	(void)state;
 	for (unsigned i = 0; i <= HAWK_SITE_PLACES_MAX; i++)
 		graph_world_point(world, array, 8 * i, item, 0);
 	for (unsigned i = 0; i < HAWK_SITE_PLACES_MAX; i++)
 		graph_world_point(world, node, 8 * i, item, 8);
-	graph_world_point(world, long_one, HAWK_SITE_PLACE_BYTES_MAX, item, 0);
+	graph_world_point(world, long_one, far, item, 0);
 	site_world_open(&fixture, world);
-	assert_null(hawk_site_graph_make(&fixture.graph, &sites));
+	if (places)
+		keep_places(&fixture);
+	assert_null(hawk_site_graph_make_of(&fixture.graph, places ? all : NULL, &sites));
 	assert_int_equal(sites.edge_count, 3);
 	for (size_t i = 0; i < 3; i++) {
 		const struct hawk_site_edge *edge = &sites.edges[i];
@@ -250,6 +278,18 @@ static void arrays_of_pointers_are_one_place(void **state)
 	}
 	hawk_site_graph_deinit(&sites);
 	site_world_close(&fixture);
+}
+
+static void arrays_of_pointers_are_one_place(void **state)
+{
+	const uint64_t far[] = {HAWK_SITE_PLACE_BYTES_MAX, 8 * (HAWK_PLACE_LAST - 1),
+				8 * HAWK_PLACE_LAST, 3000};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
+		check_arrays(false, far[i]);
+		check_arrays(true, far[i]);
+	}
 }
 
 /* A pool that points to an item before and behind each of its objects, which do it as well, and are
@@ -288,6 +328,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(site_edges_of_random_heaps_count_blocks_and_pointers_exactly),
 		cmocka_unit_test(site_edges_of_chosen_blocks_count_pointers_to_these_alone),
+		cmocka_unit_test(site_edges_from_kept_places_are_those_of_the_words),
 		cmocka_unit_test(arrays_of_pointers_are_one_place),
 		cmocka_unit_test(a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it),
 	};
