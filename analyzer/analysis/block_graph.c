@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_kept_leaks.h"
 #include "hawk_parallel.h"
 
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
@@ -268,6 +269,8 @@ unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned 
 		parts |= HAWK_PART_RETAINED;
 	else if (folds || parts & HAWK_PART_RETAINED_BY_SITE)
 		parts |= HAWK_PART_REACH | folds;
+	if (parts & HAWK_PART_LEAKS & ~have)
+		parts = (parts & ~(unsigned)HAWK_PART_LEAKS) | HAWK_PART_REACH;
 	return parts & ~(unsigned)(HAWK_PART_RETAINED_BY_SITE | HAWK_PART_RETAINED_TREE |
 				   HAWK_PART_RETAINED_TREES);
 }
@@ -318,6 +321,8 @@ void hawk_block_graph_note_folds(struct hawk_block_graph *graph)
 		graph->parts |= HAWK_PART_START_FOLD;
 	if (folds->by_start)
 		graph->parts |= HAWK_PART_START_BLOCKS;
+	if (graph->leaks)
+		graph->parts |= HAWK_PART_LEAKS;
 }
 
 unsigned hawk_block_graph_dependencies(unsigned parts)
@@ -328,6 +333,8 @@ unsigned hawk_block_graph_dependencies(unsigned parts)
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
 	if (parts & HAWK_PART_PLACES)
 		parts |= HAWK_PART_EDGES;
+	if (parts & HAWK_PART_LEAKS)
+		parts |= HAWK_PART_ROOTS;
 	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_PATHS))
 		parts |= HAWK_PART_INDEX;
 	return parts;
@@ -498,6 +505,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_tree_folds_deinit(&graph->folds);
 	hawk_kept_schemas_deinit(&graph->schemas);
 	hawk_pointer_places_deinit(&graph->places);
+	hawk_kept_leaks_destroy(graph->leaks);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }

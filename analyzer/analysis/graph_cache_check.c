@@ -352,6 +352,32 @@ static bool check_places(const struct cache_reader *reader)
 			 hawk_pointer_places_shared_bytes(index->count), 1);
 }
 
+/** Records are about sites, blocks and roots that are there. */
+static bool check_leaks(const struct cache_reader *reader)
+{
+	const struct cache_section *sections = reader->header->sections;
+	const struct cache_heap *heap = cache_section_at(reader, CACHE_HEAP);
+	const struct cache_index *index = cache_section_at(reader, CACHE_INDEX);
+	const struct hawk_leak_record *records = cache_section_at(reader, CACHE_LEAKS);
+	uint64_t count = sections[CACHE_LEAKS].bytes / sizeof(*records);
+	uint64_t roots = sections[CACHE_ROOTS].bytes / sizeof(struct hawk_root);
+	uint64_t asked = sections[CACHE_LEAKS_ASKED].bytes / sizeof(uint64_t);
+
+	if (!has_bytes(reader, CACHE_LEAKS_HEAD, 1, sizeof(struct hawk_kept_sums)) ||
+	    !has_bytes(reader, CACHE_LEAKS, count, sizeof(*records)) ||
+	    !has_bytes(reader, CACHE_LEAKS_ASKED, asked, sizeof(uint64_t)) ||
+	    count > HAWK_KEPT_LEAKS_MAX || asked > HAWK_KEPT_ASKED_MAX ||
+	    !(reader->header->parts & HAWK_PART_ROOTS))
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if (!is_one_or_none(records[i].site, heap->site_count) || !records[i].kind ||
+		    (unsigned)records[i].kind >= HAWK_REACH_KINDS ||
+		    records[i].example >= index->count ||
+		    !is_one_or_none(records[i].first_root, roots))
+			return false;
+	return true;
+}
+
 bool cache_check_graph(const struct cache_reader *reader)
 {
 	const struct cache_heap *heap = cache_section_at(reader, CACHE_HEAP);
@@ -383,6 +409,8 @@ bool cache_check_graph(const struct cache_reader *reader)
 	if (reader->parts & HAWK_PART_SCHEMAS && !check_schemas(reader))
 		return false;
 	if (reader->parts & HAWK_PART_PLACES && !check_places(reader))
+		return false;
+	if (reader->parts & HAWK_PART_LEAKS && !check_leaks(reader))
 		return false;
 	if (!(reader->parts & HAWK_PART_RETAINED))
 		return true;

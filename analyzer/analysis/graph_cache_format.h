@@ -16,6 +16,7 @@
 #define HAWK_GRAPH_CACHE_FORMAT_H
 
 #include "hawk_graph_cache.h"
+#include "hawk_kept_leaks.h"
 #include "hawk_site_ages.h"
 #include "hawk_site_tree.h"
 #include "schema_kept.h"
@@ -75,6 +76,9 @@ enum cache_section_id {
 	CACHE_KEPT_SCHEMAS_LAST = CACHE_KEPT_SCHEMAS + HAWK_KEPT_SORTS - 1,
 	CACHE_PLACE_WORDS, /**< hawk_pointer_places.words */
 	CACHE_PLACES_SHARED,
+	CACHE_LEAKS_HEAD, /**< struct hawk_kept_sums */
+	CACHE_LEAKS,      /**< struct hawk_leak_record */
+	CACHE_LEAKS_ASKED,
 	CACHE_SECTIONS
 };
 
@@ -168,6 +172,8 @@ static inline uint64_t cache_layout(void)
 		sizeof(struct kept_word),
 		sizeof(struct kept_value),
 		sizeof(struct kept_outlier),
+		sizeof(struct hawk_kept_sums),
+		sizeof(struct hawk_leak_record),
 		HAWK_TREE_KINDS,
 		HAWK_REACH_KINDS,
 		HAWK_ROOT_KINDS,
@@ -200,7 +206,8 @@ static inline unsigned cache_part_of(unsigned section)
 		{CACHE_BY_START, HAWK_PART_START_FOLD},
 		{CACHE_KEPT_SCHEMAS, HAWK_PART_START_BLOCKS},
 		{CACHE_PLACE_WORDS, HAWK_PART_SCHEMAS},
-		{CACHE_SECTIONS, HAWK_PART_PLACES},
+		{CACHE_LEAKS_HEAD, HAWK_PART_PLACES},
+		{CACHE_SECTIONS, HAWK_PART_LEAKS},
 	};
 	unsigned i = 0;
 

@@ -10,8 +10,8 @@
 #include "graph_cache_format.h"
 #include "hawk_cleanup.h"
 
-static const unsigned FOLDS =
-	HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD | HAWK_PART_START_FOLD | HAWK_PART_START_BLOCKS;
+static const unsigned FOLDS = HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD | HAWK_PART_START_FOLD |
+			      HAWK_PART_START_BLOCKS | HAWK_PART_LEAKS;
 
 /** A copy on the heap, for what is freed one by one. */
 static void *copy(const struct cache_reader *reader, enum cache_section_id id)
@@ -165,6 +165,27 @@ static void take_fold(const struct cache_reader *reader, enum cache_section_id h
 	};
 }
 
+static struct hawk_error *take_leaks(const struct cache_reader *reader,
+				     struct hawk_block_graph *graph)
+{
+	const struct hawk_kept_sums *sums = cache_section_at(reader, CACHE_LEAKS_HEAD);
+	struct hawk_kept_leaks *leaks;
+
+	if (graph->leaks)
+		return NULL;
+	leaks = calloc(1, sizeof(*leaks));
+	if (!leaks)
+		return &hawk_enomem;
+	leaks->sums = *sums;
+	leaks->records = cache_section_at(reader, CACHE_LEAKS);
+	leaks->count = reader->header->sections[CACHE_LEAKS].bytes / sizeof(*leaks->records);
+	leaks->asked = cache_section_at(reader, CACHE_LEAKS_ASKED);
+	leaks->asked_count =
+		reader->header->sections[CACHE_LEAKS_ASKED].bytes / sizeof(*leaks->asked);
+	graph->leaks = leaks;
+	return NULL;
+}
+
 static struct hawk_error *take_folds(const struct cache_reader *reader,
 				     struct hawk_block_graph *graph)
 {
@@ -184,6 +205,8 @@ static struct hawk_error *take_folds(const struct cache_reader *reader,
 		err = folds->ages ? take_by_site(reader, CACHE_FOLD_RETAINED_BY_SITE, graph)
 				  : &hawk_enomem;
 	}
+	if (!err && reader->parts & HAWK_PART_LEAKS)
+		err = take_leaks(reader, graph);
 	hawk_block_graph_note_folds(graph);
 	return err;
 }

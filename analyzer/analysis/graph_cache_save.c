@@ -261,6 +261,15 @@ static void list_graph(const struct hawk_block_graph *graph, const struct small_
 			graph->places.shared, hawk_pointer_places_shared_bytes(graph->index.count)};
 	}
 	list_folds(graph, small, pieces);
+	if (graph->parts & HAWK_PART_LEAKS) {
+		const struct hawk_kept_leaks *leaks = graph->leaks;
+
+		pieces[CACHE_LEAKS_HEAD] = (struct piece){&leaks->sums, sizeof(leaks->sums)};
+		pieces[CACHE_LEAKS] =
+			(struct piece){leaks->records, leaks->count * sizeof(*leaks->records)};
+		pieces[CACHE_LEAKS_ASKED] =
+			(struct piece){leaks->asked, leaks->asked_count * sizeof(*leaks->asked)};
+	}
 }
 
 static struct hawk_error *write_at(int fd, const void *bytes, uint64_t size, uint64_t offset)

@@ -59,6 +59,8 @@ enum hawk_block_graph_part {
 	HAWK_PART_SCHEMAS = 1u << 16,
 	/** Likewise: `places` of edges, which it needs. */
 	HAWK_PART_PLACES = 1u << 17,
+	/** `leaks`. For hawk_block_graph_wanted(): these with roots, or reach. */
+	HAWK_PART_LEAKS = 1u << 15,
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -67,6 +69,8 @@ struct hawk_site_retained {
 	uint64_t all_pointers;
 	uint64_t start_pointers; /**< with interior pointers ignored */
 };
+
+struct hawk_kept_leaks;
 
 struct hawk_block_graph {
 	struct hawk_target *target;
@@ -93,6 +97,7 @@ struct hawk_block_graph {
 	struct hawk_tree_folds folds;
 	struct hawk_kept_schemas schemas;
 	struct hawk_pointer_places places;
+	struct hawk_kept_leaks *leaks; /**< hawk_kept_leaks.h; NULL = not kept */
 
 	unsigned parts; /**< what is there */
 	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph,
@@ -127,7 +132,8 @@ void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *
 struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigned parts);
 
 /** `parts` with what HAWK_PART_RETAINED_BY_SITE, _TREE and _TREES stand for: all of
- * HAWK_PART_RETAINED, unless what they are about is there, or in the cache that has `cached`. */
+ * HAWK_PART_RETAINED, unless what they are about is there, or in the cache that has `cached`; with
+ * HAWK_PART_LEAKS, that is HAWK_PART_REACH. */
 unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned cached,
 				 unsigned parts);
 

@@ -36,14 +36,15 @@ struct hawk_leak_record {
 	 * for the lowest leader that leads to it. */
 	uint64_t indirect_objects;
 	uint64_t indirect_bytes;
-	uint32_t example;      /**< the oldest block; of these the lowest */
-	uint64_t oldest_units; /**< its birth; valid if has_birth */
-	bool has_birth;
+	uint32_t example;         /**< the oldest block; of these the lowest */
+	uint32_t has_birth;       /**< 0, 1 */
+	uint64_t oldest_units;    /**< its birth; valid if has_birth */
 	uint64_t pointed_objects; /**< blocks that at least one pointer leads to */
 	uint64_t source_blocks;   /**< other blocks, and those of the record, that hold pointers */
 	uint64_t explained;       /**< interior pointers that a heuristic explains */
 	struct hawk_leak_pointers pointers[HAWK_LEAK_SOURCES];
 	uint32_t first_root; /**< index into the roots of one that points here; UINT32_MAX = none */
+	uint32_t unused;     /**< 0 */
 };
 
 struct hawk_leaks {
@@ -54,7 +55,8 @@ struct hawk_leaks {
 	/** There is a doubt (hawk_leaks_doubt()): lost blocks have become possibly lost. */
 	bool downgraded;
 	struct hawk_reach_sum downgrade; /**< those */
-	/** As found, by block; before any downgrade. May be the graph's: then its area is empty. */
+	/** As found, by block; before any downgrade. May be the graph's: then its area is empty.
+	 * Zeros where records were kept and the graph has none. */
 	struct hawk_reach reach;
 	uint64_t heuristics[HAWK_HEURISTIC_COUNT]; /**< pointers that they explain */
 };
@@ -77,13 +79,18 @@ enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint3
 
 /**
  * Needs (and makes) edges and roots; reads no memory but blocks' headers. `explained` as made for
- * this graph. With the graph's own the graph's reach is made and used. Evidence and examples are
- * complete for the kinds in `kinds` (bits 1u << enum hawk_reach_kind); of other kinds there are
- * sums only. `ret` is to be deinitialized after success only.
+ * this graph. With the graph's own the graph's reach is made and used; of all blocks, records that
+ * are kept (hawk_kept_leaks.h) are taken instead. Evidence and examples are complete for the kinds
+ * in `kinds` (bits 1u << enum hawk_reach_kind); of other kinds there are sums only. `ret` is to be
+ * deinitialized after success only.
  */
 struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,
 				   const struct hawk_choice_wish *filter, struct hawk_leaks *ret);
+
+/** Likewise, of all blocks and kinds, by the graph's reach; what else than numbers, bytes and
+ * examples there is in records is of no meaning. */
+struct hawk_error *hawk_leaks_make_bare(struct hawk_block_graph *graph, struct hawk_leaks *ret);
 
 /** Accepts leaks of zeros. */
 void hawk_leaks_deinit(struct hawk_leaks *leaks);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_kept_leaks.h"
 #include "leaks_fold.h"
 
 static void hawk_cleanup_fold(struct hawk_leak_fold *fold)
@@ -88,6 +89,18 @@ static int compare(const void *left, const void *right, void *heap)
 	return a->example < b->example ? -1 : a->example > b->example;
 }
 
+/* Pointers to the blocks that count, and what is lost through them. */
+static struct hawk_error *find_evidence(struct hawk_leak_fold *fold,
+					const struct hawk_workspace *workspace)
+{
+	struct hawk_error *err = hawk_leaks_find_evidence(fold);
+
+	if (err || fold->leaks->downgraded)
+		return err;
+	return hawk_leaks_add_indirect(fold, hawk_workspace_lane(workspace, 0));
+}
+
+/* Without evidence if `workspace` is NULL. */
 static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,
 				   const struct hawk_choice_wish *filter,
@@ -115,13 +128,45 @@ static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 		err = hawk_choice_bits_make(graph, filter, false, &fold.chosen);
 	if (!err)
 		err = hawk_leaks_add_blocks(&fold);
-	if (!err)
-		err = hawk_leaks_find_evidence(&fold);
-	if (!err && !leaks->downgraded)
-		err = hawk_leaks_add_indirect(&fold, hawk_workspace_lane(workspace, 0));
+	if (!err && workspace)
+		err = find_evidence(&fold, workspace);
 	if (!err && leaks->count)
 		qsort_r(leaks->records, leaks->count, sizeof(*leaks->records), compare,
 			(void *)(uintptr_t)graph->heap);
+	return err;
+}
+
+/* Of kept ones those of `kinds`. */
+static struct hawk_error *take_kept(struct hawk_block_graph *graph, unsigned kinds,
+				    struct hawk_leaks *ret)
+{
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_ROOTS);
+
+	if (!err)
+		err = hawk_kept_leaks_take(graph->leaks, kinds, ret);
+	if (err)
+		return err;
+	ret->downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT;
+	if (graph->parts & HAWK_PART_REACH)
+		ret->reach = graph->reach;
+	ret->reach.area = (struct hawk_area){0};
+	return NULL;
+}
+
+struct hawk_error *hawk_leaks_make_bare(struct hawk_block_graph *graph, struct hawk_leaks *ret)
+{
+	struct hawk_leaks leaks = {0};
+	struct hawk_error *err;
+
+	if (graph->leaks)
+		return take_kept(graph, ~0u, ret);
+	err = hawk_block_graph_need(graph, HAWK_PART_REACH);
+	if (!err)
+		err = fold_all(graph, &graph->explained, ~0u, NULL, NULL, &leaks);
+	if (err)
+		hawk_leaks_deinit(&leaks);
+	else
+		*ret = leaks;
 	return err;
 }
 
@@ -131,11 +176,14 @@ struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 {
 	CLEANUP(workspace) struct hawk_workspace own = {0};
 	struct hawk_workspace *workspace = &graph->workspace;
+	bool is_own = explained == &graph->explained;
 	struct hawk_leaks leaks = {0};
-	struct hawk_error *err = hawk_block_graph_need(
-		graph, explained == &graph->explained ? HAWK_PART_REACH
-						      : HAWK_PART_EDGES | HAWK_PART_ROOTS);
+	struct hawk_error *err;
 
+	if (graph->leaks && is_own && !filter)
+		return take_kept(graph, kinds, ret);
+	err = hawk_block_graph_need(graph,
+				    is_own ? HAWK_PART_REACH : HAWK_PART_EDGES | HAWK_PART_ROOTS);
 	/* Dominators live in the graph's. */
 	if (!err && (graph->parts & HAWK_PART_RETAINED || !workspace->area.bytes)) {
 		workspace = &own;

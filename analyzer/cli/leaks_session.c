@@ -4,6 +4,8 @@
  * From a session to loss records.
  */
 #include "hawk_leaks_session.h"
+
+#include "hawk_kept_leaks.h"
 #include "hawk_quantity.h"
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
@@ -28,7 +30,6 @@ static struct hawk_error *explain(struct hawk_session *session,
 	unsigned heuristics = HAWK_HEURISTICS_ALL;
 	struct hawk_error *err;
 
-	leaks->uses = &graph->explained;
 	if (settings->heuristics) {
 		err = hawk_leaks_parse_heuristics(settings->heuristics, &heuristics);
 		if (err)
@@ -90,21 +91,32 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 	return err;
 }
 
+/* Reach of a core, or all records, may be in the index cache; a process need not stand still for
+ * them. */
+static unsigned parts_for(const struct hawk_session *session, const struct hawk_settings *settings)
+{
+	const struct hawk_block_wish wish = hawk_settings_wish(settings);
+
+	if (!session->source || settings->heuristics)
+		return HAWK_PART_EDGES | HAWK_PART_ROOTS;
+	return hawk_block_wish_is_all(&wish) ? HAWK_PART_LEAKS : HAWK_PART_REACH;
+}
+
 static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings,
 			       unsigned kinds, struct hawk_leaks_session *leaks)
 {
-	/* Reach of a core may be in the index cache; a process need not stand still for it. */
-	bool cached = session->source && !settings->heuristics;
+	unsigned parts = parts_for(session, settings);
 	struct hawk_error *err =
-		hawk_session_load_graph(session, settings,
-					HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_CONTENTS |
-						(cached ? (unsigned)HAWK_PART_REACH : 0));
+		hawk_session_load_graph(session, settings, parts | HAWK_PART_CONTENTS);
 
 	if (err || !session->heap.table) {
 		hawk_target_release(session->target);
 		return err;
 	}
-	err = explain(session, settings, leaks);
+	leaks->uses = &session->graph.explained;
+	err = parts & session->graph.parts & HAWK_PART_LEAKS
+		      ? hawk_kept_leaks_ask_again(&session->graph)
+		      : explain(session, settings, leaks);
 	return err ? err : find(session, settings, kinds, leaks);
 }
 

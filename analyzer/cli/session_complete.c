@@ -17,6 +17,7 @@
 
 #include "hawk_cache_files.h"
 #include "hawk_cleanup.h"
+#include "hawk_kept_leaks.h"
 #include "hawk_memory.h"
 #include "hawk_pointer_session.h"
 #include "hawk_progress.h"
@@ -30,6 +31,7 @@ enum {
 	/* What they take beside what is there. */
 	REST_BYTES_PER_BLOCK = 45,
 	PLACES_BYTES_PER_BLOCK = 4,
+	LEAKS_BYTES_PER_BLOCK = 6,
 	FOLDS_BYTES_PER_BLOCK = 14,
 	START_BYTES_PER_BLOCK = 40,
 	MEMORY_SHARE = 2, /**< so many times that must be available */
@@ -164,6 +166,23 @@ static void add_schemas(const struct completion *completion)
 	if (hawk_graph_cache_parts(there, &session->identity) & HAWK_PART_SCHEMAS)
 		return;
 	err = hawk_schema_keep(graph);
+	if (!err)
+		publish(completion);
+	hawk_error_destroy(err);
+}
+
+/** Loss records, of all blocks and kinds. */
+static void add_leaks(const struct completion *completion)
+{
+	struct hawk_session *session = completion->session;
+	CLEANUP(close_fd) int there = hawk_cache_open(&session->identity, O_RDONLY);
+	struct hawk_error *err;
+
+	if (!(session->graph.parts & HAWK_PART_REACH) ||
+	    hawk_graph_cache_parts(there, &session->identity) & HAWK_PART_LEAKS ||
+	    !has_memory(session, LEAKS_BYTES_PER_BLOCK))
+		return;
+	err = hawk_kept_leaks_need(&session->graph);
 	if (!err)
 		publish(completion);
 	hawk_error_destroy(err);
@@ -324,6 +343,7 @@ void hawk_session_save_cache(struct hawk_session *session)
 		add_rest(&completion);
 		add_schemas(&completion);
 		add_places(&completion);
+		add_leaks(&completion);
 		add_folds(&completion);
 	}
 	_exit(0);

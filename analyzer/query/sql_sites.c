@@ -305,50 +305,37 @@ enum leak_column {
 	LEAK_EXAMPLE,
 };
 
-static unsigned needs_reach(uint64_t columns)
+static unsigned needs_leaks(uint64_t columns)
 {
 	(void)columns;
-	return HAWK_PART_REACH;
+	return HAWK_PART_LEAKS;
 }
 
-/** The oldest one, as in `leaks`; the lowest of them. */
-static void add_example(const struct hawk_block_graph *graph, uint32_t number,
-			struct sql_leak *leak)
-{
-	struct hawk_block block;
-	uint64_t born = UINT64_MAX;
-
-	if (hawk_block_graph_block(graph, number, &block))
-		born = hawk_birth_decode(block.birth);
-	if (leak->objects++ && born >= leak->born_units)
-		return;
-	leak->example = number;
-	leak->born_units = born;
-}
-
+/** Those of `leaks`, but for blocks without a site. */
 static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 {
-	const struct hawk_block_graph *graph = sql->source.graph;
 	size_t sites = sql->source.heap->site_count;
-	struct sql_leak *leaks;
+	CLEANUP(free_ptr) struct sql_leak *leaks = NULL;
+	struct hawk_leaks found;
+	struct hawk_error *err;
 
 	if (sql->leaks)
 		return NULL;
 	leaks = calloc(sites * SQL_KINDS + 1, sizeof(*leaks));
 	if (!leaks)
 		return &hawk_enomem;
-	for (uint32_t block = 0; block < graph->index.count; block++) {
-		uint32_t site = hawk_block_graph_site(graph, block);
-		struct sql_leak *leak;
+	err = hawk_leaks_make_bare(sql->source.graph, &found);
+	if (err)
+		return err;
+	for (size_t i = 0; i < found.count; i++) {
+		const struct hawk_leak_record *record = &found.records[i];
 
-		if (site >= sites)
-			continue;
-		leak = &leaks[(size_t)site * SQL_KINDS + hawk_leaks_kind(graph, block) - 1];
-		if (hawk_block_index_counts(&graph->index, block))
-			add_example(graph, block, leak);
-		leak->bytes += hawk_block_index_left_bytes(&graph->index, block);
+		if (record->site < sites && record->kind)
+			leaks[(size_t)record->site * SQL_KINDS + record->kind - 1] =
+				(struct sql_leak){record->objects, record->bytes, record->example};
 	}
-	sql->leaks = leaks;
+	hawk_leaks_deinit(&found);
+	sql->leaks = take_ptr(&leaks);
 	return NULL;
 }
 
@@ -397,7 +384,7 @@ const struct sql_table hawk_sql_leaks = {
 	.schema = "CREATE TABLE leaks(site TEXT, kind TEXT, objects INTEGER, bytes INTEGER, "
 		  "example INTEGER)",
 	.keys = {{LEAK_SITE, SQL_KEY_TEXT}},
-	.needs = needs_reach,
+	.needs = needs_leaks,
 	.rows = site_rows,
 	.seek = seek_leaks,
 	.row = enter_leak,

@@ -36,8 +36,7 @@ struct hawk_sql {
 	struct sql_leak {
 		uint64_t objects;
 		uint64_t bytes;
-		uint64_t born_units; /**< of the example; UINT64_MAX = not known */
-		uint32_t example;    /**< the oldest block */
+		uint32_t example; /**< the oldest block */
 	} * leaks;
 	struct hawk_root_namer *namer;
 	const struct sql_cursor *leader; /**< whose rows are the progress; NULL = none's */

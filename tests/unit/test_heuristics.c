@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "hawk_heuristics.h"
+#include "hawk_kept_leaks.h"
 #include "synthetic_heap.h"
 
 enum { HEAP_BYTES = 4 << 20, BLOCKS_MAX = HEAP_BYTES / 32, WORD = 8 };
@@ -90,6 +91,13 @@ static void open_world(struct heuristics_world *world)
 						 .memory_bytes = 4096,
 						 .flags = SYNTHETIC_READ,
 						 .path = "/nowhere/program",
+					 });
+	synthetic_core_add_segment(core, (struct synthetic_segment){
+						 .address = TABLES + 4096,
+						 .memory_bytes = 4096,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_EXEC,
+						 .path = "/nowhere/program",
+						 .file_offset = 4096,
 					 });
 	world->path = synthetic_core_write(core, SIZE_MAX);
 	synthetic_core_destroy(core);
@@ -187,11 +195,70 @@ static void errors_of_the_oracle_are_told(void **state)
 	close_world(world);
 }
 
+/** Words that it was asked about, and for which it says no. */
+struct asked {
+	uint64_t words[4];
+	unsigned count;
+};
+
+static struct hawk_error *deny(void *context, uint64_t word, bool *ret)
+{
+	struct asked *asked = context;
+
+	asked->words[asked->count++ % 4] = word;
+	*ret = false;
+	return NULL;
+}
+
+/* Which is why somebody finds out that a file of theirs is not there, with a cache as without. */
+static void an_oracle_is_asked_again_about_each_module_when_leaks_are_kept(void **state)
+{
+	struct heuristics_world *world = make_world();
+	struct asked asked = {0};
+	const struct hawk_vtable_oracle oracle = {deny, &asked};
+	uint32_t site_of_trace[1] = {0};
+	struct hawk_site site = {.id = 1000};
+	struct hawk_heap heap = {
+		.sites = &site, .site_count = 1, .site_of_trace = site_of_trace, .trace_count = 1};
+	struct hawk_block_graph graph;
+
+	(void)state;
+	for (uint32_t i = 0; i < world->count; i++)
+		*word_at(world, world->starts[i] + WORD) = TABLES + i % 100 * WORD;
+	open_world(world);
+	graph = (struct hawk_block_graph){
+		.target = world->target,
+		.heap = &heap,
+		.index = world->index,
+		.edges = world->graph,
+		.vtables = &oracle,
+		.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS,
+	};
+	expect_no_error(hawk_kept_leaks_need(&graph));
+	assert_ptr_equal(graph.vtables, &oracle);
+	assert_true(asked.count > 100);
+	assert_non_null(graph.leaks);
+	assert_int_equal(graph.leaks->asked_count, 1);
+	asked.count = 0;
+	expect_no_error(hawk_kept_leaks_ask_again(&graph));
+	assert_int_equal(asked.count, 1);
+	assert_ptr_equal(hawk_target_module_at(world->target, asked.words[0]),
+			 hawk_target_module_at(world->target, TABLES));
+	graph.vtables = NULL;
+	expect_no_error(hawk_kept_leaks_ask_again(&graph));
+	hawk_kept_leaks_destroy(graph.leaks);
+	hawk_explained_deinit(&graph.explained);
+	hawk_reach_deinit(&graph.reach);
+	hawk_workspace_destroy(&graph.workspace);
+	close_world(world);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_same_pointers_are_explained_with_any_number_of_threads),
 		cmocka_unit_test(errors_of_the_oracle_are_told),
+		cmocka_unit_test(an_oracle_is_asked_again_about_each_module_when_leaks_are_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,9 +2,10 @@
 /**
  * @file
  * Loss records of heaps that are large enough to be shared out to threads, against one block and
- * one pointer after the other; with filters and without, with pools and without.
+ * one pointer after the other; with filters and without, with pools and without; and those that are
+ * kept.
  */
-#include "hawk_leaks.h"
+#include "hawk_kept_leaks.h"
 #include "synthetic_sweep_core.h"
 
 enum {
@@ -302,9 +303,87 @@ static void records_are_those_of_one_block_and_pointer_after_the_other(void **st
 	}
 }
 
+static void expect_same(const struct hawk_leaks *got, const struct hawk_leaks *want)
+{
+	assert_int_equal(got->count, want->count);
+	assert_memory_equal(got->records, want->records, want->count * sizeof(*want->records));
+	assert_memory_equal(got->sums, want->sums, sizeof(want->sums));
+	assert_memory_equal(&got->downgrade, &want->downgrade, sizeof(want->downgrade));
+	assert_memory_equal(got->heuristics, want->heuristics, sizeof(want->heuristics));
+	assert_int_equal(got->downgraded, want->downgraded);
+}
+
+/** What nobody can find, so that it is seen who takes what is kept. */
+static bool takes_kept(struct hawk_block_graph *graph, const struct hawk_explained *explained,
+		       const struct hawk_choice_wish *wish)
+{
+	struct hawk_leaks leaks;
+	bool kept;
+
+	graph->leaks->sums.downgrade.objects += UINT32_MAX;
+	expect_no_error(hawk_leaks_make(graph, explained, ALL_KINDS, wish, &leaks));
+	kept = leaks.downgrade.objects >= UINT32_MAX;
+	hawk_leaks_deinit(&leaks);
+	graph->leaks->sums.downgrade.objects -= UINT32_MAX;
+	return kept;
+}
+
+static void records_that_are_kept_are_those_that_are_found(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= HEAPS; seed++) {
+		struct hawk_choice_test test = {.size_low = 8, .size_high = 80};
+		struct hawk_choice_wish wish = {.filter = passes, .test = &test};
+		struct hawk_explained none = {0};
+		struct hawk_leaks found[ALL_KINDS + 1], leaks, bare;
+		struct threads_world world;
+		struct hawk_block_graph *graph = &world.graph;
+
+		open_world(&world, seed, seed % 2);
+		expect_no_error(hawk_block_graph_explain(graph));
+		for (unsigned kinds = 0; kinds <= ALL_KINDS; kinds++)
+			expect_no_error(hawk_leaks_make(graph, &graph->explained, kinds, NULL,
+							&found[kinds]));
+		expect_no_error(hawk_leaks_make_bare(graph, &bare));
+		assert_int_equal(bare.count, found[ALL_KINDS].count);
+		assert_int_equal(hawk_block_graph_wanted(graph, 0, HAWK_PART_LEAKS),
+				 HAWK_PART_REACH);
+		expect_no_error(hawk_kept_leaks_need(graph));
+		hawk_block_graph_note_folds(graph);
+		assert_int_equal(hawk_block_graph_wanted(graph, 0, HAWK_PART_LEAKS),
+				 HAWK_PART_LEAKS);
+		for (unsigned kinds = 0; kinds <= ALL_KINDS; kinds++) {
+			expect_no_error(
+				hawk_leaks_make(graph, &graph->explained, kinds, NULL, &leaks));
+			expect_same(&leaks, &found[kinds]);
+			hawk_leaks_deinit(&leaks);
+			hawk_leaks_deinit(&found[kinds]);
+		}
+		expect_no_error(hawk_leaks_make_bare(graph, &leaks));
+		assert_int_equal(leaks.count, bare.count);
+		for (size_t i = 0; i < bare.count; i++) {
+			size_t j = 0;
+
+			while (leaks.records[j].site != bare.records[i].site ||
+			       leaks.records[j].kind != bare.records[i].kind)
+				assert_true(++j < leaks.count);
+			assert_int_equal(bare.records[i].objects, leaks.records[j].objects);
+			assert_int_equal(bare.records[i].bytes, leaks.records[j].bytes);
+			assert_int_equal(bare.records[i].example, leaks.records[j].example);
+		}
+		hawk_leaks_deinit(&leaks);
+		hawk_leaks_deinit(&bare);
+		assert_true(takes_kept(graph, &graph->explained, NULL));
+		assert_false(takes_kept(graph, &none, NULL));
+		assert_false(takes_kept(graph, &graph->explained, &wish));
+		close_world(&world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(records_that_are_kept_are_those_that_are_found),
 		cmocka_unit_test(records_are_those_of_one_block_and_pointer_after_the_other),
 	};
 

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Loss records of all blocks and kinds, kept with the graph and in the index cache: with all
+ * heuristics, as hawk_leaks_make() finds them. Who asks for leaks without a filter of blocks needs
+ * neither pointers nor kinds of blocks, but the roots, which records name.
+ */
+#ifndef HAWK_KEPT_LEAKS_H
+#define HAWK_KEPT_LEAKS_H
+
+#include "hawk_leaks.h"
+
+/** More of them are not kept: they are no summary any more. */
+enum { HAWK_KEPT_LEAKS_MAX = 1 << 18, HAWK_KEPT_ASKED_MAX = 1 << 12 };
+
+/** As in struct hawk_leaks. */
+struct hawk_kept_sums {
+	struct hawk_reach_sum sums[HAWK_REACH_KINDS];
+	struct hawk_reach_sum downgrade;
+	uint64_t heuristics[HAWK_HEURISTIC_COUNT];
+};
+
+struct hawk_kept_leaks {
+	struct hawk_kept_sums sums;
+	const struct hawk_leak_record *records; /**< in the order of struct hawk_leaks */
+	size_t count;
+	/** What the graph's oracle was asked, a word for each module: what could not be found out
+	 * of their files is told again, whoever looks for it. */
+	const uint64_t *asked;
+	size_t asked_count;
+	struct hawk_leak_record *owned; /**< NULL = arrays lie in memory of somebody else */
+	uint64_t *owned_asked;
+};
+
+/** Fills `leaks` of the graph, if it is not there, with what it depends on, unless there are too
+ * many records or a living process cannot be read any more. Interior pointers are explained anew.
+ * As long as it is at work it takes 5 bytes a block. */
+struct hawk_error *hawk_kept_leaks_need(struct hawk_block_graph *graph);
+
+/** The oracle of the graph is asked what it was asked when its `leaks`, which are there, were made:
+ * once for each module. */
+struct hawk_error *hawk_kept_leaks_ask_again(const struct hawk_block_graph *graph);
+
+/** Sums, and copies of the records of `kinds` (bits 1u << enum hawk_reach_kind), into leaks of
+ * zeros. */
+struct hawk_error *hawk_kept_leaks_take(const struct hawk_kept_leaks *kept, unsigned kinds,
+					struct hawk_leaks *ret);
+
+/** Accepts NULL. */
+void hawk_kept_leaks_destroy(struct hawk_kept_leaks *kept);
+
+#endif
