@@ -14,6 +14,7 @@
 
 enum {
 	PLAN_MAX = 64,
+	COLUMNS_MASK = 0x7fffffff, /**< no table has more; SQLite's number is an int */
 	COST_LOOK_UP = 20,
 	RANGE_SHARE = 4, /**< of a range the planner is told that it has so much less of all rows */
 };
@@ -118,7 +119,7 @@ static int plan(sqlite3_vtab *base, sqlite3_index_info *info)
 		info->aConstraintUsage[i].argvIndex = (int)(length / 2);
 		equal |= (unsigned)(letter == '=') << key;
 	}
-	info->idxNum = (int)(table->needs ? table->needs(info->colUsed) : 0);
+	info->idxNum = (int)(info->colUsed & COLUMNS_MASK);
 	if (length) {
 		info->idxStr = sqlite3_mprintf("%s", text);
 		info->needToFreeIdxStr = 1;
@@ -237,7 +238,7 @@ static struct hawk_error *enter_row(struct sql_cursor *cursor)
 	return err;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int parts, const char *text, int count,
+static int filter(sqlite3_vtab_cursor *base, int columns, const char *text, int count,
 		  sqlite3_value **values)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
@@ -255,8 +256,10 @@ static int filter(sqlite3_vtab_cursor *base, int parts, const char *text, int co
 		else
 			wish_number(wish, text[2 * i + 1], values[i]);
 	}
-	if (parts)
-		err = cursor->sql->source.load(cursor->sql->source.context, (unsigned)parts);
+	cursor->columns = (uint64_t)columns;
+	if (cursor->table->needs)
+		err = cursor->sql->source.load(cursor->sql->source.context,
+					       cursor->table->needs(cursor->columns));
 	cursor->list = NULL;
 	if (!err)
 		err = cursor->table->seek(cursor, wishes);

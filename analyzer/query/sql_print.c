@@ -52,7 +52,7 @@ static void put_csv_row(sqlite3_stmt *statement, int columns, struct hawk_output
 	hawk_output_puts(output, "\r\n");
 }
 
-static int print_csv(sqlite3_stmt *statement, struct hawk_output *output)
+static int print_csv(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_output *output)
 {
 	int columns = sqlite3_column_count(statement);
 	int code;
@@ -60,7 +60,7 @@ static int print_csv(sqlite3_stmt *statement, struct hawk_output *output)
 	for (int i = 0; i < columns; i++) {
 		if (i)
 			hawk_output_puts(output, ",");
-		put_csv_field(output, sqlite3_column_name(statement, i));
+		put_csv_field(output, sqlite3_column_name(named, i));
 	}
 	if (columns)
 		hawk_output_puts(output, "\r\n");
@@ -101,7 +101,7 @@ static void put_json_value(sqlite3_stmt *statement, int column, struct hawk_json
 	}
 }
 
-static int print_json(sqlite3_stmt *statement, struct hawk_output *output)
+static int print_json(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_output *output)
 {
 	int columns = sqlite3_column_count(statement);
 	struct hawk_json scalar;
@@ -116,7 +116,7 @@ static int print_json(sqlite3_stmt *statement, struct hawk_output *output)
 			if (i)
 				hawk_output_puts(output, ",");
 			hawk_json_init(&scalar, output, 0);
-			put_json_name(output, &scalar, sqlite3_column_name(statement, i));
+			put_json_name(output, &scalar, sqlite3_column_name(named, i));
 			hawk_json_init(&scalar, output, 0);
 			put_json_value(statement, i, &scalar, output);
 		}
@@ -153,16 +153,16 @@ static char *safe_cell(const char *text)
 	return safe.bytes ? safe.bytes : strdup("");
 }
 
-static bool make_sheet(sqlite3_stmt *statement, struct sheet *sheet)
+static bool make_sheet(sqlite3_stmt *named, struct sheet *sheet)
 {
-	sheet->columns = sqlite3_column_count(statement);
+	sheet->columns = sqlite3_column_count(named);
 	sheet->widths = calloc((size_t)sheet->columns + 1, sizeof(*sheet->widths));
 	sheet->numeric = calloc((size_t)sheet->columns + 1, sizeof(*sheet->numeric));
 	sheet->cells = calloc(ROWS_MEASURED * (size_t)sheet->columns + 1, sizeof(*sheet->cells));
 	if (!sheet->widths || !sheet->numeric || !sheet->cells)
 		return false;
 	for (int i = 0; i < sheet->columns; i++) {
-		sheet->widths[i] = strlen(sqlite3_column_name(statement, i));
+		sheet->widths[i] = strlen(sqlite3_column_name(named, i));
 		sheet->numeric[i] = true;
 	}
 	return true;
@@ -204,11 +204,10 @@ static void put_cell(const struct sheet *sheet, int column, const char *text,
 		hawk_output_fill(output, ' ', fill);
 }
 
-static void put_sheet(sqlite3_stmt *statement, const struct sheet *sheet,
-		      struct hawk_output *output)
+static void put_sheet(sqlite3_stmt *named, const struct sheet *sheet, struct hawk_output *output)
 {
 	for (int i = 0; i < sheet->columns; i++)
-		put_cell(sheet, i, sqlite3_column_name(statement, i), output);
+		put_cell(sheet, i, sqlite3_column_name(named, i), output);
 	hawk_output_puts(output, "\n");
 	for (size_t row = 0; row < sheet->rows; row++) {
 		for (int i = 0; i < sheet->columns; i++)
@@ -231,17 +230,17 @@ static bool put_row(sqlite3_stmt *statement, const struct sheet *sheet, struct h
 	return true;
 }
 
-static int print_table(sqlite3_stmt *statement, struct hawk_output *output)
+static int print_table(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_output *output)
 {
 	struct sheet sheet = {0};
-	bool memory = make_sheet(statement, &sheet);
+	bool memory = make_sheet(named, &sheet);
 	int code = SQLITE_ROW;
 
 	while (memory && sheet.rows < ROWS_MEASURED &&
 	       (code = sqlite3_step(statement)) == SQLITE_ROW)
 		memory = keep_row(statement, &sheet);
 	if (memory && sheet.columns && (code == SQLITE_DONE || code == SQLITE_ROW))
-		put_sheet(statement, &sheet, output);
+		put_sheet(named, &sheet, output);
 	while (memory && code == SQLITE_ROW && !output->errnum &&
 	       (code = sqlite3_step(statement)) == SQLITE_ROW)
 		memory = put_row(statement, &sheet, output);
@@ -250,16 +249,17 @@ static int print_table(sqlite3_stmt *statement, struct hawk_output *output)
 }
 
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
-				  enum hawk_sql_format format, struct hawk_output *output)
+				  sqlite3_stmt *named, enum hawk_sql_format format,
+				  struct hawk_output *output)
 {
 	int code;
 
 	if (format == HAWK_SQL_CSV)
-		code = print_csv(statement, output);
+		code = print_csv(statement, named, output);
 	else if (format == HAWK_SQL_JSON)
-		code = print_json(statement, output);
+		code = print_json(statement, named, output);
 	else
-		code = print_table(statement, output);
+		code = print_table(statement, named, output);
 	if (code == SQLITE_NOMEM)
 		return &hawk_enomem;
 	if (code == SQLITE_DONE || code == SQLITE_ROW) // or the reader has gone

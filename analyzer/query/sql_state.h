@@ -15,6 +15,7 @@
 #include "hawk_progress.h"
 #include "hawk_referrers.h"
 #include "hawk_sql.h"
+#include "sql_group_fold.h"
 
 enum { SQL_KEYS = 2 };
 
@@ -38,6 +39,10 @@ struct hawk_sql {
 		uint64_t bytes;
 		uint32_t example; /**< the oldest block */
 	} * leaks;
+	struct sql_group_list groups; /**< of the latest statement that asked for some */
+	bool has_groups;
+	unsigned group_parts; /**< enum sql_group_part */
+	bool is_changed;      /**< a statement may have made tables: names may be of these */
 	struct hawk_root_namer *namer;
 	const struct sql_cursor *leader; /**< whose rows are the progress; NULL = none's */
 	uint64_t leader_first;           /**< its first one */
@@ -63,6 +68,7 @@ struct sql_cursor {
 	const struct sql_table *table;
 	uint64_t at, end;     /**< rows, or places in `list` */
 	const uint32_t *list; /**< row numbers; NULL = all of [at, end) */
+	uint64_t columns;     /**< that the statement uses, bit i = column i */
 	void *state;          /**< the table's own, from `open` */
 };
 
@@ -125,9 +131,10 @@ void hawk_sql_result_site(struct hawk_sql *sql, uint32_t site, sqlite3_context *
 /** Text that lives as long as the cursor's row, or NULL. */
 void hawk_sql_result_text(sqlite3_context *context, const char *text);
 
-/** Runs `query` and writes the rows; sql_print.c. */
+/** Runs `statement` and writes the rows; columns are called as those of `named`. sql_print.c. */
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
-				  enum hawk_sql_format format, struct hawk_output *output);
+				  sqlite3_stmt *named, enum hawk_sql_format format,
+				  struct hawk_output *output);
 
 /** What went wrong: the table's own error, or SQLite's message. */
 struct hawk_error *hawk_sql_error(struct hawk_sql *sql);

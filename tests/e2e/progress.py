@@ -205,7 +205,7 @@ program = hawk.compile_program(os.path.join(folder, "many_lists"), ["many_lists.
 core, _ = hawk.crash([program, str(NODES)], hawk.tracer_environment(), folder)
 check_bars(["retained", "--no-cache", core], ["reading pointers", "following pointers"])
 check_bars(["leaks", "--no-cache", core], ["reading pointers"])
-check_bars(["sql", "--no-cache", core, "SELECT site, sum(size) FROM blocks GROUP BY site"],
+check_bars(["sql", "--no-cache", core, "SELECT site, sum(age) FROM blocks GROUP BY site"],
            ["looking through rows"])
 check_signals()
 check_shell()

@@ -111,6 +111,36 @@ def check_leaks():
                       16 + holder_world.CELLS * (32 + 40), "retained by site")
 
 
+def check_sums():
+    """What groups of blocks are asked instead of them; as soon as a statement has made a table, no
+    group is."""
+    columns = ("kind", "site", "reach", "size", "kind, reach", "size / 64", "round(age, 1)", "type")
+    sums = ("count(*), sum(size), avg(size), min(size), max(size), total(size)",
+            "sum(retained), max(retained), min(address), max(address), count(age)",
+            "sum(size > 40), sum(-size), count(DISTINCT kind), max(site)", "sum(size / 2.0), sum(kind)",
+            "count(*) FILTER (WHERE size > 40), sum(size) FILTER (WHERE kind = 'malloc')")
+    wheres = ("", " WHERE size > 40", " WHERE reach LIKE '%lost' OR kind IS NULL",
+              " WHERE site IN (SELECT site FROM sites WHERE inuse_objects > 3)", " WHERE size < 0")
+    queries = [f"SELECT {column}, {some} FROM blocks{where} GROUP BY {column}"
+               for column in columns for some in sums for where in wheres]
+    queries += [f"SELECT {some} FROM blocks{where}" for some in sums for where in wheres]
+    queries += [f"SELECT DISTINCT {column} FROM blocks{where}" for column in columns for where in wheres]
+    queries += ["SELECT s.function, count(*) AS n, sum(b.size), sum(s.inuse_objects) FROM blocks b "
+                "JOIN sites s USING (site) GROUP BY 1 ORDER BY n DESC",
+                "SELECT f.module, count(*) FROM blocks b LEFT JOIN frames f ON f.site = b.site GROUP BY f.module",
+                "SELECT kind AS k, count(*) FROM blocks WHERE k > 'm' GROUP BY k HAVING sum(size) > 1 "
+                "ORDER BY avg(size) DESC LIMIT 2 OFFSET 1", "SELECT kind, size, count(*) FROM blocks GROUP BY kind",
+                "SELECT sum(size * 4611686018427387904) FROM blocks WHERE size BETWEEN 1 AND 2"]
+    for start in range(0, len(queries), 20):
+        some = queries[start:start + 20]
+        marked = [query for number, query in enumerate(some) for query in (f"SELECT 'query {number}'", query)]
+        hawk.expect_equal(sql(";".join(marked), "-F", "csv"),
+                          sql(";".join(["CREATE TEMP TABLE t(x)", *marked]), "-F", "csv"), f"sums: {some}")
+    hawk.expect_equal(one("SELECT sum(n) FROM (SELECT count(*) AS n FROM block_groups)"), 1, "columns not asked for")
+    hawk.expect_equal(sql("CREATE TEMP TABLE blocks AS SELECT 5 AS size; SELECT sum(size) FROM blocks").split(),
+                      ["sum(size)", "5"], "a table of the user's")
+
+
 def check_process():
     hawk.expect_equal(one("SELECT count(*) FROM threads"), 2, "threads")
     hawk.expect_equal(one("SELECT crashed FROM threads WHERE signal = 6"), 1, "the crash")
@@ -161,6 +191,7 @@ check_blocks()
 check_sites()
 check_pointers()
 check_leaks()
+check_sums()
 check_process()
 check_formats()
 check_mistakes()
