@@ -13,6 +13,8 @@
 #include "hawk_kept_leaks.h"
 #include "hawk_parallel.h"
 
+static const unsigned ORDERS = HAWK_PART_ORDER | HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS;
+
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
 			   const struct hawk_heap *heap, struct hawk_findings *findings)
 {
@@ -258,14 +260,21 @@ unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned 
 {
 	const unsigned both = HAWK_PART_FOLDS | HAWK_PART_START_FOLD;
 	unsigned have = graph->parts | cached;
+	unsigned some = parts & ORDERS;
 	unsigned folds = 0;
 
 	if (parts & HAWK_PART_RETAINED_TREES)
 		folds = both;
 	else if (parts & HAWK_PART_RETAINED_TREE ||
-		 (parts & HAWK_PART_RETAINED_BY_SITE && !graph->retained))
+		 (parts & HAWK_PART_RETAINED_BY_SITE && (some || !graph->retained)))
 		folds = HAWK_PART_FOLDS;
-	if (folds & ~have)
+	if (some && parts & HAWK_PART_RETAINED_BY_SITE)
+		folds = both;
+	if (some && !((folds | some) & ~have))
+		parts |= HAWK_PART_ROOTS | folds;
+	else if (some && !(parts & (HAWK_PART_RETAINED_TREE | HAWK_PART_RETAINED_TREES)))
+		parts |= HAWK_PART_REACH;
+	else if ((folds | some) & ~have)
 		parts |= HAWK_PART_RETAINED;
 	else if (folds || parts & HAWK_PART_RETAINED_BY_SITE)
 		parts |= HAWK_PART_REACH | folds;
@@ -323,10 +332,22 @@ void hawk_block_graph_note_folds(struct hawk_block_graph *graph)
 		graph->parts |= HAWK_PART_START_BLOCKS;
 	if (graph->leaks)
 		graph->parts |= HAWK_PART_LEAKS;
+	if (hawk_tree_order_fits(&folds->order, &folds->retained))
+		graph->parts |= HAWK_PART_ORDER;
+	if (hawk_tree_order_fits(&folds->start_order, &folds->start_retained))
+		graph->parts |= HAWK_PART_START_ORDER;
+	if (hawk_tree_steps_fit(&folds->path_steps, &folds->paths))
+		graph->parts |= HAWK_PART_PATH_STEPS;
 }
 
 unsigned hawk_block_graph_dependencies(unsigned parts)
 {
+	if (parts & HAWK_PART_START_ORDER)
+		parts |= HAWK_PART_ORDER | HAWK_PART_START_FOLD;
+	if (parts & HAWK_PART_ORDER)
+		parts |= HAWK_PART_FOLDS;
+	if (parts & HAWK_PART_PATH_STEPS)
+		parts |= HAWK_PART_PATHS_FOLD;
 	if (parts & HAWK_PART_RETAINED)
 		parts |= HAWK_PART_REACH;
 	if (parts & HAWK_PART_REACH)
@@ -489,6 +510,58 @@ struct hawk_error *hawk_block_graph_retained_chosen(struct hawk_block_graph *gra
 		return err;
 	give_way(graph);
 	return sum_by_site(graph, blocks, sum_chosen, ret);
+}
+
+static struct hawk_error *sum_in_order(const struct hawk_block_graph *graph,
+				       const struct hawk_tree_order *order,
+				       const struct hawk_tree_fold *fold, const uint64_t *blocks,
+				       uint64_t *sums)
+{
+	CLEANUP(free_ptr) uint64_t *positions = NULL;
+	struct hawk_error *err = hawk_tree_order_place(graph, order, blocks, &positions);
+
+	return err ? err : hawk_tree_order_sum_sites(graph, order, fold, positions, sums);
+}
+
+/* First by all pointers, then by start pointers. */
+static struct hawk_error *sum_in_orders(const struct hawk_tree_folds *folds,
+					const struct hawk_block_graph *graph,
+					const uint64_t *blocks, uint64_t *sums)
+{
+	size_t count = graph->heap->site_count;
+	struct hawk_error *err = sum_in_order(graph, &folds->order, &folds->retained, blocks, sums);
+
+	if (err)
+		return err;
+	if (folds->start_order.blocks != folds->order.blocks)
+		return sum_in_order(graph, &folds->start_order, &folds->start_retained, blocks,
+				    sums + count);
+	memcpy(sums + count, sums, count * sizeof(*sums));
+	return NULL;
+}
+
+bool hawk_block_graph_retained_in_order(const struct hawk_block_graph *graph,
+					const uint64_t *blocks, struct hawk_site_retained **ret,
+					struct hawk_error **err)
+{
+	const struct hawk_tree_folds *folds = &graph->folds;
+	size_t count = graph->heap->site_count;
+	CLEANUP(free_ptr) uint64_t *sums = NULL;
+	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
+
+	*err = NULL;
+	if (!hawk_tree_order_fits(&folds->order, &folds->retained) ||
+	    !hawk_tree_order_fits(&folds->start_order, &folds->start_retained))
+		return false;
+	sums = calloc(2 * count + 1, sizeof(*sums));
+	retained = calloc(count + 1, sizeof(*retained));
+	*err = sums && retained ? sum_in_orders(folds, graph, blocks, sums) : &hawk_enomem;
+	if (*err)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		retained[i] = (struct hawk_site_retained){sums[i], sums[count + i]};
+	*ret = take_ptr(&retained);
+	return true;
 }
 
 void hawk_block_graph_deinit(struct hawk_block_graph *graph)

@@ -378,6 +378,34 @@ static bool check_leaks(const struct cache_reader *reader)
 	return true;
 }
 
+/** `blocks`: how many there are in a section of the order. */
+static bool check_order(const struct cache_reader *reader, enum cache_section_id head,
+			uint64_t blocks)
+{
+	const struct cache_index *index = cache_section_at(reader, CACHE_INDEX);
+
+	return has_bytes(reader, head, 1, sizeof(struct cache_order)) &&
+	       has_bytes(reader, (enum cache_section_id)(head + 1), blocks, 4) &&
+	       has_bytes(reader, (enum cache_section_id)(head + 2), blocks, 4) &&
+	       has_bytes(reader, (enum cache_section_id)(head + 3), index->count, 4);
+}
+
+/** Numbers of blocks and nodes in them are looked at where they are used. */
+static bool check_orders(const struct cache_reader *reader)
+{
+	const struct cache_index *index = cache_section_at(reader, CACHE_INDEX);
+
+	if (reader->parts & HAWK_PART_ORDER && !check_order(reader, CACHE_ORDER_HEAD, index->count))
+		return false;
+	if (reader->parts & HAWK_PART_START_ORDER &&
+	    !check_order(reader, CACHE_START_ORDER_HEAD, index->count) &&
+	    !check_order(reader, CACHE_START_ORDER_HEAD, 0))
+		return false;
+	return !(reader->parts & HAWK_PART_PATH_STEPS) ||
+	       (has_bytes(reader, CACHE_PATH_STEPS_HEAD, 1, sizeof(struct cache_order)) &&
+		has_bytes(reader, CACHE_PATH_STEPS, index->count, 4));
+}
+
 bool cache_check_graph(const struct cache_reader *reader)
 {
 	const struct cache_heap *heap = cache_section_at(reader, CACHE_HEAP);
@@ -404,7 +432,7 @@ bool cache_check_graph(const struct cache_reader *reader)
 		return false;
 	if (reader->parts & HAWK_PART_PATHS && !check_paths(reader))
 		return false;
-	if (!check_folds(reader))
+	if (!check_folds(reader) || !check_orders(reader))
 		return false;
 	if (reader->parts & HAWK_PART_SCHEMAS && !check_schemas(reader))
 		return false;

@@ -79,6 +79,16 @@ enum cache_section_id {
 	CACHE_LEAKS_HEAD, /**< struct hawk_kept_sums */
 	CACHE_LEAKS,      /**< struct hawk_leak_record */
 	CACHE_LEAKS_ASKED,
+	CACHE_ORDER_HEAD, /**< struct cache_order: of the sections behind it, as below */
+	CACHE_ORDER_BLOCKS,
+	CACHE_ORDER_SIZES,
+	CACHE_ORDER_STEPS,
+	CACHE_START_ORDER_HEAD,
+	CACHE_START_ORDER_BLOCKS, /**< empty: as the other one's, and so are sizes */
+	CACHE_START_ORDER_SIZES,
+	CACHE_START_ORDER_STEPS,
+	CACHE_PATH_STEPS_HEAD,
+	CACHE_PATH_STEPS,
 	CACHE_SECTIONS
 };
 
@@ -133,6 +143,10 @@ struct cache_dominators {
 
 struct cache_fold {
 	uint64_t groups; /**< of roots */
+};
+
+struct cache_order {
+	uint64_t fold; /**< hash of the section with the nodes that the steps are numbers of */
 };
 
 struct cache_finding {
@@ -207,7 +221,10 @@ static inline unsigned cache_part_of(unsigned section)
 		{CACHE_KEPT_SCHEMAS, HAWK_PART_START_BLOCKS},
 		{CACHE_PLACE_WORDS, HAWK_PART_SCHEMAS},
 		{CACHE_LEAKS_HEAD, HAWK_PART_PLACES},
-		{CACHE_SECTIONS, HAWK_PART_LEAKS},
+		{CACHE_ORDER_HEAD, HAWK_PART_LEAKS},
+		{CACHE_START_ORDER_HEAD, HAWK_PART_ORDER},
+		{CACHE_PATH_STEPS_HEAD, HAWK_PART_START_ORDER},
+		{CACHE_SECTIONS, HAWK_PART_PATH_STEPS},
 	};
 	unsigned i = 0;
 

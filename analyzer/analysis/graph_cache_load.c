@@ -11,7 +11,8 @@
 #include "hawk_cleanup.h"
 
 static const unsigned FOLDS = HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD | HAWK_PART_START_FOLD |
-			      HAWK_PART_START_BLOCKS | HAWK_PART_LEAKS;
+			      HAWK_PART_START_BLOCKS | HAWK_PART_LEAKS | HAWK_PART_ORDER |
+			      HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS;
 
 /** A copy on the heap, for what is freed one by one. */
 static void *copy(const struct cache_reader *reader, enum cache_section_id id)
@@ -186,6 +187,57 @@ static struct hawk_error *take_leaks(const struct cache_reader *reader,
 	return NULL;
 }
 
+/** Whether the numbers behind `head` are those of `fold`, which lies behind its own head. */
+static bool is_of_fold(const struct cache_reader *reader, enum cache_section_id head,
+		       enum cache_section_id fold_head, const struct hawk_tree_fold *fold)
+{
+	const struct cache_order *from = cache_section_at(reader, head);
+	const void *nodes = cache_section_at(reader, (enum cache_section_id)(fold_head + 1));
+
+	return fold->nodes && fold->nodes == nodes &&
+	       from->fold == reader->header->sections[fold_head + 1].hash;
+}
+
+static void take_order(const struct cache_reader *reader, enum cache_section_id head,
+		       const struct hawk_tree_order *same, uint64_t groups,
+		       struct hawk_tree_order *order)
+{
+	bool is_same = !reader->header->sections[head + 1].bytes;
+	const uint32_t *steps = cache_section_at(reader, (enum cache_section_id)(head + 3));
+
+	hawk_tree_order_deinit(order);
+	if (is_same && !same->blocks)
+		return;
+	*order = (struct hawk_tree_order){
+		.blocks = is_same ? same->blocks : cache_section_at(reader, head + 1),
+		.sizes = is_same ? same->sizes : cache_section_at(reader, head + 2),
+		.steps = steps,
+		.groups = groups,
+	};
+}
+
+/** Of folds that have been taken. */
+static void take_orders(const struct cache_reader *reader, struct hawk_tree_folds *folds)
+{
+	if (reader->parts & HAWK_PART_ORDER &&
+	    is_of_fold(reader, CACHE_ORDER_HEAD, CACHE_FOLD_HEAD, &folds->retained))
+		take_order(reader, CACHE_ORDER_HEAD, &folds->order, folds->retained.groups,
+			   &folds->order);
+	if (reader->parts & HAWK_PART_START_ORDER &&
+	    is_of_fold(reader, CACHE_START_ORDER_HEAD, CACHE_START_FOLD_HEAD,
+		       &folds->start_retained))
+		take_order(reader, CACHE_START_ORDER_HEAD, &folds->order,
+			   folds->start_retained.groups, &folds->start_order);
+	if (!(reader->parts & HAWK_PART_PATH_STEPS) ||
+	    !is_of_fold(reader, CACHE_PATH_STEPS_HEAD, CACHE_PATHS_FOLD_HEAD, &folds->paths))
+		return;
+	hawk_tree_steps_deinit(&folds->path_steps);
+	folds->path_steps = (struct hawk_tree_steps){
+		.nodes = cache_section_at(reader, CACHE_PATH_STEPS),
+		.groups = folds->paths.groups,
+	};
+}
+
 static struct hawk_error *take_folds(const struct cache_reader *reader,
 				     struct hawk_block_graph *graph)
 {
@@ -205,6 +257,7 @@ static struct hawk_error *take_folds(const struct cache_reader *reader,
 		err = folds->ages ? take_by_site(reader, CACHE_FOLD_RETAINED_BY_SITE, graph)
 				  : &hawk_enomem;
 	}
+	take_orders(reader, folds);
 	if (!err && reader->parts & HAWK_PART_LEAKS)
 		err = take_leaks(reader, graph);
 	hawk_block_graph_note_folds(graph);

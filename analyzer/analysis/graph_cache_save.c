@@ -40,6 +40,7 @@ struct small_pieces {
 	struct hawk_text findings;
 	struct cache_dominators dominators;
 	struct cache_fold fold, paths_fold, start_fold;
+	struct cache_order order, start_order, path_steps;
 };
 
 static inline void hawk_cleanup_small_pieces(struct small_pieces *small)
@@ -108,6 +109,12 @@ static void append_finding(struct hawk_text *text, const struct hawk_finding *fi
 	hawk_text_append(text, padding, -(head.text_bytes + head.key_bytes) & 7);
 }
 
+/** As its section will have it. */
+static uint64_t hash_fold(const struct hawk_tree_fold *fold)
+{
+	return fold->nodes ? XXH3_64bits(fold->nodes, fold->count * sizeof(*fold->nodes)) : 0;
+}
+
 static struct hawk_error *collect(const struct hawk_block_graph *graph,
 				  const struct hawk_findings *findings, struct small_pieces *small)
 {
@@ -131,6 +138,9 @@ static struct hawk_error *collect(const struct hawk_block_graph *graph,
 	small->fold.groups = graph->folds.retained.groups;
 	small->paths_fold.groups = graph->folds.paths.groups;
 	small->start_fold.groups = graph->folds.start_retained.groups;
+	small->order.fold = hash_fold(&graph->folds.retained);
+	small->start_order.fold = hash_fold(&graph->folds.start_retained);
+	small->path_steps.fold = hash_fold(&graph->folds.paths);
 	for (size_t i = 0; i < findings->count; i++)
 		if (is_of_graph(&findings->items[i]))
 			append_finding(&small->findings, &findings->items[i]);
@@ -199,6 +209,35 @@ static void list_folds(const struct hawk_block_graph *graph, const struct small_
 	if (graph->parts & HAWK_PART_START_BLOCKS)
 		pieces[CACHE_BY_START] = (struct piece){
 			folds->by_start, graph->index.count * sizeof(*folds->by_start)};
+}
+
+static void list_orders(const struct hawk_block_graph *graph, const struct small_pieces *small,
+			struct piece *pieces)
+{
+	const struct hawk_tree_order *order = &graph->folds.order;
+	const struct hawk_tree_order *start = &graph->folds.start_order;
+	uint64_t words = (uint64_t)graph->index.count * sizeof(uint32_t);
+
+	if (graph->parts & HAWK_PART_ORDER) {
+		pieces[CACHE_ORDER_HEAD] = (struct piece){&small->order, sizeof(small->order)};
+		pieces[CACHE_ORDER_BLOCKS] = (struct piece){order->blocks, words};
+		pieces[CACHE_ORDER_SIZES] = (struct piece){order->sizes, words};
+		pieces[CACHE_ORDER_STEPS] = (struct piece){order->steps, words};
+	}
+	if (graph->parts & HAWK_PART_START_ORDER) {
+		uint64_t own = start->blocks == order->blocks ? 0 : words;
+
+		pieces[CACHE_START_ORDER_HEAD] =
+			(struct piece){&small->start_order, sizeof(small->start_order)};
+		pieces[CACHE_START_ORDER_BLOCKS] = (struct piece){start->blocks, own};
+		pieces[CACHE_START_ORDER_SIZES] = (struct piece){start->sizes, own};
+		pieces[CACHE_START_ORDER_STEPS] = (struct piece){start->steps, words};
+	}
+	if (graph->parts & HAWK_PART_PATH_STEPS) {
+		pieces[CACHE_PATH_STEPS_HEAD] =
+			(struct piece){&small->path_steps, sizeof(small->path_steps)};
+		pieces[CACHE_PATH_STEPS] = (struct piece){graph->folds.path_steps.nodes, words};
+	}
 }
 
 static void list_graph(const struct hawk_block_graph *graph, const struct small_pieces *small,
@@ -270,6 +309,7 @@ static void list_graph(const struct hawk_block_graph *graph, const struct small_
 		pieces[CACHE_LEAKS_ASKED] =
 			(struct piece){leaks->asked, leaks->asked_count * sizeof(*leaks->asked)};
 	}
+	list_orders(graph, small, pieces);
 }
 
 static struct hawk_error *write_at(int fd, const void *bytes, uint64_t size, uint64_t offset)

@@ -61,6 +61,10 @@ enum hawk_block_graph_part {
 	HAWK_PART_PLACES = 1u << 17,
 	/** `leaks`. For hawk_block_graph_wanted(): these with roots, or reach. */
 	HAWK_PART_LEAKS = 1u << 15,
+	/* Of the trees, beside them: what questions about some blocks are answered from. */
+	HAWK_PART_ORDER = 1u << 19,       /**< folds.order */
+	HAWK_PART_START_ORDER = 1u << 20, /**< folds.start_order; goes with the other one */
+	HAWK_PART_PATH_STEPS = 1u << 21,  /**< folds.path_steps */
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -133,7 +137,8 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 
 /** `parts` with what HAWK_PART_RETAINED_BY_SITE, _TREE and _TREES stand for: all of
  * HAWK_PART_RETAINED, unless what they are about is there, or in the cache that has `cached`; with
- * HAWK_PART_LEAKS, that is HAWK_PART_REACH. */
+ * HAWK_PART_LEAKS, that is HAWK_PART_REACH. With HAWK_PART_ORDER or HAWK_PART_PATH_STEPS they are
+ * about some blocks; where those are not there, sites and paths begin with reach. */
 unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned cached,
 				 unsigned parts);
 
@@ -166,6 +171,14 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph);
 struct hawk_error *hawk_block_graph_retained_chosen(struct hawk_block_graph *graph,
 						    const uint64_t *blocks,
 						    struct hawk_site_retained **ret);
+
+/**
+ * Likewise from folds.order and folds.start_order, without anything else. False: they are not
+ * there; `*err` may be set then.
+ */
+bool hawk_block_graph_retained_in_order(const struct hawk_block_graph *graph,
+					const uint64_t *blocks, struct hawk_site_retained **ret,
+					struct hawk_error **err);
 
 /** Whether HAWK_PART_RETAINED lies in the workspace, and not in a cache, so that
  * hawk_block_graph_retained_chosen() takes it away. */

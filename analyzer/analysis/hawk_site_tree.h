@@ -56,7 +56,8 @@ struct hawk_site_tree_sums {
 };
 
 struct hawk_site_tree {
-	struct hawk_site_tree_node *nodes; /**< 0 is the whole; parents come before children */
+	/** 0 is the whole; by depth, then in the order of parents and siblings. */
+	struct hawk_site_tree_node *nodes;
 	struct hawk_site_tree_sums *start; /**< by node; NULL = not made */
 	uint32_t count;
 	uint32_t capacity;
@@ -112,6 +113,15 @@ bool hawk_site_tree_is_kept(const struct hawk_block_graph *graph, enum hawk_tree
 bool hawk_site_tree_of_sites(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
 			     const uint32_t *groups, const uint64_t *sites,
 			     struct hawk_site_tree *ret, struct hawk_error **err);
+
+/**
+ * Likewise of `chosen` (bits of a hawk_block_choice): as hawk_site_tree_retained(),
+ * hawk_site_tree_retained_both() and hawk_site_tree_paths() make it, from folds and the orders that
+ * go with them.
+ */
+bool hawk_site_tree_of_chosen(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
+			      const uint32_t *groups, const uint64_t *chosen,
+			      struct hawk_site_tree *ret, struct hawk_error **err);
 
 /** Accepts a tree of zeros. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);

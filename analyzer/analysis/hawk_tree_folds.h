@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "hawk_area.h"
+#include "hawk_tree_order.h"
 
 struct hawk_block_graph;
 struct hawk_error;
@@ -44,6 +45,10 @@ struct hawk_tree_folds {
 	struct hawk_tree_fold retained;       /**< along dominators, by all pointers */
 	struct hawk_tree_fold start_retained; /**< by start pointers */
 	struct hawk_tree_fold paths;          /**< along shortest paths */
+	/* All blocks by these trees: for questions about some of them. */
+	struct hawk_tree_order order;       /**< of `retained` */
+	struct hawk_tree_order start_order; /**< of `start_retained` */
+	struct hawk_tree_steps path_steps;  /**< of `paths` */
 	/** By site, with reach; NULL = not kept. */
 	struct hawk_site_ages *ages;
 	/** What each block retains by start pointers, as hawk_block_graph_retained(), and 0 for
@@ -55,11 +60,21 @@ struct hawk_tree_folds {
 /** Makes folds.ages, if they are not there; with reach. */
 struct hawk_error *hawk_tree_folds_need_ages(struct hawk_block_graph *graph);
 
-/** Makes what is missing of folds.start_retained and, unless dominators by start pointers are those
- * by all of them, folds.by_start: 8 bytes a block. As hawk_block_graph_start_dominators() it takes
- * the workspace from HAWK_PART_RETAINED. */
+/** Makes what is missing of folds.retained, folds.order and, if the graph has shortest paths,
+ * folds.paths and folds.path_steps: 16 bytes a block. Trees that are too large are not kept.
+ * Needs HAWK_PART_RETAINED. */
+struct hawk_error *hawk_tree_folds_need_orders(struct hawk_block_graph *graph,
+					       const uint32_t *groups);
+
+/** Makes what is missing of folds.start_retained, folds.start_order (4 bytes a block beside
+ * folds.order, or 12) and, unless dominators by start pointers are those by all of them,
+ * folds.by_start: 8 bytes a block. As hawk_block_graph_start_dominators() it takes the workspace
+ * from HAWK_PART_RETAINED. */
 struct hawk_error *hawk_tree_folds_need_start(struct hawk_block_graph *graph,
 					      const uint32_t *groups);
+
+/** Gives back the memory of folds.order, where it is not that of folds.start_order. */
+void hawk_tree_folds_drop_order(struct hawk_block_graph *graph);
 
 /** A number for groups of `count` roots. */
 uint64_t hawk_tree_fold_groups(const uint32_t *groups, size_t count);

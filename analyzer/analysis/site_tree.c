@@ -233,10 +233,52 @@ static void drop_empty(struct hawk_site_tree *tree)
 	tree->count = kept;
 }
 
+/** Nodes by depth, then in the order of their parents and among siblings: whatever they were made
+ * of, blocks one by one or a tree that was kept, nobody sees it. `order` has room for all. */
+static struct hawk_error *renumber(struct hawk_site_tree *tree, uint32_t *order)
+{
+	struct hawk_site_tree_node *nodes = calloc(tree->count, sizeof(*nodes));
+	CLEANUP(free_ptr)
+	struct hawk_site_tree_sums *start =
+		tree->start ? calloc(tree->count, sizeof(*start)) : NULL;
+	uint32_t *numbers = tree->index;
+	uint32_t count = 1;
+
+	if (!nodes || (tree->start && !start)) {
+		free(nodes);
+		return &hawk_enomem;
+	}
+	order[0] = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t child = tree->nodes[order[i]].first_child;
+
+		numbers[order[i]] = i;
+		for (; child; child = tree->nodes[child].next_sibling)
+			order[count++] = child;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		nodes[i] = tree->nodes[order[i]];
+		nodes[i].parent = numbers[nodes[i].parent];
+		nodes[i].first_child = numbers[nodes[i].first_child];
+		nodes[i].next_sibling = numbers[nodes[i].next_sibling];
+		if (start)
+			start[i] = tree->start[order[i]];
+	}
+	free(tree->nodes);
+	tree->nodes = nodes;
+	tree->capacity = tree->count;
+	if (start) {
+		free(tree->start);
+		tree->start = take_ptr(&start);
+	}
+	return NULL;
+}
+
 /** Cumulative sums, and children in order. */
 static struct hawk_error *finish(struct hawk_site_tree *tree)
 {
 	CLEANUP(free_ptr) uint32_t *order = malloc(tree->count * sizeof(*order));
+	struct hawk_error *err;
 
 	if (!order)
 		return &hawk_enomem;
@@ -254,9 +296,10 @@ static struct hawk_error *finish(struct hawk_site_tree *tree)
 		node->next_sibling = tree->nodes[node->parent].first_child;
 		tree->nodes[node->parent].first_child = order[i];
 	}
+	err = renumber(tree, order);
 	free(tree->index);
 	tree->index = NULL;
-	return NULL;
+	return err;
 }
 
 /** A tree of what was folded, unless `err` says that it was not. */

@@ -45,6 +45,11 @@ static inline bool hawk_tree_fold_fits(const struct hawk_tree_fold *fold, uint64
 	return fold->nodes && fold->groups == groups;
 }
 
+/** As hawk_site_tree_paths() of all blocks, into a tree with tails; `nodes`: NULL, or room for the
+ * node of every block, by block. */
+struct hawk_error *hawk_site_tree_fold_paths(struct hawk_block_graph *graph, const uint32_t *groups,
+					     struct hawk_site_tree *tree, uint32_t *nodes);
+
 /** Sums, and children in order: gives the tree away, unless `err` says that it was not folded, or
  * memory runs out: then it is deinitialized, and the error returned. */
 struct hawk_error *hawk_site_tree_complete(struct hawk_site_tree *tree, struct hawk_error *err,

@@ -27,6 +27,7 @@ struct path_folding {
 	/** By place: wanted, or on the way to one that is. */
 	uint64_t *kept;
 	struct hawk_site_tree *tree;
+	uint32_t *by_block; /**< the same nodes, and those of lost blocks; NULL = not wanted */
 };
 
 /** Parents come before their children, so that one pass from the end finds all. */
@@ -65,6 +66,8 @@ static struct hawk_error *fold_path(const struct path_folding *folding, uint32_t
 					       &folding->nodes[at]);
 	if (!err && hawk_block_is_chosen(folding->wanted, block))
 		hawk_site_tree_count(folding->graph, folding->tree, folding->nodes[at], block);
+	if (!err && folding->by_block)
+		folding->by_block[block] = folding->nodes[at];
 	return err;
 }
 
@@ -112,6 +115,8 @@ static struct hawk_error *fold_lost(const struct path_folding *folding)
 						       hawk_block_graph_site(graph, block), &node);
 		if (!err)
 			hawk_site_tree_count(graph, folding->tree, node, block);
+		if (!err && folding->by_block)
+			folding->by_block[block] = node;
 	}
 	return err;
 }
@@ -133,15 +138,25 @@ static struct hawk_error *fold(const struct path_folding *folding)
 }
 
 static struct hawk_error *fold_wanted(const struct hawk_block_graph *graph, const uint32_t *groups,
-				      const uint64_t *wanted, struct hawk_site_tree *tree)
+				      const uint64_t *wanted, struct hawk_site_tree *tree,
+				      uint32_t *by_block)
 {
 	const struct hawk_paths *paths = &graph->paths;
 	CLEANUP(free_ptr) uint32_t *nodes = malloc(((size_t)paths->count + 1) * sizeof(*nodes));
 	CLEANUP(free_ptr)
 	uint64_t *kept = calloc((size_t)paths->count / 64 + 1, sizeof(*kept));
-	const struct path_folding folding = {graph, paths, groups, wanted, nodes, kept, tree};
+	const struct path_folding folding = {graph, paths, groups, wanted,
+					     nodes, kept,  tree,   by_block};
 
 	return nodes && kept ? fold(&folding) : &hawk_enomem;
+}
+
+struct hawk_error *hawk_site_tree_fold_paths(struct hawk_block_graph *graph, const uint32_t *groups,
+					     struct hawk_site_tree *tree, uint32_t *nodes)
+{
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_PATHS);
+
+	return err ? err : fold_wanted(graph, groups, NULL, tree, nodes);
 }
 
 struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const uint32_t *groups,
@@ -156,7 +171,7 @@ struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const ui
 	if (!err)
 		err = hawk_block_graph_need(graph, HAWK_PART_PATHS);
 	if (!err)
-		err = fold_wanted(graph, groups, wanted, &tree);
+		err = fold_wanted(graph, groups, wanted, &tree, NULL);
 	if (!err && !wanted)
 		hawk_tree_fold_keep(&tree, number, &graph->folds.paths);
 	return hawk_site_tree_complete(&tree, err, ret);

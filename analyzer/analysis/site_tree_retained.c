@@ -123,6 +123,7 @@ struct folding {
 	uint32_t *nodes;
 	struct leading leading;
 	struct hawk_site_tree *tree;
+	struct hawk_tree_order *order; /**< to be made, too; NULL = not wanted */
 };
 
 /** The node for a block that no other block dominates. */
@@ -190,64 +191,87 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 	return NULL;
 }
 
-static struct hawk_error *fold_dominators(const struct hawk_block_graph *graph,
-					  const struct hawk_dominators *dominators,
-					  enum hawk_edges edges, const uint32_t *groups,
-					  const uint64_t *chosen, struct hawk_site_tree *tree)
+/** Of a tree that can be kept. */
+static struct hawk_error *make_order(const struct folding *folding)
 {
+	const struct hawk_tree_folds *folds = &folding->graph->folds;
+	bool is_same = folding->edges == HAWK_EDGES_START_ONLY && folding->graph->start_is_all &&
+		       folds->order.blocks;
+	uint32_t *nodes = folding->nodes;
+
+	if (folding->tree->count > HAWK_TREE_FOLD_NODES_MAX)
+		return NULL;
+	for (uint32_t i = 0; i < folding->graph->index.count; i++)
+		nodes[i] &= ~GONE;
+	return hawk_tree_order_make(&folding->graph->index, folding->dominators, nodes,
+				    is_same ? &folds->order : NULL, folding->order);
+}
+
+/** What `folding` says, but for what leads to blocks. */
+static struct hawk_error *fold_dominators(struct folding *folding)
+{
+	const struct hawk_dominators *dominators = folding->dominators;
 	CLEANUP(free_ptr) uint32_t *own = NULL;
-	struct folding folding = {
-		.graph = graph,
-		.dominators = dominators,
-		.edges = edges,
-		.groups = groups,
-		.chosen = chosen,
-		.tree = tree,
-	};
 	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	/* Where dominators are from a cache, there is no workspace. */
 	if (dominators->workspace)
-		folding.nodes =
+		folding->nodes =
 			hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE);
 	else
-		folding.nodes = own = malloc(((size_t)dominators->count + 1) * sizeof(*own));
-	if (!folding.nodes)
+		folding->nodes = own = malloc(((size_t)dominators->count + 1) * sizeof(*own));
+	if (!folding->nodes)
 		return &hawk_enomem;
-	err = find_leading(graph, edges, groups, folding.nodes, &folding.leading);
+	err = find_leading(folding->graph, folding->edges, folding->groups, folding->nodes,
+			   &folding->leading);
 	hawk_progress_begin(&progress, "folding blocks by site", dominators->count + 1);
 	if (!err)
-		err = fold_blocks(&folding);
+		err = fold_blocks(folding);
 	hawk_progress_end(&progress);
-	leading_deinit(&folding.leading);
+	leading_deinit(&folding->leading);
+	if (!err && folding->order)
+		err = make_order(folding);
 	return err;
 }
 
 static struct hawk_error *fold_all(struct hawk_block_graph *graph, const uint32_t *groups,
 				   const uint64_t *chosen, struct hawk_site_tree *tree)
 {
+	struct folding folding = {
+		.graph = graph,
+		.dominators = &graph->dominators,
+		.edges = HAWK_EDGES_ALL,
+		.groups = groups,
+		.chosen = chosen,
+		.tree = tree,
+	};
 	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_RETAINED);
 
 	if (!err)
 		err = hawk_site_tree_begin(tree);
-	if (err)
-		return err;
-	return fold_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, chosen, tree);
+	return err ? err : fold_dominators(&folding);
 }
 
 static struct hawk_error *fold_start(struct hawk_block_graph *graph, const uint32_t *groups,
 				     const uint64_t *chosen, struct hawk_site_tree *tree)
 {
 	struct hawk_dominators dominators = {0};
+	struct folding folding = {
+		.graph = graph,
+		.dominators = &dominators,
+		.edges = HAWK_EDGES_START_ONLY,
+		.groups = groups,
+		.chosen = chosen,
+		.tree = tree,
+	};
 	struct hawk_error *err = hawk_block_graph_start_dominators(graph, &dominators);
 
 	if (err)
 		return err;
 	err = hawk_site_tree_add_start(tree);
 	if (!err)
-		err = fold_dominators(graph, &dominators, HAWK_EDGES_START_ONLY, groups, chosen,
-				      tree);
+		err = fold_dominators(&folding);
 	hawk_block_graph_drop_start_dominators(graph, &dominators);
 	return err;
 }
@@ -316,20 +340,38 @@ struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
 	return hawk_site_tree_complete(&tree, err, ret);
 }
 
-static struct hawk_error *keep_start_tree(struct hawk_block_graph *graph,
-					  const struct hawk_dominators *dominators,
-					  const uint32_t *groups, uint64_t number)
+/** Keeps a tree of all blocks, and the order that goes with it. */
+static struct hawk_error *keep_tree(struct hawk_block_graph *graph,
+				    const struct hawk_dominators *dominators, enum hawk_edges edges,
+				    const uint32_t *groups, struct hawk_tree_fold *fold,
+				    struct hawk_tree_order *order)
 {
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
 	struct hawk_site_tree tree = {.tails = true};
+	struct hawk_tree_order made = {0};
+	struct folding folding = {
+		.graph = graph,
+		.dominators = dominators,
+		.edges = edges,
+		.groups = groups,
+		.tree = &tree,
+		.order = &made,
+	};
 	struct hawk_error *err = hawk_site_tree_begin(&tree);
 
 	if (!err)
-		err = fold_dominators(graph, dominators, HAWK_EDGES_START_ONLY, groups, NULL,
-				      &tree);
+		err = fold_dominators(&folding);
 	if (!err)
-		hawk_tree_fold_keep(&tree, number, &graph->folds.start_retained);
+		hawk_tree_fold_keep(&tree, number, fold);
 	hawk_site_tree_deinit(&tree);
-	return err;
+	if (err || !made.blocks || !hawk_tree_fold_fits(fold, number)) {
+		hawk_tree_order_deinit(&made);
+		return err;
+	}
+	hawk_tree_order_deinit(order);
+	*order = made;
+	order->groups = number;
+	return NULL;
 }
 
 static struct hawk_error *keep_by_start(struct hawk_block_graph *graph,
@@ -355,23 +397,76 @@ static struct hawk_error *keep_by_start(struct hawk_block_graph *graph,
 	return NULL;
 }
 
+/** Those of `order`, for these groups. */
+static bool has_tree(const struct hawk_tree_fold *fold, const struct hawk_tree_order *order,
+		     uint64_t number)
+{
+	return hawk_tree_fold_fits(fold, number) && hawk_tree_order_fits(order, fold);
+}
+
 struct hawk_error *hawk_tree_folds_need_start(struct hawk_block_graph *graph,
 					      const uint32_t *groups)
 {
 	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
-	bool has_tree = hawk_tree_fold_fits(&graph->folds.start_retained, number);
+	struct hawk_tree_folds *folds = &graph->folds;
+	bool is_there = has_tree(&folds->start_retained, &folds->start_order, number);
 	struct hawk_dominators dominators = {0};
 	struct hawk_error *err;
 
-	if (has_tree && (graph->start_is_all || graph->folds.by_start))
+	if (is_there && (graph->start_is_all || folds->by_start))
 		return NULL;
 	err = hawk_block_graph_start_dominators(graph, &dominators);
 	if (err)
 		return err;
-	if (!has_tree)
-		err = keep_start_tree(graph, &dominators, groups, number);
-	if (!err && !graph->start_is_all && !graph->folds.by_start)
+	if (!is_there)
+		err = keep_tree(graph, &dominators, HAWK_EDGES_START_ONLY, groups,
+				&folds->start_retained, &folds->start_order);
+	if (!err && !graph->start_is_all && !folds->by_start)
 		err = keep_by_start(graph, &dominators);
 	hawk_block_graph_drop_start_dominators(graph, &dominators);
+	return err;
+}
+
+/** The node of every block along its path. */
+static struct hawk_error *keep_path_steps(struct hawk_block_graph *graph, const uint32_t *groups)
+{
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	struct hawk_tree_folds *folds = &graph->folds;
+	struct hawk_site_tree tree = {.tails = true};
+	struct hawk_tree_steps steps = {.groups = number};
+	uint64_t bytes = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
+	struct hawk_error *err = hawk_area_create(&steps.area, bytes);
+
+	if (!err)
+		err = hawk_area_grow(&steps.area, bytes);
+	if (!err)
+		err = hawk_site_tree_fold_paths(graph, groups, &tree, steps.area.bytes);
+	if (!err)
+		hawk_tree_fold_keep(&tree, number, &folds->paths);
+	hawk_site_tree_deinit(&tree);
+	if (err || !hawk_tree_fold_fits(&folds->paths, number)) {
+		hawk_tree_steps_deinit(&steps);
+		return err;
+	}
+	hawk_tree_steps_deinit(&folds->path_steps);
+	steps.nodes = steps.area.bytes;
+	folds->path_steps = steps;
+	return NULL;
+}
+
+struct hawk_error *hawk_tree_folds_need_orders(struct hawk_block_graph *graph,
+					       const uint32_t *groups)
+{
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	struct hawk_tree_folds *folds = &graph->folds;
+	struct hawk_error *err = NULL;
+
+	if (!has_tree(&folds->retained, &folds->order, number))
+		err = keep_tree(graph, &graph->dominators, HAWK_EDGES_ALL, groups, &folds->retained,
+				&folds->order);
+	if (!err && graph->parts & HAWK_PART_PATHS &&
+	    !(hawk_tree_fold_fits(&folds->paths, number) &&
+	      hawk_tree_steps_fit(&folds->path_steps, &folds->paths)))
+		err = keep_path_steps(graph, groups);
 	return err;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <xxhash.h>
 
+#include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_site_ages.h"
 #include "site_tree_nodes.h"
@@ -162,6 +163,105 @@ bool hawk_site_tree_of_sites(const struct hawk_block_graph *graph, enum hawk_tre
 	return !*err;
 }
 
+/** All steps of the fold, with other sums. */
+static struct hawk_error *unfold_sums(const struct hawk_tree_fold *fold,
+				      const struct hawk_chosen *sums, struct hawk_site_tree *tree)
+{
+	CLEANUP(free_ptr) uint32_t *nodes = calloc((size_t)fold->count + 1, sizeof(*nodes));
+	struct hawk_error *err = nodes ? NULL : &hawk_enomem;
+
+	for (uint32_t i = 0; !err && i < fold->count; i++) {
+		const struct hawk_tree_fold_node *node = &fold->nodes[i];
+		uint32_t at = 0;
+
+		if (i)
+			err = hawk_site_tree_step(tree, nodes[node->parent], node->kind, node->key,
+						  &at);
+		if (err)
+			break;
+		nodes[i] = at;
+		if (tree->start) {
+			tree->start[at].flat_objects += sums[i].objects;
+			tree->start[at].flat_bytes += sums[i].bytes;
+		} else {
+			tree->nodes[at].flat_objects += sums[i].objects;
+			tree->nodes[at].flat_bytes += sums[i].bytes;
+		}
+	}
+	return err;
+}
+
+static struct hawk_error *unfold_gone(const struct hawk_block_graph *graph,
+				      const struct hawk_tree_order *order,
+				      const struct hawk_tree_fold *fold, const uint64_t *positions,
+				      struct hawk_site_tree *tree)
+{
+	CLEANUP(free_ptr) struct hawk_chosen *sums = NULL;
+	struct hawk_error *err = hawk_tree_order_sum_nodes(graph, order, fold, positions, &sums);
+
+	return err ? err : unfold_sums(fold, sums, tree);
+}
+
+static struct hawk_error *unfold_wanted(const struct hawk_block_graph *graph,
+					const uint64_t *wanted, struct hawk_site_tree *tree)
+{
+	const struct hawk_tree_folds *folds = &graph->folds;
+	CLEANUP(free_ptr) struct hawk_chosen *sums = NULL;
+	struct hawk_error *err =
+		hawk_tree_steps_sum(graph, &folds->path_steps, &folds->paths, wanted, &sums);
+
+	return err ? err : unfold_sums(&folds->paths, sums, tree);
+}
+
+static struct hawk_error *unfold_chosen(const struct hawk_block_graph *graph,
+					enum hawk_tree_fold_sort fold, const uint64_t *chosen,
+					struct hawk_site_tree *tree)
+{
+	const struct hawk_tree_folds *folds = &graph->folds;
+	CLEANUP(free_ptr) uint64_t *positions = NULL;
+	CLEANUP(free_ptr) uint64_t *by_start = NULL;
+	struct hawk_error *err = hawk_site_tree_begin(tree);
+
+	if (err)
+		return err;
+	if (fold == HAWK_FOLD_PATHS)
+		return unfold_wanted(graph, chosen, tree);
+	err = hawk_tree_order_place(graph, &folds->order, chosen, &positions);
+	if (!err)
+		err = unfold_gone(graph, &folds->order, &folds->retained, positions, tree);
+	if (err || fold != HAWK_FOLD_RETAINED_BOTH)
+		return err;
+	err = hawk_site_tree_add_start(tree);
+	if (!err && folds->start_order.blocks != folds->order.blocks)
+		err = hawk_tree_order_place(graph, &folds->start_order, chosen, &by_start);
+	return err ? err
+		   : unfold_gone(graph, &folds->start_order, &folds->start_retained,
+				 by_start ? by_start : positions, tree);
+}
+
+static bool has_order(const struct hawk_tree_folds *folds, enum hawk_tree_fold_sort fold)
+{
+	if (fold == HAWK_FOLD_PATHS)
+		return hawk_tree_steps_fit(&folds->path_steps, &folds->paths);
+	return hawk_tree_order_fits(&folds->order, &folds->retained) &&
+	       (fold == HAWK_FOLD_RETAINED ||
+		hawk_tree_order_fits(&folds->start_order, &folds->start_retained));
+}
+
+bool hawk_site_tree_of_chosen(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
+			      const uint32_t *groups, const uint64_t *chosen,
+			      struct hawk_site_tree *ret, struct hawk_error **err)
+{
+	struct hawk_site_tree tree = {.tails = true};
+
+	*err = NULL;
+	if (!hawk_site_tree_is_kept(graph, fold, groups) || !has_order(&graph->folds, fold))
+		return false;
+	*err = unfold_chosen(graph, fold, chosen, &tree);
+	*err = hawk_site_tree_complete(&tree, *err, ret);
+	return !*err;
+}
+
 struct hawk_error *hawk_tree_folds_need_ages(struct hawk_block_graph *graph)
 {
 	struct hawk_error *err;
@@ -178,8 +278,21 @@ static void fold_deinit(struct hawk_tree_fold *fold)
 	*fold = (struct hawk_tree_fold){0};
 }
 
+void hawk_tree_folds_drop_order(struct hawk_block_graph *graph)
+{
+	struct hawk_tree_folds *folds = &graph->folds;
+
+	if (folds->start_order.blocks && folds->start_order.blocks == folds->order.blocks)
+		return;
+	hawk_tree_order_deinit(&folds->order);
+	graph->parts &= ~(unsigned)HAWK_PART_ORDER;
+}
+
 void hawk_tree_folds_deinit(struct hawk_tree_folds *folds)
 {
+	hawk_tree_order_deinit(&folds->order);
+	hawk_tree_order_deinit(&folds->start_order);
+	hawk_tree_steps_deinit(&folds->path_steps);
 	fold_deinit(&folds->retained);
 	fold_deinit(&folds->start_retained);
 	fold_deinit(&folds->paths);

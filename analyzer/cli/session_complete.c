@@ -32,10 +32,11 @@ enum {
 	REST_BYTES_PER_BLOCK = 45,
 	PLACES_BYTES_PER_BLOCK = 4,
 	LEAKS_BYTES_PER_BLOCK = 6,
-	FOLDS_BYTES_PER_BLOCK = 14,
-	START_BYTES_PER_BLOCK = 40,
+	FOLDS_BYTES_PER_BLOCK = 30,
+	START_BYTES_PER_BLOCK = 56,
 	MEMORY_SHARE = 2, /**< so many times that must be available */
 	FILE_BYTES_PER_BLOCK = 80,
+	FOLDS_FILE_BYTES_PER_BLOCK = 36,
 };
 
 /** A file without a name until it is complete: whatever happens, nothing is left behind. */
@@ -210,17 +211,9 @@ static void add_places(const struct completion *completion)
 
 static struct hawk_error *fold_trees(struct hawk_block_graph *graph, const uint32_t *groups)
 {
-	struct hawk_site_tree tree = {0};
 	struct hawk_error *err = hawk_tree_folds_need_ages(graph);
 
-	if (!err)
-		err = hawk_site_tree_retained(graph, groups, NULL, &tree);
-	hawk_site_tree_deinit(&tree);
-	if (!err && graph->parts & HAWK_PART_PATHS) {
-		err = hawk_site_tree_paths(graph, groups, NULL, &tree);
-		hawk_site_tree_deinit(&tree);
-	}
-	return err;
+	return err ? err : hawk_tree_folds_need_orders(graph, groups);
 }
 
 /** What is asked most of all blocks, so that nobody looks at them all again. By start pointers
@@ -234,7 +227,9 @@ static void add_folds(const struct completion *completion)
 	struct hawk_pointer_report report;
 	struct hawk_error *err;
 
-	if (!(graph->parts & HAWK_PART_RETAINED) || !has_memory(session, FOLDS_BYTES_PER_BLOCK))
+	if (!(graph->parts & HAWK_PART_RETAINED) || !has_memory(session, FOLDS_BYTES_PER_BLOCK) ||
+	    !hawk_cache_has_room(completion->folder,
+				 graph->index.count * (uint64_t)FOLDS_FILE_BYTES_PER_BLOCK))
 		return;
 	err = hawk_pointer_session_open(session, &settings, HAWK_PART_RETAINED, &report);
 	if (!err)
@@ -243,6 +238,8 @@ static void add_folds(const struct completion *completion)
 		err = fold_trees(graph, groups.groups);
 	if (!err) {
 		publish(completion);
+		if (!graph->start_is_all)
+			hawk_tree_folds_drop_order(graph);
 		if (has_memory(session, START_BYTES_PER_BLOCK))
 			err = hawk_tree_folds_need_start(graph, groups.groups);
 	}

@@ -79,6 +79,21 @@ static bool make_of_sites(struct hawk_session *session, const struct hawk_settin
 						sites, ret, err);
 }
 
+static struct hawk_error *make_of_blocks(struct hawk_session *session,
+					 const struct hawk_settings *settings,
+					 const struct hawk_tree_roots *groups,
+					 const uint64_t *chosen, struct hawk_site_tree *ret)
+{
+	struct hawk_error *err = NULL;
+
+	if (chosen && hawk_site_tree_of_chosen(&session->graph, HAWK_FOLD_PATHS, groups->groups,
+					       chosen, ret, &err))
+		return NULL;
+	if (!err)
+		err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
+	return err ? err : hawk_site_tree_paths(&session->graph, groups->groups, chosen, ret);
+}
+
 static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
 			       const struct hawk_pointer_report *report,
 			       const struct hawk_tree_roots *groups, struct hawk_site_tree *ret)
@@ -91,9 +106,7 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 	if (!err)
 		err = choose(report, &choice);
 	if (!err)
-		err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
-	if (!err)
-		err = hawk_site_tree_paths(&session->graph, groups->groups, choice.blocks, ret);
+		err = make_of_blocks(session, settings, groups, choice.blocks, ret);
 	hawk_block_choice_deinit(&choice);
 	return err;
 }
@@ -114,6 +127,17 @@ static struct hawk_error *merge(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
+/** Where blocks are chosen and nothing is kept, reach alone is to begin with. */
+static unsigned parts_of(const struct hawk_settings *settings)
+{
+	unsigned parts = HAWK_PART_PATHS_FOLD;
+
+	if (settings->type)
+		parts |= HAWK_PART_CONTENTS;
+	return parts |
+	       (hawk_settings_choose_blocks(settings) ? HAWK_PART_PATH_STEPS : HAWK_PART_REACH);
+}
+
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
@@ -126,10 +150,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		with_site.site.given = true;
 		hawk_site_prefix_parse(operands[0], &with_site.site.prefix);
 	}
-	err = hawk_pointer_session_open(session, &with_site,
-					HAWK_PART_REACH | HAWK_PART_PATHS_FOLD |
-						(settings->type ? (unsigned)HAWK_PART_CONTENTS : 0),
-					&report);
+	err = hawk_pointer_session_open(session, &with_site, parts_of(&with_site), &report);
 	if (!err)
 		err = merge(session, &with_site, &report);
 	hawk_pointer_session_deinit(&report);

@@ -69,6 +69,11 @@ struct tree_wish {
 	struct hawk_tree_roots groups;
 };
 
+static enum hawk_tree_fold_sort wish_fold(const struct tree_wish *wish)
+{
+	return wish->both ? HAWK_FOLD_RETAINED_BOTH : HAWK_FOLD_RETAINED;
+}
+
 /** All blocks of the sites, without a look at them. */
 static struct hawk_error *count_sites(const struct hawk_block_graph *graph, const uint64_t *sites,
 				      struct hawk_chosen **ret)
@@ -95,9 +100,8 @@ static bool make_kept_tree(struct hawk_session *session, struct tree_wish *wish,
 	*err = NULL;
 	if (wish->filtered && (!wish->sites || !graph->folds.ages))
 		return false;
-	if (!hawk_site_tree_of_sites(graph,
-				     wish->both ? HAWK_FOLD_RETAINED_BOTH : HAWK_FOLD_RETAINED,
-				     wish->groups.groups, wish->sites, ret, err))
+	if (!hawk_site_tree_of_sites(graph, wish_fold(wish), wish->groups.groups, wish->sites, ret,
+				     err))
 		return false;
 	if (wish->sites)
 		*err = count_sites(graph, wish->sites, &wish->choice.sites);
@@ -116,6 +120,11 @@ static struct hawk_error *make_tree(struct hawk_session *session,
 		return err;
 	if (wish->filtered)
 		err = choose(session, report, &wish->choice);
+	if (!err && wish->filtered &&
+	    (hawk_site_tree_of_chosen(graph, wish_fold(wish), wish->groups.groups,
+				      wish->choice.blocks, ret, &err) ||
+	     err))
+		return err;
 	if (!err)
 		err = hawk_session_load_graph(session, settings, HAWK_PART_RETAINED);
 	if (err)
@@ -187,6 +196,23 @@ static struct hawk_error *print_list(struct hawk_session *session,
 	return err;
 }
 
+/** What the blocks retain, by site. */
+static struct hawk_error *find_retained(struct hawk_session *session,
+					const struct hawk_settings *settings,
+					const uint64_t *blocks, struct hawk_site_retained **ret)
+{
+	struct hawk_error *err = hawk_session_load_graph(session, settings, HAWK_PART_REACH);
+
+	/* Only if they are there: else they would be found twice. */
+	if (!err)
+		err = hawk_session_take_cached(session, HAWK_PART_RETAINED);
+	if (err)
+		return err;
+	hawk_session_save_retained(session,
+				   hawk_block_graph_chosen_takes_retained(&session->graph));
+	return hawk_block_graph_retained_chosen(&session->graph, blocks, ret);
+}
+
 /** By the blocks that the filter lets pass. */
 static struct hawk_error *print_chosen(struct hawk_session *session,
 				       const struct hawk_settings *settings,
@@ -200,12 +226,9 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 
 	if (err)
 		return err;
-	/* Only if they are there: else they would be found twice. */
-	err = hawk_session_take_cached(session, HAWK_PART_RETAINED);
-	hawk_session_save_retained(session,
-				   hawk_block_graph_chosen_takes_retained(&session->graph));
-	if (!err)
-		err = hawk_block_graph_retained_chosen(&session->graph, choice.blocks, &retained);
+	if (!hawk_block_graph_retained_in_order(&session->graph, choice.blocks, &retained, &err) &&
+	    !err)
+		err = find_retained(session, settings, choice.blocks, &retained);
 	chosen.chosen = choice.sites;
 	chosen.retained = retained;
 	if (!err)
@@ -285,17 +308,17 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 static unsigned parts_of(const struct hawk_settings *settings)
 {
 	unsigned contents = settings->type ? (unsigned)HAWK_PART_CONTENTS : 0;
+	bool one_way = settings->folded && !settings->json;
+	unsigned trees = one_way ? HAWK_PART_RETAINED_TREE : HAWK_PART_RETAINED_TREES;
+	unsigned orders = one_way ? HAWK_PART_ORDER : HAWK_PART_ORDER | HAWK_PART_START_ORDER;
 
 	if (chooses_of_sites(settings))
-		return HAWK_PART_REACH | contents;
+		return HAWK_PART_RETAINED_BY_SITE | orders | contents;
 	if (is_by_site(settings))
 		return HAWK_PART_RETAINED_BY_SITE | contents;
 	if (settings->by == BY_BLOCK && !settings->folded)
 		return HAWK_PART_RETAINED | HAWK_PART_START_BLOCKS | HAWK_PART_CONTENTS;
-	if (hawk_settings_choose_blocks(settings))
-		return HAWK_PART_RETAINED | contents;
-	return settings->folded && !settings->json ? HAWK_PART_RETAINED_TREE
-						   : HAWK_PART_RETAINED_TREES;
+	return hawk_settings_choose_blocks(settings) ? trees | orders | contents : trees;
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,

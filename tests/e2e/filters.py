@@ -99,6 +99,15 @@ def check_count(*options):
         hawk.expect_equal(ask("schema", f"--site={site}", *options)["objects"], count, f"schema --site {options}")
 
 
+def check_threads(*options):
+    """The same, byte by byte, however many threads there are."""
+    for verb in (["retained"], ["retained", "--by=block"], ["retained", "--by=root"], ["retained", "--by=tree"],
+                 ["merge-paths"]):
+        for json_too in ([], ["--json"]):
+            hawk.expect_equal(text_of(*verb, *json_too, *options, "--threads=1"),
+                              text_of(*verb, *json_too, *options), f"{verb} {json_too} {options}: one thread")
+
+
 def check_nothing():
     verbs = (["merge-paths"], ["path"], ["retained"], ["retained", "--by=block"], ["retained", "--by=root"],
              ["retained", "--by=tree"], ["sites"], ["growth"])
@@ -179,6 +188,7 @@ for chosen in (["--size=32-40"], ["--age=0-1d"], ["--type=^Connection$"], ["--ty
                ["--site=" + everything[len(everything) // 2]["site"]], ["--function=^make_cell$"],
                ["--module=libc"], ["--function=make_", "--size=-40", "--age=0"]):
     check_count(*chosen)
+    check_threads(*chosen)
 check_nothing()
 check_top()
 check_mistakes()

@@ -24,6 +24,10 @@ VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", 
          ["merge-paths"], ["merge-paths", "--function=main", "--folded"], ["merge-paths", "--module=no such"],
          ["analyze"], ["analyze", "--full"],
          ["blocks", "--json", "--top=100"], ["leaks", "--age=0-", "--json"],
+         ["retained", "--by=tree", "--size=24-48", "--json"], ["retained", "--by=tree", "--size=100-", "--age=0-"],
+         ["retained", "--size=24-48", "--json"], ["retained", "--type=Session", "--json"],
+         ["retained", "--folded", "--size=0-4095"], ["merge-paths", "--function=main", "--json"],
+         ["merge-paths", "--size=-40", "--json"], ["merge-paths", "--size=41-", "--function=make_", "--threads=1"],
          ["sites", "--size=8-48", "--json"], ["sites", "--age=0-1h"], ["sites", "--size=24-", "--dot"],
          ["leaks", "--json"], ["leaks", "--kinds=all", "--full"], ["leaks", "--kinds=reachable,indirect", "--top=2"],
          ["leaks", "--heuristics=none", "--json"], ["leaks", "--heuristics=all", "--json"],
@@ -42,10 +46,12 @@ SUPPRESSIONS = """leak:operator new
 # As in the header of the file.
 INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 64, 128
 PATHS_FOLD, START_FOLD, START_BLOCKS, LEAKS, SCHEMAS, PLACES = 1024, 2048, 4096, 32768, 65536, 131072
+ORDER, START_ORDER, PATH_STEPS = 1 << 19, 1 << 20, 1 << 21
 ALL_PARTS = (INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD | LEAKS |
-             SCHEMAS | PLACES)
+             SCHEMAS | PLACES | ORDER | START_ORDER | PATH_STEPS)
 HEADER_BYTES, HEADERS = 4096, 2
-SECTIONS, EDGE_WORDS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS, LEAK_RECORDS = 51, 15, 19, 27, 34, 43, 49
+SECTIONS, EDGE_WORDS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS, LEAK_RECORDS = 61, 15, 19, 27, 34, 43, 49
+ORDER_HEAD, START_STEPS, PATH_STEPS_NODES = 51, 58, 60
 
 
 def ask(*arguments, code=None):
@@ -248,6 +254,24 @@ def check_kept_leaks(without):
             settled()
             hawk.expect_equal(read(name) == bad, verb not in others, f"{verb} takes section {section} for good")
     write(name, good)
+
+
+def check_damaged_orders(without):
+    """Damage in what filters spare a look at all blocks by; and where that is of another tree."""
+    ask("analyze")
+    name, _, _ = settled()
+    good = read(name)
+    sections = sections_of(good)
+    tree, sites, paths = (["retained", "--by=tree", "--size=24-48", "--json"], ["retained", "--size=24-48", "--json"],
+                          ["merge-paths", "--size=-40", "--json"])
+    for section, verb in ((ORDER_HEAD, tree), (ORDER_HEAD + 1, tree), (ORDER_HEAD + 2, sites), (ORDER_HEAD + 3, sites),
+                          (START_STEPS, tree), (PATH_STEPS_NODES, paths)):
+        bad = bytearray(good)
+        bad[sections[section][0] + sections[section][1] // 2] ^= 0x55
+        write(name, bad)
+        hawk.expect_equal(ask(*verb), without[tuple(verb)], f"{verb} with damage in section {section}")
+        settled()
+        hawk.expect_equal(parts_of(name) & ~START_BLOCKS, ALL_PARTS, f"parts of another file, section {section}")
 
 
 def check_begun_again(without):
@@ -488,6 +512,7 @@ check_damage(answers)
 check_damaged_folds(answers)
 check_damaged_schemas(answers)
 check_kept_leaks(answers)
+check_damaged_orders(answers)
 check_begun_again(answers)
 check_parts(answers)
 check_additions(answers)

@@ -237,8 +237,8 @@ def check_texts():
 
 
 VIEWS = ("retained --by=block -n 3", "retained --by=root", "retained --by=tree --json")
-OTHERS = ("leaks --exit-code=0", "retained", "retained --by=root --size=48-600", "sql 'SELECT sum(retained), count(*) FROM blocks'",
-          "growth", "sites", "retained --by=block --json -n 5")
+OTHERS = ("leaks --exit-code=0", "retained", "retained --by=root --size=48-600", "retained --size=48-600",
+          "sql 'SELECT sum(retained), count(*) FROM blocks'", "growth", "sites", "retained --by=block --json -n 5")
 
 
 def check_shell(name=""):
@@ -285,6 +285,9 @@ def check_folds():
     hawk.expect(first and first[2] & START_BLOCKS, "what blocks retain by start pointers is in the cache")
     for view in (*VIEWS, "retained --by=tree --function=main", "retained --by=root --module=both --json",
                  "retained --folded --function=main", "retained --by=tree --size=40-600", "merge-paths --function=main",
+                 "retained --by=tree --size=40-600 --json", "retained --by=root --size=48 --json --threads=1",
+                 "retained --size=48 --json", "retained --age=0- --json --threads=1", "retained --folded --size=40",
+                 "retained --size=16-300 --function=make_ --json", "merge-paths --size=16-300 --json",
                  "analyze", "growth"):
         hawk.expect_equal(ask(*view.split(), name="folds"), ask(*view.split()), f"{view} from folds")
     hawk.expect_equal(cache_of("folds"), first, "nothing was new")
@@ -307,6 +310,8 @@ def check_cache():
     check_sites("cache0")
     check_roots("cache0")
     check_chosen_roots("cache0")
+    check_chosen_roots("folds")
+    check_sites("folds")
     check_shell("cache1")
     check_shell("cache9")
 

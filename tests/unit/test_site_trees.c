@@ -311,6 +311,89 @@ static void add_path_chain(const struct paths_world *paths, const struct hawk_pa
 	hawk_path_deinit(&path);
 }
 
+/** Of those of a site that another one dominates, only that one counts. */
+static void expect_retained_by_site(const struct paths_world *paths, enum hawk_edges edges,
+				    uint64_t chosen, const struct hawk_site_retained *got)
+{
+	const uint64_t *dominated = paths->oracle.dominated[edges];
+	uint64_t want[GRAPH_TRACES] = {0};
+
+	for (uint32_t block = 0; block < paths->world->count; block++) {
+		uint32_t site = paths->world->blocks[block].trace;
+		bool is_topmost = chosen >> block & 1;
+
+		for (uint32_t other = 0; other < paths->world->count; other++)
+			if (other != block && chosen >> other & 1 &&
+			    dominated[other] >> block & 1 &&
+			    paths->world->blocks[other].trace == site)
+				is_topmost = false;
+		if (is_topmost)
+			want[site] += paths->oracle.retained[edges][block];
+	}
+	for (uint32_t site = 0; site < GRAPH_TRACES; site++)
+		assert_int_equal(edges == HAWK_EDGES_ALL ? got[site].all_pointers
+							 : got[site].start_pointers,
+				 want[site]);
+}
+
+static void expect_path_chains(const struct paths_world *paths, const struct hawk_site_tree *tree,
+			       uint64_t chosen)
+{
+	struct chains want = {0}, got = {0};
+
+	for (uint32_t block = 0; block < paths->world->count; block++)
+		if (chosen >> block & 1)
+			add_path_chain(paths, &paths->graph.paths, block, &want);
+	collect_tree(tree, HAWK_EDGES_ALL, 0, "", &got);
+	expect_same_chains(&got, &want);
+}
+
+static void expect_kept(const struct paths_world *paths, uint64_t chosen)
+{
+	const struct hawk_block_graph *graph = &paths->graph;
+	struct hawk_site_retained *retained = NULL;
+	struct hawk_site_tree tree;
+	struct hawk_error *err;
+
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED_BOTH, paths->groups, &chosen,
+					     &tree, &err));
+	expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
+	expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, chosen);
+	hawk_site_tree_deinit(&tree);
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, paths->groups, &chosen, &tree,
+					     &err));
+	expect_path_chains(paths, &tree, chosen);
+	hawk_site_tree_deinit(&tree);
+	assert_true(hawk_block_graph_retained_in_order(graph, &chosen, &retained, &err));
+	expect_retained_by_site(paths, HAWK_EDGES_ALL, chosen, retained);
+	expect_retained_by_site(paths, HAWK_EDGES_START_ONLY, chosen, retained);
+	free(retained);
+}
+
+static void kept_orders_tell_the_same_without_dominators(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct paths_world *paths = paths_world_random(&seed);
+		uint64_t mask = paths->world->count < 64 ? (UINT64_C(1) << paths->world->count) - 1
+							 : UINT64_MAX;
+
+		paths->heap.site_count = GRAPH_TRACES;
+		expect_no_error(hawk_block_graph_need(&paths->graph, HAWK_PART_PATHS));
+		expect_no_error(hawk_tree_folds_need_orders(&paths->graph, paths->groups));
+		expect_no_error(hawk_tree_folds_need_start(&paths->graph, paths->groups));
+		assert_ptr_not_equal(paths->graph.folds.order.blocks,
+				     paths->graph.folds.start_order.blocks);
+		for (unsigned how = 0; how < 6; how++)
+			expect_kept(paths, choose(&seed, how) & mask);
+		expect_kept(paths, mask);
+		hawk_paths_deinit(&paths->graph.paths);
+		paths_world_close(paths);
+	}
+}
+
 static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
 {
 	uint64_t seed = 21;
@@ -350,6 +433,7 @@ int main(void)
 		cmocka_unit_test(the_retained_tree_says_how_sure_it_is),
 		cmocka_unit_test(
 			the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them),
+		cmocka_unit_test(kept_orders_tell_the_same_without_dominators),
 		cmocka_unit_test(merged_paths_are_those_of_all_blocks_of_a_site),
 	};
 

@@ -23,7 +23,10 @@
 
 enum {
 	HEAPS = 300,
-	BLOCKS_MAX = 400,
+	LARGE_HEAPS = 6,
+	SMALL_MAX = 400,
+	BLOCKS_MAX = 30000, /**< enough for two threads */
+	CHOICES = 6,
 	SITES = 4,
 	GROUPS = 3,
 	WORDS = BLOCKS_MAX / 64 + 1,
@@ -39,7 +42,8 @@ struct forest {
 	struct hawk_root roots[BLOCKS_MAX];
 	uint32_t groups[BLOCKS_MAX];
 	/* By number, from 1 on. */
-	uint32_t blocks[BLOCKS_MAX + 1], dominators[BLOCKS_MAX + 1];
+	uint32_t blocks[BLOCKS_MAX + 1], dominators[BLOCKS_MAX + 1], subtrees[BLOCKS_MAX + 1];
+	uint64_t retained[BLOCKS_MAX + 1];
 	uint32_t order[BLOCKS_MAX], from[BLOCKS_MAX];
 	uint64_t found[WORDS];
 };
@@ -66,9 +70,9 @@ static void add_top(struct forest *forest, uint32_t block, uint64_t random)
 }
 
 /** Long chains of alternating sites, with branches. */
-static void fill(struct forest *forest, uint64_t *seed)
+static void fill(struct forest *forest, uint32_t most, uint64_t *seed)
 {
-	uint32_t count = 1 + (uint32_t)(synthetic_random(seed) % BLOCKS_MAX);
+	uint32_t count = 1 + (uint32_t)(synthetic_random(seed) % most);
 	uint32_t branches = 1 + (uint32_t)(synthetic_random(seed) % 40);
 
 	forest->graph.index.count = count;
@@ -76,6 +80,8 @@ static void fill(struct forest *forest, uint64_t *seed)
 		uint64_t random = synthetic_random(seed);
 
 		forest->sizes[i] = 1 + (uint32_t)(random >> 40 & 63);
+		if (!(random >> 48 & 15))
+			forest->sizes[i] += 4060 + (uint32_t)(random >> 52 & 1);
 		/* One site is rare. */
 		forest->traces[i] =
 			(random >> 32) % 200 ? (uint32_t)(random >> 24) % (SITES - 1) : SITES - 1;
@@ -84,6 +90,9 @@ static void fill(struct forest *forest, uint64_t *seed)
 			continue;
 		}
 		forest->parent[i] = random % branches ? i - 1 : (uint32_t)(random >> 8) % i;
+		/* Where there are few steps, threads have sums of their own. */
+		if (most > SMALL_MAX && synthetic_random(seed) % 100)
+			forest->traces[i] = forest->traces[forest->parent[i]];
 		if (forest->found[forest->parent[i] / 64] >> forest->parent[i] % 64 & 1)
 			forest->found[i / 64] |= UINT64_C(1) << i % 64;
 	}
@@ -93,13 +102,16 @@ static void add_edges(struct forest *forest)
 {
 	uint32_t count = forest->graph.index.count, used = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++)
+		if (forest->parent[i] != UINT32_MAX)
+			forest->offsets[forest->parent[i]]++;
+	for (uint32_t i = 0; i <= count; i++) {
+		used += forest->offsets[i];
 		forest->offsets[i] = used;
-		for (uint32_t child = i + 1; child < count; child++)
-			if (forest->parent[child] == i)
-				forest->edges[used++] = child << 1;
 	}
-	forest->offsets[count] = used;
+	for (uint32_t i = count; i-- > 0;)
+		if (forest->parent[i] != UINT32_MAX)
+			forest->edges[--forest->offsets[forest->parent[i]]] = i << 1;
 }
 
 static uint32_t root_of(const struct forest *forest, uint32_t block)
@@ -140,11 +152,19 @@ static void add_dominators(struct forest *forest)
 		forest->blocks[i + 1] = i;
 		forest->dominators[i + 1] = forest->parent[i] + 1; /* of UINT32_MAX: 0 */
 	}
+	for (uint32_t i = dominators->count; i > 0; i--) {
+		forest->subtrees[i]++;
+		forest->retained[i] += forest->sizes[i - 1];
+		forest->subtrees[forest->dominators[i]] += forest->subtrees[i];
+		forest->retained[forest->dominators[i]] += forest->retained[i];
+	}
 	dominators->blocks = forest->blocks;
 	dominators->dominators = forest->dominators;
+	dominators->sizes = forest->subtrees;
+	dominators->retained = forest->retained;
 }
 
-static struct forest *open_forest(uint64_t *seed)
+static struct forest *open_forest_of(uint32_t most, uint64_t *seed)
 {
 	struct forest *forest = calloc(1, sizeof(*forest));
 	struct hawk_block_graph *graph = &forest->graph;
@@ -157,7 +177,7 @@ static struct forest *open_forest(uint64_t *seed)
 	graph->index.sizes = forest->sizes;
 	graph->index.traces = forest->traces;
 	graph->roots.items = forest->roots;
-	fill(forest, seed);
+	fill(forest, most, seed);
 	add_edges(forest);
 	graph->edges.count = graph->index.count;
 	graph->edges.offsets = forest->offsets;
@@ -169,6 +189,11 @@ static struct forest *open_forest(uint64_t *seed)
 	graph->parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH |
 		       HAWK_PART_RETAINED | HAWK_PART_PATHS;
 	return forest;
+}
+
+static struct forest *open_forest(uint64_t *seed)
+{
+	return open_forest_of(SMALL_MAX, seed);
 }
 
 static void close_forest(struct forest *forest)
@@ -204,6 +229,7 @@ static void expect_same_trees(struct hawk_site_tree *got, struct hawk_site_tree 
 {
 	assert_int_equal(got->count, want->count);
 	assert_int_equal(!got->start, !want->start);
+	assert_memory_equal(got->nodes, want->nodes, got->count * sizeof(*got->nodes));
 	expect_same_node(got, 0, want, 0);
 	hawk_site_tree_deinit(got);
 	hawk_site_tree_deinit(want);
@@ -328,6 +354,192 @@ static void other_groups_of_roots_make_another_tree(void **state)
 	assert_true(differ > HEAPS / 2);
 }
 
+/** Few or many of the blocks, in all ways that there are to choose them; nothing behind the last.
+ */
+static void choose_some(const struct forest *forest, unsigned how, uint64_t *seed, uint64_t *blocks)
+{
+	memset(blocks, 0, WORDS * sizeof(*blocks));
+	for (uint32_t i = 0; i < forest->graph.index.count; i++) {
+		bool few = synthetic_random(seed) % 300 == 0;
+		bool some = synthetic_random(seed) % 3 == 0;
+		bool first = i < 3;
+		const bool chosen[CHOICES] = {few, some, !few, forest->sizes[i]<30, first, how> 4};
+
+		blocks[i / 64] |= (uint64_t)chosen[how % CHOICES] << i % 64;
+	}
+}
+
+/** Parts of the block that `first` is, and the same bit for all of them. */
+static void carve_some(struct forest *forest, struct hawk_block_part *parts, uint64_t *seed)
+{
+	struct hawk_block_index *index = &forest->graph.index;
+	uint32_t first = (uint32_t)synthetic_random(seed) % index->count;
+	uint32_t left = index->count - first;
+	uint32_t count = 1 + (uint32_t)synthetic_random(seed) % (left < 100 ? left : 100);
+
+	for (uint32_t i = 0; i < count; i++)
+		parts[i] = (struct hawk_block_part){
+			.number = first + i,
+			.previous = i ? first + i - 1 : HAWK_BLOCK_NOWHERE,
+			.next = i + 1 < count ? first + i + 1 : HAWK_BLOCK_NOWHERE,
+			.first = first,
+			.left_bytes = i ? 0 : 7777,
+		};
+	index->parts = parts;
+	index->part_count = count;
+}
+
+/** By definition: the dominators of a block are its ancestors. */
+static void expect_retained(const struct forest *forest, const uint64_t *blocks,
+			    const struct hawk_site_retained *got)
+{
+	static bool above[BLOCKS_MAX][SITES]; /* a chosen one of the site is, or it is one itself */
+	uint64_t want[SITES] = {0};
+
+	for (uint32_t i = 0; i < forest->graph.index.count; i++) {
+		uint32_t parent = forest->parent[i], site = forest->traces[i];
+
+		for (uint32_t j = 0; j < SITES; j++)
+			above[i][j] = parent != UINT32_MAX && above[parent][j];
+		if (!(blocks[i / 64] >> i % 64 & 1))
+			continue;
+		if (!above[i][site])
+			want[site] += forest->retained[i + 1];
+		above[i][site] = true;
+	}
+	for (uint32_t i = 0; i < SITES; i++) {
+		assert_int_equal(got[i].all_pointers, want[i]);
+		assert_int_equal(got[i].start_pointers, want[i]);
+	}
+}
+
+static void expect_chosen(struct forest *forest, const uint64_t *blocks)
+{
+	struct hawk_block_graph *graph = &forest->graph;
+	struct hawk_site_retained *retained = NULL;
+	struct hawk_site_tree got, want;
+	struct hawk_error *err;
+
+	expect_no_error(hawk_site_tree_paths(graph, forest->groups, blocks, &want));
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, forest->groups, blocks, &got,
+					     &err));
+	expect_same_trees(&got, &want);
+	expect_no_error(hawk_site_tree_retained(graph, forest->groups, blocks, &want));
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED, forest->groups, blocks,
+					     &got, &err));
+	expect_same_trees(&got, &want);
+	expect_no_error(hawk_site_tree_retained_both(graph, forest->groups, blocks, &want));
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED_BOTH, forest->groups, blocks,
+					     &got, &err));
+	expect_same_trees(&got, &want);
+	assert_true(hawk_block_graph_retained_in_order(graph, blocks, &retained, &err));
+	expect_retained(forest, blocks, retained);
+	free(retained);
+}
+
+static void expect_all_choices(uint32_t most, unsigned heaps, uint64_t seed)
+{
+	static struct hawk_block_part parts[BLOCKS_MAX];
+	unsigned threads = 0;
+
+	for (unsigned i = 0; i < heaps; i++) {
+		struct forest *forest = open_forest_of(most, &seed);
+		struct hawk_block_graph *graph = &forest->graph;
+		uint64_t blocks[WORDS];
+
+		if (i % 3 == 1)
+			carve_some(forest, parts, &seed);
+		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups));
+		assert_ptr_equal(graph->folds.start_order.blocks, graph->folds.order.blocks);
+		for (unsigned how = 0; how < CHOICES; how++) {
+			choose_some(forest, how, &seed, blocks);
+			graph->threads = ++threads % 2; /* one, or all that there are */
+			expect_chosen(forest, blocks);
+		}
+		close_forest(forest);
+	}
+}
+
+static void trees_of_chosen_blocks_come_from_the_order_of_all(void **state)
+{
+	(void)state;
+	expect_all_choices(SMALL_MAX, HEAPS / 3, 94);
+}
+
+static void threads_share_the_order_of_all(void **state)
+{
+	(void)state;
+	expect_all_choices(BLOCKS_MAX, LARGE_HEAPS, 95);
+}
+
+static void an_order_is_of_the_tree_that_it_was_made_with(void **state)
+{
+	uint64_t seed = 96, all[WORDS];
+	struct forest *forest = open_forest_of(SMALL_MAX, &seed);
+	struct hawk_block_graph *graph = &forest->graph;
+	struct hawk_site_retained *retained;
+	struct hawk_site_tree tree;
+	struct hawk_error *err;
+
+	(void)state;
+	memset(all, 0, sizeof(all));
+	expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
+	assert_false(hawk_block_graph_retained_in_order(graph, all, &retained, &err));
+	assert_null(err);
+	assert_true(graph->roots.count);
+	forest->groups[0] = GROUPS;
+	expect_no_error(hawk_site_tree_retained(graph, forest->groups, NULL, &tree));
+	hawk_site_tree_deinit(&tree);
+	assert_true(hawk_site_tree_is_kept(graph, HAWK_FOLD_RETAINED, forest->groups));
+	assert_false(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED, forest->groups, all, &tree,
+					      &err));
+	assert_null(err);
+	hawk_block_graph_note_folds(graph);
+	assert_false(graph->parts & HAWK_PART_ORDER);
+	expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED, forest->groups, all, &tree,
+					     &err));
+	hawk_site_tree_deinit(&tree);
+	close_forest(forest);
+}
+
+/** Whatever numbers a damaged file has. */
+static void numbers_of_a_wrong_order_stay_in_bounds(void **state)
+{
+	uint64_t seed = 97;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct forest *forest = open_forest_of(SMALL_MAX, &seed);
+		struct hawk_block_graph *graph = &forest->graph;
+		struct hawk_site_retained *retained;
+		struct hawk_site_tree tree;
+		uint64_t blocks[WORDS];
+		struct hawk_error *err;
+
+		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups));
+		for (uint32_t j = 0; j < 3 * graph->index.count; j++)
+			if (synthetic_random(&seed) % 4 == 0)
+				((uint32_t *)graph->folds.order.area.bytes)[j] =
+					(uint32_t)(synthetic_random(&seed) >> (8 + j % 24));
+		for (uint32_t j = 0; j < graph->index.count; j += 3)
+			((uint32_t *)graph->folds.path_steps.area.bytes)[j] =
+				(uint32_t)synthetic_random(&seed);
+		choose_some(forest, i, &seed, blocks);
+		if (hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED_BOTH, forest->groups, blocks,
+					     &tree, &err))
+			hawk_site_tree_deinit(&tree);
+		if (hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, forest->groups, blocks, &tree,
+					     &err))
+			hawk_site_tree_deinit(&tree);
+		assert_true(hawk_block_graph_retained_in_order(graph, blocks, &retained, &err));
+		free(retained);
+		close_forest(forest);
+	}
+}
+
 /** All of the heap is one block, which `parts` were carved out of. */
 static void carve(struct hawk_block_index *index, struct hawk_block_part *parts)
 {
@@ -380,6 +592,10 @@ int main(void)
 		cmocka_unit_test(trees_of_sites_are_those_of_their_blocks),
 		cmocka_unit_test(other_groups_of_roots_make_another_tree),
 		cmocka_unit_test(what_a_carved_block_retains_is_found_once),
+		cmocka_unit_test(trees_of_chosen_blocks_come_from_the_order_of_all),
+		cmocka_unit_test(threads_share_the_order_of_all),
+		cmocka_unit_test(an_order_is_of_the_tree_that_it_was_made_with),
+		cmocka_unit_test(numbers_of_a_wrong_order_stay_in_bounds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
