@@ -93,23 +93,47 @@ static struct hawk_error *fill_groups(const struct hawk_schema_wish *wish,
 	return err;
 }
 
+/** The kept one, if filters leave out no block of the site's: `counted` is what they leave, NULL =
+ * there are none. */
+static bool take_kept(const struct hawk_block_graph *graph, const struct hawk_schema_wish *wish,
+		      const struct hawk_schema *counted, struct hawk_schema *ret,
+		      struct hawk_error **err)
+{
+	struct hawk_schema kept;
+
+	if (wish->groups || !hawk_schema_find_kept(graph, wish->site, &kept, err))
+		return false;
+	if (counted && (kept.objects != counted->objects || kept.bytes != counted->bytes ||
+			kept.carved != counted->carved)) {
+		hawk_schema_deinit(&kept);
+		return false;
+	}
+	*ret = kept;
+	return true;
+}
+
 struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
 				    const struct hawk_schema_wish *wish, struct hawk_schema *ret)
 {
 	struct hawk_schema_blocks blocks = {0};
 	struct hawk_schema schema = {0};
 	struct hawk_error *err = NULL;
+	bool is_kept = false;
 
-	if (!wish->blocks && !wish->groups && hawk_schema_find_kept(graph, wish->site, ret, &err))
+	if (!wish->blocks && take_kept(graph, wish, NULL, ret, &err))
 		return NULL;
 	if (!err)
 		err = hawk_block_graph_readable(graph);
 	if (!err)
 		err = hawk_schema_collect(graph, wish, &schema, &blocks);
 	if (!err) {
-		err = fill_groups(wish, &blocks, &schema);
+		is_kept = wish->blocks && take_kept(graph, wish, &schema, ret, &err);
+		if (!err && !is_kept)
+			err = fill_groups(wish, &blocks, &schema);
 		hawk_schema_blocks_deinit(&blocks);
 	}
+	if (is_kept)
+		return NULL;
 	if (err)
 		hawk_schema_deinit(&schema);
 	else

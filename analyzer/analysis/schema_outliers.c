@@ -2,8 +2,7 @@
 /**
  * @file
  * Blocks with words of a family that is rare at their offset: overwritten, or stale. All blocks are
- * looked at, and nearly all of them fit: that is told from the index's bits alone, which are asked
- * for a batch of blocks ahead.
+ * looked at, and nearly all of them fit: where there are few rules that is told by the sieve.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,19 +10,15 @@
 #include "hawk_cleanup.h"
 #include "hawk_progress.h"
 #include "schema_rules.h"
+#include "schema_sieve.h"
 #include "schema_tally.h"
 #include "schema_walk.h"
 
 enum {
 	OUTLIERS_SHARE = 10,
-	QUICK_MAX = 8, /**< rules for which there is a quick way */
 	GRANULE_BITS = 64,
 	WORD_BYTES = sizeof(uint64_t),
 };
-
-/** Where the index knows whether a word fits: the id of a granule, with INSIDE_GRANULE if the word
- * does not point to the start of that. No block is in the first granules. */
-static const uint64_t LOOK_CLOSER = 0, FITS = 1, INSIDE_GRANULE = UINT64_C(1) << 32;
 
 /** Of one part. */
 struct search {
@@ -32,11 +27,9 @@ struct search {
 	struct hawk_words *classes;
 	uint64_t small; /**< numbers below are numbers */
 
-	bool is_quick;
-	size_t quick_bytes; /**< that blocks need for it */
-	uint64_t latest[QUICK_MAX];
-	uint64_t places[2][HAWK_SCHEMA_BATCH_PIECES * QUICK_MAX];
-	unsigned which; /**< of those: the next batch's */
+	bool is_quick; /**< by the sieve */
+	struct hawk_schema_sieve sieve;
+	uint8_t *copy; /**< owned; of a block that is not seen in place */
 
 	struct hawk_schema_outlier current;
 	struct hawk_schema_outlier *outliers; /**< owned; the least probable first */
@@ -99,7 +92,7 @@ static struct hawk_error *judge_word(struct search *search, const struct hawk_sc
 		return err;
 	family = hawk_word_family_of(word.class);
 	if (family == rule->family && search->is_quick)
-		search->latest[number] = value;
+		search->sieve.latest[number] = value;
 	if (family == rule->family || (family == HAWK_FAMILY_NULL && rule->null_fits))
 		return NULL;
 	bits = (double)rule->bits[family];
@@ -186,71 +179,23 @@ static void fetch_piece(const struct search *search, const struct hawk_schema_pi
 		}
 }
 
-static uint64_t find_place(const struct search *search, uint32_t number, uint64_t word)
+/** What the sieve is in doubt of. */
+static struct hawk_error *judge_number(void *context, uint32_t number)
 {
-	const struct hawk_index_record *record;
-	uint32_t chunk;
+	struct search *search = context;
+	uint64_t start = hawk_block_start(search->index, number);
+	uint64_t size = hawk_block_size(search->index, number);
+	struct hawk_schema_piece piece = {.block = number, .is_last = true};
 
-	switch (search->rules->items[number].family) {
-	case HAWK_FAMILY_POINTER:
-		chunk = hawk_block_index_chunk(search->index, word);
-		if (!chunk || chunk == HAWK_CHUNK_INSIDE)
-			return word ? LOOK_CLOSER : FITS;
-		record = hawk_block_index_record(search->index, chunk, word);
-		hawk_prefetch(&record->covers);
-		return (uint64_t)(record - search->index->records) * GRANULE_BITS +
-		       word / HAWK_GRANULE_BYTES % GRANULE_BITS +
-		       (word % HAWK_GRANULE_BYTES ? INSIDE_GRANULE : 0);
-	case HAWK_FAMILY_NUMBER:
-		return word < search->small ? FITS : LOOK_CLOSER;
-	default:
-		return word && word == search->latest[number] ? FITS : LOOK_CLOSER;
+	if (size > HAWK_SCHEMA_WORDS_MAX * WORD_BYTES)
+		size = HAWK_SCHEMA_WORDS_MAX * WORD_BYTES;
+	piece.size = (size_t)size;
+	piece.bytes = hawk_near_view(&search->sieve.near, start, piece.size);
+	if (!piece.bytes) {
+		piece.size = hawk_near_read(&search->sieve.near, start, search->copy, piece.size);
+		piece.bytes = search->copy;
 	}
-}
-
-/** Likewise, and notes where that will be: for a block of a few rules. */
-static void find_places(const struct search *search, const struct hawk_schema_piece *piece,
-			uint64_t *places)
-{
-	bool whole = piece->size >= search->quick_bytes;
-
-	for (uint32_t i = 0; i < search->rules->count; i++)
-		places[i] = whole ? find_place(search, i,
-					       word_at(piece->bytes + search->rules->items[i].at))
-				  : LOOK_CLOSER;
-}
-
-static bool fits_in(const struct search *search, const uint64_t *places)
-{
-	for (uint32_t i = 0; i < search->rules->count; i++) {
-		uint32_t granule = (uint32_t)places[i];
-
-		if (places[i] == FITS)
-			continue;
-		if (places[i] == LOOK_CLOSER ||
-		    !is_covered(&search->index->records[granule / GRANULE_BITS],
-				granule % GRANULE_BITS, places[i] & INSIDE_GRANULE))
-			return false;
-	}
-	return true;
-}
-
-static struct hawk_error *judge_quickly(struct search *search, const struct hawk_schema_batch *now,
-					const struct hawk_schema_batch *next)
-{
-	uint64_t *next_places = search->places[search->which];
-	const uint64_t *places = search->places[!search->which];
-	uint32_t count = search->rules->count;
-	struct hawk_error *err = NULL;
-
-	search->which = !search->which;
-	for (unsigned i = 0; i < HAWK_SCHEMA_BATCH_PIECES && !err; i++) {
-		if (i < next->count)
-			find_places(search, &next->pieces[i], &next_places[i * count]);
-		if (i < now->count && !fits_in(search, &places[i * count]))
-			err = judge_piece(search, &now->pieces[i]);
-	}
-	return err;
+	return judge_piece(search, &piece);
 }
 
 /* In turns, so that the processor is never without something to fetch. */
@@ -260,8 +205,6 @@ static struct hawk_error *judge_batch(void *context, const struct hawk_schema_ba
 	struct search *search = context;
 	struct hawk_error *err = NULL;
 
-	if (search->is_quick)
-		return judge_quickly(search, now, next);
 	for (unsigned i = 0; i < HAWK_SCHEMA_BATCH_PIECES && !err; i++) {
 		if (i < next->count)
 			fetch_piece(search, &next->pieces[i]);
@@ -275,7 +218,8 @@ static void search_part(void *context, unsigned part)
 {
 	struct search *search = (struct search *)context + part;
 
-	search->err = hawk_schema_walk(&search->walk);
+	search->err = search->is_quick ? hawk_schema_sieve(&search->sieve)
+				       : hawk_schema_walk(&search->walk);
 }
 
 static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
@@ -289,9 +233,18 @@ static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
 		parts[i].rules = rules;
 		parts[i].classes = blocks->words[i];
 		parts[i].small = lowest <= UINT32_MAX ? lowest : UINT32_MAX + UINT64_C(1);
-		parts[i].is_quick = !group->period && rules->count <= QUICK_MAX;
-		parts[i].quick_bytes =
-			rules->count ? rules->items[rules->count - 1].at + WORD_BYTES : 0;
+		parts[i].is_quick = !group->period && rules->count <= HAWK_SCHEMA_SIEVE_RULES_MAX;
+		parts[i].sieve = (struct hawk_schema_sieve){
+			.blocks = blocks,
+			.part = i,
+			.group = group,
+			.rules = rules,
+			.small = parts[i].small,
+			.doubt = judge_number,
+			.context = &parts[i],
+			.near = {.target = blocks->graph->target},
+		};
+		parts[i].copy = malloc(HAWK_SCHEMA_WORDS_MAX * WORD_BYTES);
 		parts[i].walk = (struct hawk_schema_walk){
 			.blocks = blocks,
 			.part = i,
@@ -301,7 +254,7 @@ static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
 			.context = &parts[i],
 		};
 		parts[i].outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*parts[i].outliers));
-		if (!parts[i].outliers)
+		if (!parts[i].outliers || !parts[i].copy)
 			return &hawk_enomem;
 	}
 	return NULL;
@@ -359,8 +312,10 @@ struct hawk_error *hawk_schema_find_outliers(const struct hawk_schema_blocks *bl
 		err = search_parts(parts, blocks->parts);
 	if (!err)
 		finish(&parts[0], group);
-	for (unsigned i = 0; i < blocks->parts; i++)
+	for (unsigned i = 0; i < blocks->parts; i++) {
 		free(parts[i].outliers);
+		free(parts[i].copy);
+	}
 	hawk_schema_rules_deinit(&rules);
 	return err;
 }

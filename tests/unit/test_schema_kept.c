@@ -73,15 +73,14 @@ static void kept_schemas_are_those_that_are_made(void **state)
 	}
 }
 
+/** All but the one at the address that `context` is. */
 static struct hawk_error *want(const void *context, const struct hawk_block *block, bool *ret)
 {
-	(void)context;
-	(void)block;
-	*ret = true;
+	*ret = !context || block->start != *(const uint64_t *)context;
 	return NULL;
 }
 
-static void only_questions_about_all_blocks_are_answered_from_them(void **state)
+static void what_was_not_counted_so_is_looked_at(void **state)
 {
 	struct schema_world *world = schema_world_create(SIZE_MAX);
 	struct hawk_choice_wish all = {.filter = want};
@@ -106,6 +105,32 @@ static void only_questions_about_all_blocks_are_answered_from_them(void **state)
 	/* It was not kept. */
 	make(world, SHOWN, 0, NULL, &schema);
 	assert_int_equal(schema.objects, 1);
+	hawk_schema_deinit(&schema);
+	schema_world_destroy(world);
+}
+
+static void filters_that_leave_out_no_block_are_answered_from_them(void **state)
+{
+	struct schema_world *world = schema_world_create(SIZE_MAX);
+	struct hawk_choice_wish all = {.filter = want};
+	struct hawk_choice_wish others = {.filter = want, .context = &world->records[7]};
+	struct hawk_schema schema;
+	struct kept_schema *kept;
+
+	(void)state;
+	count_sites(world);
+	schema_world_check(hawk_schema_keep(&world->graph));
+	kept = world->graph.schemas.arrays[HAWK_KEPT_SCHEMAS].owned;
+	for (uint64_t i = 0; i < world->graph.schemas.arrays[HAWK_KEPT_SCHEMAS].count; i++)
+		kept[i].rest_objects = 77;
+	make(world, RECORD_SITE, 0, &all, &schema);
+	assert_int_equal(schema.objects, RECORDS);
+	assert_int_equal(schema.rest_objects, 77);
+	hawk_schema_deinit(&schema);
+	make(world, RECORD_SITE, 0, &others, &schema);
+	assert_int_equal(schema.objects, RECORDS - 1);
+	assert_int_equal(schema.groups[0].words[0].count, RECORDS - 1);
+	assert_int_equal(schema.rest_objects, 0);
 	hawk_schema_deinit(&schema);
 	schema_world_destroy(world);
 }
@@ -225,7 +250,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(kept_schemas_are_those_that_are_made),
-		cmocka_unit_test(only_questions_about_all_blocks_are_answered_from_them),
+		cmocka_unit_test(what_was_not_counted_so_is_looked_at),
+		cmocka_unit_test(filters_that_leave_out_no_block_are_answered_from_them),
 		cmocka_unit_test(numbers_of_nothing_are_refused),
 		cmocka_unit_test(sites_of_words_are_there),
 		cmocka_unit_test(what_is_missing_or_left_over_is_refused),
