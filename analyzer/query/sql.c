@@ -268,3 +268,8 @@ void hawk_sql_result_text(sqlite3_context *context, const char *text)
 	if (text)
 		sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
 }
+
+void hawk_sql_result_constant(sqlite3_context *context, const char *text)
+{
+	sqlite3_result_text(context, text, -1, SQLITE_STATIC);
+}

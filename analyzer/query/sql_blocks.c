@@ -84,12 +84,15 @@ static struct hawk_error *enter(struct sql_cursor *cursor, uint64_t row, bool *k
 	return NULL;
 }
 
-static struct hawk_error *put_type(struct hawk_sql *sql, const struct hawk_block *block,
-				   sqlite3_context *context)
+struct hawk_error *hawk_sql_result_type(struct hawk_sql *sql, uint32_t number,
+					sqlite3_context *context)
 {
+	struct hawk_block block;
 	const char *type;
-	struct hawk_error *err = hawk_block_type(sql->source.types, block, &type);
+	struct hawk_error *err;
 
+	hawk_block_graph_block(sql->source.graph, number, &block);
+	err = hawk_block_type(sql->source.types, &block, &type);
 	if (!err)
 		hawk_sql_result_text(context, type);
 	return err;
@@ -102,12 +105,10 @@ static struct hawk_error *put_header(struct hawk_sql *sql, uint32_t number, int 
 	struct hawk_block block;
 	bool known = hawk_block_graph_block(sql->source.graph, number, &block);
 
-	if (column == TYPE)
-		return put_type(sql, &block, context);
 	if (!known)
 		return NULL;
 	if (column == KIND)
-		hawk_sql_result_text(context, hawk_report_kind_name(block.kind));
+		hawk_sql_result_constant(context, hawk_report_kind_name(block.kind));
 	else
 		sqlite3_result_double(
 			context,
@@ -134,10 +135,12 @@ static struct hawk_error *put_column(struct sql_cursor *cursor, uint64_t row, in
 		return NULL;
 	case KIND:
 	case AGE:
-	case TYPE:
 		return put_header(cursor->sql, block, column, context);
+	case TYPE:
+		return hawk_sql_result_type(cursor->sql, block, context);
 	case REACH:
-		hawk_sql_result_text(context, hawk_sql_reach_name(hawk_leaks_kind(graph, block)));
+		hawk_sql_result_constant(context,
+					 hawk_sql_reach_name(hawk_leaks_kind(graph, block)));
 		return NULL;
 	case RETAINED:
 		sqlite3_result_int64(context, (int64_t)hawk_block_graph_retained(

@@ -11,9 +11,10 @@
 
 #include "hawk_leaks.h"
 #include "hawk_parallel.h"
+#include "hawk_prefetch.h"
 #include "hawk_progress.h"
 
-enum { SLOTS_FIRST = 1 << 10, NOWHERE = -1 };
+enum { SLOTS_FIRST = 1 << 10, NOWHERE = -1, NUMBERS_AHEAD = 32 };
 
 /** The groups of one thread. */
 struct table {
@@ -34,7 +35,9 @@ struct fold {
 static bool same(const struct sql_group *a, const struct sql_group *b)
 {
 	return a->size == b->size && a->site == b->site && a->kind == b->kind &&
-	       a->birth == b->birth && a->reach == b->reach && a->is_known == b->is_known;
+	       a->birth == b->birth && a->reach == b->reach && a->is_known == b->is_known &&
+	       a->type.given == b->type.given && a->type.first == b->type.first &&
+	       a->type.second == b->type.second;
 }
 
 static size_t slot_of(const struct table *table, const struct sql_group *key)
@@ -43,6 +46,7 @@ static size_t slot_of(const struct table *table, const struct sql_group *key)
 			(uint64_t)key->birth << 16 | (uint64_t)key->reach << 8 | key->is_known;
 	uint64_t hash = (key->size + UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
 
+	hash ^= (uintptr_t)key->type.given ^ key->type.first ^ key->type.second << 16;
 	hash = (hash ^ hash >> 29 ^ rest) * UINT64_C(0x94d049bb133111eb);
 	return (hash ^ hash >> 32) & (table->slot_count - 1);
 }
@@ -116,14 +120,17 @@ static bool add(struct sql_range *range, uint64_t sum, uint64_t low, uint64_t hi
 	return !__builtin_add_overflow(range->sum, sum, &range->sum) && range->sum <= INT64_MAX;
 }
 
-static void read_head(const struct fold *fold, struct hawk_near *near, uint32_t block,
+static void read_head(const struct fold *fold, struct sql_type_reader *reader, uint32_t block,
 		      struct sql_group *key)
 {
-	uint64_t head = hawk_block_graph_next_head(fold->graph, near, block);
+	uint64_t head = hawk_block_graph_next_head(fold->graph, &reader->near, block);
 	struct hawk_block whole;
 
+	if (fold->parts & SQL_GROUP_BY_TYPE)
+		key->type = hawk_sql_type_words(reader, block, hawk_header_kind(head << 48));
 	/* The rest of the header's word tells whether it is there. */
-	key->is_known = head || hawk_block_graph_block(fold->graph, block, &whole);
+	if (fold->parts & (SQL_GROUP_BY_KIND | SQL_GROUP_BY_BIRTH))
+		key->is_known = head || hawk_block_graph_block(fold->graph, block, &whole);
 	if (fold->parts & SQL_GROUP_BY_KIND)
 		key->kind = (uint8_t)hawk_header_kind(head << 48);
 	if (fold->parts & SQL_GROUP_BY_BIRTH)
@@ -131,7 +138,7 @@ static void read_head(const struct fold *fold, struct hawk_near *near, uint32_t 
 }
 
 /** What tells the group of `block` apart. */
-static void fill_key(const struct fold *fold, struct hawk_near *near, uint32_t block,
+static void fill_key(const struct fold *fold, struct sql_type_reader *reader, uint32_t block,
 		     struct sql_group *key)
 {
 	const struct hawk_block_graph *graph = fold->graph;
@@ -140,10 +147,22 @@ static void fill_key(const struct fold *fold, struct hawk_near *near, uint32_t b
 		key->site = hawk_block_graph_site(graph, block);
 	if (fold->parts & SQL_GROUP_BY_SIZE)
 		key->size = hawk_block_index_left_bytes(&graph->index, block);
-	if (fold->parts & (SQL_GROUP_BY_KIND | SQL_GROUP_BY_BIRTH))
-		read_head(fold, near, block, key);
+	if (fold->parts & (SQL_GROUP_BY_KIND | SQL_GROUP_BY_BIRTH | SQL_GROUP_BY_TYPE))
+		read_head(fold, reader, block, key);
 	if (fold->parts & SQL_GROUP_BY_REACH)
 		key->reach = (uint8_t)hawk_leaks_kind(graph, block);
+}
+
+/** Numbers are in no order of blocks. */
+static uint64_t retained_of(const struct hawk_block_graph *graph, uint32_t block)
+{
+	const struct hawk_dominators *dominators = &graph->dominators;
+
+	if (graph->index.part_count)
+		return hawk_block_graph_retained(graph, dominators, block);
+	if (graph->index.count - block > NUMBERS_AHEAD)
+		hawk_prefetch(&dominators->retained[dominators->numbers[block + NUMBERS_AHEAD]]);
+	return dominators->retained[dominators->numbers[block]];
 }
 
 static bool add_block(const struct fold *fold, struct sql_group *group, uint32_t block)
@@ -160,7 +179,7 @@ static bool add_block(const struct fold *fold, struct sql_group *group, uint32_t
 			return false;
 	}
 	if (fold->parts & SQL_GROUP_RETAINED) {
-		bytes = hawk_block_graph_retained(graph, &graph->dominators, block);
+		bytes = retained_of(graph, block);
 		if (bytes > INT64_MAX || !add(&group->retained, bytes, bytes, bytes))
 			return false;
 	}
@@ -176,7 +195,8 @@ static void fold_share(void *context, unsigned share)
 {
 	struct fold *fold = context;
 	struct table *table = &fold->tables[share];
-	struct hawk_near near = {.target = fold->graph->target};
+	struct sql_type_reader reader = {.graph = fold->graph,
+					 .near = {.target = fold->graph->target}};
 	struct sql_group key = {0};
 	struct sql_group *group = NULL;
 	uint32_t end = start_of(fold, share + 1);
@@ -185,7 +205,7 @@ static void fold_share(void *context, unsigned share)
 		hawk_progress_tick(block);
 		if (!hawk_block_index_counts(&fold->graph->index, block))
 			continue;
-		fill_key(fold, &near, block, &key);
+		fill_key(fold, &reader, block, &key);
 		if (!group || !same(group, &key))
 			group = find_group(table, &key);
 		if (!group)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks that agree in some of site, size, kind, birth and reach, counted and added up: on all
- * threads, each over a stretch of blocks. Internal to query/.
+ * Blocks that agree in some of site, size, kind, birth, type and reach, counted and added up: on
+ * all threads, each over a stretch of blocks. Internal to query/.
  */
 #ifndef HAWK_SQL_GROUP_FOLD_H
 #define HAWK_SQL_GROUP_FOLD_H
 
-#include "hawk_block_graph.h"
+#include "sql_type_words.h"
 
 enum {
-	/** More groups than that are refused: 112 bytes each, on every thread. */
+	/** More groups than that are refused: 136 bytes each, on every thread. */
 	SQL_GROUPS_MAX = 1 << 17,
 };
 
@@ -21,6 +21,7 @@ enum sql_group_part {
 	SQL_GROUP_BY_KIND = 1u << 2,
 	SQL_GROUP_BY_BIRTH = 1u << 3,
 	SQL_GROUP_BY_REACH = 1u << 4, /**< needs HAWK_PART_REACH */
+	SQL_GROUP_BY_TYPE = 1u << 7,
 	SQL_GROUP_SIZES = 1u << 5,
 	SQL_GROUP_RETAINED = 1u << 6, /**< needs HAWK_PART_RETAINED */
 };
@@ -32,6 +33,7 @@ struct sql_range {
 struct sql_group {
 	/* The same for all blocks of the group; 0 if it does not tell groups apart. */
 	uint64_t size;
+	struct sql_type_words type;
 	uint32_t site; /**< UINT32_MAX = none */
 	uint8_t kind;  /**< enum hawk_block_kind */
 	uint8_t birth;

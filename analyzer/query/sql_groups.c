@@ -17,6 +17,7 @@ enum column {
 	GROUP_KIND,
 	GROUP_AGE,
 	GROUP_REACH,
+	GROUP_TYPE,
 	GROUP_N,
 	GROUP_SIZE_SUM,
 	GROUP_SIZE_TOTAL,
@@ -35,19 +36,13 @@ enum column {
 static const uint64_t EXACT_MAX = UINT64_C(1) << 53;
 
 static const unsigned parts_of[GROUP_COLUMNS] = {
-	[GROUP_SIZE] = SQL_GROUP_BY_SIZE,
-	[GROUP_SITE] = SQL_GROUP_BY_SITE,
-	[GROUP_KIND] = SQL_GROUP_BY_KIND,
-	[GROUP_AGE] = SQL_GROUP_BY_BIRTH,
-	[GROUP_REACH] = SQL_GROUP_BY_REACH,
-	[GROUP_SIZE_SUM] = SQL_GROUP_SIZES,
-	[GROUP_SIZE_TOTAL] = SQL_GROUP_SIZES,
-	[GROUP_SIZE_MIN] = SQL_GROUP_SIZES,
-	[GROUP_SIZE_MAX] = SQL_GROUP_SIZES,
-	[GROUP_RETAINED_SUM] = SQL_GROUP_RETAINED,
-	[GROUP_RETAINED_TOTAL] = SQL_GROUP_RETAINED,
-	[GROUP_RETAINED_MIN] = SQL_GROUP_RETAINED,
-	[GROUP_RETAINED_MAX] = SQL_GROUP_RETAINED,
+	[GROUP_SIZE] = SQL_GROUP_BY_SIZE,          [GROUP_SITE] = SQL_GROUP_BY_SITE,
+	[GROUP_KIND] = SQL_GROUP_BY_KIND,          [GROUP_AGE] = SQL_GROUP_BY_BIRTH,
+	[GROUP_REACH] = SQL_GROUP_BY_REACH,        [GROUP_TYPE] = SQL_GROUP_BY_TYPE,
+	[GROUP_SIZE_SUM] = SQL_GROUP_SIZES,        [GROUP_SIZE_TOTAL] = SQL_GROUP_SIZES,
+	[GROUP_SIZE_MIN] = SQL_GROUP_SIZES,        [GROUP_SIZE_MAX] = SQL_GROUP_SIZES,
+	[GROUP_RETAINED_SUM] = SQL_GROUP_RETAINED, [GROUP_RETAINED_TOTAL] = SQL_GROUP_RETAINED,
+	[GROUP_RETAINED_MIN] = SQL_GROUP_RETAINED, [GROUP_RETAINED_MAX] = SQL_GROUP_RETAINED,
 };
 
 static bool has_column(uint64_t columns, enum column column)
@@ -146,13 +141,15 @@ static struct hawk_error *put_column(struct sql_cursor *cursor, uint64_t row, in
 	else if (column == GROUP_SITE)
 		hawk_sql_result_site(cursor->sql, group->site, context);
 	else if (column == GROUP_KIND && group->is_known)
-		hawk_sql_result_text(context, hawk_report_kind_name(group->kind));
+		hawk_sql_result_constant(context, hawk_report_kind_name(group->kind));
 	else if (column == GROUP_AGE && group->is_known)
 		sqlite3_result_double(
 			context,
 			hawk_heap_age_seconds(source->heap, hawk_birth_decode(group->birth)));
 	else if (column == GROUP_REACH)
-		hawk_sql_result_text(context, hawk_sql_reach_name(group->reach));
+		hawk_sql_result_constant(context, hawk_sql_reach_name(group->reach));
+	else if (column == GROUP_TYPE)
+		return hawk_sql_result_type(cursor->sql, group->first, context);
 	else if (column == GROUP_N)
 		put_number(context, group->count);
 	else if (column >= GROUP_SIZE_SUM && column <= GROUP_SIZE_MAX)
@@ -169,7 +166,8 @@ static struct hawk_error *put_column(struct sql_cursor *cursor, uint64_t row, in
 const struct sql_table hawk_sql_groups = {
 	.name = "block_groups",
 	.schema = "CREATE TABLE block_groups(size INTEGER, site TEXT, kind TEXT, age REAL, "
-		  "reach TEXT, \"#n\" INTEGER, \"#size_sum\" INTEGER, \"#size_total\" INTEGER, "
+		  "reach TEXT, type TEXT, \"#n\" INTEGER, \"#size_sum\" INTEGER, \"#size_total\" "
+		  "INTEGER, "
 		  "\"#size_min\" INTEGER, \"#size_max\" INTEGER, \"#retained_sum\" INTEGER, "
 		  "\"#retained_total\" INTEGER, \"#retained_min\" INTEGER, "
 		  "\"#retained_max\" INTEGER, \"#address_min\" INTEGER, "

@@ -302,7 +302,8 @@ static struct hawk_error *put_root(struct sql_cursor *cursor, uint64_t row, int 
 	struct hawk_error *err;
 
 	if (column == ROOT_KIND) {
-		hawk_sql_result_text(context, hawk_root_kind_name((enum hawk_root_kind)root->kind));
+		hawk_sql_result_constant(context,
+					 hawk_root_kind_name((enum hawk_root_kind)root->kind));
 		return NULL;
 	}
 	if (column == ROOT_TARGET) {

@@ -363,7 +363,8 @@ static struct hawk_error *put_leak(struct sql_cursor *cursor, uint64_t row, int 
 		hawk_sql_result_site(cursor->sql, (uint32_t)(row / SQL_KINDS), context);
 		break;
 	case LEAK_KIND:
-		hawk_sql_result_text(context, hawk_sql_reach_name((unsigned)(row % SQL_KINDS) + 1));
+		hawk_sql_result_constant(context,
+					 hawk_sql_reach_name((unsigned)(row % SQL_KINDS) + 1));
 		break;
 	case LEAK_OBJECTS:
 		sqlite3_result_int64(context, (int64_t)leak->objects);

@@ -128,8 +128,15 @@ struct hawk_error *hawk_sql_site_of_text(struct hawk_sql *sql, const char *text,
 /** The site's 16 digits; NULL for UINT32_MAX. */
 void hawk_sql_result_site(struct hawk_sql *sql, uint32_t site, sqlite3_context *context);
 
+/** The type of a block, NULL if it is not known. */
+struct hawk_error *hawk_sql_result_type(struct hawk_sql *sql, uint32_t block,
+					sqlite3_context *context);
+
 /** Text that lives as long as the cursor's row, or NULL. */
 void hawk_sql_result_text(sqlite3_context *context, const char *text);
+
+/** Text that lives for ever. */
+void hawk_sql_result_constant(sqlite3_context *context, const char *text);
 
 /** Runs `statement` and writes the rows; columns are called as those of `named`. sql_print.c. */
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,

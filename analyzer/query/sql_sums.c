@@ -21,11 +21,11 @@ struct rewriting {
 };
 
 /* What blocks have in common: columns of groups, too. */
-static const char *const shared_columns[] = {"size", "site", "kind", "age", "reach", NULL};
+static const char *const shared_columns[] = {"size", "site", "kind", "age", "reach", "type", NULL};
 
 /* What only blocks have, and what means something else of groups. */
 static const char *const own_columns[] = {
-	"address", "type", "retained", "rowid", "oid", "_rowid_", NULL,
+	"address", "retained", "rowid", "oid", "_rowid_", NULL,
 };
 
 /* Words that would make another statement of it. */

@@ -10,7 +10,7 @@
  *             FROM block_groups AS blocks GROUP BY kind
  *
  * Recognised is one SELECT from blocks, perhaps joined with other tables behind it, with
- * count(), sum(), total(), avg(), min(), max(): in which each block's own columns (address, type,
+ * count(), sum(), total(), avg(), min(), max(): in which each block's own columns (address,
  * retained) occur in no other way than as sum(retained), max(address) ..., and outside of such sums
  * nothing but what it groups by. Or SELECT DISTINCT of the columns that blocks share.
  */

@@ -53,6 +53,9 @@ static void sums_are_asked_of_groups(void **state)
 		{"SELECT count(*) FROM blocks WHERE site IN (SELECT site FROM sites)",
 		 "SELECT hawk_count(1, blocks.\"#n\") FROM block_groups AS blocks WHERE site IN "
 		 "(SELECT site FROM sites)"},
+		{"SELECT type, count(*) FROM blocks GROUP BY 1",
+		 "SELECT type, hawk_count(1, blocks.\"#n\") FROM block_groups AS blocks GROUP BY "
+		 "1"},
 		{"SELECT DISTINCT kind, site FROM blocks ORDER BY 2",
 		 "SELECT DISTINCT kind, site FROM block_groups AS blocks ORDER BY 2"},
 	};
@@ -87,7 +90,7 @@ static void what_groups_cannot_tell_is_asked_of_blocks(void **state)
 		"SELECT kind AS site, count(*) FROM blocks GROUP BY site",
 		/* what blocks do not share */
 		"SELECT count(*) FROM blocks WHERE address > 5",
-		"SELECT count(type) FROM blocks",
+		"SELECT count(address) FROM blocks",
 		"SELECT count(*) FROM blocks WHERE retained > size",
 		"SELECT count(rowid) FROM blocks",
 		"SELECT count(b.address) FROM blocks b",
