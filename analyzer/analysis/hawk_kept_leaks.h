@@ -41,10 +41,13 @@ struct hawk_error *hawk_kept_leaks_need(struct hawk_block_graph *graph);
  * once for each module. */
 struct hawk_error *hawk_kept_leaks_ask_again(const struct hawk_block_graph *graph);
 
-/** Sums, and copies of the records of `kinds` (bits 1u << enum hawk_reach_kind), into leaks of
- * zeros. */
-struct hawk_error *hawk_kept_leaks_take(const struct hawk_kept_leaks *kept, unsigned kinds,
-					struct hawk_leaks *ret);
+/**
+ * As hawk_leaks_make() from the graph's `leaks`, which are there: of all blocks, or of those of the
+ * sites that have their bit in `sites`. Not of some sites where there is a doubt
+ * (hawk_leaks_doubt()): nobody knows how many of their blocks are only called possibly lost.
+ */
+struct hawk_error *hawk_kept_leaks_take(struct hawk_block_graph *graph, unsigned kinds,
+					const uint64_t *sites, struct hawk_leaks *ret);
 
 /** Accepts NULL. */
 void hawk_kept_leaks_destroy(struct hawk_kept_leaks *kept);

@@ -131,24 +131,55 @@ struct hawk_error *hawk_kept_leaks_ask_again(const struct hawk_block_graph *grap
 	return err;
 }
 
-struct hawk_error *hawk_kept_leaks_take(const struct hawk_kept_leaks *kept, unsigned kinds,
-					struct hawk_leaks *ret)
+static bool is_of(const uint64_t *sites, const struct hawk_leak_record *record)
 {
-	struct hawk_leak_record *records = calloc(kept->count + 1, sizeof(*records));
-	size_t count = 0;
+	return !sites ||
+	       (record->site != UINT32_MAX && sites[record->site / 64] >> record->site % 64 & 1);
+}
 
+/* Of all records, or of those of `sites`. */
+static void take_sums(const struct hawk_kept_leaks *kept, const uint64_t *sites,
+		      struct hawk_leaks *leaks)
+{
+	memcpy(leaks->heuristics, kept->sums.heuristics, sizeof(leaks->heuristics));
+	if (!sites) {
+		memcpy(leaks->sums, kept->sums.sums, sizeof(leaks->sums));
+		leaks->downgrade = kept->sums.downgrade;
+		return;
+	}
+	for (size_t i = 0; i < kept->count; i++) {
+		const struct hawk_leak_record *record = &kept->records[i];
+
+		if (!is_of(sites, record))
+			continue;
+		leaks->sums[record->kind].objects += record->objects;
+		leaks->sums[record->kind].bytes += record->bytes;
+	}
+}
+
+struct hawk_error *hawk_kept_leaks_take(struct hawk_block_graph *graph, unsigned kinds,
+					const uint64_t *sites, struct hawk_leaks *ret)
+{
+	const struct hawk_kept_leaks *kept = graph->leaks;
+	struct hawk_leak_record *records;
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_ROOTS);
+
+	if (err)
+		return err;
+	records = calloc(kept->count + 1, sizeof(*records));
 	if (!records)
 		return &hawk_enomem;
-	for (size_t i = 0; i < kept->count; i++)
-		if (kinds >> kept->records[i].kind & 1)
-			records[count++] = kept->records[i];
 	*ret = (struct hawk_leaks){
 		.records = records,
-		.count = count,
-		.downgrade = kept->sums.downgrade,
+		.downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT,
 	};
-	memcpy(ret->sums, kept->sums.sums, sizeof(ret->sums));
-	memcpy(ret->heuristics, kept->sums.heuristics, sizeof(ret->heuristics));
+	for (size_t i = 0; i < kept->count; i++)
+		if (kinds >> kept->records[i].kind & 1 && is_of(sites, &kept->records[i]))
+			records[ret->count++] = kept->records[i];
+	take_sums(kept, sites, ret);
+	if (graph->parts & HAWK_PART_REACH)
+		ret->reach = graph->reach;
+	ret->reach.area = (struct hawk_area){0};
 	return NULL;
 }
 

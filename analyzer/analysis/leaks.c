@@ -136,30 +136,13 @@ static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 	return err;
 }
 
-/* Of kept ones those of `kinds`. */
-static struct hawk_error *take_kept(struct hawk_block_graph *graph, unsigned kinds,
-				    struct hawk_leaks *ret)
-{
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_ROOTS);
-
-	if (!err)
-		err = hawk_kept_leaks_take(graph->leaks, kinds, ret);
-	if (err)
-		return err;
-	ret->downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT;
-	if (graph->parts & HAWK_PART_REACH)
-		ret->reach = graph->reach;
-	ret->reach.area = (struct hawk_area){0};
-	return NULL;
-}
-
 struct hawk_error *hawk_leaks_make_bare(struct hawk_block_graph *graph, struct hawk_leaks *ret)
 {
 	struct hawk_leaks leaks = {0};
 	struct hawk_error *err;
 
 	if (graph->leaks)
-		return take_kept(graph, ~0u, ret);
+		return hawk_kept_leaks_take(graph, ~0u, NULL, ret);
 	err = hawk_block_graph_need(graph, HAWK_PART_REACH);
 	if (!err)
 		err = fold_all(graph, &graph->explained, ~0u, NULL, NULL, &leaks);
@@ -181,7 +164,7 @@ struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 	struct hawk_error *err;
 
 	if (graph->leaks && is_own && !filter)
-		return take_kept(graph, kinds, ret);
+		return hawk_kept_leaks_take(graph, kinds, NULL, ret);
 	err = hawk_block_graph_need(graph,
 				    is_own ? HAWK_PART_REACH : HAWK_PART_EDGES | HAWK_PART_ROOTS);
 	/* Dominators live in the graph's. */

@@ -5,6 +5,7 @@
  */
 #include "hawk_leaks_session.h"
 
+#include "hawk_cleanup.h"
 #include "hawk_kept_leaks.h"
 #include "hawk_quantity.h"
 
@@ -72,8 +73,32 @@ static void report_doubts(struct hawk_session *session, const struct hawk_leaks 
 				  hawk_leaks_doubt_text(hawk_leaks_doubt(&session->graph)));
 }
 
+/* As bits by index into the heap's sites; caller frees. */
+static struct hawk_error *list_sites(const struct hawk_heap *heap,
+				     const struct hawk_block_filter *filter, uint64_t **ret)
+{
+	*ret = calloc(heap->site_count / 64 + 1, sizeof(**ret));
+	if (!*ret)
+		return &hawk_enomem;
+	for (size_t i = 0; i < heap->site_count; i++)
+		(*ret)[i / 64] |= (uint64_t)hawk_block_filter_trace(filter, heap->sites[i].trace)
+				  << i % 64;
+	return NULL;
+}
+
+/* All of them, or those of whole sites. */
+static struct hawk_error *take_kept(struct hawk_block_graph *graph,
+				    const struct hawk_block_filter *filter, unsigned kinds,
+				    struct hawk_leaks *ret)
+{
+	CLEANUP(free_ptr) uint64_t *sites = NULL;
+	struct hawk_error *err = filter ? list_sites(graph->heap, filter, &sites) : NULL;
+
+	return err ? err : hawk_kept_leaks_take(graph, kinds, sites, ret);
+}
+
 static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,
-			       unsigned kinds, struct hawk_leaks_session *leaks)
+			       bool kept, unsigned kinds, struct hawk_leaks_session *leaks)
 {
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_choice_wish wish;
@@ -83,41 +108,59 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 		hawk_target_release(session->target);
 	wish = hawk_block_filter_choice(filter);
 	if (!err)
-		err = hawk_leaks_make(&session->graph, leaks->uses, kinds, filter ? &wish : NULL,
-				      &leaks->leaks);
+		err = kept ? take_kept(&session->graph, filter, kinds, &leaks->leaks)
+			   : hawk_leaks_make(&session->graph, leaks->uses, kinds,
+					     filter ? &wish : NULL, &leaks->leaks);
 	hawk_target_release(session->target);
 	leaks->report.filtered = filter;
 	hawk_block_filter_destroy(filter);
 	return err;
 }
 
-/* Reach of a core, or all records, may be in the index cache; a process need not stand still for
- * them. */
-static unsigned parts_for(const struct hawk_session *session, const struct hawk_settings *settings)
+/* Whether records that are kept answer the question. */
+static bool is_kept(const struct hawk_session *session, const struct hawk_settings *settings)
 {
 	const struct hawk_block_wish wish = hawk_settings_wish(settings);
 
+	return session->graph.leaks && !settings->heuristics &&
+	       !hawk_settings_choose_blocks(settings) &&
+	       (hawk_block_wish_is_all(&wish) || !hawk_leaks_doubt(&session->graph));
+}
+
+/* Reach of a core, or all records, may be in the index cache; a process need not stand still for
+ * them. */
+static struct hawk_error *load_graph(struct hawk_session *session,
+				     const struct hawk_settings *settings)
+{
+	unsigned parts = HAWK_PART_CONTENTS;
+	struct hawk_error *err;
+
 	if (!session->source || settings->heuristics)
-		return HAWK_PART_EDGES | HAWK_PART_ROOTS;
-	return hawk_block_wish_is_all(&wish) ? HAWK_PART_LEAKS : HAWK_PART_REACH;
+		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
+	else if (hawk_settings_choose_blocks(settings))
+		parts |= HAWK_PART_REACH;
+	else
+		parts |= HAWK_PART_LEAKS;
+	err = hawk_session_load_graph(session, settings, parts);
+	if (err || !(parts & session->graph.parts & HAWK_PART_LEAKS) || is_kept(session, settings))
+		return err;
+	return hawk_session_load_graph(session, settings, HAWK_PART_REACH | HAWK_PART_CONTENTS);
 }
 
 static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings,
 			       unsigned kinds, struct hawk_leaks_session *leaks)
 {
-	unsigned parts = parts_for(session, settings);
-	struct hawk_error *err =
-		hawk_session_load_graph(session, settings, parts | HAWK_PART_CONTENTS);
+	struct hawk_error *err = load_graph(session, settings);
+	bool kept;
 
 	if (err || !session->heap.table) {
 		hawk_target_release(session->target);
 		return err;
 	}
+	kept = is_kept(session, settings);
 	leaks->uses = &session->graph.explained;
-	err = parts & session->graph.parts & HAWK_PART_LEAKS
-		      ? hawk_kept_leaks_ask_again(&session->graph)
-		      : explain(session, settings, leaks);
-	return err ? err : find(session, settings, kinds, leaks);
+	err = kept ? hawk_kept_leaks_ask_again(&session->graph) : explain(session, settings, leaks);
+	return err ? err : find(session, settings, kept, kinds, leaks);
 }
 
 struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,

@@ -328,6 +328,51 @@ static bool takes_kept(struct hawk_block_graph *graph, const struct hawk_explain
 	return kept;
 }
 
+static bool is_of_second_site(const void *context, uint32_t trace)
+{
+	const struct threads_world *world = context;
+
+	return trace < TRACES && world->site_of_trace[trace] == 1;
+}
+
+static struct hawk_error *passes_second_site(const void *context, const struct hawk_block *block,
+					     bool *ret)
+{
+	*ret = is_of_second_site(context, block->trace);
+	return NULL;
+}
+
+static void records_of_sites_are_taken_from_those_that_are_kept(void **state)
+{
+	const uint64_t second = 1 << 1;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= HEAPS; seed++) {
+		struct threads_world world;
+		struct hawk_block_graph *graph = &world.graph;
+		const struct hawk_choice_wish wish = {
+			.filter = passes_second_site,
+			.trace = is_of_second_site,
+			.context = &world,
+		};
+		struct hawk_leaks found, leaks;
+
+		open_world(&world, seed, seed % 2);
+		world.heap.discarded_heaps = 0;
+		assert_int_equal(hawk_leaks_doubt(graph), HAWK_LEAKS_NO_DOUBT);
+		expect_no_error(hawk_kept_leaks_need(graph));
+		for (unsigned kinds = 0; kinds <= ALL_KINDS; kinds++) {
+			expect_no_error(
+				hawk_leaks_make(graph, &graph->explained, kinds, &wish, &found));
+			expect_no_error(hawk_kept_leaks_take(graph, kinds, &second, &leaks));
+			expect_same(&leaks, &found);
+			hawk_leaks_deinit(&leaks);
+			hawk_leaks_deinit(&found);
+		}
+		close_world(&world);
+	}
+}
+
 static void records_that_are_kept_are_those_that_are_found(void **state)
 {
 	(void)state;
@@ -384,6 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_that_are_kept_are_those_that_are_found),
+		cmocka_unit_test(records_of_sites_are_taken_from_those_that_are_kept),
 		cmocka_unit_test(records_are_those_of_one_block_and_pointer_after_the_other),
 	};
 
