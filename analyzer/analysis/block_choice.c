@@ -212,13 +212,26 @@ void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_inde
 static void sum_share(void *context, unsigned part)
 {
 	const struct share *share = (const struct share *)context + part;
+	const struct hawk_block_index *index = &share->graph->index;
 	uint64_t told = share->first;
 
-	for (uint32_t i = hawk_block_next_chosen(share->bits, share->first, share->end);
-	     i < share->end; i = hawk_block_next_chosen(share->bits, i + 1, share->end)) {
-		hawk_progress_pass(&told, i);
-		hawk_chosen_add(&share->sites[hawk_block_graph_site(share->graph, i)],
-				&share->graph->index, i);
+	for (uint32_t first = share->first; first < share->end; first += 64) {
+		uint64_t bits = share->bits[first / 64];
+		bool plain = bits && is_plain(index, first);
+
+		hawk_progress_pass(&told, first);
+		for (; bits; bits &= bits - 1) {
+			uint32_t i = first + (uint32_t)__builtin_ctzll(bits);
+			struct hawk_chosen *site =
+				&share->sites[hawk_block_graph_site(share->graph, i)];
+
+			if (plain) {
+				site->objects++;
+				site->bytes += index->sizes[i];
+			} else {
+				hawk_chosen_add(site, index, i);
+			}
+		}
 	}
 }
 

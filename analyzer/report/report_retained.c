@@ -157,26 +157,87 @@ static struct hawk_error *offer(const struct hawk_block_graph *graph, uint32_t b
 	return hawk_ranking_offer(shown, &item);
 }
 
+/** Who retains less does not come into the list. */
+static uint64_t least_of(const struct hawk_ranking *shown)
+{
+	const struct hawk_retained_block *last = hawk_ranking_last(shown);
+
+	return last ? last->bytes : 0;
+}
+
+static struct hawk_error *offer_number(const struct hawk_block_graph *graph, uint32_t number,
+				       struct hawk_ranking *shown)
+{
+	const struct hawk_retained_block item = {
+		.block = graph->dominators.blocks[number],
+		.bytes = graph->dominators.retained[number],
+	};
+
+	if (graph->index.part_count && hawk_block_index_part(&graph->index, item.block))
+		return NULL;
+	return hawk_ranking_offer(shown, &item);
+}
+
+static struct hawk_error *rank_all(const struct hawk_block_graph *graph, struct hawk_ranking *shown)
+{
+	const uint64_t *retained = graph->dominators.retained;
+	uint64_t least = least_of(shown);
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 1; i <= graph->dominators.count && !err; i++) {
+		if (retained[i] < least)
+			continue;
+		err = offer_number(graph, i, shown);
+		least = least_of(shown);
+	}
+	return err;
+}
+
+/** The bits of `count` blocks, 64 at most: no branch depends on one. */
+static uint64_t gather(const uint64_t *chosen, const uint32_t *blocks, uint32_t count)
+{
+	uint64_t bits = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		bits |= (chosen[blocks[i] / 64] >> blocks[i] % 64 & 1) << i;
+	return bits;
+}
+
+static struct hawk_error *rank_chosen(const struct hawk_block_graph *graph, const uint64_t *chosen,
+				      struct hawk_ranking *shown)
+{
+	const struct hawk_dominators *dominators = &graph->dominators;
+	uint64_t least = least_of(shown);
+	struct hawk_error *err = NULL;
+
+	for (uint64_t first = 1; first <= dominators->count; first += 64) {
+		uint64_t left = dominators->count - first + 1;
+		uint64_t bits =
+			gather(chosen, dominators->blocks + first, left < 64 ? (uint32_t)left : 64);
+
+		for (; bits && !err; bits &= bits - 1) {
+			uint32_t number = (uint32_t)first + (uint32_t)__builtin_ctzll(bits);
+
+			if (dominators->retained[number] < least)
+				continue;
+			err = offer_number(graph, number, shown);
+			least = least_of(shown);
+		}
+		if (err)
+			break;
+	}
+	return err;
+}
+
 /** In the order of their numbers among dominators, which is that of memory; nearly all of them
  * retain too little to be looked at. */
 static struct hawk_error *rank(const struct hawk_block_graph *graph, const uint64_t *chosen,
 			       struct hawk_ranking *shown)
 {
-	const struct hawk_dominators *dominators = &graph->dominators;
 	const struct hawk_block_index *index = &graph->index;
-	struct hawk_error *err = NULL;
+	struct hawk_error *err =
+		chosen ? rank_chosen(graph, chosen, shown) : rank_all(graph, shown);
 
-	for (uint32_t i = 1; i <= dominators->count && !err; i++) {
-		const struct hawk_retained_block *last = hawk_ranking_last(shown);
-		struct hawk_retained_block item = {.bytes = dominators->retained[i]};
-
-		if (last && item.bytes < last->bytes)
-			continue;
-		item.block = dominators->blocks[i];
-		if (hawk_block_is_chosen(chosen, item.block) &&
-		    (!index->part_count || !hawk_block_index_part(index, item.block)))
-			err = hawk_ranking_offer(shown, &item);
-	}
 	/* Of carved blocks several numbers count. */
 	for (size_t i = 0; i < index->part_count && !err; i++)
 		if (index->parts[i].previous == HAWK_BLOCK_NOWHERE &&
