@@ -28,6 +28,13 @@ struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, stru
 	if (test && !hawk_choice_test_block(graph, near, test, number))
 		return NULL;
 	*ret = true;
+	if (test && test->types) {
+		struct hawk_error *err =
+			hawk_choice_test_type(graph, near, test->types, number, ret);
+
+		if (err || !*ret)
+			return err;
+	}
 	if (block || !decided)
 		hawk_block_graph_next_block(graph, near, number, block ? block : &own);
 	return decided ? NULL : wish->filter(wish->context, block ? block : &own, ret);
@@ -45,6 +52,7 @@ struct share {
 	uint64_t *bits;
 	struct hawk_chosen *sites;
 	uint32_t first, end; /**< the first one is a multiple of 64 */
+	struct hawk_error *err;
 };
 
 /* Into at most `most` shares like the first one; how many. */
@@ -69,16 +77,32 @@ static unsigned cut(struct share *shares, unsigned most)
 
 static void sieve_share(void *context, unsigned part)
 {
-	const struct share *share = (const struct share *)context + part;
+	struct share *share = (struct share *)context + part;
 	struct hawk_near near = {.target = share->graph->target};
 
-	for (uint32_t at = share->first; at < share->end; at += HAWK_SIEVE_BLOCKS) {
+	for (uint32_t at = share->first; at < share->end && !share->err; at += HAWK_SIEVE_BLOCKS) {
 		uint32_t left = share->end - at;
 		uint32_t count = left < HAWK_SIEVE_BLOCKS ? left : HAWK_SIEVE_BLOCKS;
 
-		hawk_sieve_run(share->sieve, &near, at, count, &share->bits[at / 64]);
+		share->err = hawk_sieve_run(share->sieve, &near, at, count, &share->bits[at / 64]);
 		hawk_progress_add(count);
 	}
+}
+
+/* All tests, in shares. */
+static struct hawk_error *sieve_all(struct share *shares)
+{
+	unsigned count = cut(shares, SHARES_MAX);
+	struct hawk_error *err = NULL;
+
+	hawk_parallel_run(count, sieve_share, shares);
+	for (unsigned i = 0; i < count; i++) {
+		if (err)
+			hawk_error_destroy(shares[i].err);
+		else
+			err = shares[i].err;
+	}
+	return err;
 }
 
 /* What the test does not decide; filters are not made for several threads. */
@@ -120,9 +144,10 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
 	if (err)
 		return err;
 	hawk_progress_begin(&progress, "choosing blocks", 2 * (uint64_t)graph->index.count);
-	hawk_parallel_run(cut(shares, SHARES_MAX), sieve_share, shares);
+	err = sieve_all(shares);
 	hawk_sieve_deinit(&sieve);
-	err = filter_all(graph, wish, bits);
+	if (!err)
+		err = filter_all(graph, wish, bits);
 	hawk_progress_end(&progress);
 	if (!err)
 		*ret = take_ptr(&bits);

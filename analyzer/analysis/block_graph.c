@@ -356,7 +356,8 @@ unsigned hawk_block_graph_dependencies(unsigned parts)
 		parts |= HAWK_PART_EDGES;
 	if (parts & HAWK_PART_LEAKS)
 		parts |= HAWK_PART_ROOTS;
-	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_PATHS))
+	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_PATHS |
+		     HAWK_PART_TYPES))
 		parts |= HAWK_PART_INDEX;
 	return parts;
 }
@@ -579,6 +580,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_kept_schemas_deinit(&graph->schemas);
 	hawk_pointer_places_deinit(&graph->places);
 	hawk_kept_leaks_destroy(graph->leaks);
+	hawk_kept_types_deinit(&graph->types);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }

@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #include <stdlib.h>
 
-enum { WORD_BLOCKS = 64, VECTOR_BYTES = 16 };
+enum { WORD_BLOCKS = 64, VECTOR_BYTES = 16, BLOCKS_AHEAD = 16 };
 
 static bool trace_passes(const struct hawk_sieve *sieve, uint32_t trace)
 {
@@ -22,26 +22,107 @@ static bool trace_passes(const struct hawk_sieve *sieve, uint32_t trace)
 	return !wish || !wish->trace || wish->trace(wish->context, trace);
 }
 
+static const struct hawk_choice_types *types_of(const struct hawk_sieve *sieve)
+{
+	return sieve->wish && sieve->wish->test ? sieve->wish->test->types : NULL;
+}
+
+/** What types say of a trace. */
+enum verdict {
+	NONE,
+	ALL,
+	SOME, /**< its blocks have to be read */
+};
+
+/* Of the words that are kept of a trace. */
+static struct hawk_error *judge_words(const struct hawk_choice_types *types,
+				      const struct hawk_kept_type *kept, uint64_t count,
+				      enum verdict *ret)
+{
+	const struct hawk_type_words none = {0};
+	uint64_t wanted = 0;
+
+	*ret = SOME;
+	for (uint64_t i = 0; i < count || !i; i++) {
+		struct hawk_error *err;
+		bool is;
+
+		if (count && kept[i].several)
+			return NULL;
+		err = types->wanted(types->context, count ? &kept[i].words : &none, &is);
+		if (err)
+			return err;
+		wanted += is;
+	}
+	if (!wanted)
+		*ret = NONE;
+	else if (wanted >= count)
+		*ret = ALL;
+	return NULL;
+}
+
+/* `*at`: where the trace's are among all that are kept. */
+static struct hawk_error *judge_trace(const struct hawk_sieve *sieve, uint32_t trace, uint64_t *at,
+				      enum verdict *ret)
+{
+	const struct hawk_kept_types *kept = &sieve->graph->types;
+	const struct hawk_choice_types *types = types_of(sieve);
+	uint64_t count;
+	bool wanted;
+
+	*ret = ALL;
+	if (!types)
+		return NULL;
+	if (types->named(types->context, trace, &wanted)) {
+		*ret = wanted ? ALL : NONE;
+		return NULL;
+	}
+	*ret = SOME;
+	if (!(sieve->graph->parts & HAWK_PART_TYPES))
+		return NULL;
+	count = hawk_kept_types_of(kept, trace, at);
+	return judge_words(types, kept->items + *at, count, ret);
+}
+
+/* `*all` stays: no block need be looked at for its trace. */
+static struct hawk_error *judge_traces(struct hawk_sieve *sieve, bool *all)
+{
+	const struct hawk_heap *heap = sieve->graph->heap;
+	struct hawk_error *err = NULL;
+	uint64_t at = 0;
+
+	for (uint32_t trace = 0; trace < heap->trace_count && !err; trace++) {
+		enum verdict verdict = NONE;
+
+		if (trace_passes(sieve, trace))
+			err = judge_trace(sieve, trace, &at, &verdict);
+		sieve->traces[trace / 64] |= (uint64_t)(verdict != NONE) << trace % 64;
+		if (sieve->typed)
+			sieve->typed[trace / 64] |= (uint64_t)(verdict == SOME) << trace % 64;
+		*all = *all && verdict != NONE;
+	}
+	return err;
+}
+
 /* Blocks of ids that the table does not have are asked for one by one. */
 static struct hawk_error *prepare_traces(struct hawk_sieve *sieve)
 {
-	const struct hawk_heap *heap = sieve->graph->heap;
-	uint64_t *traces = calloc((size_t)heap->trace_count / 64 + 1, sizeof(*traces));
-	bool all = trace_passes(sieve, UINT32_MAX) && !(sieve->wish && sieve->wish->trace);
+	const struct hawk_choice_types *types = types_of(sieve);
+	size_t words = (size_t)sieve->graph->heap->trace_count / 64 + 1;
+	bool all =
+		trace_passes(sieve, UINT32_MAX) && !(sieve->wish && sieve->wish->trace) && !types;
+	struct hawk_error *err;
 
-	if (!traces)
+	sieve->traces = calloc(words, sizeof(*sieve->traces));
+	sieve->typed = types ? calloc(words, sizeof(*sieve->typed)) : NULL;
+	if (!sieve->traces || (types && !sieve->typed))
 		return &hawk_enomem;
-	for (uint32_t trace = 0; trace < heap->trace_count; trace++) {
-		bool passes = trace_passes(sieve, trace);
-
-		traces[trace / 64] |= (uint64_t)passes << trace % 64;
-		all = all && passes;
+	err = judge_traces(sieve, &all);
+	if (all && !err) {
+		free(sieve->traces);
+		sieve->traces = NULL;
 	}
-	if (all)
-		free(traces);
-	else
-		sieve->traces = traces;
-	return NULL;
+	return err;
 }
 
 static void prepare_births(struct hawk_sieve *sieve, const struct hawk_choice_test *test)
@@ -63,15 +144,21 @@ struct hawk_error *hawk_sieve_init(const struct hawk_block_graph *graph,
 				   const struct hawk_choice_wish *wish, bool sited,
 				   struct hawk_sieve *ret)
 {
+	struct hawk_error *err;
+
 	*ret = (struct hawk_sieve){.graph = graph, .wish = wish, .sited = sited};
 	if (wish && wish->test && wish->test->births_matter)
 		prepare_births(ret, wish->test);
-	return sited || (wish && wish->trace) ? prepare_traces(ret) : NULL;
+	err = sited || (wish && wish->trace) || types_of(ret) ? prepare_traces(ret) : NULL;
+	if (err)
+		hawk_sieve_deinit(ret);
+	return err;
 }
 
 void hawk_sieve_deinit(struct hawk_sieve *sieve)
 {
 	free(sieve->traces);
+	free(sieve->typed);
 	*sieve = (struct hawk_sieve){0};
 }
 
@@ -90,6 +177,28 @@ bool hawk_choice_test_block(const struct hawk_block_graph *graph, struct hawk_ne
 	return size_fits(test, size) &&
 	       (!test->births_matter ||
 		test->births[(uint8_t)hawk_block_graph_next_head(graph, near, whole)]);
+}
+
+/* Of a block whose trace has no type by name. */
+static struct hawk_error *test_words(const struct hawk_block_graph *graph, struct hawk_near *near,
+				     const struct hawk_choice_types *types, uint32_t number,
+				     bool *ret)
+{
+	struct hawk_type_words words = hawk_type_words_of(graph, types->modules, near, number);
+
+	return types->wanted(types->context, &words, ret);
+}
+
+struct hawk_error *hawk_choice_test_type(const struct hawk_block_graph *graph,
+					 struct hawk_near *near,
+					 const struct hawk_choice_types *types, uint32_t number,
+					 bool *ret)
+{
+	uint32_t whole = hawk_block_index_whole(&graph->index, number);
+
+	if (types->named(types->context, graph->index.traces[whole], ret))
+		return NULL;
+	return test_words(graph, near, types, whole, ret);
 }
 
 static unsigned to_bits(__m128i a, __m128i b, __m128i c, __m128i d)
@@ -270,8 +379,58 @@ static void test_all(const struct hawk_sieve *sieve, struct hawk_near *near, uin
 		test_each(sieve, near, first, count, bits, header_passes);
 }
 
-void hawk_sieve_run(const struct hawk_sieve *sieve, struct hawk_near *near, uint32_t first,
-		    uint32_t count, uint64_t *bits)
+/* Whether the block's trace says nothing of its type. */
+static bool is_typed(const struct hawk_sieve *sieve, uint32_t number)
+{
+	uint32_t trace = sieve->graph->index.traces[number];
+
+	return trace >= sieve->graph->heap->trace_count ||
+	       (sieve->typed[trace / 64] >> trace % 64 & 1);
+}
+
+/* Those of `bits` that have to be read: how many. */
+static uint32_t list_typed(const struct hawk_sieve *sieve, uint32_t first, uint32_t count,
+			   const uint64_t *bits, uint32_t numbers[HAWK_SIEVE_BLOCKS])
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < count; i += WORD_BLOCKS)
+		for (uint64_t left = bits[i / 64]; left; left &= left - 1) {
+			uint32_t number = first + i + (uint32_t)__builtin_ctzll(left);
+
+			numbers[found] = number;
+			found += is_typed(sieve, number);
+		}
+	return found;
+}
+
+/* Those that are still in, in the order of addresses. */
+static struct hawk_error *test_types(const struct hawk_sieve *sieve, struct hawk_near *near,
+				     uint32_t first, uint32_t count, uint64_t *bits)
+{
+	const struct hawk_block_graph *graph = sieve->graph;
+	uint32_t numbers[HAWK_SIEVE_BLOCKS];
+	uint32_t found = list_typed(sieve, first, count, bits, numbers);
+	struct hawk_error *err = NULL;
+
+	for (uint32_t i = 0; i < found && !err; i++) {
+		uint64_t *word = &bits[(numbers[i] - first) / 64];
+		bool wanted;
+
+		if (found - i > BLOCKS_AHEAD)
+			hawk_near_prefetch(
+				near, hawk_block_start(&graph->index, numbers[i + BLOCKS_AHEAD]));
+		err = graph->index.traces[numbers[i]] < graph->heap->trace_count
+			      ? test_words(graph, near, types_of(sieve), numbers[i], &wanted)
+			      : hawk_choice_test_type(graph, near, types_of(sieve), numbers[i],
+						      &wanted);
+		*word &= ~((uint64_t)(err || !wanted) << numbers[i] % 64);
+	}
+	return err;
+}
+
+struct hawk_error *hawk_sieve_run(const struct hawk_sieve *sieve, struct hawk_near *near,
+				  uint32_t first, uint32_t count, uint64_t *bits)
 {
 	for (uint32_t i = 0; i < count; i += WORD_BLOCKS)
 		bits[i / 64] =
@@ -280,4 +439,5 @@ void hawk_sieve_run(const struct hawk_sieve *sieve, struct hawk_near *near, uint
 		test_all(sieve, near, first, count, bits);
 	if (sieve->traces)
 		test_each(sieve, near, first, count, bits, trace_is_in);
+	return sieve->typed ? test_types(sieve, near, first, count, bits) : NULL;
 }

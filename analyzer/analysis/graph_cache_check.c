@@ -406,6 +406,22 @@ static bool check_orders(const struct cache_reader *reader)
 		has_bytes(reader, CACHE_PATH_STEPS, index->count, 4));
 }
 
+/** Of traces that are there, in their order. */
+static bool check_types(const struct cache_reader *reader)
+{
+	const struct cache_heap *heap = cache_section_at(reader, CACHE_HEAP);
+	const struct hawk_kept_type *types = cache_section_at(reader, CACHE_TYPES);
+	uint64_t count = reader->header->sections[CACHE_TYPES].bytes / sizeof(*types);
+
+	if (!has_bytes(reader, CACHE_TYPES, count, sizeof(*types)))
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if (types[i].trace >= heap->trace_count || types[i].several > 1 ||
+		    (i && types[i].trace < types[i - 1].trace))
+			return false;
+	return true;
+}
+
 bool cache_check_graph(const struct cache_reader *reader)
 {
 	const struct cache_heap *heap = cache_section_at(reader, CACHE_HEAP);
@@ -439,6 +455,8 @@ bool cache_check_graph(const struct cache_reader *reader)
 	if (reader->parts & HAWK_PART_PLACES && !check_places(reader))
 		return false;
 	if (reader->parts & HAWK_PART_LEAKS && !check_leaks(reader))
+		return false;
+	if (reader->parts & HAWK_PART_TYPES && !check_types(reader))
 		return false;
 	if (!(reader->parts & HAWK_PART_RETAINED))
 		return true;

@@ -89,6 +89,7 @@ enum cache_section_id {
 	CACHE_START_ORDER_STEPS,
 	CACHE_PATH_STEPS_HEAD,
 	CACHE_PATH_STEPS,
+	CACHE_TYPES, /**< struct hawk_kept_type */
 	CACHE_SECTIONS
 };
 
@@ -181,6 +182,7 @@ static inline uint64_t cache_layout(void)
 		sizeof(struct hawk_site_place),
 		sizeof(struct hawk_tree_fold_node),
 		sizeof(struct hawk_site_ages),
+		sizeof(struct hawk_kept_type),
 		sizeof(struct kept_schema),
 		sizeof(struct kept_group),
 		sizeof(struct kept_word),
@@ -224,7 +226,8 @@ static inline unsigned cache_part_of(unsigned section)
 		{CACHE_ORDER_HEAD, HAWK_PART_LEAKS},
 		{CACHE_START_ORDER_HEAD, HAWK_PART_ORDER},
 		{CACHE_PATH_STEPS_HEAD, HAWK_PART_START_ORDER},
-		{CACHE_SECTIONS, HAWK_PART_PATH_STEPS},
+		{CACHE_TYPES, HAWK_PART_PATH_STEPS},
+		{CACHE_SECTIONS, HAWK_PART_TYPES},
 	};
 	unsigned i = 0;
 

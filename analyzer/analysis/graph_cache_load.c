@@ -276,11 +276,20 @@ static void take_places(const struct cache_reader *reader, struct hawk_block_gra
 	graph->parts |= HAWK_PART_PLACES;
 }
 
+static void take_types(const struct cache_reader *reader, struct hawk_block_graph *graph)
+{
+	graph->types = (struct hawk_kept_types){
+		.items = cache_section_at(reader, CACHE_TYPES),
+		.count = reader->header->sections[CACHE_TYPES].bytes / sizeof(*graph->types.items),
+	};
+	graph->parts |= HAWK_PART_TYPES;
+}
+
 static struct hawk_error *take_graph(const struct cache_reader *reader,
 				     struct hawk_block_graph *graph)
 {
-	const unsigned copied =
-		HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS | HAWK_PART_PLACES | FOLDS;
+	const unsigned copied = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS |
+				HAWK_PART_PLACES | HAWK_PART_TYPES | FOLDS;
 	uint32_t count = graph->index.count;
 	struct hawk_error *err = NULL;
 
@@ -325,6 +334,8 @@ static struct hawk_error *take_graph(const struct cache_reader *reader,
 	graph->parts |= reader->parts & HAWK_PART_PATHS;
 	if (reader->parts & HAWK_PART_PLACES)
 		take_places(reader, graph);
+	if (reader->parts & HAWK_PART_TYPES)
+		take_types(reader, graph);
 	return take_folds(reader, graph);
 }
 

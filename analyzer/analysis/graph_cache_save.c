@@ -299,6 +299,9 @@ static void list_graph(const struct hawk_block_graph *graph, const struct small_
 		pieces[CACHE_PLACES_SHARED] = (struct piece){
 			graph->places.shared, hawk_pointer_places_shared_bytes(graph->index.count)};
 	}
+	if (graph->parts & HAWK_PART_TYPES)
+		pieces[CACHE_TYPES] = (struct piece){
+			graph->types.items, graph->types.count * sizeof(*graph->types.items)};
 	list_folds(graph, small, pieces);
 	if (graph->parts & HAWK_PART_LEAKS) {
 		const struct hawk_kept_leaks *leaks = graph->leaks;

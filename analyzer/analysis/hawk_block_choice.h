@@ -8,14 +8,29 @@
 #define HAWK_BLOCK_CHOICE_H
 
 #include "hawk_block_graph.h"
+#include "hawk_type_words.h"
 
 enum { HAWK_BIRTHS = 256 };
+
+/** What blocks are wanted for: their types. Any thread may ask. */
+struct hawk_choice_types {
+	/** Whether all blocks of `trace` have a type by name, and then, in `*ret`, whether it is a
+	 * wanted one. */
+	bool (*named)(const void *context, uint32_t trace, bool *ret);
+	/** Whether a block of a trace without such a name, with these words, is wanted. */
+	struct hawk_error *(*wanted)(const void *context, const struct hawk_type_words *words,
+				     bool *ret);
+	const void *context;
+	const struct hawk_module_words *modules;
+};
 
 /** What can be told of a block without looking at it in full: nearly all are told apart by that. */
 struct hawk_choice_test {
 	uint64_t size_low, size_high; /**< requested bytes that may be wanted */
 	bool births_matter;           /**< then headers are read */
 	bool births[HAWK_BIRTHS];     /**< by code: may be wanted */
+	/** NULL = types do not matter; else the first words of blocks are read. */
+	const struct hawk_choice_types *types;
 	/** Blocks that pass it, and whose trace does, are wanted; any thread may ask. */
 	bool decides;
 };

@@ -28,6 +28,7 @@
 #include "hawk_tree_folds.h"
 #include "hawk_site_graph.h"
 #include "hawk_sites.h"
+#include "hawk_type_words.h"
 
 enum hawk_block_graph_part {
 	HAWK_PART_INDEX = 1u << 0,
@@ -65,6 +66,8 @@ enum hawk_block_graph_part {
 	HAWK_PART_ORDER = 1u << 19,       /**< folds.order */
 	HAWK_PART_START_ORDER = 1u << 20, /**< folds.start_order; goes with the other one */
 	HAWK_PART_PATH_STEPS = 1u << 21,  /**< folds.path_steps */
+	/** Likewise: `types`. */
+	HAWK_PART_TYPES = 1u << 18,
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -102,6 +105,7 @@ struct hawk_block_graph {
 	struct hawk_kept_schemas schemas;
 	struct hawk_pointer_places places;
 	struct hawk_kept_leaks *leaks; /**< hawk_kept_leaks.h; NULL = not kept */
+	struct hawk_kept_types types;
 
 	unsigned parts; /**< what is there */
 	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph,

@@ -67,7 +67,7 @@ static bool lacks(const struct hawk_session *session, int fd, unsigned parts)
 	const unsigned not_made = HAWK_PART_CONTENTS | HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD |
 				  HAWK_PART_START_FOLD | HAWK_PART_START_BLOCKS |
 				  HAWK_PART_SCHEMAS | HAWK_PART_PLACES | HAWK_PART_ORDER |
-				  HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS;
+				  HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS | HAWK_PART_TYPES;
 	unsigned cached = hawk_graph_cache_parts(fd, &session->identity);
 	unsigned wanted = hawk_block_graph_wanted(&session->graph, cached, parts);
 

@@ -189,6 +189,15 @@ static void add_leaks(const struct completion *completion)
 	hawk_error_destroy(err);
 }
 
+/** Whether it is there, or in the file. */
+static bool has_part(const struct completion *completion, unsigned part)
+{
+	const struct hawk_session *session = completion->session;
+	CLEANUP(close_fd) int there = hawk_cache_open(&session->identity, O_RDONLY);
+
+	return (session->graph.parts | hawk_graph_cache_parts(there, &session->identity)) & part;
+}
+
 /** Where pointers lie in their blocks: pointers to chosen blocks are folded without the core. */
 static void add_places(const struct completion *completion)
 {
@@ -197,13 +206,29 @@ static void add_places(const struct completion *completion)
 	struct hawk_block_graph *graph = &session->graph;
 	struct hawk_error *err;
 
-	if ((graph->parts & (needed | HAWK_PART_PLACES)) != needed || graph->index.part_count ||
-	    !has_memory(session, PLACES_BYTES_PER_BLOCK))
+	if ((graph->parts & needed) != needed || graph->index.part_count ||
+	    has_part(completion, HAWK_PART_PLACES) || !has_memory(session, PLACES_BYTES_PER_BLOCK))
 		return;
 	err = hawk_pointer_places_make(graph->target, &graph->index, &graph->edges, &graph->roots,
 				       hawk_block_graph_threads(graph), &graph->places);
 	if (!err) {
 		graph->parts |= HAWK_PART_PLACES;
+		publish(completion);
+	}
+	hawk_error_destroy(err);
+}
+
+/** What the blocks of each trace have that says their type. */
+static void add_types(const struct completion *completion)
+{
+	struct hawk_block_graph *graph = &completion->session->graph;
+	struct hawk_error *err;
+
+	if (has_part(completion, HAWK_PART_TYPES))
+		return;
+	err = hawk_kept_types_make(graph, &graph->types);
+	if (!err) {
+		graph->parts |= HAWK_PART_TYPES;
 		publish(completion);
 	}
 	hawk_error_destroy(err);
@@ -341,6 +366,7 @@ void hawk_session_save_cache(struct hawk_session *session)
 		add_schemas(&completion);
 		add_places(&completion);
 		add_leaks(&completion);
+		add_types(&completion);
 		add_folds(&completion);
 	}
 	_exit(0);

@@ -233,6 +233,8 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session,
 	if (hawk_block_wish_is_all(&wish))
 		return NULL;
 	err = hawk_session_types(session, &types);
+	if (!err && wish.type && session->graph_loaded)
+		err = hawk_session_take_cached(session, HAWK_PART_TYPES);
 	if (err)
 		return err;
 	return hawk_block_filter_create(&session->heap, session->symbols, types, &wish, ret);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Filters: cheap tests first, one byte for each site, the type last.
+ * Filters: cheap tests first, one byte for each site, the type last. What words mean for the type
+ * is remembered by all threads: each entry is one number.
  */
 #include "hawk_block_filter.h"
 
+#include <pthread.h>
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +19,28 @@ struct hawk_block_filter {
 	struct hawk_block_wish wish;
 	uint8_t *sites; /**< by index: wanted; NULL = all */
 	struct hawk_choice_test test;
-	regex_t type;
-	bool type_compiled;
+	struct hawk_choice_types choice;
+	struct type_match *match;
+};
+
+enum { MEMO = 4096 };
+
+/** Which types are wanted. */
+struct type_match {
+	struct hawk_block_types *types;
+	regex_t regex;
+	bool compiled;
+	pthread_mutex_t lock; /**< of the regular expression */
+	uint64_t memo[MEMO];  /**< words with what they mean; by all threads */
+};
+
+/** What a word means; beside it whether it is that of an array. It is a multiple of 8. */
+enum meaning {
+	UNKNOWN = 0,
+	NO_TYPE = 1,
+	NOT_WANTED = 2,
+	WANTED = 3,
+	IN_ARRAY = 4,
 };
 
 static struct hawk_error *compile(const char *text, regex_t *regex)
@@ -104,6 +126,103 @@ static struct hawk_error *choose_sites(struct hawk_block_filter *filter,
 	return err || !wish->site ? err : choose_site(filter);
 }
 
+static bool is_wanted(struct type_match *match, const char *name)
+{
+	int code;
+
+	(void)pthread_mutex_lock(&match->lock);
+	code = regexec(&match->regex, name, 0, NULL, 0);
+	(void)pthread_mutex_unlock(&match->lock);
+	return !code;
+}
+
+static struct hawk_error *find_meaning(struct type_match *match, uint64_t word, unsigned array,
+				       unsigned *ret)
+{
+	const char *name;
+	struct hawk_error *err = array ? hawk_block_type_of_array(match->types, word, &name)
+				       : hawk_block_type_of_vtable(match->types, word, &name);
+
+	if (!err)
+		*ret = !name ? NO_TYPE : is_wanted(match, name) ? WANTED : NOT_WANTED;
+	return err;
+}
+
+/* `array`: IN_ARRAY or 0. */
+static struct hawk_error *meaning_of(struct type_match *match, uint64_t word, unsigned array,
+				     unsigned *ret)
+{
+	uint64_t *memo = &match->memo[(word / 8 + word / 8 / MEMO) % MEMO];
+	uint64_t there = __atomic_load_n(memo, __ATOMIC_RELAXED);
+	struct hawk_error *err;
+
+	*ret = NO_TYPE;
+	if (!word)
+		return NULL;
+	*ret = there & WANTED;
+	if ((there & ~(uint64_t)WANTED) == (word | array))
+		return NULL;
+	err = find_meaning(match, word, array, ret);
+	if (!err)
+		__atomic_store_n(memo, word | array | *ret, __ATOMIC_RELAXED);
+	return err;
+}
+
+static struct hawk_error *words_match(const void *context, const struct hawk_type_words *words,
+				      bool *ret)
+{
+	const struct hawk_block_filter *filter = context;
+	unsigned meaning;
+	struct hawk_error *err = meaning_of(filter->match, words->first, 0, &meaning);
+
+	if (!err && meaning == NO_TYPE)
+		err = meaning_of(filter->match, words->second, IN_ARRAY, &meaning);
+	*ret = !err && meaning == WANTED;
+	return err;
+}
+
+static bool name_matches(const void *context, uint32_t trace, bool *ret)
+{
+	const struct hawk_block_filter *filter = context;
+	const char *name = hawk_block_type_name(filter->types, trace);
+
+	*ret = name && is_wanted(filter->match, name);
+	return name;
+}
+
+static struct hawk_error *prepare_types(struct hawk_block_filter *filter)
+{
+	struct hawk_error *err;
+
+	if (!filter->wish.type)
+		return NULL;
+	filter->match = calloc(1, sizeof(*filter->match));
+	if (!filter->match)
+		return &hawk_enomem;
+	filter->match->types = filter->types;
+	(void)pthread_mutex_init(&filter->match->lock, NULL);
+	err = compile(filter->wish.type, &filter->match->regex);
+	filter->match->compiled = !err;
+	filter->choice = (struct hawk_choice_types){
+		.named = name_matches,
+		.wanted = words_match,
+		.context = filter,
+		.modules = hawk_block_types_modules(filter->types),
+	};
+	filter->test.types = &filter->choice;
+	return err;
+}
+
+static void free_match(struct type_match *match)
+{
+	if (!match)
+		return;
+	if (match->compiled)
+		regfree(&match->regex);
+	(void)pthread_mutex_destroy(&match->lock);
+	free(match);
+}
+
 static void prepare_test(struct hawk_block_filter *filter)
 {
 	const struct hawk_block_wish *wish = &filter->wish;
@@ -112,7 +231,7 @@ static void prepare_test(struct hawk_block_filter *filter)
 	test->size_low = wish->size ? wish->size->low : 0;
 	test->size_high = wish->size ? wish->size->high : UINT64_MAX;
 	test->births_matter = wish->age != NULL;
-	test->decides = !wish->type;
+	test->decides = true;
 	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++) {
 		double age = filter->heap->table
 				     ? hawk_heap_age_seconds(filter->heap,
@@ -139,10 +258,7 @@ struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 	filter->types = types;
 	filter->wish = *wish;
 	prepare_test(filter);
-	if (wish->type) {
-		err = compile(wish->type, &filter->type);
-		filter->type_compiled = !err;
-	}
+	err = prepare_types(filter);
 	if (!err)
 		err = choose_sites(filter, symbols);
 	if (err) {
@@ -157,8 +273,7 @@ void hawk_block_filter_destroy(struct hawk_block_filter *filter)
 {
 	if (!filter)
 		return;
-	if (filter->type_compiled)
-		regfree(&filter->type);
+	free_match(filter->match);
 	free(filter->sites);
 	free(filter);
 }
@@ -179,7 +294,7 @@ static struct hawk_error *type_matches(const struct hawk_block_filter *filter,
 	const char *name;
 	struct hawk_error *err = hawk_block_type(filter->types, block, &name);
 
-	*ret = !err && name && !regexec(&filter->type, name, 0, NULL, 0);
+	*ret = !err && name && is_wanted(filter->match, name);
 	return err;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "hawk_block_type.h"
 
+#include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,10 @@
 #include "hawk_text.h"
 
 enum {
-	WORD_BYTES = 8,
 	/** Itanium C++ ABI: the address point lies behind the offset to top and the type_info. */
 	VTABLE_PREFIX_BYTES = 16,
-	/** Words of hostile cores could be told apart without end; beyond this they have no type.
-	 */
+	/** Words of hostile cores could be told apart without end; beyond this each is looked up
+	 * whenever it is met. */
 	TABLES_MAX = 1 << 20,
 };
 
@@ -26,16 +26,26 @@ enum {
 struct vtable {
 	uint64_t word;
 	const char *name; /**< NULL = no virtual table */
-	char *array_name; /**< "name[]", made when it is first wanted; owned */
+};
+
+/** "name[]", made when it is first wanted. */
+struct array {
+	const char *name; /**< the symbols' */
+	char *text;       /**< owned */
 };
 
 struct hawk_block_types {
 	const struct hawk_target *target;
 	const struct hawk_table *table;
 	struct hawk_symbols *symbols;
-	void *vtables; /**< tree of struct vtable by word */
+	struct hawk_module_words modules;
+	struct hawk_near near; /**< of who asks about blocks */
+	pthread_mutex_t lock;  /**< of what follows, and the symbols */
+	void *vtables;         /**< tree of struct vtable by word */
 	size_t count;
 	struct vtable *latest;
+	struct vtable beyond; /**< the latest one that is not kept */
+	void *arrays;         /**< tree of struct array by name */
 };
 
 static int compare(const void *left, const void *right)
@@ -46,12 +56,20 @@ static int compare(const void *left, const void *right)
 	return a->word < b->word ? -1 : a->word > b->word;
 }
 
-static void free_vtable(void *node)
+static int compare_arrays(const void *left, const void *right)
 {
-	struct vtable *vtable = node;
+	const struct array *a = left;
+	const struct array *b = right;
 
-	free(vtable->array_name);
-	free(vtable);
+	return strcmp(a->name, b->name);
+}
+
+static void free_array(void *node)
+{
+	struct array *array = node;
+
+	free(array->text);
+	free(array);
 }
 
 struct hawk_error *hawk_block_types_create(const struct hawk_target *target,
@@ -66,6 +84,9 @@ struct hawk_error *hawk_block_types_create(const struct hawk_target *target,
 	types->target = target;
 	types->table = table;
 	types->symbols = symbols;
+	types->near.target = target;
+	hawk_module_words_init(&types->modules, target);
+	(void)pthread_mutex_init(&types->lock, NULL);
 	*ret = types;
 	return NULL;
 }
@@ -74,7 +95,9 @@ void hawk_block_types_destroy(struct hawk_block_types *types)
 {
 	if (!types)
 		return;
-	tdestroy(types->vtables, free_vtable);
+	tdestroy(types->vtables, free);
+	tdestroy(types->arrays, free_array);
+	(void)pthread_mutex_destroy(&types->lock);
 	free(types);
 }
 
@@ -108,18 +131,19 @@ static struct hawk_error *find_vtable(struct hawk_block_types *types, uint64_t w
 		*ret = types->latest;
 		return NULL;
 	}
-	if (word % WORD_BYTES)
+	if (!hawk_module_words_have(&types->modules, word))
 		return NULL;
 	module = hawk_target_module_at(types->target, word);
-	if (!module)
-		return NULL;
 	found = tfind(&key, &types->vtables, compare);
 	if (found) {
 		*ret = types->latest = *found;
 		return NULL;
 	}
-	if (types->count == TABLES_MAX)
-		return NULL;
+	if (types->count == TABLES_MAX) {
+		types->beyond = (struct vtable){.word = word};
+		*ret = &types->beyond;
+		return name_vtable(types, module, &types->beyond);
+	}
 	CLEANUP(free_ptr) struct vtable *made = calloc(1, sizeof(*made));
 	if (!made)
 		return &hawk_enomem;
@@ -138,60 +162,85 @@ static struct hawk_error *find_vtable(struct hawk_block_types *types, uint64_t w
 struct hawk_error *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t word,
 					     const char **ret)
 {
+	struct hawk_error *err;
 	struct vtable *vtable;
-	struct hawk_error *err = find_vtable(types, word, &vtable);
 
+	(void)pthread_mutex_lock(&types->lock);
+	err = find_vtable(types, word, &vtable);
 	*ret = !err && vtable ? vtable->name : NULL;
+	(void)pthread_mutex_unlock(&types->lock);
 	return err;
 }
 
-static struct hawk_error *array_name(struct vtable *vtable, const char **ret)
+static struct hawk_error *make_array(struct hawk_block_types *types, const char *name,
+				     struct array **ret)
 {
+	CLEANUP(free_ptr) struct array *made = calloc(1, sizeof(*made));
 	struct hawk_text text = {0};
 
-	if (!vtable->array_name) {
-		hawk_text_puts(&text, vtable->name);
-		hawk_text_puts(&text, "[]");
-		if (text.failed) {
-			hawk_text_deinit(&text);
-			return &hawk_enomem;
-		}
-		vtable->array_name = text.bytes;
+	hawk_text_puts(&text, name);
+	hawk_text_puts(&text, "[]");
+	if (made)
+		*made = (struct array){name, text.bytes};
+	if (!made || text.failed || !tsearch(made, &types->arrays, compare_arrays)) {
+		hawk_text_deinit(&text);
+		return &hawk_enomem;
 	}
-	*ret = vtable->array_name;
+	*ret = take_ptr(&made);
 	return NULL;
 }
 
-/** new[] of a class with a destructor: a count, then the elements. */
-static bool may_have_cookie(const struct hawk_block *block, uint64_t count)
+static struct hawk_error *find_array(struct hawk_block_types *types, const char *name,
+				     const char **ret)
 {
-	return block->kind == HAWK_KIND_NEW_ARRAY && count &&
-	       count <= (block->size - WORD_BYTES) / WORD_BYTES;
+	struct array key = {.name = name}, *array;
+	struct array **found = tfind(&key, &types->arrays, compare_arrays);
+	struct hawk_error *err = NULL;
+
+	if (found)
+		array = *found;
+	else
+		err = make_array(types, name, &array);
+	*ret = err ? NULL : array->text;
+	return err;
+}
+
+struct hawk_error *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t word,
+					    const char **ret)
+{
+	struct hawk_error *err = hawk_block_type_of_vtable(types, word, ret);
+
+	if (err || !*ret)
+		return err;
+	(void)pthread_mutex_lock(&types->lock);
+	err = find_array(types, *ret, ret);
+	(void)pthread_mutex_unlock(&types->lock);
+	return err;
+}
+
+const struct hawk_module_words *hawk_block_types_modules(const struct hawk_block_types *types)
+{
+	return &types->modules;
+}
+
+const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t trace)
+{
+	return types->table ? hawk_table_type(types->table, trace) : NULL;
 }
 
 struct hawk_error *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block,
 				   const char **ret)
 {
-	uint64_t words[2] = {0};
-	size_t wanted = block->size < sizeof(words) ? WORD_BYTES : sizeof(words);
-	struct vtable *vtable;
-	struct hawk_error *err;
+	struct hawk_type_words words;
+	struct hawk_error *err = NULL;
 
-	*ret = types->table ? hawk_table_type(types->table, block->trace) : NULL;
-	if (*ret || block->size < WORD_BYTES ||
-	    hawk_target_read_some(types->target, block->start, words, wanted) < wanted)
+	*ret = hawk_block_type_name(types, block->trace);
+	if (*ret)
 		return NULL;
-	err = find_vtable(types, words[0], &vtable);
-	if (err)
+	words = hawk_type_words_at(&types->modules, &types->near, block->start, block->size);
+	if (words.first)
+		err = hawk_block_type_of_vtable(types, words.first, ret);
+	if (err || *ret || !words.second || block->kind != HAWK_KIND_NEW_ARRAY)
 		return err;
-	if (vtable && vtable->name) {
-		*ret = vtable->name;
-		return NULL;
-	}
-	if (wanted < sizeof(words) || !may_have_cookie(block, words[0]))
-		return NULL;
-	err = find_vtable(types, words[1], &vtable);
-	if (err || !vtable || !vtable->name)
-		return err;
-	return array_name(vtable, ret);
+	return hawk_block_type_of_array(types, words.second, ret);
 }

@@ -10,6 +10,7 @@
 
 #include "hawk_sites.h"
 #include "hawk_symbols.h"
+#include "hawk_type_words.h"
 
 struct hawk_block_types;
 
@@ -21,15 +22,25 @@ struct hawk_error *hawk_block_types_create(const struct hawk_target *target,
 /** Accepts NULL. */
 void hawk_block_types_destroy(struct hawk_block_types *types);
 
+/** Which words can be of virtual tables. */
+const struct hawk_module_words *hawk_block_types_modules(const struct hawk_block_types *types);
+
+/** The name that was given to the blocks of `trace`; NULL = none. Any thread may ask. */
+const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t trace);
+
 /** `*ret` is NULL if the type is not known; else it lives as long as `types` and its symbols. */
 struct hawk_error *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block,
 				   const char **ret);
 
 /**
  * The class of a virtual table that `word` points into (as objects' first words do), NULL if it
- * does not.
+ * does not. Any thread may ask, as of arrays.
  */
 struct hawk_error *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t word,
 					     const char **ret);
+
+/** Likewise of objects in arrays: the class with "[]". */
+struct hawk_error *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t word,
+					    const char **ret);
 
 #endif

@@ -127,7 +127,7 @@ static uint32_t find_label(const struct hawk_table *table, uint32_t trace, uint3
 	struct hawk_trace_record record;
 	uint64_t word;
 
-	if (!read_marked(table, trace, &record))
+	if (!table->label_count || !read_marked(table, trace, &record))
 		return 0;
 	for (uint32_t i = 0; i < record.own_count; i++) {
 		const struct hawk_table_label *label;

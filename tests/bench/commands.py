@@ -14,7 +14,10 @@ def make_core(name, *arguments):
     """The core of a program of the tests' that aborts."""
     folder = hawk.temporary_folder()
     program = os.path.join(folder, name)
-    hawk.compile_program(program, [os.path.join(hawk.PROGRAMS, f"{name}.c")], flags=("-O2", "-g"))
+    if os.path.exists(os.path.join(hawk.PROGRAMS, f"{name}.cpp")):
+        hawk.compile_mixed(program, [], [f"{name}.cpp"], flags=("-O2", "-g"))
+    else:
+        hawk.compile_program(program, [f"{name}.c"], flags=("-O2", "-g"))
     core, _ = hawk.crash([program, *arguments], hawk.tracer_environment(), folder)
     return core
 

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a second question to the same core takes.
 
-    tests/bench/second_verb.py [--blocks N] [--rounds N] [CORE]
+    tests/bench/second_verb.py [--blocks N] [--rounds N] [--objects] [CORE]
 
-The core is one of the size given (10,000,000 blocks) in 65,536 lists at random, or one's own. `analyze` comes
-first, in an index cache of its own; when that is complete, each verb is asked once in each round, and the core read
-plainly beside it: seconds, medians, in brackets the middle half, and the ratio to the first `analyze`. Processes are
-started anew each time, files are in the page cache.
+The core is one of the size given (10,000,000 blocks) in 65,536 lists at random (--objects: of C++ classes), or one's
+own. `analyze` comes first, in an index cache of its own; when that is complete, each verb is asked once in each round,
+and the core read plainly beside it: seconds, medians, in brackets the middle half, and the ratio to the first
+`analyze`. Processes are started anew each time, files are in the page cache.
 """
 
 import argparse
@@ -63,6 +63,8 @@ def verbs_for(core, environment):
             ["sql", core, "SELECT site, count(*), avg(size) FROM blocks WHERE size > 40 GROUP BY site"],
             ["leaks", core, "--size=8-48"], ["leaks", core, "--age=0-1s"], ["growth", core, "--size=8-48"],
             ["growth", core, "--age=0-1s"], ["sites", core, "--size=8-48"], ["sites", core, "--age=0-1s"],
+            ["leaks", core, "--type=."], ["growth", core, "--type=."], ["sites", core, "--type=."],
+            ["blocks", core, "--type=.", "--top=20"], ["path", core, "--type=."],
             ["path", core, "--size=8-48"], ["blocks", core, "--size=8-48", "--top=20"],
             ["merge-paths", core, "--size=8-48"], ["retained", core, "--size=8-48"],
             ["retained", core, "--by=block", "--size=8-48"], ["retained", core, "--by=tree", "--size=8-48"]]
@@ -73,9 +75,11 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--blocks", type=int, default=10_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--objects", action="store_true")
     parser.add_argument("core", nargs="?")
     arguments = parser.parse_args()
-    core = arguments.core or make_core("many_lists", str(arguments.blocks // 2))
+    program, share = ("many_objects", 3 / 4) if arguments.objects else ("many_lists", 1 / 2)
+    core = arguments.core or make_core(program, str(int(arguments.blocks * share)))
     caches = hawk.temporary_folder()
     environment = dict(os.environ, XDG_CACHE_HOME=caches)
 

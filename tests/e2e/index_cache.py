@@ -33,6 +33,7 @@ VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", 
          ["leaks", "--json"], ["leaks", "--kinds=reachable,indirect", "--top=2"],
          ["leaks", "--heuristics=none", "--json"], ["leaks", "--function=hold", "--json"],
          ["leaks", "--suppressions=SUPPRESSIONS", "--json"],
+         ["leaks", "--type=^Session$"], ["sites", "--type=Session", "--size=-200"],
          ["sql", "SELECT * FROM leaks"])
 SUPPRESSIONS = """leak:operator new
 {
@@ -46,12 +47,12 @@ SUPPRESSIONS = """leak:operator new
 
 # As in the header of the file.
 INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 64, 128
-PATHS_FOLD, START_FOLD, START_BLOCKS, LEAKS, SCHEMAS, PLACES = 1024, 2048, 4096, 32768, 65536, 131072
-ORDER, START_ORDER, PATH_STEPS = 1 << 19, 1 << 20, 1 << 21
+PATHS_FOLD, START_FOLD, START_BLOCKS = 1024, 2048, 4096
+LEAKS, SCHEMAS, PLACES, TYPES, ORDER, START_ORDER, PATH_STEPS = (1 << bit for bit in range(15, 22))
 ALL_PARTS = (INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD | LEAKS |
-             SCHEMAS | PLACES | ORDER | START_ORDER | PATH_STEPS)
+             SCHEMAS | PLACES | TYPES | ORDER | START_ORDER | PATH_STEPS)
 HEADER_BYTES, HEADERS = 4096, 2
-SECTIONS, EDGE_WORDS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS, LEAK_RECORDS = 61, 15, 19, 27, 34, 43, 49
+SECTIONS, EDGE_WORDS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS, LEAK_RECORDS = 62, 15, 19, 27, 34, 43, 49
 ORDER_HEAD, START_STEPS, PATH_STEPS_NODES = 51, 58, 60
 
 
