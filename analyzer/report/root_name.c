@@ -99,25 +99,25 @@ static void name_register(uint64_t number, char *ret, size_t size)
 static struct hawk_error *unwind(struct hawk_root_namer *namer, const struct hawk_thread *thread,
 				 struct frames *frames)
 {
-	struct hawk_stack_frame *items;
-	bool complete;
+	CLEANUP(free_ptr) struct hawk_stack_frame *items = NULL;
 	struct hawk_error *err;
+	bool complete;
+	size_t count;
 
 	if (frames->tried)
 		return NULL;
 	items = calloc(FRAMES_MAX, sizeof(*items));
 	if (!items)
 		return &hawk_enomem;
-	err = hawk_symbols_unwind(namer->symbols, thread, items, FRAMES_MAX, &frames->count,
-				  &complete);
-	if (err) {
-		free(items);
+	err = hawk_symbols_unwind(namer->symbols, thread, items, FRAMES_MAX, &count, &complete);
+	if (err)
 		return err;
-	}
-	frames->tried = true;
-	frames->items = realloc(items, (frames->count + 1) * sizeof(*items));
+	frames->items = malloc((count + 1) * sizeof(*items));
 	if (!frames->items)
-		frames->items = items;
+		return &hawk_enomem;
+	memcpy(frames->items, items, count * sizeof(*items));
+	frames->count = count;
+	frames->tried = true;
 	return NULL;
 }
 
