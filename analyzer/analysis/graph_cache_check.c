@@ -281,7 +281,8 @@ static bool check_fold(const struct cache_reader *reader, enum cache_section_id 
 
 	if (!has_bytes(reader, head, 1, sizeof(struct cache_fold)) ||
 	    !has_bytes(reader, (enum cache_section_id)(head + 1), count, sizeof(*nodes)) ||
-	    !count || count > HAWK_TREE_FOLD_NODES_MAX || nodes[0].kind != HAWK_TREE_ALL)
+	    !count || count > HAWK_TREE_FOLD_NODES_MAX || nodes[0].kind != HAWK_TREE_ALL ||
+	    nodes[0].parent)
 		return false;
 	for (uint64_t i = 1; i < count; i++)
 		if (nodes[i].parent >= i || nodes[i].kind == HAWK_TREE_ALL ||
