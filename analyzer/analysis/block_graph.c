@@ -322,6 +322,8 @@ void hawk_block_graph_note_folds(struct hawk_block_graph *graph)
 {
 	const struct hawk_tree_folds *folds = &graph->folds;
 
+	/* A tree may have been made anew, for other groups of roots. */
+	graph->parts &= ~(unsigned)(HAWK_PART_ORDER | HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS);
 	if (graph->retained && folds->retained.nodes && folds->ages)
 		graph->parts |= HAWK_PART_FOLDS;
 	if (folds->paths.nodes)

@@ -30,7 +30,6 @@ enum {
 	WRITER_MS = 10000, /**< a writer waits so long for another one */
 	/* What they take beside what is there. */
 	REST_BYTES_PER_BLOCK = 45,
-	PLACES_BYTES_PER_BLOCK = 4,
 	LEAKS_BYTES_PER_BLOCK = 6,
 	FOLDS_BYTES_PER_BLOCK = 30,
 	START_BYTES_PER_BLOCK = 56,
@@ -83,11 +82,14 @@ static void write_cache(struct hawk_session *session, int folder)
 		write_new(session, folder);
 }
 
+static bool has_bytes(uint64_t need)
+{
+	return hawk_memory_available() / MEMORY_SHARE > need;
+}
+
 static bool has_memory(const struct hawk_session *session, unsigned bytes_per_block)
 {
-	uint64_t need = session->graph.index.count * (uint64_t)bytes_per_block;
-
-	return hawk_memory_available() / MEMORY_SHARE > need;
+	return has_bytes(session->graph.index.count * (uint64_t)bytes_per_block);
 }
 
 /** A child's, whose findings others may look for: what it is still about to find nobody waits for.
@@ -202,12 +204,14 @@ static bool has_part(const struct completion *completion, unsigned part)
 static void add_places(const struct completion *completion)
 {
 	const unsigned needed = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS;
-	struct hawk_session *session = completion->session;
-	struct hawk_block_graph *graph = &session->graph;
+	struct hawk_block_graph *graph = &completion->session->graph;
+	uint64_t bytes =
+		graph->edges.edge_count + hawk_pointer_places_shared_bytes(graph->index.count);
 	struct hawk_error *err;
 
 	if ((graph->parts & needed) != needed || graph->index.part_count ||
-	    has_part(completion, HAWK_PART_PLACES) || !has_memory(session, PLACES_BYTES_PER_BLOCK))
+	    has_part(completion, HAWK_PART_PLACES) || !has_bytes(bytes) ||
+	    !hawk_cache_has_room(completion->folder, bytes))
 		return;
 	err = hawk_pointer_places_make(graph->target, &graph->index, &graph->edges, &graph->roots,
 				       hawk_block_graph_threads(graph), &graph->places);

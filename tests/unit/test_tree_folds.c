@@ -485,6 +485,8 @@ static void an_order_is_of_the_tree_that_it_was_made_with(void **state)
 	(void)state;
 	memset(all, 0, sizeof(all));
 	expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
+	hawk_block_graph_note_folds(graph);
+	assert_true(graph->parts & HAWK_PART_ORDER);
 	assert_false(hawk_block_graph_retained_in_order(graph, all, &retained, &err));
 	assert_null(err);
 	assert_true(graph->roots.count);
