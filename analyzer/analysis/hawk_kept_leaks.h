@@ -34,7 +34,7 @@ struct hawk_kept_leaks {
 
 /** Fills `leaks` of the graph, if it is not there, with what it depends on, unless there are too
  * many records or a living process cannot be read any more. Interior pointers are explained anew.
- * As long as it is at work it takes 5 bytes a block. */
+ * As long as it is at work it takes 6 bytes a block. */
 struct hawk_error *hawk_kept_leaks_need(struct hawk_block_graph *graph);
 
 /** The oracle of the graph is asked what it was asked when its `leaks`, which are there, were made:

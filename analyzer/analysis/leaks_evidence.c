@@ -6,19 +6,29 @@
  */
 #include <string.h>
 
+#include "hawk_area.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "hawk_prefetch.h"
 #include "hawk_progress.h"
 #include "leaks_fold.h"
 
-enum { EDGES_AHEAD = 32, RECORDS_AHEAD = 16 };
+enum {
+	EDGES_AHEAD = 32,
+	RECORDS_AHEAD = 16,
+	CODED_RECORDS_MAX = UINT8_MAX, /**< with 0 for none */
+	CODED_EDGES_MIN = 1 << 10,     /**< fewer are not worth it */
+};
 
 /** Blocks one after the other, and what their pointers say of records. */
 struct share {
 	const struct hawk_leak_fold *fold;
+	/** By block: 0, or the number of its record and 1. All that pointers ask of a block, close
+	 * together. NULL: not made. */
+	uint8_t *codes;
 	uint64_t *pointed;                /**< a bit for each block that this share has counted */
 	uint32_t first, end;              /**< sources */
+	unsigned shares;                  /**< that there are */
 	struct hawk_leak_record *records; /**< evidence alone */
 	uint32_t *last_sources;           /**< by record; all pointers of a source come together */
 };
@@ -28,6 +38,19 @@ static uint32_t record_of(const struct hawk_leak_fold *fold, uint32_t block)
 {
 	return fold->record_of[hawk_leak_slot(fold, hawk_block_graph_site(fold->graph, block),
 					      hawk_leak_kind(fold, block))];
+}
+
+/* Whether a pointer to `block` counts, and for which record. */
+static inline bool find_record(const struct share *share, uint32_t block, uint32_t *ret)
+{
+	if (share->codes) {
+		*ret = share->codes[block] - 1u;
+		return share->codes[block];
+	}
+	if (!hawk_leak_bit(share->fold->recorded, block))
+		return false;
+	*ret = record_of(share->fold, block);
+	return true;
 }
 
 static void add_pointer(struct share *share, struct hawk_leak_record *record, uint32_t edge,
@@ -49,10 +72,11 @@ static void add_roots(struct share *share)
 	for (size_t i = 0; i < roots->count; i++) {
 		const struct hawk_root *root = &roots->items[i];
 		struct hawk_leak_record *record;
+		uint32_t number;
 
-		if (!hawk_leak_bit(fold->recorded, root->edge >> 1))
+		if (!find_record(share, root->edge >> 1, &number))
 			continue;
-		record = &share->records[record_of(fold, root->edge >> 1)];
+		record = &share->records[number];
 		add_pointer(share, record, root->edge, root->kind,
 			    hawk_explained_root(fold->explained, i));
 		if (record->first_root == UINT32_MAX)
@@ -60,17 +84,16 @@ static void add_roots(struct share *share)
 	}
 }
 
-/* Edge `number`, which leads to a block that counts. `whole`: the block that `source` is, or is a
+/* Edge `number`, which leads to a block of `record`. `whole`: the block that `source` is, or is a
  * part of. */
-static void add_edge(struct share *share, uint32_t number, uint32_t source, uint32_t whole)
+static void add_edge(struct share *share, uint32_t number, uint32_t record, uint32_t source,
+		     uint32_t whole)
 {
 	const struct hawk_leak_fold *fold = share->fold;
 	uint32_t edge = fold->graph->edges.edges[number];
-	uint32_t record;
 
 	if (hawk_block_index_same(&fold->graph->index, edge >> 1, whole))
 		return;
-	record = record_of(fold, edge >> 1);
 	add_pointer(share, &share->records[record], edge,
 		    HAWK_LEAK_FROM_BLOCKS + fold->leaks->reach.kinds[source],
 		    hawk_explained_edge(fold->explained, number));
@@ -79,12 +102,18 @@ static void add_edge(struct share *share, uint32_t number, uint32_t source, uint
 }
 
 /* What later edges will need. */
-static void prefetch(const struct hawk_leak_fold *fold, const uint32_t *edges, uint32_t left)
+static inline void prefetch(const struct share *share, const uint32_t *edges, uint32_t left)
 {
+	const struct hawk_leak_fold *fold = share->fold;
 	uint32_t block;
 
 	if (left <= EDGES_AHEAD)
 		return;
+	if (share->codes) {
+		hawk_prefetch(&share->codes[edges[EDGES_AHEAD] >> 1]);
+		hawk_prefetch(&share->pointed[edges[EDGES_AHEAD] >> 7]);
+		return;
+	}
 	hawk_prefetch(&fold->recorded[edges[EDGES_AHEAD] >> 7]);
 	block = edges[RECORDS_AHEAD] >> 1;
 	if (!hawk_leak_bit(fold->recorded, block))
@@ -95,14 +124,15 @@ static void prefetch(const struct hawk_leak_fold *fold, const uint32_t *edges, u
 
 static void add_edges(struct share *share, uint32_t source, uint32_t whole)
 {
-	const struct hawk_leak_fold *fold = share->fold;
-	const struct hawk_graph *edges = &fold->graph->edges;
+	const struct hawk_graph *edges = &share->fold->graph->edges;
 
 	hawk_progress_add(edges->offsets[source + 1] - edges->offsets[source]);
 	for (uint32_t i = edges->offsets[source]; i < edges->offsets[source + 1]; i++) {
-		prefetch(fold, &edges->edges[i], edges->edge_count - i);
-		if (hawk_leak_bit(fold->recorded, edges->edges[i] >> 1))
-			add_edge(share, i, source, whole);
+		uint32_t record;
+
+		prefetch(share, &edges->edges[i], edges->edge_count - i);
+		if (find_record(share, edges->edges[i] >> 1, &record))
+			add_edge(share, i, record, source, whole);
 	}
 }
 
@@ -122,19 +152,36 @@ static void add_all_edges(struct share *share, uint32_t block)
  * over, and need not know whose they are. */
 static void add_row(struct share *share)
 {
-	const struct hawk_leak_fold *fold = share->fold;
-	const struct hawk_graph *edges = &fold->graph->edges;
+	const struct hawk_graph *edges = &share->fold->graph->edges;
 	uint32_t source = share->first;
 
 	for (uint32_t i = edges->offsets[share->first]; i < edges->offsets[share->end]; i++) {
+		uint32_t record;
+
 		hawk_progress_tick(i);
-		prefetch(fold, &edges->edges[i], edges->edge_count - i);
-		if (!hawk_leak_bit(fold->recorded, edges->edges[i] >> 1))
+		prefetch(share, &edges->edges[i], edges->edge_count - i);
+		if (!find_record(share, edges->edges[i] >> 1, &record))
 			continue;
 		if (edges->offsets[source + 1] <= i)
 			source = hawk_graph_source(edges, i, source);
-		add_edge(share, i, source, source);
+		add_edge(share, i, record, source, source);
 	}
+}
+
+/* Codes of the share's blocks; whole words of bits. */
+static void code_share(void *context, unsigned part)
+{
+	const struct share *share = (struct share *)context + part;
+	const struct hawk_leak_fold *fold = share->fold;
+	uint32_t end =
+		part + 1 < share->shares ? share->end / 64 : fold->graph->index.count / 64 + 1;
+
+	for (uint32_t word = share->first / 64; word < end; word++)
+		for (uint64_t bits = fold->recorded[word]; bits; bits &= bits - 1) {
+			uint32_t block = word * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			share->codes[block] = (uint8_t)(record_of(fold, block) + 1);
+		}
 }
 
 static void add_share(void *context, unsigned part)
@@ -199,6 +246,7 @@ static struct hawk_error *init_share(const struct hawk_leak_fold *fold, unsigned
 		.pointed = hawk_leak_bits(fold->graph),
 		.first = (uint32_t)((uint64_t)fold->graph->edges.count * number / count),
 		.end = (uint32_t)((uint64_t)fold->graph->edges.count * (number + 1) / count),
+		.shares = count,
 		.records = number ? calloc(records, sizeof(*ret->records)) : fold->leaks->records,
 		.last_sources = malloc(records * sizeof(*ret->last_sources)),
 	};
@@ -216,8 +264,27 @@ static void deinit_share(const struct share *share)
 		free(share->records);
 }
 
+/* Where there is no memory for codes, it goes without them. */
+static void add_codes(struct share *shares, unsigned count, struct hawk_area *codes)
+{
+	const struct hawk_leak_fold *fold = shares[0].fold;
+	struct hawk_error *err;
+
+	if (fold->leaks->count >= CODED_RECORDS_MAX ||
+	    fold->graph->edges.edge_count < CODED_EDGES_MIN)
+		return;
+	err = hawk_area_create(codes, fold->graph->index.count);
+	if (!err && codes->size >= fold->graph->index.count) {
+		for (unsigned i = 0; i < count; i++)
+			shares[i].codes = codes->bytes;
+		hawk_parallel_run(count, code_share, shares);
+	}
+	hawk_error_destroy(err);
+}
+
 struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 {
+	struct hawk_area codes = {0};
 	struct share shares[HAWK_LEAK_SHARES_MAX] = {{0}};
 	unsigned count = count_shares(fold);
 	struct hawk_error *err = NULL;
@@ -230,6 +297,7 @@ struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 	if (!err) {
 		hawk_progress_begin(&progress, "looking for pointers to lost blocks",
 				    fold->graph->edges.edge_count);
+		add_codes(shares, count, &codes);
 		hawk_parallel_run(count, add_share, shares);
 		hawk_progress_end(&progress);
 	}
@@ -237,6 +305,7 @@ struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 		join(&shares[i], &shares[0]);
 	for (unsigned i = 0; i < HAWK_LEAK_SHARES_MAX; i++)
 		deinit_share(&shares[i]);
+	hawk_area_destroy(&codes);
 	return err;
 }
 

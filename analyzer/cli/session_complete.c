@@ -30,7 +30,7 @@ enum {
 	WRITER_MS = 10000, /**< a writer waits so long for another one */
 	/* What they take beside what is there. */
 	REST_BYTES_PER_BLOCK = 45,
-	LEAKS_BYTES_PER_BLOCK = 6,
+	LEAKS_BYTES_PER_BLOCK = 7,
 	FOLDS_BYTES_PER_BLOCK = 30,
 	START_BYTES_PER_BLOCK = 56,
 	MEMORY_SHARE = 2, /**< so many times that must be available */
