@@ -587,24 +587,6 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	*graph = (struct hawk_block_graph){0};
 }
 
-uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph,
-				   const struct hawk_dominators *dominators, uint32_t block)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
-	     part = hawk_block_index_next_part(&graph->index, part)) {
-		uint32_t number = dominators->numbers[part];
-		uint32_t above = dominators->dominators[number];
-
-		/* Parts below others are in their sums. */
-		if (above && hawk_block_index_same(&graph->index, dominators->blocks[above], block))
-			continue;
-		bytes += dominators->retained[number];
-	}
-	return bytes;
-}
-
 uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph)
 {
 	uint64_t bytes = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What there is to know of one block: from the index, and from its header where that is not kept.
+ * What there is to know of one block: from the index, from its header where that is not kept, and
+ * from dominators.
  */
 #include "hawk_block_graph.h"
 
@@ -76,4 +77,22 @@ bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct ha
 {
 	prefetch_next(graph, near, block);
 	return take_block(graph, near, block, ret);
+}
+
+uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph,
+				   const struct hawk_dominators *dominators, uint32_t block)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
+	     part = hawk_block_index_next_part(&graph->index, part)) {
+		uint32_t number = dominators->numbers[part];
+		uint32_t above = dominators->dominators[number];
+
+		/* Parts below others are in their sums. */
+		if (above && hawk_block_index_same(&graph->index, dominators->blocks[above], block))
+			continue;
+		bytes += dominators->retained[number];
+	}
+	return bytes;
 }

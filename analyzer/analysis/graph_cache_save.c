@@ -240,6 +240,33 @@ static void list_orders(const struct hawk_block_graph *graph, const struct small
 	}
 }
 
+/** Answers to what is asked of all blocks, of blocks and of pointers one by one. */
+static void list_kept(const struct hawk_block_graph *graph, struct piece *pieces)
+{
+	for (unsigned sort = 0; sort < HAWK_KEPT_SORTS && graph->parts & HAWK_PART_SCHEMAS; sort++)
+		pieces[CACHE_KEPT_SCHEMAS + sort] = (struct piece){
+			graph->schemas.arrays[sort].items,
+			graph->schemas.arrays[sort].count * kept_size((enum hawk_kept_sort)sort)};
+	if (graph->parts & HAWK_PART_PLACES) {
+		pieces[CACHE_PLACE_WORDS] =
+			(struct piece){graph->places.words, graph->edges.edge_count};
+		pieces[CACHE_PLACES_SHARED] = (struct piece){
+			graph->places.shared, hawk_pointer_places_shared_bytes(graph->index.count)};
+	}
+	if (graph->parts & HAWK_PART_TYPES)
+		pieces[CACHE_TYPES] = (struct piece){
+			graph->types.items, graph->types.count * sizeof(*graph->types.items)};
+	if (graph->parts & HAWK_PART_LEAKS) {
+		const struct hawk_kept_leaks *leaks = graph->leaks;
+
+		pieces[CACHE_LEAKS_HEAD] = (struct piece){&leaks->sums, sizeof(leaks->sums)};
+		pieces[CACHE_LEAKS] =
+			(struct piece){leaks->records, leaks->count * sizeof(*leaks->records)};
+		pieces[CACHE_LEAKS_ASKED] =
+			(struct piece){leaks->asked, leaks->asked_count * sizeof(*leaks->asked)};
+	}
+}
+
 static void list_graph(const struct hawk_block_graph *graph, const struct small_pieces *small,
 		       struct piece *pieces)
 {
@@ -289,29 +316,8 @@ static void list_graph(const struct hawk_block_graph *graph, const struct small_
 		pieces[CACHE_PATHS_FOUND] =
 			(struct piece){paths->found, hawk_paths_found_bytes(graph->index.count)};
 	}
-	for (unsigned sort = 0; sort < HAWK_KEPT_SORTS && graph->parts & HAWK_PART_SCHEMAS; sort++)
-		pieces[CACHE_KEPT_SCHEMAS + sort] = (struct piece){
-			graph->schemas.arrays[sort].items,
-			graph->schemas.arrays[sort].count * kept_size((enum hawk_kept_sort)sort)};
-	if (graph->parts & HAWK_PART_PLACES) {
-		pieces[CACHE_PLACE_WORDS] =
-			(struct piece){graph->places.words, graph->edges.edge_count};
-		pieces[CACHE_PLACES_SHARED] = (struct piece){
-			graph->places.shared, hawk_pointer_places_shared_bytes(graph->index.count)};
-	}
-	if (graph->parts & HAWK_PART_TYPES)
-		pieces[CACHE_TYPES] = (struct piece){
-			graph->types.items, graph->types.count * sizeof(*graph->types.items)};
+	list_kept(graph, pieces);
 	list_folds(graph, small, pieces);
-	if (graph->parts & HAWK_PART_LEAKS) {
-		const struct hawk_kept_leaks *leaks = graph->leaks;
-
-		pieces[CACHE_LEAKS_HEAD] = (struct piece){&leaks->sums, sizeof(leaks->sums)};
-		pieces[CACHE_LEAKS] =
-			(struct piece){leaks->records, leaks->count * sizeof(*leaks->records)};
-		pieces[CACHE_LEAKS_ASKED] =
-			(struct piece){leaks->asked, leaks->asked_count * sizeof(*leaks->asked)};
-	}
 	list_orders(graph, small, pieces);
 }
 

@@ -10,7 +10,7 @@
 #include "sql_type_words.h"
 
 enum {
-	/** More groups than that are refused: 136 bytes each, on every thread. */
+	/** More groups than that are refused: 112 bytes each, on every thread. */
 	SQL_GROUPS_MAX = 1 << 17,
 };
 
