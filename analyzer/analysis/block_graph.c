@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_kept_evidence.h"
 #include "hawk_kept_leaks.h"
 #include "hawk_parallel.h"
 
@@ -278,8 +279,9 @@ unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned 
 		parts |= HAWK_PART_RETAINED;
 	else if (folds || parts & HAWK_PART_RETAINED_BY_SITE)
 		parts |= HAWK_PART_REACH | folds;
-	if (parts & HAWK_PART_LEAKS & ~have)
-		parts = (parts & ~(unsigned)HAWK_PART_LEAKS) | HAWK_PART_REACH;
+	if (parts & (HAWK_PART_LEAKS | HAWK_PART_EVIDENCE) & ~have)
+		parts = (parts & ~(unsigned)(HAWK_PART_LEAKS | HAWK_PART_EVIDENCE)) |
+			HAWK_PART_REACH;
 	return parts & ~(unsigned)(HAWK_PART_RETAINED_BY_SITE | HAWK_PART_RETAINED_TREE |
 				   HAWK_PART_RETAINED_TREES);
 }
@@ -334,6 +336,8 @@ void hawk_block_graph_note_folds(struct hawk_block_graph *graph)
 		graph->parts |= HAWK_PART_START_BLOCKS;
 	if (graph->leaks)
 		graph->parts |= HAWK_PART_LEAKS;
+	if (graph->evidence)
+		graph->parts |= HAWK_PART_EVIDENCE;
 	if (hawk_tree_order_fits(&folds->order, &folds->retained))
 		graph->parts |= HAWK_PART_ORDER;
 	if (hawk_tree_order_fits(&folds->start_order, &folds->start_retained))
@@ -356,6 +360,8 @@ unsigned hawk_block_graph_dependencies(unsigned parts)
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
 	if (parts & HAWK_PART_PLACES)
 		parts |= HAWK_PART_EDGES;
+	if (parts & HAWK_PART_EVIDENCE)
+		parts |= HAWK_PART_LEAKS;
 	if (parts & HAWK_PART_LEAKS)
 		parts |= HAWK_PART_ROOTS;
 	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_PATHS |
@@ -582,6 +588,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_kept_schemas_deinit(&graph->schemas);
 	hawk_pointer_places_deinit(&graph->places);
 	hawk_kept_leaks_destroy(graph->leaks);
+	hawk_kept_evidence_destroy(graph->evidence);
 	hawk_kept_types_deinit(&graph->types);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};

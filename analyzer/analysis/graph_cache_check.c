@@ -379,6 +379,36 @@ static bool check_leaks(const struct cache_reader *reader)
 	return true;
 }
 
+/** Kinds are kinds, and blocks that are listed are there. Codes and groups are looked at where they
+ * are used. */
+static bool check_evidence(const struct cache_reader *reader)
+{
+	const struct cache_section *sections = reader->header->sections;
+	const struct cache_index *index = cache_section_at(reader, CACHE_INDEX);
+	const struct hawk_evidence_head *head = cache_section_at(reader, CACHE_EVIDENCE_HEAD);
+	const struct hawk_evidence *items = cache_section_at(reader, CACHE_EVIDENCE);
+	const struct hawk_lost_through *lost = cache_section_at(reader, CACHE_LOST_THROUGH);
+	uint64_t count = sections[CACHE_EVIDENCE].bytes / sizeof(*items);
+	uint64_t lost_count = sections[CACHE_LOST_THROUGH].bytes / sizeof(*lost);
+
+	if (!has_bytes(reader, CACHE_EVIDENCE_HEAD, 1, sizeof(*head)) ||
+	    !has_bytes(reader, CACHE_EVIDENCE_CODES, index->count, sizeof(uint16_t)) ||
+	    !has_bytes(reader, CACHE_EVIDENCE, count, sizeof(*items)) ||
+	    !has_bytes(reader, CACHE_LOST_THROUGH, lost_count, sizeof(*lost)) ||
+	    sections[CACHE_EVIDENCE_GROUPS].bytes % sizeof(uint32_t) ||
+	    head->coded_count > HAWK_EVIDENCE_ODD || head->coded_count > count ||
+	    count - head->coded_count > HAWK_EVIDENCE_ODD_MAX ||
+	    !(reader->header->parts & HAWK_PART_LEAKS))
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if (items[i].kind >= HAWK_REACH_KINDS || items[i].block >= index->count)
+			return false;
+	for (uint64_t i = 0; i < lost_count; i++)
+		if (lost[i].block >= index->count)
+			return false;
+	return true;
+}
+
 /** `blocks`: how many there are in a section of the order. */
 static bool check_order(const struct cache_reader *reader, enum cache_section_id head,
 			uint64_t blocks)
@@ -456,6 +486,8 @@ bool cache_check_graph(const struct cache_reader *reader)
 	if (reader->parts & HAWK_PART_PLACES && !check_places(reader))
 		return false;
 	if (reader->parts & HAWK_PART_LEAKS && !check_leaks(reader))
+		return false;
+	if (reader->parts & HAWK_PART_EVIDENCE && !check_evidence(reader))
 		return false;
 	if (reader->parts & HAWK_PART_TYPES && !check_types(reader))
 		return false;

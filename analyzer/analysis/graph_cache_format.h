@@ -16,13 +16,14 @@
 #define HAWK_GRAPH_CACHE_FORMAT_H
 
 #include "hawk_graph_cache.h"
+#include "hawk_kept_evidence.h"
 #include "hawk_kept_leaks.h"
 #include "hawk_site_ages.h"
 #include "hawk_site_tree.h"
 #include "schema_kept.h"
 
 enum {
-	CACHE_VERSION = 6,
+	CACHE_VERSION = 7,
 	CACHE_HEADER_BYTES = 4096,
 	CACHE_HEADERS = 2,
 	CACHE_FIRST_SECTION = CACHE_HEADERS * CACHE_HEADER_BYTES,
@@ -89,7 +90,12 @@ enum cache_section_id {
 	CACHE_START_ORDER_STEPS,
 	CACHE_PATH_STEPS_HEAD,
 	CACHE_PATH_STEPS,
-	CACHE_TYPES, /**< struct hawk_kept_type */
+	CACHE_TYPES,         /**< struct hawk_kept_type */
+	CACHE_EVIDENCE_HEAD, /**< struct hawk_evidence_head */
+	CACHE_EVIDENCE_CODES,
+	CACHE_EVIDENCE, /**< struct hawk_evidence */
+	CACHE_EVIDENCE_GROUPS,
+	CACHE_LOST_THROUGH, /**< struct hawk_lost_through */
 	CACHE_SECTIONS
 };
 
@@ -190,6 +196,8 @@ static inline uint64_t cache_layout(void)
 		sizeof(struct kept_outlier),
 		sizeof(struct hawk_kept_sums),
 		sizeof(struct hawk_leak_record),
+		sizeof(struct hawk_evidence),
+		sizeof(struct hawk_lost_through),
 		HAWK_TREE_KINDS,
 		HAWK_REACH_KINDS,
 		HAWK_ROOT_KINDS,
@@ -227,7 +235,8 @@ static inline unsigned cache_part_of(unsigned section)
 		{CACHE_START_ORDER_HEAD, HAWK_PART_ORDER},
 		{CACHE_PATH_STEPS_HEAD, HAWK_PART_START_ORDER},
 		{CACHE_TYPES, HAWK_PART_PATH_STEPS},
-		{CACHE_SECTIONS, HAWK_PART_TYPES},
+		{CACHE_EVIDENCE_HEAD, HAWK_PART_TYPES},
+		{CACHE_SECTIONS, HAWK_PART_EVIDENCE},
 	};
 	unsigned i = 0;
 

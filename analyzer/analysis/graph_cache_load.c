@@ -12,7 +12,7 @@
 
 static const unsigned FOLDS = HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD | HAWK_PART_START_FOLD |
 			      HAWK_PART_START_BLOCKS | HAWK_PART_LEAKS | HAWK_PART_ORDER |
-			      HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS;
+			      HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS | HAWK_PART_EVIDENCE;
 
 /** A copy on the heap, for what is freed one by one. */
 static void *copy(const struct cache_reader *reader, enum cache_section_id id)
@@ -187,6 +187,30 @@ static struct hawk_error *take_leaks(const struct cache_reader *reader,
 	return NULL;
 }
 
+static struct hawk_error *take_evidence(const struct cache_reader *reader,
+					struct hawk_block_graph *graph)
+{
+	const struct cache_section *sections = reader->header->sections;
+	const struct hawk_evidence_head *head = cache_section_at(reader, CACHE_EVIDENCE_HEAD);
+	struct hawk_kept_evidence *kept;
+
+	if (graph->evidence)
+		return NULL;
+	kept = calloc(1, sizeof(*kept));
+	if (!kept)
+		return &hawk_enomem;
+	kept->head = *head;
+	kept->codes = cache_section_at(reader, CACHE_EVIDENCE_CODES);
+	kept->items = cache_section_at(reader, CACHE_EVIDENCE);
+	kept->item_count = sections[CACHE_EVIDENCE].bytes / sizeof(*kept->items);
+	kept->groups = cache_section_at(reader, CACHE_EVIDENCE_GROUPS);
+	kept->group_count = sections[CACHE_EVIDENCE_GROUPS].bytes / sizeof(*kept->groups);
+	kept->lost = cache_section_at(reader, CACHE_LOST_THROUGH);
+	kept->lost_count = sections[CACHE_LOST_THROUGH].bytes / sizeof(*kept->lost);
+	graph->evidence = kept;
+	return NULL;
+}
+
 /** Whether the numbers behind `head` are those of `fold`, which lies behind its own head. */
 static bool is_of_fold(const struct cache_reader *reader, enum cache_section_id head,
 		       enum cache_section_id fold_head, const struct hawk_tree_fold *fold)
@@ -260,6 +284,8 @@ static struct hawk_error *take_folds(const struct cache_reader *reader,
 	take_orders(reader, folds);
 	if (!err && reader->parts & HAWK_PART_LEAKS)
 		err = take_leaks(reader, graph);
+	if (!err && reader->parts & HAWK_PART_EVIDENCE)
+		err = take_evidence(reader, graph);
 	hawk_block_graph_note_folds(graph);
 	return err;
 }

@@ -240,6 +240,21 @@ static void list_orders(const struct hawk_block_graph *graph, const struct small
 	}
 }
 
+static void list_evidence(const struct hawk_block_graph *graph, struct piece *pieces)
+{
+	const struct hawk_kept_evidence *kept = graph->evidence;
+
+	pieces[CACHE_EVIDENCE_HEAD] = (struct piece){&kept->head, sizeof(kept->head)};
+	pieces[CACHE_EVIDENCE_CODES] =
+		(struct piece){kept->codes, graph->index.count * sizeof(*kept->codes)};
+	pieces[CACHE_EVIDENCE] =
+		(struct piece){kept->items, kept->item_count * sizeof(*kept->items)};
+	pieces[CACHE_EVIDENCE_GROUPS] =
+		(struct piece){kept->groups, kept->group_count * sizeof(*kept->groups)};
+	pieces[CACHE_LOST_THROUGH] =
+		(struct piece){kept->lost, kept->lost_count * sizeof(*kept->lost)};
+}
+
 /** Answers to what is asked of all blocks, of blocks and of pointers one by one. */
 static void list_kept(const struct hawk_block_graph *graph, struct piece *pieces)
 {
@@ -256,6 +271,8 @@ static void list_kept(const struct hawk_block_graph *graph, struct piece *pieces
 	if (graph->parts & HAWK_PART_TYPES)
 		pieces[CACHE_TYPES] = (struct piece){
 			graph->types.items, graph->types.count * sizeof(*graph->types.items)};
+	if (graph->parts & HAWK_PART_EVIDENCE)
+		list_evidence(graph, pieces);
 	if (graph->parts & HAWK_PART_LEAKS) {
 		const struct hawk_kept_leaks *leaks = graph->leaks;
 

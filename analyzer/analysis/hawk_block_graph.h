@@ -68,6 +68,8 @@ enum hawk_block_graph_part {
 	HAWK_PART_PATH_STEPS = 1u << 21,  /**< folds.path_steps */
 	/** Likewise: `types`. */
 	HAWK_PART_TYPES = 1u << 18,
+	/** `evidence`. For hawk_block_graph_wanted(): that with `leaks`, or reach. */
+	HAWK_PART_EVIDENCE = 1u << 22,
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -78,6 +80,7 @@ struct hawk_site_retained {
 };
 
 struct hawk_kept_leaks;
+struct hawk_kept_evidence;
 
 struct hawk_block_graph {
 	struct hawk_target *target;
@@ -104,7 +107,8 @@ struct hawk_block_graph {
 	struct hawk_tree_folds folds;
 	struct hawk_kept_schemas schemas;
 	struct hawk_pointer_places places;
-	struct hawk_kept_leaks *leaks; /**< hawk_kept_leaks.h; NULL = not kept */
+	struct hawk_kept_leaks *leaks;       /**< hawk_kept_leaks.h; NULL = not kept */
+	struct hawk_kept_evidence *evidence; /**< hawk_kept_evidence.h; likewise */
 	struct hawk_kept_types types;
 
 	unsigned parts; /**< what is there */

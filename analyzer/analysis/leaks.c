@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_kept_evidence.h"
 #include "hawk_kept_leaks.h"
 #include "leaks_fold.h"
 
@@ -89,6 +90,13 @@ static int compare(const void *left, const void *right, void *heap)
 	return a->example < b->example ? -1 : a->example > b->example;
 }
 
+void hawk_leaks_sort(const struct hawk_heap *heap, struct hawk_leaks *leaks)
+{
+	if (leaks->count)
+		qsort_r(leaks->records, leaks->count, sizeof(*leaks->records), compare,
+			(void *)(uintptr_t)heap);
+}
+
 /* Pointers to the blocks that count, and what is lost through them. */
 static struct hawk_error *find_evidence(struct hawk_leak_fold *fold,
 					const struct hawk_workspace *workspace)
@@ -130,9 +138,8 @@ static struct hawk_error *fold_all(struct hawk_block_graph *graph,
 		err = hawk_leaks_add_blocks(&fold);
 	if (!err && workspace)
 		err = find_evidence(&fold, workspace);
-	if (!err && leaks->count)
-		qsort_r(leaks->records, leaks->count, sizeof(*leaks->records), compare,
-			(void *)(uintptr_t)graph->heap);
+	if (!err)
+		hawk_leaks_sort(graph->heap, leaks);
 	return err;
 }
 
@@ -165,6 +172,8 @@ struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 
 	if (graph->leaks && is_own && !filter)
 		return hawk_kept_leaks_take(graph, kinds, NULL, ret);
+	if (is_own && filter && hawk_kept_evidence_fits(graph))
+		return hawk_kept_evidence_take(graph, kinds, filter, ret);
 	err = hawk_block_graph_need(graph,
 				    is_own ? HAWK_PART_REACH : HAWK_PART_EDGES | HAWK_PART_ROOTS);
 	/* Dominators live in the graph's. */

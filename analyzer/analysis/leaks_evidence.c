@@ -309,10 +309,19 @@ struct hawk_error *hawk_leaks_find_evidence(struct hawk_leak_fold *fold)
 	return err;
 }
 
-/* All that `leader` leads to and no lower leader does; adds to the number of blocks that were met.
- */
-static void flood(const struct hawk_leak_fold *fold, uint64_t *met, uint32_t leader,
-		  uint32_t *stack, struct hawk_leak_record *record, uint64_t *met_count)
+uint32_t hawk_leak_next_leader(const struct hawk_leak_fold *fold, uint32_t block)
+{
+	const uint8_t *kinds = fold->leaks->reach.kinds;
+	uint32_t count = fold->graph->index.count;
+	const uint8_t *at =
+		block < count ? memchr(kinds + block, HAWK_REACH_DEFINITELY_LOST, count - block)
+			      : NULL;
+
+	return at ? (uint32_t)(at - kinds) : count;
+}
+
+void hawk_leaks_flood(const struct hawk_leak_fold *fold, uint64_t *met, uint32_t leader,
+		      uint32_t *stack, struct hawk_chosen *lost, uint64_t *met_count)
 {
 	const struct hawk_graph *edges = &fold->graph->edges;
 	uint32_t depth = 0;
@@ -329,12 +338,8 @@ static void flood(const struct hawk_leak_fold *fold, uint64_t *met, uint32_t lea
 				continue;
 			stack[depth++] = target;
 			hawk_progress_tick((*met_count)++);
-			if (!record)
-				continue;
-			record->indirect_objects +=
-				hawk_block_index_counts(&fold->graph->index, target);
-			record->indirect_bytes +=
-				hawk_block_index_left_bytes(&fold->graph->index, target);
+			if (lost)
+				hawk_chosen_add(lost, &fold->graph->index, target);
 		}
 	}
 }
@@ -343,7 +348,6 @@ struct hawk_error *hawk_leaks_add_indirect(struct hawk_leak_fold *fold, uint32_t
 {
 	CLEANUP(free_ptr) uint64_t *met = NULL;
 	const struct hawk_reach *reach = &fold->leaks->reach;
-	const uint8_t *kinds, *end, *at;
 	struct hawk_progress progress;
 	uint64_t met_count = 0;
 
@@ -356,16 +360,18 @@ struct hawk_error *hawk_leaks_add_indirect(struct hawk_leak_fold *fold, uint32_t
 	hawk_progress_begin(&progress, "following pointers of lost blocks",
 			    reach->sums[HAWK_REACH_INDIRECTLY_LOST].objects +
 				    fold->graph->index.part_count);
-	kinds = reach->kinds;
-	end = kinds + fold->graph->index.count;
-	for (at = kinds; (at = memchr(at, HAWK_REACH_DEFINITELY_LOST, (size_t)(end - at))); at++) {
-		uint32_t block = (uint32_t)(at - kinds);
+	for (uint32_t block = hawk_leak_next_leader(fold, 0); block < fold->graph->index.count;
+	     block = hawk_leak_next_leader(fold, block + 1)) {
+		bool counts = hawk_leak_bit(fold->recorded, block);
+		struct hawk_chosen lost = {0};
+		struct hawk_leak_record *record;
 
-		flood(fold, met, block, stack,
-		      hawk_leak_bit(fold->recorded, block)
-			      ? &fold->leaks->records[record_of(fold, block)]
-			      : NULL,
-		      &met_count);
+		hawk_leaks_flood(fold, met, block, stack, counts ? &lost : NULL, &met_count);
+		if (!counts)
+			continue;
+		record = &fold->leaks->records[record_of(fold, block)];
+		record->indirect_objects += lost.objects;
+		record->indirect_bytes += lost.bytes;
 	}
 	hawk_progress_end(&progress);
 	return NULL;

@@ -20,11 +20,51 @@ struct share {
 	struct hawk_near near;
 	uint32_t first, end;                       /**< the first one is a multiple of 64 */
 	struct hawk_chosen sums[HAWK_REACH_KINDS]; /**< as found; with a choice only */
-	struct hawk_leak_record *records;
-	size_t count, capacity;
-	uint32_t *record_of; /**< by slot */
+	struct hawk_leak_records records;
 	struct hawk_error *err;
 };
+
+struct hawk_error *hawk_leak_records_init(const struct hawk_leak_fold *fold,
+					  struct hawk_leak_records *ret)
+{
+	size_t bytes = hawk_leak_slot_count(fold) * sizeof(*ret->numbers);
+
+	*ret = (struct hawk_leak_records){.numbers = malloc(bytes)};
+	if (!ret->numbers)
+		return &hawk_enomem;
+	memset(ret->numbers, 0xff, bytes);
+	return NULL;
+}
+
+void hawk_leak_records_deinit(struct hawk_leak_records *records)
+{
+	free(records->items);
+	free(records->numbers);
+	*records = (struct hawk_leak_records){0};
+}
+
+struct hawk_leak_record *hawk_leak_records_make(const struct hawk_leak_fold *fold,
+						struct hawk_leak_records *records, uint32_t site,
+						enum hawk_reach_kind kind, uint32_t block)
+{
+	if (records->count == records->capacity) {
+		size_t more = records->capacity ? 2 * records->capacity : 64;
+		void *moved = reallocarray(records->items, more, sizeof(*records->items));
+
+		if (!moved)
+			return NULL;
+		records->items = moved;
+		records->capacity = more;
+	}
+	records->numbers[hawk_leak_slot(fold, site, kind)] = (uint32_t)records->count;
+	records->items[records->count] = (struct hawk_leak_record){
+		.site = site,
+		.kind = kind,
+		.example = block,
+		.first_root = UINT32_MAX,
+	};
+	return &records->items[records->count++];
+}
 
 /* Of the blocks of a word those of a kind, as found. */
 static uint64_t of_kind(const uint8_t *kinds, uint32_t count, unsigned kind)
@@ -46,38 +86,6 @@ static uint64_t of_kind(const uint8_t *kinds, uint32_t count, unsigned kind)
 	return bits;
 }
 
-static struct hawk_leak_record *make_record(struct share *share, uint32_t site,
-					    enum hawk_reach_kind kind, uint32_t block)
-{
-	if (share->count == share->capacity) {
-		size_t more = share->capacity ? 2 * share->capacity : 64;
-		void *moved = reallocarray(share->records, more, sizeof(*share->records));
-
-		if (!moved)
-			return NULL;
-		share->records = moved;
-		share->capacity = more;
-	}
-	share->record_of[hawk_leak_slot(share->fold, site, kind)] = (uint32_t)share->count;
-	share->records[share->count] = (struct hawk_leak_record){
-		.site = site,
-		.kind = kind,
-		.example = block,
-		.first_root = UINT32_MAX,
-	};
-	return &share->records[share->count++];
-}
-
-/* The record of a site and kind; made, with `block` as its example, if there is none. */
-static inline struct hawk_leak_record *record_for(struct share *share, uint32_t site,
-						  enum hawk_reach_kind kind, uint32_t block)
-{
-	uint32_t number = share->record_of[hawk_leak_slot(share->fold, site, kind)];
-
-	return number != HAWK_LEAK_NO_RECORD ? &share->records[number]
-					     : make_record(share, site, kind, block);
-}
-
 /* The first one of the oldest is the example. */
 static void note_age(struct hawk_leak_record *record, uint32_t block, uint64_t units)
 {
@@ -91,8 +99,9 @@ static void note_age(struct hawk_leak_record *record, uint32_t block, uint64_t u
 static struct hawk_error *add_block(struct share *share, uint32_t block)
 {
 	const struct hawk_block_graph *graph = share->fold->graph;
-	struct hawk_leak_record *record = record_for(share, hawk_block_graph_site(graph, block),
-						     hawk_leak_kind(share->fold, block), block);
+	struct hawk_leak_record *record = hawk_leak_records_for(
+		share->fold, &share->records, hawk_block_graph_site(graph, block),
+		hawk_leak_kind(share->fold, block), block);
 	uint16_t head;
 
 	if (!record)
@@ -148,10 +157,10 @@ static void add_share(void *context, unsigned part)
 /* Records of blocks that lie behind all of `to`. */
 static struct hawk_error *join(const struct share *from, struct share *to)
 {
-	for (size_t i = 0; i < from->count; i++) {
-		const struct hawk_leak_record *more = &from->records[i];
-		struct hawk_leak_record *record =
-			record_for(to, more->site, more->kind, more->example);
+	for (size_t i = 0; i < from->records.count; i++) {
+		const struct hawk_leak_record *more = &from->records.items[i];
+		struct hawk_leak_record *record = hawk_leak_records_for(
+			to->fold, &to->records, more->site, more->kind, more->example);
 
 		if (!record)
 			return &hawk_enomem;
@@ -167,41 +176,34 @@ static struct hawk_error *join(const struct share *from, struct share *to)
 	return NULL;
 }
 
-/* Blocks that are called `kind` and are `told`. */
-static void add_sum(struct hawk_leaks *leaks, unsigned kind, enum hawk_reach_kind told,
-		    uint64_t objects, uint64_t bytes)
+void hawk_leak_add_sum(struct hawk_leak_fold *fold, enum hawk_reach_kind kind,
+		       const struct hawk_chosen *sum)
 {
-	leaks->sums[told].objects += objects;
-	leaks->sums[told].bytes += bytes;
+	struct hawk_leaks *leaks = fold->leaks;
+	enum hawk_reach_kind told = hawk_leak_told(fold, kind);
+
+	leaks->sums[told].objects += sum->objects;
+	leaks->sums[told].bytes += sum->bytes;
 	if (kind == told)
 		return;
-	leaks->downgrade.objects += objects;
-	leaks->downgrade.bytes += bytes;
+	leaks->downgrade.objects += sum->objects;
+	leaks->downgrade.bytes += sum->bytes;
 }
 
 /* Of all blocks they are known. */
-static void add_sums(const struct hawk_leak_fold *fold, const struct hawk_chosen *chosen)
+static void add_sums(struct hawk_leak_fold *fold, const struct hawk_chosen *chosen)
 {
 	const struct hawk_reach_sum *all = fold->leaks->reach.sums;
 
-	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++)
-		add_sum(fold->leaks, kind, hawk_leak_told(fold, (enum hawk_reach_kind)kind),
-			fold->chosen ? chosen[kind].objects : all[kind].objects,
-			fold->chosen ? chosen[kind].bytes : all[kind].bytes);
+	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
+		struct hawk_chosen sum = {all[kind].objects, all[kind].bytes};
+
+		hawk_leak_add_sum(fold, (enum hawk_reach_kind)kind,
+				  fold->chosen ? &chosen[kind] : &sum);
+	}
 }
 
-static struct hawk_error *init_share(struct share *share)
-{
-	size_t bytes = hawk_leak_slot_count(share->fold) * sizeof(*share->record_of);
-
-	share->record_of = malloc(bytes);
-	if (!share->record_of)
-		return &hawk_enomem;
-	memset(share->record_of, 0xff, bytes);
-	return NULL;
-}
-
-static unsigned count_shares(const struct hawk_leak_fold *fold)
+unsigned hawk_leak_count_shares(const struct hawk_leak_fold *fold)
 {
 	uint32_t count = fold->graph->index.count;
 	unsigned threads = hawk_block_graph_threads(fold->graph);
@@ -226,7 +228,7 @@ static struct hawk_error *add_shares(const struct hawk_leak_fold *fold, struct s
 			.first = (uint32_t)(words * i / count) * WORD_BLOCKS,
 			.end = (uint32_t)(words * (i + 1) / count) * WORD_BLOCKS,
 		};
-		err = init_share(&shares[i]);
+		err = hawk_leak_records_init(fold, &shares[i].records);
 	}
 	if (err)
 		return err;
@@ -249,16 +251,14 @@ struct hawk_error *hawk_leaks_add_blocks(struct hawk_leak_fold *fold)
 	fold->recorded = hawk_leak_bits(fold->graph);
 	if (!fold->recorded)
 		return &hawk_enomem;
-	err = add_shares(fold, shares, count_shares(fold));
+	err = add_shares(fold, shares, hawk_leak_count_shares(fold));
 	if (!err) {
 		add_sums(fold, shares[0].sums);
-		fold->leaks->records = take_ptr(&shares[0].records);
-		fold->leaks->count = shares[0].count;
-		fold->record_of = take_ptr(&shares[0].record_of);
+		fold->leaks->records = take_ptr(&shares[0].records.items);
+		fold->leaks->count = shares[0].records.count;
+		fold->record_of = take_ptr(&shares[0].records.numbers);
 	}
-	for (unsigned i = 0; i < HAWK_LEAK_SHARES_MAX; i++) {
-		free(shares[i].records);
-		free(shares[i].record_of);
-	}
+	for (unsigned i = 0; i < HAWK_LEAK_SHARES_MAX; i++)
+		hawk_leak_records_deinit(&shares[i].records);
 	return err;
 }

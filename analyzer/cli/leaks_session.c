@@ -6,6 +6,7 @@
 #include "hawk_leaks_session.h"
 
 #include "hawk_cleanup.h"
+#include "hawk_kept_evidence.h"
 #include "hawk_kept_leaks.h"
 #include "hawk_quantity.h"
 
@@ -127,22 +128,32 @@ static bool is_kept(const struct hawk_session *session, const struct hawk_settin
 	       (hawk_block_wish_is_all(&wish) || !hawk_leaks_doubt(&session->graph));
 }
 
+/* Whether what is kept of each block does. */
+static bool has_evidence(const struct hawk_session *session, const struct hawk_settings *settings)
+{
+	return !settings->heuristics && hawk_kept_evidence_fits(&session->graph);
+}
+
 /* Reach of a core, or all records, may be in the index cache; a process need not stand still for
  * them. */
 static struct hawk_error *load_graph(struct hawk_session *session,
 				     const struct hawk_settings *settings)
 {
+	const unsigned evidence = HAWK_PART_LEAKS | HAWK_PART_EVIDENCE;
 	unsigned parts = HAWK_PART_CONTENTS;
 	struct hawk_error *err;
 
 	if (!session->source || settings->heuristics)
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
 	else if (hawk_settings_choose_blocks(settings))
-		parts |= HAWK_PART_REACH;
+		parts |= evidence;
 	else
 		parts |= HAWK_PART_LEAKS;
 	err = hawk_session_load_graph(session, settings, parts);
-	if (err || !(parts & session->graph.parts & HAWK_PART_LEAKS) || is_kept(session, settings))
+	if (!err && parts & HAWK_PART_LEAKS && !is_kept(session, settings))
+		err = hawk_session_load_graph(session, settings, evidence | HAWK_PART_CONTENTS);
+	if (err || !(parts & HAWK_PART_LEAKS) || is_kept(session, settings) ||
+	    has_evidence(session, settings))
 		return err;
 	return hawk_session_load_graph(session, settings, HAWK_PART_REACH | HAWK_PART_CONTENTS);
 }
@@ -159,7 +170,8 @@ static struct hawk_error *load(struct hawk_session *session, const struct hawk_s
 	}
 	kept = is_kept(session, settings);
 	leaks->uses = &session->graph.explained;
-	err = kept ? hawk_kept_leaks_ask_again(&session->graph) : explain(session, settings, leaks);
+	err = kept || has_evidence(session, settings) ? hawk_kept_leaks_ask_again(&session->graph)
+						      : explain(session, settings, leaks);
 	return err ? err : find(session, settings, kept, kinds, leaks);
 }
 

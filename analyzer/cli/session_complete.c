@@ -17,6 +17,7 @@
 
 #include "hawk_cache_files.h"
 #include "hawk_cleanup.h"
+#include "hawk_kept_evidence.h"
 #include "hawk_kept_leaks.h"
 #include "hawk_memory.h"
 #include "hawk_pointer_session.h"
@@ -31,6 +32,7 @@ enum {
 	/* What they take beside what is there. */
 	REST_BYTES_PER_BLOCK = 45,
 	LEAKS_BYTES_PER_BLOCK = 7,
+	EVIDENCE_BYTES_PER_BLOCK = 24,
 	FOLDS_BYTES_PER_BLOCK = 30,
 	START_BYTES_PER_BLOCK = 56,
 	MEMORY_SHARE = 2, /**< so many times that must be available */
@@ -198,6 +200,24 @@ static bool has_part(const struct completion *completion, unsigned part)
 	CLEANUP(close_fd) int there = hawk_cache_open(&session->identity, O_RDONLY);
 
 	return (session->graph.parts | hawk_graph_cache_parts(there, &session->identity)) & part;
+}
+
+/** What each block adds to the evidence of its record. */
+static void add_evidence(const struct completion *completion)
+{
+	struct hawk_session *session = completion->session;
+	struct hawk_error *err;
+
+	if (!has_part(completion, HAWK_PART_LEAKS) || has_part(completion, HAWK_PART_EVIDENCE) ||
+	    !(session->graph.parts & HAWK_PART_REACH) ||
+	    !has_memory(session, EVIDENCE_BYTES_PER_BLOCK) ||
+	    !hawk_cache_has_room(completion->folder,
+				 session->graph.index.count * (uint64_t)EVIDENCE_BYTES_PER_BLOCK))
+		return;
+	err = hawk_kept_evidence_need(&session->graph);
+	if (!err)
+		publish(completion);
+	hawk_error_destroy(err);
 }
 
 /** Where pointers lie in their blocks: pointers to chosen blocks are folded without the core. */
@@ -370,6 +390,7 @@ void hawk_session_save_cache(struct hawk_session *session)
 		add_schemas(&completion);
 		add_places(&completion);
 		add_leaks(&completion);
+		add_evidence(&completion);
 		add_types(&completion);
 		add_folds(&completion);
 	}

@@ -33,7 +33,9 @@ VERBS = (["leaks"], ["retained", "--by=root"], ["retained", "--by=block", "-n", 
          ["leaks", "--json"], ["leaks", "--kinds=reachable,indirect", "--top=2"],
          ["leaks", "--heuristics=none", "--json"], ["leaks", "--function=hold", "--json"],
          ["leaks", "--suppressions=SUPPRESSIONS", "--json"],
-         ["leaks", "--type=^Session$"], ["sites", "--type=Session", "--size=-200"],
+         ["leaks", "--size=8-48", "--json"], ["leaks", "--size=-40", "--function=hold", "--full", "--threads=1"],
+         ["sql", "SELECT reach, count(*), sum(size) FROM blocks GROUP BY 1"],
+         ["leaks", "--type=^Session$"], ["leaks", "--type=Session", "--json"], ["sites", "--type=Session", "--size=-200"],
          ["sql", "SELECT * FROM leaks"])
 SUPPRESSIONS = """leak:operator new
 {
@@ -48,12 +50,12 @@ SUPPRESSIONS = """leak:operator new
 # As in the header of the file.
 INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 64, 128
 PATHS_FOLD, START_FOLD, START_BLOCKS = 1024, 2048, 4096
-LEAKS, SCHEMAS, PLACES, TYPES, ORDER, START_ORDER, PATH_STEPS = (1 << bit for bit in range(15, 22))
+LEAKS, SCHEMAS, PLACES, TYPES, ORDER, START_ORDER, PATH_STEPS, EVIDENCE = (1 << bit for bit in range(15, 23))
 ALL_PARTS = (INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD | LEAKS |
-             SCHEMAS | PLACES | TYPES | ORDER | START_ORDER | PATH_STEPS)
+             SCHEMAS | PLACES | TYPES | ORDER | START_ORDER | PATH_STEPS | EVIDENCE)
 HEADER_BYTES, HEADERS = 4096, 2
-SECTIONS, EDGE_WORDS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS, LEAK_RECORDS = 62, 15, 19, 27, 34, 43, 49
-ORDER_HEAD, START_STEPS, PATH_STEPS_NODES = 51, 58, 60
+SECTIONS, EDGE_WORDS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS, LEAK_RECORDS = 67, 15, 19, 27, 34, 43, 49
+ORDER_HEAD, START_STEPS, PATH_STEPS_NODES, EVIDENCE_CODES = 51, 58, 60, 63
 
 
 def ask(*arguments, code=None):
@@ -121,7 +123,7 @@ def uses_cache():
 
 def check_damage(without):
     """Every section cut or changed is noticed; the answer stays the same."""
-    verb = ("leaks", "--age=0-", "--json")
+    verb = ("sql", "SELECT reach, count(*), sum(size) FROM blocks GROUP BY 1")
     os.unlink(path_of(settled()[0]))
     ask(*verb)
     name, size, _ = settled()
@@ -157,7 +159,7 @@ def header_of(file):
     for at in range(0, HEADERS * HEADER_BYTES, HEADER_BYTES):
         magic, version, _, generation = struct.unpack_from("<QIIQ", file, at)
         if magic == 0x3158444948574148:
-            hawk.expect_equal(version, 6, "version")
+            hawk.expect_equal(version, 7, "version")
             found.append((generation, at))
     return max(found)[1]
 
@@ -240,16 +242,17 @@ def schema_verbs():
 
 
 def check_kept_leaks(without):
-    """All blocks' loss records are taken from the file: who asks for them does not look at pointers."""
+    """Loss records are taken from the file, or what chosen blocks add to theirs: nobody looks at pointers."""
     ask("analyze")
     name, _, _ = settled()
     good = read(name)
     kept = ("leaks", "--json"), ("leaks", "--function=hold", "--json"), ("sql", "SELECT * FROM leaks")
-    others = ("leaks", "--age=0-", "--json"), ("leaks", "--heuristics=none", "--json")
-    for section, users in (EDGE_WORDS, others), (LEAK_RECORDS, kept):
+    chosen = ("leaks", "--age=0-", "--json"), ("leaks", "--type=Session", "--json")
+    others = (("leaks", "--heuristics=none", "--json"),)
+    for section, users in (EDGE_WORDS, others), (LEAK_RECORDS, kept + chosen), (EVIDENCE_CODES, chosen):
         bad = bytearray(good)
         bad[sections_of(good)[section][0] + 4] ^= 0x55
-        for verb in kept + others:
+        for verb in {*users, kept[0], chosen[0]}:
             write(name, bad)
             hawk.expect_equal(ask(*verb), without[verb], f"{verb}, section {section} damaged")
             settled()

@@ -122,6 +122,7 @@ static void make_parts(struct hawk_block_graph *graph, int fd)
 	must(hawk_kept_types_make(graph, &graph->types));
 	graph->parts |= HAWK_PART_PLACES | HAWK_PART_TYPES;
 	must(hawk_kept_leaks_need(graph));
+	must(hawk_kept_evidence_need(graph));
 	must(hawk_tree_folds_need_ages(graph));
 	must(hawk_tree_folds_need_orders(graph, groups));
 	hawk_block_graph_note_folds(graph);
@@ -273,6 +274,35 @@ static void ask_leaks(struct hawk_block_graph *graph)
 	hawk_leaks_deinit(&leaks);
 }
 
+static bool is_of_second_site(const void *context, uint32_t trace)
+{
+	const struct hawk_heap *heap = context;
+
+	return trace < heap->trace_count && heap->site_of_trace[trace] == 1;
+}
+
+/** Of blocks that are not large, and of one site. */
+static void ask_evidence(struct hawk_block_graph *graph)
+{
+	const struct hawk_choice_test test = {.size_high = 40, .decides = true};
+	const struct hawk_choice_wish wishes[] = {
+		{.test = &test},
+		{.test = &test, .trace = is_of_second_site, .context = graph->heap},
+	};
+
+	if (!hawk_kept_evidence_fits(graph) || !(graph->parts & HAWK_PART_ROOTS))
+		return;
+	for (unsigned i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+		struct hawk_leaks leaks;
+
+		must(hawk_kept_evidence_take(graph, ~0u, &wishes[i], &leaks));
+		for (size_t j = 0; j < leaks.count; j++)
+			if (leaks.records[j].example >= graph->index.count)
+				abort();
+		hawk_leaks_deinit(&leaks);
+	}
+}
+
 static void ask_schemas(const struct hawk_block_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->heap->site_count && i < BLOCKS; i++) {
@@ -333,6 +363,7 @@ static void ask(struct hawk_block_graph *graph)
 	}
 	*(volatile uint64_t *)&sum = sum;
 	ask_leaks(graph);
+	ask_evidence(graph);
 	ask_schemas(graph);
 	/* Groups are one for each root. */
 	if (graph->parts & HAWK_PART_ROOTS)

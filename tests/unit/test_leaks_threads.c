@@ -5,6 +5,7 @@
  * one pointer after the other; with filters and without, with pools and without; and those that are
  * kept.
  */
+#include "hawk_kept_evidence.h"
 #include "hawk_kept_leaks.h"
 #include "synthetic_sweep_core.h"
 
@@ -425,10 +426,86 @@ static void records_that_are_kept_are_those_that_are_found(void **state)
 	}
 }
 
+/* Of `wish`, by pointers and by what is kept, on one thread and on several. */
+static void expect_same_of_kept(struct hawk_block_graph *graph, unsigned kinds,
+				const struct hawk_choice_wish *wish)
+{
+	struct hawk_kept_evidence *kept = graph->evidence;
+	struct hawk_leaks found;
+
+	graph->evidence = NULL;
+	expect_no_error(hawk_leaks_make(graph, &graph->explained, kinds, wish, &found));
+	graph->evidence = kept;
+	for (graph->threads = 1; graph->threads <= 3; graph->threads++) {
+		struct hawk_leaks leaks;
+
+		expect_no_error(hawk_leaks_make(graph, &graph->explained, kinds, wish, &leaks));
+		assert_null(leaks.reach.kinds); /* they were not looked at */
+		expect_same(&leaks, &found);
+		hawk_leaks_deinit(&leaks);
+	}
+	hawk_leaks_deinit(&found);
+}
+
+static void choose_some(struct threads_world *world, struct hawk_choice_test *test)
+{
+	*test = (struct hawk_choice_test){
+		.size_low = random_below(world, 40),
+		.size_high = 40 + random_below(world, 600),
+		.births_matter = random_below(world, 2),
+		.decides = random_below(world, 2),
+	};
+	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++)
+		test->births[birth] = random_below(world, 4);
+}
+
+static bool has_odd_and_grouped(const struct hawk_kept_evidence *kept)
+{
+	return kept->item_count > kept->head.coded_count && kept->group_count;
+}
+
+static void records_of_chosen_blocks_are_sums_of_what_is_kept_of_them(void **state)
+{
+	unsigned full = 0, losing = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= HEAPS / 2; seed++) {
+		struct threads_world world;
+		struct hawk_block_graph *graph = &world.graph;
+		struct hawk_choice_test test;
+		struct hawk_choice_wish wish = {.filter = passes, .context = &world, .test = &test};
+
+		open_world(&world, seed, seed % 2);
+		expect_no_error(hawk_kept_leaks_need(graph));
+		assert_false(hawk_kept_evidence_fits(graph));
+		graph->threads = 1 + seed % 3;
+		expect_no_error(hawk_kept_evidence_need(graph));
+		assert_true(hawk_kept_evidence_fits(graph));
+		full += has_odd_and_grouped(graph->evidence);
+		losing += graph->evidence->lost_count > 0;
+		for (unsigned round = 0; round < 4; round++) {
+			choose_some(&world, &test);
+			wish.trace = round % 3 ? NULL : is_of_second_site;
+			expect_same_of_kept(graph, round ? (unsigned)ALL_KINDS >> (round - 1) : 6u, &wish);
+		}
+		test = (struct hawk_choice_test){.size_high = UINT64_MAX, .decides = true};
+		expect_same_of_kept(graph, ALL_KINDS, &wish);
+		test.size_high = 0;
+		expect_same_of_kept(graph, ALL_KINDS, &wish);
+		/* What is told of lost blocks is another thing then. */
+		world.heap.discarded_heaps = !world.heap.discarded_heaps;
+		assert_false(hawk_kept_evidence_fits(graph));
+		close_world(&world);
+	}
+	assert_true(full >= HEAPS / 4);
+	assert_true(losing > HEAPS / 8);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_that_are_kept_are_those_that_are_found),
+		cmocka_unit_test(records_of_chosen_blocks_are_sums_of_what_is_kept_of_them),
 		cmocka_unit_test(records_of_sites_are_taken_from_those_that_are_kept),
 		cmocka_unit_test(records_are_those_of_one_block_and_pointer_after_the_other),
 	};
