@@ -9,7 +9,12 @@
 #include <emmintrin.h>
 #include <stdlib.h>
 
-enum { WORD_BLOCKS = 64, VECTOR_BYTES = 16, BLOCKS_AHEAD = 16 };
+enum {
+	WORD_BLOCKS = 64,
+	VECTOR_BYTES = 16,
+	BLOCKS_AHEAD = 16,
+	FEW = 16, /**< of 64 blocks; fewer are faster looked at one by one */
+};
 
 static bool trace_passes(const struct hawk_sieve *sieve, uint32_t trace)
 {
@@ -366,6 +371,42 @@ static bool trace_is_in(const struct hawk_sieve *sieve, struct hawk_near *near, 
 						       : trace_passes(sieve, trace);
 }
 
+/* Of 64 blocks those whose trace is in. False: there are ids among them that the table does not
+ * have, and they have to be looked at one by one. */
+static bool traces_within(const struct hawk_sieve *sieve, const uint32_t *traces, uint64_t *ret)
+{
+	uint32_t count = sieve->graph->heap->trace_count;
+	uint64_t in = 0;
+	bool strange = false;
+
+	for (unsigned i = 0; i < WORD_BLOCKS; i++) {
+		/* There is a bit for that one, too. */
+		uint32_t trace = traces[i] < count ? traces[i] : count;
+
+		strange |= trace == count;
+		in |= (sieve->traces[trace / 64] >> trace % 64 & 1) << i;
+	}
+	*ret = in;
+	return !strange;
+}
+
+static void test_traces(const struct hawk_sieve *sieve, struct hawk_near *near, uint32_t first,
+			uint32_t count, uint64_t *bits)
+{
+	const uint32_t *traces = sieve->graph->index.traces + first;
+
+	for (uint32_t i = 0; i < count; i += WORD_BLOCKS) {
+		uint32_t left = count - i < WORD_BLOCKS ? count - i : WORD_BLOCKS;
+		uint64_t in;
+
+		if (left == WORD_BLOCKS && hawk_popcount(bits[i / 64]) >= FEW &&
+		    traces_within(sieve, traces + i, &in))
+			bits[i / 64] &= in;
+		else
+			test_each(sieve, near, first + i, left, bits + i / 64, trace_is_in);
+	}
+}
+
 static void test_all(const struct hawk_sieve *sieve, struct hawk_near *near, uint32_t first,
 		     uint32_t count, uint64_t *bits)
 {
@@ -438,6 +479,6 @@ struct hawk_error *hawk_sieve_run(const struct hawk_sieve *sieve, struct hawk_ne
 	if (sieve->wish && sieve->wish->test)
 		test_all(sieve, near, first, count, bits);
 	if (sieve->traces)
-		test_each(sieve, near, first, count, bits, trace_is_in);
+		test_traces(sieve, near, first, count, bits);
 	return sieve->typed ? test_types(sieve, near, first, count, bits) : NULL;
 }

@@ -486,7 +486,8 @@ static void records_of_chosen_blocks_are_sums_of_what_is_kept_of_them(void **sta
 		for (unsigned round = 0; round < 4; round++) {
 			choose_some(&world, &test);
 			wish.trace = round % 3 ? NULL : is_of_second_site;
-			expect_same_of_kept(graph, round ? (unsigned)ALL_KINDS >> (round - 1) : 6u, &wish);
+			expect_same_of_kept(graph, round ? (unsigned)ALL_KINDS >> (round - 1) : 6u,
+					    &wish);
 		}
 		test = (struct hawk_choice_test){.size_high = UINT64_MAX, .decides = true};
 		expect_same_of_kept(graph, ALL_KINDS, &wish);
