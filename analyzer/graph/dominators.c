@@ -107,7 +107,8 @@ fill_blocks(const struct filling *filling, size_t block, size_t end, unsigned sh
 	uint8_t *restrict all = filling->all;
 
 	for (; block < end; block++)
-		start[block] = all[block] = numbers[block << shift] ? HAWK_REACH_REACHABLE : 0;
+		start[block] = all[block] =
+			hawk_dominators_met(numbers[block << shift]) ? HAWK_REACH_REACHABLE : 0;
 }
 
 static void fill_piece(void *context, unsigned piece)

@@ -14,6 +14,9 @@
 
 enum {
 	PREFETCH_MAX = 8,
+	/* How far above the way back goes soon, and how much sooner their edges are wanted. */
+	UP_TARGETS = 4,
+	UP_EDGES = 8,
 	BLOCKS_FOR_TWO = 8192, /* fewer are not worth a thread */
 	RECORDS_AT_ONCE = 1 << 20,
 };
@@ -109,32 +112,57 @@ struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint
 /** Where the search is. */
 struct place {
 	uint32_t source; /* the current block's number */
-	uint32_t at;     /* its next edge */
+	uint32_t first;  /* as hawk_dominators_first(), as long as that is next; else 0 */
+	uint32_t at;     /* its next edge behind that */
 	uint32_t end;
 };
 
-/* The edges of a block; the first is looked at next, but others may have to wait for memory. */
+static inline void prefetch_target(const struct hawk_dominator_state *state, unsigned shift,
+				   uint32_t edge)
+{
+	size_t target = edge >> 1;
+
+	hawk_prefetch(&state->numbers[target << shift]);
+	if (!shift)
+		hawk_prefetch(&state->offsets[target]);
+}
+
+/* The edges of a block; the first is looked at next, but others may have to wait for memory.
+ * `first`: what was in the place of its number. */
 static inline void go_down(const struct hawk_dominator_state *state, unsigned shift,
-			   struct place *place, uint32_t block, uint32_t number)
+			   struct place *place, uint32_t block, uint32_t number, uint32_t first)
 {
 	const uint32_t *edges = state->graph->edges;
 	uint32_t ahead;
 
+	first &= -(first >> 31);
 	*place = (struct place){
 		.source = number,
-		.at = state->offsets[(size_t)block << shift],
+		.first = first,
+		.at = state->offsets[(size_t)block << shift] + (first >> 31),
 		.end = state->offsets[((size_t)block + 1) << shift],
 	};
 	ahead = place->end - place->at;
 	if (ahead > PREFETCH_MAX)
 		ahead = PREFETCH_MAX;
-	for (uint32_t i = 1; i < ahead; i++) {
-		size_t target = edges[place->at + i] >> 1;
+	for (uint32_t i = !first; i < ahead; i++)
+		prefetch_target(state, shift, edges[place->at + i]);
+}
 
-		hawk_prefetch(&state->numbers[target << shift]);
-		if (!shift)
-			hawk_prefetch(&state->offsets[target]);
-	}
+/* On the way back from deep below, the blocks above the next ones are mostly those with the numbers
+ * before: what they have left is asked for. Of blocks without edges the position says nothing. */
+static inline void prefetch_above(const struct hawk_dominator_state *state, size_t turn,
+				  unsigned shift, uint32_t source)
+{
+	const uint32_t *edges = state->graph->edges;
+	uint32_t at;
+
+	if (source <= UP_EDGES)
+		return;
+	hawk_prefetch(&edges[state->positions[hawk_dominators_at(turn, source - UP_EDGES)]]);
+	at = state->positions[hawk_dominators_at(turn, source - UP_TARGETS)];
+	for (unsigned i = 0; i < 2 && at < state->graph->edge_count; i++)
+		prefetch_target(state, shift, edges[at++]);
 }
 
 /* To the next block above that is not done. False: there is none. */
@@ -148,6 +176,7 @@ static inline bool go_up(const struct hawk_dominator_state *state, size_t turn, 
 	while (state->positions[hawk_dominators_at(turn, source)] == DONE);
 	if (!source)
 		return false;
+	prefetch_above(state, turn, shift, source);
 	place->source = source;
 	place->at = state->positions[hawk_dominators_at(turn, source)];
 	place->end = state->offsets[((size_t)state->blocks[hawk_dominators_at(turn, source)] + 1)
@@ -158,7 +187,7 @@ static inline bool go_up(const struct hawk_dominator_state *state, size_t turn, 
 /* Has the other search been there? Then all that is behind the block is the other's. */
 static inline bool is_taken(struct hawk_dominator_state *state, size_t turn, uint32_t block)
 {
-	if (!turn || !__atomic_load_n(&state->taken[block], __ATOMIC_RELAXED))
+	if (!turn || !hawk_dominators_met(__atomic_load_n(&state->taken[block], __ATOMIC_RELAXED)))
 		return false;
 	state->touched = true;
 	return true;
@@ -173,7 +202,8 @@ search_from(struct hawk_dominator_state *state, size_t turn, unsigned shift, uin
 	const uint32_t *edges = state->graph->edges;
 	uint32_t mask = state->reach->edges;
 	uint32_t before = state->before;
-	uint32_t number = numbers[(size_t)block << shift];
+	uint32_t word = numbers[(size_t)block << shift];
+	uint32_t number = hawk_dominators_met(word);
 	struct place place;
 	uint32_t tree;
 
@@ -184,14 +214,16 @@ search_from(struct hawk_dominator_state *state, size_t turn, unsigned shift, uin
 	tree = number_block(state, turn, shift, block, 0);
 	if (!tree)
 		return NULL;
-	go_down(state, shift, &place, block, tree);
+	go_down(state, shift, &place, block, tree, word);
 	state->positions[hawk_dominators_at(turn, 0)] = 0;
-	while (place.at < place.end || go_up(state, turn, shift, &place)) {
-		uint32_t edge = edges[place.at++];
+	while (place.first || place.at < place.end || go_up(state, turn, shift, &place)) {
+		uint32_t edge = place.first ? place.first << 1 : edges[place.at++];
 		struct hawk_error *err;
 
+		place.first = 0;
 		block = edge >> 1;
-		number = numbers[(size_t)block << shift];
+		word = numbers[(size_t)block << shift];
+		number = hawk_dominators_met(word);
 		if (edge & mask)
 			continue;
 		if (number > before) {
@@ -206,11 +238,12 @@ search_from(struct hawk_dominator_state *state, size_t turn, unsigned shift, uin
 		if (!number)
 			return NULL;
 		/* Leaves, half of all blocks, are done with their number. */
-		if (offsets[(size_t)block << shift] == offsets[((size_t)block + 1) << shift])
+		if (!(word >> 31) &&
+		    offsets[(size_t)block << shift] == offsets[((size_t)block + 1) << shift])
 			continue;
 		state->positions[hawk_dominators_at(turn, place.source)] =
 			place.at < place.end ? place.at : DONE;
-		go_down(state, shift, &place, block, number);
+		go_down(state, shift, &place, block, number, word);
 	}
 	return NULL;
 }
@@ -223,6 +256,16 @@ struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *stat
 				  : search_from(state, 0, 0, block);
 }
 
+uint32_t hawk_dominators_first(const struct hawk_dominator_state *state, size_t block)
+{
+	const struct hawk_graph *graph = state->graph;
+	uint32_t at = graph->offsets[block];
+
+	if (at == graph->offsets[block + 1] || (graph->edges[at] & state->reach->edges))
+		return 0;
+	return HAWK_DOMINATORS_NOT_MET | graph->edges[at] >> 1;
+}
+
 /* Offsets and numbers of blocks side by side. */
 static void make_records(struct hawk_dominator_state *state)
 {
@@ -233,7 +276,8 @@ static void make_records(struct hawk_dominator_state *state)
 		if (block % RECORDS_AT_ONCE == 0)
 			hawk_progress_refresh();
 		lane[2 * block] = graph->offsets[block];
-		lane[2 * block + 1] = 0;
+		lane[2 * block + 1] =
+			block < graph->count ? hawk_dominators_first(state, block) : 0;
 	}
 	state->offsets = lane;
 	state->numbers = lane + 1;

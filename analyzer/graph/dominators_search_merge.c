@@ -46,7 +46,8 @@ static void run_count_again(void *context, unsigned part)
 		while (number++ < end) {
 			uint32_t block = second->blocks[hawk_dominators_at(second->turn, number)];
 
-			if (second->numbers[block] == number && !numbers[block])
+			if (second->numbers[block] == number &&
+			    !hawk_dominators_met(numbers[block]))
 				numbers[block] = run->behind + (number - run->first);
 			else
 				lost++;

@@ -162,6 +162,8 @@ static struct hawk_error *search_back(struct hawk_search_pair *pair)
 static void run_clear(void *context, unsigned part)
 {
 	const struct hawk_search_pair *pair = context;
+	uint32_t *first_numbers = pair->first->numbers;
+	uint32_t *second_numbers = pair->second.numbers;
 	size_t half = pair->first->graph->count / 2;
 	size_t first = part ? half : 0;
 	size_t end = part ? pair->first->graph->count : half;
@@ -170,8 +172,9 @@ static void run_clear(void *context, unsigned part)
 	for (size_t at = first; at < end; at += CLEARED_AT_ONCE) {
 		size_t count = end - at < CLEARED_AT_ONCE ? end - at : CLEARED_AT_ONCE;
 
-		memset(pair->first->numbers + at, 0, count * sizeof(uint32_t));
-		memset(pair->second.numbers + at, 0, count * sizeof(uint32_t));
+		for (size_t block = at; block < at + count; block++)
+			first_numbers[block] = second_numbers[block] =
+				hawk_dominators_first(pair->first, block);
 		hawk_progress_refresh();
 	}
 }

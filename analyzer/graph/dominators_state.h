@@ -35,7 +35,7 @@ struct hawk_dominator_state {
 	/** What the search wants of a block, by block << block_shift: side by side, for one cache
 	 * miss; of two searches at a time in arrays. */
 	const uint32_t *offsets; /**< as in the graph */
-	uint32_t *numbers;       /**< 0 = not met yet */
+	uint32_t *numbers;       /**< until it is met, hawk_dominators_first() */
 	unsigned block_shift;
 	/** Of the second search at a time; of others 0 or NULL. */
 	size_t turn;           /**< all ones: its numbers ascend from the end of the lanes down */
@@ -75,6 +75,17 @@ struct hawk_dominator_state {
 	size_t outward_count;
 };
 
+/** In the place of a number: the block was not met yet, and its first edge leads to the block that
+ * the other bits are (HAWK_BLOCKS_MAX is less). So a search down a list waits for memory once a
+ * block: not for its edges, too. */
+static const uint32_t HAWK_DOMINATORS_NOT_MET = UINT32_C(1) << 31;
+
+/** The number of a block, 0 = not met yet, of what is in its place. */
+static inline uint32_t hawk_dominators_met(uint32_t word)
+{
+	return word & HAWK_DOMINATORS_NOT_MET ? 0 : word;
+}
+
 /** Where a number's entry is in a lane: of all but the second of two searches at the number. */
 static inline ptrdiff_t hawk_dominators_at(size_t turn, uint32_t number)
 {
@@ -91,6 +102,10 @@ struct hawk_error *hawk_dominators_search_two(struct hawk_dominator_state *state
 
 /** dominators_search.c: an edge from the virtual root. */
 struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *state, uint32_t block);
+
+/** dominators_search.c: for the place of a block's number; 0 if its first edge does not count, or
+ * there is none. */
+uint32_t hawk_dominators_first(const struct hawk_dominator_state *state, size_t block);
 
 /** dominators_search.c: room for `count` edges in the list. */
 struct hawk_error *hawk_dominators_reserve_edges(struct hawk_dominator_state *state,
