@@ -9,6 +9,7 @@
 
 #include "graph_cache_format.h"
 #include "hawk_cleanup.h"
+#include "site_tree_nodes.h"
 
 static const unsigned FOLDS = HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD | HAWK_PART_START_FOLD |
 			      HAWK_PART_START_BLOCKS | HAWK_PART_LEAKS | HAWK_PART_ORDER |
@@ -157,11 +158,12 @@ static void take_fold(const struct cache_reader *reader, enum cache_section_id h
 {
 	const struct cache_fold *from = cache_section_at(reader, head);
 
-	free(fold->owned);
+	hawk_tree_fold_deinit(fold);
 	*fold = (struct hawk_tree_fold){
 		.nodes = cache_section_at(reader, (enum cache_section_id)(head + 1)),
-		.count =
-			(uint32_t)(reader->header->sections[head + 1].bytes / sizeof(*fold->nodes)),
+		.count = (uint32_t)(reader->header->sections[head + 1].bytes /
+				    sizeof(*fold->nodes)) -
+			 1,
 		.groups = from->groups,
 	};
 }

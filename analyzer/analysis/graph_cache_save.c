@@ -109,10 +109,15 @@ static void append_finding(struct hawk_text *text, const struct hawk_finding *fi
 	hawk_text_append(text, padding, -(head.text_bytes + head.key_bytes) & 7);
 }
 
+static uint64_t fold_bytes(const struct hawk_tree_fold *fold)
+{
+	return ((uint64_t)fold->count + 1) * sizeof(*fold->nodes);
+}
+
 /** As its section will have it. */
 static uint64_t hash_fold(const struct hawk_tree_fold *fold)
 {
-	return fold->nodes ? XXH3_64bits(fold->nodes, fold->count * sizeof(*fold->nodes)) : 0;
+	return fold->nodes ? XXH3_64bits(fold->nodes, fold_bytes(fold)) : 0;
 }
 
 static struct hawk_error *collect(const struct hawk_block_graph *graph,
@@ -186,7 +191,7 @@ static void list_fold(const struct hawk_tree_fold *fold, const struct cache_fold
 		      enum cache_section_id section, struct piece *pieces)
 {
 	pieces[section] = (struct piece){head, sizeof(*head)};
-	pieces[section + 1] = (struct piece){fold->nodes, fold->count * sizeof(*fold->nodes)};
+	pieces[section + 1] = (struct piece){fold->nodes, fold_bytes(fold)};
 }
 
 static void list_folds(const struct hawk_block_graph *graph, const struct small_pieces *small,

@@ -30,8 +30,8 @@ enum hawk_site_tree_kind {
 	HAWK_TREE_SHARED,
 	HAWK_TREE_LOST, /**< no root leads there */
 	HAWK_TREE_SITE, /**< key: index into the heap's sites */
-	/** In trees that are kept: a site beyond HAWK_SITE_TREE_DEPTH, below its ancestor there,
-	 * which has its sums in the end. */
+	/** In the making, and in trees that are kept: a site beyond HAWK_SITE_TREE_DEPTH, below its
+	 * ancestor there, which has its sums in the end. */
 	HAWK_TREE_TAIL,
 	HAWK_TREE_KINDS
 };
@@ -61,9 +61,21 @@ struct hawk_site_tree {
 	struct hawk_site_tree_sums *start; /**< by node; NULL = not made */
 	uint32_t count;
 	uint32_t capacity;
-	uint32_t *index; /**< hash of (parent, kind, key); gone after the making */
+	uint32_t *index; /**< in the making: hash of (parent, kind, key) */
 	uint32_t index_size;
-	bool tails; /**< in the making: with HAWK_TREE_TAIL */
+	bool tails;    /**< in the making: with HAWK_TREE_TAIL */
+	uint32_t most; /**< likewise: who makes more nodes gets an error; 0 = no limit */
+};
+
+/**
+ * What is shown of a tree that is told from what is kept: only these steps have children. Siblings
+ * come in their order; `top` and one more have children, of those with less than 1/`share` of the
+ * whole only the first and the last.
+ */
+struct hawk_tree_view {
+	size_t top;
+	size_t depth;   /**< deeper ones are not shown */
+	uint64_t share; /**< 0 = small ones are shown, too */
 };
 
 /*
@@ -107,12 +119,13 @@ bool hawk_site_tree_is_kept(const struct hawk_block_graph *graph, enum hawk_tree
 
 /**
  * From what is kept, the tree of all blocks of the sites that have their bit in `sites` (site / 64,
- * site % 64; NULL = all): the same that a choice of these blocks has. False: that cannot be told
- * from it, or it is not kept; `*err` may be set then.
+ * site % 64; NULL = all), as far as `view` shows it (NULL = all): the same that a choice of these
+ * blocks has. False: that cannot be told from it, or it is not kept; `*err` may be set then.
  */
 bool hawk_site_tree_of_sites(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
 			     const uint32_t *groups, const uint64_t *sites,
-			     struct hawk_site_tree *ret, struct hawk_error **err);
+			     const struct hawk_tree_view *view, struct hawk_site_tree *ret,
+			     struct hawk_error **err);
 
 /**
  * Likewise of `chosen` (bits of a hawk_block_choice): as hawk_site_tree_retained(),
@@ -121,7 +134,8 @@ bool hawk_site_tree_of_sites(const struct hawk_block_graph *graph, enum hawk_tre
  */
 bool hawk_site_tree_of_chosen(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
 			      const uint32_t *groups, const uint64_t *chosen,
-			      struct hawk_site_tree *ret, struct hawk_error **err);
+			      const struct hawk_tree_view *view, struct hawk_site_tree *ret,
+			      struct hawk_error **err);
 
 /** Accepts a tree of zeros. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);

@@ -9,8 +9,8 @@
  *     block       a   b   c   d   e   f         a dominates b and d, b dominates c
  *     size        4   2   1   1   2   1
  *
- * A step is a node, and a block's bytes where they are few (HAWK_STEP_BYTES_MAX): who adds them up
- * need not look for the block.
+ * A step is a node, and a block's bytes where these are few: who adds them up need not look for the
+ * block.
  */
 #ifndef HAWK_TREE_ORDER_H
 #define HAWK_TREE_ORDER_H
@@ -27,16 +27,30 @@ struct hawk_dominators;
 struct hawk_error;
 struct hawk_tree_fold;
 
-enum {
-	HAWK_STEP_NODE_BITS = 20,
-	HAWK_STEP_BYTES_MAX = (1 << (32 - HAWK_STEP_NODE_BITS)) - 1, /**< see the block itself */
-};
+/** Trees with more nodes have no order. */
+enum { HAWK_STEP_NODE_BITS_MIN = 20, HAWK_STEP_NODE_BITS_MAX = 24 };
+
+/** Bits of a step that are its node, the lower ones; the others, if not all are 1, are bytes. */
+static inline unsigned hawk_step_node_bits(uint32_t nodes)
+{
+	unsigned bits = HAWK_STEP_NODE_BITS_MIN;
+
+	while (bits < HAWK_STEP_NODE_BITS_MAX && nodes > UINT32_C(1) << bits)
+		bits++;
+	return bits;
+}
+
+/** What stands for bytes of which there are more, or as many: see the block itself. */
+static inline uint32_t hawk_step_bytes_max(unsigned node_bits)
+{
+	return UINT32_MAX >> node_bits;
+}
 
 struct hawk_tree_order {
 	/* By position; all of the index's blocks. */
 	const uint32_t *blocks; /**< NULL = not kept */
 	const uint32_t *sizes;  /**< that are dominated, the block itself included */
-	const uint32_t *steps;  /**< bytes << HAWK_STEP_NODE_BITS | node */
+	const uint32_t *steps;  /**< bytes << hawk_step_node_bits() | node */
 	uint64_t groups;        /**< of the tree's fold */
 	struct hawk_area area;  /**< empty = they lie in memory of somebody else */
 };
@@ -48,11 +62,13 @@ struct hawk_tree_steps {
 	struct hawk_area area; /**< as above */
 };
 
-/** Node of each block, by block, to the order of `dominators`; that of `same` is taken, which is to
- * outlive the new one, if it is not NULL. 12 bytes a block, 4 if `same`, and 4 while it is made. */
+/** Node of each block, by block, of `node_count`, to the order of `dominators`; that of `same` is
+ * taken, which is to outlive the new one, if it is not NULL. 12 bytes a block, 4 if `same`, and 4
+ * while it is made. */
 struct hawk_error *hawk_tree_order_make(const struct hawk_block_index *index,
 					const struct hawk_dominators *dominators,
-					const uint32_t *nodes, const struct hawk_tree_order *same,
+					const uint32_t *nodes, uint32_t node_count,
+					const struct hawk_tree_order *same,
 					struct hawk_tree_order *ret);
 
 /** Accepts an order of zeros, and leaves one behind. */

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The nodes of a site tree: found by hash while it is made, then in order.
+ * The nodes of a site tree in the making, found by hash.
  */
 #include "site_tree_nodes.h"
 
-#include <string.h>
-
-#include "hawk_cleanup.h"
+#include <stdlib.h>
 
 static uint32_t hash_of(uint32_t parent, uint32_t kind, uint32_t key)
 {
@@ -41,15 +39,6 @@ static struct hawk_error *grow(struct hawk_site_tree *tree)
 	if (!nodes)
 		return &hawk_enomem;
 	tree->nodes = nodes;
-	if (tree->start) {
-		struct hawk_site_tree_sums *start =
-			reallocarray(tree->start, capacity, sizeof(*start));
-
-		if (!start)
-			return &hawk_enomem;
-		memset(start + tree->capacity, 0, (capacity - tree->capacity) * sizeof(*start));
-		tree->start = start;
-	}
 	index = calloc(2 * (size_t)capacity, sizeof(*index));
 	if (!index)
 		return &hawk_enomem;
@@ -78,6 +67,8 @@ struct hawk_error *hawk_site_tree_step(struct hawk_site_tree *tree, uint32_t par
 			return NULL;
 		}
 	}
+	if (tree->most && tree->count >= tree->most)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "the tree has too many steps");
 	if (tree->count == tree->capacity) {
 		err = grow(tree);
 		if (err)
@@ -129,190 +120,8 @@ void hawk_site_tree_count(const struct hawk_block_graph *graph, struct hawk_site
 	unsigned objects = hawk_block_index_counts(&graph->index, block);
 	uint64_t bytes = hawk_block_index_left_bytes(&graph->index, block);
 
-	if (tree->start) {
-		tree->start[node].flat_objects += objects;
-		tree->start[node].flat_bytes += bytes;
-	} else {
-		tree->nodes[node].flat_objects += objects;
-		tree->nodes[node].flat_bytes += bytes;
-	}
-}
-
-struct hawk_error *hawk_site_tree_add_start(struct hawk_site_tree *tree)
-{
-	tree->start = calloc(tree->capacity, sizeof(*tree->start));
-	return tree->start ? NULL : &hawk_enomem;
-}
-
-static int compare_children(const void *left, const void *right, void *context)
-{
-	const struct hawk_site_tree *tree = context;
-	uint32_t number_a = *(const uint32_t *)left, number_b = *(const uint32_t *)right;
-	const struct hawk_site_tree_node *a = &tree->nodes[number_a];
-	const struct hawk_site_tree_node *b = &tree->nodes[number_b];
-
-	if (a->parent != b->parent)
-		return a->parent < b->parent ? -1 : 1;
-	if (a->cum_bytes != b->cum_bytes)
-		return a->cum_bytes > b->cum_bytes ? -1 : 1;
-	if (a->cum_objects != b->cum_objects)
-		return a->cum_objects > b->cum_objects ? -1 : 1;
-	if (tree->start && tree->start[number_a].cum_bytes != tree->start[number_b].cum_bytes)
-		return tree->start[number_a].cum_bytes > tree->start[number_b].cum_bytes ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return a->key < b->key ? -1 : a->key > b->key;
-}
-
-static void add_up_start(struct hawk_site_tree *tree)
-{
-	for (uint32_t i = tree->count; i-- > 0;) {
-		struct hawk_site_tree_sums *sums = &tree->start[i];
-		struct hawk_site_tree_sums *above = &tree->start[tree->nodes[i].parent];
-
-		sums->cum_objects += sums->flat_objects;
-		sums->cum_bytes += sums->flat_bytes;
-		if (!i)
-			break;
-		above->cum_objects += sums->cum_objects;
-		above->cum_bytes += sums->cum_bytes;
-	}
-}
-
-static void add_up(struct hawk_site_tree *tree)
-{
-	for (uint32_t i = tree->count; i-- > 0;) {
-		struct hawk_site_tree_node *node = &tree->nodes[i];
-
-		node->cum_objects += node->flat_objects;
-		node->cum_bytes += node->flat_bytes;
-		if (!i)
-			break;
-		tree->nodes[node->parent].cum_objects += node->cum_objects;
-		tree->nodes[node->parent].cum_bytes += node->cum_bytes;
-	}
-}
-
-/** Blocks beyond the depth count for their ancestor there. */
-static void cut_tails(struct hawk_site_tree *tree)
-{
-	for (uint32_t i = 1; tree->tails && i < tree->count; i++) {
-		struct hawk_site_tree_node *node = &tree->nodes[i];
-
-		if (node->kind != HAWK_TREE_TAIL)
-			continue;
-		tree->nodes[node->parent].flat_objects += node->flat_objects;
-		tree->nodes[node->parent].flat_bytes += node->flat_bytes;
-		node->flat_objects = node->flat_bytes = 0;
-		if (!tree->start)
-			continue;
-		tree->start[node->parent].flat_objects += tree->start[i].flat_objects;
-		tree->start[node->parent].flat_bytes += tree->start[i].flat_bytes;
-		tree->start[i] = (struct hawk_site_tree_sums){0};
-	}
-}
-
-/** Leaves out what no block is counted for. Nodes are not found by hash any more: the index says
- * their new numbers. */
-static void drop_empty(struct hawk_site_tree *tree)
-{
-	uint32_t *numbers = tree->index;
-	uint32_t kept = 0;
-
-	for (uint32_t i = 0; i < tree->count; i++) {
-		if (i && !tree->nodes[i].cum_objects &&
-		    !(tree->start && tree->start[i].cum_objects))
-			continue;
-		numbers[i] = kept;
-		tree->nodes[kept] = tree->nodes[i];
-		tree->nodes[kept].parent = numbers[tree->nodes[i].parent];
-		if (tree->start)
-			tree->start[kept] = tree->start[i];
-		kept++;
-	}
-	tree->count = kept;
-}
-
-/** Nodes by depth, then in the order of their parents and among siblings: whatever they were made
- * of, blocks one by one or a tree that was kept, nobody sees it. `order` has room for all. */
-static struct hawk_error *renumber(struct hawk_site_tree *tree, uint32_t *order)
-{
-	struct hawk_site_tree_node *nodes = calloc(tree->count, sizeof(*nodes));
-	CLEANUP(free_ptr)
-	struct hawk_site_tree_sums *start =
-		tree->start ? calloc(tree->count, sizeof(*start)) : NULL;
-	uint32_t *numbers = tree->index;
-	uint32_t count = 1;
-
-	if (!nodes || (tree->start && !start)) {
-		free(nodes);
-		return &hawk_enomem;
-	}
-	order[0] = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t child = tree->nodes[order[i]].first_child;
-
-		numbers[order[i]] = i;
-		for (; child; child = tree->nodes[child].next_sibling)
-			order[count++] = child;
-	}
-	for (uint32_t i = 0; i < count; i++) {
-		nodes[i] = tree->nodes[order[i]];
-		nodes[i].parent = numbers[nodes[i].parent];
-		nodes[i].first_child = numbers[nodes[i].first_child];
-		nodes[i].next_sibling = numbers[nodes[i].next_sibling];
-		if (start)
-			start[i] = tree->start[order[i]];
-	}
-	free(tree->nodes);
-	tree->nodes = nodes;
-	tree->capacity = tree->count;
-	if (start) {
-		free(tree->start);
-		tree->start = take_ptr(&start);
-	}
-	return NULL;
-}
-
-/** Cumulative sums, and children in order. */
-static struct hawk_error *finish(struct hawk_site_tree *tree)
-{
-	CLEANUP(free_ptr) uint32_t *order = malloc(tree->count * sizeof(*order));
-	struct hawk_error *err;
-
-	if (!order)
-		return &hawk_enomem;
-	cut_tails(tree);
-	add_up(tree);
-	if (tree->start)
-		add_up_start(tree);
-	drop_empty(tree);
-	for (uint32_t i = 0; i < tree->count; i++)
-		order[i] = i;
-	qsort_r(order + 1, tree->count - 1, sizeof(*order), compare_children, tree);
-	for (uint32_t i = tree->count; i-- > 1;) {
-		struct hawk_site_tree_node *node = &tree->nodes[order[i]];
-
-		node->next_sibling = tree->nodes[node->parent].first_child;
-		tree->nodes[node->parent].first_child = order[i];
-	}
-	err = renumber(tree, order);
-	free(tree->index);
-	tree->index = NULL;
-	return err;
-}
-
-/** A tree of what was folded, unless `err` says that it was not. */
-struct hawk_error *hawk_site_tree_complete(struct hawk_site_tree *tree, struct hawk_error *err,
-					   struct hawk_site_tree *ret)
-{
-	if (!err)
-		err = finish(tree);
-	if (err)
-		hawk_site_tree_deinit(tree);
-	else
-		*ret = *tree;
-	return err;
+	tree->nodes[node].flat_objects += objects;
+	tree->nodes[node].flat_bytes += bytes;
 }
 
 void hawk_site_tree_deinit(struct hawk_site_tree *tree)

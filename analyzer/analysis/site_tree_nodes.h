@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Site trees in the making: nodes are found by hash, parents before their children. Internal to
- * analysis/.
+ * Site trees in the making: nodes are found by hash, parents before their children; then they are
+ * put in order, which is what is kept; of that the tree grows that is shown. Internal to analysis/.
  */
 #ifndef SITE_TREE_NODES_H
 #define SITE_TREE_NODES_H
 
-#include "hawk_block_graph.h"
+#include "hawk_block_choice.h"
 #include "hawk_site_tree.h"
 
 /** A tree of the whole alone. After an error the tree is to be deinitialized, as everywhere here.
@@ -22,22 +22,24 @@ struct hawk_error *hawk_site_tree_step(struct hawk_site_tree *tree, uint32_t par
 struct hawk_error *hawk_site_tree_step_site(struct hawk_site_tree *tree, uint32_t parent,
 					    uint32_t site, uint32_t *ret);
 
-/** Counts block `block` for `node`; by start pointers if the tree has room for these. */
+/** Counts block `block` for `node`. */
 void hawk_site_tree_count(const struct hawk_block_graph *graph, struct hawk_site_tree *tree,
 			  uint32_t node, uint32_t block);
 
-/** Room for sums by start pointers, of 0. */
-struct hawk_error *hawk_site_tree_add_start(struct hawk_site_tree *tree);
+/**
+ * What was folded into `tree`, unless `err` says that it was not: the tree is gone in any case.
+ * `numbers`: NULL, or the node of the fold for each of the tree's; caller frees. `ret` is owned,
+ * and untouched after an error.
+ */
+struct hawk_error *hawk_tree_fold_take(struct hawk_site_tree *tree, struct hawk_error *err,
+				       uint64_t groups, uint32_t **numbers,
+				       struct hawk_tree_fold *ret);
 
-/** Keeps a tree that is folded but not complete, with tails, in `fold`; its sums by start pointers,
- * if it has them. Where it is too large, or memory is short, it is not kept. */
-void hawk_tree_fold_keep(const struct hawk_site_tree *tree, uint64_t groups,
-			 struct hawk_tree_fold *fold);
+/** Keeps what was made, unless there are more than `most` steps: gives `made` away. */
+void hawk_tree_fold_keep(struct hawk_tree_fold *made, uint32_t most, struct hawk_tree_fold *kept);
 
-/** Steps and sums of `fold`, of blocks of `sites` as hawk_site_tree_of_sites(), into the tree; with
- * what they dominate if `gone`. `*exact` false: that cannot be told. */
-struct hawk_error *hawk_tree_fold_unfold(const struct hawk_tree_fold *fold, const uint64_t *sites,
-					 bool gone, struct hawk_site_tree *tree, bool *exact);
+/** Accepts a fold of zeros, and leaves one behind. */
+void hawk_tree_fold_deinit(struct hawk_tree_fold *fold);
 
 /** Whether it is kept for such groups. */
 static inline bool hawk_tree_fold_fits(const struct hawk_tree_fold *fold, uint64_t groups)
@@ -46,13 +48,22 @@ static inline bool hawk_tree_fold_fits(const struct hawk_tree_fold *fold, uint64
 }
 
 /** As hawk_site_tree_paths() of all blocks, into a tree with tails; `nodes`: NULL, or room for the
- * node of every block, by block. */
+ * node of every block, by block. After an error the tree is to be deinitialized. */
 struct hawk_error *hawk_site_tree_fold_paths(struct hawk_block_graph *graph, const uint32_t *groups,
 					     struct hawk_site_tree *tree, uint32_t *nodes);
 
-/** Sums, and children in order: gives the tree away, unless `err` says that it was not folded, or
- * memory runs out: then it is deinitialized, and the error returned. */
-struct hawk_error *hawk_site_tree_complete(struct hawk_site_tree *tree, struct hawk_error *err,
-					   struct hawk_site_tree *ret);
+/** Sums of steps of `fold`. */
+struct hawk_tree_sums {
+	const struct hawk_tree_fold *fold;
+	/** By node, and one more: of all nodes before it; NULL = those of the fold. */
+	const struct hawk_chosen *before;
+};
+
+/** What is shown of a tree with these sums; with those by start pointers if there are two. False:
+ * it is none, or `*err` is set. */
+bool hawk_site_tree_grow(const struct hawk_block_graph *graph, const uint32_t *groups,
+			 const struct hawk_tree_sums *sides, unsigned side_count,
+			 const struct hawk_tree_view *view, struct hawk_site_tree *ret,
+			 struct hawk_error **err);
 
 #endif

@@ -164,15 +164,22 @@ struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const ui
 {
 	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
 	struct hawk_site_tree tree = {.tails = !wanted};
+	struct hawk_tree_fold fold = {0};
+	const struct hawk_tree_sums sums = {.fold = &fold};
 	struct hawk_error *err = NULL;
 
-	if (!wanted && hawk_site_tree_of_sites(graph, HAWK_FOLD_PATHS, groups, NULL, ret, &err))
+	if (!wanted &&
+	    hawk_site_tree_of_sites(graph, HAWK_FOLD_PATHS, groups, NULL, NULL, ret, &err))
 		return NULL;
 	if (!err)
 		err = hawk_block_graph_need(graph, HAWK_PART_PATHS);
 	if (!err)
 		err = fold_wanted(graph, groups, wanted, &tree, NULL);
+	err = hawk_tree_fold_take(&tree, err, number, NULL, &fold);
+	if (!err)
+		hawk_site_tree_grow(graph, groups, &sums, 1, NULL, ret, &err);
 	if (!err && !wanted)
-		hawk_tree_fold_keep(&tree, number, &graph->folds.paths);
-	return hawk_site_tree_complete(&tree, err, ret);
+		hawk_tree_fold_keep(&fold, HAWK_TREE_FOLD_NODES_FEW, &graph->folds.paths);
+	hawk_tree_fold_deinit(&fold);
+	return err;
 }

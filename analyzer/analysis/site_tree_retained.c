@@ -123,7 +123,14 @@ struct folding {
 	uint32_t *nodes;
 	struct leading leading;
 	struct hawk_site_tree *tree;
-	struct hawk_tree_order *order; /**< to be made, too; NULL = not wanted */
+	struct keeping *keeping; /**< NULL = nothing is kept of it */
+};
+
+/** What is kept of a tree of all blocks. */
+struct keeping {
+	uint64_t groups;
+	struct hawk_tree_fold *fold;
+	struct hawk_tree_order *order;
 };
 
 /** The node for a block that no other block dominates. */
@@ -191,20 +198,35 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 	return NULL;
 }
 
-/** Of a tree that can be kept. */
-static struct hawk_error *make_order(const struct folding *folding)
+/** The tree is gone then. */
+static struct hawk_error *keep_tree(const struct folding *folding)
 {
-	const struct hawk_tree_folds *folds = &folding->graph->folds;
-	bool is_same = folding->edges == HAWK_EDGES_START_ONLY && folding->graph->start_is_all &&
+	const struct hawk_block_graph *graph = folding->graph;
+	const struct keeping *keeping = folding->keeping;
+	const struct hawk_tree_folds *folds = &graph->folds;
+	bool is_same = folding->edges == HAWK_EDGES_START_ONLY && graph->start_is_all &&
 		       folds->order.blocks;
+	CLEANUP(free_ptr) uint32_t *numbers = NULL;
+	struct hawk_tree_order order = {0};
+	struct hawk_tree_fold fold = {0};
 	uint32_t *nodes = folding->nodes;
+	struct hawk_error *err =
+		hawk_tree_fold_take(folding->tree, NULL, keeping->groups, &numbers, &fold);
 
-	if (folding->tree->count > HAWK_TREE_FOLD_NODES_MAX)
-		return NULL;
-	for (uint32_t i = 0; i < folding->graph->index.count; i++)
-		nodes[i] &= ~GONE;
-	return hawk_tree_order_make(&folding->graph->index, folding->dominators, nodes,
-				    is_same ? &folds->order : NULL, folding->order);
+	for (uint32_t i = 0; i < graph->index.count && !err; i++)
+		nodes[i] = numbers[nodes[i] & ~GONE];
+	if (!err && fold.count <= UINT32_C(1) << HAWK_STEP_NODE_BITS_MAX)
+		err = hawk_tree_order_make(&graph->index, folding->dominators, nodes, fold.count,
+					   is_same ? &folds->order : NULL, &order);
+	if (err) {
+		hawk_tree_fold_deinit(&fold);
+		return err;
+	}
+	order.groups = keeping->groups;
+	hawk_tree_fold_keep(&fold, UINT32_MAX, keeping->fold);
+	hawk_tree_order_deinit(keeping->order);
+	*keeping->order = order;
+	return NULL;
 }
 
 /** What `folding` says, but for what leads to blocks. */
@@ -230,148 +252,162 @@ static struct hawk_error *fold_dominators(struct folding *folding)
 		err = fold_blocks(folding);
 	hawk_progress_end(&progress);
 	leading_deinit(&folding->leading);
-	if (!err && folding->order)
-		err = make_order(folding);
+	if (!err && folding->keeping)
+		err = keep_tree(folding);
 	return err;
 }
 
-static struct hawk_error *fold_all(struct hawk_block_graph *graph, const uint32_t *groups,
-				   const uint64_t *chosen, struct hawk_site_tree *tree)
+static struct hawk_error *fold_along(struct hawk_block_graph *graph, enum hawk_edges edges,
+				     const struct hawk_dominators *dominators,
+				     const uint32_t *groups, const uint64_t *chosen,
+				     struct hawk_site_tree *tree)
 {
 	struct folding folding = {
 		.graph = graph,
-		.dominators = &graph->dominators,
-		.edges = HAWK_EDGES_ALL,
+		.dominators = dominators,
+		.edges = edges,
 		.groups = groups,
 		.chosen = chosen,
 		.tree = tree,
 	};
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_RETAINED);
+	struct hawk_error *err = hawk_site_tree_begin(tree);
 
-	if (!err)
-		err = hawk_site_tree_begin(tree);
 	return err ? err : fold_dominators(&folding);
 }
 
-static struct hawk_error *fold_start(struct hawk_block_graph *graph, const uint32_t *groups,
-				     const uint64_t *chosen, struct hawk_site_tree *tree)
+/** Into `ret`, which is owned. */
+static struct hawk_error *make_fold(struct hawk_block_graph *graph, enum hawk_edges edges,
+				    const uint32_t *groups, const uint64_t *chosen,
+				    struct hawk_tree_fold *ret)
 {
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	struct hawk_site_tree tree = {.tails = !chosen};
 	struct hawk_dominators dominators = {0};
-	struct folding folding = {
-		.graph = graph,
-		.dominators = &dominators,
-		.edges = HAWK_EDGES_START_ONLY,
-		.groups = groups,
-		.chosen = chosen,
-		.tree = tree,
-	};
-	struct hawk_error *err = hawk_block_graph_start_dominators(graph, &dominators);
+	struct hawk_error *err;
 
+	if (edges == HAWK_EDGES_ALL) {
+		err = hawk_block_graph_need(graph, HAWK_PART_RETAINED);
+		if (!err)
+			err = fold_along(graph, edges, &graph->dominators, groups, chosen, &tree);
+		return hawk_tree_fold_take(&tree, err, number, NULL, ret);
+	}
+	err = hawk_block_graph_start_dominators(graph, &dominators);
 	if (err)
 		return err;
-	err = hawk_site_tree_add_start(tree);
-	if (!err)
-		err = fold_dominators(&folding);
+	err = fold_along(graph, edges, &dominators, groups, chosen, &tree);
 	hawk_block_graph_drop_start_dominators(graph, &dominators);
+	return hawk_tree_fold_take(&tree, err, number, NULL, ret);
+}
+
+enum { SIDES = 2 };
+
+/** Trees by all pointers, and by start pointers, while they are made. */
+struct sides {
+	enum hawk_edges edges[SIDES];
+	struct hawk_tree_fold *kept[SIDES];
+	struct hawk_tree_fold made[SIDES];
+	struct hawk_tree_sums sums[SIDES];
+	unsigned count;
+};
+
+/** From what is kept, of all blocks, unless `anew`. */
+static struct hawk_error *make_sides(struct hawk_block_graph *graph, const uint32_t *groups,
+				     const uint64_t *chosen, bool anew, struct sides *sides)
+{
+	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	struct hawk_error *err = NULL;
+
+	for (unsigned i = 0; i < sides->count && !err; i++) {
+		bool is_kept = !chosen && !anew && hawk_tree_fold_fits(sides->kept[i], number);
+
+		sides->sums[i].fold = is_kept ? sides->kept[i] : &sides->made[i];
+		if (!is_kept)
+			err = make_fold(graph, sides->edges[i], groups, chosen, &sides->made[i]);
+	}
 	return err;
 }
 
-/** By all pointers, of all blocks: from what is kept, or kept afterwards. */
-static struct hawk_error *fold_retained(struct hawk_block_graph *graph, const uint32_t *groups,
-					uint64_t number, struct hawk_site_tree *tree)
+static struct hawk_error *make_tree(struct hawk_block_graph *graph, const uint32_t *groups,
+				    const uint64_t *chosen, unsigned count,
+				    struct hawk_site_tree *ret)
 {
-	struct hawk_tree_fold *fold = &graph->folds.retained;
-	struct hawk_error *err;
-	bool exact;
+	struct hawk_tree_folds *folds = &graph->folds;
+	struct sides sides = {
+		.edges = {HAWK_EDGES_ALL, HAWK_EDGES_START_ONLY},
+		.kept = {&folds->retained, &folds->start_retained},
+		.count = count,
+	};
+	struct hawk_error *err = make_sides(graph, groups, chosen, false, &sides);
 
-	tree->tails = true;
-	if (!hawk_tree_fold_fits(fold, number)) {
-		err = fold_all(graph, groups, NULL, tree);
+	if (!err && !hawk_site_tree_grow(graph, groups, sides.sums, count, NULL, ret, &err) &&
+	    !err) {
+		/* One that was kept is none. */
+		err = make_sides(graph, groups, chosen, true, &sides);
 		if (!err)
-			hawk_tree_fold_keep(tree, number, fold);
-		return err;
+			hawk_site_tree_grow(graph, groups, sides.sums, count, NULL, ret, &err);
 	}
-	err = hawk_site_tree_begin(tree);
-	return err ? err : hawk_tree_fold_unfold(fold, NULL, true, tree, &exact);
-}
-
-/** Likewise by start pointers, into a tree that has the others. */
-static struct hawk_error *fold_start_retained(struct hawk_block_graph *graph,
-					      const uint32_t *groups, uint64_t number,
-					      struct hawk_site_tree *tree)
-{
-	struct hawk_tree_fold *fold = &graph->folds.start_retained;
-	struct hawk_error *err;
-	bool exact;
-
-	if (!hawk_tree_fold_fits(fold, number)) {
-		err = fold_start(graph, groups, NULL, tree);
-		if (!err)
-			hawk_tree_fold_keep(tree, number, fold);
-		return err;
+	for (unsigned i = 0; i < count; i++) {
+		if (!err && !chosen && sides.made[i].nodes)
+			hawk_tree_fold_keep(&sides.made[i], HAWK_TREE_FOLD_NODES_FEW,
+					    sides.kept[i]);
+		hawk_tree_fold_deinit(&sides.made[i]);
 	}
-	err = hawk_site_tree_add_start(tree);
-	return err ? err : hawk_tree_fold_unfold(fold, NULL, true, tree, &exact);
+	return err;
 }
 
 struct hawk_error *hawk_site_tree_retained(struct hawk_block_graph *graph, const uint32_t *groups,
 					   const uint64_t *chosen, struct hawk_site_tree *ret)
 {
-	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
-	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = chosen ? fold_all(graph, groups, chosen, &tree)
-					: fold_retained(graph, groups, number, &tree);
-
-	return hawk_site_tree_complete(&tree, err, ret);
+	return make_tree(graph, groups, chosen, 1, ret);
 }
 
 struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
 						const uint32_t *groups, const uint64_t *chosen,
 						struct hawk_site_tree *ret)
 {
-	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
-	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = chosen ? fold_all(graph, groups, chosen, &tree)
-					: fold_retained(graph, groups, number, &tree);
+	return make_tree(graph, groups, chosen, SIDES, ret);
+}
 
-	if (!err)
-		err = chosen ? fold_start(graph, groups, chosen, &tree)
-			     : fold_start_retained(graph, groups, number, &tree);
-	return hawk_site_tree_complete(&tree, err, ret);
+/** Whether a tree has more than `most` steps, which is no error where it is kept only if it has
+ * not; then it is gone. */
+static bool is_too_large(struct hawk_site_tree *tree, struct hawk_error *err)
+{
+	if (!err || !tree->most || tree->count < tree->most)
+		return false;
+	hawk_error_destroy(err);
+	hawk_site_tree_deinit(tree);
+	return true;
 }
 
 /** Keeps a tree of all blocks, and the order that goes with it. */
-static struct hawk_error *keep_tree(struct hawk_block_graph *graph,
-				    const struct hawk_dominators *dominators, enum hawk_edges edges,
-				    const uint32_t *groups, struct hawk_tree_fold *fold,
-				    struct hawk_tree_order *order)
+static struct hawk_error *keep_dominators(struct hawk_block_graph *graph,
+					  const struct hawk_dominators *dominators,
+					  enum hawk_edges edges, const uint32_t *groups,
+					  uint32_t most, struct hawk_tree_fold *fold,
+					  struct hawk_tree_order *order)
 {
-	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
-	struct hawk_site_tree tree = {.tails = true};
-	struct hawk_tree_order made = {0};
+	struct hawk_site_tree tree = {.tails = true, .most = most};
+	struct keeping keeping = {
+		.groups = hawk_tree_fold_groups(groups, graph->roots.count),
+		.fold = fold,
+		.order = order,
+	};
 	struct folding folding = {
 		.graph = graph,
 		.dominators = dominators,
 		.edges = edges,
 		.groups = groups,
 		.tree = &tree,
-		.order = &made,
+		.keeping = &keeping,
 	};
 	struct hawk_error *err = hawk_site_tree_begin(&tree);
 
 	if (!err)
 		err = fold_dominators(&folding);
-	if (!err)
-		hawk_tree_fold_keep(&tree, number, fold);
+	if (is_too_large(&tree, err))
+		return NULL;
 	hawk_site_tree_deinit(&tree);
-	if (err || !made.blocks || !hawk_tree_fold_fits(fold, number)) {
-		hawk_tree_order_deinit(&made);
-		return err;
-	}
-	hawk_tree_order_deinit(order);
-	*order = made;
-	order->groups = number;
-	return NULL;
+	return err;
 }
 
 static struct hawk_error *keep_by_start(struct hawk_block_graph *graph,
@@ -405,7 +441,7 @@ static bool has_tree(const struct hawk_tree_fold *fold, const struct hawk_tree_o
 }
 
 struct hawk_error *hawk_tree_folds_need_start(struct hawk_block_graph *graph,
-					      const uint32_t *groups)
+					      const uint32_t *groups, uint32_t most)
 {
 	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
 	struct hawk_tree_folds *folds = &graph->folds;
@@ -419,8 +455,8 @@ struct hawk_error *hawk_tree_folds_need_start(struct hawk_block_graph *graph,
 	if (err)
 		return err;
 	if (!is_there)
-		err = keep_tree(graph, &dominators, HAWK_EDGES_START_ONLY, groups,
-				&folds->start_retained, &folds->start_order);
+		err = keep_dominators(graph, &dominators, HAWK_EDGES_START_ONLY, groups, most,
+				      &folds->start_retained, &folds->start_order);
 	if (!err && !graph->start_is_all && !folds->by_start)
 		err = keep_by_start(graph, &dominators);
 	hawk_block_graph_drop_start_dominators(graph, &dominators);
@@ -428,12 +464,15 @@ struct hawk_error *hawk_tree_folds_need_start(struct hawk_block_graph *graph,
 }
 
 /** The node of every block along its path. */
-static struct hawk_error *keep_path_steps(struct hawk_block_graph *graph, const uint32_t *groups)
+static struct hawk_error *keep_path_steps(struct hawk_block_graph *graph, const uint32_t *groups,
+					  uint32_t most)
 {
 	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
 	struct hawk_tree_folds *folds = &graph->folds;
-	struct hawk_site_tree tree = {.tails = true};
+	struct hawk_site_tree tree = {.tails = true, .most = most};
 	struct hawk_tree_steps steps = {.groups = number};
+	CLEANUP(free_ptr) uint32_t *numbers = NULL;
+	struct hawk_tree_fold fold = {0};
 	uint64_t bytes = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
 	struct hawk_error *err = hawk_area_create(&steps.area, bytes);
 
@@ -441,13 +480,19 @@ static struct hawk_error *keep_path_steps(struct hawk_block_graph *graph, const 
 		err = hawk_area_grow(&steps.area, bytes);
 	if (!err)
 		err = hawk_site_tree_fold_paths(graph, groups, &tree, steps.area.bytes);
-	if (!err)
-		hawk_tree_fold_keep(&tree, number, &folds->paths);
-	hawk_site_tree_deinit(&tree);
-	if (err || !hawk_tree_fold_fits(&folds->paths, number)) {
+	if (is_too_large(&tree, err)) {
+		hawk_tree_steps_deinit(&steps);
+		return NULL;
+	}
+	err = hawk_tree_fold_take(&tree, err, number, &numbers, &fold);
+	if (err) {
 		hawk_tree_steps_deinit(&steps);
 		return err;
 	}
+	for (uint32_t *node = steps.area.bytes, *end = node + graph->index.count; node < end;
+	     node++)
+		*node = numbers[*node];
+	hawk_tree_fold_keep(&fold, UINT32_MAX, &folds->paths);
 	hawk_tree_steps_deinit(&folds->path_steps);
 	steps.nodes = steps.area.bytes;
 	folds->path_steps = steps;
@@ -455,18 +500,18 @@ static struct hawk_error *keep_path_steps(struct hawk_block_graph *graph, const 
 }
 
 struct hawk_error *hawk_tree_folds_need_orders(struct hawk_block_graph *graph,
-					       const uint32_t *groups)
+					       const uint32_t *groups, uint32_t most)
 {
 	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
 	struct hawk_tree_folds *folds = &graph->folds;
 	struct hawk_error *err = NULL;
 
 	if (!has_tree(&folds->retained, &folds->order, number))
-		err = keep_tree(graph, &graph->dominators, HAWK_EDGES_ALL, groups, &folds->retained,
-				&folds->order);
+		err = keep_dominators(graph, &graph->dominators, HAWK_EDGES_ALL, groups, most,
+				      &folds->retained, &folds->order);
 	if (!err && graph->parts & HAWK_PART_PATHS &&
 	    !(hawk_tree_fold_fits(&folds->paths, number) &&
 	      hawk_tree_steps_fit(&folds->path_steps, &folds->paths)))
-		err = keep_path_steps(graph, groups);
+		err = keep_path_steps(graph, groups, most);
 	return err;
 }

@@ -18,248 +18,279 @@ uint64_t hawk_tree_fold_groups(const uint32_t *groups, size_t count)
 	return XXH3_64bits_withSeed(groups, count * sizeof(*groups), count);
 }
 
-void hawk_tree_fold_keep(const struct hawk_site_tree *tree, uint64_t groups,
-			 struct hawk_tree_fold *fold)
+/**
+ * Of the nodes of a tree, the fold's numbers: a node's children come right behind it, each with all
+ * that is below it, in the order in which they were made. What a tree in the making has no use for
+ * is room for that.
+ */
+static void number_nodes(const struct hawk_site_tree *tree, uint32_t *numbers)
 {
-	struct hawk_tree_fold_node *nodes;
+	struct hawk_site_tree_node *nodes = tree->nodes;
 
-	if (tree->count > HAWK_TREE_FOLD_NODES_MAX)
-		return;
-	nodes = calloc(tree->count, sizeof(*nodes));
-	if (!nodes)
-		return;
+	/* first_child: where the next child goes; next_sibling: steps with those below. */
+	for (uint32_t i = 0; i < tree->count; i++)
+		nodes[i].next_sibling = 1;
+	for (uint32_t i = tree->count; i-- > 1;)
+		nodes[nodes[i].parent].next_sibling += nodes[i].next_sibling;
+	numbers[0] = 0;
+	nodes[0].first_child = 1;
+	for (uint32_t i = 1; i < tree->count; i++) {
+		struct hawk_site_tree_node *parent = &nodes[nodes[i].parent];
+
+		numbers[i] = parent->first_child;
+		parent->first_child += nodes[i].next_sibling;
+		nodes[i].first_child = numbers[i] + 1;
+	}
+}
+
+/** `nodes`: one more than the tree has, of zeros. */
+static void place_nodes(const struct hawk_site_tree *tree, const uint32_t *numbers,
+			struct hawk_tree_fold_node *nodes)
+{
+	uint64_t objects = 0, bytes = 0;
+
 	for (uint32_t i = 0; i < tree->count; i++) {
-		const struct hawk_site_tree_node *node = &tree->nodes[i];
+		const struct hawk_site_tree_node *from = &tree->nodes[i];
 
-		nodes[i] = (struct hawk_tree_fold_node){
-			.parent = node->parent,
-			.kind = node->kind,
-			.key = node->key,
-			.objects = tree->start ? tree->start[i].flat_objects : node->flat_objects,
-			.bytes = tree->start ? tree->start[i].flat_bytes : node->flat_bytes,
+		nodes[numbers[i]] = (struct hawk_tree_fold_node){
+			.end = numbers[i] + from->next_sibling,
+			.kind = from->kind,
+			.key = from->key,
+			.objects = (uint32_t)from->flat_objects,
+			.bytes = from->flat_bytes,
 		};
 	}
-	free(fold->owned);
-	*fold = (struct hawk_tree_fold){nodes, tree->count, groups, nodes};
-}
+	for (uint32_t i = 0; i <= tree->count; i++) {
+		uint64_t own_objects = nodes[i].objects, own_bytes = nodes[i].bytes;
 
-/** Steps of a fold, while they are put into a tree. */
-struct unfolding {
-	const struct hawk_tree_fold *fold;
-	const uint64_t *sites;
-	bool gone;       /**< what they dominate counts, too */
-	uint32_t *nodes; /**< by node of the fold: that of the tree */
-	uint8_t *is_gone;
-};
-
-static bool has_site(const struct unfolding *unfolding, const struct hawk_tree_fold_node *node)
-{
-	return !unfolding->sites || (node->kind >= HAWK_TREE_SITE &&
-				     unfolding->sites[node->key / 64] >> node->key % 64 & 1);
-}
-
-/** Whether the blocks of node `i` count. Of tails nobody knows which dominates which. */
-static bool counts(const struct unfolding *unfolding, uint32_t i, bool *exact)
-{
-	const struct hawk_tree_fold_node *node = &unfolding->fold->nodes[i];
-
-	if (!unfolding->gone)
-		return has_site(unfolding, node);
-	unfolding->is_gone[i] = unfolding->is_gone[node->parent];
-	if (unfolding->is_gone[i] || !has_site(unfolding, node))
-		return unfolding->is_gone[i];
-	if (node->kind == HAWK_TREE_TAIL && unfolding->sites)
-		*exact = false;
-	unfolding->is_gone[i] = 1;
-	return true;
-}
-
-static struct hawk_error *unfold(const struct unfolding *unfolding, struct hawk_site_tree *tree,
-				 bool *exact)
-{
-	for (uint32_t i = 0; i < unfolding->fold->count && *exact; i++) {
-		const struct hawk_tree_fold_node *node = &unfolding->fold->nodes[i];
-		struct hawk_error *err = NULL;
-		uint32_t at = 0;
-
-		if (i)
-			err = hawk_site_tree_step(tree, unfolding->nodes[node->parent], node->kind,
-						  node->key, &at);
-		if (err)
-			return err;
-		unfolding->nodes[i] = at;
-		if (!counts(unfolding, i, exact))
-			continue;
-		if (tree->start) {
-			tree->start[at].flat_objects += node->objects;
-			tree->start[at].flat_bytes += node->bytes;
-		} else {
-			tree->nodes[at].flat_objects += node->objects;
-			tree->nodes[at].flat_bytes += node->bytes;
-		}
+		nodes[i].objects = (uint32_t)objects;
+		nodes[i].bytes = bytes;
+		objects += own_objects;
+		bytes += own_bytes;
 	}
+}
+
+static struct hawk_error *make_fold(const struct hawk_site_tree *tree, uint64_t groups,
+				    uint32_t **numbers, struct hawk_tree_fold *ret)
+{
+	CLEANUP(free_ptr) uint32_t *made = malloc((size_t)tree->count * sizeof(*made));
+	struct hawk_tree_fold_node *nodes = calloc((size_t)tree->count + 1, sizeof(*nodes));
+
+	if (!made || !nodes) {
+		free(nodes);
+		return &hawk_enomem;
+	}
+	number_nodes(tree, made);
+	place_nodes(tree, made, nodes);
+	*ret = (struct hawk_tree_fold){nodes, tree->count, groups, nodes};
+	if (numbers)
+		*numbers = take_ptr(&made);
 	return NULL;
 }
 
-struct hawk_error *hawk_tree_fold_unfold(const struct hawk_tree_fold *fold, const uint64_t *sites,
-					 bool gone, struct hawk_site_tree *tree, bool *exact)
+struct hawk_error *hawk_tree_fold_take(struct hawk_site_tree *tree, struct hawk_error *err,
+				       uint64_t groups, uint32_t **numbers,
+				       struct hawk_tree_fold *ret)
 {
-	CLEANUP(free_ptr) uint32_t *nodes = calloc((size_t)fold->count + 1, sizeof(*nodes));
-	CLEANUP(free_ptr) uint8_t *is_gone = calloc((size_t)fold->count + 1, 1);
-	const struct unfolding unfolding = {fold, sites, gone, nodes, is_gone};
-
-	*exact = true;
-	if (!nodes || !is_gone)
-		return &hawk_enomem;
-	return unfold(&unfolding, tree, exact);
+	if (!err)
+		err = make_fold(tree, groups, numbers, ret);
+	hawk_site_tree_deinit(tree);
+	return err;
 }
 
-bool hawk_site_tree_is_kept(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
+void hawk_tree_fold_deinit(struct hawk_tree_fold *fold)
+{
+	free(fold->owned);
+	*fold = (struct hawk_tree_fold){0};
+}
+
+void hawk_tree_fold_keep(struct hawk_tree_fold *made, uint32_t most, struct hawk_tree_fold *kept)
+{
+	if (!made->nodes || made->count > most) {
+		hawk_tree_fold_deinit(made);
+		return;
+	}
+	hawk_tree_fold_deinit(kept);
+	*kept = *made;
+	*made = (struct hawk_tree_fold){0};
+}
+
+static bool has_site(const struct hawk_tree_fold_node *node, const uint64_t *sites, uint64_t count)
+{
+	return node->kind >= HAWK_TREE_SITE && node->key < count &&
+	       sites[node->key / 64] >> node->key % 64 & 1;
+}
+
+/** Sums of nodes of the sites alone. */
+static void sum_alone(const struct hawk_tree_fold *fold, const uint64_t *sites, uint64_t site_count,
+		      struct hawk_chosen *before)
+{
+	const struct hawk_tree_fold_node *nodes = fold->nodes;
+	struct hawk_chosen sums = {0};
+
+	for (uint32_t i = 0; i < fold->count; i++) {
+		before[i] = sums;
+		if (!has_site(&nodes[i], sites, site_count))
+			continue;
+		sums.objects += nodes[i + 1].objects - nodes[i].objects;
+		sums.bytes += nodes[i + 1].bytes - nodes[i].bytes;
+	}
+	before[fold->count] = sums;
+}
+
+/** With what is below them. False: of tails nobody knows which dominates which. */
+static bool sum_gone(const struct hawk_tree_fold *fold, const uint64_t *sites, uint64_t site_count,
+		     struct hawk_chosen *before)
+{
+	const struct hawk_tree_fold_node *nodes = fold->nodes;
+	struct hawk_chosen sums = {0};
+	uint32_t end = 0;
+
+	for (uint32_t i = 0; i < fold->count; i++) {
+		before[i] = sums;
+		if (i >= end) {
+			if (!has_site(&nodes[i], sites, site_count))
+				continue;
+			if (nodes[i].kind == HAWK_TREE_TAIL)
+				return false;
+			end = nodes[i].end;
+		}
+		sums.objects += nodes[i + 1].objects - nodes[i].objects;
+		sums.bytes += nodes[i + 1].bytes - nodes[i].bytes;
+	}
+	before[fold->count] = sums;
+	return true;
+}
+
+/** Folds of a sort, as their sums are. */
+static unsigned sides_of(const struct hawk_tree_folds *folds, enum hawk_tree_fold_sort sort,
+			 struct hawk_tree_sums *sides)
+{
+	if (sort == HAWK_FOLD_PATHS) {
+		sides[0] = (struct hawk_tree_sums){.fold = &folds->paths};
+		return 1;
+	}
+	sides[0] = (struct hawk_tree_sums){.fold = &folds->retained};
+	sides[1] = (struct hawk_tree_sums){.fold = &folds->start_retained};
+	return sort == HAWK_FOLD_RETAINED ? 1 : 2;
+}
+
+bool hawk_site_tree_is_kept(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort sort,
 			    const uint32_t *groups)
 {
-	const struct hawk_tree_folds *folds = &graph->folds;
 	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
+	struct hawk_tree_sums sides[2];
+	unsigned count = sides_of(&graph->folds, sort, sides);
 
-	if (fold == HAWK_FOLD_PATHS)
-		return hawk_tree_fold_fits(&folds->paths, number);
-	return hawk_tree_fold_fits(&folds->retained, number) &&
-	       (fold == HAWK_FOLD_RETAINED || hawk_tree_fold_fits(&folds->start_retained, number));
+	for (unsigned i = 0; i < count; i++)
+		if (!hawk_tree_fold_fits(sides[i].fold, number))
+			return false;
+	return true;
 }
 
-static struct hawk_error *unfold_all(const struct hawk_tree_folds *folds,
-				     enum hawk_tree_fold_sort fold, const uint64_t *sites,
-				     struct hawk_site_tree *tree, bool *exact)
-{
-	struct hawk_error *err = hawk_site_tree_begin(tree);
-
-	if (!err)
-		err = hawk_tree_fold_unfold(fold == HAWK_FOLD_PATHS ? &folds->paths
-								    : &folds->retained,
-					    sites, fold != HAWK_FOLD_PATHS, tree, exact);
-	if (err || !*exact || fold != HAWK_FOLD_RETAINED_BOTH)
-		return err;
-	err = hawk_site_tree_add_start(tree);
-	if (!err)
-		err = hawk_tree_fold_unfold(&folds->start_retained, sites, true, tree, exact);
-	return err;
-}
-
-bool hawk_site_tree_of_sites(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
+bool hawk_site_tree_of_sites(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort sort,
 			     const uint32_t *groups, const uint64_t *sites,
-			     struct hawk_site_tree *ret, struct hawk_error **err)
+			     const struct hawk_tree_view *view, struct hawk_site_tree *ret,
+			     struct hawk_error **err)
 {
-	struct hawk_site_tree tree = {.tails = true};
-	bool exact = false;
+	uint64_t site_count = graph->heap->site_count;
+	struct hawk_tree_sums sides[2];
+	unsigned count = sides_of(&graph->folds, sort, sides);
+	bool exact = true;
 
 	*err = NULL;
-	if (!hawk_site_tree_is_kept(graph, fold, groups))
+	if (!hawk_site_tree_is_kept(graph, sort, groups))
 		return false;
-	*err = unfold_all(&graph->folds, fold, sites, &tree, &exact);
-	if (!*err && !exact) {
-		hawk_site_tree_deinit(&tree);
-		return false;
-	}
-	*err = hawk_site_tree_complete(&tree, *err, ret);
-	return !*err;
-}
+	CLEANUP(free_ptr) struct hawk_chosen *first = NULL;
+	CLEANUP(free_ptr) struct hawk_chosen *second = NULL;
+	for (unsigned i = 0; i < count && sites && exact; i++) {
+		struct hawk_chosen *before =
+			malloc(((size_t)sides[i].fold->count + 1) * sizeof(*before));
 
-/** All steps of the fold, with other sums. */
-static struct hawk_error *unfold_sums(const struct hawk_tree_fold *fold,
-				      const struct hawk_chosen *sums, struct hawk_site_tree *tree)
-{
-	CLEANUP(free_ptr) uint32_t *nodes = calloc((size_t)fold->count + 1, sizeof(*nodes));
-	struct hawk_error *err = nodes ? NULL : &hawk_enomem;
-
-	for (uint32_t i = 0; !err && i < fold->count; i++) {
-		const struct hawk_tree_fold_node *node = &fold->nodes[i];
-		uint32_t at = 0;
-
-		if (i)
-			err = hawk_site_tree_step(tree, nodes[node->parent], node->kind, node->key,
-						  &at);
-		if (err)
-			break;
-		nodes[i] = at;
-		if (tree->start) {
-			tree->start[at].flat_objects += sums[i].objects;
-			tree->start[at].flat_bytes += sums[i].bytes;
-		} else {
-			tree->nodes[at].flat_objects += sums[i].objects;
-			tree->nodes[at].flat_bytes += sums[i].bytes;
+		if (!before) {
+			*err = &hawk_enomem;
+			return false;
 		}
+		*(i ? &second : &first) = before;
+		sides[i].before = before;
+		if (sort == HAWK_FOLD_PATHS)
+			sum_alone(sides[i].fold, sites, site_count, before);
+		else
+			exact = sum_gone(sides[i].fold, sites, site_count, before);
 	}
-	return err;
+	return exact && hawk_site_tree_grow(graph, groups, sides, count, view, ret, err);
 }
 
-static struct hawk_error *unfold_gone(const struct hawk_block_graph *graph,
-				      const struct hawk_tree_order *order,
-				      const struct hawk_tree_fold *fold, const uint64_t *positions,
-				      struct hawk_site_tree *tree)
+/** Sums by node become those of all nodes before it. */
+static void sum_before(struct hawk_chosen *sums, uint32_t count)
 {
-	CLEANUP(free_ptr) struct hawk_chosen *sums = NULL;
-	struct hawk_error *err = hawk_tree_order_sum_nodes(graph, order, fold, positions, &sums);
+	struct hawk_chosen before = {0};
 
-	return err ? err : unfold_sums(fold, sums, tree);
+	for (uint32_t i = 0; i <= count; i++) {
+		struct hawk_chosen own = sums[i];
+
+		sums[i] = before;
+		before.objects += own.objects;
+		before.bytes += own.bytes;
+	}
 }
 
-static struct hawk_error *unfold_wanted(const struct hawk_block_graph *graph,
-					const uint64_t *wanted, struct hawk_site_tree *tree)
-{
-	const struct hawk_tree_folds *folds = &graph->folds;
-	CLEANUP(free_ptr) struct hawk_chosen *sums = NULL;
-	struct hawk_error *err =
-		hawk_tree_steps_sum(graph, &folds->path_steps, &folds->paths, wanted, &sums);
-
-	return err ? err : unfold_sums(&folds->paths, sums, tree);
-}
-
-static struct hawk_error *unfold_chosen(const struct hawk_block_graph *graph,
-					enum hawk_tree_fold_sort fold, const uint64_t *chosen,
-					struct hawk_site_tree *tree)
+static struct hawk_error *sum_chosen(const struct hawk_block_graph *graph,
+				     enum hawk_tree_fold_sort sort, const uint64_t *chosen,
+				     struct hawk_chosen **first, struct hawk_chosen **second)
 {
 	const struct hawk_tree_folds *folds = &graph->folds;
 	CLEANUP(free_ptr) uint64_t *positions = NULL;
 	CLEANUP(free_ptr) uint64_t *by_start = NULL;
-	struct hawk_error *err = hawk_site_tree_begin(tree);
+	struct hawk_error *err;
 
-	if (err)
-		return err;
-	if (fold == HAWK_FOLD_PATHS)
-		return unfold_wanted(graph, chosen, tree);
+	if (sort == HAWK_FOLD_PATHS)
+		return hawk_tree_steps_sum(graph, &folds->path_steps, &folds->paths, chosen, first);
 	err = hawk_tree_order_place(graph, &folds->order, chosen, &positions);
 	if (!err)
-		err = unfold_gone(graph, &folds->order, &folds->retained, positions, tree);
-	if (err || fold != HAWK_FOLD_RETAINED_BOTH)
+		err = hawk_tree_order_sum_nodes(graph, &folds->order, &folds->retained, positions,
+						first);
+	if (err || sort != HAWK_FOLD_RETAINED_BOTH)
 		return err;
-	err = hawk_site_tree_add_start(tree);
-	if (!err && folds->start_order.blocks != folds->order.blocks)
+	if (folds->start_order.blocks != folds->order.blocks)
 		err = hawk_tree_order_place(graph, &folds->start_order, chosen, &by_start);
 	return err ? err
-		   : unfold_gone(graph, &folds->start_order, &folds->start_retained,
-				 by_start ? by_start : positions, tree);
+		   : hawk_tree_order_sum_nodes(graph, &folds->start_order, &folds->start_retained,
+					       by_start ? by_start : positions, second);
 }
 
-static bool has_order(const struct hawk_tree_folds *folds, enum hawk_tree_fold_sort fold)
+static bool has_order(const struct hawk_tree_folds *folds, enum hawk_tree_fold_sort sort)
 {
-	if (fold == HAWK_FOLD_PATHS)
+	if (sort == HAWK_FOLD_PATHS)
 		return hawk_tree_steps_fit(&folds->path_steps, &folds->paths);
 	return hawk_tree_order_fits(&folds->order, &folds->retained) &&
-	       (fold == HAWK_FOLD_RETAINED ||
+	       (sort == HAWK_FOLD_RETAINED ||
 		hawk_tree_order_fits(&folds->start_order, &folds->start_retained));
 }
 
-bool hawk_site_tree_of_chosen(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
+bool hawk_site_tree_of_chosen(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort sort,
 			      const uint32_t *groups, const uint64_t *chosen,
-			      struct hawk_site_tree *ret, struct hawk_error **err)
+			      const struct hawk_tree_view *view, struct hawk_site_tree *ret,
+			      struct hawk_error **err)
 {
-	struct hawk_site_tree tree = {.tails = true};
+	CLEANUP(free_ptr) struct hawk_chosen *first = NULL;
+	CLEANUP(free_ptr) struct hawk_chosen *second = NULL;
+	struct hawk_tree_sums sides[2];
+	unsigned count = sides_of(&graph->folds, sort, sides);
 
 	*err = NULL;
-	if (!hawk_site_tree_is_kept(graph, fold, groups) || !has_order(&graph->folds, fold))
+	if (!hawk_site_tree_is_kept(graph, sort, groups) || !has_order(&graph->folds, sort))
 		return false;
-	*err = unfold_chosen(graph, fold, chosen, &tree);
-	*err = hawk_site_tree_complete(&tree, *err, ret);
-	return !*err;
+	*err = sum_chosen(graph, sort, chosen, &first, &second);
+	if (*err)
+		return false;
+	sum_before(first, sides[0].fold->count);
+	sides[0].before = first;
+	if (second) {
+		sum_before(second, sides[1].fold->count);
+		sides[1].before = second;
+	}
+	return hawk_site_tree_grow(graph, groups, sides, count, view, ret, err);
 }
 
 struct hawk_error *hawk_tree_folds_need_ages(struct hawk_block_graph *graph)
@@ -270,12 +301,6 @@ struct hawk_error *hawk_tree_folds_need_ages(struct hawk_block_graph *graph)
 		return NULL;
 	err = hawk_block_graph_need(graph, HAWK_PART_REACH);
 	return err ? err : hawk_site_ages_make(graph, NULL, &graph->folds.ages);
-}
-
-static void fold_deinit(struct hawk_tree_fold *fold)
-{
-	free(fold->owned);
-	*fold = (struct hawk_tree_fold){0};
 }
 
 void hawk_tree_folds_drop_order(struct hawk_block_graph *graph)
@@ -293,9 +318,9 @@ void hawk_tree_folds_deinit(struct hawk_tree_folds *folds)
 	hawk_tree_order_deinit(&folds->order);
 	hawk_tree_order_deinit(&folds->start_order);
 	hawk_tree_steps_deinit(&folds->path_steps);
-	fold_deinit(&folds->retained);
-	fold_deinit(&folds->start_retained);
-	fold_deinit(&folds->paths);
+	hawk_tree_fold_deinit(&folds->retained);
+	hawk_tree_fold_deinit(&folds->start_retained);
+	hawk_tree_fold_deinit(&folds->paths);
 	free(folds->ages);
 	hawk_area_destroy(&folds->by_start_area);
 	*folds = (struct hawk_tree_folds){0};

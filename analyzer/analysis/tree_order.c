@@ -5,7 +5,6 @@
  */
 #include "hawk_tree_order.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "hawk_block_graph.h"
@@ -15,13 +14,12 @@
 
 enum { BLOCKS_AHEAD = 16 };
 
-static_assert(HAWK_TREE_FOLD_NODES_MAX <= 1 << HAWK_STEP_NODE_BITS, "nodes have their bits");
-
 /** In the making. */
 struct ordering {
 	const struct hawk_block_index *index;
 	const struct hawk_dominators *dominators;
 	const uint32_t *nodes;
+	unsigned node_bits;
 	uint32_t *next; /**< by number: where the next block goes that it dominates */
 	uint32_t *blocks, *sizes, *steps;
 };
@@ -29,13 +27,13 @@ struct ordering {
 static uint32_t step_of(const struct ordering *ordering, uint32_t block)
 {
 	const struct hawk_block_index *index = ordering->index;
+	uint32_t most = hawk_step_bytes_max(ordering->node_bits);
 	uint32_t bytes = index->sizes[block];
 
 	/* A part of a carved block is counted in its own way. */
-	if (bytes > HAWK_STEP_BYTES_MAX ||
-	    (index->part_count && hawk_block_index_part(index, block)))
-		bytes = HAWK_STEP_BYTES_MAX;
-	return bytes << HAWK_STEP_NODE_BITS | ordering->nodes[block];
+	if (bytes > most || (index->part_count && hawk_block_index_part(index, block)))
+		bytes = most;
+	return bytes << ordering->node_bits | ordering->nodes[block];
 }
 
 static void prefetch_block(const struct ordering *ordering, uint32_t block)
@@ -94,12 +92,19 @@ static struct hawk_error *make_area(struct hawk_area *area, uint64_t words)
 
 struct hawk_error *hawk_tree_order_make(const struct hawk_block_index *index,
 					const struct hawk_dominators *dominators,
-					const uint32_t *nodes, const struct hawk_tree_order *same,
+					const uint32_t *nodes, uint32_t node_count,
+					const struct hawk_tree_order *same,
 					struct hawk_tree_order *ret)
 {
 	size_t count = dominators->count;
 	CLEANUP(free_ptr) uint32_t *next = same ? NULL : malloc((count + 1) * sizeof(*next));
-	struct ordering ordering = {index, dominators, nodes, next, NULL, NULL, NULL};
+	struct ordering ordering = {
+		.index = index,
+		.dominators = dominators,
+		.nodes = nodes,
+		.node_bits = hawk_step_node_bits(node_count),
+		.next = next,
+	};
 	struct hawk_progress progress;
 	struct hawk_area area;
 	struct hawk_error *err = make_area(&area, (same ? 1 : 3) * (uint64_t)count);

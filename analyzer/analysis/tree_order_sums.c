@@ -12,6 +12,7 @@
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
+#include "hawk_prefetch.h"
 #include "hawk_progress.h"
 #include "hawk_site_tree.h"
 #include "hawk_tree_order.h"
@@ -22,7 +23,7 @@ enum {
 	BLOCKS_PER_SUM = 16,        /**< likewise sums of its own */
 	LINE_WORDS = 16,            /**< so far apart threads do not wait for each other */
 	WORD_BLOCKS = 64,
-	NODE_MASK = (1 << HAWK_STEP_NODE_BITS) - 1,
+	NODES_NEAR = 1 << 14, /**< sums of more are not near the processor */
 };
 
 /** Positions from `first` to `end`. */
@@ -178,16 +179,17 @@ static void add_block(struct run *run, const struct hawk_block_index *index, uin
 static void add_gone(const struct share *share, struct run *run, uint32_t position, uint32_t end)
 {
 	const struct hawk_tree_order *order = share->order;
+	unsigned bits = hawk_step_node_bits(share->fold->count);
+	uint32_t most = hawk_step_bytes_max(bits), mask = (UINT32_C(1) << bits) - 1;
 
 	for (; position < end; position++) {
 		uint32_t step = order->steps[position];
-		uint32_t bytes = step >> HAWK_STEP_NODE_BITS;
+		uint32_t bytes = step >> bits;
 
-		if (bytes != HAWK_STEP_BYTES_MAX)
-			add_to_run(run, step & NODE_MASK, 1, bytes);
+		if (bytes != most)
+			add_to_run(run, step & mask, 1, bytes);
 		else
-			add_block(run, &share->graph->index, step & NODE_MASK,
-				  order->blocks[position]);
+			add_block(run, &share->graph->index, step & mask, order->blocks[position]);
 	}
 }
 
@@ -231,11 +233,24 @@ static bool are_whole(const struct hawk_block_index *index, uint32_t first)
 	return !part || part->number - first >= WORD_BLOCKS;
 }
 
+/* Sums that the blocks from `first` on will be added to. */
+static void prefetch_sums(const struct share *share, uint32_t first)
+{
+	uint64_t bits = share->chosen[first / WORD_BLOCKS];
+
+	for (; bits; bits &= bits - 1) {
+		uint32_t node = share->nodes[first + (uint32_t)__builtin_ctzll(bits)];
+
+		hawk_prefetch(&share->sums[node]);
+	}
+}
+
 static void sum_alone(void *context, unsigned part)
 {
 	const struct share *share = (const struct share *)context + part;
 	const struct hawk_block_index *index = &share->graph->index;
 	struct run run = {.sums = share->sums, .node_count = share->fold->count};
+	bool is_far = share->fold->count > NODES_NEAR;
 	uint64_t told = share->first;
 
 	for (uint32_t first = share->first; first < share->end; first += WORD_BLOCKS) {
@@ -245,6 +260,8 @@ static void sum_alone(void *context, unsigned part)
 		if (share->end - first < WORD_BLOCKS)
 			bits &= (UINT64_C(1) << (share->end - first)) - 1;
 		hawk_progress_pass(&told, first);
+		if (is_far && share->end - first > 2 * WORD_BLOCKS)
+			prefetch_sums(share, first + WORD_BLOCKS);
 		for (; bits; bits &= bits - 1) {
 			uint32_t block = first + (uint32_t)__builtin_ctzll(bits);
 
@@ -309,7 +326,8 @@ struct hawk_error *hawk_tree_steps_sum(const struct hawk_block_graph *graph,
 /* UINT32_MAX = none. */
 static uint32_t site_at(const struct share *share, uint32_t position)
 {
-	uint32_t node = share->order->steps[position] & NODE_MASK;
+	unsigned bits = hawk_step_node_bits(share->fold->count);
+	uint32_t node = share->order->steps[position] & ((UINT32_C(1) << bits) - 1);
 
 	if (node >= share->fold->count || share->fold->nodes[node].kind < HAWK_TREE_SITE)
 		return UINT32_MAX;
@@ -339,13 +357,15 @@ static void close_last(struct share *share)
 static uint64_t bytes_of(const struct share *share, uint32_t position, uint32_t end)
 {
 	const uint32_t *steps = share->order->steps;
+	unsigned bits = hawk_step_node_bits(share->fold->count);
+	uint32_t most = hawk_step_bytes_max(bits);
 	uint64_t bytes = 0;
 
 	for (; position < end; position++) {
-		uint32_t few = steps[position] >> HAWK_STEP_NODE_BITS;
+		uint32_t few = steps[position] >> bits;
 		uint32_t block;
 
-		if (few != HAWK_STEP_BYTES_MAX) {
+		if (few != most) {
 			bytes += few;
 			continue;
 		}

@@ -38,6 +38,9 @@ enum {
 	MEMORY_SHARE = 2, /**< so many times that must be available */
 	FILE_BYTES_PER_BLOCK = 80,
 	FOLDS_FILE_BYTES_PER_BLOCK = 36,
+	FOLD_BYTES_PER_STEP = 100,
+	FOLD_FILE_BYTES_PER_STEP = 3 * 24,
+	BLOCKS_PER_STEP = 2, /**< a tree of as many steps as blocks says nothing about them */
 };
 
 /** A file without a name until it is complete: whatever happens, nothing is left behind. */
@@ -258,11 +261,34 @@ static void add_types(const struct completion *completion)
 	hawk_error_destroy(err);
 }
 
-static struct hawk_error *fold_trees(struct hawk_block_graph *graph, const uint32_t *groups)
+/** Steps of the largest tree that is kept. Those of one heap differ in what leads to its blocks,
+ * and are about as large: of all of them there is room in the file. */
+static uint32_t most_steps(const struct completion *completion, uint64_t bytes_per_block)
 {
+	const uint64_t blocks = completion->session->graph.index.count;
+	uint64_t most = blocks / BLOCKS_PER_STEP, taken = blocks * bytes_per_block;
+	uint64_t memory = hawk_memory_available() / MEMORY_SHARE;
+	uint64_t left = memory > taken ? (memory - taken) / FOLD_BYTES_PER_STEP : 0;
+
+	if (most > left)
+		most = left;
+	if (most > HAWK_TREE_FOLD_NODES_MAX)
+		most = HAWK_TREE_FOLD_NODES_MAX;
+	if (most <= HAWK_TREE_FOLD_NODES_FEW ||
+	    !hawk_cache_has_room(completion->folder, blocks * FOLDS_FILE_BYTES_PER_BLOCK +
+							     most * FOLD_FILE_BYTES_PER_STEP))
+		return HAWK_TREE_FOLD_NODES_FEW;
+	return (uint32_t)most;
+}
+
+static struct hawk_error *fold_trees(const struct completion *completion, const uint32_t *groups)
+{
+	struct hawk_block_graph *graph = &completion->session->graph;
 	struct hawk_error *err = hawk_tree_folds_need_ages(graph);
 
-	return err ? err : hawk_tree_folds_need_orders(graph, groups);
+	return err ? err
+		   : hawk_tree_folds_need_orders(graph, groups,
+						 most_steps(completion, FOLDS_BYTES_PER_BLOCK));
 }
 
 /** What is asked most of all blocks, so that nobody looks at them all again. By start pointers
@@ -284,13 +310,15 @@ static void add_folds(const struct completion *completion)
 	if (!err)
 		err = hawk_tree_roots_make(&report, &groups);
 	if (!err)
-		err = fold_trees(graph, groups.groups);
+		err = fold_trees(completion, groups.groups);
 	if (!err) {
 		publish(completion);
 		if (!graph->start_is_all)
 			hawk_tree_folds_drop_order(graph);
 		if (has_memory(session, START_BYTES_PER_BLOCK))
-			err = hawk_tree_folds_need_start(graph, groups.groups);
+			err = hawk_tree_folds_need_start(
+				graph, groups.groups,
+				most_steps(completion, START_BYTES_PER_BLOCK));
 	}
 	if (!err)
 		publish(completion);

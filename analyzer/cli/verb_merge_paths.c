@@ -61,12 +61,25 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
+/** What is shown of the tree. */
+static struct hawk_tree_view view_of(const struct hawk_session *session,
+				     const struct hawk_settings *settings,
+				     const struct hawk_pointer_report *report)
+{
+	return hawk_report_tree_view(report,
+				     settings->folded ? HAWK_TREE_FOLDED
+				     : settings->json ? HAWK_TREE_JSON
+						      : HAWK_TREE_TEXT,
+				     &session->screen);
+}
+
 /** From what is kept, if whole sites were asked for. */
 static bool make_of_sites(struct hawk_session *session, const struct hawk_settings *settings,
 			  const struct hawk_pointer_report *report,
 			  const struct hawk_tree_roots *groups, struct hawk_site_tree *ret,
 			  struct hawk_error **err)
 {
+	const struct hawk_tree_view view = view_of(session, settings, report);
 	CLEANUP(free_ptr) uint64_t *sites = NULL;
 
 	*err = NULL;
@@ -76,18 +89,20 @@ static bool make_of_sites(struct hawk_session *session, const struct hawk_settin
 	if (report->filter)
 		*err = hawk_pointer_session_site_bits(session, settings, &sites);
 	return !*err && hawk_site_tree_of_sites(report->graph, HAWK_FOLD_PATHS, groups->groups,
-						sites, ret, err);
+						sites, &view, ret, err);
 }
 
 static struct hawk_error *make_of_blocks(struct hawk_session *session,
 					 const struct hawk_settings *settings,
+					 const struct hawk_pointer_report *report,
 					 const struct hawk_tree_roots *groups,
 					 const uint64_t *chosen, struct hawk_site_tree *ret)
 {
+	const struct hawk_tree_view view = view_of(session, settings, report);
 	struct hawk_error *err = NULL;
 
 	if (chosen && hawk_site_tree_of_chosen(&session->graph, HAWK_FOLD_PATHS, groups->groups,
-					       chosen, ret, &err))
+					       chosen, &view, ret, &err))
 		return NULL;
 	if (!err)
 		err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
@@ -106,7 +121,7 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 	if (!err)
 		err = choose(report, &choice);
 	if (!err)
-		err = make_of_blocks(session, settings, groups, choice.blocks, ret);
+		err = make_of_blocks(session, settings, report, groups, choice.blocks, ret);
 	hawk_block_choice_deinit(&choice);
 	return err;
 }

@@ -67,6 +67,7 @@ struct tree_wish {
 	uint64_t *sites; /**< all of their blocks; NULL = all, or it is about blocks */
 	struct hawk_block_choice choice; /**< of blocks, if that has been made */
 	struct hawk_tree_roots groups;
+	struct hawk_tree_view view; /**< what is shown of it */
 };
 
 static enum hawk_tree_fold_sort wish_fold(const struct tree_wish *wish)
@@ -100,8 +101,8 @@ static bool make_kept_tree(struct hawk_session *session, struct tree_wish *wish,
 	*err = NULL;
 	if (wish->filtered && (!wish->sites || !graph->folds.ages))
 		return false;
-	if (!hawk_site_tree_of_sites(graph, wish_fold(wish), wish->groups.groups, wish->sites, ret,
-				     err))
+	if (!hawk_site_tree_of_sites(graph, wish_fold(wish), wish->groups.groups, wish->sites,
+				     &wish->view, ret, err))
 		return false;
 	if (wish->sites)
 		*err = count_sites(graph, wish->sites, &wish->choice.sites);
@@ -122,7 +123,7 @@ static struct hawk_error *make_tree(struct hawk_session *session,
 		err = choose(session, report, &wish->choice);
 	if (!err && wish->filtered &&
 	    (hawk_site_tree_of_chosen(graph, wish_fold(wish), wish->groups.groups,
-				      wish->choice.blocks, ret, &err) ||
+				      wish->choice.blocks, &wish->view, ret, &err) ||
 	     err))
 		return err;
 	if (!err)
@@ -155,6 +156,20 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 	return put_tree(session, settings, &chosen, &wish->groups, tree);
 }
 
+/** As print_tree() shows it. */
+static struct hawk_tree_view view_of(const struct hawk_session *session,
+				     const struct hawk_settings *settings,
+				     const struct hawk_pointer_report *report,
+				     const struct hawk_json *json)
+{
+	return hawk_report_tree_view(report,
+				     json                      ? HAWK_TREE_JSON
+				     : settings->folded        ? HAWK_TREE_FOLDED
+				     : settings->by == BY_TREE ? HAWK_TREE_TEXT
+							       : HAWK_TREE_TEXT_ROOTS,
+				     &session->screen);
+}
+
 /** For BY_ROOT and BY_TREE. */
 static struct hawk_error *print_trees(struct hawk_session *session,
 				      const struct hawk_settings *settings,
@@ -164,6 +179,7 @@ static struct hawk_error *print_trees(struct hawk_session *session,
 	struct tree_wish wish = {
 		.both = json || !settings->folded,
 		.filtered = report->filter,
+		.view = view_of(session, settings, report, json),
 	};
 	struct hawk_site_tree tree = {0};
 	struct hawk_error *err = hawk_tree_roots_make(report, &wish.groups);

@@ -134,6 +134,19 @@ struct hawk_error *hawk_tree_roots_make(const struct hawk_pointer_report *report
 					struct hawk_tree_roots *ret);
 void hawk_tree_roots_deinit(struct hawk_tree_roots *groups);
 
+/** How a tree is shown. */
+enum hawk_tree_sort {
+	HAWK_TREE_TEXT,
+	HAWK_TREE_TEXT_ROOTS, /**< hawk_report_retained_roots() */
+	HAWK_TREE_FOLDED,
+	HAWK_TREE_JSON,
+};
+
+/** What has to be there of it. `screen` is for text. */
+struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
+					    enum hawk_tree_sort sort,
+					    const struct hawk_screen *screen);
+
 /** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->start each
  * node has its sums by start pointers, too, but in folded stacks. */
 struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,

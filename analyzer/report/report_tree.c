@@ -37,6 +37,7 @@ struct writer {
 	struct hawk_output *output;
 	struct hawk_json *json;
 	size_t top, depth;
+	uint64_t share; /**< as in a view */
 	int blocks_width;
 };
 
@@ -197,11 +198,11 @@ static struct hawk_error *put_children(const struct writer *writer, uint32_t par
 	if (depth > writer->depth)
 		return NULL;
 	for (; child && !err; child = nodes[child].next_sibling) {
-		bool small = nodes[child].cum_bytes < nodes[0].cum_bytes / SMALL;
+		bool small = writer->share &&
+			     nodes[child].cum_bytes < nodes[0].cum_bytes / writer->share;
 
 		/* One line says as much as a line about one that is not shown. */
-		if (!writer->screen->full && (shown == writer->top || (small && shown)) &&
-		    nodes[child].next_sibling)
+		if ((shown == writer->top || (small && shown)) && nodes[child].next_sibling)
 			break;
 		shown++;
 		err = put_line(writer, child);
@@ -229,19 +230,61 @@ static int blocks_width(const struct hawk_site_tree *tree)
 	return width > BLOCKS_WIDTH_MIN ? (int)width : BLOCKS_WIDTH_MIN;
 }
 
+/** Of branches as they are left out in text. */
+static struct hawk_tree_view view_text(const struct hawk_pointer_report *report, bool full)
+{
+	return (struct hawk_tree_view){
+		.top = full          ? SIZE_MAX
+		       : report->top ? report->top
+				     : DEFAULT_TOP,
+		.depth = report->depth ? report->depth
+			 : full        ? SIZE_MAX
+				       : DEFAULT_DEPTH,
+		.share = full ? 0 : SMALL,
+	};
+}
+
+static struct hawk_pointer_report report_roots(const struct hawk_pointer_report *report)
+{
+	struct hawk_pointer_report tops = *report;
+
+	tops.depth = 1;
+	tops.top = report->top ? report->top : 2 * DEFAULT_TOP;
+	return tops;
+}
+
+struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
+					    enum hawk_tree_sort sort,
+					    const struct hawk_screen *screen)
+{
+	struct hawk_tree_view view = {.top = SIZE_MAX, .depth = SIZE_MAX};
+
+	if (sort == HAWK_TREE_TEXT || sort == HAWK_TREE_TEXT_ROOTS) {
+		struct hawk_pointer_report tops =
+			sort == HAWK_TREE_TEXT ? *report : report_roots(report);
+
+		return view_text(&tops, screen->full);
+	}
+	if (sort == HAWK_TREE_JSON && report->top)
+		view.top = report->top;
+	if (sort == HAWK_TREE_JSON && report->depth)
+		view.depth = report->depth;
+	return view;
+}
+
 struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 				    const struct hawk_tree_roots *groups,
 				    const struct hawk_site_tree *tree,
 				    const struct hawk_screen *screen)
 {
+	const struct hawk_tree_view view = view_text(report, screen->full);
 	struct writer writer = {
 		.report = report,
 		.groups = groups,
 		.tree = tree,
-		.top = report->top ? report->top : DEFAULT_TOP,
-		.depth = report->depth  ? report->depth
-			 : screen->full ? SIZE_MAX
-					: DEFAULT_DEPTH,
+		.top = view.top,
+		.depth = view.depth,
+		.share = view.share,
 		.blocks_width = blocks_width(tree),
 	};
 
@@ -401,12 +444,9 @@ struct hawk_error *hawk_report_retained_roots(const struct hawk_pointer_report *
 					      const struct hawk_site_tree *tree,
 					      const struct hawk_screen *screen)
 {
-	struct hawk_pointer_report tops = *report;
-
+	struct hawk_pointer_report tops = report_roots(report);
 	struct hawk_error *err;
 
-	tops.depth = 1;
-	tops.top = report->top ? report->top : 2 * DEFAULT_TOP;
 	err = hawk_report_tree(&tops, groups, tree, screen);
 	if (!err && is_much_shared(tree))
 		hawk_output_puts(

@@ -124,10 +124,10 @@ static void make_parts(struct hawk_block_graph *graph, int fd)
 	must(hawk_kept_leaks_need(graph));
 	must(hawk_kept_evidence_need(graph));
 	must(hawk_tree_folds_need_ages(graph));
-	must(hawk_tree_folds_need_orders(graph, groups));
+	must(hawk_tree_folds_need_orders(graph, groups, UINT32_MAX));
 	hawk_block_graph_note_folds(graph);
 	must(hawk_graph_cache_save(fd, &world.identity, graph, &world.findings));
-	must(hawk_tree_folds_need_start(graph, groups));
+	must(hawk_tree_folds_need_start(graph, groups, UINT32_MAX));
 	hawk_block_graph_note_folds(graph);
 	must(hawk_graph_cache_add(fd, &world.identity, graph, &world.findings, &fits));
 	if (!fits)
@@ -330,14 +330,14 @@ static void ask_trees(struct hawk_block_graph *graph)
 		struct hawk_site_tree tree;
 
 		bits[0] = 2;
-		if (hawk_site_tree_of_sites(graph, sorts[i], groups, NULL, &tree, &err))
+		if (hawk_site_tree_of_sites(graph, sorts[i], groups, NULL, NULL, &tree, &err))
 			hawk_site_tree_deinit(&tree);
 		must(err);
-		if (hawk_site_tree_of_sites(graph, sorts[i], groups, bits, &tree, &err))
+		if (hawk_site_tree_of_sites(graph, sorts[i], groups, bits, NULL, &tree, &err))
 			hawk_site_tree_deinit(&tree);
 		must(err);
 		bits[0] = UINT64_C(0x1249249249249249);
-		if (hawk_site_tree_of_chosen(graph, sorts[i], groups, bits, &tree, &err))
+		if (hawk_site_tree_of_chosen(graph, sorts[i], groups, bits, NULL, &tree, &err))
 			hawk_site_tree_deinit(&tree);
 		hawk_error_destroy(err); /* an order that is none */
 	}

@@ -356,12 +356,12 @@ static void expect_kept(const struct paths_world *paths, uint64_t chosen)
 	struct hawk_error *err;
 
 	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED_BOTH, paths->groups, &chosen,
-					     &tree, &err));
+					     NULL, &tree, &err));
 	expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
 	expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, chosen);
 	hawk_site_tree_deinit(&tree);
-	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, paths->groups, &chosen, &tree,
-					     &err));
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, paths->groups, &chosen, NULL,
+					     &tree, &err));
 	expect_path_chains(paths, &tree, chosen);
 	hawk_site_tree_deinit(&tree);
 	assert_true(hawk_block_graph_retained_in_order(graph, &chosen, &retained, &err));
@@ -382,8 +382,10 @@ static void kept_orders_tell_the_same_without_dominators(void **state)
 
 		paths->heap.site_count = GRAPH_TRACES;
 		expect_no_error(hawk_block_graph_need(&paths->graph, HAWK_PART_PATHS));
-		expect_no_error(hawk_tree_folds_need_orders(&paths->graph, paths->groups));
-		expect_no_error(hawk_tree_folds_need_start(&paths->graph, paths->groups));
+		expect_no_error(
+			hawk_tree_folds_need_orders(&paths->graph, paths->groups, UINT32_MAX));
+		expect_no_error(
+			hawk_tree_folds_need_start(&paths->graph, paths->groups, UINT32_MAX));
 		assert_ptr_not_equal(paths->graph.folds.order.blocks,
 				     paths->graph.folds.start_order.blocks);
 		for (unsigned how = 0; how < 6; how++)

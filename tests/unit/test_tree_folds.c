@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "hawk_block_graph.h"
+#include "hawk_block_choice.h"
 #include "hawk_site_tree.h"
 #include "hawk_tree_folds.h"
 #include "synthetic_heap.h"
@@ -307,10 +307,10 @@ static void trees_of_sites_are_those_of_their_blocks(void **state)
 			choose(forest, sites, blocks);
 			expect_no_error(hawk_site_tree_paths(graph, forest->groups, blocks, &want));
 			assert_true(hawk_site_tree_of_sites(graph, HAWK_FOLD_PATHS, forest->groups,
-							    &sites, &got, &err));
+							    &sites, NULL, &got, &err));
 			expect_same_trees(&got, &want);
 			is_told = hawk_site_tree_of_sites(graph, HAWK_FOLD_RETAINED_BOTH,
-							  forest->groups, &sites, &got, &err);
+							  forest->groups, &sites, NULL, &got, &err);
 			expect_no_error(err);
 			told += is_told;
 			untold += !is_told;
@@ -421,16 +421,16 @@ static void expect_chosen(struct forest *forest, const uint64_t *blocks)
 	struct hawk_error *err;
 
 	expect_no_error(hawk_site_tree_paths(graph, forest->groups, blocks, &want));
-	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, forest->groups, blocks, &got,
-					     &err));
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, forest->groups, blocks, NULL,
+					     &got, &err));
 	expect_same_trees(&got, &want);
 	expect_no_error(hawk_site_tree_retained(graph, forest->groups, blocks, &want));
 	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED, forest->groups, blocks,
-					     &got, &err));
+					     NULL, &got, &err));
 	expect_same_trees(&got, &want);
 	expect_no_error(hawk_site_tree_retained_both(graph, forest->groups, blocks, &want));
 	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED_BOTH, forest->groups, blocks,
-					     &got, &err));
+					     NULL, &got, &err));
 	expect_same_trees(&got, &want);
 	assert_true(hawk_block_graph_retained_in_order(graph, blocks, &retained, &err));
 	expect_retained(forest, blocks, retained);
@@ -449,8 +449,8 @@ static void expect_all_choices(uint32_t most, unsigned heaps, uint64_t seed)
 
 		if (i % 3 == 1)
 			carve_some(forest, parts, &seed);
-		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
-		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups));
+		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups, UINT32_MAX));
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups, UINT32_MAX));
 		assert_ptr_equal(graph->folds.start_order.blocks, graph->folds.order.blocks);
 		for (unsigned how = 0; how < CHOICES; how++) {
 			choose_some(forest, how, &seed, blocks);
@@ -484,7 +484,7 @@ static void an_order_is_of_the_tree_that_it_was_made_with(void **state)
 
 	(void)state;
 	memset(all, 0, sizeof(all));
-	expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
+	expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups, UINT32_MAX));
 	hawk_block_graph_note_folds(graph);
 	assert_true(graph->parts & HAWK_PART_ORDER);
 	assert_false(hawk_block_graph_retained_in_order(graph, all, &retained, &err));
@@ -494,14 +494,14 @@ static void an_order_is_of_the_tree_that_it_was_made_with(void **state)
 	expect_no_error(hawk_site_tree_retained(graph, forest->groups, NULL, &tree));
 	hawk_site_tree_deinit(&tree);
 	assert_true(hawk_site_tree_is_kept(graph, HAWK_FOLD_RETAINED, forest->groups));
-	assert_false(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED, forest->groups, all, &tree,
-					      &err));
+	assert_false(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED, forest->groups, all, NULL,
+					      &tree, &err));
 	assert_null(err);
 	hawk_block_graph_note_folds(graph);
 	assert_false(graph->parts & HAWK_PART_ORDER);
-	expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
-	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED, forest->groups, all, &tree,
-					     &err));
+	expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups, UINT32_MAX));
+	assert_true(hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED, forest->groups, all, NULL,
+					     &tree, &err));
 	hawk_site_tree_deinit(&tree);
 	close_forest(forest);
 }
@@ -520,8 +520,8 @@ static void numbers_of_a_wrong_order_stay_in_bounds(void **state)
 		uint64_t blocks[WORDS];
 		struct hawk_error *err;
 
-		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups));
-		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups));
+		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups, UINT32_MAX));
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups, UINT32_MAX));
 		for (uint32_t j = 0; j < 3 * graph->index.count; j++)
 			if (synthetic_random(&seed) % 4 == 0)
 				((uint32_t *)graph->folds.order.area.bytes)[j] =
@@ -531,10 +531,10 @@ static void numbers_of_a_wrong_order_stay_in_bounds(void **state)
 				(uint32_t)synthetic_random(&seed);
 		choose_some(forest, i, &seed, blocks);
 		if (hawk_site_tree_of_chosen(graph, HAWK_FOLD_RETAINED_BOTH, forest->groups, blocks,
-					     &tree, &err))
+					     NULL, &tree, &err))
 			hawk_site_tree_deinit(&tree);
-		if (hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, forest->groups, blocks, &tree,
-					     &err))
+		if (hawk_site_tree_of_chosen(graph, HAWK_FOLD_PATHS, forest->groups, blocks, NULL,
+					     &tree, &err))
 			hawk_site_tree_deinit(&tree);
 		assert_true(hawk_block_graph_retained_in_order(graph, blocks, &retained, &err));
 		free(retained);
@@ -573,7 +573,7 @@ static void what_a_carved_block_retains_is_found_once(void **state)
 		graph->parts &= ~(unsigned)HAWK_PART_RETAINED;
 		graph->dominators = (struct hawk_dominators){0};
 		graph->start_is_all = false;
-		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups));
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups, UINT32_MAX));
 		expect_no_error(hawk_block_graph_start_dominators(graph, &start));
 		assert_int_equal(graph->folds.by_start[0],
 				 hawk_block_graph_retained(graph, &start, 0));
@@ -587,6 +587,217 @@ static void what_a_carved_block_retains_is_found_once(void **state)
 	assert_true(carved > HEAPS / 20);
 }
 
+/** What is shown of both is the same; `got` has at least that. */
+static void expect_same_shown(const struct hawk_site_tree *got, uint32_t a,
+			      const struct hawk_site_tree *want, uint32_t b,
+			      const struct hawk_tree_view *view, unsigned *left_out)
+{
+	const struct hawk_site_tree_node *left = &got->nodes[a], *right = &want->nodes[b];
+	uint32_t i = left->first_child, j = right->first_child;
+	bool rest = false;
+	size_t shown = 0;
+
+	assert_int_equal(left->kind, right->kind);
+	assert_int_equal(left->key, right->key);
+	assert_int_equal(left->depth, right->depth);
+	assert_int_equal(left->flat_objects, right->flat_objects);
+	assert_int_equal(left->flat_bytes, right->flat_bytes);
+	assert_int_equal(left->cum_objects, right->cum_objects);
+	assert_int_equal(left->cum_bytes, right->cum_bytes);
+	if (want->start)
+		assert_memory_equal(&got->start[a], &want->start[b], sizeof(*want->start));
+	if (right->depth >= view->depth)
+		return;
+	for (; i && j; i = got->nodes[i].next_sibling, j = want->nodes[j].next_sibling) {
+		const struct hawk_site_tree_node *child = &want->nodes[j];
+		bool small =
+			view->share && child->cum_bytes < want->nodes[0].cum_bytes / view->share;
+
+		/* As hawk_report_tree() does. Those behind it are told together. */
+		rest |= (shown == view->top || (small && shown)) && child->next_sibling;
+		if (rest) {
+			(*left_out)++;
+			assert_int_equal(got->nodes[i].cum_bytes, child->cum_bytes);
+			continue;
+		}
+		shown++;
+		expect_same_shown(got, i, want, j, view, left_out);
+	}
+	assert_int_equal(i, 0);
+	assert_int_equal(j, 0);
+}
+
+static void what_is_shown_of_a_tree_is_what_all_of_it_has_there(void **state)
+{
+	const enum hawk_tree_fold_sort sorts[] = {HAWK_FOLD_PATHS, HAWK_FOLD_RETAINED,
+						  HAWK_FOLD_RETAINED_BOTH};
+	unsigned left_out = 0, smaller = 0;
+	uint64_t seed = 98;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct forest *forest = open_forest(&seed);
+		struct hawk_block_graph *graph = &forest->graph;
+		const struct hawk_tree_view view = {
+			.top = i % 7 ? i % 4 : SIZE_MAX,
+			.depth = i % 5 ? i % 9 : SIZE_MAX,
+			.share = i % 3 ? 5 << i % 4 : 0,
+		};
+		struct hawk_site_tree got, want;
+		struct hawk_error *err;
+		uint64_t blocks[WORDS];
+
+		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups, UINT32_MAX));
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups, UINT32_MAX));
+		choose_some(forest, i, &seed, blocks);
+		for (unsigned j = 0; j < sizeof(sorts) / sizeof(sorts[0]); j++) {
+			assert_true(hawk_site_tree_of_chosen(graph, sorts[j], forest->groups,
+							     blocks, NULL, &want, &err));
+			assert_true(hawk_site_tree_of_chosen(graph, sorts[j], forest->groups,
+							     blocks, &view, &got, &err));
+			expect_same_shown(&got, 0, &want, 0, &view, &left_out);
+			smaller += got.count < want.count;
+			hawk_site_tree_deinit(&got);
+			hawk_site_tree_deinit(&want);
+		}
+		close_forest(forest);
+	}
+	assert_true(left_out > HEAPS / 10);
+	assert_true(smaller > HEAPS / 10);
+}
+
+static void trees_with_more_steps_than_wanted_are_not_kept(void **state)
+{
+	uint64_t seed = 99;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS / 10; i++) {
+		struct forest *forest = open_forest(&seed);
+		struct hawk_block_graph *graph = &forest->graph;
+		struct hawk_tree_folds *folds = &graph->folds;
+		uint32_t paths, retained;
+
+		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups, UINT32_MAX));
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups, UINT32_MAX));
+		paths = folds->paths.count;
+		retained = folds->retained.count;
+		hawk_tree_folds_deinit(folds);
+		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups, paths - 1));
+		expect_no_error(hawk_tree_folds_need_start(graph, forest->groups, retained - 1));
+		assert_null(folds->paths.nodes);
+		assert_null(folds->path_steps.nodes);
+		assert_null(folds->start_retained.nodes);
+		assert_null(folds->start_order.blocks);
+		expect_no_error(hawk_tree_folds_need_orders(graph, forest->groups,
+							    paths > retained ? paths : retained));
+		assert_int_equal(folds->paths.count, paths);
+		assert_int_equal(folds->retained.count, retained);
+		assert_non_null(folds->path_steps.nodes);
+		assert_non_null(folds->order.blocks);
+		close_forest(forest);
+	}
+}
+
+enum { MANY_STEPS = 3 << 20, ORDERED = 300 };
+
+/* Fewer bits are left for bytes then. */
+static void steps_of_trees_with_many_nodes_have_room_for_them(void **state)
+{
+	uint32_t sizes[ORDERED], traces[ORDERED] = {0}, nodes[ORDERED], blocks[ORDERED + 1];
+	uint32_t above[ORDERED + 1] = {0}, subtrees[ORDERED + 1];
+	const struct hawk_dominators dominators = {
+		.count = ORDERED, .blocks = blocks, .dominators = above, .sizes = subtrees};
+	const struct hawk_tree_fold fold = {.count = MANY_STEPS};
+	struct hawk_block_graph graph = {.threads = 1};
+	uint64_t all[ORDERED / 64 + 1];
+	struct hawk_tree_order order;
+	struct hawk_chosen *sums;
+
+	(void)state;
+	assert_int_equal(hawk_step_node_bits(1), 20);
+	assert_int_equal(hawk_step_node_bits(1 << 20), 20);
+	assert_int_equal(hawk_step_node_bits((1 << 20) + 1), 21);
+	assert_int_equal(hawk_step_node_bits(MANY_STEPS), 22);
+	assert_int_equal(hawk_step_node_bits(UINT32_MAX), 24);
+	graph.index.count = ORDERED;
+	graph.index.sizes = sizes;
+	graph.index.traces = traces;
+	for (uint32_t i = 0; i < ORDERED; i++) {
+		sizes[i] = 7 * i; /* 1023 of them and more do not fit */
+		nodes[i] = MANY_STEPS - 1 - i * 10000;
+		blocks[i + 1] = i;
+		subtrees[i + 1] = 1;
+	}
+	memset(all, 0xff, sizeof(all));
+	all[ORDERED / 64] &= (UINT64_C(1) << ORDERED % 64) - 1;
+	expect_no_error(
+		hawk_tree_order_make(&graph.index, &dominators, nodes, MANY_STEPS, NULL, &order));
+	expect_no_error(hawk_tree_order_sum_nodes(&graph, &order, &fold, all, &sums));
+	for (uint32_t i = 0; i < ORDERED; i++) {
+		assert_int_equal(sums[nodes[i]].objects, 1);
+		assert_int_equal(sums[nodes[i]].bytes, 7 * i);
+	}
+	free(sums);
+	hawk_tree_order_deinit(&order);
+}
+
+/** As from a file, with one number changed. */
+static bool grows_with(struct forest *forest, uint32_t node, uint32_t end, uint32_t kind,
+		       uint32_t key)
+{
+	struct hawk_tree_fold *fold = &forest->graph.folds.paths;
+	struct hawk_tree_fold_node *nodes = fold->owned, before = nodes[node];
+	struct hawk_site_tree tree;
+	struct hawk_error *err;
+	bool grown;
+
+	nodes[node].end = end;
+	nodes[node].kind = kind;
+	nodes[node].key = key;
+	fold->owned = NULL;
+	grown = hawk_site_tree_of_sites(&forest->graph, HAWK_FOLD_PATHS, forest->groups, NULL, NULL,
+					&tree, &err);
+	expect_no_error(err);
+	if (grown)
+		hawk_site_tree_deinit(&tree);
+	fold->owned = nodes;
+	nodes[node] = before;
+	return grown;
+}
+
+static void no_tree_grows_from_wrong_steps(void **state)
+{
+	uint64_t seed = 100;
+	unsigned nested = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS / 10; i++) {
+		struct forest *forest = open_forest(&seed);
+		const struct hawk_tree_fold *fold = &forest->graph.folds.paths;
+		uint32_t last;
+
+		expect_no_error(
+			hawk_tree_folds_need_orders(&forest->graph, forest->groups, UINT32_MAX));
+		last = fold->nodes[1].end;
+		assert_true(grows_with(forest, 1, last, HAWK_TREE_LOST, 0));
+		assert_false(grows_with(forest, 1, 0, HAWK_TREE_LOST, 0));
+		assert_false(grows_with(forest, 1, 1, HAWK_TREE_LOST, 0));
+		assert_false(grows_with(forest, 1, fold->count + 1, HAWK_TREE_LOST, 0));
+		assert_false(grows_with(forest, 1, last, HAWK_TREE_ALL, 0));
+		assert_false(grows_with(forest, 1, last, HAWK_TREE_TAIL, 0));
+		assert_false(grows_with(forest, 1, last, HAWK_TREE_KINDS, 0));
+		assert_false(grows_with(forest, 1, last, HAWK_TREE_SITE, SITES));
+		assert_false(grows_with(forest, 1, last, HAWK_TREE_ROOT, GROUPS));
+		assert_false(grows_with(forest, 0, fold->count + 1, HAWK_TREE_ALL, 0));
+		if (last < fold->count) { /* 2 is below 1: it ends where that does, or before */
+			nested++;
+			assert_false(grows_with(forest, 2, last + 1, HAWK_TREE_SITE, 0));
+		}
+		close_forest(forest);
+	}
+	assert_true(nested > HEAPS / 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -598,6 +809,10 @@ int main(void)
 		cmocka_unit_test(threads_share_the_order_of_all),
 		cmocka_unit_test(an_order_is_of_the_tree_that_it_was_made_with),
 		cmocka_unit_test(numbers_of_a_wrong_order_stay_in_bounds),
+		cmocka_unit_test(what_is_shown_of_a_tree_is_what_all_of_it_has_there),
+		cmocka_unit_test(trees_with_more_steps_than_wanted_are_not_kept),
+		cmocka_unit_test(steps_of_trees_with_many_nodes_have_room_for_them),
+		cmocka_unit_test(no_tree_grows_from_wrong_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
