@@ -20,10 +20,11 @@
 enum {
 	SHARES_MAX = 16,
 	BLOCKS_PER_SHARE = 1 << 12, /**< fewer are not worth a thread */
-	BLOCKS_PER_SUM = 16,        /**< likewise sums of its own */
+	BLOCKS_PER_SUM = 4,         /**< likewise sums of its own */
 	LINE_WORDS = 16,            /**< so far apart threads do not wait for each other */
 	WORD_BLOCKS = 64,
 	NODES_NEAR = 1 << 14, /**< sums of more are not near the processor */
+	POSITIONS_AHEAD = 32,
 };
 
 /** Positions from `first` to `end`. */
@@ -181,10 +182,16 @@ static void add_gone(const struct share *share, struct run *run, uint32_t positi
 	const struct hawk_tree_order *order = share->order;
 	unsigned bits = hawk_step_node_bits(share->fold->count);
 	uint32_t most = hawk_step_bytes_max(bits), mask = (UINT32_C(1) << bits) - 1;
+	bool is_far = share->fold->count > NODES_NEAR;
 
 	for (; position < end; position++) {
 		uint32_t step = order->steps[position];
 		uint32_t bytes = step >> bits;
+
+		/* It is likely to be needed: stretches are short where steps are many. */
+		if (is_far && share->end - position > POSITIONS_AHEAD)
+			hawk_prefetch(
+				&share->sums[order->steps[position + POSITIONS_AHEAD] & mask]);
 
 		if (bytes != most)
 			add_to_run(run, step & mask, 1, bytes);
