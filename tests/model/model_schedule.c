@@ -145,11 +145,15 @@ static bool next_choices(void)
 	return true;
 }
 
+/** What comes before the last choice has been checked in the execution before, which was the same
+ * so far. */
 static void check_step(void)
 {
 	if (!dirty || !scenario->at_step)
 		return;
 	dirty = false;
+	if (choice_at < choice_count)
+		return;
 	checking = true;
 	scenario->at_step();
 	checking = false;
