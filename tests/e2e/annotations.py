@@ -225,6 +225,7 @@ def check_stress(options):
 
 
 hawk.need_build()
+hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 for name, options in (("gcc", ("-O2",)), ("clang", ("-O0",)),
                       ("gcc", ("-O1", "-no-pie", "-fno-pic"))):

@@ -231,6 +231,7 @@ def check_cause():
 
 
 hawk.need_build()
+hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)
 untraced, _ = cli_world.crash(folder, "abort", environment=hawk.plain_environment())

@@ -114,6 +114,7 @@ def check_untraced_process():
 
 
 hawk.need_build()
+hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 world = subprocess.Popen([cli_world.build(folder)], env=hawk.tracer_environment(),
                          stdout=subprocess.PIPE, text=True)

@@ -118,6 +118,7 @@ def check_no_progress_in_pipes():
 
 
 hawk.need_build()
+hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)
 check_closed_pipe()

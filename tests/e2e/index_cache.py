@@ -369,8 +369,8 @@ def check_waiting(without):
 
     os.unlink(path_of(name))
     writer = locked()
-    late = subprocess.Popen([hawk.CORE, retained[0], core, *retained[1:]], stdout=subprocess.PIPE, text=True,
-                            env=dict(os.environ, XDG_CACHE_HOME=caches))
+    late = subprocess.Popen(hawk.question([hawk.CORE, retained[0], core, *retained[1:]]),
+                            stdout=subprocess.PIPE, text=True, env=dict(os.environ, XDG_CACHE_HOME=caches))
     time.sleep(0.3)
     with open(os.open(path_of(name), os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
         file.write(full)
@@ -385,8 +385,8 @@ def check_inherited():
     os.unlink(path_of(settled()[0]))
     writer = locked()  # the child waits for it
     ends, others = os.pipe(), os.pipe()
-    with subprocess.Popen([hawk.CORE, "growth", core], stdout=ends[1], stderr=ends[1], pass_fds=(others[1],),
-                          env=dict(os.environ, XDG_CACHE_HOME=caches)) as command:
+    with subprocess.Popen(hawk.question([hawk.CORE, "growth", core]), stdout=ends[1], stderr=ends[1],
+                          pass_fds=(others[1],), env=dict(os.environ, XDG_CACHE_HOME=caches)) as command:
         for end in (ends[1], others[1]):
             os.close(end)
         with open(ends[0], "rb") as output, open(others[0], "rb") as other:
@@ -420,8 +420,8 @@ def check_own_size(without):
         resource.setrlimit(resource.RLIMIT_FSIZE, (before, before))
 
     write(name, good)
-    subprocess.run([hawk.CORE, verb[0], core, *verb[1:]], env=dict(os.environ, XDG_CACHE_HOME=caches),
-                   preexec_fn=limit, stdout=subprocess.DEVNULL, check=True)
+    subprocess.run(hawk.question([hawk.CORE, verb[0], core, *verb[1:]]),
+                   env=dict(os.environ, XDG_CACHE_HOME=caches), preexec_fn=limit, stdout=subprocess.DEVNULL, check=True)
     hawk.expect_equal(settled()[1], before, "size of what could not be added to")
     write(name, good)
     inode = os.stat(path_of(name)).st_ino
@@ -502,7 +502,7 @@ def check_compressed(tool, library):
 hawk.need_build()
 folder = hawk.temporary_folder()
 caches = os.path.join(folder, "caches")
-core, _done = hawk.crash([holder_world.build(folder), "abort", "20000", "500000"],
+core, _done = hawk.crash([holder_world.build(folder), "abort", "20000", "390000"],
                          hawk.tracer_environment(), folder, (signal.SIGABRT,))
 hawk.expect(os.path.getsize(core) >= 64 << 20, "the core is large enough to be cached")
 VERBS += schema_verbs()

@@ -11,6 +11,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import time
 
@@ -36,12 +37,12 @@ class Slow:
         self.controller, end = pty.openpty()
         fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
         reading, writing = os.pipe()
-        self.output = open(os.path.join(folder, "output"), "w+b")
-        asked = open(os.path.join(folder, "commands"), "w+", encoding="ascii")
+        self.output = tempfile.TemporaryFile(dir=folder)
+        asked = tempfile.TemporaryFile("w+", encoding="ascii", dir=folder)
         asked.write(commands)
         asked.seek(0)
         self.process = subprocess.Popen(
-            [hawk.CORE, *arguments], stdin=asked, stdout=self.output,
+            hawk.question([hawk.CORE, *arguments]), stdin=asked, stdout=self.output,
             stderr=end if terminal else writing, start_new_session=True)
         time.sleep(START)
         os.kill(self.process.pid, signal.SIGSTOP)
@@ -147,16 +148,15 @@ def check_bars(arguments, stages):
     hawk.expect(moved and not missing, f"{arguments}: not shown {missing}; the last: {seen}")
 
 
-def check_signals():
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        for _ in range(ROUNDS):
-            slow = Slow(["retained", "--no-cache", core])
-            if shows(slow):
-                break
-            slow.end()
-        hawk.expect(screen(slow.text), f"{number!r}: shown before")
-        hawk.expect_equal(slow.end(number), -number, f"{number!r}: how it ended")
-        hawk.expect_equal(screen(slow.text), "", f"{number!r}: left on the terminal")
+def check_signal(number):
+    for _ in range(ROUNDS):
+        slow = Slow(["retained", "--no-cache", core])
+        if shows(slow):
+            break
+        slow.end()
+    hawk.expect(screen(slow.text), f"{number!r}: shown before")
+    hawk.expect_equal(slow.end(number), -number, f"{number!r}: how it ended")
+    hawk.expect_equal(screen(slow.text), "", f"{number!r}: left on the terminal")
 
 
 def shows(slow, what="%"):
@@ -203,12 +203,12 @@ hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "many_lists"), ["many_lists.c"])
 core, _ = hawk.crash([program, str(NODES)], hawk.tracer_environment(), folder)
-check_bars(["retained", "--no-cache", core], ["reading pointers", "following pointers"])
-check_bars(["leaks", "--no-cache", core], ["reading pointers"])
-check_bars(["sql", "--no-cache", core, "SELECT site, sum(age) FROM blocks GROUP BY site"],
-           ["looking through rows"])
-check_signals()
-check_shell()
-check_silence()
-check_narrow_terminal()
+# Nearly all of the time is spent standing still: each check in a process of its own.
+hawk.side_by_side(
+    lambda: check_bars(["retained", "--no-cache", core], ["reading pointers", "following pointers"]),
+    lambda: check_bars(["leaks", "--no-cache", core], ["reading pointers"]),
+    lambda: check_bars(["sql", "--no-cache", core, "SELECT site, sum(age) FROM blocks GROUP BY site"],
+                       ["looking through rows"]),
+    *(lambda number=number: check_signal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+    check_shell, check_silence, check_narrow_terminal)
 hawk.finish()

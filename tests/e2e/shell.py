@@ -192,6 +192,7 @@ def check_types_of_many_words():
 
 
 hawk.need_build()
+hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
 check_answers()

@@ -178,6 +178,7 @@ def check_what_is_missing():
 
 
 hawk.need_build()
+hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 held, _ = holder_world.crash(folder)
 held = hawk.put_aside(held)

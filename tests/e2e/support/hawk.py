@@ -6,6 +6,8 @@ written outside of the temporary folder, and every process started is waited for
 """
 
 import atexit
+import functools
+import gc
 import glob
 import json
 import os
@@ -17,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
+import traceback
+
+import debug_files
 
 SOURCE = os.environ.get("HAWK_SOURCE") or os.path.abspath(
     os.path.join(os.path.dirname(__file__), "..", "..", ".."))
@@ -35,6 +40,17 @@ ALLOCATORS = {
     "tcmalloc": "libtcmalloc_minimal.so.4",
     "mimalloc": "libmimalloc.so.2",
 }
+
+# Documents of a hundred megabytes would be looked through for cycles again and again while they are read.
+gc.disable()
+
+# What look at a core, and so may read the debug information of its modules.
+READERS = {"analyze", "whatis", "blocks", "leaks", "refs", "path", "merge-paths", "retained", "sites", "schema",
+           "growth", "sql", "shell"}
+
+# For --debug-dir. A script of few questions, or one to which the words of the answers matter (what to ask next
+# has the options of what was asked), sets it to None: files are read as they are installed.
+debug_directory = debug_files.unpacked(BUILD)
 
 _failures = []
 _temporary = []
@@ -174,8 +190,16 @@ def plain_environment(allocator=None, extra=None):
     return environment
 
 
+def question(arguments):
+    """A command, with --debug-dir if it is one of ours that may want it."""
+    if debug_directory and len(arguments) > 2 and arguments[0] == CORE and arguments[1] in READERS:
+        return [*arguments[:2], f"--debug-dir={debug_directory}", *arguments[2:]]
+    return arguments
+
+
 def run(arguments, **options):
-    """subprocess.run() with captured text and a time limit."""
+    """subprocess.run() with captured text and a time limit, of a question() too."""
+    arguments = question(arguments)
     options.setdefault("timeout", 240)
     if "input" not in options:
         options.setdefault("stdin", subprocess.DEVNULL)
@@ -298,6 +322,7 @@ def functions_of(site):
     return [plain_name(frame.get("function")) for frame in site["frames"]]
 
 
+@functools.cache
 def plain_name(function):
     """`void* ns::f<int>(char) [clone .isra.0]` -> `ns::f<int>`."""
     if not function:
@@ -326,6 +351,30 @@ def wait_for(condition, seconds, what):
         time.sleep(0.05)
     expect(False, f"waited {seconds} s in vain for {what}")
     return None
+
+
+def side_by_side(*checks):
+    """Each check in a child; what any of them finds is a failure here."""
+    sys.stdout.flush()
+    children = {}
+    for check in checks:
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                before = len(_failures)
+                check()
+                code = int(len(_failures) > before)
+            except Exception:  # pylint: disable=broad-except
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        children[child] = check
+    for child, check in children.items():
+        _, status = os.waitpid(child, 0)
+        expect(status == 0, f"{check.__name__} {list(children).index(child)}: status {status}")
 
 
 def free_port():
