@@ -23,20 +23,25 @@ static struct hawk_error *read_suppressions(const struct hawk_settings *settings
 	return err;
 }
 
+/* Those that are asked for. */
+static unsigned heuristics_of(const struct hawk_settings *settings)
+{
+	unsigned heuristics = HAWK_HEURISTICS_ALL;
+
+	if (settings->heuristics) // checked before
+		hawk_error_destroy(hawk_leaks_parse_heuristics(settings->heuristics, &heuristics));
+	return heuristics;
+}
+
 /* Of a process that was let go before (hawk-core shell) contents are not known. */
 static struct hawk_error *explain(struct hawk_session *session,
 				  const struct hawk_settings *settings,
 				  struct hawk_leaks_session *leaks)
 {
 	struct hawk_block_graph *graph = &session->graph;
-	unsigned heuristics = HAWK_HEURISTICS_ALL;
+	unsigned heuristics = heuristics_of(settings);
 	struct hawk_error *err;
 
-	if (settings->heuristics) {
-		err = hawk_leaks_parse_heuristics(settings->heuristics, &heuristics);
-		if (err)
-			return err;
-	}
 	err = hawk_block_graph_readable(graph);
 	if (err && heuristics)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false,
@@ -118,20 +123,54 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 	return err;
 }
 
+/* Whether the heuristics that are asked for explain what all of them do. Each pointer is explained
+ * by the first one that can: those that have explained none can be left out. */
+static bool explains_all(const struct hawk_session *session, const struct hawk_settings *settings)
+{
+	unsigned heuristics = heuristics_of(settings);
+
+	if (!session->graph.leaks)
+		return false;
+	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
+		if (session->graph.leaks->sums.heuristics[i] && !(heuristics >> i & 1))
+			return false;
+	return true;
+}
+
 /* Whether records that are kept answer the question. */
 static bool is_kept(const struct hawk_session *session, const struct hawk_settings *settings)
 {
 	const struct hawk_block_wish wish = hawk_settings_wish(settings);
 
-	return session->graph.leaks && !settings->heuristics &&
-	       !hawk_settings_choose_blocks(settings) &&
+	return explains_all(session, settings) && !hawk_settings_choose_blocks(settings) &&
 	       (hawk_block_wish_is_all(&wish) || !hawk_leaks_doubt(&session->graph));
 }
 
 /* Whether what is kept of each block does. */
 static bool has_evidence(const struct hawk_session *session, const struct hawk_settings *settings)
 {
-	return !settings->heuristics && hawk_kept_evidence_fits(&session->graph);
+	return explains_all(session, settings) && hawk_kept_evidence_fits(&session->graph);
+}
+
+/* What the cache has, if it is an answer for some heuristics; it is not made for them. */
+static bool take_cached(struct hawk_session *session, const struct hawk_settings *settings,
+			struct hawk_error **err)
+{
+	unsigned parts = HAWK_PART_LEAKS;
+
+	if (hawk_settings_choose_blocks(settings))
+		parts |= HAWK_PART_EVIDENCE;
+	return hawk_session_load_cached_graph(session, settings, parts, err) &&
+	       (is_kept(session, settings) || has_evidence(session, settings));
+}
+
+/* Only one heuristic asks for virtual tables. */
+static struct hawk_error *ask_again(const struct hawk_session *session,
+				    const struct hawk_settings *settings)
+{
+	if (!(heuristics_of(settings) & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
+		return NULL;
+	return hawk_kept_leaks_ask_again(&session->graph);
 }
 
 /* Reach of a core, or all records, may be in the index cache; a process need not stand still for
@@ -141,8 +180,12 @@ static struct hawk_error *load_graph(struct hawk_session *session,
 {
 	const unsigned evidence = HAWK_PART_LEAKS | HAWK_PART_EVIDENCE;
 	unsigned parts = HAWK_PART_CONTENTS;
-	struct hawk_error *err;
+	struct hawk_error *err = NULL;
 
+	if (session->source && settings->heuristics && take_cached(session, settings, &err))
+		return NULL;
+	if (err)
+		return err;
 	if (!session->source || settings->heuristics)
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
 	else if (hawk_settings_choose_blocks(settings))
@@ -170,7 +213,7 @@ static struct hawk_error *load(struct hawk_session *session, const struct hawk_s
 	}
 	kept = is_kept(session, settings);
 	leaks->uses = &session->graph.explained;
-	err = kept || has_evidence(session, settings) ? hawk_kept_leaks_ask_again(&session->graph)
+	err = kept || has_evidence(session, settings) ? ask_again(session, settings)
 						      : explain(session, settings, leaks);
 	return err ? err : find(session, settings, kept, kinds, leaks);
 }

@@ -246,9 +246,10 @@ def check_kept_leaks(without):
     ask("analyze")
     name, _, _ = settled()
     good = read(name)
-    kept = ("leaks", "--json"), ("leaks", "--function=hold", "--json"), ("sql", "SELECT * FROM leaks")
+    kept = (("leaks", "--json"), ("leaks", "--function=hold", "--json"), ("sql", "SELECT * FROM leaks"),
+            ("leaks", "--heuristics=none", "--json"))  # here no heuristic explains anything
     chosen = ("leaks", "--age=0-", "--json"), ("leaks", "--type=Session", "--json")
-    others = (("leaks", "--heuristics=none", "--json"),)
+    others = (("sites", "--size=8-48", "--json"),)
     for section, users in (EDGE_WORDS, others), (LEAK_RECORDS, kept + chosen), (EVIDENCE_CODES, chosen):
         bad = bytearray(good)
         bad[sections_of(good)[section][0] + 4] ^= 0x55

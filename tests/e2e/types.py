@@ -15,7 +15,8 @@ import hawk  # noqa: E402
 OBJECTS = 800_000
 PREFIX = "(anonymous namespace)::"
 NAMES = ("Circle", "Square", "Label", "Circle[]")
-QUESTIONS = (["leaks", "--json", "--type=Circle"], ["leaks", "--type=[[]"], ["leaks", "--type=no such"],
+QUESTIONS = (["leaks", "--json", "--type=Circle"], ["leaks", "--json", "--heuristics=none"],
+             ["leaks", "--json", "--heuristics=newarray,listnode", "--size=8-48"], ["leaks", "--type=[[]"], ["leaks", "--type=no such"],
              ["sites", "--json", "--type=::Circle$"], ["sites", "--type=."],
              ["sites", "--type=S|L", "--function=make_any"],
              ["growth", "--json", "--type=Square"], ["growth", "--type=Circle", "--size=9-24", "--age=0-1h"],

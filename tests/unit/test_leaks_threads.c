@@ -75,14 +75,12 @@ static void fill_heap(struct threads_world *world, bool pools)
 	}
 }
 
-static void open_world(struct threads_world *world, uint64_t seed, bool pools)
+/* With the heap that is there. */
+static void open_filled(struct threads_world *world, uint64_t seed)
 {
 	struct hawk_block_index *index = &world->graph.index;
 	struct hawk_sweep_result result;
 
-	*world = (struct threads_world){.seed = seed};
-	world->core.heap = synthetic_heap_create(HEAP_BYTES);
-	fill_heap(world, pools);
 	sweep_core_open(&world->core);
 	for (unsigned i = 0; i < TRACES; i++)
 		world->site_of_trace[i] = i % (SITES + 1);
@@ -98,8 +96,6 @@ static void open_world(struct threads_world *world, uint64_t seed, bool pools)
 	};
 	expect_no_error(hawk_block_index_sweep(index, world->core.target, &world->core.plan, 1,
 					       &world->findings, &result));
-	assert_true(index->count / 256 > SLOTS);
-	assert_int_equal(!index->part_count, !pools);
 	for (unsigned i = 0; i < ROOTS; i++)
 		world->roots[i] = (struct hawk_root){
 			.edge = (uint32_t)random_below(world, 2ull * index->count),
@@ -112,6 +108,16 @@ static void open_world(struct threads_world *world, uint64_t seed, bool pools)
 	world->graph.roots.count = ROOTS;
 	world->graph.parts = HAWK_PART_INDEX | HAWK_PART_ROOTS;
 	expect_no_error(hawk_block_graph_need(&world->graph, HAWK_PART_REACH));
+}
+
+static void open_world(struct threads_world *world, uint64_t seed, bool pools)
+{
+	*world = (struct threads_world){.seed = seed};
+	world->core.heap = synthetic_heap_create(HEAP_BYTES);
+	fill_heap(world, pools);
+	open_filled(world, seed);
+	assert_true(world->graph.index.count / 256 > SLOTS);
+	assert_int_equal(!world->graph.index.part_count, !pools);
 }
 
 static void close_world(struct threads_world *world)
@@ -502,10 +508,62 @@ static void records_of_chosen_blocks_are_sums_of_what_is_kept_of_them(void **sta
 	assert_true(losing > HEAPS / 8);
 }
 
+/* Blocks of one site, each with `words` pointers: all to its successor, or to `words` ones. */
+static void open_dense(struct threads_world *world, uint64_t count, uint64_t words, bool to_one)
+{
+	struct synthetic_heap *heap;
+	uint64_t each = 16 + (8 * words + 15) / 16 * 16;
+
+	*world = (struct threads_world){.seed = 1};
+	world->core.heap = heap = synthetic_heap_create(((count + 2) * each + 4095) / 4096 * 4096);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at = 32 + i * each;
+
+		for (uint64_t j = 0; j < words; j++) {
+			uint64_t to = (i + (to_one ? 1 : j + 1)) % count;
+			uint64_t word = SYNTHETIC_HEAP + 32 + to * each;
+
+			memcpy(heap->bytes + at + 8 * j, &word, sizeof(word));
+		}
+		synthetic_heap_add_block(heap, (struct synthetic_block){
+						       .start = SYNTHETIC_HEAP + at,
+						       .size = 8 * words,
+						       .birth = 1,
+					       });
+	}
+	open_filled(world, 1);
+	assert_int_equal(world->graph.index.count, count);
+}
+
+static bool keeps_evidence(uint64_t count, uint64_t words, bool to_one)
+{
+	struct threads_world world;
+	bool keeps;
+
+	open_dense(&world, count, words, to_one);
+	expect_no_error(hawk_kept_evidence_need(&world.graph));
+	keeps = world.graph.evidence;
+	if (keeps && to_one)
+		assert_true(world.graph.evidence->item_count >=
+			    world.graph.evidence->head.coded_count + count);
+	close_world(&world);
+	return keeps;
+}
+
+static void evidence_that_would_be_too_large_is_not_kept(void **state)
+{
+	(void)state;
+	assert_true(keeps_evidence(600, 4, false));
+	assert_false(keeps_evidence(600, 5, false));
+	assert_true(keeps_evidence(HAWK_EVIDENCE_ODD_MAX, 26, true));
+	assert_false(keeps_evidence(HAWK_EVIDENCE_ODD_MAX + 1, 26, true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(records_that_are_kept_are_those_that_are_found),
+		cmocka_unit_test(evidence_that_would_be_too_large_is_not_kept),
 		cmocka_unit_test(records_of_chosen_blocks_are_sums_of_what_is_kept_of_them),
 		cmocka_unit_test(records_of_sites_are_taken_from_those_that_are_kept),
 		cmocka_unit_test(records_are_those_of_one_block_and_pointer_after_the_other),
