@@ -39,8 +39,10 @@ struct share {
 	struct hawk_chosen *sums; /**< by node */
 
 	/* By site. */
-	uint32_t *ends;   /**< behind what the last topmost block dominates */
-	uint64_t *before; /**< all bytes of the share when that came */
+	const uint32_t *sites; /**< by node; UINT32_MAX = none */
+	unsigned node_bits;    /**< of steps */
+	uint32_t *ends;        /**< behind what the last topmost block dominates */
+	uint64_t *before;      /**< all bytes of the share when that came */
 	uint64_t *by_site;
 	/* Sites whose topmost block is open, those that are inside of others behind them. */
 	uint32_t *stack;
@@ -331,18 +333,26 @@ struct hawk_error *hawk_tree_steps_sum(const struct hawk_block_graph *graph,
 }
 
 /* UINT32_MAX = none. */
-static uint32_t site_at(const struct share *share, uint32_t position)
+static inline uint32_t site_at(const struct share *share, uint32_t position)
 {
-	unsigned bits = hawk_step_node_bits(share->fold->count);
-	uint32_t node = share->order->steps[position] & ((UINT32_C(1) << bits) - 1);
+	uint32_t node = share->order->steps[position] & ((UINT32_C(1) << share->node_bits) - 1);
 
-	if (node >= share->fold->count || share->fold->nodes[node].kind < HAWK_TREE_SITE)
-		return UINT32_MAX;
-	return share->fold->nodes[node].key;
+	return node < share->fold->count ? share->sites[node] : UINT32_MAX;
+}
+
+/* By node: nodes themselves are eight times as large, and asked for in no order. NULL = no
+ * memory. */
+static uint32_t *list_sites(const struct hawk_tree_fold *fold)
+{
+	uint32_t *sites = malloc((size_t)fold->count * sizeof(*sites) + 1);
+
+	for (uint32_t i = 0; sites && i < fold->count; i++)
+		sites[i] = fold->nodes[i].kind < HAWK_TREE_SITE ? UINT32_MAX : fold->nodes[i].key;
+	return sites;
 }
 
 /* What it dominates is added up from here on, unless another one of its site dominates it. */
-static void open_block(struct share *share, uint32_t position, uint32_t from)
+static inline void open_block(struct share *share, uint32_t position, uint32_t from)
 {
 	uint32_t site = site_at(share, position);
 
@@ -361,10 +371,10 @@ static void close_last(struct share *share)
 	share->by_site[site] += share->bytes - share->before[site];
 }
 
-static uint64_t bytes_of(const struct share *share, uint32_t position, uint32_t end)
+static inline uint64_t bytes_of(const struct share *share, uint32_t position, uint32_t end)
 {
 	const uint32_t *steps = share->order->steps;
-	unsigned bits = hawk_step_node_bits(share->fold->count);
+	unsigned bits = share->node_bits;
 	uint32_t most = hawk_step_bytes_max(bits);
 	uint64_t bytes = 0;
 
@@ -381,6 +391,32 @@ static uint64_t bytes_of(const struct share *share, uint32_t position, uint32_t 
 			bytes += hawk_block_size(&share->graph->index, block);
 	}
 	return bytes;
+}
+
+/* Of one that dominates no other, as are most, nothing needs to be open. */
+static inline void add_chosen(struct share *share, uint32_t position)
+{
+	uint64_t bytes = bytes_of(share, position, position + 1);
+	uint32_t site;
+
+	if (end_of(share, position) > position + 1) {
+		open_block(share, position, position);
+	} else {
+		site = site_at(share, position);
+		if (site < share->graph->heap->site_count)
+			share->by_site[site] += position < share->ends[site] ? 0 : bytes;
+	}
+	share->bytes += bytes;
+}
+
+/* Soon it may be asked for. */
+static inline void prefetch_site(const struct share *share, uint32_t position)
+{
+	uint32_t mask = (UINT32_C(1) << share->node_bits) - 1;
+
+	if (share->end - position > POSITIONS_AHEAD)
+		hawk_prefetch(
+			&share->sites[share->order->steps[position + POSITIONS_AHEAD] & mask]);
 }
 
 static void sum_sites(void *context, unsigned part)
@@ -405,8 +441,8 @@ static void sum_sites(void *context, unsigned part)
 			end = next + 1;
 		share->bytes += bytes_of(share, position, next < end ? next : end);
 		if (next < end) {
-			open_block(share, next, next);
-			share->bytes += bytes_of(share, next, end);
+			prefetch_site(share, next);
+			add_chosen(share, next);
 		}
 		hawk_progress_pass(&told, end);
 		position = end;
@@ -420,18 +456,23 @@ struct hawk_error *hawk_tree_order_sum_sites(const struct hawk_block_graph *grap
 					     const struct hawk_tree_fold *fold,
 					     const uint64_t *positions, uint64_t *sums)
 {
-	const struct share shared = {
-		.graph = graph, .order = order, .fold = fold, .chosen = positions};
+	const struct share shared = {.graph = graph,
+				     .order = order,
+				     .fold = fold,
+				     .chosen = positions,
+				     .node_bits = hawk_step_node_bits(fold->count)};
 	size_t sites = graph->heap->site_count, stride = sites + LINE_WORDS;
 	struct share shares[SHARES_MAX];
 	unsigned count = cut(&shared, sites, shares);
 	CLEANUP(free_ptr) uint64_t *words = calloc(2 * count * stride, sizeof(*words));
 	CLEANUP(free_ptr) uint32_t *halves = calloc(2 * count * stride, sizeof(*halves));
+	CLEANUP(free_ptr) uint32_t *by_node = list_sites(fold);
 	struct hawk_progress progress;
 
-	if (!words || !halves)
+	if (!words || !halves || !by_node)
 		return &hawk_enomem;
 	for (unsigned i = 0; i < count; i++) {
+		shares[i].sites = by_node;
 		shares[i].by_site = words + 2 * i * stride;
 		shares[i].before = shares[i].by_site + stride;
 		shares[i].ends = halves + 2 * i * stride;
