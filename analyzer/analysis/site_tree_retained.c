@@ -321,8 +321,10 @@ static struct hawk_error *make_sides(struct hawk_block_graph *graph, const uint3
 		bool is_kept = !chosen && !anew && hawk_tree_fold_fits(sides->kept[i], number);
 
 		sides->sums[i].fold = is_kept ? sides->kept[i] : &sides->made[i];
-		if (!is_kept)
-			err = make_fold(graph, sides->edges[i], groups, chosen, &sides->made[i]);
+		if (is_kept)
+			continue;
+		hawk_tree_fold_deinit(&sides->made[i]);
+		err = make_fold(graph, sides->edges[i], groups, chosen, &sides->made[i]);
 	}
 	return err;
 }

@@ -798,6 +798,38 @@ static void no_tree_grows_from_wrong_steps(void **state)
 	assert_true(nested > HEAPS / 100);
 }
 
+/** Of dominators by all pointers the tree is as from a file, and none; by start pointers none is
+ * kept. */
+static void a_tree_that_is_none_is_made_again(void **state)
+{
+	uint64_t seed = 200;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS / 10; i++) {
+		struct forest *forest = open_forest(&seed);
+		struct hawk_tree_folds *folds = &forest->graph.folds;
+		struct hawk_tree_fold_node *nodes;
+		struct hawk_site_tree before, after;
+
+		expect_no_error(hawk_site_tree_retained_both(&forest->graph, forest->groups, NULL,
+							     &before));
+		nodes = folds->retained.owned;
+		folds->retained.owned = NULL;
+		nodes[1].end = 0;
+		free(folds->start_retained.owned);
+		folds->start_retained = (struct hawk_tree_fold){0};
+		expect_no_error(
+			hawk_site_tree_retained_both(&forest->graph, forest->groups, NULL, &after));
+		free(nodes);
+		assert_int_equal(after.count, before.count);
+		assert_memory_equal(after.nodes, before.nodes,
+				    before.count * sizeof(*before.nodes));
+		hawk_site_tree_deinit(&before);
+		hawk_site_tree_deinit(&after);
+		close_forest(forest);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -813,6 +845,7 @@ int main(void)
 		cmocka_unit_test(trees_with_more_steps_than_wanted_are_not_kept),
 		cmocka_unit_test(steps_of_trees_with_many_nodes_have_room_for_them),
 		cmocka_unit_test(no_tree_grows_from_wrong_steps),
+		cmocka_unit_test(a_tree_that_is_none_is_made_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
