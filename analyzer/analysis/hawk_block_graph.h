@@ -166,6 +166,10 @@ unsigned hawk_block_graph_threads(const struct hawk_block_graph *graph);
 /** Makes the workspace if it is not there. */
 struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph);
 
+/** HAWK_PART_RETAINED, of which hawk_block_graph_need() has made what it depends on: dominators,
+ * and what sites retain. For that alone. */
+struct hawk_error *hawk_block_graph_make_retained(struct hawk_block_graph *graph);
+
 /** Fills `explained` with all heuristics (hawk_heuristics.h), if that was not done before, with
  * what it depends on. Reads blocks: HAWK_ERROR_NOT_FOUND as hawk_block_graph_readable(). Reach does
  * it by itself; where blocks cannot be read it goes without. */
