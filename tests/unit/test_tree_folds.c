@@ -339,19 +339,20 @@ static void a_tree_that_is_none_is_made_again(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < HEAPS / 10; i++) {
-		struct forest *forest = open_forest(&seed);
+		struct synthetic_forest *forest =
+			synthetic_forest_open(SYNTHETIC_FOREST_SMALL, &seed);
 		struct hawk_tree_folds *folds = &forest->graph.folds;
 		struct hawk_tree_fold_node *nodes;
 		struct hawk_site_tree before, after;
 
-		expect_no_error(hawk_site_tree_retained_both(&forest->graph, forest->groups, NULL,
-							     &before));
+		synthetic_expect_no_error(hawk_site_tree_retained_both(
+			&forest->graph, forest->groups, NULL, &before));
 		nodes = folds->retained.owned;
 		folds->retained.owned = NULL;
 		nodes[1].end = 0;
 		free(folds->start_retained.owned);
 		folds->start_retained = (struct hawk_tree_fold){0};
-		expect_no_error(
+		synthetic_expect_no_error(
 			hawk_site_tree_retained_both(&forest->graph, forest->groups, NULL, &after));
 		free(nodes);
 		assert_int_equal(after.count, before.count);
@@ -359,7 +360,7 @@ static void a_tree_that_is_none_is_made_again(void **state)
 				    before.count * sizeof(*before.nodes));
 		hawk_site_tree_deinit(&before);
 		hawk_site_tree_deinit(&after);
-		close_forest(forest);
+		synthetic_forest_close(forest);
 	}
 }
 
