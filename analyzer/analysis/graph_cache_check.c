@@ -210,6 +210,15 @@ static bool check_chunks(const struct cache_reader *reader)
 	return true;
 }
 
+/** Parts of a block come one behind the other: who follows them comes to an end. */
+static bool is_part(const struct hawk_block_part *part, uint32_t count)
+{
+	return part->number < count && part->first <= part->number &&
+	       (part->previous == HAWK_BLOCK_NOWHERE || part->previous < part->number) &&
+	       (part->next == HAWK_BLOCK_NOWHERE ||
+		(part->next > part->number && part->next < count));
+}
+
 /** Large blocks and parts of carved ones are blocks. */
 static bool check_blocks(const struct cache_reader *reader)
 {
@@ -221,9 +230,8 @@ static bool check_blocks(const struct cache_reader *reader)
 		if (large[i].number >= index->count)
 			return false;
 	for (uint64_t i = 0; i < index->part_count; i++)
-		if (parts[i].number >= index->count || parts[i].first >= index->count ||
-		    !is_one_or_none(parts[i].previous, index->count) ||
-		    !is_one_or_none(parts[i].next, index->count))
+		if (!is_part(&parts[i], index->count) ||
+		    (i && parts[i].number <= parts[i - 1].number))
 			return false;
 	return true;
 }

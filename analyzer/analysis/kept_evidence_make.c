@@ -219,7 +219,8 @@ static struct hawk_error *mark_all(struct maker *maker)
 		most = shares[i].several_most > most ? shares[i].several_most : most;
 		free(shares[i].met);
 	}
-	maker->too_much = all > (uint64_t)GROUPED_PER_BLOCK * maker->graph->index.count;
+	maker->too_much = all > (uint64_t)GROUPED_PER_BLOCK * maker->graph->index.count ||
+			  most > maker->graph->index.count;
 	if (err || maker->too_much)
 		return err;
 	maker->grouped = malloc((most + 1) * sizeof(*maker->grouped));

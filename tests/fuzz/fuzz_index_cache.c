@@ -3,7 +3,8 @@
  * @file
  * An index cache with arbitrary changes and right hashes: taken or refused, and asked about.
  *
- * The file is that of a small heap, with every part. Input: changes of 8 bytes each: section, what
+ * The file is that of a small heap, with every part; where a byte is left of the input, of another
+ * one. Input: changes of 8 bytes each: section, what
  * to do, place (2 bytes), value (4 bytes). What to do: 0 = put 32 bits there, 1 = put 64 (all ones
  * where the value is), 2 = add to 32, 3 = put a byte, 4 = make the section so many bytes long, 5 =
  * put its offset, 6 = flip parts, 7 = cut the file off. Sections that hold something of every block
@@ -23,7 +24,9 @@
 
 enum {
 	HEAP_BYTES = 8192,
-	BLOCKS = 96,
+	PLAIN = 91,
+	INNER = 2,                          /* in one block behind the plain ones, carved up */
+	BLOCKS = PLAIN + INNER + INNER + 1, /* with what is left of it */
 	TRACES = 5,
 	CHANGE_BYTES = 8,
 	CHANGES_MAX = 64,
@@ -32,14 +35,21 @@ enum {
 
 static const uint64_t ROOTS = UINT64_C(0x600000000000);
 
-/** The core, and the file that was made of it; made once, and kept. */
-static struct world {
+/** A core, and the file that was made of it; made once, and kept. The second one has a block that
+ * was carved up; such a file says nothing of places. */
+struct world {
 	struct hawk_findings findings;
 	struct hawk_target *target;
 	struct hawk_core_identity identity;
 	uint8_t *bytes;
 	size_t size;
-} world;
+};
+static struct world worlds[2], *world;
+
+static bool is_carved(void)
+{
+	return world == &worlds[1];
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,7 +69,7 @@ static void fill_block(struct synthetic_heap *heap, unsigned i)
 {
 	uint64_t words[6] = {0};
 
-	if (2 * i + 2 < BLOCKS) {
+	if (2 * i + 2 < (is_carved() ? PLAIN : BLOCKS)) {
 		words[0] = block_address(2 * i + 1);
 		words[2] = block_address(2 * i + 2) + (i % 3 ? 0 : 16);
 	}
@@ -76,6 +86,18 @@ static void fill_block(struct synthetic_heap *heap, unsigned i)
 	memcpy(heap->bytes + (block_address(i) - heap->address), words, i % 3 ? sizeof(words) : 24);
 }
 
+static void add_carved(struct synthetic_heap *heap)
+{
+	for (unsigned i = PLAIN; i <= PLAIN + INNER; i++)
+		synthetic_heap_add_block(heap, (struct synthetic_block){
+						       .start = block_address(i),
+						       .size = i == PLAIN ? 320 : 48,
+						       .kind = i == PLAIN ? 0 : HAWK_KIND_POOL,
+						       .trace = 1 + i % TRACES,
+						       .birth = (uint8_t)i,
+					       });
+}
+
 static char *write_core(void)
 {
 	struct synthetic_heap *heap = synthetic_heap_create(HEAP_BYTES);
@@ -87,8 +109,10 @@ static char *write_core(void)
 
 	for (uint64_t i = 0; i < TRACES; i++)
 		synthetic_heap_add_trace(heap, (const uint64_t[]){0x401000 + i, 0x402000}, 2, 0, 0);
-	for (unsigned i = 0; i < BLOCKS; i++)
+	for (unsigned i = 0; i < (is_carved() ? PLAIN : BLOCKS); i++)
 		fill_block(heap, i);
+	if (is_carved())
+		add_carved(heap);
 	core = synthetic_heap_core(heap);
 	synthetic_core_add_memory(core, ROOTS, roots, sizeof(roots));
 	bytes = synthetic_core_build(core, &size);
@@ -117,19 +141,22 @@ static void make_parts(struct hawk_block_graph *graph, int fd)
 	bool fits;
 
 	must(hawk_schema_keep(graph));
-	must(hawk_pointer_places_make(graph->target, &graph->index, &graph->edges, &graph->roots, 1,
-				      &graph->places));
+	if (!is_carved()) {
+		must(hawk_pointer_places_make(graph->target, &graph->index, &graph->edges,
+					      &graph->roots, 1, &graph->places));
+		graph->parts |= HAWK_PART_PLACES;
+	}
 	must(hawk_kept_types_make(graph, &graph->types));
-	graph->parts |= HAWK_PART_PLACES | HAWK_PART_TYPES;
+	graph->parts |= HAWK_PART_TYPES;
 	must(hawk_kept_leaks_need(graph));
 	must(hawk_kept_evidence_need(graph));
 	must(hawk_tree_folds_need_ages(graph));
 	must(hawk_tree_folds_need_orders(graph, groups, UINT32_MAX));
 	hawk_block_graph_note_folds(graph);
-	must(hawk_graph_cache_save(fd, &world.identity, graph, &world.findings));
+	must(hawk_graph_cache_save(fd, &world->identity, graph, &world->findings));
 	must(hawk_tree_folds_need_start(graph, groups, UINT32_MAX));
 	hawk_block_graph_note_folds(graph);
-	must(hawk_graph_cache_add(fd, &world.identity, graph, &world.findings, &fits));
+	must(hawk_graph_cache_add(fd, &world->identity, graph, &world->findings, &fits));
 	if (!fits)
 		abort();
 	free(groups);
@@ -139,9 +166,9 @@ static void keep_file(int fd)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 
-	world.size = (size_t)size;
-	world.bytes = malloc(world.size);
-	if (size <= 0 || !world.bytes || pread(fd, world.bytes, world.size, 0) != size)
+	world->size = (size_t)size;
+	world->bytes = malloc(world->size);
+	if (size <= 0 || !world->bytes || pread(fd, world->bytes, world->size, 0) != size)
 		abort();
 }
 
@@ -152,10 +179,10 @@ static void make_world(void)
 	struct hawk_heap heap;
 	char *path = write_core();
 
-	hawk_findings_init(&world.findings);
-	must(hawk_target_open_core(path, &world.findings, &world.target));
+	hawk_findings_init(&world->findings);
+	must(hawk_target_open_core(path, &world->findings, &world->target));
 	synthetic_core_remove(path);
-	must(hawk_heap_load_graph(world.target, &world.findings, MADE, &graph, &heap));
+	must(hawk_heap_load_graph(world->target, &world->findings, MADE, &graph, &heap));
 	if (fd < 0 || graph.index.count != BLOCKS || !graph.roots.count)
 		abort();
 	make_parts(&graph, fd);
@@ -204,7 +231,7 @@ static void change(uint8_t *bytes, size_t *size, struct cache_header *header, co
 	unsigned id = data[0] % CACHE_SECTIONS;
 	struct cache_section *section = &header->sections[id];
 	bool inside =
-		section->offset <= world.size && section->bytes <= world.size - section->offset;
+		section->offset <= world->size && section->bytes <= world->size - section->offset;
 	uint8_t *at = bytes + (inside ? section->offset : 0);
 	uint64_t room = inside && is_checked(id) ? section->bytes : 0;
 	uint64_t place = (uint64_t)data[2] | (uint64_t)data[3] << 8;
@@ -243,7 +270,7 @@ static void change(uint8_t *bytes, size_t *size, struct cache_header *header, co
 		header->parts ^= value;
 		break;
 	default:
-		*size = value % world.size;
+		*size = value % world->size;
 	}
 }
 
@@ -253,7 +280,8 @@ static void seal(uint8_t *bytes, struct cache_header *header)
 	for (unsigned i = 0; i < CACHE_SECTIONS; i++) {
 		struct cache_section *section = &header->sections[i];
 
-		if (section->offset <= world.size && section->bytes <= world.size - section->offset)
+		if (section->offset <= world->size &&
+		    section->bytes <= world->size - section->offset)
 			section->hash = XXH3_64bits(bytes + section->offset, section->bytes);
 	}
 	header->hash = XXH3_64bits(header, offsetof(struct cache_header, hash));
@@ -345,12 +373,24 @@ static void ask_trees(struct hawk_block_graph *graph)
 	free(bits);
 }
 
+/** How many parts a block has, from this one on. */
+static uint32_t count_parts(const struct hawk_block_index *index, uint32_t part)
+{
+	uint32_t count = 0;
+
+	for (; part != HAWK_BLOCK_NOWHERE; part = hawk_block_index_next_part(index, part))
+		count++;
+	return count;
+}
+
 static void ask(struct hawk_block_graph *graph)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < graph->index.count; i++) {
 		uint32_t site = hawk_block_graph_site(graph, i);
+
+		sum += count_parts(&graph->index, i);
 
 		if (site != UINT32_MAX)
 			sum += graph->heap->sites[site].inuse_objects;
@@ -379,8 +419,8 @@ static void load(int fd)
 	struct hawk_error *err;
 
 	hawk_findings_init(&findings);
-	if (hawk_graph_cache_load(fd, &world.identity, world.target, &findings, ~0u, &cache, &graph,
-				  &heap, &err)) {
+	if (hawk_graph_cache_load(fd, &world->identity, world->target, &findings, ~0u, &cache,
+				  &graph, &heap, &err)) {
 		must(err);
 		ask(&graph);
 	}
@@ -398,17 +438,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t *bytes;
 	int fd;
 
-	if (!world.bytes)
+	world = &worlds[size % CHANGE_BYTES != 0];
+	if (!world->bytes)
 		make_world();
-	bytes = malloc(world.size);
+	bytes = malloc(world->size);
 	fd = memfd_create("index", MFD_CLOEXEC);
 	if (!bytes || fd < 0)
 		abort();
-	memcpy(bytes, world.bytes, world.size);
-	reader = (struct cache_reader){.bytes = bytes, .size = world.size};
-	if (!cache_find_header(&reader, &world.identity, &header))
+	memcpy(bytes, world->bytes, world->size);
+	reader = (struct cache_reader){.bytes = bytes, .size = world->size};
+	if (!cache_find_header(&reader, &world->identity, &header))
 		abort();
-	size_t length = world.size;
+	size_t length = world->size;
 	for (size_t at = 0; at + CHANGE_BYTES <= size && at < CHANGES_MAX * CHANGE_BYTES;
 	     at += CHANGE_BYTES)
 		change(bytes, &length, &header, data + at);
