@@ -135,11 +135,12 @@ static inline void go_down(const struct hawk_dominator_state *state, unsigned sh
 	const uint32_t *edges = state->graph->edges;
 	uint32_t ahead;
 
-	first &= -(first >> 31);
+	if (!(first & HAWK_DOMINATORS_NOT_MET))
+		first = 0;
 	*place = (struct place){
 		.source = number,
 		.first = first,
-		.at = state->offsets[(size_t)block << shift] + (first >> 31),
+		.at = state->offsets[(size_t)block << shift] + !!first,
 		.end = state->offsets[((size_t)block + 1) << shift],
 	};
 	ahead = place->end - place->at;
@@ -238,7 +239,7 @@ search_from(struct hawk_dominator_state *state, size_t turn, unsigned shift, uin
 		if (!number)
 			return NULL;
 		/* Leaves, half of all blocks, are done with their number. */
-		if (!(word >> 31) &&
+		if (!(word & HAWK_DOMINATORS_NOT_MET) &&
 		    offsets[(size_t)block << shift] == offsets[((size_t)block + 1) << shift])
 			continue;
 		state->positions[hawk_dominators_at(turn, place.source)] =

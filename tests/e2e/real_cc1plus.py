@@ -23,7 +23,7 @@ template <int N> struct Shape{i} {{ std::map<int, std::string> names; std::vecto
     int area(int k) {{ names[k] = std::to_string(k * N); v.push_back(k); std::sort(v.begin(), v.end());
         return static_cast<int>(names.size()) + v[0]; }} }};
 int use{i}(int k) {{ Shape{i}<{i}> shape; return shape.area(k) + shape.area(k + {i}); }}
-""" for i in range(8))
+""" for i in range(20))
 SOURCE += 'bool match(const std::string &s) { return std::regex_match(s, std::regex("a+b*c")); }\n'
 
 folder = real.support()
