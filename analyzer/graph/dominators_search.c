@@ -135,12 +135,11 @@ static inline void go_down(const struct hawk_dominator_state *state, unsigned sh
 	const uint32_t *edges = state->graph->edges;
 	uint32_t ahead;
 
-	if (!(first & HAWK_DOMINATORS_NOT_MET))
-		first = 0;
+	first &= -(first >> 31); /* 0 unless HAWK_DOMINATORS_NOT_MET, without a branch */
 	*place = (struct place){
 		.source = number,
 		.first = first,
-		.at = state->offsets[(size_t)block << shift] + !!first,
+		.at = state->offsets[(size_t)block << shift] + (first >> 31),
 		.end = state->offsets[((size_t)block + 1) << shift],
 	};
 	ahead = place->end - place->at;
