@@ -15,7 +15,7 @@
 #include "hawk_report_pointers.h"
 #include "hawk_utf8.h"
 
-enum { NAME_WIDTH_MIN = 24, TYPE_WIDTH = 24, DOCUMENT_VERSION = 1 };
+enum { NAME_WIDTH_MIN = 8, TYPE_WIDTH_MAX = 24, DOCUMENT_VERSION = 1 };
 
 void hawk_report_site_id(const struct hawk_block_graph *graph, uint32_t site, char text[17])
 {
@@ -63,6 +63,18 @@ void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct ha
 	hawk_json_object_end(json);
 }
 
+/** Columns for a type, brackets not counted, where `left` are for name and type; 0 = too few. */
+static size_t type_room(const struct hawk_screen *screen, size_t left)
+{
+	size_t half = left > 4 ? (left - 4) / 2 : 0;
+
+	if (screen->full)
+		return SIZE_MAX;
+	if (half < NAME_WIDTH_MIN)
+		return 0;
+	return half < TYPE_WIDTH_MAX ? half : TYPE_WIDTH_MAX;
+}
+
 struct hawk_error *hawk_report_put_block(const struct hawk_pointer_report *report,
 					 const struct hawk_screen *screen, uint32_t number,
 					 unsigned column)
@@ -82,11 +94,14 @@ struct hawk_error *hawk_report_put_block(const struct hawk_pointer_report *repor
 		return err;
 	hawk_text_printf(&text, "0x%llx  %s  ", (unsigned long long)block.start,
 			 hawk_quantity_bytes(block.size).text);
-	if (type)
-		hawk_function_name_append(&type_text, type, screen->full ? SIZE_MAX : TYPE_WIDTH);
-	used = column + hawk_utf8_width(text.bytes ? text.bytes : "") +
-	       (type_text.bytes ? hawk_utf8_width(type_text.bytes) + 4 : 0);
-	room = screen->width > used + NAME_WIDTH_MIN ? screen->width - used : NAME_WIDTH_MIN;
+	used = column + hawk_utf8_width(text.bytes ? text.bytes : "");
+	room = screen->width > used ? screen->width - used : 0;
+	if (type && type_room(screen, room)) {
+		hawk_function_name_append(&type_text, type, type_room(screen, room));
+		used = type_text.bytes ? hawk_utf8_width(type_text.bytes) + 4 : 0;
+		room -= used < room ? used : room;
+	}
+	room = room > NAME_WIDTH_MIN ? room : NAME_WIDTH_MIN;
 	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : room);
 	hawk_output_append(screen->output, text.bytes, text.size);
 	if (type_text.bytes)

@@ -278,6 +278,13 @@ def check_narrow():
             ids = re.findall(r"make_session\b.*  ([0-9a-f]{6,16})$", out, re.M)
             hawk.expect_equal(len({site[:6] for site in ids}), 2, f"two sites in {columns} columns: {out}")
             hawk.expect(columns > 64 or words[0] != "retained" or all(len(site) < 16 for site in ids), out)
+        for words in (["path", core, hex(truth["name"])], ["path", core, "--type=Session"],
+                      ["retained", "--by=block", core, "--type=."]):
+            out = hawk.run([hawk.CORE, *words], env=environment).stdout
+            blocks = [line for line in out.splitlines() if re.search(" 0x[0-9a-f]+  [0-9.]+ [KM]?i?B  ", line)]
+            hawk.expect(columns < 80 or any(re.search(r"  \[(Session|Connection)\]$", line) for line in blocks), out)
+            for line in blocks:
+                hawk.expect(len(line) <= columns, f"{words}: wider than {columns} columns: {line!r}")
     for prefix in {site[:6] for site in ids}:
         whole, = (entry["site"] for entry in document("sites")["sites"] if entry["site"].startswith(prefix[:6]))
         for words in (["merge-paths", core], ["schema", core], ["blocks", core, "--site"], ["leaks", core, "--site"],
