@@ -15,6 +15,11 @@
 
 static const unsigned ORDERS = HAWK_PART_ORDER | HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS;
 
+static inline void hawk_cleanup_asking(struct hawk_asking *asking)
+{
+	hawk_asking_deinit(asking);
+}
+
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
 			   const struct hawk_heap *heap, struct hawk_findings *findings)
 {
@@ -77,20 +82,30 @@ static struct hawk_error *make_roots(struct hawk_block_graph *graph, unsigned mi
 
 struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 {
+	CLEANUP(asking) struct hawk_asking asking = {0};
 	struct hawk_error *err;
+	size_t before;
 
 	if (graph->has_explained)
 		return NULL;
 	err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
 	if (!err)
 		err = hawk_block_graph_readable(graph);
+	before = graph->findings ? graph->findings->count : 0;
+	if (!err && graph->vtables)
+		err = hawk_asking_init(&asking, graph->target, graph->vtables);
 	if (err)
 		return err;
 	err = hawk_heuristics_find(graph->target, &graph->index, &graph->edges, &graph->roots,
-				   HAWK_HEURISTICS_ALL, graph->vtables,
+				   HAWK_HEURISTICS_ALL, graph->vtables ? &asking.oracle : NULL,
 				   hawk_block_graph_threads(graph), &graph->explained);
 	graph->has_explained = !err;
-	return err;
+	hawk_findings_sort(graph->findings, before); /* threads ask in no order */
+	if (err || graph->parts & HAWK_PART_ASKED)
+		return err;
+	hawk_asking_finish(&asking, &graph->asked);
+	graph->parts |= HAWK_PART_ASKED;
+	return NULL;
 }
 
 struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph)
@@ -226,6 +241,30 @@ void hawk_block_graph_note_folds(struct hawk_block_graph *graph)
 		graph->parts |= HAWK_PART_PATH_STEPS;
 }
 
+/* Whatever reach is needed for, but loss records. */
+static const unsigned RESTING_ON_REACH =
+	HAWK_PART_REACH | HAWK_PART_RETAINED | HAWK_PART_FOLDS | HAWK_PART_START_FOLD |
+	HAWK_PART_START_BLOCKS | HAWK_PART_ORDER | HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS;
+
+struct hawk_error *hawk_block_graph_ask_again(struct hawk_block_graph *graph, unsigned parts)
+{
+	size_t before = graph->findings ? graph->findings->count : 0;
+	struct hawk_error *err;
+
+	if (!(parts & RESTING_ON_REACH))
+		return NULL;
+	err = hawk_asked_modules_ask(&graph->asked, graph->vtables);
+	hawk_findings_sort(graph->findings, before);
+	return err;
+}
+
+bool hawk_block_graph_rests_on_roots(unsigned parts)
+{
+	const unsigned others = HAWK_PART_PATHS | HAWK_PART_PATHS_FOLD | HAWK_PART_LEAKS;
+
+	return hawk_block_graph_dependencies(parts) & (HAWK_PART_ROOTS | RESTING_ON_REACH | others);
+}
+
 unsigned hawk_block_graph_dependencies(unsigned parts)
 {
 	if (parts & HAWK_PART_START_ORDER)
@@ -244,6 +283,8 @@ unsigned hawk_block_graph_dependencies(unsigned parts)
 		parts |= HAWK_PART_LEAKS;
 	if (parts & HAWK_PART_LEAKS)
 		parts |= HAWK_PART_ROOTS;
+	if (parts & (RESTING_ON_REACH | HAWK_PART_LEAKS))
+		parts |= HAWK_PART_ASKED;
 	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_PATHS |
 		     HAWK_PART_TYPES))
 		parts |= HAWK_PART_INDEX;
@@ -294,6 +335,7 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_graph_deinit(&graph->edges);
 	hawk_block_index_deinit(&graph->index);
 	hawk_explained_deinit(&graph->explained);
+	hawk_asked_modules_deinit(&graph->asked);
 	hawk_site_graph_deinit(&graph->sites);
 	hawk_paths_deinit(&graph->paths);
 	hawk_tree_folds_deinit(&graph->folds);

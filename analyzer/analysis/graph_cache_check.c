@@ -352,6 +352,14 @@ static bool check_places(const struct cache_reader *reader)
 			 hawk_pointer_places_shared_bytes(index->count), 1);
 }
 
+static bool check_asked(const struct cache_reader *reader)
+{
+	uint64_t count = reader->header->sections[CACHE_ASKED].bytes / sizeof(uint64_t);
+
+	return has_bytes(reader, CACHE_ASKED, count, sizeof(uint64_t)) &&
+	       count <= HAWK_ASKED_MODULES_MAX;
+}
+
 /** Records are about sites, blocks and roots that are there. */
 static bool check_leaks(const struct cache_reader *reader)
 {
@@ -361,13 +369,10 @@ static bool check_leaks(const struct cache_reader *reader)
 	const struct hawk_leak_record *records = cache_section_at(reader, CACHE_LEAKS);
 	uint64_t count = sections[CACHE_LEAKS].bytes / sizeof(*records);
 	uint64_t roots = sections[CACHE_ROOTS].bytes / sizeof(struct hawk_root);
-	uint64_t asked = sections[CACHE_LEAKS_ASKED].bytes / sizeof(uint64_t);
 
 	if (!has_bytes(reader, CACHE_LEAKS_HEAD, 1, sizeof(struct hawk_kept_sums)) ||
 	    !has_bytes(reader, CACHE_LEAKS, count, sizeof(*records)) ||
-	    !has_bytes(reader, CACHE_LEAKS_ASKED, asked, sizeof(uint64_t)) ||
-	    count > HAWK_KEPT_LEAKS_MAX || asked > HAWK_KEPT_ASKED_MAX ||
-	    !(reader->header->parts & HAWK_PART_ROOTS))
+	    count > HAWK_KEPT_LEAKS_MAX || !(reader->header->parts & HAWK_PART_ROOTS))
 		return false;
 	for (uint64_t i = 0; i < count; i++)
 		if (!is_one_or_none(records[i].site, heap->site_count) || !records[i].kind ||
@@ -483,6 +488,8 @@ bool cache_check_graph(const struct cache_reader *reader)
 	if (reader->parts & HAWK_PART_SCHEMAS && !check_schemas(reader))
 		return false;
 	if (reader->parts & HAWK_PART_PLACES && !check_places(reader))
+		return false;
+	if (reader->parts & HAWK_PART_ASKED && !check_asked(reader))
 		return false;
 	if (reader->parts & HAWK_PART_LEAKS && !check_leaks(reader))
 		return false;

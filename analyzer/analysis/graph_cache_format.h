@@ -23,7 +23,7 @@
 #include "schema_kept.h"
 
 enum {
-	CACHE_VERSION = 7,
+	CACHE_VERSION = 8,
 	CACHE_HEADER_BYTES = 4096,
 	CACHE_HEADERS = 2,
 	CACHE_FIRST_SECTION = CACHE_HEADERS * CACHE_HEADER_BYTES,
@@ -79,7 +79,7 @@ enum cache_section_id {
 	CACHE_PLACES_SHARED,
 	CACHE_LEAKS_HEAD, /**< struct hawk_kept_sums */
 	CACHE_LEAKS,      /**< struct hawk_leak_record */
-	CACHE_LEAKS_ASKED,
+	CACHE_ASKED,      /**< hawk_asked_modules.words */
 	CACHE_ORDER_HEAD, /**< struct cache_order: of the sections behind it, as below */
 	CACHE_ORDER_BLOCKS,
 	CACHE_ORDER_SIZES,
@@ -231,7 +231,8 @@ static inline unsigned cache_part_of(unsigned section)
 		{CACHE_KEPT_SCHEMAS, HAWK_PART_START_BLOCKS},
 		{CACHE_PLACE_WORDS, HAWK_PART_SCHEMAS},
 		{CACHE_LEAKS_HEAD, HAWK_PART_PLACES},
-		{CACHE_ORDER_HEAD, HAWK_PART_LEAKS},
+		{CACHE_ASKED, HAWK_PART_LEAKS},
+		{CACHE_ORDER_HEAD, HAWK_PART_ASKED},
 		{CACHE_START_ORDER_HEAD, HAWK_PART_ORDER},
 		{CACHE_PATH_STEPS_HEAD, HAWK_PART_START_ORDER},
 		{CACHE_TYPES, HAWK_PART_PATH_STEPS},

@@ -182,9 +182,6 @@ static struct hawk_error *take_leaks(const struct cache_reader *reader,
 	leaks->sums = *sums;
 	leaks->records = cache_section_at(reader, CACHE_LEAKS);
 	leaks->count = reader->header->sections[CACHE_LEAKS].bytes / sizeof(*leaks->records);
-	leaks->asked = cache_section_at(reader, CACHE_LEAKS_ASKED);
-	leaks->asked_count =
-		reader->header->sections[CACHE_LEAKS_ASKED].bytes / sizeof(*leaks->asked);
 	graph->leaks = leaks;
 	return NULL;
 }
@@ -343,6 +340,12 @@ static struct hawk_error *take_graph(const struct cache_reader *reader,
 		hawk_kept_schemas_deinit(&graph->schemas);
 		graph->schemas = cache_kept_schemas(reader);
 	}
+	if (reader->parts & HAWK_PART_ASKED)
+		graph->asked = (struct hawk_asked_modules){
+			.words = cache_section_at(reader, CACHE_ASKED),
+			.count = reader->header->sections[CACHE_ASKED].bytes /
+				 sizeof(*graph->asked.words),
+		};
 	/* What has been taken stays the graph's, even if memory runs out for the rest. */
 	graph->parts |= reader->parts & ~copied;
 	if (reader->parts & HAWK_PART_RETAINED)
@@ -367,16 +370,24 @@ static struct hawk_error *take_graph(const struct cache_reader *reader,
 	return take_folds(reader, graph);
 }
 
-/** Those of the reading that is spared now; keys stay in the mapping. */
-static void take_findings(const struct cache_reader *reader, struct hawk_findings *findings)
+static bool is_of_roots(const char *key)
 {
+	return !strncmp(key, "roots-", 6) || !strcmp(key, "stack-missing");
+}
+
+/** Those of the reading that is spared for `parts`; keys stay in the mapping. */
+static void take_findings(const struct cache_reader *reader, unsigned parts,
+			  struct hawk_findings *findings)
+{
+	bool roots = hawk_block_graph_rests_on_roots(parts);
 	struct cache_kept_finding kept;
 	uint64_t at = 0;
 
 	while (cache_next_finding(reader, &at, &kept)) {
 		size_t before = findings->count;
 
-		if (hawk_findings_have(findings, kept.key, kept.text))
+		if ((is_of_roots(kept.key) && !roots) ||
+		    hawk_findings_have(findings, kept.key, kept.text))
 			continue;
 		hawk_findings_add(findings, (enum hawk_finding_sort)kept.head->sort,
 				  kept.head->partial, kept.key, "%s", kept.text);
@@ -450,7 +461,7 @@ bool hawk_graph_cache_load(int fd, const struct hawk_core_identity *identity,
 		hawk_graph_cache_unmap(cache);
 		return false;
 	}
-	take_findings(&reader, findings);
+	take_findings(&reader, parts, findings);
 	*heap = made;
 	hawk_block_graph_reset(graph, target, heap, findings);
 	cache->file_parts = reader.header->parts;
@@ -476,6 +487,7 @@ struct hawk_error *hawk_graph_cache_more(const struct hawk_graph_cache *cache, u
 	reader.parts = reader.header->parts & hawk_block_graph_dependencies(parts) & ~graph->parts;
 	if (!reader.parts || !cache_check_sections(&reader) || !cache_check_graph(&reader))
 		return NULL;
+	take_findings(&reader, parts, graph->findings);
 	return take_graph(&reader, graph);
 }
 

@@ -284,9 +284,10 @@ static void list_kept(const struct hawk_block_graph *graph, struct piece *pieces
 		pieces[CACHE_LEAKS_HEAD] = (struct piece){&leaks->sums, sizeof(leaks->sums)};
 		pieces[CACHE_LEAKS] =
 			(struct piece){leaks->records, leaks->count * sizeof(*leaks->records)};
-		pieces[CACHE_LEAKS_ASKED] =
-			(struct piece){leaks->asked, leaks->asked_count * sizeof(*leaks->asked)};
 	}
+	if (graph->parts & HAWK_PART_ASKED)
+		pieces[CACHE_ASKED] = (struct piece){
+			graph->asked.words, graph->asked.count * sizeof(*graph->asked.words)};
 }
 
 static void list_graph(const struct hawk_block_graph *graph, const struct small_pieces *small,

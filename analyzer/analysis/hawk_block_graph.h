@@ -20,6 +20,7 @@
 #ifndef HAWK_BLOCK_GRAPH_H
 #define HAWK_BLOCK_GRAPH_H
 
+#include "hawk_asked_modules.h"
 #include "hawk_dominators.h"
 #include "hawk_near.h"
 #include "hawk_paths.h"
@@ -70,6 +71,8 @@ enum hawk_block_graph_part {
 	HAWK_PART_TYPES = 1u << 18,
 	/** `evidence`. For hawk_block_graph_wanted(): that with `leaks`, or reach. */
 	HAWK_PART_EVIDENCE = 1u << 22,
+	/** `asked`. It is there with reach, and goes with all that rests on it. */
+	HAWK_PART_ASKED = 1u << 23,
 };
 
 /** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
@@ -120,6 +123,7 @@ struct hawk_block_graph {
 	struct hawk_explained explained;
 	bool has_explained;
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
+	struct hawk_asked_modules asked;          /**< what these were asked; see HAWK_PART_ASKED */
 	/** Internal: `dominators` were made with `reach`, by start pointers. */
 	bool has_start_dominators;
 };
@@ -149,6 +153,16 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
  * about some blocks; where those are not there, sites and paths begin with reach. */
 unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned cached,
 				 unsigned parts);
+
+/**
+ * For who has taken `parts` from an index cache, where they rest on reach: `vtables` are asked what
+ * they were asked for it, so that what could not be found out of modules' files is told again. Loss
+ * records are left to who takes them: not all of them rest on that.
+ */
+struct hawk_error *hawk_block_graph_ask_again(struct hawk_block_graph *graph, unsigned parts);
+
+/** Whether `parts` rest on roots, so that what is missing of these matters. */
+bool hawk_block_graph_rests_on_roots(unsigned parts);
 
 /** What there is of `folds` is noted in `parts`. */
 void hawk_block_graph_note_folds(struct hawk_block_graph *graph);

@@ -11,7 +11,7 @@
 #include "hawk_leaks.h"
 
 /** More of them are not kept: they are no summary any more. */
-enum { HAWK_KEPT_LEAKS_MAX = 1 << 18, HAWK_KEPT_ASKED_MAX = 1 << 12 };
+enum { HAWK_KEPT_LEAKS_MAX = 1 << 18 };
 
 /** As in struct hawk_leaks. */
 struct hawk_kept_sums {
@@ -24,22 +24,13 @@ struct hawk_kept_leaks {
 	struct hawk_kept_sums sums;
 	const struct hawk_leak_record *records; /**< in the order of struct hawk_leaks */
 	size_t count;
-	/** What the graph's oracle was asked, a word for each module: what could not be found out
-	 * of their files is told again, whoever looks for it. */
-	const uint64_t *asked;
-	size_t asked_count;
-	struct hawk_leak_record *owned; /**< NULL = arrays lie in memory of somebody else */
-	uint64_t *owned_asked;
+	struct hawk_leak_record *owned; /**< NULL = records lie in memory of somebody else */
 };
 
 /** Fills `leaks` of the graph, if it is not there, with what it depends on, unless there are too
- * many records or a living process cannot be read any more. Interior pointers are explained anew.
+ * many records or a living process cannot be read any more.
  * As long as it is at work it takes 6 bytes a block. */
 struct hawk_error *hawk_kept_leaks_need(struct hawk_block_graph *graph);
-
-/** The oracle of the graph is asked what it was asked when its `leaks`, which are there, were made:
- * once for each module. */
-struct hawk_error *hawk_kept_leaks_ask_again(const struct hawk_block_graph *graph);
 
 /**
  * As hawk_leaks_make() from the graph's `leaks`, which are there: of all blocks, or of those of the

@@ -220,15 +220,14 @@ static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
 	}
 }
 
-static void report_lost(const struct hawk_heap *heap, struct hawk_findings *findings)
+void hawk_heap_report_lost(const struct hawk_heap *heap, uint64_t objects, uint64_t bytes,
+			   struct hawk_findings *findings)
 {
-	const struct hawk_site *lost = &heap->sites[HAWK_SITE_MAP_LOST];
-
-	if (lost->inuse_objects && !hawk_table_is_twin(heap->table))
+	if (objects && !hawk_table_is_twin(heap->table))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-lost",
 				  "the stacks of %s live blocks (%s) cannot be read",
-				  hawk_quantity_count(lost->inuse_objects).text,
-				  hawk_quantity_bytes(lost->inuse_bytes).text);
+				  hawk_quantity_count(objects).text,
+				  hawk_quantity_bytes(bytes).text);
 }
 
 /* Blocks that the counters call live and the sweep did not find: where all memory is there, a
@@ -313,7 +312,8 @@ static struct hawk_error *make_sites(struct hawk_findings *findings, const struc
 	if (err)
 		return err;
 	add_tallies(heap, tallies);
-	report_lost(heap, findings);
+	hawk_heap_report_lost(heap, heap->sites[HAWK_SITE_MAP_LOST].inuse_objects,
+			      heap->sites[HAWK_SITE_MAP_LOST].inuse_bytes, findings);
 	err = hawk_site_samples_apply(heap, tallies->samples);
 	if (err)
 		return err;

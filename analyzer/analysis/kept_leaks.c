@@ -10,88 +10,23 @@
 
 #include "hawk_cleanup.h"
 
-/** An oracle that notes what it is asked. */
-struct recorder {
-	const struct hawk_target *target;
-	const struct hawk_vtable_oracle *oracle;
-	struct {
-		const struct hawk_module *module;
-		uint64_t word;
-	} asked[HAWK_KEPT_ASKED_MAX];
-	size_t count;  /**< more than that: some are not noted */
-	size_t latest; /**< words of one module come one after the other */
-};
-
-static void note(struct recorder *recorder, uint64_t word)
-{
-	const struct hawk_module *module = hawk_target_module_at(recorder->target, word);
-	size_t i = 0;
-
-	if (!module || recorder->count > HAWK_KEPT_ASKED_MAX ||
-	    (recorder->count && recorder->asked[recorder->latest].module == module))
-		return;
-	while (i < recorder->count && recorder->asked[i].module != module)
-		i++;
-	if (i < HAWK_KEPT_ASKED_MAX) {
-		recorder->latest = i;
-		recorder->asked[i].module = module;
-		recorder->asked[i].word = i < recorder->count ? recorder->asked[i].word : word;
-	}
-	recorder->count += i == recorder->count;
-}
-
-/* Of several threads one at a time. */
-static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
-{
-	struct recorder *recorder = context;
-
-	note(recorder, word);
-	return recorder->oracle->is_vtable(recorder->oracle->context, word, ret);
-}
-
-/* As before, but that it is noted what is asked. */
-static struct hawk_error *explain_again(struct hawk_block_graph *graph, struct recorder *recorder)
-{
-	const struct hawk_vtable_oracle *oracle = graph->vtables;
-	const struct hawk_vtable_oracle noting = {is_vtable, recorder};
-	struct hawk_error *err;
-
-	recorder->target = graph->target;
-	recorder->oracle = oracle;
-	hawk_explained_deinit(&graph->explained);
-	graph->has_explained = false;
-	graph->vtables = oracle ? &noting : NULL;
-	err = hawk_block_graph_explain(graph);
-	graph->vtables = oracle;
-	return err;
-}
-
 /* Takes the records over. NULL: no memory. */
-static struct hawk_kept_leaks *keep(struct hawk_leaks *leaks, const struct recorder *recorder)
+static struct hawk_kept_leaks *keep(struct hawk_leaks *leaks)
 {
-	CLEANUP(free_ptr)
-	uint64_t *asked = calloc(recorder->count + 1, sizeof(*asked));
 	struct hawk_kept_leaks *kept = calloc(1, sizeof(*kept));
 
-	if (!asked || !kept) {
-		free(kept);
+	if (!kept)
 		return NULL;
-	}
-	for (size_t i = 0; i < recorder->count; i++)
-		asked[i] = recorder->asked[i].word;
 	memcpy(kept->sums.sums, leaks->sums, sizeof(kept->sums.sums));
 	memcpy(kept->sums.heuristics, leaks->heuristics, sizeof(kept->sums.heuristics));
 	kept->sums.downgrade = leaks->downgrade;
 	kept->count = leaks->count;
 	kept->records = kept->owned = take_ptr(&leaks->records);
-	kept->asked_count = recorder->count;
-	kept->asked = kept->owned_asked = take_ptr(&asked);
 	return kept;
 }
 
 struct hawk_error *hawk_kept_leaks_need(struct hawk_block_graph *graph)
 {
-	CLEANUP(free_ptr) struct recorder *recorder = NULL;
 	struct hawk_leaks leaks;
 	struct hawk_error *err;
 
@@ -102,32 +37,18 @@ struct hawk_error *hawk_kept_leaks_need(struct hawk_block_graph *graph)
 		hawk_error_destroy(err);
 		return NULL;
 	}
-	recorder = calloc(1, sizeof(*recorder));
-	if (!recorder)
-		return &hawk_enomem;
 	err = hawk_block_graph_need(graph, HAWK_PART_REACH);
 	if (!err)
-		err = explain_again(graph, recorder);
+		err = hawk_block_graph_explain(graph);
 	if (!err)
 		err = hawk_leaks_make(graph, &graph->explained, ~0u, NULL, &leaks);
 	if (err)
 		return err;
-	if (leaks.count <= HAWK_KEPT_LEAKS_MAX && recorder->count <= HAWK_KEPT_ASKED_MAX) {
-		graph->leaks = keep(&leaks, recorder);
+	if (leaks.count <= HAWK_KEPT_LEAKS_MAX) {
+		graph->leaks = keep(&leaks);
 		err = graph->leaks ? NULL : &hawk_enomem;
 	}
 	hawk_leaks_deinit(&leaks);
-	return err;
-}
-
-struct hawk_error *hawk_kept_leaks_ask_again(const struct hawk_block_graph *graph)
-{
-	const struct hawk_vtable_oracle *oracle = graph->vtables;
-	struct hawk_error *err = NULL;
-	bool unused;
-
-	for (size_t i = 0; oracle && i < graph->leaks->asked_count && !err; i++)
-		err = oracle->is_vtable(oracle->context, graph->leaks->asked[i], &unused);
 	return err;
 }
 
@@ -188,6 +109,5 @@ void hawk_kept_leaks_destroy(struct hawk_kept_leaks *kept)
 	if (!kept)
 		return;
 	free(kept->owned);
-	free(kept->owned_asked);
 	free(kept);
 }

@@ -84,6 +84,21 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
 	va_end(arguments);
 }
 
+static int compare(const void *a, const void *b)
+{
+	const struct hawk_finding *one = a, *other = b;
+	int order = strcmp(one->key, other->key);
+
+	return order ? order : strcmp(one->text, other->text);
+}
+
+void hawk_findings_sort(struct hawk_findings *findings, size_t from)
+{
+	if (findings && findings->count > from)
+		qsort(findings->items + from, findings->count - from, sizeof(*findings->items),
+		      compare);
+}
+
 bool hawk_findings_partial(const struct hawk_findings *findings)
 {
 	for (size_t i = 0; i < findings->count; i++)

@@ -48,6 +48,10 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
 		       const char *key, const char *format, ...)
 	__attribute__((format(printf, 5, 6)));
 
+/** Brings those from `from` on into the order of keys and texts: they were found in no order.
+ * `findings` may be NULL. */
+void hawk_findings_sort(struct hawk_findings *findings, size_t from);
+
 /** Whether there is one with this key and text. */
 bool hawk_findings_have(const struct hawk_findings *findings, const char *key, const char *text);
 

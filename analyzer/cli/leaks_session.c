@@ -165,12 +165,12 @@ static bool take_cached(struct hawk_session *session, const struct hawk_settings
 }
 
 /* Only one heuristic asks for virtual tables. */
-static struct hawk_error *ask_again(const struct hawk_session *session,
+static struct hawk_error *ask_again(struct hawk_session *session,
 				    const struct hawk_settings *settings)
 {
 	if (!(heuristics_of(settings) & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
 		return NULL;
-	return hawk_kept_leaks_ask_again(&session->graph);
+	return hawk_block_graph_ask_again(&session->graph, HAWK_PART_REACH);
 }
 
 /* Reach of a core, or all records, may be in the index cache; a process need not stand still for

@@ -64,10 +64,10 @@ static bool wait_for_writer(struct hawk_session *session)
 /** Whether the file `fd` lacks something that takes long to find out. */
 static bool lacks(const struct hawk_session *session, int fd, unsigned parts)
 {
-	const unsigned not_made = HAWK_PART_CONTENTS | HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD |
-				  HAWK_PART_START_FOLD | HAWK_PART_START_BLOCKS |
-				  HAWK_PART_SCHEMAS | HAWK_PART_PLACES | HAWK_PART_ORDER |
-				  HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS | HAWK_PART_TYPES;
+	const unsigned not_made =
+		HAWK_PART_CONTENTS | HAWK_PART_FOLDS | HAWK_PART_PATHS_FOLD | HAWK_PART_START_FOLD |
+		HAWK_PART_START_BLOCKS | HAWK_PART_SCHEMAS | HAWK_PART_PLACES | HAWK_PART_ORDER |
+		HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS | HAWK_PART_TYPES | HAWK_PART_ASKED;
 	unsigned cached = hawk_graph_cache_parts(fd, &session->identity);
 	unsigned wanted = hawk_block_graph_wanted(&session->graph, cached, parts);
 
@@ -95,12 +95,17 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 	}
 	if (fd < 0)
 		return false;
+	if (session->impatient && parts & ~hawk_graph_cache_parts(fd, &session->identity))
+		return false; /* and nothing in its place */
 	parts = hawk_block_graph_wanted(&session->graph,
 					hawk_graph_cache_parts(fd, &session->identity), parts);
 	futimens(fd, NULL); /* used: it is kept longer */
 	if (hawk_graph_cache_load(fd, &session->identity, session->target, &session->findings,
-				  parts, &session->cache, &session->graph, &session->heap, err))
+				  parts, &session->cache, &session->graph, &session->heap, err)) {
+		if (!*err)
+			*err = hawk_block_graph_ask_again(&session->graph, parts);
 		return true;
+	}
 	if (!*err)
 		hawk_cache_remove(&session->identity, fd);
 	return false;
@@ -112,6 +117,8 @@ struct hawk_error *hawk_session_take_cached(struct hawk_session *session, unsign
 	struct hawk_error *err = hawk_graph_cache_more(cache, parts, &session->graph);
 	CLEANUP(close_fd) int fd = -1;
 
+	if (!err)
+		err = hawk_block_graph_ask_again(&session->graph, parts);
 	if (err ||
 	    !(cache->file_parts & hawk_block_graph_dependencies(parts) & ~session->graph.parts))
 		return err;

@@ -7,12 +7,53 @@
 #include "hawk_report_blocks.h"
 #include "hawk_session.h"
 
+/** A sweep that counts blocks whose traces are not in the table, on their way. */
+struct stream {
+	struct hawk_report_blocks *report;
+	uint32_t trace_count;
+	bool lost[HAWK_BLOCK_DEPTH_MAX + 1]; /**< the latest block of each depth */
+	uint64_t objects;
+	uint64_t bytes;
+};
+
+static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
+{
+	struct stream *stream = context;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct hawk_block *block = &blocks[i];
+		bool lost = block->trace >= stream->trace_count;
+
+		stream->lost[block->depth] = lost;
+		if (lost) {
+			stream->objects++;
+			stream->bytes += block->size;
+		}
+		if (block->depth && stream->lost[block->depth - 1])
+			stream->bytes -= block->size + HAWK_HEADER_BYTES; /* no longer its own */
+	}
+	return hawk_report_blocks_add(stream->report, blocks, count);
+}
+
+static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report_blocks *report)
+{
+	struct stream stream = {.report = report, .trace_count = session->heap.trace_count};
+	struct hawk_sweep_result result;
+	struct hawk_error *err =
+		hawk_sweep(session->target, &session->heap.plan, take_blocks, &stream,
+			   hawk_session_progress, session, &session->findings, &result);
+
+	if (!err)
+		hawk_heap_report_lost(&session->heap, stream.objects, stream.bytes,
+				      &session->findings);
+	return err;
+}
+
 /** `cached`: the graph is there; else from a sweep. */
 static struct hawk_error *stream(struct hawk_session *session, const struct hawk_settings *settings,
 				 const struct hawk_block_filter *filter, bool cached)
 {
 	struct hawk_report_blocks *report;
-	struct hawk_sweep_result result;
 	struct hawk_error *err;
 
 	err = hawk_report_blocks_create(&session->heap, settings->json, filter,
@@ -20,10 +61,7 @@ static struct hawk_error *stream(struct hawk_session *session, const struct hawk
 	if (err)
 		return err;
 	hawk_report_blocks_heading(report);
-	err = cached ? hawk_report_blocks_add_all(report, &session->graph)
-		     : hawk_sweep(session->target, &session->heap.plan, hawk_report_blocks_add,
-				  report, hawk_session_progress, session, &session->findings,
-				  &result);
+	err = cached ? hawk_report_blocks_add_all(report, &session->graph) : sweep(session, report);
 	if (!err)
 		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);

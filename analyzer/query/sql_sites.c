@@ -324,7 +324,9 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 	leaks = calloc(sites * SQL_KINDS + 1, sizeof(*leaks));
 	if (!leaks)
 		return &hawk_enomem;
-	err = hawk_leaks_make_bare(sql->source.graph, &found);
+	err = hawk_block_graph_ask_again(sql->source.graph, HAWK_PART_REACH);
+	if (!err)
+		err = hawk_leaks_make_bare(sql->source.graph, &found);
 	if (err)
 		return err;
 	for (size_t i = 0; i < found.count; i++) {

@@ -50,9 +50,9 @@ SUPPRESSIONS = """leak:operator new
 # As in the header of the file.
 INDEX, EDGES, ROOTS, REACH, RETAINED, SITES, PATHS, FOLDS = 1, 2, 4, 8, 16, 32, 64, 128
 PATHS_FOLD, START_FOLD, START_BLOCKS = 1024, 2048, 4096
-LEAKS, SCHEMAS, PLACES, TYPES, ORDER, START_ORDER, PATH_STEPS, EVIDENCE = (1 << bit for bit in range(15, 23))
+LEAKS, SCHEMAS, PLACES, TYPES, ORDER, START_ORDER, PATH_STEPS, EVIDENCE, ASKED = (1 << bit for bit in range(15, 24))
 ALL_PARTS = (INDEX | EDGES | ROOTS | REACH | RETAINED | SITES | PATHS | FOLDS | PATHS_FOLD | START_FOLD | LEAKS |
-             SCHEMAS | PLACES | TYPES | ORDER | START_ORDER | PATH_STEPS | EVIDENCE)
+             SCHEMAS | PLACES | TYPES | ORDER | START_ORDER | PATH_STEPS | EVIDENCE | ASKED)
 HEADER_BYTES, HEADERS = 4096, 2
 SECTIONS, EDGE_WORDS, KINDS, SITE_EDGES, FOLD_AGES, KEPT_WORDS, LEAK_RECORDS = 67, 15, 19, 27, 34, 43, 49
 ORDER_HEAD, START_STEPS, PATH_STEPS_NODES, EVIDENCE_CODES = 51, 58, 60, 63
@@ -159,7 +159,7 @@ def header_of(file):
     for at in range(0, HEADERS * HEADER_BYTES, HEADER_BYTES):
         magic, version, _, generation = struct.unpack_from("<QIIQ", file, at)
         if magic == 0x3158444948574148:
-            hawk.expect_equal(version, 7, "version")
+            hawk.expect_equal(version, 8, "version")
             found.append((generation, at))
     return max(found)[1]
 

@@ -140,8 +140,8 @@ static void a_part_brings_what_it_depends_on(void **state)
 		hawk_heap_load(fixture->target, &fixture->findings, NULL, NULL, &fixture->heap));
 	hawk_block_graph_init(&fixture->graph, fixture->target, &fixture->heap, &fixture->findings);
 	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_REACH));
-	assert_int_equal(fixture->graph.parts,
-			 HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH);
+	assert_int_equal(fixture->graph.parts, HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS |
+						       HAWK_PART_REACH | HAWK_PART_ASKED);
 	assert_int_equal(fixture->graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, 3);
 	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_RETAINED));
 	assert_int_equal(

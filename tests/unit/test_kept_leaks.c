@@ -53,14 +53,14 @@ static void open_file(struct file *file)
 	place(file, CACHE_INDEX, &file->bytes.index, sizeof(file->bytes.index));
 	place(file, CACHE_LEAKS_HEAD, &file->bytes.sums, sizeof(file->bytes.sums));
 	place(file, CACHE_LEAKS, file->bytes.records, sizeof(file->bytes.records));
-	place(file, CACHE_LEAKS_ASKED, file->bytes.asked, sizeof(file->bytes.asked));
+	place(file, CACHE_ASKED, file->bytes.asked, sizeof(file->bytes.asked));
 	file->header.sections[CACHE_ROOTS].bytes = ROOTS * sizeof(struct hawk_root);
-	file->header.parts = HAWK_PART_INDEX | HAWK_PART_ROOTS | HAWK_PART_LEAKS;
+	file->header.parts = HAWK_PART_INDEX | HAWK_PART_ROOTS | HAWK_PART_LEAKS | HAWK_PART_ASKED;
 	file->reader = (struct cache_reader){
 		.header = &file->header,
 		.bytes = (const uint8_t *)&file->bytes,
 		.size = sizeof(file->bytes),
-		.parts = HAWK_PART_LEAKS,
+		.parts = HAWK_PART_LEAKS | HAWK_PART_ASKED,
 	};
 }
 
@@ -108,9 +108,9 @@ static void sections_are_as_long_as_what_is_in_them(void **state)
 	file.header.sections[CACHE_LEAKS_HEAD].bytes -= 8;
 	assert_false(cache_check_graph(&file.reader));
 	open_file(&file);
-	file.header.sections[CACHE_LEAKS_ASKED].bytes -= 1;
+	file.header.sections[CACHE_ASKED].bytes -= 1;
 	assert_false(cache_check_graph(&file.reader));
-	file.header.sections[CACHE_LEAKS_ASKED].bytes = (HAWK_KEPT_ASKED_MAX + 1ull) * 8;
+	file.header.sections[CACHE_ASKED].bytes = (HAWK_ASKED_MODULES_MAX + 1ull) * 8;
 	assert_false(cache_check_graph(&file.reader));
 	open_file(&file);
 	file.header.parts &= ~(unsigned)HAWK_PART_ROOTS; /* then nobody knows how many there are */
