@@ -4,7 +4,7 @@
  * Addresses and sites in an answer, found while it is written: "0x" and hexadecimal digits, and
  * words of exactly 16 hexadecimal digits, or of the first digits of one site. Each counts once; the
  * first NUMBERS_MAX of each are kept. Behind a sign it is an offset (libc.so.6+0x1234, rsp-0x10),
- * and no address.
+ * and behind "mapping" the name of one: no verb takes these.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -28,6 +28,7 @@ struct hawk_shell_numbers {
 	char word[WORD_MAX + 1];
 	size_t length; /**< WORD_MAX + 1 = too long to be anything */
 	char before;   /**< the character in front of the word */
+	bool mapping;  /**< the word before that is "mapping" */
 };
 
 static int compare_ids(const void *left, const void *right)
@@ -78,6 +79,7 @@ void hawk_shell_numbers_begin(struct hawk_shell_numbers *numbers)
 	clear(numbers->coming);
 	numbers->length = 0;
 	numbers->before = '\0';
+	numbers->mapping = false;
 }
 
 static void keep(struct list *list, const char *word)
@@ -130,9 +132,13 @@ static bool is_site(const struct hawk_shell_numbers *numbers, const char *word, 
 static void end_word(struct hawk_shell_numbers *numbers)
 {
 	const char *word = numbers->word;
+	bool mapping = numbers->mapping;
 	size_t digits;
 
-	if (!numbers->length || numbers->length > WORD_MAX) {
+	if (!numbers->length)
+		return;
+	numbers->mapping = false;
+	if (numbers->length > WORD_MAX) {
 		numbers->length = 0;
 		return;
 	}
@@ -140,8 +146,11 @@ static void end_word(struct hawk_shell_numbers *numbers)
 	digits = strspn(word, "0123456789abcdef");
 	if (numbers->length == digits && is_site(numbers, word, digits))
 		keep(&numbers->coming[1], word);
-	else if (numbers->before != '+' && numbers->before != '-' && !strncmp(word, "0x", 2) &&
-		 numbers->length > 2 && strspn(word + 2, "0123456789abcdef") == numbers->length - 2)
+	else if (!strcmp(word, "mapping"))
+		numbers->mapping = true;
+	else if (!mapping && numbers->before != '+' && numbers->before != '-' &&
+		 !strncmp(word, "0x", 2) && numbers->length > 2 &&
+		 strspn(word + 2, "0123456789abcdef") == numbers->length - 2)
 		keep(&numbers->coming[0], word);
 	numbers->length = 0;
 }

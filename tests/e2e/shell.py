@@ -54,6 +54,8 @@ def check_numbers():
     out = shell("sql \"SELECT 'libc.so.6+0x1234, rsp-0x10', addr(4096)\"\n$\n").stdout
     hawk.expect(re.search(r"^\$1 +0x0*1000$", out, re.M) and "$2" not in out,
                 f"offsets are no addresses: {out}")
+    out = shell("sql \"SELECT 'at mapping 0x7f0000001000+0x10', 'mapping  0x7f0000002000', addr(4096)\"\n$\n").stdout
+    hawk.expect(re.search(r"^\$1 +0x0*1000$", out, re.M) and "$2" not in out, f"mappings are no addresses: {out}")
     hawk.expect("no address number 7" in shell("refs $7\n").stderr, "a number that is not there")
 
 
