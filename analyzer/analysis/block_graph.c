@@ -15,11 +15,6 @@
 
 static const unsigned ORDERS = HAWK_PART_ORDER | HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS;
 
-static inline void hawk_cleanup_asking(struct hawk_asking *asking)
-{
-	hawk_asking_deinit(asking);
-}
-
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
 			   const struct hawk_heap *heap, struct hawk_findings *findings)
 {

@@ -37,6 +37,11 @@ void hawk_asking_finish(struct hawk_asking *asking, struct hawk_asked_modules *r
 /** Also after that. */
 void hawk_asking_deinit(struct hawk_asking *asking);
 
+static inline void hawk_cleanup_asking(struct hawk_asking *asking)
+{
+	hawk_asking_deinit(asking);
+}
+
 /** Asks `oracle`, which may be NULL, once for each module; a second time nothing is asked. */
 struct hawk_error *hawk_asked_modules_ask(struct hawk_asked_modules *asked,
 					  const struct hawk_vtable_oracle *oracle);

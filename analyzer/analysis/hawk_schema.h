@@ -86,6 +86,8 @@ struct hawk_schema {
 	struct hawk_schema_group groups[HAWK_SCHEMA_GROUPS_MAX];
 	size_t group_count;
 	uint64_t rest_objects; /**< of other sizes than the groups' */
+	/** Modules that words of them lead to, which were asked for virtual tables. */
+	struct hawk_asked_modules asked;
 };
 
 struct hawk_schema_wish {

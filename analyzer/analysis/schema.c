@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_cleanup.h"
 #include "schema_tally.h"
 
 enum {
@@ -112,8 +113,8 @@ static bool take_kept(const struct hawk_block_graph *graph, const struct hawk_sc
 	return true;
 }
 
-struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
-				    const struct hawk_schema_wish *wish, struct hawk_schema *ret)
+static struct hawk_error *make(const struct hawk_block_graph *graph,
+			       const struct hawk_schema_wish *wish, struct hawk_schema *ret)
 {
 	struct hawk_schema_blocks blocks = {0};
 	struct hawk_schema schema = {0};
@@ -141,8 +142,36 @@ struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
 	return err;
 }
 
+/* The modules that a kept schema has asked are asked again, so that what could not be found out of
+ * their files is told again. */
+struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
+				    const struct hawk_schema_wish *wish, struct hawk_schema *ret)
+{
+	CLEANUP(asking) struct hawk_asking asking = {0};
+	struct hawk_block_graph noting = *graph;
+	size_t before = graph->findings ? graph->findings->count : 0;
+	struct hawk_error *err = NULL;
+
+	if (graph->vtables) {
+		err = hawk_asking_init(&asking, graph->target, graph->vtables);
+		noting.vtables = &asking.oracle;
+	}
+	if (!err)
+		err = make(&noting, wish, ret);
+	if (err)
+		return err;
+	if (!ret->asked.owned && graph->vtables)
+		hawk_asking_finish(&asking, &ret->asked);
+	err = hawk_asked_modules_ask(&ret->asked, graph->vtables);
+	hawk_findings_sort(graph->findings, before);
+	if (err)
+		hawk_schema_deinit(ret);
+	return err;
+}
+
 void hawk_schema_deinit(struct hawk_schema *schema)
 {
+	hawk_asked_modules_deinit(&schema->asked);
 	for (size_t i = 0; i < schema->group_count; i++) {
 		free(schema->groups[i].words);
 		free(schema->groups[i].outliers);

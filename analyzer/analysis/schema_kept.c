@@ -95,12 +95,26 @@ static bool group_fits(struct place *place, const struct kept_group *group, uint
 	return outliers_fit(place, group->outlier_count, sites, blocks);
 }
 
+static bool asked_fit(struct place *place, uint64_t count)
+{
+	const struct kept_value *asked;
+
+	if (count > HAWK_ASKED_MODULES_MAX)
+		return false;
+	asked = take(place, HAWK_KEPT_VALUES, count);
+	for (uint64_t i = 0; asked && i < count; i++)
+		if (asked[i].class != HAWK_WORD_NULL || asked[i].count)
+			return false;
+	return asked;
+}
+
 static bool schema_fits(struct place *place, const struct kept_schema *schema, uint64_t sites,
 			uint64_t blocks)
 {
 	const struct kept_group *groups = take(place, HAWK_KEPT_GROUPS, schema->group_count);
 
-	if (!groups || schema->group_count > HAWK_SCHEMA_GROUPS_MAX || schema->site >= sites)
+	if (!groups || schema->group_count > HAWK_SCHEMA_GROUPS_MAX || schema->site >= sites ||
+	    !asked_fit(place, schema->asked_count))
 		return false;
 	for (uint32_t i = 0; i < schema->group_count; i++)
 		if (!group_fits(place, &groups[i], sites, blocks))
@@ -121,6 +135,21 @@ bool kept_schemas_fit(const struct hawk_kept_schemas *kept, uint64_t sites, uint
 		if (place.at[sort] != kept->arrays[sort].count)
 			return false;
 	return true;
+}
+
+static bool read_asked(struct place *place, uint64_t count, struct hawk_asked_modules *asked)
+{
+	const struct kept_value *values = take(place, HAWK_KEPT_VALUES, count);
+	uint64_t *words = calloc((size_t)count + 1, sizeof(*words));
+
+	for (uint64_t i = 0; i < count && words; i++)
+		words[i] = values[i].key;
+	*asked = (struct hawk_asked_modules){
+		.words = words,
+		.count = words ? (size_t)count : 0,
+		.owned = words,
+	};
+	return words;
 }
 
 /** A schema that is read; false: memory ran out. */
@@ -186,6 +215,8 @@ static bool read_schema(struct place *place, const struct kept_schema *from,
 		.sizes = (size_t)from->sizes,
 		.rest_objects = from->rest_objects,
 	};
+	if (!read_asked(place, from->asked_count, &ret->asked))
+		return false;
 	for (uint32_t i = 0; i < from->group_count; i++) {
 		ret->groups[ret->group_count++] = (struct hawk_schema_group){
 			.size_min = groups[i].size_min,
@@ -211,6 +242,7 @@ static void skip(struct place *place, const struct kept_schema *schema)
 {
 	const struct kept_group *groups = take(place, HAWK_KEPT_GROUPS, schema->group_count);
 
+	(void)take(place, HAWK_KEPT_VALUES, schema->asked_count);
 	for (uint32_t i = 0; i < schema->group_count; i++) {
 		const struct kept_word *words = take(place, HAWK_KEPT_WORDS, groups[i].word_count);
 
@@ -306,9 +338,15 @@ static void append_schema(const struct hawk_schema *schema, uint32_t site, struc
 		.carved = schema->carved,
 		.sizes = schema->sizes,
 		.rest_objects = schema->rest_objects,
+		.asked_count = schema->asked.count,
 	};
 
 	hawk_text_append(&texts[HAWK_KEPT_SCHEMAS], &kept, sizeof(kept));
+	for (size_t i = 0; i < schema->asked.count; i++) {
+		struct kept_value of = {.key = schema->asked.words[i], .class = HAWK_WORD_NULL};
+
+		hawk_text_append(&texts[HAWK_KEPT_VALUES], &of, sizeof(of));
+	}
 	for (size_t i = 0; i < schema->group_count; i++) {
 		const struct hawk_schema_group *group = &schema->groups[i];
 		struct kept_group of = {

@@ -16,6 +16,9 @@ struct kept_schema {
 	uint64_t objects, bytes, carved;
 	uint64_t sizes; /**< UINT64_MAX = too many to count */
 	uint64_t rest_objects;
+	/** The values before those of its words: their keys are the words of struct
+	 * hawk_asked_modules. */
+	uint64_t asked_count;
 };
 
 struct kept_group {
@@ -57,7 +60,7 @@ struct kept_outlier {
 	} misfits[HAWK_SCHEMA_MISFITS_MAX];
 };
 
-static_assert(sizeof(struct kept_schema) == 48, "nothing between fields");
+static_assert(sizeof(struct kept_schema) == 56, "nothing between fields");
 static_assert(sizeof(struct kept_group) == 72, "nothing between fields");
 static_assert(sizeof(struct kept_word) == (HAWK_WORD_CLASSES + 6) * 8, "nothing between fields");
 static_assert(sizeof(struct kept_value) == 24, "nothing between fields");

@@ -41,6 +41,7 @@ static struct hawk_error *explain(struct hawk_session *session,
 	struct hawk_block_graph *graph = &session->graph;
 	unsigned heuristics = heuristics_of(settings);
 	struct hawk_error *err;
+	size_t before;
 
 	err = hawk_block_graph_readable(graph);
 	if (err && heuristics)
@@ -55,9 +56,12 @@ static struct hawk_error *explain(struct hawk_session *session,
 	if (heuristics == HAWK_HEURISTICS_ALL)
 		return hawk_block_graph_explain(graph);
 	leaks->uses = &leaks->explained;
-	return hawk_heuristics_find(session->target, &graph->index, &graph->edges, &graph->roots,
-				    heuristics, graph->vtables, hawk_block_graph_threads(graph),
-				    &leaks->explained);
+	before = session->findings.count;
+	err = hawk_heuristics_find(session->target, &graph->index, &graph->edges, &graph->roots,
+				   heuristics, graph->vtables, hawk_block_graph_threads(graph),
+				   &leaks->explained);
+	hawk_findings_sort(&session->findings, before); /* threads ask in no order */
+	return err;
 }
 
 static void report_doubts(struct hawk_session *session, const struct hawk_leaks *leaks)

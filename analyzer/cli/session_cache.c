@@ -78,6 +78,7 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 			    unsigned parts, struct hawk_error **err)
 {
 	CLEANUP(close_fd) int fd = -1;
+	unsigned there;
 
 	*err = NULL;
 	session->cacheable =
@@ -95,11 +96,11 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 	}
 	if (fd < 0)
 		return false;
-	if (session->impatient && parts & ~hawk_graph_cache_parts(fd, &session->identity))
-		return false; /* and nothing in its place */
-	parts = hawk_block_graph_wanted(&session->graph,
-					hawk_graph_cache_parts(fd, &session->identity), parts);
 	futimens(fd, NULL); /* used: it is kept longer */
+	there = hawk_graph_cache_parts(fd, &session->identity);
+	if (session->impatient && there && parts & ~there)
+		return false; /* and nothing in its place */
+	parts = hawk_block_graph_wanted(&session->graph, there, parts);
 	if (hawk_graph_cache_load(fd, &session->identity, session->target, &session->findings,
 				  parts, &session->cache, &session->graph, &session->heap, err)) {
 		if (!*err)

@@ -7,14 +7,19 @@
 #include "hawk_report_blocks.h"
 #include "hawk_session.h"
 
-/** A sweep that counts blocks whose traces are not in the table, on their way. */
+/** A sweep that counts blocks whose stacks cannot be read, on their way. */
 struct stream {
 	struct hawk_report_blocks *report;
-	uint32_t trace_count;
+	const struct hawk_heap *heap;
 	bool lost[HAWK_BLOCK_DEPTH_MAX + 1]; /**< the latest block of each depth */
 	uint64_t objects;
 	uint64_t bytes;
 };
+
+static bool is_lost(const struct hawk_heap *heap, uint32_t trace)
+{
+	return trace >= heap->trace_count || heap->site_of_trace[trace] == heap->lost_site;
+}
 
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
@@ -22,7 +27,7 @@ static struct hawk_error *take_blocks(void *context, const struct hawk_block *bl
 
 	for (size_t i = 0; i < count; i++) {
 		const struct hawk_block *block = &blocks[i];
-		bool lost = block->trace >= stream->trace_count;
+		bool lost = is_lost(stream->heap, block->trace);
 
 		stream->lost[block->depth] = lost;
 		if (lost) {
@@ -37,7 +42,7 @@ static struct hawk_error *take_blocks(void *context, const struct hawk_block *bl
 
 static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report_blocks *report)
 {
-	struct stream stream = {.report = report, .trace_count = session->heap.trace_count};
+	struct stream stream = {.report = report, .heap = &session->heap};
 	struct hawk_sweep_result result;
 	struct hawk_error *err =
 		hawk_sweep(session->target, &session->heap.plan, take_blocks, &stream,

@@ -94,6 +94,31 @@ def check_random_table(core):
         check(write(data), f"a random table {number}")
 
 
+def place_of(data, address):
+    """Where the core has that byte of the process."""
+    for i in range(struct.unpack_from("<H", data, 56)[0]):
+        kind, _, offset, start, _, size = struct.unpack_from("<IIQQQQ", data, 64 + 56 * i)
+        if kind == 1 and start <= address < start + size:
+            return offset + address - start
+    return None
+
+
+def check_traces_without_stacks(core):
+    """Traces in the table that were never published: every verb counts the same blocks as those without a stack."""
+    data = read(core)
+    header = find_table(data)
+    records = place_of(data, struct.unpack_from("<Q", data, header + 240)[0])
+    for trace in range(1, struct.unpack_from("<I", data, header + 120)[0]):
+        struct.pack_into("<Q", data, records + 64 * trace, 0)
+    path = write(data)
+    said = set()
+    for words in (["blocks", path], ["blocks", path, "--top=1"], ["sql", path, "SELECT count(*) FROM blocks"]):
+        done = hawk.run([hawk.CORE, *words])
+        hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{words}: {done.stderr}")
+        said |= {line for line in done.stderr.splitlines() if "stack" in line and "cannot be read" in line}
+    hawk.expect_equal(len(said), 1, f"lost stacks: {said}")
+
+
 def check_replaced_program():
     """A binary that is a FIFO, another binary, a text or gone is named and not used."""
     program = os.path.join(folder, "program")
@@ -175,6 +200,7 @@ sample, _ = hawk.crash([os.path.join(hawk.SAMPLES, "leak"), "abort"], hawk.trace
                        folder)
 check_random_damage(sample)
 check_random_table(sample)
+check_traces_without_stacks(sample)
 check_replaced_program()
 check_untraced()
 check_cut_off(sample)

@@ -169,6 +169,8 @@ static void numbers_of_nothing_are_refused(void **state)
 		{HAWK_KEPT_SCHEMAS, offsetof(struct kept_schema, group_count), 0},
 		{HAWK_KEPT_SCHEMAS, offsetof(struct kept_schema, group_count), 2},
 		{HAWK_KEPT_SCHEMAS, offsetof(struct kept_schema, group_count), UINT32_MAX},
+		{HAWK_KEPT_SCHEMAS, offsetof(struct kept_schema, asked_count), 1},
+		{HAWK_KEPT_SCHEMAS, offsetof(struct kept_schema, asked_count), UINT32_MAX},
 		{HAWK_KEPT_GROUPS, offsetof(struct kept_group, word_count), ELEMENT_WORDS - 1},
 		{HAWK_KEPT_GROUPS, offsetof(struct kept_group, word_count), ELEMENT_WORDS + 1},
 		{HAWK_KEPT_GROUPS, offsetof(struct kept_group, word_count), UINT32_MAX},
