@@ -38,7 +38,7 @@ void hawk_asking_finish(struct hawk_asking *asking, struct hawk_asked_modules *r
 		.words = asking->words,
 		.count = count,
 		.owned = asking->words,
-		.again = true,
+		.told = true,
 	};
 	asking->words = NULL;
 }
@@ -55,11 +55,11 @@ struct hawk_error *hawk_asked_modules_ask(struct hawk_asked_modules *asked,
 	struct hawk_error *err = NULL;
 	bool unused;
 
-	if (asked->again)
+	if (asked->told)
 		return NULL;
 	for (size_t i = 0; oracle && i < asked->count && !err; i++)
 		err = oracle->is_vtable(oracle->context, asked->words[i], &unused);
-	asked->again = !err;
+	asked->told = !err;
 	return err;
 }
 

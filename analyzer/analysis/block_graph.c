@@ -241,14 +241,16 @@ static const unsigned RESTING_ON_REACH =
 	HAWK_PART_REACH | HAWK_PART_RETAINED | HAWK_PART_FOLDS | HAWK_PART_START_FOLD |
 	HAWK_PART_START_BLOCKS | HAWK_PART_ORDER | HAWK_PART_START_ORDER | HAWK_PART_PATH_STEPS;
 
-struct hawk_error *hawk_block_graph_ask_again(struct hawk_block_graph *graph, unsigned parts)
+bool hawk_block_graph_rests_on_reach(unsigned parts)
+{
+	return parts & RESTING_ON_REACH;
+}
+
+struct hawk_error *hawk_block_graph_ask_again(struct hawk_block_graph *graph)
 {
 	size_t before = graph->findings ? graph->findings->count : 0;
-	struct hawk_error *err;
+	struct hawk_error *err = hawk_asked_modules_ask(&graph->asked, graph->vtables);
 
-	if (!(parts & RESTING_ON_REACH))
-		return NULL;
-	err = hawk_asked_modules_ask(&graph->asked, graph->vtables);
 	hawk_findings_sort(graph->findings, before);
 	return err;
 }

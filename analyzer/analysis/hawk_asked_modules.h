@@ -16,7 +16,7 @@ struct hawk_asked_modules {
 	const uint64_t *words;
 	size_t count;
 	uint64_t *owned; /**< NULL = words lie in memory of somebody else */
-	bool again;      /**< hawk_asked_modules_ask() was there */
+	bool told;       /**< they were asked in this process: what is wrong with them is known */
 };
 
 /** An oracle that passes on what it is asked, and notes it. */

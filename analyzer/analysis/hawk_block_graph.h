@@ -155,11 +155,15 @@ unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned 
 				 unsigned parts);
 
 /**
- * For who has taken `parts` from an index cache, where they rest on reach: `vtables` are asked what
- * they were asked for it, so that what could not be found out of modules' files is told again. Loss
- * records are left to who takes them: not all of them rest on that.
+ * For who answers from an index cache what rests on reach: `vtables` are asked what they were asked
+ * for it, so that what could not be found out of modules' files is told again. Nothing happens
+ * where reach was made here.
  */
-struct hawk_error *hawk_block_graph_ask_again(struct hawk_block_graph *graph, unsigned parts);
+struct hawk_error *hawk_block_graph_ask_again(struct hawk_block_graph *graph);
+
+/** Whether `parts` rest on reach with all heuristics. Loss records do, but who takes them may have
+ * asked for fewer. */
+bool hawk_block_graph_rests_on_reach(unsigned parts);
 
 /** Whether `parts` rest on roots, so that what is missing of these matters. */
 bool hawk_block_graph_rests_on_roots(unsigned parts);

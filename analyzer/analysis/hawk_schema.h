@@ -15,6 +15,7 @@
 #ifndef HAWK_SCHEMA_H
 #define HAWK_SCHEMA_H
 
+#include "hawk_asked_modules.h"
 #include "hawk_block_choice.h"
 #include "hawk_word_class.h"
 

@@ -102,11 +102,6 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 					struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
 
-/** The finding that stacks of so many live blocks, of so many requested bytes, cannot be read: for
- * who sweeps a heap that was loaded without counts. */
-void hawk_heap_report_lost(const struct hawk_heap *heap, uint64_t objects, uint64_t bytes,
-			   struct hawk_findings *findings);
-
 /** The stable hash of a trace. */
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);
 

@@ -6,6 +6,7 @@
  */
 #include "hawk_block_graph.h"
 #include "hawk_heap_counted.h"
+#include "hawk_heap_lost.h"
 #include "hawk_progress.h"
 #include "hawk_quantity.h"
 #include "hawk_site_map.h"
@@ -220,16 +221,6 @@ static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
 	}
 }
 
-void hawk_heap_report_lost(const struct hawk_heap *heap, uint64_t objects, uint64_t bytes,
-			   struct hawk_findings *findings)
-{
-	if (objects && !hawk_table_is_twin(heap->table))
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-lost",
-				  "the stacks of %s live blocks (%s) cannot be read",
-				  hawk_quantity_count(objects).text,
-				  hawk_quantity_bytes(bytes).text);
-}
-
 /* Blocks that the counters call live and the sweep did not find: where all memory is there, a
  * header was overwritten. Each thread may have been inside of a call; the one that died rarely was.
  */
@@ -312,7 +303,7 @@ static struct hawk_error *make_sites(struct hawk_findings *findings, const struc
 	if (err)
 		return err;
 	add_tallies(heap, tallies);
-	hawk_heap_report_lost(heap, heap->sites[HAWK_SITE_MAP_LOST].inuse_objects,
+	hawk_heap_lost_report(heap, heap->sites[HAWK_SITE_MAP_LOST].inuse_objects,
 			      heap->sites[HAWK_SITE_MAP_LOST].inuse_bytes, findings);
 	err = hawk_site_samples_apply(heap, tallies->samples);
 	if (err)

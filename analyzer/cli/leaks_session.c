@@ -174,7 +174,7 @@ static struct hawk_error *ask_again(struct hawk_session *session,
 {
 	if (!(heuristics_of(settings) & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
 		return NULL;
-	return hawk_block_graph_ask_again(&session->graph, HAWK_PART_REACH);
+	return hawk_block_graph_ask_again(&session->graph);
 }
 
 /* Reach of a core, or all records, may be in the index cache; a process need not stand still for

@@ -74,6 +74,13 @@ static bool lacks(const struct hawk_session *session, int fd, unsigned parts)
 	return (hawk_block_graph_dependencies(wanted) | HAWK_PART_INDEX) & ~cached & ~not_made;
 }
 
+/** After `parts` were taken. */
+static struct hawk_error *ask_again(struct hawk_session *session, unsigned parts)
+{
+	return hawk_block_graph_rests_on_reach(parts) ? hawk_block_graph_ask_again(&session->graph)
+						      : NULL;
+}
+
 bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
 			    unsigned parts, struct hawk_error **err)
 {
@@ -104,7 +111,7 @@ bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_sett
 	if (hawk_graph_cache_load(fd, &session->identity, session->target, &session->findings,
 				  parts, &session->cache, &session->graph, &session->heap, err)) {
 		if (!*err)
-			*err = hawk_block_graph_ask_again(&session->graph, parts);
+			*err = ask_again(session, parts);
 		return true;
 	}
 	if (!*err)
@@ -119,7 +126,7 @@ struct hawk_error *hawk_session_take_cached(struct hawk_session *session, unsign
 	CLEANUP(close_fd) int fd = -1;
 
 	if (!err)
-		err = hawk_block_graph_ask_again(&session->graph, parts);
+		err = ask_again(session, parts);
 	if (err ||
 	    !(cache->file_parts & hawk_block_graph_dependencies(parts) & ~session->graph.parts))
 		return err;

@@ -4,52 +4,34 @@
  * hawk-core blocks: every live block, one line each, while the sweep finds them, or as they are in
  * the index cache; or the first N by size and age.
  */
+#include "hawk_heap_lost.h"
 #include "hawk_report_blocks.h"
 #include "hawk_session.h"
 
-/** A sweep that counts blocks whose stacks cannot be read, on their way. */
+/** Where the blocks of a sweep go. */
 struct stream {
 	struct hawk_report_blocks *report;
-	const struct hawk_heap *heap;
-	bool lost[HAWK_BLOCK_DEPTH_MAX + 1]; /**< the latest block of each depth */
-	uint64_t objects;
-	uint64_t bytes;
+	struct hawk_heap_lost lost;
 };
-
-static bool is_lost(const struct hawk_heap *heap, uint32_t trace)
-{
-	return trace >= heap->trace_count || heap->site_of_trace[trace] == heap->lost_site;
-}
 
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
 	struct stream *stream = context;
 
-	for (size_t i = 0; i < count; i++) {
-		const struct hawk_block *block = &blocks[i];
-		bool lost = is_lost(stream->heap, block->trace);
-
-		stream->lost[block->depth] = lost;
-		if (lost) {
-			stream->objects++;
-			stream->bytes += block->size;
-		}
-		if (block->depth && stream->lost[block->depth - 1])
-			stream->bytes -= block->size + HAWK_HEADER_BYTES; /* no longer its own */
-	}
+	hawk_heap_lost_take(&stream->lost, blocks, count);
 	return hawk_report_blocks_add(stream->report, blocks, count);
 }
 
 static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report_blocks *report)
 {
-	struct stream stream = {.report = report, .heap = &session->heap};
+	struct stream stream = {.report = report, .lost = {.heap = &session->heap}};
 	struct hawk_sweep_result result;
 	struct hawk_error *err =
 		hawk_sweep(session->target, &session->heap.plan, take_blocks, &stream,
 			   hawk_session_progress, session, &session->findings, &result);
 
 	if (!err)
-		hawk_heap_report_lost(&session->heap, stream.objects, stream.bytes,
+		hawk_heap_lost_report(&session->heap, stream.lost.objects, stream.lost.bytes,
 				      &session->findings);
 	return err;
 }

@@ -324,7 +324,7 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 	leaks = calloc(sites * SQL_KINDS + 1, sizeof(*leaks));
 	if (!leaks)
 		return &hawk_enomem;
-	err = hawk_block_graph_ask_again(sql->source.graph, HAWK_PART_REACH);
+	err = hawk_block_graph_ask_again(sql->source.graph);
 	if (!err)
 		err = hawk_leaks_make_bare(sql->source.graph, &found);
 	if (err)

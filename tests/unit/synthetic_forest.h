@@ -49,6 +49,10 @@ void synthetic_forest_choose(const struct synthetic_forest *forest, unsigned how
 
 void synthetic_expect_no_error(struct hawk_error *err);
 
+/** Kind, key, depth, sums and those by start pointers of two nodes are the same. */
+void synthetic_expect_same_figures(const struct hawk_site_tree *got, uint32_t a,
+				   const struct hawk_site_tree *want, uint32_t b);
+
 /** Nodes `a` and `b` with all below them. */
 void synthetic_expect_same_node(const struct hawk_site_tree *got, uint32_t a,
 				const struct hawk_site_tree *want, uint32_t b);

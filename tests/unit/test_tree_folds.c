@@ -164,15 +164,7 @@ static void expect_same_shown(const struct hawk_site_tree *got, uint32_t a,
 	bool rest = false;
 	size_t shown = 0;
 
-	assert_int_equal(left->kind, right->kind);
-	assert_int_equal(left->key, right->key);
-	assert_int_equal(left->depth, right->depth);
-	assert_int_equal(left->flat_objects, right->flat_objects);
-	assert_int_equal(left->flat_bytes, right->flat_bytes);
-	assert_int_equal(left->cum_objects, right->cum_objects);
-	assert_int_equal(left->cum_bytes, right->cum_bytes);
-	if (want->start)
-		assert_memory_equal(&got->start[a], &want->start[b], sizeof(*want->start));
+	synthetic_expect_same_figures(got, a, want, b);
 	if (right->depth >= view->depth)
 		return;
 	for (; i && j; i = got->nodes[i].next_sibling, j = want->nodes[j].next_sibling) {
