@@ -20,11 +20,13 @@
 #include "hawk_cleanup.h"
 #include "live_pages.h"
 #include "live_stop.h"
+#include "page_cache.h"
 
 enum {
-	PAGE_BYTES = 4096,
+	PAGE_BYTES = HAWK_PAGE_BYTES,
 	CHUNK_BYTES = 64 << 20, /* per call of process_vm_readv() */
 	HUGE_BYTES_MIN = 4 << 20,
+	CACHE_BYTES = 64 << 20,
 };
 
 struct range {
@@ -54,8 +56,11 @@ struct hawk_live {
 	struct region *regions; /* that the ranges lie in */
 	size_t region_count;
 	size_t region_capacity;
-	uint64_t lost_bytes; /* readable, but could not be captured */
+	uint64_t lost_bytes;           /* readable, but could not be captured */
+	struct hawk_page_cache *cache; /* NULL: released, or no memory for it */
 };
+
+static size_t read_page(const void *context, const void *where, uint64_t page, uint8_t *to);
 
 struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stopper *stopper,
 				    struct hawk_live **ret)
@@ -75,6 +80,8 @@ struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stoppe
 	live->memory = openat(directory, name, O_RDONLY | O_CLOEXEC);
 	snprintf(name, sizeof(name), "task/%d/pagemap", tid);
 	live->pagemap = openat(directory, name, O_RDONLY | O_CLOEXEC);
+	live->cache = hawk_page_cache_create(&(struct hawk_page_source){read_page, live},
+					     CACHE_BYTES, true);
 	*ret = live;
 	return NULL;
 }
@@ -91,6 +98,7 @@ void hawk_live_close(struct hawk_live *live)
 	free(live->pages);
 	free(live->regions);
 	free(live->ranges);
+	hawk_page_cache_destroy(live->cache);
 	if (live->memory >= 0)
 		close(live->memory);
 	if (live->pagemap >= 0)
@@ -103,6 +111,8 @@ void hawk_live_release(struct hawk_live *live)
 {
 	live->released = true;
 	hawk_stopper_release(live->stopper);
+	hawk_page_cache_destroy(live->cache);
+	live->cache = NULL;
 }
 
 uint64_t hawk_live_pause_ns(const struct hawk_live *live)
@@ -202,6 +212,22 @@ static size_t read_touched(const struct hawk_live *live, const struct hawk_mappi
 	return (size_t)(at - start);
 }
 
+static size_t read_page(const void *context, const void *where, uint64_t page, uint8_t *to)
+{
+	const struct hawk_mapping *mapping = where;
+
+	return read_touched(context, mapping, page, page + PAGE_BYTES, to, true);
+}
+
+/** [start, end) of the stopped process, through the cache if it is little. */
+static size_t read_stopped(const struct hawk_live *live, const struct hawk_mapping *mapping,
+			   uint64_t start, uint64_t end, uint8_t *to)
+{
+	if (live->cache && end - start < PAGE_BYTES)
+		return hawk_page_cache_read(live->cache, mapping, start, to, (size_t)(end - start));
+	return read_touched(live, mapping, start, end, to, true);
+}
+
 size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *mapping,
 		      uint64_t address, void *to, size_t bytes)
 {
@@ -225,7 +251,7 @@ size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *m
 			break;
 		if (range && range->start < end)
 			until = range->start;
-		got = read_touched(live, mapping, at, until, into, true);
+		got = read_stopped(live, mapping, at, until, into);
 		at += got;
 		if (at < until)
 			break;

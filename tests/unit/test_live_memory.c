@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "hawk_near.h"
 #include "synthetic_victim.h"
 
 enum { MEBIBYTE = 1 << 20 };
@@ -37,6 +38,7 @@ static void after_the_release_only_captured_memory_is_left(void **state)
 	victim_start(world, change_and_count);
 	victim_open(world);
 	assert_null(hawk_target_view(world->target, address, 4));
+	assert_int_equal(hawk_target_read_some(world->target, address, bytes, 8), 8);
 	assert_null(hawk_target_capture(world->target, address + 2, 4));
 	assert_null(hawk_target_capture(world->target, address + 1, 8));
 	assert_null(hawk_target_capture(world->target, address + 1, 8));
@@ -128,12 +130,45 @@ static void memory_without_rights_is_read_all_the_same(void **state)
 	assert_string_equal(bytes, "no rights");
 }
 
+/** Short reads, with pages kept and without, are what one long read is. */
+static void what_is_kept_is_what_is_read(void **state)
+{
+	struct victim_world *world = *state;
+	struct hawk_near near = {0};
+	uint64_t touched;
+	uint8_t all[6 * 4096], bytes[24];
+
+	victim_start(world, map_much_and_count);
+	touched = atomic_load(&world->shared->address) + 100 * (uint64_t)MEBIBYTE;
+	victim_open(world);
+	near.target = world->target;
+	assert_null(hawk_target_read(world->target, touched - 4096, all, sizeof(all)));
+	for (unsigned keeps = 0; keeps < 2; keeps++) {
+		for (unsigned at = 0; at + sizeof(bytes) <= sizeof(all); at += 7) {
+			memset(bytes, 0xa5, sizeof(bytes));
+			assert_int_equal(
+				hawk_near_read(&near, touched - 4096 + at, bytes, sizeof(bytes)),
+				sizeof(bytes));
+			assert_memory_equal(bytes, all + at, sizeof(bytes));
+		}
+		assert_int_equal(hawk_near_read(&near, 1, bytes, 8), 0);
+		hawk_near_keep_pages(&near, 1 << 16);
+		assert_non_null(near.pages);
+	}
+	hawk_target_release(world->target);
+	assert_int_equal(hawk_near_read(&near, touched, bytes, 1), 1);
+	assert_int_equal(hawk_target_read_some(world->target, touched, bytes, 1), 0);
+	hawk_near_drop_pages(&near);
+	assert_int_equal(hawk_near_read(&near, touched, bytes, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LIVE_TEST(after_the_release_only_captured_memory_is_left),
 		LIVE_TEST(untouched_memory_is_neither_read_nor_allocated),
 		LIVE_TEST(memory_without_rights_is_read_all_the_same),
+		LIVE_TEST(what_is_kept_is_what_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Kept pages: each is read once while there is room, whatever is asked of it, and is what a read
+ * without them finds.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "page_cache.h"
+
+enum {
+	SLOTS = 8,
+	PAGES = 64,
+	SHORT_PAGE = 40, /* only its first half is there */
+	SHORT_BYTES = HAWK_PAGE_BYTES / 2,
+	ABSENT_PAGE = 41,
+	THREADS = 4,
+	ROUNDS = 20000,
+};
+
+/** Memory from address 0 on; every word tells its address. */
+struct memory {
+	atomic_uint reads[PAGES];
+	const void *where;
+};
+
+struct fixture {
+	struct memory memory;
+	struct hawk_page_cache *cache;
+};
+
+static uint8_t byte_at(uint64_t address)
+{
+	return (uint8_t)(address % 8 ? address >> 3 : address >> 12);
+}
+
+static size_t read_memory(const void *context, const void *where, uint64_t page, uint8_t *to)
+{
+	struct memory *memory = (struct memory *)context;
+	uint64_t number = page / HAWK_PAGE_BYTES;
+	size_t there = number == SHORT_PAGE ? SHORT_BYTES : HAWK_PAGE_BYTES;
+
+	if (where)
+		memory->where = where;
+	if (number >= PAGES)
+		return 0;
+	atomic_fetch_add(&memory->reads[number], 1);
+	if (number == ABSENT_PAGE)
+		return 0;
+	for (size_t i = 0; i < there; i++)
+		to[i] = byte_at(page + i);
+	return there;
+}
+
+static int set_up(void **state, bool is_shared)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	if (!fixture)
+		return -1;
+	fixture->cache =
+		hawk_page_cache_create(&(struct hawk_page_source){read_memory, &fixture->memory},
+				       (size_t)SLOTS * HAWK_PAGE_BYTES, is_shared);
+	*state = fixture;
+	return fixture->cache ? 0 : -1;
+}
+
+static int set_up_own(void **state)
+{
+	return set_up(state, false);
+}
+
+static int set_up_shared(void **state)
+{
+	return set_up(state, true);
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	hawk_page_cache_destroy(fixture->cache);
+	hawk_page_cache_destroy(NULL);
+	free(fixture);
+	return 0;
+}
+
+/** `bytes` at `address`, of which `wanted` are there, and nothing behind them is touched. */
+static void expect_read(struct fixture *fixture, uint64_t address, size_t bytes, size_t wanted)
+{
+	uint8_t *to = malloc(bytes + 1);
+
+	assert_non_null(to);
+	memset(to, 0xa5, bytes + 1);
+	assert_int_equal(hawk_page_cache_read(fixture->cache, "there", address, to, bytes), wanted);
+	for (size_t i = 0; i < wanted; i++)
+		assert_int_equal(to[i], byte_at(address + i));
+	assert_int_equal(to[bytes], 0xa5);
+	free(to);
+}
+
+static unsigned reads_of(struct fixture *fixture, unsigned page)
+{
+	return atomic_load(&fixture->memory.reads[page]);
+}
+
+static uint64_t page_at(unsigned page)
+{
+	return (uint64_t)page * HAWK_PAGE_BYTES;
+}
+
+static void a_page_is_read_once(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (uint64_t at = 0; at < HAWK_PAGE_BYTES; at += 8)
+		expect_read(fixture, page_at(3) + at, 8, 8);
+	expect_read(fixture, page_at(3), HAWK_PAGE_BYTES, HAWK_PAGE_BYTES);
+	assert_int_equal(reads_of(fixture, 3), 1);
+	assert_string_equal(fixture->memory.where, "there");
+}
+
+static void a_read_crosses_pages(void **state)
+{
+	struct fixture *fixture = *state;
+
+	expect_read(fixture, page_at(4) - 5, 16, 16);
+	expect_read(fixture, page_at(2) + 17, 3 * HAWK_PAGE_BYTES, 3 * HAWK_PAGE_BYTES);
+	for (unsigned page = 2; page <= 5; page++)
+		assert_int_equal(reads_of(fixture, page), 1);
+}
+
+static void pages_of_one_slot_drive_each_other_out(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (unsigned i = 0; i < 3; i++) {
+		expect_read(fixture, page_at(1) + 8, 8, 8);
+		expect_read(fixture, page_at(1 + SLOTS) + 8, 8, 8);
+	}
+	assert_int_equal(reads_of(fixture, 1), 3);
+	assert_int_equal(reads_of(fixture, 1 + SLOTS), 3);
+}
+
+static void what_is_not_there_ends_a_read(void **state)
+{
+	struct fixture *fixture = *state;
+
+	expect_read(fixture, page_at(SHORT_PAGE) + SHORT_BYTES - 3, 8, 3);
+	expect_read(fixture, page_at(SHORT_PAGE) + SHORT_BYTES, 8, 0);
+	expect_read(fixture, page_at(SHORT_PAGE) + SHORT_BYTES + 100, 8, 0);
+	expect_read(fixture, page_at(SHORT_PAGE) + 100, HAWK_PAGE_BYTES, SHORT_BYTES - 100);
+	assert_int_equal(reads_of(fixture, SHORT_PAGE), 1);
+	expect_read(fixture, page_at(ABSENT_PAGE), 8, 0);
+	expect_read(fixture, page_at(PAGES - 1) + 1, HAWK_PAGE_BYTES, HAWK_PAGE_BYTES - 1);
+	expect_read(fixture, UINT64_MAX - 3, 8, 0);
+}
+
+static void what_is_not_there_drives_nothing_out(void **state)
+{
+	struct fixture *fixture = *state;
+	unsigned page = ABSENT_PAGE % SLOTS;
+
+	expect_read(fixture, page_at(page), 8, 8);
+	expect_read(fixture, page_at(ABSENT_PAGE), 8, 0);
+	expect_read(fixture, page_at(PAGES + page) + 64, 8, 0);
+	expect_read(fixture, page_at(page), 8, 8);
+	assert_int_equal(reads_of(fixture, page), 1);
+}
+
+static void *read_at_random(void *argument)
+{
+	struct fixture *fixture = argument;
+	uint64_t seed = (uintptr_t)&fixture;
+
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		uint64_t address;
+		uint64_t word = 0, wanted = 0;
+
+		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+		address = seed >> 33 & (SHORT_PAGE * (uint64_t)HAWK_PAGE_BYTES - 9);
+		for (unsigned j = 0; j < 8; j++)
+			wanted |= (uint64_t)byte_at(address + j) << 8 * j;
+		if (hawk_page_cache_read(fixture->cache, NULL, address, &word, 8) != 8 ||
+		    word != wanted)
+			return fixture; /* wrong */
+	}
+	return NULL;
+}
+
+static void threads_share_it(void **state)
+{
+	struct fixture *fixture = *state;
+	pthread_t threads[THREADS];
+
+	for (unsigned i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, read_at_random, fixture), 0);
+	for (unsigned i = 0; i < THREADS; i++) {
+		void *wrong;
+
+		assert_int_equal(pthread_join(threads[i], &wrong), 0);
+		assert_null(wrong);
+	}
+}
+
+#define OWN(name) cmocka_unit_test_setup_teardown(name, set_up_own, tear_down)
+#define SHARED(name)                                                                               \
+	{                                                                                          \
+#name " (shared)", name, set_up_shared, tear_down, NULL                            \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		OWN(a_page_is_read_once),
+		SHARED(a_page_is_read_once),
+		OWN(a_read_crosses_pages),
+		SHARED(a_read_crosses_pages),
+		OWN(pages_of_one_slot_drive_each_other_out),
+		SHARED(pages_of_one_slot_drive_each_other_out),
+		OWN(what_is_not_there_ends_a_read),
+		SHARED(what_is_not_there_ends_a_read),
+		OWN(what_is_not_there_drives_nothing_out),
+		SHARED(what_is_not_there_drives_nothing_out),
+		SHARED(threads_share_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
