@@ -6,6 +6,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_leaks.h"
@@ -64,7 +65,8 @@ static struct hawk_error *put_step(const struct hawk_pointer_report *report,
 				   const struct hawk_screen *screen, const struct hawk_path *path,
 				   uint32_t i)
 {
-	char text[32] = "";
+	char text[48] = "";
+	unsigned width;
 
 	if (i) {
 		struct hawk_referrer pointer = pointer_to(report, path, i);
@@ -77,9 +79,10 @@ static struct hawk_error *put_step(const struct hawk_pointer_report *report,
 			snprintf(text, sizeof(text), "+%" PRIu64 "->+%" PRIu64, pointer.offset,
 				 pointer.inside);
 	}
+	width = strlen(text) > OFFSET_WIDTH ? (unsigned)strlen(text) : OFFSET_WIDTH;
 	hawk_output_fill(screen->output, ' ', INDENT);
-	hawk_output_printf(screen->output, "%-*s  ", OFFSET_WIDTH, text);
-	return hawk_report_put_block(report, screen, path->blocks[i], INDENT + OFFSET_WIDTH + 2);
+	hawk_output_printf(screen->output, "%-*s  ", (int)width, text);
+	return hawk_report_put_block(report, screen, path->blocks[i], INDENT + width + 2);
 }
 
 static struct hawk_error *put_steps(const struct hawk_pointer_report *report,

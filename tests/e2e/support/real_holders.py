@@ -41,7 +41,8 @@ def check_screens(core, what):
     """All verbs answer, within 80 columns."""
     for arguments in (["retained"], ["retained", "--by=root"], ["retained", "--by=tree"],
                       ["retained", "--by=block"], ["sites"], ["merge-paths"],
-                      ["leaks", "--exit-code=0"]):
+                      ["leaks", "--exit-code=0"], ["path", "--size=1-"],
+                      ["path", "--size=64-8192"], ["growth"]):
         text = ask(*arguments, core)
         wide = [line for line in text.splitlines() if len(line) > 80]
         hawk.expect(text and not wide, f"{what}: {arguments}: {wide[:2]}")
