@@ -108,6 +108,9 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session,
 				       const struct hawk_settings *settings,
 				       struct hawk_block_filter **ret);
 
+/** After all reading: `err`, or that the process ended meanwhile, which takes its place. */
+struct hawk_error *hawk_session_verify(const struct hawk_session *session, struct hawk_error *err);
+
 /** After all reading: adds the findings "not-traced" if no table was found, and what went wrong
  * with the target meanwhile. */
 void hawk_session_check(struct hawk_session *session);

@@ -167,6 +167,16 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 				   &session->symbols);
 }
 
+struct hawk_error *hawk_session_verify(const struct hawk_session *session, struct hawk_error *err)
+{
+	struct hawk_error *ended = hawk_target_verify(session->target);
+
+	if (!ended)
+		return err;
+	hawk_error_destroy(err);
+	return ended;
+}
+
 void hawk_session_check(struct hawk_session *session)
 {
 	if (session->checked)

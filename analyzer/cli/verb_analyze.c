@@ -147,8 +147,9 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	(void)code;
 	if (!err && full)
 		err = hawk_leaks_session_make(session, settings, HAWK_LEAKS_KINDS_LOST, &leaks);
+	hawk_target_release(session->target);
+	err = hawk_session_verify(session, err);
 	if (!err) {
-		hawk_target_release(session->target);
 		hawk_session_check(session);
 		err = print_all(session, settings,
 				full && session->heap.table ? &leaks.report : NULL);

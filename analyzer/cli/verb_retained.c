@@ -57,7 +57,7 @@ static struct hawk_error *choose(struct hawk_session *session,
 	struct hawk_error *err = hawk_block_choice_make(&session->graph, &wish, ret);
 
 	hawk_target_release(session->target);
-	return err;
+	return hawk_session_verify(session, err);
 }
 
 /** What a tree is made of. */

@@ -75,8 +75,10 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 	err = hawk_schema_make(&session->graph, &wish, &schema);
 	hawk_target_release(session->target);
 	if (err)
-		return err;
-	err = print(session, settings, &report);
+		return hawk_session_verify(session, err);
+	err = hawk_session_verify(session, NULL);
+	if (!err)
+		err = print(session, settings, &report);
 	hawk_schema_deinit(&schema);
 	return err;
 }

@@ -55,6 +55,9 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		hawk_whatis_find(&report, whatis[i].address, &whatis[i]);
 	}
 	hawk_target_release(session->target);
+	err = hawk_session_verify(session, NULL);
+	if (err)
+		return err;
 	hawk_session_check(session);
 	return print(session, settings, &report, whatis, (size_t)count);
 }

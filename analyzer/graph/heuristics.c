@@ -17,7 +17,7 @@ enum {
 	WORD = HAWK_WORD_BYTES,
 	PIECES_MAX = 8,
 	EDGES_FOR_TWO = 1 << 13, /* fewer are not worth a thread */
-	/* Of a process's pages, by all threads together; the peak is elsewhere. */
+	/* Of a process's pages, by all threads together. */
 	KEPT_BYTES_PER_BLOCK = 16,
 	KEPT_BYTES_MIN = 16 << 20,
 };
@@ -194,10 +194,11 @@ static struct hawk_error *begin(struct finder *finder, unsigned pieces)
 {
 	struct hawk_explained *explained = &finder->explained;
 	struct hawk_error *err = hawk_number_set_init(&explained->edges, finder->graph->edge_count);
-	size_t kept_bytes = (size_t)finder->graph->count * KEPT_BYTES_PER_BLOCK / pieces;
+	size_t kept_bytes = (size_t)finder->graph->count * KEPT_BYTES_PER_BLOCK;
 
-	hawk_near_keep_pages(&finder->explainer.near,
-			     kept_bytes > KEPT_BYTES_MIN ? kept_bytes : KEPT_BYTES_MIN);
+	if (kept_bytes < KEPT_BYTES_MIN)
+		kept_bytes = KEPT_BYTES_MIN;
+	hawk_near_keep_pages(&finder->explainer.near, kept_bytes / pieces);
 	if (!err)
 		err = hawk_number_set_init(&explained->roots, finder->roots->count);
 	return err;

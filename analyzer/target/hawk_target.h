@@ -177,6 +177,13 @@ struct hawk_error *hawk_target_capture(struct hawk_target *target, uint64_t addr
  */
 void hawk_target_release(struct hawk_target *target);
 
+/**
+ * To be called when all reading is done. Live: HAWK_ERROR_FAULT if the process was killed while it
+ * stood still, as the kernel does where memory runs out: then what was read is not whole, and says
+ * nothing. Cores: NULL.
+ */
+struct hawk_error *hawk_target_verify(const struct hawk_target *target);
+
 /** Live: how long the process stood still, in nanoseconds; valid after the release. */
 uint64_t hawk_target_pause_ns(const struct hawk_target *target);
 

@@ -47,6 +47,9 @@ struct hawk_live {
 	pid_t tid;
 	struct hawk_stopper *stopper;
 	bool released;
+	bool ended;     /* before the release */
+	uint64_t probe; /* an address that could be read at first */
+	bool has_probe;
 	const struct hawk_mapping *mappings; /* of the target */
 	struct hawk_pages *pages;            /* one per mapping */
 	size_t mapping_count;
@@ -109,6 +112,7 @@ void hawk_live_close(struct hawk_live *live)
 
 void hawk_live_release(struct hawk_live *live)
 {
+	live->ended = hawk_live_ended(live);
 	live->released = true;
 	hawk_stopper_release(live->stopper);
 	hawk_page_cache_destroy(live->cache);
@@ -140,6 +144,28 @@ static size_t read_process(const struct hawk_live *live, uint64_t address, uint8
 		done += (size_t)got;
 	}
 	return done;
+}
+
+/* The memory of a process goes all at once, when its last thread ends. */
+bool hawk_live_ended(const struct hawk_live *live)
+{
+	uint8_t byte;
+
+	if (live->released)
+		return live->ended;
+	return !live->has_probe || !read_process(live, live->probe, &byte, 1);
+}
+
+/* Mappings without any that can be read: it has ended already. */
+static void find_probe(struct hawk_live *live)
+{
+	uint8_t byte;
+
+	for (size_t i = 0; i < live->mapping_count && !live->has_probe; i++) {
+		live->probe = live->mappings[i].start;
+		live->has_probe = live->mappings[i].flags & HAWK_MAPPING_READ &&
+				  read_process(live, live->probe, &byte, 1);
+	}
 }
 
 /** Index of the first range that ends above `address`. */
@@ -180,6 +206,7 @@ struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
 		if (starts_as_zeros(&mappings[i]))
 			hawk_pages_read(live->pagemap, mappings[i].start, mappings[i].end,
 					&live->pages[i]);
+	find_probe(live);
 	return NULL;
 }
 

@@ -29,6 +29,10 @@ struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stoppe
 struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
 					  const struct hawk_mapping *mappings, size_t count);
 
+/** Whether the process ended before the release, or has ended now: memory that was read meanwhile
+ * may be missing from what was read. */
+bool hawk_live_ended(const struct hawk_live *live);
+
 /** Releases first; accepts NULL. */
 void hawk_live_close(struct hawk_live *live);
 

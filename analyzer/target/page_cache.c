@@ -37,7 +37,11 @@ static void *map(size_t bytes)
 	void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	return start == MAP_FAILED ? NULL : start;
+	if (start == MAP_FAILED)
+		return NULL;
+	/* What lies beside a page that was read was not. */
+	(void)madvise(start, bytes, MADV_NOHUGEPAGE);
+	return start;
 }
 
 static size_t bytes_of(size_t slots)
@@ -55,7 +59,7 @@ struct hawk_page_cache *hawk_page_cache_create(const struct hawk_page_source *so
 
 	if (!cache)
 		return NULL;
-	while (slots < bytes / HAWK_PAGE_BYTES)
+	while (2 * slots <= bytes / HAWK_PAGE_BYTES)
 		slots *= 2;
 	*cache = (struct hawk_page_cache){
 		.source = *source,

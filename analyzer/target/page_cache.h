@@ -27,7 +27,7 @@ struct hawk_page_source {
 };
 
 /**
- * Room for `bytes` of pages, rounded up to a power of two; only what was read takes memory.
+ * Room for `bytes` of pages, rounded down to a power of two; only what was read takes memory.
  * `is_shared`: by threads. NULL: there is no memory for it.
  */
 struct hawk_page_cache *hawk_page_cache_create(const struct hawk_page_source *source, size_t bytes,

@@ -113,6 +113,16 @@ void hawk_target_release(struct hawk_target *target)
 		hawk_live_release(target->live);
 }
 
+struct hawk_error *hawk_target_verify(const struct hawk_target *target)
+{
+	if (!target->live || !hawk_live_ended(target->live))
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_FAULT,
+				 "process %u ended while it was read: not all of its memory was "
+				 "there any more",
+				 target->process.pid);
+}
+
 uint64_t hawk_target_pause_ns(const struct hawk_target *target)
 {
 	return target->live ? hawk_live_pause_ns(target->live) : 0;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,6 +45,7 @@ static void after_the_release_only_captured_memory_is_left(void **state)
 	assert_null(hawk_target_capture(world->target, address + 1, 8));
 	hawk_target_release(world->target);
 	hawk_target_release(world->target);
+	assert_null(hawk_target_verify(world->target));
 	assert_true(victim_counts(world));
 	assert_true(hawk_target_pause_ns(world->target) > 0);
 
@@ -105,6 +107,9 @@ static void untouched_memory_is_neither_read_nor_allocated(void **state)
 	assert_true(hawk_target_next_data(world->target, address, address + 512ull * MEBIBYTE,
 					  &start_address, &end_address));
 	assert_int_equal(start_address, touched);
+	kill(world->victim, SIGKILL);
+	victim_sleep_ms(20);
+	assert_null(hawk_target_verify(world->target)); /* it was whole until the release */
 }
 
 static void map_without_rights_and_count(struct shared *shared)

@@ -285,12 +285,20 @@ static void a_process_that_is_killed_while_it_stands_is_a_fault(void **state)
 
 	victim_start(world, victim_count_for_ever);
 	victim_open(world);
+	assert_null(hawk_target_verify(world->target));
 	kill(world->victim, SIGKILL);
 	victim_sleep_ms(20);
 	error = hawk_target_read(world->target, (uintptr_t)secret, &byte, 1);
 	assert_non_null(error);
 	assert_int_equal(hawk_error_code(error), HAWK_ERROR_FAULT);
 	hawk_error_destroy(error);
+	for (unsigned i = 0; i < 2; i++) {
+		error = hawk_target_verify(world->target);
+		assert_non_null(error);
+		assert_non_null(strstr(hawk_error_message(error), "ended while it was read"));
+		hawk_error_destroy(error);
+		hawk_target_release(world->target);
+	}
 	victim_close(world);
 	assert_int_equal(waitpid(world->victim, NULL, 0), world->victim);
 	world->victim = 0;

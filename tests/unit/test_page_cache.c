@@ -187,7 +187,7 @@ static void *read_at_random(void *argument)
 		uint64_t word = 0, wanted = 0;
 
 		seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407;
-		address = seed >> 33 & (SHORT_PAGE * (uint64_t)HAWK_PAGE_BYTES - 9);
+		address = (seed >> 33) % (SHORT_PAGE * (uint64_t)HAWK_PAGE_BYTES - 8);
 		for (unsigned j = 0; j < 8; j++)
 			wanted |= (uint64_t)byte_at(address + j) << 8 * j;
 		if (hawk_page_cache_read(fixture->cache, NULL, address, &word, 8) != 8 ||
