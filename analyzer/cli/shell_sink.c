@@ -12,8 +12,10 @@
 
 #include "hawk_shell.h"
 
-/* -F: what fits the screen is printed and that is all; -R: colours; -X: it stays there. */
+/* -F: what fits the screen is printed and that is all; -R: colours; -X: it stays there. A less that
+ * the user has chosen without options of his own gets them by its variable. */
 static const char default_pager[] = "less -FRX 2>/dev/null || cat";
+static const char less_options[] = "FRX";
 
 static bool open_file(const struct hawk_shell_command *command, struct hawk_shell_sink *ret)
 {
@@ -66,6 +68,7 @@ bool hawk_shell_sink_open(const struct hawk_shell_command *command, bool pager,
 	ret->screen = true;
 	if (!pager || (chosen && !strcmp(chosen, "")))
 		return true;
+	(void)setenv("LESS", less_options, 0);
 	return open_pipe(chosen ? chosen : default_pager, ret);
 }
 

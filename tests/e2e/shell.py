@@ -102,8 +102,9 @@ class Terminal:
     def __init__(self, core):
         self.pid, self.fd = pty.fork()
         if not self.pid:
-            os.environ.update(TERM="xterm", XDG_STATE_HOME=folder, PAGER="sed s/^/page:/",
+            os.environ.update(TERM="xterm", XDG_STATE_HOME=folder, PAGER='sed "s/^/page:$LESS:/"',
                               EDITRC="/dev/null")
+            os.environ.pop("LESS", None)
             os.execv(hawk.CORE, [hawk.CORE, "shell", core])
         self.seen = ""
 
@@ -140,7 +141,7 @@ def check_terminal():
     terminal.send("make_pay\t")
     terminal.expect("make_payload ", "a function is completed")
     terminal.send("\n")
-    terminal.expect("page:", "the pager gets the answer")
+    terminal.expect("page:FRX:", "the pager gets the answer, less its options")
     terminal.expect("`g_hub` in ", "the answer")
     terminal.expect("hawk> ", "a prompt again")
     terminal.send("blocks --type Conn\t")
