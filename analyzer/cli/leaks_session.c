@@ -233,7 +233,7 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,
 	if (!err)
 		err = load(session, settings,
 			   ret->suppressions ? (unsigned)HAWK_LEAKS_KINDS_ALL : kinds, ret);
-	err = hawk_session_verify(session, err);
+	err = hawk_session_release(session, err);
 	if (err)
 		return err;
 	if (session->heap.table)

@@ -45,7 +45,6 @@ struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
 	if (!err && session->heap.table)
 		err = hawk_session_filter(session, settings, &filter);
 	ret->filter = filter;
-	err = hawk_session_verify(session, err);
 	if (!err)
 		hawk_session_check(session);
 	return err;

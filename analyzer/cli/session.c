@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hawk_nameless.h"
 #include "hawk_session.h"
 
 enum {
@@ -91,6 +92,8 @@ static struct hawk_error *open_output(struct hawk_session *session,
 	if (!session->output)
 		return &hawk_enomem;
 	hawk_session_set_output(session, STDOUT_FILENO);
+	if (settings->pid)
+		hawk_output_hold(session->output);
 	hawk_session_renew(session, settings);
 	return NULL;
 }
@@ -111,9 +114,8 @@ static struct hawk_error *check_paths(const struct hawk_settings *settings)
 static struct hawk_error *open_file(struct hawk_session *session, const char *path,
 				    struct hawk_target **ret)
 {
-	const char *folder = getenv("TMPDIR");
 	struct hawk_unpack_settings settings = {
-		.folder = folder && *folder ? folder : NULL,
+		.folder = hawk_nameless_folder(),
 	};
 	uint64_t start_ns = now_ns();
 	struct hawk_error *err = hawk_target_unpack_core(path, &settings, &session->findings, ret);
@@ -167,14 +169,19 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 				   &session->symbols);
 }
 
-struct hawk_error *hawk_session_verify(const struct hawk_session *session, struct hawk_error *err)
+struct hawk_error *hawk_session_release(struct hawk_session *session, struct hawk_error *err)
 {
-	struct hawk_error *ended = hawk_target_verify(session->target);
+	struct hawk_error *ended;
 
-	if (!ended)
-		return err;
-	hawk_error_destroy(err);
-	return ended;
+	hawk_target_release(session->target);
+	ended = hawk_target_verify(session->target);
+	if (ended) {
+		hawk_error_destroy(err);
+		return ended;
+	}
+	if (!err)
+		hawk_output_let(session->output);
+	return err;
 }
 
 void hawk_session_check(struct hawk_session *session)
@@ -229,5 +236,7 @@ void hawk_session_deinit(struct hawk_session *session)
 	hawk_symbols_destroy(session->symbols);
 	hawk_target_close(session->target);
 	hawk_findings_deinit(&session->findings);
+	if (session->output)
+		hawk_output_drop(session->output);
 	free(session->output);
 }

@@ -147,8 +147,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	(void)code;
 	if (!err && full)
 		err = hawk_leaks_session_make(session, settings, HAWK_LEAKS_KINDS_LOST, &leaks);
-	hawk_target_release(session->target);
-	err = hawk_session_verify(session, err);
+	err = hawk_session_release(session, err);
 	if (!err) {
 		hawk_session_check(session);
 		err = print_all(session, settings,

@@ -32,9 +32,12 @@ int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *s
 	int code = HAWK_EXIT_OK;
 	struct hawk_error *err = verb->answer(session, settings, count, operands, &code);
 
+	err = hawk_session_release(session, err);
 	hawk_bar_clear(&session->bar);
-	if (err)
+	if (err) {
+		hawk_output_drop(session->output);
 		return hawk_fail(err);
+	}
 	if (findings_left(verb, settings))
 		hawk_session_print_partial(session);
 	if (hawk_enomem_swallowed())

@@ -56,8 +56,7 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 	struct hawk_error *err = growth.filtered ? hawk_site_ages_make(report->graph, &wish, &ages)
 						 : hawk_tree_folds_need_ages(&session->graph);
 
-	hawk_target_release(session->target);
-	err = hawk_session_verify(session, err);
+	err = hawk_session_release(session, err);
 	report_doubt(session);
 	growth.ages = growth.filtered ? ages : session->graph.folds.ages;
 	if (!err)

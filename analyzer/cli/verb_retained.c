@@ -56,8 +56,10 @@ static struct hawk_error *choose(struct hawk_session *session,
 	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
 	struct hawk_error *err = hawk_block_choice_make(&session->graph, &wish, ret);
 
-	hawk_target_release(session->target);
-	return hawk_session_verify(session, err);
+	err = hawk_session_release(session, err);
+	if (err)
+		hawk_block_choice_deinit(ret);
+	return err;
 }
 
 /** What a tree is made of. */

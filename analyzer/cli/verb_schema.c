@@ -73,10 +73,9 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 	report.site = wish.site;
 	report.schema = &schema;
 	err = hawk_schema_make(&session->graph, &wish, &schema);
-	hawk_target_release(session->target);
 	if (err)
-		return hawk_session_verify(session, err);
-	err = hawk_session_verify(session, NULL);
+		return err;
+	err = hawk_session_release(session, NULL);
 	if (!err)
 		err = print(session, settings, &report);
 	hawk_schema_deinit(&schema);

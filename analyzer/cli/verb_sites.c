@@ -87,8 +87,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	if (!err)
 		err = hawk_pointer_session_open(session, settings,
 						HAWK_PART_ROOTS | HAWK_PART_CONTENTS, &report);
-	hawk_target_release(session->target);
-	err = hawk_session_verify(session, err);
+	err = hawk_session_release(session, err);
 	report.chosen = fold.choice.sites;
 	if (!err)
 		err = hawk_pointer_session_sites(session, settings, &list);

@@ -54,8 +54,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		hawk_quantity_parse_hex(operands[i], &whatis[i].address);
 		hawk_whatis_find(&report, whatis[i].address, &whatis[i]);
 	}
-	hawk_target_release(session->target);
-	err = hawk_session_verify(session, NULL);
+	err = hawk_session_release(session, NULL);
 	if (err)
 		return err;
 	hawk_session_check(session);

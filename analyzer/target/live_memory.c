@@ -156,16 +156,30 @@ bool hawk_live_ended(const struct hawk_live *live)
 	return !live->has_probe || !read_process(live, live->probe, &byte, 1);
 }
 
-/* Mappings without any that can be read: it has ended already. */
-static void find_probe(struct hawk_live *live)
+static bool probe(struct hawk_live *live, uint64_t address)
 {
 	uint8_t byte;
 
-	for (size_t i = 0; i < live->mapping_count && !live->has_probe; i++) {
-		live->probe = live->mappings[i].start;
-		live->has_probe = live->mappings[i].flags & HAWK_MAPPING_READ &&
-				  read_process(live, live->probe, &byte, 1);
-	}
+	live->probe = address;
+	live->has_probe = read_process(live, address, &byte, 1);
+	return live->has_probe;
+}
+
+/* Memory that is the process's own goes with it and not before: a file may be cut off, and a device
+ * may say anything. Mappings without any that can be read: it has ended already. */
+static void find_probe(struct hawk_live *live)
+{
+	const unsigned own = HAWK_MAPPING_READ | HAWK_MAPPING_WRITE;
+
+	for (size_t i = 0; i < live->mapping_count; i++)
+		if (live->pages[i].known && live->pages[i].count &&
+		    (live->mappings[i].flags & own) == own &&
+		    probe(live, live->pages[i].runs[0].start))
+			return;
+	for (size_t i = 0; i < live->mapping_count; i++)
+		if (live->mappings[i].flags & HAWK_MAPPING_READ &&
+		    probe(live, live->mappings[i].start))
+			return;
 }
 
 /** Index of the first range that ends above `address`. */

@@ -5,6 +5,7 @@ that is killed meanwhile there is none."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -65,12 +66,31 @@ def check_answer(pid, folder):
     hawk.expect(answers[0][3]["objects"] > 50000, f"blocks: {answers[0]}")
 
 
+def wait_for_sleep(process):
+    hawk.wait_for(lambda: state_of(process.pid) == "S", 60, "a process to sleep")
+
+
 def start_perl():
     perl = hawk.spawn([hawk.need("perl"), "-e", SCRIPT], stdout=subprocess.PIPE, text=True,
                       env=hawk.tracer_environment(extra={"PERL_HASH_SEED": "0"}))
     hawk.expect_equal(perl.stdout.readline(), "ready\n", "perl")
-    hawk.wait_for(lambda: state_of(perl.pid) == "S", 60, "perl to sleep")
+    wait_for_sleep(perl)
     return perl
+
+
+def kill_while_it_is_read(process, seconds, *arguments):
+    """Asks of the process, and kills it so long after it stood still; (exit code, stdout, stderr)."""
+    asked = subprocess.Popen([hawk.CORE, *arguments, "--pid", str(process.pid)], text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while asked.poll() is None and state_of(process.pid) != "t":
+        pass
+    time.sleep(seconds)
+    process.kill()
+    out, err = asked.communicate(timeout=60)
+    process.wait()
+    if asked.returncode == hawk.EXIT_UNREADABLE:
+        hawk.expect_equal(out, "", f"{arguments}: an answer beside an error")
+    return asked.returncode, out, err
 
 
 def check_killed():
@@ -79,21 +99,41 @@ def check_killed():
     for step in range(12):
         perl = start_perl()
         wanted = wanted or leaks_of(["--pid", str(perl.pid)])
-        asked = subprocess.Popen([hawk.CORE, "leaks", "--json", "--pid", str(perl.pid)], text=True,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        while asked.poll() is None and state_of(perl.pid) != "t":
-            pass
-        time.sleep(step * 0.005)
-        perl.kill()
-        out, err = asked.communicate(timeout=60)
-        if asked.returncode == hawk.EXIT_UNREADABLE:
-            cut += "ended while it was read" in err
-            hawk.expect_equal(out, "", "an answer beside an error")
-        else:
-            hawk.expect_equal((asked.returncode, sums(json.loads(out))), (0, wanted),
+        code, out, err = kill_while_it_is_read(perl, step * 0.005, "leaks", "--json")
+        cut += "ended while it was read" in err
+        if code != hawk.EXIT_UNREADABLE:
+            hawk.expect_equal((code, sums(json.loads(out))), (0, wanted),
                               f"killed after {step * 5} ms")
-        perl.wait()
     hawk.expect(cut, "none was killed in the midst of it")
+
+
+def of_any_process(text):
+    """Without what is another in every process."""
+    return re.sub(r"0x[0-9a-f]+|thread \d+|<?[\d.]+ s\b", "...", text)
+
+
+def check_killed_at_the_end(folder):
+    """The same where an answer is printed from memory that is read for it."""
+    program = hawk.compile_program(os.path.join(folder, "two_classes"), ["two_classes.cpp"], "g++")
+    for question in (["merge-paths", "--type=Apple"], ["retained", "--by=block"], ["refs"],
+                     ["path", "--type=Apple", "--top=1"], ["path"],
+                     ["retained", "--json", "--by=tree", "--type=Apple"]):
+        wanted = None
+        for step in range(8):
+            process = hawk.spawn([program], stdout=subprocess.PIPE, text=True,
+                                 env=hawk.tracer_environment())
+            last = process.stdout.readline().strip()
+            wait_for_sleep(process)
+            arguments = [*question, last] if len(question) == 1 else question
+            if wanted is None:
+                done = hawk.run([hawk.CORE, *arguments, "--pid", str(process.pid)])
+                hawk.expect_equal((done.returncode, done.stderr), (0, ""), f"{arguments}")
+                hawk.expect(re.search(r"\[(Apple|Pear)\]| 10,000 |_bytes", done.stdout), done.stdout)
+                wanted = of_any_process(done.stdout)
+            code, out, _ = kill_while_it_is_read(process, step * 0.01, *arguments)
+            if code != hawk.EXIT_UNREADABLE:
+                hawk.expect_equal((code, of_any_process(out)), (0, wanted),
+                                  f"{arguments}: killed after {step * 10} ms")
 
 
 def main():
@@ -110,6 +150,7 @@ def main():
         check_reads(perl.pid, counter, file, *question)
     check_answer(perl.pid, folder)
     check_killed()
+    check_killed_at_the_end(folder)
 
 
 main()
