@@ -108,10 +108,8 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session,
 				       const struct hawk_settings *settings,
 				       struct hawk_block_filter **ret);
 
-/**
- * After all reading: lets a process go on, and its answer, which is held back until here. Returns
- * `err`, or that the process ended meanwhile, which takes its place.
- */
+/** After all reading: lets a process go on. Returns `err`, or that the process ended meanwhile,
+ * which takes its place. */
 struct hawk_error *hawk_session_release(struct hawk_session *session, struct hawk_error *err);
 
 /** After all reading: adds the findings "not-traced" if no table was found, and what went wrong

@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hawk_nameless.h"
 #include "hawk_session.h"
 
 enum {
@@ -85,6 +84,17 @@ void hawk_session_set_output(struct hawk_session *session, int fd)
 	session->output->before_context = &session->bar;
 }
 
+/** Some verbs read while they print: what a process that was killed did not have is not printed. */
+static bool is_process_there(void *context)
+{
+	const struct hawk_session *session = context;
+	struct hawk_error *ended = session->target ? hawk_target_verify(session->target) : NULL;
+	bool is_there = !ended;
+
+	hawk_error_destroy(ended);
+	return is_there;
+}
+
 static struct hawk_error *open_output(struct hawk_session *session,
 				      const struct hawk_settings *settings)
 {
@@ -92,8 +102,10 @@ static struct hawk_error *open_output(struct hawk_session *session,
 	if (!session->output)
 		return &hawk_enomem;
 	hawk_session_set_output(session, STDOUT_FILENO);
-	if (settings->pid)
-		hawk_output_hold(session->output);
+	if (settings->pid) {
+		session->output->is_right = is_process_there;
+		session->output->is_right_context = session;
+	}
 	hawk_session_renew(session, settings);
 	return NULL;
 }
@@ -114,8 +126,9 @@ static struct hawk_error *check_paths(const struct hawk_settings *settings)
 static struct hawk_error *open_file(struct hawk_session *session, const char *path,
 				    struct hawk_target **ret)
 {
+	const char *folder = getenv("TMPDIR");
 	struct hawk_unpack_settings settings = {
-		.folder = hawk_nameless_folder(),
+		.folder = folder && *folder ? folder : NULL,
 	};
 	uint64_t start_ns = now_ns();
 	struct hawk_error *err = hawk_target_unpack_core(path, &settings, &session->findings, ret);
@@ -175,13 +188,10 @@ struct hawk_error *hawk_session_release(struct hawk_session *session, struct haw
 
 	hawk_target_release(session->target);
 	ended = hawk_target_verify(session->target);
-	if (ended) {
-		hawk_error_destroy(err);
-		return ended;
-	}
-	if (!err)
-		hawk_output_let(session->output);
-	return err;
+	if (!ended)
+		return err;
+	hawk_error_destroy(err);
+	return ended;
 }
 
 void hawk_session_check(struct hawk_session *session)
@@ -221,7 +231,7 @@ int hawk_session_finish(struct hawk_session *session, int code)
 {
 	int errnum = hawk_output_finish(session->output);
 
-	if (!errnum)
+	if (!errnum || errnum == ECANCELED) // that was told as an error
 		return code;
 	if (errnum == EPIPE) // whoever reads us has enough: nothing to say about it
 		return HAWK_EXIT_SIGPIPE;
@@ -236,7 +246,5 @@ void hawk_session_deinit(struct hawk_session *session)
 	hawk_symbols_destroy(session->symbols);
 	hawk_target_close(session->target);
 	hawk_findings_deinit(&session->findings);
-	if (session->output)
-		hawk_output_drop(session->output);
 	free(session->output);
 }

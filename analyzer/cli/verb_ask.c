@@ -34,10 +34,8 @@ int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *s
 
 	err = hawk_session_release(session, err);
 	hawk_bar_clear(&session->bar);
-	if (err) {
-		hawk_output_drop(session->output);
+	if (err)
 		return hawk_fail(err);
-	}
 	if (findings_left(verb, settings))
 		hawk_session_print_partial(session);
 	if (hawk_enomem_swallowed())

@@ -239,7 +239,7 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 {
 	struct hawk_pointer_report chosen = *report;
 	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
-	struct hawk_block_choice choice;
+	struct hawk_block_choice choice = {0};
 	struct hawk_error *err = choose(session, report, &choice);
 
 	if (err)

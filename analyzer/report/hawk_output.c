@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "hawk_cleanup.h"
-#include "hawk_nameless.h"
 
 void hawk_output_init(struct hawk_output *output, int fd)
 {
@@ -23,14 +22,21 @@ void hawk_output_init(struct hawk_output *output, int fd)
 	output->watch_context = NULL;
 	output->before = NULL;
 	output->before_context = NULL;
-	output->holding = false;
-	output->held = -1;
+	output->is_right = NULL;
+	output->is_right_context = NULL;
 }
 
-static void write_to(struct hawk_output *output, int fd, const char *bytes, size_t size)
+static void write_all(struct hawk_output *output, const char *bytes, size_t size)
 {
+	if (output->is_right && size && !output->errnum &&
+	    !output->is_right(output->is_right_context))
+		output->errnum = ECANCELED;
+	if (output->watch && size && !output->errnum)
+		output->watch(output, bytes, size);
+	if (output->before && size && !output->errnum)
+		output->before(output->before_context, output, bytes, size);
 	while (size && !output->errnum) {
-		ssize_t written = write(fd, bytes, size);
+		ssize_t written = write(output->fd, bytes, size);
 
 		if (written < 0 && errno == EINTR)
 			continue;
@@ -41,70 +47,6 @@ static void write_to(struct hawk_output *output, int fd, const char *bytes, size
 		bytes += written;
 		size -= (size_t)written;
 	}
-}
-
-static void write_held(struct hawk_output *output, const char *bytes, size_t size)
-{
-	if (size && output->held < 0 && !output->errnum) {
-		output->held = hawk_nameless_open(hawk_nameless_folder());
-		if (output->held < 0)
-			output->errnum = errno;
-	}
-	write_to(output, output->held, bytes, size);
-}
-
-static void write_all(struct hawk_output *output, const char *bytes, size_t size)
-{
-	if (output->holding) {
-		write_held(output, bytes, size);
-		return;
-	}
-	if (output->watch && size && !output->errnum)
-		output->watch(output, bytes, size);
-	if (output->before && size && !output->errnum)
-		output->before(output->before_context, output, bytes, size);
-	write_to(output, output->fd, bytes, size);
-}
-
-void hawk_output_hold(struct hawk_output *output)
-{
-	output->holding = true;
-}
-
-/* What is buffered comes behind what is in the file. */
-void hawk_output_let(struct hawk_output *output)
-{
-	CLEANUP(close_fd) int held = output->held;
-	ssize_t bytes = 1;
-	off_t at = 0;
-
-	if (held >= 0)
-		hawk_output_flush(output);
-	output->holding = false;
-	output->held = -1;
-	while (held >= 0 && bytes && !output->errnum) {
-		bytes = pread(held, output->buffer, sizeof(output->buffer), at);
-		if (bytes < 0 && errno == EINTR)
-			continue;
-		if (bytes < 0) {
-			output->errnum = errno;
-			return;
-		}
-		write_all(output, output->buffer, (size_t)bytes);
-		at += bytes;
-	}
-}
-
-void hawk_output_drop(struct hawk_output *output)
-{
-	if (!output->holding)
-		return;
-	if (output->held >= 0)
-		close(output->held);
-	output->held = -1;
-	output->holding = false;
-	output->used = 0;
-	output->errnum = 0;
 }
 
 void hawk_output_flush(struct hawk_output *output)

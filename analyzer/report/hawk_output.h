@@ -27,26 +27,16 @@ struct hawk_output {
 	void (*before)(void *context, const struct hawk_output *output, const char *bytes,
 		       size_t size);
 	void *before_context;
-	bool holding; /**< until it is known that the answer holds */
-	int held;     /**< a file with what did not fit the buffer; -1 = none */
+	/** Asked before anything is written whether what was found so far is right; false: that is
+	 * not written, nor what comes, and `errnum` is ECANCELED. NULL = it is. */
+	bool (*is_right)(void *context);
+	void *is_right_context;
 	size_t used;
 	char buffer[HAWK_OUTPUT_BUFFER_BYTES];
 };
 
 /** Does not take the descriptor over. The object is large: static or on the heap. */
 void hawk_output_init(struct hawk_output *output, int fd);
-
-/**
- * Nothing is written from now on, but held back, in a file without a name if it is much, until one
- * of the next two is called; each does nothing if nothing is held back.
- */
-void hawk_output_hold(struct hawk_output *output);
-
-/** Writes what was held back; what comes is written as ever. */
-void hawk_output_let(struct hawk_output *output);
-
-/** Forgets what was held back. */
-void hawk_output_drop(struct hawk_output *output);
 
 /** Writes out what is buffered. */
 void hawk_output_flush(struct hawk_output *output);

@@ -20,7 +20,6 @@
 
 #include "core_decoder.h"
 #include "hawk_cleanup.h"
-#include "hawk_nameless.h"
 #include "hawk_progress.h"
 
 enum {
@@ -30,6 +29,7 @@ enum {
 };
 
 static const uint64_t CORE_BYTES_MAX = UINT64_C(1) << 40;
+static const char default_folder[] = "/var/tmp";
 
 struct unpacking {
 	const char *folder;
@@ -49,15 +49,25 @@ bool hawk_core_unpack_needed(const struct hawk_core_file *file)
 
 static struct hawk_error *open_nameless(const char *folder, int *ret)
 {
-	*ret = hawk_nameless_open(folder);
-	if (*ret >= 0)
-		return NULL;
-	if (errno == ENOMEM)
-		return &hawk_enomem;
-	return hawk_error_os(errno,
-			     "is compressed, and no file to unpack it into can be made "
-			     "(TMPDIR names another folder) in",
-			     folder);
+	CLEANUP(free_ptr) char *path = NULL;
+	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) { // not on every file system
+		if (asprintf(&path, "%s/hawk-core-XXXXXX", folder) < 0) {
+			path = NULL;
+			return &hawk_enomem;
+		}
+		fd = mkostemp(path, O_CLOEXEC);
+		if (fd >= 0)
+			unlink(path);
+	}
+	if (fd < 0)
+		return hawk_error_os(errno,
+				     "is compressed, and no file to unpack it into can be made "
+				     "(TMPDIR names another folder) in",
+				     folder);
+	*ret = fd;
+	return NULL;
 }
 
 /** Writing more than `ulimit -f` allows would be answered with a signal. */
@@ -211,7 +221,7 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 				    struct hawk_findings *findings, struct hawk_core_file **ret)
 {
 	struct unpacking unpacking = {
-		.folder = settings && settings->folder ? settings->folder : HAWK_NAMELESS_FOLDER,
+		.folder = settings && settings->folder ? settings->folder : default_folder,
 	};
 	struct hawk_end_times times = *hawk_core_file_times(packed);
 	CLEANUP(close_fd) int fd = -1;
