@@ -21,9 +21,9 @@ struct hawk_near {
 };
 
 /**
- * Of a process, whose memory is not there in place, pages are kept from now on, in up to
- * `bytes`: for whoever reads much here and there. Of a core nothing changes. Without memory for
- * them it is slower, no more. Not for after the release.
+ * Of a process, whose memory is not there in place, pages are kept from now on, in up to `bytes`:
+ * for whoever reads much here and there. Of a core nothing changes. Without memory for them it is
+ * slower, no more. To be called before the release; pages that were read stay readable after it.
  */
 void hawk_near_keep_pages(struct hawk_near *near, size_t bytes);
 

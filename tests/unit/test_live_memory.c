@@ -135,6 +135,42 @@ static void memory_without_rights_is_read_all_the_same(void **state)
 	assert_string_equal(bytes, "no rights");
 }
 
+enum { LOWEST = 0x10000 }; /* no process has a mapping below it by itself */
+
+static int shared_file;
+
+static void map_a_file_lowest_and_count(struct shared *shared)
+{
+	char *bytes = mmap((void *)LOWEST, 4096, PROT_READ | PROT_WRITE,
+			   MAP_SHARED | MAP_FIXED_NOREPLACE, shared_file, 0);
+
+	if (bytes != MAP_FAILED)
+		bytes[0] = 'x';
+	atomic_store(&shared->address, (uintptr_t)bytes);
+	victim_count_for_ever(shared);
+}
+
+/** That is not the end of it. */
+static void a_file_of_a_process_is_cut_off_while_it_stands(void **state)
+{
+	struct victim_world *world = *state;
+	char byte;
+
+	shared_file = memfd_create("file", MFD_CLOEXEC);
+	assert_true(shared_file >= 0);
+	assert_int_equal(ftruncate(shared_file, 4096), 0);
+	victim_start(world, map_a_file_lowest_and_count);
+	if (atomic_load(&world->shared->address) != LOWEST) /* vm.mmap_min_addr is higher */
+		skip();
+	victim_open(world);
+	assert_int_equal(hawk_target_read_some(world->target, LOWEST + 1, &byte, 1), 1);
+	assert_int_equal(ftruncate(shared_file, 0), 0);
+	assert_null(hawk_target_verify(world->target));
+	hawk_target_release(world->target);
+	assert_null(hawk_target_verify(world->target));
+	close(shared_file);
+}
+
 /** Short reads, with pages kept and without, are what one long read is. */
 static void what_is_kept_is_what_is_read(void **state)
 {
@@ -173,6 +209,7 @@ int main(void)
 		LIVE_TEST(after_the_release_only_captured_memory_is_left),
 		LIVE_TEST(untouched_memory_is_neither_read_nor_allocated),
 		LIVE_TEST(memory_without_rights_is_read_all_the_same),
+		LIVE_TEST(a_file_of_a_process_is_cut_off_while_it_stands),
 		LIVE_TEST(what_is_kept_is_what_is_read),
 	};
 
