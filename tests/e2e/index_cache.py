@@ -74,12 +74,7 @@ def files():
 
 def settled():
     """The name, size and inode of the cache's file, once no child writes any more."""
-    for _ in range(400):
-        if not hawk.is_read(core):
-            break
-        time.sleep(0.05)
-    else:
-        hawk.expect(False, "a child writes for too long")
+    hawk.settle(core)
     names = [name for name in files() if name.endswith(".index")]
     hawk.expect(names, "a cache was written")
     status = os.stat(path_of(names[0])) if names else None

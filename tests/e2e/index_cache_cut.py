@@ -6,7 +6,6 @@ is said to be missing, and the exit code is the same. What an answer does not re
 import difflib
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import hawk  # noqa: E402
@@ -47,10 +46,6 @@ def expect_same(words, when):
     hawk.expect(found == wanted, f"{words} {when}:\n" + "\n".join(lines[:12]))
 
 
-def settle():
-    hawk.wait_for(lambda: not hawk.is_read(cut), 60, "the child that writes")
-
-
 folder = real.support()
 caches = os.path.join(folder, "caches")
 python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
@@ -69,9 +64,7 @@ hawk.expect("module-unverified" in without["growth", "--json", "--top=3"][1], "a
 ask("sites", "--top=1")
 for words in QUESTIONS:
     expect_same(words, "while there is little cached")
-settle()
-time.sleep(0.1)
-settle()
+hawk.settle(cut)
 for words in QUESTIONS:
     expect_same(words, "from a complete cache")
 hawk.finish()

@@ -7,7 +7,6 @@ first words are read, by any number of threads."""
 import json
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import hawk  # noqa: E402
@@ -33,14 +32,6 @@ def ask(*arguments, code=(0, 1)):
     done = hawk.run([hawk.CORE, arguments[0], core, *arguments[1:]], env=dict(os.environ, XDG_CACHE_HOME=caches))
     hawk.expect(done.returncode in code, f"{arguments}: {done.returncode} {done.stderr[-300:]}")
     return done.stdout
-
-
-def settle():
-    for _ in range(1200):
-        if not hawk.is_read(core):
-            return
-        time.sleep(0.05)
-    hawk.expect(False, "a child writes for too long")
 
 
 def sums_of(*options):
@@ -77,7 +68,7 @@ for words in questions:
     if words[0] in ONE_THREAD:
         hawk.expect_equal(ask(*words, "--no-cache", "--threads=1"), without[tuple(words)], f"{words} by one thread")
 hawk.expect_equal(ask(*questions[0]), without[tuple(questions[0])], "while nothing is cached")
-settle()
+hawk.settle(core)
 for words in questions:
     hawk.expect_equal(ask(*words), without[tuple(words)], f"{words} from a complete cache")
 check_truth(found)

@@ -422,3 +422,9 @@ def is_read(core):
         if any(_target_of(f"/proc/{process}/fd/{file}").startswith(core) for file in files):
             return True
     return False
+
+
+def settle(core):
+    """Until no child writes the index cache of the core any more, into whichever folder: writers wait for each other,
+    and a command whose user would wait for somebody else's lets its own child do it all."""
+    wait_for(lambda: not is_read(core), 60, "the child that writes")
