@@ -2,7 +2,8 @@
 /**
  * @file
  * hawk-core blocks: every live block, one line each, while the sweep finds them, or as they are in
- * the index cache; or the first N by size and age.
+ * the index cache; or the first N by size and age. Those of a process once it runs again: who reads
+ * them may take their time.
  */
 #include "hawk_heap_lost.h"
 #include "hawk_report_blocks.h"
@@ -36,9 +37,9 @@ static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report
 	return err;
 }
 
-/** `cached`: the graph is there; else from a sweep. */
-static struct hawk_error *stream(struct hawk_session *session, const struct hawk_settings *settings,
-				 const struct hawk_block_filter *filter, bool cached)
+/** `indexed`: the graph is there; else from a sweep. */
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_block_filter *filter, bool indexed)
 {
 	struct hawk_report_blocks *report;
 	struct hawk_error *err;
@@ -47,8 +48,14 @@ static struct hawk_error *stream(struct hawk_session *session, const struct hawk
 					(size_t)settings->top, session->output, &report);
 	if (err)
 		return err;
-	hawk_report_blocks_heading(report);
-	err = cached ? hawk_report_blocks_add_all(report, &session->graph) : sweep(session, report);
+	if (indexed) {
+		err = hawk_report_blocks_choose(report, &session->graph);
+		err = hawk_session_release(session, err);
+	}
+	if (!err) {
+		hawk_report_blocks_heading(report);
+		err = indexed ? NULL : sweep(session, report);
+	}
 	if (!err)
 		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);
@@ -57,6 +64,22 @@ static struct hawk_error *stream(struct hawk_session *session, const struct hawk
 		err = NULL;
 	}
 	return err;
+}
+
+/** Of a core the stream begins at once. True: the graph is there. */
+static bool load(struct hawk_session *session, const struct hawk_settings *settings,
+		 struct hawk_error **err)
+{
+	bool indexed = true;
+
+	if (settings->pid)
+		*err = hawk_session_load_graph(session, settings,
+					       HAWK_PART_INDEX | HAWK_PART_CONTENTS);
+	else
+		indexed = hawk_session_load_cached_graph(session, settings, HAWK_PART_INDEX, err);
+	if (!*err && !indexed)
+		*err = hawk_session_load_table(session);
+	return indexed;
 }
 
 static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
@@ -73,23 +96,23 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 {
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err;
-	bool cached = hawk_session_load_cached_graph(session, settings, HAWK_PART_INDEX, &err);
+	bool indexed = load(session, settings, &err);
 
 	(void)count;
 	(void)operands;
 	(void)code;
-	if (!err && !cached)
-		err = hawk_session_load_table(session);
 	if (!err && session->heap.table)
 		err = hawk_session_filter(session, settings, &filter);
 	if (!err && session->heap.table)
-		err = stream(session, settings, filter, cached);
+		err = print(session, settings, filter, indexed);
 	hawk_block_filter_destroy(filter);
 	hawk_session_check(session);
 	return err;
 }
 
 static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N",
 	 "only the N largest, the largest first, of one size the oldest"},
 	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON object a line"},
@@ -98,13 +121,14 @@ static const struct hawk_option options[] = {
 
 const struct hawk_verb hawk_verb_blocks = {
 	.name = "blocks",
-	.arguments = "[options] CORE",
+	.arguments = "[options] CORE | --pid PID",
 	.summary = "list every live block",
 	.details = "Prints one line for each live block, in ascending order of address, or "
 		   "with --top for the N largest.",
 	.options = {options, hawk_wish_options, hawk_target_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
-	.needs = "one core file",
+	.needs = "one core file, or --pid",
+	.live = true,
 	.findings = HAWK_FINDINGS_NOWHERE,
 	.check = check,
 	.answer = answer,

@@ -30,6 +30,8 @@ struct hawk_report_blocks {
 	char (*site_texts)[SITE_TEXT_BYTES];    /**< by site; the last one is for "none" */
 	struct hawk_ranking shown; /**< struct hawk_numbered_block; of most 0: all are, at once */
 	uint64_t wanted;           /**< blocks that were, if `shown` is used */
+	const struct hawk_block_graph *graph; /**< whose `chosen` blocks are shown at the end */
+	uint64_t *chosen;
 };
 
 static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth)
@@ -190,51 +192,51 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 }
 
 /* One line for each; ends once the output has failed. */
-static struct hawk_error *put_chosen(struct hawk_report_blocks *report,
-				     const struct hawk_block_graph *graph, const uint64_t *chosen)
+static void put_chosen(struct hawk_report_blocks *report)
 {
+	const struct hawk_block_graph *graph = report->graph;
 	struct hawk_near near = {.target = graph->target};
 	uint32_t count = graph->index.count;
 
-	for (uint32_t i = hawk_block_next_chosen(chosen, 0, count); i < count;
-	     i = hawk_block_next_chosen(chosen, i + 1, count)) {
+	for (uint32_t i = hawk_block_next_chosen(report->chosen, 0, count);
+	     i < count && !report->output->errnum;
+	     i = hawk_block_next_chosen(report->chosen, i + 1, count)) {
 		struct hawk_block block;
 
 		if (!hawk_block_index_counts(&graph->index, i))
 			continue;
 		hawk_block_graph_next_block(graph, &near, i, &block);
 		put_block(report, &block);
-		if (report->output->errnum)
-			return hawk_error_os(report->output->errnum, "write", "standard output");
 	}
-	return NULL;
 }
 
-struct hawk_error *hawk_report_blocks_add_all(struct hawk_report_blocks *report,
-					      const struct hawk_block_graph *graph)
+struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report,
+					     const struct hawk_block_graph *graph)
 {
 	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_error *err =
-		hawk_choice_bits_make(graph, report->filter ? &wish : NULL, false, &chosen);
+		hawk_choice_bits_make(graph, report->filter ? &wish : NULL, false, &report->chosen);
 	struct hawk_chosen sum = {0};
 
-	if (err)
+	report->graph = graph;
+	if (err || !report->shown.most)
 		return err;
-	if (!report->shown.most)
-		return put_chosen(report, graph, chosen);
 	for (uint64_t first = 0; first < graph->index.count; first += 64)
-		hawk_chosen_add_64(&sum, &graph->index, (uint32_t)first, chosen[first / 64]);
+		hawk_chosen_add_64(&sum, &graph->index, (uint32_t)first,
+				   report->chosen[first / 64]);
 	report->wanted = sum.objects;
-	return hawk_block_order_first(graph, chosen, report->shown.most, &report->shown);
+	return hawk_block_order_first(graph, report->chosen, report->shown.most, &report->shown);
 }
 
 void hawk_report_blocks_finish(struct hawk_report_blocks *report)
 {
 	const struct hawk_numbered_block *shown;
 
-	if (!report->shown.most)
+	if (!report->shown.most) {
+		if (report->chosen)
+			put_chosen(report);
 		return;
+	}
 	hawk_ranking_sort(&report->shown);
 	shown = report->shown.items;
 	for (size_t i = 0; i < report->shown.count; i++)
@@ -250,6 +252,7 @@ void hawk_report_blocks_destroy(struct hawk_report_blocks *report)
 	if (!report)
 		return;
 	hawk_ranking_deinit(&report->shown);
+	free(report->chosen);
 	free(report->site_texts);
 	free(report);
 }

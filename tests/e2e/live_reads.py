@@ -66,6 +66,24 @@ def check_answer(pid, folder):
     hawk.expect(answers[0][3]["objects"] > 50000, f"blocks: {answers[0]}")
 
 
+def check_blocks(pid, folder):
+    """Each block, as in a core of it; and a reader who takes their time does not keep the process from running."""
+    core = hawk.gcore(pid, folder)
+    for options in (["--json"], ["--json", "--top=20"], ["--json", "--size=16-40"], ["--json", "--type=Nothing"], ["--top=3"], []):
+        found, wanted = [hawk.run([hawk.CORE, "blocks", *options, *source])
+                         for source in (["--pid", str(pid)], ["--no-cache", core])]
+        hawk.expect_equal((found.returncode, found.stderr), (0, ""), f"blocks {options}")
+        without_ages = [re.sub(r'"age_seconds":[\d.]+,| +[\d.]+  (?=\w+$)', "", done.stdout, flags=re.M)
+                        for done in (found, wanted)]
+        hawk.expect(without_ages[0] == without_ages[1], f"blocks {options} of a process and of its core")
+        hawk.expect(found.stdout or "Nothing" in options[-1], f"blocks {options}")
+    with subprocess.Popen([hawk.CORE, "blocks", "--pid", str(pid)], stdout=subprocess.PIPE) as asked:
+        asked.stdout.read(1)
+        hawk.wait_for(lambda: state_of(pid) == "S", 10, "the process to run while nobody reads on")
+        hawk.expect(asked.poll() is None, "there is more to read")
+        asked.stdout.close()
+
+
 def wait_for_sleep(process):
     hawk.wait_for(lambda: state_of(process.pid) == "S", 60, "a process to sleep")
 
@@ -109,7 +127,7 @@ def check_killed():
 
 def of_any_process(text):
     """Without what is another in every process."""
-    return re.sub(r"0x[0-9a-f]+|thread \d+|<?[\d.]+ s\b", "...", text)
+    return re.sub(r'0x[0-9a-f]+|thread \d+|<?[\d.]+ s\b|"age_seconds":[\d.]+', "...", text)
 
 
 def check_killed_at_the_end(folder):
@@ -118,7 +136,7 @@ def check_killed_at_the_end(folder):
     program = hawk.compile_program(os.path.join(folder, "two_classes"), ["two_classes.cpp"], "g++")
     cut = 0
     for question in (["merge-paths", "--type=Apple"], ["retained", "--by=block"], ["refs"],
-                     ["path", "--type=Apple", "--top=1"], ["path"],
+                     ["path", "--type=Apple", "--top=1"], ["path"], ["blocks", "--json", "--type=Apple"],
                      ["retained", "--json", "--by=tree", "--type=Apple"]):
         wanted = None
         for step in range(8):
@@ -130,7 +148,7 @@ def check_killed_at_the_end(folder):
             if wanted is None:
                 done = hawk.run([hawk.CORE, *arguments, "--pid", str(process.pid)])
                 hawk.expect_equal((done.returncode, done.stderr), (0, ""), f"{arguments}")
-                hawk.expect(re.search(r"\[(Apple|Pear)\]| 10,000 |_bytes", done.stdout), done.stdout)
+                hawk.expect(re.search(r'\[(Apple|Pear)\]| 10,000 |_bytes|"kind":"new"', done.stdout), done.stdout)
                 wanted = of_any_process(done.stdout)
             code, out, err = kill_while_it_is_read(process, step * 0.01, *arguments)
             cut += "ended while it was read" in err
@@ -157,6 +175,7 @@ def main():
                      ["path", "--top=3", f"--site={site}"], ["schema", f"--site={site}"]):
         check_reads(perl.pid, counter, file, *question)
     check_answer(perl.pid, folder)
+    check_blocks(perl.pid, folder)
     check_killed()
     check_killed_at_the_end(folder)
 
