@@ -351,6 +351,7 @@ def check_live():
                          text=True)
     try:
         said = json.loads(process.stdout.readline())
+        hawk.wait_for_state(process.pid, "S", "with nothing of it on its stack")
         target = ["--pid", str(process.pid)]
         refs = document("refs", hex(said["third_payload"]), target=target)["addresses"][0]
         hawk.expect_equal([(int(block["address"], 16), block["offset"]) for block in

@@ -363,14 +363,13 @@ def check_waiting(without):
     hawk.expect_equal((files(), os.stat(path_of(name)).st_ino), ([name], inode),
                       "a file that has more stays")
 
-    os.unlink(path_of(name))
+    os.rename(path_of(name), path_of("ready"))
+    os.utime(path_of("ready"), (1, 1))
     writer = locked()
     late = subprocess.Popen(hawk.question([hawk.CORE, retained[0], core, *retained[1:]]),
                             stdout=subprocess.PIPE, text=True, env=dict(os.environ, XDG_CACHE_HOME=caches))
     time.sleep(0.3)
-    with open(os.open(path_of(name), os.O_CREAT | os.O_WRONLY, 0o600), "wb") as file:
-        file.write(full)
-    os.utime(path_of(name), (1, 1))
+    os.rename(path_of("ready"), path_of(name))
     writer.close()
     hawk.expect_equal(late.communicate()[0], without[tuple(retained)][1], "what was written meanwhile")
     hawk.expect(os.stat(path_of(name)).st_mtime > 1, "it was waited for and used")

@@ -9,7 +9,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
 import hawk  # noqa: E402
 
-BLOCKS, PAUSE_SECONDS = 200, 2
+BLOCKS, PAUSE_SECONDS = 200, 4
 LATE_BLOCKS = 64  # after a pause so many look older than they are
 
 

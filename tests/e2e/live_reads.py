@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
@@ -23,11 +24,6 @@ PAGE_BYTES = 4096
 def resident_pages(pid):
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[1])
-
-
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-        return file.read().rpartition(")")[2].split()[0]
 
 
 def ask(source, *arguments, **options):
@@ -79,34 +75,32 @@ def check_blocks(pid, folder):
         hawk.expect(found.stdout or "Nothing" in options[-1], f"blocks {options}")
     with subprocess.Popen([hawk.CORE, "blocks", "--pid", str(pid)], stdout=subprocess.PIPE) as asked:
         asked.stdout.read(1)
-        hawk.wait_for(lambda: state_of(pid) == "S", 10, "the process to run while nobody reads on")
+        hawk.wait_for_state(pid, "S", "while nobody reads on", 10)
         hawk.expect(asked.poll() is None, "there is more to read")
         asked.stdout.close()
-
-
-def wait_for_sleep(process):
-    hawk.wait_for(lambda: state_of(process.pid) == "S", 60, "a process to sleep")
 
 
 def start_perl():
     perl = hawk.spawn([hawk.need("perl"), "-e", SCRIPT], stdout=subprocess.PIPE, text=True,
                       env=hawk.tracer_environment(extra={"PERL_HASH_SEED": "0"}))
     hawk.expect_equal(perl.stdout.readline(), "ready\n", "perl")
-    wait_for_sleep(perl)
+    hawk.wait_for_state(perl.pid, "S", "perl")
     return perl
 
 
 def kill_while_it_is_read(process, seconds, *arguments):
     """Asks of the process, and kills it so long after it stood still; (exit code, stdout, stderr)."""
-    asked = subprocess.Popen([hawk.CORE, *arguments, "--pid", str(process.pid)], text=True,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while asked.poll() is None and state_of(process.pid) != "t":
-        pass
-    time.sleep(seconds)
-    process.kill()
-    out, err = asked.communicate(timeout=60)
-    process.wait()
-    return asked.returncode, out, err
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        asked = subprocess.Popen([hawk.CORE, *arguments, "--pid", str(process.pid)], stdout=out, stderr=err)
+        while asked.poll() is None and hawk.state_of(process.pid) != "t":
+            pass
+        time.sleep(seconds)
+        process.kill()
+        asked.wait(timeout=60)
+        process.wait()
+        out.seek(0)
+        err.seek(0)
+        return asked.returncode, out.read(), err.read()
 
 
 def check_killed():
@@ -143,7 +137,7 @@ def check_killed_at_the_end(folder):
             process = hawk.spawn([program], stdout=subprocess.PIPE, text=True,
                                  env=hawk.tracer_environment())
             last = process.stdout.readline().strip()
-            wait_for_sleep(process)
+            hawk.wait_for_state(process.pid, "S", "two_classes")
             arguments = [*question, last] if len(question) == 1 else question
             if wanted is None:
                 done = hawk.run([hawk.CORE, *arguments, "--pid", str(process.pid)])

@@ -22,11 +22,6 @@ def start(*arguments):
     return process
 
 
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
-        return stat.read().rsplit(")", 1)[1].split()[0]
-
-
 def finish(process, what):
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=30)
@@ -64,10 +59,11 @@ def check_same_as_core():
 def check_stopped_stays_stopped():
     process = start("--requests", "1000")
     process.send_signal(signal.SIGSTOP)
-    hawk.wait_for(lambda: state_of(process.pid) == "T", 10, "SIGSTOP")
+    hawk.wait_for_state(process.pid, "T", "SIGSTOP")
     hawk.expect(analyze_pid(process.pid), "a stopped process")
+    hawk.wait_for_state(process.pid, "T", "a process that was stopped before")
     time.sleep(0.2)
-    hawk.expect_equal(state_of(process.pid), "T", "state of a process that was stopped before")
+    hawk.expect_equal(hawk.state_of(process.pid), "T", "and it stays so")
     process.send_signal(signal.SIGCONT)
     finish(process, "stopped")
 
@@ -81,7 +77,7 @@ def check_killed_analyzer():
         time.sleep(delay / 1000)
         analyzer.kill()
         analyzer.wait()
-        hawk.wait_for(lambda: state_of(process.pid) in "SR", 5, f"a kill after {delay} ms")
+        hawk.wait_for_state(process.pid, "SR", f"a kill after {delay} ms")
     finish(process, "killed analyzer")
 
 

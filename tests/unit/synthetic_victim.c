@@ -60,11 +60,11 @@ void victim_start(struct victim_world *world, void (*run)(struct shared *shared)
 	world->victim = fork();
 	assert_true(world->victim >= 0);
 	if (!world->victim) {
-		alarm(60);
+		alarm(110); /* the test's time is up by then */
 		run(world->shared);
 		_exit(0);
 	}
-	for (int i = 0; i < 5000 && !atomic_load(&world->shared->ready); i++)
+	for (int i = 0; i < 20000 && !atomic_load(&world->shared->ready); i++)
 		victim_sleep_ms(1);
 	assert_int_equal(atomic_load(&world->shared->ready), 1);
 }
@@ -130,6 +130,16 @@ long victim_status(pid_t pid, const char *key)
 	if (file)
 		fclose(file);
 	return value;
+}
+
+bool victim_comes_to(pid_t pid, char state)
+{
+	for (int i = 0; i < 10000; i++) {
+		if (victim_status(pid, "State") == state)
+			return true;
+		victim_sleep_ms(1);
+	}
+	return false;
 }
 
 void victim_count_for_ever(struct shared *shared)

@@ -51,6 +51,9 @@ bool victim_stands(const struct victim_world *world);
 /** A number of /proc/PID/status, or the letter of State. */
 long victim_status(pid_t pid, const char *key);
 
+/** False: its State is another letter for seconds. */
+bool victim_comes_to(pid_t pid, char state);
+
 /** For `run`: says that it is ready, counts, never returns. */
 void victim_count_for_ever(struct shared *shared);
 

@@ -108,7 +108,7 @@ static void untouched_memory_is_neither_read_nor_allocated(void **state)
 					  &start_address, &end_address));
 	assert_int_equal(start_address, touched);
 	kill(world->victim, SIGKILL);
-	victim_sleep_ms(20);
+	assert_true(victim_comes_to(world->victim, 'Z'));
 	assert_null(hawk_target_verify(world->target)); /* it was whole until the release */
 }
 

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -23,7 +24,7 @@
 #include "hawk_site_tree.h"
 #include "synthetic_site_world.h"
 
-enum { STAGES_MAX = 64, BLOCKS = 60000, STEPS = 16 };
+enum { STAGES_MAX = 64, BLOCKS = 60000, STEPS = 16, PATIENCE_MS = 20000 };
 
 /** What was told of a stage, one after the other. */
 struct seen {
@@ -37,6 +38,7 @@ struct record {
 	pthread_t thread;
 	struct seen seen[STAGES_MAX];
 	size_t count;
+	_Atomic size_t stages; /**< the same, for other threads */
 	unsigned told;
 };
 
@@ -59,7 +61,7 @@ static void note(void *context, const struct hawk_progress *progress)
 	}
 	assert_true(record->count < STAGES_MAX);
 	*seen = (struct seen){progress->stage, done, done, progress->all, 0};
-	record->count++;
+	record->stages = ++record->count;
 }
 
 static void listen(struct record *record)
@@ -201,14 +203,18 @@ static void what_was_reached_does_not_go_back(void **state)
 	assert_int_equal(record.seen[0].last, 200);
 }
 
-/* The caller's part is done long before the others'. */
+/* The caller's part is done long before the others', whose last steps come when it has told of
+ * some. */
 static void work(void *context, unsigned part)
 {
 	struct hawk_progress own;
+	struct record *record = context;
 
-	(void)context;
 	for (unsigned i = 0; part && i < STEPS; i++) {
 		usleep(20000);
+		if (i == STEPS - 1)
+			for (unsigned k = 0; k < PATIENCE_MS && record->stages < 3; k++)
+				usleep(1000);
 		hawk_progress_add(1);
 	}
 	/* A stage of another thread is its own affair. */
@@ -225,7 +231,7 @@ static void other_threads_count_and_the_caller_tells_while_it_waits(void **state
 	(void)state;
 	listen(&record);
 	hawk_progress_begin(&progress, "waiting", (PARTS - 1) * STEPS);
-	hawk_parallel_run(PARTS, work, NULL);
+	hawk_parallel_run(PARTS, work, &record);
 	assert_int_equal(hawk_progress_done(&progress), (PARTS - 1) * STEPS);
 	hawk_progress_end(&progress);
 	hawk_progress_listen(NULL);

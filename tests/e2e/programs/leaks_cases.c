@@ -303,14 +303,14 @@ SITE static void wait_with_register(uintptr_t hidden)
 {
 	uintptr_t key = 0x5555555555555555;
 
-	__atomic_fetch_add(&g_waiting, 1, __ATOMIC_SEQ_CST);
-	__asm__ volatile("mov %0, %%r12\n\t"
-			 "xor %1, %%r12\n"
+	__asm__ volatile("mov %1, %%r12\n\t"
+			 "xor %2, %%r12\n\t"
+			 "lock incl %0\n"
 			 "1:\n\t"
 			 "mov $34, %%eax\n\t" /* pause() */
 			 "syscall\n\t"
 			 "jmp 1b"
-			 :
+			 : "+m"(g_waiting)
 			 : "r"(hidden), "r"(key)
 			 : "rax", "rcx", "r11", "r12", "memory");
 }

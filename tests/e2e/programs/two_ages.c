@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { BLOCKS = 200, READINGS = 1000, PAUSE_SECONDS = 2 };
+enum { BLOCKS = 200, READINGS = 1000, PAUSE_SECONDS = 4 };
 
 static void *volatile kept[2 * BLOCKS];
 

@@ -8,6 +8,7 @@ import re
 import hawk
 
 SOURCE = r"""
+#include <atomic>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,11 +38,14 @@ extern "C" __attribute__((noinline)) void fill_vector(void)
 	kept[used++] = vector;
 }
 
+static std::atomic<bool> waits;
+
 static void *wait_forever(void *)
 {
 	char local[64];
 	printf("stack %p\n", (void *)local);
 	fflush(stdout);
+	waits = true;
 	for (;;)
 		pause();
 	return local;
@@ -63,6 +67,8 @@ int main(int argc, char **argv)
 	printf("table %p\nlarge %p\n", (void *)table, kept[1000]);
 	fflush(stdout);
 	pthread_create(&thread, nullptr, wait_forever, nullptr);
+	while (!waits)
+		usleep(1000);
 	usleep(100000);
 	if (argc > 1 && !strcmp(argv[1], "segv"))
 		*(volatile int *)8 = 1;

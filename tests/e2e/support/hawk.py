@@ -353,6 +353,16 @@ def wait_for(condition, seconds, what):
     return None
 
 
+def state_of(pid):
+    """The letter of /proc/PID/stat: S sleeps, R runs, T was stopped, t is traced and stands."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
+        return stat.read().rpartition(")")[2].split()[0]
+
+
+def wait_for_state(pid, letters, what, seconds=60):
+    wait_for(lambda: state_of(pid) in letters, seconds, f"{what}: state {letters}")
+
+
 def side_by_side(*checks):
     """Each check in a child; what any of them finds is a failure here."""
     sys.stdout.flush()
@@ -427,4 +437,4 @@ def is_read(core):
 def settle(core):
     """Until no child writes the index cache of the core any more, into whichever folder: writers wait for each other,
     and a command whose user would wait for somebody else's lets its own child do it all."""
-    wait_for(lambda: not is_read(core), 60, "the child that writes")
+    wait_for(lambda: not is_read(core), 240, "the child that writes")

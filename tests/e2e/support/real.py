@@ -37,11 +37,6 @@ def start(arguments, folder, extra=None, **options):
                             preexec_fn=hawk.allow_cores, **options)
 
 
-def state_of(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
-        return stat.read().rsplit(")", 1)[1].split()[0]
-
-
 def wait_until_idle(pid, what, seconds=60):
     """Waits until no CPU time has passed for half a second."""
     def ticks():
