@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=200
+# ctest: timeout=600
 """Libraries that come and go at the same addresses cost the same however often they do."""
 
 import os
@@ -20,7 +20,7 @@ plugins = [hawk.compile_program(os.path.join(folder, f"plugin{i}.so"), ["plugin_
 
 
 def milliseconds(environment):
-    done = hawk.run([program, LOADS, *plugins], env=environment, timeout=150)
+    done = hawk.run([program, LOADS, *plugins], env=environment, timeout=280)
     hawk.expect_equal(done.returncode, 0, f"exit code; {done.stderr}")
     return int(done.stdout)
 

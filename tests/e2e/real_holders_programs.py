@@ -50,7 +50,7 @@ def nginx_core(nginx):
         if not hawk.wait_for(lambda: connected(port), 30, "nginx"):
             return None
         for _ in range(CONNECTIONS):
-            client = connected(port)
+            client = hawk.wait_for(lambda: connected(port), 30, "a connection")
             client.sendall(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n")
             client.recv(100)  # answered: the connection is kept alive
             clients.append(client)

@@ -51,6 +51,7 @@ def session(nginx, folder, traced):
         answers = [fetch(port, f"/{i % 12}.txt", {"Accept-Encoding": "gzip"} if i % 3 else {})
                    for i in range(200)]
         answers.append(fetch(port, "/", {})[0])
+        real.wait_until_idle(process.pid, "nginx")
         core = hawk.gcore(process.pid, folder) if traced else None
         process.send_signal(signal.SIGQUIT)
         hawk.expect_equal(process.wait(timeout=30), 0, "exit code of nginx")

@@ -83,9 +83,7 @@ def check_backend(ask, environment):
     client.stdin.write("create temp table t as select i, repeat('x', i) from "
                        "generate_series(1, 500) i;\nselect pg_backend_pid();\n")
     client.stdin.flush()
-    pid = ""
-    while not pid.strip():
-        pid = client.stdout.readline()
+    pid = next(line for line in client.stdout if line.strip())
     real.wait_until_idle(int(pid), "the backend")
     core = hawk.gcore(int(pid), folder)
     client.stdin.close()

@@ -23,10 +23,13 @@ def check_memory_commands(cli, port):
     hawk.expect(150 <= usage <= 500, f"memory usage of 150 bytes: {usage}")
     stats = command(cli, port, "memory", "stats")
     hawk.expect("allocator.allocated" in stats, f"memory stats: {stats[:300]}")
-    info = dict(line.split(":", 1) for line in command(cli, port, "info", "memory").splitlines()
-                if ":" in line)
-    used, allocated = int(info["used_memory"]), int(info["allocator_allocated"])
-    hawk.expect(0 < used <= allocated, f"used {used} bytes of {allocated} allocated")
+    info = {}
+
+    def agrees():
+        """What is used is of now, what is allocated of up to 0.1 s ago."""
+        info.update(line.split(":", 1) for line in command(cli, port, "info", "memory").splitlines() if ":" in line)
+        return 0 < int(info["used_memory"]) <= int(info["allocator_allocated"])
+    hawk.wait_for(agrees, 10, "no more bytes to be in use than are allocated")
     hawk.expect("jemalloc" in info["mem_allocator"], info["mem_allocator"])
     hawk.expect(command(cli, port, "memory", "malloc-stats"), "memory malloc-stats")
 

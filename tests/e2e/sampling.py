@@ -49,7 +49,8 @@ def check(exact, sampled, mean, what):
             # The error that the truth predicts is that of the report, where that saw anything.
             error = max(found[field + "_error"],
                         (mean * wanted["inuse_bytes"]) ** 0.5 if field == "inuse_bytes" else
-                        (mean * wanted["inuse_objects"]) ** 0.5 if field == "inuse_objects" else 0)
+                        (mean * wanted["inuse_objects"]) ** 0.5 if field == "inuse_objects" else
+                        (mean * wanted["alloc_bytes"]) ** 0.5 if name != "make_huge" else 0)
             if name == "make_huge" and field == "inuse_bytes":
                 error = 0  # far larger than the mean: each is sampled, and stands for itself
             near(found[field], wanted[field], error, f"{what}: {field} of {name}")

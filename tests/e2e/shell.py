@@ -110,7 +110,7 @@ class Terminal:
 
     def expect(self, text, what):
         """Reads until `text` has come; forgets all up to there."""
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while text not in self.seen:
             ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
             try:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=600
+# ctest: processors=2
 """Threads, signals, forks and plug-ins on tcmalloc, and cores of random moments."""
 
 import os

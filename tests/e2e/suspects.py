@@ -145,6 +145,7 @@ def check_live():
                          env=hawk.tracer_environment(), cwd=folder, stdout=subprocess.PIPE,
                          text=True)
     process.stdout.readline()
+    hawk.wait_for_state(process.pid, "S", "with nothing of it on its stack")
     try:
         short = text_of("--pid", str(process.pid))
         hawk.expect(HEADING not in short and f"analyze --full --pid {process.pid}"

@@ -31,6 +31,8 @@ def read_truth(path):
     """(objects, bytes, call in flight or None) of each thread that has made a call."""
     with open(path, "rb") as file:
         data = file.read()
+    if len(data) < THREADS_MAX * WORDS * 8:
+        return []  # it was just created
     threads = []
     for i in range(THREADS_MAX):
         words = struct.unpack_from(f"<{WORDS}q", data, i * WORDS * 8)
@@ -74,7 +76,7 @@ def killed_at_random(threads, limit=None):
     process = hawk.spawn([program, "run", truth, str(threads), *([str(limit)] if limit else [])],
                          env=hawk.tracer_environment(options=options(table)))
     hawk.wait_for(lambda: os.path.exists(truth) and any(
-        call or sum(objects) for objects, _, call in read_truth(truth)), 5, "the first call")
+        call or sum(objects) for objects, _, call in read_truth(truth)), 60, "the first call")
     time.sleep(random.uniform(0, 0.15))
     process.kill()
     process.wait()
@@ -112,6 +114,9 @@ def memory_cgroup():
         try:
             with open(os.path.join(path, limit), "r+", encoding="ascii") as file:
                 file.write(str(32 << 20))
+            if os.path.exists(os.path.join(path, "memory.swap.max")):
+                with open(os.path.join(path, "memory.swap.max"), "r+", encoding="ascii") as file:
+                    file.write("0")
             return path
         except OSError:
             os.rmdir(path)

@@ -391,7 +391,7 @@ static void live_in_child(unsigned seed)
 	struct stress_entry entries[50] = {0};
 	uint64_t random = seed + 1;
 
-	alarm(20);
+	alarm(100);
 	for (int i = 0; i < 5000; i++) {
 		struct stress_entry *entry = &entries[next_random(&random) % 50];
 

@@ -2,6 +2,7 @@
 """A program that leaks, caches, churns, and fills at start-up and in a burst."""
 
 import os
+import re
 import signal
 
 import hawk
@@ -9,6 +10,7 @@ import hawk
 SECONDS = 4
 
 SOURCE = r"""
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -75,6 +77,8 @@ static KEEP void step(int turn, int turns)
 int main(int argc, char **argv)
 {
 	double end = now() + atof(argv[1]), step_seconds = atof(argv[1]) / 1600, next = now();
+	double last = next, longest = 0;
+	char text[32];
 
 	(void)argc;
 	for (int i = 0; i < 500; i++)
@@ -86,8 +90,12 @@ int main(int argc, char **argv)
 		next += step_seconds;
 		while (now() < next)
 			usleep(300);
+		longest = now() - last > longest ? now() - last : longest;
+		last = now();
 	}
 	wipe_stack();
+	if (write(1, text, (size_t)snprintf(text, sizeof(text), "longest %.3f\n", longest)) < 1)
+		return 1;
 	abort();
 }
 """
@@ -101,6 +109,10 @@ def build(folder):
 
 
 def crash(folder, program, seconds=SECONDS):
-    core, _ = hawk.crash([program, str(seconds)], hawk.tracer_environment(), folder,
-                         (signal.SIGABRT,))
+    """A life without a pause that would be seen in it, on a machine that has other things to do, too."""
+    for _ in range(4):
+        core, done = hawk.crash([program, str(seconds)], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+        longest = re.search(r"longest ([\d.]+)", done.stdout)
+        if not longest or float(longest.group(1)) < seconds / 32:
+            break
     return core

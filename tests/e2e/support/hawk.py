@@ -421,7 +421,7 @@ def _target_of(link):
 def is_read(core):
     """Whether a process of hawk-core has the core (or a compressed one) open still: a child that will write its
     index cache, perhaps."""
-    program = os.path.realpath(CORE)
+    program, core = os.path.realpath(CORE), os.path.realpath(core)
     for process in filter(str.isdigit, os.listdir("/proc")):
         if _target_of(f"/proc/{process}/exe") != program:
             continue

@@ -38,7 +38,7 @@ def start(arguments, folder, extra=None, **options):
 
 
 def wait_until_idle(pid, what, seconds=60):
-    """Waits until no CPU time has passed for half a second."""
+    """Waits until it has slept for half a second: without CPU time, and not for want of a processor."""
     def ticks():
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as stat:
             fields = stat.read().rsplit(")", 1)[1].split()
@@ -47,7 +47,7 @@ def wait_until_idle(pid, what, seconds=60):
 
     def is_idle():
         now = ticks()
-        last[1] = last[1] + 1 if now == last[0] else 0
+        last[1] = last[1] + 1 if now == last[0] and hawk.state_of(pid) == "S" else 0
         last[0] = now
         return last[1] >= 10
     return hawk.wait_for(is_idle, seconds, f"{what} to come to rest")

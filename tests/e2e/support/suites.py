@@ -18,25 +18,34 @@ KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 def sources(folder, *packages):
-    """Unpacks Debian's source packages; returns {package: folder}. Skips without the network."""
+    """Unpacks Debian's source packages, from where the machine has its binary ones; returns {package: folder}. Skips
+    without the network."""
+    apt = hawk.need("apt-get")
     release = "bookworm"
     with open("/etc/os-release", encoding="utf-8") as lines:
         for line in lines:
             if line.startswith("VERSION_CODENAME="):
                 release = line.split("=")[1].strip().strip('"')
+    targets = hawk.run([apt, "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)",
+                        "Created-By: Packages"]).stdout.splitlines()
+    archives = [line.split()[0] for line in targets if line.split()[1:] == [release, "main"]]
+    if not archives:
+        hawk.skip(f"no archive of {release} is set up here")
     state = os.path.join(folder, "apt")
     os.makedirs(os.path.join(state, "lists", "partial"))
     with open(os.path.join(state, "src.sources"), "w", encoding="ascii") as file:
-        file.write(f"Types: deb-src\nURIs: http://deb.debian.org/debian\nSuites: {release}\n"
+        file.write(f"Types: deb-src\nURIs: {archives[0]}\nSuites: {release}\n"
                    f"Components: main\nSigned-By: {KEYRING}\n")
     options = [word for setting in (
         f"Dir::Etc::sourcelist={state}/src.sources", "Dir::Etc::sourceparts=/dev/null",
         f"Dir::State::lists={state}/lists", f"Dir::Cache={state}", "Acquire::Languages=none",
         "APT::Sandbox::User=root", "Acquire::Retries=1", "Acquire::http::Timeout=20",
         "Debug::NoLocking=1") for word in ("-o", setting)]
-    apt = hawk.need("apt-get")
     for arguments in (["update"], ["--download-only", "source", *packages]):
-        done = hawk.run([apt, "-qq", *options, *arguments], cwd=folder, timeout=120)
+        try:
+            done = hawk.run([apt, "-qq", *options, *arguments], cwd=folder, timeout=120)
+        except subprocess.TimeoutExpired:
+            hawk.skip(f"apt-get {arguments[0]} takes too long")
         if done.returncode:
             hawk.skip(f"apt-get {arguments[0]}: {done.stderr.strip()[-200:]}")
     return {package: _unpack(folder, package) for package in packages}
