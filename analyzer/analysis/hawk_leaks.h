@@ -64,7 +64,7 @@ struct hawk_leaks {
 /** Why "lost" cannot be said of anything. */
 enum hawk_leaks_doubt {
 	HAWK_LEAKS_NO_DOUBT,
-	HAWK_LEAKS_MEMORY_MISSING,  /**< roots or heap are missing, or there are no threads */
+	HAWK_LEAKS_MEMORY_MISSING,  /**< roots or heap are missing, or threads are not known */
 	HAWK_LEAKS_HEAPS_DISCARDED, /**< what nothing points to may be gone long ago */
 	HAWK_LEAKS_OVERWRITTEN,     /**< headers were, and with them perhaps pointers */
 };

@@ -51,6 +51,7 @@ struct reader {
 	struct hawk_findings *findings;
 	bool has_psinfo;
 	bool by_gdb;
+	size_t float_notes; /* NT_FPREGSET: each thread has one */
 };
 
 static void report_short_note(struct reader *reader, const struct note *note, const char *name)
@@ -67,6 +68,7 @@ static struct hawk_error *read_thread(struct reader *reader, const struct note *
 
 	if (note->size < PRSTATUS_REGISTERS + sizeof(thread->registers)) {
 		report_short_note(reader, note, "NT_PRSTATUS");
+		reader->target->threads_unread = true;
 		return NULL;
 	}
 	thread = hawk_target_add_thread(reader->target);
@@ -189,6 +191,7 @@ static struct hawk_error *read_note(struct reader *reader, const struct note *no
 	case NT_PRSTATUS:
 		return read_thread(reader, note);
 	case NT_FPREGSET:
+		reader->float_notes++;
 		read_vectors(reader, note);
 		return NULL;
 	case NT_PRPSINFO:
@@ -247,6 +250,7 @@ static struct hawk_error *read_range(struct reader *reader, const uint8_t *bytes
 		if (note.cut)
 			break;
 	}
+	reader->target->threads_unread |= range->cut || note.cut || cursor.failed;
 	if (range->cut)
 		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "notes-truncated",
 				  "the core is cut off inside its notes: threads or mapped files "
@@ -289,6 +293,22 @@ static void settle_signal(struct reader *reader)
 		process->pid = threads[0].tid;
 }
 
+static void report_threads(const struct reader *reader)
+{
+	size_t count = reader->target->thread_count;
+
+	if (!count) {
+		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "threads-missing",
+				  "the core holds no thread: no registers, no stacks");
+	} else if (reader->float_notes > count) {
+		reader->target->threads_unread = true;
+		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "threads-unread",
+				  "the core holds floating-point registers of %zu threads, but "
+				  "other registers of %zu",
+				  reader->float_notes, count);
+	}
+}
+
 struct hawk_error *hawk_core_read_notes(const uint8_t *bytes, size_t size,
 					const struct hawk_core_segments *segments,
 					struct hawk_target *target, struct hawk_core_files *files,
@@ -304,9 +324,7 @@ struct hawk_error *hawk_core_read_notes(const uint8_t *bytes, size_t size,
 			return error;
 	}
 	settle_signal(&reader);
-	if (!target->thread_count)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "threads-missing",
-				  "the core holds no thread: no registers, no stacks");
+	report_threads(&reader);
 	if (!files->known)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "file-note-missing",
 				  "the core does not say which files were mapped; modules are "

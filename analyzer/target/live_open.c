@@ -201,9 +201,11 @@ static struct hawk_error *add_thread(struct hawk_target *target, int directory,
 	if (!stopped->has_registers) {
 		bool known = read_blocked_thread(directory, stopped->tid, thread.registers);
 
+		target->threads_unread = true;
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "thread-not-stopped*",
-				  "thread %d could not be stopped (blocked in the kernel): %s",
-				  stopped->tid,
+				  "thread %d could not be stopped (%s): %s", stopped->tid,
+				  stopped->starved ? "no processor was free for it"
+						   : "blocked in the kernel",
 				  known ? "only its stack is known, not its registers"
 					: "its registers and stack are not known");
 		if (!known)
@@ -230,11 +232,14 @@ static struct hawk_error *add_threads(struct hawk_target *target, int directory,
 		if (error)
 			return error;
 	}
-	if (!target->thread_count)
-		return hawk_error_create(HAWK_ERROR_NOT_FOUND,
-					 "process %u ended before it could be stopped",
-					 target->process.pid);
-	return NULL;
+	if (target->thread_count)
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
+				 target->threads_unread
+					 ? "process %u could not be stopped: no processor was free "
+					   "for it"
+					 : "process %u ended before it could be stopped",
+				 target->process.pid);
 }
 
 /** A thread whose memory can be read: the leader may have exited. */

@@ -31,7 +31,9 @@ enum {
 	WAIT_NS_MAX = 5000000, /* between two looks at a thread that does not stop */
 	VECTORS_BYTES_MAX = 64 << 10,
 };
-static const uint64_t patience_ns = 1000000000;
+/* The others stand still meanwhile. A thread that is blocked in the kernel may stay so for ever;
+ * one that waits for a processor will get it, later on a machine that has much to do. */
+static const uint64_t patience_ns = 1000000000, starved_patience_ns = 5000000000;
 
 enum stopper_state { STARTING, STOPPED, FAILED, DONE };
 
@@ -83,8 +85,8 @@ static struct hawk_stopped_thread *add_thread(struct hawk_stopper *stopper, pid_
 	return &stopper->threads[stopper->count++];
 }
 
-/** Exited, but not yet waited for: the leader of a process whose other threads go on. */
-static bool is_dead(const struct hawk_stopper *stopper, pid_t tid)
+/** As in /proc; X if it is not there. */
+static char state_of(const struct hawk_stopper *stopper, pid_t tid)
 {
 	struct hawk_proc_stat stat;
 	char name[64];
@@ -93,7 +95,15 @@ static bool is_dead(const struct hawk_stopper *stopper, pid_t tid)
 
 	CLEANUP(error) struct hawk_error *error = hawk_proc_stat(stopper->directory, name, &stat);
 
-	return error || stat.state == 'Z' || stat.state == 'X';
+	return error ? 'X' : stat.state;
+}
+
+/** Exited, but not yet waited for: the leader of a process whose other threads go on. */
+static bool is_dead(const struct hawk_stopper *stopper, pid_t tid)
+{
+	char state = state_of(stopper, tid);
+
+	return state == 'Z' || state == 'X';
 }
 
 static struct hawk_error *interrupt_thread(struct hawk_stopper *stopper, pid_t tid, bool *found)
@@ -162,7 +172,23 @@ static void take_status(struct hawk_stopped_thread *thread, int status)
 		thread->stop_signal = WSTOPSIG(status);
 }
 
-static void wait_for_thread(struct hawk_stopped_thread *thread, uint64_t deadline_ns)
+/** Whether `thread`, of a process that was asked to stop at `start_ns`, has had its time. */
+static bool is_late(const struct hawk_stopper *stopper, struct hawk_stopped_thread *thread,
+		    uint64_t start_ns)
+{
+	uint64_t waited_ns = now_ns() - start_ns;
+	char state;
+
+	if (waited_ns < patience_ns)
+		return false;
+	state = state_of(stopper, thread->tid);
+	thread->gone = state == 'Z' || state == 'X';
+	thread->starved = state != 'D';
+	return thread->gone || !thread->starved || waited_ns >= starved_patience_ns;
+}
+
+static void wait_for_thread(const struct hawk_stopper *stopper, struct hawk_stopped_thread *thread,
+			    uint64_t start_ns)
 {
 	struct timespec pause = {.tv_nsec = 20000};
 	int status;
@@ -174,7 +200,7 @@ static void wait_for_thread(struct hawk_stopped_thread *thread, uint64_t deadlin
 			take_status(thread, status);
 		} else if (got < 0 && errno != EINTR) {
 			thread->gone = true;
-		} else if (now_ns() >= deadline_ns) {
+		} else if (is_late(stopper, thread, start_ns)) {
 			return;
 		} else {
 			nanosleep(&pause, NULL);
@@ -225,7 +251,7 @@ static struct hawk_error *read_registers(struct hawk_stopper *stopper,
 /** Until a look at the list finds nobody new: those that stand still cannot start any more. */
 static struct hawk_error *stop_all(struct hawk_stopper *stopper)
 {
-	uint64_t deadline_ns = now_ns() + patience_ns;
+	const uint64_t start_ns = now_ns();
 	bool found = true;
 	size_t waited = 0;
 
@@ -241,7 +267,7 @@ static struct hawk_error *stop_all(struct hawk_stopper *stopper)
 		if (error)
 			return error;
 		for (; waited < stopper->count; waited++)
-			wait_for_thread(&stopper->threads[waited], deadline_ns);
+			wait_for_thread(stopper, &stopper->threads[waited], start_ns);
 	}
 	for (size_t i = 0; i < stopper->count; i++) {
 		struct hawk_error *error = read_registers(stopper, &stopper->threads[i]);

@@ -21,6 +21,7 @@ struct hawk_stopped_thread {
 	pid_t tid;
 	bool stopped; /**< false: gone, or it did not stop in time */
 	bool gone;
+	bool starved; /**< not stopped: it had no processor. It will stop before it runs. */
 	bool has_registers;
 	int stop_signal; /**< group-stop: SIGSTOP, SIGTSTP ...; 0 = it was running */
 	int signal;      /**< intercepted, to be passed on; 0 = none */

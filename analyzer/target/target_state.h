@@ -34,6 +34,7 @@ struct hawk_target {
 	struct hawk_thread *threads;
 	size_t thread_count;
 	size_t thread_capacity;
+	bool threads_unread; /**< there are more, or not all of their registers are known */
 	struct hawk_module *modules;
 	size_t module_count;
 	size_t module_capacity;

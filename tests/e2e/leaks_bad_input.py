@@ -89,6 +89,18 @@ def check_without_threads(original, whole):
                 "no threads: why")
 
 
+def check_damaged_notes(original, whole):
+    """Some threads are there, others are not: what only their registers hold is not called lost."""
+    for number, (at, _) in enumerate(thread_notes(original)):
+        for place, word, key in (at + 4, 0x7fffffff, "notes-damaged"), (at + 8, 0x7777, "threads-unread"):
+            data = bytearray(original)
+            struct.pack_into("<I", data, place, word)
+            document = expect_downgraded(data, f"notes of thread {number}", whole)
+            hawk.expect(key in [item["key"] for item in document["damage"]], f"{number}: {key}")
+            lost = leaks.by_site(write(data))["site_register"]
+            hawk.expect(set(lost) <= {"possibly_lost", "still_reachable"}, f"{number}: held by a register: {lost}")
+
+
 def check_damaged(original):
     for i in range(ROUNDS):
         data = bytearray(original)
@@ -127,6 +139,7 @@ check_truncated(contents)
 check_without_stacks(contents, complete)
 check_without_data(contents, complete)
 check_without_threads(contents, complete)
+check_damaged_notes(contents, complete)
 check_damaged(contents)
 check_pointer_like_words(contents)
 hawk.finish()

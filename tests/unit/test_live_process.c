@@ -12,6 +12,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -75,6 +76,7 @@ static void a_process_is_read_while_it_stands(void **state)
 	assert_string_equal(module->path, program);
 	assert_true(module->has_bias);
 	assert_false(hawk_findings_partial(&world->findings));
+	assert_false(hawk_target_threads_unread(world->target));
 }
 
 static void a_process_goes_on_after_close(void **state)
@@ -372,6 +374,7 @@ static void a_thread_that_cannot_be_stopped_is_reported_and_let_go(void **state)
 	assert_true(victim_stands(world)); /* the other one */
 	assert_true(hawk_findings_partial(&world->findings));
 	assert_non_null(strstr(world->findings.items[0].text, "could not be stopped"));
+	assert_true(hawk_target_threads_unread(world->target));
 	threads = hawk_target_threads(world->target, &count);
 	assert_int_equal(count, 2);
 	for (size_t i = 0; i < count; i++) {
@@ -383,6 +386,83 @@ static void a_thread_that_cannot_be_stopped_is_reported_and_let_go(void **state)
 	hawk_target_release(world->target);
 	assert_true(victim_counts(world));
 	assert_int_equal(victim_status(world->victim, "TracerPid"), 0);
+}
+
+enum { HOGS = 3 };
+
+static pid_t hogs[HOGS];
+
+static bool stay_on_first_processor(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(0, &set);
+	return !sched_setaffinity(0, sizeof(set), &set);
+}
+
+static int kill_hogs(void **state)
+{
+	for (int i = 0; i < HOGS; i++) {
+		if (hogs[i] > 0) {
+			kill(hogs[i], SIGKILL);
+			waitpid(hogs[i], NULL, 0);
+		}
+	}
+	return victim_tear_down(state);
+}
+
+/** What the processor has left when others want it, and on that of the hogs. */
+static void run_when_idle(struct shared *shared)
+{
+	struct sched_param parameter = {0};
+
+	if (!stay_on_first_processor() || sched_setscheduler(0, SCHED_IDLE, &parameter))
+		_exit(1);
+	atomic_store(&shared->ready, 1);
+	for (;;)
+		atomic_fetch_add(&shared->counter, 1);
+}
+
+static void start_hogs(void)
+{
+	for (int i = 0; i < HOGS; i++) {
+		hogs[i] = fork();
+		assert_true(hogs[i] >= 0);
+		if (hogs[i])
+			continue;
+		alarm(60);
+		stay_on_first_processor();
+		for (volatile unsigned long turns = 0;; turns++)
+			;
+	}
+	victim_sleep_ms(300);
+}
+
+static void a_thread_without_a_processor_is_waited_for(void **state)
+{
+	struct victim_world *world = *state;
+	size_t count;
+
+	victim_start(world, run_when_idle);
+	victim_open(world); /* skips where ptrace is not allowed */
+	victim_close(world);
+	start_hogs();
+	for (int i = 0; i < 3; i++) {
+		struct hawk_error *error =
+			hawk_target_open_pid(world->victim, &world->findings, &world->target);
+
+		if (error) { /* for long, but not for ever */
+			assert_non_null(strstr(hawk_error_message(error), "no processor"));
+			assert_non_null(strstr(world->findings.items[0].text, "no processor"));
+			hawk_error_destroy(error);
+			continue;
+		}
+		assert_false(hawk_target_threads_unread(world->target));
+		hawk_target_threads(world->target, &count);
+		assert_int_equal(count, 1);
+		victim_close(world);
+	}
 }
 
 int main(void)
@@ -398,6 +478,8 @@ int main(void)
 		LIVE_TEST(a_process_that_is_killed_while_it_stands_is_a_fault),
 		LIVE_TEST(a_process_whose_leader_has_exited_is_read),
 		LIVE_TEST(a_thread_that_cannot_be_stopped_is_reported_and_let_go),
+		cmocka_unit_test_setup_teardown(a_thread_without_a_processor_is_waited_for,
+						victim_set_up, kill_hogs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
