@@ -73,8 +73,9 @@ static bool load(struct hawk_session *session, const struct hawk_settings *setti
 	bool indexed = true;
 
 	if (settings->pid)
-		*err = hawk_session_load_graph(session, settings,
-					       HAWK_PART_INDEX | HAWK_PART_CONTENTS);
+		*err = hawk_session_load_graph(
+			session, settings,
+			HAWK_PART_INDEX | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0));
 	else
 		indexed = hawk_session_load_cached_graph(session, settings, HAWK_PART_INDEX, err);
 	if (!*err && !indexed)

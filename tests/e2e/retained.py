@@ -290,7 +290,7 @@ def check_folds():
 
 
 def check_late_cache():
-    """While somebody else writes, nobody waits; what dominators that gave way have found is found again by a child,
+    """While somebody else writes, nobody waits for ever; what dominators that gave way have found is found again by a child,
     and is in the cache at last."""
     hawk.settle(core)
     for number, view in enumerate(VIEWS):

@@ -60,7 +60,7 @@ void victim_start(struct victim_world *world, void (*run)(struct shared *shared)
 	world->victim = fork();
 	assert_true(world->victim >= 0);
 	if (!world->victim) {
-		alarm(110); /* the test's time is up by then */
+		alarm(110); /* near the end of the test's time */
 		run(world->shared);
 		_exit(0);
 	}

@@ -8,6 +8,7 @@ selections.
 
 import glob
 import os
+import re
 import subprocess
 import tarfile
 
@@ -26,15 +27,14 @@ def sources(folder, *packages):
         for line in lines:
             if line.startswith("VERSION_CODENAME="):
                 release = line.split("=")[1].strip().strip('"')
-    targets = hawk.run([apt, "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)",
-                        "Created-By: Packages"]).stdout.splitlines()
-    archives = [line.split()[0] for line in targets if line.split()[1:] == [release, "main"]]
-    if not archives:
+    known = hawk.run([apt, "-o", "Debug::NoLocking=1", "--print-uris", "update"]).stdout
+    archive = re.search(rf"^'(\w+://\S+?)/dists/({release}|stable)/", known, re.M)
+    if not archive:
         hawk.skip(f"no archive of {release} is set up here")
     state = os.path.join(folder, "apt")
     os.makedirs(os.path.join(state, "lists", "partial"))
     with open(os.path.join(state, "src.sources"), "w", encoding="ascii") as file:
-        file.write(f"Types: deb-src\nURIs: {archives[0]}\nSuites: {release}\n"
+        file.write(f"Types: deb-src\nURIs: {archive.group(1)}\nSuites: {archive.group(2)}\n"
                    f"Components: main\nSigned-By: {KEYRING}\n")
     options = [word for setting in (
         f"Dir::Etc::sourcelist={state}/src.sources", "Dir::Etc::sourceparts=/dev/null",
