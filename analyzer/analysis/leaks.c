@@ -31,7 +31,7 @@ enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 	bool dropped;
 
 	hawk_target_threads(graph->target, &threads);
-	if (!threads || hawk_target_threads_unread(graph->target) ||
+	if (!threads || hawk_target_is_incomplete(graph->target) ||
 	    !hawk_roots_complete(&graph->roots))
 		return HAWK_LEAKS_MEMORY_MISSING;
 	if (graph->heap->discarded_heaps)

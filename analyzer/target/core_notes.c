@@ -68,7 +68,7 @@ static struct hawk_error *read_thread(struct reader *reader, const struct note *
 
 	if (note->size < PRSTATUS_REGISTERS + sizeof(thread->registers)) {
 		report_short_note(reader, note, "NT_PRSTATUS");
-		reader->target->threads_unread = true;
+		reader->target->incomplete = true;
 		return NULL;
 	}
 	thread = hawk_target_add_thread(reader->target);
@@ -250,7 +250,7 @@ static struct hawk_error *read_range(struct reader *reader, const uint8_t *bytes
 		if (note.cut)
 			break;
 	}
-	reader->target->threads_unread |= range->cut || note.cut || cursor.failed;
+	reader->target->incomplete |= range->cut || note.cut || cursor.failed;
 	if (range->cut)
 		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "notes-truncated",
 				  "the core is cut off inside its notes: threads or mapped files "
@@ -301,7 +301,7 @@ static void report_threads(const struct reader *reader)
 		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "threads-missing",
 				  "the core holds no thread: no registers, no stacks");
 	} else if (reader->float_notes > count) {
-		reader->target->threads_unread = true;
+		reader->target->incomplete = true;
 		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "threads-unread",
 				  "the core holds floating-point registers of %zu threads, but "
 				  "other registers of %zu",

@@ -88,6 +88,7 @@ static struct hawk_error *read_core(struct hawk_target *target, struct hawk_find
 	if (!error)
 		error = hawk_core_merge_mappings(&segments, &files, target);
 	target->files_known = files.known;
+	target->incomplete |= segments.doubtful;
 	hawk_core_files_deinit(&files);
 	hawk_core_segments_deinit(&segments);
 	if (error)

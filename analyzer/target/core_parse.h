@@ -9,6 +9,9 @@
 #ifndef HAWK_CORE_PARSE_H
 #define HAWK_CORE_PARSE_H
 
+#include <elf.h>
+
+#include "hawk_cursor.h"
 #include "target_state.h"
 
 /** One PT_NOTE, as far as the file holds it. */
@@ -25,6 +28,7 @@ struct hawk_core_segments {
 	size_t load_count;
 	struct hawk_core_note_range *notes; /**< in the order of the file's program headers */
 	size_t note_count;
+	bool doubtful; /**< as findings say: others may be missing, or lie elsewhere */
 };
 
 /** Fails only if there is not one program header; all else is clamped and in the findings. */
@@ -32,6 +36,15 @@ struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
 					   struct hawk_findings *findings,
 					   struct hawk_core_segments *ret);
 void hawk_core_segments_deinit(struct hawk_core_segments *segments);
+
+/** The next program header; zeros behind the end. */
+Elf64_Phdr hawk_core_program_header(struct hawk_cursor *cursor);
+
+/** core_claims.c: whether the `count` program headers at `offset` fit together; if not, findings
+ * say why. Fails for want of memory only. */
+struct hawk_error *hawk_core_check_claims(const uint8_t *bytes, size_t size, uint64_t offset,
+					  uint64_t count, struct hawk_findings *findings,
+					  bool *fit);
 
 /** One line of NT_FILE. */
 struct hawk_core_named_range {

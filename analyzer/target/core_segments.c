@@ -61,7 +61,7 @@ static bool read_extended_count(const struct reader *reader, uint64_t section_of
 	return true;
 }
 
-static Elf64_Phdr read_header(struct hawk_cursor *cursor)
+Elf64_Phdr hawk_core_program_header(struct hawk_cursor *cursor)
 {
 	Elf64_Phdr header;
 
@@ -85,7 +85,7 @@ static uint64_t infer_count(const struct reader *reader, uint64_t offset, uint64
 
 	hawk_cursor_seek(&cursor, offset);
 	for (uint64_t i = 0; i < count && i < SEGMENTS_MAX; i++) {
-		Elf64_Phdr header = read_header(&cursor);
+		Elf64_Phdr header = hawk_core_program_header(&cursor);
 		uint64_t fit;
 
 		if (header.p_offset <= offset)
@@ -121,6 +121,7 @@ static struct hawk_error *locate_headers(const struct reader *reader, struct hea
 		return hawk_error_create(HAWK_ERROR_FORMAT,
 					 "is cut off before its first program header (%zu bytes)",
 					 reader->size);
+	reader->segments->doubtful = count_unknown || held < count;
 	if (count_unknown) {
 		count = infer_count(reader, ret->offset, held);
 		hawk_findings_add(reader->findings, HAWK_FINDING_MISSING, true, "core-header-count",
@@ -139,6 +140,7 @@ static void limit_count(const struct reader *reader, struct header_table *table)
 {
 	if (table->count <= SEGMENTS_MAX)
 		return;
+	reader->segments->doubtful = true;
 	hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "segments-too-many",
 			  "the core has %" PRIu64 " segments; the first %" PRIu64 " are looked at",
 			  table->count, SEGMENTS_MAX);
@@ -160,6 +162,7 @@ static void add_load(struct reader *reader, const Elf64_Phdr *header)
 	if (!memory)
 		return;
 	if (memory > UINT64_MAX - header->p_vaddr) {
+		reader->segments->doubtful = true;
 		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "segment-overflow",
 				  "segment at 0x%" PRIx64 " of %" PRIu64
 				  " bytes goes beyond the end of the address space",
@@ -178,6 +181,7 @@ static void add_load(struct reader *reader, const Elf64_Phdr *header)
 	load->present_bytes = present(reader, load->core_offset, load->dumped_bytes);
 	reader->claimed_bytes += load->present_bytes;
 	if (reader->claimed_bytes / SHARED_BYTES_FACTOR > reader->size) {
+		reader->segments->doubtful = true;
 		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "segment-shared",
 				  "segment at 0x%" PRIx64
 				  " left out: the segments share too many bytes of the file",
@@ -201,6 +205,7 @@ static void add_note_range(struct reader *reader, const Elf64_Phdr *header)
 	if (!range->bytes)
 		range->offset = 0; /* may be anything */
 	if (range->bytes > reader->size - reader->note_bytes) {
+		reader->segments->doubtful = true;
 		hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true, "notes-overlap",
 				  "notes at offset %" PRIu64 " left out: they overlap others",
 				  range->offset);
@@ -216,7 +221,7 @@ static void read_headers(struct reader *reader, const struct header_table *table
 
 	hawk_cursor_seek(&cursor, table->offset);
 	for (uint64_t i = 0; i < table->count; i++) {
-		Elf64_Phdr header = read_header(&cursor);
+		Elf64_Phdr header = hawk_core_program_header(&cursor);
 
 		if (header.p_type == PT_LOAD)
 			add_load(reader, &header);
@@ -256,12 +261,14 @@ static void sort_loads(struct reader *reader)
 	for (size_t i = 0; i < reader->segments->load_count; i++) {
 		struct hawk_mapping load = loads[i];
 
-		if (load.start < end)
+		if (load.start < end) {
+			reader->segments->doubtful = true;
 			hawk_findings_add(reader->findings, HAWK_FINDING_DAMAGE, true,
 					  "segment-overlap",
 					  "segment at 0x%" PRIx64
 					  " overlaps the one before it; the overlap is left out",
 					  load.start);
+		}
 		if (load.end <= end)
 			continue;
 		if (load.start < end)
@@ -303,6 +310,7 @@ struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
 		.bytes = bytes, .size = size, .segments = ret, .findings = findings};
 	struct header_table table = {0};
 	struct hawk_error *error;
+	bool fit = true;
 
 	*ret = (struct hawk_core_segments){0};
 	error = locate_headers(&reader, &table);
@@ -318,7 +326,12 @@ struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
 	read_headers(&reader, &table);
 	sort_loads(&reader);
 	report_truncation(&reader);
-	return NULL;
+	error = hawk_core_check_claims(bytes, size, table.offset, table.count, findings, &fit);
+	if (error)
+		hawk_core_segments_deinit(ret);
+	else
+		ret->doubtful |= !fit;
+	return error;
 }
 
 void hawk_core_segments_deinit(struct hawk_core_segments *segments)

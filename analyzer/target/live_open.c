@@ -201,7 +201,7 @@ static struct hawk_error *add_thread(struct hawk_target *target, int directory,
 	if (!stopped->has_registers) {
 		bool known = read_blocked_thread(directory, stopped->tid, thread.registers);
 
-		target->threads_unread = true;
+		target->incomplete = true;
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "thread-not-stopped*",
 				  "thread %d could not be stopped (%s): %s", stopped->tid,
 				  stopped->starved ? "no processor was free for it"
@@ -235,7 +235,7 @@ static struct hawk_error *add_threads(struct hawk_target *target, int directory,
 	if (target->thread_count)
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
-				 target->threads_unread
+				 target->incomplete
 					 ? "process %u could not be stopped: no processor was free "
 					   "for it"
 					 : "process %u ended before it could be stopped",

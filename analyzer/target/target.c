@@ -211,9 +211,9 @@ const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, 
 	return target->threads;
 }
 
-bool hawk_target_threads_unread(const struct hawk_target *target)
+bool hawk_target_is_incomplete(const struct hawk_target *target)
 {
-	return target->threads_unread;
+	return target->incomplete;
 }
 
 const struct hawk_module *hawk_target_modules(const struct hawk_target *target, size_t *count)

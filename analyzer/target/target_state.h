@@ -34,10 +34,10 @@ struct hawk_target {
 	struct hawk_thread *threads;
 	size_t thread_count;
 	size_t thread_capacity;
-	bool threads_unread; /**< there are more, or not all of their registers are known */
 	struct hawk_module *modules;
 	size_t module_count;
 	size_t module_capacity;
+	bool incomplete;             /**< hawk_target_is_incomplete() */
 	struct hawk_string *strings; /**< every path that mappings and modules point to */
 	bool files_known;            /**< the mappings' paths are (NT_FILE, /proc/PID/maps) */
 	struct hawk_core_file *core; /**< one of these two */

@@ -101,6 +101,23 @@ def check_damaged_notes(original, whole):
             hawk.expect(set(lost) <= {"possibly_lost", "still_reachable"}, f"{number}: held by a register: {lost}")
 
 
+def check_damaged_headers(original, whole):
+    """One program header is damaged, whichever: what its memory held is not called lost."""
+    segments = [at for at, kind, flags, *_ in program_headers(original) if kind == PT_LOAD and flags & WRITE]
+    for number, at in enumerate(segments):
+        for place, word, key in ((0, 0x7777, "segments-unclaimed"), (8, 4096, "segments-shared"),
+                                 (16, 0x7ffffffff123, "segments-strange"), (16, 0x7ffffffff000, "segments-strange"),
+                                 (32, 0, "segments-unclaimed")):
+            data = bytearray(original)
+            struct.pack_into("<I" if not place else "<Q", data, at + place, word)
+            what = f"segment {number} of {len(segments)}, {place} is {word:#x}"
+            document = expect_downgraded(data, what, None)
+            if word == 0x7ffffffff000 and at == segments[-1]:
+                continue  # where it was, nearly: it is still behind all others
+            hawk.expect(document and key in [item["key"] for item in document["damage"]], f"{what}: {key}")
+    hawk.expect(not any(item["key"].startswith("segments-") for item in whole["damage"]), "not of a sound core")
+
+
 def check_damaged(original):
     for i in range(ROUNDS):
         data = bytearray(original)
@@ -140,6 +157,7 @@ check_without_stacks(contents, complete)
 check_without_data(contents, complete)
 check_without_threads(contents, complete)
 check_damaged_notes(contents, complete)
+check_damaged_headers(contents, complete)
 check_damaged(contents)
 check_pointer_like_words(contents)
 hawk.finish()

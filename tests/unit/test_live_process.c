@@ -76,7 +76,7 @@ static void a_process_is_read_while_it_stands(void **state)
 	assert_string_equal(module->path, program);
 	assert_true(module->has_bias);
 	assert_false(hawk_findings_partial(&world->findings));
-	assert_false(hawk_target_threads_unread(world->target));
+	assert_false(hawk_target_is_incomplete(world->target));
 }
 
 static void a_process_goes_on_after_close(void **state)
@@ -374,7 +374,7 @@ static void a_thread_that_cannot_be_stopped_is_reported_and_let_go(void **state)
 	assert_true(victim_stands(world)); /* the other one */
 	assert_true(hawk_findings_partial(&world->findings));
 	assert_non_null(strstr(world->findings.items[0].text, "could not be stopped"));
-	assert_true(hawk_target_threads_unread(world->target));
+	assert_true(hawk_target_is_incomplete(world->target));
 	threads = hawk_target_threads(world->target, &count);
 	assert_int_equal(count, 2);
 	for (size_t i = 0; i < count; i++) {
@@ -458,7 +458,7 @@ static void a_thread_without_a_processor_is_waited_for(void **state)
 			hawk_error_destroy(error);
 			continue;
 		}
-		assert_false(hawk_target_threads_unread(world->target));
+		assert_false(hawk_target_is_incomplete(world->target));
 		hawk_target_threads(world->target, &count);
 		assert_int_equal(count, 1);
 		victim_close(world);

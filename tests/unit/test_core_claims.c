@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Program headers that contradict each other: a core that lacks memory nobody knows of is not taken
+ * for a whole one, and a whole one of any layout is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "synthetic_world.h"
+
+enum { HEADER_OFFSET = 64, HEADER_BYTES = 56, SEGMENTS = 10, BYTES = 2 * 4096 };
+
+static uint64_t address_of(size_t segment)
+{
+	return (segment + 1) << 20;
+}
+
+static void build(struct world *world, struct synthetic_layout layout)
+{
+	char bytes[BYTES];
+
+	memset(bytes, 'x', sizeof(bytes));
+	synthetic_core_set_layout(world->core, layout);
+	for (size_t i = 0; i < SEGMENTS; i++)
+		synthetic_core_add_memory(world->core, address_of(i), bytes, sizeof(bytes));
+	world_build(world);
+}
+
+/* The first header is that of the notes. */
+static void *field(const struct world *world, size_t segment, size_t offset)
+{
+	return world->bytes + HEADER_OFFSET + HEADER_BYTES * (segment + 1) + offset;
+}
+
+static void expect(const struct world *world, const char *key)
+{
+	static const char *const keys[] = {"segments-unclaimed", "segments-shared",
+					   "segments-strange"};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const struct hawk_finding *finding = world_finding(world, keys[i]);
+
+		if (!key || strcmp(key, keys[i]) != 0) {
+			assert_null(finding);
+			continue;
+		}
+		assert_non_null(finding);
+		assert_int_equal(finding->sort, HAWK_FINDING_DAMAGE);
+		assert_true(finding->partial);
+	}
+	assert_int_equal(hawk_target_is_incomplete(world->target), key != NULL);
+}
+
+static void a_sound_core_of_any_layout_is_whole(void **state)
+{
+	build(*state, (struct synthetic_layout){0});
+	world_open(*state);
+	expect(*state, NULL);
+}
+
+static void notes_at_the_end_leave_no_gap(void **state)
+{
+	build(*state, (struct synthetic_layout){.notes_last = true});
+	world_open(*state);
+	expect(*state, NULL);
+}
+
+static void zeros_behind_the_end_are_padding_and_other_bytes_are_not(void **state)
+{
+	struct world *world = *state;
+
+	for (unsigned byte = 0; byte < 2; byte++) {
+		build(world, (struct synthetic_layout){0});
+		world->bytes = realloc(world->bytes, world->size + 10000);
+		memset(world->bytes + world->size, 0, 10000);
+		world->bytes[world->size + 9999] = (uint8_t)byte;
+		world->size += 10000;
+		world_open(world);
+		expect(world, byte ? "segments-unclaimed" : NULL);
+		if (byte)
+			return;
+		world_tear_down(state);
+		world_set_up(state);
+		world = *state;
+	}
+}
+
+static void a_header_of_another_type_leaves_bytes_that_nobody_claims(void **state)
+{
+	struct world *world = *state;
+
+	build(world, (struct synthetic_layout){0});
+	memcpy(field(world, 4, offsetof(Elf64_Phdr, p_type)), &(uint32_t){77}, 4);
+	world_open(world);
+	expect(world, "segments-unclaimed");
+	assert_non_null(strstr(world_finding(world, "segments-unclaimed")->text, "8.0 KiB"));
+}
+
+static void the_last_header_is_missed_like_any_other(void **state)
+{
+	struct world *world = *state;
+
+	build(world, (struct synthetic_layout){0});
+	memcpy(field(world, SEGMENTS - 1, offsetof(Elf64_Phdr, p_type)), &(uint32_t){77}, 4);
+	world_open(world);
+	expect(world, "segments-unclaimed");
+}
+
+static void bytes_of_two_segments_are_damage(void **state)
+{
+	struct world *world = *state;
+	uint64_t bytes = BYTES + 100;
+
+	build(world, (struct synthetic_layout){0});
+	memcpy(field(world, 4, offsetof(Elf64_Phdr, p_filesz)), &bytes, sizeof(bytes));
+	world_open(world);
+	expect(world, "segments-shared");
+	assert_non_null(strstr(world_finding(world, "segments-shared")->text, "100 B"));
+}
+
+static void one_address_out_of_order_is_damage(void **state)
+{
+	struct world *world = *state;
+	uint64_t address = address_of(SEGMENTS);
+
+	build(world, (struct synthetic_layout){0});
+	memcpy(field(world, 0, offsetof(Elf64_Phdr, p_vaddr)), &address, sizeof(address));
+	world_open(world);
+	expect(world, "segments-strange");
+}
+
+static void a_descending_order_is_none(void **state)
+{
+	build(*state, (struct synthetic_layout){.descending = true, .unaligned = true});
+	world_open(*state);
+	expect(*state, NULL);
+}
+
+static void an_address_within_a_page_is_damage(void **state)
+{
+	struct world *world = *state;
+	uint64_t address = address_of(4) + 16;
+
+	build(world, (struct synthetic_layout){0});
+	memcpy(field(world, 4, offsetof(Elf64_Phdr, p_vaddr)), &address, sizeof(address));
+	world_open(world);
+	expect(world, "segments-strange");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WORLD_TEST(a_sound_core_of_any_layout_is_whole),
+		WORLD_TEST(notes_at_the_end_leave_no_gap),
+		WORLD_TEST(zeros_behind_the_end_are_padding_and_other_bytes_are_not),
+		WORLD_TEST(a_header_of_another_type_leaves_bytes_that_nobody_claims),
+		WORLD_TEST(the_last_header_is_missed_like_any_other),
+		WORLD_TEST(bytes_of_two_segments_are_damage),
+		WORLD_TEST(one_address_out_of_order_is_damage),
+		WORLD_TEST(a_descending_order_is_none),
+		WORLD_TEST(an_address_within_a_page_is_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
