@@ -145,7 +145,7 @@ static void report(const struct claims *claims, struct hawk_findings *findings)
 				  "memory is missing",
 				  hawk_quantity_bytes(claims->unclaimed).text);
 	if (claims->shared)
-		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "segments-shared",
+		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "segments-twice",
 				  "%s of the core belong to several segments: headers are damaged, "
 				  "and memory is not what it was",
 				  hawk_quantity_bytes(claims->shared).text);

@@ -105,7 +105,7 @@ def check_damaged_headers(original, whole):
     """One program header is damaged, whichever: what its memory held is not called lost."""
     segments = [at for at, kind, flags, *_ in program_headers(original) if kind == PT_LOAD and flags & WRITE]
     for number, at in enumerate(segments):
-        for place, word, key in ((0, 0x7777, "segments-unclaimed"), (8, 4096, "segments-shared"),
+        for place, word, key in ((0, 0x7777, "segments-unclaimed"), (8, 4096, "segments-twice"),
                                  (16, 0x7ffffffff123, "segments-strange"), (16, 0x7ffffffff000, "segments-strange"),
                                  (32, 0, "segments-unclaimed")):
             data = bytearray(original)
