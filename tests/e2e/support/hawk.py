@@ -108,6 +108,9 @@ def need_allocator(name):
 
 
 def need_build():
+    # Python would take a script for the module of its own that is called so.
+    names = {name[:-3] for name in os.listdir(os.path.join(SOURCE, "tests", "e2e")) if name.endswith(".py")}
+    expect(not names & sys.stdlib_module_names, f"tests called like modules of Python: {names & sys.stdlib_module_names}")
     for path in (CORE, TRACER):
         if not os.path.exists(path):
             print(f"{path} has not been built")
