@@ -241,6 +241,9 @@ static uint64_t unaccounted_blocks(const struct hawk_target *target, const struc
 	return live - heap->sweep.blocks;
 }
 
+/* So many, and such a share of those that were found, are not what a program overwrites. */
+enum { UNACCOUNTED_MANY = 64, UNACCOUNTED_SHARE = 16 };
+
 /* Says so, and has roots look for what such blocks held. */
 static void report_unaccounted(const struct hawk_target *target, struct hawk_heap *heap,
 			       struct hawk_findings *findings)
@@ -251,6 +254,15 @@ static void report_unaccounted(const struct hawk_target *target, struct hawk_hea
 	heap->plan.blocks_missing = dropped || unaccounted || heap->sweep.implausible;
 	if (!unaccounted || dropped || hawk_findings_partial(findings))
 		return;
+	if (unaccounted >= UNACCOUNTED_MANY &&
+	    unaccounted > heap->sweep.blocks / UNACCOUNTED_SHARE) {
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "block-missing",
+				  "%s blocks were allocated, not freed, and are not there, beside "
+				  "%s that are: memory was overwritten, or is missing",
+				  hawk_quantity_count(unaccounted).text,
+				  hawk_quantity_count(heap->sweep.blocks).text);
+		return;
+	}
 	hawk_findings_add(
 		findings, HAWK_FINDING_DAMAGE, false, "block-unaccounted",
 		"%s block%s allocated, not freed, and %s no valid header: most likely it was "

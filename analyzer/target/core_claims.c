@@ -21,8 +21,9 @@ enum {
 	OTHER_CLAIMS = 3, /* the file's header, and the tables of segments and sections */
 	ORDERED_MIN = 8,  /* of fewer loads nobody says what order they were to have */
 };
-/* What is not dumped may stand behind the last segment: zeros up to the end of a block. */
-static const uint64_t padding_max = UINT64_C(1) << 20;
+/* Who copies a core may pad it, and leave holes: zeros hold neither pointers nor blocks. Of so many
+ * bytes it is looked at. */
+static const uint64_t padding_max = UINT64_C(1) << 30;
 
 struct claim {
 	uint64_t start, end; /* in the file */
@@ -50,14 +51,21 @@ static void claim_tables(const uint8_t *bytes, size_t size, uint64_t offset, uin
 			 struct claims *claims)
 {
 	struct hawk_cursor cursor = hawk_cursor_over(bytes, size);
-	uint64_t sections;
+	uint64_t sections, section_count;
 
 	claim(claims, 0, sizeof(Elf64_Ehdr), true);
 	claim(claims, offset, count * sizeof(Elf64_Phdr), true);
 	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_shoff));
 	sections = hawk_cursor_u64(&cursor);
 	hawk_cursor_seek(&cursor, offsetof(Elf64_Ehdr, e_shnum));
-	claim(claims, sections, (uint64_t)hawk_cursor_u16(&cursor) * sizeof(Elf64_Shdr), true);
+	section_count = hawk_cursor_u16(&cursor);
+	if (!section_count && sections) { /* more than 16 bits can say: it is in the first one */
+		hawk_cursor_seek(&cursor, sections);
+		hawk_cursor_skip(&cursor, offsetof(Elf64_Shdr, sh_size));
+		section_count = hawk_cursor_u64(&cursor);
+	}
+	if (sections < size && section_count <= (size - sections) / sizeof(Elf64_Shdr))
+		claim(claims, sections, section_count * sizeof(Elf64_Shdr), true);
 }
 
 static void claim_segments(const uint8_t *bytes, size_t size, uint64_t offset, uint64_t count,
@@ -102,7 +110,7 @@ static void find_gaps(const uint8_t *bytes, size_t size, struct claims *claims)
 		uint64_t start = item->start < size ? item->start : size;
 
 		if (start >= end && start - end >= PAGE_BYTES)
-			claims->unclaimed += start - end;
+			claims->unclaimed += is_padding(bytes + end, start - end) ? 0 : start - end;
 		else if (start < end && !item->shares)
 			claims->shared += (item->end < end ? item->end : end) - start;
 		if (item->end > end)

@@ -6,6 +6,7 @@
  */
 #include "core_file.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +65,20 @@ static void find_program(struct hawk_target *target)
 	set_program(target, first);
 }
 
+/* The name of the program lies at the top of the first thread's stack, which Linux puts there. */
+static void check_stack(struct hawk_target *target, struct hawk_findings *findings)
+{
+	uint64_t address = target->auxv.program_name;
+
+	if (!address || hawk_target_mapping_at(target, address))
+		return;
+	target->incomplete = true;
+	hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "auxv-strange",
+			  "no segment has the address 0x%" PRIx64
+			  " of the program's name: the header of its stack is damaged",
+			  address);
+}
+
 static void settle_page_size(struct hawk_target *target)
 {
 	uint64_t bytes = target->auxv.page_bytes;
@@ -93,6 +108,7 @@ static struct hawk_error *read_core(struct hawk_target *target, struct hawk_find
 	hawk_core_segments_deinit(&segments);
 	if (error)
 		return error;
+	check_stack(target, findings);
 	target->process.end = *hawk_core_file_times(target->core);
 	settle_page_size(target);
 	find_program(target);

@@ -41,6 +41,12 @@ static struct hawk_error *open_process(pid_t pid, int *ret)
 	return NULL;
 }
 
+/** With its last thread; the leader alone may have exited. */
+static bool has_ended(const struct hawk_proc_stat *stat)
+{
+	return (stat->state == 'Z' || stat->state == 'X') && stat->thread_count <= 1;
+}
+
 /** Refuses what cannot be stopped or has no memory. */
 static struct hawk_error *check_process(pid_t pid, int directory, struct hawk_proc_stat *stat)
 {
@@ -59,7 +65,7 @@ static struct hawk_error *check_process(pid_t pid, int directory, struct hawk_pr
 	if (stat->kernel_thread)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "process %d is a kernel thread: it has no heap", pid);
-	if ((stat->state == 'Z' || stat->state == 'X') && stat->thread_count <= 1)
+	if (has_ended(stat))
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 					 "process %d is a zombie: it has died and its memory is "
 					 "gone",
@@ -234,12 +240,14 @@ static struct hawk_error *add_threads(struct hawk_target *target, int directory,
 	}
 	if (target->thread_count)
 		return NULL;
-	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
-				 target->incomplete
-					 ? "process %u could not be stopped: no processor was free "
-					   "for it"
-					 : "process %u ended before it could be stopped",
-				 target->process.pid);
+	if (!target->incomplete)
+		return hawk_error_create(HAWK_ERROR_NOT_FOUND,
+					 "process %u ended before it could be stopped",
+					 target->process.pid);
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "process %u could not be stopped: %s",
+				 target->process.pid,
+				 count && threads[0].starved ? "no processor was free for it"
+							     : "it is blocked in the kernel");
 }
 
 /** A thread whose memory can be read: the leader may have exited. */
@@ -260,7 +268,7 @@ static struct hawk_error *check_same(pid_t pid, int directory, const struct hawk
 	struct hawk_proc_stat after;
 	struct hawk_error *error = hawk_proc_stat(directory, "stat", &after);
 
-	if (!error && after.start_ticks == before->start_ticks)
+	if (!error && after.start_ticks == before->start_ticks && !has_ended(&after))
 		return NULL;
 	hawk_error_destroy(error);
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
@@ -304,8 +312,14 @@ struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *finding
 		error = add_threads(target, opened, stopper, findings);
 	if (!error)
 		error = hawk_target_find_modules(target, findings);
-	if (error)
-		return error;
+	if (error) {
+		struct hawk_error *ended = check_same(pid, opened, &stat);
+
+		if (!ended)
+			return error;
+		hawk_error_destroy(error);
+		return ended;
+	}
 	*ret = take_ptr(&target);
 	return NULL;
 }

@@ -183,7 +183,8 @@ static bool is_late(const struct hawk_stopper *stopper, struct hawk_stopped_thre
 		return false;
 	state = state_of(stopper, thread->tid);
 	thread->gone = state == 'Z' || state == 'X';
-	thread->starved = state != 'D';
+	/* What traces it need not have been told yet. */
+	thread->starved = state == 'R' || state == 't' || state == 'T';
 	return thread->gone || !thread->starved || waited_ns >= starved_patience_ns;
 }
 

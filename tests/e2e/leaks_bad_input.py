@@ -115,7 +115,22 @@ def check_damaged_headers(original, whole):
             if word == 0x7ffffffff000 and at == segments[-1]:
                 continue  # where it was, nearly: it is still behind all others
             hawk.expect(document and key in [item["key"] for item in document["damage"]], f"{what}: {key}")
-    hawk.expect(not any(item["key"].startswith("segments-") for item in whole["damage"]), "not of a sound core")
+    stack = segments[-1]
+    for pages in (-1, -2, -4):
+        data = bytearray(original)
+        address, = struct.unpack_from("<Q", data, stack + 16)
+        struct.pack_into("<Q", data, stack + 16, address + pages * 4096)
+        document = expect_downgraded(data, f"the stack {pages} pages away", None)
+        hawk.expect("auxv-strange" in [item["key"] for item in document["damage"]], f"the stack {pages} pages away: why")
+    example = int(whole["records"][0]["example"], 16)
+    heap = next(at for at, kind, _, _, address, size in program_headers(original)
+                if kind == PT_LOAD and address <= example < address + size)
+    data = bytearray(original)
+    address, = struct.unpack_from("<Q", data, heap + 16)
+    struct.pack_into("<Q", data, heap + 16, address - 4096)
+    document = expect_downgraded(data, "the heap a page away", None)
+    hawk.expect("block-missing" in [item["key"] for item in document["missing"]], "the heap a page away: why")
+    hawk.expect(not any(item["key"].startswith(("segments-", "auxv-")) for item in whole["damage"]), "not of a sound core")
 
 
 def check_damaged(original):

@@ -16,7 +16,7 @@
 
 #include "synthetic_world.h"
 
-enum { HEADER_OFFSET = 64, HEADER_BYTES = 56, SEGMENTS = 10, BYTES = 2 * 4096 };
+enum { HEADER_OFFSET = 64, HEADER_BYTES = 56, SEGMENTS = 10, BYTES = 2 * 4096, PADDING = 5 << 20 };
 
 static uint64_t address_of(size_t segment)
 {
@@ -79,10 +79,10 @@ static void zeros_behind_the_end_are_padding_and_other_bytes_are_not(void **stat
 
 	for (unsigned byte = 0; byte < 2; byte++) {
 		build(world, (struct synthetic_layout){0});
-		world->bytes = realloc(world->bytes, world->size + 10000);
-		memset(world->bytes + world->size, 0, 10000);
-		world->bytes[world->size + 9999] = (uint8_t)byte;
-		world->size += 10000;
+		world->bytes = realloc(world->bytes, world->size + PADDING);
+		memset(world->bytes + world->size, 0, PADDING);
+		world->bytes[world->size + PADDING - 1] = (uint8_t)byte;
+		world->size += PADDING;
 		world_open(world);
 		expect(world, byte ? "segments-unclaimed" : NULL);
 		if (byte)
@@ -91,6 +91,27 @@ static void zeros_behind_the_end_are_padding_and_other_bytes_are_not(void **stat
 		world_set_up(state);
 		world = *state;
 	}
+}
+
+/* As BFD writes them from 65,280 on: the number is in the first one. */
+static void a_table_of_many_sections_is_claimed(void **state)
+{
+	struct world *world = *state;
+	const uint64_t count = 70000;
+	uint64_t bytes = count * sizeof(Elf64_Shdr);
+	Elf64_Ehdr header;
+
+	build(world, (struct synthetic_layout){0});
+	world->bytes = realloc(world->bytes, world->size + bytes);
+	memset(world->bytes + world->size, 'y', bytes);
+	memcpy(&header, world->bytes, sizeof(header));
+	header.e_shoff = world->size;
+	header.e_shnum = 0;
+	memcpy(world->bytes, &header, sizeof(header));
+	memcpy(world->bytes + world->size + offsetof(Elf64_Shdr, sh_size), &count, sizeof(count));
+	world->size += bytes;
+	world_open(world);
+	expect(world, NULL);
 }
 
 static void a_header_of_another_type_leaves_bytes_that_nobody_claims(void **state)
@@ -161,6 +182,7 @@ int main(void)
 		WORLD_TEST(a_sound_core_of_any_layout_is_whole),
 		WORLD_TEST(notes_at_the_end_leave_no_gap),
 		WORLD_TEST(zeros_behind_the_end_are_padding_and_other_bytes_are_not),
+		WORLD_TEST(a_table_of_many_sections_is_claimed),
 		WORLD_TEST(a_header_of_another_type_leaves_bytes_that_nobody_claims),
 		WORLD_TEST(the_last_header_is_missed_like_any_other),
 		WORLD_TEST(bytes_of_two_segments_are_damage),
