@@ -122,9 +122,9 @@ def check_damaged_headers(original, whole):
         struct.pack_into("<Q", data, stack + 16, address + pages * 4096)
         document = expect_downgraded(data, f"the stack {pages} pages away", None)
         hawk.expect("auxv-strange" in [item["key"] for item in document["damage"]], f"the stack {pages} pages away: why")
-    example = int(whole["records"][0]["example"], 16)
-    heap = next(at for at, kind, _, _, address, size in program_headers(original)
-                if kind == PT_LOAD and address <= example < address + size)
+    examples = [int(record["example"], 16) for record in whole["records"]]
+    _, heap = max((sum(address <= example < address + size for example in examples), at)
+                  for at, kind, _, _, address, size in program_headers(original) if kind == PT_LOAD)
     data = bytearray(original)
     address, = struct.unpack_from("<Q", data, heap + 16)
     struct.pack_into("<Q", data, heap + 16, address - 4096)
