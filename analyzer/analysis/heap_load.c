@@ -224,7 +224,7 @@ static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
 /* Blocks that the counters call live and the sweep did not find: where all memory is there, a
  * header was overwritten. Each thread may have been inside of a call; the one that died rarely was.
  */
-static uint64_t unaccounted_blocks(const struct hawk_target *target, const struct hawk_heap *heap)
+static uint64_t unaccounted_blocks(struct hawk_target *target, const struct hawk_heap *heap)
 {
 	const struct hawk_table_totals *totals = &heap->totals;
 	uint64_t live = totals->alloc_objects - totals->free_objects;
@@ -233,6 +233,9 @@ static uint64_t unaccounted_blocks(const struct hawk_target *target, const struc
 	hawk_target_threads(target, &in_calls);
 	if (in_calls && hawk_target_process(target)->signal)
 		in_calls--;
+	/* A file goes on counting when the core of a process that lives has been written. */
+	if (hawk_target_table(target) != target && !hawk_target_process(target)->signal)
+		return 0;
 	if (heap->discarded_heaps || /* frees of theirs were not counted */
 	    totals->alloc_objects < totals->free_objects || live <= heap->sweep.blocks ||
 	    live - heap->sweep.blocks <= in_calls ||
@@ -245,7 +248,7 @@ static uint64_t unaccounted_blocks(const struct hawk_target *target, const struc
 enum { UNACCOUNTED_MANY = 64, UNACCOUNTED_SHARE = 16 };
 
 /* Says so, and has roots look for what such blocks held. */
-static void report_unaccounted(const struct hawk_target *target, struct hawk_heap *heap,
+static void report_unaccounted(struct hawk_target *target, struct hawk_heap *heap,
 			       struct hawk_findings *findings)
 {
 	bool dropped = hawk_table_header(heap->table)->dropped_objects != 0;

@@ -64,7 +64,8 @@ static bool is_wanted(const struct hawk_mapping *mappings, size_t count, size_t 
 {
 	const struct hawk_mapping *mapping = &mappings[i];
 
-	if ((mapping->flags & HAWK_MAPPING_WRITE) || !mapping->path || !mapping->path[0])
+	if ((mapping->flags & HAWK_MAPPING_WRITE) || mapping->data || !mapping->path ||
+	    !mapping->path[0])
 		return true;
 	return is_relro(mappings, count, i);
 }

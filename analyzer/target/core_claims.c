@@ -23,7 +23,7 @@ enum {
 };
 /* Who copies a core may pad it, and leave holes: zeros hold neither pointers nor blocks. Of so many
  * bytes it is looked at. */
-static const uint64_t padding_max = UINT64_C(1) << 30;
+static const uint64_t padding_max = UINT64_C(1) << 26;
 
 struct claim {
 	uint64_t start, end; /* in the file */
@@ -64,8 +64,12 @@ static void claim_tables(const uint8_t *bytes, size_t size, uint64_t offset, uin
 		hawk_cursor_skip(&cursor, offsetof(Elf64_Shdr, sh_size));
 		section_count = hawk_cursor_u64(&cursor);
 	}
-	if (sections < size && section_count <= (size - sections) / sizeof(Elf64_Shdr))
-		claim(claims, sections, section_count * sizeof(Elf64_Shdr), true);
+	if (sections >= size)
+		return;
+	/* Its end may be cut off: behind all memory. */
+	if (section_count > (size - sections) / sizeof(Elf64_Shdr))
+		section_count = (size - sections) / sizeof(Elf64_Shdr) + 1;
+	claim(claims, sections, section_count * sizeof(Elf64_Shdr), true);
 }
 
 static void claim_segments(const uint8_t *bytes, size_t size, uint64_t offset, uint64_t count,
@@ -105,16 +109,17 @@ static void find_gaps(const uint8_t *bytes, size_t size, struct claims *claims)
 	uint64_t end = 0;
 
 	qsort(claims->items, claims->count, sizeof(*claims->items), compare);
-	for (size_t i = 0; i < claims->count && end < size; i++) {
+	for (size_t i = 0; i < claims->count; i++) {
 		const struct claim *item = &claims->items[i];
 		uint64_t start = item->start < size ? item->start : size;
+		uint64_t item_end = item->end < size ? item->end : size;
 
 		if (start >= end && start - end >= PAGE_BYTES)
 			claims->unclaimed += is_padding(bytes + end, start - end) ? 0 : start - end;
 		else if (start < end && !item->shares)
-			claims->shared += (item->end < end ? item->end : end) - start;
-		if (item->end > end)
-			end = item->end;
+			claims->shared += (item_end < end ? item_end : end) - start;
+		if (item_end > end)
+			end = item_end;
 	}
 	if (end < size && size - end >= PAGE_BYTES && !is_padding(bytes + end, size - end))
 		claims->unclaimed += size - end;

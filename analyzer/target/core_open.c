@@ -72,6 +72,11 @@ static void check_stack(struct hawk_target *target, struct hawk_findings *findin
 
 	if (!address || hawk_target_mapping_at(target, address))
 		return;
+	/* Where the stack is not in the core at all (gcore leaves out what is not to be dumped)
+	 * that is said of its thread. */
+	if (target->thread_count &&
+	    !hawk_target_mapping_at(target, target->threads[0].registers[HAWK_RSP]))
+		return;
 	target->incomplete = true;
 	hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "auxv-strange",
 			  "no segment has the address 0x%" PRIx64

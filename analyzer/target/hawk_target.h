@@ -41,9 +41,10 @@ struct hawk_mapping {
 	uint64_t dumped_bytes; /**< bytes that the core says it holds */
 	uint64_t core_offset;  /**< of the first byte in the core file; 0 for live processes */
 	uint32_t flags;        /**< enum hawk_mapping_flag */
-	uint64_t file_offset;  /**< of `start` in `path` */
-	const char *path;      /**< mapped file as the target names it, NULL = anonymous or unknown;
-				  owned by the target */
+	bool data; /**< of a module's writable segment, whatever rights it has now (RELRO) */
+	uint64_t file_offset; /**< of `start` in `path` */
+	const char *path;     /**< mapped file as the target names it, NULL = anonymous or unknown;
+				 owned by the target */
 };
 
 /** x86-64 general registers in the order of struct user_regs_struct, as NT_PRSTATUS has them. */

@@ -244,10 +244,12 @@ static struct hawk_error *add_threads(struct hawk_target *target, int directory,
 		return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 					 "process %u ended before it could be stopped",
 					 target->process.pid);
-	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "process %u could not be stopped: %s",
-				 target->process.pid,
-				 count && threads[0].starved ? "no processor was free for it"
-							     : "it is blocked in the kernel");
+	while (count && threads[count - 1].gone)
+		count--;
+	return hawk_error_create(
+		HAWK_ERROR_NOT_FOUND, "process %u could not be stopped: %s", target->process.pid,
+		count && threads[count - 1].starved ? "no processor was free for it"
+						    : "it is blocked in the kernel");
 }
 
 /** A thread whose memory can be read: the leader may have exited. */

@@ -60,19 +60,24 @@ static bool is_loaded(const struct hawk_target *target, const struct hawk_mappin
 	return true;
 }
 
-/** Rights that only the program headers tell. */
+/** Rights that only the program headers tell, and what is data by them. */
 static void settle_flags(struct hawk_target *target, size_t index, uint64_t end,
 			 const struct hawk_elf_image *image)
 {
 	for (; index < target->mapping_count && target->mappings[index].start < end; index++) {
 		struct hawk_mapping *mapping = &target->mappings[index];
 
-		if (!flags_unknown(target, mapping))
-			continue;
-		for (uint32_t i = 0; i < image->load_count; i++)
-			if (mapping->start >= image->loads[i].start &&
-			    mapping->start < image->loads[i].end)
-				mapping->flags = image->loads[i].flags;
+		bool unknown = flags_unknown(target, mapping);
+
+		for (uint32_t i = 0; i < image->load_count; i++) {
+			const struct hawk_elf_load *load = &image->loads[i];
+
+			if (mapping->start < load->start || mapping->start >= load->end)
+				continue;
+			mapping->data |= (load->flags & HAWK_MAPPING_WRITE) != 0;
+			if (unknown)
+				mapping->flags = load->flags;
+		}
 	}
 }
 

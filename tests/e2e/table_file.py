@@ -314,6 +314,35 @@ def check_core_with_table():
                 f"{done.returncode} {done.stderr}")
 
 
+GROWING = """
+$SIG{USR1} = sub { $kept{$_} = 1 for 1..20000; print "more\\n" };
+$| = 1; print "ready\\n"; sleep 1 while 1;
+"""
+
+
+def check_core_with_younger_table():
+    """The core is of a process that went on: what its table has counted since is not missing from the core."""
+    process = hawk.spawn([hawk.need("perl"), "-e", GROWING], stdout=subprocess.PIPE, text=True,
+                         env=hawk.tracer_environment(options=options("growing")))
+    process.stdout.readline()
+    hawk.wait_for_state(process.pid, "S", "perl")
+    core = hawk.gcore(process.pid, hawk.temporary_folder())
+    found = []
+    for when in "at once", "later":
+        if found:
+            process.send_signal(signal.SIGUSR1)
+            process.stdout.readline()
+        done = hawk.run([hawk.CORE, "leaks", "--json", "--exit-code=0", "--table", os.path.join(folder, "growing"), core])
+        document = json.loads(done.stdout)
+        keys = [item["key"] for item in document["missing"] + document["damage"]]
+        hawk.expect_equal((done.returncode, "block-missing" in keys, "block-unaccounted" in keys), (0, False, False),
+                          f"{when}: {keys}")
+        found.append([document[kind] for kind in ("definitely_lost", "still_reachable")])
+    hawk.expect_equal(found[1], found[0], "the same blocks")
+    process.kill()
+    process.wait()
+
+
 hawk.need_build()
 memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 folder = tempfile.mkdtemp(prefix="hawk-test-", dir=memory)
@@ -332,6 +361,7 @@ try:
     check_limits()
     check_refusals()
     check_core_with_table()
+    check_core_with_younger_table()
     hawk.finish()
 finally:
     shutil.rmtree(folder, ignore_errors=True)

@@ -110,8 +110,46 @@ static void a_table_of_many_sections_is_claimed(void **state)
 	memcpy(world->bytes, &header, sizeof(header));
 	memcpy(world->bytes + world->size + offsetof(Elf64_Shdr, sh_size), &count, sizeof(count));
 	world->size += bytes;
+	world->size -= 10; /* cut off within it, behind all memory */
 	world_open(world);
 	expect(world, NULL);
+}
+
+/* A segment whose header is lost holds nothing that could be missed, if all of it is zeros. */
+static void a_gap_of_zeros_is_none(void **state)
+{
+	struct world *world = *state;
+	Elf64_Phdr header;
+
+	for (unsigned byte = 0; byte < 2; byte++) {
+		build(world, (struct synthetic_layout){0});
+		memcpy(&header, field(world, 4, 0), sizeof(header));
+		memset(world->bytes + header.p_offset, 0, BYTES);
+		world->bytes[header.p_offset + BYTES - 1] = (uint8_t)byte;
+		memcpy(field(world, 4, offsetof(Elf64_Phdr, p_type)), &(uint32_t){77}, 4);
+		world_open(world);
+		expect(world, byte ? "segments-unclaimed" : NULL);
+		if (byte)
+			return;
+		world_tear_down(state);
+		world_set_up(state);
+		world = *state;
+	}
+}
+
+/* The gap is zeros, and what is claimed twice is at the end of the file. */
+static void a_segment_moved_into_the_last_one_is_damage(void **state)
+{
+	struct world *world = *state;
+	Elf64_Phdr header;
+
+	build(world, (struct synthetic_layout){0});
+	memcpy(&header, field(world, SEGMENTS - 2, 0), sizeof(header));
+	memset(world->bytes + header.p_offset, 0, 4096);
+	header.p_offset += 4096;
+	memcpy(field(world, SEGMENTS - 2, 0), &header, sizeof(header));
+	world_open(world);
+	expect(world, "segments-twice");
 }
 
 static void a_header_of_another_type_leaves_bytes_that_nobody_claims(void **state)
@@ -183,6 +221,8 @@ int main(void)
 		WORLD_TEST(notes_at_the_end_leave_no_gap),
 		WORLD_TEST(zeros_behind_the_end_are_padding_and_other_bytes_are_not),
 		WORLD_TEST(a_table_of_many_sections_is_claimed),
+		WORLD_TEST(a_gap_of_zeros_is_none),
+		WORLD_TEST(a_segment_moved_into_the_last_one_is_damage),
 		WORLD_TEST(a_header_of_another_type_leaves_bytes_that_nobody_claims),
 		WORLD_TEST(the_last_header_is_missed_like_any_other),
 		WORLD_TEST(bytes_of_two_segments_are_damage),
