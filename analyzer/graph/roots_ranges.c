@@ -50,7 +50,7 @@ static struct hawk_error *add(struct hawk_root_ranges *ranges, struct hawk_root_
 }
 
 /* A module's memory that the loader made read-only when it had been relocated (RELRO): right below
- * what stayed writable. */
+ * what stayed writable. Where the module's headers are in the target, they say so (`data`). */
 static bool is_relro(const struct hawk_mapping *mappings, size_t count, size_t i)
 {
 	const struct hawk_mapping *next = &mappings[i + 1];

@@ -2,9 +2,9 @@
 /**
  * @file
  * Whether the program headers of a core fit together. Who writes a core dumps segments one behind
- * the other, in pages and in ascending order: bytes that no header claims, or two, and an address
- * that is out of place, are what a damaged header leaves. Which memory is missing or elsewhere
- * nobody can say then.
+ * the other, in pages and mostly in ascending order: bytes that no header claims, or two, and one
+ * address that is out of place, are what a damaged header leaves. Which memory is missing or
+ * elsewhere nobody can say then.
  */
 #include <elf.h>
 #include <inttypes.h>

@@ -189,6 +189,12 @@ static bool read_blocked_thread(int directory, pid_t tid, uint64_t *registers)
 	return true;
 }
 
+/** A clause about a thread that did not stop. */
+static const char *why_not_stopped(const struct hawk_stopped_thread *thread)
+{
+	return thread->starved ? "no processor was free for it" : "it is blocked in the kernel";
+}
+
 static struct hawk_error *add_thread(struct hawk_target *target, int directory,
 				     const struct hawk_stopped_thread *stopped,
 				     struct hawk_findings *findings)
@@ -210,8 +216,7 @@ static struct hawk_error *add_thread(struct hawk_target *target, int directory,
 		target->incomplete = true;
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "thread-not-stopped*",
 				  "thread %d could not be stopped (%s): %s", stopped->tid,
-				  stopped->starved ? "no processor was free for it"
-						   : "blocked in the kernel",
+				  why_not_stopped(stopped),
 				  known ? "only its stack is known, not its registers"
 					: "its registers and stack are not known");
 		if (!known)
@@ -244,12 +249,10 @@ static struct hawk_error *add_threads(struct hawk_target *target, int directory,
 		return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 					 "process %u ended before it could be stopped",
 					 target->process.pid);
-	while (count && threads[count - 1].gone)
-		count--;
-	return hawk_error_create(
-		HAWK_ERROR_NOT_FOUND, "process %u could not be stopped: %s", target->process.pid,
-		count && threads[count - 1].starved ? "no processor was free for it"
-						    : "it is blocked in the kernel");
+	while (threads->gone) /* one of them is not: it made the target incomplete */
+		threads++;
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "process %u could not be stopped: %s",
+				 target->process.pid, why_not_stopped(threads));
 }
 
 /** A thread whose memory can be read: the leader may have exited. */

@@ -24,12 +24,12 @@ struct hawk_error *hawk_proc_read(int directory, const char *name, struct hawk_t
 	hawk_text_clear(ret);
 	hawk_text_append(ret, "", 0);
 	if (fd < 0)
-		return hawk_error_os(errno, "cannot open, of the process in /proc,", name);
+		return hawk_error_os(errno, "cannot open the process's", name);
 	while ((got = read(fd, buffer, sizeof(buffer))) != 0) {
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
-			return hawk_error_os(errno, "cannot read, of the process in /proc,", name);
+			return hawk_error_os(errno, "cannot read the process's", name);
 		hawk_text_append(ret, buffer, (size_t)got);
 		if (ret->size > HAWK_PROC_FILE_MAX)
 			return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "/proc/PID/%s is too long",

@@ -66,7 +66,6 @@ static void settle_flags(struct hawk_target *target, size_t index, uint64_t end,
 {
 	for (; index < target->mapping_count && target->mappings[index].start < end; index++) {
 		struct hawk_mapping *mapping = &target->mappings[index];
-
 		bool unknown = flags_unknown(target, mapping);
 
 		for (uint32_t i = 0; i < image->load_count; i++) {
