@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Parts of heaps by what glibc writes in front of blocks (malloc/malloc.c, arena.c: unchanged from
- * 2.3 to 2.41 but for arenas' header, of which only the size is used).
+ * Parts of heaps by what glibc writes in front of blocks (malloc/malloc.c, arena.c). Arenas begin
+ * the same from 2.3 on, as far as they are read here. A chunk that has a mapping of its own has one
+ * of two forms; `gap` is what memalign leaves in front of it.
  *
- *     chunk:  | prev_size | size + 3 flags | padding | our header | block ...
- *     arena:  | address of the arena | heap before | size | ...
+ *     chunk:        | prev_size | size + 3 flags | padding | our header | block ...
+ *     up to 2.42:     gap         mapping - gap
+ *     from 2.43 on:   gap + huge  mapping - gap - 16
+ *     arena:        | address of the arena | heap before | size | ...
  */
 #include "hawk_heap_part.h"
 
@@ -15,7 +18,9 @@ enum {
 	FLAG_MAPPED = 2, /* IS_MMAPPED */
 	FLAG_ARENA = 4,  /* NON_MAIN_ARENA */
 	FLAGS = 7,
+	FLAG_HUGE = 1, /* of prev_size, in a chunk with a mapping of its own: huge pages */
 	CHUNK_HEADER_BYTES = 16,
+	CHUNK_ALIGNMENT = 16,
 	PAGE_BYTES = 4096,
 };
 
@@ -41,15 +46,23 @@ static uint64_t pointer_of(const struct hawk_target *target, uint64_t start)
 	return start - hawk_scan_offset_bytes(target, &block);
 }
 
+/* The size tells the forms apart, since mappings are whole pages. */
 static bool mapped_chunk(uint64_t chunk, const uint64_t words[2], uint64_t block_end,
 			 struct hawk_span *ret)
 {
 	uint64_t size = words[1] & ~(uint64_t)FLAGS;
+	uint64_t gap = words[0];
 
-	/* memalign leaves a gap in front, which it writes into prev_size. */
-	if (words[0] > chunk || size > UINT64_MAX - chunk)
+	if (size > UINT64_MAX - CHUNK_HEADER_BYTES - chunk)
 		return false;
-	*ret = (struct hawk_span){chunk - words[0], chunk + size};
+	ret->end = chunk + size;
+	if (ret->end % PAGE_BYTES) {
+		ret->end += CHUNK_HEADER_BYTES;
+		gap &= ~(uint64_t)FLAG_HUGE;
+	}
+	if (gap > chunk || gap % CHUNK_ALIGNMENT)
+		return false;
+	ret->start = chunk - gap;
 	return ret->start % PAGE_BYTES == 0 && ret->end % PAGE_BYTES == 0 && ret->end >= block_end;
 }
 

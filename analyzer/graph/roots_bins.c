@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Lists of free memory by their shape, which needs no symbol (malloc/malloc.c, struct malloc_state:
- * from 2.3 to 2.41 the same from the fast bins to the bins).
+ * Lists of free memory by their shape, which needs no symbol (malloc/malloc.c, struct malloc_state,
+ * which has no fast bins from 2.43 on; `next` is a ring through the starts of all arenas).
  *
- *     | lock, flags | 10 fast bins | top | last remainder | 127 bins: first, last | bits | ...
+ *     | lock, flags | 10 fast bins | top | last remainder | 127 bins: first, last | bits | next ...
  *
  * Bins are rings whose heads pretend to be chunks, 16 bytes before their two links: an empty one
  * points there, and the last one is always empty. A chunk begins with a word that belongs to the
@@ -15,7 +15,11 @@
 
 enum {
 	WORDS_BEFORE = 12,
+	WORDS_BEFORE_2_43 = 2,
 	BINS = 127,
+	BINS_OFFSET_2_43 = 24,        /* in an arena */
+	NEXT_OFFSET = 16 * BINS + 16, /* from the first bin on: behind 16 bytes of bits */
+	ARENAS_MAX = 1 << 16,
 	LINKS_OFFSET = 16, /* of a chunk's links in the chunk */
 	CHUNK_ALIGNMENT = 16,
 	EMPTY_MIN = 4,
@@ -64,6 +68,23 @@ static bool ends_bins(const struct hawk_target *target, uint64_t address)
 	return empty >= EMPTY_MIN && strange <= STRANGE_MAX;
 }
 
+/* Whether the ring of arenas leads back to the one with `bins` where 2.43 has its start. */
+static bool has_no_fast_bins(const struct hawk_target *target, uint64_t bins)
+{
+	uint64_t start = bins - BINS_OFFSET_2_43;
+	uint64_t arena = start;
+
+	for (unsigned i = 0; i < ARENAS_MAX; i++) {
+		uint64_t at = arena + BINS_OFFSET_2_43 + NEXT_OFFSET;
+
+		if (hawk_target_read_some(target, at, &arena, sizeof(arena)) != sizeof(arena))
+			return false;
+		if (arena == start)
+			return true;
+	}
+	return false;
+}
+
 bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end,
 			  struct hawk_span *ret)
 {
@@ -79,8 +100,11 @@ bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end
 			if (value != address - LINKS_OFFSET || !ends_bins(words->target, address))
 				continue;
 			ret->end = address + sizeof(struct bin);
-			ret->start = ret->end - BINS * sizeof(struct bin) -
-				     WORDS_BEFORE * HAWK_WORD_BYTES;
+			ret->start = ret->end - BINS * sizeof(struct bin);
+			ret->start -=
+				(has_no_fast_bins(words->target, ret->start) ? WORDS_BEFORE_2_43
+									     : WORDS_BEFORE) *
+				HAWK_WORD_BYTES;
 			return true;
 		}
 	}

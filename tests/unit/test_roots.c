@@ -138,6 +138,61 @@ static uint32_t add_mapped_chunk(struct graph_world *world, uint64_t page, uint6
 	return world->count++;
 }
 
+/* The same as glibc 2.43 writes it, with `gap` bytes in front. */
+static uint32_t add_mapped_chunk_of_2_43(struct graph_world *world, uint64_t page, uint64_t pages,
+					 uint64_t gap, uint64_t huge)
+{
+	uint64_t chunk = page * PAGE + gap;
+	struct synthetic_block block = {.start = SYNTHETIC_HEAP + chunk + 32,
+					.size = pages * PAGE - gap - 32 - 8};
+
+	set_word(world->heap->bytes, chunk, gap | huge);
+	set_word(world->heap->bytes, chunk + 8, (pages * PAGE - gap - 16) | 2);
+	synthetic_heap_add_block(world->heap, block);
+	world->blocks[world->count] = (struct hawk_block){.start = block.start, .size = block.size};
+	return world->count++;
+}
+
+static void memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root(void **state)
+{
+	struct graph_world *world = graph_world_create();
+	uint32_t first = add_mapped_chunk_of_2_43(world, 2, 2, 0, 0);
+	uint32_t second = add_mapped_chunk_of_2_43(world, 6, 1, 0, 1);
+	uint32_t third = add_mapped_chunk_of_2_43(world, 8, 3, PAGE + 64, 1);
+
+	(void)state;
+	set_word(world->heap->bytes, 1 * PAGE + 8, world->blocks[first].start);
+	set_word(world->heap->bytes, 5 * PAGE + 8, world->blocks[second].start);
+	set_word(world->heap->bytes, 11 * PAGE, world->blocks[third].start);
+	/* Of the gap: free memory. */
+	set_word(world->heap->bytes, 8 * PAGE + 512, world->blocks[third].start);
+	graph_world_open(world, 1, SIZE_MAX);
+	assert_int_equal(world->index.count, 3);
+	assert_int_equal(world->roots.count, 3);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(world->roots.items[i].kind, HAWK_ROOT_OTHER);
+	graph_world_destroy(world);
+}
+
+/* Neither form: the sizes of one, the huge-page bit of the other; and a gap that is none. */
+static void a_mapped_chunk_of_no_known_form_makes_its_mapping_a_heap(void **state)
+{
+	static const uint64_t gaps[] = {1, 2, 8, SYNTHETIC_HEAP + 16 * PAGE};
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		struct graph_world *world = graph_world_create();
+		uint32_t block = add_mapped_chunk(world, 2, 2);
+
+		set_word(world->heap->bytes, 2 * PAGE, gaps[i]);
+		set_word(world->heap->bytes, 5 * PAGE, world->blocks[block].start);
+		graph_world_open(world, 1, SIZE_MAX);
+		assert_int_equal(world->index.count, 1);
+		assert_int_equal(world->roots.count, 0);
+		graph_world_destroy(world);
+	}
+}
+
 static void memory_that_the_kernel_joined_to_mapped_blocks_is_a_root(void **state)
 {
 	struct graph_world *world = graph_world_create();
@@ -323,6 +378,8 @@ int main(void)
 		cmocka_unit_test(a_stack_on_the_heap_is_a_root_above_its_stack_pointer),
 		cmocka_unit_test(thread_local_storage_beside_a_block_is_a_root),
 		cmocka_unit_test(memory_of_the_tracer_is_no_root),
+		cmocka_unit_test(memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root),
+		cmocka_unit_test(a_mapped_chunk_of_no_known_form_makes_its_mapping_a_heap),
 		cmocka_unit_test(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root),
 		cmocka_unit_test(size_fields_that_lie_do_not_stop_the_search_for_roots),
 		cmocka_unit_test(bss_that_nobody_wrote_to_is_not_missing),

@@ -45,6 +45,47 @@ static bool find(struct world *world, const uint64_t *data, struct hawk_span *re
 	return found;
 }
 
+/* The arena's `next`, behind 254 links and 16 bytes of bits. */
+enum { NEXT = FIRST + 2 * BINS + 2 };
+
+static void expect_start(struct world *world, const uint64_t *data, unsigned before)
+{
+	struct hawk_span span;
+
+	assert_true(find(world, data, &span));
+	assert_int_equal(span.start, DATA + 8 * (FIRST - before));
+}
+
+static void what_lies_before_an_arena_without_fast_bins_is_not_its_own(void **state)
+{
+	uint64_t data[DATA_WORDS];
+
+	make_bins(data, FIRST);
+	data[NEXT] = DATA + 8 * (FIRST - 3);
+	expect_start(*state, data, 2);
+}
+
+static void arenas_without_fast_bins_may_be_many(void **state)
+{
+	uint64_t data[DATA_WORDS];
+
+	make_bins(data, FIRST);
+	data[NEXT] = DATA + 8 * (FIRST - 3 + 50);
+	data[NEXT + 50] = DATA + 8 * (FIRST - 3 + 60);
+	data[NEXT + 60] = DATA + 8 * (FIRST - 3);
+	expect_start(*state, data, 2);
+}
+
+static void a_ring_of_arenas_that_does_not_close_says_nothing(void **state)
+{
+	uint64_t data[DATA_WORDS];
+
+	make_bins(data, FIRST);
+	data[NEXT] = DATA + 8 * (FIRST - 3 + 50);
+	data[NEXT + 50] = DATA + 8 * (FIRST - 3 + 50);
+	expect_start(*state, data, BEFORE);
+}
+
 static void expect_found(struct world *world, const uint64_t *data)
 {
 	struct hawk_span span;
@@ -113,6 +154,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		WORLD_TEST(bins_are_found_with_what_lies_before_them),
+		WORLD_TEST(what_lies_before_an_arena_without_fast_bins_is_not_its_own),
+		WORLD_TEST(arenas_without_fast_bins_may_be_many),
+		WORLD_TEST(a_ring_of_arenas_that_does_not_close_says_nothing),
 		WORLD_TEST(a_bin_that_was_overwritten_does_not_hide_the_others),
 		WORLD_TEST(rings_of_another_number_are_no_bins),
 		WORLD_TEST(pointers_that_lead_anywhere_are_no_bins),
