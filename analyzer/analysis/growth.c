@@ -19,18 +19,20 @@ enum {
 	OCCUPIED_SHARE = 4, /**< a part is occupied if it has 1/this of the average */
 	SHAPE_PERCENT = 75, /**< of the parts that must be occupied */
 	BESIDE_BLOCKS = 64,
-	IDLE_SHARE = 8, /**< a life that is longer by 1/this is another one */
+	MISSING_SHARE =
+		50, /**< counters speak for a site that allocated this times what is missing */
 };
 
 static const double LIFE_MIN_SECONDS = 2;
 static const double LIFE_SHORT_SECONDS = 10;
 static const double LIFE_GOOD_SECONDS = 600;
-static const double IDLE_MIN_SECONDS = 5; /* a core takes time to be written */
+static const double LIFE_RATE_SECONDS = 60; /* a shorter life says nothing of an hour */
 
 struct judge {
 	const struct hawk_growth_facts *facts;
 	struct hawk_growth *growth;
-	double all; /**< objects, in HAWK_AGE_ONE */
+	double all;     /**< objects, in HAWK_AGE_ONE */
+	bool is_proven; /**< lost: whatever its ages, and however few */
 };
 
 static void say(struct judge *judge, enum hawk_growth_reason reason)
@@ -80,6 +82,9 @@ static void set_rate(struct judge *judge, int first)
 	double bytes = sum(facts->born_bytes, from, LAST) / HAWK_AGE_ONE;
 	double hours = facts->life_seconds * (LAST - from + 1) / BINS / 3600;
 
+	judge->growth->is_rate_known = facts->life_seconds >= LIFE_RATE_SECONDS;
+	if (!judge->growth->is_rate_known)
+		return;
 	/* Of sampled sites the births are those of the samples. */
 	if (facts->sampled && facts->bytes)
 		bytes *= (double)facts->inuse_bytes / (double)facts->bytes;
@@ -163,7 +168,8 @@ static bool is_steady(struct judge *judge)
 	return true;
 }
 
-/** Comes in and goes out, in the order of age or nearly so. */
+/** Comes in and goes out, in the order of age or nearly so. A queue that takes in more than it
+ * gives out leaves the same ages as a cache that is full. */
 static bool is_cache(struct judge *judge)
 {
 	const uint64_t *bins = judge->facts->born_objects;
@@ -239,8 +245,23 @@ static bool has_stopped(struct judge *judge)
 
 static void limit_confidence(struct judge *judge, enum hawk_growth_confidence most)
 {
-	if (judge->growth->confidence > most)
+	if (judge->growth->confidence > most && !judge->is_proven)
 		judge->growth->confidence = most;
+}
+
+/** Nobody can free it: it is a leak, whatever came when. */
+static void prove_leak(struct judge *judge)
+{
+	struct hawk_growth *growth = judge->growth;
+
+	if (growth->verdict == HAWK_GROWTH_UNCLEAR || growth->verdict == HAWK_GROWTH_CACHE)
+		growth->reason_count = 0;
+	memmove(growth->reasons + 1, growth->reasons,
+		growth->reason_count * sizeof(*growth->reasons));
+	growth->reasons[0] = HAWK_REASON_LOST;
+	growth->reason_count++;
+	judge->is_proven = true;
+	decide(judge, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
 }
 
 /** What else is known, whatever the pattern. */
@@ -256,21 +277,10 @@ static void add_reach(struct judge *judge)
 	if (!facts->reach_known || !all)
 		return;
 	growth->lost = (double)lost / (double)all;
-	if (growth->lost >= 0.5) {
-		bool other = growth->verdict == HAWK_GROWTH_UNCLEAR ||
-			     growth->verdict == HAWK_GROWTH_CACHE;
-
-		/* Nobody can free it: whatever came when, it is one. */
-		if (other) {
-			growth->reason_count = 0;
-			decide(judge, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
-		} else if (growth->verdict == HAWK_GROWTH_LEAK) {
-			growth->confidence = HAWK_CONFIDENCE_HIGH;
-		}
-		say(judge, HAWK_REASON_LOST);
-	} else if (growth->verdict == HAWK_GROWTH_LEAK) {
+	if (growth->lost >= 0.5)
+		prove_leak(judge);
+	else if (growth->verdict == HAWK_GROWTH_LEAK)
 		say(judge, HAWK_REASON_HELD);
-	}
 }
 
 static void find_pattern(struct judge *judge)
@@ -291,12 +301,17 @@ static void find_pattern(struct judge *judge)
 		say(judge, HAWK_REASON_NO_PATTERN);
 }
 
-static struct hawk_growth judge_life(const struct hawk_growth_facts *facts)
+struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
 {
-	struct hawk_growth growth = {.life_seconds = facts->life_seconds};
-	struct judge judge = {facts, &growth, sum(facts->born_objects, 0, BINS - 1)};
+	struct hawk_growth growth = {.life_seconds = facts->life_seconds, .is_rate_known = true};
+	struct judge judge = {
+		.facts = facts,
+		.growth = &growth,
+		.all = sum(facts->born_objects, 0, BINS - 1),
+	};
 
-	if (facts->alloc_objects && facts->alloc_objects >= facts->inuse_objects) {
+	if (facts->alloc_objects && facts->alloc_objects >= facts->inuse_objects &&
+	    facts->missing_objects <= facts->alloc_objects / MISSING_SHARE) {
 		growth.freed_known = true;
 		growth.freed = 1 - (double)facts->inuse_objects / (double)facts->alloc_objects;
 	}
@@ -306,7 +321,9 @@ static struct hawk_growth judge_life(const struct hawk_growth_facts *facts)
 		say(&judge, HAWK_REASON_FREED);
 	else
 		say(&judge, HAWK_REASON_NO_COUNTERS);
-	if (growth.bytes_per_hour > 0)
+	if (!growth.is_rate_known)
+		say(&judge, HAWK_REASON_NO_RATE);
+	else if (growth.bytes_per_hour > 0)
 		say(&judge, HAWK_REASON_RATE);
 	if (facts->sampled) {
 		say(&judge, HAWK_REASON_SAMPLED);
@@ -316,66 +333,18 @@ static struct hawk_growth judge_life(const struct hawk_growth_facts *facts)
 		limit_confidence(&judge, HAWK_CONFIDENCE_MEDIUM);
 	if (facts->life_seconds < LIFE_SHORT_SECONDS)
 		limit_confidence(&judge, HAWK_CONFIDENCE_LOW);
-	growth.if_idle = growth.verdict;
 	return growth;
-}
-
-/** The same births as parts of a longer life. What was born in one part is spread over all of it.
- */
-static void spread_births(const uint64_t *from, double ratio, uint64_t *to)
-{
-	for (unsigned i = 0; i < BINS; i++) {
-		double start = i * ratio, end = (i + 1) * ratio;
-		unsigned first = (unsigned)start;
-		double later = end > first + 1 && first + 1 < BINS
-				       ? (double)from[i] * (end - first - 1) / ratio
-				       : 0;
-
-		uint64_t moved = later < (double)from[i] ? (uint64_t)later : 0;
-
-		to[first] += from[i] - moved;
-		if (moved)
-			to[first + 1] += moved;
-	}
-}
-
-bool hawk_growth_may_be_idle(const struct hawk_growth_facts *facts)
-{
-	double idle = facts->most_seconds - facts->life_seconds;
-
-	return idle > IDLE_MIN_SECONDS && idle > facts->life_seconds / IDLE_SHARE;
-}
-
-struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts)
-{
-	struct hawk_growth growth = judge_life(facts);
-	struct hawk_growth_facts longer = *facts;
-	struct hawk_growth idle;
-
-	if (!hawk_growth_may_be_idle(facts))
-		return growth;
-	longer.life_seconds = facts->most_seconds;
-	memset(longer.born_objects, 0, sizeof(longer.born_objects));
-	memset(longer.born_bytes, 0, sizeof(longer.born_bytes));
-	spread_births(facts->born_objects, facts->life_seconds / facts->most_seconds,
-		      longer.born_objects);
-	spread_births(facts->born_bytes, facts->life_seconds / facts->most_seconds,
-		      longer.born_bytes);
-	idle = judge_life(&longer);
-	growth.if_idle = idle.verdict;
-	if (growth.verdict != HAWK_GROWTH_UNCLEAR || idle.verdict == HAWK_GROWTH_UNCLEAR)
-		return growth;
-	idle.confidence = HAWK_CONFIDENCE_LOW;
-	say(&(struct judge){&longer, &idle, 0}, HAWK_REASON_IF_IDLE);
-	return idle;
 }
 
 const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict)
 {
 	static const char *const names[HAWK_GROWTH_VERDICTS] = {
-		[HAWK_GROWTH_UNCLEAR] = "unclear", [HAWK_GROWTH_LEAK] = "leak",
-		[HAWK_GROWTH_CACHE] = "cache",     [HAWK_GROWTH_STARTUP] = "start-up",
-		[HAWK_GROWTH_BURST] = "burst",     [HAWK_GROWTH_STEADY] = "steady",
+		[HAWK_GROWTH_UNCLEAR] = "unclear",
+		[HAWK_GROWTH_LEAK] = "leak",
+		[HAWK_GROWTH_CACHE] = "cache or growing queue",
+		[HAWK_GROWTH_STARTUP] = "start-up",
+		[HAWK_GROWTH_BURST] = "burst",
+		[HAWK_GROWTH_STEADY] = "steady",
 	};
 
 	return names[verdict];

@@ -21,13 +21,15 @@ enum {
 
 struct hawk_growth_facts {
 	double life_seconds;
-	double most_seconds;    /**< perhaps it lived that long, idle at the end; 0 = no */
 	uint64_t objects;       /**< live blocks whose births are below */
 	uint64_t bytes;         /**< theirs */
 	uint64_t inuse_objects; /**< live blocks (estimated, if stacks were sampled) */
 	uint64_t inuse_bytes;
 	uint64_t alloc_objects; /**< ever; 0 = not known */
 	uint64_t alloc_bytes;
+	/** Blocks of any site that were allocated and not freed, and are not in the core: each may
+	 * be one of this site. */
+	uint64_t missing_objects;
 	uint64_t born_objects[HAWK_AGE_BINS]; /**< times HAWK_AGE_ONE */
 	uint64_t born_bytes[HAWK_AGE_BINS];   /**< times HAWK_AGE_ONE */
 	bool sampled;
@@ -38,7 +40,7 @@ struct hawk_growth_facts {
 enum hawk_growth_verdict {
 	HAWK_GROWTH_UNCLEAR = 0,
 	HAWK_GROWTH_LEAK,    /**< grows, and goes on growing */
-	HAWK_GROWTH_CACHE,   /**< bounded: what comes in drives something out */
+	HAWK_GROWTH_CACHE,   /**< what is old goes: a full cache, or a queue that grows */
 	HAWK_GROWTH_STARTUP, /**< made when the process began, and kept */
 	HAWK_GROWTH_BURST,   /**< made within a short time, and kept */
 	HAWK_GROWTH_STEADY,  /**< work in progress: young blocks that are freed soon */
@@ -71,7 +73,7 @@ enum hawk_growth_reason {
 	HAWK_REASON_BESIDE,      /**< besides, `beside_objects` blocks from every later part */
 	HAWK_REASON_SAMPLED,
 	HAWK_REASON_NO_COUNTERS,
-	HAWK_REASON_IF_IDLE, /**< only if it lived for `life_seconds`, idle at the end */
+	HAWK_REASON_NO_RATE, /**< too short a life for a rate per hour */
 };
 
 enum { HAWK_GROWTH_REASONS_MAX = 8 };
@@ -82,9 +84,7 @@ struct hawk_growth {
 	enum hawk_growth_reason reasons[HAWK_GROWTH_REASONS_MAX]; /**< the most telling first */
 	unsigned reason_count;
 
-	double life_seconds; /**< that it rests on: one of the two of the facts */
-	/** The verdict if the process lived for most_seconds: the same, if that does not matter. */
-	enum hawk_growth_verdict if_idle;
+	double life_seconds;
 	bool freed_known;
 	double freed; /**< 0 .. 1: of the blocks ever allocated */
 	double share; /**< 0 .. 1: of the live blocks, between window_start and window_end */
@@ -94,16 +94,12 @@ struct hawk_growth {
 	/** Live bytes that came lately, per hour: what it grows by, if it grows. 0 unless the
 	 * verdict is LEAK, or something grows beside. */
 	double bytes_per_hour;
+	bool is_rate_known; /**< false: it may grow, but its life is too short for a rate */
 };
 
-/** With a life of which only bounds are known, it is the shorter one's verdict; but if that is
- * unclear the longer one's, with HAWK_REASON_IF_IDLE and low confidence. */
 struct hawk_growth hawk_growth_judge(const struct hawk_growth_facts *facts);
 
-/** Whether most_seconds is so much more than life_seconds that it may matter. */
-bool hawk_growth_may_be_idle(const struct hawk_growth_facts *facts);
-
-/** "unclear", "leak", "cache", "start-up", "burst", "steady" */
+/** "unclear", "leak", "cache or growing queue", "start-up", "burst", "steady" */
 const char *hawk_growth_verdict_name(enum hawk_growth_verdict verdict);
 /** "low", "medium", "high" */
 const char *hawk_growth_confidence_name(enum hawk_growth_confidence confidence);

@@ -25,17 +25,21 @@ struct hawk_life {
 	enum hawk_life_end end;
 	uint64_t clock_units; /**< the tracer's last look */
 	uint64_t end_units;   /**< taken for the end; clock_units or later; ages count from there */
-	/** Not later than that, unless a clock was set: the core file's time. 0 = not known; only
-	 * of HAWK_LIFE_CLOCK. A copied file may be much younger than the process's death. */
+	/** The core file's time, for readers to know and for nothing else: whoever copies or
+	 * touches the file changes it. 0 = not known; only of HAWK_LIFE_CLOCK. */
 	uint64_t latest_units;
 };
 
 /**
- * Times that contradict the tracer's clock are left out: before its last look, behind the file's
- * time, or with a start from before the clock was set.
+ * Noted times count if they lie between the tracer's last look and the present, and the clock was
+ * set when the process started.
  */
 struct hawk_life hawk_life_find(const struct hawk_table_header *header,
 				const struct hawk_end_times *times);
+
+/** Whether the process idled at its end, or may have by the file's time, for so long that a reader
+ * should know. */
+bool hawk_life_may_have_idled(const struct hawk_life *life);
 
 double hawk_life_seconds(uint64_t units);
 

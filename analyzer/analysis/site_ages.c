@@ -200,19 +200,31 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
 	return err;
 }
 
+/* As of counters. Each thread may have been inside of a call. */
+static uint64_t count_missing(const struct hawk_block_graph *graph)
+{
+	const struct hawk_table_totals *totals = &graph->heap->totals;
+	uint64_t found = totals->free_objects + graph->heap->sweep.blocks;
+	size_t threads;
+
+	hawk_target_threads(graph->target, &threads);
+	found += threads;
+	return totals->alloc_objects > found ? totals->alloc_objects - found : 0;
+}
+
 struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *graph, uint32_t index,
 					      const struct hawk_site_ages *ages, bool filtered)
 {
 	const struct hawk_site *site = &graph->heap->sites[index];
 	struct hawk_growth_facts facts = {
 		.life_seconds = hawk_site_ages_life_seconds(graph->heap),
-		.most_seconds = hawk_life_seconds(graph->heap->life.latest_units),
 		.objects = ages->objects,
 		.bytes = ages->bytes,
 		.inuse_objects = filtered ? ages->objects : site->inuse_objects,
 		.inuse_bytes = filtered ? ages->bytes : site->inuse_bytes,
 		.alloc_objects = filtered ? 0 : site->alloc_objects,
 		.alloc_bytes = filtered ? 0 : site->alloc_bytes,
+		.missing_objects = count_missing(graph),
 		.sampled = site->sample.estimated,
 		.reach_known = graph->parts & HAWK_PART_REACH && !hawk_leaks_doubt(graph),
 	};

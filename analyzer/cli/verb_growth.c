@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core growth: which sites leak, cache, or were filled once.
+ * hawk-core growth: which sites leak, cache or queue, or were filled once.
  */
 #include <stdlib.h>
 
@@ -9,22 +9,18 @@
 #include "hawk_pointer_session.h"
 #include "hawk_report_growth.h"
 
-/** A core's life of which only bounds are known, and not close ones. */
+/** A core's life whose end is not noted, and which may have gone on idle. */
 static void report_doubt(struct hawk_session *session)
 {
 	const struct hawk_life *life = &session->heap.life;
-	struct hawk_growth_facts facts = {
-		.life_seconds = hawk_life_seconds(life->end_units),
-		.most_seconds = hawk_life_seconds(life->latest_units),
-	};
 
-	if (hawk_growth_may_be_idle(&facts))
-		hawk_findings_add(
-			&session->findings, HAWK_FINDING_MISSING, false, "life-end",
-			"when the process died is not known: between its last "
-			"allocations, %.0f s after its start, and %.0f s after it, by the "
-			"time of the core's file",
-			facts.life_seconds, facts.most_seconds);
+	if (life->end == HAWK_LIFE_CLOCK && hawk_life_may_have_idled(life))
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "life-end",
+				  "when the process died is not known: its last allocations were "
+				  "%.0f s after its start, and the core's file is %.0f s younger "
+				  "than these",
+				  hawk_life_seconds(life->clock_units),
+				  hawk_life_seconds(life->latest_units - life->clock_units));
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
@@ -94,11 +90,12 @@ static const struct hawk_option options[] = {
 const struct hawk_verb hawk_verb_growth = {
 	.name = "growth",
 	.arguments = "[options] CORE | --pid PID",
-	.summary = "which sites leak, cache, or were filled once",
+	.summary = "which sites leak, cache or queue, or were filled once",
 	.details =
 		"Judges each site from one core: when its live blocks were born, how many others "
-		"were freed, whether anything still leads to them. Says leak, cache, start-up, "
-		"burst or steady, why, and how sure that is; or unclear, where data are thin.",
+		"were freed, whether anything still leads to them. Says leak, cache or growing "
+		"queue, start-up, burst or steady, why, and how sure that is; or unclear, where "
+		"data are thin.",
 	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,

@@ -59,7 +59,9 @@ static void append_pattern(struct hawk_text *text, const struct hawk_growth *gro
 		hawk_text_printf(text, "blocks survive from every part of the last %s",
 				 time_at(growth, 1 - growth->window_start).text);
 	else if (reason == HAWK_REASON_OLD_GONE)
-		hawk_text_printf(text, "%s of the blocks are from the younger half of its life",
+		hawk_text_printf(text,
+				 "%s of the blocks are from the younger half of its life, as in a "
+				 "full cache or a queue that grows",
 				 percent(growth->share).text);
 	else
 		append_window(text, growth);
@@ -110,11 +112,11 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 		return;
 	case HAWK_REASON_NO_COUNTERS:
 		hawk_text_puts(text, "how many were freed is not known");
+		if (facts->alloc_objects && facts->missing_objects)
+			hawk_text_puts(text, ", because blocks are missing");
 		return;
-	case HAWK_REASON_IF_IDLE:
-		hawk_text_printf(text,
-				 "all this if it idled until its core was written, %s after "
-				 "its start",
+	case HAWK_REASON_NO_RATE:
+		hawk_text_printf(text, "its life of %s is too short for a rate",
 				 hawk_quantity_seconds(growth->life_seconds).text);
 		return;
 	case HAWK_REASON_NONE:

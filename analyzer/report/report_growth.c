@@ -70,9 +70,8 @@ static void append_life(const struct hawk_growth_report *report, struct hawk_tex
 	const struct hawk_life *life = &report->pointers->graph->heap->life;
 	double clock = hawk_life_seconds(life->clock_units);
 	double most = hawk_life_seconds(life->latest_units ? life->latest_units : life->end_units);
-	struct hawk_growth_facts facts = {.life_seconds = clock, .most_seconds = most};
 
-	if (!hawk_growth_may_be_idle(&facts))
+	if (!hawk_life_may_have_idled(life))
 		return;
 	hawk_text_printf(text, "It allocated last %s after its start",
 			 hawk_quantity_seconds(clock).text);
@@ -81,9 +80,8 @@ static void append_life(const struct hawk_growth_report *report, struct hawk_tex
 				 hawk_quantity_seconds(most - clock).text, sources[life->end]);
 	else
 		hawk_text_printf(text,
-				 ". When it died is not known: %s later at most, when the core's "
-				 "file was written. That may be its copy, so the shorter life is "
-				 "taken.",
+				 ". When it died is not known. The core's file is %s younger, but "
+				 "that may be its copy: verdicts do not rest on it.",
 				 hawk_quantity_seconds(most - clock).text);
 }
 
@@ -97,6 +95,12 @@ static void put_life(const struct hawk_growth_report *report, const struct hawk_
 	hawk_output_puts(screen->output, "  ");
 	hawk_screen_wrapped(screen, text.bytes, 2, 2);
 	hawk_output_puts(screen->output, "\n");
+}
+
+/** Short enough for 80 columns. */
+static const char *column_word(enum hawk_growth_verdict verdict)
+{
+	return verdict == HAWK_GROWTH_CACHE ? "cache or queue" : hawk_growth_verdict_name(verdict);
 }
 
 static struct hawk_error *put_site(const struct hawk_growth_report *report,
@@ -118,7 +122,7 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 			   graph->heap->sites[index].id, bar);
 	if (growth.verdict == HAWK_GROWTH_LEAK)
 		hawk_screen_style(screen, HAWK_STYLE_ALERT);
-	hawk_output_printf(screen->output, "%s", hawk_growth_verdict_name(growth.verdict));
+	hawk_output_puts(screen->output, column_word(growth.verdict));
 	hawk_screen_plain(screen);
 	hawk_output_puts(screen->output, "\n");
 	err = put_stack(report->pointers, screen, index);
@@ -128,9 +132,6 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 	if (growth.verdict != HAWK_GROWTH_UNCLEAR)
 		hawk_text_printf(&text, "; %s confidence",
 				 hawk_growth_confidence_name(growth.confidence));
-	if (screen->full && growth.if_idle != growth.verdict)
-		hawk_text_printf(&text, "; %s, if it idled until its core was written",
-				 hawk_growth_verdict_name(growth.if_idle));
 	if (graph->retained && !report->filtered &&
 	    hawk_quantity_more_bytes(graph->retained[index].all_pointers, facts.inuse_bytes))
 		hawk_text_printf(&text, "; retains %s",
@@ -235,7 +236,11 @@ void hawk_report_json_growth(const struct hawk_growth *growth,
 		hawk_json_string(json, text.bytes ? text.bytes : "");
 	}
 	hawk_json_array_end(json);
-	hawk_json_put_integer(json, "bytes_per_hour", (uint64_t)growth->bytes_per_hour);
+	hawk_json_key(json, "bytes_per_hour");
+	if (growth->is_rate_known)
+		hawk_json_integer(json, (uint64_t)growth->bytes_per_hour);
+	else
+		hawk_json_null(json);
 }
 
 static struct hawk_error *put_json_site(const struct hawk_growth_report *report, uint32_t index,
@@ -259,11 +264,6 @@ static struct hawk_error *put_json_site(const struct hawk_growth_report *report,
 	else
 		hawk_json_null(json);
 	hawk_report_json_growth(&growth, &facts, json);
-	hawk_json_key(json, "verdict_if_idle");
-	if (growth.if_idle != growth.verdict)
-		hawk_json_string(json, hawk_growth_verdict_name(growth.if_idle));
-	else
-		hawk_json_null(json);
 	put_bins(json, "born_objects", facts.born_objects);
 	put_bins(json, "born_bytes", facts.born_bytes);
 	hawk_report_json_reach(&facts, json);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <time.h>
 
 #include "core_file.h"
 
@@ -69,8 +70,12 @@ static uint64_t read_attribute(int fd)
 void hawk_core_times(int fd, const char *path, struct hawk_end_times *ret)
 {
 	struct stat status;
+	struct timespec now;
 
-	*ret = (struct hawk_end_times){0};
+	clock_gettime(CLOCK_REALTIME, &now);
+	*ret = (struct hawk_end_times){
+		.present_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec,
+	};
 	hawk_core_times_of_name(path, ret);
 	ret->attribute_ns = read_attribute(fd);
 	if (!fstat(fd, &status) && status.st_mtim.tv_sec > 0)

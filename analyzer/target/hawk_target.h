@@ -117,7 +117,8 @@ struct hawk_end_times {
 	uint64_t realtime_ns;             /**< live: if it has another CLOCK_MONOTONIC than we */
 	uint64_t attribute_ns;            /**< systemd-coredump's attribute of the core file */
 	uint64_t name_ns[HAWK_END_NAMES]; /**< numbers in the file's name that may be times */
-	uint64_t file_ns; /**< the file's last change: not before the end, unless a clock was set */
+	uint64_t file_ns;                 /**< the file's last change, or somebody's touch */
+	uint64_t present_ns;              /**< core: when it was opened */
 };
 
 struct hawk_process {

@@ -14,7 +14,7 @@ import growth_world  # noqa: E402
 import hawk  # noqa: E402
 
 VERDICTS = {"make_held": "leak", "make_lost": "leak", "make_startup": "start-up",
-            "make_burst": "burst", "make_cached": "cache", "make_young": "steady",
+            "make_burst": "burst", "make_cached": "cache or growing queue", "make_young": "steady",
             "make_single": "unclear"}
 
 
@@ -47,9 +47,8 @@ def check_verdicts():
                           (site["inuse_objects"], site["inuse_bytes"]), f"bar of {name}")
         hawk.expect_equal(sum(site["reach_bytes"].values()), site["inuse_bytes"], f"reach {name}")
     held, lost, cached = sites["make_held"], sites["make_lost"], sites["make_cached"]
-    expected = held["inuse_bytes"] / life * 3600
-    hawk.expect(0.6 * expected < held["bytes_per_hour"] < 1.6 * expected,
-                f"{held['bytes_per_hour']} B/h where {expected} are the average")
+    hawk.expect_equal(held["bytes_per_hour"], None, "some seconds say nothing of an hour")
+    hawk.expect(any("too short for a rate" in reason for reason in held["reasons"]), "no rate: said")
     hawk.expect_equal(held["retained_bytes"]["all_pointers"], held["inuse_bytes"], "retained")
     gone = lost["reach_bytes"]["definitely_lost"] + lost["reach_bytes"]["indirectly_lost"]
     hawk.expect(gone >= 0.95 * lost["inuse_bytes"], "lost blocks are lost")
@@ -57,7 +56,8 @@ def check_verdicts():
     hawk.expect_equal(held["reach_bytes"]["still_reachable"], held["inuse_bytes"], "held")
     hawk.expect(cached["alloc_objects"] > 2 * cached["inuse_objects"], "the cache replaces")
     hawk.expect(any("freed" in reason for reason in cached["reasons"]), "cache: said")
-    hawk.expect_equal(held["confidence"], "low", "a short life gives no confidence")
+    hawk.expect_equal((held["confidence"], lost["confidence"]), ("low", "high"),
+                      "a short life gives no confidence; what is lost is proven")
 
 
 def check_examples():
@@ -90,11 +90,20 @@ def check_text():
     done = hawk.run([hawk.CORE, "growth", core])
     for line in done.stdout.splitlines():
         hawk.expect(len(line) <= 80, f"wider than 80 columns: {line!r}")
-    for words in ("blocks survive from every part", "start-up", "per hour", "make_held"):
+    for words in ("blocks survive from every part", "start-up", "cache or queue", "make_held"):
         hawk.expect(words in done.stdout, f"{words!r} in the text")
     one, three = (hawk.run([hawk.CORE, "growth", core, "--threads", str(threads)]).stdout
                   for threads in (1, 3))
     hawk.expect_equal(one, three, "any number of threads")
+
+
+def check_cut(parsed, part):
+    """Of blocks that are cut off nobody knows whether they were freed."""
+    whole = {site["site"]: site for site in document()["sites"]}
+    for site in parsed["sites"]:
+        said = [reason for reason in site["reasons"] if "was freed" in reason]
+        before = [reason for reason in whole[site["site"]]["reasons"] if "was freed" in reason]
+        hawk.expect(not said or said == before, f"{part}/16: {said}, {before} in the whole core")
 
 
 def check_young_and_cut():
@@ -113,45 +122,42 @@ def check_young_and_cut():
             file.write(whole.read(size * part // 16))
         done = hawk.run([hawk.CORE, "growth", cut])
         hawk.expect(done.returncode in (3, 4), f"{part}/16: {done.returncode}")
+        if done.returncode == 4:
+            check_cut(json.loads(hawk.run([hawk.CORE, "growth", "--json", cut]).stdout), part)
 
 
 def check_idle():
-    """The end of a life that idled: by the file's time a bound, by its name certain, alive now."""
+    """A file's time decides nothing; the time in its name does; a process that lives has a clock."""
     moment = int(os.stat(core).st_mtime)
     idle = os.path.join(folder, "idle")
     shutil.copyfile(core, idle)
+    young = growth_world.crash(folder, program, 0.2)
+    for path in (idle, young):
+        before = document(target=path)["sites"]
+        for shift in (7200, -7200):
+            os.utime(path, (moment + shift, moment + shift))
+            hawk.expect_equal(document(target=path)["sites"], before, f"{path}, touched by {shift} s")
     os.utime(idle, (moment + 7200, moment + 7200))
     parsed = document(target=idle)
-    sites = by_function(parsed)
     hawk.expect_equal(parsed["life"]["end"], "clock", "a file's time is no end")
     hawk.expect(7100 < parsed["life"]["latest_seconds"] < 7300, f"{parsed['life']}")
-    hawk.expect(parsed["life_seconds"] < 60, f"life of {parsed['life_seconds']}")
-    hawk.expect_equal([(name, sites[name]["verdict"]) for name in VERDICTS
-                       if name != "make_single"],
-                      [pair for pair in VERDICTS.items() if pair[0] != "make_single"],
-                      "verdicts are those of the shorter life")
-    hawk.expect_equal(sites["make_held"]["verdict_if_idle"], "start-up", "if it idled")
     hawk.expect_equal([item["partial"] for item in parsed["missing"] if item["key"] == "life-end"],
                       [False], "that the end is not known is said")
-    young = growth_world.crash(folder, program, 0.2)
-    os.utime(young, (moment + 7200, moment + 7200))
-    held = by_function(document(target=young))["make_held"]
-    hawk.expect_equal((held["verdict"], held["confidence"]), ("start-up", "low"), "young, or idle")
-    hawk.expect("if it idled until its core was written" in held["reasons"][-1], "with a proviso")
-    text = hawk.run([hawk.CORE, "growth", young]).stdout
+    text = hawk.run([hawk.CORE, "growth", idle]).stdout
     hawk.expect("When it died is not known" in text and
                 all(len(line) <= 80 for line in text.splitlines()), "the doubt in text")
-    for name in (f"core.growth.1.{moment + 3600}", f"{moment + 3600}000000"):
+    age = time.time() - moment
+    for name in (f"core.growth.1.{int(moment + age)}", f"{int(moment + age)}000000"):
         named = os.path.join(folder, name)
         os.rename(idle, named)
         idle = named
         parsed = document(target=named)
         hawk.expect_equal(parsed["life"]["end"], "name", name)
-        hawk.expect(3500 < parsed["life_seconds"] < 3700, f"{name}: {parsed['life_seconds']} s")
+        expected = parsed["life"]["clock_seconds"] + age
+        hawk.expect(abs(parsed["life_seconds"] - expected) < 2, f"{name}: {parsed['life_seconds']} s")
         hawk.expect("life-end" not in [item["key"] for item in parsed["missing"]], "certain")
-        hawk.expect_equal(by_function(parsed)["make_held"]["verdict"], "start-up", name)
     uptime = hawk.analyze(idle)["heap"]["uptime_seconds"]
-    hawk.expect(3500 < uptime < 3700, f"uptime of {uptime} s")
+    hawk.expect(abs(uptime - expected) < 2, f"uptime of {uptime} s")
 
 
 def check_living():

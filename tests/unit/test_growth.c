@@ -197,8 +197,17 @@ static void what_nobody_can_free_is_a_leak(void **state)
 	facts.reach_known = true;
 	facts.reach_bytes[HAWK_REACH_DEFINITELY_LOST] = 250;
 	facts.reach_bytes[HAWK_REACH_REACHABLE] = 50;
-	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
+	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
 	assert_int_equal(growth.reasons[0], HAWK_REASON_LOST);
+	/* Proven is proven, however short its life and whenever it was made. */
+	facts.life_seconds = 0.5;
+	facts.sampled = true;
+	expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	facts = FACTS(1000, 1000, 100);
+	facts.reach_known = true;
+	facts.reach_bytes[HAWK_REACH_DEFINITELY_LOST] = facts.bytes;
+	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
+	assert_true(growth.reasons[0] == HAWK_REASON_LOST && has(&growth, HAWK_REASON_AT_START));
 	facts = FACTS(160000, 16000000, FLAT);
 	facts.reach_known = true;
 	facts.reach_bytes[HAWK_REACH_INDIRECTLY_LOST] = facts.bytes;
@@ -209,55 +218,59 @@ static void what_nobody_can_free_is_a_leak(void **state)
 	assert_true(has(&growth, HAWK_REASON_HELD));
 }
 
-static void only_bounds_of_its_life_are_known(void **state)
+static void a_short_life_gives_no_rate(void **state)
 {
 	struct hawk_growth_facts facts = FACTS(160000, 160000, FLAT);
 	struct hawk_text text = {0};
 	struct hawk_growth growth;
 
 	(void)state;
-	/* Hours later a copy of the core was made, or the leak had stopped: the shorter life. */
-	facts.most_seconds = 15 * HOUR;
-	assert_true(hawk_growth_may_be_idle(&facts));
-	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
-	assert_int_equal(growth.if_idle, HAWK_GROWTH_BURST);
-	assert_false(has(&growth, HAWK_REASON_IF_IDLE));
-	assert_true(growth.life_seconds == 10 * HOUR);
-	/* So little makes no difference. */
-	facts.most_seconds = 11 * HOUR;
-	assert_false(hawk_growth_may_be_idle(&facts));
-	growth = expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
-	assert_int_equal(growth.if_idle, HAWK_GROWTH_LEAK);
-	/* It made its blocks within a second. If it idled afterwards, that was its start. */
-	facts.life_seconds = 1;
-	facts.most_seconds = 5;
-	expect(facts, HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
-	facts.most_seconds = 3 * HOUR;
-	growth = expect(facts, HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_LOW);
-	assert_true(has(&growth, HAWK_REASON_IF_IDLE));
-	assert_int_equal(growth.if_idle, HAWK_GROWTH_STARTUP);
-	assert_true(growth.life_seconds == 3 * HOUR);
+	facts.life_seconds = 60;
+	growth = hawk_growth_judge(&facts);
+	assert_true(growth.is_rate_known && growth.bytes_per_hour > 0);
+	facts.life_seconds = 59;
+	growth = hawk_growth_judge(&facts);
+	assert_true(!growth.is_rate_known && growth.bytes_per_hour == 0);
+	assert_true(has(&growth, HAWK_REASON_NO_RATE) && !has(&growth, HAWK_REASON_RATE));
 	hawk_growth_append_reasons(&text, &growth, &facts);
-	assert_non_null(strstr(text.bytes, "first 11 min 15 s of its life"));
-	assert_non_null(strstr(text.bytes, "if it idled until its core was written, 3 h 0 min "
-					   "after its start"));
+	assert_non_null(strstr(text.bytes, "its life of 59 s is too short for a rate"));
 	hawk_text_deinit(&text);
 }
 
-static void births_keep_their_time_in_a_longer_life(void **state)
+static void blocks_that_are_not_in_the_core_are_not_freed_ones(void **state)
 {
-	struct hawk_growth_facts facts = FACTS(16000, 16000, [4] = 1);
+	struct hawk_growth_facts facts =
+		FACTS(4000, 16000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10);
+	struct hawk_text text = {0};
 	struct hawk_growth growth;
 
 	(void)state;
-	facts.life_seconds = 1;
-	facts.most_seconds = 8; /* a quarter of a second to a third: in the first half second */
-	growth = expect(facts, HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_LOW);
-	assert_true(growth.share == 1 && growth.window_end == 1.0 / HAWK_AGE_BINS);
-	facts.life_seconds = 1.5;
-	facts.most_seconds = 6.5001; /* 3/8 to 15/32 of a second: between the first and second */
-	growth = expect(facts, HAWK_GROWTH_BURST, HAWK_CONFIDENCE_LOW);
-	assert_true(growth.share > 0.999 && growth.window_end == 2.0 / HAWK_AGE_BINS);
+	facts.missing_objects = 100;
+	growth = expect(facts, HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_HIGH);
+	assert_true(growth.freed_known);
+	facts.missing_objects = 12000;
+	growth = hawk_growth_judge(&facts);
+	assert_false(growth.freed_known);
+	assert_int_not_equal(growth.verdict, HAWK_GROWTH_CACHE);
+	assert_true(has(&growth, HAWK_REASON_NO_COUNTERS) && !has(&growth, HAWK_REASON_FREED));
+	hawk_growth_append_reasons(&text, &growth, &facts);
+	assert_non_null(strstr(text.bytes, "not known, because blocks are missing"));
+	hawk_text_deinit(&text);
+}
+
+static void one_core_cannot_tell_a_cache_from_a_queue_that_grows(void **state)
+{
+	/* Ten in, seven out, the oldest first. */
+	struct hawk_growth_facts facts =
+		FACTS(30000, 100000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 8, 10, 10, 10, 10);
+	struct hawk_growth growth;
+	struct hawk_text text = {0};
+
+	(void)state;
+	growth = expect(facts, HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_HIGH);
+	hawk_growth_append_verdict(&text, &growth);
+	assert_non_null(strstr(text.bytes, "cache or growing queue"));
+	hawk_text_deinit(&text);
 }
 
 static void any_numbers_give_a_verdict_with_reasons(void **state)
@@ -277,7 +290,6 @@ static void any_numbers_give_a_verdict_with_reasons(void **state)
 			facts.born_bytes[i] = seed >> (seed >> 8 & 63);
 		}
 		facts.objects = facts.inuse_objects = seed >> 30;
-		facts.most_seconds = (double)(seed >> 44 & 0xfffff) * (seed & 1);
 		facts.alloc_objects = seed >> (20 + (seed & 31));
 		growth = hawk_growth_judge(&facts);
 		assert_true(growth.reason_count >= 1 &&
@@ -319,8 +331,9 @@ int main(void)
 		cmocka_unit_test(thin_data_are_unclear),
 		cmocka_unit_test(less_is_known_less_is_claimed),
 		cmocka_unit_test(what_nobody_can_free_is_a_leak),
-		cmocka_unit_test(only_bounds_of_its_life_are_known),
-		cmocka_unit_test(births_keep_their_time_in_a_longer_life),
+		cmocka_unit_test(a_short_life_gives_no_rate),
+		cmocka_unit_test(blocks_that_are_not_in_the_core_are_not_freed_ones),
+		cmocka_unit_test(one_core_cannot_tell_a_cache_from_a_queue_that_grows),
 		cmocka_unit_test(any_numbers_give_a_verdict_with_reasons),
 		cmocka_unit_test(the_bar_shows_every_birth),
 	};

@@ -40,6 +40,14 @@ static void expect(struct hawk_end_times times, enum hawk_life_end end, uint64_t
 	assert_int_equal(life.latest_units, latest_seconds * UNITS);
 }
 
+static bool may_have_idled(uint64_t file_ns)
+{
+	struct hawk_life life =
+		hawk_life_find(&header, &(struct hawk_end_times){.file_ns = file_ns});
+
+	return hawk_life_may_have_idled(&life);
+}
+
 static void without_any_times_a_life_ends_with_its_last_allocation(void **state)
 {
 	(void)state;
@@ -56,12 +64,15 @@ static void a_living_process_lives_now(void **state)
 	expect((struct hawk_end_times){.monotonic_ns = 10 * SECOND}, HAWK_LIFE_NOW, 100, 0);
 }
 
-static void the_time_of_a_file_is_an_upper_bound_only(void **state)
+static void the_time_of_a_file_is_no_end(void **state)
 {
 	(void)state;
 	expect((struct hawk_end_times){.file_ns = START + 4000 * SECOND}, HAWK_LIFE_CLOCK, 100,
 	       4000);
 	expect((struct hawk_end_times){.file_ns = START + 100 * SECOND}, HAWK_LIFE_CLOCK, 100, 100);
+	assert_false(may_have_idled(START + 104 * SECOND));
+	assert_false(may_have_idled(START + 112 * SECOND));
+	assert_true(may_have_idled(START + 113 * SECOND));
 	/* Older than the tracer's last look: somebody set it, or a clock. */
 	expect((struct hawk_end_times){.file_ns = START + 90 * SECOND}, HAWK_LIFE_CLOCK, 100, 0);
 	expect((struct hawk_end_times){.file_ns = 1}, HAWK_LIFE_CLOCK, 100, 0);
@@ -71,7 +82,8 @@ static void a_noted_time_of_death_is_its_end(void **state)
 {
 	struct hawk_end_times times = {
 		.attribute_ns = START + 3000 * SECOND,
-		.file_ns = START + 90000 * SECOND,
+		.file_ns = START + 200 * SECOND, /* anybody can set it */
+		.present_ns = START + 90000 * SECOND,
 	};
 
 	(void)state;
@@ -80,15 +92,11 @@ static void a_noted_time_of_death_is_its_end(void **state)
 	expect(times, HAWK_LIFE_ATTRIBUTE, 3000, 0);
 	times.attribute_ns = START + 50 * SECOND; /* before the last allocation */
 	expect(times, HAWK_LIFE_NAME, 3001, 0);
-	times.name_ns[0] = START + 91000 * SECOND; /* behind the file's time */
+	times.name_ns[0] = START + 91000 * SECOND; /* in the future */
 	times.name_ns[2] = START - 1000 * SECOND;
 	expect(times, HAWK_LIFE_NAME, 3001, 0);
-	/* Any number could be one, if the file's time is of no use. */
-	times.file_ns = SECOND;
-	expect(times, HAWK_LIFE_CLOCK, 100, 0);
-	times.file_ns = START + 90000 * SECOND;
 	times.name_ns[1] = 0;
-	expect(times, HAWK_LIFE_CLOCK, 100, 90000);
+	expect(times, HAWK_LIFE_CLOCK, 100, 200);
 	/* Whole seconds are rounded down. */
 	times.name_ns[0] = START + 99 * SECOND;
 	expect(times, HAWK_LIFE_NAME, 100, 0);
@@ -154,6 +162,7 @@ static void an_open_file_has_its_time_and_attribute(void **state)
 	assert_int_equal(times.name_ns[0], START + 123 * SECOND);
 	assert_int_equal(times.attribute_ns, 0);
 	assert_int_equal(times.monotonic_ns, 0);
+	assert_true(times.present_ns > times.file_ns);
 	/* Not every file system has attributes of users. */
 	if (!fsetxattr(fd, "user.coredump.timestamp", "1700000200", 10, 0)) {
 		hawk_core_times(fd, path, &times);
@@ -175,7 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(without_any_times_a_life_ends_with_its_last_allocation),
 		cmocka_unit_test(a_living_process_lives_now),
-		cmocka_unit_test(the_time_of_a_file_is_an_upper_bound_only),
+		cmocka_unit_test(the_time_of_a_file_is_no_end),
 		cmocka_unit_test(a_noted_time_of_death_is_its_end),
 		cmocka_unit_test(a_start_before_the_clock_was_set_says_nothing),
 		cmocka_unit_test(numbers_in_a_name_are_times_if_they_are_long_enough),
