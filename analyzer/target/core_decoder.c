@@ -10,18 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if HAWK_HAVE_ZSTD
-#include <zstd.h>
-#include <zstd_errors.h>
-#endif
+#include <lzma.h>
+#include <zlib.h>
 #if HAWK_HAVE_LZ4
 #include <lz4frame.h>
 #endif
-#if HAWK_HAVE_LZMA
-#include <lzma.h>
-#endif
-#if HAWK_HAVE_ZLIB
-#include <zlib.h>
+#if HAWK_HAVE_ZSTD
+#include <zstd.h>
+#include <zstd_errors.h>
 #endif
 
 struct format {
@@ -137,8 +133,6 @@ static enum hawk_decoder_state read_lz4(struct hawk_decoder *decoder, uint8_t *t
 
 #endif
 
-#if HAWK_HAVE_LZMA
-
 enum { XZ_BYTES_MAX = 256 << 20 };
 
 static void *open_xz(void)
@@ -185,10 +179,6 @@ static enum hawk_decoder_state read_xz(struct hawk_decoder *decoder, uint8_t *to
 		return HAWK_DECODER_DAMAGED;
 	}
 }
-
-#endif
-
-#if HAWK_HAVE_ZLIB
 
 enum { GZIP_WINDOW = 15 + 16, GZIP_BYTES_AT_ONCE = 1 << 30 };
 
@@ -242,8 +232,6 @@ static enum hawk_decoder_state read_gzip(struct hawk_decoder *decoder, uint8_t *
 	return HAWK_DECODER_MORE;
 }
 
-#endif
-
 static const struct format formats[] = {
 #if HAWK_HAVE_ZSTD
 	{"zstd", "\x28\xb5\x2f\xfd", 4, open_zstd, read_zstd, close_zstd},
@@ -251,15 +239,11 @@ static const struct format formats[] = {
 #if HAWK_HAVE_LZ4
 	{"lz4", "\x04\x22\x4d\x18", 4, open_lz4, read_lz4, close_lz4},
 #endif
-#if HAWK_HAVE_LZMA
 	{"xz",
 	 "\xfd"
 	 "7zXZ\0",
 	 6, open_xz, read_xz, close_xz},
-#endif
-#if HAWK_HAVE_ZLIB
 	{"gzip", "\x1f\x8b", 2, open_gzip, read_gzip, close_gzip},
-#endif
 	{0},
 };
 

@@ -10,8 +10,6 @@
 #include <string.h>
 
 #include <gelf.h>
-
-#if HAWK_HAVE_LZMA
 #include <lzma.h>
 
 enum {
@@ -62,18 +60,6 @@ static uint8_t *unpack(const uint8_t *packed, size_t packed_bytes, size_t *bytes
 	free(output);
 	return NULL;
 }
-
-#else
-
-static uint8_t *unpack(const uint8_t *packed, size_t packed_bytes, size_t *bytes)
-{
-	(void)packed;
-	(void)packed_bytes;
-	(void)bytes;
-	return NULL;
-}
-
-#endif
 
 static Elf_Data *find_section(const struct hawk_elf *binary)
 {

@@ -133,10 +133,8 @@ static void a_compressed_file_without_a_core_says_how_to_look_at_it(void **state
 	(void)state;
 	expect_refusal_of("\x28\xb5\x2f\xfd....", 8,
 			  HAWK_HAVE_ZSTD ? HAWK_ERROR_FORMAT : HAWK_ERROR_UNSUPPORTED, "zstd -d");
-	expect_refusal_of("\x1f\x8b......", 8,
-			  HAWK_HAVE_ZLIB ? HAWK_ERROR_FORMAT : HAWK_ERROR_UNSUPPORTED, "gzip -d");
-	expect_refusal_of("\xfd\x37zXZ\0..", 8,
-			  HAWK_HAVE_LZMA ? HAWK_ERROR_FORMAT : HAWK_ERROR_UNSUPPORTED, "xz -d");
+	expect_refusal_of("\x1f\x8b......", 8, HAWK_ERROR_FORMAT, "gzip -d");
+	expect_refusal_of("\xfd\x37zXZ\0..", 8, HAWK_ERROR_FORMAT, "xz -d");
 	expect_refusal_of("\x04\x22\x4d\x18....", 8,
 			  HAWK_HAVE_LZ4 ? HAWK_ERROR_FORMAT : HAWK_ERROR_UNSUPPORTED, "lz4 -d");
 	expect_refusal_of("BZh91AY", 7, HAWK_ERROR_UNSUPPORTED, "bzip2 -d");
