@@ -3,7 +3,7 @@
  * @file
  * Sites folded by function, source file or module, with flat and cumulative sums, as profilers do.
  *
- * flat = what a group asked for itself: the site's innermost frame that is not allocator plumbing
+ * flat = what a group asked for itself: the innermost frame of the site that is not plumbing
  * lies in it. cum = what was asked for by it or by anything that it called: any frame lies in it;
  * once for each stack, however often it recurs. Names come from the caller, so nothing here knows
  * how they were found; every string must live until the groups are destroyed.
@@ -34,7 +34,7 @@ struct hawk_group_frame {
 	const char *function;
 	const char *file;
 	const char *module;
-	bool plumbing; /**< only passes allocations on (operator new, containers' insides) */
+	bool plumbing; /**< only passes allocations on (hawk_stack_telling_line()) */
 };
 
 struct hawk_group_counts {

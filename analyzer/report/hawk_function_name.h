@@ -21,15 +21,15 @@
 void hawk_function_name_append(struct hawk_text *text, const char *name, size_t width);
 
 /**
- * True for code that only passes an allocation on: malloc and its sisters, operator new, standard
- * allocators, the reserved-name insides of the standard containers, and Rust's counterparts. A site
- * is shown from the first frame that is something else.
+ * True for code that only passes an allocation on: malloc and its sisters, operator new, and every
+ * function of the standard libraries of C++ and Rust. A site is shown from the first frame that is
+ * something else (hawk_stack_telling_line()).
  */
 bool hawk_function_name_is_plumbing(const char *name);
 
 /**
- * True for C functions that by their name do no more than allocate for their caller: xmalloc,
- * zcalloc_num, CRYPTO_zalloc, g_strdup. In one line about a site the caller says more.
+ * True for functions that by their name do no more than allocate for their caller: xmalloc,
+ * zcalloc_num, CRYPTO_zalloc, g_strdup, sdsnewlen, node::UncheckedMalloc, a class's operator new.
  */
 bool hawk_function_name_is_wrapper(const char *name);
 

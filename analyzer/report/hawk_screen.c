@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
@@ -104,31 +106,62 @@ static void put_column(const struct hawk_screen *screen, const struct hawk_text 
 	hawk_output_puts(screen->output, "  ");
 }
 
-/** "file.c:12", or in a module without debug information nothing. */
-static void append_place(struct hawk_text *text, const struct hawk_screen *screen,
-			 const struct hawk_stack_line *line, size_t width)
-{
-	CLEANUP(text) struct hawk_text place = {0};
+/** What is shown of a line beside what it says itself. */
+struct beside {
+	size_t skipped; /**< functions that only pass the allocation on to it */
+	bool address;
+};
 
-	if (!line->name.file)
-		return;
-	hawk_text_puts(&place, screen->full ? line->name.file : hawk_path_base(line->name.file));
-	if (line->name.line)
-		hawk_text_printf(&place, ":%u", line->name.line);
-	if (place.bytes)
-		hawk_utf8_append_end(text, place.bytes, width);
-}
-
-static void append_function(struct hawk_text *text, const struct hawk_stack_line *line,
-			    size_t width)
+static void append_offset(struct hawk_text *text, const struct hawk_stack_line *line)
 {
-	if (line->name.function)
-		hawk_function_name_append(text, line->name.function, width);
-	else if (line->has_module)
+	if (line->has_module)
 		hawk_text_printf(text, "+0x%llx",
 				 (unsigned long long)(line->pc - line->module.bias));
 	else
 		hawk_text_printf(text, "0x%llx", (unsigned long long)line->pc);
+}
+
+/** "file.c:12", or in a module without debug information nothing; its address if that is wanted. */
+static void append_place(struct hawk_text *text, const struct hawk_screen *screen,
+			 const struct hawk_stack_line *line, const struct beside *beside,
+			 size_t width)
+{
+	CLEANUP(text) struct hawk_text place = {0};
+
+	if (line->name.file)
+		hawk_text_puts(&place,
+			       screen->full ? line->name.file : hawk_path_base(line->name.file));
+	if (line->name.file && line->name.line)
+		hawk_text_printf(&place, ":%u", line->name.line);
+	if (beside->address && line->name.function) {
+		hawk_text_puts(&place, place.size ? " " : "");
+		append_offset(&place, line);
+	}
+	if (place.size)
+		hawk_utf8_append_end(text, place.bytes, width);
+}
+
+/** "(+2 wrappers)" */
+static void append_skipped(struct hawk_text *text, const struct beside *beside)
+{
+	if (beside->skipped)
+		hawk_text_printf(text, " (+%zu wrapper%s)", beside->skipped,
+				 beside->skipped == 1 ? "" : "s");
+}
+
+static void append_function(struct hawk_text *text, const struct hawk_stack_line *line,
+			    const struct beside *beside, size_t width)
+{
+	CLEANUP(text) struct hawk_text skipped = {0};
+
+	append_skipped(&skipped, beside);
+	if (width != SIZE_MAX)
+		width -= skipped.size < width ? skipped.size : width;
+	if (line->name.function)
+		hawk_function_name_append(text, line->name.function, width);
+	else
+		append_offset(text, line);
+	hawk_text_append(text, skipped.bytes, skipped.size);
 }
 
 static void append_module(struct hawk_text *text, const struct hawk_screen *screen,
@@ -144,15 +177,16 @@ static void append_module(struct hawk_text *text, const struct hawk_screen *scre
 /** Everything in one line of any width: for --full. */
 static void put_full_line(const struct hawk_screen *screen, const struct hawk_stack_line *line)
 {
+	static const struct beside nothing;
 	CLEANUP(text) struct hawk_text text = {0};
 
 	hawk_text_printf(&text, "0x%016llx  ", (unsigned long long)line->pc);
-	append_function(&text, line, SIZE_MAX);
+	append_function(&text, line, &nothing, SIZE_MAX);
 	if (line->name.inlined)
 		hawk_text_puts(&text, " [inlined]");
 	hawk_text_puts(&text, "  ");
 	if (line->name.file) {
-		append_place(&text, screen, line, SIZE_MAX);
+		append_place(&text, screen, line, &nothing, SIZE_MAX);
 		hawk_text_puts(&text, "  ");
 	}
 	append_module(&text, screen, line, SIZE_MAX);
@@ -201,49 +235,101 @@ static size_t width_of(const struct hawk_text *text)
 
 /** So that lines stand one below the other, but nothing is cut where there is room beside it. */
 static struct columns share_columns(const struct hawk_screen *screen,
-				    const struct hawk_stack_line *line, size_t room)
+				    const struct hawk_stack_line *line, const struct beside *beside,
+				    size_t room)
 {
 	struct columns columns = {.place = room * 27 / 100, .module = room * 21 / 100};
-	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0};
+	static const struct beside nothing;
+	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0}, skipped = {0};
 
 	columns.function = room - columns.place - columns.module;
-	append_function(&function, line, columns.function);
-	append_place(&place, screen, line, SIZE_MAX);
+	append_skipped(&skipped, beside);
+	append_function(&function, line, &nothing, columns.function);
+	hawk_text_append(&function, skipped.bytes, skipped.size);
+	append_place(&place, screen, line, beside, SIZE_MAX);
 	append_module(&module, screen, line, SIZE_MAX);
 	lend(&columns.place, width_of(&place), &columns.module, width_of(&module));
 	lend(&columns.function, width_of(&function), &columns.place, width_of(&place));
 	lend(&columns.function, width_of(&function), &columns.module, width_of(&module));
 	if (!place.size)
 		lend(&columns.place, 0, &columns.function, SIZE_MAX);
+	lend(&columns.place, width_of(&place), &columns.function, width_of(&function));
+	lend(&columns.module, width_of(&module), &columns.function, width_of(&function));
 	return columns;
 }
 
-void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
-			    unsigned indent)
-{
-	unsigned room = (screen->width > 60 ? screen->width : 60) - indent - 4;
+/** A line as it is shown: its columns, and what stands in them. */
+struct fitted {
 	struct columns columns;
-	CLEANUP(text) struct hawk_text function = {0}, place = {0}, module = {0};
+	struct hawk_text function, place, module;
+};
+
+static inline void hawk_cleanup_fitted(struct fitted *fitted)
+{
+	hawk_text_deinit(&fitted->function);
+	hawk_text_deinit(&fitted->place);
+	hawk_text_deinit(&fitted->module);
+}
+
+static size_t room_for(const struct hawk_screen *screen, unsigned indent)
+{
+	return (screen->width > 60 ? screen->width : 60) - indent - 4;
+}
+
+static void fit(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+		const struct beside *beside, unsigned indent, struct fitted *ret)
+{
+	ret->columns = share_columns(screen, line, beside, room_for(screen, indent));
+	append_function(&ret->function, line, beside, ret->columns.function);
+	append_place(&ret->place, screen, line, beside, ret->columns.place);
+	append_module(&ret->module, screen, line, ret->columns.module);
+}
+
+static void put_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+		     const struct beside *beside, unsigned indent)
+{
+	CLEANUP(fitted) struct fitted fitted = {0};
 
 	hawk_output_fill(screen->output, ' ', indent);
 	if (line->kind == HAWK_LINE_SCOPE) {
-		put_scope_line(screen, line, room);
+		put_scope_line(screen, line, room_for(screen, indent));
 		return;
 	}
 	if (screen->full) {
 		put_full_line(screen, line);
 		return;
 	}
-	columns = share_columns(screen, line, room);
-	append_function(&function, line, columns.function);
-	append_place(&place, screen, line, columns.place);
-	append_module(&module, screen, line, columns.module);
-	put_column(screen, &function, columns.function, true);
+	fit(screen, line, beside, indent, &fitted);
+	put_column(screen, &fitted.function, fitted.columns.function, true);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	put_column(screen, &place, columns.place, true);
-	put_column(screen, &module, columns.module, false);
+	put_column(screen, &fitted.place, fitted.columns.place, true);
+	put_column(screen, &fitted.module, fitted.columns.module, false);
 	hawk_screen_plain(screen);
 	hawk_output_puts(screen->output, "\n");
+}
+
+void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+			    unsigned indent)
+{
+	static const struct beside nothing;
+
+	put_line(screen, line, &nothing, indent);
+}
+
+uint64_t hawk_screen_line_look(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+			       unsigned indent)
+{
+	static const struct beside nothing;
+	CLEANUP(fitted) struct fitted fitted = {0};
+	const char *function = line->name.function ? line->name.function : "";
+	uint64_t hash;
+
+	if (line->kind == HAWK_LINE_SCOPE)
+		return XXH3_64bits_withSeed(function, strlen(function), line->unplaced);
+	fit(screen, line, &nothing, indent, &fitted);
+	hash = XXH3_64bits(fitted.function.bytes, fitted.function.size);
+	hash = XXH3_64bits_withSeed(fitted.place.bytes, fitted.place.size, hash);
+	return XXH3_64bits_withSeed(fitted.module.bytes, fitted.module.size, hash);
 }
 
 static void put_remark(const struct hawk_screen *screen, unsigned indent, const char *remark)
@@ -255,10 +341,31 @@ static void put_remark(const struct hawk_screen *screen, unsigned indent, const 
 	hawk_output_puts(screen->output, "\n");
 }
 
-void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
-		       size_t first, size_t depth, unsigned indent)
+/** Why there are no further lines. */
+static void put_end(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		    unsigned indent)
 {
-	size_t end = depth && first + depth < stack->count ? first + depth : stack->count;
+	if (stack->trace_flags & HAWK_TRACE_COLLAPSED)
+		put_remark(screen, indent, "(repeated recursion left out by the tracer)");
+	if (stack->trace_flags & HAWK_TRACE_TRUNCATED)
+		put_remark(screen, indent, "(outer frames beyond the tracer's depth limit)");
+	if (stack->trace_flags & HAWK_TRACE_INCOMPLETE)
+		put_remark(screen, indent, "(the tracer could not unwind further)");
+}
+
+static void put_gap(const struct hawk_screen *screen, size_t count, unsigned indent)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "... %zu frames ...", count);
+	put_remark(screen, indent, text);
+}
+
+static void put_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		      const struct hawk_stack_cut *cut, size_t skipped, unsigned indent)
+{
+	size_t end = cut->end && cut->end < stack->count ? cut->end : stack->count;
+	size_t first = cut->first, mark = 0, at;
 
 	if (stack->type) {
 		hawk_output_fill(screen->output, ' ', indent);
@@ -269,15 +376,34 @@ void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack
 	/* Scopes around the first frame shown lie before it. */
 	while (first && stack->lines[first - 1].kind == HAWK_LINE_SCOPE)
 		first--;
+	for (at = first; at < stack->count; at++) {
+		struct beside beside = {.skipped = at == cut->first ? skipped : 0};
 
-	for (size_t i = first; i < end; i++)
-		hawk_screen_stack_line(screen, &stack->lines[i], indent);
-	if (end < stack->count)
-		return;
-	if (stack->trace_flags & HAWK_TRACE_COLLAPSED)
-		put_remark(screen, indent, "(repeated recursion left out by the tracer)");
-	if (stack->trace_flags & HAWK_TRACE_TRUNCATED)
-		put_remark(screen, indent, "(outer frames beyond the tracer's depth limit)");
-	if (stack->trace_flags & HAWK_TRACE_INCOMPLETE)
-		put_remark(screen, indent, "(the tracer could not unwind further)");
+		if (at >= end && mark == cut->mark_count)
+			break;
+		/* A gap of one line would take as much room as the line. */
+		if (at >= end && cut->marks[mark].line > at + 1) {
+			put_gap(screen, cut->marks[mark].line - at, indent);
+			at = cut->marks[mark].line;
+		}
+		if (mark < cut->mark_count && cut->marks[mark].line == at)
+			beside.address = cut->marks[mark++].address;
+		put_line(screen, &stack->lines[at], &beside, indent);
+	}
+	if (at == stack->count)
+		put_end(screen, stack, indent);
+}
+
+void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		       size_t first, size_t depth, unsigned indent)
+{
+	struct hawk_stack_cut cut = {.first = first, .end = depth ? first + depth : 0};
+
+	put_stack(screen, stack, &cut, 0, indent);
+}
+
+void hawk_screen_stack_cut(const struct hawk_screen *screen, const struct hawk_stack *stack,
+			   const struct hawk_stack_cut *cut, unsigned indent)
+{
+	put_stack(screen, stack, cut, hawk_stack_skipped(stack, cut->first), indent);
 }

@@ -45,11 +45,33 @@ void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, uns
 void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
 			    unsigned indent);
 
+/** A hash of what hawk_screen_stack_line() shows: the same for lines that look the same. */
+uint64_t hawk_screen_line_look(const struct hawk_screen *screen, const struct hawk_stack_line *line,
+			       unsigned indent);
+
 /**
  * Lines `first` ... of `stack`, at most `depth` of them (0 = all), and a remark if frames are left
  * out here or were not recorded.
  */
 void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
 		       size_t first, size_t depth, unsigned indent);
+
+/** A line that tells a stack from another one. */
+struct hawk_stack_mark {
+	uint32_t line;
+	bool address; /**< what tells is where in its module it is: names are the same */
+};
+
+/** What is shown of a stack. */
+struct hawk_stack_cut {
+	size_t first; /**< how many functions lie before it is said */
+	size_t end;   /**< of the lines that are shown in any case; 0 = all */
+	const struct hawk_stack_mark *marks; /**< also shown; ascending */
+	size_t mark_count;
+};
+
+/** As hawk_screen_stack(); lines left out before a mark are counted. */
+void hawk_screen_stack_cut(const struct hawk_screen *screen, const struct hawk_stack *stack,
+			   const struct hawk_stack_cut *cut, unsigned indent);
 
 #endif

@@ -11,7 +11,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
 
-enum { WRAPPERS_MAX = 12 };
+enum { NAMELESS_MAX = 3 }; /* lines without a name that a wrapper may have called */
 
 void hawk_stack_deinit(struct hawk_stack *stack)
 {
@@ -179,38 +179,65 @@ struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
 	return NULL;
 }
 
-size_t hawk_stack_first_line(const struct hawk_stack *stack)
+static bool begins_with(const char *string, const char *start)
 {
-	for (size_t i = 0; i < stack->count; i++) {
-		const char *function = stack->lines[i].name.function;
+	return !strncmp(string, start, strlen(start));
+}
 
-		if (stack->lines[i].kind == HAWK_LINE_FUNCTION &&
-		    (!function || !hawk_function_name_is_plumbing(function)))
-			return i;
-	}
-	return 0;
+/** Headers of the system and of standard libraries: what they inline is nobody's own code. */
+static bool is_library_source(const char *file)
+{
+	return begins_with(file, "/usr/include/") || begins_with(file, "/usr/lib/gcc/") ||
+	       begins_with(file, "/rustc/") || strstr(file, "/include/c++/");
+}
+
+static bool passes_on(const struct hawk_stack_line *line)
+{
+	const char *function = line->name.function;
+
+	return (function && (hawk_function_name_is_plumbing(function) ||
+			     hawk_function_name_is_wrapper(function))) ||
+	       (line->name.file && is_library_source(line->name.file));
+}
+
+static bool is_nameless(const struct hawk_stack_line *line)
+{
+	return !line->name.function && !line->name.file;
+}
+
+static bool same_module(const struct hawk_stack_line *a, const struct hawk_stack_line *b)
+{
+	return a->has_module == b->has_module && a->module.start == b->module.start &&
+	       a->module.bias == b->module.bias;
 }
 
 size_t hawk_stack_telling_line(const struct hawk_stack *stack)
 {
-	size_t first = hawk_stack_first_line(stack);
-	size_t telling = first;
-	bool behind = false;
+	size_t nameless = stack->count; /* the first of a run without names */
 
-	for (size_t i = first; i < stack->count && i - first < WRAPPERS_MAX; i++) {
-		const char *function = stack->lines[i].name.function;
-		bool wrapper = function && hawk_function_name_is_wrapper(function);
+	for (size_t i = 0; i < stack->count; i++) {
+		const struct hawk_stack_line *line = &stack->lines[i];
 
-		if (stack->lines[i].kind != HAWK_LINE_FUNCTION)
+		if (line->kind != HAWK_LINE_FUNCTION)
 			continue;
-		if (function && !wrapper && (!behind || !strcmp(function, "main")))
-			return telling;
-		/* What has no name and is called by a wrapper belongs to that. */
-		if (behind)
-			telling = i;
-		if (function && !wrapper)
-			return telling;
-		behind = wrapper;
+		if (nameless < i &&
+		    (!same_module(line, &stack->lines[nameless]) || i - nameless > NAMELESS_MAX))
+			return nameless;
+		if (passes_on(line))
+			nameless = stack->count; /* what it calls in its module belongs to it */
+		else if (!is_nameless(line))
+			return nameless < i ? nameless : i;
+		else if (nameless == stack->count)
+			nameless = i;
 	}
-	return telling;
+	return nameless < stack->count ? nameless : 0;
+}
+
+size_t hawk_stack_skipped(const struct hawk_stack *stack, size_t first)
+{
+	size_t skipped = 0;
+
+	for (size_t i = 0; i < first; i++)
+		skipped += stack->lines[i].kind == HAWK_LINE_FUNCTION;
+	return skipped;
 }

@@ -54,11 +54,14 @@ struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
 					const struct hawk_target *target,
 					const struct hawk_thread *thread, struct hawk_stack *stack);
 
-/** Index of the first line that is neither allocator plumbing nor a scope; 0 if there is none. */
-size_t hawk_stack_first_line(const struct hawk_stack *stack);
-
-/** Index of the line that says best in one line what was allocated: from the first line on behind
- * functions that only wrap an allocator (hawk_function_name_is_wrapper()), but never main(). */
+/**
+ * Index of the first line that is the program's own: behind standard libraries and functions that
+ * only wrap an allocator (hawk_function_name.h), and what these call in their own module without
+ * having a name. 0 if there is none: the stack is shown whole.
+ */
 size_t hawk_stack_telling_line(const struct hawk_stack *stack);
+
+/** How many functions lie before line `first`. */
+size_t hawk_stack_skipped(const struct hawk_stack *stack, size_t first);
 
 #endif

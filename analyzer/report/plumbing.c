@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which functions only pass an allocation on. Programs' own wrappers are told by their names.
+ * Which functions only pass an allocation on: standard libraries by their namespaces, programs' own
+ * wrappers by what they are called.
  */
 #include <ctype.h>
 #include <string.h>
@@ -17,10 +18,14 @@ static bool starts_with(const char *string, const char *prefix)
 static bool is_c_allocator(const char *name)
 {
 	static const char *const names[] = {
-		"malloc",         "calloc",    "realloc",         "reallocarray", "aligned_alloc",
-		"posix_memalign", "memalign",  "valloc",          "pvalloc",      "__libc_malloc",
-		"__libc_calloc",  "strdup",    "__libc_realloc",  "__strdup",     "__libc_memalign",
-		"strndup",        "__strndup", "hawk_block_begin"};
+		"malloc",          "calloc",        "realloc",
+		"reallocarray",    "aligned_alloc", "posix_memalign",
+		"memalign",        "valloc",        "pvalloc",
+		"__libc_malloc",   "__libc_calloc", "strdup",
+		"__libc_realloc",  "__strdup",      "__libc_memalign",
+		"strndup",         "__strndup",     "asprintf",
+		"vasprintf",       "__asprintf",    "__vasprintf_internal",
+		"hawk_block_begin"};
 	size_t length = strcspn(name, "@.(");
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -29,55 +34,18 @@ static bool is_c_allocator(const char *name)
 	return false;
 }
 
-static bool is_rust_allocator(const char *name)
+/** Namespaces of the standard libraries of C++ and Rust, and what Rust implements for their types.
+ */
+static bool is_standard_library(const char *name)
 {
-	return starts_with(name, "__rust_alloc") || starts_with(name, "__rust_realloc") ||
-	       starts_with(name, "__rdl_") || starts_with(name, "__rg_") ||
-	       starts_with(name, "alloc::alloc::") || starts_with(name, "alloc::raw_vec::") ||
-	       starts_with(name, "<alloc::alloc::Global") || starts_with(name, "<alloc::raw_vec::");
-}
+	static const char *const scopes[] = {
+		"std::",   "__gnu_cxx::", "alloc::", "core::", "hashbrown::", "<alloc::",
+		"<core::", "<std::",      "__rust_", "__rdl_", "__rg_",       "<hashbrown::"};
 
-/** "_Upper" or "__anything": names that C++ reserves for the implementation. */
-static bool is_reserved(const char *component, size_t length)
-{
-	return length > 1 && component[0] == '_' &&
-	       (component[1] == '_' || isupper((unsigned char)component[1]));
-}
-
-static bool is_plumbing_component(const char *component, size_t length)
-{
-	static const char *const names[] = {"allocator", "allocator_traits", "new_allocator",
-					    "malloc_allocator", "pmr"};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strlen(names[i]) == length && !strncmp(component, names[i], length))
+	for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++)
+		if (starts_with(name, scopes[i]))
 			return true;
-	/* Inline namespaces of libstdc++ and libc++ are reserved names that mean nothing. */
-	if ((length == 7 && starts_with(component, "__cxx11")) ||
-	    (length == 3 && starts_with(component, "__1")))
-		return false;
-	return is_reserved(component, length);
-}
-
-/** Looks at each component of the qualified name, template arguments left out. */
-static bool has_plumbing_component(const char *name)
-{
-	const char *component = name;
-	unsigned angle = 0;
-
-	for (const char *at = name;; at++) {
-		if (!angle && (*at == '\0' || *at == ':' || *at == '(' || *at == '<') &&
-		    at > component && is_plumbing_component(component, (size_t)(at - component)))
-			return true;
-		if (*at == '\0' || (!angle && *at == '('))
-			return false;
-		if (*at == '<')
-			angle++;
-		else if (*at == '>' && angle)
-			angle--;
-		if (!angle && (*at == ':' || *at == '>'))
-			component = at + 1;
-	}
+	return false;
 }
 
 /** Where the qualified name begins: behind a return type, which ends in a space outside of <>. */
@@ -122,9 +90,9 @@ static bool cut_digit(const char *name, size_t *length)
 /** Cuts off what says how it is allocated: "zmalloc_usable", "g_malloc0_n". */
 static void cut_manner(const char *name, size_t *length)
 {
-	static const char *const endings[] = {"_usable", "_num",     "_n",    "array", "_aligned",
-					      "zero",    "internal", "rawnn", "raw",   "_or_die",
-					      "_nofail", "_x",       "_"};
+	static const char *const endings[] = {
+		"_usable", "_num", "_n",      "array",   "_aligned", "zero",      "internal",
+		"rawnn",   "raw",  "_or_die", "_nofail", "_x",       "withretry", "_"};
 	bool cut = true;
 
 	while (cut) {
@@ -134,34 +102,86 @@ static void cut_manner(const char *name, size_t *length)
 	}
 }
 
-bool hawk_function_name_is_wrapper(const char *name)
+static bool ends_with_any(const char *name, size_t length, const char *const *endings)
 {
-	static const char *const verbs[] = {"alloc", "strdup", "memdup", "memalign", "strndup"};
-	size_t length = strcspn(name, "@.(");
-	char lower[WRAPPER_NAME_MAX];
+	for (; *endings; endings++) {
+		size_t size = strlen(*endings);
 
-	if (length >= sizeof(lower) || strcspn(name, ":< ") < length)
-		return false;
-	for (size_t i = 0; i < length; i++)
-		lower[i] = (char)tolower((unsigned char)name[i]);
-	lower[length] = '\0';
-	cut_manner(lower, &length);
-	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
-		size_t size = strlen(verbs[i]);
-
-		if (length >= size && !memcmp(lower + length - size, verbs[i], size))
+		if (length >= size && !memcmp(name + length - size, *endings, size))
 			return true;
 	}
 	return false;
 }
 
-bool hawk_function_name_is_plumbing(const char *name)
+/** Of C libraries: strings belong to who appends to them, objects to who makes them. */
+static bool is_library_wrapper(const char *name)
 {
-	if (is_c_allocator(name) || is_rust_allocator(name) || starts_with(name, "operator new(") ||
-	    starts_with(name, "operator new[](") || !strcmp(name, "operator new") ||
-	    !strcmp(name, "operator new[]"))
+	static const char *const starts[] = {
+		"sdsnew",    "sdstrynew", "sdsempty",     "sdsdup",          "sdscat",
+		"sdscpy",    "sdsfrom",   "sdsmakeroom",  "sdsgrow",         "sdsresize",
+		"sdsremove", "sdsjoin",   "strbuf_",      "g_string_",       "g_strconcat",
+		"g_strdup_", "g_slice_",  "pyobject_new", "pyobject_gc_new", "pyobject_gc_resize",
+	};
+
+	name += strspn(name, "_");
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (starts_with(name, starts[i]))
+			return true;
+	return false;
+}
+
+/** The last component of a qualified name: up to its parameters and template arguments. */
+static const char *last_component(const char *name, size_t *length)
+{
+	const char *start = name;
+	const char *at = name;
+	unsigned angle = 0;
+
+	*length = strcspn(name, "<");
+	for (; *at && (angle || (*at != '(' && *at != '@' && *at != '.')); at++) {
+		if (*at == '<')
+			angle++;
+		else if (*at == '>' && angle)
+			angle--;
+		else if (!angle && at[0] == ':' && at[1] == ':')
+			start = at + 2;
+	}
+	*length = strcspn(start, "<");
+	if (*length > (size_t)(at - start))
+		*length = (size_t)(at - start);
+	return start;
+}
+
+bool hawk_function_name_is_wrapper(const char *name)
+{
+	static const char *const verbs[] = {"alloc",    "strdup",  "memdup",
+					    "memalign", "strndup", NULL};
+	/* A method "alloc" may make what its class is for. */
+	static const char *const method_verbs[] = {"malloc",   "calloc",       "realloc", "memdup",
+						   "memalign", "alignedalloc", NULL};
+	char lower[WRAPPER_NAME_MAX];
+	const char *component;
+	bool qualified;
+	size_t length;
+
+	if (strstr(name, "::operator new"))
 		return true;
 	name = qualified_name(name);
-	return (starts_with(name, "std::") || starts_with(name, "__gnu_cxx::")) &&
-	       has_plumbing_component(name);
+	component = last_component(name, &length);
+	qualified = component != name;
+	if (length >= sizeof(lower))
+		return false;
+	for (size_t i = 0; i < length; i++)
+		lower[i] = (char)tolower((unsigned char)component[i]);
+	lower[length] = '\0';
+	if (!qualified && is_library_wrapper(lower))
+		return true;
+	cut_manner(lower, &length);
+	return ends_with_any(lower, length, qualified ? method_verbs : verbs);
+}
+
+bool hawk_function_name_is_plumbing(const char *name)
+{
+	return is_c_allocator(name) || starts_with(name, "operator new") ||
+	       is_standard_library(qualified_name(name));
 }

@@ -24,6 +24,8 @@ struct frames {
 /** The functions of a stack; scopes are no group of this kind. */
 static struct hawk_error *convert(const struct hawk_stack *stack, struct frames *frames)
 {
+	size_t telling = hawk_stack_telling_line(stack);
+
 	if (stack->count > frames->capacity) {
 		struct hawk_group_frame *items =
 			realloc(frames->items, stack->count * sizeof(*items));
@@ -36,15 +38,14 @@ static struct hawk_error *convert(const struct hawk_stack *stack, struct frames 
 	frames->count = 0;
 	for (size_t i = 0; i < stack->count; i++) {
 		const struct hawk_stack_line *line = &stack->lines[i];
-		const char *function = line->name.function;
 
 		if (line->kind != HAWK_LINE_FUNCTION)
 			continue;
 		frames->items[frames->count++] = (struct hawk_group_frame){
-			.function = function,
+			.function = line->name.function,
 			.file = line->name.file,
 			.module = line->has_module ? line->module.path : NULL,
-			.plumbing = function && hawk_function_name_is_plumbing(function),
+			.plumbing = i < telling,
 		};
 	}
 	return NULL;

@@ -35,29 +35,6 @@ static size_t choose(const struct hawk_growth_report *report)
 	return kept;
 }
 
-static struct hawk_error *put_name(const struct hawk_pointer_report *report,
-				   const struct hawk_screen *screen, uint32_t index)
-{
-	CLEANUP(text) struct hawk_text text = {0};
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name(report->names, index, &name);
-
-	if (err)
-		return err;
-	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : screen->width - INDENT);
-	hawk_output_printf(screen->output, "%*s%s\n", INDENT, "", text.bytes ? text.bytes : "");
-	return NULL;
-}
-
-static struct hawk_error *put_stack(const struct hawk_pointer_report *report,
-				    const struct hawk_screen *screen, uint32_t index)
-{
-	if (!screen->full && report->depth <= DEFAULT_DEPTH)
-		return put_name(report, screen, index);
-	return hawk_site_stack_put(screen, report->symbols, report->graph->heap, index,
-				   hawk_stack_first_line, screen->full ? 0 : report->depth);
-}
-
 /** What is known of the end of its life, where it is not that of the last allocations. */
 static void append_life(const struct hawk_growth_report *report, struct hawk_text *text)
 {
@@ -104,7 +81,8 @@ static const char *column_word(enum hawk_growth_verdict verdict)
 }
 
 static struct hawk_error *put_site(const struct hawk_growth_report *report,
-				   const struct hawk_screen *screen, uint32_t index)
+				   const struct hawk_screen *screen,
+				   struct hawk_site_stacks *stacks, uint32_t index)
 {
 	const struct hawk_block_graph *graph = report->pointers->graph;
 	struct hawk_growth_facts facts =
@@ -125,7 +103,7 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 	hawk_output_puts(screen->output, column_word(growth.verdict));
 	hawk_screen_plain(screen);
 	hawk_output_puts(screen->output, "\n");
-	err = put_stack(report->pointers, screen, index);
+	err = hawk_site_stacks_put(stacks, index);
 	if (err)
 		return err;
 	hawk_growth_append_reasons(&text, &growth, &facts);
@@ -148,7 +126,8 @@ struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
 	size_t count = choose(report);
 	size_t most = pointers->top ? pointers->top : screen->full ? count : DEFAULT_TOP;
 	size_t end = most < count ? most : count;
-	struct hawk_error *err = NULL;
+	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
+	struct hawk_error *err;
 
 	if (!pointers->graph->heap->table) {
 		hawk_report_put_unknown(pointers->graph->target, screen, "Growth",
@@ -168,8 +147,14 @@ struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
 	hawk_output_printf(screen->output, "%10s %12s  %-16s  %-18s  %s\n", "size", "blocks",
 			   "site", "born  then ... now", "verdict");
 	hawk_screen_plain(screen);
+	err = hawk_site_stacks_create(screen, pointers->symbols, pointers->graph->heap,
+				      report->list->sites, end,
+				      screen->full      ? 0
+				      : pointers->depth ? pointers->depth
+							: DEFAULT_DEPTH,
+				      &stacks);
 	for (size_t i = 0; i < end && !err; i++)
-		err = put_site(report, screen, report->list->sites[i]);
+		err = put_site(report, screen, stacks, report->list->sites[i]);
 	return err;
 }
 

@@ -208,7 +208,8 @@ static void put_example(const struct hawk_leaks_report *report, const struct haw
 }
 
 static struct hawk_error *put_record(const struct hawk_leaks_report *report,
-				     const struct hawk_screen *screen, size_t i, size_t depth)
+				     const struct hawk_screen *screen,
+				     struct hawk_site_stacks *stacks, size_t i)
 {
 	const struct hawk_leak_record *record = report->shown[i];
 	const struct hawk_heap *heap = report->graph->heap;
@@ -225,8 +226,7 @@ static struct hawk_error *put_record(const struct hawk_leaks_report *report,
 			: "?",
 		record->site < heap->site_count ? (unsigned long long)heap->sites[record->site].id
 						: (unsigned long long)HAWK_SITE_LOST);
-	err = hawk_site_stack_put(screen, report->symbols, heap, record->site,
-				  hawk_stack_first_line, depth);
+	err = hawk_site_stacks_put(stacks, record->site);
 	if (!err)
 		err = put_evidence(report, screen, record);
 	if (!err)
@@ -236,8 +236,8 @@ static struct hawk_error *put_record(const struct hawk_leaks_report *report,
 
 /* The records from `*at` on that are of one kind, up to `end`. */
 static struct hawk_error *put_kind(const struct hawk_leaks_report *report,
-				   const struct hawk_screen *screen, size_t *at, size_t end,
-				   size_t depth)
+				   const struct hawk_screen *screen,
+				   struct hawk_site_stacks *stacks, size_t *at, size_t end)
 {
 	enum hawk_reach_kind kind = report->shown[*at]->kind;
 	struct hawk_error *err = NULL;
@@ -253,8 +253,23 @@ static struct hawk_error *put_kind(const struct hawk_leaks_report *report,
 			   "size", "blocks", "oldest", "site");
 	hawk_screen_plain(screen);
 	for (; *at < end && report->shown[*at]->kind == kind && !err; ++*at)
-		err = put_record(report, screen, *at, depth);
+		err = put_record(report, screen, stacks, *at);
 	return err;
+}
+
+/** The stacks of the first `count` records. */
+static struct hawk_error *compare_stacks(const struct hawk_leaks_report *report, size_t count,
+					 size_t depth, const struct hawk_screen *screen,
+					 struct hawk_site_stacks **ret)
+{
+	CLEANUP(free_ptr) uint32_t *sites = calloc(count + 1, sizeof(*sites));
+
+	if (!sites)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		sites[i] = report->shown[i]->site;
+	return hawk_site_stacks_create(screen, report->symbols, report->graph->heap, sites, count,
+				       depth, ret);
 }
 
 static struct hawk_error *put_records(const struct hawk_leaks_report *report,
@@ -262,10 +277,11 @@ static struct hawk_error *put_records(const struct hawk_leaks_report *report,
 				      const char *how_to_see_more)
 {
 	size_t end = top && top < report->shown_count ? top : report->shown_count;
-	struct hawk_error *err = NULL;
+	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
+	struct hawk_error *err = compare_stacks(report, end, depth, screen, &stacks);
 
 	for (size_t at = 0; at < end && !err;)
-		err = put_kind(report, screen, &at, end, depth);
+		err = put_kind(report, screen, stacks, &at, end);
 	if (!err && end < report->shown_count)
 		hawk_output_printf(screen->output, "\n  ... and %s more loss record%s (%s)\n",
 				   hawk_quantity_count(report->shown_count - end).text,

@@ -222,7 +222,8 @@ static void put_offset(const struct hawk_screen *screen, uint64_t offset)
 }
 
 static struct hawk_error *put_group(const struct hawk_pointer_report *report,
-				    const struct hawk_screen *screen, const struct group *group)
+				    const struct hawk_screen *screen,
+				    struct hawk_site_stacks *stacks, const struct group *group)
 {
 	char id[17];
 
@@ -234,18 +235,34 @@ static struct hawk_error *put_group(const struct hawk_pointer_report *report,
 			   : group->interior == group->pointers ? "interior"
 								: "both",
 			   hawk_block_start(&report->graph->index, group->example), id);
-	return hawk_site_stack_put(screen, report->symbols, report->graph->heap, group->site,
-				   hawk_stack_telling_line,
-				   screen->full    ? 0
-				   : report->depth ? report->depth
-						   : DEFAULT_DEPTH);
+	return hawk_site_stacks_put(stacks, group->site);
+}
+
+/** The stacks of the first `count` groups. */
+static struct hawk_error *compare_stacks(const struct hawk_pointer_report *report,
+					 const struct refs *refs, size_t count,
+					 const struct hawk_screen *screen,
+					 struct hawk_site_stacks **ret)
+{
+	CLEANUP(free_ptr) uint32_t *sites = calloc(count + 1, sizeof(*sites));
+
+	if (!sites)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		sites[i] = refs->groups[i].site;
+	return hawk_site_stacks_create(screen, report->symbols, report->graph->heap, sites, count,
+				       screen->full    ? 0
+				       : report->depth ? report->depth
+						       : DEFAULT_DEPTH,
+				       ret);
 }
 
 static struct hawk_error *put_groups(const struct hawk_pointer_report *report,
 				     const struct refs *refs, const struct hawk_screen *screen)
 {
 	size_t end = limit(report->top, DEFAULT_TOP, refs->group_count, screen);
-	struct hawk_error *err = NULL;
+	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
+	struct hawk_error *err;
 
 	hawk_screen_heading(screen, "Blocks, by site and offset (%s of %s)",
 			    hawk_quantity_count(end).text,
@@ -258,8 +275,9 @@ static struct hawk_error *put_groups(const struct hawk_pointer_report *report,
 	hawk_output_printf(screen->output, "%10s %9s  %-8s  %-14s  %s\n", "pointers", "offset",
 			   "to", "for example", "site");
 	hawk_screen_plain(screen);
+	err = compare_stacks(report, refs, end, screen, &stacks);
 	for (size_t i = 0; i < end && !err; i++)
-		err = put_group(report, screen, &refs->groups[i]);
+		err = put_group(report, screen, stacks, &refs->groups[i]);
 	return err;
 }
 

@@ -56,7 +56,8 @@ static size_t sort_sites(const struct hawk_pointer_report *report, struct hawk_s
 }
 
 static struct hawk_error *put_site(const struct hawk_pointer_report *report,
-				   const struct hawk_screen *screen, size_t number, uint32_t index)
+				   const struct hawk_screen *screen,
+				   struct hawk_site_stacks *stacks, size_t number, uint32_t index)
 {
 	const struct hawk_heap *heap = report->graph->heap;
 	const struct hawk_site_retained *retained = &retained_by(report)[index];
@@ -67,10 +68,7 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 			   hawk_quantity_bytes(retained->start_pointers).text,
 			   hawk_quantity_bytes(blocks.bytes).text,
 			   hawk_quantity_count(blocks.objects).text, heap->sites[index].id);
-	return hawk_site_stack_put(screen, report->symbols, heap, index, hawk_stack_telling_line,
-				   screen->full    ? 0
-				   : report->depth ? report->depth
-						   : DEFAULT_DEPTH);
+	return hawk_site_stacks_put(stacks, index);
 }
 
 struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *report,
@@ -79,7 +77,8 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 {
 	size_t live = sort_sites(report, list);
 	size_t end = limit(report, live, screen->full);
-	struct hawk_error *err = NULL;
+	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
+	struct hawk_error *err;
 
 	hawk_screen_heading(screen, "Sites by retained bytes (%s of %s)",
 			    hawk_quantity_count(end).text, hawk_quantity_count(live).text);
@@ -92,8 +91,14 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 	hawk_output_printf(screen->output, "   # %10s %10s %10s %12s  %s\n", "retained",
 			   "start only", "shallow", "blocks", "site");
 	hawk_screen_plain(screen);
+	err = hawk_site_stacks_create(screen, report->symbols, report->graph->heap, list->sites,
+				      end,
+				      screen->full    ? 0
+				      : report->depth ? report->depth
+						      : DEFAULT_DEPTH,
+				      &stacks);
 	for (size_t i = 0; i < end && !err; i++)
-		err = put_site(report, screen, i + 1, list->sites[i]);
+		err = put_site(report, screen, stacks, i + 1, list->sites[i]);
 	return err;
 }
 

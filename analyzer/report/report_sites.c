@@ -8,6 +8,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report.h"
+#include "hawk_site_stack.h"
 
 enum {
 	DEFAULT_TOP = 3,
@@ -124,42 +125,17 @@ static size_t place_in(const struct list_plan *plan, uint32_t site)
 	return 0;
 }
 
-static struct hawk_error *put_site_stack(const struct hawk_report *report,
-					 const struct hawk_screen *screen,
-					 const struct list_plan *plan, const struct hawk_site *site,
-					 struct hawk_stack *stack)
-{
-	struct hawk_error *err =
-		hawk_stack_of_trace(report->symbols, report->heap->table, site->trace, stack);
-
-	if (err)
-		return err;
-	if (!stack->count && stack->type) {
-		hawk_output_fill(screen->output, ' ', INDENT);
-		hawk_output_puts(screen->output, "type ");
-		hawk_screen_foreign(screen, stack->type);
-		hawk_output_puts(screen->output, "\n");
-	}
-	if (!stack->count) {
-		hawk_output_fill(screen->output, ' ', INDENT);
-		hawk_output_puts(screen->output, site->id == HAWK_SITE_LOST
-							 ? "(the stack is damaged or cut off)\n"
-							 : "(no stack was recorded)\n");
-		return NULL;
-	}
-	hawk_screen_stack(screen, stack, screen->full ? 0 : hawk_stack_first_line(stack),
-			  plan->depth, INDENT);
-	return NULL;
-}
-
 static struct hawk_error *put_list(const struct hawk_report *report,
 				   const struct hawk_screen *screen, const struct list_plan *plan,
 				   size_t end)
 {
-	struct hawk_stack stack;
-	struct hawk_error *err = NULL;
+	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
+	struct hawk_error *err =
+		hawk_site_stacks_create(screen, report->symbols, report->heap, report->list->sites,
+					end, plan->depth, &stacks);
 
-	hawk_stack_init(&stack);
+	if (err)
+		return err;
 	put_heads(screen, plan->sort);
 	for (size_t i = 0; i < end && !err; i++) {
 		uint32_t index = report->list->sites[i];
@@ -174,9 +150,8 @@ static struct hawk_error *put_list(const struct hawk_report *report,
 			continue;
 		}
 		hawk_output_puts(screen->output, "\n");
-		err = put_site_stack(report, screen, plan, site, &stack);
+		err = hawk_site_stacks_put(stacks, index);
 	}
-	hawk_stack_deinit(&stack);
 	return err;
 }
 

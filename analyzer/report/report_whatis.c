@@ -34,6 +34,16 @@ static void put_type(const struct hawk_stack *stack, const struct hawk_screen *s
 	hawk_output_puts(screen->output, "\n");
 }
 
+static void put_stack(const struct hawk_report *report, const struct hawk_screen *screen,
+		      const struct hawk_stack *stack)
+{
+	size_t first = screen->full ? 0 : hawk_stack_telling_line(stack);
+	struct hawk_stack_cut cut = {.first = first,
+				     .end = report->depth ? first + report->depth : 0};
+
+	hawk_screen_stack_cut(screen, stack, &cut, 4);
+}
+
 static struct hawk_error *put_block(const struct hawk_report *report,
 				    const struct hawk_whatis *whatis,
 				    const struct hawk_screen *screen)
@@ -77,8 +87,7 @@ static struct hawk_error *put_block(const struct hawk_report *report,
 							 ? "    (not sampled: no stack was taken)\n"
 							 : "    (no stack was recorded)\n");
 	else if (!err)
-		hawk_screen_stack(screen, &stack, screen->full ? 0 : hawk_stack_first_line(&stack),
-				  report->depth, 4);
+		put_stack(report, screen, &stack);
 	hawk_stack_deinit(&stack);
 	return err;
 }

@@ -163,6 +163,11 @@ static void allocator_plumbing_is_recognised(void **state)
 		">::_M_create(unsigned long&, unsigned long)",
 		"std::__detail::_Hash_node<int, false>* std::__detail::_Hashtable_alloc<int>::"
 		"_M_allocate_node<int>(int&&)",
+		"std::vector<int, std::allocator<int> >::push_back(int&&)",
+		"std::map<int, Order>::operator[](int const&)",
+		"std::shared_ptr<Order> std::make_shared<Order>()",
+		"alloc::vec::Vec<T>::push",
+		"<alloc::vec::Vec<u8> as core::clone::Clone>::clone",
 		"alloc::alloc::alloc",
 		"alloc::raw_vec::RawVec<T,A>::reserve::do_reserve_and_handle",
 		"<alloc::alloc::Global as core::alloc::Allocator>::allocate",
@@ -195,12 +200,26 @@ static void a_wrapper_of_an_allocator_is_known_by_its_name(void **state)
 		"xmemdup",
 		"PyMem_RawCalloc",
 		"_zmalloc",
+		"_sdsnewlen",
+		"sdscatfmt",
+		"_PyObject_GC_New",
+		"g_string_append",
+		"node::UncheckedMalloc<char>(unsigned long)",
+		"char* node::Realloc<char>(char*, unsigned long)",
+		"v8::internal::Malloced::operator new(unsigned long)",
+		"v8::internal::AlignedAllocWithRetry(unsigned long, unsigned long)",
 	};
 	static const char *const others[] = {
-		"cache_insert",      "allocate_session",
-		"Order::alloc(int)", "make_cell",
-		"alloc_skb_list",    "",
-		"_sdsnewlen",        "(anonymous namespace)::alloc",
+		"cache_insert",
+		"allocate_session",
+		"Order::alloc(int)",
+		"make_cell",
+		"alloc_skb_list",
+		"sdsl_open",
+		"(anonymous namespace)::alloc",
+		"shop::malloc_hook(Table<xmalloc>)",
+		"new_order",
+		"",
 	};
 
 	(void)state;
@@ -219,15 +238,14 @@ static void the_program_s_own_functions_are_no_plumbing(void **state)
 		"malloc_wrapper",
 		"xmalloc",
 		"Order::allocate(unsigned long)",
-		"std::vector<int, std::allocator<int> >::push_back(int&&)",
-		"std::__cxx11::list<int, std::allocator<int> >::push_back(int const&)",
-		"std::map<int, Order>::operator[](int const&)",
 		"shop::_M_allocate(std::allocator<int>&)",
-		"std::shared_ptr<Order> std::make_shared<Order>()",
+		"std::vector<Order> shop::orders<int>(int)",
+		"shop::stdlib::std::fill()",
+		"allocate_session",
 		"main",
 		"",
 		"(anonymous namespace)::fill()",
-		"alloc::vec::Vec<T>::push",
+		"<shop::Order as core::clone::Clone>::clone",
 	};
 
 	(void)state;

@@ -168,7 +168,7 @@ static void a_stack_shows_depth_lines_and_says_why_it_ends(void **state)
 	struct world *world = begin(80, false);
 
 	(void)state;
-	assert_int_equal(hawk_stack_first_line(&stack), 2);
+	assert_int_equal(hawk_stack_telling_line(&stack), 2);
 	hawk_screen_stack(&world->screen, &stack, 2, 1, 0);
 	assert_non_null(strstr(text_of(world), "mine"));
 	assert_null(strstr(world->text, "main"));
@@ -185,9 +185,89 @@ static void a_stack_of_nothing_but_plumbing_is_shown_whole(void **state)
 	struct hawk_stack stack = {.lines = lines, .count = 1};
 
 	(void)state;
-	assert_int_equal(hawk_stack_first_line(&stack), 0);
+	assert_int_equal(hawk_stack_telling_line(&stack), 0);
 	stack.count = 0;
-	assert_int_equal(hawk_stack_first_line(&stack), 0);
+	assert_int_equal(hawk_stack_telling_line(&stack), 0);
+}
+
+static void check_telling(struct hawk_stack_line *lines, size_t count, size_t expected)
+{
+	struct hawk_stack stack = {.lines = lines, .count = count};
+
+	assert_int_equal(hawk_stack_telling_line(&stack), expected);
+}
+
+static void a_stack_begins_behind_wrappers_and_headers_of_libraries(void **state)
+{
+	struct hawk_stack_line wrapped[] = {
+		line_of("zmalloc", NULL, "/redis"),
+		line_of("_sdsnewlen", NULL, "/redis"),
+		line_of("dbAdd", NULL, "/redis"),
+	};
+	struct hawk_stack_line inlined[] = {
+		line_of("grow<int>", "/usr/include/c++/12/bits/stl_vector.h", "/p"),
+		line_of("add<int>", "/usr/include/boost/container.hpp", "/p"),
+		line_of("mine", "/usr/src/mine.cpp", "/p"),
+	};
+	/* Without names: what a wrapper of the same module calls is a part of it. */
+	struct hawk_stack_line nameless[] = {
+		line_of(NULL, NULL, "/p"),
+		line_of("xmalloc", NULL, "/p"),
+		line_of(NULL, NULL, "/p"),
+		line_of("mine", NULL, "/p"),
+	};
+	struct hawk_stack_line thread[] = {
+		line_of(NULL, NULL, "/p"),
+		line_of("std::thread::_M_run()", NULL, "/libstdc++.so"),
+		line_of("start_thread", NULL, "/libc.so"),
+	};
+
+	(void)state;
+	check_telling(wrapped, 3, 2);
+	check_telling(inlined, 3, 2);
+	check_telling(nameless, 4, 2);
+	thread[1].module.start = 0x1000;
+	check_telling(thread, 3, 0);
+}
+
+static void a_cut_says_what_is_left_out(void **state)
+{
+	struct hawk_stack_line lines[] = {
+		line_of("xmalloc", NULL, "/p"), line_of("a", NULL, "/p"), line_of("b", NULL, "/p"),
+		line_of("c", NULL, "/p"),       line_of("d", NULL, "/p"), line_of("e", "e.c", "/p"),
+	};
+	struct hawk_stack stack = {.lines = lines, .count = 6};
+	struct hawk_stack_mark marks[] = {{1, true}, {5, true}};
+	struct hawk_stack_cut cut = {.first = 1, .end = 3, .marks = marks, .mark_count = 2};
+	struct world *world = begin(80, false);
+
+	(void)state;
+	hawk_screen_stack_cut(&world->screen, &stack, &cut, 0);
+	assert_string_equal(text_of(world),
+			    "a (+1 wrapper)                             +0x1234               p\n"
+			    "b                                                                p\n"
+			    "... 2 frames ...\n"
+			    "e                                          e.c:42 +0x1234        p\n");
+	end(world);
+}
+
+static void lines_look_the_same_if_they_read_the_same(void **state)
+{
+	struct hawk_stack_line a = line_of("f<a>(int)", NULL, "/bin/p"), b = a, c = a, d = a;
+	struct world *world = begin(80, false);
+
+	(void)state;
+	b.pc++;
+	b.module.path = "/usr/bin/p";
+	c.name.function = "g";
+	d.name.file = "d.c";
+	assert_true(hawk_screen_line_look(&world->screen, &a, 6) ==
+		    hawk_screen_line_look(&world->screen, &b, 6));
+	assert_true(hawk_screen_line_look(&world->screen, &a, 6) !=
+		    hawk_screen_line_look(&world->screen, &c, 6));
+	assert_true(hawk_screen_line_look(&world->screen, &a, 6) !=
+		    hawk_screen_line_look(&world->screen, &d, 6));
+	end(world);
 }
 
 static void what_makes_the_answer_incomplete_is_said_first(void **state)
@@ -249,6 +329,9 @@ int main(void)
 		cmocka_unit_test(a_full_line_is_exact),
 		cmocka_unit_test(a_stack_shows_depth_lines_and_says_why_it_ends),
 		cmocka_unit_test(a_stack_of_nothing_but_plumbing_is_shown_whole),
+		cmocka_unit_test(a_stack_begins_behind_wrappers_and_headers_of_libraries),
+		cmocka_unit_test(a_cut_says_what_is_left_out),
+		cmocka_unit_test(lines_look_the_same_if_they_read_the_same),
 		cmocka_unit_test(what_makes_the_answer_incomplete_is_said_first),
 		cmocka_unit_test(long_findings_are_wrapped_between_words),
 		cmocka_unit_test(signals_have_names_and_reasons),

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks begin where the program's own code does, and no two listed sites look the same."""
+
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import hawk  # noqa: E402
+
+SOURCE = r"""
+#include <memory>
+#include <stdlib.h>
+#include <string>
+#include <vector>
+
+#define OWN extern "C" __attribute__((noinline))
+struct Node { char text[40]; };
+static void *volatile kept[4096];
+static volatile int used;
+
+OWN void *zmalloc(size_t size) { void *block = malloc(size); kept[used++] = block; return block; }
+OWN void *zcalloc(size_t size) { void *block = calloc(1, size); kept[used++] = block; return block; }
+OWN void *sdsnewlen(size_t size) { void *block = zmalloc(size); kept[used++] = block; return block; }
+OWN void make_key(void) { kept[used++] = sdsnewlen(1000); }
+static std::vector<Node> nodes;
+static std::shared_ptr<Node> shared;
+OWN void make_vector(void) { nodes.resize(100); }
+OWN void make_shared(void) { shared = std::make_shared<Node>(); }
+OWN void make_both(void) { kept[used++] = new std::vector<Node>(200); }
+OWN void two_lines(void)
+{
+	kept[used++] = zmalloc(2000); kept[used++] = zmalloc(2001);
+}
+OWN void two_wrappers(void) { kept[used++] = zmalloc(3000); kept[used++] = zcalloc(3001); }
+OWN void leaf(int size) { kept[used++] = zmalloc(size); }
+OWN void f1(int size) { leaf(size); used = used; }
+OWN void f2(int size) { f1(size); used = used; }
+OWN void f3(int size) { f2(size); used = used; }
+OWN void f4(int size) { f3(size); used = used; }
+OWN void f5(int size) { f4(size); used = used; }
+OWN void f6(int size) { f5(size); used = used; }
+OWN void command_get(void) { f6(4000); used = used; }
+OWN void command_set(void) { f6(4001); used = used; }
+
+int main()
+{
+	make_key();
+	make_vector();
+	make_shared();
+	make_both();
+	two_lines();
+	two_wrappers();
+	command_get();
+	command_set();
+	abort();
+}
+"""
+
+SITE = re.compile(r"^ +(?:\d+ )?.*\b([0-9a-f]{16})\b.*\n((?: {6}[^ ].*\n)*)", re.M)
+
+
+def listed(core, *arguments):
+    """{site: its lines} as a verb lists them."""
+    done = hawk.run([hawk.CORE, *arguments, core])
+    hawk.expect(done.returncode in (0, 4), f"{arguments}: {done.returncode} {done.stderr}")
+    return {site: lines for site, lines in SITE.findall(done.stdout) if lines}
+
+
+def check_looks(core, what):
+    for arguments in (["analyze", "--sort=size", "--top=20"], ["analyze", "--sort=count", "--depth=1", "--top=30"],
+                      ["retained", "--top=20"], ["growth", "--top=20"]):
+        sites = listed(core, *arguments)
+        hawk.expect(len(sites) >= 7, f"{what}, {arguments}: {len(sites)} sites")
+        looks = {}
+        for site, lines in sites.items():
+            lines = lines.split("\n")
+            own = "\n".join(lines[:-1] if arguments[0] != "growth" else  # the reasons, which are prose
+                            [line for line in lines if re.search(r"  \S+$", line)])
+            hawk.expect(own not in looks, f"{what}, {arguments}: {site} looks as {looks.get(own)}:\n{own}")
+            looks[own] = site
+    return listed(core, "analyze", "--sort=size", "--top=20")
+
+
+def lines_of(sites, function):
+    return [lines for lines in sites.values() if lines.lstrip().startswith(function)]
+
+
+def check_first_frames(sites):
+    texts = "".join(sites.values())
+    hawk.expect(re.search(r"^ +make_key \(\+2 wrappers\) ", texts, re.M), f"make_key behind sdsnewlen: {texts}")
+    hawk.expect(re.search(r"^ +make_vector \(\+\d+ wrappers\) ", texts, re.M), "a vector belongs to who makes it")
+    hawk.expect(re.search(r"^ +make_shared \(\+\d+ wrappers\) ", texts, re.M), "make_shared() as well")
+    deep = lines_of(sites, "leaf (+1 wrapper)")
+    hawk.expect_equal(len(deep), 2, "sites of leaf")
+    for lines in deep:
+        hawk.expect("... 3 frames ..." in lines and ("command_get" in lines) != ("command_set" in lines),
+                    f"what tells them apart is shown: {lines}")
+    hawk.expect_equal(len(lines_of(sites, "two_lines (+1 wrapper)")), 2, "two calls on a line")
+    for lines in lines_of(sites, "two_lines"):
+        hawk.expect(re.search(r"two_lines .*\+0x[0-9a-f]+ ", lines), f"their addresses are shown: {lines}")
+    both = [lines.split()[0] for lines in sites.values() if "make_both" in lines]
+    hawk.expect(len(both) == 2 and "make_both" in both and any(name.startswith("std::vector<") for name in both),
+                f"a vector and its array, made in one line: {both}")
+    wrappers = {lines.split()[0] for lines in sites.values() if "two_wrappers" in lines}
+    hawk.expect_equal(wrappers, {"zmalloc", "zcalloc"}, "wrappers where only they tell")
+
+
+def check_full(core):
+    done = hawk.run([hawk.CORE, "analyze", "--full", core])
+    hawk.expect(re.search(r"  sdsnewlen  .*\n.*  make_key  ", done.stdout),
+                "--full shows every frame")
+
+
+def check_groups(core):
+    groups = {group["name"]: group for group in hawk.analyze(core, "--by=function")["groups"]}
+    hawk.expect_equal(groups["make_key"]["flat"]["inuse_bytes"], 1000, "flat is counted behind wrappers")
+    hawk.expect_equal(groups["zmalloc"]["flat"]["inuse_bytes"], 0, "a wrapper has nothing itself")
+    hawk.expect_equal(groups["zmalloc"]["cum"]["inuse_bytes"], 1000 + 4001 + 3000 + 8001, "but what passed through it")
+
+
+def main():
+    hawk.need_build()
+    hawk.debug_directory = None
+    folder = hawk.temporary_folder()
+    source = os.path.join(folder, "shop.cpp")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(SOURCE)
+    program = hawk.compile_program(os.path.join(folder, "shop"), [source], "g++", ["-O1", "-rdynamic"])
+    core, _ = hawk.crash([program], hawk.tracer_environment(), folder)
+    check_first_frames(check_looks(core, "with debug information"))
+    check_full(core)
+    check_groups(core)
+    subprocess.run([hawk.need("strip"), program], check=True)
+    check_looks(core, "stripped")
+    hawk.finish()
+
+
+main()
