@@ -90,8 +90,8 @@ static void find_stacks(struct hawk_words *words)
 
 	threads = hawk_target_threads(target, &count);
 	for (size_t i = 0; i < count; i++) {
-		const struct hawk_mapping *mapping =
-			hawk_target_mapping_at(target, threads[i].registers[HAWK_RSP]);
+		const struct hawk_mapping *mapping = hawk_target_mapping_at(
+			target, hawk_target_stack_start(target, &threads[i]));
 
 		if (mapping)
 			words->stacks[mapping - words->mappings] = 1;

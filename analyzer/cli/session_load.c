@@ -6,7 +6,8 @@
 #include "hawk_session.h"
 
 enum {
-	STACK_CAPTURE_BYTES = 1 << 20,
+	STACK_BYTES_MIN = 1 << 20, /**< of one thread, if there are many */
+	STACK_BYTES_MAX = 8 << 20,
 	STACKS_CAPTURE_BYTES = 256 << 20,
 };
 
@@ -16,14 +17,20 @@ static void capture_stacks(struct hawk_session *session)
 	uint64_t left = STACKS_CAPTURE_BYTES;
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(session->target, &count);
+	uint64_t most = left / (count + 1);
 
+	/* Deep recursion fills a whole stack; of many threads each gets its share at least. */
+	if (most > STACK_BYTES_MAX)
+		most = STACK_BYTES_MAX;
+	if (most < STACK_BYTES_MIN)
+		most = STACK_BYTES_MIN;
 	for (size_t i = 0; i < count && left; i++) {
 		uint64_t sp = threads[i].registers[HAWK_RSP];
 		const struct hawk_mapping *mapping = hawk_target_mapping_at(session->target, sp);
 		uint64_t bytes = mapping ? mapping->end - sp : 0;
 
-		if (bytes > STACK_CAPTURE_BYTES)
-			bytes = STACK_CAPTURE_BYTES;
+		if (bytes > most)
+			bytes = most;
 		if (bytes > left)
 			bytes = left;
 		left -= bytes;

@@ -104,7 +104,7 @@ static uint64_t tls_start(const struct finder *finder, uint64_t sp, uint64_t tls
 static struct hawk_error *add_stack(const struct finder *finder, const struct hawk_thread *thread,
 				    uint32_t owner)
 {
-	uint64_t sp = thread->registers[HAWK_RSP];
+	uint64_t sp = hawk_target_stack_start(finder->target, thread);
 	uint64_t tls = thread->registers[HAWK_FS_BASE];
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, sp);
 	struct hawk_root_range range = {.kind = HAWK_ROOT_STACK, .owner = owner};
@@ -135,7 +135,7 @@ static struct hawk_error *add_tls(const struct finder *finder, const struct hawk
 				  uint32_t owner)
 {
 	uint64_t tls = thread->registers[HAWK_FS_BASE];
-	uint64_t sp = thread->registers[HAWK_RSP];
+	uint64_t sp = hawk_target_stack_start(finder->target, thread);
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, tls);
 	struct hawk_root_range range = {.kind = HAWK_ROOT_TLS, .owner = owner};
 	uint64_t below;

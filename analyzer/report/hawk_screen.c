@@ -13,6 +13,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
+#include "hawk_quantity.h"
 #include "hawk_utf8.h"
 
 void hawk_screen_style(const struct hawk_screen *screen, enum hawk_style style)
@@ -213,6 +214,22 @@ static void put_scope_line(const struct hawk_screen *screen, const struct hawk_s
 	hawk_output_puts(screen->output, "\n");
 }
 
+static void put_left_out(const struct hawk_screen *screen, const struct hawk_stack_line *line)
+{
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	if (line->kind == HAWK_LINE_CUT)
+		hawk_output_printf(screen->output, "(%s frames not shown)",
+				   hawk_quantity_count(line->left_out).text);
+	else if (line->period == 1)
+		hawk_output_printf(screen->output, "(this frame repeats %s times)",
+				   hawk_quantity_count(line->times).text);
+	else
+		hawk_output_printf(screen->output, "(these %u frames repeat %s times)",
+				   line->period, hawk_quantity_count(line->times).text);
+	hawk_screen_plain(screen);
+	hawk_output_puts(screen->output, "\n");
+}
+
 struct columns {
 	size_t function, place, module;
 };
@@ -293,6 +310,10 @@ static void put_line(const struct hawk_screen *screen, const struct hawk_stack_l
 	hawk_output_fill(screen->output, ' ', indent);
 	if (line->kind == HAWK_LINE_SCOPE) {
 		put_scope_line(screen, line, room_for(screen, indent));
+		return;
+	}
+	if (line->left_out) {
+		put_left_out(screen, line);
 		return;
 	}
 	if (screen->full) {

@@ -10,6 +10,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
+#include "stack_fold.h"
 
 enum { NAMELESS_MAX = 3 }; /* lines without a name that a wrapper may have called */
 
@@ -24,7 +25,8 @@ static void clear(struct hawk_stack *stack)
 	stack->count = 0;
 	stack->trace_flags = 0;
 	stack->type = NULL;
-	stack->complete = false;
+	stack->frame_count = 0;
+	stack->end = HAWK_UNWIND_END_LOST;
 }
 
 static struct hawk_error *append(struct hawk_stack *stack, struct hawk_stack_line line)
@@ -149,34 +151,66 @@ struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struc
 	return append_scopes(table, trace, 0, stack);
 }
 
+static struct hawk_stack_line line_of_entry(const struct hawk_fold_entry *entry,
+					    const struct hawk_stack_frame *frames)
+{
+	struct hawk_stack_line line = {.frame = (uint32_t)entry->frame,
+				       .period = entry->period,
+				       .times = entry->times,
+				       .left_out = entry->frames};
+
+	if (entry->kind != HAWK_FOLD_FRAME) {
+		line.kind = entry->kind == HAWK_FOLD_REPEAT ? HAWK_LINE_REPEAT : HAWK_LINE_CUT;
+		return line;
+	}
+	line.pc = frames[entry->frame].pc;
+	line.exact = frames[entry->frame].exact;
+	return line;
+}
+
+static struct hawk_error *append_entries(struct hawk_symbols *symbols,
+					 const struct hawk_target *target,
+					 const struct hawk_thread_frames *frames,
+					 struct hawk_stack *stack)
+{
+	CLEANUP(free_ptr) struct hawk_fold_entry *entries = NULL;
+	size_t count = 0;
+	struct hawk_error *err = hawk_stack_fold(frames->frames, frames->count, &entries, &count);
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct hawk_stack_line line = line_of_entry(&entries[i], frames->frames);
+
+		line.has_module =
+			line.kind == HAWK_LINE_FUNCTION &&
+			hawk_symbol_module_at(target, line.pc - (line.exact ? 0 : 1), &line.module);
+		err = append_frame(symbols, stack, line);
+	}
+	return err;
+}
+
 struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
 					const struct hawk_target *target,
 					const struct hawk_thread *thread, struct hawk_stack *stack)
 {
-	struct hawk_stack_frame frames[HAWK_STACK_THREAD_FRAMES_MAX];
+	struct hawk_thread_frames frames;
 	struct hawk_error *err;
-	size_t count = 0;
 
 	clear(stack);
-	err = hawk_symbols_unwind(symbols, thread, frames, HAWK_STACK_THREAD_FRAMES_MAX, &count,
-				  &stack->complete);
-	if (err)
-		return err;
-	for (size_t i = 0; i < count; i++) {
-		struct hawk_stack_line line = {
-			.pc = frames[i].pc, .exact = frames[i].exact, .frame = (uint32_t)i};
-		const struct hawk_module *module =
-			hawk_target_module_at(target, line.pc - (line.exact ? 0 : 1));
+	err = hawk_symbols_unwind(symbols, thread, HAWK_UNWIND_FRAMES_MAX, &frames);
+	if (!err)
+		err = append_entries(symbols, target, &frames, stack);
+	stack->frame_count = frames.count;
+	stack->end = frames.end;
+	hawk_thread_frames_deinit(&frames);
+	return err;
+}
 
-		if (module) {
-			line.module = hawk_symbol_module_of(module);
-			line.has_module = true;
-		}
-		err = append_frame(symbols, stack, line);
-		if (err)
-			return err;
-	}
-	return NULL;
+bool hawk_stack_is_folded(const struct hawk_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if (stack->lines[i].left_out)
+			return true;
+	return false;
 }
 
 static bool begins_with(const char *string, const char *start)

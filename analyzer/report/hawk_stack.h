@@ -13,6 +13,10 @@
 enum hawk_stack_line_kind {
 	HAWK_LINE_FUNCTION = 0,
 	HAWK_LINE_SCOPE, /**< a HAWK_SCOPE; name.function is its tag, nothing else is known */
+	/** Frames that are not listed: of them only `left_out` and, for HAWK_LINE_REPEAT, `period`
+	 * and `times` are known. Of threads only. */
+	HAWK_LINE_REPEAT, /**< the `period` frames before it are there `times` times in all */
+	HAWK_LINE_CUT,
 };
 
 /** One printed line of a stack; several have the same `pc` when frames were inlined. */
@@ -24,16 +28,20 @@ struct hawk_stack_line {
 	bool exact;     /**< `pc` is that of an instruction, not a return address */
 	uint32_t frame; /**< number of the real frame, 0 = innermost; of a scope: of the next one */
 	enum hawk_stack_line_kind kind;
-	bool unplaced; /**< of a scope: which frame entered it is not known */
+	bool unplaced;     /**< of a scope: which frame entered it is not known */
+	uint32_t period;   /**< frames of a cycle, those inlined not counted */
+	uint64_t times;    /**< that the cycle is there */
+	uint64_t left_out; /**< frames that this line stands for */
 };
 
 struct hawk_stack {
 	struct hawk_stack_line *lines; /**< innermost first */
 	size_t count;
 	size_t capacity;
-	uint32_t trace_flags; /**< enum hawk_trace_flag; of a trace */
-	const char *type;     /**< of a trace: what the program has named its blocks; or NULL */
-	bool complete;        /**< of a thread: unwound to its outermost frame */
+	uint32_t trace_flags;     /**< enum hawk_trace_flag; of a trace */
+	const char *type;         /**< of a trace: what the program has named its blocks; or NULL */
+	size_t frame_count;       /**< of a thread: all, listed or not, those inlined not counted */
+	enum hawk_unwind_end end; /**< of a thread */
 };
 
 static inline void hawk_stack_init(struct hawk_stack *stack)
@@ -47,9 +55,10 @@ void hawk_stack_deinit(struct hawk_stack *stack);
 struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table,
 				       uint32_t id, struct hawk_stack *stack);
 
-enum { HAWK_STACK_THREAD_FRAMES_MAX = 256 };
+/** True if lines stand for frames that are not listed: recursion, as a rule. */
+bool hawk_stack_is_folded(const struct hawk_stack *stack);
 
-/** Fills `stack` anew with the frames of `thread`. */
+/** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h. */
 struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
 					const struct hawk_target *target,
 					const struct hawk_thread *thread, struct hawk_stack *stack);

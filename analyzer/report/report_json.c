@@ -13,10 +13,14 @@ enum { DOCUMENT_VERSION = 1, DOCUMENT_LINES = 2 };
 
 static void put_line(const struct hawk_stack_line *line, struct hawk_json *json)
 {
+	static const char *const kinds[] = {[HAWK_LINE_FUNCTION] = "function",
+					    [HAWK_LINE_SCOPE] = "scope",
+					    [HAWK_LINE_REPEAT] = "repeat",
+					    [HAWK_LINE_CUT] = "cut"};
 	bool scope = line->kind == HAWK_LINE_SCOPE;
 
 	hawk_json_object(json);
-	hawk_json_put_string(json, "kind", scope ? "scope" : "function");
+	hawk_json_put_string(json, "kind", kinds[line->kind]);
 	hawk_json_put_string(json, "scope", scope ? line->name.function : NULL);
 	hawk_json_put_string(json, "function", scope ? NULL : line->name.function);
 	hawk_json_put_string(json, "file", line->name.file);
@@ -29,10 +33,10 @@ static void put_line(const struct hawk_stack_line *line, struct hawk_json *json)
 	hawk_json_key(json, "build_id");
 	hawk_json_bytes(json, line->module.build_id, line->module.build_id_bytes);
 	hawk_json_key(json, "address");
-	if (scope)
-		hawk_json_null(json);
-	else
+	if (line->kind == HAWK_LINE_FUNCTION)
 		hawk_json_address(json, line->pc);
+	else
+		hawk_json_null(json);
 	hawk_json_put_boolean(json, "inlined", line->name.inlined);
 	hawk_json_key(json, "module_address");
 	if (line->has_module)
@@ -41,6 +45,12 @@ static void put_line(const struct hawk_stack_line *line, struct hawk_json *json)
 		hawk_json_null(json);
 	if (scope)
 		hawk_json_put_boolean(json, "placed", !line->unplaced);
+	if (line->kind == HAWK_LINE_REPEAT) {
+		hawk_json_put_integer(json, "period", line->period);
+		hawk_json_put_integer(json, "times", line->times);
+	}
+	if (line->left_out)
+		hawk_json_put_integer(json, "left_out", line->left_out);
 	hawk_json_object_end(json);
 }
 
@@ -70,7 +80,8 @@ static struct hawk_error *put_threads(const struct hawk_report *report, struct h
 		hawk_json_put_integer(json, "tid", threads[i].tid);
 		hawk_json_put_string(json, "name", threads[i].name[0] ? threads[i].name : NULL);
 		hawk_json_put_boolean(json, "crashed", threads[i].crashed);
-		hawk_json_put_boolean(json, "complete", stack.complete);
+		hawk_json_put_boolean(json, "complete", stack.end == HAWK_UNWIND_END_OUTERMOST);
+		hawk_json_put_integer(json, "frame_count", stack.frame_count);
 		hawk_json_key(json, "frames");
 		hawk_report_json_stack(&stack, json);
 		hawk_json_object_end(json);

@@ -57,7 +57,7 @@ static struct stacks find_stacks(const struct hawk_target *target)
 		stacks.count = 0;
 	}
 	for (size_t i = 0; i < stacks.count; i++)
-		stacks.items[i] = (struct stack){threads[i].registers[HAWK_RSP], i};
+		stacks.items[i] = (struct stack){hawk_target_stack_start(target, &threads[i]), i};
 	if (stacks.count)
 		qsort(stacks.items, stacks.count, sizeof(*stacks.items), compare_stacks);
 	return stacks;

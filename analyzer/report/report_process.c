@@ -58,8 +58,10 @@ static const char *own_call(const struct hawk_process *process)
 	return process->signal == ABORT ? "abort()" : "raise()";
 }
 
-static void put_cause(const struct hawk_process *process, const struct hawk_screen *screen)
+static void put_cause(const struct hawk_report *report, const struct hawk_screen *screen)
 {
+	const struct hawk_process *process = hawk_target_process(report->target);
+	const struct hawk_thread *thread = hawk_report_crashed_thread(report->target);
 	const char *reason = process->has_siginfo
 				     ? hawk_signal_reason(process->signal, process->signal_code)
 				     : NULL;
@@ -70,6 +72,8 @@ static void put_cause(const struct hawk_process *process, const struct hawk_scre
 				   (unsigned long long)process->fault_address);
 		if (reason)
 			hawk_output_printf(screen->output, ": %s", reason);
+		if (thread && hawk_target_stack_overflowed(report->target, thread))
+			hawk_output_puts(screen->output, "; the stack has overflowed");
 		hawk_output_puts(screen->output, "\n");
 	} else if (reason) {
 		put_field(screen, "fault");
@@ -121,26 +125,108 @@ static size_t first_telling_line(const struct hawk_stack *stack)
 	return 0;
 }
 
-static struct hawk_error *put_thread(const struct hawk_report *report,
-				     const struct hawk_screen *screen,
-				     const struct hawk_thread *thread, size_t depth,
-				     struct hawk_stack *stack)
+static void put_more(const struct hawk_screen *screen, const struct hawk_stack *stack, size_t start,
+		     size_t end)
 {
-	struct hawk_error *err =
-		hawk_stack_of_thread(report->symbols, report->target, thread, stack);
-	size_t first = screen->full ? 0 : first_telling_line(stack);
+	uint64_t frames = 0;
 
-	if (err)
-		return err;
+	for (size_t i = start; i < end; i++)
+		frames += stack->lines[i].left_out ? stack->lines[i].left_out : 1;
+	if (frames)
+		hawk_output_printf(screen->output, "    ... and %s more frames (--full)\n",
+				   hawk_quantity_count(frames).text);
+}
+
+/** Where the frames outside of all that was left out begin; 0 if nothing was. */
+static size_t start_of_outer(const struct hawk_stack *stack)
+{
+	size_t i = stack->count;
+
+	while (i && !stack->lines[i - 1].left_out)
+		i--;
+	return i;
+}
+
+/** The first line from `first` on that stands for others. */
+static size_t find_left_out(const struct hawk_stack *stack, size_t first)
+{
+	while (first < stack->count && !stack->lines[first].left_out)
+		first++;
+	return first;
+}
+
+static bool is_cut(const struct hawk_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if (stack->lines[i].kind == HAWK_LINE_CUT)
+			return true;
+	return false;
+}
+
+/** Recursion: where it was, what repeats, and who began it, each in about `depth` lines. */
+static void put_folded(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		       size_t first, size_t depth)
+{
+	size_t outer = start_of_outer(stack), left_out = find_left_out(stack, first);
+	size_t head = first + depth < left_out ? first + depth : left_out;
+
+	hawk_screen_stack(screen, stack, first, head - first, 4);
+	if (is_cut(stack)) { /* it repeats nothing: only the ends tell */
+		if (stack->count - outer > 2 * depth)
+			outer = stack->count - 2 * depth;
+		put_more(screen, stack, head, outer);
+		hawk_screen_stack(screen, stack, outer, 0, 4);
+		return;
+	}
+	put_more(screen, stack, head, left_out);
+	hawk_screen_stack_line(screen, &stack->lines[left_out], 4);
+	if (left_out + 1 < outer) {
+		put_more(screen, stack, left_out + 1, outer - 1);
+		hawk_screen_stack_line(screen, &stack->lines[outer - 1], 4);
+	}
+	if (stack->count - outer > 2 * depth) {
+		hawk_screen_stack(screen, stack, outer, depth, 4);
+		put_more(screen, stack, outer + depth, stack->count - depth);
+		outer = stack->count - depth;
+	}
+	hawk_screen_stack(screen, stack, outer, 0, 4);
+}
+
+static void put_end(const struct hawk_screen *screen, const struct hawk_stack *stack)
+{
+	if (stack->end == HAWK_UNWIND_END_LOST)
+		hawk_output_puts(screen->output, "    (could not be unwound further)\n");
+	else if (stack->end == HAWK_UNWIND_END_LIMIT)
+		hawk_output_printf(screen->output,
+				   "    (stopped after %s frames: there may be more)\n",
+				   hawk_quantity_count(stack->frame_count).text);
+}
+
+/** The lines of a stack from `first` on, about `depth` of them (0 = all). */
+static void put_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		      size_t first, size_t depth)
+{
+	bool folded = start_of_outer(stack) > first;
+
 	if (depth && stack->count == first + depth + 1)
 		depth++; // the remark would take as much room as the frame
-	hawk_screen_stack(screen, stack, first, depth, 4);
-	if (depth && stack->count > first + depth)
-		hawk_output_printf(screen->output, "    ... and %zu more frames (--full)\n",
-				   stack->count - first - depth);
-	else if (!stack->complete)
-		hawk_output_puts(screen->output, "    (could not be unwound further)\n");
-	return NULL;
+	if (depth && folded)
+		put_folded(screen, stack, first, depth);
+	else
+		hawk_screen_stack(screen, stack, first, depth, 4);
+	if (depth && !folded && stack->count > first + depth)
+		put_more(screen, stack, first + depth, stack->count);
+	else
+		put_end(screen, stack);
+}
+
+/** Ends the line above a stack. */
+static void put_frame_count(const struct hawk_screen *screen, const struct hawk_stack *stack)
+{
+	if (hawk_stack_is_folded(stack))
+		hawk_output_printf(screen->output, " (%s frames)",
+				   hawk_quantity_count(stack->frame_count).text);
+	hawk_output_puts(screen->output, "\n");
 }
 
 static struct hawk_error *put_crashed_thread(const struct hawk_report *report,
@@ -165,10 +251,13 @@ static struct hawk_error *put_crashed_thread(const struct hawk_report *report,
 		hawk_screen_foreign(screen, thread->name);
 	}
 	hawk_output_puts(screen->output,
-			 process->signal && !process->live ? " died in\n" : " was in\n");
+			 process->signal && !process->live ? " died in" : " was in");
 	hawk_stack_init(&stack);
-	err = put_thread(report, screen, thread, report->depth ? report->depth : CRASH_LINES,
-			 &stack);
+	err = hawk_stack_of_thread(report->symbols, report->target, thread, &stack);
+	put_frame_count(screen, &stack);
+	if (!err)
+		put_stack(screen, &stack, first_telling_line(&stack),
+			  report->depth ? report->depth : CRASH_LINES);
 	hawk_stack_deinit(&stack);
 	return err;
 }
@@ -207,7 +296,7 @@ struct hawk_error *hawk_report_process(const struct hawk_report *report,
 			screen->output, "for %s\n",
 			hawk_quantity_nanoseconds(hawk_target_pause_ns(report->target)).text);
 	}
-	put_cause(process, screen);
+	put_cause(report, screen);
 	if (screen->full || process->table_file)
 		return NULL; // the threads follow, all of them, or there are none
 	return put_crashed_thread(report, screen);
@@ -234,8 +323,10 @@ struct hawk_error *hawk_report_threads(const struct hawk_report *report,
 		if (threads[i].crashed && hawk_target_process(report->target)->signal)
 			hawk_output_printf(screen->output, ", crashed%s%s", signal ? " by " : "",
 					   signal ? signal : "");
-		hawk_output_puts(screen->output, "\n");
-		err = put_thread(report, screen, &threads[i], 0, &stack);
+		err = hawk_stack_of_thread(report->symbols, report->target, &threads[i], &stack);
+		put_frame_count(screen, &stack);
+		if (!err)
+			put_stack(screen, &stack, 0, 0);
 	}
 	hawk_stack_deinit(&stack);
 	return err;

@@ -12,7 +12,7 @@
 #include "root_name_groups.h"
 
 enum {
-	FRAMES_MAX = 1024,
+	RUNS_MAX = 64, /**< more than unwinding ever finds */
 	RED_ZONE_BYTES = 128,
 	/* In the XSAVE area: the lower halves, the upper halves of the vector registers. */
 	XMM_START = 160,
@@ -24,8 +24,11 @@ enum {
 
 /** The frames of one thread. */
 struct frames {
-	struct hawk_stack_frame *items;
-	size_t count;
+	struct hawk_thread_frames found;
+	/** Frames behind each run of them on one stack: handlers of signals have their own,
+	 * perhaps. Within a run stack pointers grow. */
+	size_t run_ends[RUNS_MAX];
+	size_t run_count;
 	bool tried;
 };
 
@@ -70,7 +73,7 @@ void hawk_root_namer_destroy(struct hawk_root_namer *namer)
 	if (!namer)
 		return;
 	for (size_t i = 0; i < namer->thread_count; i++)
-		free(namer->threads[i].items);
+		hawk_thread_frames_deinit(&namer->threads[i].found);
 	free(namer->threads);
 	hawk_root_groups_deinit(&namer->groups);
 	free(namer);
@@ -96,47 +99,45 @@ static void name_register(uint64_t number, char *ret, size_t size)
 		snprintf(ret, size, "vector state");
 }
 
+static void find_runs(struct frames *frames)
+{
+	const struct hawk_stack_frame *frame = frames->found.frames;
+	size_t count = frames->found.count;
+
+	for (size_t i = 0; i < count && frames->run_count < RUNS_MAX; i++)
+		if (i + 1 == count || frame[i + 1].sp <= frame[i].sp)
+			frames->run_ends[frames->run_count++] = i + 1;
+}
+
 static struct hawk_error *unwind(struct hawk_root_namer *namer, const struct hawk_thread *thread,
 				 struct frames *frames)
 {
-	CLEANUP(free_ptr) struct hawk_stack_frame *items = NULL;
 	struct hawk_error *err;
-	bool complete;
-	size_t count;
 
 	if (frames->tried)
 		return NULL;
-	items = calloc(FRAMES_MAX, sizeof(*items));
-	if (!items)
-		return &hawk_enomem;
-	err = hawk_symbols_unwind(namer->symbols, thread, items, FRAMES_MAX, &count, &complete);
+	err = hawk_symbols_unwind(namer->symbols, thread, HAWK_UNWIND_FRAMES_MAX, &frames->found);
 	if (err)
-		return err;
-	frames->items = malloc((count + 1) * sizeof(*items));
-	if (!frames->items)
-		return &hawk_enomem;
-	memcpy(frames->items, items, count * sizeof(*items));
-	frames->count = count;
-	frames->tried = true;
-	return NULL;
+		hawk_thread_frames_deinit(&frames->found);
+	else
+		find_runs(frames);
+	frames->tried = !err;
+	return err;
 }
 
 static struct hawk_error *name_function(struct hawk_root_namer *namer,
 					const struct hawk_stack_frame *frame,
 					struct hawk_root_name *name)
 {
-	const struct hawk_module *mapped =
-		hawk_target_module_at(namer->target, frame->pc - (frame->exact ? 0 : 1));
 	const struct hawk_frame *lines = NULL;
 	struct hawk_symbol_module module;
 	struct hawk_error *err;
 	size_t count = 0;
 
 	name->frame_pc = frame->pc;
-	if (!mapped)
+	if (!hawk_symbol_module_at(namer->target, frame->pc - (frame->exact ? 0 : 1), &module))
 		return NULL;
-	module = hawk_symbol_module_of(mapped);
-	name->module = mapped->path;
+	name->module = module.path;
 	name->frame_offset = frame->pc - module.bias;
 	err = hawk_symbols_lookup(namer->symbols, &module, frame->pc, frame->exact, &lines, &count);
 	if (!err && count)
@@ -146,35 +147,54 @@ static struct hawk_error *name_function(struct hawk_root_namer *namer,
 
 /* Frames end where the next one begins; where that is on another stack, as behind a signal handler,
  * or unknown, not far above. */
-static bool is_in_frame(const struct frames *frames, size_t i, uint64_t address)
+static bool is_in_frame(const struct hawk_thread_frames *frames, size_t i, uint64_t address)
 {
-	uint64_t sp = frames->items[i].sp;
+	uint64_t sp = frames->frames[i].sp;
 
 	if (address < sp)
 		return i == 0 && sp - address <= RED_ZONE_BYTES;
-	if (i + 1 < frames->count && frames->items[i + 1].sp > sp)
-		return address < frames->items[i + 1].sp;
+	if (i + 1 < frames->count && frames->frames[i + 1].sp > sp)
+		return address < frames->frames[i + 1].sp;
 	return address - sp < LAST_FRAME_BYTES_MAX;
+}
+
+/** The frame that `address` lies in; false = none. */
+static bool find_frame(const struct frames *frames, uint64_t address, size_t *ret)
+{
+	for (size_t run = 0; run < frames->run_count; run++) {
+		size_t low = run ? frames->run_ends[run - 1] : 0;
+		size_t high = frames->run_ends[run] - 1;
+
+		while (low < high) {
+			size_t middle = high - (high - low) / 2;
+
+			if (frames->found.frames[middle].sp <= address)
+				low = middle;
+			else
+				high = middle - 1;
+		}
+		*ret = low;
+		if (is_in_frame(&frames->found, low, address))
+			return true;
+	}
+	return false;
 }
 
 static struct hawk_error *name_stack(struct hawk_root_namer *namer, const struct hawk_root *root,
 				     struct hawk_root_name *name)
 {
-	size_t count;
+	size_t count, frame;
 	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
 	struct frames *frames = &namer->threads[root->owner];
 	struct hawk_error *err = unwind(namer, thread, frames);
 
 	name->offset = (int64_t)(root->address - thread->registers[HAWK_RSP]);
-	for (size_t i = 0; !err && i < frames->count; i++) {
-		if (!is_in_frame(frames, i, root->address))
-			continue;
-		name->has_frame = true;
-		name->frame = (uint32_t)i;
-		name->offset = (int64_t)(root->address - frames->items[i].sp);
-		return name_function(namer, &frames->items[i], name);
-	}
-	return err;
+	if (err || !find_frame(frames, root->address, &frame))
+		return err;
+	name->has_frame = true;
+	name->frame = (uint32_t)frame;
+	name->offset = (int64_t)(root->address - frames->found.frames[frame].sp);
+	return name_function(namer, &frames->found.frames[frame], name);
 }
 
 static struct hawk_error *name_tls(struct hawk_root_namer *namer, const struct hawk_root *root,

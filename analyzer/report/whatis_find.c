@@ -15,26 +15,25 @@ static void find_thread(const struct hawk_report *report, struct hawk_whatis *wh
 {
 	const struct hawk_mapping *mapping = whatis->mapping;
 	const struct hawk_thread *best = NULL;
+	uint64_t best_sp = 0;
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(report->target, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t sp = threads[i].registers[HAWK_RSP];
+		uint64_t sp = hawk_target_stack_start(report->target, &threads[i]);
 
 		if (sp < mapping->start || sp >= mapping->end)
 			continue;
 		/* Stacks of threads may share a mapping when their guard pages were merged away. */
 		if (!best || (sp <= whatis->address + RED_ZONE_BYTES &&
-			      (sp > best->registers[HAWK_RSP] ||
-			       best->registers[HAWK_RSP] > whatis->address + RED_ZONE_BYTES))) {
+			      (sp > best_sp || best_sp > whatis->address + RED_ZONE_BYTES))) {
 			best = &threads[i];
+			best_sp = sp;
 			whatis->thread_index = i;
 		}
 	}
 	whatis->thread = best;
-	if (best)
-		whatis->below_stack_pointer =
-			whatis->address + RED_ZONE_BYTES < best->registers[HAWK_RSP];
+	whatis->below_stack_pointer = best && whatis->address + RED_ZONE_BYTES < best_sp;
 }
 
 static bool in_tracer(const struct hawk_table *table, uint64_t address)
@@ -69,38 +68,44 @@ void hawk_whatis_find(const struct hawk_report *report, uint64_t address, struct
 		find_thread(report, ret);
 }
 
+static struct hawk_error *name_frame(const struct hawk_report *report, struct hawk_whatis *whatis)
+{
+	struct hawk_stack_line *line = &whatis->frame_line;
+	const struct hawk_frame *names = NULL;
+	struct hawk_error *err;
+	size_t count = 0;
+
+	line->has_module = hawk_symbol_module_at(report->target, line->pc - (line->exact ? 0 : 1),
+						 &line->module);
+	if (!line->has_module)
+		return NULL;
+	err = hawk_symbols_lookup(report->symbols, &line->module, line->pc, line->exact, &names,
+				  &count);
+	if (!err && count)
+		line->name = names[count - 1]; // the function that has the frame
+	return err;
+}
+
 /** Which frame's part of the stack the address lies in: frames end where the next one begins. */
 static struct hawk_error *resolve_frame(const struct hawk_report *report,
 					struct hawk_whatis *whatis)
 {
-	struct hawk_stack_frame frames[HAWK_STACK_THREAD_FRAMES_MAX];
-	size_t count = 0;
-	bool complete;
-	const struct hawk_module *module;
-	struct hawk_error *err =
-		hawk_symbols_unwind(report->symbols, whatis->thread, frames,
-				    HAWK_STACK_THREAD_FRAMES_MAX, &count, &complete);
-	const struct hawk_frame *names = NULL;
-	size_t name_count = 0;
+	struct hawk_thread_frames found;
+	struct hawk_error *err = hawk_symbols_unwind(report->symbols, whatis->thread,
+						     HAWK_UNWIND_FRAMES_MAX, &found);
 	size_t i = 0;
 
-	if (err || !count || whatis->below_stack_pointer)
-		return err;
-	while (i + 1 < count && frames[i + 1].sp <= whatis->address)
-		i++;
-	whatis->has_frame = true;
-	whatis->frame = (uint32_t)i;
-	whatis->frame_line.pc = frames[i].pc;
-	whatis->frame_line.exact = frames[i].exact;
-	module = hawk_target_module_at(report->target, frames[i].pc - (frames[i].exact ? 0 : 1));
-	if (!module)
-		return NULL;
-	whatis->frame_line.has_module = true;
-	whatis->frame_line.module = hawk_symbol_module_of(module);
-	err = hawk_symbols_lookup(report->symbols, &whatis->frame_line.module, frames[i].pc,
-				  frames[i].exact, &names, &name_count);
-	if (!err && name_count)
-		whatis->frame_line.name = names[name_count - 1]; // the function that has the frame
+	if (!err && found.count && !whatis->below_stack_pointer) {
+		while (i + 1 < found.count && found.frames[i + 1].sp <= whatis->address)
+			i++;
+		whatis->has_frame = true;
+		whatis->frame = (uint32_t)i;
+		whatis->frame_line.frame = (uint32_t)i;
+		whatis->frame_line.pc = found.frames[i].pc;
+		whatis->frame_line.exact = found.frames[i].exact;
+		err = name_frame(report, whatis);
+	}
+	hawk_thread_frames_deinit(&found);
 	return err;
 }
 

@@ -114,6 +114,10 @@ enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
 /** Module of the target as a symbol module. */
 struct hawk_symbol_module hawk_symbol_module_of(const struct hawk_module *module);
 
+/** Fills `*ret` with the module that has `address` as code or data; false = none has. */
+bool hawk_symbol_module_at(const struct hawk_target *target, uint64_t address,
+			   struct hawk_symbol_module *ret);
+
 /** One frame of an unwound thread. */
 struct hawk_stack_frame {
 	uint64_t pc;
@@ -121,14 +125,32 @@ struct hawk_stack_frame {
 	bool exact;  /**< leaf frame, or interrupted by a signal */
 };
 
+/** Why unwinding ended. */
+enum hawk_unwind_end {
+	HAWK_UNWIND_END_OUTERMOST = 0, /**< the thread's first frame was reached */
+	HAWK_UNWIND_END_LOST,          /**< there are more frames, but they cannot be found */
+	HAWK_UNWIND_END_LIMIT,         /**< there may be more than were asked for */
+};
+
+/** The frames of a thread, innermost first. */
+struct hawk_thread_frames {
+	struct hawk_stack_frame *frames;
+	size_t count;
+	enum hawk_unwind_end end;
+};
+
+/** More than fit into the usual 8 MiB of stack: a frame takes 8 bytes or more. 24 MiB. */
+enum { HAWK_UNWIND_FRAMES_MAX = 1 << 20 };
+
 /**
  * Unwinds `thread` by CFI of the files that match (the core holds no .eh_frame), falling back to
- * frame pointers; at most `max` frames into `frames`. Stops at the first frame that makes no sense;
- * `*complete` says whether it was the outermost one. Never loops: the stack pointer must grow.
+ * frame pointers; at most `max` frames. Stops at the first frame that makes no sense. Never loops:
+ * the stack pointer must grow. `*ret` is filled anew, and to be freed also after an error.
  */
 struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
-				       const struct hawk_thread *thread,
-				       struct hawk_stack_frame *frames, size_t max, size_t *count,
-				       bool *complete);
+				       const struct hawk_thread *thread, size_t max,
+				       struct hawk_thread_frames *ret);
+
+void hawk_thread_frames_deinit(struct hawk_thread_frames *frames);
 
 #endif

@@ -221,6 +221,18 @@ const struct hawk_mapping *hawk_target_mapping_at(const struct hawk_target *targ
 						  uint64_t address);
 const struct hawk_module *hawk_target_module_at(const struct hawk_target *target, uint64_t address);
 
+/** True if the thread died because it needed more stack than it had. */
+bool hawk_target_stack_overflowed(const struct hawk_target *target,
+				  const struct hawk_thread *thread);
+
+/**
+ * Where the live part of the thread's stack begins: at its stack pointer, or, if the thread died of
+ * an overflow that has moved the stack pointer below the stack, at the start of the stack's
+ * mapping.
+ */
+uint64_t hawk_target_stack_start(const struct hawk_target *target,
+				 const struct hawk_thread *thread);
+
 /** All of `bytes` or HAWK_ERROR_FAULT; crosses mappings that touch. */
 struct hawk_error *hawk_target_read(const struct hawk_target *target, uint64_t address, void *to,
 				    size_t bytes);

@@ -66,6 +66,16 @@ struct hawk_symbol_module hawk_symbol_module_of(const struct hawk_module *module
 	};
 }
 
+bool hawk_symbol_module_at(const struct hawk_target *target, uint64_t address,
+			   struct hawk_symbol_module *ret)
+{
+	const struct hawk_module *module = hawk_target_module_at(target, address);
+
+	if (module)
+		*ret = hawk_symbol_module_of(module);
+	return module != NULL;
+}
+
 /** Start of the vdso that `module` is, else 0. */
 static uint64_t vdso_start(const struct hawk_symbols *symbols,
 			   const struct hawk_symbol_module *module)

@@ -16,6 +16,10 @@
 #include "hawk_cursor.h"
 #include "live_process.h"
 
+enum {
+	OVERFLOW_BYTES_MAX = 1 << 20, /**< no frame that overflows a stack is larger */
+};
+
 struct hawk_string {
 	struct hawk_string *next;
 	char text[];
@@ -255,6 +259,44 @@ const struct hawk_mapping *hawk_target_mapping_at(const struct hawk_target *targ
 	if (index == target->mapping_count || target->mappings[index].start > address)
 		return NULL;
 	return &target->mappings[index];
+}
+
+static bool are_near(uint64_t a, uint64_t b)
+{
+	return (a < b ? b - a : a - b) <= OVERFLOW_BYTES_MAX;
+}
+
+/** The thread's stack, if it died because that has overflowed; else NULL. */
+static const struct hawk_mapping *find_overflown(const struct hawk_target *target,
+						 const struct hawk_thread *thread)
+{
+	uint64_t sp = thread->registers[HAWK_RSP], fault = target->process.fault_address;
+	size_t i = hawk_target_mapping_index(target, sp < fault ? sp : fault);
+
+	if (!thread->crashed || !target->process.has_fault_address)
+		return NULL;
+	/* Guard pages may be in a core, without contents. */
+	while (i < target->mapping_count && !target->mappings[i].present_bytes)
+		i++;
+	if (i == target->mapping_count || !(target->mappings[i].flags & HAWK_MAPPING_WRITE) ||
+	    sp >= target->mappings[i].end || fault >= target->mappings[i].start ||
+	    !are_near(sp, target->mappings[i].start) || !are_near(fault, target->mappings[i].start))
+		return NULL;
+	return &target->mappings[i];
+}
+
+bool hawk_target_stack_overflowed(const struct hawk_target *target,
+				  const struct hawk_thread *thread)
+{
+	return find_overflown(target, thread);
+}
+
+uint64_t hawk_target_stack_start(const struct hawk_target *target, const struct hawk_thread *thread)
+{
+	const struct hawk_mapping *stack = find_overflown(target, thread);
+	uint64_t sp = thread->registers[HAWK_RSP];
+
+	return stack && sp < stack->start ? stack->start : sp;
 }
 
 const struct hawk_module *hawk_target_module_at(const struct hawk_target *target, uint64_t address)

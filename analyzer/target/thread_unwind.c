@@ -6,9 +6,11 @@
  */
 #include "thread_unwind.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum {
+	FRAMES_FIRST = 64,
 	SIGNALS_MAX = 32,                   /**< nested handlers on one stack */
 	FRAME_BYTES_MAX = 64 * 1024 * 1024, /**< of one frame found by frame pointer */
 	USER_CODE_SEGMENT = 0x33,
@@ -187,25 +189,42 @@ static enum hawk_unwind_result check(const struct hawk_symbols *symbols,
 	return HAWK_UNWIND_CALLER;
 }
 
+static bool append_frame(struct hawk_thread_frames *to, size_t *capacity,
+			 const struct hawk_unwind_state *state)
+{
+	if (to->count == *capacity) {
+		size_t more = *capacity ? 2 * *capacity : FRAMES_FIRST;
+		struct hawk_stack_frame *frames = realloc(to->frames, more * sizeof(*frames));
+
+		if (!frames)
+			return false;
+		to->frames = frames;
+		*capacity = more;
+	}
+	to->frames[to->count++] = (struct hawk_stack_frame){.pc = state->registers[HAWK_CFI_RIP],
+							    .sp = state->registers[HAWK_CFI_RSP],
+							    .exact = state->exact};
+	return true;
+}
+
 struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
-				       const struct hawk_thread *thread,
-				       struct hawk_stack_frame *frames, size_t max, size_t *count,
-				       bool *complete)
+				       const struct hawk_thread *thread, size_t max,
+				       struct hawk_thread_frames *ret)
 {
 	struct hawk_unwind_state state = first_state(thread);
 	enum hawk_unwind_result result = HAWK_UNWIND_CALLER;
-	size_t signals = 0;
-	size_t filled = 0;
+	size_t signals = 0, capacity = 0;
 	bool signal;
 
-	while (result == HAWK_UNWIND_CALLER && filled < max && symbols->target) {
+	*ret = (struct hawk_thread_frames){0};
+	while (result == HAWK_UNWIND_CALLER && ret->count < max && symbols->target) {
 		uint64_t sp = state.registers[HAWK_CFI_RSP];
 
-		frames[filled++] = (struct hawk_stack_frame){
-			.pc = state.registers[HAWK_CFI_RIP], .sp = sp, .exact = state.exact};
+		if (!append_frame(ret, &capacity, &state))
+			return &hawk_enomem;
 		result = hawk_unwind_step(symbols, &state, &signal);
 		if (signal)
-			frames[filled - 1].exact = true;
+			ret->frames[ret->count - 1].exact = true;
 		if (signal && ++signals > SIGNALS_MAX)
 			result = HAWK_UNWIND_LOST;
 		if (result == HAWK_UNWIND_CALLER)
@@ -213,7 +232,14 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 	}
 	if (result == HAWK_UNWIND_NO_MEMORY)
 		return &hawk_enomem;
-	*count = filled;
-	*complete = result == HAWK_UNWIND_OUTERMOST;
+	ret->end = result == HAWK_UNWIND_OUTERMOST ? HAWK_UNWIND_END_OUTERMOST
+		   : result == HAWK_UNWIND_LOST    ? HAWK_UNWIND_END_LOST
+						   : HAWK_UNWIND_END_LIMIT;
 	return NULL;
+}
+
+void hawk_thread_frames_deinit(struct hawk_thread_frames *frames)
+{
+	free(frames->frames);
+	*frames = (struct hawk_thread_frames){0};
 }

@@ -58,9 +58,14 @@ static void open_core(struct opened *opened, const char *path)
 
 static void unwind(struct opened *opened, const struct hawk_thread *thread, size_t max)
 {
-	assert_null(hawk_symbols_unwind(opened->symbols, thread, opened->frames, max,
-					&opened->count, &opened->complete));
-	assert_in_range(opened->count, 1, max);
+	struct hawk_thread_frames found;
+
+	assert_null(hawk_symbols_unwind(opened->symbols, thread, max, &found));
+	assert_in_range(found.count, 1, max);
+	memcpy(opened->frames, found.frames, found.count * sizeof(*found.frames));
+	opened->count = found.count;
+	opened->complete = found.end == HAWK_UNWIND_END_OUTERMOST;
+	hawk_thread_frames_deinit(&found);
 }
 
 static void close_core(struct opened *opened)

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Recursion that overflows the stack, or that stops at a depth and aborts: one function, three in
+ * turn, or in an order that never repeats.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned long left;
+static unsigned long random_state = 1;
+static volatile unsigned sink;
+static void *volatile held;
+
+static void end(void)
+{
+	if (left-- == 0)
+		abort();
+}
+
+__attribute__((noinline)) static void alone(void)
+{
+	volatile char local[8] = {0};
+
+	end();
+	alone();
+	sink += local[0];
+}
+
+/** Touches its own end first: dies with the stack pointer below the stack. */
+__attribute__((noinline)) static void wide(void)
+{
+	volatile char local[3000];
+
+	local[0] = 1;
+	end();
+	wide();
+	sink += local[0];
+}
+
+static void ping(void);
+
+__attribute__((noinline)) static void pang(void)
+{
+	end();
+	ping();
+	sink++;
+}
+
+__attribute__((noinline)) static void pong(void)
+{
+	end();
+	pang();
+	sink++;
+}
+
+__attribute__((noinline)) static void ping(void)
+{
+	end();
+	pong();
+	sink++;
+}
+
+static void left_side(void);
+
+__attribute__((noinline)) static void right_side(void)
+{
+	end();
+	random_state = random_state * 6364136223846793005UL + 1442695040888963407UL;
+	if (random_state >> 63)
+		left_side();
+	else
+		right_side();
+	sink++;
+}
+
+__attribute__((noinline)) static void left_side(void)
+{
+	end();
+	random_state = random_state * 6364136223846793005UL + 1442695040888963407UL;
+	if (random_state >> 63)
+		left_side();
+	else
+		right_side();
+	sink += 2;
+}
+
+__attribute__((noinline)) static void *begin_recursion(void *way)
+{
+	void *volatile mine = malloc(777);
+
+	memset(mine, 1, 777);
+	if (!strcmp(way, "alone"))
+		alone();
+	else if (!strcmp(way, "wide"))
+		wide();
+	else if (!strcmp(way, "three"))
+		ping();
+	else
+		left_side();
+	held = mine;
+	return NULL;
+}
+
+__attribute__((noinline)) static void serve(char *way)
+{
+	begin_recursion(way);
+	sink++;
+}
+
+int main(int count, char **arguments)
+{
+	pthread_t thread;
+
+	left = strtoul(arguments[2], NULL, 0);
+	if (count < 4) {
+		serve(arguments[1]);
+		return 0;
+	}
+	pthread_create(&thread, NULL, begin_recursion, arguments[1]);
+	pthread_join(thread, NULL);
+	return 0;
+}
