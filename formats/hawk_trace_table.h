@@ -36,6 +36,7 @@ enum {
 	HAWK_MODULE_SEGMENTS = 10,
 	HAWK_LABEL_SEGMENTS = 8,
 	HAWK_TABLE_EXTENTS = 96,
+	HAWK_TABLE_UNDUMPED = 64,
 	HAWK_TABLE_OPTIONS_BYTES = 512,
 
 	/** log2 of the number of elements in segment 0. */
@@ -94,6 +95,13 @@ struct hawk_table_extent {
 	uint64_t file_offset; /**< where the extent lies in a table file; 0 for anonymous memory */
 };
 static_assert(sizeof(struct hawk_table_extent) == 32, "frozen");
+
+/** Memory that the program keeps out of cores: madvise() with MADV_DONTDUMP. A core shows no
+ * difference to memory that was never written. */
+struct hawk_table_undumped {
+	uint64_t start; /**< 0 = free entry */
+	uint64_t end;   /**< written last (release) */
+};
 
 struct hawk_table_header {
 	uint64_t magic;              /**< hawk_table_magic(); written last (release) */
@@ -158,6 +166,10 @@ struct hawk_table_header {
 	/* With HAWK_TABLE_SAMPLED, else 0. */
 	uint64_t sample_mean; /**< bytes between two points, 1 .. 2^HAWK_SAMPLE_MEAN_LOG2_MAX */
 	uint64_t sample_segments[HAWK_TRACE_SEGMENTS]; /**< struct hawk_sample_record, by trace */
+
+	uint32_t undumped_watched; /**< 1 = the program's calls of madvise() are seen */
+	uint32_t undumped_lost;    /**< ranges that found no free entry */
+	struct hawk_table_undumped undumped[HAWK_TABLE_UNDUMPED];
 };
 static_assert(offsetof(struct hawk_table_header, key) == 56, "frozen");
 static_assert(offsetof(struct hawk_table_header, check) == 72, "frozen");

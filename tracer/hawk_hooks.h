@@ -61,4 +61,8 @@ void *hawk_finish(void *base, const struct hawk_frame_state *caller, enum hawk_b
  * operator called. */
 void hawk_hooks_cxx_resolve(void);
 
+/** Says in the table that madvise() is watched, unless the program has its own. From the
+ * constructor. */
+void hawk_hooks_madvise_resolve(void);
+
 #endif

@@ -137,6 +137,7 @@ __attribute__((constructor)) static void construct(void)
 	hawk_threads_watch_exits();
 	hawk_file_watch_forks();
 	hawk_hooks_cxx_resolve();
+	hawk_hooks_madvise_resolve();
 	if (!hawk_options_match_program()) {
 		hawk_file_discard();
 		hawk_phase = HAWK_PHASE_PASSIVE;

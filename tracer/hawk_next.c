@@ -68,6 +68,7 @@ bool hawk_next_resolve(void)
 		.valloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "valloc"),
 		.pvalloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "pvalloc"),
 		.malloc_usable_size = (size_t(*)(void *))dlsym(RTLD_NEXT, "malloc_usable_size"),
+		.madvise = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "madvise"),
 	};
 
 	if (!next.malloc || !next.free || !next.calloc || !next.realloc)

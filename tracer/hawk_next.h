@@ -31,6 +31,7 @@ struct hawk_next {
 	void *(*valloc)(size_t size);
 	void *(*pvalloc)(size_t size);
 	size_t (*malloc_usable_size)(void *pointer);
+	int (*madvise)(void *address, size_t length, int advice);
 	/** Only where the program's free() is not ours: it calls the program's realloc. */
 	void *(*reallocarray)(void *pointer, size_t count, size_t size);
 	uint32_t elsewhere; /**< bit of enum hawk_aligned_call: see hawk_next_goes_elsewhere() */

@@ -45,6 +45,32 @@ static struct hawk_error *make_excluded(const struct hawk_table *table,
 	return NULL;
 }
 
+/* Of the twin only what never changes is of use. */
+static struct hawk_error *make_undumped(const struct hawk_table *table,
+					struct hawk_sweep_plan *plan)
+{
+	const struct hawk_table_header *header = hawk_table_header(table);
+	struct hawk_span *spans;
+
+	if (hawk_table_is_twin(table))
+		return NULL;
+	spans = calloc(HAWK_TABLE_UNDUMPED, sizeof(*spans));
+	if (!spans)
+		return &hawk_enomem;
+	plan->undumped = spans;
+	plan->undumped_known = header->undumped_watched == 1 && !header->undumped_lost;
+	for (size_t i = 0; i < HAWK_TABLE_UNDUMPED; i++) {
+		const struct hawk_table_undumped *range = &header->undumped[i];
+
+		if (range->start && range->end)
+			spans[plan->undumped_count++] =
+				(struct hawk_span){range->start, range->end};
+		else if (range->start)
+			plan->undumped_known = false;
+	}
+	return NULL;
+}
+
 static void report_discarded(const struct hawk_heap *heap, struct hawk_findings *findings)
 {
 	static const char outcome[] = "blocks that lay there still count as live and look lost, so "
@@ -80,7 +106,8 @@ struct hawk_error *hawk_heap_load_plan(struct hawk_target *target, struct hawk_f
 	heap->trace_count = hawk_table_header(heap->table)->trace_count;
 	heap->life =
 		hawk_life_find(hawk_table_header(heap->table), &hawk_target_process(target)->end);
-	return make_excluded(heap->table, &heap->plan);
+	err = make_undumped(heap->table, &heap->plan);
+	return err ? err : make_excluded(heap->table, &heap->plan);
 }
 
 /** The live blocks of one trace. */
@@ -441,6 +468,7 @@ void hawk_heap_deinit(struct hawk_heap *heap)
 {
 	hawk_table_close(heap->table);
 	free((void *)heap->plan.excluded);
+	free((void *)heap->plan.undumped);
 	free(heap->sites);
 	free(heap->site_of_trace);
 	memset(heap, 0, sizeof(*heap));

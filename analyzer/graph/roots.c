@@ -239,7 +239,8 @@ static void hawk_cleanup_ranges(struct hawk_root_ranges *ranges)
 
 static struct hawk_error *scan_all(const struct hawk_target *target,
 				   const struct hawk_block_index *index,
-				   const struct hawk_sweep_plan *plan, struct hawk_roots *roots)
+				   const struct hawk_sweep_plan *plan, struct hawk_roots *roots,
+				   uint64_t *undumped_bytes)
 {
 	CLEANUP(ranges) struct hawk_root_ranges ranges = {0};
 	CLEANUP(free_ptr) struct hawk_candidates *candidates = calloc(1, sizeof(*candidates));
@@ -261,6 +262,7 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 	hawk_progress_end(&progress);
 	memcpy(roots->missing_bytes, ranges.missing_bytes, sizeof(roots->missing_bytes));
 	roots->heap_missing_bytes = ranges.heap_missing_bytes;
+	*undumped_bytes = ranges.undumped_bytes;
 	roots->threads_without_stack = ranges.threads_without_stack;
 	return err;
 }
@@ -275,7 +277,7 @@ static uint64_t missing_bytes(const struct hawk_roots *roots)
 }
 
 static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *roots,
-		   struct hawk_findings *findings)
+		   uint64_t undumped_bytes, struct hawk_findings *findings)
 {
 	if (plan->blocks_missing)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "roots-unowned",
@@ -287,6 +289,10 @@ static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *
 				  "%s of writable memory, where pointers to blocks may lie, are "
 				  "not there",
 				  hawk_quantity_bytes(missing_bytes(roots)).text);
+	if (undumped_bytes)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "roots-undumped",
+				  "the program keeps %s of that out of cores (MADV_DONTDUMP)",
+				  hawk_quantity_bytes(undumped_bytes).text);
 	if (roots->threads_without_stack)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-missing",
 				  "the stack%s of %llu thread%s not there",
@@ -313,16 +319,17 @@ struct hawk_error *hawk_roots_find(const struct hawk_target *target,
 				   struct hawk_findings *findings, struct hawk_roots *ret)
 {
 	struct hawk_roots roots = {0};
+	uint64_t undumped_bytes = 0;
 	struct hawk_error *err = add_registers(target, index, &roots);
 
 	if (!err)
-		err = scan_all(target, index, plan, &roots);
+		err = scan_all(target, index, plan, &roots, &undumped_bytes);
 	if (err) {
 		hawk_roots_deinit(&roots);
 		return err;
 	}
 	shrink(&roots);
-	report(plan, &roots, findings);
+	report(plan, &roots, undumped_bytes, findings);
 	*ret = roots;
 	return NULL;
 }

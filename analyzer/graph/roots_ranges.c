@@ -28,8 +28,28 @@ struct finder {
 	const struct hawk_block_index *index;
 	const struct hawk_sweep_plan *plan;
 	struct hawk_root_ranges *ranges;
-	uint64_t tls_bytes; /**< static TLS below thread pointers; 0 = not known */
+	uint64_t tls_bytes;   /**< static TLS below thread pointers; 0 = not known */
+	bool unwritten_known; /**< anonymous memory that was not dumped was never written, unless
+				   plan->undumped has it */
 };
+
+/* A kernel dumps private anonymous memory that was ever written, all of it or (coredump_filter)
+ * none; names of files tell it from other memory. */
+static bool knows_unwritten(const struct hawk_target *target, const struct hawk_sweep_plan *plan)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+	bool anonymous = false;
+	bool named = false;
+
+	for (size_t i = 0; i < count; i++) {
+		if (mappings[i].path)
+			named = true;
+		else if (mappings[i].flags & HAWK_MAPPING_WRITE && mappings[i].dumped_bytes)
+			anonymous = true;
+	}
+	return anonymous && named && plan->undumped_known;
+}
 
 static struct hawk_error *add(struct hawk_root_ranges *ranges, struct hawk_root_range range)
 {
@@ -400,8 +420,43 @@ static uint64_t bytes_outside(const struct hawk_sweep_plan *plan, uint64_t start
 	return bytes;
 }
 
+static bool is_undumped(const struct hawk_sweep_plan *plan, const struct hawk_mapping *mapping)
+{
+	for (size_t i = 0; i < plan->undumped_count; i++)
+		if (plan->undumped[i].start < mapping->end &&
+		    mapping->start < plan->undumped[i].end)
+			return true;
+	return false;
+}
+
+/* A module's .bss, of which other writable or relocated memory was dumped: nobody keeps that out.
+ */
+static bool is_bss(const struct finder *finder, const struct hawk_mapping *mapping,
+		   const struct hawk_module *module)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+
+	for (const struct hawk_mapping *before = mapping - 1;
+	     module && before > mappings && before->start >= module->start &&
+	     before->end > module->start;
+	     before--)
+		if (before->dumped_bytes && before->file_offset)
+			return true;
+	return false;
+}
+
+/* The kernel dumps no anonymous memory that was never written: it reads as zeros. */
+static bool was_never_written(const struct finder *finder, const struct hawk_mapping *mapping,
+			      const struct hawk_module *module)
+{
+	return !mapping->dumped_bytes && !(mapping->path && mapping->path[0]) &&
+	       !is_undumped(finder->plan, mapping) &&
+	       (finder->unwritten_known || is_bss(finder, mapping, module));
+}
+
 static void count_missing(const struct finder *finder, const struct hawk_mapping *mapping,
-			  bool heap, uint32_t kind)
+			  const struct hawk_module *module, bool heap, uint32_t kind)
 {
 	struct hawk_root_ranges *ranges = finder->ranges;
 	uint64_t bytes = mapping->end - mapping->start;
@@ -410,30 +465,43 @@ static void count_missing(const struct finder *finder, const struct hawk_mapping
 	if (missing)
 		missing = bytes_outside(finder->plan, mapping->end - missing, mapping->end);
 	/* Anonymous memory without rights is a reservation, not data. */
-	if (!(mapping->flags & HAWK_MAPPING_WRITE))
+	if (!missing || !(mapping->flags & HAWK_MAPPING_WRITE) ||
+	    was_never_written(finder, mapping, module))
 		return;
+	if (is_undumped(finder->plan, mapping))
+		ranges->undumped_bytes += missing;
 	if (heap)
 		ranges->heap_missing_bytes += missing;
 	else
 		ranges->missing_bytes[kind] += missing;
 }
 
-/* The kernel dumps no private memory that was never written: of a module's .bss, zeros, provided
- * that other writable or relocated memory of the same module is there. */
-static bool is_untouched_bss(const struct finder *finder, const struct hawk_mapping *mapping,
-			     const struct hawk_module *module)
+/* gdb leaves out such memory with its address. It writes segments wherever they come to lie, the
+ * kernel on page boundaries. */
+static bool is_of_gdb(const struct hawk_target *target)
 {
 	size_t count;
-	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
 
-	if (mapping->dumped_bytes || (mapping->path && mapping->path[0]))
-		return false;
-	for (const struct hawk_mapping *before = mapping - 1;
-	     before > mappings && before->start >= module->start && before->end > module->start;
-	     before--)
-		if (before->dumped_bytes && before->file_offset)
+	for (size_t i = 0; i < count; i++)
+		if (mappings[i].core_offset % PAGE_BYTES && mappings[i].start % PAGE_BYTES == 0)
 			return true;
 	return false;
+}
+
+static void count_undumped(const struct finder *finder)
+{
+	const struct hawk_sweep_plan *plan = finder->plan;
+
+	for (size_t i = 0; i < plan->undumped_count && is_of_gdb(finder->target); i++) {
+		uint64_t start = plan->undumped[i].start;
+		uint64_t end = plan->undumped[i].end;
+
+		if (start >= end || hawk_target_mapping_at(finder->target, start))
+			continue;
+		finder->ranges->missing_bytes[HAWK_ROOT_OTHER] += end - start;
+		finder->ranges->undumped_bytes += end - start;
+	}
 }
 
 static struct hawk_error *add_mapping(const struct finder *finder, size_t claims,
@@ -446,14 +514,13 @@ static struct hawk_error *add_mapping(const struct finder *finder, size_t claims
 	bool heap;
 
 	if (module) {
-		if (!is_untouched_bss(finder, mapping, module))
-			count_missing(finder, mapping, false, HAWK_ROOT_MODULE);
+		count_missing(finder, mapping, module, false, HAWK_ROOT_MODULE);
 		return add_rest(finder, claims, at, mapping->end, HAWK_ROOT_MODULE,
 				(uint32_t)(module - modules));
 	}
 	heap = is_heap(finder, mapping);
 	at = stacks_end(finder->ranges, claims, mapping);
-	count_missing(finder, mapping, heap,
+	count_missing(finder, mapping, NULL, heap,
 		      at == mapping->start ? HAWK_ROOT_OTHER : HAWK_ROOT_STACK);
 	if (heap)
 		return add_around_heaps(finder, claims, at, mapping->end, owner);
@@ -470,6 +537,7 @@ static struct hawk_error *add_mappings(const struct finder *finder)
 	for (size_t i = 0; !err && i < count; i++)
 		if (is_wanted(mappings, count, i))
 			err = add_mapping(finder, claims, &mappings[i], (uint32_t)i);
+	count_undumped(finder);
 	return err;
 }
 
@@ -478,7 +546,14 @@ struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
 					 const struct hawk_sweep_plan *plan,
 					 struct hawk_root_ranges *ret)
 {
-	struct finder finder = {target, index, plan, ret, hawk_roots_static_tls_bytes(target)};
+	struct finder finder = {
+		.target = target,
+		.index = index,
+		.plan = plan,
+		.ranges = ret,
+		.tls_bytes = hawk_roots_static_tls_bytes(target),
+		.unwritten_known = knows_unwritten(target, plan),
+	};
 	struct hawk_error *err = add_claims(&finder);
 
 	if (!err)

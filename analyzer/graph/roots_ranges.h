@@ -24,6 +24,7 @@ struct hawk_root_ranges {
 	uint64_t threads_without_stack;
 	uint64_t missing_bytes[HAWK_ROOT_KINDS];
 	uint64_t heap_missing_bytes;
+	uint64_t undumped_bytes; /**< of these, what the program keeps out of cores */
 };
 
 /** `*ret` starts as zeros; its items are the caller's to free, also after an error. */

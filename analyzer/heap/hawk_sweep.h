@@ -45,6 +45,11 @@ struct hawk_sweep_plan {
 		uint64_t start, end;
 	} * excluded; /**< sorted; the tracer's own extents, which are not heap */
 	size_t excluded_count;
+	/** What the program keeps out of cores (MADV_DONTDUMP). Is that all of it, as the tracer
+	 * saw it? */
+	const struct hawk_span *undumped;
+	size_t undumped_count;
+	bool undumped_known;
 	/** Blocks that live have no valid header (dropped, damaged): what lies outside of blocks
 	 * may be in use. Set after the sweep, for roots. */
 	bool blocks_missing;

@@ -371,6 +371,95 @@ static void bss_that_nobody_wrote_to_is_not_missing(void **state)
 	assert_true(missing_of_program(0) >= PAGE);
 }
 
+enum { WRITTEN = 0x7f0000010000, UNWRITTEN = WRITTEN + 16 * PAGE };
+
+/* A program with a page that it wrote and one that it did not, or that it keeps out of cores. */
+static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t written_dumped,
+			       bool named)
+{
+	struct synthetic_core *core = synthetic_core_create();
+	struct synthetic_segment memory = {
+		.address = APP,
+		.dumped_bytes = PAGE,
+		.memory_bytes = PAGE,
+		.flags = SYNTHETIC_READ,
+		.path = named ? "/usr/bin/app" : NULL,
+	};
+	struct hawk_block_index index;
+	struct hawk_target *target;
+	struct hawk_roots roots;
+	uint64_t missing;
+	char *path;
+
+	synthetic_core_add_segment(core, memory);
+	memory = (struct synthetic_segment){.address = WRITTEN,
+					    .dumped_bytes = written_dumped,
+					    .memory_bytes = PAGE,
+					    .flags = SYNTHETIC_READ | SYNTHETIC_WRITE};
+	synthetic_core_add_segment(core, memory);
+	memory.address = UNWRITTEN;
+	memory.dumped_bytes = 0;
+	synthetic_core_add_segment(core, memory);
+	path = synthetic_core_write(core, SIZE_MAX);
+	synthetic_core_destroy(core);
+	expect_no_error(hawk_target_open_core(path, NULL, &target));
+	expect_no_error(hawk_block_index_init(&index, 0));
+	expect_no_error(hawk_roots_find(target, &index, plan, NULL, &roots));
+	missing = roots.missing_bytes[HAWK_ROOT_OTHER];
+	assert_int_equal(hawk_roots_complete(&roots), missing == 0);
+	hawk_roots_deinit(&roots);
+	hawk_block_index_deinit(&index);
+	hawk_target_close(target);
+	synthetic_core_remove(path);
+	return missing;
+}
+
+static void memory_that_was_never_written_is_not_missing(void **state)
+{
+	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
+
+	(void)state;
+	assert_int_equal(missing_beside(&plan, PAGE, true), 0);
+}
+
+static void memory_that_the_program_keeps_out_of_cores_is_missing(void **state)
+{
+	const struct hawk_span undumped = {UNWRITTEN - PAGE, UNWRITTEN + 1};
+	const struct hawk_sweep_plan plan = {.trace_count = 1,
+					     .undumped = &undumped,
+					     .undumped_count = 1,
+					     .undumped_known = true};
+
+	(void)state;
+	assert_int_equal(missing_beside(&plan, PAGE, true), PAGE);
+}
+
+static void without_the_tracers_word_memory_may_be_kept_out_of_cores(void **state)
+{
+	const struct hawk_sweep_plan plan = {.trace_count = 1};
+
+	(void)state;
+	assert_int_equal(missing_beside(&plan, PAGE, true), PAGE);
+}
+
+/* coredump_filter: all of it is missing then. */
+static void without_any_anonymous_memory_it_was_left_out(void **state)
+{
+	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
+
+	(void)state;
+	assert_int_equal(missing_beside(&plan, 0, true), 2 * PAGE);
+}
+
+/* It may be a file that others write to. */
+static void without_names_of_files_memory_may_be_a_file(void **state)
+{
+	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
+
+	(void)state;
+	assert_int_equal(missing_beside(&plan, PAGE, false), PAGE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +472,11 @@ int main(void)
 		cmocka_unit_test(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root),
 		cmocka_unit_test(size_fields_that_lie_do_not_stop_the_search_for_roots),
 		cmocka_unit_test(bss_that_nobody_wrote_to_is_not_missing),
+		cmocka_unit_test(memory_that_was_never_written_is_not_missing),
+		cmocka_unit_test(memory_that_the_program_keeps_out_of_cores_is_missing),
+		cmocka_unit_test(without_the_tracers_word_memory_may_be_kept_out_of_cores),
+		cmocka_unit_test(without_any_anonymous_memory_it_was_left_out),
+		cmocka_unit_test(without_names_of_files_memory_may_be_a_file),
 		cmocka_unit_test(memory_between_blocks_is_a_root_only_if_blocks_are_missing),
 		cmocka_unit_test(vector_registers_are_roots),
 		cmocka_unit_test(the_vector_of_thread_local_storage_is_held_by_its_thread),
