@@ -80,6 +80,7 @@ static void before_output(void *context, const struct hawk_output *output, const
 void hawk_session_set_output(struct hawk_session *session, int fd)
 {
 	hawk_output_init(session->output, fd);
+	session->output->terminal = isatty(fd);
 	session->output->before = before_output;
 	session->output->before_context = &session->bar;
 }

@@ -167,6 +167,8 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 	if (!sink.screen && settings.color != 2) // always
 		session->screen.color = false;
 	hawk_session_set_output(session, sink.fd);
+	if (sink.screen && sink.child) // less passes on what a terminal obeys
+		session->output->terminal = true;
 	session->output->watch = watch;
 	session->output->watch_context = shell->numbers;
 	hawk_shell_numbers_begin(shell->numbers);

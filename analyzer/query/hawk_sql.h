@@ -27,7 +27,7 @@ struct hawk_sql_source {
 
 enum hawk_sql_format {
 	HAWK_SQL_TABLE = 1, /**< columns for people */
-	HAWK_SQL_CSV,       /**< RFC 4180 */
+	HAWK_SQL_CSV,       /**< RFC 4180, but lines end in LF */
 	HAWK_SQL_JSON,      /**< an array of objects, one a line */
 };
 

@@ -25,11 +25,19 @@ static const char *text_of(sqlite3_stmt *statement, int column)
 	return (const char *)sqlite3_column_text(statement, column);
 }
 
+/** Data as it is, where no terminal would obey it. */
 static void put_csv_field(struct hawk_output *output, const char *text)
 {
+	CLEANUP(text) struct hawk_text safe = {0};
+
 	if (!text)
 		return;
-	if (!strpbrk(text, ",\"\r\n")) {
+	if (output->terminal) {
+		hawk_text_puts(&safe, "");
+		hawk_utf8_append_safe(&safe, text);
+		text = safe.bytes ? safe.bytes : "";
+	}
+	if (!strpbrk(text, ",\"\n")) {
 		hawk_output_puts(output, text);
 		return;
 	}
@@ -49,7 +57,7 @@ static void put_csv_row(sqlite3_stmt *statement, int columns, struct hawk_output
 			hawk_output_puts(output, ",");
 		put_csv_field(output, text_of(statement, i));
 	}
-	hawk_output_puts(output, "\r\n");
+	hawk_output_puts(output, "\n");
 }
 
 static int print_csv(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_output *output)
@@ -63,7 +71,7 @@ static int print_csv(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_o
 		put_csv_field(output, sqlite3_column_name(named, i));
 	}
 	if (columns)
-		hawk_output_puts(output, "\r\n");
+		hawk_output_puts(output, "\n");
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW && !output->errnum)
 		put_csv_row(statement, columns, output);
 	return code;
@@ -132,6 +140,7 @@ struct sheet {
 	size_t rows;
 	size_t capacity; /**< of cells, in cells */
 	char **cells;    /**< by row, then column; owned */
+	char **names;    /**< of columns; owned */
 	size_t *widths;
 	bool *numeric; /**< every value was a number: to the right */
 };
@@ -140,6 +149,9 @@ static void free_sheet(struct sheet *sheet)
 {
 	for (size_t i = 0; sheet->cells && i < sheet->rows * (size_t)sheet->columns; i++)
 		free(sheet->cells[i]);
+	for (int i = 0; sheet->names && i < sheet->columns; i++)
+		free(sheet->names[i]);
+	free(sheet->names);
 	free(sheet->cells);
 	free(sheet->widths);
 	free(sheet->numeric);
@@ -156,13 +168,17 @@ static char *safe_cell(const char *text)
 static bool make_sheet(sqlite3_stmt *named, struct sheet *sheet)
 {
 	sheet->columns = sqlite3_column_count(named);
+	sheet->names = calloc((size_t)sheet->columns + 1, sizeof(*sheet->names));
 	sheet->widths = calloc((size_t)sheet->columns + 1, sizeof(*sheet->widths));
 	sheet->numeric = calloc((size_t)sheet->columns + 1, sizeof(*sheet->numeric));
 	sheet->cells = calloc(ROWS_MEASURED * (size_t)sheet->columns + 1, sizeof(*sheet->cells));
-	if (!sheet->widths || !sheet->numeric || !sheet->cells)
+	if (!sheet->names || !sheet->widths || !sheet->numeric || !sheet->cells)
 		return false;
 	for (int i = 0; i < sheet->columns; i++) {
-		sheet->widths[i] = strlen(sqlite3_column_name(named, i));
+		sheet->names[i] = safe_cell(sqlite3_column_name(named, i));
+		if (!sheet->names[i])
+			return false;
+		sheet->widths[i] = hawk_utf8_width(sheet->names[i]);
 		sheet->numeric[i] = true;
 	}
 	return true;
@@ -204,10 +220,10 @@ static void put_cell(const struct sheet *sheet, int column, const char *text,
 		hawk_output_fill(output, ' ', fill);
 }
 
-static void put_sheet(sqlite3_stmt *named, const struct sheet *sheet, struct hawk_output *output)
+static void put_sheet(const struct sheet *sheet, struct hawk_output *output)
 {
 	for (int i = 0; i < sheet->columns; i++)
-		put_cell(sheet, i, sqlite3_column_name(named, i), output);
+		put_cell(sheet, i, sheet->names[i], output);
 	hawk_output_puts(output, "\n");
 	for (size_t row = 0; row < sheet->rows; row++) {
 		for (int i = 0; i < sheet->columns; i++)
@@ -240,7 +256,7 @@ static int print_table(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk
 	       (code = sqlite3_step(statement)) == SQLITE_ROW)
 		memory = keep_row(statement, &sheet);
 	if (memory && sheet.columns && (code == SQLITE_DONE || code == SQLITE_ROW))
-		put_sheet(named, &sheet, output);
+		put_sheet(&sheet, output);
 	while (memory && code == SQLITE_ROW && !output->errnum &&
 	       (code = sqlite3_step(statement)) == SQLITE_ROW)
 		memory = put_row(statement, &sheet, output);

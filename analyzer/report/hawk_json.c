@@ -78,9 +78,9 @@ void hawk_json_key(struct hawk_json *json, const char *key)
 	json->after_key = true;
 }
 
-static void write_escape(struct hawk_output *output, unsigned char byte)
+static void write_escape(struct hawk_output *output, uint32_t character)
 {
-	switch (byte) {
+	switch (character) {
 	case '"':
 		hawk_output_puts(output, "\\\"");
 		return;
@@ -94,7 +94,7 @@ static void write_escape(struct hawk_output *output, unsigned char byte)
 		hawk_output_puts(output, "\\t");
 		return;
 	default:
-		hawk_output_printf(output, "\\u%04x", byte);
+		hawk_output_printf(output, "\\u%04x", character);
 	}
 }
 
@@ -109,19 +109,21 @@ void hawk_json_string(struct hawk_json *json, const char *string)
 	begin_element(json);
 	hawk_output_append(json->output, "\"", 1);
 	while (*string) {
-		unsigned char byte = (unsigned char)*string;
 		size_t size = hawk_utf8_length(string);
+		/* As an escape it is the same string, wherever the document is shown. */
+		uint32_t steering = size ? hawk_utf8_steering(string, size) : 0;
 
-		if (size && byte >= 0x20 && byte != 0x7f && byte != '"' && byte != '\\') {
+		if (size && !steering && *string != '"' && *string != '\\') {
 			string += size;
 			continue;
 		}
 		hawk_output_append(json->output, plain, (size_t)(string - plain));
 		if (size)
-			write_escape(json->output, byte);
+			write_escape(json->output, steering ? steering : (uint32_t)*string);
 		else
 			hawk_output_puts(json->output, "\xef\xbf\xbd");
-		plain = ++string;
+		string += size ? size : 1;
+		plain = string;
 	}
 	hawk_output_append(json->output, plain, (size_t)(string - plain));
 	hawk_output_append(json->output, "\"", 1);

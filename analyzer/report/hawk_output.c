@@ -17,6 +17,7 @@ void hawk_output_init(struct hawk_output *output, int fd)
 {
 	output->fd = fd;
 	output->errnum = 0;
+	output->terminal = false;
 	output->used = 0;
 	output->watch = NULL;
 	output->watch_context = NULL;

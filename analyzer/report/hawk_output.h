@@ -18,7 +18,8 @@ enum { HAWK_OUTPUT_BUFFER_BYTES = 256 * 1024 };
 
 struct hawk_output {
 	int fd;
-	int errnum; /**< of the first write that failed; 0 = none */
+	int errnum;    /**< of the first write that failed; 0 = none */
+	bool terminal; /**< foreign strings are shown on one, behind a pager perhaps: escape them */
 	/** Sees what is written, before it is; NULL = nobody does. May set `errnum` to end it all.
 	 */
 	void (*watch)(struct hawk_output *output, const char *bytes, size_t size);

@@ -83,12 +83,19 @@ static bool steers_terminal(uint32_t character)
 	       (character >= 0x2060 && character <= 0x2069) || character == 0xfeff;
 }
 
+uint32_t hawk_utf8_steering(const char *string, size_t length)
+{
+	uint32_t character = decode(string, length);
+
+	return steers_terminal(character) ? character : 0;
+}
+
 void hawk_utf8_append_safe(struct hawk_text *text, const char *string)
 {
 	while (*string) {
 		size_t length = hawk_utf8_length(string);
 
-		if (length && !steers_terminal(decode(string, length))) {
+		if (length && !hawk_utf8_steering(string, length)) {
 			hawk_text_append(text, string, length);
 			string += length;
 			continue;

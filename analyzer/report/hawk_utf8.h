@@ -7,6 +7,7 @@
 #define HAWK_UTF8_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "hawk_text.h"
 
@@ -16,6 +17,12 @@ size_t hawk_utf8_length(const char *string);
 
 /** Characters in `string`; every byte of an invalid sequence counts as one. */
 size_t hawk_utf8_width(const char *string);
+
+/**
+ * The valid character of `length` bytes at `string` if it can steer a terminal, else 0: a control
+ * character (C0, DEL, C1), or one that turns the writing direction or breaks the line. Below 2^16.
+ */
+uint32_t hawk_utf8_steering(const char *string, size_t length);
 
 /**
  * Appends `string` so that it cannot steer a terminal: control characters (C0, DEL, C1), characters

@@ -153,6 +153,7 @@ def check_process():
 def check_formats():
     query = """SELECT 'a "b", c' AS "x,y", 1 AS n, NULL AS z UNION ALL SELECT 'caf\u00e9', 2.5, 'q'"""
     parsed = list(csv.reader(io.StringIO(sql(query, "--format=csv"), newline="")))
+    hawk.expect_equal("\r" in sql(query, "--format=csv"), False, "CSV: line ends")
     hawk.expect_equal(parsed, [["x,y", "n", "z"], ['a "b", c', "1", ""], ["caf\u00e9", "2.5", "q"]],
                       "CSV")
     hawk.expect_equal(rows(query), [{"x,y": 'a "b", c', "n": 1, "z": None},
