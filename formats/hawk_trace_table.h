@@ -70,6 +70,9 @@ enum hawk_table_compatible {
 	 * parent had when it was copied, a moment after the fork. */
 	HAWK_TABLE_COPIED = 1u << 5,
 	HAWK_TABLE_ONLY_SCOPES = 1u << 4, /**< only=scopes: stacks inside of scopes only */
+	/** A block counts as live only while its header is sealed, also in the middle of a call and
+	 * in a forked child: allocations minus frees are never more than the valid headers. */
+	HAWK_TABLE_COUNTS_SEALED = 1u << 6,
 };
 
 /** What an extent of the tracer's memory holds. */

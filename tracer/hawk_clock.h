@@ -11,7 +11,7 @@
 
 struct hawk_slot;
 
-/** The latest birth code; refreshed by hawk_record_trace() every so often. */
+/** The latest birth code; refreshed by hawk_record_block() every so often. */
 extern uint8_t hawk_clock_birth __attribute__((visibility("hidden")));
 
 /**

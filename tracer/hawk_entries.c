@@ -273,6 +273,7 @@ bool hawk_resize_begin(struct hawk_resize *self, void *pointer)
 	self->pointer = pointer;
 	self->offset_log2 = hawk_header_offset_log2(pointer);
 	/* Before the call: afterwards the old place may be somebody else's. */
+	hawk_record_free(hawk_header_trace(self->old.word1), hawk_header_size(self->old.word0));
 	hawk_header_unseal(pointer);
 	return true;
 }
@@ -280,12 +281,13 @@ bool hawk_resize_begin(struct hawk_resize *self, void *pointer)
 void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_state *caller,
 		      void *base, size_t size)
 {
+	uint32_t trace = hawk_header_trace(self->old.word1);
+
 	if (!base) {
-		hawk_header_seal(self->pointer, self->old.word0,
-				 hawk_header_trace(self->old.word1));
+		hawk_header_seal(self->pointer, self->old.word0, trace);
+		hawk_record_free_taken_back(trace, hawk_header_size(self->old.word0));
 		return NULL;
 	}
-	hawk_record_free(hawk_header_trace(self->old.word1), hawk_header_size(self->old.word0));
 	return hawk_finish(base, caller, HAWK_KIND_REALLOC, self->offset_log2, size);
 }
 

@@ -28,19 +28,19 @@ enum {
 
 void cfree(void *pointer);
 
-static inline __attribute__((always_inline)) void *seal(void *base,
-							const struct hawk_frame_state *caller,
-							enum hawk_block_kind kind,
-							unsigned offset_log2, uint64_t size)
+static inline __attribute__((always_inline)) void *record(void *base,
+							  const struct hawk_frame_state *caller,
+							  enum hawk_block_kind kind,
+							  unsigned offset_log2, uint64_t size)
 {
 	char *pointer = (char *)base + ((uint64_t)1 << offset_log2);
 	uint8_t birth = __atomic_load_n(&hawk_clock_birth, __ATOMIC_RELAXED);
-	uint32_t trace = hawk_record_trace(caller, size);
 
 	if (__builtin_expect(offset_log2 >= PLAIN_OFFSET_LOG2 + HAWK_OFFSET_LARGE, 0))
 		((uint64_t *)hawk_header_of(pointer))[-1] = offset_log2;
-	hawk_header_seal(pointer, hawk_header_word0(kind, offset_log2, birth, size), trace);
-	return pointer;
+	return hawk_record_block(
+		caller, (struct hawk_new_block){pointer,
+						hawk_header_word0(kind, offset_log2, birth, size)});
 }
 
 /** A block from the bootstrap heap: sealed, so that free() knows it, without a stack. */
@@ -88,7 +88,7 @@ static inline void *finish(void *base, const struct hawk_frame_state *caller,
 		return NULL;
 	if (__builtin_expect((uintptr_t)base & (HAWK_GRANULE_BYTES - 1), 0))
 		return unaligned(base, size);
-	return seal(base, caller, kind, PLAIN_OFFSET_LOG2, size);
+	return record(base, caller, kind, PLAIN_OFFSET_LOG2, size);
 }
 
 void *hawk_finish(void *base, const struct hawk_frame_state *caller, enum hawk_block_kind kind,
@@ -96,7 +96,7 @@ void *hawk_finish(void *base, const struct hawk_frame_state *caller, enum hawk_b
 {
 	if (offset_log2 == PLAIN_OFFSET_LOG2 || !base)
 		return finish(base, caller, kind, size);
-	return seal(base, caller, kind, offset_log2, size);
+	return record(base, caller, kind, offset_log2, size);
 }
 
 void *hawk_allocate(const struct hawk_frame_state *caller, enum hawk_block_kind kind, size_t size)
@@ -162,7 +162,7 @@ void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_blo
 		alignment = HAWK_GRANULE_BYTES;
 	base = call_aligned(call, alignment, size + alignment);
 	if (base)
-		return seal(base, caller, kind, (unsigned)__builtin_ctzll(alignment), size);
+		return record(base, caller, kind, (unsigned)__builtin_ctzll(alignment), size);
 	return allocate_aligned_bare(call, alignment, size, saved_errno);
 }
 
@@ -200,10 +200,9 @@ static inline void *detach(void *pointer)
 	}
 	if (__builtin_expect(hawk_header_kind(word0) == HAWK_KIND_LOADER, 0))
 		note_unload(hawk_header_size(word0));
-	hawk_header_unseal(pointer);
-	/* The dead seal keeps the trace. */
 	hawk_record_free(hawk_header_trace(hawk_header_of(pointer)->word1),
 			 hawk_header_size(word0));
+	hawk_header_unseal(pointer);
 	return (char *)pointer - ((uint64_t)1 << offset_log2);
 }
 
@@ -250,8 +249,8 @@ void hawk_release(void *pointer)
 	word0 = header->word0;
 	if (__builtin_expect(!is_plain(pointer, word0, header->word1), 0))
 		return release_rare(pointer);
+	hawk_threads_count_free(slot->head, 1, hawk_header_size(word0));
 	hawk_header_unseal(pointer);
-	hawk_threads_count_free(slot->head, hawk_header_size(word0));
 	hawk_next.free((char *)pointer - HAWK_HEADER_BYTES);
 }
 
@@ -308,6 +307,7 @@ void *hawk_leave_bootstrap(const struct hawk_frame_state *caller, void *pointer,
 static void *reseal(void *pointer, uint64_t word0, uint32_t trace)
 {
 	hawk_header_seal(pointer, word0, trace);
+	hawk_record_free_taken_back(trace, hawk_header_size(word0));
 	return NULL;
 }
 
@@ -318,9 +318,9 @@ static void *reallocate_to_zero(const struct hawk_frame_state *caller, void *bas
 {
 	void *result;
 
+	hawk_record_free(hawk_header_trace(old->word1), hawk_header_size(old->word0));
 	hawk_header_unseal(pointer);
 	result = hawk_next.realloc(base, 0);
-	hawk_record_free(hawk_header_trace(old->word1), hawk_header_size(old->word0));
 	if (!result)
 		return NULL;
 	return finish(hawk_next.realloc(result, HAWK_HEADER_BYTES), caller, HAWK_KIND_REALLOC, 0);
@@ -349,14 +349,14 @@ void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size
 	if (!size)
 		return reallocate_to_zero(caller, base, pointer, &old);
 	/* Before the call: afterwards the old place may be somebody else's. */
+	hawk_record_free(hawk_header_trace(old.word1), hawk_header_size(old.word0));
 	hawk_header_unseal(pointer);
 	base = hawk_next.realloc(base, size + offset);
 	if (!base)
 		return reseal(pointer, old.word0, hawk_header_trace(old.word1));
-	hawk_record_free(hawk_header_trace(old.word1), hawk_header_size(old.word0));
 	if (__builtin_expect((uintptr_t)base & (HAWK_GRANULE_BYTES - 1), 0))
 		return unaligned(memmove(base, base + offset, size), size);
-	return seal(base, caller, HAWK_KIND_REALLOC, offset_log2, size);
+	return record(base, caller, HAWK_KIND_REALLOC, offset_log2, size);
 }
 
 HAWK_EXPORT void *realloc(void *pointer, size_t size)

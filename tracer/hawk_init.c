@@ -40,8 +40,10 @@ static void *map_for_unwinder(uint64_t bytes)
 /** Flags of the table, after making its file if one is wanted. */
 static uint64_t prepare_table(void)
 {
-	uint64_t flags = hawk_options.stacks ? 0 : HAWK_TABLE_NO_STACKS;
+	uint64_t flags = HAWK_TABLE_COUNTS_SEALED;
 
+	if (!hawk_options.stacks)
+		flags |= HAWK_TABLE_NO_STACKS;
 	if (hawk_options.only_scopes)
 		flags |= HAWK_TABLE_ONLY_SCOPES;
 	if (hawk_options.table[0]) {

@@ -16,8 +16,8 @@ static void finish(void *pointer)
 	uint64_t size = hawk_header_size(header->word0);
 	uint32_t trace = hawk_header_trace(header->word1);
 
-	hawk_header_unseal(pointer);
 	hawk_record_free(trace, size);
+	hawk_header_unseal(pointer);
 }
 
 static bool is_pool_object(const void *pointer)
@@ -29,7 +29,6 @@ static bool is_pool_object(const void *pointer)
 void hawk_pools_begin(const struct hawk_frame_state *caller, void *pointer, size_t size)
 {
 	uint8_t birth;
-	uint32_t trace;
 
 	if (!pointer || (uintptr_t)pointer % HAWK_GRANULE_BYTES || size > HAWK_SIZE_MAX / 4)
 		return;
@@ -40,9 +39,9 @@ void hawk_pools_begin(const struct hawk_frame_state *caller, void *pointer, size
 	if (!((uintptr_t)pointer % PAGE_BYTES) && !hawk_readable((uint64_t)hawk_header_of(pointer)))
 		return; /* nor is there any at the start of a mapping */
 	birth = __atomic_load_n(&hawk_clock_birth, __ATOMIC_RELAXED);
-	trace = hawk_record_trace(caller, size);
-	hawk_header_seal(pointer, hawk_header_word0(HAWK_KIND_POOL, OFFSET_LOG2, birth, size),
-			 trace);
+	hawk_record_block(caller, (struct hawk_new_block){pointer, hawk_header_word0(HAWK_KIND_POOL,
+										     OFFSET_LOG2,
+										     birth, size)});
 }
 
 void hawk_pools_end(void *pointer)

@@ -169,33 +169,49 @@ find_selected(struct hawk_slot *slot, const struct hawk_frame_state *caller, uin
 	return trace;
 }
 
+static inline uint64_t bytes_of(struct hawk_new_block block)
+{
+	return hawk_header_size(block.word0);
+}
+
+/** Only from here on the block may count: see hawk_record_block(). */
+static inline void seal(struct hawk_new_block block, uint32_t trace)
+{
+	hawk_header_seal(block.pointer, block.word0, trace);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 static inline struct hawk_counter_entry *counter_of(const struct hawk_slot *slot, uint32_t trace)
 {
 	return &hawk_threads_head(slot)->counters[trace % HAWK_COUNTER_ENTRIES];
 }
 
 /** The end of a usual call, whose trace has the counter already. */
-static inline uint32_t count_usual(struct hawk_slot *slot, struct hawk_counter_entry *entry,
-				   uint32_t trace, uint64_t bytes)
+static inline void *finish_usual(struct hawk_slot *slot, struct hawk_counter_entry *entry,
+				 uint32_t trace, struct hawk_new_block block)
 {
+	seal(block, trace);
 	entry->objects++;
-	entry->bytes += bytes;
+	entry->bytes += bytes_of(block);
 	hawk_threads_end(slot);
-	return trace;
+	return block.pointer;
 }
 
-/** The end of every call: it is counted, and the slot is free again. */
-static inline uint32_t finish(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
+/** The end of every call: the block is sealed and counted, and the slot is free again. */
+static inline void *finish(struct hawk_slot *slot, uint32_t trace, struct hawk_new_block block)
 {
-	hawk_threads_count(slot, trace, bytes);
+	seal(block, trace);
+	hawk_threads_count(slot, trace, bytes_of(block));
 	hawk_threads_end(slot);
-	return trace;
+	return block.pointer;
 }
 
 /** The clock is due, scopes are open, or not every block gets a stack. The slot is busy. */
-static __attribute__((noinline)) uint32_t
-record_rare(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+static __attribute__((noinline)) void *record_rare(struct hawk_slot *slot,
+						   const struct hawk_frame_state *caller,
+						   struct hawk_new_block block)
 {
+	uint64_t bytes = bytes_of(block);
 	uint32_t trace;
 
 	if (slot->clock_countdown-- == 0)
@@ -206,160 +222,187 @@ record_rare(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint6
 		trace = hawk_sampler_skipped;
 	else
 		trace = find_selected(slot, caller, bytes);
-	return finish(slot, trace, bytes);
+	return finish(slot, trace, block);
 }
 
-static __attribute__((noinline)) uint32_t record_uncounted(struct hawk_slot *slot, uint32_t trace,
-							   uint64_t bytes)
+static __attribute__((noinline)) void *record_uncounted(struct hawk_slot *slot, uint32_t trace,
+							struct hawk_new_block block)
 {
-	return finish(slot, trace, bytes);
+	return finish(slot, trace, block);
 }
 
 /** Not the thread's last stack, nor that of `wrong`, see hawk_tops.h. */
-static __attribute__((noinline)) uint32_t record_unexpected(struct hawk_slot *slot,
-							    const struct hawk_frame_state *caller,
-							    uint64_t bytes,
-							    const struct hawk_stack_top *wrong)
+static __attribute__((noinline)) void *record_unexpected(struct hawk_slot *slot,
+							 const struct hawk_frame_state *caller,
+							 struct hawk_new_block block,
+							 const struct hawk_stack_top *wrong)
 {
 	uint32_t trace = hawk_tops_search(&slot->stack, caller, wrong);
 
 	if (!trace)
 		trace = walk_stack(slot, caller);
 	if (__builtin_expect(!trace, 0))
-		hawk_record_dropped(bytes);
-	return finish(slot, trace, bytes);
+		hawk_record_dropped(bytes_of(block));
+	return finish(slot, trace, block);
 }
 
-static __attribute__((noinline)) uint32_t
-record_adopted(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+static __attribute__((noinline)) void *record_adopted(struct hawk_slot *slot,
+						      const struct hawk_frame_state *caller,
+						      struct hawk_new_block block)
 {
 	uint32_t trace = adopt_stack(slot, caller);
 
 	if (__builtin_expect(!trace, 0))
-		hawk_record_dropped(bytes);
-	return finish(slot, trace, bytes);
+		hawk_record_dropped(bytes_of(block));
+	return finish(slot, trace, block);
 }
 
 /** `top` is the stack's. */
-static inline __attribute__((always_inline)) uint32_t
-record_top(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes,
-	   struct hawk_stack_top *top)
+static inline __attribute__((always_inline)) void *record_top(struct hawk_slot *slot,
+							      const struct hawk_frame_state *caller,
+							      struct hawk_new_block block,
+							      struct hawk_stack_top *top)
 {
 	uint32_t trace = hawk_tops_take(&slot->stack, top);
 	struct hawk_counter_entry *entry = counter_of(slot, trace);
 
 	if (__builtin_expect(!(++slot->top_hits % ADOPTION_INTERVAL), 0))
-		return record_adopted(slot, caller, bytes);
+		return record_adopted(slot, caller, block);
 	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0))
-		return record_uncounted(slot, trace, bytes);
-	return count_usual(slot, entry, trace, bytes);
+		return record_uncounted(slot, trace, block);
+	return finish_usual(slot, entry, trace, block);
 }
 
 /** `top` is the stack's if the outer frames are what they were. */
-static __attribute__((noinline)) uint32_t record_deep(struct hawk_slot *slot,
-						      const struct hawk_frame_state *caller,
-						      uint64_t bytes, struct hawk_stack_top *top)
+static __attribute__((noinline)) void *record_deep(struct hawk_slot *slot,
+						   const struct hawk_frame_state *caller,
+						   struct hawk_new_block block,
+						   struct hawk_stack_top *top)
 {
 	if (!hawk_tops_shared_words_hold(&slot->stack, top))
-		return record_unexpected(slot, caller, bytes, top);
-	return record_top(slot, caller, bytes, top);
+		return record_unexpected(slot, caller, block, top);
+	return record_top(slot, caller, block, top);
 }
 
 /** Not the thread's last stack. The slot is busy. */
-static __attribute__((noinline)) uint32_t
-record_changed(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
+static __attribute__((noinline)) void *record_changed(struct hawk_slot *slot,
+						      const struct hawk_frame_state *caller,
+						      struct hawk_new_block block)
 {
 	struct hawk_stack_top *top = hawk_tops_guess(&slot->stack, caller);
 
 	if (!top)
-		return record_unexpected(slot, caller, bytes, NULL);
+		return record_unexpected(slot, caller, block, NULL);
 	/* On its way while words are compared. */
 	__builtin_prefetch(counter_of(slot, top->trace));
 	if (!hawk_tops_own_words_hold(top))
-		return record_unexpected(slot, caller, bytes, top);
+		return record_unexpected(slot, caller, block, top);
 	if (top->shared_words)
-		return record_deep(slot, caller, bytes, top);
-	return record_top(slot, caller, bytes, top);
+		return record_deep(slot, caller, block, top);
+	return record_top(slot, caller, block, top);
 }
 
 /** The thread's first call, or one that must not touch its slot. */
-static __attribute__((noinline)) uint32_t record_apart(const struct hawk_frame_state *caller,
-						       uint64_t bytes)
+static __attribute__((noinline)) void *record_apart(const struct hawk_frame_state *caller,
+						    struct hawk_new_block block)
 {
 	struct hawk_slot *slot = hawk_threads_current();
 
 	if (!slot || !hawk_threads_is_idle(slot))
-		return hawk_record_stateless(caller, bytes);
+		return hawk_record_stateless(caller, block);
 	hawk_threads_begin(slot, caller->sp);
-	return record_rare(slot, caller, bytes);
+	return record_rare(slot, caller, block);
 }
 
 /* Whatever is not usual is called last, so that the usual path saves no register. */
-uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes)
+void *hawk_record_block(const struct hawk_frame_state *caller, struct hawk_new_block block)
 {
 	struct hawk_slot *slot = hawk_thread_slot;
 	struct hawk_counter_entry *entry;
 	uint32_t trace;
 
 	if (__builtin_expect((uintptr_t)slot <= 1 || !hawk_threads_is_idle(slot), 0))
-		return record_apart(caller, bytes);
+		return record_apart(caller, block);
 	hawk_threads_begin(slot, caller->sp);
 	if (__builtin_expect(!slot->clock_countdown || hawk_options.selective || slot->scope_key,
 			     0))
-		return record_rare(slot, caller, bytes);
+		return record_rare(slot, caller, block);
 	slot->clock_countdown--;
 	trace = slot->stack.trace;
 	if (!trace || !hawk_walk_holds(&slot->stack, caller))
-		return record_changed(slot, caller, bytes);
+		return record_changed(slot, caller, block);
 	entry = counter_of(slot, trace);
 	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0))
-		return record_uncounted(slot, trace, bytes);
-	return count_usual(slot, entry, trace, bytes);
+		return record_uncounted(slot, trace, block);
+	return finish_usual(slot, entry, trace, block);
 }
 
-static void free_without_slot(uint32_t trace, uint64_t bytes)
+/** `times` 1, or -1: not freed after all. */
+static void free_without_slot(uint32_t trace, uint64_t times, uint64_t bytes)
 {
-	__atomic_fetch_add(&hawk_table_header->orphan_free_objects, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&hawk_table_header->orphan_free_bytes, bytes, __ATOMIC_RELAXED);
-	if (!hawk_options.live)
+	__atomic_fetch_add(&hawk_table_header->orphan_free_objects, times, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&hawk_table_header->orphan_free_bytes, times * bytes, __ATOMIC_RELAXED);
+	if (hawk_options.live)
+		hawk_counters_add_frees(trace, times, times * bytes);
+}
+
+/** With live counters, past those of the thread. */
+static void free_at_once(struct hawk_slot *slot, uint32_t trace, uint64_t times, uint64_t bytes)
+{
+	hawk_file_check_fork();
+	if (hawk_file_lost) {
+		free_without_slot(trace, times, bytes);
 		return;
-	hawk_counters_add_frees(trace, 1, bytes);
-	if (hawk_sampler_mean && trace && trace != hawk_sampler_skipped)
-		hawk_sampler_count_free(trace, bytes);
+	}
+	hawk_threads_count_free(hawk_threads_head(slot), times, times * bytes);
+	hawk_counters_add_frees(trace, times, times * bytes);
 }
 
 /** With live counters: by trace as well. */
 static void free_of(struct hawk_slot *slot, uint32_t trace, uint64_t bytes)
 {
-	if (hawk_sampler_mean && trace && trace != hawk_sampler_skipped)
-		hawk_sampler_count_free(trace, bytes);
 	if (!hawk_threads_is_idle(slot)) {
-		hawk_file_check_fork();
-		if (hawk_file_lost) {
-			free_without_slot(trace, bytes);
-			return;
-		}
-		hawk_threads_count_free(hawk_threads_head(slot), bytes);
-		hawk_counters_add_frees(trace, 1, bytes);
+		free_at_once(slot, trace, 1, bytes);
 		return;
 	}
 	hawk_threads_begin(slot, (uint64_t)__builtin_frame_address(0));
-	hawk_threads_count_free(hawk_threads_head(slot), bytes);
+	hawk_threads_count_free(hawk_threads_head(slot), 1, bytes);
 	if (trace)
 		hawk_threads_count_free_of(slot, trace, bytes);
 	hawk_threads_end(slot);
+}
+
+static void sample_free(uint32_t trace, bool taken_back, uint64_t bytes)
+{
+	if (hawk_options.live && hawk_sampler_mean && trace && trace != hawk_sampler_skipped)
+		hawk_sampler_count_free(trace, taken_back, bytes);
 }
 
 void hawk_record_free(uint32_t trace, uint64_t bytes)
 {
 	struct hawk_slot *slot = hawk_threads_current();
 
+	sample_free(trace, false, bytes);
 	if (__builtin_expect(!slot, 0))
-		free_without_slot(trace, bytes);
+		free_without_slot(trace, 1, bytes);
 	else if (__builtin_expect(hawk_options.live, 0))
 		free_of(slot, trace, bytes);
 	else
-		hawk_threads_count_free(slot->head, bytes);
+		hawk_threads_count_free(slot->head, 1, bytes);
+}
+
+void hawk_record_free_taken_back(uint32_t trace, uint64_t bytes)
+{
+	const uint64_t less = UINT64_MAX; /* numbers wrap, and so do their sums */
+	struct hawk_slot *slot = hawk_threads_current();
+
+	sample_free(trace, true, bytes);
+	if (!slot)
+		free_without_slot(trace, less, bytes);
+	else if (hawk_options.live)
+		free_at_once(slot, trace, less, bytes);
+	else
+		hawk_threads_count_free(slot->head, less, 0 - bytes);
 }
 
 void hawk_record_dropped(uint64_t bytes)

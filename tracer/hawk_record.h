@@ -3,6 +3,10 @@
  * @file
  * The recorder: from a call to a trace id, and from a block to its sealed header. Knows nothing of
  * hooks, so that it is tested in an ordinary process.
+ *
+ * Invariant: a block that counts as live has a sealed header, whenever the process dies or is
+ * forked. So it is sealed before it is counted, and counted as freed before it is un-sealed:
+ * counted blocks that have no header were overwritten (HAWK_TABLE_COUNTS_SEALED).
  */
 #ifndef HAWK_RECORD_H
 #define HAWK_RECORD_H
@@ -10,15 +14,24 @@
 #include "hawk_arena.h"
 #include "hawk_unwind.h"
 
-/**
- * The trace id of the stack that starts at `caller`, and one allocation of `bytes` counted for it.
- * 0: no stack was recorded (stacks=0, no room). Safe in signal handlers, also in those that
- * interrupt itself.
- */
-uint32_t hawk_record_trace(const struct hawk_frame_state *caller, uint64_t bytes);
+/** A block that is to get a header. */
+struct hawk_new_block {
+	void *pointer; /**< the user's; the header goes in front of it */
+	uint64_t word0;
+};
 
-/** Counts a block of `trace` (0 = none) as freed. */
+/**
+ * Seals the block's header with the id of the stack that starts at `caller`, then counts one
+ * allocation for it. The id is 0 if no stack was recorded (stacks=0, no room). Returns the block's
+ * pointer. Safe in signal handlers, also in those that interrupt itself.
+ */
+void *hawk_record_block(const struct hawk_frame_state *caller, struct hawk_new_block block);
+
+/** Counts a block of `trace` (0 = none) as freed; before it is un-sealed. */
 void hawk_record_free(uint32_t trace, uint64_t bytes);
+
+/** Takes that back: the next allocator has left the block as it was. After it is sealed again. */
+void hawk_record_free_taken_back(uint32_t trace, uint64_t bytes);
 
 /** Counts an allocation that gets no header. */
 void hawk_record_dropped(uint64_t bytes);
@@ -61,14 +74,15 @@ static inline void hawk_header_seal(void *pointer, uint64_t word0, uint32_t trac
 	__atomic_store_n(&header->word1, hawk_header_word1(trace, seal), __ATOMIC_RELEASE);
 }
 
-/** Un-seals: a dead seal instead. Volatile, because the compiler knows that free() follows and
- * would drop the store. */
+/** Un-seals, after all that was stored before: a dead seal instead. Volatile, because the compiler
+ * knows that free() follows and would drop the store. */
 static inline void hawk_header_unseal(void *pointer)
 {
 	struct hawk_block_header *header = hawk_header_of(pointer);
 	uint32_t trace = hawk_header_trace(header->word1);
 	uint32_t seal = hawk_dead_seal(&hawk_table_header->key, trace, (uint64_t)header);
 
+	__asm__ volatile("" : : : "memory");
 	*(volatile uint64_t *)&header->word1 = hawk_header_word1(trace, seal);
 	__asm__ volatile("" : : : "memory");
 }

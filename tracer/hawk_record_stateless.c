@@ -79,43 +79,53 @@ static void recover_abandoned(const struct hawk_frame_state *caller)
 	hawk_scratch_give(scratch);
 }
 
-uint32_t hawk_record_stateless(const struct hawk_frame_state *caller, uint64_t bytes)
+/** A trace's id, which is 0 where no stack is to be taken or none could be. */
+static uint32_t find_trace(const struct hawk_frame_state *caller, uint64_t bytes)
 {
 	struct hawk_walk_result walk;
 	struct hawk_scratch *scratch;
+	uint32_t trace = 0;
+
+	if (!hawk_options.stacks || (hawk_options.only_scopes && !open_scopes()))
+		return 0;
+	if (hawk_sampler_mean && !hawk_sampler_wants_stateless(bytes))
+		return hawk_sampler_skipped;
+	scratch = hawk_scratch_take();
+	if (scratch) {
+		hawk_walk_stateless(caller, scratch->pcs, hawk_unwind_options.depth, &walk);
+		if (is_abandoned(caller, scratch->pcs, &walk))
+			hawk_threads_recover(hawk_thread_slot);
+		trace = hawk_flat_intern(scratch->pcs, &walk);
+		hawk_scratch_give(scratch);
+	}
+	if (!trace)
+		hawk_record_dropped(bytes);
+	return trace ? mark_unplaced(caller, trace) : 0;
+}
+
+static void count(uint32_t trace, uint64_t bytes)
+{
+	if (!trace) {
+		__atomic_fetch_add(&hawk_table_header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&hawk_table_header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
+		return;
+	}
+	hawk_counters_add_allocations(trace, 1, bytes);
+	if (hawk_sampler_mean && trace != hawk_sampler_skipped)
+		hawk_sampler_count_allocation(trace, bytes);
+}
+
+void *hawk_record_stateless(const struct hawk_frame_state *caller, struct hawk_new_block block)
+{
+	uint64_t bytes = hawk_header_size(block.word0);
 	uint32_t trace;
 
 	hawk_file_check_fork();
 	if (hawk_options.selective)
 		recover_abandoned(caller);
-	if (!hawk_options.stacks || (hawk_options.only_scopes && !open_scopes()))
-		goto no_stack;
-	if (hawk_sampler_mean && !hawk_sampler_wants_stateless(bytes)) {
-		hawk_counters_add_allocations(hawk_sampler_skipped, 1, bytes);
-		return hawk_sampler_skipped;
-	}
-	scratch = hawk_scratch_take();
-	if (!scratch)
-		goto dropped;
-	hawk_walk_stateless(caller, scratch->pcs, hawk_unwind_options.depth, &walk);
-	if (is_abandoned(caller, scratch->pcs, &walk))
-		hawk_threads_recover(hawk_thread_slot);
-	trace = hawk_flat_intern(scratch->pcs, &walk);
-	hawk_scratch_give(scratch);
-	if (!trace)
-		goto dropped;
-	trace = mark_unplaced(caller, trace);
-	if (!trace)
-		goto no_stack;
-	hawk_counters_add_allocations(trace, 1, bytes);
-	if (hawk_sampler_mean)
-		hawk_sampler_count_allocation(trace, bytes);
-	return trace;
-
-dropped:
-	hawk_record_dropped(bytes);
-no_stack:
-	__atomic_fetch_add(&hawk_table_header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&hawk_table_header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
-	return 0;
+	trace = find_trace(caller, bytes);
+	hawk_header_seal(block.pointer, block.word0, trace);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	count(trace, bytes);
+	return block.pointer;
 }

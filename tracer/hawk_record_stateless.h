@@ -7,9 +7,9 @@
 #ifndef HAWK_RECORD_STATELESS_H
 #define HAWK_RECORD_STATELESS_H
 
-#include "hawk_unwind.h"
+#include "hawk_record.h"
 
-/** As hawk_record_trace(), which calls it. */
-uint32_t hawk_record_stateless(const struct hawk_frame_state *caller, uint64_t bytes);
+/** As hawk_record_block(), which calls it. */
+void *hawk_record_stateless(const struct hawk_frame_state *caller, struct hawk_new_block block);
 
 #endif

@@ -138,14 +138,14 @@ void hawk_sampler_count_allocation(uint32_t trace, uint64_t bytes)
 	add_allocation(trace, bytes, false);
 }
 
-void hawk_sampler_count_free(uint32_t trace, uint64_t bytes)
+void hawk_sampler_count_free(uint32_t trace, bool taken_back, uint64_t bytes)
 {
 	struct hawk_sample_record *record;
 
 	hawk_file_check_fork();
 	record = hawk_arena_element(HAWK_ARRAY_SAMPLES, trace);
 	if (record)
-		add(&record->free_weight, &record->free_bytes, bytes, false);
+		add(&record->free_weight, &record->free_bytes, bytes, taken_back);
 }
 
 void hawk_sampler_move(uint32_t from, uint32_t to, uint64_t bytes)

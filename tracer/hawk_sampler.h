@@ -47,9 +47,9 @@ static inline bool hawk_sampler_wants(struct hawk_sampler *sampler, uint64_t byt
 /** As above for those who have no sampler; just as unbiased, a little slower. */
 bool hawk_sampler_wants_stateless(uint64_t bytes);
 
-/** Adds a sampled allocation, or its end, to the sums of its trace. */
+/** Adds a sampled allocation, or its end, to the sums of its trace; an end may be taken back. */
 void hawk_sampler_count_allocation(uint32_t trace, uint64_t bytes);
-void hawk_sampler_count_free(uint32_t trace, uint64_t bytes);
+void hawk_sampler_count_free(uint32_t trace, bool taken_back, uint64_t bytes);
 
 /** A block of one trace belongs to another one from now on. */
 void hawk_sampler_move(uint32_t from, uint32_t to, uint64_t bytes);

@@ -143,12 +143,12 @@ static inline void hawk_threads_add(uint64_t *sum, uint64_t value)
 #endif
 }
 
-/** Counts a free by the thread of `head`. */
-static inline void hawk_threads_count_free(struct hawk_head *head, uint64_t bytes)
+/** Counts frees by the thread of `head`. */
+static inline void hawk_threads_count_free(struct hawk_head *head, uint64_t objects, uint64_t bytes)
 {
 	struct hawk_thread_record *record = &head->record;
 
-	hawk_threads_add(&record->free_objects, 1);
+	hawk_threads_add(&record->free_objects, objects);
 	hawk_threads_add(&record->free_bytes, bytes);
 }
 

@@ -32,21 +32,21 @@ static uint32_t typed(uint32_t trace, uint32_t label)
 }
 
 /**
- * From one trace to another, so that what was ever allocated stays the same. First the new one: if
- * the process dies in between there is one too many, never too few.
+ * From one trace to another, so that what was ever allocated stays the same. The old one first: if
+ * the process dies in between, one too few is counted, and never one that has no header.
  */
 static void move_allocation(uint32_t from, uint32_t to, uint64_t bytes)
 {
 	struct hawk_table_header *header = hawk_table_header;
 
-	hawk_counters_add_allocations(to, 1, bytes);
+	/* Numbers wrap here and again in the sum with those of the threads. */
 	if (from) {
 		hawk_counters_add_allocations(from, UINT64_MAX, 0 - bytes);
-		return;
+	} else {
+		__atomic_fetch_sub(&header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_sub(&header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
 	}
-	/* Numbers wrap here and again in the sum with those of the threads. */
-	__atomic_fetch_sub(&header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
-	__atomic_fetch_sub(&header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
+	hawk_counters_add_allocations(to, 1, bytes);
 }
 
 void hawk_types_set(void *pointer, const char *name, size_t length)

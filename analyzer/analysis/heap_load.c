@@ -248,24 +248,31 @@ static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
 	}
 }
 
+/* Blocks that may count as live without a header, in tables of tracers that were not exact in the
+ * middle of a call: one for each thread, but the one that died rarely was in one. */
+static size_t blocks_in_flight(struct hawk_target *target, const struct hawk_heap *heap)
+{
+	size_t threads;
+
+	if (hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COUNTS_SEALED)
+		return 0;
+	hawk_target_threads(target, &threads);
+	return threads && hawk_target_process(target)->signal ? threads - 1 : threads;
+}
+
 /* Blocks that the counters call live and the sweep did not find: where all memory is there, a
- * header was overwritten. Each thread may have been inside of a call; the one that died rarely was.
- */
+ * header was overwritten. */
 static uint64_t unaccounted_blocks(struct hawk_target *target, const struct hawk_heap *heap)
 {
 	const struct hawk_table_totals *totals = &heap->totals;
 	uint64_t live = totals->alloc_objects - totals->free_objects;
-	size_t in_calls;
 
-	hawk_target_threads(target, &in_calls);
-	if (in_calls && hawk_target_process(target)->signal)
-		in_calls--;
 	/* A file goes on counting when the core of a process that lives has been written. */
 	if (hawk_target_table(target) != target && !hawk_target_process(target)->signal)
 		return 0;
 	if (heap->discarded_heaps || /* frees of theirs were not counted */
 	    totals->alloc_objects < totals->free_objects || live <= heap->sweep.blocks ||
-	    live - heap->sweep.blocks <= in_calls ||
+	    live - heap->sweep.blocks <= blocks_in_flight(target, heap) ||
 	    hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED)
 		return 0;
 	return live - heap->sweep.blocks;

@@ -112,8 +112,7 @@ MUTANTS = (
     ("news of an allocation are taken for news of a free", "hawk_counters.c",
      r"is_free_entry\(news\) != is_free_entry\(flush\) \|\| ", r"", ("live_both",)),
     ("a free is counted by trace in a busy slot", "hawk_record.c",
-     r"if \(!hawk_threads_is_idle\(slot\)\) \{\s*(hawk_file_check_fork\(\);\s*if \(hawk_file_lost\))",
-     r"if (0) {\n\1", ("live_handler",)),
+     r"if \(!hawk_threads_is_idle\(slot\)\) \{(\s*free_at_once\()", r"if (0) {\1", ("live_handler",)),
     ("who waits too long for a segment goes without", "hawk_claim.c",
      r"(if \(pauses\+\+ == PAUSES_MAX) &&\s*__atomic_compare_exchange_n\(claim, &owner, tid, false, "
      r"__ATOMIC_ACQUIRE,\s*__ATOMIC_RELAXED\)\)\s*return true;", r"\1)\n\t\t\treturn false;",

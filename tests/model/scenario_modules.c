@@ -231,10 +231,12 @@ static void record(void)
 {
 	static uint64_t stack[8];
 	struct hawk_frame_state caller = {.pc = pc, .sp = (uint64_t)stack, .bp = 0};
+	struct hawk_block_header header;
 	uint32_t id;
 
 	recorded[model_self()]++;
-	id = hawk_record_trace(&caller, 8);
+	hawk_record_block(&caller, (struct hawk_new_block){&header + 1, 8});
+	id = hawk_header_trace(header.word1);
 	MODEL_CHECK(id && (!trace || id == trace), "trace %u, not %u", id, trace);
 	trace = id;
 }

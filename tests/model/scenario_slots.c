@@ -28,9 +28,10 @@ static struct {
 static void allocate(unsigned agent)
 {
 	struct hawk_frame_state caller = {.pc = 0x1000, .sp = 0x7000, .bp = 0};
+	struct hawk_block_header header;
 
 	calls[agent].allocations_started++;
-	hawk_record_trace(&caller, BYTES);
+	hawk_record_block(&caller, (struct hawk_new_block){&header + 1, BYTES});
 	calls[agent].allocations_done++;
 }
 

@@ -34,6 +34,9 @@ struct block {
 static uint64_t heads[CLASSES];
 static uint64_t arena, used = GRANULE;
 
+/** The block given out last, for those who look on. */
+void *stress_latest_base;
+
 static void die(const char *text)
 {
 	if (write(2, text, strlen(text)) < 0)
@@ -122,6 +125,7 @@ void *malloc(size_t size)
 	}
 	block->size_class = size_class;
 	block->mark = IN_USE;
+	stress_latest_base = block + 1;
 	return block + 1;
 }
 
@@ -152,6 +156,7 @@ void *memalign(size_t alignment, size_t size)
 		return base;
 	block->size_class = offset << OFFSET_SHIFT | block_of(base)->size_class;
 	block->mark = IN_USE;
+	stress_latest_base = base + offset;
 	return base + offset;
 }
 

@@ -5,9 +5,11 @@
  * after each. What the handler does is the mode:
  *
  *     check     looks at the headers: each live block's is valid at every instant, no freed one's
- * is allocate  allocates and frees jump      jumps out, never to return: once at each instruction
- * of a short scene fork      forks a child that allocates and then ends the scene: at every 7th
- *               instruction, or the number given behind the other one
+ *               is, and no block is counted that has none
+ *     allocate  allocates and frees
+ *     jump      jumps out, never to return: once at each instruction of a short scene
+ *     fork      forks a child that allocates and then ends the scene: at every 7th instruction, or
+ *               the number given behind the other one
  *     clone     as fork, past the C library's handlers: _Fork() or a raw system call. Every other
  *               child allocates only when it is back. Of what it does its parent's table has no
  *               more than the call that was interrupted
@@ -17,8 +19,9 @@
  * that may itself be interrupted (stress_allocator.c). The scenes: each function of the family; a
  * thread's first allocation and its end. Exit code 3 and a text: it has failed.
  */
-#include <limits.h>
+#include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -102,12 +105,41 @@ static bool is_live(void *pointer)
 	return hawk_header_is_live(&table->key, header->word0, header->word1, (uint64_t)header);
 }
 
+/** Blocks that count as live, whatever their traces; where nobody is in a call. */
+static uint64_t count_live(void);
+
+static uint64_t live_elsewhere;  /**< not in `blocks` */
+static void *const *latest_base; /**< what stress_allocator.c gave out last */
+
+/** The block that the call at hand has made has its header already. */
+static bool is_latest_sealed(void)
+{
+	enum { ALIGNMENT_LOG2_MAX = 20 };
+
+	for (unsigned i = 4; *latest_base && i <= ALIGNMENT_LOG2_MAX; i++)
+		if (is_live((char *)*latest_base + (1 << i)))
+			return true;
+	return false;
+}
+
+/** No more than in `blocks`, but for the one at hand. */
+static void check_count(void)
+{
+	uint64_t sealed = live_elsewhere;
+
+	for (int i = 0; i < BLOCKS; i++)
+		sealed += blocks[i].pointer && blocks[i].live;
+	if (count_live() > sealed + is_latest_sealed())
+		fail("a block without a header is counted");
+}
+
 static void check_all(void)
 {
 	for (int i = 0; i < BLOCKS; i++)
 		if (blocks[i].pointer && is_live(blocks[i].pointer) != blocks[i].live)
 			fail(blocks[i].live ? "a live block has no header"
 					    : "a dead block has a header");
+	check_count();
 }
 
 /** Calls and bytes, of allocations and of frees. */
@@ -190,6 +222,26 @@ static struct sums add_up(void)
 		sums.free_bytes += hawk_counter_bytes(record->free_bytes);
 	}
 	return sums;
+}
+
+static uint64_t count_live(void)
+{
+	uint64_t live = add_up().alloc_objects - table->orphan_free_objects;
+
+	for (uint32_t i = 0; i < table->thread_count; i++)
+		live -= ((const struct hawk_thread_record *)element(table->thread_segments, i,
+								    HAWK_THREAD_SEGMENT_LOG2,
+								    table->thread_slot_bytes))
+				->free_objects;
+	return live;
+}
+
+/** Before the first call of a scene. */
+static void count_elsewhere(void)
+{
+	live_elsewhere = count_live();
+	for (int i = 0; i < BLOCKS; i++)
+		live_elsewhere -= blocks[i].pointer && blocks[i].live;
 }
 
 /** What was counted before the call at hand, and its bytes. */
@@ -322,6 +374,8 @@ static inline __attribute__((always_inline)) void start_stepping(void)
 {
 	if (is_child)
 		return;
+	if (mode == CHECK)
+		count_elsewhere();
 	stepping = true;
 	__asm__ volatile("sub $128, %%rsp; pushfq; orq %0, (%%rsp); popfq; add $128, %%rsp"
 			 :
@@ -358,14 +412,20 @@ static void scene_family(void)
 {
 	void *pointer = NULL;
 
-	errno = 77;
 	start_stepping();
+	errno = 77;
 	end(0, malloc(100), true);
 	end(1, calloc(10, 30), true);
 	end(2, realloc(NULL, 55), true);
 	pointer = blocks[2].pointer;
 	begin(2);
 	end(2, realloc(pointer, 5000), true);
+	pointer = blocks[2].pointer;
+	begin(2);
+	if (realloc(pointer, 1UL << 40))
+		fail("so much memory");
+	errno = 77;
+	end(2, pointer, true);
 	end(3, aligned_alloc(256, 512), true);
 	if (!posix_memalign(&pointer, 1 << 20, 10))
 		end(4, pointer, true);
@@ -558,6 +618,9 @@ int main(int argc, char **argv)
 	if (argc > 3)
 		fork_every = strtoul(argv[3], NULL, 0);
 	find_table();
+	latest_base = dlsym(RTLD_DEFAULT, "stress_latest_base");
+	if (!latest_base)
+		fail("no allocator that may be interrupted");
 	sigaction(SIGTRAP, &action, NULL);
 	pthread_key_create(&last_key, in_destructor);
 	if (mode == JUMP) {

@@ -33,8 +33,10 @@
 static __attribute__((noinline)) uint32_t record(uint64_t bytes)
 {
 	struct hawk_frame_state caller = CALLER();
+	_Alignas(HAWK_GRANULE_BYTES) struct hawk_block_header header;
 
-	return hawk_record_trace(&caller, bytes);
+	hawk_record_block(&caller, (struct hawk_new_block){&header + 1, bytes});
+	return hawk_header_trace(header.word1);
 }
 
 /** Flushed and unflushed counters of one trace, as the analyzer adds them up. */
@@ -261,7 +263,7 @@ static uint64_t live_of(uint32_t trace)
 			if (head->frees[j].trace == trace)
 				freed += head->frees[j].objects;
 	}
-	return total_of(trace).objects - freed;
+	return (total_of(trace).objects - freed) & ((UINT64_C(1) << HAWK_COUNTER_OBJECTS_BITS) - 1);
 }
 
 static void frees_are_counted_by_trace_when_asked_for(void **state)
@@ -275,6 +277,28 @@ static void frees_are_counted_by_trace_when_asked_for(void **state)
 	assert_int_equal(live_of(trace), live - 1);
 	hawk_counters_flush_all(hawk_threads_head(hawk_threads_current()));
 	assert_int_equal(live_of(trace), live - 1);
+	hawk_options.live = false;
+}
+
+static void a_free_that_is_taken_back_was_none(void **state)
+{
+	uint32_t trace = record(10);
+	const struct hawk_thread_record *thread =
+		&hawk_threads_head(hawk_threads_current())->record;
+	uint64_t live = live_of(trace);
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		uint64_t objects = thread->free_objects, bytes = thread->free_bytes;
+
+		hawk_options.live = i;
+		hawk_record_free(trace, 10);
+		assert_int_equal(thread->free_bytes, bytes + 10);
+		hawk_record_free_taken_back(trace, 10);
+		assert_int_equal(thread->free_objects, objects);
+		assert_int_equal(thread->free_bytes, bytes);
+		assert_int_equal(live_of(trace), live);
+	}
 	hawk_options.live = false;
 }
 
@@ -389,6 +413,7 @@ int main(void)
 		cmocka_unit_test(a_nested_call_is_recorded_without_touching_the_slot),
 		cmocka_unit_test(frees_are_counted),
 		cmocka_unit_test(frees_are_counted_by_trace_when_asked_for),
+		cmocka_unit_test(a_free_that_is_taken_back_was_none),
 		cmocka_unit_test(an_interrupted_flush_is_ended_once),
 		cmocka_unit_test(births_follow_the_clock_of_a_slow_thread),
 		cmocka_unit_test(collapsed_recursion_gives_one_trace_for_all_depths),

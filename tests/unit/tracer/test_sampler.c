@@ -217,7 +217,7 @@ static void sums_of_a_trace_follow_its_blocks(void **state)
 	weight = hawk_sample_weight(100, MEAN);
 	hawk_sampler_count_allocation(trace, 100);
 	hawk_sampler_count_allocation(trace, 100);
-	hawk_sampler_count_free(trace, 100);
+	hawk_sampler_count_free(trace, false, 100);
 	assert_int_equal(record->alloc_weight, 2 * weight);
 	assert_int_equal(record->free_weight, weight);
 	assert_int_equal(record->alloc_bytes, 2 * record->free_bytes);

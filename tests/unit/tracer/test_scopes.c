@@ -36,8 +36,10 @@
 static NOINLINE uint32_t record(uint64_t bytes)
 {
 	struct hawk_frame_state caller = CALLER();
+	_Alignas(HAWK_GRANULE_BYTES) struct hawk_block_header header;
 
-	return hawk_record_trace(&caller, bytes);
+	hawk_record_block(&caller, (struct hawk_new_block){&header + 1, bytes});
+	return hawk_header_trace(header.word1);
 }
 
 /** As the exported function that the header calls. */
