@@ -21,11 +21,19 @@
 #include "core_decoder.h"
 #include "hawk_cleanup.h"
 #include "hawk_progress.h"
+#include "table_file.h"
 
 enum {
 	PAGE_BYTES = 4096,
 	BUFFER_BYTES = 1 << 20,
-	ROOM_BYTES_MIN = 64 << 20, /**< is left to others in the file system */
+	/** Left to others in the file system: a 20th of it, within these bounds. */
+	ROOM_SHARE = 20,
+	ROOM_BYTES_MIN = 64 << 20,
+	ROOM_BYTES_MAX = 1 << 30,
+	/** Data, not pages of zeros, that a file unpacks into: so many times its size, and this
+	 * much in any case. Cores reach 3 to 20 times. */
+	RATIO_MAX = 256,
+	DATA_BYTES_MIN = 256 << 20,
 };
 
 static const uint64_t CORE_BYTES_MAX = UINT64_C(1) << 40;
@@ -37,7 +45,8 @@ struct unpacking {
 	struct hawk_decoder *decoder;
 	uint64_t packed_bytes;
 	int fd;
-	uint64_t bytes; /**< unpacked so far */
+	uint64_t bytes;      /**< unpacked so far */
+	uint64_t data_bytes; /**< of them written: the others are holes */
 	uint64_t bytes_max;
 	uint8_t *buffer;
 };
@@ -90,12 +99,37 @@ static struct hawk_error *check_length(const struct unpacking *unpacking, size_t
 				 unpacking->bytes_max >> 10);
 }
 
+static struct hawk_error *check_ratio(const struct unpacking *unpacking)
+{
+	uint64_t most = unpacking->packed_bytes * RATIO_MAX;
+
+	if (unpacking->data_bytes <= DATA_BYTES_MIN || unpacking->data_bytes <= most)
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
+				 "is compressed, and its %" PRIu64 " KiB unpack into more than "
+				 "%" PRIu64 " MiB of data, unlike any core (at most %d times its "
+				 "size): if it is one, unpack it first (%s -d)",
+				 unpacking->packed_bytes >> 10, unpacking->data_bytes >> 20,
+				 RATIO_MAX, unpacking->format);
+}
+
+/** What is to be left free in a file system of this size. */
+static uint64_t room_of(uint64_t bytes)
+{
+	uint64_t room = bytes / ROOM_SHARE;
+
+	if (room < ROOM_BYTES_MIN)
+		return ROOM_BYTES_MIN;
+	return room < ROOM_BYTES_MAX ? room : ROOM_BYTES_MAX;
+}
+
 static struct hawk_error *check_room(const struct unpacking *unpacking)
 {
 	struct statvfs status;
 
 	if (fstatvfs(unpacking->fd, &status) != 0 || !status.f_blocks || // not told
-	    (uint64_t)status.f_bavail * status.f_frsize >= ROOM_BYTES_MIN)
+	    (uint64_t)status.f_bavail * status.f_frsize >=
+		    room_of((uint64_t)status.f_blocks * status.f_frsize))
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 				 "is compressed, and %s has no room for it after %" PRIu64
@@ -110,8 +144,9 @@ static bool is_zero(const uint8_t *page, size_t bytes)
 }
 
 /** The buffer's bytes [start, end) behind what was written before. */
-static bool write_run(const struct unpacking *unpacking, size_t start, size_t end)
+static bool write_run(struct unpacking *unpacking, size_t start, size_t end)
 {
+	unpacking->data_bytes += end - start;
 	while (start < end) {
 		ssize_t written = pwrite(unpacking->fd, unpacking->buffer + start, end - start,
 					 (off_t)(unpacking->bytes + start));
@@ -126,7 +161,7 @@ static bool write_run(const struct unpacking *unpacking, size_t start, size_t en
 }
 
 /** Pages of zeros are left out. */
-static struct hawk_error *write_buffer(const struct unpacking *unpacking, size_t bytes)
+static struct hawk_error *write_buffer(struct unpacking *unpacking, size_t bytes)
 {
 	size_t run = 0;
 
@@ -143,6 +178,15 @@ static struct hawk_error *write_buffer(const struct unpacking *unpacking, size_t
 	return NULL;
 }
 
+/** What is no core needs no unpacking: its beginning says so. */
+static struct hawk_error *check_beginning(const struct unpacking *unpacking, size_t bytes)
+{
+	if (unpacking->bytes || bytes < BUFFER_BYTES ||
+	    hawk_table_file_is(unpacking->buffer, bytes))
+		return NULL;
+	return hawk_core_identify(unpacking->buffer, bytes);
+}
+
 static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_decoder_state *state)
 {
 	struct hawk_error *error = NULL;
@@ -151,13 +195,17 @@ static struct hawk_error *unpack_all(struct unpacking *unpacking, enum hawk_deco
 	do {
 		*state = hawk_decoder_read(unpacking->decoder, unpacking->buffer, BUFFER_BYTES,
 					   &got);
-		error = check_length(unpacking, got);
+		error = check_beginning(unpacking, got);
+		if (!error)
+			error = check_length(unpacking, got);
 		if (!error)
 			error = write_buffer(unpacking, got);
 		if (error)
 			return error;
 		unpacking->bytes += got;
-		error = check_room(unpacking);
+		error = check_ratio(unpacking);
+		if (!error)
+			error = check_room(unpacking);
 		hawk_progress_reach(hawk_decoder_position(unpacking->decoder));
 	} while (!error && *state == HAWK_DECODER_MORE);
 	if (!error && ftruncate(unpacking->fd, (off_t)unpacking->bytes) != 0)

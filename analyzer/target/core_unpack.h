@@ -3,7 +3,8 @@
  * @file
  * A compressed core, as systemd-coredump and many a core_pattern script store it, becomes a file
  * without a name that is mapped like any other core: an analysis jumps about in it. Pages of zeros
- * become holes, so it takes no more room than the process's memory did.
+ * become holes, so it takes no more room than the process's memory did. A file that is made to
+ * unpack into far more than cores do is refused before it fills the file system.
  */
 #ifndef HAWK_CORE_UNPACK_H
 #define HAWK_CORE_UNPACK_H

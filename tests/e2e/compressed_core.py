@@ -2,6 +2,7 @@
 """Cores that were stored compressed are read as they are: the same answer as of the plain core, what
 is left of one that was cut off, and a clear sentence where there is no room to unpack."""
 
+import gzip
 import json
 import os
 import re
@@ -76,6 +77,45 @@ def check_folder(packed):
     hawk.expect("TMPDIR" in done.stderr and "nowhere" in done.stderr, f"{done.stderr!r}")
 
 
+def check_bomb():
+    """Data that no core is like is refused before it fills the disk, and leaves nothing there."""
+    bomb = os.path.join(folder, "bomb.gz")
+    chunk = b"\x5a" * (1 << 20)
+    with open(core, "rb") as plain, gzip.open(bomb, "wb", compresslevel=6) as packed:
+        packed.write(plain.read(4096))
+        for _ in range(300):
+            packed.write(chunk)
+    place = os.path.join(folder, "place")
+    done = ask(bomb, "analyze", env={**os.environ, "TMPDIR": place})
+    hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, "300 MiB of the same letter")
+    limit = os.path.getsize(bomb)
+    hawk.expect(limit * 256 < 256 << 20, f"{limit} bytes are no bomb")
+    hawk.expect(re.search(r"KiB unpack into more than 2[56]\d MiB of data", done.stderr) and
+                "gzip -d" in done.stderr, f"{done.stderr!r}")
+    hawk.expect_equal(os.listdir(place), [], "left in TMPDIR")
+    with gzip.open(bomb, "wb", compresslevel=6) as packed:
+        for _ in range(4):
+            packed.write(chunk)
+    done = ask(bomb, "analyze", env={**os.environ, "TMPDIR": place})
+    hawk.expect("is a text file" in done.stderr, f"{done.stderr!r}")
+    os.unlink(bomb)
+
+
+def check_zeros():
+    """Pages of zeros are holes and count for nothing: 400 MiB of them behind a core is no bomb."""
+    large = os.path.join(folder, "large")
+    shutil.copy(core, large)
+    os.truncate(large, os.path.getsize(core) + (400 << 20))
+    with open(large, "rb") as plain, open(large + ".gz", "wb") as packed:
+        subprocess.run(["gzip", "-6c"], stdin=plain, stdout=packed, check=True)
+    hawk.expect(os.path.getsize(large + ".gz") * 256 < 400 << 20 or os.path.getsize(core) > 4 << 20,
+                "the ratio is above the limit")
+    done = ask(large + ".gz", "analyze")
+    hawk.expect(done.returncode in (hawk.EXIT_OK, hawk.EXIT_PARTIAL), f"zeros: {done.stderr!r}")
+    os.unlink(large)
+    os.unlink(large + ".gz")
+
+
 def check_table_file():
     table = os.path.join(folder, "table.hawk")
     hawk.run([program, "--requests", "1000"], env=hawk.tracer_environment(options=f"table={table}"),
@@ -113,4 +153,6 @@ if not tried:
 check_folder(tried[0])
 if "gzip" in "".join(tried):
     check_table_file()
+    check_bomb()
+    check_zeros()
 hawk.finish()
