@@ -54,6 +54,7 @@ libpython3.11-testsuite file:/usr/lib/python3.11/test/test_list.py
 lua5.4 command:lua5.4
 stress-ng command:stress-ng
 tcl8.6 command:tclsh8.6
+php8.2-cli command:php
 '
 
 # hawk_build_folder SOURCE: where to build by default. The loader splits LD_PRELOAD at blanks and

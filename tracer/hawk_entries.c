@@ -14,19 +14,21 @@
 
 #include "hawk_elf.h"
 #include "hawk_first.h"
+#include "hawk_heaps.h"
 #include "hawk_loader.h"
 
-enum { ENTRIES_MAX = 192 };
+enum { ENTRIES_MAX = 512 };
 
 bool hawk_entries_produce;
 
 /** What was found: sorted by nothing, looked through for each relocation with a symbol. */
 struct found {
-	const struct hawk_entry *entry;
+	const char *name;
+	void *hook;
 	const Elf64_Sym *symbol;
 	uint64_t original;
 	uint64_t owner; /**< bias of the module that defines it */
-	bool shadowed;  /**< a module before us defines the name, too */
+	bool shadowed;  /**< we or a module before us define the name, too */
 };
 
 struct installation {
@@ -57,6 +59,19 @@ static bool is_ours(const struct hawk_elf *module)
 	return hawk_elf_owns(module, (uint64_t)&hawk_entries_produce);
 }
 
+static void add(struct installation *all, struct found found)
+{
+	if (all->count == ENTRIES_MAX) {
+		all->failed = true;
+		return;
+	}
+	all->found[all->count++] = found;
+	if (found.original < all->lowest)
+		all->lowest = found.original;
+	if (found.original > all->highest)
+		all->highest = found.original;
+}
+
 static void note(struct installation *all, const struct hawk_elf *module,
 		 const struct hawk_entry *entry)
 {
@@ -69,23 +84,39 @@ static void note(struct installation *all, const struct hawk_elf *module,
 	*entry->next = (void *)original;
 	if (!entry->hook || (entry->produces && !hawk_entries_produce))
 		return;
-	if (all->count == ENTRIES_MAX) {
-		all->failed = true;
-		return;
+	add(all, (struct found){.name = entry->name,
+				.hook = entry->hook,
+				.symbol = symbol,
+				.original = original,
+				.owner = module->bias});
+}
+
+/** Notes what frees, resizes or measures a block in a module that has a free() of its own. */
+static void note_heap(struct installation *all, const struct hawk_elf *module,
+		      const struct link_map *map)
+{
+	int heap = hawk_elf_find(module, "free") ? hawk_heaps_reserve(map) : -1;
+
+	for (unsigned i = 0; heap >= 0 && i < HAWK_HEAP_FUNCTIONS; i++) {
+		const Elf64_Sym *symbol = hawk_elf_find(module, hawk_heaps_names[i]);
+		uint64_t original;
+
+		if (!symbol)
+			continue;
+		original = module->bias + symbol->st_value;
+		add(all, (struct found){.name = hawk_heaps_names[i],
+					.hook = hawk_heaps_hook(heap, i, original),
+					.symbol = symbol,
+					.original = original,
+					.owner = module->bias});
 	}
-	all->found[all->count++] = (struct found){
-		.entry = entry, .symbol = symbol, .original = original, .owner = module->bias};
-	if (original < all->lowest)
-		all->lowest = original;
-	if (original > all->highest)
-		all->highest = original;
 }
 
 /** Libraries that define none of these have none of the others. */
 static bool may_have_entries(const struct hawk_elf *module)
 {
-	static const char *const names[] = {"malloc",    "mallocx",    "nallocx",    "tc_malloc",
-					    "mi_malloc", "free_sized", "__libc_free"};
+	static const char *const names[] = {"malloc",    "mallocx",   "nallocx",
+					    "tc_malloc", "mi_malloc", "free"};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (hawk_elf_find(module, names[i]))
@@ -107,13 +138,14 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *data)
 	}
 	if (!all->behind_us || !may_have_entries(&module))
 		return 0;
+	note_heap(all, &module, NULL);
 	for (unsigned f = 0; f < sizeof(families) / sizeof(families[0]); f++)
 		for (const struct hawk_entry *entry = families[f]; entry->name; entry++)
 			note(all, &module, entry);
 	return 0;
 }
 
-/** Modules before us, once it is known which names matter. */
+/** Up to our own module, once it is known which names matter. */
 static int note_shadows(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct installation *all = data;
@@ -122,12 +154,10 @@ static int note_shadows(struct dl_phdr_info *info, size_t size, void *data)
 	(void)size;
 	if (!hawk_elf_open(info, &module))
 		return 0;
-	if (is_ours(&module))
-		return 1;
 	for (unsigned i = 0; i < all->count; i++)
-		if (hawk_elf_find(&module, all->found[i].entry->name))
+		if (hawk_elf_find(&module, all->found[i].name))
 			all->found[i].shadowed = true;
-	return 0;
+	return is_ours(&module);
 }
 
 /** The allocator's own calls of its own functions, where the loader would look them up late. */
@@ -158,7 +188,7 @@ static bool redirect_in_place(const struct installation *all, const struct hawk_
 		Elf64_Addr *value = (Elf64_Addr *)(uintptr_t)&found->symbol->st_value;
 
 		if (found->owner == module->bias)
-			__atomic_store_n(value, (uint64_t)found->entry->hook - module->bias,
+			__atomic_store_n(value, (uint64_t)found->hook - module->bias,
 					 __ATOMIC_RELEASE);
 	}
 	hawk_elf_lock(module, lowest, highest + 1);
@@ -177,33 +207,37 @@ static bool redirect_to_copy(const struct installation *all, const struct hawk_e
 	for (unsigned i = 0; i < all->count; i++)
 		if (all->found[i].owner == module->bias)
 			copy[all->found[i].symbol - module->symbols].st_value =
-				(uint64_t)all->found[i].entry->hook - module->bias;
+				(uint64_t)all->found[i].hook - module->bias;
 	return hawk_elf_write(module, &module->symbols_entry->d_un.d_ptr, (uint64_t)copy);
 }
 
 /** From now on, the module's symbols lead to ours. */
-static int redirect_symbols(struct dl_phdr_info *info, size_t size, void *data)
+static void redirect(struct installation *all, const struct hawk_elf *module)
 {
 	const Elf64_Sym *lowest = NULL, *highest = NULL;
-	struct installation *all = data;
-	struct hawk_elf module;
 
-	(void)size;
-	if (!hawk_elf_open(info, &module) || is_ours(&module))
-		return 0;
 	for (unsigned i = 0; i < all->count; i++) {
 		const struct found *found = &all->found[i];
 
-		if (found->owner != module.bias)
+		if (found->owner != module->bias)
 			continue;
 		if (!found->shadowed)
-			keep_own_calls(all, &module, found);
+			keep_own_calls(all, module, found);
 		lowest = !lowest || found->symbol < lowest ? found->symbol : lowest;
 		highest = found->symbol > highest ? found->symbol : highest;
 	}
-	if (lowest && !redirect_in_place(all, &module, lowest, highest) &&
-	    !redirect_to_copy(all, &module))
+	if (lowest && !redirect_in_place(all, module, lowest, highest) &&
+	    !redirect_to_copy(all, module))
 		all->failed = true;
+}
+
+static int redirect_symbols(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct hawk_elf module;
+
+	(void)size;
+	if (hawk_elf_open(info, &module) && !is_ours(&module))
+		redirect(data, &module);
 	return 0;
 }
 
@@ -220,9 +254,9 @@ static void rebind(struct installation *all, const struct hawk_elf *module,
 		const struct found *found = &all->found[i];
 
 		if (*slot != found->original ||
-		    !names_equal(module->names + symbol->st_name, found->entry->name))
+		    !names_equal(module->names + symbol->st_name, found->name))
 			continue;
-		if (!hawk_elf_write(module, slot, (uint64_t)found->entry->hook))
+		if (!hawk_elf_write(module, slot, (uint64_t)found->hook))
 			all->failed = true;
 		return;
 	}
@@ -263,6 +297,71 @@ bool hawk_entries_install(void)
 	hawk_loader_iterate(redirect_symbols, &all);
 	hawk_loader_iterate(rebind_module, &all);
 	return !all.failed;
+}
+
+/** How glibc's own struct link_map begins (2.4 to 2.43 at least). */
+struct loaded {
+	struct link_map map;
+	const struct loaded
+		*real; /**< itself, except in the loader's entries of other namespaces */
+};
+
+/** Whether a block of the loader's is a module's entry in its list. */
+static bool is_module(const void *block)
+{
+	const struct hawk_block_header *header = hawk_header_of(block);
+	const struct loaded *loaded = block;
+
+	/* It may have been freed meanwhile. */
+	return hawk_readable((uint64_t)header) && hawk_header_valid(block) &&
+	       hawk_header_kind(header->word0) == HAWK_KIND_LOADER &&
+	       hawk_header_size(header->word0) >= sizeof(*loaded) && loaded->real == loaded;
+}
+
+/** Opens a module that is mapped, but in no list yet: by its ELF header and program headers, if
+ * they lie at its beginning. */
+static bool open_mapped(const struct link_map *map, struct hawk_elf *ret)
+{
+	const uint64_t page_bytes = 4096;
+	const uint32_t magic = 0x464c457f; /* 0x7f, E, L, F */
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)map->l_addr;
+	struct dl_phdr_info info = {.dlpi_addr = map->l_addr};
+
+	if (!map->l_ld || map->l_addr % page_bytes || !hawk_readable(map->l_addr) ||
+	    *(const uint32_t *)elf->e_ident != magic || elf->e_phoff > page_bytes ||
+	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > page_bytes)
+		return false;
+	info.dlpi_phdr = (const Elf64_Phdr *)(map->l_addr + elf->e_phoff);
+	info.dlpi_phnum = elf->e_phnum;
+	return hawk_elf_open(&info, ret);
+}
+
+/** Nothing is bound yet. Its own calls may take the hooks: in another namespace nobody's free()
+ * comes before its own. */
+static void install_late(const struct link_map *map)
+{
+	static struct installation all;
+	static bool busy;
+	struct hawk_elf module;
+
+	if (!open_mapped(map, &module) || __atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))
+		return;
+	all.count = 0;
+	note_heap(&all, &module, map);
+	for (unsigned i = 0; i < all.count; i++)
+		all.found[i].shadowed = true;
+	redirect(&all, &module);
+	__atomic_store_n(&busy, false, __ATOMIC_RELEASE);
+}
+
+void hawk_entries_loader_allocated(const void *entry)
+{
+	static __thread const void *last;
+	const void *mapped = last;
+
+	last = entry;
+	if (mapped && is_module(mapped))
+		install_late(mapped);
 }
 
 bool hawk_resize_begin(struct hawk_resize *self, void *pointer)

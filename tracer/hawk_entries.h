@@ -40,6 +40,13 @@ extern const struct hawk_entry hawk_entries_libc[];
  */
 bool hawk_entries_install(void);
 
+/**
+ * Called when the dynamic loader has allocated a block: `entry` if it may be a module's entry in
+ * the loader's list, else NULL. When this thread's next call comes, that module is mapped, but not
+ * relocated: if it has a free() of its own, that gets hooks now.
+ */
+void hawk_entries_loader_allocated(const void *entry);
+
 /** Whether blocks made by these functions get headers. */
 extern bool hawk_entries_produce;
 

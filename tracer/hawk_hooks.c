@@ -12,7 +12,9 @@
 #include <string.h>
 
 #include "hawk_clock.h"
+#include "hawk_entries.h"
 #include "hawk_file.h"
+#include "hawk_heaps.h"
 #include "hawk_init.h"
 #include "hawk_next.h"
 #include "hawk_options.h"
@@ -174,10 +176,11 @@ static inline bool is_bootstrap(const void *pointer)
 }
 
 /** A link_map is going away: code may be unmapped, rules and remembered stacks are stale. */
-static __attribute__((noinline)) void note_unload(uint64_t size)
+static __attribute__((noinline)) void note_unload(const void *map, uint64_t size)
 {
 	if (size < LINK_MAP_BYTES_MIN)
 		return;
+	hawk_heaps_forget(map);
 	hawk_file_check_fork();
 	hawk_unwind_invalidate();
 }
@@ -199,7 +202,7 @@ static inline void *detach(void *pointer)
 		return NULL;
 	}
 	if (__builtin_expect(hawk_header_kind(word0) == HAWK_KIND_LOADER, 0))
-		note_unload(hawk_header_size(word0));
+		note_unload(pointer, hawk_header_size(word0));
 	hawk_record_free(hawk_header_trace(hawk_header_of(pointer)->word1),
 			 hawk_header_size(word0));
 	hawk_header_unseal(pointer);
@@ -271,10 +274,19 @@ HAWK_EXPORT void cfree(void *pointer)
 	hawk_release(pointer);
 }
 
+static __attribute__((noinline)) void *allocate_for_loader(const struct hawk_frame_state *caller,
+							   size_t bytes)
+{
+	void *result = finish(hawk_next.calloc(1, bytes + HAWK_HEADER_BYTES), caller,
+			      HAWK_KIND_LOADER, bytes);
+
+	hawk_entries_loader_allocated(bytes < LINK_MAP_BYTES_MIN ? NULL : result);
+	return result;
+}
+
 HAWK_EXPORT void *calloc(size_t count, size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
-	enum hawk_block_kind kind = HAWK_KIND_CALLOC;
 	size_t bytes;
 
 	if (__builtin_expect(__builtin_mul_overflow(count, size, &bytes), 0))
@@ -282,12 +294,13 @@ HAWK_EXPORT void *calloc(size_t count, size_t size)
 	if (__builtin_expect(!hawk_tracing() || bytes > HAWK_TRACED_MAX, 0)) {
 		if (bytes > HAWK_TRACED_MAX && hawk_next.calloc)
 			return hawk_next.calloc(count, size); /* fails in its own way */
-		return allocate_untraced(kind, bytes);
+		return allocate_untraced(HAWK_KIND_CALLOC, bytes);
 	}
 	if (__builtin_expect(caller.pc - hawk_loader_start < hawk_loader_end - hawk_loader_start,
 			     0))
-		kind = HAWK_KIND_LOADER;
-	return finish(hawk_next.calloc(1, bytes + HAWK_HEADER_BYTES), &caller, kind, bytes);
+		return allocate_for_loader(&caller, bytes);
+	return finish(hawk_next.calloc(1, bytes + HAWK_HEADER_BYTES), &caller, HAWK_KIND_CALLOC,
+		      bytes);
 }
 
 void *hawk_leave_bootstrap(const struct hawk_frame_state *caller, void *pointer, size_t size)

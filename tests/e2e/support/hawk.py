@@ -95,16 +95,20 @@ def need(*programs):
     return found if len(found) > 1 else found[0]
 
 
+def find_allocator(name):
+    """Path of the allocator's library; None if it is the C library's own, or not installed."""
+    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/lib", "/usr/lib"):
+        path = os.path.join(folder, ALLOCATORS[name] or "")
+        if os.path.isfile(path):
+            return path
+    return None
+
+
 def need_allocator(name):
     """Path of the allocator's library, None for the C library's own, or a skip."""
-    library = ALLOCATORS[name]
-    if library is None:
-        return None
-    for folder in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/lib", "/usr/lib"):
-        path = os.path.join(folder, library)
-        if os.path.exists(path):
-            return path
-    skip(f"{library} is not installed")
+    if ALLOCATORS[name] and not find_allocator(name):
+        skip(f"{ALLOCATORS[name]} is not installed")
+    return find_allocator(name)
 
 
 def need_build():
