@@ -13,6 +13,7 @@ struct hawk_leaks_session {
 	struct hawk_explained explained; /**< if not all heuristics were asked for */
 	const struct hawk_explained *uses;
 	struct hawk_leaks leaks;
+	struct hawk_leak_leader *leaders;
 	struct hawk_suppressions *suppressions;
 	struct hawk_leaks_report report;
 };

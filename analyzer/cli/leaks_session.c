@@ -5,6 +5,8 @@
  */
 #include "hawk_leaks_session.h"
 
+#include <stdlib.h>
+
 #include "hawk_cleanup.h"
 #include "hawk_kept_evidence.h"
 #include "hawk_kept_leaks.h"
@@ -127,6 +129,30 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 	return err;
 }
 
+/* Who lost what is lost indirectly, if the question is about one site. */
+static struct hawk_error *find_leaders(struct hawk_session *session,
+				       const struct hawk_settings *settings,
+				       struct hawk_leaks_session *leaks)
+{
+	struct hawk_leaks_report *report = &leaks->report;
+	const struct hawk_reach *reach = &leaks->leaks.reach;
+	struct hawk_error *err;
+	uint32_t site;
+
+	if (!settings->site.given || !leaks->leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects)
+		return NULL;
+	err = hawk_site_prefix_find(&session->heap, &settings->site.prefix, &site);
+	if (!err && !reach->kinds) { // records were kept
+		err = hawk_session_load_graph(session, settings, HAWK_PART_REACH);
+		reach = &session->graph.reach;
+	}
+	if (!err)
+		err = hawk_leak_leaders_of(&session->graph, reach, site, &leaks->leaders,
+					   &report->leader_count);
+	report->leaders = leaks->leaders;
+	return err;
+}
+
 /* Whether the heuristics that are asked for explain what all of them do. Each pointer is explained
  * by the first one that can: those that have explained none can be left out. */
 static bool explains_all(const struct hawk_session *session, const struct hawk_settings *settings)
@@ -219,7 +245,9 @@ static struct hawk_error *load(struct hawk_session *session, const struct hawk_s
 	leaks->uses = &session->graph.explained;
 	err = kept || has_evidence(session, settings) ? ask_again(session, settings)
 						      : explain(session, settings, leaks);
-	return err ? err : find(session, settings, kept, kinds, leaks);
+	if (!err)
+		err = find(session, settings, kept, kinds, leaks);
+	return err ? err : find_leaders(session, settings, leaks);
 }
 
 struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,
@@ -252,6 +280,7 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,
 void hawk_leaks_session_deinit(struct hawk_leaks_session *leaks)
 {
 	hawk_leaks_report_deinit(&leaks->report);
+	free(leaks->leaders);
 	hawk_leaks_deinit(&leaks->leaks);
 	hawk_explained_deinit(&leaks->explained);
 	hawk_suppressions_destroy(leaks->suppressions);

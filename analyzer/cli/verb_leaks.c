@@ -28,8 +28,9 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 
 static unsigned kinds_of(const struct hawk_settings *settings)
 {
-	unsigned kinds =
-		settings->full || settings->json ? HAWK_LEAKS_KINDS_ALL : HAWK_LEAKS_KINDS_LOST;
+	unsigned kinds = settings->full || settings->json || settings->site.given
+				 ? HAWK_LEAKS_KINDS_ALL
+				 : HAWK_LEAKS_KINDS_LOST;
 
 	if (settings->kinds) // checked before
 		hawk_error_destroy(hawk_leaks_parse_kinds(settings->kinds, &kinds));
@@ -72,7 +73,7 @@ static const struct hawk_option options[] = {
 	 "look at a running or stopped process instead of a core"},
 	{"kinds", 'k', HAWK_OPTION_STRING, HAWK_AT(kinds), "KIND,...",
 	 "show records of these kinds: definite, indirect, possible, reachable, or all "
-	 "(default: definite,possible; with --full or --json: all)"},
+	 "(default: definite,possible; with --full, --json or --site: all)"},
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N loss records"},
 	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,

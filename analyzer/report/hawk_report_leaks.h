@@ -8,7 +8,7 @@
 #define HAWK_REPORT_LEAKS_H
 
 #include "hawk_json.h"
-#include "hawk_leaks.h"
+#include "hawk_leak_leaders.h"
 #include "hawk_root_name.h"
 #include "hawk_screen.h"
 #include "hawk_suppressions.h"
@@ -29,8 +29,12 @@ struct hawk_leaks_report {
 	const char *source; /**< the core's path as given; NULL for a live process */
 	unsigned kinds;     /**< bits 1u << enum hawk_reach_kind: which records are shown */
 	bool filtered;      /**< the sums are not those of all blocks */
-	size_t top;         /**< records to show at most; 0 = the default */
-	size_t depth;       /**< lines of each stack; 0 = the default */
+	/** Who lost the indirectly lost blocks of the one site that was asked for; NULL = it was
+	 * none, or none of it is. */
+	const struct hawk_leak_leader *leaders;
+	size_t leader_count;
+	size_t top;   /**< records to show at most; 0 = the default */
+	size_t depth; /**< lines of each stack; 0 = the default */
 
 	/* Made by the function below. */
 	struct hawk_root_namer *namer;

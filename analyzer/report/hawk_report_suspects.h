@@ -7,11 +7,19 @@
 #ifndef HAWK_REPORT_SUSPECTS_H
 #define HAWK_REPORT_SUSPECTS_H
 
+#include "hawk_leak_leaders.h"
 #include "hawk_report_growth.h"
 #include "hawk_site_holders.h"
 
+enum { HAWK_SUSPECTS_MAX = 10 };
+
+/** A large site; or, where most of that was lost through another one, the site that lost it. */
 struct hawk_suspect {
 	uint32_t site; /**< index into the heap's sites */
+	/** Lost through its definitely lost blocks, these included; 0 = nothing but themselves. */
+	struct hawk_chosen lost;
+	uint32_t followers[HAWK_SUSPECTS_MAX]; /**< large sites whose blocks it lost, not itself */
+	size_t follower_count;
 	struct hawk_growth_facts facts;
 	struct hawk_growth growth;
 	struct hawk_site_holder holder;
@@ -32,8 +40,9 @@ struct hawk_suspects {
 };
 
 /**
- * Needs HAWK_PART_RETAINED_TREE. `full`: more of them, and smaller ones. What `suspects` says of
- * pointers, graph and target is kept. `suspects` is to be deinitialized in any case.
+ * Needs HAWK_PART_RETAINED_TREE and HAWK_PART_REACH. `full`: more of them, and smaller ones. What
+ * `suspects` says of pointers, graph and target is kept. `suspects` is to be deinitialized in any
+ * case.
  */
 struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full);
 /** Accepts zeros. */

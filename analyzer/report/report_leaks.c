@@ -14,6 +14,7 @@ enum {
 	DEFAULT_TOP = 10,
 	DEFAULT_DEPTH = 4,
 	SECTION_TOP = 3,
+	LEADERS_TOP = 5,
 	SECTION_DEPTH = 3,
 	INDENT = 6,
 };
@@ -289,6 +290,63 @@ static struct hawk_error *put_records(const struct hawk_leaks_report *report,
 	return err;
 }
 
+static struct hawk_error *put_leader(const struct hawk_leaks_report *report,
+				     const struct hawk_screen *screen,
+				     struct hawk_site_stacks *stacks, size_t number)
+{
+	const struct hawk_block_graph *graph = report->graph;
+	const struct hawk_leak_leader *leader = &report->leaders[number];
+	struct hawk_error *err;
+
+	hawk_output_printf(screen->output, "%4zu %10s %12s  %-14s %016llx\n", number + 1,
+			   hawk_quantity_bytes(leader->lost.bytes).text,
+			   hawk_quantity_count(leader->lost.objects).text,
+			   hawk_quantity_count(leader->leaders).text,
+			   (unsigned long long)graph->heap->sites[leader->site].id);
+	err = hawk_site_stacks_put(stacks, leader->site);
+	hawk_output_fill(screen->output, ' ', INDENT);
+	hawk_output_printf(
+		screen->output, "%s 0x%llx, %s\n", leader->leaders == 1 ? "block" : "lowest block",
+		(unsigned long long)hawk_block_start(&graph->index, leader->example),
+		hawk_quantity_bytes(hawk_block_size(&graph->index, leader->example)).text);
+	return err;
+}
+
+/* Whose blocks lead to the indirectly lost ones of the site that was asked for. */
+static struct hawk_error *put_leaders(const struct hawk_leaks_report *report,
+				      const struct hawk_screen *screen, size_t depth)
+{
+	size_t end = screen->full || report->leader_count < LEADERS_TOP ? report->leader_count
+									: LEADERS_TOP;
+	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
+	CLEANUP(free_ptr) uint32_t *sites = calloc(end + 1, sizeof(*sites));
+	struct hawk_error *err;
+
+	if (!report->leader_count)
+		return NULL;
+	if (!sites)
+		return &hawk_enomem;
+	for (size_t i = 0; i < end; i++)
+		sites[i] = report->leaders[i].site;
+	err = hawk_site_stacks_create(screen, report->symbols, report->graph->heap, sites, end,
+				      depth, &stacks);
+	if (err)
+		return err;
+	hawk_screen_heading(screen, "Lost through definitely lost blocks of %s site%s",
+			    hawk_quantity_count(report->leader_count).text,
+			    report->leader_count == 1 ? "" : "s");
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_printf(screen->output, "   # %10s %12s  %-14s %s\n", "lost size", "blocks",
+			   "through", "site");
+	hawk_screen_plain(screen);
+	for (size_t i = 0; i < end && !err; i++)
+		err = put_leader(report, screen, stacks, i);
+	if (!err && end < report->leader_count)
+		hawk_output_printf(screen->output, "\n  ... and %s more (--full)\n",
+				   hawk_quantity_count(report->leader_count - end).text);
+	return err;
+}
+
 static void put_suppressions(const struct hawk_leaks_report *report,
 			     const struct hawk_screen *screen)
 {
@@ -317,6 +375,7 @@ static void put_suppressions(const struct hawk_leaks_report *report,
 static void put_heading(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_reach_sum *lost = &report->sums[HAWK_REACH_DEFINITELY_LOST];
+	const struct hawk_reach_sum *indirect = &report->sums[HAWK_REACH_INDIRECTLY_LOST];
 	const struct hawk_reach_sum *maybe = &report->sums[HAWK_REACH_POSSIBLY];
 	const char *which = report->filtered ? ", of the blocks that match" : "";
 
@@ -325,6 +384,11 @@ static void put_heading(const struct hawk_leaks_report *report, const struct haw
 				    hawk_quantity_count(lost->objects).text,
 				    lost->objects == 1 ? "" : "s",
 				    hawk_quantity_bytes(lost->bytes).text, which);
+	else if (indirect->objects)
+		hawk_screen_heading(screen, "Leaks: %s block%s, %s indirectly lost%s",
+				    hawk_quantity_count(indirect->objects).text,
+				    indirect->objects == 1 ? "" : "s",
+				    hawk_quantity_bytes(indirect->bytes).text, which);
 	else if (maybe->objects)
 		hawk_screen_heading(screen, "Leaks: %s block%s, %s possibly lost%s",
 				    hawk_quantity_count(maybe->objects).text,
@@ -353,6 +417,9 @@ struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report
 		put_warning(report, screen);
 		put_roots(report, screen);
 		err = put_records(report, screen, top, depth, "--top");
+		if (err)
+			return err;
+		err = put_leaders(report, screen, depth);
 		if (err)
 			return err;
 		if (screen->full)

@@ -38,12 +38,11 @@ static void put_sum(struct hawk_json *json, const char *key, const struct hawk_r
 	hawk_json_object_end(json);
 }
 
-static void put_site_id(const struct hawk_leaks_report *report,
-			const struct hawk_leak_record *record, struct hawk_json *json)
+static void put_site_id(const struct hawk_leaks_report *report, uint32_t site,
+			struct hawk_json *json)
 {
 	const struct hawk_heap *heap = report->graph->heap;
-	uint64_t id = record->site < heap->site_count ? heap->sites[record->site].id
-						      : (uint64_t)HAWK_SITE_LOST;
+	uint64_t id = site < heap->site_count ? heap->sites[site].id : (uint64_t)HAWK_SITE_LOST;
 	char text[17] = "";
 
 	for (int i = 0; i < 16; i++)
@@ -101,7 +100,7 @@ static struct hawk_error *put_record(const struct hawk_leaks_report *report,
 	if (err)
 		return err;
 	hawk_json_object(json);
-	put_site_id(report, record, json);
+	put_site_id(report, record->site, json);
 	hawk_json_put_string(json, "kind", kind_key(record->kind));
 	hawk_json_put_integer(json, "objects", record->objects);
 	hawk_json_put_integer(json, "bytes", record->bytes);
@@ -139,6 +138,25 @@ static struct hawk_error *put_records(const struct hawk_leaks_report *report,
 	hawk_json_array_end(json);
 	hawk_stack_deinit(&stack);
 	return err;
+}
+
+static void put_leaders(const struct hawk_leaks_report *report, struct hawk_json *json)
+{
+	hawk_json_key(json, "leaders");
+	hawk_json_array(json);
+	for (size_t i = 0; i < report->leader_count; i++) {
+		const struct hawk_leak_leader *leader = &report->leaders[i];
+
+		hawk_json_object(json);
+		put_site_id(report, leader->site, json);
+		hawk_json_put_integer(json, "leader_objects", leader->leaders);
+		hawk_json_put_address(json, "example",
+				      hawk_block_start(&report->graph->index, leader->example));
+		hawk_json_put_integer(json, "objects", leader->lost.objects);
+		hawk_json_put_integer(json, "bytes", leader->lost.bytes);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
 }
 
 static void put_suppressions(const struct hawk_leaks_report *report, struct hawk_json *json)
@@ -207,6 +225,7 @@ struct hawk_error *hawk_leaks_report_json(const struct hawk_leaks_report *report
 	err = put_records(report, &json);
 	if (err)
 		return err;
+	put_leaders(report, &json);
 	put_suppressions(report, &json);
 	put_heuristics(report, &json);
 	put_roots(report, &json);

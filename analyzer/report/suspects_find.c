@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which sites are suspects: the largest ones, until most of the memory is explained.
+ * Which sites are suspects: the largest ones, until most of the memory is explained; and of these,
+ * where they were lost through blocks of another site, that one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 enum {
 	COUNT_MAX = 3,
-	COUNT_MAX_FULL = 10,
+	COUNT_MAX_FULL = HAWK_SUSPECTS_MAX,
 	SHARE_MIN = 20, /**< a suspect has 1/this of the bytes */
 	SHARE_MIN_FULL = 100,
 	EXPLAINED_PERCENT = 90,
@@ -58,10 +59,82 @@ static struct hawk_error *find_holders(struct hawk_suspects *suspects)
 	return NULL;
 }
 
+static void judge(const struct hawk_suspects *suspects, struct hawk_suspect *suspect)
+{
+	const struct hawk_block_graph *graph = suspects->graph;
+
+	suspect->facts = hawk_site_ages_facts(graph, suspect->site,
+					      &graph->folds.ages[suspect->site], false);
+	suspect->growth = hawk_growth_judge(&suspect->facts);
+}
+
+static bool is_lost(const struct hawk_suspect *suspect)
+{
+	const uint64_t *bytes = suspect->facts.reach_bytes;
+
+	return suspect->facts.reach_known &&
+	       2 * (bytes[HAWK_REACH_DEFINITELY_LOST] + bytes[HAWK_REACH_INDIRECTLY_LOST]) >=
+		       suspect->facts.bytes;
+}
+
+/** The suspect for `site`; a new one if there is none. */
+static struct hawk_suspect *suspect_of(struct hawk_suspects *suspects, uint32_t site)
+{
+	struct hawk_suspect *suspect = suspects->items;
+
+	while (suspect < suspects->items + suspects->count && suspect->site != site)
+		suspect++;
+	if (suspect == suspects->items + suspects->count) {
+		*suspect = (struct hawk_suspect){.site = site};
+		suspects->count++;
+	}
+	return suspect;
+}
+
+/** Puts who lost a site in its place. Of sites that are not lost `origins` are themselves. */
+static void merge(struct hawk_suspects *suspects, const uint32_t *sites, size_t count,
+		  const struct hawk_leak_origin *origins)
+{
+	suspects->count = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_suspect *suspect = suspect_of(suspects, origins[i].site);
+
+		if (origins[i].lost.objects)
+			suspect->lost = origins[i].lost;
+		if (sites[i] != suspect->site)
+			suspect->followers[suspect->follower_count++] = sites[i];
+	}
+}
+
+static struct hawk_error *find_origins(struct hawk_suspects *suspects)
+{
+	struct hawk_leak_origin origins[HAWK_SUSPECTS_MAX], found[HAWK_SUSPECTS_MAX];
+	uint32_t sites[HAWK_SUSPECTS_MAX], lost[HAWK_SUSPECTS_MAX];
+	size_t count = suspects->count, lost_count = 0;
+	struct hawk_error *err;
+
+	for (size_t i = 0; i < count; i++) {
+		judge(suspects, &suspects->items[i]);
+		sites[i] = suspects->items[i].site;
+		if (is_lost(&suspects->items[i]))
+			lost[lost_count++] = sites[i];
+	}
+	if (!lost_count)
+		return NULL;
+	err = hawk_leak_origins(suspects->graph, lost, lost_count, found);
+	if (err)
+		return err;
+	for (size_t i = 0, at = 0; i < count; i++)
+		origins[i] = at < lost_count && sites[i] == lost[at]
+				     ? found[at++]
+				     : (struct hawk_leak_origin){.site = sites[i]};
+	merge(suspects, sites, count, origins);
+	return NULL;
+}
+
 struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 {
 	const struct hawk_block_graph *graph = suspects->graph;
-	const struct hawk_site_ages *ages;
 	struct hawk_error *err;
 
 	suspects->items = calloc(COUNT_MAX_FULL, sizeof(*suspects->items));
@@ -71,15 +144,11 @@ struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 	suspects->count = choose(graph->heap, full, suspects);
 	err = hawk_tree_folds_need_ages(suspects->graph);
 	if (!err)
+		err = find_origins(suspects);
+	if (!err)
 		err = find_holders(suspects);
-	ages = graph->folds.ages;
-	for (size_t i = 0; !err && i < suspects->count; i++) {
-		struct hawk_suspect *suspect = &suspects->items[i];
-
-		suspect->facts =
-			hawk_site_ages_facts(graph, suspect->site, &ages[suspect->site], false);
-		suspect->growth = hawk_growth_judge(&suspect->facts);
-	}
+	for (size_t i = 0; !err && i < suspects->count; i++)
+		judge(suspects, &suspects->items[i]);
 	return err;
 }
 

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Suspects of structures that were lost, and what the command says that each of them suggests."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
+import cli_world  # noqa: E402
+import hawk  # noqa: E402
+
+NODES = 400
+# Of each shape the functions that a suspect may have made; whether it is lost; what is lost through it.
+SHAPES = {
+    "blocks": [({"make_payload"}, True, NODES)],
+    "list": [({"make_node"}, True, 2 * NODES)],
+    "kept": [({"make_payload"}, False, None)],
+    "table": [({"make_table"}, True, 2 * NODES + 1)],
+    "ring": [({"make_node", "make_other"}, True, 2 * NODES)],
+    "rings": [({"make_node", "make_other", "make_third"}, True, 2 * NODES)],
+    "pairs": [({"make_node", "make_other"}, True, 2 * NODES)],
+    "some": [({"make_node"}, True, 2 * NODES + 1)],
+    "two": [({"make_node"}, True, 2 * NODES), ({"make_other"}, True, 2 * NODES)],
+    "inside": [({"make_payload"}, False, None)],
+}
+
+
+def crash(shape):
+    core, _ = hawk.crash([program, shape], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+    return hawk.put_aside(core)
+
+
+def validated(parsed, schema):
+    with open(os.path.join(hawk.SOURCE, "docs", "schema", schema), encoding="utf-8") as file:
+        complaints = cli_world.validate(parsed, json.load(file))
+    hawk.expect(not complaints, f"{schema}: {complaints[:3]}")
+    return parsed
+
+
+def function_of(parsed, site):
+    frames = [item["frames"] for item in parsed["sites"] if item["site"] == site]
+    return hawk.plain_name(frames[0][0]["function"]) if frames and frames[0] else None
+
+
+def check_command(shape, suspect):
+    """It answers about that site."""
+    environment = {**os.environ, "PATH": os.path.dirname(hawk.CORE) + ":" + os.environ["PATH"]}
+    done = subprocess.run(["bash", "-c", suspect["next"]], cwd=folder, env=environment,
+                          capture_output=True, text=True, check=False)
+    hawk.expect(done.returncode in (0, 1, 4) and not done.stderr,
+                f"{suspect['next']}: {done.returncode} {done.stderr[-300:]}")
+    hawk.expect(": none" not in done.stdout and len(done.stdout.splitlines()) > 3 and
+                (suspect["site"] in done.stdout or "merge-paths" in suspect["next"]),
+                f"{shape}: {suspect['next']} says {done.stdout}")
+    return done
+
+
+def check_shape(shape, expected):
+    core = crash(shape)
+    parsed = validated(hawk.analyze(core), "analyze-1.json")
+    suspects = parsed["suspects"]
+    hawk.expect_equal(len(suspects), len(expected), f"suspects of {shape}")
+    for functions, is_lost, objects in expected:
+        match = [suspect for suspect in suspects
+                 if function_of(parsed, suspect["site"]) in functions]
+        hawk.expect_equal(len(match), 1, f"{shape}: {functions}")
+        if not match:
+            continue
+        done = check_command(shape, match[0])
+        lost = match[0]["lost_through"]
+        hawk.expect_equal(lost and lost["objects"], objects, f"{shape}: lost through {functions}")
+        hawk.expect_equal((done.returncode == 1, "leaks --site=" in match[0]["next"]),
+                          (is_lost, is_lost), f"{shape}: {match[0]['next']}")
+        if shape != "some":  # most of whose blocks are kept
+            hawk.expect_equal(match[0]["verdict"] == "leak", is_lost, f"{shape}: {match[0]}")
+        for site in (lost or {}).get("sites", []):
+            check_follower(shape, core, site, {suspect["site"] for suspect in suspects})
+
+
+def check_follower(shape, core, site, suspects):
+    """What is lost indirectly is said of a site that is asked for, and who lost it."""
+    done = hawk.run([hawk.CORE, "leaks", f"--site={site}", core])
+    hawk.expect(done.returncode in (0, 1) and site in done.stdout and
+                "Leaks: none" not in done.stdout, f"{shape}: {done.stdout}")
+    parsed = validated(json.loads(hawk.run([hawk.CORE, "leaks", "--json", f"--site={site}", core])
+                                  .stdout), "leaks-1.json")
+    leaders = parsed["leaders"]
+    hawk.expect_equal((sum(leader["objects"] for leader in leaders),
+                       sum(leader["bytes"] for leader in leaders)),
+                      tuple(parsed["indirectly_lost"].values()), f"{shape}: who lost {site}")
+    hawk.expect(not leaders or {leader["site"] for leader in leaders} & suspects,
+                f"{shape}: {leaders}, suspects are {suspects}")
+    if leaders:
+        hawk.expect("Lost through definitely lost blocks of" in done.stdout and
+                    all(leader["site"] in done.stdout for leader in leaders[:5]), done.stdout)
+
+
+hawk.need_build()
+folder = hawk.temporary_folder()
+program = hawk.compile_program(
+    os.path.join(folder, "shapes"),
+    [os.path.join(hawk.SOURCE, "tests", "e2e", "programs", "lost_shapes.c")], "gcc", ["-O1", "-g"])
+for name, wanted in SHAPES.items():
+    check_shape(name, wanted)
+hawk.finish()
