@@ -2,8 +2,8 @@
 /**
  * @file
  * What `hawk-core run` warns about before it starts a program: settings of this system that lose
- * cores or the heap in them, and programs that a preloaded library cannot reach. Each warning says
- * what will happen and how to change it. Nothing here changes anything.
+ * cores or the heap in them, and programs and children that a preloaded library cannot reach. Each
+ * warning says what will happen and how to change it. Nothing here changes anything.
  */
 #ifndef HAWK_RUN_CHECKS_H
 #define HAWK_RUN_CHECKS_H
@@ -30,6 +30,10 @@ void hawk_run_check_core(const struct hawk_core_settings *settings, struct hawk_
 
 /** The same for the settings of this system and process. */
 void hawk_run_check_system(uint64_t hard_limit, struct hawk_text *warnings);
+
+/** Appends a warning if other users cannot read the tracer's file `tracer` (an absolute path), and
+ * this process may start children that are other users'. */
+void hawk_run_check_tracer(const char *tracer, struct hawk_text *warnings);
 
 /**
  * Warnings about the program that execvp(`name`) would start; nothing if it is not found. `*first`:

@@ -87,7 +87,12 @@ static void check_elf(const char *path, int fd, struct hawk_text *warnings, bool
 
 	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
 		return;
-	if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
+	if (header.e_ident[EI_CLASS] == ELFCLASS32)
+		hawk_text_printf(warnings,
+				 "%s is a 32-bit program and runs without the tracer, which its "
+				 "loader reports (wrong ELF class); build it for x86-64\n",
+				 path);
+	else if (header.e_machine != EM_X86_64)
 		hawk_text_printf(warnings,
 				 "%s is not an x86-64 program: the tracer cannot be preloaded into "
 				 "it\n",

@@ -129,6 +129,7 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 		return hawk_fail(err);
 	hard_limit = raise_core_limit();
 	hawk_run_check_system(hard_limit, &warnings);
+	hawk_run_check_tracer(tracer, &warnings);
 	hawk_run_check_program(operands[0], &warnings, &first, &refuses);
 	if (!settings->quiet)
 		print_warnings(&warnings);
@@ -154,7 +155,7 @@ static const struct hawk_option options[] = {
 	 "keep the innermost N frames of each stack (-o depth=N)"},
 	{"tracer", '\0', HAWK_OPTION_STRING, HAWK_AT(tracer), "FILE",
 	 "use this libhawk_tracer.so instead of the one beside hawk-core"},
-	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no warnings about lost cores"},
+	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no warnings"},
 	{0},
 };
 
@@ -165,8 +166,8 @@ const struct hawk_verb hawk_verb_run = {
 	.details = "Runs PROGRAM with libhawk_tracer.so preloaded and core dumps switched on. "
 		   "When it dies, or when gcore takes a snapshot, the core holds a stack for "
 		   "every block of the heap; \"hawk-core analyze\" shows them. Warns on "
-		   "stderr "
-		   "if this system would lose the core or the heap in it.",
+		   "stderr if this system would lose the core or the heap in it, and if the "
+		   "tracer cannot reach the program or its children.",
 	.options = {options, hawk_common_options},
 	.stops_at_operand = true,
 	.exit_codes = "Exit code: the program's; 127 if it is not found, 126 if it cannot "

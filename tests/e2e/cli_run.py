@@ -134,11 +134,12 @@ def check_program_warnings():
     old = os.path.join(folder, "old")
     with open(dynamic, "rb") as file:
         data = bytearray(file.read())
-    data[4], data[18] = 1, 3  # ELFCLASS32, EM_386
-    with open(old, "wb") as file:
-        file.write(data)
-    os.chmod(old, 0o755)
-    hawk.expect("not an x86-64 program" in warnings_of(old), "a 32-bit program")
+    for bits, machine, words in ((1, 3, "is a 32-bit program"), (2, 183, "not an x86-64 program")):
+        data[4], data[18] = bits, machine  # EI_CLASS; EM_386, EM_AARCH64
+        with open(old, "wb") as file:
+            file.write(data)
+        os.chmod(old, 0o755)
+        hawk.expect(words in warnings_of(old), words)
 
     script = os.path.join(folder, "script")
     with open(script, "w", encoding="ascii") as file:

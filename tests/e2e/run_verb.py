@@ -3,6 +3,7 @@
 preloaded before, passes exit codes on, raises the core limit; the options of the tracer."""
 
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
@@ -66,6 +67,33 @@ def check_musl_program():
         hawk.expect("libhawk_tracer" not in done.stderr, f"preloaded: {done.stderr!r}")
 
 
+def check_other_users():
+    """Only root's children can change to a user who cannot read the tracer; what the warning says is what happens."""
+    outer, inner = (os.path.join(folder, *names) for names in (("open",), ("open", "inner")))
+    tracer = os.path.join(inner, "libhawk_tracer.so")
+    os.makedirs(inner)
+    shutil.copy(hawk.TRACER, tracer)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", "/dev/null"]
+    command = nobody if os.getuid() == 0 and shutil.which("setpriv") else nobody[4:]
+    mode = os.stat(folder).st_mode
+    os.chmod(folder, 0o755)
+    for bad, path in ((0o700, inner), (0o710, outer), (0o640, tracer), (None, None)):
+        for good in (inner, outer, tracer):
+            os.chmod(good, 0o755)
+        if path:
+            os.chmod(path, bad)
+        done = run_verb("--tracer", tracer, "--", *command, env=hawk.plain_environment())
+        words = f"{path} has mode {bad or 0:04o}; chmod o+{'r' if path == tracer else 'x'} {path}"
+        expected = (done.returncode, os.getuid() == 0 and path is not None)
+        hawk.expect_equal((0, words in done.stderr), expected, f"{words}: {done.stderr!r}")
+        if command == nobody:
+            hawk.expect_equal("cannot be preloaded" in done.stderr, path is not None, f"loader: {done.stderr!r}")
+        hawk.expect("another user" in done.stderr or not expected[1], f"warning: {done.stderr!r}")
+    hawk.expect_equal(run_verb("--quiet", "--tracer", tracer, "--", "true", env=hawk.plain_environment()).stderr, "",
+                      "run --quiet")
+    os.chmod(folder, mode)
+
+
 def check_installed():
     """The whole path from an installation in an odd place."""
     prefix = os.path.join(folder, "opt")
@@ -112,6 +140,7 @@ check_preload()
 check_core_limit()
 check_static_program()
 check_musl_program()
+check_other_users()
 check_installed()
 check_options()
 hawk.finish()
