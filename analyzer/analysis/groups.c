@@ -170,6 +170,7 @@ struct hawk_error *hawk_groups_add(struct hawk_groups *groups,
 
 		if (err)
 			return err;
+		entry->group.own |= !frames[i].plumbing || i == flat;
 		if (i == flat)
 			add_counts(&entry->group.flat, counts);
 		if (entry->stack != groups->stacks)

@@ -40,7 +40,7 @@ struct hawk_settings {
 	bool json;
 	bool full;
 	int color; /**< auto, always, never */
-	int sort;  /**< size, count, total */
+	int sort;  /**< size, count, total, cum */
 	int by;    /**< site, function, file, module */
 	uint64_t top;
 	uint64_t depth;

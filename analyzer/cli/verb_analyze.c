@@ -8,8 +8,13 @@
 #include "hawk_session.h"
 #include "hawk_suspects_session.h"
 
-/** Number of "scope" among the choices of --by. */
-enum { BY_SCOPE = 5 };
+/** Numbers of choices: "scope" of --by, "cum" of --sort. */
+enum { BY_SCOPE = 5, SORT_CUM = 4 };
+
+static bool is_grouped(const struct hawk_settings *settings)
+{
+	return settings->by > 1 && settings->by != BY_SCOPE;
+}
 
 static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 {
@@ -39,12 +44,13 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.top = (size_t)settings->top,
 		.depth = (size_t)settings->depth,
 		.sorted = settings->sort,
-		.sort = settings->sort ? (enum hawk_site_sort)(settings->sort - 1)
-				       : HAWK_SITE_SORT_SIZE,
-		.grouped = settings->by > 1 && settings->by != BY_SCOPE,
+		.sort = settings->sort && settings->sort != SORT_CUM
+				? (enum hawk_site_sort)(settings->sort - 1)
+				: HAWK_SITE_SORT_SIZE,
+		.by_cum = settings->sort == SORT_CUM,
+		.grouped = is_grouped(settings),
 		.by_scope = settings->by == BY_SCOPE,
-		.by = (enum hawk_group_by)(
-			settings->by > 1 && settings->by != BY_SCOPE ? settings->by - 1 : 1),
+		.by = (enum hawk_group_by)(is_grouped(settings) ? settings->by - 1 : 1),
 	};
 	struct hawk_error *err = NULL;
 
@@ -65,6 +71,9 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 
 	(void)count;
 	(void)operands;
+	if (settings->sort == SORT_CUM && !is_grouped(settings))
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "--sort cum needs --by function, file or module");
 	return hawk_site_filter_check(&filter);
 }
 
@@ -161,8 +170,10 @@ static const struct hawk_option options[] = {
 	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
 	 "look at a running or stopped process instead of a core"},
 	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "show N sites"},
-	{"sort", 's', HAWK_OPTION_CHOICE, HAWK_AT(sort), "size|count|total",
-	 "order sites by live bytes, live blocks, or bytes allocated since start"},
+	{"sort", 's', HAWK_OPTION_CHOICE, HAWK_AT(sort), "size|count|total|cum",
+	 "order by live bytes, live blocks, bytes allocated since start; cum: with --by, live "
+	 "bytes of "
+	 "all that was called"},
 	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of each stack"},
 	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL,
 	 "everything: all sites, whole stacks, leaks, all threads, memory map, modules"},

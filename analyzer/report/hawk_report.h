@@ -29,6 +29,7 @@ struct hawk_report {
 	size_t depth;                /**< lines of each stack; 0 = the default */
 	bool sorted;                 /**< `sort` was given: one list in that order instead of two */
 	enum hawk_site_sort sort;
+	bool by_cum;  /**< groups in the order of `cum` instead of `flat` */
 	bool grouped; /**< show groups `by` instead of sites */
 	enum hawk_group_by by;
 	bool by_scope; /**< show scopes instead of sites */

@@ -187,19 +187,32 @@ static const char *by_name(enum hawk_group_by by)
 	return "site";
 }
 
+/** Wrappers of allocators and standard libraries are nobody's answer to who owns the memory. */
+static size_t count_shown(const struct hawk_screen *screen, const struct hawk_group *groups,
+			  size_t count)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < count; i++)
+		shown += screen->full || groups[i].own;
+	return shown;
+}
+
 static void put_groups(const struct hawk_report *report, const struct hawk_screen *screen,
-		       const struct hawk_group *groups, size_t count)
+		       const struct hawk_group *groups, size_t group_count)
 {
 	static const char *const what[] = {
 		[HAWK_SITE_SORT_SIZE] = "Live bytes",
 		[HAWK_SITE_SORT_COUNT] = "Live blocks",
 		[HAWK_SITE_SORT_TOTAL] = "Bytes allocated since start",
 	};
+	size_t count = count_shown(screen, groups, group_count);
 	size_t top = report->top ? report->top : screen->full ? count : DEFAULT_TOP;
 	size_t end = top < count ? top : count;
 	int width = screen->full ? 19 : 10;
 
-	hawk_screen_heading(screen, "%s by %s (%s of %s)", what[report->sort], by_name(report->by),
+	hawk_screen_heading(screen, "%s by %s%s (%s of %s)", what[report->sort],
+			    by_name(report->by), report->by_cum ? " and what it called" : "",
 			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
 	if (!end) {
 		hawk_output_puts(screen->output, "  none\n");
@@ -209,7 +222,10 @@ static void put_groups(const struct hawk_report *report, const struct hawk_scree
 	hawk_output_printf(screen->output, "%*s %8s %*s %8s %s\n", width, "flat", "share", width,
 			   "cum", "share", by_name(report->by));
 	hawk_screen_plain(screen);
-	for (size_t i = 0; i < end; i++) {
+	for (size_t i = 0, shown = 0; shown < end; i++) {
+		if (!screen->full && !groups[i].own)
+			continue;
+		shown++;
 		put_value(report, screen, &groups[i].flat);
 		put_value(report, screen, &groups[i].cum);
 		put_name(report, screen, &groups[i]);
@@ -226,7 +242,7 @@ struct hawk_error *hawk_report_groups(const struct hawk_report *report,
 
 	if (err)
 		return err;
-	err = hawk_groups_sorted(groups, group_sort(report->sort), false, &sorted, &count);
+	err = hawk_groups_sorted(groups, group_sort(report->sort), report->by_cum, &sorted, &count);
 	if (!err)
 		put_groups(report, screen, sorted, count);
 	hawk_groups_destroy(groups);
@@ -255,7 +271,7 @@ struct hawk_error *hawk_report_json_groups(const struct hawk_report *report, str
 
 	if (err)
 		return err;
-	err = hawk_groups_sorted(groups, group_sort(report->sort), false, &sorted, &count);
+	err = hawk_groups_sorted(groups, group_sort(report->sort), report->by_cum, &sorted, &count);
 	if (!err && report->limited && report->top < count)
 		count = report->top;
 	hawk_json_put_string(json, "by", by_name(report->by));

@@ -79,7 +79,7 @@ def check_completion():
     hawk.expect_equal(complete(script, "hawk-core", "analyze", "--mi"), ["--min-bytes"],
                       "completed option")
     hawk.expect_equal(complete(script, "hawk-core", "analyze", "--sort", "="),
-                      ["size", "count", "total"], "completed choice")
+                      ["size", "count", "total", "cum"], "completed choice")
     hawk.expect_equal(complete(script, "hawk-core", "analyze", "--color", "=", "n"), ["never"],
                       "completed choice behind =")
     for verb in verbs:

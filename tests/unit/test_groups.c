@@ -67,6 +67,8 @@ static void flat_skips_allocator_plumbing(void **state)
 	add(groups, 100, 3, (struct hawk_group_frame[]){NEW, LEAF, MAIN});
 	assert_int_equal(find(groups, "operator new")->flat.inuse_bytes, 0);
 	assert_int_equal(find(groups, "operator new")->cum.inuse_bytes, 100);
+	assert_false(find(groups, "operator new")->own);
+	assert_true(find(groups, "leaf")->own);
 	assert_int_equal(find(groups, "leaf")->flat.inuse_bytes, 100);
 	assert_int_equal(find(groups, "main")->flat.inuse_bytes, 0);
 	assert_int_equal(find(groups, "main")->cum.inuse_bytes, 100);
