@@ -211,37 +211,193 @@ static size_t width_of(const char *string, size_t length)
 	return width;
 }
 
-/** Drops outer scopes until it fits, then cuts. */
-static void append_inner_scopes(struct hawk_text *text, const char *name, size_t width)
+/** Where `name` begins without as many outer scopes as it takes to fit behind "...::". */
+static const char *inner_scope(const char *name, size_t width)
 {
 	size_t left = hawk_utf8_width(name); // columns from `scope` on
 	const char *scope = name;
 	const char *next;
 
+	if (left <= width)
+		return name;
 	while (left + 5 > width && (next = next_scope(scope))) {
 		left -= width_of(scope, (size_t)(next - scope));
 		scope = next;
 	}
+	return scope;
+}
+
+/** Whether that is enough, and leaves a function its class. */
+static bool inner_scope_fits(const char *name, size_t width)
+{
+	const char *scope = inner_scope(name, width);
+
+	return scope == name ? hawk_utf8_width(scope) <= width
+			     : next_scope(scope) && hawk_utf8_width(scope) + 5 <= width;
+}
+
+/** Drops outer scopes until it fits, then cuts. */
+static void append_inner_scopes(struct hawk_text *text, const char *name, size_t width)
+{
+	const char *scope = inner_scope(name, width);
+
 	if (scope != name && width > 8) {
 		hawk_text_puts(text, "...::");
 		width -= 5;
 	}
-	if (left <= width)
+	if (hawk_utf8_width(scope) <= width)
 		hawk_text_puts(text, scope);
 	else
 		append_cut(text, scope, width);
 }
 
-/** Rust's "function::<...>" is "function"; else what is left would be the empty arguments. */
-static void drop_turbofish(struct hawk_text *text)
+static bool starts_with(const char *string, const char *prefix)
 {
-	static const char turbofish[] = "::<...>";
-	const size_t length = sizeof(turbofish) - 1;
+	return !strncmp(string, prefix, strlen(prefix));
+}
 
-	if (text->size > length && !strcmp(text->bytes + text->size - length, turbofish)) {
-		text->size -= length;
-		text->bytes[text->size] = '\0';
+/** Behind a template argument: at the ',' or '>' that ends it; NULL if nothing does. */
+static const char *argument_end(struct scan scan)
+{
+	unsigned angle = scan.angle, paren = scan.paren;
+
+	while (*scan.at) {
+		size_t unit = unit_length(&scan);
+
+		if (unit == 1 && scan.angle == angle && scan.paren == paren &&
+		    (*scan.at == ',' || *scan.at == '>'))
+			return scan.at;
+		advance(&scan, unit);
 	}
+	return NULL;
+}
+
+/** Template arguments that nobody writes: allocators, comparisons, lock policies. */
+static bool is_default_argument(const char *argument)
+{
+	static const char *const starts[] = {
+		"std::allocator<",      "std::char_traits<",
+		"std::less<",           "std::hash<",
+		"std::equal_to<",       "std::default_delete<",
+		"std::__1::allocator<", "(__gnu_cxx::_Lock_policy)",
+	};
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (starts_with(argument, starts[i]))
+			return true;
+	return false;
+}
+
+static void append_without_defaults(struct hawk_text *text, const char *name)
+{
+	struct scan scan = {.at = name};
+	bool balanced = true;
+
+	while (*scan.at) {
+		size_t unit = unit_length(&scan);
+
+		if (balanced && scan.angle && starts_with(scan.at, ", ") &&
+		    is_default_argument(scan.at + 2)) {
+			struct scan argument = scan;
+			const char *end;
+
+			argument.at += 2;
+			end = argument_end(argument);
+			balanced = end;
+			if (end) {
+				scan.at = end;
+				scan.after_word_char = false;
+				continue;
+			}
+		}
+		hawk_text_append(text, scan.at, unit);
+		advance(&scan, unit);
+	}
+}
+
+/** "vector<shop::Order>" becomes "vector<Order>". */
+static void append_without_argument_scopes(struct hawk_text *text, const char *name)
+{
+	struct scan scan = {.at = name};
+
+	while (*scan.at) {
+		size_t unit = unit_length(&scan), word = 0;
+
+		if (scan.angle && !scan.after_word_char && unit == 1)
+			while (word_char(scan.at[word]))
+				word++;
+		if (word && scan.at[word] == ':' && scan.at[word + 1] == ':') {
+			scan.at += word + 2;
+			continue;
+		}
+		unit = word ? word : unit;
+		hawk_text_append(text, scan.at, unit);
+		if (word) {
+			scan.at += word;
+			scan.after_word_char = true;
+		} else {
+			advance(&scan, unit);
+		}
+	}
+}
+
+/** "map<Key, Value>" becomes "map<Key, ...>": the first one says most. */
+static void append_first_arguments(struct hawk_text *text, const char *name)
+{
+	struct scan scan = {.at = name};
+	bool balanced = true;
+
+	while (*scan.at) {
+		size_t unit = unit_length(&scan);
+
+		if (balanced && scan.angle == 1 && !scan.paren && *scan.at == ',') {
+			struct scan rest = scan;
+			const char *end;
+
+			do {
+				rest.at++;
+				end = argument_end(rest);
+				rest.at = end;
+			} while (end && *end == ',');
+			balanced = end;
+			if (end && end - scan.at > 5) {
+				hawk_text_puts(text, ", ...");
+				scan.at = end;
+				continue;
+			}
+		}
+		hawk_text_append(text, scan.at, unit);
+		advance(&scan, unit);
+	}
+}
+
+/** Rust's "function::<i32>" is "function"; else what is left would be the arguments. */
+static void append_without_turbofish(struct hawk_text *text, const char *name)
+{
+	size_t size = strlen(name), end = size;
+	struct scan scan = {.at = name};
+
+	while (*scan.at) {
+		if (!scan.angle && !scan.paren && starts_with(scan.at, "::<"))
+			end = (size_t)(scan.at - name);
+		advance(&scan, unit_length(&scan));
+	}
+	hawk_text_append(text, name, size && name[size - 1] == '>' && end ? end : size);
+}
+
+/** Puts what `append` makes of the text in its place. */
+static void rewrite(struct hawk_text *text,
+		    void (*append)(struct hawk_text *text, const char *name))
+{
+	struct hawk_text result = {0};
+
+	append(&result, text->bytes);
+	if (result.failed || !result.bytes) {
+		hawk_text_deinit(&result);
+		return;
+	}
+	hawk_text_deinit(text);
+	*text = result;
 }
 
 static void replace_all(struct hawk_text *text, const char *from, const char *to)
@@ -264,22 +420,72 @@ static void replace_all(struct hawk_text *text, const char *from, const char *to
 	*text = result;
 }
 
+/** What a shared_ptr keeps beside its counters reads as that: the first template argument. */
+static const char *shared_object(const char *name, size_t *length)
+{
+	static const char *const holders[] = {"std::_Sp_counted_ptr_inplace<",
+					      "std::_Sp_counted_ptr<", "std::_Sp_counted_deleter<",
+					      "std::__1::__shared_ptr_emplace<",
+					      "std::__1::__shared_ptr_pointer<"};
+
+	for (size_t i = 0; i < sizeof(holders) / sizeof(holders[0]); i++) {
+		struct scan scan = {.at = name + strlen(holders[i]), .angle = 1};
+		const char *end;
+
+		if (!starts_with(name, holders[i]) || name[strlen(name) - 1] != '>')
+			continue;
+		end = argument_end(scan);
+		if (!end || end == scan.at)
+			return NULL;
+		*length = (size_t)(end - scan.at) - (end[-1] == '*');
+		return scan.at;
+	}
+	return NULL;
+}
+
 /** Safe characters, no return type, the usual name of std::string. */
 static bool tidy(struct hawk_text *text, const char *name)
 {
+	size_t length = 0;
+	const char *object;
+
 	hawk_utf8_append_safe(text, skip_return_type(name));
 	if (text->failed || !text->bytes)
 		return false;
 	replace_all(text, "std::__cxx11::", "std::");
 	replace_all(text, "std::basic_string<char, std::char_traits<char>, std::allocator<char> >",
 		    "std::string");
+	object = shared_object(text->bytes, &length);
+	if (object) {
+		struct hawk_text shorter = {0};
+
+		hawk_text_append(&shorter, object, length);
+		if (shorter.failed || !shorter.bytes)
+			return true;
+		hawk_text_deinit(text);
+		*text = shorter;
+	}
 	return true;
 }
 
+/** Ever shorter forms of a name. */
+struct form {
+	void (*rewrite)(struct hawk_text *text, const char *name); /**< first, or NULL */
+	struct collapse collapse;
+};
+
 void hawk_function_name_append(struct hawk_text *text, const char *name, size_t width)
 {
-	static const struct collapse steps[] = {
-		{false, 0}, {true, 0}, {true, 3}, {true, 2}, {true, 1}};
+	static const struct form forms[] = {
+		{NULL, {false, 0}},
+		{append_without_defaults, {false, 0}},
+		{NULL, {true, 0}},
+		{append_without_turbofish, {true, 0}},
+		{append_without_argument_scopes, {true, 0}},
+		{NULL, {true, 3}},
+		{NULL, {true, 2}},
+		{append_first_arguments, {true, 2}},
+	};
 	struct hawk_text whole = {0}, shorter = {0};
 
 	hawk_text_puts(text, ""); // never NULL, not even for an empty name
@@ -287,18 +493,20 @@ void hawk_function_name_append(struct hawk_text *text, const char *name, size_t 
 		hawk_text_deinit(&whole);
 		return;
 	}
-	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		if (forms[i].rewrite)
+			rewrite(&whole, forms[i].rewrite);
 		hawk_text_clear(&shorter);
-		append_collapsed(&shorter, whole.bytes, steps[i]);
+		append_collapsed(&shorter, whole.bytes, forms[i].collapse);
 		if (shorter.failed || hawk_utf8_width(shorter.bytes) <= width)
 			break;
 	}
-	if (!shorter.failed && hawk_utf8_width(shorter.bytes) > width)
-		drop_turbofish(&shorter);
+	if (!shorter.failed && !inner_scope_fits(shorter.bytes, width)) {
+		hawk_text_clear(&shorter);
+		append_collapsed(&shorter, whole.bytes, (struct collapse){true, 1});
+	}
 	if (shorter.failed)
 		text->failed = true;
-	else if (hawk_utf8_width(shorter.bytes) <= width)
-		hawk_text_puts(text, shorter.bytes);
 	else
 		append_inner_scopes(text, shorter.bytes, width);
 	hawk_text_deinit(&whole);

@@ -2,7 +2,7 @@
 /**
  * @file
  * Demangled function names made fit for a column: C++ and Rust names run to thousands of
- * characters, and what tells them apart is rarely in the template arguments.
+ * characters, of which a few words matter.
  */
 #ifndef HAWK_FUNCTION_NAME_H
 #define HAWK_FUNCTION_NAME_H
@@ -13,10 +13,11 @@
 #include "hawk_text.h"
 
 /**
- * Appends `name` safe for a terminal and at most `width` columns wide (SIZE_MAX = any). The return
- * type goes and std::string is written so; then, only as far as needed: parameters become "(...)",
- * template arguments "<...>" from the inside out, outer scopes "...::", the rest is cut and ends in
- * "...".
+ * Appends `name`, of a function or a type, safe for a terminal and at most `width` columns wide
+ * (SIZE_MAX = any). The return type goes, std::string is written so, and what shared_ptr allocates
+ * (std::_Sp_counted_ptr_inplace<T, ...>) is T. Then, only as far as needed: default template
+ * arguments go, parameters become "(...)", template arguments lose their scopes, inner ones become
+ * "<...>", all but the first "..."; outer scopes become "...::"; the rest is cut and ends in "...".
  */
 void hawk_function_name_append(struct hawk_text *text, const char *name, size_t width);
 
