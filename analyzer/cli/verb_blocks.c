@@ -41,11 +41,16 @@ static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
 				const struct hawk_block_filter *filter, bool indexed)
 {
+	struct hawk_block_types *types = NULL;
 	struct hawk_report_blocks *report;
-	struct hawk_error *err;
+	struct hawk_error *err = NULL;
 
-	err = hawk_report_blocks_create(&session->heap, settings->json, filter,
-					(size_t)settings->top, session->output, &report);
+	/* A process runs again when its blocks are printed: they may have become something else. */
+	if (!settings->pid)
+		err = hawk_session_types(session, &types);
+	if (!err)
+		err = hawk_report_blocks_create(&session->heap, settings->json, types, filter,
+						(size_t)settings->top, session->output, &report);
 	if (err)
 		return err;
 	if (indexed) {
@@ -57,7 +62,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		err = indexed ? NULL : sweep(session, report);
 	}
 	if (!err)
-		hawk_report_blocks_finish(report);
+		err = hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);
 	if (session->output->errnum) { // said by hawk_session_finish()
 		hawk_error_destroy(err);

@@ -10,13 +10,13 @@
 #include "hawk_report_whatis.h"
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
-				const struct hawk_report *report, struct hawk_whatis *whatis,
-				size_t count)
+				const struct hawk_report *report, struct hawk_block_types *types,
+				struct hawk_whatis *whatis, size_t count)
 {
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; i < count && !err; i++)
-		err = hawk_whatis_resolve(report, &whatis[i]);
+		err = hawk_whatis_resolve(report, types, &whatis[i]);
 	if (err)
 		return err;
 	if (settings->json)
@@ -42,23 +42,26 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	};
 	CLEANUP(free_ptr)
 	struct hawk_whatis *whatis = calloc((size_t)count, sizeof(*whatis));
+	struct hawk_block_types *types;
 	struct hawk_error *err;
 
 	(void)code;
 	if (!whatis)
 		return &hawk_enomem;
 	err = hawk_session_load_table(session);
+	if (!err)
+		err = hawk_session_types(session, &types);
 	if (err)
 		return err;
 	for (int i = 0; i < count; i++) {
 		hawk_quantity_parse_hex(operands[i], &whatis[i].address);
-		hawk_whatis_find(&report, whatis[i].address, &whatis[i]);
+		hawk_whatis_find(&report, types, whatis[i].address, &whatis[i]);
 	}
 	err = hawk_session_release(session, NULL);
 	if (err)
 		return err;
 	hawk_session_check(session);
-	return print(session, settings, &report, whatis, (size_t)count);
+	return print(session, settings, &report, types, whatis, (size_t)count);
 }
 
 static const struct hawk_option options[] = {

@@ -228,19 +228,29 @@ const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t 
 	return types->table ? hawk_table_type(types->table, trace) : NULL;
 }
 
-struct hawk_error *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block,
-				   const char **ret)
+struct hawk_error *hawk_block_type_of_words(struct hawk_block_types *types,
+					    const struct hawk_block *block,
+					    const struct hawk_type_words *words, const char **ret)
 {
-	struct hawk_type_words words;
 	struct hawk_error *err = NULL;
 
 	*ret = hawk_block_type_name(types, block->trace);
 	if (*ret)
 		return NULL;
-	words = hawk_type_words_at(&types->modules, &types->near, block->start, block->size);
-	if (words.first)
-		err = hawk_block_type_of_vtable(types, words.first, ret);
-	if (err || *ret || !words.second || block->kind != HAWK_KIND_NEW_ARRAY)
+	if (words->first)
+		err = hawk_block_type_of_vtable(types, words->first, ret);
+	if (err || *ret || !words->second || block->kind != HAWK_KIND_NEW_ARRAY)
 		return err;
-	return hawk_block_type_of_array(types, words.second, ret);
+	return hawk_block_type_of_array(types, words->second, ret);
+}
+
+struct hawk_error *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block,
+				   const char **ret)
+{
+	struct hawk_type_words words = {0};
+
+	if (!hawk_block_type_name(types, block->trace))
+		words = hawk_type_words_at(&types->modules, &types->near, block->start,
+					   block->size);
+	return hawk_block_type_of_words(types, block, &words, ret);
 }

@@ -32,6 +32,11 @@ const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t 
 struct hawk_error *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block,
 				   const char **ret);
 
+/** Likewise of words read before (hawk_type_words_at()): the target is not read. */
+struct hawk_error *hawk_block_type_of_words(struct hawk_block_types *types,
+					    const struct hawk_block *block,
+					    const struct hawk_type_words *words, const char **ret);
+
 /**
  * The class of a virtual table that `word` points into (as objects' first words do), NULL if it
  * does not. Any thread may ask, as of arrays.

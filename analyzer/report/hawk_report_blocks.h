@@ -13,9 +13,10 @@
 
 struct hawk_report_blocks;
 
-/** `heap` has its table; `filter` NULL = every block. All are used until the destroy. `top`: 0, or
- * how many are shown, in hawk_block_order(). */
+/** `heap` has its table; `types` NULL = they cannot be read; `filter` NULL = every block. All are
+ * used until the destroy. `top`: 0, or how many are shown, in hawk_block_order(). */
 struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool json,
+					     struct hawk_block_types *types,
 					     const struct hawk_block_filter *filter, size_t top,
 					     struct hawk_output *output,
 					     struct hawk_report_blocks **ret);
@@ -34,7 +35,7 @@ struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report,
 
 /** Behind the last block: the lines of a graph; with `top` all lines, and of how many blocks they
  * are. */
-void hawk_report_blocks_finish(struct hawk_report_blocks *report);
+struct hawk_error *hawk_report_blocks_finish(struct hawk_report_blocks *report);
 
 /** Accepts NULL. */
 void hawk_report_blocks_destroy(struct hawk_report_blocks *report);

@@ -7,6 +7,7 @@
 #ifndef HAWK_REPORT_WHATIS_H
 #define HAWK_REPORT_WHATIS_H
 
+#include "hawk_block_type.h"
 #include "hawk_report.h"
 
 /** Everything known about one address, collected while the target can be read. */
@@ -16,6 +17,8 @@ struct hawk_whatis {
 	const struct hawk_module *module;
 	enum hawk_block_state state;
 	struct hawk_block block;
+	struct hawk_type_words words;     /**< of a block that is live */
+	const char *type;                 /**< NULL = unknown */
 	const struct hawk_thread *thread; /**< whose stack it lies in */
 	size_t thread_index;
 	bool below_stack_pointer; /**< in the dead part of that stack */
@@ -29,11 +32,12 @@ struct hawk_whatis {
 
 /** Reads memory: for live targets call it before the release. `report->heap` comes from
  * hawk_heap_load_table(). */
-void hawk_whatis_find(const struct hawk_report *report, uint64_t address, struct hawk_whatis *ret);
+void hawk_whatis_find(const struct hawk_report *report, const struct hawk_block_types *types,
+		      uint64_t address, struct hawk_whatis *ret);
 
 /** Looks up names; does not need the target to be stopped any more. */
 struct hawk_error *hawk_whatis_resolve(const struct hawk_report *report,
-				       struct hawk_whatis *whatis);
+				       struct hawk_block_types *types, struct hawk_whatis *whatis);
 
 struct hawk_error *hawk_report_whatis_text(const struct hawk_report *report,
 					   const struct hawk_whatis *whatis,

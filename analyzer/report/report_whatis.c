@@ -27,10 +27,16 @@ static const char *state_name(const struct hawk_whatis *whatis)
 	return NULL;
 }
 
-static void put_type(const struct hawk_stack *stack, const struct hawk_screen *screen)
+static void put_type(const char *type, const struct hawk_screen *screen)
 {
-	hawk_output_puts(screen->output, "    type ");
-	hawk_screen_foreign(screen, stack->type);
+	CLEANUP(text) struct hawk_text text = {0};
+	size_t width = screen->full ? SIZE_MAX : screen->width - sizeof("  type ") + 1;
+
+	if (!type)
+		return;
+	hawk_function_name_append(&text, type, width);
+	hawk_output_puts(screen->output, "  type ");
+	hawk_output_append(screen->output, text.bytes, text.size);
 	hawk_output_puts(screen->output, "\n");
 }
 
@@ -75,13 +81,13 @@ static struct hawk_error *put_block(const struct hawk_report *report,
 		return &hawk_enomem;
 	hawk_output_puts(screen->output, "  ");
 	hawk_screen_wrapped(screen, text.bytes, 2, 4);
+	put_type(whatis->type, screen);
 	if (site)
 		hawk_output_printf(screen->output, "  allocated at site %016llx\n",
 				   (unsigned long long)site->id);
 	hawk_stack_init(&stack);
 	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
-	if (!err && stack.type && !stack.count)
-		put_type(&stack, screen);
+	stack.type = NULL; /* that is said */
 	if (!err && !stack.count)
 		hawk_output_puts(screen->output, stack.trace_flags & HAWK_TRACE_NOT_SAMPLED
 							 ? "    (not sampled: no stack was taken)\n"
@@ -213,7 +219,7 @@ static struct hawk_error *put_json_block(const struct hawk_report *report,
 	hawk_json_put_string(json, "site", site ? id : NULL);
 	hawk_stack_init(&stack);
 	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
-	hawk_json_put_string(json, "type", stack.type);
+	hawk_json_put_string(json, "type", whatis->type);
 	hawk_json_key(json, "scopes");
 	hawk_report_json_scope_path(
 		report->heap->table,

@@ -48,8 +48,11 @@ static bool in_tracer(const struct hawk_table *table, uint64_t address)
 	return false;
 }
 
-void hawk_whatis_find(const struct hawk_report *report, uint64_t address, struct hawk_whatis *ret)
+void hawk_whatis_find(const struct hawk_report *report, const struct hawk_block_types *types,
+		      uint64_t address, struct hawk_whatis *ret)
 {
+	struct hawk_near near = {.target = report->target};
+
 	*ret = (struct hawk_whatis){
 		.address = address,
 		.mapping = hawk_target_mapping_at(report->target, address),
@@ -63,6 +66,9 @@ void hawk_whatis_find(const struct hawk_report *report, uint64_t address, struct
 			ret->state = hawk_block_at(report->target, &report->heap->plan, address,
 						   &ret->block);
 	}
+	if (ret->state == HAWK_BLOCK_LIVE || ret->state == HAWK_BLOCK_HEADER)
+		ret->words = hawk_type_words_at(hawk_block_types_modules(types), &near,
+						ret->block.start, ret->block.size);
 	/* Memory of a module, and a block, is no stack, whatever a register says. */
 	if (!ret->module && ret->state == HAWK_BLOCK_NONE && !ret->tracer)
 		find_thread(report, ret);
@@ -109,8 +115,16 @@ static struct hawk_error *resolve_frame(const struct hawk_report *report,
 	return err;
 }
 
-struct hawk_error *hawk_whatis_resolve(const struct hawk_report *report, struct hawk_whatis *whatis)
+struct hawk_error *hawk_whatis_resolve(const struct hawk_report *report,
+				       struct hawk_block_types *types, struct hawk_whatis *whatis)
 {
+	struct hawk_error *err = NULL;
+
+	if (whatis->state != HAWK_BLOCK_NONE)
+		err = hawk_block_type_of_words(types, &whatis->block, &whatis->words,
+					       &whatis->type);
+	if (err)
+		return err;
 	if (whatis->thread)
 		return resolve_frame(report, whatis);
 	if (whatis->module) {

@@ -9,7 +9,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "sup
 import cli_world  # noqa: E402
 import hawk  # noqa: E402
 
-KEYS = ["address", "size", "state", "site", "age_seconds", "kind"]
+KEYS = ["address", "size", "state", "site", "age_seconds", "kind", "type"]
 
 
 def whatis(*addresses, options=()):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks begin where the program's own code does, and no two listed sites look the same."""
 
+import json
 import os
 import re
 import subprocess
@@ -11,6 +12,7 @@ import hawk  # noqa: E402
 
 SOURCE = r"""
 #include <memory>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string>
 #include <vector>
@@ -26,6 +28,18 @@ OWN void *sdsnewlen(size_t size) { void *block = zmalloc(size); kept[used++] = b
 OWN void make_key(void) { kept[used++] = sdsnewlen(1000); }
 static std::vector<Node> nodes;
 static std::shared_ptr<Node> shared;
+namespace shop {
+struct Button { virtual ~Button() {} int x; };
+}
+static std::shared_ptr<shop::Button> button;
+static shop::Button *plain;
+OWN void make_buttons(void)
+{
+	button = std::make_shared<shop::Button>();
+	plain = new shop::Button;
+	printf("shared %p plain %p\n", (void *)button.get(), (void *)plain);
+	fflush(stdout);
+}
 OWN void make_vector(void) { nodes.resize(100); }
 OWN void make_shared(void) { shared = std::make_shared<Node>(); }
 OWN void make_both(void) { kept[used++] = new std::vector<Node>(200); }
@@ -50,6 +64,7 @@ int main()
 	make_vector();
 	make_shared();
 	make_both();
+	make_buttons();
 	two_lines();
 	two_wrappers();
 	command_get();
@@ -129,6 +144,21 @@ def check_groups(core):
     hawk.expect_equal(groups["zmalloc"]["cum"]["inuse_bytes"], 1000 + 4001 + 3000 + 8001, "but what passed through it")
 
 
+def check_types(core, output):
+    shared, plain = (re.search(rf"{name} (0x[0-9a-f]+)", output).group(1) for name in ("shared", "plain"))
+    types = [block["type"] for block in hawk.blocks(core, "--function=make_buttons", "--size=-100")]
+    hawk.expect_equal(sorted(type.partition("<")[0] for type in types), ["shop::Button", "std::_Sp_counted_ptr_inplace"],
+                      "types in blocks --json")
+    for verb, pattern in (("whatis", "^  type shop::Button$"), ("path", r" \[shop::Button\]$"), ("refs", r" \[shop::Button\]$")):
+        for address in (shared, plain):
+            text = hawk.run([hawk.CORE, verb, core, address]).stdout
+            hawk.expect(re.search(pattern, text, re.M), f"type in {verb} {address}: {text}")
+    text = hawk.run([hawk.CORE, "blocks", "--function=make_buttons", core]).stdout
+    hawk.expect_equal(len(re.findall(r"  shop::Button$", text, re.M)), 2, f"types in blocks: {text}")
+    document = json.loads(hawk.run([hawk.CORE, "whatis", "--json", core, plain]).stdout)
+    hawk.expect_equal(document["addresses"][0]["block"]["type"], "shop::Button", "type in whatis --json")
+
+
 def main():
     hawk.need_build()
     hawk.debug_directory = None
@@ -137,10 +167,11 @@ def main():
     with open(source, "w", encoding="ascii") as file:
         file.write(SOURCE)
     program = hawk.compile_program(os.path.join(folder, "shop"), [source], "g++", ["-O1", "-rdynamic"])
-    core, _ = hawk.crash([program], hawk.tracer_environment(), folder)
+    core, done = hawk.crash([program], hawk.tracer_environment(), folder)
     check_first_frames(check_looks(core, "with debug information"))
     check_full(core)
     check_groups(core)
+    check_types(core, done.stdout)
     subprocess.run([hawk.need("strip"), program], check=True)
     check_looks(core, "stripped")
     hawk.finish()
