@@ -52,7 +52,7 @@ struct hawk_group {
 	 */
 	const char *name;
 	const char *module; /**< of a function, or of code without a name; else NULL */
-	bool own; /**< some frame of it was not plumbing, or there was nothing else */
+	bool own;           /**< some frame of it was not plumbing, or there was nothing else */
 	struct hawk_group_counts flat;
 	struct hawk_group_counts cum;
 };
