@@ -29,6 +29,8 @@ enum {
 	HAWK_TABLE_VERSION = 1,
 	HAWK_TABLE_HEADER_BYTES = 8192,
 	HAWK_TABLE_ALIGNMENT = 4096, /**< headers lie on page boundaries */
+	/** Where ulimit -v or -d is lower, the tracer makes no table unless max_table= is set. */
+	HAWK_TABLE_ADDRESS_SPACE_MIN = 32 << 20,
 
 	HAWK_TRACE_SEGMENTS = 18,
 	HAWK_WORD_SEGMENTS = 16,
@@ -136,7 +138,8 @@ struct hawk_table_header {
 	uint32_t generation;   /**< grows when a range of code addresses changes its owner */
 	uint32_t extent_count; /**< entries of `extents` handed out */
 
-	uint64_t dropped_objects; /**< allocations without stack, or header, for lack of room */
+	/** Allocations without stack, or header, for lack of room; add those of thread records. */
+	uint64_t dropped_objects;
 	uint64_t dropped_bytes;
 	/** Frees by threads without a slot: exiting ones, signal handlers that interrupted us. */
 	uint64_t orphan_free_objects;
@@ -365,6 +368,9 @@ enum hawk_thread_state {
 				 goes on adding to them */
 };
 
+/** Size of a thread record without the counts of what was dropped. */
+enum { HAWK_THREAD_RECORD_BYTES_MIN = 64 };
+
 /** The part of a thread slot that readers see; the rest is the tracer's scratch. */
 struct hawk_thread_record {
 	uint32_t state;        /**< enum hawk_thread_state */
@@ -379,9 +385,14 @@ struct hawk_thread_record {
 	uint32_t free_offset; /**< likewise, of entries for frees; HAWK_TABLE_LIVE_COUNTERS only */
 	uint32_t free_count;
 	uint64_t flush; /**< see HAWK_FLUSH_PENDING; HAWK_TABLE_TAGGED_COUNTERS only */
+	/** Add to the header's dropped_objects and dropped_bytes. Only there if `counter_offset` is
+	 * beyond them: older records end before. */
+	uint64_t dropped_objects;
+	uint64_t dropped_bytes;
 };
 static_assert(offsetof(struct hawk_thread_record, free_offset) == 48, "frozen");
-static_assert(sizeof(struct hawk_thread_record) == 64, "frozen");
+static_assert(offsetof(struct hawk_thread_record, dropped_objects) == HAWK_THREAD_RECORD_BYTES_MIN,
+	      "frozen");
 
 /** Allocations (or frees) of one trace by one thread, not flushed into the trace record yet. */
 struct hawk_counter_entry {

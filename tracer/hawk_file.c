@@ -20,7 +20,6 @@ enum {
 	MADV_POPULATE_WRITE_LINUX = 23, /**< Linux 5.14 */
 	MADV_WIPEONFORK_LINUX = 18,     /**< Linux 4.14 */
 	SIZE_MIN = 3 << 20,             /**< header and first segments */
-	SIZE_DEFAULT = 256 << 20,
 	/** Without MADV_POPULATE_WRITE: all of it has its space from the start. */
 	SIZE_WITHOUT_GROWTH = 16 << 20,
 	MODE = 0600,
@@ -127,10 +126,8 @@ static bool remove_own_past(void)
 	return own;
 }
 
-static const char *set_size(int fd, uint64_t limit)
+static const char *set_size(int fd, uint64_t size)
 {
-	uint64_t size = limit ? limit : SIZE_DEFAULT;
-
 	if (!lies_safely(fd))
 		return "not on a tmpfs, ext4 or xfs file system";
 	if (!hawk_file.grows && size > SIZE_WITHOUT_GROWTH)

@@ -24,6 +24,9 @@
 #include "hawk_syscall.h"
 #include "hawk_trace_table.h"
 
+/** Apparent size of the file unless the user, or little memory, says otherwise. */
+enum { HAWK_FILE_BYTES_DEFAULT = 256 << 20 };
+
 /** NULL: the table is in no file. *hawk_file_mark is 0 in a forked child that still has its
  * parent's. */
 extern volatile uint32_t *hawk_file_mark;
@@ -34,8 +37,8 @@ extern bool hawk_file_lost;
 /**
  * Makes the file that `name` says: %p is the process id, %t the time in seconds, %% a %. An
  * existing file is left as it is, unless this process itself made it before an exec. False, after a
- * complaint on stderr: there is none, the table goes into anonymous memory. `limit`: bytes, 0 = the
- * default. Needs nothing of the C library.
+ * complaint on stderr: there is none, the table goes into anonymous memory. `limit`: its apparent
+ * size in bytes. Needs nothing of the C library.
  */
 bool hawk_file_create(const char *name, uint64_t limit);
 

@@ -7,9 +7,9 @@
 #include "hawk_init.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 
 #include "hawk_arena.h"
+#include "hawk_cap.h"
 #include "hawk_file.h"
 #include "hawk_entries.h"
 #include "hawk_hooks.h"
@@ -27,14 +27,16 @@
 #include "hawk_traces.h"
 #include "hawk_vdso.h"
 
-enum {
-	LIMIT_SHARE = 4,           /**< of a limited address space, one part in so many */
-	LIMIT_BYTES_MIN = 8 << 20, /**< the least that max_table can say */
-};
-
 static void *map_for_unwinder(uint64_t bytes)
 {
 	return hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+}
+
+static uint64_t file_bytes(void)
+{
+	if (hawk_options.max_table || hawk_place_limit < HAWK_FILE_BYTES_DEFAULT)
+		return hawk_place_limit;
+	return HAWK_FILE_BYTES_DEFAULT;
 }
 
 /** Flags of the table, after making its file if one is wanted. */
@@ -48,31 +50,12 @@ static uint64_t prepare_table(void)
 		flags |= HAWK_TABLE_ONLY_SCOPES;
 	if (hawk_options.table[0]) {
 		hawk_options.live = true;
-		hawk_file_create(hawk_options.table, hawk_options.max_table);
+		hawk_file_create(hawk_options.table, file_bytes());
 	}
 	return flags | (hawk_options.live ? HAWK_TABLE_LIVE_COUNTERS : 0);
 }
 
-static uint64_t lower(uint64_t limit, int resource)
-{
-	struct rlimit space;
-
-	if (hawk_syscall6(SYS_prlimit64, 0, resource, 0, (long)&space, 0, 0) ||
-	    space.rlim_cur == RLIM_INFINITY)
-		return limit;
-	space.rlim_cur /= LIMIT_SHARE;
-	if (space.rlim_cur < LIMIT_BYTES_MIN)
-		space.rlim_cur = LIMIT_BYTES_MIN;
-	return limit && limit < space.rlim_cur ? limit : space.rlim_cur;
-}
-
-/** Where the address space is limited, the tables must not take what the program needs. */
-static uint64_t choose_limit(void)
-{
-	if (hawk_options.max_table)
-		return hawk_options.max_table;
-	return lower(lower(0, RLIMIT_AS), RLIMIT_DATA);
-}
+bool hawk_init_lacks_memory;
 
 /** Of libasan, libtsan and libhwasan, and of programs that have them built in. */
 extern void __asan_init(void) __attribute__((weak));
@@ -97,8 +80,9 @@ static bool start(void)
 		return false;
 	hawk_options_parse(text);
 	hawk_vdso_init();
-	hawk_place_limit = choose_limit();
-	if (!hawk_arena_init(prepare_table(), text))
+	hawk_place_limit = hawk_options.max_table ? hawk_options.max_table : hawk_cap_choose();
+	hawk_init_lacks_memory = !hawk_place_limit;
+	if (hawk_init_lacks_memory || !hawk_arena_init(prepare_table(), text))
 		return false;
 	if (!hawk_threads_init() || !hawk_traces_init() || !hawk_labels_init() ||
 	    !hawk_marks_init() || !hawk_sampler_init(hawk_options.stacks ? hawk_options.sample : 0))

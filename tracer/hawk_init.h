@@ -20,6 +20,9 @@ enum hawk_phase {
 /** Written during start-up only. */
 extern enum hawk_phase hawk_phase __attribute__((visibility("hidden")));
 
+/** The tracer stands aside because ulimit -v or -d leaves the process too little. */
+extern bool hawk_init_lacks_memory __attribute__((visibility("hidden")));
+
 /** Brings the phase to TRACING, PASSIVE or BYPASS; returns it (STARTING for calls from within
  * itself). */
 enum hawk_phase hawk_init_once(void);

@@ -64,8 +64,9 @@ static const struct option {
 	{"collapse", TYPE_NUMBER, offsetof(struct hawk_options, collapse), 0, 32, "0",
 	 "collapse recursion: longest repeated cycle in frames, 0 = off, at most 32"},
 	{"max_table", TYPE_SIZE, offsetof(struct hawk_options, max_table), TABLE_BYTES_MIN, 0, "0",
-	 "most memory for the tracer's tables (64M, 1G), 0 = no limit, or a quarter of ulimit -v "
-	 "or -d; what finds no room is counted as dropped"},
+	 "most memory for the tracer's tables (64M, 1G); 0 = a sixteenth of physical memory or of "
+	 "the cgroup's limit, 64M or more, but at most a quarter of that limit, of ulimit -v, "
+	 "and of ulimit -d; what finds no room is counted as dropped"},
 	{"live", TYPE_BOOL, offsetof(struct hawk_options, live), 0, 1, "0",
 	 "count frees by stack, too, so that the table alone says who owns the memory"},
 	{"table", TYPE_TEXT, offsetof(struct hawk_options, table), 0, 0, "",

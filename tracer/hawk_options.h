@@ -26,7 +26,8 @@ struct hawk_options {
 	uint32_t depth;   /**< innermost frames kept of a stack */
 	uint32_t
 		collapse; /**< longest cycle of recursion, in frames, that is collapsed; 0 = none */
-	uint64_t max_table; /**< bytes of address space for the tracer's tables, 0 = no limit */
+	uint64_t max_table; /**< bytes of address space for the tracer's tables, 0 = see hawk_cap.h
+			     */
 	uint64_t sample;    /**< mean bytes between two stacks that are taken, 0 = take all */
 	bool live;          /**< count frees by trace, too; implied by `table` */
 	bool stats;         /**< print counters to stderr at exit */

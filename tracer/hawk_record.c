@@ -23,6 +23,8 @@ enum {
 	/** One in so many stacks that are found by their tops is walked all the same: the thread's
 	 * last stack, which is found sooner, is then one of those that come now. */
 	ADOPTION_INTERVAL = 1024,
+	/** Once the table is full, one stack in at most so many plus one is still looked up. */
+	WALKS_SKIPPED_MAX = 63,
 };
 
 static uint64_t stack_pc(const struct hawk_frames *self, uint32_t index)
@@ -83,6 +85,16 @@ static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_w
 	return trace;
 }
 
+/** Doubles the number of walks to skip after one that was in vain, halves it after another. */
+static inline void adjust_backoff(struct hawk_slot *slot, uint32_t trace)
+{
+	if (__builtin_expect(!trace, 0))
+		slot->walk_backoff = (2 * slot->walk_backoff + 1) & WALKS_SKIPPED_MAX;
+	else if (__builtin_expect(slot->walk_backoff != 0, 0))
+		slot->walk_backoff /= 2;
+	slot->walks_to_skip = slot->walk_backoff;
+}
+
 static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller)
 {
 	struct hawk_walk_result walk;
@@ -92,7 +104,21 @@ static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_fram
 		return slot->stack.trace;
 	trace = look_up_stack(slot, &walk);
 	hawk_tops_note(&slot->stack, caller, &walk, trace);
+	adjust_backoff(slot, trace);
 	return trace;
+}
+
+/**
+ * The id of a stack that neither the last one nor a top is. 0: there is no room for it, or the
+ * thread's latest ones found none, so that walking it is most likely in vain.
+ */
+static inline uint32_t find_by_walk(struct hawk_slot *slot, const struct hawk_frame_state *caller)
+{
+	if (__builtin_expect(slot->walks_to_skip != 0, 0)) {
+		slot->walks_to_skip--;
+		return 0;
+	}
+	return walk_stack(slot, caller);
 }
 
 /** A stack that is known by its top becomes the thread's last one. */
@@ -146,10 +172,10 @@ find_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64
 	if (!trace || !hawk_walk_holds(&slot->stack, caller)) {
 		trace = hawk_tops_find(&slot->stack, caller);
 		if (!trace)
-			trace = walk_stack(slot, caller);
+			trace = find_by_walk(slot, caller);
 	}
 	if (__builtin_expect(!trace, 0))
-		hawk_record_dropped(bytes);
+		hawk_threads_count_dropped(slot, bytes);
 	else if (__builtin_expect(slot->scope_key != 0, 0))
 		trace = mark_scopes(slot, caller, trace);
 	return trace;
@@ -240,9 +266,9 @@ static __attribute__((noinline)) void *record_unexpected(struct hawk_slot *slot,
 	uint32_t trace = hawk_tops_search(&slot->stack, caller, wrong);
 
 	if (!trace)
-		trace = walk_stack(slot, caller);
+		trace = find_by_walk(slot, caller);
 	if (__builtin_expect(!trace, 0))
-		hawk_record_dropped(bytes_of(block));
+		hawk_threads_count_dropped(slot, bytes_of(block));
 	return finish(slot, trace, block);
 }
 
@@ -253,7 +279,7 @@ static __attribute__((noinline)) void *record_adopted(struct hawk_slot *slot,
 	uint32_t trace = adopt_stack(slot, caller);
 
 	if (__builtin_expect(!trace, 0))
-		hawk_record_dropped(bytes_of(block));
+		hawk_threads_count_dropped(slot, bytes_of(block));
 	return finish(slot, trace, block);
 }
 

@@ -33,7 +33,7 @@ void hawk_record_free(uint32_t trace, uint64_t bytes);
 /** Takes that back: the next allocator has left the block as it was. After it is sealed again. */
 void hawk_record_free_taken_back(uint32_t trace, uint64_t bytes);
 
-/** Counts an allocation that gets no header. */
+/** Counts an allocation that gets no header, or whose stack no slot can count as dropped. */
 void hawk_record_dropped(uint64_t bytes);
 
 /** Counts heaps that their allocator takes back together with blocks that are still sealed; less

@@ -16,6 +16,7 @@ struct sums {
 	uint64_t frees;
 	uint64_t changed;   /**< stacks that differed from the thread's last one */
 	uint64_t looked_up; /**< of these: not in the thread's memo, looked up in the table */
+	uint64_t dropped;   /**< without a stack, or a header, for lack of room */
 };
 
 static void add_slot(struct sums *sums, const struct hawk_slot *slot)
@@ -27,6 +28,7 @@ static void add_slot(struct sums *sums, const struct hawk_slot *slot)
 	head = hawk_threads_head(slot);
 	sums->allocations += head->record.alloc_objects_untraced;
 	sums->frees += head->record.free_objects;
+	sums->dropped += head->record.dropped_objects;
 	sums->changed += slot->changed_stacks;
 	sums->looked_up += slot->looked_up_stacks;
 	for (uint32_t i = 0; i < HAWK_COUNTER_ENTRIES; i++)
@@ -46,7 +48,8 @@ static struct sums add_up(void)
 {
 	const struct hawk_table_header *header = hawk_table_header;
 	struct sums sums = {.allocations = header->orphan_alloc_objects,
-			    .frees = header->orphan_free_objects};
+			    .frees = header->orphan_free_objects,
+			    .dropped = header->dropped_objects};
 
 	for (uint32_t i = 0; i < header->thread_count; i++)
 		add_slot(&sums, hawk_threads_slot(i));
@@ -72,6 +75,9 @@ __attribute__((destructor)) static void print_at_exit(void)
 {
 	struct sums sums;
 
+	if (hawk_options.stats && hawk_init_lacks_memory)
+		hawk_say("libhawk_tracer: stood aside: ulimit -v or -d is below 32 MiB; "
+			 "max_table=8M traces all the same\n");
 	if (!hawk_options.stats || hawk_phase != HAWK_PHASE_TRACING)
 		return;
 	sums = add_up();
@@ -88,5 +94,6 @@ __attribute__((destructor)) static void print_at_exit(void)
 	say_line("threads", hawk_table_header->thread_count);
 	say_line("modules", hawk_table_header->module_count);
 	say_line("table_bytes", hawk_place_bytes());
-	say_line("dropped", hawk_table_header->dropped_objects);
+	say_line("table_limit", hawk_place_limit);
+	say_line("dropped", sums.dropped);
 }

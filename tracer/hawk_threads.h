@@ -40,6 +40,8 @@ struct hawk_slot {
 	uint32_t clock_interval;  /**< what the countdown started from */
 	uint32_t exit_rounds;     /**< destructor rounds seen */
 	uint32_t top_hits;        /**< stacks found by their tops */
+	uint32_t walks_to_skip;   /**< stacks that are dropped without a walk */
+	uint32_t walk_backoff;    /**< the next one without room sets the above to 2 x this + 1 */
 	uint64_t clock_last_ns;
 	struct hawk_sampler sampler;
 	uint64_t changed_stacks;   /**< for stats=1; cumulative, also over several threads */
@@ -130,6 +132,15 @@ static inline void hawk_threads_count(struct hawk_slot *slot, uint32_t trace, ui
 	}
 	entry->objects++;
 	entry->bytes += bytes;
+}
+
+/** Counts an allocation whose stack found no room; only by the slot's own thread while busy. */
+static inline void hawk_threads_count_dropped(struct hawk_slot *slot, uint64_t bytes)
+{
+	struct hawk_thread_record *record = &hawk_threads_head(slot)->record;
+
+	record->dropped_objects++;
+	record->dropped_bytes += bytes;
 }
 
 /** One instruction, so that what a signal handler adds is never lost. */

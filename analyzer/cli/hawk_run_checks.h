@@ -35,6 +35,10 @@ void hawk_run_check_system(uint64_t hard_limit, struct hawk_text *warnings);
  * this process may start children that are other users'. */
 void hawk_run_check_tracer(const char *tracer, struct hawk_text *warnings);
 
+/** The same for limits of the address space, with these options of the tracer (NULL: none) and
+ * those of the environment. */
+void hawk_run_check_memory(const char *tracer_options, struct hawk_text *warnings);
+
 /**
  * Warnings about the program that execvp(`name`) would start; nothing if it is not found. `*first`:
  * the library that has to be preloaded before the tracer, because the program ends itself otherwise

@@ -130,6 +130,7 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 	hard_limit = raise_core_limit();
 	hawk_run_check_system(hard_limit, &warnings);
 	hawk_run_check_tracer(tracer, &warnings);
+	hawk_run_check_memory(settings->tracer_options.bytes, &warnings);
 	hawk_run_check_program(operands[0], &warnings, &first, &refuses);
 	if (!settings->quiet)
 		print_warnings(&warnings);

@@ -102,7 +102,8 @@ static void put_untraced(const struct hawk_report *report, const struct hawk_scr
 		screen,
 		traced ? "The process had the tracer's library. Its table, and the heap, are "
 			 "anonymous memory: is that left out (bit 0 of /proc/PID/coredump_filter) "
-			 "or cut off (ulimit -c)?"
+			 "or cut off (ulimit -c)? Or did the tracer stand aside (ulimit -v or -d "
+			 "below 32 MiB)?"
 		       : "To see the heap by stack next time, start the program under the tracer: "
 			 "hawk-core run -- PROGRAM ARGUMENTS",
 		2, 2);

@@ -28,7 +28,8 @@ void hawk_table_close(struct hawk_table *table);
  * owns it then; closes it and fails if they are not of the same process. */
 struct hawk_error *hawk_table_attach(struct hawk_target *target, struct hawk_target *table);
 
-/** Sanitized copy of the header; counts are clamped to what is there. */
+/** Sanitized copy of the header: counts are clamped to what is there, and what threads dropped is
+ * added to the header's own. */
 const struct hawk_table_header *hawk_table_header(const struct hawk_table *table);
 
 /** Only the twin was found: key and sizes are good, there are no traces. */

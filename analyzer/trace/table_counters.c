@@ -106,8 +106,7 @@ static bool fits(const struct hawk_table *table, uint32_t offset, uint32_t count
 	uint64_t bytes = count * (uint64_t)sizeof(struct hawk_counter_entry);
 	uint64_t slot = table->header.thread_slot_bytes;
 
-	return offset >= sizeof(struct hawk_thread_record) && offset <= slot &&
-	       bytes <= slot - offset;
+	return offset >= HAWK_THREAD_RECORD_BYTES_MIN && offset <= slot && bytes <= slot - offset;
 }
 
 /* Of the flush that a thread was busy with when the process died: whether the trace's counters have
@@ -141,6 +140,14 @@ static void skip_applied(const struct hawk_table *table, uint32_t slot,
 		allocations->skipped = entry;
 }
 
+static void add_dropped(struct hawk_table_header *to, const struct hawk_thread_record *record)
+{
+	if (record->counter_offset < sizeof(*record))
+		return; /* an older table, in which counters begin there */
+	to->dropped_objects += record->dropped_objects;
+	to->dropped_bytes += record->dropped_bytes;
+}
+
 /* False if the slot is damaged. */
 static bool add_slot(struct hawk_table *table, uint32_t index)
 {
@@ -161,6 +168,7 @@ static bool add_slot(struct hawk_table *table, uint32_t index)
 	add(&table->counters[0], record.alloc_objects_untraced, record.alloc_bytes_untraced);
 	if (!fits(table, record.counter_offset, record.counter_count))
 		return false;
+	add_dropped(&table->header, &record);
 	allocations.address = address + record.counter_offset;
 	allocations.count = record.counter_count;
 	if (has_live_counters(table)) {

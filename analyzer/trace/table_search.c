@@ -45,7 +45,7 @@ static bool sizes_fit(const struct hawk_table_header *header)
 	return header->header_bytes >= sizeof(*header) &&
 	       header->trace_record_bytes >= sizeof(struct hawk_trace_record) &&
 	       header->module_record_bytes >= sizeof(struct hawk_module_record) &&
-	       header->thread_slot_bytes >= sizeof(struct hawk_thread_record);
+	       header->thread_slot_bytes >= HAWK_THREAD_RECORD_BYTES_MIN;
 }
 
 static enum verdict judge(const struct search *search, uint64_t address,

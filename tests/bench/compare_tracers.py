@@ -26,7 +26,7 @@ class Configuration:
         self.name, self.options, self.slow = name, options, slow
         self.prefix, self.preload, self.extra = list(prefix), list(preload), extra or {}
 
-    def environment(self, tracer, allocator):
+    def environment(self, tracer, allocator, options=None):
         result = {name: value for name, value in os.environ.items()
                   if name not in ("LD_PRELOAD", "HAWK_OPTS", "MALLOC_CONF")}
         preload = [] if self.options is None else [tracer]
@@ -35,8 +35,9 @@ class Configuration:
             preload.append(allocator)
         if preload:
             result["LD_PRELOAD"] = ":".join(preload)
-        if self.options:
-            result["HAWK_OPTS"] = self.options
+        options = [text for text in (self.options, self.options is not None and options) if text]
+        if options:
+            result["HAWK_OPTS"] = ":".join(options)
         result.update(self.extra)
         return result
 
@@ -107,7 +108,8 @@ def measure(workload, table, arguments, folder):
             slow = configuration.slow
             if slow and (round_number >= arguments.slow_rounds or configuration.name in longer):
                 continue
-            environment = configuration.environment(arguments.tracer, workload.allocator)
+            environment = configuration.environment(arguments.tracer, workload.allocator,
+                                                    workload.options)
             try:
                 usage = workload.measure(configuration.prefix, environment, folder,
                                          SLOW_SECONDS if slow else 0)
@@ -154,19 +156,37 @@ def compare_programs(every, arguments, folder):
           "(and the middle half of the ratios of neighbouring runs)\n")
     others = [name for name in ("unwind=fp", "heaptrack", "jemalloc profiler") if name in names]
     print_row(["program", "CPU s", "header only over no tracer", "tracer over header only",
-               "tracer over no tracer", *(name + " over no tracer" for name in others),
-               "MiB: none", "header only", "tracer"])
-    print_row(["---"] + ["---:"] * (7 + len(others)))
+               "tracer over no tracer", *(name + " over no tracer" for name in others)])
+    print_row(["---"] + ["---:"] * (4 + len(others)))
+    memory = [(workload.title, runs) for workload, runs in print_times(every, table, others, arguments, folder)]
+    print_memory(memory, [name for name in ("header only", "tracer", "heaptrack") if name in names])
+    if not arguments.no_others and "jemalloc profiler" not in names:
+        print("\njemalloc's profiler: not there, or the library was built without it")
+
+
+def print_times(every, table, others, arguments, folder):
+    """Prints a row for each workload, and yields what was measured."""
     for workload, runs in run_all(every, table, arguments, folder):
         base = {"jemalloc profiler": "jemalloc"}
         print_row([workload.title, f"{runs.median('no tracer'):.2f}",
                    runs.ratio("header only", "no tracer"), runs.ratio("tracer", "header only"),
                    runs.ratio("tracer", "no tracer"),
-                   *(runs.ratio(name, base.get(name, "no tracer")) for name in others),
-                   *(f"{runs.median(name, 2) / 1024:.0f}"
-                     for name in ("no tracer", "header only", "tracer"))])
-    if not arguments.no_others and "jemalloc profiler" not in names:
-        print("\njemalloc's profiler: not there, or the library was built without it")
+                   *(runs.ratio(name, base.get(name, "no tracer")) for name in others)])
+        yield workload, runs
+
+
+def print_memory(rows, names):
+    """Peaks of resident memory. heaptrack's own process, beside the program, is not in them."""
+    print("\nPeak of resident memory: medians, and ratios to no tracer\n")
+    print_row(["program", "MiB", *(name + text for name in names for text in (", MiB more", " over no tracer"))])
+    print_row(["---"] + ["---:"] * (1 + 2 * len(names)))
+    for title, runs in rows:
+        plain = runs.median("no tracer", 2)
+        cells = []
+        for name in names:
+            peak = runs.median(name, 2) if runs.runs.get(name) else None
+            cells += ["-", "-"] if peak is None else [f"{(peak - plain) / 1024:.1f}", f"{peak / plain:.2f}"]
+        print_row([title, f"{plain / 1024:.1f}", *cells])
 
 
 def compare_threads(every, arguments, folder):
@@ -188,7 +208,8 @@ def compare_threads(every, arguments, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], prog="run.sh")
     parser.add_argument("--tracer", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--list", required=True, help=argparse.SUPPRESS)
+    for name in ("--list", "--stacks", "--peak"):
+        parser.add_argument(name, required=True, help=argparse.SUPPRESS)
     parser.add_argument("--rounds", type=int, default=7, help="runs of each (default 7)")
     parser.add_argument("--slow-rounds", type=int, default=1,
                         help="runs of other tracers (default 1)")
@@ -198,6 +219,7 @@ def main():
     parser.add_argument("--no-fp", action="store_true", help="without unwind=fp")
     arguments = parser.parse_args()
 
+    workloads.peak_program = arguments.peak
     programs = chosen(workloads.all_workloads(), arguments)
     threads = chosen(workloads.thread_workloads(), arguments)
     if arguments.rounds < 1 or not programs + threads:

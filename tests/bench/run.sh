@@ -24,7 +24,8 @@ generator=()
 [ -e "$build/CMakeCache.txt" ] || ! command -v ninja >/dev/null || generator=(-G Ninja)
 {
 	cmake -S "$source_dir" -B "$build" "${generator[@]}" -Wno-dev
-	cmake --build "$build" --target hawk_tracer bench_list
+	cmake --build "$build" --target hawk_tracer bench_list bench_plain_stacks bench_plain_peak
 } >/dev/null
 exec python3 "$source_dir/tests/bench/compare_tracers.py" \
-	--tracer "$build/tracer/libhawk_tracer.so" --list "$build/tests/bench/bench_list" "${pass[@]}"
+	--tracer "$build/tracer/libhawk_tracer.so" --list "$build/tests/bench/bench_list" --stacks "$build/tests/bench/bench_plain_stacks" \
+	--peak "$build/tests/bench/bench_plain_peak" "${pass[@]}"

@@ -18,6 +18,9 @@ import time
 
 JEMALLOC = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2"
 
+# Runs a program and tells its peak of memory: the path of bench_plain_peak, set by compare_tracers.py.
+peak_program = None
+
 Usage = collections.namedtuple("Usage", "cpu wall peak_kib")  # seconds, seconds, KiB
 
 
@@ -29,15 +32,24 @@ class TookTooLong(Failed):
     """A run that was ended before its time; nothing is known but that it takes longer."""
 
 
-def wait_for(process, start, seconds):
-    """The usage of a process that ends by itself within `seconds`."""
+def start(command, environment, folder, **options):
+    """Starts a program so that wait_for() learns its peak of memory, and only it is preloaded into."""
+    environment = dict(environment)
+    if "LD_PRELOAD" in environment:
+        environment["HAWK_BENCH_PRELOAD"] = environment.pop("LD_PRELOAD")
+    return subprocess.Popen([peak_program, os.path.join(folder, "peak"), *command], env=environment, cwd=folder,
+                            start_new_session=True, **options)
+
+
+def wait_for(process, begin, seconds, folder):
+    """The usage of a process of start() that ends by itself within `seconds`."""
     while True:
         pid, status, usage = os.wait4(process.pid, os.WNOHANG if seconds else 0)
         if pid:
             process.returncode = os.waitstatus_to_exitcode(status)
-            return Usage(usage.ru_utime + usage.ru_stime, time.monotonic() - start,
-                         usage.ru_maxrss)
-        if time.monotonic() - start > seconds:
+            with open(os.path.join(folder, "peak"), encoding="ascii") as peak:
+                return Usage(usage.ru_utime + usage.ru_stime, time.monotonic() - begin, int(peak.read()))
+        if time.monotonic() - begin > seconds:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             raise TookTooLong(f"more than {seconds} s")
@@ -48,8 +60,9 @@ class Program:
     """A program that runs to its end. `prepare` fills the folder and returns the command, or None
     if it cannot be run here."""
 
-    def __init__(self, name, title, prepare, allocator=None, environment=None):
+    def __init__(self, name, title, prepare, allocator=None, environment=None, options=None):
         self.name, self.title, self.prepare = name, title, prepare
+        self.options = options  # of our tracer, if it is there
         self.allocator = allocator  # preloaded below the tracer; None = the program's own
         self.environment = environment or {}
         self.command = None
@@ -59,14 +72,11 @@ class Program:
         return self.command is not None
 
     def measure(self, prefix, environment, folder, seconds):
-        start = time.monotonic()
+        begin = time.monotonic()
         with open(os.path.join(folder, "complaints"), "w+b") as complaints:
-            process = subprocess.Popen([*prefix, *self.command], env={**environment,
-                                                                      **self.environment},
-                                       cwd=folder, stdin=subprocess.DEVNULL,
-                                       stdout=subprocess.DEVNULL, stderr=complaints,
-                                       start_new_session=True)
-            usage = wait_for(process, start, seconds)
+            process = start([*prefix, *self.command], {**environment, **self.environment}, folder,
+                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=complaints)
+            usage = wait_for(process, begin, seconds, folder)
             if process.returncode:
                 complaints.seek(0)
                 raise Failed(f"{self.command}: exit code {process.returncode}\n"
@@ -78,7 +88,7 @@ class Redis:
     """redis-server while redis-benchmark sends it a fixed number of requests; its own CPU time only.
     """
 
-    name, title, allocator = "redis", "redis-server, redis-benchmark -P 16", None
+    name, title, allocator, options = "redis", "redis-server, redis-benchmark -P 16", None, None
     requests = {"set,get": 400000, "lpush,hset,zadd,mset": 100000}
 
     def ready(self, folder, arguments):
@@ -88,18 +98,17 @@ class Redis:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = str(probe.getsockname()[1])
-        start = time.monotonic()
-        server = subprocess.Popen([*prefix, "redis-server", "--port", port, "--save", "", "--bind",
-                                   "127.0.0.1", "--dir", folder, "--appendonly", "no"],
-                                  env=environment, cwd=folder, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.DEVNULL, start_new_session=True)
+        begin = time.monotonic()
+        server = start([*prefix, "redis-server", "--port", port, "--save", "", "--bind", "127.0.0.1", "--dir", folder,
+                        "--appendonly", "no"], environment, folder, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
         try:
             self.load(port, seconds)
         except subprocess.SubprocessError as error:
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
             raise Failed(f"redis: {error}") from error
-        return wait_for(server, start, 60)
+        return wait_for(server, begin, 60, folder)
 
     def load(self, port, seconds):
         plain = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
@@ -133,6 +142,10 @@ def bench_list(threads, count):
     def prepare(folder, arguments):
         return [arguments.list, str(threads), str(count)]
     return prepare
+
+
+def prepare_full(folder, arguments):
+    return [arguments.stacks, "1000000", "100"]
 
 
 CXX_USE = """
@@ -264,6 +277,7 @@ def all_workloads():
         Program("perl", "perl, hashes, lists and strings", prepare_perl),
         Redis(),
         Program("node", "node, objects, JSON, zlib", prepare_node),
+        Program("full", "1,000,000 stacks of 100 frames, max_table=16M", prepare_full, options="max_table=16M"),
     ]
 
 

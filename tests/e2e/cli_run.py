@@ -98,6 +98,17 @@ def check_limit_warning():
     hawk.expect_equal(text, "", "warnings with --quiet")
 
 
+def check_memory_warning():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_DATA, (16 << 20, 16 << 20))
+
+    text = warnings_of("true", preexec=limit)
+    hawk.expect("not traced: ulimit -d is 16.0 MiB, and below 32.0 MiB" in text, f"ulimit -d: {text!r}")
+    for arguments in (("-q",), ("-o", "max_table=8M")):
+        text = warnings_of(*arguments, "true", preexec=limit)
+        hawk.expect("not traced" not in text, f"{arguments}: {text!r}")
+
+
 def check_filter_warning():
     def set_filter(value):
         def write():
@@ -198,6 +209,7 @@ check_arguments_are_the_program_s()
 check_core_limit()
 check_exit_codes()
 check_limit_warning()
+check_memory_warning()
 check_filter_warning()
 check_program_warnings()
 check_sanitized_programs()

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""max_table=SIZE: the tracer's memory ends there, the program goes on, and what found no room is
-counted. stats=1: the tracer's own counters at exit."""
+"""max_table=SIZE, and its default: the tracer's memory ends there, the program goes on, and what found no
+room is counted. Below 32 MiB of address space the tracer stands aside. stats=1: its own counters at exit."""
 
 import atexit
 import json
 import os
 import re
+import resource
 import shutil
 import sys
 import tempfile
@@ -15,11 +16,12 @@ import hawk  # noqa: E402
 
 STACKS = 1 << 17
 LEVELS_MAX = 20
+MIB = 1 << 20
 TWIN_BYTES = 8192  # of the header: beside the limit
 
 
-def statistics(options, *arguments, blocks=STACKS):
-    done = hawk.run([program, *arguments], env=hawk.tracer_environment(options=options))
+def statistics(options, *arguments, blocks=STACKS, preexec=None):
+    done = hawk.run([program, *arguments], env=hawk.tracer_environment(options=options), preexec_fn=preexec)
     hawk.expect_equal((done.returncode, done.stdout), (0, f"{blocks} blocks\n"), options)
     return {name: int(value) for name, value
             in re.findall(r"^libhawk_tracer: (\w+) (\d+)$", done.stderr, re.MULTILINE)}
@@ -76,6 +78,52 @@ def check_nearly_all():
         hawk.expect(capped["dropped"] < STACKS / 1000, f"{capped}")
 
 
+def space_of(limit, mib):
+    """For preexec: sets ulimit -v or -d."""
+    return lambda: resource.setrlimit(limit, (int(mib * MIB),) * 2)
+
+
+def check_default():
+    """A sixteenth of memory (of the machine, or of a cgroup around), and a quarter of a limited address space."""
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    default = statistics("stats=1", "exit", "1", "3", blocks=8)["table_limit"]
+    hawk.expect(8 * MIB <= default <= max(memory // 16, 64 * MIB), f"{default} of {memory}")
+    hawk.expect_equal(statistics("stats=1:max_table=9M", "exit", "1", "3", blocks=8)["table_limit"],
+                      9 * MIB, "max_table overrides")
+    for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        capped = statistics("stats=1", "exit", "1", str(LEVELS_MAX), blocks=1 << LEVELS_MAX,
+                            preexec=space_of(limit, 256))
+        hawk.expect_equal(capped["table_limit"], min(default, 64 * MIB), "a quarter")
+        hawk.expect(capped["table_bytes"] <= 64 * MIB, f"a million stacks: {capped}")
+        hawk.expect(capped["dropped"] > 1 << LEVELS_MAX - 2, f"a million stacks: {capped}")
+        # Stacks that find no room are not walked again and again.
+        hawk.expect(capped["changed_stacks"] < capped["distinct_stacks"] + capped["dropped"] / 20,
+                    f"walks in vain: {capped}")
+
+
+PYTHON = "import json; print(len(json.dumps([{str(i): [i] * 9} for i in range(2000)])))"
+
+
+def check_little_memory():
+    """CPython does what it does without the tracer."""
+    python = hawk.need("python3") if not os.path.exists("/usr/bin/python3") else "/usr/bin/python3"
+    asides = 0
+    for limit in (resource.RLIMIT_DATA, resource.RLIMIT_AS):
+        for mib in (7.8125, 16, 31.9, 32, 33):  # ulimit -d 8000
+            with_tracer, without = (
+                hawk.run([python, "-S", "-c", PYTHON], env=environment, timeout=60, preexec_fn=space_of(limit, mib))
+                for environment in (hawk.tracer_environment(options="stats=1"), hawk.plain_environment()))
+            stood_aside = "stood aside: ulimit -v or -d is below 32 MiB" in with_tracer.stderr
+            asides += stood_aside
+            hawk.expect_equal((with_tracer.returncode, with_tracer.stdout), (without.returncode, without.stdout),
+                              f"CPython in {mib} MiB")
+            hawk.expect(with_tracer.returncode or stood_aside == (mib < 32), f"{mib} MiB: {with_tracer.stderr!r}")
+    hawk.expect(asides >= 5, f"{asides} processes without the tracer")
+    stood = statistics("stats=1:max_table=8M", "exit", "1", "3", blocks=8,
+                       preexec=space_of(resource.RLIMIT_DATA, 16))
+    hawk.expect_equal(stood.get("table_limit"), 8 * MIB, "max_table= in little memory")
+
+
 def check_core():
     for limit, dropped_min in ((8, STACKS / 2), (16, 1)):
         core, _ = hawk.crash([program, "abort"],
@@ -100,5 +148,7 @@ atexit.register(shutil.rmtree, files)
 check_statistics()
 check_all_is_used()
 check_nearly_all()
+check_default()
+check_little_memory()
 check_core()
 hawk.finish()

@@ -241,6 +241,10 @@ static void counters_are_summed_over_records_threads_and_orphans(void **state)
 	table->header.orphan_free_objects = 1;
 	table->header.orphan_free_bytes = 4;
 	table->header.dropped_objects = 50;
+	table->threads[0].record.dropped_objects = 2;
+	table->threads[1].record.dropped_objects = 3;
+	table->threads[1].record.dropped_bytes = 4;
+	table->threads[3].record.dropped_objects = 1000;
 	open_heap(world);
 	assert_null(hawk_table_counters(world->table, &counters));
 	assert_int_equal(counters[0].alloc_objects, 3);
@@ -256,6 +260,8 @@ static void counters_are_summed_over_records_threads_and_orphans(void **state)
 	assert_int_equal(totals.free_objects, 4);
 	assert_int_equal(totals.free_bytes, 34);
 	assert_int_equal(totals.threads, 3);
+	assert_int_equal(hawk_table_header(world->table)->dropped_objects, 55);
+	assert_int_equal(hawk_table_header(world->table)->dropped_bytes, 4);
 }
 
 static void damaged_thread_records_are_counted(void **state)
@@ -271,6 +277,26 @@ static void damaged_thread_records_are_counted(void **state)
 	open_heap(world);
 	assert_int_equal(hawk_table_totals(world->table).damaged_threads, 4);
 	assert_non_null(find(world, "table-thread-damaged"));
+}
+
+static void counters_of_older_thread_records_begin_where_newer_ones_count_drops(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_table *table = world->heap->table;
+	const struct hawk_counter_entry entry = {.trace = 1, .objects = 5, .bytes = 50};
+	struct hawk_trace_counters *counters;
+
+	add_trace(world, 0xa1, 1, 0, 0);
+	table->header.thread_count = 1;
+	table->threads[0].record.counter_offset = HAWK_THREAD_RECORD_BYTES_MIN;
+	table->threads[0].record.counter_count = 1;
+	memcpy(&table->threads[0].record.dropped_objects, &entry, sizeof(entry));
+	open_heap(world);
+	assert_int_equal(hawk_table_header(world->table)->dropped_objects, 0);
+	assert_int_equal(hawk_table_header(world->table)->dropped_bytes, 0);
+	assert_null(hawk_table_counters(world->table, &counters));
+	assert_int_equal(counters[1].alloc_objects, 5);
+	free(counters);
 }
 
 static void modules_are_told_apart_by_generation(void **state)
@@ -565,6 +591,7 @@ int main(void)
 		TEST(a_trace_on_a_damaged_tail_is_damaged),
 		TEST(counters_are_summed_over_records_threads_and_orphans),
 		TEST(damaged_thread_records_are_counted),
+		TEST(counters_of_older_thread_records_begin_where_newer_ones_count_drops),
 		TEST(modules_are_told_apart_by_generation),
 		TEST(module_paths_and_build_ids_are_clamped),
 		TEST(a_twin_alone_gives_key_and_sizes),

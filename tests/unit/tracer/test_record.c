@@ -18,6 +18,7 @@
 #include "hawk_clock.h"
 #include "hawk_modules.h"
 #include "hawk_options.h"
+#include "hawk_place.h"
 #include "hawk_record.h"
 #include "hawk_sighting.h"
 #include "hawk_threads.h"
@@ -399,6 +400,96 @@ static void loaded_modules_are_in_the_log(void **state)
 	assert_true(found);
 }
 
+static uint32_t record_right(uint32_t path, int depth);
+
+/** Records at the end of a path of calls, of which each bit of `path` is one. */
+static __attribute__((noinline)) uint32_t record_left(uint32_t path, int depth)
+{
+	uint32_t trace = !depth     ? record(1)
+			 : path & 1 ? record_right(path >> 1, depth - 1)
+				    : record_left(path >> 1, depth - 1);
+
+	__asm__ volatile("" : "+r"(trace));
+	return trace;
+}
+
+static __attribute__((noinline)) uint32_t record_right(uint32_t path, int depth)
+{
+	uint32_t trace = !depth     ? record(1)
+			 : path & 1 ? record_right(path >> 1, depth - 1)
+				    : record_left(path >> 1, depth - 1);
+
+	__asm__ volatile("" : "+r"(trace));
+	return trace;
+}
+
+/** Blocks that were dropped so far. */
+static uint64_t count_dropped(void)
+{
+	uint64_t sum = hawk_table_header->dropped_objects;
+
+	for (uint32_t i = 0; i < hawk_table_header->thread_count; i++) {
+		const struct hawk_head *head = hawk_arena_element(HAWK_ARRAY_THREADS, i);
+
+		sum += head->record.dropped_objects;
+	}
+	return sum;
+}
+
+enum {
+	PATH_FRAMES = 17,
+	FILLING = 1 << 15, /**< more stacks than there is room for */
+	DROPPED = 1 << 15,
+	KNOWN = 100,
+};
+
+static uint32_t paths[FILLING + DROPPED + KNOWN], path_traces[FILLING + DROPPED + KNOWN];
+
+struct after {
+	uint64_t walked, dropped;
+};
+
+/** Records all paths, up to each end in turn. Nothing is chosen in the loops: see above. */
+static void record_paths(const uint32_t *ends, const uint32_t *ends_end, struct after *after)
+{
+	uint32_t i = 0;
+
+	for (; ends != ends_end; ends++) {
+		for (; i < *ends; i++)
+			path_traces[i] = record_left(paths[i], PATH_FRAMES);
+		*after++ = (struct after){hawk_threads_current()->changed_stacks, count_dropped()};
+	}
+}
+
+/** Fills the table: from now on there is no room for another stack. Comes last. */
+static void stacks_that_find_no_room_are_rarely_walked(void **state)
+{
+	const uint32_t ends[] = {FILLING, FILLING + DROPPED, FILLING + DROPPED + KNOWN};
+	uint32_t found = 0;
+	struct after after[3];
+
+	(void)state;
+	for (uint32_t i = 0; i < FILLING + DROPPED; i++)
+		paths[i] = i;
+	for (uint32_t i = 0; i < KNOWN; i++)
+		paths[FILLING + DROPPED + i] = 7;
+	hawk_place_limit = hawk_place_bytes();
+	record_paths(ends, ends + 3, after);
+	assert_int_not_equal(path_traces[7], 0);
+	for (uint32_t i = FILLING - 1; i < FILLING + DROPPED; i++)
+		assert_int_equal(path_traces[i], 0);
+	assert_int_equal(after[1].dropped - after[0].dropped, DROPPED);
+	assert_in_range(after[1].walked - after[0].walked, DROPPED / 64 - 1, DROPPED / 64 + 1);
+
+	/* One that is known is found after a while, and then always. */
+	for (uint32_t i = FILLING + DROPPED; i < FILLING + DROPPED + KNOWN; i++) {
+		assert_true(path_traces[i] == path_traces[7] || (!found && !path_traces[i]));
+		found += path_traces[i] != 0;
+	}
+	assert_in_range(found, KNOWN - 63, KNOWN);
+	assert_int_equal(after[2].dropped - after[1].dropped, KNOWN - found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +509,7 @@ int main(void)
 		cmocka_unit_test(births_follow_the_clock_of_a_slow_thread),
 		cmocka_unit_test(collapsed_recursion_gives_one_trace_for_all_depths),
 		cmocka_unit_test(loaded_modules_are_in_the_log),
+		cmocka_unit_test(stacks_that_find_no_room_are_rarely_walked),
 	};
 
 	hawk_unwind_options.depth = hawk_options.depth;
