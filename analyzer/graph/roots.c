@@ -135,15 +135,10 @@ static uint32_t strengthen(const struct hawk_target *target, const struct hawk_b
 			   const struct hawk_root_range *range, uint64_t address, uint32_t edge)
 {
 	enum { VECTOR_WORD = 8, VECTOR_ENTRY = 16 };
-	size_t count;
-	const struct hawk_thread *threads;
 	uint64_t value;
 
-	if (range->kind != HAWK_ROOT_TLS || !(edge & HAWK_ROOT_INTERIOR))
-		return edge;
-	threads = hawk_target_threads(target, &count);
-	if (range->owner >= count ||
-	    address != threads[range->owner].registers[HAWK_FS_BASE] + VECTOR_WORD ||
+	if (!(edge & HAWK_ROOT_INTERIOR) || !range->descriptor ||
+	    address != range->descriptor + VECTOR_WORD ||
 	    hawk_target_read_some(target, address, &value, sizeof(value)) != sizeof(value) ||
 	    value - hawk_block_start(index, edge >> 1) != VECTOR_ENTRY)
 		return edge;
@@ -237,10 +232,16 @@ static void hawk_cleanup_ranges(struct hawk_root_ranges *ranges)
 	free(ranges->items);
 }
 
+/** What is told, and not kept. */
+struct told {
+	uint64_t undumped_bytes;
+	bool stacks_incomplete;
+};
+
 static struct hawk_error *scan_all(const struct hawk_target *target,
 				   const struct hawk_block_index *index,
 				   const struct hawk_sweep_plan *plan, struct hawk_roots *roots,
-				   uint64_t *undumped_bytes)
+				   struct told *told)
 {
 	CLEANUP(ranges) struct hawk_root_ranges ranges = {0};
 	CLEANUP(free_ptr) struct hawk_candidates *candidates = calloc(1, sizeof(*candidates));
@@ -262,7 +263,8 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 	hawk_progress_end(&progress);
 	memcpy(roots->missing_bytes, ranges.missing_bytes, sizeof(roots->missing_bytes));
 	roots->heap_missing_bytes = ranges.heap_missing_bytes;
-	*undumped_bytes = ranges.undumped_bytes;
+	told->undumped_bytes = ranges.undumped_bytes;
+	told->stacks_incomplete = ranges.stacks_incomplete;
 	roots->threads_without_stack = ranges.threads_without_stack;
 	return err;
 }
@@ -277,7 +279,7 @@ static uint64_t missing_bytes(const struct hawk_roots *roots)
 }
 
 static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *roots,
-		   uint64_t undumped_bytes, struct hawk_findings *findings)
+		   const struct told *told, struct hawk_findings *findings)
 {
 	if (plan->blocks_missing)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "roots-unowned",
@@ -289,10 +291,14 @@ static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *
 				  "%s of writable memory, where pointers to blocks may lie, are "
 				  "not there",
 				  hawk_quantity_bytes(missing_bytes(roots)).text);
-	if (undumped_bytes)
+	if (told->stacks_incomplete)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "stacks-unlisted",
+				  "the C library's lists of stacks cannot be read to their end: "
+				  "stacks of ended threads may hide leaks");
+	if (told->undumped_bytes)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "roots-undumped",
 				  "the program keeps %s of that out of cores (MADV_DONTDUMP)",
-				  hawk_quantity_bytes(undumped_bytes).text);
+				  hawk_quantity_bytes(told->undumped_bytes).text);
 	if (roots->threads_without_stack)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-missing",
 				  "the stack%s of %llu thread%s not there",
@@ -319,17 +325,17 @@ struct hawk_error *hawk_roots_find(const struct hawk_target *target,
 				   struct hawk_findings *findings, struct hawk_roots *ret)
 {
 	struct hawk_roots roots = {0};
-	uint64_t undumped_bytes = 0;
+	struct told told = {0};
 	struct hawk_error *err = add_registers(target, index, &roots);
 
 	if (!err)
-		err = scan_all(target, index, plan, &roots, &undumped_bytes);
+		err = scan_all(target, index, plan, &roots, &told);
 	if (err) {
 		hawk_roots_deinit(&roots);
 		return err;
 	}
 	shrink(&roots);
-	report(plan, &roots, undumped_bytes, findings);
+	report(plan, &roots, &told, findings);
 	*ret = roots;
 	return NULL;
 }

@@ -28,7 +28,8 @@ struct finder {
 	const struct hawk_block_index *index;
 	const struct hawk_sweep_plan *plan;
 	struct hawk_root_ranges *ranges;
-	uint64_t tls_bytes;   /**< static TLS below thread pointers; 0 = not known */
+	uint64_t tls_bytes; /**< static TLS below thread pointers; 0 = not known */
+	struct hawk_stacks stacks;
 	bool unwritten_known; /**< anonymous memory that was not dumped was never written, unless
 				   plan->undumped has it */
 };
@@ -119,24 +120,74 @@ static uint64_t tls_start(const struct finder *finder, uint64_t sp, uint64_t tls
 	return tls - sp > finder->tls_bytes ? tls - finder->tls_bytes : sp;
 }
 
-/* The live part of the stack. Where it is a block, it ends with the block; where thread-local
- * storage lies above it, as glibc has it, it ends there. */
+static struct hawk_error *add_nobodys(const struct finder *finder, uint64_t start, uint64_t end)
+{
+	return add(finder->ranges,
+		   (struct hawk_root_range){.start = start, .end = end, .kind = HAWK_ROOT_KINDS});
+}
+
+/* A mapping whose lower end is that of a stack: nothing is joined to it there. */
+static bool has_guard(const struct finder *finder, const struct hawk_mapping *mapping)
+{
+	const unsigned rights = HAWK_MAPPING_READ | HAWK_MAPPING_WRITE | HAWK_MAPPING_EXEC;
+	const struct hawk_mapping *below =
+		mapping->start ? hawk_target_mapping_at(finder->target, mapping->start - 1) : NULL;
+
+	return !below || !(below->flags & rights);
+}
+
+/* Whether all of the mapping below the stack pointer is the same stack, of which glibc does not
+ * know: the first thread's, or one with its thread-local storage on top. Other memory with a stack
+ * pointer in it (of a coroutine, a handler of signals, a garbage collector) may hold anything. */
+static bool is_stack(const struct finder *finder, const struct hawk_thread *thread, uint64_t sp,
+		     const struct hawk_mapping *mapping)
+{
+	uint64_t top = hawk_target_stack_top(finder->target);
+	uint64_t tls = thread->registers[HAWK_FS_BASE];
+
+	if (!top || (top >= mapping->start && top < mapping->end))
+		return true;
+	return thread->tid != hawk_target_process(finder->target)->pid && tls > sp &&
+	       tls < mapping->end && has_guard(finder, mapping);
+}
+
+/* A thread that runs elsewhere: what lies on its own stack may all be in use. */
+static struct hawk_error *add_left_stack(const struct finder *finder, const struct hawk_stack *own,
+					 uint32_t owner)
+{
+	return add(finder->ranges, (struct hawk_root_range){.start = own->start,
+							    .end = own->descriptor,
+							    .kind = HAWK_ROOT_STACK,
+							    .owner = owner});
+}
+
+/* The live part of the stack, and what lies below it, which is dead. Where the stack is a block, it
+ * ends with the block; where thread-local storage lies above it, as glibc has it, it ends there;
+ * and it ends with its mapping, or where the next stack begins. */
 static struct hawk_error *add_stack(const struct finder *finder, const struct hawk_thread *thread,
 				    uint32_t owner)
 {
 	uint64_t sp = hawk_target_stack_start(finder->target, thread);
 	uint64_t tls = thread->registers[HAWK_FS_BASE];
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, sp);
+	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);
 	struct hawk_root_range range = {.kind = HAWK_ROOT_STACK, .owner = owner};
-	bool interior;
+	bool elsewhere = own && !(sp >= own->start && sp < own->descriptor);
+	struct hawk_error *err = elsewhere ? add_left_stack(finder, own, owner) : NULL;
+	bool interior, whole;
 	uint32_t block = hawk_block_index_find(finder->index, sp, &interior);
 
+	if (err)
+		return err;
 	if (!mapping || sp - mapping->start >= mapping->present_bytes) {
 		finder->ranges->threads_without_stack++;
 		return NULL;
 	}
-	range.end = mapping->end;
-	if (tls > sp && tls < range.end)
+	whole = !elsewhere && (own || is_stack(finder, thread, sp, mapping));
+	range.end = hawk_stacks_next(&finder->stacks, sp + 1);
+	if (range.end > mapping->end)
+		range.end = mapping->end;
+	if (tls > sp && tls < mapping->end && whole)
 		range.end = tls_start(finder, sp, tls);
 	range.start = sp - mapping->start > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES : mapping->start;
 	if (block != HAWK_BLOCK_NOWHERE) {
@@ -146,8 +197,10 @@ static struct hawk_error *add_stack(const struct finder *finder, const struct ha
 		range.end = start + hawk_block_size(finder->index, block);
 		if (range.start < start)
 			range.start = start;
+	} else if (whole) {
+		err = add_nobodys(finder, own ? own->start : mapping->start, range.start);
 	}
-	return add(finder->ranges, range);
+	return err ? err : add(finder->ranges, range);
 }
 
 /* Around the thread pointer, up to the next block, the stack, or the end of the mapping. */
@@ -157,7 +210,8 @@ static struct hawk_error *add_tls(const struct finder *finder, const struct hawk
 	uint64_t tls = thread->registers[HAWK_FS_BASE];
 	uint64_t sp = hawk_target_stack_start(finder->target, thread);
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, tls);
-	struct hawk_root_range range = {.kind = HAWK_ROOT_TLS, .owner = owner};
+	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);
+	struct hawk_root_range range = {.kind = HAWK_ROOT_TLS, .owner = owner, .descriptor = tls};
 	uint64_t below;
 
 	if (!tls || !mapping)
@@ -165,6 +219,8 @@ static struct hawk_error *add_tls(const struct finder *finder, const struct hawk
 	below = finder->tls_bytes ? finder->tls_bytes : TLS_BELOW_BYTES;
 	range.start = tls - mapping->start > below ? tls - below : mapping->start;
 	range.end = mapping->end - tls > TLS_ABOVE_BYTES ? tls + TLS_ABOVE_BYTES : mapping->end;
+	if (own && own->end < range.end)
+		range.end = own->end;
 	below = block_end_below(finder, tls);
 	if (below > tls)
 		return NULL; /* it is a block, and so no root */
@@ -261,11 +317,7 @@ static struct hawk_error *add_bins(const struct finder *finder)
 		    !hawk_target_module_at(finder->target, mappings[i].start))
 			continue;
 		while (!err && hawk_roots_bins_next(&words, bins.end, mappings[i].end, &bins))
-			err = add(finder->ranges, (struct hawk_root_range){
-							  .start = bins.start,
-							  .end = bins.end,
-							  .kind = HAWK_ROOT_KINDS,
-						  });
+			err = add_nobodys(finder, bins.start, bins.end);
 	}
 	if (!err && words.failed)
 		err = &hawk_enomem;
@@ -273,25 +325,32 @@ static struct hawk_error *add_bins(const struct finder *finder)
 	return err;
 }
 
-/* Below thread-local storage, which is looked at: its length is not known for certain. */
+/* What ended threads have left. Their descriptors go on holding vectors of thread-local storage,
+ * and what is to be returned to who joins them. */
 static struct hawk_error *add_ended_stacks(const struct finder *finder)
 {
 	size_t count;
 	const struct hawk_mapping *mappings = hawk_target_mappings(finder->target, &count);
-	uint64_t tls = finder->tls_bytes ? finder->tls_bytes : TLS_BELOW_BYTES;
 	struct hawk_error *err = NULL;
 
-	for (size_t i = 1; !err && i < count; i++) {
-		struct hawk_span stack;
+	for (size_t i = 0; !err && i < finder->stacks.count; i++) {
+		const struct hawk_stack *stack = &finder->stacks.items[i];
+		const struct hawk_mapping *mapping =
+			hawk_target_mapping_at(finder->target, stack->descriptor);
 
-		if (hawk_roots_ended_stack(finder->target, &mappings[i - 1], &mappings[i],
-					   &stack) &&
-		    stack.end - stack.start > tls)
-			err = add(finder->ranges, (struct hawk_root_range){
-							  .start = stack.start,
-							  .end = stack.end - tls,
-							  .kind = HAWK_ROOT_KINDS,
-						  });
+		if (!stack->ended || !mapping)
+			continue;
+		err = add_nobodys(finder, stack->start, stack->descriptor);
+		if (!err)
+			err = add(finder->ranges,
+				  (struct hawk_root_range){
+					  .start = stack->descriptor,
+					  .end = stack->end < mapping->end ? stack->end
+									   : mapping->end,
+					  .kind = HAWK_ROOT_OTHER,
+					  .owner = (uint32_t)(mapping - mappings),
+					  .descriptor = stack->descriptor,
+				  });
 	}
 	return err;
 }
@@ -310,11 +369,8 @@ static struct hawk_error *add_claims(const struct finder *finder)
 			return err;
 	}
 	for (size_t i = 0; i < finder->plan->excluded_count; i++) {
-		err = add(finder->ranges, (struct hawk_root_range){
-						  .start = finder->plan->excluded[i].start,
-						  .end = finder->plan->excluded[i].end,
-						  .kind = HAWK_ROOT_KINDS,
-					  });
+		err = add_nobodys(finder, finder->plan->excluded[i].start,
+				  finder->plan->excluded[i].end);
 		if (err)
 			return err;
 	}
@@ -341,23 +397,14 @@ static size_t first_claim(const struct hawk_root_ranges *ranges, size_t claims, 
 	return low;
 }
 
-/* Where the stacks of threads end in `mapping`, with the thread-local storage on top of them: what
- * lies below is dead, and what lies above was joined to them. The mapping's start if it has none.
- */
-static uint64_t stacks_end(const struct hawk_root_ranges *ranges, size_t claims,
-			   const struct hawk_mapping *mapping)
+static bool has_stack(const struct hawk_root_ranges *ranges, size_t claims,
+		      const struct hawk_mapping *mapping)
 {
-	uint64_t end = mapping->start;
-	bool stacks = false;
-
 	for (size_t i = first_claim(ranges, claims, mapping->start);
-	     i < claims && ranges->items[i].start < mapping->end; i++) {
-		stacks |= ranges->items[i].kind == HAWK_ROOT_STACK && !ranges->items[i].in_block;
-		if (stacks && ranges->items[i].kind < HAWK_ROOT_KINDS)
-			end = ranges->items[i].end;
-	}
-	end = (end + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
-	return end < mapping->end ? end : mapping->end;
+	     i < claims && ranges->items[i].start < mapping->end; i++)
+		if (ranges->items[i].kind == HAWK_ROOT_STACK && !ranges->items[i].in_block)
+			return true;
+	return false;
 }
 
 /* What the claims leave of [at, end). */
@@ -519,9 +566,9 @@ static struct hawk_error *add_mapping(const struct finder *finder, size_t claims
 				(uint32_t)(module - modules));
 	}
 	heap = is_heap(finder, mapping);
-	at = stacks_end(finder->ranges, claims, mapping);
 	count_missing(finder, mapping, NULL, heap,
-		      at == mapping->start ? HAWK_ROOT_OTHER : HAWK_ROOT_STACK);
+		      has_stack(finder->ranges, claims, mapping) ? HAWK_ROOT_STACK
+								 : HAWK_ROOT_OTHER);
 	if (heap)
 		return add_around_heaps(finder, claims, at, mapping->end, owner);
 	return add_rest(finder, claims, at, mapping->end, HAWK_ROOT_OTHER, owner);
@@ -554,9 +601,13 @@ struct hawk_error *hawk_root_ranges_find(const struct hawk_target *target,
 		.tls_bytes = hawk_roots_static_tls_bytes(target),
 		.unwritten_known = knows_unwritten(target, plan),
 	};
-	struct hawk_error *err = add_claims(&finder);
+	struct hawk_error *err = hawk_stacks_find(target, &finder.stacks);
 
+	ret->stacks_incomplete = finder.stacks.incomplete;
+	if (!err)
+		err = add_claims(&finder);
 	if (!err)
 		err = add_mappings(&finder);
+	hawk_stacks_deinit(&finder.stacks);
 	return err ? err : make_disjoint(ret);
 }

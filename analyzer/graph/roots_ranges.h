@@ -14,7 +14,9 @@ struct hawk_root_range {
 	uint64_t end;
 	uint32_t kind; /**< enum hawk_root_kind; HAWK_ROOT_KINDS = nobody's */
 	uint32_t owner;
-	bool in_block; /**< the range itself is part of a block: a stack on the heap */
+	uint64_t descriptor; /**< of a thread (glibc's struct pthread), if it is in the range; or 0
+			      */
+	bool in_block;       /**< the range itself is part of a block: a stack on the heap */
 };
 
 struct hawk_root_ranges {
@@ -22,6 +24,7 @@ struct hawk_root_ranges {
 	size_t count;
 	size_t capacity;
 	uint64_t threads_without_stack;
+	bool stacks_incomplete; /**< as in struct hawk_stacks */
 	uint64_t missing_bytes[HAWK_ROOT_KINDS];
 	uint64_t heap_missing_bytes;
 	uint64_t undumped_bytes; /**< of these, what the program keeps out of cores */

@@ -207,6 +207,9 @@ const struct hawk_process *hawk_target_process(const struct hawk_target *target)
 const struct hawk_mapping *hawk_target_mappings(const struct hawk_target *target, size_t *count);
 const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, size_t *count);
 
+/** An address on the stack that the kernel gave the program, above all frames; 0 = not known. */
+uint64_t hawk_target_stack_top(const struct hawk_target *target);
+
 /** There were more threads, not all of their registers are known, or headers of memory are damaged,
  * as findings say: what is not there, and whether pointers were, nobody knows. */
 bool hawk_target_is_incomplete(const struct hawk_target *target);

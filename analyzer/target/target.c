@@ -215,6 +215,11 @@ const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, 
 	return target->threads;
 }
 
+uint64_t hawk_target_stack_top(const struct hawk_target *target)
+{
+	return target->auxv.program_name;
+}
+
 bool hawk_target_is_incomplete(const struct hawk_target *target)
 {
 	return target->incomplete;

@@ -151,6 +151,9 @@ static void open_core(struct graph_world *world, size_t cut_bytes)
 	struct hawk_core_file *file;
 
 	synthetic_core_add_thread(core, 4711, 6, world->registers);
+	if (world->stack_top)
+		synthetic_core_add_auxv(core, (const uint64_t[][2]){{AT_EXECFN, world->stack_top}},
+					1);
 	synthetic_core_add_note(core, "LINUX", NT_X86_XSTATE, world->vectors,
 				sizeof(world->vectors));
 	synthetic_core_add_memory(core, SYNTHETIC_HEAP, world->heap->bytes, world->heap->size);

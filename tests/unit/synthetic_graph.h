@@ -33,6 +33,7 @@ struct graph_world {
 	uint64_t globals[GRAPH_GLOBAL_WORDS];  /**< at GRAPH_GLOBALS */
 	uint64_t stack[GRAPH_STACK_BYTES / 8]; /**< at GRAPH_STACK */
 	uint64_t registers[HAWK_REGISTER_COUNT];
+	uint64_t stack_top;    /**< as hawk_target_stack_top() */
 	uint8_t vectors[1024]; /**< the thread's XSAVE area */
 
 	uint8_t *core_bytes;

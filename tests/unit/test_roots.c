@@ -310,6 +310,32 @@ static void memory_joined_to_the_top_of_a_stack_is_a_root(void **state)
 	graph_world_destroy(world);
 }
 
+/* Kind of the root in memory below the stack pointer; HAWK_ROOT_KINDS = there is none. */
+static uint32_t kind_below_stack_pointer(uint64_t stack_top)
+{
+	struct graph_world *world = graph_world_create();
+	uint32_t kind = HAWK_ROOT_KINDS;
+
+	graph_world_add(world, 64, 0, 0);
+	world->stack_top = stack_top;
+	world->stack[8] = world->blocks[0].start;
+	graph_world_open(world, 1, SIZE_MAX);
+	if (root_of(world, 0 << 1))
+		kind = root_of(world, 0 << 1)->kind;
+	graph_world_destroy(world);
+	return kind;
+}
+
+static void what_lies_below_a_stack_pointer_is_dead_on_a_stack_only(void **state)
+{
+	(void)state;
+	assert_int_equal(kind_below_stack_pointer(0), HAWK_ROOT_KINDS);
+	assert_int_equal(kind_below_stack_pointer(GRAPH_STACK + GRAPH_STACK_BYTES - 8),
+			 HAWK_ROOT_KINDS);
+	/* The first thread runs on memory of the program's. */
+	assert_int_equal(kind_below_stack_pointer(GRAPH_GLOBALS), HAWK_ROOT_OTHER);
+}
+
 enum { APP = 0x400000 };
 
 /* A program of three pages, the last two writable: data from its file, and .bss, which the kernel
@@ -480,6 +506,7 @@ int main(void)
 		cmocka_unit_test(memory_between_blocks_is_a_root_only_if_blocks_are_missing),
 		cmocka_unit_test(vector_registers_are_roots),
 		cmocka_unit_test(the_vector_of_thread_local_storage_is_held_by_its_thread),
+		cmocka_unit_test(what_lies_below_a_stack_pointer_is_dead_on_a_stack_only),
 		cmocka_unit_test(memory_joined_to_the_top_of_a_stack_is_a_root),
 	};
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Stacks that ended threads have left.
+ * Stacks of live and of ended threads, in one mapping, by glibc's descriptors and rings.
  */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -14,104 +15,256 @@
 #include "synthetic_world.h"
 
 enum {
+	PAGE = 4096,
+	COUNT = 4,
 	STACK_BYTES = 32 << 10,
-	GUARD_BYTES = 4096,
-	DESCRIPTOR = STACK_BYTES / 8 - 296, /* words */
-	TID = 90,
+	STACK_WORDS = STACK_BYTES / 8,
+	DESCRIPTOR = STACK_BYTES - 2432, /* in a stack */
+	RING = 704,
+	TID = 90, /* words of a descriptor */
 	BLOCK = 210,
+	HEADS = PAGE + 256, /* in the loader */
 };
 
-#define GUARD UINT64_C(0x7f0000020000)
-#define STACK (GUARD + GUARD_BYTES)
+#define STACKS   UINT64_C(0x7f0000020000)
+#define LOADER   UINT64_C(0x7f0000400000)
+#define HEAD(i)  (LOADER + HEADS + 16 * (i))
+#define STACK(i) (STACKS + (uint64_t)STACK_BYTES * (i))
 
-/* A stack as glibc keeps it, of a thread with `tid`. */
-static void make_stack(uint64_t *words, int32_t tid)
+struct memory {
+	uint64_t words[COUNT * STACK_WORDS];
+	uint64_t loader[2 * PAGE / 8];
+};
+
+static uint64_t *word_at(struct memory *memory, uint64_t address)
 {
-	for (unsigned i = 0; i < STACK_BYTES / 8; i++)
-		words[i] = 0x1234567890 + i;
-	words[DESCRIPTOR] = words[DESCRIPTOR + 2] = STACK + 8 * DESCRIPTOR;
-	words[DESCRIPTOR + TID] = (uint32_t)tid | UINT64_C(7) << 32;
-	words[DESCRIPTOR + BLOCK] = GUARD;
-	words[DESCRIPTOR + BLOCK + 1] = GUARD_BYTES + STACK_BYTES;
-	words[DESCRIPTOR + BLOCK + 2] = GUARD_BYTES;
+	return address >= LOADER ? &memory->loader[(address - LOADER) / 8]
+				 : &memory->words[(address - STACKS) / 8];
 }
 
-static bool find(struct world *world, const uint64_t *words, uint32_t guard_flags,
-		 struct hawk_span *ret)
+static uint64_t descriptor(unsigned i)
 {
-	const struct hawk_mapping *guard, *stack;
+	return STACK(i) + DESCRIPTOR;
+}
 
-	synthetic_core_add_segment(world->core,
-				   (struct synthetic_segment){.address = GUARD,
-							      .memory_bytes = GUARD_BYTES,
-							      .flags = guard_flags});
-	synthetic_core_add_memory(world->core, STACK, words, STACK_BYTES);
+/* A stack with its guard, of a thread with `tid`. */
+static void make_stack(struct memory *memory, unsigned i, int32_t tid)
+{
+	uint64_t *words = word_at(memory, descriptor(i));
+
+	words[0] = words[2] = descriptor(i);
+	words[TID] = (uint32_t)tid | UINT64_C(7) << 32;
+	words[BLOCK] = STACK(i);
+	words[BLOCK + 1] = STACK_BYTES;
+	words[BLOCK + 2] = PAGE;
+}
+
+static void join(struct memory *memory, uint64_t before, uint64_t next)
+{
+	word_at(memory, before)[0] = next;
+	word_at(memory, next)[1] = before;
+}
+
+/* The ring of a head and the stacks first .. last - 1. */
+static void make_ring(struct memory *memory, unsigned head, unsigned first, unsigned last)
+{
+	uint64_t at = HEAD(head);
+
+	for (unsigned i = first; i < last; i++) {
+		join(memory, at, descriptor(i) + RING);
+		at = descriptor(i) + RING;
+	}
+	join(memory, at, HEAD(head));
+}
+
+/* Stacks 0 and 1 are of threads, 2 and 3 were left. */
+static void make_memory(struct memory *memory)
+{
+	memset(memory, 0, sizeof(*memory));
+	for (unsigned i = 0; i < COUNT * STACK_WORDS; i++)
+		memory->words[i] = 0x1234567890 + i;
+	synthetic_elf_page((uint8_t *)memory->loader, (struct synthetic_elf){.bytes = 2 * PAGE});
+	make_stack(memory, 0, 4711);
+	make_stack(memory, 1, 4712);
+	make_stack(memory, 2, 0);
+	make_stack(memory, 3, -1);
+	make_ring(memory, 0, 0, 2);
+	make_ring(memory, 1, 0, 0);
+	make_ring(memory, 2, 2, 4);
+}
+
+static void find(struct world *world, struct memory *memory, struct hawk_stacks *ret)
+{
+	synthetic_core_add_memory(world->core, STACKS, memory->words, sizeof(memory->words));
+	for (unsigned page = 0; page < 2; page++)
+		synthetic_core_add_segment(
+			world->core,
+			(struct synthetic_segment){
+				.address = LOADER + page * PAGE,
+				.bytes = memory->loader + page * PAGE / 8,
+				.dumped_bytes = PAGE,
+				.flags = SYNTHETIC_READ | (page ? SYNTHETIC_WRITE : SYNTHETIC_EXEC),
+				.path = "/lib/ld.so",
+				.file_offset = page * PAGE});
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t registers[HAWK_REGISTER_COUNT] = {0};
+
+		registers[HAWK_FS_BASE] = descriptor(i);
+		synthetic_core_add_thread(world->core, 4711 + i, 0, registers);
+	}
 	world_open(world);
-	guard = hawk_target_mapping_at(world->target, GUARD);
-	stack = hawk_target_mapping_at(world->target, STACK);
-	assert_non_null(guard);
-	assert_non_null(stack);
-	return hawk_roots_ended_stack(world->target, guard, stack, ret);
+	*ret = (struct hawk_stacks){0};
+	assert_null(hawk_stacks_find(world->target, ret));
 }
 
-static void the_stack_of_an_ended_thread_is_found(void **state)
+static void stacks_of_one_mapping_are_told_apart(void **state)
 {
-	uint64_t words[STACK_BYTES / 8];
-	struct hawk_span span;
+	static struct memory memory;
+	struct hawk_stacks stacks;
 
-	make_stack(words, 0);
-	assert_true(find(*state, words, 0, &span));
-	assert_int_equal(span.start, STACK);
-	assert_int_equal(span.end, STACK + 8 * DESCRIPTOR);
+	make_memory(&memory);
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, COUNT);
+	assert_false(stacks.incomplete);
+	for (unsigned i = 0; i < COUNT; i++) {
+		assert_int_equal(stacks.items[i].start, STACK(i));
+		assert_int_equal(stacks.items[i].descriptor, descriptor(i));
+		assert_int_equal(stacks.items[i].end, STACK(i + 1));
+		assert_int_equal(stacks.items[i].ended, i >= 2);
+	}
+	assert_ptr_equal(hawk_stacks_of(&stacks, descriptor(1)), &stacks.items[1]);
+	assert_null(hawk_stacks_of(&stacks, descriptor(2)));
+	assert_null(hawk_stacks_of(&stacks, STACK(1)));
+	assert_null(hawk_stacks_of(&stacks, 0));
+	assert_int_equal(hawk_stacks_next(&stacks, STACK(1)), STACK(1));
+	assert_int_equal(hawk_stacks_next(&stacks, STACK(1) + 1), STACK(2));
+	assert_int_equal(hawk_stacks_next(&stacks, STACK(3) + 1), UINT64_MAX);
+	hawk_stacks_deinit(&stacks);
 }
 
-static void so_is_that_of_one_that_was_joined(void **state)
+static void a_thread_that_is_there_has_not_ended(void **state)
 {
-	uint64_t words[STACK_BYTES / 8];
-	struct hawk_span span;
+	static struct memory memory;
+	struct hawk_stacks stacks;
 
-	make_stack(words, -1);
-	assert_true(find(*state, words, 0, &span));
+	make_memory(&memory);
+	make_stack(&memory, 1, 0);
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, COUNT);
+	assert_false(stacks.items[1].ended);
+	hawk_stacks_deinit(&stacks);
 }
 
-static void a_thread_that_runs_has_its_stack(void **state)
+static void a_thread_that_is_not_there_may_run(void **state)
 {
-	uint64_t words[STACK_BYTES / 8];
-	struct hawk_span span;
+	static struct memory memory;
+	struct hawk_stacks stacks;
 
-	make_stack(words, 4711);
-	assert_false(find(*state, words, 0, &span));
+	make_memory(&memory);
+	make_stack(&memory, 2, 4713);
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, 3);
+	hawk_stacks_deinit(&stacks);
 }
 
-static void memory_that_the_program_has_provided_is_its_own(void **state)
+/* Its stack is the kernel's, and the ring is another one; the heads are side by side. */
+static void the_first_thread_leads_to_the_rings_as_well(void **state)
 {
-	uint64_t words[STACK_BYTES / 8];
-	struct hawk_span span;
+	static struct memory memory;
+	struct hawk_stacks stacks;
 
-	make_stack(words, 0);
-	words[DESCRIPTOR + BLOCK] = STACK; /* no guard */
-	words[DESCRIPTOR + BLOCK + 1] = STACK_BYTES;
-	words[DESCRIPTOR + BLOCK + 2] = 0;
-	assert_false(find(*state, words, 0, &span));
+	make_memory(&memory);
+	for (unsigned i = 0; i < 2; i++)
+		memset(word_at(&memory, descriptor(i)) + BLOCK, 0, 24);
+	make_ring(&memory, 0, 0, 0);
+	make_ring(&memory, 1, 0, 2);
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, 2);
+	assert_true(stacks.items[0].ended && stacks.items[1].ended);
+	assert_false(stacks.incomplete);
+	hawk_stacks_deinit(&stacks);
 }
 
-static void what_lies_behind_readable_memory_has_no_guard(void **state)
+static void a_ring_that_is_broken_is_followed_so_far(void **state)
 {
-	uint64_t words[STACK_BYTES / 8];
-	struct hawk_span span;
+	static struct memory memory;
+	struct hawk_stacks stacks;
 
-	make_stack(words, 0);
-	assert_false(find(*state, words, SYNTHETIC_READ, &span));
+	make_memory(&memory);
+	word_at(&memory, descriptor(3) + RING)[1] = 0;
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, 3);
+	assert_true(stacks.incomplete);
+	hawk_stacks_deinit(&stacks);
+}
+
+static void a_ring_without_a_head_is_no_ring(void **state)
+{
+	static struct memory memory;
+	struct hawk_stacks stacks;
+
+	make_memory(&memory);
+	join(&memory, descriptor(1) + RING, descriptor(0) + RING);
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, 2);
+	assert_true(stacks.incomplete);
+	hawk_stacks_deinit(&stacks);
+}
+
+static void a_ring_that_goes_round_in_circles_ends(void **state)
+{
+	static struct memory memory;
+	struct hawk_stacks stacks;
+
+	make_memory(&memory);
+	word_at(&memory, descriptor(3) + RING)[0] = descriptor(2) + RING;
+	find(*state, &memory, &stacks);
+	assert_true(stacks.incomplete);
+	hawk_stacks_deinit(&stacks);
+}
+
+static void blocks_that_do_not_hold_their_descriptor_are_none(void **state)
+{
+	static struct memory memory;
+	struct hawk_stacks stacks;
+
+	make_memory(&memory);
+	word_at(&memory, descriptor(0))[BLOCK] = descriptor(0) + 64;
+	word_at(&memory, descriptor(1))[BLOCK + 1] = UINT64_MAX;
+	word_at(&memory, descriptor(2))[BLOCK + 2] = STACK_BYTES; /* all of it is guard */
+	word_at(&memory, descriptor(3))[BLOCK + 1] = 1 << 20;
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, 0);
+	hawk_stacks_deinit(&stacks);
+}
+
+/* Thread pointers of another C library. */
+static void without_descriptors_nothing_is_known_nor_missing(void **state)
+{
+	static struct memory memory;
+	struct hawk_stacks stacks;
+
+	make_memory(&memory);
+	for (unsigned i = 0; i < 2; i++)
+		word_at(&memory, descriptor(i))[2] = 0;
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, 0);
+	assert_false(stacks.incomplete);
+	hawk_stacks_deinit(&stacks);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		WORLD_TEST(the_stack_of_an_ended_thread_is_found),
-		WORLD_TEST(so_is_that_of_one_that_was_joined),
-		WORLD_TEST(a_thread_that_runs_has_its_stack),
-		WORLD_TEST(memory_that_the_program_has_provided_is_its_own),
-		WORLD_TEST(what_lies_behind_readable_memory_has_no_guard),
+		WORLD_TEST(stacks_of_one_mapping_are_told_apart),
+		WORLD_TEST(a_thread_that_is_there_has_not_ended),
+		WORLD_TEST(a_thread_that_is_not_there_may_run),
+		WORLD_TEST(the_first_thread_leads_to_the_rings_as_well),
+		WORLD_TEST(a_ring_that_is_broken_is_followed_so_far),
+		WORLD_TEST(a_ring_without_a_head_is_no_ring),
+		WORLD_TEST(a_ring_that_goes_round_in_circles_ends),
+		WORLD_TEST(blocks_that_do_not_hold_their_descriptor_are_none),
+		WORLD_TEST(without_descriptors_nothing_is_known_nor_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
