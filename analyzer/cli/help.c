@@ -70,7 +70,7 @@ int hawk_help_verb(const struct hawk_verb *verb)
 
 int hawk_help_all(void)
 {
-	printf("Usage: hawk-core VERB [options] ...\n\n"
+	printf("Usage: hawk-core VERB [options] ...\n       hawk-core CORE [options of analyze]\n\n"
 	       "From a crash to the answer: who owned the memory, by allocation stack.\n\n");
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
 		printf("  %-12s %s\n", (*verb)->name, (*verb)->summary);
@@ -118,7 +118,7 @@ int hawk_completion_bash(void)
 	       "\tif ((COMP_CWORD == 1)); then\n\t\tCOMPREPLY=($(compgen -W '");
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
 		printf("%s ", (*verb)->name);
-	printf("--help --version' -- \"$word\"))\n\t\treturn\n\tfi\n"
+	printf("--help --version' -- \"$word\") $(compgen -f -- \"$word\"))\n\t\treturn\n\tfi\n"
 	       "\tcase $verb:$before in\n");
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
 		print_completion_choices(*verb);
@@ -149,7 +149,7 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 	verb = hawk_verb_find(operands[0]);
 	if (verb)
 		return hawk_help_verb(verb);
-	hawk_complain("there is no verb \"%s\"; hawk-core help lists them", operands[0]);
+	hawk_complain("unknown command '%s'; hawk-core help lists them", operands[0]);
 	return HAWK_EXIT_USAGE;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The `hawk-core` command: finds the verb and leaves the rest to it.
+ * The `hawk-core` command: finds the verb and leaves the rest to it; a file alone is analyzed.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_cli.h"
@@ -48,22 +49,40 @@ static int complain_unknown_verb(const char *name)
 	const struct hawk_verb *nearest = hawk_verb_nearest(name);
 
 	if (name[0] == '-')
-		hawk_complain("%s: the verb comes first; hawk-core help lists them", name);
+		hawk_complain("%s: the command comes first; hawk-core help lists them", name);
 	else if (nearest)
-		hawk_complain("there is no verb \"%s\"; did you mean \"%s\"?", name, nearest->name);
+		hawk_complain("unknown command '%s' (did you mean %s?)", name, nearest->name);
 	else
-		hawk_complain("there is no verb \"%s\"; hawk-core help lists them", name);
+		hawk_complain(
+			"unknown command '%s', and no file of that name; hawk-core help lists the "
+			"commands",
+			name);
 	return HAWK_EXIT_USAGE;
+}
+
+/** Reads argv[1..] for `verb`, and has it answer. */
+static int run_verb(const struct hawk_verb *verb, int argc, char **argv)
+{
+	struct hawk_settings settings = {0};
+	int first, code;
+
+	if (!hawk_options_read(verb, argc, argv, &settings, &first))
+		code = HAWK_EXIT_USAGE;
+	else if (settings.help)
+		code = hawk_help_verb(verb);
+	else
+		code = verb->answer ? hawk_verb_ask(verb, &settings, argc - first, argv + first)
+				    : verb->run(&settings, argc - first, argv + first);
+	hawk_text_deinit(&settings.tracer_options);
+	return code;
 }
 
 int main(int argc, char **argv)
 {
-	struct hawk_settings settings = {0};
 	const struct hawk_verb *verb;
-	int first, code;
 
 	if (argc < 2) {
-		hawk_complain("a verb is missing; hawk-core help lists them");
+		hawk_complain("a command is missing; hawk-core help lists them");
 		return HAWK_EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
@@ -73,16 +92,10 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
 		return hawk_help_all();
 	verb = hawk_verb_find(argv[1]);
-	if (!verb)
-		return complain_unknown_verb(argv[1]);
-	if (!hawk_options_read(verb, argc - 1, argv + 1, &settings, &first))
-		code = HAWK_EXIT_USAGE;
-	else if (settings.help)
-		code = hawk_help_verb(verb);
-	else
-		code = verb->answer
-			       ? hawk_verb_ask(verb, &settings, argc - 1 - first, argv + 1 + first)
-			       : verb->run(&settings, argc - 1 - first, argv + 1 + first);
-	hawk_text_deinit(&settings.tracer_options);
-	return code;
+	if (verb)
+		return run_verb(verb, argc - 1, argv + 1);
+	/* "hawk-core CORE": what nearly everybody asks first. */
+	if (argv[1][0] != '-' && access(argv[1], F_OK) == 0)
+		return run_verb(&hawk_verb_analyze, argc, argv);
+	return complain_unknown_verb(argv[1]);
 }

@@ -10,7 +10,7 @@
 
 #include "hawk_cli.h"
 
-enum { OPTIONS_MAX = 48, LONG_ONLY = 256 };
+enum { OPTIONS_MAX = 48, LONG_ONLY = 256, NEAR = 2 };
 
 /** The tables of a verb laid out for getopt_long(). */
 struct layout {
@@ -159,17 +159,75 @@ static const struct hawk_option *by_code(const struct layout *layout, int code)
 	return NULL;
 }
 
-/** What getopt could not read: `argv[optind - 1]`, or a letter inside it. */
-static void complain_unknown(const struct hawk_verb *verb, char **argv, bool lacks_argument)
+/** "--top" of "--top=5", without the dashes. */
+static void name_of_word(const char *word, char *ret, size_t size)
 {
-	const char *what = lacks_argument ? "lacks its argument" : "is no option";
+	size_t length;
 
-	if (optopt > 0 && optopt < LONG_ONLY)
-		hawk_complain("-%c %s of \"%s\"; see hawk-core help %s", optopt, what, verb->name,
+	word += strspn(word, "-");
+	length = strcspn(word, "=");
+	snprintf(ret, size, "%.*s", (int)length, word);
+}
+
+/** The option whose name is nearest to `name`, or NULL; `*starts`: how many begin with it. */
+static const struct hawk_option *nearest_option(const struct layout *layout, const char *name,
+						unsigned *starts)
+{
+	const struct hawk_option *nearest = NULL;
+	unsigned best = NEAR + 1;
+
+	*starts = 0;
+	for (size_t i = 0; i < layout->count; i++) {
+		const char *other = layout->options[i]->name;
+		unsigned distance = hawk_edit_distance(name, other);
+
+		*starts += *name && !strncmp(name, other, strlen(name));
+		if (distance < best && distance < strlen(other)) {
+			best = distance;
+			nearest = layout->options[i];
+		}
+	}
+	return nearest;
+}
+
+static void complain_unknown(const struct hawk_verb *verb, const struct layout *layout,
+			     const char *word)
+{
+	const struct hawk_option *nearest;
+	unsigned starts;
+	char name[64];
+
+	name_of_word(word, name, sizeof(name));
+	nearest = nearest_option(layout, name, &starts);
+	if (starts > 1)
+		hawk_complain("option --%s is short for several; see hawk-core help %s", name,
 			      verb->name);
+	else if (nearest)
+		hawk_complain("unknown option --%s (did you mean --%s?); see hawk-core help %s",
+			      name, nearest->name, verb->name);
 	else
-		hawk_complain("%s %s of \"%s\"; see hawk-core help %s", argv[optind - 1], what,
-			      verb->name, verb->name);
+		hawk_complain("unknown option --%s; see hawk-core help %s", name, verb->name);
+}
+
+/** What getopt could not read: `argv[optind - 1]`, or a letter inside it. */
+static void complain(const struct hawk_verb *verb, const struct layout *layout, char **argv,
+		     bool lacks_argument)
+{
+	const char *word = argv[optind - 1];
+
+	if (lacks_argument && optopt < LONG_ONLY)
+		hawk_complain("option -%c needs an argument; see hawk-core help %s", optopt,
+			      verb->name);
+	else if (lacks_argument)
+		hawk_complain("option %s needs an argument; see hawk-core help %s", word,
+			      verb->name);
+	else if (optopt >= LONG_ONLY)
+		hawk_complain("option --%s takes no argument; see hawk-core help %s",
+			      layout->options[optopt - LONG_ONLY]->name, verb->name);
+	else if (optopt > 0)
+		hawk_complain("unknown option -%c; see hawk-core help %s", optopt, verb->name);
+	else
+		complain_unknown(verb, layout, word);
 }
 
 bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
@@ -185,7 +243,7 @@ bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
 		const struct hawk_option *option;
 
 		if (code == '?' || code == ':') {
-			complain_unknown(verb, argv, code == ':');
+			complain(verb, &layout, argv, code == ':');
 			return false;
 		}
 		option = by_code(&layout, code);

@@ -196,9 +196,8 @@ static void run_command(struct shell *shell, struct hawk_shell_command *command)
 		ask(shell, verb, command);
 	} else {
 		verb = verb ? NULL : hawk_verb_nearest(word);
-		hawk_complain(verb && answers(verb)
-				      ? "there is no verb \"%s\"; did you mean \"%s\"?"
-				      : "there is no verb \"%s\"; help lists them",
+		hawk_complain(verb && answers(verb) ? "unknown command '%s' (did you mean %s?)"
+						    : "unknown command '%s'; help lists them",
 			      word, verb ? verb->name : "");
 		shell->code = HAWK_EXIT_USAGE;
 	}

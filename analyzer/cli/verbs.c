@@ -74,8 +74,7 @@ static unsigned minimum(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/** Insertions, deletions and replacements that make `a` into `b`; large if one is long. */
-static unsigned edit_distance(const char *a, const char *b)
+unsigned hawk_edit_distance(const char *a, const char *b)
 {
 	unsigned row[NAME_MAX_BYTES + 1];
 	size_t length = strlen(b);
@@ -104,7 +103,7 @@ const struct hawk_verb *hawk_verb_nearest(const char *name)
 	unsigned best = NEAR + 1;
 
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++) {
-		unsigned distance = edit_distance(name, (*verb)->name);
+		unsigned distance = hawk_edit_distance(name, (*verb)->name);
 
 		if (distance < best && distance < strlen((*verb)->name)) {
 			best = distance;

@@ -53,6 +53,14 @@ def check_no_plumbing_first():
     hawk.expect("_M_realloc_insert" in full, "--full shows every frame")
 
 
+def check_core_alone():
+    """hawk-core CORE is hawk-core analyze CORE."""
+    for options in ([], ["--top", "1", "--no-suspects"]):
+        debug = [f"--debug-dir={hawk.debug_directory}"] if hawk.debug_directory else []
+        done = hawk.run([hawk.CORE, core, *debug, *options])
+        hawk.expect_equal((done.returncode, done.stdout, done.stderr), (0, text_of(*options, core), ""), f"CORE {options}")
+
+
 def check_counts():
     analysis = hawk.analyze(core)
     small, large = site_of(analysis, "make_small"), site_of(analysis, "make_large")
@@ -237,6 +245,7 @@ core, _ = cli_world.crash(folder)
 untraced, _ = cli_world.crash(folder, "abort", environment=hawk.plain_environment())
 check_screen()
 check_no_plumbing_first()
+check_core_alone()
 check_counts()
 check_schema()
 check_process()

@@ -79,11 +79,11 @@ def check_sinks():
 
 
 def check_mistakes():
-    for line, said in (("blcks", "did you mean \"blocks\""), ("nonsense", "there is no verb"),
+    for line, said in (("blcks", "unknown command 'blcks' (did you mean blocks?)"), ("nonsense", "unknown command"),
                        ("refs", "refs needs"), ("refs zz", "no hexadecimal address"),
                        ("blocks 'x", "quote"), ("blocks >", "file name"), ("blocks |", "read the output"),
-                       ("blocks --sysroot /", "open already"), ("blocks --bad", "no option"),
-                       ("shell x", "no verb \"shell\"; help"), ("run true", "no verb"),
+                       ("blocks --sysroot /", "open already"), ("blocks --bad", "unknown option --bad"),
+                       ("shell x", "unknown command 'shell'; help"), ("run true", "unknown command"),
                        ("sql SELECT 1", "in quotes"),
                        ("blocks > /no/such/place", "cannot open")):
         done = hawk.run([hawk.CORE, "shell", core], input=f"{line}\nwhatis {hex(truth['hub'])}\n")
@@ -147,7 +147,7 @@ def check_terminal():
     terminal.send("blocks --type Conn\t")
     terminal.expect("Connection ", "a type is completed")
     terminal.send("-Z\n")
-    terminal.expect("no option", "a mistake")
+    terminal.expect("unknown option", "a mistake")
     terminal.expect("hawk> ", "a prompt after a mistake")
     terminal.send("nonsense\x03")
     terminal.expect("hawk> ", "a prompt when a line was given up")
