@@ -72,6 +72,13 @@ enum hawk_leaks_doubt {
  * than before, CACHE_VERSION is another. */
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph);
 
+/**
+ * Whether blocks may be lost that are not called so: what would be was downgraded, or blocks may be
+ * missing. Where roots alone are missing, and nothing was downgraded, no more blocks can be lost:
+ * more roots only make them fewer.
+ */
+bool hawk_leaks_may_hide(const struct hawk_block_graph *graph, const struct hawk_leaks *leaks);
+
 /** "memory is missing in which pointers may lie": a clause, also for HAWK_LEAKS_NO_DOUBT. */
 const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt);
 

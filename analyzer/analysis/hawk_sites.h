@@ -102,6 +102,13 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 					struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
 
+/** After a sweep: blocks that the counters call live and that were not found. 0 also where the
+ * counters cannot tell. */
+uint64_t hawk_heap_unaccounted(struct hawk_target *target, const struct hawk_heap *heap);
+
+/** After a sweep: no block that has not been freed is missing, as far as the counters know. */
+bool hawk_heap_is_whole(struct hawk_target *target, const struct hawk_heap *heap);
+
 /** The stable hash of a trace. */
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);
 

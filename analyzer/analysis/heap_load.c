@@ -260,33 +260,50 @@ static size_t blocks_in_flight(struct hawk_target *target, const struct hawk_hea
 	return threads && hawk_target_process(target)->signal ? threads - 1 : threads;
 }
 
-/* Blocks that the counters call live and the sweep did not find: where all memory is there, a
- * header was overwritten. */
-static uint64_t unaccounted_blocks(struct hawk_target *target, const struct hawk_heap *heap)
+/* Whether the counters tell how many blocks there should be. */
+static bool counters_are_known(struct hawk_target *target, const struct hawk_heap *heap)
 {
-	const struct hawk_table_totals *totals = &heap->totals;
-	uint64_t live = totals->alloc_objects - totals->free_objects;
-
 	/* A file goes on counting when the core of a process that lives has been written. */
 	if (hawk_target_table(target) != target && !hawk_target_process(target)->signal)
-		return 0;
-	if (heap->discarded_heaps || /* frees of theirs were not counted */
-	    totals->alloc_objects < totals->free_objects || live <= heap->sweep.blocks ||
-	    live - heap->sweep.blocks <= blocks_in_flight(target, heap) ||
-	    hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED)
-		return 0;
-	return live - heap->sweep.blocks;
+		return false;
+	return !heap->discarded_heaps && /* frees of theirs were not counted */
+	       !(hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED);
+}
+
+/* Blocks that the counters call live and the sweep did not find. */
+static uint64_t blocks_not_found(const struct hawk_heap *heap)
+{
+	const struct hawk_table_totals *totals = &heap->totals;
+	uint64_t found = totals->free_objects + heap->sweep.blocks;
+
+	return totals->alloc_objects > found ? totals->alloc_objects - found : 0;
+}
+
+uint64_t hawk_heap_unaccounted(struct hawk_target *target, const struct hawk_heap *heap)
+{
+	uint64_t missing = blocks_not_found(heap);
+
+	return counters_are_known(target, heap) && missing > blocks_in_flight(target, heap)
+		       ? missing
+		       : 0;
+}
+
+bool hawk_heap_is_whole(struct hawk_target *target, const struct hawk_heap *heap)
+{
+	return counters_are_known(target, heap) && !blocks_not_found(heap) &&
+	       !hawk_table_header(heap->table)->dropped_objects && !heap->sweep.implausible;
 }
 
 /* So many, and such a share of those that were found, are not what a program overwrites. */
 enum { UNACCOUNTED_MANY = 64, UNACCOUNTED_SHARE = 16 };
 
-/* Says so, and has roots look for what such blocks held. */
+/* Where all memory is there, their headers were overwritten. Says so, and has roots look for what
+ * such blocks held. */
 static void report_unaccounted(struct hawk_target *target, struct hawk_heap *heap,
 			       struct hawk_findings *findings)
 {
 	bool dropped = hawk_table_header(heap->table)->dropped_objects != 0;
-	uint64_t unaccounted = unaccounted_blocks(target, heap);
+	uint64_t unaccounted = hawk_heap_unaccounted(target, heap);
 
 	heap->plan.blocks_missing = dropped || unaccounted || heap->sweep.implausible;
 	if (!unaccounted || dropped || hawk_findings_partial(findings))

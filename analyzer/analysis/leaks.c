@@ -42,6 +42,25 @@ enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 							    : HAWK_LEAKS_NO_DOUBT;
 }
 
+bool hawk_leaks_may_hide(const struct hawk_block_graph *graph, const struct hawk_leaks *leaks)
+{
+	size_t threads;
+
+	switch (hawk_leaks_doubt(graph)) {
+	case HAWK_LEAKS_NO_DOUBT:
+		return false;
+	case HAWK_LEAKS_HEAPS_DISCARDED:
+		return leaks->downgrade.objects;
+	case HAWK_LEAKS_OVERWRITTEN:
+		return true;
+	case HAWK_LEAKS_MEMORY_MISSING:
+		break;
+	}
+	hawk_target_threads(graph->target, &threads); /* none: dead stacks count as roots */
+	return leaks->downgrade.objects || !threads || hawk_target_is_incomplete(graph->target) ||
+	       graph->roots.heap_missing_bytes || !hawk_heap_is_whole(graph->target, graph->heap);
+}
+
 const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt)
 {
 	switch (doubt) {

@@ -200,18 +200,6 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
 	return err;
 }
 
-/* As of counters. Each thread may have been inside of a call. */
-static uint64_t count_missing(const struct hawk_block_graph *graph)
-{
-	const struct hawk_table_totals *totals = &graph->heap->totals;
-	uint64_t found = totals->free_objects + graph->heap->sweep.blocks;
-	size_t threads;
-
-	hawk_target_threads(graph->target, &threads);
-	found += threads;
-	return totals->alloc_objects > found ? totals->alloc_objects - found : 0;
-}
-
 struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *graph, uint32_t index,
 					      const struct hawk_site_ages *ages, bool filtered)
 {
@@ -224,7 +212,7 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *gra
 		.inuse_bytes = filtered ? ages->bytes : site->inuse_bytes,
 		.alloc_objects = filtered ? 0 : site->alloc_objects,
 		.alloc_bytes = filtered ? 0 : site->alloc_bytes,
-		.missing_objects = count_missing(graph),
+		.missing_objects = hawk_heap_unaccounted(graph->target, graph->heap),
 		.sampled = site->sample.estimated,
 		.reach_known = graph->parts & HAWK_PART_REACH && !hawk_leaks_doubt(graph),
 	};

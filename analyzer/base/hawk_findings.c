@@ -101,8 +101,22 @@ void hawk_findings_sort(struct hawk_findings *findings, size_t from)
 
 bool hawk_findings_partial(const struct hawk_findings *findings)
 {
+	static const char *const none[] = {NULL};
+
+	return hawk_findings_partial_but(findings, none);
+}
+
+static bool is_one_of(const char *key, const char *const *keys)
+{
+	while (*keys && strcmp(key, *keys))
+		keys++;
+	return *keys;
+}
+
+bool hawk_findings_partial_but(const struct hawk_findings *findings, const char *const *keys)
+{
 	for (size_t i = 0; i < findings->count; i++)
-		if (findings->items[i].partial)
+		if (findings->items[i].partial && !is_one_of(findings->items[i].key, keys))
 			return true;
 	return findings->forgotten;
 }

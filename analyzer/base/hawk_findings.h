@@ -58,4 +58,7 @@ bool hawk_findings_have(const struct hawk_findings *findings, const char *key, c
 /** True if any finding says that the answer is incomplete, or might have said so. */
 bool hawk_findings_partial(const struct hawk_findings *findings);
 
+/** The same, those with one of `keys` (NULL ends them) left out. */
+bool hawk_findings_partial_but(const struct hawk_findings *findings, const char *const *keys);
+
 #endif

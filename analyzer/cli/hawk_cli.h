@@ -154,7 +154,7 @@ struct hawk_verb {
 	/**
 	 * Prints the answer to session->output. `operands` are those behind the core. `*code` is
 	 * HAWK_EXIT_OK and may be made HAWK_EXIT_CONDITION; that the answer is incomplete is seen
-	 * from the findings.
+	 * from the findings, unless it says session->answer_complete.
 	 */
 	struct hawk_error *(*answer)(struct hawk_session *session,
 				     const struct hawk_settings *settings, int count,

@@ -29,6 +29,7 @@ struct hawk_session {
 	bool impatient; /**< who writes the cache is not waited for */
 	struct hawk_core_identity identity;
 	struct hawk_graph_cache cache; /**< that graph and heap point into */
+	bool answer_complete;          /**< set by a verb: whatever findings say */
 	size_t findings_said;          /**< of the findings: on stderr already */
 	uint64_t unpacking_ns;         /**< that opening compressed files took on a terminal */
 	const char *source;            /**< the core's path; NULL for a process */

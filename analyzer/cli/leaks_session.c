@@ -85,6 +85,22 @@ static void report_doubts(struct hawk_session *session, const struct hawk_leaks 
 				  hawk_leaks_doubt_text(hawk_leaks_doubt(&session->graph)));
 }
 
+/* Memory that is missing makes the answer incomplete only if blocks may be lost in it, or held from
+ * there. */
+static bool is_partial(const struct hawk_session *session, const struct hawk_leaks *leaks)
+{
+	static const char *const memory[] = {"core-truncated", "live-unreadable", "roots-missing",
+					     "stack-missing", NULL};
+
+	if (!session->heap.table)
+		return hawk_findings_partial(&session->findings);
+	if (hawk_leaks_may_hide(&session->graph, leaks))
+		return true;
+	return hawk_heap_is_whole(session->target, &session->heap)
+		       ? hawk_findings_partial_but(&session->findings, memory)
+		       : hawk_findings_partial(&session->findings);
+}
+
 /* As bits by index into the heap's sites; caller frees. */
 static struct hawk_error *list_sites(const struct hawk_heap *heap,
 				     const struct hawk_block_filter *filter, uint64_t **ret)
@@ -274,6 +290,7 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,
 	ret->report.findings = &session->findings;
 	ret->report.source = session->source;
 	ret->report.kinds = kinds;
+	ret->report.partial = is_partial(session, &ret->leaks);
 	return hawk_leaks_report_prepare(&ret->report);
 }
 

@@ -103,42 +103,37 @@ static struct hawk_error *load_full(struct hawk_session *session,
 				       HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_CONTENTS);
 }
 
-/** What was found to be missing since there were `before` findings. */
-static void print_new_findings(const struct hawk_session *session, size_t before)
-{
-	for (size_t i = before; i < session->findings.count; i++) {
-		hawk_output_puts(session->output, "\n   Missing: ");
-		hawk_screen_wrapped(&session->screen, session->findings.items[i].text, 12, 3);
-	}
-}
-
-/** The first screen at once, suspects when they are found. */
-static struct hawk_error *print_all(struct hawk_session *session,
-				    const struct hawk_settings *settings,
-				    const struct hawk_leaks_report *leaks)
+/** Looks for suspects while the first screen is read. */
+static struct hawk_error *print_text(struct hawk_session *session,
+				     const struct hawk_settings *settings,
+				     const struct hawk_leaks_report *leaks)
 {
 	struct hawk_suspects_session suspects = {0};
-	struct hawk_error *err = NULL;
-	size_t before;
+	struct hawk_error *err = print(session, settings, leaks, NULL);
 
-	if (!settings->json) {
-		err = print(session, settings, leaks, NULL);
-		hawk_output_flush(session->output);
-		if (err || session->output->errnum) // nobody reads on
-			return err;
-	}
-	before = session->findings.count;
-	if (!err)
-		err = hawk_suspects_session_make(session, settings, &suspects);
-	if (!err && settings->json)
-		err = print(session, settings, leaks, suspects.wanted ? &suspects.suspects : NULL);
-	else if (!err && suspects.wanted)
+	hawk_output_flush(session->output);
+	if (err || session->output->errnum) // nobody reads on
+		return err;
+	err = hawk_suspects_session_make(session, settings, &suspects);
+	if (!err && suspects.wanted)
 		err = hawk_report_suspects(&suspects.suspects, &session->screen);
-	if (!err && settings->full && !settings->json && !settings->pid && suspects.wanted &&
+	if (!err && settings->full && !settings->pid && suspects.wanted &&
 	    !suspects.suspects.skipped)
 		err = hawk_full_sections_print(session, settings);
-	if (!err && !settings->json)
-		print_new_findings(session, before);
+	hawk_suspects_session_deinit(&suspects);
+	hawk_report_findings(&session->findings, hawk_findings_partial(&session->findings),
+			     &session->screen);
+	return err;
+}
+
+static struct hawk_error *print_json(struct hawk_session *session,
+				     const struct hawk_settings *settings)
+{
+	struct hawk_suspects_session suspects = {0};
+	struct hawk_error *err = hawk_suspects_session_make(session, settings, &suspects);
+
+	if (!err)
+		err = print(session, settings, NULL, suspects.wanted ? &suspects.suspects : NULL);
 	hawk_suspects_session_deinit(&suspects);
 	return err;
 }
@@ -159,8 +154,10 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	err = hawk_session_release(session, err);
 	if (!err) {
 		hawk_session_check(session);
-		err = print_all(session, settings,
-				full && session->heap.table ? &leaks.report : NULL);
+		err = settings->json
+			      ? print_json(session, settings)
+			      : print_text(session, settings,
+					   full && session->heap.table ? &leaks.report : NULL);
 	}
 	hawk_leaks_session_deinit(&leaks);
 	return err;
@@ -196,8 +193,9 @@ const struct hawk_verb hawk_verb_analyze = {
 	.arguments = "[options] CORE | TABLE | --pid PID",
 	.summary = "who owns the memory of a dead or living process",
 	.details = "Prints how the process died, where its memory went, and which stacks "
-		   "allocated most of it; ends with suspects: the few sites that explain most of "
-		   "the memory, who holds them, how they grow, and what to ask next.",
+		   "allocated most of it; then suspects: the few sites that explain most of "
+		   "the memory, who holds them, how they grow, and what to ask next; last, "
+		   "what was missing.",
 	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",

@@ -30,8 +30,10 @@ int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *s
 		     struct hawk_session *session, int count, char **operands)
 {
 	int code = HAWK_EXIT_OK;
-	struct hawk_error *err = verb->answer(session, settings, count, operands, &code);
+	struct hawk_error *err;
 
+	session->answer_complete = false;
+	err = verb->answer(session, settings, count, operands, &code);
 	err = hawk_session_release(session, err);
 	hawk_bar_clear(&session->bar);
 	if (err)
@@ -41,7 +43,8 @@ int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *s
 	if (hawk_enomem_swallowed())
 		hawk_complain("incomplete: memory ran out, so names or words may be left out");
 	if (code == HAWK_EXIT_OK &&
-	    (hawk_findings_partial(&session->findings) || hawk_enomem_swallowed()))
+	    ((hawk_findings_partial(&session->findings) && !session->answer_complete) ||
+	     hawk_enomem_swallowed()))
 		code = HAWK_EXIT_PARTIAL;
 	return code;
 }

@@ -47,6 +47,9 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	report->depth = (size_t)settings->depth;
 	err = settings->json ? hawk_leaks_report_json(report, session->output)
 			     : hawk_leaks_report_text(report, &session->screen);
+	session->answer_complete = !report->partial;
+	if (!err && report->partial)
+		*code = HAWK_EXIT_PARTIAL;
 	if (!err && report->sums[HAWK_REACH_DEFINITELY_LOST].objects)
 		*code = settings->exit_code.given ? (int)settings->exit_code.value
 						  : HAWK_EXIT_CONDITION;

@@ -29,7 +29,16 @@ static void put_finding(const struct hawk_finding *finding, const struct hawk_sc
 	hawk_screen_wrapped(screen, text.bytes, 11, 11);
 }
 
-void hawk_report_findings(const struct hawk_findings *findings, const struct hawk_screen *screen)
+/** Partial findings may leave an answer complete that does not depend on them. */
+static const char *effect_of(const struct hawk_findings *findings, bool partial)
+{
+	if (partial)
+		return ": the answer is incomplete";
+	return hawk_findings_partial(findings) ? ", but the answer does not depend on it" : "";
+}
+
+void hawk_report_findings(const struct hawk_findings *findings, bool partial,
+			  const struct hawk_screen *screen)
 {
 	size_t left = screen->full ? SIZE_MAX : SHORT_FINDINGS;
 	size_t omitted = 0;
@@ -38,16 +47,15 @@ void hawk_report_findings(const struct hawk_findings *findings, const struct haw
 		hawk_output_puts(screen->output, "\nNothing was missing.\n");
 		return;
 	}
-	hawk_screen_heading(screen, "Missing or damaged%s",
-			    hawk_findings_partial(findings) ? ": the answer is incomplete" : "");
+	hawk_screen_heading(screen, "Missing or damaged%s", effect_of(findings, partial));
 	if (findings->forgotten)
 		hawk_output_puts(screen->output,
 				 "  missing  memory ran out: what else is missing is "
 				 "not known\n");
 	/* What makes the answer incomplete comes first. */
-	for (int partial = 1; partial >= 0; partial--) {
+	for (int first = 1; first >= 0; first--) {
 		for (size_t i = 0; i < findings->count; i++) {
-			if (findings->items[i].partial != (bool)partial)
+			if (findings->items[i].partial != (bool)first)
 				continue;
 			if (left == 0) {
 				omitted++;
@@ -144,11 +152,5 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 	} else {
 		put_untraced(report, screen);
 	}
-	if (screen->full) {
-		err = put_details(report, screen);
-		if (err)
-			return err;
-	}
-	hawk_report_findings(report->findings, screen);
-	return NULL;
+	return screen->full ? put_details(report, screen) : NULL;
 }

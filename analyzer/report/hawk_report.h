@@ -35,7 +35,8 @@ struct hawk_report {
 	bool by_scope; /**< show scopes instead of sites */
 };
 
-/** Everything that `analyze` prints by default; with `screen->full` really everything. */
+/** What `analyze` prints before it looks for suspects; with `screen->full` everything of that. What
+ * is missing comes last: suspects may find more. */
 struct hawk_error *hawk_report_text(const struct hawk_report *report,
 				    const struct hawk_screen *screen);
 
@@ -64,7 +65,9 @@ struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 				      const struct hawk_screen *screen);
 void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_screen *screen);
 void hawk_report_modules(const struct hawk_report *report, const struct hawk_screen *screen);
-void hawk_report_findings(const struct hawk_findings *findings, const struct hawk_screen *screen);
+/** At the end of an answer, when all of them are known. `partial`: the answer is incomplete. */
+void hawk_report_findings(const struct hawk_findings *findings, bool partial,
+			  const struct hawk_screen *screen);
 
 /** Parts of documents. */
 struct hawk_json;

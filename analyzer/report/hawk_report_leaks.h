@@ -26,6 +26,7 @@ struct hawk_leaks_report {
 	const struct hawk_leaks *leaks;         /**< with records of all `kinds` */
 	struct hawk_suppressions *suppressions; /**< NULL = none */
 	const struct hawk_findings *findings;
+	bool partial;       /**< the answer is incomplete */
 	const char *source; /**< the core's path as given; NULL for a live process */
 	unsigned kinds;     /**< bits 1u << enum hawk_reach_kind: which records are shown */
 	bool filtered;      /**< the sums are not those of all blocks */

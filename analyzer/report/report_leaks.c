@@ -94,7 +94,7 @@ static void put_warning(const struct hawk_leaks_report *report, const struct haw
 	enum hawk_leaks_doubt doubt = hawk_leaks_doubt(report->graph);
 	CLEANUP(text) struct hawk_text text = {0};
 
-	if (!report->leaks->downgraded || (doubt == HAWK_LEAKS_OVERWRITTEN && !sum->objects))
+	if (!sum->objects)
 		return;
 	hawk_text_printf(
 		&text,
@@ -396,7 +396,7 @@ static void put_heading(const struct hawk_leaks_report *report, const struct haw
 				    hawk_quantity_bytes(maybe->bytes).text, which);
 	else
 		hawk_screen_heading(screen, "Leaks: none%s%s",
-				    hawk_leaks_doubt(report->graph) == HAWK_LEAKS_MEMORY_MISSING
+				    hawk_leaks_may_hide(report->graph, report->leaks)
 					    ? " found, but that is not certain"
 					    : "",
 				    which);
@@ -425,7 +425,7 @@ struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report
 		if (screen->full)
 			put_suppressions(report, screen);
 	}
-	hawk_report_findings(report->findings, screen);
+	hawk_report_findings(report->findings, report->partial, screen);
 	return NULL;
 }
 

@@ -230,7 +230,7 @@ struct hawk_error *hawk_leaks_report_json(const struct hawk_leaks_report *report
 	put_heuristics(report, &json);
 	put_roots(report, &json);
 	hawk_report_json_findings(report->findings, &json);
-	hawk_json_put_boolean(&json, "partial", hawk_findings_partial(report->findings));
+	hawk_json_put_boolean(&json, "partial", report->partial);
 	hawk_json_object_end(&json);
 	hawk_json_finish(&json);
 	return NULL;

@@ -191,14 +191,16 @@ static void append_doubt(const struct hawk_suspects *suspects, uint64_t unreache
 {
 	enum hawk_leaks_doubt doubt = hawk_leaks_doubt(suspects->pointers->graph);
 
+	if (!unreached_bytes)
+		return;
 	if (doubt == HAWK_LEAKS_MEMORY_MISSING)
 		hawk_text_puts(text,
 			       " Memory is missing in which pointers may lie, so that nothing "
 			       "can be called lost.");
-	else if (unreached_bytes && doubt == HAWK_LEAKS_OVERWRITTEN)
+	else if (doubt == HAWK_LEAKS_OVERWRITTEN)
 		hawk_text_puts(text, " Blocks were overwritten, and perhaps pointers in them, so "
 				     "that nothing can be called lost.");
-	else if (unreached_bytes)
+	else
 		hawk_text_puts(text,
 			       " An arena was reset or destroyed: what nothing leads to may be "
 			       "gone, so that nothing can be called lost.");

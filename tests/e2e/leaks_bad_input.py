@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "sup
 import hawk  # noqa: E402
 import leaks  # noqa: E402
 from core_surgery import (PT_LOAD, REGISTERS_OFFSET, RSP, WRITE, drop_segments,  # noqa: E402
-                          program_headers, thread_notes)
+                          leave_out_segment, program_headers, thread_notes)
 
 ROUNDS = 24
 
@@ -173,6 +173,42 @@ def check_pointer_like_words(original):
     hawk.expect(done.returncode in range(5), f"pointer-like words: {done.returncode}")
 
 
+def check_certain(data, what, certain):
+    """No block is lost: that is certain where more roots could be there, and not where blocks could."""
+    path = write(data)
+    document = leaks.ask(path)
+    if not document:
+        return
+    code = hawk.EXIT_OK if certain else hawk.EXIT_PARTIAL
+    hawk.expect_equal((document["exit_code"], document["partial"]), (code, not certain), f"{what}: {document}")
+    hawk.expect_equal([document[kind]["objects"] for kind in leaks.KINDS[:3]], [0, 0, 0], f"{what}: kinds")
+    text = hawk.run([hawk.CORE, "leaks", path]).stdout
+    hawk.expect(("not certain" in text) != certain and ("is incomplete" in text) != certain, f"{what}: {text}")
+    screen = hawk.run([hawk.CORE, "analyze", path]).stdout
+    analysis = hawk.analyze(path)
+    for finding in analysis["missing"] + analysis["damage"]:
+        hawk.expect_equal(" ".join(screen.split()).count(finding["text"]), 1, f"{what}: said once: {screen}")
+    hawk.expect(not analysis["missing"] or "Nothing was missing" not in screen, f"{what}: {screen}")
+
+
+def check_nothing_lost():
+    program = hawk.compile_program(os.path.join(folder, "overrun"), ["overrun.c"], flags=["-O0"])
+    path, _ = hawk.crash([program, "keep", "0"], hawk.tracer_environment(), folder)
+    with open(path, "rb") as file:
+        original = file.read()
+    stack, = [struct.unpack_from("<Q", original, at + REGISTERS_OFFSET + 8 * RSP)[0] for _, at in thread_notes(original)]
+    check_certain(original, "whole", True)
+    check_certain(leave_out_segment(original, stack), "no stack", True)
+    _, _, _, start, _, size = max(program_headers(original), key=lambda segment: segment[3])
+    check_certain(original[:start + size // 2], "half of a stack", True)
+    heap = int(next(record for record in leaks.ask(path)["records"]
+                    if "main" in [frame["function"] for frame in record["frames"]])["example"], 16)
+    check_certain(leave_out_segment(original, heap), "no heap", False)
+    path, _ = hawk.crash([program, "keep", "1"], hawk.tracer_environment(), folder)
+    with open(path, "rb") as file:
+        check_certain(file.read(), "an overwritten header", False)
+
+
 hawk.need_build()
 random.seed(4)
 (_, _, folder, core), = leaks.programs(("c",))
@@ -186,5 +222,6 @@ check_without_threads(contents, complete)
 check_damaged_notes(contents, complete)
 check_damaged_headers(contents, complete)
 check_damaged(contents)
+check_nothing_lost()
 check_pointer_like_words(contents)
 hawk.finish()

@@ -282,7 +282,7 @@ static void what_makes_the_answer_incomplete_is_said_first(void **state)
 				  "file %d", i);
 	hawk_findings_add(&findings, HAWK_FINDING_DAMAGE, true, "core-truncated", "cut \033[31m");
 	hawk_findings_add(&findings, HAWK_FINDING_DAMAGE, true, "core-truncated", "again");
-	hawk_report_findings(&findings, &world->screen);
+	hawk_report_findings(&findings, true, &world->screen);
 	assert_non_null(strstr(text_of(world), "the answer is incomplete"));
 	assert_true(strstr(world->text, "cut \\x1b[31m (2 times)") < strstr(world->text, "file 0"));
 	assert_non_null(strstr(world->text, "... and 3 more"));

@@ -4,6 +4,7 @@
  * Writes beyond the end of blocks, over the headers of the next ones, loses one block, and dies.
  *
  *     overrun              one header
+ *     overrun keep COUNT   so many headers, and loses no block
  *     overrun idle         40 headers, with 100 threads that do nothing; waits for a signal
  *     overrun fork COUNT   in each of CHILDREN forked children, of a parent whose other threads
  *                          allocate all the time. Each dies in a folder of its own, 0, 1, ...
@@ -102,6 +103,10 @@ static bool fork_children(int overwritten)
 
 int main(int argc, char **argv)
 {
+	if (argc > 2 && !strcmp(argv[1], "keep")) {
+		busy[0] = malloc(BLOCK_BYTES);
+		return overwrite(atoi(argv[2])) ? abort(), 0 : 1;
+	}
 	lose();
 	if (argc < 2)
 		return overwrite(1) ? abort(), 0 : 1;

@@ -38,3 +38,17 @@ def drop_segments(data, addresses):
             struct.pack_into("<Q", data, at + 32, 0)
             dropped += 1
     return dropped
+
+
+def leave_out_segment(data, address):
+    """A core that was written without the bytes of the segment that holds the address."""
+    data = bytearray(data)
+    headers = list(program_headers(data))
+    at, start, size = next((at, start, size) for at, kind, _, start, base, size in headers
+                           if kind == PT_LOAD and base <= address < base + size)
+    for other, _, _, offset, _, _ in headers:
+        if offset > start:
+            struct.pack_into("<Q", data, other + 8, offset - size)
+    struct.pack_into("<Q", data, at + 32, 0)
+    del data[start:start + size]
+    return data
