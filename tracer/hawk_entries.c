@@ -302,8 +302,7 @@ bool hawk_entries_install(void)
 /** How glibc's own struct link_map begins (2.4 to 2.43 at least). */
 struct loaded {
 	struct link_map map;
-	const struct loaded
-		*real; /**< itself, except in the loader's entries of other namespaces */
+	const struct loaded *real; /**< itself, but for the loader's own in other namespaces */
 };
 
 /** Whether a block of the loader's is a module's entry in its list. */
@@ -312,7 +311,6 @@ static bool is_module(const void *block)
 	const struct hawk_block_header *header = hawk_header_of(block);
 	const struct loaded *loaded = block;
 
-	/* It may have been freed meanwhile. */
 	return hawk_readable((uint64_t)header) && hawk_header_valid(block) &&
 	       hawk_header_kind(header->word0) == HAWK_KIND_LOADER &&
 	       hawk_header_size(header->word0) >= sizeof(*loaded) && loaded->real == loaded;
@@ -354,14 +352,26 @@ static void install_late(const struct link_map *map)
 	__atomic_store_n(&busy, false, __ATOMIC_RELEASE);
 }
 
+/** How many of the loader's blocks were released; what lies where one was may be half made. */
+static uint64_t released;
+
 void hawk_entries_loader_allocated(const void *entry)
 {
 	static __thread const void *last;
-	const void *mapped = last;
+	static __thread uint64_t last_released;
+	uint64_t now = __atomic_load_n(&released, __ATOMIC_ACQUIRE);
+	const void *mapped = last_released == now ? last : NULL;
 
 	last = entry;
+	last_released = now;
 	if (mapped && is_module(mapped))
 		install_late(mapped);
+}
+
+void hawk_entries_loader_released(const void *entry)
+{
+	__atomic_fetch_add(&released, 1, __ATOMIC_RELEASE);
+	hawk_heaps_forget(entry);
 }
 
 bool hawk_resize_begin(struct hawk_resize *self, void *pointer)

@@ -47,6 +47,9 @@ bool hawk_entries_install(void);
  */
 void hawk_entries_loader_allocated(const void *entry);
 
+/** Called before such a block is freed or moved. */
+void hawk_entries_loader_released(const void *entry);
+
 /** Whether blocks made by these functions get headers. */
 extern bool hawk_entries_produce;
 

@@ -14,7 +14,6 @@
 #include "hawk_clock.h"
 #include "hawk_entries.h"
 #include "hawk_file.h"
-#include "hawk_heaps.h"
 #include "hawk_init.h"
 #include "hawk_next.h"
 #include "hawk_options.h"
@@ -180,7 +179,7 @@ static __attribute__((noinline)) void note_unload(const void *map, uint64_t size
 {
 	if (size < LINK_MAP_BYTES_MIN)
 		return;
-	hawk_heaps_forget(map);
+	hawk_entries_loader_released(map);
 	hawk_file_check_fork();
 	hawk_unwind_invalidate();
 }
@@ -361,6 +360,8 @@ void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size
 		return hawk_next.realloc(base, size); /* fails, and leaves the block as it is */
 	if (!size)
 		return reallocate_to_zero(caller, base, pointer, &old);
+	if (__builtin_expect(hawk_header_kind(old.word0) == HAWK_KIND_LOADER, 0))
+		hawk_entries_loader_released(pointer);
 	/* Before the call: afterwards the old place may be somebody else's. */
 	hawk_record_free(hawk_header_trace(old.word1), hawk_header_size(old.word0));
 	hawk_header_unseal(pointer);
