@@ -9,7 +9,10 @@
 
 #include "hawk_prefetch.h"
 
-enum { BUFFER_BYTES = 1 << 20 };
+enum {
+	BUFFER_BYTES = 1 << 20,
+	PAGE_BYTES = 4096,
+};
 
 void hawk_words_init(struct hawk_words *words, const struct hawk_target *target)
 {
@@ -27,10 +30,17 @@ static uint64_t word_up(uint64_t address)
 	return (address + HAWK_WORD_BYTES - 1) & -(uint64_t)HAWK_WORD_BYTES;
 }
 
-static bool read_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
+/* How much of [start, end) can be read at once. */
+static size_t fill_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
 {
 	size_t bytes = end - start < BUFFER_BYTES ? (size_t)(end - start) : BUFFER_BYTES;
 
+	return hawk_target_read_some(words->target, start, words->buffer, bytes) &
+	       -(size_t)HAWK_WORD_BYTES;
+}
+
+static bool read_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
+{
 	if (!words->buffer)
 		words->buffer = malloc(BUFFER_BYTES);
 	if (!words->buffer) {
@@ -39,34 +49,49 @@ static bool read_buffer(struct hawk_words *words, uint64_t start, uint64_t end)
 	}
 	words->view = words->buffer;
 	words->view_start = start;
-	words->view_end = start + hawk_target_read_some(words->target, start, words->buffer, bytes);
-	words->view_end &= -(uint64_t)HAWK_WORD_BYTES;
+	words->view_end = start + fill_buffer(words, start, end);
 	return words->view_end > start;
+}
+
+/* Where to go on behind a page that cannot be read, as there may be in anonymous memory of a
+ * process (guards, broken memory). UINT64_MAX = nowhere: all of a device is so. */
+static uint64_t pass_over(struct hawk_words *words, const struct hawk_mapping *mapping, uint64_t at)
+{
+	uint64_t next = (at & -(uint64_t)PAGE_BYTES) + PAGE_BYTES;
+
+	if (words->failed || !mapping || mapping->path || next < at)
+		return UINT64_MAX;
+	words->unreadable_bytes += next - at;
+	return next;
 }
 
 /* Makes the view the stretch of memory that comes first in [at, end), all of it. */
 static bool move_view(struct hawk_words *words, uint64_t at, uint64_t end)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(words->target, at);
+	/* Beyond `end`, so that the next blocks are found there too. */
+	uint64_t limit = mapping && mapping->end > end ? mapping->end : end;
 	uint64_t start;
 	uint64_t stop;
 
 	words->view_start = words->view_end = 0;
-	/* Beyond `end`, so that the next blocks are found there too. */
-	if (!hawk_target_next_data(words->target, at,
-				   mapping && mapping->end > end ? mapping->end : end, &start,
-				   &stop))
-		return false;
-	start = word_up(start);
-	stop &= -(uint64_t)HAWK_WORD_BYTES;
-	if (start >= end || start >= stop)
-		return false;
-	words->view = hawk_target_view(words->target, start, (size_t)(stop - start));
-	if (!words->view)
-		return read_buffer(words, start, stop);
-	words->view_start = start;
-	words->view_end = stop;
-	return true;
+	while (at < end && hawk_target_next_data(words->target, at, limit, &start, &stop)) {
+		start = word_up(start);
+		stop &= -(uint64_t)HAWK_WORD_BYTES;
+		if (start >= end || start >= stop)
+			return false;
+		words->view = hawk_target_view(words->target, start, (size_t)(stop - start));
+		if (words->view) {
+			words->view_start = start;
+			words->view_end = stop;
+			return true;
+		}
+		if (read_buffer(words, start, stop))
+			return true;
+		words->view_start = words->view_end = 0;
+		at = pass_over(words, mapping, start);
+	}
+	return false;
 }
 
 bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end, struct hawk_stretch *ret)

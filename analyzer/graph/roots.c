@@ -180,6 +180,7 @@ static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk
 				     const struct hawk_root_range *range,
 				     struct hawk_candidates *candidates, struct hawk_roots *roots)
 {
+	uint64_t unreadable = words->unreadable_bytes;
 	struct hawk_stretch stretch;
 
 	for (uint64_t at = range->start; hawk_words_next(words, at, range->end, &stretch);
@@ -201,6 +202,7 @@ static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk
 		}
 		roots->scanned_bytes[range->kind] += stretch.words * HAWK_WORD_BYTES;
 	}
+	roots->missing_bytes[range->kind] += words->unreadable_bytes - unreadable;
 	return words->failed ? &hawk_enomem : NULL;
 }
 
@@ -261,7 +263,8 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 			err = scan_range(&words, index, &ranges.items[i], candidates, roots);
 	hawk_words_deinit(&words);
 	hawk_progress_end(&progress);
-	memcpy(roots->missing_bytes, ranges.missing_bytes, sizeof(roots->missing_bytes));
+	for (unsigned kind = 0; kind < HAWK_ROOT_KINDS; kind++)
+		roots->missing_bytes[kind] += ranges.missing_bytes[kind];
 	roots->heap_missing_bytes = ranges.heap_missing_bytes;
 	told->undumped_bytes = ranges.undumped_bytes;
 	told->stacks_incomplete = ranges.stacks_incomplete;

@@ -17,10 +17,13 @@ enum {
 	/* categories of PAGEMAP_SCAN */
 	IS_PRESENT = 1 << 3,
 	IS_SWAPPED = 1 << 4,
+	IS_GUARD = 1 << 8, /* Linux 6.16 */
 };
 
 /* Bits 63 (present) and 62 (swapped) of an entry of the pagemap. */
 static const uint64_t entry_touched = UINT64_C(3) << 62;
+/* Of MADV_GUARD_INSTALL, which looks swapped as well; Linux 6.15. */
+static const uint64_t entry_guard = UINT64_C(1) << 58;
 
 /* struct pm_scan_arg and struct page_region of <linux/fs.h>, which may be older than the kernel. */
 struct scan {
@@ -63,7 +66,9 @@ static bool add_run(struct hawk_pages *pages, uint64_t start, uint64_t end)
 	return true;
 }
 
-static bool scan_pages(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *pages)
+/* `never`: category of pages that are left out; older kernels do not know all. */
+static bool scan_pages(int pagemap, uint64_t start, uint64_t end, uint64_t never,
+		       struct hawk_pages *pages)
 {
 	struct region regions[REGIONS];
 
@@ -74,6 +79,8 @@ static bool scan_pages(int pagemap, uint64_t start, uint64_t end, struct hawk_pa
 			.end = end,
 			.regions = (uintptr_t)regions,
 			.region_count = REGIONS,
+			.category_inverted = never,
+			.category_mask = never,
 			.category_anyof_mask = IS_PRESENT | IS_SWAPPED,
 			.return_mask = IS_PRESENT | IS_SWAPPED,
 		};
@@ -104,7 +111,7 @@ static bool read_pages(int pagemap, uint64_t start, uint64_t end, struct hawk_pa
 		if (got < (ssize_t)sizeof(*entries))
 			return false;
 		for (size_t i = 0; i < (size_t)got / sizeof(*entries); i++, start += PAGE_BYTES)
-			if (entries[i] & entry_touched &&
+			if (entries[i] & entry_touched && !(entries[i] & entry_guard) &&
 			    !add_run(pages, start, start + PAGE_BYTES))
 				return false;
 	}
@@ -116,10 +123,12 @@ void hawk_pages_read(int pagemap, uint64_t start, uint64_t end, struct hawk_page
 	*ret = (struct hawk_pages){0};
 	if (pagemap < 0 || start % PAGE_BYTES || end % PAGE_BYTES)
 		return;
-	ret->known = scan_pages(pagemap, start, end, ret);
-	if (ret->known)
-		return;
-	hawk_pages_deinit(ret);
+	for (unsigned i = 0; i < 2; i++) {
+		ret->known = scan_pages(pagemap, start, end, i ? 0 : IS_GUARD, ret);
+		if (ret->known)
+			return;
+		hawk_pages_deinit(ret);
+	}
 	ret->known = read_pages(pagemap, start, end, ret);
 	if (!ret->known)
 		hawk_pages_deinit(ret);

@@ -10,9 +10,11 @@
 
 #include <cmocka.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "hawk_near.h"
@@ -203,6 +205,48 @@ static void what_is_kept_is_what_is_read(void **state)
 	assert_int_equal(hawk_near_read(&near, touched, bytes, 1), 0);
 }
 
+enum { GUARD_INSTALL = 102 }; /* MADV_GUARD_INSTALL */
+
+/* As glibc 2.42 does for stacks. The kernel tells which pages those are from Linux 6.16 on. */
+static void install_a_guard_and_count(struct shared *shared)
+{
+	char *bytes =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct utsname system;
+	int major = 0, minor = 0;
+
+	bytes[0] = bytes[2 * 4096] = 'x';
+	uname(&system);
+	sscanf(system.release, "%d.%d", &major, &minor);
+	if ((major > 6 || (major == 6 && minor >= 16)) &&
+	    madvise(bytes + 4096, 4096, GUARD_INSTALL) == 0)
+		atomic_store(&shared->address, (uintptr_t)bytes);
+	victim_count_for_ever(shared);
+}
+
+static void guard_pages_inside_of_a_mapping_are_nothing(void **state)
+{
+	struct victim_world *world = *state;
+	uint64_t address;
+	uint8_t bytes[3 * 4096];
+
+	victim_start(world, install_a_guard_and_count);
+	address = atomic_load(&world->shared->address);
+	if (!address)
+		skip();
+	victim_open(world);
+	for (unsigned captured = 0; captured < 2; captured++) {
+		assert_null(hawk_target_read(world->target, address, bytes, sizeof(bytes)));
+		assert_int_equal(bytes[0], 'x');
+		assert_int_equal(bytes[4096], 0);
+		assert_int_equal(bytes[2 * 4096], 'x');
+		assert_null(hawk_target_capture(world->target, address, sizeof(bytes)));
+	}
+	hawk_target_release(world->target);
+	hawk_target_check(world->target, &world->findings);
+	assert_int_equal(world->findings.count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,6 +254,7 @@ int main(void)
 		LIVE_TEST(untouched_memory_is_neither_read_nor_allocated),
 		LIVE_TEST(memory_without_rights_is_read_all_the_same),
 		LIVE_TEST(a_file_of_a_process_is_cut_off_while_it_stands),
+		LIVE_TEST(guard_pages_inside_of_a_mapping_are_nothing),
 		LIVE_TEST(what_is_kept_is_what_is_read),
 	};
 

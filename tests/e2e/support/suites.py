@@ -8,46 +8,22 @@ selections.
 
 import glob
 import os
-import re
 import subprocess
 import tarfile
 
+import archive
 import hawk
 
 LONG = os.environ.get("HAWK_SUITES") == "1"
-KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
 def sources(folder, *packages):
     """Unpacks Debian's source packages, from where the machine has its binary ones; returns {package: folder}. Skips
     without the network."""
-    apt = hawk.need("apt-get")
-    release = "bookworm"
-    with open("/etc/os-release", encoding="utf-8") as lines:
-        for line in lines:
-            if line.startswith("VERSION_CODENAME="):
-                release = line.split("=")[1].strip().strip('"')
-    known = hawk.run([apt, "-o", "Debug::NoLocking=1", "--print-uris", "update"]).stdout
-    archive = re.search(rf"^'(\w+://\S+?)/dists/({release}|stable)/", known, re.M)
-    if not archive:
-        hawk.skip(f"no archive of {release} is set up here")
-    state = os.path.join(folder, "apt")
-    os.makedirs(os.path.join(state, "lists", "partial"))
-    with open(os.path.join(state, "src.sources"), "w", encoding="ascii") as file:
-        file.write(f"Types: deb-src\nURIs: {archive.group(1)}\nSuites: {archive.group(2)}\n"
-                   f"Components: main\nSigned-By: {KEYRING}\n")
-    options = [word for setting in (
-        f"Dir::Etc::sourcelist={state}/src.sources", "Dir::Etc::sourceparts=/dev/null",
-        f"Dir::State::lists={state}/lists", f"Dir::Cache={state}", "Acquire::Languages=none",
-        "APT::Sandbox::User=root", "Acquire::Retries=1", "Acquire::http::Timeout=20",
-        "Debug::NoLocking=1") for word in ("-o", setting)]
-    for arguments in (["update"], ["--download-only", "source", *packages]):
-        try:
-            done = hawk.run([apt, "-qq", *options, *arguments], cwd=folder, timeout=120)
-        except subprocess.TimeoutExpired:
-            hawk.skip(f"apt-get {arguments[0]} takes too long")
-        if done.returncode:
-            hawk.skip(f"apt-get {arguments[0]}: {done.stderr.strip()[-200:]}")
+    try:
+        archive.fetch(folder, "deb-src", ["--download-only", "source", *packages])
+    except archive.Unavailable as reason:
+        hawk.skip(str(reason))
     return {package: _unpack(folder, package) for package in packages}
 
 
@@ -56,8 +32,8 @@ def _unpack(folder, package):
     if not archives:
         hawk.skip(f"no source of {package}")
     target = os.path.join(folder, package)
-    with tarfile.open(min(archives, key=len)) as archive:
-        archive.extractall(target)
+    with tarfile.open(min(archives, key=len)) as packed:
+        packed.extractall(target)
     inside = os.listdir(target)
     return os.path.join(target, inside[0]) if len(inside) == 1 else target
 
