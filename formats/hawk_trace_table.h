@@ -194,6 +194,9 @@ enum hawk_trace_flag {
 	HAWK_TRACE_MARKED = 1u << 3,     /**< own words are marks; see struct hawk_trace_record */
 	/** No stack: of all that the sample left out; id HAWK_TRACE_ID_NOT_SAMPLED. */
 	HAWK_TRACE_NOT_SAMPLED = 1u << 4,
+	/** Code without unwind information was left by the frame pointer. If that code does not
+	 * keep it, frames are missing: it was another function's. */
+	HAWK_TRACE_GUESSED = 1u << 5,
 };
 
 /** With HAWK_TABLE_SAMPLED: the id of allocations without a stack. */

@@ -205,6 +205,33 @@ static bool follows_call(const struct hawk_code_range *module, uint64_t pc)
 	return false;
 }
 
+/**
+ * CPython 3.12 and later (Python/asm_trampoline.S) calls each Python function by a copy of
+ *
+ *     [endbr64]; sub $8, %rsp; call *%rcx; add $8, %rsp; ret
+ *
+ * without frame pointer and call frame information, one behind the other or at multiples of 16.
+ */
+bool hawk_rules_is_trampoline(uint64_t pc)
+{
+	enum { BEFORE = 6 };
+	static const uint8_t code[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3};
+	const struct hawk_code_range anywhere = {.end = UINT64_MAX};
+	struct hawk_cfi_block block = {(const uint8_t *)(pc - BEFORE), sizeof(code)};
+
+	return is_code(&anywhere, pc - BEFORE, sizeof(code)) &&
+	       bytes_equal(block, code, sizeof(code));
+}
+
+/** Code of no module. */
+static uint32_t make_outside(uint64_t pc, bool exact)
+{
+	enum { TRAMPOLINE_CFA = 16 };
+
+	return !exact && hawk_rules_is_trampoline(pc) ? pack(HAWK_RULE_SP, TRAMPOLINE_CFA, 0)
+						      : pack(HAWK_RULE_NO_CFI, 0, 0);
+}
+
 /** Code of a module that says nothing about itself. */
 static uint32_t make_without_cfi(const struct hawk_code_range *module, uint64_t pc, bool exact)
 {
@@ -228,8 +255,7 @@ static uint32_t make(uint64_t pc, bool exact, bool *cacheable)
 	*cacheable = hawk_modules_find(lookup, &module);
 	if (!*cacheable || !hawk_cfi_find(&module, lookup, &function)) {
 		hawk_unwind_count(&hawk_unwind_stats.no_rule);
-		return *cacheable ? make_without_cfi(&module, pc, exact)
-				  : pack(HAWK_RULE_NO_CFI, 0, 0);
+		return *cacheable ? make_without_cfi(&module, pc, exact) : make_outside(pc, exact);
 	}
 	scratch = hawk_scratch_take();
 	if (!scratch) {

@@ -150,6 +150,9 @@ uint32_t hawk_rules_make(uint64_t pc, bool exact);
  * call. */
 bool hawk_rules_is_return_address(uint64_t pc);
 
+/** Whether `pc` is the return address in a trampoline of CPython's -X perf: CFA = rsp + 16. */
+bool hawk_rules_is_trampoline(uint64_t pc);
+
 /** `memory`: HAWK_RULES_BYTES, zeroed pages. */
 void hawk_rules_init(void *memory);
 

@@ -59,7 +59,8 @@ struct hawk_stack_frame {
 	uint8_t exact;    /**< state.pc is not a return address */
 	uint8_t uses_bp;  /**< finding the next frame from this one took state.bp */
 	uint8_t unproven; /**< enum hawk_unproven: of this frame, and whether of outer ones */
-	uint16_t reserved;
+	uint8_t guessed;  /**< enum hawk_guessed, likewise */
+	uint8_t reserved;
 };
 _Static_assert(sizeof(struct hawk_stack_frame) == 64, "one cache line");
 
@@ -70,6 +71,12 @@ enum hawk_unproven {
 	HAWK_UNPROVEN_PAGE = 1 << 2,  /**< whether its words can be read: they are on another page
 					 than its return address, of a stack that is not the
 					 thread's own */
+};
+
+/** Whether the next frame was found by a frame pointer that nothing vouches for. */
+enum hawk_guessed {
+	HAWK_GUESSED_STEP = 1 << 0,
+	HAWK_GUESSED_OUTER = 1 << 1, /**< of an outer frame */
 };
 
 /** A word of the host's stack, and what it was. */

@@ -87,12 +87,33 @@ static bool find_register(const struct full_step *step, const struct hawk_cfi_ro
 	}
 }
 
-/** No call frame information: perhaps rbp leads on. */
-static enum hawk_step step_by_frame_pointer(const struct full_step *step)
+/** The return address lies `offset` above rsp; all else is as it was. */
+static enum hawk_step step_by_stack_pointer(const struct full_step *step, uint64_t offset)
 {
+	uint64_t sp = step->from->value[HAWK_CFI_RSP];
+	struct hawk_registers *to = step->to;
+
+	*to = *step->from;
+	to->known &= KNOWN_AFTER_CALL;
+	if (!hawk_walk_read(step->range, sp + offset, &to->value[HAWK_CFI_RIP]))
+		return HAWK_STEP_STUCK;
+	to->value[HAWK_CFI_RSP] = sp + offset + 8;
+	to->known |= 1 << HAWK_CFI_RSP | 1 << HAWK_CFI_RIP;
+	to->exact = false;
+	return HAWK_STEP_NEXT;
+}
+
+/** No call frame information: perhaps rbp leads on. */
+static enum hawk_step step_without_cfi(const struct full_step *step)
+{
+	uint64_t pc = step->from->value[HAWK_CFI_RIP];
 	uint64_t bp = step->from->value[HAWK_CFI_RBP];
 	struct hawk_registers *to = step->to;
 
+	if (hawk_walk_is_null_call(pc, step->from->exact))
+		return step_by_stack_pointer(step, 0);
+	if (!step->from->exact && hawk_rules_is_trampoline(pc))
+		return step_by_stack_pointer(step, 8);
 	if (!knows(step->from, HAWK_CFI_RBP) || bp & 7 ||
 	    bp - step->from->value[HAWK_CFI_RSP] >= HAWK_WALK_FRAME_BYTES_MAX ||
 	    !hawk_walk_read(step->range, bp, &to->value[HAWK_CFI_RBP]) ||
@@ -142,16 +163,17 @@ enum hawk_step hawk_unwind_full_step(struct hawk_readable_range *range,
 	enum hawk_step result;
 
 	if (!hawk_modules_find(pc, &module) || !hawk_cfi_find(&module, pc, &function))
-		result = step_by_frame_pointer(&step);
+		result = step_without_cfi(&step);
 	else if (!hawk_cfi_run(&function, pc, machine))
 		result = HAWK_STEP_STUCK;
 	else
 		result = step_by_row(&step, &machine->row, function.signal);
 	if (result != HAWK_STEP_NEXT)
 		return result;
-	if (caller->value[HAWK_CFI_RIP] - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN)
+	if (caller->value[HAWK_CFI_RIP] - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN ||
+	    hawk_walk_is_null_call(caller->value[HAWK_CFI_RIP], caller->exact))
 		return HAWK_STEP_NEXT;
-	return caller->value[HAWK_CFI_RIP] || caller->exact ? HAWK_STEP_STUCK : HAWK_STEP_OUTERMOST;
+	return caller->value[HAWK_CFI_RIP] ? HAWK_STEP_STUCK : HAWK_STEP_OUTERMOST;
 }
 
 static bool is_at(const struct hawk_registers *registers, const struct hawk_stack_frame *frame)

@@ -396,6 +396,9 @@ static void append_frame(struct hawk_stack *stack, uint32_t index,
 	to->exact = frame->exact;
 	to->uses_bp = frame->uses_bp;
 	to->needs_bp = frame->uses_bp | (!frame->bp_slot & outer_needs_bp);
+	to->guessed = frame->guessed & HAWK_GUESSED_STEP;
+	if (outer && outer->guessed)
+		to->guessed |= HAWK_GUESSED_OUTER;
 	to->unproven = frame->unproven;
 	if (frame->unproven || (outer && outer->unproven))
 		to->unproven |= HAWK_UNPROVEN_OUTER;
@@ -426,9 +429,11 @@ static void commit(struct hawk_stack *stack, uint32_t kept, uint32_t fresh_count
 	/* A handler may interrupt this and never come back: what is counted is always whole. */
 	__atomic_store_n(&stack->count, kept, __ATOMIC_RELAXED);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	stack->flags = flags;
+	stack->flags = flags & ~(uint32_t)HAWK_TRACE_GUESSED;
 	for (uint32_t i = 0; i < fresh_count; i++)
 		append_frame(stack, kept + i, &stack->fresh[fresh_count - 1 - i]);
+	if (kept + fresh_count && stack->frames[kept + fresh_count - 1].guessed)
+		stack->flags |= HAWK_TRACE_GUESSED;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	__atomic_store_n(&stack->count, kept + fresh_count, __ATOMIC_RELAXED);
 }

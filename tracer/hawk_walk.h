@@ -85,6 +85,7 @@ enum hawk_step hawk_walk_step_out(struct hawk_readable_range *range, struct hawk
 static inline void hawk_walk_cut(struct hawk_stack_frame *frame)
 {
 	frame->bp_slot = 0;
+	frame->guessed = 0;
 	frame->return_offset = frame->cfa_offset = 0;
 }
 
@@ -97,13 +98,20 @@ static inline enum hawk_step hawk_walk_stuck(struct hawk_stack_frame *frame)
 	return HAWK_STEP_STUCK;
 }
 
+/** True for an interrupted program counter in the first page: a call through a null pointer. */
+static inline bool hawk_walk_is_null_call(uint64_t pc, bool exact)
+{
+	return exact && pc < HAWK_PC_MIN;
+}
+
 /** The way on from `frame` led to a `next` with this pc. */
 static inline enum hawk_step hawk_walk_arrive(struct hawk_stack_frame *frame,
 					      const struct hawk_stack_frame *next)
 {
-	if (__builtin_expect(next->state.pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN, 1))
+	if (__builtin_expect(next->state.pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN, 1) ||
+	    hawk_walk_is_null_call(next->state.pc, next->exact))
 		return HAWK_STEP_NEXT;
-	return next->state.pc || next->exact ? hawk_walk_stuck(frame) : HAWK_STEP_OUTERMOST;
+	return next->state.pc ? hawk_walk_stuck(frame) : HAWK_STEP_OUTERMOST;
 }
 
 static inline uint32_t hawk_walk_rule(const struct hawk_stack_frame *frame)
@@ -131,7 +139,7 @@ hawk_walk_step(struct hawk_readable_range *range, struct hawk_stack_frame *frame
 
 	frame->bp_slot = 0;
 	frame->cfa_offset = 0;
-	frame->uses_bp = frame->unproven = 0;
+	frame->uses_bp = frame->unproven = frame->guessed = 0;
 	next->exact = 0;
 	next->state.bp = frame->state.bp;
 	if (__builtin_expect(hawk_rule_kind(rule) == HAWK_RULE_SP, 1)) {

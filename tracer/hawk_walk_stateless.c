@@ -18,7 +18,7 @@ static uint32_t walk_by_rules(const struct hawk_frame_state *start, uint64_t *pc
 {
 	struct hawk_stack_frame frames[2];
 	struct hawk_readable_range range = {0};
-	uint32_t count = 0;
+	uint32_t count = 0, guessed = 0;
 	enum hawk_step step;
 
 	frames[0].state = *start;
@@ -29,10 +29,13 @@ static uint32_t walk_by_rules(const struct hawk_frame_state *start, uint64_t *pc
 
 		pcs[count++] = pc_of(frame);
 		step = hawk_walk_step_out(&range, frame, &frames[count & 1]);
+		if (frame->guessed && count < max)
+			guessed = HAWK_TRACE_GUESSED;
 	} while (step == HAWK_STEP_NEXT && count < max);
 	*flags = step == HAWK_STEP_OUTERMOST ? 0
 		 : step == HAWK_STEP_STUCK   ? HAWK_TRACE_INCOMPLETE
 					     : HAWK_TRACE_TRUNCATED;
+	*flags |= guessed;
 	return count;
 }
 

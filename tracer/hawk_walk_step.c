@@ -207,6 +207,20 @@ static bool leaves_thread(uint64_t sp, uint64_t bp)
 	return sp < anchor && bp >= anchor;
 }
 
+/** Nothing was executed there: the caller's return address is still on top. */
+static enum hawk_step step_null_call(struct hawk_readable_range *range,
+				     struct hawk_stack_frame *frame, struct hawk_stack_frame *next)
+{
+	uint64_t sp = frame->state.sp;
+
+	if (!hawk_walk_read(range, sp, &next->state.pc) ||
+	    !hawk_rules_is_return_address(next->state.pc))
+		return hawk_walk_stuck(frame);
+	frame->return_offset = offset_of(frame, sp);
+	next->state.sp = sp + 8;
+	return hawk_walk_arrive(frame, next);
+}
+
 /** Code that a just-in-time compiler made, or an option: rbp leads from frame to frame. */
 static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 					 struct hawk_stack_frame *frame,
@@ -225,6 +239,7 @@ static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
 	    !hawk_rules_is_return_address(next->state.pc))
 		return hawk_walk_stuck(frame);
 	frame->uses_bp = 1;
+	frame->guessed = hawk_unwind_options.mode == HAWK_UNWIND_CFI ? HAWK_GUESSED_STEP : 0;
 	frame->return_offset = offset_of(frame, bp + 8);
 	frame->bp_slot = bp;
 	next->state.sp = bp + 16;
@@ -261,6 +276,8 @@ enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 	case HAWK_RULE_OUTERMOST:
 		return HAWK_STEP_OUTERMOST;
 	case HAWK_RULE_NO_CFI:
+		if (hawk_walk_is_null_call(frame->state.pc, frame->exact))
+			return step_null_call(range, frame, next);
 		return step_frame_pointer(range, frame, next);
 	case HAWK_RULE_COMPLEX:
 		return step_complex(range, frame, next);

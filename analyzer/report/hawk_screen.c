@@ -372,6 +372,9 @@ static void put_end(const struct hawk_screen *screen, const struct hawk_stack *s
 		put_remark(screen, indent, "(outer frames beyond the tracer's depth limit)");
 	if (stack->trace_flags & HAWK_TRACE_INCOMPLETE)
 		put_remark(screen, indent, "(the tracer could not unwind further)");
+	if (stack->trace_flags & HAWK_TRACE_GUESSED)
+		put_remark(screen, indent,
+			   "(frames may be missing: code without unwind information was passed)");
 }
 
 static void put_gap(const struct hawk_screen *screen, size_t count, unsigned indent)

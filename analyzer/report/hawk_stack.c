@@ -138,10 +138,11 @@ struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struc
 		const struct hawk_table_module *module = hawk_table_module_at(
 			table, line.pc - (line.exact ? 0 : 1), trace->generation);
 
-		if (module) {
+		if (module)
 			line.module = module_of_log(module);
-			line.has_module = true;
-		}
+		line.has_module =
+			module ||
+			hawk_symbols_copy_at(symbols, line.pc - (line.exact ? 0 : 1), &line.module);
 		err = append_scopes(table, trace, (uint16_t)(trace->frame_count - i), stack);
 		if (!err)
 			err = append_frame(symbols, stack, line);
@@ -169,7 +170,6 @@ static struct hawk_stack_line line_of_entry(const struct hawk_fold_entry *entry,
 }
 
 static struct hawk_error *append_entries(struct hawk_symbols *symbols,
-					 const struct hawk_target *target,
 					 const struct hawk_thread_frames *frames,
 					 struct hawk_stack *stack)
 {
@@ -180,16 +180,15 @@ static struct hawk_error *append_entries(struct hawk_symbols *symbols,
 	for (size_t i = 0; i < count && !err; i++) {
 		struct hawk_stack_line line = line_of_entry(&entries[i], frames->frames);
 
-		line.has_module =
-			line.kind == HAWK_LINE_FUNCTION &&
-			hawk_symbol_module_at(target, line.pc - (line.exact ? 0 : 1), &line.module);
+		line.has_module = line.kind == HAWK_LINE_FUNCTION &&
+				  hawk_symbols_module_at(symbols, line.pc - (line.exact ? 0 : 1),
+							 &line.module);
 		err = append_frame(symbols, stack, line);
 	}
 	return err;
 }
 
 struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
-					const struct hawk_target *target,
 					const struct hawk_thread *thread, struct hawk_stack *stack)
 {
 	struct hawk_thread_frames frames;
@@ -198,9 +197,10 @@ struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
 	clear(stack);
 	err = hawk_symbols_unwind(symbols, thread, HAWK_UNWIND_FRAMES_MAX, &frames);
 	if (!err)
-		err = append_entries(symbols, target, &frames, stack);
+		err = append_entries(symbols, &frames, stack);
 	stack->frame_count = frames.count;
 	stack->end = frames.end;
+	stack->trace_flags = frames.guessed ? HAWK_TRACE_GUESSED : 0;
 	hawk_thread_frames_deinit(&frames);
 	return err;
 }

@@ -38,7 +38,7 @@ struct hawk_stack {
 	struct hawk_stack_line *lines; /**< innermost first */
 	size_t count;
 	size_t capacity;
-	uint32_t trace_flags;     /**< enum hawk_trace_flag; of a trace */
+	uint32_t trace_flags;     /**< enum hawk_trace_flag; of a thread, only HAWK_TRACE_GUESSED */
 	const char *type;         /**< of a trace: what the program has named its blocks; or NULL */
 	size_t frame_count;       /**< of a thread: all, listed or not, those inlined not counted */
 	enum hawk_unwind_end end; /**< of a thread */
@@ -60,7 +60,6 @@ bool hawk_stack_is_folded(const struct hawk_stack *stack);
 
 /** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h. */
 struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
-					const struct hawk_target *target,
 					const struct hawk_thread *thread, struct hawk_stack *stack);
 
 /**

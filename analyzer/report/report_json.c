@@ -62,6 +62,12 @@ void hawk_report_json_stack(const struct hawk_stack *stack, struct hawk_json *js
 	hawk_json_array_end(json);
 }
 
+static void put_guessed(const struct hawk_stack *stack, struct hawk_json *json)
+{
+	hawk_json_put_boolean(json, "frames_may_be_missing",
+			      stack->trace_flags & HAWK_TRACE_GUESSED);
+}
+
 static struct hawk_error *put_threads(const struct hawk_report *report, struct hawk_json *json)
 {
 	size_t count;
@@ -73,7 +79,7 @@ static struct hawk_error *put_threads(const struct hawk_report *report, struct h
 	hawk_json_key(json, "threads");
 	hawk_json_array(json);
 	for (size_t i = 0; i < count; i++) {
-		err = hawk_stack_of_thread(report->symbols, report->target, &threads[i], &stack);
+		err = hawk_stack_of_thread(report->symbols, &threads[i], &stack);
 		if (err)
 			break;
 		hawk_json_object(json);
@@ -82,6 +88,7 @@ static struct hawk_error *put_threads(const struct hawk_report *report, struct h
 		hawk_json_put_boolean(json, "crashed", threads[i].crashed);
 		hawk_json_put_boolean(json, "complete", stack.end == HAWK_UNWIND_END_OUTERMOST);
 		hawk_json_put_integer(json, "frame_count", stack.frame_count);
+		put_guessed(&stack, json);
 		hawk_json_key(json, "frames");
 		hawk_report_json_stack(&stack, json);
 		hawk_json_object_end(json);
@@ -265,6 +272,7 @@ static struct hawk_error *put_site(const struct hawk_report *report, const struc
 	put_age(report->heap, site, json, "newest_seconds", site->newest_units);
 	hawk_json_put_boolean(json, "truncated",
 			      stack->trace_flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE));
+	put_guessed(stack, json);
 	hawk_json_put_string(json, "type", stack->type);
 	hawk_json_key(json, "scopes");
 	hawk_report_json_scope_path(report->heap->table,

@@ -253,7 +253,7 @@ static struct hawk_error *put_crashed_thread(const struct hawk_report *report,
 	hawk_output_puts(screen->output,
 			 process->signal && !process->live ? " died in" : " was in");
 	hawk_stack_init(&stack);
-	err = hawk_stack_of_thread(report->symbols, report->target, thread, &stack);
+	err = hawk_stack_of_thread(report->symbols, thread, &stack);
 	put_frame_count(screen, &stack);
 	if (!err)
 		put_stack(screen, &stack, first_telling_line(&stack),
@@ -323,7 +323,7 @@ struct hawk_error *hawk_report_threads(const struct hawk_report *report,
 		if (threads[i].crashed && hawk_target_process(report->target)->signal)
 			hawk_output_printf(screen->output, ", crashed%s%s", signal ? " by " : "",
 					   signal ? signal : "");
-		err = hawk_stack_of_thread(report->symbols, report->target, &threads[i], &stack);
+		err = hawk_stack_of_thread(report->symbols, &threads[i], &stack);
 		put_frame_count(screen, &stack);
 		if (!err)
 			put_stack(screen, &stack, 0, 0);

@@ -135,7 +135,7 @@ static struct hawk_error *name_function(struct hawk_root_namer *namer,
 	size_t count = 0;
 
 	name->frame_pc = frame->pc;
-	if (!hawk_symbol_module_at(namer->target, frame->pc - (frame->exact ? 0 : 1), &module))
+	if (!hawk_symbols_module_at(namer->symbols, frame->pc - (frame->exact ? 0 : 1), &module))
 		return NULL;
 	name->module = module.path;
 	name->frame_offset = frame->pc - module.bias;

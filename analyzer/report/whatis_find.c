@@ -81,8 +81,8 @@ static struct hawk_error *name_frame(const struct hawk_report *report, struct ha
 	struct hawk_error *err;
 	size_t count = 0;
 
-	line->has_module = hawk_symbol_module_at(report->target, line->pc - (line->exact ? 0 : 1),
-						 &line->module);
+	line->has_module = hawk_symbols_module_at(report->symbols, line->pc - (line->exact ? 0 : 1),
+						  &line->module);
 	if (!line->has_module)
 		return NULL;
 	err = hawk_symbols_lookup(report->symbols, &line->module, line->pc, line->exact, &names,

@@ -114,9 +114,17 @@ enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
 /** Module of the target as a symbol module. */
 struct hawk_symbol_module hawk_symbol_module_of(const struct hawk_module *module);
 
-/** Fills `*ret` with the module that has `address` as code or data; false = none has. */
-bool hawk_symbol_module_at(const struct hawk_target *target, uint64_t address,
-			   struct hawk_symbol_module *ret);
+/** Fills `*ret` with the module of the target that has `address`, or has a copy there; false =
+ * none. */
+bool hawk_symbols_module_at(const struct hawk_symbols *symbols, uint64_t address,
+			    struct hawk_symbol_module *ret);
+
+/**
+ * Fills `*ret` with the module whose code is mapped once more at `address`, as node does with its
+ * own; false = none. The dynamic loader does not know of such mappings.
+ */
+bool hawk_symbols_copy_at(const struct hawk_symbols *symbols, uint64_t address,
+			  struct hawk_symbol_module *ret);
 
 /** One frame of an unwound thread. */
 struct hawk_stack_frame {
@@ -137,6 +145,7 @@ struct hawk_thread_frames {
 	struct hawk_stack_frame *frames;
 	size_t count;
 	enum hawk_unwind_end end;
+	bool guessed; /**< frame pointers of unknown code were followed: frames may be missing */
 };
 
 /** More than fit into the usual 8 MiB of stack: a frame takes 8 bytes or more. 24 MiB. */

@@ -11,6 +11,7 @@
 #include "dwarf_cfi.h"
 #include "hawk_cleanup.h"
 #include "symbols_state.h"
+#include "target_state.h"
 
 enum {
 	FIRST_SLOTS = 64,
@@ -66,14 +67,73 @@ struct hawk_symbol_module hawk_symbol_module_of(const struct hawk_module *module
 	};
 }
 
-bool hawk_symbol_module_at(const struct hawk_target *target, uint64_t address,
-			   struct hawk_symbol_module *ret)
+/** One that is not `copy`. */
+static const struct hawk_module *module_with_path(const struct hawk_target *target,
+						  const char *path, const struct hawk_module *copy)
 {
-	const struct hawk_module *module = hawk_target_module_at(target, address);
+	size_t count;
+	const struct hawk_module *modules = hawk_target_modules(target, &count);
 
-	if (module)
-		*ret = hawk_symbol_module_of(module);
-	return module != NULL;
+	for (size_t i = 0; i < count; i++)
+		if (&modules[i] != copy && !strcmp(modules[i].path, path))
+			return &modules[i];
+	return NULL;
+}
+
+/** Where the module itself has the byte of its file at `offset`, as code; 0 = nowhere. */
+static uint64_t own_address(const struct hawk_target *target, const struct hawk_module *module,
+			    uint64_t offset)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+
+	for (size_t i = hawk_target_mapping_index(target, module->start);
+	     i < count && mappings[i].start < module->end; i++) {
+		const struct hawk_mapping *mapping = &mappings[i];
+
+		if (mapping->path && !strcmp(mapping->path, module->path) &&
+		    !(mapping->flags & HAWK_MAPPING_WRITE) && offset >= mapping->file_offset &&
+		    offset - mapping->file_offset < mapping->end - mapping->start)
+			return mapping->start + (offset - mapping->file_offset);
+	}
+	return 0;
+}
+
+bool hawk_symbols_copy_at(const struct hawk_symbols *symbols, uint64_t address,
+			  struct hawk_symbol_module *ret)
+{
+	const struct hawk_target *target = symbols->target;
+	const struct hawk_mapping *mapping =
+		target ? hawk_target_mapping_at(target, address) : NULL;
+	const struct hawk_module *module;
+	uint64_t own;
+
+	if (!mapping || !mapping->path || !mapping->path[0] || mapping->flags & HAWK_MAPPING_WRITE)
+		return false;
+	/* Without the loader's list a copy may pass for a module of its own. */
+	module = module_with_path(target, mapping->path, hawk_target_module_at(target, address));
+	if (!module || !module->has_bias)
+		return false;
+	own = own_address(target, module, mapping->file_offset + (address - mapping->start));
+	if (!own)
+		return false;
+	*ret = hawk_symbol_module_of(module);
+	ret->bias += address - own;
+	ret->start = mapping->start;
+	ret->end = mapping->end;
+	return true;
+}
+
+bool hawk_symbols_module_at(const struct hawk_symbols *symbols, uint64_t address,
+			    struct hawk_symbol_module *ret)
+{
+	const struct hawk_module *module =
+		symbols->target ? hawk_target_module_at(symbols->target, address) : NULL;
+
+	if (!module)
+		return hawk_symbols_copy_at(symbols, address, ret);
+	*ret = hawk_symbol_module_of(module);
+	return true;
 }
 
 /** Start of the vdso that `module` is, else 0. */

@@ -51,7 +51,6 @@ static enum hawk_unwind_result unwind_by_cfi(struct hawk_symbols *symbols,
 {
 	uint64_t pc = state->registers[HAWK_CFI_RIP];
 	uint64_t address = state->exact ? pc : pc - 1;
-	const struct hawk_module *mapped = hawk_target_module_at(symbols->target, address);
 	struct hawk_symbol_module module;
 	struct hawk_symbol_file *file;
 	struct hawk_cfi_row row;
@@ -59,9 +58,8 @@ static enum hawk_unwind_result unwind_by_cfi(struct hawk_symbols *symbols,
 	uint64_t bias;
 
 	*found = false;
-	if (!mapped)
+	if (!hawk_symbols_module_at(symbols, address, &module))
 		return HAWK_UNWIND_LOST;
-	module = hawk_symbol_module_of(mapped);
 	err = hawk_symbols_file(symbols, &module, &file);
 	if (err) {
 		hawk_error_destroy(err);
@@ -113,6 +111,27 @@ static void set_caller(struct hawk_unwind_state *state, uint64_t pc, uint64_t sp
 	state->exact = false;
 }
 
+/**
+ * CPython 3.12 and later with -X perf calls each Python function by a copy of its trampoline
+ * (Python/asm_trampoline.S): sub $8, %rsp; call *%rcx; add $8, %rsp; ret.
+ */
+static bool unwind_by_trampoline(const struct hawk_symbols *symbols,
+				 struct hawk_unwind_state *state)
+{
+	enum { BEFORE = 6, SLOT = 8 };
+	static const uint8_t code[] = {0x48, 0x83, 0xec, 8, 0xff, 0xd1, 0x48, 0x83, 0xc4, 8, 0xc3};
+	uint8_t found[sizeof(code)];
+	uint64_t sp = state->registers[HAWK_CFI_RSP], pc;
+
+	if (state->exact ||
+	    hawk_target_read_some(symbols->target, state->registers[HAWK_CFI_RIP] - BEFORE, found,
+				  sizeof(found)) != sizeof(found) ||
+	    memcmp(found, code, sizeof(code)) != 0 || !hawk_unwind_read(symbols, sp + SLOT, &pc))
+		return false;
+	set_caller(state, pc, sp + SLOT + sizeof(pc));
+	return true;
+}
+
 /** A call through a bad pointer: the return address was pushed, nothing else happened. */
 static bool unwind_bad_call(const struct hawk_symbols *symbols, struct hawk_unwind_state *state)
 {
@@ -144,21 +163,24 @@ static enum hawk_unwind_result unwind_by_frame_pointer(const struct hawk_symbols
 }
 
 enum hawk_unwind_result hawk_unwind_step(struct hawk_symbols *symbols,
-					 struct hawk_unwind_state *state, bool *signal)
+					 struct hawk_unwind_state *state, enum hawk_unwind_way *way)
 {
 	enum hawk_unwind_result result;
-	bool found;
+	bool found, signal = false;
 
-	*signal = false;
-	result = unwind_by_cfi(symbols, state, signal, &found);
+	result = unwind_by_cfi(symbols, state, &signal, &found);
+	*way = signal ? HAWK_UNWIND_BY_SIGNAL : HAWK_UNWIND_BY_RULE;
 	if (found || result == HAWK_UNWIND_NO_MEMORY)
 		return result;
+	if (unwind_by_trampoline(symbols, state))
+		return HAWK_UNWIND_CALLER;
 	if (unwind_by_context(symbols, state)) {
-		*signal = true;
+		*way = HAWK_UNWIND_BY_SIGNAL;
 		return HAWK_UNWIND_CALLER;
 	}
 	if (unwind_bad_call(symbols, state))
 		return HAWK_UNWIND_CALLER;
+	*way = HAWK_UNWIND_BY_FRAME_POINTER;
 	return unwind_by_frame_pointer(symbols, state);
 }
 
@@ -214,21 +236,25 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 	struct hawk_unwind_state state = first_state(thread);
 	enum hawk_unwind_result result = HAWK_UNWIND_CALLER;
 	size_t signals = 0, capacity = 0;
-	bool signal;
 
 	*ret = (struct hawk_thread_frames){0};
 	while (result == HAWK_UNWIND_CALLER && ret->count < max && symbols->target) {
 		uint64_t sp = state.registers[HAWK_CFI_RSP];
+		enum hawk_unwind_way way;
+		bool signal;
 
 		if (!append_frame(ret, &capacity, &state))
 			return &hawk_enomem;
-		result = hawk_unwind_step(symbols, &state, &signal);
+		result = hawk_unwind_step(symbols, &state, &way);
+		signal = way == HAWK_UNWIND_BY_SIGNAL;
 		if (signal)
 			ret->frames[ret->count - 1].exact = true;
 		if (signal && ++signals > SIGNALS_MAX)
 			result = HAWK_UNWIND_LOST;
 		if (result == HAWK_UNWIND_CALLER)
 			result = check(symbols, &state, sp, signal);
+		if (result == HAWK_UNWIND_CALLER && way == HAWK_UNWIND_BY_FRAME_POINTER)
+			ret->guessed = true;
 	}
 	if (result == HAWK_UNWIND_NO_MEMORY)
 		return &hawk_enomem;

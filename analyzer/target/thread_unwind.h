@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One step from a frame to its caller, for hawk_symbols_unwind(). Three ways, in order: call frame
- * information; what the kernel left on the stack for a signal handler; the frame pointer.
+ * One step from a frame to its caller, for hawk_symbols_unwind(). By call frame information; else
+ * by what is known without: CPython's trampolines, the kernel's frame of a signal handler, a call
+ * through a bad pointer; else by the frame pointer.
  *
  * The memory is that of a crashed process: whatever a step yields is believed only if the return
  * address lies in code and the stack pointer grew.
@@ -27,12 +28,18 @@ enum hawk_unwind_result {
 	HAWK_UNWIND_NO_MEMORY,
 };
 
-/**
- * Replaces `state` by its caller's. `*signal` is set if the frame that was left is the one that the
- * kernel built to call a signal handler.
- */
+enum hawk_unwind_way {
+	HAWK_UNWIND_BY_RULE = 0,
+	HAWK_UNWIND_BY_SIGNAL, /**< from the frame that the kernel built to call a handler */
+	/** Nothing is known of the function that was left. If it does not keep the frame pointer,
+	 * frames are missing. */
+	HAWK_UNWIND_BY_FRAME_POINTER,
+};
+
+/** Replaces `state` by its caller's. */
 enum hawk_unwind_result hawk_unwind_step(struct hawk_symbols *symbols,
-					 struct hawk_unwind_state *state, bool *signal);
+					 struct hawk_unwind_state *state,
+					 enum hawk_unwind_way *way);
 
 /** thread_unwind_rules.c: applies the rules of a row; NO_MEMORY never. */
 enum hawk_unwind_result hawk_unwind_by_row(const struct hawk_symbols *symbols,
