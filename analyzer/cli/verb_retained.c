@@ -3,13 +3,20 @@
  * @file
  * hawk-core retained: what would be freed with a site, a block, a root.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
 #include "hawk_site_ages.h"
+#include "hawk_site_freed.h"
 #include "hawk_site_tree.h"
 
 enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
+
+/** Of so many sites it is found exactly what they retain: without --top, and at most. */
+enum { EXACT_SITES = 10, EXACT_MAX = 100 };
 
 static bool is_by_site(const struct hawk_settings *settings)
 {
@@ -199,17 +206,73 @@ static struct hawk_error *print_trees(struct hawk_session *session,
 	return err;
 }
 
+/** What is known exactly of some sites, and at least of the others. */
+struct amounts {
+	struct hawk_site_retained *by_site;
+	uint64_t *exact; /**< a bit for each site */
+};
+
+static void hawk_cleanup_amounts(struct amounts *amounts)
+{
+	free(amounts->by_site);
+	free(amounts->exact);
+}
+
+/** Has `report` say exactly what the first sites of `list` retain, by the chosen `blocks` (NULL =
+ * all). */
+static struct hawk_error *find_exact(struct hawk_session *session,
+				     const struct hawk_settings *settings, const uint64_t *blocks,
+				     const struct hawk_site_list *list,
+				     struct hawk_pointer_report *report, struct amounts *amounts)
+{
+	size_t most = !report->top              ? EXACT_SITES
+		      : report->top < EXACT_MAX ? report->top
+						: EXACT_MAX;
+	size_t count = list->count < most ? list->count : most, sites = session->heap.site_count;
+	struct hawk_site_retained freed[EXACT_MAX];
+	struct hawk_error *err;
+
+	if (!count)
+		return NULL;
+	amounts->by_site = calloc(sites + 1, sizeof(*amounts->by_site));
+	amounts->exact = calloc(sites / 64 + 1, sizeof(*amounts->exact));
+	if (!amounts->by_site || !amounts->exact)
+		return &hawk_enomem;
+	memcpy(amounts->by_site, report->retained ? report->retained : report->graph->retained,
+	       sites * sizeof(*amounts->by_site));
+	err = hawk_session_load_graph(session, settings, HAWK_PART_REACH);
+	if (!err)
+		err = hawk_site_freed(&session->graph, blocks, list->sites, count, freed);
+	for (size_t i = 0; !err && i < count; i++) {
+		uint32_t site = list->sites[i];
+
+		amounts->by_site[site] = freed[i];
+		amounts->exact[site / 64] |= UINT64_C(1) << site % 64;
+	}
+	report->retained = amounts->by_site;
+	report->exact = amounts->exact;
+	return err;
+}
+
 static struct hawk_error *print_list(struct hawk_session *session,
 				     const struct hawk_settings *settings,
 				     const struct hawk_pointer_report *report,
-				     struct hawk_json *json)
+				     const uint64_t *blocks, struct hawk_json *json)
 {
+	CLEANUP(amounts) struct amounts amounts = {0};
+	struct hawk_pointer_report exact = *report;
 	struct hawk_site_list list;
 	struct hawk_error *err = hawk_pointer_session_sites(session, settings, &list);
 
-	if (!err)
-		err = json ? hawk_report_retained_sites_json(report, &list, json)
-			   : hawk_report_retained_sites(report, &list, &session->screen);
+	if (!err) {
+		hawk_report_retained_sort(&exact, &list);
+		err = find_exact(session, settings, blocks, &list, &exact, &amounts);
+	}
+	if (!err) {
+		hawk_report_retained_sort(&exact, &list);
+		err = json ? hawk_report_retained_sites_json(&exact, &list, json)
+			   : hawk_report_retained_sites(&exact, &list, &session->screen);
+	}
 	hawk_site_list_deinit(&list);
 	return err;
 }
@@ -250,7 +313,7 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 	chosen.chosen = choice.sites;
 	chosen.retained = retained;
 	if (!err)
-		err = print_list(session, settings, &chosen, json);
+		err = print_list(session, settings, &chosen, choice.blocks, json);
 	hawk_block_choice_deinit(&choice);
 	return err;
 }
@@ -262,7 +325,8 @@ static struct hawk_error *print_sites(struct hawk_session *session,
 {
 	bool chosen = chooses_of_sites(settings) && report->filter;
 
-	return (chosen ? print_chosen : print_list)(session, settings, report, json);
+	return chosen ? print_chosen(session, settings, report, json)
+		      : print_list(session, settings, report, NULL, json);
 }
 
 /** Which blocks is a matter of all pointers; those to starts come then, in the same memory, unless

@@ -8,6 +8,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_scope_groups.h"
 #include "hawk_leaks.h"
+#include "hawk_site_freed.h"
 #include "hawk_stack.h"
 #include "hawk_text.h"
 #include "sql_state.h"
@@ -261,10 +262,50 @@ const struct sql_table hawk_sql_frames = {
 	.close = close_stack,
 };
 
+enum { EXACT_ALL = 5, EXACT_START };
+
+/** What was found of the latest row. */
+struct exact_row {
+	bool known;
+	uint64_t row;
+	struct hawk_site_retained retained;
+};
+
 static unsigned needs_retained(uint64_t columns)
 {
-	(void)columns;
-	return HAWK_PART_RETAINED_BY_SITE;
+	bool exact = columns & (1u << EXACT_ALL | 1u << EXACT_START);
+
+	return HAWK_PART_RETAINED_BY_SITE | (exact ? (unsigned)HAWK_PART_REACH : 0);
+}
+
+static struct hawk_error *open_exact(struct sql_cursor *cursor)
+{
+	cursor->state = calloc(1, sizeof(struct exact_row));
+	return cursor->state ? NULL : &hawk_enomem;
+}
+
+static void close_exact(struct sql_cursor *cursor)
+{
+	free(cursor->state);
+}
+
+static struct hawk_error *put_exact(struct sql_cursor *cursor, uint64_t row, int column,
+				    sqlite3_context *context)
+{
+	struct exact_row *exact = cursor->state;
+	uint32_t site = (uint32_t)row;
+	struct hawk_error *err = NULL;
+
+	if (!exact->known || exact->row != row)
+		err = hawk_site_freed(cursor->sql->source.graph, NULL, &site, 1, &exact->retained);
+	if (err)
+		return err;
+	exact->known = true;
+	exact->row = row;
+	sqlite3_result_int64(context,
+			     (int64_t)(column == EXACT_ALL ? exact->retained.all_pointers
+							   : exact->retained.start_pointers));
+	return NULL;
 }
 
 static struct hawk_error *put_retained(struct sql_cursor *cursor, uint64_t row, int column,
@@ -279,6 +320,8 @@ static struct hawk_error *put_retained(struct sql_cursor *cursor, uint64_t row, 
 		graph->retained[row].start_pointers,
 	};
 
+	if (column >= EXACT_ALL)
+		return put_exact(cursor, row, column, context);
 	if (column == 0)
 		hawk_sql_result_site(cursor->sql, (uint32_t)row, context);
 	else
@@ -289,12 +332,15 @@ static struct hawk_error *put_retained(struct sql_cursor *cursor, uint64_t row, 
 const struct sql_table hawk_sql_retained = {
 	.name = "retained",
 	.schema = "CREATE TABLE retained(site TEXT, objects INTEGER, shallow_bytes INTEGER, "
-		  "all_pointers INTEGER, start_pointers INTEGER)",
+		  "all_pointers INTEGER, start_pointers INTEGER, "
+		  "exact_all_pointers INTEGER HIDDEN, exact_start_pointers INTEGER HIDDEN)",
 	.keys = {{0, SQL_KEY_TEXT}},
 	.needs = needs_retained,
 	.rows = site_rows,
 	.seek = seek_one,
 	.column = put_retained,
+	.open = open_exact,
+	.close = close_exact,
 };
 
 enum leak_column {

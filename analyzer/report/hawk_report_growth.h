@@ -28,6 +28,7 @@ void hawk_report_json_growth(const struct hawk_growth *growth,
 /** "reach_bytes" */
 void hawk_report_json_reach(const struct hawk_growth_facts *facts, struct hawk_json *json);
 /** "retained_bytes", null for NULL. */
-void hawk_report_json_retained(const struct hawk_site_retained *retained, struct hawk_json *json);
+void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
+			       struct hawk_json *json);
 
 #endif

@@ -30,8 +30,9 @@ struct hawk_pointer_report {
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
 	const struct hawk_chosen *chosen; /**< by site; NULL = all blocks, or it does not matter */
 	const struct hawk_site_retained *retained; /**< by site, of these; NULL = the graph's */
-	size_t top;                                /**< 0 = the default */
-	size_t depth; /**< lines of stacks, levels of trees; 0 = default */
+	const uint64_t *exact; /**< a bit by site: `retained` is no lower bound; NULL = none is */
+	size_t top;            /**< 0 = the default */
+	size_t depth;          /**< lines of stacks, levels of trees; 0 = default */
 };
 
 /** The blocks of a site that were chosen: no estimates, which may be 0 where there is a block. */
@@ -161,12 +162,16 @@ struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *repor
 					 const struct hawk_tree_roots *groups,
 					 const struct hawk_site_tree *tree, struct hawk_json *json);
 
-/** Sites by what they retain. `list` = those that were asked for. */
+/** Sorts by retained bytes, most first, and drops sites without a live block. */
+void hawk_report_retained_sort(const struct hawk_pointer_report *report,
+			       struct hawk_site_list *list);
+
+/** Sites by what they retain. `list` = those that were asked for, sorted. */
 struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *report,
-					      struct hawk_site_list *list,
+					      const struct hawk_site_list *list,
 					      const struct hawk_screen *screen);
 struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
-						   struct hawk_site_list *list,
+						   const struct hawk_site_list *list,
 						   struct hawk_json *json);
 
 /** Blocks by what they retain, most first. */

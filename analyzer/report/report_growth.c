@@ -112,7 +112,7 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 				 hawk_growth_confidence_name(growth.confidence));
 	if (graph->retained && !report->filtered &&
 	    hawk_quantity_more_bytes(graph->retained[index].all_pointers, facts.inuse_bytes))
-		hawk_text_printf(&text, "; retains %s",
+		hawk_text_printf(&text, "; retains at least %s",
 				 hawk_quantity_bytes(graph->retained[index].all_pointers).text);
 	hawk_output_puts(screen->output, "      ");
 	hawk_screen_wrapped(screen, text.bytes ? text.bytes : "", INDENT, INDENT);
@@ -194,7 +194,8 @@ void hawk_report_json_reach(const struct hawk_growth_facts *facts, struct hawk_j
 	hawk_json_object_end(json);
 }
 
-void hawk_report_json_retained(const struct hawk_site_retained *retained, struct hawk_json *json)
+void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
+			       struct hawk_json *json)
 {
 	hawk_json_key(json, "retained_bytes");
 	if (!retained) {
@@ -204,6 +205,7 @@ void hawk_report_json_retained(const struct hawk_site_retained *retained, struct
 	hawk_json_object(json);
 	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
 	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
+	hawk_json_put_boolean(json, "exact", exact);
 	hawk_json_object_end(json);
 }
 
@@ -252,7 +254,8 @@ static struct hawk_error *put_json_site(const struct hawk_growth_report *report,
 	put_bins(json, "born_objects", facts.born_objects);
 	put_bins(json, "born_bytes", facts.born_bytes);
 	hawk_report_json_reach(&facts, json);
-	hawk_report_json_retained(retained && !report->filtered ? &retained[index] : NULL, json);
+	hawk_report_json_retained(retained && !report->filtered ? &retained[index] : NULL, false,
+				  json);
 	err = hawk_report_json_site_frames(report->pointers, index, json);
 	hawk_json_object_end(json);
 	return err;

@@ -3,10 +3,12 @@
  * @file
  * hawk-core retained: sites and blocks by what would be freed with them. A conservative scan must
  * say how sure it is: with all pointers a block is held more ways, so that others retain less; with
- * start pointers only, fewer. Both figures are given.
+ * start pointers only, fewer. Both figures are given. Of the sites listed first they are exact, of
+ * others at least so much.
  */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
@@ -41,8 +43,8 @@ static int compare_sites(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
-/** Sorts; how many have live blocks. */
-static size_t sort_sites(const struct hawk_pointer_report *report, struct hawk_site_list *list)
+void hawk_report_retained_sort(const struct hawk_pointer_report *report,
+			       struct hawk_site_list *list)
 {
 	size_t live = 0;
 
@@ -52,7 +54,24 @@ static size_t sort_sites(const struct hawk_pointer_report *report, struct hawk_s
 	if (live)
 		qsort_r(list->sites, live, sizeof(*list->sites), compare_sites,
 			(void *)retained_by(report));
-	return live;
+	list->count = live;
+}
+
+static bool is_exact(const struct hawk_pointer_report *report, uint32_t site)
+{
+	return report->exact && report->exact[site / 64] >> site % 64 & 1;
+}
+
+/** "1.0 MiB"; ">=96 B", if it may be more. */
+static struct hawk_quantity amount(uint64_t bytes, bool exact)
+{
+	struct hawk_quantity size = hawk_quantity_bytes(bytes);
+
+	if (exact)
+		return size;
+	memmove(size.text + 2, size.text, sizeof(size.text) - 2);
+	memcpy(size.text, ">=", 2);
+	return size;
 }
 
 static struct hawk_error *put_site(const struct hawk_pointer_report *report,
@@ -62,20 +81,22 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 	const struct hawk_heap *heap = report->graph->heap;
 	const struct hawk_site_retained *retained = &retained_by(report)[index];
 	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
+	bool exact = is_exact(report, index);
 
-	hawk_output_printf(screen->output, "%4zu %10s %10s %10s %12s  %016" PRIx64 "\n", number,
-			   hawk_quantity_bytes(retained->all_pointers).text,
-			   hawk_quantity_bytes(retained->start_pointers).text,
+	hawk_output_printf(screen->output, "%4zu %12s %12s %10s %12s  %016" PRIx64 "\n", number,
+			   amount(retained->all_pointers, exact).text,
+			   amount(retained->start_pointers, exact).text,
 			   hawk_quantity_bytes(blocks.bytes).text,
 			   hawk_quantity_count(blocks.objects).text, heap->sites[index].id);
 	return hawk_site_stacks_put(stacks, index);
 }
 
 struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *report,
-					      struct hawk_site_list *list,
+					      const struct hawk_site_list *list,
 					      const struct hawk_screen *screen)
 {
-	size_t live = sort_sites(report, list);
+	bool all_exact = true;
+	size_t live = list->count;
 	size_t end = limit(report, live, screen->full);
 	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
 	struct hawk_error *err;
@@ -88,7 +109,7 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 	}
 	hawk_report_put_sampling(report, screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "   # %10s %10s %10s %12s  %s\n", "retained",
+	hawk_output_printf(screen->output, "   # %12s %12s %10s %12s  %s\n", "retained",
 			   "start only", "shallow", "blocks", "site");
 	hawk_screen_plain(screen);
 	err = hawk_site_stacks_create(screen, report->symbols, report->graph->heap, list->sites,
@@ -97,8 +118,16 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 				      : report->depth ? report->depth
 						      : DEFAULT_DEPTH,
 				      &stacks);
-	for (size_t i = 0; i < end && !err; i++)
+	for (size_t i = 0; i < end && !err; i++) {
 		err = put_site(report, screen, stacks, i + 1, list->sites[i]);
+		all_exact = all_exact && is_exact(report, list->sites[i]);
+	}
+	if (!err && !all_exact)
+		hawk_output_puts(
+			screen->output,
+			"\n  >= at least: blocks that only several of a site's blocks hold "
+			"together are\n  not counted. To have it exactly: --top=N for the "
+			"first N sites, or --site.\n");
 	return err;
 }
 
@@ -119,6 +148,7 @@ static struct hawk_error *put_json_site(const struct hawk_pointer_report *report
 	hawk_json_object(json);
 	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
 	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
+	hawk_json_put_boolean(json, "exact", is_exact(report, index));
 	hawk_json_object_end(json);
 	err = hawk_report_json_site_frames(report, index, json);
 	hawk_json_object_end(json);
@@ -126,10 +156,10 @@ static struct hawk_error *put_json_site(const struct hawk_pointer_report *report
 }
 
 struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
-						   struct hawk_site_list *list,
+						   const struct hawk_site_list *list,
 						   struct hawk_json *json)
 {
-	size_t end = limit(report, sort_sites(report, list), true);
+	size_t end = limit(report, list->count, true);
 	struct hawk_error *err = NULL;
 
 	hawk_json_key(json, "sites");

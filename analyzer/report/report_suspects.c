@@ -275,8 +275,7 @@ static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *
 static struct hawk_error *append_story(const struct hawk_suspects *suspects,
 				       const struct hawk_suspect *suspect, struct hawk_text *text)
 {
-	const struct hawk_block_graph *graph = suspects->pointers->graph;
-	uint64_t retained = graph->retained[suspect->site].all_pointers;
+	uint64_t retained = suspect->retained.all_pointers;
 	struct hawk_error *err;
 
 	hawk_text_printf(
@@ -454,7 +453,7 @@ static struct hawk_error *put_json_suspect(const struct hawk_suspects *suspects,
 	hawk_json_put_integer(json, "inuse_bytes", suspect->facts.inuse_bytes);
 	hawk_report_json_growth(&suspect->growth, &suspect->facts, json);
 	hawk_report_json_reach(&suspect->facts, json);
-	hawk_report_json_retained(&graph->retained[suspect->site], json);
+	hawk_report_json_retained(&suspect->retained, true, json);
 	err = put_json_holder(suspects, suspect, json);
 	put_json_lost(suspects, suspect, json);
 	hawk_json_put_string(json, "next", command.bytes);

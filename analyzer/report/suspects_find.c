@@ -9,6 +9,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_report_suspects.h"
+#include "hawk_site_freed.h"
 
 enum {
 	COUNT_MAX = 3,
@@ -57,6 +58,20 @@ static struct hawk_error *find_holders(struct hawk_suspects *suspects)
 		suspects->items[i].holder =
 			hawk_site_holder_find(&suspects->tree, tops, sums, suspects->items[i].site);
 	return NULL;
+}
+
+static struct hawk_error *find_retained(struct hawk_suspects *suspects)
+{
+	struct hawk_site_retained retained[HAWK_SUSPECTS_MAX];
+	uint32_t sites[HAWK_SUSPECTS_MAX];
+	struct hawk_error *err;
+
+	for (size_t i = 0; i < suspects->count; i++)
+		sites[i] = suspects->items[i].site;
+	err = hawk_site_freed(suspects->graph, NULL, sites, suspects->count, retained);
+	for (size_t i = 0; !err && i < suspects->count; i++)
+		suspects->items[i].retained = retained[i];
+	return err;
 }
 
 static void judge(const struct hawk_suspects *suspects, struct hawk_suspect *suspect)
@@ -149,7 +164,7 @@ struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 		err = find_holders(suspects);
 	for (size_t i = 0; !err && i < suspects->count; i++)
 		judge(suspects, &suspects->items[i]);
-	return err;
+	return err ? err : find_retained(suspects);
 }
 
 void hawk_suspects_deinit(struct hawk_suspects *suspects)

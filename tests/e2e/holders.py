@@ -134,7 +134,7 @@ def check_retained():
         hawk.expect_equal((entry.get("objects"), entry.get("shallow_bytes"),
                            entry.get("retained_bytes")),
                           (objects, shallow, {"all_pointers": retained,
-                                              "start_pointers": retained}), name)
+                                              "start_pointers": retained, "exact": True}), name)
     best = document("retained", "--by=block", "--top", "3")["blocks"]
     hawk.expect_equal([(int(block["address"], 16), block["retained_bytes"]) for block in best[:2]],
                       [(truth["hub"], HUB_BYTES), (truth["first"], HUB_BYTES - 16)], "blocks")

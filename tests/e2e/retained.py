@@ -144,6 +144,13 @@ def check_blocks(name=""):
 def check_sites(name=""):
     """Of some blocks of each site, or of all that pass."""
     everything = document(name=name)["sites"]
+    hawk.expect_equal([site["retained_bytes"]["exact"] for site in everything],
+                      [number < 10 for number in range(len(everything))], "exact of the first ten")
+    few = document("--top=3", name=name)["sites"]
+    hawk.expect_equal(few, everything[:3], "--top")
+    text = ask("retained", "--full", name=name)
+    hawk.expect_equal(text.count(" >="), 2 * (len(everything) - 10) + 1, f"at least: {text}")
+    hawk.expect(">=" not in ask("retained", "--full", "--top=100", name=name), "--top=100: exact of all")
     hawk.expect_equal(document("--size=0-1000000000", name=name)["sites"], everything, "a filter that all pass")
     few = document("--size=48-48", name=name)["sites"]
     blocks = document("--by=block", "--size=48-48", name=name)["blocks"]
@@ -194,8 +201,9 @@ def check_chosen_roots(name=""):
     for site in document(name=name)["sites"]:
         found = document("--by=tree", "--site", site["site"], name=name)
         top = found["tree"][0]
-        hawk.expect_equal({"all_pointers": top["cum_bytes"], "start_pointers": top["start_pointers"]["cum_bytes"]},
-                          site["retained_bytes"], f"site {site['site']}")
+        hawk.expect_equal((top["cum_bytes"], top["start_pointers"]["cum_bytes"]),
+                          (site["retained_bytes"]["all_pointers"], site["retained_bytes"]["start_pointers"]),
+                          f"site {site['site']}")
         hawk.expect_equal(found["chosen"], {"objects": site["objects"], "bytes": site["shallow_bytes"]},
                           f"chosen of site {site['site']}")
         hawk.expect(all(node["cum_objects"] or node["start_pointers"]["cum_objects"] for node in found["tree"]),

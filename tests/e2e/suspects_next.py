@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Suspects of structures that were lost, and what the command says that each of them suggests."""
+"""Suspects of structures that were lost, what the command says that each of them suggests, and what sites retain."""
 
 import json
 import os
@@ -97,11 +97,38 @@ def check_follower(shape, core, site, suspects):
                     all(leader["site"] in done.stdout for leader in leaders[:5]), done.stdout)
 
 
+def check_retained():
+    """What two blocks of a site hold together goes with the site; what is not counted is said."""
+    core = crash("shared")
+    body, entries = 1 << 20, 2 * 48
+    sites = {function_of(parsed, site["site"]): site["retained_bytes"]
+             for parsed in [validated(json.loads(hawk.run([hawk.CORE, "retained", "--json", core]).stdout),
+                                      "retained-1.json")]
+             for site in parsed["sites"]}
+    hawk.expect_equal(sites["make_entry"], {"all_pointers": body + entries,
+                                            "start_pointers": body + entries, "exact": True}, "entries")
+    hawk.expect_equal(sites["make_body"]["all_pointers"], body, "the body alone")
+    done = hawk.run([hawk.CORE, "retained", "--size=48", core])
+    hawk.expect("make_entry" in done.stdout and ">=" not in done.stdout, done.stdout)
+    least = hawk.run([hawk.CORE, "retained", "--top=1", "--full", core]).stdout
+    hawk.expect(">=" not in least, least)
+    rows = json.loads(hawk.run([
+        hawk.CORE, "sql", "--json", core, "SELECT all_pointers, exact_all_pointers AS exact FROM retained "
+        f"WHERE shallow_bytes = {entries}"]).stdout)
+    hawk.expect_equal(rows, [{"all_pointers": entries, "exact": body + entries}], "SQL has both")
+    grown = validated(json.loads(hawk.run([hawk.CORE, "growth", "--json", core]).stdout), "growth-1.json")
+    hawk.expect(all(site["retained_bytes"]["exact"] is False for site in grown["sites"]), "growth: at least")
+    suspects = hawk.analyze(core)["suspects"]
+    hawk.expect(all(suspect["retained_bytes"]["exact"] for suspect in suspects), "suspects: exactly")
+
+
 hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(
     os.path.join(folder, "shapes"),
-    [os.path.join(hawk.SOURCE, "tests", "e2e", "programs", "lost_shapes.c")], "gcc", ["-O1", "-g"])
+    [os.path.join(hawk.SOURCE, "tests", "e2e", "programs", "lost_shapes.c")], "gcc",
+    ["-O1", "-g", "-pthread"])
 for name, wanted in SHAPES.items():
     check_shape(name, wanted)
+check_retained()
 hawk.finish()

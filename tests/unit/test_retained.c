@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
+#include "hawk_site_freed.h"
 #include "synthetic_site_world.h"
 
 enum { HEAPS = 1000 };
@@ -196,12 +197,88 @@ static void retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways(vo
 	}
 }
 
+/* All that `from` leads to without passing a block of `without`. */
+static uint64_t led_to(const struct graph_oracle *oracle, unsigned edges, uint64_t from,
+		       uint64_t without)
+{
+	const uint64_t *targets = edges ? oracle->start : oracle->all;
+	uint64_t met = from & ~without, before;
+
+	do {
+		before = met;
+		for (uint32_t i = 0; i < oracle->count; i++)
+			if (met >> i & 1)
+				met |= targets[i] & ~without;
+	} while (met != before);
+	return met;
+}
+
+/* What goes with the site's chosen blocks: what roots do not reach without them, and what is lost
+ * and nothing else that is lost leads to. */
+static uint64_t freed_with(const struct site_world *fixture, const struct graph_oracle *oracle,
+			   unsigned edges, uint32_t site, uint64_t chosen)
+{
+	uint64_t roots = edges ? oracle->start_roots : oracle->all_roots, own = 0, bytes = 0;
+	uint64_t reached = led_to(oracle, edges, roots, 0), led, lost, freed;
+
+	for (uint32_t i = 0; i < oracle->count; i++)
+		if (chosen >> i & 1 && hawk_block_graph_site(&fixture->graph, i) == site)
+			own |= UINT64_C(1) << i;
+	led = led_to(oracle, edges, own, 0);
+	lost = ((UINT64_C(1) << oracle->count) - 1) & ~reached;
+	freed = reached & ~led_to(oracle, edges, roots, own);
+	freed |= led & lost & ~led_to(oracle, edges, lost & ~led, own);
+	for (uint32_t i = 0; i < oracle->count; i++)
+		if (freed >> i & 1)
+			bytes += fixture->world->blocks[i].size;
+	return bytes;
+}
+
+static void
+what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominate(void **state)
+{
+	static const uint32_t sites[SITE_WORLD_SITES] = {7, 1, 2, 3, 4, 5, 6, 0};
+	unsigned more = 0;
+	uint64_t seed = 99;
+
+	(void)state;
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct graph_world *world = graph_world_create();
+		uint64_t chosen = i % 2 ? synthetic_random(&seed) : UINT64_MAX;
+		struct hawk_site_retained freed[SITE_WORLD_SITES];
+		struct site_world fixture;
+		struct graph_oracle oracle;
+
+		graph_world_fill(world, &seed);
+		site_world_open(&fixture, world);
+		fixture.graph.threads = 1 + i % 3;
+		graph_oracle_make(world, &oracle);
+		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
+		assert_null(hawk_site_freed(&fixture.graph, i % 2 ? &chosen : NULL, sites,
+					    SITE_WORLD_SITES, freed));
+		for (unsigned j = 0; j < SITE_WORLD_SITES; j++) {
+			uint64_t least = retained_by(&fixture, &oracle, 0, sites[j], chosen);
+
+			assert_int_equal(freed[j].all_pointers,
+					 freed_with(&fixture, &oracle, 0, sites[j], chosen));
+			assert_int_equal(freed[j].start_pointers,
+					 freed_with(&fixture, &oracle, 1, sites[j], chosen));
+			assert_true(freed[j].all_pointers >= least);
+			more += freed[j].all_pointers > least;
+		}
+		site_world_close(&fixture);
+	}
+	assert_true(more > HEAPS / 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(retained_bytes_of_sites_are_those_of_the_oracle_both_ways),
 		cmocka_unit_test(blocks_have_what_they_retain_both_ways_in_turn),
 		cmocka_unit_test(retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways),
+		cmocka_unit_test(
+			what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominate),
 	};
 
 	return cmocka_run_group_tests_name("retained", tests, NULL, NULL);
