@@ -540,7 +540,9 @@ static void count_undumped(const struct finder *finder)
 {
 	const struct hawk_sweep_plan *plan = finder->plan;
 
-	for (size_t i = 0; i < plan->undumped_count && is_of_gdb(finder->target); i++) {
+	if (!plan->undumped_count || !is_of_gdb(finder->target))
+		return;
+	for (size_t i = 0; i < plan->undumped_count; i++) {
 		uint64_t start = plan->undumped[i].start;
 		uint64_t end = plan->undumped[i].end;
 

@@ -250,18 +250,35 @@ static void merge(struct hawk_stacks *stacks)
 	stacks->count = kept;
 }
 
+/* The thread pointer of the first thread, whose stack is the kernel's. */
+static uint64_t first_descriptor(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (threads[i].tid == hawk_target_process(target)->pid)
+			return threads[i].registers[HAWK_FS_BASE];
+	return 0;
+}
+
 struct hawk_error *hawk_stacks_find(const struct hawk_target *target, struct hawk_stacks *ret)
 {
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+	uint64_t first = first_descriptor(target);
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; !err && i < count; i++) {
 		uint64_t descriptor = threads[i].registers[HAWK_FS_BASE];
 		struct hawk_stack stack;
 
-		if (!is_descriptor(target, descriptor) || !describe(target, descriptor, &stack))
+		if (!is_descriptor(target, descriptor))
 			continue;
+		if (!describe(target, descriptor, &stack)) {
+			ret->incomplete |= descriptor != first;
+			continue;
+		}
 		stack.ended = false;
 		err = add(ret, &stack);
 	}

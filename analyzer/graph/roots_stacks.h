@@ -23,8 +23,8 @@ struct hawk_stacks {
 	struct hawk_stack *items; /**< sorted by start; of a damaged core they may overlap */
 	size_t count;
 	size_t capacity;
-	/** Live threads have such stacks, but glibc's lists cannot be followed to their end: ended
-	 * threads may have left others. */
+	/** Threads have such stacks, but a descriptor does not say where, or glibc's lists cannot
+	 * be followed to their end: ended threads may have left others. */
 	bool incomplete;
 };
 

@@ -112,6 +112,7 @@ static void find(struct world *world, struct memory *memory, struct hawk_stacks 
 		registers[HAWK_FS_BASE] = descriptor(i);
 		synthetic_core_add_thread(world->core, 4711 + i, 0, registers);
 	}
+	synthetic_core_add_process(world->core, 4711, "threads", "threads");
 	world_open(world);
 	*ret = (struct hawk_stacks){0};
 	assert_null(hawk_stacks_find(world->target, ret));
@@ -174,14 +175,27 @@ static void the_first_thread_leads_to_the_rings_as_well(void **state)
 	struct hawk_stacks stacks;
 
 	make_memory(&memory);
-	for (unsigned i = 0; i < 2; i++)
-		memset(word_at(&memory, descriptor(i)) + BLOCK, 0, 24);
-	make_ring(&memory, 0, 0, 0);
-	make_ring(&memory, 1, 0, 2);
+	memset(word_at(&memory, descriptor(0)) + BLOCK, 0, 24);
+	make_ring(&memory, 0, 1, 2);
+	make_ring(&memory, 1, 0, 1);
 	find(*state, &memory, &stacks);
-	assert_int_equal(stacks.count, 2);
-	assert_true(stacks.items[0].ended && stacks.items[1].ended);
+	assert_int_equal(stacks.count, 3);
+	assert_false(stacks.items[0].ended);
+	assert_true(stacks.items[1].ended && stacks.items[2].ended);
 	assert_false(stacks.incomplete);
+	hawk_stacks_deinit(&stacks);
+}
+
+static void a_stack_that_its_descriptor_does_not_tell_is_said(void **state)
+{
+	static struct memory memory;
+	struct hawk_stacks stacks;
+
+	make_memory(&memory);
+	memset(word_at(&memory, descriptor(1)) + BLOCK, 0, 24);
+	find(*state, &memory, &stacks);
+	assert_int_equal(stacks.count, 3);
+	assert_true(stacks.incomplete);
 	hawk_stacks_deinit(&stacks);
 }
 
@@ -260,6 +274,7 @@ int main(void)
 		WORLD_TEST(a_thread_that_is_there_has_not_ended),
 		WORLD_TEST(a_thread_that_is_not_there_may_run),
 		WORLD_TEST(the_first_thread_leads_to_the_rings_as_well),
+		WORLD_TEST(a_stack_that_its_descriptor_does_not_tell_is_said),
 		WORLD_TEST(a_ring_that_is_broken_is_followed_so_far),
 		WORLD_TEST(a_ring_without_a_head_is_no_ring),
 		WORLD_TEST(a_ring_that_goes_round_in_circles_ends),
