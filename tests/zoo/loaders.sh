@@ -27,6 +27,7 @@ _loaders_wait() {
 }
 
 # packages: php8.2-cli php8.2-xml php8.2-mbstring
+# workload: JSON, XML, multibyte strings, file types; then with USE_ZEND_ALLOC=0
 zoo_php() {
 	echo "$_loaders_php" >page.php
 	env LD_PRELOAD="$ZOO_PRELOAD" php page.php || return
@@ -34,6 +35,7 @@ zoo_php() {
 }
 
 # packages: php8.2-cli
+# workload: strdup, realloc, free of the C library by FFI
 zoo_php_ffi() {
 	env LD_PRELOAD="$ZOO_PRELOAD" php -d ffi.enable=1 -r '
 		$libc = FFI::cdef("char *strdup(const char *); void free(void *); void *realloc(void *, size_t);
@@ -47,6 +49,7 @@ zoo_php_ffi() {
 }
 
 # packages: php8.2-fpm php8.2-xml php8.2-mbstring libfcgi-bin
+# workload: 8 requests, two workers that are replaced after three
 zoo_php_fpm() {
 	local i status=0
 	echo "$_loaders_php" >page.php
@@ -74,6 +77,7 @@ zoo_php_fpm() {
 }
 
 # packages: apache2 libapache2-mod-php8.2 php8.2-xml php8.2-mbstring curl
+# workload: 8 requests, prefork MPM, children that are replaced
 zoo_apache_mod_php() {
 	local i status=0 port=$((20000 + $$ % 10000))
 	mkdir -p site
@@ -109,6 +113,7 @@ zoo_apache_mod_php() {
 }
 
 # packages: ruby
+# workload: strdup, realloc, free of the C library by Fiddle
 zoo_ruby_fiddle() {
 	env LD_PRELOAD="$ZOO_PRELOAD" ruby -e '
 		require "fiddle"
@@ -130,6 +135,7 @@ zoo_ruby_fiddle() {
 }
 
 # packages: mono-runtime mono-mcs libmono-system-core4.0-cil
+# workload: mcs, then P/Invoke of the C library's strdup, realloc, free
 zoo_mono_pinvoke() {
 	cat >Test.cs <<'END'
 using System;
@@ -159,6 +165,7 @@ END
 }
 
 # packages: python3
+# workload: strdup, realloc, free of the C library by ctypes
 zoo_python_ctypes() {
 	env LD_PRELOAD="$ZOO_PRELOAD" python3 -c '
 import ctypes

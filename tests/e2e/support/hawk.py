@@ -57,6 +57,9 @@ _temporary = []
 
 
 def skip(reason):
+    """Ends the script; what has failed before is a failure all the same."""
+    if _failures:
+        finish()
     print("skipped:", reason)
     sys.exit(EXIT_SKIPPED)
 
