@@ -75,8 +75,8 @@ enum hawk_block_graph_part {
 	HAWK_PART_ASKED = 1u << 23,
 };
 
-/** What a site retains: of blocks that one of the same site dominates, only the topmost count. The
- * truth lies between the two. Requested bytes. */
+/** What a site retains, in requested bytes. The truth lies between the two. Made from dominators it
+ * is a lower bound: the sum over the site's blocks that no other one of them dominates. */
 struct hawk_site_retained {
 	uint64_t all_pointers;
 	uint64_t start_pointers; /**< with interior pointers ignored */

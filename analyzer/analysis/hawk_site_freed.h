@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What would be freed with all blocks of a site, exactly. The sums of hawk_site_retained are a
- * lower bound: what two blocks of the site hold together, none of them dominates.
+ * The exact retained size of a site: what freeing all of its blocks would free. The sums that are
+ * made from dominators (hawk_block_graph.retained) are a lower bound, because neither of two blocks
+ * dominates what they hold together.
  *
- * Freed are the site's blocks, what roots reach through these alone, and what is lost and only
- * these lead to. A lost block keeps nothing alive that roots reach without it.
+ * Counts the site's blocks, what roots reach only through them, and lost blocks that only they lead
+ * to. A lost block from elsewhere does not keep alive what roots reach.
  */
 #ifndef HAWK_SITE_FREED_H
 #define HAWK_SITE_FREED_H
@@ -13,10 +14,10 @@
 #include "hawk_block_graph.h"
 
 /**
- * Fills `ret` for each of `sites`, both ways; by those of their blocks alone that have their bit in
- * `chosen` (of a hawk_block_choice; NULL = all). Needs HAWK_PART_REACH. For each site and way two
- * floods over what its blocks lead to, and one pass over all pointers; and, on each thread, memory
- * for 3 bits per block and 4 bytes for each that waits in a flood.
+ * Fills `ret` for each of `sites`, by all pointers and by start pointers. `chosen` (bits of a
+ * hawk_block_choice; NULL = all) limits the site's own blocks. Needs HAWK_PART_REACH. Each size
+ * costs two floods over what the site leads to and one pass over all pointers; each thread takes 3
+ * bits per block, and 4 bytes per block that waits in a flood.
  */
 struct hawk_error *hawk_site_freed(const struct hawk_block_graph *graph, const uint64_t *chosen,
 				   const uint32_t *sites, size_t count,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a site's blocks lead to is marked first. Of that, what blocks from outside or roots lead to
- * stays, with all that it leads to in turn without passing a block of the site; the rest goes. A
- * block outside cannot be reached through the site, so that it stays what it is: reached, or lost.
+ * Two floods for each site. The first marks all that its blocks lead to. The second starts from
+ * roots and from blocks outside of that, stays inside of it, and enters no block of the site: what
+ * it marks stays. The rest is freed. Blocks outside are not led to by the site, so freeing it
+ * changes nothing for them: they remain reached, or lost.
  */
 #include "hawk_site_freed.h"
 
@@ -29,7 +30,7 @@ struct job {
 	uint64_t *reached[WAYS]; /**< a bit for each block that roots lead to */
 };
 
-/** What answers one question after the other. */
+/** A thread that answers one question after the other. */
 struct worker {
 	struct job *job;
 	uint32_t mask; /**< edges with one of these bits do not count */
@@ -74,7 +75,7 @@ static bool root_counts(const struct worker *worker, const struct hawk_root *roo
 	return !worker->mask || hawk_root_is_strong(root);
 }
 
-/* Marks what `block`, which stays, leads to. What is lost keeps alive only what is lost. */
+/* Marks what `block`, which stays, leads to. Lost blocks keep only lost ones. */
 static void keep_targets(struct worker *worker, uint32_t block)
 {
 	const struct hawk_graph *edges = &worker->job->graph->edges;
@@ -135,7 +136,7 @@ static uint64_t freed_bytes(struct worker *worker, uint32_t site)
 
 	begin(worker, site);
 	flood(worker, worker->led);
-	/* Most sites' blocks lead to nothing: nothing else can go. */
+	/* Blocks of most sites lead nowhere: only they are freed. */
 	if (memcmp(worker->own, worker->led, words * sizeof(uint64_t)))
 		keep_led_from_outside(worker);
 	for (size_t i = 0; i < words; i++) {
@@ -198,7 +199,7 @@ static void run_worker(void *context, unsigned part)
 	}
 }
 
-/* What roots reach: by all pointers that is known, by start pointers it is found. */
+/* Marks what roots reach: copied from `reach` for all pointers, flooded for start pointers. */
 static void find_reached(struct worker *worker, uint64_t *all, uint64_t *start)
 {
 	const struct hawk_block_graph *graph = worker->job->graph;

@@ -15,7 +15,7 @@
 
 enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 
-/** Of so many sites it is found exactly what they retain: without --top, and at most. */
+/** How many sites get exact sizes: without --top, and at most. */
 enum { EXACT_SITES = 10, EXACT_MAX = 100 };
 
 static bool is_by_site(const struct hawk_settings *settings)
@@ -206,7 +206,7 @@ static struct hawk_error *print_trees(struct hawk_session *session,
 	return err;
 }
 
-/** What is known exactly of some sites, and at least of the others. */
+/** Retained sizes by site: some exact, the others lower bounds. */
 struct amounts {
 	struct hawk_site_retained *by_site;
 	uint64_t *exact; /**< a bit for each site */
@@ -218,8 +218,8 @@ static void hawk_cleanup_amounts(struct amounts *amounts)
 	free(amounts->exact);
 }
 
-/** Has `report` say exactly what the first sites of `list` retain, by the chosen `blocks` (NULL =
- * all). */
+/** Replaces the lower bounds of the first sites of `list` in `report` by exact sizes, which count
+ * the chosen `blocks` (NULL = all). */
 static struct hawk_error *find_exact(struct hawk_session *session,
 				     const struct hawk_settings *settings, const uint64_t *blocks,
 				     const struct hawk_site_list *list,
@@ -431,9 +431,11 @@ const struct hawk_verb hawk_verb_retained = {
 	.name = "retained",
 	.arguments = "[options] CORE | --pid PID",
 	.summary = "what would be freed with a site, a block, a root",
-	.details = "Shows shallow and retained sizes from the dominator tree: what can be reached "
-		   "only through these blocks. A conservative scan cannot be sure, so it is said "
-		   "twice: with all pointers, and with those to the start of a block only.",
+	.details =
+		"Shows shallow and retained sizes: what can be reached only through these blocks. "
+		"A conservative scan cannot be sure, so it is said twice: with all pointers, "
+		"and with those to the start of a block only. Sizes of the first 10 sites (or "
+		"--top) are exact, those of others at least so much (>=).",
 	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
