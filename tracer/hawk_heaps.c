@@ -51,9 +51,10 @@ typedef void *heap_function(void *pointer, size_t a, size_t b);
 static heap_function *originals[HAWK_HEAPS_MAX * HAWK_HEAP_FUNCTIONS];
 static const void *owners[HAWK_HEAPS_MAX]; /**< NULL: free; any other address: reserved for ever */
 
-/** `which` is the index of the original. */
+/** `which` is the index of the original. Called by the stubs, which link-time optimization does not
+ * see. */
 void *hawk_heaps_take(void *pointer, size_t a, size_t b, unsigned which)
-	__attribute__((visibility("hidden")));
+	__attribute__((visibility("hidden"), used));
 extern const char hawk_heaps_stubs[] __attribute__((visibility("hidden")));
 
 __asm__(".pushsection .text, \"ax\", @progbits\n"

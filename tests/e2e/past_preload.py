@@ -96,6 +96,15 @@ def check_wrappers(program, plugins, wrapper, library):
                     f"behind {wrapper}, before {behind}: {arguments}")
 
 
+def check_memusage(program, plugins):
+    """glibc's own wrapper has a header, too; it writes statistics to stderr, and the program dies on it alone."""
+    library = "/usr/lib/x86_64-linux-gnu/libmemusage.so"
+    for arguments in (["takes", plugins["plain"], plugins["c++"]], ["handle", "libc.so.6", library]):
+        if os.path.exists(library):
+            done = hawk.run([program, *arguments], env=hawk.tracer_environment(library))
+            hawk.expect_equal((done.returncode, done.stdout), (0, "done\n"), f"before libmemusage: {arguments}")
+
+
 hawk.need_build()
 work = hawk.temporary_folder()
 present = {name: hawk.find_allocator(name) for name in hawk.ALLOCATORS if hawk.find_allocator(name)}
@@ -104,6 +113,7 @@ check_glibc(main, loaded, work)
 passing_on = hawk.compile_program(os.path.join(work, "wrapper.so"), ["entries_wrapper.c"],
                                   flags=["-O1", "-shared", "-fPIC", "-fno-builtin"])
 check_wrappers(main, loaded, passing_on, None)
+check_memusage(main, loaded)
 for allocator, path in present.items():
     check_allocator(main, loaded, allocator, path)
     check_loaded_later(main, loaded, allocator, path)
