@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_leak_leaders.h"
 #include "synthetic_leaks.h"
 
 enum { HEAPS = 3000, SITES = GRAPH_TRACES / 2, ALL_KINDS = (1u << HAWK_REACH_KINDS) - 1 };
@@ -134,6 +135,35 @@ static void expect_record(const struct leaks_world *leaks, const struct leaks_or
 	assert_int_equal(oracle->kinds[record->example], kind);
 }
 
+/* Who lost the blocks of each site: the other way round as what records lost. */
+static void expect_leaders(const struct leaks_world *leaks)
+{
+	struct hawk_chosen lost[SITES] = {{0}};
+
+	for (uint32_t site = 0; site < SITES; site++) {
+		struct hawk_leak_leader *leaders;
+		size_t count;
+
+		expect_no_error(hawk_leak_leaders_of(&leaks->graph, &leaks->leaks.reach, site,
+						     &leaders, &count));
+		for (size_t i = 0; i < count; i++) {
+			assert_int_equal(leaks->leaks.reach.kinds[leaders[i].example],
+					 HAWK_REACH_DEFINITELY_LOST);
+			assert_true(!i || leaders[i].lost.bytes <= leaders[i - 1].lost.bytes);
+			lost[leaders[i].site].objects += leaders[i].lost.objects;
+			lost[leaders[i].site].bytes += leaders[i].lost.bytes;
+		}
+		free(leaders);
+	}
+	for (uint32_t site = 0; site < SITES; site++) {
+		const struct hawk_leak_record *record =
+			record_of(leaks, site, HAWK_REACH_DEFINITELY_LOST);
+
+		assert_int_equal(lost[site].objects, record ? record->indirect_objects : 0);
+		assert_int_equal(lost[site].bytes, record ? record->indirect_bytes : 0);
+	}
+}
+
 static void random_heaps_have_the_leak_kinds_of_their_bytes(void **state)
 {
 	uint64_t seed = 4242;
@@ -162,6 +192,7 @@ static void random_heaps_have_the_leak_kinds_of_their_bytes(void **state)
 		for (size_t j = 0; j < leaks.leaks.count; j++)
 			indirect += leaks.leaks.records[j].indirect_objects;
 		assert_int_equal(indirect, leaks.leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects);
+		expect_leaders(&leaks);
 		for (unsigned j = 0; j < HAWK_HEURISTIC_COUNT; j++) {
 			explained[j] += leaks.leaks.heuristics[j];
 			assert_true(heuristics >> j & 1 || !leaks.leaks.heuristics[j]);
@@ -335,6 +366,44 @@ static void a_ring_that_another_leads_to_is_lost_indirectly(void **state)
 	close_world(&leaks);
 }
 
+/* A ring of two blocks of two sites; the lower one leads to a payload. */
+static void add_ring(struct graph_world *world, uint32_t low, uint32_t high, uint32_t payload)
+{
+	uint32_t first = graph_world_add(world, 32, 1, 2 * low);
+	uint32_t second = graph_world_add(world, 32, 1, 2 * high);
+
+	graph_world_point(world, first, 0, second, 0);
+	graph_world_point(world, second, 0, first, 0);
+	graph_world_point(world, first, 8, graph_world_add(world, 500, 1, 2 * payload), 0);
+}
+
+static void sites_that_lose_each_other_are_one_origin(void **state)
+{
+	static const uint32_t sites[] = {0, 1, 2, 3};
+	struct leaks_world leaks = {.world = graph_world_create()};
+	struct hawk_leak_origin origins[4];
+	uint32_t block;
+
+	(void)state;
+	/* Sites 1 and 2 lose each other, and what lies behind them; 3 loses itself. */
+	add_ring(leaks.world, 1, 2, 0);
+	add_ring(leaks.world, 2, 1, 0);
+	block = graph_world_add(leaks.world, 32, 1, 6);
+	graph_world_point(leaks.world, block, 0, graph_world_add(leaks.world, 32, 1, 6), 0);
+	open_world(&leaks, SIZE_MAX, 0);
+	make(&leaks, ALL_KINDS, NULL);
+	leaks.graph.reach = leaks.leaks.reach;
+	expect_no_error(hawk_leak_origins(&leaks.graph, sites, 4, origins));
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(origins[i].site, 1);
+		assert_int_equal(origins[i].lost.objects, 6);
+		assert_int_equal(origins[i].lost.bytes, 4 * 32 + 2 * 500);
+	}
+	assert_int_equal(origins[3].site, 3);
+	assert_int_equal(origins[3].lost.objects, 2);
+	close_world(&leaks);
+}
+
 static void nothing_is_called_lost_where_memory_is_missing(void **state)
 {
 	uint64_t seed = 99;
@@ -408,6 +477,7 @@ int main(void)
 		cmocka_unit_test(kinds_that_nobody_asked_for_have_sums_and_no_records),
 		cmocka_unit_test(only_wanted_blocks_count),
 		cmocka_unit_test(a_ring_that_another_leads_to_is_lost_indirectly),
+		cmocka_unit_test(sites_that_lose_each_other_are_one_origin),
 		cmocka_unit_test(nothing_is_called_lost_where_memory_is_missing),
 		cmocka_unit_test(nothing_is_called_lost_where_blocks_were_taken_back_unnoticed),
 		cmocka_unit_test(nothing_is_called_lost_where_headers_were_overwritten),
