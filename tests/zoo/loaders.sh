@@ -70,6 +70,8 @@ zoo_php_fpm() {
 		echo "request $i"
 		SCRIPT_FILENAME=$PWD/page.php REQUEST_METHOD=GET cgi-fcgi -bind -connect "$PWD/fpm.sock" || status=1
 	done
+	# shellcheck disable=SC2046
+	look $! $(pgrep -P $!)
 	kill -QUIT $!
 	wait $! || status=$?
 	grep -c 'exited on signal' fpm.log
@@ -106,6 +108,8 @@ zoo_apache_mod_php() {
 		echo "request $i"
 		curl -s -S -i "http://127.0.0.1:$port/page.php" | grep -v '^Date:' || status=1
 	done
+	# shellcheck disable=SC2046
+	look $! $(pgrep -P $!)
 	kill -TERM $!
 	wait $! || status=$?
 	grep -c 'exit signal' error.log
