@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "roots_stacks.h"
+#include "synthetic_heap.h"
 #include "synthetic_world.h"
 
 enum {
@@ -267,6 +268,62 @@ static void without_descriptors_nothing_is_known_nor_missing(void **state)
 	hawk_stacks_deinit(&stacks);
 }
 
+enum { ROUNDS = 300 };
+
+static uint64_t random_word(uint64_t *seed)
+{
+	uint64_t random = synthetic_random(seed);
+
+	switch (random % 6) {
+	case 0:
+		return descriptor(random / 8 % COUNT) + RING;
+	case 1:
+		return HEAD(random / 8 % 3);
+	case 2:
+		return descriptor(random / 8 % COUNT);
+	case 3:
+		return STACK(random / 8 % COUNT);
+	case 4:
+		return random / 8 % (1 << 20);
+	default:
+		return random;
+	}
+}
+
+static void whatever_descriptors_say_stacks_hold_them(void **state)
+{
+	static struct memory memory;
+	static const unsigned words[] = {0,   2,     RING / 8,  RING / 8 + 1,
+					 TID, BLOCK, BLOCK + 1, BLOCK + 2};
+	uint64_t seed = 1;
+
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct hawk_stacks stacks;
+
+		make_memory(&memory);
+		for (unsigned i = 0; i < 1 + round % 8; i++) {
+			uint64_t at = synthetic_random(&seed);
+
+			word_at(&memory, descriptor(at % COUNT))[words[at / 8 % 8]] =
+				random_word(&seed);
+			if (at % 5 == 0)
+				word_at(&memory, HEAD(at / 64 % 3))[at / 512 % 2] =
+					random_word(&seed);
+		}
+		find(*state, &memory, &stacks);
+		for (size_t i = 0; i < stacks.count; i++) {
+			const struct hawk_stack *stack = &stacks.items[i];
+
+			assert_true(stack->start < stack->descriptor &&
+				    stack->descriptor < stack->end);
+			assert_true(!i || stack[-1].start <= stack->start);
+		}
+		hawk_stacks_deinit(&stacks);
+		world_tear_down(state);
+		world_set_up(state);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +335,7 @@ int main(void)
 		WORLD_TEST(a_ring_that_is_broken_is_followed_so_far),
 		WORLD_TEST(a_ring_without_a_head_is_no_ring),
 		WORLD_TEST(a_ring_that_goes_round_in_circles_ends),
+		WORLD_TEST(whatever_descriptors_say_stacks_hold_them),
 		WORLD_TEST(blocks_that_do_not_hold_their_descriptor_are_none),
 		WORLD_TEST(without_descriptors_nothing_is_known_nor_missing),
 	};

@@ -28,6 +28,7 @@ enum {
 static pthread_barrier_t everybody;
 static __thread void *volatile t_own;
 static void *volatile g_large[4];
+static int returns;
 
 SITE static void *site_beside_large(void)
 {
@@ -174,8 +175,11 @@ static void *live_in_handler(void *argument)
 /** Ended, and joined only later: what it returns is held by nobody but the C library. */
 static void *return_block(void *argument)
 {
+	void *block = site_joined();
+
 	(void)argument;
-	return site_joined();
+	__atomic_store_n(&returns, 1, __ATOMIC_RELEASE);
+	return block;
 }
 
 static pthread_t start(void *(*function)(void *), void *argument, void *stack)
@@ -223,7 +227,9 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2 * ENDED; i++)
 		pthread_join(ended[i], NULL);
 	pthread_barrier_wait(&everybody);
-	usleep(100000); /* until they pause */
+	while (!__atomic_load_n(&returns, __ATOMIC_ACQUIRE))
+		usleep(1000);
+	usleep(100000); /* until it has returned, and the others pause */
 	puts("ready");
 	fflush(stdout);
 	if (argc > 1 && !strcmp(argv[1], "wait"))
