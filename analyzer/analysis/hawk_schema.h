@@ -91,6 +91,9 @@ struct hawk_schema {
 	struct hawk_asked_modules asked;
 };
 
+/** In place of a site: what `blocks` chooses of all sites. */
+static const uint32_t HAWK_SCHEMA_ANY_SITE = UINT32_MAX;
+
 struct hawk_schema_wish {
 	uint32_t site;                         /**< index into the heap's sites */
 	const struct hawk_choice_wish *blocks; /**< NULL = all of its blocks */

@@ -102,7 +102,8 @@ static bool take_kept(const struct hawk_block_graph *graph, const struct hawk_sc
 {
 	struct hawk_schema kept;
 
-	if (wish->groups || !hawk_schema_find_kept(graph, wish->site, &kept, err))
+	if (wish->groups || wish->site == HAWK_SCHEMA_ANY_SITE ||
+	    !hawk_schema_find_kept(graph, wish->site, &kept, err))
 		return false;
 	if (counted && (kept.objects != counted->objects || kept.bytes != counted->bytes ||
 			kept.carved != counted->carved)) {

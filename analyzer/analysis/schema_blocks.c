@@ -86,6 +86,8 @@ static uint64_t bits_of_site(const struct share *share, uint32_t first)
 	uint32_t count = share->end - first < BITS ? share->end - first : BITS;
 	uint64_t bits = 0;
 
+	if (share->wish->site == HAWK_SCHEMA_ANY_SITE)
+		return count == BITS ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 	if (share->has_one_trace && count == BITS)
 		return equal_64(share->graph->index.traces + first, share->trace);
 	for (uint32_t i = 0; i < count; i++)

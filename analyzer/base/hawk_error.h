@@ -18,6 +18,7 @@ enum hawk_error_code {
 			      too short) */
 	HAWK_ERROR_UNSUPPORTED, /**< understood and refused: a newer version, a 32-bit core */
 	HAWK_ERROR_NOT_FOUND,   /**< asked for something that is not there */
+	HAWK_ERROR_NO_BLOCK,    /**< no live block lies at an address */
 	HAWK_ERROR_FAULT,       /**< memory that the target, or the core, does not have */
 	HAWK_ERROR_USAGE, /**< the caller's arguments: a bad regular expression, a bad number */
 };

@@ -20,7 +20,7 @@
 
 enum hawk_exit {
 	HAWK_EXIT_OK = 0,
-	HAWK_EXIT_CONDITION = 1,  /**< a condition that was asked for was found */
+	HAWK_EXIT_CONDITION = 1,  /**< leaks were found; no block is at an address */
 	HAWK_EXIT_USAGE = 2,      /**< the command line */
 	HAWK_EXIT_UNREADABLE = 3, /**< input that cannot be read, output that cannot be written */
 	HAWK_EXIT_PARTIAL = 4,    /**< there is an answer, and it is incomplete */
@@ -182,6 +182,8 @@ extern const struct hawk_verb hawk_verb_help;
 
 /** "Exit codes: ..." of verbs that read a core. */
 extern const char hawk_verb_exit_codes[];
+/** Likewise, of those that ask about one address. */
+extern const char hawk_verb_address_exit_codes[];
 
 /** Whether `count` operands behind the core are a number that `verb` can do with. */
 bool hawk_verb_takes(const struct hawk_verb *verb, int count);

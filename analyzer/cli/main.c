@@ -36,8 +36,10 @@ void hawk_complain(const char *format, ...)
 
 int hawk_fail(struct hawk_error *error)
 {
-	int code =
-		hawk_error_code(error) == HAWK_ERROR_USAGE ? HAWK_EXIT_USAGE : HAWK_EXIT_UNREADABLE;
+	enum hawk_error_code reason = hawk_error_code(error);
+	int code = reason == HAWK_ERROR_USAGE      ? HAWK_EXIT_USAGE
+		   : reason == HAWK_ERROR_NO_BLOCK ? HAWK_EXIT_CONDITION
+						   : HAWK_EXIT_UNREADABLE;
 
 	hawk_complain("%s", hawk_error_message(error));
 	hawk_error_destroy(error);

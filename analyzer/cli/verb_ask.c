@@ -36,8 +36,14 @@ int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *s
 	err = verb->answer(session, settings, count, operands, &code);
 	err = hawk_session_release(session, err);
 	hawk_bar_clear(&session->bar);
-	if (err)
-		return hawk_fail(err);
+	if (err) {
+		code = hawk_fail(err);
+		/* The block may lie in what is missing. */
+		if (code != HAWK_EXIT_CONDITION || !hawk_findings_partial(&session->findings))
+			return code;
+		hawk_session_print_partial(session);
+		return HAWK_EXIT_PARTIAL;
+	}
 	if (findings_left(verb, settings))
 		hawk_session_print_partial(session);
 	if (hawk_enomem_swallowed())

@@ -219,7 +219,7 @@ const struct hawk_verb hawk_verb_path = {
 		   "(--top says how many), and how many of all of these no root leads to.",
 	.options = {hawk_pointer_options, hawk_wish_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
-	.exit_codes = hawk_verb_exit_codes,
+	.exit_codes = hawk_verb_address_exit_codes,
 	.needs = "a core file (or --pid), and addresses or filters",
 	.live = true,
 	.operands_max = -1,

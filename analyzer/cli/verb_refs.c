@@ -65,7 +65,7 @@ const struct hawk_verb hawk_verb_refs = {
 		   "in them. Filters choose the blocks that point.",
 	.options = {hawk_pointer_options, hawk_wish_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
-	.exit_codes = hawk_verb_exit_codes,
+	.exit_codes = hawk_verb_address_exit_codes,
 	.needs = "a core file (or --pid) and addresses",
 	.live = true,
 	.operands_min = 1,

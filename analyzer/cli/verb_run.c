@@ -12,7 +12,10 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_cli.h"
+#include "hawk_option_names.h"
 #include "hawk_run_checks.h"
+
+enum { NEAR = 2 };
 
 static const char library[] = "libhawk_tracer.so";
 
@@ -110,6 +113,51 @@ static void print_warnings(struct hawk_text *warnings)
 	}
 }
 
+/** "progname, stacks, ...", and which of them is near to `name`: NULL = none, or it is one. */
+static bool knows_option(const char *name, struct hawk_text *all, const char **nearest)
+{
+	static const char *const names[] = {HAWK_OPTION_NAMES};
+	unsigned best = NEAR + 1;
+
+	*nearest = NULL;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		unsigned distance = hawk_edit_distance(name, names[i]);
+
+		if (!distance)
+			return true;
+		if (distance < best && distance < strlen(names[i])) {
+			best = distance;
+			*nearest = names[i];
+		}
+		hawk_text_printf(all, "%s%s", i ? ", " : "", names[i]);
+	}
+	return false;
+}
+
+/** The tracer would leave out what it does not know, and say so to nobody who still looks. */
+static struct hawk_error *check_options(const char *options)
+{
+	while (options && *options) {
+		CLEANUP(text) struct hawk_text name = {0}, all = {0};
+		const char *nearest;
+
+		hawk_text_append(&name, options, strcspn(options, "=:"));
+		if (name.failed)
+			return &hawk_enomem;
+		if (name.size && !knows_option(name.bytes, &all, &nearest))
+			return hawk_error_create(
+				HAWK_ERROR_USAGE,
+				"unknown option %s of the tracer%s%s%s; it knows %s", name.bytes,
+				nearest ? " (did you mean " : "", nearest ? nearest : "",
+				nearest ? "?)" : "", all.bytes ? all.bytes : "");
+		/* A colon in a value is "\\:". */
+		for (; *options && *options != ':'; options++)
+			options += options[0] == '\\' && options[1];
+		options += *options == ':';
+	}
+	return NULL;
+}
+
 static int run(struct hawk_settings *settings, int count, char **operands)
 {
 	CLEANUP(text) struct hawk_text warnings = {0};
@@ -124,7 +172,10 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 		hawk_complain("run needs a program; see hawk-core help run");
 		return HAWK_EXIT_USAGE;
 	}
-	err = resolve_tracer(settings->tracer, &tracer);
+	/* Another tracer may have other options. */
+	err = settings->tracer ? NULL : check_options(settings->tracer_options.bytes);
+	if (!err)
+		err = resolve_tracer(settings->tracer, &tracer);
 	if (err)
 		return hawk_fail(err);
 	hard_limit = raise_core_limit();

@@ -14,9 +14,13 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 
 	if (count && !hawk_site_prefix_parse(operands[0], &site))
 		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
-	if (count + settings->site.given != 1)
+	if (count + settings->site.given > 1)
 		return hawk_error_create(HAWK_ERROR_USAGE,
-					 "schema needs one site; see hawk-core help schema");
+					 "schema takes one site; see hawk-core help schema");
+	if (!count && !settings->site.given && !settings->type)
+		return hawk_error_create(
+			HAWK_ERROR_USAGE,
+			"schema needs a site, or --type; see hawk-core help schema");
 	if (settings->top > HAWK_SCHEMA_GROUPS_MAX)
 		return hawk_error_create(HAWK_ERROR_USAGE, "--top: at most %d sizes",
 					 (int)HAWK_SCHEMA_GROUPS_MAX);
@@ -39,19 +43,21 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 
 /** Of a process that was not traced. */
 static void print_unknown(struct hawk_session *session, const struct hawk_settings *settings,
-			  const struct hawk_pointer_report *pointers, uint64_t id)
+			  const struct hawk_pointer_report *pointers,
+			  const struct hawk_site_prefix *site)
 {
 	struct hawk_json json;
-	char text[17];
+	char text[17] = "";
 
 	if (!settings->json) {
 		hawk_report_put_unknown(session->target, &session->screen, "Schema",
 					"see what blocks look like");
 		return;
 	}
-	snprintf(text, sizeof(text), "%016llx", (unsigned long long)id);
+	if (site)
+		snprintf(text, sizeof(text), "%016llx", (unsigned long long)site->value);
 	hawk_report_json_begin(pointers, &json, session->output, "hawk-core/schema", 3);
-	hawk_json_put_string(&json, "site", text);
+	hawk_json_put_string(&json, "site", site ? text : NULL);
 	hawk_report_json_end(pointers, &json);
 }
 
@@ -59,14 +65,16 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 			       const struct hawk_pointer_report *pointers,
 			       const struct hawk_site_prefix *site)
 {
-	struct hawk_schema_report report = {.pointers = pointers};
+	struct hawk_schema_report report = {.pointers = pointers, .type = settings->type};
 	struct hawk_choice_wish blocks = hawk_block_filter_choice(pointers->filter);
 	struct hawk_schema_wish wish = {
 		.blocks = pointers->filter ? &blocks : NULL,
 		.groups = (size_t)settings->top,
+		.site = HAWK_SCHEMA_ANY_SITE,
 	};
 	struct hawk_schema schema;
-	struct hawk_error *err = hawk_site_prefix_find(&session->heap, site, &wish.site);
+	struct hawk_error *err =
+		site ? hawk_site_prefix_find(&session->heap, site, &wish.site) : NULL;
 
 	if (err)
 		return err;
@@ -90,14 +98,15 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS | HAWK_PART_SCHEMAS,
 		&report);
 	struct hawk_site_prefix site = settings->site.prefix;
+	bool has_site = count || settings->site.given;
 
 	(void)code;
 	if (count)
 		hawk_site_prefix_parse(operands[0], &site);
 	if (!err && session->heap.table)
-		err = make(session, settings, &report, &site);
+		err = make(session, settings, &report, has_site ? &site : NULL);
 	else if (!err)
-		print_unknown(session, settings, &report, site.value);
+		print_unknown(session, settings, &report, has_site ? &site : NULL);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }
@@ -124,13 +133,15 @@ const struct hawk_verb hawk_verb_schema = {
 	.name = "schema",
 	.arguments = "[options] CORE [SITE] | --pid PID [SITE]",
 	.summary = "what a site's blocks look like, and which do not fit",
-	.details = "Takes the blocks of SITE for objects of one type, and tells for each of their "
-		   "words what it holds: pointers to blocks of which site, virtual tables, code, "
-		   "text, numbers, with shares; a struct without debug information. Blocks that do "
-		   "not fit are listed: they may have been overwritten, or be stale.",
+	.details =
+		"Takes the blocks of SITE for objects of one type, and tells for each of their "
+		"words what it holds: pointers to blocks of which site, virtual tables, code, "
+		"text, numbers, with shares; a struct without debug information. Blocks that do "
+		"not fit are listed: they may have been overwritten, or be stale. With --type and "
+		"without a site, of all blocks of that type, whoever made them.",
 	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
-	.needs = "one core file (or --pid) and a site",
+	.needs = "one core file (or --pid) and a site, or --type",
 	.live = true,
 	.operands_max = 1,
 	.findings = HAWK_FINDINGS_IN_JSON,

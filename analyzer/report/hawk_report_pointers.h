@@ -63,6 +63,9 @@ struct hawk_error *hawk_report_json_site_frames(const struct hawk_pointer_report
 						uint32_t site, struct hawk_json *json);
 
 /** That no live block is at `address`, or why none is known. */
+/** What the column "start only" is, on a line above it. */
+void hawk_report_put_start_only(const struct hawk_screen *screen);
+
 struct hawk_error *hawk_report_no_block(const struct hawk_pointer_report *report, uint64_t address);
 
 /** Begins a document: "schema", "version", "source"; where stacks were sampled, "sampled". */

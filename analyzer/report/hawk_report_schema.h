@@ -12,7 +12,8 @@
 struct hawk_schema_report {
 	const struct hawk_pointer_report *pointers;
 	const struct hawk_schema *schema;
-	uint32_t site; /**< index into the heap's sites */
+	uint32_t site;    /**< index into the heap's sites, or HAWK_SCHEMA_ANY_SITE */
+	const char *type; /**< what chose the blocks of all sites */
 };
 
 struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,

@@ -139,7 +139,7 @@ static void append_place(struct hawk_text *text, const struct hawk_screen *scree
 		append_offset(&place, line);
 	}
 	if (place.size)
-		hawk_utf8_append_end(text, place.bytes, width);
+		hawk_utf8_append_middle_cut(text, place.bytes, width);
 }
 
 /** "(+2 wrappers)" */
@@ -172,7 +172,7 @@ static void append_module(struct hawk_text *text, const struct hawk_screen *scre
 
 	if (!path || !*path)
 		path = line->has_module ? "[unnamed module]" : "[no module]";
-	hawk_utf8_append_end(text, screen->full ? path : hawk_path_base(path), width);
+	hawk_utf8_append_middle_cut(text, screen->full ? path : hawk_path_base(path), width);
 }
 
 /** Everything in one line of any width: for --full. */
@@ -204,8 +204,8 @@ static void put_scope_line(const struct hawk_screen *screen, const struct hawk_s
 	size_t taken = sizeof("scope \"\"") - 1 + (line->unplaced ? sizeof(unplaced) - 1 : 0);
 
 	hawk_text_puts(&text, "scope \"");
-	hawk_utf8_append_end(&text, line->name.function,
-			     screen->full || width < taken ? SIZE_MAX : width - taken);
+	hawk_utf8_append_middle_cut(&text, line->name.function,
+				    screen->full || width < taken ? SIZE_MAX : width - taken);
 	hawk_text_puts(&text, "\"");
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_append(screen->output, text.bytes, text.size);

@@ -160,7 +160,7 @@ static void append_nameless(struct hawk_text *text, const struct hawk_site_name 
 	if (!offset.bytes)
 		return;
 	if (hawk_utf8_width(offset.bytes) > width) { /* the offset says more than the module */
-		hawk_utf8_append_end(text, offset.bytes, width);
+		hawk_utf8_append_middle_cut(text, offset.bytes, width);
 		return;
 	}
 	hawk_text_puts(text, offset.bytes);
@@ -214,7 +214,7 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 		 (width == SIZE_MAX || hawk_utf8_width(name->module) <= width / PLACE_SHARE))
 		hawk_text_puts(&place, name->module); /* half of it would say nothing */
 	if (place.bytes)
-		hawk_utf8_append_end(&shown, place.bytes, place_room(name, width));
+		hawk_utf8_append_middle_cut(&shown, place.bytes, place_room(name, width));
 	place_width = shown.bytes ? hawk_utf8_width(shown.bytes) + 2 : 0;
 	hawk_function_name_append(text, name->function,
 				  width == SIZE_MAX ? width : width - place_width);

@@ -105,22 +105,29 @@ void hawk_utf8_append_safe(struct hawk_text *text, const char *string)
 	}
 }
 
-void hawk_utf8_append_end(struct hawk_text *text, const char *string, size_t width)
+void hawk_utf8_append_middle_cut(struct hawk_text *text, const char *string, size_t width)
 {
 	CLEANUP(text) struct hawk_text safe = {0};
-	size_t excess;
+	size_t columns, kept, excess;
 	const char *at;
 
 	hawk_text_puts(text, ""); // never NULL, not even for an empty string
 	hawk_utf8_append_safe(&safe, string);
 	if (!safe.bytes)
 		return;
-	excess = hawk_utf8_width(safe.bytes);
-	excess = excess > width ? excess - width + 3 : 0;
 	at = safe.bytes;
-	if (excess)
-		hawk_text_puts(text, "...");
-	while (excess-- && *at)
+	columns = hawk_utf8_width(at);
+	if (columns <= width) {
+		hawk_text_puts(text, at);
+		return;
+	}
+	kept = width > 3 ? (width - 3) / 2 : 0;
+	excess = columns - (width > 3 ? width - 3 : 0);
+	for (size_t i = 0; i < kept; i++)
 		at += hawk_utf8_length(at); // all of it is valid now
+	hawk_text_append(text, safe.bytes, (size_t)(at - safe.bytes));
+	hawk_text_append(text, "...", width < 3 ? width : 3);
+	for (; excess && *at; excess--)
+		at += hawk_utf8_length(at);
 	hawk_text_puts(text, at);
 }

@@ -30,10 +30,8 @@ uint32_t hawk_utf8_steering(const char *string, size_t length);
  */
 void hawk_utf8_append_safe(struct hawk_text *text, const char *string);
 
-/**
- * As above, but at most `width` columns: of a wider one the end, behind "...". The ends of paths
- * tell most.
- */
-void hawk_utf8_append_end(struct hawk_text *text, const char *string, size_t width);
+/** `string`, made safe, in at most `width` columns: where it is longer "..." stands in its middle,
+ * so that both where it begins and its end, a line number say, are seen. */
+void hawk_utf8_append_middle_cut(struct hawk_text *text, const char *string, size_t width);
 
 #endif

@@ -164,7 +164,7 @@ static void put_name(const struct hawk_report *report, const struct hawk_screen 
 	else if (report->by == HAWK_GROUP_BY_FUNCTION)
 		hawk_function_name_append(&text, group->name, width);
 	else
-		hawk_utf8_append_end(&text, group->name, width);
+		hawk_utf8_append_middle_cut(&text, group->name, width);
 	hawk_output_append(screen->output, text.bytes, text.size);
 	if (module.size && text.size && hawk_utf8_width(text.bytes) + 2 + module.size <= width) {
 		hawk_screen_style(screen, HAWK_STYLE_FAINT);

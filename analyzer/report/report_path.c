@@ -61,6 +61,36 @@ static uint32_t end_of_run(const struct hawk_pointer_report *report, const struc
 	return end;
 }
 
+/** Whether the step leads behind the first byte of the block, and it is known how far. */
+static bool leads_inside(const struct hawk_referrer *pointer)
+{
+	return pointer->interior && pointer->inside != HAWK_OFFSET_UNKNOWN && pointer->inside;
+}
+
+/** The first "+8->+5" of a path in words. */
+static void put_legend(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		       const struct hawk_path *path)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	for (uint32_t i = 1; i < path->count; i++) {
+		struct hawk_referrer pointer = pointer_to(report, path, i);
+
+		if (!leads_inside(&pointer))
+			continue;
+		hawk_text_printf(&text,
+				 "(+%" PRIu64 "->+%" PRIu64 ": byte %" PRIu64
+				 " of the block above holds a pointer to byte %" PRIu64
+				 " of this one; without -> it points to the first byte)",
+				 pointer.offset, pointer.inside, pointer.offset, pointer.inside);
+		break;
+	}
+	if (!text.bytes)
+		return;
+	hawk_output_puts(screen->output, "  ");
+	hawk_screen_wrapped(screen, text.bytes, 2, 2);
+}
+
 static struct hawk_error *put_step(const struct hawk_pointer_report *report,
 				   const struct hawk_screen *screen, const struct hawk_path *path,
 				   uint32_t i)
@@ -75,7 +105,7 @@ static struct hawk_error *put_step(const struct hawk_pointer_report *report,
 			snprintf(text, sizeof(text), "+?");
 		else
 			snprintf(text, sizeof(text), "+%" PRIu64, pointer.offset);
-		if (pointer.interior && pointer.inside != HAWK_OFFSET_UNKNOWN && pointer.inside)
+		if (leads_inside(&pointer))
 			snprintf(text, sizeof(text), "+%" PRIu64 "->+%" PRIu64, pointer.offset,
 				 pointer.inside);
 	}
@@ -156,7 +186,10 @@ struct hawk_error *hawk_report_path_to(const struct hawk_pointer_report *report,
 	hawk_output_puts(screen->output, "  ");
 	hawk_output_append(screen->output, root.bytes, root.size);
 	hawk_output_puts(screen->output, "\n");
-	return put_steps(report, screen, &path);
+	err = put_steps(report, screen, &path);
+	if (!err)
+		put_legend(report, screen, &path);
+	return err;
 }
 
 struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,

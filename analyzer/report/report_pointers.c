@@ -186,14 +186,25 @@ static void put_json_sampling(const struct hawk_heap *heap, struct hawk_json *js
 	hawk_json_object_end(json);
 }
 
+void hawk_report_put_start_only(const struct hawk_screen *screen)
+{
+	hawk_screen_style(screen, HAWK_STYLE_FAINT);
+	hawk_output_puts(screen->output,
+			 "  start only: the same, if only pointers to the first byte of a "
+			 "block count\n");
+	hawk_screen_plain(screen);
+}
+
 struct hawk_error *hawk_report_no_block(const struct hawk_pointer_report *report, uint64_t address)
 {
-	const char *why = "no live block is there";
+	const char *why;
 
-	if (!report->graph->heap->table)
-		why = hawk_report_has_tracer(report->graph->target)
-			      ? "no block is known: the trace table is not there"
-			      : "no block is known: the process was not traced";
+	if (report->graph->heap->table)
+		return hawk_error_create(HAWK_ERROR_NO_BLOCK,
+					 "0x%" PRIx64 ": no live block is there", address);
+	why = hawk_report_has_tracer(report->graph->target)
+		      ? "no block is known: the trace table is not there"
+		      : "no block is known: the process was not traced";
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": %s", address, why);
 }
 

@@ -108,6 +108,7 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 		return NULL;
 	}
 	hawk_report_put_sampling(report, screen);
+	hawk_report_put_start_only(screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "   # %12s %12s %10s %12s  %s\n", "retained",
 			   "start only", "shallow", "blocks", "site");
@@ -334,6 +335,7 @@ struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report 
 		hawk_report_put_none(report, screen);
 		return NULL;
 	}
+	hawk_report_put_start_only(screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%10s %10s  %s\n", "retained", "start only", "block");
 	hawk_screen_plain(screen);

@@ -10,6 +10,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report_schema.h"
+#include "hawk_utf8.h"
 
 enum {
 	VALUES = 4,   /**< shown of each word */
@@ -238,7 +239,12 @@ struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,
 
 	if (err)
 		return err;
-	hawk_site_name_append(&title, name, room(screen, 1));
+	if (report->site == HAWK_SCHEMA_ANY_SITE) {
+		hawk_text_puts(&title, "Blocks of all sites, of types that match ");
+		hawk_utf8_append_safe(&title, report->type);
+	} else {
+		hawk_site_name_append(&title, name, room(screen, 1));
+	}
 	hawk_screen_heading(screen, "%s", title.bytes ? title.bytes : "");
 	hawk_output_printf(
 		screen->output, "%s block%s, %s\n", hawk_quantity_count(schema->objects).text,

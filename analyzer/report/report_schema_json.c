@@ -151,7 +151,7 @@ struct hawk_error *hawk_report_schema_json(const struct hawk_schema_report *repo
 	char id[17];
 
 	hawk_report_site_id(report->pointers->graph, report->site, id);
-	hawk_json_put_string(json, "site", id);
+	hawk_json_put_string(json, "site", id[0] ? id : NULL);
 	hawk_json_put_integer(json, "objects", schema->objects);
 	hawk_json_put_integer(json, "bytes", schema->bytes);
 	hawk_json_put_integer(json, "carved", schema->carved);

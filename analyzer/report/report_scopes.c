@@ -44,7 +44,7 @@ static void put_group(const struct hawk_report *report, const struct hawk_screen
 	if (!group->label)
 		hawk_text_puts(&safe, "(outside of scopes)");
 	else
-		hawk_utf8_append_end(&safe, path.bytes ? path.bytes : "", width);
+		hawk_utf8_append_middle_cut(&safe, path.bytes ? path.bytes : "", width);
 	hawk_output_printf(screen->output, "%9s %8s %10s %7s %10s %7s ",
 			   group->label ? hawk_quantity_count(group->entries).text : "-",
 			   group->label ? hawk_quantity_nanoseconds(group->total_ns).text : "-",

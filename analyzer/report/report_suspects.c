@@ -5,6 +5,7 @@
  */
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hawk_cleanup.h"
@@ -13,6 +14,7 @@
 #include "hawk_leaks.h"
 #include "hawk_quantity.h"
 #include "hawk_report_suspects.h"
+#include "hawk_site_stack.h"
 #include "hawk_utf8.h"
 
 enum { NAME_WIDTH = 40, STEPS = 3, INDENT = 3, COMMAND_INDENT = 5 };
@@ -78,14 +80,14 @@ static struct hawk_error *append_name(const struct hawk_suspects *suspects, uint
 	return NULL;
 }
 
-/** Sites between the top and the suspect: ", through A, B and C"; " but A, lost as well". */
+/** Sites between the top and the suspect: ", through A, B and C"; of what is lost "A, B and C". */
 static struct hawk_error *append_steps(const struct hawk_suspects *suspects,
 				       const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
 	uint32_t kind = nodes[suspect->holder.top].kind;
 	const char *first = kind == HAWK_TREE_SHARED ? "; they share it through "
-			    : kind == HAWK_TREE_LOST ? " but "
+			    : kind == HAWK_TREE_LOST ? ""
 						     : ", through ";
 	uint32_t steps[HAWK_SITE_TREE_DEPTH + 2];
 	struct hawk_error *err = NULL;
@@ -103,7 +105,8 @@ static struct hawk_error *append_steps(const struct hawk_suspects *suspects,
 		err = append_name(suspects, nodes[steps[count - 1 - i]].key, text);
 	}
 	if (count && kind == HAWK_TREE_LOST)
-		hawk_text_puts(text, ", lost as well");
+		hawk_text_printf(text, ", which %s lost",
+				 count == 1 ? "is itself" : "are themselves");
 	return err;
 }
 
@@ -166,9 +169,17 @@ static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
 
 	hawk_text_puts(text, reach_word(suspect));
 	if (top->kind == HAWK_TREE_LOST) {
-		hawk_text_printf(text, "%s: nothing leads to %s%sit",
-				 suspect->facts.reach_known ? "Lost" : "Perhaps lost",
-				 whole ? "" : part.text, whole ? "" : " of ");
+		bool direct =
+			suspects->tree.nodes[suspect->holder.node].parent == suspect->holder.top;
+
+		hawk_text_printf(text,
+				 "%s: ", suspect->facts.reach_known ? "Lost" : "Perhaps lost");
+		if (direct)
+			hawk_text_printf(text, "nothing leads to %s%sit", whole ? "" : part.text,
+					 whole ? "" : " of ");
+		else
+			hawk_text_printf(text, "%s%sonly reachable from ", whole ? "" : part.text,
+					 whole ? "" : " of it is ");
 		return append_steps(suspects, suspect, text);
 	}
 	append_sentence(text, part.text);
@@ -318,26 +329,84 @@ static void put_command(const struct hawk_screen *screen, const char *command)
 		hawk_output_printf(screen->output, "%s\n", command);
 }
 
+static struct hawk_error *append_title(const struct hawk_suspects *suspects,
+				       const struct hawk_screen *screen, size_t number,
+				       struct hawk_text *text)
+{
+	const struct hawk_site_name *name;
+	struct hawk_error *err =
+		hawk_site_name(suspects->pointers->names, suspects->items[number].site, &name);
+
+	if (!err)
+		hawk_site_name_append(text, name,
+				      screen->full ? SIZE_MAX : screen->width - INDENT - 1);
+	return err;
+}
+
+/** Whether another suspect has the same title. */
+static struct hawk_error *is_alike(const struct hawk_suspects *suspects,
+				   const struct hawk_screen *screen, size_t number,
+				   const struct hawk_text *title, bool *ret)
+{
+	*ret = false;
+	for (size_t i = 0; i < suspects->count && !*ret; i++) {
+		CLEANUP(text) struct hawk_text other = {0};
+		struct hawk_error *err =
+			i == number ? NULL : append_title(suspects, screen, i, &other);
+
+		if (err)
+			return err;
+		*ret = other.bytes && title->bytes && !strcmp(other.bytes, title->bytes);
+	}
+	return NULL;
+}
+
 static struct hawk_error *put_suspect(const struct hawk_suspects *suspects,
-				      const struct hawk_screen *screen, size_t number)
+				      const struct hawk_screen *screen,
+				      struct hawk_site_stacks *stacks, size_t number)
 {
 	const struct hawk_suspect *suspect = &suspects->items[number];
 	CLEANUP(text) struct hawk_text title = {0}, story = {0}, command = {0};
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name(suspects->pointers->names, suspect->site, &name);
+	struct hawk_error *err = append_title(suspects, screen, number, &title);
+	bool alike = false;
 
+	if (!err)
+		err = is_alike(suspects, screen, number, &title, &alike);
 	if (!err)
 		err = append_story(suspects, suspect, &story);
 	if (err)
 		return err;
-	hawk_site_name_append(&title, name, screen->full ? SIZE_MAX : screen->width - INDENT - 1);
 	append_command(suspects, suspect, &command);
 	hawk_output_printf(screen->output, "%s%zu. %s\n", number ? "\n" : "", number + 1,
 			   title.bytes ? title.bytes : "");
+	if (alike)
+		err = hawk_site_stacks_put(stacks, suspect->site);
 	hawk_output_fill(screen->output, ' ', INDENT);
 	hawk_screen_wrapped(screen, story.bytes ? story.bytes : "", INDENT, INDENT);
 	put_command(screen, command.bytes ? command.bytes : "");
-	return NULL;
+	return err;
+}
+
+/** What tells those from each other that have the same name, and no more, also with --full. */
+static struct hawk_error *put_all(const struct hawk_suspects *suspects,
+				  const struct hawk_screen *screen)
+{
+	const struct hawk_pointer_report *pointers = suspects->pointers;
+	CLEANUP(free_ptr) uint32_t *sites = calloc(suspects->count + 1, sizeof(*sites));
+	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
+	struct hawk_screen narrow = *screen;
+	struct hawk_error *err;
+
+	if (!sites)
+		return &hawk_enomem;
+	narrow.full = false;
+	for (size_t i = 0; i < suspects->count; i++)
+		sites[i] = suspects->items[i].site;
+	err = hawk_site_stacks_create(&narrow, pointers->symbols, pointers->graph->heap, sites,
+				      suspects->count, 1, &stacks);
+	for (size_t i = 0; i < suspects->count && !err; i++)
+		err = put_suspect(suspects, screen, stacks, i);
+	return err;
 }
 
 /** Live bytes of the sites that it stands for. */
@@ -355,7 +424,6 @@ static uint64_t explained_bytes(const struct hawk_suspects *suspects,
 struct hawk_error *hawk_report_suspects(const struct hawk_suspects *suspects,
 					const struct hawk_screen *screen)
 {
-	struct hawk_error *err = NULL;
 	uint64_t bytes = 0;
 
 	if (suspects->skipped) {
@@ -373,9 +441,7 @@ struct hawk_error *hawk_report_suspects(const struct hawk_suspects *suspects,
 			    "Suspects: %zu site%s behind %s of the heap, and what to ask next",
 			    suspects->count, suspects->count == 1 ? "" : "s",
 			    hawk_quantity_share(bytes, suspects->heap_bytes).text);
-	for (size_t i = 0; i < suspects->count && !err; i++)
-		err = put_suspect(suspects, screen, i);
-	return err;
+	return put_all(suspects, screen);
 }
 
 static struct hawk_error *put_json_holder(const struct hawk_suspects *suspects,

@@ -79,19 +79,19 @@ static void append_root(struct hawk_text *text, const char *name, size_t width)
 	size_t used;
 
 	if (hawk_utf8_width(name) <= width || !section) {
-		hawk_utf8_append_end(text, name, width);
+		hawk_utf8_append_middle_cut(text, name, width);
 		return;
 	}
 	hawk_text_append(&variable, name, (size_t)(place - name) + 1);
 	place += sizeof(in) - 1;
 	hawk_text_append(&module, place, (size_t)(section - place));
 	used = variable.bytes ? hawk_utf8_width(variable.bytes) : 0;
-	hawk_utf8_append_end(text, variable.bytes ? variable.bytes : "", width);
+	hawk_utf8_append_middle_cut(text, variable.bytes ? variable.bytes : "", width);
 	used += sizeof(in) - 2;
 	if (!module.bytes || width < used + MODULE_WIDTH_MIN)
 		return;
 	hawk_text_puts(text, in + 1);
-	hawk_utf8_append_end(text, module.bytes, width - used);
+	hawk_utf8_append_middle_cut(text, module.bytes, width - used);
 }
 
 static struct hawk_error *append_name(const struct writer *writer,
@@ -289,6 +289,8 @@ struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 	};
 
 	hawk_report_put_sampling(report, screen);
+	if (tree->start)
+		hawk_report_put_start_only(screen);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%10s %s%7s %*s  %s\n", "size",
 			   tree->start ? "start only " : "", "share", writer.blocks_width, "blocks",

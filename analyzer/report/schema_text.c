@@ -47,10 +47,10 @@ static struct hawk_error *append_symbol(const struct hawk_pointer_report *report
 		if (offset)
 			hawk_text_printf(text, "+0x%" PRIx64, offset);
 		hawk_text_puts(text, " in ");
-		hawk_utf8_append_end(text, hawk_path_base(module->path), width);
+		hawk_utf8_append_middle_cut(text, hawk_path_base(module->path), width);
 		return NULL;
 	}
-	hawk_utf8_append_end(text, hawk_path_base(module->path), width);
+	hawk_utf8_append_middle_cut(text, hawk_path_base(module->path), width);
 	hawk_text_printf(text, "+0x%" PRIx64,
 			 address - (module->has_bias ? module->bias : module->start));
 	return NULL;

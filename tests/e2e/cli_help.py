@@ -129,6 +129,10 @@ def check_usage_errors():
             (["whatis", core, "here"], "here"),
             (["run"], "program"),
             (["run", "--option", "depth", "true"], "--option"),
+            (["run", "-o", "unknown=1", "true"], "unknown option unknown of the tracer; it knows help, progname, stacks,"),
+            (["run", "-o", "dept=9", "true"], "(did you mean depth?)"),
+            (["run", "--opts", "progname=a\\:b:stack=0", "true"], "(did you mean stacks?)"),
+            (["schema", core], "--type"),
             (["run", "--depth", "deep", "true"], "--depth"),
             (["help", "frobnicate"], "frobnicate")):
         done = tool(*arguments)

@@ -131,6 +131,9 @@ def check_options():
     hawk.expect_equal(traced_true("zzz=1:zzz=1").stderr.count("zzz"), 2, "one line per mistake")
     done = run_verb("-o", "help=1", "--", "/bin/cat", "/dev/null", env=hawk.plain_environment())
     hawk.expect("progname" in done.stderr, "run -o help=1")
+    done = run_verb("-o", "progname=x:y=z", "--opts", "depth=9:stacks=1:progname=a\\:b", "--", "/bin/true",
+                    env=hawk.plain_environment())
+    hawk.expect_equal(done.returncode, 0, f"options that there are: {done.stderr}")
 
 
 hawk.need_build()

@@ -254,6 +254,18 @@ def check_text(core, sites):
     hawk.expect(re.search(r"elements of 24 bytes", text_of(core, sites["make_table"][0])), "said")
 
 
+def check_type_of_all_sites(core):
+    """--type chooses blocks of all sites, where none is named."""
+    done = hawk.run([hawk.CORE, "schema", "--json", "--type=.", core])
+    found = json.loads(done.stdout)
+    of_type = [block for block in hawk.blocks(core) if block["type"]]
+    hawk.expect_equal((done.returncode, found["site"], found["objects"], found["frames"]),
+                      (0, None, len(of_type), []), "all blocks of a type")
+    hawk.expect(of_type and found["groups"], "there are some")
+    text = text_of("--type=.", core)
+    hawk.expect("Blocks of all sites, of types that match ." in text and "vtable" in text, text[:300])
+
+
 def check_mistakes(core, sites):
     for arguments in ([core], [core, "xyz"], [core, "1234567812345678"],
                       [core, sites["make_record"][0], "--type", "("],
@@ -302,6 +314,7 @@ check_arrays(good, known)
 check_outliers(bad, json.loads(said.stdout), sites_of(bad))
 check_text(good, known)
 check_text(bad, known)
+check_type_of_all_sites(good)
 check_mistakes(good, known)
 check_damage(good, known)
 check_live(binary, known["make_record"][0])

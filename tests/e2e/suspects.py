@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,16 @@ def check_lost_chain():
     section = " ".join(section_of(text_of(forgotten)).split())
     hawk.expect("1. make_hub" in section and "Lost: nothing leads to it. In all, " in section and
                 "are lost through it, among them those of make_payload, make_cell." in section, section)
+
+
+def check_looks():
+    """Suspects with the same name are told from each other by their stacks."""
+    section = section_of(text_of("--full", held))
+    heads = re.findall(r"^\d+\. (.*)\n((?: {6}\S.*\n)*)", section, re.M)
+    names = [name for name, _ in heads]
+    hawk.expect(len(set(names)) < len(names), f"some have the same name: {names}")
+    hawk.expect_equal(len(set(heads)), len(heads), f"none looks like another: {heads}")
+    hawk.expect(all(bool(stack) == (names.count(name) > 1) for name, stack in heads), f"stacks where they tell: {heads}")
 
 
 def check_growth():
@@ -189,6 +200,7 @@ held = hawk.put_aside(held)
 grown = hawk.put_aside(growth_world.crash(folder, growth_world.build(folder), 2.5))
 check_holders()
 check_lost_chain()
+check_looks()
 check_growth()
 check_commands()
 check_left_out()

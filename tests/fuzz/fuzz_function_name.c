@@ -39,7 +39,7 @@ static void check_shortened(const char *name, size_t width)
 	require(text.bytes && hawk_utf8_width(text.bytes) <= width);
 	require_safe(text.bytes);
 	hawk_text_clear(&text);
-	hawk_utf8_append_end(&text, name, width);
+	hawk_utf8_append_middle_cut(&text, name, width);
 	require(hawk_utf8_width(text.bytes) <= width);
 	require_safe(text.bytes);
 	hawk_text_deinit(&text);

@@ -299,6 +299,27 @@ static void control_characters_and_invalid_bytes_are_escaped(void **state)
 	hawk_text_deinit(&text);
 }
 
+static void what_is_too_long_keeps_both_ends(void **state)
+{
+	static const struct {
+		size_t width;
+		const char *shown;
+	} cases[] = {{40, "a_rather_long_file_name.c:42"},
+		     {16, "a_rath...me.c:42"},
+		     {4, "...2"},
+		     {3, "..."},
+		     {1, "."}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct hawk_text text = {0};
+
+		hawk_utf8_append_middle_cut(&text, "a_rather_long_file_name.c:42", cases[i].width);
+		assert_string_equal(text.bytes, cases[i].shown);
+		hawk_text_deinit(&text);
+	}
+}
+
 static void overlong_and_surrogate_sequences_are_invalid(void **state)
 {
 	(void)state;
@@ -340,6 +361,7 @@ int main(void)
 		cmocka_unit_test(a_wrapper_of_an_allocator_is_known_by_its_name),
 		cmocka_unit_test(the_program_s_own_functions_are_no_plumbing),
 		cmocka_unit_test(control_characters_and_invalid_bytes_are_escaped),
+		cmocka_unit_test(what_is_too_long_keeps_both_ends),
 		cmocka_unit_test(overlong_and_surrogate_sequences_are_invalid),
 		cmocka_unit_test(the_base_of_a_path_is_its_last_component),
 	};

@@ -8,10 +8,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "hawk_option_names.h"
 #include "hawk_options.h"
 #include "hawk_unwind.h"
 
@@ -143,6 +145,25 @@ static void help_lists_every_option_with_its_default(void **state)
 		assert_non_null(strstr(said, lines[i]));
 }
 
+/** `hawk-core run` refuses others. */
+static void the_names_that_are_known_elsewhere_are_the_table_s(void **state)
+{
+	static const char *const names[] = {HAWK_OPTION_NAMES};
+	const char *at = parse("help=1");
+	char line[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(line, sizeof(line), "\n  %s=", names[i]);
+		at = strstr(at, line);
+		if (!at)
+			fail_msg("%s", names[i]);
+		at += strlen(line);
+	}
+	for (at = strchr(at, '\n'); at && at[1]; at = strchr(at + 1, '\n'))
+		assert_memory_equal(at, "\n      ", 7); // its help, and no other option
+}
+
 static void the_program_is_matched_by_its_base_name(void **state)
 {
 	(void)state;
@@ -193,6 +214,7 @@ int main(void)
 		cmocka_unit_test(a_value_that_is_too_long_is_refused),
 		cmocka_unit_test(empty_pairs_and_no_text_are_nothing),
 		cmocka_unit_test(help_lists_every_option_with_its_default),
+		cmocka_unit_test(the_names_that_are_known_elsewhere_are_the_table_s),
 		cmocka_unit_test(the_program_is_matched_by_its_base_name),
 	};
 
