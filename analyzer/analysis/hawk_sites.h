@@ -102,8 +102,11 @@ struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_
 					struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
 
-/** After a sweep: blocks that the counters call live and that were not found. 0 also where the
- * counters cannot tell. */
+/** After a sweep: blocks that the counters call live and that were not found. Too many where the
+ * counters missed frees, or ran on after the core was written. */
+uint64_t hawk_heap_not_found(struct hawk_target *target, const struct hawk_heap *heap);
+
+/** The same; 0 where the counters cannot tell. */
 uint64_t hawk_heap_unaccounted(struct hawk_target *target, const struct hawk_heap *heap);
 
 /** After a sweep: no block that has not been freed is missing, as far as the counters know. */

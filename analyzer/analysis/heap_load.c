@@ -279,13 +279,16 @@ static uint64_t blocks_not_found(const struct hawk_heap *heap)
 	return totals->alloc_objects > found ? totals->alloc_objects - found : 0;
 }
 
-uint64_t hawk_heap_unaccounted(struct hawk_target *target, const struct hawk_heap *heap)
+uint64_t hawk_heap_not_found(struct hawk_target *target, const struct hawk_heap *heap)
 {
 	uint64_t missing = blocks_not_found(heap);
 
-	return counters_are_known(target, heap) && missing > blocks_in_flight(target, heap)
-		       ? missing
-		       : 0;
+	return missing > blocks_in_flight(target, heap) ? missing : 0;
+}
+
+uint64_t hawk_heap_unaccounted(struct hawk_target *target, const struct hawk_heap *heap)
+{
+	return counters_are_known(target, heap) ? hawk_heap_not_found(target, heap) : 0;
 }
 
 bool hawk_heap_is_whole(struct hawk_target *target, const struct hawk_heap *heap)

@@ -212,7 +212,7 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *gra
 		.inuse_bytes = filtered ? ages->bytes : site->inuse_bytes,
 		.alloc_objects = filtered ? 0 : site->alloc_objects,
 		.alloc_bytes = filtered ? 0 : site->alloc_bytes,
-		.missing_objects = hawk_heap_unaccounted(graph->target, graph->heap),
+		.missing_objects = hawk_heap_not_found(graph->target, graph->heap),
 		.sampled = site->sample.estimated,
 		.reach_known = graph->parts & HAWK_PART_REACH && !hawk_leaks_doubt(graph),
 	};
