@@ -208,3 +208,75 @@ zoo_ninja() {
 	done
 	traced ninja -j 2 >log && tail -n 1 log | grep -o '40.40' && cat ./*.o | md5sum
 }
+
+# packages: gfortran
+# workload: a program of arrays with OpenMP, and that program
+zoo_gfortran() {
+	cat >work.f90 <<'END'
+program work
+  implicit none
+  integer :: i, j
+  integer, allocatable :: a(:, :)
+  integer(8) :: total
+  character(:), allocatable :: text
+  allocate(a(500, 500))
+  total = 0
+  !$omp parallel do reduction(+:total)
+  do i = 1, 500
+    a(:, i) = [(mod(i * j * 7, 1013), j = 1, 500)]
+    total = total + sum(a(:, i))
+  end do
+  text = ''
+  do i = 1, 2000
+    text = text // achar(97 + mod(i, 26))
+  end do
+  print *, total, len(text)
+  stop 9
+end program
+END
+	traced gfortran -O2 -fopenmp work.f90 -o work && OMP_NUM_THREADS=4 traced ./work
+}
+
+# packages: fpc
+# workload: a Pascal program of strings and classes, and that program (an allocator of its own)
+zoo_fpc() {
+	cat >work.pas <<'END'
+program work;
+{$mode objfpc}{$H+}
+uses classes, sysutils;
+var list: TStringList; i: integer; sum: int64 = 0;
+begin
+  list := TStringList.Create;
+  for i := 0 to 99999 do list.Add('key' + IntToStr(i mod 5000) + '=' + IntToStr(i * 7 mod 1013));
+  list.Sort;
+  for i := 0 to list.Count - 1 do sum := (sum * 31 + length(list[i])) mod 1000003;
+  writeln(list.Count, ' ', sum);
+  list.Free;
+  halt(10);
+end.
+END
+	traced fpc -v0 -O2 work.pas >/dev/null 2>&1 && traced ./work
+}
+
+# packages: nim gcc
+# workload: a program of tables and sequences through C, and that program
+zoo_nim() {
+	cat >work.nim <<'END'
+import std/[tables, algorithm, strutils]
+var map = initTable[string, seq[int]]()
+for i in 0 ..< 100000:
+  map.mgetOrPut("key" & $(i mod 5000), @[]).add(i * 7 mod 1013)
+var sum = 0
+for k, v in map: sum += v.join(",").len
+echo map.len, " ", sum
+quit(11)
+END
+	traced nim c --hints:off --verbosity:0 --nimcache:cache -d:release work.nim && traced ./work
+}
+
+# packages: tcc
+# workload: compiles and runs in memory
+zoo_tcc() {
+	write_c
+	traced tcc -run work.c
+}

@@ -262,3 +262,34 @@ zoo_jq() {
 zoo_bc() {
 	echo 'scale=1000; 4*a(1)' | traced bc -l
 }
+
+# packages: pypy3
+# workload: JSON, regular expressions, ctypes of the C library, a compiler for hot loops
+zoo_pypy() {
+	cat >work.py <<'END'
+import ctypes, hashlib, json, re, sys
+rows = [{"id": i, "name": "name %d" % (i * 7 % 1013), "tags": [str(j) for j in range(i % 5)]} for i in range(50000)]
+text = json.dumps(rows)
+print(hashlib.md5(text.encode()).hexdigest(), len(re.findall("name 1[0-9]+", text)))
+libc = ctypes.CDLL("libc.so.6")
+libc.malloc.restype = ctypes.c_void_p
+for i in range(1000):
+    libc.free(ctypes.c_void_p(libc.malloc(i)))
+sys.exit(20)
+END
+	traced pypy3 work.py
+}
+
+# packages: chezscheme
+# workload: compiles, hash tables, a garbage collection
+zoo_chez() {
+	cat >work.ss <<'END'
+(define h (make-hashtable string-hash string=?))
+(do ((i 0 (+ i 1))) ((= i 100000)) (hashtable-set! h (number->string i) (list i (* i i))))
+(collect)
+(display (hashtable-ref h "4711" #f)) (newline)
+(display (string-length (number->string (expt 7 20000)))) (newline)
+(exit 24)
+END
+	traced scheme --script work.ss
+}

@@ -519,3 +519,63 @@ zoo_rabbitmq() {
 	wait $!
 	echo "server: exit code $?"
 }
+
+# packages: uwsgi-plugin-python3 uwsgi-core curl
+# workload: an application in two processes of two threads, 200 requests, reload
+zoo_uwsgi() {
+	local i
+	cat >app.py <<'END'
+import json, re
+def application(environ, start_response):
+    rows = [{"id": i, "name": f"name {i * 7 % 1013}"} for i in range(500)]
+    start_response("200 OK", [("Content-Type", "text/plain")])
+    return [json.dumps(rows).encode(), str(len(re.findall("1", str(rows)))).encode()]
+END
+	serve uwsgi_python3 --http-socket "127.0.0.1:$ZOO_PORT" --wsgi-file app.py --master --processes 2 --threads 2 --disable-logging --need-app 2>log &
+	wait_port "$ZOO_PORT"
+	for i in 1 2; do
+		curl -sS "http://127.0.0.1:$ZOO_PORT/[1-100]" | md5sum
+		kill -HUP $!
+		sleep 2
+		wait_for curl -sf "http://127.0.0.1:$ZOO_PORT/"
+	done
+	# shellcheck disable=SC2046
+	look $! $(pgrep -P $!)
+	stop $! INT
+}
+
+# packages: samba smbclient
+# workload: a share, files there and back
+zoo_samba() {
+	mkdir -p share state/private && chmod 777 share && chmod 755 .
+	cat >smb.conf <<END
+[global]
+  server role = standalone server
+  interfaces = lo
+  bind interfaces only = yes
+  disable netbios = yes
+  smb ports = $ZOO_PORT
+  private dir = $PWD/state/private
+  state directory = $PWD/state
+  cache directory = $PWD/state
+  lock directory = $PWD/state
+  pid directory = $PWD/state
+  ncalrpc dir = $PWD/state/ncalrpc
+  log file = $PWD/log
+  map to guest = bad user
+  load printers = no
+  printcap name = /dev/null
+[zoo]
+  path = $PWD/share
+  guest ok = yes
+  writable = yes
+  force user = nobody
+END
+	serve setsid smbd --foreground --no-process-group -s "$PWD/smb.conf" -d 0 >/dev/null 2>&1 &
+	wait_port "$ZOO_PORT"
+	seq 200000 >numbers
+	smbclient -s /dev/null -p "$ZOO_PORT" -N //127.0.0.1/zoo -c 'put numbers; mkdir d; get numbers back; ls' 2>&1 | grep -o '^  [a-z]*  *[AND]*  *[0-9]*' | sort
+	md5sum back
+	look $!
+	stop $!
+}
