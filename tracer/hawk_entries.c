@@ -334,8 +334,8 @@ static bool open_mapped(const struct link_map *map, struct hawk_elf *ret)
 	return hawk_elf_open(&info, ret);
 }
 
-/** Nothing is bound yet. Its own calls may take the hooks: in another namespace nobody's free()
- * comes before its own. */
+/** The module is not relocated yet: what will be bound to it gets the hooks. Its own calls get
+ * them, too, where it comes first in the search order, as in another namespace. */
 static void install_late(const struct link_map *map)
 {
 	static struct installation all;

@@ -13,8 +13,7 @@
 #include "hawk_entries.h"
 
 enum {
-	/* from here on they return something; all before free */
-	FIRST_RESIZE = 18,
+	FIRST_RESIZE = 18, /* all before it free */
 	REALLOCARRAY = FIRST_RESIZE + 2,
 	MALLOC_USABLE_SIZE,
 	STUB_BYTES = 16,
