@@ -35,7 +35,9 @@ struct installation {
 	struct found found[ENTRIES_MAX];
 	unsigned count;
 	uint64_t lowest, highest; /**< originals lie between */
-	bool behind_us;           /**< while walking modules in their order */
+	uint64_t next;            /**< bias of the first module behind us that has a malloc */
+	struct hawk_elf ours;
+	bool behind_us; /**< while walking modules in their order */
 	bool failed;
 };
 
@@ -133,11 +135,14 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *data)
 	if (!hawk_elf_open(info, &module))
 		return 0;
 	if (is_ours(&module)) {
+		all->ours = module;
 		all->behind_us = true;
 		return 0;
 	}
 	if (!all->behind_us || !may_have_entries(&module))
 		return 0;
+	if (!all->next && hawk_elf_find(&module, "malloc"))
+		all->next = module.bias;
 	note_heap(all, &module, NULL);
 	for (unsigned f = 0; f < sizeof(families) / sizeof(families[0]); f++)
 		for (const struct hawk_entry *entry = families[f]; entry->name; entry++)
@@ -262,6 +267,47 @@ static void rebind(struct installation *all, const struct hawk_elf *module,
 	}
 }
 
+/** A call of a wrapper of a function of the family that it defines itself. */
+static void rebind_to_itself(struct installation *all, const struct hawk_elf *module,
+			     const Elf64_Rela *relocation)
+{
+	const Elf64_Sym *symbol = &module->symbols[ELF64_R_SYM(relocation->r_info)];
+	uint64_t *slot = (uint64_t *)(module->bias + relocation->r_offset);
+	uint64_t own = module->bias + symbol->st_value;
+
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_name >= module->names_bytes ||
+	    !hawk_elf_find(&all->ours, module->names + symbol->st_name))
+		return;
+	if (*slot != own && !hawk_elf_write(module, slot, own))
+		all->failed = true;
+}
+
+static void for_each_call(struct installation *all, const struct hawk_elf *module,
+			  void (*change)(struct installation *all, const struct hawk_elf *module,
+					 const Elf64_Rela *relocation))
+{
+	for (uint64_t i = module->relative_count; i < module->relocation_count; i++) {
+		uint64_t type = ELF64_R_TYPE(module->relocations[i].r_info);
+
+		if (type == R_X86_64_GLOB_DAT || type == R_X86_64_64 || type == R_X86_64_JUMP_SLOT)
+			change(all, module, &module->relocations[i]);
+	}
+	for (uint64_t i = 0; i < module->call_count; i++)
+		if (ELF64_R_TYPE(module->calls[i].r_info) == R_X86_64_JUMP_SLOT)
+			change(all, module, &module->calls[i]);
+}
+
+/**
+ * Whether the module comes next and passes on to another allocator: no C library, and without
+ * operators. If its calloc() calls malloc(), that must be its own, as without us: ours would put a
+ * header where it wants its own.
+ */
+static bool is_wrapper(const struct installation *all, const struct hawk_elf *module)
+{
+	return module->bias == all->next && hawk_entries_produce &&
+	       !hawk_elf_find(module, "__register_atfork") && !hawk_elf_find(module, "_Znwm");
+}
+
 static int rebind_module(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct installation *all = data;
@@ -271,17 +317,12 @@ static int rebind_module(struct dl_phdr_info *info, size_t size, void *data)
 	if (!hawk_elf_open(info, &module) || is_ours(&module))
 		return 0;
 	for (unsigned i = 0; i < all->count; i++)
-		if (all->found[i].owner == module.bias)
+		if (all->found[i].owner == module.bias) {
+			if (is_wrapper(all, &module))
+				for_each_call(all, &module, rebind_to_itself);
 			return 0; /* its own calls stay its own */
-	for (uint64_t i = module.relative_count; i < module.relocation_count; i++) {
-		uint64_t type = ELF64_R_TYPE(module.relocations[i].r_info);
-
-		if (type == R_X86_64_GLOB_DAT || type == R_X86_64_64 || type == R_X86_64_JUMP_SLOT)
-			rebind(all, &module, &module.relocations[i]);
-	}
-	for (uint64_t i = 0; i < module.call_count; i++)
-		if (ELF64_R_TYPE(module.calls[i].r_info) == R_X86_64_JUMP_SLOT)
-			rebind(all, &module, &module.calls[i]);
+		}
+	for_each_call(all, &module, rebind);
 	return 0;
 }
 

@@ -96,6 +96,15 @@ def check_wrappers(program, plugins, wrapper, library):
                     f"behind {wrapper}, before {behind}: {arguments}")
 
 
+def check_header_wrapper(program, plugins, wrapper, library):
+    """One whose calloc() calls its malloc(), and which knows only its own blocks."""
+    own, behind = ["handle", wrapper], [library] if library else []
+    expect_done([program, *own], hawk.plain_environment(":".join([wrapper, *behind])), f"{wrapper}, {behind} alone")
+    for arguments in (own, ["takes", plugins["plain"], plugins["c++"]], ["handle", "libc.so.6"]):
+        expect_done([program, *arguments], hawk.plain_environment(":".join([hawk.TRACER, wrapper, *behind])),
+                    f"before {wrapper} and {behind}: {arguments}")
+
+
 def check_memusage(program, plugins):
     """glibc's own wrapper has a header, too; it writes statistics to stderr, and the program dies on it alone."""
     library = "/usr/lib/x86_64-linux-gnu/libmemusage.so"
@@ -112,12 +121,18 @@ main, loaded = compile_all(work, present)
 check_glibc(main, loaded, work)
 passing_on = hawk.compile_program(os.path.join(work, "wrapper.so"), ["entries_wrapper.c"],
                                   flags=["-O1", "-shared", "-fPIC", "-fno-builtin"])
+headers = {flags: hawk.compile_program(os.path.join(work, f"header_wrapper{len(flags)}.so"), ["header_wrapper.c"],
+                                       flags=["-O1", "-shared", "-fPIC", "-fno-builtin", *flags])
+           for flags in (("-Wl,-z,lazy",), ("-Wl,-z,now", "-fno-plt"))}
 check_wrappers(main, loaded, passing_on, None)
+for keeper in headers.values():
+    check_header_wrapper(main, loaded, keeper, None)
 check_memusage(main, loaded)
 for allocator, path in present.items():
     check_allocator(main, loaded, allocator, path)
     check_loaded_later(main, loaded, allocator, path)
     check_wrappers(main, loaded, passing_on, path)
+    check_header_wrapper(main, loaded, headers["-Wl,-z,lazy",], path)
 expect_done([sys.executable, "-c", CTYPES], hawk.plain_environment(), "ctypes alone")
 expect_done([sys.executable, "-c", CTYPES], hawk.tracer_environment(), "ctypes")
 hawk.finish()
