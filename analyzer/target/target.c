@@ -8,6 +8,7 @@
 
 #include <elf.h>
 #include <stdio.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -290,10 +291,25 @@ static const struct hawk_mapping *find_overflown(const struct hawk_target *targe
 	return &target->mappings[i];
 }
 
+/** A guard page in the middle of a mapping (MADV_GUARD_INSTALL, as glibc 2.42 makes them): what is
+ * mapped there, and writable, is "not mapped" for the processor. */
+static bool hit_guard(const struct hawk_target *target, const struct hawk_thread *thread)
+{
+	const struct hawk_process *process = &target->process;
+	const struct hawk_mapping *mapping;
+
+	if (!thread->crashed || !process->has_fault_address || process->signal != SIGSEGV ||
+	    process->signal_code != SEGV_MAPERR)
+		return false;
+	mapping = hawk_target_mapping_at(target, process->fault_address);
+	return mapping && mapping->flags & HAWK_MAPPING_WRITE &&
+	       are_near(thread->registers[HAWK_RSP], process->fault_address);
+}
+
 bool hawk_target_stack_overflowed(const struct hawk_target *target,
 				  const struct hawk_thread *thread)
 {
-	return find_overflown(target, thread);
+	return find_overflown(target, thread) || hit_guard(target, thread);
 }
 
 uint64_t hawk_target_stack_start(const struct hawk_target *target, const struct hawk_thread *thread)

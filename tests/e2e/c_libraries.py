@@ -141,6 +141,19 @@ def check_living(name, root, program):
     hawk.expect_equal([key for key in keys if key != "names-missing"], [], f"{name}, living: missing")
 
 
+def check_overflow(name, root, program):
+    """Of a thread's stack: into a guard page, which may lie in the middle of a mapping."""
+    for way in "alone", "wide":
+        core, _ = hawk.crash(command(root, program, way, "100000000", "thread"), environment(root), folder,
+                             (signal.SIGSEGV,))
+        if not core:
+            continue
+        text = hawk.run([hawk.CORE, "analyze", core]).stdout
+        hawk.expect("the stack has overflowed" in text, f"{name}, {way}: {text[:2000]}")
+        hawk.expect_equal(leaks.ask(core)["definitely_lost"]["objects"], 0, f"{name}, {way}: lost")
+        os.unlink(core)
+
+
 hawk.need_build()
 hawk.need("dpkg-deb")
 folder = hawk.temporary_folder()
@@ -150,11 +163,13 @@ with concurrent.futures.ThreadPoolExecutor() as pool:
 if OLDEST not in roots:
     hawk.skip(f"no package of {OLDEST}'s C library")
 tracer = link_tracer(roots[OLDEST])
-stacks, cases = link_program(roots[OLDEST], "thread_stacks.c"), link_program(roots[OLDEST], "leaks_cases.c")
+stacks, cases, deep = (link_program(roots[OLDEST], source)
+                       for source in ("thread_stacks.c", "leaks_cases.c", "deep_stack.c"))
 whole = check_core("own", None, cases, {})
 for name, root in {"own": None, **roots}.items():
     check_core(name, root, stacks, THREAD_STACKS)
     check_core(name, root, cases, whole)
     check_living(name, root, stacks)
+    check_overflow(name, root, deep)
     print(name, "was looked at", flush=True)
 hawk.finish()
