@@ -148,8 +148,14 @@ struct hawk_thread_frames {
 	bool guessed; /**< frame pointers of unknown code were followed: frames may be missing */
 };
 
-/** More than fit into the usual 8 MiB of stack: a frame takes 8 bytes or more. 24 MiB. */
-enum { HAWK_UNWIND_FRAMES_MAX = 1 << 20 };
+enum {
+	/** More than fit into the usual 8 MiB of stack: a frame takes 8 bytes or more. 24 MiB. */
+	HAWK_UNWIND_FRAMES_MAX = 1 << 20,
+	/** Of all threads together, about 6 s; then each gets no more than the lower number. A
+	 * damaged core can have any number of threads on one deep stack. */
+	HAWK_UNWIND_FRAMES_TOTAL = 1 << 23,
+	HAWK_UNWIND_FRAMES_LATER = 1 << 12,
+};
 
 /**
  * Unwinds `thread` by CFI of the files that match (the core holds no .eh_frame), falling back to

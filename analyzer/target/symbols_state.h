@@ -53,7 +53,8 @@ struct hawk_symbols {
 	size_t file_slots;               /**< a power of two, or 0 */
 	size_t file_count;
 	struct hawk_symbols_cached *cache;
-	size_t cache_slots; /**< a power of two, or 0 */
+	size_t frames_unwound; /**< of all threads so far */
+	size_t cache_slots;    /**< a power of two, or 0 */
 	size_t cache_count;
 };
 

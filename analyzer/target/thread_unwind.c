@@ -238,6 +238,8 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 	size_t signals = 0, capacity = 0;
 
 	*ret = (struct hawk_thread_frames){0};
+	if (symbols->frames_unwound >= HAWK_UNWIND_FRAMES_TOTAL && max > HAWK_UNWIND_FRAMES_LATER)
+		max = HAWK_UNWIND_FRAMES_LATER;
 	while (result == HAWK_UNWIND_CALLER && ret->count < max && symbols->target) {
 		uint64_t sp = state.registers[HAWK_CFI_RSP];
 		enum hawk_unwind_way way;
@@ -256,6 +258,7 @@ struct hawk_error *hawk_symbols_unwind(struct hawk_symbols *symbols,
 		if (result == HAWK_UNWIND_CALLER && way == HAWK_UNWIND_BY_FRAME_POINTER)
 			ret->guessed = true;
 	}
+	symbols->frames_unwound += ret->count;
 	if (result == HAWK_UNWIND_NO_MEMORY)
 		return &hawk_enomem;
 	ret->end = result == HAWK_UNWIND_OUTERMOST ? HAWK_UNWIND_END_OUTERMOST

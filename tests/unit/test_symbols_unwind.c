@@ -470,6 +470,49 @@ static void the_limit_is_kept(void **state)
 	close_core(&opened);
 }
 
+/** A damaged core can have any number of threads on one deep stack. */
+static void deep_stacks_share_a_limit(void **state)
+{
+	static uint64_t stack[2 * HAWK_UNWIND_FRAMES_MAX + 2];
+	const size_t words = sizeof(stack) / sizeof(stack[0]);
+	const size_t whole = HAWK_UNWIND_FRAMES_TOTAL / HAWK_UNWIND_FRAMES_MAX;
+	struct synthetic_core *core = synthetic_core_create();
+	uint64_t registers[HAWK_REGISTER_COUNT] = {
+		[HAWK_RIP] = CODE + 10, [HAWK_RSP] = STACK, [HAWK_RBP] = STACK};
+	static const uint8_t code[CODE_BYTES];
+	static struct opened opened;
+	char *path;
+
+	(void)state;
+	for (size_t i = 0; i + 2 < words; i += 2) {
+		stack[i] = slot(i + 2);
+		stack[i + 1] = CODE + 50;
+	}
+	synthetic_core_add_segment(
+		core, (struct synthetic_segment){.address = CODE,
+						 .bytes = code,
+						 .dumped_bytes = CODE_BYTES,
+						 .flags = SYNTHETIC_READ | SYNTHETIC_EXEC});
+	synthetic_core_add_memory(core, STACK, stack, sizeof(stack));
+	synthetic_core_add_thread(core, 4711, 11, registers);
+	path = synthetic_core_write(core, SIZE_MAX);
+	open_core(&opened, path);
+	synthetic_core_remove(path);
+	synthetic_core_destroy(core);
+	for (size_t i = 0; i < whole + 2; i++) {
+		struct hawk_thread_frames found;
+
+		assert_null(hawk_symbols_unwind(opened.symbols, thread_of(opened.target, 4711),
+						HAWK_UNWIND_FRAMES_MAX, &found));
+		assert_int_equal(found.count,
+				 i < whole ? HAWK_UNWIND_FRAMES_MAX : HAWK_UNWIND_FRAMES_LATER);
+		assert_int_equal(found.end, HAWK_UNWIND_END_LIMIT);
+		assert_true(found.guessed);
+		hawk_thread_frames_deinit(&found);
+	}
+	close_core(&opened);
+}
+
 static void random_stacks_end(void **state)
 {
 	static const uint64_t bases[] = {CODE, STACK, 0, 0x33};
@@ -520,6 +563,7 @@ int main(void)
 		cmocka_unit_test(a_stack_pointer_into_nothing_gives_one_frame),
 		cmocka_unit_test(what_the_kernel_left_for_a_handler_is_recognized_without_rules),
 		cmocka_unit_test(the_limit_is_kept),
+		cmocka_unit_test(deep_stacks_share_a_limit),
 		cmocka_unit_test(random_stacks_end),
 	};
 
