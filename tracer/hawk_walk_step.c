@@ -52,6 +52,13 @@ bool hawk_walk_extend(struct hawk_readable_range *range, uint64_t address)
 		return extend_down(range, address);
 	if (address >= range->end && address - range->end >= HAWK_WALK_FRAME_BYTES_MAX)
 		return false;
+	/* A stack pointer that has left its stack, which overflowed: the frame reaches into it. */
+	if (range->start == range->end && page_of(address) != range->end) {
+		if (probe(range->end))
+			range->end += HAWK_WALK_PAGE_BYTES;
+		else
+			range->start = range->end = page_of(address);
+	}
 	while (range->end <= address) {
 		if (!probe(range->end))
 			return false;

@@ -72,6 +72,18 @@ def check_repetition(arguments, period, of):
     os.unlink(core)
 
 
+def check_handler():
+    """A handler on a stack of its own, that allocates: both unwinders go on into the deep stack."""
+    core = crash("handled", ENDLESS)
+    site = next(site for site in hawk.analyze(core)["sites"] if site["inuse_bytes"] == 4242)
+    names = [name for name in functions(site["frames"]) if name]
+    hawk.expect(names[0] == "handler" and names.count("wide") > 400, f"handled: {names[:9]}, {len(names)}")
+    thread = thread_of(core)
+    hawk.expect(thread["complete"] and "main" in functions(thread["frames"]) and
+                any(frame["kind"] == "repeat" for frame in thread["frames"]), "handled: thread")
+    os.unlink(core)
+
+
 def check_cut(depth):
     core = crash("random", str(depth))
     thread = thread_of(core)
@@ -97,5 +109,6 @@ check_repetition(["alone", ENDLESS], 1, {"alone"})
 check_repetition(["three", ENDLESS, "thread"], 3, {"ping", "pong", "pang"})
 check_repetition(["wide", ENDLESS], 1, {"wide"})
 check_repetition(["wide", ENDLESS, "thread"], 1, {"wide"})
+check_handler()
 check_cut(99000)
 hawk.finish()

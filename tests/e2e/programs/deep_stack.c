@@ -5,6 +5,7 @@
  * turn, or in an order that never repeats.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,28 @@ __attribute__((noinline)) static void wide(void)
 	end();
 	wide();
 	sink += local[0];
+}
+
+static void handler(int number)
+{
+	void *volatile block = malloc(4242);
+
+	(void)number;
+	memset(block, 1, 4242);
+	abort();
+}
+
+/** What a service does that wants to report its own overflow. */
+__attribute__((noinline)) static void wide_with_handler(void)
+{
+	static char other_stack[64 << 10];
+	stack_t stack = {.ss_sp = other_stack, .ss_size = sizeof(other_stack)};
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
+
+	sigaltstack(&stack, NULL);
+	sigaction(SIGSEGV, &action, NULL);
+	wide();
+	sink++;
 }
 
 static void ping(void);
@@ -96,6 +119,8 @@ __attribute__((noinline)) static void *begin_recursion(void *way)
 		alone();
 	else if (!strcmp(way, "wide"))
 		wide();
+	else if (!strcmp(way, "handled"))
+		wide_with_handler();
 	else if (!strcmp(way, "three"))
 		ping();
 	else
