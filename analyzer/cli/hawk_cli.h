@@ -63,6 +63,7 @@ struct hawk_settings {
 	bool dot;
 	bool no_cache;
 	bool no_suspects;
+	bool suspects;
 	uint64_t threads; /**< 0 = as many as there are processors */
 	struct hawk_number {
 		bool given;

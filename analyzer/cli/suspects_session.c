@@ -23,7 +23,7 @@ static bool is_table_file(const struct hawk_session *session)
 bool hawk_suspects_wanted(const struct hawk_session *session, const struct hawk_settings *settings)
 {
 	return !settings->no_suspects && !is_filtered(settings) && !is_table_file(session) &&
-	       (!settings->pid || settings->full);
+	       (!settings->pid || settings->full || settings->suspects);
 }
 
 static void append_path(struct hawk_text *text, const char *option, const char *path)
@@ -60,10 +60,10 @@ static void append_refusal(const struct hawk_session *session, const struct hawk
 	if (is_table_file(session))
 		hawk_text_puts(text, "No suspects: a table file has counts and no memory, so that "
 				     "who holds a block, and since when, cannot be said.");
-	else if (settings->pid && !settings->full)
+	else if (settings->pid && !settings->full && !settings->suspects)
 		hawk_text_printf(text,
 				 "Suspects, and who holds them, take a longer stop of the process: "
-				 "hawk-core analyze --full %s",
+				 "hawk-core analyze --suspects %s",
 				 target);
 	else if (need > have / 4 * 3)
 		hawk_text_printf(text,

@@ -8,6 +8,7 @@
  *     `g_sessions`+0x10 in redis-server .bss
  *     TLS of thread 4711, `tls_var`+0x8
  *     mapping /dev/shm/x+0x40
+ *     anonymous memory 0x563f80000 (194 mappings, 48.5 MiB)  (as a group)
  *
  * Threads are unwound once, when a root on their stack is first named. Of a living process the
  * stacks must have been captured before the release.
@@ -43,6 +44,15 @@ struct hawk_root_name {
 	const char *module;  /**< path; NULL = none */
 	const char *section; /**< ".data"; NULL = not known */
 	const char *mapping; /**< path; NULL = anonymous memory */
+	/**
+	 * Of anonymous memory that holds roots: the mappings of its kind with nothing of a file
+	 * between them. Garbage collectors map their heaps in hundreds of small pieces.
+	 */
+	struct hawk_root_region {
+		uint64_t start; /**< of the first one */
+		uint64_t bytes; /**< of all */
+		uint32_t mappings;
+	} region; /**< zeros = not known */
 };
 
 /** Graph (with HAWK_PART_ROOTS) and symbols must outlive the namer. */
@@ -81,7 +91,8 @@ struct hawk_error *hawk_root_json(struct hawk_root_namer *namer, uint32_t root,
 /** Appends the text, safe for a terminal; names of functions are cut to `width` columns. */
 void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *name, size_t width);
 
-/** Appends the same without offset: the place that hawk_root_group() names. */
+/** Appends the same without offset, of anonymous memory the region: what hawk_root_group() names.
+ */
 void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_name *name);
 
 /** Writes one object: name (the text), kind, address, thread, register, frame, function, symbol,

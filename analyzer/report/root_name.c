@@ -32,6 +32,12 @@ struct frames {
 	bool tried;
 };
 
+/** One region, by the last mapping of it that holds roots. */
+struct region {
+	uint32_t last;
+	struct hawk_root_region found;
+};
+
 struct hawk_root_namer {
 	const struct hawk_target *target;
 	const struct hawk_roots *roots;
@@ -45,6 +51,8 @@ struct hawk_root_namer {
 	uint64_t last_start, last_end;
 	struct frames *threads; /**< one for each of the target's */
 	size_t thread_count;
+	struct region *regions; /**< ascending; NULL before one is asked for */
+	size_t region_count;
 };
 
 struct hawk_error *hawk_root_namer_create(const struct hawk_block_graph *graph,
@@ -76,6 +84,7 @@ void hawk_root_namer_destroy(struct hawk_root_namer *namer)
 		hawk_thread_frames_deinit(&namer->threads[i].found);
 	free(namer->threads);
 	hawk_root_groups_deinit(&namer->groups);
+	free(namer->regions);
 	free(namer);
 }
 
@@ -242,15 +251,97 @@ static struct hawk_error *name_module(struct hawk_root_namer *namer, const struc
 	return NULL;
 }
 
-static void name_mapping(const struct hawk_root_namer *namer, const struct hawk_root *root,
-			 struct hawk_root_name *name)
+/** The first root from `from` on of another owner or kind; they are sorted by these. */
+static size_t next_owner(const struct hawk_roots *roots, size_t from)
+{
+	const struct hawk_root *first = &roots->items[from];
+	size_t low = from + 1, high = roots->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct hawk_root *root = &roots->items[middle];
+
+		if (root->kind == first->kind && root->owner == first->owner)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_anonymous(const struct hawk_mapping *mapping)
+{
+	return !mapping->path || !mapping->path[0];
+}
+
+/** Whether all mappings from `first` to `last` are anonymous. */
+static bool are_neighbours(const struct hawk_mapping *mappings, uint32_t first, uint32_t last)
+{
+	while (first <= last && is_anonymous(&mappings[first]))
+		first++;
+	return first > last;
+}
+
+static struct hawk_error *find_regions(struct hawk_root_namer *namer)
+{
+	const struct hawk_roots *roots = namer->roots;
+	size_t count, filled = 0;
+	const struct hawk_mapping *mappings = hawk_target_mappings(namer->target, &count);
+	struct region *regions = calloc(count + 1, sizeof(*regions));
+
+	if (!regions)
+		return &hawk_enomem;
+	for (size_t i = 0; i < roots->count; i = next_owner(roots, i)) {
+		const struct hawk_root *root = &roots->items[i];
+		const struct hawk_mapping *mapping = &mappings[root->owner];
+
+		if (root->kind != HAWK_ROOT_OTHER || !is_anonymous(mapping))
+			continue;
+		if (!filled || !are_neighbours(mappings, regions[filled - 1].last, root->owner))
+			regions[filled++].found.start = mapping->start;
+		regions[filled - 1].last = root->owner;
+		regions[filled - 1].found.bytes += mapping->end - mapping->start;
+		regions[filled - 1].found.mappings++;
+	}
+	namer->regions = regions;
+	namer->region_count = filled;
+	return NULL;
+}
+
+/** The one that the mapping `owner` is a part of. */
+static struct hawk_error *find_region(struct hawk_root_namer *namer, uint32_t owner,
+				      struct hawk_root_region *ret)
+{
+	struct hawk_error *err = namer->regions ? NULL : find_regions(namer);
+	size_t low = 0, high = namer->region_count;
+
+	if (err)
+		return err;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (namer->regions[middle].last < owner)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < namer->region_count)
+		*ret = namer->regions[low].found;
+	return NULL;
+}
+
+static struct hawk_error *name_mapping(struct hawk_root_namer *namer, const struct hawk_root *root,
+				       struct hawk_root_name *name)
 {
 	size_t count;
 	const struct hawk_mapping *mapping =
 		&hawk_target_mappings(namer->target, &count)[root->owner];
 
-	name->mapping = mapping->path && mapping->path[0] ? mapping->path : NULL;
+	name->mapping = is_anonymous(mapping) ? NULL : mapping->path;
 	name->offset = (int64_t)(root->address - mapping->start);
+	if (root->kind == HAWK_ROOT_OTHER && !name->mapping)
+		return find_region(namer, root->owner, &name->region);
+	return NULL;
 }
 
 /* As hawk_root_find(); `place` has the addresses of the same kind and owner that have the same
@@ -281,7 +372,7 @@ static struct hawk_error *find(struct hawk_root_namer *namer, const struct hawk_
 		err = name_module(namer, root, &name, place);
 		break;
 	default:
-		name_mapping(namer, root, &name);
+		err = name_mapping(namer, root, &name);
 		break;
 	}
 	if (!err)

@@ -4,6 +4,7 @@
  * Named roots as text and as JSON.
  */
 #include "hawk_function_name.h"
+#include "hawk_quantity.h"
 #include "hawk_root_name.h"
 
 const char *hawk_root_kind_name(enum hawk_root_kind kind)
@@ -126,6 +127,12 @@ void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_
 	}
 	if (name->kind == HAWK_ROOT_TLS && !name->symbol) {
 		hawk_text_printf(text, "TLS of thread %u", name->tid);
+		return;
+	}
+	if (name->region.mappings > 1) {
+		hawk_text_printf(text, "anonymous memory 0x%llx (%u mappings, %s)",
+				 (unsigned long long)name->region.start, name->region.mappings,
+				 hawk_quantity_bytes(name->region.bytes).text);
 		return;
 	}
 	/* Of anonymous mappings the start is their name. */

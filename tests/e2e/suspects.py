@@ -160,11 +160,15 @@ def check_live():
     hawk.wait_for_state(process.pid, "S", "with nothing of it on its stack")
     try:
         short = text_of("--pid", str(process.pid))
-        hawk.expect(HEADING not in short and f"analyze --full --pid {process.pid}"
+        hawk.expect(HEADING not in short and f"analyze --suspects --pid {process.pid}"
                     in " ".join(short.split()), short[-400:])
         parsed = document("--pid", str(process.pid))
-        hawk.expect(parsed["suspects"] == [] and "--full" in parsed["suspects_skipped"], "JSON")
+        hawk.expect(parsed["suspects"] == [] and "--suspects" in parsed["suspects_skipped"], "JSON")
+        text = text_of("--suspects", "--pid", str(process.pid))
+        section_of(text)
+        hawk.expect(len(text.splitlines()) < 150, f"a screen, not all: {len(text.splitlines())} lines")
         section_of(text_of("--full", "--pid", str(process.pid)))
+        hawk.expect(document("--suspects", "--pid", str(process.pid))["suspects"], "JSON with --suspects")
         suspects = by_function(document("--full", "--pid", str(process.pid)))
         hawk.expect_equal(suspects["make_payload"]["through"], ["make_hub", "make_cell"], "live")
     finally:

@@ -15,6 +15,7 @@ SOURCE = r"""
 #include <stdio.h>
 #include <stdlib.h>
 #include <string>
+#include <sys/mman.h>
 #include <vector>
 
 #define OWN extern "C" __attribute__((noinline))
@@ -40,6 +41,14 @@ OWN void make_buttons(void)
 	printf("shared %p plain %p\n", (void *)button.get(), (void *)plain);
 	fflush(stdout);
 }
+OWN void scatter(void) // as garbage collectors do: pieces with gaps between them
+{
+	char *all = (char *)mmap(nullptr, 40 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (int i = 0; i < 40; i += 2) {
+		munmap(all + ((i + 1) << 16), 1 << 16);
+		*(void **)(all + (i << 16)) = malloc(100);
+	}
+}
 OWN void make_vector(void) { nodes.resize(100); }
 OWN void make_shared(void) { shared = std::make_shared<Node>(); }
 OWN void make_both(void) { kept[used++] = new std::vector<Node>(200); }
@@ -64,6 +73,7 @@ int main()
 	make_vector();
 	make_shared();
 	make_both();
+	scatter();
 	make_buttons();
 	two_lines();
 	two_wrappers();
@@ -159,6 +169,14 @@ def check_types(core, output):
     hawk.expect_equal(document["addresses"][0]["block"]["type"], "shop::Button", "type in whatis --json")
 
 
+def check_roots(core):
+    """Neighbouring pieces of anonymous memory are one root."""
+    parsed = json.loads(hawk.run([hawk.CORE, "merge-paths", "--json", "--function=scatter", core]).stdout)
+    roots = [node["name"] for node in parsed["tree"] if node["kind"] in ("root", "several")]
+    hawk.expect(len(roots) == 1 and re.fullmatch(r"anonymous memory 0x[0-9a-f]+ \((\d\d) mappings, .*\)", roots[0]),
+                f"one root: {roots}")
+
+
 def main():
     hawk.need_build()
     hawk.debug_directory = None
@@ -172,6 +190,7 @@ def main():
     check_full(core)
     check_groups(core)
     check_types(core, done.stdout)
+    check_roots(core)
     subprocess.run([hawk.need("strip"), program], check=True)
     check_looks(core, "stripped")
     hawk.finish()

@@ -74,6 +74,28 @@ static void every_kind_of_root_has_a_text(void **state)
 		    "mapping 0x7f0000000000+0x40");
 }
 
+static void anonymous_memory_in_many_pieces_is_one_group(void **state)
+{
+	struct hawk_root_name name = {
+		.kind = HAWK_ROOT_OTHER,
+		.address = 0x7f0000000040,
+		.offset = 0x40,
+		.region = {.start = 0x7e0000000000, .bytes = 3 << 20, .mappings = 12},
+	};
+	struct hawk_text text;
+
+	(void)state;
+	expect_text(&name, "mapping 0x7f0000000000+0x40");
+	hawk_text_init(&text);
+	hawk_root_name_append_group(&text, &name);
+	assert_string_equal(text.bytes, "anonymous memory 0x7e0000000000 (12 mappings, 3.0 MiB)");
+	name.region.mappings = 1;
+	hawk_text_clear(&text);
+	hawk_root_name_append_group(&text, &name);
+	assert_string_equal(text.bytes, "mapping 0x7f0000000000");
+	hawk_text_deinit(&text);
+}
+
 static void foreign_names_cannot_steer_a_terminal(void **state)
 {
 	struct hawk_text text;
@@ -142,6 +164,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_root_has_a_text),
+		cmocka_unit_test(anonymous_memory_in_many_pieces_is_one_group),
 		cmocka_unit_test(foreign_names_cannot_steer_a_terminal),
 		cmocka_unit_test(roots_of_a_core_are_named_by_thread_place_and_mapping),
 	};
