@@ -61,7 +61,8 @@ static uint64_t pass_over(struct hawk_words *words, const struct hawk_mapping *m
 
 	if (words->failed || !mapping || mapping->path || next < at)
 		return UINT64_MAX;
-	words->unreadable_bytes += next - at;
+	if (mapping->flags & HAWK_MAPPING_WRITE) /* not so the kernel's own (vvar) */
+		words->unreadable_bytes += next - at;
 	return next;
 }
 

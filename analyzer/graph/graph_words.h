@@ -24,7 +24,7 @@ struct hawk_words {
 	uint64_t view_end;
 	uint8_t *buffer; /**< for targets that cannot be read in place; made when first needed */
 	bool failed;     /**< no memory for it */
-	uint64_t unreadable_bytes; /**< passed over in the middle of anonymous memory */
+	uint64_t unreadable_bytes; /**< of writable memory, passed over in the middle of mappings */
 };
 
 /** Bytes that can be read. */
