@@ -46,9 +46,9 @@ struct hawk_slot {
 	struct hawk_sampler sampler;
 	uint64_t changed_stacks;   /**< for stats=1; cumulative, also over several threads */
 	uint64_t looked_up_stacks; /**< likewise */
-	struct hawk_scopes scopes;
 	struct hawk_stack stack;
-};
+	struct hawk_scopes scopes; /**< last: most programs have none, and its pages stay untouched */
+} __attribute__((aligned(4096)));
 
 /** Value of hawk_hold.busy when it is not. */
 #define HAWK_IDLE UINT64_C(1)

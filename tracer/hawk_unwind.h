@@ -122,11 +122,9 @@ struct hawk_stack {
 	uint64_t readable_end;
 	struct hawk_stack_top_next top_next; /**< that of the top that was found last */
 	struct hawk_stack_top *top_last;     /**< that one, or what is there now */
-	struct hawk_stack_frame __attribute__((aligned(64)))
-	frames[HAWK_STACK_FRAMES]; /**< outermost first: frames[count - 1] is the leaf */
-	struct hawk_stack_frame fresh[HAWK_STACK_FRAMES]; /**< scratch: new frames, leaf first */
-	/** What the frames were found from, outermost first; to be compared from the end. */
-	struct hawk_stack_word words[HAWK_STACK_FRAMES * HAWK_STACK_WORDS];
+
+	/* In front of the arrays that are touched as far as they are used: few pages in all. */
+
 	/** Where tops are found, by hash. */
 	struct hawk_stack_top_slot {
 		uint16_t tag;
@@ -138,6 +136,11 @@ struct hawk_stack {
 	uint32_t top_base_max;                /**< no base is larger */
 	uint32_t tops_given;                  /**< places given out, round and round, in order */
 	uint64_t tops_seen[HAWK_STACK_SEEN_SETS]; /**< four tags each, the last one lowest */
+	struct hawk_stack_frame __attribute__((aligned(64)))
+	frames[HAWK_STACK_FRAMES]; /**< outermost first: frames[count - 1] is the leaf */
+	struct hawk_stack_frame fresh[HAWK_STACK_FRAMES]; /**< scratch: new frames, leaf first */
+	/** What the frames were found from, outermost first; to be compared from the end. */
+	struct hawk_stack_word words[HAWK_STACK_FRAMES * HAWK_STACK_WORDS];
 	struct hawk_stack_top tops[HAWK_STACK_TOPS] __attribute__((aligned(64)));
 };
 
