@@ -98,6 +98,15 @@ static struct hawk_error *put_threads(const struct hawk_report *report, struct h
 	return err;
 }
 
+static void put_if_known(struct hawk_json *json, const char *key, bool known, uint64_t value)
+{
+	hawk_json_key(json, key);
+	if (known)
+		hawk_json_integer(json, value);
+	else
+		hawk_json_null(json);
+}
+
 static void put_signal(const struct hawk_process *process, struct hawk_json *json)
 {
 	hawk_json_key(json, "signal");
@@ -142,6 +151,10 @@ struct hawk_error *hawk_report_json_process(const struct hawk_report *report,
 		hawk_json_integer(json, hawk_target_pause_ns(report->target));
 	else
 		hawk_json_null(json);
+	put_if_known(json, "resident_bytes", process->resident_bytes, process->resident_bytes);
+	put_if_known(json, "peak_resident_bytes", process->resident_bytes,
+		     process->peak_resident_bytes);
+	put_if_known(json, "swapped_bytes", process->resident_bytes, process->swapped_bytes);
 	err = put_threads(report, json);
 	hawk_json_object_end(json);
 	return err;
@@ -182,6 +195,7 @@ static void put_heap(const struct hawk_report *report, struct hawk_json *json)
 	hawk_json_put_integer(json, "tracer_bytes",
 			      heap->counted ? heap->totals.tracer_bytes : memory->tracer_bytes);
 	put_of_memory(heap, json, "writable_bytes", memory->writable_bytes);
+	put_of_memory(heap, json, "touched_bytes", memory->touched_bytes);
 	hawk_json_put_integer(json, "alloc_objects", heap->totals.alloc_objects);
 	hawk_json_put_integer(json, "alloc_bytes", heap->totals.alloc_bytes);
 	hawk_json_put_integer(json, "free_objects", heap->totals.free_objects);

@@ -283,6 +283,29 @@ static void put_command(const struct hawk_process *process, const struct hawk_sc
 	}
 }
 
+/** How large the process was, so that users can compare it with what top or ps showed. */
+static void put_memory(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_process *process = hawk_target_process(report->target);
+	const struct hawk_heap *heap = report->heap;
+
+	if (process->resident_bytes) {
+		put_field(screen, "memory");
+		hawk_output_printf(screen->output, "%s resident (RES in top), %s at its peak",
+				   hawk_quantity_bytes(process->resident_bytes).text,
+				   hawk_quantity_bytes(process->peak_resident_bytes).text);
+		if (process->swapped_bytes)
+			hawk_output_printf(screen->output, ", %s swapped out",
+					   hawk_quantity_bytes(process->swapped_bytes).text);
+		hawk_output_puts(screen->output, "\n");
+	} else if (!process->live && heap->table && !heap->counted) {
+		put_field(screen, "memory");
+		hawk_output_printf(screen->output,
+				   "%s in pages that are not zero (RES in top: these and files)\n",
+				   hawk_quantity_bytes(heap->accounting.touched_bytes).text);
+	}
+}
+
 struct hawk_error *hawk_report_process(const struct hawk_report *report,
 				       const struct hawk_screen *screen)
 {
@@ -296,6 +319,7 @@ struct hawk_error *hawk_report_process(const struct hawk_report *report,
 			screen->output, "for %s\n",
 			hawk_quantity_nanoseconds(hawk_target_pause_ns(report->target)).text);
 	}
+	put_memory(report, screen);
 	put_cause(report, screen);
 	if (screen->full || process->table_file)
 		return NULL; // the threads follow, all of them, or there are none

@@ -138,6 +138,9 @@ struct hawk_process {
 	uint64_t fault_address;
 	uint32_t sender_pid; /**< of a signal sent by kill(), else 0 */
 	uint64_t page_bytes;
+	/** Of a living process when it was stopped, in bytes, as the kernel reports them; 0 = not
+	 * known. A core holds none of these. */
+	uint64_t resident_bytes, peak_resident_bytes, swapped_bytes;
 	struct hawk_end_times end;
 };
 

@@ -137,6 +137,15 @@ static void read_times(struct hawk_target *target, int directory, pid_t tid)
 		target->process.end.realtime_ns = read_clock(CLOCK_REALTIME);
 }
 
+static void read_sizes(struct hawk_process *process, int directory)
+{
+	const uint64_t kib = 1024;
+
+	process->resident_bytes = hawk_proc_status_number(directory, "VmRSS", 0) * kib;
+	process->peak_resident_bytes = hawk_proc_status_number(directory, "VmHWM", 0) * kib;
+	process->swapped_bytes = hawk_proc_status_number(directory, "VmSwap", 0) * kib;
+}
+
 static struct hawk_error *read_process(struct hawk_target *target, int directory, pid_t pid,
 				       pid_t tid)
 {
@@ -152,6 +161,7 @@ static struct hawk_error *read_process(struct hawk_target *target, int directory
 	read_line(directory, tid, "cmdline", process->arguments, sizeof(process->arguments));
 	read_program(target, directory, tid);
 	read_times(target, directory, tid);
+	read_sizes(process, directory);
 
 	hawk_text_init(&text);
 	error = read_task_file(directory, tid, "auxv", &text);

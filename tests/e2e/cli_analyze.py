@@ -87,7 +87,15 @@ def check_schema():
 
 
 def check_process():
-    process = hawk.analyze(core)["process"]
+    analysis = hawk.analyze(core)
+    process, heap = analysis["process"], analysis["heap"]
+    hawk.expect_equal([process[name] for name in ("resident_bytes", "peak_resident_bytes", "swapped_bytes")],
+                      [None] * 3, "a core holds no RSS")
+    # The large blocks were never written.
+    hawk.expect(64 << 10 < heap["touched_bytes"] < heap["writable_bytes"] - 800000, f"{heap}")
+    size = re.search(r"^  memory +([\d.]+) KiB in pages that are not zero \(RES in top: these and files\)$",
+                     text_of(core), re.MULTILINE)
+    hawk.expect(size and abs(float(size[1]) - heap["touched_bytes"] / 1024) < 1, f"{size} {heap['touched_bytes']}")
     hawk.expect_equal((process["signal"], process["signal_name"], process["fault_address"],
                        process["live"]), (11, "SIGSEGV", "0x8", False), "process")
     crashed = [thread for thread in process["threads"] if thread["crashed"]]

@@ -45,6 +45,13 @@ def check_answer(pid):
     hawk.expect_equal((process["live"], process["pid"], process["signal"]), (True, pid, None),
                       "process")
     hawk.expect(process["pause_ns"] > 0, "pause")
+    sizes = {name: 1024 * int(kib) for name, kib in re.findall(
+        r"^(Vm\w+):\s+(\d+) kB$", open(f"/proc/{pid}/status", encoding="ascii").read(), re.MULTILINE)}
+    hawk.expect(abs(process["resident_bytes"] - sizes["VmRSS"]) < 1 << 20, f"{process} {sizes}")
+    hawk.expect(abs(process["peak_resident_bytes"] - sizes["VmHWM"]) < 1 << 20, f"{process} {sizes}")
+    hawk.expect(process["swapped_bytes"] >= 0, "swap")
+    hawk.expect(0 < analysis["heap"]["touched_bytes"] <= analysis["heap"]["writable_bytes"],
+                f"{analysis['heap']}")
     hawk.check_counters(analysis, "live")
     small = next(site for site in analysis["sites"]
                  if "make_small" in [frame["function"] for frame in site["frames"]])
@@ -59,6 +66,8 @@ def check_answer(pid):
 def check_text(pid):
     text = tool("analyze", "--pid", str(pid)).stdout
     hawk.expect(re.search(r"^  paused +for [\d.]+ (us|ms|s)$", text, re.M), "the pause is printed")
+    hawk.expect(re.search(r"^  memory +[\d.]+ [KM]iB resident \(RES in top\), [\d.]+ [KM]iB at its peak$", text, re.M),
+                f"memory: {text[:400]!r}")
     hawk.expect("is alive" in text, "alive")
 
 
