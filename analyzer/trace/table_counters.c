@@ -32,7 +32,8 @@ static bool has_live_counters(const struct hawk_table *table)
 }
 
 /* A record may hold less than nothing: an allocation was moved to another trace, by naming the
- * block's type, and is still in the entries of a thread. The sum is right again. */
+ * block's type, or a free was taken back, because realloc failed, and is still in the entries of a
+ * thread. The sum is right again. */
 static uint64_t signed_part(uint64_t value, unsigned bits)
 {
 	return (uint64_t)((int64_t)(value << (64 - bits)) >> (64 - bits));
@@ -52,8 +53,12 @@ static void add_record(struct hawk_table *table, uint32_t id,
 			HAWK_COUNTER_OBJECTS_BITS),
 	    signed_part(hawk_counter_bytes(record->alloc_bytes), HAWK_COUNTER_BYTES_BITS));
 	if (has_live_counters(table))
-		add_frees(counters, hawk_counter_objects(record->free_objects, record->free_bytes),
-			  hawk_counter_bytes(record->free_bytes));
+		add_frees(
+			counters,
+			signed_part(hawk_counter_objects(record->free_objects, record->free_bytes),
+				    HAWK_COUNTER_OBJECTS_BITS),
+			signed_part(hawk_counter_bytes(record->free_bytes),
+				    HAWK_COUNTER_BYTES_BITS));
 }
 
 static void add_records(struct hawk_table *table)
@@ -207,13 +212,18 @@ static void add_untraced_frees(struct hawk_table *table)
 		none->free_bytes = table->totals.free_bytes - bytes;
 }
 
-/* The process died while it moved an allocation that it had only begun to count. */
+/* The process died while it moved an allocation, or took a free back, that it had only begun to
+ * count. */
 static void forget_less_than_nothing(struct hawk_trace_counters *counters)
 {
 	if ((int64_t)counters->alloc_objects < 0)
 		counters->alloc_objects = 0;
 	if ((int64_t)counters->alloc_bytes < 0)
 		counters->alloc_bytes = 0;
+	if ((int64_t)counters->free_objects < 0)
+		counters->free_objects = 0;
+	if ((int64_t)counters->free_bytes < 0)
+		counters->free_bytes = 0;
 }
 
 static void sum_totals(struct hawk_table *table)

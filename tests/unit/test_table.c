@@ -299,6 +299,37 @@ static void counters_of_older_thread_records_begin_where_newer_ones_count_drops(
 	free(counters);
 }
 
+static void a_free_that_was_taken_back_leaves_nothing(void **state)
+{
+	struct table_world *world = *state;
+	struct synthetic_table *table = world->heap->table;
+	struct hawk_thread_record *thread = &table->threads[0].record;
+	const uint64_t less_objects = 0 - UINT64_C(1), less_bytes = 0 - UINT64_C(100);
+	struct hawk_trace_counters *counters;
+
+	add_trace(world, 0xa1, 1, 0, 0);
+	table->header.incompatible_flags |= HAWK_TABLE_TAGGED_COUNTERS;
+	table->header.compatible_flags |= HAWK_TABLE_LIVE_COUNTERS;
+	synthetic_heap_check(world->heap);
+	table->traces[1].alloc_objects = hawk_counter_word0(7, 0);
+	table->traces[1].alloc_bytes = hawk_counter_word1(7, 700);
+	table->traces[1].free_objects = hawk_counter_word0(less_objects, 0);
+	table->traces[1].free_bytes = hawk_counter_word1(less_objects, less_bytes);
+	table->header.thread_count = 1;
+	thread->counter_count = SYNTHETIC_COUNTERS / 2;
+	thread->free_offset =
+		thread->counter_offset + thread->counter_count * sizeof(struct hawk_counter_entry);
+	thread->free_count = SYNTHETIC_COUNTERS / 2;
+	table->threads[0].counters[SYNTHETIC_COUNTERS / 2 + 1] =
+		(struct hawk_counter_entry){.trace = 1, .objects = 3, .bytes = 300};
+	open_heap(world);
+	assert_null(hawk_table_counters(world->table, &counters));
+	assert_int_equal(counters[1].alloc_objects, 7);
+	assert_int_equal(counters[1].free_objects, 2);
+	assert_int_equal(counters[1].free_bytes, 200);
+	free(counters);
+}
+
 static void modules_are_told_apart_by_generation(void **state)
 {
 	struct table_world *world = *state;
@@ -592,6 +623,7 @@ int main(void)
 		TEST(counters_are_summed_over_records_threads_and_orphans),
 		TEST(damaged_thread_records_are_counted),
 		TEST(counters_of_older_thread_records_begin_where_newer_ones_count_drops),
+		TEST(a_free_that_was_taken_back_leaves_nothing),
 		TEST(modules_are_told_apart_by_generation),
 		TEST(module_paths_and_build_ids_are_clamped),
 		TEST(a_twin_alone_gives_key_and_sizes),
