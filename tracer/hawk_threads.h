@@ -47,7 +47,8 @@ struct hawk_slot {
 	uint64_t changed_stacks;   /**< for stats=1; cumulative, also over several threads */
 	uint64_t looked_up_stacks; /**< likewise */
 	struct hawk_stack stack;
-	struct hawk_scopes scopes; /**< last: most programs have none, and its pages stay untouched */
+	struct hawk_scopes
+		scopes; /**< last: most programs have none, and its pages stay untouched */
 } __attribute__((aligned(4096)));
 
 /** Value of hawk_hold.busy when it is not. */
