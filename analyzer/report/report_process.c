@@ -163,14 +163,49 @@ static bool is_cut(const struct hawk_stack *stack)
 	return false;
 }
 
+static void put_lines(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		      size_t start, size_t end)
+{
+	for (size_t i = start; i < end; i++)
+		hawk_screen_stack_line(screen, &stack->lines[i], 4);
+}
+
+/** The first line of the cycle that line `repeat` stands for. */
+static size_t start_of_cycle(const struct hawk_stack *stack, size_t repeat)
+{
+	uint32_t frame = stack->lines[repeat].frame - stack->lines[repeat].period;
+	size_t i = repeat;
+
+	while (i && stack->lines[i - 1].frame >= frame && !stack->lines[i - 1].left_out)
+		i--;
+	return i;
+}
+
+/** Line `repeat`, which says how often a cycle is there, and before it from `start` on what that
+ * is.
+ */
+static void put_cycle(const struct hawk_screen *screen, const struct hawk_stack *stack,
+		      size_t start, size_t repeat, size_t depth)
+{
+	size_t cycle = start_of_cycle(stack, repeat);
+
+	if (cycle > start) {
+		put_more(screen, stack, start, cycle);
+		start = cycle + depth < repeat ? cycle + depth : repeat;
+		put_lines(screen, stack, cycle, start);
+	}
+	put_more(screen, stack, start, repeat);
+	put_lines(screen, stack, repeat, repeat + 1);
+}
+
 /** Recursion: where it was, what repeats, and who began it, each in about `depth` lines. */
 static void put_folded(const struct hawk_screen *screen, const struct hawk_stack *stack,
 		       size_t first, size_t depth)
 {
-	size_t outer = start_of_outer(stack), left_out = find_left_out(stack, first);
-	size_t head = first + depth < left_out ? first + depth : left_out;
+	size_t outer = start_of_outer(stack), repeat = find_left_out(stack, first);
+	size_t head = first + depth < repeat ? first + depth : repeat;
 
-	hawk_screen_stack(screen, stack, first, head - first, 4);
+	put_lines(screen, stack, first, head);
 	if (is_cut(stack)) { /* it repeats nothing: only the ends tell */
 		if (stack->count - outer > 2 * depth)
 			outer = stack->count - 2 * depth;
@@ -178,14 +213,11 @@ static void put_folded(const struct hawk_screen *screen, const struct hawk_stack
 		hawk_screen_stack(screen, stack, outer, 0, 4);
 		return;
 	}
-	put_more(screen, stack, head, left_out);
-	hawk_screen_stack_line(screen, &stack->lines[left_out], 4);
-	if (left_out + 1 < outer) {
-		put_more(screen, stack, left_out + 1, outer - 1);
-		hawk_screen_stack_line(screen, &stack->lines[outer - 1], 4);
-	}
+	put_cycle(screen, stack, head, repeat, depth);
+	if (repeat + 1 < outer)
+		put_cycle(screen, stack, repeat + 1, outer - 1, depth);
 	if (stack->count - outer > 2 * depth) {
-		hawk_screen_stack(screen, stack, outer, depth, 4);
+		put_lines(screen, stack, outer, outer + depth);
 		put_more(screen, stack, outer + depth, stack->count - depth);
 		outer = stack->count - depth;
 	}

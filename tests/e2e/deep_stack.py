@@ -84,6 +84,18 @@ def check_handler():
     os.unlink(core)
 
 
+def check_cycle_far_from_the_end():
+    """What repeats is shown beside how often, also where other frames lie between it and the end."""
+    core = crash("three", "3000", "12", "-")
+    lines = crashed_lines(core)
+    words = [line.split()[0] for line in lines[1:]]
+    repeat = next((i for i, line in enumerate(lines[1:]) if " frames repeat " in line), None)
+    if hawk.expect(repeat, f"three far from the end: {lines}"):
+        hawk.expect_equal(set(words[repeat - 3:repeat]), {"ping", "pong", "pang"}, f"cycle: {lines}")
+    hawk.expect_equal(words.count("descend"), 6, f"{lines}")
+    os.unlink(core)
+
+
 def check_cut(depth):
     core = crash("random", str(depth))
     thread = thread_of(core)
@@ -110,5 +122,6 @@ check_repetition(["three", ENDLESS, "thread"], 3, {"ping", "pong", "pang"})
 check_repetition(["wide", ENDLESS], 1, {"wide"})
 check_repetition(["wide", ENDLESS, "thread"], 1, {"wide"})
 check_handler()
+check_cycle_far_from_the_end()
 check_cut(99000)
 hawk.finish()

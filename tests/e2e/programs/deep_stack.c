@@ -3,6 +3,10 @@
  * @file
  * Recursion that overflows the stack, or that stops at a depth and aborts: one function, three in
  * turn, or in an order that never repeats.
+ *
+ *     deep_stack WAY CALLS                 in the first thread
+ *     deep_stack WAY CALLS thread          in another one
+ *     deep_stack WAY CALLS BELOW -         BELOW calls of something else at the inner end
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,10 +19,22 @@ static unsigned long random_state = 1;
 static volatile unsigned sink;
 static void *volatile held;
 
+static unsigned long below;
+
+/** The end lies that many calls of another function below the recursion. */
+__attribute__((noinline)) static void descend(unsigned long depth)
+{
+	if (depth)
+		descend(depth - 1);
+	else
+		abort();
+	sink++;
+}
+
 static void end(void)
 {
 	if (left-- == 0)
-		abort();
+		descend(below);
 }
 
 __attribute__((noinline)) static void alone(void)
@@ -140,7 +156,9 @@ int main(int count, char **arguments)
 	pthread_t thread;
 
 	left = strtoul(arguments[2], NULL, 0);
-	if (count < 4) {
+	if (count > 4)
+		below = strtoul(arguments[3], NULL, 0);
+	if (count != 4) {
 		serve(arguments[1]);
 		return 0;
 	}
