@@ -16,6 +16,7 @@
 
 enum {
 	INDENT = 6,
+	CALLERS_MAX = 16,    /**< looked at for a name */
 	COMPARED_MAX = 1024, /**< with so many that begin alike; of more only the ids tell */
 };
 
@@ -76,49 +77,6 @@ static size_t end_of(const struct hawk_site_stacks *stacks, const struct item *i
 	return stacks->depth && end < item->count ? end : item->count;
 }
 
-static struct hawk_error *fill(struct hawk_site_stacks *stacks, struct item *item)
-{
-	const struct hawk_stack *stack = &stacks->stack;
-	struct hawk_error *err = look_up(stacks, item->site);
-	uint64_t look = 0;
-
-	if (err)
-		return err;
-	item->first = item->telling = (uint32_t)hawk_stack_telling_line(stack);
-	item->lines = calloc(stack->count + 1, sizeof(*item->lines));
-	if (!item->lines)
-		return &hawk_enomem;
-	item->count = (uint32_t)stack->count;
-	for (uint32_t i = 0; i < item->count; i++)
-		item->lines[i] = (struct line){
-			.look = hawk_screen_line_look(stacks->screen, &stack->lines[i], INDENT),
-			.address = stack->lines[i].pc - stack->lines[i].module.bias,
-		};
-	if (stack->type)
-		look = XXH3_64bits(stack->type, strlen(stack->type));
-	for (size_t i = item->telling; i < end_of(stacks, item); i++)
-		look = XXH3_64bits_withSeed(&item->lines[i].look, sizeof(look), look);
-	item->look = look;
-	return NULL;
-}
-
-/** The first line that looks different, or has another address, counted from the telling lines on;
- * UINT32_MAX = none. */
-static uint32_t first_difference(const struct item *a, const struct item *b, bool address)
-{
-	uint32_t count_a = a->count - a->telling, count_b = b->count - b->telling;
-	uint32_t count = count_a < count_b ? count_a : count_b;
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct line *left = &a->lines[a->telling + i];
-		const struct line *right = &b->lines[b->telling + i];
-
-		if (address ? left->address != right->address : left->look != right->look)
-			return i;
-	}
-	return count_a == count_b ? UINT32_MAX : count;
-}
-
 /** Inserts in order; the same line once. */
 static struct hawk_error *mark(struct item *item, uint32_t line, bool address)
 {
@@ -146,6 +104,70 @@ static struct hawk_error *mark(struct item *item, uint32_t line, bool address)
 	item->marks[at] = (struct hawk_stack_mark){line, address};
 	item->mark_count++;
 	return NULL;
+}
+
+static bool has_name(const struct hawk_stack_line *line)
+{
+	return line->kind == HAWK_LINE_FUNCTION && line->name.function;
+}
+
+/** Where nothing that is shown has a name: the first caller that has one, but not what starts the
+ * program. */
+static struct hawk_error *mark_named(const struct hawk_site_stacks *stacks, struct item *item)
+{
+	const struct hawk_stack *stack = &stacks->stack;
+	size_t at = item->telling;
+
+	while (at < item->count && at - item->telling < CALLERS_MAX && !has_name(&stack->lines[at]))
+		at++;
+	if (at < end_of(stacks, item) || at == item->count || !has_name(&stack->lines[at]) ||
+	    !strcmp(stack->lines[at].name.function, "main") ||
+	    !strncmp(stack->lines[at].name.function, "__libc_start", strlen("__libc_start")))
+		return NULL;
+	return mark(item, (uint32_t)at, false);
+}
+
+static struct hawk_error *fill(struct hawk_site_stacks *stacks, struct item *item)
+{
+	const struct hawk_stack *stack = &stacks->stack;
+	struct hawk_error *err = look_up(stacks, item->site);
+	uint64_t look = 0;
+
+	if (err)
+		return err;
+	item->first = item->telling = (uint32_t)hawk_stack_telling_line(stack);
+	item->lines = calloc(stack->count + 1, sizeof(*item->lines));
+	if (!item->lines)
+		return &hawk_enomem;
+	item->count = (uint32_t)stack->count;
+	for (uint32_t i = 0; i < item->count; i++)
+		item->lines[i] = (struct line){
+			.look = hawk_screen_line_look(stacks->screen, &stack->lines[i], INDENT),
+			.address = stack->lines[i].pc - stack->lines[i].module.bias,
+		};
+	if (stack->type)
+		look = XXH3_64bits(stack->type, strlen(stack->type));
+	for (size_t i = item->telling; i < end_of(stacks, item); i++)
+		look = XXH3_64bits_withSeed(&item->lines[i].look, sizeof(look), look);
+	item->look = look;
+	return mark_named(stacks, item);
+}
+
+/** The first line that looks different, or has another address, counted from the telling lines on;
+ * UINT32_MAX = none. */
+static uint32_t first_difference(const struct item *a, const struct item *b, bool address)
+{
+	uint32_t count_a = a->count - a->telling, count_b = b->count - b->telling;
+	uint32_t count = count_a < count_b ? count_a : count_b;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct line *left = &a->lines[a->telling + i];
+		const struct line *right = &b->lines[b->telling + i];
+
+		if (address ? left->address != right->address : left->look != right->look)
+			return i;
+	}
+	return count_a == count_b ? UINT32_MAX : count;
 }
 
 static struct hawk_error *mark_both(struct item *a, struct item *b, uint32_t line, bool address)

@@ -64,6 +64,14 @@ OWN void f3(int size) { f2(size); used = used; }
 OWN void f4(int size) { f3(size); used = used; }
 OWN void f5(int size) { f4(size); used = used; }
 OWN void f6(int size) { f5(size); used = used; }
+#define HIDDEN static __attribute__((noinline, noclone))
+HIDDEN void hidden1(int size) { kept[used++] = malloc(size); }
+HIDDEN void hidden2(int size) { hidden1(size); used = used; }
+HIDDEN void hidden3(int size) { hidden2(size); used = used; }
+HIDDEN void hidden4(int size) { hidden3(size); used = used; }
+HIDDEN void hidden5(int size) { hidden4(size); used = used; }
+HIDDEN void hidden6(int size) { hidden5(size); used = used; }
+OWN void visible(int size) { hidden6(size); used = used; }
 OWN void command_get(void) { f6(4000); used = used; }
 OWN void command_set(void) { f6(4001); used = used; }
 
@@ -79,6 +87,7 @@ int main()
 	two_wrappers();
 	command_get();
 	command_set();
+	visible(5000);
 	abort();
 }
 """
@@ -192,7 +201,9 @@ def main():
     check_types(core, done.stdout)
     check_roots(core)
     subprocess.run([hawk.need("strip"), program], check=True)
-    check_looks(core, "stripped")
+    sites = check_looks(core, "stripped")
+    hawk.expect(any("... 2 frames ...\n      visible " in lines for lines in sites.values()),
+                f"a name where none is near: {sites.values()}")
     hawk.finish()
 
 
