@@ -157,7 +157,9 @@ def check_depth_and_top():
     rows = re.findall(r"^ +\d+ +[\d.]+ \S+ .* [0-9a-f]{16}$", text, re.M)
     hawk.expect_equal(len(rows), 2, "--top 2 in text")
     part = text.split("Top sites")[1]
-    hawk.expect_equal(len(re.findall(r"^      \S", part, re.M)), 2, "--depth 1: one line a site")
+    lines = re.findall(r"^      (\S+)", part, re.M)
+    # A frame without a name (of libstdc++) has its caller with it.
+    hawk.expect_equal(len(lines) - sum(line.startswith("+0x") for line in lines), 2, f"--depth 1: one line a site: {lines}")
 
 
 def check_full():
