@@ -309,7 +309,7 @@ static void report_unaccounted(struct hawk_target *target, struct hawk_heap *hea
 	uint64_t unaccounted = hawk_heap_unaccounted(target, heap);
 
 	heap->plan.blocks_missing = dropped || unaccounted || heap->sweep.implausible;
-	if (!unaccounted || dropped || hawk_findings_partial(findings))
+	if (!unaccounted || hawk_findings_partial(findings))
 		return;
 	if (unaccounted >= UNACCOUNTED_MANY &&
 	    unaccounted > heap->sweep.blocks / UNACCOUNTED_SHARE) {

@@ -27,19 +27,20 @@ static void hawk_cleanup_workspace(struct hawk_workspace *workspace)
 
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 {
+	const struct hawk_heap *heap = graph->heap;
 	size_t threads;
-	bool dropped;
 
 	hawk_target_threads(graph->target, &threads);
 	if (!threads || hawk_target_is_incomplete(graph->target) ||
 	    !hawk_roots_complete(&graph->roots))
 		return HAWK_LEAKS_MEMORY_MISSING;
-	if (graph->heap->discarded_heaps)
+	if (heap->discarded_heaps)
 		return HAWK_LEAKS_HEAPS_DISCARDED;
 	/* What the tracer had to drop is whole, and is scanned as memory between blocks. */
-	dropped = graph->heap->table && hawk_table_header(graph->heap->table)->dropped_objects;
-	return graph->heap->plan.blocks_missing && !dropped ? HAWK_LEAKS_OVERWRITTEN
-							    : HAWK_LEAKS_NO_DOUBT;
+	return heap->table && (hawk_heap_unaccounted(graph->target, heap) ||
+			       heap->sweep.implausible)
+		       ? HAWK_LEAKS_OVERWRITTEN
+		       : HAWK_LEAKS_NO_DOUBT;
 }
 
 bool hawk_leaks_may_hide(const struct hawk_block_graph *graph, const struct hawk_leaks *leaks)

@@ -7,11 +7,33 @@
 #include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
 
+/** The block at an address, or none. Of a carved block, what stands for it, as paths will be asked
+ * for. */
+static uint32_t block_at(const struct hawk_block_graph *graph, const char *operand)
+{
+	uint64_t address;
+	uint32_t block;
+	bool interior;
+
+	hawk_quantity_parse_hex(operand, &address);
+	block = hawk_block_index_find(&graph->index, address, &interior);
+	return block == HAWK_BLOCK_NOWHERE ? block : hawk_block_index_whole(&graph->index, block);
+}
+
+/** Once, where a block may be held from what is missing. */
+static void print_findings(struct hawk_session *session)
+{
+	hawk_report_findings(&session->findings, hawk_findings_partial(&session->findings),
+			     &session->screen);
+	session->findings_said = session->findings.count;
+}
+
 static struct hawk_error *print_text(struct hawk_session *session,
 				     const struct hawk_pointer_report *report,
 				     const struct hawk_paths *paths, int count, char **operands)
 {
 	struct hawk_error *err = NULL;
+	bool unreached = false;
 	uint64_t address;
 
 	for (int i = 0; i < count && !err; i++) {
@@ -19,7 +41,11 @@ static struct hawk_error *print_text(struct hawk_session *session,
 			hawk_output_puts(session->output, "\n");
 		hawk_quantity_parse_hex(operands[i], &address);
 		err = hawk_report_path(report, paths, address, &session->screen);
+		unreached |=
+			!err && !hawk_paths_lead_to(paths, block_at(&session->graph, operands[i]));
 	}
+	if (!err && unreached)
+		print_findings(session);
 	return err;
 }
 
@@ -41,19 +67,6 @@ static struct hawk_error *print_json(struct hawk_session *session,
 	hawk_json_array_end(&json);
 	hawk_report_json_end(report, &json);
 	return err;
-}
-
-/** The block at an address, or none. Of a carved block, what stands for it, as paths will be asked
- * for. */
-static uint32_t block_at(const struct hawk_block_graph *graph, const char *operand)
-{
-	uint64_t address;
-	uint32_t block;
-	bool interior;
-
-	hawk_quantity_parse_hex(operand, &address);
-	block = hawk_block_index_find(&graph->index, address, &interior);
-	return block == HAWK_BLOCK_NOWHERE ? block : hawk_block_index_whole(&graph->index, block);
 }
 
 /** Those of the graph, if it has them or the cache; or else `own`, that end where they can. */
@@ -131,8 +144,12 @@ static struct hawk_error *print_targets(struct hawk_session *session,
 	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (!settings->json)
-		return hawk_report_paths(report, paths, targets, &session->screen);
+	if (!settings->json) {
+		err = hawk_report_paths(report, paths, targets, &session->screen);
+		if (!err && targets->unreached.objects)
+			print_findings(session);
+		return err;
+	}
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
 	err = hawk_report_paths_json(report, paths, targets, &json);
 	hawk_report_json_end(report, &json);

@@ -202,9 +202,6 @@ struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 	err = find(report, address, &block);
 	if (!err)
 		err = hawk_report_path_to(report, paths, block, screen);
-	if (!err && !hawk_paths_lead_to(paths, block))
-		hawk_report_findings(report->findings, hawk_findings_partial(report->findings),
-				     screen);
 	return err;
 }
 

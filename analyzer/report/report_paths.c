@@ -84,9 +84,6 @@ struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
 			screen->output,
 			"\n... %s more; hawk-core merge-paths merges the paths to all of them\n",
 			hawk_quantity_count(targets->all.objects - targets->shown.count).text);
-	if (targets->unreached.objects)
-		hawk_report_findings(report->findings, hawk_findings_partial(report->findings),
-				     screen);
 	return NULL;
 }
 

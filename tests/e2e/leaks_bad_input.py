@@ -63,6 +63,10 @@ def check_without_stacks(original, whole):
     hawk.expect(drop_segments(data, pointers) >= 2, "stacks are in segments of their own")
     document = expect_downgraded(data, "no stacks", whole)
     hawk.expect("stack-missing" in [item["key"] for item in document["missing"]], "no stacks: why")
+    unreached = [record["example"] for record in document["records"] if record["kind"] == "possibly_lost"][:2]
+    done = hawk.run([hawk.CORE, "path", write(data), *unreached])
+    hawk.expect_equal((done.stdout.count("Missing or damaged"), "incomplete" in done.stderr), (1, False),
+                      f"path says what is missing once: {done.stdout} {done.stderr}")
     found = leaks.by_site(write(data))
     hawk.expect_equal(found["site_other_stack"], {"possibly_lost": (1, 136)}, "held by a stack")
     hawk.expect_equal(found["site_static"], {"still_reachable": (1, 40)}, "held by a global")

@@ -28,6 +28,16 @@ def check_one():
                     f"damage: {analysis['damage']}")
 
 
+def check_full_table():
+    """Stacks for which there was no room excuse no missing block."""
+    for overwritten in (0, 3):
+        core, _ = hawk.crash([program, "full", str(overwritten)], hawk.tracer_environment(options="max_table=8M"), folder)
+        document = core and leaks(f"full, {overwritten}", core)
+        if document:
+            hawk.expect(hawk.analyze(core)["heap"]["dropped"] > 0, "no stack was dropped")
+            hawk.expect_equal(unaccounted(document), overwritten, "overwritten headers, full table")
+
+
 def unaccounted(document):
     """How many blocks without a header the findings of `leaks --json` tell of."""
     texts = [finding["text"] for finding in document["damage"] if finding["key"] == "block-unaccounted"]
@@ -87,6 +97,7 @@ hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "overrun"), ["overrun.c"], flags=["-O0"])
 check_one()
+check_full_table()
 check_idle_threads()
 if hawk.cores_are_files():
     check_children(0)

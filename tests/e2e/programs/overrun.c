@@ -5,6 +5,7 @@
  *
  *     overrun              one header
  *     overrun keep COUNT   so many headers, and loses no block
+ *     overrun full COUNT   the same after more stacks than a small table has room for
  *     overrun idle         40 headers, with 100 threads that do nothing; waits for a signal
  *     overrun fork COUNT   in each of CHILDREN forked children, of a parent whose other threads
  *                          allocate all the time. Each dies in a folder of its own, 0, 1, ...
@@ -24,6 +25,7 @@ enum {
 	CHILDREN = 8,
 	BLOCK_BYTES = 1000,
 	KEPT_BYTES = 5000,
+	PATH_BITS = 17,
 };
 
 static void *volatile kept[2 * IDLE_OVERWRITTEN];
@@ -49,6 +51,30 @@ static __attribute__((noinline)) void lose(void)
 
 	memset(lost, 0, KEPT_BYTES);
 	lost = NULL;
+}
+
+static __attribute__((noinline)) void go_left(unsigned path, unsigned bits);
+static __attribute__((noinline)) void go_right(unsigned path, unsigned bits);
+
+/** One call from a stack of its own for each `path`. */
+static void follow(unsigned path, unsigned bits)
+{
+	if (!bits)
+		free(malloc(BLOCK_BYTES));
+	else
+		(path & 1 ? go_left : go_right)(path >> 1, bits - 1);
+}
+
+static void go_left(unsigned path, unsigned bits)
+{
+	follow(path, bits);
+	__asm__ volatile("" : : : "memory");
+}
+
+static void go_right(unsigned path, unsigned bits)
+{
+	follow(path, bits);
+	__asm__ volatile("" : : : "memory");
 }
 
 static void *idle(void *data)
@@ -103,7 +129,11 @@ static bool fork_children(int overwritten)
 
 int main(int argc, char **argv)
 {
-	if (argc > 2 && !strcmp(argv[1], "keep")) {
+	bool full = argc > 2 && !strcmp(argv[1], "full");
+
+	for (unsigned path = 0; full && path < 1u << PATH_BITS; path++)
+		follow(path, PATH_BITS);
+	if (full || (argc > 2 && !strcmp(argv[1], "keep"))) {
 		busy[0] = malloc(BLOCK_BYTES);
 		return overwrite(atoi(argv[2])) ? abort(), 0 : 1;
 	}
