@@ -297,8 +297,9 @@ static_assert(sizeof(struct hawk_sample_record) == 32, "two to a cache line");
  *      word 0:  tag 20 | objects, low 44 bits
  *      word 1:  objects, high 8 bits | bytes 56
  *
- * Both numbers wrap, each by itself: an allocation that was moved to another trace before its
- * thread has flushed it leaves less than nothing here, and the sum with the entries is right again.
+ * Both numbers wrap, each by itself: an allocation that was moved to another trace, or a free that
+ * was taken back, before its thread has flushed it leaves less than nothing here, and the sum with
+ * the entries is right again.
  *
  * Tag: (slot index + 1) << 1 | the tag bit of that flush; 0 = none. Without
  * HAWK_TABLE_TAGGED_COUNTERS the words are plain numbers. Sums of a pair and of entries are modulo

@@ -154,7 +154,7 @@ def header_of(file):
     for at in range(0, HEADERS * HEADER_BYTES, HEADER_BYTES):
         magic, version, _, generation = struct.unpack_from("<QIIQ", file, at)
         if magic == 0x3158444948574148:
-            hawk.expect_equal(version, 10, "version")
+            hawk.expect_equal(version, 11, "version")
             found.append((generation, at))
     return max(found)[1]
 
