@@ -25,6 +25,15 @@ static void hawk_cleanup_workspace(struct hawk_workspace *workspace)
 	hawk_workspace_destroy(workspace);
 }
 
+/* What the tracer had to drop is whole, and is scanned as memory between blocks. */
+static bool are_only_dropped(const struct hawk_block_graph *graph)
+{
+	const struct hawk_heap *heap = graph->heap;
+
+	return heap->table && hawk_table_header(heap->table)->dropped_objects &&
+	       !hawk_heap_unaccounted(graph->target, heap) && !heap->sweep.implausible;
+}
+
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 {
 	const struct hawk_heap *heap = graph->heap;
@@ -36,11 +45,8 @@ enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 		return HAWK_LEAKS_MEMORY_MISSING;
 	if (heap->discarded_heaps)
 		return HAWK_LEAKS_HEAPS_DISCARDED;
-	/* What the tracer had to drop is whole, and is scanned as memory between blocks. */
-	return heap->table && (hawk_heap_unaccounted(graph->target, heap) ||
-			       heap->sweep.implausible)
-		       ? HAWK_LEAKS_OVERWRITTEN
-		       : HAWK_LEAKS_NO_DOUBT;
+	return heap->plan.blocks_missing && !are_only_dropped(graph) ? HAWK_LEAKS_OVERWRITTEN
+								     : HAWK_LEAKS_NO_DOUBT;
 }
 
 bool hawk_leaks_may_hide(const struct hawk_block_graph *graph, const struct hawk_leaks *leaks)
