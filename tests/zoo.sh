@@ -112,6 +112,7 @@ judge() {
 	local folder=$work/$1 mode
 	case $(<"$folder/plain.rc") in
 	77) echo "skipped: $(tail -n 1 "$folder/plain.out")"; return ;;
+	126 | 127) echo "BROKEN by itself: $(tail -n 1 "$folder/plain.err")"; return ;;
 	137) echo "skipped: it takes too long by itself"; return ;;
 	esac
 	for mode in traced table; do
@@ -153,6 +154,7 @@ row() {
 		"${allocated:--}" "${live:--}"
 }
 
+installed python3 time || { echo "please install: python3 time" >&2; exit 1; }
 table=$work/table.md
 cat >"$table" <<'END'
 | program | version | workload | with the tracer | peak RSS, MiB | blocks allocated | live blocks |
