@@ -36,23 +36,18 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/** Reads the start of a file as text. False: it cannot be read. */
+/** Reads the start of a file as text, at least what the kernel gives at once: a page. False: it
+ * cannot be read. */
 static bool read_text(const char *path, char *to, size_t size)
 {
 	long fd = hawk_syscall3(SYS_open, (long)path, 0 /* O_RDONLY */, 0);
-	size_t used = 0;
-	long got = -1;
+	long got;
 
 	if (fd < 0)
 		return false;
-	while (used < size - 1) {
-		got = hawk_syscall3(SYS_read, fd, (long)to + (long)used, (long)(size - 1 - used));
-		if (got <= 0)
-			break;
-		used += (size_t)got;
-	}
+	got = hawk_syscall3(SYS_read, fd, (long)to, (long)size - 1);
 	hawk_syscall3(SYS_close, fd, 0, 0);
-	to[used] = '\0';
+	to[got > 0 ? got : 0] = '\0';
 	return got >= 0;
 }
 
