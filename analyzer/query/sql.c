@@ -6,25 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_text.h"
-#include "sql_groups.h"
-#include "sql_sums.h"
+#include "sql_state.h"
 
 enum { STEPS_BETWEEN = 1 << 16 /**< of SQLite's, looks at the clock */ };
 
 const struct sql_table *const hawk_sql_tables[] = {
-	&hawk_sql_blocks,
-	&hawk_sql_sites,
-	&hawk_sql_frames,
-	&hawk_sql_edges,
-	&hawk_sql_roots,
-	&hawk_sql_leaks,
-	&hawk_sql_retained,
-	&hawk_sql_threads,
-	&hawk_sql_mappings,
-	&hawk_sql_modules,
-	NULL,
+	&hawk_sql_blocks,  &hawk_sql_sites,    &hawk_sql_frames,   &hawk_sql_edges,
+	&hawk_sql_roots,   &hawk_sql_leaks,    &hawk_sql_retained, &hawk_sql_sums,
+	&hawk_sql_threads, &hawk_sql_mappings, &hawk_sql_modules,  NULL,
 };
 
 const char *hawk_sql_schema(size_t index)
@@ -63,8 +52,6 @@ static bool register_all(struct hawk_sql *sql)
 	for (size_t i = 0; hawk_sql_tables[i]; i++)
 		if (!hawk_sql_register(sql, hawk_sql_tables[i]))
 			return false;
-	if (!hawk_sql_register_groups(sql))
-		return false;
 	return sqlite3_create_function(sql->database, "addr", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
 				       NULL, address_text, NULL, NULL) == SQLITE_OK;
 }
@@ -104,7 +91,7 @@ void hawk_sql_close(struct hawk_sql *sql)
 	free_postings(&sql->roots_by_block);
 	free(sql->sites_by_id);
 	free(sql->leaks);
-	hawk_sql_drop_groups(sql);
+	free(sql->sums);
 	free(sql);
 }
 
@@ -113,64 +100,6 @@ static int refresh(void *context)
 	(void)context;
 	hawk_progress_refresh();
 	return 0;
-}
-
-/** The other form of a statement, from `text` to `end`, if it has one; NULL: it has none. */
-static struct hawk_error *prepare_sums(struct hawk_sql *sql, const char *text, const char *end,
-				       sqlite3_stmt **ret)
-{
-	CLEANUP(text) struct hawk_text sums = {0};
-	bool is_known = !sql->is_changed && hawk_sql_sums_rewrite(text, end, &sums);
-
-	*ret = NULL;
-	if (sums.failed)
-		return &hawk_enomem;
-	if (is_known && sqlite3_prepare_v2(sql->database, sums.bytes, -1, ret, NULL) != SQLITE_OK)
-		*ret = NULL;
-	return NULL;
-}
-
-/** Whether it has an answer: it may be about too many groups, or numbers that are no integers. What
- * was added up stays for the second time. */
-static bool try_sums(struct hawk_sql *sql, sqlite3_stmt *sums)
-{
-	int code;
-
-	do
-		code = sqlite3_step(sums);
-	while (code == SQLITE_ROW);
-	sqlite3_reset(sums);
-	if (code == SQLITE_DONE)
-		return true;
-	hawk_error_destroy(sql->error);
-	sql->error = NULL;
-	return false;
-}
-
-/** Runs `statement`, which is the text from `text` to `end`. */
-static struct hawk_error *answer(struct hawk_sql *sql, sqlite3_stmt *statement, const char *text,
-				 const char *end, enum hawk_sql_format format,
-				 struct hawk_output *output)
-{
-	sqlite3_stmt *sums;
-	struct hawk_error *err = prepare_sums(sql, text, end, &sums);
-
-	if (err)
-		return err;
-	if (sums && !try_sums(sql, sums)) {
-		sqlite3_finalize(sums);
-		sums = NULL;
-	}
-	err = hawk_sql_print(sql, sums ? sums : statement, statement, format, output);
-	sqlite3_finalize(sums);
-	hawk_sql_drop_groups(sql);
-	return err;
-}
-
-/** Whether it only reads, and makes no names known. */
-static bool is_question(sqlite3_stmt *statement)
-{
-	return sqlite3_stmt_readonly(statement) && sqlite3_column_count(statement);
 }
 
 struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
@@ -183,17 +112,15 @@ struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 	hawk_progress_begin(&progress, "answering", 0);
 	sqlite3_progress_handler(sql->database, STEPS_BETWEEN, refresh, NULL);
 	while (!err && *query) {
-		const char *text = query;
 		sqlite3_stmt *statement;
 
-		if (sqlite3_prepare_v2(sql->database, text, -1, &statement, &query) != SQLITE_OK) {
+		if (sqlite3_prepare_v2(sql->database, query, -1, &statement, &query) != SQLITE_OK) {
 			err = hawk_sql_error(sql);
 			break;
 		}
 		if (!statement) // a comment, or nothing
 			continue;
-		sql->is_changed = sql->is_changed || !is_question(statement);
-		err = answer(sql, statement, text, query, format, output);
+		err = hawk_sql_print(sql, statement, format, output);
 		sqlite3_finalize(statement);
 	}
 	hawk_progress_end(&progress);

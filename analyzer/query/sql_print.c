@@ -60,7 +60,7 @@ static void put_csv_row(sqlite3_stmt *statement, int columns, struct hawk_output
 	hawk_output_puts(output, "\n");
 }
 
-static int print_csv(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_output *output)
+static int print_csv(sqlite3_stmt *statement, struct hawk_output *output)
 {
 	int columns = sqlite3_column_count(statement);
 	int code;
@@ -68,7 +68,7 @@ static int print_csv(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_o
 	for (int i = 0; i < columns; i++) {
 		if (i)
 			hawk_output_puts(output, ",");
-		put_csv_field(output, sqlite3_column_name(named, i));
+		put_csv_field(output, sqlite3_column_name(statement, i));
 	}
 	if (columns)
 		hawk_output_puts(output, "\n");
@@ -109,7 +109,7 @@ static void put_json_value(sqlite3_stmt *statement, int column, struct hawk_json
 	}
 }
 
-static int print_json(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_output *output)
+static int print_json(sqlite3_stmt *statement, struct hawk_output *output)
 {
 	int columns = sqlite3_column_count(statement);
 	struct hawk_json scalar;
@@ -124,7 +124,7 @@ static int print_json(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_
 			if (i)
 				hawk_output_puts(output, ",");
 			hawk_json_init(&scalar, output, 0);
-			put_json_name(output, &scalar, sqlite3_column_name(named, i));
+			put_json_name(output, &scalar, sqlite3_column_name(statement, i));
 			hawk_json_init(&scalar, output, 0);
 			put_json_value(statement, i, &scalar, output);
 		}
@@ -165,9 +165,9 @@ static char *safe_cell(const char *text)
 	return safe.bytes ? safe.bytes : strdup("");
 }
 
-static bool make_sheet(sqlite3_stmt *named, struct sheet *sheet)
+static bool make_sheet(sqlite3_stmt *statement, struct sheet *sheet)
 {
-	sheet->columns = sqlite3_column_count(named);
+	sheet->columns = sqlite3_column_count(statement);
 	sheet->names = calloc((size_t)sheet->columns + 1, sizeof(*sheet->names));
 	sheet->widths = calloc((size_t)sheet->columns + 1, sizeof(*sheet->widths));
 	sheet->numeric = calloc((size_t)sheet->columns + 1, sizeof(*sheet->numeric));
@@ -175,7 +175,7 @@ static bool make_sheet(sqlite3_stmt *named, struct sheet *sheet)
 	if (!sheet->names || !sheet->widths || !sheet->numeric || !sheet->cells)
 		return false;
 	for (int i = 0; i < sheet->columns; i++) {
-		sheet->names[i] = safe_cell(sqlite3_column_name(named, i));
+		sheet->names[i] = safe_cell(sqlite3_column_name(statement, i));
 		if (!sheet->names[i])
 			return false;
 		sheet->widths[i] = hawk_utf8_width(sheet->names[i]);
@@ -246,10 +246,10 @@ static bool put_row(sqlite3_stmt *statement, const struct sheet *sheet, struct h
 	return true;
 }
 
-static int print_table(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk_output *output)
+static int print_table(sqlite3_stmt *statement, struct hawk_output *output)
 {
 	struct sheet sheet = {0};
-	bool memory = make_sheet(named, &sheet);
+	bool memory = make_sheet(statement, &sheet);
 	int code = SQLITE_ROW;
 
 	while (memory && sheet.rows < ROWS_MEASURED &&
@@ -265,17 +265,16 @@ static int print_table(sqlite3_stmt *statement, sqlite3_stmt *named, struct hawk
 }
 
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
-				  sqlite3_stmt *named, enum hawk_sql_format format,
-				  struct hawk_output *output)
+				  enum hawk_sql_format format, struct hawk_output *output)
 {
 	int code;
 
 	if (format == HAWK_SQL_CSV)
-		code = print_csv(statement, named, output);
+		code = print_csv(statement, output);
 	else if (format == HAWK_SQL_JSON)
-		code = print_json(statement, named, output);
+		code = print_json(statement, output);
 	else
-		code = print_table(statement, named, output);
+		code = print_table(statement, output);
 	if (code == SQLITE_NOMEM)
 		return &hawk_enomem;
 	if (code == SQLITE_DONE || code == SQLITE_ROW) // or the reader has gone

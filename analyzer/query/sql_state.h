@@ -15,7 +15,6 @@
 #include "hawk_progress.h"
 #include "hawk_referrers.h"
 #include "hawk_sql.h"
-#include "sql_group_fold.h"
 
 enum { SQL_KEYS = 2 };
 
@@ -39,10 +38,9 @@ struct hawk_sql {
 		uint64_t bytes;
 		uint32_t example; /**< the oldest block */
 	} * leaks;
-	struct sql_group_list groups; /**< of the latest statement that asked for some */
-	bool has_groups;
-	unsigned group_parts; /**< enum sql_group_part */
-	bool is_changed;      /**< a statement may have made tables: names may be of these */
+	struct sql_sum *sums; /**< rows of that table */
+	size_t sum_count, sum_room;
+	bool has_sums;
 	struct hawk_root_namer *namer;
 	const struct sql_cursor *leader; /**< whose rows are the progress; NULL = none's */
 	uint64_t leader_first;           /**< its first one */
@@ -111,6 +109,7 @@ extern const struct sql_table hawk_sql_edges;
 extern const struct sql_table hawk_sql_roots;
 extern const struct sql_table hawk_sql_leaks;
 extern const struct sql_table hawk_sql_retained;
+extern const struct sql_table hawk_sql_sums;
 extern const struct sql_table hawk_sql_threads;
 extern const struct sql_table hawk_sql_mappings;
 extern const struct sql_table hawk_sql_modules;
@@ -138,10 +137,9 @@ void hawk_sql_result_text(sqlite3_context *context, const char *text);
 /** Text that lives for ever. */
 void hawk_sql_result_constant(sqlite3_context *context, const char *text);
 
-/** Runs `statement` and writes the rows; columns are called as those of `named`. sql_print.c. */
+/** Runs `statement` and writes the rows. sql_print.c. */
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
-				  sqlite3_stmt *named, enum hawk_sql_format format,
-				  struct hawk_output *output);
+				  enum hawk_sql_format format, struct hawk_output *output);
 
 /** What went wrong: the table's own error, or SQLite's message. */
 struct hawk_error *hawk_sql_error(struct hawk_sql *sql);
