@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cpu.h"
 #include "hawk_prefetch.h"
 
 enum { SLOTS_FIRST = 1024 };
@@ -400,9 +399,10 @@ struct hawk_error *hawk_site_fold_add_root(struct hawk_site_fold *fold, uint32_t
 	return err;
 }
 
-void hawk_site_fold_take_plain(const struct hawk_site_fold *fold,
-			       const struct hawk_pointer *pointers, size_t count,
-			       struct hawk_folded *ret)
+/* Up to HAWK_FOLD_BATCH pointers with all but `numbers`, those between blocks of no site left out.
+ */
+static void take_pointers(const struct hawk_site_fold *fold, const struct hawk_pointer *pointers,
+			  size_t count, struct hawk_folded *ret)
 {
 	size_t site_count = fold->graph->heap->site_count;
 	uint32_t taken = 0;
@@ -468,7 +468,7 @@ struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold,
 		hawk_site_fold_prefetch(fold, pointers[i].edge >> 1);
 	for (; count && !err; pointers += piece, count -= piece) {
 		piece = count < HAWK_FOLD_BATCH ? count : HAWK_FOLD_BATCH;
-		fold->take(fold, pointers, piece, &folded);
+		take_pointers(fold, pointers, piece, &folded);
 		prefetch_places(fold, &folded);
 		err = find_places(fold, &folded);
 		if (!err)
@@ -509,9 +509,6 @@ struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 	*fold = (struct hawk_site_fold){
 		.graph = graph,
 		.first = first,
-		.take = hawk_cpu_has_avx512() && graph->heap->trace_count <= INT32_MAX
-				? hawk_site_fold_take_avx512
-				: hawk_site_fold_take_plain,
 	};
 	if (!first) {
 		err = hawk_area_create(&fold->first_area, bytes);

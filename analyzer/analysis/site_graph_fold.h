@@ -46,7 +46,7 @@ struct hawk_fold_edge {
 enum {
 	HAWK_FOLD_RECENT_LOG2 = 14,
 	HAWK_FOLD_BATCH = 256,
-	HAWK_FOLD_VECTOR = 16, /**< numbers that may be written behind a batch */
+	HAWK_FOLD_SPARE = 1, /**< written before it is known whether it counts */
 };
 
 /** An offset that is not told. */
@@ -56,25 +56,16 @@ static const uint32_t HAWK_FOLD_ANYWHERE = UINT32_MAX;
  * misses overlap. */
 struct hawk_folded {
 	uint32_t count;
-	uint32_t source_sites[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
-	uint32_t target_sites[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
-	uint32_t offsets[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
-	uint32_t recent[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR]; /**< place that it may be + 1 */
-	uint32_t source_blocks[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
-	uint32_t edges[HAWK_FOLD_BATCH + HAWK_FOLD_VECTOR];
+	uint32_t source_sites[HAWK_FOLD_BATCH + HAWK_FOLD_SPARE];
+	uint32_t target_sites[HAWK_FOLD_BATCH + HAWK_FOLD_SPARE];
+	uint32_t offsets[HAWK_FOLD_BATCH + HAWK_FOLD_SPARE];
+	uint32_t recent[HAWK_FOLD_BATCH + HAWK_FOLD_SPARE]; /**< place that it may be + 1 */
+	uint32_t source_blocks[HAWK_FOLD_BATCH + HAWK_FOLD_SPARE];
+	uint32_t edges[HAWK_FOLD_BATCH + HAWK_FOLD_SPARE];
 	uint32_t numbers[HAWK_FOLD_BATCH]; /**< places, when they have been found */
 };
 
-/** Up to HAWK_FOLD_BATCH pointers with all but `numbers`, those between blocks of no site left out.
- * All processors' give the same results; the second one's trace ids are below 2^31. */
-typedef void hawk_site_fold_take(const struct hawk_site_fold *fold,
-				 const struct hawk_pointer *pointers, size_t count,
-				 struct hawk_folded *ret);
-hawk_site_fold_take hawk_site_fold_take_plain;
-hawk_site_fold_take hawk_site_fold_take_avx512;
-
 struct hawk_site_fold {
-	hawk_site_fold_take *take; /**< the fastest that this processor runs */
 	const struct hawk_block_graph *graph;
 	const uint64_t *wanted; /**< for those who add: bits of target blocks; NULL = all */
 	/** Bits of target blocks that several pointers of the whole graph lead to; others are not

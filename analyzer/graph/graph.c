@@ -54,7 +54,6 @@ struct part {
 struct job {
 	const struct hawk_block_index *index;
 	const struct hawk_target *target;
-	const struct hawk_batch_code *code;
 	uint32_t *offsets; /**< those of a piece: in its output, until the pieces are joined */
 	struct hawk_shares shares;
 	struct piece *pieces;
@@ -108,7 +107,7 @@ static void flush(const struct job *job, struct part *part)
 	if (part->err)
 		return;
 	edges = (uint32_t *)output->edges.bytes + count;
-	output->count += job->code->resolve(batch, job->index, edges);
+	output->count += hawk_batch_resolve(batch, job->index, edges);
 	for (uint32_t i = 0; i < batch->block_count; i++)
 		offsets[i] = (uint32_t)count + batch->found[batch->starts[i]];
 	if (part->pointers)
@@ -129,7 +128,7 @@ static void gather(const struct job *job, struct part *part, const uint8_t *byte
 			flush(job, part);
 			continue;
 		}
-		job->code->pick_words(&part->batch, job->index, bytes, piece,
+		hawk_batch_pick_words(&part->batch, job->index, bytes, piece,
 				      place < PLACE_MAX ? (uint32_t)place : PLACE_MAX);
 		bytes += piece * HAWK_WORD_BYTES;
 		words -= piece;
@@ -182,7 +181,7 @@ static void read_blocks(const struct job *job, struct part *part, uint32_t first
 	uint32_t whole_end = next_part(job->index, first, end);
 
 	for (uint32_t block = first; block < end && !part->err;) {
-		block = job->code->pick_blocks(&part->batch, job->index, &part->words, block,
+		block = hawk_batch_pick_blocks(&part->batch, job->index, &part->words, block,
 					       whole_end);
 		if (!hawk_batch_has_room(&part->batch)) {
 			flush(job, part);
@@ -397,7 +396,6 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 	struct job job = {
 		.index = index,
 		.target = target,
-		.code = hawk_batch_code(),
 		.part_count = threads ? threads : hawk_parallel_processors(),
 	};
 
@@ -413,7 +411,6 @@ struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *targe
 	struct job job = {
 		.index = index,
 		.target = target,
-		.code = hawk_batch_code(),
 		.part_count = threads,
 		.function = function,
 		.contexts = contexts,

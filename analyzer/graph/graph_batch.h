@@ -17,7 +17,8 @@ enum {
 	HAWK_BATCH_BLOCKS = 512,
 	HAWK_BATCH_CANDIDATES = 1024,
 	HAWK_BATCH_PIECE = 64, /**< words that are picked at a time */
-	HAWK_BATCH_VECTOR = 8, /**< words that may be written behind the candidates */
+	/** Picking writes each word before it knows whether it counts. */
+	HAWK_BATCH_SPARE = 1,
 };
 
 struct hawk_batch {
@@ -27,32 +28,25 @@ struct hawk_batch {
 	uint32_t count;                            /**< candidates */
 	uint32_t starts[HAWK_BATCH_BLOCKS];        /**< by block: candidates in front of it */
 	uint32_t found[HAWK_BATCH_CANDIDATES + 1]; /**< by candidate: edges in front of it */
-	uint64_t values[HAWK_BATCH_CANDIDATES + HAWK_BATCH_VECTOR];
+	uint64_t values[HAWK_BATCH_CANDIDATES + HAWK_BATCH_SPARE];
 	/** Numbers of the words in their blocks; those above UINT32_MAX are any large ones. */
-	uint32_t places[HAWK_BATCH_CANDIDATES + HAWK_BATCH_VECTOR];
+	uint32_t places[HAWK_BATCH_CANDIDATES + HAWK_BATCH_SPARE];
 };
 
-/** The innermost loops; all processors' give the same results. */
-struct hawk_batch_code {
-	/** Picks from the blocks [block, end) as long as there is room, and they are small and lie
-	 * in the view of `words`. Returns the first that was not taken. */
-	uint32_t (*pick_blocks)(struct hawk_batch *batch, const struct hawk_block_index *index,
+/** Picks from the blocks [block, end) as long as there is room, and they are small and lie in the
+ * view of `words`. Returns the first that was not taken. */
+uint32_t hawk_batch_pick_blocks(struct hawk_batch *batch, const struct hawk_block_index *index,
 				const struct hawk_words *words, uint32_t block, uint32_t end);
-	/** Picks from `words` words, for which there is room; the first one is its block's word
-	 * number `place`. */
-	void (*pick_words)(struct hawk_batch *batch, const struct hawk_block_index *index,
+
+/** Picks from `words` words, for which there is room; the first one is its block's word number
+ * `place`. */
+void hawk_batch_pick_words(struct hawk_batch *batch, const struct hawk_block_index *index,
 			   const uint8_t *bytes, size_t words, uint32_t place);
-	/** Turns candidates into edges, fills `found`. Returns the number of edges. `edges` has
-	 * room for all candidates. */
-	uint32_t (*resolve)(struct hawk_batch *batch, const struct hawk_block_index *index,
+
+/** Turns candidates into edges, fills `found`. Returns the number of edges. `edges` has room for
+ * all candidates. */
+uint32_t hawk_batch_resolve(struct hawk_batch *batch, const struct hawk_block_index *index,
 			    uint32_t *edges);
-};
-
-extern const struct hawk_batch_code hawk_batch_code_plain;
-extern const struct hawk_batch_code hawk_batch_code_avx512;
-
-/** The fastest that this processor runs. */
-const struct hawk_batch_code *hawk_batch_code(void);
 
 /** Room for a piece, and for a block to begin? */
 static inline bool hawk_batch_has_room(const struct hawk_batch *batch)
@@ -67,49 +61,6 @@ static inline void hawk_batch_begin_block(struct hawk_batch *batch, uint32_t blo
 	if (!batch->block_count)
 		batch->first_block = block;
 	batch->starts[batch->block_count++] = batch->count;
-}
-
-/** The words of a small block in place; NULL = to be read otherwise. */
-static inline const uint8_t *hawk_batch_block_words(const struct hawk_block_index *index,
-						    const struct hawk_words *words, uint32_t block,
-						    size_t *ret)
-{
-	uint64_t at = hawk_block_start(index, block);
-	const uint8_t *bytes;
-
-	*ret = index->sizes[block] / HAWK_WORD_BYTES;
-	if (*ret > HAWK_BATCH_PIECE || at < words->view_start || at >= words->view_end ||
-	    *ret * HAWK_WORD_BYTES > words->view_end - at)
-		return NULL;
-	bytes = words->view + (at - words->view_start);
-	hawk_prefetch_ahead(bytes);
-	hawk_prefetch_ahead(bytes + (1 << HAWK_LINE_LOG2));
-	return bytes;
-}
-
-static inline uint32_t hawk_batch_resolve_all(struct hawk_batch *batch,
-					      const struct hawk_block_index *index, uint32_t *edges)
-{
-	uint32_t edge_count = 0;
-
-	for (uint32_t i = 0; i < batch->count; i++) {
-		uint64_t value = batch->values[i];
-		uint32_t number = hawk_block_index_chunk(index, value);
-
-		if (number != HAWK_CHUNK_INSIDE)
-			hawk_prefetch(hawk_block_index_record(index, number, value));
-	}
-	for (uint32_t i = 0; i < batch->count; i++) {
-		uint64_t value = batch->values[i];
-		uint32_t edge = hawk_block_index_resolve(
-			index, hawk_block_index_chunk(index, value), value);
-
-		batch->found[i] = edge_count;
-		edges[edge_count] = edge;
-		edge_count += edge != HAWK_BLOCK_NOWHERE;
-	}
-	batch->found[batch->count] = edge_count;
-	return edge_count;
 }
 
 #endif

@@ -6,7 +6,16 @@
 #include "block_run.h"
 
 #include "block_cover.h"
-#include "hawk_cpu.h"
+
+/** Blocks on their way into the index. */
+struct block_run {
+	uint64_t base;                       /**< address of the first record's KiB */
+	uint64_t room;                       /**< bytes from there on in which blocks are taken */
+	uint32_t id;                         /**< of the granule at `base` */
+	uint32_t *granules, *sizes, *traces; /**< of the run's first block */
+	struct hawk_block_marks *marks;
+	uint64_t end; /**< granule behind the last block, from `base` on */
+};
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -41,10 +50,11 @@ static void cover_marked(struct hawk_index_record *records, struct hawk_block_ma
 	marks->ends[end / 64] = 0;
 }
 
-size_t hawk_block_run_plain(struct hawk_block_run *run, const struct hawk_block *blocks,
-			    size_t first, size_t count)
+/** Takes blocks as long as they are usual and the one behind shows that nothing was carved out;
+ * returns how many. */
+static size_t take_run(struct block_run *run, const struct hawk_block *blocks, size_t count)
 {
-	size_t i = first;
+	size_t i = 0;
 
 	for (; i + 1 < count && !blocks[i].depth && !blocks[i + 1].depth; i++) {
 		uint64_t within = blocks[i].start - run->base;
@@ -71,7 +81,7 @@ size_t hawk_block_run_take(const struct hawk_block_index *index, const struct ha
 	uint64_t within = blocks[0].start & (HAWK_CHUNK_BYTES - 1);
 	uint64_t record = within >> 10;
 	uint64_t base = blocks[0].start - within + (record << 10);
-	struct hawk_block_run run = {
+	struct block_run run = {
 		.base = base,
 		.room = least(least(HAWK_CHUNK_BYTES - (record << 10), end - base),
 			      HAWK_MARKED_RECORDS << 10),
@@ -81,13 +91,11 @@ size_t hawk_block_run_take(const struct hawk_block_index *index, const struct ha
 		.traces = index->traces + number,
 		.marks = marks,
 	};
-	size_t taken = 0;
+	size_t taken;
 
 	if (index->heads)
 		return 0;
-	if (hawk_cpu_has_avx512())
-		taken = hawk_block_run_avx512(&run, blocks, count);
-	taken = hawk_block_run_plain(&run, blocks, taken, count);
+	taken = take_run(&run, blocks, count);
 	if (taken)
 		cover_marked(index->records + ((size_t)chunk << HAWK_CHUNK_RECORDS_LOG2) + record,
 			     marks, run.end, number);

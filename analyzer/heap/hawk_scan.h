@@ -18,7 +18,6 @@ enum {
 	HAWK_SCAN_PAGE_BYTES = 4096,
 	HAWK_SCAN_PAGE_GRANULES = HAWK_SCAN_PAGE_BYTES / HAWK_GRANULE_BYTES,
 	HAWK_SCAN_WINDOW_BYTES = 4 << 20,
-	HAWK_SCAN_VECTOR = 16, /**< elements that may be written behind the last one */
 	/** log2 of the largest believable alignment: an address has 47 bits. */
 	HAWK_SCAN_OFFSET_LOG2_MAX = 46,
 };
@@ -28,11 +27,11 @@ struct hawk_scan_page {
 	unsigned live_count;
 	unsigned dead_count;
 	bool zero; /**< there is nothing but zeros */
-	uint16_t live[HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR];
+	uint16_t live[HAWK_SCAN_PAGE_GRANULES];
 	uint16_t dead[HAWK_SCAN_PAGE_GRANULES];
 	/** Of the live ones: the two words of their headers. */
-	uint64_t words0[HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR];
-	uint64_t words1[HAWK_SCAN_PAGE_GRANULES + HAWK_SCAN_VECTOR];
+	uint64_t words0[HAWK_SCAN_PAGE_GRANULES];
+	uint64_t words1[HAWK_SCAN_PAGE_GRANULES];
 };
 
 /**

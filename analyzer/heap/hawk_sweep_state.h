@@ -104,24 +104,6 @@ struct hawk_sweep_finder {
 struct hawk_error *hawk_sweep_find(struct hawk_sweep_finder *finder,
 				   struct hawk_sweep_found *found);
 
-/**
- * Puts live hits of the page from number `i` on to `ret`, as long as they are plausible, end at or
- * below `limit`, and lie above all earlier ones, which end at or below `furthest`. Returns how many
- * these are. Twice; see hawk_cpu.h.
- */
-size_t hawk_sweep_usual_plain(const struct hawk_sweep_plan *plan, const struct hawk_scan_page *page,
-			      uint64_t address, unsigned i, uint64_t limit, uint64_t furthest,
-			      struct hawk_block *ret);
-size_t hawk_sweep_usual_avx512(const struct hawk_sweep_plan *plan,
-			       const struct hawk_scan_page *page, uint64_t address, unsigned i,
-			       uint64_t limit, uint64_t furthest, struct hawk_block *ret);
-
-/**
- * Adds the sizes of the first blocks of a batch, of which none has an alignment of its own or was
- * carved out of another, to `*bytes`; returns how many these are, perhaps too few.
- */
-size_t hawk_sweep_sum_avx512(const struct hawk_block *blocks, size_t count, uint64_t *bytes);
-
 /** Adds blocks to `blocks`, `bytes`, `header_bytes`, and to the sums of what was carved. */
 void hawk_sweep_sum(const struct hawk_target *target, const struct hawk_block *blocks, size_t count,
 		    struct hawk_sweep_result *result);

@@ -6,16 +6,13 @@
  */
 #include "hawk_sweep_state.h"
 
-#include "hawk_cpu.h"
-
 void hawk_sweep_sum(const struct hawk_target *target, const struct hawk_block *blocks, size_t count,
 		    struct hawk_sweep_result *result)
 {
 	uint64_t bytes = 0;
-	size_t first = hawk_cpu_has_avx512() ? hawk_sweep_sum_avx512(blocks, count, &bytes) : 0;
-	uint64_t header_bytes = first * HAWK_HEADER_BYTES;
+	uint64_t header_bytes = 0;
 
-	for (size_t i = first; i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		bytes += blocks[i].size;
 		header_bytes += hawk_scan_offset_bytes(target, &blocks[i]);
 		if (!blocks[i].depth)

@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-#include "hawk_cpu.h"
-
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -25,7 +23,7 @@ struct hawk_error *hawk_sweep_found_init(struct hawk_sweep_found *found, uint64_
 	size_t granules = share_bytes / HAWK_GRANULE_BYTES;
 
 	*found = (struct hawk_sweep_found){
-		.blocks = malloc((granules + HAWK_SCAN_VECTOR) * sizeof(*found->blocks)),
+		.blocks = malloc(granules * sizeof(*found->blocks)),
 		.zeros = calloc(share_bytes / HAWK_SCAN_PAGE_BYTES, sizeof(*found->zeros)),
 	};
 	if (found->blocks && found->zeros)
@@ -41,9 +39,12 @@ void hawk_sweep_found_deinit(struct hawk_sweep_found *found)
 	*found = (struct hawk_sweep_found){0};
 }
 
-size_t hawk_sweep_usual_plain(const struct hawk_sweep_plan *plan, const struct hawk_scan_page *page,
-			      uint64_t address, unsigned i, uint64_t limit, uint64_t furthest,
-			      struct hawk_block *ret)
+/* Puts live hits of the page from number `i` on to `ret`, as long as they are plausible, end at or
+ * below `limit`, and lie above all earlier ones, which end at or below `furthest`. Returns how many
+ * these are. */
+static size_t take_usual(const struct hawk_sweep_plan *plan, const struct hawk_scan_page *page,
+			 uint64_t address, unsigned i, uint64_t limit, uint64_t furthest,
+			 struct hawk_block *ret)
 {
 	const uint32_t trace_count = plan->trace_count;
 	const uint8_t birth_max = plan->birth_max;
@@ -104,11 +105,8 @@ static void find_blocks(const struct hawk_sweep_finder *finder, uint64_t address
 
 	for (unsigned i = 0; i < page->live_count;) {
 		struct hawk_block *to = &found->blocks[found->count];
-		size_t usual = hawk_cpu_has_avx512()
-				       ? hawk_sweep_usual_avx512(finder->plan, page, address, i,
-								 limit, found->furthest, to)
-				       : hawk_sweep_usual_plain(finder->plan, page, address, i,
-								limit, found->furthest, to);
+		size_t usual =
+			take_usual(finder->plan, page, address, i, limit, found->furthest, to);
 
 		found->count += usual;
 		i += (unsigned)usual;

@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 
 #include "graph_batch.h"
-#include "hawk_cpu.h"
 #include "hawk_pointers.h"
 #include "synthetic_graph.h"
 #include "synthetic_victim.h"
@@ -427,96 +426,9 @@ static void truncated_cores_give_the_graph_of_what_is_left(void **state)
 	assert_true(fewest < 4);
 }
 
-enum { BATCH_WORDS = 100000 };
-
-/* Edges of `words`, piece by piece, behind each piece how many there are, and places unless
- * NULL. */
-static size_t resolve_words(const struct hawk_batch_code *code, const struct graph_world *world,
-			    const uint64_t *words, uint32_t *edges, uint32_t *found,
-			    uint32_t *places)
-{
-	static struct hawk_batch batch;
-	size_t count = 0;
-
-	batch.wants_places = places != NULL;
-
-	for (size_t at = 0, piece = 0; at < BATCH_WORDS; at += piece) {
-		piece = at * 7 % (HAWK_BATCH_PIECE + 1) + 1;
-		if (piece > HAWK_BATCH_PIECE)
-			piece = HAWK_BATCH_PIECE;
-		if (piece > BATCH_WORDS - at)
-			piece = BATCH_WORDS - at;
-		code->pick_words(&batch, &world->index, (const uint8_t *)(words + at), piece,
-				 (uint32_t)at);
-		if (hawk_batch_has_room(&batch))
-			continue;
-		count += code->resolve(&batch, &world->index, edges + count);
-		memcpy(found, batch.found, (batch.count + 1) * sizeof(*found));
-		found += batch.count + 1;
-		if (places) {
-			memcpy(places, batch.places, batch.count * sizeof(*places));
-			places += batch.count;
-		}
-		batch.count = 0;
-	}
-	batch.count = 0;
-	return count;
-}
-
-/** What one of the codes made of words. */
-struct resolved {
-	size_t count;
-	uint32_t edges[BATCH_WORDS + HAWK_BATCH_CANDIDATES];
-	uint32_t found[BATCH_WORDS + HAWK_BATCH_CANDIDATES];
-	uint32_t places[BATCH_WORDS + HAWK_BATCH_CANDIDATES];
-};
-
-static void resolve_by(const struct hawk_batch_code *code, const struct graph_world *world,
-		       const uint64_t *words, bool places, struct resolved *ret)
-{
-	ret->count = resolve_words(code, world, words, ret->edges, ret->found,
-				   places ? ret->places : NULL);
-}
-
-static void all_processors_find_the_same_edges(void **state)
-{
-	struct graph_world *world = graph_world_create();
-	uint64_t *words = calloc(BATCH_WORDS, sizeof(*words));
-	struct resolved *plain = calloc(1, sizeof(*plain));
-	struct resolved *other = calloc(1, sizeof(*other));
-	uint64_t seed = 99;
-
-	(void)state;
-	assert_true(words && plain && other);
-	graph_world_fill(world, &seed);
-	graph_world_open(world, 1, SIZE_MAX);
-	for (size_t i = 0; i < BATCH_WORDS; i++) {
-		uint64_t r = synthetic_random(&seed);
-
-		words[i] = r % 3 ? r >> (r % 61) : SYNTHETIC_HEAP + (r >> 8) % 8192;
-	}
-	for (unsigned places = 0; places < 2; places++) {
-		resolve_by(&hawk_batch_code_plain, world, words, places, plain);
-		assert_true(plain->count > 1000);
-		if (!hawk_cpu_has_avx512())
-			continue;
-		resolve_by(&hawk_batch_code_avx512, world, words, places, other);
-		assert_int_equal(other->count, plain->count);
-		assert_memory_equal(other->edges, plain->edges, plain->count * sizeof(uint32_t));
-		assert_memory_equal(other->found, plain->found, BATCH_WORDS * sizeof(uint32_t));
-		if (places)
-			assert_memory_equal(other->places, plain->places, sizeof(plain->places));
-	}
-	free(words);
-	free(plain);
-	free(other);
-	graph_world_destroy(world);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_processors_find_the_same_edges),
 		cmocka_unit_test(random_heaps_have_the_edges_and_roots_of_their_bytes),
 		cmocka_unit_test(the_graph_is_the_same_with_any_number_of_threads),
 		cmocka_unit_test(pointers_are_told_while_the_graph_is_made_and_afterwards),

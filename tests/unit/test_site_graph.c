@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "hawk_block_choice.h"
-#include "hawk_cpu.h"
 #include "hawk_block_graph.h"
 #include "site_graph_fold.h"
 #include "synthetic_heap.h"
@@ -135,66 +134,6 @@ static void two_folds_made_one_count_as_one_of_everything(void **state)
 			hawk_site_fold_deinit(&folds[i]);
 	}
 	assert_true(further > ROUNDS / 4);
-}
-
-/* Of every field, what is small and what is too large. */
-static void make_pointers(struct hawk_pointer *pointers, size_t count, uint64_t *seed)
-{
-	for (size_t i = 0; i < count; i++) {
-		uint64_t offset = synthetic_random(seed) % (HAWK_SITE_PLACE_BYTES_MAX / 4) * 8;
-
-		if (synthetic_random(seed) % 16 == 0)
-			offset += UINT64_C(1) << 32;
-		pointers[i] = (struct hawk_pointer){
-			.offset = offset,
-			.source = (uint32_t)synthetic_random(seed) % BLOCKS,
-			.edge = (uint32_t)synthetic_random(seed) % (2 * BLOCKS),
-		};
-	}
-}
-
-static void all_processors_take_the_same_pointers(void **state)
-{
-	struct hawk_pointer *pointers = calloc(HAWK_FOLD_BATCH, sizeof(*pointers));
-	struct hawk_folded *plain = calloc(1, sizeof(*plain));
-	struct hawk_folded *other = calloc(1, sizeof(*other));
-	uint64_t seed = 11;
-	uint64_t taken = 0;
-
-	(void)state;
-	assert_true(pointers && plain && other);
-	for (unsigned count = 0; count <= HAWK_FOLD_BATCH; count++) {
-		/* Nothing behind the last one may be read. */
-		struct hawk_pointer *from = pointers + HAWK_FOLD_BATCH - count;
-		struct hawk_site_fold fold;
-		struct world world;
-
-		make_world(&world, &seed);
-		make_pointers(from, count, &seed);
-		assert_null(hawk_site_fold_init(&fold, &world.graph, NULL));
-		for (unsigned i = 0; i < 1u << HAWK_FOLD_RECENT_LOG2; i++)
-			fold.recent[i] = i;
-		hawk_site_fold_take_plain(&fold, from, count, plain);
-		taken += plain->count;
-		assert_true(plain->count <= count);
-		if (hawk_cpu_has_avx512()) {
-			size_t bytes = plain->count * sizeof(uint32_t);
-
-			hawk_site_fold_take_avx512(&fold, from, count, other);
-			assert_int_equal(other->count, plain->count);
-			assert_memory_equal(other->source_sites, plain->source_sites, bytes);
-			assert_memory_equal(other->target_sites, plain->target_sites, bytes);
-			assert_memory_equal(other->offsets, plain->offsets, bytes);
-			assert_memory_equal(other->recent, plain->recent, bytes);
-			assert_memory_equal(other->source_blocks, plain->source_blocks, bytes);
-			assert_memory_equal(other->edges, plain->edges, bytes);
-		}
-		hawk_site_fold_deinit(&fold);
-	}
-	assert_true(taken > 1000);
-	free(pointers);
-	free(plain);
-	free(other);
 }
 
 enum { HEAP_BYTES = 3 << 20, HEAP_SITES = 300 };
@@ -324,7 +263,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(two_folds_made_one_count_as_one_of_everything),
-		cmocka_unit_test(all_processors_take_the_same_pointers),
 		cmocka_unit_test(the_site_graph_is_the_same_with_any_number_of_threads),
 	};
 
