@@ -8,11 +8,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "hawk_parallel.h"
-
 static void set_up(struct hawk_dominator_state *state, const struct hawk_workspace *workspace)
 {
 	state->workspace = workspace;
+	state->records = (struct hawk_search_record *)(void *)hawk_workspace_lane(workspace, 0);
 	state->best = hawk_workspace_lane(workspace, 0);
 	state->dominators = hawk_workspace_lane(workspace, 1);
 	state->blocks = hawk_workspace_lane(workspace, 2);
@@ -90,52 +89,17 @@ hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_gra
 	return err;
 }
 
-/** Pieces of all blocks, for threads. */
-struct filling {
-	const struct hawk_dominator_state *state;
-	uint8_t *start;
-	uint8_t *all;
-	unsigned pieces;
-};
-
-/* `shift`: as in the state, a constant. */
-static inline __attribute__((always_inline)) void
-fill_blocks(const struct filling *filling, size_t block, size_t end, unsigned shift)
-{
-	const uint32_t *numbers = filling->state->numbers;
-	uint8_t *restrict start = filling->start;
-	uint8_t *restrict all = filling->all;
-
-	for (; block < end; block++)
-		start[block] = all[block] =
-			hawk_dominators_met(numbers[block << shift]) ? HAWK_REACH_REACHABLE : 0;
-}
-
-static void fill_piece(void *context, unsigned piece)
-{
-	const struct filling *filling = context;
-	size_t count = filling->state->graph->count;
-	size_t first = count * piece / filling->pieces;
-	size_t end = count * (piece + 1) / filling->pieces;
-
-	if (filling->state->block_shift)
-		fill_blocks(filling, first, end, 1);
-	else
-		fill_blocks(filling, first, end, 0);
-}
-
 /* What the search has met. */
 static void fill_kinds(const struct hawk_dominator_state *state, struct hawk_reach *all,
 		       struct hawk_reach *start)
 {
-	struct filling filling = {
-		.state = state,
-		.start = start->kinds,
-		.all = all->kinds,
-		.pieces = state->block_shift ? 1 : 2, /* as there were searches */
-	};
+	uint8_t *restrict start_kinds = start->kinds;
+	uint8_t *restrict all_kinds = all->kinds;
 
-	hawk_parallel_run(filling.pieces, fill_piece, &filling);
+	for (size_t block = 0; block < state->graph->count; block++)
+		start_kinds[block] = all_kinds[block] =
+			hawk_dominators_met(state->records[block].number) ? HAWK_REACH_REACHABLE
+									  : 0;
 }
 
 /* Room for the kinds by start pointers: where the search had the positions of blocks with numbers,

@@ -17,27 +17,20 @@ enum {
 	/* How far above the way back goes soon, and how much sooner their edges are wanted. */
 	UP_TARGETS = 4,
 	UP_EDGES = 8,
-	BLOCKS_FOR_TWO = 8192, /* fewer are not worth a thread */
 	RECORDS_AT_ONCE = 1 << 20,
 };
 
 /* A position: all edges were looked at. */
 static const uint32_t DONE = UINT32_MAX;
 
-/* 0: it is to stop. */
-static inline uint32_t number_block(struct hawk_dominator_state *state, size_t turn, unsigned shift,
-				    uint32_t block, uint32_t parent)
+static inline uint32_t number_block(struct hawk_dominator_state *state, uint32_t block,
+				    uint32_t parent)
 {
-	uint32_t number;
+	uint32_t number = hawk_dominators_number(state, block, parent);
 
-	if (state->count == state->limit && !hawk_dominators_more_numbers(state))
-		return 0;
-	number = ++state->count;
-	state->blocks[hawk_dominators_at(turn, number)] = block;
-	state->parents[hawk_dominators_at(turn, number)] = parent;
-	state->semi[hawk_dominators_at(turn, number)] = parent;
-	/* Another search may look whether it is 0. */
-	__atomic_store_n(&state->numbers[(size_t)block << shift], number, __ATOMIC_RELAXED);
+	state->records[block].number = number;
+	if (__builtin_expect(number % HAWK_PROGRESS_STRIDE == 0, 0))
+		hawk_progress_reach(number);
 	return number;
 }
 
@@ -87,10 +80,10 @@ static inline struct hawk_error *add_edge(struct hawk_dominator_state *state, ui
 }
 
 /* `tree`: the first number of the source's; targets above it are in there, too. */
-static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, size_t turn,
-					   uint32_t tree, uint32_t source, uint32_t target)
+static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, uint32_t tree,
+					   uint32_t source, uint32_t target)
 {
-	uint32_t *semi = &state->semi[hawk_dominators_at(turn, target)];
+	uint32_t *semi = &state->semi[target];
 
 	if (target > source) {
 		if (*semi > source)
@@ -106,7 +99,7 @@ static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, s
 struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,
 					uint32_t target)
 {
-	return take_edge(state, 0, 0, source, target);
+	return take_edge(state, 0, source, target);
 }
 
 /** Where the search is. */
@@ -117,20 +110,17 @@ struct place {
 	uint32_t end;
 };
 
-static inline void prefetch_target(const struct hawk_dominator_state *state, unsigned shift,
-				   uint32_t edge)
+static inline void prefetch_target(const struct hawk_dominator_state *state, uint32_t edge)
 {
 	size_t target = edge >> 1;
 
-	hawk_prefetch(&state->numbers[target << shift]);
-	if (!shift)
-		hawk_prefetch(&state->offsets[target]);
+	hawk_prefetch(&state->records[target]);
 }
 
 /* The edges of a block; the first is looked at next, but others may have to wait for memory.
  * `first`: what was in the place of its number. */
-static inline void go_down(const struct hawk_dominator_state *state, unsigned shift,
-			   struct place *place, uint32_t block, uint32_t number, uint32_t first)
+static inline void go_down(const struct hawk_dominator_state *state, struct place *place,
+			   uint32_t block, uint32_t number, uint32_t first)
 {
 	const uint32_t *edges = state->graph->edges;
 	uint32_t ahead;
@@ -139,121 +129,90 @@ static inline void go_down(const struct hawk_dominator_state *state, unsigned sh
 	*place = (struct place){
 		.source = number,
 		.first = first,
-		.at = state->offsets[(size_t)block << shift] + (first >> 31),
-		.end = state->offsets[((size_t)block + 1) << shift],
+		.at = state->records[block].offset + (first >> 31),
+		.end = state->records[block + 1].offset,
 	};
 	ahead = place->end - place->at;
 	if (ahead > PREFETCH_MAX)
 		ahead = PREFETCH_MAX;
 	for (uint32_t i = !first; i < ahead; i++)
-		prefetch_target(state, shift, edges[place->at + i]);
+		prefetch_target(state, edges[place->at + i]);
 }
 
 /* On the way back from deep below, the blocks above the next ones are mostly those with the numbers
  * before: what they have left is asked for. Of blocks without edges the position says nothing. */
-static inline void prefetch_above(const struct hawk_dominator_state *state, size_t turn,
-				  unsigned shift, uint32_t source)
+static inline void prefetch_above(const struct hawk_dominator_state *state, uint32_t source)
 {
 	const uint32_t *edges = state->graph->edges;
 	uint32_t at;
 
 	if (source <= UP_EDGES)
 		return;
-	hawk_prefetch(&edges[state->positions[hawk_dominators_at(turn, source - UP_EDGES)]]);
-	at = state->positions[hawk_dominators_at(turn, source - UP_TARGETS)];
+	hawk_prefetch(&edges[state->positions[source - UP_EDGES]]);
+	at = state->positions[source - UP_TARGETS];
 	for (unsigned i = 0; i < 2 && at < state->graph->edge_count; i++)
-		prefetch_target(state, shift, edges[at++]);
+		prefetch_target(state, edges[at++]);
 }
 
 /* To the next block above that is not done. False: there is none. */
-static inline bool go_up(const struct hawk_dominator_state *state, size_t turn, unsigned shift,
-			 struct place *place)
+static inline bool go_up(const struct hawk_dominator_state *state, struct place *place)
 {
 	uint32_t source = place->source;
 
 	do
-		source = state->parents[hawk_dominators_at(turn, source)];
-	while (state->positions[hawk_dominators_at(turn, source)] == DONE);
+		source = state->parents[source];
+	while (state->positions[source] == DONE);
 	if (!source)
 		return false;
-	prefetch_above(state, turn, shift, source);
+	prefetch_above(state, source);
 	place->source = source;
-	place->at = state->positions[hawk_dominators_at(turn, source)];
-	place->end = state->offsets[((size_t)state->blocks[hawk_dominators_at(turn, source)] + 1)
-				    << shift];
+	place->at = state->positions[source];
+	place->end = state->records[state->blocks[source] + 1].offset;
 	return true;
 }
 
-/* Has the other search been there? Then all that is behind the block is the other's. */
-static inline bool is_taken(struct hawk_dominator_state *state, size_t turn, uint32_t block)
+struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *state, uint32_t block)
 {
-	if (!turn || !hawk_dominators_met(__atomic_load_n(&state->taken[block], __ATOMIC_RELAXED)))
-		return false;
-	state->touched = true;
-	return true;
-}
-
-/* `turn` and `shift` as in the state: constants here. */
-static inline __attribute__((always_inline)) struct hawk_error *
-search_from(struct hawk_dominator_state *state, size_t turn, unsigned shift, uint32_t block)
-{
-	const uint32_t *numbers = state->numbers;
-	const uint32_t *offsets = state->offsets;
+	const struct hawk_search_record *records = state->records;
 	const uint32_t *edges = state->graph->edges;
 	uint32_t mask = state->reach->edges;
-	uint32_t before = state->before;
-	uint32_t word = numbers[(size_t)block << shift];
+	uint32_t word = records[block].number;
 	uint32_t number = hawk_dominators_met(word);
 	struct place place;
 	uint32_t tree;
 
-	if (number > before)
-		state->semi[hawk_dominators_at(turn, number)] = 0;
-	if (number > before || is_taken(state, turn, block))
+	if (number) {
+		state->semi[number] = 0;
 		return NULL;
-	tree = number_block(state, turn, shift, block, 0);
-	if (!tree)
-		return NULL;
-	go_down(state, shift, &place, block, tree, word);
-	state->positions[hawk_dominators_at(turn, 0)] = 0;
-	while (place.first || place.at < place.end || go_up(state, turn, shift, &place)) {
+	}
+	tree = number_block(state, block, 0);
+	go_down(state, &place, block, tree, word);
+	state->positions[0] = 0;
+	while (place.first || place.at < place.end || go_up(state, &place)) {
 		uint32_t edge = place.first ? place.first << 1 : edges[place.at++];
 		struct hawk_error *err;
 
 		place.first = 0;
 		block = edge >> 1;
-		word = numbers[(size_t)block << shift];
+		word = records[block].number;
 		number = hawk_dominators_met(word);
 		if (edge & mask)
 			continue;
-		if (number > before) {
-			err = take_edge(state, turn, tree, place.source, number);
+		if (number) {
+			err = take_edge(state, tree, place.source, number);
 			if (err)
 				return err;
 			continue;
 		}
-		if (is_taken(state, turn, block))
-			continue;
-		number = number_block(state, turn, shift, block, place.source);
-		if (!number)
-			return NULL;
+		number = number_block(state, block, place.source);
 		/* Leaves, half of all blocks, are done with their number. */
 		if (!(word & HAWK_DOMINATORS_NOT_MET) &&
-		    offsets[(size_t)block << shift] == offsets[((size_t)block + 1) << shift])
+		    records[block].offset == records[block + 1].offset)
 			continue;
-		state->positions[hawk_dominators_at(turn, place.source)] =
-			place.at < place.end ? place.at : DONE;
-		go_down(state, shift, &place, block, number, word);
+		state->positions[place.source] = place.at < place.end ? place.at : DONE;
+		go_down(state, &place, block, number, word);
 	}
 	return NULL;
-}
-
-struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *state, uint32_t block)
-{
-	if (state->turn)
-		return search_from(state, SIZE_MAX, 0, block);
-	return state->block_shift ? search_from(state, 0, 1, block)
-				  : search_from(state, 0, 0, block);
 }
 
 uint32_t hawk_dominators_first(const struct hawk_dominator_state *state, size_t block)
@@ -266,31 +225,24 @@ uint32_t hawk_dominators_first(const struct hawk_dominator_state *state, size_t 
 	return HAWK_DOMINATORS_NOT_MET | graph->edges[at] >> 1;
 }
 
-/* Offsets and numbers of blocks side by side. */
 static void make_records(struct hawk_dominator_state *state)
 {
 	const struct hawk_graph *graph = state->graph;
-	uint32_t *lane = hawk_workspace_lane(state->workspace, 0);
 
 	for (size_t block = 0; block <= graph->count; block++) {
 		if (block % RECORDS_AT_ONCE == 0)
 			hawk_progress_refresh();
-		lane[2 * block] = graph->offsets[block];
-		lane[2 * block + 1] =
-			block < graph->count ? hawk_dominators_first(state, block) : 0;
+		state->records[block] = (struct hawk_search_record){
+			.offset = graph->offsets[block],
+			.number = block < graph->count ? hawk_dominators_first(state, block) : 0,
+		};
 	}
-	state->offsets = lane;
-	state->numbers = lane + 1;
-	state->block_shift = 1;
 }
 
 static struct hawk_error *search_roots(struct hawk_dominator_state *state)
 {
 	struct hawk_error *err = NULL;
 
-	state->limit = 0;
-	if (state->workspace->threads > 1 && state->graph->count >= BLOCKS_FOR_TWO)
-		return hawk_dominators_search_two(state);
 	make_records(state);
 	for (size_t i = 0; i < state->roots->count && !err; i++) {
 		const struct hawk_root *root = &state->roots->items[i];

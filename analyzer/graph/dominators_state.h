@@ -12,17 +12,17 @@
  *     4        semi                  semi                       retained (with 5)
  *     5        positions             offsets of sources         retained
  *     6        edges                 sources                    order, numbers
- *
- * Of two searches at a time lanes 0 and 1 are the numbers by block of the first and of the second;
- * lanes 2 to 6 fill from both ends.
  */
 #ifndef HAWK_DOMINATORS_STATE_H
 #define HAWK_DOMINATORS_STATE_H
 
 #include "hawk_dominators.h"
 
-/** Two searches at a time: dominators_search_two.c. */
-struct hawk_search_pair;
+/** What the search wants of a block, for one cache miss. */
+struct hawk_search_record {
+	uint32_t offset; /**< as in the graph */
+	uint32_t number; /**< until it is met, hawk_dominators_first() */
+};
 
 struct hawk_dominator_state {
 	const struct hawk_graph *graph;
@@ -32,21 +32,8 @@ struct hawk_dominator_state {
 	const struct hawk_workspace *workspace;
 	uint32_t count; /**< numbers given */
 
-	/** What the search wants of a block, by block << block_shift: side by side, for one cache
-	 * miss; of two searches at a time in arrays. */
-	const uint32_t *offsets; /**< as in the graph */
-	uint32_t *numbers;       /**< until it is met, hawk_dominators_first() */
-	unsigned block_shift;
-	/** Of the second search at a time; of others 0 or NULL. */
-	size_t turn;           /**< all ones: its numbers ascend from the end of the lanes down */
-	uint32_t before;       /**< numbers up to here are of roots that come later: not met */
-	const uint32_t *taken; /**< by block: the first search's numbers */
-	bool touched;          /**< it came to blocks of the first search */
-	bool stopped;          /**< there are no more numbers for it */
-	uint32_t limit;        /**< the last number that it may give */
-	struct hawk_search_pair *pair;
-
-	uint32_t *positions; /**< by number: the next edge to look at */
+	struct hawk_search_record *records; /**< by block, and one behind the last */
+	uint32_t *positions;                /**< by number: the next edge to look at */
 	uint32_t *blocks;
 	uint32_t *parents;
 	uint32_t *semi;
@@ -85,20 +72,6 @@ static inline uint32_t hawk_dominators_met(uint32_t word)
 {
 	return word & HAWK_DOMINATORS_NOT_MET ? 0 : word;
 }
-
-/** Where a number's entry is in a lane: of all but the second of two searches at the number. */
-static inline ptrdiff_t hawk_dominators_at(size_t turn, uint32_t number)
-{
-	return (ptrdiff_t)(number ^ turn);
-}
-
-/** dominators_search_two.c: more numbers for a search that has come to its limit. False: it is to
- * stop. */
-bool hawk_dominators_more_numbers(struct hawk_dominator_state *state);
-
-/** dominators_search_two.c: what all roots lead to, from the first and from the last root on at the
- * same time; numbers and trees are as those of one search. */
-struct hawk_error *hawk_dominators_search_two(struct hawk_dominator_state *state);
 
 /** dominators_search.c: an edge from the virtual root. */
 struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *state, uint32_t block);

@@ -15,12 +15,7 @@
 
 #include "hawk_area.h"
 
-enum {
-	HAWK_LANES = 7,
-	/** So many numbers more for two threads or more: for blocks that two searches meet. Where
-	 * there are too few, the second search has worked in vain for some of its roots. */
-	HAWK_LANE_SPARE = 8192,
-};
+enum { HAWK_LANES = 7 };
 
 struct hawk_workspace {
 	struct hawk_area area;
@@ -28,7 +23,7 @@ struct hawk_workspace {
 	unsigned threads; /**< that work in it at a time */
 };
 
-/** For `count` blocks. The owner may change `threads` later; those give spare room. */
+/** For `count` blocks. The owner may change `threads` later. */
 struct hawk_error *hawk_workspace_create(struct hawk_workspace *workspace, uint32_t count,
 					 unsigned threads);
 

@@ -10,8 +10,7 @@ struct hawk_error *hawk_workspace_create(struct hawk_workspace *workspace, uint3
 {
 	/* Even, so that pairs of lanes are aligned; not a power of two, so that equal indexes of
 	 * different lanes do not meet in the same cache set. */
-	uint64_t spare = threads > 1 ? HAWK_LANE_SPARE : 0;
-	uint64_t stride = (((uint64_t)count + spare + 2 + 15) & ~UINT64_C(15)) + 16;
+	uint64_t stride = (((uint64_t)count + 2 + 15) & ~UINT64_C(15)) + 16;
 	uint64_t bytes = HAWK_LANES * stride * sizeof(uint32_t);
 	struct hawk_area area;
 	struct hawk_error *err = hawk_area_create(&area, bytes);
