@@ -37,7 +37,7 @@ static void put_csv_field(struct hawk_output *output, const char *text)
 		hawk_utf8_append_safe(&safe, text);
 		text = safe.bytes ? safe.bytes : "";
 	}
-	if (!strpbrk(text, ",\"\n")) {
+	if (!strpbrk(text, ",\"\r\n")) {
 		hawk_output_puts(output, text);
 		return;
 	}
