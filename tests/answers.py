@@ -15,7 +15,6 @@ import filecmp
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -159,8 +158,6 @@ def record(folder, out, only):
         for number, question in enumerate(QUESTIONS):
             if not re.search(only, f"{core} {question}"):
                 continue
-            # Every question is the first one.
-            shutil.rmtree(os.environ["XDG_CACHE_HOME"], ignore_errors=True)
             name = re.sub(r"[^a-z0-9=-]+", "_", question.split(" SELECT")[0].replace("{core}", "")).strip("_")
             with open(os.path.join(out, core, f"{number:02d}-{name}.txt"), "wb") as file:
                 file.write(ask(question, os.path.join(os.path.abspath(folder), core), places))

@@ -39,74 +39,33 @@ enum verdict {
 	SOME, /**< its blocks have to be read */
 };
 
-/* Of the words that are kept of a trace. */
-static struct hawk_error *judge_words(const struct hawk_choice_types *types,
-				      const struct hawk_kept_type *kept, uint64_t count,
-				      enum verdict *ret)
+static enum verdict judge_trace(const struct hawk_sieve *sieve, uint32_t trace)
 {
-	const struct hawk_type_words none = {0};
-	uint64_t wanted = 0;
-
-	*ret = SOME;
-	for (uint64_t i = 0; i < count || !i; i++) {
-		struct hawk_error *err;
-		bool is;
-
-		if (count && kept[i].several)
-			return NULL;
-		err = types->wanted(types->context, count ? &kept[i].words : &none, &is);
-		if (err)
-			return err;
-		wanted += is;
-	}
-	if (!wanted)
-		*ret = NONE;
-	else if (wanted >= count)
-		*ret = ALL;
-	return NULL;
-}
-
-/* `*at`: where the trace's are among all that are kept. */
-static struct hawk_error *judge_trace(const struct hawk_sieve *sieve, uint32_t trace, uint64_t *at,
-				      enum verdict *ret)
-{
-	const struct hawk_kept_types *kept = &sieve->graph->types;
 	const struct hawk_choice_types *types = types_of(sieve);
-	uint64_t count;
 	bool wanted;
 
-	*ret = ALL;
 	if (!types)
-		return NULL;
-	if (types->named(types->context, trace, &wanted)) {
-		*ret = wanted ? ALL : NONE;
-		return NULL;
-	}
-	*ret = SOME;
-	if (!(sieve->graph->parts & HAWK_PART_TYPES))
-		return NULL;
-	count = hawk_kept_types_of(kept, trace, at);
-	return judge_words(types, kept->items + *at, count, ret);
+		return ALL;
+	if (types->named(types->context, trace, &wanted))
+		return wanted ? ALL : NONE;
+	return SOME;
 }
 
 /* `*all` stays: no block need be looked at for its trace. */
-static struct hawk_error *judge_traces(struct hawk_sieve *sieve, bool *all)
+static void judge_traces(struct hawk_sieve *sieve, bool *all)
 {
 	const struct hawk_heap *heap = sieve->graph->heap;
-	struct hawk_error *err = NULL;
-	uint64_t at = 0;
 
-	for (uint32_t trace = 0; trace < heap->trace_count && !err; trace++) {
+	for (uint32_t trace = 0; trace < heap->trace_count; trace++) {
 		enum verdict verdict = NONE;
 
 		if (trace_passes(sieve, trace))
-			err = judge_trace(sieve, trace, &at, &verdict);
+			verdict = judge_trace(sieve, trace);
 		sieve->traces[trace / 64] |= (uint64_t)(verdict != NONE) << trace % 64;
 		if (sieve->typed)
 			sieve->typed[trace / 64] |= (uint64_t)(verdict == SOME) << trace % 64;
 		*all = *all && verdict != NONE;
 	}
-	return err;
 }
 
 /* Blocks of ids that the table does not have are asked for one by one. */
@@ -116,18 +75,17 @@ static struct hawk_error *prepare_traces(struct hawk_sieve *sieve)
 	size_t words = (size_t)sieve->graph->heap->trace_count / 64 + 1;
 	bool all =
 		trace_passes(sieve, UINT32_MAX) && !(sieve->wish && sieve->wish->trace) && !types;
-	struct hawk_error *err;
 
 	sieve->traces = calloc(words, sizeof(*sieve->traces));
 	sieve->typed = types ? calloc(words, sizeof(*sieve->typed)) : NULL;
 	if (!sieve->traces || (types && !sieve->typed))
 		return &hawk_enomem;
-	err = judge_traces(sieve, &all);
-	if (all && !err) {
+	judge_traces(sieve, &all);
+	if (all) {
 		free(sieve->traces);
 		sieve->traces = NULL;
 	}
-	return err;
+	return NULL;
 }
 
 static void prepare_births(struct hawk_sieve *sieve, const struct hawk_choice_test *test)

@@ -5,9 +5,7 @@
  * which leaks, refs, paths, retained sizes and every other fold sees blocks and pointers.
  *
  * Blocks are numbers from 0 on, ascending with addresses (hawk_block_index.h). The parts never
- * change once they are made, and no part depends on the number of threads. Arrays are pointers that
- * may lead into memory of somebody else (a mapped cache): what is owned is in areas, and empty
- * areas own nothing.
+ * change once they are made, and no part depends on the number of threads.
  *
  *     struct hawk_block_graph graph = {.threads = 0};
  *     err = hawk_heap_load_graph(target, findings, HAWK_PART_REACH, &graph, &heap);
@@ -20,13 +18,9 @@
 #ifndef HAWK_BLOCK_GRAPH_H
 #define HAWK_BLOCK_GRAPH_H
 
-#include "hawk_asked_modules.h"
 #include "hawk_dominators.h"
 #include "hawk_near.h"
 #include "hawk_paths.h"
-#include "hawk_pointer_places.h"
-#include "hawk_schema_kept.h"
-#include "hawk_tree_folds.h"
 #include "hawk_site_graph.h"
 #include "hawk_sites.h"
 #include "hawk_type_words.h"
@@ -37,42 +31,13 @@ enum hawk_block_graph_part {
 	HAWK_PART_ROOTS = 1u << 2,
 	HAWK_PART_REACH = 1u << 3,    /**< over all pointers; needs edges and roots */
 	HAWK_PART_RETAINED = 1u << 4, /**< dominators, and `retained`; needs reach */
-	/** The site graph. Made with the edges it costs little; who has it (from a cache) needs no
-	 * edges. Of a living process only with HAWK_PART_CONTENTS. */
+	/** The site graph; needs edges and roots. Of a living process only with
+	 * HAWK_PART_CONTENTS. */
 	HAWK_PART_SITES = 1u << 5,
-	/** Shortest paths to all blocks. As with the site graph, who has them needs no edges. */
-	HAWK_PART_PATHS = 1u << 6,
+	HAWK_PART_PATHS = 1u << 6, /**< shortest paths to all blocks; needs edges and roots */
 	/** For hawk_heap_load_graph(): the bytes of blocks will be read later (site graph, schema).
 	 * A living process is not let go: the caller does it. */
 	HAWK_PART_CONTENTS = 1u << 8,
-	/** For hawk_block_graph_wanted(): `retained` alone. */
-	HAWK_PART_RETAINED_BY_SITE = 1u << 9,
-	/** Likewise: that, and the tree of dominators; by start pointers as well. */
-	HAWK_PART_RETAINED_TREE = 1u << 13,
-	HAWK_PART_RETAINED_TREES = 1u << 14,
-
-	/* Of `folds`: what happens to be there, from a cache, or because somebody has asked. Who
-	 * wants one of them takes it from a cache; otherwise it is not made. */
-	HAWK_PART_FOLDS = 1u << 7, /**< sites: `retained`, the tree of dominators, ages */
-	HAWK_PART_PATHS_FOLD = 1u << 10,
-	HAWK_PART_START_FOLD = 1u << 11,   /**< the tree of dominators by start pointers */
-	HAWK_PART_START_BLOCKS = 1u << 12, /**< folds.by_start */
-	/** Likewise: `schemas`. */
-	HAWK_PART_SCHEMAS = 1u << 16,
-	/** Likewise: `places` of edges, which it needs. */
-	HAWK_PART_PLACES = 1u << 17,
-	/** `leaks`. For hawk_block_graph_wanted(): these with roots, or reach. */
-	HAWK_PART_LEAKS = 1u << 15,
-	/* Of the trees, beside them: what questions about some blocks are answered from. */
-	HAWK_PART_ORDER = 1u << 19,       /**< folds.order */
-	HAWK_PART_START_ORDER = 1u << 20, /**< folds.start_order; goes with the other one */
-	HAWK_PART_PATH_STEPS = 1u << 21,  /**< folds.path_steps */
-	/** Likewise: `types`. */
-	HAWK_PART_TYPES = 1u << 18,
-	/** `evidence`. For hawk_block_graph_wanted(): that with `leaks`, or reach. */
-	HAWK_PART_EVIDENCE = 1u << 22,
-	/** `asked`. It is there with reach, and goes with all that rests on it. */
-	HAWK_PART_ASKED = 1u << 23,
 };
 
 /** What a site retains, in requested bytes. The truth lies between the two. Made from dominators it
@@ -81,9 +46,6 @@ struct hawk_site_retained {
 	uint64_t all_pointers;
 	uint64_t start_pointers; /**< with interior pointers ignored */
 };
-
-struct hawk_kept_leaks;
-struct hawk_kept_evidence;
 
 struct hawk_block_graph {
 	struct hawk_target *target;
@@ -99,33 +61,19 @@ struct hawk_block_graph {
 	/** All pointers; `numbers` are filled. Lies in the workspace, which therefore nobody else
 	 * may use once HAWK_PART_RETAINED is there. */
 	struct hawk_dominators dominators;
-	/** By index into heap->sites; made with HAWK_PART_RETAINED, and stays when that gives way.
-	 * NULL = not made. */
-	struct hawk_site_retained *retained;
-	/** `dominators` are those by start pointers as well. */
-	bool start_is_all;
+	/** By index into heap->sites, over all pointers: requested bytes. Made with
+	 * HAWK_PART_RETAINED, and stays when that gives way. NULL = not made. */
+	uint64_t *retained;
 
 	struct hawk_site_graph sites;
 	struct hawk_paths paths;
-	struct hawk_tree_folds folds;
-	struct hawk_kept_schemas schemas;
-	struct hawk_pointer_places places;
-	struct hawk_kept_leaks *leaks;       /**< hawk_kept_leaks.h; NULL = not kept */
-	struct hawk_kept_evidence *evidence; /**< hawk_kept_evidence.h; likewise */
-	struct hawk_kept_types types;
 
 	unsigned parts; /**< what is there */
-	/** Set by the owner: who makes everything up to HAWK_PART_RETAINED makes the site graph,
-	 * too, if it is cheap. Leaks alone would take half as much memory again by it. */
-	bool keeps_sites;
 
 	/** Interior pointers that heuristics explain; see hawk_block_graph_explain(). */
 	struct hawk_explained explained;
 	bool has_explained;
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
-	struct hawk_asked_modules asked;          /**< what these were asked; see HAWK_PART_ASKED */
-	/** Internal: `dominators` were made with `reach`, by start pointers. */
-	bool has_start_dominators;
 };
 
 /**
@@ -135,10 +83,6 @@ struct hawk_block_graph {
 void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
 			   const struct hawk_heap *heap, struct hawk_findings *findings);
 
-/** Likewise, but what `graph` says of threads and virtual tables is kept. */
-void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *target,
-			    const struct hawk_heap *heap, struct hawk_findings *findings);
-
 /**
  * Makes what is missing of `parts`, with what they depend on. Of a living process that was let go
  * index, edges and roots can no longer be made: HAWK_ERROR_NOT_FOUND; load them with
@@ -146,33 +90,6 @@ void hawk_block_graph_reset(struct hawk_block_graph *graph, struct hawk_target *
  * were there still are.
  */
 struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigned parts);
-
-/** `parts` with what HAWK_PART_RETAINED_BY_SITE, _TREE and _TREES stand for: all of
- * HAWK_PART_RETAINED, unless what they are about is there, or in the cache that has `cached`; with
- * HAWK_PART_LEAKS, that is HAWK_PART_REACH. With HAWK_PART_ORDER or HAWK_PART_PATH_STEPS they are
- * about some blocks; where those are not there, sites and paths begin with reach. */
-unsigned hawk_block_graph_wanted(const struct hawk_block_graph *graph, unsigned cached,
-				 unsigned parts);
-
-/**
- * For who answers from an index cache what rests on reach: `vtables` are asked what they were asked
- * for it, so that what could not be found out of modules' files is told again. Nothing happens
- * where reach was made here.
- */
-struct hawk_error *hawk_block_graph_ask_again(struct hawk_block_graph *graph);
-
-/** Whether `parts` rest on reach with all heuristics. Loss records do, but who takes them may have
- * asked for fewer. */
-bool hawk_block_graph_rests_on_reach(unsigned parts);
-
-/** Whether `parts` rest on roots, so that what is missing of these matters. */
-bool hawk_block_graph_rests_on_roots(unsigned parts);
-
-/** What there is of `folds` is noted in `parts`. */
-void hawk_block_graph_note_folds(struct hawk_block_graph *graph);
-
-/** `parts` and what they depend on. */
-unsigned hawk_block_graph_dependencies(unsigned parts);
 
 /** HAWK_ERROR_NOT_FOUND if the target is a process that was let go, so that the bytes of blocks
  * cannot be read any more. */
@@ -194,41 +111,23 @@ struct hawk_error *hawk_block_graph_make_retained(struct hawk_block_graph *graph
 struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph);
 
 /**
- * What sites retain by those of their blocks alone that have their bit in `blocks` (of a
- * hawk_block_choice): by site, caller frees. As hawk_block_graph_start_dominators() it takes the
- * workspace from HAWK_PART_RETAINED. Makes reach if need be.
+ * What sites retain, both ways, by those of their blocks alone that have their bit in `blocks` (of
+ * a hawk_block_choice; NULL = all): by site, caller frees. As hawk_block_graph_start_dominators()
+ * it takes the workspace from HAWK_PART_RETAINED. Makes reach if need be.
  */
 struct hawk_error *hawk_block_graph_retained_chosen(struct hawk_block_graph *graph,
 						    const uint64_t *blocks,
 						    struct hawk_site_retained **ret);
 
 /**
- * Likewise from folds.order and folds.start_order, without anything else. False: they are not
- * there; `*err` may be set then.
- */
-bool hawk_block_graph_retained_in_order(const struct hawk_block_graph *graph,
-					const uint64_t *blocks, struct hawk_site_retained **ret,
-					struct hawk_error **err);
-
-/** Whether HAWK_PART_RETAINED lies in the workspace, and not in a cache, so that
- * hawk_block_graph_retained_chosen() takes it away. */
-bool hawk_block_graph_chosen_takes_retained(const struct hawk_block_graph *graph);
-
-/** Likewise hawk_block_graph_start_dominators(): not where they are the same. */
-bool hawk_block_graph_start_takes_retained(const struct hawk_block_graph *graph);
-
-/**
  * The dominators by start pointers, with `numbers`, for who has taken what he wants of
  * HAWK_PART_RETAINED: two pieces of memory of the workspace's size would be too much, so what lies
- * in the workspace gives way, unless it is the same, and that part is made anew when it is needed
- * again; sums by site stay. So do dominators from a cache. Makes edges and roots if need be. `ret`
- * is to be dropped after success, before the graph is used for anything but reading.
+ * in the workspace gives way, and that part is made anew when it is needed again; sums by site
+ * stay. Makes edges and roots if need be. `ret` is valid until the graph is used for anything but
+ * reading.
  */
 struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *graph,
 						     struct hawk_dominators *ret);
-/** Accepts dominators of zeros. */
-void hawk_block_graph_drop_start_dominators(struct hawk_block_graph *graph,
-					    struct hawk_dominators *dominators);
 
 /** Accepts a graph of zeros, and leaves one behind. */
 void hawk_block_graph_deinit(struct hawk_block_graph *graph);

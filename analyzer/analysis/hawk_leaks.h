@@ -68,8 +68,6 @@ enum hawk_leaks_doubt {
 	HAWK_LEAKS_HEAPS_DISCARDED, /**< what nothing points to may be gone long ago */
 	HAWK_LEAKS_OVERWRITTEN,     /**< headers were, and with them perhaps pointers */
 };
-/** Records that are kept in index caches go by it: where it says something else of the same core
- * than before, CACHE_VERSION is another. */
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph);
 
 /**

@@ -15,7 +15,6 @@
 #ifndef HAWK_SCHEMA_H
 #define HAWK_SCHEMA_H
 
-#include "hawk_asked_modules.h"
 #include "hawk_block_choice.h"
 #include "hawk_word_class.h"
 
@@ -87,8 +86,6 @@ struct hawk_schema {
 	struct hawk_schema_group groups[HAWK_SCHEMA_GROUPS_MAX];
 	size_t group_count;
 	uint64_t rest_objects; /**< of other sizes than the groups' */
-	/** Modules that words of them lead to, which were asked for virtual tables. */
-	struct hawk_asked_modules asked;
 };
 
 /** In place of a site: what `blocks` chooses of all sites. */

@@ -61,24 +61,13 @@ struct hawk_site_graph {
 };
 
 /**
- * Needs (and makes) edges and roots, and reads the contents of all blocks: of a living process
- * before the release (HAWK_PART_CONTENTS). `ret` is to be deinitialized after success only.
+ * Folds pointers to the blocks of `wanted` (a bit for each, as of a hawk_block_choice; NULL = all),
+ * from whatever blocks. Needs (and makes) edges and roots, and reads the contents of blocks: of a
+ * living process before the release (HAWK_PART_CONTENTS). `ret` is to be deinitialized after
+ * success only.
  */
-struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph,
+struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, const uint64_t *wanted,
 					struct hawk_site_graph *ret);
-
-/** The same of pointers to wanted blocks only: `wanted` has a bit for each block, as of a
- * hawk_block_choice. From whose blocks they come makes no difference. */
-struct hawk_error *hawk_site_graph_make_of(struct hawk_block_graph *graph, const uint64_t *wanted,
-					   struct hawk_site_graph *ret);
-
-/** Whether it costs little to make it with the edges, which are not there: it is made in the same
- * reading of memory. */
-bool hawk_site_graph_is_cheap(const struct hawk_block_graph *graph);
-
-/** hawk_site_graph_make(), and `parts` of the graph beside it, on two threads where there are. */
-struct hawk_error *hawk_site_graph_make_beside(struct hawk_block_graph *graph, unsigned parts,
-					       struct hawk_site_graph *ret);
 
 /** Accepts a graph of zeros. */
 void hawk_site_graph_deinit(struct hawk_site_graph *graph);

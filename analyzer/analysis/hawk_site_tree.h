@@ -30,9 +30,6 @@ enum hawk_site_tree_kind {
 	HAWK_TREE_SHARED,
 	HAWK_TREE_LOST, /**< no root leads there */
 	HAWK_TREE_SITE, /**< key: index into the heap's sites */
-	/** In the making, and in trees that are kept: a site beyond HAWK_SITE_TREE_DEPTH, below its
-	 * ancestor there, which has its sums in the end. */
-	HAWK_TREE_TAIL,
 	HAWK_TREE_KINDS
 };
 
@@ -63,31 +60,23 @@ struct hawk_site_tree {
 	uint32_t capacity;
 	uint32_t *index; /**< in the making: hash of (parent, kind, key) */
 	uint32_t index_size;
-	bool tails;    /**< in the making: with HAWK_TREE_TAIL */
-	uint32_t most; /**< likewise: who makes more nodes gets an error; 0 = no limit */
+	bool both; /**< with `start` */
 };
 
-/**
- * What is shown of a tree that is told from what is kept: only these steps have children. Siblings
- * come in their order; `top` and one more have children, of those with less than 1/`share` of the
- * whole only the first and the last.
- */
+/** What is shown of a tree. */
 struct hawk_tree_view {
-	size_t top;
-	size_t depth;   /**< deeper ones are not shown */
-	uint64_t share; /**< 0 = small ones are shown, too */
+	size_t top;     /**< children of one node */
+	size_t depth;   /**< deeper nodes are not shown */
+	uint64_t share; /**< nor those with less than 1/`share` of the whole; 0 = small ones are */
 };
 
-/*
- * In all of them, `groups[root]` is the group of each root, below 2^31. Trees of all blocks are
- * kept in graph->folds, and come from there when they are asked for again.
- */
+/* In all of them, `groups[root]` is the group of each root, below 2^31. */
 
 /**
  * All blocks along the dominator tree; or, of `chosen` (bits of a hawk_block_choice; NULL = all),
  * those that would be freed with them: they and what they dominate are counted where they are, and
- * what is above them has no sums but theirs. Makes HAWK_PART_RETAINED, unless
- * hawk_site_tree_is_kept(). `ret` is to be deinitialized after success only.
+ * what is above them has no sums but theirs. Makes HAWK_PART_RETAINED.
+ * `ret` is to be deinitialized after success only.
  */
 struct hawk_error *hawk_site_tree_retained(struct hawk_block_graph *graph, const uint32_t *groups,
 					   const uint64_t *chosen, struct hawk_site_tree *ret);
@@ -101,41 +90,9 @@ struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
 						struct hawk_site_tree *ret);
 
 /** Blocks of `wanted` (bits of a hawk_block_choice; NULL = all) along their shortest paths, of
- * which graph->paths has all; only they are counted. Makes HAWK_PART_PATHS, unless
- * hawk_site_tree_is_kept(). */
+ * which graph->paths has all; only they are counted. Makes HAWK_PART_PATHS. */
 struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret);
-
-/** Trees that are kept. */
-enum hawk_tree_fold_sort {
-	HAWK_FOLD_RETAINED,
-	HAWK_FOLD_RETAINED_BOTH,
-	HAWK_FOLD_PATHS,
-};
-
-/** Whether graph->folds has what a tree of all blocks is made of, for these `groups`. */
-bool hawk_site_tree_is_kept(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
-			    const uint32_t *groups);
-
-/**
- * From what is kept, the tree of all blocks of the sites that have their bit in `sites` (site / 64,
- * site % 64; NULL = all), as far as `view` shows it (NULL = all): the same that a choice of these
- * blocks has. False: that cannot be told from it, or it is not kept; `*err` may be set then.
- */
-bool hawk_site_tree_of_sites(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
-			     const uint32_t *groups, const uint64_t *sites,
-			     const struct hawk_tree_view *view, struct hawk_site_tree *ret,
-			     struct hawk_error **err);
-
-/**
- * Likewise of `chosen` (bits of a hawk_block_choice): as hawk_site_tree_retained(),
- * hawk_site_tree_retained_both() and hawk_site_tree_paths() make it, from folds and the orders that
- * go with them.
- */
-bool hawk_site_tree_of_chosen(const struct hawk_block_graph *graph, enum hawk_tree_fold_sort fold,
-			      const uint32_t *groups, const uint64_t *chosen,
-			      const struct hawk_tree_view *view, struct hawk_site_tree *ret,
-			      struct hawk_error **err);
 
 /** Accepts a tree of zeros. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);

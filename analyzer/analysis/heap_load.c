@@ -437,8 +437,7 @@ static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned pa
 	if (err)
 		return err;
 	graph->parts = HAWK_PART_INDEX;
-	/* With the site graph it is made in the same reading as the edges. */
-	if (!live || parts & HAWK_PART_SITES)
+	if (!live)
 		return NULL;
 	/* Marking and dominators wait until the process runs again. */
 	if (parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))
@@ -457,7 +456,13 @@ struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_
 	struct hawk_error *err;
 
 	*heap = (struct hawk_heap){0};
-	hawk_block_graph_reset(graph, target, heap, findings);
+	*graph = (struct hawk_block_graph){
+		.target = target,
+		.heap = heap,
+		.findings = findings,
+		.threads = graph->threads,
+		.vtables = graph->vtables,
+	};
 	err = read_graph(graph, parts, &tallies, heap);
 	if (err || !(parts & HAWK_PART_CONTENTS))
 		hawk_target_release(target);

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
-#include "hawk_kept_evidence.h"
-#include "hawk_kept_leaks.h"
 #include "leaks_fold.h"
 
 static void hawk_cleanup_fold(struct hawk_leak_fold *fold)
@@ -175,8 +173,6 @@ struct hawk_error *hawk_leaks_make_bare(struct hawk_block_graph *graph, struct h
 	struct hawk_leaks leaks = {0};
 	struct hawk_error *err;
 
-	if (graph->leaks)
-		return hawk_kept_leaks_take(graph, ~0u, NULL, ret);
 	err = hawk_block_graph_need(graph, HAWK_PART_REACH);
 	if (!err)
 		err = fold_all(graph, &graph->explained, ~0u, NULL, NULL, &leaks);
@@ -197,10 +193,6 @@ struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 	struct hawk_leaks leaks = {0};
 	struct hawk_error *err;
 
-	if (graph->leaks && is_own && !filter)
-		return hawk_kept_leaks_take(graph, kinds, NULL, ret);
-	if (is_own && filter && hawk_kept_evidence_fits(graph))
-		return hawk_kept_evidence_take(graph, kinds, filter, ret);
 	err = hawk_block_graph_need(graph,
 				    is_own ? HAWK_PART_REACH : HAWK_PART_EDGES | HAWK_PART_ROOTS);
 	/* Dominators live in the graph's. */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
 #include "schema_tally.h"
 
 enum {
@@ -94,48 +93,21 @@ static struct hawk_error *fill_groups(const struct hawk_schema_wish *wish,
 	return err;
 }
 
-/** The kept one, if filters leave out no block of the site's: `counted` is what they leave, NULL =
- * there are none. */
-static bool take_kept(const struct hawk_block_graph *graph, const struct hawk_schema_wish *wish,
-		      const struct hawk_schema *counted, struct hawk_schema *ret,
-		      struct hawk_error **err)
+struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
+				    const struct hawk_schema_wish *wish, struct hawk_schema *ret)
 {
-	struct hawk_schema kept;
-
-	if (wish->groups || wish->site == HAWK_SCHEMA_ANY_SITE ||
-	    !hawk_schema_find_kept(graph, wish->site, &kept, err))
-		return false;
-	if (counted && (kept.objects != counted->objects || kept.bytes != counted->bytes ||
-			kept.carved != counted->carved)) {
-		hawk_schema_deinit(&kept);
-		return false;
-	}
-	*ret = kept;
-	return true;
-}
-
-static struct hawk_error *make(const struct hawk_block_graph *graph,
-			       const struct hawk_schema_wish *wish, struct hawk_schema *ret)
-{
+	size_t before = graph->findings ? graph->findings->count : 0;
 	struct hawk_schema_blocks blocks = {0};
 	struct hawk_schema schema = {0};
-	struct hawk_error *err = NULL;
-	bool is_kept = false;
+	struct hawk_error *err = hawk_block_graph_readable(graph);
 
-	if (!wish->blocks && take_kept(graph, wish, NULL, ret, &err))
-		return NULL;
-	if (!err)
-		err = hawk_block_graph_readable(graph);
 	if (!err)
 		err = hawk_schema_collect(graph, wish, &schema, &blocks);
 	if (!err) {
-		is_kept = wish->blocks && take_kept(graph, wish, &schema, ret, &err);
-		if (!err && !is_kept)
-			err = fill_groups(wish, &blocks, &schema);
+		err = fill_groups(wish, &blocks, &schema);
 		hawk_schema_blocks_deinit(&blocks);
 	}
-	if (is_kept)
-		return NULL;
+	hawk_findings_sort(graph->findings, before); /* threads ask in no order */
 	if (err)
 		hawk_schema_deinit(&schema);
 	else
@@ -143,36 +115,8 @@ static struct hawk_error *make(const struct hawk_block_graph *graph,
 	return err;
 }
 
-/* The modules that a kept schema has asked are asked again, so that what could not be found out of
- * their files is told again. */
-struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
-				    const struct hawk_schema_wish *wish, struct hawk_schema *ret)
-{
-	CLEANUP(asking) struct hawk_asking asking = {0};
-	struct hawk_block_graph noting = *graph;
-	size_t before = graph->findings ? graph->findings->count : 0;
-	struct hawk_error *err = NULL;
-
-	if (graph->vtables) {
-		err = hawk_asking_init(&asking, graph->target, graph->vtables);
-		noting.vtables = &asking.oracle;
-	}
-	if (!err)
-		err = make(&noting, wish, ret);
-	if (err)
-		return err;
-	if (!ret->asked.owned && graph->vtables)
-		hawk_asking_finish(&asking, &ret->asked);
-	err = hawk_asked_modules_ask(&ret->asked, graph->vtables);
-	hawk_findings_sort(graph->findings, before);
-	if (err)
-		hawk_schema_deinit(ret);
-	return err;
-}
-
 void hawk_schema_deinit(struct hawk_schema *schema)
 {
-	hawk_asked_modules_deinit(&schema->asked);
 	for (size_t i = 0; i < schema->group_count; i++) {
 		free(schema->groups[i].words);
 		free(schema->groups[i].outliers);

@@ -90,37 +90,6 @@ static struct hawk_error *add_pair(struct hawk_pair_set *set, uint64_t pair, boo
 	return NULL;
 }
 
-static bool has_pair(const struct hawk_pair_set *set, uint64_t pair)
-{
-	size_t mask = set->slot_count - 1;
-
-	if (!set->slot_count)
-		return false;
-	for (size_t at = (size_t)mix(pair) & mask; set->slots[at]; at = (at + 1) & mask)
-		if (set->slots[at] == pair)
-			return true;
-	return false;
-}
-
-bool hawk_site_fold_saw_place(const struct hawk_site_fold *fold, uint32_t place, uint32_t block)
-{
-	const struct hawk_first_places *seen = &fold->first[block];
-
-	return seen->first == place + 1 || seen->second == place + 1 ||
-	       (seen->second &&
-		has_pair(&fold->further_places, (uint64_t)place << 32 | (block + 1)));
-}
-
-bool hawk_site_fold_saw_edge(const struct hawk_site_fold *fold, uint32_t edge, uint32_t block)
-{
-	const struct hawk_first_places *seen = &fold->first[block];
-
-	if (!seen->first || fold->places[seen->first - 1].edge == edge)
-		return seen->first != 0;
-	return seen->second && (fold->places[seen->second - 1].edge == edge ||
-				has_pair(&fold->further_edges, (uint64_t)edge << 32 | (block + 1)));
-}
-
 /* The slot of a place, or an empty one. */
 static uint32_t *place_slot(const struct hawk_site_fold *fold, uint32_t source, uint32_t target,
 			    uint32_t offset)
@@ -283,12 +252,6 @@ static inline struct hawk_error *find_place(struct hawk_site_fold *fold, uint32_
 	return err;
 }
 
-struct hawk_error *hawk_site_fold_place(struct hawk_site_fold *fold, uint32_t source,
-					uint32_t target, uint32_t offset, uint32_t *ret)
-{
-	return find_place(fold, source, target, offset, 0, ret);
-}
-
 /* Counts a target block that is new at a place. */
 static inline void add_target(struct hawk_site_fold *fold, uint32_t number, uint32_t block,
 			      bool new_edge)
@@ -311,10 +274,6 @@ static inline bool count_target(struct hawk_site_fold *fold, uint32_t number, ui
 {
 	struct hawk_first_places *seen;
 
-	if (!hawk_site_fold_is_shared(fold, block)) {
-		add_target(fold, number, block, true);
-		return false;
-	}
 	seen = &fold->first[block];
 	if (seen->first == number + 1)
 		return false;
@@ -501,21 +460,16 @@ void hawk_site_fold_sum(struct hawk_site_fold *fold)
 }
 
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
-				       const struct hawk_block_graph *graph, void *first)
+				       const struct hawk_block_graph *graph)
 {
 	uint64_t bytes = sizeof(*fold->first) * ((uint64_t)graph->index.count + 1);
-	struct hawk_error *err = NULL;
+	struct hawk_error *err;
 
-	*fold = (struct hawk_site_fold){
-		.graph = graph,
-		.first = first,
-	};
-	if (!first) {
-		err = hawk_area_create(&fold->first_area, bytes);
-		if (!err)
-			err = hawk_area_grow(&fold->first_area, bytes);
-		fold->first = fold->first_area.bytes;
-	}
+	*fold = (struct hawk_site_fold){.graph = graph};
+	err = hawk_area_create(&fold->first_area, bytes);
+	if (!err)
+		err = hawk_area_grow(&fold->first_area, bytes);
+	fold->first = fold->first_area.bytes;
 	fold->recent = calloc((size_t)1 << HAWK_FOLD_RECENT_LOG2, sizeof(*fold->recent));
 	if (!err && !fold->recent)
 		err = &hawk_enomem;

@@ -68,9 +68,6 @@ struct hawk_folded {
 struct hawk_site_fold {
 	const struct hawk_block_graph *graph;
 	const uint64_t *wanted; /**< for those who add: bits of target blocks; NULL = all */
-	/** Bits of target blocks that several pointers of the whole graph lead to; others are not
-	 * looked for in `first`. NULL = not known. */
-	const uint64_t *shared;
 	struct hawk_fold_place *places;
 	struct hawk_fold_edge *edges;
 	size_t place_count, place_capacity;
@@ -89,10 +86,8 @@ struct hawk_site_fold {
 	struct hawk_pair_set further_edges;
 };
 
-/** `first`: zeroed memory for the array of that name, 8 bytes for each block and 8 more; NULL = its
- * own. */
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
-				       const struct hawk_block_graph *graph, void *first);
+				       const struct hawk_block_graph *graph);
 void hawk_site_fold_deinit(struct hawk_site_fold *fold);
 
 /** Where a place is noted when it was met. */
@@ -103,12 +98,6 @@ static inline uint32_t hawk_fold_recent_slot(uint32_t source, uint32_t target, u
 	return mixed * UINT32_C(0x9e3779b9) >> (32 - HAWK_FOLD_RECENT_LOG2);
 }
 
-/** Whether several pointers may lead to it. */
-static inline bool hawk_site_fold_is_shared(const struct hawk_site_fold *fold, uint32_t block)
-{
-	return !fold->shared || fold->shared[block / 64] >> block % 64 & 1;
-}
-
 /** What a pointer to `block` will need. */
 static inline void hawk_site_fold_prefetch(const struct hawk_site_fold *fold, uint32_t block)
 {
@@ -116,8 +105,7 @@ static inline void hawk_site_fold_prefetch(const struct hawk_site_fold *fold, ui
 
 	hawk_prefetch(&index->traces[block]);
 	hawk_prefetch(&index->sizes[block]);
-	if (hawk_site_fold_is_shared(fold, block))
-		hawk_prefetch(&fold->first[block]);
+	hawk_prefetch(&fold->first[block]);
 }
 
 /** To be called when all pointers have been added. */
@@ -127,22 +115,6 @@ void hawk_site_fold_sum(struct hawk_site_fold *fold);
  * not count. */
 struct hawk_error *hawk_site_fold_add(struct hawk_site_fold *fold,
 				      const struct hawk_pointer *pointers, size_t count);
-
-/**
- * Adds to `fold` what `other` counted, which was given the pointers of other source blocks: targets
- * that both met count once. To be called once, before the roots are added: it does not know of
- * `other`'s targets afterwards.
- */
-struct hawk_error *hawk_site_fold_merge(struct hawk_site_fold *fold,
-					const struct hawk_site_fold *other);
-
-/** The number of a place, perhaps a new one. `offset` UINT32_MAX = anywhere. */
-struct hawk_error *hawk_site_fold_place(struct hawk_site_fold *fold, uint32_t source,
-					uint32_t target, uint32_t offset, uint32_t *ret);
-
-/** Whether it was given a pointer to `block` from this place, or of this edge. */
-bool hawk_site_fold_saw_place(const struct hawk_site_fold *fold, uint32_t place, uint32_t block);
-bool hawk_site_fold_saw_edge(const struct hawk_site_fold *fold, uint32_t edge, uint32_t block);
 
 /** A pointer of the root set; each is a source of its own. */
 struct hawk_error *hawk_site_fold_add_root(struct hawk_site_fold *fold, uint32_t kind,

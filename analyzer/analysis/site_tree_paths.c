@@ -27,7 +27,6 @@ struct path_folding {
 	/** By place: wanted, or on the way to one that is. */
 	uint64_t *kept;
 	struct hawk_site_tree *tree;
-	uint32_t *by_block; /**< the same nodes, and those of lost blocks; NULL = not wanted */
 };
 
 /** Parents come before their children, so that one pass from the end finds all. */
@@ -65,9 +64,8 @@ static struct hawk_error *fold_path(const struct path_folding *folding, uint32_t
 					       hawk_block_graph_site(folding->graph, block),
 					       &folding->nodes[at]);
 	if (!err && hawk_block_is_chosen(folding->wanted, block))
-		hawk_site_tree_count(folding->graph, folding->tree, folding->nodes[at], block);
-	if (!err && folding->by_block)
-		folding->by_block[block] = folding->nodes[at];
+		hawk_site_tree_count(folding->graph, folding->tree, false, folding->nodes[at],
+				     block);
 	return err;
 }
 
@@ -114,9 +112,7 @@ static struct hawk_error *fold_lost(const struct path_folding *folding)
 			err = hawk_site_tree_step_site(folding->tree, lost,
 						       hawk_block_graph_site(graph, block), &node);
 		if (!err)
-			hawk_site_tree_count(graph, folding->tree, node, block);
-		if (!err && folding->by_block)
-			folding->by_block[block] = node;
+			hawk_site_tree_count(graph, folding->tree, false, node, block);
 	}
 	return err;
 }
@@ -137,49 +133,27 @@ static struct hawk_error *fold(const struct path_folding *folding)
 	return err;
 }
 
-static struct hawk_error *fold_wanted(const struct hawk_block_graph *graph, const uint32_t *groups,
-				      const uint64_t *wanted, struct hawk_site_tree *tree,
-				      uint32_t *by_block)
-{
-	const struct hawk_paths *paths = &graph->paths;
-	CLEANUP(free_ptr) uint32_t *nodes = malloc(((size_t)paths->count + 1) * sizeof(*nodes));
-	CLEANUP(free_ptr)
-	uint64_t *kept = calloc((size_t)paths->count / 64 + 1, sizeof(*kept));
-	const struct path_folding folding = {graph, paths, groups, wanted,
-					     nodes, kept,  tree,   by_block};
-
-	return nodes && kept ? fold(&folding) : &hawk_enomem;
-}
-
-struct hawk_error *hawk_site_tree_fold_paths(struct hawk_block_graph *graph, const uint32_t *groups,
-					     struct hawk_site_tree *tree, uint32_t *nodes)
-{
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_PATHS);
-
-	return err ? err : fold_wanted(graph, groups, NULL, tree, nodes);
-}
-
 struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret)
 {
-	uint64_t number = hawk_tree_fold_groups(groups, graph->roots.count);
-	struct hawk_site_tree tree = {.tails = !wanted};
-	struct hawk_tree_fold fold = {0};
-	const struct hawk_tree_sums sums = {.fold = &fold};
-	struct hawk_error *err = NULL;
+	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_PATHS);
+	const struct hawk_paths *paths = &graph->paths;
+	CLEANUP(free_ptr) uint32_t *nodes = NULL;
+	CLEANUP(free_ptr) uint64_t *kept = NULL;
+	struct hawk_site_tree tree = {0};
 
-	if (!wanted &&
-	    hawk_site_tree_of_sites(graph, HAWK_FOLD_PATHS, groups, NULL, NULL, ret, &err))
-		return NULL;
+	if (err)
+		return err;
+	nodes = malloc(((size_t)paths->count + 1) * sizeof(*nodes));
+	kept = calloc((size_t)paths->count / 64 + 1, sizeof(*kept));
+	if (!nodes || !kept)
+		return &hawk_enomem;
+	err = fold(&(struct path_folding){graph, paths, groups, wanted, nodes, kept, &tree});
 	if (!err)
-		err = hawk_block_graph_need(graph, HAWK_PART_PATHS);
-	if (!err)
-		err = fold_wanted(graph, groups, wanted, &tree, NULL);
-	err = hawk_tree_fold_take(&tree, err, number, NULL, &fold);
-	if (!err)
-		hawk_site_tree_grow(graph, groups, &sums, 1, NULL, ret, &err);
-	if (!err && !wanted)
-		hawk_tree_fold_keep(&fold, HAWK_TREE_FOLD_NODES_FEW, &graph->folds.paths);
-	hawk_tree_fold_deinit(&fold);
+		err = hawk_site_tree_finish(&tree);
+	if (err)
+		hawk_site_tree_deinit(&tree);
+	else
+		*ret = tree;
 	return err;
 }

@@ -61,7 +61,6 @@ struct hawk_settings {
 	int rows;               /**< table, csv, json */
 	bool folded;
 	bool dot;
-	bool no_cache;
 	bool no_suspects;
 	bool suspects;
 	uint64_t threads; /**< 0 = as many as there are processors */

@@ -10,7 +10,6 @@
 #include "hawk_block_filter.h"
 #include "hawk_block_graph.h"
 #include "hawk_cli.h"
-#include "hawk_graph_cache.h"
 #include "hawk_report.h"
 
 struct hawk_session {
@@ -25,14 +24,10 @@ struct hawk_session {
 	bool heap_loaded;
 	bool graph_loaded;
 	bool checked;
-	bool cacheable; /**< a core large enough, and nothing speaks against it */
-	bool impatient; /**< who writes the cache is not waited for */
-	struct hawk_core_identity identity;
-	struct hawk_graph_cache cache; /**< that graph and heap point into */
-	bool answer_complete;          /**< set by a verb: whatever findings say */
-	size_t findings_said;          /**< of the findings: on stderr already */
-	uint64_t unpacking_ns;         /**< that opening compressed files took on a terminal */
-	const char *source;            /**< the core's path; NULL for a process */
+	bool answer_complete;  /**< set by a verb: whatever findings say */
+	size_t findings_said;  /**< of the findings: on stderr already */
+	uint64_t unpacking_ns; /**< that opening compressed files took on a terminal */
+	const char *source;    /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
 	struct hawk_bar bar;
@@ -66,34 +61,6 @@ struct hawk_error *hawk_session_load_heap(struct hawk_session *session);
  */
 struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 					   const struct hawk_settings *settings, unsigned parts);
-
-/** The same if it is loaded already, or all of it can be had from the index cache at once. False:
- * it can not, or there is an error. */
-bool hawk_session_load_cached_graph(struct hawk_session *session,
-				    const struct hawk_settings *settings, unsigned parts,
-				    struct hawk_error **err);
-
-/** The site graph of pointers to blocks of `wanted`, bits as of a hawk_block_choice: the caller's,
- * and made each time. The index is loaded, a process has not been let go. */
-struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const uint64_t *wanted,
-					   struct hawk_site_graph *ret);
-
-/**
- * Takes sites, index and what it can of `parts` from the index cache. False: there is none that
- * fits.
- */
-bool hawk_session_use_cache(struct hawk_session *session, const struct hawk_settings *settings,
-			    unsigned parts, struct hawk_error **err);
-/** Takes what the cache that is in use has of `parts`, and the graph has not. A file in which they
- * are damaged is removed. */
-struct hawk_error *hawk_session_take_cached(struct hawk_session *session, unsigned parts);
-/** Before HAWK_PART_RETAINED is `taken` (hawk_block_graph_start_takes_retained(), or by chosen
- * blocks): writes the cache, and waits for that. A child would keep the old memory while the new is
- * filled. */
-void hawk_session_save_retained(struct hawk_session *session, bool taken);
-/** Has a child write the cache, if there is something new to write, and then add what else
- * questions may need: it is found whether anybody asks or not, and nobody waits for it. */
-void hawk_session_save_cache(struct hawk_session *session);
 
 /** The namer of blocks' types, made when it is first asked for. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);

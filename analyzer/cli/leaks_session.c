@@ -8,8 +8,6 @@
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
-#include "hawk_kept_evidence.h"
-#include "hawk_kept_leaks.h"
 #include "hawk_quantity.h"
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
@@ -101,32 +99,8 @@ static bool is_partial(const struct hawk_session *session, const struct hawk_lea
 		       : hawk_findings_partial(&session->findings);
 }
 
-/* As bits by index into the heap's sites; caller frees. */
-static struct hawk_error *list_sites(const struct hawk_heap *heap,
-				     const struct hawk_block_filter *filter, uint64_t **ret)
-{
-	*ret = calloc(heap->site_count / 64 + 1, sizeof(**ret));
-	if (!*ret)
-		return &hawk_enomem;
-	for (size_t i = 0; i < heap->site_count; i++)
-		(*ret)[i / 64] |= (uint64_t)hawk_block_filter_trace(filter, heap->sites[i].trace)
-				  << i % 64;
-	return NULL;
-}
-
-/* All of them, or those of whole sites. */
-static struct hawk_error *take_kept(struct hawk_block_graph *graph,
-				    const struct hawk_block_filter *filter, unsigned kinds,
-				    struct hawk_leaks *ret)
-{
-	CLEANUP(free_ptr) uint64_t *sites = NULL;
-	struct hawk_error *err = filter ? list_sites(graph->heap, filter, &sites) : NULL;
-
-	return err ? err : hawk_kept_leaks_take(graph, kinds, sites, ret);
-}
-
 static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,
-			       bool kept, unsigned kinds, struct hawk_leaks_session *leaks)
+			       unsigned kinds, struct hawk_leaks_session *leaks)
 {
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_choice_wish wish;
@@ -136,9 +110,8 @@ static struct hawk_error *find(struct hawk_session *session, const struct hawk_s
 		hawk_target_release(session->target);
 	wish = hawk_block_filter_choice(filter);
 	if (!err)
-		err = kept ? take_kept(&session->graph, filter, kinds, &leaks->leaks)
-			   : hawk_leaks_make(&session->graph, leaks->uses, kinds,
-					     filter ? &wish : NULL, &leaks->leaks);
+		err = hawk_leaks_make(&session->graph, leaks->uses, kinds, filter ? &wish : NULL,
+				      &leaks->leaks);
 	hawk_target_release(session->target);
 	leaks->report.filtered = filter;
 	hawk_block_filter_destroy(filter);
@@ -158,10 +131,6 @@ static struct hawk_error *find_leaders(struct hawk_session *session,
 	if (!settings->site.given || !leaks->leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects)
 		return NULL;
 	err = hawk_site_prefix_find(&session->heap, &settings->site.prefix, &site);
-	if (!err && !reach->kinds) { // records were kept
-		err = hawk_session_load_graph(session, settings, HAWK_PART_REACH);
-		reach = &session->graph.reach;
-	}
 	if (!err)
 		err = hawk_leak_leaders_of(&session->graph, reach, site, &leaks->leaders,
 					   &report->leader_count);
@@ -169,100 +138,20 @@ static struct hawk_error *find_leaders(struct hawk_session *session,
 	return err;
 }
 
-/* Whether the heuristics that are asked for explain what all of them do. Each pointer is explained
- * by the first one that can: those that have explained none can be left out. */
-static bool explains_all(const struct hawk_session *session, const struct hawk_settings *settings)
-{
-	unsigned heuristics = heuristics_of(settings);
-
-	if (!session->graph.leaks)
-		return false;
-	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
-		if (session->graph.leaks->sums.heuristics[i] && !(heuristics >> i & 1))
-			return false;
-	return true;
-}
-
-/* Whether records that are kept answer the question. */
-static bool is_kept(const struct hawk_session *session, const struct hawk_settings *settings)
-{
-	const struct hawk_block_wish wish = hawk_settings_wish(settings);
-
-	return explains_all(session, settings) && !hawk_settings_choose_blocks(settings) &&
-	       (hawk_block_wish_is_all(&wish) || !hawk_leaks_doubt(&session->graph));
-}
-
-/* Whether what is kept of each block does. */
-static bool has_evidence(const struct hawk_session *session, const struct hawk_settings *settings)
-{
-	return explains_all(session, settings) && hawk_kept_evidence_fits(&session->graph);
-}
-
-/* What the cache has, if it is an answer for some heuristics; it is not made for them. */
-static bool take_cached(struct hawk_session *session, const struct hawk_settings *settings,
-			struct hawk_error **err)
-{
-	unsigned parts = HAWK_PART_LEAKS;
-
-	if (hawk_settings_choose_blocks(settings))
-		parts |= HAWK_PART_EVIDENCE;
-	return hawk_session_load_cached_graph(session, settings, parts, err) &&
-	       (is_kept(session, settings) || has_evidence(session, settings));
-}
-
-/* Only one heuristic asks for virtual tables. */
-static struct hawk_error *ask_again(struct hawk_session *session,
-				    const struct hawk_settings *settings)
-{
-	if (!(heuristics_of(settings) & HAWK_HEURISTIC_MULTIPLEINHERITANCE))
-		return NULL;
-	return hawk_block_graph_ask_again(&session->graph);
-}
-
-/* Reach of a core, or all records, may be in the index cache; a process need not stand still for
- * them. */
-static struct hawk_error *load_graph(struct hawk_session *session,
-				     const struct hawk_settings *settings)
-{
-	const unsigned evidence = HAWK_PART_LEAKS | HAWK_PART_EVIDENCE;
-	unsigned parts = HAWK_PART_CONTENTS;
-	struct hawk_error *err = NULL;
-
-	if (session->source && settings->heuristics && take_cached(session, settings, &err))
-		return NULL;
-	if (err)
-		return err;
-	if (!session->source || settings->heuristics)
-		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
-	else if (hawk_settings_choose_blocks(settings))
-		parts |= evidence;
-	else
-		parts |= HAWK_PART_LEAKS;
-	err = hawk_session_load_graph(session, settings, parts);
-	if (!err && parts & HAWK_PART_LEAKS && !is_kept(session, settings))
-		err = hawk_session_load_graph(session, settings, evidence | HAWK_PART_CONTENTS);
-	if (err || !(parts & HAWK_PART_LEAKS) || is_kept(session, settings) ||
-	    has_evidence(session, settings))
-		return err;
-	return hawk_session_load_graph(session, settings, HAWK_PART_REACH | HAWK_PART_CONTENTS);
-}
-
 static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings,
 			       unsigned kinds, struct hawk_leaks_session *leaks)
 {
-	struct hawk_error *err = load_graph(session, settings);
-	bool kept;
+	struct hawk_error *err = hawk_session_load_graph(
+		session, settings, HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_CONTENTS);
 
 	if (err || !session->heap.table) {
 		hawk_target_release(session->target);
 		return err;
 	}
-	kept = is_kept(session, settings);
 	leaks->uses = &session->graph.explained;
-	err = kept || has_evidence(session, settings) ? ask_again(session, settings)
-						      : explain(session, settings, leaks);
+	err = explain(session, settings, leaks);
 	if (!err)
-		err = find(session, settings, kept, kinds, leaks);
+		err = find(session, settings, kinds, leaks);
 	return err ? err : find_leaders(session, settings, leaks);
 }
 

@@ -46,7 +46,6 @@ void hawk_session_drop_heap(struct hawk_session *session)
 	hawk_block_graph_deinit(&session->graph);
 	hawk_heap_deinit(&session->heap);
 	session->heap = (struct hawk_heap){0};
-	hawk_graph_cache_unmap(&session->cache);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = false;
 }
 
@@ -102,27 +101,9 @@ static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 	return err;
 }
 
-/** Makes what the cache has not; what it has of roots is not made again for a site graph. */
-static struct hawk_error *complete_graph(struct hawk_session *session, unsigned parts)
-{
-	struct hawk_block_graph *graph = &session->graph;
-	unsigned wanted = hawk_block_graph_wanted(graph, session->cache.file_parts, parts);
-	struct hawk_error *err = hawk_session_take_cached(
-		session, wanted | (wanted & HAWK_PART_SITES ? HAWK_PART_ROOTS : 0));
-
-	if (err)
-		return err;
-	/* The cache has less than it said, if something was damaged. */
-	parts = hawk_block_graph_wanted(graph, session->cache.file_parts, parts);
-	return hawk_block_graph_need(&session->graph, parts & ~(unsigned)HAWK_PART_CONTENTS);
-}
-
 /** From one sweep, if nobody has swept before. */
-static struct hawk_error *start_graph(struct hawk_session *session,
-				      const struct hawk_settings *settings, unsigned parts)
+static struct hawk_error *start_graph(struct hawk_session *session, unsigned parts)
 {
-	struct hawk_error *err;
-
 	if (session->heap_loaded) {
 		unsigned threads = session->graph.threads;
 
@@ -130,16 +111,10 @@ static struct hawk_error *start_graph(struct hawk_session *session,
 				      &session->findings);
 		session->graph.threads = threads;
 		session->graph.vtables = &session->vtables;
-		parts = hawk_block_graph_wanted(&session->graph, 0, parts);
 		return hawk_block_graph_need(&session->graph, parts | HAWK_PART_INDEX);
 	}
 	if (!session->table_loaded)
 		capture_stacks(session);
-	if (hawk_session_use_cache(session, settings, parts, &err))
-		return err ? err : complete_graph(session, parts);
-	if (err)
-		return err;
-	parts = hawk_block_graph_wanted(&session->graph, 0, parts);
 	return hawk_heap_load_graph(session->target, &session->findings, parts, &session->graph,
 				    &session->heap);
 }
@@ -162,41 +137,11 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 	if (err)
 		return err;
 	if (session->graph_loaded)
-		return complete_graph(session, parts);
+		return hawk_block_graph_need(&session->graph,
+					     parts & ~(unsigned)HAWK_PART_CONTENTS);
 	prepare_graph(session, settings);
-	err = start_graph(session, settings, parts);
+	err = start_graph(session, parts);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
-	return err;
-}
-
-bool hawk_session_load_cached_graph(struct hawk_session *session,
-				    const struct hawk_settings *settings, unsigned parts,
-				    struct hawk_error **err)
-{
-	*err = refuse_table_file(session);
-	if (!*err && !session->graph_loaded && !session->heap_loaded) {
-		prepare_graph(session, settings);
-		session->impatient = true;
-		session->graph_loaded = hawk_session_use_cache(session, settings, parts, err);
-		session->impatient = false;
-		session->table_loaded = session->heap_loaded = session->graph_loaded;
-	}
-	if (*err || !session->graph_loaded)
-		return false;
-	*err = hawk_session_take_cached(session, parts);
-	return !*err && !(parts & ~session->graph.parts);
-}
-
-struct hawk_error *hawk_session_fold_sites(struct hawk_session *session, const uint64_t *wanted,
-					   struct hawk_site_graph *ret)
-{
-	/* By edges those blocks alone are read that hold pointers to wanted ones; by places none.
-	 */
-	struct hawk_error *err = hawk_session_take_cached(
-		session, HAWK_PART_ROOTS | HAWK_PART_EDGES | HAWK_PART_PLACES);
-
-	if (!err)
-		err = hawk_site_graph_make_of(&session->graph, wanted, ret);
 	return err;
 }
 
@@ -240,8 +185,6 @@ struct hawk_error *hawk_session_filter(struct hawk_session *session,
 	if (hawk_block_wish_is_all(&wish))
 		return NULL;
 	err = hawk_session_types(session, &types);
-	if (!err && wish.type && session->graph_loaded)
-		err = hawk_session_take_cached(session, HAWK_PART_TYPES);
 	if (err)
 		return err;
 	return hawk_block_filter_create(&session->heap, session->symbols, types, &wish, ret);

@@ -77,8 +77,8 @@ static void append_refusal(const struct hawk_session *session, const struct hawk
 static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,
 			       struct hawk_suspects_session *ret)
 {
-	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings, HAWK_PART_RETAINED_TREE | HAWK_PART_REACH, &ret->pointers);
+	struct hawk_error *err =
+		hawk_pointer_session_open(session, settings, HAWK_PART_RETAINED, &ret->pointers);
 
 	if (!err)
 		err = hawk_suspects_find(&ret->suspects, settings->full);

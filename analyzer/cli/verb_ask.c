@@ -88,7 +88,6 @@ int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *sett
 	if (session.output && code != HAWK_EXIT_USAGE)
 		code = hawk_session_finish(&session, code);
 	advise(verb, &session);
-	hawk_session_save_cache(&session);
 	hawk_session_deinit(&session);
 	return code;
 }

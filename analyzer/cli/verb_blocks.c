@@ -71,21 +71,14 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-/** Of a core the stream begins at once. True: the graph is there. */
-static bool load(struct hawk_session *session, const struct hawk_settings *settings,
-		 struct hawk_error **err)
+/** Cores are streamed without an index. */
+static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings)
 {
-	bool indexed = true;
-
-	if (settings->pid)
-		*err = hawk_session_load_graph(
-			session, settings,
-			HAWK_PART_INDEX | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0));
-	else
-		indexed = hawk_session_load_cached_graph(session, settings, HAWK_PART_INDEX, err);
-	if (!*err && !indexed)
-		*err = hawk_session_load_table(session);
-	return indexed;
+	if (!settings->pid)
+		return hawk_session_load_table(session);
+	return hawk_session_load_graph(session, settings,
+				       HAWK_PART_INDEX |
+					       (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0));
 }
 
 static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
@@ -101,8 +94,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 				 int count, char **operands, int *code)
 {
 	struct hawk_block_filter *filter = NULL;
-	struct hawk_error *err;
-	bool indexed = load(session, settings, &err);
+	struct hawk_error *err = load(session, settings);
 
 	(void)count;
 	(void)operands;
@@ -110,7 +102,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	if (!err && session->heap.table)
 		err = hawk_session_filter(session, settings, &filter);
 	if (!err && session->heap.table)
-		err = print(session, settings, filter, indexed);
+		err = print(session, settings, filter, session->graph_loaded);
 	hawk_block_filter_destroy(filter);
 	hawk_session_check(session);
 	return err;

@@ -37,10 +37,31 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
+/** What sites retain: text says what by all pointers, JSON both. */
+static struct hawk_error *find_retained(struct hawk_block_graph *graph, bool both,
+					struct hawk_site_retained **ret)
+{
+	size_t count = graph->heap->site_count;
+	struct hawk_error *err;
+
+	if (both)
+		return hawk_block_graph_retained_chosen(graph, NULL, ret);
+	err = hawk_block_graph_need(graph, HAWK_PART_RETAINED);
+	if (err)
+		return err;
+	*ret = calloc(count + 1, sizeof(**ret));
+	if (!*ret)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		(*ret)[i].all_pointers = graph->retained[i];
+	return NULL;
+}
+
 static struct hawk_error *judge(struct hawk_session *session, const struct hawk_settings *settings,
 				const struct hawk_pointer_report *report)
 {
 	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
+	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
 	struct hawk_site_list list = {0};
 	struct hawk_growth_report growth = {
 		.pointers = report,
@@ -49,12 +70,15 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
 	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-	struct hawk_error *err = growth.filtered ? hawk_site_ages_make(report->graph, &wish, &ages)
-						 : hawk_tree_folds_need_ages(&session->graph);
+	struct hawk_error *err =
+		hawk_site_ages_make(report->graph, growth.filtered ? &wish : NULL, &ages);
 
 	err = hawk_session_release(session, err);
 	report_doubt(session);
-	growth.ages = growth.filtered ? ages : session->graph.folds.ages;
+	growth.ages = ages;
+	if (!err && !growth.filtered)
+		err = find_retained(&session->graph, settings->json, &retained);
+	growth.retained = retained;
 	if (!err)
 		err = hawk_pointer_session_sites(session, settings, &list);
 	if (!err)
@@ -69,8 +93,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	struct hawk_pointer_report report;
 	struct hawk_error *err = hawk_pointer_session_open(
 		session, settings,
-		HAWK_PART_RETAINED_BY_SITE | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0),
-		&report);
+		HAWK_PART_REACH | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0), &report);
 
 	(void)count;
 	(void)operands;

@@ -61,67 +61,17 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-/** What is shown of the tree. */
-static struct hawk_tree_view view_of(const struct hawk_session *session,
-				     const struct hawk_settings *settings,
-				     const struct hawk_pointer_report *report)
-{
-	return hawk_report_tree_view(report,
-				     settings->folded ? HAWK_TREE_FOLDED
-				     : settings->json ? HAWK_TREE_JSON
-						      : HAWK_TREE_TEXT,
-				     &session->screen);
-}
-
-/** From what is kept, if whole sites were asked for. */
-static bool make_of_sites(struct hawk_session *session, const struct hawk_settings *settings,
-			  const struct hawk_pointer_report *report,
-			  const struct hawk_tree_roots *groups, struct hawk_site_tree *ret,
-			  struct hawk_error **err)
-{
-	const struct hawk_tree_view view = view_of(session, settings, report);
-	CLEANUP(free_ptr) uint64_t *sites = NULL;
-
-	*err = NULL;
-	if (hawk_settings_choose_blocks(settings) ||
-	    !hawk_site_tree_is_kept(report->graph, HAWK_FOLD_PATHS, groups->groups))
-		return false;
-	if (report->filter)
-		*err = hawk_pointer_session_site_bits(session, settings, &sites);
-	return !*err && hawk_site_tree_of_sites(report->graph, HAWK_FOLD_PATHS, groups->groups,
-						sites, &view, ret, err);
-}
-
-static struct hawk_error *make_of_blocks(struct hawk_session *session,
-					 const struct hawk_settings *settings,
-					 const struct hawk_pointer_report *report,
-					 const struct hawk_tree_roots *groups,
-					 const uint64_t *chosen, struct hawk_site_tree *ret)
-{
-	const struct hawk_tree_view view = view_of(session, settings, report);
-	struct hawk_error *err = NULL;
-
-	if (chosen && hawk_site_tree_of_chosen(&session->graph, HAWK_FOLD_PATHS, groups->groups,
-					       chosen, &view, ret, &err))
-		return NULL;
-	if (!err)
-		err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
-	return err ? err : hawk_site_tree_paths(&session->graph, groups->groups, chosen, ret);
-}
-
 static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
 			       const struct hawk_pointer_report *report,
 			       const struct hawk_tree_roots *groups, struct hawk_site_tree *ret)
 {
 	struct hawk_block_choice choice = {0};
-	struct hawk_error *err;
+	struct hawk_error *err = choose(report, &choice);
 
-	if (make_of_sites(session, settings, report, groups, ret, &err))
-		return NULL;
 	if (!err)
-		err = choose(report, &choice);
+		err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
 	if (!err)
-		err = make_of_blocks(session, settings, report, groups, choice.blocks, ret);
+		err = hawk_site_tree_paths(&session->graph, groups->groups, choice.blocks, ret);
 	hawk_block_choice_deinit(&choice);
 	return err;
 }
@@ -142,17 +92,6 @@ static struct hawk_error *merge(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-/** Where blocks are chosen and nothing is kept, reach alone is to begin with. */
-static unsigned parts_of(const struct hawk_settings *settings)
-{
-	unsigned parts = HAWK_PART_PATHS_FOLD;
-
-	if (settings->type)
-		parts |= HAWK_PART_CONTENTS;
-	return parts |
-	       (hawk_settings_choose_blocks(settings) ? HAWK_PART_PATH_STEPS : HAWK_PART_REACH);
-}
-
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
@@ -165,7 +104,9 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		with_site.site.given = true;
 		hawk_site_prefix_parse(operands[0], &with_site.site.prefix);
 	}
-	err = hawk_pointer_session_open(session, &with_site, parts_of(&with_site), &report);
+	err = hawk_pointer_session_open(
+		session, &with_site,
+		HAWK_PART_REACH | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0), &report);
 	if (!err)
 		err = merge(session, &with_site, &report);
 	hawk_pointer_session_deinit(&report);

@@ -69,7 +69,7 @@ static struct hawk_error *print_json(struct hawk_session *session,
 	return err;
 }
 
-/** Those of the graph, if it has them or the cache; or else `own`, that end where they can. */
+/** Those of the graph, or `own`, which end where they can. */
 static struct hawk_error *find_addresses(struct hawk_session *session,
 					 const struct hawk_settings *settings, int count,
 					 char **operands, struct hawk_paths *own,
@@ -78,11 +78,10 @@ static struct hawk_error *find_addresses(struct hawk_session *session,
 	struct hawk_block_graph *graph = &session->graph;
 	/* Of only one the search can end there. */
 	uint32_t block = count == 1 ? block_at(graph, operands[0]) : HAWK_BLOCK_NOWHERE;
-	struct hawk_error *err = hawk_session_take_cached(session, HAWK_PART_PATHS);
 
 	*ret = &graph->paths;
-	if (err || graph->parts & HAWK_PART_PATHS)
-		return err;
+	if (graph->parts & HAWK_PART_PATHS)
+		return NULL;
 	if (block == HAWK_BLOCK_NOWHERE)
 		return hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
 	*ret = own;

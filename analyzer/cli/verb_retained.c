@@ -4,12 +4,10 @@
  * hawk-core retained: what would be freed with a site, a block, a root.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
-#include "hawk_site_ages.h"
 #include "hawk_site_freed.h"
 #include "hawk_site_tree.h"
 
@@ -21,12 +19,6 @@ enum { EXACT_SITES = 10, EXACT_MAX = 100 };
 static bool is_by_site(const struct hawk_settings *settings)
 {
 	return settings->by < BY_BLOCK && !settings->folded;
-}
-
-/** Of sites only some blocks. */
-static bool chooses_of_sites(const struct hawk_settings *settings)
-{
-	return is_by_site(settings) && hawk_settings_choose_blocks(settings);
 }
 
 /** The tree as text. */
@@ -69,114 +61,19 @@ static struct hawk_error *choose(struct hawk_session *session,
 	return err;
 }
 
-/** What a tree is made of. */
-struct tree_wish {
-	bool both;       /**< by start pointers, too */
-	bool filtered;   /**< not all blocks */
-	uint64_t *sites; /**< all of their blocks; NULL = all, or it is about blocks */
-	struct hawk_block_choice choice; /**< of blocks, if that has been made */
-	struct hawk_tree_roots groups;
-	struct hawk_tree_view view; /**< what is shown of it */
-};
-
-static enum hawk_tree_fold_sort wish_fold(const struct tree_wish *wish)
-{
-	return wish->both ? HAWK_FOLD_RETAINED_BOTH : HAWK_FOLD_RETAINED;
-}
-
-/** All blocks of the sites, without a look at them. */
-static struct hawk_error *count_sites(const struct hawk_block_graph *graph, const uint64_t *sites,
-				      struct hawk_chosen **ret)
-{
-	size_t count = graph->heap->site_count;
-	struct hawk_chosen *chosen = calloc(count + 1, sizeof(*chosen));
-
-	if (!chosen)
-		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++)
-		if (sites[i / 64] >> i % 64 & 1)
-			chosen[i] = (struct hawk_chosen){graph->folds.ages[i].objects,
-							 graph->folds.ages[i].bytes};
-	*ret = chosen;
-	return NULL;
-}
-
-/** From what is kept. False: there is nothing that it could be made of. */
-static bool make_kept_tree(struct hawk_session *session, struct tree_wish *wish,
-			   struct hawk_site_tree *ret, struct hawk_error **err)
-{
-	const struct hawk_block_graph *graph = &session->graph;
-
-	*err = NULL;
-	if (wish->filtered && (!wish->sites || !graph->folds.ages))
-		return false;
-	if (!hawk_site_tree_of_sites(graph, wish_fold(wish), wish->groups.groups, wish->sites,
-				     &wish->view, ret, err))
-		return false;
-	if (wish->sites)
-		*err = count_sites(graph, wish->sites, &wish->choice.sites);
-	return true;
-}
-
-static struct hawk_error *make_tree(struct hawk_session *session,
-				    const struct hawk_settings *settings,
-				    const struct hawk_pointer_report *report,
-				    struct tree_wish *wish, struct hawk_site_tree *ret)
-{
-	struct hawk_block_graph *graph = &session->graph;
-	struct hawk_error *err;
-
-	if (make_kept_tree(session, wish, ret, &err) || err)
-		return err;
-	if (wish->filtered)
-		err = choose(session, report, &wish->choice);
-	if (!err && wish->filtered &&
-	    (hawk_site_tree_of_chosen(graph, wish_fold(wish), wish->groups.groups,
-				      wish->choice.blocks, &wish->view, ret, &err) ||
-	     err))
-		return err;
-	if (!err)
-		err = hawk_session_load_graph(session, settings, HAWK_PART_RETAINED);
-	if (err)
-		return err;
-	if (!wish->both)
-		return hawk_site_tree_retained(graph, wish->groups.groups, wish->choice.blocks,
-					       ret);
-	hawk_session_save_retained(session, hawk_block_graph_start_takes_retained(graph));
-	err = hawk_site_tree_retained_both(graph, wish->groups.groups, wish->choice.blocks, ret);
-	return err;
-}
-
 static struct hawk_error *print_tree(struct hawk_session *session,
 				     const struct hawk_settings *settings,
 				     const struct hawk_pointer_report *report,
-				     const struct tree_wish *wish,
+				     const struct hawk_tree_roots *groups,
 				     const struct hawk_site_tree *tree, struct hawk_json *json)
 {
-	struct hawk_pointer_report chosen = *report;
-
-	chosen.chosen = wish->choice.sites;
 	if (json) {
-		hawk_report_json_chosen(&chosen, json);
-		return hawk_report_tree_json(&chosen, &wish->groups, tree, json);
+		hawk_report_json_chosen(report, json);
+		return hawk_report_tree_json(report, groups, tree, json);
 	}
-	if (!wish->both)
-		return hawk_report_tree_folded(&chosen, &wish->groups, tree, session->output);
-	return put_tree(session, settings, &chosen, &wish->groups, tree);
-}
-
-/** As print_tree() shows it. */
-static struct hawk_tree_view view_of(const struct hawk_session *session,
-				     const struct hawk_settings *settings,
-				     const struct hawk_pointer_report *report,
-				     const struct hawk_json *json)
-{
-	return hawk_report_tree_view(report,
-				     json                      ? HAWK_TREE_JSON
-				     : settings->folded        ? HAWK_TREE_FOLDED
-				     : settings->by == BY_TREE ? HAWK_TREE_TEXT
-							       : HAWK_TREE_TEXT_ROOTS,
-				     &session->screen);
+	if (settings->folded)
+		return hawk_report_tree_folded(report, groups, tree, session->output);
+	return put_tree(session, settings, report, groups, tree);
 }
 
 /** For BY_ROOT and BY_TREE. */
@@ -185,136 +82,76 @@ static struct hawk_error *print_trees(struct hawk_session *session,
 				      const struct hawk_pointer_report *report,
 				      struct hawk_json *json)
 {
-	struct tree_wish wish = {
-		.both = json || !settings->folded,
-		.filtered = report->filter,
-		.view = view_of(session, settings, report, json),
-	};
+	struct hawk_pointer_report chosen = *report;
+	struct hawk_block_choice choice = {0};
+	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = hawk_tree_roots_make(report, &wish.groups);
+	struct hawk_error *err = hawk_tree_roots_make(report, &groups);
 
-	if (!err && wish.filtered && !hawk_settings_choose_blocks(settings))
-		err = hawk_pointer_session_site_bits(session, settings, &wish.sites);
+	if (!err && report->filter)
+		err = choose(session, report, &choice);
+	chosen.chosen = choice.sites;
 	if (!err)
-		err = make_tree(session, settings, report, &wish, &tree);
+		err = (json || !settings->folded ? hawk_site_tree_retained_both
+						 : hawk_site_tree_retained)(
+			&session->graph, groups.groups, choice.blocks, &tree);
 	if (!err)
-		err = print_tree(session, settings, report, &wish, &tree, json);
+		err = print_tree(session, settings, &chosen, &groups, &tree, json);
 	hawk_site_tree_deinit(&tree);
-	hawk_tree_roots_deinit(&wish.groups);
-	hawk_block_choice_deinit(&wish.choice);
-	free(wish.sites);
+	hawk_tree_roots_deinit(&groups);
+	hawk_block_choice_deinit(&choice);
 	return err;
 }
 
-/** Retained sizes by site: some exact, the others lower bounds. */
-struct amounts {
-	struct hawk_site_retained *by_site;
-	uint64_t *exact; /**< a bit for each site */
-};
-
-static void hawk_cleanup_amounts(struct amounts *amounts)
+/** Replaces the lower bounds of the first sites of `list` in `retained` by exact sizes, which count
+ * the chosen `blocks` (NULL = all). `*exact` has a bit for each such site; caller frees. */
+static struct hawk_error *find_exact(struct hawk_session *session, size_t top,
+				     const uint64_t *blocks, const struct hawk_site_list *list,
+				     struct hawk_site_retained *retained, uint64_t **exact)
 {
-	free(amounts->by_site);
-	free(amounts->exact);
-}
-
-/** Replaces the lower bounds of the first sites of `list` in `report` by exact sizes, which count
- * the chosen `blocks` (NULL = all). */
-static struct hawk_error *find_exact(struct hawk_session *session,
-				     const struct hawk_settings *settings, const uint64_t *blocks,
-				     const struct hawk_site_list *list,
-				     struct hawk_pointer_report *report, struct amounts *amounts)
-{
-	size_t most = !report->top              ? EXACT_SITES
-		      : report->top < EXACT_MAX ? report->top
-						: EXACT_MAX;
-	size_t count = list->count < most ? list->count : most, sites = session->heap.site_count;
+	size_t most = !top ? EXACT_SITES : top < EXACT_MAX ? top : EXACT_MAX;
+	size_t count = list->count < most ? list->count : most;
 	struct hawk_site_retained freed[EXACT_MAX];
 	struct hawk_error *err;
 
-	if (!count)
-		return NULL;
-	amounts->by_site = calloc(sites + 1, sizeof(*amounts->by_site));
-	amounts->exact = calloc(sites / 64 + 1, sizeof(*amounts->exact));
-	if (!amounts->by_site || !amounts->exact)
+	*exact = calloc(session->heap.site_count / 64 + 1, sizeof(**exact));
+	if (!*exact)
 		return &hawk_enomem;
-	memcpy(amounts->by_site, report->retained ? report->retained : report->graph->retained,
-	       sites * sizeof(*amounts->by_site));
-	err = hawk_session_load_graph(session, settings, HAWK_PART_REACH);
-	if (!err)
-		err = hawk_site_freed(&session->graph, blocks, list->sites, count, freed);
+	err = hawk_site_freed(&session->graph, blocks, list->sites, count, freed);
 	for (size_t i = 0; !err && i < count; i++) {
 		uint32_t site = list->sites[i];
 
-		amounts->by_site[site] = freed[i];
-		amounts->exact[site / 64] |= UINT64_C(1) << site % 64;
+		retained[site] = freed[i];
+		(*exact)[site / 64] |= UINT64_C(1) << site % 64;
 	}
-	report->retained = amounts->by_site;
-	report->exact = amounts->exact;
 	return err;
 }
 
+/** By all blocks, or those that the filter lets pass. */
 static struct hawk_error *print_list(struct hawk_session *session,
 				     const struct hawk_settings *settings,
-				     const struct hawk_pointer_report *report,
-				     const uint64_t *blocks, struct hawk_json *json)
+				     struct hawk_pointer_report *report, const uint64_t *blocks,
+				     struct hawk_json *json)
 {
-	CLEANUP(amounts) struct amounts amounts = {0};
-	struct hawk_pointer_report exact = *report;
+	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
+	CLEANUP(free_ptr) uint64_t *exact = NULL;
 	struct hawk_site_list list;
 	struct hawk_error *err = hawk_pointer_session_sites(session, settings, &list);
 
+	if (!err)
+		err = hawk_block_graph_retained_chosen(&session->graph, blocks, &retained);
+	report->retained = retained;
 	if (!err) {
-		hawk_report_retained_sort(&exact, &list);
-		err = find_exact(session, settings, blocks, &list, &exact, &amounts);
+		hawk_report_retained_sort(report, &list);
+		err = find_exact(session, report->top, blocks, &list, retained, &exact);
 	}
+	report->exact = exact;
 	if (!err) {
-		hawk_report_retained_sort(&exact, &list);
-		err = json ? hawk_report_retained_sites_json(&exact, &list, json)
-			   : hawk_report_retained_sites(&exact, &list, &session->screen);
+		hawk_report_retained_sort(report, &list);
+		err = json ? hawk_report_retained_sites_json(report, &list, json)
+			   : hawk_report_retained_sites(report, &list, &session->screen);
 	}
 	hawk_site_list_deinit(&list);
-	return err;
-}
-
-/** What the blocks retain, by site. */
-static struct hawk_error *find_retained(struct hawk_session *session,
-					const struct hawk_settings *settings,
-					const uint64_t *blocks, struct hawk_site_retained **ret)
-{
-	struct hawk_error *err = hawk_session_load_graph(session, settings, HAWK_PART_REACH);
-
-	/* Only if they are there: else they would be found twice. */
-	if (!err)
-		err = hawk_session_take_cached(session, HAWK_PART_RETAINED);
-	if (err)
-		return err;
-	hawk_session_save_retained(session,
-				   hawk_block_graph_chosen_takes_retained(&session->graph));
-	return hawk_block_graph_retained_chosen(&session->graph, blocks, ret);
-}
-
-/** By the blocks that the filter lets pass. */
-static struct hawk_error *print_chosen(struct hawk_session *session,
-				       const struct hawk_settings *settings,
-				       const struct hawk_pointer_report *report,
-				       struct hawk_json *json)
-{
-	struct hawk_pointer_report chosen = *report;
-	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
-	struct hawk_block_choice choice = {0};
-	struct hawk_error *err = choose(session, report, &choice);
-
-	if (err)
-		return err;
-	if (!hawk_block_graph_retained_in_order(&session->graph, choice.blocks, &retained, &err) &&
-	    !err)
-		err = find_retained(session, settings, choice.blocks, &retained);
-	chosen.chosen = choice.sites;
-	chosen.retained = retained;
-	if (!err)
-		err = print_list(session, settings, &chosen, choice.blocks, json);
-	hawk_block_choice_deinit(&choice);
 	return err;
 }
 
@@ -323,34 +160,35 @@ static struct hawk_error *print_sites(struct hawk_session *session,
 				      const struct hawk_pointer_report *report,
 				      struct hawk_json *json)
 {
-	bool chosen = chooses_of_sites(settings) && report->filter;
+	struct hawk_pointer_report chosen = *report;
+	struct hawk_block_choice choice = {0};
+	struct hawk_error *err = NULL;
 
-	return chosen ? print_chosen(session, settings, report, json)
-		      : print_list(session, settings, report, NULL, json);
+	if (hawk_settings_choose_blocks(settings) && report->filter)
+		err = choose(session, report, &choice);
+	chosen.chosen = choice.sites;
+	if (!err)
+		err = print_list(session, settings, &chosen, choice.blocks, json);
+	hawk_block_choice_deinit(&choice);
+	return err;
 }
 
-/** Which blocks is a matter of all pointers; those to starts come then, in the same memory, unless
- * they are kept. */
+/** Which blocks is a matter of all pointers; those to starts come then, in the same memory. */
 static struct hawk_error *print_blocks(struct hawk_session *session,
 				       const struct hawk_pointer_report *report,
 				       struct hawk_json *json)
 {
-	bool is_kept = session->graph.folds.by_start;
-	struct hawk_dominators made = {0};
-	const struct hawk_dominators *start = is_kept ? NULL : &made;
+	struct hawk_dominators start = {0};
 	struct hawk_retained_blocks blocks;
 	struct hawk_error *err =
 		hawk_retained_blocks_choose(report, json || session->screen.full, &blocks);
 
-	if (!err && !is_kept) {
-		hawk_session_save_retained(session,
-					   hawk_block_graph_start_takes_retained(&session->graph));
-		err = hawk_block_graph_start_dominators(&session->graph, &made);
-	}
 	if (!err)
-		err = json ? hawk_report_retained_blocks_json(report, &blocks, start, json)
-			   : hawk_report_retained_blocks(report, &blocks, start, &session->screen);
-	hawk_block_graph_drop_start_dominators(&session->graph, &made);
+		err = hawk_block_graph_start_dominators(&session->graph, &start);
+	if (!err)
+		err = json ? hawk_report_retained_blocks_json(report, &blocks, &start, json)
+			   : hawk_report_retained_blocks(report, &blocks, &start, &session->screen);
+	hawk_dominators_deinit(&start);
 	hawk_retained_blocks_deinit(&blocks);
 	return err;
 }
@@ -390,17 +228,12 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 static unsigned parts_of(const struct hawk_settings *settings)
 {
 	unsigned contents = settings->type ? (unsigned)HAWK_PART_CONTENTS : 0;
-	bool one_way = settings->folded && !settings->json;
-	unsigned trees = one_way ? HAWK_PART_RETAINED_TREE : HAWK_PART_RETAINED_TREES;
-	unsigned orders = one_way ? HAWK_PART_ORDER : HAWK_PART_ORDER | HAWK_PART_START_ORDER;
 
-	if (chooses_of_sites(settings))
-		return HAWK_PART_RETAINED_BY_SITE | orders | contents;
 	if (is_by_site(settings))
-		return HAWK_PART_RETAINED_BY_SITE | contents;
+		return HAWK_PART_REACH | contents;
 	if (settings->by == BY_BLOCK && !settings->folded)
-		return HAWK_PART_RETAINED | HAWK_PART_START_BLOCKS | HAWK_PART_CONTENTS;
-	return hawk_settings_choose_blocks(settings) ? trees | orders | contents : trees;
+		return HAWK_PART_RETAINED | HAWK_PART_CONTENTS;
+	return HAWK_PART_RETAINED | contents;
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,

@@ -95,8 +95,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 {
 	struct hawk_pointer_report report;
 	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS | HAWK_PART_SCHEMAS,
-		&report);
+		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS, &report);
 	struct hawk_site_prefix site = settings->site.prefix;
 	bool has_site = count || settings->site.given;
 

@@ -35,7 +35,7 @@ static struct hawk_error *fold_chosen(struct hawk_session *session,
 		err = choose(session, filter, &fold->choice);
 	hawk_block_filter_destroy(filter);
 	if (!err && fold->choice.blocks)
-		err = hawk_session_fold_sites(session, fold->choice.blocks, &fold->own);
+		err = hawk_site_graph_make(&session->graph, fold->choice.blocks, &fold->own);
 	return err;
 }
 

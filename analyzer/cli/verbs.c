@@ -28,8 +28,6 @@ const struct hawk_option hawk_target_options[] = {
 	 "the program's executable, if it is not at its old place"},
 	{"table", '\0', HAWK_OPTION_STRING, HAWK_AT(table_file), "FILE",
 	 "the process's table file (table=FILE in HAWK_OPTS), which is not in its core"},
-	{"no-cache", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_cache), NULL,
-	 "neither use nor write the index cache of large cores"},
 	{"quiet", 'q', HAWK_OPTION_FLAG, HAWK_AT(quiet), NULL, "no progress on stderr"},
 	{0},
 };

@@ -34,7 +34,8 @@ static inline uint32_t number_block(struct hawk_dominator_state *state, uint32_t
 	return number;
 }
 
-struct hawk_error *hawk_dominators_reserve_edges(struct hawk_dominator_state *state, uint64_t count)
+/* Room for `count` edges in the list. */
+static struct hawk_error *reserve_edges(struct hawk_dominator_state *state, uint64_t count)
 {
 	uint64_t bytes = count * sizeof(*state->edges);
 	struct hawk_error *err;
@@ -69,8 +70,7 @@ static inline struct hawk_error *add_edge(struct hawk_dominator_state *state, ui
 	if (state->edge_count && state->edges[state->edge_count - 1] == edge)
 		return NULL;
 	if (state->edge_count == state->edge_capacity) {
-		struct hawk_error *err =
-			hawk_dominators_reserve_edges(state, state->edge_count + 1);
+		struct hawk_error *err = reserve_edges(state, state->edge_count + 1);
 
 		if (err)
 			return err;
@@ -90,16 +90,10 @@ static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, u
 			*semi = source;
 		return NULL;
 	}
-	if (target > tree || target < state->listed)
+	if (target > tree)
 		return target < source ? add_edge(state, source, target) : NULL;
 	*semi = 0;
 	return NULL;
-}
-
-struct hawk_error *hawk_dominators_edge(struct hawk_dominator_state *state, uint32_t source,
-					uint32_t target)
-{
-	return take_edge(state, 0, source, target);
 }
 
 /** Where the search is. */
@@ -264,43 +258,31 @@ struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *sta
 	return err;
 }
 
-/* From leaders that are leaders in `as` too. */
-static struct hawk_error *search_leaders(struct hawk_dominator_state *state,
-					 const struct hawk_reach *as)
+static struct hawk_error *search_leaders(struct hawk_dominator_state *state)
 {
 	const uint8_t *kinds = state->reach->kinds;
 	uint32_t count = state->graph->count;
+	struct hawk_error *err = NULL;
 
-	for (uint32_t block = 0; block < count; block++) {
+	for (uint32_t block = 0; block < count && !err; block++) {
 		const uint8_t *next =
 			memchr(kinds + block, HAWK_REACH_DEFINITELY_LOST, count - block);
-		struct hawk_error *err;
 
 		if (!next)
 			break;
 		block = (uint32_t)(next - kinds);
-		if (as->kinds[block] != HAWK_REACH_DEFINITELY_LOST)
-			continue;
 		err = hawk_dominators_search_from(state, block);
-		if (err)
-			return err;
 	}
-	return NULL;
+	return err;
 }
 
 struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state)
 {
-	struct hawk_error *err = NULL;
 	struct hawk_progress progress;
+	struct hawk_error *err;
 
 	hawk_progress_begin(&progress, "following pointers of lost blocks", state->graph->count);
-	if (state->all)
-		err = search_leaders(state, state->all);
-	state->base.apart = state->count + 1;
-	state->apart_edges = state->edge_count;
-	state->listed = state->all ? state->base.apart : 0;
-	if (!err && state->count < state->graph->count)
-		err = search_leaders(state, state->reach);
+	err = search_leaders(state);
 	hawk_progress_end(&progress);
 	return err;
 }

@@ -34,29 +34,3 @@ struct hawk_dominators_stretches hawk_dominators_cut(const uint32_t *parents, ui
 	ret.first[++ret.count] = count + 1;
 	return ret;
 }
-
-void hawk_dominators_cut_again(struct hawk_dominators *dominators, unsigned threads)
-{
-	struct hawk_dominators_stretches *stretches = &dominators->stretches;
-	unsigned wish = count_wanted(dominators->count, threads), left = wish;
-	uint32_t lowest = UINT32_MAX; /* that dominates one of those behind */
-	uint32_t cuts[HAWK_STRETCHES_MAX];
-	unsigned count = 0;
-
-	for (uint32_t number = dominators->count; number > 1 && left > 1; number--) {
-		uint32_t above = dominators->dominators[number];
-
-		if (above && above < lowest)
-			lowest = above;
-		if (above || lowest < number ||
-		    number > (uint64_t)dominators->count * (left - 1) / wish)
-			continue;
-		cuts[count++] = number;
-		while (left > 1 && number <= (uint64_t)dominators->count * (left - 1) / wish)
-			left--;
-	}
-	*stretches = (struct hawk_dominators_stretches){.first = {1}};
-	while (count)
-		stretches->first[++stretches->count] = cuts[--count];
-	stretches->first[++stretches->count] = dominators->count + 1;
-}

@@ -107,9 +107,9 @@ static void order_stretch(void *context, unsigned stretch)
 	}
 }
 
-uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32_t **ends)
+/* The numbers in an order in which every subtree is a stretch of its size. */
+static uint32_t *make_order(const struct hawk_dominators *dominators)
 {
-	uint32_t *next = hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE);
 	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
 	struct hawk_progress progress;
 
@@ -118,8 +118,6 @@ uint32_t *hawk_dominators_order(const struct hawk_dominators *dominators, uint32
 			  (void *)(uintptr_t)dominators);
 	hawk_progress_end(&progress);
 	order[0] = 0;
-	next[0] = dominators->count + 1;
-	*ends = next;
 	return order;
 }
 
@@ -172,12 +170,11 @@ struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominator
 		.ends = ends,
 	};
 	struct hawk_progress progress;
-	uint32_t *unused;
 
 	if (!sums || !ends)
 		return &hawk_enomem;
 	assert(!dominators->numbers);
-	grouping.order = hawk_dominators_order(dominators, &unused);
+	grouping.order = make_order(dominators);
 	hawk_progress_begin(&progress, "adding up what sites retain", dominators->count + 1);
 	hawk_parallel_run(dominators->stretches.count, group_stretch, &grouping);
 	hawk_progress_end(&progress);

@@ -14,7 +14,6 @@
 #include "graph_shares.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
-#include "hawk_pointers.h"
 #include "hawk_progress.h"
 
 enum {
@@ -23,7 +22,6 @@ enum {
 };
 
 /** Of words that are told apart by their places; leaves room for those of one piece. */
-static const uint32_t PLACE_MAX = UINT32_MAX - HAWK_BATCH_PIECE;
 
 /** Edges of some pieces, one behind the other. */
 struct output {
@@ -46,8 +44,6 @@ struct part {
 	struct output *output; /**< one of these: of the piece at hand */
 	struct hawk_words words;
 	struct hawk_batch batch;
-	uint32_t block;                /**< that the first candidates of the batch belong to */
-	struct hawk_pointer *pointers; /**< of a batch; NULL = nobody wants them */
 	struct hawk_error *err;
 };
 
@@ -59,41 +55,7 @@ struct job {
 	struct piece *pieces;
 	struct part *parts;
 	unsigned part_count;
-	hawk_pointers_function *function; /**< for the pointers; NULL = none */
-	void *const *contexts;            /**< its own, by part */
 };
-
-/* The edges of the candidates [first, end), which are `block`'s. */
-static void tell_places(struct part *part, uint32_t block, uint32_t first, uint32_t end,
-			const uint32_t *edges)
-{
-	const struct hawk_batch *batch = &part->batch;
-
-	/* What is no edge is written, too, and written over. */
-	for (uint32_t i = first; i < end; i++)
-		part->pointers[batch->found[i]] = (struct hawk_pointer){
-			.offset = (uint64_t)batch->places[i] * HAWK_WORD_BYTES,
-			.source = block,
-			.edge = edges[batch->found[i]],
-		};
-}
-
-/* Hands on the pointers of a batch whose edges have been found. */
-static void tell(const struct job *job, struct part *part, const uint32_t *edges)
-{
-	void *context = job->contexts[part - job->parts];
-	const struct hawk_batch *batch = &part->batch;
-	uint32_t first = 0;
-
-	for (uint32_t i = 0; i < batch->block_count; i++) {
-		tell_places(part, part->block, first, batch->starts[i], edges);
-		part->block = batch->first_block + i;
-		first = batch->starts[i];
-	}
-	tell_places(part, part->block, first, batch->count, edges);
-	if (batch->found[batch->count])
-		part->err = job->function(context, part->pointers, batch->found[batch->count]);
-}
 
 static void flush(const struct job *job, struct part *part)
 {
@@ -110,16 +72,13 @@ static void flush(const struct job *job, struct part *part)
 	output->count += hawk_batch_resolve(batch, job->index, edges);
 	for (uint32_t i = 0; i < batch->block_count; i++)
 		offsets[i] = (uint32_t)count + batch->found[batch->starts[i]];
-	if (part->pointers)
-		tell(job, part, edges);
 	hawk_progress_add(batch->block_count);
 	batch->block_count = 0;
 	batch->count = 0;
 }
 
-/* Words of the block at hand, the first of which is number `place`. */
-static void gather(const struct job *job, struct part *part, const uint8_t *bytes, size_t words,
-		   uint64_t place)
+/* Words of the block at hand. */
+static void gather(const struct job *job, struct part *part, const uint8_t *bytes, size_t words)
 {
 	while (words && !part->err) {
 		size_t piece = words < HAWK_BATCH_PIECE ? words : HAWK_BATCH_PIECE;
@@ -128,11 +87,9 @@ static void gather(const struct job *job, struct part *part, const uint8_t *byte
 			flush(job, part);
 			continue;
 		}
-		hawk_batch_pick_words(&part->batch, job->index, bytes, piece,
-				      place < PLACE_MAX ? (uint32_t)place : PLACE_MAX);
+		hawk_batch_pick_words(&part->batch, job->index, bytes, piece);
 		bytes += piece * HAWK_WORD_BYTES;
 		words -= piece;
-		place += piece;
 	}
 }
 
@@ -147,7 +104,7 @@ static void join_parts(const struct job *job, struct part *part, uint32_t block)
 		neighbours[count++] = hawk_block_start(job->index, of->previous);
 	if (of && of->next != HAWK_BLOCK_NOWHERE)
 		neighbours[count++] = hawk_block_start(job->index, of->next);
-	gather(job, part, (const uint8_t *)neighbours, count, 0);
+	gather(job, part, (const uint8_t *)neighbours, count);
 }
 
 /* One that is large, or a part, or begins a new view. */
@@ -160,8 +117,7 @@ static void read_block(const struct job *job, struct part *part, uint32_t block)
 
 	hawk_batch_begin_block(&part->batch, block);
 	while (at < end && !part->err && hawk_words_next(&part->words, at, end, &stretch)) {
-		gather(job, part, stretch.bytes, stretch.words,
-		       (stretch.start - start) / HAWK_WORD_BYTES);
+		gather(job, part, stretch.bytes, stretch.words);
 		at = stretch.start + stretch.words * HAWK_WORD_BYTES;
 	}
 	if (job->index->part_count)
@@ -238,7 +194,6 @@ static void hawk_cleanup_job(struct job *job)
 		hawk_area_destroy(&job->parts[i].own.edges);
 		hawk_area_destroy(&job->parts[i].others.edges);
 		hawk_words_deinit(&job->parts[i].words);
-		free(job->parts[i].pointers);
 		hawk_error_destroy(job->parts[i].err);
 	}
 	free(job->parts);
@@ -249,12 +204,6 @@ static void hawk_cleanup_job(struct job *job)
 static struct hawk_error *prepare_part(struct job *job, struct part *part)
 {
 	hawk_words_init(&part->words, job->target);
-	if (job->function) {
-		part->pointers = malloc((HAWK_BATCH_CANDIDATES + 1) * sizeof(*part->pointers));
-		if (!part->pointers)
-			return &hawk_enomem;
-		part->batch.wants_places = true;
-	}
 	return reserve_output(job, &part->own);
 }
 
@@ -399,24 +348,6 @@ struct hawk_error *hawk_graph_make(const struct hawk_target *target,
 		.part_count = threads ? threads : hawk_parallel_processors(),
 	};
 
-	return make(&job, ret);
-}
-
-struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *target,
-						 const struct hawk_block_index *index,
-						 unsigned threads, hawk_pointers_function *function,
-						 void *const *contexts, struct hawk_graph *ret)
-{
-	CLEANUP(job)
-	struct job job = {
-		.index = index,
-		.target = target,
-		.part_count = threads,
-		.function = function,
-		.contexts = contexts,
-	};
-
-	assert(!index->part_count);
 	return make(&job, ret);
 }
 

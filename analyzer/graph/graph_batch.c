@@ -6,7 +6,7 @@
 #include "graph_batch.h"
 
 void hawk_batch_pick_words(struct hawk_batch *batch, const struct hawk_block_index *index,
-			   const uint8_t *bytes, size_t words, uint32_t place)
+			   const uint8_t *bytes, size_t words)
 {
 	uint64_t first = index->first_chunk;
 	uint64_t span = index->chunk_span;
@@ -17,8 +17,6 @@ void hawk_batch_pick_words(struct hawk_batch *batch, const struct hawk_block_ind
 
 		memcpy(&value, bytes + i * HAWK_WORD_BYTES, sizeof(value));
 		batch->values[count] = value;
-		if (batch->wants_places)
-			batch->places[count] = place + (uint32_t)i;
 		count += (value >> HAWK_CHUNK_LOG2) - first < span;
 	}
 	batch->count = count;
@@ -51,7 +49,7 @@ uint32_t hawk_batch_pick_blocks(struct hawk_batch *batch, const struct hawk_bloc
 		if (!bytes)
 			break;
 		hawk_batch_begin_block(batch, block);
-		hawk_batch_pick_words(batch, index, bytes, count, 0);
+		hawk_batch_pick_words(batch, index, bytes, count);
 	}
 	return block;
 }

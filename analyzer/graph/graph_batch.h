@@ -22,15 +22,12 @@ enum {
 };
 
 struct hawk_batch {
-	bool wants_places;    /**< the caller's; `places` are not filled otherwise */
 	uint32_t first_block; /**< of those that begin here */
 	uint32_t block_count;
 	uint32_t count;                            /**< candidates */
 	uint32_t starts[HAWK_BATCH_BLOCKS];        /**< by block: candidates in front of it */
 	uint32_t found[HAWK_BATCH_CANDIDATES + 1]; /**< by candidate: edges in front of it */
 	uint64_t values[HAWK_BATCH_CANDIDATES + HAWK_BATCH_SPARE];
-	/** Numbers of the words in their blocks; those above UINT32_MAX are any large ones. */
-	uint32_t places[HAWK_BATCH_CANDIDATES + HAWK_BATCH_SPARE];
 };
 
 /** Picks from the blocks [block, end) as long as there is room, and they are small and lie in the
@@ -38,10 +35,9 @@ struct hawk_batch {
 uint32_t hawk_batch_pick_blocks(struct hawk_batch *batch, const struct hawk_block_index *index,
 				const struct hawk_words *words, uint32_t block, uint32_t end);
 
-/** Picks from `words` words, for which there is room; the first one is its block's word number
- * `place`. */
+/** Picks from `words` words, for which there is room. */
 void hawk_batch_pick_words(struct hawk_batch *batch, const struct hawk_block_index *index,
-			   const uint8_t *bytes, size_t words, uint32_t place);
+			   const uint8_t *bytes, size_t words);
 
 /** Turns candidates into edges, fills `found`. Returns the number of edges. `edges` has room for
  * all candidates. */

@@ -15,21 +15,6 @@
 
 #include "hawk_reach.h"
 
-/** What hawk_dominators_extend() must know of the dominators by start pointers. */
-struct hawk_dominators_base {
-	bool extendable;
-	/** Blocks numbered from here on are *apart*: only leaders that there are not by all
-	 * pointers lead to them. `count` + 1 = none is. */
-	uint32_t apart;
-	/** Blocks that pointers from those apart hung under the virtual root, in the order in
-	 * which that was done, and their dominators before. */
-	struct hawk_dominators_move {
-		uint32_t number;
-		uint32_t dominator;
-	} * moves;
-	size_t move_count;
-};
-
 enum {
 	HAWK_STRETCHES_MAX = 8,
 	HAWK_DOMINATORS_LANE_FREE = 3, /**< of the workspace: nothing is there between calls */
@@ -55,31 +40,13 @@ struct hawk_dominators {
 	struct hawk_dominators_stretches stretches; /**< no dominator lies in another stretch */
 	const struct hawk_workspace *workspace;
 	uint64_t scratch_bytes; /**< of memory that was used beside the workspace */
-	struct hawk_dominators_base base;
-	struct hawk_interior interior; /**< zeros, or those of the graph, to be extended by */
 };
 
-/**
- * `reach` says which edges count. `all`: NULL, or reach by all pointers, if `reach` goes by start
- * pointers and hawk_dominators_extend() will be called. The workspace's contents are lost.
- */
+/** `reach` says which edges count. The workspace's contents are lost. */
 struct hawk_error *
 hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_graph *graph,
 		     const struct hawk_roots *roots, const struct hawk_reach *reach,
-		     const struct hawk_reach *all, struct hawk_workspace *workspace,
-		     struct hawk_dominators *ret);
-
-/**
- * Reach and dominators in one, in much less time: `all` as hawk_reach_make_explained(), and the
- * dominators by start pointers, which can be extended.
- */
-struct hawk_error *hawk_dominators_make_reaching(
-	const struct hawk_block_index *index, const struct hawk_graph *graph,
-	const struct hawk_roots *roots, const struct hawk_explained *explained,
-	struct hawk_workspace *workspace, struct hawk_reach *all, struct hawk_dominators *ret);
-
-/** For dominators that come from elsewhere: sets `stretches`, about as many as `threads`. */
-void hawk_dominators_cut_again(struct hawk_dominators *dominators, unsigned threads);
+		     struct hawk_workspace *workspace, struct hawk_dominators *ret);
 
 /** Accepts dominators of zeros; what lies in the workspace is the caller's. */
 void hawk_dominators_deinit(struct hawk_dominators *dominators);
@@ -103,26 +70,6 @@ struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominator
 						     const struct hawk_block_index *index,
 						     const struct hawk_dominators_groups *groups,
 						     uint64_t *ret);
-
-enum hawk_dominators_extension {
-	HAWK_DOMINATORS_SAME,      /**< nothing changes; `numbers` are filled */
-	HAWK_DOMINATORS_REGROUPED, /**< now they are those by all pointers, and so are the sums;
-				      `numbers` are filled */
-	HAWK_DOMINATORS_EXTENDED,  /**< now they are those by all pointers, but the sums are of no
-				      use */
-	HAWK_DOMINATORS_OTHER,     /**< too much would change: both are of no more use */
-};
-
-/**
- * Makes of the dominators by start pointers those by all pointers, where that is done in less time
- * than finding them. `all` as they were made with. To be called after
- * hawk_dominators_retained_by_group(), once; `sums` are what that found.
- */
-enum hawk_dominators_extension
-hawk_dominators_extend(struct hawk_dominators *dominators, const struct hawk_block_index *index,
-		       const struct hawk_graph *graph, const struct hawk_roots *roots,
-		       const struct hawk_reach *all, const struct hawk_dominators_groups *groups,
-		       uint64_t *sums);
 
 /** Fills `numbers`; to be called after the last hawk_dominators_retained_by_group(), whose scratch
  * they take. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The pointers of blocks with the places where they lie, read from the target's memory while the
- * graph is made, or again: it keeps their order only.
+ * The pointers of blocks with the places where they lie, read from the target's memory: the graph
+ * keeps their order only.
  */
 #ifndef HAWK_POINTERS_H
 #define HAWK_POINTERS_H
@@ -28,17 +28,5 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 				      const struct hawk_graph *graph, uint32_t first, uint32_t end,
 				      const uint64_t *wanted, hawk_pointers_function *function,
 				      void *context);
-
-/**
- * hawk_graph_make(), and hawk_pointers_read() of all its blocks, in one reading of memory. Each of
- * `threads` (1 or more) threads tells the pointers of the blocks that it reads to the context of
- * its number: all of a block's one after the other, blocks in any order. Which blocks those are is
- * another matter each time. Not for an index with parts of carved blocks, whose edges are not all
- * pointers.
- */
-struct hawk_error *hawk_graph_make_with_pointers(const struct hawk_target *target,
-						 const struct hawk_block_index *index,
-						 unsigned threads, hawk_pointers_function *function,
-						 void *const *contexts, struct hawk_graph *ret);
 
 #endif

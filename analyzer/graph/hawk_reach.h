@@ -15,7 +15,6 @@
 
 #include "hawk_graph.h"
 #include "hawk_heuristics.h"
-#include "hawk_interior.h"
 #include "hawk_roots.h"
 #include "hawk_workspace.h"
 
@@ -51,22 +50,6 @@ struct hawk_error *
 hawk_reach_make_explained(const struct hawk_block_index *index, const struct hawk_graph *graph,
 			  const struct hawk_roots *roots, const struct hawk_explained *explained,
 			  struct hawk_workspace *workspace, struct hawk_reach *ret);
-
-/**
- * The two halves of the above, for who follows the start pointers from strong roots himself, for
- * both ways at once. Begin: nothing is met. Between them, what is met becomes HAWK_REACH_REACHABLE
- * in both, as far as they are there. Finish: each of `rooms` has room for one number for each block
- * that was not met; `interior` are the graph's, if there is `all`; `start` then gets no sums. With
- * two `threads` or more both ways go on side by side.
- */
-enum { HAWK_REACH_ROOMS = 4 };
-struct hawk_error *hawk_reach_begin(const struct hawk_graph *graph, struct hawk_reach *all,
-				    struct hawk_reach *start);
-void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_graph *graph,
-		       const struct hawk_roots *roots, const struct hawk_explained *explained,
-		       const struct hawk_interior *interior, unsigned threads,
-		       uint32_t *const rooms[HAWK_REACH_ROOMS], struct hawk_reach *all,
-		       struct hawk_reach *start);
 
 /** Accepts a result of zeros. */
 void hawk_reach_deinit(struct hawk_reach *reach);

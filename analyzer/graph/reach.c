@@ -72,6 +72,29 @@ static void begin_flood(struct flood *flood, uint8_t from, uint8_t to, uint32_t 
 	flood->mask = mask;
 }
 
+/** Goes through the interior edges of a graph in ascending order. */
+struct interior_walk {
+	const struct hawk_graph *graph;
+	uint32_t next;
+	uint32_t edge;   /* the current one */
+	uint32_t source; /* of an edge at or before the current one */
+};
+
+static bool next_interior(struct interior_walk *walk)
+{
+	walk->edge = hawk_graph_next_interior(walk->graph, walk->next);
+	walk->next = walk->edge + 1;
+	return walk->edge < walk->graph->edge_count;
+}
+
+/* From the current edge's source, if that is reachable. */
+static void offer_interior(struct flood *flood, struct interior_walk *walk)
+{
+	walk->source = hawk_graph_source(walk->graph, walk->edge, walk->source);
+	if (flood->kinds[walk->source] == HAWK_REACH_REACHABLE)
+		offer(flood, walk->graph->edges[walk->edge] >> 1);
+}
+
 /* Over start pointers. */
 static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 {
@@ -84,35 +107,31 @@ static void mark_reachable(struct flood *flood, const struct hawk_roots *roots)
 
 /* Goes on from there over explained pointers. */
 static void mark_explained(struct flood *flood, const struct hawk_roots *roots,
-			   const struct hawk_explained *explained,
-			   const struct hawk_interior *interior)
+			   const struct hawk_explained *explained)
 {
-	struct hawk_interior_walk walk = {.interior = interior};
+	struct interior_walk walk = {.graph = flood->ways.graph};
 
 	flood->explained = explained;
 	for (size_t i = 0; explained->roots.count && i < roots->count; i++)
 		if (hawk_explained_root(explained, i) && roots->items[i].kind != HAWK_ROOT_UNOWNED)
 			offer(flood, roots->items[i].edge >> 1);
-	while (explained->edges.count && hawk_interior_next(&walk))
-		if (hawk_explained_edge(explained, walk.edge) &&
-		    flood->kinds[hawk_interior_source(&walk)] == HAWK_REACH_REACHABLE)
-			offer(flood, hawk_interior_target(&walk));
+	while (explained->edges.count && next_interior(&walk))
+		if (hawk_explained_edge(explained, walk.edge))
+			offer_interior(flood, &walk);
 	run_flood(flood);
 }
 
 /* From the weaker roots, and from the interior pointers of all that is reachable. */
-static void mark_possibly(struct flood *flood, const struct hawk_roots *roots,
-			  const struct hawk_interior *interior)
+static void mark_possibly(struct flood *flood, const struct hawk_roots *roots)
 {
-	struct hawk_interior_walk walk = {.interior = interior};
+	struct interior_walk walk = {.graph = flood->ways.graph};
 
 	begin_flood(flood, NOT_MET, HAWK_REACH_POSSIBLY, 0);
 	for (size_t i = 0; i < roots->count; i++)
 		if (!hawk_root_is_strong(&roots->items[i]))
 			offer(flood, roots->items[i].edge >> 1);
-	while (hawk_interior_next(&walk))
-		if (flood->kinds[hawk_interior_source(&walk)] == HAWK_REACH_REACHABLE)
-			offer(flood, hawk_interior_target(&walk));
+	while (next_interior(&walk))
+		offer_interior(flood, &walk);
 	run_flood(flood);
 }
 
@@ -235,140 +254,50 @@ static struct hawk_error *make_kinds(uint32_t count, enum hawk_edges edges, stru
 	return err;
 }
 
-struct hawk_error *hawk_reach_begin(const struct hawk_graph *graph, struct hawk_reach *all,
-				    struct hawk_reach *start)
-{
-	struct hawk_error *err = NULL;
-
-	if (start)
-		err = make_kinds(graph->count, HAWK_EDGES_START_ONLY, start);
-	if (!err && all)
-		err = make_kinds(graph->count, HAWK_EDGES_ALL, all);
-	if (err && start)
-		hawk_reach_deinit(start);
-	return err;
-}
-
-/** What follows the start pointers from strong roots. */
-struct finishing {
-	const struct hawk_graph *graph;
-	const struct hawk_roots *roots;
-	const struct hawk_explained *explained;
-	const struct hawk_interior *interior;
-	uint32_t *const *rooms;
-	struct hawk_reach *all;
-	struct hawk_reach *start;
-};
-
 static const struct hawk_explained nothing_explained;
 
-static void finish_start(const struct finishing *finishing)
+/* Both floods over lost blocks: no block is expanded more often. */
+static uint64_t expansions(const struct hawk_reach *reach, uint32_t blocks)
 {
-	struct flood flood = {
-		.ways = {.graph = finishing->graph, .stack = finishing->rooms[2]},
-		.explained = &nothing_explained,
-		.kinds = finishing->start->kinds,
-	};
-
-	mark_lost(&flood, HAWK_EDGES_START_ONLY, finishing->rooms[3]);
-}
-
-static void finish_all(const struct finishing *finishing)
-{
-	struct flood flood = {
-		.ways = {.graph = finishing->graph, .stack = finishing->rooms[0]},
-		.explained = &nothing_explained,
-		.kinds = finishing->all->kinds,
-	};
-
-	begin_flood(&flood, NOT_MET, HAWK_REACH_REACHABLE, HAWK_EDGE_INTERIOR);
-	mark_explained(&flood, finishing->roots, finishing->explained, finishing->interior);
-	mark_possibly(&flood, finishing->roots, finishing->interior);
-	flood.explained = &nothing_explained;
-	mark_lost(&flood, HAWK_EDGES_ALL, finishing->rooms[1]);
-}
-
-static void run_finish(void *context, unsigned part)
-{
-	const struct finishing *finishing = context;
-
-	if (part && finishing->start)
-		finish_start(finishing);
-	if (!part && finishing->all)
-		finish_all(finishing);
-}
-
-/* Both floods over lost blocks, of both ways: no block is expanded more often. */
-static uint64_t expansions(const struct finishing *finishing)
-{
-	const uint8_t *kinds = (finishing->all ? finishing->all : finishing->start)->kinds;
 	uint64_t count = 0;
 
 	if (!hawk_progress_is_heard())
 		return 0;
-	for (uint32_t block = 0; block < finishing->graph->count; block++)
-		count += kinds[block] == NOT_MET;
-	return count * 2 * ((finishing->all != NULL) + (finishing->start != NULL));
-}
-
-void hawk_reach_finish(const struct hawk_block_index *index, const struct hawk_graph *graph,
-		       const struct hawk_roots *roots, const struct hawk_explained *explained,
-		       const struct hawk_interior *interior, unsigned threads,
-		       uint32_t *const rooms[HAWK_REACH_ROOMS], struct hawk_reach *all,
-		       struct hawk_reach *start)
-{
-	struct finishing finishing = {
-		.graph = graph,
-		.roots = roots,
-		.explained = explained,
-		.interior = interior,
-		.rooms = rooms,
-		.all = all,
-		.start = start,
-	};
-	struct hawk_progress progress;
-
-	hawk_progress_begin(&progress, "finding lost blocks", expansions(&finishing));
-	if (threads > THREADS_MAX)
-		threads = THREADS_MAX;
-	if (graph->count < BLOCKS_FOR_TWO)
-		threads = 1;
-	if (threads > 1 && all && start) {
-		hawk_parallel_run(2, run_finish, &finishing);
-	} else {
-		run_finish(&finishing, 0);
-		run_finish(&finishing, 1);
-	}
-	hawk_progress_end(&progress);
-	add_up(index, threads, all ? all : start);
+	for (uint32_t block = 0; block < blocks; block++)
+		count += reach->kinds[block] == NOT_MET;
+	return count * 2;
 }
 
 static struct hawk_error *make(const struct hawk_block_index *index, const struct hawk_graph *graph,
-			       const struct hawk_roots *roots,
+			       const struct hawk_roots *roots, enum hawk_edges edges,
 			       const struct hawk_explained *explained,
-			       struct hawk_workspace *workspace, struct hawk_reach *all,
-			       struct hawk_reach *start)
+			       struct hawk_workspace *workspace, struct hawk_reach *ret)
 {
-	uint32_t *rooms[HAWK_REACH_ROOMS];
-	struct hawk_interior interior = {0};
-	struct flood flood = {.ways.graph = graph, .explained = &nothing_explained};
+	struct flood flood = {
+		.ways = {.graph = graph, .stack = hawk_workspace_lane(workspace, 0)},
+		.explained = &nothing_explained,
+	};
+	unsigned threads = workspace->threads;
 	struct hawk_progress progress;
-	struct hawk_error *err = hawk_reach_begin(graph, all, start);
+	struct hawk_error *err = make_kinds(graph->count, edges, ret);
 
 	if (err)
 		return err;
-	for (unsigned i = 0; i < HAWK_REACH_ROOMS; i++)
-		rooms[i] = hawk_workspace_lane(workspace, i);
-	flood.kinds = start ? start->kinds : all->kinds;
-	flood.ways.stack = rooms[0];
+	flood.kinds = ret->kinds;
 	hawk_progress_begin(&progress, "following pointers", graph->count);
 	mark_reachable(&flood, roots);
 	hawk_progress_end(&progress);
-	if (all)
-		hawk_interior_init(&interior, graph, workspace->threads);
-	hawk_reach_finish(index, graph, roots, explained, &interior, workspace->threads, rooms, all,
-			  start);
-	hawk_interior_deinit(&interior);
+	hawk_progress_begin(&progress, "finding lost blocks", expansions(ret, graph->count));
+	if (edges == HAWK_EDGES_ALL) {
+		mark_explained(&flood, roots, explained);
+		mark_possibly(&flood, roots);
+		flood.explained = &nothing_explained;
+	}
+	mark_lost(&flood, edges, hawk_workspace_lane(workspace, 1));
+	hawk_progress_end(&progress);
+	if (threads > THREADS_MAX)
+		threads = THREADS_MAX;
+	add_up(index, !threads || graph->count < BLOCKS_FOR_TWO ? 1 : threads, ret);
 	return NULL;
 }
 
@@ -377,10 +306,7 @@ struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
 				   enum hawk_edges edges, struct hawk_workspace *workspace,
 				   struct hawk_reach *ret)
 {
-	static const struct hawk_explained none;
-	bool start = edges == HAWK_EDGES_START_ONLY;
-
-	return make(index, graph, roots, &none, workspace, start ? NULL : ret, start ? ret : NULL);
+	return make(index, graph, roots, edges, &nothing_explained, workspace, ret);
 }
 
 struct hawk_error *
@@ -388,7 +314,7 @@ hawk_reach_make_explained(const struct hawk_block_index *index, const struct haw
 			  const struct hawk_roots *roots, const struct hawk_explained *explained,
 			  struct hawk_workspace *workspace, struct hawk_reach *ret)
 {
-	return make(index, graph, roots, explained, workspace, ret, NULL);
+	return make(index, graph, roots, HAWK_EDGES_ALL, explained, workspace, ret);
 }
 
 void hawk_reach_deinit(struct hawk_reach *reach)

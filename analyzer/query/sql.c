@@ -91,6 +91,7 @@ void hawk_sql_close(struct hawk_sql *sql)
 	free_postings(&sql->roots_by_block);
 	free(sql->sites_by_id);
 	free(sql->leaks);
+	free(sql->retained);
 	free(sql->sums);
 	free(sql);
 }

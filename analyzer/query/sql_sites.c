@@ -273,9 +273,28 @@ struct exact_row {
 
 static unsigned needs_retained(uint64_t columns)
 {
-	bool exact = columns & (1u << EXACT_ALL | 1u << EXACT_START);
+	(void)columns;
+	return HAWK_PART_REACH;
+}
 
-	return HAWK_PART_RETAINED_BY_SITE | (exact ? (unsigned)HAWK_PART_REACH : 0);
+/** Both ways, which takes the dominators away: rows of other tables may need them still. */
+static struct hawk_error *sum_retained(struct hawk_sql *sql)
+{
+	struct hawk_block_graph *graph = sql->source.graph;
+	unsigned parts = graph->parts & HAWK_PART_RETAINED;
+	struct hawk_error *err;
+
+	if (sql->retained)
+		return NULL;
+	err = hawk_block_graph_retained_chosen(graph, NULL, &sql->retained);
+	return err ? err : hawk_block_graph_need(graph, parts);
+}
+
+static struct hawk_error *seek_retained(struct sql_cursor *cursor, const struct sql_wish *wishes)
+{
+	struct hawk_error *err = sum_retained(cursor->sql);
+
+	return err ? err : seek_one(cursor, wishes);
 }
 
 static struct hawk_error *open_exact(struct sql_cursor *cursor)
@@ -316,8 +335,8 @@ static struct hawk_error *put_retained(struct sql_cursor *cursor, uint64_t row, 
 		0,
 		hawk_site_blocks(&graph->heap->sites[row]),
 		hawk_site_block_bytes(&graph->heap->sites[row]),
-		graph->retained[row].all_pointers,
-		graph->retained[row].start_pointers,
+		cursor->sql->retained[row].all_pointers,
+		cursor->sql->retained[row].start_pointers,
 	};
 
 	if (column >= EXACT_ALL)
@@ -337,7 +356,7 @@ const struct sql_table hawk_sql_retained = {
 	.keys = {{0, SQL_KEY_TEXT}},
 	.needs = needs_retained,
 	.rows = site_rows,
-	.seek = seek_one,
+	.seek = seek_retained,
 	.column = put_retained,
 	.open = open_exact,
 	.close = close_exact,
@@ -354,7 +373,7 @@ enum leak_column {
 static unsigned needs_leaks(uint64_t columns)
 {
 	(void)columns;
-	return HAWK_PART_LEAKS;
+	return HAWK_PART_REACH;
 }
 
 /** Those of `leaks`, but for blocks without a site. */
@@ -370,9 +389,7 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 	leaks = calloc(sites * SQL_KINDS + 1, sizeof(*leaks));
 	if (!leaks)
 		return &hawk_enomem;
-	err = hawk_block_graph_ask_again(sql->source.graph);
-	if (!err)
-		err = hawk_leaks_make_bare(sql->source.graph, &found);
+	err = hawk_leaks_make_bare(sql->source.graph, &found);
 	if (err)
 		return err;
 	for (size_t i = 0; i < found.count; i++) {

@@ -38,7 +38,8 @@ struct hawk_sql {
 		uint64_t bytes;
 		uint32_t example; /**< the oldest block */
 	} * leaks;
-	struct sql_sum *sums; /**< rows of that table */
+	struct hawk_site_retained *retained; /**< by site; NULL = not made yet */
+	struct sql_sum *sums;                /**< rows of that table */
 	size_t sum_count, sum_room;
 	bool has_sums;
 	struct hawk_root_namer *namer;

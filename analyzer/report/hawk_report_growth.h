@@ -15,6 +15,7 @@ struct hawk_growth_report {
 	const struct hawk_site_ages *ages; /**< by site of the heap */
 	bool filtered;                     /**< of each site only some blocks are in `ages` */
 	enum hawk_growth_verdict only;     /**< UNCLEAR = all verdicts */
+	const struct hawk_site_retained *retained; /**< by site; NULL = not known */
 };
 
 struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,

@@ -29,7 +29,7 @@ struct hawk_pointer_report {
 	const struct hawk_findings *findings;
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
 	const struct hawk_chosen *chosen; /**< by site; NULL = all blocks, or it does not matter */
-	const struct hawk_site_retained *retained; /**< by site, of these; NULL = the graph's */
+	const struct hawk_site_retained *retained; /**< by site, of these; NULL = not shown */
 	const uint64_t *exact; /**< a bit by site: `retained` is no lower bound; NULL = none is */
 	size_t top;            /**< 0 = the default */
 	size_t depth;          /**< lines of stacks, levels of trees; 0 = default */
@@ -138,19 +138,6 @@ struct hawk_error *hawk_tree_roots_make(const struct hawk_pointer_report *report
 					struct hawk_tree_roots *ret);
 void hawk_tree_roots_deinit(struct hawk_tree_roots *groups);
 
-/** How a tree is shown. */
-enum hawk_tree_sort {
-	HAWK_TREE_TEXT,
-	HAWK_TREE_TEXT_ROOTS, /**< hawk_report_retained_roots() */
-	HAWK_TREE_FOLDED,
-	HAWK_TREE_JSON,
-};
-
-/** What has to be there of it. `screen` is for text. */
-struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
-					    enum hawk_tree_sort sort,
-					    const struct hawk_screen *screen);
-
 /** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->start each
  * node has its sums by start pointers, too, but in folded stacks. */
 struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
@@ -193,8 +180,7 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 					       struct hawk_retained_blocks *ret);
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
 
-/** `start`: dominators by start pointers; NULL = graph->folds.by_start has what is retained by
- * these. */
+/** `start`: dominators by start pointers. */
 struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 					       const struct hawk_retained_blocks *blocks,
 					       const struct hawk_dominators *start,

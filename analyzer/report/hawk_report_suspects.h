@@ -28,20 +28,21 @@ struct hawk_suspect {
 
 struct hawk_suspects {
 	const struct hawk_pointer_report *pointers;
-	struct hawk_block_graph *graph; /**< of that: what is found of all blocks is kept there */
+	struct hawk_block_graph *graph; /**< of that */
 	/** What stands behind the verb in commands: the core quoted for a shell, or --pid, with
 	 * options that say where files are. */
 	const char *target;
 	const char *skipped; /**< why there are none: a sentence; NULL = they were looked for */
 	struct hawk_suspect *items;
 	size_t count;
-	uint64_t heap_bytes; /**< requested bytes of all live blocks */
+	uint64_t heap_bytes;         /**< requested bytes of all live blocks */
+	struct hawk_site_ages *ages; /**< by site */
 	struct hawk_tree_roots roots;
 	struct hawk_site_tree tree;
 };
 
 /**
- * Needs HAWK_PART_RETAINED_TREE and HAWK_PART_REACH. `full`: more of them, and smaller ones. What
+ * Needs HAWK_PART_RETAINED. `full`: more of them, and smaller ones. What
  * `suspects` says of pointers, graph and target is kept. `suspects` is to be deinitialized in any
  * case.
  */

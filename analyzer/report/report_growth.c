@@ -110,10 +110,10 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 	if (growth.verdict != HAWK_GROWTH_UNCLEAR)
 		hawk_text_printf(&text, "; %s confidence",
 				 hawk_growth_confidence_name(growth.confidence));
-	if (graph->retained && !report->filtered &&
-	    hawk_quantity_more_bytes(graph->retained[index].all_pointers, facts.inuse_bytes))
+	if (report->retained &&
+	    hawk_quantity_more_bytes(report->retained[index].all_pointers, facts.inuse_bytes))
 		hawk_text_printf(&text, "; retains at least %s",
-				 hawk_quantity_bytes(graph->retained[index].all_pointers).text);
+				 hawk_quantity_bytes(report->retained[index].all_pointers).text);
 	hawk_output_puts(screen->output, "      ");
 	hawk_screen_wrapped(screen, text.bytes ? text.bytes : "", INDENT, INDENT);
 	return NULL;
@@ -233,7 +233,6 @@ void hawk_report_json_growth(const struct hawk_growth *growth,
 static struct hawk_error *put_json_site(const struct hawk_growth_report *report, uint32_t index,
 					struct hawk_json *json)
 {
-	const struct hawk_site_retained *retained = report->pointers->graph->retained;
 	struct hawk_growth_facts facts = hawk_site_ages_facts(
 		report->pointers->graph, index, &report->ages[index], report->filtered);
 	struct hawk_growth growth = hawk_growth_judge(&facts);
@@ -254,8 +253,7 @@ static struct hawk_error *put_json_site(const struct hawk_growth_report *report,
 	put_bins(json, "born_objects", facts.born_objects);
 	put_bins(json, "born_bytes", facts.born_bytes);
 	hawk_report_json_reach(&facts, json);
-	hawk_report_json_retained(retained && !report->filtered ? &retained[index] : NULL, false,
-				  json);
+	hawk_report_json_retained(report->retained ? &report->retained[index] : NULL, false, json);
 	err = hawk_report_json_site_frames(report->pointers, index, json);
 	hawk_json_object_end(json);
 	return err;

@@ -24,12 +24,6 @@ static size_t limit(const struct hawk_pointer_report *report, size_t count, bool
 	return most < count ? most : count;
 }
 
-/** By site: of the blocks that were chosen. */
-static const struct hawk_site_retained *retained_by(const struct hawk_pointer_report *report)
-{
-	return report->retained ? report->retained : report->graph->retained;
-}
-
 static int compare_sites(const void *left, const void *right, void *context)
 {
 	const struct hawk_site_retained *retained = context;
@@ -53,7 +47,7 @@ void hawk_report_retained_sort(const struct hawk_pointer_report *report,
 			list->sites[live++] = list->sites[i];
 	if (live)
 		qsort_r(list->sites, live, sizeof(*list->sites), compare_sites,
-			(void *)retained_by(report));
+			(void *)(uintptr_t)report->retained);
 	list->count = live;
 }
 
@@ -79,7 +73,7 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 				   struct hawk_site_stacks *stacks, size_t number, uint32_t index)
 {
 	const struct hawk_heap *heap = report->graph->heap;
-	const struct hawk_site_retained *retained = &retained_by(report)[index];
+	const struct hawk_site_retained *retained = &report->retained[index];
 	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
 	bool exact = is_exact(report, index);
 
@@ -135,7 +129,7 @@ struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *
 static struct hawk_error *put_json_site(const struct hawk_pointer_report *report, uint32_t index,
 					struct hawk_json *json)
 {
-	const struct hawk_site_retained *retained = &retained_by(report)[index];
+	const struct hawk_site_retained *retained = &report->retained[index];
 	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
 	struct hawk_error *err;
 	char id[17];
@@ -312,13 +306,6 @@ void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks)
 	hawk_ranking_deinit(&blocks->shown);
 }
 
-static uint64_t retained_by_start(const struct hawk_block_graph *graph,
-				  const struct hawk_dominators *start, uint32_t block)
-{
-	return start ? hawk_block_graph_retained(graph, start, block)
-		     : graph->folds.by_start[block];
-}
-
 struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 					       const struct hawk_retained_blocks *blocks,
 					       const struct hawk_dominators *start,
@@ -344,7 +331,8 @@ struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report 
 
 		hawk_output_printf(
 			screen->output, "%10s %10s  ", hawk_quantity_bytes(item->bytes).text,
-			hawk_quantity_bytes(retained_by_start(graph, start, item->block)).text);
+			hawk_quantity_bytes(hawk_block_graph_retained(graph, start, item->block))
+				.text);
 		err = hawk_report_put_block(report, screen, item->block, 23);
 	}
 	return err;
@@ -369,7 +357,7 @@ struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_re
 		hawk_json_key(json, "start_pointers");
 		hawk_json_object(json);
 		hawk_json_put_integer(json, "retained_bytes",
-				      retained_by_start(report->graph, start, item->block));
+				      hawk_block_graph_retained(report->graph, start, item->block));
 		hawk_json_object_end(json);
 		hawk_json_object_end(json);
 	}

@@ -253,25 +253,6 @@ static struct hawk_pointer_report report_roots(const struct hawk_pointer_report 
 	return tops;
 }
 
-struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
-					    enum hawk_tree_sort sort,
-					    const struct hawk_screen *screen)
-{
-	struct hawk_tree_view view = {.top = SIZE_MAX, .depth = SIZE_MAX};
-
-	if (sort == HAWK_TREE_TEXT || sort == HAWK_TREE_TEXT_ROOTS) {
-		struct hawk_pointer_report tops =
-			sort == HAWK_TREE_TEXT ? *report : report_roots(report);
-
-		return view_text(&tops, screen->full);
-	}
-	if (sort == HAWK_TREE_JSON && report->top)
-		view.top = report->top;
-	if (sort == HAWK_TREE_JSON && report->depth)
-		view.depth = report->depth;
-	return view;
-}
-
 struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
 				    const struct hawk_tree_roots *groups,
 				    const struct hawk_site_tree *tree,

@@ -78,8 +78,8 @@ static void judge(const struct hawk_suspects *suspects, struct hawk_suspect *sus
 {
 	const struct hawk_block_graph *graph = suspects->graph;
 
-	suspect->facts = hawk_site_ages_facts(graph, suspect->site,
-					      &graph->folds.ages[suspect->site], false);
+	suspect->facts =
+		hawk_site_ages_facts(graph, suspect->site, &suspects->ages[suspect->site], false);
 	suspect->growth = hawk_growth_judge(&suspect->facts);
 }
 
@@ -157,7 +157,7 @@ struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 		return &hawk_enomem;
 	suspects->heap_bytes = graph->heap->sweep.bytes;
 	suspects->count = choose(graph->heap, full, suspects);
-	err = hawk_tree_folds_need_ages(suspects->graph);
+	err = hawk_site_ages_make(suspects->graph, NULL, &suspects->ages);
 	if (!err)
 		err = find_origins(suspects);
 	if (!err)
@@ -170,6 +170,7 @@ struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 void hawk_suspects_deinit(struct hawk_suspects *suspects)
 {
 	free(suspects->items);
+	free(suspects->ages);
 	hawk_tree_roots_deinit(&suspects->roots);
 	hawk_site_tree_deinit(&suspects->tree);
 	memset(suspects, 0, sizeof(*suspects));

@@ -363,7 +363,7 @@ static void measure_steps(struct hawk_target *target, const struct hawk_heap *he
 	lap(&watch, STEP_INDEX);
 	need(&graph, HAWK_PART_EDGES, &watch, STEP_GRAPH);
 	need(&graph, HAWK_PART_ROOTS, &watch, STEP_ROOTS);
-	check(hawk_site_graph_make(&graph, &sites));
+	check(hawk_site_graph_make(&graph, NULL, &sites));
 	lap(&watch, STEP_SITES);
 	hawk_site_graph_deinit(&sites);
 	watch.start = cpu_seconds();
@@ -391,7 +391,8 @@ static void measure_all(struct hawk_target *target, const struct hawk_heap *heap
 	watch.start = cpu_seconds();
 	make_index(target, &heap->plan, core, threads, &graph.index);
 	graph.parts = HAWK_PART_INDEX;
-	check(hawk_site_graph_make_beside(&graph, HAWK_PART_RETAINED, &sites));
+	check(hawk_site_graph_make(&graph, NULL, &sites));
+	check(hawk_block_graph_need(&graph, HAWK_PART_RETAINED));
 	figures->walls[threads - 1][figures->runs] = seconds() - wall;
 	lap(&watch, threads == 1 ? STEP_ALL : STEP_ALL_TWO);
 	figures->bytes_peak[threads - 1] = anonymous_peak_bytes() - before;

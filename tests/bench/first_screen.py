@@ -5,7 +5,7 @@
     tests/bench/first_screen.py [--rounds N] [CORE]
 
 A core of one's own instead, if it is named. Runs alternate between a plain read of the core and
-`hawk-core analyze`, with and without suspects, without an index cache. What counts is the time from
+`hawk-core analyze`, with and without suspects. What counts is the time from
 the last byte of a plain read to the first byte of the answer: seconds, medians, in brackets the
 middle half. Processes are started anew each time, files are in the page cache.
 """
@@ -24,7 +24,7 @@ WALKS = 4
 def answer(core, *arguments):
     """Seconds until the first byte of the answer, until the last, and of processor."""
     start = time.monotonic()
-    process = subprocess.Popen([hawk.CORE, "analyze", "--no-cache", *arguments, core],
+    process = subprocess.Popen([hawk.CORE, "analyze", *arguments, core],
                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     os.read(process.stdout.fileno(), 1)
     first = time.monotonic() - start

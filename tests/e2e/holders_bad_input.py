@@ -27,7 +27,7 @@ def limit_memory():
 
 
 def run(path, verb, *arguments):
-    words = [hawk.CORE, verb[0], *verb[1:], "--no-cache", path, *arguments]
+    words = [hawk.CORE, verb[0], *verb[1:], path, *arguments]
     return hawk.run(words, timeout=60, preexec_fn=limit_memory)
 
 

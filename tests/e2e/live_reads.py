@@ -57,7 +57,7 @@ def leaks_of(source, *arguments):
 
 def check_answer(pid, folder):
     """Of the process as of its core."""
-    answers = [leaks_of(["--pid", str(pid)]), leaks_of([hawk.gcore(pid, folder)], "--no-cache")]
+    answers = [leaks_of(["--pid", str(pid)]), leaks_of([hawk.gcore(pid, folder)])]
     hawk.expect_equal(answers[0], answers[1], "leaks of a process and of its core")
     hawk.expect(answers[0][3]["objects"] > 50000, f"blocks: {answers[0]}")
 
@@ -67,7 +67,7 @@ def check_same_blocks(pid, folder, *questions):
     core = hawk.gcore(pid, folder)
     for question in questions:
         answers = []
-        for source in ["--pid", str(pid)], ["--no-cache", core]:
+        for source in ["--pid", str(pid)], [core]:
             done = hawk.run([hawk.CORE, "blocks", *question, *source])
             hawk.expect_equal((done.returncode, done.stderr), (0, ""), f"blocks {question} {source}")
             # Types are of cores alone.

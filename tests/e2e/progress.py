@@ -150,7 +150,7 @@ def check_bars(arguments, stages):
 
 def check_signal(number):
     for _ in range(ROUNDS):
-        slow = Slow(["retained", "--no-cache", core])
+        slow = Slow(["retained", core])
         if shows(slow):
             break
         slow.end()
@@ -168,7 +168,7 @@ def shows(slow, what="%"):
 def check_shell():
     """The first Ctrl-C ends an answer, when it is there; the second one does not wait for it."""
     for _ in range(ROUNDS):
-        slow = Slow(["shell", "--no-cache", core], commands="retained\n")
+        slow = Slow(["shell", core], commands="retained\n")
         if shows(slow, "pointers"):
             os.kill(slow.process.pid, signal.SIGINT)
             if slow.advance() and screen(slow.text):
@@ -182,8 +182,8 @@ def check_shell():
 
 
 def check_silence():
-    for arguments, terminal in ((["retained", "--quiet", "--no-cache", core], True),
-                                (["retained", "--no-cache", core], False)):
+    for arguments, terminal in ((["retained", "--quiet", core], True),
+                                (["retained", core], False)):
         slow = Slow(arguments, terminal=terminal)
         for _ in range(6):
             slow.advance()
@@ -193,7 +193,7 @@ def check_silence():
 
 def check_narrow_terminal():
     for _ in range(ROUNDS):
-        slow = Slow(["retained", "--no-cache", core], columns=24)
+        slow = Slow(["retained", core], columns=24)
         if shows(slow):
             break
         slow.end()
@@ -208,9 +208,9 @@ program = hawk.compile_program(os.path.join(folder, "many_lists"), ["many_lists.
 core, _ = hawk.crash([program, str(NODES)], hawk.tracer_environment(), folder)
 # Nearly all of the time is spent standing still: each check in a process of its own.
 hawk.side_by_side(
-    lambda: check_bars(["retained", "--no-cache", core], ["reading pointers", "following pointers"]),
-    lambda: check_bars(["leaks", "--no-cache", core], ["reading pointers"]),
-    lambda: check_bars(["sql", "--no-cache", core, "SELECT site, sum(age) FROM blocks GROUP BY site"],
+    lambda: check_bars(["retained", core], ["reading pointers", "following pointers"]),
+    lambda: check_bars(["leaks", core], ["reading pointers"]),
+    lambda: check_bars(["sql", core, "SELECT site, sum(age) FROM blocks GROUP BY site"],
                        ["looking through rows"]),
     *(lambda number=number: check_signal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
     check_shell, check_silence, check_narrow_terminal)

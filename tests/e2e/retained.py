@@ -1,13 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """retained, both ways: by all pointers and by those to the start of blocks only, where they differ; and that
-the second way, which takes the place of the first in memory, leaves all other answers and the cache as they are."""
+the second way, which takes the place of the first in memory, leaves all other answers as they are."""
 
-import fcntl
 import json
 import os
 import signal
-import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
@@ -70,7 +68,6 @@ KEEP void fill(int cells)
 	fflush(stdout);
 }
 
-/* The core is to be large enough for a cache. */
 KEEP void fill_up(void)
 {
 	g_filler = malloc(70 << 20);
@@ -104,7 +101,6 @@ BLOCKS = {"box": (BOX_BYTES, BOX_BYTES), "tray": (4300, 4300), "payload": (300, 
 # What each root retains.
 ROOTS = {"g_box": (BOX_BYTES, BOX_BYTES), "g_inside": (4300, 0), "g_lid": (548, 48), "g_one": (40, 640),
          "g_other": (40, 40), "g_filler": (FILLER_BYTES, FILLER_BYTES)}
-ALL_PARTS, START_BLOCKS = 63, 4096
 
 
 def build():
@@ -114,46 +110,44 @@ def build():
     return hawk.compile_program(os.path.join(folder, "both"), [source], "gcc", ["-O1"])
 
 
-def ask(*arguments, name="", code=0, **options):
-    """The answer, with the index cache of this name, or without any."""
-    words = [hawk.CORE, arguments[0], *([] if name else ["--no-cache"]), core, *arguments[1:]]
-    done = hawk.run(words, env=dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, name)), **options)
+def ask(*arguments, code=0, **options):
+    done = hawk.run([hawk.CORE, arguments[0], core, *arguments[1:]], **options)
     hawk.expect_equal(done.returncode, code, f"{arguments}: {done.stderr[-300:]}")
     return done.stdout
 
 
-def document(*arguments, name=""):
-    parsed = json.loads(ask("retained", "--json", *arguments, name=name))
+def document(*arguments):
+    parsed = json.loads(ask("retained", "--json", *arguments))
     with open(os.path.join(hawk.SOURCE, "docs", "schema", "retained-1.json"), encoding="utf-8") as file:
         complaints = cli_world.validate(parsed, json.load(file))
     hawk.expect(not complaints, f"{arguments}: {complaints[:3]}")
     return parsed
 
 
-def check_blocks(name=""):
+def check_blocks():
     found = {int(block["address"], 16): (block["retained_bytes"], block["start_pointers"]["retained_bytes"])
-             for block in document("--by=block", name=name)["blocks"]}
+             for block in document("--by=block")["blocks"]}
     for block, sizes in BLOCKS.items():
-        hawk.expect_equal(found[truth[block]], sizes, f"{block} (cache {name!r})")
-    few = document("--by=block", "--size=48", name=name)["blocks"]
+        hawk.expect_equal(found[truth[block]], sizes, f"{block}")
+    few = document("--by=block", "--size=48")["blocks"]
     hawk.expect_equal([(block["retained_bytes"], block["start_pointers"]["retained_bytes"])
                        for block in few if int(block["address"], 16) == truth["lid"]],
                       [BLOCKS["lid"]], "with a filter")
 
 
-def check_sites(name=""):
+def check_sites():
     """Of some blocks of each site, or of all that pass."""
-    everything = document(name=name)["sites"]
+    everything = document()["sites"]
     hawk.expect_equal([site["retained_bytes"]["exact"] for site in everything],
                       [number < 10 for number in range(len(everything))], "exact of the first ten")
-    few = document("--top=3", name=name)["sites"]
+    few = document("--top=3")["sites"]
     hawk.expect_equal(few, everything[:3], "--top")
-    text = ask("retained", "--full", name=name)
+    text = ask("retained", "--full")
     hawk.expect_equal(text.count(" >="), 2 * (len(everything) - 10) + 1, f"at least: {text}")
-    hawk.expect(">=" not in ask("retained", "--full", "--top=100", name=name), "--top=100: exact of all")
-    hawk.expect_equal(document("--size=0-1000000000", name=name)["sites"], everything, "a filter that all pass")
-    few = document("--size=48-48", name=name)["sites"]
-    blocks = document("--by=block", "--size=48-48", name=name)["blocks"]
+    hawk.expect(">=" not in ask("retained", "--full", "--top=100"), "--top=100: exact of all")
+    hawk.expect_equal(document("--size=0-1000000000")["sites"], everything, "a filter that all pass")
+    few = document("--size=48-48")["sites"]
+    blocks = document("--by=block", "--size=48-48")["blocks"]
     hawk.expect(few and all(site["shallow_bytes"] == 48 * site["objects"] for site in few), "of 48 bytes each")
     hawk.expect_equal(sum(site["objects"] for site in few), len(blocks), "as many as with --by=block")
     for site in few:
@@ -165,14 +159,14 @@ def check_sites(name=""):
     hawk.expect(any(site["objects"] == 1 for site in few), "there is a site with one of them")
 
 
-def check_roots(name=""):
-    tree = document("--by=root", name=name)["tree"]
+def check_roots():
+    tree = document("--by=root")["tree"]
     start = [node["start_pointers"] for node in tree]
     tops = [number for number, node in enumerate(tree) if node["parent"] == 0 and number]
     for root, sizes in ROOTS.items():
         found = [(tree[number]["cum_bytes"], start[number]["cum_bytes"]) for number in tops
                  if tree[number]["kind"] == "root" and f"`{root}`" in tree[number]["name"]]
-        hawk.expect_equal(found, [sizes], f"{root} (cache {name!r})")
+        hawk.expect_equal(found, [sizes], f"{root}")
     lost = [(tree[number]["cum_bytes"], start[number]["cum_bytes"], start[number]["cum_objects"])
             for number in tops if tree[number]["kind"] == "lost"]
     hawk.expect_equal(lost, [(0, 4300 + 500, 3)], "what interior pointers keep is lost without them")
@@ -187,19 +181,19 @@ def check_roots(name=""):
                     if child and other["parent"] == number)
         hawk.expect_equal(start[number]["flat_bytes"] + below, start[number]["cum_bytes"],
                           f"sums below {node['name']}")
-    hawk.expect(document("--by=tree", name=name)["tree"] == tree, "--by=tree is the same document")
+    hawk.expect(document("--by=tree")["tree"] == tree, "--by=tree is the same document")
 
 
-def check_chosen_roots(name=""):
+def check_chosen_roots():
     """What would be freed with some blocks, by the roots that hold it."""
-    everything = document("--by=root", name=name)
+    everything = document("--by=root")
     hawk.expect("chosen" not in everything, "nothing was chosen")
-    all_pass = document("--by=root", "--size=0-1000000000", name=name)
+    all_pass = document("--by=root", "--size=0-1000000000")
     hawk.expect_equal(all_pass["tree"], everything["tree"], "a filter that all pass")
     hawk.expect_equal(all_pass["chosen"], {"objects": everything["tree"][0]["cum_objects"],
                                            "bytes": everything["tree"][0]["cum_bytes"]}, "all are chosen")
-    for site in document(name=name)["sites"]:
-        found = document("--by=tree", "--site", site["site"], name=name)
+    for site in document()["sites"]:
+        found = document("--by=tree", "--site", site["site"])
         top = found["tree"][0]
         hawk.expect_equal((top["cum_bytes"], top["start_pointers"]["cum_bytes"]),
                           (site["retained_bytes"]["all_pointers"], site["retained_bytes"]["start_pointers"]),
@@ -211,18 +205,18 @@ def check_chosen_roots(name=""):
     for arguments, block, root in ((("--size=48-48", "--function=^make_lid$"), "lid", "`g_lid`"),
                                    (("--size=500-500", "--age=0"), "pad", "`g_lid`"),
                                    (("--function=^make_payload$",), "payload", "`g_inside`")):
-        tree = document("--by=root", *arguments, name=name)["tree"]
+        tree = document("--by=root", *arguments)["tree"]
         top = tree[0]
         hawk.expect_equal((top["cum_bytes"], top["start_pointers"]["cum_bytes"]), BLOCKS[block], f"{arguments}")
         hawk.expect_equal([node["cum_bytes"] for node in tree[1:]
                            if node["parent"] == 0 and root in node["name"]], [BLOCKS[block][0]],
                           f"{arguments}: of which root")
-        folded = [line.rsplit(" ", 1) for line in ask("retained", "--folded", *arguments, name=name).splitlines()]
+        folded = [line.rsplit(" ", 1) for line in ask("retained", "--folded", *arguments).splitlines()]
         hawk.expect_equal(sum(int(size) for _, size in folded), BLOCKS[block][0], f"{arguments}: folded")
-    nothing = document("--by=root", "--age=1d", name=name)
+    nothing = document("--by=root", "--age=1d")
     hawk.expect_equal((len(nothing["tree"]), nothing["tree"][0]["cum_bytes"], nothing["chosen"]["objects"]), (1, 0, 0),
                       "no block is that old")
-    out = ask("retained", "--by=tree", "--age=1d", name=name)
+    out = ask("retained", "--by=tree", "--age=1d")
     hawk.expect("no block matches" in out, f"and that is said: {out}")
 
 
@@ -250,7 +244,7 @@ OTHERS = ("leaks --exit-code=0", "retained", "retained --by=root --size=48-600",
           "sql 'SELECT sum(retained), count(*) FROM blocks'", "growth", "sites", "retained --by=block --json -n 5")
 
 
-def check_shell(name=""):
+def check_shell():
     """Each question before and behind each view has the answer that it has alone."""
     alone = {line: ask(*line.replace("'", "").split(" ", 1)[:1],
                        *(["SELECT sum(retained), count(*) FROM blocks"] if line.startswith("sql")
@@ -258,90 +252,14 @@ def check_shell(name=""):
     lines = [*OTHERS]
     for view in VIEWS:
         lines += [view, *OTHERS, view, view]
-    words = [hawk.CORE, "shell", *([] if name else ["--no-cache"]), core]
-    environment = dict(os.environ, XDG_CACHE_HOME=os.path.join(folder, name))
-    done = hawk.run(words, input="\n".join(lines) + "\n", env=environment)
+    words = [hawk.CORE, "shell", core]
+    done = hawk.run(words, input="\n".join(lines) + "\n")
     hawk.expect_equal(done.returncode, 0, f"shell: {done.stderr[-300:]}")
-    hawk.expect_equal(done.stdout, "".join(alone[line] for line in lines), f"shell (cache {name!r})")
+    hawk.expect_equal(done.stdout, "".join(alone[line] for line in lines), f"shell")
     for view in VIEWS:
-        done = hawk.run(words, input=f"{view}\n{OTHERS[0]}\n{OTHERS[1]}\n", env=environment)
+        done = hawk.run(words, input=f"{view}\n{OTHERS[0]}\n{OTHERS[1]}\n")
         hawk.expect_equal(done.stdout, alone[view] + alone[OTHERS[0]] + alone[OTHERS[1]],
-                          f"shell: {view} first (cache {name!r})")
-
-
-def cache_of(name):
-    """(name, inode, parts) of the only file."""
-    caches = os.path.join(folder, name, "hawk-core")
-    files = os.listdir(caches) if os.path.isdir(caches) else []
-    if not hawk.expect_equal(len(files), 1, f"files in the cache {name!r}"):
-        return None
-    path = os.path.join(caches, files[0])
-    with open(path, "rb") as file:
-        headers = [struct.unpack("<QIIQ", file.read(4096)[:24]) for _ in range(2)]
-    _, _, parts, _ = max((header for header in headers if header[0]), key=lambda header: header[3])
-    return files[0], os.stat(path).st_ino, parts
-
-
-def check_folds():
-    """What a child finds of all blocks, later commands need not; both ways, and for some sites."""
-    ask("analyze", name="folds")
-    hawk.settle(core)
-    first = cache_of("folds")
-    hawk.expect(first and first[2] & START_BLOCKS, "what blocks retain by start pointers is in the cache")
-    for view in (*VIEWS, "retained --by=tree --function=main", "retained --by=root --module=both --json",
-                 "retained --folded --function=main", "retained --by=tree --size=40-600", "merge-paths --function=main",
-                 "retained --by=tree --size=40-600 --json", "retained --by=root --size=48 --json --threads=1",
-                 "retained --size=48 --json", "retained --age=0- --json --threads=1", "retained --folded --size=40",
-                 "retained --size=16-300 --function=make_ --json", "merge-paths --size=16-300 --json",
-                 "analyze", "growth"):
-        hawk.expect_equal(ask(*view.split(), name="folds"), ask(*view.split()), f"{view} from folds")
-    hawk.expect_equal(cache_of("folds"), first, "nothing was new")
-
-
-def check_late_cache():
-    """While somebody else writes, nobody waits for ever; what dominators that gave way have found is found again by a child,
-    and is in the cache at last."""
-    hawk.settle(core)
-    for number, view in enumerate(VIEWS):
-        name, words = f"late{number}", view.split()
-        without = ask(*words)
-        with open(core, "rb") as other:
-            fcntl.flock(other, fcntl.LOCK_EX)
-            hawk.expect_equal(ask(*words, name=name), without, f"{view} while somebody else writes")
-            files = os.path.join(folder, name, "hawk-core")
-            hawk.expect_equal(os.listdir(files) if os.path.isdir(files) else [], [], "nothing is written beside them")
-        hawk.settle(core)
-        last = cache_of(name)
-        hawk.expect_equal(last and last[2] & ALL_PARTS, ALL_PARTS, f"{view}: parts in the late cache")
-        for again in (*VIEWS, *OTHERS):
-            if not again.startswith("sql"):
-                hawk.expect_equal(ask(*again.split(), name=name), ask(*again.split()), f"{again} from a late cache")
-
-
-def check_cache():
-    """Complete as soon as the answer is there, although dominators gave way; and then it is used."""
-    for number, view in enumerate(VIEWS):
-        name = f"cache{number}"
-        words = view.split()
-        without = ask(*words)
-        hawk.settle(core)
-        hawk.expect_equal(ask(*words, name=name), without, f"{view} while nothing is cached")
-        first = cache_of(name)
-        hawk.expect_equal(first and first[2] & ALL_PARTS, ALL_PARTS, f"{view}: parts in the cache")
-        for again in VIEWS:
-            hawk.expect_equal(ask(*again.split(), name=name), ask(*again.split()), f"{again} from the cache")
-        hawk.settle(core)
-        hawk.expect_equal(first and cache_of(name)[:2], first and first[:2], f"{view}: the file stays")
-    check_folds()
-    check_late_cache()
-    check_blocks("cache0")
-    check_sites("cache0")
-    check_roots("cache0")
-    check_chosen_roots("cache0")
-    check_chosen_roots("folds")
-    check_sites("folds")
-    check_shell("cache1")
-    check_shell("cache9")
+                          f"shell: {view} first")
 
 
 hawk.need_build()
@@ -354,5 +272,4 @@ check_roots()
 check_chosen_roots()
 check_texts()
 check_shell()
-check_cache()
 hawk.finish()

@@ -19,7 +19,7 @@ VERBS = ((["analyze", "--json"], 2), (["analyze", "--full"], 4), (["leaks", "--t
 def ask(verb, **short):
     environment = dict(os.environ, LD_PRELOAD=library,
                        **{name.upper(): str(value) for name, value in short.items()})
-    return hawk.run([hawk.CORE, verb[0], "--no-cache", "--quiet", *verb[1:], core],
+    return hawk.run([hawk.CORE, verb[0], "--quiet", *verb[1:], core],
                     env=environment, timeout=60)
 
 

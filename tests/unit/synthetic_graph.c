@@ -354,7 +354,7 @@ void graph_shape_finish(struct graph_shape *shape)
 	check(hawk_workspace_create(&shape->workspace, shape->graph.count, 1));
 	check(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
 			      &shape->workspace, &shape->reach));
-	check(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &shape->reach, NULL,
+	check(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &shape->reach,
 				   &shape->workspace, &shape->dominators));
 }
 

@@ -39,15 +39,10 @@ struct paths_world *paths_world_open(struct graph_world *world)
 	expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
 					&world->workspace, &paths->graph.reach));
 	expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
-					     &paths->graph.reach, NULL, &world->workspace,
+					     &paths->graph.reach, &world->workspace,
 					     &paths->graph.dominators));
 	hawk_dominators_number_blocks(&paths->graph.dominators);
-	/* In some there is none, as with dominators from a cache. */
-	paths->cached = world->count % 2 == 0;
-	if (paths->cached)
-		paths->graph.dominators.workspace = NULL;
-	else
-		paths->graph.workspace = world->workspace;
+	paths->graph.workspace = world->workspace;
 	paths->graph.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH |
 			     HAWK_PART_RETAINED;
 	paths->groups = calloc(world->roots.count + 1, sizeof(*paths->groups));
@@ -59,7 +54,6 @@ struct paths_world *paths_world_open(struct graph_world *world)
 void paths_world_close(struct paths_world *paths)
 {
 	hawk_reach_deinit(&paths->graph.reach);
-	hawk_tree_folds_deinit(&paths->graph.folds);
 	graph_world_destroy(paths->world);
 	free(paths->groups);
 	free(paths);

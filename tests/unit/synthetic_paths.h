@@ -16,7 +16,6 @@ struct paths_world {
 	struct hawk_heap heap;
 	uint32_t site_of_trace[GRAPH_TRACES];
 	struct hawk_block_graph graph;
-	bool cached; /**< dominators lie outside of the graph's workspace */
 	uint32_t *groups;
 };
 

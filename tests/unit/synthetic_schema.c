@@ -146,7 +146,6 @@ struct schema_world *schema_world_create(size_t cut_bytes)
 
 void schema_world_destroy(struct schema_world *world)
 {
-	hawk_kept_schemas_deinit(&world->graph.schemas);
 	hawk_block_index_deinit(&world->graph.index);
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);

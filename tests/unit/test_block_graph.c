@@ -28,7 +28,8 @@ static void make_everything(struct site_world *fixture, uint64_t seed, unsigned 
 	fixture->graph.threads = threads;
 	if (seed % 2)
 		site_world_forget_edges(fixture);
-	assert_null(hawk_site_graph_make_beside(&fixture->graph, HAWK_PART_RETAINED, sites));
+	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_RETAINED));
+	assert_null(hawk_site_graph_make(&fixture->graph, NULL, sites));
 }
 
 static void everything_is_the_same_with_one_thread_and_with_several(void **state)
@@ -140,13 +141,12 @@ static void a_part_brings_what_it_depends_on(void **state)
 		hawk_heap_load(fixture->target, &fixture->findings, NULL, NULL, &fixture->heap));
 	hawk_block_graph_init(&fixture->graph, fixture->target, &fixture->heap, &fixture->findings);
 	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_REACH));
-	assert_int_equal(fixture->graph.parts, HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS |
-						       HAWK_PART_REACH | HAWK_PART_ASKED);
+	assert_int_equal(fixture->graph.parts,
+			 HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH);
 	assert_int_equal(fixture->graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, 3);
 	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_RETAINED));
-	assert_int_equal(
-		fixture->graph.retained[hawk_block_graph_site(&fixture->graph, 0)].all_pointers,
-		24 + 25);
+	assert_int_equal(fixture->graph.retained[hawk_block_graph_site(&fixture->graph, 0)],
+			 24 + 25);
 }
 
 static void a_process_that_was_not_traced_has_no_blocks(void **state)

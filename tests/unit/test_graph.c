@@ -172,52 +172,7 @@ static struct hawk_error *take_told(void *context, const struct hawk_pointer *po
 	return NULL;
 }
 
-static int compare_told(const void *left, const void *right)
-{
-	const struct hawk_pointer *a = left;
-	const struct hawk_pointer *b = right;
-
-	if (a->source != b->source)
-		return a->source < b->source ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
-}
-
-/* All of a block's one after the other, and in order. */
-static void expect_blocks_in_a_row(const struct told *told, uint32_t count)
-{
-	uint8_t *seen = calloc(count, 1);
-
-	assert_non_null(seen);
-	for (size_t i = 0; i < told->count; i++) {
-		const struct hawk_pointer *pointer = &told->items[i];
-
-		if (i && pointer[-1].source == pointer->source)
-			assert_true(pointer[-1].offset < pointer->offset);
-		else
-			assert_false(seen[pointer->source]++);
-	}
-	free(seen);
-}
-
-static void expect_same_told(const struct told *told, const struct told *expected)
-{
-	assert_int_equal(told->count, expected->count);
-	for (size_t i = 0; i < told->count; i++) {
-		assert_int_equal(told->items[i].source, expected->items[i].source);
-		assert_int_equal(told->items[i].offset, expected->items[i].offset);
-		assert_int_equal(told->items[i].edge, expected->items[i].edge);
-	}
-}
-
-static struct hawk_error *refuse_told(void *context, const struct hawk_pointer *pointers,
-				      size_t count)
-{
-	(void)pointers;
-	(void)count;
-	return --*(int *)context ? NULL : &hawk_enomem;
-}
-
-static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **state)
+static void pointers_are_told_in_the_order_of_the_edges(void **state)
 {
 	uint32_t count;
 	struct synthetic_heap *heap = large_heap(4 << 20, &count);
@@ -227,48 +182,24 @@ static void pointers_are_told_while_the_graph_is_made_and_afterwards(void **stat
 	struct hawk_sweep_result result;
 	struct hawk_block_index index;
 	struct hawk_target *target;
-	struct hawk_graph graphs[3];
-	struct told told[4] = {0};
+	struct hawk_graph graph;
+	struct told told = {0};
 
 	(void)state;
 	expect_no_error(hawk_target_open_core(path, NULL, &target));
 	expect_no_error(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
-	expect_no_error(hawk_graph_make(target, &index, 1, &graphs[0]));
-	expect_no_error(hawk_pointers_read(target, &index, &graphs[0], 0, count, NULL, take_told,
-					   &told[0]));
-	assert_int_equal(told[0].count, graphs[0].edge_count);
-	for (unsigned threads = 1; threads < 3; threads++) {
-		struct told *shares = &told[threads == 1 ? 1 : 2];
+	expect_no_error(hawk_graph_make(target, &index, 2, &graph));
+	expect_no_error(
+		hawk_pointers_read(target, &index, &graph, 0, count, NULL, take_told, &told));
+	assert_int_equal(told.count, graph.edge_count);
+	for (uint32_t i = 0; i < graph.edge_count; i++) {
+		uint32_t source = told.items[i].source;
 
-		expect_no_error(hawk_graph_make_with_pointers(target, &index, threads, take_told,
-							      (void *[]){&shares[0], &shares[1]},
-							      &graphs[threads]));
-		assert_int_equal(graphs[threads].edge_count, graphs[0].edge_count);
-		assert_memory_equal(graphs[threads].offsets, graphs[0].offsets,
-				    4 * ((size_t)count + 1));
-		assert_memory_equal(graphs[threads].edges, graphs[0].edges,
-				    4 * (size_t)graphs[0].edge_count);
-		if (threads == 2) {
-			assert_int_equal(shares[0].count + shares[1].count, told[0].count);
-			for (unsigned i = 0; i < 2; i++)
-				expect_blocks_in_a_row(&shares[i], count);
-			take_told(&shares[0], shares[1].items, shares[1].count);
-			qsort(shares[0].items, shares[0].count, sizeof(*shares[0].items),
-			      compare_told);
-		}
-		expect_same_told(&shares[0], &told[0]);
+		assert_int_equal(told.items[i].edge, graph.edges[i]);
+		assert_in_range(i, graph.offsets[source], graph.offsets[source + 1] - 1);
 	}
-	for (unsigned i = 0; i < 3; i++)
-		hawk_graph_deinit(&graphs[i]);
-	for (unsigned i = 0; i < sizeof(told) / sizeof(told[0]); i++)
-		free(told[i].items);
-	for (unsigned threads = 1; threads < 3; threads++) {
-		int calls[] = {3, 3}; /* the third fails */
-
-		assert_true(hawk_graph_make_with_pointers(target, &index, threads, refuse_told,
-							  (void *[]){&calls[0], &calls[1]},
-							  &graphs[0]) == &hawk_enomem);
-	}
+	free(told.items);
+	hawk_graph_deinit(&graph);
 	hawk_block_index_deinit(&index);
 	hawk_target_close(target);
 	synthetic_heap_destroy(heap);
@@ -416,7 +347,7 @@ static void truncated_cores_give_the_graph_of_what_is_left(void **state)
 		expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots,
 						HAWK_EDGES_ALL, &world->workspace, &reach));
 		expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
-						     &reach, NULL, &world->workspace, &dominators));
+						     &reach, &world->workspace, &dominators));
 		assert_int_equal(dominators.count, world->index.count);
 		if (world->index.count < fewest)
 			fewest = world->index.count;
@@ -431,7 +362,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(random_heaps_have_the_edges_and_roots_of_their_bytes),
 		cmocka_unit_test(the_graph_is_the_same_with_any_number_of_threads),
-		cmocka_unit_test(pointers_are_told_while_the_graph_is_made_and_afterwards),
+		cmocka_unit_test(pointers_are_told_in_the_order_of_the_edges),
 		cmocka_unit_test(the_block_of_an_edge_is_found_from_any_below),
 		cmocka_unit_test(interior_edges_are_found_one_after_the_other),
 		LIVE_TEST(a_living_process_has_the_graph_of_its_core),

@@ -264,17 +264,17 @@ static struct graph_shape *make_shape(unsigned threads)
 
 static void find_retained(struct graph_shape *shape)
 {
-	static const struct hawk_explained none;
 	struct hawk_dominators dominators;
 	uint64_t sums[GRAPH_TRACES] = {0};
 	struct hawk_reach all;
 
-	assert_null(hawk_dominators_make_reaching(&shape->index, &shape->graph, &shape->roots,
-						  &none, &shape->workspace, &all, &dominators));
+	assert_null(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
+				    &shape->workspace, &all));
+	assert_null(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &all,
+					 &shape->workspace, &dominators));
 	assert_null(hawk_dominators_retained_by_group(&dominators, &shape->index, &graph_by_trace,
 						      sums));
-	hawk_dominators_extend(&dominators, &shape->index, &shape->graph, &shape->roots, &all,
-			       &graph_by_trace, sums);
+	hawk_dominators_number_blocks(&dominators);
 	hawk_dominators_deinit(&dominators);
 	hawk_reach_deinit(&all);
 }

@@ -123,7 +123,7 @@ static void site_edges_of_random_heaps_count_blocks_and_pointers_exactly(void **
 		fixture.graph.threads = 1 + i % 4 / 2;
 		if (i % 2)
 			site_world_forget_edges(&fixture);
-		assert_null(hawk_site_graph_make(&fixture.graph, &sites));
+		assert_null(hawk_site_graph_make(&fixture.graph, NULL, &sites));
 		assert_int_equal(fixture.graph.edges.edge_count, world->graph.edge_count);
 		assert_memory_equal(fixture.graph.edges.edges, world->graph.edges,
 				    world->graph.edge_count * sizeof(uint32_t));
@@ -179,24 +179,12 @@ static void choose_blocks(struct site_world *fixture, uint64_t mask,
 	assert_memory_equal(choice->sites, sums, sizeof(sums));
 }
 
-/* As a cache has them: blocks themselves are not read any more. */
-static void keep_places(struct site_world *fixture)
-{
-	struct hawk_block_graph *graph = &fixture->graph;
-
-	assert_int_equal(graph->index.part_count, 0);
-	assert_null(hawk_pointer_places_make(graph->target, &graph->index, &graph->edges,
-					     &graph->roots, 1 + fixture->world->count % 3,
-					     &graph->places));
-	graph->parts |= HAWK_PART_PLACES;
-	graph->target = NULL;
-}
-
 /* Pointers to blocks that a filter leaves out count nowhere, those from such blocks do. */
-static void check_chosen_blocks(bool places)
+static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **state)
 {
 	uint64_t seed = 17, all = 0, counted = 0;
 
+	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		struct hawk_block_choice choice;
@@ -208,11 +196,9 @@ static void check_chosen_blocks(bool places)
 		site_world_open(&fixture, world);
 		choose_blocks(&fixture, synthetic_random(&seed), &choice);
 		fixture.graph.threads = 1 + i % 4 / 2;
-		if (places)
-			keep_places(&fixture);
-		else if (i % 2)
+		if (i % 2)
 			site_world_forget_edges(&fixture);
-		assert_null(hawk_site_graph_make_of(&fixture.graph, choice.blocks, &sites));
+		assert_null(hawk_site_graph_make(&fixture.graph, choice.blocks, &sites));
 		for (size_t j = 0; j < sites.edge_count; j++) {
 			expect_edge(&fixture, &sites, &sites.edges[j]);
 			pointers += sites.edges[j].counts.pointers;
@@ -231,21 +217,8 @@ static void check_chosen_blocks(bool places)
 	assert_true(counted > all / 4 && counted < all * 3 / 4);
 }
 
-static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **state)
+static void check_arrays(uint64_t far)
 {
-	(void)state;
-	check_chosen_blocks(false);
-}
-
-static void site_edges_from_kept_places_are_those_of_the_words(void **state)
-{
-	(void)state;
-	check_chosen_blocks(true);
-}
-
-static void check_arrays(bool places, uint64_t far)
-{
-	const uint64_t all[] = {UINT64_MAX, UINT64_MAX};
 	struct graph_world *world = graph_world_create();
 	struct hawk_site_graph sites;
 	struct site_world fixture;
@@ -260,9 +233,7 @@ static void check_arrays(bool places, uint64_t far)
 		graph_world_point(world, node, 8 * i, item, 8);
 	graph_world_point(world, long_one, far, item, 0);
 	site_world_open(&fixture, world);
-	if (places)
-		keep_places(&fixture);
-	assert_null(hawk_site_graph_make_of(&fixture.graph, places ? all : NULL, &sites));
+	assert_null(hawk_site_graph_make(&fixture.graph, NULL, &sites));
 	assert_int_equal(sites.edge_count, 3);
 	for (size_t i = 0; i < 3; i++) {
 		const struct hawk_site_edge *edge = &sites.edges[i];
@@ -282,14 +253,8 @@ static void check_arrays(bool places, uint64_t far)
 
 static void arrays_of_pointers_are_one_place(void **state)
 {
-	const uint64_t far[] = {HAWK_SITE_PLACE_BYTES_MAX, 8 * (HAWK_PLACE_LAST - 1),
-				8 * HAWK_PLACE_LAST, 3000};
-
 	(void)state;
-	for (size_t i = 0; i < sizeof(far) / sizeof(far[0]); i++) {
-		check_arrays(false, far[i]);
-		check_arrays(true, far[i]);
-	}
+	check_arrays(HAWK_SITE_PLACE_BYTES_MAX);
 }
 
 /* A pool that points to an item before and behind each of its objects, which do it as well, and are
@@ -315,7 +280,7 @@ static void a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it(void
 					 });
 	site_world_open(&fixture, world);
 	assert_int_equal(fixture.graph.index.part_count, 4);
-	assert_null(hawk_site_graph_make(&fixture.graph, &sites));
+	assert_null(hawk_site_graph_make(&fixture.graph, NULL, &sites));
 	assert_int_equal(sites.edge_count, 1);
 	assert_int_equal(sites.edges[0].counts.pointers, 64 - 3 * 2);
 	assert_int_equal(sites.edges[0].counts.sources, 4);
@@ -328,7 +293,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(site_edges_of_random_heaps_count_blocks_and_pointers_exactly),
 		cmocka_unit_test(site_edges_of_chosen_blocks_count_pointers_to_these_alone),
-		cmocka_unit_test(site_edges_from_kept_places_are_those_of_the_words),
 		cmocka_unit_test(arrays_of_pointers_are_one_place),
 		cmocka_unit_test(a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it),
 	};

@@ -126,7 +126,7 @@ static void the_graph_of_a_process_is_kept_when_it_runs_on(void **state)
 	assert_int_equal(block.kind, HAWK_KIND_MALLOC);
 	/* But for what is left of their addresses on the stack. */
 	assert_in_range(graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, BLOCKS - 64, BLOCKS);
-	err = hawk_site_graph_make(&graph, &sites);
+	err = hawk_site_graph_make(&graph, NULL, &sites);
 	assert_int_equal(hawk_error_code(err), HAWK_ERROR_NOT_FOUND);
 	hawk_error_destroy(err);
 	hawk_block_graph_deinit(&graph);
@@ -145,7 +145,7 @@ static void a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted(void 
 	assert_null(hawk_heap_load_graph(world->target, &world->findings,
 					 HAWK_PART_INDEX | HAWK_PART_CONTENTS, &graph, &heap));
 	assert_true(victim_stands(world));
-	assert_null(hawk_site_graph_make(&graph, &sites));
+	assert_null(hawk_site_graph_make(&graph, NULL, &sites));
 	hawk_site_graph_deinit(&sites);
 	hawk_block_graph_deinit(&graph);
 	hawk_heap_deinit(&heap);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks that are chosen by what their first words point into, with and without what is kept of
- * their traces, against a look at each of them.
+ * Blocks that are chosen by what their first words point into, against a look at each of them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -238,7 +237,7 @@ static uint32_t expect_choice(struct type_world *world)
 	return chosen;
 }
 
-static void types_of_blocks_are_those_of_their_words_with_and_without_what_is_kept(void **state)
+static void types_of_blocks_are_those_of_their_words(void **state)
 {
 	uint64_t chosen = 0, all = 0;
 
@@ -250,10 +249,6 @@ static void types_of_blocks_are_those_of_their_words_with_and_without_what_is_ke
 		assert_int_equal(world_set_up(&core), 0);
 		open_types(&world, core, seed);
 		for (unsigned i = 0; i < 4; i++, world.wishes++) {
-			if (i == 2) {
-				assert_null(hawk_kept_types_make(&world.graph, &world.graph.types));
-				world.graph.parts |= HAWK_PART_TYPES;
-			}
 			chosen += expect_choice(&world);
 			all += world.graph.index.count;
 		}
@@ -263,82 +258,10 @@ static void types_of_blocks_are_those_of_their_words_with_and_without_what_is_ke
 	assert_in_range(chosen, all / 20, all / 2);
 }
 
-static bool is_kept(const struct hawk_kept_type *items, uint64_t count,
-		    const struct hawk_type_words *words)
-{
-	for (uint64_t i = 0; i < count; i++)
-		if (items[i].words.first == words->first && items[i].words.second == words->second)
-			return true;
-	return false;
-}
-
-/* Whether what is kept of a trace is what its blocks have, no more and no less. */
-static bool expect_kept(const struct type_world *world, const struct hawk_kept_type *items,
-			uint64_t count, uint32_t trace)
-{
-	uint64_t met = 0;
-
-	if (count && items[0].several) {
-		assert_int_equal(count, 1);
-		return true;
-	}
-	for (uint32_t i = 0; i < world->graph.index.count; i++) {
-		struct hawk_type_words words = words_of(world, i);
-
-		if (world->graph.index.traces[i] != trace)
-			continue;
-		assert_true(count ? is_kept(items, count, &words) : !words.first && !words.second);
-		for (uint64_t k = 0; k < count; k++)
-			if (!((met >> k) & 1) && is_kept(items + k, 1, &words))
-				met |= UINT64_C(1) << k;
-	}
-	assert_int_equal(met, (UINT64_C(1) << count) - 1);
-	return false;
-}
-
-static void what_is_kept_of_a_trace_is_what_its_blocks_have_with_any_number_of_threads(void **state)
-{
-	unsigned several = 0, pure = 0;
-
-	(void)state;
-	for (uint64_t seed = 1; seed <= WORLDS; seed++) {
-		struct hawk_kept_types one, many;
-		struct type_world world;
-		uint64_t at = 0;
-		void *core;
-
-		assert_int_equal(world_set_up(&core), 0);
-		open_types(&world, core, seed);
-		world.graph.threads = 1;
-		assert_null(hawk_kept_types_make(&world.graph, &one));
-		world.graph.threads = 3;
-		assert_null(hawk_kept_types_make(&world.graph, &many));
-		assert_int_equal(one.count, many.count);
-		assert_memory_equal(one.items, many.items, one.count * sizeof(*one.items));
-		for (uint32_t trace = 0; trace < TRACES; trace++) {
-			uint64_t count = hawk_kept_types_of(&one, trace, &at);
-
-			if (expect_kept(&world, one.items + at, count, trace))
-				several++;
-			else
-				pure += count < 2;
-			assert_true(trace < SAME_WORDS || !count || !one.items[at].several);
-		}
-		hawk_kept_types_deinit(&one);
-		hawk_kept_types_deinit(&many);
-		close_types(&world);
-		world_tear_down(&core);
-	}
-	assert_true(several > WORLDS && pure >= WORLDS);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			types_of_blocks_are_those_of_their_words_with_and_without_what_is_kept),
-		cmocka_unit_test(
-			what_is_kept_of_a_trace_is_what_its_blocks_have_with_any_number_of_threads),
+		cmocka_unit_test(types_of_blocks_are_those_of_their_words),
 	};
 
 	return cmocka_run_group_tests_name("type_words", tests, NULL, NULL);

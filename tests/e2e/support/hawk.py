@@ -141,10 +141,6 @@ def _remove_temporary():
         shutil.rmtree(path, ignore_errors=True)
 
 
-# The index caches of what is asked below; not the user's.
-os.environ["XDG_CACHE_HOME"] = temporary_folder()
-
-
 def compile_program(output, sources, compiler="gcc", flags=()):
     """Builds a test program. `sources` are names in programs/ or absolute paths."""
     command = [need(compiler), "-D_GNU_SOURCE", "-g", *flags, "-o", output]
@@ -419,32 +415,3 @@ def check_counters(analysis, what, in_flight=0):
     totals = [sum(site[key] for site in analysis["sites"])
               for key in ("inuse_objects", "inuse_bytes")]
     expect_equal(totals, [heap["inuse_objects"], heap["inuse_bytes"]], f"{what}: sum of sites")
-
-
-def _target_of(link):
-    try:
-        return os.readlink(link)
-    except OSError:  # it went away
-        return ""
-
-
-def is_read(core):
-    """Whether a process of hawk-core has the core (or a compressed one) open still: a child that will write its
-    index cache, perhaps."""
-    program, core = os.path.realpath(CORE), os.path.realpath(core)
-    for process in filter(str.isdigit, os.listdir("/proc")):
-        if _target_of(f"/proc/{process}/exe") != program:
-            continue
-        try:
-            files = os.listdir(f"/proc/{process}/fd")
-        except OSError:
-            continue
-        if any(_target_of(f"/proc/{process}/fd/{file}").startswith(core) for file in files):
-            return True
-    return False
-
-
-def settle(core):
-    """Until no child writes the index cache of the core any more, into whichever folder: writers wait for each other,
-    and a command whose user would wait for somebody else's lets its own child do it all."""
-    wait_for(lambda: not is_read(core), 240, "the child that writes")
