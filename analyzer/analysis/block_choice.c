@@ -1,40 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Bits of all blocks first: tests side by side, then what they do not decide, in the order of
- * blocks: headers are read as the sweep read them.
+ * One predicate over all blocks, in shares of them; then what it does not decide, in the order of
+ * blocks.
  */
 #include "hawk_block_choice.h"
 
 #include <emmintrin.h>
 #include <stdlib.h>
 
-#include "choice_sieve.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 #include "hawk_progress.h"
+
+static bool header_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
+			  const struct hawk_choice_test *test, uint32_t number)
+{
+	uint32_t whole = hawk_block_index_whole(&graph->index, number);
+	uint64_t size = graph->index.part_count ? hawk_block_index_asked_bytes(&graph->index, whole)
+						: hawk_block_size(&graph->index, whole);
+
+	return size >= test->size_low && size <= test->size_high &&
+	       (!test->births_matter ||
+		test->births[(uint8_t)hawk_block_graph_next_head(graph, near, whole)]);
+}
+
+static struct hawk_error *type_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
+				      const struct hawk_choice_types *types, uint32_t number,
+				      bool *ret)
+{
+	uint32_t whole = hawk_block_index_whole(&graph->index, number);
+	struct hawk_type_words words;
+
+	if (types->named(types->context, graph->index.traces[whole], ret))
+		return NULL;
+	words = hawk_type_words_of(graph, types->modules, near, whole);
+	return types->wanted(types->context, &words, ret);
+}
+
+/* All but the filter. */
+static inline struct hawk_error *test_block(const struct hawk_block_graph *graph,
+					    struct hawk_near *near,
+					    const struct hawk_choice_wish *wish, uint32_t number,
+					    bool *ret)
+{
+	const struct hawk_choice_test *test = wish ? wish->test : NULL;
+
+	*ret = false;
+	if (wish && wish->trace && !wish->trace(wish->context, graph->index.traces[number]))
+		return NULL;
+	if (test && !header_passes(graph, near, test, number))
+		return NULL;
+	*ret = true;
+	return test && test->types ? type_passes(graph, near, test->types, number, ret) : NULL;
+}
 
 struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
 				      const struct hawk_choice_wish *wish, uint32_t number,
 				      struct hawk_block *block, bool *ret)
 {
-	const struct hawk_choice_test *test = wish ? wish->test : NULL;
-	bool decided = !wish || (test && test->decides);
+	bool decided = !wish || (wish->test && wish->test->decides);
+	struct hawk_error *err = test_block(graph, near, wish, number, ret);
 	struct hawk_block own;
 
-	*ret = false;
-	if (wish && wish->trace && !wish->trace(wish->context, graph->index.traces[number]))
-		return NULL;
-	if (test && !hawk_choice_test_block(graph, near, test, number))
-		return NULL;
-	*ret = true;
-	if (test && test->types) {
-		struct hawk_error *err =
-			hawk_choice_test_type(graph, near, test->types, number, ret);
-
-		if (err || !*ret)
-			return err;
-	}
+	if (err || !*ret)
+		return err;
 	if (block || !decided)
 		hawk_block_graph_next_block(graph, near, number, block ? block : &own);
 	return decided ? NULL : wish->filter(wish->context, block ? block : &own, ret);
@@ -42,13 +72,16 @@ struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, stru
 
 enum {
 	SHARES_MAX = 16,
+	RUN_BLOCKS = 4096,     /**< of a share; a multiple of 64 */
+	BLOCKS_AHEAD = 16,     /**< their first words are fetched */
 	BLOCKS_PER_SITE = 256, /**< fewer are not worth sums of their own for a share */
 };
 
 /** Runs of blocks one after the other. */
 struct share {
 	const struct hawk_block_graph *graph;
-	const struct hawk_sieve *sieve;
+	const struct hawk_choice_wish *wish;
+	bool sited;
 	uint64_t *bits;
 	struct hawk_chosen *sites;
 	uint32_t first, end; /**< the first one is a multiple of 64 */
@@ -59,7 +92,7 @@ struct share {
 static unsigned cut(struct share *shares, unsigned most)
 {
 	uint32_t count = shares[0].graph->index.count;
-	uint32_t runs = count / HAWK_SIEVE_BLOCKS + 1;
+	uint32_t runs = count / RUN_BLOCKS + 1;
 	unsigned threads = hawk_block_graph_threads(shares[0].graph);
 
 	if (threads > most)
@@ -68,34 +101,40 @@ static unsigned cut(struct share *shares, unsigned most)
 		threads = runs;
 	for (unsigned i = 0; i < threads; i++) {
 		shares[i] = shares[0];
-		shares[i].first = (uint32_t)((uint64_t)runs * i / threads) * HAWK_SIEVE_BLOCKS;
-		shares[i].end = (uint32_t)((uint64_t)runs * (i + 1) / threads) * HAWK_SIEVE_BLOCKS;
+		shares[i].first = (uint32_t)((uint64_t)runs * i / threads) * RUN_BLOCKS;
+		shares[i].end = (uint32_t)((uint64_t)runs * (i + 1) / threads) * RUN_BLOCKS;
 	}
 	shares[threads - 1].end = count;
 	return threads;
 }
 
-static void sieve_share(void *context, unsigned part)
+static void test_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
-	struct hawk_near near = {.target = share->graph->target};
+	const struct hawk_block_graph *graph = share->graph;
+	bool reads = share->wish && share->wish->test && share->wish->test->types;
+	struct hawk_near near = {.target = graph->target};
 
-	for (uint32_t at = share->first; at < share->end && !share->err; at += HAWK_SIEVE_BLOCKS) {
-		uint32_t left = share->end - at;
-		uint32_t count = left < HAWK_SIEVE_BLOCKS ? left : HAWK_SIEVE_BLOCKS;
+	for (uint32_t i = share->first; i < share->end && !share->err; i++) {
+		bool passes =
+			!share->sited || hawk_block_graph_site(graph, i) < graph->heap->site_count;
 
-		share->err = hawk_sieve_run(share->sieve, &near, at, count, &share->bits[at / 64]);
-		hawk_progress_add(count);
+		if (reads && share->end - i > BLOCKS_AHEAD)
+			hawk_near_prefetch(&near,
+					   hawk_block_start(&graph->index, i + BLOCKS_AHEAD));
+		if (passes)
+			share->err = test_block(graph, &near, share->wish, i, &passes);
+		share->bits[i / 64] |= (uint64_t)passes << i % 64;
+		hawk_progress_tick(i);
 	}
 }
 
-/* All tests, in shares. */
-static struct hawk_error *sieve_all(struct share *shares)
+static struct hawk_error *test_all(struct share *shares)
 {
 	unsigned count = cut(shares, SHARES_MAX);
 	struct hawk_error *err = NULL;
 
-	hawk_parallel_run(count, sieve_share, shares);
+	hawk_parallel_run(count, test_share, shares);
 	for (unsigned i = 0; i < count; i++) {
 		if (err)
 			hawk_error_destroy(shares[i].err);
@@ -136,16 +175,15 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
 {
 	CLEANUP(free_ptr)
 	uint64_t *bits = calloc((size_t)graph->index.count / 64 + 1, sizeof(*bits));
-	struct hawk_sieve sieve;
-	struct share shares[SHARES_MAX] = {{.graph = graph, .sieve = &sieve, .bits = bits}};
-	struct hawk_error *err = bits ? hawk_sieve_init(graph, wish, sited, &sieve) : &hawk_enomem;
+	struct share shares[SHARES_MAX] = {
+		{.graph = graph, .wish = wish, .sited = sited, .bits = bits}};
 	struct hawk_progress progress;
+	struct hawk_error *err;
 
-	if (err)
-		return err;
+	if (!bits)
+		return &hawk_enomem;
 	hawk_progress_begin(&progress, "choosing blocks", 2 * (uint64_t)graph->index.count);
-	err = sieve_all(shares);
-	hawk_sieve_deinit(&sieve);
+	err = test_all(shares);
 	if (!err)
 		err = filter_all(graph, wish, bits);
 	hawk_progress_end(&progress);

@@ -2,7 +2,7 @@
 /**
  * @file
  * Blocks with words of a family that is rare at their offset: overwritten, or stale. All blocks are
- * looked at, and nearly all of them fit: where there are few rules that is told by the sieve.
+ * looked at, and nearly all of them fit.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,6 @@
 #include "hawk_cleanup.h"
 #include "hawk_progress.h"
 #include "schema_rules.h"
-#include "schema_sieve.h"
 #include "schema_tally.h"
 #include "schema_walk.h"
 
@@ -26,10 +25,6 @@ struct search {
 	const struct hawk_schema_rules *rules;
 	struct hawk_words *classes;
 	uint64_t small; /**< numbers below are numbers */
-
-	bool is_quick; /**< by the sieve */
-	struct hawk_schema_sieve sieve;
-	uint8_t *copy; /**< owned; of a block that is not seen in place */
 
 	struct hawk_schema_outlier current;
 	struct hawk_schema_outlier *outliers; /**< owned; the least probable first */
@@ -82,7 +77,6 @@ static struct hawk_error *judge_word(struct search *search, const struct hawk_sc
 				     uint64_t offset, uint64_t value)
 {
 	struct hawk_schema_outlier *current = &search->current;
-	size_t number = (size_t)(rule - search->rules->items);
 	enum hawk_word_family family;
 	struct hawk_word word;
 	struct hawk_error *err = hawk_words_classify(search->classes, value, &word);
@@ -91,8 +85,6 @@ static struct hawk_error *judge_word(struct search *search, const struct hawk_sc
 	if (err)
 		return err;
 	family = hawk_word_family_of(word.class);
-	if (family == rule->family && search->is_quick)
-		search->sieve.latest[number] = value;
 	if (family == rule->family || (family == HAWK_FAMILY_NULL && rule->null_fits))
 		return NULL;
 	bits = (double)rule->bits[family];
@@ -179,25 +171,6 @@ static void fetch_piece(const struct search *search, const struct hawk_schema_pi
 		}
 }
 
-/** What the sieve is in doubt of. */
-static struct hawk_error *judge_number(void *context, uint32_t number)
-{
-	struct search *search = context;
-	uint64_t start = hawk_block_start(search->index, number);
-	uint64_t size = hawk_block_size(search->index, number);
-	struct hawk_schema_piece piece = {.block = number, .is_last = true};
-
-	if (size > HAWK_SCHEMA_WORDS_MAX * WORD_BYTES)
-		size = HAWK_SCHEMA_WORDS_MAX * WORD_BYTES;
-	piece.size = (size_t)size;
-	piece.bytes = hawk_near_view(&search->sieve.near, start, piece.size);
-	if (!piece.bytes) {
-		piece.size = hawk_near_read(&search->sieve.near, start, search->copy, piece.size);
-		piece.bytes = search->copy;
-	}
-	return judge_piece(search, &piece);
-}
-
 /* In turns, so that the processor is never without something to fetch. */
 static struct hawk_error *judge_batch(void *context, const struct hawk_schema_batch *now,
 				      const struct hawk_schema_batch *next)
@@ -218,8 +191,7 @@ static void search_part(void *context, unsigned part)
 {
 	struct search *search = (struct search *)context + part;
 
-	search->err = search->is_quick ? hawk_schema_sieve(&search->sieve)
-				       : hawk_schema_walk(&search->walk);
+	search->err = hawk_schema_walk(&search->walk);
 }
 
 static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
@@ -233,18 +205,6 @@ static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
 		parts[i].rules = rules;
 		parts[i].classes = blocks->words[i];
 		parts[i].small = lowest <= UINT32_MAX ? lowest : UINT32_MAX + UINT64_C(1);
-		parts[i].is_quick = !group->period && rules->count <= HAWK_SCHEMA_SIEVE_RULES_MAX;
-		parts[i].sieve = (struct hawk_schema_sieve){
-			.blocks = blocks,
-			.part = i,
-			.group = group,
-			.rules = rules,
-			.small = parts[i].small,
-			.doubt = judge_number,
-			.context = &parts[i],
-			.near = {.target = blocks->graph->target},
-		};
-		parts[i].copy = malloc(HAWK_SCHEMA_WORDS_MAX * WORD_BYTES);
 		parts[i].walk = (struct hawk_schema_walk){
 			.blocks = blocks,
 			.part = i,
@@ -254,7 +214,7 @@ static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
 			.context = &parts[i],
 		};
 		parts[i].outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*parts[i].outliers));
-		if (!parts[i].outliers || !parts[i].copy)
+		if (!parts[i].outliers)
 			return &hawk_enomem;
 	}
 	return NULL;
@@ -312,10 +272,8 @@ struct hawk_error *hawk_schema_find_outliers(const struct hawk_schema_blocks *bl
 		err = search_parts(parts, blocks->parts);
 	if (!err)
 		finish(&parts[0], group);
-	for (unsigned i = 0; i < blocks->parts; i++) {
+	for (unsigned i = 0; i < blocks->parts; i++)
 		free(parts[i].outliers);
-		free(parts[i].copy);
-	}
 	hawk_schema_rules_deinit(&rules);
 	return err;
 }
