@@ -164,6 +164,17 @@ mark_scopes(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint3
 	return trace;
 }
 
+/** A child that a signal handler has forked off leaves its parent's table file first, and with it
+ * the slot, if it gets no table of its own. */
+static __attribute__((noinline)) void count_dropped(struct hawk_slot *slot, uint64_t bytes)
+{
+	hawk_file_check_fork();
+	if (hawk_thread_slot == slot)
+		hawk_threads_count_dropped(slot, bytes);
+	else
+		hawk_record_dropped(bytes);
+}
+
 static inline __attribute__((always_inline)) uint32_t
 find_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64_t bytes)
 {
@@ -175,7 +186,7 @@ find_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64
 			trace = find_by_walk(slot, caller);
 	}
 	if (__builtin_expect(!trace, 0))
-		hawk_threads_count_dropped(slot, bytes);
+		count_dropped(slot, bytes);
 	else if (__builtin_expect(slot->scope_key != 0, 0))
 		trace = mark_scopes(slot, caller, trace);
 	return trace;
@@ -268,7 +279,7 @@ static __attribute__((noinline)) void *record_unexpected(struct hawk_slot *slot,
 	if (!trace)
 		trace = find_by_walk(slot, caller);
 	if (__builtin_expect(!trace, 0))
-		hawk_threads_count_dropped(slot, bytes_of(block));
+		count_dropped(slot, bytes_of(block));
 	return finish(slot, trace, block);
 }
 
@@ -279,7 +290,7 @@ static __attribute__((noinline)) void *record_adopted(struct hawk_slot *slot,
 	uint32_t trace = adopt_stack(slot, caller);
 
 	if (__builtin_expect(!trace, 0))
-		hawk_threads_count_dropped(slot, bytes_of(block));
+		count_dropped(slot, bytes_of(block));
 	return finish(slot, trace, block);
 }
 
