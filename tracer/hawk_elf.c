@@ -222,11 +222,27 @@ uint32_t hawk_elf_symbol_count(const struct hawk_elf *self)
 	return last + 1;
 }
 
+/** Whether the loader makes the page of `address` read-only once it has relocated the module. */
+static bool is_relro(const struct hawk_elf *self, uint64_t address)
+{
+	uint64_t page = address & -(uint64_t)PAGE_BYTES;
+
+	for (unsigned i = 0; i < self->header_count; i++) {
+		const Elf64_Phdr *header = &self->headers[i];
+		uint64_t start = (self->bias + header->p_vaddr) & -(uint64_t)PAGE_BYTES;
+		uint64_t end =
+			(self->bias + header->p_vaddr + header->p_memsz) & -(uint64_t)PAGE_BYTES;
+
+		if (header->p_type == PT_GNU_RELRO && page >= start && page < end)
+			return true;
+	}
+	return false;
+}
+
 /** Whether the page of `address` can be written as it is, or (`ret`) may be made so for a moment.
  * Never a page with code: it could be running. */
 static bool is_writable(const struct hawk_elf *self, uint64_t address, bool *ret_may_be)
 {
-	uint64_t page = address & -(uint64_t)PAGE_BYTES;
 	bool writable = false;
 
 	*ret_may_be = false;
@@ -240,16 +256,7 @@ static bool is_writable(const struct hawk_elf *self, uint64_t address, bool *ret
 			*ret_may_be = !(header->p_flags & PF_X);
 		}
 	}
-	for (unsigned i = 0; i < self->header_count; i++) {
-		const Elf64_Phdr *header = &self->headers[i];
-		uint64_t start = (self->bias + header->p_vaddr) & -(uint64_t)PAGE_BYTES;
-		uint64_t end =
-			(self->bias + header->p_vaddr + header->p_memsz) & -(uint64_t)PAGE_BYTES;
-
-		if (header->p_type == PT_GNU_RELRO && page >= start && page < end)
-			writable = false;
-	}
-	return writable;
+	return writable && !is_relro(self, address);
 }
 
 static bool protect(const void *start, const void *end, long protection)
@@ -272,6 +279,8 @@ void hawk_elf_lock(const struct hawk_elf *self, const void *start, const void *e
 {
 	bool may_be;
 
+	if (self->unrelocated && is_relro(self, (uint64_t)start))
+		return;
 	if (!is_writable(self, (uint64_t)start, &may_be))
 		protect(start, end, PROT_READ);
 }

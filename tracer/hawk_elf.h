@@ -29,6 +29,7 @@ struct hawk_elf {
 	uint64_t relative_count; /**< the first so many relocations name no symbol */
 	const Elf64_Rela *calls; /**< relocations of the procedure linkage table */
 	uint64_t call_count;
+	bool unrelocated; /**< perhaps: the loader may have to write to RELRO pages still */
 };
 
 /** False if the module has no symbols, or keeps its dynamic section read-only (the vDSO). */
@@ -55,7 +56,7 @@ uint32_t hawk_elf_symbol_count(const struct hawk_elf *self);
  */
 bool hawk_elf_unlock(const struct hawk_elf *self, const void *start, const void *end);
 
-/** As they were before. */
+/** As they were before; but RELRO pages of a module that may be unrelocated stay writable. */
 void hawk_elf_lock(const struct hawk_elf *self, const void *start, const void *end);
 
 /** Stores `value` at `at`, which lies in the module. False if the kernel does not let us. */

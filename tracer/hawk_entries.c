@@ -372,7 +372,10 @@ static bool open_mapped(const struct link_map *map, struct hawk_elf *ret)
 		return false;
 	info.dlpi_phdr = (const Elf64_Phdr *)(map->l_addr + elf->e_phoff);
 	info.dlpi_phnum = elf->e_phnum;
-	return hawk_elf_open(&info, ret);
+	if (!hawk_elf_open(&info, ret))
+		return false;
+	ret->unrelocated = true;
+	return true;
 }
 
 /** The module is not relocated yet: what will be bound to it gets the hooks. Its own calls get

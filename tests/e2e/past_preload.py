@@ -84,6 +84,16 @@ def check_loaded_later(program, plugins, name, library):
                               f"{name}, loaded later, {arguments}")
 
 
+def check_code_pages(program, folder):
+    """A plug-in with a free() of its own, whose symbols lie on pages with code: the loader has to relocate it after it
+    got hooks."""
+    plugin = hawk.compile_program(
+        os.path.join(folder, "code_pages.so"), ["past_preload_plugin.c"],
+        flags=["-shared", "-fPIC", "-fno-builtin", "-DOWN_FREE", "-Wl,-z,noseparate-code,-z,relro,-z,now"])
+    expect_done([program, "deepbind", plugin], hawk.plain_environment(), "symbols on pages with code, alone")
+    expect_done([program, "deepbind", plugin], hawk.tracer_environment(), "symbols on pages with code")
+
+
 def check_wrappers(program, plugins, wrapper, library):
     """Where the wrapper comes first, aligned blocks have no header: only their own allocator may take these."""
     behind = [library] if library else []
@@ -119,6 +129,7 @@ work = hawk.temporary_folder()
 present = {name: hawk.find_allocator(name) for name in hawk.ALLOCATORS if hawk.find_allocator(name)}
 main, loaded = compile_all(work, present)
 check_glibc(main, loaded, work)
+check_code_pages(main, work)
 passing_on = hawk.compile_program(os.path.join(work, "wrapper.so"), ["entries_wrapper.c"],
                                   flags=["-O1", "-shared", "-fPIC", "-fno-builtin"])
 headers = {flags: hawk.compile_program(os.path.join(work, f"header_wrapper{len(flags)}.so"), ["header_wrapper.c"],

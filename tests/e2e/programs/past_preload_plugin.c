@@ -14,6 +14,15 @@ void _ZdlPv(void *pointer);
 void _ZdlPvm(void *pointer, size_t size);
 void fill_takers(struct takers *takers);
 
+#ifdef OWN_FREE
+void __libc_free(void *pointer);
+
+void free(void *pointer)
+{
+	__libc_free(pointer);
+}
+#endif
+
 void fill_takers(struct takers *takers)
 {
 	takers->malloc = malloc;
