@@ -17,7 +17,7 @@
 #include "hawk_heaps.h"
 #include "hawk_loader.h"
 
-enum { ENTRIES_MAX = 512 };
+enum { ENTRIES_MAX = 512, PAGE_BYTES = 4096 };
 
 bool hawk_entries_produce;
 
@@ -37,6 +37,8 @@ struct installation {
 	uint64_t lowest, highest; /**< originals lie between */
 	uint64_t next;            /**< bias of the first module behind us that has a malloc */
 	struct hawk_elf ours;
+	int heap;       /**< whose hooks were noted last; -1 = none */
+	bool late;      /**< of one module, which can be unloaded again */
 	bool behind_us; /**< while walking modules in their order */
 	bool failed;
 };
@@ -99,6 +101,7 @@ static void note_heap(struct installation *all, const struct hawk_elf *module,
 {
 	int heap = hawk_elf_find(module, "free") ? hawk_heaps_reserve(map) : -1;
 
+	all->heap = heap;
 	for (unsigned i = 0; heap >= 0 && i < HAWK_HEAP_FUNCTIONS; i++) {
 		const Elf64_Sym *symbol = hawk_elf_find(module, hawk_heaps_names[i]);
 		uint64_t original;
@@ -200,11 +203,36 @@ static bool redirect_in_place(const struct installation *all, const struct hawk_
 	return true;
 }
 
+/**
+ * Memory for a copy of symbols, whole pages; NULL: none. A module that is loaded later takes that
+ * of the unloaded one that had its hooks before, so that plug-ins can be loaded again and again.
+ */
+static void *find_place(const struct installation *all, uint64_t bytes)
+{
+	static struct {
+		void *memory;
+		uint64_t bytes;
+	} places[HAWK_HEAPS_MAX];
+	void *memory;
+
+	bytes = (bytes + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
+	if (!all->late)
+		return hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+	if (places[all->heap].bytes >= bytes)
+		return places[all->heap].memory;
+	memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+	if (memory) {
+		places[all->heap].memory = memory;
+		places[all->heap].bytes = bytes;
+	}
+	return memory;
+}
+
 /** In a copy of the table, which the loader is led to. */
 static bool redirect_to_copy(const struct installation *all, const struct hawk_elf *module)
 {
 	uint64_t bytes = (uint64_t)hawk_elf_symbol_count(module) * sizeof(Elf64_Sym);
-	Elf64_Sym *copy = bytes ? hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE) : NULL;
+	Elf64_Sym *copy = bytes ? find_place(all, bytes) : NULL;
 
 	if (!copy)
 		return false;
@@ -361,14 +389,13 @@ static bool is_module(const void *block)
  * they lie at its beginning. */
 static bool open_mapped(const struct link_map *map, struct hawk_elf *ret)
 {
-	const uint64_t page_bytes = 4096;
 	const uint32_t magic = 0x464c457f; /* 0x7f, E, L, F */
 	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)map->l_addr;
 	struct dl_phdr_info info = {.dlpi_addr = map->l_addr};
 
-	if (!map->l_ld || map->l_addr % page_bytes || !hawk_readable(map->l_addr) ||
-	    *(const uint32_t *)elf->e_ident != magic || elf->e_phoff > page_bytes ||
-	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > page_bytes)
+	if (!map->l_ld || map->l_addr % PAGE_BYTES || !hawk_readable(map->l_addr) ||
+	    *(const uint32_t *)elf->e_ident != magic || elf->e_phoff > PAGE_BYTES ||
+	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > PAGE_BYTES)
 		return false;
 	info.dlpi_phdr = (const Elf64_Phdr *)(map->l_addr + elf->e_phoff);
 	info.dlpi_phnum = elf->e_phnum;
@@ -389,6 +416,7 @@ static void install_late(const struct link_map *map)
 	if (!open_mapped(map, &module) || __atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))
 		return;
 	all.count = 0;
+	all.late = true;
 	note_heap(&all, &module, map);
 	for (unsigned i = 0; i < all.count; i++)
 		all.found[i].shadowed = true;

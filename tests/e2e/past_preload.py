@@ -86,12 +86,15 @@ def check_loaded_later(program, plugins, name, library):
 
 def check_code_pages(program, folder):
     """A plug-in with a free() of its own, whose symbols lie on pages with code: the loader has to relocate it after it
-    got hooks."""
+    got hooks. Loaded again and again it takes no more memory."""
     plugin = hawk.compile_program(
         os.path.join(folder, "code_pages.so"), ["past_preload_plugin.c"],
         flags=["-shared", "-fPIC", "-fno-builtin", "-DOWN_FREE", "-Wl,-z,noseparate-code,-z,relro,-z,now"])
     expect_done([program, "deepbind", plugin], hawk.plain_environment(), "symbols on pages with code, alone")
     expect_done([program, "deepbind", plugin], hawk.tracer_environment(), "symbols on pages with code")
+    used = [int(hawk.run([program, "again", plugin, times], env=hawk.tracer_environment(options="stats=1"))
+                .stderr.split("table_bytes ")[1].split()[0]) for times in ("1", "200")]
+    hawk.expect_equal(used[1], used[0], "table_bytes after 200 loads instead of one")
 
 
 def check_wrappers(program, plugins, wrapper, library):

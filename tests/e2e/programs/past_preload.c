@@ -8,6 +8,7 @@
  *     past_preload takes PLUGIN ...      the same, but they make no blocks themselves
  *     past_preload namespace PLUGIN ...  libraries loaded with dlmopen, again and again
  *     past_preload handle LIBRARY ...    dlsym() on handles
+ *     past_preload again PLUGIN TIMES    a library loaded and unloaded so many times
  *
  * A last argument "abort" ends it with some blocks alive: "live ADDRESS SIZE" names each of them.
  */
@@ -191,12 +192,28 @@ static void use_namespaces(const char *plugin)
 	}
 }
 
+static void load_again(const char *plugin, long times)
+{
+	while (times-- > 0) {
+		void *library = dlopen(plugin, RTLD_NOW);
+		struct takers takers;
+
+		open_takers(library, &takers);
+		takers.free(malloc(1));
+		dlclose(library);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct takers takers = {0};
 
 	if (argc < 3)
 		return 2;
+	if (!strcmp(argv[1], "again") && argc > 3) {
+		load_again(argv[2], strtol(argv[3], NULL, 10));
+		return 0;
+	}
 	free(realloc(malloc(1), 2)); /* a wrapper looks its functions up now */
 	for (int i = 2; i < argc && strcmp(argv[i], "abort") != 0; i++) {
 		if (!strcmp(argv[1], "namespace")) {
