@@ -34,6 +34,26 @@ struct finder {
 				   plan->undumped has it */
 };
 
+/* Whether each range that the program kept out of cores is still where the tracer has noted it.
+ * Where one is not, it was unmapped, or mremap() has moved it, who knows where to. */
+static bool undumped_stayed(const struct hawk_target *target, const struct hawk_sweep_plan *plan)
+{
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(target, &count);
+
+	for (size_t i = 0; i < plan->undumped_count; i++) {
+		const struct hawk_span *span = &plan->undumped[i];
+		bool stayed = span->start >= span->end;
+
+		for (size_t j = 0; j < count && !stayed; j++)
+			stayed = !mappings[j].dumped_bytes && mappings[j].start < span->end &&
+				 span->start < mappings[j].end;
+		if (!stayed)
+			return false;
+	}
+	return true;
+}
+
 /* A kernel dumps private anonymous memory that was ever written, all of it or (coredump_filter)
  * none; names of files tell it from other memory. */
 static bool knows_unwritten(const struct hawk_target *target, const struct hawk_sweep_plan *plan)
@@ -49,7 +69,7 @@ static bool knows_unwritten(const struct hawk_target *target, const struct hawk_
 		else if (mappings[i].flags & HAWK_MAPPING_WRITE && mappings[i].dumped_bytes)
 			anonymous = true;
 	}
-	return anonymous && named && plan->undumped_known;
+	return anonymous && named && plan->undumped_known && undumped_stayed(target, plan);
 }
 
 static struct hawk_error *add(struct hawk_root_ranges *ranges, struct hawk_root_range range)

@@ -7,8 +7,10 @@
  *
  * "untouched": nobody ever writes to it (Rust's stack for signals); the block is held by a
  * variable. "kept out": it is not to be in cores. "again": nor was it, for some time. "many": as
- * "kept out", after more such mappings than anybody takes note of.
+ * "kept out", after more such mappings than anybody takes note of. "moved": as "kept out", but then
+ * it moves elsewhere.
  */
+#define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,15 @@ static void keep_out(void *memory, int advice)
 		exit(1);
 }
 
+static char *move(void *memory)
+{
+	char *place = map();
+
+	if (mremap(memory, BYTES, BYTES, MREMAP_MAYMOVE | MREMAP_FIXED, place) != place)
+		exit(1);
+	return place;
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
@@ -62,6 +73,8 @@ int main(int argc, char **argv)
 		keep_out(memory, MADV_DONTDUMP);
 		if (!strcmp(mode, "again"))
 			keep_out(memory, MADV_DODUMP);
+		if (!strcmp(mode, "moved"))
+			memory = move(memory);
 		*(void *volatile *)memory = site_held();
 	}
 	for (int i = 0; i < LOST; i++)
