@@ -19,8 +19,8 @@ enum {
 	BINS = 127,
 	BINS_OFFSET_2_43 = 24,        /* in an arena */
 	NEXT_OFFSET = 16 * BINS + 16, /* from the first bin on: behind 16 bytes of bits */
-	ARENAS_MAX = 1 << 16,
-	LINKS_OFFSET = 16, /* of a chunk's links in the chunk */
+	ARENAS_MAX = 1 << 13,         /* eight for each processor */
+	LINKS_OFFSET = 16,            /* of a chunk's links in the chunk */
 	CHUNK_ALIGNMENT = 16,
 	EMPTY_MIN = 4,
 	STRANGE_MAX =
@@ -43,8 +43,9 @@ static bool may_be_chunk(uint64_t address)
 	return address && address < ADDRESS_END && address % CHUNK_ALIGNMENT == 0;
 }
 
-/* Whether the last one of an arena's bins lies at `address`. */
-static bool ends_bins(const struct hawk_target *target, uint64_t address)
+/* Whether the last one of an arena's bins lies at `address`, and the first not before `from`:
+ * arenas do not overlap, so that what can be made to look like one is soon used up. */
+static bool ends_bins(const struct hawk_target *target, uint64_t from, uint64_t address)
 {
 	struct bin bins[BINS + 1];
 	uint64_t start = address - (BINS - 1) * sizeof(bins[0]);
@@ -56,8 +57,9 @@ static bool ends_bins(const struct hawk_target *target, uint64_t address)
 		    2 * sizeof(bins[0]) ||
 	    !is_empty(&bins[BINS - 1], address) || is_empty(&bins[BINS], address + sizeof(bins[0])))
 		return false;
-	if (start > address || hawk_target_read_some(target, start, bins, BINS * sizeof(bins[0])) !=
-				       BINS * sizeof(bins[0]))
+	if (start > address || start < from ||
+	    hawk_target_read_some(target, start, bins, BINS * sizeof(bins[0])) !=
+		    BINS * sizeof(bins[0]))
 		return false;
 	for (unsigned i = 0; i < BINS && strange <= STRANGE_MAX; i++) {
 		if (is_empty(&bins[i], start + i * sizeof(bins[0])))
@@ -97,7 +99,8 @@ bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end
 			uint64_t value;
 
 			memcpy(&value, stretch.bytes + i * HAWK_WORD_BYTES, sizeof(value));
-			if (value != address - LINKS_OFFSET || !ends_bins(words->target, address))
+			if (value != address - LINKS_OFFSET ||
+			    !ends_bins(words->target, start, address))
 				continue;
 			ret->end = address + sizeof(struct bin);
 			ret->start = ret->end - BINS * sizeof(struct bin);

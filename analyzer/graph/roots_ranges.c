@@ -21,6 +21,7 @@ enum {
 	TLS_ABOVE_BYTES = 2560, /* and struct pthread, 2304 bytes in glibc 2.36, above */
 	WORD_BYTES = 8,
 	PAGE_BYTES = 4096,
+	BSS_BEFORE_MAX = 64, /* mappings of a module between its .bss and its other data */
 };
 
 struct finder {
@@ -506,7 +507,7 @@ static bool is_bss(const struct finder *finder, const struct hawk_mapping *mappi
 
 	for (const struct hawk_mapping *before = mapping - 1;
 	     module && before > mappings && before->start >= module->start &&
-	     before->end > module->start;
+	     before->end > module->start && mapping - before <= BSS_BEFORE_MAX;
 	     before--)
 		if (before->dumped_bytes && before->file_offset)
 			return true;

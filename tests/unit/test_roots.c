@@ -338,16 +338,17 @@ static void what_lies_below_a_stack_pointer_is_dead_on_a_stack_only(void **state
 
 enum { APP = 0x400000 };
 
-/* A program of three pages, the last two writable: data from its file, and .bss, which the kernel
- * does not dump as long as nobody has written to it. */
-static char *write_program(uint64_t data_dumped)
+/* A program of a page of text and writable ones: data from its file, and .bss, which the kernel
+ * does not dump as long as nobody has written to it; each a mapping. */
+static char *write_program(uint64_t data_dumped, unsigned bss_pages)
 {
 	struct synthetic_core *core = synthetic_core_create();
 	uint8_t page[SYNTHETIC_PAGE_BYTES];
 	char *path;
 
-	synthetic_elf_page(
-		page, (struct synthetic_elf){.vaddr = APP, .bytes = 3 * PAGE, .executable = true});
+	synthetic_elf_page(page, (struct synthetic_elf){.vaddr = APP,
+							.bytes = (2 + bss_pages) * PAGE,
+							.executable = true});
 	synthetic_core_add_segment(
 		core, (struct synthetic_segment){.address = APP,
 						 .bytes = page,
@@ -361,18 +362,20 @@ static char *write_program(uint64_t data_dumped)
 						 .flags = SYNTHETIC_READ | SYNTHETIC_WRITE,
 						 .path = "/usr/bin/app",
 						 .file_offset = PAGE});
-	synthetic_core_add_segment(
-		core, (struct synthetic_segment){.address = APP + 2 * PAGE,
-						 .memory_bytes = PAGE,
-						 .flags = SYNTHETIC_READ | SYNTHETIC_WRITE});
+	for (unsigned i = 0; i < bss_pages; i++)
+		synthetic_core_add_segment(
+			core,
+			(struct synthetic_segment){.address = APP + (2 + i) * PAGE,
+						   .memory_bytes = PAGE,
+						   .flags = SYNTHETIC_READ | SYNTHETIC_WRITE});
 	path = synthetic_core_write(core, SIZE_MAX);
 	synthetic_core_destroy(core);
 	return path;
 }
 
-static uint64_t missing_of_program(uint64_t data_dumped)
+static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
 {
-	char *path = write_program(data_dumped);
+	char *path = write_program(data_dumped, bss_pages);
 	struct hawk_sweep_plan plan = {.trace_count = 1};
 	struct hawk_block_index index;
 	struct hawk_target *target;
@@ -393,8 +396,16 @@ static uint64_t missing_of_program(uint64_t data_dumped)
 static void bss_that_nobody_wrote_to_is_not_missing(void **state)
 {
 	(void)state;
-	assert_int_equal(missing_of_program(PAGE), 0);
-	assert_true(missing_of_program(0) >= PAGE);
+	assert_int_equal(missing_of_program(PAGE, 1), 0);
+	assert_int_equal(missing_of_program(PAGE, 60), 0);
+	assert_true(missing_of_program(0, 1) >= PAGE);
+}
+
+/* A core may have millions of mappings: not every one of them is compared with every other. */
+static void data_far_in_front_of_bss_are_not_looked_for(void **state)
+{
+	(void)state;
+	assert_int_equal(missing_of_program(PAGE, 100), 36 * PAGE);
 }
 
 enum { WRITTEN = 0x7f0000010000, UNWRITTEN = WRITTEN + 16 * PAGE };
@@ -498,6 +509,7 @@ int main(void)
 		cmocka_unit_test(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root),
 		cmocka_unit_test(size_fields_that_lie_do_not_stop_the_search_for_roots),
 		cmocka_unit_test(bss_that_nobody_wrote_to_is_not_missing),
+		cmocka_unit_test(data_far_in_front_of_bss_are_not_looked_for),
 		cmocka_unit_test(memory_that_was_never_written_is_not_missing),
 		cmocka_unit_test(memory_that_the_program_keeps_out_of_cores_is_missing),
 		cmocka_unit_test(without_the_tracers_word_memory_may_be_kept_out_of_cores),

@@ -150,6 +150,20 @@ static void bins_whose_beginning_is_not_there_are_none(void **state)
 	assert_false(find(*state, data, &span));
 }
 
+static void bins_do_not_begin_within_others(void **state)
+{
+	uint64_t data[DATA_WORDS];
+	struct hawk_span span;
+
+	make_bins(data, 0);
+	for (unsigned i = 2 * BINS; i < DATA_WORDS; i++)
+		data[i] = 5;
+	for (unsigned i = 0; i < 4 * BINS - 4; i++) /* every other one is empty */
+		data[i] = i / 2 % 2 ? 0x555555550000 : DATA + 8 * (i / 2 * 2) - 16;
+	assert_true(find(*state, data, &span));
+	assert_int_equal(span.end, DATA + 8 * (2 * BINS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +175,7 @@ int main(void)
 		WORLD_TEST(rings_of_another_number_are_no_bins),
 		WORLD_TEST(pointers_that_lead_anywhere_are_no_bins),
 		WORLD_TEST(bins_whose_beginning_is_not_there_are_none),
+		WORLD_TEST(bins_do_not_begin_within_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
