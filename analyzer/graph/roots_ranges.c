@@ -21,6 +21,16 @@ enum {
 	TLS_ABOVE_BYTES = 2560, /* and struct pthread, 2304 bytes in glibc 2.36, above */
 	WORD_BYTES = 8,
 	PAGE_BYTES = 4096,
+	HANDLER_BYTES_MAX = 256 << 10, /* of frames on an alternate stack */
+	/* struct ucontext of the kernel, x86-64, in words. */
+	CONTEXT_LINK = 1,
+	CONTEXT_STACK = 2,
+	CONTEXT_STACK_BYTES = 4,
+	CONTEXT_RSP = 20,
+	CONTEXT_SEGMENTS = 23,
+	CONTEXT_WORDS = 24,
+	CONTEXT_FLAGS_MAX = 7,
+	USER_CODE_SEGMENT = 0x33,
 	BSS_BEFORE_MAX = 64, /* mappings of a module between its .bss and its other data */
 };
 
@@ -182,6 +192,34 @@ static struct hawk_error *add_left_stack(const struct finder *finder, const stru
 							    .owner = owner});
 }
 
+/* Whether the kernel put `words` at `address` when it called a handler on an alternate stack. */
+static bool is_context(const uint64_t *words, uint64_t address)
+{
+	return words[0] <= CONTEXT_FLAGS_MAX && !words[CONTEXT_LINK] &&
+	       words[CONTEXT_STACK] <= address &&
+	       address - words[CONTEXT_STACK] < words[CONTEXT_STACK_BYTES] &&
+	       (words[CONTEXT_SEGMENTS] & UINT16_MAX) == USER_CODE_SEGMENT;
+}
+
+/* The lowest stack pointer in use. It is not `sp` in a handler of signals whose stack is a variable
+ * of a function further out: what was interrupted lies below that, but not below `start`. */
+static uint64_t lowest_sp(const struct finder *finder, uint64_t sp, uint64_t start)
+{
+	enum { STEP = PAGE_BYTES / WORD_BYTES };
+	uint64_t words[STEP + CONTEXT_WORDS], at = sp & -(uint64_t)WORD_BYTES, lowest = sp;
+	size_t count = STEP;
+
+	for (; count >= STEP && at + PAGE_BYTES <= sp + HANDLER_BYTES_MAX; at += PAGE_BYTES) {
+		count = hawk_target_read_some(finder->target, at, words, sizeof(words)) /
+			WORD_BYTES;
+		for (size_t i = 0; i < STEP && i + CONTEXT_WORDS <= count; i++)
+			if (is_context(&words[i], at + i * WORD_BYTES) &&
+			    words[i + CONTEXT_RSP] >= start && words[i + CONTEXT_RSP] < lowest)
+				lowest = words[i + CONTEXT_RSP];
+	}
+	return lowest;
+}
+
 /* The live part of the stack, and what lies below it, which is dead. Where the stack is a block, it
  * ends with the block; where thread-local storage lies above it, as glibc has it, it ends there;
  * and it ends with its mapping, or where the next stack begins. */
@@ -210,6 +248,8 @@ static struct hawk_error *add_stack(const struct finder *finder, const struct ha
 		range.end = mapping->end;
 	if (tls > sp && tls < mapping->end && whole)
 		range.end = tls_start(finder, sp, tls);
+	if (whole)
+		sp = lowest_sp(finder, sp, own ? own->start : mapping->start);
 	range.start = sp - mapping->start > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES : mapping->start;
 	if (block != HAWK_BLOCK_NOWHERE) {
 		uint64_t start = hawk_block_start(finder->index, block);

@@ -336,6 +336,36 @@ static void what_lies_below_a_stack_pointer_is_dead_on_a_stack_only(void **state
 	assert_int_equal(kind_below_stack_pointer(GRAPH_GLOBALS), HAWK_ROOT_OTHER);
 }
 
+/* Likewise, of a thread in a handler of signals whose stack of `bytes` lies around its stack
+ * pointer; it has interrupted a function whose frame lies below. */
+static uint32_t kind_of_interrupted(uint64_t bytes)
+{
+	enum { POINTER = 100, ALTERNATE = 500, CONTEXT = 540, USER_CODE_SEGMENT = 0x33 };
+	struct graph_world *world = graph_world_create();
+	uint32_t kind = HAWK_ROOT_KINDS;
+
+	graph_world_add(world, 64, 0, 0);
+	world->stack_top = GRAPH_STACK + GRAPH_STACK_BYTES - 8;
+	world->stack[POINTER] = world->blocks[0].start;
+	world->stack[CONTEXT] = 6;
+	world->stack[CONTEXT + 2] = GRAPH_STACK + ALTERNATE * 8;
+	world->stack[CONTEXT + 4] = bytes;
+	world->stack[CONTEXT + 20] = GRAPH_STACK + (POINTER - 2) * 8;
+	world->stack[CONTEXT + 23] = USER_CODE_SEGMENT;
+	graph_world_open(world, 1, SIZE_MAX);
+	if (root_of(world, 0 << 1))
+		kind = root_of(world, 0 << 1)->kind;
+	graph_world_destroy(world);
+	return kind;
+}
+
+static void what_a_handler_on_an_outer_frame_has_interrupted_is_alive(void **state)
+{
+	(void)state;
+	assert_int_equal(kind_of_interrupted(8 * 200), HAWK_ROOT_STACK);
+	assert_int_equal(kind_of_interrupted(8), HAWK_ROOT_KINDS); /* is not that stack's */
+}
+
 enum { APP = 0x400000 };
 
 /* A program of a page of text and writable ones: data from its file, and .bss, which the kernel
@@ -519,6 +549,7 @@ int main(void)
 		cmocka_unit_test(vector_registers_are_roots),
 		cmocka_unit_test(the_vector_of_thread_local_storage_is_held_by_its_thread),
 		cmocka_unit_test(what_lies_below_a_stack_pointer_is_dead_on_a_stack_only),
+		cmocka_unit_test(what_a_handler_on_an_outer_frame_has_interrupted_is_alive),
 		cmocka_unit_test(memory_joined_to_the_top_of_a_stack_is_a_root),
 	};
 
