@@ -58,8 +58,8 @@ static void append_refusal(const struct hawk_session *session, const struct hawk
 	uint64_t have = hawk_memory_available();
 
 	if (is_table_file(session))
-		hawk_text_puts(text, "No suspects: a table file has counts and no memory, so that "
-				     "who holds a block, and since when, cannot be said.");
+		hawk_text_puts(text, "No suspects: a table file has counts but no memory, so it "
+				     "cannot show who holds a block, or for how long.");
 	else if (settings->pid && !settings->full && !settings->suspects)
 		hawk_text_printf(text,
 				 "Suspects, and who holds them, take a longer stop of the process: "

@@ -183,7 +183,7 @@ static const struct hawk_option options[] = {
 	{"min-bytes", '\0', HAWK_OPTION_BYTES, HAWK_AT(min_bytes), "SIZE",
 	 "only sites with at least SIZE live bytes (10k, 1M, 2GiB)"},
 	{"suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(suspects), NULL,
-	 "with --pid, too, say who holds the largest sites: the process stands still longer"},
+	 "show who holds the largest sites with --pid, too; stops the process for longer"},
 	{"no-suspects", '\0', HAWK_OPTION_FLAG, HAWK_AT(no_suspects), NULL,
 	 "leave out who holds the largest sites, which takes longest"},
 	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},

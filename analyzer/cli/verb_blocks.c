@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core blocks: every live block, one line each, while the sweep finds them, or as they are in
- * the index cache; or the first N by size and age. Those of a process once it runs again: who reads
- * them may take their time.
+ * hawk-core blocks: prints every live block, one line each, while the sweep finds them; or the
+ * first N by size and age. Blocks of a live process are printed once it runs again, because the
+ * reader may be slow.
  */
 #include "hawk_heap_lost.h"
 #include "hawk_report_blocks.h"

@@ -16,9 +16,9 @@ static void report_doubt(struct hawk_session *session)
 
 	if (life->end == HAWK_LIFE_CLOCK && hawk_life_may_have_idled(life))
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "life-end",
-				  "when the process died is not known: its last allocations were "
-				  "%.0f s after its start, and the core's file is %.0f s younger "
-				  "than these",
+				  "when the process died is not known: it last allocated %.0f s "
+				  "after its start, and the core's file is %.0f s younger than "
+				  "that",
 				  hawk_life_seconds(life->clock_units),
 				  hawk_life_seconds(life->latest_units - life->clock_units));
 }
@@ -116,9 +116,9 @@ const struct hawk_verb hawk_verb_growth = {
 	.summary = "which sites leak, cache or queue, or were filled once",
 	.details =
 		"Judges each site from one core: when its live blocks were born, how many others "
-		"were freed, whether anything still leads to them. Says leak, cache or growing "
-		"queue, start-up, burst or steady, why, and how sure that is; or unclear, where "
-		"data are thin.",
+		"were freed, and whether anything still leads to them. The verdict is leak, cache "
+		"or growing queue, start-up, burst or steady, with reasons and a confidence; or "
+		"unclear, if there is too little data.",
 	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,

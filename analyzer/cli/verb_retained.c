@@ -266,9 +266,9 @@ const struct hawk_verb hawk_verb_retained = {
 	.summary = "what would be freed with a site, a block, a root",
 	.details =
 		"Shows shallow and retained sizes: what can be reached only through these blocks. "
-		"A conservative scan cannot be sure, so it is said twice: with all pointers, "
-		"and with those to the start of a block only. Sizes of the first 10 sites (or "
-		"--top) are exact, those of others at least so much (>=).",
+		"A conservative scan cannot be sure, so each size is given twice: by all "
+		"pointers, and only by pointers to the start of a block. Sizes of the first 10 "
+		"sites (or --top) are exact; others are lower bounds (>=).",
 	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,

@@ -133,11 +133,11 @@ const struct hawk_verb hawk_verb_schema = {
 	.arguments = "[options] CORE [SITE] | --pid PID [SITE]",
 	.summary = "what a site's blocks look like, and which do not fit",
 	.details =
-		"Takes the blocks of SITE for objects of one type, and tells for each of their "
-		"words what it holds: pointers to blocks of which site, virtual tables, code, "
-		"text, numbers, with shares; a struct without debug information. Blocks that do "
-		"not fit are listed: they may have been overwritten, or be stale. With --type and "
-		"without a site, of all blocks of that type, whoever made them.",
+		"Treats the blocks of SITE as objects of one type, and shows what each of their "
+		"words holds: pointers to blocks of which site, virtual tables, code, text, "
+		"numbers, with shares; a struct without debug information. Lists blocks that do "
+		"not fit: they may have been overwritten, or be stale. With --type and without a "
+		"site, looks at all blocks of that type, whichever site made them.",
 	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file (or --pid) and a site, or --type",

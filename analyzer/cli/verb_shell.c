@@ -61,10 +61,10 @@ static void print_help(const struct shell *shell, const struct hawk_verb *verb)
 		hawk_help_verb(verb);
 		return;
 	}
-	printf("Every verb without its core: analyze, leaks, blocks ... ; help VERB says more.\n"
-	       "  VERB ... | COMMAND    the answer goes to a program of the system\n"
-	       "  VERB ... > FILE       or into a file (>> appends)\n"
-	       "  $1 $2 ...             addresses of the last answer, %%1 %%2 ... its sites\n"
+	printf("Type a verb without its core: analyze, leaks, blocks ...; help VERB says more.\n"
+	       "  VERB ... | COMMAND    pipes the answer to a program\n"
+	       "  VERB ... > FILE       writes it into a file (>> appends)\n"
+	       "  $1 $2 ...             the last answer's addresses; %%1 %%2 ... its sites\n"
 	       "  $                     lists them\n"
 	       "  Tab completes verbs, options, functions and types. quit ends.\n\n");
 	for (const struct hawk_verb *const *one = hawk_verbs; *one; one++)

@@ -11,8 +11,8 @@ const char hawk_verb_exit_codes[] =
 	"Exit codes: 0 ok, 2 usage, 3 not readable, 4 the answer is incomplete.";
 
 const char hawk_verb_address_exit_codes[] =
-	"Exit codes: 0 ok, 1 no live block is there, 2 usage, 3 not readable, 4 the answer is "
-	"incomplete.";
+	"Exit codes: 0 ok, 1 no live block at the address, 2 usage, 3 not readable, 4 the answer "
+	"is incomplete.";
 
 const struct hawk_option hawk_common_options[] = {
 	{"help", 'h', HAWK_OPTION_FLAG, HAWK_AT(help), NULL, "print this help"},

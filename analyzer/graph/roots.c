@@ -292,7 +292,7 @@ static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *
 	if (missing_bytes(roots))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "roots-missing",
 				  "%s of writable memory, where pointers to blocks may lie, are "
-				  "not there",
+				  "missing",
 				  hawk_quantity_bytes(missing_bytes(roots)).text);
 	if (told->stacks_incomplete)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "stacks-unlisted",

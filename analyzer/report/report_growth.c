@@ -58,7 +58,7 @@ static void append_life(const struct hawk_growth_report *report, struct hawk_tex
 	else
 		hawk_text_printf(text,
 				 ". When it died is not known. The core's file is %s younger, but "
-				 "that may be its copy: verdicts do not rest on it.",
+				 "copying a core changes its time, so verdicts ignore it.",
 				 hawk_quantity_seconds(most - clock).text);
 }
 

@@ -200,10 +200,10 @@ struct hawk_error *hawk_report_no_block(const struct hawk_pointer_report *report
 	const char *why;
 
 	if (report->graph->heap->table)
-		return hawk_error_create(HAWK_ERROR_NO_BLOCK,
-					 "0x%" PRIx64 ": no live block is there", address);
+		return hawk_error_create(HAWK_ERROR_NO_BLOCK, "no live block at 0x%" PRIx64,
+					 address);
 	why = hawk_report_has_tracer(report->graph->target)
-		      ? "no block is known: the trace table is not there"
+		      ? "no block is known: the trace table is missing"
 		      : "no block is known: the process was not traced";
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": %s", address, why);
 }

@@ -333,7 +333,7 @@ static void put_memory(const struct hawk_report *report, const struct hawk_scree
 	} else if (!process->live && heap->table && !heap->counted) {
 		put_field(screen, "memory");
 		hawk_output_printf(screen->output,
-				   "%s in pages that are not zero (RES in top: these and files)\n",
+				   "%s in non-zero pages (RES in top also counts file pages)\n",
 				   hawk_quantity_bytes(heap->accounting.touched_bytes).text);
 	}
 }

@@ -67,13 +67,14 @@ struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 		return err;
 	end = report->top ? report->top : screen->full ? count : DEFAULT_TOP;
 	end = end < count ? end : count;
-	hawk_screen_heading(screen, "Scopes (%s of %s), each with those inside of it",
-			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
 	if (count == 1) {
+		hawk_screen_heading(screen, "Scopes");
 		hawk_output_puts(screen->output,
-				 "  none: no HAWK_SCOPE was entered, or none recorded\n");
+				 "  none: no HAWK_SCOPE was entered, or none was recorded\n");
 		return NULL;
 	}
+	hawk_screen_heading(screen, "Scopes (%s of %s), each with the scopes inside it",
+			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
 	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	hawk_output_printf(screen->output, "%9s %8s %10s %7s %10s %7s %s\n", "entries", "time",
 			   "allocated", "blocks", "held", "blocks", "scope");

@@ -205,16 +205,15 @@ static void append_doubt(const struct hawk_suspects *suspects, uint64_t unreache
 	if (!unreached_bytes)
 		return;
 	if (doubt == HAWK_LEAKS_MEMORY_MISSING)
-		hawk_text_puts(text,
-			       " Memory is missing in which pointers may lie, so that nothing "
-			       "can be called lost.");
+		hawk_text_puts(text, " Nothing can be called lost: pointers may lie in memory that "
+				     "is missing.");
 	else if (doubt == HAWK_LEAKS_OVERWRITTEN)
-		hawk_text_puts(text, " Blocks were overwritten, and perhaps pointers in them, so "
-				     "that nothing can be called lost.");
+		hawk_text_puts(text, " Nothing can be called lost: blocks were overwritten, and "
+				     "perhaps pointers in them.");
 	else
 		hawk_text_puts(text,
-			       " An arena was reset or destroyed: what nothing leads to may be "
-			       "gone, so that nothing can be called lost.");
+			       " Nothing can be called lost: an arena was reset or destroyed, "
+			       "perhaps with the blocks that nothing leads to.");
 }
 
 /** How it is reached, where who holds it does not say that. */

@@ -47,11 +47,11 @@ static const char *lost_name(enum hawk_leaks_doubt doubt)
 {
 	switch (doubt) {
 	case HAWK_LEAKS_MEMORY_MISSING:
-		return "(no root found: perhaps in memory that is missing)";
+		return "(no root found; some memory is missing)";
 	case HAWK_LEAKS_HEAPS_DISCARDED:
-		return "(no root found: perhaps of an arena that was reset)";
+		return "(no root found; an arena was reset)";
 	case HAWK_LEAKS_OVERWRITTEN:
-		return "(no root found: perhaps in a block that was overwritten)";
+		return "(no root found; blocks were overwritten)";
 	default:
 		return "(lost: no root leads there)";
 	}

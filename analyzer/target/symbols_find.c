@@ -300,8 +300,8 @@ static void note_unverified(const struct finder *finder, const struct hawk_elf *
 	if (!wanted_bytes(finder->module) && binary->build_id_bytes)
 		hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false,
 				  "module-unverified*",
-				  "whether %s is the file that the process used is not known: its "
-				  "build-id is not in the memory",
+				  "cannot tell whether %s is the file that the process used: its "
+				  "build-id is not in memory",
 				  binary->path);
 }
 

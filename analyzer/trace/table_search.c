@@ -235,8 +235,8 @@ static void report_file(const struct search *search)
 
 	if (mapping && mapping->path)
 		hawk_findings_add(search->findings, HAWK_FINDING_MISSING, true, "table-in-file",
-				  "the process kept its trace table in the file %s; if that is at "
-				  "hand, name it with --table",
+				  "the process kept its trace table in the file %s; pass it with "
+				  "--table=FILE, if you have it",
 				  mapping->path);
 }
 
@@ -250,8 +250,8 @@ static void use_twin(const struct search *search, struct hawk_table_found *ret)
 	ret->is_twin = true;
 	report_file(search);
 	hawk_findings_add(search->findings, HAWK_FINDING_MISSING, true, "table-twin-only",
-			  "of the trace table only the copy of its header at 0x%llx was found: "
-			  "blocks and sizes, but no stacks",
+			  "only a copy of the trace table's header was found, at 0x%llx: blocks "
+			  "and sizes are known, stacks are not",
 			  (unsigned long long)search->twin.self_address);
 }
 

@@ -93,7 +93,7 @@ def check_process():
                       [None] * 3, "a core holds no RSS")
     # The large blocks were never written.
     hawk.expect(64 << 10 < heap["touched_bytes"] < heap["writable_bytes"] - 800000, f"{heap}")
-    size = re.search(r"^  memory +([\d.]+) KiB in pages that are not zero \(RES in top: these and files\)$",
+    size = re.search(r"^  memory +([\d.]+) KiB in non-zero pages \(RES in top also counts file pages\)$",
                      text_of(core), re.MULTILINE)
     hawk.expect(size and abs(float(size[1]) - heap["touched_bytes"] / 1024) < 1, f"{size} {heap['touched_bytes']}")
     hawk.expect_equal((process["signal"], process["signal_name"], process["fault_address"],

@@ -192,7 +192,7 @@ def check_what_is_missing():
     table = os.path.join(folder, "table")
     done = hawk.run([os.path.join(folder, "growth"), "0.2"],
                     env=hawk.tracer_environment(options=f"table={table}"), cwd=folder)
-    hawk.expect("a table file has counts and no memory" in " ".join(
+    hawk.expect("a table file has counts but no memory" in " ".join(
         text_of(table, codes=(0, 4)).split()), "a table file")
 
 
