@@ -172,6 +172,8 @@ static void reset(struct hawk_slot *slot, struct hawk_head *head)
 	slot->clock_countdown = 0;
 	slot->clock_interval = 0;
 	slot->clock_last_ns = 0;
+	slot->walks_to_skip = 0;
+	slot->walk_backoff = 0;
 	hawk_scopes_clear(&slot->scopes, &slot->scope_key);
 	slot->stack.count = 0;
 	slot->stack.trace = 0;

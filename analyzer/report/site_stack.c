@@ -72,9 +72,9 @@ static struct hawk_error *look_up(struct hawk_site_stacks *stacks, uint32_t site
 /** One behind the last line that is shown in any case. */
 static size_t end_of(const struct hawk_site_stacks *stacks, const struct item *item)
 {
-	size_t end = item->telling + stacks->depth;
+	size_t left = item->count - item->telling;
 
-	return stacks->depth && end < item->count ? end : item->count;
+	return stacks->depth && stacks->depth < left ? item->telling + stacks->depth : item->count;
 }
 
 /** Inserts in order; the same line once. */
