@@ -55,7 +55,7 @@ static const char *const step_names[STEPS] = {
 	"roots",
 	"site graph",
 	"reach, leak kinds",
-	"retained, both ways",
+	"retained",
 	"everything",
 	"everything, 2 threads",
 };
