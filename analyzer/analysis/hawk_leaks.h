@@ -55,8 +55,7 @@ struct hawk_leaks {
 	/** There is a doubt (hawk_leaks_doubt()): lost blocks have become possibly lost. */
 	bool downgraded;
 	struct hawk_reach_sum downgrade; /**< those */
-	/** As found, by block; before any downgrade. May be the graph's: then its area is empty.
-	 * Zeros where records were kept and the graph has none. */
+	/** As found, by block; before any downgrade. May be the graph's: then its area is empty. */
 	struct hawk_reach reach;
 	uint64_t heuristics[HAWK_HEURISTIC_COUNT]; /**< pointers that they explain */
 };
@@ -86,10 +85,9 @@ enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint3
 
 /**
  * Needs (and makes) edges and roots; reads no memory but blocks' headers. `explained` as made for
- * this graph. With the graph's own the graph's reach is made and used; of all blocks, records that
- * are kept (hawk_kept_leaks.h) are taken instead. Evidence and examples are complete for the kinds
- * in `kinds` (bits 1u << enum hawk_reach_kind); of other kinds there are sums only. `ret` is to be
- * deinitialized after success only.
+ * this graph. With the graph's own the graph's reach is made and used. Evidence and examples are
+ * complete for the kinds in `kinds` (bits 1u << enum hawk_reach_kind); of other kinds there are
+ * sums only. `ret` is to be deinitialized after success only.
  */
 struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,

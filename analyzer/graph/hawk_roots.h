@@ -45,7 +45,7 @@ struct hawk_root {
 struct hawk_roots {
 	struct hawk_root *items;
 	size_t count;
-	size_t capacity; /**< 0 = the items are not ours (a mapped cache) */
+	size_t capacity;
 	uint64_t scanned_bytes[HAWK_ROOT_KINDS];
 	uint64_t missing_bytes[HAWK_ROOT_KINDS]; /**< that the target has and cannot be read */
 	uint64_t heap_missing_bytes;             /**< the same of mappings with blocks in them */

@@ -345,8 +345,7 @@ struct hawk_error *hawk_roots_find(const struct hawk_target *target,
 
 void hawk_roots_deinit(struct hawk_roots *roots)
 {
-	if (roots->capacity)
-		free(roots->items);
+	free(roots->items);
 	*roots = (struct hawk_roots){0};
 }
 
