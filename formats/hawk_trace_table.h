@@ -107,6 +107,7 @@ struct hawk_table_undumped {
 	uint64_t start; /**< 0 = free entry */
 	uint64_t end;   /**< written last (release) */
 };
+static_assert(sizeof(struct hawk_table_undumped) == 16, "frozen");
 
 struct hawk_table_header {
 	uint64_t magic;              /**< hawk_table_magic(); written last (release) */
@@ -183,6 +184,8 @@ static_assert(offsetof(struct hawk_table_header, trace_record_bytes) == 80, "fro
 static_assert(offsetof(struct hawk_table_header, clock_units) == 112, "frozen");
 static_assert(offsetof(struct hawk_table_header, discarded_heaps) == 208, "frozen");
 static_assert(offsetof(struct hawk_table_header, trace_segments) == 240, "frozen");
+static_assert(offsetof(struct hawk_table_header, undumped_watched) == 4528, "frozen");
+static_assert(offsetof(struct hawk_table_header, undumped) == 4536, "frozen");
 static_assert(sizeof(struct hawk_table_header) <= HAWK_TABLE_HEADER_BYTES,
 	      "the header fits its pages");
 
@@ -397,6 +400,7 @@ struct hawk_thread_record {
 static_assert(offsetof(struct hawk_thread_record, free_offset) == 48, "frozen");
 static_assert(offsetof(struct hawk_thread_record, dropped_objects) == HAWK_THREAD_RECORD_BYTES_MIN,
 	      "frozen");
+static_assert(sizeof(struct hawk_thread_record) == 80, "frozen");
 
 /** Allocations (or frees) of one trace by one thread, not flushed into the trace record yet. */
 struct hawk_counter_entry {
