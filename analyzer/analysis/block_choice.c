@@ -192,30 +192,6 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
 	return err;
 }
 
-struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
-					   const struct hawk_choice_wish *wish,
-					   hawk_choice_visitor *visit, void *context)
-{
-	CLEANUP(free_ptr) uint64_t *bits = NULL;
-	struct hawk_near near = {.target = graph->target};
-	uint32_t count = graph->index.count;
-	struct hawk_error *err = hawk_choice_bits_make(graph, wish, true, &bits);
-	struct hawk_progress progress;
-	uint64_t told = 0;
-
-	hawk_progress_begin(&progress, "reading chosen blocks", count);
-	for (uint32_t i = err ? count : hawk_block_next_chosen(bits, 0, count); i < count && !err;
-	     i = hawk_block_next_chosen(bits, i + 1, count)) {
-		struct hawk_block block;
-
-		hawk_progress_pass(&told, i);
-		hawk_block_graph_next_block(graph, &near, i, &block);
-		err = visit(context, i, &block);
-	}
-	hawk_progress_end(&progress);
-	return err;
-}
-
 void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *index,
 		     uint32_t number)
 {

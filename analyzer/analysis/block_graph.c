@@ -177,20 +177,3 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
 }
-
-uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph)
-{
-	uint64_t bytes = 0;
-
-	if (graph->parts & HAWK_PART_INDEX)
-		bytes += hawk_block_index_memory_bytes(&graph->index);
-	if (graph->parts & HAWK_PART_EDGES)
-		bytes += hawk_graph_memory_bytes(&graph->edges);
-	if (graph->parts & HAWK_PART_ROOTS)
-		bytes += sizeof(struct hawk_root) * graph->roots.capacity;
-	if (graph->parts & HAWK_PART_REACH)
-		bytes += graph->index.count + graph->workspace.area.size;
-	if (graph->retained)
-		bytes += sizeof(*graph->retained) * graph->heap->site_count;
-	return bytes;
-}

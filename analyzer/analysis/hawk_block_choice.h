@@ -63,16 +63,6 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
 					 const struct hawk_choice_wish *wish, bool sited,
 					 uint64_t **ret);
 
-/** Takes a block that is wanted. Of a carved block every part comes, with the same `block`. */
-typedef struct hawk_error *hawk_choice_visitor(void *context, uint32_t number,
-					       const struct hawk_block *block);
-
-/** Has `visit` take the blocks that are wanted, of those that are of a site, in their order; an
- * error ends it. Needs HAWK_PART_INDEX. */
-struct hawk_error *hawk_block_choice_visit(const struct hawk_block_graph *graph,
-					   const struct hawk_choice_wish *wish,
-					   hawk_choice_visitor *visit, void *context);
-
 struct hawk_chosen {
 	uint64_t objects;
 	uint64_t bytes; /**< requested; of carved blocks, what is left of them */

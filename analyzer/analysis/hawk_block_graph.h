@@ -183,7 +183,4 @@ static inline uint16_t hawk_block_graph_next_head(const struct hawk_block_graph 
 uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph,
 				   const struct hawk_dominators *dominators, uint32_t block);
 
-/** Memory that all parts take, in bytes. */
-uint64_t hawk_block_graph_memory_bytes(const struct hawk_block_graph *graph);
-
 #endif

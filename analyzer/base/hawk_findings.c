@@ -120,11 +120,3 @@ bool hawk_findings_partial_but(const struct hawk_findings *findings, const char 
 			return true;
 	return findings->forgotten;
 }
-
-bool hawk_findings_have(const struct hawk_findings *findings, const char *key, const char *text)
-{
-	for (size_t i = 0; i < findings->count; i++)
-		if (!strcmp(findings->items[i].key, key) && !strcmp(findings->items[i].text, text))
-			return true;
-	return false;
-}

@@ -52,9 +52,6 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
  * `findings` may be NULL. */
 void hawk_findings_sort(struct hawk_findings *findings, size_t from);
 
-/** Whether there is one with this key and text. */
-bool hawk_findings_have(const struct hawk_findings *findings, const char *key, const char *text);
-
 /** True if any finding says that the answer is incomplete, or might have said so. */
 bool hawk_findings_partial(const struct hawk_findings *findings);
 

@@ -26,11 +26,6 @@ struct hawk_error *hawk_pointer_session_sites(struct hawk_session *session,
 					      const struct hawk_settings *settings,
 					      struct hawk_site_list *ret);
 
-/** Likewise as bits by index into the heap's sites; caller frees. */
-struct hawk_error *hawk_pointer_session_site_bits(struct hawk_session *session,
-						  const struct hawk_settings *settings,
-						  uint64_t **ret);
-
 /** For verbs whose operands are addresses: all are checked, as hawk_verb.check. */
 struct hawk_error *hawk_check_addresses(const struct hawk_settings *settings, int count,
 					char **operands);

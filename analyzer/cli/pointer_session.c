@@ -90,22 +90,6 @@ struct hawk_error *hawk_pointer_session_sites(struct hawk_session *session,
 	return err;
 }
 
-struct hawk_error *hawk_pointer_session_site_bits(struct hawk_session *session,
-						  const struct hawk_settings *settings,
-						  uint64_t **ret)
-{
-	struct hawk_site_list list;
-	struct hawk_error *err = hawk_pointer_session_sites(session, settings, &list);
-
-	*ret = err ? NULL : calloc(session->heap.site_count / 64 + 1, sizeof(**ret));
-	if (!err && !*ret)
-		err = &hawk_enomem;
-	for (size_t i = 0; !err && i < list.count; i++)
-		(*ret)[list.sites[i] / 64] |= UINT64_C(1) << list.sites[i] % 64;
-	hawk_site_list_deinit(&list);
-	return err;
-}
-
 struct hawk_error *hawk_check_addresses(const struct hawk_settings *settings, int count,
 					char **operands)
 {
