@@ -9,6 +9,15 @@
 
 #include "hawk_leaks.h"
 
+/**
+ * Sums up what the definitely lost blocks lost indirectly, by their site (the last one,
+ * heap->site_count: none). Only blocks with a bit in `leaders` count (NULL = all). Needs edges and
+ * `reach` (the graph's, or one with other heuristics); caller frees.
+ */
+struct hawk_error *hawk_leak_lost(const struct hawk_block_graph *graph,
+				  const struct hawk_reach *reach, const uint64_t *leaders,
+				  struct hawk_chosen **ret);
+
 /** Definitely lost blocks of one site, and what is lost through them. */
 struct hawk_leak_leader {
 	uint32_t site;           /**< index into heap->sites */
@@ -19,7 +28,7 @@ struct hawk_leak_leader {
 
 /**
  * Finds who lost the indirectly lost blocks of `site`: sites with the most bytes first, then by
- * number. Needs edges and `reach` (the graph's, or one with other heuristics); caller frees.
+ * number. Needs edges and `reach`, as above; caller frees.
  */
 struct hawk_error *hawk_leak_leaders_of(const struct hawk_block_graph *graph,
 					const struct hawk_reach *reach, uint32_t site,

@@ -93,10 +93,6 @@ struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,
 				   const struct hawk_choice_wish *filter, struct hawk_leaks *ret);
 
-/** Likewise, of all blocks and kinds, by the graph's reach; what else than numbers, bytes and
- * examples there is in records is of no meaning. */
-struct hawk_error *hawk_leaks_make_bare(struct hawk_block_graph *graph, struct hawk_leaks *ret);
-
 /** Accepts leaks of zeros. */
 void hawk_leaks_deinit(struct hawk_leaks *leaks);
 

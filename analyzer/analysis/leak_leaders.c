@@ -30,7 +30,9 @@ struct sum {
 struct rows {
 	const struct hawk_block_graph *graph;
 	const uint8_t *kinds;
-	bool counts_leaders;
+	const uint64_t *counted; /**< a bit for each leader that counts; NULL = all */
+	bool counts_leaders;     /**< among the blocks that they lost */
+	uint32_t width;          /**< sites, the last one: none */
 	uint8_t *row_of;         /**< by site, or NO_ROW */
 	struct sum *sums;        /**< row after row, by the leader's site */
 	struct hawk_chosen *led; /**< by the leader's site: blocks of any site */
@@ -49,30 +51,39 @@ static void hawk_cleanup_rows(struct rows *rows)
 
 static struct sum *row(const struct rows *rows, size_t number)
 {
-	return rows->sums + number * rows->graph->heap->site_count;
+	return rows->sums + number * rows->width;
+}
+
+static uint32_t site_of(const struct rows *rows, uint32_t block)
+{
+	uint32_t site = hawk_block_graph_site(rows->graph, block);
+
+	return site < rows->width ? site : rows->width - 1;
 }
 
 /* `from`: the leader's site. */
 static void count_block(const struct rows *rows, uint32_t leader, uint32_t from, uint32_t block)
 {
-	const struct hawk_block_graph *graph = rows->graph;
-	uint32_t site = hawk_block_graph_site(graph, block);
+	const struct hawk_block_index *index = &rows->graph->index;
+	uint32_t site = site_of(rows, block);
 	struct sum *sum;
 
-	hawk_chosen_add(&rows->led[from], &graph->index, block);
-	if (site >= graph->heap->site_count || rows->row_of[site] == NO_ROW)
+	hawk_chosen_add(&rows->led[from], index, block);
+	if (rows->row_of[site] == NO_ROW)
 		return;
 	sum = &row(rows, rows->row_of[site])[from];
-	hawk_chosen_add(&sum->lost, &graph->index, block);
+	hawk_chosen_add(&sum->lost, index, block);
 	if (!sum->leaders)
 		sum->first = leader;
 	sum->leaders += !sum->leaders || sum->last != leader;
 	sum->last = leader;
 }
 
-static void flood(const struct rows *rows, uint32_t leader, uint32_t from)
+static void flood(const struct rows *rows, uint32_t leader)
 {
 	const struct hawk_graph *edges = &rows->graph->edges;
+	bool counts = hawk_block_is_chosen(rows->counted, leader);
+	uint32_t from = site_of(rows, leader);
 	uint32_t *stack = rows->stack.bytes;
 	size_t depth = 0;
 
@@ -91,7 +102,8 @@ static void flood(const struct rows *rows, uint32_t leader, uint32_t from)
 				continue;
 			rows->met[target / 64] |= bit;
 			stack[depth++] = target;
-			count_block(rows, leader, from, target);
+			if (counts)
+				count_block(rows, leader, from, target);
 		}
 	}
 }
@@ -106,49 +118,52 @@ static void flood_all(const struct rows *rows)
 	for (uint32_t block = 0; block < count; block++) {
 		const uint8_t *next =
 			memchr(rows->kinds + block, HAWK_REACH_DEFINITELY_LOST, count - block);
-		uint32_t site;
 
 		if (!next)
 			break;
 		block = (uint32_t)(next - rows->kinds);
-		site = hawk_block_graph_site(rows->graph, block);
 		hawk_progress_pass(&told, block);
-		if (site < rows->graph->heap->site_count)
-			flood(rows, block, site);
+		flood(rows, block);
 	}
 	hawk_progress_end(&progress);
 }
 
-/* A row for each of `sites`. */
+/* A row for each of `sites`. `rows` has what the caller says of leaders. */
 static struct hawk_error *make_rows(const struct hawk_block_graph *graph,
 				    const struct hawk_reach *reach, const uint32_t *sites,
-				    size_t count, bool counts_leaders, struct rows *ret)
+				    size_t count, struct rows *rows)
 {
-	size_t all = graph->heap->site_count;
-	struct hawk_error *err;
+	uint64_t stack_bytes = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
+	struct hawk_error *err = hawk_area_create_sparse(&rows->stack, stack_bytes);
 
-	*ret = (struct rows){
-		.graph = graph,
-		.kinds = reach->kinds,
-		.counts_leaders = counts_leaders,
-		.row_of = malloc(all + 1),
-		.sums = calloc(count * all + 1, sizeof(*ret->sums)),
-		.led = calloc(all + 1, sizeof(*ret->led)),
-		.met = calloc((size_t)graph->index.count / 64 + 1, sizeof(*ret->met)),
-	};
-	err = hawk_area_create(&ret->stack, ((uint64_t)graph->index.count + 1) * sizeof(uint32_t));
-	if (!err)
-		err = hawk_area_grow(&ret->stack,
-				     ((uint64_t)graph->index.count + 1) * sizeof(uint32_t));
 	if (err)
 		return err;
-	if (!ret->row_of || !ret->sums || !ret->led || !ret->met)
+	rows->graph = graph;
+	rows->kinds = reach->kinds;
+	rows->width = (uint32_t)graph->heap->site_count + 1;
+	rows->row_of = malloc(rows->width);
+	rows->sums = calloc(count * rows->width + 1, sizeof(*rows->sums));
+	rows->led = calloc(rows->width, sizeof(*rows->led));
+	rows->met = calloc((size_t)graph->index.count / 64 + 1, sizeof(*rows->met));
+	if (!rows->row_of || !rows->sums || !rows->led || !rows->met)
 		return &hawk_enomem;
-	memset(ret->row_of, NO_ROW, all);
+	memset(rows->row_of, NO_ROW, rows->width);
 	for (size_t i = 0; i < count; i++)
-		ret->row_of[sites[i]] = (uint8_t)i;
-	flood_all(ret);
+		rows->row_of[sites[i]] = (uint8_t)i;
+	flood_all(rows);
 	return NULL;
+}
+
+struct hawk_error *hawk_leak_lost(const struct hawk_block_graph *graph,
+				  const struct hawk_reach *reach, const uint64_t *leaders,
+				  struct hawk_chosen **ret)
+{
+	CLEANUP(rows) struct rows rows = {.counted = leaders};
+	struct hawk_error *err = make_rows(graph, reach, NULL, 0, &rows);
+
+	if (!err)
+		*ret = take_ptr(&rows.led);
+	return err;
 }
 
 static int compare(const void *left, const void *right)
@@ -166,7 +181,7 @@ struct hawk_error *hawk_leak_leaders_of(const struct hawk_block_graph *graph,
 					struct hawk_leak_leader **ret, size_t *count)
 {
 	CLEANUP(rows) struct rows rows = {0};
-	struct hawk_error *err = make_rows(graph, reach, &site, 1, false, &rows);
+	struct hawk_error *err = make_rows(graph, reach, &site, 1, &rows);
 	size_t found = 0;
 
 	if (err)
@@ -262,17 +277,17 @@ static size_t find_ring(const struct rows *rows, size_t number, const uint32_t *
 struct hawk_error *hawk_leak_origins(const struct hawk_block_graph *graph, const uint32_t *sites,
 				     size_t count, struct hawk_leak_origin *ret)
 {
-	CLEANUP(rows) struct rows rows = {0};
-	CLEANUP(rows) struct rows rings = {0};
+	CLEANUP(rows) struct rows rows = {.counts_leaders = true};
+	CLEANUP(rows) struct rows rings = {.counts_leaders = true};
 	uint32_t leaders[ROWS_MAX] = {0};
 	uint8_t ring[ROWS_MAX];
 	size_t leader_count;
-	struct hawk_error *err = make_rows(graph, &graph->reach, sites, count, true, &rows);
+	struct hawk_error *err = make_rows(graph, &graph->reach, sites, count, &rows);
 
 	if (err)
 		return err;
 	leader_count = find_leaders(&rows, count, leaders);
-	err = make_rows(graph, &graph->reach, leaders, leader_count, true, &rings);
+	err = make_rows(graph, &graph->reach, leaders, leader_count, &rings);
 	if (err)
 		return err;
 	join_rings(&rings, leaders, leader_count, ring);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Loss records from the kinds of all blocks.
+ * Folds blocks into loss records, then pointers into the evidence for them.
  */
 #include "hawk_leaks.h"
 
@@ -9,13 +9,31 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
-#include "leaks_fold.h"
+#include "hawk_leak_leaders.h"
+#include "hawk_progress.h"
 
-static void hawk_cleanup_fold(struct hawk_leak_fold *fold)
+static const uint32_t NO_RECORD = UINT32_MAX;
+
+struct fold {
+	const struct hawk_block_graph *graph;
+	const struct hawk_explained *explained;
+	uint64_t *chosen; /**< a bit for each block that the filter wants; NULL = all */
+	unsigned kinds;
+	struct hawk_leaks *leaks;
+	size_t capacity;
+	uint32_t *record_of; /**< by slot_of(), or NO_RECORD */
+	uint64_t *recorded;  /**< a bit for each block that counts for a record */
+	uint64_t *pointed;   /**< a bit for each of those that a pointer leads to */
+	uint32_t *sources;   /**< by record: the last block with a pointer to one of its blocks */
+};
+
+static void hawk_cleanup_fold(struct fold *fold)
 {
 	free(fold->chosen);
 	free(fold->record_of);
 	free(fold->recorded);
+	free(fold->pointed);
+	free(fold->sources);
 }
 
 static void hawk_cleanup_workspace(struct hawk_workspace *workspace)
@@ -115,99 +133,299 @@ static int compare(const void *left, const void *right, void *heap)
 	return a->example < b->example ? -1 : a->example > b->example;
 }
 
-void hawk_leaks_sort(const struct hawk_heap *heap, struct hawk_leaks *leaks)
+/* Returns what the bit was. */
+static bool set_bit(uint64_t *bits, uint32_t block)
 {
-	if (leaks->count)
-		qsort_r(leaks->records, leaks->count, sizeof(*leaks->records), compare,
-			(void *)(uintptr_t)heap);
+	bool was = hawk_block_is_chosen(bits, block);
+
+	bits[block / 64] |= UINT64_C(1) << block % 64;
+	return was;
 }
 
-/* Pointers to the blocks that count, and what is lost through them. */
-static struct hawk_error *find_evidence(struct hawk_leak_fold *fold,
-					const struct hawk_workspace *workspace)
+/* The kind under which blocks found to be of `kind` are reported. */
+static enum hawk_reach_kind told_kind(const struct hawk_leaks *leaks, unsigned kind)
 {
-	struct hawk_error *err = hawk_leaks_find_evidence(fold);
-
-	if (err || fold->leaks->downgraded)
-		return err;
-	return hawk_leaks_add_indirect(fold, hawk_workspace_lane(workspace, 0));
+	return leaks->downgraded && kind > HAWK_REACH_POSSIBLY ? HAWK_REACH_POSSIBLY
+							       : (enum hawk_reach_kind)kind;
 }
 
-/* Without evidence if `workspace` is NULL. */
-static struct hawk_error *fold_all(struct hawk_block_graph *graph,
-				   const struct hawk_explained *explained, unsigned kinds,
-				   const struct hawk_choice_wish *filter,
-				   struct hawk_workspace *workspace, struct hawk_leaks *leaks)
+static enum hawk_reach_kind kind_of(const struct fold *fold, uint32_t block)
 {
-	CLEANUP(fold)
-	struct hawk_leak_fold fold = {
-		.graph = graph,
-		.explained = explained,
-		.kinds = kinds,
-		.leaks = leaks,
+	return told_kind(fold->leaks, fold->leaks->reach.kinds[block]);
+}
+
+/* By site (the last one: none) and kind. */
+static size_t slot_of(const struct fold *fold, uint32_t block)
+{
+	size_t sites = fold->graph->heap->site_count;
+	size_t site = hawk_block_graph_site(fold->graph, block);
+
+	return (site < sites ? site : sites) * HAWK_REACH_KINDS + kind_of(fold, block);
+}
+
+static struct hawk_leak_record *record_of(const struct fold *fold, uint32_t block)
+{
+	return &fold->leaks->records[fold->record_of[slot_of(fold, block)]];
+}
+
+static struct hawk_error *add_record(struct fold *fold, uint32_t block)
+{
+	struct hawk_leaks *leaks = fold->leaks;
+
+	if (leaks->count == fold->capacity) {
+		size_t more = fold->capacity ? 2 * fold->capacity : 64;
+		void *moved = reallocarray(leaks->records, more, sizeof(*leaks->records));
+
+		if (!moved)
+			return &hawk_enomem;
+		leaks->records = moved;
+		fold->capacity = more;
+	}
+	fold->record_of[slot_of(fold, block)] = (uint32_t)leaks->count;
+	leaks->records[leaks->count++] = (struct hawk_leak_record){
+		.site = hawk_block_graph_site(fold->graph, block),
+		.kind = kind_of(fold, block),
+		.example = block,
+		.first_root = UINT32_MAX,
 	};
-	struct hawk_error *err = NULL;
+	return NULL;
+}
 
-	leaks->reach = graph->reach;
-	leaks->reach.area = (struct hawk_area){0};
-	if (explained != &graph->explained)
-		err = hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
-						explained, workspace, &leaks->reach);
-	if (err)
-		return err;
-	leaks->downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT;
-	memcpy(leaks->heuristics, explained->counts, sizeof(leaks->heuristics));
-	if (filter)
-		err = hawk_choice_bits_make(graph, filter, false, &fold.chosen);
-	if (!err)
-		err = hawk_leaks_add_blocks(&fold);
-	if (!err && workspace)
-		err = find_evidence(&fold, workspace);
-	if (!err)
-		hawk_leaks_sort(graph->heap, leaks);
+static struct hawk_error *add_block(struct fold *fold, struct hawk_near *near, uint32_t block)
+{
+	const struct hawk_block_graph *graph = fold->graph;
+	struct hawk_leak_record *record;
+	uint64_t birth;
+	uint16_t head;
+
+	if (fold->record_of[slot_of(fold, block)] == NO_RECORD) {
+		struct hawk_error *err = add_record(fold, block);
+
+		if (err)
+			return err;
+	}
+	set_bit(fold->recorded, block);
+	record = record_of(fold, block);
+	record->objects += hawk_block_index_counts(&graph->index, block);
+	record->bytes += hawk_block_index_left_bytes(&graph->index, block);
+	head = hawk_block_graph_next_head(graph, near, block);
+	birth = hawk_birth_decode((uint8_t)head);
+	if (head && (!record->has_birth || birth < record->oldest_units)) {
+		record->has_birth = true;
+		record->oldest_units = birth;
+		record->example = block;
+	}
+	return NULL;
+}
+
+/* With a filter, fills `sums` by kind as found. */
+static struct hawk_error *add_blocks(struct fold *fold, struct hawk_chosen *sums)
+{
+	struct hawk_near near = {.target = fold->graph->target};
+	uint32_t count = fold->graph->index.count;
+	struct hawk_error *err = NULL;
+	struct hawk_progress progress;
+	uint64_t told = 0;
+
+	hawk_progress_begin(&progress, "recording lost blocks", count);
+	for (uint32_t block = hawk_block_next_chosen(fold->chosen, 0, count); block < count && !err;
+	     block = hawk_block_next_chosen(fold->chosen, block + 1, count)) {
+		hawk_progress_pass(&told, block);
+		if (fold->chosen)
+			hawk_chosen_add(&sums[fold->leaks->reach.kinds[block]], &fold->graph->index,
+					block);
+		if (fold->kinds >> kind_of(fold, block) & 1)
+			err = add_block(fold, &near, block);
+	}
+	hawk_progress_end(&progress);
 	return err;
 }
 
-struct hawk_error *hawk_leaks_make_bare(struct hawk_block_graph *graph, struct hawk_leaks *ret)
+/* Of all blocks they are known. */
+static void add_sums(struct fold *fold, const struct hawk_chosen *chosen)
 {
-	struct hawk_leaks leaks = {0};
+	struct hawk_leaks *leaks = fold->leaks;
+
+	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
+		struct hawk_reach_sum sum = leaks->reach.sums[kind];
+		unsigned told = told_kind(leaks, kind);
+
+		if (fold->chosen)
+			sum = (struct hawk_reach_sum){chosen[kind].objects, chosen[kind].bytes};
+		leaks->sums[told].objects += sum.objects;
+		leaks->sums[told].bytes += sum.bytes;
+		if (told == kind)
+			continue;
+		leaks->downgrade.objects += sum.objects;
+		leaks->downgrade.bytes += sum.bytes;
+	}
+}
+
+/* `edge` leads to a block that counts for `record`. */
+static void add_pointer(struct fold *fold, struct hawk_leak_record *record, uint32_t edge,
+			unsigned source, bool explained)
+{
+	if (edge & HAWK_EDGE_INTERIOR)
+		record->pointers[source].interior++;
+	else
+		record->pointers[source].start++;
+	record->explained += explained;
+	record->pointed_objects += !set_bit(fold->pointed, edge >> 1);
+}
+
+static void add_roots(struct fold *fold)
+{
+	const struct hawk_roots *roots = &fold->graph->roots;
+
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct hawk_root *root = &roots->items[i];
+		struct hawk_leak_record *record;
+
+		if (!hawk_block_is_chosen(fold->recorded, root->edge >> 1))
+			continue;
+		record = record_of(fold, root->edge >> 1);
+		add_pointer(fold, record, root->edge, root->kind,
+			    hawk_explained_root(fold->explained, i));
+		if (record->first_root == UINT32_MAX)
+			record->first_root = (uint32_t)i;
+	}
+}
+
+/* `whole`: the block that `source` is, or is a part of. */
+static void add_edges(struct fold *fold, uint32_t source, uint32_t whole)
+{
+	const struct hawk_graph *edges = &fold->graph->edges;
+	struct hawk_leaks *leaks = fold->leaks;
+
+	for (uint32_t i = edges->offsets[source]; i < edges->offsets[source + 1]; i++) {
+		uint32_t edge = edges->edges[i];
+		uint32_t number;
+
+		if (!hawk_block_is_chosen(fold->recorded, edge >> 1) ||
+		    hawk_block_index_same(&fold->graph->index, edge >> 1, whole))
+			continue;
+		number = fold->record_of[slot_of(fold, edge >> 1)];
+		add_pointer(fold, &leaks->records[number], edge,
+			    HAWK_LEAK_FROM_BLOCKS + leaks->reach.kinds[source],
+			    hawk_explained_edge(fold->explained, i));
+		leaks->records[number].source_blocks += fold->sources[number] != whole;
+		fold->sources[number] = whole;
+	}
+}
+
+/* The edges of all parts of a carved block come with its first one, so that it is one source. */
+static struct hawk_error *find_evidence(struct fold *fold)
+{
+	const struct hawk_block_index *index = &fold->graph->index;
+	size_t bytes = fold->leaks->count * sizeof(*fold->sources);
+	struct hawk_progress progress;
+
+	fold->pointed = calloc((size_t)index->count / 64 + 1, sizeof(*fold->pointed));
+	fold->sources = malloc(bytes);
+	if (!fold->pointed || !fold->sources)
+		return &hawk_enomem;
+	memset(fold->sources, 0xff, bytes);
+	hawk_progress_begin(&progress, "looking for pointers to lost blocks", index->count);
+	add_roots(fold);
+	for (uint32_t block = 0; block < index->count; block++) {
+		uint32_t part =
+			hawk_block_index_whole(index, block) == block ? block : HAWK_BLOCK_NOWHERE;
+
+		hawk_progress_tick(block);
+		for (; part != HAWK_BLOCK_NOWHERE; part = hawk_block_index_next_part(index, part))
+			add_edges(fold, part, block);
+	}
+	hawk_progress_end(&progress);
+	return NULL;
+}
+
+static struct hawk_error *add_indirect(const struct fold *fold)
+{
+	struct hawk_leaks *leaks = fold->leaks;
+	CLEANUP(free_ptr) struct hawk_chosen *lost = NULL;
+	struct hawk_error *err = hawk_leak_lost(fold->graph, &leaks->reach, fold->recorded, &lost);
+
+	for (size_t i = 0; i < leaks->count && !err; i++) {
+		struct hawk_leak_record *record = &leaks->records[i];
+		size_t sites = fold->graph->heap->site_count;
+
+		if (record->kind != HAWK_REACH_DEFINITELY_LOST)
+			continue;
+		record->indirect_objects =
+			lost[record->site < sites ? record->site : sites].objects;
+		record->indirect_bytes = lost[record->site < sites ? record->site : sites].bytes;
+	}
+	return err;
+}
+
+static struct hawk_error *fill_records(struct fold *fold)
+{
+	size_t slots = (fold->graph->heap->site_count + 1) * HAWK_REACH_KINDS;
+	struct hawk_chosen sums[HAWK_REACH_KINDS] = {{0}};
+	struct hawk_leaks *leaks = fold->leaks;
 	struct hawk_error *err;
 
-	err = hawk_block_graph_need(graph, HAWK_PART_REACH);
-	if (!err)
-		err = fold_all(graph, &graph->explained, ~0u, NULL, NULL, &leaks);
+	fold->recorded = calloc((size_t)fold->graph->index.count / 64 + 1, sizeof(*fold->recorded));
+	fold->record_of = malloc(slots * sizeof(*fold->record_of));
+	if (!fold->recorded || !fold->record_of)
+		return &hawk_enomem;
+	memset(fold->record_of, 0xff, slots * sizeof(*fold->record_of));
+	err = add_blocks(fold, sums);
 	if (err)
-		hawk_leaks_deinit(&leaks);
-	else
-		*ret = leaks;
+		return err;
+	add_sums(fold, sums);
+	if (!leaks->count)
+		return NULL;
+	err = find_evidence(fold);
+	if (!err && !leaks->downgraded)
+		err = add_indirect(fold);
+	qsort_r(leaks->records, leaks->count, sizeof(*leaks->records), compare,
+		(void *)(uintptr_t)fold->graph->heap);
 	return err;
+}
+
+static struct hawk_error *make_reach(struct hawk_block_graph *graph,
+				     const struct hawk_explained *explained, struct hawk_reach *ret)
+{
+	CLEANUP(workspace) struct hawk_workspace workspace = {0};
+	struct hawk_error *err;
+
+	if (explained == &graph->explained) {
+		err = hawk_block_graph_need(graph, HAWK_PART_REACH);
+		*ret = graph->reach;
+		ret->area = (struct hawk_area){0};
+		return err;
+	}
+	err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
+	if (!err)
+		err = hawk_workspace_create(&workspace, graph->index.count, 1);
+	return err ? err
+		   : hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
+					       explained, &workspace, ret);
 }
 
 struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 				   const struct hawk_explained *explained, unsigned kinds,
 				   const struct hawk_choice_wish *filter, struct hawk_leaks *ret)
 {
-	CLEANUP(workspace) struct hawk_workspace own = {0};
-	struct hawk_workspace *workspace = &graph->workspace;
-	bool is_own = explained == &graph->explained;
 	struct hawk_leaks leaks = {0};
-	struct hawk_error *err;
+	CLEANUP(fold)
+	struct fold fold = {
+		.graph = graph, .explained = explained, .kinds = kinds, .leaks = &leaks};
+	struct hawk_error *err = make_reach(graph, explained, &leaks.reach);
 
-	err = hawk_block_graph_need(graph,
-				    is_own ? HAWK_PART_REACH : HAWK_PART_EDGES | HAWK_PART_ROOTS);
-	/* Dominators live in the graph's. */
-	if (!err && (graph->parts & HAWK_PART_RETAINED || !workspace->area.bytes)) {
-		workspace = &own;
-		err = hawk_workspace_create(workspace, graph->index.count, 1);
+	if (!err && filter)
+		err = hawk_choice_bits_make(graph, filter, false, &fold.chosen);
+	if (!err) {
+		leaks.downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT;
+		memcpy(leaks.heuristics, explained->counts, sizeof(leaks.heuristics));
+		err = fill_records(&fold);
 	}
-	if (!err)
-		err = fold_all(graph, explained, kinds, filter, workspace, &leaks);
-	if (err) {
+	if (err)
 		hawk_leaks_deinit(&leaks);
-		return err;
-	}
-	*ret = leaks;
-	return NULL;
+	else
+		*ret = leaks;
+	return err;
 }
 
 void hawk_leaks_deinit(struct hawk_leaks *leaks)

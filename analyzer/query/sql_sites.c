@@ -389,7 +389,7 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 	leaks = calloc(sites * SQL_KINDS + 1, sizeof(*leaks));
 	if (!leaks)
 		return &hawk_enomem;
-	err = hawk_leaks_make_bare(sql->source.graph, &found);
+	err = hawk_leaks_make(sql->source.graph, &sql->source.graph->explained, ~0u, NULL, &found);
 	if (err)
 		return err;
 	for (size_t i = 0; i < found.count; i++) {
