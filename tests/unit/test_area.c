@@ -3,23 +3,17 @@
  * @file
  * Areas keep what is in them when they grow or are trimmed; parallel parts run once each.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdatomic.h>
 
+#include "test.h"
 #include "hawk_area.h"
 #include "hawk_parallel.h"
 
-static void an_area_keeps_its_bytes_when_it_grows(void **state)
+TEST(an_area_keeps_its_bytes_when_it_grows)
 {
 	struct hawk_area area;
 	uint64_t size = 1;
 
-	(void)state;
 	assert_null(hawk_area_create(&area, size));
 	for (unsigned step = 1; step < 26; step++) {
 		unsigned char *bytes = area.bytes;
@@ -36,12 +30,11 @@ static void an_area_keeps_its_bytes_when_it_grows(void **state)
 	assert_null(area.bytes);
 }
 
-static void an_area_can_be_trimmed_and_grow_again(void **state)
+TEST(an_area_can_be_trimmed_and_grow_again)
 {
 	struct hawk_area area;
 	unsigned char *bytes;
 
-	(void)state;
 	assert_null(hawk_area_create(&area, 5 << 20));
 	bytes = area.bytes;
 	bytes[10000] = 1;
@@ -55,12 +48,11 @@ static void an_area_can_be_trimmed_and_grow_again(void **state)
 	hawk_area_destroy(&area);
 }
 
-static void a_wish_that_is_too_large_still_gives_an_area(void **state)
+TEST(a_wish_that_is_too_large_still_gives_an_area)
 {
 	struct hawk_area area;
 	struct hawk_error *err;
 
-	(void)state;
 	assert_null(hawk_area_create(&area, UINT64_MAX));
 	err = hawk_area_grow(&area, UINT64_MAX);
 	assert_ptr_equal(err, &hawk_enomem);
@@ -75,7 +67,7 @@ static void count_part(void *context, unsigned part)
 	atomic_fetch_add(&counts[part], 1);
 }
 
-static void every_part_runs_once(void **state)
+TEST(every_part_runs_once)
 {
 	for (unsigned parts = 0; parts <= HAWK_PARALLEL_MAX; parts += 8) {
 		_Atomic unsigned counts[HAWK_PARALLEL_MAX] = {0};
@@ -84,18 +76,5 @@ static void every_part_runs_once(void **state)
 		for (unsigned i = 0; i < HAWK_PARALLEL_MAX; i++)
 			assert_int_equal(counts[i], i < parts);
 	}
-	(void)state;
 	assert_in_range(hawk_parallel_processors(), 1, HAWK_PARALLEL_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_area_keeps_its_bytes_when_it_grows),
-		cmocka_unit_test(an_area_can_be_trimmed_and_grow_again),
-		cmocka_unit_test(a_wish_that_is_too_large_still_gives_an_area),
-		cmocka_unit_test(every_part_runs_once),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * @file
  * The block at an address: the same as the sweep finds, headers and dead blocks.
  */
+#include "test.h"
 #include "sweep_world.h"
 
 static struct hawk_block block_at(struct sweep_world *world, uint64_t offset,
@@ -16,10 +17,8 @@ static struct hawk_block block_at(struct sweep_world *world, uint64_t offset,
 	return block;
 }
 
-static void block_at_finds_what_contains_an_address(void **state)
+SWEEP_TEST(block_at_finds_what_contains_an_address)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 100, 3);
 	synthetic_heap_add_block(world->heap,
 				 (struct synthetic_block){.start = SYNTHETIC_HEAP + 32768,
@@ -40,10 +39,8 @@ static void block_at_finds_what_contains_an_address(void **state)
 	block_at(world, SWEEP_HEAP_BYTES, HAWK_BLOCK_NONE);
 }
 
-static void block_at_finds_the_start_of_a_huge_block(void **state)
+SWEEP_TEST(block_at_finds_the_start_of_a_huge_block)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 4096, SWEEP_HEAP_BYTES - 8192, 3);
 	sweep_world_open(world, sweep_world_cut(world, 5));
 	assert_int_equal(block_at(world, SWEEP_HEAP_BYTES - 4097, HAWK_BLOCK_LIVE).start,
@@ -51,10 +48,8 @@ static void block_at_finds_the_start_of_a_huge_block(void **state)
 	block_at(world, SWEEP_HEAP_BYTES - 4096, HAWK_BLOCK_NONE);
 }
 
-static void block_at_says_where_a_block_died(void **state)
+SWEEP_TEST(block_at_says_where_a_block_died)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 32, 3);
 	sweep_world_add(world, 4096, 32, 3);
 	synthetic_heap_kill_block(world->heap, SYNTHETIC_HEAP + 4096);
@@ -65,9 +60,8 @@ static void block_at_says_where_a_block_died(void **state)
 }
 
 /* Whatever the sweep keeps, and nothing else, is found at every granule of the heap. */
-static void block_at_agrees_with_the_sweep(void **state)
+SWEEP_TEST(block_at_agrees_with_the_sweep)
 {
-	struct sweep_world *world = *state;
 	size_t next = 0;
 
 	sweep_world_fill(world, 7);
@@ -91,16 +85,4 @@ static void block_at_agrees_with_the_sweep(void **state)
 		}
 	}
 	assert_true(next > 50);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SWEEP_TEST(block_at_finds_what_contains_an_address),
-		SWEEP_TEST(block_at_finds_the_start_of_a_huge_block),
-		SWEEP_TEST(block_at_says_where_a_block_died),
-		SWEEP_TEST(block_at_agrees_with_the_sweep),
-	};
-
-	return cmocka_run_group_tests_name("block at", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * Blocks that are chosen 64 at a time, side by side, against one after the other: on random heaps
  * with carved blocks, blocks of 4 GiB and more, headers in memory or kept, blocks of no site.
  */
+#include "test.h"
 #include "hawk_block_choice.h"
 #include "synthetic_sweep_core.h"
 
@@ -192,11 +193,10 @@ static void expect_sums(struct choice_world *world, const struct hawk_choice_wis
 	hawk_block_choice_deinit(&choice);
 }
 
-static void bits_of_random_heaps_are_those_of_blocks_one_by_one(void **state)
+TEST(bits_of_random_heaps_are_those_of_blocks_one_by_one)
 {
 	uint64_t chosen = 0, asked = 0, parts = 0, large = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= HEAPS; seed++) {
 		struct choice_world world;
 
@@ -226,13 +226,4 @@ static void bits_of_random_heaps_are_those_of_blocks_one_by_one(void **state)
 	}
 	assert_true(chosen > asked / 20 && chosen < asked / 2);
 	assert_true(parts > 1000 && large > 300);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bits_of_random_heaps_are_those_of_blocks_one_by_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

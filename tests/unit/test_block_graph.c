@@ -4,15 +4,7 @@
  * The graph object that all verbs use: what it takes from a core in one sweep, what its parts
  * depend on, and that they do not depend on the number of threads.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_site_graph.h"
 #include "synthetic_site_world.h"
 
@@ -32,9 +24,8 @@ static void make_everything(struct site_world *fixture, uint64_t seed, unsigned 
 	assert_null(hawk_site_graph_make(&fixture->graph, NULL, sites));
 }
 
-static void everything_is_the_same_with_one_thread_and_with_several(void **state)
+TEST(everything_is_the_same_with_one_thread_and_with_several)
 {
-	(void)state;
 	for (uint64_t seed = 0; seed < HEAPS; seed++) {
 		struct site_world fixtures[2];
 		struct hawk_site_graph sites[2];
@@ -111,9 +102,11 @@ static int tear_down_core(void **state)
 	return 0;
 }
 
-static void one_sweep_gives_sites_and_blocks_with_all_that_their_headers_say(void **state)
+#define BLOCK_GRAPH_TEST(name)                                                                     \
+	TEST_WITH(struct core_fixture *fixture, set_up_core, tear_down_core, name)
+
+BLOCK_GRAPH_TEST(one_sweep_gives_sites_and_blocks_with_all_that_their_headers_say)
 {
-	struct core_fixture *fixture = *state;
 	struct hawk_block block;
 
 	assert_null(hawk_heap_load_graph(fixture->target, &fixture->findings, HAWK_PART_INDEX,
@@ -133,10 +126,8 @@ static void one_sweep_gives_sites_and_blocks_with_all_that_their_headers_say(voi
 			 HAWK_SITE_NO_STACK);
 }
 
-static void a_part_brings_what_it_depends_on(void **state)
+BLOCK_GRAPH_TEST(a_part_brings_what_it_depends_on)
 {
-	struct core_fixture *fixture = *state;
-
 	assert_null(
 		hawk_heap_load(fixture->target, &fixture->findings, NULL, NULL, &fixture->heap));
 	hawk_block_graph_init(&fixture->graph, fixture->target, &fixture->heap, &fixture->findings);
@@ -149,9 +140,8 @@ static void a_part_brings_what_it_depends_on(void **state)
 			 24 + 25);
 }
 
-static void a_process_that_was_not_traced_has_no_blocks(void **state)
+BLOCK_GRAPH_TEST(a_process_that_was_not_traced_has_no_blocks)
 {
-	struct core_fixture *fixture = *state;
 	struct synthetic_core *core = synthetic_core_create();
 	char *path;
 
@@ -166,18 +156,4 @@ static void a_process_that_was_not_traced_has_no_blocks(void **state)
 	assert_int_equal(fixture->graph.index.count, 0);
 	assert_true(fixture->graph.parts & HAWK_PART_RETAINED);
 	synthetic_core_remove(path);
-}
-
-#define CORE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_core, tear_down_core)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(everything_is_the_same_with_one_thread_and_with_several),
-		CORE_TEST(one_sweep_gives_sites_and_blocks_with_all_that_their_headers_say),
-		CORE_TEST(a_part_brings_what_it_depends_on),
-		CORE_TEST(a_process_that_was_not_traced_has_no_blocks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

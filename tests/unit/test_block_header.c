@@ -4,24 +4,17 @@
  * The block header's encodings: fields, seals, births. The numbers of the worked examples in
  * docs/format-block-header.md are checked here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_block_header.h"
 #include "synthetic_heap.h"
 
 static const struct hawk_seal_key KEY = {
 	{UINT64_C(0x0123456789abcdef), UINT64_C(0xf0e1d2c3b4a59687)}};
 
-static void fields_are_read_back_as_written(void **state)
+TEST(fields_are_read_back_as_written)
 {
 	uint64_t seed = 1;
 
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		uint64_t r = synthetic_random(&seed);
 		unsigned kind = 8 + (r & 7);
@@ -40,22 +33,20 @@ static void fields_are_read_back_as_written(void **state)
 			 HAWK_SIZE_MAX);
 }
 
-static void large_offsets_become_one_code(void **state)
+TEST(large_offsets_become_one_code)
 {
-	(void)state;
 	assert_int_equal(hawk_header_offset_code(hawk_header_word0(8, 18, 0, 0)), 14);
 	for (unsigned log2 = 19; log2 < 48; log2++)
 		assert_int_equal(hawk_header_offset_code(hawk_header_word0(8, log2, 0, 0)),
 				 HAWK_OFFSET_LARGE);
 }
 
-static void a_seal_fits_its_own_place_only(void **state)
+TEST(a_seal_fits_its_own_place_only)
 {
 	const uint64_t at = 0x5555000010a0;
 	uint64_t word0 = hawk_header_word0(HAWK_KIND_MALLOC, 4, 68, 100);
 	uint64_t word1 = hawk_header_word1(7, hawk_seal(&KEY, word0, 7, at));
 
-	(void)state;
 	assert_true(hawk_header_is_live(&KEY, word0, word1, at));
 	for (unsigned bit = 0; bit < 64; bit++) {
 		uint64_t flip = UINT64_C(1) << bit;
@@ -69,12 +60,11 @@ static void a_seal_fits_its_own_place_only(void **state)
 	}
 }
 
-static void a_dead_seal_is_not_a_live_one_and_ignores_word_0(void **state)
+TEST(a_dead_seal_is_not_a_live_one_and_ignores_word_0)
 {
 	const uint64_t at = 0x5555000010a0;
 	uint64_t seed = 5;
 
-	(void)state;
 	for (uint32_t trace = 0; trace < 1000; trace++) {
 		uint64_t word1 = hawk_header_word1(trace, hawk_dead_seal(&KEY, trace, at));
 		uint64_t word0 = synthetic_random(&seed) | UINT64_C(1) << 63;
@@ -85,9 +75,8 @@ static void a_dead_seal_is_not_a_live_one_and_ignores_word_0(void **state)
 	}
 }
 
-static void every_birth_code_is_read_back_as_its_earliest_time(void **state)
+TEST(every_birth_code_is_read_back_as_its_earliest_time)
 {
-	(void)state;
 	for (unsigned code = 0; code < 256; code++) {
 		uint64_t units = hawk_birth_decode((uint8_t)code);
 
@@ -97,11 +86,10 @@ static void every_birth_code_is_read_back_as_its_earliest_time(void **state)
 	}
 }
 
-static void births_are_monotonic_and_within_an_eighth(void **state)
+TEST(births_are_monotonic_and_within_an_eighth)
 {
 	uint8_t last = 0;
 
-	(void)state;
 	for (uint64_t units = 0; units < UINT64_C(1) << 62; units += 1 + units / 100) {
 		uint8_t code = hawk_birth_encode(units);
 		uint64_t back = hawk_birth_decode(code);
@@ -119,15 +107,14 @@ static void births_are_monotonic_and_within_an_eighth(void **state)
 	assert_int_equal(hawk_birth_encode(UINT64_MAX), 255);
 }
 
-static void the_example_of_100_seconds_holds(void **state)
+TEST(the_example_of_100_seconds_holds)
 {
-	(void)state;
 	assert_int_equal(hawk_birth_encode(UINT64_C(100000000000) / HAWK_BIRTH_UNIT_NS), 68);
 	assert_int_equal(hawk_birth_decode(68), 1536);
 }
 
 /* Byte for byte as printed in docs/format-block-header.md. */
-static void the_documented_bytes_are_right(void **state)
+TEST(the_documented_bytes_are_right)
 {
 	static const uint8_t live[16] = {0x64, 0, 0, 0, 0,    0,    0x44, 0x80,
 					 0x07, 0, 0, 0, 0x61, 0xda, 0xcd, 0x44};
@@ -138,7 +125,6 @@ static void the_documented_bytes_are_right(void **state)
 	const uint64_t at = 0x5555000010a0;
 	struct hawk_block_header header;
 
-	(void)state;
 	header.word0 = hawk_header_word0(HAWK_KIND_MALLOC, 4, 68, 100);
 	header.word1 = hawk_header_word1(7, hawk_seal(&KEY, header.word0, 7, at));
 	assert_memory_equal(&header, live, 16);
@@ -148,20 +134,4 @@ static void the_documented_bytes_are_right(void **state)
 	header.word0 = hawk_header_word0(HAWK_KIND_ALIGNED, 20, 56, 4096);
 	header.word1 = hawk_header_word1(0, hawk_seal(&KEY, header.word0, 0, 0x7f00000ffff0));
 	assert_memory_equal(&header, aligned, 16);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_are_read_back_as_written),
-		cmocka_unit_test(large_offsets_become_one_code),
-		cmocka_unit_test(a_seal_fits_its_own_place_only),
-		cmocka_unit_test(a_dead_seal_is_not_a_live_one_and_ignores_word_0),
-		cmocka_unit_test(every_birth_code_is_read_back_as_its_earliest_time),
-		cmocka_unit_test(births_are_monotonic_and_within_an_eighth),
-		cmocka_unit_test(the_example_of_100_seconds_holds),
-		cmocka_unit_test(the_documented_bytes_are_right),
-	};
-
-	return cmocka_run_group_tests_name("block header", tests, NULL, NULL);
 }

@@ -4,14 +4,7 @@
  * The block index: which block contains an address, against trying all blocks, from dense small
  * blocks to ones that cover many chunks; what it refuses.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "test.h"
 #include "synthetic_graph.h"
 
 static const uint64_t CHUNK = UINT64_C(1) << HAWK_CHUNK_LOG2;
@@ -118,29 +111,27 @@ static void expect_random_blocks(uint32_t count, unsigned bits, uint64_t *seed)
 	free(blocks);
 }
 
-static void the_block_of_an_address_is_found_among_random_blocks(void **state)
+TEST(the_block_of_an_address_is_found_among_random_blocks)
 {
 	uint64_t seed = 1;
 
-	(void)state;
 	for (unsigned i = 0; i < 60; i++) {
 		expect_random_blocks(1 + i % 7, 5, &seed);
 		expect_random_blocks(2000, 4 + i % 12, &seed);
 	}
 }
 
-static void blocks_may_cover_chunks_and_more_than_32_bits(void **state)
+TEST(blocks_may_cover_chunks_and_more_than_32_bits)
 {
 	uint64_t seed = 2;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++) {
 		expect_random_blocks(100, 24, &seed);
 		expect_random_blocks(10, 35, &seed);
 	}
 }
 
-static void large_blocks_end_where_chunks_end(void **state)
+TEST(large_blocks_end_where_chunks_end)
 {
 	uint64_t at = SYNTHETIC_HEAP & -CHUNK;
 	uint64_t seed = 3;
@@ -155,16 +146,14 @@ static void large_blocks_end_where_chunks_end(void **state)
 		{.start = at + 2000 * CHUNK, .size = UINT64_C(1) << 40},
 	};
 
-	(void)state;
 	expect_everywhere(blocks, sizeof(blocks) / sizeof(blocks[0]), &seed);
 }
 
-static void an_empty_index_contains_nothing(void **state)
+TEST(an_empty_index_contains_nothing)
 {
 	struct hawk_block_index index;
 	bool interior;
 
-	(void)state;
 	make(&index, NULL, 0);
 	assert_int_equal(hawk_block_index_find(&index, 0, &interior), HAWK_BLOCK_NOWHERE);
 	assert_int_equal(hawk_block_index_find(&index, UINT64_MAX, &interior), HAWK_BLOCK_NOWHERE);
@@ -172,12 +161,11 @@ static void an_empty_index_contains_nothing(void **state)
 	hawk_block_index_deinit(&index);
 }
 
-static void more_chunks_than_can_be_numbered_are_refused(void **state)
+TEST(more_chunks_than_can_be_numbered_are_refused)
 {
 	struct hawk_block_index index;
 	struct hawk_error *err = NULL;
 
-	(void)state;
 	expect_no_error(hawk_block_index_init(&index, 0));
 	index.chunk_max = 5;
 	for (unsigned i = 0; i < 6 && !err; i++) {
@@ -195,13 +183,12 @@ static void more_chunks_than_can_be_numbered_are_refused(void **state)
 	hawk_block_index_deinit(&index);
 }
 
-static void addresses_above_47_bits_are_refused(void **state)
+TEST(addresses_above_47_bits_are_refused)
 {
 	const struct hawk_block block = {.start = (UINT64_C(1) << 47) - 16, .size = 17};
 	struct hawk_block_index index;
 	struct hawk_error *err;
 
-	(void)state;
 	expect_no_error(hawk_block_index_init(&index, 0));
 	err = hawk_block_index_add(&index, &block, 1);
 	if (!err)
@@ -254,7 +241,7 @@ static void expect_carved_traces(const struct hawk_block_index *index, uint64_t 
 	}
 }
 
-static void a_carved_block_is_what_its_pieces_leave_of_it(void **state)
+TEST(a_carved_block_is_what_its_pieces_leave_of_it)
 {
 	const uint64_t at = SYNTHETIC_HEAP;
 	const struct hawk_block blocks[] = {
@@ -269,7 +256,6 @@ static void a_carved_block_is_what_its_pieces_leave_of_it(void **state)
 		{.start = at + (1 << 24), .size = 8, .trace = 6},
 	};
 
-	(void)state;
 	for (size_t split = 0; split <= sizeof(blocks) / sizeof(blocks[0]); split++) {
 		struct hawk_block_index index;
 		uint64_t counted = 0, bytes = 0;
@@ -291,12 +277,11 @@ static void a_carved_block_is_what_its_pieces_leave_of_it(void **state)
 	}
 }
 
-static void small_blocks_cost_15_bytes_each(void **state)
+TEST(small_blocks_cost_15_bytes_each)
 {
 	enum { COUNT = 1000000 };
 	struct hawk_block_index index;
 
-	(void)state;
 	expect_no_error(hawk_block_index_init(&index, 0));
 	for (uint32_t i = 0; i < COUNT; i++) {
 		struct hawk_block block = {.start = SYNTHETIC_HEAP + 112 * (uint64_t)i + 16,
@@ -307,20 +292,4 @@ static void small_blocks_cost_15_bytes_each(void **state)
 	assert_null(hawk_block_index_finish(&index));
 	assert_true(hawk_block_index_memory_bytes(&index) < 15 * (uint64_t)COUNT);
 	hawk_block_index_deinit(&index);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_block_of_an_address_is_found_among_random_blocks),
-		cmocka_unit_test(blocks_may_cover_chunks_and_more_than_32_bits),
-		cmocka_unit_test(large_blocks_end_where_chunks_end),
-		cmocka_unit_test(an_empty_index_contains_nothing),
-		cmocka_unit_test(more_chunks_than_can_be_numbered_are_refused),
-		cmocka_unit_test(addresses_above_47_bits_are_refused),
-		cmocka_unit_test(a_carved_block_is_what_its_pieces_leave_of_it),
-		cmocka_unit_test(small_blocks_cost_15_bytes_each),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
  * What `hawk-core run` says about core settings that a test cannot give to the system it runs on.
  * The command is no library: its source is included here.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "../../analyzer/cli/run_core_checks.c"
 
 enum { DEFAULT_FILTER = 0x33 };
@@ -42,11 +37,10 @@ static void expect_warning(struct hawk_core_settings settings, const char *words
 		fail_msg("no '%s' in '%s'", words, warnings);
 }
 
-static void good_settings_give_no_warning(void **state)
+TEST(good_settings_give_no_warning)
 {
 	struct hawk_core_settings settings = good_settings();
 
-	(void)state;
 	assert_string_equal(warnings_for(settings), "");
 	settings.pattern = "core";
 	assert_string_equal(warnings_for(settings), "");
@@ -55,92 +49,69 @@ static void good_settings_give_no_warning(void **state)
 	assert_string_equal(warnings_for(settings), "");
 }
 
-static void systemd_s_handler_is_answered_by_coredumpctl(void **state)
+TEST(systemd_s_handler_is_answered_by_coredumpctl)
 {
 	struct hawk_core_settings settings = good_settings();
 
-	(void)state;
 	settings.pattern = "|/lib/systemd/systemd-coredump %P %u %g %s %t 9223372036854775808 %h";
 	expect_warning(settings, "coredumpctl dump");
 }
 
-static void another_handler_is_named(void **state)
+TEST(another_handler_is_named)
 {
 	struct hawk_core_settings settings = good_settings();
 
-	(void)state;
 	settings.pattern = "|/usr/share/apport/apport -p%p";
 	expect_warning(settings, "handler /usr/share/apport/apport and");
 	settings.pattern = "@/run/coredump.socket";
 	expect_warning(settings, "handler /run/coredump.socket and");
 }
 
-static void a_handler_makes_the_limit_meaningless(void **state)
+TEST(a_handler_makes_the_limit_meaningless)
 {
 	struct hawk_core_settings settings = good_settings();
 
-	(void)state;
 	settings.pattern = "|/usr/bin/handler";
 	settings.hard_limit = 0;
 	assert_null(strstr(warnings_for(settings), "limit"));
 }
 
-static void limits_that_lose_or_cut_cores_are_told(void **state)
+TEST(limits_that_lose_or_cut_cores_are_told)
 {
 	struct hawk_core_settings settings = good_settings();
 
-	(void)state;
 	settings.hard_limit = 0;
 	expect_warning(settings, "no core will be written: the hard limit");
 	settings.hard_limit = 1 << 20;
 	expect_warning(settings, "cut off at 1.0 MiB");
 }
 
-static void an_empty_pattern_loses_cores_unless_the_pid_names_them(void **state)
+TEST(an_empty_pattern_loses_cores_unless_the_pid_names_them)
 {
 	struct hawk_core_settings settings = good_settings();
 
-	(void)state;
 	settings.pattern = "";
 	expect_warning(settings, "kernel.core_pattern is empty");
 	settings.uses_pid = true;
 	assert_string_equal(warnings_for(settings), "");
 }
 
-static void a_directory_that_is_not_there_is_named(void **state)
+TEST(a_directory_that_is_not_there_is_named)
 {
 	struct hawk_core_settings settings = good_settings();
 
-	(void)state;
 	settings.pattern = "/no/such/folder/core";
 	expect_warning(settings, "/no/such/folder, which is not there");
 	settings.pattern = "/var/%u/core"; // unknown until it happens
 	assert_string_equal(warnings_for(settings), "");
 }
 
-static void a_filter_without_anonymous_memory_is_told_with_the_remedy(void **state)
+TEST(a_filter_without_anonymous_memory_is_told_with_the_remedy)
 {
 	struct hawk_core_settings settings = good_settings();
 
-	(void)state;
 	settings.filter = 0x20;
 	expect_warning(settings, "echo 0x33 > /proc/self/coredump_filter");
 	settings.filter = 0x31;
 	expect_warning(settings, "shared anonymous memory");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(good_settings_give_no_warning),
-		cmocka_unit_test(systemd_s_handler_is_answered_by_coredumpctl),
-		cmocka_unit_test(another_handler_is_named),
-		cmocka_unit_test(a_handler_makes_the_limit_meaningless),
-		cmocka_unit_test(limits_that_lose_or_cut_cores_are_told),
-		cmocka_unit_test(an_empty_pattern_loses_cores_unless_the_pid_names_them),
-		cmocka_unit_test(a_directory_that_is_not_there_is_named),
-		cmocka_unit_test(a_filter_without_anonymous_memory_is_told_with_the_remedy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

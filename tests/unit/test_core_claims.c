@@ -4,16 +4,9 @@
  * Program headers that contradict each other: a core that lacks memory nobody knows of is not taken
  * for a whole one, and a whole one of any layout is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "synthetic_world.h"
 
 enum { HEADER_OFFSET = 64, HEADER_BYTES = 56, SEGMENTS = 10, BYTES = 2 * 4096, PADDING = 5 << 20 };
@@ -59,33 +52,33 @@ static void expect(const struct world *world, const char *key)
 	assert_int_equal(hawk_target_is_incomplete(world->target), key != NULL);
 }
 
-static void a_sound_core_of_any_layout_is_whole(void **state)
+WORLD_TEST(a_sound_core_of_any_layout_is_whole)
 {
-	build(*state, (struct synthetic_layout){0});
-	world_open(*state);
-	expect(*state, NULL);
+	build(world, (struct synthetic_layout){0});
+	world_open(world);
+	expect(world, NULL);
 }
 
-static void notes_at_the_end_leave_no_gap(void **state)
+WORLD_TEST(notes_at_the_end_leave_no_gap)
 {
-	build(*state, (struct synthetic_layout){.notes_last = true});
-	world_open(*state);
-	expect(*state, NULL);
+	build(world, (struct synthetic_layout){.notes_last = true});
+	world_open(world);
+	expect(world, NULL);
 }
 
 /* What `change` leaves is sound if its last byte is 0, and not if it is another one. */
-static void expect_zeros_only(void **state, void (*change)(struct world *world, uint8_t last))
+static void expect_zeros_only(struct world *world,
+			      void (*change)(struct world *world, uint8_t last))
 {
-	build(*state, (struct synthetic_layout){0});
-	change(*state, 0);
-	world_open(*state);
-	expect(*state, NULL);
-	world_tear_down(state);
-	world_set_up(state);
-	build(*state, (struct synthetic_layout){0});
-	change(*state, 1);
-	world_open(*state);
-	expect(*state, "segments-unclaimed");
+	build(world, (struct synthetic_layout){0});
+	change(world, 0);
+	world_open(world);
+	expect(world, NULL);
+	world_renew(world);
+	build(world, (struct synthetic_layout){0});
+	change(world, 1);
+	world_open(world);
+	expect(world, "segments-unclaimed");
 }
 
 static void pad(struct world *world, uint8_t last)
@@ -96,9 +89,9 @@ static void pad(struct world *world, uint8_t last)
 	world->bytes[world->size - 1] = last;
 }
 
-static void zeros_behind_the_end_are_padding_and_other_bytes_are_not(void **state)
+WORLD_TEST(zeros_behind_the_end_are_padding_and_other_bytes_are_not)
 {
-	expect_zeros_only(state, pad);
+	expect_zeros_only(world, pad);
 }
 
 /* A segment whose header is lost holds nothing that could be missed, if all of it is zeros. */
@@ -112,15 +105,14 @@ static void lose_header(struct world *world, uint8_t last)
 	memcpy(field(world, 4, offsetof(Elf64_Phdr, p_type)), &(uint32_t){77}, 4);
 }
 
-static void a_gap_of_zeros_is_none(void **state)
+WORLD_TEST(a_gap_of_zeros_is_none)
 {
-	expect_zeros_only(state, lose_header);
+	expect_zeros_only(world, lose_header);
 }
 
 /* As BFD writes them from 65,280 on: the number is in the first one. */
-static void a_table_of_many_sections_is_claimed(void **state)
+WORLD_TEST(a_table_of_many_sections_is_claimed)
 {
-	struct world *world = *state;
 	const uint64_t count = 70000;
 	uint64_t bytes = count * sizeof(Elf64_Shdr);
 	Elf64_Ehdr header;
@@ -140,9 +132,8 @@ static void a_table_of_many_sections_is_claimed(void **state)
 }
 
 /* The gap is zeros, and what is claimed twice is at the end of the file. */
-static void a_segment_moved_into_the_last_one_is_damage(void **state)
+WORLD_TEST(a_segment_moved_into_the_last_one_is_damage)
 {
-	struct world *world = *state;
 	Elf64_Phdr header;
 
 	build(world, (struct synthetic_layout){0});
@@ -154,10 +145,8 @@ static void a_segment_moved_into_the_last_one_is_damage(void **state)
 	expect(world, "segments-twice");
 }
 
-static void a_header_of_another_type_leaves_bytes_that_nobody_claims(void **state)
+WORLD_TEST(a_header_of_another_type_leaves_bytes_that_nobody_claims)
 {
-	struct world *world = *state;
-
 	build(world, (struct synthetic_layout){0});
 	memcpy(field(world, 4, offsetof(Elf64_Phdr, p_type)), &(uint32_t){77}, 4);
 	world_open(world);
@@ -165,19 +154,16 @@ static void a_header_of_another_type_leaves_bytes_that_nobody_claims(void **stat
 	assert_non_null(strstr(world_finding(world, "segments-unclaimed")->text, "8.0 KiB"));
 }
 
-static void the_last_header_is_missed_like_any_other(void **state)
+WORLD_TEST(the_last_header_is_missed_like_any_other)
 {
-	struct world *world = *state;
-
 	build(world, (struct synthetic_layout){0});
 	memcpy(field(world, SEGMENTS - 1, offsetof(Elf64_Phdr, p_type)), &(uint32_t){77}, 4);
 	world_open(world);
 	expect(world, "segments-unclaimed");
 }
 
-static void bytes_of_two_segments_are_damage(void **state)
+WORLD_TEST(bytes_of_two_segments_are_damage)
 {
-	struct world *world = *state;
 	uint64_t bytes = BYTES + 100;
 
 	build(world, (struct synthetic_layout){0});
@@ -187,9 +173,8 @@ static void bytes_of_two_segments_are_damage(void **state)
 	assert_non_null(strstr(world_finding(world, "segments-twice")->text, "100 B"));
 }
 
-static void one_address_out_of_order_is_damage(void **state)
+WORLD_TEST(one_address_out_of_order_is_damage)
 {
-	struct world *world = *state;
 	uint64_t address = address_of(SEGMENTS);
 
 	build(world, (struct synthetic_layout){0});
@@ -198,40 +183,19 @@ static void one_address_out_of_order_is_damage(void **state)
 	expect(world, "segments-strange");
 }
 
-static void a_descending_order_is_none(void **state)
+WORLD_TEST(a_descending_order_is_none)
 {
-	build(*state, (struct synthetic_layout){.descending = true, .unaligned = true});
-	world_open(*state);
-	expect(*state, NULL);
+	build(world, (struct synthetic_layout){.descending = true, .unaligned = true});
+	world_open(world);
+	expect(world, NULL);
 }
 
-static void an_address_within_a_page_is_damage(void **state)
+WORLD_TEST(an_address_within_a_page_is_damage)
 {
-	struct world *world = *state;
 	uint64_t address = address_of(4) + 16;
 
 	build(world, (struct synthetic_layout){0});
 	memcpy(field(world, 4, offsetof(Elf64_Phdr, p_vaddr)), &address, sizeof(address));
 	world_open(world);
 	expect(world, "segments-strange");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(a_sound_core_of_any_layout_is_whole),
-		WORLD_TEST(notes_at_the_end_leave_no_gap),
-		WORLD_TEST(zeros_behind_the_end_are_padding_and_other_bytes_are_not),
-		WORLD_TEST(a_table_of_many_sections_is_claimed),
-		WORLD_TEST(a_gap_of_zeros_is_none),
-		WORLD_TEST(a_segment_moved_into_the_last_one_is_damage),
-		WORLD_TEST(a_header_of_another_type_leaves_bytes_that_nobody_claims),
-		WORLD_TEST(the_last_header_is_missed_like_any_other),
-		WORLD_TEST(bytes_of_two_segments_are_damage),
-		WORLD_TEST(one_address_out_of_order_is_damage),
-		WORLD_TEST(a_descending_order_is_none),
-		WORLD_TEST(an_address_within_a_page_is_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

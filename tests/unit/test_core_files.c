@@ -3,22 +3,15 @@
  * @file
  * Files that are no core, or not one for us: each is refused with a sentence that says what it is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_target.h"
 #include "synthetic_core.h"
 
@@ -69,42 +62,37 @@ static void expect_changed_refusal(void (*change)(Elf64_Ehdr *header), enum hawk
 	synthetic_core_destroy(core);
 }
 
-static void a_missing_file_is_an_os_error(void **state)
+TEST(a_missing_file_is_an_os_error)
 {
-	(void)state;
 	expect_refusal("/nonexistent/core", HAWK_ERROR_OS, "No such file");
 }
 
-static void a_directory_is_named_as_such(void **state)
+TEST(a_directory_is_named_as_such)
 {
-	(void)state;
 	expect_refusal("/", HAWK_ERROR_FORMAT, "directory");
 }
 
-static void a_device_is_not_read(void **state)
+TEST(a_device_is_not_read)
 {
-	(void)state;
 	expect_refusal("/dev/zero", HAWK_ERROR_FORMAT, "character device");
 }
 
-static void a_fifo_without_writer_does_not_hang(void **state)
+TEST(a_fifo_without_writer_does_not_hang)
 {
 	char *path = synthetic_file_write("", 0);
 
-	(void)state;
 	unlink(path);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	expect_refusal(path, HAWK_ERROR_FORMAT, "FIFO");
 	synthetic_core_remove(path);
 }
 
-static void a_socket_is_named_as_such(void **state)
+TEST(a_socket_is_named_as_such)
 {
 	char *path = synthetic_file_write("", 0);
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	(void)state;
 	unlink(path);
 	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
@@ -113,24 +101,21 @@ static void a_socket_is_named_as_such(void **state)
 	synthetic_core_remove(path);
 }
 
-static void an_empty_file_is_named_as_such(void **state)
+TEST(an_empty_file_is_named_as_such)
 {
-	(void)state;
 	expect_refusal_of("", 0, HAWK_ERROR_FORMAT, "empty");
 }
 
-static void text_and_garbage_are_told_apart(void **state)
+TEST(text_and_garbage_are_told_apart)
 {
-	(void)state;
 	expect_refusal_of("#!/bin/sh\n", 10, HAWK_ERROR_FORMAT, "text file");
 	expect_refusal_of("\1\2\3\4", 4, HAWK_ERROR_FORMAT, "unknown format");
 	expect_refusal_of("x", 1, HAWK_ERROR_FORMAT, "text file");
 }
 
 /** What can be unpacked here is said to be damaged, the rest comes with the remedy. */
-static void a_compressed_file_without_a_core_says_how_to_look_at_it(void **state)
+TEST(a_compressed_file_without_a_core_says_how_to_look_at_it)
 {
-	(void)state;
 	expect_refusal_of("\x28\xb5\x2f\xfd....", 8,
 			  HAWK_HAVE_ZSTD ? HAWK_ERROR_FORMAT : HAWK_ERROR_UNSUPPORTED, "zstd -d");
 	expect_refusal_of("\x1f\x8b......", 8, HAWK_ERROR_FORMAT, "gzip -d");
@@ -141,23 +126,21 @@ static void a_compressed_file_without_a_core_says_how_to_look_at_it(void **state
 }
 
 /** One whose window is of 2 GiB. */
-static void a_compressed_file_that_needs_much_memory_is_not_called_damaged(void **state)
+TEST(a_compressed_file_that_needs_much_memory_is_not_called_damaged)
 {
-	(void)state;
 	if (!HAWK_HAVE_ZSTD)
 		skip();
 	expect_refusal_of("\x28\xb5\x2f\xfd\0\xa8\x01\0\0", 9, HAWK_ERROR_FORMAT,
 			  "too much memory");
 }
 
-static void a_compressed_file_larger_than_the_process_may_write_is_refused(void **state)
+TEST(a_compressed_file_larger_than_the_process_may_write_is_refused)
 {
 	/* A block of 64 KiB times the letter "a". */
 	const char bytes[] = "\x28\xb5\x2f\xfd\0\x38\x03\0\x08"
 			     "a";
 	struct rlimit whole, small;
 
-	(void)state;
 	if (!HAWK_HAVE_ZSTD)
 		skip();
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &whole), 0);
@@ -182,9 +165,8 @@ static void change_to_object(Elf64_Ehdr *header)
 	header->e_type = ET_REL;
 }
 
-static void an_elf_file_that_is_no_core_is_named(void **state)
+TEST(an_elf_file_that_is_no_core_is_named)
 {
-	(void)state;
 	expect_changed_refusal(change_to_executable, HAWK_ERROR_FORMAT, "ELF executable");
 	expect_changed_refusal(change_to_shared, HAWK_ERROR_FORMAT, "shared object");
 	expect_changed_refusal(change_to_object, HAWK_ERROR_FORMAT, "object file");
@@ -214,9 +196,8 @@ static void change_to_unknown(Elf64_Ehdr *header)
 	header->e_machine = 0x1234;
 }
 
-static void a_foreign_architecture_is_named(void **state)
+TEST(a_foreign_architecture_is_named)
 {
-	(void)state;
 	expect_changed_refusal(change_to_32_bit, HAWK_ERROR_UNSUPPORTED, "32-bit");
 	expect_changed_refusal(change_to_arm, HAWK_ERROR_UNSUPPORTED, "AArch64");
 	expect_changed_refusal(change_to_s390, HAWK_ERROR_UNSUPPORTED, "big-endian core of S/390");
@@ -238,31 +219,9 @@ static void change_to_odd_headers(Elf64_Ehdr *header)
 	header->e_phentsize = 32;
 }
 
-static void a_core_without_usable_headers_is_refused(void **state)
+TEST(a_core_without_usable_headers_is_refused)
 {
-	(void)state;
 	expect_changed_refusal(change_to_no_headers, HAWK_ERROR_FORMAT, "without program headers");
 	expect_changed_refusal(change_to_far_headers, HAWK_ERROR_FORMAT, "cut off");
 	expect_changed_refusal(change_to_odd_headers, HAWK_ERROR_FORMAT, "32 bytes");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_missing_file_is_an_os_error),
-		cmocka_unit_test(a_directory_is_named_as_such),
-		cmocka_unit_test(a_device_is_not_read),
-		cmocka_unit_test(a_fifo_without_writer_does_not_hang),
-		cmocka_unit_test(a_socket_is_named_as_such),
-		cmocka_unit_test(an_empty_file_is_named_as_such),
-		cmocka_unit_test(text_and_garbage_are_told_apart),
-		cmocka_unit_test(a_compressed_file_without_a_core_says_how_to_look_at_it),
-		cmocka_unit_test(a_compressed_file_that_needs_much_memory_is_not_called_damaged),
-		cmocka_unit_test(a_compressed_file_larger_than_the_process_may_write_is_refused),
-		cmocka_unit_test(an_elf_file_that_is_no_core_is_named),
-		cmocka_unit_test(a_foreign_architecture_is_named),
-		cmocka_unit_test(a_core_without_usable_headers_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

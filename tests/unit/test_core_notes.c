@@ -3,17 +3,10 @@
  * @file
  * Notes of cores: what the process was, how it died, its threads; and notes that lie.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "synthetic_world.h"
 
 static const struct hawk_process *process_of(const struct world *world)
@@ -29,9 +22,8 @@ static void add_kernel_notes(struct world *world, int signal, int code, uint64_t
 	synthetic_core_add_thread(world->core, 100, signal, NULL);
 }
 
-static void the_first_thread_of_a_kernel_core_is_the_one_that_crashed(void **state)
+WORLD_TEST(the_first_thread_of_a_kernel_core_is_the_one_that_crashed)
 {
-	struct world *world = *state;
 	const struct hawk_thread *threads;
 	size_t count;
 
@@ -50,9 +42,8 @@ static void the_first_thread_of_a_kernel_core_is_the_one_that_crashed(void **sta
 	assert_string_equal(process_of(world)->arguments, "/usr/bin/service --fast");
 }
 
-static void registers_are_in_the_order_of_the_kernel(void **state)
+WORLD_TEST(registers_are_in_the_order_of_the_kernel)
 {
-	struct world *world = *state;
 	uint64_t registers[HAWK_REGISTER_COUNT];
 	size_t count;
 
@@ -67,10 +58,8 @@ static void registers_are_in_the_order_of_the_kernel(void **state)
 	assert_int_equal(HAWK_FS_BASE, 21);
 }
 
-static void a_fault_by_the_cpu_has_an_address(void **state)
+WORLD_TEST(a_fault_by_the_cpu_has_an_address)
 {
-	struct world *world = *state;
-
 	add_kernel_notes(world, SIGSEGV, SEGV_ACCERR, 0x7f0000001234);
 	world_open(world);
 	assert_int_equal(process_of(world)->signal, SIGSEGV);
@@ -81,10 +70,8 @@ static void a_fault_by_the_cpu_has_an_address(void **state)
 	assert_int_equal(process_of(world)->sender_pid, 0);
 }
 
-static void a_signal_by_kill_has_a_sender_and_no_address(void **state)
+WORLD_TEST(a_signal_by_kill_has_a_sender_and_no_address)
 {
-	struct world *world = *state;
-
 	add_kernel_notes(world, SIGSEGV, SI_USER, 4711);
 	world_open(world);
 	assert_int_equal(process_of(world)->signal, SIGSEGV);
@@ -92,10 +79,8 @@ static void a_signal_by_kill_has_a_sender_and_no_address(void **state)
 	assert_int_equal(process_of(world)->sender_pid, 4711);
 }
 
-static void abort_has_a_sender_and_no_address(void **state)
+WORLD_TEST(abort_has_a_sender_and_no_address)
 {
-	struct world *world = *state;
-
 	add_kernel_notes(world, SIGABRT, SI_TKILL, 100);
 	world_open(world);
 	assert_int_equal(process_of(world)->signal, SIGABRT);
@@ -103,10 +88,8 @@ static void abort_has_a_sender_and_no_address(void **state)
 	assert_int_equal(process_of(world)->sender_pid, 100);
 }
 
-static void a_general_protection_fault_has_no_address(void **state)
+WORLD_TEST(a_general_protection_fault_has_no_address)
 {
-	struct world *world = *state;
-
 	add_kernel_notes(world, SIGSEGV, SI_KERNEL, 0);
 	world_open(world);
 	assert_false(process_of(world)->has_fault_address);
@@ -122,9 +105,8 @@ static void add_gdb_notes(struct world *world, int signal)
 	synthetic_core_add_siginfo(world->core, SIGSTOP, SI_USER, 7);
 }
 
-static void a_gcore_core_did_not_die(void **state)
+WORLD_TEST(a_gcore_core_did_not_die)
 {
-	struct world *world = *state;
 	size_t count;
 
 	add_gdb_notes(world, SIGTRAP);
@@ -137,9 +119,8 @@ static void a_gcore_core_did_not_die(void **state)
 	assert_int_equal(process_of(world)->pid, 100);
 }
 
-static void a_gcore_core_taken_at_a_crash_says_so(void **state)
+WORLD_TEST(a_gcore_core_taken_at_a_crash_says_so)
 {
-	struct world *world = *state;
 	size_t count;
 
 	add_gdb_notes(world, SIGSEGV);
@@ -149,9 +130,8 @@ static void a_gcore_core_taken_at_a_crash_says_so(void **state)
 	assert_true(hawk_target_threads(world->target, &count)[0].crashed);
 }
 
-static void unknown_notes_are_skipped(void **state)
+WORLD_TEST(unknown_notes_are_skipped)
 {
-	struct world *world = *state;
 	size_t count;
 
 	synthetic_core_add_note(world->core, "LINUX", 0x205, "12345", 5);
@@ -165,9 +145,8 @@ static void unknown_notes_are_skipped(void **state)
 	assert_null(world_finding(world, "notes-damaged"));
 }
 
-static void a_short_thread_note_is_damage_and_the_others_stay(void **state)
+WORLD_TEST(a_short_thread_note_is_damage_and_the_others_stay)
 {
-	struct world *world = *state;
 	size_t count;
 
 	synthetic_core_add_note(world->core, NULL, NT_PRSTATUS, "short", 5);
@@ -178,9 +157,8 @@ static void a_short_thread_note_is_damage_and_the_others_stay(void **state)
 	assert_int_equal(world_finding(world, "note-short")->sort, HAWK_FINDING_DAMAGE);
 }
 
-static void a_note_size_of_4_gigabytes_ends_the_notes(void **state)
+WORLD_TEST(a_note_size_of_4_gigabytes_ends_the_notes)
 {
-	struct world *world = *state;
 	uint32_t huge = UINT32_MAX;
 	uint64_t notes;
 	size_t count;
@@ -196,20 +174,17 @@ static void a_note_size_of_4_gigabytes_ends_the_notes(void **state)
 	assert_non_null(world_finding(world, "notes-damaged"));
 }
 
-static void a_core_without_threads_says_so(void **state)
+WORLD_TEST(a_core_without_threads_says_so)
 {
-	struct world *world = *state;
-
 	synthetic_core_add_memory(world->core, 0x10000, "x", 1);
 	world_open(world);
 	assert_non_null(world_finding(world, "threads-missing"));
 	assert_true(hawk_findings_partial(&world->findings));
 }
 
-static void the_program_is_the_file_that_holds_the_program_headers(void **state)
+WORLD_TEST(the_program_is_the_file_that_holds_the_program_headers)
 {
 	static const uint64_t auxv[][2] = {{AT_PHDR, 0x400040}, {AT_PAGESZ, 4096}};
-	struct world *world = *state;
 
 	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
 	synthetic_core_add_auxv(world->core, auxv, 2);
@@ -223,10 +198,9 @@ static void the_program_is_the_file_that_holds_the_program_headers(void **state)
 	assert_int_equal(process_of(world)->page_bytes, 4096);
 }
 
-static void the_program_is_else_the_name_that_the_kernel_left(void **state)
+WORLD_TEST(the_program_is_else_the_name_that_the_kernel_left)
 {
 	static const uint64_t auxv[][2] = {{AT_EXECFN, 0x500004}, {AT_PAGESZ, 12345}};
-	struct world *world = *state;
 
 	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
 	synthetic_core_add_auxv(world->core, auxv, 2);
@@ -237,10 +211,9 @@ static void the_program_is_else_the_name_that_the_kernel_left(void **state)
 	assert_int_equal(process_of(world)->page_bytes, 4096);
 }
 
-static void the_kernels_name_of_the_program_is_read_from_memory(void **state)
+WORLD_TEST(the_kernels_name_of_the_program_is_read_from_memory)
 {
 	static const uint64_t auxv[][2] = {{AT_EXECFN, 0x500004}};
-	struct world *world = *state;
 
 	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
 	synthetic_core_add_auxv(world->core, auxv, 1);
@@ -248,27 +221,4 @@ static void the_kernels_name_of_the_program_is_read_from_memory(void **state)
 	synthetic_core_add_memory(world->core, 0x500004, "/bin/x", 7);
 	world_open(world);
 	assert_string_equal(process_of(world)->program, "/bin/x");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(the_first_thread_of_a_kernel_core_is_the_one_that_crashed),
-		WORLD_TEST(registers_are_in_the_order_of_the_kernel),
-		WORLD_TEST(a_fault_by_the_cpu_has_an_address),
-		WORLD_TEST(a_signal_by_kill_has_a_sender_and_no_address),
-		WORLD_TEST(abort_has_a_sender_and_no_address),
-		WORLD_TEST(a_general_protection_fault_has_no_address),
-		WORLD_TEST(a_gcore_core_did_not_die),
-		WORLD_TEST(a_gcore_core_taken_at_a_crash_says_so),
-		WORLD_TEST(unknown_notes_are_skipped),
-		WORLD_TEST(a_short_thread_note_is_damage_and_the_others_stay),
-		WORLD_TEST(a_note_size_of_4_gigabytes_ends_the_notes),
-		WORLD_TEST(a_core_without_threads_says_so),
-		WORLD_TEST(the_program_is_the_file_that_holds_the_program_headers),
-		WORLD_TEST(the_program_is_else_the_name_that_the_kernel_left),
-		WORLD_TEST(the_kernels_name_of_the_program_is_read_from_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

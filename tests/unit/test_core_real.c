@@ -4,25 +4,18 @@
  * Cores that the kernel and gcore wrote of real programs, compared with what is known about the
  * programs. Skipped where cores go elsewhere, or there is no gdb.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_target.h"
 
 struct world {
@@ -170,9 +163,10 @@ static void expect_registers(const struct world *world, const struct hawk_thread
 	assert_int_equal(word, thread->registers[HAWK_FS_BASE]);
 }
 
-static void a_kernel_core_tells_program_signal_and_modules(void **state)
+#define CORE_REAL_TEST(name) TEST_WITH(struct world *world, set_up, tear_down, name)
+
+CORE_REAL_TEST(a_kernel_core_tells_program_signal_and_modules)
 {
-	struct world *world = *state;
 	const struct hawk_process *process;
 	const struct hawk_thread *threads;
 	char *shell = realpath("/bin/sh", NULL);
@@ -199,10 +193,8 @@ static void a_kernel_core_tells_program_signal_and_modules(void **state)
 	expect_modules(world);
 }
 
-static void an_abort_is_told_from_a_fault(void **state)
+CORE_REAL_TEST(an_abort_is_told_from_a_fault)
 {
-	struct world *world = *state;
-
 	crash(world, "ABRT");
 	assert_int_equal(hawk_target_process(world->target)->signal, SIGABRT);
 }
@@ -222,9 +214,8 @@ static bool is_asleep(pid_t pid)
 	return asleep;
 }
 
-static void a_gcore_core_has_modules_and_no_signal(void **state)
+CORE_REAL_TEST(a_gcore_core_has_modules_and_no_signal)
 {
-	struct world *world = *state;
 	char pid_text[16], prefix[128];
 	char *sleeper[] = {(char *)"sleep", (char *)"60", NULL};
 	char *gcore[] = {(char *)"gcore", (char *)"-o", prefix, pid_text, NULL};
@@ -255,9 +246,8 @@ static void a_gcore_core_has_modules_and_no_signal(void **state)
 }
 
 /** Cut in half, the core still gives its low addresses, and says that it is not whole. */
-static void a_kernel_core_cut_in_half_is_partial(void **state)
+CORE_REAL_TEST(a_kernel_core_cut_in_half_is_partial)
 {
-	struct world *world = *state;
 	const struct hawk_mapping *mappings;
 	struct hawk_error *error;
 	struct stat status;
@@ -279,18 +269,4 @@ static void a_kernel_core_cut_in_half_is_partial(void **state)
 	assert_non_null(module_named(world, hawk_target_process(world->target)->program));
 	hawk_target_threads(world->target, &count);
 	assert_int_equal(count, 1);
-}
-
-#define REAL_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		REAL_TEST(a_kernel_core_tells_program_signal_and_modules),
-		REAL_TEST(an_abort_is_told_from_a_fault),
-		REAL_TEST(a_gcore_core_has_modules_and_no_signal),
-		REAL_TEST(a_kernel_core_cut_in_half_is_partial),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,10 @@
  * Program headers of cores: what a well-formed core of any layout gives, and what is left of a
  * damaged one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "synthetic_world.h"
 
 enum { HEADER_OFFSET = 64, HEADER_BYTES = 56 };
@@ -45,16 +38,15 @@ static void expect_three(const struct world *world)
 	assert_null(world_finding(world, "core-truncated"));
 }
 
-static void segments_are_sorted_whatever_their_order_in_the_file(void **state)
+WORLD_TEST(segments_are_sorted_whatever_their_order_in_the_file)
 {
-	add_three(*state);
-	world_open(*state);
-	expect_three(*state);
+	add_three(world);
+	world_open(world);
+	expect_three(world);
 }
 
-static void notes_at_the_end_and_unaligned_segments_are_read(void **state)
+WORLD_TEST(notes_at_the_end_and_unaligned_segments_are_read)
 {
-	struct world *world = *state;
 	size_t count;
 
 	synthetic_core_set_layout(world->core, (struct synthetic_layout){.notes_last = true,
@@ -68,19 +60,16 @@ static void notes_at_the_end_and_unaligned_segments_are_read(void **state)
 	assert_int_equal(count, 1);
 }
 
-static void an_extended_segment_count_is_read_from_section_zero(void **state)
+WORLD_TEST(an_extended_segment_count_is_read_from_section_zero)
 {
-	struct world *world = *state;
-
 	synthetic_core_set_layout(world->core, (struct synthetic_layout){.extended_count = true});
 	add_three(world);
 	world_open(world);
 	expect_three(world);
 }
 
-static void a_lost_extended_count_is_inferred_and_reported(void **state)
+WORLD_TEST(a_lost_extended_count_is_inferred_and_reported)
 {
-	struct world *world = *state;
 	size_t count;
 
 	synthetic_core_set_layout(world->core, (struct synthetic_layout){.extended_count = true});
@@ -96,10 +85,9 @@ static void a_lost_extended_count_is_inferred_and_reported(void **state)
 }
 
 /* The file may be as large as the memory of the machine many times over. */
-static void a_lost_extended_count_costs_no_memory_for_the_size_of_the_file(void **state)
+WORLD_TEST(a_lost_extended_count_costs_no_memory_for_the_size_of_the_file)
 {
 	const off_t bytes = (off_t)4 << 40;
-	struct world *world = *state;
 	struct hawk_error *error;
 	char *path;
 
@@ -121,10 +109,9 @@ static void a_lost_extended_count_costs_no_memory_for_the_size_of_the_file(void 
 	assert_non_null(world_finding(world, "core-header-count"));
 }
 
-static void seventy_thousand_segments_are_all_there(void **state)
+WORLD_TEST(seventy_thousand_segments_are_all_there)
 {
 	enum { COUNT = 70000 };
-	struct world *world = *state;
 	size_t count;
 
 	synthetic_core_set_layout(
@@ -142,9 +129,8 @@ static void seventy_thousand_segments_are_all_there(void **state)
 	}
 }
 
-static void bytes_that_were_not_dumped_are_not_zeros(void **state)
+WORLD_TEST(bytes_that_were_not_dumped_are_not_zeros)
 {
-	struct world *world = *state;
 	const struct hawk_mapping *mapping;
 	uint8_t byte;
 
@@ -166,9 +152,8 @@ static void bytes_that_were_not_dumped_are_not_zeros(void **state)
 	assert_null(world_finding(world, "core-truncated"));
 }
 
-static void a_cut_core_says_how_much_of_it_is_missing(void **state)
+WORLD_TEST(a_cut_core_says_how_much_of_it_is_missing)
 {
-	struct world *world = *state;
 	const struct hawk_mapping *mapping;
 	uint8_t page[4096];
 
@@ -190,9 +175,8 @@ static void a_cut_core_says_how_much_of_it_is_missing(void **state)
 	assert_true(world_finding(world, "core-truncated")->partial);
 }
 
-static void an_overlap_is_cut_off_the_later_segment(void **state)
+WORLD_TEST(an_overlap_is_cut_off_the_later_segment)
 {
-	struct world *world = *state;
 	size_t count;
 	const struct hawk_mapping *mappings;
 
@@ -208,9 +192,8 @@ static void an_overlap_is_cut_off_the_later_segment(void **state)
 	assert_int_equal(world_finding(world, "segment-overlap")->sort, HAWK_FINDING_DAMAGE);
 }
 
-static void a_segment_beyond_the_address_space_is_clipped(void **state)
+WORLD_TEST(a_segment_beyond_the_address_space_is_clipped)
 {
-	struct world *world = *state;
 	const struct hawk_mapping *mapping;
 	uint8_t bytes[16];
 
@@ -228,9 +211,8 @@ static void a_segment_beyond_the_address_space_is_clipped(void **state)
 	assert_non_null(world_finding(world, "segment-overflow"));
 }
 
-static void counts_of_2_to_the_64_are_clamped_to_the_file(void **state)
+WORLD_TEST(counts_of_2_to_the_64_are_clamped_to_the_file)
 {
-	struct world *world = *state;
 	const struct hawk_mapping *mapping;
 
 	synthetic_core_add_memory(world->core, 0x10000, "abcdefgh", 8);
@@ -244,9 +226,8 @@ static void counts_of_2_to_the_64_are_clamped_to_the_file(void **state)
 	world_expect_bytes(world, 0x10000, "abcdefgh");
 }
 
-static void a_segment_outside_the_file_holds_nothing(void **state)
+WORLD_TEST(a_segment_outside_the_file_holds_nothing)
 {
-	struct world *world = *state;
 	const struct hawk_mapping *mapping;
 
 	synthetic_core_add_memory(world->core, 0x10000, "abcdefgh", 8);
@@ -259,9 +240,8 @@ static void a_segment_outside_the_file_holds_nothing(void **state)
 	assert_non_null(world_finding(world, "core-truncated"));
 }
 
-static void segments_that_share_all_bytes_cannot_multiply_them(void **state)
+WORLD_TEST(segments_that_share_all_bytes_cannot_multiply_them)
 {
-	struct world *world = *state;
 	uint64_t present = 0;
 	size_t count;
 	const struct hawk_mapping *mappings;
@@ -282,9 +262,8 @@ static void segments_that_share_all_bytes_cannot_multiply_them(void **state)
 	assert_non_null(world_finding(world, "segment-shared"));
 }
 
-static void a_list_of_segments_cut_in_the_middle_gives_the_first_ones(void **state)
+WORLD_TEST(a_list_of_segments_cut_in_the_middle_gives_the_first_ones)
 {
-	struct world *world = *state;
 	size_t count;
 
 	add_three(world);
@@ -295,26 +274,4 @@ static void a_list_of_segments_cut_in_the_middle_gives_the_first_ones(void **sta
 	assert_int_equal(count, 2);
 	assert_non_null(world_finding(world, "core-truncated"));
 	assert_true(hawk_findings_partial(&world->findings));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(segments_are_sorted_whatever_their_order_in_the_file),
-		WORLD_TEST(notes_at_the_end_and_unaligned_segments_are_read),
-		WORLD_TEST(an_extended_segment_count_is_read_from_section_zero),
-		WORLD_TEST(a_lost_extended_count_is_inferred_and_reported),
-		WORLD_TEST(a_lost_extended_count_costs_no_memory_for_the_size_of_the_file),
-		WORLD_TEST(seventy_thousand_segments_are_all_there),
-		WORLD_TEST(bytes_that_were_not_dumped_are_not_zeros),
-		WORLD_TEST(a_cut_core_says_how_much_of_it_is_missing),
-		WORLD_TEST(an_overlap_is_cut_off_the_later_segment),
-		WORLD_TEST(a_segment_beyond_the_address_space_is_clipped),
-		WORLD_TEST(counts_of_2_to_the_64_are_clamped_to_the_file),
-		WORLD_TEST(a_segment_outside_the_file_holds_nothing),
-		WORLD_TEST(segments_that_share_all_bytes_cannot_multiply_them),
-		WORLD_TEST(a_list_of_segments_cut_in_the_middle_gives_the_first_ones),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,10 @@
  * A core cut off anywhere: either it is refused, or it is a target with findings that say that it
  * is not complete. Cut at every byte of the first 8 KiB and at 200 further places.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "core_file.h"
 #include "synthetic_world.h"
 
@@ -109,27 +102,23 @@ static void cut_everywhere(struct synthetic_layout layout)
 	synthetic_core_destroy(core);
 }
 
-static void a_core_of_the_kernel_may_be_cut_anywhere(void **state)
+TEST(a_core_of_the_kernel_may_be_cut_anywhere)
 {
-	(void)state;
 	cut_everywhere((struct synthetic_layout){0});
 }
 
-static void a_core_of_gcore_may_be_cut_anywhere(void **state)
+TEST(a_core_of_gcore_may_be_cut_anywhere)
 {
-	(void)state;
 	cut_everywhere((struct synthetic_layout){.notes_last = true, .unaligned = true});
 }
 
-static void a_core_with_an_extended_count_may_be_cut_anywhere(void **state)
+TEST(a_core_with_an_extended_count_may_be_cut_anywhere)
 {
-	(void)state;
 	cut_everywhere((struct synthetic_layout){.extended_count = true});
 }
 
-static void a_core_cut_in_half_gives_its_first_half(void **state)
+WORLD_TEST(a_core_cut_in_half_gives_its_first_half)
 {
-	struct world *world = *state;
 	size_t present = 0;
 	size_t count;
 	const struct hawk_mapping *mappings;
@@ -146,16 +135,4 @@ static void a_core_cut_in_half_gives_its_first_half(void **state)
 	hawk_target_threads(world->target, &count);
 	assert_int_equal(count, 3);
 	assert_string_equal(hawk_target_process(world->target)->name, "service");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_core_of_the_kernel_may_be_cut_anywhere),
-		cmocka_unit_test(a_core_of_gcore_may_be_cut_anywhere),
-		cmocka_unit_test(a_core_with_an_extended_count_may_be_cut_anywhere),
-		WORLD_TEST(a_core_cut_in_half_gives_its_first_half),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

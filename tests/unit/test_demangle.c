@@ -3,16 +3,9 @@
  * @file
  * Mangled names, and names made to hurt.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "demangle.h"
 
 static void expect(const char *mangled, const char *readable)
@@ -38,9 +31,8 @@ static void expect_refusal(const char *mangled)
 	hawk_text_deinit(&text);
 }
 
-static void cxx_and_both_kinds_of_rust_names_become_readable(void **state)
+TEST(cxx_and_both_kinds_of_rust_names_become_readable)
 {
-	(void)state;
 	expect("_ZN4deep3BoxIiE3getEi", "deep::Box<int>::get(int)");
 	expect("_ZNK3foo3barEPKc", "foo::bar(char const*) const");
 	expect("_Znwm", "operator new(unsigned long)");
@@ -48,9 +40,8 @@ static void cxx_and_both_kinds_of_rust_names_become_readable(void **state)
 	expect("_RNvNtCs1234_7mycrate3foo3bar", "mycrate::foo::bar");
 }
 
-static void names_that_are_not_mangled_stay_as_they_are(void **state)
+TEST(names_that_are_not_mangled_stay_as_they_are)
 {
-	(void)state;
 	expect_refusal("main");
 	expect_refusal("");
 	expect_refusal("_");
@@ -61,12 +52,11 @@ static void names_that_are_not_mangled_stay_as_they_are(void **state)
 	expect_refusal("__libc_start_main");
 }
 
-static void a_template_name_of_three_thousand_bytes_becomes_readable(void **state)
+TEST(a_template_name_of_three_thousand_bytes_becomes_readable)
 {
 	char mangled[HAWK_DEMANGLE_INPUT_MAX] = "_Z1fI";
 	struct hawk_text text;
 
-	(void)state;
 	for (int i = 0; i < 150; i++)
 		strcat(mangled, "20a_rather_long_name_0");
 	strcat(mangled, "Evv");
@@ -76,12 +66,11 @@ static void a_template_name_of_three_thousand_bytes_becomes_readable(void **stat
 	hawk_text_deinit(&text);
 }
 
-static void a_name_that_doubles_with_every_substitution_is_left_alone(void **state)
+TEST(a_name_that_doubles_with_every_substitution_is_left_alone)
 {
 	char mangled[HAWK_DEMANGLE_INPUT_MAX] = "_Z1f1AIiiE";
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-	(void)state;
 	strcat(mangled, "S_IS0_S0_E");
 	for (int i = 1; i < 34; i++) {
 		char part[32];
@@ -92,11 +81,10 @@ static void a_name_that_doubles_with_every_substitution_is_left_alone(void **sta
 	expect_refusal(mangled);
 }
 
-static void deep_nesting_does_not_exhaust_the_stack(void **state)
+TEST(deep_nesting_does_not_exhaust_the_stack)
 {
 	static const char *const repeated[] = {"P", "F", "1AI", "DTp", "n", "S_I", "Nv", "N1a"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(repeated) / sizeof(repeated[0]); i++) {
 		char mangled[HAWK_DEMANGLE_INPUT_MAX + 1] = "_Z1f";
 		struct hawk_text text;
@@ -112,30 +100,15 @@ static void deep_nesting_does_not_exhaust_the_stack(void **state)
 	}
 }
 
-static void an_endless_name_is_left_alone(void **state)
+TEST(an_endless_name_is_left_alone)
 {
 	size_t size = HAWK_DEMANGLE_INPUT_MAX + 100;
 	char *mangled = malloc(size);
 
-	(void)state;
 	assert_non_null(mangled);
 	memset(mangled, 'i', size - 1);
 	mangled[size - 1] = '\0';
 	memcpy(mangled, "_Z1f", 4);
 	expect_refusal(mangled);
 	free(mangled);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cxx_and_both_kinds_of_rust_names_become_readable),
-		cmocka_unit_test(names_that_are_not_mangled_stay_as_they_are),
-		cmocka_unit_test(a_template_name_of_three_thousand_bytes_becomes_readable),
-		cmocka_unit_test(a_name_that_doubles_with_every_substitution_is_left_alone),
-		cmocka_unit_test(deep_nesting_does_not_exhaust_the_stack),
-		cmocka_unit_test(an_endless_name_is_left_alone),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,7 @@
  * Dominators and retained sizes, and the leak kinds they are made of: thousands of small random
  * heaps against an oracle that deletes blocks and looks what is left.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "synthetic_graph.h"
 
 enum { HEAPS = 3000 };
@@ -94,12 +88,11 @@ static void expect_oracle(struct graph_world *world, const struct graph_oracle *
 	hawk_reach_deinit(&reach);
 }
 
-static void random_heaps_agree_with_trying_everything(void **state)
+TEST(random_heaps_agree_with_trying_everything)
 {
 	uint64_t seed = 4711;
 	uint64_t kinds[HAWK_REACH_KINDS] = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		struct graph_oracle oracle;
@@ -119,23 +112,12 @@ static void random_heaps_agree_with_trying_everything(void **state)
 		assert_true(kinds[kind] > HEAPS);
 }
 
-static void an_empty_heap_has_no_dominators(void **state)
+TEST(an_empty_heap_has_no_dominators)
 {
 	struct graph_shape *shape = graph_shape_create(0, 0);
 
-	(void)state;
 	graph_shape_finish(shape);
 	assert_int_equal(shape->dominators.count, 0);
 	assert_int_equal(shape->dominators.retained[0], 0);
 	graph_shape_destroy(shape);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_heaps_agree_with_trying_everything),
-		cmocka_unit_test(an_empty_heap_has_no_dominators),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

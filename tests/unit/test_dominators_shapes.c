@@ -4,16 +4,10 @@
  * Dominators of large heaps of shapes that break other algorithms: in linear time, on a small
  * stack.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
-#include <stdlib.h>
 #include <time.h>
 
+#include "test.h"
 #include "synthetic_graph.h"
 
 static double cpu_seconds(void)
@@ -63,11 +57,10 @@ static uint64_t retained_by(const struct graph_shape *shape, uint32_t block)
 
 enum { MANY = 1000000 };
 
-static void a_list_with_an_index_of_its_items_takes_linear_time(void **state)
+TEST(a_list_with_an_index_of_its_items_takes_linear_time)
 {
 	struct graph_shape *shape = graph_shape_create(MANY + 2, 2 * (uint64_t)MANY + 2);
 
-	(void)state;
 	/* 0 -> index 1 -> all items; 0 -> the first item -> the second ... */
 	graph_shape_root(shape, 0);
 	graph_shape_edge(shape, 0, 2);
@@ -84,11 +77,10 @@ static void a_list_with_an_index_of_its_items_takes_linear_time(void **state)
 	graph_shape_destroy(shape);
 }
 
-static void a_chain_backwards_takes_linear_time(void **state)
+TEST(a_chain_backwards_takes_linear_time)
 {
 	struct graph_shape *shape = graph_shape_create(MANY, 2 * (uint64_t)MANY);
 
-	(void)state;
 	/* The last is the first; all point back to it too. */
 	graph_shape_root(shape, MANY - 1);
 	for (uint32_t i = 1; i < MANY; i++) {
@@ -101,12 +93,11 @@ static void a_chain_backwards_takes_linear_time(void **state)
 	graph_shape_destroy(shape);
 }
 
-static void a_complete_graph_takes_linear_time(void **state)
+TEST(a_complete_graph_takes_linear_time)
 {
 	enum { COUNT = 3000 };
 	struct graph_shape *shape = graph_shape_create(COUNT, (uint64_t)COUNT * COUNT);
 
-	(void)state;
 	graph_shape_root(shape, 17);
 	for (uint32_t i = 0; i < COUNT; i++)
 		for (uint32_t j = 0; j < COUNT; j++)
@@ -119,11 +110,10 @@ static void a_complete_graph_takes_linear_time(void **state)
 	graph_shape_destroy(shape);
 }
 
-static void a_star_that_leaked_takes_linear_time(void **state)
+TEST(a_star_that_leaked_takes_linear_time)
 {
 	struct graph_shape *shape = graph_shape_create(MANY, MANY);
 
-	(void)state;
 	for (uint32_t i = 0; i + 1 < MANY; i++)
 		graph_shape_edge(shape, MANY - 1, i);
 	finish_on_small_stack(shape);
@@ -134,14 +124,13 @@ static void a_star_that_leaked_takes_linear_time(void **state)
 }
 
 /* One cycle in random order, lost. */
-static void a_random_cycle_takes_linear_time(void **state)
+TEST(a_random_cycle_takes_linear_time)
 {
 	struct graph_shape *shape = graph_shape_create(MANY, MANY);
 	uint32_t *order = calloc(MANY, sizeof(*order));
 	uint32_t *next = calloc(MANY, sizeof(*next));
 	uint64_t seed = 1;
 
-	(void)state;
 	assert_non_null(order);
 	assert_non_null(next);
 	for (uint32_t i = 1; i < MANY; i++) {
@@ -163,17 +152,4 @@ static void a_random_cycle_takes_linear_time(void **state)
 	free(order);
 	free(next);
 	graph_shape_destroy(shape);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_list_with_an_index_of_its_items_takes_linear_time),
-		cmocka_unit_test(a_chain_backwards_takes_linear_time),
-		cmocka_unit_test(a_complete_graph_takes_linear_time),
-		cmocka_unit_test(a_star_that_leaked_takes_linear_time),
-		cmocka_unit_test(a_random_cycle_takes_linear_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,9 @@
  * @file
  * Dominators and leak kinds that several threads find are those of one, and take little memory.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+#include "test.h"
 #include "synthetic_graph.h"
 
 static void expect_no_error(struct hawk_error *err)
@@ -151,11 +145,10 @@ static void expect_outcome(struct graph_shape *shape, const struct outcome *expe
 	outcome_deinit(&outcome);
 }
 
-static void dominators_are_the_same_with_any_number_of_threads(void **state)
+TEST(dominators_are_the_same_with_any_number_of_threads)
 {
 	uint64_t seed = 17;
 
-	(void)state;
 	for (size_t i = 0; i < SHARED_HEAPS; i++) {
 		struct graph_shape *shape = clusters_at_random(&shared_heaps[i], &seed);
 		struct outcome expected;
@@ -169,13 +162,4 @@ static void dominators_are_the_same_with_any_number_of_threads(void **state)
 		outcome_deinit(&expected);
 		graph_shape_destroy(shape);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dominators_are_the_same_with_any_number_of_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

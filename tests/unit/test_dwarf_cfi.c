@@ -4,17 +4,10 @@
  * Call frame information: byte programs and expressions written by hand, and every rule of the C
  * library compared with what libdw says.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "dwarf_cfi.h"
 #include "dwarf_cfi_program.h"
 #include "symbols_elf.h"
@@ -36,11 +29,10 @@ static bool run_program(struct hawk_cfi_row *row, uint64_t address, const uint8_
 	return hawk_cfi_run(&cie, hawk_cursor_over(bytes, size), 0, address, row);
 }
 
-static void rules_apply_from_their_address_on(void **state)
+TEST(rules_apply_from_their_address_on)
 {
 	struct hawk_cfi_row row;
 
-	(void)state;
 	assert_true(RUN(&row, 0, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16));
 	assert_int_equal(row.cfa_offset, 8);
 	assert_int_equal(row.registers[16].kind, HAWK_CFI_OFFSET);
@@ -50,11 +42,10 @@ static void rules_apply_from_their_address_on(void **state)
 	assert_int_equal(row.cfa_register, 7);
 }
 
-static void remembered_rows_come_back(void **state)
+TEST(remembered_rows_come_back)
 {
 	struct hawk_cfi_row row;
 
-	(void)state;
 	assert_true(RUN(&row, 5, DW_CFA_remember_state, DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2,
 			DW_CFA_advance_loc1, 3, DW_CFA_restore_state));
 	assert_int_equal(row.cfa_register, 7);
@@ -66,23 +57,21 @@ static void remembered_rows_come_back(void **state)
 	assert_int_equal(row.registers[6].offset, -16);
 }
 
-static void restore_goes_back_to_the_common_rule(void **state)
+TEST(restore_goes_back_to_the_common_rule)
 {
 	struct hawk_cfi_row row;
 
-	(void)state;
 	assert_true(RUN(&row, 0, DW_CFA_undefined, 16));
 	assert_int_equal(row.registers[16].kind, HAWK_CFI_UNDEFINED);
 	assert_true(RUN(&row, 0, DW_CFA_undefined, 16, DW_CFA_restore | 16));
 	assert_int_equal(row.registers[16].kind, HAWK_CFI_OFFSET);
 }
 
-static void damaged_programs_are_refused(void **state)
+TEST(damaged_programs_are_refused)
 {
 	uint8_t remember[1000];
 	struct hawk_cfi_row row;
 
-	(void)state;
 	assert_false(RUN(&row, 0, DW_CFA_restore_state));
 	assert_false(RUN(&row, 0, 0x3f));
 	assert_false(RUN(&row, 0, DW_CFA_def_cfa, 7));
@@ -93,11 +82,10 @@ static void damaged_programs_are_refused(void **state)
 	assert_false(run_program(&row, 0, remember, sizeof(remember)));
 }
 
-static void rules_for_registers_beyond_the_general_ones_are_ignored(void **state)
+TEST(rules_for_registers_beyond_the_general_ones_are_ignored)
 {
 	struct hawk_cfi_row row;
 
-	(void)state;
 	assert_true(RUN(&row, 0, DW_CFA_offset_extended, 0xff, 0xff, 0xff, 0xff, 0x0f, 1,
 			DW_CFA_expression, 17, 1, DW_OP_lit1, DW_CFA_def_cfa_offset, 24));
 	assert_int_equal(row.cfa_offset, 24);
@@ -125,11 +113,10 @@ static bool evaluate(uint64_t *result, const uint8_t *bytes, size_t size)
 	return hawk_expression_evaluate(&source, bytes, size, true, 0x3000, result);
 }
 
-static void expressions_yield_their_top(void **state)
+TEST(expressions_yield_their_top)
 {
 	uint64_t result;
 
-	(void)state;
 	assert_true(EVALUATE(&result, DW_OP_breg7, 8));
 	assert_int_equal(result, 0x1008);
 	assert_true(EVALUATE(&result, DW_OP_plus_uconst, 0x80, 0x01));
@@ -146,11 +133,10 @@ static void expressions_yield_their_top(void **state)
 	assert_int_equal(result, 0x1008);
 }
 
-static void expressions_cannot_trap(void **state)
+TEST(expressions_cannot_trap)
 {
 	uint64_t result;
 
-	(void)state;
 	assert_true(EVALUATE(&result, DW_OP_lit0, DW_OP_div));
 	assert_true(EVALUATE(&result, DW_OP_lit0, DW_OP_mod));
 	assert_true(EVALUATE(&result, DW_OP_lit1, DW_OP_const1u, 63, DW_OP_shl, DW_OP_const1s, 0xff,
@@ -160,12 +146,11 @@ static void expressions_cannot_trap(void **state)
 	assert_true(EVALUATE(&result, DW_OP_const1u, 200, DW_OP_shra));
 }
 
-static void damaged_expressions_are_refused(void **state)
+TEST(damaged_expressions_are_refused)
 {
 	uint8_t many[200];
 	uint64_t result;
 
-	(void)state;
 	assert_false(EVALUATE(&result, DW_OP_drop));
 	assert_false(EVALUATE(&result, DW_OP_drop, DW_OP_plus));
 	assert_false(EVALUATE(&result, DW_OP_breg3, 0)); /* not known */
@@ -250,14 +235,13 @@ static struct hawk_elf *open_c_library(void)
 	return elf;
 }
 
-static void rules_of_the_c_library_are_those_of_libdw(void **state)
+TEST(rules_of_the_c_library_are_those_of_libdw)
 {
 	struct hawk_elf *elf = open_c_library();
 	struct hawk_cfi *cfi = hawk_cfi_create(elf, NULL);
 	Dwarf_CFI *reference = dwarf_getcfi_elf(elf->elf);
 	size_t compared = 0;
 
-	(void)state;
 	assert_non_null(cfi);
 	assert_non_null(reference);
 	for (size_t i = 0; i < elf->segment_count; i++) {
@@ -281,21 +265,4 @@ static void rules_of_the_c_library_are_those_of_libdw(void **state)
 	dwarf_cfi_end(reference);
 	hawk_cfi_destroy(cfi);
 	hawk_elf_close(elf);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rules_apply_from_their_address_on),
-		cmocka_unit_test(remembered_rows_come_back),
-		cmocka_unit_test(restore_goes_back_to_the_common_rule),
-		cmocka_unit_test(damaged_programs_are_refused),
-		cmocka_unit_test(rules_for_registers_beyond_the_general_ones_are_ignored),
-		cmocka_unit_test(expressions_yield_their_top),
-		cmocka_unit_test(expressions_cannot_trap),
-		cmocka_unit_test(damaged_expressions_are_refused),
-		cmocka_unit_test(rules_of_the_c_library_are_those_of_libdw),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
  * Names are compared without scopes, templates and parameters, which every demangler spells in its
  * own way.
  */
+#include "test.h"
 #include "symbols/symbols_fixture.h"
 
 #include <ctype.h>
@@ -175,9 +176,8 @@ static void compare_program(const char *compiler, const char *options, const cha
 }
 
 #define LINES_TEST(name, compiler, options, finish)                                                \
-	static void name(void **state)                                                             \
+	TEST(name)                                                                                 \
 	{                                                                                          \
-		(void)state;                                                                       \
 		compare_program(compiler, options, finish);                                        \
 	}
 
@@ -197,9 +197,8 @@ LINES_TEST(gcc_stripped_with_debug_link, "g++", "-O2 -g",
 LINES_TEST(gcc_stripped_with_compressed_debug_file, "g++", "-O2 -g",
 	   "objcopy --only-keep-debug --compress-debug-sections program program.debug && "
 	   "strip -s program && objcopy --add-gnu-debuglink=program.debug program")
-static void gcc_shared_by_dwz(void **state)
+TEST(gcc_shared_by_dwz)
 {
-	(void)state;
 	if (!fixture_has("dwz")) {
 		print_message("dwz is not installed\n");
 		skip();
@@ -213,27 +212,7 @@ LINES_TEST(clang_split, "clang++", "-O2 -g -gsplit-dwarf", "true")
 LINES_TEST(clang_split_dwarf_4, "clang++", "-O2 -g -gdwarf-4 -gsplit-dwarf", "true")
 LINES_TEST(clang_line_tables_only, "clang++", "-O2 -gline-tables-only", "true")
 
-int main(void)
+__attribute__((constructor)) static void add_group(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(gcc_optimized),
-		cmocka_unit_test(gcc_not_optimized),
-		cmocka_unit_test(gcc_dwarf_4),
-		cmocka_unit_test(gcc_split),
-		cmocka_unit_test(gcc_split_dwarf_4),
-		cmocka_unit_test(gcc_compressed),
-		cmocka_unit_test(gcc_type_units),
-		cmocka_unit_test(gcc_link_time_optimized),
-		cmocka_unit_test(gcc_fixed_address_and_sections),
-		cmocka_unit_test(gcc_stripped_with_debug_link),
-		cmocka_unit_test(gcc_stripped_with_compressed_debug_file),
-		cmocka_unit_test(gcc_shared_by_dwz),
-		cmocka_unit_test(clang_optimized),
-		cmocka_unit_test(clang_dwarf_4),
-		cmocka_unit_test(clang_split),
-		cmocka_unit_test(clang_split_dwarf_4),
-		cmocka_unit_test(clang_line_tables_only),
-	};
-
-	return cmocka_run_group_tests(tests, fixture_enter, fixture_leave);
+	test_add_group(fixture_enter, fixture_leave);
 }

@@ -3,12 +3,7 @@
  * @file
  * The list of findings: what is counted, what is listed, and in which order.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_findings.h"
 
 static void add(struct hawk_findings *findings, bool partial, const char *key, unsigned number)
@@ -16,11 +11,10 @@ static void add(struct hawk_findings *findings, bool partial, const char *key, u
 	hawk_findings_add(findings, HAWK_FINDING_MISSING, partial, key, "number %u", number);
 }
 
-static void equal_keys_are_counted_and_lists_are_kept(void **state)
+TEST(equal_keys_are_counted_and_lists_are_kept)
 {
 	struct hawk_findings findings;
 
-	(void)state;
 	hawk_findings_init(&findings);
 	add(&findings, false, "counted", 1);
 	assert_false(hawk_findings_partial(&findings));
@@ -36,12 +30,11 @@ static void equal_keys_are_counted_and_lists_are_kept(void **state)
 	hawk_findings_deinit(&findings);
 }
 
-static void what_is_found_in_no_order_is_put_into_one(void **state)
+TEST(what_is_found_in_no_order_is_put_into_one)
 {
 	static const unsigned numbers[] = {5, 3, 4};
 	struct hawk_findings findings;
 
-	(void)state;
 	hawk_findings_init(&findings);
 	hawk_findings_sort(NULL, 0);
 	hawk_findings_sort(&findings, 0);
@@ -58,14 +51,4 @@ static void what_is_found_in_no_order_is_put_into_one(void **state)
 	assert_string_equal(findings.items[4].text, "number 5");
 	assert_string_equal(findings.items[3].text, "number 4");
 	hawk_findings_deinit(&findings);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_keys_are_counted_and_lists_are_kept),
-		cmocka_unit_test(what_is_found_in_no_order_is_put_into_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,9 @@
  * The pointer graph: edges and roots of random heaps against trying all blocks, whatever the number
  * of threads and whatever the processor; cores that lack a part.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
+#include "test.h"
 #include "graph_batch.h"
 #include "hawk_pointers.h"
 #include "synthetic_graph.h"
@@ -75,11 +68,10 @@ static void expect_roots(const struct graph_world *world)
 	assert_int_equal(sets[1], oracle.start_roots);
 }
 
-static void random_heaps_have_the_edges_and_roots_of_their_bytes(void **state)
+TEST(random_heaps_have_the_edges_and_roots_of_their_bytes)
 {
 	uint64_t seed = 42;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 
@@ -119,7 +111,7 @@ static struct synthetic_heap *large_heap(size_t bytes, uint32_t *count)
 	return heap;
 }
 
-static void the_graph_is_the_same_with_any_number_of_threads(void **state)
+TEST(the_graph_is_the_same_with_any_number_of_threads)
 {
 	static const unsigned threads[] = {1, 2, 3, 4, 16, 1000};
 	uint32_t count;
@@ -132,7 +124,6 @@ static void the_graph_is_the_same_with_any_number_of_threads(void **state)
 	struct hawk_target *target;
 	struct hawk_graph first;
 
-	(void)state;
 	expect_no_error(hawk_target_open_core(path, NULL, &target));
 	expect_no_error(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
 	assert_int_equal(index.count, count);
@@ -172,7 +163,7 @@ static struct hawk_error *take_told(void *context, const struct hawk_pointer *po
 	return NULL;
 }
 
-static void pointers_are_told_in_the_order_of_the_edges(void **state)
+TEST(pointers_are_told_in_the_order_of_the_edges)
 {
 	uint32_t count;
 	struct synthetic_heap *heap = large_heap(4 << 20, &count);
@@ -185,7 +176,6 @@ static void pointers_are_told_in_the_order_of_the_edges(void **state)
 	struct hawk_graph graph;
 	struct told told = {0};
 
-	(void)state;
 	expect_no_error(hawk_target_open_core(path, NULL, &target));
 	expect_no_error(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
 	expect_no_error(hawk_graph_make(target, &index, 2, &graph));
@@ -209,14 +199,13 @@ static void pointers_are_told_in_the_order_of_the_edges(void **state)
 enum { SOURCE_BLOCKS = 3000, SOURCE_LOOKS = 200000 };
 
 /* Runs of blocks without pointers, and single ones with many. */
-static void the_block_of_an_edge_is_found_from_any_below(void **state)
+TEST(the_block_of_an_edge_is_found_from_any_below)
 {
 	static uint32_t offsets[SOURCE_BLOCKS + 1];
 	static uint32_t sources[16 * SOURCE_BLOCKS];
 	struct hawk_graph graph = {.count = SOURCE_BLOCKS, .offsets = offsets};
 	uint64_t seed = 8;
 
-	(void)state;
 	for (uint32_t block = 0; block < SOURCE_BLOCKS; block++) {
 		uint32_t some = (uint32_t)synthetic_random(&seed) % 3;
 
@@ -239,13 +228,12 @@ static void the_block_of_an_edge_is_found_from_any_below(void **state)
 	}
 }
 
-static void interior_edges_are_found_one_after_the_other(void **state)
+TEST(interior_edges_are_found_one_after_the_other)
 {
 	static uint32_t edges[10000];
 	struct hawk_graph graph = {.edges = edges, .edge_count = 10000};
 	uint64_t seed = 8;
 
-	(void)state;
 	for (uint32_t i = 0; i < graph.edge_count; i++) {
 		unsigned often = i / 1000 % 2 ? 300 : 3;
 
@@ -288,9 +276,8 @@ static void make_graph(const struct hawk_target *target, const struct synthetic_
 	expect_no_error(hawk_graph_make(target, index, 2, graph));
 }
 
-static void a_living_process_has_the_graph_of_its_core(void **state)
+LIVE_TEST(a_living_process_has_the_graph_of_its_core)
 {
-	struct victim_world *world = *state;
 	uint32_t count;
 	struct synthetic_heap *heap = large_heap(LIVE_BYTES, &count);
 	char *path = synthetic_heap_write(heap);
@@ -325,12 +312,11 @@ static bool found(const struct graph_world *world, const char *key)
 }
 
 /* Every stage works on what is left, and says that something is missing. */
-static void truncated_cores_give_the_graph_of_what_is_left(void **state)
+TEST(truncated_cores_give_the_graph_of_what_is_left)
 {
 	uint64_t seed = 99;
 	uint32_t fewest = UINT32_MAX;
 
-	(void)state;
 	for (unsigned i = 0; i < 160; i++) {
 		struct graph_world *world = graph_world_create();
 		struct hawk_reach reach;
@@ -355,19 +341,4 @@ static void truncated_cores_give_the_graph_of_what_is_left(void **state)
 		graph_world_destroy(world);
 	}
 	assert_true(fewest < 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_heaps_have_the_edges_and_roots_of_their_bytes),
-		cmocka_unit_test(the_graph_is_the_same_with_any_number_of_threads),
-		cmocka_unit_test(pointers_are_told_in_the_order_of_the_edges),
-		cmocka_unit_test(the_block_of_an_edge_is_found_from_any_below),
-		cmocka_unit_test(interior_edges_are_found_one_after_the_other),
-		LIVE_TEST(a_living_process_has_the_graph_of_its_core),
-		cmocka_unit_test(truncated_cores_give_the_graph_of_what_is_left),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,7 @@
  * @file
  * Shares of the blocks: they are all of them, and every piece is taken once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "graph_shares.h"
 #include "hawk_parallel.h"
 
@@ -46,13 +38,12 @@ static void expect_all_blocks(const struct hawk_shares *shares, uint32_t count)
 	assert_int_equal(hawk_shares_first(shares, shares->share_count), shares->piece_count);
 }
 
-static void shares_are_of_about_the_same_size(void **state)
+TEST(shares_are_of_about_the_same_size)
 {
 	struct hawk_block_index index;
 	struct hawk_shares shares;
 	uint32_t most = 0;
 
-	(void)state;
 	make_index(&index, BLOCKS, 0);
 	assert_null(hawk_shares_cut(&shares, &index, THREADS));
 	assert_int_equal(shares.share_count, THREADS);
@@ -67,13 +58,12 @@ static void shares_are_of_about_the_same_size(void **state)
 	hawk_block_index_deinit(&index);
 }
 
-static void few_blocks_are_one_share(void **state)
+TEST(few_blocks_are_one_share)
 {
 	struct hawk_block_index index;
 	struct hawk_shares shares;
 	uint32_t piece;
 
-	(void)state;
 	for (uint32_t count = 0; count < 3; count++) {
 		make_index(&index, count, 0);
 		assert_null(hawk_shares_cut(&shares, &index, THREADS));
@@ -88,14 +78,13 @@ static void few_blocks_are_one_share(void **state)
 }
 
 /* Whose share is empty takes the last piece of the fullest. */
-static void own_pieces_come_first_and_in_order(void **state)
+TEST(own_pieces_come_first_and_in_order)
 {
 	struct hawk_block_index index;
 	struct hawk_shares shares;
 	uint32_t piece;
 	uint32_t own;
 
-	(void)state;
 	make_index(&index, BLOCKS, UINT64_C(3) << 30);
 	assert_null(hawk_shares_cut(&shares, &index, 2));
 	expect_all_blocks(&shares, BLOCKS);
@@ -132,11 +121,10 @@ static void take_all(void *context, unsigned part)
 		__atomic_add_fetch(&taking->taken[piece], 1, __ATOMIC_RELAXED);
 }
 
-static void every_piece_is_taken_once_by_whatever_threads(void **state)
+TEST(every_piece_is_taken_once_by_whatever_threads)
 {
 	struct hawk_block_index index;
 
-	(void)state;
 	make_index(&index, BLOCKS, 0);
 	for (unsigned round = 0; round < 200; round++) {
 		struct taking taking = {0};
@@ -149,16 +137,4 @@ static void every_piece_is_taken_once_by_whatever_threads(void **state)
 		hawk_shares_deinit(&taking.shares);
 	}
 	hawk_block_index_deinit(&index);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shares_are_of_about_the_same_size),
-		cmocka_unit_test(few_blocks_are_one_share),
-		cmocka_unit_test(own_pieces_come_first_and_in_order),
-		cmocka_unit_test(every_piece_is_taken_once_by_whatever_threads),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * @file
  * Flat and cumulative sums by function, file and module.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_groups.h"
 
 static const struct hawk_group_frame NEW = {"operator new", NULL, "libstdc++.so.6", true};
@@ -59,11 +54,10 @@ static const struct hawk_group *find(struct hawk_groups *groups, const char *nam
 	return NULL;
 }
 
-static void flat_skips_allocator_plumbing(void **state)
+TEST(flat_skips_allocator_plumbing)
 {
 	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 
-	(void)state;
 	add(groups, 100, 3, (struct hawk_group_frame[]){NEW, LEAF, MAIN});
 	assert_int_equal(find(groups, "operator new")->flat.inuse_bytes, 0);
 	assert_int_equal(find(groups, "operator new")->cum.inuse_bytes, 100);
@@ -75,21 +69,19 @@ static void flat_skips_allocator_plumbing(void **state)
 	hawk_groups_destroy(groups);
 }
 
-static void nothing_but_plumbing_is_attributed_to_the_innermost_frame(void **state)
+TEST(nothing_but_plumbing_is_attributed_to_the_innermost_frame)
 {
 	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 
-	(void)state;
 	add(groups, 100, 1, &NEW);
 	assert_int_equal(find(groups, "operator new")->flat.inuse_bytes, 100);
 	hawk_groups_destroy(groups);
 }
 
-static void recursion_counts_once_in_cum(void **state)
+TEST(recursion_counts_once_in_cum)
 {
 	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 
-	(void)state;
 	add(groups, 7, 5, (struct hawk_group_frame[]){LOOP, LOOP, LEAF, LOOP, MAIN});
 	add(groups, 5, 2, (struct hawk_group_frame[]){LEAF, MAIN});
 	assert_int_equal(find(groups, "loop")->cum.inuse_bytes, 7);
@@ -102,13 +94,12 @@ static void recursion_counts_once_in_cum(void **state)
 	hawk_groups_destroy(groups);
 }
 
-static void modules_and_files_are_groups_too(void **state)
+TEST(modules_and_files_are_groups_too)
 {
 	struct hawk_groups *modules = create(HAWK_GROUP_BY_MODULE);
 	struct hawk_groups *files = create(HAWK_GROUP_BY_FILE);
 	const struct hawk_group_frame stack[] = {PLUGIN, LEAF, MAIN};
 
-	(void)state;
 	add(modules, 9, 3, stack);
 	add(files, 9, 3, stack);
 	assert_int_equal(find(modules, "plugin.so")->flat.inuse_bytes, 9);
@@ -121,25 +112,23 @@ static void modules_and_files_are_groups_too(void **state)
 	hawk_groups_destroy(files);
 }
 
-static void blocks_without_a_stack_are_a_nameless_group(void **state)
+TEST(blocks_without_a_stack_are_a_nameless_group)
 {
 	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 
-	(void)state;
 	add(groups, 3, 0, NULL);
 	assert_null(find(groups, NULL)->module);
 	assert_int_equal(find(groups, NULL)->flat.inuse_bytes, 3);
 	hawk_groups_destroy(groups);
 }
 
-static void equal_names_in_two_modules_are_two_functions(void **state)
+TEST(equal_names_in_two_modules_are_two_functions)
 {
 	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 	const struct hawk_group_frame other = {"leaf", "leaf.c", "plugin.so", false};
 	const struct hawk_group *sorted;
 	size_t count;
 
-	(void)state;
 	add(groups, 3, 1, &LEAF);
 	add(groups, 4, 1, &other);
 	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, false, &sorted, &count));
@@ -148,13 +137,12 @@ static void equal_names_in_two_modules_are_two_functions(void **state)
 	hawk_groups_destroy(groups);
 }
 
-static void each_order_puts_its_largest_first(void **state)
+TEST(each_order_puts_its_largest_first)
 {
 	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 	const struct hawk_group *sorted;
 	size_t count;
 
-	(void)state;
 	add(groups, 10, 2, (struct hawk_group_frame[]){LEAF, MAIN});
 	add(groups, 20, 2, (struct hawk_group_frame[]){LOOP, MAIN});
 	add(groups, 1, 1, &PLUGIN);
@@ -173,7 +161,7 @@ static void each_order_puts_its_largest_first(void **state)
 	hawk_groups_destroy(groups);
 }
 
-static void thousands_of_groups_keep_their_sums(void **state)
+TEST(thousands_of_groups_keep_their_sums)
 {
 	enum { COUNT = 5000 };
 	static char names[COUNT][16];
@@ -181,7 +169,6 @@ static void thousands_of_groups_keep_their_sums(void **state)
 	const struct hawk_group *sorted;
 	size_t count;
 
-	(void)state;
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < COUNT; i++) {
 			snprintf(names[i], sizeof(names[i]), "f%zu", i);
@@ -192,20 +179,4 @@ static void thousands_of_groups_keep_their_sums(void **state)
 	for (size_t i = 0; i < COUNT; i++)
 		assert_int_equal(sorted[i].flat.inuse_bytes, 2 * (COUNT - 1 - i));
 	hawk_groups_destroy(groups);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(flat_skips_allocator_plumbing),
-		cmocka_unit_test(nothing_but_plumbing_is_attributed_to_the_innermost_frame),
-		cmocka_unit_test(recursion_counts_once_in_cum),
-		cmocka_unit_test(modules_and_files_are_groups_too),
-		cmocka_unit_test(blocks_without_a_stack_are_a_nameless_group),
-		cmocka_unit_test(equal_names_in_two_modules_are_two_functions),
-		cmocka_unit_test(each_order_puts_its_largest_first),
-		cmocka_unit_test(thousands_of_groups_keep_their_sums),
-	};
-
-	return cmocka_run_group_tests_name("groups", tests, NULL, NULL);
 }

@@ -3,14 +3,7 @@
  * @file
  * Growth verdicts as a pure function of births and counters.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_growth.h"
 #include "hawk_growth_text.h"
 
@@ -65,11 +58,10 @@ static struct hawk_growth expect(struct hawk_growth_facts facts, enum hawk_growt
 
 #define FLAT 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10, 10
 
-static void survivors_of_all_ages_are_a_leak(void **state)
+TEST(survivors_of_all_ages_are_a_leak)
 {
 	struct hawk_growth growth;
 
-	(void)state;
 	growth = expect(FACTS(160000, 160100, FLAT), HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
 	assert_true(has(&growth, HAWK_REASON_EVERY_PART));
 	/* 16 MB in ten hours. */
@@ -81,11 +73,10 @@ static void survivors_of_all_ages_are_a_leak(void **state)
 	expect(FACTS(160000, 16000000, FLAT), HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
 }
 
-static void a_leak_that_began_late_is_one(void **state)
+TEST(a_leak_that_began_late_is_one)
 {
 	struct hawk_growth growth;
 
-	(void)state;
 	growth = expect(
 		FACTS(100000, 100000, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10, 10, 10, 10, 10),
 		HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
@@ -94,11 +85,10 @@ static void a_leak_that_began_late_is_one(void **state)
 	assert_in_range((uint64_t)growth.bytes_per_hour, 1900000, 2100000);
 }
 
-static void what_was_made_first_is_start_up(void **state)
+TEST(what_was_made_first_is_start_up)
 {
 	struct hawk_growth growth;
 
-	(void)state;
 	expect(FACTS(1000, 1000, 100), HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_HIGH);
 	expect(FACTS(3, 3, 100), HAWK_GROWTH_STARTUP, HAWK_CONFIDENCE_MEDIUM);
 	growth = expect(FACTS(100000, 100000, 1000, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1),
@@ -108,11 +98,10 @@ static void what_was_made_first_is_start_up(void **state)
 	assert_true(growth.bytes_per_hour > 0);
 }
 
-static void what_was_made_at_once_is_a_burst(void **state)
+TEST(what_was_made_at_once_is_a_burst)
 {
 	struct hawk_growth growth;
 
-	(void)state;
 	growth = expect(FACTS(5000, 5000, 0, 0, 0, 0, 0, 90, 10), HAWK_GROWTH_BURST,
 			HAWK_CONFIDENCE_HIGH);
 	assert_true(growth.window_start == 5.0 / 16 && growth.window_end == 6.0 / 16);
@@ -124,9 +113,8 @@ static void what_was_made_at_once_is_a_burst(void **state)
 	       HAWK_CONFIDENCE_MEDIUM);
 }
 
-static void the_older_the_fewer_is_a_cache(void **state)
+TEST(the_older_the_fewer_is_a_cache)
 {
-	(void)state;
 	/* First in, first out. */
 	expect(FACTS(4000, 16000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10),
 	       HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_HIGH);
@@ -137,21 +125,19 @@ static void the_older_the_fewer_is_a_cache(void **state)
 	       HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_MEDIUM);
 }
 
-static void young_blocks_that_die_soon_are_work_in_progress(void **state)
+TEST(young_blocks_that_die_soon_are_work_in_progress)
 {
-	(void)state;
 	expect(FACTS(500, 500000, [14] = 1, [15] = 99), HAWK_GROWTH_STEADY, HAWK_CONFIDENCE_HIGH);
 	/* The same with a few old ones that are kept by chance. */
 	expect(FACTS(500, 500000, [0] = 1, [3] = 1, [12] = 1, [14] = 1, [15] = 96),
 	       HAWK_GROWTH_STEADY, HAWK_CONFIDENCE_HIGH);
 }
 
-static void thin_data_are_unclear(void **state)
+TEST(thin_data_are_unclear)
 {
 	struct hawk_growth_facts facts = FACTS(160000, 160000, FLAT);
 	struct hawk_growth growth;
 
-	(void)state;
 	facts.life_seconds = 1;
 	growth = expect(facts, HAWK_GROWTH_UNCLEAR, HAWK_CONFIDENCE_LOW);
 	assert_true(has(&growth, HAWK_REASON_YOUNG_PROCESS));
@@ -166,12 +152,11 @@ static void thin_data_are_unclear(void **state)
 	assert_true(has(&growth, HAWK_REASON_NO_PATTERN));
 }
 
-static void less_is_known_less_is_claimed(void **state)
+TEST(less_is_known_less_is_claimed)
 {
 	struct hawk_growth_facts facts = FACTS(160000, 160000, FLAT);
 	struct hawk_growth growth;
 
-	(void)state;
 	expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_HIGH);
 	facts.sampled = true;
 	expect(facts, HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
@@ -188,12 +173,11 @@ static void less_is_known_less_is_claimed(void **state)
 	expect(FACTS(40, 40, FLAT), HAWK_GROWTH_LEAK, HAWK_CONFIDENCE_MEDIUM);
 }
 
-static void what_nobody_can_free_is_a_leak(void **state)
+TEST(what_nobody_can_free_is_a_leak)
 {
 	struct hawk_growth_facts facts = FACTS(3, 3, 0, 0, 0, 0, 1, 0, 1, 0, 0, 1);
 	struct hawk_growth growth;
 
-	(void)state;
 	facts.reach_known = true;
 	facts.reach_bytes[HAWK_REACH_DEFINITELY_LOST] = 250;
 	facts.reach_bytes[HAWK_REACH_REACHABLE] = 50;
@@ -218,13 +202,12 @@ static void what_nobody_can_free_is_a_leak(void **state)
 	assert_true(has(&growth, HAWK_REASON_HELD));
 }
 
-static void a_short_life_gives_no_rate(void **state)
+TEST(a_short_life_gives_no_rate)
 {
 	struct hawk_growth_facts facts = FACTS(160000, 160000, FLAT);
 	struct hawk_text text = {0};
 	struct hawk_growth growth;
 
-	(void)state;
 	facts.life_seconds = 60;
 	growth = hawk_growth_judge(&facts);
 	assert_true(growth.is_rate_known && growth.bytes_per_hour > 0);
@@ -237,14 +220,13 @@ static void a_short_life_gives_no_rate(void **state)
 	hawk_text_deinit(&text);
 }
 
-static void blocks_that_are_not_in_the_core_are_not_freed_ones(void **state)
+TEST(blocks_that_are_not_in_the_core_are_not_freed_ones)
 {
 	struct hawk_growth_facts facts =
 		FACTS(4000, 16000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 10, 10, 10);
 	struct hawk_text text = {0};
 	struct hawk_growth growth;
 
-	(void)state;
 	facts.missing_objects = 100;
 	growth = expect(facts, HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_HIGH);
 	assert_true(growth.freed_known);
@@ -258,7 +240,7 @@ static void blocks_that_are_not_in_the_core_are_not_freed_ones(void **state)
 	hawk_text_deinit(&text);
 }
 
-static void one_core_cannot_tell_a_cache_from_a_queue_that_grows(void **state)
+TEST(one_core_cannot_tell_a_cache_from_a_queue_that_grows)
 {
 	/* Ten in, seven out, the oldest first. */
 	struct hawk_growth_facts facts =
@@ -266,18 +248,16 @@ static void one_core_cannot_tell_a_cache_from_a_queue_that_grows(void **state)
 	struct hawk_growth growth;
 	struct hawk_text text = {0};
 
-	(void)state;
 	growth = expect(facts, HAWK_GROWTH_CACHE, HAWK_CONFIDENCE_HIGH);
 	hawk_growth_append_verdict(&text, &growth);
 	assert_non_null(strstr(text.bytes, "cache or growing queue"));
 	hawk_text_deinit(&text);
 }
 
-static void any_numbers_give_a_verdict_with_reasons(void **state)
+TEST(any_numbers_give_a_verdict_with_reasons)
 {
 	uint64_t seed = 1;
 
-	(void)state;
 	for (unsigned round = 0; round < 20000; round++) {
 		struct hawk_growth_facts facts = {.life_seconds = (double)(seed >> 40)};
 		struct hawk_text text = {0};
@@ -302,12 +282,11 @@ static void any_numbers_give_a_verdict_with_reasons(void **state)
 	}
 }
 
-static void the_bar_shows_every_birth(void **state)
+TEST(the_bar_shows_every_birth)
 {
 	struct hawk_growth_facts facts = FACTS(100000, 100000, 0, 1000, 500, 1);
 	char bar[HAWK_AGE_BINS + 1];
 
-	(void)state;
 	hawk_growth_bar(&facts, bar);
 	assert_string_equal(bar, " #-.            ");
 	facts = FACTS(0, 0, 0);
@@ -317,26 +296,4 @@ static void the_bar_shows_every_birth(void **state)
 	facts.life_seconds = 0.9;
 	hawk_growth_bar(&facts, bar);
 	assert_string_equal(bar, "   (too short)  ");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(survivors_of_all_ages_are_a_leak),
-		cmocka_unit_test(a_leak_that_began_late_is_one),
-		cmocka_unit_test(what_was_made_first_is_start_up),
-		cmocka_unit_test(what_was_made_at_once_is_a_burst),
-		cmocka_unit_test(the_older_the_fewer_is_a_cache),
-		cmocka_unit_test(young_blocks_that_die_soon_are_work_in_progress),
-		cmocka_unit_test(thin_data_are_unclear),
-		cmocka_unit_test(less_is_known_less_is_claimed),
-		cmocka_unit_test(what_nobody_can_free_is_a_leak),
-		cmocka_unit_test(a_short_life_gives_no_rate),
-		cmocka_unit_test(blocks_that_are_not_in_the_core_are_not_freed_ones),
-		cmocka_unit_test(one_core_cannot_tell_a_cache_from_a_queue_that_grows),
-		cmocka_unit_test(any_numbers_give_a_verdict_with_reasons),
-		cmocka_unit_test(the_bar_shows_every_birth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,12 +4,7 @@
  * Live blocks whose stacks cannot be read: of traces that the table has not, and of those in it
  * that are of no site; and what is carved out of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_heap_lost.h"
 
 enum { KNOWN = 1, UNREADABLE = 2, TRACES = 3, BEYOND = 7, LOST_SITE = 5 };
@@ -31,7 +26,7 @@ static void count(const struct hawk_block *blocks, size_t all, uint64_t objects,
 	}
 }
 
-static void traces_of_no_table_and_of_no_site_are_lost(void **state)
+TEST(traces_of_no_table_and_of_no_site_are_lost)
 {
 	const struct hawk_block blocks[] = {
 		{.size = 10, .trace = KNOWN},
@@ -39,11 +34,10 @@ static void traces_of_no_table_and_of_no_site_are_lost(void **state)
 		{.size = 1000, .trace = BEYOND},
 	};
 
-	(void)state;
 	count(blocks, 3, 2, 1100);
 }
 
-static void what_is_carved_out_of_a_block_is_its_own_no_longer(void **state)
+TEST(what_is_carved_out_of_a_block_is_its_own_no_longer)
 {
 	const struct hawk_block blocks[] = {
 		{.size = 1000, .trace = BEYOND},
@@ -56,16 +50,5 @@ static void what_is_carved_out_of_a_block_is_its_own_no_longer(void **state)
 	};
 	const uint64_t headers = HAWK_HEADER_BYTES;
 
-	(void)state;
 	count(blocks, 7, 3, (1000 - 100 - 200 - 2 * headers) + 10 + (200 - 20 - headers));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(traces_of_no_table_and_of_no_site_are_lost),
-		cmocka_unit_test(what_is_carved_out_of_a_block_is_its_own_no_longer),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

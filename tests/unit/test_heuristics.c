@@ -4,15 +4,7 @@
  * Which pointers of a heap with a hundred thousand of them heuristics explain, against trying
  * everything: the same with any number of threads. What each rule means is tested by test_leaks.c.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_heuristics.h"
 #include "hawk_leaks.h"
 #include "synthetic_heap.h"
@@ -139,12 +131,11 @@ static void expect_explained(const struct heuristics_world *world,
 	assert_true(count > world->graph.edge_count / 20);
 }
 
-static void the_same_pointers_are_explained_with_any_number_of_threads(void **state)
+TEST(the_same_pointers_are_explained_with_any_number_of_threads)
 {
 	static const unsigned threads[] = {0, 1, 2, 3, 8, 1000};
 	struct heuristics_world *world = make_world();
 
-	(void)state;
 	open_world(world);
 	assert_true(world->graph.edge_count > 100000);
 	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
@@ -170,13 +161,12 @@ static struct hawk_error *refuse(void *context, uint64_t word, bool *ret)
 }
 
 /* An oracle that fails is not asked by two threads at a time, and its error comes out. */
-static void errors_of_the_oracle_are_told(void **state)
+TEST(errors_of_the_oracle_are_told)
 {
 	struct heuristics_world *world = make_world();
 	unsigned asked = 0;
 	const struct hawk_vtable_oracle oracle = {refuse, &asked};
 
-	(void)state;
 	for (uint32_t i = 0; i < world->count; i++) {
 		*word_at(world, world->starts[i]) = TABLES;
 		*word_at(world, world->starts[i] + WORD) = TABLES;
@@ -211,7 +201,7 @@ static struct hawk_error *deny(void *context, uint64_t word, bool *ret)
 }
 
 /* Which is why somebody finds out that a file of theirs is not there, with a cache as without. */
-static void an_oracle_is_asked_again_about_each_module_that_reach_rests_on(void **state)
+TEST(an_oracle_is_asked_again_about_each_module_that_reach_rests_on)
 {
 	struct heuristics_world *world = make_world();
 	struct asked asked = {0};
@@ -222,7 +212,6 @@ static void an_oracle_is_asked_again_about_each_module_that_reach_rests_on(void 
 		.sites = &site, .site_count = 1, .site_of_trace = site_of_trace, .trace_count = 1};
 	struct hawk_block_graph graph;
 
-	(void)state;
 	for (uint32_t i = 0; i < world->count; i++)
 		*word_at(world, world->starts[i] + WORD) = TABLES + i % 100 * WORD;
 	open_world(world);
@@ -241,15 +230,4 @@ static void an_oracle_is_asked_again_about_each_module_that_reach_rests_on(void 
 	hawk_reach_deinit(&graph.reach);
 	hawk_workspace_destroy(&graph.workspace);
 	close_world(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_same_pointers_are_explained_with_any_number_of_threads),
-		cmocka_unit_test(errors_of_the_oracle_are_told),
-		cmocka_unit_test(an_oracle_is_asked_again_about_each_module_that_reach_rests_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * The block index of sweeps on several threads: the same to the byte, whatever memory looks like
  * where one share ends and the next begins.
  */
+#include "test.h"
 #include "hawk_block_index.h"
 #include "synthetic_sweep_core.h"
 
@@ -108,11 +109,10 @@ static void expect_indexes(struct sweep_core *core, unsigned threads_max, const 
 	hawk_block_index_deinit(&one_by_one);
 }
 
-static void the_index_of_spoiled_memory_is_the_same_to_the_byte(void **state)
+TEST(the_index_of_spoiled_memory_is_the_same_to_the_byte)
 {
 	static const size_t windows[] = {4 * PAGE, PAGE, 0};
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 60; seed++) {
 		struct sweep_core core;
 
@@ -122,11 +122,10 @@ static void the_index_of_spoiled_memory_is_the_same_to_the_byte(void **state)
 	}
 }
 
-static void the_index_is_the_same_across_chunks_and_large_blocks(void **state)
+TEST(the_index_is_the_same_across_chunks_and_large_blocks)
 {
 	static const size_t windows[] = {0, 16 * PAGE, 4 << 20};
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 6; seed++) {
 		struct sweep_core core;
 
@@ -140,12 +139,11 @@ static void the_index_is_the_same_across_chunks_and_large_blocks(void **state)
 }
 
 /* The block at the end of a share ends, or begins, where the next chunk begins. */
-static void blocks_that_meet_where_chunks_meet_are_indexed_alike(void **state)
+TEST(blocks_that_meet_where_chunks_meet_are_indexed_alike)
 {
 	static const size_t windows[] = {0, PAGE, 0};
 	const uint64_t chunk = UINT64_C(1) << HAWK_CHUNK_LOG2;
 
-	(void)state;
 	for (uint64_t size = 0; size <= 6000; size += size < 64 ? 8 : 2977)
 		for (unsigned at = 0; at < 5; at++) {
 			struct sweep_core core = {.heap = synthetic_heap_create(2 * chunk + PAGE)};
@@ -174,11 +172,10 @@ static void blocks_that_meet_where_chunks_meet_are_indexed_alike(void **state)
 		}
 }
 
-static void what_the_index_refuses_is_refused_on_threads_too(void **state)
+TEST(what_the_index_refuses_is_refused_on_threads_too)
 {
 	struct sweep_core core;
 
-	(void)state;
 	sweep_core_open_dense(&core, 24 << 20, 4);
 	for (unsigned threads = 1; threads <= 3; threads++) {
 		struct hawk_block_index index;
@@ -199,16 +196,4 @@ static void what_the_index_refuses_is_refused_on_threads_too(void **state)
 		hawk_block_index_deinit(&index);
 	}
 	sweep_core_close(&core);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_index_of_spoiled_memory_is_the_same_to_the_byte),
-		cmocka_unit_test(the_index_is_the_same_across_chunks_and_large_blocks),
-		cmocka_unit_test(blocks_that_meet_where_chunks_meet_are_indexed_alike),
-		cmocka_unit_test(what_the_index_refuses_is_refused_on_threads_too),
-	};
-
-	return cmocka_run_group_tests_name("index_beside", tests, NULL, NULL);
 }

@@ -3,21 +3,14 @@
  * @file
  * The JSON writer byte for byte, and the output below it.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_json.h"
 
 /** A writer into memory. */
@@ -65,9 +58,8 @@ static void check_string(const char *string, const char *expected)
 	free(text);
 }
 
-static void strings_are_escaped(void **state)
+TEST(strings_are_escaped)
 {
-	(void)state;
 	check_string("plain", "\"plain\"");
 	check_string("", "\"\"");
 	check_string(NULL, "null");
@@ -76,9 +68,8 @@ static void strings_are_escaped(void **state)
 	check_string("\x01\x1b[31m\x7f", "\"\\u0001\\u001b[31m\\u007f\"");
 }
 
-static void invalid_utf8_becomes_the_replacement_character(void **state)
+TEST(invalid_utf8_becomes_the_replacement_character)
 {
-	(void)state;
 	check_string("\xc3\xa4\xf0\x9f\xa6\x85", "\"\xc3\xa4\xf0\x9f\xa6\x85\"");
 	check_string("a\xff"
 		     "b",
@@ -89,12 +80,11 @@ static void invalid_utf8_becomes_the_replacement_character(void **state)
 	check_string("\xed\xa0\x80", "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
 }
 
-static void elements_are_separated_and_broken_into_lines_by_depth(void **state)
+TEST(elements_are_separated_and_broken_into_lines_by_depth)
 {
 	struct world world = begin(2);
 	char *text;
 
-	(void)state;
 	hawk_json_object(&world.json);
 	hawk_json_put_integer(&world.json, "a", 1);
 	hawk_json_key(&world.json, "list");
@@ -117,13 +107,12 @@ static void elements_are_separated_and_broken_into_lines_by_depth(void **state)
 	free(text);
 }
 
-static void values_keep_their_full_range(void **state)
+TEST(values_keep_their_full_range)
 {
 	static const uint8_t build_id[] = {0x00, 0xff, 0x1a};
 	struct world world = begin(0);
 	char *text;
 
-	(void)state;
 	hawk_json_array(&world.json);
 	hawk_json_integer(&world.json, UINT64_MAX);
 	hawk_json_signed(&world.json, INT64_MIN);
@@ -142,7 +131,7 @@ static void values_keep_their_full_range(void **state)
 	free(text);
 }
 
-static void output_larger_than_the_buffer_is_whole(void **state)
+TEST(output_larger_than_the_buffer_is_whole)
 {
 	size_t length = 3 * HAWK_OUTPUT_BUFFER_BYTES + 17;
 	struct world world = begin(0);
@@ -150,7 +139,6 @@ static void output_larger_than_the_buffer_is_whole(void **state)
 	size_t size;
 	char *text;
 
-	(void)state;
 	assert_non_null(large);
 	memset(large, 'x', length);
 	large[length] = '\0';
@@ -165,12 +153,11 @@ static void output_larger_than_the_buffer_is_whole(void **state)
 	free(large);
 }
 
-static void room_is_always_as_large_as_asked(void **state)
+TEST(room_is_always_as_large_as_asked)
 {
 	struct world world = begin(0);
 	size_t size;
 
-	(void)state;
 	for (int i = 0; i < 100000; i++) {
 		char *to = hawk_output_room(world.output, 100);
 
@@ -182,12 +169,11 @@ static void room_is_always_as_large_as_asked(void **state)
 	assert_int_equal(size, 3700000);
 }
 
-static void the_first_write_error_is_kept_and_ends_the_output(void **state)
+TEST(the_first_write_error_is_kept_and_ends_the_output)
 {
 	struct hawk_output *output = malloc(sizeof(*output));
 	int fd = open("/dev/full", O_WRONLY);
 
-	(void)state;
 	assert_non_null(output);
 	if (fd < 0) {
 		free(output);
@@ -200,19 +186,4 @@ static void the_first_write_error_is_kept_and_ends_the_output(void **state)
 	hawk_output_puts(output, "more");
 	assert_int_equal(hawk_output_finish(output), ENOSPC);
 	free(output);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings_are_escaped),
-		cmocka_unit_test(invalid_utf8_becomes_the_replacement_character),
-		cmocka_unit_test(elements_are_separated_and_broken_into_lines_by_depth),
-		cmocka_unit_test(values_keep_their_full_range),
-		cmocka_unit_test(output_larger_than_the_buffer_is_whole),
-		cmocka_unit_test(room_is_always_as_large_as_asked),
-		cmocka_unit_test(the_first_write_error_is_kept_and_ends_the_output),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

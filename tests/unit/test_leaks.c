@@ -4,15 +4,7 @@
  * Leak kinds with heuristics, loss records and their evidence, against trying everything on random
  * heaps; and what becomes of verdicts when something is missing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_leak_leaders.h"
 #include "synthetic_leaks.h"
 
@@ -164,12 +156,11 @@ static void expect_leaders(const struct leaks_world *leaks)
 	}
 }
 
-static void random_heaps_have_the_leak_kinds_of_their_bytes(void **state)
+TEST(random_heaps_have_the_leak_kinds_of_their_bytes)
 {
 	uint64_t seed = 4242;
 	uint64_t explained[HAWK_HEURISTIC_COUNT] = {0};
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		unsigned heuristics = (unsigned)synthetic_random(&seed) & HAWK_HEURISTICS_ALL;
 		struct leaks_world leaks = {.world = graph_world_create()};
@@ -206,7 +197,7 @@ static void random_heaps_have_the_leak_kinds_of_their_bytes(void **state)
 
 /* A lost pool that points to an item and into itself before and behind each of its objects, which
  * point to the item as well, and are of the pool's site. */
-static void a_lost_pool_is_one_source_of_evidence(void **state)
+TEST(a_lost_pool_is_one_source_of_evidence)
 {
 	struct leaks_world leaks = {.world = graph_world_create()};
 	struct graph_world *world = leaks.world;
@@ -214,7 +205,6 @@ static void a_lost_pool_is_one_source_of_evidence(void **state)
 	uint32_t pool = graph_world_add(world, 512, 0, 1);
 	bool item_seen = false;
 
-	(void)state;
 	for (uint64_t offset = 0; offset < 512; offset += 16) {
 		graph_world_point(world, pool, offset, item, 0);
 		graph_world_point(world, pool, offset + 8, pool, 504);
@@ -246,7 +236,7 @@ static void a_lost_pool_is_one_source_of_evidence(void **state)
 }
 
 /* With the padding behind its objects, as wherever else its bytes are counted. */
-static void what_is_left_of_a_pool_is_lost_with_its_leader(void **state)
+TEST(what_is_left_of_a_pool_is_lost_with_its_leader)
 {
 	struct leaks_world leaks = {.world = graph_world_create()};
 	struct graph_world *world = leaks.world;
@@ -254,7 +244,6 @@ static void what_is_left_of_a_pool_is_lost_with_its_leader(void **state)
 	uint32_t pool = graph_world_add(world, 512, 0, 1);
 	bool leader_seen = false;
 
-	(void)state;
 	graph_world_point(world, leader, 0, pool, 0);
 	for (unsigned i = 0; i < 3; i++)
 		synthetic_heap_add_block(world->heap,
@@ -279,11 +268,10 @@ static void what_is_left_of_a_pool_is_lost_with_its_leader(void **state)
 	close_world(&leaks);
 }
 
-static void kinds_that_nobody_asked_for_have_sums_and_no_records(void **state)
+TEST(kinds_that_nobody_asked_for_have_sums_and_no_records)
 {
 	uint64_t seed = 5;
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		struct leaks_world leaks = {.world = graph_world_create()};
 		struct leaks_oracle oracle;
@@ -310,13 +298,12 @@ static struct hawk_error *wants_large(const void *context, const struct hawk_blo
 	return NULL;
 }
 
-static void only_wanted_blocks_count(void **state)
+TEST(only_wanted_blocks_count)
 {
 	uint64_t large = 100;
 	struct hawk_choice_wish filter = {.filter = wants_large, .context = &large};
 	uint64_t seed = 6;
 
-	(void)state;
 	for (unsigned i = 0; i < 200; i++) {
 		struct leaks_world leaks = {.world = graph_world_create()};
 		uint64_t objects = 0, wanted = 0;
@@ -337,12 +324,11 @@ static void only_wanted_blocks_count(void **state)
 }
 
 /* Two rings that one pointer joins: only the first has a leader. */
-static void a_ring_that_another_leads_to_is_lost_indirectly(void **state)
+TEST(a_ring_that_another_leads_to_is_lost_indirectly)
 {
 	struct leaks_world leaks = {.world = graph_world_create()};
 	const struct hawk_leak_record *record;
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		graph_world_add(leaks.world, 32, 0, 2 * (i / 2));
 	graph_world_point(leaks.world, 0, 0, 1, 0);
@@ -377,14 +363,13 @@ static void add_ring(struct graph_world *world, uint32_t low, uint32_t high, uin
 	graph_world_point(world, first, 8, graph_world_add(world, 500, 1, 2 * payload), 0);
 }
 
-static void sites_that_lose_each_other_are_one_origin(void **state)
+TEST(sites_that_lose_each_other_are_one_origin)
 {
 	static const uint32_t sites[] = {0, 1, 2, 3};
 	struct leaks_world leaks = {.world = graph_world_create()};
 	struct hawk_leak_origin origins[4];
 	uint32_t block;
 
-	(void)state;
 	/* Sites 1 and 2 lose each other, and what lies behind them; 3 loses itself. */
 	add_ring(leaks.world, 1, 2, 0);
 	add_ring(leaks.world, 2, 1, 0);
@@ -404,12 +389,11 @@ static void sites_that_lose_each_other_are_one_origin(void **state)
 	close_world(&leaks);
 }
 
-static void nothing_is_called_lost_where_memory_is_missing(void **state)
+TEST(nothing_is_called_lost_where_memory_is_missing)
 {
 	uint64_t seed = 99;
 	unsigned downgraded = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < 160; i++) {
 		struct leaks_world leaks = {.world = graph_world_create()};
 		size_t cut;
@@ -431,11 +415,10 @@ static void nothing_is_called_lost_where_memory_is_missing(void **state)
 	assert_true(downgraded > 20);
 }
 
-static void nothing_is_called_lost_where_blocks_were_taken_back_unnoticed(void **state)
+TEST(nothing_is_called_lost_where_blocks_were_taken_back_unnoticed)
 {
 	struct leaks_world leaks = {.world = graph_world_create()};
 
-	(void)state;
 	graph_world_add(leaks.world, 32, 0, 0);
 	graph_world_add(leaks.world, 32, 0, 0);
 	graph_world_point(leaks.world, 0, 0, 1, 0);
@@ -452,11 +435,10 @@ static void nothing_is_called_lost_where_blocks_were_taken_back_unnoticed(void *
 	close_world(&leaks);
 }
 
-static void nothing_is_called_lost_where_headers_were_overwritten(void **state)
+TEST(nothing_is_called_lost_where_headers_were_overwritten)
 {
 	struct leaks_world leaks = {.world = graph_world_create()};
 
-	(void)state;
 	graph_world_add(leaks.world, 32, 0, 0);
 	graph_world_add(leaks.world, 32, 0, 0);
 	open_world(&leaks, SIZE_MAX, 0);
@@ -466,22 +448,4 @@ static void nothing_is_called_lost_where_headers_were_overwritten(void **state)
 	assert_int_equal(leaks.leaks.downgrade.objects, 2);
 	assert_int_equal(leaks.leaks.sums[HAWK_REACH_DEFINITELY_LOST].objects, 0);
 	close_world(&leaks);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_heaps_have_the_leak_kinds_of_their_bytes),
-		cmocka_unit_test(a_lost_pool_is_one_source_of_evidence),
-		cmocka_unit_test(what_is_left_of_a_pool_is_lost_with_its_leader),
-		cmocka_unit_test(kinds_that_nobody_asked_for_have_sums_and_no_records),
-		cmocka_unit_test(only_wanted_blocks_count),
-		cmocka_unit_test(a_ring_that_another_leads_to_is_lost_indirectly),
-		cmocka_unit_test(sites_that_lose_each_other_are_one_origin),
-		cmocka_unit_test(nothing_is_called_lost_where_memory_is_missing),
-		cmocka_unit_test(nothing_is_called_lost_where_blocks_were_taken_back_unnoticed),
-		cmocka_unit_test(nothing_is_called_lost_where_headers_were_overwritten),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
  * Loss records of heaps that are large enough to be shared out to threads, against one block and
  * one pointer after the other; with filters and without, with pools and without.
  */
+#include "test.h"
 #include "hawk_leaks.h"
 #include "synthetic_sweep_core.h"
 
@@ -287,9 +288,8 @@ static struct hawk_error *passes(const void *context, const struct hawk_block *b
 	return NULL;
 }
 
-static void records_are_those_of_one_block_and_pointer_after_the_other(void **state)
+TEST(records_are_those_of_one_block_and_pointer_after_the_other)
 {
-	(void)state;
 	for (uint64_t seed = 1; seed <= HEAPS; seed++) {
 		uint64_t random = seed;
 		struct hawk_choice_test test = {.size_low = 8, .size_high = 80};
@@ -306,13 +306,4 @@ static void records_are_those_of_one_block_and_pointer_after_the_other(void **st
 		expect_same_on_threads(&world, kinds, &wish);
 		close_world(&world);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(records_are_those_of_one_block_and_pointer_after_the_other),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,7 @@
  * Headers with a length in front of a pointer: as libraries write them, a little damaged, and of
  * random bytes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_length_prefix.h"
 #include "synthetic_heap.h"
 
@@ -40,9 +33,8 @@ static void expect_end(const uint8_t *header, uint64_t header_bytes, uint64_t bl
 	assert_int_equal(prefix.zeros, zeros);
 }
 
-static void strings_of_redis_with_a_byte_in_front_fill_their_block(void **state)
+TEST(strings_of_redis_with_a_byte_in_front_fill_their_block)
 {
-	(void)state;
 	for (unsigned byte = 0; byte < 256; byte++)
 		for (uint64_t size = 0; size < 80; size++) {
 			uint8_t header = (uint8_t)byte;
@@ -63,13 +55,12 @@ static void put_sds(uint8_t *header, unsigned type, uint64_t length, uint64_t ca
 	header[2 * bytes] = (uint8_t)type;
 }
 
-static void strings_of_redis_have_length_capacity_and_type(void **state)
+TEST(strings_of_redis_have_length_capacity_and_type)
 {
 	const uint64_t capacities[] = {
 		0, 7, 200, 255, 256, 4000, 65535, 65536, 1 << 20, UINT32_MAX, UINT64_C(5) << 32};
 	uint8_t header[HEADER];
 
-	(void)state;
 	for (unsigned type = 1; type <= 4; type++) {
 		uint64_t header_bytes = 2 * (UINT64_C(1) << (type - 1)) + 1;
 		uint64_t largest = UINT64_MAX >> (64 - (8 << (type - 1)));
@@ -104,11 +95,10 @@ static void strings_of_redis_have_length_capacity_and_type(void **state)
 	assert_false(fits(header, 17, 18));
 }
 
-static void old_strings_of_redis_have_length_and_free_bytes(void **state)
+TEST(old_strings_of_redis_have_length_and_free_bytes)
 {
 	uint8_t header[HEADER] = {0};
 
-	(void)state;
 	put(header, 0, 11, 4);
 	put(header, 4, 20, 4);
 	expect_end(header, 8, 8 + 11 + 20 + 1, 8 + 11, 1);
@@ -116,11 +106,10 @@ static void old_strings_of_redis_have_length_and_free_bytes(void **state)
 	assert_false(fits(header, 8, 8 + 11 + 20 + 2));
 }
 
-static void strings_with_a_length_in_front_end_with_a_character_of_zero(void **state)
+TEST(strings_with_a_length_in_front_end_with_a_character_of_zero)
 {
 	uint8_t header[HEADER] = {0};
 
-	(void)state;
 	for (unsigned width = 4; width <= 8; width += 4) {
 		memset(header, 0, sizeof(header));
 		put(header, 0, 1200, width);
@@ -137,11 +126,10 @@ static void strings_with_a_length_in_front_end_with_a_character_of_zero(void **s
 	}
 }
 
-static void blocks_of_libraries_know_their_size(void **state)
+TEST(blocks_of_libraries_know_their_size)
 {
 	uint8_t header[HEADER];
 
-	(void)state;
 	memset(header, 0x5a, sizeof(header));
 	put(header, 8, 4000 | 3, 8); /* MariaDB: two flags */
 	expect_end(header, 24, 4024, 4024, 0);
@@ -162,11 +150,10 @@ static void blocks_of_libraries_know_their_size(void **state)
 	assert_false(fits(header, 96, 104));
 }
 
-static void attributes_of_python_objects_have_their_order_in_front(void **state)
+TEST(attributes_of_python_objects_have_their_order_in_front)
 {
 	uint8_t header[HEADER] = {0};
 
-	(void)state;
 	header[7] = 8; /* three of four attributes: the second, the first, the last one */
 	header[6] = 3;
 	header[5] = 1;
@@ -189,12 +176,11 @@ static void attributes_of_python_objects_have_their_order_in_front(void **state)
 	assert_false(fits(header, 40, 40 + 38 * 8));
 }
 
-static void nothing_but_these_headers_is_known(void **state)
+TEST(nothing_but_these_headers_is_known)
 {
 	uint8_t header[HEADER + 64] = {0};
 	unsigned known = 0;
 
-	(void)state;
 	for (uint64_t bytes = 0; bytes < sizeof(header); bytes++) {
 		assert_false(fits(header, bytes, 0));
 		assert_false(fits(header, bytes, bytes));
@@ -207,7 +193,7 @@ static void nothing_but_these_headers_is_known(void **state)
 }
 
 /* What docs/leaks.md says of them. */
-static void random_bytes_hardly_ever_are_a_header(void **state)
+TEST(random_bytes_hardly_ever_are_a_header)
 {
 	enum { TRIES = 4000000 };
 	static const struct {
@@ -223,7 +209,6 @@ static void random_bytes_hardly_ever_are_a_header(void **state)
 	};
 	uint64_t seed = 77;
 
-	(void)state;
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		unsigned passed = 0;
 
@@ -237,20 +222,4 @@ static void random_bytes_hardly_ever_are_a_header(void **state)
 		}
 		assert_true(passed <= 1.5 * cases[i].most * TRIES);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings_of_redis_with_a_byte_in_front_fill_their_block),
-		cmocka_unit_test(strings_of_redis_have_length_capacity_and_type),
-		cmocka_unit_test(old_strings_of_redis_have_length_and_free_bytes),
-		cmocka_unit_test(strings_with_a_length_in_front_end_with_a_character_of_zero),
-		cmocka_unit_test(blocks_of_libraries_know_their_size),
-		cmocka_unit_test(attributes_of_python_objects_have_their_order_in_front),
-		cmocka_unit_test(nothing_but_these_headers_is_known),
-		cmocka_unit_test(random_bytes_hardly_ever_are_a_header),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

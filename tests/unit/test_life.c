@@ -3,18 +3,12 @@
  * @file
  * How long a process lived, from what its core's file and the clocks say.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "core_file.h"
 #include "hawk_life.h"
 
@@ -48,25 +42,22 @@ static bool may_have_idled(uint64_t file_ns)
 	return hawk_life_may_have_idled(&life);
 }
 
-static void without_any_times_a_life_ends_with_its_last_allocation(void **state)
+TEST(without_any_times_a_life_ends_with_its_last_allocation)
 {
-	(void)state;
 	expect((struct hawk_end_times){0}, HAWK_LIFE_CLOCK, 100, 0);
 	assert_true(hawk_life_seconds(CLOCK) == 100.0);
 }
 
-static void a_living_process_lives_now(void **state)
+TEST(a_living_process_lives_now)
 {
-	(void)state;
 	expect((struct hawk_end_times){.monotonic_ns = 5900 * SECOND}, HAWK_LIFE_NOW, 900, 0);
 	expect((struct hawk_end_times){.realtime_ns = START + 800 * SECOND}, HAWK_LIFE_NOW, 800, 0);
 	/* A clock of another machine, or one that ticks behind the tracer's. */
 	expect((struct hawk_end_times){.monotonic_ns = 10 * SECOND}, HAWK_LIFE_NOW, 100, 0);
 }
 
-static void the_time_of_a_file_is_no_end(void **state)
+TEST(the_time_of_a_file_is_no_end)
 {
-	(void)state;
 	expect((struct hawk_end_times){.file_ns = START + 4000 * SECOND}, HAWK_LIFE_CLOCK, 100,
 	       4000);
 	expect((struct hawk_end_times){.file_ns = START + 100 * SECOND}, HAWK_LIFE_CLOCK, 100, 100);
@@ -78,7 +69,7 @@ static void the_time_of_a_file_is_no_end(void **state)
 	expect((struct hawk_end_times){.file_ns = 1}, HAWK_LIFE_CLOCK, 100, 0);
 }
 
-static void a_noted_time_of_death_is_its_end(void **state)
+TEST(a_noted_time_of_death_is_its_end)
 {
 	struct hawk_end_times times = {
 		.attribute_ns = START + 3000 * SECOND,
@@ -86,7 +77,6 @@ static void a_noted_time_of_death_is_its_end(void **state)
 		.present_ns = START + 90000 * SECOND,
 	};
 
-	(void)state;
 	expect(times, HAWK_LIFE_ATTRIBUTE, 3000, 0);
 	times.name_ns[1] = START + 3001 * SECOND;
 	expect(times, HAWK_LIFE_ATTRIBUTE, 3000, 0);
@@ -102,13 +92,12 @@ static void a_noted_time_of_death_is_its_end(void **state)
 	expect(times, HAWK_LIFE_NAME, 100, 0);
 }
 
-static void a_start_before_the_clock_was_set_says_nothing(void **state)
+TEST(a_start_before_the_clock_was_set_says_nothing)
 {
 	struct hawk_table_header early = header;
 	struct hawk_end_times times = {.file_ns = START, .name_ns = {START}, .attribute_ns = START};
 	struct hawk_life life;
 
-	(void)state;
 	early.start_realtime_ns = 77 * SECOND;
 	life = hawk_life_find(&early, &times);
 	assert_true(life.end == HAWK_LIFE_CLOCK && life.end_units == CLOCK && !life.latest_units);
@@ -129,9 +118,8 @@ static void expect_names(const char *path, uint64_t first, uint64_t second)
 	assert_int_equal(times.name_ns[1], second);
 }
 
-static void numbers_in_a_name_are_times_if_they_are_long_enough(void **state)
+TEST(numbers_in_a_name_are_times_if_they_are_long_enough)
 {
-	(void)state;
 	expect_names("core", 0, 0);
 	expect_names("/1700000000/core.4711", 0, 0);
 	expect_names("/tmp/core.app.4711.1700000123", START + 123 * SECOND, 0);
@@ -146,7 +134,7 @@ static void numbers_in_a_name_are_times_if_they_are_long_enough(void **state)
 	expect_names("", 0, 0);
 }
 
-static void an_open_file_has_its_time_and_attribute(void **state)
+TEST(an_open_file_has_its_time_and_attribute)
 {
 	char path[] = "/tmp/hawk-life-1700000123-XXXXXX";
 	const struct timespec file[2] = {{.tv_sec = 1700000500},
@@ -154,7 +142,6 @@ static void an_open_file_has_its_time_and_attribute(void **state)
 	struct hawk_end_times times;
 	int fd = mkstemp(path);
 
-	(void)state;
 	assert_true(fd >= 0);
 	assert_int_equal(futimens(fd, file), 0);
 	hawk_core_times(fd, path, &times);
@@ -177,19 +164,4 @@ static void an_open_file_has_its_time_and_attribute(void **state)
 	}
 	close(fd);
 	unlink(path);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(without_any_times_a_life_ends_with_its_last_allocation),
-		cmocka_unit_test(a_living_process_lives_now),
-		cmocka_unit_test(the_time_of_a_file_is_no_end),
-		cmocka_unit_test(a_noted_time_of_death_is_its_end),
-		cmocka_unit_test(a_start_before_the_clock_was_set_says_nothing),
-		cmocka_unit_test(numbers_in_a_name_are_times_if_they_are_long_enough),
-		cmocka_unit_test(an_open_file_has_its_time_and_attribute),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

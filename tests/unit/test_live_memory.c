@@ -3,20 +3,13 @@
  * @file
  * Memory of living processes: captured, untouched, without rights.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_near.h"
 #include "synthetic_victim.h"
 
@@ -30,9 +23,8 @@ static void change_and_count(struct shared *shared)
 	victim_count_for_ever(shared);
 }
 
-static void after_the_release_only_captured_memory_is_left(void **state)
+LIVE_TEST(after_the_release_only_captured_memory_is_left)
 {
-	struct victim_world *world = *state;
 	uintptr_t address = (uintptr_t)secret;
 	struct hawk_error *error;
 	const char *view;
@@ -75,9 +67,8 @@ static void map_much_and_count(struct shared *shared)
 	victim_count_for_ever(shared);
 }
 
-static void untouched_memory_is_neither_read_nor_allocated(void **state)
+LIVE_TEST(untouched_memory_is_neither_read_nor_allocated)
 {
-	struct victim_world *world = *state;
 	long resident_before, resident_after;
 	uint64_t address, touched, start_address, end_address;
 	uint8_t bytes[8192];
@@ -125,9 +116,8 @@ static void map_without_rights_and_count(struct shared *shared)
 	victim_count_for_ever(shared);
 }
 
-static void memory_without_rights_is_read_all_the_same(void **state)
+LIVE_TEST(memory_without_rights_is_read_all_the_same)
 {
-	struct victim_world *world = *state;
 	char bytes[10];
 
 	victim_start(world, map_without_rights_and_count);
@@ -153,9 +143,8 @@ static void map_a_file_lowest_and_count(struct shared *shared)
 }
 
 /** That is not the end of it. */
-static void a_file_of_a_process_is_cut_off_while_it_stands(void **state)
+LIVE_TEST(a_file_of_a_process_is_cut_off_while_it_stands)
 {
-	struct victim_world *world = *state;
 	char byte;
 
 	shared_file = memfd_create("file", MFD_CLOEXEC);
@@ -174,9 +163,8 @@ static void a_file_of_a_process_is_cut_off_while_it_stands(void **state)
 }
 
 /** Short reads, with pages kept and without, are what one long read is. */
-static void what_is_kept_is_what_is_read(void **state)
+LIVE_TEST(what_is_kept_is_what_is_read)
 {
-	struct victim_world *world = *state;
 	struct hawk_near near = {0};
 	uint64_t touched;
 	uint8_t all[6 * 4096], bytes[24];
@@ -224,9 +212,8 @@ static void install_a_guard_and_count(struct shared *shared)
 	victim_count_for_ever(shared);
 }
 
-static void guard_pages_inside_of_a_mapping_are_nothing(void **state)
+LIVE_TEST(guard_pages_inside_of_a_mapping_are_nothing)
 {
-	struct victim_world *world = *state;
 	uint64_t address;
 	uint8_t bytes[3 * 4096];
 
@@ -245,18 +232,4 @@ static void guard_pages_inside_of_a_mapping_are_nothing(void **state)
 	hawk_target_release(world->target);
 	hawk_target_check(world->target, &world->findings);
 	assert_int_equal(world->findings.count, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LIVE_TEST(after_the_release_only_captured_memory_is_left),
-		LIVE_TEST(untouched_memory_is_neither_read_nor_allocated),
-		LIVE_TEST(memory_without_rights_is_read_all_the_same),
-		LIVE_TEST(a_file_of_a_process_is_cut_off_while_it_stands),
-		LIVE_TEST(guard_pages_inside_of_a_mapping_are_nothing),
-		LIVE_TEST(what_is_kept_is_what_is_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

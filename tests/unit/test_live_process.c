@@ -3,12 +3,6 @@
  * @file
  * Living processes: stopped as a whole, and let go in every case.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -16,8 +10,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -25,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "synthetic_victim.h"
 
 enum { STRESS_ROUNDS = 30 };
@@ -37,9 +30,8 @@ static void change_and_count(struct shared *shared)
 	victim_count_for_ever(shared);
 }
 
-static void a_process_is_read_while_it_stands(void **state)
+LIVE_TEST(a_process_is_read_while_it_stands)
 {
-	struct victim_world *world = *state;
 	const struct hawk_process *process;
 	const struct hawk_thread *threads;
 	const struct hawk_mapping *mapping;
@@ -79,10 +71,8 @@ static void a_process_is_read_while_it_stands(void **state)
 	assert_false(hawk_target_is_incomplete(world->target));
 }
 
-static void a_process_goes_on_after_close(void **state)
+LIVE_TEST(a_process_goes_on_after_close)
 {
-	struct victim_world *world = *state;
-
 	victim_start(world, victim_count_for_ever);
 	victim_open(world);
 	assert_true(victim_stands(world));
@@ -91,9 +81,8 @@ static void a_process_goes_on_after_close(void **state)
 	assert_int_equal(victim_status(world->victim, "TracerPid"), 0);
 }
 
-static void a_stopped_process_stays_stopped(void **state)
+LIVE_TEST(a_stopped_process_stays_stopped)
 {
-	struct victim_world *world = *state;
 	int status;
 	size_t count;
 
@@ -166,9 +155,8 @@ static size_t count_tasks(pid_t pid)
 	return count - 2;
 }
 
-static void threads_that_start_all_the_time_are_all_stopped(void **state)
+LIVE_TEST(threads_that_start_all_the_time_are_all_stopped)
 {
-	struct victim_world *world = *state;
 	size_t count;
 
 	victim_start(world, start_threads_for_ever);
@@ -198,9 +186,8 @@ static void count_signals(struct shared *shared)
 	victim_count_for_ever(shared);
 }
 
-static void no_signal_is_lost(void **state)
+LIVE_TEST(no_signal_is_lost)
 {
-	struct victim_world *world = *state;
 	uint64_t sent = 0;
 
 	victim_start(world, count_signals);
@@ -240,9 +227,8 @@ static pid_t start_analyzer(struct victim_world *world, int *report)
 	return analyzer;
 }
 
-static void killing_the_analyzer_lets_the_process_go(void **state)
+LIVE_TEST(killing_the_analyzer_lets_the_process_go)
 {
-	struct victim_world *world = *state;
 	char answer = 0;
 	pid_t analyzer;
 	int report;
@@ -261,10 +247,8 @@ static void killing_the_analyzer_lets_the_process_go(void **state)
 	assert_int_equal(victim_status(world->victim, "TracerPid"), 0);
 }
 
-static void killing_the_analyzer_while_it_stops_threads_lets_them_go(void **state)
+LIVE_TEST(killing_the_analyzer_while_it_stops_threads_lets_them_go)
 {
-	struct victim_world *world = *state;
-
 	victim_start(world, start_threads_for_ever);
 	victim_open(world);
 	victim_close(world);
@@ -283,9 +267,8 @@ static void killing_the_analyzer_while_it_stops_threads_lets_them_go(void **stat
 	assert_int_not_equal(victim_status(world->victim, "State"), 't');
 }
 
-static void a_process_that_is_killed_while_it_stands_is_a_fault(void **state)
+LIVE_TEST(a_process_that_is_killed_while_it_stands_is_a_fault)
 {
-	struct victim_world *world = *state;
 	struct hawk_error *error;
 	char byte;
 
@@ -327,9 +310,8 @@ static void exit_the_leader(struct shared *shared)
 	pthread_exit(NULL);
 }
 
-static void a_process_whose_leader_has_exited_is_read(void **state)
+LIVE_TEST(a_process_whose_leader_has_exited_is_read)
 {
-	struct victim_world *world = *state;
 	char bytes[sizeof(secret)];
 	size_t count;
 
@@ -362,9 +344,8 @@ static void block_in_vfork(struct shared *shared)
 	}
 }
 
-static void a_thread_that_cannot_be_stopped_is_reported_and_let_go(void **state)
+LIVE_TEST(a_thread_that_cannot_be_stopped_is_reported_and_let_go)
 {
-	struct victim_world *world = *state;
 	const struct hawk_thread *threads;
 	size_t count;
 
@@ -439,9 +420,9 @@ static void start_hogs(void)
 	victim_sleep_ms(300);
 }
 
-static void a_thread_without_a_processor_is_waited_for(void **state)
+TEST_WITH(struct victim_world *world, victim_set_up, kill_hogs,
+	  a_thread_without_a_processor_is_waited_for)
 {
-	struct victim_world *world = *state;
 	size_t count;
 
 	victim_start(world, run_when_idle);
@@ -463,24 +444,4 @@ static void a_thread_without_a_processor_is_waited_for(void **state)
 		assert_int_equal(count, 1);
 		victim_close(world);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		LIVE_TEST(a_process_is_read_while_it_stands),
-		LIVE_TEST(a_process_goes_on_after_close),
-		LIVE_TEST(a_stopped_process_stays_stopped),
-		LIVE_TEST(threads_that_start_all_the_time_are_all_stopped),
-		LIVE_TEST(no_signal_is_lost),
-		LIVE_TEST(killing_the_analyzer_lets_the_process_go),
-		LIVE_TEST(killing_the_analyzer_while_it_stops_threads_lets_them_go),
-		LIVE_TEST(a_process_that_is_killed_while_it_stands_is_a_fault),
-		LIVE_TEST(a_process_whose_leader_has_exited_is_read),
-		LIVE_TEST(a_thread_that_cannot_be_stopped_is_reported_and_let_go),
-		cmocka_unit_test_setup_teardown(a_thread_without_a_processor_is_waited_for,
-						victim_set_up, kill_hogs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,19 +3,11 @@
  * @file
  * Processes that cannot be looked at: the reason is named, and nothing stays stopped.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -23,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_target.h"
 #include "synthetic_core.h"
 
@@ -58,34 +51,30 @@ static void end(pid_t child)
 	waitpid(child, NULL, 0);
 }
 
-static void this_process_is_refused(void **state)
+TEST(this_process_is_refused)
 {
-	(void)state;
 	expect_refusal(getpid(), HAWK_ERROR_UNSUPPORTED, "this process itself");
 }
 
-static void a_number_that_is_no_pid_is_a_usage_error(void **state)
+TEST(a_number_that_is_no_pid_is_a_usage_error)
 {
-	(void)state;
 	expect_refusal(0, HAWK_ERROR_USAGE, "no process id");
 	expect_refusal(-1, HAWK_ERROR_USAGE, "no process id");
 }
 
-static void a_process_that_is_not_there_is_not_found(void **state)
+TEST(a_process_that_is_not_there_is_not_found)
 {
 	pid_t child = fork_sleeper();
 
-	(void)state;
 	end(child);
 	expect_refusal(child, HAWK_ERROR_NOT_FOUND, "there is no process");
 }
 
-static void a_zombie_is_refused(void **state)
+TEST(a_zombie_is_refused)
 {
 	siginfo_t info;
 	pid_t child = fork();
 
-	(void)state;
 	if (!child)
 		_exit(0);
 	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
@@ -102,13 +91,12 @@ static void *tell_tid_and_wait(void *argument)
 	return NULL;
 }
 
-static void a_thread_id_is_refused_with_the_id_of_its_process(void **state)
+TEST(a_thread_id_is_refused_with_the_id_of_its_process)
 {
 	char words[64];
 	int ends[2];
 	pid_t child, tid;
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	child = fork();
 	if (!child) {
@@ -127,13 +115,12 @@ static void a_thread_id_is_refused_with_the_id_of_its_process(void **state)
 	close(ends[1]);
 }
 
-static void a_kernel_thread_is_refused(void **state)
+TEST(a_kernel_thread_is_refused)
 {
 	char line[512] = {0};
 	unsigned long flags = 0;
 	FILE *file = fopen("/proc/2/stat", "re");
 
-	(void)state;
 	if (!file || !fgets(line, sizeof(line), file) ||
 	    sscanf(line, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %lu", &flags) != 1)
 		flags = 0;
@@ -144,7 +131,7 @@ static void a_kernel_thread_is_refused(void **state)
 	expect_refusal(2, HAWK_ERROR_UNSUPPORTED, "kernel thread");
 }
 
-static void a_process_under_a_debugger_is_refused_and_goes_on(void **state)
+TEST(a_process_under_a_debugger_is_refused_and_goes_on)
 {
 	pid_t child = fork_sleeper();
 	pid_t debugger;
@@ -152,7 +139,6 @@ static void a_process_under_a_debugger_is_refused_and_goes_on(void **state)
 	char words[64];
 	int ends[2];
 
-	(void)state;
 	assert_int_equal(pipe(ends), 0);
 	debugger = fork();
 	if (!debugger) {
@@ -198,12 +184,11 @@ static int refusal_as_user(uid_t uid, pid_t pid, const char *words)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static void another_users_process_is_refused_with_both_users(void **state)
+TEST(another_users_process_is_refused_with_both_users)
 {
 	pid_t child;
 	int result;
 
-	(void)state;
 	if (geteuid())
 		skip(); /* needs root to become somebody else */
 	child = fork_sleeper();
@@ -212,14 +197,13 @@ static void another_users_process_is_refused_with_both_users(void **state)
 	assert_int_equal(result, 0);
 }
 
-static void a_process_that_may_not_be_dumped_is_refused_as_such(void **state)
+TEST(a_process_that_may_not_be_dumped_is_refused_as_such)
 {
 	char answer;
 	pid_t child;
 	int ends[2];
 	int result;
 
-	(void)state;
 	if (geteuid())
 		skip(); /* needs root to become somebody else */
 	assert_int_equal(pipe(ends), 0);
@@ -276,7 +260,7 @@ static char *write_32_bit_program(void)
 	return path;
 }
 
-static void a_32_bit_process_is_refused_and_goes_on(void **state)
+TEST(a_32_bit_process_is_refused_and_goes_on)
 {
 	char *path = write_32_bit_program();
 	int ends[2];
@@ -284,7 +268,6 @@ static void a_32_bit_process_is_refused_and_goes_on(void **state)
 	pid_t child;
 	ssize_t got;
 
-	(void)state;
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	child = fork();
 	if (!child) {
@@ -303,22 +286,4 @@ static void a_32_bit_process_is_refused_and_goes_on(void **state)
 	synthetic_core_remove(path);
 	if (got)
 		skip(); /* this kernel runs no 32-bit programs */
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(this_process_is_refused),
-		cmocka_unit_test(a_number_that_is_no_pid_is_a_usage_error),
-		cmocka_unit_test(a_process_that_is_not_there_is_not_found),
-		cmocka_unit_test(a_zombie_is_refused),
-		cmocka_unit_test(a_thread_id_is_refused_with_the_id_of_its_process),
-		cmocka_unit_test(a_kernel_thread_is_refused),
-		cmocka_unit_test(a_process_under_a_debugger_is_refused_and_goes_on),
-		cmocka_unit_test(another_users_process_is_refused_with_both_users),
-		cmocka_unit_test(a_process_that_may_not_be_dumped_is_refused_as_such),
-		cmocka_unit_test(a_32_bit_process_is_refused_and_goes_on),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,10 @@
  * What control groups leave of memory: files as the kernel writes them, in a folder of the test's.
  */
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_memory.h"
 
 enum { MIB = 1 << 20 };
@@ -60,9 +53,10 @@ static uint64_t left(const char *lines)
 	return hawk_memory_in_groups(lines, folder);
 }
 
-static void a_group_without_a_limit_leaves_everything(void **state)
+#define MEMORY_TEST(name) TEST_WITH(void *nothing, make_folder, remove_folder, name)
+
+MEMORY_TEST(a_group_without_a_limit_leaves_everything)
 {
-	(void)state;
 	assert_true(left("0::/a/b\n") == UINT64_MAX);
 	write_file("a/b/memory.max", "max\n");
 	write_file("a/b/memory.current", "1048576\n");
@@ -71,9 +65,8 @@ static void a_group_without_a_limit_leaves_everything(void **state)
 	assert_true(left("no line of a group\n:\n::\n") == UINT64_MAX);
 }
 
-static void the_narrowest_group_above_counts(void **state)
+MEMORY_TEST(the_narrowest_group_above_counts)
 {
-	(void)state;
 	write_file("a/b/memory.max", "max\n");
 	write_file("a/b/memory.current", "1048576\n");
 	write_file("a/memory.max", "104857600\n");
@@ -88,9 +81,8 @@ static void the_narrowest_group_above_counts(void **state)
 	assert_int_equal(left("0::/a/b\n"), 0);
 }
 
-static void a_container_sees_its_own_group_where_groups_are_mounted(void **state)
+MEMORY_TEST(a_container_sees_its_own_group_where_groups_are_mounted)
 {
-	(void)state;
 	write_file("memory/memory.limit_in_bytes", "52428800\n");
 	write_file("memory/memory.usage_in_bytes", "31457280\n");
 	write_file("memory/memory.stat",
@@ -100,24 +92,7 @@ static void a_container_sees_its_own_group_where_groups_are_mounted(void **state
 	assert_true(left("4:memoryless:/docker/0123\n") == UINT64_MAX);
 }
 
-static void this_machine_says_something_plausible(void **state)
+TEST(this_machine_says_something_plausible)
 {
-	(void)state;
 	assert_in_range(hawk_memory_available(), MIB, UINT64_MAX - 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_group_without_a_limit_leaves_everything,
-						make_folder, remove_folder),
-		cmocka_unit_test_setup_teardown(the_narrowest_group_above_counts, make_folder,
-						remove_folder),
-		cmocka_unit_test_setup_teardown(
-			a_container_sees_its_own_group_where_groups_are_mounted, make_folder,
-			remove_folder),
-		cmocka_unit_test(this_machine_says_something_plausible),
-	};
-
-	return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

@@ -4,14 +4,7 @@
  * The set of numbers against an array of flags: few and many of them, chunks that are a list, just
  * not one any more, and full.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "test.h"
 #include "hawk_number_set.h"
 #include "synthetic_heap.h"
 
@@ -45,7 +38,7 @@ static void expect_flags(const struct hawk_number_set *set, const uint8_t *flags
 	assert_false(hawk_number_set_has(set, UINT64_MAX));
 }
 
-static void has_what_was_added_and_nothing_else(void **state)
+TEST(has_what_was_added_and_nothing_else)
 {
 	static const unsigned pers[][6] = {
 		{0, 0, 0, 0, 0, 0},   {1, 1, 1, 1, 1, 1},       {100, 3, 0, 5000, 1, 70},
@@ -53,7 +46,6 @@ static void has_what_was_added_and_nothing_else(void **state)
 	};
 	uint64_t seed = 9;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(pers) / sizeof(pers[0]); i++)
 		for (uint32_t cut = 0; cut <= LIMIT; cut += LIMIT / 3) {
 			uint8_t *flags = calloc(LIMIT, 1);
@@ -72,9 +64,8 @@ static void has_what_was_added_and_nothing_else(void **state)
 }
 
 /* A chunk of each number around the one where a list becomes a bitmap. */
-static void lists_become_bitmaps_at_the_right_moment(void **state)
+TEST(lists_become_bitmaps_at_the_right_moment)
 {
-	(void)state;
 	for (uint32_t count = HAWK_NUMBER_BITMAP_UNITS - 2; count < HAWK_NUMBER_BITMAP_UNITS + 3;
 	     count++) {
 		struct hawk_number_set set;
@@ -92,11 +83,10 @@ static void lists_become_bitmaps_at_the_right_moment(void **state)
 }
 
 /* Two bytes for each of few numbers, and never more than a bit for all there could be. */
-static void takes_little_memory(void **state)
+TEST(takes_little_memory)
 {
 	struct hawk_number_set set;
 
-	(void)state;
 	assert_null(hawk_number_set_init(&set, 100 * (uint64_t)CHUNK));
 	for (uint64_t i = 0; i < UNITS_FEW; i++)
 		hawk_number_set_add(&set, i * 100 * CHUNK / UNITS_FEW);
@@ -109,26 +99,13 @@ static void takes_little_memory(void **state)
 	hawk_number_set_deinit(&set);
 }
 
-static void zeros_have_nothing(void **state)
+TEST(zeros_have_nothing)
 {
 	struct hawk_number_set zeros = {0};
 
-	(void)state;
 	assert_false(hawk_number_set_has(&zeros, 0));
 	hawk_number_set_deinit(&zeros);
 	assert_null(hawk_number_set_init(&zeros, 0));
 	assert_false(hawk_number_set_has(&zeros, 0));
 	hawk_number_set_deinit(&zeros);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(has_what_was_added_and_nothing_else),
-		cmocka_unit_test(lists_become_bitmaps_at_the_right_moment),
-		cmocka_unit_test(takes_little_memory),
-		cmocka_unit_test(zeros_have_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

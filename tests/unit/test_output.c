@@ -3,17 +3,11 @@
  * @file
  * Output that is only written as long as what was found is right.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_output.h"
 
 enum { LINES = 100000, LINE_BYTES = 8 };
@@ -76,10 +70,10 @@ static void expect_bytes(struct world *world, size_t bytes)
 	}
 }
 
-static void what_is_right_is_written(void **state)
-{
-	struct world *world = *state;
+#define OUTPUT_TEST(name) TEST_WITH(struct world *world, set_up, tear_down, name)
 
+OUTPUT_TEST(what_is_right_is_written)
+{
 	world->right = UINT32_MAX;
 	print_lines(world, 0, LINES);
 	assert_int_equal(hawk_output_finish(&world->output), 0);
@@ -87,10 +81,8 @@ static void what_is_right_is_written(void **state)
 	expect_bytes(world, (size_t)LINES * LINE_BYTES);
 }
 
-static void what_is_not_right_is_not_written(void **state)
+OUTPUT_TEST(what_is_not_right_is_not_written)
 {
-	struct world *world = *state;
-
 	print_lines(world, 0, 100);
 	assert_int_equal(world->asked, 0);
 	assert_int_equal(hawk_output_finish(&world->output), ECANCELED);
@@ -100,35 +92,17 @@ static void what_is_not_right_is_not_written(void **state)
 	expect_bytes(world, 0);
 }
 
-static void what_was_right_stays(void **state)
+OUTPUT_TEST(what_was_right_stays)
 {
-	struct world *world = *state;
-
 	world->right = 2;
 	print_lines(world, 0, LINES);
 	assert_int_equal(hawk_output_finish(&world->output), ECANCELED);
 	expect_bytes(world, 2 * (size_t)HAWK_OUTPUT_BUFFER_BYTES);
 }
 
-static void nothing_is_asked_for_nothing(void **state)
+OUTPUT_TEST(nothing_is_asked_for_nothing)
 {
-	struct world *world = *state;
-
 	hawk_output_flush(&world->output);
 	assert_int_equal(hawk_output_finish(&world->output), 0);
 	assert_int_equal(world->asked, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(what_is_right_is_written),
-		TEST(what_is_not_right_is_not_written),
-		TEST(what_was_right_stays),
-		TEST(nothing_is_asked_for_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,17 +4,10 @@
  * Kept pages: each is read once while there is room, whatever is asked of it, and is what a read
  * without them finds.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "page_cache.h"
 
 enum {
@@ -118,10 +111,10 @@ static uint64_t page_at(unsigned page)
 	return (uint64_t)page * HAWK_PAGE_BYTES;
 }
 
-static void a_page_is_read_once(void **state)
-{
-	struct fixture *fixture = *state;
+#define PAGE_CACHE_TEST(name) TEST_WITH(struct fixture *fixture, set_up_own, tear_down, name)
 
+PAGE_CACHE_TEST(a_page_is_read_once)
+{
 	for (uint64_t at = 0; at < HAWK_PAGE_BYTES; at += 8)
 		expect_read(fixture, page_at(3) + at, 8, 8);
 	expect_read(fixture, page_at(3), HAWK_PAGE_BYTES, HAWK_PAGE_BYTES);
@@ -129,20 +122,16 @@ static void a_page_is_read_once(void **state)
 	assert_string_equal(fixture->memory.where, "there");
 }
 
-static void a_read_crosses_pages(void **state)
+PAGE_CACHE_TEST(a_read_crosses_pages)
 {
-	struct fixture *fixture = *state;
-
 	expect_read(fixture, page_at(4) - 5, 16, 16);
 	expect_read(fixture, page_at(2) + 17, 3 * HAWK_PAGE_BYTES, 3 * HAWK_PAGE_BYTES);
 	for (unsigned page = 2; page <= 5; page++)
 		assert_int_equal(reads_of(fixture, page), 1);
 }
 
-static void pages_of_one_slot_drive_each_other_out(void **state)
+PAGE_CACHE_TEST(pages_of_one_slot_drive_each_other_out)
 {
-	struct fixture *fixture = *state;
-
 	for (unsigned i = 0; i < 3; i++) {
 		expect_read(fixture, page_at(1) + 8, 8, 8);
 		expect_read(fixture, page_at(1 + SLOTS) + 8, 8, 8);
@@ -151,10 +140,8 @@ static void pages_of_one_slot_drive_each_other_out(void **state)
 	assert_int_equal(reads_of(fixture, 1 + SLOTS), 3);
 }
 
-static void what_is_not_there_ends_a_read(void **state)
+PAGE_CACHE_TEST(what_is_not_there_ends_a_read)
 {
-	struct fixture *fixture = *state;
-
 	expect_read(fixture, page_at(SHORT_PAGE) + SHORT_BYTES - 3, 8, 3);
 	expect_read(fixture, page_at(SHORT_PAGE) + SHORT_BYTES, 8, 0);
 	expect_read(fixture, page_at(SHORT_PAGE) + SHORT_BYTES + 100, 8, 0);
@@ -165,9 +152,8 @@ static void what_is_not_there_ends_a_read(void **state)
 	expect_read(fixture, UINT64_MAX - 3, 8, 0);
 }
 
-static void what_is_not_there_drives_nothing_out(void **state)
+PAGE_CACHE_TEST(what_is_not_there_drives_nothing_out)
 {
-	struct fixture *fixture = *state;
 	unsigned page = ABSENT_PAGE % SLOTS;
 
 	expect_read(fixture, page_at(page), 8, 8);
@@ -197,9 +183,8 @@ static void *read_at_random(void *argument)
 	return NULL;
 }
 
-static void threads_share_it(void **state)
+TEST_WITH(struct fixture *fixture, set_up_shared, tear_down, threads_share_it)
 {
-	struct fixture *fixture = *state;
 	pthread_t threads[THREADS];
 
 	for (unsigned i = 0; i < THREADS; i++)
@@ -212,27 +197,15 @@ static void threads_share_it(void **state)
 	}
 }
 
-#define OWN(name) cmocka_unit_test_setup_teardown(name, set_up_own, tear_down)
-#define SHARED(name)                                                                               \
-	{                                                                                          \
-#name " (shared)", name, set_up_shared, tear_down, NULL                            \
-	}
-
-int main(void)
+__attribute__((constructor)) static void add_shared(void)
 {
-	const struct CMUnitTest tests[] = {
-		OWN(a_page_is_read_once),
-		SHARED(a_page_is_read_once),
-		OWN(a_read_crosses_pages),
-		SHARED(a_read_crosses_pages),
-		OWN(pages_of_one_slot_drive_each_other_out),
-		SHARED(pages_of_one_slot_drive_each_other_out),
-		OWN(what_is_not_there_ends_a_read),
-		SHARED(what_is_not_there_ends_a_read),
-		OWN(what_is_not_there_drives_nothing_out),
-		SHARED(what_is_not_there_drives_nothing_out),
-		SHARED(threads_share_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	test_add("a_page_is_read_once, shared", run_a_page_is_read_once, set_up_shared, tear_down);
+	test_add("a_read_crosses_pages, shared", run_a_read_crosses_pages, set_up_shared,
+		 tear_down);
+	test_add("pages_of_one_slot_drive_each_other_out, shared",
+		 run_pages_of_one_slot_drive_each_other_out, set_up_shared, tear_down);
+	test_add("what_is_not_there_ends_a_read, shared", run_what_is_not_there_ends_a_read,
+		 set_up_shared, tear_down);
+	test_add("what_is_not_there_drives_nothing_out, shared",
+		 run_what_is_not_there_drives_nothing_out, set_up_shared, tear_down);
 }

@@ -4,17 +4,10 @@
  * Referrers and shortest paths: thousands of small random heaps against their bytes and against
  * trying everything.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 
+#include "test.h"
 #include "hawk_referrers.h"
 #include "synthetic_paths.h"
 
@@ -68,11 +61,10 @@ static void expect_referrers(const struct paths_world *paths, uint32_t block)
 	hawk_referrers_deinit(&list);
 }
 
-static void referrers_are_the_words_that_point_to_a_block(void **state)
+TEST(referrers_are_the_words_that_point_to_a_block)
 {
 	uint64_t seed = 99;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = paths_world_random(&seed);
 
@@ -82,13 +74,12 @@ static void referrers_are_the_words_that_point_to_a_block(void **state)
 	}
 }
 
-static void a_start_pointer_is_preferred_between_two_blocks(void **state)
+TEST(a_start_pointer_is_preferred_between_two_blocks)
 {
 	struct graph_world *world = graph_world_create();
 	struct hawk_referrer pointer;
 	struct paths_world *paths;
 
-	(void)state;
 	graph_world_add(world, 64, 0, 0);
 	graph_world_add(world, 64, 0, 0);
 	graph_world_point(world, 0, 8, 1, 24);
@@ -160,11 +151,10 @@ static void expect_prepared_paths(const struct paths_world *paths, struct hawk_p
 	}
 }
 
-static void paths_are_the_shortest_ones(void **state)
+TEST(paths_are_the_shortest_ones)
 {
 	uint64_t seed = 3;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_paths all, one;
@@ -183,14 +173,13 @@ static void paths_are_the_shortest_ones(void **state)
 	}
 }
 
-static void a_global_explains_more_than_a_register(void **state)
+TEST(a_global_explains_more_than_a_register)
 {
 	struct graph_world *world = graph_world_create();
 	struct paths_world *paths;
 	struct hawk_paths found;
 	struct hawk_path path;
 
-	(void)state;
 	graph_world_add(world, 32, 0, 0);
 	world->registers[HAWK_RBX] = world->blocks[0].start;
 	world->globals[3] = world->blocks[0].start;
@@ -218,7 +207,7 @@ static uint64_t mapped_bytes(void)
 }
 
 /* What is refused once may be granted to the next question. */
-static void places_that_memory_has_no_room_for_are_not_there(void **state)
+TEST(places_that_memory_has_no_room_for_are_not_there)
 {
 	const struct hawk_block_index index = {.count = UINT32_C(1) << 30};
 	const uint32_t many[5000] = {0};
@@ -226,7 +215,6 @@ static void places_that_memory_has_no_room_for_are_not_there(void **state)
 	struct rlimit before, tight;
 	struct hawk_error *err;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
 	tight = before;
 	tight.rlim_cur = mapped_bytes() + (UINT64_C(1) << 30);
@@ -238,17 +226,4 @@ static void places_that_memory_has_no_room_for_are_not_there(void **state)
 	expect_no_error(hawk_paths_prepare(&paths, many, 5000));
 	assert_true(paths.places_area.size >= ((uint64_t)index.count + 1) * sizeof(uint32_t));
 	hawk_paths_deinit(&paths);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(referrers_are_the_words_that_point_to_a_block),
-		cmocka_unit_test(a_start_pointer_is_preferred_between_two_blocks),
-		cmocka_unit_test(paths_are_the_shortest_ones),
-		cmocka_unit_test(a_global_explains_more_than_a_register),
-		cmocka_unit_test(places_that_memory_has_no_room_for_are_not_there),
-	};
-
-	return cmocka_run_group_tests_name("paths", tests, NULL, NULL);
 }

@@ -4,18 +4,11 @@
  * Progress: what a listener is told, by whom, and that every stage of the analysis rises to its
  * end.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_block_choice.h"
 #include "hawk_leaks.h"
 #include "hawk_parallel.h"
@@ -109,12 +102,11 @@ static void expect_all_to_end(const struct record *record)
 				 (unsigned long long)record->seen[i].all);
 }
 
-static void a_stage_is_told_from_nothing_to_all(void **state)
+TEST(a_stage_is_told_from_nothing_to_all)
 {
 	struct hawk_progress progress;
 	struct record record;
 
-	(void)state;
 	listen(&record);
 	hawk_progress_begin(&progress, "counting", 10 * HAWK_PROGRESS_STRIDE);
 	for (uint64_t i = 0; i < 10 * HAWK_PROGRESS_STRIDE; i++)
@@ -126,12 +118,11 @@ static void a_stage_is_told_from_nothing_to_all(void **state)
 	expect_rise(&record, "counting", 1);
 }
 
-static void the_inner_stage_is_told_until_it_ends(void **state)
+TEST(the_inner_stage_is_told_until_it_ends)
 {
 	struct hawk_progress outer, inner;
 	struct record record;
 
-	(void)state;
 	listen(&record);
 	hawk_progress_begin(&outer, "outer", 100);
 	hawk_progress_add(10);
@@ -149,12 +140,11 @@ static void the_inner_stage_is_told_until_it_ends(void **state)
 	assert_int_equal(record.seen[2].first, 30);
 }
 
-static void what_is_not_worth_telling_is_not_lost(void **state)
+TEST(what_is_not_worth_telling_is_not_lost)
 {
 	struct hawk_progress progress;
 	struct record record;
 
-	(void)state;
 	listen(&record);
 	hawk_progress_begin(&progress, "counting", UINT64_C(1) << 30);
 	for (unsigned i = 0; i < 1 << 20; i++)
@@ -166,12 +156,11 @@ static void what_is_not_worth_telling_is_not_lost(void **state)
 	hawk_progress_listen(NULL);
 }
 
-static void nothing_is_told_and_nothing_fails_without_a_listener_or_a_stage(void **state)
+TEST(nothing_is_told_and_nothing_fails_without_a_listener_or_a_stage)
 {
 	struct hawk_progress progress;
 	struct record record;
 
-	(void)state;
 	hawk_progress_add(5);
 	hawk_progress_reach(5);
 	hawk_progress_refresh();
@@ -185,12 +174,11 @@ static void nothing_is_told_and_nothing_fails_without_a_listener_or_a_stage(void
 	assert_int_equal(record.told, 0);
 }
 
-static void what_was_reached_does_not_go_back(void **state)
+TEST(what_was_reached_does_not_go_back)
 {
 	struct hawk_progress progress;
 	struct record record;
 
-	(void)state;
 	listen(&record);
 	hawk_progress_begin(&progress, "reaching", 100);
 	hawk_progress_reach(60);
@@ -222,13 +210,12 @@ static void work(void *context, unsigned part)
 	hawk_progress_end(&own);
 }
 
-static void other_threads_count_and_the_caller_tells_while_it_waits(void **state)
+TEST(other_threads_count_and_the_caller_tells_while_it_waits)
 {
 	enum { PARTS = 3 };
 	struct hawk_progress progress;
 	struct record record;
 
-	(void)state;
 	listen(&record);
 	hawk_progress_begin(&progress, "waiting", (PARTS - 1) * STEPS);
 	hawk_parallel_run(PARTS, work, &record);
@@ -279,9 +266,8 @@ static void find_retained(struct graph_shape *shape)
 	hawk_reach_deinit(&all);
 }
 
-static void each_stage_of_finding_what_blocks_retain_rises_to_its_end(void **state)
+TEST(each_stage_of_finding_what_blocks_retain_rises_to_its_end)
 {
-	(void)state;
 	for (unsigned threads = 1; threads <= 4; threads++) {
 		struct graph_shape *shape = make_shape(threads);
 		struct record record;
@@ -300,9 +286,8 @@ static void each_stage_of_finding_what_blocks_retain_rises_to_its_end(void **sta
 	}
 }
 
-static void marking_rises_to_its_end(void **state)
+TEST(marking_rises_to_its_end)
 {
-	(void)state;
 	for (unsigned threads = 1; threads <= 2; threads++) {
 		struct graph_shape *shape = make_shape(threads);
 		struct record record;
@@ -364,11 +349,10 @@ static void close_large(struct large_core *core)
 	hawk_findings_deinit(&core->findings);
 }
 
-static void each_stage_of_loading_a_core_rises_to_its_end(void **state)
+TEST(each_stage_of_loading_a_core_rises_to_its_end)
 {
 	const unsigned parts = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS;
 
-	(void)state;
 	for (unsigned threads = 1; threads <= 2; threads++) {
 		struct large_core core;
 		struct record record;
@@ -418,11 +402,10 @@ static void fold_everything(struct large_core *core)
 	free((void *)(uintptr_t)groups);
 }
 
-static void each_stage_of_folding_blocks_rises_to_its_end(void **state)
+TEST(each_stage_of_folding_blocks_rises_to_its_end)
 {
 	const unsigned parts = HAWK_PART_RETAINED | HAWK_PART_PATHS;
 
-	(void)state;
 	for (unsigned threads = 1; threads <= 3; threads++) {
 		struct large_core core;
 		struct record record;
@@ -445,22 +428,4 @@ static void each_stage_of_folding_blocks_rises_to_its_end(void **state)
 		expect_all_to_end(&record);
 		close_large(&core);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_stage_is_told_from_nothing_to_all),
-		cmocka_unit_test(the_inner_stage_is_told_until_it_ends),
-		cmocka_unit_test(what_is_not_worth_telling_is_not_lost),
-		cmocka_unit_test(nothing_is_told_and_nothing_fails_without_a_listener_or_a_stage),
-		cmocka_unit_test(what_was_reached_does_not_go_back),
-		cmocka_unit_test(other_threads_count_and_the_caller_tells_while_it_waits),
-		cmocka_unit_test(each_stage_of_finding_what_blocks_retain_rises_to_its_end),
-		cmocka_unit_test(marking_rises_to_its_end),
-		cmocka_unit_test(each_stage_of_loading_a_core_rises_to_its_end),
-		cmocka_unit_test(each_stage_of_folding_blocks_rises_to_its_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

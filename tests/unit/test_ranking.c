@@ -3,14 +3,7 @@
  * @file
  * The first items of random streams against sorting all of them, and the order of blocks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "test.h"
 #include "hawk_block_order.h"
 #include "hawk_ranking.h"
 #include "hawk_sweep.h"
@@ -43,11 +36,10 @@ static size_t fill(struct item *items, uint64_t *seed)
 	return count;
 }
 
-static void keeps_the_first_of_a_stream_in_order(void **state)
+TEST(keeps_the_first_of_a_stream_in_order)
 {
 	uint64_t seed = 4;
 
-	(void)state;
 	for (unsigned i = 0; i < STREAMS; i++) {
 		struct item items[ITEMS_MAX];
 		size_t count = fill(items, &seed);
@@ -68,12 +60,11 @@ static void keeps_the_first_of_a_stream_in_order(void **state)
 	}
 }
 
-static void takes_no_memory_for_items_that_do_not_come(void **state)
+TEST(takes_no_memory_for_items_that_do_not_come)
 {
 	struct item item = {1, 2};
 	struct hawk_ranking ranking;
 
-	(void)state;
 	hawk_ranking_init(&ranking, SIZE_MAX, sizeof(item), compare_items);
 	assert_null(ranking.items);
 	assert_null(hawk_ranking_offer(&ranking, &item));
@@ -82,7 +73,7 @@ static void takes_no_memory_for_items_that_do_not_come(void **state)
 	hawk_ranking_deinit(&ranking);
 }
 
-static void blocks_come_by_size_then_age_then_address(void **state)
+TEST(blocks_come_by_size_then_age_then_address)
 {
 	static const struct hawk_block blocks[] = {
 		{.start = 0x300, .size = 9, .birth = 200}, {.start = 0x200, .size = 8, .birth = 3},
@@ -91,20 +82,8 @@ static void blocks_come_by_size_then_age_then_address(void **state)
 	};
 	enum { COUNT = sizeof(blocks) / sizeof(blocks[0]) };
 
-	(void)state;
 	for (int i = 0; i < COUNT; i++)
 		for (int j = 0; j < COUNT; j++)
 			assert_int_equal(hawk_block_order(&blocks[i], &blocks[j]),
 					 (i > j) - (i < j));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(keeps_the_first_of_a_stream_in_order),
-		cmocka_unit_test(takes_no_memory_for_items_that_do_not_come),
-		cmocka_unit_test(blocks_come_by_size_then_age_then_address),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,13 +3,7 @@
  * @file
  * Leak kinds of heaps whose kinds are known; test_dominators.c tries thousands at random.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "synthetic_graph.h"
 
 static void expect_no_error(struct hawk_error *err)
@@ -18,12 +12,11 @@ static void expect_no_error(struct hawk_error *err)
 		fail_msg("%s", hawk_error_message(err));
 }
 
-static void the_leader_of_a_lost_cycle_is_its_lowest_block(void **state)
+TEST(the_leader_of_a_lost_cycle_is_its_lowest_block)
 {
 	struct graph_world *world = graph_world_create();
 	struct hawk_reach reach;
 
-	(void)state;
 	for (unsigned i = 0; i < 5; i++)
 		graph_world_add(world, 32, 0, 0);
 	/* 2 -> 4 -> 1 -> 2 is the cycle, 3 -> 1 a block that leads into it, 2 -> 0 a part of it. */
@@ -42,13 +35,4 @@ static void the_leader_of_a_lost_cycle_is_its_lowest_block(void **state)
 	assert_int_equal(reach.sums[HAWK_REACH_INDIRECTLY_LOST].bytes, 96);
 	hawk_reach_deinit(&reach);
 	graph_world_destroy(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_leader_of_a_lost_cycle_is_its_lowest_block),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,7 @@
  * @file
  * Function names in columns, plumbing, and foreign text on terminals.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_function_name.h"
 #include "hawk_utf8.h"
 
@@ -24,17 +16,15 @@ static void check_name(const char *name, size_t width, const char *expected)
 	hawk_text_deinit(&text);
 }
 
-static void a_name_that_fits_is_kept(void **state)
+TEST(a_name_that_fits_is_kept)
 {
-	(void)state;
 	check_name("cache_insert", 40, "cache_insert");
 	check_name("Order::total(int) const", 40, "Order::total(int) const");
 	check_name("std::vector<int>::push_back(int&&)", 40, "std::vector<int>::push_back(int&&)");
 }
 
-static void the_return_type_is_left_out(void **state)
+TEST(the_return_type_is_left_out)
 {
-	(void)state;
 	check_name("void fill<int>(int)", 40, "fill<int>(int)");
 	check_name("std::shared_ptr<A> make<A, int>(int&)", 60, "make<A, int>(int&)");
 	check_name("void (anonymous namespace)::fill<int>(int)", 60,
@@ -45,31 +35,27 @@ static void the_return_type_is_left_out(void **state)
 		   "<alloc::vec::Vec<T> as core::clone::Clone>::clone");
 }
 
-static void std_string_has_its_usual_name(void **state)
+TEST(std_string_has_its_usual_name)
 {
-	(void)state;
 	check_name("f(std::__cxx11::basic_string<char, std::char_traits<char>, "
 		   "std::allocator<char> > const&)",
 		   60, "f(std::string const&)");
 }
 
-static void parameters_go_before_template_arguments(void **state)
+TEST(parameters_go_before_template_arguments)
 {
-	(void)state;
 	check_name("Table<Key, Value>::insert(Key const&, Value const&)", 40,
 		   "Table<Key, Value>::insert(...)");
 }
 
-static void template_arguments_are_shortened_in_the_middle(void **state)
+TEST(template_arguments_are_shortened_in_the_middle)
 {
-	(void)state;
 	check_name("Table<Key<int, long>, Value<char> >::insert(Key const&)", 42,
 		   "Table<Key<...>, Value<...> >::insert(...)");
 }
 
-static void rust_names_keep_their_type_and_their_function(void **state)
+TEST(rust_names_keep_their_type_and_their_function)
 {
-	(void)state;
 	check_name("<gimli::read::abbrev::Abbreviations>::insert", 39, "<Abbreviations>::insert");
 	check_name("std::sys::backtrace::__rust_begin_short_backtrace::<fn(), ()>", 39,
 		   "...::__rust_begin_short_backtrace");
@@ -77,9 +63,8 @@ static void rust_names_keep_their_type_and_their_function(void **state)
 		   "<Vec<u8> as Drop>::drop");
 }
 
-static void the_template_argument_that_matters_stays(void **state)
+TEST(the_template_argument_that_matters_stays)
 {
-	(void)state;
 	check_name("std::shared_ptr<ui::widgets::Button>::shared_ptr(ui::widgets::Button*)", 44,
 		   "std::shared_ptr<Button>::shared_ptr(...)");
 	check_name("std::vector<Order, std::allocator<Order> >::reserve(unsigned long)", 60,
@@ -96,9 +81,8 @@ static void the_template_argument_that_matters_stays(void **state)
 		   "std::unique_ptr<shop::Order>");
 }
 
-static void what_a_shared_pointer_owns_reads_as_that(void **state)
+TEST(what_a_shared_pointer_owns_reads_as_that)
 {
-	(void)state;
 	check_name("std::_Sp_counted_ptr_inplace<Button, std::allocator<void>, "
 		   "(__gnu_cxx::_Lock_policy)2>",
 		   SIZE_MAX, "Button");
@@ -109,23 +93,20 @@ static void what_a_shared_pointer_owns_reads_as_that(void **state)
 	check_name("std::_Sp_counted_ptr_inplace<>", SIZE_MAX, "std::_Sp_counted_ptr_inplace<>");
 }
 
-static void outer_scopes_go_last(void **state)
+TEST(outer_scopes_go_last)
 {
-	(void)state;
 	check_name("company::product::subsystem::Table<Key>::insert(Key const&)", 28,
 		   "...::Table<Key>::insert(...)");
 }
 
-static void a_name_without_joints_is_cut_with_an_ellipsis(void **state)
+TEST(a_name_without_joints_is_cut_with_an_ellipsis)
 {
-	(void)state;
 	check_name("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 12, "aaaaaaaaa...");
 	check_name("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 5, "\xc3\xa4\xc3\xa4...");
 }
 
-static void operators_do_not_open_brackets(void **state)
+TEST(operators_do_not_open_brackets)
 {
-	(void)state;
 	check_name("Log::operator<<(Something const&, int)", 20, "Log::operator<<(...)");
 	check_name("A<B<C> >::operator->() const", 28, "A<B<C> >::operator->() const");
 	check_name("bool operator< <Key>(Key const&, Key const&)", 60,
@@ -134,7 +115,7 @@ static void operators_do_not_open_brackets(void **state)
 		   "Comparator::operator()(...) const");
 }
 
-static void every_name_fits_its_column(void **state)
+TEST(every_name_fits_its_column)
 {
 	static const char *const names[] = {
 		"a::b::c<d<e<f>, g>, h>::i(j<k>, l)::{lambda(int)#1}::operator()(int) const",
@@ -146,7 +127,6 @@ static void every_name_fits_its_column(void **state)
 		"\xff\xfe\xfd\x01\x1b[31m red \x7f",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		for (size_t width = 4; width < 80; width++) {
 			struct hawk_text text = {0};
@@ -158,7 +138,7 @@ static void every_name_fits_its_column(void **state)
 	}
 }
 
-static void long_runs_of_brackets_take_no_quadratic_time(void **state)
+TEST(long_runs_of_brackets_take_no_quadratic_time)
 {
 	static const char *const units[] = {
 		"<",  "a::", "a<b>::",    "(", "<>", "<a, std::allocator<", "a<b, std::hash<c> >::",
@@ -166,7 +146,6 @@ static void long_runs_of_brackets_take_no_quadratic_time(void **state)
 	size_t size = 1 << 18;
 	char *name = malloc(size + 32); // the last unit ends behind
 
-	(void)state;
 	assert_non_null(name);
 	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
 		struct hawk_text text = {0};
@@ -180,7 +159,7 @@ static void long_runs_of_brackets_take_no_quadratic_time(void **state)
 	free(name);
 }
 
-static void allocator_plumbing_is_recognised(void **state)
+TEST(allocator_plumbing_is_recognised)
 {
 	static const char *const names[] = {
 		"malloc",
@@ -208,13 +187,12 @@ static void allocator_plumbing_is_recognised(void **state)
 		"__rust_alloc",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!hawk_function_name_is_plumbing(names[i]))
 			fail_msg("%s", names[i]);
 }
 
-static void a_wrapper_of_an_allocator_is_known_by_its_name(void **state)
+TEST(a_wrapper_of_an_allocator_is_known_by_its_name)
 {
 	static const char *const wrappers[] = {
 		"xmalloc",
@@ -256,7 +234,6 @@ static void a_wrapper_of_an_allocator_is_known_by_its_name(void **state)
 		"",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
 		if (!hawk_function_name_is_wrapper(wrappers[i]))
 			fail_msg("%s", wrappers[i]);
@@ -265,7 +242,7 @@ static void a_wrapper_of_an_allocator_is_known_by_its_name(void **state)
 			fail_msg("%s", others[i]);
 }
 
-static void the_program_s_own_functions_are_no_plumbing(void **state)
+TEST(the_program_s_own_functions_are_no_plumbing)
 {
 	static const char *const names[] = {
 		"cache_insert",
@@ -282,24 +259,22 @@ static void the_program_s_own_functions_are_no_plumbing(void **state)
 		"<shop::Order as core::clone::Clone>::clone",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (hawk_function_name_is_plumbing(names[i]))
 			fail_msg("%s", names[i]);
 }
 
-static void control_characters_and_invalid_bytes_are_escaped(void **state)
+TEST(control_characters_and_invalid_bytes_are_escaped)
 {
 	struct hawk_text text = {0};
 
-	(void)state;
 	hawk_utf8_append_safe(&text, "a\033[2Jb\n\x7f\xc2\x9b\xff\xe2\x80\xae\xc3\xa4");
 	assert_string_equal(text.bytes,
 			    "a\\x1b[2Jb\\x0a\\x7f\\xc2\\x9b\\xff\\xe2\\x80\\xae\xc3\xa4");
 	hawk_text_deinit(&text);
 }
 
-static void what_is_too_long_keeps_both_ends(void **state)
+TEST(what_is_too_long_keeps_both_ends)
 {
 	static const struct {
 		size_t width;
@@ -310,7 +285,6 @@ static void what_is_too_long_keeps_both_ends(void **state)
 		     {3, "..."},
 		     {1, "."}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct hawk_text text = {0};
 
@@ -320,9 +294,8 @@ static void what_is_too_long_keeps_both_ends(void **state)
 	}
 }
 
-static void overlong_and_surrogate_sequences_are_invalid(void **state)
+TEST(overlong_and_surrogate_sequences_are_invalid)
 {
-	(void)state;
 	assert_int_equal(hawk_utf8_length("\xc0\xaf"), 0);
 	assert_int_equal(hawk_utf8_length("\xe0\x80\xaf"), 0);
 	assert_int_equal(hawk_utf8_length("\xed\xa0\x80"), 0);
@@ -333,38 +306,9 @@ static void overlong_and_surrogate_sequences_are_invalid(void **state)
 	assert_int_equal(hawk_utf8_length(""), 0);
 }
 
-static void the_base_of_a_path_is_its_last_component(void **state)
+TEST(the_base_of_a_path_is_its_last_component)
 {
-	(void)state;
 	assert_string_equal(hawk_path_base("/usr/bin/orderd"), "orderd");
 	assert_string_equal(hawk_path_base("orderd"), "orderd");
 	assert_string_equal(hawk_path_base("/usr/"), "/usr/");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_name_that_fits_is_kept),
-		cmocka_unit_test(rust_names_keep_their_type_and_their_function),
-		cmocka_unit_test(the_return_type_is_left_out),
-		cmocka_unit_test(std_string_has_its_usual_name),
-		cmocka_unit_test(parameters_go_before_template_arguments),
-		cmocka_unit_test(template_arguments_are_shortened_in_the_middle),
-		cmocka_unit_test(the_template_argument_that_matters_stays),
-		cmocka_unit_test(what_a_shared_pointer_owns_reads_as_that),
-		cmocka_unit_test(outer_scopes_go_last),
-		cmocka_unit_test(a_name_without_joints_is_cut_with_an_ellipsis),
-		cmocka_unit_test(operators_do_not_open_brackets),
-		cmocka_unit_test(every_name_fits_its_column),
-		cmocka_unit_test(long_runs_of_brackets_take_no_quadratic_time),
-		cmocka_unit_test(allocator_plumbing_is_recognised),
-		cmocka_unit_test(a_wrapper_of_an_allocator_is_known_by_its_name),
-		cmocka_unit_test(the_program_s_own_functions_are_no_plumbing),
-		cmocka_unit_test(control_characters_and_invalid_bytes_are_escaped),
-		cmocka_unit_test(what_is_too_long_keeps_both_ends),
-		cmocka_unit_test(overlong_and_surrogate_sequences_are_invalid),
-		cmocka_unit_test(the_base_of_a_path_is_its_last_component),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,22 +3,15 @@
  * @file
  * Sizes, counts, shares and times: printed and read.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "test.h"
 #include "hawk_output.h"
 #include "hawk_quantity.h"
 
-static void sizes_are_printed_in_binary_units(void **state)
+TEST(sizes_are_printed_in_binary_units)
 {
-	(void)state;
 	assert_string_equal(hawk_quantity_bytes(0).text, "0 B");
 	assert_string_equal(hawk_quantity_bytes(1023).text, "1023 B");
 	assert_string_equal(hawk_quantity_bytes(1024).text, "1.0 KiB");
@@ -28,9 +21,8 @@ static void sizes_are_printed_in_binary_units(void **state)
 	assert_string_equal(hawk_quantity_bytes(UINT64_MAX).text, "16.0 EiB");
 }
 
-static void more_bytes_are_more_in_words_too(void **state)
+TEST(more_bytes_are_more_in_words_too)
 {
-	(void)state;
 	assert_true(hawk_quantity_more_bytes(2, 1));
 	assert_false(hawk_quantity_more_bytes(1, 1));
 	assert_false(hawk_quantity_more_bytes(1, 2));
@@ -38,9 +30,8 @@ static void more_bytes_are_more_in_words_too(void **state)
 	assert_true(hawk_quantity_more_bytes(73728 + 240, 73728));
 }
 
-static void counts_have_separators(void **state)
+TEST(counts_have_separators)
 {
-	(void)state;
 	assert_string_equal(hawk_quantity_count(0).text, "0");
 	assert_string_equal(hawk_quantity_count(999).text, "999");
 	assert_string_equal(hawk_quantity_count(1000).text, "1,000");
@@ -48,18 +39,16 @@ static void counts_have_separators(void **state)
 	assert_string_equal(hawk_quantity_count(UINT64_MAX).text, "18,446,744,073,709,551,615");
 }
 
-static void a_share_is_never_rounded_to_nothing(void **state)
+TEST(a_share_is_never_rounded_to_nothing)
 {
-	(void)state;
 	assert_string_equal(hawk_quantity_share(1, 2).text, "50.0 %");
 	assert_string_equal(hawk_quantity_share(1, 1000000).text, "<0.1 %");
 	assert_string_equal(hawk_quantity_share(0, 10).text, "0.0 %");
 	assert_string_equal(hawk_quantity_share(0, 0).text, "-");
 }
 
-static void times_have_two_units_at_most(void **state)
+TEST(times_have_two_units_at_most)
 {
-	(void)state;
 	assert_string_equal(hawk_quantity_seconds(0).text, "<0.1 s");
 	assert_string_equal(hawk_quantity_seconds(0.06).text, "0.1 s");
 	assert_string_equal(hawk_quantity_seconds(0.25).text, "0.2 s");
@@ -74,7 +63,7 @@ static void times_have_two_units_at_most(void **state)
 	assert_string_equal(hawk_quantity_nanoseconds(1250000000).text, "1.25 s");
 }
 
-static void sizes_are_read_with_every_usual_unit(void **state)
+TEST(sizes_are_read_with_every_usual_unit)
 {
 	static const struct {
 		const char *text;
@@ -95,7 +84,6 @@ static void sizes_are_read_with_every_usual_unit(void **state)
 					  "nan", "1.", ".5", "1 k b", "16EB", "1bi",  " 1"};
 	uint64_t bytes;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		assert_true(hawk_quantity_parse_bytes(good[i].text, &bytes));
 		assert_int_equal(bytes, good[i].bytes);
@@ -107,12 +95,11 @@ static void sizes_are_read_with_every_usual_unit(void **state)
 	assert_false(hawk_quantity_parse_bytes("20000000t", &bytes));
 }
 
-static void ranges_may_be_open_at_either_end(void **state)
+TEST(ranges_may_be_open_at_either_end)
 {
 	struct hawk_range range;
 	struct hawk_seconds_range ages;
 
-	(void)state;
 	assert_true(hawk_quantity_parse_bytes_range("10k", &range));
 	assert_int_equal(range.low, 10240);
 	assert_int_equal(range.high, UINT64_MAX);
@@ -132,11 +119,10 @@ static void ranges_may_be_open_at_either_end(void **state)
 	assert_false(hawk_quantity_parse_seconds_range("soon", &ages));
 }
 
-static void hex_is_read_with_and_without_prefix(void **state)
+TEST(hex_is_read_with_and_without_prefix)
 {
 	uint64_t value;
 
-	(void)state;
 	assert_true(hawk_quantity_parse_hex("0x7fFF", &value));
 	assert_int_equal(value, 0x7fff);
 	assert_true(hawk_quantity_parse_hex("ffffffffffffffff", &value));
@@ -147,12 +133,11 @@ static void hex_is_read_with_and_without_prefix(void **state)
 	assert_false(hawk_quantity_parse_hex("", &value));
 }
 
-static void numbers_are_formatted_at_every_length(void **state)
+TEST(numbers_are_formatted_at_every_length)
 {
 	uint64_t value = 0;
 	char text[32], expected[32];
 
-	(void)state;
 	for (int i = 0; i < 65; i++, value = value * 2 + (uint64_t)(i % 3)) {
 		*hawk_format_decimal(text, value) = '\0';
 		snprintf(expected, sizeof(expected), "%llu", (unsigned long long)value);
@@ -161,21 +146,4 @@ static void numbers_are_formatted_at_every_length(void **state)
 		snprintf(expected, sizeof(expected), "%llx", (unsigned long long)value);
 		assert_string_equal(text, expected);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sizes_are_printed_in_binary_units),
-		cmocka_unit_test(more_bytes_are_more_in_words_too),
-		cmocka_unit_test(counts_have_separators),
-		cmocka_unit_test(a_share_is_never_rounded_to_nothing),
-		cmocka_unit_test(times_have_two_units_at_most),
-		cmocka_unit_test(sizes_are_read_with_every_usual_unit),
-		cmocka_unit_test(ranges_may_be_open_at_either_end),
-		cmocka_unit_test(hex_is_read_with_and_without_prefix),
-		cmocka_unit_test(numbers_are_formatted_at_every_length),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

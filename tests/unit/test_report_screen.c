@@ -3,19 +3,12 @@
  * @file
  * Stack lines in columns, findings, and words for signals.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_report.h"
 #include "hawk_signal.h"
 #include "hawk_utf8.h"
@@ -70,7 +63,7 @@ static struct hawk_stack_line line_of(const char *function, const char *file, co
 	};
 }
 
-static void stack_lines_fit_the_width_whatever_the_names(void **state)
+TEST(stack_lines_fit_the_width_whatever_the_names)
 {
 	const char *names[] = {
 		"f", "a::very::long::name<with, many<template<arguments>>>::in(it) const",
@@ -80,7 +73,6 @@ static void stack_lines_fit_the_width_whatever_the_names(void **state)
 	const char *modules[] = {"/bin/ls", "/opt/lib/libwith_a_very_long_name_indeed.so.1.2.3", "",
 				 NULL};
 
-	(void)state;
 	for (size_t i = 0; i < 4 * 3 * 4; i++) {
 		for (unsigned width = 60; width < 130; width += 10) {
 			struct world *world = begin(width, false);
@@ -108,7 +100,7 @@ static void expect_line(const struct hawk_stack_line *line, const char *expected
 	end(world);
 }
 
-static void nothing_is_cut_where_there_is_room_beside_it(void **state)
+TEST(nothing_is_cut_where_there_is_room_beside_it)
 {
 	struct hawk_stack_line lines[] = {
 		line_of("make", "cells.c", "/bin/app"),
@@ -118,7 +110,6 @@ static void nothing_is_cut_where_there_is_room_beside_it(void **state)
 		line_of("a_function_with_a_name_of_more_than_forty_letters", NULL, "/bin/app"),
 	};
 
-	(void)state;
 	expect_line(&lines[0], "      make                                    cells.c:42          "
 			       "app\n");
 	expect_line(&lines[1], "      make                          a_rather_long_file_name.c:42  "
@@ -131,24 +122,22 @@ static void nothing_is_cut_where_there_is_room_beside_it(void **state)
 			       "app\n");
 }
 
-static void a_line_without_a_name_shows_its_address_in_the_module(void **state)
+TEST(a_line_without_a_name_shows_its_address_in_the_module)
 {
 	struct world *world = begin(80, false);
 	struct hawk_stack_line line = line_of(NULL, NULL, "/usr/lib/libx.so");
 
-	(void)state;
 	hawk_screen_stack_line(&world->screen, &line, 0);
 	assert_non_null(strstr(text_of(world), "+0x1234"));
 	assert_non_null(strstr(world->text, "libx.so"));
 	end(world);
 }
 
-static void a_full_line_is_exact(void **state)
+TEST(a_full_line_is_exact)
 {
 	struct world *world = begin(80, true);
 	struct hawk_stack_line line = line_of("f<a, b>(int)", "/src/dir/file.c", "/usr/bin/prog");
 
-	(void)state;
 	line.name.inlined = true;
 	hawk_screen_stack_line(&world->screen, &line, 0);
 	assert_string_equal(text_of(world), "0x0000000000401234  f<a, b>(int) [inlined]  "
@@ -156,7 +145,7 @@ static void a_full_line_is_exact(void **state)
 	end(world);
 }
 
-static void a_stack_shows_depth_lines_and_says_why_it_ends(void **state)
+TEST(a_stack_shows_depth_lines_and_says_why_it_ends)
 {
 	struct hawk_stack_line lines[] = {
 		line_of("operator new(unsigned long)", NULL, "/p"),
@@ -167,7 +156,6 @@ static void a_stack_shows_depth_lines_and_says_why_it_ends(void **state)
 	struct hawk_stack stack = {.lines = lines, .count = 4, .trace_flags = HAWK_TRACE_TRUNCATED};
 	struct world *world = begin(80, false);
 
-	(void)state;
 	assert_int_equal(hawk_stack_telling_line(&stack), 2);
 	hawk_screen_stack(&world->screen, &stack, 2, 1, 0);
 	assert_non_null(strstr(text_of(world), "mine"));
@@ -179,12 +167,11 @@ static void a_stack_shows_depth_lines_and_says_why_it_ends(void **state)
 	end(world);
 }
 
-static void a_stack_of_nothing_but_plumbing_is_shown_whole(void **state)
+TEST(a_stack_of_nothing_but_plumbing_is_shown_whole)
 {
 	struct hawk_stack_line lines[] = {line_of("operator new(unsigned long)", NULL, "/p")};
 	struct hawk_stack stack = {.lines = lines, .count = 1};
 
-	(void)state;
 	assert_int_equal(hawk_stack_telling_line(&stack), 0);
 	stack.count = 0;
 	assert_int_equal(hawk_stack_telling_line(&stack), 0);
@@ -197,7 +184,7 @@ static void check_telling(struct hawk_stack_line *lines, size_t count, size_t ex
 	assert_int_equal(hawk_stack_telling_line(&stack), expected);
 }
 
-static void a_stack_begins_behind_wrappers_and_headers_of_libraries(void **state)
+TEST(a_stack_begins_behind_wrappers_and_headers_of_libraries)
 {
 	struct hawk_stack_line wrapped[] = {
 		line_of("zmalloc", NULL, "/redis"),
@@ -222,7 +209,6 @@ static void a_stack_begins_behind_wrappers_and_headers_of_libraries(void **state
 		line_of("start_thread", NULL, "/libc.so"),
 	};
 
-	(void)state;
 	check_telling(wrapped, 3, 2);
 	check_telling(inlined, 3, 2);
 	check_telling(nameless, 4, 2);
@@ -230,7 +216,7 @@ static void a_stack_begins_behind_wrappers_and_headers_of_libraries(void **state
 	check_telling(thread, 3, 0);
 }
 
-static void a_cut_says_what_is_left_out(void **state)
+TEST(a_cut_says_what_is_left_out)
 {
 	struct hawk_stack_line lines[] = {
 		line_of("xmalloc", NULL, "/p"), line_of("a", NULL, "/p"), line_of("b", NULL, "/p"),
@@ -241,7 +227,6 @@ static void a_cut_says_what_is_left_out(void **state)
 	struct hawk_stack_cut cut = {.first = 1, .end = 3, .marks = marks, .mark_count = 2};
 	struct world *world = begin(80, false);
 
-	(void)state;
 	hawk_screen_stack_cut(&world->screen, &stack, &cut, 0);
 	assert_string_equal(text_of(world),
 			    "a (+1 wrapper)                             +0x1234               p\n"
@@ -251,12 +236,11 @@ static void a_cut_says_what_is_left_out(void **state)
 	end(world);
 }
 
-static void lines_look_the_same_if_they_read_the_same(void **state)
+TEST(lines_look_the_same_if_they_read_the_same)
 {
 	struct hawk_stack_line a = line_of("f<a>(int)", NULL, "/bin/p"), b = a, c = a, d = a;
 	struct world *world = begin(80, false);
 
-	(void)state;
 	b.pc++;
 	b.module.path = "/usr/bin/p";
 	c.name.function = "g";
@@ -270,12 +254,11 @@ static void lines_look_the_same_if_they_read_the_same(void **state)
 	end(world);
 }
 
-static void what_makes_the_answer_incomplete_is_said_first(void **state)
+TEST(what_makes_the_answer_incomplete_is_said_first)
 {
 	struct world *world = begin(80, false);
 	struct hawk_findings findings;
 
-	(void)state;
 	hawk_findings_init(&findings);
 	for (int i = 0; i < 6; i++)
 		hawk_findings_add(&findings, HAWK_FINDING_MISSING, false, "module-not-found*",
@@ -290,11 +273,10 @@ static void what_makes_the_answer_incomplete_is_said_first(void **state)
 	end(world);
 }
 
-static void long_findings_are_wrapped_between_words(void **state)
+TEST(long_findings_are_wrapped_between_words)
 {
 	struct world *world = begin(60, false);
 
-	(void)state;
 	hawk_screen_wrapped(&world->screen,
 			    "one two three four five six seven eight nine ten eleven twelve "
 			    "thirteen fourteen "
@@ -305,9 +287,8 @@ static void long_findings_are_wrapped_between_words(void **state)
 	end(world);
 }
 
-static void signals_have_names_and_reasons(void **state)
+TEST(signals_have_names_and_reasons)
 {
-	(void)state;
 	assert_string_equal(hawk_signal_name(SIGSEGV), "SIGSEGV");
 	assert_string_equal(hawk_signal_name(34), "SIGRTMIN+0");
 	assert_string_equal(hawk_signal_name(64), "SIGRTMIN+30");
@@ -318,24 +299,4 @@ static void signals_have_names_and_reasons(void **state)
 	assert_string_equal(hawk_signal_reason(SIGSEGV, SEGV_MAPERR), "address not mapped");
 	assert_null(hawk_signal_reason(SIGSEGV, 12345));
 	assert_null(hawk_signal_description(77));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stack_lines_fit_the_width_whatever_the_names),
-		cmocka_unit_test(nothing_is_cut_where_there_is_room_beside_it),
-		cmocka_unit_test(a_line_without_a_name_shows_its_address_in_the_module),
-		cmocka_unit_test(a_full_line_is_exact),
-		cmocka_unit_test(a_stack_shows_depth_lines_and_says_why_it_ends),
-		cmocka_unit_test(a_stack_of_nothing_but_plumbing_is_shown_whole),
-		cmocka_unit_test(a_stack_begins_behind_wrappers_and_headers_of_libraries),
-		cmocka_unit_test(a_cut_says_what_is_left_out),
-		cmocka_unit_test(lines_look_the_same_if_they_read_the_same),
-		cmocka_unit_test(what_makes_the_answer_incomplete_is_said_first),
-		cmocka_unit_test(long_findings_are_wrapped_between_words),
-		cmocka_unit_test(signals_have_names_and_reasons),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

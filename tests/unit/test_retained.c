@@ -3,14 +3,7 @@
  * @file
  * What blocks and sites of random heaps retain, both ways, against trying everything.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "test.h"
 #include "hawk_site_freed.h"
 #include "synthetic_site_world.h"
 
@@ -32,11 +25,10 @@ static uint64_t retained_by(const struct site_world *fixture, const struct graph
 	return bytes;
 }
 
-static void retained_bytes_of_sites_are_those_of_the_oracle(void **state)
+TEST(retained_bytes_of_sites_are_those_of_the_oracle)
 {
 	uint64_t seed = 7;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		struct site_world fixture;
@@ -67,11 +59,10 @@ static void expect_retained(const struct site_world *fixture,
 }
 
 /* Twice, because they take the place of those over all pointers. */
-static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
+TEST(blocks_have_what_they_retain_both_ways_in_turn)
 {
 	uint64_t seed = 70;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		struct site_world fixture;
@@ -97,11 +88,10 @@ static void blocks_have_what_they_retain_both_ways_in_turn(void **state)
 }
 
 /* Of some blocks of each site; also where all were asked for before. */
-static void retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways(void **state)
+TEST(retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways)
 {
 	uint64_t seed = 12;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		uint64_t chosen = synthetic_random(&seed);
@@ -168,14 +158,12 @@ static uint64_t freed_with(const struct site_world *fixture, const struct graph_
 	return bytes;
 }
 
-static void
-what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominate(void **state)
+TEST(what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominate)
 {
 	static const uint32_t sites[SITE_WORLD_SITES] = {7, 1, 2, 3, 4, 5, 6, 0};
 	unsigned more = 0;
 	uint64_t seed = 99;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		uint64_t chosen = i % 2 ? synthetic_random(&seed) : UINT64_MAX;
@@ -203,17 +191,4 @@ what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominate(voi
 		site_world_close(&fixture);
 	}
 	assert_true(more > HEAPS / 10);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(retained_bytes_of_sites_are_those_of_the_oracle),
-		cmocka_unit_test(blocks_have_what_they_retain_both_ways_in_turn),
-		cmocka_unit_test(retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways),
-		cmocka_unit_test(
-			what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominate),
-	};
-
-	return cmocka_run_group_tests_name("retained", tests, NULL, NULL);
 }

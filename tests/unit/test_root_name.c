@@ -3,15 +3,7 @@
  * @file
  * Names of roots: what is found for a pointer in a core, and how it is written.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_root_name.h"
 #include "synthetic_graph.h"
 
@@ -25,9 +17,8 @@ static void expect_text(const struct hawk_root_name *name, const char *expected)
 	hawk_text_deinit(&text);
 }
 
-static void every_kind_of_root_has_a_text(void **state)
+TEST(every_kind_of_root_has_a_text)
 {
-	(void)state;
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_REGISTER, .tid = 4711, .reg = "rbx"},
 		    "thread 4711, register rbx");
 	expect_text(&(struct hawk_root_name){.kind = HAWK_ROOT_STACK,
@@ -74,7 +65,7 @@ static void every_kind_of_root_has_a_text(void **state)
 		    "mapping 0x7f0000000000+0x40");
 }
 
-static void anonymous_memory_in_many_pieces_is_one_group(void **state)
+TEST(anonymous_memory_in_many_pieces_is_one_group)
 {
 	struct hawk_root_name name = {
 		.kind = HAWK_ROOT_OTHER,
@@ -84,7 +75,6 @@ static void anonymous_memory_in_many_pieces_is_one_group(void **state)
 	};
 	struct hawk_text text;
 
-	(void)state;
 	expect_text(&name, "mapping 0x7f0000000000+0x40");
 	hawk_text_init(&text);
 	hawk_root_name_append_group(&text, &name);
@@ -96,11 +86,10 @@ static void anonymous_memory_in_many_pieces_is_one_group(void **state)
 	hawk_text_deinit(&text);
 }
 
-static void foreign_names_cannot_steer_a_terminal(void **state)
+TEST(foreign_names_cannot_steer_a_terminal)
 {
 	struct hawk_text text;
 
-	(void)state;
 	hawk_text_init(&text);
 	hawk_root_name_append(
 		&text,
@@ -122,7 +111,7 @@ static void expect_group(struct hawk_root_namer *namer, uint32_t root, const cha
 	assert_int_equal(hawk_root_group_count(namer), count);
 }
 
-static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
+TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 {
 	struct graph_world *world = graph_world_create();
 	struct hawk_block_graph graph;
@@ -130,7 +119,6 @@ static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
 	struct hawk_symbols *symbols;
 	struct hawk_root_name names[4];
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		graph_world_add(world, 32, 0, 0);
 	world->registers[HAWK_RBX] = world->blocks[0].start;
@@ -158,16 +146,4 @@ static void roots_of_a_core_are_named_by_thread_place_and_mapping(void **state)
 	hawk_root_namer_destroy(namer);
 	hawk_symbols_destroy(symbols);
 	graph_world_destroy(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_kind_of_root_has_a_text),
-		cmocka_unit_test(anonymous_memory_in_many_pieces_is_one_group),
-		cmocka_unit_test(foreign_names_cannot_steer_a_terminal),
-		cmocka_unit_test(roots_of_a_core_are_named_by_thread_place_and_mapping),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,7 @@
  * @file
  * The root set: which memory and which registers hold blocks, whose they are, and what is missing.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
+#include "test.h"
 #include "synthetic_graph.h"
 
 static void expect_no_error(struct hawk_error *err)
@@ -27,12 +20,11 @@ static const struct hawk_root *root_of(const struct graph_world *world, uint32_t
 	return NULL;
 }
 
-static void every_root_says_whose_it_is_and_where(void **state)
+TEST(every_root_says_whose_it_is_and_where)
 {
 	struct graph_world *world = graph_world_create();
 	const struct hawk_root *root;
 
-	(void)state;
 	for (unsigned i = 0; i < 6; i++)
 		graph_world_add(world, 32, 0, 0);
 	world->registers[HAWK_RBX] = world->blocks[0].start;
@@ -59,11 +51,10 @@ static void every_root_says_whose_it_is_and_where(void **state)
 	graph_world_destroy(world);
 }
 
-static void a_stack_on_the_heap_is_a_root_above_its_stack_pointer(void **state)
+TEST(a_stack_on_the_heap_is_a_root_above_its_stack_pointer)
 {
 	struct graph_world *world = graph_world_create();
 
-	(void)state;
 	graph_world_add(world, 4096, 0, 0);
 	for (unsigned i = 0; i < 3; i++)
 		graph_world_add(world, 32, 0, 0);
@@ -79,12 +70,11 @@ static void a_stack_on_the_heap_is_a_root_above_its_stack_pointer(void **state)
 	graph_world_destroy(world);
 }
 
-static void thread_local_storage_beside_a_block_is_a_root(void **state)
+TEST(thread_local_storage_beside_a_block_is_a_root)
 {
 	struct graph_world *world = graph_world_create();
 	uint64_t value;
 
-	(void)state;
 	for (unsigned i = 0; i < 3; i++)
 		graph_world_add(world, 32, 0, 0);
 	/* The thread pointer is in the mapping of the heap, behind the blocks. */
@@ -99,13 +89,12 @@ static void thread_local_storage_beside_a_block_is_a_root(void **state)
 	graph_world_destroy(world);
 }
 
-static void memory_of_the_tracer_is_no_root(void **state)
+TEST(memory_of_the_tracer_is_no_root)
 {
 	struct graph_world *world = graph_world_create();
 	const struct hawk_span span = {GRAPH_GLOBALS + 8, GRAPH_GLOBALS + 24};
 	struct hawk_roots roots;
 
-	(void)state;
 	graph_world_add(world, 32, 0, 0);
 	for (unsigned i = 0; i < GRAPH_GLOBAL_WORDS; i++)
 		world->globals[i] = world->blocks[0].start;
@@ -153,14 +142,13 @@ static uint32_t add_mapped_chunk_of_2_43(struct graph_world *world, uint64_t pag
 	return world->count++;
 }
 
-static void memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root(void **state)
+TEST(memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root)
 {
 	struct graph_world *world = graph_world_create();
 	uint32_t first = add_mapped_chunk_of_2_43(world, 2, 2, 0, 0);
 	uint32_t second = add_mapped_chunk_of_2_43(world, 6, 1, 0, 1);
 	uint32_t third = add_mapped_chunk_of_2_43(world, 8, 3, PAGE + 64, 1);
 
-	(void)state;
 	set_word(world->heap->bytes, 1 * PAGE + 8, world->blocks[first].start);
 	set_word(world->heap->bytes, 5 * PAGE + 8, world->blocks[second].start);
 	set_word(world->heap->bytes, 11 * PAGE, world->blocks[third].start);
@@ -175,11 +163,10 @@ static void memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root(void **state)
 }
 
 /* Neither form: the sizes of one, the huge-page bit of the other; and a gap that is none. */
-static void a_mapped_chunk_of_no_known_form_makes_its_mapping_a_heap(void **state)
+TEST(a_mapped_chunk_of_no_known_form_makes_its_mapping_a_heap)
 {
 	static const uint64_t gaps[] = {1, 2, 8, SYNTHETIC_HEAP + 16 * PAGE};
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++) {
 		struct graph_world *world = graph_world_create();
 		uint32_t block = add_mapped_chunk(world, 2, 2);
@@ -193,13 +180,12 @@ static void a_mapped_chunk_of_no_known_form_makes_its_mapping_a_heap(void **stat
 	}
 }
 
-static void memory_that_the_kernel_joined_to_mapped_blocks_is_a_root(void **state)
+TEST(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root)
 {
 	struct graph_world *world = graph_world_create();
 	uint32_t first = add_mapped_chunk(world, 2, 2);
 	uint32_t second = add_mapped_chunk(world, 6, 1);
 
-	(void)state;
 	set_word(world->heap->bytes, 1 * PAGE + 8, world->blocks[first].start);
 	set_word(world->heap->bytes, 5 * PAGE + 8, world->blocks[second].start);
 	graph_world_open(world, 1, SIZE_MAX);
@@ -210,12 +196,11 @@ static void memory_that_the_kernel_joined_to_mapped_blocks_is_a_root(void **stat
 	graph_world_destroy(world);
 }
 
-static void size_fields_that_lie_do_not_stop_the_search_for_roots(void **state)
+TEST(size_fields_that_lie_do_not_stop_the_search_for_roots)
 {
 	struct graph_world *world = graph_world_create();
 	uint64_t start = SYNTHETIC_HEAP + 2 * PAGE;
 
-	(void)state;
 	/* A mapped chunk that ends where its empty block begins. */
 	set_word(world->heap->bytes, 2 * PAGE - 32, PAGE - 32);
 	set_word(world->heap->bytes, 2 * PAGE - 24, 32 | 2);
@@ -227,13 +212,12 @@ static void size_fields_that_lie_do_not_stop_the_search_for_roots(void **state)
 	graph_world_destroy(world);
 }
 
-static void memory_between_blocks_is_a_root_only_if_blocks_are_missing(void **state)
+TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
 {
 	struct graph_world *world = graph_world_create();
 	struct hawk_reach reach;
 	struct hawk_roots roots;
 
-	(void)state;
 	graph_world_add(world, 32, 0, 0);
 	graph_world_add(world, 32, 4, 0);
 	set_word(world->heap->bytes, world->blocks[0].start + 48 - SYNTHETIC_HEAP,
@@ -258,11 +242,10 @@ static void memory_between_blocks_is_a_root_only_if_blocks_are_missing(void **st
 	graph_world_destroy(world);
 }
 
-static void vector_registers_are_roots(void **state)
+TEST(vector_registers_are_roots)
 {
 	struct graph_world *world = graph_world_create();
 
-	(void)state;
 	for (unsigned i = 0; i < 4; i++)
 		graph_world_add(world, 32, 0, 0);
 	set_word(world->vectors, 160 + 16 * 3 + 8, world->blocks[0].start); /* xmm3 */
@@ -276,11 +259,10 @@ static void vector_registers_are_roots(void **state)
 	graph_world_destroy(world);
 }
 
-static void the_vector_of_thread_local_storage_is_held_by_its_thread(void **state)
+TEST(the_vector_of_thread_local_storage_is_held_by_its_thread)
 {
 	struct graph_world *world = graph_world_create();
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		graph_world_add(world, 64, 0, 0);
 	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 8 * 800;
@@ -292,11 +274,10 @@ static void the_vector_of_thread_local_storage_is_held_by_its_thread(void **stat
 	graph_world_destroy(world);
 }
 
-static void memory_joined_to_the_top_of_a_stack_is_a_root(void **state)
+TEST(memory_joined_to_the_top_of_a_stack_is_a_root)
 {
 	struct graph_world *world = graph_world_create();
 
-	(void)state;
 	for (unsigned i = 0; i < 2; i++)
 		graph_world_add(world, 64, 0, 0);
 	/* The thread's storage ends with the stack's first page. */
@@ -326,9 +307,8 @@ static uint32_t kind_below_stack_pointer(uint64_t stack_top)
 	return kind;
 }
 
-static void what_lies_below_a_stack_pointer_is_dead_on_a_stack_only(void **state)
+TEST(what_lies_below_a_stack_pointer_is_dead_on_a_stack_only)
 {
-	(void)state;
 	assert_int_equal(kind_below_stack_pointer(0), HAWK_ROOT_KINDS);
 	assert_int_equal(kind_below_stack_pointer(GRAPH_STACK + GRAPH_STACK_BYTES - 8),
 			 HAWK_ROOT_KINDS);
@@ -359,9 +339,8 @@ static uint32_t kind_of_interrupted(uint64_t bytes)
 	return kind;
 }
 
-static void what_a_handler_on_an_outer_frame_has_interrupted_is_alive(void **state)
+TEST(what_a_handler_on_an_outer_frame_has_interrupted_is_alive)
 {
-	(void)state;
 	assert_int_equal(kind_of_interrupted(8 * 200), HAWK_ROOT_STACK);
 	assert_int_equal(kind_of_interrupted(8), HAWK_ROOT_KINDS); /* is not that stack's */
 }
@@ -423,18 +402,16 @@ static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
 	return missing;
 }
 
-static void bss_that_nobody_wrote_to_is_not_missing(void **state)
+TEST(bss_that_nobody_wrote_to_is_not_missing)
 {
-	(void)state;
 	assert_int_equal(missing_of_program(PAGE, 1), 0);
 	assert_int_equal(missing_of_program(PAGE, 60), 0);
 	assert_true(missing_of_program(0, 1) >= PAGE);
 }
 
 /* A core may have millions of mappings: not every one of them is compared with every other. */
-static void data_far_in_front_of_bss_are_not_looked_for(void **state)
+TEST(data_far_in_front_of_bss_are_not_looked_for)
 {
-	(void)state;
 	assert_int_equal(missing_of_program(PAGE, 100), 36 * PAGE);
 }
 
@@ -481,15 +458,14 @@ static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t writ
 	return missing;
 }
 
-static void memory_that_was_never_written_is_not_missing(void **state)
+TEST(memory_that_was_never_written_is_not_missing)
 {
 	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
 
-	(void)state;
 	assert_int_equal(missing_beside(&plan, PAGE, true), 0);
 }
 
-static void memory_that_the_program_keeps_out_of_cores_is_missing(void **state)
+TEST(memory_that_the_program_keeps_out_of_cores_is_missing)
 {
 	const struct hawk_span undumped = {UNWRITTEN - PAGE, UNWRITTEN + 1};
 	const struct hawk_sweep_plan plan = {.trace_count = 1,
@@ -497,61 +473,28 @@ static void memory_that_the_program_keeps_out_of_cores_is_missing(void **state)
 					     .undumped_count = 1,
 					     .undumped_known = true};
 
-	(void)state;
 	assert_int_equal(missing_beside(&plan, PAGE, true), PAGE);
 }
 
-static void without_the_tracers_word_memory_may_be_kept_out_of_cores(void **state)
+TEST(without_the_tracers_word_memory_may_be_kept_out_of_cores)
 {
 	const struct hawk_sweep_plan plan = {.trace_count = 1};
 
-	(void)state;
 	assert_int_equal(missing_beside(&plan, PAGE, true), PAGE);
 }
 
 /* coredump_filter: all of it is missing then. */
-static void without_any_anonymous_memory_it_was_left_out(void **state)
+TEST(without_any_anonymous_memory_it_was_left_out)
 {
 	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
 
-	(void)state;
 	assert_int_equal(missing_beside(&plan, 0, true), 2 * PAGE);
 }
 
 /* It may be a file that others write to. */
-static void without_names_of_files_memory_may_be_a_file(void **state)
+TEST(without_names_of_files_memory_may_be_a_file)
 {
 	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
 
-	(void)state;
 	assert_int_equal(missing_beside(&plan, PAGE, false), PAGE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_root_says_whose_it_is_and_where),
-		cmocka_unit_test(a_stack_on_the_heap_is_a_root_above_its_stack_pointer),
-		cmocka_unit_test(thread_local_storage_beside_a_block_is_a_root),
-		cmocka_unit_test(memory_of_the_tracer_is_no_root),
-		cmocka_unit_test(memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root),
-		cmocka_unit_test(a_mapped_chunk_of_no_known_form_makes_its_mapping_a_heap),
-		cmocka_unit_test(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root),
-		cmocka_unit_test(size_fields_that_lie_do_not_stop_the_search_for_roots),
-		cmocka_unit_test(bss_that_nobody_wrote_to_is_not_missing),
-		cmocka_unit_test(data_far_in_front_of_bss_are_not_looked_for),
-		cmocka_unit_test(memory_that_was_never_written_is_not_missing),
-		cmocka_unit_test(memory_that_the_program_keeps_out_of_cores_is_missing),
-		cmocka_unit_test(without_the_tracers_word_memory_may_be_kept_out_of_cores),
-		cmocka_unit_test(without_any_anonymous_memory_it_was_left_out),
-		cmocka_unit_test(without_names_of_files_memory_may_be_a_file),
-		cmocka_unit_test(memory_between_blocks_is_a_root_only_if_blocks_are_missing),
-		cmocka_unit_test(vector_registers_are_roots),
-		cmocka_unit_test(the_vector_of_thread_local_storage_is_held_by_its_thread),
-		cmocka_unit_test(what_lies_below_a_stack_pointer_is_dead_on_a_stack_only),
-		cmocka_unit_test(what_a_handler_on_an_outer_frame_has_interrupted_is_alive),
-		cmocka_unit_test(memory_joined_to_the_top_of_a_stack_is_a_root),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

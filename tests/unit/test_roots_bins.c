@@ -3,13 +3,7 @@
  * @file
  * glibc's lists of free memory, found by their shape.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "roots_bins.h"
 #include "synthetic_world.h"
 
@@ -56,16 +50,16 @@ static void expect_start(struct world *world, const uint64_t *data, unsigned bef
 	assert_int_equal(span.start, DATA + 8 * (FIRST - before));
 }
 
-static void what_lies_before_an_arena_without_fast_bins_is_not_its_own(void **state)
+WORLD_TEST(what_lies_before_an_arena_without_fast_bins_is_not_its_own)
 {
 	uint64_t data[DATA_WORDS];
 
 	make_bins(data, FIRST);
 	data[NEXT] = DATA + 8 * (FIRST - 3);
-	expect_start(*state, data, 2);
+	expect_start(world, data, 2);
 }
 
-static void arenas_without_fast_bins_may_be_many(void **state)
+WORLD_TEST(arenas_without_fast_bins_may_be_many)
 {
 	uint64_t data[DATA_WORDS];
 
@@ -73,17 +67,17 @@ static void arenas_without_fast_bins_may_be_many(void **state)
 	data[NEXT] = DATA + 8 * (FIRST - 3 + 50);
 	data[NEXT + 50] = DATA + 8 * (FIRST - 3 + 60);
 	data[NEXT + 60] = DATA + 8 * (FIRST - 3);
-	expect_start(*state, data, 2);
+	expect_start(world, data, 2);
 }
 
-static void a_ring_of_arenas_that_does_not_close_says_nothing(void **state)
+WORLD_TEST(a_ring_of_arenas_that_does_not_close_says_nothing)
 {
 	uint64_t data[DATA_WORDS];
 
 	make_bins(data, FIRST);
 	data[NEXT] = DATA + 8 * (FIRST - 3 + 50);
 	data[NEXT + 50] = DATA + 8 * (FIRST - 3 + 50);
-	expect_start(*state, data, BEFORE);
+	expect_start(world, data, BEFORE);
 }
 
 static void expect_found(struct world *world, const uint64_t *data)
@@ -95,27 +89,27 @@ static void expect_found(struct world *world, const uint64_t *data)
 	assert_int_equal(span.end, DATA + 8 * (FIRST + 2 * BINS));
 }
 
-static void bins_are_found_with_what_lies_before_them(void **state)
+WORLD_TEST(bins_are_found_with_what_lies_before_them)
 {
 	uint64_t data[DATA_WORDS];
 
 	make_bins(data, FIRST);
 	for (unsigned i = 0; i < 2 * 120; i++) /* these are not empty */
 		data[FIRST + i] = 0x555555550000 + 160 * i;
-	expect_found(*state, data);
+	expect_found(world, data);
 }
 
-static void a_bin_that_was_overwritten_does_not_hide_the_others(void **state)
+WORLD_TEST(a_bin_that_was_overwritten_does_not_hide_the_others)
 {
 	uint64_t data[DATA_WORDS];
 
 	make_bins(data, FIRST);
 	data[FIRST + 4] = 0x4141414141414141;
 	data[FIRST + 81] = 1;
-	expect_found(*state, data);
+	expect_found(world, data);
 }
 
-static void rings_of_another_number_are_no_bins(void **state)
+WORLD_TEST(rings_of_another_number_are_no_bins)
 {
 	uint64_t data[DATA_WORDS];
 	struct hawk_span span;
@@ -123,10 +117,10 @@ static void rings_of_another_number_are_no_bins(void **state)
 	make_bins(data, FIRST);
 	for (unsigned i = 0; i < 6; i++) /* 124 of them */
 		data[FIRST + i] = 3;
-	assert_false(find(*state, data, &span));
+	assert_false(find(world, data, &span));
 }
 
-static void pointers_that_lead_anywhere_are_no_bins(void **state)
+WORLD_TEST(pointers_that_lead_anywhere_are_no_bins)
 {
 	uint64_t data[DATA_WORDS];
 	struct hawk_span span;
@@ -134,10 +128,10 @@ static void pointers_that_lead_anywhere_are_no_bins(void **state)
 	make_bins(data, FIRST);
 	for (unsigned i = 0; i < 2 * 124; i++)
 		data[FIRST + i] = 0x555555550000 + 160 * i;
-	assert_false(find(*state, data, &span));
+	assert_false(find(world, data, &span));
 }
 
-static void bins_whose_beginning_is_not_there_are_none(void **state)
+WORLD_TEST(bins_whose_beginning_is_not_there_are_none)
 {
 	uint64_t data[DATA_WORDS];
 	struct hawk_span span;
@@ -147,10 +141,10 @@ static void bins_whose_beginning_is_not_there_are_none(void **state)
 		data[i] = DATA + 8 * (i / 2 * 2) - 16;
 	for (unsigned i = 2 * 100; i < DATA_WORDS; i++)
 		data[i] = 5;
-	assert_false(find(*state, data, &span));
+	assert_false(find(world, data, &span));
 }
 
-static void bins_do_not_begin_within_others(void **state)
+WORLD_TEST(bins_do_not_begin_within_others)
 {
 	uint64_t data[DATA_WORDS];
 	struct hawk_span span;
@@ -160,23 +154,6 @@ static void bins_do_not_begin_within_others(void **state)
 		data[i] = 5;
 	for (unsigned i = 0; i < 4 * BINS - 4; i++) /* every other one is empty */
 		data[i] = i / 2 % 2 ? 0x555555550000 : DATA + 8 * (i / 2 * 2) - 16;
-	assert_true(find(*state, data, &span));
+	assert_true(find(world, data, &span));
 	assert_int_equal(span.end, DATA + 8 * (2 * BINS));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(bins_are_found_with_what_lies_before_them),
-		WORLD_TEST(what_lies_before_an_arena_without_fast_bins_is_not_its_own),
-		WORLD_TEST(arenas_without_fast_bins_may_be_many),
-		WORLD_TEST(a_ring_of_arenas_that_does_not_close_says_nothing),
-		WORLD_TEST(a_bin_that_was_overwritten_does_not_hide_the_others),
-		WORLD_TEST(rings_of_another_number_are_no_bins),
-		WORLD_TEST(pointers_that_lead_anywhere_are_no_bins),
-		WORLD_TEST(bins_whose_beginning_is_not_there_are_none),
-		WORLD_TEST(bins_do_not_begin_within_others),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,7 @@
  * @file
  * Stacks of live and of ended threads, in one mapping, by glibc's descriptors and rings.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "roots_stacks.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
@@ -119,13 +112,13 @@ static void find(struct world *world, struct memory *memory, struct hawk_stacks 
 	assert_null(hawk_stacks_find(world->target, ret));
 }
 
-static void stacks_of_one_mapping_are_told_apart(void **state)
+WORLD_TEST(stacks_of_one_mapping_are_told_apart)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
 
 	make_memory(&memory);
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, COUNT);
 	assert_false(stacks.incomplete);
 	for (unsigned i = 0; i < COUNT; i++) {
@@ -144,33 +137,33 @@ static void stacks_of_one_mapping_are_told_apart(void **state)
 	hawk_stacks_deinit(&stacks);
 }
 
-static void a_thread_that_is_there_has_not_ended(void **state)
+WORLD_TEST(a_thread_that_is_there_has_not_ended)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
 
 	make_memory(&memory);
 	make_stack(&memory, 1, 0);
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, COUNT);
 	assert_false(stacks.items[1].ended);
 	hawk_stacks_deinit(&stacks);
 }
 
-static void a_thread_that_is_not_there_may_run(void **state)
+WORLD_TEST(a_thread_that_is_not_there_may_run)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
 
 	make_memory(&memory);
 	make_stack(&memory, 2, 4713);
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, 3);
 	hawk_stacks_deinit(&stacks);
 }
 
 /* Its stack is the kernel's, and the ring is another one; the heads are side by side. */
-static void the_first_thread_leads_to_the_rings_as_well(void **state)
+WORLD_TEST(the_first_thread_leads_to_the_rings_as_well)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
@@ -179,7 +172,7 @@ static void the_first_thread_leads_to_the_rings_as_well(void **state)
 	memset(word_at(&memory, descriptor(0)) + BLOCK, 0, 24);
 	make_ring(&memory, 0, 1, 2);
 	make_ring(&memory, 1, 0, 1);
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, 3);
 	assert_false(stacks.items[0].ended);
 	assert_true(stacks.items[1].ended && stacks.items[2].ended);
@@ -187,58 +180,58 @@ static void the_first_thread_leads_to_the_rings_as_well(void **state)
 	hawk_stacks_deinit(&stacks);
 }
 
-static void a_stack_that_its_descriptor_does_not_tell_is_said(void **state)
+WORLD_TEST(a_stack_that_its_descriptor_does_not_tell_is_said)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
 
 	make_memory(&memory);
 	memset(word_at(&memory, descriptor(1)) + BLOCK, 0, 24);
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, 3);
 	assert_true(stacks.incomplete);
 	hawk_stacks_deinit(&stacks);
 }
 
-static void a_ring_that_is_broken_is_followed_so_far(void **state)
+WORLD_TEST(a_ring_that_is_broken_is_followed_so_far)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
 
 	make_memory(&memory);
 	word_at(&memory, descriptor(3) + RING)[1] = 0;
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, 3);
 	assert_true(stacks.incomplete);
 	hawk_stacks_deinit(&stacks);
 }
 
-static void a_ring_without_a_head_is_no_ring(void **state)
+WORLD_TEST(a_ring_without_a_head_is_no_ring)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
 
 	make_memory(&memory);
 	join(&memory, descriptor(1) + RING, descriptor(0) + RING);
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, 2);
 	assert_true(stacks.incomplete);
 	hawk_stacks_deinit(&stacks);
 }
 
-static void a_ring_that_goes_round_in_circles_ends(void **state)
+WORLD_TEST(a_ring_that_goes_round_in_circles_ends)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
 
 	make_memory(&memory);
 	word_at(&memory, descriptor(3) + RING)[0] = descriptor(2) + RING;
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_true(stacks.incomplete);
 	hawk_stacks_deinit(&stacks);
 }
 
-static void blocks_that_do_not_hold_their_descriptor_are_none(void **state)
+WORLD_TEST(blocks_that_do_not_hold_their_descriptor_are_none)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
@@ -248,13 +241,13 @@ static void blocks_that_do_not_hold_their_descriptor_are_none(void **state)
 	word_at(&memory, descriptor(1))[BLOCK + 1] = UINT64_MAX;
 	word_at(&memory, descriptor(2))[BLOCK + 2] = STACK_BYTES; /* all of it is guard */
 	word_at(&memory, descriptor(3))[BLOCK + 1] = 1 << 20;
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, 0);
 	hawk_stacks_deinit(&stacks);
 }
 
 /* Thread pointers of another C library. */
-static void without_descriptors_nothing_is_known_nor_missing(void **state)
+WORLD_TEST(without_descriptors_nothing_is_known_nor_missing)
 {
 	static struct memory memory;
 	struct hawk_stacks stacks;
@@ -262,7 +255,7 @@ static void without_descriptors_nothing_is_known_nor_missing(void **state)
 	make_memory(&memory);
 	for (unsigned i = 0; i < 2; i++)
 		word_at(&memory, descriptor(i))[2] = 0;
-	find(*state, &memory, &stacks);
+	find(world, &memory, &stacks);
 	assert_int_equal(stacks.count, 0);
 	assert_false(stacks.incomplete);
 	hawk_stacks_deinit(&stacks);
@@ -290,7 +283,7 @@ static uint64_t random_word(uint64_t *seed)
 	}
 }
 
-static void whatever_descriptors_say_stacks_hold_them(void **state)
+WORLD_TEST(whatever_descriptors_say_stacks_hold_them)
 {
 	static struct memory memory;
 	static const unsigned words[] = {0,   2,     RING / 8,  RING / 8 + 1,
@@ -310,7 +303,7 @@ static void whatever_descriptors_say_stacks_hold_them(void **state)
 				word_at(&memory, HEAD(at / 64 % 3))[at / 512 % 2] =
 					random_word(&seed);
 		}
-		find(*state, &memory, &stacks);
+		find(world, &memory, &stacks);
 		for (size_t i = 0; i < stacks.count; i++) {
 			const struct hawk_stack *stack = &stacks.items[i];
 
@@ -319,26 +312,6 @@ static void whatever_descriptors_say_stacks_hold_them(void **state)
 			assert_true(!i || stack[-1].start <= stack->start);
 		}
 		hawk_stacks_deinit(&stacks);
-		world_tear_down(state);
-		world_set_up(state);
+		world_renew(world);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(stacks_of_one_mapping_are_told_apart),
-		WORLD_TEST(a_thread_that_is_there_has_not_ended),
-		WORLD_TEST(a_thread_that_is_not_there_may_run),
-		WORLD_TEST(the_first_thread_leads_to_the_rings_as_well),
-		WORLD_TEST(a_stack_that_its_descriptor_does_not_tell_is_said),
-		WORLD_TEST(a_ring_that_is_broken_is_followed_so_far),
-		WORLD_TEST(a_ring_without_a_head_is_no_ring),
-		WORLD_TEST(a_ring_that_goes_round_in_circles_ends),
-		WORLD_TEST(whatever_descriptors_say_stacks_hold_them),
-		WORLD_TEST(blocks_that_do_not_hold_their_descriptor_are_none),
-		WORLD_TEST(without_descriptors_nothing_is_known_nor_missing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

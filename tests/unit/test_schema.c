@@ -3,14 +3,7 @@
  * @file
  * Schemas of sites: every word counts once, whatever is in it, and pointers are those of the graph.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_schema.h"
 #include "synthetic_graph.h"
 
@@ -62,12 +55,11 @@ static uint64_t count_pointers(const struct hawk_schema_group *group)
 	return pointers;
 }
 
-static void every_word_counts_once_and_pointers_are_edges(void **state)
+TEST(every_word_counts_once_and_pointers_are_edges)
 {
 	uint64_t seed = 7;
 	unsigned compared = 0;
 
-	(void)state;
 	for (unsigned round = 0; round < 300; round++) {
 		struct graph_world *world = graph_world_create();
 		struct hawk_schema_wish wish = {.groups = HAWK_SCHEMA_GROUPS_MAX};
@@ -108,7 +100,7 @@ static enum hawk_word_class class_of(struct hawk_words *words, uint64_t value)
 	return word.class;
 }
 
-static void words_are_told_apart_by_their_bits(void **state)
+TEST(words_are_told_apart_by_their_bits)
 {
 	struct graph_world *world = graph_world_create();
 	uint32_t block = graph_world_add(world, 100, 0, 1);
@@ -116,7 +108,6 @@ static void words_are_told_apart_by_their_bits(void **state)
 	struct hawk_words *words;
 	struct one_site one;
 
-	(void)state;
 	graph_world_open(world, 1, SIZE_MAX);
 	open_one_site(world, &one);
 	assert_null(hawk_words_create(&one.graph, &words));
@@ -141,22 +132,10 @@ static void words_are_told_apart_by_their_bits(void **state)
 	graph_world_destroy(world);
 }
 
-static void text_ends_at_a_nul_or_the_end(void **state)
+TEST(text_ends_at_a_nul_or_the_end)
 {
-	(void)state;
 	assert_int_equal(hawk_text_length((const uint8_t *)"abc\0\xff", 5), 3);
 	assert_int_equal(hawk_text_length((const uint8_t *)"abcde", 5), 5);
 	assert_int_equal(hawk_text_length((const uint8_t *)"abc\xff", 4), 0);
 	assert_int_equal(hawk_text_length((const uint8_t *)"", 0), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_word_counts_once_and_pointers_are_edges),
-		cmocka_unit_test(words_are_told_apart_by_their_bits),
-		cmocka_unit_test(text_ends_at_a_nul_or_the_end),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,15 +4,7 @@
  * Schemas of blocks that are looked at in parts: what comes out is what one part would have seen,
  * also where keys and numbers are too many to tell apart, and where outliers are equally rare.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "schema_walk.h"
 #include "synthetic_schema.h"
 
@@ -26,12 +18,11 @@ static void make(const struct schema_world *world, uint32_t site, unsigned parts
 	schema_world_check(hawk_schema_make(&world->graph, &wish, ret));
 }
 
-static void any_number_of_parts_sees_the_same(void **state)
+TEST(any_number_of_parts_sees_the_same)
 {
 	static const size_t cuts[] = {SIZE_MAX, 400000, 401000};
 	bool unreadable = false;
 
-	(void)state;
 	for (unsigned cut = 0; cut < 3; cut++) {
 		struct schema_world *world = schema_world_create(cuts[cut]);
 
@@ -61,13 +52,12 @@ static uint64_t count_of(const struct hawk_schema_word *word, enum hawk_word_cla
 	return 0;
 }
 
-static void the_first_keys_are_told_apart_and_counted_in_full(void **state)
+TEST(the_first_keys_are_told_apart_and_counted_in_full)
 {
 	struct schema_world *world = schema_world_create(SIZE_MAX);
 	uint64_t counts[TARGETS] = {0}, others = RECORDS;
 	unsigned order[TARGETS], met = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < RECORDS; i++)
 		if (!counts[world->keys[i]]++)
 			order[met++] = world->keys[i];
@@ -99,11 +89,10 @@ static void the_first_keys_are_told_apart_and_counted_in_full(void **state)
 	schema_world_destroy(world);
 }
 
-static void of_equal_outliers_the_first_are_listed(void **state)
+TEST(of_equal_outliers_the_first_are_listed)
 {
 	struct schema_world *world = schema_world_create(SIZE_MAX);
 
-	(void)state;
 	for (unsigned parts = 1; parts <= 3; parts++) {
 		const struct hawk_schema_group *group;
 		struct hawk_schema schema;
@@ -132,12 +121,11 @@ static void of_equal_outliers_the_first_are_listed(void **state)
 	schema_world_destroy(world);
 }
 
-static void arrays_are_tallied_by_element(void **state)
+TEST(arrays_are_tallied_by_element)
 {
 	struct schema_world *world = schema_world_create(SIZE_MAX);
 	struct hawk_schema schema;
 
-	(void)state;
 	make(world, ARRAY_SITE, 3, &schema);
 	assert_int_equal(schema.group_count, 1);
 	assert_int_equal(schema.groups[0].period, ELEMENT_WORDS);
@@ -210,12 +198,11 @@ static uint64_t share_of(const struct seen *seen, unsigned first, unsigned step)
 	return 1000 * count / all;
 }
 
-static void a_share_of_blocks_is_spread_evenly(void **state)
+TEST(a_share_of_blocks_is_spread_evenly)
 {
 	struct schema_world *world = schema_world_create(SIZE_MAX);
 	struct seen all, some, again;
 
-	(void)state;
 	walk(world, 1, HAWK_SCHEMA_ALL, &all);
 	assert_int_equal(share_of(&all, 0, 1), 1000);
 	walk(world, 1, HAWK_SCHEMA_ALL / 10, &some);
@@ -228,17 +215,4 @@ static void a_share_of_blocks_is_spread_evenly(void **state)
 		assert_memory_equal(&some, &again, sizeof(some));
 	}
 	schema_world_destroy(world);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(any_number_of_parts_sees_the_same),
-		cmocka_unit_test(the_first_keys_are_told_apart_and_counted_in_full),
-		cmocka_unit_test(of_equal_outliers_the_first_are_listed),
-		cmocka_unit_test(arrays_are_tallied_by_element),
-		cmocka_unit_test(a_share_of_blocks_is_spread_evenly),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

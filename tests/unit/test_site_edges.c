@@ -4,14 +4,7 @@
  * The site graph of random heaps against all words of their blocks: of all blocks, of chosen ones,
  * of arrays and pools.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_block_choice.h"
 #include "hawk_site_graph.h"
 #include "synthetic_site_world.h"
@@ -106,11 +99,10 @@ static void expect_edge(const struct site_world *fixture, const struct hawk_site
 	assert_int_equal(pointers, edge->counts.pointers);
 }
 
-static void site_edges_of_random_heaps_count_blocks_and_pointers_exactly(void **state)
+TEST(site_edges_of_random_heaps_count_blocks_and_pointers_exactly)
 {
 	uint64_t seed = 11;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		struct hawk_site_graph sites;
@@ -180,11 +172,10 @@ static void choose_blocks(struct site_world *fixture, uint64_t mask,
 }
 
 /* Pointers to blocks that a filter leaves out count nowhere, those from such blocks do. */
-static void site_edges_of_chosen_blocks_count_pointers_to_these_alone(void **state)
+TEST(site_edges_of_chosen_blocks_count_pointers_to_these_alone)
 {
 	uint64_t seed = 17, all = 0, counted = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		struct hawk_block_choice choice;
@@ -251,15 +242,14 @@ static void check_arrays(uint64_t far)
 	site_world_close(&fixture);
 }
 
-static void arrays_of_pointers_are_one_place(void **state)
+TEST(arrays_of_pointers_are_one_place)
 {
-	(void)state;
 	check_arrays(HAWK_SITE_PLACE_BYTES_MAX);
 }
 
 /* A pool that points to an item before and behind each of its objects, which do it as well, and are
  * of the same site. */
-static void a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it(void **state)
+TEST(a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it)
 {
 	struct graph_world *world = graph_world_create();
 	uint32_t item = graph_world_add(world, 24, 0, 4);
@@ -267,7 +257,6 @@ static void a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it(void
 	struct site_world fixture;
 	struct hawk_site_graph sites;
 
-	(void)state;
 	for (uint64_t offset = 0; offset < 512; offset += 8)
 		graph_world_point(world, pool, offset, item, 0);
 	for (unsigned i = 0; i < 3; i++)
@@ -286,16 +275,4 @@ static void a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it(void
 	assert_int_equal(sites.edges[0].counts.sources, 4);
 	hawk_site_graph_deinit(&sites);
 	site_world_close(&fixture);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(site_edges_of_random_heaps_count_blocks_and_pointers_exactly),
-		cmocka_unit_test(site_edges_of_chosen_blocks_count_pointers_to_these_alone),
-		cmocka_unit_test(arrays_of_pointers_are_one_place),
-		cmocka_unit_test(a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it),
-	};
-
-	return cmocka_run_group_tests_name("site_edges", tests, NULL, NULL);
 }

@@ -3,14 +3,7 @@
  * @file
  * Sites asked for by their ids, and by the first digits of these.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-#include <string.h>
-
+#include "test.h"
 #include "hawk_site_prefix.h"
 
 /** As they lie in a heap: in no order of ids. */
@@ -48,9 +41,8 @@ static void expect_complaint(const char *text, const char *want)
 	hawk_error_destroy(err);
 }
 
-static void an_id_is_found_whole_and_by_its_first_digits(void **state)
+TEST(an_id_is_found_whole_and_by_its_first_digits)
 {
-	(void)state;
 	expect_found("64333625e3fa1608", 4);
 	expect_found("0x64333625E3FA1608", 4);
 	expect_found("643336", 4);
@@ -60,19 +52,17 @@ static void an_id_is_found_whole_and_by_its_first_digits(void **state)
 	expect_found("ffffffffffffffff", 5);
 }
 
-static void a_number_that_is_an_id_is_that(void **state)
+TEST(a_number_that_is_an_id_is_that)
 {
-	(void)state;
 	expect_found("1", 3);
 	expect_found("0000000000000001", 3);
 	expect_complaint("00", "there are several sites 00...");
 }
 
-static void what_no_site_or_several_have_is_an_error(void **state)
+TEST(what_no_site_or_several_have_is_an_error)
 {
 	struct hawk_site_prefix prefix;
 
-	(void)state;
 	expect_complaint("64333626", "there is no site 64333626");
 	expect_complaint("0d2f6", "there is no site 0d2f6");
 	expect_complaint("64333625e3fa1609", "there is no site 64333625e3fa1609");
@@ -84,7 +74,7 @@ static void what_no_site_or_several_have_is_an_error(void **state)
 }
 
 /* Six at least. */
-static void as_many_digits_are_written_as_tell_an_id_from_the_others(void **state)
+TEST(as_many_digits_are_written_as_tell_an_id_from_the_others)
 {
 	static const uint64_t ids[] = {
 		HAWK_SITE_LOST,
@@ -97,21 +87,8 @@ static void as_many_digits_are_written_as_tell_an_id_from_the_others(void **stat
 	};
 	static const unsigned digits[] = {6, 6, 6, 8, 8, 16, 16};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
 		assert_int_equal(hawk_site_prefix_digits(ids, sizeof(ids) / sizeof(ids[0]), ids[i]),
 				 digits[i]);
 	assert_int_equal(hawk_site_prefix_digits(ids, 1, ids[0]), 6);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_id_is_found_whole_and_by_its_first_digits),
-		cmocka_unit_test(a_number_that_is_an_id_is_that),
-		cmocka_unit_test(what_no_site_or_several_have_is_an_error),
-		cmocka_unit_test(as_many_digits_are_written_as_tell_an_id_from_the_others),
-	};
-
-	return cmocka_run_group_tests_name("site_prefix", tests, NULL, NULL);
 }

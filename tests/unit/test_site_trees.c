@@ -4,16 +4,9 @@
  * Trees of sites folded from paths and dominators: thousands of small random heaps against trying
  * everything.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "hawk_site_tree.h"
 #include "synthetic_paths.h"
 
@@ -209,11 +202,10 @@ static void expect_dominator_tree(const struct paths_world *paths,
 	expect_same_chains(&got, &want);
 }
 
-static void the_retained_tree_is_the_dominator_tree_folded_by_site(void **state)
+TEST(the_retained_tree_is_the_dominator_tree_folded_by_site)
 {
 	uint64_t seed = 8;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_site_tree tree;
@@ -226,12 +218,11 @@ static void the_retained_tree_is_the_dominator_tree_folded_by_site(void **state)
 	}
 }
 
-static void the_retained_tree_says_how_sure_it_is(void **state)
+TEST(the_retained_tree_says_how_sure_it_is)
 {
 	unsigned differ = 0;
 	uint64_t seed = 9;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_site_tree tree;
@@ -259,12 +250,11 @@ static uint64_t choose(uint64_t *seed, unsigned round)
 	return round % 6 ? chosen : 0;
 }
 
-static void the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them(void **state)
+TEST(the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them)
 {
 	unsigned differ = 0;
 	uint64_t seed = 10;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = paths_world_random(&seed);
 		uint64_t chosen = choose(&seed, i);
@@ -334,11 +324,10 @@ static void expect_retained_by_site(const struct paths_world *paths, enum hawk_e
 				 want[site]);
 }
 
-static void what_sites_retain_by_chosen_blocks_is_what_their_topmost_ones_do(void **state)
+TEST(what_sites_retain_by_chosen_blocks_is_what_their_topmost_ones_do)
 {
 	uint64_t seed = 11;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_site_retained *retained;
@@ -354,11 +343,10 @@ static void what_sites_retain_by_chosen_blocks_is_what_their_topmost_ones_do(voi
 	}
 }
 
-static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
+TEST(merged_paths_are_those_of_all_blocks_of_a_site)
 {
 	uint64_t seed = 21;
 
-	(void)state;
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_paths *found = &paths->graph.paths;
@@ -384,18 +372,4 @@ static void merged_paths_are_those_of_all_blocks_of_a_site(void **state)
 		hawk_paths_deinit(found);
 		paths_world_close(paths);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_retained_tree_is_the_dominator_tree_folded_by_site),
-		cmocka_unit_test(the_retained_tree_says_how_sure_it_is),
-		cmocka_unit_test(
-			the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them),
-		cmocka_unit_test(what_sites_retain_by_chosen_blocks_is_what_their_topmost_ones_do),
-		cmocka_unit_test(merged_paths_are_those_of_all_blocks_of_a_site),
-	};
-
-	return cmocka_run_group_tests_name("site_trees", tests, NULL, NULL);
 }

@@ -4,14 +4,7 @@
  * The heap by site: sums, stable names, and what is left of them when the core is damaged or cut
  * off.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_sites.h"
 #include "synthetic_heap.h"
 
@@ -105,9 +98,10 @@ static const struct hawk_site *site_of(const struct sites_world *world, uint32_t
 	return site;
 }
 
-static void sites_hold_what_their_traces_allocated(void **state)
+#define SITES_TEST(name) TEST_WITH(struct sites_world *world, setup, teardown, name)
+
+SITES_TEST(sites_hold_what_their_traces_allocated)
 {
-	struct sites_world *world = *state;
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 	uint32_t two = add_trace(world, 0x401000, 0x403000);
 
@@ -138,9 +132,8 @@ static void sites_hold_what_their_traces_allocated(void **state)
 	assert_int_equal((int)hawk_heap_age_seconds(&world->heap, 16001), 0);
 }
 
-static void equal_stacks_are_one_site(void **state)
+SITES_TEST(equal_stacks_are_one_site)
 {
-	struct sites_world *world = *state;
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 	uint32_t same = add_trace(world, 0x401000, 0x402000);
 	uint32_t exact = add_trace(world, 0x401000 | HAWK_PC_EXACT, 0x402000);
@@ -164,9 +157,8 @@ static uint64_t id_of_frames(struct sites_world *world, uint64_t leaf, uint64_t 
 	return site_of(world, trace)->id;
 }
 
-static void a_site_keeps_its_id_when_modules_are_loaded_elsewhere(void **state)
+SITES_TEST(a_site_keeps_its_id_when_modules_are_loaded_elsewhere)
 {
-	struct sites_world *world = *state;
 	uint64_t before = id_of_frames(world, 0x401000, 0x7f0000001234);
 	struct hawk_module_record *library = &world->built->table->modules[1];
 
@@ -179,9 +171,8 @@ static void a_site_keeps_its_id_when_modules_are_loaded_elsewhere(void **state)
 	assert_int_not_equal(id_of_frames(world, 0x401000, 0x7f0000006234), before);
 }
 
-static void a_module_without_build_id_counts_by_its_base_name(void **state)
+SITES_TEST(a_module_without_build_id_counts_by_its_base_name)
 {
-	struct sites_world *world = *state;
 	struct hawk_module_record *modules = world->built->table->modules;
 	uint64_t before;
 
@@ -196,17 +187,14 @@ static void a_module_without_build_id_counts_by_its_base_name(void **state)
 	assert_int_not_equal(id_of_frames(world, 0x401000, 0x7f0000401234), before);
 }
 
-static void code_outside_of_modules_does_not_make_sites_differ(void **state)
+SITES_TEST(code_outside_of_modules_does_not_make_sites_differ)
 {
-	struct sites_world *world = *state;
-
 	assert_int_equal(id_of_frames(world, 0x401000, 0x11110000),
 			 id_of_frames(world, 0x401000, 0x22220000));
 }
 
-static void blocks_of_unreadable_traces_are_one_site(void **state)
+SITES_TEST(blocks_of_unreadable_traces_are_one_site)
 {
-	struct sites_world *world = *state;
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 	uint32_t two = add_trace(world, 0x401000, 0x403000);
 
@@ -230,10 +218,8 @@ static void blocks_of_unreadable_traces_are_one_site(void **state)
 	assert_true(hawk_findings_partial(&world->findings));
 }
 
-static void a_core_without_a_table_is_an_empty_heap(void **state)
+SITES_TEST(a_core_without_a_table_is_an_empty_heap)
 {
-	struct sites_world *world = *state;
-
 	world->built->table->header.magic = world->built->twin->magic = 0;
 	load(world);
 	assert_null(world->heap.table);
@@ -241,10 +227,8 @@ static void a_core_without_a_table_is_an_empty_heap(void **state)
 	assert_null(hawk_heap_site(&world->heap, 0));
 }
 
-static void with_only_the_twin_blocks_and_sizes_are_still_found(void **state)
+SITES_TEST(with_only_the_twin_blocks_and_sizes_are_still_found)
 {
-	struct sites_world *world = *state;
-
 	add_block(world, 64, 100, 5, 200);
 	add_block(world, 256, 100, 0, 200);
 	memset(&world->built->table->header, 0, sizeof(world->built->table->header));
@@ -255,9 +239,8 @@ static void with_only_the_twin_blocks_and_sizes_are_still_found(void **state)
 	assert_int_equal(site_of(world, 0)->id, HAWK_SITE_NO_STACK);
 }
 
-static void memory_is_accounted_for_to_the_byte(void **state)
+SITES_TEST(memory_is_accounted_for_to_the_byte)
 {
-	struct sites_world *world = *state;
 	const struct hawk_accounting *accounting = &world->heap.accounting;
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 
@@ -288,9 +271,8 @@ static void add_mapped_block(struct sites_world *world, uint64_t offset, uint64_
 	add_block(world, offset + 32, chunk_bytes - 64, 0, 1);
 }
 
-static void what_lies_beside_blocks_that_were_mapped_alone_is_not_the_allocators(void **state)
+SITES_TEST(what_lies_beside_blocks_that_were_mapped_alone_is_not_the_allocators)
 {
-	struct sites_world *world = *state;
 	const struct hawk_accounting *accounting = &world->heap.accounting;
 
 	/* | 2 pages, one in use | chunk of 1 page | 1 page in use | chunk of 2 pages | the rest |
@@ -306,9 +288,8 @@ static void what_lies_beside_blocks_that_were_mapped_alone_is_not_the_allocators
 	assert_int_equal(accounting->overhead_bytes, 2 * (64 - 16));
 }
 
-static void a_block_of_another_allocator_beside_them_makes_the_rest_a_heap(void **state)
+SITES_TEST(a_block_of_another_allocator_beside_them_makes_the_rest_a_heap)
 {
-	struct sites_world *world = *state;
 	const struct hawk_accounting *accounting = &world->heap.accounting;
 
 	add_mapped_block(world, 8192, 4096);
@@ -317,9 +298,8 @@ static void a_block_of_another_allocator_beside_them_makes_the_rest_a_heap(void 
 	assert_int_equal(accounting->heap_bytes, HEAP_BYTES - 8192);
 }
 
-static void the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are(void **state)
+SITES_TEST(the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are)
 {
-	struct sites_world *world = *state;
 	struct hawk_table_header *header = &world->built->table->header;
 
 	add_block(world, 64, 100, 0, 1);
@@ -333,9 +313,8 @@ static void the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are(void **s
 	assert_int_equal(world->heap.sweep.blocks, 1);
 }
 
-static void loading_the_table_alone_gives_sites_without_counts(void **state)
+SITES_TEST(loading_the_table_alone_gives_sites_without_counts)
 {
-	struct sites_world *world = *state;
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 	struct hawk_heap heap;
 	uint64_t id;
@@ -358,9 +337,8 @@ static void fill_heap(struct sites_world *world, uint32_t trace)
 		add_block(world, at, 40, trace, 5);
 }
 
-static void a_core_cut_anywhere_gives_the_blocks_that_are_left(void **state)
+SITES_TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left)
 {
-	struct sites_world *world = *state;
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 	uint64_t last = 0;
 	struct synthetic_core *core;
@@ -442,9 +420,8 @@ static void use_everything(struct sites_world *world, uint64_t *seed)
 	free(trace);
 }
 
-static void no_random_table_breaks_anything(void **state)
+SITES_TEST(no_random_table_breaks_anything)
 {
-	struct sites_world *world = *state;
 	struct synthetic_table *intact = malloc(sizeof(*intact));
 	unsigned with_table = 0;
 
@@ -476,28 +453,4 @@ static void no_random_table_breaks_anything(void **state)
 	}
 	assert_true(with_table > 2000);
 	free(intact);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(sites_hold_what_their_traces_allocated),
-		TEST(equal_stacks_are_one_site),
-		TEST(a_site_keeps_its_id_when_modules_are_loaded_elsewhere),
-		TEST(a_module_without_build_id_counts_by_its_base_name),
-		TEST(code_outside_of_modules_does_not_make_sites_differ),
-		TEST(blocks_of_unreadable_traces_are_one_site),
-		TEST(a_core_without_a_table_is_an_empty_heap),
-		TEST(with_only_the_twin_blocks_and_sizes_are_still_found),
-		TEST(memory_is_accounted_for_to_the_byte),
-		TEST(what_lies_beside_blocks_that_were_mapped_alone_is_not_the_allocators),
-		TEST(a_block_of_another_allocator_beside_them_makes_the_rest_a_heap),
-		TEST(the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are),
-		TEST(loading_the_table_alone_gives_sites_without_counts),
-		TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left),
-		TEST(no_random_table_breaks_anything),
-	};
-
-	return cmocka_run_group_tests_name("sites", tests, NULL, NULL);
 }

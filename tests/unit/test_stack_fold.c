@@ -4,15 +4,10 @@
  * Folding of long stacks: no frame is lost, what repeats is found whatever its length, and it takes
  * linear time.
  */
+#include "test.h"
 #include "stack_fold.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 enum { FRAMES_MAX = HAWK_UNWIND_FRAMES_MAX, HEAD = 5, TAIL = 9, MANY = 5000 };
 
@@ -79,9 +74,8 @@ static size_t make_recursion(size_t period, size_t count)
 	return HEAD + count + TAIL;
 }
 
-static void a_cycle_of_any_length_is_listed_once(void **state)
+TEST(a_cycle_of_any_length_is_listed_once)
 {
-	(void)state;
 	for (size_t period = 1; period <= HAWK_FOLD_PERIOD_MAX; period++) {
 		const struct hawk_fold_entry *repeat;
 
@@ -95,11 +89,10 @@ static void a_cycle_of_any_length_is_listed_once(void **state)
 	}
 }
 
-static void a_cycle_that_is_too_long_is_cut_in_the_middle(void **state)
+TEST(a_cycle_that_is_too_long_is_cut_in_the_middle)
 {
 	const struct hawk_fold_entry *cut;
 
-	(void)state;
 	fold(make_recursion(HAWK_FOLD_PERIOD_MAX + 1, MANY));
 	cut = find(HAWK_FOLD_CUT);
 	assert_non_null(cut);
@@ -109,11 +102,10 @@ static void a_cycle_that_is_too_long_is_cut_in_the_middle(void **state)
 	assert_int_equal(entries[entry_count - 1].frame, HEAD + MANY + TAIL - 1);
 }
 
-static void two_recursions_are_two(void **state)
+TEST(two_recursions_are_two)
 {
 	size_t count = make_recursion(3, MANY);
 
-	(void)state;
 	for (size_t i = 0; i < MANY; i++)
 		set(count + i, 4000 + i % 7);
 	fold(count + MANY);
@@ -122,9 +114,8 @@ static void two_recursions_are_two(void **state)
 }
 
 /** An odd frame now and then: the ends are listed, with what repeats in them. */
-static void an_irregular_recursion_keeps_its_ends(void **state)
+TEST(an_irregular_recursion_keeps_its_ends)
 {
-	(void)state;
 	for (size_t i = 0; i < 20 * MANY; i++)
 		set(i, i % 97 == 5 ? 9000 + i : i % 3);
 	fold(20 * MANY);
@@ -136,9 +127,8 @@ static void an_irregular_recursion_keeps_its_ends(void **state)
 			 20 * MANY);
 }
 
-static void random_stacks_lose_no_frame(void **state)
+TEST(random_stacks_lose_no_frame)
 {
-	(void)state;
 	srandom(7);
 	for (int round = 0; round < 2000; round++) {
 		size_t count = HAWK_FOLD_ENTRIES_MAX + (size_t)random() % 1500;
@@ -151,9 +141,8 @@ static void random_stacks_lose_no_frame(void **state)
 	}
 }
 
-static void a_short_stack_is_left_alone(void **state)
+TEST(a_short_stack_is_left_alone)
 {
-	(void)state;
 	fold(make_recursion(1, HAWK_FOLD_ENTRIES_MAX - HEAD - TAIL));
 	assert_int_equal(entry_count, HAWK_FOLD_ENTRIES_MAX);
 	assert_int_equal(count_of(HAWK_FOLD_FRAME), HAWK_FOLD_ENTRIES_MAX);
@@ -181,24 +170,8 @@ static void make_nearly_regular(size_t i)
 	set(i, i % 1000 == 999 ? i : 1);
 }
 
-static void a_million_frames_take_linear_time(void **state)
+TEST(a_million_frames_take_linear_time)
 {
-	(void)state;
 	assert_true(seconds_of(make_random) < 3);
 	assert_true(seconds_of(make_nearly_regular) < 3);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_cycle_of_any_length_is_listed_once),
-		cmocka_unit_test(a_cycle_that_is_too_long_is_cut_in_the_middle),
-		cmocka_unit_test(two_recursions_are_two),
-		cmocka_unit_test(an_irregular_recursion_keeps_its_ends),
-		cmocka_unit_test(random_stacks_lose_no_frame),
-		cmocka_unit_test(a_short_stack_is_left_alone),
-		cmocka_unit_test(a_million_frames_take_linear_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,14 +3,9 @@
  * @file
  * Stacks that overflow into a guard page inside of their mapping.
  */
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "synthetic_world.h"
 
 enum { PAGE = 4096, BYTES = 16 * PAGE };
@@ -40,46 +35,33 @@ static bool overflowed(struct world *world, int code, uint64_t fault, uint64_t s
 	return result;
 }
 
-static void a_guard_page_inside_of_the_mapping_is_hit(void **state)
+WORLD_TEST(a_guard_page_inside_of_the_mapping_is_hit)
 {
-	assert_true(overflowed(*state, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE,
+	assert_true(overflowed(world, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE,
 			       SYNTHETIC_WRITE));
 }
 
 /* The stack pointer may be below the guard, where another stack is. */
-static void so_is_it_by_a_large_frame(void **state)
+WORLD_TEST(so_is_it_by_a_large_frame)
 {
-	assert_true(overflowed(*state, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + PAGE - 256,
+	assert_true(overflowed(world, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + PAGE - 256,
 			       SYNTHETIC_WRITE));
 }
 
 /* Code that was called on a stack: its memory may not be executed. */
-static void memory_that_is_not_permitted_is_no_guard(void **state)
+WORLD_TEST(memory_that_is_not_permitted_is_no_guard)
 {
-	assert_false(overflowed(*state, SEGV_ACCERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE,
+	assert_false(overflowed(world, SEGV_ACCERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE,
 				SYNTHETIC_WRITE));
 }
 
-static void memory_that_cannot_be_a_stack_has_none(void **state)
+WORLD_TEST(memory_that_cannot_be_a_stack_has_none)
 {
-	assert_false(overflowed(*state, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE, 0));
+	assert_false(overflowed(world, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE, 0));
 }
 
-static void a_fault_far_from_the_stack_is_another(void **state)
+WORLD_TEST(a_fault_far_from_the_stack_is_another)
 {
-	assert_false(overflowed(*state, SEGV_MAPERR, STACK + PAGE, STACK + (UINT64_C(1) << 32),
+	assert_false(overflowed(world, SEGV_MAPERR, STACK + PAGE, STACK + (UINT64_C(1) << 32),
 				SYNTHETIC_WRITE));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(a_guard_page_inside_of_the_mapping_is_hit),
-		WORLD_TEST(so_is_it_by_a_large_frame),
-		WORLD_TEST(memory_that_is_not_permitted_is_no_guard),
-		WORLD_TEST(memory_that_cannot_be_a_stack_has_none),
-		WORLD_TEST(a_fault_far_from_the_stack_is_another),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

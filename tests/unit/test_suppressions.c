@@ -3,16 +3,9 @@
  * @file
  * Suppression files in both notations: what they match, and what is complained about, where.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "hawk_suppressions.h"
 
 static const char *const by_malloc[] = {"malloc", NULL};
@@ -60,9 +53,8 @@ static bool suppresses(const char *text)
 	return suppresses_kind(text, HAWK_REACH_DEFINITELY_LOST);
 }
 
-static void leak_lines_match_any_part_of_any_name(void **state)
+TEST(leak_lines_match_any_part_of_any_name)
 {
-	(void)state;
 	assert_true(suppresses("leak:make_node\n"));
 	assert_true(suppresses("leak:insert"));
 	assert_true(suppresses("# known\n\n  leak:libplugin \r\n"));
@@ -73,9 +65,8 @@ static void leak_lines_match_any_part_of_any_name(void **state)
 	assert_false(suppresses(""));
 }
 
-static void leak_lines_know_stars_and_anchors(void **state)
+TEST(leak_lines_know_stars_and_anchors)
 {
-	(void)state;
 	assert_true(suppresses("leak:make*int"));
 	assert_true(suppresses("leak:^make_node"));
 	assert_true(suppresses("leak:^tree::*)$"));
@@ -89,9 +80,8 @@ static void leak_lines_know_stars_and_anchors(void **state)
 	assert_false(suppresses("leak:libplugin$"));
 }
 
-static void entries_match_from_the_allocation_on(void **state)
+TEST(entries_match_from_the_allocation_on)
 {
-	(void)state;
 	assert_true(suppresses("{\nname\nMemcheck:Leak\nfun:malloc\nfun:_Z9make_nodei\n}\n"));
 	assert_true(suppresses("{\nname\nMemcheck:Leak\nfun:_Z9make_nodei\n}\n"));
 	assert_true(suppresses("{\n a\n Memcheck:Leak\n fun:*alloc\n obj:*/app\n fun:*insert*\n}"));
@@ -108,7 +98,7 @@ static void entries_match_from_the_allocation_on(void **state)
 	assert_false(suppresses("{\na\nMemcheck:Cond\nfun:*\n}\n{\nb\nHelgrind:Leak\n...\n}\n"));
 }
 
-static void a_function_has_all_its_names(void **state)
+TEST(a_function_has_all_its_names)
 {
 	static const char *const aliases[] = {"strdup", "pthread_create@@GLIBC_2.34", NULL};
 	static const struct hawk_suppression_frame named = {
@@ -125,7 +115,6 @@ static void a_function_has_all_its_names(void **state)
 	static const struct hawk_suppression_stack one = {&named, 1, by_malloc};
 	struct hawk_suppressions *suppressions;
 
-	(void)state;
 	assert_null(hawk_suppressions_create(&suppressions));
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		char text[100];
@@ -142,27 +131,24 @@ static void a_function_has_all_its_names(void **state)
 	hawk_suppressions_destroy(suppressions);
 }
 
-static void allocation_functions_may_call_each_other(void **state)
+TEST(allocation_functions_may_call_each_other)
 {
-	(void)state;
 	assert_true(suppresses("{\na\nMemcheck:Leak\nfun:malloc\nfun:malloc\nfun:_Z9*\n}"));
 	assert_false(suppresses("{\na\nMemcheck:Leak\nfun:malloc\nfun:calloc\nfun:_Z9*\n}"));
 	assert_false(
 		suppresses("{\na\nMemcheck:Leak\nfun:malloc\nfun:malloc\nfun:malloc\nfun:_Z9*\n}"));
 }
 
-static void what_memcheck_prints_between_entries_is_passed_over(void **state)
+TEST(what_memcheck_prints_between_entries_is_passed_over)
 {
-	(void)state;
 	assert_true(suppresses("==12== 5 bytes in 1 blocks\n==12== \n{\na\nMemcheck:Leak\n"
 			       "fun:_Z9make_nodei\n}\n==12== LEAK SUMMARY:\n"));
 }
 
-static void entries_may_be_for_some_kinds_only(void **state)
+TEST(entries_may_be_for_some_kinds_only)
 {
 	const char *text = "{\na\nMemcheck:Leak\nmatch-leak-kinds: possible,indirect\n...\n}\n";
 
-	(void)state;
 	assert_true(suppresses_kind(text, HAWK_REACH_POSSIBLY));
 	assert_true(suppresses_kind(text, HAWK_REACH_INDIRECTLY_LOST));
 	assert_false(suppresses_kind(text, HAWK_REACH_DEFINITELY_LOST));
@@ -170,13 +156,12 @@ static void entries_may_be_for_some_kinds_only(void **state)
 	assert_true(suppresses_kind("leak:main", HAWK_REACH_POSSIBLY));
 }
 
-static void the_first_that_matches_is_told_with_its_place(void **state)
+TEST(the_first_that_matches_is_told_with_its_place)
 {
 	static const char text[] = "leak:nobody\n{\n  name of it\nMemcheck:Leak\n...\n}\nleak:main";
 	struct hawk_suppressions *suppressions;
 	struct hawk_suppression *found;
 
-	(void)state;
 	assert_null(hawk_suppressions_create(&suppressions));
 	assert_null(hawk_suppressions_parse(suppressions, "a.supp", text, sizeof(text) - 1));
 	assert_int_equal(hawk_suppressions_count(suppressions), 3);
@@ -203,9 +188,8 @@ static void expect_complaint(const char *text, const char *wanted)
 	hawk_suppressions_destroy(suppressions);
 }
 
-static void mistakes_are_told_with_file_and_line(void **state)
+TEST(mistakes_are_told_with_file_and_line)
 {
-	(void)state;
 	expect_complaint("==x== {\n", "f:1: neither leak:");
 	expect_complaint("leak:a\nrace:b\n", "f:2: neither leak:");
 	expect_complaint("\n\nleak:  \n", "f:3: \"leak:\" without");
@@ -221,12 +205,11 @@ static void mistakes_are_told_with_file_and_line(void **state)
 			 "f:5: match-leak-kinds:");
 }
 
-static void files_that_are_no_text_or_not_there_are_refused(void **state)
+TEST(files_that_are_no_text_or_not_there_are_refused)
 {
 	struct hawk_suppressions *suppressions;
 	struct hawk_error *err;
 
-	(void)state;
 	assert_null(hawk_suppressions_create(&suppressions));
 	err = hawk_suppressions_parse(suppressions, "f", "leak:\0x", 7);
 	assert_int_equal(hawk_error_code(err), HAWK_ERROR_USAGE);
@@ -235,22 +218,4 @@ static void files_that_are_no_text_or_not_there_are_refused(void **state)
 	assert_int_equal(hawk_error_code(err), HAWK_ERROR_OS);
 	hawk_error_destroy(err);
 	hawk_suppressions_destroy(suppressions);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(leak_lines_match_any_part_of_any_name),
-		cmocka_unit_test(leak_lines_know_stars_and_anchors),
-		cmocka_unit_test(entries_match_from_the_allocation_on),
-		cmocka_unit_test(a_function_has_all_its_names),
-		cmocka_unit_test(allocation_functions_may_call_each_other),
-		cmocka_unit_test(what_memcheck_prints_between_entries_is_passed_over),
-		cmocka_unit_test(entries_may_be_for_some_kinds_only),
-		cmocka_unit_test(the_first_that_matches_is_told_with_its_place),
-		cmocka_unit_test(mistakes_are_told_with_file_and_line),
-		cmocka_unit_test(files_that_are_no_text_or_not_there_are_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,13 +4,12 @@
  * The sweep over synthetic heaps: what it finds, what it sets aside, and that nothing depends on
  * windows or on how memory is cut into mappings.
  */
+#include "test.h"
 #include "hawk_sites.h"
 #include "sweep_world.h"
 
-static void sweep_finds_every_block_in_order(void **state)
+SWEEP_TEST(sweep_finds_every_block_in_order)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 16, 0, 3);
 	sweep_world_add(world, 48, 75, 4);
 	sweep_world_add(world, SWEEP_HEAP_BYTES - 16, 16, 5);
@@ -33,10 +32,8 @@ static void sweep_finds_every_block_in_order(void **state)
 	assert_false(sweep_world_has_finding(world, "block-clipped"));
 }
 
-static void a_header_copied_elsewhere_is_not_a_block(void **state)
+SWEEP_TEST(a_header_copied_elsewhere_is_not_a_block)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 32, 3);
 	memcpy(world->heap->bytes + 1024, world->heap->bytes + 48, 48);
 	memcpy(world->heap->bytes + 4096 + 48, world->heap->bytes + 48, 48);
@@ -45,20 +42,16 @@ static void a_header_copied_elsewhere_is_not_a_block(void **state)
 	assert_int_equal(sweep_world_offset(world, 0), 64);
 }
 
-static void a_header_sealed_with_another_key_is_not_a_block(void **state)
+SWEEP_TEST(a_header_sealed_with_another_key_is_not_a_block)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 32, 3);
 	world->plan.key.k[1] ^= 1;
 	sweep_world_sweep(world);
 	assert_int_equal(world->count, 0);
 }
 
-static void a_dead_header_is_counted_and_no_block(void **state)
+SWEEP_TEST(a_dead_header_is_counted_and_no_block)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 32, 3);
 	sweep_world_add(world, 128, 32, 3);
 	synthetic_heap_kill_block(world->heap, SYNTHETIC_HEAP + 64);
@@ -68,10 +61,8 @@ static void a_dead_header_is_counted_and_no_block(void **state)
 	assert_int_equal(world->result.dead, 1);
 }
 
-static void stale_headers_inside_a_younger_block_are_set_aside(void **state)
+SWEEP_TEST(stale_headers_inside_a_younger_block_are_set_aside)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 8192, 9);
 	for (unsigned i = 0; i < 100; i++)
 		sweep_world_add(world, 128 + 64 * i, 32, 8);
@@ -83,10 +74,8 @@ static void stale_headers_inside_a_younger_block_are_set_aside(void **state)
 	assert_true(sweep_world_has_finding(world, "block-overlap"));
 }
 
-static void a_stale_header_around_younger_blocks_is_set_aside(void **state)
+SWEEP_TEST(a_stale_header_around_younger_blocks_is_set_aside)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 8192, 3);
 	for (unsigned i = 0; i < 100; i++)
 		sweep_world_add(world, 128 + 64 * i, 32, 4);
@@ -96,10 +85,8 @@ static void a_stale_header_around_younger_blocks_is_set_aside(void **state)
 	assert_int_equal(world->result.overlapping, 1);
 }
 
-static void of_equally_old_blocks_the_inner_one_is_kept(void **state)
+SWEEP_TEST(of_equally_old_blocks_the_inner_one_is_kept)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 256, 7);
 	sweep_world_add(world, 128, 32, 7);
 	sweep_world_sweep(world);
@@ -109,10 +96,8 @@ static void of_equally_old_blocks_the_inner_one_is_kept(void **state)
 
 /* 64 is older than 128, which is older than 192: what lay under a block that is itself gone was
  * gone before it. 64 and 192 do not overlap. */
-static void a_block_under_a_stale_one_does_not_come_back(void **state)
+SWEEP_TEST(a_block_under_a_stale_one_does_not_come_back)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 80, 3);
 	sweep_world_add(world, 128, 100, 5);
 	sweep_world_add(world, 192, 64, 9);
@@ -123,10 +108,8 @@ static void a_block_under_a_stale_one_does_not_come_back(void **state)
 }
 
 /* The block at 64 was set aside by 128 and still proves that 1024 is stale. */
-static void a_stale_block_sets_aside_what_is_older_still(void **state)
+SWEEP_TEST(a_stale_block_sets_aside_what_is_older_still)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 4096, 5);
 	sweep_world_add(world, 128, 32, 6);
 	sweep_world_add(world, 1024, 32, 4);
@@ -138,9 +121,8 @@ static void a_stale_block_sets_aside_what_is_older_still(void **state)
 	assert_int_equal(world->result.overlapping, 2);
 }
 
-static void a_seal_over_nonsense_is_counted_as_implausible(void **state)
+SWEEP_TEST(a_seal_over_nonsense_is_counted_as_implausible)
 {
-	struct sweep_world *world = *state;
 	const struct synthetic_block nonsense[] = {
 		{.start = SYNTHETIC_HEAP + 64, .size = 16, .trace = 8},
 		{.start = SYNTHETIC_HEAP + 128, .size = 16, .trace = 1, .birth = 201},
@@ -157,10 +139,8 @@ static void a_seal_over_nonsense_is_counted_as_implausible(void **state)
 	assert_true(sweep_world_has_finding(world, "block-implausible"));
 }
 
-static void the_largest_size_that_fits_is_plausible(void **state)
+SWEEP_TEST(the_largest_size_that_fits_is_plausible)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, SWEEP_HEAP_BYTES - 64, 3);
 	sweep_world_sweep(world);
 	assert_int_equal(world->count, 1);
@@ -170,9 +150,8 @@ static void the_largest_size_that_fits_is_plausible(void **state)
 	assert_int_equal(world->result.implausible, 1);
 }
 
-static void alignment_padding_counts_as_header_bytes(void **state)
+SWEEP_TEST(alignment_padding_counts_as_header_bytes)
 {
-	struct sweep_world *world = *state;
 	const struct synthetic_block aligned[] = {
 		{.start = SYNTHETIC_HEAP + 4096, .size = 16, .offset_log2 = 12},
 		{.start = SYNTHETIC_HEAP + 65536, .size = 16, .offset_log2 = 20},
@@ -187,9 +166,8 @@ static void alignment_padding_counts_as_header_bytes(void **state)
 	assert_int_equal(world->result.header_bytes, 4096 + (1 << 20));
 }
 
-static void excluded_spans_are_not_swept(void **state)
+SWEEP_TEST(excluded_spans_are_not_swept)
 {
-	struct sweep_world *world = *state;
 	const struct hawk_span excluded[] = {
 		{SYNTHETIC_HEAP + 4096, SYNTHETIC_HEAP + 8192},
 		{SYNTHETIC_HEAP + 8192, SYNTHETIC_HEAP + 12288},
@@ -224,9 +202,8 @@ static void expect_same(const struct sweep_world *world, const struct hawk_block
 	assert_int_equal(world->result.bytes, result->bytes);
 }
 
-static void the_result_depends_neither_on_windows_nor_on_mappings(void **state)
+SWEEP_TEST(the_result_depends_neither_on_windows_nor_on_mappings)
 {
-	struct sweep_world *world = *state;
 	struct hawk_block *blocks = calloc(SWEEP_BLOCKS_MAX, sizeof(*blocks));
 	struct hawk_sweep_result result;
 
@@ -275,9 +252,8 @@ static size_t sweep_by_definition(const struct hawk_block *all, size_t count, bo
 	return kept_count;
 }
 
-static void overlaps_are_resolved_as_defined(void **state)
+SWEEP_TEST(overlaps_are_resolved_as_defined)
 {
-	struct sweep_world *world = *state;
 	struct hawk_block all[64];
 	bool kept[64];
 
@@ -306,9 +282,8 @@ static void overlaps_are_resolved_as_defined(void **state)
 	}
 }
 
-static void a_block_may_lie_across_mappings(void **state)
+SWEEP_TEST(a_block_may_lie_across_mappings)
 {
-	struct sweep_world *world = *state;
 	struct synthetic_core *core = synthetic_core_create();
 	const uint64_t half = SWEEP_HEAP_BYTES / 2;
 
@@ -329,9 +304,8 @@ static void a_block_may_lie_across_mappings(void **state)
 	assert_int_equal(world->result.heap_bytes, SWEEP_HEAP_BYTES);
 }
 
-static void a_block_whose_end_was_cut_off_is_found_and_counted(void **state)
+SWEEP_TEST(a_block_whose_end_was_cut_off_is_found_and_counted)
 {
-	struct sweep_world *world = *state;
 	struct synthetic_core *core = synthetic_core_create();
 
 	sweep_world_add(world, 4096 - 64, 8192, 1);
@@ -351,9 +325,8 @@ static void a_block_whose_end_was_cut_off_is_found_and_counted(void **state)
 	assert_true(sweep_world_has_finding(world, "block-clipped"));
 }
 
-static void random_memory_holds_no_blocks(void **state)
+SWEEP_TEST(random_memory_holds_no_blocks)
 {
-	struct sweep_world *world = *state;
 	const size_t bytes = 256 << 20;
 	struct synthetic_core *core = synthetic_core_create();
 	uint64_t *words = malloc(bytes);
@@ -371,10 +344,8 @@ static void random_memory_holds_no_blocks(void **state)
 	assert_true(world->result.swept_bytes >= bytes);
 }
 
-static void untouched_pages_outside_of_blocks_are_told_from_the_heap(void **state)
+SWEEP_TEST(untouched_pages_outside_of_blocks_are_told_from_the_heap)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 16, 3 * 4096, 1);
 	sweep_world_add(world, 20 * 4096 + 16, 16, 1);
 	sweep_world_sweep(world);
@@ -392,9 +363,8 @@ static struct hawk_error *fail_at_once(void *context, const struct hawk_block *b
 	return hawk_error_create(HAWK_ERROR_USAGE, "enough");
 }
 
-static void an_error_of_the_callers_ends_the_sweep(void **state)
+SWEEP_TEST(an_error_of_the_callers_ends_the_sweep)
 {
-	struct sweep_world *world = *state;
 	struct hawk_error *err;
 	int calls = 0;
 
@@ -407,32 +377,4 @@ static void an_error_of_the_callers_ends_the_sweep(void **state)
 	assert_string_equal(hawk_error_message(err), "enough");
 	assert_int_equal(calls, 1);
 	hawk_error_destroy(err);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SWEEP_TEST(sweep_finds_every_block_in_order),
-		SWEEP_TEST(a_header_copied_elsewhere_is_not_a_block),
-		SWEEP_TEST(a_header_sealed_with_another_key_is_not_a_block),
-		SWEEP_TEST(a_dead_header_is_counted_and_no_block),
-		SWEEP_TEST(stale_headers_inside_a_younger_block_are_set_aside),
-		SWEEP_TEST(a_stale_header_around_younger_blocks_is_set_aside),
-		SWEEP_TEST(of_equally_old_blocks_the_inner_one_is_kept),
-		SWEEP_TEST(a_block_under_a_stale_one_does_not_come_back),
-		SWEEP_TEST(a_stale_block_sets_aside_what_is_older_still),
-		SWEEP_TEST(a_seal_over_nonsense_is_counted_as_implausible),
-		SWEEP_TEST(the_largest_size_that_fits_is_plausible),
-		SWEEP_TEST(alignment_padding_counts_as_header_bytes),
-		SWEEP_TEST(excluded_spans_are_not_swept),
-		SWEEP_TEST(the_result_depends_neither_on_windows_nor_on_mappings),
-		SWEEP_TEST(overlaps_are_resolved_as_defined),
-		SWEEP_TEST(a_block_may_lie_across_mappings),
-		SWEEP_TEST(a_block_whose_end_was_cut_off_is_found_and_counted),
-		SWEEP_TEST(random_memory_holds_no_blocks),
-		SWEEP_TEST(untouched_pages_outside_of_blocks_are_told_from_the_heap),
-		SWEEP_TEST(an_error_of_the_callers_ends_the_sweep),
-	};
-
-	return cmocka_run_group_tests_name("sweep", tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "hawk_block_graph.h"
 #include "synthetic_sweep_core.h"
 
@@ -155,12 +156,11 @@ static void expect_seen(const struct sweep_core *core, unsigned threads, bool ru
 	free(seen.blocks);
 }
 
-static void threads_and_shares_change_nothing_in_spoiled_memory(void **state)
+TEST(threads_and_shares_change_nothing_in_spoiled_memory)
 {
 	static const size_t windows[] = {0, PAGE, 4 * PAGE, 64 * PAGE};
 	size_t blocks = 0, carved = 0, aside = 0;
 
-	(void)state;
 	for (uint64_t seed = 0; seed < 96; seed++) {
 		uint64_t size = (seed % 16 ? 256 << 10 : 3 << 20) - (seed % 5 ? 0 : 1000);
 		struct hawk_sweep_result result;
@@ -184,13 +184,12 @@ static void threads_and_shares_change_nothing_in_spoiled_memory(void **state)
 	assert_true(blocks > 50000 && carved > 8000 && aside > 8000);
 }
 
-static void nearly_all_blocks_come_in_runs(void **state)
+TEST(nearly_all_blocks_come_in_runs)
 {
 	struct hawk_sweep_result result;
 	struct seen seen = {0};
 	struct sweep_core core;
 
-	(void)state;
 	sweep_core_open_dense(&core, 16 << 20, 1);
 	expect_no_error(sweep(&core, 3, true, &seen, &result));
 	assert_int_equal(seen.count, result.blocks);
@@ -257,11 +256,10 @@ static void fill_changing(void *context, const struct hawk_sweep_run *run, unsig
 
 /* A share's last block ends in the next share, where there was no header when that was looked at.
  */
-static void a_header_that_appears_in_a_block_that_was_counted_is_set_aside(void **state)
+TEST(a_header_that_appears_in_a_block_that_was_counted_is_set_aside)
 {
 	enum { LAST = PAGE - 48, SIZE = 200 };
 
-	(void)state;
 	for (uint8_t birth = 4; birth < 7; birth++) {
 		struct changing changing = {
 			.core.heap = synthetic_heap_create(4 * PAGE),
@@ -297,12 +295,11 @@ static void a_header_that_appears_in_a_block_that_was_counted_is_set_aside(void 
 	}
 }
 
-static void the_takers_errors_end_the_sweep(void **state)
+TEST(the_takers_errors_end_the_sweep)
 {
 	struct hawk_sweep_result result = {.blocks = 12345};
 	struct sweep_core core;
 
-	(void)state;
 	sweep_core_open_dense(&core, 8 << 20, 2);
 	for (unsigned i = 0; i < 12; i++) {
 		struct seen seen = {.error_at = i % 3 != 2 ? 5000 : 0,
@@ -328,12 +325,11 @@ static void note_progress(void *context, uint64_t done, uint64_t all)
 	*last = done;
 }
 
-static void progress_ascends_to_the_end(void **state)
+TEST(progress_ascends_to_the_end)
 {
 	struct hawk_sweep_result result;
 	struct sweep_core core;
 
-	(void)state;
 	sweep_core_open_dense(&core, 8 << 20, 3);
 	for (unsigned threads = 1; threads <= 4; threads++) {
 		struct seen seen = {0};
@@ -371,9 +367,8 @@ static bool has_estimates(const struct hawk_heap *heap)
 }
 
 /* Samples are summed up in floating point, and so in the order of addresses. */
-static void sums_by_site_are_the_same_whatever_the_threads(void **state)
+TEST(sums_by_site_are_the_same_whatever_the_threads)
 {
-	(void)state;
 	for (unsigned i = 0; i < 8; i++) {
 		struct sweep_core core = {.heap = i % 2 ? sweep_core_dense_heap(8 << 20, i)
 							: synthetic_heap_create(5 << 20)};
@@ -404,18 +399,4 @@ static void sums_by_site_are_the_same_whatever_the_threads(void **state)
 			hawk_heap_deinit(&heaps[j]);
 		sweep_core_close(&core);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(threads_and_shares_change_nothing_in_spoiled_memory),
-		cmocka_unit_test(nearly_all_blocks_come_in_runs),
-		cmocka_unit_test(a_header_that_appears_in_a_block_that_was_counted_is_set_aside),
-		cmocka_unit_test(the_takers_errors_end_the_sweep),
-		cmocka_unit_test(progress_ascends_to_the_end),
-		cmocka_unit_test(sums_by_site_are_the_same_whatever_the_threads),
-	};
-
-	return cmocka_run_group_tests_name("sweep_beside", tests, NULL, NULL);
 }

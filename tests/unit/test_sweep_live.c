@@ -3,15 +3,9 @@
  * @file
  * The heap of a living process: read while it stands still, used after it was let go.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_block_graph.h"
 #include "synthetic_heap.h"
 #include "synthetic_victim.h"
@@ -63,52 +57,10 @@ static void live_with_a_heap(struct shared *shared)
 	victim_count_for_ever(shared);
 }
 
-static void a_living_heap_is_read_and_the_process_let_go(void **state)
+/* First: the process is a child of this one, and memory that an earlier sweep has freed holds
+ * addresses of blocks. */
+LIVE_TEST(the_graph_of_a_process_is_kept_when_it_runs_on)
 {
-	struct victim_world *world = *state;
-	struct hawk_trace *trace = malloc(sizeof(*trace));
-	const struct hawk_site *two;
-	struct hawk_heap heap;
-
-	victim_start(world, live_with_a_heap);
-	victim_open(world);
-	assert_null(hawk_heap_load(world->target, &world->findings, NULL, NULL, &heap));
-	assert_true(victim_counts(world));
-	assert_non_null(heap.table);
-	assert_int_equal(heap.sweep.blocks, BLOCKS);
-	assert_int_equal(heap.sweep.bytes, 40 * (uint64_t)BLOCKS);
-	assert_int_equal(heap.sweep.implausible, 0);
-	two = hawk_heap_site(&heap, 2);
-	assert_int_equal(two->inuse_objects, (BLOCKS + 3) / 4);
-	assert_int_equal(two->alloc_objects, 7);
-	assert_true(hawk_table_trace(heap.table, 2, trace));
-	assert_int_equal(trace->frame_count, 2);
-	assert_int_equal(trace->frames[1], 0x402000);
-	hawk_heap_deinit(&heap);
-	free(trace);
-}
-
-static void block_at_works_while_the_process_stands(void **state)
-{
-	struct victim_world *world = *state;
-	struct hawk_heap heap;
-	struct hawk_block block;
-
-	victim_start(world, live_with_a_heap);
-	victim_open(world);
-	assert_null(hawk_heap_load_table(world->target, &world->findings, &heap));
-	assert_true(victim_stands(world));
-	assert_int_equal(
-		hawk_block_at(world->target, &heap.plan, SYNTHETIC_HEAP + 64 * 1000 + 10, &block),
-		HAWK_BLOCK_LIVE);
-	assert_int_equal(block.start, SYNTHETIC_HEAP + 64 * 1000);
-	assert_int_equal(block.trace, 1);
-	hawk_heap_deinit(&heap);
-}
-
-static void the_graph_of_a_process_is_kept_when_it_runs_on(void **state)
-{
-	struct victim_world *world = *state;
 	struct hawk_block_graph graph = {0};
 	struct hawk_site_graph sites;
 	struct hawk_error *err;
@@ -133,9 +85,49 @@ static void the_graph_of_a_process_is_kept_when_it_runs_on(void **state)
 	hawk_heap_deinit(&heap);
 }
 
-static void a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted(void **state)
+LIVE_TEST(a_living_heap_is_read_and_the_process_let_go)
 {
-	struct victim_world *world = *state;
+	struct hawk_trace *trace = malloc(sizeof(*trace));
+	const struct hawk_site *two;
+	struct hawk_heap heap;
+
+	victim_start(world, live_with_a_heap);
+	victim_open(world);
+	assert_null(hawk_heap_load(world->target, &world->findings, NULL, NULL, &heap));
+	assert_true(victim_counts(world));
+	assert_non_null(heap.table);
+	assert_int_equal(heap.sweep.blocks, BLOCKS);
+	assert_int_equal(heap.sweep.bytes, 40 * (uint64_t)BLOCKS);
+	assert_int_equal(heap.sweep.implausible, 0);
+	two = hawk_heap_site(&heap, 2);
+	assert_int_equal(two->inuse_objects, (BLOCKS + 3) / 4);
+	assert_int_equal(two->alloc_objects, 7);
+	assert_true(hawk_table_trace(heap.table, 2, trace));
+	assert_int_equal(trace->frame_count, 2);
+	assert_int_equal(trace->frames[1], 0x402000);
+	hawk_heap_deinit(&heap);
+	free(trace);
+}
+
+LIVE_TEST(block_at_works_while_the_process_stands)
+{
+	struct hawk_heap heap;
+	struct hawk_block block;
+
+	victim_start(world, live_with_a_heap);
+	victim_open(world);
+	assert_null(hawk_heap_load_table(world->target, &world->findings, &heap));
+	assert_true(victim_stands(world));
+	assert_int_equal(
+		hawk_block_at(world->target, &heap.plan, SYNTHETIC_HEAP + 64 * 1000 + 10, &block),
+		HAWK_BLOCK_LIVE);
+	assert_int_equal(block.start, SYNTHETIC_HEAP + 64 * 1000);
+	assert_int_equal(block.trace, 1);
+	hawk_heap_deinit(&heap);
+}
+
+LIVE_TEST(a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted)
+{
 	struct hawk_block_graph graph = {0};
 	struct hawk_site_graph sites;
 	struct hawk_heap heap;
@@ -149,18 +141,4 @@ static void a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted(void 
 	hawk_site_graph_deinit(&sites);
 	hawk_block_graph_deinit(&graph);
 	hawk_heap_deinit(&heap);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		/* First: the process is a child of this one, and what a sanitizer keeps of memory
-		 * that an earlier sweep has freed holds addresses of blocks. */
-		LIVE_TEST(the_graph_of_a_process_is_kept_when_it_runs_on),
-		LIVE_TEST(a_living_heap_is_read_and_the_process_let_go),
-		LIVE_TEST(block_at_works_while_the_process_stands),
-		LIVE_TEST(a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted),
-	};
-
-	return cmocka_run_group_tests_name("sweep of a living process", tests, NULL, NULL);
 }

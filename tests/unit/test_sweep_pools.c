@@ -4,12 +4,11 @@
  * Pieces of pools in the sweep: they lie in their block, which keeps what they leave, and are set
  * aside where they are stale.
  */
+#include "test.h"
 #include "sweep_world.h"
 
-static void pieces_of_a_pool_lie_in_their_block_and_are_counted_once(void **state)
+SWEEP_TEST(pieces_of_a_pool_lie_in_their_block_and_are_counted_once)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 4096, 5);
 	sweep_world_add_piece(world, 64 + 16, 40, 5);
 	sweep_world_add_piece(world, 256, 1000, 6);
@@ -30,10 +29,8 @@ static void pieces_of_a_pool_lie_in_their_block_and_are_counted_once(void **stat
 	assert_int_equal(world->result.overlapping, 0);
 }
 
-static void stale_pieces_in_a_younger_block_are_set_aside(void **state)
+SWEEP_TEST(stale_pieces_in_a_younger_block_are_set_aside)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 4096, 5);
 	sweep_world_add_piece(world, 128, 40, 4);
 	sweep_world_add_piece(world, 256, 40, 5);
@@ -44,10 +41,8 @@ static void stale_pieces_in_a_younger_block_are_set_aside(void **state)
 	assert_int_equal(world->result.overlapping, 2);
 }
 
-static void a_piece_that_leaves_its_block_is_none_of_it(void **state)
+SWEEP_TEST(a_piece_that_leaves_its_block_is_none_of_it)
 {
-	struct sweep_world *world = *state;
-
 	sweep_world_add(world, 64, 256, 5);
 	sweep_world_add_piece(world, 256, 128, 6);
 	sweep_world_sweep(world);
@@ -57,10 +52,8 @@ static void a_piece_that_leaves_its_block_is_none_of_it(void **state)
 	assert_int_equal(world->result.carved_objects, 0);
 }
 
-static void pieces_in_memory_that_is_no_block_are_blocks(void **state)
+SWEEP_TEST(pieces_in_memory_that_is_no_block_are_blocks)
 {
-	struct sweep_world *world = *state;
-
 	for (unsigned i = 0; i < 50; i++)
 		sweep_world_add_piece(world, 16 + 64 * i, 48, (uint8_t)(i % 7));
 	sweep_world_sweep(world);
@@ -96,9 +89,8 @@ static void carve_at_random(struct sweep_world *world, uint64_t start, uint64_t 
 	}
 }
 
-static void random_pools_are_found_piece_by_piece(void **state)
+SWEEP_TEST(random_pools_are_found_piece_by_piece)
 {
-	struct sweep_world *world = *state;
 	struct hawk_block *live = calloc(2000, sizeof(*live));
 
 	for (uint64_t seed = 1; seed < 40; seed++) {
@@ -132,9 +124,8 @@ static void random_pools_are_found_piece_by_piece(void **state)
 	free(live);
 }
 
-static void what_pieces_leave_belongs_to_the_block_around(void **state)
+SWEEP_TEST(what_pieces_leave_belongs_to_the_block_around)
 {
-	struct sweep_world *world = *state;
 	struct hawk_block block;
 	static const uint64_t inside[] = {64, 128 + 48, 256 - 17, 256 + 112, 64 + 4095};
 
@@ -152,18 +143,4 @@ static void what_pieces_leave_belongs_to_the_block_around(void **state)
 		hawk_block_at(world->target, &world->plan, SYNTHETIC_HEAP + 256 + 99, &block),
 		HAWK_BLOCK_LIVE);
 	assert_int_equal(block.start, SYNTHETIC_HEAP + 256);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		SWEEP_TEST(pieces_of_a_pool_lie_in_their_block_and_are_counted_once),
-		SWEEP_TEST(stale_pieces_in_a_younger_block_are_set_aside),
-		SWEEP_TEST(a_piece_that_leaves_its_block_is_none_of_it),
-		SWEEP_TEST(pieces_in_memory_that_is_no_block_are_blocks),
-		SWEEP_TEST(random_pools_are_found_piece_by_piece),
-		SWEEP_TEST(what_pieces_leave_belongs_to_the_block_around),
-	};
-
-	return cmocka_run_group_tests_name("sweep pools", tests, NULL, NULL);
 }

@@ -4,15 +4,15 @@
  * The names that addresses of a module have: functions, files and lines, inlined ones, data, and
  * what a stripped file still says. Programs are built in the test.
  */
+#include "test.h"
 #include "symbols/symbols_world.h"
 
-static void a_program_with_debug_information_gives_function_file_and_line(void **state)
+TEST(a_program_with_debug_information_gives_function_file_and_line)
 {
 	const struct hawk_frame *frame;
 	uint64_t address = build_inlined();
 	struct world *world = world_of("program");
 
-	(void)state;
 	expect_status(world, HAWK_SYMBOL_UNUSED);
 	want_build_id_of(world, "program");
 	frame = look(world, address, true);
@@ -26,13 +26,12 @@ static void a_program_with_debug_information_gives_function_file_and_line(void *
 	world_end(world);
 }
 
-static void asking_again_gives_the_same_frames(void **state)
+TEST(asking_again_gives_the_same_frames)
 {
 	const struct hawk_frame *first;
 	uint64_t address = build_inlined();
 	struct world *world = world_of("program");
 
-	(void)state;
 	first = look(world, address, true);
 	for (uint64_t i = 1; i < 5000; i++)
 		look(world, i, i % 2);
@@ -43,24 +42,22 @@ static void asking_again_gives_the_same_frames(void **state)
 	world_end(world);
 }
 
-static void a_return_address_belongs_to_the_instruction_before_it(void **state)
+TEST(a_return_address_belongs_to_the_instruction_before_it)
 {
 	uint64_t address = build_inlined();
 	struct world *world = world_of("program");
 
-	(void)state;
 	expect_function(world, address, "plain");
 	assert_true(!look(world, address, false)->function ||
 		    strcmp(look(world, address, false)->function, "plain") != 0);
 	world_end(world);
 }
 
-static void an_unknown_bias_is_found_from_the_lowest_address(void **state)
+TEST(an_unknown_bias_is_found_from_the_lowest_address)
 {
 	uint64_t address = build_inlined();
 	struct world *world = world_of("program");
 
-	(void)state;
 	world->module.bias = HAWK_SYMBOL_BIAS_UNKNOWN;
 	world->module.start = 0x555555554000;
 	expect_function(world, 0x555555554000 + address, "plain");
@@ -73,13 +70,12 @@ static void an_unknown_bias_is_found_from_the_lowest_address(void **state)
 	world_end(world);
 }
 
-static void data_and_functions_have_names(void **state)
+TEST(data_and_functions_have_names)
 {
 	struct world *world;
 	const char *name;
 	uint64_t address, offset;
 
-	(void)state;
 	build_inlined();
 	address = address_of("program", "_ZN4deep7counterE");
 	world = world_of("program");
@@ -115,13 +111,12 @@ static void expect_same_names(const struct world *world, uint64_t address)
 	}
 }
 
-static void a_place_has_a_section_and_addresses_with_the_same_names(void **state)
+TEST(a_place_has_a_section_and_addresses_with_the_same_names)
 {
 	struct hawk_symbol_place place;
 	struct world *world;
 	uint64_t address;
 
-	(void)state;
 	build_inlined();
 	address = address_of("program", "_ZN4deep7counterE");
 	world = world_of("program");
@@ -161,11 +156,10 @@ static void expect_thread_local(const struct world *world, uint64_t offset, cons
 	assert_int_equal(place.offset, offset - start);
 }
 
-static void thread_local_variables_have_names_and_bounds(void **state)
+TEST(thread_local_variables_have_names_and_bounds)
 {
 	struct world *world;
 
-	(void)state;
 	fixture_build("gcc", "-O0", "thread_locals.c", "program");
 	world = world_of("program");
 	for (uint64_t at = 0; at < 24; at += 23)
@@ -180,13 +174,12 @@ static void thread_local_variables_have_names_and_bounds(void **state)
 	world_end(world);
 }
 
-static void inlined_names_have_their_scopes(void **state)
+TEST(inlined_names_have_their_scopes)
 {
 	size_t local = 0, lambda = 0;
 	struct world *world;
 	uint64_t address;
 
-	(void)state;
 	fixture_build("g++", "-O2 -g", "scopes.cpp", "program");
 	address = address_of("program", "_ZN5outer5Shape4areaEi");
 	world = world_of("program");
@@ -208,7 +201,7 @@ static void inlined_names_have_their_scopes(void **state)
 	world_end(world);
 }
 
-static void a_function_has_all_names_of_its_address(void **state)
+TEST(a_function_has_all_names_of_its_address)
 {
 	uint64_t address = build_inlined_as("library.so", "-O2 -shared -fPIC "
 							  "-Wl,--defsym=other_name=plain");
@@ -216,7 +209,6 @@ static void a_function_has_all_names_of_its_address(void **state)
 	const char *names[4] = {0};
 	size_t count;
 
-	(void)state;
 	assert_null(hawk_symbols_aliases(world->symbols, &world->module, address + 1, false, names,
 					 4, &count));
 	assert_int_equal(count, 2);
@@ -231,25 +223,23 @@ static void a_function_has_all_names_of_its_address(void **state)
 	world_end(world);
 }
 
-static void no_module_is_an_unknown_frame(void **state)
+TEST(no_module_is_an_unknown_frame)
 {
 	struct world *world = world_of("program");
 	const struct hawk_frame *frames;
 	size_t count;
 
-	(void)state;
 	assert_null(hawk_symbols_lookup(world->symbols, NULL, 4711, true, &frames, &count));
 	assert_int_equal(count, 1);
 	assert_null(frames[0].function);
 	world_end(world);
 }
 
-static void a_stripped_library_has_its_dynamic_symbols(void **state)
+TEST(a_stripped_library_has_its_dynamic_symbols)
 {
 	uint64_t address = build_inlined_as("library.so", "-O2 -shared -fPIC");
 	struct world *world;
 
-	(void)state;
 	assert_int_equal(fixture_run("strip -s library.so"), 0);
 	world = world_of("library.so");
 	expect_function(world, address, "plain");
@@ -257,7 +247,7 @@ static void a_stripped_library_has_its_dynamic_symbols(void **state)
 	world_end(world);
 }
 
-static void a_stripped_file_that_cannot_name_a_function_is_named_once(void **state)
+TEST(a_stripped_file_that_cannot_name_a_function_is_named_once)
 {
 	uint8_t id[HAWK_MODULE_BUILD_ID_MAX];
 	char hex[2 * HAWK_MODULE_BUILD_ID_MAX + 1] = "";
@@ -265,7 +255,6 @@ static void a_stripped_file_that_cannot_name_a_function_is_named_once(void **sta
 	uint64_t address, local;
 	size_t before;
 
-	(void)state;
 	address = build_inlined_as("library.so", "-O2 -shared -fPIC -Wl,--build-id=sha1");
 	local = address_of("library.so", "_ZN4deep12_GLOBAL__N_16hiddenEi");
 	for (uint32_t i = 0, count = fixture_build_id("library.so", id); i < count; i++)
@@ -289,22 +278,7 @@ static void a_stripped_file_that_cannot_name_a_function_is_named_once(void **sta
 	world_end(world);
 }
 
-int main(void)
+__attribute__((constructor)) static void add_group(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_program_with_debug_information_gives_function_file_and_line),
-		cmocka_unit_test(asking_again_gives_the_same_frames),
-		cmocka_unit_test(a_return_address_belongs_to_the_instruction_before_it),
-		cmocka_unit_test(an_unknown_bias_is_found_from_the_lowest_address),
-		cmocka_unit_test(data_and_functions_have_names),
-		cmocka_unit_test(a_place_has_a_section_and_addresses_with_the_same_names),
-		cmocka_unit_test(thread_local_variables_have_names_and_bounds),
-		cmocka_unit_test(inlined_names_have_their_scopes),
-		cmocka_unit_test(a_function_has_all_names_of_its_address),
-		cmocka_unit_test(no_module_is_an_unknown_frame),
-		cmocka_unit_test(a_stripped_library_has_its_dynamic_symbols),
-		cmocka_unit_test(a_stripped_file_that_cannot_name_a_function_is_named_once),
-	};
-
-	return cmocka_run_group_tests(tests, fixture_enter, fixture_leave);
+	test_add_group(fixture_enter, fixture_leave);
 }

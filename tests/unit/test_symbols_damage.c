@@ -4,6 +4,7 @@
  * Hostile and damaged files behind a module: what is refused and why, and what is left of files
  * that are cut, lack a part or cannot be unpacked. Programs are built in the test.
  */
+#include "test.h"
 #include "symbols/symbols_world.h"
 
 #include <elf.h>
@@ -19,9 +20,8 @@ static void expect_refused(const char *name, const char *why)
 	world_end(world);
 }
 
-static void what_is_not_a_regular_file_is_not_opened(void **state)
+TEST(what_is_not_a_regular_file_is_not_opened)
 {
-	(void)state;
 	assert_int_equal(fixture_run("mkfifo fifo && mkdir folder && ln -s /dev/zero zero"), 0);
 	expect_refused("fifo", "is not a regular file");
 	expect_refused("folder", "is not a regular file");
@@ -37,7 +37,7 @@ static void write_file(const char *name, const void *bytes, size_t size)
 	assert_int_equal(fclose(file), 0);
 }
 
-static void files_that_are_no_programs_are_refused_by_name(void **state)
+TEST(files_that_are_no_programs_are_refused_by_name)
 {
 	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 			     .e_type = ET_CORE,
@@ -45,7 +45,6 @@ static void files_that_are_no_programs_are_refused_by_name(void **state)
 			     .e_version = EV_CURRENT,
 			     .e_ehsize = sizeof(header)};
 
-	(void)state;
 	write_file("empty", "", 0);
 	write_file("text", "hello\n", 6);
 	write_file("magic", header.e_ident, 16);
@@ -64,11 +63,10 @@ static void files_that_are_no_programs_are_refused_by_name(void **state)
 	expect_refused("narrow", "another architecture");
 }
 
-static void random_bytes_behind_the_magic_do_no_harm(void **state)
+TEST(random_bytes_behind_the_magic_do_no_harm)
 {
 	unsigned char bytes[4096];
 
-	(void)state;
 	srandom(17);
 	for (int round = 0; round < 200; round++) {
 		struct world *world;
@@ -84,14 +82,13 @@ static void random_bytes_behind_the_magic_do_no_harm(void **state)
 	}
 }
 
-static void a_program_cut_anywhere_does_no_harm(void **state)
+TEST(a_program_cut_anywhere_does_no_harm)
 {
 	uint64_t address;
 	size_t size;
 	char *bytes;
 	FILE *file;
 
-	(void)state;
 	address = build_inlined();
 	bytes = malloc(1 << 20);
 	file = fopen("program", "r");
@@ -110,12 +107,11 @@ static void a_program_cut_anywhere_does_no_harm(void **state)
 	free(bytes);
 }
 
-static void missing_split_information_is_said_and_lines_are_left(void **state)
+TEST(missing_split_information_is_said_and_lines_are_left)
 {
 	uint64_t address = build_inlined_as("program", "-O2 -g -gsplit-dwarf");
 	struct world *world;
 
-	(void)state;
 	assert_int_equal(fixture_run("rm *.dwo"), 0);
 	world = world_of("program");
 	expect_function(world, address, "plain");
@@ -131,11 +127,10 @@ static void missing_split_information_is_said_and_lines_are_left(void **state)
 	assert_int_equal(fixture_run("rm *.dwo"), 0);
 }
 
-static void missing_shared_information_is_said_and_not_opened_if_special(void **state)
+TEST(missing_shared_information_is_said_and_not_opened_if_special)
 {
 	uint64_t address;
 
-	(void)state;
 	for (int round = 0; round < 2; round++) {
 		struct world *world;
 
@@ -153,12 +148,11 @@ static void missing_shared_information_is_said_and_not_opened_if_special(void **
 	assert_int_equal(fixture_run("rm shared.debug"), 0);
 }
 
-static void what_libdw_cannot_unpack_is_said_and_names_are_left(void **state)
+TEST(what_libdw_cannot_unpack_is_said_and_names_are_left)
 {
 	uint64_t address = build_inlined();
 	struct world *world;
 
-	(void)state;
 	if (fixture_run("objcopy --compress-debug-sections=zstd program") != 0) {
 		print_message("this objcopy cannot compress with zstd\n");
 		skip();
@@ -171,17 +165,7 @@ static void what_libdw_cannot_unpack_is_said_and_names_are_left(void **state)
 	world_end(world);
 }
 
-int main(void)
+__attribute__((constructor)) static void add_group(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_is_not_a_regular_file_is_not_opened),
-		cmocka_unit_test(files_that_are_no_programs_are_refused_by_name),
-		cmocka_unit_test(random_bytes_behind_the_magic_do_no_harm),
-		cmocka_unit_test(a_program_cut_anywhere_does_no_harm),
-		cmocka_unit_test(missing_split_information_is_said_and_lines_are_left),
-		cmocka_unit_test(missing_shared_information_is_said_and_not_opened_if_special),
-		cmocka_unit_test(what_libdw_cannot_unpack_is_said_and_names_are_left),
-	};
-
-	return cmocka_run_group_tests(tests, fixture_enter, fixture_leave);
+	test_add_group(fixture_enter, fixture_leave);
 }

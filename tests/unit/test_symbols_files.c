@@ -4,6 +4,7 @@
  * Which file a module's names come from: where it is looked for, what is not used, what is said
  * about it. Programs are built in the test.
  */
+#include "test.h"
 #include "symbols/symbols_world.h"
 
 #include <arpa/inet.h>
@@ -19,12 +20,11 @@ static void split_program(const char *extra)
 			 0);
 }
 
-static void a_debug_file_is_found_by_its_link(void **state)
+TEST(a_debug_file_is_found_by_its_link)
 {
 	static const char *const places[] = {".", ".debug"};
 	uint64_t address;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		struct world *world;
 
@@ -43,13 +43,12 @@ static void a_debug_file_is_found_by_its_link(void **state)
 	}
 }
 
-static void a_debug_file_is_found_by_its_link_below_the_debug_directory(void **state)
+TEST(a_debug_file_is_found_by_its_link_below_the_debug_directory)
 {
 	struct hawk_symbols_options options = {.debug_directory = "global"};
 	uint64_t address = build_inlined_as("program", "-O2 -g -Wl,--build-id=none");
 	struct world *world;
 
-	(void)state;
 	split_program("&& objcopy --add-gnu-debuglink=program.debug program");
 	assert_int_equal(fixture_run("mkdir -p global%s && mv program.debug global%s/",
 				     fixture_folder, fixture_folder),
@@ -61,12 +60,11 @@ static void a_debug_file_is_found_by_its_link_below_the_debug_directory(void **s
 	assert_int_equal(fixture_run("rm -rf global"), 0);
 }
 
-static void a_linked_debug_file_with_another_checksum_is_not_used(void **state)
+TEST(a_linked_debug_file_with_another_checksum_is_not_used)
 {
 	uint64_t address = build_inlined_as("program", "-O2 -g -Wl,--build-id=none");
 	struct world *world;
 
-	(void)state;
 	split_program("&& objcopy --add-gnu-debuglink=program.debug program && "
 		      "printf x >>program.debug && true");
 	world = world_of("program");
@@ -90,13 +88,12 @@ static void move_to_build_id(const char *file, const char *suffix)
 			 0);
 }
 
-static void a_debug_file_is_found_by_build_id(void **state)
+TEST(a_debug_file_is_found_by_build_id)
 {
 	struct hawk_symbols_options options = {.debug_directory = "ids"};
 	uint64_t address = build_inlined();
 	struct world *world;
 
-	(void)state;
 	split_program("");
 	move_to_build_id("program.debug", ".debug");
 	world = world_with("program", options);
@@ -107,13 +104,12 @@ static void a_debug_file_is_found_by_build_id(void **state)
 	world_end(world);
 }
 
-static void a_debug_file_serves_without_its_program(void **state)
+TEST(a_debug_file_serves_without_its_program)
 {
 	struct hawk_symbols_options options = {.debug_directory = "ids"};
 	uint64_t address = build_inlined();
 	struct world *world;
 
-	(void)state;
 	split_program("");
 	move_to_build_id("program.debug", ".debug");
 	world = world_with("program", options);
@@ -124,12 +120,11 @@ static void a_debug_file_serves_without_its_program(void **state)
 	world_end(world);
 }
 
-static void symbols_embedded_in_a_stripped_program_are_used(void **state)
+TEST(symbols_embedded_in_a_stripped_program_are_used)
 {
 	struct world *world;
 	uint64_t address;
 
-	(void)state;
 	if (!fixture_has("xz")) {
 		print_message("xz is not installed\n");
 		skip();
@@ -154,13 +149,12 @@ static void symbols_embedded_in_a_stripped_program_are_used(void **state)
 	world_end(world);
 }
 
-static void a_program_with_another_build_id_is_named_and_not_used(void **state)
+TEST(a_program_with_another_build_id_is_named_and_not_used)
 {
 	struct world *world;
 	uint64_t address;
 	const char *text;
 
-	(void)state;
 	address = build_inlined();
 	world = world_of("program");
 	want_build_id_of(world, "program");
@@ -182,12 +176,11 @@ static void a_program_with_another_build_id_is_named_and_not_used(void **state)
 	world_end(world);
 }
 
-static void a_program_without_a_build_id_does_not_match_a_wanted_one(void **state)
+TEST(a_program_without_a_build_id_does_not_match_a_wanted_one)
 {
 	struct world *world;
 	uint64_t address;
 
-	(void)state;
 	build_inlined();
 	address = build_inlined_as("other", "-O2 -g -Wl,--build-id=none");
 	world = world_of("other");
@@ -197,13 +190,12 @@ static void a_program_without_a_build_id_does_not_match_a_wanted_one(void **stat
 	world_end(world);
 }
 
-static void another_program_at_the_path_does_not_matter_if_the_right_one_is_found(void **state)
+TEST(another_program_at_the_path_does_not_matter_if_the_right_one_is_found)
 {
 	struct hawk_symbols_options options = {.debug_directory = "ids"};
 	uint64_t address = build_inlined();
 	struct world *world;
 
-	(void)state;
 	assert_int_equal(fixture_run("cp program copy"), 0);
 	move_to_build_id("copy", "");
 	world = world_with("other", options);
@@ -214,60 +206,55 @@ static void another_program_at_the_path_does_not_matter_if_the_right_one_is_foun
 	world_end(world);
 }
 
-static void a_file_that_cannot_be_verified_is_used_and_named(void **state)
+TEST(a_file_that_cannot_be_verified_is_used_and_named)
 {
 	uint64_t address = build_inlined();
 	struct world *world = world_of("program");
 
-	(void)state;
 	expect_function(world, address, "plain");
 	assert_non_null(strstr(finding(world, "module-unverified"), world->path));
 	world_end(world);
 }
 
-static void a_missing_file_is_named(void **state)
+TEST(a_missing_file_is_named)
 {
 	struct world *world = world_of("nowhere");
 
-	(void)state;
 	expect_unknown(world, 0x1000);
 	expect_status(world, HAWK_SYMBOL_NOT_FOUND);
 	assert_non_null(strstr(finding(world, "module-not-found"), world->path));
 	world_end(world);
 }
 
-static void a_relative_path_is_not_looked_for_here(void **state)
+TEST(a_relative_path_is_not_looked_for_here)
 {
 	uint64_t address = build_inlined();
 	struct world *world = world_of("program");
 
-	(void)state;
 	world->module.path = "program";
 	expect_unknown(world, address);
 	expect_status(world, HAWK_SYMBOL_NOT_FOUND);
 	world_end(world);
 }
 
-static void the_executable_option_names_the_main_module_only(void **state)
+TEST(the_executable_option_names_the_main_module_only)
 {
 	struct hawk_symbols_options options = {.executable = "program"};
 	uint64_t address = build_inlined();
 	struct world *world = world_with("moved/away", options);
 
-	(void)state;
 	expect_function(world, address, "plain");
 	world->module.main = false;
 	expect_unknown(world, address);
 	world_end(world);
 }
 
-static void the_sysroot_comes_before_the_path_itself(void **state)
+TEST(the_sysroot_comes_before_the_path_itself)
 {
 	struct hawk_symbols_options options = {.sysroot = "root"};
 	uint64_t address = build_inlined();
 	struct world *world;
 
-	(void)state;
 	assert_int_equal(fixture_run("mkdir -p root%s && mv program root%s/", fixture_folder,
 				     fixture_folder),
 			 0);
@@ -277,7 +264,7 @@ static void the_sysroot_comes_before_the_path_itself(void **state)
 	assert_int_equal(fixture_run("rm -rf root"), 0);
 }
 
-static void nothing_is_fetched_from_the_network(void **state)
+TEST(nothing_is_fetched_from_the_network)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -287,7 +274,6 @@ static void nothing_is_fetched_from_the_network(void **state)
 	struct world *world;
 	char url[64];
 
-	(void)state;
 	build_inlined();
 	split_program("");
 	assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
@@ -304,26 +290,7 @@ static void nothing_is_fetched_from_the_network(void **state)
 	close(listener);
 }
 
-int main(void)
+__attribute__((constructor)) static void add_group(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_debug_file_is_found_by_its_link),
-		cmocka_unit_test(a_debug_file_is_found_by_its_link_below_the_debug_directory),
-		cmocka_unit_test(a_linked_debug_file_with_another_checksum_is_not_used),
-		cmocka_unit_test(a_debug_file_is_found_by_build_id),
-		cmocka_unit_test(a_debug_file_serves_without_its_program),
-		cmocka_unit_test(symbols_embedded_in_a_stripped_program_are_used),
-		cmocka_unit_test(a_program_with_another_build_id_is_named_and_not_used),
-		cmocka_unit_test(a_program_without_a_build_id_does_not_match_a_wanted_one),
-		cmocka_unit_test(
-			another_program_at_the_path_does_not_matter_if_the_right_one_is_found),
-		cmocka_unit_test(a_file_that_cannot_be_verified_is_used_and_named),
-		cmocka_unit_test(a_missing_file_is_named),
-		cmocka_unit_test(a_relative_path_is_not_looked_for_here),
-		cmocka_unit_test(the_executable_option_names_the_main_module_only),
-		cmocka_unit_test(the_sysroot_comes_before_the_path_itself),
-		cmocka_unit_test(nothing_is_fetched_from_the_network),
-	};
-
-	return cmocka_run_group_tests(tests, fixture_enter, fixture_leave);
+	test_add_group(fixture_enter, fixture_leave);
 }

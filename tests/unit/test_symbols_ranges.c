@@ -3,14 +3,7 @@
  * @file
  * Ranges that nest, overlap and touch; the cut segments must answer as a plain search would.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "test.h"
 #include "symbols_ranges.h"
 
 static void expect_id(const struct hawk_ranges *ranges, uint64_t address, int64_t id)
@@ -25,11 +18,10 @@ static void expect_id(const struct hawk_ranges *ranges, uint64_t address, int64_
 	assert_int_equal(range->id, id);
 }
 
-static void the_innermost_range_wins(void **state)
+TEST(the_innermost_range_wins)
 {
 	struct hawk_ranges ranges = {0};
 
-	(void)state;
 	assert_true(hawk_ranges_add(&ranges, 100, 200, 0, 1));
 	assert_true(hawk_ranges_add(&ranges, 150, 160, 1, 3));
 	assert_true(hawk_ranges_add(&ranges, 120, 180, 1, 2));
@@ -47,11 +39,10 @@ static void the_innermost_range_wins(void **state)
 	hawk_ranges_deinit(&ranges);
 }
 
-static void equal_starts_are_decided_by_rank(void **state)
+TEST(equal_starts_are_decided_by_rank)
 {
 	struct hawk_ranges ranges = {0};
 
-	(void)state;
 	assert_true(hawk_ranges_add(&ranges, 10, 20, 2, 7));
 	assert_true(hawk_ranges_add(&ranges, 10, 20, 1, 8));
 	assert_true(hawk_ranges_freeze(&ranges));
@@ -59,11 +50,10 @@ static void equal_starts_are_decided_by_rank(void **state)
 	hawk_ranges_deinit(&ranges);
 }
 
-static void empty_and_reversed_ranges_are_ignored(void **state)
+TEST(empty_and_reversed_ranges_are_ignored)
 {
 	struct hawk_ranges ranges = {0};
 
-	(void)state;
 	assert_true(hawk_ranges_freeze(&ranges));
 	expect_id(&ranges, 5, -1);
 	assert_true(hawk_ranges_add(&ranges, 5, 5, 0, 0));
@@ -72,11 +62,10 @@ static void empty_and_reversed_ranges_are_ignored(void **state)
 	hawk_ranges_deinit(&ranges);
 }
 
-static void the_last_address_can_be_covered(void **state)
+TEST(the_last_address_can_be_covered)
 {
 	struct hawk_ranges ranges = {0};
 
-	(void)state;
 	assert_true(hawk_ranges_add(&ranges, UINT64_MAX - 4, UINT64_MAX, 0, 6));
 	assert_true(hawk_ranges_add(&ranges, 0, 3, 0, 5));
 	assert_true(hawk_ranges_freeze(&ranges));
@@ -121,9 +110,8 @@ static void expect_around(const struct hawk_ranges *ranges, const struct hawk_ra
 		assert_int_equal(search(all, at), id);
 }
 
-static void random_ranges_answer_as_a_plain_search_does(void **state)
+TEST(random_ranges_answer_as_a_plain_search_does)
 {
-	(void)state;
 	srandom(4711);
 	for (int round = 0; round < RANDOM_ROUNDS; round++) {
 		struct hawk_range all[RANDOM_RANGES];
@@ -150,17 +138,4 @@ static void random_ranges_answer_as_a_plain_search_does(void **state)
 		}
 		hawk_ranges_deinit(&ranges);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_innermost_range_wins),
-		cmocka_unit_test(equal_starts_are_decided_by_rank),
-		cmocka_unit_test(empty_and_reversed_ranges_are_ignored),
-		cmocka_unit_test(the_last_address_can_be_covered),
-		cmocka_unit_test(random_ranges_answer_as_a_plain_search_does),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

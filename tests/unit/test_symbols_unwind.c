@@ -4,6 +4,7 @@
  * Stacks of threads. Real crashes are compared with gdb frame by frame (program counter and stack
  * pointer); stacks that make no sense are built by hand.
  */
+#include "test.h"
 #include "symbols/symbols_fixture.h"
 
 #include <inttypes.h>
@@ -168,9 +169,8 @@ static void compare_gcore(const char *way)
 }
 
 #define CRASH_TEST(name, compiler, options, way)                                                   \
-	static void name(void **state)                                                             \
+	TEST(name)                                                                                 \
 	{                                                                                          \
-		(void)state;                                                                       \
 		compare_crash(compiler, options " -pthread", way);                                 \
 	}
 
@@ -189,9 +189,8 @@ CRASH_TEST(a_static_program_anywhere, "gcc", "-O2 -g -static-pie", "call-null")
 CRASH_TEST(a_program_with_debug_frame_only, "gcc",
 	   "-O2 -g -fno-asynchronous-unwind-tables -fno-unwind-tables -fno-exceptions", "abort")
 
-static void a_core_that_gdb_wrote(void **state)
+TEST(a_core_that_gdb_wrote)
 {
-	(void)state;
 	compare_gcore("handler");
 }
 
@@ -215,14 +214,13 @@ static bool has_function(struct opened *opened, const char *name)
 	return false;
 }
 
-static void a_program_that_was_replaced_is_not_used_for_its_core(void **state)
+TEST(a_program_that_was_replaced_is_not_used_for_its_core)
 {
 	const struct hawk_module *modules;
 	const struct hawk_thread *threads;
 	static struct opened opened;
 	size_t count;
 
-	(void)state;
 	fixture_build("gcc", "-O2 -g -pthread -Wl,--build-id=sha1", "crash.c", "crash");
 	fixture_run("rm -f core*; ulimit -c unlimited; ./crash abort; mv core* kernel_core");
 	if (access("kernel_core", R_OK) != 0) {
@@ -266,7 +264,7 @@ static void wait_until_paused(pid_t child)
 	}
 }
 
-static void a_running_program_that_was_deleted_and_replaced(void **state)
+TEST(a_running_program_that_was_deleted_and_replaced)
 {
 	struct hawk_symbols_options none = {0};
 	static struct opened opened;
@@ -275,7 +273,6 @@ static void a_running_program_that_was_deleted_and_replaced(void **state)
 	size_t count;
 	pid_t child;
 
-	(void)state;
 	fixture_build("gcc", "-O2 -g -pthread", "crash.c", "crash");
 	child = fork();
 	if (child == 0) {
@@ -340,7 +337,7 @@ static uint64_t slot(size_t index)
 }
 
 /** The trace table calls the same library what the loader called it. */
-static void a_module_under_another_name_is_the_same_file(void **state)
+TEST(a_module_under_another_name_is_the_same_file)
 {
 	static struct opened opened;
 	const struct hawk_module *modules;
@@ -348,7 +345,6 @@ static void a_module_under_another_name_is_the_same_file(void **state)
 	struct hawk_symbol_module module;
 	size_t count, frame_count;
 
-	(void)state;
 	fixture_build("gcc", "-O2 -g -pthread", "crash.c", "crash");
 	fixture_run("rm -f core*; ulimit -c unlimited; ./crash abort; mv core* kernel_core");
 	if (access("kernel_core", R_OK) != 0) {
@@ -373,12 +369,11 @@ static void a_module_under_another_name_is_the_same_file(void **state)
 	close_core(&opened);
 }
 
-static void code_without_rules_is_left_by_frame_pointer(void **state)
+TEST(code_without_rules_is_left_by_frame_pointer)
 {
 	uint64_t stack[STACK_WORDS] = {[4] = STACK + 8 * 20, [5] = CODE + 50, [20] = 0, [21] = 0};
 	struct opened opened;
 
-	(void)state;
 	open_synthetic(&opened, stack, CODE + 10, slot(4));
 	assert_int_equal(opened.count, 2);
 	assert_true(opened.frames[0].exact);
@@ -389,36 +384,33 @@ static void code_without_rules_is_left_by_frame_pointer(void **state)
 	close_core(&opened);
 }
 
-static void a_frame_pointer_that_points_to_itself_ends_the_stack(void **state)
+TEST(a_frame_pointer_that_points_to_itself_ends_the_stack)
 {
 	uint64_t stack[STACK_WORDS] = {[4] = STACK + 8 * 4, [5] = CODE + 50};
 	struct opened opened;
 
-	(void)state;
 	open_synthetic(&opened, stack, CODE + 10, slot(4));
 	assert_int_equal(opened.count, 2);
 	assert_false(opened.complete);
 	close_core(&opened);
 }
 
-static void a_return_address_outside_of_code_ends_the_stack(void **state)
+TEST(a_return_address_outside_of_code_ends_the_stack)
 {
 	uint64_t stack[STACK_WORDS] = {[4] = STACK + 8 * 8, [5] = STACK + 16};
 	struct opened opened;
 
-	(void)state;
 	open_synthetic(&opened, stack, CODE + 10, slot(4));
 	assert_int_equal(opened.count, 1);
 	assert_false(opened.complete);
 	close_core(&opened);
 }
 
-static void a_stack_pointer_into_nothing_gives_one_frame(void **state)
+TEST(a_stack_pointer_into_nothing_gives_one_frame)
 {
 	uint64_t stack[STACK_WORDS] = {0};
 	struct opened opened;
 
-	(void)state;
 	open_synthetic(&opened, stack, CODE + 10, 8);
 	assert_int_equal(opened.count, 1);
 	assert_false(opened.complete);
@@ -428,13 +420,12 @@ static void a_stack_pointer_into_nothing_gives_one_frame(void **state)
 	close_core(&opened);
 }
 
-static void what_the_kernel_left_for_a_handler_is_recognized_without_rules(void **state)
+TEST(what_the_kernel_left_for_a_handler_is_recognized_without_rules)
 {
 	uint64_t stack[STACK_WORDS] = {[0] = STACK + 8 * 500, [1] = CODE + 60};
 	struct opened opened;
 	uint64_t *context = stack + 2; /* where the handler's return leads */
 
-	(void)state;
 	context[5 + 10] = STACK + 8 * 600; /* rbp */
 	context[5 + 15] = STACK + 8 * 590; /* rsp */
 	context[5 + 16] = CODE + 70;       /* rip */
@@ -452,12 +443,11 @@ static void what_the_kernel_left_for_a_handler_is_recognized_without_rules(void 
 	close_core(&opened);
 }
 
-static void the_limit_is_kept(void **state)
+TEST(the_limit_is_kept)
 {
 	uint64_t stack[STACK_WORDS] = {0};
 	struct opened opened;
 
-	(void)state;
 	for (size_t i = 0; i + 4 < STACK_WORDS; i += 2) {
 		stack[i] = slot(i + 2);
 		stack[i + 1] = CODE + 50;
@@ -471,7 +461,7 @@ static void the_limit_is_kept(void **state)
 }
 
 /** A damaged core can have any number of threads on one deep stack. */
-static void deep_stacks_share_a_limit(void **state)
+TEST(deep_stacks_share_a_limit)
 {
 	static uint64_t stack[2 * HAWK_UNWIND_FRAMES_MAX + 2];
 	const size_t words = sizeof(stack) / sizeof(stack[0]);
@@ -483,7 +473,6 @@ static void deep_stacks_share_a_limit(void **state)
 	static struct opened opened;
 	char *path;
 
-	(void)state;
 	for (size_t i = 0; i + 2 < words; i += 2) {
 		stack[i] = slot(i + 2);
 		stack[i + 1] = CODE + 50;
@@ -513,12 +502,11 @@ static void deep_stacks_share_a_limit(void **state)
 	close_core(&opened);
 }
 
-static void random_stacks_end(void **state)
+TEST(random_stacks_end)
 {
 	static const uint64_t bases[] = {CODE, STACK, 0, 0x33};
 	struct opened opened;
 
-	(void)state;
 	srandom(99);
 	for (int round = 0; round < 300; round++) {
 		uint64_t stack[STACK_WORDS];
@@ -537,35 +525,7 @@ static void random_stacks_end(void **state)
 	}
 }
 
-int main(void)
+__attribute__((constructor)) static void add_group(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(abort_in_a_callback),
-		cmocka_unit_test(a_null_pointer),
-		cmocka_unit_test(a_call_of_a_null_pointer),
-		cmocka_unit_test(a_jump_into_nothing),
-		cmocka_unit_test(a_trap_without_optimization),
-		cmocka_unit_test(a_signal_handler),
-		cmocka_unit_test(a_signal_handler_on_another_stack),
-		cmocka_unit_test(a_handler_of_a_fault),
-		cmocka_unit_test(a_program_of_clang),
-		cmocka_unit_test(a_stripped_program),
-		cmocka_unit_test(a_static_program),
-		cmocka_unit_test(a_static_program_anywhere),
-		cmocka_unit_test(a_program_with_debug_frame_only),
-		cmocka_unit_test(a_core_that_gdb_wrote),
-		cmocka_unit_test(a_program_that_was_replaced_is_not_used_for_its_core),
-		cmocka_unit_test(a_running_program_that_was_deleted_and_replaced),
-		cmocka_unit_test(a_module_under_another_name_is_the_same_file),
-		cmocka_unit_test(code_without_rules_is_left_by_frame_pointer),
-		cmocka_unit_test(a_frame_pointer_that_points_to_itself_ends_the_stack),
-		cmocka_unit_test(a_return_address_outside_of_code_ends_the_stack),
-		cmocka_unit_test(a_stack_pointer_into_nothing_gives_one_frame),
-		cmocka_unit_test(what_the_kernel_left_for_a_handler_is_recognized_without_rules),
-		cmocka_unit_test(the_limit_is_kept),
-		cmocka_unit_test(deep_stacks_share_a_limit),
-		cmocka_unit_test(random_stacks_end),
-	};
-
-	return cmocka_run_group_tests(tests, fixture_enter, fixture_leave);
+	test_add_group(fixture_enter, fixture_leave);
 }

@@ -3,15 +3,9 @@
  * @file
  * The trace table read back: found, refused, repaired, resolved.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_table.h"
 #include "synthetic_heap.h"
 
@@ -95,9 +89,10 @@ static uint32_t add_trace(struct table_world *world, uint64_t first, uint32_t co
 	return synthetic_heap_add_trace(world->heap, frames, count, tail, tail_count);
 }
 
-static void a_table_is_found_with_everything_in_it(void **state)
+#define TABLE_TEST(name) TEST_WITH(struct table_world *world, setup, teardown, name)
+
+TABLE_TEST(a_table_is_found_with_everything_in_it)
 {
-	struct table_world *world = *state;
 	const struct hawk_table_extent *extents;
 	size_t count;
 
@@ -118,19 +113,16 @@ static void a_table_is_found_with_everything_in_it(void **state)
 	assert_false(hawk_table_trace(world->table, UINT32_MAX, &world->trace));
 }
 
-static void no_table_is_no_error(void **state)
+TABLE_TEST(no_table_is_no_error)
 {
-	struct table_world *world = *state;
-
 	world->heap->table->header.magic = 0;
 	world->heap->twin->magic = 0;
 	open_heap(world);
 	assert_null(world->table);
 }
 
-static void a_copy_at_another_address_is_no_table(void **state)
+TABLE_TEST(a_copy_at_another_address_is_no_table)
 {
-	struct table_world *world = *state;
 	struct synthetic_core *core = synthetic_core_create();
 
 	synthetic_core_add_thread(core, 1, 6, NULL);
@@ -140,9 +132,8 @@ static void a_copy_at_another_address_is_no_table(void **state)
 	assert_null(world->table);
 }
 
-static void a_table_in_the_middle_of_a_mapping_is_found(void **state)
+TABLE_TEST(a_table_in_the_middle_of_a_mapping_is_found)
 {
-	struct table_world *world = *state;
 	struct synthetic_core *core = synthetic_core_create();
 	const size_t before = 5 * 4096;
 	uint8_t *bytes = calloc(1, before + sizeof(*world->heap->table));
@@ -156,10 +147,8 @@ static void a_table_in_the_middle_of_a_mapping_is_found(void **state)
 	assert_non_null(world->table);
 }
 
-static void tails_are_followed_through_traces_that_own_none_of_them(void **state)
+TABLE_TEST(tails_are_followed_through_traces_that_own_none_of_them)
 {
-	struct table_world *world = *state;
-
 	add_trace(world, 0xa1, 4, 0, 0);              /* a1 a2 a3 a4 */
 	add_trace(world, 0xb1, 1, 1, 2);              /* b1 | a3 a4 */
 	add_trace(world, 0xc1, 2, 2, 3);              /* c1 c2 | b1 a3 a4 */
@@ -177,9 +166,8 @@ static void tails_are_followed_through_traces_that_own_none_of_them(void **state
 	assert_null(find(world, "trace-damaged"));
 }
 
-static void damaged_traces_are_counted_and_the_others_read(void **state)
+TABLE_TEST(damaged_traces_are_counted_and_the_others_read)
 {
-	struct table_world *world = *state;
 	struct hawk_trace_record *traces = world->heap->table->traces;
 
 	for (uint64_t i = 1; i < 10; i++)
@@ -200,10 +188,8 @@ static void damaged_traces_are_counted_and_the_others_read(void **state)
 	assert_non_null(find(world, "trace-damaged"));
 }
 
-static void a_trace_on_a_damaged_tail_is_damaged(void **state)
+TABLE_TEST(a_trace_on_a_damaged_tail_is_damaged)
 {
-	struct table_world *world = *state;
-
 	add_trace(world, 0x100, 2, 0, 0);
 	add_trace(world, 0x200, 1, 1, 1);
 	world->heap->table->traces[1].own_count = 0;
@@ -212,9 +198,8 @@ static void a_trace_on_a_damaged_tail_is_damaged(void **state)
 	assert_int_equal(hawk_table_totals(world->table).damaged_traces, 2);
 }
 
-static void counters_are_summed_over_records_threads_and_orphans(void **state)
+TABLE_TEST(counters_are_summed_over_records_threads_and_orphans)
 {
-	struct table_world *world = *state;
 	struct synthetic_table *table = world->heap->table;
 	struct hawk_trace_counters *counters;
 	struct hawk_table_totals totals;
@@ -264,9 +249,8 @@ static void counters_are_summed_over_records_threads_and_orphans(void **state)
 	assert_int_equal(hawk_table_header(world->table)->dropped_bytes, 4);
 }
 
-static void damaged_thread_records_are_counted(void **state)
+TABLE_TEST(damaged_thread_records_are_counted)
 {
-	struct table_world *world = *state;
 	struct synthetic_table *table = world->heap->table;
 
 	table->header.thread_count = 4;
@@ -279,9 +263,8 @@ static void damaged_thread_records_are_counted(void **state)
 	assert_non_null(find(world, "table-thread-damaged"));
 }
 
-static void counters_of_older_thread_records_begin_where_newer_ones_count_drops(void **state)
+TABLE_TEST(counters_of_older_thread_records_begin_where_newer_ones_count_drops)
 {
-	struct table_world *world = *state;
 	struct synthetic_table *table = world->heap->table;
 	const struct hawk_counter_entry entry = {.trace = 1, .objects = 5, .bytes = 50};
 	struct hawk_trace_counters *counters;
@@ -299,9 +282,8 @@ static void counters_of_older_thread_records_begin_where_newer_ones_count_drops(
 	free(counters);
 }
 
-static void a_free_that_was_taken_back_leaves_nothing(void **state)
+TABLE_TEST(a_free_that_was_taken_back_leaves_nothing)
 {
-	struct table_world *world = *state;
 	struct synthetic_table *table = world->heap->table;
 	struct hawk_thread_record *thread = &table->threads[0].record;
 	const uint64_t less_objects = 0 - UINT64_C(1), less_bytes = 0 - UINT64_C(100);
@@ -330,9 +312,8 @@ static void a_free_that_was_taken_back_leaves_nothing(void **state)
 	free(counters);
 }
 
-static void modules_are_told_apart_by_generation(void **state)
+TABLE_TEST(modules_are_told_apart_by_generation)
 {
-	struct table_world *world = *state;
 	struct synthetic_table *table = world->heap->table;
 	const struct hawk_table_module *modules;
 	size_t count;
@@ -362,9 +343,8 @@ static void modules_are_told_apart_by_generation(void **state)
 	assert_non_null(find(world, "table-module-damaged"));
 }
 
-static void module_paths_and_build_ids_are_clamped(void **state)
+TABLE_TEST(module_paths_and_build_ids_are_clamped)
 {
-	struct table_world *world = *state;
 	struct synthetic_table *table = world->heap->table;
 	const struct hawk_table_module *modules;
 	size_t count;
@@ -382,9 +362,8 @@ static void module_paths_and_build_ids_are_clamped(void **state)
 	assert_string_equal(modules[1].path, "");
 }
 
-static void a_twin_alone_gives_key_and_sizes(void **state)
+TABLE_TEST(a_twin_alone_gives_key_and_sizes)
 {
-	struct table_world *world = *state;
 	struct synthetic_core *core = synthetic_core_create();
 
 	world->heap->twin->trace_count = 1000;
@@ -400,9 +379,8 @@ static void a_twin_alone_gives_key_and_sizes(void **state)
 	assert_non_null(find(world, "table-twin-only"));
 }
 
-static void a_twin_met_first_leads_to_its_primary(void **state)
+TABLE_TEST(a_twin_met_first_leads_to_its_primary)
 {
-	struct table_world *world = *state;
 	struct synthetic_core *core = synthetic_core_create();
 	const uint64_t low = SYNTHETIC_TABLE - 0x100000;
 
@@ -420,10 +398,8 @@ static void a_twin_met_first_leads_to_its_primary(void **state)
 	assert_false(hawk_findings_partial(&world->findings) && find(world, "table-twin-only"));
 }
 
-static void a_damaged_header_is_repaired_with_its_twin(void **state)
+TABLE_TEST(a_damaged_header_is_repaired_with_its_twin)
 {
-	struct table_world *world = *state;
-
 	add_trace(world, 0xa1, 2, 0, 0);
 	world->heap->table->header.key.k[0] ^= 0xff00;
 	open_heap(world);
@@ -435,10 +411,8 @@ static void a_damaged_header_is_repaired_with_its_twin(void **state)
 	assert_non_null(find(world, "table-repaired"));
 }
 
-static void a_header_without_magic_is_repaired_with_its_twin(void **state)
+TABLE_TEST(a_header_without_magic_is_repaired_with_its_twin)
 {
-	struct table_world *world = *state;
-
 	add_trace(world, 0xa1, 2, 0, 0);
 	world->heap->table->header.magic = 0;
 	open_heap(world);
@@ -447,10 +421,8 @@ static void a_header_without_magic_is_repaired_with_its_twin(void **state)
 	assert_non_null(find(world, "table-repaired"));
 }
 
-static void a_damaged_header_without_a_twin_is_reported(void **state)
+TABLE_TEST(a_damaged_header_without_a_twin_is_reported)
 {
-	struct table_world *world = *state;
-
 	world->heap->table->header.start_monotonic_ns++;
 	world->heap->twin->magic = 0;
 	open_heap(world);
@@ -459,10 +431,8 @@ static void a_damaged_header_without_a_twin_is_reported(void **state)
 	assert_true(hawk_findings_partial(&world->findings));
 }
 
-static void a_newer_version_is_refused_by_name(void **state)
+TABLE_TEST(a_newer_version_is_refused_by_name)
 {
-	struct table_world *world = *state;
-
 	world->heap->table->header.version = world->heap->twin->version = 2;
 	synthetic_heap_check(world->heap);
 	open_heap(world);
@@ -471,10 +441,8 @@ static void a_newer_version_is_refused_by_name(void **state)
 	assert_non_null(strstr(find(world, "table-version")->text, "version 2"));
 }
 
-static void unknown_incompatible_flags_are_refused(void **state)
+TABLE_TEST(unknown_incompatible_flags_are_refused)
 {
-	struct table_world *world = *state;
-
 	world->heap->table->header.incompatible_flags = 1 << 20;
 	world->heap->twin->incompatible_flags = 1 << 20;
 	synthetic_heap_check(world->heap);
@@ -483,20 +451,16 @@ static void unknown_incompatible_flags_are_refused(void **state)
 	assert_non_null(find(world, "table-flags"));
 }
 
-static void unknown_compatible_flags_are_accepted(void **state)
+TABLE_TEST(unknown_compatible_flags_are_accepted)
 {
-	struct table_world *world = *state;
-
 	world->heap->table->header.compatible_flags = UINT64_MAX;
 	synthetic_heap_check(world->heap);
 	open_heap(world);
 	assert_non_null(world->table);
 }
 
-static void shorter_records_are_refused(void **state)
+TABLE_TEST(shorter_records_are_refused)
 {
-	struct table_world *world = *state;
-
 	world->heap->table->header.trace_record_bytes = sizeof(struct hawk_trace_record) - 8;
 	world->heap->twin->trace_record_bytes = sizeof(struct hawk_trace_record) - 8;
 	synthetic_heap_check(world->heap);
@@ -504,9 +468,8 @@ static void shorter_records_are_refused(void **state)
 	assert_null(world->table);
 }
 
-static void longer_records_are_accepted(void **state)
+TABLE_TEST(longer_records_are_accepted)
 {
-	struct table_world *world = *state;
 	struct synthetic_table *table = world->heap->table;
 	uint8_t *records = (uint8_t *)table->traces;
 
@@ -521,9 +484,8 @@ static void longer_records_are_accepted(void **state)
 	expect_frames(world, 2, "b1 a1");
 }
 
-static void the_first_of_two_tables_is_used(void **state)
+TABLE_TEST(the_first_of_two_tables_is_used)
 {
-	struct table_world *world = *state;
 	struct synthetic_core *core = synthetic_heap_core(world->heap);
 	const uint64_t second = SYNTHETIC_TABLE + 0x1000000;
 	uint8_t *bytes = malloc(sizeof(*world->heap->table));
@@ -540,9 +502,8 @@ static void the_first_of_two_tables_is_used(void **state)
 	assert_non_null(find(world, "table-second"));
 }
 
-static void counts_beyond_what_is_there_are_clamped(void **state)
+TABLE_TEST(counts_beyond_what_is_there_are_clamped)
 {
-	struct table_world *world = *state;
 	struct hawk_table_header *header = &world->heap->table->header;
 	const struct hawk_table_header *clamped;
 
@@ -560,9 +521,8 @@ static void counts_beyond_what_is_there_are_clamped(void **state)
 	assert_non_null(find(world, "table-records-missing*"));
 }
 
-static void segments_may_lie_on_top_of_each_other_and_of_the_header(void **state)
+TABLE_TEST(segments_may_lie_on_top_of_each_other_and_of_the_header)
 {
-	struct table_world *world = *state;
 	struct hawk_table_header *header = &world->heap->table->header;
 
 	for (unsigned i = 0; i < HAWK_TRACE_SEGMENTS; i++)
@@ -581,9 +541,8 @@ static void segments_may_lie_on_top_of_each_other_and_of_the_header(void **state
 		hawk_table_trace(world->table, id, &world->trace);
 }
 
-static void a_table_across_mappings_is_read(void **state)
+TABLE_TEST(a_table_across_mappings_is_read)
 {
-	struct table_world *world = *state;
 	struct synthetic_core *core = synthetic_core_create();
 	const uint8_t *bytes = (const uint8_t *)world->heap->table;
 	size_t size = sizeof(*world->heap->table);
@@ -599,49 +558,11 @@ static void a_table_across_mappings_is_read(void **state)
 	expect_frames(world, 2, "b1 b2 b3 a2 a3 a4 a5");
 }
 
-static void births_after_the_last_clock_reading_are_plausible_for_a_minute(void **state)
+TABLE_TEST(births_after_the_last_clock_reading_are_plausible_for_a_minute)
 {
-	struct table_world *world = *state;
 	uint64_t now = world->heap->table->header.clock_units;
 
 	open_heap(world);
 	assert_true(hawk_table_birth_limit(world->table) >= hawk_birth_encode(now + 960));
 	assert_true(hawk_table_birth_limit(world->table) < hawk_birth_encode(4 * now));
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(a_table_is_found_with_everything_in_it),
-		TEST(no_table_is_no_error),
-		TEST(a_copy_at_another_address_is_no_table),
-		TEST(a_table_in_the_middle_of_a_mapping_is_found),
-		TEST(tails_are_followed_through_traces_that_own_none_of_them),
-		TEST(damaged_traces_are_counted_and_the_others_read),
-		TEST(a_trace_on_a_damaged_tail_is_damaged),
-		TEST(counters_are_summed_over_records_threads_and_orphans),
-		TEST(damaged_thread_records_are_counted),
-		TEST(counters_of_older_thread_records_begin_where_newer_ones_count_drops),
-		TEST(a_free_that_was_taken_back_leaves_nothing),
-		TEST(modules_are_told_apart_by_generation),
-		TEST(module_paths_and_build_ids_are_clamped),
-		TEST(a_twin_alone_gives_key_and_sizes),
-		TEST(a_twin_met_first_leads_to_its_primary),
-		TEST(a_damaged_header_is_repaired_with_its_twin),
-		TEST(a_header_without_magic_is_repaired_with_its_twin),
-		TEST(a_damaged_header_without_a_twin_is_reported),
-		TEST(a_newer_version_is_refused_by_name),
-		TEST(unknown_incompatible_flags_are_refused),
-		TEST(unknown_compatible_flags_are_accepted),
-		TEST(shorter_records_are_refused),
-		TEST(longer_records_are_accepted),
-		TEST(the_first_of_two_tables_is_used),
-		TEST(counts_beyond_what_is_there_are_clamped),
-		TEST(segments_may_lie_on_top_of_each_other_and_of_the_header),
-		TEST(a_table_across_mappings_is_read),
-		TEST(births_after_the_last_clock_reading_are_plausible_for_a_minute),
-	};
-
-	return cmocka_run_group_tests_name("table", tests, NULL, NULL);
 }

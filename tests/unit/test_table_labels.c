@@ -3,15 +3,9 @@
  * @file
  * Scopes and types read back: marks of traces, paths of labels, and what is left of damaged ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
+#include "test.h"
 #include "hawk_scope_groups.h"
 #include "hawk_table.h"
 #include "synthetic_heap.h"
@@ -120,9 +114,10 @@ static uint32_t mark(struct label_world *world, uint32_t base, const uint64_t *m
 	return id;
 }
 
-static void a_marked_trace_has_the_frames_of_its_base_and_its_labels(void **state)
+#define TABLE_LABELS_TEST(name) TEST_WITH(struct label_world *world, setup, teardown, name)
+
+TABLE_LABELS_TEST(a_marked_trace_has_the_frames_of_its_base_and_its_labels)
 {
-	struct label_world *world = *state;
 	uint32_t outer = add_label(world, HAWK_LABEL_SCOPE, 0, "outer");
 	uint32_t inner = add_label(world, HAWK_LABEL_SCOPE, outer, "inner scope");
 	uint32_t type = add_label(world, HAWK_LABEL_TYPE, 0, "Node<int>");
@@ -152,9 +147,8 @@ static void a_marked_trace_has_the_frames_of_its_base_and_its_labels(void **stat
 	assert_false(has_finding(world, "table-label-damaged"));
 }
 
-static void a_type_needs_no_stack(void **state)
+TABLE_LABELS_TEST(a_type_needs_no_stack)
 {
-	struct label_world *world = *state;
 	uint32_t type = add_label(world, HAWK_LABEL_TYPE, 0, "T");
 	uint64_t word = hawk_mark(type, HAWK_MARK_UNPLACED);
 	uint32_t marked = mark(world, 0, &word, 1);
@@ -165,9 +159,8 @@ static void a_type_needs_no_stack(void **state)
 	assert_string_equal(hawk_table_type(world->table, marked), "T");
 }
 
-static void damaged_labels_are_left_out_with_a_finding(void **state)
+TABLE_LABELS_TEST(damaged_labels_are_left_out_with_a_finding)
 {
-	struct label_world *world = *state;
 	uint32_t good = add_label(world, HAWK_LABEL_SCOPE, 0, "good");
 	uint32_t kind = add_label(world, 77, 0, "kind");
 	uint32_t later = add_label(world, HAWK_LABEL_SCOPE, 5, "later");
@@ -206,9 +199,8 @@ static void damaged_labels_are_left_out_with_a_finding(void **state)
 	assert_int_equal(hawk_table_scope(world->table, marked), good);
 }
 
-static void damaged_marks_make_a_damaged_trace(void **state)
+TABLE_LABELS_TEST(damaged_marks_make_a_damaged_trace)
 {
-	struct label_world *world = *state;
 	struct hawk_trace_record *traces = world->heap->table->traces;
 	uint32_t scope = add_label(world, HAWK_LABEL_SCOPE, 0, "scope");
 	uint64_t word = hawk_mark(scope, 1);
@@ -239,9 +231,8 @@ static void damaged_marks_make_a_damaged_trace(void **state)
 	assert_true(no_marks > of_marked);
 }
 
-static void groups_hold_what_lies_inside_of_them(void **state)
+TABLE_LABELS_TEST(groups_hold_what_lies_inside_of_them)
 {
-	struct label_world *world = *state;
 	uint32_t a = add_label(world, HAWK_LABEL_SCOPE, 0, "a");
 	uint32_t b = add_label(world, HAWK_LABEL_SCOPE, a, "b");
 	uint32_t c = add_label(world, HAWK_LABEL_SCOPE, b, "c");
@@ -276,9 +267,8 @@ static void groups_hold_what_lies_inside_of_them(void **state)
 	free(groups);
 }
 
-static void site_ids_tell_scopes_and_types_apart(void **state)
+TABLE_LABELS_TEST(site_ids_tell_scopes_and_types_apart)
 {
-	struct label_world *world = *state;
 	uint32_t a = add_label(world, HAWK_LABEL_SCOPE, 0, "name");
 	uint32_t b = add_label(world, HAWK_LABEL_SCOPE, 0, "other");
 	uint32_t type = add_label(world, HAWK_LABEL_TYPE, 0, "name");
@@ -296,23 +286,4 @@ static void site_ids_tell_scopes_and_types_apart(void **state)
 		for (uint32_t j = 0; j < i; j++)
 			assert_true(ids[i] != ids[j]);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			a_marked_trace_has_the_frames_of_its_base_and_its_labels, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_type_needs_no_stack, setup, teardown),
-		cmocka_unit_test_setup_teardown(damaged_labels_are_left_out_with_a_finding, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(damaged_marks_make_a_damaged_trace, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(groups_hold_what_lies_inside_of_them, setup,
-						teardown),
-		cmocka_unit_test_setup_teardown(site_ids_tell_scopes_and_types_apart, setup,
-						teardown),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

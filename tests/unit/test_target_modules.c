@@ -3,16 +3,9 @@
  * @file
  * Mappings named by NT_FILE, and the modules that are found in them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "test.h"
 #include "synthetic_world.h"
 
 static const uint8_t build_id[20] = "0123456789abcdefghi";
@@ -56,9 +49,8 @@ static const struct hawk_module *modules_of(const struct world *world, size_t ex
 	return modules;
 }
 
-static void a_module_has_bias_build_id_and_bss(void **state)
+WORLD_TEST(a_module_has_bias_build_id_and_bss)
 {
-	struct world *world = *state;
 	const struct hawk_module *module;
 
 	add_library(world, 0x7f0000000000, "/lib/liba.so");
@@ -77,9 +69,8 @@ static void a_module_has_bias_build_id_and_bss(void **state)
 	assert_null(hawk_target_module_at(world->target, 0x7effffffffff));
 }
 
-static void an_executable_at_its_linked_address_has_bias_zero(void **state)
+WORLD_TEST(an_executable_at_its_linked_address_has_bias_zero)
 {
-	struct world *world = *state;
 	uint8_t header[SYNTHETIC_PAGE_BYTES];
 	const struct hawk_module *module;
 
@@ -91,9 +82,8 @@ static void an_executable_at_its_linked_address_has_bias_zero(void **state)
 	assert_int_equal(module->bias, 0);
 }
 
-static void the_same_library_loaded_twice_is_two_modules(void **state)
+WORLD_TEST(the_same_library_loaded_twice_is_two_modules)
 {
-	struct world *world = *state;
 	const struct hawk_module *modules;
 
 	add_library(world, 0x10000, "/lib/liba.so");
@@ -104,9 +94,8 @@ static void the_same_library_loaded_twice_is_two_modules(void **state)
 	assert_int_equal(modules[1].bias, 0x16000);
 }
 
-static void a_deleted_file_is_flagged_and_its_name_cut(void **state)
+WORLD_TEST(a_deleted_file_is_flagged_and_its_name_cut)
 {
-	struct world *world = *state;
 	const struct hawk_module *module;
 
 	add_library(world, 0x10000, "/lib/liba.so (deleted)");
@@ -116,9 +105,8 @@ static void a_deleted_file_is_flagged_and_its_name_cut(void **state)
 	assert_true(module->deleted);
 }
 
-static void a_file_mapped_as_data_is_no_module(void **state)
+WORLD_TEST(a_file_mapped_as_data_is_no_module)
 {
-	struct world *world = *state;
 	uint8_t header[SYNTHETIC_PAGE_BYTES];
 
 	synthetic_elf_page(header, (struct synthetic_elf){.bytes = 0x4000});
@@ -128,9 +116,8 @@ static void a_file_mapped_as_data_is_no_module(void **state)
 	modules_of(world, 0);
 }
 
-static void code_moved_to_anonymous_memory_still_belongs_to_the_module(void **state)
+WORLD_TEST(code_moved_to_anonymous_memory_still_belongs_to_the_module)
 {
-	struct world *world = *state;
 	uint8_t header[SYNTHETIC_PAGE_BYTES];
 	Elf64_Phdr loads[2] = {
 		{.p_type = PT_LOAD, .p_flags = PF_R, .p_filesz = 0x1000, .p_memsz = 0x1000},
@@ -150,9 +137,8 @@ static void code_moved_to_anonymous_memory_still_belongs_to_the_module(void **st
 	assert_int_equal(modules_of(world, 1)->end, 0x13000);
 }
 
-static void code_that_is_mapped_a_second_time_has_its_own_bias(void **state)
+WORLD_TEST(code_that_is_mapped_a_second_time_has_its_own_bias)
 {
-	struct world *world = *state;
 	const struct hawk_module *modules;
 
 	add_library(world, 0x10000, "/bin/node");
@@ -169,19 +155,16 @@ static void code_that_is_mapped_a_second_time_has_its_own_bias(void **state)
 	assert_false(modules[2].has_bias); /* the file has no such page */
 }
 
-static void a_copy_of_a_library_on_the_heap_is_no_module(void **state)
+WORLD_TEST(a_copy_of_a_library_on_the_heap_is_no_module)
 {
-	struct world *world = *state;
-
 	add_library(world, 0x10000, "/lib/liba.so");
 	add_library(world, 0x20000, NULL);
 	world_open(world);
 	modules_of(world, 1);
 }
 
-static void executable_mappings_without_header_are_a_module_without_bias(void **state)
+WORLD_TEST(executable_mappings_without_header_are_a_module_without_bias)
 {
-	struct world *world = *state;
 	const struct hawk_module *module;
 
 	add_pages(world, 0x10000, NULL, 1, SYNTHETIC_READ, "/lib/liba.so", 0);
@@ -197,10 +180,9 @@ static void executable_mappings_without_header_are_a_module_without_bias(void **
 	assert_int_equal(module->build_id_bytes, 0);
 }
 
-static void the_vdso_is_found_by_its_address(void **state)
+WORLD_TEST(the_vdso_is_found_by_its_address)
 {
 	static const uint64_t auxv[][2] = {{AT_SYSINFO_EHDR, 0x30000}};
-	struct world *world = *state;
 	uint8_t header[SYNTHETIC_PAGE_BYTES];
 	const struct hawk_module *module;
 
@@ -214,10 +196,9 @@ static void the_vdso_is_found_by_its_address(void **state)
 	assert_string_equal(module->path, "[vdso]");
 }
 
-static void the_main_module_holds_the_program_headers(void **state)
+WORLD_TEST(the_main_module_holds_the_program_headers)
 {
 	static const uint64_t auxv[][2] = {{AT_PHDR, 0x20040}};
-	struct world *world = *state;
 	const struct hawk_module *modules;
 
 	synthetic_core_add_auxv(world->core, auxv, 1);
@@ -229,9 +210,8 @@ static void the_main_module_holds_the_program_headers(void **state)
 	assert_true(modules[1].main);
 }
 
-static void a_range_that_only_the_note_tells_is_a_mapping_without_bytes(void **state)
+WORLD_TEST(a_range_that_only_the_note_tells_is_a_mapping_without_bytes)
 {
-	struct world *world = *state;
 	const struct hawk_mapping *mapping;
 	uint8_t header[SYNTHETIC_PAGE_BYTES];
 
@@ -262,9 +242,8 @@ static void a_range_that_only_the_note_tells_is_a_mapping_without_bytes(void **s
 	assert_int_equal(modules_of(world, 1)->end, 0x12000);
 }
 
-static void a_segment_larger_than_its_file_is_split_in_the_right_place(void **state)
+WORLD_TEST(a_segment_larger_than_its_file_is_split_in_the_right_place)
 {
-	struct world *world = *state;
 	const struct hawk_mapping *mapping;
 
 	synthetic_core_add_memory(world->core, 0x10000, "0123456789abcdef", 16);
@@ -316,9 +295,8 @@ static void add_links(struct world *world, bool ring)
 	add_pages(world, 0x52000, data, 1, DATA, "x", 2);
 }
 
-static void without_a_note_the_dynamic_linker_names_the_modules(void **state)
+WORLD_TEST(without_a_note_the_dynamic_linker_names_the_modules)
 {
-	struct world *world = *state;
 	const struct hawk_module *modules;
 
 	add_links(world, false);
@@ -334,35 +312,10 @@ static void without_a_note_the_dynamic_linker_names_the_modules(void **state)
 	assert_non_null(world_finding(world, "file-note-missing"));
 }
 
-static void a_ring_of_loaded_files_ends(void **state)
+WORLD_TEST(a_ring_of_loaded_files_ends)
 {
-	struct world *world = *state;
-
 	add_links(world, true);
 	world_open(world);
 	modules_of(world, 2);
 	assert_non_null(world_finding(world, "link-map-endless"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(a_module_has_bias_build_id_and_bss),
-		WORLD_TEST(an_executable_at_its_linked_address_has_bias_zero),
-		WORLD_TEST(the_same_library_loaded_twice_is_two_modules),
-		WORLD_TEST(a_deleted_file_is_flagged_and_its_name_cut),
-		WORLD_TEST(a_file_mapped_as_data_is_no_module),
-		WORLD_TEST(code_moved_to_anonymous_memory_still_belongs_to_the_module),
-		WORLD_TEST(code_that_is_mapped_a_second_time_has_its_own_bias),
-		WORLD_TEST(a_copy_of_a_library_on_the_heap_is_no_module),
-		WORLD_TEST(executable_mappings_without_header_are_a_module_without_bias),
-		WORLD_TEST(the_vdso_is_found_by_its_address),
-		WORLD_TEST(the_main_module_holds_the_program_headers),
-		WORLD_TEST(a_range_that_only_the_note_tells_is_a_mapping_without_bytes),
-		WORLD_TEST(a_segment_larger_than_its_file_is_split_in_the_right_place),
-		WORLD_TEST(without_a_note_the_dynamic_linker_names_the_modules),
-		WORLD_TEST(a_ring_of_loaded_files_ends),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,26 +4,17 @@
  * Reading the memory of a core: across mappings, at their edges, through holes of the file, and
  * while the file shrinks.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "test.h"
 #include "synthetic_world.h"
 
-static void a_read_crosses_mappings_that_touch(void **state)
+WORLD_TEST(a_read_crosses_mappings_that_touch)
 {
-	struct world *world = *state;
-
 	synthetic_core_add_memory(world->core, 0x10000, "abcd", 4);
 	synthetic_core_add_memory(world->core, 0x10004, "efgh", 4);
 	synthetic_core_add_memory(world->core, 0x10008, "i", 1);
@@ -32,9 +23,8 @@ static void a_read_crosses_mappings_that_touch(void **state)
 	world_expect_bytes(world, 0x10003, "def");
 }
 
-static void a_read_that_is_not_complete_is_a_fault(void **state)
+WORLD_TEST(a_read_that_is_not_complete_is_a_fault)
 {
-	struct world *world = *state;
 	struct hawk_error *error;
 	char bytes[16];
 
@@ -50,9 +40,8 @@ static void a_read_that_is_not_complete_is_a_fault(void **state)
 	assert_int_equal(hawk_target_read_some(world->target, UINT64_MAX, bytes, 6), 0);
 }
 
-static void a_view_lies_in_one_mapping(void **state)
+WORLD_TEST(a_view_lies_in_one_mapping)
 {
-	struct world *world = *state;
 	const char *view;
 
 	synthetic_core_add_memory(world->core, 0x10000, "abcd", 4);
@@ -66,10 +55,8 @@ static void a_view_lies_in_one_mapping(void **state)
 	assert_null(hawk_target_view(world->target, 0x20000, 1));
 }
 
-static void an_address_is_found_between_neighbours(void **state)
+WORLD_TEST(an_address_is_found_between_neighbours)
 {
-	struct world *world = *state;
-
 	for (uint64_t i = 1; i < 100; i++)
 		synthetic_core_add_memory(world->core, i << 12, "12345678", 8);
 	world_open(world);
@@ -84,10 +71,8 @@ static void an_address_is_found_between_neighbours(void **state)
 	}
 }
 
-static void capture_and_release_do_nothing_to_a_core(void **state)
+WORLD_TEST(capture_and_release_do_nothing_to_a_core)
 {
-	struct world *world = *state;
-
 	synthetic_core_add_memory(world->core, 0x10000, "abcd", 4);
 	world_open(world);
 	assert_null(hawk_target_capture(world->target, 0, UINT64_MAX));
@@ -117,9 +102,8 @@ static char *write_sparse_core(struct world *world)
 	return path;
 }
 
-static void holes_of_the_file_can_be_left_out(void **state)
+WORLD_TEST(holes_of_the_file_can_be_left_out)
 {
-	struct world *world = *state;
 	uint64_t start, end;
 	uint64_t at = 0;
 	uint64_t data_bytes = 0;
@@ -148,10 +132,9 @@ static void holes_of_the_file_can_be_left_out(void **state)
 		hawk_target_next_data(world->target, end, 0x10000000 + (200 << 10), &start, &end));
 }
 
-static void a_file_that_shrinks_yields_zeros_and_a_finding(void **state)
+WORLD_TEST(a_file_that_shrinks_yields_zeros_and_a_finding)
 {
 	enum { SEGMENT_BYTES = 1 << 20 };
-	struct world *world = *state;
 	uint8_t *memory = malloc(SEGMENT_BYTES);
 	struct hawk_error *error;
 	const uint8_t *view;
@@ -196,35 +179,19 @@ static void die_of_another_file(struct world *world)
 	_exit(page[0] ? 2 : 3);
 }
 
-static void a_bus_error_elsewhere_still_kills(void **state)
+WORLD_TEST(a_bus_error_elsewhere_still_kills)
 {
 	int status;
 	pid_t child;
 
-	synthetic_core_add_memory(((struct world *)*state)->core, 0x10000, "abcd", 4);
+	synthetic_core_add_memory(world->core, 0x10000, "abcd", 4);
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
 		signal(SIGBUS, SIG_DFL);
-		die_of_another_file(*state);
+		die_of_another_file(world);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGBUS);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WORLD_TEST(a_bus_error_elsewhere_still_kills), /* first: before the guard is set */
-		WORLD_TEST(a_read_crosses_mappings_that_touch),
-		WORLD_TEST(a_read_that_is_not_complete_is_a_fault),
-		WORLD_TEST(a_view_lies_in_one_mapping),
-		WORLD_TEST(an_address_is_found_between_neighbours),
-		WORLD_TEST(capture_and_release_do_nothing_to_a_core),
-		WORLD_TEST(holes_of_the_file_can_be_left_out),
-		WORLD_TEST(a_file_that_shrinks_yields_zeros_and_a_finding),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,7 @@
  * @file
  * Blocks that are chosen by what their first words point into, against a look at each of them.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "hawk_block_choice.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
@@ -237,11 +229,10 @@ static uint32_t expect_choice(struct type_world *world)
 	return chosen;
 }
 
-static void types_of_blocks_are_those_of_their_words(void **state)
+TEST(types_of_blocks_are_those_of_their_words)
 {
 	uint64_t chosen = 0, all = 0;
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= WORLDS; seed++) {
 		struct type_world world;
 		void *core;
@@ -256,13 +247,4 @@ static void types_of_blocks_are_those_of_their_words(void **state)
 		world_tear_down(&core);
 	}
 	assert_in_range(chosen, all / 20, all / 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(types_of_blocks_are_those_of_their_words),
-	};
-
-	return cmocka_run_group_tests_name("type_words", tests, NULL, NULL);
 }

@@ -7,17 +7,9 @@
 #ifndef SWEEP_WORLD_H
 #define SWEEP_WORLD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "hawk_sweep.h"
 #include "synthetic_heap.h"
+#include "test.h"
 
 enum {
 	SWEEP_BLOCKS_MAX = 4096,
@@ -42,7 +34,7 @@ int sweep_world_teardown(void **state);
 
 /** A test of such a world. */
 #define SWEEP_TEST(name)                                                                           \
-	cmocka_unit_test_setup_teardown(name, sweep_world_setup, sweep_world_teardown)
+	TEST_WITH(struct sweep_world *world, sweep_world_setup, sweep_world_teardown, name)
 
 /** Writes and opens `core`, instead of the one before, and destroys it. */
 void sweep_world_open(struct sweep_world *world, struct synthetic_core *core);

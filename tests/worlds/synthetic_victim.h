@@ -3,7 +3,7 @@
  * @file
  * The fixture of tests that look at living processes. The victims are forked children that count in
  * memory shared with the test: a counter that moves proves that they run, one that does not that
- * they stand. Only for files that include cmocka first.
+ * they stand.
  */
 #ifndef SYNTHETIC_VICTIM_H
 #define SYNTHETIC_VICTIM_H
@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "hawk_target.h"
+#include "test.h"
 
 /** Shared with the victim. */
 struct shared {
@@ -57,6 +58,6 @@ bool victim_comes_to(pid_t pid, char state);
 /** For `run`: says that it is ready, counts, never returns. */
 void victim_count_for_ever(struct shared *shared);
 
-#define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, victim_set_up, victim_tear_down)
+#define LIVE_TEST(name) TEST_WITH(struct victim_world *world, victim_set_up, victim_tear_down, name)
 
 #endif

@@ -3,14 +3,7 @@
  * @file
  * From a world of blocks and pointers to a graph with all its parts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-
+#include "test.h"
 #include "synthetic_paths.h"
 
 enum { ROOT_GROUPS = 3 };

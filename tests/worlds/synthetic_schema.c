@@ -3,15 +3,7 @@
  * @file
  * Records and arrays of all sorts in a synthetic heap, and whether two schemas say the same.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "core_file.h"
 #include "synthetic_schema.h"
 

@@ -2,13 +2,14 @@
 /**
  * @file
  * The fixture of tests that open a synthetic core: the core under construction, the target once it
- * is opened, and the findings. Only for files that include cmocka first.
+ * is opened, and the findings.
  */
 #ifndef SYNTHETIC_WORLD_H
 #define SYNTHETIC_WORLD_H
 
 #include "hawk_target.h"
 #include "synthetic_core.h"
+#include "test.h"
 
 struct world {
 	struct synthetic_core *core;
@@ -22,6 +23,9 @@ struct world {
 int world_set_up(void **state);
 int world_tear_down(void **state);
 
+/** Makes the world what it was after set-up. */
+void world_renew(struct world *world);
+
 /** Fills `bytes` and `size`. */
 void world_build(struct world *world);
 
@@ -34,6 +38,6 @@ const struct hawk_finding *world_finding(const struct world *world, const char *
 /** Fails the test unless the target has the characters of `bytes` at `address`. */
 void world_expect_bytes(const struct world *world, uint64_t address, const char *bytes);
 
-#define WORLD_TEST(name) cmocka_unit_test_setup_teardown(name, world_set_up, world_tear_down)
+#define WORLD_TEST(name) TEST_WITH(struct world *world, world_set_up, world_tear_down, name)
 
 #endif

@@ -3,39 +3,45 @@
  * @file
  * The fixture around a synthetic core.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdlib.h>
-#include <string.h>
-
+#include "test.h"
 #include "synthetic_world.h"
+
+static void init(struct world *world)
+{
+	*world = (struct world){.core = synthetic_core_create()};
+	hawk_findings_init(&world->findings);
+}
+
+static void deinit(struct world *world)
+{
+	hawk_target_close(world->target);
+	hawk_findings_deinit(&world->findings);
+	synthetic_core_destroy(world->core);
+	free(world->bytes);
+}
 
 int world_set_up(void **state)
 {
-	struct world *world = calloc(1, sizeof(*world));
+	struct world *world = malloc(sizeof(*world));
 
 	if (!world)
 		return -1;
-	world->core = synthetic_core_create();
-	hawk_findings_init(&world->findings);
+	init(world);
 	*state = world;
 	return 0;
 }
 
 int world_tear_down(void **state)
 {
-	struct world *world = *state;
-
-	hawk_target_close(world->target);
-	hawk_findings_deinit(&world->findings);
-	synthetic_core_destroy(world->core);
-	free(world->bytes);
-	free(world);
+	deinit(*state);
+	free(*state);
 	return 0;
+}
+
+void world_renew(struct world *world)
+{
+	deinit(world);
+	init(world);
 }
 
 void world_build(struct world *world)
