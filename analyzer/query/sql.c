@@ -128,76 +128,38 @@ struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 	return err;
 }
 
-static int compare_sites(const void *left, const void *right, void *context)
+static int compare_ids(const void *left, const void *right)
 {
-	const struct hawk_site *sites = context;
-	uint64_t a = sites[*(const uint32_t *)left].id;
-	uint64_t b = sites[*(const uint32_t *)right].id;
+	const struct sql_site_id *a = left, *b = right;
 
-	return a < b ? -1 : a > b;
+	return a->id < b->id ? -1 : a->id > b->id;
 }
 
 static struct hawk_error *sort_sites(struct hawk_sql *sql)
 {
-	size_t count = sql->source.heap->site_count;
-	uint32_t *sites;
+	const struct hawk_heap *heap = sql->source.heap;
 
 	if (sql->sites_by_id)
 		return NULL;
-	sites = malloc((count + 1) * sizeof(*sites));
-	if (!sites)
+	sql->sites_by_id = calloc(heap->site_count + 1, sizeof(*sql->sites_by_id));
+	if (!sql->sites_by_id)
 		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++)
-		sites[i] = (uint32_t)i;
-	if (count)
-		qsort_r(sites, count, sizeof(*sites), compare_sites, sql->source.heap->sites);
-	sql->sites_by_id = sites;
+	for (size_t i = 0; i < heap->site_count; i++)
+		sql->sites_by_id[i] = (struct sql_site_id){heap->sites[i].id, (uint32_t)i};
+	qsort(sql->sites_by_id, heap->site_count, sizeof(*sql->sites_by_id), compare_ids);
 	return NULL;
 }
 
 struct hawk_error *hawk_sql_site_of_text(struct hawk_sql *sql, const char *text, uint32_t *ret)
 {
-	const uint32_t *sites;
+	const struct sql_site_id *found = NULL;
 	struct hawk_error *err = sort_sites(sql);
-	size_t low = 0, high = sql->source.heap->site_count;
 	char *rest;
-	uint64_t id = strtoull(text, &rest, 16);
+	struct sql_site_id wanted = {.id = strtoull(text, &rest, 16)};
 
-	*ret = UINT32_MAX;
-	if (err || strlen(text) != 16 || *rest)
-		return err;
-	sites = sql->sites_by_id;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (sql->source.heap->sites[sites[middle]].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < sql->source.heap->site_count && sql->source.heap->sites[sites[low]].id == id)
-		*ret = sites[low];
-	return NULL;
-}
-
-void hawk_sql_result_site(struct hawk_sql *sql, uint32_t site, sqlite3_context *context)
-{
-	char text[17];
-
-	if (site >= sql->source.heap->site_count)
-		return;
-	for (int i = 0; i < 16; i++)
-		text[i] = "0123456789abcdef"[sql->source.heap->sites[site].id >> (60 - 4 * i) & 15];
-	sqlite3_result_text(context, text, 16, SQLITE_TRANSIENT);
-}
-
-void hawk_sql_result_text(sqlite3_context *context, const char *text)
-{
-	if (text)
-		sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
-}
-
-void hawk_sql_result_constant(sqlite3_context *context, const char *text)
-{
-	sqlite3_result_text(context, text, -1, SQLITE_STATIC);
+	if (!err && strlen(text) == 16 && !*rest)
+		found = bsearch(&wanted, sql->sites_by_id, sql->source.heap->site_count,
+				sizeof(wanted), compare_ids);
+	*ret = found ? found->site : UINT32_MAX;
+	return err;
 }

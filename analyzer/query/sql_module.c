@@ -98,7 +98,9 @@ static int plan(sqlite3_vtab *base, sqlite3_index_info *info)
 {
 	const struct instance *instance = (const struct instance *)base;
 	const struct sql_table *table = instance->table;
-	double rows = (double)table->rows(instance->sql) + 1;
+	double rows = (double)(table->rows ? table->rows(instance->sql)
+					   : instance->sql->source.heap->site_count) +
+		      1;
 	char text[PLAN_MAX] = "";
 	size_t length = 0;
 	unsigned equal = 0; /* a bit for each key */
@@ -135,18 +137,16 @@ static int open_cursor(sqlite3_vtab *base, sqlite3_vtab_cursor **ret)
 {
 	const struct instance *instance = (const struct instance *)base;
 	struct sql_cursor *cursor = calloc(1, sizeof(*cursor));
-	struct hawk_error *err = NULL;
+	void *state = calloc(1, instance->table->state_bytes + 1);
 
-	if (!cursor)
+	if (!cursor || !state) {
+		free(cursor);
+		free(state);
 		return SQLITE_NOMEM;
+	}
 	cursor->sql = instance->sql;
 	cursor->table = instance->table;
-	if (cursor->table->open)
-		err = cursor->table->open(cursor);
-	if (err) {
-		free(cursor);
-		return fail(instance->sql, err);
-	}
+	cursor->state = state;
 	*ret = &cursor->base;
 	return SQLITE_OK;
 }
@@ -168,7 +168,8 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 
 	stop_leading(cursor);
 	if (cursor->table->close)
-		cursor->table->close(cursor);
+		cursor->table->close(cursor->state);
+	free(cursor->state);
 	free(cursor);
 	return SQLITE_OK;
 }
@@ -218,19 +219,24 @@ static void start_leading(struct sql_cursor *cursor)
 	hawk_progress_begin(&sql->leading, "looking through rows", cursor->end - cursor->at);
 }
 
+static uint64_t row_number(const struct sql_cursor *cursor)
+{
+	return cursor->list ? cursor->list[cursor->at] : cursor->at;
+}
+
+/** Goes to the first row number from here on that stands for rows. */
 static struct hawk_error *enter_row(struct sql_cursor *cursor)
 {
 	struct hawk_error *err = NULL;
-	bool keep = true;
 
+	cursor->part = 0;
+	cursor->parts = 1;
 	for (; cursor->at < cursor->end; cursor->at++) {
 		if (cursor == cursor->sql->leader)
 			hawk_progress_reach(cursor->at - cursor->sql->leader_first);
-		uint64_t row = cursor->list ? cursor->list[cursor->at] : cursor->at;
-
-		if (cursor->table->row)
-			err = cursor->table->row(cursor, row, &keep);
-		if (err || keep)
+		if (cursor->table->enter)
+			err = cursor->table->enter(cursor, row_number(cursor), &cursor->parts);
+		if (err || cursor->parts)
 			break;
 	}
 	if (cursor->at >= cursor->end)
@@ -238,12 +244,52 @@ static struct hawk_error *enter_row(struct sql_cursor *cursor)
 	return err;
 }
 
+static struct hawk_error *load(struct sql_cursor *cursor, uint64_t columns)
+{
+	const struct hawk_sql_source *source = &cursor->sql->source;
+	const struct sql_table *table = cursor->table;
+	unsigned parts = table->graph_parts;
+	struct hawk_error *err = NULL;
+
+	for (size_t i = 0; i < sizeof(table->column_parts) / sizeof(table->column_parts[0]); i++)
+		if (columns >> table->column_parts[i].column & 1)
+			parts |= table->column_parts[i].graph_parts;
+	if (parts)
+		err = source->load(source->context, parts);
+	return err || !table->prepare ? err : table->prepare(cursor->sql);
+}
+
+static struct hawk_error *seek_site(struct sql_cursor *cursor, const char *text)
+{
+	unsigned each = cursor->table->rows_per_site;
+	uint32_t site;
+	struct hawk_error *err = hawk_sql_site_of_text(cursor->sql, text, &site);
+
+	cursor->at = site == UINT32_MAX ? 0 : (uint64_t)site * each;
+	cursor->end = site == UINT32_MAX ? 0 : cursor->at + each;
+	return err;
+}
+
+static struct hawk_error *seek(struct sql_cursor *cursor, const struct sql_wish *wishes)
+{
+	const struct sql_table *table = cursor->table;
+
+	cursor->at = 0;
+	cursor->list = NULL;
+	if (table->rows_per_site) {
+		cursor->end = cursor->sql->source.heap->site_count * table->rows_per_site;
+		return wishes[0].is_text ? seek_site(cursor, wishes[0].text) : NULL;
+	}
+	cursor->end = table->rows(cursor->sql);
+	return table->seek ? table->seek(cursor, wishes) : NULL;
+}
+
 static int filter(sqlite3_vtab_cursor *base, int columns, const char *text, int count,
 		  sqlite3_value **values)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
 	struct sql_wish wishes[SQL_KEYS];
-	struct hawk_error *err = NULL;
+	struct hawk_error *err;
 
 	for (int i = 0; i < SQL_KEYS; i++)
 		wishes[i] = (struct sql_wish){.high = UINT64_MAX};
@@ -256,13 +302,9 @@ static int filter(sqlite3_vtab_cursor *base, int columns, const char *text, int 
 		else
 			wish_number(wish, text[2 * i + 1], values[i]);
 	}
-	cursor->columns = (uint64_t)columns;
-	if (cursor->table->needs)
-		err = cursor->sql->source.load(cursor->sql->source.context,
-					       cursor->table->needs(cursor->columns));
-	cursor->list = NULL;
+	err = load(cursor, (uint64_t)columns);
 	if (!err)
-		err = cursor->table->seek(cursor, wishes);
+		err = seek(cursor, wishes);
 	if (!err) {
 		start_leading(cursor);
 		err = enter_row(cursor);
@@ -274,7 +316,7 @@ static int next(sqlite3_vtab_cursor *base)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
 
-	if (cursor->table->more && cursor->table->more(cursor))
+	if (++cursor->part < cursor->parts)
 		return SQLITE_OK;
 	cursor->at++;
 	return fail(cursor->sql, enter_row(cursor));
@@ -287,12 +329,45 @@ static int at_end(sqlite3_vtab_cursor *base)
 	return cursor->at >= cursor->end;
 }
 
+static void put_site(const struct hawk_heap *heap, uint64_t site, sqlite3_context *context)
+{
+	char text[17];
+
+	if (site >= heap->site_count)
+		return;
+	for (int i = 0; i < 16; i++)
+		text[i] = "0123456789abcdef"[heap->sites[site].id >> (60 - 4 * i) & 15];
+	sqlite3_result_text(context, text, 16, SQLITE_TRANSIENT);
+}
+
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
-	uint64_t row = cursor->list ? cursor->list[cursor->at] : cursor->at;
+	struct sql_value value = {0};
+	struct hawk_error *err = cursor->table->column(cursor, row_number(cursor), number, &value);
 
-	return fail(cursor->sql, cursor->table->column(cursor, row, number, context));
+	if (err)
+		return fail(cursor->sql, err);
+	switch (value.kind) {
+	case SQL_NULL:
+		break;
+	case SQL_INTEGER:
+		sqlite3_result_int64(context, value.integer);
+		break;
+	case SQL_REAL:
+		sqlite3_result_double(context, value.real);
+		break;
+	case SQL_TEXT:
+		sqlite3_result_text(context, value.text, -1, SQLITE_TRANSIENT);
+		break;
+	case SQL_OWNED:
+		sqlite3_result_text(context, value.text, -1, free);
+		break;
+	case SQL_SITE:
+		put_site(cursor->sql->source.heap, (uint64_t)value.integer, context);
+		break;
+	}
+	return SQLITE_OK;
 }
 
 static int row_id(sqlite3_vtab_cursor *base, sqlite3_int64 *ret)
@@ -324,10 +399,4 @@ bool hawk_sql_register(struct hawk_sql *sql, const struct sql_table *table)
 	*registration = (struct registration){.sql = sql, .table = table};
 	return sqlite3_create_module_v2(sql->database, table->name, &module, registration, free) ==
 	       SQLITE_OK;
-}
-
-void hawk_sql_seek_all(struct sql_cursor *cursor, uint64_t rows)
-{
-	cursor->at = 0;
-	cursor->end = rows;
 }

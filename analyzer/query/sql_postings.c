@@ -1,32 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Counting sorts: count, add up, place. Offsets are moved by one while placing, so that they are
- * right afterwards.
+ * Look-ups made by counting sort when a query first needs them, 4 bytes per entry and key: count,
+ * add up, place. Offsets move by one while placing, so that they are right afterwards.
  */
-#include "sql_postings.h"
-
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
+#include "sql_state.h"
+
+typedef void take_pair(struct sql_postings *postings, uint32_t key, uint32_t item);
+/** Calls `take` for every key and item of a relation. */
+typedef void give_pairs(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings);
 
 /** `offsets` has keys + 2 entries: [key + 2] counts. */
-static struct hawk_error *begin(struct sql_postings *postings, uint64_t keys, uint64_t items)
+static void count(struct sql_postings *postings, uint32_t key, uint32_t item)
 {
-	postings->offsets = calloc(keys + 2, sizeof(*postings->offsets));
-	postings->items = malloc((items + 1) * sizeof(*postings->items));
-	if (postings->offsets && postings->items)
-		return NULL;
-	free(postings->offsets);
-	free(postings->items);
-	*postings = (struct sql_postings){0};
-	return &hawk_enomem;
-}
-
-static void add_up(struct sql_postings *postings, uint64_t keys)
-{
-	for (uint64_t key = 1; key < keys + 2; key++)
-		postings->offsets[key] += postings->offsets[key - 1];
+	(void)item;
+	postings->offsets[key + 2]++;
 }
 
 static void place(struct sql_postings *postings, uint32_t key, uint32_t item)
@@ -34,79 +24,79 @@ static void place(struct sql_postings *postings, uint32_t key, uint32_t item)
 	postings->items[postings->offsets[key + 1]++] = item;
 }
 
-struct hawk_error *hawk_sql_blocks_by_site(struct hawk_sql *sql)
+static struct hawk_error *make(const struct hawk_sql *sql, struct sql_postings *postings,
+			       uint64_t keys, uint64_t items, give_pairs *give)
 {
-	const struct hawk_block_graph *graph = sql->source.graph;
-	struct sql_postings *postings = &sql->blocks_by_site;
-	uint32_t sites = (uint32_t)sql->source.heap->site_count;
-	struct hawk_error *err;
-
 	if (postings->offsets)
 		return NULL;
-	/* One key more, for blocks that have none. */
-	err = begin(postings, (uint64_t)sites + 1, graph->index.count);
-	if (err)
-		return err;
-	for (uint32_t block = 0; block < graph->index.count; block++) {
-		uint32_t site = hawk_block_graph_site(graph, block);
-
-		postings->offsets[(site < sites ? site : sites) + 2]++;
+	postings->offsets = calloc(keys + 2, sizeof(*postings->offsets));
+	postings->items = malloc((items + 1) * sizeof(*postings->items));
+	if (!postings->offsets || !postings->items) {
+		free(postings->offsets);
+		free(postings->items);
+		*postings = (struct sql_postings){0};
+		return &hawk_enomem;
 	}
-	add_up(postings, (uint64_t)sites + 1);
-	for (uint32_t block = 0; block < graph->index.count; block++) {
-		uint32_t site = hawk_block_graph_site(graph, block);
-
-		place(postings, site < sites ? site : sites, block);
-	}
+	give(sql, count, postings);
+	for (uint64_t key = 1; key < keys + 2; key++)
+		postings->offsets[key] += postings->offsets[key - 1];
+	give(sql, place, postings);
 	return NULL;
+}
+
+static void give_blocks(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings)
+{
+	const struct hawk_block_graph *graph = sql->source.graph;
+	uint32_t sites = (uint32_t)sql->source.heap->site_count;
+
+	for (uint32_t block = 0; block < graph->index.count; block++) {
+		uint32_t site = hawk_block_graph_site(graph, block);
+
+		take(postings, site < sites ? site : sites, block);
+	}
+}
+
+struct hawk_error *hawk_sql_blocks_by_site(struct hawk_sql *sql)
+{
+	/* One key more, for blocks that have none. */
+	return make(sql, &sql->blocks_by_site, sql->source.heap->site_count + 1,
+		    sql->source.graph->index.count, give_blocks);
+}
+
+static void give_sources(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings)
+{
+	const struct hawk_block_index *index = &sql->source.graph->index;
+	const struct hawk_graph *edges = &sql->source.graph->edges;
+
+	for (uint32_t block = 0; block < edges->count; block++)
+		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
+			take(postings, hawk_block_index_whole(index, edges->edges[i] >> 1), block);
 }
 
 struct hawk_error *hawk_sql_sources_by_block(struct hawk_sql *sql)
 {
-	const struct hawk_block_index *index = &sql->source.graph->index;
 	const struct hawk_graph *edges = &sql->source.graph->edges;
-	struct sql_postings *postings = &sql->sources_by_block;
-	struct hawk_error *err;
 
-	if (postings->offsets)
-		return NULL;
-	err = begin(postings, edges->count, edges->edge_count);
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < edges->edge_count; i++)
-		postings->offsets[hawk_block_index_whole(index, edges->edges[i] >> 1) + 2]++;
-	add_up(postings, edges->count);
-	for (uint32_t block = 0; block < edges->count; block++)
-		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
-			place(postings, hawk_block_index_whole(index, edges->edges[i] >> 1), block);
-	return NULL;
+	return make(sql, &sql->sources_by_block, edges->count, edges->edge_count, give_sources);
 }
 
-/** The block that a root points to; of parts of a carved one, that. */
-static uint32_t target_of(const struct hawk_block_graph *graph, size_t root)
+static void give_roots(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings)
 {
-	return hawk_block_index_whole(&graph->index, graph->roots.items[root].edge >> 1);
+	const struct hawk_block_graph *graph = sql->source.graph;
+
+	for (size_t i = 0; i < graph->roots.count; i++)
+		take(postings,
+		     hawk_block_index_whole(&graph->index, graph->roots.items[i].edge >> 1),
+		     (uint32_t)i);
 }
 
 struct hawk_error *hawk_sql_roots_by_block(struct hawk_sql *sql)
 {
 	const struct hawk_block_graph *graph = sql->source.graph;
-	struct sql_postings *postings = &sql->roots_by_block;
-	struct hawk_error *err;
 
-	if (postings->offsets)
-		return NULL;
 	if (graph->roots.count > UINT32_MAX)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are 2^32 roots or more");
-	err = begin(postings, graph->index.count, graph->roots.count);
-	if (err)
-		return err;
-	for (size_t i = 0; i < graph->roots.count; i++)
-		postings->offsets[target_of(graph, i) + 2]++;
-	add_up(postings, graph->index.count);
-	for (size_t i = 0; i < graph->roots.count; i++)
-		place(postings, target_of(graph, i), (uint32_t)i);
-	return NULL;
+	return make(sql, &sql->roots_by_block, graph->index.count, graph->roots.count, give_roots);
 }
 
 void hawk_sql_seek_posting(struct sql_cursor *cursor, const struct sql_postings *postings,

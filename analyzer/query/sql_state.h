@@ -3,9 +3,10 @@
  * @file
  * What a virtual table is, and what all of them share. Internal to query/.
  *
- * A table is rows with numbers 0, 1, 2 ...; a cursor goes through a range of them, or through a
- * list of numbers that a look-up gave. Columns may be looked up by range or by equality if the
- * table says so; SQLite tests every row again, so a look-up may give too much but never too little.
+ * A table is rows with numbers 0, 1, 2 ..., each of which may stand for several rows or for none; a
+ * cursor goes through a range of them, or through a list of numbers that a look-up gave. Columns
+ * may be looked up by range or by equality if the table says so; SQLite tests every row again, so a
+ * look-up may give too much but never too little.
  */
 #ifndef HAWK_SQL_STATE_H
 #define HAWK_SQL_STATE_H
@@ -31,7 +32,10 @@ struct hawk_sql {
 	struct sql_postings blocks_by_site;   /**< blocks */
 	struct sql_postings sources_by_block; /**< blocks that point to a block; twice if twice */
 	struct sql_postings roots_by_block;
-	uint32_t *sites_by_id; /**< sites, ascending by id; NULL = not made yet */
+	struct sql_site_id {
+		uint64_t id;
+		uint32_t site;
+	} * sites_by_id; /**< ascending; NULL = not made yet */
 	/** By site * SQL_KINDS + kind - 1; NULL = not made yet. */
 	struct sql_leak {
 		uint64_t objects;
@@ -65,11 +69,54 @@ struct sql_cursor {
 	sqlite3_vtab_cursor base; /**< must be first */
 	struct hawk_sql *sql;
 	const struct sql_table *table;
-	uint64_t at, end;     /**< rows, or places in `list` */
+	uint64_t at, end;     /**< row numbers, or places in `list` */
 	const uint32_t *list; /**< row numbers; NULL = all of [at, end) */
-	uint64_t columns;     /**< that the statement uses, bit i = column i */
-	void *state;          /**< the table's own, from `open` */
+	size_t part, parts;   /**< rows within the row number, all of them */
+	void *state;          /**< the table's own: `state_bytes`, zeros at first */
 };
+
+/** A column of a row; zeros = NULL. */
+struct sql_value {
+	enum sql_value_kind {
+		SQL_NULL = 0,
+		SQL_INTEGER,
+		SQL_REAL,
+		SQL_TEXT,  /**< copied at once */
+		SQL_OWNED, /**< text from malloc(), which is handed over */
+		SQL_SITE,  /**< `integer` is the site's index; its id as 16 digits */
+	} kind;
+	int64_t integer;
+	double real;
+	const char *text;
+};
+
+static inline struct sql_value sql_integer(uint64_t integer)
+{
+	return (struct sql_value){.kind = SQL_INTEGER, .integer = (int64_t)integer};
+}
+
+/** NULL unless `known`. */
+static inline struct sql_value sql_integer_if(bool known, uint64_t integer)
+{
+	return known ? sql_integer(integer) : (struct sql_value){0};
+}
+
+/** Accepts NULL. */
+static inline struct sql_value sql_text(const char *text)
+{
+	return (struct sql_value){.kind = text ? SQL_TEXT : SQL_NULL, .text = text};
+}
+
+/** NULL if empty. */
+static inline struct sql_value sql_text_if(const char *text)
+{
+	return sql_text(text[0] ? text : NULL);
+}
+
+static inline struct sql_value sql_site(uint32_t site)
+{
+	return (struct sql_value){.kind = SQL_SITE, .integer = site};
+}
 
 enum sql_key_kind {
 	SQL_KEY_NONE = 0,
@@ -84,23 +131,30 @@ struct sql_table {
 		int column;
 		enum sql_key_kind kind;
 	} keys[SQL_KEYS];
-	/** Parts of the graph for these columns, bit i = column i. */
-	unsigned (*needs)(uint64_t columns);
-	/** Rows in all, for the planner; anything is allowed. */
+	unsigned graph_parts; /**< of the graph, for any column */
+	/** More parts, for these columns. */
+	struct {
+		int column;
+		unsigned graph_parts;
+	} column_parts[2];
+	/** That many row numbers for each site, the first key; 0 = see `rows` and `seek`. */
+	unsigned rows_per_site;
+	size_t state_bytes;
+	/** How many row numbers there are. The planner asks before `prepare`. */
 	uint64_t (*rows)(const struct hawk_sql *sql);
-	/** Sets at, end, list. `wishes` are in the order of `keys`. */
+	/** Makes what the rows are read from. May be NULL. */
+	struct hawk_error *(*prepare)(struct hawk_sql *sql);
+	/** Limits at, end and list, which are all rows, to those of `wishes`, which are in the
+	 * order of `keys`. May be NULL. */
 	struct hawk_error *(*seek)(struct sql_cursor *cursor, const struct sql_wish *wishes);
-	/** Called for each row number before its columns; may be NULL. False in `*keep`: it has no
-	 * row. */
-	struct hawk_error *(*row)(struct sql_cursor *cursor, uint64_t row, bool *keep);
-	/** Goes to the next row within one row number (many pointers in one block); may be NULL.
-	 * False: there is none. */
-	bool (*more)(struct sql_cursor *cursor);
+	/** Says how many rows the number `row` stands for, before their columns are asked for. NULL
+	 * = one. */
+	struct hawk_error *(*enter)(struct sql_cursor *cursor, uint64_t row, size_t *ret);
+	/** Called with `*ret` = NULL. */
 	struct hawk_error *(*column)(struct sql_cursor *cursor, uint64_t row, int column,
-				     sqlite3_context *context);
-	/** May be NULL. */
-	struct hawk_error *(*open)(struct sql_cursor *cursor);
-	void (*close)(struct sql_cursor *cursor);
+				     struct sql_value *ret);
+	/** Frees what `state` points to. May be NULL. */
+	void (*close)(void *state);
 };
 
 extern const struct sql_table hawk_sql_blocks;
@@ -119,24 +173,21 @@ extern const struct sql_table *const hawk_sql_tables[];
 /** Makes `table` known to the database. False: no memory. */
 bool hawk_sql_register(struct hawk_sql *sql, const struct sql_table *table);
 
-/** All rows, if there is no better way. */
-void hawk_sql_seek_all(struct sql_cursor *cursor, uint64_t rows);
-
 /** Index of the site with that id in text; UINT32_MAX = there is none. */
 struct hawk_error *hawk_sql_site_of_text(struct hawk_sql *sql, const char *text, uint32_t *ret);
 
-/** The site's 16 digits; NULL for UINT32_MAX. */
-void hawk_sql_result_site(struct hawk_sql *sql, uint32_t site, sqlite3_context *context);
+/** Makes the look-up of blocks by site, in ascending order; number of sites = none. */
+struct hawk_error *hawk_sql_blocks_by_site(struct hawk_sql *sql);
 
-/** The type of a block, NULL if it is not known. */
-struct hawk_error *hawk_sql_result_type(struct hawk_sql *sql, uint32_t block,
-					sqlite3_context *context);
+/** Of blocks by the block that they point to, once for every pointer. */
+struct hawk_error *hawk_sql_sources_by_block(struct hawk_sql *sql);
 
-/** Text that lives as long as the cursor's row, or NULL. */
-void hawk_sql_result_text(sqlite3_context *context, const char *text);
+/** Of roots by the block that they point to. */
+struct hawk_error *hawk_sql_roots_by_block(struct hawk_sql *sql);
 
-/** Text that lives for ever. */
-void hawk_sql_result_constant(sqlite3_context *context, const char *text);
+/** Lets the cursor go through the entries of `key`. */
+void hawk_sql_seek_posting(struct sql_cursor *cursor, const struct sql_postings *postings,
+			   uint32_t key);
 
 /** Runs `statement` and writes the rows. sql_print.c. */
 struct hawk_error *hawk_sql_print(struct hawk_sql *sql, sqlite3_stmt *statement,
