@@ -25,12 +25,6 @@ struct instance {
 	const struct sql_table *table;
 };
 
-/** What sqlite3_create_module() keeps for us. */
-struct registration {
-	struct hawk_sql *sql;
-	const struct sql_table *table;
-};
-
 /** Keeps the table's error for hawk_sql_error(). */
 static int fail(struct hawk_sql *sql, struct hawk_error *err)
 {
@@ -44,8 +38,8 @@ static int fail(struct hawk_sql *sql, struct hawk_error *err)
 static int connect_table(sqlite3 *database, void *data, int count, const char *const *arguments,
 			 sqlite3_vtab **ret, char **message)
 {
-	const struct registration *registration = data;
-	int code = sqlite3_declare_vtab(database, registration->table->schema);
+	const struct instance *registered = data;
+	int code = sqlite3_declare_vtab(database, registered->table->schema);
 	struct instance *instance;
 
 	(void)count;
@@ -56,8 +50,7 @@ static int connect_table(sqlite3 *database, void *data, int count, const char *c
 	instance = calloc(1, sizeof(*instance));
 	if (!instance)
 		return SQLITE_NOMEM;
-	instance->sql = registration->sql;
-	instance->table = registration->table;
+	*instance = *registered;
 	*ret = &instance->base;
 	return SQLITE_OK;
 }
@@ -392,11 +385,12 @@ static const sqlite3_module module = {
 
 bool hawk_sql_register(struct hawk_sql *sql, const struct sql_table *table)
 {
-	struct registration *registration = malloc(sizeof(*registration));
+	struct instance *registered = calloc(1, sizeof(*registered));
 
-	if (!registration)
+	if (!registered)
 		return false;
-	*registration = (struct registration){.sql = sql, .table = table};
-	return sqlite3_create_module_v2(sql->database, table->name, &module, registration, free) ==
+	registered->sql = sql;
+	registered->table = table;
+	return sqlite3_create_module_v2(sql->database, table->name, &module, registered, free) ==
 	       SQLITE_OK;
 }

@@ -14,10 +14,13 @@
 #include "sql_state.h"
 
 enum {
-	ROWS_MEASURED = 1000,
-	WIDTH_MAX = 60, /**< a longer text is not cut; it only moves what follows */
+	ROWS_KEPT = 1001, /**< the heading is one */
+	WIDTH_MAX = 60,   /**< a longer text is not cut; it only moves what follows */
 	GAP = 2,
 };
+
+/** Of a row, or of the heading (sqlite3_column_name()). */
+typedef const char *get_text(sqlite3_stmt *statement, int column);
 
 /** Text of a column, NULL for null. Valid until the next step. */
 static const char *text_of(sqlite3_stmt *statement, int column)
@@ -50,38 +53,27 @@ static void put_csv_field(struct hawk_output *output, const char *text)
 	hawk_output_puts(output, "\"");
 }
 
-static void put_csv_row(sqlite3_stmt *statement, int columns, struct hawk_output *output)
+static void put_csv_row(sqlite3_stmt *statement, get_text *get, struct hawk_output *output)
 {
+	int columns = sqlite3_column_count(statement);
+
 	for (int i = 0; i < columns; i++) {
 		if (i)
 			hawk_output_puts(output, ",");
-		put_csv_field(output, text_of(statement, i));
+		put_csv_field(output, get(statement, i));
 	}
-	hawk_output_puts(output, "\n");
+	if (columns)
+		hawk_output_puts(output, "\n");
 }
 
 static int print_csv(sqlite3_stmt *statement, struct hawk_output *output)
 {
-	int columns = sqlite3_column_count(statement);
 	int code;
 
-	for (int i = 0; i < columns; i++) {
-		if (i)
-			hawk_output_puts(output, ",");
-		put_csv_field(output, sqlite3_column_name(statement, i));
-	}
-	if (columns)
-		hawk_output_puts(output, "\n");
+	put_csv_row(statement, sqlite3_column_name, output);
 	while ((code = sqlite3_step(statement)) == SQLITE_ROW && !output->errnum)
-		put_csv_row(statement, columns, output);
+		put_csv_row(statement, text_of, output);
 	return code;
-}
-
-/** A string as JSON; names of columns are the user's. */
-static void put_json_name(struct hawk_output *output, struct hawk_json *json, const char *name)
-{
-	hawk_json_string(json, name);
-	hawk_output_puts(output, ":");
 }
 
 static void put_json_value(sqlite3_stmt *statement, int column, struct hawk_json *json,
@@ -124,7 +116,8 @@ static int print_json(sqlite3_stmt *statement, struct hawk_output *output)
 			if (i)
 				hawk_output_puts(output, ",");
 			hawk_json_init(&scalar, output, 0);
-			put_json_name(output, &scalar, sqlite3_column_name(statement, i));
+			hawk_json_string(&scalar, sqlite3_column_name(statement, i));
+			hawk_output_puts(output, ":");
 			hawk_json_init(&scalar, output, 0);
 			put_json_value(statement, i, &scalar, output);
 		}
@@ -134,75 +127,77 @@ static int print_json(sqlite3_stmt *statement, struct hawk_output *output)
 	return code;
 }
 
-/** The first rows, kept to be measured. */
+/** Rows until they are printed; the first ones are measured, and the heading, which is one. */
 struct sheet {
 	int columns;
 	size_t rows;
-	size_t capacity; /**< of cells, in cells */
-	char **cells;    /**< by row, then column; owned */
-	char **names;    /**< of columns; owned */
+	char **cells; /**< by row, then column; owned */
 	size_t *widths;
-	bool *numeric; /**< every value was a number: to the right */
+	bool *textual; /**< not every value was a number: to the left */
+	bool measured;
 };
+
+static void clear_sheet(struct sheet *sheet)
+{
+	for (size_t i = 0; i < sheet->rows * (size_t)sheet->columns; i++)
+		free(sheet->cells[i]);
+	sheet->rows = 0;
+}
 
 static void free_sheet(struct sheet *sheet)
 {
-	for (size_t i = 0; sheet->cells && i < sheet->rows * (size_t)sheet->columns; i++)
-		free(sheet->cells[i]);
-	for (int i = 0; sheet->names && i < sheet->columns; i++)
-		free(sheet->names[i]);
-	free(sheet->names);
+	clear_sheet(sheet);
 	free(sheet->cells);
 	free(sheet->widths);
-	free(sheet->numeric);
-}
-
-static char *safe_cell(const char *text)
-{
-	struct hawk_text safe = {0};
-
-	hawk_utf8_append_safe(&safe, text ? text : "");
-	return safe.bytes ? safe.bytes : strdup("");
+	free(sheet->textual);
 }
 
 static bool make_sheet(sqlite3_stmt *statement, struct sheet *sheet)
 {
-	sheet->columns = sqlite3_column_count(statement);
-	sheet->names = calloc((size_t)sheet->columns + 1, sizeof(*sheet->names));
-	sheet->widths = calloc((size_t)sheet->columns + 1, sizeof(*sheet->widths));
-	sheet->numeric = calloc((size_t)sheet->columns + 1, sizeof(*sheet->numeric));
-	sheet->cells = calloc(ROWS_MEASURED * (size_t)sheet->columns + 1, sizeof(*sheet->cells));
-	if (!sheet->names || !sheet->widths || !sheet->numeric || !sheet->cells)
-		return false;
-	for (int i = 0; i < sheet->columns; i++) {
-		sheet->names[i] = safe_cell(sqlite3_column_name(statement, i));
-		if (!sheet->names[i])
-			return false;
-		sheet->widths[i] = hawk_utf8_width(sheet->names[i]);
-		sheet->numeric[i] = true;
-	}
-	return true;
+	size_t columns = (size_t)sqlite3_column_count(statement);
+
+	sheet->columns = (int)columns;
+	sheet->widths = calloc(columns + 1, sizeof(*sheet->widths));
+	sheet->textual = calloc(columns + 1, sizeof(*sheet->textual));
+	sheet->cells = calloc(ROWS_KEPT * columns + 1, sizeof(*sheet->cells));
+	return sheet->widths && sheet->textual && sheet->cells;
 }
 
-static bool keep_row(sqlite3_stmt *statement, struct sheet *sheet)
+static void measure(sqlite3_stmt *statement, int column, const char *cell, struct sheet *sheet)
+{
+	size_t width = hawk_utf8_width(cell);
+	int type;
+
+	if (!sheet->rows) {
+		sheet->widths[column] = width;
+		return;
+	}
+	if (width > sheet->widths[column])
+		sheet->widths[column] = width < WIDTH_MAX ? width : WIDTH_MAX;
+	type = sqlite3_column_type(statement, column);
+	if (type != SQLITE_INTEGER && type != SQLITE_FLOAT && type != SQLITE_NULL)
+		sheet->textual[column] = true;
+}
+
+/** False: no memory. */
+static bool keep_row(sqlite3_stmt *statement, get_text *get, struct sheet *sheet)
 {
 	char **cells = sheet->cells + sheet->rows * (size_t)sheet->columns;
+	bool kept = true;
 
-	sheet->rows++;
 	for (int i = 0; i < sheet->columns; i++) {
-		int type = sqlite3_column_type(statement, i);
-		size_t width;
+		const char *text = get(statement, i);
+		struct hawk_text safe = {0};
 
-		cells[i] = safe_cell(text_of(statement, i));
-		if (!cells[i])
-			return false;
-		width = hawk_utf8_width(cells[i]);
-		if (width > sheet->widths[i])
-			sheet->widths[i] = width < WIDTH_MAX ? width : WIDTH_MAX;
-		if (type != SQLITE_INTEGER && type != SQLITE_FLOAT && type != SQLITE_NULL)
-			sheet->numeric[i] = false;
+		hawk_text_puts(&safe, "");
+		hawk_utf8_append_safe(&safe, text ? text : "");
+		cells[i] = safe.bytes;
+		kept &= !safe.failed;
+		if (kept && !sheet->measured)
+			measure(statement, i, cells[i], sheet);
 	}
-	return true;
+	sheet->rows++;
+	return kept;
 }
 
 static void put_cell(const struct sheet *sheet, int column, const char *text,
@@ -213,53 +208,40 @@ static void put_cell(const struct sheet *sheet, int column, const char *text,
 
 	if (column)
 		hawk_output_fill(output, ' ', GAP);
-	if (sheet->numeric[column])
+	if (!sheet->textual[column])
 		hawk_output_fill(output, ' ', fill);
 	hawk_output_puts(output, text);
-	if (!sheet->numeric[column] && column + 1 < sheet->columns)
+	if (sheet->textual[column] && column + 1 < sheet->columns)
 		hawk_output_fill(output, ' ', fill);
 }
 
-static void put_sheet(const struct sheet *sheet, struct hawk_output *output)
+/** Prints the rows, and forgets them. */
+static void put_sheet(struct sheet *sheet, struct hawk_output *output)
 {
-	for (int i = 0; i < sheet->columns; i++)
-		put_cell(sheet, i, sheet->names[i], output);
-	hawk_output_puts(output, "\n");
-	for (size_t row = 0; row < sheet->rows; row++) {
+	for (size_t row = 0; row < sheet->rows && sheet->columns; row++) {
 		for (int i = 0; i < sheet->columns; i++)
 			put_cell(sheet, i, sheet->cells[row * (size_t)sheet->columns + (size_t)i],
 				 output);
 		hawk_output_puts(output, "\n");
 	}
-}
-
-static bool put_row(sqlite3_stmt *statement, const struct sheet *sheet, struct hawk_output *output)
-{
-	for (int i = 0; i < sheet->columns; i++) {
-		CLEANUP(free_ptr) char *text = safe_cell(text_of(statement, i));
-
-		if (!text)
-			return false;
-		put_cell(sheet, i, text, output);
-	}
-	hawk_output_puts(output, "\n");
-	return true;
+	clear_sheet(sheet);
+	sheet->measured = true;
 }
 
 static int print_table(sqlite3_stmt *statement, struct hawk_output *output)
 {
 	struct sheet sheet = {0};
-	bool memory = make_sheet(statement, &sheet);
+	bool memory =
+		make_sheet(statement, &sheet) && keep_row(statement, sqlite3_column_name, &sheet);
 	int code = SQLITE_ROW;
 
-	while (memory && sheet.rows < ROWS_MEASURED &&
-	       (code = sqlite3_step(statement)) == SQLITE_ROW)
-		memory = keep_row(statement, &sheet);
-	if (memory && sheet.columns && (code == SQLITE_DONE || code == SQLITE_ROW))
+	while (memory && !output->errnum && (code = sqlite3_step(statement)) == SQLITE_ROW) {
+		if (sheet.rows == ROWS_KEPT)
+			put_sheet(&sheet, output);
+		memory = keep_row(statement, text_of, &sheet);
+	}
+	if (memory && (code == SQLITE_DONE || code == SQLITE_ROW || sheet.measured))
 		put_sheet(&sheet, output);
-	while (memory && code == SQLITE_ROW && !output->errnum &&
-	       (code = sqlite3_step(statement)) == SQLITE_ROW)
-		memory = put_row(statement, &sheet, output);
 	free_sheet(&sheet);
 	return memory ? code : SQLITE_NOMEM;
 }
