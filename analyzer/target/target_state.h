@@ -67,7 +67,4 @@ struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
 struct hawk_error *hawk_target_follow_links(struct hawk_target *target,
 					    struct hawk_findings *findings);
 
-/** Index of the first mapping that ends above `address`; mapping_count if there is none. */
-size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address);
-
 #endif

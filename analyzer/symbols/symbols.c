@@ -11,7 +11,6 @@
 #include "dwarf_cfi.h"
 #include "hawk_cleanup.h"
 #include "symbols_state.h"
-#include "target_state.h"
 
 enum {
 	FIRST_SLOTS = 64,
