@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_array.h"
+
 enum { LIST_MAX = 64 };
 
 void hawk_findings_init(struct hawk_findings *findings)
@@ -40,20 +42,6 @@ static struct hawk_finding *find_key(struct hawk_findings *findings, const char 
 	return last;
 }
 
-static struct hawk_finding *append(struct hawk_findings *findings)
-{
-	if (findings->count == findings->capacity) {
-		size_t capacity = findings->capacity ? 2 * findings->capacity : 16;
-		struct hawk_finding *items = realloc(findings->items, capacity * sizeof(*items));
-
-		if (!items)
-			return NULL;
-		findings->items = items;
-		findings->capacity = capacity;
-	}
-	return &findings->items[findings->count];
-}
-
 void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort sort, bool partial,
 		       const char *key, const char *format, ...)
 {
@@ -70,11 +58,12 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
 		item->partial |= partial;
 		return;
 	}
-	item = append(findings);
-	if (!item) {
+	if (!hawk_array_reserve(&findings->items, findings->count, &findings->capacity,
+				sizeof(*item))) {
 		findings->forgotten = true;
 		return;
 	}
+	item = &findings->items[findings->count];
 	*item = (struct hawk_finding){.sort = sort, .key = key, .count = 1, .partial = partial};
 	va_start(arguments, format);
 	if (vasprintf(&item->text, format, arguments) < 0)

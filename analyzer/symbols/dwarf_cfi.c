@@ -13,6 +13,7 @@
 #include <gelf.h>
 
 #include "dwarf_cfi_program.h"
+#include "hawk_array.h"
 #include "hawk_cursor.h"
 #include "symbols_ranges.h"
 
@@ -276,15 +277,9 @@ bool hawk_cfi_find(const struct hawk_cfi *cfi, uint64_t address, struct hawk_cfi
 
 static bool add_to_index(struct section *section, uint64_t offset, uint64_t start, uint64_t end)
 {
-	if (section->entry_count == section->entry_capacity) {
-		size_t capacity = section->entry_capacity ? 2 * section->entry_capacity : 64;
-		uint64_t *entries = reallocarray(section->entries, capacity, sizeof(*entries));
-
-		if (!entries)
-			return false;
-		section->entries = entries;
-		section->entry_capacity = capacity;
-	}
+	if (!hawk_array_reserve(&section->entries, section->entry_count, &section->entry_capacity,
+				sizeof(*section->entries)))
+		return false;
 	section->entries[section->entry_count] = offset;
 	return hawk_ranges_add(&section->index, start, end, 0, (uint32_t)section->entry_count++);
 }

@@ -13,6 +13,8 @@
 
 #include <dwarf.h>
 
+#include "hawk_array.h"
+
 enum {
 	DEPTH_MAX = 256,
 	NODES_MAX = 16000000,
@@ -64,21 +66,6 @@ static uint64_t unsigned_attribute(Dwarf_Die *die, unsigned name)
 	return value;
 }
 
-static bool reserve_node(struct hawk_dwarf_unit *unit)
-{
-	size_t capacity = unit->node_capacity ? 2 * unit->node_capacity : 32;
-	struct hawk_dwarf_node *nodes;
-
-	if (unit->node_count < unit->node_capacity)
-		return true;
-	nodes = reallocarray(unit->nodes, capacity, sizeof(*nodes));
-	if (!nodes)
-		return false;
-	unit->nodes = nodes;
-	unit->node_capacity = capacity;
-	return true;
-}
-
 /** Makes a node of `die` if it has code; `*node` becomes what its children belong to. */
 static struct hawk_error *add_node(struct walk *walk, Dwarf_Die *die, int tag, uint32_t *node)
 {
@@ -92,7 +79,8 @@ static struct hawk_error *add_node(struct walk *walk, Dwarf_Die *die, int tag, u
 		return NULL;
 	if (unit->node_count >= NODES_MAX)
 		return NULL;
-	if (!reserve_node(unit) ||
+	if (!hawk_array_reserve(&unit->nodes, unit->node_count, &unit->node_capacity,
+				sizeof(*unit->nodes)) ||
 	    !hawk_dwarf_add_ranges(walk->dwarf, die, (uint32_t)walk->depth, id, &unit->ranges,
 				   &lowest, &walk->budget))
 		return &hawk_enomem;
@@ -142,16 +130,9 @@ static struct hawk_error *open_scope(struct walk *walk)
 
 	if (unit->scope_count >= NODES_MAX)
 		return NULL;
-	if (unit->scope_count == unit->scope_capacity) {
-		size_t capacity = unit->scope_capacity ? 2 * unit->scope_capacity : 32;
-		struct hawk_dwarf_scope *scopes;
-
-		scopes = reallocarray(unit->scopes, capacity, sizeof(*scopes));
-		if (!scopes)
-			return &hawk_enomem;
-		unit->scopes = scopes;
-		unit->scope_capacity = capacity;
-	}
+	if (!hawk_array_reserve(&unit->scopes, unit->scope_count, &unit->scope_capacity,
+				sizeof(*unit->scopes)))
+		return &hawk_enomem;
 	walk->stack[walk->depth].scope = (uint32_t)unit->scope_count;
 	walk->stack[walk->depth].start = dwarf_dieoffset(&walk->stack[walk->depth].die);
 	unit->scopes[unit->scope_count++] = (struct hawk_dwarf_scope){

@@ -15,6 +15,7 @@
 #include <dwarf.h>
 #include <gelf.h>
 
+#include "hawk_array.h"
 #include "hawk_cleanup.h"
 
 enum {
@@ -183,18 +184,11 @@ static struct hawk_error *add_unit(struct hawk_dwarf *dwarf, Dwarf_Die *die, siz
 {
 	uint32_t id = (uint32_t)dwarf->unit_count;
 	size_t before = dwarf->ranges.count;
-	struct hawk_dwarf_unit *units;
 	uint64_t lowest;
 
-	if (dwarf->unit_count == dwarf->unit_capacity) {
-		size_t capacity = dwarf->unit_capacity ? 2 * dwarf->unit_capacity : 16;
-
-		units = reallocarray(dwarf->units, capacity, sizeof(*units));
-		if (!units)
-			return &hawk_enomem;
-		dwarf->units = units;
-		dwarf->unit_capacity = capacity;
-	}
+	if (!hawk_array_reserve(&dwarf->units, dwarf->unit_count, &dwarf->unit_capacity,
+				sizeof(*dwarf->units)))
+		return &hawk_enomem;
 	if (!hawk_dwarf_add_ranges(dwarf, die, 0, id, &dwarf->ranges, &lowest, budget))
 		return &hawk_enomem;
 	if (dwarf->ranges.count == before && !dwarf_hasattr(die, DW_AT_ranges) &&

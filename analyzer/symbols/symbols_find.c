@@ -6,14 +6,15 @@
  */
 #include "symbols_find.h"
 
+#include <elfutils/libdwelf.h>
+#include <gelf.h>
 #include <limits.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <elfutils/libdwelf.h>
-#include <gelf.h>
-
+#include "dwarf_units.h"
 #include "hawk_cleanup.h"
 #include "symbols_embedded.h"
 
@@ -341,4 +342,164 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 	ret->binary = take_ptr(&binary);
 	ret->debug = take_ptr(&debug);
 	return NULL;
+}
+
+enum {
+	FIRST_BYTES = 1 << 20,
+	OUTPUT_BYTES_MAX = 256 << 20,
+	DECODER_BYTES_MAX = 128 << 20,
+};
+
+/** The whole of `input` into a growing buffer; false = damaged, too large, or out of memory. */
+static bool decode(lzma_stream *stream, uint8_t **output, size_t *bytes)
+{
+	size_t capacity = 0;
+	lzma_ret result = LZMA_OK;
+
+	while (result == LZMA_OK) {
+		uint8_t *bigger;
+
+		if (capacity >= OUTPUT_BYTES_MAX)
+			return false;
+		capacity = capacity ? 2 * capacity : FIRST_BYTES;
+		bigger = realloc(*output, capacity);
+		if (!bigger)
+			return false;
+		*output = bigger;
+		stream->next_out = bigger + stream->total_out;
+		stream->avail_out = capacity - (size_t)stream->total_out;
+		while (result == LZMA_OK && stream->avail_out)
+			result = lzma_code(stream, LZMA_FINISH);
+	}
+	*bytes = (size_t)stream->total_out;
+	return result == LZMA_STREAM_END && *bytes;
+}
+
+static uint8_t *unpack(const uint8_t *packed, size_t packed_bytes, size_t *bytes)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	uint8_t *output = NULL;
+	bool ok;
+
+	if (lzma_stream_decoder(&stream, DECODER_BYTES_MAX, 0) != LZMA_OK)
+		return NULL;
+	stream.next_in = packed;
+	stream.avail_in = packed_bytes;
+	ok = decode(&stream, &output, bytes);
+	lzma_end(&stream);
+	if (ok)
+		return output;
+	free(output);
+	return NULL;
+}
+
+static Elf_Data *find_section(const struct hawk_elf *binary)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(binary->elf, &names) != 0)
+		return NULL;
+	while ((section = elf_nextscn(binary->elf, section))) {
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
+			continue;
+		name = elf_strptr(binary->elf, names, header.sh_name);
+		if (name && strcmp(name, ".gnu_debugdata") == 0)
+			return elf_rawdata(section, NULL);
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_elf_open_embedded(const struct hawk_elf *binary, struct hawk_elf **ret)
+{
+	Elf_Data *data = find_section(binary);
+	enum hawk_elf_state state;
+	const char *why;
+	uint8_t *image;
+	size_t bytes;
+
+	if (!data || !data->d_buf)
+		return NULL;
+	image = unpack(data->d_buf, data->d_size, &bytes);
+	if (!image)
+		return NULL;
+	return hawk_elf_from_image(binary->path, image, bytes, &state, &why, ret);
+}
+
+struct wanted {
+	const char *name;
+	const uint8_t *id;
+	size_t id_bytes;
+	bool refused; /**< something unusable lies where libdw would look as well */
+};
+
+static struct hawk_elf *try_shared(struct wanted *wanted, const char *path)
+{
+	CLEANUP(elf) struct hawk_elf *elf = NULL;
+	enum hawk_elf_state state;
+	const char *why;
+	struct hawk_error *err = hawk_elf_open(path, &state, &why, &elf);
+
+	if (err) {
+		hawk_enomem_swallow();
+		hawk_error_destroy(err);
+		return NULL;
+	}
+	if (elf && elf->build_id_bytes == wanted->id_bytes &&
+	    memcmp(elf->build_id, wanted->id, wanted->id_bytes) == 0)
+		return take_ptr(&elf);
+	if (elf || state == HAWK_ELF_REFUSED)
+		wanted->refused = true;
+	return NULL;
+}
+
+static struct hawk_elf *find_shared(const struct hawk_dwarf *dwarf, struct wanted *wanted)
+{
+	const char *directories[] = {dwarf->debug_directory, "/usr/lib/debug"};
+	const char *slash = strrchr(dwarf->elf->path, '/');
+	struct hawk_elf *elf = NULL;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < 2 && !elf; i++)
+		if (directories[i] &&
+		    hawk_symbols_build_id_path(directories[i], wanted->id, wanted->id_bytes,
+					       ".debug", path, sizeof(path)))
+			elf = try_shared(wanted, path);
+	if (elf)
+		return elf;
+	if (wanted->name[0] == '/')
+		return try_shared(wanted, wanted->name);
+	if (slash && snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - dwarf->elf->path),
+			      dwarf->elf->path, wanted->name) < (int)sizeof(path))
+		return try_shared(wanted, path);
+	return NULL;
+}
+
+bool hawk_dwarf_attach_shared(struct hawk_dwarf *dwarf)
+{
+	struct wanted wanted = {0};
+	const void *id;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf->dwarf, &wanted.name, &id);
+
+	if (size <= 0)
+		return true;
+	wanted.id = id;
+	wanted.id_bytes = (size_t)size;
+	if (size <= HAWK_MODULE_BUILD_ID_MAX)
+		dwarf->shared_elf = find_shared(dwarf, &wanted);
+	if (dwarf->shared_elf)
+		dwarf->shared = dwarf_begin_elf(dwarf->shared_elf->elf, DWARF_C_READ, NULL);
+	if (dwarf->shared) {
+		dwarf_setalt(dwarf->dwarf, dwarf->shared);
+		return true;
+	}
+	hawk_findings_add(
+		dwarf->findings, HAWK_FINDING_MISSING, false, "shared-debug-missing*",
+		"%s: the debug information that it shares with others (%s) was not found%s",
+		dwarf->elf->path, wanted.name, wanted.refused ? "; there is another file" : "");
+	/* libdw would look for itself, in the same places: nothing there does no harm. */
+	return !wanted.refused && !dwarf->shared_elf;
 }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_array.h"
+
 struct sweep {
 	struct hawk_range *stack;
 	size_t depth;
@@ -28,16 +30,9 @@ bool hawk_ranges_add(struct hawk_ranges *ranges, uint64_t start, uint64_t end, u
 {
 	if (start >= end)
 		return true;
-	if (ranges->count == ranges->capacity) {
-		size_t capacity = ranges->capacity ? 2 * ranges->capacity : 16;
-		struct hawk_range *items;
-
-		items = reallocarray(ranges->items, capacity, sizeof(*items));
-		if (!items)
-			return false;
-		ranges->items = items;
-		ranges->capacity = capacity;
-	}
+	if (!hawk_array_reserve(&ranges->items, ranges->count, &ranges->capacity,
+				sizeof(*ranges->items)))
+		return false;
 	ranges->items[ranges->count++] = (struct hawk_range){start, end, rank, id};
 	return true;
 }
@@ -120,18 +115,8 @@ bool hawk_ranges_freeze(struct hawk_ranges *ranges)
 /** The first segment that ends above `address`; the number of segments if none does. */
 static size_t first_above(const struct hawk_ranges *ranges, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = ranges->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (address >= ranges->items[middle].end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return hawk_array_first_above(ranges->items, ranges->count, sizeof(*ranges->items),
+				      offsetof(struct hawk_range, end), address);
 }
 
 const struct hawk_range *hawk_ranges_find(const struct hawk_ranges *ranges, uint64_t address)

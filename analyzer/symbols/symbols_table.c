@@ -12,6 +12,8 @@
 
 #include <gelf.h>
 
+#include "hawk_array.h"
+
 enum {
 	/* The parts of a score; a higher one outweighs all lower ones. */
 	SCORE_SIZED = 1u << 8,
@@ -65,22 +67,6 @@ static uint32_t score_of(const GElf_Sym *symbol, const char *name)
 	return score | (SCORE_UNDERSCORES_MAX - underscores);
 }
 
-static bool add(struct hawk_symbol_table *table, const struct hawk_symbol *symbol)
-{
-	if (table->count == table->capacity) {
-		size_t capacity = table->capacity ? 2 * table->capacity : 256;
-		struct hawk_symbol *symbols;
-
-		symbols = reallocarray(table->symbols, capacity, sizeof(*symbols));
-		if (!symbols)
-			return false;
-		table->symbols = symbols;
-		table->capacity = capacity;
-	}
-	table->symbols[table->count++] = *symbol;
-	return true;
-}
-
 /** True if the symbol names code (`*function`) or data that has an address of its own. */
 static bool is_wanted(const struct source *source, const GElf_Sym *symbol, bool *function)
 {
@@ -117,6 +103,7 @@ static uint64_t section_end(const struct source *source, const GElf_Sym *symbol)
 static bool add_symbol(const struct source *source, const GElf_Sym *symbol)
 {
 	struct hawk_symbol copy = {.address = symbol->st_value, .size = symbol->st_size};
+	struct hawk_symbol_table *table = source->table;
 
 	if (!is_wanted(source, symbol, &copy.function))
 		return true;
@@ -126,7 +113,10 @@ static bool add_symbol(const struct source *source, const GElf_Sym *symbol)
 		return true;
 	copy.limit = copy.size ? 0 : section_end(source, symbol);
 	copy.score = score_of(symbol, copy.name);
-	return add(source->table, &copy);
+	if (!hawk_array_reserve(&table->symbols, table->count, &table->capacity, sizeof(copy)))
+		return false;
+	table->symbols[table->count++] = copy;
+	return true;
 }
 
 static bool add_section(struct source *source, Elf_Scn *section, const GElf_Shdr *header)
@@ -297,15 +287,8 @@ const struct hawk_symbol *hawk_symbol_table_function(const struct hawk_symbol_ta
 
 size_t hawk_symbol_table_aliases(const struct hawk_symbol_table *table, uint64_t address)
 {
-	size_t low = 0, high = table->alias_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->aliases[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	if (!address)
+		return 0;
+	return hawk_array_first_above(table->aliases, table->alias_count, sizeof(*table->aliases),
+				      offsetof(struct hawk_symbol_alias, address), address - 1);
 }

@@ -5,7 +5,7 @@
  * The input may be made to unpack into any amount: what it takes of the file system, and its
  * length, are bounded.
  */
-#include "core_unpack.h"
+#include "core_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,6 @@
 #include "core_decoder.h"
 #include "hawk_cleanup.h"
 #include "hawk_progress.h"
-#include "table_file.h"
 
 enum {
 	PAGE_BYTES = 4096,
@@ -53,7 +52,7 @@ struct unpacking {
 
 bool hawk_core_unpack_needed(const struct hawk_core_file *file)
 {
-	return hawk_decoder_format(hawk_core_file_bytes(file), hawk_core_file_size(file));
+	return hawk_decoder_format(file->bytes, file->size);
 }
 
 static struct hawk_error *open_nameless(const char *folder, int *ret)
@@ -240,8 +239,8 @@ static struct hawk_error *judge(const struct unpacking *unpacking, enum hawk_dec
 static struct hawk_error *unpack_file(const struct hawk_core_file *packed,
 				      struct unpacking *unpacking, struct hawk_findings *findings)
 {
-	const uint8_t *bytes = hawk_core_file_bytes(packed);
-	size_t size = hawk_core_file_size(packed);
+	const uint8_t *bytes = packed->bytes;
+	size_t size = packed->size;
 	struct hawk_progress progress;
 	enum hawk_decoder_state state;
 	struct hawk_error *error = hawk_decoder_create(bytes, size, &unpacking->decoder);
@@ -271,7 +270,7 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 	struct unpacking unpacking = {
 		.folder = settings && settings->folder ? settings->folder : default_folder,
 	};
-	struct hawk_end_times times = *hawk_core_file_times(packed);
+	struct hawk_end_times times = packed->times;
 	CLEANUP(close_fd) int fd = -1;
 	struct hawk_error *error = open_nameless(unpacking.folder, &fd);
 
@@ -285,6 +284,6 @@ struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *p
 		return hawk_error_prefix(error, "%s", path);
 	error = hawk_core_file_map(take_fd(&fd), unpacking.bytes, path, ret);
 	if (!error)
-		hawk_core_file_set_times(*ret, &times);
+		(*ret)->times = times;
 	return error;
 }

@@ -222,7 +222,8 @@ const struct hawk_module *hawk_target_modules(const struct hawk_target *target, 
 /** How much memory of the process there is, in all mappings. */
 uint64_t hawk_target_present_bytes(const struct hawk_target *target);
 
-/** Index of the first mapping that ends above `address`; the number of mappings if there is none. */
+/** Index of the first mapping that ends above `address`; the number of mappings if there is none.
+ */
 size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address);
 
 /** The mapping, module that contains `address`, or NULL. */

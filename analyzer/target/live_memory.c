@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
+#include "hawk_array.h"
 #include "hawk_cleanup.h"
 #include "live_pages.h"
 #include "live_stop.h"
@@ -185,17 +186,8 @@ static void find_probe(struct hawk_live *live)
 /** Index of the first range that ends above `address`. */
 static size_t range_index(const struct hawk_live *live, uint64_t address)
 {
-	size_t low = 0, high = live->range_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (live->ranges[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return hawk_array_first_above(live->ranges, live->range_count, sizeof(*live->ranges),
+				      offsetof(struct range, end), address);
 }
 
 /**
@@ -335,15 +327,9 @@ static struct hawk_error *insert_range(struct hawk_live *live, struct range rang
 {
 	size_t i = range_index(live, range.start);
 
-	if (live->range_count == live->range_capacity) {
-		size_t capacity = live->range_capacity ? 2 * live->range_capacity : 64;
-		void *moved = reallocarray(live->ranges, capacity, sizeof(range));
-
-		if (!moved)
-			return &hawk_enomem;
-		live->ranges = moved;
-		live->range_capacity = capacity;
-	}
+	if (!hawk_array_reserve(&live->ranges, live->range_count, &live->range_capacity,
+				sizeof(range)))
+		return &hawk_enomem;
 	memmove(live->ranges + i + 1, live->ranges + i, (live->range_count - i) * sizeof(range));
 	live->ranges[i] = range;
 	live->range_count++;
@@ -354,15 +340,9 @@ static struct hawk_error *new_region(struct hawk_live *live, size_t bytes, uint8
 {
 	void *start;
 
-	if (live->region_count == live->region_capacity) {
-		size_t capacity = live->region_capacity ? 2 * live->region_capacity : 64;
-		void *moved = reallocarray(live->regions, capacity, sizeof(*live->regions));
-
-		if (!moved)
-			return &hawk_enomem;
-		live->regions = moved;
-		live->region_capacity = capacity;
-	}
+	if (!hawk_array_reserve(&live->regions, live->region_count, &live->region_capacity,
+				sizeof(*live->regions)))
+		return &hawk_enomem;
 	start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (start == MAP_FAILED)

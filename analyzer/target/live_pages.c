@@ -9,6 +9,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "hawk_array.h"
+
 enum {
 	PAGE_BYTES = 4096,
 	ENTRIES = 8192, /* of the pagemap, read at once */
@@ -53,15 +55,8 @@ static bool add_run(struct hawk_pages *pages, uint64_t start, uint64_t end)
 		pages->runs[pages->count - 1].end = end;
 		return true;
 	}
-	if (pages->count == pages->capacity) {
-		size_t capacity = pages->capacity ? 2 * pages->capacity : 16;
-		void *moved = reallocarray(pages->runs, capacity, sizeof(*pages->runs));
-
-		if (!moved)
-			return false;
-		pages->runs = moved;
-		pages->capacity = capacity;
-	}
+	if (!hawk_array_reserve(&pages->runs, pages->count, &pages->capacity, sizeof(*pages->runs)))
+		return false;
 	pages->runs[pages->count++] = (struct hawk_page_run){start, end};
 	return true;
 }
@@ -142,22 +137,16 @@ void hawk_pages_deinit(struct hawk_pages *pages)
 
 bool hawk_pages_next(const struct hawk_pages *pages, uint64_t *start, uint64_t *end)
 {
-	size_t low = 0, high = pages->count;
 	const struct hawk_page_run *run;
+	size_t index;
 
 	if (!pages->known)
 		return *start < *end;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (pages->runs[middle].end <= *start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == pages->count || pages->runs[low].start >= *end)
+	index = hawk_array_first_above(pages->runs, pages->count, sizeof(*run),
+				       offsetof(struct hawk_page_run, end), *start);
+	if (index == pages->count || pages->runs[index].start >= *end)
 		return false;
-	run = &pages->runs[low];
+	run = &pages->runs[index];
 	if (run->start > *start)
 		*start = run->start;
 	if (run->end < *end)

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "hawk_array.h"
 #include "hawk_cleanup.h"
 #include "live_proc.h"
 
@@ -72,15 +73,9 @@ static bool is_known(const struct hawk_stopper *stopper, pid_t tid)
 
 static struct hawk_stopped_thread *add_thread(struct hawk_stopper *stopper, pid_t tid)
 {
-	if (stopper->count == stopper->capacity) {
-		size_t capacity = stopper->capacity ? 2 * stopper->capacity : 64;
-		void *moved = reallocarray(stopper->threads, capacity, sizeof(*stopper->threads));
-
-		if (!moved)
-			return NULL;
-		stopper->threads = moved;
-		stopper->capacity = capacity;
-	}
+	if (!hawk_array_reserve(&stopper->threads, stopper->count, &stopper->capacity,
+				sizeof(*stopper->threads)))
+		return NULL;
 	stopper->threads[stopper->count] = (struct hawk_stopped_thread){.tid = tid};
 	return &stopper->threads[stopper->count++];
 }

@@ -4,7 +4,7 @@
  * From the header of a table file to mappings. Only what is needed to find the memory again is
  * looked at; whether the table is sound is for trace/ to find out.
  */
-#include "table_file.h"
+#include "core_file.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static struct hawk_error *read_extents(struct hawk_target *target,
 	struct hawk_table_extent first = {.address = header->self_address,
 					  .bytes = HAWK_TABLE_HEADER_BYTES,
 					  .kind = HAWK_EXTENT_HEADER};
-	size_t file_bytes = hawk_core_file_size(target->core);
+	size_t file_bytes = target->core->size;
 	size_t count = 0, cut = 0, left;
 
 	target->mappings = calloc(HAWK_TABLE_EXTENTS + 1, sizeof(*target->mappings));
@@ -119,13 +119,13 @@ struct hawk_error *hawk_table_file_read(struct hawk_target *target, struct hawk_
 	struct hawk_table_header *header;
 	struct hawk_error *err;
 
-	if (hawk_core_file_size(target->core) < sizeof(*header))
+	if (target->core->size < sizeof(*header))
 		return hawk_error_create(HAWK_ERROR_FORMAT,
 					 "a table file of hawk-core that is cut off in its header");
 	header = malloc(sizeof(*header));
 	if (!header)
 		return &hawk_enomem;
-	memcpy(header, hawk_core_file_bytes(target->core), sizeof(*header));
+	memcpy(header, target->core->bytes, sizeof(*header));
 	target->process.table_file = true;
 	target->process.page_bytes = PAGE_BYTES;
 	target->process.pid = header->version == HAWK_TABLE_VERSION ? header->pid : 0;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "core_file.h"
+#include "hawk_array.h"
 #include "hawk_cleanup.h"
 #include "hawk_cursor.h"
 #include "live_process.h"
@@ -39,66 +40,45 @@ const char *hawk_target_string(struct hawk_target *target, const char *bytes, si
 	return string->text;
 }
 
-/** Room for one more of `size` bytes behind `count` elements. */
-static void *add_element(void **elements, size_t *count, size_t *capacity, size_t size)
-{
-	if (*count == *capacity) {
-		size_t more = *capacity ? 2 * *capacity : 16;
-		void *moved = reallocarray(*elements, more, size);
-
-		if (!moved)
-			return NULL;
-		*elements = moved;
-		*capacity = more;
-	}
-	return memset((char *)*elements + size * (*count)++, 0, size);
-}
-
 struct hawk_thread *hawk_target_add_thread(struct hawk_target *target)
 {
-	return add_element((void **)&target->threads, &target->thread_count,
-			   &target->thread_capacity, sizeof(*target->threads));
+	if (!hawk_array_reserve(&target->threads, target->thread_count, &target->thread_capacity,
+				sizeof(*target->threads)))
+		return NULL;
+	target->threads[target->thread_count] = (struct hawk_thread){0};
+	return &target->threads[target->thread_count++];
 }
 
 struct hawk_module *hawk_target_add_module(struct hawk_target *target)
 {
-	return add_element((void **)&target->modules, &target->module_count,
-			   &target->module_capacity, sizeof(*target->modules));
+	if (!hawk_array_reserve(&target->modules, target->module_count, &target->module_capacity,
+				sizeof(*target->modules)))
+		return NULL;
+	target->modules[target->module_count] = (struct hawk_module){0};
+	return &target->modules[target->module_count++];
 }
 
 void hawk_auxv_parse(struct hawk_auxv *auxv, const void *bytes, size_t size)
 {
+	const struct {
+		uint64_t type;
+		uint64_t *value;
+	} members[] = {
+		{AT_PHDR, &auxv->program_headers}, {AT_PHNUM, &auxv->program_header_count},
+		{AT_PAGESZ, &auxv->page_bytes},    {AT_ENTRY, &auxv->entry},
+		{AT_SYSINFO_EHDR, &auxv->vdso},    {AT_EXECFN, &auxv->program_name},
+	};
 	struct hawk_cursor cursor = hawk_cursor_over(bytes, size);
 
 	while (hawk_cursor_left(&cursor) >= 16) {
 		uint64_t type = hawk_cursor_u64(&cursor);
 		uint64_t value = hawk_cursor_u64(&cursor);
 
-		switch (type) {
-		case AT_NULL:
+		if (type == AT_NULL)
 			return;
-		case AT_PHDR:
-			auxv->program_headers = value;
-			break;
-		case AT_PHNUM:
-			auxv->program_header_count = value;
-			break;
-		case AT_PAGESZ:
-			auxv->page_bytes = value;
-			break;
-		case AT_BASE:
-			auxv->interpreter = value;
-			break;
-		case AT_ENTRY:
-			auxv->entry = value;
-			break;
-		case AT_SYSINFO_EHDR:
-			auxv->vdso = value;
-			break;
-		case AT_EXECFN:
-			auxv->program_name = value;
-			break;
-		}
+		for (size_t i = 0; i < sizeof(members) / sizeof(*members); i++)
+			if (members[i].type == type)
+				*members[i].value = value;
 	}
 }
 
@@ -243,18 +223,9 @@ uint64_t hawk_target_present_bytes(const struct hawk_target *target)
 
 size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = target->mapping_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (target->mappings[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return hawk_array_first_above(target->mappings, target->mapping_count,
+				      sizeof(*target->mappings), offsetof(struct hawk_mapping, end),
+				      address);
 }
 
 const struct hawk_mapping *hawk_target_mapping_at(const struct hawk_target *target,
@@ -322,20 +293,13 @@ uint64_t hawk_target_stack_start(const struct hawk_target *target, const struct 
 
 const struct hawk_module *hawk_target_module_at(const struct hawk_target *target, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = target->module_count;
+	size_t index = hawk_array_first_above(target->modules, target->module_count,
+					      sizeof(*target->modules),
+					      offsetof(struct hawk_module, end), address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (target->modules[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == target->module_count || target->modules[low].start > address)
+	if (index == target->module_count || target->modules[index].start > address)
 		return NULL;
-	return &target->modules[low];
+	return &target->modules[index];
 }
 
 /** Up to `bytes` at `address`, which lies in `mapping`. */
@@ -350,7 +314,7 @@ static size_t read_mapping(const struct hawk_target *target, const struct hawk_m
 		bytes = (size_t)(mapping->present_bytes - offset);
 	if (target->live)
 		return hawk_live_read(target->live, mapping, address, to, bytes);
-	memcpy(to, hawk_core_file_bytes(target->core) + mapping->core_offset + offset, bytes);
+	memcpy(to, target->core->bytes + mapping->core_offset + offset, bytes);
 	return bytes;
 }
 
@@ -398,7 +362,7 @@ const void *hawk_target_view(const struct hawk_target *target, uint64_t address,
 	offset = address - mapping->start;
 	if (offset > mapping->present_bytes || bytes > mapping->present_bytes - offset)
 		return NULL;
-	return hawk_core_file_bytes(target->core) + mapping->core_offset + offset;
+	return target->core->bytes + mapping->core_offset + offset;
 }
 
 bool hawk_target_next_data(const struct hawk_target *target, uint64_t address, uint64_t end,

@@ -20,7 +20,6 @@ struct hawk_auxv {
 	uint64_t program_headers;      /**< AT_PHDR */
 	uint64_t program_header_count; /**< AT_PHNUM */
 	uint64_t page_bytes;           /**< AT_PAGESZ */
-	uint64_t interpreter;          /**< AT_BASE */
 	uint64_t entry;                /**< AT_ENTRY */
 	uint64_t vdso;                 /**< AT_SYSINFO_EHDR */
 	uint64_t program_name;         /**< AT_EXECFN: address of a string */

@@ -21,6 +21,8 @@ enum {
 	HAWK_TABLE_PATH_MAX = 4096,
 };
 
+struct hawk_table;
+
 /** One segment of a doubling array, as far as it is there. */
 struct hawk_table_segment {
 	uint64_t address;
@@ -62,6 +64,14 @@ bool hawk_table_array_read(const struct hawk_table_array *array, uint64_t index,
 bool hawk_table_array_address(const struct hawk_table_array *array, uint64_t index,
 			      uint64_t *address);
 
+/** A NUL-terminated copy of `bytes` in the words from `first_word` on; what is not there is left
+ * out. NULL = out of memory. */
+char *hawk_table_copy_text(const struct hawk_table *table, uint32_t first_word, uint32_t bytes);
+
+/** Up to `wanted` bytes at `address`: how many the target holds. */
+uint64_t hawk_table_present_bytes(const struct hawk_target *target, uint64_t address,
+				  uint64_t wanted);
+
 /** Records 0 .. count-1 of the module log by address, so that a lookup need not try them all. */
 struct hawk_table_module_index;
 
@@ -98,9 +108,6 @@ struct hawk_table {
 	struct hawk_table_module_index *module_index;
 };
 
-/** Fills extents (published ones, sorted). */
-struct hawk_error *hawk_table_load_extents(struct hawk_table *table);
-
 /** Fills modules and their index. */
 struct hawk_error *hawk_table_load_modules(struct hawk_table *table,
 					   struct hawk_findings *findings);
@@ -124,10 +131,6 @@ struct hawk_error *hawk_table_load_traces(struct hawk_table *table, struct hawk_
 /** Fills counters and totals, from records and thread slots. */
 struct hawk_error *hawk_table_load_counters(struct hawk_table *table,
 					    struct hawk_findings *findings);
-
-/** Checks what says how stacks were sampled, and captures the sums. */
-struct hawk_error *hawk_table_load_samples(struct hawk_table *table,
-					   struct hawk_findings *findings);
 
 /** Where a header was found, and what it says. */
 struct hawk_table_found {

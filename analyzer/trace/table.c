@@ -6,100 +6,93 @@
  */
 #include "hawk_table_state.h"
 
-#include "hawk_cleanup.h"
-
+#include <inttypes.h>
 #include <stdlib.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_sampling.h"
 
 static void hawk_cleanup_table(struct hawk_table **table)
 {
 	hawk_table_close(*table);
 }
 
-static struct hawk_error *open_arrays(struct hawk_table *table)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	const struct hawk_table_header *header = &table->header;
-	const struct hawk_table_array_shape traces = {
-		.addresses = header->trace_segments,
-		.segment_count = HAWK_TRACE_SEGMENTS,
-		.first_log2 = HAWK_TRACE_SEGMENT_LOG2,
-		.record_bytes = header->trace_record_bytes,
-		.count = header->trace_count < HAWK_TABLE_TRACES_MAX ? header->trace_count
-								     : HAWK_TABLE_TRACES_MAX,
-	};
-	const struct hawk_table_array_shape words = {
-		.addresses = header->word_segments,
-		.segment_count = HAWK_WORD_SEGMENTS,
-		.first_log2 = HAWK_WORD_SEGMENT_LOG2,
-		.record_bytes = sizeof(uint64_t),
-		.count = header->word_count,
-	};
-	const struct hawk_table_array_shape threads = {
-		.addresses = header->thread_segments,
-		.segment_count = HAWK_THREAD_SEGMENTS,
-		.first_log2 = HAWK_THREAD_SEGMENT_LOG2,
-		.record_bytes = header->thread_slot_bytes,
-		.count = header->thread_count,
-	};
-	const struct hawk_table_array_shape modules = {
-		.addresses = header->module_segments,
-		.segment_count = HAWK_MODULE_SEGMENTS,
-		.first_log2 = HAWK_MODULE_SEGMENT_LOG2,
-		.record_bytes = header->module_record_bytes,
-		.count = header->module_count < HAWK_TABLE_MODULES_MAX ? header->module_count
-								       : HAWK_TABLE_MODULES_MAX,
-	};
-	const struct hawk_table_array_shape labels = {
-		.addresses = header->label_segments,
-		.segment_count = HAWK_LABEL_SEGMENTS,
-		.first_log2 = HAWK_LABEL_SEGMENT_LOG2,
-		.record_bytes = sizeof(struct hawk_label_record),
-		.count = header->label_count,
-	};
-	struct hawk_error *err;
-
-	err = hawk_table_array_open(table->target, &traces, true, &table->traces);
-	if (!err)
-		err = hawk_table_array_open(table->target, &words, true, &table->words);
-	/* Slots are mostly the tracer's scratch, and read only once: not captured. */
-	if (!err)
-		err = hawk_table_array_open(table->target, &threads, false, &table->threads);
-	if (!err)
-		err = hawk_table_array_open(table->target, &modules, true, &table->module_records);
-	if (!err)
-		err = hawk_table_array_open(table->target, &labels, true, &table->label_records);
-	return err;
+	return a < b ? a : b;
 }
 
-static void report_absent(struct hawk_findings *findings, const char *what, uint64_t said,
-			  uint64_t there)
-{
-	if (said > there)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "table-records-missing*",
-				  "%llu of %llu %s of the trace table are not there",
-				  (unsigned long long)(said - there), (unsigned long long)said,
-				  what);
-}
-
-static void clamp_counts(struct hawk_table *table, struct hawk_findings *findings)
+/**
+ * Opens the arrays that the header tells of and clamps its counts to what is there. Slots of
+ * threads are mostly the tracer's scratch, and read only once: not captured.
+ */
+static struct hawk_error *open_arrays(struct hawk_table *table, struct hawk_findings *findings)
 {
 	struct hawk_table_header *header = &table->header;
+	const struct {
+		struct hawk_table_array *array;
+		struct hawk_table_array_shape shape;
+		bool capture;
+		const char *what;
+		uint32_t *count; /**< in the header; records from `first` on are there */
+		uint32_t first;
+	} arrays[] = {
+		{&table->traces,
+		 {header->trace_segments, HAWK_TRACE_SEGMENTS, HAWK_TRACE_SEGMENT_LOG2,
+		  header->trace_record_bytes, least(header->trace_count, HAWK_TABLE_TRACES_MAX)},
+		 true,
+		 "traces",
+		 &header->trace_count,
+		 1},
+		{&table->words,
+		 {header->word_segments, HAWK_WORD_SEGMENTS, HAWK_WORD_SEGMENT_LOG2,
+		  sizeof(uint64_t), header->word_count},
+		 true,
+		 "words",
+		 &header->word_count,
+		 0},
+		{&table->threads,
+		 {header->thread_segments, HAWK_THREAD_SEGMENTS, HAWK_THREAD_SEGMENT_LOG2,
+		  header->thread_slot_bytes, header->thread_count},
+		 false,
+		 "thread records",
+		 &header->thread_count,
+		 0},
+		{&table->module_records,
+		 {header->module_segments, HAWK_MODULE_SEGMENTS, HAWK_MODULE_SEGMENT_LOG2,
+		  header->module_record_bytes, least(header->module_count, HAWK_TABLE_MODULES_MAX)},
+		 true,
+		 "module records",
+		 &header->module_count,
+		 0},
+		{&table->label_records,
+		 {header->label_segments, HAWK_LABEL_SEGMENTS, HAWK_LABEL_SEGMENT_LOG2,
+		  sizeof(struct hawk_label_record), header->label_count},
+		 true,
+		 "scopes and types",
+		 &header->label_count,
+		 1},
+	};
 
-	/* Id 0 exists without a record. */
-	if (header->trace_count > 1)
-		report_absent(findings, "traces", header->trace_count, table->traces.count);
-	report_absent(findings, "words", header->word_count, table->words.count);
-	report_absent(findings, "thread records", header->thread_count, table->threads.count);
-	report_absent(findings, "module records", header->module_count,
-		      table->module_records.count);
-	/* As of traces, label 0 exists without a record. */
-	if (header->label_count > 1)
-		report_absent(findings, "scopes and types", header->label_count,
-			      table->label_records.count);
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+		uint64_t said = *arrays[i].count;
+		struct hawk_error *err = hawk_table_array_open(table->target, &arrays[i].shape,
+							       arrays[i].capture, arrays[i].array);
+
+		if (err)
+			return err;
+		if (said > arrays[i].first && said > arrays[i].array->count)
+			hawk_findings_add(
+				findings, HAWK_FINDING_MISSING, true, "table-records-missing*",
+				"%" PRIu64 " of %" PRIu64 " %s of the trace table are not there",
+				said - arrays[i].array->count, said, arrays[i].what);
+	}
 	header->trace_count = table->traces.count ? (uint32_t)table->traces.count : 1;
 	header->word_count = (uint32_t)table->words.count;
 	header->thread_count = (uint32_t)table->threads.count;
 	header->module_count = (uint32_t)table->module_records.count;
 	header->options[sizeof(header->options) - 1] = '\0';
+	return NULL;
 }
 
 /* Of a twin, everything that changes is stale. */
@@ -111,6 +104,73 @@ static void forget_contents(struct hawk_table_header *header)
 	header->module_count = 0;
 	header->label_count = 0;
 	header->extent_count = 0;
+}
+
+static int compare_extents(const void *left, const void *right)
+{
+	const struct hawk_table_extent *a = left;
+	const struct hawk_table_extent *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
+}
+
+static struct hawk_error *load_extents(struct hawk_table *table)
+{
+	const struct hawk_table_header *header = &table->header;
+	uint64_t count = least(header->extent_count, HAWK_TABLE_EXTENTS);
+
+	table->extents = calloc(HAWK_TABLE_EXTENTS, sizeof(*table->extents));
+	if (!table->extents)
+		return &hawk_enomem;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct hawk_table_extent *extent = &header->extents[i];
+
+		if (extent->kind && extent->bytes && extent->bytes <= UINT64_MAX - extent->address)
+			table->extents[table->extent_count++] = *extent;
+	}
+	qsort(table->extents, table->extent_count, sizeof(*table->extents), compare_extents);
+	return NULL;
+}
+
+/** Checks what says how stacks were sampled, and captures the sums. */
+static struct hawk_error *load_samples(struct hawk_table *table, struct hawk_findings *findings)
+{
+	struct hawk_table_header *header = &table->header;
+
+	if (!(header->incompatible_flags & HAWK_TABLE_SAMPLED) || table->is_twin) {
+		header->sample_mean = 0;
+		return NULL;
+	}
+	if (!header->sample_mean || header->sample_mean > UINT64_C(1)
+								  << HAWK_SAMPLE_MEAN_LOG2_MAX) {
+		hawk_findings_add(
+			findings, HAWK_FINDING_DAMAGE, true, "table-sample-damaged",
+			"the mean of the sample cannot be %" PRIu64
+			" bytes; counts of sites are those of the sample and not estimates of "
+			"the whole",
+			header->sample_mean);
+		header->sample_mean = 0;
+		return NULL;
+	}
+	for (unsigned i = 0; i < HAWK_TRACE_SEGMENTS; i++) {
+		uint64_t first = hawk_segment_first(i, HAWK_TRACE_SEGMENT_LOG2);
+		uint64_t address = header->sample_segments[i];
+		struct hawk_error *err;
+		uint64_t bytes;
+
+		if (first >= header->trace_count)
+			break;
+		bytes = least(hawk_segment_length(i, HAWK_TRACE_SEGMENT_LOG2),
+			      header->trace_count - first) *
+			sizeof(struct hawk_sample_record);
+		bytes = hawk_table_present_bytes(table->target, address, bytes);
+		err = address ? hawk_target_capture(table->target, address, bytes) : NULL;
+		if (err)
+			return err;
+	}
+	return NULL;
 }
 
 struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findings *findings,
@@ -137,11 +197,9 @@ struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findi
 	table->trace_limit = found->header.trace_count;
 	if (table->is_twin)
 		forget_contents(&table->header);
-	err = open_arrays(table);
-	if (err)
-		return err;
-	clamp_counts(table, findings);
-	err = hawk_table_load_extents(table);
+	err = open_arrays(table, findings);
+	if (!err)
+		err = load_extents(table);
 	if (!err)
 		err = hawk_table_load_modules(table, findings);
 	if (!err)
@@ -151,7 +209,7 @@ struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findi
 	if (!err)
 		err = hawk_table_load_counters(table, findings);
 	if (!err)
-		err = hawk_table_load_samples(table, findings);
+		err = load_samples(table, findings);
 	if (err)
 		return err;
 	*ret = take_ptr(&table);
@@ -205,31 +263,75 @@ const struct hawk_table_extent *hawk_table_extents(const struct hawk_table *tabl
 	return table->extents;
 }
 
-static int compare_extents(const void *left, const void *right)
+static bool read_header(const struct hawk_target *target, uint64_t address,
+			struct hawk_table_header *ret)
 {
-	const struct hawk_table_extent *a = left;
-	const struct hawk_table_extent *b = right;
-
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return a->bytes < b->bytes ? -1 : a->bytes > b->bytes;
+	return hawk_target_read_some(target, address, ret, sizeof(*ret)) == sizeof(*ret) &&
+	       ret->magic == hawk_table_magic() && ret->version == HAWK_TABLE_VERSION &&
+	       ret->self_address == address;
 }
 
-struct hawk_error *hawk_table_load_extents(struct hawk_table *table)
+/** A table file has its header in one of few mappings. */
+static bool find_header(const struct hawk_target *table, struct hawk_table_header *ret)
 {
-	const struct hawk_table_header *header = &table->header;
-	uint32_t count = header->extent_count < HAWK_TABLE_EXTENTS ? header->extent_count
-								   : HAWK_TABLE_EXTENTS;
+	size_t count;
+	const struct hawk_mapping *mappings = hawk_target_mappings(table, &count);
 
-	table->extents = calloc(HAWK_TABLE_EXTENTS, sizeof(*table->extents));
-	if (!table->extents)
-		return &hawk_enomem;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct hawk_table_extent *extent = &header->extents[i];
+	for (size_t i = 0; i < count; i++)
+		if (read_header(table, mappings[i].start, ret))
+			return true;
+	return false;
+}
 
-		if (extent->kind && extent->bytes && extent->bytes <= UINT64_MAX - extent->address)
-			table->extents[table->extent_count++] = *extent;
-	}
-	qsort(table->extents, table->extent_count, sizeof(*table->extents), compare_extents);
-	return NULL;
+static bool belong_together(const struct hawk_target *target, const struct hawk_target *table)
+{
+	struct hawk_table_header header, twin;
+
+	return find_header(table, &header) && header.twin_address &&
+	       read_header(target, header.twin_address, &twin) &&
+	       twin.primary_address == header.self_address && twin.pid == header.pid &&
+	       twin.start_realtime_ns == header.start_realtime_ns &&
+	       twin.key.k[0] == header.key.k[0] && twin.key.k[1] == header.key.k[1];
+}
+
+struct hawk_error *hawk_table_attach(struct hawk_target *target, struct hawk_target *table)
+{
+	struct hawk_error *err = NULL;
+
+	if (!hawk_target_process(table)->table_file)
+		err = hawk_error_create(HAWK_ERROR_FORMAT, "not a table file of the tracer");
+	else if (hawk_target_process(target)->table_file)
+		err = hawk_error_create(HAWK_ERROR_USAGE,
+					"a table file needs no other; --table is for its core");
+	else if (!belong_together(target, table))
+		err = hawk_error_create(HAWK_ERROR_FORMAT, "the table file is not of this process");
+	if (err)
+		hawk_target_close(table);
+	else
+		hawk_target_attach_table(target, table);
+	return err;
+}
+
+uint64_t hawk_table_sample_mean(const struct hawk_table *table)
+{
+	return table->header.sample_mean;
+}
+
+struct hawk_sample_record hawk_table_sample(const struct hawk_table *table, uint32_t id)
+{
+	struct hawk_sample_record record = {0};
+	unsigned segment;
+	uint64_t address;
+
+	if (!table->header.sample_mean || !id || id >= table->header.trace_count)
+		return record;
+	segment = hawk_segment_of(id, HAWK_TRACE_SEGMENT_LOG2);
+	if (segment >= HAWK_TRACE_SEGMENTS || !table->header.sample_segments[segment])
+		return record;
+	address = table->header.sample_segments[segment] +
+		  (id - hawk_segment_first(segment, HAWK_TRACE_SEGMENT_LOG2)) * sizeof(record);
+	if (hawk_target_read_some(table->target, address, &record, sizeof(record)) !=
+	    sizeof(record))
+		record = (struct hawk_sample_record){0};
+	return record;
 }

@@ -7,6 +7,7 @@
 
 #include "hawk_extent.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static_assert((int)HAWK_WORD_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX &&
@@ -14,8 +15,8 @@ static_assert((int)HAWK_WORD_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX &&
 		      (int)HAWK_MODULE_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX,
 	      "any array of the table fits");
 
-/* Up to `wanted` bytes at `address`: how many the target holds. */
-static uint64_t present_bytes(const struct hawk_target *target, uint64_t address, uint64_t wanted)
+uint64_t hawk_table_present_bytes(const struct hawk_target *target, uint64_t address,
+				  uint64_t wanted)
 {
 	struct hawk_extent extent;
 
@@ -31,7 +32,7 @@ static struct hawk_error *open_segment(struct hawk_target *target, uint64_t addr
 				       struct hawk_table_segment *ret)
 {
 	/* 2^32 records of 2^32 bytes at most: cannot overflow. */
-	uint64_t present = present_bytes(target, address, records * record_bytes);
+	uint64_t present = hawk_table_present_bytes(target, address, records * record_bytes);
 
 	ret->address = address;
 	ret->present_records = present / record_bytes;
@@ -118,4 +119,21 @@ bool hawk_table_array_address(const struct hawk_table_array *array, uint64_t ind
 		return false;
 	*address = segment->address + inside * array->record_bytes;
 	return true;
+}
+
+char *hawk_table_copy_text(const struct hawk_table *table, uint32_t first_word, uint32_t bytes)
+{
+	uint32_t words = (bytes + 7) / 8;
+	char *text = calloc(words + 1, 8);
+
+	if (!text)
+		return NULL;
+	for (uint32_t i = 0; i < words; i++)
+		if (!hawk_table_array_read(&table->words, (uint64_t)first_word + i,
+					   text + (size_t)i * 8, 8)) {
+			text[(size_t)i * 8] = '\0';
+			break;
+		}
+	text[bytes] = '\0';
+	return text;
 }

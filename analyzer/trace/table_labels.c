@@ -30,40 +30,17 @@ static bool is_usable(const struct hawk_table *table, uint32_t id,
 		(record->parent < id && table->labels[record->parent].kind == HAWK_LABEL_SCOPE));
 }
 
-/* A NUL-terminated copy; bytes that are not there are left out. NULL = out of memory. */
-static char *copy_name(const struct hawk_table *table, const struct hawk_label_record *record)
-{
-	uint32_t words = (record->name_bytes + 7) / 8;
-	char *name = calloc(words + 1, 8);
-
-	if (!name)
-		return NULL;
-	for (uint32_t i = 0; i < words; i++)
-		if (!hawk_table_array_read(&table->words, (uint64_t)record->name_index + i,
-					   name + (size_t)i * 8, 8)) {
-			name[(size_t)i * 8] = '\0';
-			break;
-		}
-	name[record->name_bytes] = '\0';
-	return name;
-}
-
-static uint32_t depth_of(const struct hawk_table *table, uint32_t parent)
-{
-	return parent ? table->labels[parent].depth + 1 : 0;
-}
-
 static struct hawk_error *fill_label(struct hawk_table *table, uint32_t id,
 				     const struct hawk_label_record *record)
 {
 	struct hawk_table_label *label = &table->labels[id];
 
-	label->name = copy_name(table, record);
+	label->name = hawk_table_copy_text(table, record->name_index, record->name_bytes);
 	if (!label->name)
 		return &hawk_enomem;
 	label->kind = record->kind;
 	label->parent = record->parent;
-	label->depth = depth_of(table, record->parent);
+	label->depth = record->parent ? table->labels[record->parent].depth + 1 : 0;
 	label->entries = record->entries;
 	label->total_ns = record->total_ns;
 	return NULL;

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_array.h"
+
 enum {
 	PATHS_BYTES_MAX = 64 << 20,
 	ENTRIES_MAX = 4 << 20,
@@ -46,26 +48,6 @@ void hawk_table_free_modules(struct hawk_table *table)
 	free_index(table->module_index);
 }
 
-/* A NUL-terminated copy; bytes that are not there are left out. NULL = out of memory. */
-static char *copy_path(const struct hawk_table *table, const struct hawk_module_record *record)
-{
-	uint32_t bytes =
-		record->path_bytes < HAWK_TABLE_PATH_MAX ? record->path_bytes : HAWK_TABLE_PATH_MAX;
-	uint32_t words = (bytes + 7) / 8;
-	char *path = calloc(words + 1, 8);
-
-	if (!path)
-		return NULL;
-	for (uint32_t i = 0; i < words; i++)
-		if (!hawk_table_array_read(&table->words, (uint64_t)record->path_index + i,
-					   path + (size_t)i * 8, 8)) {
-			path[(size_t)i * 8] = '\0';
-			break;
-		}
-	path[bytes] = '\0';
-	return path;
-}
-
 /**
  * What the target itself calls the executable, or NULL. The tracer cannot always know: without
  * /proc it has only the name that the program was started by.
@@ -91,6 +73,7 @@ static struct hawk_error *add_module(struct hawk_table *table,
 {
 	struct hawk_table_module *module = &table->modules[table->module_count];
 	const char *known = executable_path(table, record);
+	uint32_t bytes = record->path_bytes;
 
 	*module = (struct hawk_table_module){
 		.start = record->start,
@@ -102,7 +85,10 @@ static struct hawk_error *add_module(struct hawk_table *table,
 		.build_id_bytes = record->build_id_bytes,
 	};
 	memcpy(module->build_id, record->build_id, record->build_id_bytes);
-	module->path = known ? strdup(known) : copy_path(table, record);
+	if (bytes > HAWK_TABLE_PATH_MAX)
+		bytes = HAWK_TABLE_PATH_MAX;
+	module->path =
+		known ? strdup(known) : hawk_table_copy_text(table, record->path_index, bytes);
 	if (!module->path)
 		return &hawk_enomem;
 	table->module_count++;
@@ -147,20 +133,11 @@ static struct hawk_error *make_pieces(const struct hawk_table *table,
 /* The piece that contains `address`, or SIZE_MAX. */
 static size_t find_piece(const struct hawk_table_module_index *index, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = index->piece_count;
+	size_t above = hawk_array_first_above(index->pieces, index->piece_count + 1,
+					      sizeof(*index->pieces), offsetof(struct piece, start),
+					      address);
 
-	if (!high || address < index->pieces[0].start || address >= index->pieces[high].start)
-		return SIZE_MAX;
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (index->pieces[middle].start <= address)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return above && above <= index->piece_count ? above - 1 : SIZE_MAX;
 }
 
 /* Counts the entries of each piece, or, from these counts down, fills them in. The latest modules
