@@ -181,9 +181,9 @@ find_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller, uint64
 	uint32_t trace = slot->stack.trace;
 
 	if (!trace || !hawk_walk_holds(&slot->stack, caller)) {
-		trace = hawk_tops_find(&slot->stack, caller);
-		if (!trace)
-			trace = find_by_walk(slot, caller);
+		const struct hawk_stack_top *top = hawk_tops_find(&slot->stack, caller);
+
+		trace = top ? top->trace : find_by_walk(slot, caller);
 	}
 	if (__builtin_expect(!trace, 0))
 		count_dropped(slot, bytes);
@@ -268,16 +268,13 @@ static __attribute__((noinline)) void *record_uncounted(struct hawk_slot *slot, 
 	return finish(slot, trace, block);
 }
 
-/** Not the thread's last stack, nor that of `wrong`, see hawk_tops.h. */
-static __attribute__((noinline)) void *record_unexpected(struct hawk_slot *slot,
-							 const struct hawk_frame_state *caller,
-							 struct hawk_new_block block,
-							 const struct hawk_stack_top *wrong)
+/** Neither the thread's last stack nor a known top. */
+static __attribute__((noinline)) void *record_unknown(struct hawk_slot *slot,
+						      const struct hawk_frame_state *caller,
+						      struct hawk_new_block block)
 {
-	uint32_t trace = hawk_tops_search(&slot->stack, caller, wrong);
+	uint32_t trace = find_by_walk(slot, caller);
 
-	if (!trace)
-		trace = find_by_walk(slot, caller);
 	if (__builtin_expect(!trace, 0))
 		count_dropped(slot, bytes_of(block));
 	return finish(slot, trace, block);
@@ -294,49 +291,22 @@ static __attribute__((noinline)) void *record_adopted(struct hawk_slot *slot,
 	return finish(slot, trace, block);
 }
 
-/** `top` is the stack's. */
-static inline __attribute__((always_inline)) void *record_top(struct hawk_slot *slot,
-							      const struct hawk_frame_state *caller,
-							      struct hawk_new_block block,
-							      struct hawk_stack_top *top)
-{
-	uint32_t trace = hawk_tops_take(&slot->stack, top);
-	struct hawk_counter_entry *entry = counter_of(slot, trace);
-
-	if (__builtin_expect(!(++slot->top_hits % ADOPTION_INTERVAL), 0))
-		return record_adopted(slot, caller, block);
-	if (__builtin_expect(entry->trace != trace || entry->objects == UINT32_MAX, 0))
-		return record_uncounted(slot, trace, block);
-	return finish_usual(slot, entry, trace, block);
-}
-
-/** `top` is the stack's if the outer frames are what they were. */
-static __attribute__((noinline)) void *record_deep(struct hawk_slot *slot,
-						   const struct hawk_frame_state *caller,
-						   struct hawk_new_block block,
-						   struct hawk_stack_top *top)
-{
-	if (!hawk_tops_shared_words_hold(&slot->stack, top))
-		return record_unexpected(slot, caller, block, top);
-	return record_top(slot, caller, block, top);
-}
-
 /** Not the thread's last stack. The slot is busy. */
 static __attribute__((noinline)) void *record_changed(struct hawk_slot *slot,
 						      const struct hawk_frame_state *caller,
 						      struct hawk_new_block block)
 {
-	struct hawk_stack_top *top = hawk_tops_guess(&slot->stack, caller);
+	const struct hawk_stack_top *top = hawk_tops_find(&slot->stack, caller);
+	struct hawk_counter_entry *entry;
 
 	if (!top)
-		return record_unexpected(slot, caller, block, NULL);
-	/* On its way while words are compared. */
-	__builtin_prefetch(counter_of(slot, top->trace));
-	if (!hawk_tops_own_words_hold(top))
-		return record_unexpected(slot, caller, block, top);
-	if (top->shared_words)
-		return record_deep(slot, caller, block, top);
-	return record_top(slot, caller, block, top);
+		return record_unknown(slot, caller, block);
+	if (__builtin_expect(!(++slot->top_hits % ADOPTION_INTERVAL), 0))
+		return record_adopted(slot, caller, block);
+	entry = counter_of(slot, top->trace);
+	if (__builtin_expect(entry->trace != top->trace || entry->objects == UINT32_MAX, 0))
+		return record_uncounted(slot, top->trace, block);
+	return finish_usual(slot, entry, top->trace, block);
 }
 
 /** The thread's first call, or one that must not touch its slot. */

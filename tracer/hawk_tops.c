@@ -20,6 +20,7 @@ enum {
 	CALLERS_LOG2 = 10,
 	SETS_LOG2 = 7,
 	ADDRESS_BITS = 48,
+	OFFSET_BITS = 16,        /**< of a word: see hawk_stack_top.words */
 	OWN_BYTES_MAX = 1 << 19, /**< what 16 bits of words can say */
 };
 _Static_assert(HAWK_STACK_TOP_SETS == 1 << SETS_LOG2, "");
@@ -85,39 +86,44 @@ static inline uint16_t tag_of(uint64_t mixed)
 	return (uint16_t)(mixed >> (48 - SETS_LOG2));
 }
 
-/** `top` came after the last one, and was not expected. */
-static void expect(struct hawk_stack *stack, const struct hawk_frame_state *start,
-		   const struct hawk_stack_top *top)
+/** Whether all but the words of the top at `index` is as at `start`, and there are as many outer
+ * frames. */
+static inline bool fits(const struct hawk_stack *stack, uint32_t index,
+			const struct hawk_frame_state *start)
 {
-	struct hawk_stack_top_next *next = &stack->top_last->next;
-	uint16_t index = (uint16_t)(top - stack->tops), tag = hawk_tops_tag(start);
-	uint32_t match = hawk_tops_match(next->tags, tag);
+	const struct hawk_stack_top *top = &stack->tops[index];
 
-	if (match) {
-		next->indices[(uint32_t)__builtin_ctz(match) / 2] = index;
-		return;
-	}
-	for (uint32_t i = HAWK_STACK_TOP_NEXT - 1; i; i--) {
-		next->tags[i] = next->tags[i - 1];
-		next->indices[i] = next->indices[i - 1];
-	}
-	next->tags[0] = tag;
-	next->indices[0] = index;
+	return stack->top_bases[index] - 1u < stack->count && top->start.pc == start->pc &&
+	       top->start.sp == start->sp && (!top->needs_bp || top->start.bp == start->bp);
 }
 
+static inline bool is_there(uint64_t end, uint64_t word)
+{
+	return *(const uint64_t *)(end + (uint64_t)(uint16_t)word * 8) == word >> OFFSET_BITS;
+}
+
+/** Whether the words are what they were: those of the frames that are not shared, from the
+ * innermost, as hawk_walk_compare(), then those of the shared ones. */
 static inline bool holds(const struct hawk_stack *stack, const struct hawk_stack_top *top)
 {
-	return hawk_tops_own_words_hold(top) && hawk_tops_shared_words_hold(stack, top);
+	const uint64_t *words_end = top->words + top->word_count;
+	uint64_t end = top->start.sp - 8;
+
+	for (const uint64_t *word = top->words; word != words_end; word += HAWK_STACK_TOP_STEP)
+		if (!is_there(end, word[0]) || !is_there(end, word[1]) || !is_there(end, word[2]) ||
+		    !is_there(end, word[3]))
+			return false;
+	return !hawk_walk_compare(stack->words, top->shared_words);
 }
 
-uint32_t hawk_tops_search(struct hawk_stack *stack, const struct hawk_frame_state *start,
-			  const struct hawk_stack_top *wrong)
+struct hawk_stack_top *hawk_tops_find(struct hawk_stack *stack,
+				      const struct hawk_frame_state *start)
 {
 	const struct hawk_stack_top_slot *slot;
 	uint64_t mixed;
 
 	if (!hawk_walk_is_current(stack))
-		return 0;
+		return NULL;
 	mixed = mix(start);
 	slot = &stack->top_slots[first_of_set(mixed)];
 	for (uint32_t i = 0; i < HAWK_STACK_TOP_WAYS; i++, slot++) {
@@ -126,22 +132,10 @@ uint32_t hawk_tops_search(struct hawk_stack *stack, const struct hawk_frame_stat
 		if (slot->tag != tag_of(mixed) || !slot->place)
 			continue;
 		top = &stack->tops[slot->place - 1u];
-		if (top == wrong || !hawk_tops_fits(stack, slot->place - 1u, start) ||
-		    !holds(stack, top))
-			continue;
-		if (stack->top_last)
-			expect(stack, start, top);
-		return hawk_tops_take(stack, top);
+		if (fits(stack, slot->place - 1u, start) && holds(stack, top))
+			return top;
 	}
-	return 0;
-}
-
-uint32_t hawk_tops_find(struct hawk_stack *stack, const struct hawk_frame_state *start)
-{
-	struct hawk_stack_top *top = hawk_tops_guess(stack, start);
-
-	return top && holds(stack, top) ? hawk_tops_take(stack, top)
-					: hawk_tops_search(stack, start, top);
+	return NULL;
 }
 
 static inline bool is_empty(const struct hawk_stack *stack, const struct hawk_stack_top_slot *slot)
@@ -183,7 +177,7 @@ static bool take_words(struct hawk_stack_top *top, const struct hawk_stack_word 
 
 		if (above >= OWN_BYTES_MAX || above & 7 || words[i].value > ADDRESS)
 			return false;
-		top->words[count - 1 - i] = words[i].value << HAWK_TOPS_OFFSET_BITS | above / 8;
+		top->words[count - 1 - i] = words[i].value << OFFSET_BITS | above / 8;
 	}
 	for (; count % HAWK_STACK_TOP_STEP; count++)
 		top->words[count] = top->words[count - 1];

@@ -27,9 +27,8 @@ enum {
 	HAWK_STACK_TOP_SETS = 128,
 	HAWK_STACK_TOP_WAYS = 8,
 	HAWK_STACK_TOP_SLOTS = HAWK_STACK_TOP_SETS * HAWK_STACK_TOP_WAYS,
-	HAWK_STACK_TOP_WORDS = 24,  /**< words that prove the frames of one */
+	HAWK_STACK_TOP_WORDS = 28,  /**< words that prove the frames of one */
 	HAWK_STACK_TOP_STEP = 4,    /**< words are a multiple of this: the last one is repeated */
-	HAWK_STACK_TOP_NEXT = 4,    /**< tops that one remembers which came after it */
 	HAWK_STACK_SEEN_SETS = 128, /**< of four stacks each that were walked once */
 };
 
@@ -85,13 +84,6 @@ struct hawk_stack_word {
 	uint64_t value;
 };
 
-/** The tops that came after another one lately, and by what they are chosen from. A guess: any of
- * them may be another one by now. */
-struct hawk_stack_top_next {
-	uint16_t tags[HAWK_STACK_TOP_NEXT];
-	uint16_t indices[HAWK_STACK_TOP_NEXT]; /**< of hawk_stack.tops */
-};
-
 /** See hawk_tops.h. */
 struct hawk_stack_top {
 	struct hawk_frame_state start;
@@ -99,11 +91,9 @@ struct hawk_stack_top {
 	uint16_t shared_words; /**< of the previous stack: they prove the frames that are shared */
 	uint8_t word_count;    /**< of the others */
 	uint8_t needs_bp;      /**< start.bp matters */
-	struct hawk_stack_top_next next;
 	/** As hawk_stack_word, innermost first: the value in the upper 48 bits; below it, how many
 	 * words above start.sp - 8 the slot lies. */
 	uint64_t words[HAWK_STACK_TOP_WORDS];
-	uint64_t reserved[2];
 };
 _Static_assert(sizeof(struct hawk_stack_top) == 256, "four lines of the cache");
 _Static_assert(HAWK_STACK_TOP_WORDS % HAWK_STACK_TOP_STEP == 0, "room for the repeated word");
@@ -120,8 +110,6 @@ struct hawk_stack {
 	uint64_t readable_start; /**< [start, end) was proven readable: the pages of this stack seen
 				    so far */
 	uint64_t readable_end;
-	struct hawk_stack_top_next top_next; /**< that of the top that was found last */
-	struct hawk_stack_top *top_last;     /**< that one, or what is there now */
 
 	/* In front of the arrays that are touched as far as they are used: few pages in all. */
 
