@@ -14,7 +14,6 @@
 
 #include "hawk_elf.h"
 #include "hawk_first.h"
-#include "hawk_heaps.h"
 #include "hawk_loader.h"
 
 enum { ENTRIES_MAX = 512, PAGE_BYTES = 4096 };
@@ -41,12 +40,6 @@ struct installation {
 	bool late;      /**< of one module, which can be unloaded again */
 	bool behind_us; /**< while walking modules in their order */
 	bool failed;
-};
-
-static const struct hawk_entry *const families[] = {
-	hawk_entries_mimalloc_core, hawk_entries_jemalloc,         hawk_entries_tcmalloc,
-	hawk_entries_mimalloc,      hawk_entries_mimalloc_aligned, hawk_entries_mimalloc_heap,
-	hawk_entries_libc,
 };
 
 static bool names_equal(const char *a, const char *b)
@@ -77,44 +70,57 @@ static void add(struct installation *all, struct found found)
 }
 
 static void note(struct installation *all, const struct hawk_elf *module,
-		 const struct hawk_entry *entry)
+		 const struct hawk_entry *entry, unsigned which)
 {
-	const Elf64_Sym *symbol = *entry->next ? NULL : hawk_elf_find(module, entry->name);
+	const Elf64_Sym *symbol = hawk_elf_find(module, entry->name);
 	uint64_t original;
 
 	if (!symbol)
 		return;
 	original = module->bias + symbol->st_value;
-	*entry->next = (void *)original;
-	if (!entry->hook || (entry->produces && !hawk_entries_produce))
+	__atomic_store_n(&hawk_entries_next[which], (hawk_entry_function *)original,
+			 __ATOMIC_RELEASE);
+	if (!entry->act || (hawk_entry_produces(entry) && !hawk_entries_produce))
 		return;
 	add(all, (struct found){.name = entry->name,
-				.hook = entry->hook,
+				.hook = hawk_entries_stub(which),
 				.symbol = symbol,
 				.original = original,
 				.owner = module->bias});
+}
+
+/** Modules that have stubs: their entry in the loader's list, or for ever any other address; NULL:
+ * free to be used. */
+static const void *heap_owners[HAWK_HEAPS_MAX];
+
+/** Reserves the stubs of one module until it is unloaded; NULL as `map`: for ever. Returns their
+ * number, or -1 if all are in use. */
+static int reserve_heap(const struct link_map *map)
+{
+	const void *owner = map ? (const void *)map : (const void *)heap_owners;
+
+	for (int i = 0; i < HAWK_HEAPS_MAX; i++) {
+		const void *nobody = NULL;
+
+		if (__atomic_compare_exchange_n(&heap_owners[i], &nobody, owner, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return i;
+	}
+	return -1;
 }
 
 /** Notes what frees, resizes or measures a block in a module that has a free() of its own. */
 static void note_heap(struct installation *all, const struct hawk_elf *module,
 		      const struct link_map *map)
 {
-	int heap = hawk_elf_find(module, "free") ? hawk_heaps_reserve(map) : -1;
+	unsigned first;
 
-	all->heap = heap;
-	for (unsigned i = 0; heap >= 0 && i < HAWK_HEAP_FUNCTIONS; i++) {
-		const Elf64_Sym *symbol = hawk_elf_find(module, hawk_heaps_names[i]);
-		uint64_t original;
-
-		if (!symbol)
-			continue;
-		original = module->bias + symbol->st_value;
-		add(all, (struct found){.name = hawk_heaps_names[i],
-					.hook = hawk_heaps_hook(heap, i, original),
-					.symbol = symbol,
-					.original = original,
-					.owner = module->bias});
-	}
+	all->heap = hawk_elf_find(module, "free") ? reserve_heap(map) : -1;
+	if (all->heap < 0)
+		return;
+	first = HAWK_ENTRIES_MAX + (unsigned)all->heap * HAWK_HEAP_FUNCTIONS;
+	for (unsigned i = 0; i < HAWK_HEAP_FUNCTIONS; i++)
+		note(all, module, &hawk_heap_entries[i], first + i);
 }
 
 /** Libraries that define none of these have none of the others. */
@@ -147,9 +153,9 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *data)
 	if (!all->next && hawk_elf_find(&module, "malloc"))
 		all->next = module.bias;
 	note_heap(all, &module, NULL);
-	for (unsigned f = 0; f < sizeof(families) / sizeof(families[0]); f++)
-		for (const struct hawk_entry *entry = families[f]; entry->name; entry++)
-			note(all, &module, entry);
+	for (unsigned i = 1; hawk_entries[i].name; i++)
+		if (!hawk_entries_next[i])
+			note(all, &module, &hawk_entries[i], i);
 	return 0;
 }
 
@@ -443,7 +449,9 @@ void hawk_entries_loader_allocated(const void *entry)
 void hawk_entries_loader_released(const void *entry)
 {
 	__atomic_fetch_add(&released, 1, __ATOMIC_RELEASE);
-	hawk_heaps_forget(entry);
+	for (unsigned i = 0; i < HAWK_HEAPS_MAX; i++)
+		if (__atomic_load_n(&heap_owners[i], __ATOMIC_RELAXED) == entry)
+			__atomic_store_n(&heap_owners[i], NULL, __ATOMIC_RELEASE);
 }
 
 bool hawk_resize_begin(struct hawk_resize *self, void *pointer)
@@ -500,11 +508,8 @@ static void forget_stale_header(void *pointer)
 				    __ATOMIC_RELAXED);
 }
 
-void *hawk_entry_bare(void *pointer, size_t size)
+void hawk_entry_forget(void *pointer, size_t size)
 {
-	if (!pointer)
-		return NULL;
 	forget_stale_header(pointer);
 	hawk_record_dropped(size);
-	return pointer;
 }

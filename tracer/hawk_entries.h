@@ -12,27 +12,9 @@
 #ifndef HAWK_ENTRIES_H
 #define HAWK_ENTRIES_H
 
+#include "hawk_entries_table.h"
 #include "hawk_hooks.h"
 #include "hawk_init.h"
-
-struct hawk_entry {
-	const char *name;
-	void *hook;  /**< NULL: only looked up */
-	void **next; /**< where the allocator's own function is put; NULL stays where there is none
-		      */
-	/** Makes blocks out of nothing: only replaced where our free() is the program's. Those that
-	 * take a pointer always are, a header is easily told. */
-	bool produces;
-};
-
-/** By allocator; each ends with a name of NULL. */
-extern const struct hawk_entry hawk_entries_jemalloc[];
-extern const struct hawk_entry hawk_entries_tcmalloc[];
-extern const struct hawk_entry hawk_entries_mimalloc_core[];
-extern const struct hawk_entry hawk_entries_mimalloc[];
-extern const struct hawk_entry hawk_entries_mimalloc_aligned[];
-extern const struct hawk_entry hawk_entries_mimalloc_heap[];
-extern const struct hawk_entry hawk_entries_libc[];
 
 /**
  * Finds them and puts ours in their place. False if the system does not allow that: then no block
@@ -80,19 +62,6 @@ static inline void *hawk_entry_base(const void *pointer)
 	return (char *)pointer - hawk_entry_offset(pointer);
 }
 
-/** Frees a block of ours by the allocator's function. False, and nothing done, if it is none. */
-static inline bool hawk_entry_release(void *pointer, void (*next_free)(void *pointer))
-{
-	void *base;
-
-	if (!hawk_entry_offset(pointer))
-		return false;
-	base = hawk_detach(pointer);
-	if (base)
-		next_free(base);
-	return true;
-}
-
 /** A block that is about to be resized, while its header is taken off. */
 struct hawk_resize {
 	struct hawk_block_header old;
@@ -123,7 +92,13 @@ void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_st
  * taken off. */
 void hawk_resize_in_place(const struct hawk_frame_state *caller, void *pointer, size_t size);
 
-/** Counts a block, or NULL, that could not get a header; makes sure that it seems to have none. */
-void *hawk_entry_bare(void *pointer, size_t size);
+/** Counts a block that could not get a header; makes sure that it seems to have none. */
+void hawk_entry_forget(void *pointer, size_t size);
+
+/** Calls of mallctl() and mallctlbymib(): see hawk_entries_control.c. */
+uint64_t hawk_entry_control(unsigned row, const uint64_t *arguments);
+
+/** Calls that make, delete, destroy or visit a heap of mimalloc. */
+uint64_t hawk_entry_heap(unsigned row, const uint64_t *arguments);
 
 #endif
