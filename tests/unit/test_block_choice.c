@@ -16,12 +16,6 @@ enum {
 	LARGE_MAX = 64,
 };
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 struct choice_world {
 	struct sweep_core core;
 	struct hawk_findings findings;
@@ -78,12 +72,12 @@ static void open_world(struct choice_world *world, uint64_t seed)
 		.threads = 1 + (unsigned)seed % 3,
 		.parts = HAWK_PART_INDEX,
 	};
-	expect_no_error(hawk_block_index_init(index, 2 * bytes));
+	check(hawk_block_index_init(index, 2 * bytes));
 	if (seed % 2)
-		expect_no_error(hawk_block_index_keep_heads(index, 2 * bytes));
-	expect_no_error(hawk_sweep_beside(world->core.target, &world->core.plan, 1, &taker, NULL,
-					  NULL, NULL, &result));
-	expect_no_error(hawk_block_index_finish(index));
+		check(hawk_block_index_keep_heads(index, 2 * bytes));
+	check(hawk_sweep_beside(world->core.target, &world->core.plan, 1, &taker, NULL, NULL, NULL,
+				&result));
+	check(hawk_block_index_finish(index));
 	for (unsigned i = 0; i < TRACES; i++)
 		world->site_of_trace[i] = random_below(world, 8) ? i % SITES : UINT32_MAX;
 	world->heap = (struct hawk_heap){
@@ -154,11 +148,11 @@ static uint32_t expect_bits(struct choice_world *world, const struct hawk_choice
 	uint32_t chosen = 0, next = 0;
 	uint64_t *bits;
 
-	expect_no_error(hawk_choice_bits_make(graph, wish, sited, &bits));
+	check(hawk_choice_bits_make(graph, wish, sited, &bits));
 	for (uint32_t i = 0; i < graph->index.count; i++) {
 		bool wanted;
 
-		expect_no_error(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
+		check(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
 		wanted = wanted && (!sited || hawk_block_graph_site(graph, i) < SITES);
 		assert_int_equal(hawk_block_is_chosen(bits, i), wanted);
 		if (!wanted)
@@ -180,7 +174,7 @@ static void expect_sums(struct choice_world *world, const struct hawk_choice_wis
 	struct hawk_chosen sites[SITES] = {{0}}, all = {0}, at_once = {0};
 	struct hawk_block_choice choice;
 
-	expect_no_error(hawk_block_choice_make(&world->graph, wish, &choice));
+	check(hawk_block_choice_make(&world->graph, wish, &choice));
 	for (uint32_t i = 0; i < index->count; i++)
 		if (hawk_block_is_chosen(choice.blocks, i)) {
 			hawk_chosen_add(&sites[hawk_block_graph_site(&world->graph, i)], index, i);

@@ -9,16 +9,10 @@
 
 static const uint64_t CHUNK = UINT64_C(1) << HAWK_CHUNK_LOG2;
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 static void make(struct hawk_block_index *index, const struct hawk_block *blocks, size_t count)
 {
-	expect_no_error(hawk_block_index_init(index, 0));
-	expect_no_error(hawk_block_index_add(index, blocks, count));
+	check(hawk_block_index_init(index, 0));
+	check(hawk_block_index_add(index, blocks, count));
 	assert_null(hawk_block_index_finish(index));
 	assert_int_equal(index->count, count);
 }
@@ -166,7 +160,7 @@ TEST(more_chunks_than_can_be_numbered_are_refused)
 	struct hawk_block_index index;
 	struct hawk_error *err = NULL;
 
-	expect_no_error(hawk_block_index_init(&index, 0));
+	check(hawk_block_index_init(&index, 0));
 	index.chunk_max = 5;
 	for (unsigned i = 0; i < 6 && !err; i++) {
 		struct hawk_block block = {.start = SYNTHETIC_HEAP + i * CHUNK, .size = 16};
@@ -189,7 +183,7 @@ TEST(addresses_above_47_bits_are_refused)
 	struct hawk_block_index index;
 	struct hawk_error *err;
 
-	expect_no_error(hawk_block_index_init(&index, 0));
+	check(hawk_block_index_init(&index, 0));
 	err = hawk_block_index_add(&index, &block, 1);
 	if (!err)
 		err = hawk_block_index_finish(&index);
@@ -261,10 +255,10 @@ TEST(a_carved_block_is_what_its_pieces_leave_of_it)
 		uint64_t counted = 0, bytes = 0;
 		size_t all = sizeof(blocks) / sizeof(blocks[0]);
 
-		expect_no_error(hawk_block_index_init(&index, 0));
-		expect_no_error(hawk_block_index_add(&index, blocks, split));
-		expect_no_error(hawk_block_index_add(&index, blocks + split, all - split));
-		expect_no_error(hawk_block_index_finish(&index));
+		check(hawk_block_index_init(&index, 0));
+		check(hawk_block_index_add(&index, blocks, split));
+		check(hawk_block_index_add(&index, blocks + split, all - split));
+		check(hawk_block_index_finish(&index));
 		expect_carved_traces(&index, at);
 		for (uint32_t i = 0; i < index.count; i++) {
 			counted += hawk_block_index_counts(&index, i);
@@ -282,12 +276,12 @@ TEST(small_blocks_cost_15_bytes_each)
 	enum { COUNT = 1000000 };
 	struct hawk_block_index index;
 
-	expect_no_error(hawk_block_index_init(&index, 0));
+	check(hawk_block_index_init(&index, 0));
 	for (uint32_t i = 0; i < COUNT; i++) {
 		struct hawk_block block = {.start = SYNTHETIC_HEAP + 112 * (uint64_t)i + 16,
 					   .size = 75};
 
-		expect_no_error(hawk_block_index_add(&index, &block, 1));
+		check(hawk_block_index_add(&index, &block, 1));
 	}
 	assert_null(hawk_block_index_finish(&index));
 	assert_true(hawk_block_index_memory_bytes(&index) < 15 * (uint64_t)COUNT);

@@ -9,12 +9,6 @@
 
 enum { HEAPS = 3000 };
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 /* Block 0 is the first; the set of blocks that `block` dominates, from the tree. */
 static uint64_t dominated_by(const struct hawk_dominators *dominators, uint32_t block)
 {
@@ -51,8 +45,7 @@ static void expect_groups(const struct graph_world *world, const struct graph_or
 			  const struct hawk_dominators *dominators, unsigned edges, uint64_t *sums)
 {
 	memset(sums, 0, GRAPH_TRACES * sizeof(*sums));
-	expect_no_error(hawk_dominators_retained_by_group(dominators, &world->index,
-							  &graph_by_trace, sums));
+	check(hawk_dominators_retained_by_group(dominators, &world->index, &graph_by_trace, sums));
 	expect_sums(world, oracle, sums, edges);
 }
 
@@ -64,15 +57,15 @@ static void expect_oracle(struct graph_world *world, const struct graph_oracle *
 	uint64_t objects = 0;
 	uint64_t sums[GRAPH_TRACES];
 
-	expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots,
-					(enum hawk_edges)edges, &world->workspace, &reach));
+	check(hawk_reach_make(&world->index, &world->graph, &world->roots, (enum hawk_edges)edges,
+			      &world->workspace, &reach));
 	for (uint32_t i = 0; i < world->count; i++)
 		assert_int_equal(reach.kinds[i], oracle->kinds[edges][i]);
 	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++)
 		objects += reach.sums[kind].objects;
 	assert_int_equal(objects, world->count);
-	expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots, &reach,
-					     &world->workspace, &dominators));
+	check(hawk_dominators_make(&world->index, &world->graph, &world->roots, &reach,
+				   &world->workspace, &dominators));
 	assert_int_equal(dominators.count, world->count);
 	expect_groups(world, oracle, &dominators, edges, sums);
 	hawk_dominators_number_blocks(&dominators);

@@ -8,12 +8,6 @@
 #include "test.h"
 #include "synthetic_graph.h"
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 /** Of heaps that threads share. */
 struct clusters {
 	uint32_t count;
@@ -71,12 +65,12 @@ static void make_outcome(struct graph_shape *shape, struct outcome *ret)
 	const uint32_t *lanes[3];
 
 	*ret = (struct outcome){0};
-	expect_no_error(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
-					&shape->workspace, &ret->all));
-	expect_no_error(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &ret->all,
-					     &shape->workspace, dominators));
-	expect_no_error(hawk_dominators_retained_by_group(dominators, &shape->index,
-							  &graph_by_trace, ret->sums));
+	check(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
+			      &shape->workspace, &ret->all));
+	check(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &ret->all,
+				   &shape->workspace, dominators));
+	check(hawk_dominators_retained_by_group(dominators, &shape->index, &graph_by_trace,
+						ret->sums));
 	dominators->blocks[0] = dominators->dominators[0] = 0;
 	lanes[0] = dominators->blocks;
 	lanes[1] = dominators->dominators;

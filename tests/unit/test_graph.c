@@ -14,12 +14,6 @@
 
 enum { HEAPS = 3000 };
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 /* Of one block: the same edges in the same order. */
 static void expect_block_edges(const struct graph_world *world, uint32_t block)
 {
@@ -124,15 +118,15 @@ TEST(the_graph_is_the_same_with_any_number_of_threads)
 	struct hawk_target *target;
 	struct hawk_graph first;
 
-	expect_no_error(hawk_target_open_core(path, NULL, &target));
-	expect_no_error(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
+	check(hawk_target_open_core(path, NULL, &target));
+	check(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
 	assert_int_equal(index.count, count);
-	expect_no_error(hawk_graph_make(target, &index, threads[0], &first));
+	check(hawk_graph_make(target, &index, threads[0], &first));
 	assert_true(first.edge_count > count);
 	for (unsigned i = 1; i < sizeof(threads) / sizeof(threads[0]); i++) {
 		struct hawk_graph graph;
 
-		expect_no_error(hawk_graph_make(target, &index, threads[i], &graph));
+		check(hawk_graph_make(target, &index, threads[i], &graph));
 		assert_int_equal(graph.edge_count, first.edge_count);
 		assert_memory_equal(graph.offsets, first.offsets, 4 * ((size_t)count + 1));
 		assert_memory_equal(graph.edges, first.edges, 4 * (size_t)graph.edge_count);
@@ -176,11 +170,10 @@ TEST(pointers_are_told_in_the_order_of_the_edges)
 	struct hawk_graph graph;
 	struct told told = {0};
 
-	expect_no_error(hawk_target_open_core(path, NULL, &target));
-	expect_no_error(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
-	expect_no_error(hawk_graph_make(target, &index, 2, &graph));
-	expect_no_error(
-		hawk_pointers_read(target, &index, &graph, 0, count, NULL, take_told, &told));
+	check(hawk_target_open_core(path, NULL, &target));
+	check(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
+	check(hawk_graph_make(target, &index, 2, &graph));
+	check(hawk_pointers_read(target, &index, &graph, 0, count, NULL, take_told, &told));
 	assert_int_equal(told.count, graph.edge_count);
 	for (uint32_t i = 0; i < graph.edge_count; i++) {
 		uint32_t source = told.items[i].source;
@@ -272,8 +265,8 @@ static void make_graph(const struct hawk_target *target, const struct synthetic_
 		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
 	struct hawk_sweep_result result;
 
-	expect_no_error(hawk_block_index_sweep(index, target, &plan, 1, NULL, &result));
-	expect_no_error(hawk_graph_make(target, index, 2, graph));
+	check(hawk_block_index_sweep(index, target, &plan, 1, NULL, &result));
+	check(hawk_graph_make(target, index, 2, graph));
 }
 
 LIVE_TEST(a_living_process_has_the_graph_of_its_core)
@@ -288,7 +281,7 @@ LIVE_TEST(a_living_process_has_the_graph_of_its_core)
 	victim_start(world, live_with_a_heap);
 	victim_open(world);
 	make_graph(world->target, heap, &indexes[0], &graphs[0]);
-	expect_no_error(hawk_target_open_core(path, NULL, &core));
+	check(hawk_target_open_core(path, NULL, &core));
 	make_graph(core, heap, &indexes[1], &graphs[1]);
 	assert_int_equal(indexes[0].count, count);
 	assert_int_equal(graphs[0].edge_count, graphs[1].edge_count);
@@ -330,10 +323,10 @@ TEST(truncated_cores_give_the_graph_of_what_is_left)
 			assert_false(hawk_roots_complete(&world->roots));
 		if (!hawk_roots_complete(&world->roots))
 			assert_true(found(world, "roots-missing") || found(world, "stack-missing"));
-		expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots,
-						HAWK_EDGES_ALL, &world->workspace, &reach));
-		expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
-						     &reach, &world->workspace, &dominators));
+		check(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
+				      &world->workspace, &reach));
+		check(hawk_dominators_make(&world->index, &world->graph, &world->roots, &reach,
+					   &world->workspace, &dominators));
 		assert_int_equal(dominators.count, world->index.count);
 		if (world->index.count < fewest)
 			fewest = world->index.count;

@@ -14,12 +14,6 @@ enum { HEAP_BYTES = 4 << 20, BLOCKS_MAX = HEAP_BYTES / 32, WORD = 8 };
 /* Of a file that is not there. */
 #define TABLES UINT64_C(0x500000000000)
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 /** A heap in a core; `starts` of its blocks, and of one behind the last. */
 struct heuristics_world {
 	struct synthetic_heap *heap;
@@ -93,11 +87,10 @@ static void open_world(struct heuristics_world *world)
 					 });
 	world->path = synthetic_core_write(core, SIZE_MAX);
 	synthetic_core_destroy(core);
-	expect_no_error(hawk_target_open_core(world->path, NULL, &world->target));
-	expect_no_error(
-		hawk_block_index_sweep(&world->index, world->target, &plan, 1, NULL, &result));
+	check(hawk_target_open_core(world->path, NULL, &world->target));
+	check(hawk_block_index_sweep(&world->index, world->target, &plan, 1, NULL, &result));
 	assert_int_equal(world->index.count, world->count);
-	expect_no_error(hawk_graph_make(world->target, &world->index, 1, &world->graph));
+	check(hawk_graph_make(world->target, &world->index, 1, &world->graph));
 }
 
 static void close_world(struct heuristics_world *world)
@@ -141,9 +134,9 @@ TEST(the_same_pointers_are_explained_with_any_number_of_threads)
 	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
 		struct hawk_explained explained;
 
-		expect_no_error(hawk_heuristics_find(world->target, &world->index, &world->graph,
-						     &world->roots, HAWK_HEURISTIC_LENGTH64, NULL,
-						     threads[i], &explained));
+		check(hawk_heuristics_find(world->target, &world->index, &world->graph,
+					   &world->roots, HAWK_HEURISTIC_LENGTH64, NULL, threads[i],
+					   &explained));
 		expect_explained(world, &explained);
 		hawk_explained_deinit(&explained);
 	}
@@ -223,7 +216,7 @@ TEST(an_oracle_is_asked_again_about_each_module_that_reach_rests_on)
 		.vtables = &oracle,
 		.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS,
 	};
-	expect_no_error(hawk_block_graph_need(&graph, HAWK_PART_REACH));
+	check(hawk_block_graph_need(&graph, HAWK_PART_REACH));
 	assert_ptr_equal(graph.vtables, &oracle);
 	assert_true(asked.count > 100);
 	hawk_explained_deinit(&graph.explained);

@@ -10,12 +10,6 @@
 
 enum { PAGE = 4096 };
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 static void expect_same_large(const struct hawk_block_index *index,
 			      const struct hawk_block_index *other)
 {
@@ -74,9 +68,9 @@ static struct hawk_error *make_index(const struct sweep_core *core, unsigned thr
 	struct hawk_sweep_result result;
 	struct hawk_error *err;
 
-	expect_no_error(hawk_block_index_init(ret, wish));
+	check(hawk_block_index_init(ret, wish));
 	if (heads)
-		expect_no_error(hawk_block_index_keep_heads(ret, wish));
+		check(hawk_block_index_keep_heads(ret, wish));
 	err = hawk_sweep_beside(core->target, &core->plan, threads, &taker, NULL, NULL, NULL,
 				&result);
 	return err ? err : hawk_block_index_finish(ret);
@@ -90,7 +84,7 @@ static void expect_index(const struct sweep_core *core, unsigned threads, bool h
 
 	if (!heads)
 		other.heads = NULL;
-	expect_no_error(make_index(core, threads, true, heads, wish, &index));
+	check(make_index(core, threads, true, heads, wish, &index));
 	expect_same_index(&index, &other, core->heap->size);
 	hawk_block_index_deinit(&index);
 }
@@ -100,7 +94,7 @@ static void expect_indexes(struct sweep_core *core, unsigned threads_max, const 
 	struct hawk_block_index one_by_one;
 	uint64_t bytes = core->heap->size;
 
-	expect_no_error(make_index(core, 1, false, true, 2 * bytes, &one_by_one));
+	check(make_index(core, 1, false, true, 2 * bytes, &one_by_one));
 	for (unsigned threads = 1; threads <= threads_max; threads++)
 		for (unsigned i = 0; i < 3; i++) {
 			core->plan.window_bytes = windows[i];
@@ -186,7 +180,7 @@ TEST(what_the_index_refuses_is_refused_on_threads_too)
 		struct hawk_sweep_result result;
 		struct hawk_error *err;
 
-		expect_no_error(hawk_block_index_init(&index, core.heap->size));
+		check(hawk_block_index_init(&index, core.heap->size));
 		index.chunk_max = 2;
 		err = hawk_sweep_beside(core.target, &core.plan, threads, &taker, NULL, NULL, NULL,
 					&result);

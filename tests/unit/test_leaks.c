@@ -10,12 +10,6 @@
 
 enum { HEAPS = 3000, SITES = GRAPH_TRACES / 2, ALL_KINDS = (1u << HAWK_REACH_KINDS) - 1 };
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 /** A world as a graph whose traces 2n and 2n + 1 are site n. */
 struct leaks_world {
 	struct graph_world *world;
@@ -53,15 +47,13 @@ static void open_world(struct leaks_world *leaks, size_t cut_bytes, unsigned heu
 		.workspace = world->workspace,
 		.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS,
 	};
-	expect_no_error(hawk_heuristics_find(world->target, &world->index, &world->graph,
-					     &world->roots, heuristics, NULL, 1,
-					     &leaks->explained));
+	check(hawk_heuristics_find(world->target, &world->index, &world->graph, &world->roots,
+				   heuristics, NULL, 1, &leaks->explained));
 }
 
 static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_choice_wish *filter)
 {
-	expect_no_error(
-		hawk_leaks_make(&leaks->graph, &leaks->explained, kinds, filter, &leaks->leaks));
+	check(hawk_leaks_make(&leaks->graph, &leaks->explained, kinds, filter, &leaks->leaks));
 }
 
 static void close_world(struct leaks_world *leaks)
@@ -136,8 +128,8 @@ static void expect_leaders(const struct leaks_world *leaks)
 		struct hawk_leak_leader *leaders;
 		size_t count;
 
-		expect_no_error(hawk_leak_leaders_of(&leaks->graph, &leaks->leaks.reach, site,
-						     &leaders, &count));
+		check(hawk_leak_leaders_of(&leaks->graph, &leaks->leaks.reach, site, &leaders,
+					   &count));
 		for (size_t i = 0; i < count; i++) {
 			assert_int_equal(leaks->leaks.reach.kinds[leaders[i].example],
 					 HAWK_REACH_DEFINITELY_LOST);
@@ -378,7 +370,7 @@ TEST(sites_that_lose_each_other_are_one_origin)
 	open_world(&leaks, SIZE_MAX, 0);
 	make(&leaks, ALL_KINDS, NULL);
 	leaks.graph.reach = leaks.leaks.reach;
-	expect_no_error(hawk_leak_origins(&leaks.graph, sites, 4, origins));
+	check(hawk_leak_origins(&leaks.graph, sites, 4, origins));
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(origins[i].site, 1);
 		assert_int_equal(origins[i].lost.objects, 6);

@@ -19,12 +19,6 @@ enum {
 	POOL_BYTES = 512,
 };
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 struct threads_world {
 	struct sweep_core core;
 	struct hawk_findings findings;
@@ -93,8 +87,8 @@ static void open_filled(struct threads_world *world, uint64_t seed)
 		.lost_site = UINT32_MAX,
 		.discarded_heaps = seed % 4 == 0,
 	};
-	expect_no_error(hawk_block_index_sweep(index, world->core.target, &world->core.plan, 1,
-					       &world->findings, &result));
+	check(hawk_block_index_sweep(index, world->core.target, &world->core.plan, 1,
+				     &world->findings, &result));
 	for (unsigned i = 0; i < ROOTS; i++)
 		world->roots[i] = (struct hawk_root){
 			.edge = (uint32_t)random_below(world, 2ull * index->count),
@@ -106,7 +100,7 @@ static void open_filled(struct threads_world *world, uint64_t seed)
 	world->graph.roots.items = world->roots;
 	world->graph.roots.count = ROOTS;
 	world->graph.parts = HAWK_PART_INDEX | HAWK_PART_ROOTS;
-	expect_no_error(hawk_block_graph_need(&world->graph, HAWK_PART_REACH));
+	check(hawk_block_graph_need(&world->graph, HAWK_PART_REACH));
 }
 
 static void open_world(struct threads_world *world, uint64_t seed, bool pools)
@@ -207,7 +201,7 @@ static void take_all(struct truth *truth, const struct hawk_block_graph *graph, 
 		enum hawk_reach_kind kind = hawk_leaks_kind(graph, i);
 		bool wanted;
 
-		expect_no_error(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
+		check(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
 		if (!wanted)
 			continue;
 		hawk_chosen_add(&truth->sums[kind], &graph->index, i);
@@ -273,7 +267,7 @@ static void expect_same_on_threads(struct threads_world *world, unsigned kinds,
 	for (graph->threads = 1; graph->threads <= 3; graph->threads++) {
 		struct hawk_leaks leaks;
 
-		expect_no_error(hawk_leaks_make(graph, &graph->explained, kinds, wish, &leaks));
+		check(hawk_leaks_make(graph, &graph->explained, kinds, wish, &leaks));
 		expect_leaks(&leaks, &truth);
 		hawk_leaks_deinit(&leaks);
 	}

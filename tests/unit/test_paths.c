@@ -45,7 +45,7 @@ static void expect_referrers(const struct paths_world *paths, uint32_t block)
 	struct hawk_referrers list;
 	size_t at = 0;
 
-	expect_no_error(hawk_referrers_find(&paths->graph, block, &list));
+	check(hawk_referrers_find(&paths->graph, block, &list));
 	for (size_t i = 0; i < world->roots.count; i++) {
 		if (world->roots.items[i].edge >> 1 != block)
 			continue;
@@ -120,7 +120,7 @@ static void expect_path(const struct paths_world *paths, const struct hawk_paths
 {
 	struct hawk_path path;
 
-	expect_no_error(hawk_path_to(found, block, &path));
+	check(hawk_path_to(found, block, &path));
 	assert_int_equal(path.count, oracle_distance(paths, block));
 	if (path.count) {
 		assert_int_equal(paths->world->roots.items[path.root].edge >> 1, path.blocks[0]);
@@ -142,7 +142,7 @@ static void expect_prepared_paths(const struct paths_world *paths, struct hawk_p
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		for (size_t j = 0; j < counts[i]; j++)
 			blocks[j] = (uint32_t)(synthetic_random(seed) % paths->world->count);
-		expect_no_error(hawk_paths_prepare(found, blocks, counts[i]));
+		check(hawk_paths_prepare(found, blocks, counts[i]));
 		for (size_t j = 0; j < counts[i]; j++)
 			if (hawk_paths_lead_to(found, blocks[j]))
 				assert_int_equal(found->order[found->places[blocks[j]]], blocks[j]);
@@ -160,12 +160,12 @@ TEST(paths_are_the_shortest_ones)
 		struct hawk_paths all, one;
 		uint32_t last = paths->world->count - 1;
 
-		expect_no_error(hawk_paths_find(&paths->graph, HAWK_BLOCK_NOWHERE, &all));
+		check(hawk_paths_find(&paths->graph, HAWK_BLOCK_NOWHERE, &all));
 		for (uint32_t block = 0; block < paths->world->count; block++)
 			expect_path(paths, &all, block);
 		if (i % 8 == 0)
 			expect_prepared_paths(paths, &all, &seed);
-		expect_no_error(hawk_paths_find(&paths->graph, last, &one));
+		check(hawk_paths_find(&paths->graph, last, &one));
 		expect_path(paths, &one, last);
 		hawk_paths_deinit(&one);
 		hawk_paths_deinit(&all);
@@ -184,8 +184,8 @@ TEST(a_global_explains_more_than_a_register)
 	world->registers[HAWK_RBX] = world->blocks[0].start;
 	world->globals[3] = world->blocks[0].start;
 	paths = paths_world_open(world);
-	expect_no_error(hawk_paths_find(&paths->graph, 0, &found));
-	expect_no_error(hawk_path_to(&found, 0, &path));
+	check(hawk_paths_find(&paths->graph, 0, &found));
+	check(hawk_path_to(&found, 0, &path));
 	assert_int_equal(path.count, 1);
 	assert_int_not_equal(world->roots.items[path.root].kind, HAWK_ROOT_REGISTER);
 	assert_int_equal(world->roots.items[path.root].address, GRAPH_GLOBALS + 24);
@@ -223,7 +223,7 @@ TEST(places_that_memory_has_no_room_for_are_not_there)
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_ptr_equal(err, &hawk_enomem);
 	assert_null(paths.places);
-	expect_no_error(hawk_paths_prepare(&paths, many, 5000));
+	check(hawk_paths_prepare(&paths, many, 5000));
 	assert_true(paths.places_area.size >= ((uint64_t)index.count + 1) * sizeof(uint32_t));
 	hawk_paths_deinit(&paths);
 }

@@ -6,12 +6,6 @@
 #include "test.h"
 #include "synthetic_graph.h"
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 static const struct hawk_root *root_of(const struct graph_world *world, uint32_t edge)
 {
 	for (size_t i = 0; i < world->roots.count; i++)
@@ -102,7 +96,7 @@ TEST(memory_of_the_tracer_is_no_root)
 	assert_int_equal(world->roots.count, GRAPH_GLOBAL_WORDS);
 	world->plan.excluded = &span;
 	world->plan.excluded_count = 1;
-	expect_no_error(hawk_roots_find(world->target, &world->index, &world->plan, NULL, &roots));
+	check(hawk_roots_find(world->target, &world->index, &world->plan, NULL, &roots));
 	assert_int_equal(roots.count, GRAPH_GLOBAL_WORDS - 2);
 	hawk_roots_deinit(&roots);
 	graph_world_destroy(world);
@@ -225,17 +219,17 @@ TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->roots.count, 0);
 	world->plan.blocks_missing = true;
-	expect_no_error(hawk_roots_find(world->target, &world->index, &world->plan,
-					&world->findings, &roots));
+	check(hawk_roots_find(world->target, &world->index, &world->plan, &world->findings,
+			      &roots));
 	assert_int_equal(roots.count, 1);
 	assert_int_equal(roots.items[0].kind, HAWK_ROOT_UNOWNED);
-	expect_no_error(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_ALL,
-					&world->workspace, &reach));
+	check(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_ALL,
+			      &world->workspace, &reach));
 	assert_int_equal(reach.kinds[0], HAWK_REACH_POSSIBLY);
 	assert_int_equal(reach.kinds[1], HAWK_REACH_DEFINITELY_LOST);
 	hawk_reach_deinit(&reach);
-	expect_no_error(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_START_ONLY,
-					&world->workspace, &reach));
+	check(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_START_ONLY,
+			      &world->workspace, &reach));
 	assert_int_equal(reach.kinds[0], HAWK_REACH_DEFINITELY_LOST);
 	hawk_reach_deinit(&reach);
 	hawk_roots_deinit(&roots);
@@ -391,9 +385,9 @@ static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
 	struct hawk_roots roots;
 	uint64_t missing;
 
-	expect_no_error(hawk_target_open_core(path, NULL, &target));
-	expect_no_error(hawk_block_index_init(&index, 0));
-	expect_no_error(hawk_roots_find(target, &index, &plan, NULL, &roots));
+	check(hawk_target_open_core(path, NULL, &target));
+	check(hawk_block_index_init(&index, 0));
+	check(hawk_roots_find(target, &index, &plan, NULL, &roots));
 	missing = roots.missing_bytes[HAWK_ROOT_MODULE];
 	hawk_roots_deinit(&roots);
 	hawk_block_index_deinit(&index);
@@ -446,9 +440,9 @@ static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t writ
 	synthetic_core_add_segment(core, memory);
 	path = synthetic_core_write(core, SIZE_MAX);
 	synthetic_core_destroy(core);
-	expect_no_error(hawk_target_open_core(path, NULL, &target));
-	expect_no_error(hawk_block_index_init(&index, 0));
-	expect_no_error(hawk_roots_find(target, &index, plan, NULL, &roots));
+	check(hawk_target_open_core(path, NULL, &target));
+	check(hawk_block_index_init(&index, 0));
+	check(hawk_roots_find(target, &index, plan, NULL, &roots));
 	missing = roots.missing_bytes[HAWK_ROOT_OTHER];
 	assert_int_equal(hawk_roots_complete(&roots), missing == 0);
 	hawk_roots_deinit(&roots);

@@ -15,7 +15,7 @@ static void make(const struct schema_world *world, uint32_t site, unsigned parts
 {
 	struct hawk_schema_wish wish = {.site = site, .parts = parts};
 
-	schema_world_check(hawk_schema_make(&world->graph, &wish, ret));
+	check(hawk_schema_make(&world->graph, &wish, ret));
 }
 
 TEST(any_number_of_parts_sees_the_same)
@@ -167,7 +167,7 @@ static void walk(const struct schema_world *world, unsigned parts, uint64_t shar
 	uint64_t examined = 0, count = 0;
 
 	memset(seen, 0, sizeof(*seen));
-	schema_world_check(hawk_schema_collect(&world->graph, &wish, &schema, &blocks));
+	check(hawk_schema_collect(&world->graph, &wish, &schema, &blocks));
 	assert_int_equal(blocks.parts, parts);
 	for (unsigned i = 0; i < parts; i++) {
 		struct hawk_schema_walk walk = {.blocks = &blocks,
@@ -177,7 +177,7 @@ static void walk(const struct schema_world *world, unsigned parts, uint64_t shar
 						.visit = see,
 						.context = seen};
 
-		schema_world_check(hawk_schema_walk(&walk));
+		check(hawk_schema_walk(&walk));
 		examined += walk.examined;
 	}
 	for (unsigned i = 0; i < sizeof(seen->blocks); i++)

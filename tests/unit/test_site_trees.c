@@ -210,7 +210,7 @@ TEST(the_retained_tree_is_the_dominator_tree_folded_by_site)
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_site_tree tree;
 
-		expect_no_error(hawk_site_tree_retained(&paths->graph, paths->groups, NULL, &tree));
+		check(hawk_site_tree_retained(&paths->graph, paths->groups, NULL, &tree));
 		assert_null(tree.start);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, UINT64_MAX);
 		hawk_site_tree_deinit(&tree);
@@ -227,8 +227,7 @@ TEST(the_retained_tree_says_how_sure_it_is)
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_site_tree tree;
 
-		expect_no_error(
-			hawk_site_tree_retained_both(&paths->graph, paths->groups, NULL, &tree));
+		check(hawk_site_tree_retained_both(&paths->graph, paths->groups, NULL, &tree));
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, UINT64_MAX);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, UINT64_MAX);
 		assert_false(paths->graph.parts & HAWK_PART_RETAINED);
@@ -260,14 +259,12 @@ TEST(the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them)
 		uint64_t chosen = choose(&seed, i);
 		struct hawk_site_tree tree;
 
-		expect_no_error(
-			hawk_site_tree_retained(&paths->graph, paths->groups, &chosen, &tree));
+		check(hawk_site_tree_retained(&paths->graph, paths->groups, &chosen, &tree));
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
 		for (uint32_t j = 1; j < tree.count; j++)
 			assert_true(tree.nodes[j].cum_objects);
 		hawk_site_tree_deinit(&tree);
-		expect_no_error(
-			hawk_site_tree_retained_both(&paths->graph, paths->groups, &chosen, &tree));
+		check(hawk_site_tree_retained_both(&paths->graph, paths->groups, &chosen, &tree));
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, chosen);
 		for (uint32_t j = 1; j < tree.count; j++) {
@@ -288,7 +285,7 @@ static void add_path_chain(const struct paths_world *paths, const struct hawk_pa
 	char text[CHAIN_MAX] = "lost";
 	struct hawk_path path;
 
-	expect_no_error(hawk_path_to(found, block, &path));
+	check(hawk_path_to(found, block, &path));
 	if (path.count)
 		snprintf(text, sizeof(text), "root%u", paths->groups[path.root]);
 	for (uint32_t i = 0; i < path.count; i++)
@@ -334,8 +331,7 @@ TEST(what_sites_retain_by_chosen_blocks_is_what_their_topmost_ones_do)
 		uint64_t chosen = choose(&seed, i);
 
 		paths->heap.site_count = GRAPH_TRACES;
-		expect_no_error(
-			hawk_block_graph_retained_chosen(&paths->graph, &chosen, &retained));
+		check(hawk_block_graph_retained_chosen(&paths->graph, &chosen, &retained));
 		expect_retained_by_site(paths, HAWK_EDGES_ALL, chosen, retained);
 		expect_retained_by_site(paths, HAWK_EDGES_START_ONLY, chosen, retained);
 		free(retained);
@@ -351,7 +347,7 @@ TEST(merged_paths_are_those_of_all_blocks_of_a_site)
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_paths *found = &paths->graph.paths;
 
-		expect_no_error(hawk_block_graph_need(&paths->graph, HAWK_PART_PATHS));
+		check(hawk_block_graph_need(&paths->graph, HAWK_PART_PATHS));
 		for (uint32_t site = 0; site < GRAPH_TRACES; site++) {
 			struct chains want = {0}, got = {0};
 			struct hawk_site_tree tree;
@@ -360,8 +356,7 @@ TEST(merged_paths_are_those_of_all_blocks_of_a_site)
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				wanted |= (uint64_t)(paths->world->blocks[block].trace == site)
 					  << block;
-			expect_no_error(
-				hawk_site_tree_paths(&paths->graph, paths->groups, &wanted, &tree));
+			check(hawk_site_tree_paths(&paths->graph, paths->groups, &wanted, &tree));
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				if (paths->world->blocks[block].trace == site)
 					add_path_chain(paths, found, block, &want);

@@ -15,12 +15,6 @@
 
 enum { PAGE = 4096 };
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 /** What a taker saw. */
 struct seen {
 	struct hawk_block *blocks;
@@ -149,7 +143,7 @@ static void expect_seen(const struct sweep_core *core, unsigned threads, bool ru
 	struct seen seen = {.refuse_runs = refuse_runs};
 	struct hawk_sweep_result result;
 
-	expect_no_error(sweep(core, threads, runs, &seen, &result));
+	check(sweep(core, threads, runs, &seen, &result));
 	assert_int_equal(seen.count, other->count);
 	assert_memory_equal(seen.blocks, other->blocks, seen.count * sizeof(*seen.blocks));
 	assert_memory_equal(&result, other_result, sizeof(result));
@@ -168,7 +162,7 @@ TEST(threads_and_shares_change_nothing_in_spoiled_memory)
 		struct sweep_core core;
 
 		sweep_core_open_spoiled(&core, size, seed % 3 ? PAGE : 64 * PAGE, seed);
-		expect_no_error(sweep(&core, 1, false, &seen, &result));
+		check(sweep(&core, 1, false, &seen, &result));
 		for (unsigned threads = 1; threads <= 4; threads++)
 			for (unsigned i = 0; i < 4; i++) {
 				core.plan.window_bytes = windows[i];
@@ -191,7 +185,7 @@ TEST(nearly_all_blocks_come_in_runs)
 	struct sweep_core core;
 
 	sweep_core_open_dense(&core, 16 << 20, 1);
-	expect_no_error(sweep(&core, 3, true, &seen, &result));
+	check(sweep(&core, 3, true, &seen, &result));
 	assert_int_equal(seen.count, result.blocks);
 	/* Of 256 KiB; those in which a large block ends may come one by one. */
 	assert_in_range(seen.runs, 20, 64);
@@ -281,10 +275,10 @@ TEST(a_header_that_appears_in_a_block_that_was_counted_is_set_aside)
 				      .start = SYNTHETIC_HEAP + LAST, .size = SIZE, .birth = 5});
 		sweep_core_open(&changing.core);
 		changing.core.plan.window_bytes = PAGE;
-		expect_no_error(hawk_block_index_init(&changing.index, heap->size));
-		expect_no_error(hawk_sweep_beside(changing.core.target, &changing.core.plan, 1,
-						  &taker, NULL, NULL, NULL, &result));
-		expect_no_error(hawk_block_index_finish(&changing.index));
+		check(hawk_block_index_init(&changing.index, heap->size));
+		check(hawk_sweep_beside(changing.core.target, &changing.core.plan, 1, &taker, NULL,
+					NULL, NULL, &result));
+		check(hawk_block_index_finish(&changing.index));
 		assert_int_equal(result.blocks, 2);
 		assert_int_equal(result.overlapping, 1);
 		assert_int_equal(changing.index.count, 2);
@@ -337,8 +331,8 @@ TEST(progress_ascends_to_the_end)
 		uint64_t done = 0;
 
 		taker.context = &seen;
-		expect_no_error(hawk_sweep_beside(core.target, &core.plan, threads, &taker,
-						  note_progress, &done, NULL, &result));
+		check(hawk_sweep_beside(core.target, &core.plan, threads, &taker, note_progress,
+					&done, NULL, &result));
 		assert_int_equal(done, result.swept_bytes);
 		free(seen.blocks);
 	}
@@ -351,8 +345,7 @@ static void load_sites(const struct sweep_core *core, unsigned threads, struct h
 	struct hawk_findings findings;
 
 	hawk_findings_init(&findings);
-	expect_no_error(
-		hawk_heap_load_graph(core->target, &findings, HAWK_PART_INDEX, &graph, ret));
+	check(hawk_heap_load_graph(core->target, &findings, HAWK_PART_INDEX, &graph, ret));
 	assert_int_equal(hawk_block_index_block_count(&graph.index), ret->sweep.blocks);
 	hawk_block_graph_deinit(&graph);
 	hawk_findings_deinit(&findings);

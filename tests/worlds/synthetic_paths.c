@@ -8,12 +8,6 @@
 
 enum { ROOT_GROUPS = 3 };
 
-void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 struct paths_world *paths_world_open(struct graph_world *world)
 {
 	struct paths_world *paths = calloc(1, sizeof(*paths));
@@ -29,11 +23,10 @@ struct paths_world *paths_world_open(struct graph_world *world)
 	paths->graph.index = world->index;
 	paths->graph.edges = world->graph;
 	paths->graph.roots = world->roots;
-	expect_no_error(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
-					&world->workspace, &paths->graph.reach));
-	expect_no_error(hawk_dominators_make(&world->index, &world->graph, &world->roots,
-					     &paths->graph.reach, &world->workspace,
-					     &paths->graph.dominators));
+	check(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
+			      &world->workspace, &paths->graph.reach));
+	check(hawk_dominators_make(&world->index, &world->graph, &world->roots, &paths->graph.reach,
+				   &world->workspace, &paths->graph.dominators));
 	hawk_dominators_number_blocks(&paths->graph.dominators);
 	paths->graph.workspace = world->workspace;
 	paths->graph.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH |

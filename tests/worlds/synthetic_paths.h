@@ -24,6 +24,4 @@ struct paths_world *paths_world_open(struct graph_world *world);
 struct paths_world *paths_world_random(uint64_t *seed);
 void paths_world_close(struct paths_world *paths);
 
-void expect_no_error(struct hawk_error *err);
-
 #endif

@@ -9,12 +9,6 @@
 
 static const uint64_t TEXT = UINT64_C(0x4141414141414141);
 
-void schema_world_check(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 static uint64_t add_block(struct schema_world *world, uint64_t size, uint32_t site)
 {
 	uint64_t start = world->next + 16;
@@ -94,9 +88,8 @@ static void open_world(struct schema_world *world, size_t cut_bytes)
 	world->core_bytes = synthetic_core_build(core, &size);
 	synthetic_core_destroy(core);
 	hawk_findings_init(&world->findings);
-	schema_world_check(
-		hawk_core_file_over(world->core_bytes, size < cut_bytes ? size : cut_bytes, &file));
-	schema_world_check(hawk_core_open_file(file, NULL, &world->findings, &world->target));
+	check(hawk_core_file_over(world->core_bytes, size < cut_bytes ? size : cut_bytes, &file));
+	check(hawk_core_open_file(file, NULL, &world->findings, &world->target));
 	for (uint32_t i = 0; i < SITES; i++)
 		world->site_of_trace[i] = i;
 	world->of_sites = (struct hawk_heap){
@@ -112,8 +105,8 @@ static void open_world(struct schema_world *world, size_t cut_bytes)
 		.threads = 1,
 		.parts = HAWK_PART_INDEX,
 	};
-	schema_world_check(hawk_block_index_sweep(&world->graph.index, world->target, &plan, 1,
-						  &world->findings, &result));
+	check(hawk_block_index_sweep(&world->graph.index, world->target, &plan, 1, &world->findings,
+				     &result));
 }
 
 struct schema_world *schema_world_create(size_t cut_bytes)

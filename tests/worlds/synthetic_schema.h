@@ -45,9 +45,6 @@ struct schema_world {
 	struct hawk_block_graph graph;
 };
 
-/** Fails the test if there is one. */
-void schema_world_check(struct hawk_error *err);
-
 /** Of the core only so many bytes are there. The index is made. */
 struct schema_world *schema_world_create(size_t cut_bytes);
 void schema_world_destroy(struct schema_world *world);

@@ -7,19 +7,13 @@
 
 enum { PAGE = 4096 };
 
-static void expect_no_error(struct hawk_error *err)
-{
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-}
-
 static void open_file(struct sweep_core *core, struct synthetic_core *file, bool holes)
 {
 	core->path = synthetic_core_write(file, SIZE_MAX);
 	synthetic_core_destroy(file);
 	if (holes)
 		sweep_world_punch(core->path);
-	expect_no_error(hawk_target_open_core(core->path, NULL, &core->target));
+	check(hawk_target_open_core(core->path, NULL, &core->target));
 	core->plan.key = core->heap->table->header.key;
 	core->plan.trace_count = 8;
 	core->plan.birth_max = 200;
