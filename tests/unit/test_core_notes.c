@@ -58,42 +58,30 @@ WORLD_TEST(registers_are_in_the_order_of_the_kernel)
 	assert_int_equal(HAWK_FS_BASE, 21);
 }
 
-WORLD_TEST(a_fault_by_the_cpu_has_an_address)
+WORLD_TEST(a_signal_has_a_fault_address_or_a_sender)
 {
-	add_kernel_notes(world, SIGSEGV, SEGV_ACCERR, 0x7f0000001234);
-	world_open(world);
-	assert_int_equal(process_of(world)->signal, SIGSEGV);
-	assert_true(process_of(world)->has_siginfo);
-	assert_int_equal(process_of(world)->signal_code, SEGV_ACCERR);
-	assert_true(process_of(world)->has_fault_address);
-	assert_int_equal(process_of(world)->fault_address, 0x7f0000001234);
-	assert_int_equal(process_of(world)->sender_pid, 0);
-}
+	static const struct {
+		int signal, code;
+		uint64_t value, address;
+		uint32_t sender;
+	} cases[] = {
+		{SIGSEGV, SEGV_ACCERR, 0x7f0000001234, 0x7f0000001234, 0},
+		{SIGSEGV, SI_USER, 4711, 0, 4711},
+		{SIGABRT, SI_TKILL, 100, 0, 100},
+		{SIGSEGV, SI_KERNEL, 0, 0, 0}, /* general protection fault */
+	};
 
-WORLD_TEST(a_signal_by_kill_has_a_sender_and_no_address)
-{
-	add_kernel_notes(world, SIGSEGV, SI_USER, 4711);
-	world_open(world);
-	assert_int_equal(process_of(world)->signal, SIGSEGV);
-	assert_false(process_of(world)->has_fault_address);
-	assert_int_equal(process_of(world)->sender_pid, 4711);
-}
-
-WORLD_TEST(abort_has_a_sender_and_no_address)
-{
-	add_kernel_notes(world, SIGABRT, SI_TKILL, 100);
-	world_open(world);
-	assert_int_equal(process_of(world)->signal, SIGABRT);
-	assert_false(process_of(world)->has_fault_address);
-	assert_int_equal(process_of(world)->sender_pid, 100);
-}
-
-WORLD_TEST(a_general_protection_fault_has_no_address)
-{
-	add_kernel_notes(world, SIGSEGV, SI_KERNEL, 0);
-	world_open(world);
-	assert_false(process_of(world)->has_fault_address);
-	assert_int_equal(process_of(world)->sender_pid, 0);
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		add_kernel_notes(world, cases[i].signal, cases[i].code, cases[i].value);
+		world_open(world);
+		assert_int_equal(process_of(world)->signal, cases[i].signal);
+		assert_true(process_of(world)->has_siginfo);
+		assert_int_equal(process_of(world)->signal_code, cases[i].code);
+		assert_int_equal(process_of(world)->has_fault_address, cases[i].address != 0);
+		assert_int_equal(process_of(world)->fault_address, cases[i].address);
+		assert_int_equal(process_of(world)->sender_pid, cases[i].sender);
+		world_renew(world);
+	}
 }
 
 static void add_gdb_notes(struct world *world, int signal)
@@ -198,27 +186,21 @@ WORLD_TEST(the_program_is_the_file_that_holds_the_program_headers)
 	assert_int_equal(process_of(world)->page_bytes, 4096);
 }
 
+/* Unless that is not there or empty: then it is the first argument. */
 WORLD_TEST(the_program_is_else_the_name_that_the_kernel_left)
 {
 	static const uint64_t auxv[][2] = {{AT_EXECFN, 0x500004}, {AT_PAGESZ, 12345}};
+	static const char *const names[] = {"/bin/x", ""};
+	static const char *const programs[] = {"/bin/x", "/usr/bin/service"};
 
-	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
-	synthetic_core_add_auxv(world->core, auxv, 2);
-	synthetic_core_add_memory(world->core, 0x500000, "....\0", 5);
-	synthetic_core_add_memory(world->core, 0x500005, "", 1);
-	world_open(world);
-	assert_string_equal(process_of(world)->program, "/usr/bin/service");
-	assert_int_equal(process_of(world)->page_bytes, 4096);
-}
-
-WORLD_TEST(the_kernels_name_of_the_program_is_read_from_memory)
-{
-	static const uint64_t auxv[][2] = {{AT_EXECFN, 0x500004}};
-
-	add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
-	synthetic_core_add_auxv(world->core, auxv, 1);
-	synthetic_core_add_memory(world->core, 0x500000, "....", 4);
-	synthetic_core_add_memory(world->core, 0x500004, "/bin/x", 7);
-	world_open(world);
-	assert_string_equal(process_of(world)->program, "/bin/x");
+	for (unsigned i = 0; i < 2; i++) {
+		add_kernel_notes(world, SIGABRT, SI_TKILL, 1);
+		synthetic_core_add_auxv(world->core, auxv, 2);
+		synthetic_core_add_memory(world->core, 0x500000, "....", 4);
+		synthetic_core_add_memory(world->core, 0x500004, names[i], strlen(names[i]) + 1);
+		world_open(world);
+		assert_string_equal(process_of(world)->program, programs[i]);
+		assert_int_equal(process_of(world)->page_bytes, 4096);
+		world_renew(world);
+	}
 }

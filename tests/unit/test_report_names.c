@@ -7,112 +7,87 @@
 #include "hawk_function_name.h"
 #include "hawk_utf8.h"
 
-static void check_name(const char *name, size_t width, const char *expected)
+TEST(names_are_shortened_to_what_tells_them_apart)
 {
-	struct hawk_text text = {0};
+	static const struct {
+		const char *name;
+		size_t width;
+		const char *shown;
+	} cases[] = {
+		/* A name that fits is kept */
+		{"cache_insert", 40, "cache_insert"},
+		{"Order::total(int) const", 40, "Order::total(int) const"},
+		{"std::vector<int>::push_back(int&&)", 40, "std::vector<int>::push_back(int&&)"},
+		/* The return type is left out */
+		{"void fill<int>(int)", 40, "fill<int>(int)"},
+		{"std::shared_ptr<A> make<A, int>(int&)", 60, "make<A, int>(int&)"},
+		{"void (anonymous namespace)::fill<int>(int)", 60,
+		 "(anonymous namespace)::fill<int>(int)"},
+		{"operator new(unsigned long)", 60, "operator new(unsigned long)"},
+		{"Order::operator bool() const", 60, "Order::operator bool() const"},
+		{"<alloc::vec::Vec<T> as core::clone::Clone>::clone", 60,
+		 "<alloc::vec::Vec<T> as core::clone::Clone>::clone"},
+		/* Std::string has its usual name */
+		{"f(std::__cxx11::basic_string<char, std::char_traits<char>, "
+		 "std::allocator<char> > const&)",
+		 60, "f(std::string const&)"},
+		/* Parameters go before template arguments */
+		{"Table<Key, Value>::insert(Key const&, Value const&)", 40,
+		 "Table<Key, Value>::insert(...)"},
+		/* Template arguments are shortened in the middle */
+		{"Table<Key<int, long>, Value<char> >::insert(Key const&)", 42,
+		 "Table<Key<...>, Value<...> >::insert(...)"},
+		/* Rust names keep their type and their function */
+		{"<gimli::read::abbrev::Abbreviations>::insert", 39, "<Abbreviations>::insert"},
+		{"std::sys::backtrace::__rust_begin_short_backtrace::<fn(), ()>", 39,
+		 "...::__rust_begin_short_backtrace"},
+		{"<alloc::vec::Vec<u8> as core::ops::drop::Drop>::drop", 30,
+		 "<Vec<u8> as Drop>::drop"},
+		/* The template argument that matters stays */
+		{"std::shared_ptr<ui::widgets::Button>::shared_ptr(ui::widgets::Button*)", 44,
+		 "std::shared_ptr<Button>::shared_ptr(...)"},
+		{"std::vector<Order, std::allocator<Order> >::reserve(unsigned long)", 60,
+		 "std::vector<Order>::reserve(unsigned long)"},
+		{"std::map<shop::Key, shop::Value, std::less<shop::Key>, "
+		 "std::allocator<std::pair<shop::Key const, shop::Value> > >::at(shop::Key const&)",
+		 34, "std::map<Key, Value>::at(...)"},
+		{"shop::Table<shop::Key, shop::Value, shop::Policy>::find(int)", 31,
+		 "...::Table<Key, ...>::find(int)"},
+		{"shop::Table<shop::Key, shop::Value, shop::Policy>::find(int)", 28,
+		 "shop::Table<...>::find(int)"},
+		{"std::unique_ptr<shop::Order, std::default_delete<shop::Order> >", 30,
+		 "std::unique_ptr<shop::Order>"},
+		/* What a shared pointer owns reads as that */
+		{"std::_Sp_counted_ptr_inplace<Button, std::allocator<void>, "
+		 "(__gnu_cxx::_Lock_policy)2>",
+		 SIZE_MAX, "Button"},
+		{"std::_Sp_counted_ptr<shop::Order<int>*, (__gnu_cxx::_Lock_policy)2>", SIZE_MAX,
+		 "shop::Order<int>"},
+		{"std::_Sp_counted_ptr_inplace<Button, int>::_M_dispose()", SIZE_MAX,
+		 "std::_Sp_counted_ptr_inplace<Button, int>::_M_dispose()"},
+		{"std::_Sp_counted_ptr_inplace<>", SIZE_MAX, "std::_Sp_counted_ptr_inplace<>"},
+		/* Outer scopes go last */
+		{"company::product::subsystem::Table<Key>::insert(Key const&)", 28,
+		 "...::Table<Key>::insert(...)"},
+		/* A name without joints is cut with an ellipsis */
+		{"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 12, "aaaaaaaaa..."},
+		{"\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 5, "\xc3\xa4\xc3\xa4..."},
+		/* Operators do not open brackets */
+		{"Log::operator<<(Something const&, int)", 20, "Log::operator<<(...)"},
+		{"A<B<C> >::operator->() const", 28, "A<B<C> >::operator->() const"},
+		{"bool operator< <Key>(Key const&, Key const&)", 60,
+		 "operator< <Key>(Key const&, Key const&)"},
+		{"Comparator::operator()(Key const&) const", 33,
+		 "Comparator::operator()(...) const"},
+	};
 
-	hawk_function_name_append(&text, name, width);
-	assert_string_equal(text.bytes, expected);
-	hawk_text_deinit(&text);
-}
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct hawk_text text = {0};
 
-TEST(a_name_that_fits_is_kept)
-{
-	check_name("cache_insert", 40, "cache_insert");
-	check_name("Order::total(int) const", 40, "Order::total(int) const");
-	check_name("std::vector<int>::push_back(int&&)", 40, "std::vector<int>::push_back(int&&)");
-}
-
-TEST(the_return_type_is_left_out)
-{
-	check_name("void fill<int>(int)", 40, "fill<int>(int)");
-	check_name("std::shared_ptr<A> make<A, int>(int&)", 60, "make<A, int>(int&)");
-	check_name("void (anonymous namespace)::fill<int>(int)", 60,
-		   "(anonymous namespace)::fill<int>(int)");
-	check_name("operator new(unsigned long)", 60, "operator new(unsigned long)");
-	check_name("Order::operator bool() const", 60, "Order::operator bool() const");
-	check_name("<alloc::vec::Vec<T> as core::clone::Clone>::clone", 60,
-		   "<alloc::vec::Vec<T> as core::clone::Clone>::clone");
-}
-
-TEST(std_string_has_its_usual_name)
-{
-	check_name("f(std::__cxx11::basic_string<char, std::char_traits<char>, "
-		   "std::allocator<char> > const&)",
-		   60, "f(std::string const&)");
-}
-
-TEST(parameters_go_before_template_arguments)
-{
-	check_name("Table<Key, Value>::insert(Key const&, Value const&)", 40,
-		   "Table<Key, Value>::insert(...)");
-}
-
-TEST(template_arguments_are_shortened_in_the_middle)
-{
-	check_name("Table<Key<int, long>, Value<char> >::insert(Key const&)", 42,
-		   "Table<Key<...>, Value<...> >::insert(...)");
-}
-
-TEST(rust_names_keep_their_type_and_their_function)
-{
-	check_name("<gimli::read::abbrev::Abbreviations>::insert", 39, "<Abbreviations>::insert");
-	check_name("std::sys::backtrace::__rust_begin_short_backtrace::<fn(), ()>", 39,
-		   "...::__rust_begin_short_backtrace");
-	check_name("<alloc::vec::Vec<u8> as core::ops::drop::Drop>::drop", 30,
-		   "<Vec<u8> as Drop>::drop");
-}
-
-TEST(the_template_argument_that_matters_stays)
-{
-	check_name("std::shared_ptr<ui::widgets::Button>::shared_ptr(ui::widgets::Button*)", 44,
-		   "std::shared_ptr<Button>::shared_ptr(...)");
-	check_name("std::vector<Order, std::allocator<Order> >::reserve(unsigned long)", 60,
-		   "std::vector<Order>::reserve(unsigned long)");
-	check_name(
-		"std::map<shop::Key, shop::Value, std::less<shop::Key>, "
-		"std::allocator<std::pair<shop::Key const, shop::Value> > >::at(shop::Key const&)",
-		34, "std::map<Key, Value>::at(...)");
-	check_name("shop::Table<shop::Key, shop::Value, shop::Policy>::find(int)", 31,
-		   "...::Table<Key, ...>::find(int)");
-	check_name("shop::Table<shop::Key, shop::Value, shop::Policy>::find(int)", 28,
-		   "shop::Table<...>::find(int)");
-	check_name("std::unique_ptr<shop::Order, std::default_delete<shop::Order> >", 30,
-		   "std::unique_ptr<shop::Order>");
-}
-
-TEST(what_a_shared_pointer_owns_reads_as_that)
-{
-	check_name("std::_Sp_counted_ptr_inplace<Button, std::allocator<void>, "
-		   "(__gnu_cxx::_Lock_policy)2>",
-		   SIZE_MAX, "Button");
-	check_name("std::_Sp_counted_ptr<shop::Order<int>*, (__gnu_cxx::_Lock_policy)2>", SIZE_MAX,
-		   "shop::Order<int>");
-	check_name("std::_Sp_counted_ptr_inplace<Button, int>::_M_dispose()", SIZE_MAX,
-		   "std::_Sp_counted_ptr_inplace<Button, int>::_M_dispose()");
-	check_name("std::_Sp_counted_ptr_inplace<>", SIZE_MAX, "std::_Sp_counted_ptr_inplace<>");
-}
-
-TEST(outer_scopes_go_last)
-{
-	check_name("company::product::subsystem::Table<Key>::insert(Key const&)", 28,
-		   "...::Table<Key>::insert(...)");
-}
-
-TEST(a_name_without_joints_is_cut_with_an_ellipsis)
-{
-	check_name("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 12, "aaaaaaaaa...");
-	check_name("\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 5, "\xc3\xa4\xc3\xa4...");
-}
-
-TEST(operators_do_not_open_brackets)
-{
-	check_name("Log::operator<<(Something const&, int)", 20, "Log::operator<<(...)");
-	check_name("A<B<C> >::operator->() const", 28, "A<B<C> >::operator->() const");
-	check_name("bool operator< <Key>(Key const&, Key const&)", 60,
-		   "operator< <Key>(Key const&, Key const&)");
-	check_name("Comparator::operator()(Key const&) const", 33,
-		   "Comparator::operator()(...) const");
+		hawk_function_name_append(&text, cases[i].name, cases[i].width);
+		assert_string_equal(text.bytes, cases[i].shown);
+		hawk_text_deinit(&text);
+	}
 }
 
 TEST(every_name_fits_its_column)
@@ -127,7 +102,7 @@ TEST(every_name_fits_its_column)
 		"\xff\xfe\xfd\x01\x1b[31m red \x7f",
 	};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		for (size_t width = 4; width < 80; width++) {
 			struct hawk_text text = {0};
 
@@ -147,7 +122,7 @@ TEST(long_runs_of_brackets_take_no_quadratic_time)
 	char *name = malloc(size + 32); // the last unit ends behind
 
 	assert_non_null(name);
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(units); i++) {
 		struct hawk_text text = {0};
 
 		for (size_t at = 0; at < size; at += strlen(units[i]))
@@ -159,9 +134,9 @@ TEST(long_runs_of_brackets_take_no_quadratic_time)
 	free(name);
 }
 
-TEST(allocator_plumbing_is_recognised)
+TEST(allocator_plumbing_is_told_from_the_program_s_own_functions)
 {
-	static const char *const names[] = {
+	static const char *const plumbing[] = {
 		"malloc",
 		"operator new(unsigned long)",
 		"operator new[](unsigned long, std::nothrow_t const&)",
@@ -184,12 +159,26 @@ TEST(allocator_plumbing_is_recognised)
 		"alloc::alloc::alloc",
 		"alloc::raw_vec::RawVec<T,A>::reserve::do_reserve_and_handle",
 		"<alloc::alloc::Global as core::alloc::Allocator>::allocate",
-		"__rust_alloc",
-	};
+		"__rust_alloc"};
+	static const char *const own[] = {"cache_insert",
+					  "malloc_wrapper",
+					  "xmalloc",
+					  "Order::allocate(unsigned long)",
+					  "shop::_M_allocate(std::allocator<int>&)",
+					  "std::vector<Order> shop::orders<int>(int)",
+					  "shop::stdlib::std::fill()",
+					  "allocate_session",
+					  "main",
+					  "",
+					  "(anonymous namespace)::fill()",
+					  "<shop::Order as core::clone::Clone>::clone"};
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!hawk_function_name_is_plumbing(names[i]))
-			fail_msg("%s", names[i]);
+	for (size_t i = 0; i < COUNT_OF(plumbing); i++)
+		if (!hawk_function_name_is_plumbing(plumbing[i]))
+			fail_msg("%s", plumbing[i]);
+	for (size_t i = 0; i < COUNT_OF(own); i++)
+		if (hawk_function_name_is_plumbing(own[i]))
+			fail_msg("%s", own[i]);
 }
 
 TEST(a_wrapper_of_an_allocator_is_known_by_its_name)
@@ -219,49 +208,24 @@ TEST(a_wrapper_of_an_allocator_is_known_by_its_name)
 		"node::UncheckedMalloc<char>(unsigned long)",
 		"char* node::Realloc<char>(char*, unsigned long)",
 		"v8::internal::Malloced::operator new(unsigned long)",
-		"v8::internal::AlignedAllocWithRetry(unsigned long, unsigned long)",
-	};
-	static const char *const others[] = {
-		"cache_insert",
-		"allocate_session",
-		"Order::alloc(int)",
-		"make_cell",
-		"alloc_skb_list",
-		"sdsl_open",
-		"(anonymous namespace)::alloc",
-		"shop::malloc_hook(Table<xmalloc>)",
-		"new_order",
-		"",
-	};
+		"v8::internal::AlignedAllocWithRetry(unsigned long, unsigned long)"};
+	static const char *const others[] = {"cache_insert",
+					     "allocate_session",
+					     "Order::alloc(int)",
+					     "make_cell",
+					     "alloc_skb_list",
+					     "sdsl_open",
+					     "(anonymous namespace)::alloc",
+					     "shop::malloc_hook(Table<xmalloc>)",
+					     "new_order",
+					     ""};
 
-	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(wrappers); i++)
 		if (!hawk_function_name_is_wrapper(wrappers[i]))
 			fail_msg("%s", wrappers[i]);
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(others); i++)
 		if (hawk_function_name_is_wrapper(others[i]))
 			fail_msg("%s", others[i]);
-}
-
-TEST(the_program_s_own_functions_are_no_plumbing)
-{
-	static const char *const names[] = {
-		"cache_insert",
-		"malloc_wrapper",
-		"xmalloc",
-		"Order::allocate(unsigned long)",
-		"shop::_M_allocate(std::allocator<int>&)",
-		"std::vector<Order> shop::orders<int>(int)",
-		"shop::stdlib::std::fill()",
-		"allocate_session",
-		"main",
-		"",
-		"(anonymous namespace)::fill()",
-		"<shop::Order as core::clone::Clone>::clone",
-	};
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (hawk_function_name_is_plumbing(names[i]))
-			fail_msg("%s", names[i]);
 }
 
 TEST(control_characters_and_invalid_bytes_are_escaped)
@@ -285,7 +249,7 @@ TEST(what_is_too_long_keeps_both_ends)
 		     {3, "..."},
 		     {1, "."}};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
 		struct hawk_text text = {0};
 
 		hawk_utf8_append_middle_cut(&text, "a_rather_long_file_name.c:42", cases[i].width);
@@ -296,14 +260,13 @@ TEST(what_is_too_long_keeps_both_ends)
 
 TEST(overlong_and_surrogate_sequences_are_invalid)
 {
-	assert_int_equal(hawk_utf8_length("\xc0\xaf"), 0);
-	assert_int_equal(hawk_utf8_length("\xe0\x80\xaf"), 0);
-	assert_int_equal(hawk_utf8_length("\xed\xa0\x80"), 0);
-	assert_int_equal(hawk_utf8_length("\xf4\x90\x80\x80"), 0);
-	assert_int_equal(hawk_utf8_length("\xe2\x82"), 0);
+	static const char *const invalid[] = {"\xc0\xaf",         "\xe0\x80\xaf", "\xed\xa0\x80",
+					      "\xf4\x90\x80\x80", "\xe2\x82",     ""};
+
+	for (size_t i = 0; i < COUNT_OF(invalid); i++)
+		assert_int_equal(hawk_utf8_length(invalid[i]), 0);
 	assert_int_equal(hawk_utf8_length("\xe2\x82\xac"), 3);
 	assert_int_equal(hawk_utf8_length("\xf0\x9f\xa6\x85"), 4);
-	assert_int_equal(hawk_utf8_length(""), 0);
 }
 
 TEST(the_base_of_a_path_is_its_last_component)

@@ -68,27 +68,25 @@ TEST(sizes_are_read_with_every_usual_unit)
 	static const struct {
 		const char *text;
 		uint64_t bytes;
-	} good[] = {
-		{"0", 0},
-		{"4096", 4096},
-		{"10k", 10240},
-		{"10K", 10240},
-		{"1M", 1 << 20},
-		{"1MB", 1 << 20},
-		{"2GiB", UINT64_C(2) << 30},
-		{"1.5 kib", 1536},
-		{"7b", 7},
-		{"18446744073709551615", UINT64_MAX},
-	};
+	} good[] = {{"0", 0},
+		    {"4096", 4096},
+		    {"10k", 10240},
+		    {"10K", 10240},
+		    {"1M", 1 << 20},
+		    {"1MB", 1 << 20},
+		    {"2GiB", UINT64_C(2) << 30},
+		    {"1.5 kib", 1536},
+		    {"7b", 7},
+		    {"18446744073709551615", UINT64_MAX}};
 	static const char *const bad[] = {"",    "k",  "-1", "1x",    "1kk",  "0x10", "1e3", "inf",
 					  "nan", "1.", ".5", "1 k b", "16EB", "1bi",  " 1"};
 	uint64_t bytes;
 
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
 		assert_true(hawk_quantity_parse_bytes(good[i].text, &bytes));
 		assert_int_equal(bytes, good[i].bytes);
 	}
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
 		if (hawk_quantity_parse_bytes(bad[i], &bytes))
 			fail_msg("'%s' was read", bad[i]);
 	assert_false(hawk_quantity_parse_bytes("18446744073709551616", &bytes));
@@ -97,21 +95,21 @@ TEST(sizes_are_read_with_every_usual_unit)
 
 TEST(ranges_may_be_open_at_either_end)
 {
-	struct hawk_range range;
+	static const struct {
+		const char *text;
+		struct hawk_range range;
+	} good[] = {{"10k", {10240, UINT64_MAX}}, {"-64", {0, 64}}, {"1k-2k", {1024, 2048}}};
+	static const char *const bad[] = {"2k-1k", "-", ""};
 	struct hawk_seconds_range ages;
+	struct hawk_range range;
 
-	assert_true(hawk_quantity_parse_bytes_range("10k", &range));
-	assert_int_equal(range.low, 10240);
-	assert_int_equal(range.high, UINT64_MAX);
-	assert_true(hawk_quantity_parse_bytes_range("-64", &range));
-	assert_int_equal(range.low, 0);
-	assert_int_equal(range.high, 64);
-	assert_true(hawk_quantity_parse_bytes_range("1k-2k", &range));
-	assert_int_equal(range.low, 1024);
-	assert_int_equal(range.high, 2048);
-	assert_false(hawk_quantity_parse_bytes_range("2k-1k", &range));
-	assert_false(hawk_quantity_parse_bytes_range("-", &range));
-	assert_false(hawk_quantity_parse_bytes_range("", &range));
+	for (size_t i = 0; i < COUNT_OF(good); i++) {
+		assert_true(hawk_quantity_parse_bytes_range(good[i].text, &range));
+		assert_int_equal(range.low, good[i].range.low);
+		assert_int_equal(range.high, good[i].range.high);
+	}
+	for (size_t i = 0; i < COUNT_OF(bad); i++)
+		assert_false(hawk_quantity_parse_bytes_range(bad[i], &range));
 	assert_true(hawk_quantity_parse_seconds_range("10m-2h", &ages));
 	assert_true(ages.low == 600 && ages.high == 7200);
 	assert_true(hawk_quantity_parse_seconds_range("1.5s-", &ages));

@@ -29,6 +29,8 @@ void test_add_group(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 /** Fails the test with the message of `err`, unless it is NULL. */
 void check(struct hawk_error *err);
 
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 #define TEST(name)                                                                                 \
 	static void name(void);                                                                    \
 	static void run_##name(void **state)                                                       \
