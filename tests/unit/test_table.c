@@ -7,79 +7,50 @@
 
 #include "test.h"
 #include "hawk_table.h"
-#include "synthetic_heap.h"
+#include "synthetic_world.h"
 
-struct table_world {
-	struct synthetic_heap *heap;
-	char *path;
-	struct hawk_findings findings;
-	struct hawk_target *target;
-	struct hawk_table *table;
-	struct hawk_trace trace;
-};
+static struct hawk_table *table;
+static struct hawk_trace trace;
 
 static int setup(void **state)
 {
-	struct table_world *world = calloc(1, sizeof(*world));
-
-	world->heap = synthetic_heap_create(4096);
-	hawk_findings_init(&world->findings);
-	*state = world;
+	if (world_set_up(state))
+		return -1;
+	((struct world *)*state)->heap = synthetic_heap_create(4096);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct table_world *world = *state;
-
-	hawk_table_close(world->table);
-	hawk_target_close(world->target);
-	synthetic_core_remove(world->path);
-	hawk_findings_deinit(&world->findings);
-	synthetic_heap_destroy(world->heap);
-	free(world);
-	return 0;
+	hawk_table_close(table);
+	table = NULL;
+	return world_tear_down(state);
 }
 
-static void open_path(struct table_world *world)
+static void open_heap(struct world *world)
 {
-	assert_null(hawk_target_open_core(world->path, &world->findings, &world->target));
-	assert_null(hawk_table_find(world->target, &world->findings, &world->table));
+	world_open(world);
+	check(hawk_table_find(world->target, &world->findings, &table));
 }
 
-static void open_heap(struct table_world *world)
+static void open_core(struct world *world, struct synthetic_core *core)
 {
-	world->path = synthetic_heap_write(world->heap);
-	open_path(world);
+	world_open_core(world, core);
+	check(hawk_table_find(world->target, &world->findings, &table));
 }
 
-static void open_core(struct table_world *world, struct synthetic_core *core)
-{
-	world->path = synthetic_core_write(core, SIZE_MAX);
-	synthetic_core_destroy(core);
-	open_path(world);
-}
-
-static const struct hawk_finding *find(const struct table_world *world, const char *key)
-{
-	for (size_t i = 0; i < world->findings.count; i++)
-		if (!strcmp(world->findings.items[i].key, key))
-			return &world->findings.items[i];
-	return NULL;
-}
-
-static void expect_frames(struct table_world *world, uint32_t id, const char *frames)
+static void expect_frames(struct world *world, uint32_t id, const char *frames)
 {
 	char text[4096] = "";
 
-	assert_true(hawk_table_trace(world->table, id, &world->trace));
-	for (uint32_t i = 0; i < world->trace.frame_count; i++)
+	assert_true(hawk_table_trace(table, id, &trace));
+	for (uint32_t i = 0; i < trace.frame_count; i++)
 		snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%llx", i ? " " : "",
-			 (unsigned long long)world->trace.frames[i]);
+			 (unsigned long long)trace.frames[i]);
 	assert_string_equal(text, frames);
 }
 
-static uint32_t add_trace(struct table_world *world, uint64_t first, uint32_t count, uint32_t tail,
+static uint32_t add_trace(struct world *world, uint64_t first, uint32_t count, uint32_t tail,
 			  uint32_t tail_count)
 {
 	uint64_t frames[64];
@@ -89,7 +60,7 @@ static uint32_t add_trace(struct table_world *world, uint64_t first, uint32_t co
 	return synthetic_heap_add_trace(world->heap, frames, count, tail, tail_count);
 }
 
-#define TABLE_TEST(name) TEST_WITH(struct table_world *world, setup, teardown, name)
+#define TABLE_TEST(name) TEST_WITH(struct world *world, setup, teardown, name)
 
 TABLE_TEST(a_table_is_found_with_everything_in_it)
 {
@@ -98,19 +69,19 @@ TABLE_TEST(a_table_is_found_with_everything_in_it)
 
 	assert_int_equal(add_trace(world, 0xa1, 3, 0, 0), 1);
 	open_heap(world);
-	assert_non_null(world->table);
-	assert_false(hawk_table_is_twin(world->table));
-	assert_int_equal(hawk_table_header(world->table)->pid, 4711);
-	assert_int_equal(hawk_table_header(world->table)->trace_count, 2);
-	assert_string_equal(hawk_table_header(world->table)->options, "depth=64");
-	extents = hawk_table_extents(world->table, &count);
+	assert_non_null(table);
+	assert_false(hawk_table_is_twin(table));
+	assert_int_equal(hawk_table_header(table)->pid, 4711);
+	assert_int_equal(hawk_table_header(table)->trace_count, 2);
+	assert_string_equal(hawk_table_header(table)->options, "depth=64");
+	extents = hawk_table_extents(table, &count);
 	assert_int_equal(count, 2);
 	assert_int_equal(extents[0].address, SYNTHETIC_TABLE);
 	expect_frames(world, 1, "a1 a2 a3");
-	assert_false(hawk_table_trace(world->table, 0, &world->trace));
-	assert_false(hawk_table_trace(world->table, 2, &world->trace));
-	assert_int_equal(world->trace.frame_count, 0);
-	assert_false(hawk_table_trace(world->table, UINT32_MAX, &world->trace));
+	assert_false(hawk_table_trace(table, 0, &trace));
+	assert_false(hawk_table_trace(table, 2, &trace));
+	assert_int_equal(trace.frame_count, 0);
+	assert_false(hawk_table_trace(table, UINT32_MAX, &trace));
 }
 
 TABLE_TEST(no_table_is_no_error)
@@ -118,7 +89,7 @@ TABLE_TEST(no_table_is_no_error)
 	world->heap->table->header.magic = 0;
 	world->heap->twin->magic = 0;
 	open_heap(world);
-	assert_null(world->table);
+	assert_null(table);
 }
 
 TABLE_TEST(a_copy_at_another_address_is_no_table)
@@ -129,7 +100,7 @@ TABLE_TEST(a_copy_at_another_address_is_no_table)
 	synthetic_core_add_memory(core, SYNTHETIC_TABLE + 0x10000, world->heap->table,
 				  sizeof(*world->heap->table));
 	open_core(world, core);
-	assert_null(world->table);
+	assert_null(table);
 }
 
 TABLE_TEST(a_table_in_the_middle_of_a_mapping_is_found)
@@ -144,7 +115,7 @@ TABLE_TEST(a_table_in_the_middle_of_a_mapping_is_found)
 				  before + sizeof(*world->heap->table));
 	free(bytes);
 	open_core(world, core);
-	assert_non_null(world->table);
+	assert_non_null(table);
 }
 
 TABLE_TEST(tails_are_followed_through_traces_that_own_none_of_them)
@@ -163,7 +134,7 @@ TABLE_TEST(tails_are_followed_through_traces_that_own_none_of_them)
 	expect_frames(world, 5, "e1 a4");
 	expect_frames(world, 6, "f1 c2 b1 a3 a4");
 	expect_frames(world, 7, "8000000000000009 a3 a4");
-	assert_null(find(world, "trace-damaged"));
+	assert_null(world_finding(world, "trace-damaged"));
 }
 
 TABLE_TEST(damaged_traces_are_counted_and_the_others_read)
@@ -181,11 +152,11 @@ TABLE_TEST(damaged_traces_are_counted_and_the_others_read)
 	traces[8].hash = 0; /* not published: no damage */
 	open_heap(world);
 	for (uint32_t id = 2; id < 9; id++)
-		assert_false(hawk_table_trace(world->table, id, &world->trace));
+		assert_false(hawk_table_trace(table, id, &trace));
 	expect_frames(world, 1, "100 101");
 	expect_frames(world, 9, "900 901 101");
-	assert_int_equal(hawk_table_totals(world->table).damaged_traces, 6);
-	assert_non_null(find(world, "trace-damaged"));
+	assert_int_equal(hawk_table_totals(table).damaged_traces, 6);
+	assert_non_null(world_finding(world, "trace-damaged"));
 }
 
 TABLE_TEST(a_trace_on_a_damaged_tail_is_damaged)
@@ -194,44 +165,44 @@ TABLE_TEST(a_trace_on_a_damaged_tail_is_damaged)
 	add_trace(world, 0x200, 1, 1, 1);
 	world->heap->table->traces[1].own_count = 0;
 	open_heap(world);
-	assert_false(hawk_table_trace(world->table, 2, &world->trace));
-	assert_int_equal(hawk_table_totals(world->table).damaged_traces, 2);
+	assert_false(hawk_table_trace(table, 2, &trace));
+	assert_int_equal(hawk_table_totals(table).damaged_traces, 2);
 }
 
 TABLE_TEST(counters_are_summed_over_records_threads_and_orphans)
 {
-	struct synthetic_table *table = world->heap->table;
+	struct synthetic_table *built = world->heap->table;
 	struct hawk_trace_counters *counters;
 	struct hawk_table_totals totals;
 
 	add_trace(world, 0xa1, 1, 0, 0);
 	add_trace(world, 0xb1, 1, 0, 0);
-	table->traces[1].alloc_objects = 100;
-	table->traces[1].alloc_bytes = 1000;
-	table->header.thread_count = 3;
-	table->threads[0].counters[0] = (struct hawk_counter_entry){1, 5, 50};
-	table->threads[0].counters[31] = (struct hawk_counter_entry){2, 7, 70};
-	table->threads[1].counters[3] = (struct hawk_counter_entry){2, 1, UINT64_C(1) << 40};
-	table->threads[1].counters[4] = (struct hawk_counter_entry){99, 1, 1}; /* no such trace */
-	table->threads[1].record.state = HAWK_THREAD_FREE;
-	table->threads[1].record.free_objects = 3;
-	table->threads[1].record.free_bytes = 30;
-	table->threads[0].record.alloc_objects_untraced = 2;
-	table->threads[0].record.alloc_bytes_untraced = 20;
-	table->threads[2].record.state = HAWK_THREAD_UNUSED;
-	table->threads[2].counters[0] = (struct hawk_counter_entry){1, 1000, 1000};
-	table->threads[3].counters[0] = (struct hawk_counter_entry){1, 1000, 1000};
-	table->header.orphan_alloc_objects = 1;
-	table->header.orphan_alloc_bytes = 8;
-	table->header.orphan_free_objects = 1;
-	table->header.orphan_free_bytes = 4;
-	table->header.dropped_objects = 50;
-	table->threads[0].record.dropped_objects = 2;
-	table->threads[1].record.dropped_objects = 3;
-	table->threads[1].record.dropped_bytes = 4;
-	table->threads[3].record.dropped_objects = 1000;
+	built->traces[1].alloc_objects = 100;
+	built->traces[1].alloc_bytes = 1000;
+	built->header.thread_count = 3;
+	built->threads[0].counters[0] = (struct hawk_counter_entry){1, 5, 50};
+	built->threads[0].counters[31] = (struct hawk_counter_entry){2, 7, 70};
+	built->threads[1].counters[3] = (struct hawk_counter_entry){2, 1, UINT64_C(1) << 40};
+	built->threads[1].counters[4] = (struct hawk_counter_entry){99, 1, 1}; /* no such trace */
+	built->threads[1].record.state = HAWK_THREAD_FREE;
+	built->threads[1].record.free_objects = 3;
+	built->threads[1].record.free_bytes = 30;
+	built->threads[0].record.alloc_objects_untraced = 2;
+	built->threads[0].record.alloc_bytes_untraced = 20;
+	built->threads[2].record.state = HAWK_THREAD_UNUSED;
+	built->threads[2].counters[0] = (struct hawk_counter_entry){1, 1000, 1000};
+	built->threads[3].counters[0] = (struct hawk_counter_entry){1, 1000, 1000};
+	built->header.orphan_alloc_objects = 1;
+	built->header.orphan_alloc_bytes = 8;
+	built->header.orphan_free_objects = 1;
+	built->header.orphan_free_bytes = 4;
+	built->header.dropped_objects = 50;
+	built->threads[0].record.dropped_objects = 2;
+	built->threads[1].record.dropped_objects = 3;
+	built->threads[1].record.dropped_bytes = 4;
+	built->threads[3].record.dropped_objects = 1000;
 	open_heap(world);
-	assert_null(hawk_table_counters(world->table, &counters));
+	assert_null(hawk_table_counters(table, &counters));
 	assert_int_equal(counters[0].alloc_objects, 3);
 	assert_int_equal(counters[0].alloc_bytes, 28);
 	assert_int_equal(counters[1].alloc_objects, 105);
@@ -239,73 +210,73 @@ TABLE_TEST(counters_are_summed_over_records_threads_and_orphans)
 	assert_int_equal(counters[2].alloc_objects, 8);
 	assert_int_equal(counters[2].alloc_bytes, (UINT64_C(1) << 40) + 70);
 	free(counters);
-	totals = hawk_table_totals(world->table);
+	totals = hawk_table_totals(table);
 	assert_int_equal(totals.alloc_objects, 116);
 	assert_int_equal(totals.alloc_bytes, (UINT64_C(1) << 40) + 1148);
 	assert_int_equal(totals.free_objects, 4);
 	assert_int_equal(totals.free_bytes, 34);
 	assert_int_equal(totals.threads, 3);
-	assert_int_equal(hawk_table_header(world->table)->dropped_objects, 55);
-	assert_int_equal(hawk_table_header(world->table)->dropped_bytes, 4);
+	assert_int_equal(hawk_table_header(table)->dropped_objects, 55);
+	assert_int_equal(hawk_table_header(table)->dropped_bytes, 4);
 }
 
 TABLE_TEST(damaged_thread_records_are_counted)
 {
-	struct synthetic_table *table = world->heap->table;
+	struct synthetic_table *built = world->heap->table;
 
-	table->header.thread_count = 4;
-	table->threads[0].record.counter_offset = UINT32_MAX;
-	table->threads[1].record.counter_count = UINT32_MAX;
-	table->threads[2].record.state = 77;
-	table->threads[3].record.counter_count++;
+	built->header.thread_count = 4;
+	built->threads[0].record.counter_offset = UINT32_MAX;
+	built->threads[1].record.counter_count = UINT32_MAX;
+	built->threads[2].record.state = 77;
+	built->threads[3].record.counter_count++;
 	open_heap(world);
-	assert_int_equal(hawk_table_totals(world->table).damaged_threads, 4);
-	assert_non_null(find(world, "table-thread-damaged"));
+	assert_int_equal(hawk_table_totals(table).damaged_threads, 4);
+	assert_non_null(world_finding(world, "table-thread-damaged"));
 }
 
 TABLE_TEST(counters_of_older_thread_records_begin_where_newer_ones_count_drops)
 {
-	struct synthetic_table *table = world->heap->table;
+	struct synthetic_table *built = world->heap->table;
 	const struct hawk_counter_entry entry = {.trace = 1, .objects = 5, .bytes = 50};
 	struct hawk_trace_counters *counters;
 
 	add_trace(world, 0xa1, 1, 0, 0);
-	table->header.thread_count = 1;
-	table->threads[0].record.counter_offset = HAWK_THREAD_RECORD_BYTES_MIN;
-	table->threads[0].record.counter_count = 1;
-	memcpy(&table->threads[0].record.dropped_objects, &entry, sizeof(entry));
+	built->header.thread_count = 1;
+	built->threads[0].record.counter_offset = HAWK_THREAD_RECORD_BYTES_MIN;
+	built->threads[0].record.counter_count = 1;
+	memcpy(&built->threads[0].record.dropped_objects, &entry, sizeof(entry));
 	open_heap(world);
-	assert_int_equal(hawk_table_header(world->table)->dropped_objects, 0);
-	assert_int_equal(hawk_table_header(world->table)->dropped_bytes, 0);
-	assert_null(hawk_table_counters(world->table, &counters));
+	assert_int_equal(hawk_table_header(table)->dropped_objects, 0);
+	assert_int_equal(hawk_table_header(table)->dropped_bytes, 0);
+	assert_null(hawk_table_counters(table, &counters));
 	assert_int_equal(counters[1].alloc_objects, 5);
 	free(counters);
 }
 
 TABLE_TEST(a_free_that_was_taken_back_leaves_nothing)
 {
-	struct synthetic_table *table = world->heap->table;
-	struct hawk_thread_record *thread = &table->threads[0].record;
+	struct synthetic_table *built = world->heap->table;
+	struct hawk_thread_record *thread = &built->threads[0].record;
 	const uint64_t less_objects = 0 - UINT64_C(1), less_bytes = 0 - UINT64_C(100);
 	struct hawk_trace_counters *counters;
 
 	add_trace(world, 0xa1, 1, 0, 0);
-	table->header.incompatible_flags |= HAWK_TABLE_TAGGED_COUNTERS;
-	table->header.compatible_flags |= HAWK_TABLE_LIVE_COUNTERS;
+	built->header.incompatible_flags |= HAWK_TABLE_TAGGED_COUNTERS;
+	built->header.compatible_flags |= HAWK_TABLE_LIVE_COUNTERS;
 	synthetic_heap_check(world->heap);
-	table->traces[1].alloc_objects = hawk_counter_word0(7, 0);
-	table->traces[1].alloc_bytes = hawk_counter_word1(7, 700);
-	table->traces[1].free_objects = hawk_counter_word0(less_objects, 0);
-	table->traces[1].free_bytes = hawk_counter_word1(less_objects, less_bytes);
-	table->header.thread_count = 1;
+	built->traces[1].alloc_objects = hawk_counter_word0(7, 0);
+	built->traces[1].alloc_bytes = hawk_counter_word1(7, 700);
+	built->traces[1].free_objects = hawk_counter_word0(less_objects, 0);
+	built->traces[1].free_bytes = hawk_counter_word1(less_objects, less_bytes);
+	built->header.thread_count = 1;
 	thread->counter_count = SYNTHETIC_COUNTERS / 2;
 	thread->free_offset =
 		thread->counter_offset + thread->counter_count * sizeof(struct hawk_counter_entry);
 	thread->free_count = SYNTHETIC_COUNTERS / 2;
-	table->threads[0].counters[SYNTHETIC_COUNTERS / 2 + 1] =
+	built->threads[0].counters[SYNTHETIC_COUNTERS / 2 + 1] =
 		(struct hawk_counter_entry){.trace = 1, .objects = 3, .bytes = 300};
 	open_heap(world);
-	assert_null(hawk_table_counters(world->table, &counters));
+	assert_null(hawk_table_counters(table, &counters));
 	assert_int_equal(counters[1].alloc_objects, 7);
 	assert_int_equal(counters[1].free_objects, 2);
 	assert_int_equal(counters[1].free_bytes, 200);
@@ -314,7 +285,7 @@ TABLE_TEST(a_free_that_was_taken_back_leaves_nothing)
 
 TABLE_TEST(modules_are_told_apart_by_generation)
 {
-	struct synthetic_table *table = world->heap->table;
+	struct synthetic_table *built = world->heap->table;
 	const struct hawk_table_module *modules;
 	size_t count;
 
@@ -322,41 +293,41 @@ TABLE_TEST(modules_are_told_apart_by_generation)
 	synthetic_heap_add_module(world->heap, "/lib/one.so", 0x20000, 0x30000, 0x20000);
 	synthetic_heap_add_module(world->heap, "/lib/two.so", 0x28000, 0x38000, 0x28000);
 	synthetic_heap_add_module(world->heap, "/lib/gone.so", 0x50000, 0x50000, 0);
-	table->modules[1].unload_generation = 3;
-	table->modules[2].generation = 4;
+	built->modules[1].unload_generation = 3;
+	built->modules[2].generation = 4;
 	open_heap(world);
-	modules = hawk_table_modules(world->table, &count);
+	modules = hawk_table_modules(table, &count);
 	assert_int_equal(count, 3);
 	assert_string_equal(modules[0].path, "/usr/bin/app");
 	assert_int_equal(modules[0].build_id_bytes, 20);
 	assert_memory_equal(modules[0].build_id, "/usr/bin/app/usr/bin", 20);
-	assert_ptr_equal(hawk_table_module_at(world->table, 0x1000, 0), &modules[0]);
-	assert_ptr_equal(hawk_table_module_at(world->table, 0x8fff, 9), &modules[0]);
-	assert_null(hawk_table_module_at(world->table, 0xfff, 9));
-	assert_null(hawk_table_module_at(world->table, 0x9000, 9));
-	assert_ptr_equal(hawk_table_module_at(world->table, 0x29000, 0), &modules[1]);
-	assert_ptr_equal(hawk_table_module_at(world->table, 0x29000, 4), &modules[2]);
-	assert_ptr_equal(hawk_table_module_at(world->table, 0x21000, 4), &modules[1]);
-	assert_null(hawk_table_module_at(world->table, 0x37fff, 3));
-	assert_ptr_equal(hawk_table_module_at(world->table, 0x37fff, 4), &modules[2]);
-	assert_null(hawk_table_module_at(world->table, 0x38000, 4));
-	assert_non_null(find(world, "table-module-damaged"));
+	assert_ptr_equal(hawk_table_module_at(table, 0x1000, 0), &modules[0]);
+	assert_ptr_equal(hawk_table_module_at(table, 0x8fff, 9), &modules[0]);
+	assert_null(hawk_table_module_at(table, 0xfff, 9));
+	assert_null(hawk_table_module_at(table, 0x9000, 9));
+	assert_ptr_equal(hawk_table_module_at(table, 0x29000, 0), &modules[1]);
+	assert_ptr_equal(hawk_table_module_at(table, 0x29000, 4), &modules[2]);
+	assert_ptr_equal(hawk_table_module_at(table, 0x21000, 4), &modules[1]);
+	assert_null(hawk_table_module_at(table, 0x37fff, 3));
+	assert_ptr_equal(hawk_table_module_at(table, 0x37fff, 4), &modules[2]);
+	assert_null(hawk_table_module_at(table, 0x38000, 4));
+	assert_non_null(world_finding(world, "table-module-damaged"));
 }
 
 TABLE_TEST(module_paths_and_build_ids_are_clamped)
 {
-	struct synthetic_table *table = world->heap->table;
+	struct synthetic_table *built = world->heap->table;
 	const struct hawk_table_module *modules;
 	size_t count;
 
 	synthetic_heap_add_module(world->heap, "/lib/one.so", 0x1000, 0x9000, 0);
 	synthetic_heap_add_module(world->heap, "/lib/two.so", 0x10000, 0x19000, 0);
 	synthetic_heap_add_module(world->heap, "/lib/three", 0x20000, 0x29000, 0);
-	table->modules[0].path_bytes = UINT32_MAX;
-	table->modules[1].path_index = UINT32_MAX - 1;
-	table->modules[2].build_id_bytes = 33;
+	built->modules[0].path_bytes = UINT32_MAX;
+	built->modules[1].path_index = UINT32_MAX - 1;
+	built->modules[2].build_id_bytes = 33;
 	open_heap(world);
-	modules = hawk_table_modules(world->table, &count);
+	modules = hawk_table_modules(table, &count);
 	assert_int_equal(count, 2);
 	assert_true(strlen(modules[0].path) <= 4096);
 	assert_string_equal(modules[1].path, "");
@@ -370,13 +341,13 @@ TABLE_TEST(a_twin_alone_gives_key_and_sizes)
 	synthetic_core_add_thread(core, 1, 6, NULL);
 	synthetic_core_add_memory(core, SYNTHETIC_TWIN, world->heap->twin, HAWK_TABLE_HEADER_BYTES);
 	open_core(world, core);
-	assert_non_null(world->table);
-	assert_true(hawk_table_is_twin(world->table));
-	assert_memory_equal(&hawk_table_header(world->table)->key, &world->heap->twin->key, 16);
-	assert_int_equal(hawk_table_header(world->table)->trace_count, 1);
-	assert_int_equal(hawk_table_trace_limit(world->table), UINT32_MAX);
-	assert_int_equal(hawk_table_birth_limit(world->table), UINT8_MAX);
-	assert_non_null(find(world, "table-twin-only"));
+	assert_non_null(table);
+	assert_true(hawk_table_is_twin(table));
+	assert_memory_equal(&hawk_table_header(table)->key, &world->heap->twin->key, 16);
+	assert_int_equal(hawk_table_header(table)->trace_count, 1);
+	assert_int_equal(hawk_table_trace_limit(table), UINT32_MAX);
+	assert_int_equal(hawk_table_birth_limit(table), UINT8_MAX);
+	assert_non_null(world_finding(world, "table-twin-only"));
 }
 
 TABLE_TEST(a_twin_met_first_leads_to_its_primary)
@@ -393,9 +364,10 @@ TABLE_TEST(a_twin_met_first_leads_to_its_primary)
 	synthetic_core_add_memory(core, SYNTHETIC_TABLE, world->heap->table,
 				  sizeof(*world->heap->table));
 	open_core(world, core);
-	assert_non_null(world->table);
-	assert_false(hawk_table_is_twin(world->table));
-	assert_false(hawk_findings_partial(&world->findings) && find(world, "table-twin-only"));
+	assert_non_null(table);
+	assert_false(hawk_table_is_twin(table));
+	assert_false(hawk_findings_partial(&world->findings) &&
+		     world_finding(world, "table-twin-only"));
 }
 
 TABLE_TEST(a_damaged_header_is_repaired_with_its_twin)
@@ -403,12 +375,12 @@ TABLE_TEST(a_damaged_header_is_repaired_with_its_twin)
 	add_trace(world, 0xa1, 2, 0, 0);
 	world->heap->table->header.key.k[0] ^= 0xff00;
 	open_heap(world);
-	assert_non_null(world->table);
-	assert_false(hawk_table_is_twin(world->table));
-	assert_memory_equal(&hawk_table_header(world->table)->key, &world->heap->twin->key, 16);
+	assert_non_null(table);
+	assert_false(hawk_table_is_twin(table));
+	assert_memory_equal(&hawk_table_header(table)->key, &world->heap->twin->key, 16);
 	expect_frames(world, 1, "a1 a2");
-	assert_non_null(find(world, "table-damaged"));
-	assert_non_null(find(world, "table-repaired"));
+	assert_non_null(world_finding(world, "table-damaged"));
+	assert_non_null(world_finding(world, "table-repaired"));
 }
 
 TABLE_TEST(a_header_without_magic_is_repaired_with_its_twin)
@@ -416,9 +388,9 @@ TABLE_TEST(a_header_without_magic_is_repaired_with_its_twin)
 	add_trace(world, 0xa1, 2, 0, 0);
 	world->heap->table->header.magic = 0;
 	open_heap(world);
-	assert_non_null(world->table);
+	assert_non_null(table);
 	expect_frames(world, 1, "a1 a2");
-	assert_non_null(find(world, "table-repaired"));
+	assert_non_null(world_finding(world, "table-repaired"));
 }
 
 TABLE_TEST(a_damaged_header_without_a_twin_is_reported)
@@ -426,8 +398,8 @@ TABLE_TEST(a_damaged_header_without_a_twin_is_reported)
 	world->heap->table->header.start_monotonic_ns++;
 	world->heap->twin->magic = 0;
 	open_heap(world);
-	assert_null(world->table);
-	assert_non_null(find(world, "table-damaged"));
+	assert_null(table);
+	assert_non_null(world_finding(world, "table-damaged"));
 	assert_true(hawk_findings_partial(&world->findings));
 }
 
@@ -436,9 +408,9 @@ TABLE_TEST(a_newer_version_is_refused_by_name)
 	world->heap->table->header.version = world->heap->twin->version = 2;
 	synthetic_heap_check(world->heap);
 	open_heap(world);
-	assert_null(world->table);
-	assert_non_null(find(world, "table-version"));
-	assert_non_null(strstr(find(world, "table-version")->text, "version 2"));
+	assert_null(table);
+	assert_non_null(world_finding(world, "table-version"));
+	assert_non_null(strstr(world_finding(world, "table-version")->text, "version 2"));
 }
 
 TABLE_TEST(unknown_incompatible_flags_are_refused)
@@ -447,8 +419,8 @@ TABLE_TEST(unknown_incompatible_flags_are_refused)
 	world->heap->twin->incompatible_flags = 1 << 20;
 	synthetic_heap_check(world->heap);
 	open_heap(world);
-	assert_null(world->table);
-	assert_non_null(find(world, "table-flags"));
+	assert_null(table);
+	assert_non_null(world_finding(world, "table-flags"));
 }
 
 TABLE_TEST(unknown_compatible_flags_are_accepted)
@@ -456,7 +428,7 @@ TABLE_TEST(unknown_compatible_flags_are_accepted)
 	world->heap->table->header.compatible_flags = UINT64_MAX;
 	synthetic_heap_check(world->heap);
 	open_heap(world);
-	assert_non_null(world->table);
+	assert_non_null(table);
 }
 
 TABLE_TEST(shorter_records_are_refused)
@@ -465,19 +437,19 @@ TABLE_TEST(shorter_records_are_refused)
 	world->heap->twin->trace_record_bytes = sizeof(struct hawk_trace_record) - 8;
 	synthetic_heap_check(world->heap);
 	open_heap(world);
-	assert_null(world->table);
+	assert_null(table);
 }
 
 TABLE_TEST(longer_records_are_accepted)
 {
-	struct synthetic_table *table = world->heap->table;
-	uint8_t *records = (uint8_t *)table->traces;
+	struct synthetic_table *built = world->heap->table;
+	uint8_t *records = (uint8_t *)built->traces;
 
 	add_trace(world, 0xa1, 1, 0, 0);
 	add_trace(world, 0xb1, 1, 1, 1);
-	memmove(records + 2 * 96, &table->traces[2], 64);
-	memmove(records + 1 * 96, &table->traces[1], 64);
-	table->header.trace_record_bytes = 96;
+	memmove(records + 2 * 96, &built->traces[2], 64);
+	memmove(records + 1 * 96, &built->traces[1], 64);
+	built->header.trace_record_bytes = 96;
 	synthetic_heap_check(world->heap);
 	open_heap(world);
 	expect_frames(world, 1, "a1");
@@ -498,8 +470,8 @@ TABLE_TEST(the_first_of_two_tables_is_used)
 	synthetic_core_add_memory(core, second, bytes, sizeof(*world->heap->table));
 	free(bytes);
 	open_core(world, core);
-	assert_int_equal(hawk_table_header(world->table)->pid, 4711);
-	assert_non_null(find(world, "table-second"));
+	assert_int_equal(hawk_table_header(table)->pid, 4711);
+	assert_non_null(world_finding(world, "table-second"));
 }
 
 TABLE_TEST(counts_beyond_what_is_there_are_clamped)
@@ -511,14 +483,14 @@ TABLE_TEST(counts_beyond_what_is_there_are_clamped)
 	header->trace_count = header->word_count = UINT32_MAX;
 	header->thread_count = header->module_count = header->extent_count = UINT32_MAX;
 	open_heap(world);
-	clamped = hawk_table_header(world->table);
+	clamped = hawk_table_header(table);
 	assert_in_range(clamped->trace_count, 2, sizeof(*world->heap->table) / 64);
 	assert_in_range(clamped->word_count, 1, sizeof(*world->heap->table) / 8);
 	assert_in_range(clamped->thread_count, 1, SYNTHETIC_THREADS);
 	assert_in_range(clamped->module_count, 0, sizeof(*world->heap->table) / 120);
-	assert_int_equal(hawk_table_trace_limit(world->table), UINT32_MAX);
+	assert_int_equal(hawk_table_trace_limit(table), UINT32_MAX);
 	expect_frames(world, 1, "a1");
-	assert_non_null(find(world, "table-records-missing*"));
+	assert_non_null(world_finding(world, "table-records-missing*"));
 }
 
 TABLE_TEST(segments_may_lie_on_top_of_each_other_and_of_the_header)
@@ -536,9 +508,9 @@ TABLE_TEST(segments_may_lie_on_top_of_each_other_and_of_the_header)
 	header->trace_count = header->word_count = 1 << 30;
 	header->thread_count = header->module_count = 1 << 30;
 	open_heap(world);
-	assert_non_null(world->table);
+	assert_non_null(table);
 	for (uint32_t id = 0; id < 2000; id++)
-		hawk_table_trace(world->table, id, &world->trace);
+		hawk_table_trace(table, id, &trace);
 }
 
 TABLE_TEST(a_table_across_mappings_is_read)
@@ -554,7 +526,7 @@ TABLE_TEST(a_table_across_mappings_is_read)
 		synthetic_core_add_memory(core, SYNTHETIC_TABLE + at, bytes + at,
 					  size - at < 4096 ? size - at : 4096);
 	open_core(world, core);
-	assert_non_null(world->table);
+	assert_non_null(table);
 	expect_frames(world, 2, "b1 b2 b3 a2 a3 a4 a5");
 }
 
@@ -563,6 +535,6 @@ TABLE_TEST(births_after_the_last_clock_reading_are_plausible_for_a_minute)
 	uint64_t now = world->heap->table->header.clock_units;
 
 	open_heap(world);
-	assert_true(hawk_table_birth_limit(world->table) >= hawk_birth_encode(now + 960));
-	assert_true(hawk_table_birth_limit(world->table) < hawk_birth_encode(4 * now));
+	assert_true(hawk_table_birth_limit(table) >= hawk_birth_encode(now + 960));
+	assert_true(hawk_table_birth_limit(table) < hawk_birth_encode(4 * now));
 }

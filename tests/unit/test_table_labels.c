@@ -8,7 +8,7 @@
 #include "test.h"
 #include "hawk_scope_groups.h"
 #include "hawk_table.h"
-#include "synthetic_heap.h"
+#include "synthetic_world.h"
 
 enum {
 	LABEL_WORDS = 1024, /**< the label array lies in the unused part of the words */
@@ -16,71 +16,50 @@ enum {
 	NAMES = 512, /**< words with names, eight each */
 };
 
-struct label_world {
-	struct synthetic_heap *heap;
-	struct hawk_label_record *labels;
-	char *path;
-	struct hawk_findings findings;
-	struct hawk_target *target;
-	struct hawk_table *table;
-	struct hawk_trace trace;
-};
+static struct hawk_label_record *labels; /* of the heap that is built */
+static struct hawk_table *table;
+static struct hawk_trace trace;
 
 static int setup(void **state)
 {
-	struct label_world *world = calloc(1, sizeof(*world));
 	struct hawk_table_header *header;
+	struct world *world;
 
+	if (world_set_up(state))
+		return -1;
+	world = *state;
 	world->heap = synthetic_heap_create(4096);
 	header = &world->heap->table->header;
 	header->incompatible_flags |= HAWK_TABLE_MARKED;
 	header->label_segments[0] = SYNTHETIC_TABLE + offsetof(struct synthetic_table, words) +
 				    LABEL_WORDS * sizeof(uint64_t);
 	header->label_count = 1;
-	world->labels = (void *)&world->heap->table->words[LABEL_WORDS];
+	labels = (void *)&world->heap->table->words[LABEL_WORDS];
 	synthetic_heap_check(world->heap);
-	hawk_findings_init(&world->findings);
-	*state = world;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct label_world *world = *state;
-
-	hawk_table_close(world->table);
-	hawk_target_close(world->target);
-	synthetic_core_remove(world->path);
-	hawk_findings_deinit(&world->findings);
-	synthetic_heap_destroy(world->heap);
-	free(world);
-	return 0;
+	hawk_table_close(table);
+	table = NULL;
+	return world_tear_down(state);
 }
 
-static void open_heap(struct label_world *world)
+static void open_heap(struct world *world)
 {
 	world->heap->table->header.word_count = SYNTHETIC_WORDS;
-	world->path = synthetic_heap_write(world->heap);
-	assert_null(hawk_target_open_core(world->path, &world->findings, &world->target));
-	assert_null(hawk_table_find(world->target, &world->findings, &world->table));
-	assert_non_null(world->table);
+	world_open(world);
+	check(hawk_table_find(world->target, &world->findings, &table));
+	assert_non_null(table);
 }
 
-static bool has_finding(const struct label_world *world, const char *key)
-{
-	for (size_t i = 0; i < world->findings.count; i++)
-		if (!strcmp(world->findings.items[i].key, key))
-			return true;
-	return false;
-}
-
-static uint32_t add_label(struct label_world *world, uint32_t kind, uint32_t parent,
-			  const char *name)
+static uint32_t add_label(struct world *world, uint32_t kind, uint32_t parent, const char *name)
 {
 	uint32_t id = world->heap->table->header.label_count++;
 
 	assert_true(id < LABELS && strlen(name) <= 64);
-	world->labels[id] = (struct hawk_label_record){
+	labels[id] = (struct hawk_label_record){
 		.hash = id + 1000,
 		.kind = kind,
 		.parent = parent,
@@ -93,7 +72,7 @@ static uint32_t add_label(struct label_world *world, uint32_t kind, uint32_t par
 	return id;
 }
 
-static uint32_t add_trace(struct label_world *world, uint64_t first, uint32_t count)
+static uint32_t add_trace(struct world *world, uint64_t first, uint32_t count)
 {
 	uint64_t frames[64];
 
@@ -103,8 +82,7 @@ static uint32_t add_trace(struct label_world *world, uint64_t first, uint32_t co
 }
 
 /** All of `base`, or no stack if that is 0, with `count` marks. */
-static uint32_t mark(struct label_world *world, uint32_t base, const uint64_t *marks,
-		     uint32_t count)
+static uint32_t mark(struct world *world, uint32_t base, const uint64_t *marks, uint32_t count)
 {
 	struct hawk_trace_record *traces = world->heap->table->traces;
 	uint32_t tail = base ? traces[base].own_count + (uint32_t)traces[base].tail_count : 0;
@@ -114,7 +92,7 @@ static uint32_t mark(struct label_world *world, uint32_t base, const uint64_t *m
 	return id;
 }
 
-#define TABLE_LABELS_TEST(name) TEST_WITH(struct label_world *world, setup, teardown, name)
+#define TABLE_LABELS_TEST(name) TEST_WITH(struct world *world, setup, teardown, name)
 
 TABLE_LABELS_TEST(a_marked_trace_has_the_frames_of_its_base_and_its_labels)
 {
@@ -128,23 +106,23 @@ TABLE_LABELS_TEST(a_marked_trace_has_the_frames_of_its_base_and_its_labels)
 			       3);
 
 	open_heap(world);
-	assert_true(hawk_table_trace(world->table, marked, &world->trace));
-	assert_int_equal(world->trace.frame_count, 3);
-	assert_int_equal(world->trace.frames[0], 0x100);
-	assert_int_equal(world->trace.mark_count, 3);
-	assert_int_equal(world->trace.marks[1].label, inner);
-	assert_int_equal(world->trace.marks[1].frames_outside, 3);
-	assert_int_equal(world->trace.marks[2].frames_outside, 1);
-	assert_string_equal(hawk_table_type(world->table, marked), "Node<int>");
-	assert_int_equal(hawk_table_scope(world->table, marked), inner);
-	assert_string_equal(hawk_table_label(world->table, inner)->name, "inner scope");
-	assert_int_equal(hawk_table_label(world->table, inner)->entries, 10 * inner);
-	assert_int_equal(hawk_table_label(world->table, inner)->depth, 1);
-	assert_true(hawk_table_trace(world->table, base, &world->trace));
-	assert_int_equal(world->trace.mark_count, 0);
-	assert_null(hawk_table_type(world->table, base));
-	assert_int_equal(hawk_table_scope(world->table, base), 0);
-	assert_false(has_finding(world, "table-label-damaged"));
+	assert_true(hawk_table_trace(table, marked, &trace));
+	assert_int_equal(trace.frame_count, 3);
+	assert_int_equal(trace.frames[0], 0x100);
+	assert_int_equal(trace.mark_count, 3);
+	assert_int_equal(trace.marks[1].label, inner);
+	assert_int_equal(trace.marks[1].frames_outside, 3);
+	assert_int_equal(trace.marks[2].frames_outside, 1);
+	assert_string_equal(hawk_table_type(table, marked), "Node<int>");
+	assert_int_equal(hawk_table_scope(table, marked), inner);
+	assert_string_equal(hawk_table_label(table, inner)->name, "inner scope");
+	assert_int_equal(hawk_table_label(table, inner)->entries, 10 * inner);
+	assert_int_equal(hawk_table_label(table, inner)->depth, 1);
+	assert_true(hawk_table_trace(table, base, &trace));
+	assert_int_equal(trace.mark_count, 0);
+	assert_null(hawk_table_type(table, base));
+	assert_int_equal(hawk_table_scope(table, base), 0);
+	assert_null(world_finding(world, "table-label-damaged"));
 }
 
 TABLE_LABELS_TEST(a_type_needs_no_stack)
@@ -154,9 +132,9 @@ TABLE_LABELS_TEST(a_type_needs_no_stack)
 	uint32_t marked = mark(world, 0, &word, 1);
 
 	open_heap(world);
-	assert_true(hawk_table_trace(world->table, marked, &world->trace));
-	assert_int_equal(world->trace.frame_count, 0);
-	assert_string_equal(hawk_table_type(world->table, marked), "T");
+	assert_true(hawk_table_trace(table, marked, &trace));
+	assert_int_equal(trace.frame_count, 0);
+	assert_string_equal(hawk_table_type(table, marked), "T");
 }
 
 TABLE_LABELS_TEST(damaged_labels_are_left_out_with_a_finding)
@@ -176,27 +154,27 @@ TABLE_LABELS_TEST(damaged_labels_are_left_out_with_a_finding)
 					    hawk_mark(good, 2), hawk_mark(good, 40)},
 			       4);
 
-	world->labels[far].name_index = UINT32_MAX - 1;
-	world->labels[longer].name_bytes = UINT32_MAX;
-	world->labels[unpublished].hash = 0;
+	labels[far].name_index = UINT32_MAX - 1;
+	labels[longer].name_bytes = UINT32_MAX;
+	labels[unpublished].hash = 0;
 	open_heap(world);
-	assert_non_null(hawk_table_label(world->table, good));
-	assert_null(hawk_table_label(world->table, kind));
-	assert_null(hawk_table_label(world->table, later));
-	assert_null(hawk_table_label(world->table, self));
-	assert_null(hawk_table_label(world->table, within_type));
-	assert_null(hawk_table_label(world->table, type));
-	assert_string_equal(hawk_table_label(world->table, far)->name, "");
-	assert_null(hawk_table_label(world->table, longer));
-	assert_null(hawk_table_label(world->table, unpublished));
-	assert_null(hawk_table_label(world->table, 0));
-	assert_null(hawk_table_label(world->table, UINT32_MAX));
-	assert_true(has_finding(world, "table-label-damaged"));
-	assert_true(hawk_table_trace(world->table, marked, &world->trace));
-	assert_int_equal(world->trace.mark_count, 2);
-	assert_int_equal(world->trace.marks[0].frames_outside, 2);
-	assert_int_equal(world->trace.marks[1].frames_outside, HAWK_MARK_UNPLACED);
-	assert_int_equal(hawk_table_scope(world->table, marked), good);
+	assert_non_null(hawk_table_label(table, good));
+	assert_null(hawk_table_label(table, kind));
+	assert_null(hawk_table_label(table, later));
+	assert_null(hawk_table_label(table, self));
+	assert_null(hawk_table_label(table, within_type));
+	assert_null(hawk_table_label(table, type));
+	assert_string_equal(hawk_table_label(table, far)->name, "");
+	assert_null(hawk_table_label(table, longer));
+	assert_null(hawk_table_label(table, unpublished));
+	assert_null(hawk_table_label(table, 0));
+	assert_null(hawk_table_label(table, UINT32_MAX));
+	assert_non_null(world_finding(world, "table-label-damaged"));
+	assert_true(hawk_table_trace(table, marked, &trace));
+	assert_int_equal(trace.mark_count, 2);
+	assert_int_equal(trace.marks[0].frames_outside, 2);
+	assert_int_equal(trace.marks[1].frames_outside, HAWK_MARK_UNPLACED);
+	assert_int_equal(hawk_table_scope(table, marked), good);
 }
 
 TABLE_LABELS_TEST(damaged_marks_make_a_damaged_trace)
@@ -222,12 +200,12 @@ TABLE_LABELS_TEST(damaged_marks_make_a_damaged_trace)
 	traces[tail].tail_trace = marked; /* marks would become frames */
 	traces[tail].tail_count = 3;
 	open_heap(world);
-	assert_true(hawk_table_trace(world->table, marked, &world->trace));
+	assert_true(hawk_table_trace(table, marked, &trace));
 	for (uint32_t id = of_marked; id <= tail; id++) {
-		assert_false(hawk_table_trace(world->table, id, &world->trace));
-		assert_int_equal(hawk_table_scope(world->table, id), 0);
+		assert_false(hawk_table_trace(table, id, &trace));
+		assert_int_equal(hawk_table_scope(table, id), 0);
 	}
-	assert_int_equal(hawk_table_totals(world->table).damaged_traces, tail - of_marked + 1);
+	assert_int_equal(hawk_table_totals(table).damaged_traces, tail - of_marked + 1);
 	assert_true(no_marks > of_marked);
 }
 
@@ -249,7 +227,7 @@ TABLE_LABELS_TEST(groups_hold_what_lies_inside_of_them)
 	size_t count;
 
 	open_heap(world);
-	heap.table = world->table;
+	heap.table = table;
 	assert_null(hawk_scope_groups_make(&heap, (uint32_t[]){0, 1, 2}, 3, HAWK_GROUP_SORT_SIZE,
 					   &groups, &count));
 	assert_int_equal(count, 4);
@@ -261,7 +239,7 @@ TABLE_LABELS_TEST(groups_hold_what_lies_inside_of_them)
 	assert_int_equal(groups[1].entries, 10 * a);
 	assert_int_equal(groups[2].counts.inuse_bytes, 2);
 	assert_int_equal(groups[3].counts.inuse_bytes, 2);
-	hawk_scope_append_path(&path, world->table, c);
+	hawk_scope_append_path(&path, table, c);
 	assert_string_equal(path.bytes, "a/b/c");
 	free(path.bytes);
 	free(groups);
@@ -281,8 +259,8 @@ TABLE_LABELS_TEST(site_ids_tell_scopes_and_types_apart)
 		mark(world, base, &words[i], 1);
 	open_heap(world);
 	for (uint32_t i = 0; i < 5; i++) {
-		assert_true(hawk_table_trace(world->table, base + i, &world->trace));
-		ids[i] = hawk_site_id(world->table, &world->trace);
+		assert_true(hawk_table_trace(table, base + i, &trace));
+		ids[i] = hawk_site_id(table, &trace);
 		for (uint32_t j = 0; j < i; j++)
 			assert_true(ids[i] != ids[j]);
 	}

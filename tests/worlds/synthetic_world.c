@@ -17,6 +17,7 @@ static void deinit(struct world *world)
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);
 	synthetic_core_destroy(world->core);
+	synthetic_heap_destroy(world->heap);
 	free(world->bytes);
 }
 
@@ -46,21 +47,29 @@ void world_renew(struct world *world)
 
 void world_build(struct world *world)
 {
-	world->bytes = synthetic_core_build(world->core, &world->size);
+	struct synthetic_core *core = world->heap ? synthetic_heap_core(world->heap) : world->core;
+
+	world->bytes = synthetic_core_build(core, &world->size);
+	if (core != world->core)
+		synthetic_core_destroy(core);
 }
 
 void world_open(struct world *world)
 {
-	struct hawk_error *error;
 	char *path;
 
 	if (!world->bytes)
 		world_build(world);
 	path = synthetic_file_write(world->bytes, world->size);
-	error = hawk_target_open_core(path, &world->findings, &world->target);
+	check(hawk_target_open_core(path, &world->findings, &world->target));
 	synthetic_core_remove(path);
-	if (error)
-		fail_msg("%s", hawk_error_message(error));
+}
+
+void world_open_core(struct world *world, struct synthetic_core *core)
+{
+	world->bytes = synthetic_core_build(core, &world->size);
+	synthetic_core_destroy(core);
+	world_open(world);
 }
 
 const struct hawk_finding *world_finding(const struct world *world, const char *key)
@@ -74,11 +83,8 @@ const struct hawk_finding *world_finding(const struct world *world, const char *
 void world_expect_bytes(const struct world *world, uint64_t address, const char *bytes)
 {
 	char read[256] = {0};
-	struct hawk_error *error;
 
 	assert_true(strlen(bytes) < sizeof(read));
-	error = hawk_target_read(world->target, address, read, strlen(bytes));
-	if (error)
-		fail_msg("%s", hawk_error_message(error));
+	check(hawk_target_read(world->target, address, read, strlen(bytes)));
 	assert_string_equal(read, bytes);
 }

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The fixture of tests that open a synthetic core: the core under construction, the target once it
- * is opened, and the findings.
+ * The fixture of tests that open a synthetic core, or that of a synthetic heap: what is under
+ * construction, the target once it is opened, and the findings.
  */
 #ifndef SYNTHETIC_WORLD_H
 #define SYNTHETIC_WORLD_H
 
 #include "hawk_target.h"
-#include "synthetic_core.h"
+#include "synthetic_heap.h"
 #include "test.h"
 
 struct world {
 	struct synthetic_core *core;
+	struct synthetic_heap *heap; /**< NULL, or what is opened in place of `core` */
 	struct hawk_findings findings;
 	struct hawk_target *target;
 	uint8_t *bytes; /**< the built file, to be patched before it is opened */
@@ -31,6 +32,9 @@ void world_build(struct world *world);
 
 /** Opens `bytes`, which it builds if that was not done; fails the test if the core is refused. */
 void world_open(struct world *world);
+
+/** Opens this core, and destroys it. */
+void world_open_core(struct world *world, struct synthetic_core *core);
 
 /** The finding with `key`, or NULL. */
 const struct hawk_finding *world_finding(const struct world *world, const char *key);
