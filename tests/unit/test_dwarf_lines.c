@@ -156,10 +156,7 @@ static void compare_program(const char *compiler, const char *options, const cha
 	struct hawk_symbols *symbols;
 	char *text;
 
-	if (!fixture_has("llvm-symbolizer")) {
-		print_message("llvm-symbolizer is not installed\n");
-		skip();
-	}
+	fixture_needs("llvm-symbolizer");
 	fixture_build(compiler, options, "inlined.cpp", "program");
 	assert_int_equal(
 		fixture_run("objdump -d -j .text --no-show-raw-insn program | "
@@ -199,10 +196,7 @@ LINES_TEST(gcc_stripped_with_compressed_debug_file, "g++", "-O2 -g",
 	   "strip -s program && objcopy --add-gnu-debuglink=program.debug program")
 TEST(gcc_shared_by_dwz)
 {
-	if (!fixture_has("dwz")) {
-		print_message("dwz is not installed\n");
-		skip();
-	}
+	fixture_needs("dwz");
 	compare_program("g++", "-O2 -g", "cp program copy && dwz -m shared.dwz -r program copy");
 }
 
@@ -211,8 +205,3 @@ LINES_TEST(clang_dwarf_4, "clang++", "-O2 -g -gdwarf-4", "true")
 LINES_TEST(clang_split, "clang++", "-O2 -g -gsplit-dwarf", "true")
 LINES_TEST(clang_split_dwarf_4, "clang++", "-O2 -g -gdwarf-4 -gsplit-dwarf", "true")
 LINES_TEST(clang_line_tables_only, "clang++", "-O2 -gline-tables-only", "true")
-
-__attribute__((constructor)) static void add_group(void)
-{
-	test_add_group(fixture_enter, fixture_leave);
-}

@@ -18,6 +18,7 @@
 #include "test.h"
 #include "hawk_target.h"
 #include "synthetic_core.h"
+#include "synthetic_victim.h"
 
 static void expect_refusal(pid_t pid, enum hawk_error_code code, const char *words)
 {
@@ -32,25 +33,6 @@ static void expect_refusal(pid_t pid, enum hawk_error_code code, const char *wor
 	hawk_error_destroy(error);
 }
 
-static pid_t fork_sleeper(void)
-{
-	pid_t child = fork();
-
-	assert_true(child >= 0);
-	if (!child) {
-		alarm(60);
-		for (;;)
-			pause();
-	}
-	return child;
-}
-
-static void end(pid_t child)
-{
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-}
-
 TEST(this_process_is_refused)
 {
 	expect_refusal(getpid(), HAWK_ERROR_UNSUPPORTED, "this process itself");
@@ -62,57 +44,53 @@ TEST(a_number_that_is_no_pid_is_a_usage_error)
 	expect_refusal(-1, HAWK_ERROR_USAGE, "no process id");
 }
 
-TEST(a_process_that_is_not_there_is_not_found)
+LIVE_TEST(a_process_that_is_not_there_is_not_found)
 {
-	pid_t child = fork_sleeper();
+	pid_t pid;
 
-	end(child);
-	expect_refusal(child, HAWK_ERROR_NOT_FOUND, "there is no process");
+	victim_start(world, victim_count_for_ever);
+	pid = world->victim;
+	victim_end(world);
+	expect_refusal(pid, HAWK_ERROR_NOT_FOUND, "there is no process");
 }
 
-TEST(a_zombie_is_refused)
+static void exit_at_once(struct shared *shared)
 {
-	siginfo_t info;
-	pid_t child = fork();
+	atomic_store(&shared->ready, 1);
+}
 
-	if (!child)
-		_exit(0);
-	assert_int_equal(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT), 0);
-	expect_refusal(child, HAWK_ERROR_UNSUPPORTED, "zombie");
-	waitpid(child, NULL, 0);
+LIVE_TEST(a_zombie_is_refused)
+{
+	victim_start(world, exit_at_once);
+	assert_true(victim_comes_to(world->victim, 'Z'));
+	expect_refusal(world->victim, HAWK_ERROR_UNSUPPORTED, "zombie");
 }
 
 static void *tell_tid_and_wait(void *argument)
 {
-	pid_t tid = (pid_t)syscall(SYS_gettid);
+	struct shared *shared = argument;
 
-	if (write(*(int *)argument, &tid, sizeof(tid)) == sizeof(tid))
-		pause();
+	atomic_store(&shared->address, (uint64_t)syscall(SYS_gettid));
+	victim_count_for_ever(shared);
 	return NULL;
 }
 
-TEST(a_thread_id_is_refused_with_the_id_of_its_process)
+static void start_a_thread_and_wait(struct shared *shared)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, tell_tid_and_wait, shared);
+	for (;;)
+		pause();
+}
+
+LIVE_TEST(a_thread_id_is_refused_with_the_id_of_its_process)
 {
 	char words[64];
-	int ends[2];
-	pid_t child, tid;
 
-	assert_int_equal(pipe(ends), 0);
-	child = fork();
-	if (!child) {
-		pthread_t thread;
-
-		alarm(60);
-		pthread_create(&thread, NULL, tell_tid_and_wait, &ends[1]);
-		for (;;)
-			pause();
-	}
-	assert_int_equal(read(ends[0], &tid, sizeof(tid)), sizeof(tid));
-	snprintf(words, sizeof(words), "thread of process %d", child);
-	expect_refusal(tid, HAWK_ERROR_UNSUPPORTED, words);
-	end(child);
-	close(ends[0]);
-	close(ends[1]);
+	victim_start(world, start_a_thread_and_wait);
+	snprintf(words, sizeof(words), "thread of process %d", world->victim);
+	expect_refusal((pid_t)atomic_load(&world->shared->address), HAWK_ERROR_UNSUPPORTED, words);
 }
 
 TEST(a_kernel_thread_is_refused)
@@ -131,32 +109,29 @@ TEST(a_kernel_thread_is_refused)
 	expect_refusal(2, HAWK_ERROR_UNSUPPORTED, "kernel thread");
 }
 
-TEST(a_process_under_a_debugger_is_refused_and_goes_on)
+LIVE_TEST(a_process_under_a_debugger_is_refused_and_goes_on)
 {
-	pid_t child = fork_sleeper();
+	enum { SEIZED = 1, NOT_ALLOWED };
 	pid_t debugger;
-	char answer = 0;
 	char words[64];
-	int ends[2];
 
-	assert_int_equal(pipe(ends), 0);
+	victim_start(world, victim_count_for_ever);
 	debugger = fork();
 	if (!debugger) {
-		answer = ptrace(PTRACE_SEIZE, child, NULL, NULL) ? 'n' : 'y';
-		if (write(ends[1], &answer, 1) == 1)
-			pause();
-		_exit(0);
+		long result = ptrace(PTRACE_SEIZE, world->victim, NULL, NULL);
+
+		atomic_store(&world->shared->address, result ? NOT_ALLOWED : SEIZED);
+		pause();
 	}
-	assert_int_equal(read(ends[0], &answer, 1), 1);
-	if (answer == 'y') {
-		snprintf(words, sizeof(words), "already traced by process %d", debugger);
-		expect_refusal(child, HAWK_ERROR_OS, words);
-	}
-	end(debugger);
-	end(child);
-	close(ends[0]);
-	close(ends[1]);
-	if (answer != 'y')
+	while (!atomic_load(&world->shared->address))
+		victim_sleep_ms(1);
+	snprintf(words, sizeof(words), "already traced by process %d", debugger);
+	if (atomic_load(&world->shared->address) == SEIZED)
+		expect_refusal(world->victim, HAWK_ERROR_OS, words);
+	kill(debugger, SIGKILL);
+	waitpid(debugger, NULL, 0);
+	assert_true(victim_counts(world));
+	if (atomic_load(&world->shared->address) != SEIZED)
 		skip(); /* ptrace is not allowed here */
 }
 
@@ -184,44 +159,28 @@ static int refusal_as_user(uid_t uid, pid_t pid, const char *words)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(another_users_process_is_refused_with_both_users)
+LIVE_TEST(another_users_process_is_refused_with_both_users)
 {
-	pid_t child;
-	int result;
-
 	if (geteuid())
 		skip(); /* needs root to become somebody else */
-	child = fork_sleeper();
-	result = refusal_as_user(65534, child, "runs as user 0, we as user 65534");
-	end(child);
-	assert_int_equal(result, 0);
+	victim_start(world, victim_count_for_ever);
+	assert_int_equal(refusal_as_user(65534, world->victim, "runs as user 0, we as user 65534"),
+			 0);
 }
 
-TEST(a_process_that_may_not_be_dumped_is_refused_as_such)
+static void be_undumpable(struct shared *shared)
 {
-	char answer;
-	pid_t child;
-	int ends[2];
-	int result;
+	if (setgid(65534) || setuid(65534) || prctl(PR_SET_DUMPABLE, 0))
+		_exit(1);
+	victim_count_for_ever(shared);
+}
 
+LIVE_TEST(a_process_that_may_not_be_dumped_is_refused_as_such)
+{
 	if (geteuid())
 		skip(); /* needs root to become somebody else */
-	assert_int_equal(pipe(ends), 0);
-	child = fork();
-	if (!child) {
-		alarm(60);
-		if (setgid(65534) || setuid(65534) || prctl(PR_SET_DUMPABLE, 0) ||
-		    write(ends[1], "r", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	assert_int_equal(read(ends[0], &answer, 1), 1);
-	result = refusal_as_user(65534, child, "not dumpable");
-	end(child);
-	close(ends[0]);
-	close(ends[1]);
-	assert_int_equal(result, 0);
+	victim_start(world, be_undumpable);
+	assert_int_equal(refusal_as_user(65534, world->victim, "not dumpable"), 0);
 }
 
 /** A whole i386 program: pause() for ever. */
@@ -282,7 +241,8 @@ TEST(a_32_bit_process_is_refused_and_goes_on)
 	close(ends[0]);
 	if (got == 0)
 		expect_refusal(child, HAWK_ERROR_UNSUPPORTED, "32-bit");
-	end(child);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 	synthetic_core_remove(path);
 	if (got)
 		skip(); /* this kernel runs no 32-bit programs */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The sweep over synthetic heaps: what it finds, what it sets aside, and that nothing depends on
- * windows or on how memory is cut into mappings.
+ * The sweep over synthetic heaps: what it finds, what it sets aside, pieces of pools, and that
+ * nothing depends on windows or on how memory is cut into mappings; the block at an address.
  */
 #include "test.h"
 #include "hawk_sites.h"
@@ -61,64 +61,74 @@ SWEEP_TEST(a_dead_header_is_counted_and_no_block)
 	assert_int_equal(world->result.dead, 1);
 }
 
-SWEEP_TEST(stale_headers_inside_a_younger_block_are_set_aside)
+/** Blocks at SYNTHETIC_HEAP + `offset`, and whether a sweep keeps them. */
+struct overlap {
+	struct {
+		uint64_t offset, size;
+		uint8_t birth;
+		bool piece; /**< of a pool */
+		bool kept;
+	} blocks[6]; /**< up to the one at 0 */
+};
+
+static void expect_kept(struct sweep_world *world, const struct overlap *overlap)
 {
-	sweep_world_add(world, 64, 8192, 9);
-	for (unsigned i = 0; i < 100; i++)
-		sweep_world_add(world, 128 + 64 * i, 32, 8);
-	sweep_world_add(world, 64 + 8192 + 16, 8, 2);
+	size_t kept = 0, all = 0;
+
+	memset(world->heap->bytes, 0, SWEEP_HEAP_BYTES);
+	for (; all < 6 && overlap->blocks[all].offset; all++)
+		(overlap->blocks[all].piece ? sweep_world_add_piece : sweep_world_add)(
+			world, overlap->blocks[all].offset, overlap->blocks[all].size,
+			overlap->blocks[all].birth);
 	sweep_world_sweep(world);
-	assert_int_equal(world->count, 2);
-	assert_int_equal(world->blocks[0].size, 8192);
-	assert_int_equal(world->result.overlapping, 100);
-	assert_true(sweep_world_has_finding(world, "block-overlap"));
+	for (size_t i = 0; i < all; i++)
+		if (overlap->blocks[i].kept)
+			assert_int_equal(sweep_world_offset(world, kept++),
+					 overlap->blocks[i].offset);
+	assert_int_equal(world->count, kept);
+	assert_int_equal(world->result.overlapping, all - kept);
 }
 
-SWEEP_TEST(a_stale_header_around_younger_blocks_is_set_aside)
+SWEEP_TEST(of_blocks_that_overlap_the_younger_are_kept)
 {
-	sweep_world_add(world, 64, 8192, 3);
-	for (unsigned i = 0; i < 100; i++)
-		sweep_world_add(world, 128 + 64 * i, 32, 4);
-	sweep_world_sweep(world);
-	assert_int_equal(world->count, 100);
-	assert_int_equal(sweep_world_offset(world, 0), 128);
-	assert_int_equal(world->result.overlapping, 1);
+	static const struct overlap cases[] = {
+		/* Equally old: the inner one. */
+		{{{64, 256, 7, 0, 0}, {128, 32, 7, 0, 1}}},
+		/* 64 is older than 128, which is older than 192: what lay under a block that is
+		 * itself gone was gone before it. 64 and 192 do not overlap. */
+		{{{64, 80, 3, 0, 0}, {128, 100, 5, 0, 0}, {192, 64, 9, 0, 1}}},
+		/* The block at 64 was set aside by 128 and still proves that 1024 is stale. */
+		{{{64, 4096, 5, 0, 0},
+		  {128, 32, 6, 0, 1},
+		  {1024, 32, 4, 0, 0},
+		  {2048, 32, 5, 0, 1}}},
+		/* Pieces that are older than their block; one reaches out of it as well. */
+		{{{64, 4096, 5, 0, 1},
+		  {128, 40, 4, 1, 0},
+		  {256, 40, 5, 1, 1},
+		  {64 + 4096 - 32, 64, 4, 1, 0}}},
+		/* A younger piece that leaves its block is none of it. */
+		{{{64, 256, 5, 0, 0}, {256, 128, 6, 1, 1}}},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
+		expect_kept(world, &cases[i]);
 }
 
-SWEEP_TEST(of_equally_old_blocks_the_inner_one_is_kept)
+SWEEP_TEST(a_hundred_headers_inside_a_block_are_kept_if_they_are_younger)
 {
-	sweep_world_add(world, 64, 256, 7);
-	sweep_world_add(world, 128, 32, 7);
-	sweep_world_sweep(world);
-	assert_int_equal(world->count, 1);
-	assert_int_equal(sweep_world_offset(world, 0), 128);
-}
-
-/* 64 is older than 128, which is older than 192: what lay under a block that is itself gone was
- * gone before it. 64 and 192 do not overlap. */
-SWEEP_TEST(a_block_under_a_stale_one_does_not_come_back)
-{
-	sweep_world_add(world, 64, 80, 3);
-	sweep_world_add(world, 128, 100, 5);
-	sweep_world_add(world, 192, 64, 9);
-	sweep_world_sweep(world);
-	assert_int_equal(world->count, 1);
-	assert_int_equal(sweep_world_offset(world, 0), 192);
-	assert_int_equal(world->result.overlapping, 2);
-}
-
-/* The block at 64 was set aside by 128 and still proves that 1024 is stale. */
-SWEEP_TEST(a_stale_block_sets_aside_what_is_older_still)
-{
-	sweep_world_add(world, 64, 4096, 5);
-	sweep_world_add(world, 128, 32, 6);
-	sweep_world_add(world, 1024, 32, 4);
-	sweep_world_add(world, 2048, 32, 5);
-	sweep_world_sweep(world);
-	assert_int_equal(world->count, 2);
-	assert_int_equal(sweep_world_offset(world, 0), 128);
-	assert_int_equal(sweep_world_offset(world, 1), 2048);
-	assert_int_equal(world->result.overlapping, 2);
+	for (uint8_t birth = 8; birth <= 10; birth += 2) {
+		memset(world->heap->bytes, 0, SWEEP_HEAP_BYTES);
+		sweep_world_add(world, 64, 8192, 9);
+		for (unsigned i = 0; i < 100; i++)
+			sweep_world_add(world, 128 + 64 * i, 32, birth);
+		sweep_world_add(world, 64 + 8192 + 16, 8, 2);
+		sweep_world_sweep(world);
+		assert_int_equal(world->count, birth < 9 ? 2 : 101);
+		assert_int_equal(sweep_world_offset(world, 0), birth < 9 ? 64 : 128);
+		assert_int_equal(world->result.overlapping, birth < 9 ? 100 : 1);
+		assert_true(sweep_world_has_finding(world, "block-overlap"));
+	}
 }
 
 SWEEP_TEST(a_seal_over_nonsense_is_counted_as_implausible)
@@ -131,7 +141,7 @@ SWEEP_TEST(a_seal_over_nonsense_is_counted_as_implausible)
 		{.start = SYNTHETIC_HEAP + 320, .size = 16, .trace = 1, .offset_log2 = 60},
 	};
 
-	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(nonsense); i++)
 		synthetic_heap_add_block(world->heap, nonsense[i]);
 	sweep_world_sweep(world);
 	assert_int_equal(world->count, 0);
@@ -377,4 +387,193 @@ SWEEP_TEST(an_error_of_the_callers_ends_the_sweep)
 	assert_string_equal(hawk_error_message(err), "enough");
 	assert_int_equal(calls, 1);
 	hawk_error_destroy(err);
+}
+
+SWEEP_TEST(pieces_of_a_pool_lie_in_their_block_and_are_counted_once)
+{
+	sweep_world_add(world, 64, 4096, 5);
+	sweep_world_add_piece(world, 64 + 16, 40, 5);
+	sweep_world_add_piece(world, 256, 1000, 6);
+	sweep_world_add_piece(world, 256 + 32, 100, 7); /* pools in pools */
+	sweep_world_add_piece(world, 64 + 4096, 0, 9);  /* up to the last byte */
+	sweep_world_add(world, 8192, 10, 5);
+	sweep_world_sweep(world);
+	assert_int_equal(world->count, 6);
+	assert_int_equal(world->blocks[0].depth, 0);
+	assert_int_equal(world->blocks[1].depth, 1);
+	assert_int_equal(world->blocks[3].depth, 2);
+	assert_int_equal(world->blocks[4].depth, 1);
+	assert_int_equal(world->blocks[5].depth, 0);
+	assert_int_equal(world->result.bytes, 4096 + 10 - 4 * 16);
+	assert_int_equal(world->result.header_bytes, 6 * 16);
+	assert_int_equal(world->result.carved_objects, 4);
+	assert_int_equal(world->result.carved_bytes, 40 + 1000 + 100 + 4 * 16);
+	assert_int_equal(world->result.overlapping, 0);
+}
+
+SWEEP_TEST(pieces_in_memory_that_is_no_block_are_blocks)
+{
+	for (unsigned i = 0; i < 50; i++)
+		sweep_world_add_piece(world, 16 + 64 * i, 48, (uint8_t)(i % 7));
+	sweep_world_sweep(world);
+	assert_int_equal(world->count, 50);
+	assert_int_equal(world->result.bytes, 50 * 48);
+	assert_int_equal(world->result.carved_bytes, 0);
+}
+
+/** A pool's pieces at random in [start, end), and pieces in those; older headers in between. */
+static void carve_at_random(struct sweep_world *world, uint64_t start, uint64_t end, uint8_t birth,
+			    unsigned depth, uint64_t *random, struct hawk_block *live,
+			    size_t *count)
+{
+	for (uint64_t at = start; at + 64 < end && *count < 2000;) {
+		uint64_t r = synthetic_random(random);
+		uint64_t size = (r & 3) ? r >> 8 & 127 : r >> 8 & 2047;
+		uint8_t born = (uint8_t)(birth + (r >> 24 & 3));
+
+		if ((r >> 32 & 7) == 0) {
+			sweep_world_add_piece(world, at + 16, size, (uint8_t)(r >> 40 & 7));
+			at += 16 * (1 + (r >> 48 & 3));
+			continue;
+		}
+		if (at + 16 + size > end)
+			break;
+		sweep_world_add_piece(world, at + 16, size, born);
+		live[(*count)++] = (struct hawk_block){
+			.start = SYNTHETIC_HEAP + at + 16, .size = size, .depth = (uint8_t)depth};
+		if (depth < 6 && (r >> 50 & 1))
+			carve_at_random(world, at + 16, at + 16 + size, born, depth + 1, random,
+					live, count);
+		at += 16 + (size + 15) / 16 * 16 + 16 * (r >> 56 & 1);
+	}
+}
+
+SWEEP_TEST(random_pools_are_found_piece_by_piece)
+{
+	struct hawk_block *live = calloc(2000, sizeof(*live));
+
+	for (uint64_t seed = 1; seed < 40; seed++) {
+		uint64_t random = seed;
+		size_t count = 0;
+
+		memset(world->heap->bytes, 0, SWEEP_HEAP_BYTES);
+		for (uint64_t at = 0; at + 8192 < SWEEP_HEAP_BYTES / 8; at += 8192 + 32) {
+			sweep_world_add(world, at + 16, 8192, 10);
+			live[count++] = (struct hawk_block){.start = SYNTHETIC_HEAP + at + 16,
+							    .size = 8192};
+			carve_at_random(world, at + 16, at + 16 + 8192, 10, 1, &random, live,
+					&count);
+		}
+		sweep_world_sweep(world);
+		assert_int_equal(world->count, count);
+		for (size_t i = 0; i < count; i++) {
+			struct hawk_block at;
+
+			assert_int_equal(world->blocks[i].start, live[i].start);
+			assert_int_equal(world->blocks[i].depth, live[i].depth);
+			/* Its last byte, unless that is a piece's. */
+			if (!live[i].size || (i + 1 < count && live[i + 1].depth > live[i].depth))
+				continue;
+			assert_int_equal(hawk_block_at(world->target, &world->plan,
+						       live[i].start + live[i].size - 1, &at),
+					 HAWK_BLOCK_LIVE);
+			assert_int_equal(at.start, live[i].start);
+		}
+	}
+	free(live);
+}
+
+static struct hawk_block block_at(struct sweep_world *world, uint64_t offset,
+				  enum hawk_block_state expected)
+{
+	struct hawk_block block = {0};
+
+	assert_int_equal(
+		hawk_block_at(world->target, &world->plan, SYNTHETIC_HEAP + offset, &block),
+		expected);
+	return block;
+}
+
+SWEEP_TEST(block_at_finds_what_contains_an_address)
+{
+	sweep_world_add(world, 64, 100, 3);
+	synthetic_heap_add_block(world->heap,
+				 (struct synthetic_block){.start = SYNTHETIC_HEAP + 32768,
+							  .size = 10,
+							  .offset_log2 = 12});
+	sweep_world_add(world, 65536, 0, 3);
+	sweep_world_open(world, synthetic_heap_core(world->heap));
+	assert_int_equal(block_at(world, 64, HAWK_BLOCK_LIVE).size, 100);
+	assert_int_equal(block_at(world, 163, HAWK_BLOCK_LIVE).start, SYNTHETIC_HEAP + 64);
+	block_at(world, 164, HAWK_BLOCK_NONE);
+	block_at(world, 47, HAWK_BLOCK_NONE);
+	block_at(world, 48, HAWK_BLOCK_HEADER);
+	block_at(world, 63, HAWK_BLOCK_HEADER);
+	block_at(world, 32768 - 4096, HAWK_BLOCK_HEADER);
+	block_at(world, 32768 - 4097, HAWK_BLOCK_NONE);
+	block_at(world, 65536, HAWK_BLOCK_LIVE);
+	block_at(world, 65537, HAWK_BLOCK_NONE);
+	block_at(world, SWEEP_HEAP_BYTES, HAWK_BLOCK_NONE);
+}
+
+SWEEP_TEST(block_at_finds_the_start_of_a_huge_block)
+{
+	sweep_world_add(world, 4096, SWEEP_HEAP_BYTES - 8192, 3);
+	sweep_world_open(world, sweep_world_cut(world, 5));
+	assert_int_equal(block_at(world, SWEEP_HEAP_BYTES - 4097, HAWK_BLOCK_LIVE).start,
+			 SYNTHETIC_HEAP + 4096);
+	block_at(world, SWEEP_HEAP_BYTES - 4096, HAWK_BLOCK_NONE);
+}
+
+SWEEP_TEST(block_at_says_where_a_block_died)
+{
+	sweep_world_add(world, 64, 32, 3);
+	sweep_world_add(world, 4096, 32, 3);
+	synthetic_heap_kill_block(world->heap, SYNTHETIC_HEAP + 4096);
+	sweep_world_open(world, synthetic_heap_core(world->heap));
+	assert_int_equal(block_at(world, 4100, HAWK_BLOCK_DEAD).start, SYNTHETIC_HEAP + 4096);
+	assert_int_equal(block_at(world, 4100, HAWK_BLOCK_DEAD).trace, 1);
+	block_at(world, 2000, HAWK_BLOCK_NONE);
+}
+
+/* Whatever the sweep keeps, and nothing else, is found at every granule of the heap. */
+SWEEP_TEST(block_at_agrees_with_the_sweep)
+{
+	size_t next = 0;
+
+	sweep_world_fill(world, 7);
+	sweep_world_sweep(world);
+	for (uint64_t address = SYNTHETIC_HEAP; address < SYNTHETIC_HEAP + SWEEP_HEAP_BYTES / 8;
+	     address += 8) {
+		struct hawk_block block;
+		const struct hawk_block *expected = &world->blocks[next];
+
+		while (next < world->count && expected->start + expected->size <= address &&
+		       expected->start < address)
+			expected = &world->blocks[++next];
+		if (hawk_block_at(world->target, &world->plan, address, &block) ==
+		    HAWK_BLOCK_LIVE) {
+			assert_true(address >= expected->start);
+			assert_int_equal(block.start, expected->start);
+			assert_int_equal(block.size, expected->size);
+		} else {
+			assert_true(address < expected->start ||
+				    address >= expected->start + expected->size);
+		}
+	}
+	assert_true(next > 50);
+}
+
+SWEEP_TEST(what_pieces_leave_belongs_to_the_block_around)
+{
+	static const uint64_t inside[] = {64, 128 + 48, 256 - 17, 256 + 112, 64 + 4095};
+
+	sweep_world_add(world, 64, 4096, 5);
+	sweep_world_add_piece(world, 128, 40, 5);
+	sweep_world_add_piece(world, 256, 100, 6);
+	sweep_world_sweep(world);
+	for (size_t i = 0; i < COUNT_OF(inside); i++)
+		assert_int_equal(block_at(world, inside[i], HAWK_BLOCK_LIVE).start,
+				 SYNTHETIC_HEAP + 64);
+	assert_int_equal(block_at(world, 256 + 99, HAWK_BLOCK_LIVE).start, SYNTHETIC_HEAP + 256);
 }

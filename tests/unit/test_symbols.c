@@ -7,121 +7,117 @@
 #include "test.h"
 #include "symbols/symbols_world.h"
 
-TEST(a_program_with_debug_information_gives_function_file_and_line)
+SYMBOLS_TEST(a_program_with_debug_information_gives_function_file_and_line)
 {
 	const struct hawk_frame *frame;
 	uint64_t address = build_inlined();
-	struct world *world = world_of("program");
 
-	expect_status(world, HAWK_SYMBOL_UNUSED);
-	want_build_id_of(world, "program");
-	frame = look(world, address, true);
-	expect_status(world, HAWK_SYMBOL_DWARF);
+	open_module("program");
+
+	expect_status(HAWK_SYMBOL_UNUSED);
+	want_build_id_of("program");
+	frame = look(address, true);
+	expect_status(HAWK_SYMBOL_DWARF);
 	assert_string_equal(frame->function, "plain");
 	assert_string_equal(frame->symbol, "plain");
 	assert_int_equal(frame->function_offset, 0);
 	assert_string_equal(frame->file, fixture_path("inlined.cpp"));
 	assert_in_range(frame->line, 52, 56);
-	assert_int_equal(world->findings.count, 0);
-	world_end(world);
+	assert_int_equal(world.findings.count, 0);
 }
 
-TEST(asking_again_gives_the_same_frames)
+SYMBOLS_TEST(asking_again_gives_the_same_frames)
 {
 	const struct hawk_frame *first;
 	uint64_t address = build_inlined();
-	struct world *world = world_of("program");
 
-	first = look(world, address, true);
+	open_module("program");
+
+	first = look(address, true);
 	for (uint64_t i = 1; i < 5000; i++)
-		look(world, i, i % 2);
-	assert_ptr_equal(look(world, address, true), first);
+		look(i, i % 2);
+	assert_ptr_equal(look(address, true), first);
 	/* Another mapping of the same file, elsewhere. */
-	world->module.bias = 0x7f0000000000;
-	assert_ptr_equal(look(world, 0x7f0000000000 + address, true), first);
-	world_end(world);
+	world.module.bias = 0x7f0000000000;
+	assert_ptr_equal(look(0x7f0000000000 + address, true), first);
 }
 
-TEST(a_return_address_belongs_to_the_instruction_before_it)
+SYMBOLS_TEST(a_return_address_belongs_to_the_instruction_before_it)
 {
 	uint64_t address = build_inlined();
-	struct world *world = world_of("program");
 
-	expect_function(world, address, "plain");
-	assert_true(!look(world, address, false)->function ||
-		    strcmp(look(world, address, false)->function, "plain") != 0);
-	world_end(world);
+	open_module("program");
+
+	expect_function(address, "plain");
+	assert_true(!look(address, false)->function ||
+		    strcmp(look(address, false)->function, "plain") != 0);
 }
 
-TEST(an_unknown_bias_is_found_from_the_lowest_address)
+SYMBOLS_TEST(an_unknown_bias_is_found_from_the_lowest_address)
 {
 	uint64_t address = build_inlined();
-	struct world *world = world_of("program");
 
-	world->module.bias = HAWK_SYMBOL_BIAS_UNKNOWN;
-	world->module.start = 0x555555554000;
-	expect_function(world, 0x555555554000 + address, "plain");
-	world_end(world);
+	open_module("program");
+
+	world.module.bias = HAWK_SYMBOL_BIAS_UNKNOWN;
+	world.module.start = 0x555555554000;
+	expect_function(0x555555554000 + address, "plain");
 	address = build_inlined_as("fixed", "-O2 -g -no-pie");
-	world = world_of("fixed");
-	world->module.bias = HAWK_SYMBOL_BIAS_UNKNOWN;
-	world->module.start = 0x400000;
-	expect_function(world, address, "plain");
-	world_end(world);
+	open_module("fixed");
+	world.module.bias = HAWK_SYMBOL_BIAS_UNKNOWN;
+	world.module.start = 0x400000;
+	expect_function(address, "plain");
 }
 
-TEST(data_and_functions_have_names)
+SYMBOLS_TEST(data_and_functions_have_names)
 {
-	struct world *world;
 	const char *name;
 	uint64_t address, offset;
 
 	build_inlined();
 	address = address_of("program", "_ZN4deep7counterE");
-	world = world_of("program");
-	assert_null(hawk_symbols_name(world->symbols, &world->module, address + 3, &name, &offset));
+	open_module("program");
+	assert_null(hawk_symbols_name(world.symbols, &world.module, address + 3, &name, &offset));
 	assert_string_equal(name, "deep::counter");
 	assert_int_equal(offset, 3);
 	assert_null(
-		hawk_symbols_name(world->symbols, &world->module, address + 4000, &name, &offset));
+		hawk_symbols_name(world.symbols, &world.module, address + 4000, &name, &offset));
 	assert_null(name);
 	address = address_of("program", "plain");
-	assert_null(hawk_symbols_name(world->symbols, &world->module, address + 1, &name, &offset));
+	assert_null(hawk_symbols_name(world.symbols, &world.module, address + 1, &name, &offset));
 	assert_string_equal(name, "plain");
 	assert_int_equal(offset, 1);
-	world_end(world);
 }
 
 /* What it says of the addresses around it must hold of each. */
-static void expect_same_names(const struct world *world, uint64_t address)
+static void expect_same_names(uint64_t address)
 {
 	struct hawk_symbol_place place, other;
 	uint64_t offset;
 	const char *name;
 
-	assert_null(hawk_symbols_place(world->symbols, &world->module, address, &place));
-	assert_null(hawk_symbols_name(world->symbols, &world->module, address, &name, &offset));
+	assert_null(hawk_symbols_place(world.symbols, &world.module, address, &place));
+	assert_null(hawk_symbols_name(world.symbols, &world.module, address, &name, &offset));
 	assert_ptr_equal(place.name, name);
 	assert_int_equal(place.offset, offset);
 	assert_in_range(address, place.start, place.end - 1);
 	for (uint64_t at = place.start; at < place.end && at < place.start + 300; at++) {
-		assert_null(hawk_symbols_place(world->symbols, &world->module, at, &other));
+		assert_null(hawk_symbols_place(world.symbols, &world.module, at, &other));
 		assert_ptr_equal(other.name, place.name);
 		assert_ptr_equal(other.section, place.section);
 	}
 }
 
-TEST(a_place_has_a_section_and_addresses_with_the_same_names)
+SYMBOLS_TEST(a_place_has_a_section_and_addresses_with_the_same_names)
 {
 	struct hawk_symbol_place place;
-	struct world *world;
 	uint64_t address;
 
 	build_inlined();
 	address = address_of("program", "_ZN4deep7counterE");
-	world = world_of("program");
-	world->module.bias = 0x7f0000000000;
-	assert_null(hawk_symbols_place(world->symbols, &world->module, 0x7f0000000000 + address + 3,
+	open_module("program");
+	world.module.bias = 0x7f0000000000;
+	assert_null(hawk_symbols_place(world.symbols, &world.module, 0x7f0000000000 + address + 3,
 				       &place));
 	assert_string_equal(place.name, "deep::counter");
 	assert_string_equal(place.section, ".data");
@@ -129,21 +125,19 @@ TEST(a_place_has_a_section_and_addresses_with_the_same_names)
 	assert_int_equal(place.start, 0x7f0000000000 + address);
 	assert_int_equal(place.end, 0x7f0000000000 + address + 4);
 	for (uint64_t at = address - 200; at < address + 200; at++)
-		expect_same_names(world, 0x7f0000000000 + at);
+		expect_same_names(0x7f0000000000 + at);
 	for (uint64_t at = 0; at < 0x2000; at += 7)
-		expect_same_names(world, 0x7f0000000000 + at);
-	world_end(world);
+		expect_same_names(0x7f0000000000 + at);
 }
 
-static void expect_thread_local(const struct world *world, uint64_t offset, const char *name,
-				uint64_t start, uint64_t end)
+static void expect_thread_local(uint64_t offset, const char *name, uint64_t start, uint64_t end)
 {
 	/* The segment is a multiple of 64 long, and ends at the thread pointer. */
 	static const uint64_t pointer = 0x7f1234560000;
 	struct hawk_symbol_place place;
 	uint64_t begin = pointer - 128;
 
-	assert_null(hawk_symbols_tls_place(world->symbols, &world->module, begin + offset, pointer,
+	assert_null(hawk_symbols_tls_place(world.symbols, &world.module, begin + offset, pointer,
 					   &place));
 	assert_int_equal(place.start, begin + start);
 	assert_int_equal(place.end, begin + end);
@@ -156,38 +150,34 @@ static void expect_thread_local(const struct world *world, uint64_t offset, cons
 	assert_int_equal(place.offset, offset - start);
 }
 
-TEST(thread_local_variables_have_names_and_bounds)
+SYMBOLS_TEST(thread_local_variables_have_names_and_bounds)
 {
-	struct world *world;
-
 	fixture_build("gcc", "-O0", "thread_locals.c", "program");
-	world = world_of("program");
+	open_module("program");
 	for (uint64_t at = 0; at < 24; at += 23)
-		expect_thread_local(world, at, "first", 0, 24);
-	expect_thread_local(world, 25, "second", 24, 28);
+		expect_thread_local(at, "first", 0, 24);
+	expect_thread_local(25, "second", 24, 28);
 	for (uint64_t at = 28; at < 64; at += 35)
-		expect_thread_local(world, at, NULL, 28, 64);
+		expect_thread_local(at, NULL, 28, 64);
 	for (uint64_t at = 64; at < 128; at += 63)
-		expect_thread_local(world, at, "aligned", 64, 128);
-	expect_thread_local(world, 128, NULL, 128, 129);
-	expect_thread_local(world, (uint64_t)-1, NULL, (uint64_t)-1, 0);
-	world_end(world);
+		expect_thread_local(at, "aligned", 64, 128);
+	expect_thread_local(128, NULL, 128, 129);
+	expect_thread_local((uint64_t)-1, NULL, (uint64_t)-1, 0);
 }
 
-TEST(inlined_names_have_their_scopes)
+SYMBOLS_TEST(inlined_names_have_their_scopes)
 {
 	size_t local = 0, lambda = 0;
-	struct world *world;
 	uint64_t address;
 
 	fixture_build("g++", "-O2 -g", "scopes.cpp", "program");
 	address = address_of("program", "_ZN5outer5Shape4areaEi");
-	world = world_of("program");
+	open_module("program");
 	for (uint64_t at = address; at < address + 48; at++) {
 		const struct hawk_frame *frames;
 		size_t count;
 
-		assert_null(hawk_symbols_lookup(world->symbols, &world->module, at, true, &frames,
+		assert_null(hawk_symbols_lookup(world.symbols, &world.module, at, true, &frames,
 						&count));
 		if (count < 2 || !frames[0].function)
 			continue;
@@ -198,60 +188,52 @@ TEST(inlined_names_have_their_scopes)
 	}
 	assert_true(local > 0);
 	assert_true(lambda > 0);
-	world_end(world);
 }
 
-TEST(a_function_has_all_names_of_its_address)
+SYMBOLS_TEST(a_function_has_all_names_of_its_address)
 {
 	uint64_t address = build_inlined_as("library.so", "-O2 -shared -fPIC "
 							  "-Wl,--defsym=other_name=plain");
-	struct world *world = world_of("library.so");
+	open_module("library.so");
 	const char *names[4] = {0};
 	size_t count;
 
-	assert_null(hawk_symbols_aliases(world->symbols, &world->module, address + 1, false, names,
-					 4, &count));
+	assert_null(hawk_symbols_aliases(world.symbols, &world.module, address + 1, false, names, 4,
+					 &count));
 	assert_int_equal(count, 2);
 	assert_string_equal(names[0], "plain");
 	assert_string_equal(names[1], "other_name");
-	assert_null(hawk_symbols_aliases(world->symbols, &world->module, address, true, names, 1,
+	assert_null(hawk_symbols_aliases(world.symbols, &world.module, address, true, names, 1,
 					 &count));
 	assert_int_equal(count, 1);
-	assert_null(
-		hawk_symbols_aliases(world->symbols, &world->module, 1, true, names, 4, &count));
+	assert_null(hawk_symbols_aliases(world.symbols, &world.module, 1, true, names, 4, &count));
 	assert_int_equal(count, 0);
-	world_end(world);
 }
 
-TEST(no_module_is_an_unknown_frame)
+SYMBOLS_TEST(no_module_is_an_unknown_frame)
 {
-	struct world *world = world_of("program");
+	open_module("program");
 	const struct hawk_frame *frames;
 	size_t count;
 
-	assert_null(hawk_symbols_lookup(world->symbols, NULL, 4711, true, &frames, &count));
+	assert_null(hawk_symbols_lookup(world.symbols, NULL, 4711, true, &frames, &count));
 	assert_int_equal(count, 1);
 	assert_null(frames[0].function);
-	world_end(world);
 }
 
-TEST(a_stripped_library_has_its_dynamic_symbols)
+SYMBOLS_TEST(a_stripped_library_has_its_dynamic_symbols)
 {
 	uint64_t address = build_inlined_as("library.so", "-O2 -shared -fPIC");
-	struct world *world;
-
 	assert_int_equal(fixture_run("strip -s library.so"), 0);
-	world = world_of("library.so");
-	expect_function(world, address, "plain");
-	expect_status(world, HAWK_SYMBOL_SYMTAB);
-	world_end(world);
+	open_module("library.so");
+	expect_function(address, "plain");
+	expect_status(HAWK_SYMBOL_SYMTAB);
 }
 
-TEST(a_stripped_file_that_cannot_name_a_function_is_named_once)
+SYMBOLS_TEST(a_stripped_file_that_cannot_name_a_function_is_named_once)
 {
 	uint8_t id[HAWK_MODULE_BUILD_ID_MAX];
 	char hex[2 * HAWK_MODULE_BUILD_ID_MAX + 1] = "";
-	struct world *world;
 	uint64_t address, local;
 	size_t before;
 
@@ -259,26 +241,19 @@ TEST(a_stripped_file_that_cannot_name_a_function_is_named_once)
 	local = address_of("library.so", "_ZN4deep12_GLOBAL__N_16hiddenEi");
 	for (uint32_t i = 0, count = fixture_build_id("library.so", id); i < count; i++)
 		sprintf(hex + 2 * i, "%02x", id[i]);
-	world = world_of("library.so");
-	expect_function(world, local, "deep::(anonymous namespace)::hidden(int)");
-	expect_unknown(world, 1); /* not code */
-	assert_null(finding(world, "names-missing"));
-	world_end(world);
+	open_module("library.so");
+	expect_function(local, "deep::(anonymous namespace)::hidden(int)");
+	expect_unknown(1); /* not code */
+	assert_null(finding("names-missing"));
 	assert_int_equal(fixture_run("strip -s library.so"), 0);
-	world = world_of("library.so");
-	expect_function(world, address, "plain");
-	assert_null(finding(world, "names-missing"));
-	expect_unknown(world, local);
-	assert_non_null(strstr(finding(world, "names-missing"), "library.so names only"));
-	assert_non_null(strstr(finding(world, "names-missing"), hex));
-	before = world->findings.count;
-	expect_unknown(world, local + 1);
-	assert_int_equal(world->findings.count, before);
-	assert_false(hawk_findings_partial(&world->findings));
-	world_end(world);
-}
-
-__attribute__((constructor)) static void add_group(void)
-{
-	test_add_group(fixture_enter, fixture_leave);
+	open_module("library.so");
+	expect_function(address, "plain");
+	assert_null(finding("names-missing"));
+	expect_unknown(local);
+	assert_non_null(strstr(finding("names-missing"), "library.so names only"));
+	assert_non_null(strstr(finding("names-missing"), hex));
+	before = world.findings.count;
+	expect_unknown(local + 1);
+	assert_int_equal(world.findings.count, before);
+	assert_false(hawk_findings_partial(&world.findings));
 }

@@ -11,16 +11,15 @@
 
 static void expect_refused(const char *name, const char *why)
 {
-	struct world *world = world_of(name);
+	open_module(name);
 
-	expect_unknown(world, 0x1000);
-	expect_status(world, HAWK_SYMBOL_REFUSED);
-	if (!strstr(finding(world, "module-refused"), why))
-		fail_msg("\"%s\" does not say \"%s\"", finding(world, "module-refused"), why);
-	world_end(world);
+	expect_unknown(0x1000);
+	expect_status(HAWK_SYMBOL_REFUSED);
+	if (!strstr(finding("module-refused"), why))
+		fail_msg("\"%s\" does not say \"%s\"", finding("module-refused"), why);
 }
 
-TEST(what_is_not_a_regular_file_is_not_opened)
+SYMBOLS_TEST(what_is_not_a_regular_file_is_not_opened)
 {
 	assert_int_equal(fixture_run("mkfifo fifo && mkdir folder && ln -s /dev/zero zero"), 0);
 	expect_refused("fifo", "is not a regular file");
@@ -37,7 +36,7 @@ static void write_file(const char *name, const void *bytes, size_t size)
 	assert_int_equal(fclose(file), 0);
 }
 
-TEST(files_that_are_no_programs_are_refused_by_name)
+SYMBOLS_TEST(files_that_are_no_programs_are_refused_by_name)
 {
 	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
 			     .e_type = ET_CORE,
@@ -63,26 +62,23 @@ TEST(files_that_are_no_programs_are_refused_by_name)
 	expect_refused("narrow", "another architecture");
 }
 
-TEST(random_bytes_behind_the_magic_do_no_harm)
+SYMBOLS_TEST(random_bytes_behind_the_magic_do_no_harm)
 {
 	unsigned char bytes[4096];
 
 	srandom(17);
 	for (int round = 0; round < 200; round++) {
-		struct world *world;
-
 		for (size_t i = 0; i < sizeof(bytes); i++)
 			bytes[i] = (unsigned char)(random() % (round % 2 ? 256 : 5));
 		memcpy(bytes, "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\76\0\1\0\0\0", 24);
 		write_file("random", bytes, sizeof(bytes));
-		world = world_of("random");
+		open_module("random");
 		for (uint64_t address = 0; address < sizeof(bytes); address += 64)
-			look(world, address, true);
-		world_end(world);
+			look(address, true);
 	}
 }
 
-TEST(a_program_cut_anywhere_does_no_harm)
+SYMBOLS_TEST(a_program_cut_anywhere_does_no_harm)
 {
 	uint64_t address;
 	size_t size;
@@ -97,75 +93,57 @@ TEST(a_program_cut_anywhere_does_no_harm)
 	size = fread(bytes, 1, 1 << 20, file);
 	fclose(file);
 	for (size_t cut = 1; cut < size; cut += size / 97) {
-		struct world *world;
-
 		write_file("cut", bytes, cut);
-		world = world_of("cut");
-		look(world, address, true);
-		world_end(world);
+		open_module("cut");
+		look(address, true);
 	}
 	free(bytes);
 }
 
-TEST(missing_split_information_is_said_and_lines_are_left)
+SYMBOLS_TEST(missing_split_information_is_said_and_lines_are_left)
 {
 	uint64_t address = build_inlined_as("program", "-O2 -g -gsplit-dwarf");
-	struct world *world;
-
 	assert_int_equal(fixture_run("rm *.dwo"), 0);
-	world = world_of("program");
-	expect_function(world, address, "plain");
-	assert_int_not_equal(look(world, address, true)->line, 0);
-	assert_non_null(strstr(finding(world, "split-debug-missing"), ".dwo"));
-	world_end(world);
+	open_module("program");
+	expect_function(address, "plain");
+	assert_int_not_equal(look(address, true)->line, 0);
+	assert_non_null(strstr(finding("split-debug-missing"), ".dwo"));
 	assert_int_equal(fixture_run("g++ -O2 -g -gsplit-dwarf inlined.cpp -o program && "
 				     "for f in *.dwo; do rm $f; mkfifo $f; done"),
 			 0);
-	world = world_of("program");
-	expect_function(world, address, "plain");
-	world_end(world);
+	open_module("program");
+	expect_function(address, "plain");
 	assert_int_equal(fixture_run("rm *.dwo"), 0);
 }
 
-TEST(missing_shared_information_is_said_and_not_opened_if_special)
+SYMBOLS_TEST(missing_shared_information_is_said_and_not_opened_if_special)
 {
 	uint64_t address;
 
 	for (int round = 0; round < 2; round++) {
-		struct world *world;
-
 		address = build_inlined();
 		assert_int_equal(
 			fixture_run("printf 'shared.debug\\0abcdefghijklmnopqrst' >link && "
 				    "objcopy --add-section .gnu_debugaltlink=link program"),
 			0);
 		assert_int_equal(round ? fixture_run("mkfifo shared.debug") : 0, 0);
-		world = world_of("program");
-		expect_function(world, address, "plain");
-		assert_non_null(strstr(finding(world, "shared-debug-missing"), "shared.debug"));
-		world_end(world);
+		open_module("program");
+		expect_function(address, "plain");
+		assert_non_null(strstr(finding("shared-debug-missing"), "shared.debug"));
 	}
 	assert_int_equal(fixture_run("rm shared.debug"), 0);
 }
 
-TEST(what_libdw_cannot_unpack_is_said_and_names_are_left)
+SYMBOLS_TEST(what_libdw_cannot_unpack_is_said_and_names_are_left)
 {
 	uint64_t address = build_inlined();
-	struct world *world;
-
 	if (fixture_run("objcopy --compress-debug-sections=zstd program") != 0) {
 		print_message("this objcopy cannot compress with zstd\n");
 		skip();
 	}
-	world = world_of("program");
-	expect_function(world, address, "plain");
+	open_module("program");
+	expect_function(address, "plain");
 	/* elfutils 0.189 and later can read it, if built so. */
-	if (hawk_symbols_status(world->symbols, &world->module) != HAWK_SYMBOL_DWARF)
-		assert_non_null(strstr(finding(world, "debug-zstd"), "zstd"));
-	world_end(world);
-}
-
-__attribute__((constructor)) static void add_group(void)
-{
-	test_add_group(fixture_enter, fixture_leave);
+	if (hawk_symbols_status(world.symbols, &world.module) != HAWK_SYMBOL_DWARF)
+		assert_non_null(strstr(finding("debug-zstd"), "zstd"));
 }

@@ -132,10 +132,7 @@ static void compare_core(const char *program, const char *core)
 /** Lets the program die in `way` and compares; the kernel's core, or what gdb makes of it. */
 static void compare_crash(const char *compiler, const char *options, const char *way)
 {
-	if (!fixture_has("gdb")) {
-		print_message("gdb is not installed\n");
-		skip();
-	}
+	fixture_needs("gdb");
 	fixture_build(compiler, options, "crash.c", "crash");
 	assert_int_equal(fixture_run("rm -f core*; ulimit -c unlimited; ./crash %s; "
 				     "mv core* kernel_core; true",
@@ -151,10 +148,7 @@ static void compare_crash(const char *compiler, const char *options, const char 
 
 static void compare_gcore(const char *way)
 {
-	if (!fixture_has("gdb")) {
-		print_message("gdb is not installed\n");
-		skip();
-	}
+	fixture_needs("gdb");
 	fixture_build("gcc", "-O2 -g -pthread", "crash.c", "crash");
 	fixture_run("gdb -batch -nx -ex 'set debuginfod enabled off' "
 		    "-ex 'handle SIGUSR1 nostop noprint pass' -ex run "
@@ -523,9 +517,4 @@ TEST(random_stacks_end)
 		assert_in_range(signals, 0, 64);
 		close_core(&opened);
 	}
-}
-
-__attribute__((constructor)) static void add_group(void)
-{
-	test_add_group(fixture_enter, fixture_leave);
 }

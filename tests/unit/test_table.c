@@ -39,7 +39,7 @@ static void open_core(struct world *world, struct synthetic_core *core)
 	check(hawk_table_find(world->target, &world->findings, &table));
 }
 
-static void expect_frames(struct world *world, uint32_t id, const char *frames)
+static void expect_frames(uint32_t id, const char *frames)
 {
 	char text[4096] = "";
 
@@ -77,7 +77,7 @@ TABLE_TEST(a_table_is_found_with_everything_in_it)
 	extents = hawk_table_extents(table, &count);
 	assert_int_equal(count, 2);
 	assert_int_equal(extents[0].address, SYNTHETIC_TABLE);
-	expect_frames(world, 1, "a1 a2 a3");
+	expect_frames(1, "a1 a2 a3");
 	assert_false(hawk_table_trace(table, 0, &trace));
 	assert_false(hawk_table_trace(table, 2, &trace));
 	assert_int_equal(trace.frame_count, 0);
@@ -128,12 +128,12 @@ TABLE_TEST(tails_are_followed_through_traces_that_own_none_of_them)
 	add_trace(world, 0xf1, 1, 3, 4);              /* f1 | c2 b1 a3 a4 */
 	add_trace(world, HAWK_PC_EXACT | 9, 1, 6, 2); /* 9 | a3 a4 */
 	open_heap(world);
-	expect_frames(world, 2, "b1 a3 a4");
-	expect_frames(world, 3, "c1 c2 b1 a3 a4");
-	expect_frames(world, 4, "d1 a4");
-	expect_frames(world, 5, "e1 a4");
-	expect_frames(world, 6, "f1 c2 b1 a3 a4");
-	expect_frames(world, 7, "8000000000000009 a3 a4");
+	expect_frames(2, "b1 a3 a4");
+	expect_frames(3, "c1 c2 b1 a3 a4");
+	expect_frames(4, "d1 a4");
+	expect_frames(5, "e1 a4");
+	expect_frames(6, "f1 c2 b1 a3 a4");
+	expect_frames(7, "8000000000000009 a3 a4");
 	assert_null(world_finding(world, "trace-damaged"));
 }
 
@@ -153,8 +153,8 @@ TABLE_TEST(damaged_traces_are_counted_and_the_others_read)
 	open_heap(world);
 	for (uint32_t id = 2; id < 9; id++)
 		assert_false(hawk_table_trace(table, id, &trace));
-	expect_frames(world, 1, "100 101");
-	expect_frames(world, 9, "900 901 101");
+	expect_frames(1, "100 101");
+	expect_frames(9, "900 901 101");
 	assert_int_equal(hawk_table_totals(table).damaged_traces, 6);
 	assert_non_null(world_finding(world, "trace-damaged"));
 }
@@ -378,7 +378,7 @@ TABLE_TEST(a_damaged_header_is_repaired_with_its_twin)
 	assert_non_null(table);
 	assert_false(hawk_table_is_twin(table));
 	assert_memory_equal(&hawk_table_header(table)->key, &world->heap->twin->key, 16);
-	expect_frames(world, 1, "a1 a2");
+	expect_frames(1, "a1 a2");
 	assert_non_null(world_finding(world, "table-damaged"));
 	assert_non_null(world_finding(world, "table-repaired"));
 }
@@ -389,7 +389,7 @@ TABLE_TEST(a_header_without_magic_is_repaired_with_its_twin)
 	world->heap->table->header.magic = 0;
 	open_heap(world);
 	assert_non_null(table);
-	expect_frames(world, 1, "a1 a2");
+	expect_frames(1, "a1 a2");
 	assert_non_null(world_finding(world, "table-repaired"));
 }
 
@@ -452,8 +452,8 @@ TABLE_TEST(longer_records_are_accepted)
 	built->header.trace_record_bytes = 96;
 	synthetic_heap_check(world->heap);
 	open_heap(world);
-	expect_frames(world, 1, "a1");
-	expect_frames(world, 2, "b1 a1");
+	expect_frames(1, "a1");
+	expect_frames(2, "b1 a1");
 }
 
 TABLE_TEST(the_first_of_two_tables_is_used)
@@ -489,7 +489,7 @@ TABLE_TEST(counts_beyond_what_is_there_are_clamped)
 	assert_in_range(clamped->thread_count, 1, SYNTHETIC_THREADS);
 	assert_in_range(clamped->module_count, 0, sizeof(*world->heap->table) / 120);
 	assert_int_equal(hawk_table_trace_limit(table), UINT32_MAX);
-	expect_frames(world, 1, "a1");
+	expect_frames(1, "a1");
 	assert_non_null(world_finding(world, "table-records-missing*"));
 }
 
@@ -527,7 +527,7 @@ TABLE_TEST(a_table_across_mappings_is_read)
 					  size - at < 4096 ? size - at : 4096);
 	open_core(world, core);
 	assert_non_null(table);
-	expect_frames(world, 2, "b1 b2 b3 a2 a3 a4 a5");
+	expect_frames(2, "b1 b2 b3 a2 a3 a4 a5");
 }
 
 TABLE_TEST(births_after_the_last_clock_reading_are_plausible_for_a_minute)

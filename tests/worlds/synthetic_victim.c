@@ -25,16 +25,22 @@ int victim_set_up(void **state)
 	return world->shared == MAP_FAILED;
 }
 
+void victim_end(struct victim_world *world)
+{
+	if (world->victim > 0) {
+		kill(world->victim, SIGKILL);
+		waitpid(world->victim, NULL, 0);
+	}
+	world->victim = 0;
+}
+
 int victim_tear_down(void **state)
 {
 	struct victim_world *world = *state;
 
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);
-	if (world->victim > 0) {
-		kill(world->victim, SIGKILL);
-		waitpid(world->victim, NULL, 0);
-	}
+	victim_end(world);
 	munmap(world->shared, sizeof(*world->shared));
 	free(world);
 	return 0;

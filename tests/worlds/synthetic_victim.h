@@ -42,6 +42,9 @@ void victim_start(struct victim_world *world, void (*run)(struct shared *shared)
 /** Stops and opens it; skips the test where ptrace is not allowed. */
 void victim_open(struct victim_world *world);
 
+/** Kills and reaps it. */
+void victim_end(struct victim_world *world);
+
 /** Lets it go on. */
 void victim_close(struct victim_world *world);
 

@@ -7,20 +7,12 @@
 #ifndef SYMBOLS_FIXTURE_H
 #define SYMBOLS_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "hawk_symbols.h"
+#include "test.h"
 
 enum { FIXTURE_COMMAND_MAX = 4096, FIXTURE_OUTPUT_MAX = 8 << 20 };
 
@@ -78,16 +70,22 @@ static inline bool fixture_has(const char *tool)
 	return fixture_run("command -v %s", tool) == 0;
 }
 
+/** Prints why and skips the test, unless there is such a tool. */
+static inline void fixture_needs(const char *tool)
+{
+	if (fixture_has(tool))
+		return;
+	print_message("%s is not installed\n", tool);
+	skip();
+}
+
 /** Builds `source` (a file of tests/unit/symbols) as `name`; skips if there is no such compiler. */
 static inline void fixture_build(const char *compiler, const char *options, const char *source,
 				 const char *name)
 {
 	char *message;
 
-	if (!fixture_has(compiler)) {
-		print_message("%s is not installed\n", compiler);
-		skip();
-	}
+	fixture_needs(compiler);
 	if (fixture_run("cp '%s/tests/unit/symbols/%s' . && %s %s %s -o %s", HAWK_SOURCE_DIRECTORY,
 			source, compiler, options, source, name) == 0)
 		return;
@@ -119,6 +117,12 @@ static inline uint32_t fixture_build_id(const char *name, uint8_t id[HAWK_MODULE
 		id[count++] = (uint8_t)byte;
 	free(text);
 	return count;
+}
+
+/** For every program that includes this. */
+__attribute__((constructor)) static void fixture_add(void)
+{
+	test_add_group(fixture_enter, fixture_leave);
 }
 
 #endif
