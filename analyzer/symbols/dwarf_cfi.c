@@ -22,11 +22,13 @@ enum {
 	 */
 	PE_OMIT = 0xff,
 	PE_FORMAT = 0x0f,
+	PE_WIDTH = 0x07,
 	PE_RELATIVE = 0x70,
 	PE_PC_RELATIVE = 0x10,
 	PE_INDIRECT = 0x80,
 	PE_TABLE = 0x3b, /**< 4 signed bytes, relative to the header: what every linker writes */
 	TABLE_ENTRY_BYTES = 8,
+	ENTRY_BYTES_MIN = 4, /**< its length */
 	FDES_MAX = 16000000,
 };
 
@@ -50,54 +52,33 @@ struct hawk_cfi {
 	struct section debug_frame;
 };
 
-/** A length-prefixed entry: a CIE or an FDE. */
-struct entry {
-	struct hawk_cursor body; /**< after the id, to the end of the entry */
-	uint64_t next;           /**< offset of the one behind it */
-	uint64_t cie;            /**< offset of its CIE; valid if !is_cie */
-	bool is_cie;
-};
-
-static bool read_entry(const struct section *section, uint64_t offset, struct entry *ret)
+/** The CIE or FDE at `offset`; `*next` is the offset of the one behind it. */
+static bool read_entry(const struct section *section, uint64_t offset, Dwarf_CFI_Entry *ret,
+		       uint64_t *next)
 {
-	struct hawk_cursor cursor = hawk_cursor_over(section->bytes, section->size);
-	uint64_t length, id;
-	bool wide;
-	size_t id_at;
+	static const unsigned char ident[EI_NIDENT] = {
+		[EI_CLASS] = ELFCLASS64, [EI_DATA] = ELFDATA2LSB};
+	Elf_Data data = {.d_buf = (void *)section->bytes, .d_size = section->size};
 
-	hawk_cursor_seek(&cursor, offset);
-	length = hawk_cursor_u32(&cursor);
-	wide = length == UINT32_MAX;
-	if (wide)
-		length = hawk_cursor_u64(&cursor);
-	id_at = cursor.at;
-	if (cursor.failed || length == 0 || length > section->size - cursor.at)
-		return false;
-	ret->next = cursor.at + length;
-	cursor.size = (size_t)ret->next;
-	/* In .eh_frame the id is 4 bytes also in a wide entry (GCC), unlike in .debug_frame. */
-	id = wide && !section->eh ? hawk_cursor_u64(&cursor) : hawk_cursor_u32(&cursor);
-	if (cursor.failed)
-		return false;
-	if (section->eh) {
-		ret->is_cie = id == 0;
-		ret->cie = id_at - id;
-		if (!ret->is_cie && id > id_at)
-			return false;
-	} else {
-		ret->is_cie = id == (wide ? UINT64_MAX : UINT32_MAX);
-		ret->cie = id;
-	}
-	ret->body = cursor;
-	return true;
+	return offset < section->size && section->size - offset > ENTRY_BYTES_MIN &&
+	       dwarf_next_cfi(ident, &data, section->eh, offset, next, ret) == 0;
 }
 
-/** A pointer in `encoding`; the cursor runs over the section, so its position is an address. */
+/** [start, end) of the section, so that the cursor's position is an offset in it. */
+static struct hawk_cursor cursor_over(const struct section *section, const uint8_t *start,
+				      const uint8_t *end)
+{
+	return (struct hawk_cursor){.bytes = section->bytes,
+				    .at = (size_t)(start - section->bytes),
+				    .size = (size_t)(end - section->bytes)};
+}
+
+/** A pointer in `encoding`; the cursor's position in the section is an address. */
 static uint64_t read_encoded(const struct section *section, struct hawk_cursor *cursor,
 			     uint8_t encoding)
 {
+	uint8_t format = encoding & PE_FORMAT, width = format & PE_WIDTH;
 	uint64_t base = 0;
-	uint64_t value;
 
 	if (encoding == PE_OMIT)
 		return 0;
@@ -105,35 +86,16 @@ static uint64_t read_encoded(const struct section *section, struct hawk_cursor *
 		base = section->address + cursor->at;
 	else if ((encoding & PE_RELATIVE) != 0)
 		cursor->failed = true;
-	switch (encoding & PE_FORMAT) {
-	case DW_EH_PE_absptr:
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		value = hawk_cursor_u64(cursor);
-		break;
-	case DW_EH_PE_uleb128:
-		value = hawk_cfi_uleb(cursor);
-		break;
-	case DW_EH_PE_sleb128:
-		value = (uint64_t)hawk_cfi_sleb(cursor);
-		break;
-	case DW_EH_PE_udata2:
-		value = hawk_cursor_u16(cursor);
-		break;
-	case DW_EH_PE_sdata2:
-		value = (uint64_t)(int16_t)hawk_cursor_u16(cursor);
-		break;
-	case DW_EH_PE_udata4:
-		value = hawk_cursor_u32(cursor);
-		break;
-	case DW_EH_PE_sdata4:
-		value = (uint64_t)(int32_t)hawk_cursor_u32(cursor);
-		break;
-	default:
-		cursor->failed = true;
-		value = 0;
-	}
-	return base + value;
+	if (format == DW_EH_PE_uleb128)
+		return base + hawk_cfi_uleb(cursor);
+	if (format == DW_EH_PE_sleb128)
+		return base + (uint64_t)hawk_cfi_sleb(cursor);
+	if (format == DW_EH_PE_absptr)
+		return base + hawk_cursor_u64(cursor);
+	if (width >= DW_EH_PE_udata2 && width <= DW_EH_PE_udata8)
+		return base + hawk_cfi_fixed(cursor, 1u << (width - 1), format & DW_EH_PE_signed);
+	cursor->failed = true;
+	return 0;
 }
 
 /** The letters behind 'z'; false = one that is not known. */
@@ -165,61 +127,50 @@ static bool read_augmentation(const struct section *section, struct hawk_cursor 
 	return true;
 }
 
-static bool read_cie(const struct section *section, uint64_t offset, struct hawk_cie *cie)
+static bool read_cie(const struct section *section, uint64_t offset, struct hawk_cie *ret)
 {
-	const char *augmentation;
-	struct entry entry;
-	uint8_t version;
+	struct hawk_cursor data;
+	Dwarf_CFI_Entry entry;
+	const Dwarf_CIE *cie = &entry.cie;
+	uint64_t next;
 
-	memset(cie, 0, sizeof(*cie));
-	if (!read_entry(section, offset, &entry) || !entry.is_cie)
+	if (!read_entry(section, offset, &entry, &next) || !dwarf_cfi_cie_p(&entry))
 		return false;
-	version = hawk_cursor_u8(&entry.body);
-	augmentation = hawk_cursor_string(&entry.body);
-	if (!augmentation || (version != 1 && version != 3 && version != 4))
-		return false;
-	if (version == 4 && (hawk_cursor_u8(&entry.body) != 8 || hawk_cursor_u8(&entry.body) != 0))
-		return false;
-	cie->code_alignment = hawk_cfi_uleb(&entry.body);
-	cie->data_alignment = hawk_cfi_sleb(&entry.body);
-	cie->return_register =
-		version == 1 ? hawk_cursor_u8(&entry.body) : (uint32_t)hawk_cfi_uleb(&entry.body);
-	if (augmentation[0] == 'z') {
-		uint64_t size = hawk_cfi_uleb(&entry.body);
-		struct hawk_cursor data = entry.body;
-
-		hawk_cursor_skip(&entry.body, size > SIZE_MAX ? SIZE_MAX : (size_t)size);
-		cie->has_augmentation = true;
-		if (!read_augmentation(section, &data, augmentation + 1, cie) || data.failed)
-			return false;
-	} else if (augmentation[0]) {
-		return false;
-	}
-	cie->program = entry.body;
-	return !entry.body.failed;
+	*ret = (struct hawk_cie){
+		.code_alignment = cie->code_alignment_factor,
+		.data_alignment = cie->data_alignment_factor,
+		.return_register = (uint32_t)cie->return_address_register,
+		.has_augmentation = cie->augmentation[0] == 'z',
+		.program = cursor_over(section, cie->initial_instructions,
+				       cie->initial_instructions_end),
+	};
+	if (!ret->has_augmentation)
+		return !cie->augmentation[0];
+	data = cursor_over(section, cie->augmentation_data,
+			   cie->augmentation_data + cie->augmentation_data_size);
+	return read_augmentation(section, &data, cie->augmentation + 1, ret) && !data.failed;
 }
 
 /** The FDE at `offset` with its CIE; `*start`, `*end`: the code that it covers. */
 static bool read_fde(const struct section *section, uint64_t offset, struct hawk_cie *cie,
 		     struct hawk_cursor *program, uint64_t *start, uint64_t *end)
 {
-	struct entry entry;
-	uint64_t size;
+	Dwarf_CFI_Entry entry;
+	struct hawk_cursor body;
+	uint64_t size, next;
 
-	if (!read_entry(section, offset, &entry) || entry.is_cie ||
-	    !read_cie(section, entry.cie, cie) || cie->pointer_encoding & PE_INDIRECT)
+	if (!read_entry(section, offset, &entry, &next) || dwarf_cfi_cie_p(&entry) ||
+	    !read_cie(section, entry.fde.CIE_pointer, cie) || cie->pointer_encoding & PE_INDIRECT)
 		return false;
-	*start = read_encoded(section, &entry.body, cie->pointer_encoding);
-	size = read_encoded(section, &entry.body, cie->pointer_encoding & PE_FORMAT);
-	if (cie->has_augmentation) {
-		uint64_t skipped = hawk_cfi_uleb(&entry.body);
-
-		hawk_cursor_skip(&entry.body, skipped > SIZE_MAX ? SIZE_MAX : (size_t)skipped);
-	}
-	if (entry.body.failed || size > UINT64_MAX - *start)
+	body = cursor_over(section, entry.fde.start, entry.fde.end);
+	*start = read_encoded(section, &body, cie->pointer_encoding);
+	size = read_encoded(section, &body, cie->pointer_encoding & PE_FORMAT);
+	if (cie->has_augmentation)
+		hawk_cursor_skip(&body, hawk_cfi_uleb(&body));
+	if (body.failed || size > UINT64_MAX - *start)
 		return false;
 	*end = *start + size;
-	*program = entry.body;
+	*program = body;
 	return true;
 }
 
@@ -286,16 +237,18 @@ static bool add_to_index(struct section *section, uint64_t offset, uint64_t star
 
 static bool index_section(struct section *section)
 {
-	struct entry entry;
+	Dwarf_CFI_Entry entry;
+	uint64_t next;
 
-	for (uint64_t offset = 0; read_entry(section, offset, &entry); offset = entry.next) {
+	for (uint64_t offset = 0; read_entry(section, offset, &entry, &next); offset = next) {
 		struct hawk_cursor program;
 		struct hawk_cie cie;
 		uint64_t start, end;
 
 		if (section->entry_count >= FDES_MAX)
 			break;
-		if (entry.is_cie || !read_fde(section, offset, &cie, &program, &start, &end))
+		if (dwarf_cfi_cie_p(&entry) ||
+		    !read_fde(section, offset, &cie, &program, &start, &end))
 			continue;
 		if (!add_to_index(section, offset, start, end))
 			return false;
@@ -339,32 +292,19 @@ static bool use_header(struct section *section, const struct hawk_elf *elf)
 /** The section called `name`, decompressed; false = none. */
 static bool use_section(struct section *section, const struct hawk_elf *elf, const char *name)
 {
-	Elf_Scn *scan = NULL;
-	size_t names;
+	GElf_Shdr header;
+	Elf_Scn *scan = hawk_elf_section(elf, name, &header);
+	Elf_Data *data;
 
-	if (elf_getshdrstrndx(elf->elf, &names) != 0)
+	if (!scan || (header.sh_flags & SHF_COMPRESSED && elf_compress(scan, 0, 0) < 0))
 		return false;
-	while ((scan = elf_nextscn(elf->elf, scan))) {
-		GElf_Shdr header;
-		Elf_Data *data;
-		const char *found;
-
-		if (!gelf_getshdr(scan, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		found = elf_strptr(elf->elf, names, header.sh_name);
-		if (!found || strcmp(found, name) != 0)
-			continue;
-		if (header.sh_flags & SHF_COMPRESSED && elf_compress(scan, 0, 0) < 0)
-			return false;
-		data = elf_getdata(scan, NULL);
-		if (!data || !data->d_buf)
-			return false;
-		section->bytes = data->d_buf;
-		section->size = data->d_size;
-		section->address = header.sh_addr;
-		return true;
-	}
-	return false;
+	data = elf_getdata(scan, NULL);
+	if (!data || !data->d_buf)
+		return false;
+	section->bytes = data->d_buf;
+	section->size = data->d_size;
+	section->address = header.sh_addr;
+	return true;
 }
 
 void hawk_cfi_destroy(struct hawk_cfi *cfi)

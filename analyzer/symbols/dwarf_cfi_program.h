@@ -24,6 +24,9 @@ struct hawk_cie {
 uint64_t hawk_cfi_uleb(struct hawk_cursor *cursor);
 int64_t hawk_cfi_sleb(struct hawk_cursor *cursor);
 
+/** A little-endian number of 1 to 8 bytes. */
+uint64_t hawk_cfi_fixed(struct hawk_cursor *cursor, unsigned bytes, bool is_signed);
+
 /** Runs both programs up to `address`; false = damaged, or an instruction that is not known. */
 bool hawk_cfi_run(const struct hawk_cie *cie, struct hawk_cursor program, uint64_t start,
 		  uint64_t address, struct hawk_cfi_row *row);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include <dwarf.h>
-#include <gelf.h>
+#include <elfutils/libdwelf.h>
 
 #include "hawk_array.h"
 #include "hawk_cleanup.h"
@@ -106,7 +106,7 @@ static bool split_file_ok(struct hawk_dwarf *dwarf, Dwarf_Die *skeleton)
 	if (!is_harmless(path) || !is_harmless(name))
 		return false;
 	if (access(path, R_OK) != 0) {
-		hawk_findings_add(dwarf->findings, HAWK_FINDING_MISSING, false,
+		hawk_findings_add(dwarf->search->findings, HAWK_FINDING_MISSING, false,
 				  "split-debug-missing",
 				  "%s, split debug information of %s, cannot be read: functions "
 				  "there have no inlined frames",
@@ -221,9 +221,8 @@ static struct hawk_error *index_units(struct hawk_dwarf *dwarf)
 	return hawk_ranges_freeze(&dwarf->ranges) ? NULL : &hawk_enomem;
 }
 
-/** True (and a finding) if the debug sections are compressed in a way that this libdw cannot read.
- */
-static bool is_compressed_by_zstd(const struct hawk_elf *elf, struct hawk_findings *findings)
+/** Says so if the debug sections are compressed in a way that this libdw cannot read. */
+static void note_zstd(const struct hawk_elf *elf, struct hawk_findings *findings)
 {
 	Elf_Scn *section = NULL;
 
@@ -240,21 +239,56 @@ static bool is_compressed_by_zstd(const struct hawk_elf *elf, struct hawk_findin
 			"installed libdw cannot read (objcopy --decompress-debug-sections "
 			"helps)",
 			elf->path);
-		return true;
+		return;
 	}
-	return false;
+}
+
+/**
+ * Finds and attaches the file of .gnu_debugaltlink; not left to libdw, which would open whatever
+ * the path names and never look at the build-id. `*usable` becomes false if the DWARF cannot be
+ * used.
+ */
+static struct hawk_error *attach_shared(struct hawk_dwarf *dwarf, bool *usable)
+{
+	bool refused = false;
+	struct hawk_error *err;
+	const char *name;
+	const void *id;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf->dwarf, &name, &id);
+
+	*usable = true;
+	if (size <= 0)
+		return NULL;
+	err = hawk_symbols_find_shared(dwarf->search->debug_directory, dwarf->elf->path, name, id,
+				       (size_t)size, &refused, &dwarf->shared_elf);
+	if (err)
+		return err;
+	if (dwarf->shared_elf)
+		dwarf->shared = dwarf_begin_elf(dwarf->shared_elf->elf, DWARF_C_READ, NULL);
+	if (dwarf->shared) {
+		dwarf_setalt(dwarf->dwarf, dwarf->shared);
+		return NULL;
+	}
+	hawk_findings_add(
+		dwarf->search->findings, HAWK_FINDING_MISSING, false, "shared-debug-missing*",
+		"%s: the debug information that it shares with others (%s) was not found%s",
+		dwarf->elf->path, name, refused ? "; there is another file" : "");
+	/* libdw would look for itself, in the same places: nothing there does no harm. */
+	*usable = !refused && !dwarf->shared_elf;
+	return NULL;
 }
 
 struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct hawk_elf *layout,
-				     const char *debug_directory, struct hawk_findings *findings,
+				     const struct hawk_symbols_search *search,
 				     struct hawk_strings *strings, struct hawk_dwarf **ret)
 {
 	struct hawk_error *err;
+	bool usable;
 
 	*ret = NULL;
 	Dwarf *handle = dwarf_begin_elf(elf->elf, DWARF_C_READ, NULL);
 	if (!handle) {
-		is_compressed_by_zstd(elf, findings);
+		note_zstd(elf, search->findings);
 		return NULL;
 	}
 	__attribute__((cleanup(cleanup_dwarf))) struct hawk_dwarf *dwarf =
@@ -266,11 +300,11 @@ struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct ha
 	dwarf->dwarf = handle;
 	dwarf->elf = elf;
 	dwarf->layout = layout;
-	dwarf->debug_directory = debug_directory;
-	dwarf->findings = findings;
+	dwarf->search = search;
 	dwarf->strings = strings;
-	if (!hawk_dwarf_attach_shared(dwarf))
-		return NULL;
+	err = attach_shared(dwarf, &usable);
+	if (err || !usable)
+		return err;
 	err = index_units(dwarf);
 	if (err)
 		return err;

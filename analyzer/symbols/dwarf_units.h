@@ -13,8 +13,7 @@
 
 #include <elfutils/libdw.h>
 
-#include "hawk_findings.h"
-#include "symbols_elf.h"
+#include "symbols_find.h"
 #include "symbols_ranges.h"
 #include "symbols_strings.h"
 
@@ -63,8 +62,7 @@ struct hawk_dwarf {
 	struct hawk_elf *shared_elf;   /**< .gnu_debugaltlink */
 	const struct hawk_elf *elf;    /**< the file it came from; not owned */
 	const struct hawk_elf *layout; /**< whose segments tell what is code; not owned */
-	const char *debug_directory;
-	struct hawk_findings *findings;
+	const struct hawk_symbols_search *search; /**< not owned */
 	struct hawk_strings *strings;
 	struct hawk_dwarf_unit *units;
 	size_t unit_count;
@@ -78,7 +76,7 @@ struct hawk_dwarf {
  * same file). All arguments must live longer.
  */
 struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct hawk_elf *layout,
-				     const char *debug_directory, struct hawk_findings *findings,
+				     const struct hawk_symbols_search *search,
 				     struct hawk_strings *strings, struct hawk_dwarf **ret);
 
 /** Accepts NULL. */
@@ -96,11 +94,8 @@ struct hawk_error *hawk_dwarf_read_functions(struct hawk_dwarf *dwarf,
 void hawk_dwarf_name(struct hawk_dwarf *dwarf, struct hawk_dwarf_unit *unit,
 		     struct hawk_dwarf_node *node);
 
-/** dwarf_shared.c: finds and attaches the file of .gnu_debugaltlink; false = DWARF is unusable. */
-bool hawk_dwarf_attach_shared(struct hawk_dwarf *dwarf);
-
 /**
- * Calls nothing, adds the code ranges of `die` to `ranges`; `*lowest` becomes the lowest start.
+ * Adds the code ranges of `die` to `ranges`; `*lowest` becomes the lowest start.
  * `budget` bounds all ranges of a unit together. False = out of memory.
  */
 bool hawk_dwarf_add_ranges(const struct hawk_dwarf *dwarf, Dwarf_Die *die, uint32_t rank,

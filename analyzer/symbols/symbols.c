@@ -4,6 +4,7 @@
  * The symbols object: its files, opened when first asked for, and what became of them.
  */
 #include <inttypes.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,14 @@
 #include "symbols_state.h"
 
 enum {
-	FIRST_SLOTS = 64,
 	VDSO_BYTES_MAX = 256 * 1024,
 	MAPPED_PATH_MAX = 128,
 };
 
-static void destroy_file(struct hawk_symbol_file *file)
+static void destroy_file(void *opaque)
 {
+	struct hawk_symbol_file *file = opaque;
+
 	if (!file)
 		return;
 	hawk_cfi_destroy(file->cfi);
@@ -39,9 +41,7 @@ void hawk_symbols_destroy(struct hawk_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (size_t i = 0; i < symbols->file_slots; i++)
-		destroy_file(symbols->files[i]);
-	free(symbols->files);
+	tdestroy(symbols->files, destroy_file);
 	free(symbols->cache);
 	hawk_text_deinit(&symbols->scratch);
 	hawk_strings_deinit(&symbols->strings);
@@ -176,44 +176,31 @@ static struct hawk_symbol_file key_of(const struct hawk_symbols *symbols,
 		key.build_id_bytes = module->build_id_bytes;
 		memcpy(key.build_id, module->build_id, key.build_id_bytes);
 	}
-	key.hash = hawk_strings_hash(key.path, strlen(key.path), key.vdso_start + key.main);
-	key.hash = hawk_strings_hash(key.build_id, key.build_id_bytes, key.hash);
 	return key;
 }
 
-static bool same_file(const struct hawk_symbol_file *a, const struct hawk_symbol_file *b)
+/** Order of the tree of files. */
+static int compare_files(const void *left, const void *right)
 {
-	return a->hash == b->hash && a->main == b->main && a->vdso_start == b->vdso_start &&
-	       a->build_id_bytes == b->build_id_bytes &&
-	       memcmp(a->build_id, b->build_id, a->build_id_bytes) == 0 &&
-	       strcmp(a->path, b->path) == 0;
+	const struct hawk_symbol_file *a = left, *b = right;
+
+	if (a->build_id_bytes != b->build_id_bytes)
+		return a->build_id_bytes < b->build_id_bytes ? -1 : 1;
+	if (memcmp(a->build_id, b->build_id, a->build_id_bytes))
+		return memcmp(a->build_id, b->build_id, a->build_id_bytes);
+	if (a->vdso_start != b->vdso_start)
+		return a->vdso_start < b->vdso_start ? -1 : 1;
+	if (a->main != b->main)
+		return a->main ? 1 : -1;
+	return strcmp(a->path, b->path);
 }
 
-/** The slot of `key`, or the free one where it belongs. */
-static size_t slot_of(struct hawk_symbol_file *const *files, size_t slots,
-		      const struct hawk_symbol_file *key)
+static struct hawk_symbol_file *find_file(const struct hawk_symbols *symbols,
+					  const struct hawk_symbol_file *key)
 {
-	size_t slot = key->hash & (slots - 1);
+	void *const *node = tfind(key, &symbols->files, compare_files);
 
-	while (files[slot] && !same_file(files[slot], key))
-		slot = (slot + 1) & (slots - 1);
-	return slot;
-}
-
-static bool grow_files(struct hawk_symbols *symbols)
-{
-	size_t slots = symbols->file_slots ? 2 * symbols->file_slots : FIRST_SLOTS;
-	struct hawk_symbol_file **files = calloc(slots, sizeof(struct hawk_symbol_file *));
-
-	if (!files)
-		return false;
-	for (size_t i = 0; i < symbols->file_slots; i++)
-		if (symbols->files[i])
-			files[slot_of(files, slots, symbols->files[i])] = symbols->files[i];
-	free(symbols->files);
-	symbols->files = files;
-	symbols->file_slots = slots;
-	return true;
+	return node ? *node : NULL;
 }
 
 /** The vdso has no file: its image is in the target's memory. */
@@ -222,7 +209,6 @@ static struct hawk_error *open_vdso(struct hawk_symbols *symbols,
 				    struct hawk_symbol_file *file)
 {
 	uint64_t bytes = module->end - module->start;
-	enum hawk_elf_state state;
 	const char *why;
 	uint8_t *image;
 
@@ -236,7 +222,7 @@ static struct hawk_error *open_vdso(struct hawk_symbols *symbols,
 		free(image);
 		return NULL;
 	}
-	return hawk_elf_from_image("[vdso]", image, (size_t)bytes, &state, &why, &file->binary);
+	return hawk_elf_from_image("[vdso]", image, (size_t)bytes, &why, &file->binary);
 }
 
 /** A live process still has the files that it uses, also those deleted or replaced since. */
@@ -293,11 +279,11 @@ static struct hawk_error *load(struct hawk_symbols *symbols,
 	file->status = HAWK_SYMBOL_SYMTAB;
 	err = hawk_symbol_table_build(&file->table, file->binary, file->debug);
 	if (!err && file->debug)
-		err = hawk_dwarf_create(file->debug, layout, symbols->search.debug_directory,
-					symbols->search.findings, &symbols->strings, &file->dwarf);
+		err = hawk_dwarf_create(file->debug, layout, &symbols->search, &symbols->strings,
+					&file->dwarf);
 	if (!err && file->binary && !file->dwarf)
-		err = hawk_dwarf_create(file->binary, layout, symbols->search.debug_directory,
-					symbols->search.findings, &symbols->strings, &file->dwarf);
+		err = hawk_dwarf_create(file->binary, layout, &symbols->search, &symbols->strings,
+					&file->dwarf);
 	if (file->dwarf)
 		file->status = HAWK_SYMBOL_DWARF;
 	return err;
@@ -310,15 +296,10 @@ struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 	struct hawk_symbol_module named = one_name(symbols, module);
 	struct hawk_symbol_file key = key_of(symbols, &named);
 	struct hawk_error *err;
-	size_t slot;
 
-	if (2 * symbols->file_count >= symbols->file_slots && !grow_files(symbols))
-		return &hawk_enomem;
-	slot = slot_of(symbols->files, symbols->file_slots, &key);
-	if (symbols->files[slot]) {
-		*ret = symbols->files[slot];
+	*ret = find_file(symbols, &key);
+	if (*ret)
 		return NULL;
-	}
 	__attribute__((cleanup(cleanup_file))) struct hawk_symbol_file *file =
 		malloc(sizeof(*file));
 	if (!file)
@@ -330,8 +311,8 @@ struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
 	err = load(symbols, &named, file);
 	if (err)
 		return err;
-	symbols->file_count++;
-	symbols->files[slot] = file;
+	if (!tsearch(file, &symbols->files, compare_files))
+		return &hawk_enomem;
 	*ret = take_ptr(&file);
 	return NULL;
 }
@@ -349,15 +330,10 @@ uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
 enum hawk_symbol_status hawk_symbols_status(const struct hawk_symbols *symbols,
 					    const struct hawk_symbol_module *module)
 {
-	const struct hawk_symbol_file *file;
-	struct hawk_symbol_module named;
-	struct hawk_symbol_file key;
+	struct hawk_symbol_module named = one_name(symbols, module);
+	struct hawk_symbol_file key = key_of(symbols, &named);
+	const struct hawk_symbol_file *file = find_file(symbols, &key);
 
-	if (!module || !symbols->file_slots)
-		return HAWK_SYMBOL_UNUSED;
-	named = one_name(symbols, module);
-	key = key_of(symbols, &named);
-	file = symbols->files[slot_of(symbols->files, symbols->file_slots, &key)];
 	return file ? file->status : HAWK_SYMBOL_UNUSED;
 }
 

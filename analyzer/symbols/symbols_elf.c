@@ -6,7 +6,6 @@
  */
 #include "symbols_elf.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include <sys/stat.h>
 
 #include <elfutils/libdwelf.h>
-#include <gelf.h>
 
 #include "hawk_cleanup.h"
 
@@ -112,18 +110,30 @@ static void read_build_id(struct hawk_elf *elf)
 	elf->build_id_bytes = (uint32_t)size;
 }
 
-/** Takes `elf` with its image; on success it is in `*ret`. */
-static struct hawk_error *parse(struct hawk_elf *taken, enum hawk_elf_state *state,
+/** Takes `image`, mapped or from malloc. */
+static struct hawk_error *parse(const char *name, uint8_t *image, size_t bytes, bool mapped,
 				const char **why, struct hawk_elf **ret)
 {
-	CLEANUP(elf) struct hawk_elf *elf = taken;
+	struct hawk_elf *created = calloc(1, sizeof(*created));
 	struct hawk_error *err;
 
-	*state = HAWK_ELF_REFUSED;
+	*why = NULL;
+	if (!created) {
+		if (mapped)
+			munmap(image, bytes);
+		else
+			free(image);
+		return &hawk_enomem;
+	}
+	CLEANUP(elf) struct hawk_elf *elf = created;
+	*elf = (struct hawk_elf){.image = image, .image_bytes = bytes, .mapped = mapped};
+	elf->path = strdup(name);
+	if (!elf->path)
+		return &hawk_enomem;
 	*why = check_header(elf);
 	if (*why)
 		return NULL;
-	elf->elf = elf_memory((char *)elf->image, elf->image_bytes);
+	elf->elf = elf_memory((char *)image, bytes);
 	if (!elf->elf || elf_kind(elf->elf) != ELF_K_ELF) {
 		*why = "is a damaged ELF file";
 		return NULL;
@@ -132,103 +142,65 @@ static struct hawk_error *parse(struct hawk_elf *taken, enum hawk_elf_state *sta
 	if (err)
 		return err;
 	read_build_id(elf);
-	*state = HAWK_ELF_OPENED;
 	*ret = take_ptr(&elf);
 	return NULL;
 }
 
-static struct hawk_elf *create(const char *path)
-{
-	struct hawk_elf *elf = calloc(1, sizeof(*elf));
-
-	if (!elf)
-		return NULL;
-	elf->path = strdup(path);
-	if (!elf->path) {
-		free(elf);
-		return NULL;
-	}
-	return elf;
-}
-
-/** A readable descriptor of a regular, non-empty file, or -1. O_NONBLOCK: a FIFO must not hang. */
-static int open_regular(const char *path, size_t *bytes, enum hawk_elf_state *state,
-			const char **why)
+struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk_elf **ret)
 {
 	struct stat status;
-
-	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	*state = HAWK_ELF_ABSENT;
-	if (fd < 0) {
-		*why = errno == ENOENT || errno == ENOTDIR ? "does not exist" : "cannot be opened";
-		return -1;
-	}
-	*state = HAWK_ELF_REFUSED;
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
-		*why = "is not a regular file";
-		return -1;
-	}
-	if (status.st_size <= 0) {
-		*why = "is empty";
-		return -1;
-	}
-	*bytes = (size_t)status.st_size;
-	return take_fd(&fd);
-}
-
-/** Opening a device can have effects (a tape rewinds), so the path is looked at before, too. */
-static bool is_special(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-struct hawk_error *hawk_elf_open(const char *path, enum hawk_elf_state *state, const char **why,
-				 struct hawk_elf **ret)
-{
-	size_t bytes;
 	void *image;
 
-	if (is_special(path)) {
-		*state = HAWK_ELF_REFUSED;
-		*why = "is not a regular file";
+	/* Opening a device can have effects (a tape rewinds), so the path is looked at before, too.
+	 */
+	*why = "is not a regular file";
+	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		return NULL;
+	/* O_NONBLOCK: a FIFO must not hang. */
+	CLEANUP(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		*why = NULL;
 		return NULL;
 	}
-	CLEANUP(close_fd) int fd = open_regular(path, &bytes, state, why);
-	if (fd < 0)
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+		return NULL;
+	*why = "is empty";
+	if (status.st_size <= 0)
 		return NULL;
 	/* Writable copies of pages: libelf changes section headers when it decompresses. */
-	image = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	image = mmap(NULL, (size_t)status.st_size, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_NORESERVE, fd, 0);
 	if (image == MAP_FAILED) {
 		*why = "cannot be mapped";
 		hawk_enomem_swallow();
 		return NULL;
 	}
-	struct hawk_elf *elf = create(path);
-	if (!elf) {
-		munmap(image, bytes);
-		return &hawk_enomem;
-	}
-	elf->image = image;
-	elf->image_bytes = bytes;
-	elf->mapped = true;
-	return parse(elf, state, why, ret);
+	return parse(path, image, (size_t)status.st_size, true, why, ret);
 }
 
 struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t bytes,
-				       enum hawk_elf_state *state, const char **why,
-				       struct hawk_elf **ret)
+				       const char **why, struct hawk_elf **ret)
 {
-	struct hawk_elf *elf = create(name);
+	return parse(name, image, bytes, false, why, ret);
+}
 
-	if (!elf) {
-		free(image);
-		return &hawk_enomem;
+Elf_Scn *hawk_elf_section(const struct hawk_elf *elf, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf->elf, &names) != 0)
+		return NULL;
+	while ((section = elf_nextscn(elf->elf, section))) {
+		const char *found;
+
+		if (!gelf_getshdr(section, header) || header->sh_type == SHT_NOBITS)
+			continue;
+		found = elf_strptr(elf->elf, names, header->sh_name);
+		if (found && strcmp(found, name) == 0)
+			return section;
 	}
-	elf->image = image;
-	elf->image_bytes = bytes;
-	return parse(elf, state, why, ret);
+	return NULL;
 }
 
 const uint8_t *hawk_elf_bytes(const struct hawk_elf *elf, uint64_t address, uint64_t *available)
@@ -264,19 +236,4 @@ uint64_t hawk_elf_first_page(const struct hawk_elf *elf)
 		if (elf->segments[i].start < first)
 			first = elf->segments[i].start;
 	return first & ~(uint64_t)(PAGE_BYTES - 1);
-}
-
-uint32_t hawk_elf_crc(const struct hawk_elf *elf)
-{
-	uint32_t table[256];
-	uint32_t crc = UINT32_MAX;
-
-	for (uint32_t i = 0; i < 256; i++) {
-		table[i] = i;
-		for (int bit = 0; bit < 8; bit++)
-			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320u : 0);
-	}
-	for (size_t i = 0; i < elf->image_bytes; i++)
-		crc = table[(crc ^ elf->image[i]) & 0xff] ^ crc >> 8;
-	return ~crc;
 }

@@ -15,15 +15,10 @@
 #include <stdint.h>
 
 #include <elfutils/libdw.h>
+#include <gelf.h>
 
 #include "hawk_error.h"
 #include "hawk_target.h"
-
-enum hawk_elf_state {
-	HAWK_ELF_OPENED = 0,
-	HAWK_ELF_ABSENT,  /**< no such file, or not readable */
-	HAWK_ELF_REFUSED, /**< not a regular file, or not the kind of ELF file that is wanted */
-};
 
 /** A PT_LOAD or PT_GNU_EH_FRAME header, clamped to the file. */
 struct hawk_elf_segment {
@@ -48,16 +43,15 @@ struct hawk_elf {
 };
 
 /**
- * Opens `path`. Anything that is wrong with the file is a state, not an error; `*why` is then a
- * static phrase ("is not a regular file"). `*ret` is set for HAWK_ELF_OPENED only; errors: memory.
+ * Opens `path`; errors: memory. If the file cannot be used, `*ret` is not set and `*why` is a
+ * static phrase ("is not a regular file"), or NULL if there is no such file, or none that we may
+ * read.
  */
-struct hawk_error *hawk_elf_open(const char *path, enum hawk_elf_state *state, const char **why,
-				 struct hawk_elf **ret);
+struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk_elf **ret);
 
 /** As above for an image in memory; takes ownership of `image` (from malloc) in any case. */
 struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t bytes,
-				       enum hawk_elf_state *state, const char **why,
-				       struct hawk_elf **ret);
+				       const char **why, struct hawk_elf **ret);
 
 /** Accepts NULL. */
 void hawk_elf_close(struct hawk_elf *elf);
@@ -71,8 +65,8 @@ bool hawk_elf_is_code(const struct hawk_elf *elf, uint64_t address);
 /** Address of the page that the first PT_LOAD begins in; what a module's lowest mapping shows. */
 uint64_t hawk_elf_first_page(const struct hawk_elf *elf);
 
-/** The CRC-32 of the whole file, as .gnu_debuglink has it. */
-uint32_t hawk_elf_crc(const struct hawk_elf *elf);
+/** The section called `name`, and its header, if the file has its contents; else NULL. */
+Elf_Scn *hawk_elf_section(const struct hawk_elf *elf, const char *name, GElf_Shdr *header);
 
 static inline void hawk_cleanup_elf(struct hawk_elf **elf)
 {

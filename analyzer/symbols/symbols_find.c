@@ -7,16 +7,19 @@
 #include "symbols_find.h"
 
 #include <elfutils/libdwelf.h>
-#include <gelf.h>
 #include <limits.h>
-#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
-#include "dwarf_units.h"
+#include "core_decoder.h"
 #include "hawk_cleanup.h"
-#include "symbols_embedded.h"
+
+enum {
+	EMBEDDED_BYTES_FIRST = 1 << 20,
+	EMBEDDED_BYTES_MAX = 256 << 20,
+};
 
 static const char default_debug_directory[] = "/usr/lib/debug";
 
@@ -46,19 +49,6 @@ const char *hawk_symbols_build_id_text(const uint8_t *id, size_t bytes,
 	return text;
 }
 
-bool hawk_symbols_build_id_path(const char *directory, const uint8_t *id, size_t bytes,
-				const char *suffix, char *path, size_t size)
-{
-	char hex[HAWK_BUILD_ID_TEXT_MAX];
-	int length;
-
-	if (bytes < 2 || bytes > HAWK_MODULE_BUILD_ID_MAX)
-		return false;
-	hawk_symbols_build_id_text(id, bytes, hex);
-	length = snprintf(path, size, "%s/.build-id/%.2s/%s%s", directory, hex, hex + 2, suffix);
-	return length > 0 && (size_t)length < size;
-}
-
 static uint32_t wanted_bytes(const struct hawk_symbol_module *module)
 {
 	if (!module->build_id || module->build_id_bytes > HAWK_MODULE_BUILD_ID_MAX)
@@ -66,7 +56,7 @@ static uint32_t wanted_bytes(const struct hawk_symbol_module *module)
 	return module->build_id_bytes;
 }
 
-static bool has_id(const struct hawk_elf *elf, const uint8_t *id, uint32_t bytes)
+static bool has_id(const struct hawk_elf *elf, const uint8_t *id, size_t bytes)
 {
 	return elf->build_id_bytes == bytes && memcmp(elf->build_id, id, bytes) == 0;
 }
@@ -86,23 +76,20 @@ static struct hawk_error *try_binary(struct finder *finder, const char *path, st
 {
 	CLEANUP(elf) struct hawk_elf *elf = NULL;
 	uint32_t wanted = wanted_bytes(finder->module);
-	enum hawk_elf_state state;
 	struct hawk_error *err;
 	const char *why;
 
-	err = hawk_elf_open(path, &state, &why, &elf);
+	err = hawk_elf_open(path, &why, &elf);
 	if (err)
 		return err;
-	if (elf && elf->relocatable) {
-		state = HAWK_ELF_REFUSED;
+	if (elf && elf->relocatable)
 		why = "is neither a program nor a shared object";
-	}
-	if (state == HAWK_ELF_REFUSED && finder->status != HAWK_SYMBOL_MISMATCH) {
+	if (why && finder->status != HAWK_SYMBOL_MISMATCH) {
 		finder->status = HAWK_SYMBOL_REFUSED;
 		snprintf(finder->refused, sizeof(finder->refused), "%s", path);
 		finder->why = why;
 	}
-	if (state != HAWK_ELF_OPENED)
+	if (why || !elf)
 		return NULL;
 	if (wanted && !has_id(elf, finder->module->build_id, wanted)) {
 		note_mismatch(finder, elf);
@@ -147,23 +134,34 @@ static struct hawk_error *find_binary(struct finder *finder, struct hawk_elf **r
 	return err;
 }
 
-/** By build-id in one debug directory; `suffix` is ".debug", or "" for the binary itself. */
-static struct hawk_error *find_by_id(const char *directory, const uint8_t *id, uint32_t bytes,
-				     const char *suffix, struct hawk_elf **ret)
+/** Opens `path` if it has the build-id; `*refused` becomes true if something else is there. */
+static struct hawk_error *try_id(const char *path, const uint8_t *id, size_t bytes, bool *refused,
+				 struct hawk_elf **ret)
 {
 	CLEANUP(elf) struct hawk_elf *elf = NULL;
-	enum hawk_elf_state state;
-	struct hawk_error *err;
-	char path[PATH_MAX];
 	const char *why;
+	struct hawk_error *err = hawk_elf_open(path, &why, &elf);
 
-	if (*ret || !directory ||
-	    !hawk_symbols_build_id_path(directory, id, bytes, suffix, path, sizeof(path)))
-		return NULL;
-	err = hawk_elf_open(path, &state, &why, &elf);
-	if (!err && state == HAWK_ELF_OPENED && has_id(elf, id, bytes))
+	if (elf && has_id(elf, id, bytes))
 		*ret = take_ptr(&elf);
+	else
+		*refused |= elf || why;
 	return err;
+}
+
+/** DIRECTORY/.build-id/xx/yyyy + `suffix`: ".debug", or "" for the binary itself. */
+static struct hawk_error *find_by_id(const char *directory, const uint8_t *id, size_t bytes,
+				     const char *suffix, bool *refused, struct hawk_elf **ret)
+{
+	char hex[HAWK_BUILD_ID_TEXT_MAX], path[PATH_MAX];
+
+	if (*ret || !directory || bytes < 2 || bytes > HAWK_MODULE_BUILD_ID_MAX)
+		return NULL;
+	hawk_symbols_build_id_text(id, bytes, hex);
+	if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", directory, hex, hex + 2,
+		     suffix) >= (int)sizeof(path))
+		return NULL;
+	return try_id(path, id, bytes, refused, ret);
 }
 
 static struct hawk_error *find_in_directories(const struct hawk_symbols_search *search,
@@ -171,14 +169,16 @@ static struct hawk_error *find_in_directories(const struct hawk_symbols_search *
 					      struct hawk_elf **ret)
 {
 	char below[PATH_MAX];
-	struct hawk_error *err = find_by_id(search->debug_directory, id, bytes, suffix, ret);
+	bool refused;
+	struct hawk_error *err =
+		find_by_id(search->debug_directory, id, bytes, suffix, &refused, ret);
 
 	if (!err && search->sysroot &&
 	    snprintf(below, sizeof(below), "%s%s", search->sysroot, default_debug_directory) <
 		    (int)sizeof(below))
-		err = find_by_id(below, id, bytes, suffix, ret);
+		err = find_by_id(below, id, bytes, suffix, &refused, ret);
 	if (!err)
-		err = find_by_id(default_debug_directory, id, bytes, suffix, ret);
+		err = find_by_id(default_debug_directory, id, bytes, suffix, &refused, ret);
 	return err;
 }
 
@@ -187,19 +187,18 @@ static struct hawk_error *try_link(const struct hawk_elf *binary, const char *pa
 				   struct hawk_elf **ret)
 {
 	CLEANUP(elf) struct hawk_elf *elf = NULL;
-	enum hawk_elf_state state;
 	struct hawk_error *err;
 	const char *why;
 
 	if (*ret || strcmp(path, binary->path) == 0)
 		return NULL;
-	err = hawk_elf_open(path, &state, &why, &elf);
-	if (err || state != HAWK_ELF_OPENED)
+	err = hawk_elf_open(path, &why, &elf);
+	if (err || !elf)
 		return err;
 	if (elf->build_id_bytes && binary->build_id_bytes) {
 		if (!has_id(elf, binary->build_id, binary->build_id_bytes))
 			return NULL;
-	} else if (hawk_elf_crc(elf) != crc) {
+	} else if (crc32_z(0, elf->image, elf->image_bytes) != crc) {
 		return NULL;
 	}
 	*ret = take_ptr(&elf);
@@ -237,22 +236,49 @@ static struct hawk_error *find_by_link(const struct hawk_symbols_search *search,
 
 static bool has_own_debug_info(const struct hawk_elf *elf)
 {
-	Elf_Scn *section = NULL;
-	size_t names;
+	GElf_Shdr header;
 
-	if (elf_getshdrstrndx(elf->elf, &names) != 0)
-		return false;
-	while ((section = elf_nextscn(elf->elf, section))) {
-		GElf_Shdr header;
-		const char *name;
+	return hawk_elf_section(elf, ".debug_info", &header) ||
+	       hawk_elf_section(elf, ".zdebug_info", &header);
+}
 
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(elf->elf, names, header.sh_name);
-		if (name && (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0))
-			return true;
+/**
+ * Symbols that a stripped program carries in itself, as Fedora ships them all: .gnu_debugdata
+ * ("MiniDebugInfo"), an ELF file with a symbol table, compressed with xz. Its size is not known
+ * beforehand, and bounded. A damaged one is ignored.
+ */
+static struct hawk_error *open_embedded(const struct hawk_elf *binary, struct hawk_elf **ret)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = hawk_elf_section(binary, ".gnu_debugdata", &header);
+	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+	enum hawk_decoder_state state = HAWK_DECODER_MORE;
+	CLEANUP(free_ptr) uint8_t *image = NULL;
+	size_t bytes = 0, capacity = 0, got;
+	struct hawk_decoder *decoder;
+	struct hawk_error *err;
+	const char *why;
+
+	if (!data || !data->d_buf || !hawk_decoder_format(data->d_buf, data->d_size))
+		return NULL;
+	err = hawk_decoder_create(data->d_buf, data->d_size, &decoder);
+	if (err)
+		return err;
+	while (state == HAWK_DECODER_MORE && capacity < EMBEDDED_BYTES_MAX) {
+		uint8_t *bigger;
+
+		capacity = capacity ? 2 * capacity : EMBEDDED_BYTES_FIRST;
+		bigger = realloc(image, capacity);
+		if (!bigger)
+			break;
+		image = bigger;
+		state = hawk_decoder_read(decoder, image + bytes, capacity - bytes, &got);
+		bytes += got;
 	}
-	return false;
+	hawk_decoder_destroy(decoder);
+	if (state != HAWK_DECODER_END || !bytes)
+		return NULL;
+	return hawk_elf_from_image(binary->path, take_ptr(&image), bytes, &why, ret);
 }
 
 static const char *location_of(const struct finder *finder, const struct hawk_elf *binary)
@@ -331,7 +357,7 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 	if (!err && binary && !debug && !has_own_debug_info(binary))
 		err = find_by_link(search, binary, location_of(&finder, binary), &debug);
 	if (!err && binary && !debug && !has_own_debug_info(binary))
-		err = hawk_elf_open_embedded(binary, &debug);
+		err = open_embedded(binary, &debug);
 	if (err)
 		return err;
 	if (!binary)
@@ -344,162 +370,25 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 	return NULL;
 }
 
-enum {
-	FIRST_BYTES = 1 << 20,
-	OUTPUT_BYTES_MAX = 256 << 20,
-	DECODER_BYTES_MAX = 128 << 20,
-};
-
-/** The whole of `input` into a growing buffer; false = damaged, too large, or out of memory. */
-static bool decode(lzma_stream *stream, uint8_t **output, size_t *bytes)
+struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const char *beside,
+					    const char *name, const uint8_t *id, size_t bytes,
+					    bool *refused, struct hawk_elf **ret)
 {
-	size_t capacity = 0;
-	lzma_ret result = LZMA_OK;
-
-	while (result == LZMA_OK) {
-		uint8_t *bigger;
-
-		if (capacity >= OUTPUT_BYTES_MAX)
-			return false;
-		capacity = capacity ? 2 * capacity : FIRST_BYTES;
-		bigger = realloc(*output, capacity);
-		if (!bigger)
-			return false;
-		*output = bigger;
-		stream->next_out = bigger + stream->total_out;
-		stream->avail_out = capacity - (size_t)stream->total_out;
-		while (result == LZMA_OK && stream->avail_out)
-			result = lzma_code(stream, LZMA_FINISH);
-	}
-	*bytes = (size_t)stream->total_out;
-	return result == LZMA_STREAM_END && *bytes;
-}
-
-static uint8_t *unpack(const uint8_t *packed, size_t packed_bytes, size_t *bytes)
-{
-	lzma_stream stream = LZMA_STREAM_INIT;
-	uint8_t *output = NULL;
-	bool ok;
-
-	if (lzma_stream_decoder(&stream, DECODER_BYTES_MAX, 0) != LZMA_OK)
-		return NULL;
-	stream.next_in = packed;
-	stream.avail_in = packed_bytes;
-	ok = decode(&stream, &output, bytes);
-	lzma_end(&stream);
-	if (ok)
-		return output;
-	free(output);
-	return NULL;
-}
-
-static Elf_Data *find_section(const struct hawk_elf *binary)
-{
-	Elf_Scn *section = NULL;
-	size_t names;
-
-	if (elf_getshdrstrndx(binary->elf, &names) != 0)
-		return NULL;
-	while ((section = elf_nextscn(binary->elf, section))) {
-		GElf_Shdr header;
-		const char *name;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS)
-			continue;
-		name = elf_strptr(binary->elf, names, header.sh_name);
-		if (name && strcmp(name, ".gnu_debugdata") == 0)
-			return elf_rawdata(section, NULL);
-	}
-	return NULL;
-}
-
-struct hawk_error *hawk_elf_open_embedded(const struct hawk_elf *binary, struct hawk_elf **ret)
-{
-	Elf_Data *data = find_section(binary);
-	enum hawk_elf_state state;
-	const char *why;
-	uint8_t *image;
-	size_t bytes;
-
-	if (!data || !data->d_buf)
-		return NULL;
-	image = unpack(data->d_buf, data->d_size, &bytes);
-	if (!image)
-		return NULL;
-	return hawk_elf_from_image(binary->path, image, bytes, &state, &why, ret);
-}
-
-struct wanted {
-	const char *name;
-	const uint8_t *id;
-	size_t id_bytes;
-	bool refused; /**< something unusable lies where libdw would look as well */
-};
-
-static struct hawk_elf *try_shared(struct wanted *wanted, const char *path)
-{
-	CLEANUP(elf) struct hawk_elf *elf = NULL;
-	enum hawk_elf_state state;
-	const char *why;
-	struct hawk_error *err = hawk_elf_open(path, &state, &why, &elf);
-
-	if (err) {
-		hawk_enomem_swallow();
-		hawk_error_destroy(err);
-		return NULL;
-	}
-	if (elf && elf->build_id_bytes == wanted->id_bytes &&
-	    memcmp(elf->build_id, wanted->id, wanted->id_bytes) == 0)
-		return take_ptr(&elf);
-	if (elf || state == HAWK_ELF_REFUSED)
-		wanted->refused = true;
-	return NULL;
-}
-
-static struct hawk_elf *find_shared(const struct hawk_dwarf *dwarf, struct wanted *wanted)
-{
-	const char *directories[] = {dwarf->debug_directory, "/usr/lib/debug"};
-	const char *slash = strrchr(dwarf->elf->path, '/');
-	struct hawk_elf *elf = NULL;
+	const char *slash = strrchr(beside, '/');
 	char path[PATH_MAX];
+	struct hawk_error *err;
 
-	for (size_t i = 0; i < 2 && !elf; i++)
-		if (directories[i] &&
-		    hawk_symbols_build_id_path(directories[i], wanted->id, wanted->id_bytes,
-					       ".debug", path, sizeof(path)))
-			elf = try_shared(wanted, path);
-	if (elf)
-		return elf;
-	if (wanted->name[0] == '/')
-		return try_shared(wanted, wanted->name);
-	if (slash && snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - dwarf->elf->path),
-			      dwarf->elf->path, wanted->name) < (int)sizeof(path))
-		return try_shared(wanted, path);
+	if (bytes > HAWK_MODULE_BUILD_ID_MAX)
+		return NULL;
+	err = find_by_id(debug_directory, id, bytes, ".debug", refused, ret);
+	if (!err)
+		err = find_by_id(default_debug_directory, id, bytes, ".debug", refused, ret);
+	if (err || *ret)
+		return err;
+	if (name[0] == '/')
+		return try_id(name, id, bytes, refused, ret);
+	if (slash && snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - beside), beside, name) <
+			     (int)sizeof(path))
+		return try_id(path, id, bytes, refused, ret);
 	return NULL;
-}
-
-bool hawk_dwarf_attach_shared(struct hawk_dwarf *dwarf)
-{
-	struct wanted wanted = {0};
-	const void *id;
-	ssize_t size = dwelf_dwarf_gnu_debugaltlink(dwarf->dwarf, &wanted.name, &id);
-
-	if (size <= 0)
-		return true;
-	wanted.id = id;
-	wanted.id_bytes = (size_t)size;
-	if (size <= HAWK_MODULE_BUILD_ID_MAX)
-		dwarf->shared_elf = find_shared(dwarf, &wanted);
-	if (dwarf->shared_elf)
-		dwarf->shared = dwarf_begin_elf(dwarf->shared_elf->elf, DWARF_C_READ, NULL);
-	if (dwarf->shared) {
-		dwarf_setalt(dwarf->dwarf, dwarf->shared);
-		return true;
-	}
-	hawk_findings_add(
-		dwarf->findings, HAWK_FINDING_MISSING, false, "shared-debug-missing*",
-		"%s: the debug information that it shares with others (%s) was not found%s",
-		dwarf->elf->path, wanted.name, wanted.refused ? "; there is another file" : "");
-	/* libdw would look for itself, in the same places: nothing there does no harm. */
-	return !wanted.refused && !dwarf->shared_elf;
 }

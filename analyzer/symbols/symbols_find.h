@@ -37,11 +37,13 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 				     struct hawk_symbols_files *ret);
 
 /**
- * DIRECTORY/.build-id/xx/yyyy + `suffix`; false if the id is too short or the path too long. Also
- * used for the shared part of compressed DWARF (.gnu_debugaltlink).
+ * Finds the file of .gnu_debugaltlink, which dwz makes for several programs: `name`, perhaps
+ * relative to the file `beside`, or by build-id. `*ret` stays NULL if there is none; `*refused`
+ * becomes true if something unusable lies in a place where libdw would look as well.
  */
-bool hawk_symbols_build_id_path(const char *directory, const uint8_t *id, size_t bytes,
-				const char *suffix, char *path, size_t size);
+struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const char *beside,
+					    const char *name, const uint8_t *id, size_t bytes,
+					    bool *refused, struct hawk_elf **ret);
 
 enum { HAWK_BUILD_ID_TEXT_MAX = 2 * HAWK_MODULE_BUILD_ID_MAX + 1 };
 

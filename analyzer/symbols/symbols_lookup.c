@@ -9,6 +9,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "symbols_state.h"
 
@@ -201,7 +202,7 @@ static size_t cache_slot(const struct hawk_symbols_cached *cache, size_t slots,
 			 const struct hawk_symbols_cached *key)
 {
 	uint64_t words[2] = {(uint64_t)(uintptr_t)key->file, key->address};
-	size_t slot = hawk_strings_hash(words, sizeof(words), key->exact) & (slots - 1);
+	size_t slot = XXH3_64bits_withSeed(words, sizeof(words), key->exact) & (slots - 1);
 
 	while (cache[slot].file &&
 	       (cache[slot].file != key->file || cache[slot].address != key->address ||

@@ -20,7 +20,6 @@ struct hawk_cfi;
 
 struct hawk_symbol_file {
 	const char *path;
-	uint64_t hash;
 	uint64_t vdso_start; /**< address of the vdso that this is, 0 = a file */
 	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
 	uint32_t build_id_bytes;
@@ -48,10 +47,8 @@ struct hawk_symbols {
 	const struct hawk_target *target; /**< NULL = none */
 	struct hawk_symbols_search search;
 	struct hawk_strings strings;
-	struct hawk_text scratch;        /**< demangled names */
-	struct hawk_symbol_file **files; /**< open addressing by hash; NULL = free */
-	size_t file_slots;               /**< a power of two, or 0 */
-	size_t file_count;
+	struct hawk_text scratch; /**< demangled names */
+	void *files;              /**< struct hawk_symbol_file, a tree of tsearch() */
 	struct hawk_symbols_cached *cache;
 	size_t frames_unwound; /**< of all threads so far */
 	size_t cache_slots;    /**< a power of two, or 0 */

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum {
 	CHUNK_BYTES = 256 * 1024,
@@ -72,24 +73,6 @@ void *hawk_strings_alloc(struct hawk_strings *strings, size_t bytes)
 	return result;
 }
 
-uint64_t hawk_strings_hash(const void *bytes, size_t size, uint64_t seed)
-{
-	const uint8_t *at = bytes;
-	uint64_t hash = seed ^ (size * 0x9e3779b97f4a7c15u);
-	uint64_t word;
-
-	for (; size >= 8; size -= 8, at += 8) {
-		memcpy(&word, at, 8);
-		hash = (hash ^ word) * 0xbf58476d1ce4e5b9u;
-		hash ^= hash >> 29;
-	}
-	word = 0;
-	if (size)
-		memcpy(&word, at, size);
-	hash = (hash ^ word) * 0x94d049bb133111ebu;
-	return hash ^ hash >> 32;
-}
-
 static void put_slot(struct hawk_strings *strings, const char *string, uint32_t hash)
 {
 	size_t mask = strings->slot_count - 1;
@@ -124,7 +107,7 @@ static bool grow_slots(struct hawk_strings *strings)
 
 const char *hawk_strings_intern(struct hawk_strings *strings, const char *bytes, size_t size)
 {
-	uint32_t hash = (uint32_t)hawk_strings_hash(bytes, size, 0);
+	uint32_t hash = (uint32_t)XXH3_64bits(bytes, size);
 	char *copy;
 
 	if (2 * strings->count >= strings->slot_count && !grow_slots(strings))

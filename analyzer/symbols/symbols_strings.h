@@ -30,7 +30,4 @@ void *hawk_strings_alloc(struct hawk_strings *strings, size_t bytes);
 /** The one copy of [bytes, bytes + size), NUL-terminated; NULL = out of memory. */
 const char *hawk_strings_intern(struct hawk_strings *strings, const char *bytes, size_t size);
 
-/** A well-mixed 64-bit hash; for tables in memory only, never stored in a file. */
-uint64_t hawk_strings_hash(const void *bytes, size_t size, uint64_t seed);
-
 #endif

@@ -27,11 +27,10 @@ static struct hawk_elf_segment code_of(const char *path)
 {
 	struct hawk_elf_segment code = {0};
 	struct hawk_elf *elf = NULL;
-	enum hawk_elf_state state;
 	const char *why;
 
 	elf_version(EV_CURRENT);
-	if (hawk_elf_open(path, &state, &why, &elf) || !elf) {
+	if (hawk_elf_open(path, &why, &elf) || !elf) {
 		fprintf(stderr, "%s cannot be used\n", path);
 		exit(EXIT_FAILURE);
 	}

@@ -109,7 +109,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct hawk_symbols_options options = {0};
 	struct hawk_symbols *symbols = NULL;
 	struct hawk_elf *elf = NULL;
-	enum hawk_elf_state state;
 	const char *why;
 	char path[64];
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -118,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	struct hawk_symbol_module module = {.path = path, .main = true};
 	if (!hawk_symbols_create(NULL, &options, NULL, &symbols) &&
-	    !hawk_elf_open(path, &state, &why, &elf) && elf)
+	    !hawk_elf_open(path, &why, &elf) && elf)
 		probe(symbols, &module, elf);
 	hawk_elf_close(elf);
 	hawk_symbols_destroy(symbols);

@@ -223,10 +223,9 @@ static struct hawk_elf *open_c_library(void)
 
 	elf_version(EV_CURRENT);
 	for (size_t i = 0; i < sizeof(c_library_paths) / sizeof(c_library_paths[0]) && !elf; i++) {
-		enum hawk_elf_state opened;
 		const char *why;
 
-		assert_null(hawk_elf_open(c_library_paths[i], &opened, &why, &elf));
+		assert_null(hawk_elf_open(c_library_paths[i], &why, &elf));
 	}
 	if (!elf) {
 		print_message("the C library was not found\n");
