@@ -7,7 +7,7 @@
 
 #include <sys/auxv.h>
 
-#include "hawk_extents.h"
+#include "hawk_file.h"
 #include "hawk_file_owner.h"
 #include "hawk_place.h"
 #include "hawk_span.h"
@@ -17,18 +17,36 @@ enum { PAGE_BYTES = 4096 };
 
 struct hawk_table_header *hawk_table_header;
 
+void hawk_arena_publish(const void *memory, size_t bytes, enum hawk_extent_kind kind,
+			uint64_t file_offset)
+{
+	struct hawk_table_header *header = hawk_table_header;
+	uint32_t index;
+
+	if (!header)
+		return;
+	hawk_file_check_fork();
+	index = __atomic_fetch_add(&header->extent_count, 1, __ATOMIC_RELAXED);
+	if (index >= HAWK_TABLE_EXTENTS)
+		return;
+	header->extents[index].address = (uint64_t)memory;
+	header->extents[index].bytes = bytes;
+	header->extents[index].file_offset = file_offset;
+	__atomic_store_n(&header->extents[index].kind, (uint32_t)kind, __ATOMIC_RELEASE);
+}
+
 void *hawk_arena_private(size_t bytes, enum hawk_extent_kind kind)
 {
-	void *memory = hawk_place_map(bytes, bytes, kind != HAWK_EXTENT_PRIVATE);
+	void *memory = hawk_place_map(bytes, kind != HAWK_EXTENT_PRIVATE);
 
 	if (memory)
-		hawk_extents_publish(memory, bytes, kind, 0);
+		hawk_arena_publish(memory, bytes, kind, 0);
 	return memory;
 }
 
 uint64_t hawk_arena_private_at(uint64_t *place, size_t bytes, unsigned tag)
 {
-	void *memory = hawk_place_map(bytes, bytes, false);
+	void *memory = hawk_place_map(bytes, false);
 	uint64_t word = (uint64_t)memory | tag, expected = 0;
 
 	if (!memory)
@@ -38,7 +56,7 @@ uint64_t hawk_arena_private_at(uint64_t *place, size_t bytes, unsigned tag)
 		hawk_place_give_back(memory, bytes);
 		return expected;
 	}
-	hawk_extents_publish(memory, bytes, HAWK_EXTENT_PRIVATE, 0);
+	hawk_arena_publish(memory, bytes, HAWK_EXTENT_PRIVATE, 0);
 	return word;
 }
 
@@ -110,9 +128,8 @@ bool hawk_arena_init(uint64_t compatible_flags, const char *options)
 	struct hawk_table_header *header, *twin;
 
 	hawk_place_init();
-	header = hawk_file_active()
-			 ? hawk_file_header()
-			 : hawk_place_map(HAWK_TABLE_HEADER_BYTES, HAWK_TABLE_HEADER_BYTES, true);
+	header = hawk_file_active() ? hawk_file_header()
+				    : hawk_place_map(HAWK_TABLE_HEADER_BYTES, true);
 	if (!header)
 		return false;
 	twin = hawk_map(0, HAWK_TABLE_HEADER_BYTES, false);
@@ -122,9 +139,9 @@ bool hawk_arena_init(uint64_t compatible_flags, const char *options)
 	if (twin)
 		fill_twin(twin, header);
 	hawk_table_header = header;
-	hawk_extents_publish(header, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_HEADER, 0);
+	hawk_arena_publish(header, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_HEADER, 0);
 	if (twin)
-		hawk_extents_publish(twin, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_TWIN, 0);
+		hawk_arena_publish(twin, HAWK_TABLE_HEADER_BYTES, HAWK_EXTENT_TWIN, 0);
 
 	/* In this order, because a fixed-address executable leaves room for little else before it.
 	 */
@@ -302,20 +319,6 @@ bool hawk_arena_reserve_words(uint32_t count, uint32_t *index)
 	}
 }
 
-/** What there is of a segment in a forked child. Extents of other segments may adjoin: the span
- * says how far this one goes. */
-static uint64_t adopt_segment(struct hawk_span *span, uint64_t address,
-			      uint64_t (*known_bytes)(uint64_t address))
-{
-	uint64_t known = known_bytes(address);
-	uint64_t bytes =
-		hawk_span_address(span->state) == address ? hawk_span_bytes(span->state) : 0;
-
-	bytes = bytes < known ? bytes : known;
-	hawk_span_set(span, bytes ? address : 0, bytes);
-	return bytes;
-}
-
 /** Forgets what lies beyond the memory that is known, and what was written beyond the count. */
 static void adopt_array(enum hawk_arena_array array, uint32_t *count,
 			uint64_t (*known_bytes)(uint64_t address))
@@ -327,11 +330,12 @@ static void adopt_array(enum hawk_arena_array array, uint32_t *count,
 	for (; segment < shape.segment_count && shape.segments[segment]; segment++) {
 		uint64_t address = shape.segments[segment];
 		uint64_t first = hawk_segment_first(segment, shape.first_log2);
-		uint64_t bytes = adopt_segment(&spans[array][segment], address, known_bytes);
+		uint64_t bytes = known_bytes(address);
 		uint64_t used = *count > first ? (*count - first) * shape.element_bytes : 0;
 
 		if (!bytes)
 			break;
+		hawk_span_set(&spans[array][segment], address, bytes);
 		if (used < bytes)
 			__builtin_memset((char *)address + used, 0, bytes - used);
 		there = first + bytes / shape.element_bytes;

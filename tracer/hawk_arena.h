@@ -4,8 +4,8 @@
  * The tracer's memory: the table header and its doubling arrays.
  *
  * Everything is anonymous memory (hawk_place.h), or for what readers need a file (hawk_file.h);
- * nothing is ever moved or given back. Each segment of an array is a span (hawk_span.h): all of it
- * is mapped, or where memory is limited the front, as far as records were handed out.
+ * nothing is ever moved or given back. Each segment of an array is a span (hawk_span.h), shorter
+ * where memory is limited.
  */
 #ifndef HAWK_ARENA_H
 #define HAWK_ARENA_H
@@ -82,6 +82,11 @@ struct hawk_trace_record *hawk_arena_take_trace(uint32_t words, uint32_t *index,
 
 /** Reserves `count` words that lie in one segment. False when full. */
 bool hawk_arena_reserve_words(uint32_t count, uint32_t *index);
+
+/** Enters memory into the list of all that the tracer has mapped. `file_offset`: 0 = anonymous. A
+ * list that is full is left as it is. */
+void hawk_arena_publish(const void *memory, size_t bytes, enum hawk_extent_kind kind,
+			uint64_t file_offset);
 
 /** Anonymous zeroed memory for the tracer's own use, entered in the list of extents. NULL when
  * there is none. */

@@ -328,19 +328,6 @@ void *hawk_file_map(size_t bytes, uint64_t *offset)
 	return NULL;
 }
 
-bool hawk_file_map_over(void *memory, size_t bytes, uint64_t *offset)
-{
-	void *next = map_next(bytes, offset);
-
-	if (!next)
-		return false;
-	if (hawk_syscall6(SYS_mremap, (long)next, (long)bytes, (long)bytes,
-			  MREMAP_MAYMOVE | MREMAP_FIXED, (long)memory, 0) == (long)memory)
-		return enter_extent(memory, *offset, bytes);
-	hawk_unmap(next, bytes);
-	return false;
-}
-
 bool hawk_file_wipe_on_fork(void *memory, size_t bytes)
 {
 	return !hawk_file.active ||

@@ -54,10 +54,6 @@ uint64_t hawk_file_room(void);
  * left. */
 void *hawk_file_map(size_t bytes, uint64_t *offset);
 
-/** Maps them in place of private memory of the caller's that lies at `memory`. False: none left;
- * what lies at `memory` is of no use, but still the caller's. */
-bool hawk_file_map_over(void *memory, size_t bytes, uint64_t *offset);
-
 /** For a file: private memory that is to read as zeros in a forked child. False: cannot be had. */
 bool hawk_file_wipe_on_fork(void *memory, size_t bytes);
 

@@ -97,23 +97,13 @@ static bool copy_into_own_file(void)
 	return false;
 }
 
-/** Of the extent that begins at `address`; 0 = none does. */
-static uint64_t extent_bytes(uint64_t address)
+/** How much of what begins at `address` was copied; 0 = nothing. */
+static uint64_t known_bytes(uint64_t address)
 {
 	for (uint32_t i = 0; i < extent_count(); i++)
 		if (hawk_file.extents[i].address == address)
 			return hawk_file.extents[i].bytes;
 	return 0;
-}
-
-/** A segment may have grown by pieces that are extents of their own. */
-static uint64_t known_bytes(uint64_t address)
-{
-	uint64_t end = address, bytes;
-
-	while ((bytes = extent_bytes(end)))
-		end += bytes;
-	return end - address;
 }
 
 /** No table any more: blocks that have headers are still understood, and nothing is written into

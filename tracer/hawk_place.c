@@ -67,9 +67,9 @@ void hawk_place_init(void)
 	}
 }
 
-/** Takes the next `reach` bytes below `end` from a cursor and maps the first `bytes` of them; NULL
- * when the place is taken or there is none left. */
-static void *map_next(uint64_t *next, uint64_t end, size_t bytes, size_t reach)
+/** Takes the next `bytes` below `end` from a cursor and maps them; NULL when the place is taken or
+ * there is none left. */
+static void *map_next(uint64_t *next, uint64_t end, size_t bytes)
 {
 	const long flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
 
@@ -77,9 +77,9 @@ static void *map_next(uint64_t *next, uint64_t end, size_t bytes, size_t reach)
 		uint64_t at = __atomic_load_n(next, __ATOMIC_RELAXED);
 		long result;
 
-		if (at + reach > end)
+		if (at + bytes > end)
 			return NULL;
-		if (!__atomic_compare_exchange_n(next, &at, at + reach, false, __ATOMIC_RELAXED,
+		if (!__atomic_compare_exchange_n(next, &at, at + bytes, false, __ATOMIC_RELAXED,
 						 __ATOMIC_RELAXED))
 			continue;
 		result = hawk_syscall6(SYS_mmap, (long)at, (long)bytes, PROT_READ | PROT_WRITE,
@@ -128,32 +128,19 @@ void hawk_place_give_back(void *memory, size_t bytes)
 	__atomic_fetch_sub(&mapped_bytes, bytes, __ATOMIC_RELAXED);
 }
 
-void *hawk_place_map(size_t bytes, size_t reach, bool for_readers)
+void *hawk_place_map(size_t bytes, bool for_readers)
 {
 	void *memory = NULL;
 
 	if (!hawk_place_take(bytes))
 		return NULL;
 	if (window_end && for_readers)
-		memory = map_next(&window_next, window_end, bytes, reach);
+		memory = map_next(&window_next, window_end, bytes);
 	if (!memory)
-		memory = map_next(&low_next, UINT64_MAX / 2, bytes, reach);
+		memory = map_next(&low_next, UINT64_MAX / 2, bytes);
 	if (!memory)
 		memory = hawk_map(0, bytes, false);
 	if (!memory)
 		hawk_place_give_back(NULL, bytes);
 	return memory;
-}
-
-bool hawk_place_extend(uint64_t end, size_t bytes)
-{
-	void *memory;
-
-	if (!hawk_place_take(bytes))
-		return false;
-	memory = hawk_map(end, bytes, true);
-	if ((uint64_t)memory == end)
-		return true;
-	hawk_place_give_back(memory, bytes);
-	return false;
 }

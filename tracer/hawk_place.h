@@ -30,16 +30,8 @@ bool hawk_place_take(size_t bytes);
 /** Unmaps and discounts what one of the others has given; NULL: discounts only. */
 void hawk_place_give_back(void *memory, size_t bytes);
 
-/**
- * Maps `bytes` (whole pages, zeroed), and leaves addresses for `reach` bytes from there on, which
- * hawk_place_extend() may find free. What only the tracer itself uses (not `for_readers`) does not
- * compete for the scarce lowest addresses. NULL: no memory, or beyond the limit.
- */
-void *hawk_place_map(size_t bytes, size_t reach, bool for_readers);
-
-/** Maps `bytes` more (whole pages, zeroed) at `end`, where a mapping ends. False: no memory, beyond
- * the limit, or something lies there: never replaces anything, so of several callers one succeeds.
- */
-bool hawk_place_extend(uint64_t end, size_t bytes);
+/** Maps `bytes` (whole pages, zeroed). What only the tracer itself uses (not `for_readers`) does
+ * not compete for the scarce lowest addresses. NULL: no memory, or beyond the limit. */
+void *hawk_place_map(size_t bytes, bool for_readers);
 
 #endif

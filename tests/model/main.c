@@ -20,13 +20,12 @@ static const struct model_scenario *const scenarios[] = {
 	&scenario_traces_no_memory, &scenario_slots_threads,     &scenario_slots_handler,
 	&scenario_slots_flush,      &scenario_slots_flush_twice, &scenario_slots_new,
 	&scenario_rules_linger,     &scenario_slots_three,       &scenario_arena_words,
-	&scenario_arena_limit,      &scenario_rules_unload,      &scenario_arena_pieces,
-	&scenario_arena_last_piece, &scenario_rules_ways,        &scenario_modules_first,
-	&scenario_modules_reload,   &scenario_file_growth,       &scenario_file_full,
-	&scenario_file_claims,      &scenario_known_full,        &scenario_known_growth,
-	&scenario_labels_chain,     &scenario_labels_same,       &scenario_labels_border,
-	&scenario_labels_no_memory, &scenario_live_handler,      &scenario_live_both,
-	&scenario_record,
+	&scenario_arena_limit,      &scenario_rules_unload,      &scenario_arena_short,
+	&scenario_rules_ways,       &scenario_modules_first,     &scenario_modules_reload,
+	&scenario_file_growth,      &scenario_file_full,         &scenario_file_claims,
+	&scenario_known_full,       &scenario_known_growth,      &scenario_labels_chain,
+	&scenario_labels_same,      &scenario_labels_border,     &scenario_labels_no_memory,
+	&scenario_live_handler,     &scenario_live_both,         &scenario_record,
 };
 
 enum { SCENARIOS = sizeof(scenarios) / sizeof(scenarios[0]) };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Growth of the table: words reserved across the border of two segments, segments that grow in
- * pieces where memory is short, and the limit of memory.
+ * Growth of the table: words reserved across the border of two segments, segments that are shorter
+ * where memory is, and the limit of memory.
  */
 #include "model_table.h"
 #include "scenarios.h"
@@ -99,57 +99,30 @@ static void at_end(void)
 }
 
 enum {
-	PIECE_WORDS = 8192, /**< 64 KiB, the least that is mapped of a segment */
+	SHORT_WORDS = 1024, /**< two pages */
 	WORDS_LEFT = 4,
 };
 
-/** The next segment comes in pieces, and the first of them is nearly used up. */
-static void set_up_pieces(void)
+/** There is no room for all of the second segment, and what there is of it is nearly used up. */
+static void set_up_short(void)
 {
 	uint32_t index;
 
 	model_table_set_up("");
 	hawk_table_header->word_count = (1 << HAWK_WORD_SEGMENT_LOG2);
-	hawk_place_limit = hawk_place_bytes() + (3 * PIECE_WORDS) * sizeof(uint64_t);
+	hawk_place_limit = hawk_place_bytes() + (2 * SHORT_WORDS) * sizeof(uint64_t);
 	if (!hawk_arena_reserve_words(WORDS, &index))
 		model_fail("no words");
-	hawk_table_header->word_count += PIECE_WORDS - WORDS_LEFT - WORDS;
+	hawk_table_header->word_count += SHORT_WORDS - WORDS_LEFT - WORDS;
 	others_bytes = model_kernel_mapped_bytes() - hawk_place_bytes();
 }
 
-/** One piece was made. */
-static void at_end_pieces(void)
-{
-	at_end();
-	MODEL_CHECK(hawk_place_room() == PIECE_WORDS * sizeof(uint64_t),
-		    "%lu bytes of room are left", hawk_place_room());
-}
-
-static void reserve_once(void)
-{
-	reserve_range(0);
-}
-
-/** Whoever takes over the claim on a piece, or interrupts the thread that has it, may get none. */
 static void reserve_or_not(void)
 {
 	uint32_t index;
 
 	if (hawk_arena_reserve_words(WORDS, &index))
 		use(index);
-}
-
-/** Each piece is of the least size, and there is room for one more. */
-static void set_up_last_piece(void)
-{
-	set_up_pieces();
-	hawk_place_limit = hawk_place_bytes() + PIECE_WORDS * sizeof(uint64_t);
-}
-
-static void at_end_last_piece(void)
-{
-	at_end();
-	MODEL_CHECK(!hawk_place_room(), "%lu bytes of room are left", hawk_place_room());
 }
 
 /** Room for one extent more. */
@@ -206,27 +179,15 @@ const struct model_scenario scenario_arena_limit = {
 	.preemptions = 2,
 };
 
-const struct model_scenario scenario_arena_pieces = {
-	.name = "arena_pieces",
-	.properties = "a segment of which only the front is mapped grows once for all who need "
-		      "more of it, and nobody goes without",
-	.set_up = set_up_pieces,
-	.threads = {reserve, reserve, reserve_once},
-	.at_step = at_step,
-	.at_end = at_end_pieces,
-	.preemptions = 1,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_arena_last_piece = {
-	.name = "arena_last_piece",
-	.properties = "the same where there is room for that piece only, claims are taken over, "
-		      "and a handler comes in: somebody may go without, and all is whole",
-	.set_up = set_up_last_piece,
+const struct model_scenario scenario_arena_short = {
+	.name = "arena_short",
+	.properties = "of a segment that is shorter than wanted no words are handed out that are "
+		      "not there",
+	.set_up = set_up_short,
 	.threads = {reserve_or_not, reserve_or_not},
 	.handler = reserve_or_not,
 	.at_step = at_step,
-	.at_end = at_end_last_piece,
+	.at_end = at_end,
 	.preemptions = 2,
 	.signals = 1,
 };

@@ -15,8 +15,7 @@ enum {
 	LEFT = 4, /**< words of the segment that is there */
 };
 #define FILE_BYTES (UINT64_C(64) << 20)
-/** The least that the file grows by, while it has room. */
-#define PIECE_BYTES (UINT64_C(64) << 10)
+#define PAGE_BYTES UINT64_C(4096)
 
 static uint64_t next_at_start;
 static uint32_t ranges[2 * MODEL_THREADS_MAX][2]; /**< by thread and handler; 0 = not yet */
@@ -41,11 +40,11 @@ static void set_up_no_words(void)
 	hawk_table_header->word_count = (1 << HAWK_WORD_SEGMENT_LOG2) - 1;
 }
 
-/** Room for a piece of the next segment, and for no other one. */
+/** Room for a page of the next segment, and for no other one. */
 static void set_up_full(void)
 {
 	set_up();
-	hawk_file.size = hawk_file.next + PIECE_BYTES;
+	hawk_file.size = hawk_file.next + PAGE_BYTES;
 }
 
 static void reserve_as(unsigned agent, unsigned count)
@@ -110,10 +109,10 @@ static void nothing_is_wasted(void)
 		    "the file grew by %lu bytes", made_bytes());
 }
 
-static void a_piece_is_made(void)
+static void a_page_is_made(void)
 {
 	at_end();
-	MODEL_CHECK(made_bytes() == PIECE_BYTES, "the file grew by %lu bytes", made_bytes());
+	MODEL_CHECK(made_bytes() == PAGE_BYTES, "the file grew by %lu bytes", made_bytes());
 }
 
 const struct model_scenario scenario_file_growth = {
@@ -129,11 +128,11 @@ const struct model_scenario scenario_file_growth = {
 
 const struct model_scenario scenario_file_full = {
 	.name = "file_full",
-	.properties = "the same where the file has room for one piece more, and no other one",
+	.properties = "the same where the file has room for one page more, and no other one",
 	.set_up = set_up_full,
 	.threads = {reserve, reserve},
 	.at_step = at_step,
-	.at_end = a_piece_is_made,
+	.at_end = a_page_is_made,
 	.preemptions = 1,
 	.delays = 1,
 };

@@ -26,8 +26,7 @@ extern const struct model_scenario scenario_slots_flush_twice;
 
 extern const struct model_scenario scenario_arena_words;
 extern const struct model_scenario scenario_arena_limit;
-extern const struct model_scenario scenario_arena_pieces;
-extern const struct model_scenario scenario_arena_last_piece;
+extern const struct model_scenario scenario_arena_short;
 
 extern const struct model_scenario scenario_live_handler;
 extern const struct model_scenario scenario_live_both;

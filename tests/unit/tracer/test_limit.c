@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The limit of the tracer's memory: it is used up before the first stack, or slot, goes without,
- * whatever the limit and whatever the stacks; and what was handed out is there.
+ * The limit of the tracer's memory: most of it is used before the first stack, or slot, goes
+ * without, whatever the limit and whatever the stacks; and what was handed out is there.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@
 #include "hawk_unwind.h"
 
 enum {
-	USED_PERCENT_MIN = 90,
+	USED_PERCENT_MIN = 60,
 	TRIED_AFTERWARDS = 1000,
 	MIB_LOG2 = 20,
 };
