@@ -1,41 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * libunwind's interface for remote processes, by functions found by name. Its types are spelled out
- * here: building the tracer does not need its headers.
+ * Walking by libunwind, for comparison: option unwind=libunwind. It is loaded privately, never
+ * linked, since it exports _Unwind_* and would take over the host's exceptions. Its types are
+ * spelled out here: building the tracer does not need its headers. The own unwinder still says
+ * whether a stack is a known one.
+ *
+ * It walks this process as a remote one: registers, memory and where call frame information is are
+ * handed to it by functions of ours, which read nothing that cannot be read. It runs on a stack of
+ * its own, one thread at a time and with all signals blocked: so no lock of its is ever held by a
+ * thread that was interrupted, and what a fork may leave behind in a child is never touched there.
  */
-#include "hawk_libunwind.h"
-
 #include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
-#include <linux/futex.h>
 #include <signal.h>
-#include <time.h>
 
-#include "hawk_syscall.h"
-#include "hawk_unwind.h"
+#include "hawk_trace_table.h"
 #include "hawk_unwind_full.h"
+#include "hawk_walk.h"
 
 enum {
 	AREA_BYTES = 64 << 10, /**< the walk, and above it the stack, of which 2 KiB are used */
-	PAUSE_NS = 10000000,
-	PAUSES_MAX = 100, /**< a second: whoever is in there does not come back */
+	YIELDS_MAX = 100000,   /**< whoever is in there for so long does not come back */
+	STEPS_MAX = HAWK_STACK_FRAMES + 64, /**< the stack's frames and the tracer's own */
 
 	/* Of libunwind. */
 	EBADREG = 3,
 	EINVAL_UNW = 8,
 	ENOINFO = 10,
 	CACHE_NONE = 0,
-	SAVED_IN_MEMORY = 1,
 	FORMAT_REMOTE_TABLE = 2,
-};
-
-/** unw_save_loc_t. */
-struct save_location {
-	int type;
-	uint64_t address;
-	uint64_t extra;
+	ACCESSORS = 16, /**< unw_accessors_t: eight, and in later versions optional ones */
 };
 
 /** unw_dyn_info_t with its unw_dyn_remote_table_info_t. */
@@ -51,83 +46,49 @@ struct table_info {
 	uint64_t entries;
 };
 
-/** unw_accessors_t. */
-struct accessors {
-	int (*find_proc_info)(void *space, uint64_t pc, void *info, int needs_unwind_info,
-			      void *walk);
-	void (*put_unwind_info)(void *space, void *info, void *walk);
-	int (*get_dyn_info_list_addr)(void *space, uint64_t *ret, void *walk);
-	int (*access_mem)(void *space, uint64_t address, uint64_t *value, int write, void *walk);
-	int (*access_reg)(void *space, int number, uint64_t *value, int write, void *walk);
-	int (*access_fpreg)(void *space, int number, void *value, int write, void *walk);
-	int (*resume)(void *space, void *cursor, void *walk);
-	int (*get_proc_name)(void *space, uint64_t pc, char *name, size_t bytes, uint64_t *offset,
-			     void *walk);
-	void *reserved[8]; /**< later versions have more, all of them optional */
-};
-
 static struct {
-	void *(*create_addr_space)(struct accessors *accessors, int byte_order);
+	void *(*create_addr_space)(void **accessors, int byte_order);
 	int (*set_caching_policy)(void *space, int policy);
 	int (*init_remote)(void *cursor, void *space, void *walk);
 	int (*step)(void *cursor);
 	int (*get_reg)(void *cursor, int number, uint64_t *value);
-	int (*get_save_loc)(void *cursor, int number, struct save_location *location);
 	int (*search_unwind_table)(void *space, uint64_t pc, struct table_info *table, void *info,
 				   int needs_unwind_info, void *walk);
 } unw;
 
+/** A walk in progress. */
+struct walk {
+	uint64_t registers[HAWK_CFI_REGISTERS]; /**< of the tracer's own frame, where it begins */
+	uint64_t cursor[128 + 64];              /**< unw_cursor_t is 127 words */
+	struct hawk_frame_state start;
+	uint64_t *pcs;
+	uint32_t max;
+	uint32_t count;
+	uint32_t flags;
+	bool exact; /**< the frame at hand was interrupted */
+};
+
 static void *space;
-static struct hawk_libunwind *area; /**< AREA_BYTES */
-
-static uint64_t owner;   /**< process id << 32 | thread id of who is in there; 0 = nobody */
-static uint64_t lost;    /**< an owner that was waited for in vain */
-static uint32_t waiters; /**< threads that sleep on `owner` */
-
-static bool is_readable(struct hawk_libunwind *walk, uint64_t address)
-{
-	enum { PAGES = sizeof(walk->pages) / sizeof(walk->pages[0]) };
-	uint64_t number = address / 4096;
-	uint64_t key = number * 4096 | 1;
-	uint64_t *page = &walk->pages[number % PAGES];
-
-	if (!(address & 7) && *page == key)
-		return true;
-	if (!hawk_readable(address))
-		return false;
-	if (!(address & 7))
-		*page = key;
-	return true;
-}
+static struct walk *area; /**< AREA_BYTES */
+static uint64_t owner;    /**< process id << 32 | thread id of who is in there; 0 = nobody */
 
 static int access_memory(void *in, uint64_t address, uint64_t *value, int write, void *walk)
 {
-	(void)in;
-	if (write || !is_readable(walk, address))
+	(void)in, (void)walk;
+	if (write || !hawk_readable(address))
 		return -EINVAL_UNW;
 	__builtin_memcpy(value, (const void *)address, sizeof(*value));
 	return 0;
 }
 
-static bool is_known_register(int number)
-{
-	return number == HAWK_CFI_RBX || number == HAWK_CFI_RBP || number == HAWK_CFI_RSP ||
-	       (number >= HAWK_CFI_R12 && number <= HAWK_CFI_RIP);
-}
-
 static int access_register(void *in, int number, uint64_t *value, int write, void *walk)
 {
 	(void)in;
-	if (write || !is_known_register(number))
+	if (write || (number != HAWK_CFI_RBX && number != HAWK_CFI_RBP && number != HAWK_CFI_RSP &&
+		      (number < HAWK_CFI_R12 || number > HAWK_CFI_RIP)))
 		return -EBADREG;
-	*value = ((const struct hawk_libunwind *)walk)->registers[number];
+	*value = ((const struct walk *)walk)->registers[number];
 	return 0;
-}
-
-static int access_float_register(void *in, int number, void *value, int write, void *walk)
-{
-	(void)in, (void)number, (void)value, (void)write, (void)walk;
-	return -EBADREG;
 }
 
 static int find_procedure(void *in, uint64_t pc, void *info, int needs_unwind_info, void *walk)
@@ -149,54 +110,103 @@ static int find_procedure(void *in, uint64_t pc, void *info, int needs_unwind_in
 	return unw.search_unwind_table(in, pc, &found, info, needs_unwind_info, walk);
 }
 
-/** Code that was registered at run time: libunwind's own interface for it, which nobody uses. */
-static int find_registered(void *in, uint64_t *ret, void *walk)
+/** What is not needed: names, other registers, code that was registered at run time. */
+static int refuse(void)
 {
-	(void)in, (void)ret, (void)walk;
 	return -ENOINFO;
 }
 
-static void give_procedure(void *in, void *info, void *walk)
+/** unw_is_signal_frame() means this frame in some versions and the next in others. */
+static bool is_signal_frame(uint64_t pc, bool exact)
 {
-	(void)in, (void)info, (void)walk;
+	uint32_t rule = hawk_rules_lookup(pc, exact);
+
+	return hawk_rule_kind(rule ? rule : hawk_rules_make(pc, exact)) == HAWK_RULE_SIGNAL;
 }
 
-static int resume(void *in, void *cursor, void *walk)
+/** Steps and fills `ret`, which holds the frame at hand if it has been one of ours. */
+static enum hawk_step step(struct walk *walk, struct hawk_frame_state *ret)
 {
-	(void)in, (void)cursor, (void)walk;
-	return -EINVAL_UNW;
+	bool signal = ret->pc && is_signal_frame(ret->pc, walk->exact);
+	int result = unw.step(walk->cursor);
+
+	if (result < 0 || (result > 0 && (unw.get_reg(walk->cursor, HAWK_CFI_RIP, &ret->pc) < 0 ||
+					  unw.get_reg(walk->cursor, HAWK_CFI_RSP, &ret->sp) < 0 ||
+					  unw.get_reg(walk->cursor, HAWK_CFI_RBP, &ret->bp) < 0)))
+		return HAWK_STEP_STUCK;
+	if (result == 0 || !ret->pc)
+		return HAWK_STEP_OUTERMOST;
+	walk->exact = signal;
+	return HAWK_STEP_NEXT;
 }
 
-static int name_procedure(void *in, uint64_t pc, char *name, size_t bytes, uint64_t *offset,
-			  void *walk)
+/** Steps from the tracer's own frame to the one that asked. */
+static bool find_start(struct walk *walk)
 {
-	(void)in, (void)pc, (void)name, (void)bytes, (void)offset, (void)walk;
-	return -ENOINFO;
+	struct hawk_frame_state state = {0};
+
+	if (unw.init_remote(walk->cursor, space, walk) < 0)
+		return false;
+	for (unsigned i = 0; i < STEPS_MAX && step(walk, &state) == HAWK_STEP_NEXT; i++)
+		if (state.pc == walk->start.pc && state.sp == walk->start.sp)
+			return true;
+	return false;
 }
 
-bool hawk_libunwind_start(struct hawk_libunwind *walk)
+/** On the stack of its own. */
+static void walk_here(struct walk *walk)
 {
-	return unw.init_remote(walk->cursor, space, walk) >= 0;
+	struct hawk_frame_state state = walk->start;
+	enum hawk_step result = find_start(walk) ? HAWK_STEP_NEXT : HAWK_STEP_STUCK;
+
+	walk->exact = false;
+	walk->pcs[walk->count++] = state.pc;
+	while (result == HAWK_STEP_NEXT) {
+		result = step(walk, &state);
+		if (result == HAWK_STEP_NEXT && walk->count == walk->max)
+			break;
+		if (result == HAWK_STEP_NEXT)
+			walk->pcs[walk->count++] = state.pc | (walk->exact ? HAWK_PC_EXACT : 0);
+	}
+	walk->flags = result == HAWK_STEP_OUTERMOST ? 0
+		      : result == HAWK_STEP_STUCK   ? HAWK_TRACE_INCOMPLETE
+						    : HAWK_TRACE_TRUNCATED;
 }
 
-int hawk_libunwind_step(struct hawk_libunwind *walk)
+/** Calls walk_here(area) on the stack that ends at `top`. */
+static void call_there(char *top)
 {
-	return unw.step(walk->cursor);
+	void (*function)(struct walk *) = walk_here;
+	struct walk *walk = area;
+
+	__asm__ volatile("movq %%rsp, %%rbx\n\t"
+			 "movq %0, %%rsp\n\t"
+			 "call *%1\n\t"
+			 "movq %%rbx, %%rsp"
+			 : "+r"(top), "+r"(function), "+D"(walk)
+			 :
+			 : "rax", "rbx", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "xmm0",
+			   "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
+			   "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
 }
 
-bool hawk_libunwind_get(struct hawk_libunwind *walk, int number, uint64_t *ret)
+/** False: somebody is in there for good; in a forked child that may be a thread of its parent's. */
+static bool enter(void)
 {
-	return unw.get_reg(walk->cursor, number, ret) >= 0;
-}
+	uint64_t pid = (uint64_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
+	uint64_t me = pid << 32 | (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
 
-uint64_t hawk_libunwind_slot(struct hawk_libunwind *walk, int number)
-{
-	struct save_location location = {0};
+	for (unsigned i = 0; i < YIELDS_MAX; i++) {
+		uint64_t now = 0;
 
-	if (unw.get_save_loc(walk->cursor, number, &location) < 0 ||
-	    location.type != SAVED_IN_MEMORY)
-		return 0;
-	return location.address;
+		if (__atomic_compare_exchange_n(&owner, &now, me, false, __ATOMIC_ACQUIRE,
+						__ATOMIC_RELAXED))
+			return true;
+		if (now >> 32 != pid)
+			return false;
+		hawk_syscall3(SYS_sched_yield, 0, 0, 0);
+	}
+	return false;
 }
 
 static uint64_t set_signal_mask(uint64_t mask)
@@ -208,93 +218,27 @@ static uint64_t set_signal_mask(uint64_t mask)
 	return before;
 }
 
-static uint64_t self(void)
+/* Not inlined: this frame is where libunwind begins. */
+__attribute__((noinline)) uint32_t hawk_libunwind_walk(const struct hawk_frame_state *start,
+						       uint64_t *pcs, uint32_t max, uint32_t *flags)
 {
-	return (uint64_t)hawk_syscall3(SYS_getpid, 0, 0, 0) << 32 |
-	       (uint32_t)hawk_syscall3(SYS_gettid, 0, 0, 0);
-}
-
-static void pause_for(uint64_t now)
-{
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-
-	/* The word's first half is the thread. */
-	__atomic_fetch_add(&waiters, 1, __ATOMIC_SEQ_CST);
-	hawk_syscall6(SYS_futex, (long)&owner, FUTEX_WAIT_PRIVATE, (uint32_t)now, (long)&pause, 0,
-		      0);
-	__atomic_fetch_sub(&waiters, 1, __ATOMIC_SEQ_CST);
-}
-
-/** Whether an owner may still come back: in a forked child its parent's threads never do. */
-static bool is_worth_waiting(uint64_t now, uint64_t me)
-{
-	return now != me && now >> 32 == me >> 32 &&
-	       now != __atomic_load_n(&lost, __ATOMIC_RELAXED);
-}
-
-/** False: somebody is in there for good. */
-static bool enter(void)
-{
-	uint64_t me = self(), last = 0;
-	unsigned pauses = 0;
-
-	for (;;) {
-		uint64_t now = 0;
-
-		if (__atomic_compare_exchange_n(&owner, &now, me, false, __ATOMIC_ACQUIRE,
-						__ATOMIC_RELAXED))
-			return true;
-		if (!is_worth_waiting(now, me))
-			return false;
-		if (now != last)
-			pauses = 0;
-		last = now;
-		if (pauses++ == PAUSES_MAX)
-			break;
-		pause_for(now);
-	}
-	__atomic_store_n(&lost, last, __ATOMIC_RELAXED);
-	return false;
-}
-
-static void leave(void)
-{
-	__atomic_store_n(&owner, 0, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&waiters, __ATOMIC_SEQ_CST))
-		hawk_syscall3(SYS_futex, (long)&owner, FUTEX_WAKE_PRIVATE, 1);
-}
-
-/** Calls function(walk, data) on a stack that ends at `top`. */
-static void call_on(char *top, void (*function)(struct hawk_libunwind *, void *),
-		    struct hawk_libunwind *walk, void *data)
-{
-	__asm__ volatile("movq %%rsp, %%rbx\n\t"
-			 "movq %0, %%rsp\n\t"
-			 "call *%1\n\t"
-			 "movq %%rbx, %%rsp"
-			 : "+r"(top), "+r"(function), "+D"(walk), "+S"(data)
-			 :
-			 : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "xmm0", "xmm1",
-			   "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-			   "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "memory", "cc");
-}
-
-bool hawk_libunwind_run(const uint64_t *registers,
-			void (*function)(struct hawk_libunwind *walk, void *data), void *data)
-{
-	uint64_t mask = set_signal_mask(~UINT64_C(0));
+	uint64_t registers[HAWK_CFI_REGISTERS] = {0}, mask;
 	int saved_errno = errno;
-	bool entered = enter();
+	uint32_t count = 0;
 
-	if (entered) {
-		*area = (struct hawk_libunwind){0};
-		__builtin_memcpy(area->registers, registers, sizeof(area->registers));
-		call_on((char *)area + AREA_BYTES, function, area, data);
-		leave();
+	HAWK_CAPTURE_REGISTERS(registers);
+	mask = set_signal_mask(~UINT64_C(0));
+	if (enter()) {
+		*area = (struct walk){.start = *start, .pcs = pcs, .max = max};
+		__builtin_memcpy(area->registers, registers, sizeof(registers));
+		call_there((char *)area + AREA_BYTES);
+		count = area->count;
+		*flags = area->flags;
+		__atomic_store_n(&owner, 0, __ATOMIC_RELEASE);
 	}
 	errno = saved_errno;
 	set_signal_mask(mask);
-	return entered;
+	return count;
 }
 
 static bool find_functions(void *library)
@@ -304,49 +248,21 @@ static bool find_functions(void *library)
 	*(void **)&unw.init_remote = dlsym(library, "_Ux86_64_init_remote");
 	*(void **)&unw.step = dlsym(library, "_Ux86_64_step");
 	*(void **)&unw.get_reg = dlsym(library, "_Ux86_64_get_reg");
-	*(void **)&unw.get_save_loc = dlsym(library, "_Ux86_64_get_save_loc");
 	*(void **)&unw.search_unwind_table = dlsym(library, "_Ux86_64_dwarf_search_unwind_table");
 	return unw.create_addr_space && unw.set_caching_policy && unw.init_remote && unw.step &&
-	       unw.get_reg && unw.get_save_loc && unw.search_unwind_table;
+	       unw.get_reg && unw.search_unwind_table;
 }
 
-static bool create_space(void)
+bool hawk_unwind_load_libunwind(void)
 {
-	struct accessors accessors = {
-		.find_proc_info = find_procedure,
-		.put_unwind_info = give_procedure,
-		.get_dyn_info_list_addr = find_registered,
-		.access_mem = access_memory,
-		.access_reg = access_register,
-		.access_fpreg = access_float_register,
-		.resume = resume,
-		.get_proc_name = name_procedure,
+	void *accessors[ACCESSORS] = {find_procedure,  refuse, refuse, access_memory,
+				      access_register, refuse, refuse, refuse};
+	struct hawk_frame_state caller = {
+		.pc = (uint64_t)__builtin_return_address(0),
+		.sp = (uint64_t)__builtin_frame_address(0) + 16,
 	};
-
-	space = unw.create_addr_space(&accessors, 0);
-	return space && unw.set_caching_policy(space, CACHE_NONE) >= 0;
-}
-
-/** Of the caller of can_step(), as libunwind sees it. */
-static void find_caller(struct hawk_libunwind *walk, void *data)
-{
-	if (!hawk_libunwind_start(walk) || hawk_libunwind_step(walk) <= 0 ||
-	    !hawk_libunwind_get(walk, HAWK_CFI_RIP, data))
-		*(uint64_t *)data = 0;
-}
-
-/** Whether its types are what we think; and what it maps for itself, it maps now. */
-static __attribute__((noinline)) bool can_step(void)
-{
-	uint64_t registers[HAWK_CFI_REGISTERS] = {0}, found = 0;
-
-	HAWK_CAPTURE_REGISTERS(registers);
-	hawk_libunwind_run(registers, find_caller, &found);
-	return found == (uint64_t)__builtin_return_address(0);
-}
-
-bool hawk_libunwind_load(void)
-{
+	uint64_t first;
+	uint32_t flags;
 	void *library;
 
 	if (space)
@@ -356,9 +272,12 @@ bool hawk_libunwind_load(void)
 		return false;
 	area = hawk_unwind_options.map ? hawk_unwind_options.map(AREA_BYTES)
 				       : hawk_map(0, AREA_BYTES, false);
-	if (!area || !create_space())
+	space = area ? unw.create_addr_space(accessors, 0) : NULL;
+	if (!space || unw.set_caching_policy(space, CACHE_NONE) < 0)
 		return false;
-	if (!can_step())
+	/* Whether its types are what we think; and what it maps for itself, it maps now. */
+	hawk_libunwind_walk(&caller, &first, 1, &flags);
+	if (flags & HAWK_TRACE_INCOMPLETE)
 		space = NULL;
 	return space;
 }

@@ -35,28 +35,28 @@ static uint64_t stack_pc(const struct hawk_frames *self, uint32_t index)
 	return frame->state.pc | (frame->exact ? HAWK_PC_EXACT : 0);
 }
 
-static __attribute__((noinline)) uint32_t intern_collapsed(const struct hawk_stack *stack,
-							   const struct hawk_walk_result *walk)
+/** Of a stack that is not recorded as the own unwinder sees it. */
+static __attribute__((noinline)) uint32_t intern_flat(const struct hawk_frame_state *caller)
 {
-	struct hawk_frames frames = {.frames = stack, .pc = stack_pc, .count = stack->count};
 	struct hawk_scratch *scratch = hawk_scratch_take();
+	struct hawk_walk_result walk;
 	uint32_t trace;
 
 	if (!scratch)
 		return 0;
-	for (uint32_t i = 0; i < stack->count; i++)
-		scratch->pcs[i] = stack_pc(&frames, i);
-	trace = hawk_flat_intern(scratch->pcs, walk);
+	hawk_walk_stateless(caller, scratch->pcs, hawk_unwind_options.depth, &walk);
+	trace = hawk_flat_intern(scratch->pcs, &walk);
 	hawk_scratch_give(scratch);
 	return trace;
 }
 
 /** The table's id for a stack that this thread has not looked up lately. */
 static __attribute__((noinline)) uint32_t intern_stack(struct hawk_stack *stack,
+						       const struct hawk_frame_state *caller,
 						       const struct hawk_walk_result *walk)
 {
-	if (hawk_options.collapse)
-		return intern_collapsed(stack, walk);
+	if (hawk_options.collapse || hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND)
+		return intern_flat(caller);
 	return hawk_traces_intern(&(struct hawk_frames){.frames = stack,
 							.pc = stack_pc,
 							.count = stack->count,
@@ -68,7 +68,8 @@ static __attribute__((noinline)) uint32_t intern_stack(struct hawk_stack *stack,
 }
 
 /** A stack that differs from the thread's last one. */
-static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_walk_result *walk)
+static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_frame_state *caller,
+				     const struct hawk_walk_result *walk)
 {
 	/* Flags, too, tell stacks apart. */
 	uint64_t check = walk->check ^ walk->flags;
@@ -77,7 +78,7 @@ static inline uint32_t look_up_stack(struct hawk_slot *slot, const struct hawk_w
 	slot->changed_stacks++;
 	if (__builtin_expect(!trace, 0)) {
 		slot->looked_up_stacks++;
-		trace = intern_stack(&slot->stack, walk);
+		trace = intern_stack(&slot->stack, caller, walk);
 		if (trace)
 			hawk_known_add(walk->hash, check, trace);
 	}
@@ -102,7 +103,7 @@ static inline uint32_t walk_stack(struct hawk_slot *slot, const struct hawk_fram
 
 	if (hawk_walk(&slot->stack, caller, &walk) && slot->stack.trace)
 		return slot->stack.trace;
-	trace = look_up_stack(slot, &walk);
+	trace = look_up_stack(slot, caller, &walk);
 	hawk_tops_note(&slot->stack, caller, &walk, trace);
 	adjust_backoff(slot, trace);
 	return trace;
@@ -129,7 +130,7 @@ static __attribute__((noinline)) uint32_t adopt_stack(struct hawk_slot *slot,
 
 	if (hawk_walk(&slot->stack, caller, &walk) && slot->stack.trace)
 		return slot->stack.trace;
-	return look_up_stack(slot, &walk);
+	return look_up_stack(slot, caller, &walk);
 }
 
 /**

@@ -17,7 +17,6 @@
 #include "hawk_known.h"
 #include "hawk_tops.h"
 #include "hawk_trace_table.h"
-#include "hawk_unwind_libunwind.h"
 
 struct hawk_unwind_options hawk_unwind_options = {.depth = HAWK_STACK_FRAMES};
 
@@ -320,38 +319,6 @@ static void mark_pages(const struct walk *walk)
 	}
 }
 
-/** After a walk from scratch: the outermost fresh frames that are the previous stack's are kept. */
-static void keep_common(struct walk *walk)
-{
-	const struct hawk_stack *stack = walk->stack;
-
-	while (walk->kept < stack->count && walk->fresh_count &&
-	       hawk_unwind_libunwind_same(&stack->frames[walk->kept],
-					  &stack->fresh[walk->fresh_count - 1])) {
-		walk->kept++;
-		walk->fresh_count--;
-	}
-}
-
-/** A walk by libunwind instead of gather(). False: it cannot be had, the own stepper has to do. */
-static bool follow_libunwind(struct walk *walk, const struct hawk_frame_state *start)
-{
-	struct hawk_stack *stack = walk->stack;
-
-	hawk_walk_enter_stack(&walk->range, start->sp);
-	walk->fresh_count =
-		hawk_unwind_by_libunwind(stack, &walk->range, walk->depth, &walk->flags);
-	if (walk->fresh_count) {
-		keep_common(walk);
-		return true;
-	}
-	/* The own stepper must not rest on what libunwind said. */
-	hawk_tops_cut(stack, 0);
-	stack->count = 0;
-	walk->candidate = -1;
-	return false;
-}
-
 static void append_word(struct hawk_stack *stack, uint16_t *count, uint64_t slot, uint64_t value)
 {
 	stack->words[(*count)++] = (struct hawk_stack_word){slot, value};
@@ -511,8 +478,7 @@ static __attribute__((noinline)) bool walk_slowly(struct hawk_stack *stack,
 	stack->fresh[0].exact = 0;
 	if (!is_usable(start)) {
 		walk.flags = HAWK_TRACE_INCOMPLETE;
-	} else if (hawk_unwind_options.mode != HAWK_UNWIND_LIBUNWIND ||
-		   !follow_libunwind(&walk, start)) {
+	} else {
 		hawk_walk_enter_stack(&walk.range, start->sp);
 		gather(&walk, mismatch);
 	}

@@ -77,6 +77,14 @@ enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
 				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next,
 				   uint32_t rule);
 
+/**
+ * Walks by libunwind from `start` outwards, `max` frames at most, and fills `pcs`, leaf first,
+ * HAWK_PC_EXACT set where due. `flags`: enum hawk_trace_flag. Returns how many; 0: libunwind cannot
+ * be had.
+ */
+uint32_t hawk_libunwind_walk(const struct hawk_frame_state *start, uint64_t *pcs, uint32_t max,
+			     uint32_t *flags);
+
 /** hawk_walk_step() for the paths that are not hot. */
 enum hawk_step hawk_walk_step_out(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
 				  struct hawk_stack_frame *next);

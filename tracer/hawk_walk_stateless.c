@@ -4,7 +4,6 @@
  * Walking the whole stack with nothing remembered but the caller's list of program counters.
  */
 #include "hawk_trace_table.h"
-#include "hawk_unwind_libunwind.h"
 #include "hawk_walk.h"
 
 static uint64_t pc_of(const struct hawk_stack_frame *frame)
@@ -61,7 +60,7 @@ void hawk_walk_stateless(const struct hawk_frame_state *start, uint64_t *pcs, ui
 	if (max && hawk_rules_table && start->pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN &&
 	    !(start->sp & 7)) {
 		if (hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND)
-			count = hawk_unwind_pcs_by_libunwind(start, pcs, max, &flags);
+			count = hawk_libunwind_walk(start, pcs, max, &flags);
 		if (!count)
 			count = walk_by_rules(start, pcs, max, &flags);
 	}

@@ -292,16 +292,6 @@ static void a_walk_takes_little_of_the_stack(void **state)
 	assert_in_range(dirty[2], 1, 384);
 }
 
-/** libunwind itself would not fit: it runs elsewhere. */
-static void walks_by_libunwind_take_little_of_the_stack(void **state)
-{
-	assert_true(hawk_unwind_load_libunwind());
-	hawk_unwind_options.mode = HAWK_UNWIND_LIBUNWIND;
-	a_thread_with_a_minimal_stack_walks(state);
-	a_walk_takes_little_of_the_stack(state);
-	hawk_unwind_options.mode = HAWK_UNWIND_CFI;
-}
-
 /*
  * Coroutines whose stacks are unmapped and mapped again with other sizes: what was readable is not
  * any more.
@@ -376,7 +366,6 @@ int main(void)
 		cmocka_unit_test(a_stack_of_just_the_depth_is_complete),
 		cmocka_unit_test(a_thread_with_a_minimal_stack_walks),
 		cmocka_unit_test(a_walk_takes_little_of_the_stack),
-		cmocka_unit_test(walks_by_libunwind_take_little_of_the_stack),
 		cmocka_unit_test(remapped_coroutine_stacks_are_exact),
 		cmocka_unit_test(nonsense_is_refused),
 	};
