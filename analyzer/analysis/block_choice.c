@@ -16,23 +16,24 @@
 static bool header_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
 			  const struct hawk_choice_test *test, uint32_t number)
 {
-	uint32_t whole = hawk_block_index_whole(&graph->index, number);
-	uint64_t size = graph->index.part_count ? hawk_block_index_asked_bytes(&graph->index, whole)
-						: hawk_block_size(&graph->index, whole);
+	uint32_t whole = hawk_block_index_whole(&graph->heap->index, number);
+	uint64_t size = graph->heap->index.part_count
+				? hawk_block_index_asked_bytes(&graph->heap->index, whole)
+				: hawk_block_size(&graph->heap->index, whole);
 
 	return size >= test->size_low && size <= test->size_high &&
 	       (!test->births_matter ||
-		test->births[(uint8_t)hawk_block_graph_next_head(graph, near, whole)]);
+		test->births[(uint8_t)hawk_heap_next_head(graph->heap, near, whole)]);
 }
 
 static struct hawk_error *type_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
 				      const struct hawk_choice_types *types, uint32_t number,
 				      bool *ret)
 {
-	uint32_t whole = hawk_block_index_whole(&graph->index, number);
+	uint32_t whole = hawk_block_index_whole(&graph->heap->index, number);
 	struct hawk_type_words words;
 
-	if (types->named(types->context, graph->index.traces[whole], ret))
+	if (types->named(types->context, graph->heap->index.traces[whole], ret))
 		return NULL;
 	words = hawk_type_words_of(graph, types->modules, near, whole);
 	return types->wanted(types->context, &words, ret);
@@ -47,7 +48,7 @@ static inline struct hawk_error *test_block(const struct hawk_block_graph *graph
 	const struct hawk_choice_test *test = wish ? wish->test : NULL;
 
 	*ret = false;
-	if (wish && wish->trace && !wish->trace(wish->context, graph->index.traces[number]))
+	if (wish && wish->trace && !wish->trace(wish->context, graph->heap->index.traces[number]))
 		return NULL;
 	if (test && !header_passes(graph, near, test, number))
 		return NULL;
@@ -66,7 +67,7 @@ struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, stru
 	if (err || !*ret)
 		return err;
 	if (block || !decided)
-		hawk_block_graph_next_block(graph, near, number, block ? block : &own);
+		hawk_heap_next_block(graph->heap, near, number, block ? block : &own);
 	return decided ? NULL : wish->filter(wish->context, block ? block : &own, ret);
 }
 
@@ -91,9 +92,9 @@ struct share {
 /* Into at most `most` shares like the first one; how many. */
 static unsigned cut(struct share *shares, unsigned most)
 {
-	uint32_t count = shares[0].graph->index.count;
+	uint32_t count = shares[0].graph->heap->index.count;
 	uint32_t runs = count / RUN_BLOCKS + 1;
-	unsigned threads = hawk_block_graph_threads(shares[0].graph);
+	unsigned threads = hawk_parallel_threads();
 
 	if (threads > most)
 		threads = most;
@@ -113,15 +114,15 @@ static void test_share(void *context, unsigned part)
 	struct share *share = (struct share *)context + part;
 	const struct hawk_block_graph *graph = share->graph;
 	bool reads = share->wish && share->wish->test && share->wish->test->types;
-	struct hawk_near near = {.target = graph->target};
+	struct hawk_near near = {.target = graph->heap->target};
 
 	for (uint32_t i = share->first; i < share->end && !share->err; i++) {
-		bool passes =
-			!share->sited || hawk_block_graph_site(graph, i) < graph->heap->site_count;
+		bool passes = !share->sited ||
+			      hawk_heap_site_at(graph->heap, i) < graph->heap->site_count;
 
 		if (reads && share->end - i > BLOCKS_AHEAD)
 			hawk_near_prefetch(&near,
-					   hawk_block_start(&graph->index, i + BLOCKS_AHEAD));
+					   hawk_block_start(&graph->heap->index, i + BLOCKS_AHEAD));
 		if (passes)
 			share->err = test_block(graph, &near, share->wish, i, &passes);
 		share->bits[i / 64] |= (uint64_t)passes << i % 64;
@@ -148,8 +149,8 @@ static struct hawk_error *test_all(struct share *shares)
 static struct hawk_error *filter_all(const struct hawk_block_graph *graph,
 				     const struct hawk_choice_wish *wish, uint64_t *bits)
 {
-	struct hawk_near near = {.target = graph->target};
-	uint32_t count = graph->index.count;
+	struct hawk_near near = {.target = graph->heap->target};
+	uint32_t count = graph->heap->index.count;
 	struct hawk_error *err = NULL;
 	uint64_t told = 0;
 
@@ -161,7 +162,7 @@ static struct hawk_error *filter_all(const struct hawk_block_graph *graph,
 		bool wanted;
 
 		hawk_progress_pass(&told, i);
-		hawk_block_graph_next_block(graph, &near, i, &block);
+		hawk_heap_next_block(graph->heap, &near, i, &block);
 		err = wish->filter(wish->context, &block, &wanted);
 		if (!err && !wanted)
 			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
@@ -174,7 +175,7 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
 					 uint64_t **ret)
 {
 	CLEANUP(free_ptr)
-	uint64_t *bits = calloc((size_t)graph->index.count / 64 + 1, sizeof(*bits));
+	uint64_t *bits = calloc((size_t)graph->heap->index.count / 64 + 1, sizeof(*bits));
 	struct share shares[SHARES_MAX] = {
 		{.graph = graph, .wish = wish, .sited = sited, .bits = bits}};
 	struct hawk_progress progress;
@@ -182,7 +183,7 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
 
 	if (!bits)
 		return &hawk_enomem;
-	hawk_progress_begin(&progress, "choosing blocks", 2 * (uint64_t)graph->index.count);
+	hawk_progress_begin(&progress, "choosing blocks", 2 * (uint64_t)graph->heap->index.count);
 	err = test_all(shares);
 	if (!err)
 		err = filter_all(graph, wish, bits);
@@ -251,7 +252,7 @@ void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_inde
 static void sum_share(void *context, unsigned part)
 {
 	const struct share *share = (const struct share *)context + part;
-	const struct hawk_block_index *index = &share->graph->index;
+	const struct hawk_block_index *index = &share->graph->heap->index;
 	uint64_t told = share->first;
 
 	for (uint32_t first = share->first; first < share->end; first += 64) {
@@ -262,7 +263,7 @@ static void sum_share(void *context, unsigned part)
 		for (; bits; bits &= bits - 1) {
 			uint32_t i = first + (uint32_t)__builtin_ctzll(bits);
 			struct hawk_chosen *site =
-				&share->sites[hawk_block_graph_site(share->graph, i)];
+				&share->sites[hawk_heap_site_at(share->graph->heap, i)];
 
 			if (plain) {
 				site->objects++;
@@ -279,7 +280,7 @@ static struct hawk_error *sum_sites(const struct hawk_block_graph *graph, uint64
 				    struct hawk_chosen *sites)
 {
 	size_t count = graph->heap->site_count;
-	bool many = graph->index.count / BLOCKS_PER_SITE < count;
+	bool many = graph->heap->index.count / BLOCKS_PER_SITE < count;
 	struct share shares[SHARES_MAX] = {{.graph = graph, .bits = bits}};
 	unsigned share_count = cut(shares, many ? 1 : SHARES_MAX);
 	CLEANUP(free_ptr)
@@ -291,7 +292,7 @@ static struct hawk_error *sum_sites(const struct hawk_block_graph *graph, uint64
 	shares[0].sites = sites;
 	for (unsigned i = 1; i < share_count; i++)
 		shares[i].sites = others + i * count;
-	hawk_progress_begin(&progress, "adding up chosen blocks", graph->index.count);
+	hawk_progress_begin(&progress, "adding up chosen blocks", graph->heap->index.count);
 	hawk_parallel_run(share_count, sum_share, shares);
 	hawk_progress_end(&progress);
 	for (size_t i = count; i < share_count * count; i++) {

@@ -11,48 +11,36 @@
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
 
-void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
-			   const struct hawk_heap *heap, struct hawk_findings *findings)
+void hawk_block_graph_init(struct hawk_block_graph *graph, const struct hawk_heap *heap,
+			   struct hawk_findings *findings)
 {
-	*graph = (struct hawk_block_graph){.target = target, .heap = heap, .findings = findings};
-}
-
-unsigned hawk_block_graph_threads(const struct hawk_block_graph *graph)
-{
-	unsigned processors = hawk_parallel_processors();
-
-	return graph->threads && graph->threads < processors ? graph->threads : processors;
+	*graph = (struct hawk_block_graph){
+		.heap = heap,
+		.findings = findings,
+		.parts = HAWK_PART_INDEX,
+	};
 }
 
 struct hawk_error *hawk_block_graph_readable(const struct hawk_block_graph *graph)
 {
-	if (!graph->heap->table || !hawk_target_process(graph->target)->live)
+	if (!graph->heap->table || !hawk_target_process(graph->heap->target)->live)
 		return NULL;
-	if (!hawk_target_pause_ns(graph->target))
+	if (!hawk_target_pause_ns(graph->heap->target))
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 				 "the process runs on, and its memory was not kept");
 }
 
-static struct hawk_error *make_index(struct hawk_block_graph *graph)
-{
-	struct hawk_sweep_result result;
-
-	if (!graph->heap->table)
-		return hawk_block_index_init(&graph->index, 0);
-	return hawk_block_index_sweep(&graph->index, graph->target, &graph->heap->plan,
-				      graph->threads, NULL, &result);
-}
-
 static struct hawk_error *make_edges(struct hawk_block_graph *graph)
 {
-	return hawk_graph_make(graph->target, &graph->index, graph->threads, &graph->edges);
+	return hawk_graph_make(graph->heap->target, &graph->heap->index, hawk_parallel_threads(),
+			       &graph->edges);
 }
 
 static struct hawk_error *make_roots(struct hawk_block_graph *graph)
 {
-	return hawk_roots_find(graph->target, &graph->index, &graph->heap->plan, graph->findings,
-			       &graph->roots);
+	return hawk_roots_find(graph->heap->target, &graph->heap->index, &graph->heap->plan,
+			       graph->findings, &graph->roots);
 }
 
 struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
@@ -68,9 +56,9 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 	if (err)
 		return err;
 	before = graph->findings ? graph->findings->count : 0;
-	err = hawk_heuristics_find(graph->target, &graph->index, &graph->edges, &graph->roots,
-				   HAWK_HEURISTICS_ALL, graph->vtables,
-				   hawk_block_graph_threads(graph), &graph->explained);
+	err = hawk_heuristics_find(graph->heap->target, &graph->heap->index, &graph->edges,
+				   &graph->roots, HAWK_HEURISTICS_ALL, graph->vtables,
+				   hawk_parallel_threads(), &graph->explained);
 	graph->has_explained = !err;
 	hawk_findings_sort(graph->findings, before); /* threads ask in no order */
 	return err;
@@ -78,11 +66,11 @@ struct hawk_error *hawk_block_graph_explain(struct hawk_block_graph *graph)
 
 struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph)
 {
-	unsigned threads = hawk_block_graph_threads(graph);
+	unsigned threads = hawk_parallel_threads();
 	struct hawk_error *err = NULL;
 
 	if (!graph->workspace.area.bytes) {
-		err = hawk_workspace_create(&graph->workspace, graph->index.count, threads);
+		err = hawk_workspace_create(&graph->workspace, graph->heap->index.count, threads);
 	}
 	graph->workspace.threads = threads;
 	return err;
@@ -102,7 +90,7 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph)
 		return err;
 	/* From here on memory is at its peak; what earlier steps have freed is not needed. */
 	(void)malloc_trim(0);
-	return hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
+	return hawk_reach_make_explained(&graph->heap->index, &graph->edges, &graph->roots,
 					 &graph->explained, &graph->workspace, &graph->reach);
 }
 
@@ -128,8 +116,6 @@ static unsigned with_dependencies(unsigned parts)
 		parts |= HAWK_PART_REACH;
 	if (parts & (HAWK_PART_REACH | HAWK_PART_SITES | HAWK_PART_PATHS))
 		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
-	if (parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS))
-		parts |= HAWK_PART_INDEX;
 	return parts;
 }
 
@@ -140,13 +126,14 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 		bool reads;
 		struct hawk_error *(*make)(struct hawk_block_graph *graph);
 	} stages[] = {
-		{HAWK_PART_INDEX, true, make_index},        {HAWK_PART_EDGES, true, make_edges},
-		{HAWK_PART_ROOTS, true, make_roots},        {HAWK_PART_REACH, false, make_reach},
-		{HAWK_PART_RETAINED, false, make_retained}, {HAWK_PART_PATHS, false, make_paths},
-		{HAWK_PART_SITES, true, make_sites},
+		{HAWK_PART_EDGES, true, make_edges},  {HAWK_PART_ROOTS, true, make_roots},
+		{HAWK_PART_REACH, false, make_reach}, {HAWK_PART_RETAINED, false, make_retained},
+		{HAWK_PART_PATHS, false, make_paths}, {HAWK_PART_SITES, true, make_sites},
 	};
 	unsigned missing = with_dependencies(parts) & ~graph->parts;
 
+	if (graph->heap->refusal)
+		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s", graph->heap->refusal);
 	for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
 		struct hawk_error *err = NULL;
 
@@ -170,10 +157,48 @@ void hawk_block_graph_deinit(struct hawk_block_graph *graph)
 	hawk_workspace_destroy(&graph->workspace);
 	hawk_roots_deinit(&graph->roots);
 	hawk_graph_deinit(&graph->edges);
-	hawk_block_index_deinit(&graph->index);
 	hawk_explained_deinit(&graph->explained);
 	hawk_site_graph_deinit(&graph->sites);
 	hawk_paths_deinit(&graph->paths);
 	free(graph->retained);
 	*graph = (struct hawk_block_graph){0};
+}
+
+/* Of a living process all else that is read. Marking and dominators wait until it runs again. */
+static struct hawk_error *read_process(struct hawk_block_graph *graph, unsigned parts)
+{
+	struct hawk_error *err;
+
+	if (!hawk_target_process(graph->heap->target)->live)
+		return NULL;
+	if (parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))
+		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
+	err = hawk_block_graph_need(graph, parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS));
+	if (!err && parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))
+		err = hawk_block_graph_explain(graph);
+	return err;
+}
+
+struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_findings *findings,
+					unsigned parts, struct hawk_block_graph *graph,
+					struct hawk_heap *heap)
+{
+	const struct hawk_vtable_oracle *vtables = graph->vtables;
+	struct hawk_error *err;
+
+	*heap = (struct hawk_heap){0};
+	err = hawk_heap_load(target, findings, heap);
+	hawk_block_graph_init(graph, heap, findings);
+	graph->vtables = vtables;
+	if (!err)
+		err = read_process(graph, parts);
+	if (err || !(parts & HAWK_PART_CONTENTS))
+		hawk_target_release(target);
+	if (!err)
+		err = hawk_block_graph_need(graph, parts);
+	if (err) {
+		hawk_block_graph_deinit(graph);
+		hawk_heap_deinit(heap);
+	}
+	return err;
 }

@@ -42,7 +42,7 @@ static struct hawk_error *sum_by_site(const struct hawk_block_graph *graph,
 
 	if (!sums || !group_of_trace)
 		return &hawk_enomem;
-	err = hawk_dominators_retained_by_group(dominators, &graph->index, &groups, sums);
+	err = hawk_dominators_retained_by_group(dominators, &graph->heap->index, &groups, sums);
 	if (!err)
 		*ret = take_ptr(&sums);
 	return err;
@@ -50,8 +50,8 @@ static struct hawk_error *sum_by_site(const struct hawk_block_graph *graph,
 
 static struct hawk_error *make_all(struct hawk_block_graph *graph, struct hawk_dominators *ret)
 {
-	return hawk_dominators_make(&graph->index, &graph->edges, &graph->roots, &graph->reach,
-				    &graph->workspace, ret);
+	return hawk_dominators_make(&graph->heap->index, &graph->edges, &graph->roots,
+				    &graph->reach, &graph->workspace, ret);
 }
 
 struct hawk_error *hawk_block_graph_make_retained(struct hawk_block_graph *graph)
@@ -86,11 +86,11 @@ static struct hawk_error *make_start(struct hawk_block_graph *graph, struct hawk
 	give_way(graph);
 	err = hawk_block_graph_workspace(graph);
 	if (!err)
-		err = hawk_reach_make(&graph->index, &graph->edges, &graph->roots,
+		err = hawk_reach_make(&graph->heap->index, &graph->edges, &graph->roots,
 				      HAWK_EDGES_START_ONLY, &graph->workspace, &start);
 	if (!err)
-		err = hawk_dominators_make(&graph->index, &graph->edges, &graph->roots, &start,
-					   &graph->workspace, ret);
+		err = hawk_dominators_make(&graph->heap->index, &graph->edges, &graph->roots,
+					   &start, &graph->workspace, ret);
 	hawk_reach_deinit(&start);
 	return err;
 }
@@ -135,4 +135,23 @@ struct hawk_error *hawk_block_graph_retained_chosen(struct hawk_block_graph *gra
 	for (size_t i = 0; i < count; i++)
 		(*ret)[i] = (struct hawk_site_retained){all[i], start[i]};
 	return NULL;
+}
+
+uint64_t hawk_block_graph_retained(const struct hawk_block_graph *graph,
+				   const struct hawk_dominators *dominators, uint32_t block)
+{
+	const struct hawk_block_index *index = &graph->heap->index;
+	uint64_t bytes = 0;
+
+	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
+	     part = hawk_block_index_next_part(index, part)) {
+		uint32_t number = dominators->numbers[part];
+		uint32_t above = dominators->dominators[number];
+
+		/* Parts below others are in their sums. */
+		if (above && hawk_block_index_same(index, dominators->blocks[above], block))
+			continue;
+		bytes += dominators->retained[number];
+	}
+	return bytes;
 }

@@ -4,10 +4,9 @@
  * The pointer graph of one target, made part by part when a verb needs it: the one object through
  * which leaks, refs, paths, retained sizes and every other fold sees blocks and pointers.
  *
- * Blocks are numbers from 0 on, ascending with addresses (hawk_block_index.h). The parts never
- * change once they are made, and no part depends on the number of threads.
+ * The parts never change once they are made, and no part depends on the number of threads.
  *
- *     struct hawk_block_graph graph = {.threads = 0};
+ *     struct hawk_block_graph graph;
  *     err = hawk_heap_load_graph(target, findings, HAWK_PART_REACH, &graph, &heap);
  *     ...                                            // index, edges, roots, reach are there
  *     err = hawk_block_graph_need(&graph, HAWK_PART_RETAINED);
@@ -19,15 +18,14 @@
 #define HAWK_BLOCK_GRAPH_H
 
 #include "hawk_dominators.h"
-#include "hawk_near.h"
 #include "hawk_paths.h"
 #include "hawk_site_graph.h"
 #include "hawk_sites.h"
 #include "hawk_type_words.h"
 
 enum hawk_block_graph_part {
-	HAWK_PART_INDEX = 1u << 0,
-	HAWK_PART_EDGES = 1u << 1, /**< needs the index, as all that follow */
+	HAWK_PART_INDEX = 1u << 0, /**< the heap's: it is there from the beginning */
+	HAWK_PART_EDGES = 1u << 1,
 	HAWK_PART_ROOTS = 1u << 2,
 	HAWK_PART_REACH = 1u << 3,    /**< over all pointers; needs edges and roots */
 	HAWK_PART_RETAINED = 1u << 4, /**< dominators, and `retained`; needs reach */
@@ -48,12 +46,9 @@ struct hawk_site_retained {
 };
 
 struct hawk_block_graph {
-	struct hawk_target *target;
 	const struct hawk_heap *heap;
 	struct hawk_findings *findings;
-	unsigned threads; /**< 0 = as many as there are processors */
 
-	struct hawk_block_index index;
 	struct hawk_graph edges;
 	struct hawk_roots roots;
 	struct hawk_reach reach;
@@ -76,12 +71,9 @@ struct hawk_block_graph {
 	const struct hawk_vtable_oracle *vtables; /**< for that; the owner's; may be NULL */
 };
 
-/**
- * A graph of nothing for a heap that was loaded without one; target, heap and findings must outlive
- * it. Set threads afterwards.
- */
-void hawk_block_graph_init(struct hawk_block_graph *graph, struct hawk_target *target,
-			   const struct hawk_heap *heap, struct hawk_findings *findings);
+/** A graph of nothing; heap and findings must outlive it. */
+void hawk_block_graph_init(struct hawk_block_graph *graph, const struct hawk_heap *heap,
+			   struct hawk_findings *findings);
 
 /**
  * Makes what is missing of `parts`, with what they depend on. Of a living process that was let go
@@ -94,9 +86,6 @@ struct hawk_error *hawk_block_graph_need(struct hawk_block_graph *graph, unsigne
 /** HAWK_ERROR_NOT_FOUND if the target is a process that was let go, so that the bytes of blocks
  * cannot be read any more. */
 struct hawk_error *hawk_block_graph_readable(const struct hawk_block_graph *graph);
-
-/** How many threads there are to be: as many as wanted, but no more than processors. */
-unsigned hawk_block_graph_threads(const struct hawk_block_graph *graph);
 
 /** Makes the workspace if it is not there. */
 struct hawk_error *hawk_block_graph_workspace(struct hawk_block_graph *graph);
@@ -133,50 +122,13 @@ struct hawk_error *hawk_block_graph_start_dominators(struct hawk_block_graph *gr
 void hawk_block_graph_deinit(struct hawk_block_graph *graph);
 
 /**
- * Finds the table, sweeps once for sites and index, and makes `parts`. What `graph` says of threads
- * is kept, all else of it is overwritten; it keeps the address of `heap`. A living process is let
- * go as soon as memory is no longer needed. After an error both are empty.
+ * Loads the heap and makes `parts`. `graph->vtables` is kept, all else of it is overwritten; it
+ * keeps the address of `heap`. A living process is let go as soon as memory is no longer needed.
+ * After an error both are empty.
  */
 struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_findings *findings,
 					unsigned parts, struct hawk_block_graph *graph,
 					struct hawk_heap *heap);
-
-/** Index into heap->sites. UINT32_MAX = the heap was loaded with hawk_heap_load_table() and has no
- * site for it. */
-static inline uint32_t hawk_block_graph_site(const struct hawk_block_graph *graph, uint32_t block)
-{
-	uint32_t trace = graph->index.traces[block];
-
-	return trace < graph->heap->trace_count ? graph->heap->site_of_trace[trace]
-						: graph->heap->lost_site;
-}
-
-/**
- * All about a block; of a part of a carved one, about that: its size is what was asked for. Kind,
- * birth and offset code are read from its header in the core (one cache miss); of a living process
- * they were kept. False, and they are 0, if that is not there.
- */
-bool hawk_block_graph_block(const struct hawk_block_graph *graph, uint32_t block,
-			    struct hawk_block *ret);
-
-/** The same for one block after the other, in less time. `near` is of the graph's target. */
-bool hawk_block_graph_next_block(const struct hawk_block_graph *graph, struct hawk_near *near,
-				 uint32_t block, struct hawk_block *ret);
-
-/** What its header's upper 16 bits are, as hawk_block_index.heads; 0 if that is not there, and for
- * all but the first part of a carved block. */
-uint16_t hawk_block_graph_head(const struct hawk_block_graph *graph, struct hawk_near *near,
-			       uint32_t block);
-
-/** The same of the block that `block` is, or is a part of; in less time where heads are kept. */
-static inline uint16_t hawk_block_graph_next_head(const struct hawk_block_graph *graph,
-						  struct hawk_near *near, uint32_t block)
-{
-	uint32_t whole = hawk_block_index_whole(&graph->index, block);
-
-	return graph->index.heads ? graph->index.heads[whole]
-				  : hawk_block_graph_head(graph, near, whole);
-}
 
 /** What block `block` (one that stands for a block) retains, itself included. `dominators`: the
  * graph's with HAWK_PART_RETAINED, or those by start pointers; `numbers` are filled. */

@@ -56,7 +56,7 @@ static struct sum *row(const struct rows *rows, size_t number)
 
 static uint32_t site_of(const struct rows *rows, uint32_t block)
 {
-	uint32_t site = hawk_block_graph_site(rows->graph, block);
+	uint32_t site = hawk_heap_site_at(rows->graph->heap, block);
 
 	return site < rows->width ? site : rows->width - 1;
 }
@@ -64,7 +64,7 @@ static uint32_t site_of(const struct rows *rows, uint32_t block)
 /* `from`: the leader's site. */
 static void count_block(const struct rows *rows, uint32_t leader, uint32_t from, uint32_t block)
 {
-	const struct hawk_block_index *index = &rows->graph->index;
+	const struct hawk_block_index *index = &rows->graph->heap->index;
 	uint32_t site = site_of(rows, block);
 	struct sum *sum;
 
@@ -110,7 +110,7 @@ static void flood(const struct rows *rows, uint32_t leader)
 
 static void flood_all(const struct rows *rows)
 {
-	uint32_t count = rows->graph->index.count;
+	uint32_t count = rows->graph->heap->index.count;
 	struct hawk_progress progress;
 	uint64_t told = 0;
 
@@ -133,7 +133,7 @@ static struct hawk_error *make_rows(const struct hawk_block_graph *graph,
 				    const struct hawk_reach *reach, const uint32_t *sites,
 				    size_t count, struct rows *rows)
 {
-	uint64_t stack_bytes = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
+	uint64_t stack_bytes = ((uint64_t)graph->heap->index.count + 1) * sizeof(uint32_t);
 	struct hawk_error *err = hawk_area_create_sparse(&rows->stack, stack_bytes);
 
 	if (err)
@@ -144,7 +144,7 @@ static struct hawk_error *make_rows(const struct hawk_block_graph *graph,
 	rows->row_of = malloc(rows->width);
 	rows->sums = calloc(count * rows->width + 1, sizeof(*rows->sums));
 	rows->led = calloc(rows->width, sizeof(*rows->led));
-	rows->met = calloc((size_t)graph->index.count / 64 + 1, sizeof(*rows->met));
+	rows->met = calloc((size_t)graph->heap->index.count / 64 + 1, sizeof(*rows->met));
 	if (!rows->row_of || !rows->sums || !rows->led || !rows->met)
 		return &hawk_enomem;
 	memset(rows->row_of, NO_ROW, rows->width);

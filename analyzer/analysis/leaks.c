@@ -47,7 +47,7 @@ static bool are_only_dropped(const struct hawk_block_graph *graph)
 	const struct hawk_heap *heap = graph->heap;
 
 	return heap->table && hawk_table_header(heap->table)->dropped_objects &&
-	       !hawk_heap_unaccounted(graph->target, heap) && !heap->sweep.implausible;
+	       !hawk_heap_unaccounted(heap) && !heap->sweep.implausible;
 }
 
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
@@ -55,8 +55,8 @@ enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 	const struct hawk_heap *heap = graph->heap;
 	size_t threads;
 
-	hawk_target_threads(graph->target, &threads);
-	if (!threads || hawk_target_is_incomplete(graph->target) ||
+	hawk_target_threads(graph->heap->target, &threads);
+	if (!threads || hawk_target_is_incomplete(graph->heap->target) ||
 	    !hawk_roots_complete(&graph->roots))
 		return HAWK_LEAKS_MEMORY_MISSING;
 	if (heap->discarded_heaps)
@@ -79,9 +79,10 @@ bool hawk_leaks_may_hide(const struct hawk_block_graph *graph, const struct hawk
 	case HAWK_LEAKS_MEMORY_MISSING:
 		break;
 	}
-	hawk_target_threads(graph->target, &threads); /* none: dead stacks count as roots */
-	return leaks->downgrade.objects || !threads || hawk_target_is_incomplete(graph->target) ||
-	       graph->roots.heap_missing_bytes || !hawk_heap_is_whole(graph->target, graph->heap);
+	hawk_target_threads(graph->heap->target, &threads); /* none: dead stacks count as roots */
+	return leaks->downgrade.objects || !threads ||
+	       hawk_target_is_incomplete(graph->heap->target) || graph->roots.heap_missing_bytes ||
+	       !hawk_heap_is_whole(graph->heap);
 }
 
 const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt)
@@ -158,7 +159,7 @@ static enum hawk_reach_kind kind_of(const struct fold *fold, uint32_t block)
 static size_t slot_of(const struct fold *fold, uint32_t block)
 {
 	size_t sites = fold->graph->heap->site_count;
-	size_t site = hawk_block_graph_site(fold->graph, block);
+	size_t site = hawk_heap_site_at(fold->graph->heap, block);
 
 	return (site < sites ? site : sites) * HAWK_REACH_KINDS + kind_of(fold, block);
 }
@@ -183,7 +184,7 @@ static struct hawk_error *add_record(struct fold *fold, uint32_t block)
 	}
 	fold->record_of[slot_of(fold, block)] = (uint32_t)leaks->count;
 	leaks->records[leaks->count++] = (struct hawk_leak_record){
-		.site = hawk_block_graph_site(fold->graph, block),
+		.site = hawk_heap_site_at(fold->graph->heap, block),
 		.kind = kind_of(fold, block),
 		.example = block,
 		.first_root = UINT32_MAX,
@@ -206,9 +207,9 @@ static struct hawk_error *add_block(struct fold *fold, struct hawk_near *near, u
 	}
 	set_bit(fold->recorded, block);
 	record = record_of(fold, block);
-	record->objects += hawk_block_index_counts(&graph->index, block);
-	record->bytes += hawk_block_index_left_bytes(&graph->index, block);
-	head = hawk_block_graph_next_head(graph, near, block);
+	record->objects += hawk_block_index_counts(&graph->heap->index, block);
+	record->bytes += hawk_block_index_left_bytes(&graph->heap->index, block);
+	head = hawk_heap_next_head(graph->heap, near, block);
 	birth = hawk_birth_decode((uint8_t)head);
 	if (head && (!record->has_birth || birth < record->oldest_units)) {
 		record->has_birth = true;
@@ -221,8 +222,8 @@ static struct hawk_error *add_block(struct fold *fold, struct hawk_near *near, u
 /* With a filter, fills `sums` by kind as found. */
 static struct hawk_error *add_blocks(struct fold *fold, struct hawk_chosen *sums)
 {
-	struct hawk_near near = {.target = fold->graph->target};
-	uint32_t count = fold->graph->index.count;
+	struct hawk_near near = {.target = fold->graph->heap->target};
+	uint32_t count = fold->graph->heap->index.count;
 	struct hawk_error *err = NULL;
 	struct hawk_progress progress;
 	uint64_t told = 0;
@@ -232,8 +233,8 @@ static struct hawk_error *add_blocks(struct fold *fold, struct hawk_chosen *sums
 	     block = hawk_block_next_chosen(fold->chosen, block + 1, count)) {
 		hawk_progress_pass(&told, block);
 		if (fold->chosen)
-			hawk_chosen_add(&sums[fold->leaks->reach.kinds[block]], &fold->graph->index,
-					block);
+			hawk_chosen_add(&sums[fold->leaks->reach.kinds[block]],
+					&fold->graph->heap->index, block);
 		if (fold->kinds >> kind_of(fold, block) & 1)
 			err = add_block(fold, &near, block);
 	}
@@ -302,7 +303,7 @@ static void add_edges(struct fold *fold, uint32_t source, uint32_t whole)
 		uint32_t number;
 
 		if (!hawk_block_is_chosen(fold->recorded, edge >> 1) ||
-		    hawk_block_index_same(&fold->graph->index, edge >> 1, whole))
+		    hawk_block_index_same(&fold->graph->heap->index, edge >> 1, whole))
 			continue;
 		number = fold->record_of[slot_of(fold, edge >> 1)];
 		add_pointer(fold, &leaks->records[number], edge,
@@ -316,7 +317,7 @@ static void add_edges(struct fold *fold, uint32_t source, uint32_t whole)
 /* The edges of all parts of a carved block come with its first one, so that it is one source. */
 static struct hawk_error *find_evidence(struct fold *fold)
 {
-	const struct hawk_block_index *index = &fold->graph->index;
+	const struct hawk_block_index *index = &fold->graph->heap->index;
 	size_t bytes = fold->leaks->count * sizeof(*fold->sources);
 	struct hawk_progress progress;
 
@@ -365,7 +366,8 @@ static struct hawk_error *fill_records(struct fold *fold)
 	struct hawk_leaks *leaks = fold->leaks;
 	struct hawk_error *err;
 
-	fold->recorded = calloc((size_t)fold->graph->index.count / 64 + 1, sizeof(*fold->recorded));
+	fold->recorded =
+		calloc((size_t)fold->graph->heap->index.count / 64 + 1, sizeof(*fold->recorded));
 	fold->record_of = malloc(slots * sizeof(*fold->record_of));
 	if (!fold->recorded || !fold->record_of)
 		return &hawk_enomem;
@@ -398,9 +400,9 @@ static struct hawk_error *make_reach(struct hawk_block_graph *graph,
 	}
 	err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
 	if (!err)
-		err = hawk_workspace_create(&workspace, graph->index.count, 1);
+		err = hawk_workspace_create(&workspace, graph->heap->index.count, 1);
 	return err ? err
-		   : hawk_reach_make_explained(&graph->index, &graph->edges, &graph->roots,
+		   : hawk_reach_make_explained(&graph->heap->index, &graph->edges, &graph->roots,
 					       explained, &workspace, ret);
 }
 

@@ -105,14 +105,14 @@ static struct hawk_error *make_array(struct hawk_area *area, uint64_t bytes, uin
 struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_t target,
 				   struct hawk_paths *ret)
 {
-	uint64_t bytes = ((uint64_t)graph->index.count + 1) * sizeof(uint32_t);
+	uint64_t bytes = ((uint64_t)graph->heap->index.count + 1) * sizeof(uint32_t);
 	struct hawk_paths paths = {0};
 	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	if (graph->roots.count >= HAWK_PATH_FROM_ROOT - 1)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are 2^31 roots or more");
-	paths.found = calloc(1, hawk_paths_found_bytes(graph->index.count));
+	paths.found = calloc(1, hawk_paths_found_bytes(graph->heap->index.count));
 	err = paths.found ? make_array(&paths.order_area, bytes, &paths.order) : &hawk_enomem;
 	if (!err)
 		err = make_array(&paths.from_area, bytes, &paths.from);
@@ -120,9 +120,9 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 		hawk_paths_deinit(&paths);
 		return err;
 	}
-	paths.index = &graph->index;
+	paths.index = &graph->heap->index;
 	reach_from_roots(&graph->roots, &paths);
-	hawk_progress_begin(&progress, "finding shortest paths", graph->index.count);
+	hawk_progress_begin(&progress, "finding shortest paths", graph->heap->index.count);
 	search(&graph->edges, target, &paths);
 	hawk_progress_end(&progress);
 	*ret = paths;

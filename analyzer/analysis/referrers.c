@@ -25,13 +25,14 @@ static bool visit_window(const struct hawk_block_graph *graph, uint32_t from, ui
 		bool interior;
 
 		memcpy(&value, bytes + i, sizeof(value));
-		target = hawk_block_index_find(&graph->index, value, &interior);
+		target = hawk_block_index_find(&graph->heap->index, value, &interior);
 		if (target == HAWK_BLOCK_NOWHERE ||
-		    (to != HAWK_BLOCK_NOWHERE && !hawk_block_index_same(&graph->index, target, to)))
+		    (to != HAWK_BLOCK_NOWHERE &&
+		     !hawk_block_index_same(&graph->heap->index, target, to)))
 			continue;
 		/* Blocks carved out of this one have their own pointers. */
-		if (hawk_block_index_find(&graph->index,
-					  hawk_block_start(&graph->index, from) + at + i,
+		if (hawk_block_index_find(&graph->heap->index,
+					  hawk_block_start(&graph->heap->index, from) + at + i,
 					  &interior) != from)
 			continue;
 		if (!visit(context, at + i, target, value))
@@ -44,18 +45,18 @@ static bool visit_window(const struct hawk_block_graph *graph, uint32_t from, ui
 static void visit_pointers(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
 			   visit_function *visit, void *context)
 {
-	uint64_t start = hawk_block_start(&graph->index, from);
-	uint64_t size = hawk_block_size(&graph->index, from);
+	uint64_t start = hawk_block_start(&graph->heap->index, from);
+	uint64_t size = hawk_block_size(&graph->heap->index, from);
 	uint8_t buffer[4096];
 
 	for (uint64_t at = 0; at + WORD_BYTES <= size;) {
 		size_t window = size - at < WINDOW_BYTES ? (size_t)(size - at) : WINDOW_BYTES;
-		const uint8_t *bytes = hawk_target_view(graph->target, start + at, window);
+		const uint8_t *bytes = hawk_target_view(graph->heap->target, start + at, window);
 
 		if (!bytes) {
 			window = window < sizeof(buffer) ? window : sizeof(buffer);
 			memset(buffer, 0, sizeof(buffer));
-			hawk_target_read_some(graph->target, start + at, buffer, window);
+			hawk_target_read_some(graph->heap->target, start + at, buffer, window);
 			bytes = buffer;
 		}
 		if (!visit_window(graph, from, to, at, bytes, window, visit, context))
@@ -91,7 +92,7 @@ struct collection {
 static bool collect(void *context, uint64_t offset, uint32_t target, uint64_t value)
 {
 	struct collection *collection = context;
-	const struct hawk_block_index *index = &collection->graph->index;
+	const struct hawk_block_index *index = &collection->graph->heap->index;
 	struct hawk_referrer *item = append(collection->list);
 	uint32_t source = hawk_block_index_whole(index, collection->source);
 	uint64_t inside;
@@ -118,7 +119,7 @@ static bool collect(void *context, uint64_t offset, uint32_t target, uint64_t va
 static bool collect_unread(const struct hawk_block_graph *graph, uint32_t source, uint32_t to,
 			   struct hawk_referrers *list)
 {
-	const struct hawk_block_index *index = &graph->index;
+	const struct hawk_block_index *index = &graph->heap->index;
 	bool part = hawk_block_index_part(index, source);
 
 	for (uint32_t i = graph->edges.offsets[source]; i < graph->edges.offsets[source + 1]; i++) {
@@ -160,7 +161,7 @@ struct hawk_error *hawk_referrers_add(const struct hawk_block_graph *graph, uint
 static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
 		      struct hawk_referrers *list)
 {
-	uint64_t start = hawk_block_start(&graph->index, block);
+	uint64_t start = hawk_block_start(&graph->heap->index, block);
 
 	for (size_t i = 0; i < graph->roots.count; i++) {
 		const struct hawk_root *root = &graph->roots.items[i];
@@ -169,7 +170,7 @@ static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
 
 		bool interior;
 
-		if (!hawk_block_index_same(&graph->index, root->edge >> 1, block))
+		if (!hawk_block_index_same(&graph->heap->index, root->edge >> 1, block))
 			continue;
 		interior = root->edge != block << 1;
 		item = append(list);
@@ -183,9 +184,9 @@ static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
 			.inside = interior ? HAWK_OFFSET_UNKNOWN : 0,
 		};
 		if (item->interior && root->kind != HAWK_ROOT_REGISTER &&
-		    hawk_target_read_some(graph->target, root->address, &value, sizeof(value)) ==
-			    sizeof(value) &&
-		    value - start < hawk_block_index_asked_bytes(&graph->index, block))
+		    hawk_target_read_some(graph->heap->target, root->address, &value,
+					  sizeof(value)) == sizeof(value) &&
+		    value - start < hawk_block_index_asked_bytes(&graph->heap->index, block))
 			item->inside = value - start;
 	}
 	return true;
@@ -205,11 +206,11 @@ static bool add_blocks(const struct hawk_block_graph *graph, uint32_t block,
 		       struct hawk_referrers *list)
 {
 	const struct hawk_graph *edges = &graph->edges;
-	const struct hawk_block_part *part = hawk_block_index_part(&graph->index, block);
+	const struct hawk_block_part *part = hawk_block_index_part(&graph->heap->index, block);
 	uint32_t source = 0;
 
 	for (uint32_t i = 0; i < edges->edge_count; i++) {
-		if (!is_of(&graph->index, part, block, edges->edges[i] >> 1))
+		if (!is_of(&graph->heap->index, part, block, edges->edges[i] >> 1))
 			continue;
 		/* Edges of one source are neighbours: most of the time the search is short. */
 		while (edges->offsets[source + 1] <= i)
@@ -226,7 +227,7 @@ struct hawk_error *hawk_referrers_find(const struct hawk_block_graph *graph, uin
 {
 	struct hawk_referrers list = {0};
 
-	block = hawk_block_index_whole(&graph->index, block);
+	block = hawk_block_index_whole(&graph->heap->index, block);
 	if (!add_roots(graph, block, &list) || !add_blocks(graph, block, &list)) {
 		hawk_referrers_deinit(&list);
 		return &hawk_enomem;
@@ -275,7 +276,7 @@ static bool has_start_edge(const struct hawk_graph *edges, uint32_t from, uint32
 bool hawk_referrer_between(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
 			   struct hawk_referrer *ret)
 {
-	const struct hawk_block_index *index = &graph->index;
+	const struct hawk_block_index *index = &graph->heap->index;
 	struct first first = {.start = hawk_block_start(index, to)};
 
 	*ret = (struct hawk_referrer){.source = from,

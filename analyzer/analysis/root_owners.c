@@ -66,7 +66,7 @@ struct hawk_error *hawk_root_owners_find(const struct hawk_block_graph *graph,
 					 enum hawk_edges edges, const uint32_t *groups,
 					 uint32_t *of, struct hawk_root_owners *ret)
 {
-	uint64_t count = graph->index.count;
+	uint64_t count = graph->heap->index.count;
 	CLEANUP(free_ptr) uint64_t *lasting = calloc(count / 64 + 1, sizeof(*lasting));
 	struct flood flood = {
 		.ways.graph = &graph->edges,

@@ -89,9 +89,9 @@ static uint64_t bits_of_site(const struct share *share, uint32_t first)
 	if (share->wish->site == HAWK_SCHEMA_ANY_SITE)
 		return count == BITS ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 	if (share->has_one_trace && count == BITS)
-		return equal_64(share->graph->index.traces + first, share->trace);
+		return equal_64(share->graph->heap->index.traces + first, share->trace);
 	for (uint32_t i = 0; i < count; i++)
-		bits |= (uint64_t)(hawk_block_graph_site(share->graph, first + i) ==
+		bits |= (uint64_t)(hawk_heap_site_at(share->graph->heap, first + i) ==
 				   share->wish->site)
 			<< i;
 	return bits;
@@ -117,7 +117,7 @@ static struct hawk_error *choose(struct share *share, uint32_t first, uint64_t *
 /** Counts what is of blocks that pools have carved up, and leaves the others. */
 static void leave_carved(struct share *share, uint32_t first, uint64_t *bits)
 {
-	const struct hawk_block_index *index = &share->graph->index;
+	const struct hawk_block_index *index = &share->graph->heap->index;
 
 	for (uint64_t left = *bits; left; left &= left - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(left);
@@ -141,7 +141,7 @@ static void count_sizes(struct share *share, uint64_t size, uint32_t count)
 /** Those of the size of the first one at once, mostly all of them. */
 static void count_bits(struct share *share, uint32_t first, uint64_t bits)
 {
-	const struct hawk_block_index *index = &share->graph->index;
+	const struct hawk_block_index *index = &share->graph->heap->index;
 
 	if (bits && share->end - first >= BITS) {
 		uint32_t size = index->sizes[first + (uint32_t)__builtin_ctzll(bits)];
@@ -166,7 +166,7 @@ static void collect_share(void *context, unsigned part)
 
 		if (share->wish->blocks)
 			share->err = choose(share, i, &bits);
-		if (share->graph->index.part_count)
+		if (share->graph->heap->index.part_count)
 			leave_carved(share, i, &bits);
 		count_bits(share, i, bits);
 		share->bits[i / BITS] = bits;
@@ -174,10 +174,9 @@ static void collect_share(void *context, unsigned part)
 	share->objects += share->count;
 }
 
-static unsigned threads_for(const struct hawk_block_graph *graph,
-			    const struct hawk_schema_wish *wish)
+static unsigned threads_for(const struct hawk_schema_wish *wish)
 {
-	unsigned threads = wish->parts ? wish->parts : hawk_block_graph_threads(graph);
+	unsigned threads = wish->parts ? wish->parts : hawk_parallel_threads();
 
 	return threads < HAWK_SCHEMA_PARTS_MAX ? threads : HAWK_SCHEMA_PARTS_MAX;
 }
@@ -215,13 +214,13 @@ static struct hawk_error *create_sizes(struct hawk_schema_sizes *sizes)
 static struct hawk_error *collect_shares(struct share *shares, unsigned count)
 {
 	struct hawk_error *err = NULL;
-	uint64_t words = (shares[0].graph->index.count + UINT64_C(63)) / BITS;
+	uint64_t words = (shares[0].graph->heap->index.count + UINT64_C(63)) / BITS;
 
 	for (unsigned i = 0; i < count && !err; i++) {
 		shares[i] = shares[0];
 		shares[i].first = (uint32_t)(words * i / count * BITS);
 		shares[i].end = i + 1 < count ? (uint32_t)(words * (i + 1) / count * BITS)
-					      : shares[0].graph->index.count;
+					      : shares[0].graph->heap->index.count;
 		err = create_sizes(&shares[i].sizes);
 	}
 	if (!err)
@@ -255,7 +254,7 @@ static unsigned count_parts(const struct hawk_schema_wish *wish, unsigned thread
 /** Parts of about as many blocks each. */
 static void cut(struct hawk_schema_blocks *blocks, unsigned parts)
 {
-	size_t words = (blocks->graph->index.count + (size_t)63) / BITS;
+	size_t words = (blocks->graph->heap->index.count + (size_t)63) / BITS;
 	uint64_t before = 0;
 
 	blocks->parts = 1;
@@ -282,15 +281,15 @@ struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
 {
 	struct hawk_schema_blocks blocks = {
 		.graph = graph,
-		.bits = calloc((size_t)graph->index.count / BITS + 1, sizeof(*blocks.bits)),
+		.bits = calloc((size_t)graph->heap->index.count / BITS + 1, sizeof(*blocks.bits)),
 	};
 	struct share shares[HAWK_SCHEMA_PARTS_MAX] = {{
 		.graph = graph,
 		.wish = wish,
-		.near = {.target = graph->target},
+		.near = {.target = graph->heap->target},
 		.bits = blocks.bits,
 	}};
-	unsigned threads = threads_for(graph, wish);
+	unsigned threads = threads_for(wish);
 	struct hawk_error *err = &hawk_enomem;
 
 	find_trace(&shares[0]);

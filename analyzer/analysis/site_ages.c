@@ -89,8 +89,8 @@ static void add_block(const struct hawk_block_graph *graph, const struct spread 
 	uint8_t birth = (uint8_t)head;
 	const uint16_t *parts = spread->parts[birth];
 	/* Of a carved block every part comes here; it is one block. */
-	bool counts = hawk_block_index_counts(&graph->index, number);
-	uint64_t size = hawk_block_index_left_bytes(&graph->index, number);
+	bool counts = hawk_block_index_counts(&graph->heap->index, number);
+	uint64_t size = hawk_block_index_left_bytes(&graph->heap->index, number);
 
 	ages->bytes += size;
 	ages->objects += counts;
@@ -114,17 +114,17 @@ static void add_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
 	const struct hawk_block_graph *graph = share->graph;
-	struct hawk_near near = {.target = graph->target};
+	struct hawk_near near = {.target = graph->heap->target};
 	uint64_t told = share->first;
 
 	for (uint32_t i = hawk_block_next_chosen(share->chosen, share->first, share->end);
 	     i < share->end; i = hawk_block_next_chosen(share->chosen, i + 1, share->end)) {
-		uint32_t site = hawk_block_graph_site(graph, i);
+		uint32_t site = hawk_heap_site_at(graph->heap, i);
 
 		hawk_progress_pass(&told, i);
 		if (site < graph->heap->site_count)
 			add_block(graph, share->spread, i,
-				  hawk_block_graph_next_head(graph, &near, i), &share->ages[site]);
+				  hawk_heap_next_head(graph->heap, &near, i), &share->ages[site]);
 	}
 }
 
@@ -145,9 +145,9 @@ static void add_ages(const struct hawk_site_ages *from, size_t count, struct haw
 
 static unsigned count_shares(const struct hawk_block_graph *graph)
 {
-	unsigned threads = hawk_block_graph_threads(graph);
+	unsigned threads = hawk_parallel_threads();
 
-	if (graph->index.count / BLOCKS_PER_SITE < graph->heap->site_count)
+	if (graph->heap->index.count / BLOCKS_PER_SITE < graph->heap->site_count)
 		return 1;
 	return threads < SHARES_MAX ? threads : SHARES_MAX;
 }
@@ -161,13 +161,13 @@ static struct hawk_error *add_shares(struct share *shares, unsigned count)
 
 	for (unsigned i = 0; i < count; i++) {
 		shares[i] = shares[0];
-		shares[i].first = (uint32_t)((uint64_t)graph->index.count * i / count);
-		shares[i].end = (uint32_t)((uint64_t)graph->index.count * (i + 1) / count);
+		shares[i].first = (uint32_t)((uint64_t)graph->heap->index.count * i / count);
+		shares[i].end = (uint32_t)((uint64_t)graph->heap->index.count * (i + 1) / count);
 		shares[i].ages = calloc(graph->heap->site_count + 1, sizeof(*shares[i].ages));
 		if (!shares[i].ages)
 			err = &hawk_enomem;
 	}
-	hawk_progress_begin(&progress, "reading ages", graph->index.count);
+	hawk_progress_begin(&progress, "reading ages", graph->heap->index.count);
 	if (!err)
 		hawk_parallel_run(count, add_share, shares);
 	hawk_progress_end(&progress);
@@ -212,7 +212,7 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *gra
 		.inuse_bytes = filtered ? ages->bytes : site->inuse_bytes,
 		.alloc_objects = filtered ? 0 : site->alloc_objects,
 		.alloc_bytes = filtered ? 0 : site->alloc_bytes,
-		.missing_objects = hawk_heap_not_found(graph->target, graph->heap),
+		.missing_objects = hawk_heap_not_found(graph->heap),
 		.sampled = site->sample.estimated,
 		.reach_known = graph->parts & HAWK_PART_REACH && !hawk_leaks_doubt(graph),
 	};

@@ -103,7 +103,7 @@ static void keep_led_from_outside(struct worker *worker)
 		    !has(worker->staying, target) && !has(worker->own, target))
 			push(worker, worker->staying, target);
 	}
-	for (uint32_t block = 0; block < graph->index.count; block++) {
+	for (uint32_t block = 0; block < graph->heap->index.count; block++) {
 		hawk_progress_tick(block);
 		if (!has(worker->led, block))
 			keep_targets(worker, block);
@@ -116,13 +116,13 @@ static void keep_led_from_outside(struct worker *worker)
 static void begin(struct worker *worker, uint32_t site)
 {
 	const struct job *job = worker->job;
-	uint32_t count = job->graph->index.count;
+	uint32_t count = job->graph->heap->index.count;
 	size_t bytes = ((size_t)count / 64 + 1) * sizeof(uint64_t);
 
 	memset(worker->own, 0, bytes);
 	memset(worker->staying, 0, bytes);
 	for (uint32_t block = 0; block < count; block++)
-		if (hawk_block_graph_site(job->graph, block) == site &&
+		if (hawk_heap_site_at(job->graph->heap, block) == site &&
 		    hawk_block_is_chosen(job->chosen, block))
 			push(worker, worker->own, block);
 	memcpy(worker->led, worker->own, bytes);
@@ -130,7 +130,7 @@ static void begin(struct worker *worker, uint32_t site)
 
 static uint64_t freed_bytes(struct worker *worker, uint32_t site)
 {
-	const struct hawk_block_index *index = &worker->job->graph->index;
+	const struct hawk_block_index *index = &worker->job->graph->heap->index;
 	struct hawk_chosen freed = {0};
 	size_t words = (size_t)index->count / WORD_BLOCKS + 1;
 
@@ -150,7 +150,7 @@ static uint64_t freed_bytes(struct worker *worker, uint32_t site)
 
 static struct hawk_error *make_worker(struct job *job, struct worker *ret)
 {
-	uint32_t count = job->graph->index.count;
+	uint32_t count = job->graph->heap->index.count;
 	uint64_t stack_bytes = ((uint64_t)count + 1) * sizeof(uint32_t);
 	size_t words = (size_t)count / WORD_BLOCKS + 1;
 	struct hawk_error *err;
@@ -204,7 +204,7 @@ static void find_reached(struct worker *worker, uint64_t *all, uint64_t *start)
 {
 	const struct hawk_block_graph *graph = worker->job->graph;
 
-	for (uint32_t block = 0; block < graph->index.count; block++)
+	for (uint32_t block = 0; block < graph->heap->index.count; block++)
 		all[block / 64] |= (uint64_t)(graph->reach.kinds[block] <= HAWK_REACH_POSSIBLY)
 				   << block % 64;
 	worker->mask = HAWK_EDGES_START_ONLY;
@@ -220,7 +220,7 @@ static void run(struct job *job, struct worker *workers, unsigned count)
 	struct hawk_progress progress;
 
 	hawk_progress_begin(&progress, "finding what sites retain",
-			    (uint64_t)job->graph->index.count * job->questions);
+			    (uint64_t)job->graph->heap->index.count * job->questions);
 	find_reached(&workers[0], job->reached[0], job->reached[1]);
 	hawk_parallel_run(count, run_worker, workers);
 	hawk_progress_end(&progress);
@@ -230,7 +230,7 @@ struct hawk_error *hawk_site_freed(const struct hawk_block_graph *graph, const u
 				   const uint32_t *sites, size_t count,
 				   struct hawk_site_retained *ret)
 {
-	size_t words = (size_t)graph->index.count / WORD_BLOCKS + 1;
+	size_t words = (size_t)graph->heap->index.count / WORD_BLOCKS + 1;
 	CLEANUP(free_ptr) uint64_t *reached = calloc(WAYS * words, sizeof(*reached));
 	struct worker workers[WORKERS_MAX] = {{0}};
 	struct job job = {
@@ -241,7 +241,7 @@ struct hawk_error *hawk_site_freed(const struct hawk_block_graph *graph, const u
 		.questions = WAYS * count,
 		.reached = {reached, reached + words},
 	};
-	unsigned threads = hawk_block_graph_threads(graph), made = 0;
+	unsigned threads = hawk_parallel_threads(), made = 0;
 	struct hawk_error *err = reached ? NULL : &hawk_enomem;
 
 	while (!err && made < threads && made < WORKERS_MAX && made < job.questions)

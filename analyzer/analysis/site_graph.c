@@ -37,7 +37,7 @@ static struct hawk_error *add_whole(struct hawk_site_fold *fold,
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; i < count && !err; i++) {
-		struct hawk_pointer pointer = whole_pointer(&fold->graph->index, pointers[i]);
+		struct hawk_pointer pointer = whole_pointer(&fold->graph->heap->index, pointers[i]);
 
 		err = hawk_site_fold_add(fold, &pointer, 1);
 	}
@@ -49,8 +49,8 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 {
 	struct hawk_site_fold *fold = context;
 
-	return fold->graph->index.part_count ? add_whole(fold, pointers, count)
-					     : hawk_site_fold_add(fold, pointers, count);
+	return fold->graph->heap->index.part_count ? add_whole(fold, pointers, count)
+						   : hawk_site_fold_add(fold, pointers, count);
 }
 
 /* Those to wanted blocks; the others are left out before the fold, which knows nothing of it. */
@@ -81,7 +81,7 @@ static struct hawk_error *add_roots(struct hawk_site_fold *fold)
 	for (size_t i = 0; i < roots->count; i++) {
 		uint32_t edge = roots->items[i].edge;
 		size_t ahead = i + ROOTS_AHEAD < roots->count ? i + ROOTS_AHEAD : i;
-		uint32_t block = hawk_block_index_whole(&fold->graph->index, edge >> 1);
+		uint32_t block = hawk_block_index_whole(&fold->graph->heap->index, edge >> 1);
 		struct hawk_error *err;
 
 		hawk_site_fold_prefetch(fold, roots->items[ahead].edge >> 1);
@@ -217,12 +217,12 @@ struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, const ui
 		err = hawk_block_graph_readable(graph);
 	if (err)
 		return err;
-	hawk_progress_begin(&progress, "folding pointers by site", graph->index.count);
+	hawk_progress_begin(&progress, "folding pointers by site", graph->heap->index.count);
 	err = hawk_site_fold_init(&fold, graph);
 	fold.wanted = wanted;
 	if (!err)
-		err = hawk_pointers_read(graph->target, &graph->index, &graph->edges, 0,
-					 graph->index.count, wanted,
+		err = hawk_pointers_read(graph->heap->target, &graph->heap->index, &graph->edges, 0,
+					 graph->heap->index.count, wanted,
 					 wanted ? add_wanted : add_pointers, &fold);
 	if (!err)
 		err = put_out(&fold, ret);

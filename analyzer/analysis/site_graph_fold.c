@@ -257,7 +257,7 @@ static inline void add_target(struct hawk_site_fold *fold, uint32_t number, uint
 			      bool new_edge)
 {
 	struct hawk_fold_place *place = &fold->places[number];
-	uint64_t bytes = hawk_block_index_left_bytes(&fold->graph->index, block);
+	uint64_t bytes = hawk_block_index_left_bytes(&fold->graph->heap->index, block);
 	struct hawk_fold_edge *edge;
 
 	place->counts.targets++;
@@ -344,7 +344,7 @@ static inline bool count_pointer(struct hawk_site_fold *fold, uint32_t number,
 struct hawk_error *hawk_site_fold_add_root(struct hawk_site_fold *fold, uint32_t kind,
 					   uint32_t edge)
 {
-	uint32_t target = hawk_block_graph_site(fold->graph, edge >> 1);
+	uint32_t target = hawk_heap_site_at(fold->graph->heap, edge >> 1);
 	struct hawk_error *err;
 	uint32_t number;
 
@@ -367,8 +367,8 @@ static void take_pointers(const struct hawk_site_fold *fold, const struct hawk_p
 	uint32_t taken = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t source = hawk_block_graph_site(fold->graph, pointers[i].source);
-		uint32_t target = hawk_block_graph_site(fold->graph, pointers[i].edge >> 1);
+		uint32_t source = hawk_heap_site_at(fold->graph->heap, pointers[i].source);
+		uint32_t target = hawk_heap_site_at(fold->graph->heap, pointers[i].edge >> 1);
 		uint32_t offset = pointers[i].offset < HAWK_SITE_PLACE_BYTES_MAX
 					  ? (uint32_t)pointers[i].offset
 					  : HAWK_FOLD_ANYWHERE;
@@ -462,7 +462,7 @@ void hawk_site_fold_sum(struct hawk_site_fold *fold)
 struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
 				       const struct hawk_block_graph *graph)
 {
-	uint64_t bytes = sizeof(*fold->first) * ((uint64_t)graph->index.count + 1);
+	uint64_t bytes = sizeof(*fold->first) * ((uint64_t)graph->heap->index.count + 1);
 	struct hawk_error *err;
 
 	*fold = (struct hawk_site_fold){.graph = graph};

@@ -101,7 +101,7 @@ static inline uint32_t hawk_fold_recent_slot(uint32_t source, uint32_t target, u
 /** What a pointer to `block` will need. */
 static inline void hawk_site_fold_prefetch(const struct hawk_site_fold *fold, uint32_t block)
 {
-	const struct hawk_block_index *index = &fold->graph->index;
+	const struct hawk_block_index *index = &fold->graph->heap->index;
 
 	hawk_prefetch(&index->traces[block]);
 	hawk_prefetch(&index->sizes[block]);

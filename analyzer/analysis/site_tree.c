@@ -127,8 +127,8 @@ struct hawk_error *hawk_site_tree_begin(struct hawk_site_tree *tree)
 void hawk_site_tree_count(const struct hawk_block_graph *graph, struct hawk_site_tree *tree,
 			  bool by_start, uint32_t node, uint32_t block)
 {
-	unsigned objects = hawk_block_index_counts(&graph->index, block);
-	uint64_t bytes = hawk_block_index_left_bytes(&graph->index, block);
+	unsigned objects = hawk_block_index_counts(&graph->heap->index, block);
+	uint64_t bytes = hawk_block_index_left_bytes(&graph->heap->index, block);
 
 	if (by_start) {
 		tree->start[node].flat_objects += objects;

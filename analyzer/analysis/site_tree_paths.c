@@ -61,7 +61,7 @@ static struct hawk_error *fold_path(const struct path_folding *folding, uint32_t
 		node = folding->nodes[from];
 	if (!err)
 		err = hawk_site_tree_step_site(folding->tree, node,
-					       hawk_block_graph_site(folding->graph, block),
+					       hawk_heap_site_at(folding->graph->heap, block),
 					       &folding->nodes[at]);
 	if (!err && hawk_block_is_chosen(folding->wanted, block))
 		hawk_site_tree_count(folding->graph, folding->tree, false, folding->nodes[at],
@@ -75,8 +75,8 @@ static void prefetch_path(const struct path_folding *folding, uint32_t at)
 
 	if (folding->wanted)
 		hawk_prefetch(&folding->wanted[block / 64]);
-	hawk_prefetch(&folding->graph->index.traces[block]);
-	hawk_prefetch(&folding->graph->index.sizes[block]);
+	hawk_prefetch(&folding->graph->heap->index.traces[block]);
+	hawk_prefetch(&folding->graph->heap->index.sizes[block]);
 }
 
 static struct hawk_error *fold_paths(const struct path_folding *folding)
@@ -102,15 +102,15 @@ static struct hawk_error *fold_lost(const struct path_folding *folding)
 	struct hawk_error *err = NULL;
 	uint32_t lost, node;
 
-	for (uint32_t block = 0; !err && block < graph->index.count; block++) {
+	for (uint32_t block = 0; !err && block < graph->heap->index.count; block++) {
 		hawk_progress_tick(block);
 		if (!hawk_block_is_chosen(folding->wanted, block) ||
 		    hawk_paths_lead_to(folding->paths, block))
 			continue;
 		err = hawk_site_tree_step(folding->tree, 0, HAWK_TREE_LOST, 0, &lost);
 		if (!err)
-			err = hawk_site_tree_step_site(folding->tree, lost,
-						       hawk_block_graph_site(graph, block), &node);
+			err = hawk_site_tree_step_site(
+				folding->tree, lost, hawk_heap_site_at(graph->heap, block), &node);
 		if (!err)
 			hawk_site_tree_count(graph, folding->tree, false, node, block);
 	}
@@ -123,7 +123,8 @@ static struct hawk_error *fold(const struct path_folding *folding)
 	struct hawk_progress progress;
 
 	hawk_progress_begin(&progress, "folding paths by site",
-			    2 * (uint64_t)folding->paths->count + folding->graph->index.count);
+			    2 * (uint64_t)folding->paths->count +
+				    folding->graph->heap->index.count);
 	keep_wanted(folding);
 	if (!err)
 		err = fold_paths(folding);

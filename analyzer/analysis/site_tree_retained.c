@@ -78,7 +78,7 @@ static struct hawk_error *find_leading(const struct hawk_block_graph *graph, enu
 		    (hawk_root_passes(root) && hawk_root_owners_lasting(&leading->owners, block)))
 			continue;
 		leading->pointed[leading->count++] = (struct pointed){
-			.block = hawk_block_index_whole(&graph->index, block),
+			.block = hawk_block_index_whole(&graph->heap->index, block),
 			.weight = weight(root->kind),
 			.root = i,
 		};
@@ -137,7 +137,7 @@ static struct hawk_error *step_top(const struct folding *folding, uint32_t block
 	if (owner < HAWK_OWNERS_SEVERAL)
 		return hawk_site_tree_step(tree, 0, HAWK_TREE_ROOT, owner, ret);
 	pointed = find_pointed(&folding->leading,
-			       hawk_block_index_whole(&folding->graph->index, block));
+			       hawk_block_index_whole(&folding->graph->heap->index, block));
 	if (!pointed)
 		return hawk_site_tree_step(tree, 0, HAWK_TREE_SHARED, 0, ret);
 	return hawk_site_tree_step(tree, 0, HAWK_TREE_SEVERAL, folding->groups[pointed->root], ret);
@@ -151,8 +151,8 @@ static void prefetch_block(const struct folding *folding, uint32_t number)
 
 	hawk_prefetch(&folding->nodes[block]);
 	hawk_prefetch(&folding->nodes[dominators->blocks[dominators->dominators[number]]]);
-	hawk_prefetch(&folding->graph->index.traces[block]);
-	hawk_prefetch(&folding->graph->index.sizes[block]);
+	hawk_prefetch(&folding->graph->heap->index.traces[block]);
+	hawk_prefetch(&folding->graph->heap->index.sizes[block]);
 }
 
 static struct hawk_error *fold_blocks(const struct folding *folding)
@@ -178,9 +178,9 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 			err = step_top(folding, block, &node);
 		}
 		if (!err)
-			err = hawk_site_tree_step_site(folding->tree, node,
-						       hawk_block_graph_site(folding->graph, block),
-						       &node);
+			err = hawk_site_tree_step_site(
+				folding->tree, node, hawk_heap_site_at(folding->graph->heap, block),
+				&node);
 		if (err)
 			return err;
 		nodes[block] = node | gone;

@@ -84,7 +84,7 @@ const char *hawk_word_class_name(enum hawk_word_class class)
 
 static void find_stacks(struct hawk_words *words)
 {
-	const struct hawk_target *target = words->graph->target;
+	const struct hawk_target *target = words->graph->heap->target;
 	const struct hawk_thread *threads;
 	size_t count;
 
@@ -106,7 +106,7 @@ struct hawk_error *hawk_words_create(const struct hawk_block_graph *graph, struc
 	if (!words)
 		return &hawk_enomem;
 	words->graph = graph;
-	words->mappings = hawk_target_mappings(graph->target, &mappings);
+	words->mappings = hawk_target_mappings(graph->heap->target, &mappings);
 	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
 	words->stacks = calloc(mappings + 1, 1);
 	if (!words->stacks) {
@@ -162,7 +162,7 @@ size_t hawk_text_length(const uint8_t *bytes, size_t size)
 static bool points_to_text(const struct hawk_words *words, uint64_t word)
 {
 	uint8_t bytes[TEXT_PROBE_BYTES];
-	size_t size = hawk_target_read_some(words->graph->target, word, bytes, sizeof(bytes));
+	size_t size = hawk_target_read_some(words->graph->heap->target, word, bytes, sizeof(bytes));
 
 	return hawk_text_length(bytes, size) >= TEXT_MIN;
 }
@@ -213,32 +213,32 @@ static struct hawk_error *classify_pointer(struct hawk_words *words, uint64_t wo
 	const struct hawk_block_graph *graph = words->graph;
 	const struct hawk_mapping *mapping;
 	bool interior, behind;
-	uint32_t block = hawk_block_index_find(&graph->index, word, &interior);
+	uint32_t block = hawk_block_index_find(&graph->heap->index, word, &interior);
 	uint32_t before = HAWK_BLOCK_NOWHERE;
 
 	*found = true;
 	if (block == HAWK_BLOCK_NOWHERE)
-		before = hawk_block_index_find(&graph->index, word - 1, &behind);
+		before = hawk_block_index_find(&graph->heap->index, word - 1, &behind);
 	if (block != HAWK_BLOCK_NOWHERE || before != HAWK_BLOCK_NOWHERE) {
 		ret->class = block == HAWK_BLOCK_NOWHERE ? HAWK_WORD_END
 			     : interior                  ? HAWK_WORD_INTERIOR
 							 : HAWK_WORD_BLOCK;
-		ret->key =
-			hawk_block_graph_site(graph, block == HAWK_BLOCK_NOWHERE ? before : block);
+		ret->key = hawk_heap_site_at(graph->heap,
+					     block == HAWK_BLOCK_NOWHERE ? before : block);
 		return NULL;
 	}
-	mapping = hawk_target_mapping_at(graph->target, word);
+	mapping = hawk_target_mapping_at(graph->heap->target, word);
 	if (!mapping || !mapping->flags) {
 		*found = false;
 		return NULL;
 	}
 	if (words->stacks[mapping - words->mappings])
 		ret->class = HAWK_WORD_STACK;
-	else if (hawk_target_module_at(graph->target, word))
+	else if (hawk_target_module_at(graph->heap->target, word))
 		return classify_module(words, mapping, word, ret);
 	else if (mapping->flags & HAWK_MAPPING_EXEC)
 		*ret = (struct hawk_word){HAWK_WORD_CODE, word};
-	else if (hawk_block_index_chunk(&graph->index, word) && !mapping->path)
+	else if (hawk_block_index_chunk(&graph->heap->index, word) && !mapping->path)
 		ret->class = HAWK_WORD_FREE;
 	else
 		ret->class = HAWK_WORD_MAPPED;
@@ -318,14 +318,14 @@ static uint32_t chunk_of(const struct hawk_words *words, uint64_t word)
 {
 	uint32_t chunk = word >> 47 || word < words->lowest
 				 ? 0
-				 : hawk_block_index_chunk(&words->graph->index, word);
+				 : hawk_block_index_chunk(&words->graph->heap->index, word);
 
 	return chunk == HAWK_CHUNK_INSIDE ? 0 : chunk;
 }
 
 void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *bytes, size_t size)
 {
-	const struct hawk_block_index *index = &words->graph->index;
+	const struct hawk_block_index *index = &words->graph->heap->index;
 	uint64_t word;
 
 	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
@@ -340,7 +340,7 @@ void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *b
 
 void hawk_words_prefetch_sites(const struct hawk_words *words, const uint8_t *bytes, size_t size)
 {
-	const struct hawk_block_index *index = &words->graph->index;
+	const struct hawk_block_index *index = &words->graph->heap->index;
 	uint64_t word;
 
 	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {

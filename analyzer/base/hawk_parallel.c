@@ -89,3 +89,15 @@ unsigned hawk_parallel_processors(void)
 		return 1;
 	return count < HAWK_PARALLEL_MAX ? (unsigned)count : HAWK_PARALLEL_MAX;
 }
+
+static unsigned threads_wanted;
+
+unsigned hawk_parallel_threads(void)
+{
+	return threads_wanted ? threads_wanted : hawk_parallel_processors();
+}
+
+void hawk_parallel_set_threads(unsigned threads)
+{
+	threads_wanted = threads < HAWK_PARALLEL_MAX ? threads : HAWK_PARALLEL_MAX;
+}

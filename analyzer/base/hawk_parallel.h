@@ -21,4 +21,11 @@ void hawk_parallel_run(unsigned parts, hawk_parallel_function *function, void *c
 /** Processors that this process may use; at least 1, at most HAWK_PARALLEL_MAX. */
 unsigned hawk_parallel_processors(void);
 
+/** How many threads work is to be cut for: as many as processors, unless
+ * hawk_parallel_set_threads() says otherwise. */
+unsigned hawk_parallel_threads(void);
+
+/** 0 = as many as processors; at most HAWK_PARALLEL_MAX. Not while work is under way. */
+void hawk_parallel_set_threads(unsigned threads);
+
 #endif

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_parallel.h"
 #include "hawk_quantity.h"
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
@@ -57,9 +58,9 @@ static struct hawk_error *explain(struct hawk_session *session,
 		return hawk_block_graph_explain(graph);
 	leaks->uses = &leaks->explained;
 	before = session->findings.count;
-	err = hawk_heuristics_find(session->target, &graph->index, &graph->edges, &graph->roots,
-				   heuristics, graph->vtables, hawk_block_graph_threads(graph),
-				   &leaks->explained);
+	err = hawk_heuristics_find(session->target, &graph->heap->index, &graph->edges,
+				   &graph->roots, heuristics, graph->vtables,
+				   hawk_parallel_threads(), &leaks->explained);
 	hawk_findings_sort(&session->findings, before); /* threads ask in no order */
 	return err;
 }
@@ -94,7 +95,7 @@ static bool is_partial(const struct hawk_session *session, const struct hawk_lea
 		return hawk_findings_partial(&session->findings);
 	if (hawk_leaks_may_hide(&session->graph, leaks))
 		return true;
-	return hawk_heap_is_whole(session->target, &session->heap)
+	return hawk_heap_is_whole(&session->heap)
 		       ? hawk_findings_partial_but(&session->findings, memory)
 		       : hawk_findings_partial(&session->findings);
 }

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hawk_parallel.h"
 #include "hawk_session.h"
 
 enum {
@@ -61,6 +62,8 @@ static bool wants_color(int setting)
 
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings)
 {
+	uint64_t threads = settings->threads;
+
 	session->screen = (struct hawk_screen){
 		.output = session->output,
 		.width = terminal_columns(),
@@ -68,6 +71,7 @@ void hawk_session_renew(struct hawk_session *session, const struct hawk_settings
 		.full = settings->full,
 	};
 	hawk_bar_begin(&session->bar, settings->quiet);
+	hawk_parallel_set_threads(threads < hawk_parallel_processors() ? (unsigned)threads : 0);
 }
 
 /** Nothing that is written meets a bar. */

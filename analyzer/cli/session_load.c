@@ -81,9 +81,9 @@ struct hawk_error *hawk_session_load_heap(struct hawk_session *session)
 	if (!session->table_loaded)
 		capture_stacks(session);
 	hawk_session_drop_heap(session);
-	err = hawk_heap_load(session->target, &session->findings, hawk_session_progress, session,
-			     &session->heap);
+	err = hawk_heap_load(session->target, &session->findings, &session->heap);
 	session->table_loaded = session->heap_loaded = !err;
+	hawk_target_release(session->target);
 	return err;
 }
 
@@ -105,11 +105,7 @@ static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 static struct hawk_error *start_graph(struct hawk_session *session, unsigned parts)
 {
 	if (session->heap_loaded) {
-		unsigned threads = session->graph.threads;
-
-		hawk_block_graph_init(&session->graph, session->target, &session->heap,
-				      &session->findings);
-		session->graph.threads = threads;
+		hawk_block_graph_init(&session->graph, &session->heap, &session->findings);
 		session->graph.vtables = &session->vtables;
 		return hawk_block_graph_need(&session->graph, parts | HAWK_PART_INDEX);
 	}
@@ -119,12 +115,10 @@ static struct hawk_error *start_graph(struct hawk_session *session, unsigned par
 				    &session->heap);
 }
 
-/** What `settings` say of a graph that is to be loaded. */
-static void prepare_graph(struct hawk_session *session, const struct hawk_settings *settings)
+static void prepare_graph(struct hawk_session *session)
 {
 	if (!session->heap_loaded)
 		hawk_session_drop_heap(session);
-	session->graph.threads = (unsigned)settings->threads;
 	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
 	session->graph.vtables = &session->vtables;
 }
@@ -139,7 +133,8 @@ struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
 	if (session->graph_loaded)
 		return hawk_block_graph_need(&session->graph,
 					     parts & ~(unsigned)HAWK_PART_CONTENTS);
-	prepare_graph(session, settings);
+	(void)settings;
+	prepare_graph(session);
 	err = start_graph(session, parts);
 	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
 	return err;

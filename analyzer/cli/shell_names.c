@@ -107,7 +107,8 @@ char **hawk_shell_functions(struct hawk_session *session, size_t *count)
 char **hawk_shell_types(struct hawk_session *session, size_t *count)
 {
 	const struct hawk_block_graph *graph = &session->graph;
-	uint32_t end = graph->index.count < BLOCKS_MAX ? graph->index.count : BLOCKS_MAX;
+	uint32_t end =
+		graph->heap->index.count < BLOCKS_MAX ? graph->heap->index.count : BLOCKS_MAX;
 	struct hawk_block_types *types;
 	struct names names = {0};
 	const char *before = NULL;
@@ -120,7 +121,7 @@ char **hawk_shell_types(struct hawk_session *session, size_t *count)
 		const char *type;
 		struct hawk_error *err;
 
-		hawk_block_graph_block(graph, i, &block);
+		hawk_heap_block(graph->heap, i, &block);
 		err = hawk_block_type(types, &block, &type);
 		hawk_error_destroy(err);
 		/* The same type is the same pointer, and neighbours are often of one. */

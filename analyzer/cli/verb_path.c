@@ -16,8 +16,9 @@ static uint32_t block_at(const struct hawk_block_graph *graph, const char *opera
 	bool interior;
 
 	hawk_quantity_parse_hex(operand, &address);
-	block = hawk_block_index_find(&graph->index, address, &interior);
-	return block == HAWK_BLOCK_NOWHERE ? block : hawk_block_index_whole(&graph->index, block);
+	block = hawk_block_index_find(&graph->heap->index, address, &interior);
+	return block == HAWK_BLOCK_NOWHERE ? block
+					   : hawk_block_index_whole(&graph->heap->index, block);
 }
 
 /** Once, where a block may be held from what is missing. */

@@ -35,7 +35,7 @@ const char *hawk_sql_reach_name(unsigned kind)
 
 static uint64_t block_rows(const struct hawk_sql *sql)
 {
-	return sql->source.graph->index.count;
+	return sql->source.graph->heap->index.count;
 }
 
 static struct hawk_error *seek_site(struct sql_cursor *cursor, const char *text)
@@ -55,7 +55,7 @@ static struct hawk_error *seek_site(struct sql_cursor *cursor, const char *text)
 
 static struct hawk_error *seek_blocks(struct sql_cursor *cursor, const struct sql_wish *wishes)
 {
-	const struct hawk_block_index *index = &cursor->sql->source.graph->index;
+	const struct hawk_block_index *index = &cursor->sql->source.graph->heap->index;
 
 	if (!wishes[0].given)
 		return wishes[1].is_text ? seek_site(cursor, wishes[1].text) : NULL;
@@ -68,7 +68,7 @@ static struct hawk_error *seek_blocks(struct sql_cursor *cursor, const struct sq
 /** A block that a pool carved up is one row, at its first part. */
 static struct hawk_error *enter_block(struct sql_cursor *cursor, uint64_t row, size_t *ret)
 {
-	*ret = hawk_block_index_counts(&cursor->sql->source.graph->index, (uint32_t)row);
+	*ret = hawk_block_index_counts(&cursor->sql->source.graph->heap->index, (uint32_t)row);
 	return NULL;
 }
 
@@ -77,7 +77,7 @@ static struct hawk_error *get_known(const struct hawk_sql *sql, uint32_t number,
 				    struct sql_value *ret)
 {
 	struct hawk_block block;
-	bool known = hawk_block_graph_block(sql->source.graph, number, &block);
+	bool known = hawk_heap_block(sql->source.graph->heap, number, &block);
 	struct hawk_error *err = NULL;
 	const char *type;
 
@@ -101,13 +101,13 @@ static struct hawk_error *get_block(struct sql_cursor *cursor, uint64_t row, int
 
 	switch ((enum block_column)column) {
 	case BLOCK_ADDRESS:
-		*ret = sql_integer(hawk_block_start(&graph->index, block));
+		*ret = sql_integer(hawk_block_start(&graph->heap->index, block));
 		break;
 	case BLOCK_SIZE:
-		*ret = sql_integer(hawk_block_index_left_bytes(&graph->index, block));
+		*ret = sql_integer(hawk_block_index_left_bytes(&graph->heap->index, block));
 		break;
 	case BLOCK_SITE:
-		*ret = sql_site(hawk_block_graph_site(graph, block));
+		*ret = sql_site(hawk_heap_site_at(graph->heap, block));
 		break;
 	case BLOCK_REACH:
 		*ret = sql_text(hawk_sql_reach_name(hawk_leaks_kind(graph, block)));
@@ -167,9 +167,9 @@ static void sum_site(const struct hawk_sql *sql, uint32_t site,
 		uint64_t bytes;
 		struct sql_sum *sum;
 
-		if (!hawk_block_index_counts(&graph->index, block))
+		if (!hawk_block_index_counts(&graph->heap->index, block))
 			continue;
-		bytes = hawk_block_index_left_bytes(&graph->index, block);
+		bytes = hawk_block_index_left_bytes(&graph->heap->index, block);
 		sum = &sums[size_class(bytes)][hawk_leaks_kind(graph, block)];
 		sum->objects++;
 		sum->bytes += bytes;

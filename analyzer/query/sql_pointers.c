@@ -15,7 +15,7 @@ struct edge_state {
 
 static uint64_t edge_rows(const struct hawk_sql *sql)
 {
-	return sql->source.graph->index.count;
+	return sql->source.graph->heap->index.count;
 }
 
 static void close_edges(void *state)
@@ -59,7 +59,7 @@ static void include_parts(struct sql_cursor *cursor, const struct hawk_block_ind
 
 static struct hawk_error *seek_edges(struct sql_cursor *cursor, const struct sql_wish *wishes)
 {
-	const struct hawk_block_index *index = &cursor->sql->source.graph->index;
+	const struct hawk_block_index *index = &cursor->sql->source.graph->heap->index;
 	struct edge_state *state = cursor->state;
 	struct hawk_error *err;
 
@@ -108,7 +108,7 @@ static struct hawk_error *enter_edges(struct sql_cursor *cursor, uint64_t row, s
 static struct hawk_error *get_edge(struct sql_cursor *cursor, uint64_t row, int column,
 				   struct sql_value *ret)
 {
-	const struct hawk_block_index *index = &cursor->sql->source.graph->index;
+	const struct hawk_block_index *index = &cursor->sql->source.graph->heap->index;
 	const struct edge_state *state = cursor->state;
 	const struct hawk_referrer *edge = &state->list.items[cursor->part];
 	const struct sql_value values[] = {
@@ -156,7 +156,7 @@ static struct hawk_error *seek_roots(struct sql_cursor *cursor, const struct sql
 
 	if (!wishes[0].given || wishes[0].low != wishes[0].high)
 		return NULL;
-	block = wished_block(&graph->index, &wishes[0]);
+	block = wished_block(&graph->heap->index, &wishes[0]);
 	if (block == HAWK_BLOCK_NOWHERE) {
 		cursor->at = cursor->end;
 		return NULL;
@@ -205,11 +205,11 @@ static struct hawk_error *get_root(struct sql_cursor *cursor, uint64_t row, int 
 {
 	const struct hawk_block_graph *graph = cursor->sql->source.graph;
 	const struct hawk_root *root = &graph->roots.items[row];
-	uint32_t target = hawk_block_index_whole(&graph->index, root->edge >> 1);
+	uint32_t target = hawk_block_index_whole(&graph->heap->index, root->edge >> 1);
 	const struct sql_value values[ROOT_NAMES] = {
 		sql_text(hawk_root_kind_name((enum hawk_root_kind)root->kind)),
 		sql_integer_if(root->kind != HAWK_ROOT_REGISTER, root->address),
-		sql_integer(hawk_block_start(&graph->index, target)),
+		sql_integer(hawk_block_start(&graph->heap->index, target)),
 		sql_integer(root->edge != target << 1),
 	};
 

@@ -49,8 +49,8 @@ static void give_blocks(const struct hawk_sql *sql, take_pair *take, struct sql_
 	const struct hawk_block_graph *graph = sql->source.graph;
 	uint32_t sites = (uint32_t)sql->source.heap->site_count;
 
-	for (uint32_t block = 0; block < graph->index.count; block++) {
-		uint32_t site = hawk_block_graph_site(graph, block);
+	for (uint32_t block = 0; block < graph->heap->index.count; block++) {
+		uint32_t site = hawk_heap_site_at(graph->heap, block);
 
 		take(postings, site < sites ? site : sites, block);
 	}
@@ -60,12 +60,12 @@ struct hawk_error *hawk_sql_blocks_by_site(struct hawk_sql *sql)
 {
 	/* One key more, for blocks that have none. */
 	return make(sql, &sql->blocks_by_site, sql->source.heap->site_count + 1,
-		    sql->source.graph->index.count, give_blocks);
+		    sql->source.graph->heap->index.count, give_blocks);
 }
 
 static void give_sources(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings)
 {
-	const struct hawk_block_index *index = &sql->source.graph->index;
+	const struct hawk_block_index *index = &sql->source.graph->heap->index;
 	const struct hawk_graph *edges = &sql->source.graph->edges;
 
 	for (uint32_t block = 0; block < edges->count; block++)
@@ -86,7 +86,7 @@ static void give_roots(const struct hawk_sql *sql, take_pair *take, struct sql_p
 
 	for (size_t i = 0; i < graph->roots.count; i++)
 		take(postings,
-		     hawk_block_index_whole(&graph->index, graph->roots.items[i].edge >> 1),
+		     hawk_block_index_whole(&graph->heap->index, graph->roots.items[i].edge >> 1),
 		     (uint32_t)i);
 }
 
@@ -96,7 +96,8 @@ struct hawk_error *hawk_sql_roots_by_block(struct hawk_sql *sql)
 
 	if (graph->roots.count > UINT32_MAX)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are 2^32 roots or more");
-	return make(sql, &sql->roots_by_block, graph->index.count, graph->roots.count, give_roots);
+	return make(sql, &sql->roots_by_block, graph->heap->index.count, graph->roots.count,
+		    give_roots);
 }
 
 void hawk_sql_seek_posting(struct sql_cursor *cursor, const struct sql_postings *postings,

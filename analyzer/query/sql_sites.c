@@ -262,7 +262,7 @@ static struct hawk_error *get_leak(struct sql_cursor *cursor, uint64_t row, int 
 		sql_text(hawk_sql_reach_name((unsigned)(row % SQL_KINDS) + 1)),
 		sql_integer(leak->objects),
 		sql_integer(leak->bytes),
-		sql_integer(hawk_block_start(&sql->source.graph->index, leak->example)),
+		sql_integer(hawk_block_start(&sql->source.graph->heap->index, leak->example)),
 	};
 
 	*ret = values[column];

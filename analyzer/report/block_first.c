@@ -25,7 +25,7 @@ struct share {
 static bool is_behind(const struct share *share, uint32_t number)
 {
 	const struct hawk_ranking *ranking = &share->ranking;
-	const struct hawk_block_index *index = &share->graph->index;
+	const struct hawk_block_index *index = &share->graph->heap->index;
 	const struct hawk_block *last = ranking->items;
 	uint32_t size = index->sizes[number];
 
@@ -40,16 +40,16 @@ static void rank_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
 	const struct hawk_block_graph *graph = share->graph;
-	struct hawk_near near = {.target = graph->target};
+	struct hawk_near near = {.target = graph->heap->target};
 
 	for (uint32_t i = hawk_block_next_chosen(share->chosen, share->first, share->end);
 	     i < share->end && !share->err;
 	     i = hawk_block_next_chosen(share->chosen, i + 1, share->end)) {
 		struct hawk_numbered_block item = {.number = i};
 
-		if (is_behind(share, i) || !hawk_block_index_counts(&graph->index, i))
+		if (is_behind(share, i) || !hawk_block_index_counts(&graph->heap->index, i))
 			continue;
-		hawk_block_graph_next_block(graph, &near, i, &item.block);
+		hawk_heap_next_block(graph->heap, &near, i, &item.block);
 		share->err = hawk_ranking_offer(&share->ranking, &item);
 	}
 }
@@ -57,13 +57,13 @@ static void rank_share(void *context, unsigned part)
 static unsigned cut(struct share *shares, size_t most)
 {
 	const struct hawk_block_graph *graph = shares[0].graph;
-	unsigned threads = most <= MOST_SHARED ? hawk_block_graph_threads(graph) : 1;
+	unsigned threads = most <= MOST_SHARED ? hawk_parallel_threads() : 1;
 	unsigned count = threads < SHARES_MAX ? threads : SHARES_MAX;
 
 	for (unsigned i = 0; i < count; i++) {
 		shares[i] = shares[0];
-		shares[i].first = (uint32_t)((uint64_t)graph->index.count * i / count);
-		shares[i].end = (uint32_t)((uint64_t)graph->index.count * (i + 1) / count);
+		shares[i].first = (uint32_t)((uint64_t)graph->heap->index.count * i / count);
+		shares[i].end = (uint32_t)((uint64_t)graph->heap->index.count * (i + 1) / count);
 		hawk_ranking_init(&shares[i].ranking, most, sizeof(struct hawk_numbered_block),
 				  hawk_block_order);
 	}

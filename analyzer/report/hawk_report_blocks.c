@@ -233,8 +233,8 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 static struct hawk_error *put_chosen(struct hawk_report_blocks *report)
 {
 	const struct hawk_block_graph *graph = report->graph;
-	struct hawk_near near = {.target = graph->target};
-	uint32_t count = graph->index.count;
+	struct hawk_near near = {.target = graph->heap->target};
+	uint32_t count = graph->heap->index.count;
 	struct hawk_error *err = NULL;
 
 	for (uint32_t i = hawk_block_next_chosen(report->chosen, 0, count);
@@ -242,9 +242,9 @@ static struct hawk_error *put_chosen(struct hawk_report_blocks *report)
 	     i = hawk_block_next_chosen(report->chosen, i + 1, count)) {
 		struct hawk_block block;
 
-		if (!hawk_block_index_counts(&graph->index, i))
+		if (!hawk_block_index_counts(&graph->heap->index, i))
 			continue;
-		hawk_block_graph_next_block(graph, &near, i, &block);
+		hawk_heap_next_block(graph->heap, &near, i, &block);
 		err = put_block(report, &block);
 	}
 	return err;
@@ -261,8 +261,8 @@ struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report,
 	report->graph = graph;
 	if (err || !report->shown.most)
 		return err;
-	for (uint64_t first = 0; first < graph->index.count; first += 64)
-		hawk_chosen_add_64(&sum, &graph->index, (uint32_t)first,
+	for (uint64_t first = 0; first < graph->heap->index.count; first += 64)
+		hawk_chosen_add_64(&sum, &graph->heap->index, (uint32_t)first,
 				   report->chosen[first / 64]);
 	report->wanted = sum.objects;
 	return hawk_block_order_first(graph, report->chosen, report->shown.most, &report->shown);

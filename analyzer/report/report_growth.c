@@ -130,7 +130,7 @@ struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
 	struct hawk_error *err;
 
 	if (!pointers->graph->heap->table) {
-		hawk_report_put_unknown(pointers->graph->target, screen, "Growth",
+		hawk_report_put_unknown(pointers->graph->heap->target, screen, "Growth",
 					"see which sites grow");
 		return NULL;
 	}

@@ -66,8 +66,8 @@ static void put_roots(const struct hawk_leaks_report *report, const struct hawk_
 	size_t threads;
 	size_t modules;
 
-	hawk_target_threads(report->graph->target, &threads);
-	hawk_target_modules(report->graph->target, &modules);
+	hawk_target_threads(report->graph->heap->target, &threads);
+	hawk_target_modules(report->graph->heap->target, &modules);
 	hawk_text_printf(&text,
 			 "Pointers were looked for in all blocks; in registers, stacks (%s) and "
 			 "thread-local storage of %zu thread%s;",
@@ -191,7 +191,7 @@ static struct hawk_error *put_evidence(const struct hawk_leaks_report *report,
 static void put_example(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
 			const struct hawk_leak_record *record)
 {
-	const struct hawk_block_index *index = &report->graph->index;
+	const struct hawk_block_index *index = &report->graph->heap->index;
 
 	hawk_output_fill(screen->output, ' ', INDENT);
 	hawk_output_printf(screen->output, "%s 0x%llx, %s\n",
@@ -307,8 +307,8 @@ static struct hawk_error *put_leader(const struct hawk_leaks_report *report,
 	hawk_output_fill(screen->output, ' ', INDENT);
 	hawk_output_printf(
 		screen->output, "%s 0x%llx, %s\n", leader->leaders == 1 ? "block" : "lowest block",
-		(unsigned long long)hawk_block_start(&graph->index, leader->example),
-		hawk_quantity_bytes(hawk_block_size(&graph->index, leader->example)).text);
+		(unsigned long long)hawk_block_start(&graph->heap->index, leader->example),
+		hawk_quantity_bytes(hawk_block_size(&graph->heap->index, leader->example)).text);
 	return err;
 }
 
@@ -410,7 +410,7 @@ struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report
 	struct hawk_error *err;
 
 	if (!report->graph->heap->table) {
-		hawk_report_put_unknown(report->graph->target, screen, "Leaks", "find leaks");
+		hawk_report_put_unknown(report->graph->heap->target, screen, "Leaks", "find leaks");
 	} else {
 		put_heading(report, screen);
 		put_sums(report, screen);

@@ -107,9 +107,9 @@ static struct hawk_error *put_record(const struct hawk_leaks_report *report,
 	hawk_json_put_integer(json, "indirect_objects", record->indirect_objects);
 	hawk_json_put_integer(json, "indirect_bytes", record->indirect_bytes);
 	hawk_json_put_address(json, "example",
-			      hawk_block_start(&report->graph->index, record->example));
+			      hawk_block_start(&report->graph->heap->index, record->example));
 	hawk_json_put_integer(json, "example_bytes",
-			      hawk_block_size(&report->graph->index, record->example));
+			      hawk_block_size(&report->graph->heap->index, record->example));
 	hawk_json_key(json, "oldest_seconds");
 	if (record->has_birth)
 		hawk_json_seconds(json, hawk_heap_age_seconds(heap, record->oldest_units));
@@ -150,8 +150,9 @@ static void put_leaders(const struct hawk_leaks_report *report, struct hawk_json
 		hawk_json_object(json);
 		put_site_id(report, leader->site, json);
 		hawk_json_put_integer(json, "leader_objects", leader->leaders);
-		hawk_json_put_address(json, "example",
-				      hawk_block_start(&report->graph->index, leader->example));
+		hawk_json_put_address(
+			json, "example",
+			hawk_block_start(&report->graph->heap->index, leader->example));
 		hawk_json_put_integer(json, "objects", leader->lost.objects);
 		hawk_json_put_integer(json, "bytes", leader->lost.bytes);
 		hawk_json_object_end(json);

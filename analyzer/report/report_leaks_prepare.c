@@ -144,7 +144,8 @@ static struct hawk_error *name_frame(const struct hawk_leaks_report *report,
 				     struct hawk_suppression_frame *ret)
 {
 	uint64_t at = line->pc - !line->exact;
-	const struct hawk_mapping *mapping = hawk_target_mapping_at(report->graph->target, at);
+	const struct hawk_mapping *mapping =
+		hawk_target_mapping_at(report->graph->heap->target, at);
 	size_t count;
 
 	*ret = (struct hawk_suppression_frame){
@@ -210,7 +211,7 @@ static struct hawk_error *find_suppression(const struct hawk_leaks_report *repor
 	if (!err)
 		err = frames_of(report, &stack, &aliases, &frames);
 	if (!err) {
-		hawk_block_graph_block(report->graph, record->example, &block);
+		hawk_heap_block(report->graph->heap, record->example, &block);
 		names = (struct hawk_suppression_stack){
 			.frames = frames,
 			.count = stack.count,

@@ -25,10 +25,10 @@ static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_
 {
 	bool interior;
 
-	*block = hawk_block_index_find(&report->graph->index, address, &interior);
+	*block = hawk_block_index_find(&report->graph->heap->index, address, &interior);
 	if (*block == HAWK_BLOCK_NOWHERE)
 		return hawk_report_no_block(report, address);
-	*block = hawk_block_index_whole(&report->graph->index, *block);
+	*block = hawk_block_index_whole(&report->graph->heap->index, *block);
 	return NULL;
 }
 
@@ -45,8 +45,8 @@ static struct hawk_referrer pointer_to(const struct hawk_pointer_report *report,
 static bool same_step(const struct hawk_pointer_report *report, const struct hawk_path *path,
 		      uint32_t a, uint32_t b)
 {
-	return hawk_block_graph_site(report->graph, path->blocks[a]) ==
-		       hawk_block_graph_site(report->graph, path->blocks[b]) &&
+	return hawk_heap_site_at(report->graph->heap, path->blocks[a]) ==
+		       hawk_heap_site_at(report->graph->heap, path->blocks[b]) &&
 	       pointer_to(report, path, a).offset == pointer_to(report, path, b).offset;
 }
 
@@ -225,7 +225,7 @@ static struct hawk_error *put_json_step(const struct hawk_pointer_report *report
 	}
 	if (!err)
 		err = hawk_report_json_site_frames(
-			report, hawk_block_graph_site(report->graph, path->blocks[i]), json);
+			report, hawk_heap_site_at(report->graph->heap, path->blocks[i]), json);
 	hawk_json_object_end(json);
 	return err;
 }

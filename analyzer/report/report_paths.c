@@ -36,7 +36,7 @@ struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *re
 	err = hawk_choice_bits_make(report->graph, &wish, true, &chosen);
 	if (err)
 		return err;
-	sum(&report->graph->index, paths, chosen, ret);
+	sum(&report->graph->heap->index, paths, chosen, ret);
 	return hawk_block_order_first(report->graph, chosen, most, &ret->shown);
 }
 

@@ -86,8 +86,8 @@ struct hawk_error *hawk_report_put_block(const struct hawk_pointer_report *repor
 	struct hawk_error *err;
 	size_t used, room;
 
-	hawk_block_graph_block(report->graph, number, &block);
-	err = hawk_site_name(report->names, hawk_block_graph_site(report->graph, number), &name);
+	hawk_heap_block(report->graph->heap, number, &block);
+	err = hawk_site_name(report->names, hawk_heap_site_at(report->graph->heap, number), &name);
 	if (!err && report->types)
 		err = hawk_block_type(report->types, &block, &type);
 	if (err)
@@ -118,10 +118,10 @@ struct hawk_error *hawk_report_json_block(const struct hawk_pointer_report *repo
 	struct hawk_error *err = NULL;
 	char id[17];
 
-	hawk_block_graph_block(report->graph, number, &block);
+	hawk_heap_block(report->graph->heap, number, &block);
 	if (report->types)
 		err = hawk_block_type(report->types, &block, &type);
-	hawk_report_site_id(report->graph, hawk_block_graph_site(report->graph, number), id);
+	hawk_report_site_id(report->graph, hawk_heap_site_at(report->graph->heap, number), id);
 	hawk_json_put_address(json, "address", block.start);
 	hawk_json_put_integer(json, "size", block.size);
 	hawk_json_put_string(json, "site", id[0] ? id : NULL);
@@ -202,7 +202,7 @@ struct hawk_error *hawk_report_no_block(const struct hawk_pointer_report *report
 	if (report->graph->heap->table)
 		return hawk_error_create(HAWK_ERROR_NO_BLOCK, "no live block at 0x%" PRIx64,
 					 address);
-	why = hawk_report_has_tracer(report->graph->target)
+	why = hawk_report_has_tracer(report->graph->heap->target)
 		      ? "no block is known: the trace table is missing"
 		      : "no block is known: the process was not traced";
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": %s", address, why);

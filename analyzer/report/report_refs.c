@@ -47,8 +47,8 @@ static int compare_sources(const void *left, const void *right, void *context)
 	const struct hawk_block_graph *graph = context;
 	const struct hawk_referrer *a = left;
 	const struct hawk_referrer *b = right;
-	uint32_t site_a = hawk_block_graph_site(graph, a->source);
-	uint32_t site_b = hawk_block_graph_site(graph, b->source);
+	uint32_t site_a = hawk_heap_site_at(graph->heap, a->source);
+	uint32_t site_b = hawk_heap_site_at(graph->heap, b->source);
 
 	if (site_a != site_b)
 		return site_a < site_b ? -1 : 1;
@@ -73,10 +73,11 @@ static int compare_groups(const void *left, const void *right)
 static bool is_array(const struct hawk_block_graph *graph, const struct hawk_referrer *items,
 		     size_t count)
 {
-	uint32_t site = hawk_block_graph_site(graph, items[0].source);
+	uint32_t site = hawk_heap_site_at(graph->heap, items[0].source);
 	size_t offsets = 1;
 
-	for (size_t i = 1; i < count && hawk_block_graph_site(graph, items[i].source) == site; i++)
+	for (size_t i = 1; i < count && hawk_heap_site_at(graph->heap, items[i].source) == site;
+	     i++)
 		offsets += items[i].offset != items[i - 1].offset;
 	return offsets > OFFSETS_MAX;
 }
@@ -97,7 +98,7 @@ static size_t make_groups(const struct hawk_block_graph *graph, const struct haw
 	bool array = false;
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t site = hawk_block_graph_site(graph, items[i].source);
+		uint32_t site = hawk_heap_site_at(graph->heap, items[i].source);
 		bool same_site = used && groups[used - 1].site == site;
 
 		if (!same_site)
@@ -124,7 +125,7 @@ static struct hawk_error *filter_list(const struct hawk_pointer_report *report, 
 		bool wanted;
 		struct hawk_error *err;
 
-		hawk_block_graph_block(report->graph, refs->list.items[i].source, &block);
+		hawk_heap_block(report->graph->heap, refs->list.items[i].source, &block);
 		err = hawk_block_filter_block(report->filter, &block, &wanted);
 		if (err)
 			return err;
@@ -143,11 +144,11 @@ static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_
 	struct hawk_error *err;
 	bool interior;
 
-	ret->block = hawk_block_index_find(&graph->index, address, &interior);
+	ret->block = hawk_block_index_find(&graph->heap->index, address, &interior);
 	if (ret->block == HAWK_BLOCK_NOWHERE)
 		return hawk_report_no_block(report, address);
-	ret->block = hawk_block_index_whole(&graph->index, ret->block);
-	ret->inside = address - hawk_block_start(&graph->index, ret->block);
+	ret->block = hawk_block_index_whole(&graph->heap->index, ret->block);
+	ret->inside = address - hawk_block_start(&graph->heap->index, ret->block);
 	err = hawk_referrers_find(graph, ret->block, &ret->list);
 	if (err)
 		return err;
@@ -234,7 +235,7 @@ static struct hawk_error *put_group(const struct hawk_pointer_report *report,
 			   group->interior == 0                 ? "start"
 			   : group->interior == group->pointers ? "interior"
 								: "both",
-			   hawk_block_start(&report->graph->index, group->example), id);
+			   hawk_block_start(&report->graph->heap->index, group->example), id);
 	return hawk_site_stacks_put(stacks, group->site);
 }
 
@@ -380,8 +381,9 @@ static struct hawk_error *put_json_groups(const struct hawk_pointer_report *repo
 			hawk_json_integer(json, group->offset);
 		hawk_json_put_integer(json, "pointers", group->pointers);
 		hawk_json_put_integer(json, "interior", group->interior);
-		hawk_json_put_address(json, "example",
-				      hawk_block_start(&report->graph->index, group->example));
+		hawk_json_put_address(
+			json, "example",
+			hawk_block_start(&report->graph->heap->index, group->example));
 		err = hawk_report_json_site_frames(report, group->site, json);
 		hawk_json_object_end(json);
 	}

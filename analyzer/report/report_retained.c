@@ -203,7 +203,7 @@ static struct hawk_error *offer_number(const struct hawk_block_graph *graph, uin
 		.bytes = graph->dominators.retained[number],
 	};
 
-	if (graph->index.part_count && hawk_block_index_part(&graph->index, item.block))
+	if (graph->heap->index.part_count && hawk_block_index_part(&graph->heap->index, item.block))
 		return NULL;
 	return hawk_ranking_offer(shown, &item);
 }
@@ -264,7 +264,7 @@ static struct hawk_error *rank_chosen(const struct hawk_block_graph *graph, cons
 static struct hawk_error *rank(const struct hawk_block_graph *graph, const uint64_t *chosen,
 			       struct hawk_ranking *shown)
 {
-	const struct hawk_block_index *index = &graph->index;
+	const struct hawk_block_index *index = &graph->heap->index;
 	struct hawk_error *err =
 		chosen ? rank_chosen(graph, chosen, shown) : rank_all(graph, shown);
 
@@ -286,12 +286,12 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 
 	*ret = (struct hawk_retained_blocks){0};
 	hawk_ranking_init(&ret->shown,
-			  limit(report, hawk_block_index_block_count(&graph->index), full),
+			  limit(report, hawk_block_index_block_count(&graph->heap->index), full),
 			  sizeof(struct hawk_retained_block), compare_blocks);
 	if (report->filter)
 		err = hawk_block_choice_make(graph, &wish, &choice);
 	else
-		ret->count = hawk_block_index_block_count(&graph->index);
+		ret->count = hawk_block_index_block_count(&graph->heap->index);
 	for (size_t i = 0; choice.sites && i < graph->heap->site_count; i++)
 		ret->count += choice.sites[i].objects;
 	if (!err)

@@ -173,7 +173,7 @@ static struct hawk_error *put_outlier(const struct hawk_schema_report *report,
 				      const struct hawk_screen *screen,
 				      const struct hawk_schema_outlier *outlier)
 {
-	const struct hawk_block_index *index = &report->pointers->graph->index;
+	const struct hawk_block_index *index = &report->pointers->graph->heap->index;
 	uint32_t known = outlier->misfit_count < HAWK_SCHEMA_MISFITS_MAX ? outlier->misfit_count
 									 : HAWK_SCHEMA_MISFITS_MAX;
 	struct hawk_error *err = NULL;

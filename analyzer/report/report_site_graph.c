@@ -222,7 +222,7 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	struct hawk_error *err;
 
 	if (!report->graph->heap->table) {
-		hawk_report_put_unknown(report->graph->target, screen, "Sites",
+		hawk_report_put_unknown(report->graph->heap->target, screen, "Sites",
 					"see which sites' blocks hold which");
 		return NULL;
 	}

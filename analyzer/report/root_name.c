@@ -63,10 +63,10 @@ struct hawk_error *hawk_root_namer_create(const struct hawk_block_graph *graph,
 
 	if (!namer)
 		return &hawk_enomem;
-	namer->target = graph->target;
+	namer->target = graph->heap->target;
 	namer->roots = &graph->roots;
 	namer->symbols = symbols;
-	hawk_target_threads(graph->target, &namer->thread_count);
+	hawk_target_threads(graph->heap->target, &namer->thread_count);
 	namer->threads = calloc(namer->thread_count + 1, sizeof(*namer->threads));
 	if (!namer->threads) {
 		free(namer);

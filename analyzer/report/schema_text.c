@@ -26,7 +26,8 @@ static struct hawk_error *append_site(const struct hawk_pointer_report *report, 
 static struct hawk_error *append_symbol(const struct hawk_pointer_report *report, uint64_t address,
 					size_t width, struct hawk_text *text)
 {
-	const struct hawk_module *module = hawk_target_module_at(report->graph->target, address);
+	const struct hawk_module *module =
+		hawk_target_module_at(report->graph->heap->target, address);
 	const char *name = NULL;
 	uint64_t offset = 0;
 	struct hawk_error *err = NULL;
@@ -74,7 +75,8 @@ static void append_quote(const struct hawk_pointer_report *report, uint64_t word
 			 struct hawk_text *text)
 {
 	uint8_t bytes[QUOTE_BYTES];
-	size_t size = hawk_target_read_some(report->graph->target, word, bytes, sizeof(bytes));
+	size_t size =
+		hawk_target_read_some(report->graph->heap->target, word, bytes, sizeof(bytes));
 	size_t length = hawk_text_length(bytes, size);
 
 	if (!length)

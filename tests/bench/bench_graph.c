@@ -354,12 +354,14 @@ static void need(struct hawk_block_graph *graph, unsigned part, struct watch *wa
 static void measure_steps(struct hawk_target *target, const struct hawk_heap *heap,
 			  const struct bench_core *core, struct figures *figures)
 {
-	struct hawk_block_graph graph = {.target = target, .heap = heap, .threads = 1};
+	struct hawk_heap own = *heap;
+	struct hawk_block_graph graph = {.heap = &own, .parts = HAWK_PART_INDEX};
 	struct watch watch = watch_start(target, core, figures);
 	struct hawk_site_graph sites;
 
-	make_index(target, &heap->plan, core, 1, &graph.index);
-	graph.parts = HAWK_PART_INDEX;
+	own.target = target;
+	hawk_parallel_set_threads(1);
+	make_index(target, &heap->plan, core, 1, &own.index);
 	lap(&watch, STEP_INDEX);
 	need(&graph, HAWK_PART_EDGES, &watch, STEP_GRAPH);
 	need(&graph, HAWK_PART_ROOTS, &watch, STEP_ROOTS);
@@ -370,17 +372,19 @@ static void measure_steps(struct hawk_target *target, const struct hawk_heap *he
 	need(&graph, HAWK_PART_REACH, &watch, STEP_REACH);
 	need(&graph, HAWK_PART_RETAINED, &watch, STEP_RETAINED);
 	figures->edges = graph.edges.edge_count;
-	figures->bytes_index = hawk_block_index_memory_bytes(&graph.index);
+	figures->bytes_index = hawk_block_index_memory_bytes(&own.index);
 	figures->bytes_graph = hawk_graph_memory_bytes(&graph.edges);
 	figures->bytes_scratch = graph.dominators.scratch_bytes;
 	memcpy(figures->sums, graph.reach.sums, sizeof(graph.reach.sums));
 	hawk_block_graph_deinit(&graph);
+	hawk_block_index_deinit(&own.index);
 }
 
 static void measure_all(struct hawk_target *target, const struct hawk_heap *heap,
 			const struct bench_core *core, unsigned threads, struct figures *figures)
 {
-	struct hawk_block_graph graph = {.target = target, .heap = heap, .threads = threads};
+	struct hawk_heap own = *heap;
+	struct hawk_block_graph graph = {.heap = &own, .parts = HAWK_PART_INDEX};
 	uint64_t before = anonymous_bytes();
 	struct watch watch = watch_start(target, core, figures);
 	struct hawk_site_graph sites;
@@ -389,8 +393,9 @@ static void measure_all(struct hawk_target *target, const struct hawk_heap *heap
 	forget_peak();
 	wall = seconds();
 	watch.start = cpu_seconds();
-	make_index(target, &heap->plan, core, threads, &graph.index);
-	graph.parts = HAWK_PART_INDEX;
+	own.target = target;
+	hawk_parallel_set_threads(threads);
+	make_index(target, &heap->plan, core, threads, &own.index);
 	check(hawk_site_graph_make(&graph, NULL, &sites));
 	check(hawk_block_graph_need(&graph, HAWK_PART_RETAINED));
 	figures->walls[threads - 1][figures->runs] = seconds() - wall;
@@ -398,6 +403,7 @@ static void measure_all(struct hawk_target *target, const struct hawk_heap *heap
 	figures->bytes_peak[threads - 1] = anonymous_peak_bytes() - before;
 	hawk_site_graph_deinit(&sites);
 	hawk_block_graph_deinit(&graph);
+	hawk_block_index_deinit(&own.index);
 }
 
 /** Arithmetic alone, in as many parts as there are threads. */

@@ -4,6 +4,7 @@
  * Blocks that are chosen 64 at a time, side by side, against one after the other: on random heaps
  * with carved blocks, blocks of 4 GiB and more, headers in memory or kept, blocks of no site.
  */
+#include "hawk_parallel.h"
 #include "test.h"
 #include "hawk_block_choice.h"
 #include "synthetic_sweep_core.h"
@@ -36,7 +37,7 @@ static uint64_t random_below(struct choice_world *world, uint64_t limit)
 /* The index has no core so large: these sizes were never in memory. */
 static void make_large(struct choice_world *world)
 {
-	struct hawk_block_index *index = &world->graph.index;
+	struct hawk_block_index *index = &world->heap.index;
 
 	world->own_large = index->large;
 	if (index->large_count || !random_below(world, 3))
@@ -59,19 +60,18 @@ static void make_large(struct choice_world *world)
 static void open_world(struct choice_world *world, uint64_t seed)
 {
 	struct hawk_sweep_result result;
-	struct hawk_block_index *index = &world->graph.index;
+	struct hawk_block_index *index = &world->heap.index;
 	const struct hawk_sweep_taker taker = {.context = index, .take = hawk_block_index_add};
 	uint64_t bytes = seed % 12 ? 256 << 10 : 3 << 20; // shares of their own for threads
 
 	*world = (struct choice_world){.seed = seed};
 	sweep_core_open_spoiled(&world->core, bytes, 4096, seed);
 	world->graph = (struct hawk_block_graph){
-		.target = world->core.target,
 		.heap = &world->heap,
 		.findings = &world->findings,
-		.threads = 1 + (unsigned)seed % 3,
 		.parts = HAWK_PART_INDEX,
 	};
+	hawk_parallel_set_threads(1 + (unsigned)seed % 3);
 	check(hawk_block_index_init(index, 2 * bytes));
 	if (seed % 2)
 		check(hawk_block_index_keep_heads(index, 2 * bytes));
@@ -81,6 +81,8 @@ static void open_world(struct choice_world *world, uint64_t seed)
 	for (unsigned i = 0; i < TRACES; i++)
 		world->site_of_trace[i] = random_below(world, 8) ? i % SITES : UINT32_MAX;
 	world->heap = (struct hawk_heap){
+		.target = world->core.target,
+		.index = *index,
 		.sites = world->sites,
 		.site_count = SITES,
 		.site_of_trace = world->site_of_trace,
@@ -92,8 +94,8 @@ static void open_world(struct choice_world *world, uint64_t seed)
 
 static void close_world(struct choice_world *world)
 {
-	world->graph.index.large = world->own_large;
-	hawk_block_index_deinit(&world->graph.index);
+	world->heap.index.large = world->own_large;
+	hawk_block_index_deinit(&world->heap.index);
 	hawk_findings_deinit(&world->findings);
 	sweep_core_close(&world->core);
 }
@@ -144,25 +146,26 @@ static uint32_t expect_bits(struct choice_world *world, const struct hawk_choice
 			    bool sited)
 {
 	const struct hawk_block_graph *graph = &world->graph;
-	struct hawk_near near = {.target = graph->target};
+	struct hawk_near near = {.target = graph->heap->target};
 	uint32_t chosen = 0, next = 0;
 	uint64_t *bits;
 
 	check(hawk_choice_bits_make(graph, wish, sited, &bits));
-	for (uint32_t i = 0; i < graph->index.count; i++) {
+	for (uint32_t i = 0; i < graph->heap->index.count; i++) {
 		bool wanted;
 
 		check(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
-		wanted = wanted && (!sited || hawk_block_graph_site(graph, i) < SITES);
+		wanted = wanted && (!sited || hawk_heap_site_at(graph->heap, i) < SITES);
 		assert_int_equal(hawk_block_is_chosen(bits, i), wanted);
 		if (!wanted)
 			continue;
 		chosen++;
-		assert_int_equal(hawk_block_next_chosen(bits, next, graph->index.count), i);
+		assert_int_equal(hawk_block_next_chosen(bits, next, graph->heap->index.count), i);
 		next = i + 1;
 	}
-	assert_true(hawk_block_next_chosen(bits, next, graph->index.count) >= graph->index.count);
-	for (uint32_t i = graph->index.count; i % 64; i++)
+	assert_true(hawk_block_next_chosen(bits, next, graph->heap->index.count) >=
+		    graph->heap->index.count);
+	for (uint32_t i = graph->heap->index.count; i % 64; i++)
 		assert_false(hawk_block_is_chosen(bits, i));
 	free(bits);
 	return chosen;
@@ -170,14 +173,14 @@ static uint32_t expect_bits(struct choice_world *world, const struct hawk_choice
 
 static void expect_sums(struct choice_world *world, const struct hawk_choice_wish *wish)
 {
-	const struct hawk_block_index *index = &world->graph.index;
+	const struct hawk_block_index *index = &world->heap.index;
 	struct hawk_chosen sites[SITES] = {{0}}, all = {0}, at_once = {0};
 	struct hawk_block_choice choice;
 
 	check(hawk_block_choice_make(&world->graph, wish, &choice));
 	for (uint32_t i = 0; i < index->count; i++)
 		if (hawk_block_is_chosen(choice.blocks, i)) {
-			hawk_chosen_add(&sites[hawk_block_graph_site(&world->graph, i)], index, i);
+			hawk_chosen_add(&sites[hawk_heap_site_at(world->graph.heap, i)], index, i);
 			hawk_chosen_add(&all, index, i);
 		}
 	assert_memory_equal(choice.sites, sites, sizeof(sites));
@@ -195,8 +198,8 @@ TEST(bits_of_random_heaps_are_those_of_blocks_one_by_one)
 		struct choice_world world;
 
 		open_world(&world, seed);
-		parts += world.graph.index.part_count;
-		large += world.graph.index.large_count;
+		parts += world.heap.index.part_count;
+		large += world.heap.index.large_count;
 		for (unsigned i = 0; i < WISHES; i++) {
 			uint64_t mask = synthetic_random(&world.seed);
 			struct hawk_choice_test test = {
@@ -213,7 +216,7 @@ TEST(bits_of_random_heaps_are_those_of_blocks_one_by_one)
 
 			choose_births(&world, &test);
 			chosen += expect_bits(&world, i ? &wish : NULL, i % 2);
-			asked += world.graph.index.count;
+			asked += world.heap.index.count;
 			expect_sums(&world, i ? &wish : NULL);
 		}
 		close_world(&world);

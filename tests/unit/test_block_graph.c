@@ -4,6 +4,7 @@
  * The graph object that all verbs use: what it takes from a core in one sweep, what its parts
  * depend on, and that they do not depend on the number of threads.
  */
+#include "hawk_parallel.h"
 #include "test.h"
 #include "hawk_site_graph.h"
 #include "synthetic_site_world.h"
@@ -17,7 +18,7 @@ static void make_everything(struct site_world *fixture, uint64_t seed, unsigned 
 
 	graph_world_fill(world, &seed);
 	site_world_open(fixture, world);
-	fixture->graph.threads = threads;
+	hawk_parallel_set_threads(threads);
 	if (seed % 2)
 		site_world_forget_edges(fixture);
 	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_RETAINED));
@@ -33,7 +34,7 @@ TEST(everything_is_the_same_with_one_thread_and_with_several)
 
 		for (unsigned i = 0; i < 2; i++)
 			make_everything(&fixtures[i], seed, i + 1, &sites[i]);
-		count = fixtures[0].graph.index.count;
+		count = fixtures[0].heap.index.count;
 		assert_int_equal(sites[0].edge_count, sites[1].edge_count);
 		assert_int_equal(sites[0].place_count, sites[1].place_count);
 		assert_memory_equal(sites[0].edges, sites[1].edges,
@@ -112,31 +113,30 @@ BLOCK_GRAPH_TEST(one_sweep_gives_sites_and_blocks_with_all_that_their_headers_sa
 	assert_null(hawk_heap_load_graph(fixture->target, &fixture->findings, HAWK_PART_INDEX,
 					 &fixture->graph, &fixture->heap));
 	assert_int_equal(fixture->graph.parts, HAWK_PART_INDEX);
-	assert_int_equal(fixture->graph.index.count, 3);
+	assert_int_equal(fixture->heap.index.count, 3);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_true(hawk_block_graph_block(&fixture->graph, i, &block));
+		assert_true(hawk_heap_block(fixture->graph.heap, i, &block));
 		assert_int_equal(block.start, SYNTHETIC_HEAP + 64 * i + 16);
 		assert_int_equal(block.size, 24 + i);
 		assert_int_equal(block.kind, HAWK_KIND_NEW);
 		assert_int_equal(block.birth, i + 1);
 	}
 	assert_int_equal(
-		fixture->heap.sites[hawk_block_graph_site(&fixture->graph, 0)].inuse_objects, 2);
-	assert_int_equal(fixture->heap.sites[hawk_block_graph_site(&fixture->graph, 2)].id,
+		fixture->heap.sites[hawk_heap_site_at(fixture->graph.heap, 0)].inuse_objects, 2);
+	assert_int_equal(fixture->heap.sites[hawk_heap_site_at(fixture->graph.heap, 2)].id,
 			 HAWK_SITE_NO_STACK);
 }
 
 BLOCK_GRAPH_TEST(a_part_brings_what_it_depends_on)
 {
-	assert_null(
-		hawk_heap_load(fixture->target, &fixture->findings, NULL, NULL, &fixture->heap));
-	hawk_block_graph_init(&fixture->graph, fixture->target, &fixture->heap, &fixture->findings);
+	assert_null(hawk_heap_load(fixture->target, &fixture->findings, &fixture->heap));
+	hawk_block_graph_init(&fixture->graph, &fixture->heap, &fixture->findings);
 	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_REACH));
 	assert_int_equal(fixture->graph.parts,
 			 HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH);
 	assert_int_equal(fixture->graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, 3);
 	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_RETAINED));
-	assert_int_equal(fixture->graph.retained[hawk_block_graph_site(&fixture->graph, 0)],
+	assert_int_equal(fixture->graph.retained[hawk_heap_site_at(fixture->graph.heap, 0)],
 			 24 + 25);
 }
 
@@ -153,7 +153,7 @@ BLOCK_GRAPH_TEST(a_process_that_was_not_traced_has_no_blocks)
 	assert_null(hawk_heap_load_graph(fixture->target, &fixture->findings, HAWK_PART_RETAINED,
 					 &fixture->graph, &fixture->heap));
 	assert_null(fixture->heap.table);
-	assert_int_equal(fixture->graph.index.count, 0);
+	assert_int_equal(fixture->heap.index.count, 0);
 	assert_true(fixture->graph.parts & HAWK_PART_RETAINED);
 	synthetic_core_remove(path);
 }

@@ -201,17 +201,22 @@ TEST(an_oracle_is_asked_again_about_each_module_that_reach_rests_on)
 	const struct hawk_vtable_oracle oracle = {deny, &asked};
 	uint32_t site_of_trace[1] = {0};
 	struct hawk_site site = {.id = 1000};
-	struct hawk_heap heap = {
-		.sites = &site, .site_count = 1, .site_of_trace = site_of_trace, .trace_count = 1};
+	struct hawk_heap heap;
 	struct hawk_block_graph graph;
 
 	for (uint32_t i = 0; i < world->count; i++)
 		*word_at(world, world->starts[i] + WORD) = TABLES + i % 100 * WORD;
 	open_world(world);
-	graph = (struct hawk_block_graph){
+	heap = (struct hawk_heap){
 		.target = world->target,
-		.heap = &heap,
 		.index = world->index,
+		.sites = &site,
+		.site_count = 1,
+		.site_of_trace = site_of_trace,
+		.trace_count = 1,
+	};
+	graph = (struct hawk_block_graph){
+		.heap = &heap,
 		.edges = world->graph,
 		.vtables = &oracle,
 		.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS,

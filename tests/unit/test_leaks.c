@@ -31,6 +31,8 @@ static void open_world(struct leaks_world *leaks, size_t cut_bytes, unsigned heu
 	for (unsigned i = 0; i < SITES; i++)
 		leaks->sites[i].id = 1000 + i;
 	leaks->heap = (struct hawk_heap){
+		.target = world->target,
+		.index = world->index,
 		.sites = leaks->sites,
 		.site_count = SITES,
 		.site_of_trace = leaks->site_of_trace,
@@ -38,10 +40,8 @@ static void open_world(struct leaks_world *leaks, size_t cut_bytes, unsigned heu
 		.lost_site = UINT32_MAX,
 	};
 	leaks->graph = (struct hawk_block_graph){
-		.target = world->target,
 		.heap = &leaks->heap,
 		.findings = &world->findings,
-		.index = world->index,
 		.edges = world->graph,
 		.roots = world->roots,
 		.workspace = world->workspace,

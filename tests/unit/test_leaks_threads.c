@@ -4,6 +4,7 @@
  * Loss records of heaps that are large enough to be shared out to threads, against one block and
  * one pointer after the other; with filters and without, with pools and without.
  */
+#include "hawk_parallel.h"
 #include "test.h"
 #include "hawk_leaks.h"
 #include "synthetic_sweep_core.h"
@@ -71,7 +72,7 @@ static void fill_heap(struct threads_world *world, bool pools)
 /* With the heap that is there. */
 static void open_filled(struct threads_world *world, uint64_t seed)
 {
-	struct hawk_block_index *index = &world->graph.index;
+	struct hawk_block_index *index = &world->heap.index;
 	struct hawk_sweep_result result;
 
 	sweep_core_open(&world->core);
@@ -80,6 +81,7 @@ static void open_filled(struct threads_world *world, uint64_t seed)
 	for (unsigned i = 0; i < SITES; i++)
 		world->sites[i].id = 1000 + i;
 	world->heap = (struct hawk_heap){
+		.target = world->core.target,
 		.sites = world->sites,
 		.site_count = SITES,
 		.site_of_trace = world->site_of_trace,
@@ -94,7 +96,6 @@ static void open_filled(struct threads_world *world, uint64_t seed)
 			.edge = (uint32_t)random_below(world, 2ull * index->count),
 			.kind = random_below(world, HAWK_ROOT_KINDS) & 15,
 		};
-	world->graph.target = world->core.target;
 	world->graph.heap = &world->heap;
 	world->graph.findings = &world->findings;
 	world->graph.roots.items = world->roots;
@@ -109,8 +110,8 @@ static void open_world(struct threads_world *world, uint64_t seed, bool pools)
 	world->core.heap = synthetic_heap_create(HEAP_BYTES);
 	fill_heap(world, pools);
 	open_filled(world, seed);
-	assert_true(world->graph.index.count / 256 > SLOTS);
-	assert_int_equal(!world->graph.index.part_count, !pools);
+	assert_true(world->heap.index.count / 256 > SLOTS);
+	assert_int_equal(!world->heap.index.part_count, !pools);
 }
 
 static void close_world(struct threads_world *world)
@@ -132,7 +133,7 @@ struct truth {
 static struct hawk_leak_record *record_of(struct truth *truth, const struct hawk_block_graph *graph,
 					  uint32_t block)
 {
-	uint32_t site = hawk_block_graph_site(graph, block);
+	uint32_t site = hawk_heap_site_at(graph->heap, block);
 
 	return &truth->records[(site < SITES ? site : SITES) * HAWK_REACH_KINDS +
 			       hawk_leaks_kind(graph, block)];
@@ -144,15 +145,15 @@ static void take_block(struct truth *truth, const struct hawk_block_graph *graph
 	uint64_t birth;
 	struct hawk_block block;
 
-	assert_true(hawk_block_graph_block(graph, number, &block));
+	assert_true(hawk_heap_block(graph->heap, number, &block));
 	birth = hawk_birth_decode(block.birth);
 	if (!record->has_birth || birth < record->oldest_units) {
 		record->example = number;
 		record->oldest_units = birth;
 	}
 	record->has_birth = truth->recorded[number] = true;
-	record->objects += hawk_block_index_counts(&graph->index, number);
-	record->bytes += hawk_block_index_left_bytes(&graph->index, number);
+	record->objects += hawk_block_index_counts(&graph->heap->index, number);
+	record->bytes += hawk_block_index_left_bytes(&graph->heap->index, number);
 }
 
 static void take_pointer(struct truth *truth, const struct hawk_block_graph *graph, uint32_t edge,
@@ -175,13 +176,13 @@ static void take_source(struct truth *truth, const struct hawk_block_graph *grap
 	bool seen[SLOTS] = {false};
 
 	for (uint32_t part = whole; part != HAWK_BLOCK_NOWHERE;
-	     part = hawk_block_index_next_part(&graph->index, part))
+	     part = hawk_block_index_next_part(&graph->heap->index, part))
 		for (uint32_t i = graph->edges.offsets[part]; i < graph->edges.offsets[part + 1];
 		     i++) {
 			uint32_t edge = graph->edges.edges[i];
 
 			if (!truth->recorded[edge >> 1] ||
-			    hawk_block_index_same(&graph->index, whole, edge >> 1))
+			    hawk_block_index_same(&graph->heap->index, whole, edge >> 1))
 				continue;
 			seen[record_of(truth, graph, edge >> 1) - truth->records] = true;
 			take_pointer(truth, graph, edge,
@@ -195,16 +196,16 @@ static void take_source(struct truth *truth, const struct hawk_block_graph *grap
 static void take_all(struct truth *truth, const struct hawk_block_graph *graph, unsigned kinds,
 		     const struct hawk_choice_wish *wish)
 {
-	struct hawk_near near = {.target = graph->target};
+	struct hawk_near near = {.target = graph->heap->target};
 
-	for (uint32_t i = 0; i < graph->index.count; i++) {
+	for (uint32_t i = 0; i < graph->heap->index.count; i++) {
 		enum hawk_reach_kind kind = hawk_leaks_kind(graph, i);
 		bool wanted;
 
 		check(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
 		if (!wanted)
 			continue;
-		hawk_chosen_add(&truth->sums[kind], &graph->index, i);
+		hawk_chosen_add(&truth->sums[kind], &graph->heap->index, i);
 		if (kinds >> kind & 1)
 			take_block(truth, graph, i);
 	}
@@ -215,8 +216,8 @@ static void take_all(struct truth *truth, const struct hawk_block_graph *graph, 
 			take_pointer(truth, graph, edge, graph->roots.items[i].kind,
 				     hawk_explained_root(&graph->explained, i));
 	}
-	for (uint32_t i = 0; i < graph->index.count; i++)
-		if (hawk_block_index_whole(&graph->index, i) == i)
+	for (uint32_t i = 0; i < graph->heap->index.count; i++)
+		if (hawk_block_index_whole(&graph->heap->index, i) == i)
 			take_source(truth, graph, i);
 }
 
@@ -258,15 +259,16 @@ static void expect_same_on_threads(struct threads_world *world, unsigned kinds,
 {
 	struct hawk_block_graph *graph = &world->graph;
 	struct truth truth = {
-		.recorded = calloc(graph->index.count, sizeof(bool)),
-		.pointed = calloc(graph->index.count, sizeof(bool)),
+		.recorded = calloc(graph->heap->index.count, sizeof(bool)),
+		.pointed = calloc(graph->heap->index.count, sizeof(bool)),
 	};
 
 	assert_true(truth.recorded && truth.pointed);
 	take_all(&truth, graph, kinds, wish);
-	for (graph->threads = 1; graph->threads <= 3; graph->threads++) {
+	for (unsigned threads = 1; threads <= 3; threads++) {
 		struct hawk_leaks leaks;
 
+		hawk_parallel_set_threads(threads);
 		check(hawk_leaks_make(graph, &graph->explained, kinds, wish, &leaks));
 		expect_leaks(&leaks, &truth);
 		hawk_leaks_deinit(&leaks);

@@ -359,12 +359,12 @@ TEST(each_stage_of_loading_a_core_rises_to_its_end)
 		const struct seen *roots;
 
 		open_large(&core);
-		core.graph.threads = threads;
+		hawk_parallel_set_threads(threads);
 		listen(&record);
 		assert_null(hawk_heap_load_graph(core.target, &core.findings, parts, &core.graph,
 						 &core.heap));
 		hawk_progress_listen(NULL);
-		assert_int_equal(core.graph.index.count, BLOCKS);
+		assert_int_equal(core.heap.index.count, BLOCKS);
 		assert_non_null(find(&record, "reading memory"));
 		expect_rise(&record, "reading pointers", threads);
 		expect_rise(&record, "reading interior pointers", threads);
@@ -411,7 +411,7 @@ TEST(each_stage_of_folding_blocks_rises_to_its_end)
 		struct record record;
 
 		open_large(&core);
-		core.graph.threads = threads;
+		hawk_parallel_set_threads(threads);
 		assert_null(hawk_heap_load_graph(core.target, &core.findings, parts, &core.graph,
 						 &core.heap));
 		listen(&record);

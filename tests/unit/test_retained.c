@@ -3,6 +3,7 @@
  * @file
  * What blocks and sites of random heaps retain, both ways, against trying everything.
  */
+#include "hawk_parallel.h"
 #include "test.h"
 #include "hawk_site_freed.h"
 #include "synthetic_site_world.h"
@@ -17,7 +18,7 @@ static uint64_t retained_by(const struct site_world *fixture, const struct graph
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < oracle->count; i++)
-		if (chosen >> i & 1 && hawk_block_graph_site(&fixture->graph, i) == site)
+		if (chosen >> i & 1 && hawk_heap_site_at(fixture->graph.heap, i) == site)
 			gone |= oracle->dominated[edges][i];
 	for (uint32_t i = 0; i < oracle->count; i++)
 		if (gone >> i & 1)
@@ -53,7 +54,7 @@ TEST(retained_bytes_of_sites_are_those_of_the_oracle)
 static void expect_retained(const struct site_world *fixture,
 			    const struct hawk_dominators *dominators, const uint64_t *want)
 {
-	for (uint32_t block = 0; block < fixture->graph.index.count; block++)
+	for (uint32_t block = 0; block < fixture->graph.heap->index.count; block++)
 		assert_int_equal(hawk_block_graph_retained(&fixture->graph, dominators, block),
 				 want[block]);
 }
@@ -70,7 +71,7 @@ TEST(blocks_have_what_they_retain_both_ways_in_turn)
 
 		graph_world_fill(world, &seed);
 		site_world_open(&fixture, world);
-		fixture.graph.threads = 1 + i % 2;
+		hawk_parallel_set_threads(1 + i % 2);
 		graph_oracle_make(world, &oracle);
 		for (unsigned turn = 0; turn < 2; turn++) {
 			struct hawk_dominators start = {0};
@@ -101,7 +102,7 @@ TEST(retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways)
 
 		graph_world_fill(world, &seed);
 		site_world_open(&fixture, world);
-		fixture.graph.threads = 1 + i % 2;
+		hawk_parallel_set_threads(1 + i % 2);
 		graph_oracle_make(world, &oracle);
 		if (i % 3)
 			assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
@@ -146,7 +147,7 @@ static uint64_t freed_with(const struct site_world *fixture, const struct graph_
 	uint64_t reached = led_to(oracle, edges, roots, 0), led, lost, freed;
 
 	for (uint32_t i = 0; i < oracle->count; i++)
-		if (chosen >> i & 1 && hawk_block_graph_site(&fixture->graph, i) == site)
+		if (chosen >> i & 1 && hawk_heap_site_at(fixture->graph.heap, i) == site)
 			own |= UINT64_C(1) << i;
 	led = led_to(oracle, edges, own, 0);
 	lost = ((UINT64_C(1) << oracle->count) - 1) & ~reached;
@@ -173,7 +174,7 @@ TEST(what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominat
 
 		graph_world_fill(world, &seed);
 		site_world_open(&fixture, world);
-		fixture.graph.threads = 1 + i % 3;
+		hawk_parallel_set_threads(1 + i % 3);
 		graph_oracle_make(world, &oracle);
 		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
 		assert_null(hawk_site_freed(&fixture.graph, i % 2 ? &chosen : NULL, sites,

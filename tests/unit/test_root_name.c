@@ -118,6 +118,7 @@ TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 	struct hawk_root_namer *namer;
 	struct hawk_symbols *symbols;
 	struct hawk_root_name names[4];
+	struct hawk_heap heap = {0};
 
 	for (unsigned i = 0; i < 4; i++)
 		graph_world_add(world, 32, 0, 0);
@@ -127,7 +128,8 @@ TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 	world->stack[GRAPH_STACK_BYTES / 16 + 2] = world->blocks[2].start;
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->roots.count, 4);
-	graph = (struct hawk_block_graph){.target = world->target, .roots = world->roots};
+	heap.target = world->target;
+	graph = (struct hawk_block_graph){.heap = &heap, .roots = world->roots};
 	assert_null(hawk_symbols_create(world->target, &(struct hawk_symbols_options){0},
 					&world->findings, &symbols));
 	assert_null(hawk_root_namer_create(&graph, symbols, &namer));

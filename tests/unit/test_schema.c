@@ -21,6 +21,8 @@ static void open_one_site(struct graph_world *world, struct one_site *one)
 {
 	memset(one, 0, sizeof(*one));
 	one->heap = (struct hawk_heap){
+		.target = world->target,
+		.index = world->index,
 		.sites = &one->site,
 		.site_count = 1,
 		.site_of_trace = one->site_of_trace,
@@ -28,10 +30,8 @@ static void open_one_site(struct graph_world *world, struct one_site *one)
 		.lost_site = 0,
 	};
 	one->graph = (struct hawk_block_graph){
-		.target = world->target,
 		.heap = &one->heap,
 		.findings = &world->findings,
-		.index = world->index,
 		.parts = HAWK_PART_INDEX,
 	};
 }

@@ -107,8 +107,9 @@ TEST(of_equal_outliers_the_first_are_listed)
 
 			while (record % ODD_EACH % 20 || record % ODD_EACH / 20 >= ODD_OFFSETS)
 				record++;
-			assert_int_equal(hawk_block_start(&world->graph.index, outlier->block),
-					 world->records[record]);
+			assert_int_equal(
+				hawk_block_start(&world->graph.heap->index, outlier->block),
+				world->records[record]);
 			assert_int_equal(outlier->misfit_count, 1);
 			assert_int_equal(outlier->misfits[0].offset,
 					 ODD_AT + 8 * (record % ODD_EACH / 20));

@@ -6,6 +6,7 @@
  */
 #include "test.h"
 #include "hawk_block_choice.h"
+#include "hawk_parallel.h"
 #include "hawk_site_graph.h"
 #include "synthetic_site_world.h"
 
@@ -46,7 +47,7 @@ static struct tally tally_of(const struct site_world *fixture, uint32_t source, 
 	for (size_t i = 0; source == HAWK_SITE_ROOTS && i < world->roots.count; i++) {
 		const struct hawk_root *root = &world->roots.items[i];
 
-		if (hawk_block_graph_site(&fixture->graph, root->edge >> 1) == target &&
+		if (hawk_heap_site_at(fixture->graph.heap, root->edge >> 1) == target &&
 		    fixture->wanted >> (root->edge >> 1) & 1 &&
 		    (offset == UINT64_MAX || offset == root->kind))
 			take_pointer(&tally, world, UINT32_MAX, root->edge);
@@ -58,14 +59,14 @@ static struct tally tally_of(const struct site_world *fixture, uint32_t source, 
 			uint64_t value;
 			uint32_t edge;
 
-			if (hawk_block_graph_site(&fixture->graph, i) != source ||
+			if (hawk_heap_site_at(fixture->graph.heap, i) != source ||
 			    (offset != UINT64_MAX && at != offset))
 				continue;
 			memcpy(&value, world->heap->bytes + (block->start - SYNTHETIC_HEAP) + at,
 			       8);
 			edge = graph_oracle_edge(world->blocks, world->count, value);
 			if (edge != HAWK_BLOCK_NOWHERE && fixture->wanted >> (edge >> 1) & 1 &&
-			    hawk_block_graph_site(&fixture->graph, edge >> 1) == target)
+			    hawk_heap_site_at(fixture->graph.heap, edge >> 1) == target)
 				take_pointer(&tally, world, i, edge);
 		}
 	}
@@ -112,7 +113,7 @@ TEST(site_edges_of_random_heaps_count_blocks_and_pointers_exactly)
 		graph_world_fill(world, &seed);
 		site_world_open(&fixture, world);
 		/* After the edges, or together with them. */
-		fixture.graph.threads = 1 + i % 4 / 2;
+		hawk_parallel_set_threads(1 + i % 4 / 2);
 		if (i % 2)
 			site_world_forget_edges(&fixture);
 		assert_null(hawk_site_graph_make(&fixture.graph, NULL, &sites));
@@ -157,7 +158,7 @@ static void choose_blocks(struct site_world *fixture, uint64_t mask,
 	fixture->wanted = 0;
 	for (uint32_t i = 0; i < fixture->world->count; i++) {
 		const struct hawk_block *block = &fixture->world->blocks[i];
-		struct hawk_chosen *sum = &sums[hawk_block_graph_site(&fixture->graph, i)];
+		struct hawk_chosen *sum = &sums[hawk_heap_site_at(fixture->graph.heap, i)];
 		bool is;
 
 		assert_null(passes(&mask, block, &is));
@@ -186,7 +187,7 @@ TEST(site_edges_of_chosen_blocks_count_pointers_to_these_alone)
 		graph_world_fill(world, &seed);
 		site_world_open(&fixture, world);
 		choose_blocks(&fixture, synthetic_random(&seed), &choice);
-		fixture.graph.threads = 1 + i % 4 / 2;
+		hawk_parallel_set_threads(1 + i % 4 / 2);
 		if (i % 2)
 			site_world_forget_edges(&fixture);
 		assert_null(hawk_site_graph_make(&fixture.graph, choice.blocks, &sites));
@@ -268,7 +269,7 @@ TEST(a_pool_is_one_source_however_many_objects_of_its_site_lie_in_it)
 						 .kind = HAWK_KIND_POOL,
 					 });
 	site_world_open(&fixture, world);
-	assert_int_equal(fixture.graph.index.part_count, 4);
+	assert_int_equal(fixture.heap.index.part_count, 4);
 	assert_null(hawk_site_graph_make(&fixture.graph, NULL, &sites));
 	assert_int_equal(sites.edge_count, 1);
 	assert_int_equal(sites.edges[0].counts.pointers, 64 - 3 * 2);

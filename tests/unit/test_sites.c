@@ -34,7 +34,7 @@ static void load_path(struct sites_world *world, char *path)
 	close_heap(world);
 	world->path = path;
 	assert_null(hawk_target_open_core(path, &world->findings, &world->target));
-	assert_null(hawk_heap_load(world->target, &world->findings, NULL, NULL, &world->heap));
+	assert_null(hawk_heap_load(world->target, &world->findings, &world->heap));
 }
 
 static void load(struct sites_world *world)
@@ -362,8 +362,7 @@ SITES_TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left)
 				hawk_error_destroy(err);
 				continue;
 			}
-			assert_null(hawk_heap_load(world->target, &world->findings, NULL, NULL,
-						   &world->heap));
+			assert_null(hawk_heap_load(world->target, &world->findings, &world->heap));
 			assert_true(hawk_findings_partial(&world->findings));
 		} else {
 			load_path(world, synthetic_core_write(core, SIZE_MAX));

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hawk_parallel.h"
 #include "test.h"
 #include "hawk_block_graph.h"
 #include "synthetic_sweep_core.h"
@@ -341,13 +342,12 @@ TEST(progress_ascends_to_the_end)
 
 static void load_sites(const struct sweep_core *core, unsigned threads, struct hawk_heap *ret)
 {
-	struct hawk_block_graph graph = {.threads = threads};
 	struct hawk_findings findings;
 
 	hawk_findings_init(&findings);
-	check(hawk_heap_load_graph(core->target, &findings, HAWK_PART_INDEX, &graph, ret));
-	assert_int_equal(hawk_block_index_block_count(&graph.index), ret->sweep.blocks);
-	hawk_block_graph_deinit(&graph);
+	hawk_parallel_set_threads(threads);
+	check(hawk_heap_load(core->target, &findings, ret));
+	assert_int_equal(hawk_block_index_block_count(&ret->index), ret->sweep.blocks);
 	hawk_findings_deinit(&findings);
 }
 

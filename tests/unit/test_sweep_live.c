@@ -72,8 +72,8 @@ LIVE_TEST(the_graph_of_a_process_is_kept_when_it_runs_on)
 	assert_null(hawk_heap_load_graph(world->target, &world->findings, HAWK_PART_RETAINED,
 					 &graph, &heap));
 	assert_true(victim_counts(world));
-	assert_int_equal(graph.index.count, BLOCKS);
-	assert_true(hawk_block_graph_block(&graph, 3, &block));
+	assert_int_equal(graph.heap->index.count, BLOCKS);
+	assert_true(hawk_heap_block(graph.heap, 3, &block));
 	assert_int_equal(block.birth, 9);
 	assert_int_equal(block.kind, HAWK_KIND_MALLOC);
 	/* But for what is left of their addresses on the stack. */
@@ -93,7 +93,8 @@ LIVE_TEST(a_living_heap_is_read_and_the_process_let_go)
 
 	victim_start(world, live_with_a_heap);
 	victim_open(world);
-	assert_null(hawk_heap_load(world->target, &world->findings, NULL, NULL, &heap));
+	assert_null(hawk_heap_load(world->target, &world->findings, &heap));
+	hawk_target_release(world->target);
 	assert_true(victim_counts(world));
 	assert_non_null(heap.table);
 	assert_int_equal(heap.sweep.blocks, BLOCKS);

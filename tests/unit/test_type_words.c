@@ -5,6 +5,7 @@
  */
 #include "test.h"
 #include "hawk_block_choice.h"
+#include "hawk_parallel.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
 
@@ -74,7 +75,7 @@ static void fill_block(struct type_world *world, struct hawk_block *block)
 
 static void add_blocks(struct type_world *world)
 {
-	struct hawk_block_index *index = &world->graph.index;
+	struct hawk_block_index *index = &world->heap.index;
 	uint64_t at = SYNTHETIC_HEAP + 16;
 
 	assert_null(hawk_block_index_init(index, HEAP_BYTES));
@@ -148,7 +149,7 @@ static bool is_in_library(uint64_t word)
 /* From the memory itself. */
 static struct hawk_type_words words_of(const struct type_world *world, uint32_t number)
 {
-	const struct hawk_block_index *index = &world->graph.index;
+	const struct hawk_block_index *index = &world->heap.index;
 	uint64_t size = hawk_block_size(index, number);
 	struct hawk_type_words ret = {0};
 	uint64_t words[2];
@@ -166,10 +167,10 @@ static struct hawk_type_words words_of(const struct type_world *world, uint32_t 
 static bool expected(const struct type_world *world, uint32_t number, uint64_t size_high)
 {
 	struct hawk_type_words words = words_of(world, number);
-	uint32_t trace = world->graph.index.traces[number];
+	uint32_t trace = world->graph.heap->index.traces[number];
 	bool ret;
 
-	if (hawk_block_size(&world->graph.index, number) > size_high)
+	if (hawk_block_size(&world->heap.index, number) > size_high)
 		return false;
 	if (!named(NULL, trace, &ret))
 		assert_null(wanted(world, &words, &ret));
@@ -186,15 +187,16 @@ static void open_types(struct type_world *world, struct world *core, uint64_t se
 	synthetic_core_add_memory(core->core, SYNTHETIC_HEAP, world->bytes, HEAP_BYTES);
 	world_open(core);
 	world->heap = (struct hawk_heap){
+		.target = core->target,
+		.index = world->heap.index,
 		.sites = world->sites,
 		.site_count = 1,
 		.site_of_trace = world->site_of_trace,
 		.trace_count = TRACES,
 	};
-	world->graph.target = core->target;
 	world->graph.heap = &world->heap;
 	world->graph.findings = &core->findings;
-	world->graph.threads = 1 + (unsigned)seed % 3;
+	hawk_parallel_set_threads(1 + (unsigned)seed % 3);
 	world->graph.parts = HAWK_PART_INDEX;
 	hawk_module_words_init(&world->modules, core->target);
 	world->types = (struct hawk_choice_types){named, wanted, world, &world->modules};
@@ -203,6 +205,7 @@ static void open_types(struct type_world *world, struct world *core, uint64_t se
 static void close_types(struct type_world *world)
 {
 	hawk_block_graph_deinit(&world->graph);
+	hawk_block_index_deinit(&world->heap.index);
 	free(world->bytes);
 }
 
@@ -212,12 +215,12 @@ static uint32_t expect_choice(struct type_world *world)
 	const struct hawk_choice_test test = {
 		.size_high = high, .types = &world->types, .decides = true};
 	const struct hawk_choice_wish wish = {.test = &test};
-	struct hawk_near near = {.target = world->graph.target};
+	struct hawk_near near = {.target = world->graph.heap->target};
 	uint32_t chosen = 0;
 	uint64_t *bits;
 
 	assert_null(hawk_choice_bits_make(&world->graph, &wish, random_below(world, 2), &bits));
-	for (uint32_t i = 0; i < world->graph.index.count; i++) {
+	for (uint32_t i = 0; i < world->graph.heap->index.count; i++) {
 		bool is = expected(world, i, high), passes;
 
 		assert_int_equal(hawk_block_is_chosen(bits, i), is);
@@ -241,7 +244,7 @@ TEST(types_of_blocks_are_those_of_their_words)
 		open_types(&world, core, seed);
 		for (unsigned i = 0; i < 4; i++, world.wishes++) {
 			chosen += expect_choice(&world);
-			all += world.graph.index.count;
+			all += world.graph.heap->index.count;
 		}
 		close_types(&world);
 		world_tear_down(&core);

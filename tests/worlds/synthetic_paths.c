@@ -19,8 +19,9 @@ struct paths_world *paths_world_open(struct graph_world *world)
 	paths->heap.trace_count = GRAPH_TRACES;
 	for (uint32_t i = 0; i < GRAPH_TRACES; i++)
 		paths->site_of_trace[i] = i;
-	hawk_block_graph_init(&paths->graph, world->target, &paths->heap, &world->findings);
-	paths->graph.index = world->index;
+	paths->heap.target = world->target;
+	paths->heap.index = world->index;
+	hawk_block_graph_init(&paths->graph, &paths->heap, &world->findings);
 	paths->graph.edges = world->graph;
 	paths->graph.roots = world->roots;
 	check(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,

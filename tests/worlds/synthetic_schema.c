@@ -93,20 +93,19 @@ static void open_world(struct schema_world *world, size_t cut_bytes)
 	for (uint32_t i = 0; i < SITES; i++)
 		world->site_of_trace[i] = i;
 	world->of_sites = (struct hawk_heap){
+		.target = world->target,
 		.sites = world->sites,
 		.site_count = SITES,
 		.site_of_trace = world->site_of_trace,
 		.trace_count = SITES,
 	};
 	world->graph = (struct hawk_block_graph){
-		.target = world->target,
 		.heap = &world->of_sites,
 		.findings = &world->findings,
-		.threads = 1,
 		.parts = HAWK_PART_INDEX,
 	};
-	check(hawk_block_index_sweep(&world->graph.index, world->target, &plan, 1, &world->findings,
-				     &result));
+	check(hawk_block_index_sweep(&world->of_sites.index, world->target, &plan, 1,
+				     &world->findings, &result));
 }
 
 struct schema_world *schema_world_create(size_t cut_bytes)
@@ -131,7 +130,7 @@ struct schema_world *schema_world_create(size_t cut_bytes)
 
 void schema_world_destroy(struct schema_world *world)
 {
-	hawk_block_index_deinit(&world->graph.index);
+	hawk_block_index_deinit(&world->of_sites.index);
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);
 	synthetic_heap_destroy(world->heap);

@@ -12,6 +12,8 @@ void site_world_open(struct site_world *fixture, struct graph_world *world)
 	for (uint32_t i = 0; i < SITE_WORLD_SITES; i++)
 		fixture->site_of_trace[i] = SITE_WORLD_SITES - 1 - i;
 	fixture->heap = (struct hawk_heap){
+		.target = world->target,
+		.index = world->index,
 		.plan = world->plan,
 		.sites = fixture->sites,
 		.site_count = SITE_WORLD_SITES,
@@ -20,10 +22,8 @@ void site_world_open(struct site_world *fixture, struct graph_world *world)
 		.lost_site = UINT32_MAX,
 	};
 	fixture->graph = (struct hawk_block_graph){
-		.target = world->target,
 		.heap = &fixture->heap,
 		.findings = &world->findings,
-		.index = world->index,
 		.edges = world->graph,
 		.roots = world->roots,
 		.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS,
@@ -41,7 +41,6 @@ void site_world_close(struct site_world *fixture)
 	if (fixture->graph.edges.edges != fixture->world->graph.edges)
 		hawk_graph_deinit(&fixture->graph.edges);
 	/* These belong to the world. */
-	fixture->graph.index = (struct hawk_block_index){0};
 	fixture->graph.edges = (struct hawk_graph){0};
 	fixture->graph.roots = (struct hawk_roots){0};
 	hawk_block_graph_deinit(&fixture->graph);

@@ -2,7 +2,7 @@
 /**
  * @file
  * How far memory reaches without a gap: blocks and table segments may lie across mappings that
- * touch. Shared by heap/ and trace/.
+ * touch. For heap/ and trace/.
  */
 #ifndef HAWK_EXTENT_H
 #define HAWK_EXTENT_H

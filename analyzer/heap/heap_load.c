@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One sweep folded into sums by trace: a few additions per block, whatever the number of blocks. A
- * live process stands still for the sweep only; naming and merging sites comes after.
+ * One sweep gives the block index, and sums by trace that become sites.
  */
-#include "hawk_block_graph.h"
+#include "hawk_cleanup.h"
 #include "hawk_heap_counted.h"
 #include "hawk_heap_lost.h"
+#include "hawk_parallel.h"
 #include "hawk_progress.h"
 #include "hawk_quantity.h"
 #include "hawk_site_map.h"
@@ -89,8 +89,9 @@ static void report_discarded(const struct hawk_heap *heap, struct hawk_findings 
 				  times, outcome);
 }
 
-struct hawk_error *hawk_heap_load_plan(struct hawk_target *target, struct hawk_findings *findings,
-				       struct hawk_heap *heap)
+/* Only the table, and all of `heap` (zeros before) that comes from it alone; no sites. */
+static struct hawk_error *load_plan(struct hawk_target *target, struct hawk_findings *findings,
+				    struct hawk_heap *heap)
 {
 	struct hawk_error *err = hawk_table_find(hawk_target_table(target), findings, &heap->table);
 
@@ -125,7 +126,8 @@ struct tallies {
 	 * table. */
 	struct tally *parts[HAWK_SWEEP_PARTS_MAX];
 	unsigned threads;
-	struct hawk_block_index *index; /**< NULL = not wanted */
+	struct hawk_block_index *index;
+	char *refusal; /**< why there are no more blocks in the index; NULL = all are */
 	/** Numbers among `parts` of the latest blocks of each depth that may be carved up. */
 	uint32_t latest[HAWK_BLOCK_DEPTH_MAX + 1];
 	uint64_t sample_mean;
@@ -157,6 +159,16 @@ static void add_samples(struct tallies *tallies, const struct hawk_block *blocks
 					     tallies->trace_count, tallies->samples);
 }
 
+/* Blocks that cannot be numbered are counted all the same. */
+static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err)
+{
+	if (!err || hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED)
+		return err;
+	tallies->refusal = strdup(hawk_error_message(err));
+	hawk_error_destroy(err);
+	return tallies->refusal ? NULL : &hawk_enomem;
+}
+
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
 	struct tallies *tallies = context;
@@ -173,7 +185,9 @@ static struct hawk_error *take_blocks(void *context, const struct hawk_block *bl
 				block->size + HAWK_HEADER_BYTES;
 	}
 	add_samples(tallies, blocks, count);
-	return tallies->index ? hawk_block_index_add(tallies->index, blocks, count) : NULL;
+	if (tallies->refusal)
+		return NULL;
+	return refuse(tallies, hawk_block_index_add(tallies->index, blocks, count));
 }
 
 static struct hawk_error *reserve_blocks(void *context, struct hawk_sweep_run *run, bool *ret)
@@ -181,9 +195,11 @@ static struct hawk_error *reserve_blocks(void *context, struct hawk_sweep_run *r
 	struct tallies *tallies = context;
 	struct hawk_error *err = NULL;
 
-	*ret = true;
-	if (tallies->index)
-		err = hawk_block_index_reserve(tallies->index, run, ret);
+	*ret = !tallies->refusal;
+	if (*ret)
+		err = refuse(tallies, hawk_block_index_reserve(tallies->index, run, ret));
+	if (tallies->refusal)
+		*ret = false;
 	if (err || !*ret)
 		return err;
 	add_samples(tallies, run->blocks, run->count);
@@ -196,8 +212,7 @@ static void fill_blocks(void *context, const struct hawk_sweep_run *run, unsigne
 
 	for (size_t i = 0; i < run->count; i++)
 		add_block(tallies, tallies->parts[part], &run->blocks[i]);
-	if (tallies->index)
-		hawk_block_index_fill(tallies->index, run, part);
+	hawk_block_index_fill(tallies->index, run, part);
 }
 
 static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tallies *tallies)
@@ -221,6 +236,7 @@ static void free_tallies(struct tallies *tallies)
 	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX; i++)
 		free(tallies->parts[i]);
 	free(tallies->samples);
+	free(tallies->refusal);
 	hawk_heap_outside_deinit(&tallies->outside);
 }
 
@@ -250,21 +266,22 @@ static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
 
 /* Blocks that may count as live without a header, in tables of tracers that were not exact in the
  * middle of a call: one for each thread, but the one that died rarely was in one. */
-static size_t blocks_in_flight(struct hawk_target *target, const struct hawk_heap *heap)
+static size_t blocks_in_flight(const struct hawk_heap *heap)
 {
 	size_t threads;
 
 	if (hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COUNTS_SEALED)
 		return 0;
-	hawk_target_threads(target, &threads);
-	return threads && hawk_target_process(target)->signal ? threads - 1 : threads;
+	hawk_target_threads(heap->target, &threads);
+	return threads && hawk_target_process(heap->target)->signal ? threads - 1 : threads;
 }
 
 /* Whether the counters tell how many blocks there should be. */
-static bool counters_are_known(struct hawk_target *target, const struct hawk_heap *heap)
+static bool counters_are_known(const struct hawk_heap *heap)
 {
 	/* A file goes on counting when the core of a process that lives has been written. */
-	if (hawk_target_table(target) != target && !hawk_target_process(target)->signal)
+	if (hawk_target_table(heap->target) != heap->target &&
+	    !hawk_target_process(heap->target)->signal)
 		return false;
 	return !heap->discarded_heaps && /* frees of theirs were not counted */
 	       !(hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED);
@@ -279,21 +296,21 @@ static uint64_t blocks_not_found(const struct hawk_heap *heap)
 	return totals->alloc_objects > found ? totals->alloc_objects - found : 0;
 }
 
-uint64_t hawk_heap_not_found(struct hawk_target *target, const struct hawk_heap *heap)
+uint64_t hawk_heap_not_found(const struct hawk_heap *heap)
 {
 	uint64_t missing = blocks_not_found(heap);
 
-	return missing > blocks_in_flight(target, heap) ? missing : 0;
+	return missing > blocks_in_flight(heap) ? missing : 0;
 }
 
-uint64_t hawk_heap_unaccounted(struct hawk_target *target, const struct hawk_heap *heap)
+uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap)
 {
-	return counters_are_known(target, heap) ? hawk_heap_not_found(target, heap) : 0;
+	return counters_are_known(heap) ? hawk_heap_not_found(heap) : 0;
 }
 
-bool hawk_heap_is_whole(struct hawk_target *target, const struct hawk_heap *heap)
+bool hawk_heap_is_whole(const struct hawk_heap *heap)
 {
-	return counters_are_known(target, heap) && !blocks_not_found(heap) &&
+	return counters_are_known(heap) && !blocks_not_found(heap) &&
 	       !hawk_table_header(heap->table)->dropped_objects && !heap->sweep.implausible;
 }
 
@@ -302,11 +319,10 @@ enum { UNACCOUNTED_MANY = 64, UNACCOUNTED_SHARE = 16 };
 
 /* Where all memory is there, their headers were overwritten. Says so, and has roots look for what
  * such blocks held. */
-static void report_unaccounted(struct hawk_target *target, struct hawk_heap *heap,
-			       struct hawk_findings *findings)
+static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *findings)
 {
 	bool dropped = hawk_table_header(heap->table)->dropped_objects != 0;
-	uint64_t unaccounted = hawk_heap_unaccounted(target, heap);
+	uint64_t unaccounted = hawk_heap_unaccounted(heap);
 
 	heap->plan.blocks_missing = dropped || unaccounted || heap->sweep.implausible;
 	if (!unaccounted || hawk_findings_partial(findings))
@@ -328,16 +344,14 @@ static void report_unaccounted(struct hawk_target *target, struct hawk_heap *hea
 		unaccounted == 1 ? "has" : "have");
 }
 
-/** What the sweep reports to. */
-struct progress {
-	void (*function)(void *context, uint64_t done, uint64_t all);
-	void *context;
-};
+static void report_reading(void *context, uint64_t done, uint64_t all)
+{
+	(void)context;
+	hawk_progress_reach_of(done, all);
+}
 
-/* All of the sweep that needs the target. */
-static struct hawk_error *read_target(struct hawk_target *target, struct hawk_findings *findings,
-				      const struct progress *progress, struct tallies *tallies,
-				      struct hawk_heap *heap)
+static struct hawk_error *sweep(struct hawk_findings *findings, struct tallies *tallies,
+				struct hawk_heap *heap)
 {
 	const struct hawk_sweep_taker taker = {
 		.context = tallies,
@@ -345,22 +359,40 @@ static struct hawk_error *read_target(struct hawk_target *target, struct hawk_fi
 		.reserve = reserve_blocks,
 		.fill = fill_blocks,
 	};
-	struct hawk_error *err = hawk_heap_load_plan(target, findings, heap);
+	struct hawk_progress progress;
+	struct hawk_error *err;
 
-	if (err || !heap->table)
+	hawk_progress_begin_bytes(&progress, "reading memory", 0);
+	err = hawk_sweep_beside(heap->target, &heap->plan, tallies->threads, &taker, report_reading,
+				NULL, findings, &heap->sweep);
+	hawk_progress_end(&progress);
+	if (!err && !tallies->refusal)
+		err = refuse(tallies, hawk_block_index_finish(&heap->index));
+	if (err || !tallies->refusal)
 		return err;
-	err = make_tallies(heap, tallies);
-	tallies->outside.target = target;
+	heap->refusal = take_ptr(&tallies->refusal);
+	hawk_block_index_deinit(&heap->index);
+	return hawk_block_index_init(&heap->index, 0);
+}
+
+static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tallies *tallies,
+				      struct hawk_heap *heap)
+{
+	uint64_t bytes = hawk_target_present_bytes(heap->target);
+	struct hawk_error *err = make_tallies(heap, tallies);
+
 	if (!err)
-		err = hawk_sweep_beside(target, &heap->plan, tallies->threads, &taker,
-					progress->function, progress->context, findings,
-					&heap->sweep);
+		err = hawk_block_index_init(&heap->index, bytes);
+	if (!err && hawk_target_process(heap->target)->live)
+		err = hawk_block_index_keep_heads(&heap->index, bytes);
+	if (!err)
+		err = sweep(findings, tallies, heap);
 	if (!err)
 		err = hawk_heap_outside_finish(&tallies->outside);
 	if (err)
 		return err;
-	report_unaccounted(target, heap, findings);
-	return hawk_accounting_make(target, heap->table, &heap->plan, &tallies->outside,
+	report_unaccounted(heap, findings);
+	return hawk_accounting_make(heap->target, heap->table, &heap->plan, &tallies->outside,
 				    &heap->sweep, &heap->accounting);
 }
 
@@ -380,26 +412,33 @@ static struct hawk_error *make_sites(struct hawk_findings *findings, const struc
 	return hawk_site_map_finish(heap, true);
 }
 
-struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
-				  void (*progress)(void *context, uint64_t done, uint64_t all),
-				  void *progress_context, struct hawk_heap *ret)
+static struct hawk_error *load_blocks(struct hawk_findings *findings, struct hawk_heap *heap)
 {
-	bool counted = hawk_target_process(target)->table_file;
-	struct tallies tallies = {0};
-	struct hawk_heap heap = {0};
-	struct hawk_error *err;
+	struct tallies tallies = {
+		.threads = hawk_parallel_threads(),
+		.index = &heap->index,
+		.outside = {.target = heap->target},
+	};
+	struct hawk_error *err = find_blocks(findings, &tallies, heap);
 
-	if (counted)
-		err = hawk_heap_load_plan(target, findings, &heap);
-	else
-		err = read_target(target, findings, &(struct progress){progress, progress_context},
-				  &tallies, &heap);
-	hawk_target_release(target);
-	if (!err && heap.table && counted)
+	if (!err)
+		err = make_sites(findings, &tallies, heap);
+	free_tallies(&tallies);
+	return err;
+}
+
+struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
+				  struct hawk_heap *ret)
+{
+	struct hawk_heap heap = {.target = target};
+	struct hawk_error *err = load_plan(target, findings, &heap);
+
+	if (!err && heap.table && hawk_target_process(target)->table_file)
 		err = hawk_heap_count(target, findings, &heap);
 	else if (!err && heap.table)
-		err = make_sites(findings, &tallies, &heap);
-	free_tallies(&tallies);
+		err = load_blocks(findings, &heap);
+	else if (!err)
+		err = hawk_block_index_init(&heap.index, 0);
 	if (err) {
 		hawk_heap_deinit(&heap);
 		return err;
@@ -408,81 +447,11 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 	return NULL;
 }
 
-static void report_reading(void *context, uint64_t done, uint64_t all)
-{
-	(void)context;
-	hawk_progress_reach_of(done, all);
-}
-
-/* Sites' sums and index from one sweep, and of a living process all else that is read. */
-static struct hawk_error *read_graph(struct hawk_block_graph *graph, unsigned parts,
-				     struct tallies *tallies, struct hawk_heap *heap)
-{
-	bool live = hawk_target_process(graph->target)->live;
-	uint64_t bytes = hawk_target_present_bytes(graph->target);
-	struct hawk_error *err = hawk_block_index_init(&graph->index, bytes);
-	struct hawk_progress progress;
-
-	if (!err && live)
-		err = hawk_block_index_keep_heads(&graph->index, bytes);
-	tallies->index = &graph->index;
-	tallies->threads = graph->threads;
-	hawk_progress_begin_bytes(&progress, "reading memory", 0);
-	if (!err)
-		err = read_target(graph->target, graph->findings,
-				  &(struct progress){report_reading, NULL}, tallies, heap);
-	hawk_progress_end(&progress);
-	if (!err)
-		err = hawk_block_index_finish(&graph->index);
-	if (err)
-		return err;
-	graph->parts = HAWK_PART_INDEX;
-	if (!live)
-		return NULL;
-	/* Marking and dominators wait until the process runs again. */
-	if (parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))
-		parts |= HAWK_PART_EDGES | HAWK_PART_ROOTS;
-	err = hawk_block_graph_need(graph, parts & (HAWK_PART_EDGES | HAWK_PART_ROOTS));
-	if (!err && parts & (HAWK_PART_REACH | HAWK_PART_RETAINED))
-		err = hawk_block_graph_explain(graph);
-	return err;
-}
-
-struct hawk_error *hawk_heap_load_graph(struct hawk_target *target, struct hawk_findings *findings,
-					unsigned parts, struct hawk_block_graph *graph,
-					struct hawk_heap *heap)
-{
-	struct tallies tallies = {0};
-	struct hawk_error *err;
-
-	*heap = (struct hawk_heap){0};
-	*graph = (struct hawk_block_graph){
-		.target = target,
-		.heap = heap,
-		.findings = findings,
-		.threads = graph->threads,
-		.vtables = graph->vtables,
-	};
-	err = read_graph(graph, parts, &tallies, heap);
-	if (err || !(parts & HAWK_PART_CONTENTS))
-		hawk_target_release(target);
-	if (!err && heap->table)
-		err = make_sites(findings, &tallies, heap);
-	free_tallies(&tallies);
-	if (!err)
-		err = hawk_block_graph_need(graph, parts);
-	if (err) {
-		hawk_block_graph_deinit(graph);
-		hawk_heap_deinit(heap);
-	}
-	return err;
-}
-
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
 					struct hawk_heap *ret)
 {
-	struct hawk_heap heap = {0};
-	struct hawk_error *err = hawk_heap_load_plan(target, findings, &heap);
+	struct hawk_heap heap = {.target = target};
+	struct hawk_error *err = load_plan(target, findings, &heap);
 
 	if (!err && heap.table)
 		err = hawk_site_map_make(&heap);
@@ -503,6 +472,8 @@ void hawk_heap_deinit(struct hawk_heap *heap)
 	free((void *)heap->plan.undumped);
 	free(heap->sites);
 	free(heap->site_of_trace);
+	free(heap->refusal);
+	hawk_block_index_deinit(&heap->index);
 	memset(heap, 0, sizeof(*heap));
 }
 

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The heap by site: one sweep folded over the trace table. Sites are unique stacks, named by a hash
- * that is the same under ASLR, on other hosts and after restarts: over (build-id or base name,
- * link-time address) of every frame.
+ * The heap: every live block, and the sites that allocated them. Sites are unique stacks, named by
+ * a hash that is the same under ASLR, on other hosts and after restarts: over (build-id or base
+ * name, link-time address) of every frame.
+ *
+ * Blocks are numbers from 0 on, ascending with addresses (hawk_block_index.h). A heap never changes
+ * once it is loaded, and does not depend on the number of threads.
  */
 #ifndef HAWK_SITES_H
 #define HAWK_SITES_H
 
 #include "hawk_accounting.h"
+#include "hawk_block_index.h"
 #include "hawk_life.h"
-#include "hawk_sweep.h"
+#include "hawk_near.h"
 #include "hawk_table.h"
 
 /** Ids of sites that are no stack. */
@@ -61,9 +65,14 @@ static inline uint64_t hawk_site_block_bytes(const struct hawk_site *site)
 }
 
 struct hawk_heap {
-	struct hawk_table *table; /**< NULL = the process was not traced */
+	struct hawk_target *target; /**< the owner's */
+	struct hawk_table *table;   /**< NULL = the process was not traced */
 	struct hawk_sweep_plan plan;
 	struct hawk_sweep_result sweep;
+	struct hawk_block_index index; /**< of no blocks: without a sweep, or see `refusal` */
+	/** Why the blocks cannot be numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are there all
+	 * the same. */
+	char *refusal;
 	struct hawk_table_totals totals;
 	/** A table file: live counts are the table's own, the sweep found nothing but these sums,
 	 * and there are no ages and no accounting. */
@@ -84,17 +93,12 @@ struct hawk_heap {
 const struct hawk_site *hawk_heap_site(const struct hawk_heap *heap, uint32_t trace);
 
 /**
- * Finds the table, sweeps, and groups by site. `ret->table` is NULL when there is no table: then
- * nothing else is set. Live targets are released as soon as everything needed has been read. `ret`
- * is to be deinitialized after success only.
+ * Finds the table, the live blocks and their sites. `ret->table` is NULL when there is no table:
+ * then there are no blocks. `target` must outlive `ret`, which is to be deinitialized after success
+ * only.
  */
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
-				  void (*progress)(void *context, uint64_t done, uint64_t all),
-				  void *progress_context, struct hawk_heap *ret);
-
-/** Only the table, and all of `heap` (zeros before) that comes from it alone; no sites. */
-struct hawk_error *hawk_heap_load_plan(struct hawk_target *target, struct hawk_findings *findings,
-				       struct hawk_heap *heap);
+				  struct hawk_heap *ret);
 
 /** Finds the table and fills plan and site_of_trace/sites without a sweep (whatis, blocks); counts
  * stay 0. */
@@ -104,18 +108,42 @@ void hawk_heap_deinit(struct hawk_heap *heap);
 
 /** After a sweep: blocks that the counters call live and that were not found. Too many where the
  * counters missed frees, or ran on after the core was written. */
-uint64_t hawk_heap_not_found(struct hawk_target *target, const struct hawk_heap *heap);
+uint64_t hawk_heap_not_found(const struct hawk_heap *heap);
 
 /** The same; 0 where the counters cannot tell. */
-uint64_t hawk_heap_unaccounted(struct hawk_target *target, const struct hawk_heap *heap);
+uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap);
 
 /** After a sweep: no block that has not been freed is missing, as far as the counters know. */
-bool hawk_heap_is_whole(struct hawk_target *target, const struct hawk_heap *heap);
+bool hawk_heap_is_whole(const struct hawk_heap *heap);
 
 /** The stable hash of a trace. */
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);
 
 /** Age in seconds of something born in `birth` units, seen from `life.end_units`. */
 double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units);
+
+/** Index into heap->sites of the block `block`. UINT32_MAX = only the table was loaded, and it has
+ * no site for it. */
+static inline uint32_t hawk_heap_site_at(const struct hawk_heap *heap, uint32_t block)
+{
+	uint32_t trace = heap->index.traces[block];
+
+	return trace < heap->trace_count ? heap->site_of_trace[trace] : heap->lost_site;
+}
+
+/**
+ * All about a block; of a part of a carved one, about that: its size is what was asked for. Kind,
+ * birth and offset code are read from its header in the core (one cache miss); of a living process
+ * they were kept. False, and they are 0, if that is not there.
+ */
+bool hawk_heap_block(const struct hawk_heap *heap, uint32_t block, struct hawk_block *ret);
+
+/** The same for one block after the other, in less time. `near` is of the heap's target. */
+bool hawk_heap_next_block(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block,
+			  struct hawk_block *ret);
+
+/** Upper 16 bits of the header of the block that `block` is, or is a part of (see
+ * hawk_block_index.heads); 0 if it cannot be read. For one block after the other. */
+uint16_t hawk_heap_next_head(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block);
 
 #endif
