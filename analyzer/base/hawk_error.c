@@ -14,11 +14,10 @@
 
 struct hawk_error {
 	enum hawk_error_code code;
-	int errnum;
 	char *message;
 };
 
-struct hawk_error hawk_enomem = {HAWK_ERROR_NOMEM, 0, (char *)"out of memory"};
+struct hawk_error hawk_enomem = {HAWK_ERROR_NOMEM, (char *)"out of memory"};
 
 static bool swallowed;
 
@@ -32,7 +31,7 @@ bool hawk_enomem_swallowed(void)
 	return __atomic_load_n(&swallowed, __ATOMIC_RELAXED);
 }
 
-static struct hawk_error *create(enum hawk_error_code code, int errnum, char *message)
+static struct hawk_error *create(enum hawk_error_code code, char *message)
 {
 	struct hawk_error *error;
 
@@ -44,7 +43,6 @@ static struct hawk_error *create(enum hawk_error_code code, int errnum, char *me
 		return &hawk_enomem;
 	}
 	error->code = code;
-	error->errnum = errnum;
 	error->message = message;
 	return error;
 }
@@ -66,7 +64,7 @@ struct hawk_error *hawk_error_create(enum hawk_error_code code, const char *form
 	va_start(arguments, format);
 	message = format_message(format, arguments);
 	va_end(arguments);
-	return create(code, 0, message);
+	return create(code, message);
 }
 
 struct hawk_error *hawk_error_os(int errnum, const char *operation, const char *path)
@@ -76,7 +74,7 @@ struct hawk_error *hawk_error_os(int errnum, const char *operation, const char *
 	if (asprintf(&message, "%s%s%s: %s", operation, path ? " " : "", path ? path : "",
 		     strerror(errnum)) < 0)
 		message = NULL;
-	return create(HAWK_ERROR_OS, errnum, message);
+	return create(HAWK_ERROR_OS, message);
 }
 
 struct hawk_error *hawk_error_fault(uint64_t address, uint64_t bytes)
@@ -105,11 +103,6 @@ struct hawk_error *hawk_error_prefix(struct hawk_error *error, const char *forma
 enum hawk_error_code hawk_error_code(const struct hawk_error *error)
 {
 	return error->code;
-}
-
-int hawk_error_errnum(const struct hawk_error *error)
-{
-	return error->errnum;
 }
 
 const char *hawk_error_message(const struct hawk_error *error)

@@ -13,7 +13,7 @@
 
 enum hawk_error_code {
 	HAWK_ERROR_NOMEM = 1,
-	HAWK_ERROR_OS,     /**< a system call failed; `errnum` says why */
+	HAWK_ERROR_OS,     /**< a system call failed; the message says why */
 	HAWK_ERROR_FORMAT, /**< the file is not what it should be (no core, foreign architecture,
 			      too short) */
 	HAWK_ERROR_UNSUPPORTED, /**< understood and refused: a newer version, a 32-bit core */
@@ -51,9 +51,6 @@ struct hawk_error *hawk_error_prefix(struct hawk_error *error, const char *forma
 	__attribute__((format(printf, 2, 3)));
 
 enum hawk_error_code hawk_error_code(const struct hawk_error *error);
-
-/** errno of a HAWK_ERROR_OS, else 0. */
-int hawk_error_errnum(const struct hawk_error *error);
 
 /** Valid until the error is destroyed; never NULL. */
 const char *hawk_error_message(const struct hawk_error *error);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Printing of quantities; reading is in quantity_parse.c.
+ * Printing of quantities, and reading of them from options: strict, the whole text must be one.
  */
 #include "hawk_quantity.h"
 
@@ -210,7 +210,7 @@ bool hawk_quantity_parse_bytes(const char *text, uint64_t *ret)
 	return true;
 }
 
-bool hawk_quantity_parse_seconds(const char *text, double *ret)
+static bool parse_seconds(const char *text, double *ret)
 {
 	static const struct {
 		const char *unit;
@@ -275,9 +275,9 @@ bool hawk_quantity_parse_seconds_range(const char *text, struct hawk_seconds_ran
 
 	if (!split_range(text, low, high_buffer, &high))
 		return false;
-	if ((*low || !high) && !hawk_quantity_parse_seconds(low, &range.low))
+	if ((*low || !high) && !parse_seconds(low, &range.low))
 		return false;
-	if (high && *high && !hawk_quantity_parse_seconds(high, &range.high))
+	if (high && *high && !parse_seconds(high, &range.high))
 		return false;
 	if (range.low > range.high)
 		return false;

@@ -57,8 +57,7 @@ bool hawk_quantity_parse_bytes(const char *text, uint64_t *ret);
 /** "MIN", "MIN-MAX", "MIN-", "-MAX" */
 bool hawk_quantity_parse_bytes_range(const char *text, struct hawk_range *ret);
 
-/** "90", "1.5s", "10m", "2h", "1d" */
-bool hawk_quantity_parse_seconds(const char *text, double *ret);
+/** The same of "90", "1.5s", "10m", "2h", "1d" */
 bool hawk_quantity_parse_seconds_range(const char *text, struct hawk_seconds_range *ret);
 
 /** Hex digits with or without 0x; 1 to 16 of them. */

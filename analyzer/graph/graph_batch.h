@@ -10,7 +10,6 @@
 #define HAWK_GRAPH_BATCH_H
 
 #include "graph_words.h"
-#include "hawk_ahead.h"
 #include "hawk_prefetch.h"
 
 enum {

@@ -17,9 +17,6 @@ enum {
 	WORD = HAWK_WORD_BYTES,
 	PIECES_MAX = 8,
 	EDGES_FOR_TWO = 1 << 13, /* fewer are not worth a thread */
-	/* Of a process's pages, by all threads together. */
-	KEPT_BYTES_PER_BLOCK = 16,
-	KEPT_BYTES_MIN = 16 << 20,
 };
 
 const char *const hawk_heuristic_names[HAWK_HEURISTIC_COUNT] = {
@@ -190,15 +187,11 @@ static void find_in_piece(void *context, unsigned piece)
 	finding->errors[piece] = err;
 }
 
-static struct hawk_error *begin(struct finder *finder, unsigned pieces)
+static struct hawk_error *begin(struct finder *finder)
 {
 	struct hawk_explained *explained = &finder->explained;
 	struct hawk_error *err = hawk_number_set_init(&explained->edges, finder->graph->edge_count);
-	size_t kept_bytes = (size_t)finder->graph->count * KEPT_BYTES_PER_BLOCK;
 
-	if (kept_bytes < KEPT_BYTES_MIN)
-		kept_bytes = KEPT_BYTES_MIN;
-	hawk_near_keep_pages(&finder->explainer.near, kept_bytes / pieces);
 	if (!err)
 		err = hawk_number_set_init(&explained->roots, finder->roots->count);
 	return err;
@@ -229,7 +222,7 @@ static struct hawk_error *join(struct finding *finding)
 static struct hawk_error *find(struct finding *finding)
 {
 	for (unsigned i = 0; i < finding->pieces; i++) {
-		struct hawk_error *err = begin(&finding->finders[i], finding->pieces);
+		struct hawk_error *err = begin(&finding->finders[i]);
 
 		if (err)
 			return err;
@@ -270,8 +263,6 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
 	hawk_progress_begin(&progress, "reading interior pointers", graph->edge_count);
 	err = find(&finding);
 	hawk_progress_end(&progress);
-	for (unsigned i = 0; i < finding.pieces; i++)
-		hawk_near_drop_pages(&finding.finders[i].explainer.near);
 	for (unsigned i = err ? 0 : 1; i < finding.pieces; i++)
 		hawk_explained_deinit(&finding.finders[i].explained);
 	if (!err)

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 
 #include "graph_words.h"
-#include "hawk_ahead.h"
 #include "hawk_cleanup.h"
 #include "hawk_prefetch.h"
 #include "hawk_progress.h"

@@ -8,7 +8,7 @@
  * of which fit. Testing each granule at once instead costs a mispredicted branch for every other
  * block.
  */
-#include "hawk_ahead.h"
+#include "hawk_prefetch.h"
 #include "hawk_scan.h"
 
 #include <emmintrin.h>

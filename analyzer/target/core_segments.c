@@ -66,14 +66,7 @@ Elf64_Phdr hawk_core_program_header(struct hawk_cursor *cursor)
 {
 	Elf64_Phdr header;
 
-	header.p_type = hawk_cursor_u32(cursor);
-	header.p_flags = hawk_cursor_u32(cursor);
-	header.p_offset = hawk_cursor_u64(cursor);
-	header.p_vaddr = hawk_cursor_u64(cursor);
-	header.p_paddr = hawk_cursor_u64(cursor);
-	header.p_filesz = hawk_cursor_u64(cursor);
-	header.p_memsz = hawk_cursor_u64(cursor);
-	header.p_align = hawk_cursor_u64(cursor);
+	hawk_cursor_copy(cursor, &header, sizeof(header));
 	return header;
 }
 

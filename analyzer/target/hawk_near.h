@@ -17,20 +17,9 @@ struct hawk_near {
 	const struct hawk_target *target;
 	const uint8_t *bytes; /**< memory at `start`, in place */
 	uint64_t start, end;
-	struct hawk_page_cache *pages; /**< NULL but after hawk_near_keep_pages() */
 };
 
-/**
- * Of a process, whose memory is not there in place, pages are kept from now on, in up to `bytes`:
- * for whoever reads much here and there. Of a core nothing changes. Without memory for them it is
- * slower, no more. To be called before the release; pages that were read stay readable after it.
- */
-void hawk_near_keep_pages(struct hawk_near *near, size_t bytes);
-
-/** To be called by whoever had them kept. */
-void hawk_near_drop_pages(struct hawk_near *near);
-
-/** The slow half of the function below. */
+/** The slow half of the function below: goes to another mapping. */
 size_t hawk_near_read_elsewhere(struct hawk_near *near, uint64_t address, void *to, size_t bytes);
 
 /** As hawk_target_read_some(). */

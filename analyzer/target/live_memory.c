@@ -84,8 +84,8 @@ struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stoppe
 	live->memory = openat(directory, name, O_RDONLY | O_CLOEXEC);
 	snprintf(name, sizeof(name), "task/%d/pagemap", tid);
 	live->pagemap = openat(directory, name, O_RDONLY | O_CLOEXEC);
-	live->cache = hawk_page_cache_create(&(struct hawk_page_source){read_page, live},
-					     CACHE_BYTES, true);
+	live->cache =
+		hawk_page_cache_create(&(struct hawk_page_source){read_page, live}, CACHE_BYTES);
 	*ret = live;
 	return NULL;
 }

@@ -8,7 +8,6 @@
 #ifndef HAWK_PAGE_CACHE_H
 #define HAWK_PAGE_CACHE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +17,8 @@ struct hawk_page_cache;
 
 /**
  * How many bytes of the page at `page` (an address) could be read into `to`; the rest of it is as
- * good as not there. If it is 0, `to` is as it was. Called for a page at a time, and of several
- * threads at once if the cache is shared.
+ * good as not there. If it is 0, `to` is as it was. Called for a page at a time, by several threads
+ * at once.
  */
 struct hawk_page_source {
 	size_t (*read)(const void *context, const void *where, uint64_t page, uint8_t *to);
@@ -28,10 +27,9 @@ struct hawk_page_source {
 
 /**
  * Room for `bytes` of pages, rounded down to a power of two; only what was read takes memory.
- * `is_shared`: by threads. NULL: there is no memory for it.
+ * NULL: there is no memory for it.
  */
-struct hawk_page_cache *hawk_page_cache_create(const struct hawk_page_source *source, size_t bytes,
-					       bool is_shared);
+struct hawk_page_cache *hawk_page_cache_create(const struct hawk_page_source *source, size_t bytes);
 
 /** Accepts NULL. */
 void hawk_page_cache_destroy(struct hawk_page_cache *cache);

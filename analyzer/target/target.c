@@ -16,6 +16,7 @@
 #include "hawk_array.h"
 #include "hawk_cleanup.h"
 #include "hawk_cursor.h"
+#include "hawk_near.h"
 #include "live_process.h"
 
 enum {
@@ -393,4 +394,23 @@ void hawk_target_check(const struct hawk_target *target, struct hawk_findings *f
 		hawk_core_file_check(target->core, findings);
 	else
 		hawk_live_check(target->live, findings);
+}
+
+size_t hawk_near_read_elsewhere(struct hawk_near *near, uint64_t address, void *to, size_t bytes)
+{
+	const struct hawk_mapping *mapping = NULL;
+	const uint8_t *view = NULL;
+
+	/* No mapping of a process is there as a whole. */
+	if (!near->target->live)
+		mapping = hawk_target_mapping_at(near->target, address);
+	if (mapping && mapping->present_bytes)
+		view = hawk_target_view(near->target, mapping->start,
+					(size_t)mapping->present_bytes);
+	if (view) {
+		near->bytes = view;
+		near->start = mapping->start;
+		near->end = mapping->start + mapping->present_bytes;
+	}
+	return hawk_target_read_some(near->target, address, to, bytes);
 }

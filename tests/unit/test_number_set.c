@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The set of numbers against an array of flags: few and many of them, chunks that are a list, just
- * not one any more, and full.
+ * The set of numbers against an array of flags: none, few, many, and all of them.
  */
 #include "test.h"
 #include "hawk_number_set.h"
 #include "synthetic_heap.h"
 
-enum { CHUNK = 1 << HAWK_NUMBER_CHUNK_LOG2, LIMIT = 5 * CHUNK + 1234, UNITS_FEW = 4096 };
+enum { CHUNK = 1 << 16, LIMIT = 5 * CHUNK + 1234 };
 
 /* One number in `per[chunk]`; 0 = none. */
 static void fill(struct hawk_number_set *set, uint8_t *flags, const unsigned *per, uint32_t first,
@@ -61,42 +60,6 @@ TEST(has_what_was_added_and_nothing_else)
 			hawk_number_set_deinit(&sets[1]);
 			free(flags);
 		}
-}
-
-/* A chunk of each number around the one where a list becomes a bitmap. */
-TEST(lists_become_bitmaps_at_the_right_moment)
-{
-	for (uint32_t count = HAWK_NUMBER_BITMAP_UNITS - 2; count < HAWK_NUMBER_BITMAP_UNITS + 3;
-	     count++) {
-		struct hawk_number_set set;
-
-		assert_null(hawk_number_set_init(&set, LIMIT));
-		for (uint32_t chunk = 1; chunk < 4; chunk++)
-			for (uint32_t i = 0; i < count; i++)
-				hawk_number_set_add(&set, chunk * CHUNK + 3 * i);
-		for (uint32_t i = 0; i < LIMIT; i++)
-			assert_int_equal(hawk_number_set_has(&set, i),
-					 i >= CHUNK && i < 4 * CHUNK && i % CHUNK < 3 * count &&
-						 i % CHUNK % 3 == 0);
-		hawk_number_set_deinit(&set);
-	}
-}
-
-/* Two bytes for each of few numbers, and never more than a bit for all there could be. */
-TEST(takes_little_memory)
-{
-	struct hawk_number_set set;
-
-	assert_null(hawk_number_set_init(&set, 100 * (uint64_t)CHUNK));
-	for (uint64_t i = 0; i < UNITS_FEW; i++)
-		hawk_number_set_add(&set, i * 100 * CHUNK / UNITS_FEW);
-	assert_int_equal(set.chunks[100], UNITS_FEW);
-	hawk_number_set_deinit(&set);
-	assert_null(hawk_number_set_init(&set, 100 * (uint64_t)CHUNK));
-	for (uint64_t i = 0; i < 100 * (uint64_t)CHUNK; i++)
-		hawk_number_set_add(&set, i);
-	assert_int_equal(set.chunks[100], 100 * CHUNK / 16);
-	hawk_number_set_deinit(&set);
 }
 
 TEST(zeros_have_nothing)

@@ -54,7 +54,7 @@ static size_t read_memory(const void *context, const void *where, uint64_t page,
 	return there;
 }
 
-static int set_up(void **state, bool is_shared)
+static int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
@@ -62,19 +62,9 @@ static int set_up(void **state, bool is_shared)
 		return -1;
 	fixture->cache =
 		hawk_page_cache_create(&(struct hawk_page_source){read_memory, &fixture->memory},
-				       (size_t)SLOTS * HAWK_PAGE_BYTES, is_shared);
+				       (size_t)SLOTS * HAWK_PAGE_BYTES);
 	*state = fixture;
 	return fixture->cache ? 0 : -1;
-}
-
-static int set_up_own(void **state)
-{
-	return set_up(state, false);
-}
-
-static int set_up_shared(void **state)
-{
-	return set_up(state, true);
 }
 
 static int tear_down(void **state)
@@ -111,7 +101,7 @@ static uint64_t page_at(unsigned page)
 	return (uint64_t)page * HAWK_PAGE_BYTES;
 }
 
-#define PAGE_CACHE_TEST(name) TEST_WITH(struct fixture *fixture, set_up_own, tear_down, name)
+#define PAGE_CACHE_TEST(name) TEST_WITH(struct fixture *fixture, set_up, tear_down, name)
 
 PAGE_CACHE_TEST(a_page_is_read_once)
 {
@@ -183,7 +173,7 @@ static void *read_at_random(void *argument)
 	return NULL;
 }
 
-TEST_WITH(struct fixture *fixture, set_up_shared, tear_down, threads_share_it)
+TEST_WITH(struct fixture *fixture, set_up, tear_down, threads_share_it)
 {
 	pthread_t threads[THREADS];
 
@@ -195,17 +185,4 @@ TEST_WITH(struct fixture *fixture, set_up_shared, tear_down, threads_share_it)
 		assert_int_equal(pthread_join(threads[i], &wrong), 0);
 		assert_null(wrong);
 	}
-}
-
-__attribute__((constructor)) static void add_shared(void)
-{
-	test_add("a_page_is_read_once, shared", run_a_page_is_read_once, set_up_shared, tear_down);
-	test_add("a_read_crosses_pages, shared", run_a_read_crosses_pages, set_up_shared,
-		 tear_down);
-	test_add("pages_of_one_slot_drive_each_other_out, shared",
-		 run_pages_of_one_slot_drive_each_other_out, set_up_shared, tear_down);
-	test_add("what_is_not_there_ends_a_read, shared", run_what_is_not_there_ends_a_read,
-		 set_up_shared, tear_down);
-	test_add("what_is_not_there_drives_nothing_out, shared",
-		 run_what_is_not_there_drives_nothing_out, set_up_shared, tear_down);
 }
