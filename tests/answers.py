@@ -20,11 +20,9 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "e2e", "support"), os.path.join(HERE, "bench")]
+sys.path[:0] = [os.path.join(HERE, "e2e"), os.path.join(HERE, "bench")]
 import commands  # noqa: E402
-import hawk  # noqa: E402
-import holder_world  # noqa: E402
-import real  # noqa: E402
+from support import hawk, holder_world, real  # noqa: E402
 
 # Larger answers would fill the disk: their size and checksum stand for them.
 ANSWER_BYTES_MAX = 32 << 20

@@ -4,10 +4,8 @@ leaves them; types are found at their blocks; both outlive the library whose tex
 the tracer, also in static executables, nothing happens."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 INCLUDE = "-I" + os.path.join(hawk.SOURCE, "tracer")
 STRICT = ("-Wall", "-Wextra", "-pedantic", "-Wshadow", "-Werror", INCLUDE)

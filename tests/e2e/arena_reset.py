@@ -4,11 +4,8 @@ cannot follow, nothing is called lost, and why, is said; where it can, the verdi
 
 import collections
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import leaks  # noqa: E402
+from support import hawk, leaks
 
 LOST = (3, 300)  # blocks and bytes of make_lost()
 KEY = "heaps-discarded"

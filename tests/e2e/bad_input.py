@@ -7,10 +7,8 @@ import os
 import resource
 import shutil
 import struct
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 MEMORY_BOUND = 2 << 30  # address space; the mapped core counts too
 VERBS = (["analyze"], ["analyze", "--json"], ["blocks"], ["blocks", "--json"])

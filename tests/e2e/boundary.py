@@ -5,10 +5,8 @@ whatever the allocator does to dead memory (`gcc -O2` likes to delete such a sto
 
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 EXPECTED = os.path.join(hawk.SOURCE, "tests", "e2e", "expected")
 

@@ -14,10 +14,7 @@ import signal
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import archive  # noqa: E402
-import hawk  # noqa: E402
-import leaks  # noqa: E402
+from support import archive, hawk, leaks
 
 OLDEST = "bullseye"
 RELEASES = (OLDEST, "bookworm", "trixie", "sid")

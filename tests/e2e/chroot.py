@@ -5,10 +5,8 @@ working directory: traced as elsewhere, and analyzed from outside with --sysroot
 import os
 import re
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 
 def copy_into(root, path):

@@ -5,11 +5,8 @@ contract and agrees with the text."""
 import json
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import hawk  # noqa: E402
+from support import cli_world, hawk
 
 
 def text_of(*arguments, codes=(0,), environment=None):

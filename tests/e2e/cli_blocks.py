@@ -3,11 +3,8 @@
 
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import hawk  # noqa: E402
+from support import cli_world, hawk
 
 KEYS = ["address", "size", "state", "site", "age_seconds", "kind", "type"]
 

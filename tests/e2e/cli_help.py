@@ -5,10 +5,8 @@ answered by exit code 2 and one line that helps."""
 import os
 import re
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 
 def tool(*arguments, **options):

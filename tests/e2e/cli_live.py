@@ -6,12 +6,9 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import hawk  # noqa: E402
+from support import cli_world, hawk
 
 
 def states(pid):

@@ -11,11 +11,8 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import hawk  # noqa: E402
+from support import cli_world, hawk
 
 VERBS = (["analyze"], ["analyze", "--json"], ["analyze", "--full"], ["blocks"],
          ["blocks", "--json"])

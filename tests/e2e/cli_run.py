@@ -5,10 +5,8 @@ import os
 import resource
 import shutil
 import stat
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 
 def traced(*arguments, environment=None, preexec=None, **options):

@@ -9,10 +9,8 @@ import re
 import shutil
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 TOOLS = {"zstd": ["zstd", "-qc"], "lz4": ["lz4", "-qc"], "xz": ["xz", "-1c"],
          "gzip": ["gzip", "-c"]}

@@ -4,15 +4,12 @@
 named file that is a FIFO, gone, or another binary. Never a crash or a hang, always an exit code."""
 
 import os
-import sys
+import random
+import resource
+import shutil
+import struct
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-
-import random  # noqa: E402
-import resource  # noqa: E402
-import shutil  # noqa: E402
-import struct  # noqa: E402
+from support import hawk
 
 CODES = (hawk.EXIT_OK, hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
 ROUNDS = 40

@@ -5,10 +5,8 @@ died below its stack still has one."""
 import os
 import re
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 ENDLESS = "100000000"
 

@@ -2,11 +2,8 @@
 """The entry points of jemalloc itself, in any mix with the standard ones."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import entries  # noqa: E402
-import hawk  # noqa: E402
+from support import entries, hawk
 
 entries.run_all("jemalloc")
 ARCHIVE = "/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a"

@@ -5,12 +5,8 @@ what all blocks have, and as many blocks are meant as `blocks` lists."""
 
 import collections
 import json
-import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import holder_world  # noqa: E402
+from support import hawk, holder_world
 
 KINDS = ("definitely_lost", "indirectly_lost", "possibly_lost", "still_reachable")
 NOTHING = ("--size=1000g", "--age=1d", "--type=^no such type$", "--function=^no_such_function$")

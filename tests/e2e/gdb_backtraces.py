@@ -5,10 +5,8 @@ for plain C, C++ templates, callbacks through the C library, signal handlers and
 import json
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 
 def base_name(function):

@@ -5,13 +5,9 @@
 import json
 import os
 import shutil
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import growth_world  # noqa: E402
-import hawk  # noqa: E402
+from support import cli_world, growth_world, hawk
 
 VERDICTS = {"make_held": "leak", "make_lost": "leak", "make_startup": "start-up",
             "make_burst": "burst", "make_cached": "cache or growing queue", "make_young": "steady",

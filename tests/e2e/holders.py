@@ -5,12 +5,8 @@ import json
 import os
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import hawk  # noqa: E402
-import holder_world  # noqa: E402
+from support import cli_world, hawk, holder_world
 
 CELLS, SESSIONS = holder_world.CELLS, holder_world.SESSIONS
 HUB_BYTES = 16 + CELLS * (32 + 40)

@@ -3,19 +3,15 @@
 """refs, path, merge-paths, retained, sites, leaks and sql on cores that lack something or lie: they say
 what is missing, call nothing lost that may be held from there, and never crash."""
 
+import json
 import os
-import sys
+import random
+import resource
+import struct
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import holder_world  # noqa: E402
-from core_surgery import (PT_LOAD, REGISTERS_OFFSET, RSP, WRITE, drop_segments,  # noqa: E402
-                          program_headers, thread_notes)
-
-import json  # noqa: E402
-import random  # noqa: E402
-import resource  # noqa: E402
-import struct  # noqa: E402
+from support import hawk, holder_world
+from support.core_surgery import (PT_LOAD, REGISTERS_OFFSET, RSP, WRITE, drop_segments,
+                                  program_headers, thread_notes)
 
 DAMAGED = 8
 CODES = (hawk.EXIT_OK, hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)

@@ -4,10 +4,8 @@ and whose clock is days ahead: the program runs as it does without the tracer, a
 
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 BLOCKS, PAUSE_SECONDS = 200, 4
 LATE_BLOCKS = 64  # after a pause so many look older than they are

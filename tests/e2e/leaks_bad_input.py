@@ -6,13 +6,10 @@ it may be in what is missing, the reason is said, and nothing crashes."""
 import os
 import random
 import struct
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import leaks  # noqa: E402
-from core_surgery import (PT_LOAD, REGISTERS_OFFSET, RSP, WRITE, drop_segments,  # noqa: E402
-                          leave_out_segment, program_headers, thread_notes)
+from support import hawk, leaks
+from support.core_surgery import (PT_LOAD, REGISTERS_OFFSET, RSP, WRITE, drop_segments,
+                                  leave_out_segment, program_headers, thread_notes)
 
 ROUNDS = 24
 

@@ -8,11 +8,8 @@ import collections
 import os
 import re
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import leaks  # noqa: E402
+from support import hawk, leaks
 
 # Every member of a ring is an indirect leak there: none of them is told to be the reason.
 RINGS = {"site_ring", "site_double", "site_ring_with_tail", "site_partners", "site_lost_list",

@@ -3,13 +3,8 @@
 lost, nothing is missing, and nearly everything is reachable. A root that is not looked at would show
 here."""
 
-import os
-import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import leaks  # noqa: E402
+from support import hawk, leaks
 
 SQL = ("create table t(a integer primary key, b text); with recursive n(i) as (select 1 union all "
        "select i + 1 from n where i < 20000) insert into t select i, hex(randomblob(20)) from n; "

@@ -7,12 +7,9 @@ failure.
 
 import collections
 import os
-import sys
 import xml.etree.ElementTree
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import leaks  # noqa: E402
+from support import hawk, leaks
 
 # Which of a ring's members leads is chosen by order there; here it is always one of the outermost
 # group. (site: {kind: (objects, bytes)}) as memcheck has it.

@@ -5,12 +5,8 @@ suppressions, choosing, JSON against its schema, 80 columns, a living process.""
 import json
 import os
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import hawk  # noqa: E402
-import leaks  # noqa: E402
+from support import cli_world, hawk, leaks
 
 LOST, INDIRECT, POSSIBLE, KEPT = leaks.KINDS
 TRUTH = {

@@ -7,12 +7,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 SCRIPT = """
 my %h; $h{$_} = {a => [1..5], b => "x$_"} for 1..20000;

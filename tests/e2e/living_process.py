@@ -2,16 +2,13 @@
 """A living process: analyze --pid says what a core of the same process says, the process goes on
 afterwards, also when it was stopped before, and also when the analyzer is killed."""
 
+import json
 import os
-import sys
+import signal
+import subprocess
+import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-
-import json  # noqa: E402
-import signal  # noqa: E402
-import subprocess  # noqa: E402
-import time  # noqa: E402
+from support import hawk
 
 
 def start(*arguments):

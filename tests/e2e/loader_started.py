@@ -5,10 +5,8 @@ own C library along: the tracer knows the loader, so that it sees libraries go, 
 import os
 import re
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 LOADS = "100"
 

@@ -7,10 +7,8 @@ import glob
 import json
 import os
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 CHILDREN = 8
 IDLE_OVERWRITTEN = 40

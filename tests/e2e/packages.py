@@ -11,10 +11,8 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 NEEDED = {"libdw-dev", "libelf-dev", "libxxhash-dev", "liblzma-dev", "zlib1g-dev", "libsqlite3-dev",
           "libedit-dev"}

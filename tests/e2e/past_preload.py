@@ -6,8 +6,7 @@ allocator, and with wrappers before and behind the tracer."""
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 KEPT = 50  # of the program
 CTYPES = """

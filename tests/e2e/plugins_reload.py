@@ -3,10 +3,8 @@
 """Libraries that come and go at the same addresses cost the same however often they do."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 LOADS = "10000"
 # Twice as much on a quiet machine; fifteen times if every load looked through all earlier ones.

@@ -5,10 +5,8 @@ its stack, none that was ended or reset is, and no byte is counted twice."""
 import collections
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 INCLUDE = ["-I" + os.path.join(hawk.SOURCE, "tracer")]
 POOL_FUNCTIONS = {"carve_kept", "carve_doomed", "take_slot", "make_subpool", "carve_nested"}

@@ -10,13 +10,11 @@ import select
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import termios
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 NODES = 400000
 COLUMNS = 80

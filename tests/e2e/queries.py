@@ -2,14 +2,11 @@
 """Questions to one core: filters, orders and groups agree with the plain answer, whatis with blocks,
 text with JSON; and the JSON has the keys and types that docs/json.md and its schema promise."""
 
+import json
 import os
-import sys
+import re
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-
-import json  # noqa: E402
-import re  # noqa: E402
+from support import hawk
 
 TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float),
          "boolean": bool, "null": type(None)}

@@ -3,13 +3,9 @@
 """The C++ compiler: the same assembly from a generated, preprocessed source."""
 
 import os
-import sys
+import signal
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
-
-import signal  # noqa: E402
+from support import hawk, real
 
 SOURCE = """
 #include <algorithm>

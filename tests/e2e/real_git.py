@@ -2,14 +2,10 @@
 """git: log with patches and a repack of a history made for the purpose."""
 
 import os
-import sys
+import signal
+import subprocess
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
-
-import signal  # noqa: E402
-import subprocess  # noqa: E402
+from support import hawk, real
 
 WHO = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@example.org", "GIT_COMMITTER_NAME": "A",
        "GIT_COMMITTER_EMAIL": "a@example.org", "GIT_AUTHOR_DATE": "2024-01-01T00:00:00Z",

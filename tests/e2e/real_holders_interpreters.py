@@ -2,12 +2,10 @@
 """python3, perl and sqlite3: what holds their objects, by the names that their authors gave it."""
 
 import os
+import real_holders as holders
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
-import real_holders as holders  # noqa: E402
+from support import hawk, real
 
 PYTHON = """
 import os, sys

@@ -3,16 +3,12 @@
 """nginx and the C++ compiler: what holds their pools and tables."""
 
 import os
-import sys
+import real_holders as holders
+import signal
+import socket
+import subprocess
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
-import real_holders as holders  # noqa: E402
-
-import signal  # noqa: E402
-import socket  # noqa: E402
-import subprocess  # noqa: E402
+from support import hawk, real
 
 CONFIGURATION = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;

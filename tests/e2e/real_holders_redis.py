@@ -4,15 +4,11 @@
 
 import os
 import re
-import sys
+import real_holders as holders
+import signal
+import subprocess
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
-import real_holders as holders  # noqa: E402
-
-import signal  # noqa: E402
-import subprocess  # noqa: E402
+from support import hawk, real
 
 KEYS = int(os.environ.get("HAWK_REDIS_KEYS", "50000"))
 FIELDS = KEYS // 20

@@ -3,15 +3,11 @@
 """nginx in the foreground, serving files over the loopback."""
 
 import os
-import sys
+import signal
+import subprocess
+import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
-
-import signal  # noqa: E402
-import subprocess  # noqa: E402
-import urllib.request  # noqa: E402
+from support import hawk, real
 
 CONFIGURATION = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """node: JSON, regular expressions and timers, with its threads and its JIT."""
 
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
+from support import hawk, real
 
 SCRIPT = """
 const crypto = require('crypto'), zlib = require('zlib');

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """perl: hashes, regular expressions, sorting, and a fork."""
 
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
+from support import hawk, real
 
 SCRIPT = r"""
 use strict; use warnings;

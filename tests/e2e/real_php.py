@@ -2,12 +2,7 @@
 """PHP, which loads its extensions with RTLD_DEEPBIND: their free() and realloc() are the C library's own, past the
 tracer's."""
 
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
+from support import hawk, real
 
 SCRIPT = r"""
 $rows = [];

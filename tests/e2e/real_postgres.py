@@ -3,15 +3,11 @@
 """PostgreSQL: initdb and queries through a traced server; a core of one backend."""
 
 import os
-import sys
+import pwd
+import shutil
+import subprocess
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
-
-import pwd  # noqa: E402
-import shutil  # noqa: E402
-import subprocess  # noqa: E402
+from support import hawk, real
 
 QUERIES = """
 create table item(id int primary key, name text, price numeric);

@@ -4,9 +4,7 @@
 import os
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
+from support import hawk, real
 
 SCRIPT = """
 import json, random, re, sys, threading

@@ -2,15 +2,10 @@
 # ctest: serial
 """redis-server, loaded by redis-benchmark over the loopback."""
 
-import os
-import sys
+import signal
+import subprocess
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
-
-import signal  # noqa: E402
-import subprocess  # noqa: E402
+from support import hawk, real
 
 
 def command(cli, port, *words):

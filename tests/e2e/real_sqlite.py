@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """sqlite3: a database in memory, filled, indexed and asked."""
 
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import real  # noqa: E402
+from support import hawk, real
 
 SCRIPT = """
 create table item(id integer primary key, name text, price real);

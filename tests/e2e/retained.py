@@ -6,11 +6,8 @@ the second way, which takes the place of the first in memory, leaves all other a
 import json
 import os
 import signal
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import hawk  # noqa: E402
+from support import cli_world, hawk
 
 SOURCE = r"""
 #include <alloca.h>

@@ -4,10 +4,8 @@ preloaded before, passes exit codes on, raises the core limit; the options of th
 
 import os
 import shutil
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 
 

@@ -4,10 +4,8 @@
 stacks, without them, and with libunwind in the tracer's place."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 PROGRAMS = [
     ["aligned"], ["custom_new"], ["dead"], ["dlopen", hawk.SAMPLES], ["exit_late"], ["fork"],

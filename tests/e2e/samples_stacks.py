@@ -2,10 +2,8 @@
 """Cores of the one-idea programs: what each was written for is in the answer."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 
 def analysis_of(name, *arguments, options=None):

@@ -5,10 +5,8 @@ their predicted errors. Limits are six standard errors: chance fails this less t
 import collections
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 FUNCTIONS = ("make_small", "make_medium", "make_huge", "make_empty", "make_grown",
              "make_temporary")

@@ -4,10 +4,8 @@ it does without the tracer, and what could not be recorded is counted as dropped
 
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 # Numbers of x86_64.
 CALLS = {"mmap": 9, "mprotect": 10, "munmap": 11, "rt_sigprocmask": 14, "sched_yield": 24,

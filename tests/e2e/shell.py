@@ -6,13 +6,9 @@ import os
 import pty
 import re
 import select
-import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import holder_world  # noqa: E402
+from support import hawk, holder_world
 
 PLAIN = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r")
 

@@ -5,11 +5,8 @@ never crashes, and never leaves something out without a word."""
 
 import os
 import random
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import holder_world  # noqa: E402
+from support import hawk, holder_world
 
 # Each asks for some hundred places; of these, one in so many is tried.
 VERBS = ((["analyze", "--json"], 2), (["analyze", "--full"], 4), (["leaks", "--threads=2"], 3),

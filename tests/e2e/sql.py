@@ -6,11 +6,8 @@ import csv
 import io
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import holder_world  # noqa: E402
+from support import hawk, holder_world
 
 
 def sql(query, *options, code=0):

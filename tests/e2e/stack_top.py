@@ -3,10 +3,8 @@
 walked and verified without reading what is not there."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 hawk.need_build()
 folder = hawk.temporary_folder()

@@ -4,10 +4,8 @@ perf trampolines, a call through a null pointer, a second mapping of the program
 where a frame pointer may have skipped frames, that is said."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 REMARK = "(frames may be missing: code without unwind information was passed)"
 

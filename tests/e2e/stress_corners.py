@@ -4,10 +4,8 @@
 
 import os
 import resource
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 CORNERS = ("sizes", "alignments", "resizes", "address_space", "many_threads",
            "processes", "namespaces", "stack_overflow", "cancellation", "coroutines", "stack_without_end",

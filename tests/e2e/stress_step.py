@@ -3,10 +3,8 @@
 """The tracer interrupted at every instruction: what a core or a signal handler would meet there."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 # Every 67th instruction; all of them when there is time.
 STRIDE = "1" if float(os.environ.get("HAWK_STRESS_SECONDS") or 0) >= 300 else "67"

@@ -4,11 +4,8 @@
 
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import suites  # noqa: E402
+from support import hawk, suites
 
 # gperftools' configure would find these.
 GPERFTOOLS_CONFIG = [f"-DHAVE_{name}=1" for name in (

@@ -4,11 +4,8 @@
 
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import suites  # noqa: E402
+from support import hawk, suites
 
 PERL = ["op/hash.t", "op/sort.t", "op/split.t", "op/push.t", "op/closure.t", "op/local.t",
         "re/subst.t", "re/qr_gc.t", "op/repeat.t", "op/fork.t"]

@@ -4,11 +4,8 @@
 
 import os
 import re
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import suites  # noqa: E402
+from support import hawk, suites
 
 PYTHON = "/usr/bin/python3.11"
 MODULES = ["test_dict", "test_array", "test_deque", "test_json", "test_struct", "test_ctypes",

@@ -3,12 +3,8 @@
 """stress-ng's memory stressors, scripts of small interpreters, and the C library's tunables."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import suites  # noqa: E402
-import stress  # noqa: E402
+from support import hawk, stress, suites
 
 LUA = """
 local all, seed = {}, 42

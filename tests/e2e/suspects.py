@@ -6,13 +6,8 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import growth_world  # noqa: E402
-import hawk  # noqa: E402
-import holder_world  # noqa: E402
+from support import cli_world, growth_world, hawk, holder_world
 
 HEADING = "\nSuspects: "
 

@@ -5,11 +5,8 @@ import json
 import os
 import signal
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import cli_world  # noqa: E402
-import hawk  # noqa: E402
+from support import cli_world, hawk
 
 NODES = 400
 # Of each shape the functions that a suspect may have made; whether it is lost; what is lost through it.

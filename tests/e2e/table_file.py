@@ -12,12 +12,10 @@ import shutil
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 SITES, THREADS_MAX, WORDS = 8, 16, 32
 ROUNDS = 50 if float(os.environ.get("HAWK_STRESS_SECONDS") or 0) >= 300 else 4

@@ -2,10 +2,8 @@
 """Programs that use up the thread-specific keys of the process: the tracer takes one, and does without if there is none."""
 
 import os
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 THREADS, BLOCK_BYTES = 300, 100
 

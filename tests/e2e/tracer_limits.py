@@ -8,11 +8,9 @@ import os
 import re
 import resource
 import shutil
-import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
+from support import hawk
 
 STACKS = 1 << 17
 LEVELS_MAX = 20

@@ -4,11 +4,8 @@ cores looks the same, and may hold anything: the tracer has seen which it is."""
 
 import os
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "support"))
-import hawk  # noqa: E402
-import leaks  # noqa: E402
+from support import hawk, leaks
 
 
 def check_whole(core, what):

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-import hawk
+from support import hawk
 
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 

@@ -5,7 +5,7 @@ for the subset of JSON Schema that docs/schema uses."""
 import os
 import re
 
-import hawk
+from support import hawk
 
 SOURCE = r"""
 #include <atomic>

@@ -8,7 +8,7 @@ bound at once and lazily, looked up by dlsym(), and as a plug-in that is loaded 
 
 import os
 
-import hawk
+from support import hawk
 
 # Functions of the allocator's own that the program finds, at least; Debian 12's libraries have all.
 FUNCTIONS = {"jemalloc": 16, "tcmalloc": 31, "mimalloc": 70}

@@ -5,7 +5,7 @@ import os
 import re
 import signal
 
-import hawk
+from support import hawk
 
 SECONDS = 4
 

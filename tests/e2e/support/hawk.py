@@ -21,7 +21,7 @@ import tempfile
 import time
 import traceback
 
-import debug_files
+from support import debug_files
 
 SOURCE = os.environ.get("HAWK_SOURCE") or os.path.abspath(
     os.path.join(os.path.dirname(__file__), "..", "..", ".."))

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 
-import hawk
+from support import hawk
 
 SOURCE = r"""
 #include <alloca.h>

@@ -6,7 +6,7 @@ import json
 import os
 import re
 
-import hawk
+from support import hawk
 
 KINDS = ("definitely_lost", "indirectly_lost", "possibly_lost", "still_reachable")
 LOST = ("definitely_lost", "indirectly_lost")

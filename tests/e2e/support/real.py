@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-import hawk
+from support import hawk
 
 
 def same_output(arguments, what, folder, extra=None, stdin=None, normalize=lambda text: text):

@@ -3,7 +3,7 @@
 
 import json
 
-import hawk
+from support import hawk
 
 CODES = (hawk.EXIT_OK, hawk.EXIT_PARTIAL)
 

@@ -13,7 +13,7 @@ import struct
 import subprocess
 import time
 
-import hawk
+from support import hawk
 
 SECONDS = float(os.environ.get("HAWK_STRESS_SECONDS") or 12)
 THREADS = 64

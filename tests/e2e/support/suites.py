@@ -11,8 +11,7 @@ import os
 import subprocess
 import tarfile
 
-import archive
-import hawk
+from support import archive, hawk
 
 LONG = os.environ.get("HAWK_SUITES") == "1"
 

@@ -11,7 +11,7 @@ import itertools
 import os
 import re
 
-import hawk
+from support import hawk
 
 STEPS = 3000
 EXTRA_BLOCKS_MAX = 32  # one per thread (its TLS vector) and a few more
