@@ -42,18 +42,14 @@ done
 
 # One line for each program: its name, file, packages and workload, separated by tabs.
 programs() {
-	awk -F'\t' '
-		/^# packages:/ { packages = substr($0, 13); next }
-		/^# workload:/ { workload = substr($0, 13); next }
-		/^zoo_[a-z0-9_]+\(\)/ {
-			name = $0
-			sub(/^zoo_/, "", name)
-			sub(/\(.*/, "", name)
-			if (packages != "")
-				print name "\t" FILENAME "\t" packages "\t" workload
-		}
-		!/^#/ { packages = workload = "" }
-	' "$source_dir"/tests/zoo/*.sh | awk -F'\t' -v only="$only" '$1 ~ only' | sort
+	awk -F': ' -v only="$only" '/^## / && substr($1, 4) ~ only {
+		print substr($1, 4) "\t" FILENAME "\t" $2 "\t" substr($0, length($1) + length($2) + 5)
+	}' "$source_dir"/tests/zoo/*.sh | sort
+}
+
+# script_of NAME FILE: what stands in the file before all programs, and the program.
+script_of() {
+	awk -v name="$1" '/^## / { other = $2 != name ":"; next } !other' "$2"
 }
 
 if [ $list = yes ]; then
@@ -93,12 +89,13 @@ run_once() {
 		tables=("HAWK_OPTS=table=$folder/tables/%p.hawk")
 	fi
 	: >"$folder/$3.facts"
+	script_of "$1" "$2" >"$folder/script"
 	(cd "$here" && nice -n 10 env -i PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin \
 		HOME="$here" TMPDIR="$here" LC_ALL=C.UTF-8 TZ=UTC TERM=dumb "${tables[@]}" \
 		ZOO_PRELOAD="$preload" ZOO_HAWK="$work/hawk-core" ZOO_FACTS="$folder/$3.facts" ZOO_PORT=$((20000 + RANDOM % 10000)) \
 		python3 "$source_dir/tests/zoo/contain.py" 180 \
 		/usr/bin/time -q -o "$folder/$3.rss" -f %M \
-		bash -c '. "$0/helpers.sh"; . "$1"; "zoo_$2"' "$source_dir/tests/zoo" "$2" "$1") \
+		bash -c '. "$0"; run() { . "$1"; }; run "$1"' "$source_dir/tests/zoo/helpers.sh" "$folder/script") \
 		>"$folder/$3.out" 2>"$folder/$3.err" </dev/null
 	echo $? >"$folder/$3.rc"
 }

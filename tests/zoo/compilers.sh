@@ -1,5 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-# shellcheck shell=bash
 # Compilers, linkers and build systems. What they make is compared byte for byte.
 
 write_c() {
@@ -59,48 +58,31 @@ int main()
 END
 }
 
-# packages: gcc
-# workload: -O2 to assembly, object and program
-zoo_gcc() {
-	write_c
-	traced gcc -O2 -S work.c && md5sum work.s && traced gcc -O2 work.c -o work && traced ./work
-}
+## gcc: gcc: -O2 to assembly, object and program
+write_c
+traced gcc -O2 -S work.c && md5sum work.s && traced gcc -O2 work.c -o work && traced ./work
 
-# packages: g++
-# workload: C++17 with templates, debug information; then its program with threads and exceptions
-zoo_gxx() {
-	write_cxx
-	traced g++ -O1 -g -std=c++17 -S work.cc && md5sum work.s && traced g++ -O1 work.cc -o work -pthread && traced ./work
-}
+## gxx: g++: C++17 with templates, debug information; then its program with threads and exceptions
+write_cxx
+traced g++ -O1 -g -std=c++17 -S work.cc && md5sum work.s && traced g++ -O1 work.cc -o work -pthread && traced ./work
 
-# packages: clang
-# workload: C++17 with templates to assembly, AddressSanitizer's program
-zoo_clang() {
-	write_cxx
-	write_c
-	traced clang++ -O1 -std=c++17 -S work.cc && md5sum work.s && traced clang -O2 work.c -o work && traced ./work
-}
+## clang: clang: C++17 with templates to assembly, AddressSanitizer's program
+write_cxx
+write_c
+traced clang++ -O1 -std=c++17 -S work.cc && md5sum work.s && traced clang -O2 work.c -o work && traced ./work
 
-# packages: lld clang
-# workload: links a C++ program
-zoo_lld() {
-	write_cxx
-	clang++ -O1 -c work.cc && traced ld.lld --version | cut -d ' ' -f 1-3 && traced clang++ -fuse-ld=lld work.o -o work -pthread &&
-		md5sum work && ./work
-}
+## lld: lld clang: links a C++ program
+write_cxx
+clang++ -O1 -c work.cc && traced ld.lld --version | cut -d ' ' -f 1-3 && traced clang++ -fuse-ld=lld work.o -o work -pthread &&
+	md5sum work && ./work
 
-# packages: binutils g++
-# workload: gold links, objdump and strip read
-zoo_gold() {
-	write_cxx
-	g++ -O1 -g -c work.cc && traced g++ -fuse-ld=gold work.o -o work -pthread && traced objdump -dC work | md5sum &&
-		traced strip work && md5sum work && ./work
-}
+## gold: binutils g++: gold links, objdump and strip read
+write_cxx
+g++ -O1 -g -c work.cc && traced g++ -fuse-ld=gold work.o -o work -pthread && traced objdump -dC work | md5sum &&
+	traced strip work && md5sum work && ./work
 
-# packages: rustc
-# workload: a program of maps and threads, optimized, and that program
-zoo_rustc() {
-	cat >work.rs <<'END'
+## rustc: rustc: a program of maps and threads, optimized, and that program
+cat >work.rs <<'END'
 use std::collections::BTreeMap;
 use std::thread;
 fn main() {
@@ -112,21 +94,15 @@ fn main() {
     std::process::exit(5);
 }
 END
-	traced rustc -O --edition 2021 work.rs && traced ./work
-}
+traced rustc -O --edition 2021 work.rs && traced ./work
 
-# packages: cargo rustc
-# workload: builds and tests a crate
-zoo_cargo() {
-	traced cargo init --quiet --lib --vcs none --name beast . && traced cargo test --quiet --offline 2>&1 | grep -v finished
-	return "${PIPESTATUS[0]}"
-}
+## cargo: cargo rustc: builds and tests a crate
+traced cargo init --quiet --lib --vcs none --name beast . && traced cargo test --quiet --offline 2>&1 | grep -v finished
+return "${PIPESTATUS[0]}"
 
-# packages: golang-go
-# workload: build (static programs: the tracer is not in them), vet, run
-zoo_go() {
-	mkdir -p beast && cd beast || return
-	cat >main.go <<'END'
+## go: golang-go: build (static programs: the tracer is not in them), vet, run
+mkdir -p beast && cd beast || return
+cat >main.go <<'END'
 package main
 import ("fmt"; "os"; "sort"; "strings"; "sync")
 func main() {
@@ -142,14 +118,11 @@ func main() {
 	os.Exit(6)
 }
 END
-	export GOFLAGS=-mod=mod GOPROXY=off GOCACHE=$PWD/cache CGO_ENABLED=1
-	traced go mod init beast 2>/dev/null && traced go build -p 2 -o work . && traced go vet . && traced ./work
-}
+export GOFLAGS=-mod=mod GOPROXY=off GOCACHE=$PWD/cache CGO_ENABLED=1
+traced go mod init beast 2>/dev/null && traced go build -p 2 -o work . && traced go vet . && traced ./work
 
-# packages: ghc
-# workload: a program of maps, and that program with a small heap
-zoo_ghc() {
-	cat >work.hs <<'END'
+## ghc: ghc: a program of maps, and that program with a small heap
+cat >work.hs <<'END'
 import qualified Data.Map.Strict as M
 import System.Exit
 main :: IO ()
@@ -158,13 +131,10 @@ main = do
   print (M.size m, sum (map sum (M.elems m)))
   exitWith (ExitFailure 7)
 END
-	traced ghc -v0 -O -rtsopts work.hs && traced ./work +RTS -A256k
-}
+traced ghc -v0 -O -rtsopts work.hs && traced ./work +RTS -A256k
 
-# packages: ldc
-# workload: a D program with a garbage collector, and that program
-zoo_ldc() {
-	cat >work.d <<'END'
+## ldc: ldc: a D program with a garbage collector, and that program
+cat >work.d <<'END'
 import std.algorithm, std.conv, std.stdio, core.memory;
 int main()
 {
@@ -175,15 +145,12 @@ int main()
 	return 8;
 }
 END
-	traced ldc2 -O work.d -of=work && traced ./work
-}
+traced ldc2 -O work.d -of=work && traced ./work
 
-# packages: cmake make gcc g++
-# workload: configures a project of two languages, makes, tests
-zoo_cmake() {
-	write_c
-	write_cxx
-	cat >CMakeLists.txt <<'END'
+## cmake: cmake make gcc g++: configures a project of two languages, makes, tests
+write_c
+write_cxx
+cat >CMakeLists.txt <<'END'
 cmake_minimum_required(VERSION 3.20)
 project(beast C CXX)
 find_package(Threads REQUIRED)
@@ -194,25 +161,19 @@ enable_testing()
 add_test(NAME one COMMAND one)
 set_tests_properties(one PROPERTIES PASS_REGULAR_EXPRESSION "[0-9]+")
 END
-	traced cmake -S . -B b | grep -v '^-- .*done (' && traced make -s -C b | sed "s/.*%/%/" && (cd b && traced ctest | grep -o 'tests passed.*')
-}
+traced cmake -S . -B b | grep -v '^-- .*done (' && traced make -s -C b | sed "s/.*%/%/" && (cd b && traced ctest | grep -o 'tests passed.*')
 
-# packages: ninja-build gcc
-# workload: 40 files, two jobs
-zoo_ninja() {
-	local i
-	printf 'rule cc\n  command = gcc -c $in -o $out\n' >build.ninja
-	for ((i = 0; i < 40; i++)); do
-		echo "int f$i(void) { return $i; }" >$i.c
-		echo "build $i.o: cc $i.c" >>build.ninja
-	done
-	traced ninja -j 2 >log && tail -n 1 log | grep -o '40.40' && cat ./*.o | md5sum
-}
+## ninja: ninja-build gcc: 40 files, two jobs
+local i
+printf 'rule cc\n  command = gcc -c $in -o $out\n' >build.ninja
+for ((i = 0; i < 40; i++)); do
+	echo "int f$i(void) { return $i; }" >$i.c
+	echo "build $i.o: cc $i.c" >>build.ninja
+done
+traced ninja -j 2 >log && tail -n 1 log | grep -o '40.40' && cat ./*.o | md5sum
 
-# packages: gfortran
-# workload: a program of arrays with OpenMP, and that program
-zoo_gfortran() {
-	cat >work.f90 <<'END'
+## gfortran: gfortran: a program of arrays with OpenMP, and that program
+cat >work.f90 <<'END'
 program work
   implicit none
   integer :: i, j
@@ -234,13 +195,10 @@ program work
   stop 9
 end program
 END
-	traced gfortran -O2 -fopenmp work.f90 -o work && OMP_NUM_THREADS=4 traced ./work
-}
+traced gfortran -O2 -fopenmp work.f90 -o work && OMP_NUM_THREADS=4 traced ./work
 
-# packages: fpc
-# workload: a Pascal program of strings and classes, and that program (an allocator of its own)
-zoo_fpc() {
-	cat >work.pas <<'END'
+## fpc: fpc: a Pascal program of strings and classes, and that program (an allocator of its own)
+cat >work.pas <<'END'
 program work;
 {$mode objfpc}{$H+}
 uses classes, sysutils;
@@ -255,13 +213,10 @@ begin
   halt(10);
 end.
 END
-	traced fpc -v0 -O2 work.pas >/dev/null 2>&1 && traced ./work
-}
+traced fpc -v0 -O2 work.pas >/dev/null 2>&1 && traced ./work
 
-# packages: nim gcc
-# workload: a program of tables and sequences through C, and that program
-zoo_nim() {
-	cat >work.nim <<'END'
+## nim: nim gcc: a program of tables and sequences through C, and that program
+cat >work.nim <<'END'
 import std/[tables, algorithm, strutils]
 var map = initTable[string, seq[int]]()
 for i in 0 ..< 100000:
@@ -271,12 +226,8 @@ for k, v in map: sum += v.join(",").len
 echo map.len, " ", sum
 quit(11)
 END
-	traced nim c --hints:off --verbosity:0 --nimcache:cache -d:release work.nim && traced ./work
-}
+traced nim c --hints:off --verbosity:0 --nimcache:cache -d:release work.nim && traced ./work
 
-# packages: tcc
-# workload: compiles and runs in memory
-zoo_tcc() {
-	write_c
-	traced tcc -run work.c
-}
+## tcc: tcc: compiles and runs in memory
+write_c
+traced tcc -run work.c

@@ -11,6 +11,12 @@ serve() {
 	exec env LD_PRELOAD="$ZOO_PRELOAD" "$@"
 }
 
+# start COMMAND...: a server that listens on $ZOO_PORT; $! is its process.
+start() {
+	serve "$@" &
+	wait_port "$ZOO_PORT"
+}
+
 # serve_as USER COMMAND...: for those that refuse to be root.
 serve_as() {
 	local user=$1
@@ -56,4 +62,10 @@ stop() {
 	kill -"${2:-TERM}" "$1"
 	wait "$1"
 	echo "server: exit code $?"
+}
+
+# end PID [CHILD]...: looks at a server and its children, and ends it with $signal.
+end() {
+	look "$@"
+	stop "$1" "${signal:-TERM}"
 }
