@@ -83,15 +83,11 @@ def make_aborting(name, arguments, folder, extra=None):
 
 
 def make_redis(folder):
-    port = hawk.free_port()
-    process = real.start([hawk.need("redis-server"), "--port", str(port), "--save", "", "--bind", "127.0.0.1",
-                          "--dir", folder], folder, stdout=subprocess.DEVNULL)
-    cli = [hawk.need("redis-cli"), "-p", str(port)]
-    hawk.wait_for(lambda: hawk.run([*cli, "ping"]).stdout == "PONG\n", 30, "redis")
-    hawk.run([*cli, "eval", "for i = 1, 30000 do redis.call('set', 'k' .. i, string.rep('v', i % 200)) "
-              "redis.call('hset', 'h' .. i % 100, i, i) end", "0"])
-    real.wait_until_idle(process.pid, "redis")
-    os.rename(real.kill_to_core(process, folder, signal.SIGABRT, "redis"), os.path.join(folder, "redis.core"))
+    with real.redis(folder, hawk.tracer_environment()) as (process, command):
+        command("eval", "for i = 1, 30000 do redis.call('set', 'k' .. i, string.rep('v', i % 200)) "
+                "redis.call('hset', 'h' .. i % 100, i, i) end", "0")
+        real.wait_until_idle(process.pid, "redis")
+        os.rename(real.kill_to_core(process, folder, signal.SIGABRT, "redis"), os.path.join(folder, "redis.core"))
 
 
 def make_nginx(folder):

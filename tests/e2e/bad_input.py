@@ -41,8 +41,7 @@ def check(path, codes, what, words=()):
 
 def write(name, data):
     path = os.path.join(folder, name)
-    with open(path, "wb") as file:
-        file.write(data)
+    hawk.write(path, data)
     return path
 
 
@@ -209,8 +208,4 @@ def check_half(core, size, all_blocks, loads, names, what):
 
 hawk.need_build()
 folder = hawk.temporary_folder()
-check_no_cores()
-check_hostile_headers()
-check_usage()
-check_cuts()
-hawk.finish()
+hawk.run_checks(globals())

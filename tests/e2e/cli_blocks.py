@@ -173,10 +173,7 @@ def check_whatis_dead():
     if not allocator:
         print("jemalloc is not installed: no freed blocks looked at")
         return
-    source = os.path.join(folder, "dead.c")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(DEAD)
-    program = hawk.compile_program(os.path.join(folder, "dead"), [source], flags=["-O1"])
+    program = hawk.compile_text(folder, "dead", DEAD, flags=["-O1"])
     dead_core, found = cli_world.crash(folder, program=program,
                                        environment=hawk.tracer_environment(allocator))
     done = hawk.run([hawk.CORE, "whatis", "--json", dead_core, hex(found["freed"] + 100),
@@ -192,13 +189,4 @@ hawk.need_build()
 folder = hawk.temporary_folder()
 core, places = cli_world.crash(folder)
 everything = hawk.blocks(core)
-check_contract()
-check_agreement()
-check_filters()
-check_text()
-check_top()
-check_whatis_block()
-check_whatis_places()
-check_whatis_text()
-check_whatis_dead()
-hawk.finish()
+hawk.run_checks(globals())

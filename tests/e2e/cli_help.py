@@ -32,8 +32,7 @@ def check_help():
         hawk.expect_equal((by_verb.returncode, by_option.returncode), (0, 0), f"help {verb}")
         hawk.expect_equal(by_option.stdout, by_verb.stdout, f"{verb} --help")
         hawk.expect(len(options_of(by_verb.stdout)) >= 6, f"options of {verb}")
-        for line in by_verb.stdout.splitlines():
-            hawk.expect(len(line) <= 80, f"help {verb}: wider than 80 columns: {line!r}")
+        hawk.expect_columns(by_verb.stdout, f"help {verb}")
     hawk.expect_equal(tool("--help").stdout, done.stdout, "--help")
     hawk.expect(re.fullmatch(r"hawk-core \d+\.\d+\.\d+\n", tool("--version").stdout), "--version")
 
@@ -71,8 +70,7 @@ def complete(script, *words):
 
 def check_completion():
     script = os.path.join(folder, "completion")
-    with open(script, "w", encoding="utf-8") as file:
-        file.write(tool("help", "completion").stdout)
+    hawk.write(script, tool("help", "completion").stdout)
     hawk.expect_equal(complete(script, "hawk-core", "an"), ["analyze"], "completed verb")
     hawk.expect_equal(complete(script, "hawk-core", "analyze", "--mi"), ["--min-bytes"],
                       "completed option")

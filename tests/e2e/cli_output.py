@@ -76,8 +76,7 @@ def check_terminal():
     environment.pop("NO_COLOR", None)
     text = on_terminal([hawk.CORE, "analyze", core], environment)
     hawk.expect("\033[1m" in text, "colour on a terminal")
-    for line in re.sub(r"\033\[[0-9;]*m", "", text).splitlines():
-        hawk.expect(len(line) <= 80, f"wider than the terminal: {line!r}")
+    hawk.expect_columns(re.sub(r"\033\[[0-9;]*m", "", text), "wider than the terminal")
     for extra in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         text = on_terminal([hawk.CORE, "analyze", core], {**environment, **extra})
         text = re.sub(r"\r[^\r\n]*\033\[K", "", text)  # a bar, where it takes seconds
@@ -145,10 +144,4 @@ hawk.need_build()
 hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)
-check_closed_pipe()
-check_full_disk()
-check_terminal()
-check_sql_on_terminal()
-check_hostile_names()
-check_no_progress_in_pipes()
-hawk.finish()
+hawk.run_checks(globals())

@@ -63,8 +63,7 @@ def check_exit_codes():
     hawk.expect_equal(traced("-q", "--", os.path.join(folder, "a", "b")).returncode, 127,
                       "path not found")
     plain = os.path.join(folder, "not-executable")
-    with open(plain, "w", encoding="ascii") as file:
-        file.write("hello\n")
+    hawk.write(plain, "hello\n")
     done = traced("-q", "--", plain)
     hawk.expect_equal(done.returncode, 126, "not executable")
     hawk.expect(plain in done.stderr, f"message: {done.stderr!r}")
@@ -110,8 +109,7 @@ def check_memory_warning():
 def check_filter_warning():
     def set_filter(value):
         def write():
-            with open("/proc/self/coredump_filter", "w", encoding="ascii") as file:
-                file.write(value)
+            hawk.write("/proc/self/coredump_filter", value)
         return write
 
     if not os.access("/proc/self/coredump_filter", os.W_OK):
@@ -126,8 +124,7 @@ def check_filter_warning():
 
 def compile_text(name, text, *flags):
     source = os.path.join(folder, name + ".c")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(text)
+    hawk.write(source, text)
     return hawk.compile_program(os.path.join(folder, name), [source], flags=flags)
 
 
@@ -145,14 +142,12 @@ def check_program_warnings():
         data = bytearray(file.read())
     for bits, machine, words in ((1, 3, "is a 32-bit program"), (2, 183, "not an x86-64 program")):
         data[4], data[18] = bits, machine  # EI_CLASS; EM_386, EM_AARCH64
-        with open(old, "wb") as file:
-            file.write(data)
+        hawk.write(old, data)
         os.chmod(old, 0o755)
         hawk.expect(words in warnings_of(old), words)
 
     script = os.path.join(folder, "script")
-    with open(script, "w", encoding="ascii") as file:
-        file.write(f"#!{static} -x\n")
+    hawk.write(script, f"#!{static} -x\n")
     os.chmod(script, 0o755)
     hawk.expect("statically linked" in warnings_of(script), "a script of a static program")
 
@@ -202,14 +197,4 @@ def check_it_traces():
 
 hawk.need_build()
 folder = hawk.temporary_folder()
-check_environment()
-check_arguments_are_the_program_s()
-check_core_limit()
-check_exit_codes()
-check_limit_warning()
-check_memory_warning()
-check_filter_warning()
-check_program_warnings()
-check_sanitized_programs()
-check_it_traces()
-hawk.finish()
+hawk.run_checks(globals())

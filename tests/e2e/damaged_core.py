@@ -37,8 +37,7 @@ def read(path):
 
 def write(data):
     path = os.path.join(folder, "damaged")
-    with open(path, "wb") as file:
-        file.write(data)
+    hawk.write(path, data)
     return path
 
 

@@ -185,7 +185,4 @@ for chosen in (["--size=32-40"], ["--age=0-1d"], ["--type=^Connection$"], ["--ty
                ["--module=libc"], ["--function=make_", "--size=-40", "--age=0"]):
     check_count(*chosen)
     check_threads(*chosen)
-check_nothing()
-check_top()
-check_mistakes()
-hawk.finish()
+hawk.run_checks(globals())

@@ -84,8 +84,7 @@ def check_filters():
 
 def check_text():
     done = hawk.run([hawk.CORE, "growth", core])
-    for line in done.stdout.splitlines():
-        hawk.expect(len(line) <= 80, f"wider than 80 columns: {line!r}")
+    hawk.expect_columns(done.stdout, "the screen")
     for words in ("blocks survive from every part", "start-up", "cache or queue", "make_held"):
         hawk.expect(words in done.stdout, f"{words!r} in the text")
     one, three = (hawk.run([hawk.CORE, "growth", core, "--threads", str(threads)]).stdout
@@ -113,9 +112,7 @@ def check_young_and_cut():
     hawk.expect("too short" in hawk.run([hawk.CORE, "growth", young]).stdout, "and why")
     size = os.path.getsize(core)
     for part in range(1, 16, 3):
-        cut = os.path.join(folder, "cut")
-        with open(core, "rb") as whole, open(cut, "wb") as file:
-            file.write(whole.read(size * part // 16))
+        cut = hawk.cut(core, size * part // 16)
         done = hawk.run([hawk.CORE, "growth", cut])
         hawk.expect(done.returncode in (3, 4), f"{part}/16: {done.returncode}")
         if done.returncode == 4:
@@ -177,11 +174,4 @@ hawk.need_build()
 folder = hawk.temporary_folder()
 program = growth_world.build(folder)
 core = growth_world.crash(folder, program)
-check_verdicts()
-check_examples()
-check_filters()
-check_text()
-check_young_and_cut()
-check_idle()
-check_living()
-hawk.finish()
+hawk.run_checks(globals())

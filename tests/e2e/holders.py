@@ -224,8 +224,7 @@ def check_texts():
                       ["merge-paths", "--type", "Session"]):
         out = text_of(arguments[0], core, *arguments[1:])
         hawk.expect(out, f"{arguments} says something")
-        for line in out.splitlines():
-            hawk.expect(len(line) <= 80, f"{arguments}: wider than 80 columns: {line!r}")
+        hawk.expect_columns(out, f"{arguments}")
         same = {text_of(arguments[0], core, *arguments[1:], "--threads", str(threads))
                 for threads in (1, 2, 5)}
         hawk.expect_equal(same, {out}, f"{arguments} with other numbers of threads")
@@ -310,9 +309,7 @@ def check_cut_cores():
     size = os.path.getsize(core)
     address = hex(truth["hub"])
     for part in range(1, 16, 2):
-        cut = os.path.join(folder, "cut")
-        with open(core, "rb") as whole, open(cut, "wb") as file:
-            file.write(whole.read(size * part // 16))
+        cut = hawk.cut(core, size * part // 16)
         for arguments in (["refs", cut, address], ["path", cut, address], ["retained", cut],
                           ["sites", cut], ["merge-paths", cut], ["path", cut, "--size=0-"],
                           ["retained", cut, "--by=tree", "--size=0-"]):
@@ -367,17 +364,4 @@ def check_live():
 hawk.need_build()
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
-check_refs()
-check_path()
-check_chosen_paths()
-check_merged()
-check_retained()
-check_sites()
-check_texts()
-check_alike()
-check_narrow()
-check_mistakes()
-check_cut_cores()
-check_table_file()
-check_live()
-hawk.finish()
+hawk.run_checks(globals())

@@ -42,8 +42,7 @@ def questions():
 
 def write(data):
     path = os.path.join(folder, "broken")
-    with open(path, "wb") as file:
-        file.write(data)
+    hawk.write(path, data)
     return path
 
 
@@ -175,8 +174,7 @@ int main(void)
 """)
     program = hawk.compile_program(os.path.join(folder, "wild"), [source], flags=["-O1"])
     wild, _ = hawk.crash([program], hawk.tracer_environment(), folder)
-    with open(wild, "rb") as file:
-        data = file.read()
+    data = hawk.read(wild)
     for verb, arguments in questions():
         if verb[0] not in ("refs", "path"):
             done = run(wild, verb, *arguments)
@@ -194,13 +192,5 @@ hawk.need_build()
 random.seed(7)
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
-with open(core, "rb") as core_file:
-    original = core_file.read()
-check_without_stacks()
-check_without_data()
-check_without_segments()
-check_cut()
-check_damaged()
-check_pointer_like_words()
-check_many_pointers()
-hawk.finish()
+original = hawk.read(core)
+hawk.run_checks(globals())

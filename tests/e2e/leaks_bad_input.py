@@ -16,8 +16,7 @@ ROUNDS = 24
 
 def write(data):
     path = os.path.join(folder, "broken")
-    with open(path, "wb") as file:
-        file.write(data)
+    hawk.write(path, data)
     return path
 
 
@@ -195,8 +194,7 @@ def check_certain(data, what, certain):
 def check_nothing_lost():
     program = hawk.compile_program(os.path.join(folder, "overrun"), ["overrun.c"], flags=["-O0"])
     path, _ = hawk.crash([program, "keep", "0"], hawk.tracer_environment(), folder)
-    with open(path, "rb") as file:
-        original = file.read()
+    original = hawk.read(path)
     stack, = [struct.unpack_from("<Q", original, at + REGISTERS_OFFSET + 8 * RSP)[0] for _, at in thread_notes(original)]
     check_certain(original, "whole", True)
     check_certain(leave_out_segment(original, stack), "no stack", True)
@@ -213,8 +211,7 @@ def check_nothing_lost():
 hawk.need_build()
 random.seed(4)
 (_, _, folder, core), = leaks.programs(("c",))
-with open(core, "rb") as file:
-    contents = file.read()
+contents = hawk.read(core)
 complete = leaks.ask(core, codes=(1,))
 check_truncated(contents)
 check_without_stacks(contents, complete)

@@ -117,8 +117,7 @@ def check_exit_codes():
 
 def write(name, content):
     path = os.path.join(folder, name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(content)
+    hawk.write(path, content)
     return path
 
 
@@ -181,8 +180,7 @@ def check_schema():
 
 def check_text():
     for arguments in ([], ["--kinds=all"], ["--top=100", "--depth=2"]):
-        for line in text(*arguments).splitlines():
-            hawk.expect(len(line) <= 80, f"{arguments}: {len(line)} columns: {line}")
+        hawk.expect_columns(text(*arguments), f"{arguments}")
     short = text("--top=1", "--depth=1")
     hawk.expect("Leaks: 21 blocks, 1.7 KiB definitely lost" in short, "heading")
     hawk.expect("... and " in short and "(--top)" in short, "more records")
@@ -222,13 +220,4 @@ def check_living():
 
 hawk.need_build()
 (_, program, folder, core), (_, _, _, cxx_core) = leaks.programs(("c", "cxx"))
-check_truth()
-check_evidence()
-check_exit_codes()
-check_suppressions()
-check_choice()
-check_schema()
-check_text()
-check_section()
-check_living()
-hawk.finish()
+hawk.run_checks(globals())

@@ -87,8 +87,4 @@ def check_refusals():
 
 hawk.need_build()
 folder = hawk.temporary_folder()
-check_refusals()
-check_same_as_core()
-check_stopped_stays_stopped()
-check_killed_analyzer()
-hawk.finish()
+hawk.run_checks(globals())

@@ -67,7 +67,4 @@ plugins = [hawk.compile_program(os.path.join(folder, f"plugin{i}.so"), ["plugin_
                                 flags=["-O1", "-shared", "-fPIC"]) for i in range(2)]
 if hawk.run([*by_loader, stacks, "exit"], env=hawk.plain_environment()).returncode:
     hawk.skip("this loader has no --preload")
-check_modules()
-check_table_file()
-check_core()
-hawk.finish()
+hawk.run_checks(globals())

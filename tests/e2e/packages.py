@@ -108,6 +108,4 @@ hawk.expect_equal(NEEDED | set(LEFT_OUT) | {"gcc", "g++", "cmake", "ninja-build"
 module_files = [path for folder in subprocess.run(["pkg-config", "--variable=pc_path", "pkg-config"], check=True,
                                                   stdout=subprocess.PIPE, text=True).stdout.strip().split(":")
                 for path in glob.glob(os.path.join(folder, "*.pc"))]
-check_stops()
-check_left_out()
-hawk.finish()
+hawk.run_checks(globals())

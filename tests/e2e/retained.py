@@ -101,10 +101,7 @@ ROOTS = {"g_box": (BOX_BYTES, BOX_BYTES), "g_inside": (4300, 0), "g_lid": (548, 
 
 
 def build():
-    source = os.path.join(folder, "both.c")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(SOURCE)
-    return hawk.compile_program(os.path.join(folder, "both"), [source], "gcc", ["-O1"])
+    return hawk.compile_text(folder, "both", SOURCE, "gcc", ["-O1"])
 
 
 def ask(*arguments, code=0, **options):
@@ -223,8 +220,7 @@ def check_texts():
         out = ask("retained", *arguments)
         hawk.expect("start only" in out and "start only: the same, if only pointers to the first byte" in out,
                     f"{arguments} says how sure it is, and what that is")
-        for line in out.splitlines():
-            hawk.expect(len(line) <= 80, f"{arguments}: wider than 80 columns: {line!r}")
+        hawk.expect_columns(out, f"{arguments}")
     lines = [line.split() for line in ask("retained", "--by=root", "--full").splitlines()]
     hawk.expect_equal([line[:4] for line in lines if "`g_lid`" in line], [["548", "B", "48", "B"]],
                       "a root as text")
@@ -263,10 +259,4 @@ hawk.need_build()
 folder = hawk.temporary_folder()
 core, crashed = hawk.crash([build(), str(CELLS)], hawk.tracer_environment(), folder, (signal.SIGABRT,))
 truth = json.loads(crashed.stdout)
-check_blocks()
-check_sites()
-check_roots()
-check_chosen_roots()
-check_texts()
-check_shell()
-hawk.finish()
+hawk.run_checks(globals())

@@ -136,12 +136,4 @@ def check_options():
 
 hawk.need_build()
 folder = hawk.temporary_folder()
-check_passes_through()
-check_preload()
-check_core_limit()
-check_static_program()
-check_musl_program()
-check_other_users()
-check_installed()
-check_options()
-hawk.finish()
+hawk.run_checks(globals())

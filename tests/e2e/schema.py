@@ -245,8 +245,7 @@ def check_outliers(core, truth, sites):
 def check_text(core, sites):
     for name in ("make_record", "make_table", "make_rows", "make_text", "make_base"):
         text = text_of(core, sites[name][0])
-        for line in text.splitlines():
-            hawk.expect(len(line) <= 80, f"{name}: wider than 80 columns: {line!r}")
+        hawk.expect_columns(text, f"{name}")
         hawk.expect_equal(text_of(core, sites[name][0], "--threads", "1"), text, "any threads")
     hawk.expect(re.search(r"elements of 24 bytes", text_of(core, sites["make_table"][0])), "said")
 
@@ -276,9 +275,7 @@ def check_mistakes(core, sites):
 def check_damage(core, sites):
     size = os.path.getsize(core)
     for part in range(1, 16, 2):
-        cut = os.path.join(folder, "cut")
-        with open(core, "rb") as whole, open(cut, "wb") as file:
-            file.write(whole.read(size * part // 16))
+        cut = hawk.cut(core, size * part // 16)
         done = hawk.run([hawk.CORE, "schema", cut, sites["make_record"][0]])
         hawk.expect(done.returncode in (2, 3, 4), f"{part}/16: {done.returncode}")
 
@@ -298,8 +295,7 @@ def check_live(program, site):
 hawk.need_build()
 folder = hawk.temporary_folder()
 source = os.path.join(folder, "structs.cpp")
-with open(source, "w", encoding="ascii") as written:
-    written.write(SOURCE)
+hawk.write(source, SOURCE)
 binary = hawk.compile_program(os.path.join(folder, "structs"), [source], "g++", ["-O1", "-g"])
 good, _ = hawk.crash([binary, "good"], hawk.tracer_environment(), folder, (signal.SIGABRT,))
 good = hawk.put_aside(good)

@@ -172,10 +172,7 @@ int main() { g_shelf = new Shelf<unsigned long, char *>; abort(); }
 
 
 def check_types_of_many_words():
-    source = os.path.join(folder, "templates.cpp")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(TEMPLATES)
-    program = hawk.compile_program(os.path.join(folder, "templates"), [source], "g++")
+    program = hawk.compile_text(folder, "templates", TEMPLATES, "g++")
     other, _ = hawk.crash([program], hawk.tracer_environment(), folder)
     if not other:
         return
@@ -194,10 +191,4 @@ hawk.need_build()
 hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
-check_answers()
-check_numbers()
-check_sinks()
-check_mistakes()
-check_terminal()
-check_types_of_many_words()
-hawk.finish()
+hawk.run_checks(globals())

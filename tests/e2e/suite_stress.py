@@ -4,7 +4,8 @@
 
 import os
 
-from support import hawk, stress, suites
+import stress
+from support import hawk, suites
 
 LUA = """
 local all, seed = {}, 42

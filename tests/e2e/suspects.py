@@ -65,8 +65,7 @@ def check_lost_chain():
     with open(held, "rb") as file:
         content = file.read().replace(int(done.stdout.split()[1]).to_bytes(8, "little"), bytes(8))
     forgotten = os.path.join(folder, "forgotten")
-    with open(forgotten, "wb") as file:
-        file.write(content)
+    hawk.write(forgotten, content)
     section = " ".join(section_of(text_of(forgotten)).split())
     hawk.expect("1. make_hub" in section and "Lost: nothing leads to it. In all, " in section and
                 "are lost through it, among them those of make_payload, make_cell." in section, section)
@@ -90,8 +89,7 @@ def check_growth():
     hawk.expect("leaks --site=" in lost["next"] and "merge-paths --site=" in list_of["next"],
                 "what to ask next")
     text = text_of(grown)
-    for line in text.splitlines():
-        hawk.expect(len(line) <= 80, f"wider than 80 columns: {line!r}")
+    hawk.expect_columns(text, "the screen")
     for words in ("Lost: nothing leads to", "Still reachable: all of it hangs on `g_held`",
                   "too short for a rate"):
         hawk.expect(words in " ".join(section_of(text).split()), f"{words!r} in {text[-2000:]}")
@@ -174,9 +172,7 @@ def check_live():
 def check_what_is_missing():
     size = os.path.getsize(held)
     for part in range(2, 16, 2):
-        cut = os.path.join(folder, "cut")
-        with open(held, "rb") as whole, open(cut, "wb") as file:
-            file.write(whole.read(size * part // 16))
+        cut = hawk.cut(held, size * part // 16)
         done = hawk.run([hawk.CORE, "analyze", cut])
         hawk.expect(done.returncode in (3, 4), f"{part}/16: {done.returncode}")
         hawk.expect("Nothing was missing" not in done.stdout, f"{part}/16: {done.stdout}")
@@ -197,13 +193,4 @@ folder = hawk.temporary_folder()
 held, _ = holder_world.crash(folder)
 held = hawk.put_aside(held)
 grown = hawk.put_aside(growth_world.crash(folder, growth_world.build(folder), 2.5))
-check_holders()
-check_lost_chain()
-check_looks()
-check_growth()
-check_commands()
-check_left_out()
-check_full()
-check_live()
-check_what_is_missing()
-hawk.finish()
+hawk.run_checks(globals())

@@ -127,5 +127,4 @@ program = hawk.compile_program(
     ["-O1", "-g", "-pthread"])
 for name, wanted in SHAPES.items():
     check_shape(name, wanted)
-check_retained()
-hawk.finish()
+hawk.run_checks(globals())

@@ -27,8 +27,7 @@ def options(name, *others):
 
 def read_truth(path):
     """(objects, bytes, call in flight or None) of each thread that has made a call."""
-    with open(path, "rb") as file:
-        data = file.read()
+    data = hawk.read(path)
     if len(data) < THREADS_MAX * WORDS * 8:
         return []  # it was just created
     threads = []
@@ -287,8 +286,7 @@ def check_refusals():
     data = open(path, "rb").read(3 << 20)
     for size in (100, 3000, 8192, 9000, 1 << 20, 2 << 20):
         cut = os.path.join(folder, "cut")
-        with open(cut, "wb") as file:
-            file.write(data[:size])
+        hawk.write(cut, data[:size])
         done = hawk.run([hawk.CORE, "analyze", "--json", cut])
         wanted = hawk.EXIT_UNREADABLE if size < 8192 else hawk.EXIT_PARTIAL
         hawk.expect(done.returncode == wanted, f"cut at {size}: {done.returncode} {done.stderr}")

@@ -188,10 +188,7 @@ def main():
     hawk.need_build()
     hawk.debug_directory = None
     folder = hawk.temporary_folder()
-    source = os.path.join(folder, "shop.cpp")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(SOURCE)
-    program = hawk.compile_program(os.path.join(folder, "shop"), [source], "g++", ["-O1", "-rdynamic"])
+    program = hawk.compile_text(folder, "shop", SOURCE, "g++", ["-O1", "-rdynamic"])
     core, done = hawk.crash([program], hawk.tracer_environment(), folder)
     check_first_frames(check_looks(core, "with debug information"))
     check_full(core)

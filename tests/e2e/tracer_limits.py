@@ -134,9 +134,4 @@ hawk.compile_program(program, [os.path.join(hawk.SOURCE, "tests", "e2e", "progra
 files = tempfile.mkdtemp(prefix="hawk-test-",
                          dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else folder)
 atexit.register(shutil.rmtree, files)
-check_statistics()
-check_most_is_used()
-check_default()
-check_little_memory()
-check_core()
-hawk.finish()
+hawk.run_checks(globals())

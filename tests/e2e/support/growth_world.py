@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that leaks, caches, churns, and fills at start-up and in a burst."""
 
-import os
 import re
-import signal
 
 from support import hawk
 
@@ -102,16 +100,13 @@ int main(int argc, char **argv)
 
 
 def build(folder):
-    source = os.path.join(folder, "growth.c")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(SOURCE)
-    return hawk.compile_program(os.path.join(folder, "growth"), [source], "gcc", ["-O1", "-g"])
+    return hawk.compile_text(folder, "growth", SOURCE, flags=["-O1"])
 
 
 def crash(folder, program, seconds=SECONDS):
     """A life without a pause that would be seen in it, on a machine that has other things to do, too."""
     for _ in range(4):
-        core, done = hawk.crash([program, str(seconds)], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+        core, done = hawk.crash([program, str(seconds)], hawk.tracer_environment(), folder)
         longest = re.search(r"longest ([\d.]+)", done.stdout)
         if not longest or float(longest.group(1)) < seconds / 32:
             break

@@ -21,7 +21,7 @@ import tempfile
 import time
 import traceback
 
-from support import debug_files
+from support import debug_files, json_schema
 
 SOURCE = os.environ.get("HAWK_SOURCE") or os.path.abspath(
     os.path.join(os.path.dirname(__file__), "..", "..", ".."))
@@ -83,6 +83,19 @@ def finish():
         sys.exit(1)
     print("ok")
     sys.exit(0)
+
+
+def run_checks(names):
+    """Calls each check_...() of a script that takes no arguments, in the order of the file; then finish()."""
+    for name, check in names.items():
+        if name.startswith("check_") and not check.__code__.co_argcount:
+            check()
+    finish()
+
+
+def expect_columns(text, what, columns=80):
+    for line in text.splitlines():
+        expect(len(line) <= columns, f"{what}: wider than {columns} columns: {line!r}")
 
 
 def need(*programs):
@@ -152,6 +165,12 @@ def compile_program(output, sources, compiler="gcc", flags=()):
     return output
 
 
+def compile_text(folder, name, text, compiler="gcc", flags=()):
+    """Builds `folder`/`name` from the text of a C or C++ program."""
+    source = write(os.path.join(folder, name + (".cpp" if compiler.endswith("++") else ".c")), text)
+    return compile_program(os.path.join(folder, name), [source], compiler, flags)
+
+
 def compile_mixed(output, c_sources, cxx_sources, compiler="gcc", flags=()):
     """As compile_program(), with C and C++ parts."""
     cxx = {"gcc": "g++", "clang": "clang++"}[compiler]
@@ -162,6 +181,26 @@ def compile_mixed(output, c_sources, cxx_sources, compiler="gcc", flags=()):
         objects.append(target)
     extra = ["-std=c++17"] + (["-fsized-deallocation"] if compiler == "clang" else [])
     return compile_program(output, [*cxx_sources, *objects], cxx, [*flags, *extra])
+
+
+def write(path, content):
+    """Writes text or bytes; returns the path."""
+    with open(path, "wb") as file:
+        file.write(content if isinstance(content, (bytes, bytearray)) else content.encode())
+    return path
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def cut(core, size, name="cut"):
+    """The first `size` bytes of a core, in a file beside it."""
+    path = os.path.join(os.path.dirname(core), name)
+    shutil.copyfile(core, path)
+    os.truncate(path, size)
+    return path
 
 
 def strip_to_debug_file(program):
@@ -317,6 +356,27 @@ def blocks(core, *arguments):
         expect(False, f"blocks {core} exited with {done.returncode}")
         return []
     return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def text_of(*arguments, codes=(EXIT_OK,), **options):
+    """What `hawk-core ARGUMENTS` prints; its exit code must be one of `codes`."""
+    done = run([CORE, *arguments], **options)
+    expect(done.returncode in codes, f"{' '.join(arguments)}: exit code {done.returncode}: {done.stderr[-300:]}")
+    return done.stdout
+
+
+def document(verb, *arguments, codes=(EXIT_OK,), **options):
+    """`hawk-core VERB --json ARGUMENTS`, parsed; it must keep to its schema."""
+    parsed = json.loads(text_of(verb, "--json", *arguments, codes=codes, **options) or "{}")
+    schema = json.loads(read(os.path.join(SOURCE, "docs", "schema", f"{verb}-1.json")))
+    complaints = json_schema.validate(parsed, schema)
+    expect(not complaints, f"{verb} {arguments}: {complaints[:3]}")
+    return parsed
+
+
+def sql(core, query):
+    """Rows of `hawk-core sql`, as dictionaries."""
+    return json.loads(text_of("sql", "--json", core, query, codes=(EXIT_OK, EXIT_PARTIAL)) or "[]")
 
 
 def sites_by_id(analysis):

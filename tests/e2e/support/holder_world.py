@@ -2,8 +2,6 @@
 """A program whose blocks hold each other in known ways, for the verbs that follow pointers."""
 
 import json
-import os
-import signal
 
 from support import hawk
 
@@ -143,15 +141,11 @@ LOST = 10
 
 
 def build(folder, name="holders"):
-    source = os.path.join(folder, name + ".cpp")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(SOURCE)
-    return hawk.compile_program(os.path.join(folder, name), [source], "g++",
-                                ["-O1", "-g", "-pthread"])
+    return hawk.compile_text(folder, name, SOURCE, "g++", ["-O1"])
 
 
 def crash(folder, environment=None):
     """(core, what the program said: addresses by name)"""
     core, done = hawk.crash([build(folder), "abort", str(SESSIONS), str(CELLS)],
-                            environment or hawk.tracer_environment(), folder, (signal.SIGABRT,))
+                            environment or hawk.tracer_environment(), folder)
     return core, json.loads(done.stdout)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real programs under the tracer: the same output as without it, and a core whose heap adds up."""
 
+import contextlib
 import json
 import os
 import signal
@@ -87,6 +88,24 @@ def core_while_writing(arguments, what, folder, number=signal.SIGABRT, extra=Non
             process.kill()
             process.wait()
         process.stdout.close()
+
+
+@contextlib.contextmanager
+def redis(folder, environment):
+    """A redis-server on the loopback: (process, redis-cli as a function)."""
+    server, cli = hawk.need("redis-server", "redis-cli")
+    port = str(hawk.free_port())
+    process = hawk.spawn([server, "--port", port, "--save", "", "--bind", "127.0.0.1", "--dir", folder, "--appendonly", "no"],
+                         env=environment, cwd=folder, stdout=subprocess.DEVNULL, preexec_fn=hawk.allow_cores)
+
+    def command(*words):
+        return hawk.run([cli, "-p", port, *words], timeout=120).stdout
+    hawk.wait_for(lambda: command("ping") == "PONG\n", 30, "redis")
+    try:
+        yield process, command
+    finally:
+        process.kill()
+        process.wait()
 
 
 def ask(core, verb, *arguments):

@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
+# ctest: for=glibc jemalloc tcmalloc mimalloc
+# ctest: timeout=600
 """Ground truth: compares the analysis of a core with what the program itself wrote down.
 
 Every live block of the program must be reported, with its address, size, kind and call path, and
@@ -10,6 +12,7 @@ may be a few.
 import itertools
 import os
 import re
+import sys
 
 from support import hawk
 
@@ -133,7 +136,7 @@ def _build(folder, language, compiler, flags, stripped):
     return program
 
 
-def run_matrix(allocator):
+def main(allocator):
     """All languages, thread counts and optimizations; compilers and stripping in turn."""
     hawk.need_build()
     library = hawk.need_allocator(allocator)
@@ -151,3 +154,6 @@ def run_matrix(allocator):
                 compare(core, truth_path, what, allocator)
                 os.unlink(core)
     hawk.finish()
+
+
+main(sys.argv[1])

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stress: the heap found in a core of a random moment against the program's own shadow list.
+# ctest: for=glibc jemalloc tcmalloc mimalloc
+# ctest: timeout=600
+# ctest: processors=2
+"""Threads, signals, forks and plug-ins on each allocator: the heap found in a core of a random moment against the program's own shadow list.
 
 0 false blocks and 0 missed, but for the calls that the shadow marks as in flight. HAWK_STRESS_SECONDS
 (default 12) is about how long one allocator is stressed.
@@ -11,6 +14,7 @@ import random
 import signal
 import struct
 import subprocess
+import sys
 import time
 
 from support import hawk
@@ -188,7 +192,7 @@ def _compare_table(table, shadow, what):
     print(f"{what}: {counted} blocks in the table, {in_flight} in flight", flush=True)
 
 
-def run_all(allocator):
+def main(allocator):
     hawk.need_build()
     library = hawk.need_allocator(allocator)
     folder = hawk.temporary_folder()
@@ -200,3 +204,7 @@ def run_all(allocator):
     aborts(program, folder, library, allocator, start + SECONDS * 0.8)
     kills(program, folder, library, allocator, start + SECONDS)
     hawk.finish()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ctest: for=jemalloc tcmalloc mimalloc
 """Entry points beyond the standard ones, of one allocator: any mix of them works as without the
 tracer, and what is alive in the end is found, with size and caller.
 
@@ -7,6 +8,7 @@ bound at once and lazily, looked up by dlsym(), and as a plug-in that is loaded 
 """
 
 import os
+import sys
 
 from support import hawk
 
@@ -14,6 +16,7 @@ from support import hawk
 FUNCTIONS = {"jemalloc": 16, "tcmalloc": 31, "mimalloc": 70}
 STEPS = 6000
 THREADS = 4
+JEMALLOC_ARCHIVE = "/usr/lib/x86_64-linux-gnu/libjemalloc_pic.a"
 EXTRA_BLOCKS_MAX = 60  # the loader's, the C library's, and what the program makes for its checks
 
 
@@ -114,7 +117,7 @@ def check_static(allocator, archive):
         _same_as_alone([program], None, allocator, f"{allocator}, linked statically {flags}")
 
 
-def run_all(allocator):
+def main(allocator):
     hawk.need_build()
     library = hawk.need_allocator(allocator)
     folder = hawk.temporary_folder()
@@ -128,3 +131,9 @@ def run_all(allocator):
         _same_as_alone(command, preloaded, allocator, f"{allocator}, {what}")
         _check_blocks(command, preloaded, allocator, folder, f"{allocator}, {what}")
     _check_odd_ways(program, library, allocator, folder)
+    if allocator == "jemalloc" and os.path.exists(JEMALLOC_ARCHIVE):
+        check_static(allocator, JEMALLOC_ARCHIVE)
+    hawk.finish()
+
+
+main(sys.argv[1])

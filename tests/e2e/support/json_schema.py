@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The subset of JSON Schema that docs/schema uses."""
+
+import re
+
+
+def validate(value, schema, root=None, path="$"):
+    """Complaints about `value`, as a list."""
+    root = root or schema
+    if "$ref" in schema:
+        target = root
+        for part in schema["$ref"].lstrip("#/").split("/"):
+            target = target[part]
+        return validate(value, target, root, path)
+    if "anyOf" in schema and all(validate(value, choice, root, path) for choice in schema["anyOf"]):
+        return [f"{path}: {value!r} fits none of anyOf"]
+    types = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None),
+             "integer": int, "number": (int, float)}
+    wanted = schema.get("type", list(types))
+    wanted = [wanted] if isinstance(wanted, str) else wanted
+    if not any(isinstance(value, types[name]) and (name == "boolean" or not isinstance(value, bool))
+               for name in wanted):
+        return [f"{path}: {value!r} is no {wanted}"]
+    found = []
+    if "const" in schema and value != schema["const"]:
+        found.append(f"{path}: {value!r} is not {schema['const']!r}")
+    if "enum" in schema and value not in schema["enum"]:
+        found.append(f"{path}: {value!r} is not in {schema['enum']}")
+    if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
+        found.append(f"{path}: {value!r} does not match {schema['pattern']}")
+    if isinstance(value, (int, float)) and value < schema.get("minimum", value):
+        found.append(f"{path}: {value!r} is too small")
+    if isinstance(value, list) and "items" in schema:
+        for i, item in enumerate(value):
+            found += validate(item, schema["items"], root, f"{path}[{i}]")
+    if isinstance(value, dict):
+        found += validate_object(value, schema, root, path)
+    return found
+
+
+def validate_object(value, schema, root, path):
+    found = [f"{path}: {key} is missing" for key in schema.get("required", ()) if key not in value]
+    if len(value) > schema.get("maxProperties", len(value)):
+        found.append(f"{path}: too many keys")
+    for key, part in schema.get("properties", {}).items():
+        if key in value:
+            found += validate(value[key], part, root, f"{path}.{key}")
+    if "if" in schema:
+        branch = "else" if validate(value, schema["if"], root, path) else "then"
+        found += validate(value, schema.get(branch, {}), root, path)
+    return found

@@ -1,7 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-# ctest: timeout=600
-"""Ground truth, block for block, with mimalloc underneath."""
-
-from support import truth
-
-truth.run_matrix("mimalloc")
