@@ -6,14 +6,11 @@ import json
 import os
 import re
 
-from support import cli_world, hawk
+from support import cli_world, hawk, json_schema
 
 
 def text_of(*arguments, codes=(0,), environment=None):
-    done = hawk.run([hawk.CORE, "analyze", *arguments], env=environment)
-    hawk.expect(done.returncode in codes, f"analyze {arguments}: {done.returncode} {done.stderr}")
-    hawk.expect_equal(done.stderr, "", f"messages of analyze {arguments}")
-    return done.stdout
+    return hawk.text_of("analyze", *arguments, codes=codes, env=environment)
 
 
 def functions(site):
@@ -70,17 +67,12 @@ def check_counts():
 
 
 def check_schema():
-    with open(os.path.join(hawk.SOURCE, "docs", "schema", "analyze-1.json"),
-              encoding="utf-8") as file:
-        schema = json.load(file)
     for arguments in ([], ["--by", "function"], ["--top", "1"], ["--by", "module", "--top", "2"]):
-        for complaint in cli_world.validate(hawk.analyze(core, *arguments), schema)[:5]:
-            hawk.expect(False, f"schema, {arguments}: {complaint}")
-    for complaint in cli_world.validate(hawk.analyze(untraced), schema)[:5]:
-        hawk.expect(False, f"schema, not traced: {complaint}")
-    broken = hawk.analyze(core)
-    del broken["heap"]["inuse_bytes"]
-    hawk.expect(cli_world.validate(broken, schema), "the validator sees a missing key")
+        hawk.document("analyze", *arguments, core)
+    broken = hawk.document("analyze", untraced, codes=(hawk.EXIT_PARTIAL,))
+    del broken["process"]
+    schema = json.loads(hawk.read(os.path.join(hawk.SOURCE, "docs", "schema", "analyze-1.json")))
+    hawk.expect(json_schema.validate(broken, schema), "the validator sees a missing key")
 
 
 def check_process():
@@ -99,29 +91,6 @@ def check_process():
     hawk.expect_equal(len(crashed), 1, "crashed threads")
     hawk.expect(any(frame["function"] == "main" for frame in crashed[0]["frames"]), "main crashed")
     hawk.expect_equal(len(process["threads"]), 2, "threads")
-
-
-def check_choosing():
-    everything = hawk.analyze(core)["sites"]
-    hawk.expect_equal([site["inuse_bytes"] for site in everything],
-                      sorted((site["inuse_bytes"] for site in everything), reverse=True), "order")
-    hawk.expect_equal(len(hawk.analyze(core, "--top", "2")["sites"]), 2, "--top 2")
-    by_count = hawk.analyze(core, "--sort", "count")["sites"]
-    hawk.expect(by_count[0]["inuse_objects"] == max(s["inuse_objects"] for s in everything),
-                "--sort count")
-    by_total = hawk.analyze(core, "--sort", "total")["sites"]
-    hawk.expect(by_total[0]["alloc_bytes"] == max(s["alloc_bytes"] for s in everything),
-                "--sort total")
-    focused = hawk.analyze(core, "--focus", "^make_(small|large)$")["sites"]
-    hawk.expect_equal(sorted(site["inuse_objects"] for site in focused), [3, 1000], "--focus")
-    rest = hawk.analyze(core, "--ignore", "^make_(small|large)$")["sites"]
-    hawk.expect_equal(len(focused) + len(rest), len(everything), "--focus and --ignore")
-    hawk.expect_equal(len(hawk.analyze(core, "--focus", "world[.]cpp")["sites"]) > 0, True,
-                      "--focus on a file")
-    big = hawk.analyze(core, "--min-bytes", "100k")["sites"]
-    hawk.expect(big and all(site["inuse_bytes"] >= 102400 for site in big), "--min-bytes")
-    hawk.expect_equal(len(big), sum(s["inuse_bytes"] >= 102400 for s in everything),
-                      "--min-bytes keeps what fits")
 
 
 def check_nothing_matches():
@@ -144,7 +113,7 @@ def check_groups():
         hawk.expect(all(group["flat"]["inuse_bytes"] <= group["cum"]["inuse_bytes"]
                         for group in analysis["groups"]), f"flat is part of cum by {by}")
         text = text_of("--by", by, core)
-        hawk.expect(all(len(line) <= 80 for line in text.splitlines()), f"--by {by} is too wide")
+        hawk.expect_columns(text, f"--by {by}")
         hawk.expect("flat" in text and "cum" in text, f"--by {by} names its columns")
     hawk.expect("Top sites" in text_of("--by", "site", core), "--by site")
 
@@ -206,22 +175,12 @@ def check_untraced():
         hawk.expect(": unknown, the process was not traced\n" in done.stdout and
                     "hawk-core run" in done.stdout and "0 of 0" not in done.stdout,
                     f"{verb}: {done.stdout!r}")
-        check_document(verb, arguments)
+        missing = hawk.document(verb, *arguments, codes=(hawk.EXIT_PARTIAL,))["missing"]
+        hawk.expect("not-traced" in [item["key"] for item in missing], f"{verb}: missing")
     for verb in ("path", "refs"):
         done = hawk.run([hawk.CORE, verb, untraced, "0x1000"])
         hawk.expect("0x1000: no block is known: the process was not traced" in done.stderr,
                     f"{verb}: {done.stderr}")
-
-
-def check_document(verb, arguments):
-    done = hawk.run([hawk.CORE, verb, "--json", *arguments])
-    hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb} --json of an untraced core")
-    document = json.loads(done.stdout)
-    with open(os.path.join(hawk.SOURCE, "docs", "schema", f"{verb}-1.json"),
-              encoding="utf-8") as file:
-        complaints = cli_world.validate(document, json.load(file))
-    hawk.expect(not complaints, f"{verb} of an untraced core: {complaints[:3]}")
-    hawk.expect("not-traced" in [item["key"] for item in document["missing"]], f"{verb}: missing")
 
 
 def check_table_left_out():

@@ -2,7 +2,6 @@
 """hawk-core blocks and whatis: every block, chosen by its properties, and what lies at addresses."""
 
 import json
-import os
 
 from support import cli_world, hawk
 
@@ -10,19 +9,10 @@ KEYS = ["address", "size", "state", "site", "age_seconds", "kind", "type"]
 
 
 def whatis(*addresses, options=()):
-    done = hawk.run([hawk.CORE, "whatis", "--json", *options, core,
-                     *(address if isinstance(address, str) else hex(address)
-                       for address in addresses)])
-    hawk.expect_equal(done.returncode, 0, f"whatis {addresses}")
-    document = json.loads(done.stdout)
+    document = json.loads(hawk.text_of("whatis", "--json", *options, core, *(
+        address if isinstance(address, str) else hex(address) for address in addresses)))
     hawk.expect_equal((document["schema"], document["version"]), ("hawk-core/whatis", 1), "schema")
     return document["addresses"]
-
-
-def text_of(verb, *arguments):
-    done = hawk.run([hawk.CORE, verb, *arguments])
-    hawk.expect_equal((done.returncode, done.stderr), (0, ""), f"{verb} {arguments}")
-    return done.stdout
 
 
 def check_contract():
@@ -33,19 +23,6 @@ def check_contract():
                     block["age_seconds"] >= 0, f"block {block}")
     addresses = [int(block["address"], 16) for block in everything]
     hawk.expect_equal(addresses, sorted(set(addresses)), "order of addresses")
-
-
-def check_agreement():
-    """Blocks of a site are as many, and as large, as analyze says."""
-    analysis = hawk.analyze(core)
-    hawk.expect_equal((len(everything), sum(block["size"] for block in everything)),
-                      (analysis["heap"]["inuse_objects"], analysis["heap"]["inuse_bytes"]), "sum")
-    for site in analysis["sites"]:
-        own = [block for block in everything if block["site"] == site["site"]]
-        hawk.expect_equal((len(own), sum(block["size"] for block in own)),
-                          (site["inuse_objects"], site["inuse_bytes"]), f"site {site['site']}")
-        hawk.expect_equal(hawk.blocks(core, "--site", site["site"]), own,
-                          f"--site {site['site']}")
 
 
 def check_filters():
@@ -70,7 +47,7 @@ def check_filters():
 
 
 def check_text():
-    lines = text_of("blocks", core).splitlines()
+    lines = hawk.text_of("blocks", core).splitlines()
     hawk.expect_equal(lines[0].split(), KEYS, "heading")
     hawk.expect_equal(len(lines) - 1, len(everything), "lines")
     for line, block in zip(lines[1:], everything):
@@ -94,7 +71,7 @@ def check_top():
             left = [block["age_seconds"] for block in passing if block["size"] == size and block not in found]
             hawk.expect(not left or max(left) <= min(block["age_seconds"] for block in found if block["size"] == size),
                         f"--top {top}: the oldest of {size} bytes")
-        lines = text_of("blocks", core, "--top", str(top), *options).splitlines()
+        lines = hawk.text_of("blocks", core, "--top", str(top), *options).splitlines()
         hawk.expect_equal(lines[-1], f"{len(found):,} of {len(passing):,} blocks, largest first, then oldest", "last line")
         hawk.expect_equal([int(line.split()[0], 16) for line in lines[1:-1]],
                           [int(block["address"], 16) for block in found], f"--top {top} as text")
@@ -141,13 +118,12 @@ def check_whatis_places():
 
 
 def check_whatis_text():
-    text = text_of("whatis", core, hex(places["large"] + 5), hex(places["table"]),
+    text = hawk.text_of("whatis", core, hex(places["large"] + 5), hex(places["table"]),
                    hex(places["stack"]), "10")
     for wanted in ("byte 5 of the live block", "300,000 bytes, from calloc", "make_large",
                    "symbol table + 0", "stack of thread", "wait_forever", "nothing: not mapped"):
         hawk.expect(wanted in text, f"no {wanted!r} in {text!r}")
-    for line in text.splitlines():
-        hawk.expect(len(line) <= 100, f"wide line {line!r}")
+    hawk.expect_columns(text, "whatis", 100)
 
 
 DEAD = r"""
@@ -167,12 +143,7 @@ int main(void)
 
 def check_whatis_dead():
     """jemalloc leaves the header of a freed block alone: its stack is still known."""
-    allocator = next((path for path in ("/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
-                                        "/usr/lib64/libjemalloc.so.2") if os.path.exists(path)),
-                     None)
-    if not allocator:
-        print("jemalloc is not installed: no freed blocks looked at")
-        return
+    allocator = hawk.need_allocator("jemalloc")
     program = hawk.compile_text(folder, "dead", DEAD, flags=["-O1"])
     dead_core, found = cli_world.crash(folder, program=program,
                                        environment=hawk.tracer_environment(allocator))

@@ -53,6 +53,9 @@ def check_answer(pid):
     small = next(site for site in analysis["sites"]
                  if "make_small" in [frame["function"] for frame in site["frames"]])
     hawk.expect_equal(small["inuse_objects"], 1000, "blocks of make_small")
+    core = hawk.analyze(hawk.gcore(pid, folder))
+    hawk.expect_equal(*({site["site"]: (site["inuse_objects"], site["inuse_bytes"]) for site in answer["sites"]}
+                        for answer in (analysis, core)), "sites of a process and of its core")
     names = [{frame["function"] for frame in thread["frames"]} for thread in process["threads"]]
     hawk.expect(any("main" in name for name in names) and
                 any(any("wait_forever" in (f or "") for f in name) for name in names),
@@ -104,40 +107,32 @@ def check_stopped_process_stays_stopped(pid):
 def check_no_such_process():
     process = subprocess.Popen(["true"])
     process.wait()
-    done = tool("analyze", "--pid", str(process.pid))
-    hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, "a process that is gone")
-    hawk.expect(str(process.pid) in done.stderr, f"message: {done.stderr!r}")
+    for pid in (process.pid, 999999999, 0, -1, "x"):
+        done = tool("analyze", f"--pid={pid}")
+        hawk.expect(done.returncode in (hawk.EXIT_USAGE, hawk.EXIT_UNREADABLE) and str(pid) in done.stderr,
+                    f"--pid={pid}: {done.returncode} {done.stderr!r}")
 
 
 def check_untraced_process():
-    process = subprocess.Popen(["sleep", "100"], env=hawk.plain_environment())
-    time.sleep(0.2)
+    process = hawk.spawn(["sleep", "100"], env=hawk.plain_environment())
+    hawk.wait_for_state(process.pid, "S", "sleep")
     done = tool("analyze", "--pid", str(process.pid))
     hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, "an untraced process")
     hawk.expect("not traced" in done.stdout and "Memory map" in done.stdout, "its memory map")
-    process.kill()
-    process.wait()
 
 
 hawk.need_build()
 hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
-world = subprocess.Popen([cli_world.build(folder)], env=hawk.tracer_environment(),
-                         stdout=subprocess.PIPE, text=True)
+world = hawk.spawn([cli_world.build(folder)], env=hawk.tracer_environment(), stdout=subprocess.PIPE, text=True)
 found = {}
 while len(found) < 3:
     name, address = world.stdout.readline().split()
     found[name] = int(address, 16)
-time.sleep(0.3)
-try:
-    check_answer(world.pid)
-    check_text(world.pid)
-    check_whatis(world.pid, found)
-    check_killed_while_stopped(world.pid)
-    check_stopped_process_stays_stopped(world.pid)
-    check_no_such_process()
-    check_untraced_process()
-finally:
-    world.kill()
-    world.wait()
-hawk.finish()
+hawk.wait_for_state(world.pid, "S", "the world")
+check_answer(world.pid)
+check_text(world.pid)
+check_whatis(world.pid, found)
+check_killed_while_stopped(world.pid)
+check_stopped_process_stays_stopped(world.pid)
+hawk.run_checks(globals())

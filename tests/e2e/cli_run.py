@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""hawk-core run: what the program gets, what is warned about, and the exit codes of a shell."""
+"""hawk-core run: what the program gets, what is warned about, the exit codes of a shell, and the options of the tracer."""
 
 import os
 import resource
@@ -123,9 +123,7 @@ def check_filter_warning():
 
 
 def compile_text(name, text, *flags):
-    source = os.path.join(folder, name + ".c")
-    hawk.write(source, text)
-    return hawk.compile_program(os.path.join(folder, name), [source], flags=flags)
+    return hawk.compile_text(folder, name, text, flags=flags)
 
 
 def check_program_warnings():
@@ -193,6 +191,73 @@ def check_it_traces():
     analysis = hawk.analyze(os.path.join(folder, core))
     hawk.expect(any(site["inuse_bytes"] == 777777 for site in analysis["sites"]),
                 "the block is in the core")
+
+
+def check_passes_through():
+    done = traced("--", "sh", "-c", "echo out; echo err >&2; exit 7")
+    hawk.expect_equal((done.returncode, done.stdout), (7, "out\n"), "exit code and output")
+    hawk.expect(done.stderr.endswith("err\n"), f"stderr {done.stderr!r}")
+    done = traced("--", "sh", "-c", "cat; echo $HAWK_OPTS", input="piped ")
+    hawk.expect(done.stdout.startswith("piped "), "stdin")
+    done = traced("--", os.path.join(folder, "nowhere"))
+    hawk.expect(done.returncode not in (0, -11) and "nowhere" in done.stderr, f"missing: {done}")
+
+
+def check_musl_program():
+    """Whether or not there is such a loader here."""
+    path = compile_text("musl", "int main(void) { return 0; }", "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1")
+    text = warnings_of(path)
+    hawk.expect("linked to musl" in text and "libhawk_tracer" not in text, f"musl: {text!r}")
+
+
+def check_other_users():
+    """Only root's children can change to a user who cannot read the tracer; what the warning says is what happens."""
+    outer, inner = (os.path.join(folder, *names) for names in (("open",), ("open", "inner")))
+    tracer = os.path.join(inner, "libhawk_tracer.so")
+    os.makedirs(inner)
+    shutil.copy(hawk.TRACER, tracer)
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", "/dev/null"]
+    command = nobody if os.getuid() == 0 and shutil.which("setpriv") else nobody[4:]
+    mode = os.stat(folder).st_mode
+    os.chmod(folder, 0o755)
+    for bad, path in ((0o700, inner), (0o710, outer), (0o640, tracer), (None, None)):
+        for good in (inner, outer, tracer):
+            os.chmod(good, 0o755)
+        if path:
+            os.chmod(path, bad)
+        done = traced("--tracer", tracer, "--", *command)
+        words = f"{path} has mode {bad or 0:04o}; chmod o+{'r' if path == tracer else 'x'} {path}"
+        expected = (done.returncode, os.getuid() == 0 and path is not None)
+        hawk.expect_equal((0, words in done.stderr), expected, f"{words}: {done.stderr!r}")
+        if command == nobody:
+            hawk.expect_equal("cannot be preloaded" in done.stderr, path is not None, f"loader: {done.stderr!r}")
+        hawk.expect("another user" in done.stderr or not expected[1], f"warning: {done.stderr!r}")
+    hawk.expect_equal(traced("--quiet", "--tracer", tracer, "--", "true").stderr, "",
+                      "run --quiet")
+    os.chmod(folder, mode)
+
+
+def traced_true(options):
+    return hawk.run(["/bin/cat", "/dev/null"], env=hawk.tracer_environment(options=options))
+
+
+def check_options():
+    for options, words in (("help=1", ["stacks", "unwind", "depth", "progname", "collapse"]),
+                           ("nonsense=3", ["nonsense"]), ("depth=many", ["depth"]),
+                           ("depth=0", ["depth"]), ("unwind=guess", ["unwind"])):
+        done = traced_true(options)
+        hawk.expect_equal((done.returncode, done.stdout), (0, ""), f"HAWK_OPTS={options}")
+        for word in words:
+            hawk.expect(word in done.stderr, f"HAWK_OPTS={options}: {done.stderr!r}")
+    for options in ("depth=7", "stacks=0", "unwind=fp", "", "progname=^a\\:b$:depth=9"):
+        done = traced_true(options)
+        hawk.expect_equal((done.returncode, done.stdout, done.stderr), (0, "", ""),
+                          f"HAWK_OPTS={options}")
+    hawk.expect_equal(traced_true("zzz=1:zzz=1").stderr.count("zzz"), 2, "one line per mistake")
+    done = traced("-o", "help=1", "--", "/bin/cat", "/dev/null")
+    hawk.expect("progname" in done.stderr, "run -o help=1")
+    done = traced("-o", "progname=x:y=z", "--opts", "depth=9:stacks=1:progname=a\\:b", "--", "/bin/true")
+    hawk.expect_equal(done.returncode, 0, f"options that there are: {done.stderr}")
 
 
 hawk.need_build()

@@ -49,14 +49,11 @@ def check_same(packed, what):
 
 def check_cut(packed, what):
     """Most of the file: its blocks are there, and what is missing is said."""
-    size = os.path.getsize(packed)
-    hawk.write(packed, "rb") as whole, open(packed + ".cut", whole.read(size - 8))
-    done = ask(packed + ".cut", "analyze", "--json")
+    done = ask(hawk.cut(packed, os.path.getsize(packed) - 8), "analyze", "--json")
     hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{what}, cut off")
     keys = [item["key"] for item in json.loads(done.stdout)["missing"]]
     hawk.expect("core-unpack" in keys, f"{what}, cut off: {keys}")
-    hawk.write(packed, "rb") as whole, open(packed + ".cut", whole.read(12))
-    done = ask(packed + ".cut", "analyze")
+    done = ask(hawk.cut(packed, 12), "analyze")
     hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, f"12 bytes of {what}")
     hawk.expect(what in done.stderr and done.stderr.count("\n") == 1, f"{what}: {done.stderr!r}")
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import time
 
-from support import cli_world, growth_world, hawk
+from support import growth_world, hawk
 
 VERDICTS = {"make_held": "leak", "make_lost": "leak", "make_startup": "start-up",
             "make_burst": "burst", "make_cached": "cache or growing queue", "make_young": "steady",
@@ -15,14 +15,7 @@ VERDICTS = {"make_held": "leak", "make_lost": "leak", "make_startup": "start-up"
 
 
 def document(*arguments, target=None):
-    done = hawk.run([hawk.CORE, "growth", "--json", target or core, *arguments])
-    hawk.expect_equal(done.returncode, 0, f"{arguments}: {done.stderr[-300:]}")
-    parsed = json.loads(done.stdout)
-    with open(os.path.join(hawk.SOURCE, "docs", "schema", "growth-1.json"),
-              encoding="utf-8") as file:
-        complaints = cli_world.validate(parsed, json.load(file))
-    hawk.expect(not complaints, f"growth {arguments}: {complaints[:3]}")
-    return parsed
+    return hawk.document("growth", target or core, *arguments)
 
 
 def by_function(parsed):
@@ -58,12 +51,11 @@ def check_verdicts():
 
 def check_examples():
     """The example of a loss record is its oldest block, whoever asks."""
-    leaks = json.loads(hawk.run([hawk.CORE, "leaks", "--json", core]).stdout)
+    leaks = hawk.document("leaks", core, codes=(hawk.EXIT_CONDITION,))
     query = "SELECT l.site, l.kind, addr(example) AS example, max(b.age) AS oldest, c.age FROM leaks l " \
             "JOIN blocks b ON b.site = l.site JOIN blocks c ON c.address = l.example " \
             "WHERE b.reach = l.kind GROUP BY l.site, l.kind"
-    rows = json.loads(hawk.run([hawk.CORE, "sql", "--json", core,
-                                query]).stdout)
+    rows = hawk.sql(core, query)
     hawk.expect_equal({(row["site"], row["kind"].replace(" ", "_")): row["example"] for row in rows},
                       {(record["site"], record["kind"]): record["example"]
                        for record in leaks["records"]}, "examples")
@@ -103,8 +95,7 @@ def check_cut(parsed, part):
 
 def check_young_and_cut():
     young = growth_world.crash(folder, program, 0.2)
-    done = hawk.run([hawk.CORE, "growth", "--json", young])
-    sites = by_function(json.loads(done.stdout))
+    sites = by_function(document(target=young))
     verdicts = {name: site["verdict"] for name, site in sites.items()}
     lost = verdicts.pop("make_lost")
     hawk.expect_equal((lost, set(verdicts.values())), ("leak", {"unclear"}),

@@ -6,25 +6,14 @@ import os
 import re
 import subprocess
 
-from support import cli_world, hawk, holder_world
+from support import hawk, holder_world
 
 CELLS, SESSIONS = holder_world.CELLS, holder_world.SESSIONS
 HUB_BYTES = 16 + CELLS * (32 + 40)
 
 
-def text_of(*arguments, code=0):
-    done = hawk.run([hawk.CORE, *arguments])
-    hawk.expect_equal(done.returncode, code, f"{arguments}: {done.stderr[-300:]}")
-    return done.stdout
-
-
 def document(verb, *arguments, target=None):
-    parsed = json.loads(text_of(verb, "--json", *(target or [core]), *arguments))
-    with open(os.path.join(hawk.SOURCE, "docs", "schema", f"{verb}-1.json"),
-              encoding="utf-8") as file:
-        complaints = cli_world.validate(parsed, json.load(file))
-    hawk.expect(not complaints, f"{verb} {arguments}: {complaints[:3]}")
-    return parsed
+    return hawk.document(verb, *(target or [core]), *arguments)
 
 
 def function_of(entry):
@@ -63,9 +52,9 @@ def check_path():
     none = document("path", lost[0]["address"])["addresses"][0]
     hawk.expect_equal((none["root"], none["steps"]), (None, []), "no path")
     hawk.expect(none["block"]["reach"] in ("definitely_lost", "indirectly_lost"), "lost")
-    hawk.expect("no root leads there" in text_of("path", core, lost[0]["address"]), "said so")
+    hawk.expect("no root leads there" in hawk.text_of("path", core, lost[0]["address"]), "said so")
     deep = hawk.blocks(core, "--function", "^make_cell$")[0]["address"]
-    lines = text_of("path", core, deep).splitlines()
+    lines = hawk.text_of("path", core, deep).splitlines()
     hawk.expect(len(lines) < 12 and any(re.search(r"[\d,]+ more in the same way", line)
                                         for line in lines), "a long list is shown by its ends")
 
@@ -76,16 +65,16 @@ def check_chosen_paths():
                       ["--function=^make_lost$"], ["--module=/holders$", "--size=-100"]):
         blocks = hawk.blocks(core, *arguments)
         hawk.expect(blocks, f"{arguments} choose some")
-        found = json.loads(text_of("path", "--json", core, *arguments, "--top=5"))
+        found = document("path", *arguments, "--top=5")
         lost = {node["kind"]: node for node in document("merge-paths", *arguments)["tree"]}.get("lost", {})
         hawk.expect_equal(found["chosen"], {"objects": len(blocks), "bytes": sum(block["size"] for block in blocks),
                                             "unreached_objects": lost.get("cum_objects", 0),
                                             "unreached_bytes": lost.get("cum_bytes", 0)}, f"{arguments}: sums")
         order = [block["address"] for block in hawk.blocks(core, *arguments, "--top=5")]
         hawk.expect_equal([path["block"]["address"] for path in found["addresses"]], order, f"{arguments}: order")
-        alone = json.loads(text_of("path", "--json", core, *order))
+        alone = document("path", *order)
         hawk.expect_equal(found["addresses"], alone["addresses"], f"{arguments}: paths")
-        text = text_of("path", core, *arguments)
+        text = hawk.text_of("path", core, *arguments)
         hawk.expect(f"(5 of {len(blocks):,})" in text and f"{len(blocks) - 5:,} more" in text, text)
         hawk.expect_equal(re.findall("^Path to (0x[0-9a-f]+) ", text, re.M), order, f"{arguments}: as text")
         hawk.expect_equal("no root leads to" in text, bool(lost), f"{arguments}: {text}")
@@ -93,10 +82,10 @@ def check_chosen_paths():
     hawk.expect_equal(document("path", "--type=^Connection$")["addresses"], every["addresses"][:5],
                       "5 if nothing is said")
     hawk.expect_equal(len(every["addresses"]), every["chosen"]["objects"], "--full is all of them")
-    hawk.expect("more; " not in text_of("path", core, "--type=^Connection$", "--full"), "and nothing is left")
+    hawk.expect("more; " not in hawk.text_of("path", core, "--type=^Connection$", "--full"), "and nothing is left")
     nothing = document("path", "--age=1d")
     hawk.expect_equal((nothing["addresses"], nothing["chosen"]["objects"]), ([], 0), "no block is that old")
-    hawk.expect("no block matches" in text_of("path", core, "--age=1d"), "and that is said")
+    hawk.expect("no block matches" in hawk.text_of("path", core, "--age=1d"), "and that is said")
     done = hawk.run([hawk.CORE, "shell", core], input="path --type=^Connection$ --top 2\npath $1\n")
     first, second = document("path", "--type=^Connection$", "--top=2")["addresses"]
     hawk.expect_equal(re.findall("^Path to (0x[0-9a-f]+) ", done.stdout, re.M),
@@ -144,7 +133,7 @@ def check_retained():
     analysis = hawk.analyze(core)
     hawk.expect_equal((tree[0]["cum_objects"], tree[0]["cum_bytes"]),
                       (analysis["heap"]["inuse_objects"], analysis["heap"]["inuse_bytes"]), "all")
-    folded = [line.rsplit(" ", 1) for line in text_of("retained", "--folded", core).splitlines()]
+    folded = [line.rsplit(" ", 1) for line in hawk.text_of("retained", "--folded", core).splitlines()]
     hawk.expect_equal([size for line, size in folded
                        if line.endswith(";make_hub;make_cell;make_payload")], [str(CELLS * 40)],
                       "folded")
@@ -169,7 +158,7 @@ def check_sites():
     only = document("sites", "--function", "^make_payload$")
     hawk.expect_equal({names[edge["target"]] for edge in only["edges"]}, {"make_payload"}, "filter")
     check_chosen_sites(graph, names)
-    dot = text_of("sites", "--dot", core)
+    dot = hawk.text_of("sites", "--dot", core)
     hawk.expect(dot.startswith("digraph") and dot.rstrip().endswith("}") and "+8" in dot, "DOT")
     if os.path.exists("/usr/bin/dot"):
         done = subprocess.run(["/usr/bin/dot", "-Tsvg"], input=dot, capture_output=True, text=True,
@@ -205,14 +194,14 @@ def check_chosen_sites(whole, names):
                       "a site's blocks of one class")
     nothing = document("sites", "--age", "1h")
     hawk.expect_equal((nothing["sites"], nothing["edges"]), ([], []), "no block is that old")
-    dot = text_of("sites", core, "--type", "^Connection$", "--dot")
+    dot = hawk.text_of("sites", core, "--type", "^Connection$", "--dot")
     nodes = dict(re.findall(r"^\ts([0-9a-f]{16}) \[(style=dashed)?", dot, re.M))
     hawk.expect_equal({site for site, dashed in nodes.items() if not dashed},
                       {entry["site"] for entry in typed["sites"]}, "drawn as chosen")
     hawk.expect_equal(set(re.findall(r"^\ts([0-9a-f]{16}) -> ", dot, re.M)),
                       {site for site, dashed in nodes.items() if dashed}, "drawn as holders")
     hawk.expect("style=dashed" in dot, dot)
-    text = text_of("sites", core, "--type", "^Connection$")
+    text = hawk.text_of("sites", core, "--type", "^Connection$")
     hawk.expect(f"{SESSIONS // 2:,}" in text and "(1 of 1)" in text, text)
 
 
@@ -222,10 +211,10 @@ def check_texts():
                       ["retained"], ["retained", "--by=tree"], ["retained", "--by=block"],
                       ["retained", "--by=root"], ["sites"], ["sites", "--size", "33-100"],
                       ["merge-paths", "--type", "Session"]):
-        out = text_of(arguments[0], core, *arguments[1:])
+        out = hawk.text_of(arguments[0], core, *arguments[1:])
         hawk.expect(out, f"{arguments} says something")
         hawk.expect_columns(out, f"{arguments}")
-        same = {text_of(arguments[0], core, *arguments[1:], "--threads", str(threads))
+        same = {hawk.text_of(arguments[0], core, *arguments[1:], "--threads", str(threads))
                 for threads in (1, 2, 5)}
         hawk.expect_equal(same, {out}, f"{arguments} with other numbers of threads")
 
@@ -242,21 +231,21 @@ def check_alike():
     nodes = next(edge["source"] for edge in graph["edges"] if edge["source"] and
                  edge["target"] in ids)
     for arguments in (["merge-paths"], ["merge-paths", "--full"], ["schema", nodes]):
-        out = text_of(arguments[0], core, *arguments[1:])
+        out = hawk.text_of(arguments[0], core, *arguments[1:])
         hawk.expect_equal(set(re.findall(r"make_session.*  ([0-9a-f]{16})$", out, re.M)), set(ids),
                           f"{arguments}: {out}")
         hawk.expect(not re.search(r"make_session(?!.*  [0-9a-f]{16}$)", out, re.M),
                     f"{arguments}: a name alone: {out}")
         hawk.expect(not re.search(r"make_(hub|cell|payload|name).*  [0-9a-f]{16}", out),
                     f"{arguments}: an id that says nothing: {out}")
-    out = text_of("sites", core)
+    out = hawk.text_of("sites", core)
     beside = set(re.findall(r" of make_[a-z]+  ([0-9a-f]{6,16}), ", out))
     hawk.expect_equal({site for site in holders for prefix in beside if site.startswith(prefix)}, holders, out)
     hawk.expect_equal(len(beside), len(holders), out)
     merged = document("merge-paths")["tree"]
     hawk.expect(not any(re.search("[0-9a-f]{16}$", node["name"]) for node in merged),
                 "JSON has ids apart")
-    folded = text_of("merge-paths", "--folded", core)
+    folded = hawk.text_of("merge-paths", "--folded", core)
     hawk.expect(not re.search("[0-9a-f]{16}", folded), "no ids in flame graphs")
 
 
@@ -304,21 +293,6 @@ def check_mistakes():
         hawk.expect("no live block at 0x10" in done.stderr, f"{verb} of nothing: {done.stderr}")
 
 
-def check_cut_cores():
-    """The less is there, the less is claimed; nothing breaks."""
-    size = os.path.getsize(core)
-    address = hex(truth["hub"])
-    for part in range(1, 16, 2):
-        cut = hawk.cut(core, size * part // 16)
-        for arguments in (["refs", cut, address], ["path", cut, address], ["retained", cut],
-                          ["sites", cut], ["merge-paths", cut], ["path", cut, "--size=0-"],
-                          ["retained", cut, "--by=tree", "--size=0-"]):
-            done = hawk.run([hawk.CORE, *arguments])
-            hawk.expect(done.returncode in (3, 4), f"{arguments} of {part}/16: {done.returncode}")
-            if done.returncode == 4 and "json" not in arguments:
-                hawk.expect(done.stderr or "missing" in done.stdout, "what is missing is said")
-
-
 def check_table_file():
     """A table file stands in for what is not in the core; alone it has no blocks to follow."""
     table = os.path.join(folder, "table")
@@ -340,25 +314,18 @@ def check_table_file():
 
 def check_live():
     process = hawk.spawn([os.path.join(folder, "holders"), "wait", str(SESSIONS), str(CELLS)],
-                         env=hawk.tracer_environment(), cwd=folder, stdout=subprocess.PIPE,
-                         text=True)
-    try:
-        said = json.loads(process.stdout.readline())
-        hawk.wait_for_state(process.pid, "S", "with nothing of it on its stack")
-        target = ["--pid", str(process.pid)]
-        refs = document("refs", hex(said["third_payload"]), target=target)["addresses"][0]
-        hawk.expect_equal([(int(block["address"], 16), block["offset"]) for block in
-                           refs["blocks"]], [(said["third"], 8)], "refs of a process")
-        path = document("path", hex(said["third"]), target=target)["addresses"][0]
-        hawk.expect_equal(path["root"]["symbol"], "g_hub", "path of a process")
-        sites = {function_of(entry): entry for entry in
-                 document("retained", target=target)["sites"]}
-        hawk.expect_equal(sites["make_hub"]["retained_bytes"]["all_pointers"], HUB_BYTES,
-                          "retained of a process")
-        hawk.expect(document("sites", target=target)["edges"], "sites of a process")
-    finally:
-        process.kill()
-        process.wait()
+                         env=hawk.tracer_environment(), cwd=folder, stdout=subprocess.PIPE, text=True)
+    said = json.loads(process.stdout.readline())
+    hawk.wait_for_state(process.pid, "S", "with nothing of it on its stack")
+    target = ["--pid", str(process.pid)]
+    refs = document("refs", hex(said["third_payload"]), target=target)["addresses"][0]
+    hawk.expect_equal([(int(block["address"], 16), block["offset"]) for block in refs["blocks"]],
+                      [(said["third"], 8)], "refs of a process")
+    path = document("path", hex(said["third"]), target=target)["addresses"][0]
+    hawk.expect_equal(path["root"]["symbol"], "g_hub", "path of a process")
+    sites = {function_of(entry): entry for entry in document("retained", target=target)["sites"]}
+    hawk.expect_equal(sites["make_hub"]["retained_bytes"]["all_pointers"], HUB_BYTES, "retained of a process")
+    hawk.expect(document("sites", target=target)["edges"], "sites of a process")
 
 
 hawk.need_build()

@@ -2,11 +2,10 @@
 """The verb `leaks` on programs whose lost and kept blocks are known: kinds, evidence, exit codes,
 suppressions, choosing, JSON against its schema, 80 columns, a living process."""
 
-import json
 import os
 import subprocess
 
-from support import cli_world, hawk, leaks
+from support import hawk, leaks
 
 LOST, INDIRECT, POSSIBLE, KEPT = leaks.KINDS
 TRUTH = {
@@ -63,10 +62,8 @@ def record_of(document, site, kind=None):
             "pointed_objects": 0, "explained_pointers": 0, "site": "0", "example": "0x0"}
 
 
-def text(*arguments, codes=(1,), target=None):
-    done = hawk.run([hawk.CORE, "leaks", *arguments, target or core])
-    hawk.expect(done.returncode in codes, f"leaks {arguments}: {done.returncode}: {done.stderr}")
-    return done.stdout
+def text(*arguments, codes=(1,)):
+    return hawk.text_of("leaks", *arguments, core, codes=codes)
 
 
 def check_truth():
@@ -116,9 +113,7 @@ def check_exit_codes():
 
 
 def write(name, content):
-    path = os.path.join(folder, name)
-    hawk.write(path, content)
-    return path
+    return hawk.write(os.path.join(folder, name), content)
 
 
 def check_suppressions():
@@ -165,17 +160,11 @@ def check_choice():
 
 
 def check_schema():
-    with open(os.path.join(hawk.SOURCE, "docs", "schema", "leaks-1.json"),
-              encoding="utf-8") as file:
-        schema = json.load(file)
-    plain = os.path.join(folder, "plain")
-    os.mkdir(plain)
-    untraced, _ = hawk.crash([program], hawk.plain_environment(), plain)
-    documents = [leaks.ask(core), leaks.ask(cxx_core), leaks.ask(untraced, codes=(4,))]
-    for document in documents:
-        for complaint in cli_world.validate(document, schema)[:5]:
-            hawk.expect(False, f"schema: {complaint}")
-    hawk.expect("not-traced" in [item["key"] for item in documents[2]["missing"]], "not traced")
+    hawk.document("leaks", core, codes=(1,))
+    hawk.document("leaks", cxx_core, codes=(1,))
+    untraced, _ = hawk.crash([program], hawk.plain_environment(), folder)
+    document = hawk.document("leaks", untraced, codes=(4,))
+    hawk.expect("not-traced" in [item["key"] for item in document["missing"]], "not traced")
 
 
 def check_text():

@@ -4,10 +4,8 @@
 the second way, which takes the place of the first in memory, leaves all other answers as they are."""
 
 import json
-import os
-import signal
 
-from support import cli_world, hawk
+from support import hawk
 
 SOURCE = r"""
 #include <alloca.h>
@@ -100,22 +98,12 @@ ROOTS = {"g_box": (BOX_BYTES, BOX_BYTES), "g_inside": (4300, 0), "g_lid": (548, 
          "g_other": (40, 40), "g_filler": (FILLER_BYTES, FILLER_BYTES)}
 
 
-def build():
-    return hawk.compile_text(folder, "both", SOURCE, "gcc", ["-O1"])
-
-
-def ask(*arguments, code=0, **options):
-    done = hawk.run([hawk.CORE, arguments[0], core, *arguments[1:]], **options)
-    hawk.expect_equal(done.returncode, code, f"{arguments}: {done.stderr[-300:]}")
-    return done.stdout
+def ask(verb, *arguments):
+    return hawk.text_of(verb, core, *arguments)
 
 
 def document(*arguments):
-    parsed = json.loads(ask("retained", "--json", *arguments))
-    with open(os.path.join(hawk.SOURCE, "docs", "schema", "retained-1.json"), encoding="utf-8") as file:
-        complaints = cli_world.validate(parsed, json.load(file))
-    hawk.expect(not complaints, f"{arguments}: {complaints[:3]}")
-    return parsed
+    return hawk.document("retained", core, *arguments)
 
 
 def check_blocks():
@@ -257,6 +245,7 @@ def check_shell():
 
 hawk.need_build()
 folder = hawk.temporary_folder()
-core, crashed = hawk.crash([build(), str(CELLS)], hawk.tracer_environment(), folder, (signal.SIGABRT,))
+both = hawk.compile_text(folder, "both", SOURCE, flags=["-O1"])
+core, crashed = hawk.crash([both, str(CELLS)], hawk.tracer_environment(), folder)
 truth = json.loads(crashed.stdout)
 hawk.run_checks(globals())

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Suspects of structures that were lost, what the command says that each of them suggests, and what sites retain."""
 
-import json
 import os
-import signal
 import subprocess
 
-from support import cli_world, hawk
+from support import hawk
 
 NODES = 400
 # Of each shape the functions that a suspect may have made; whether it is lost; what is lost through it.
@@ -25,15 +23,7 @@ SHAPES = {
 
 
 def crash(shape):
-    core, _ = hawk.crash([program, shape], hawk.tracer_environment(), folder, (signal.SIGABRT,))
-    return hawk.put_aside(core)
-
-
-def validated(parsed, schema):
-    with open(os.path.join(hawk.SOURCE, "docs", "schema", schema), encoding="utf-8") as file:
-        complaints = cli_world.validate(parsed, json.load(file))
-    hawk.expect(not complaints, f"{schema}: {complaints[:3]}")
-    return parsed
+    return hawk.crash([program, shape], hawk.tracer_environment(), folder)[0]
 
 
 def function_of(parsed, site):
@@ -56,7 +46,7 @@ def check_command(shape, suspect):
 
 def check_shape(shape, expected):
     core = crash(shape)
-    parsed = validated(hawk.analyze(core), "analyze-1.json")
+    parsed = hawk.document("analyze", core)
     suspects = parsed["suspects"]
     hawk.expect_equal(len(suspects), len(expected), f"suspects of {shape}")
     for functions, is_lost, objects in expected:
@@ -81,8 +71,7 @@ def check_follower(shape, core, site, suspects):
     done = hawk.run([hawk.CORE, "leaks", f"--site={site}", core])
     hawk.expect(done.returncode in (0, 1) and site in done.stdout and
                 "Leaks: none" not in done.stdout, f"{shape}: {done.stdout}")
-    parsed = validated(json.loads(hawk.run([hawk.CORE, "leaks", "--json", f"--site={site}", core])
-                                  .stdout), "leaks-1.json")
+    parsed = hawk.document("leaks", f"--site={site}", core, codes=(0, 1))
     leaders = parsed["leaders"]
     hawk.expect_equal((sum(leader["objects"] for leader in leaders),
                        sum(leader["bytes"] for leader in leaders)),
@@ -99,9 +88,7 @@ def check_retained():
     core = crash("shared")
     body, entries = 1 << 20, 2 * 48
     sites = {function_of(parsed, site["site"]): site["retained_bytes"]
-             for parsed in [validated(json.loads(hawk.run([hawk.CORE, "retained", "--json", core]).stdout),
-                                      "retained-1.json")]
-             for site in parsed["sites"]}
+             for parsed in [hawk.document("retained", core)] for site in parsed["sites"]}
     hawk.expect_equal(sites["make_entry"], {"all_pointers": body + entries,
                                             "start_pointers": body + entries, "exact": True}, "entries")
     hawk.expect_equal(sites["make_body"]["all_pointers"], body, "the body alone")
@@ -109,11 +96,10 @@ def check_retained():
     hawk.expect("make_entry" in done.stdout and ">=" not in done.stdout, done.stdout)
     least = hawk.run([hawk.CORE, "retained", "--top=1", "--full", core]).stdout
     hawk.expect(">=" not in least, least)
-    rows = json.loads(hawk.run([
-        hawk.CORE, "sql", "--json", core, "SELECT all_pointers, exact_all_pointers AS exact FROM retained "
-        f"WHERE shallow_bytes = {entries}"]).stdout)
+    rows = hawk.sql(core, "SELECT all_pointers, exact_all_pointers AS exact FROM retained "
+                    f"WHERE shallow_bytes = {entries}")
     hawk.expect_equal(rows, [{"all_pointers": entries, "exact": body + entries}], "SQL has both")
-    grown = validated(json.loads(hawk.run([hawk.CORE, "growth", "--json", core]).stdout), "growth-1.json")
+    grown = hawk.document("growth", core)
     hawk.expect(all(site["retained_bytes"]["exact"] is False for site in grown["sites"]), "growth: at least")
     suspects = hawk.analyze(core)["suspects"]
     hawk.expect(all(suspect["retained_bytes"]["exact"] for suspect in suspects), "suspects: exactly")
@@ -121,10 +107,7 @@ def check_retained():
 
 hawk.need_build()
 folder = hawk.temporary_folder()
-program = hawk.compile_program(
-    os.path.join(folder, "shapes"),
-    [os.path.join(hawk.SOURCE, "tests", "e2e", "programs", "lost_shapes.c")], "gcc",
-    ["-O1", "-g", "-pthread"])
+program = hawk.compile_program(os.path.join(folder, "shapes"), ["lost_shapes.c"], flags=["-O1"])
 for name, wanted in SHAPES.items():
     check_shape(name, wanted)
 hawk.run_checks(globals())

@@ -2,7 +2,6 @@
 """Stacks begin where the program's own code does, and no two listed sites look the same."""
 
 import json
-import os
 import re
 import subprocess
 
