@@ -5,10 +5,10 @@ crash, a hang, or more memory than the bound."""
 
 import os
 import resource
-import shutil
 import struct
 
 from support import hawk
+from support.core_surgery import PT_LOAD, program_headers
 
 MEMORY_BOUND = 2 << 30  # address space; the mapped core counts too
 VERBS = (["analyze"], ["analyze", "--json"], ["blocks"], ["blocks", "--json"])
@@ -40,9 +40,7 @@ def check(path, codes, what, words=()):
 
 
 def write(name, data):
-    path = os.path.join(folder, name)
-    hawk.write(path, data)
-    return path
+    return hawk.write(os.path.join(folder, name), data)
 
 
 def elf_header(bits=64, order="little", machine=62, kind=4, segments=0, entry_size=56, offset=64):
@@ -118,27 +116,12 @@ def check_usage():
         hawk.expect(done.returncode == 0 and done.stdout, f"{arguments}: {done.returncode}")
 
 
-def cut(core, size, name):
-    path = os.path.join(folder, name)
-    shutil.copyfile(core, path)
-    os.truncate(path, size)
-    return path
-
+XXCUT
 
 def segments_of(core):
-    """(address, file offset, file size) of every PT_LOAD, in the order of the file."""
-    with open(core, "rb") as file:
-        header = file.read(64)
-        offset, = struct.unpack_from("<Q", header, 32)
-        count, = struct.unpack_from("<H", header, 56)
-        file.seek(offset)
-        table = file.read(56 * count)
-    loads = []
-    for i in range(count):
-        kind, _, at, address, _, size = struct.unpack_from("<IIQQQQ", table, 56 * i)
-        if kind == 1:
-            loads.append((address, at, size))
-    return sorted(loads, key=lambda load: load[1])
+    """(address, file offset, file size) of every PT_LOAD."""
+    return [(address, start, size) for _, kind, _, start, address, size in program_headers(hawk.read(core))
+            if kind == PT_LOAD]
 
 
 def end_of_header(text, loads):
@@ -177,16 +160,16 @@ def check_cuts():
                    f"cut behind {part} of the blocks")
     for step in range(25):
         at = size * step // 25 + step * 977 % 4096
-        path = cut(core, at, "cut")
+        path = hawk.cut(core, at)
         codes = (hawk.EXIT_UNREADABLE,) if at < 64 else (hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
         check(path, codes, f"a core of {size} bytes cut at {at}")
     memory_end = max(offset + there for _, offset, there in loads)  # gdb puts a section table last
     for at in (0, 1, 63, 64, 65, 120, 1000, 4095, 4096, 4097, memory_end - 1):
-        check(cut(core, at, "cut"), (hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL), f"cut at {at}")
+        check(hawk.cut(core, at), (hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL), f"cut at {at}")
 
 
 def check_half(core, size, all_blocks, loads, names, what):
-    path = cut(core, size, "half")
+    path = hawk.cut(core, size)
     analysis = hawk.analyze(path, codes=(hawk.EXIT_PARTIAL,))
     if not analysis:
         return

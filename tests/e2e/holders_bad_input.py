@@ -10,8 +10,8 @@ import resource
 import struct
 
 from support import hawk, holder_world
-from support.core_surgery import (PT_LOAD, REGISTERS_OFFSET, RSP, WRITE, drop_segments,
-                                  program_headers, thread_notes)
+from support.core_surgery import (PT_LOAD, WRITE, damage, drop_segments, program_headers, segment_at,
+                                  stack_pointers)
 
 DAMAGED = 8
 CODES = (hawk.EXIT_OK, hawk.EXIT_UNREADABLE, hawk.EXIT_PARTIAL)
@@ -30,7 +30,8 @@ def run(path, verb, *arguments):
 def questions():
     third = hex(truth["third"])
     yield from ((verb, ()) for verb in (["retained", "--by=tree"], ["merge-paths"], ["sites"],
-                                        ["leaks", "--exit-code=0"],
+                                        ["leaks", "--exit-code=0"], ["growth"], ["schema", "--type=."],
+                                        ["path", "--size=0-"], ["retained", "--by=tree", "--size=0-"],
                                         random.choice((["retained"], ["retained", "--by=root"],
                                                        ["retained", "--by=block"],
                                                        ["sites", "--dot"]))))
@@ -41,9 +42,7 @@ def questions():
 
 
 def write(data):
-    path = os.path.join(folder, "broken")
-    hawk.write(path, data)
-    return path
+    return hawk.write(os.path.join(folder, "broken"), data)
 
 
 def ask_all(data, what, codes=CODES):
@@ -86,11 +85,6 @@ def check_nothing_lost(path, what, key, *ways):
             hawk.expect_equal(found["block"]["reach"], "possibly_lost", f"{what}: {address:#x}")
 
 
-def stack_pointers(data):
-    return [struct.unpack_from("<Q", data, contents + REGISTERS_OFFSET + 8 * RSP)[0]
-            for _, contents in thread_notes(data)]
-
-
 def check_without_stacks():
     """Globals still hold; the thread's own block is held by what is missing."""
     data = bytearray(original)
@@ -127,35 +121,25 @@ def check_damaged():
     headers = 64 + 56 * sum(1 for _ in program_headers(original))
     for number in range(DAMAGED):
         data = bytearray(original)
-        start, end, count = (16, headers, 3) if number % 2 else (headers, len(data), 20000)
-        for _ in range(count):
-            at = random.randrange(start, end - 8)
-            old, = struct.unpack_from("<Q", data, at)
-            struct.pack_into("<Q", data, at, random.choice(
-                (random.getrandbits(64), (1 << 64) - 1, 0, old + 4096 & (1 << 64) - 1,
-                 old ^ 1 << random.randrange(64))))
+        damage(data, *((16, headers, 3) if number % 2 else (headers, len(data), 20000)))
         ask_all(data, f"damage {number}")
 
 
 def check_pointer_like_words():
     """A million words in the heap that point at blocks, into them, or close by."""
-    addresses = [block["address"] for block in hawk.blocks(core)]
-    addresses = [int(address, 16) for address in addresses]
+    addresses = [int(block["address"], 16) for block in hawk.blocks(core)]
     data = bytearray(original)
-    heap = next((start, size) for _, kind, _, start, address, size in program_headers(data)
-                if kind == PT_LOAD and address <= truth["third"] < address + size)
-    words = min(1_000_000, heap[1] // 8)
-    for at in random.sample(range(heap[1] // 8), words // 2):
-        struct.pack_into("<Q", data, heap[0] + 8 * at,
+    start, _, size = segment_at(data, truth["third"])
+    words = min(1_000_000, size // 8)
+    for at in random.sample(range(size // 8), words // 2):
+        struct.pack_into("<Q", data, start + 8 * at,
                          random.choice(addresses) + random.choice((0, 0, 0, 1, 8, 24, 1 << 20)))
     ask_all(data, f"{words // 2} pointer-like words in its heap")
 
 
 def check_many_pointers():
     """The same without damage to headers: a program that keeps a million such words in blocks."""
-    source = os.path.join(folder, "wild.c")
-    with open(source, "w", encoding="ascii") as file:
-        file.write("""
+    program = hawk.compile_text(folder, "wild", """
 #include <stdlib.h>
 enum { COUNT = 20000, WORDS = 50 };
 static long *blocks[COUNT];
@@ -171,8 +155,7 @@ int main(void)
 		}
 	abort();
 }
-""")
-    program = hawk.compile_program(os.path.join(folder, "wild"), [source], flags=["-O1"])
+""", flags=["-O1"])
     wild, _ = hawk.crash([program], hawk.tracer_environment(), folder)
     data = hawk.read(wild)
     for verb, arguments in questions():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Taking parts out of core files: program headers, notes of threads, segments."""
 
+import random
 import struct
 
 PT_LOAD, PT_NOTE = 1, 4
@@ -52,3 +53,24 @@ def leave_out_segment(data, address):
     struct.pack_into("<Q", data, at + 32, 0)
     del data[start:start + size]
     return data
+
+
+def stack_pointers(data):
+    """Of all threads."""
+    return [struct.unpack_from("<Q", data, contents + REGISTERS_OFFSET + 8 * RSP)[0] for _, contents in thread_notes(data)]
+
+
+def segment_at(data, address):
+    """(offset in the file, address, size) of the segment that holds the address."""
+    return next((start, base, size) for _, kind, _, start, base, size in program_headers(data)
+                if kind == PT_LOAD and base <= address < base + size)
+
+
+def damage(data, start, end, count):
+    """Overwrites `count` places with values that hurt: random, all ones, small, off by a page, one bit."""
+    for _ in range(count):
+        at = random.randrange(start, max(start + 1, end - 8))
+        old, = struct.unpack_from("<Q", data, at)
+        value = random.choice((random.getrandbits(64), (1 << 64) - 1, 0, 1, old + 4096, old - 1,
+                               old ^ (1 << random.randrange(64)), 1 << random.randrange(64)))
+        struct.pack_into("<Q", data, at, value % (1 << 64))
