@@ -104,20 +104,6 @@ def check_hostile_headers():
         check(write("hostile", data), any_answer, what)
 
 
-def check_usage():
-    for arguments in ([], ["analyze"], ["nonsense"], ["analyze", "--nonsense", "x"], ["whatis"],
-                      ["analyze", "--top", "many", "x"], ["blocks"], ["run"],
-                      ["analyze", "--focus", "(", "x"]):
-        done = hawk.run([hawk.CORE, *arguments], cwd=folder)
-        hawk.expect(done.returncode == hawk.EXIT_USAGE and done.stderr and not done.stdout,
-                    f"{arguments}: exit code {done.returncode}, {done.stderr[-200:]!r}")
-    for arguments in (["--help"], ["--version"], ["analyze", "--help"]):
-        done = hawk.run([hawk.CORE, *arguments], cwd=folder)
-        hawk.expect(done.returncode == 0 and done.stdout, f"{arguments}: {done.returncode}")
-
-
-XXCUT
-
 def segments_of(core):
     """(address, file offset, file size) of every PT_LOAD."""
     return [(address, start, size) for _, kind, _, start, address, size in program_headers(hawk.read(core))
