@@ -24,7 +24,7 @@
 
 #include "entries.h"
 
-enum { SLOTS = 300, THREADS_MAX = 16 };
+enum { SLOTS = 300, THREADS_MAX = 16, FUNCTIONS_MAX = 100 };
 
 struct slot {
 	unsigned char *pointer;
@@ -42,6 +42,9 @@ struct worker {
 static const struct entries_family *const families[] = {&entries_jemalloc, &entries_tcmalloc,
 							&entries_mimalloc};
 static const struct entries_family *family;
+/** Those that are there. */
+static const struct entries_function *by_kind[ENTRIES_KINDS][FUNCTIONS_MAX];
+static unsigned counts[ENTRIES_KINDS];
 static struct worker workers[THREADS_MAX];
 static unsigned long step_count;
 
@@ -81,10 +84,16 @@ static size_t usable_size(void *pointer)
 {
 	size_t usable = malloc_usable_size(pointer);
 
-	for (const struct entries_query *query = family->queries; query->name; query++)
-		if (query->there && query->call(pointer) != usable)
-			fail("another size than malloc_usable_size's", query->name, usable);
+	for (unsigned i = 0; i < counts[ENTRIES_QUERY]; i++)
+		if (by_kind[ENTRIES_QUERY][i]->query(pointer) != usable)
+			fail("another size than malloc_usable_size's",
+			     by_kind[ENTRIES_QUERY][i]->name, usable);
 	return usable;
+}
+
+static const struct entries_function *choose(enum entries_kind kind, uint64_t *random)
+{
+	return by_kind[kind][next_random(random) % counts[kind]];
 }
 
 static size_t random_size(uint64_t *random)
@@ -107,70 +116,61 @@ static size_t random_alignment(uint64_t *random)
 
 static void make(struct slot *slot, uint64_t *random)
 {
-	const struct entries_maker *maker =
-		&family->makers[next_random(random) % family->maker_count];
+	const struct entries_function *maker = choose(ENTRIES_MAKE, random);
 	size_t alignment = random_alignment(random), size = random_size(random), usable;
 
-	if (!maker->there)
-		return;
 	size += !(size & (size - 1)); /* mimalloc 2.0.9 aligns badly if size = alignment >= 256 */
-	slot->pointer = maker->call(size, alignment);
+	slot->pointer = maker->make(size, alignment);
 	slot->size = size;
-	slot->function = maker->function;
+	slot->function = maker->name;
 	slot->salt = (unsigned)next_random(random);
 	if (!slot->pointer)
-		fail("no memory", maker->function, size);
-	if (maker->aligned && (uintptr_t)slot->pointer % alignment)
-		fail("badly aligned", maker->function, alignment);
-	for (size_t i = 0; maker->zero && i < size; i++)
+		fail("no memory", maker->name, size);
+	if ((maker->flags & ALIGNED) && (uintptr_t)slot->pointer % alignment)
+		fail("badly aligned", maker->name, alignment);
+	for (size_t i = 0; (maker->flags & ZEROED) && i < size; i++)
 		if (slot->pointer[i])
-			fail("not zero", maker->function, i);
+			fail("not zero", maker->name, i);
 	usable = usable_size(slot->pointer);
 	if (usable < size)
-		fail("too small", maker->function, size);
+		fail("too small", maker->name, size);
 	memset(slot->pointer, 0xa5, usable);
 	fill(slot, 0);
 }
 
 static void resize(struct slot *slot, uint64_t *random)
 {
-	const struct entries_resizer *resizer =
-		&family->resizers[next_random(random) % family->resizer_count];
+	const struct entries_function *resizer = choose(ENTRIES_RESIZE, random);
 	size_t alignment = random_alignment(random), size = random_size(random);
 	size_t kept = slot->size < size ? slot->size : size;
 	unsigned char *pointer;
 
-	if (!resizer->there)
-		return;
-	pointer = resizer->call(slot->pointer, size, alignment);
-	if (!pointer && !resizer->in_place)
-		fail("no memory", resizer->function, size);
+	pointer = resizer->resize(slot->pointer, size, alignment);
+	if (!pointer && !(resizer->flags & IN_PLACE))
+		fail("no memory", resizer->name, size);
 	if (!pointer) {
-		check(slot, slot->size, resizer->function);
+		check(slot, slot->size, resizer->name);
 		return;
 	}
-	if (resizer->in_place && pointer != slot->pointer)
-		fail("has moved", resizer->function, size);
-	if (resizer->aligned && (uintptr_t)pointer % alignment)
-		fail("badly aligned", resizer->function, alignment);
+	if ((resizer->flags & IN_PLACE) && pointer != slot->pointer)
+		fail("has moved", resizer->name, size);
+	if ((resizer->flags & ALIGNED) && (uintptr_t)pointer % alignment)
+		fail("badly aligned", resizer->name, alignment);
 	slot->pointer = pointer;
+	/* Who asks in place for what there is has not made the block. */
+	if (!(resizer->flags & IN_PLACE) || size != slot->size)
+		slot->function = resizer->name;
 	slot->size = size;
-	slot->function = resizer->function;
-	check(slot, kept, resizer->function);
+	check(slot, kept, resizer->name);
 	if (usable_size(pointer) < size)
-		fail("too small", resizer->function, size);
+		fail("too small", resizer->name, size);
 	fill(slot, kept);
 }
 
 static void release(struct slot *slot, uint64_t *random)
 {
-	const struct entries_freer *freer =
-		&family->freers[next_random(random) % family->freer_count];
-
-	if (!freer->there)
-		return;
 	check(slot, slot->size, slot->function);
-	freer->call(slot->pointer, slot->size);
+	choose(ENTRIES_FREE, random)->free(slot->pointer, slot->size);
 	slot->pointer = NULL;
 }
 
@@ -220,27 +220,23 @@ static const struct entries_family *find_family(const char *name)
 	return NULL;
 }
 
-static unsigned is_there(void **there, const char *symbol)
+/** Returns how many there are. */
+static unsigned find_functions(void)
 {
+	unsigned found = 0;
+
+	for (unsigned i = 0; i < family->count; i++) {
+		struct entries_function *function = &family->functions[i];
+
 #ifdef ENTRIES_DLSYM
-	*there = dlsym(RTLD_DEFAULT, symbol);
+		function->there = dlsym(RTLD_DEFAULT, function->symbol);
 #endif
-	return *there && symbol;
-}
-
-static unsigned count_functions(void)
-{
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < family->maker_count; i++)
-		count += is_there(&family->makers[i].there, family->makers[i].symbol);
-	for (unsigned i = 0; i < family->resizer_count; i++)
-		count += is_there(&family->resizers[i].there, family->resizers[i].symbol);
-	for (unsigned i = 0; i < family->freer_count; i++)
-		count += is_there(&family->freers[i].there, family->freers[i].symbol);
-	for (struct entries_query *query = family->queries; query->name; query++)
-		count += is_there(&query->there, query->symbol);
-	return count;
+		if (!function->there)
+			continue;
+		by_kind[function->kind][counts[function->kind]++] = function;
+		found++;
+	}
+	return found;
 }
 
 int main(int argc, char **argv)
@@ -253,7 +249,7 @@ int main(int argc, char **argv)
 	family = find_family(argv[1]);
 	if (!family)
 		return 2;
-	functions = count_functions();
+	functions = find_functions();
 	if (!strcmp(argv[5], "count")) {
 		printf("%u\n", functions);
 		return 0;

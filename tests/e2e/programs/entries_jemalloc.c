@@ -3,37 +3,23 @@
  * @file
  * jemalloc: mallocx and its family, with flags.
  */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#define LOG2(alignment)       __builtin_ctzll(alignment)
+#define ZERO                  0x40
+#define NO_CACHE              (1 << 8)
+#define ARENA(number)         ((int)((number) + 1) << 20)
+#define SIZE_FLAGS(value)     (size_t size, int flags), (size, value)
+#define OLD_SIZE_FLAGS(value) (void *pointer, size_t size, int flags), (pointer, size, value)
+#define OLD_FLAGS(value)      (void *pointer, int flags), (pointer, value)
+#define ENTRIES_LIST          "entries_jemalloc.def"
 
-#include "entries_standard.h"
+static unsigned own_arena(void);
+#include "entries_family.h"
 
-#define LOG2(alignment) __builtin_ctzll(alignment)
-#define ZERO            0x40
-#define NO_CACHE        (1 << 8)
-#define ARENA(number)   ((int)((number) + 1) << 20)
-
-ENTRIES_FUNCTION(void *, mallocx, size_t size, int flags);
-ENTRIES_FUNCTION(void *, rallocx, void *pointer, size_t size, int flags);
 ENTRIES_FUNCTION(size_t, xallocx, void *pointer, size_t size, size_t extra, int flags);
-ENTRIES_FUNCTION(size_t, sallocx, const void *pointer, int flags);
-ENTRIES_FUNCTION(void, dallocx, void *pointer, int flags);
 ENTRIES_FUNCTION(void, sdallocx, void *pointer, size_t size, int flags);
 ENTRIES_FUNCTION(size_t, nallocx, size_t size, int flags);
 ENTRIES_FUNCTION(int, mallctl, const char *name, void *old, size_t *old_size, void *new,
 		 size_t new_size);
-
-/* Several ways to call one function. */
-#define mallocx_plain         mallocx
-#define mallocx_zero_         mallocx
-#define mallocx_aligned_      mallocx
-#define mallocx_aligned_zero  mallocx
-#define mallocx_own_arena     mallocx
-#define rallocx_plain         rallocx
-#define rallocx_aligned_      rallocx
-#define dallocx_plain         dallocx
-#define dallocx_without_cache dallocx
 
 /** An arena of the program's own. */
 static unsigned own_arena(void)
@@ -49,17 +35,6 @@ static unsigned own_arena(void)
 	__atomic_store_n(&arena, fresh, __ATOMIC_RELAXED);
 	return fresh;
 }
-
-ENTRIES_MAKER(mallocx_plain, CALL(mallocx)(size, 0))
-ENTRIES_MAKER(mallocx_zero_, CALL(mallocx)(size, ZERO))
-ENTRIES_MAKER(mallocx_aligned_, CALL(mallocx)(size, LOG2(alignment)))
-ENTRIES_MAKER(mallocx_aligned_zero, CALL(mallocx)(size, LOG2(alignment) | ZERO | NO_CACHE))
-ENTRIES_MAKER(mallocx_own_arena, CALL(mallocx)(size, ARENA(own_arena()) | NO_CACHE))
-ENTRIES_RESIZER(rallocx_plain, CALL(rallocx)(pointer, size, 0))
-ENTRIES_RESIZER(rallocx_aligned_, CALL(rallocx)(pointer, size, LOG2(alignment)))
-ENTRIES_FREER(dallocx_plain, CALL(dallocx)(pointer, 0))
-ENTRIES_FREER(dallocx_without_cache, CALL(dallocx)(pointer, NO_CACHE))
-ENTRIES_QUERY(sallocx, CALL(sallocx)(pointer, 0))
 
 /** In place: between `size` and 20 bytes more. */
 static __attribute__((noinline)) void *resize_xallocx(void *pointer, size_t size, size_t alignment)
@@ -112,36 +87,14 @@ static const char *check_sizes(void)
 	return check_sdallocx();
 }
 
-static struct entries_maker makers[] = {
-	STANDARD_MAKERS,
-	MAKER(mallocx_plain, false, false),
-	MAKER(mallocx_zero_, false, true),
-	MAKER(mallocx_aligned_, true, false),
-	MAKER(mallocx_aligned_zero, true, true),
-	MAKER(mallocx_own_arena, false, false),
-};
-
-static struct entries_resizer resizers[] = {
-	STANDARD_RESIZERS,
-	RESIZER(rallocx_plain, false, false),
-	RESIZER(rallocx_aligned_, true, false),
-	RESIZER(xallocx, false, true),
-};
-
-static struct entries_freer freers[] = {
-	STANDARD_FREERS,
-	FREER(dallocx_plain),
-	FREER(dallocx_without_cache),
-};
-
-static struct entries_query queries[] = {
-	QUERY(sallocx),
-	{NULL, NULL, NULL, NULL},
+static struct entries_function functions[] = {
+#include "entries_standard.def"
+#include ENTRIES_LIST
 };
 
 const struct entries_family entries_jemalloc = {
 	.name = "jemalloc",
-	FAMILY_LISTS,
-	.at_thread_end = NULL,
+	.functions = functions,
+	.count = sizeof(functions) / sizeof(functions[0]),
 	.check = check_sizes,
 };

@@ -9,6 +9,7 @@ import atexit
 import functools
 import gc
 import glob
+import inspect
 import json
 import os
 import re
@@ -87,8 +88,8 @@ def finish():
 
 def run_checks(names):
     """Calls each check_...() of a script that takes no arguments, in the order of the file; then finish()."""
-    for name, check in names.items():
-        if name.startswith("check_") and not check.__code__.co_argcount:
+    for name, check in list(names.items()):
+        if name.startswith("check_") and not inspect.signature(check).parameters:
             check()
     finish()
 
