@@ -25,6 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "random.h"
+
 enum { SITES = 8, THREADS_MAX = 16, BLOCKS = 8192, DEPTH = 60, KEEP = 1 << 17 };
 
 struct truth {
@@ -64,14 +66,6 @@ SITE(7)
 static void *(*const sites[SITES])(void *, size_t, unsigned) = {site_0, site_1, site_2, site_3,
 								site_4, site_5, site_6, site_7};
 
-static uint64_t random_number(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 struct block {
 	void *pointer;
 	int64_t site, bytes;
@@ -87,7 +81,7 @@ static void account(struct truth *truth, int64_t site, int64_t objects, int64_t 
 
 static void one_call(struct truth *truth, struct block *block, uint64_t *state)
 {
-	uint64_t number = random_number(state);
+	uint64_t number = next_random(state);
 	struct call call = {.busy = 1,
 			    .new_site = -1,
 			    .old_site = block->pointer ? block->site : -1,
@@ -129,7 +123,7 @@ static void *work(void *data)
 	static __thread struct block blocks[BLOCKS];
 
 	for (;;)
-		one_call(truth, &blocks[random_number(&state) % BLOCKS], &state);
+		one_call(truth, &blocks[next_random(&state) % BLOCKS], &state);
 	return NULL;
 }
 

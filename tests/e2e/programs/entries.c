@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "entries.h"
+#include "random.h"
 
 enum { SLOTS = 300, THREADS_MAX = 16, FUNCTIONS_MAX = 100 };
 
@@ -57,14 +58,6 @@ static void fail(const char *what, const char *function, size_t size)
 	if (write(2, text, (size_t)length) < 0)
 		_exit(4);
 	_exit(3);
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
 }
 
 static void fill(struct slot *slot, size_t from)

@@ -34,10 +34,25 @@ static void **g_mapped;
 static volatile int g_waiting;
 static void *g_behind_free[4];
 
-SITE static void *site_alone(void)
-{
-	return malloc(24);
-}
+#define SITE_MALLOC(name, bytes)                                                                   \
+	SITE static void *name(void)                                                               \
+	{                                                                                          \
+		return malloc(bytes);                                                              \
+	}
+SITE_MALLOC(site_alone, 24)
+SITE_MALLOC(site_static, 40)
+SITE_MALLOC(site_child_of_middle, 48)
+SITE_MALLOC(site_child_of_freed, 88)
+SITE_MALLOC(site_hidden, 104)
+SITE_MALLOC(site_thread_local, 112)
+SITE_MALLOC(site_other_thread_local, 120)
+SITE_MALLOC(site_other_stack, 136)
+SITE_MALLOC(site_specific, 152)
+SITE_MALLOC(site_mapped, 160)
+SITE_MALLOC(site_empty, 0)
+SITE_MALLOC(site_lost_empty, 0)
+SITE_MALLOC(site_odd, 176)
+SITE_MALLOC(site_array_element, 16)
 
 SITE static struct node *site_list(struct node *next)
 {
@@ -119,22 +134,12 @@ SITE static void *site_self(void)
 	return block;
 }
 
-SITE static void *site_static(void)
-{
-	return malloc(40);
-}
-
 SITE static char *site_middle(void)
 {
 	char *block = malloc(56);
 
 	memset(block, 0x7f, 56);
 	return block;
-}
-
-SITE static void *site_child_of_middle(void)
-{
-	return malloc(48);
 }
 
 SITE static char **site_middle_parent(void)
@@ -176,11 +181,6 @@ SITE static uint64_t *site_newarray(void)
 	return block;
 }
 
-SITE static void *site_child_of_freed(void)
-{
-	return malloc(88);
-}
-
 SITE static void *site_freed(void)
 {
 	void **block = malloc(512);
@@ -194,49 +194,9 @@ SITE static void *site_grown(void *block, size_t size)
 	return realloc(block, size);
 }
 
-SITE static void *site_hidden(void)
-{
-	return malloc(104);
-}
-
-SITE static void *site_thread_local(void)
-{
-	return malloc(112);
-}
-
-SITE static void *site_other_thread_local(void)
-{
-	return malloc(120);
-}
-
-SITE static void *site_other_stack(void)
-{
-	return malloc(136);
-}
-
 SITE static uintptr_t site_register(void)
 {
 	return HIDE(malloc(144));
-}
-
-SITE static void *site_specific(void)
-{
-	return malloc(152);
-}
-
-SITE static void *site_mapped(void)
-{
-	return malloc(160);
-}
-
-SITE static void *site_empty(void)
-{
-	return malloc(0);
-}
-
-SITE static void *site_lost_empty(void)
-{
-	return malloc(0);
 }
 
 SITE static void *site_aligned(void)
@@ -244,16 +204,6 @@ SITE static void *site_aligned(void)
 	void *block = NULL;
 
 	return posix_memalign(&block, 256, 168) ? NULL : block;
-}
-
-SITE static void *site_odd(void)
-{
-	return malloc(176);
-}
-
-SITE static void *site_array_element(void)
-{
-	return malloc(16);
 }
 
 SITE static void **site_array(int count)

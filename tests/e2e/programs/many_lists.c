@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "random.h"
+
 enum { LISTS = 65536, PAYLOADS = 3, LOST = 50 };
 
 struct node {
@@ -19,14 +21,6 @@ struct node {
 };
 
 static struct node *lists[LISTS];
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
 
 __attribute__((noinline)) static void *new_payload(unsigned sort)
 {

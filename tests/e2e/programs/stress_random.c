@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "random.h"
 #include "stress_shadow.h"
 
 enum {
@@ -71,14 +72,6 @@ static void fail(const char *what, const void *pointer)
 	if (write(2, text, (size_t)length) < 0)
 		_exit(4);
 	_exit(3);
-}
-
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
 }
 
 static uint8_t byte_of(const struct stress_entry *entry, uint64_t at)

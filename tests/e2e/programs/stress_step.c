@@ -36,7 +36,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include "hawk_trace_table.h"
+#include "stress_table.h"
 
 enum {
 	TRAP_FLAG = 0x100,
@@ -53,7 +53,6 @@ enum mode {
 	SUMS,
 };
 
-static const struct hawk_table_header *table;
 static enum mode mode;
 static volatile unsigned long steps, jump_at;
 static unsigned long total_steps, stride = 1, fork_every = 7;
@@ -73,40 +72,12 @@ static void fail(const char *what)
 	_exit(3);
 }
 
-static void find_table(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "re");
-	uint64_t start, end;
-	char line[512], rights[8];
-
-	while (maps && !table && fgets(line, sizeof(line), maps)) {
-		const struct hawk_table_header *at;
-
-		if (sscanf(line, "%lx-%lx %7s", &start, &end, rights) != 3 ||
-		    strncmp(rights, "rw-", 3) || end - start > 1 << 30)
-			continue;
-		for (; start + sizeof(*at) <= end && !table; start += HAWK_TABLE_ALIGNMENT) {
-			at = (const void *)start;
-			if (at->magic == hawk_table_magic() && at->self_address == start &&
-			    at->primary_address == start)
-				table = at;
-		}
-	}
-	if (maps)
-		fclose(maps);
-	if (!table)
-		fail("no table");
-}
-
 static bool is_live(void *pointer)
 {
 	const struct hawk_block_header *header = (const struct hawk_block_header *)pointer - 1;
 
 	return hawk_header_is_live(&table->key, header->word0, header->word1, (uint64_t)header);
 }
-
-/** Blocks that count as live, whatever their traces; where nobody is in a call. */
-static uint64_t count_live(void);
 
 static uint64_t live_elsewhere;  /**< not in `blocks` */
 static void *const *latest_base; /**< what stress_allocator.c gave out last */
@@ -142,100 +113,6 @@ static void check_all(void)
 	check_count();
 }
 
-/** Calls and bytes, of allocations and of frees. */
-struct sums {
-	uint64_t alloc_objects, alloc_bytes, free_objects, free_bytes;
-};
-
-static const void *element(const uint64_t *segments, uint64_t index, unsigned first_log2,
-			   size_t bytes)
-{
-	unsigned segment = hawk_segment_of(index, first_log2);
-
-	return (const char *)segments[segment] +
-	       (index - hawk_segment_first(segment, first_log2)) * bytes;
-}
-
-static const struct hawk_trace_record *trace_at(uint32_t id)
-{
-	return element(table->trace_segments, id, HAWK_TRACE_SEGMENT_LOG2,
-		       sizeof(struct hawk_trace_record));
-}
-
-/** Entry that the record has already, of the flush that is going on; UINT32_MAX = none. */
-static uint32_t applied_entry(const struct hawk_thread_record *thread, uint32_t index)
-{
-	const struct hawk_trace_record *record;
-	uint32_t entry = hawk_flush_entry(thread->flush);
-	uint64_t word0;
-
-	if (!(thread->flush & HAWK_FLUSH_PENDING))
-		return UINT32_MAX;
-	record = trace_at((uint32_t)(thread->flush >> HAWK_FLUSH_TRACE_SHIFT));
-	word0 = entry < thread->counter_count ? record->alloc_objects : record->free_objects;
-	return thread->flush & HAWK_FLUSH_APPLIED ||
-			       hawk_counter_tag(word0) == hawk_flush_tag(thread->flush, index)
-		       ? entry
-		       : UINT32_MAX;
-}
-
-static void add_thread(struct sums *sums, uint32_t index)
-{
-	const struct hawk_thread_record *thread = element(
-		table->thread_segments, index, HAWK_THREAD_SEGMENT_LOG2, table->thread_slot_bytes);
-	const struct hawk_counter_entry *allocations =
-		(const void *)((const char *)thread + thread->counter_offset);
-	const struct hawk_counter_entry *frees =
-		(const void *)((const char *)thread + thread->free_offset);
-	uint32_t applied = applied_entry(thread, index);
-
-	sums->alloc_objects += thread->alloc_objects_untraced;
-	sums->alloc_bytes += thread->alloc_bytes_untraced;
-	for (uint32_t i = 0; i < thread->counter_count; i++) {
-		if (!allocations[i].trace || i == applied)
-			continue;
-		sums->alloc_objects += allocations[i].objects;
-		sums->alloc_bytes += allocations[i].bytes;
-	}
-	for (uint32_t i = 0; i < thread->free_count; i++) {
-		if (!frees[i].trace || i + thread->counter_count == applied)
-			continue;
-		sums->free_objects += frees[i].objects;
-		sums->free_bytes += frees[i].bytes;
-	}
-}
-
-static struct sums add_up(void)
-{
-	struct sums sums = {.alloc_objects = table->orphan_alloc_objects,
-			    .alloc_bytes = table->orphan_alloc_bytes};
-
-	for (uint32_t i = 0; i < table->thread_count; i++)
-		add_thread(&sums, i);
-	for (uint32_t i = 1; i < table->trace_count; i++) {
-		const struct hawk_trace_record *record = trace_at(i);
-
-		sums.alloc_objects +=
-			hawk_counter_objects(record->alloc_objects, record->alloc_bytes);
-		sums.alloc_bytes += hawk_counter_bytes(record->alloc_bytes);
-		sums.free_objects += hawk_counter_objects(record->free_objects, record->free_bytes);
-		sums.free_bytes += hawk_counter_bytes(record->free_bytes);
-	}
-	return sums;
-}
-
-static uint64_t count_live(void)
-{
-	uint64_t live = add_up().alloc_objects - table->orphan_free_objects;
-
-	for (uint32_t i = 0; i < table->thread_count; i++)
-		live -= ((const struct hawk_thread_record *)element(table->thread_segments, i,
-								    HAWK_THREAD_SEGMENT_LOG2,
-								    table->thread_slot_bytes))
-				->free_objects;
-	return live;
-}
-
 /** Before the first call of a scene. */
 static void count_elsewhere(void)
 {
@@ -260,32 +137,13 @@ static void check_sums(void)
 	struct sums now = add_up();
 	uint64_t allocates = call_frees ? 0 : 1, frees = call_frees ? 1 : 0;
 
-	for (uint32_t i = 0; i < table->thread_count; i++) {
-		const struct hawk_thread_record *thread =
-			element(table->thread_segments, i, HAWK_THREAD_SEGMENT_LOG2,
-				table->thread_slot_bytes);
-
-		flushes_seen += thread->flush & HAWK_FLUSH_PENDING;
-	}
+	for (uint32_t i = 0; i < table->thread_count; i++)
+		flushes_seen += thread_at(i)->flush & HAWK_FLUSH_PENDING;
 	if (!grows(now.alloc_objects, known.alloc_objects, allocates) ||
 	    !grows(now.alloc_bytes, known.alloc_bytes, allocates * call_bytes) ||
 	    !grows(now.free_objects, known.free_objects, frees) ||
 	    !grows(now.free_bytes, known.free_bytes, frees * call_bytes))
 		fail("the counters do not add up");
-}
-
-static uint64_t count_dropped(void)
-{
-	uint64_t sum = table->dropped_objects;
-
-	for (uint32_t i = 0; i < table->thread_count; i++) {
-		const struct hawk_thread_record *thread =
-			element(table->thread_segments, i, HAWK_THREAD_SEGMENT_LOG2,
-				table->thread_slot_bytes);
-
-		sum += thread->dropped_objects;
-	}
-	return sum;
 }
 
 static __attribute__((noinline)) void allocate_in_handler(void)
@@ -411,23 +269,19 @@ static inline __attribute__((always_inline)) void stop_stepping(void)
 	stepping = false; /* the next trap clears the flag */
 }
 
-static void begin(int i)
-{
-	blocks[i].pointer = NULL;
-}
-
-static void end(int i, void *pointer, bool live)
-{
-	blocks[i].live = live;
-	blocks[i].pointer = pointer;
-}
-
-static void drop(int i)
+/** The block is in a call from now on. */
+static void *take(int i)
 {
 	void *pointer = blocks[i].pointer;
 
-	begin(i);
-	free(pointer);
+	blocks[i].pointer = NULL;
+	return pointer;
+}
+
+static void put(int i, void *pointer)
+{
+	blocks[i].live = true;
+	blocks[i].pointer = pointer;
 }
 
 /** Every function; the errno of before must be there afterwards. */
@@ -437,27 +291,21 @@ static void scene_family(void)
 
 	start_stepping();
 	errno = 77;
-	end(0, malloc(100), true);
-	end(1, calloc(10, 30), true);
-	end(2, realloc(NULL, 55), true);
-	pointer = blocks[2].pointer;
-	begin(2);
-	end(2, realloc(pointer, 5000), true);
-	pointer = blocks[2].pointer;
-	begin(2);
+	put(0, malloc(100));
+	put(1, calloc(10, 30));
+	put(2, realloc(NULL, 55));
+	put(2, realloc(take(2), 5000));
+	pointer = take(2);
 	if (realloc(pointer, 1UL << 40))
 		fail("so much memory");
 	errno = 77;
-	end(2, pointer, true);
-	end(3, aligned_alloc(256, 512), true);
+	put(2, pointer);
+	put(3, aligned_alloc(256, 512));
 	if (!posix_memalign(&pointer, 1 << 20, 10))
-		end(4, pointer, true);
-	end(5, memalign(4096, 1), true);
-	pointer = blocks[0].pointer;
-	begin(0);
-	free(pointer);
-	for (int i = 1; i < 6; i++)
-		drop(i);
+		put(4, pointer);
+	put(5, memalign(4096, 1));
+	for (int i = 0; i < 6; i++)
+		free(take(i));
 	stop_stepping();
 	if (errno != 77)
 		fail("errno has changed");
@@ -473,8 +321,8 @@ static pthread_key_t last_key;
 /** Ours runs after the tracer's in every round: in the fourth the thread has no slot any more. */
 static void in_destructor(void *data)
 {
-	end(6, malloc(10), true);
-	drop(6);
+	put(6, malloc(10));
+	free(take(6));
 	if (data == (void *)4)
 		stop_stepping();
 	else
@@ -485,8 +333,8 @@ static void *first_allocation(void *data)
 {
 	pthread_setspecific(last_key, (void *)1);
 	start_stepping();
-	end(7, malloc(100), true);
-	drop(7);
+	put(7, malloc(100));
+	free(take(7));
 	return data;
 }
 
@@ -640,7 +488,8 @@ int main(int argc, char **argv)
 		stride = strtoul(argv[2], NULL, 0);
 	if (argc > 3)
 		fork_every = strtoul(argv[3], NULL, 0);
-	find_table();
+	if (!find_table())
+		fail("no table");
 	latest_base = dlsym(RTLD_DEFAULT, "stress_latest_base");
 	if (!latest_base)
 		fail("no allocator that may be interrupted");

@@ -30,56 +30,28 @@ static __thread void *volatile t_own;
 static void *volatile g_large[4];
 static int returns;
 
-SITE static void *site_beside_large(void)
-{
-	return malloc(40);
-}
-SITE static void *site_beside_stack(void)
-{
-	return malloc(48);
-}
-SITE static void *site_large(void)
-{
-	return malloc(LARGE_BYTES);
-}
+#define SITE_MALLOC(name, bytes)                                                                   \
+	SITE static void *name(void)                                                               \
+	{                                                                                          \
+		return malloc(bytes);                                                              \
+	}
+SITE_MALLOC(site_beside_large, 40)
+SITE_MALLOC(site_beside_stack, 48)
+SITE_MALLOC(site_large, LARGE_BYTES)
 SITE static void *site_large_aligned(void)
 {
 	void *block = NULL;
 
 	return posix_memalign(&block, 2 * PAGE_BYTES, LARGE_BYTES) ? NULL : block;
 }
-SITE static void *site_ended_stack(void)
-{
-	return malloc(56);
-}
-SITE static void *site_ended_tls(void)
-{
-	return malloc(64);
-}
-SITE static void *site_live_stack(void)
-{
-	return malloc(72);
-}
-SITE static void *site_live_tls(void)
-{
-	return malloc(80);
-}
-SITE static void *site_own_stack(void)
-{
-	return malloc(88);
-}
-SITE static void *site_joined(void)
-{
-	return malloc(96);
-}
-SITE static void *site_alternate(void)
-{
-	return malloc(104);
-}
-SITE static void *site_interrupted(void)
-{
-	return malloc(112);
-}
+SITE_MALLOC(site_ended_stack, 56)
+SITE_MALLOC(site_ended_tls, 64)
+SITE_MALLOC(site_live_stack, 72)
+SITE_MALLOC(site_live_tls, 80)
+SITE_MALLOC(site_own_stack, 88)
+SITE_MALLOC(site_joined, 96)
+SITE_MALLOC(site_alternate, 104)
+SITE_MALLOC(site_interrupted, 112)
 
 /** Memory that touches what was mapped before it: the kernel goes downwards. */
 static void **map_pages(unsigned pages)
