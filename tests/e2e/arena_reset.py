@@ -98,7 +98,6 @@ def check_mimalloc(program, folder, library):
         hawk.expect(left[0] <= 1, f"mimalloc: {left} of heaps that were destroyed")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = compile_program(folder)
 allocator = hawk.need_allocator("jemalloc")

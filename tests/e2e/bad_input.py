@@ -175,6 +175,5 @@ def check_half(core, size, all_blocks, loads, names, what):
     print(f"{what}: {len(found)} of {len(all_blocks)} blocks", flush=True)
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 hawk.run_checks(globals())

@@ -63,7 +63,6 @@ def check_wipe(allocator):
     hawk.check_counters(analysis, f"dead on {allocator}")
 
 
-hawk.need_build()
 check_symbols()
 check_dynamic_section()
 check_magic()

@@ -151,7 +151,6 @@ def check_overflow(name, root, program):
         os.unlink(core)
 
 
-hawk.need_build()
 hawk.need("dpkg-deb")
 folder = hawk.temporary_folder()
 wanted = [name for name in RELEASES if name != archive.release()]

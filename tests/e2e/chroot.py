@@ -78,7 +78,6 @@ def check_modes():
                 f"a table file in a read-only folder: {done.stderr!r}")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "stacks"), ["sandboxed.c"], flags=["-O1"])
 launcher = hawk.compile_program(os.path.join(folder, "enter_root"), ["enter_root.c"])

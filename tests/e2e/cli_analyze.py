@@ -204,7 +204,6 @@ def check_cause():
                 "a process that killed itself")
 
 
-hawk.need_build()
 hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)

@@ -156,7 +156,6 @@ def check_whatis_dead():
     hawk.expect_equal((kept["state"], kept["size"]), ("live", 5000), "kept")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 core, places = cli_world.crash(folder)
 everything = hawk.blocks(core)

@@ -148,7 +148,6 @@ def check_abbreviations_and_bundles():
         hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, f"analyze CORE {arguments}")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 verbs = all_verbs()
 hawk.expect(len(verbs) >= 4, f"verbs {verbs}")

@@ -121,7 +121,6 @@ def check_untraced_process():
     hawk.expect("not traced" in done.stdout and "Memory map" in done.stdout, "its memory map")
 
 
-hawk.need_build()
 hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 world = hawk.spawn([cli_world.build(folder)], env=hawk.tracer_environment(), stdout=subprocess.PIPE, text=True)

@@ -140,7 +140,6 @@ def check_no_progress_in_pipes():
     hawk.expect_equal(done.stderr, "", "standard error of a short analysis")
 
 
-hawk.need_build()
 hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)

@@ -260,6 +260,5 @@ def check_options():
     hawk.expect_equal(done.returncode, 0, f"options that there are: {done.stderr}")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 hawk.run_checks(globals())

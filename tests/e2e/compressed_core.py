@@ -124,7 +124,6 @@ def check_table_file():
                 f"a table file: {unpacked.stderr!r}")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = os.path.join(hawk.SAMPLES, "orderd")
 core, _ = hawk.crash([program, "--requests", "5000", "--crash", "segv"],

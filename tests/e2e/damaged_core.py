@@ -154,7 +154,6 @@ def check_without_notes(core):
 
 
 random.seed(20260101)
-hawk.need_build()
 folder = hawk.temporary_folder()
 sample, _ = hawk.crash([os.path.join(hawk.SAMPLES, "leak"), "abort"], hawk.tracer_environment(),
                        folder)

@@ -111,7 +111,6 @@ def check_cut(depth):
     os.unlink(core)
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "deep_stack"), ["deep_stack.c"],
                                flags=["-O1", "-g", "-fno-optimize-sibling-calls", "-pthread"])

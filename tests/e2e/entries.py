@@ -118,7 +118,6 @@ def check_static(allocator, archive):
 
 
 def main(allocator):
-    hawk.need_build()
     library = hawk.need_allocator(allocator)
     folder = hawk.temporary_folder()
     program = _compile(folder, "alone", [])

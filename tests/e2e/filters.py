@@ -173,7 +173,6 @@ def check_mistakes():
         hawk.expect_equal((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), str(arguments))
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
 everything = hawk.blocks(core)

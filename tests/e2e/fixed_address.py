@@ -6,7 +6,6 @@ import os
 
 from support import hawk
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "fixed_address"), ["fixed_address.cpp"], "g++",
                                flags=["-std=c++17", "-fno-pie", "-no-pie", "-O1"])

@@ -73,7 +73,6 @@ def compare(source, compiler, flags, count):
     print(f"{os.path.basename(program)}: {len(wanted)} stacks", flush=True)
 
 
-hawk.need_build()
 hawk.need("gdb")
 folder = hawk.temporary_folder()
 for compiler in ("gcc", "clang"):

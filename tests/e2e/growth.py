@@ -161,7 +161,6 @@ def check_living():
     process.wait()
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = growth_world.build(folder)
 core = growth_world.crash(folder, program)

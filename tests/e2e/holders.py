@@ -328,7 +328,6 @@ def check_live():
     hawk.expect(document("sites", target=target)["edges"], "sites of a process")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
 hawk.run_checks(globals())

@@ -171,7 +171,6 @@ int main(void)
             (hawk.EXIT_PARTIAL, hawk.EXIT_UNREADABLE))
 
 
-hawk.need_build()
 random.seed(7)
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)

@@ -173,7 +173,6 @@ def check_nothing_lost():
     check_certain(hawk.read(path), "an overwritten header", False)
 
 
-hawk.need_build()
 (_, _, folder, core), = leaks.programs(("c",))
 contents = hawk.read(core)
 complete = leaks.ask(core, codes=(1,))

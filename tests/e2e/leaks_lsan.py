@@ -66,7 +66,6 @@ def compare(name, folder, core):
                               (other.get("direct"), other.get("indirect")), f"{name}, {site}")
 
 
-hawk.need_build()
 hawk.need("clang", "clang++")
 if hawk.run(["clang", "-fsanitize=leak", "-x", "c", "-", "-o", "/dev/null"],
             input="int main(void) { return 0; }").returncode:

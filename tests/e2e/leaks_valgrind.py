@@ -84,7 +84,6 @@ def check_suppressions(name, program, folder, core):
                           f"{name}: {kind}, not suppressed")
 
 
-hawk.need_build()
 hawk.need("valgrind")
 if not os.path.exists("/usr/include/valgrind/memcheck.h"):
     hawk.skip("valgrind/memcheck.h is not there")

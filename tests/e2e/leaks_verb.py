@@ -207,6 +207,5 @@ def check_living():
     hawk.expect_equal(process.poll(), None, "the living program lives on")
 
 
-hawk.need_build()
 (_, program, folder, core), (_, _, _, cxx_core) = leaks.programs(("c", "cxx"))
 hawk.run_checks(globals())

@@ -55,7 +55,6 @@ def check_names(analysis, what):
     hawk.expect_equal({frame["module"] for frame in frames}, {stacks}, f"{what}: its module")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 loader = "/lib64/ld-linux-x86-64.so.2"
 if not os.path.exists(loader):

@@ -91,7 +91,6 @@ def check_children(overwritten, options=None):
         os.unlink(core)
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "overrun"), ["overrun.c"], flags=["-O0"])
 check_one()

@@ -126,7 +126,6 @@ def check_memusage(program, plugins):
             hawk.expect_equal((done.returncode, done.stdout), (0, "done\n"), f"before libmemusage: {arguments}")
 
 
-hawk.need_build()
 work = hawk.temporary_folder()
 present = {name: hawk.find_allocator(name) for name in hawk.ALLOCATORS if hawk.find_allocator(name)}
 main, loaded = compile_all(work, present)

@@ -10,7 +10,6 @@ LOADS = "10000"
 # Twice as much on a quiet machine; fifteen times if every load looked through all earlier ones.
 MOST = 6
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "reload"), ["plugin_reload.c"], flags=["-O1"])
 plugins = [hawk.compile_program(os.path.join(folder, f"plugin{i}.so"), ["plugin_small.c"],

@@ -233,7 +233,6 @@ def check_holders():
         analysis["heap"]["inuse_objects"], "blocks of all kinds")
 
 
-hawk.need_build()
 check_holders()
 check_program("glibc", "gcc", ["-O2"])
 check_program("jemalloc", "gcc", ["-O0"])

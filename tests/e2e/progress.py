@@ -200,7 +200,6 @@ def check_narrow_terminal():
     hawk.expect(lines and all(len(line) < 24 for line in lines), f"wider than the terminal: {lines}")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "many_lists"), ["many_lists.c"])
 core, _ = hawk.crash([program, str(NODES)], hawk.tracer_environment(), folder)

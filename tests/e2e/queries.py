@@ -134,7 +134,6 @@ def check_text():
                 len(blocks), "blocks as text: one line each")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 core, _ = hawk.crash([os.path.join(hawk.SAMPLES, "orderd"), "--requests", "5000", "--crash", "segv"],
                      hawk.tracer_environment(), folder, signals=(11,))

@@ -29,7 +29,7 @@ def check_holders(core):
     holders.check_path(core, "cc1plus", largest)
 
 
-folder = real.support()
+folder = hawk.temporary_folder()
 compiler = hawk.need("g++")
 hawk.write(os.path.join(folder, "big.cpp"), SOURCE)
 hawk.run([compiler, "-E", "-P", "big.cpp", "-o", "big.ii"], cwd=folder)

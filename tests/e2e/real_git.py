@@ -29,7 +29,7 @@ def make_history(git, path):
                    env=hawk.plain_environment(extra=WHO), check=True)
 
 
-folder = real.support()
+folder = hawk.temporary_folder()
 git = hawk.need("git")
 repository = os.path.join(folder, "repository")
 make_history(git, repository)

@@ -184,7 +184,6 @@ PROGRAMS = {
 
 
 def main(name):
-    hawk.need_build()
     folder = hawk.temporary_folder()
     arguments, dies, environments, functions, blocks, in_flight, check = PROGRAMS[name]
     command = [f"/usr/bin/{name}" if os.path.exists(f"/usr/bin/{name}") else hawk.need(name), *arguments]

@@ -82,7 +82,7 @@ def check_holders(core):
         holders.check_path(core, "nginx", example)
 
 
-folder = real.support()
+folder = hawk.temporary_folder()
 nginx = hawk.need("nginx")
 os.mkdir(os.path.join(folder, "files"))
 os.chmod(folder, 0o755)

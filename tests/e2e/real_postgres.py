@@ -19,7 +19,7 @@ select a.id, b.name from item a join item b on a.id = b.id * 7 order by 1 limit 
 select string_agg(name, ',' order by name) from item where id % 500 = 0;
 """
 
-folder = real.support()
+folder = hawk.temporary_folder()
 initdb, postgres, psql = hawk.need("initdb", "postgres", "psql")
 USER = {}
 if os.geteuid() == 0:

@@ -185,7 +185,7 @@ def check_leaks():
     hawk.expect(sum(strings) > 0.95 * plain["possibly_lost"]["objects"], "others than strings")
 
 
-folder = real.support()
+folder = hawk.temporary_folder()
 alone, _ = session(hawk.plain_environment(), False)
 traced, loaded = session(hawk.tracer_environment(), True)
 hawk.expect_equal(traced, alone, "answers of redis")

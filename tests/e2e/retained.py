@@ -243,7 +243,6 @@ def check_shell():
                           f"shell: {view} first")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 both = hawk.compile_text(folder, "both", SOURCE, flags=["-O1"])
 core, crashed = hawk.crash([both, str(CELLS)], hawk.tracer_environment(), folder)

@@ -37,7 +37,6 @@ def compare(arguments, allocator, options, what):
         hawk.expect(traced[0] in (0, plain[0]), f"{name} on {what}: {traced}, alone {plain}")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 for name in hawk.ALLOCATORS:
     library = hawk.need_allocator(name)

@@ -143,7 +143,6 @@ def check_progname():
     hawk.expect_equal(live_under(analysis, "forget_block")[0], 100, "progname=^lea")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 for check in (check_leak, check_list, check_inline, check_templates, check_dlopen, check_signals,
               check_fork, check_stacks, check_frames, check_depth, check_collapse, check_no_stacks,

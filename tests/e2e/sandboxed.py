@@ -73,7 +73,6 @@ def check_little_memory():
         hawk.expect_equal(dropped is not None, bytes_ >= 32 << 20, f"traced with {bytes_} bytes")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "sandboxed"), ["sandboxed.c"], flags=["-O1"])
 hawk.run_checks(globals())

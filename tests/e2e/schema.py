@@ -271,7 +271,6 @@ def check_live(program, site):
     hawk.expect_equal(by_class(parsed["groups"][0]["words"][2]), {"code": RECORDS}, "live")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 binary = hawk.compile_text(folder, "structs", SOURCE, "g++", ["-O1"])
 good, _ = hawk.crash([binary, "good"], hawk.tracer_environment(), folder)

@@ -187,7 +187,6 @@ def check_types_of_many_words():
     terminal.end()
 
 
-hawk.need_build()
 hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)

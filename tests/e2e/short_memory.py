@@ -49,7 +49,6 @@ def check_verb(verb, one_in):
     hawk.expect(refused, f"{verb}: something cannot be done without memory")
 
 
-hawk.need_build()
 random.seed(3)
 folder = hawk.temporary_folder()
 library = hawk.compile_program(os.path.join(folder, "short_memory.so"), ["short_memory.c"],

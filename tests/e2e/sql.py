@@ -163,7 +163,6 @@ def check_mistakes():
     hawk.expect("not known by stack" in done.stderr, "why there is nothing")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 core, truth = holder_world.crash(folder)
 hawk.run_checks(globals())

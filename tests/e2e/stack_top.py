@@ -6,7 +6,6 @@ import os
 
 from support import hawk
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 for flags in (["-O1"], ["-O2", "-fno-omit-frame-pointer"]):
     program = hawk.compile_program(os.path.join(folder, "stack_top"), ["stack_top.c"], flags=flags)

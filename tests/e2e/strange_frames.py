@@ -40,7 +40,6 @@ def check(way, wanted, guessed=(False, False)):
     hawk.expect("[no module]" not in text or "code" in wanted or "null" in wanted, f"{way}: {text}")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 for flags in (["-O2"], ["-O1", "-fno-omit-frame-pointer", "-DKEEP_FRAME_POINTERS"]):
     program = hawk.compile_program(os.path.join(folder, "strange_frames"), ["strange_frames.c"],

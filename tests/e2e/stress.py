@@ -182,10 +182,14 @@ def _compare_table(table, shadow, what):
     analysis = hawk.analyze(table)
     if not hawk.expect(analysis is not None, f"{what}: no analysis"):
         return
-    counted = sum(site["inuse_objects"] for site in analysis["sites"]
-                  if any(name.startswith("stress_") for name in hawk.functions_of(site)))
+    own = [site for site in analysis["sites"] if any(name.startswith("stress_") for name in hawk.functions_of(site))]
+    counted, size = (sum(site[key] for site in own) for key in ("inuse_objects", "inuse_bytes"))
     live = sum(entry.state == LIVE for entry in shadow)
-    in_flight = sum(entry.state in (ALLOCATING, FREEING, RESIZING) for entry in shadow)
+    live_bytes = sum(entry.size for entry in shadow if entry.state == LIVE)
+    calls = [entry for entry in shadow if entry.state in (ALLOCATING, FREEING, RESIZING)]
+    in_flight = len(calls)
+    hawk.expect(0 <= size - live_bytes <= sum(entry.size + entry.new_size * (entry.state == RESIZING) for entry in calls),
+                f"{what}: {size} bytes in the table, {live_bytes} live; {calls}")
     # a resize in flight is one block before and after it, and two in between
     hawk.expect(0 <= counted - live <= 2 * in_flight,
                 f"{what}: {counted} blocks in the table, {live} live, {in_flight} in flight")
@@ -193,7 +197,6 @@ def _compare_table(table, shadow, what):
 
 
 def main(allocator):
-    hawk.need_build()
     library = hawk.need_allocator(allocator)
     folder = hawk.temporary_folder()
     program = build(folder)

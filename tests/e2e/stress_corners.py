@@ -29,7 +29,6 @@ def compare(arguments, what, allocator=None, preload=None, limit=None, options=N
     hawk.expect_equal(traced.stdout, plain.stdout, f"{what}: output")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 corners = hawk.compile_program(os.path.join(folder, "corners"), ["stress_corners.c"],
                                flags=["-O1"])

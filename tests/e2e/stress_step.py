@@ -9,7 +9,6 @@ from support import hawk
 # Every 67th instruction; all of them when there is time.
 STRIDE = "1" if float(os.environ.get("HAWK_STRESS_SECONDS") or 0) >= 300 else "67"
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "stress_step"), ["stress_step.c"],
                                flags=["-O1", "-I" + os.path.join(hawk.SOURCE, "formats")])

@@ -51,7 +51,6 @@ def mimalloc(source, folder, library):
                         outcome=lambda text: re.findall(r"test: .*|failed.*|succeeded.*", text))
 
 
-hawk.need_build()
 tcmalloc_library = hawk.need_allocator("tcmalloc")
 mimalloc_library = hawk.need_allocator("mimalloc")
 folder = hawk.temporary_folder()

@@ -25,7 +25,6 @@ def tcl_verdicts(text):
     return re.findall(r"^==== \S+ .*FAILED|^\S+\.test:\s+Total.*", text, re.M)
 
 
-hawk.need_build()
 perl, tclsh = "/usr/bin/perl", hawk.need("tclsh8.6")
 folder = hawk.temporary_folder()
 found = suites.sources(folder, "perl", "tcl8.6")

@@ -71,7 +71,6 @@ def tunables(folder):
                      "end"], str(environment), folder, library, environment, code=0)
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 stress_ng(folder)
 interpreters(folder)

@@ -105,7 +105,6 @@ def check_retained():
     hawk.expect(all(suspect["retained_bytes"]["exact"] for suspect in suspects), "suspects: exactly")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "shapes"), ["lost_shapes.c"], flags=["-O1"])
 for name, wanted in SHAPES.items():

@@ -1,100 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 # ctest: timeout=300
-"""A table file says who owned the memory after SIGKILL: at random moments its figures are compared
-with what the program itself says, and may differ by the calls in flight only. Limits, forks, execs,
+"""A table file says who owned the memory after SIGKILL (stress.py compares it at random moments). Limits, forks, execs,
 closed descriptors and full disks never hurt the program."""
 
+import atexit
 import json
 import os
-import random
 import resource
 import shutil
 import signal
-import struct
 import subprocess
 import tempfile
-import time
 
 from support import hawk
 
-SITES, THREADS_MAX, WORDS = 8, 16, 32
-ROUNDS = 50 if float(os.environ.get("HAWK_STRESS_SECONDS") or 0) >= 300 else 4
-
-
 def options(name, *others):
     return ":".join([f"table={os.path.join(folder, name)}", *others])
-
-
-def read_truth(path):
-    """(objects, bytes, call in flight or None) of each thread that has made a call."""
-    data = hawk.read(path)
-    if len(data) < THREADS_MAX * WORDS * 8:
-        return []  # it was just created
-    threads = []
-    for i in range(THREADS_MAX):
-        words = struct.unpack_from(f"<{WORDS}q", data, i * WORDS * 8)
-        busy, new_site, new_bytes, old_site, old_bytes, calls = words[16:22]
-        if calls or busy:
-            call = (new_site, new_bytes, old_site, old_bytes) if busy else None
-            threads.append((words[:8], words[8:16], call))
-    return threads
-
-
-def add_up(sites):
-    """Live objects and bytes by function site_N, from an analysis."""
-    objects, size = [0] * SITES, [0] * SITES
-    for site in sites:
-        leaf = hawk.functions_of(site)[0] if site["frames"] else ""
-        if leaf.startswith("site_"):
-            objects[int(leaf[5:])] += site["inuse_objects"]
-            size[int(leaf[5:])] += site["inuse_bytes"]
-    return objects, size
-
-
-def compare(analysis, threads, what):
-    objects, size = add_up(analysis["sites"])
-    exact = True
-    for i in range(SITES):
-        more = [call[1] for _, _, call in threads if call and call[0] == i]
-        less = [call[3] for _, _, call in threads if call and call[2] == i]
-        more_objects = objects[i] - sum(thread[0][i] for thread in threads)
-        more_bytes = size[i] - sum(thread[1][i] for thread in threads)
-        exact = exact and not more_objects and not more_bytes
-        hawk.expect(-len(less) <= more_objects <= len(more),
-                    f"{what}: site {i} has {more_objects} blocks too many; {threads}")
-        hawk.expect(-sum(less) <= more_bytes <= sum(more),
-                    f"{what}: site {i} has {more_bytes} bytes too many; {threads}")
-    return exact
-
-
-def killed_at_random(threads, limit=None):
-    table, truth = "killed", os.path.join(folder, "truth")
-    path = os.path.join(folder, table)
-    process = hawk.spawn([program, "run", truth, str(threads), *([str(limit)] if limit else [])],
-                         env=hawk.tracer_environment(options=options(table)))
-    hawk.wait_for(lambda: os.path.exists(truth) and any(
-        call or sum(objects) for objects, _, call in read_truth(truth)), 60, "the first call")
-    time.sleep(random.uniform(0, 0.15))
-    process.kill()
-    process.wait()
-    analysis = hawk.analyze(path)
-    what = f"{threads} threads, limit {limit}"
-    exact = False
-    if analysis:
-        hawk.expect_equal(analysis["heap"]["source"], "counters", "source")
-        hawk.expect_equal(analysis["partial"], False, f"{what}: {analysis['missing']}")
-        hawk.expect_equal(analysis["heap"]["dropped"], 0, f"{what}: dropped")
-        exact = compare(analysis, read_truth(truth), what)
-    os.unlink(path)
-    os.unlink(truth)
-    return exact
-
-
-def check_random_moments():
-    exact = sum(killed_at_random(threads) for threads in (1, 2, 8) for _ in range(ROUNDS))
-    print(f"{exact} of {3 * ROUNDS} without any call in flight that shows")
-    for _ in range(4):
-        killed_at_random(2, limit=6 << 20)
 
 
 def memory_cgroup():
@@ -279,15 +200,12 @@ def check_refusals():
                     "table file has counts by stack and no blocks" in done.stderr,
                     f"{verb}: {done.returncode} {done.stderr}")
     done = hawk.run([hawk.CORE, "analyze", path])
-    hawk.expect(max(map(len, done.stdout.splitlines())) <= 80, "wider than 80 columns")
+    hawk.expect_columns(done.stdout, "a table file")
     hawk.expect("allocations minus frees of each stack" in done.stdout, done.stdout)
     done = hawk.run([hawk.CORE, "analyze", "--full", "--sort", "total", path])
     hawk.expect("temporary" in done.stdout and "average" in done.stdout, done.stdout)
-    data = open(path, "rb").read(3 << 20)
     for size in (100, 3000, 8192, 9000, 1 << 20, 2 << 20):
-        cut = os.path.join(folder, "cut")
-        hawk.write(cut, data[:size])
-        done = hawk.run([hawk.CORE, "analyze", "--json", cut])
+        done = hawk.run([hawk.CORE, "analyze", "--json", hawk.cut(path, size)])
         wanted = hawk.EXIT_UNREADABLE if size < 8192 else hawk.EXIT_PARTIAL
         hawk.expect(done.returncode == wanted, f"cut at {size}: {done.returncode} {done.stderr}")
     other = hawk.run([hawk.CORE, "analyze", "--table", path, path])
@@ -339,25 +257,10 @@ def check_core_with_younger_table():
     process.wait()
 
 
-hawk.need_build()
-memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-folder = tempfile.mkdtemp(prefix="hawk-test-", dir=memory)
-try:
-    program = hawk.compile_program(os.path.join(hawk.temporary_folder(), "black_box"),
-                                   ["black_box.c"], flags=["-O1"])
-    probe = hawk.run([program, "fork"], env=hawk.tracer_environment(options=options("probe")))
-    if "anonymous memory" in probe.stderr:
-        hawk.skip(probe.stderr)
-    check_random_moments()
-    check_cgroup()
-    check_forks()
-    check_child_core()
-    check_names()
-    check_growth()
-    check_limits()
-    check_refusals()
-    check_core_with_table()
-    check_core_with_younger_table()
-    hawk.finish()
-finally:
-    shutil.rmtree(folder, ignore_errors=True)
+folder = tempfile.mkdtemp(prefix="hawk-test-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+atexit.register(shutil.rmtree, folder, ignore_errors=True)
+program = hawk.compile_program(os.path.join(hawk.temporary_folder(), "black_box"), ["black_box.c"], flags=["-O1"])
+probe = hawk.run([program, "fork"], env=hawk.tracer_environment(options=options("probe")))
+if "anonymous memory" in probe.stderr:
+    hawk.skip(probe.stderr)
+hawk.run_checks(globals())

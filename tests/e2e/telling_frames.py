@@ -184,7 +184,6 @@ def check_roots(core):
 
 
 def main():
-    hawk.need_build()
     hawk.debug_directory = None
     folder = hawk.temporary_folder()
     program = hawk.compile_text(folder, "shop", SOURCE, "g++", ["-O1", "-rdynamic"])

@@ -7,7 +7,6 @@ from support import hawk
 
 THREADS, BLOCK_BYTES = 300, 100
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "keys"), ["thread_keys.c"])
 hog = hawk.compile_program(os.path.join(folder, "hog.so"), ["thread_keys.c"], flags=["-shared", "-fPIC", "-DKEYS_HOG"])

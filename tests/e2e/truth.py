@@ -138,7 +138,6 @@ def _build(folder, language, compiler, flags, stripped):
 
 def main(allocator):
     """All languages, thread counts and optimizations; compilers and stripping in turn."""
-    hawk.need_build()
     library = hawk.need_allocator(allocator)
     folder = hawk.temporary_folder()
     variants = itertools.product(("c", "cxx"), (["-O0"], ["-O2", "-fomit-frame-pointer"]), (1, 16))

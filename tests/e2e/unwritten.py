@@ -43,7 +43,6 @@ def check_gcore(mode, check):
     check(core, f"gcore, {mode}")
 
 
-hawk.need_build()
 folder = hawk.temporary_folder()
 program = hawk.compile_program(os.path.join(folder, "unwritten"), ["unwritten.c"])
 check_whole(crash("untouched"), "untouched")

@@ -57,6 +57,14 @@ _failures = []
 _temporary = []
 
 
+if not (os.path.exists(CORE) and os.path.exists(TRACER)):
+    sys.exit(f"{CORE} or {TRACER} has not been built")
+# Python would take a script for the module of its own that is called so.
+_clash = {os.path.splitext(name)[0] for name in os.listdir(os.path.dirname(PROGRAMS))} & sys.stdlib_module_names
+if _clash:
+    sys.exit(f"tests called like modules of Python: {_clash}")
+
+
 def skip(reason):
     """Ends the script; what has failed before is a failure all the same."""
     if _failures:
@@ -126,16 +134,6 @@ def need_allocator(name):
     if ALLOCATORS[name] and not find_allocator(name):
         skip(f"{ALLOCATORS[name]} is not installed")
     return find_allocator(name)
-
-
-def need_build():
-    # Python would take a script for the module of its own that is called so.
-    names = {name[:-3] for name in os.listdir(os.path.join(SOURCE, "tests", "e2e")) if name.endswith(".py")}
-    expect(not names & sys.stdlib_module_names, f"tests called like modules of Python: {names & sys.stdlib_module_names}")
-    for path in (CORE, TRACER):
-        if not os.path.exists(path):
-            print(f"{path} has not been built")
-            sys.exit(1)
 
 
 def temporary_folder():

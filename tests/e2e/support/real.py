@@ -158,10 +158,4 @@ def check_core(core, what, functions=(), least_blocks=100, in_flight=0):
     os.unlink(core)
 
 
-def support():
-    """What every script does first."""
-    hawk.need_build()
-    return hawk.temporary_folder()
-
-
 sys.stdout.reconfigure(line_buffering=True)
