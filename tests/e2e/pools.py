@@ -142,18 +142,18 @@ def check_folds(core, heap, what):
                                   core]).stdout)["blocks"]
     hawk.expect_equal(len(blocks), whole[0], f"{what}: retained --by=block")
     hawk.expect_equal(len({block["address"] for block in blocks}), whole[0], f"{what}: addresses")
-    shares = json.loads(hawk.run([hawk.CORE, "sites", "--json", core]).stdout)
-    chosen = json.loads(hawk.run([hawk.CORE, "sites", "--json", "--size=0", core]).stdout)
+    shares = hawk.document("sites", core)
+    chosen = hawk.document("sites", "--size=0", core)
     by_id = [{site["site"]: (site["inuse_objects"], site["inuse_bytes"]) for site in graph["sites"]}
              for graph in (chosen, shares)]
     hawk.expect_equal(by_id[0], by_id[1], f"{what}: sites of all sizes")
     hawk.expect(chosen["edges"] == shares["edges"], f"{what}: edges of all sizes")
     grown = [{site["site"]: (site["inuse_objects"], site["inuse_bytes"]) for site in
-              json.loads(hawk.run([hawk.CORE, "growth", "--json", *size, core]).stdout)["sites"]}
+              hawk.document("growth", *size, core)["sites"]}
              for size in (["--size=0"], [])]
     hawk.expect_equal(grown[0], grown[1], f"{what}: growth of all sizes")
     for site in shares["sites"][:3]:
-        schema = json.loads(hawk.run([hawk.CORE, "schema", "--json", core, site["site"]]).stdout)
+        schema = hawk.document("schema", core, site["site"])
         hawk.expect_equal((schema["objects"], schema["bytes"]), (site["inuse_objects"], site["inuse_bytes"]),
                           f"{what}: schema of {site['site']}")
     for options in (["--by=tree"], ["--folded"]):
@@ -178,15 +178,13 @@ def check_arena_as_one(core):
                       "who holds an object")
     hawk.expect_equal(sql(core, f"SELECT count(*) FROM edges WHERE source > {arena - 1} AND "
                           f"source < {arena + 1}"), [(1,)], "the same by range")
-    refs = json.loads(hawk.run([hawk.CORE, "refs", "--json", core, hex(held),
-                                hex(arena)]).stdout)["addresses"]
+    refs = hawk.document("refs", core, hex(held), hex(arena))["addresses"]
     hawk.expect_equal([(int(block["address"], 16), block["offset"], block["size"])
                        for block in refs[0]["blocks"]],
                       [(arena, pointers[0][0], pointers[0][0] + 8)], "refs of an object")
     hawk.expect_equal(sorted(root["root"]["symbol"] for root in refs[1]["roots"]
                              if root["root"]["symbol"]), ["arena", "at"], "roots of the arena")
-    path = json.loads(hawk.run([hawk.CORE, "path", "--json", core,
-                                hex(held)]).stdout)["addresses"][0]
+    path = hawk.document("path", core, hex(held))["addresses"][0]
     hawk.expect_equal([int(step["address"], 16) for step in path["steps"]], [arena, held],
                       "steps to an object")
     [(retained,)] = sql(core, f"SELECT retained FROM blocks WHERE address = {arena}")
@@ -199,7 +197,7 @@ def check_path_to_a_piece(program, folder):
     [(arena,)] = sql(core, "SELECT address FROM blocks WHERE size > 1000000")
     for addresses in ([hex(arena)], [hex(arena + (3 << 20))],
                       [hex(arena), hex(arena + (3 << 20))]):
-        done = json.loads(hawk.run([hawk.CORE, "path", "--json", core, *addresses]).stdout)
+        done = hawk.document("path", core, *addresses)
         for found in done["addresses"]:
             symbol = found["root"] and found["root"]["symbol"]
             hawk.expect_equal(symbol, "at", f"root of the arena's blocks at {addresses}")

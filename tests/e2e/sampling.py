@@ -94,7 +94,7 @@ def check_folds(core, analysis):
         count = "objects" if verb == "retained" else "inuse_objects"
         hawk.expect_equal(sum(site[count] for site in found["sites"]), sampled, f"{verb}: blocks")
         hawk.expect_equal(found["sampled"]["other_objects"], objects - sampled, f"{verb}: others")
-    tree = json.loads(hawk.run([hawk.CORE, "merge-paths", "--json", core]).stdout)["tree"]
+    tree = hawk.document("merge-paths", core)["tree"]
     hawk.expect_equal((tree[0]["cum_objects"], tree[0]["cum_bytes"]), (objects, size), "paths")
     hawk.expect_equal({node["name"] for node in tree if node["site"] == "0000000000000002"},
                       {"(not sampled)"}, "the name of what was not sampled")

@@ -177,7 +177,7 @@ def check_types(core, output):
 
 def check_roots(core):
     """Neighbouring pieces of anonymous memory are one root."""
-    parsed = json.loads(hawk.run([hawk.CORE, "merge-paths", "--json", "--function=scatter", core]).stdout)
+    parsed = hawk.document("merge-paths", "--function=scatter", core)
     roots = [node["name"] for node in parsed["tree"] if node["kind"] in ("root", "several")]
     hawk.expect(len(roots) == 1 and re.fullmatch(r"anonymous memory 0x[0-9a-f]+ \((\d\d) mappings, .*\)", roots[0]),
                 f"one root: {roots}")

@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "paths.h"
+
 enum { KEEP = 1 << 17 };
 
 #define BARRIER() __asm__ volatile("" : : : "memory")
@@ -104,30 +106,10 @@ static void fork_and_die(const char *mode)
 	kill(getpid(), SIGKILL);
 }
 
-/** Another function for each bit of the number: 2^n stacks. */
-static __attribute__((noinline)) void left(unsigned bits, unsigned n);
-static __attribute__((noinline)) void right(unsigned bits, unsigned n);
-
-static void turn(unsigned bits, unsigned n)
+static void allocate_in_parent(void *data)
 {
-	if (!n)
-		parent_site(1);
-	else if (bits & 1)
-		left(bits >> 1, n - 1);
-	else
-		right(bits >> 1, n - 1);
-}
-
-static void left(unsigned bits, unsigned n)
-{
-	turn(bits, n);
-	BARRIER();
-}
-
-static void right(unsigned bits, unsigned n)
-{
-	turn(bits, n);
-	BARRIER();
+	(void)data;
+	parent_site(1);
 }
 
 static void without_descriptors(void)
@@ -137,7 +119,7 @@ static void without_descriptors(void)
 	if (chdir("/") || !getenv("HOME"))
 		exit(3);
 	for (unsigned i = 0; i < 1 << 15; i++)
-		turn(i, 15);
+		call_by_path(i, 15, allocate_in_parent, NULL);
 	child_site(1000);
 	kill(getpid(), SIGKILL);
 }

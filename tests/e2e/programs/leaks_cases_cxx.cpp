@@ -69,45 +69,19 @@ Both *g_object_middle;
 
 } // namespace
 
-SITE static Both *site_object()
-{
-	return new Both;
-}
-
-SITE static Both *site_lost_object()
-{
-	return new Both;
-}
-
-SITE static Both *site_inside_object()
-{
-	return new Both;
-}
-
-SITE static Element *site_elements()
-{
-	return new Element[7];
-}
-
-SITE static Element *site_lost_elements()
-{
-	return new Element[9];
-}
-
-SITE static std::string *site_string()
-{
-	return new std::string(100, 'x');
-}
-
-SITE static std::string *site_lost_string()
-{
-	return new std::string(200, 'y');
-}
-
-SITE static std::vector<int> *site_lost_vector()
-{
-	return new std::vector<int>(50, 7);
-}
+#define SITE_NEW(type, name, ...)                                                                  \
+	SITE static type *name()                                                                   \
+	{                                                                                          \
+		return new __VA_ARGS__;                                                            \
+	}
+SITE_NEW(Both, site_object, Both)
+SITE_NEW(Both, site_lost_object, Both)
+SITE_NEW(Both, site_inside_object, Both)
+SITE_NEW(Element, site_elements, Element[7])
+SITE_NEW(Element, site_lost_elements, Element[9])
+SITE_NEW(std::string, site_string, std::string(100, 'x'))
+SITE_NEW(std::string, site_lost_string, std::string(200, 'y'))
+SITE_NEW(std::vector<int>, site_lost_vector, std::vector<int>(50, 7))
 
 SITE static std::map<int, std::string> *site_map()
 {

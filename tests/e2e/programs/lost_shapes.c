@@ -23,34 +23,18 @@ struct entry {
 	long filler[5];
 };
 
-KEEP struct node *make_node(void)
-{
-	return calloc(1, sizeof(struct node));
-}
-KEEP struct node *make_other(void)
-{
-	return calloc(1, sizeof(struct node));
-}
-KEEP struct node *make_third(void)
-{
-	return calloc(1, sizeof(struct node));
-}
-KEEP void *make_payload(void)
-{
-	return calloc(1, 500);
-}
-KEEP struct node **make_table(void)
-{
-	return calloc(NODES, sizeof(struct node *));
-}
-KEEP struct entry *make_entry(void)
-{
-	return calloc(1, sizeof(struct entry));
-}
-KEEP void *make_body(void)
-{
-	return calloc(1, 1 << 20);
-}
+#define MAKER(type, name, count, bytes)                                                            \
+	KEEP type *name(void)                                                                      \
+	{                                                                                          \
+		return calloc(count, bytes);                                                       \
+	}
+MAKER(struct node, make_node, 1, sizeof(struct node))
+MAKER(struct node, make_other, 1, sizeof(struct node))
+MAKER(struct node, make_third, 1, sizeof(struct node))
+MAKER(void, make_payload, 1, 500)
+MAKER(struct node *, make_table, NODES, sizeof(struct node *))
+MAKER(struct entry, make_entry, 1, sizeof(struct entry))
+MAKER(void, make_body, 1, 1 << 20)
 
 static volatile int g_entries = 2; /* one call for all of them */
 static void *volatile g_kept[4];

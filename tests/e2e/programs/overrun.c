@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "paths.h"
+
 enum {
 	IDLE_THREADS = 100,
 	IDLE_OVERWRITTEN = 40,
@@ -53,28 +55,10 @@ static __attribute__((noinline)) void lose(void)
 	lost = NULL;
 }
 
-static __attribute__((noinline)) void go_left(unsigned path, unsigned bits);
-static __attribute__((noinline)) void go_right(unsigned path, unsigned bits);
-
-/** One call from a stack of its own for each `path`. */
-static void follow(unsigned path, unsigned bits)
+static void allocate_once(void *data)
 {
-	if (!bits)
-		free(malloc(BLOCK_BYTES));
-	else
-		(path & 1 ? go_left : go_right)(path >> 1, bits - 1);
-}
-
-static void go_left(unsigned path, unsigned bits)
-{
-	follow(path, bits);
-	__asm__ volatile("" : : : "memory");
-}
-
-static void go_right(unsigned path, unsigned bits)
-{
-	follow(path, bits);
-	__asm__ volatile("" : : : "memory");
+	(void)data;
+	free(malloc(BLOCK_BYTES));
 }
 
 static void *idle(void *data)
@@ -132,7 +116,7 @@ int main(int argc, char **argv)
 	bool full = argc > 2 && !strcmp(argv[1], "full");
 
 	for (unsigned path = 0; full && path < 1u << PATH_BITS; path++)
-		follow(path, PATH_BITS);
+		call_by_path(path, PATH_BITS, allocate_once, NULL);
 	if (full || (argc > 2 && !strcmp(argv[1], "keep"))) {
 		busy[0] = malloc(BLOCK_BYTES);
 		return overwrite(atoi(argv[2])) ? abort(), 0 : 1;

@@ -22,6 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "paths.h"
+
 enum { DEPTH = 17, NUMBERS_MAX = 32, STACK_BYTES = 1 << 16 };
 
 static unsigned long blocks, failures, sum;
@@ -61,35 +63,19 @@ static void keep_one(unsigned size)
 	blocks++;
 }
 
-static void left(unsigned depth, unsigned way);
-
-__attribute__((noinline)) static void right(unsigned depth, unsigned way)
+static void keep_sized(void *data)
 {
-	if (!depth)
-		keep_one(16 + way % 48);
-	else if (way >> depth & 1)
-		left(depth - 1, way);
-	else
-		right(depth - 1, way);
-	__asm__ volatile("" ::: "memory");
-}
-
-__attribute__((noinline)) static void left(unsigned depth, unsigned way)
-{
-	if (!depth)
-		keep_one(32 + way % 48);
-	else if (way >> depth & 1)
-		left(depth - 1, way);
-	else
-		right(depth - 1, way);
-	__asm__ volatile("" ::: "memory");
+	keep_one(16 + *(unsigned *)data % 48);
 }
 
 /** A stack never seen before for each. */
 static void branch_out(unsigned ways)
 {
-	for (unsigned way = 0; way < ways; way++)
-		right(DEPTH, way * 2654435761u >> 14);
+	for (unsigned i = 0; i < ways; i++) {
+		unsigned way = i * 2654435761u >> 14;
+
+		call_by_path(way, DEPTH, keep_sized, &way);
+	}
 }
 
 static void *thread(void *unused)

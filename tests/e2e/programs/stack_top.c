@@ -13,17 +13,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "random.h"
+
 enum { STACK_BYTES = 1 << 16, PAGE_BYTES = 4096 };
 
 static uint64_t state = 12345;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 __attribute__((noinline)) static void allocate(void)
 {
@@ -36,7 +30,7 @@ __attribute__((noinline)) static void allocate(void)
 /** Over more than a page, so that rbp leads from frame to frame. */
 __attribute__((noinline)) static void allocate_far_below(void)
 {
-	volatile char area[PAGE_BYTES + next_random() % 64];
+	volatile char area[PAGE_BYTES + next_random(&state) % 64];
 
 	area[0] = 1;
 	allocate();
@@ -63,7 +57,7 @@ __attribute__((noinline)) static void run_on(char *top, char *bp, void (*functio
 
 static uint64_t garbage(const char *stack)
 {
-	uint64_t random = next_random(), rest = random / 8;
+	uint64_t random = next_random(&state), rest = random / 8;
 
 	switch (random % 8) {
 	case 0:
@@ -143,10 +137,10 @@ int main(int count, char **arguments)
 			else
 				memcpy(top + i / 4 % 20 * 8, stale, stale_bytes);
 		} else if (!strcmp(mode, "garbage")) {
-			top -= 512 + 16 * (next_random() % 40);
+			top -= 512 + 16 * (next_random(&state) % 40);
 			fill(top, end, stack);
 		}
-		run_on(top, top + 8 * (next_random() % 20), function);
+		run_on(top, top + 8 * (next_random(&state) % 20), function);
 	}
 	puts("ok");
 	return 0;

@@ -36,6 +36,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "paths.h"
 #include "stress_table.h"
 
 enum {
@@ -419,28 +420,22 @@ static void *jump_everywhere(void *data)
 
 enum { PATH_BITS = 11 };
 
-static __attribute__((noinline)) void step_left(unsigned path, unsigned bits, bool step);
-static __attribute__((noinline)) void step_right(unsigned path, unsigned bits, bool step);
-
-/** One block from a stack of its own for each `path`. */
-static void step_path(unsigned path, unsigned bits, bool step)
+/** Makes a block and frees it; with the trap flag if `data` says so. */
+static void count_calls(void *data)
 {
+	const bool *step = data;
 	void *volatile block = NULL;
 
-	if (bits) {
-		(path & 1 ? step_left : step_right)(path >> 1, bits - 1, step);
-		return;
-	}
 	for (int i = 0; i < 2; i++) {
 		known = add_up();
 		call_frees = i;
-		if (step)
+		if (*step)
 			start_stepping();
 		if (i)
 			free(block);
 		else
 			block = malloc(call_bytes);
-		if (step)
+		if (*step)
 			stop_stepping();
 		if (i ? add_up().free_objects != known.free_objects + 1
 		      : add_up().alloc_bytes != known.alloc_bytes + call_bytes)
@@ -448,26 +443,14 @@ static void step_path(unsigned path, unsigned bits, bool step)
 	}
 }
 
-static void step_left(unsigned path, unsigned bits, bool step)
-{
-	step_path(path, bits, step);
-	__asm__ volatile("" : : : "memory");
-}
-
-static void step_right(unsigned path, unsigned bits, bool step)
-{
-	step_path(path, bits, step);
-	__asm__ volatile("" : : : "memory");
-}
-
 /** More stacks than a thread has counters: first all of them, then some under the trap flag. */
 static void scene_sums(void)
 {
 	call_bytes = 48;
 	for (unsigned path = 0; path < 1 << PATH_BITS; path++)
-		step_path(path, PATH_BITS, false);
+		call_by_path(path, PATH_BITS, count_calls, &(bool){false});
 	for (unsigned path = 0; path < 1 << PATH_BITS; path += 61)
-		step_path(path, PATH_BITS, true);
+		call_by_path(path, PATH_BITS, count_calls, &(bool){true});
 	total_steps = steps;
 	if (!flushes_seen)
 		fail("no flush was seen");
