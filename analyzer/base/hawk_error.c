@@ -26,6 +26,15 @@ void hawk_enomem_swallow(void)
 	__atomic_store_n(&swallowed, true, __ATOMIC_RELAXED);
 }
 
+bool hawk_error_swallow(struct hawk_error *error)
+{
+	if (!error)
+		return false;
+	hawk_error_destroy(error);
+	hawk_enomem_swallow();
+	return true;
+}
+
 bool hawk_enomem_swallowed(void)
 {
 	return __atomic_load_n(&swallowed, __ATOMIC_RELAXED);

@@ -33,6 +33,9 @@ extern struct hawk_error hawk_enomem;
  */
 void hawk_enomem_swallow(void);
 
+/** The same for an `error`, which is destroyed, where only memory can run out; false for NULL. */
+bool hawk_error_swallow(struct hawk_error *error);
+
 /** Whether that has happened in this process. */
 bool hawk_enomem_swallowed(void);
 

@@ -25,6 +25,12 @@ void hawk_text_puts(struct hawk_text *text, const char *string);
 void hawk_text_printf(struct hawk_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/** Its bytes; "" before the first append. */
+static inline const char *hawk_text_string(const struct hawk_text *text)
+{
+	return text->bytes ? text->bytes : "";
+}
+
 static inline void hawk_cleanup_text(struct hawk_text *text)
 {
 	hawk_text_deinit(text);

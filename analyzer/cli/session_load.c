@@ -92,12 +92,9 @@ static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 {
 	struct hawk_session *session = context;
 	struct hawk_block_types *types;
-	const char *name = NULL;
 	struct hawk_error *err = hawk_session_types(session, &types);
 
-	if (!err)
-		err = hawk_block_type_of_vtable(types, word, &name);
-	*ret = !err && name;
+	*ret = !err && hawk_block_type_of_vtable(types, word);
 	return err;
 }
 

@@ -91,11 +91,8 @@ char **hawk_shell_functions(struct hawk_session *session, size_t *count)
 
 	hawk_stack_init(&stack);
 	for (size_t i = 0; i < end && heap->table; i++) {
-		struct hawk_error *err = hawk_stack_of_trace(session->symbols, heap->table,
-							     heap->sites[i].trace, &stack);
-
-		hawk_error_destroy(err);
-		for (size_t j = 0; !err && j < stack.count; j++)
+		hawk_stack_of_trace(session->symbols, heap->table, heap->sites[i].trace, &stack);
+		for (size_t j = 0; j < stack.count; j++)
 			if (stack.lines[j].name.function &&
 			    !add_function(&names, stack.lines[j].name.function))
 				break;
@@ -119,13 +116,11 @@ char **hawk_shell_types(struct hawk_session *session, size_t *count)
 	for (uint32_t i = 0; i < end; i++) {
 		struct hawk_block block;
 		const char *type;
-		struct hawk_error *err;
 
 		hawk_heap_block(graph->heap, i, &block);
-		err = hawk_block_type(types, &block, &type);
-		hawk_error_destroy(err);
+		type = hawk_block_type(types, &block);
 		/* The same type is the same pointer, and neighbours are often of one. */
-		if (err || !type || type == before)
+		if (!type || type == before)
 			continue;
 		before = type;
 		if (!add(&names, type))

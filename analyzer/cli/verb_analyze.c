@@ -116,7 +116,7 @@ static struct hawk_error *print_text(struct hawk_session *session,
 		return err;
 	err = hawk_suspects_session_make(session, settings, &suspects);
 	if (!err && suspects.wanted)
-		err = hawk_report_suspects(&suspects.suspects, &session->screen);
+		hawk_report_suspects(&suspects.suspects, &session->screen);
 	if (!err && settings->full && !settings->pid && suspects.wanted &&
 	    !suspects.suspects.skipped)
 		err = hawk_full_sections_print(session, settings);

@@ -62,7 +62,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		err = indexed ? NULL : sweep(session, report);
 	}
 	if (!err)
-		err = hawk_report_blocks_finish(report);
+		hawk_report_blocks_finish(report);
 	hawk_report_blocks_destroy(report);
 	if (session->output->errnum) { // said by hawk_session_finish()
 		hawk_error_destroy(err);

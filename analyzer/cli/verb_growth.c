@@ -23,18 +23,18 @@ static void report_doubt(struct hawk_session *session)
 				  hawk_life_seconds(life->latest_units - life->clock_units));
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
-				const struct hawk_growth_report *growth)
+static void print(struct hawk_session *session, const struct hawk_settings *settings,
+		  const struct hawk_growth_report *growth)
 {
-	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (!settings->json)
-		return hawk_report_growth(growth, &session->screen);
+	if (!settings->json) {
+		hawk_report_growth(growth, &session->screen);
+		return;
+	}
 	hawk_report_json_begin(growth->pointers, &json, session->output, "hawk-core/growth", 2);
-	err = hawk_report_growth_json(growth, &json);
+	hawk_report_growth_json(growth, &json);
 	hawk_report_json_end(growth->pointers, &json);
-	return err;
 }
 
 /** What sites retain: text says what by all pointers, JSON both. */
@@ -82,7 +82,7 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 	if (!err)
 		err = hawk_pointer_session_sites(session, settings, &list);
 	if (!err)
-		err = print(session, settings, &growth);
+		print(session, settings, &growth);
 	hawk_site_list_deinit(&list);
 	return err;
 }

@@ -37,23 +37,23 @@ static unsigned kinds_of(const struct hawk_settings *settings)
 	return kinds;
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
-				struct hawk_leaks_session *leaks, int *code)
+static void print(struct hawk_session *session, const struct hawk_settings *settings,
+		  struct hawk_leaks_session *leaks, int *code)
 {
 	struct hawk_leaks_report *report = &leaks->report;
-	struct hawk_error *err = NULL;
 
 	report->top = (size_t)settings->top;
 	report->depth = (size_t)settings->depth;
-	err = settings->json ? hawk_leaks_report_json(report, session->output)
-			     : hawk_leaks_report_text(report, &session->screen);
+	if (settings->json)
+		hawk_leaks_report_json(report, session->output);
+	else
+		hawk_leaks_report_text(report, &session->screen);
 	session->answer_complete = !report->partial;
-	if (!err && report->partial)
+	if (report->partial)
 		*code = HAWK_EXIT_PARTIAL;
-	if (!err && report->sums[HAWK_REACH_DEFINITELY_LOST].objects)
+	if (report->sums[HAWK_REACH_DEFINITELY_LOST].objects)
 		*code = settings->exit_code.given ? (int)settings->exit_code.value
 						  : HAWK_EXIT_CONDITION;
-	return err;
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
@@ -66,7 +66,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	(void)count;
 	(void)operands;
 	if (!err)
-		err = print(session, settings, &leaks, code);
+		print(session, settings, &leaks, code);
 	hawk_leaks_session_deinit(&leaks);
 	return err;
 }

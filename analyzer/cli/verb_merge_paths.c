@@ -37,8 +37,10 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (settings->folded)
-		return hawk_report_tree_folded(report, groups, tree, session->output);
+	if (settings->folded) {
+		hawk_report_tree_folded(report, groups, tree, session->output);
+		return NULL;
+	}
 	if (!settings->json && !session->heap.table) {
 		hawk_report_put_unknown(session->target, &session->screen, "Paths",
 					"see why blocks are alive");
@@ -49,11 +51,11 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 
 		hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
 				    hawk_quantity_count(count).text, count == 1 ? "" : "s");
-		if (!count) {
+		if (count)
+			hawk_report_tree(report, groups, tree, &session->screen);
+		else
 			hawk_report_put_none(report, &session->screen);
-			return NULL;
-		}
-		return hawk_report_tree(report, groups, tree, &session->screen);
+		return NULL;
 	}
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/merge-paths", 2);
 	err = hawk_report_tree_json(report, groups, tree, &json);
@@ -81,7 +83,7 @@ static struct hawk_error *merge(struct hawk_session *session, const struct hawk_
 {
 	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = hawk_tree_roots_make(report, &groups);
+	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
 
 	if (!err)
 		err = make(session, settings, report, &groups, &tree);

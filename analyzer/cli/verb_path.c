@@ -59,8 +59,7 @@ static struct hawk_error *print_json(struct hawk_session *session,
 	uint64_t address;
 
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
-	hawk_json_key(&json, "addresses");
-	hawk_json_array(&json);
+	hawk_json_put_array(&json, "addresses");
 	for (int i = 0; i < count && !err; i++) {
 		hawk_quantity_parse_hex(operands[i], &address);
 		err = hawk_report_path_json(report, paths, address, &json);
@@ -187,8 +186,7 @@ static void print_unknown(struct hawk_session *session, const struct hawk_settin
 		return;
 	}
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
-	hawk_json_key(&json, "addresses");
-	hawk_json_array(&json);
+	hawk_json_put_array(&json, "addresses");
 	hawk_json_array_end(&json);
 	hawk_report_json_end(report, &json);
 }

@@ -30,8 +30,7 @@ static struct hawk_error *print_json(struct hawk_session *session,
 	uint64_t address;
 
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/refs", 4);
-	hawk_json_key(&json, "addresses");
-	hawk_json_array(&json);
+	hawk_json_put_array(&json, "addresses");
 	for (int i = 0; i < count && !err; i++) {
 		hawk_quantity_parse_hex(operands[i], &address);
 		err = hawk_report_refs_json(report, address, &json);

@@ -22,11 +22,9 @@ static bool is_by_site(const struct hawk_settings *settings)
 }
 
 /** The tree as text. */
-static struct hawk_error *put_tree(struct hawk_session *session,
-				   const struct hawk_settings *settings,
-				   const struct hawk_pointer_report *report,
-				   const struct hawk_tree_roots *groups,
-				   const struct hawk_site_tree *tree)
+static void put_tree(struct hawk_session *session, const struct hawk_settings *settings,
+		     const struct hawk_pointer_report *report, const struct hawk_tree_roots *groups,
+		     const struct hawk_site_tree *tree)
 {
 	const struct hawk_screen *screen = &session->screen;
 	const char *by_sites = settings->by == BY_TREE ? ", then by sites" : "";
@@ -39,12 +37,12 @@ static struct hawk_error *put_tree(struct hawk_session *session,
 				    hawk_quantity_count(chosen.objects).text,
 				    chosen.objects == 1 ? "" : "s",
 				    hawk_quantity_bytes(chosen.bytes).text, by_sites);
-	if (report->chosen && !chosen.objects) {
+	if (report->chosen && !chosen.objects)
 		hawk_report_put_none(report, screen);
-		return NULL;
-	}
-	return (settings->by == BY_TREE ? hawk_report_tree
-					: hawk_report_retained_roots)(report, groups, tree, screen);
+	else if (settings->by == BY_TREE)
+		hawk_report_tree(report, groups, tree, screen);
+	else
+		hawk_report_retained_roots(report, groups, tree, screen);
 }
 
 /** The blocks that the filter lets pass. A process may run on then. */
@@ -72,8 +70,10 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 		return hawk_report_tree_json(report, groups, tree, json);
 	}
 	if (settings->folded)
-		return hawk_report_tree_folded(report, groups, tree, session->output);
-	return put_tree(session, settings, report, groups, tree);
+		hawk_report_tree_folded(report, groups, tree, session->output);
+	else
+		put_tree(session, settings, report, groups, tree);
+	return NULL;
 }
 
 /** For BY_ROOT and BY_TREE. */
@@ -86,7 +86,7 @@ static struct hawk_error *print_trees(struct hawk_session *session,
 	struct hawk_block_choice choice = {0};
 	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = hawk_tree_roots_make(report, &groups);
+	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
 
 	if (!err && report->filter)
 		err = choose(session, report, &choice);
@@ -148,8 +148,10 @@ static struct hawk_error *print_list(struct hawk_session *session,
 	report->exact = exact;
 	if (!err) {
 		hawk_report_retained_sort(report, &list);
-		err = json ? hawk_report_retained_sites_json(report, &list, json)
-			   : hawk_report_retained_sites(report, &list, &session->screen);
+		if (json)
+			hawk_report_retained_sites_json(report, &list, json);
+		else
+			hawk_report_retained_sites(report, &list, &session->screen);
 	}
 	hawk_site_list_deinit(&list);
 	return err;
@@ -185,9 +187,10 @@ static struct hawk_error *print_blocks(struct hawk_session *session,
 
 	if (!err)
 		err = hawk_block_graph_start_dominators(&session->graph, &start);
-	if (!err)
-		err = json ? hawk_report_retained_blocks_json(report, &blocks, &start, json)
-			   : hawk_report_retained_blocks(report, &blocks, &start, &session->screen);
+	if (!err && json)
+		hawk_report_retained_blocks_json(report, &blocks, &start, json);
+	else if (!err)
+		hawk_report_retained_blocks(report, &blocks, &start, &session->screen);
 	hawk_dominators_deinit(&start);
 	hawk_retained_blocks_deinit(&blocks);
 	return err;

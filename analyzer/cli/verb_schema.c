@@ -27,18 +27,18 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 	return hawk_check_wish(settings, 0, NULL);
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
-				const struct hawk_schema_report *report)
+static void print(struct hawk_session *session, const struct hawk_settings *settings,
+		  const struct hawk_schema_report *report)
 {
-	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (!settings->json)
-		return hawk_report_schema(report, &session->screen);
+	if (!settings->json) {
+		hawk_report_schema(report, &session->screen);
+		return;
+	}
 	hawk_report_json_begin(report->pointers, &json, session->output, "hawk-core/schema", 3);
-	err = hawk_report_schema_json(report, &json);
+	hawk_report_schema_json(report, &json);
 	hawk_report_json_end(report->pointers, &json);
-	return err;
 }
 
 /** Of a process that was not traced. */
@@ -85,7 +85,7 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 		return err;
 	err = hawk_session_release(session, NULL);
 	if (!err)
-		err = print(session, settings, &report);
+		print(session, settings, &report);
 	hawk_schema_deinit(&schema);
 	return err;
 }

@@ -9,24 +9,21 @@
 #include "hawk_pointer_session.h"
 #include "hawk_report_whatis.h"
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
-				const struct hawk_report *report, struct hawk_block_types *types,
-				struct hawk_whatis *whatis, size_t count)
+static void print(struct hawk_session *session, const struct hawk_settings *settings,
+		  const struct hawk_report *report, struct hawk_block_types *types,
+		  struct hawk_whatis *whatis, size_t count)
 {
-	struct hawk_error *err = NULL;
-
-	for (size_t i = 0; i < count && !err; i++)
-		err = hawk_whatis_resolve(report, types, &whatis[i]);
-	if (err)
-		return err;
-	if (settings->json)
-		return hawk_report_whatis_json(report, whatis, count, session->output);
-	for (size_t i = 0; i < count && !err; i++) {
+	for (size_t i = 0; i < count; i++)
+		hawk_whatis_resolve(report, types, &whatis[i]);
+	if (settings->json) {
+		hawk_report_whatis_json(report, whatis, count, session->output);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
 		if (i)
 			hawk_output_puts(session->output, "\n");
-		err = hawk_report_whatis_text(report, &whatis[i], &session->screen);
+		hawk_report_whatis_text(report, &whatis[i], &session->screen);
 	}
-	return err;
 }
 
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
@@ -61,7 +58,8 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	if (err)
 		return err;
 	hawk_session_check(session);
-	return print(session, settings, &report, types, whatis, (size_t)count);
+	print(session, settings, &report, types, whatis, (size_t)count);
+	return NULL;
 }
 
 static const struct hawk_option options[] = {

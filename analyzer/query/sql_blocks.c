@@ -78,19 +78,16 @@ static struct hawk_error *get_known(const struct hawk_sql *sql, uint32_t number,
 {
 	struct hawk_block block;
 	bool known = hawk_heap_block(sql->source.graph->heap, number, &block);
-	struct hawk_error *err = NULL;
-	const char *type;
 
 	if (column == BLOCK_TYPE) {
-		err = hawk_block_type(sql->source.types, &block, &type);
-		*ret = sql_text(err ? NULL : type);
+		*ret = sql_text(hawk_block_type(sql->source.types, &block));
 	} else if (known && column == BLOCK_KIND) {
 		*ret = sql_text(hawk_report_kind_name(block.kind));
 	} else if (known) {
 		ret->kind = SQL_REAL;
 		ret->real = hawk_heap_age_seconds(sql->source.heap, hawk_birth_decode(block.birth));
 	}
-	return err;
+	return NULL;
 }
 
 static struct hawk_error *get_block(struct sql_cursor *cursor, uint64_t row, int column,

@@ -177,10 +177,9 @@ static struct hawk_error *get_root_name(struct hawk_sql *sql, uint32_t root, int
 
 	if (!sql->namer)
 		err = hawk_root_namer_create(sql->source.graph, sql->source.symbols, &sql->namer);
-	if (!err)
-		err = hawk_root_find(sql->namer, root, &name);
 	if (err)
 		return err;
+	name = hawk_root_find(sql->namer, root);
 	const struct sql_value values[] = {
 		sql_integer_if(name.tid, name.tid),
 		sql_integer_if(name.has_frame, name.frame),

@@ -29,15 +29,14 @@ static struct hawk_error *fill_stack(struct sql_cursor *cursor, uint64_t row)
 {
 	const struct hawk_sql_source *source = &cursor->sql->source;
 	struct stack_state *state = cursor->state;
-	struct hawk_error *err;
 
 	if (state->filled && state->site == row)
 		return NULL;
-	err = hawk_stack_of_trace(source->symbols, source->heap->table,
-				  source->heap->sites[row].trace, &state->stack);
-	state->filled = !err;
+	hawk_stack_of_trace(source->symbols, source->heap->table, source->heap->sites[row].trace,
+			    &state->stack);
+	state->filled = true;
 	state->site = row;
-	return err;
+	return NULL;
 }
 
 /** The scopes around the site, from outside inwards. */

@@ -156,6 +156,12 @@ void hawk_json_null(struct hawk_json *json)
 	hawk_output_puts(json->output, "null");
 }
 
+void hawk_json_id(struct hawk_json *json, uint64_t id)
+{
+	begin_element(json);
+	hawk_output_printf(json->output, "\"%016llx\"", (unsigned long long)id);
+}
+
 void hawk_json_address(struct hawk_json *json, uint64_t address)
 {
 	char text[HAWK_HEX_MAX + 4] = "\"0x";
@@ -194,6 +200,24 @@ void hawk_json_bytes(struct hawk_json *json, const uint8_t *bytes, uint32_t coun
 	hawk_output_append(json->output, "\"", 1);
 }
 
+void hawk_json_put_object(struct hawk_json *json, const char *key)
+{
+	hawk_json_key(json, key);
+	hawk_json_object(json);
+}
+
+void hawk_json_put_array(struct hawk_json *json, const char *key)
+{
+	hawk_json_key(json, key);
+	hawk_json_array(json);
+}
+
+void hawk_json_put_null(struct hawk_json *json, const char *key)
+{
+	hawk_json_key(json, key);
+	hawk_json_null(json);
+}
+
 void hawk_json_put_string(struct hawk_json *json, const char *key, const char *string)
 {
 	hawk_json_key(json, key);
@@ -216,6 +240,41 @@ void hawk_json_put_address(struct hawk_json *json, const char *key, uint64_t add
 {
 	hawk_json_key(json, key);
 	hawk_json_address(json, address);
+}
+
+void hawk_json_put_seconds(struct hawk_json *json, const char *key, double seconds)
+{
+	hawk_json_key(json, key);
+	hawk_json_seconds(json, seconds);
+}
+
+void hawk_json_put_id(struct hawk_json *json, const char *key, uint64_t id)
+{
+	hawk_json_key(json, key);
+	hawk_json_id(json, id);
+}
+
+void hawk_json_put_integer_if(struct hawk_json *json, const char *key, bool known, uint64_t value)
+{
+	hawk_json_key(json, key);
+	known ? hawk_json_integer(json, value) : hawk_json_null(json);
+}
+
+void hawk_json_put_signed_if(struct hawk_json *json, const char *key, bool known, int64_t value)
+{
+	hawk_json_key(json, key);
+	known ? hawk_json_signed(json, value) : hawk_json_null(json);
+}
+
+void hawk_json_put_address_if(struct hawk_json *json, const char *key, bool known, uint64_t address)
+{
+	hawk_json_key(json, key);
+	known ? hawk_json_address(json, address) : hawk_json_null(json);
+}
+
+void hawk_json_put_seconds_if(struct hawk_json *json, const char *key, bool known, double seconds)
+{
+	hawk_json_put_seconds(json, key, known ? seconds : (double)NAN);
 }
 
 void hawk_json_finish(struct hawk_json *json)

@@ -42,6 +42,8 @@ void hawk_json_integer(struct hawk_json *json, uint64_t value);
 void hawk_json_signed(struct hawk_json *json, int64_t value);
 void hawk_json_boolean(struct hawk_json *json, bool value);
 void hawk_json_null(struct hawk_json *json);
+/** A site's id: 16 hex digits. */
+void hawk_json_id(struct hawk_json *json, uint64_t id);
 /** "0x..." */
 void hawk_json_address(struct hawk_json *json, uint64_t address);
 /** Fixed point with three digits; null if it is no finite number. */
@@ -49,11 +51,23 @@ void hawk_json_seconds(struct hawk_json *json, double seconds);
 /** Lower-case hex digits of bytes (a build-id); null if there are none. */
 void hawk_json_bytes(struct hawk_json *json, const uint8_t *bytes, uint32_t count);
 
-/** key and value in one. */
+/** Key and value in one; the container stays open. */
+void hawk_json_put_object(struct hawk_json *json, const char *key);
+void hawk_json_put_array(struct hawk_json *json, const char *key);
+void hawk_json_put_null(struct hawk_json *json, const char *key);
 void hawk_json_put_string(struct hawk_json *json, const char *key, const char *string);
 void hawk_json_put_integer(struct hawk_json *json, const char *key, uint64_t value);
 void hawk_json_put_boolean(struct hawk_json *json, const char *key, bool value);
 void hawk_json_put_address(struct hawk_json *json, const char *key, uint64_t address);
+void hawk_json_put_seconds(struct hawk_json *json, const char *key, double seconds);
+void hawk_json_put_id(struct hawk_json *json, const char *key, uint64_t id);
+
+/** Key and value, or null unless `known`. */
+void hawk_json_put_integer_if(struct hawk_json *json, const char *key, bool known, uint64_t value);
+void hawk_json_put_signed_if(struct hawk_json *json, const char *key, bool known, int64_t value);
+void hawk_json_put_address_if(struct hawk_json *json, const char *key, bool known,
+			      uint64_t address);
+void hawk_json_put_seconds_if(struct hawk_json *json, const char *key, bool known, double seconds);
 
 /** The end of the document: one newline. */
 void hawk_json_finish(struct hawk_json *json);

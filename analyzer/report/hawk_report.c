@@ -22,11 +22,9 @@ static void put_finding(const struct hawk_finding *finding, const struct hawk_sc
 	hawk_text_puts(&text, finding->text);
 	if (finding->count > 1)
 		hawk_text_printf(&text, " (%s times)", hawk_quantity_count(finding->count).text);
-	if (!text.bytes)
-		return;
 	hawk_output_puts(screen->output,
 			 finding->sort == HAWK_FINDING_DAMAGE ? "  damage   " : "  missing  ");
-	hawk_screen_wrapped(screen, text.bytes, 11, 11);
+	hawk_screen_wrapped(screen, hawk_text_string(&text), 11, 11);
 }
 
 /** Partial findings may leave an answer complete that does not depend on them. */
@@ -95,8 +93,7 @@ void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk
 			 "To %s next time, start the program under the tracer: hawk-core run -- "
 			 "PROGRAM ARGUMENTS",
 			 wish);
-	hawk_output_puts(screen->output, "  ");
-	hawk_screen_wrapped(screen, advice.bytes ? advice.bytes : "", 2, 2);
+	hawk_screen_paragraph(screen, hawk_text_string(&advice), 2, 2);
 }
 
 static void put_untraced(const struct hawk_report *report, const struct hawk_screen *screen)
@@ -105,8 +102,7 @@ static void put_untraced(const struct hawk_report *report, const struct hawk_scr
 
 	hawk_screen_heading(screen, traced ? "Heap: unknown, the trace table is not there"
 					   : "Heap: unknown, the process was not traced");
-	hawk_output_puts(screen->output, "  ");
-	hawk_screen_wrapped(
+	hawk_screen_paragraph(
 		screen,
 		traced ? "The process had the tracer's library. Its table, and the heap, are "
 			 "anonymous memory: is that left out (bit 0 of /proc/PID/coredump_filter) "
@@ -119,38 +115,35 @@ static void put_untraced(const struct hawk_report *report, const struct hawk_scr
 }
 
 /** Everything that the short screen leaves out. */
-static struct hawk_error *put_details(const struct hawk_report *report,
-				      const struct hawk_screen *screen)
+static void put_details(const struct hawk_report *report, const struct hawk_screen *screen)
 {
-	bool table_file = hawk_target_process(report->target)->table_file;
-	struct hawk_error *err = table_file ? NULL : hawk_report_threads(report, screen);
-
-	if (err || table_file)
-		return err;
+	if (hawk_target_process(report->target)->table_file)
+		return;
+	hawk_report_threads(report, screen);
 	if (report->heap->table)
 		hawk_report_memory_map(report->target, screen);
 	hawk_report_modules(report, screen);
-	return NULL;
 }
 
 struct hawk_error *hawk_report_text(const struct hawk_report *report,
 				    const struct hawk_screen *screen)
 {
-	struct hawk_error *err = hawk_report_process(report, screen);
+	struct hawk_error *err = NULL;
 
-	if (err)
-		return err;
+	hawk_report_process(report, screen);
 	if (report->heap->table) {
 		hawk_report_heap(report, screen);
 		err = report->by_scope  ? hawk_report_scopes(report, screen)
 		      : report->grouped ? hawk_report_groups(report, screen)
 					: hawk_report_sites(report, screen);
-		if (!err && report->leaks)
-			err = hawk_leaks_report_section(report->leaks, screen);
 		if (err)
 			return err;
+		if (report->leaks)
+			hawk_leaks_report_section(report->leaks, screen);
 	} else {
 		put_untraced(report, screen);
 	}
-	return screen->full ? put_details(report, screen) : NULL;
+	if (screen->full)
+		put_details(report, screen);
+	return NULL;
 }

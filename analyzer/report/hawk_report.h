@@ -52,10 +52,8 @@ void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk
 			     const char *section, const char *wish);
 
 /* The sections of the text, also of use to other verbs. */
-struct hawk_error *hawk_report_process(const struct hawk_report *report,
-				       const struct hawk_screen *screen);
-struct hawk_error *hawk_report_threads(const struct hawk_report *report,
-				       const struct hawk_screen *screen);
+void hawk_report_process(const struct hawk_report *report, const struct hawk_screen *screen);
+void hawk_report_threads(const struct hawk_report *report, const struct hawk_screen *screen);
 void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen);
 struct hawk_error *hawk_report_sites(const struct hawk_report *report,
 				     const struct hawk_screen *screen);
@@ -69,21 +67,13 @@ void hawk_report_modules(const struct hawk_report *report, const struct hawk_scr
 void hawk_report_findings(const struct hawk_findings *findings, bool partial,
 			  const struct hawk_screen *screen);
 
-/** Parts of documents. */
 struct hawk_json;
-struct hawk_error *hawk_report_json_process(const struct hawk_report *report,
-					    struct hawk_json *json);
 /** "by" and "groups" */
 struct hawk_error *hawk_report_json_groups(const struct hawk_report *report,
 					   struct hawk_json *json);
 /** "scopes" */
 struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report,
 					   struct hawk_json *json);
-/** Tags of a scope and those around it, outermost first; an empty array for label 0. */
-void hawk_report_json_scope_path(const struct hawk_table *table, uint32_t label,
-				 struct hawk_json *json);
-void hawk_report_json_findings(const struct hawk_findings *findings, struct hawk_json *json);
-void hawk_report_json_stack(const struct hawk_stack *stack, struct hawk_json *json);
 
 /** "malloc", "new[]" ...: the names of enum hawk_block_kind. */
 const char *hawk_report_kind_name(uint8_t kind);

@@ -166,21 +166,16 @@ static void put_type(struct hawk_report_blocks *report, const char *type)
 	hawk_output_append(report->output, text.bytes, text.size);
 }
 
-static struct hawk_error *put_block(struct hawk_report_blocks *report,
-				    const struct hawk_block *block)
+static void put_block(struct hawk_report_blocks *report, const struct hawk_block *block)
 {
 	const struct tail *tail = &report->tails[block->kind & 15][block->birth];
 	uint32_t none = (uint32_t)report->heap->site_count;
 	uint32_t site = block->trace < report->heap->trace_count
 				? report->heap->site_of_trace[block->trace]
 				: report->heap->lost_site;
-	const char *type = NULL;
-	struct hawk_error *err =
-		report->types ? hawk_block_type(report->types, block, &type) : NULL;
+	const char *type = report->types ? hawk_block_type(report->types, block) : NULL;
 	char *to;
 
-	if (err)
-		return err;
 	if (site > none)
 		site = none;
 	to = hawk_output_room(report->output, LINE_MAX_BYTES);
@@ -193,7 +188,6 @@ static struct hawk_error *put_block(struct hawk_report_blocks *report,
 	hawk_output_advance(report->output, to);
 	if (type)
 		put_type(report, type);
-	return NULL;
 }
 
 static struct hawk_error *take(struct hawk_report_blocks *report, const struct hawk_block *block)
@@ -204,7 +198,8 @@ static struct hawk_error *take(struct hawk_report_blocks *report, const struct h
 		report->wanted++;
 		return hawk_ranking_offer(&report->shown, &item);
 	}
-	return put_block(report, block);
+	put_block(report, block);
+	return NULL;
 }
 
 struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block *blocks,
@@ -213,13 +208,9 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 	struct hawk_report_blocks *report = context;
 
 	for (size_t i = 0; i < count; i++) {
-		bool wanted = true;
-		struct hawk_error *err =
-			report->filter
-				? hawk_block_filter_block(report->filter, &blocks[i], &wanted)
-				: NULL;
+		struct hawk_error *err = NULL;
 
-		if (!err && wanted)
+		if (!report->filter || hawk_block_filter_block(report->filter, &blocks[i]))
 			err = take(report, &blocks[i]);
 		if (err)
 			return err;
@@ -230,24 +221,22 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 }
 
 /* One line for each; ends once the output has failed. */
-static struct hawk_error *put_chosen(struct hawk_report_blocks *report)
+static void put_chosen(struct hawk_report_blocks *report)
 {
 	const struct hawk_block_graph *graph = report->graph;
 	struct hawk_near near = {.target = graph->heap->target};
 	uint32_t count = graph->heap->index.count;
-	struct hawk_error *err = NULL;
 
 	for (uint32_t i = hawk_block_next_chosen(report->chosen, 0, count);
-	     i < count && !report->output->errnum && !err;
+	     i < count && !report->output->errnum;
 	     i = hawk_block_next_chosen(report->chosen, i + 1, count)) {
 		struct hawk_block block;
 
 		if (!hawk_block_index_counts(&graph->heap->index, i))
 			continue;
 		hawk_heap_next_block(graph->heap, &near, i, &block);
-		err = put_block(report, &block);
+		put_block(report, &block);
 	}
-	return err;
 }
 
 struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report,
@@ -268,22 +257,23 @@ struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report,
 	return hawk_block_order_first(graph, report->chosen, report->shown.most, &report->shown);
 }
 
-struct hawk_error *hawk_report_blocks_finish(struct hawk_report_blocks *report)
+void hawk_report_blocks_finish(struct hawk_report_blocks *report)
 {
 	const struct hawk_numbered_block *shown;
-	struct hawk_error *err = NULL;
 
-	if (!report->shown.most)
-		return report->chosen ? put_chosen(report) : NULL;
+	if (!report->shown.most) {
+		if (report->chosen)
+			put_chosen(report);
+		return;
+	}
 	hawk_ranking_sort(&report->shown);
 	shown = report->shown.items;
-	for (size_t i = 0; i < report->shown.count && !err; i++)
-		err = put_block(report, &shown[i].block);
-	if (!err && !report->json)
+	for (size_t i = 0; i < report->shown.count; i++)
+		put_block(report, &shown[i].block);
+	if (!report->json)
 		hawk_output_printf(report->output, "%s of %s blocks, largest first, then oldest\n",
 				   hawk_quantity_count(report->shown.count).text,
 				   hawk_quantity_count(report->wanted).text);
-	return err;
 }
 
 void hawk_report_blocks_destroy(struct hawk_report_blocks *report)

@@ -35,7 +35,7 @@ struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report,
 
 /** Behind the last block: the lines of a graph; with `top` all lines, and of how many blocks they
  * are. */
-struct hawk_error *hawk_report_blocks_finish(struct hawk_report_blocks *report);
+void hawk_report_blocks_finish(struct hawk_report_blocks *report);
 
 /** Accepts NULL. */
 void hawk_report_blocks_destroy(struct hawk_report_blocks *report);

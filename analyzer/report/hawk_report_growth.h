@@ -18,18 +18,13 @@ struct hawk_growth_report {
 	const struct hawk_site_retained *retained; /**< by site; NULL = not known */
 };
 
-struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
-				      const struct hawk_screen *screen);
-struct hawk_error *hawk_report_growth_json(const struct hawk_growth_report *report,
-					   struct hawk_json *json);
+void hawk_report_growth(const struct hawk_growth_report *report, const struct hawk_screen *screen);
+void hawk_report_growth_json(const struct hawk_growth_report *report, struct hawk_json *json);
 
 /** Members of an object: "verdict", "confidence", "reasons", "bytes_per_hour". */
 void hawk_report_json_growth(const struct hawk_growth *growth,
 			     const struct hawk_growth_facts *facts, struct hawk_json *json);
 /** "reach_bytes" */
 void hawk_report_json_reach(const struct hawk_growth_facts *facts, struct hawk_json *json);
-/** "retained_bytes", null for NULL. */
-void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
-			       struct hawk_json *json);
 
 #endif

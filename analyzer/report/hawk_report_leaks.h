@@ -59,15 +59,14 @@ struct hawk_error *hawk_leaks_parse_kinds(const char *text, unsigned *ret);
 struct hawk_error *hawk_leaks_parse_heuristics(const char *text, unsigned *ret);
 
 /** Everything that `leaks` prints. */
-struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report,
-					  const struct hawk_screen *screen);
+void hawk_leaks_report_text(const struct hawk_leaks_report *report,
+			    const struct hawk_screen *screen);
 
 /** Sums and the first records only: a section of another report. */
-struct hawk_error *hawk_leaks_report_section(const struct hawk_leaks_report *report,
-					     const struct hawk_screen *screen);
+void hawk_leaks_report_section(const struct hawk_leaks_report *report,
+			       const struct hawk_screen *screen);
 
 /** The document described in docs/json.md. */
-struct hawk_error *hawk_leaks_report_json(const struct hawk_leaks_report *report,
-					  struct hawk_output *output);
+void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_output *output);
 
 #endif

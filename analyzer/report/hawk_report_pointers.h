@@ -9,6 +9,7 @@
 
 #include "hawk_block_choice.h"
 #include "hawk_block_filter.h"
+#include "hawk_json.h"
 #include "hawk_paths.h"
 #include "hawk_ranking.h"
 #include "hawk_referrers.h"
@@ -38,6 +39,13 @@ struct hawk_pointer_report {
 /** The blocks of a site that were chosen: no estimates, which may be 0 where there is a block. */
 struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site);
 
+/** How many entries of `count` a list shows: report->top, all on a full screen, else `usual`. */
+size_t hawk_report_limit(const struct hawk_pointer_report *report, size_t usual, size_t count,
+			 bool full);
+
+/** Lines of stacks in a list: report->depth, all (0) on a full screen, else `usual`. */
+size_t hawk_report_depth(const struct hawk_pointer_report *report, size_t usual, bool full);
+
 /** The sums of `report->chosen`; 0 where all blocks are meant. */
 struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report);
 
@@ -50,23 +58,27 @@ void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct ha
 
 /** A block as it is said everywhere: "0x..., 40 B, make_cell cells.c:30". `column` columns are
  * taken already. */
-struct hawk_error *hawk_report_put_block(const struct hawk_pointer_report *report,
-					 const struct hawk_screen *screen, uint32_t block,
-					 unsigned column);
+void hawk_report_put_block(const struct hawk_pointer_report *report,
+			   const struct hawk_screen *screen, uint32_t block, unsigned column);
 
 /** "address", "size", "site", "type" of an object that the caller has begun. */
-struct hawk_error *hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t block,
-					  struct hawk_json *json);
+void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t block,
+			    struct hawk_json *json);
 
 /** "frames" of a site. */
-struct hawk_error *hawk_report_json_site_frames(const struct hawk_pointer_report *report,
-						uint32_t site, struct hawk_json *json);
+void hawk_report_json_site_frames(const struct hawk_pointer_report *report, uint32_t site,
+				  struct hawk_json *json);
 
-/** That no live block is at `address`, or why none is known. */
+/** "retained_bytes"; null for NULL. */
+void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
+			       struct hawk_json *json);
+
 /** What the column "start only" is, on a line above it. */
 void hawk_report_put_start_only(const struct hawk_screen *screen);
 
-struct hawk_error *hawk_report_no_block(const struct hawk_pointer_report *report, uint64_t address);
+/** The block at `address`, the whole one if it is carved; an error that says why there is none. */
+struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
+					  uint64_t address, uint32_t *ret);
 
 /** Begins a document: "schema", "version", "source"; where stacks were sampled, "sampled". */
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
@@ -79,30 +91,27 @@ void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_
 void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			      const struct hawk_screen *screen);
 
-/** The site's id as 16 digits; "" if there is no such site. */
-void hawk_report_site_id(const struct hawk_block_graph *graph, uint32_t site, char text[17]);
-
-/** Who points at `address`; HAWK_ERROR_NOT_FOUND if no block is there. */
+/** Who points at `address`; an error if no block is there. */
 struct hawk_error *hawk_report_refs(const struct hawk_pointer_report *report, uint64_t address,
 				    const struct hawk_screen *screen);
 struct hawk_error *hawk_report_refs_json(const struct hawk_pointer_report *report, uint64_t address,
 					 struct hawk_json *json);
 
-/** The shortest path to `address`; HAWK_ERROR_NOT_FOUND if no block is there. */
-struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
-				    const struct hawk_paths *paths, uint64_t address,
-				    const struct hawk_screen *screen);
-struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
-					 const struct hawk_paths *paths, uint64_t address,
-					 struct hawk_json *json);
-
-/** The same of a block by its number; where no root leads there, without what is missing. */
+/** The shortest path to a block; where no root leads there, without what is missing. */
 struct hawk_error *hawk_report_path_to(const struct hawk_pointer_report *report,
 				       const struct hawk_paths *paths, uint32_t block,
 				       const struct hawk_screen *screen);
 struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *report,
 					    const struct hawk_paths *paths, uint32_t block,
 					    struct hawk_json *json);
+
+/** The same to `address`; an error if no block is there. */
+struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
+				    const struct hawk_paths *paths, uint64_t address,
+				    const struct hawk_screen *screen);
+struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
+					 const struct hawk_paths *paths, uint64_t address,
+					 struct hawk_json *json);
 
 /** The blocks that the filter chooses, for their paths. */
 struct hawk_path_targets {
@@ -128,26 +137,14 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 					  const struct hawk_path_targets *targets,
 					  struct hawk_json *json);
 
-/** Groups of roots with the same name; see hawk_site_tree.h. */
-struct hawk_tree_roots {
-	uint32_t *groups;   /**< by root; owned */
-	const char **names; /**< by group; owned, the strings belong to the namer */
-	uint32_t count;
-};
-struct hawk_error *hawk_tree_roots_make(const struct hawk_pointer_report *report,
-					struct hawk_tree_roots *ret);
-void hawk_tree_roots_deinit(struct hawk_tree_roots *groups);
-
 /** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->start each
  * node has its sums by start pointers, too, but in folded stacks. */
-struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
-				    const struct hawk_tree_roots *groups,
-				    const struct hawk_site_tree *tree,
-				    const struct hawk_screen *screen);
-struct hawk_error *hawk_report_tree_folded(const struct hawk_pointer_report *report,
-					   const struct hawk_tree_roots *groups,
-					   const struct hawk_site_tree *tree,
-					   struct hawk_output *output);
+void hawk_report_tree(const struct hawk_pointer_report *report,
+		      const struct hawk_tree_roots *groups, const struct hawk_site_tree *tree,
+		      const struct hawk_screen *screen);
+void hawk_report_tree_folded(const struct hawk_pointer_report *report,
+			     const struct hawk_tree_roots *groups,
+			     const struct hawk_site_tree *tree, struct hawk_output *output);
 struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *report,
 					 const struct hawk_tree_roots *groups,
 					 const struct hawk_site_tree *tree, struct hawk_json *json);
@@ -157,12 +154,11 @@ void hawk_report_retained_sort(const struct hawk_pointer_report *report,
 			       struct hawk_site_list *list);
 
 /** Sites by what they retain. `list` = those that were asked for, sorted. */
-struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *report,
-					      const struct hawk_site_list *list,
-					      const struct hawk_screen *screen);
-struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
-						   const struct hawk_site_list *list,
-						   struct hawk_json *json);
+void hawk_report_retained_sites(const struct hawk_pointer_report *report,
+				const struct hawk_site_list *list,
+				const struct hawk_screen *screen);
+void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
+				     const struct hawk_site_list *list, struct hawk_json *json);
 
 /** Blocks by what they retain, most first. */
 struct hawk_retained_block {
@@ -181,30 +177,28 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
 
 /** `start`: dominators by start pointers. */
-struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
-					       const struct hawk_retained_blocks *blocks,
-					       const struct hawk_dominators *start,
-					       const struct hawk_screen *screen);
-struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
-						    const struct hawk_retained_blocks *blocks,
-						    const struct hawk_dominators *start,
-						    struct hawk_json *json);
+void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
+				 const struct hawk_retained_blocks *blocks,
+				 const struct hawk_dominators *start,
+				 const struct hawk_screen *screen);
+void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
+				      const struct hawk_retained_blocks *blocks,
+				      const struct hawk_dominators *start, struct hawk_json *json);
 
 /** What is retained by each group of roots alone: the top of the tree. */
-struct hawk_error *hawk_report_retained_roots(const struct hawk_pointer_report *report,
-					      const struct hawk_tree_roots *groups,
-					      const struct hawk_site_tree *tree,
-					      const struct hawk_screen *screen);
+void hawk_report_retained_roots(const struct hawk_pointer_report *report,
+				const struct hawk_tree_roots *groups,
+				const struct hawk_site_tree *tree,
+				const struct hawk_screen *screen);
 
 /** Puts some rows, the same ones each time, to a screen. */
-typedef struct hawk_error *hawk_rows_function(const void *context,
-					      const struct hawk_screen *screen);
+typedef void hawk_rows_function(const void *context, const struct hawk_screen *screen);
 
 /** Has rows put to `screen` after hawk_site_name_tell() has learned from them which names need an
  * id. */
-struct hawk_error *hawk_report_put_rows(const struct hawk_pointer_report *report,
-					const struct hawk_screen *screen, hawk_rows_function *put,
-					const void *context);
+void hawk_report_put_rows(const struct hawk_pointer_report *report,
+			  const struct hawk_screen *screen, hawk_rows_function *put,
+			  const void *context);
 
 /** The site graph: for each site that was asked for, who holds its blocks. */
 struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,

@@ -16,19 +16,16 @@ struct hawk_schema_report {
 	const char *type; /**< what chose the blocks of all sites */
 };
 
-struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,
-				      const struct hawk_screen *screen);
-struct hawk_error *hawk_report_schema_json(const struct hawk_schema_report *report,
-					   struct hawk_json *json);
+void hawk_report_schema(const struct hawk_schema_report *report, const struct hawk_screen *screen);
+void hawk_report_schema_json(const struct hawk_schema_report *report, struct hawk_json *json);
 
 /**
  * Appends what a value is called, safe for a terminal: "-> make_cell  cells.c:30", "vtable of T",
  * "integer 0 .. 2,999", "text of 3 to 61 characters". `of` (may be NULL) is the word that it was
  * counted at, for ranges. Sites take at most `width` columns.
  */
-struct hawk_error *hawk_schema_append_value(const struct hawk_pointer_report *report,
-					    const struct hawk_schema_word *of,
-					    struct hawk_word word, size_t width,
-					    struct hawk_text *text);
+void hawk_schema_append_value(const struct hawk_pointer_report *report,
+			      const struct hawk_schema_word *of, struct hawk_word word,
+			      size_t width, struct hawk_text *text);
 
 #endif

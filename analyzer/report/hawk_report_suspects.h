@@ -51,12 +51,10 @@ struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 void hawk_suspects_deinit(struct hawk_suspects *suspects);
 
 /** The section, with its heading. */
-struct hawk_error *hawk_report_suspects(const struct hawk_suspects *suspects,
-					const struct hawk_screen *screen);
+void hawk_report_suspects(const struct hawk_suspects *suspects, const struct hawk_screen *screen);
 
 /** "suspects" and "suspects_skipped" */
-struct hawk_error *hawk_report_suspects_json(const struct hawk_suspects *suspects,
-					     struct hawk_json *json);
+void hawk_report_suspects_json(const struct hawk_suspects *suspects, struct hawk_json *json);
 
 /** Appends `word` so that a shell reads exactly it, in printable ASCII. */
 void hawk_append_shell_word(struct hawk_text *text, const char *word);

@@ -36,15 +36,12 @@ void hawk_whatis_find(const struct hawk_report *report, const struct hawk_block_
 		      uint64_t address, struct hawk_whatis *ret);
 
 /** Looks up names; does not need the target to be stopped any more. */
-struct hawk_error *hawk_whatis_resolve(const struct hawk_report *report,
-				       struct hawk_block_types *types, struct hawk_whatis *whatis);
+void hawk_whatis_resolve(const struct hawk_report *report, struct hawk_block_types *types,
+			 struct hawk_whatis *whatis);
 
-struct hawk_error *hawk_report_whatis_text(const struct hawk_report *report,
-					   const struct hawk_whatis *whatis,
-					   const struct hawk_screen *screen);
-
-struct hawk_error *hawk_report_whatis_json(const struct hawk_report *report,
-					   const struct hawk_whatis *whatis, size_t count,
-					   struct hawk_output *output);
+void hawk_report_whatis_text(const struct hawk_report *report, const struct hawk_whatis *whatis,
+			     const struct hawk_screen *screen);
+void hawk_report_whatis_json(const struct hawk_report *report, const struct hawk_whatis *whatis,
+			     size_t count, struct hawk_output *output);
 
 #endif

@@ -34,25 +34,40 @@ void hawk_screen_plain(const struct hawk_screen *screen)
 		hawk_output_puts(screen->output, "\033[0m");
 }
 
-void hawk_screen_heading(const struct hawk_screen *screen, const char *format, ...)
+/** `format` in `style`. */
+static void put_styled(const struct hawk_screen *screen, enum hawk_style style, const char *format,
+		       va_list arguments)
 {
-	va_list arguments;
 	char *text = NULL;
-	int size;
 
-	va_start(arguments, format);
-	size = vasprintf(&text, format, arguments);
-	va_end(arguments);
-	if (size < 0) {
+	if (vasprintf(&text, format, arguments) < 0) {
 		hawk_enomem_swallow();
 		return;
 	}
-	hawk_output_puts(screen->output, "\n");
-	hawk_screen_style(screen, HAWK_STYLE_HEADING);
+	hawk_screen_style(screen, style);
 	hawk_output_puts(screen->output, text);
 	hawk_screen_plain(screen);
-	hawk_output_puts(screen->output, "\n");
 	free(text);
+}
+
+void hawk_screen_faint(const struct hawk_screen *screen, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	put_styled(screen, HAWK_STYLE_FAINT, format, arguments);
+	va_end(arguments);
+}
+
+void hawk_screen_heading(const struct hawk_screen *screen, const char *format, ...)
+{
+	va_list arguments;
+
+	hawk_output_puts(screen->output, "\n");
+	va_start(arguments, format);
+	put_styled(screen, HAWK_STYLE_HEADING, format, arguments);
+	va_end(arguments);
+	hawk_output_puts(screen->output, "\n");
 }
 
 void hawk_screen_foreign(const struct hawk_screen *screen, const char *string)
@@ -70,14 +85,14 @@ void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, uns
 	const char *word;
 
 	hawk_utf8_append_safe(&safe, text);
-	word = safe.bytes ? safe.bytes : "";
+	word = hawk_text_string(&safe);
 	for (bool first = true; *word; first = false) {
 		size_t length = strcspn(word, " ");
 		CLEANUP(text) struct hawk_text piece = {0};
 		unsigned width;
 
 		hawk_text_append(&piece, word, length);
-		width = piece.bytes ? (unsigned)hawk_utf8_width(piece.bytes) : 0;
+		width = (unsigned)hawk_utf8_width(hawk_text_string(&piece));
 		if (!first && column + 1 + width > screen->width) {
 			hawk_output_puts(screen->output, "\n");
 			hawk_output_fill(screen->output, ' ', indent);
@@ -94,11 +109,24 @@ void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, uns
 	hawk_output_puts(screen->output, "\n");
 }
 
+void hawk_screen_paragraph(const struct hawk_screen *screen, const char *text, unsigned first,
+			   unsigned indent)
+{
+	hawk_output_fill(screen->output, ' ', first);
+	hawk_screen_wrapped(screen, text, first, indent);
+}
+
+void hawk_screen_line(const struct hawk_screen *screen, const struct hawk_text *text)
+{
+	hawk_output_append(screen->output, text->bytes, text->size);
+	hawk_output_puts(screen->output, "\n");
+}
+
 /** `text`, padded to `width` columns if anything follows. */
 static void put_column(const struct hawk_screen *screen, const struct hawk_text *text, size_t width,
 		       bool followed)
 {
-	size_t used = text->bytes ? hawk_utf8_width(text->bytes) : 0;
+	size_t used = hawk_utf8_width(hawk_text_string(text));
 
 	hawk_output_append(screen->output, text->bytes, text->size);
 	if (!followed)
@@ -200,33 +228,27 @@ static void put_scope_line(const struct hawk_screen *screen, const struct hawk_s
 			   size_t width)
 {
 	static const char unplaced[] = " (entered somewhere in this stack)";
-	CLEANUP(text) struct hawk_text text = {0};
+	CLEANUP(text) struct hawk_text tag = {0};
 	size_t taken = sizeof("scope \"\"") - 1 + (line->unplaced ? sizeof(unplaced) - 1 : 0);
 
-	hawk_text_puts(&text, "scope \"");
-	hawk_utf8_append_middle_cut(&text, line->name.function,
+	hawk_utf8_append_middle_cut(&tag, line->name.function,
 				    screen->full || width < taken ? SIZE_MAX : width - taken);
-	hawk_text_puts(&text, "\"");
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_append(screen->output, text.bytes, text.size);
-	hawk_output_puts(screen->output, line->unplaced ? unplaced : "");
-	hawk_screen_plain(screen);
+	hawk_screen_faint(screen, "scope \"%s\"%s", hawk_text_string(&tag),
+			  line->unplaced ? unplaced : "");
 	hawk_output_puts(screen->output, "\n");
 }
 
 static void put_left_out(const struct hawk_screen *screen, const struct hawk_stack_line *line)
 {
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	if (line->kind == HAWK_LINE_CUT)
-		hawk_output_printf(screen->output, "(%s frames not shown)",
-				   hawk_quantity_count(line->left_out).text);
+		hawk_screen_faint(screen, "(%s frames not shown)",
+				  hawk_quantity_count(line->left_out).text);
 	else if (line->period == 1)
-		hawk_output_printf(screen->output, "(this frame repeats %s times)",
-				   hawk_quantity_count(line->times).text);
+		hawk_screen_faint(screen, "(this frame repeats %s times)",
+				  hawk_quantity_count(line->times).text);
 	else
-		hawk_output_printf(screen->output, "(these %u frames repeat %s times)",
-				   line->period, hawk_quantity_count(line->times).text);
-	hawk_screen_plain(screen);
+		hawk_screen_faint(screen, "(these %u frames repeat %s times)", line->period,
+				  hawk_quantity_count(line->times).text);
 	hawk_output_puts(screen->output, "\n");
 }
 
@@ -247,7 +269,7 @@ static void lend(size_t *from, size_t used, size_t *to, size_t needed)
 
 static size_t width_of(const struct hawk_text *text)
 {
-	return text->bytes ? hawk_utf8_width(text->bytes) : 0;
+	return hawk_utf8_width(hawk_text_string(text));
 }
 
 /** So that lines stand one below the other, but nothing is cut where there is room beside it. */
@@ -356,9 +378,7 @@ uint64_t hawk_screen_line_look(const struct hawk_screen *screen, const struct ha
 static void put_remark(const struct hawk_screen *screen, unsigned indent, const char *remark)
 {
 	hawk_output_fill(screen->output, ' ', indent);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_puts(screen->output, remark);
-	hawk_screen_plain(screen);
+	hawk_screen_faint(screen, "%s", remark);
 	hawk_output_puts(screen->output, "\n");
 }
 
@@ -375,14 +395,6 @@ static void put_end(const struct hawk_screen *screen, const struct hawk_stack *s
 	if (stack->trace_flags & HAWK_TRACE_GUESSED)
 		put_remark(screen, indent,
 			   "(frames may be missing: code without unwind information was passed)");
-}
-
-static void put_gap(const struct hawk_screen *screen, size_t count, unsigned indent)
-{
-	char text[40];
-
-	snprintf(text, sizeof(text), "... %zu frames ...", count);
-	put_remark(screen, indent, text);
 }
 
 static void put_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
@@ -407,7 +419,9 @@ static void put_stack(const struct hawk_screen *screen, const struct hawk_stack 
 			break;
 		/* A gap of one line would take as much room as the line. */
 		if (at >= end && cut->marks[mark].line > at + 1) {
-			put_gap(screen, cut->marks[mark].line - at, indent);
+			hawk_output_fill(screen->output, ' ', indent);
+			hawk_screen_faint(screen, "... %zu frames ...", cut->marks[mark].line - at);
+			hawk_output_puts(screen->output, "\n");
 			at = cut->marks[mark].line;
 		}
 		if (mark < cut->mark_count && cut->marks[mark].line == at)

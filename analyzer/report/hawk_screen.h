@@ -11,6 +11,7 @@
 
 #include "hawk_output.h"
 #include "hawk_stack.h"
+#include "hawk_text.h"
 
 struct hawk_screen {
 	struct hawk_output *output;
@@ -29,6 +30,10 @@ enum hawk_style {
 void hawk_screen_style(const struct hawk_screen *screen, enum hawk_style style);
 void hawk_screen_plain(const struct hawk_screen *screen);
 
+/** Faint text: the names of columns, a remark. */
+void hawk_screen_faint(const struct hawk_screen *screen, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /** "Heading" on a line of its own, with an empty line in front. */
 void hawk_screen_heading(const struct hawk_screen *screen, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -39,6 +44,13 @@ void hawk_screen_foreign(const struct hawk_screen *screen, const char *string);
 /** `text` broken into lines at spaces: `indent` columns in front of each but the first. */
 void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, unsigned column,
 			 unsigned indent);
+
+/** The same with `first` blanks in front of it. */
+void hawk_screen_paragraph(const struct hawk_screen *screen, const char *text, unsigned first,
+			   unsigned indent);
+
+/** `text` as it is, safe already, and the end of the line. */
+void hawk_screen_line(const struct hawk_screen *screen, const struct hawk_text *text);
 
 /** One line of a stack in columns: function, file:line, module; what is longer takes what others do
  * not need. `indent` columns in front. */

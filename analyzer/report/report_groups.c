@@ -7,53 +7,34 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
-#include "hawk_json.h"
+#include "hawk_json_objects.h"
 #include "hawk_quantity.h"
 #include "hawk_report.h"
 #include "hawk_utf8.h"
 
 enum { DEFAULT_TOP = 20, NUMBER_COLUMNS = 40 };
 
-/** Grows with the deepest stack; reused for every site. */
-struct frames {
-	struct hawk_group_frame *items;
-	size_t count;
-	size_t capacity;
-};
-
-/** The functions of a stack; scopes are no group of this kind. */
-static struct hawk_error *convert(const struct hawk_stack *stack, struct frames *frames)
+/** The functions of a stack; scopes are no group of this kind. `frames` has room for all lines. */
+static size_t convert(const struct hawk_stack *stack, struct hawk_group_frame *frames)
 {
-	size_t telling = hawk_stack_telling_line(stack);
+	size_t telling = hawk_stack_telling_line(stack), count = 0;
 
-	if (stack->count > frames->capacity) {
-		struct hawk_group_frame *items =
-			realloc(frames->items, stack->count * sizeof(*items));
-
-		if (!items)
-			return &hawk_enomem;
-		frames->items = items;
-		frames->capacity = stack->count;
-	}
-	frames->count = 0;
 	for (size_t i = 0; i < stack->count; i++) {
 		const struct hawk_stack_line *line = &stack->lines[i];
 
-		if (line->kind != HAWK_LINE_FUNCTION)
-			continue;
-		frames->items[frames->count++] = (struct hawk_group_frame){
-			.function = line->name.function,
-			.file = line->name.file,
-			.module = line->has_module ? line->module.path : NULL,
-			.plumbing = i < telling,
-		};
+		if (line->kind == HAWK_LINE_FUNCTION)
+			frames[count++] = (struct hawk_group_frame){
+				.function = line->name.function,
+				.file = line->name.file,
+				.module = line->has_module ? line->module.path : NULL,
+				.plumbing = i < telling,
+			};
 	}
-	return NULL;
+	return count;
 }
 
 static struct hawk_error *add_site(const struct hawk_report *report, uint32_t index,
-				   struct hawk_stack *stack, struct frames *frames,
-				   struct hawk_groups *groups)
+				   struct hawk_stack *stack, struct hawk_groups *groups)
 {
 	const struct hawk_site *site = &report->heap->sites[index];
 	struct hawk_group_counts counts = {
@@ -63,90 +44,61 @@ static struct hawk_error *add_site(const struct hawk_report *report, uint32_t in
 		.alloc_objects = site->alloc_objects,
 		.alloc_bytes = site->alloc_bytes,
 	};
-	struct hawk_error *err =
-		hawk_stack_of_trace(report->symbols, report->heap->table, site->trace, stack);
+	CLEANUP(free_ptr) struct hawk_group_frame *frames = NULL;
 
-	if (!err)
-		err = convert(stack, frames);
-	if (!err)
-		err = hawk_groups_add(groups, frames->items, frames->count, &counts);
-	return err;
+	hawk_stack_of_trace(report->symbols, report->heap->table, site->trace, stack);
+	frames = calloc(stack->count + 1, sizeof(*frames));
+	if (!frames)
+		return &hawk_enomem;
+	return hawk_groups_add(groups, frames, convert(stack, frames), &counts);
 }
 
-/** Every chosen site, folded. */
-static struct hawk_error *make_groups(const struct hawk_report *report, struct hawk_groups **ret)
+/** Every chosen site, folded; the groups in their order. */
+static struct hawk_error *make_groups(const struct hawk_report *report, struct hawk_groups **ret,
+				      const struct hawk_group **sorted, size_t *count)
 {
+	static const enum hawk_group_sort sorts[] = {
+		[HAWK_SITE_SORT_SIZE] = HAWK_GROUP_SORT_SIZE,
+		[HAWK_SITE_SORT_COUNT] = HAWK_GROUP_SORT_COUNT,
+		[HAWK_SITE_SORT_TOTAL] = HAWK_GROUP_SORT_TOTAL,
+	};
+	struct hawk_stack stack = {0};
 	struct hawk_groups *groups;
-	struct frames frames = {0};
-	struct hawk_stack stack;
 	struct hawk_error *err = hawk_groups_create(report->by, &groups);
 
 	if (err)
 		return err;
-	hawk_stack_init(&stack);
 	for (size_t i = 0; i < report->list->count && !err; i++)
-		err = add_site(report, report->list->sites[i], &stack, &frames, groups);
+		err = add_site(report, report->list->sites[i], &stack, groups);
 	hawk_stack_deinit(&stack);
-	free(frames.items);
-	if (err) {
+	if (!err)
+		err = hawk_groups_sorted(groups, sorts[report->sort], report->by_cum, sorted,
+					 count);
+	if (err)
 		hawk_groups_destroy(groups);
-		return err;
-	}
-	*ret = groups;
-	return NULL;
-}
-
-static enum hawk_group_sort group_sort(enum hawk_site_sort sort)
-{
-	switch (sort) {
-	case HAWK_SITE_SORT_COUNT:
-		return HAWK_GROUP_SORT_COUNT;
-	case HAWK_SITE_SORT_TOTAL:
-		return HAWK_GROUP_SORT_TOTAL;
-	case HAWK_SITE_SORT_SIZE:
-		break;
-	}
-	return HAWK_GROUP_SORT_SIZE;
-}
-
-static uint64_t value_of(const struct hawk_group_counts *counts, enum hawk_site_sort sort)
-{
-	switch (sort) {
-	case HAWK_SITE_SORT_COUNT:
-		return counts->inuse_objects;
-	case HAWK_SITE_SORT_TOTAL:
-		return counts->alloc_bytes;
-	case HAWK_SITE_SORT_SIZE:
-		break;
-	}
-	return counts->inuse_bytes;
-}
-
-static uint64_t whole_of(const struct hawk_heap *heap, enum hawk_site_sort sort)
-{
-	switch (sort) {
-	case HAWK_SITE_SORT_COUNT:
-		return heap->sweep.blocks;
-	case HAWK_SITE_SORT_TOTAL:
-		return heap->totals.alloc_bytes;
-	case HAWK_SITE_SORT_SIZE:
-		break;
-	}
-	return heap->sweep.bytes;
+	else
+		*ret = groups;
+	return err;
 }
 
 /** A sum and its share of the whole heap. */
 static void put_value(const struct hawk_report *report, const struct hawk_screen *screen,
 		      const struct hawk_group_counts *counts)
 {
-	uint64_t value = value_of(counts, report->sort);
-	bool bytes = report->sort != HAWK_SITE_SORT_COUNT && !screen->full;
-	struct hawk_quantity text = bytes ? hawk_quantity_bytes(value) : hawk_quantity_count(value);
-	struct hawk_quantity share =
-		hawk_quantity_share(value, whole_of(report->heap, report->sort));
+	const struct hawk_heap *heap = report->heap;
+	bool by_count = report->sort == HAWK_SITE_SORT_COUNT;
+	bool total = report->sort == HAWK_SITE_SORT_TOTAL;
+	uint64_t value = by_count ? counts->inuse_objects
+			 : total  ? counts->alloc_bytes
+				  : counts->inuse_bytes;
+	uint64_t whole = by_count ? heap->sweep.blocks
+			 : total  ? heap->totals.alloc_bytes
+				  : heap->sweep.bytes;
+	struct hawk_quantity text =
+		by_count || screen->full ? hawk_quantity_count(value) : hawk_quantity_bytes(value);
 
 	hawk_output_printf(screen->output, "%*s %8s ", screen->full ? 19 : 10, text.text,
-			   share.text);
+			   hawk_quantity_share(value, whole).text);
 }
 
 /** What is left of the line: the name, shortened, and of functions the module if it fits. */
@@ -166,25 +118,16 @@ static void put_name(const struct hawk_report *report, const struct hawk_screen 
 	else
 		hawk_utf8_append_middle_cut(&text, group->name, width);
 	hawk_output_append(screen->output, text.bytes, text.size);
-	if (module.size && text.size && hawk_utf8_width(text.bytes) + 2 + module.size <= width) {
-		hawk_screen_style(screen, HAWK_STYLE_FAINT);
-		hawk_output_printf(screen->output, "  %s", module.bytes);
-		hawk_screen_plain(screen);
-	}
+	if (module.size && text.size && hawk_utf8_width(text.bytes) + 2 + module.size <= width)
+		hawk_screen_faint(screen, "  %s", module.bytes);
 	hawk_output_puts(screen->output, "\n");
 }
 
 static const char *by_name(enum hawk_group_by by)
 {
-	switch (by) {
-	case HAWK_GROUP_BY_FUNCTION:
-		return "function";
-	case HAWK_GROUP_BY_FILE:
-		return "file";
-	case HAWK_GROUP_BY_MODULE:
-		return "module";
-	}
-	return "site";
+	return by == HAWK_GROUP_BY_FUNCTION ? "function"
+	       : by == HAWK_GROUP_BY_FILE   ? "file"
+					    : "module";
 }
 
 /** Wrappers of allocators and standard libraries are nobody's answer to who owns the memory. */
@@ -218,10 +161,8 @@ static void put_groups(const struct hawk_report *report, const struct hawk_scree
 		hawk_output_puts(screen->output, "  none\n");
 		return;
 	}
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%*s %8s %*s %8s %s\n", width, "flat", "share", width,
-			   "cum", "share", by_name(report->by));
-	hawk_screen_plain(screen);
+	hawk_screen_faint(screen, "%*s %8s %*s %8s %s\n", width, "flat", "share", width, "cum",
+			  "share", by_name(report->by));
 	for (size_t i = 0, shown = 0; shown < end; i++) {
 		if (!screen->full && !groups[i].own)
 			continue;
@@ -238,46 +179,37 @@ struct hawk_error *hawk_report_groups(const struct hawk_report *report,
 	const struct hawk_group *sorted;
 	struct hawk_groups *groups;
 	size_t count;
-	struct hawk_error *err = make_groups(report, &groups);
+	struct hawk_error *err = make_groups(report, &groups, &sorted, &count);
 
 	if (err)
 		return err;
-	err = hawk_groups_sorted(groups, group_sort(report->sort), report->by_cum, &sorted, &count);
-	if (!err)
-		put_groups(report, screen, sorted, count);
+	put_groups(report, screen, sorted, count);
 	hawk_groups_destroy(groups);
-	return err;
+	return NULL;
 }
 
 static void put_json_counts(const char *key, const struct hawk_group_counts *counts,
 			    struct hawk_json *json)
 {
-	hawk_json_key(json, key);
-	hawk_json_object(json);
-	hawk_json_put_integer(json, "sites", counts->sites);
-	hawk_json_put_integer(json, "inuse_objects", counts->inuse_objects);
-	hawk_json_put_integer(json, "inuse_bytes", counts->inuse_bytes);
-	hawk_json_put_integer(json, "alloc_objects", counts->alloc_objects);
-	hawk_json_put_integer(json, "alloc_bytes", counts->alloc_bytes);
+	hawk_json_put_object(json, key);
+	hawk_json_put_counts(json, counts);
 	hawk_json_object_end(json);
 }
 
 struct hawk_error *hawk_report_json_groups(const struct hawk_report *report, struct hawk_json *json)
 {
-	const struct hawk_group *sorted = NULL;
+	const struct hawk_group *sorted;
 	struct hawk_groups *groups;
-	size_t count = 0;
-	struct hawk_error *err = make_groups(report, &groups);
+	size_t count;
+	struct hawk_error *err = make_groups(report, &groups, &sorted, &count);
 
 	if (err)
 		return err;
-	err = hawk_groups_sorted(groups, group_sort(report->sort), report->by_cum, &sorted, &count);
-	if (!err && report->limited && report->top < count)
+	if (report->limited && report->top < count)
 		count = report->top;
 	hawk_json_put_string(json, "by", by_name(report->by));
-	hawk_json_key(json, "groups");
-	hawk_json_array(json);
-	for (size_t i = 0; i < count && !err; i++) {
+	hawk_json_put_array(json, "groups");
+	for (size_t i = 0; i < count; i++) {
 		hawk_json_object(json);
 		hawk_json_put_string(json, "name", sorted[i].name);
 		hawk_json_put_string(json, "module", sorted[i].module);
@@ -287,5 +219,5 @@ struct hawk_error *hawk_report_json_groups(const struct hawk_report *report, str
 	}
 	hawk_json_array_end(json);
 	hawk_groups_destroy(groups);
-	return err;
+	return NULL;
 }

@@ -9,8 +9,9 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_growth_text.h"
+#include "hawk_json_objects.h"
 #include "hawk_quantity.h"
-#include "hawk_site_stack.h"
+#include "hawk_site_stacks.h"
 
 enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 1, INDENT = 6 };
 
@@ -69,8 +70,7 @@ static void put_life(const struct hawk_growth_report *report, const struct hawk_
 	append_life(report, &text);
 	if (!text.bytes)
 		return;
-	hawk_output_puts(screen->output, "  ");
-	hawk_screen_wrapped(screen, text.bytes, 2, 2);
+	hawk_screen_paragraph(screen, text.bytes, 2, 2);
 	hawk_output_puts(screen->output, "\n");
 }
 
@@ -80,20 +80,17 @@ static const char *column_word(enum hawk_growth_verdict verdict)
 	return verdict == HAWK_GROWTH_CACHE ? "cache or queue" : hawk_growth_verdict_name(verdict);
 }
 
-static struct hawk_error *put_site(const struct hawk_growth_report *report,
-				   const struct hawk_screen *screen,
-				   struct hawk_site_stacks *stacks, uint32_t index)
+static void put_site(const struct hawk_growth_report *report, const struct hawk_screen *screen,
+		     struct hawk_site_stacks *stacks, uint32_t index)
 {
 	const struct hawk_block_graph *graph = report->pointers->graph;
 	struct hawk_growth_facts facts =
 		hawk_site_ages_facts(graph, index, &report->ages[index], report->filtered);
 	struct hawk_growth growth = hawk_growth_judge(&facts);
-	CLEANUP(text) struct hawk_text verdict = {0}, text = {0};
+	CLEANUP(text) struct hawk_text text = {0};
 	char bar[HAWK_AGE_BINS + 1];
-	struct hawk_error *err;
 
 	hawk_growth_bar(&facts, bar);
-	hawk_growth_append_verdict(&verdict, &growth);
 	hawk_output_printf(screen->output, "%10s %12s  %016" PRIx64 "  [%s]  ",
 			   hawk_quantity_bytes(facts.inuse_bytes).text,
 			   hawk_quantity_count(facts.inuse_objects).text,
@@ -103,9 +100,7 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 	hawk_output_puts(screen->output, column_word(growth.verdict));
 	hawk_screen_plain(screen);
 	hawk_output_puts(screen->output, "\n");
-	err = hawk_site_stacks_put(stacks, index);
-	if (err)
-		return err;
+	hawk_site_stacks_put(stacks, index);
 	hawk_growth_append_reasons(&text, &growth, &facts);
 	if (growth.verdict != HAWK_GROWTH_UNCLEAR)
 		hawk_text_printf(&text, "; %s confidence",
@@ -114,48 +109,41 @@ static struct hawk_error *put_site(const struct hawk_growth_report *report,
 	    hawk_quantity_more_bytes(report->retained[index].all_pointers, facts.inuse_bytes))
 		hawk_text_printf(&text, "; retains at least %s",
 				 hawk_quantity_bytes(report->retained[index].all_pointers).text);
-	hawk_output_puts(screen->output, "      ");
-	hawk_screen_wrapped(screen, text.bytes ? text.bytes : "", INDENT, INDENT);
-	return NULL;
+	hawk_screen_paragraph(screen, hawk_text_string(&text), INDENT, INDENT);
 }
 
-struct hawk_error *hawk_report_growth(const struct hawk_growth_report *report,
-				      const struct hawk_screen *screen)
+void hawk_report_growth(const struct hawk_growth_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_pointer_report *pointers = report->pointers;
+	const struct hawk_heap *heap = pointers->graph->heap;
 	size_t count = choose(report);
-	size_t most = pointers->top ? pointers->top : screen->full ? count : DEFAULT_TOP;
-	size_t end = most < count ? most : count;
-	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
-	struct hawk_error *err;
+	size_t end = hawk_report_limit(pointers, DEFAULT_TOP, count, screen->full);
+	const uint32_t *sites = report->list->sites;
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(screen, pointers->symbols, heap,
+				    hawk_report_depth(pointers, DEFAULT_DEPTH, screen->full));
 
-	if (!pointers->graph->heap->table) {
+	if (!heap->table) {
 		hawk_report_put_unknown(pointers->graph->heap->target, screen, "Growth",
 					"see which sites grow");
-		return NULL;
+		return;
 	}
-	hawk_screen_heading(
-		screen, "Growth of sites in %s (%s of %s)",
-		hawk_quantity_seconds(hawk_site_ages_life_seconds(pointers->graph->heap)).text,
-		hawk_quantity_count(end).text, hawk_quantity_count(count).text);
+	hawk_screen_heading(screen, "Growth of sites in %s (%s of %s)",
+			    hawk_quantity_seconds(hawk_site_ages_life_seconds(heap)).text,
+			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
 	put_life(report, screen);
 	if (!count) {
 		hawk_report_put_none(pointers, screen);
-		return NULL;
+		return;
 	}
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%10s %12s  %-16s  %-18s  %s\n", "size", "blocks",
-			   "site", "born  then ... now", "verdict");
-	hawk_screen_plain(screen);
-	err = hawk_site_stacks_create(screen, pointers->symbols, pointers->graph->heap,
-				      report->list->sites, end,
-				      screen->full      ? 0
-				      : pointers->depth ? pointers->depth
-							: DEFAULT_DEPTH,
-				      &stacks);
-	for (size_t i = 0; i < end && !err; i++)
-		err = put_site(report, screen, stacks, report->list->sites[i]);
-	return err;
+	hawk_screen_faint(screen, "%10s %12s  %-16s  %-18s  %s\n", "size", "blocks", "site",
+			  "born  then ... now", "verdict");
+	for (size_t i = 0; i < end; i++)
+		hawk_site_stacks_add(&stacks, sites[i]);
+	hawk_site_stacks_compare(&stacks);
+	for (size_t i = 0; i < end; i++)
+		put_site(report, screen, &stacks, sites[i]);
 }
 
 /** Sums are rounded and not the parts, so that these add up to all blocks. */
@@ -164,8 +152,7 @@ static void put_bins(struct hawk_json *json, const char *key, const uint64_t *bi
 	uint64_t sum = HAWK_AGE_ONE / 2;
 	uint64_t put = 0;
 
-	hawk_json_key(json, key);
-	hawk_json_array(json);
+	hawk_json_put_array(json, key);
 	for (unsigned i = 0; i < HAWK_AGE_BINS; i++) {
 		sum += bins[i];
 		hawk_json_integer(json, sum / HAWK_AGE_ONE - put);
@@ -176,36 +163,14 @@ static void put_bins(struct hawk_json *json, const char *key, const uint64_t *bi
 
 void hawk_report_json_reach(const struct hawk_growth_facts *facts, struct hawk_json *json)
 {
-	static const char *const names[HAWK_REACH_KINDS] = {
-		[HAWK_REACH_REACHABLE] = "still_reachable",
-		[HAWK_REACH_POSSIBLY] = "possibly_lost",
-		[HAWK_REACH_DEFINITELY_LOST] = "definitely_lost",
-		[HAWK_REACH_INDIRECTLY_LOST] = "indirectly_lost",
-	};
-
-	hawk_json_key(json, "reach_bytes");
 	if (!facts->reach_known) {
-		hawk_json_null(json);
+		hawk_json_put_null(json, "reach_bytes");
 		return;
 	}
-	hawk_json_object(json);
+	hawk_json_put_object(json, "reach_bytes");
 	for (unsigned kind = 1; kind < HAWK_REACH_KINDS; kind++)
-		hawk_json_put_integer(json, names[kind], facts->reach_bytes[kind]);
-	hawk_json_object_end(json);
-}
-
-void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
-			       struct hawk_json *json)
-{
-	hawk_json_key(json, "retained_bytes");
-	if (!retained) {
-		hawk_json_null(json);
-		return;
-	}
-	hawk_json_object(json);
-	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
-	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
-	hawk_json_put_boolean(json, "exact", exact);
+		hawk_json_put_integer(json, hawk_json_reach_key((enum hawk_reach_kind)kind),
+				      facts->reach_bytes[kind]);
 	hawk_json_object_end(json);
 }
 
@@ -214,81 +179,59 @@ void hawk_report_json_growth(const struct hawk_growth *growth,
 {
 	hawk_json_put_string(json, "verdict", hawk_growth_verdict_name(growth->verdict));
 	hawk_json_put_string(json, "confidence", hawk_growth_confidence_name(growth->confidence));
-	hawk_json_key(json, "reasons");
-	hawk_json_array(json);
+	hawk_json_put_array(json, "reasons");
 	for (unsigned i = 0; i < growth->reason_count; i++) {
 		CLEANUP(text) struct hawk_text text = {0};
 
 		hawk_growth_append_reason(&text, growth, facts, growth->reasons[i]);
-		hawk_json_string(json, text.bytes ? text.bytes : "");
+		hawk_json_string(json, hawk_text_string(&text));
 	}
 	hawk_json_array_end(json);
-	hawk_json_key(json, "bytes_per_hour");
-	if (growth->is_rate_known)
-		hawk_json_integer(json, (uint64_t)growth->bytes_per_hour);
-	else
-		hawk_json_null(json);
+	hawk_json_put_integer_if(json, "bytes_per_hour", growth->is_rate_known,
+				 (uint64_t)growth->bytes_per_hour);
 }
 
-static struct hawk_error *put_json_site(const struct hawk_growth_report *report, uint32_t index,
-					struct hawk_json *json)
+static void put_json_site(const struct hawk_growth_report *report, uint32_t index,
+			  struct hawk_json *json)
 {
-	struct hawk_growth_facts facts = hawk_site_ages_facts(
-		report->pointers->graph, index, &report->ages[index], report->filtered);
+	const struct hawk_block_graph *graph = report->pointers->graph;
+	struct hawk_growth_facts facts =
+		hawk_site_ages_facts(graph, index, &report->ages[index], report->filtered);
 	struct hawk_growth growth = hawk_growth_judge(&facts);
-	struct hawk_error *err;
-	char id[17];
 
-	hawk_report_site_id(report->pointers->graph, index, id);
 	hawk_json_object(json);
-	hawk_json_put_string(json, "site", id);
+	hawk_json_put_site(json, "site", graph->heap, index);
 	hawk_json_put_integer(json, "inuse_objects", facts.inuse_objects);
 	hawk_json_put_integer(json, "inuse_bytes", facts.inuse_bytes);
-	hawk_json_key(json, "alloc_objects");
-	if (facts.alloc_objects)
-		hawk_json_integer(json, facts.alloc_objects);
-	else
-		hawk_json_null(json);
+	hawk_json_put_integer_if(json, "alloc_objects", facts.alloc_objects, facts.alloc_objects);
 	hawk_report_json_growth(&growth, &facts, json);
 	put_bins(json, "born_objects", facts.born_objects);
 	put_bins(json, "born_bytes", facts.born_bytes);
 	hawk_report_json_reach(&facts, json);
 	hawk_report_json_retained(report->retained ? &report->retained[index] : NULL, false, json);
-	err = hawk_report_json_site_frames(report->pointers, index, json);
+	hawk_report_json_site_frames(report->pointers, index, json);
 	hawk_json_object_end(json);
-	return err;
 }
 
 static void put_json_life(const struct hawk_life *life, struct hawk_json *json)
 {
-	hawk_json_key(json, "life");
-	hawk_json_object(json);
+	hawk_json_put_object(json, "life");
 	hawk_json_put_string(json, "end", hawk_life_end_name(life->end));
-	hawk_json_key(json, "clock_seconds");
-	hawk_json_seconds(json, hawk_life_seconds(life->clock_units));
-	hawk_json_key(json, "latest_seconds");
-	if (life->latest_units)
-		hawk_json_seconds(json, hawk_life_seconds(life->latest_units));
-	else
-		hawk_json_null(json);
+	hawk_json_put_seconds(json, "clock_seconds", hawk_life_seconds(life->clock_units));
+	hawk_json_put_seconds_if(json, "latest_seconds", life->latest_units,
+				 hawk_life_seconds(life->latest_units));
 	hawk_json_object_end(json);
 }
 
-struct hawk_error *hawk_report_growth_json(const struct hawk_growth_report *report,
-					   struct hawk_json *json)
+void hawk_report_growth_json(const struct hawk_growth_report *report, struct hawk_json *json)
 {
-	size_t count = choose(report);
-	size_t end = report->pointers->top && report->pointers->top < count ? report->pointers->top
-									    : count;
-	struct hawk_error *err = NULL;
+	const struct hawk_heap *heap = report->pointers->graph->heap;
+	size_t end = hawk_report_limit(report->pointers, 0, choose(report), true);
 
-	hawk_json_key(json, "life_seconds");
-	hawk_json_seconds(json, hawk_site_ages_life_seconds(report->pointers->graph->heap));
-	put_json_life(&report->pointers->graph->heap->life, json);
-	hawk_json_key(json, "sites");
-	hawk_json_array(json);
-	for (size_t i = 0; i < end && !err; i++)
-		err = put_json_site(report, report->list->sites[i], json);
+	hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));
+	put_json_life(&heap->life, json);
+	hawk_json_put_array(json, "sites");
+	for (size_t i = 0; i < end; i++)
+		put_json_site(report, report->list->sites[i], json);
 	hawk_json_array_end(json);
-	return err;
 }

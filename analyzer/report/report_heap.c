@@ -10,26 +10,15 @@
 
 const char *hawk_report_kind_name(uint8_t kind)
 {
-	switch (kind) {
-	case HAWK_KIND_MALLOC:
-		return "malloc";
-	case HAWK_KIND_CALLOC:
-		return "calloc";
-	case HAWK_KIND_REALLOC:
-		return "realloc";
-	case HAWK_KIND_ALIGNED:
-		return "aligned";
-	case HAWK_KIND_NEW:
-		return "new";
-	case HAWK_KIND_NEW_ARRAY:
-		return "new[]";
-	case HAWK_KIND_LOADER:
-		return "loader";
-	case HAWK_KIND_POOL:
-		return "pool";
-	default:
-		return "unknown";
-	}
+	static const char *const names[] = {
+		[HAWK_KIND_MALLOC] = "malloc",   [HAWK_KIND_CALLOC] = "calloc",
+		[HAWK_KIND_REALLOC] = "realloc", [HAWK_KIND_ALIGNED] = "aligned",
+		[HAWK_KIND_NEW] = "new",         [HAWK_KIND_NEW_ARRAY] = "new[]",
+		[HAWK_KIND_LOADER] = "loader",   [HAWK_KIND_POOL] = "pool",
+	};
+	bool known = kind < sizeof(names) / sizeof(names[0]) && names[kind];
+
+	return known ? names[kind] : "unknown";
 }
 
 static void put_row(const struct hawk_screen *screen, const char *name, uint64_t bytes,
@@ -41,9 +30,7 @@ static void put_row(const struct hawk_screen *screen, const char *name, uint64_t
 	if (screen->full)
 		hawk_output_printf(screen->output, " %20s", hawk_quantity_count(bytes).text);
 	hawk_output_printf(screen->output, "  %8s  ", hawk_quantity_share(bytes, whole).text);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_puts(screen->output, remark);
-	hawk_screen_plain(screen);
+	hawk_screen_faint(screen, "%s", remark);
 	hawk_output_puts(screen->output, "\n");
 }
 

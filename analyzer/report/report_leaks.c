@@ -8,7 +8,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report.h"
-#include "hawk_site_stack.h"
+#include "hawk_site_stacks.h"
 
 enum {
 	DEFAULT_TOP = 10,
@@ -40,17 +40,13 @@ static void put_sum(const struct hawk_screen *screen, const char *name,
 
 	hawk_output_printf(screen->output, "  %-16s %14s %12s  ", name, size.text,
 			   hawk_quantity_count(sum->objects).text);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_puts(screen->output, meaning);
-	hawk_screen_plain(screen);
+	hawk_screen_faint(screen, "%s", meaning);
 	hawk_output_puts(screen->output, "\n");
 }
 
 static void put_sums(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
 {
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "  %-16s %14s %12s\n", "", "size", "blocks");
-	hawk_screen_plain(screen);
+	hawk_screen_faint(screen, "  %-16s %14s %12s\n", "", "size", "blocks");
 	for (unsigned i = 0; i < KINDS; i++)
 		put_sum(screen, hawk_leaks_kind_name(kinds[i].kind), &report->sums[kinds[i].kind],
 			kinds[i].meaning);
@@ -82,10 +78,8 @@ static void put_roots(const struct hawk_leaks_report *report, const struct hawk_
 					 hawk_quantity_count(report->leaks->heuristics[i]).text,
 					 report->leaks->heuristics[i] == 1 ? " is" : "s are",
 					 hawk_heuristic_names[i]);
-	if (!text.bytes)
-		return;
-	hawk_output_puts(screen->output, "\n  ");
-	hawk_screen_wrapped(screen, text.bytes, 2, 2);
+	hawk_output_puts(screen->output, "\n");
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
 }
 
 static void put_warning(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
@@ -103,11 +97,9 @@ static void put_warning(const struct hawk_leaks_report *report, const struct haw
 		"are counted as possibly lost.",
 		hawk_leaks_doubt_text(doubt), hawk_quantity_count(sum->objects).text,
 		hawk_quantity_bytes(sum->bytes).text);
-	if (!text.bytes)
-		return;
 	hawk_output_puts(screen->output, "\n  ");
 	hawk_screen_style(screen, HAWK_STYLE_ALERT);
-	hawk_screen_wrapped(screen, text.bytes, 2, 2);
+	hawk_screen_wrapped(screen, hawk_text_string(&text), 2, 2);
 	hawk_screen_plain(screen);
 }
 
@@ -151,24 +143,15 @@ static const char *source_name(const struct hawk_leaks *leaks, unsigned source)
 	return sources[source];
 }
 
-static void append_pointers(const struct hawk_leaks *leaks, const struct hawk_leak_record *record,
-			    struct hawk_text *text)
-{
-	for (unsigned i = 0; i < HAWK_LEAK_SOURCES; i++)
-		if (source_name(leaks, i))
-			put_piece(text, &record->pointers[i], source_name(leaks, i));
-}
-
 /** "pointers: 3 in stacks (all interior), 2 in lost blocks; one at `g_table`+0x8 in app .bss" */
-static struct hawk_error *put_evidence(const struct hawk_leaks_report *report,
-				       const struct hawk_screen *screen,
-				       const struct hawk_leak_record *record)
+static void put_evidence(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+			 const struct hawk_leak_record *record)
 {
-	CLEANUP(text) struct hawk_text pieces = {0};
-	CLEANUP(text) struct hawk_text text = {0};
-	struct hawk_error *err = NULL;
+	CLEANUP(text) struct hawk_text pieces = {0}, text = {0};
 
-	append_pointers(report->leaks, record, &pieces);
+	for (unsigned i = 0; i < HAWK_LEAK_SOURCES; i++)
+		if (source_name(report->leaks, i))
+			put_piece(&pieces, &record->pointers[i], source_name(report->leaks, i));
 	if (!pieces.size)
 		hawk_text_printf(&text, "no pointer to %s in any root or other live block",
 				 record->objects == 1 ? "it" : "them");
@@ -179,69 +162,54 @@ static struct hawk_error *put_evidence(const struct hawk_leaks_report *report,
 				 hawk_quantity_count(record->explained).text);
 	if (record->first_root != UINT32_MAX) {
 		hawk_text_puts(&text, "; one at ");
-		err = hawk_root_name(report->namer, record->first_root, &text);
+		hawk_root_name(report->namer, record->first_root, &text);
 	}
-	if (err || !text.bytes)
-		return err;
-	hawk_output_fill(screen->output, ' ', INDENT);
-	hawk_screen_wrapped(screen, text.bytes, INDENT, INDENT + 2);
-	return NULL;
+	hawk_screen_paragraph(screen, hawk_text_string(&text), INDENT, INDENT + 2);
 }
 
+/** "oldest block 0x7f0000001000, 40 B" */
 static void put_example(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
-			const struct hawk_leak_record *record)
+			const char *what, uint32_t block)
 {
 	const struct hawk_block_index *index = &report->graph->heap->index;
 
-	hawk_output_fill(screen->output, ' ', INDENT);
-	hawk_output_printf(screen->output, "%s 0x%llx, %s\n",
-			   record->objects == 1 ? "block" : "oldest block",
-			   (unsigned long long)hawk_block_start(index, record->example),
-			   hawk_quantity_bytes(hawk_block_size(index, record->example)).text);
-	if (!record->indirect_objects)
-		return;
-	hawk_output_fill(screen->output, ' ', INDENT);
-	hawk_output_printf(screen->output, "%s block%s, %s, lost with %s\n",
-			   hawk_quantity_count(record->indirect_objects).text,
-			   record->indirect_objects == 1 ? "" : "s",
-			   hawk_quantity_bytes(record->indirect_bytes).text,
-			   record->objects == 1 ? "it" : "them");
+	hawk_output_printf(screen->output, "%*s%s 0x%llx, %s\n", INDENT, "", what,
+			   (unsigned long long)hawk_block_start(index, block),
+			   hawk_quantity_bytes(hawk_block_size(index, block)).text);
 }
 
-static struct hawk_error *put_record(const struct hawk_leaks_report *report,
-				     const struct hawk_screen *screen,
-				     struct hawk_site_stacks *stacks, size_t i)
+static void put_record(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+		       struct hawk_site_stacks *stacks, size_t i)
 {
 	const struct hawk_leak_record *record = report->shown[i];
 	const struct hawk_heap *heap = report->graph->heap;
 	struct hawk_quantity size = screen->full ? hawk_quantity_count(record->bytes)
 						 : hawk_quantity_bytes(record->bytes);
-	struct hawk_error *err;
+	double age = hawk_heap_age_seconds(heap, record->oldest_units);
+	bool one = record->objects == 1;
 
 	hawk_output_printf(
 		screen->output, "%4zu %*s %12s  %-14s %016llx\n", i + 1, screen->full ? 18 : 10,
 		size.text, hawk_quantity_count(record->objects).text,
-		record->has_birth
-			? hawk_quantity_seconds(hawk_heap_age_seconds(heap, record->oldest_units))
-				  .text
-			: "?",
+		record->has_birth ? hawk_quantity_seconds(age).text : "?",
 		record->site < heap->site_count ? (unsigned long long)heap->sites[record->site].id
 						: (unsigned long long)HAWK_SITE_LOST);
-	err = hawk_site_stacks_put(stacks, record->site);
-	if (!err)
-		err = put_evidence(report, screen, record);
-	if (!err)
-		put_example(report, screen, record);
-	return err;
+	hawk_site_stacks_put(stacks, record->site);
+	put_evidence(report, screen, record);
+	put_example(report, screen, one ? "block" : "oldest block", record->example);
+	if (record->indirect_objects)
+		hawk_output_printf(screen->output, "%*s%s block%s, %s, lost with %s\n", INDENT, "",
+				   hawk_quantity_count(record->indirect_objects).text,
+				   record->indirect_objects == 1 ? "" : "s",
+				   hawk_quantity_bytes(record->indirect_bytes).text,
+				   one ? "it" : "them");
 }
 
 /* The records from `*at` on that are of one kind, up to `end`. */
-static struct hawk_error *put_kind(const struct hawk_leaks_report *report,
-				   const struct hawk_screen *screen,
-				   struct hawk_site_stacks *stacks, size_t *at, size_t end)
+static void put_kind(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+		     struct hawk_site_stacks *stacks, size_t *at, size_t end)
 {
 	enum hawk_reach_kind kind = report->shown[*at]->kind;
-	struct hawk_error *err = NULL;
 	size_t all = 0;
 
 	for (size_t i = 0; i < report->shown_count; i++)
@@ -249,102 +217,71 @@ static struct hawk_error *put_kind(const struct hawk_leaks_report *report,
 	hawk_screen_heading(screen, "%c%s: %s loss record%s", hawk_leaks_kind_name(kind)[0] - 32,
 			    hawk_leaks_kind_name(kind) + 1, hawk_quantity_count(all).text,
 			    all == 1 ? "" : "s");
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "   # %*s %12s  %-14s %s\n", screen->full ? 18 : 10,
-			   "size", "blocks", "oldest", "site");
-	hawk_screen_plain(screen);
-	for (; *at < end && report->shown[*at]->kind == kind && !err; ++*at)
-		err = put_record(report, screen, stacks, *at);
-	return err;
+	hawk_screen_faint(screen, "   # %*s %12s  %-14s %s\n", screen->full ? 18 : 10, "size",
+			  "blocks", "oldest", "site");
+	for (; *at < end && report->shown[*at]->kind == kind; ++*at)
+		put_record(report, screen, stacks, *at);
 }
 
-/** The stacks of the first `count` records. */
-static struct hawk_error *compare_stacks(const struct hawk_leaks_report *report, size_t count,
-					 size_t depth, const struct hawk_screen *screen,
-					 struct hawk_site_stacks **ret)
-{
-	CLEANUP(free_ptr) uint32_t *sites = calloc(count + 1, sizeof(*sites));
-
-	if (!sites)
-		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++)
-		sites[i] = report->shown[i]->site;
-	return hawk_site_stacks_create(screen, report->symbols, report->graph->heap, sites, count,
-				       depth, ret);
-}
-
-static struct hawk_error *put_records(const struct hawk_leaks_report *report,
-				      const struct hawk_screen *screen, size_t top, size_t depth,
-				      const char *how_to_see_more)
+static void put_records(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+			size_t top, size_t depth, const char *how_to_see_more)
 {
 	size_t end = top && top < report->shown_count ? top : report->shown_count;
-	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
-	struct hawk_error *err = compare_stacks(report, end, depth, screen, &stacks);
+	size_t left = report->shown_count - end;
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(screen, report->symbols, report->graph->heap, depth);
 
-	for (size_t at = 0; at < end && !err;)
-		err = put_kind(report, screen, stacks, &at, end);
-	if (!err && end < report->shown_count)
+	for (size_t i = 0; i < end; i++)
+		hawk_site_stacks_add(&stacks, report->shown[i]->site);
+	hawk_site_stacks_compare(&stacks);
+	for (size_t at = 0; at < end;)
+		put_kind(report, screen, &stacks, &at, end);
+	if (left)
 		hawk_output_printf(screen->output, "\n  ... and %s more loss record%s (%s)\n",
-				   hawk_quantity_count(report->shown_count - end).text,
-				   report->shown_count - end == 1 ? "" : "s", how_to_see_more);
-	return err;
+				   hawk_quantity_count(left).text, left == 1 ? "" : "s",
+				   how_to_see_more);
 }
 
-static struct hawk_error *put_leader(const struct hawk_leaks_report *report,
-				     const struct hawk_screen *screen,
-				     struct hawk_site_stacks *stacks, size_t number)
+static void put_leader(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+		       struct hawk_site_stacks *stacks, size_t number)
 {
-	const struct hawk_block_graph *graph = report->graph;
 	const struct hawk_leak_leader *leader = &report->leaders[number];
-	struct hawk_error *err;
 
 	hawk_output_printf(screen->output, "%4zu %10s %12s  %-14s %016llx\n", number + 1,
 			   hawk_quantity_bytes(leader->lost.bytes).text,
 			   hawk_quantity_count(leader->lost.objects).text,
 			   hawk_quantity_count(leader->leaders).text,
-			   (unsigned long long)graph->heap->sites[leader->site].id);
-	err = hawk_site_stacks_put(stacks, leader->site);
-	hawk_output_fill(screen->output, ' ', INDENT);
-	hawk_output_printf(
-		screen->output, "%s 0x%llx, %s\n", leader->leaders == 1 ? "block" : "lowest block",
-		(unsigned long long)hawk_block_start(&graph->heap->index, leader->example),
-		hawk_quantity_bytes(hawk_block_size(&graph->heap->index, leader->example)).text);
-	return err;
+			   (unsigned long long)report->graph->heap->sites[leader->site].id);
+	hawk_site_stacks_put(stacks, leader->site);
+	put_example(report, screen, leader->leaders == 1 ? "block" : "lowest block",
+		    leader->example);
 }
 
 /* Whose blocks lead to the indirectly lost ones of the site that was asked for. */
-static struct hawk_error *put_leaders(const struct hawk_leaks_report *report,
-				      const struct hawk_screen *screen, size_t depth)
+static void put_leaders(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+			size_t depth)
 {
-	size_t end = screen->full || report->leader_count < LEADERS_TOP ? report->leader_count
-									: LEADERS_TOP;
-	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
-	CLEANUP(free_ptr) uint32_t *sites = calloc(end + 1, sizeof(*sites));
-	struct hawk_error *err;
+	size_t count = report->leader_count;
+	size_t end = screen->full || count < LEADERS_TOP ? count : LEADERS_TOP;
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(screen, report->symbols, report->graph->heap, depth);
 
-	if (!report->leader_count)
-		return NULL;
-	if (!sites)
-		return &hawk_enomem;
+	if (!count)
+		return;
 	for (size_t i = 0; i < end; i++)
-		sites[i] = report->leaders[i].site;
-	err = hawk_site_stacks_create(screen, report->symbols, report->graph->heap, sites, end,
-				      depth, &stacks);
-	if (err)
-		return err;
+		hawk_site_stacks_add(&stacks, report->leaders[i].site);
+	hawk_site_stacks_compare(&stacks);
 	hawk_screen_heading(screen, "Lost through definitely lost blocks of %s site%s",
-			    hawk_quantity_count(report->leader_count).text,
-			    report->leader_count == 1 ? "" : "s");
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "   # %10s %12s  %-14s %s\n", "lost size", "blocks",
-			   "through", "site");
-	hawk_screen_plain(screen);
-	for (size_t i = 0; i < end && !err; i++)
-		err = put_leader(report, screen, stacks, i);
-	if (!err && end < report->leader_count)
+			    hawk_quantity_count(count).text, count == 1 ? "" : "s");
+	hawk_screen_faint(screen, "   # %10s %12s  %-14s %s\n", "lost size", "blocks", "through",
+			  "site");
+	for (size_t i = 0; i < end; i++)
+		put_leader(report, screen, &stacks, i);
+	if (end < count)
 		hawk_output_printf(screen->output, "\n  ... and %s more (--full)\n",
-				   hawk_quantity_count(report->leader_count - end).text);
-	return err;
+				   hawk_quantity_count(count - end).text);
 }
 
 static void put_suppressions(const struct hawk_leaks_report *report,
@@ -366,7 +303,7 @@ static void put_suppressions(const struct hawk_leaks_report *report,
 					   hawk_quantity_count(item->objects).text);
 		else
 			hawk_output_printf(screen->output, "  %23s  ", "never matched");
-		hawk_screen_foreign(screen, text.bytes ? text.bytes : "");
+		hawk_screen_foreign(screen, hawk_text_string(&text));
 		hawk_output_puts(screen->output, "\n");
 	}
 }
@@ -374,40 +311,32 @@ static void put_suppressions(const struct hawk_leaks_report *report,
 /** "Leaks: 12 blocks, 1.2 MiB definitely lost" */
 static void put_heading(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
 {
-	const struct hawk_reach_sum *lost = &report->sums[HAWK_REACH_DEFINITELY_LOST];
-	const struct hawk_reach_sum *indirect = &report->sums[HAWK_REACH_INDIRECTLY_LOST];
-	const struct hawk_reach_sum *maybe = &report->sums[HAWK_REACH_POSSIBLY];
 	const char *which = report->filtered ? ", of the blocks that match" : "";
 
-	if (lost->objects)
-		hawk_screen_heading(screen, "Leaks: %s block%s, %s definitely lost%s",
-				    hawk_quantity_count(lost->objects).text,
-				    lost->objects == 1 ? "" : "s",
-				    hawk_quantity_bytes(lost->bytes).text, which);
-	else if (indirect->objects)
-		hawk_screen_heading(screen, "Leaks: %s block%s, %s indirectly lost%s",
-				    hawk_quantity_count(indirect->objects).text,
-				    indirect->objects == 1 ? "" : "s",
-				    hawk_quantity_bytes(indirect->bytes).text, which);
-	else if (maybe->objects)
-		hawk_screen_heading(screen, "Leaks: %s block%s, %s possibly lost%s",
-				    hawk_quantity_count(maybe->objects).text,
-				    maybe->objects == 1 ? "" : "s",
-				    hawk_quantity_bytes(maybe->bytes).text, which);
-	else
-		hawk_screen_heading(screen, "Leaks: none%s%s",
-				    hawk_leaks_may_hide(report->graph, report->leaks)
-					    ? " found, but that is not certain"
-					    : "",
-				    which);
+	for (unsigned i = 0; i < KINDS && kinds[i].kind != HAWK_REACH_REACHABLE; i++) {
+		const struct hawk_reach_sum *sum = &report->sums[kinds[i].kind];
+
+		if (!sum->objects)
+			continue;
+		hawk_screen_heading(screen, "Leaks: %s block%s, %s %s%s",
+				    hawk_quantity_count(sum->objects).text,
+				    sum->objects == 1 ? "" : "s",
+				    hawk_quantity_bytes(sum->bytes).text,
+				    hawk_leaks_kind_name(kinds[i].kind), which);
+		return;
+	}
+	hawk_screen_heading(screen, "Leaks: none%s%s",
+			    hawk_leaks_may_hide(report->graph, report->leaks)
+				    ? " found, but that is not certain"
+				    : "",
+			    which);
 }
 
-struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report,
-					  const struct hawk_screen *screen)
+void hawk_leaks_report_text(const struct hawk_leaks_report *report,
+			    const struct hawk_screen *screen)
 {
 	size_t top = report->top ? report->top : screen->full ? 0 : DEFAULT_TOP;
 	size_t depth = report->depth ? report->depth : screen->full ? 0 : DEFAULT_DEPTH;
-	struct hawk_error *err;
 
 	if (!report->graph->heap->table) {
 		hawk_report_put_unknown(report->graph->heap->target, screen, "Leaks", "find leaks");
@@ -416,25 +345,20 @@ struct hawk_error *hawk_leaks_report_text(const struct hawk_leaks_report *report
 		put_sums(report, screen);
 		put_warning(report, screen);
 		put_roots(report, screen);
-		err = put_records(report, screen, top, depth, "--top");
-		if (err)
-			return err;
-		err = put_leaders(report, screen, depth);
-		if (err)
-			return err;
+		put_records(report, screen, top, depth, "--top");
+		put_leaders(report, screen, depth);
 		if (screen->full)
 			put_suppressions(report, screen);
 	}
 	hawk_report_findings(report->findings, report->partial, screen);
-	return NULL;
 }
 
-struct hawk_error *hawk_leaks_report_section(const struct hawk_leaks_report *report,
-					     const struct hawk_screen *screen)
+void hawk_leaks_report_section(const struct hawk_leaks_report *report,
+			       const struct hawk_screen *screen)
 {
 	put_heading(report, screen);
 	put_sums(report, screen);
 	put_warning(report, screen);
-	return put_records(report, screen, report->top ? report->top : SECTION_TOP,
-			   report->depth ? report->depth : SECTION_DEPTH, "hawk-core leaks");
+	put_records(report, screen, report->top ? report->top : SECTION_TOP,
+		    report->depth ? report->depth : SECTION_DEPTH, "hawk-core leaks");
 }

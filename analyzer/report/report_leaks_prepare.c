@@ -139,9 +139,8 @@ static const char *const *allocators_of(uint8_t kind)
 
 enum { ALIASES_MAX = 15 };
 
-static struct hawk_error *name_frame(const struct hawk_leaks_report *report,
-				     const struct hawk_stack_line *line, const char **aliases,
-				     struct hawk_suppression_frame *ret)
+static void name_frame(const struct hawk_leaks_report *report, const struct hawk_stack_line *line,
+		       const char **aliases, struct hawk_suppression_frame *ret)
 {
 	uint64_t at = line->pc - !line->exact;
 	const struct hawk_mapping *mapping =
@@ -158,69 +157,42 @@ static struct hawk_error *name_frame(const struct hawk_leaks_report *report,
 		.plain = line->name.plain,
 		.aliases = aliases,
 	};
-	if (!line->has_module || line->name.inlined || line->kind != HAWK_LINE_FUNCTION)
-		return NULL;
-	return hawk_symbols_aliases(report->symbols, &line->module, line->pc, line->exact, aliases,
-				    ALIASES_MAX, &count);
-}
-
-/* `*names` is what the frames' aliases lie in. */
-static struct hawk_error *frames_of(const struct hawk_leaks_report *report,
-				    const struct hawk_stack *stack, const char ***names,
-				    struct hawk_suppression_frame **ret)
-{
-	struct hawk_error *err = NULL;
-
-	*names = calloc((stack->count + 1) * (ALIASES_MAX + 1), sizeof(**names));
-	*ret = calloc(stack->count + 1, sizeof(**ret));
-	if (!*names || !*ret)
-		return &hawk_enomem;
-	for (size_t i = 0; i < stack->count && !err; i++)
-		err = name_frame(report, &stack->lines[i], *names + i * (ALIASES_MAX + 1),
-				 *ret + i);
-	return err;
-}
-
-static struct hawk_error *stack_of(const struct hawk_leaks_report *report,
-				   const struct hawk_leak_record *record, struct hawk_stack *stack)
-{
-	const struct hawk_heap *heap = report->graph->heap;
-
-	return hawk_stack_of_trace(report->symbols, heap->table,
-				   record->site < heap->site_count ? heap->sites[record->site].trace
-								   : UINT32_MAX,
-				   stack);
+	if (line->has_module && !line->name.inlined && line->kind == HAWK_LINE_FUNCTION)
+		hawk_error_swallow(hawk_symbols_aliases(report->symbols, &line->module, line->pc,
+							line->exact, aliases, ALIASES_MAX, &count));
 }
 
 static struct hawk_error *find_suppression(const struct hawk_leaks_report *report,
 					   const struct hawk_leak_record *record,
-					   struct hawk_suppression **ret)
+					   struct hawk_stack *stack, struct hawk_suppression **ret)
 {
+	const struct hawk_heap *heap = report->graph->heap;
 	CLEANUP(free_ptr) struct hawk_suppression_frame *frames = NULL;
-	CLEANUP(free_ptr) const char **aliases = NULL;
+	CLEANUP(free_ptr) const char **aliases = NULL; /**< of all frames */
 	struct hawk_suppression_stack names;
-	struct hawk_stack stack;
 	struct hawk_block block;
-	struct hawk_error *err;
 
 	*ret = NULL;
 	if (!report->suppressions || !hawk_suppressions_count(report->suppressions))
 		return NULL;
-	hawk_stack_init(&stack);
-	err = stack_of(report, record, &stack);
-	if (!err)
-		err = frames_of(report, &stack, &aliases, &frames);
-	if (!err) {
-		hawk_heap_block(report->graph->heap, record->example, &block);
-		names = (struct hawk_suppression_stack){
-			.frames = frames,
-			.count = stack.count,
-			.allocators = allocators_of(block.kind),
-		};
-		*ret = hawk_suppressions_match(report->suppressions, record->kind, &names);
-	}
-	hawk_stack_deinit(&stack);
-	return err;
+	hawk_stack_of_trace(report->symbols, heap->table,
+			    record->site < heap->site_count ? heap->sites[record->site].trace
+							    : UINT32_MAX,
+			    stack);
+	aliases = calloc((stack->count + 1) * (ALIASES_MAX + 1), sizeof(*aliases));
+	frames = calloc(stack->count + 1, sizeof(*frames));
+	if (!aliases || !frames)
+		return &hawk_enomem;
+	for (size_t i = 0; i < stack->count; i++)
+		name_frame(report, &stack->lines[i], aliases + i * (ALIASES_MAX + 1), frames + i);
+	hawk_heap_block(report->graph->heap, record->example, &block);
+	names = (struct hawk_suppression_stack){
+		.frames = frames,
+		.count = stack->count,
+		.allocators = allocators_of(block.kind),
+	};
+	*ret = hawk_suppressions_match(report->suppressions, record->kind, &names);
+	return NULL;
 }
 
 static void suppress(struct hawk_leaks_report *report, const struct hawk_leak_record *record,
@@ -238,6 +210,7 @@ static void suppress(struct hawk_leaks_report *report, const struct hawk_leak_re
 struct hawk_error *hawk_leaks_report_prepare(struct hawk_leaks_report *report)
 {
 	const struct hawk_leaks *leaks = report->leaks;
+	struct hawk_stack stack = {0};
 	struct hawk_error *err;
 
 	memcpy(report->sums, leaks->sums, sizeof(report->sums));
@@ -251,7 +224,7 @@ struct hawk_error *hawk_leaks_report_prepare(struct hawk_leaks_report *report)
 		const struct hawk_leak_record *record = &leaks->records[i];
 		struct hawk_suppression *suppression;
 
-		err = find_suppression(report, record, &suppression);
+		err = find_suppression(report, record, &stack, &suppression);
 		if (err)
 			break;
 		if (suppression)
@@ -259,6 +232,7 @@ struct hawk_error *hawk_leaks_report_prepare(struct hawk_leaks_report *report)
 		else if (report->kinds >> record->kind & 1)
 			report->shown[report->shown_count++] = record;
 	}
+	hawk_stack_deinit(&stack);
 	return err;
 }
 

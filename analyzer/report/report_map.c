@@ -188,11 +188,8 @@ void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_
 	row_count = collect_rows(mappings, count, screen->full, rows);
 	threshold = screen->full ? 0 : size_threshold(rows, row_count);
 	hawk_screen_heading(screen, "Memory map: %s mappings", hawk_quantity_count(count).text);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "  %-25s     %*s %*s  %s\n", "addresses", width, "size",
-			   width, hawk_target_process(target)->live ? "readable" : "in core",
-			   "what");
-	hawk_screen_plain(screen);
+	hawk_screen_faint(screen, "  %-25s     %*s %*s  %s\n", "addresses", width, "size", width,
+			  hawk_target_process(target)->live ? "readable" : "in core", "what");
 	for (size_t i = 0; i < row_count; i++) {
 		if (rows[i].bytes >= threshold) {
 			put_map_row(target, &stacks, screen, &rows[i]);
@@ -206,24 +203,14 @@ void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_
 				   left_out, hawk_quantity_bytes(left_out_bytes).text);
 }
 
-static const char *status_text(enum hawk_symbol_status status)
-{
-	switch (status) {
-	case HAWK_SYMBOL_UNUSED:
-		return "not needed";
-	case HAWK_SYMBOL_DWARF:
-		return "functions and lines";
-	case HAWK_SYMBOL_SYMTAB:
-		return "functions only";
-	case HAWK_SYMBOL_NOT_FOUND:
-		return "file not found";
-	case HAWK_SYMBOL_MISMATCH:
-		return "file has another build-id";
-	case HAWK_SYMBOL_REFUSED:
-		return "file refused";
-	}
-	return "unknown";
-}
+static const char *const status_texts[] = {
+	[HAWK_SYMBOL_UNUSED] = "not needed",
+	[HAWK_SYMBOL_DWARF] = "functions and lines",
+	[HAWK_SYMBOL_SYMTAB] = "functions only",
+	[HAWK_SYMBOL_NOT_FOUND] = "file not found",
+	[HAWK_SYMBOL_MISMATCH] = "file has another build-id",
+	[HAWK_SYMBOL_REFUSED] = "file refused",
+};
 
 void hawk_report_modules(const struct hawk_report *report, const struct hawk_screen *screen)
 {
@@ -233,7 +220,7 @@ void hawk_report_modules(const struct hawk_report *report, const struct hawk_scr
 	hawk_screen_heading(screen, "Modules: %s", hawk_quantity_count(count).text);
 	for (size_t i = 0; i < count; i++) {
 		struct hawk_symbol_module module = hawk_symbol_module_of(&modules[i]);
-		const char *status = status_text(hawk_symbols_status(report->symbols, &module));
+		const char *status = status_texts[hawk_symbols_status(report->symbols, &module)];
 
 		hawk_output_printf(screen->output, "  %012llx  %-25s  ",
 				   (unsigned long long)modules[i].start,

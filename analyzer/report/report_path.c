@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_json_objects.h"
 #include "hawk_leaks.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
@@ -18,18 +19,6 @@ enum { INDENT = 4, OFFSET_WIDTH = 9, RUN_MIN = 4, LINES_BEFORE = 2 };
 static inline void hawk_cleanup_path(struct hawk_path *path)
 {
 	hawk_path_deinit(path);
-}
-
-static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_t address,
-			       uint32_t *block)
-{
-	bool interior;
-
-	*block = hawk_block_index_find(&report->graph->heap->index, address, &interior);
-	if (*block == HAWK_BLOCK_NOWHERE)
-		return hawk_report_no_block(report, address);
-	*block = hawk_block_index_whole(&report->graph->heap->index, *block);
-	return NULL;
 }
 
 /** How the step to `path->blocks[i]` is made; i is at least 1. */
@@ -72,28 +61,23 @@ static void put_legend(const struct hawk_pointer_report *report, const struct ha
 		       const struct hawk_path *path)
 {
 	CLEANUP(text) struct hawk_text text = {0};
+	struct hawk_referrer pointer = {0};
+	uint32_t i = 1;
 
-	for (uint32_t i = 1; i < path->count; i++) {
-		struct hawk_referrer pointer = pointer_to(report, path, i);
-
-		if (!leads_inside(&pointer))
-			continue;
-		hawk_text_printf(&text,
-				 "(+%" PRIu64 "->+%" PRIu64 ": byte %" PRIu64
-				 " of the block above holds a pointer to byte %" PRIu64
-				 " of this one; without -> it points to the first byte)",
-				 pointer.offset, pointer.inside, pointer.offset, pointer.inside);
-		break;
-	}
-	if (!text.bytes)
+	while (i < path->count && !leads_inside(&pointer))
+		pointer = pointer_to(report, path, i++);
+	if (!leads_inside(&pointer))
 		return;
-	hawk_output_puts(screen->output, "  ");
-	hawk_screen_wrapped(screen, text.bytes, 2, 2);
+	hawk_text_printf(&text,
+			 "(+%" PRIu64 "->+%" PRIu64 ": byte %" PRIu64
+			 " of the block above holds a pointer to byte %" PRIu64
+			 " of this one; without -> it points to the first byte)",
+			 pointer.offset, pointer.inside, pointer.offset, pointer.inside);
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
 }
 
-static struct hawk_error *put_step(const struct hawk_pointer_report *report,
-				   const struct hawk_screen *screen, const struct hawk_path *path,
-				   uint32_t i)
+static void put_step(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		     const struct hawk_path *path, uint32_t i)
 {
 	char text[48] = "";
 	unsigned width;
@@ -110,34 +94,26 @@ static struct hawk_error *put_step(const struct hawk_pointer_report *report,
 				 pointer.inside);
 	}
 	width = strlen(text) > OFFSET_WIDTH ? (unsigned)strlen(text) : OFFSET_WIDTH;
-	hawk_output_fill(screen->output, ' ', INDENT);
-	hawk_output_printf(screen->output, "%-*s  ", (int)width, text);
-	return hawk_report_put_block(report, screen, path->blocks[i], INDENT + width + 2);
+	hawk_output_printf(screen->output, "%*s%-*s  ", INDENT, "", (int)width, text);
+	hawk_report_put_block(report, screen, path->blocks[i], INDENT + width + 2);
 }
 
-static struct hawk_error *put_steps(const struct hawk_pointer_report *report,
-				    const struct hawk_screen *screen, const struct hawk_path *path)
+static void put_steps(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		      const struct hawk_path *path)
 {
-	struct hawk_error *err = NULL;
-
-	for (uint32_t i = 0; i < path->count && !err; i++) {
+	for (uint32_t i = 0; i < path->count; i++) {
 		uint32_t end = i && !screen->full ? end_of_run(report, path, i) : i + 1;
 
-		if (end - i < RUN_MIN) {
-			err = put_step(report, screen, path, i);
-			continue;
+		if (end - i >= RUN_MIN) {
+			for (uint32_t j = 0; j < LINES_BEFORE; j++)
+				put_step(report, screen, path, i + j);
+			hawk_output_printf(screen->output, "%*s%-*s  %s more in the same way\n",
+					   INDENT, "", OFFSET_WIDTH, "...",
+					   hawk_quantity_count(end - i - LINES_BEFORE - 1).text);
+			i = end - 1;
 		}
-		for (uint32_t j = 0; j < LINES_BEFORE && !err; j++)
-			err = put_step(report, screen, path, i + j);
-		if (err)
-			return err;
-		hawk_output_fill(screen->output, ' ', INDENT);
-		hawk_output_printf(screen->output, "%-*s  %s more in the same way\n", OFFSET_WIDTH,
-				   "...", hawk_quantity_count(end - i - LINES_BEFORE - 1).text);
-		err = put_step(report, screen, path, end - 1);
-		i = end - 1;
+		put_step(report, screen, path, i);
 	}
-	return err;
 }
 
 static const char *kind_text(const struct hawk_block_graph *graph, uint32_t block)
@@ -172,74 +148,45 @@ struct hawk_error *hawk_report_path_to(const struct hawk_pointer_report *report,
 	hawk_screen_style(screen, HAWK_STYLE_HEADING);
 	hawk_output_puts(screen->output, "Path to ");
 	hawk_screen_plain(screen);
-	err = hawk_report_put_block(report, screen, block, 8);
-	if (err)
-		return err;
+	hawk_report_put_block(report, screen, block, 8);
 	if (!path.count) {
 		hawk_output_printf(screen->output, "  no root leads there: %s\n",
 				   kind_text(report->graph, block));
 		return NULL;
 	}
-	err = hawk_root_name(report->roots, path.root, &root);
-	if (err)
-		return err;
-	hawk_output_puts(screen->output, "  ");
-	hawk_output_append(screen->output, root.bytes, root.size);
-	hawk_output_puts(screen->output, "\n");
-	err = put_steps(report, screen, &path);
-	if (!err)
-		put_legend(report, screen, &path);
-	return err;
+	hawk_text_puts(&root, "  ");
+	hawk_root_name(report->roots, path.root, &root);
+	hawk_screen_line(screen, &root);
+	put_steps(report, screen, &path);
+	put_legend(report, screen, &path);
+	return NULL;
 }
 
 struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 				    const struct hawk_paths *paths, uint64_t address,
 				    const struct hawk_screen *screen)
 {
-	struct hawk_error *err;
 	uint32_t block;
+	struct hawk_error *err = hawk_report_find_block(report, address, &block);
 
-	err = find(report, address, &block);
-	if (!err)
-		err = hawk_report_path_to(report, paths, block, screen);
-	return err;
+	return err ? err : hawk_report_path_to(report, paths, block, screen);
 }
 
-static struct hawk_error *put_json_step(const struct hawk_pointer_report *report,
-					const struct hawk_path *path, uint32_t i,
-					struct hawk_json *json)
+static void put_json_step(const struct hawk_pointer_report *report, const struct hawk_path *path,
+			  uint32_t i, struct hawk_json *json)
 {
-	struct hawk_error *err;
-
 	hawk_json_object(json);
-	err = hawk_report_json_block(report, path->blocks[i], json);
+	hawk_report_json_block(report, path->blocks[i], json);
 	if (i) {
 		struct hawk_referrer pointer = pointer_to(report, path, i);
 
-		hawk_json_key(json, "offset");
-		if (pointer.offset == HAWK_OFFSET_UNKNOWN)
-			hawk_json_null(json);
-		else
-			hawk_json_integer(json, pointer.offset);
+		hawk_json_put_integer_if(json, "offset", pointer.offset != HAWK_OFFSET_UNKNOWN,
+					 pointer.offset);
 		hawk_json_put_boolean(json, "interior", pointer.interior);
 	}
-	if (!err)
-		err = hawk_report_json_site_frames(
-			report, hawk_heap_site_at(report->graph->heap, path->blocks[i]), json);
+	hawk_report_json_site_frames(report,
+				     hawk_heap_site_at(report->graph->heap, path->blocks[i]), json);
 	hawk_json_object_end(json);
-	return err;
-}
-
-static const char *json_kind(enum hawk_reach_kind kind)
-{
-	static const char *const names[HAWK_REACH_KINDS] = {
-		[HAWK_REACH_REACHABLE] = "still_reachable",
-		[HAWK_REACH_POSSIBLY] = "possibly_lost",
-		[HAWK_REACH_DEFINITELY_LOST] = "definitely_lost",
-		[HAWK_REACH_INDIRECTLY_LOST] = "indirectly_lost",
-	};
-
-	return kind < HAWK_REACH_KINDS ? names[kind] : NULL;
 }
 
 struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *report,
@@ -252,23 +199,21 @@ struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *re
 	if (err)
 		return err;
 	hawk_json_object(json);
-	hawk_json_key(json, "block");
-	hawk_json_object(json);
-	err = hawk_report_json_block(report, block, json);
-	hawk_json_put_string(json, "reach", json_kind(hawk_leaks_kind(report->graph, block)));
+	hawk_json_put_object(json, "block");
+	hawk_report_json_block(report, block, json);
+	hawk_json_put_string(json, "reach",
+			     hawk_json_reach_key(hawk_leaks_kind(report->graph, block)));
 	hawk_json_object_end(json);
-	hawk_json_key(json, "root");
-	if (err || !path.count)
-		hawk_json_null(json);
+	if (path.count)
+		hawk_json_put_root(json, "root", report->roots, path.root);
 	else
-		err = hawk_root_json(report->roots, path.root, json);
-	hawk_json_key(json, "steps");
-	hawk_json_array(json);
-	for (uint32_t i = 0; i < path.count && !err; i++)
-		err = put_json_step(report, &path, i, json);
+		hawk_json_put_null(json, "root");
+	hawk_json_put_array(json, "steps");
+	for (uint32_t i = 0; i < path.count; i++)
+		put_json_step(report, &path, i, json);
 	hawk_json_array_end(json);
 	hawk_json_object_end(json);
-	return err;
+	return NULL;
 }
 
 struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
@@ -276,7 +221,7 @@ struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *repor
 					 struct hawk_json *json)
 {
 	uint32_t block;
-	struct hawk_error *err = find(report, address, &block);
+	struct hawk_error *err = hawk_report_find_block(report, address, &block);
 
 	return err ? err : hawk_report_path_to_json(report, paths, block, json);
 }

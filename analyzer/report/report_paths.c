@@ -6,6 +6,7 @@
  */
 #include "hawk_block_order.h"
 #include "hawk_cleanup.h"
+#include "hawk_json_objects.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
 
@@ -95,15 +96,13 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 	const struct hawk_numbered_block *shown = targets->shown.items;
 	struct hawk_error *err = NULL;
 
-	hawk_json_key(json, "chosen");
-	hawk_json_object(json);
+	hawk_json_put_object(json, "chosen");
 	hawk_json_put_integer(json, "objects", targets->all.objects);
 	hawk_json_put_integer(json, "bytes", targets->all.bytes);
 	hawk_json_put_integer(json, "unreached_objects", targets->unreached.objects);
 	hawk_json_put_integer(json, "unreached_bytes", targets->unreached.bytes);
 	hawk_json_object_end(json);
-	hawk_json_key(json, "addresses");
-	hawk_json_array(json);
+	hawk_json_put_array(json, "addresses");
 	for (size_t i = 0; i < targets->shown.count && !err; i++)
 		err = hawk_report_path_to_json(report, paths, shown[i].number, json);
 	hawk_json_array_end(json);

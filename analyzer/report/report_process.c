@@ -261,37 +261,37 @@ static void put_frame_count(const struct hawk_screen *screen, const struct hawk_
 	hawk_output_puts(screen->output, "\n");
 }
 
-static struct hawk_error *put_crashed_thread(const struct hawk_report *report,
-					     const struct hawk_screen *screen)
+static void put_thread_name(const struct hawk_thread *thread, const struct hawk_screen *screen)
+{
+	hawk_output_printf(screen->output, "thread %u", thread->tid);
+	if (!thread->name[0])
+		return;
+	hawk_output_puts(screen->output, " ");
+	hawk_screen_foreign(screen, thread->name);
+}
+
+static void put_crashed_thread(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
 	const struct hawk_thread *thread = hawk_report_crashed_thread(report->target);
-	struct hawk_stack stack;
-	struct hawk_error *err;
+	struct hawk_stack stack = {0};
 	size_t count;
 
 	hawk_target_threads(report->target, &count);
 	put_field(screen, count == 1 ? "thread" : "threads");
 	if (!thread) {
 		hawk_output_puts(screen->output, "none found\n");
-		return NULL;
+		return;
 	}
-	hawk_output_printf(screen->output, "%s; thread %u", hawk_quantity_count(count).text,
-			   thread->tid);
-	if (thread->name[0]) {
-		hawk_output_puts(screen->output, " ");
-		hawk_screen_foreign(screen, thread->name);
-	}
+	hawk_output_printf(screen->output, "%s; ", hawk_quantity_count(count).text);
+	put_thread_name(thread, screen);
 	hawk_output_puts(screen->output,
 			 process->signal && !process->live ? " died in" : " was in");
-	hawk_stack_init(&stack);
-	err = hawk_stack_of_thread(report->symbols, thread, &stack);
+	hawk_stack_of_thread(report->symbols, thread, &stack);
 	put_frame_count(screen, &stack);
-	if (!err)
-		put_stack(screen, &stack, first_telling_line(&stack),
-			  report->depth ? report->depth : CRASH_LINES);
+	put_stack(screen, &stack, first_telling_line(&stack),
+		  report->depth ? report->depth : CRASH_LINES);
 	hawk_stack_deinit(&stack);
-	return err;
 }
 
 enum { ARGUMENTS_KEPT = 79 }; /* characters of a command line, by the kernel */
@@ -338,8 +338,7 @@ static void put_memory(const struct hawk_report *report, const struct hawk_scree
 	}
 }
 
-struct hawk_error *hawk_report_process(const struct hawk_report *report,
-				       const struct hawk_screen *screen)
+void hawk_report_process(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
 
@@ -353,37 +352,28 @@ struct hawk_error *hawk_report_process(const struct hawk_report *report,
 	}
 	put_memory(report, screen);
 	put_cause(report, screen);
-	if (screen->full || process->table_file)
-		return NULL; // the threads follow, all of them, or there are none
-	return put_crashed_thread(report, screen);
+	if (!screen->full && !process->table_file) // else all threads follow, or there are none
+		put_crashed_thread(report, screen);
 }
 
-struct hawk_error *hawk_report_threads(const struct hawk_report *report,
-				       const struct hawk_screen *screen)
+void hawk_report_threads(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(report->target, &count);
-	struct hawk_stack stack;
-	struct hawk_error *err = NULL;
+	struct hawk_stack stack = {0};
 
-	hawk_stack_init(&stack);
 	hawk_screen_heading(screen, "Threads: %s", hawk_quantity_count(count).text);
-	for (size_t i = 0; i < count && !err; i++) {
+	for (size_t i = 0; i < count; i++) {
 		const char *signal = hawk_signal_name(threads[i].signal);
 
-		hawk_output_printf(screen->output, "  thread %u", threads[i].tid);
-		if (threads[i].name[0]) {
-			hawk_output_puts(screen->output, " ");
-			hawk_screen_foreign(screen, threads[i].name);
-		}
+		hawk_output_puts(screen->output, "  ");
+		put_thread_name(&threads[i], screen);
 		if (threads[i].crashed && hawk_target_process(report->target)->signal)
 			hawk_output_printf(screen->output, ", crashed%s%s", signal ? " by " : "",
 					   signal ? signal : "");
-		err = hawk_stack_of_thread(report->symbols, &threads[i], &stack);
+		hawk_stack_of_thread(report->symbols, &threads[i], &stack);
 		put_frame_count(screen, &stack);
-		if (!err)
-			put_stack(screen, &stack, 0, 0);
+		put_stack(screen, &stack, 0, 0);
 	}
 	hawk_stack_deinit(&stack);
-	return err;
 }

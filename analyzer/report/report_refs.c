@@ -6,12 +6,14 @@
  * field are one fact.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_json_objects.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
-#include "hawk_site_stack.h"
+#include "hawk_site_stacks.h"
 
 enum {
 	DEFAULT_TOP = 10,
@@ -116,65 +118,49 @@ static size_t make_groups(const struct hawk_block_graph *graph, const struct haw
 }
 
 /** Keeps the pointers from blocks that were asked for. */
-static struct hawk_error *filter_list(const struct hawk_pointer_report *report, struct refs *refs)
+static void filter_list(const struct hawk_pointer_report *report, struct refs *refs)
 {
 	size_t kept = refs->root_count;
 
-	for (size_t i = refs->root_count; report->filter && i < refs->list.count; i++) {
+	if (!report->filter)
+		return;
+	for (size_t i = refs->root_count; i < refs->list.count; i++) {
 		struct hawk_block block;
-		bool wanted;
-		struct hawk_error *err;
 
 		hawk_heap_block(report->graph->heap, refs->list.items[i].source, &block);
-		err = hawk_block_filter_block(report->filter, &block, &wanted);
-		if (err)
-			return err;
-		if (wanted)
+		if (hawk_block_filter_block(report->filter, &block))
 			refs->list.items[kept++] = refs->list.items[i];
 	}
-	if (report->filter)
-		refs->list.count = kept;
-	return NULL;
+	refs->list.count = kept;
 }
 
 static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_t address,
 			       struct refs *ret)
 {
 	const struct hawk_block_graph *graph = report->graph;
-	struct hawk_error *err;
-	bool interior;
+	struct hawk_error *err = hawk_report_find_block(report, address, &ret->block);
+	struct hawk_referrer *items;
+	size_t count;
 
-	ret->block = hawk_block_index_find(&graph->heap->index, address, &interior);
-	if (ret->block == HAWK_BLOCK_NOWHERE)
-		return hawk_report_no_block(report, address);
-	ret->block = hawk_block_index_whole(&graph->heap->index, ret->block);
-	ret->inside = address - hawk_block_start(&graph->heap->index, ret->block);
-	err = hawk_referrers_find(graph, ret->block, &ret->list);
+	if (!err)
+		err = hawk_referrers_find(graph, ret->block, &ret->list);
 	if (err)
 		return err;
+	ret->inside = address - hawk_block_start(&graph->heap->index, ret->block);
 	while (ret->root_count < ret->list.count && ret->list.items[ret->root_count].root)
 		ret->root_count++;
-	err = filter_list(report, ret);
-	if (err)
-		return err;
+	filter_list(report, ret);
 	ret->groups = calloc(ret->list.count + 1, sizeof(*ret->groups));
 	if (!ret->groups)
 		return &hawk_enomem;
-	if (ret->list.count > ret->root_count)
-		qsort_r(ret->list.items + ret->root_count, ret->list.count - ret->root_count,
-			sizeof(*ret->list.items), compare_sources, (void *)graph);
-	ret->group_count = make_groups(graph, ret->list.items + ret->root_count,
-				       ret->list.count - ret->root_count, ret->groups);
-	if (ret->group_count)
-		qsort(ret->groups, ret->group_count, sizeof(*ret->groups), compare_groups);
+	count = ret->list.count - ret->root_count;
+	if (!count)
+		return NULL;
+	items = ret->list.items + ret->root_count;
+	qsort_r(items, count, sizeof(*items), compare_sources, (void *)graph);
+	ret->group_count = make_groups(graph, items, count, ret->groups);
+	qsort(ret->groups, ret->group_count, sizeof(*ret->groups), compare_groups);
 	return NULL;
-}
-
-static size_t limit(size_t wish, size_t usual, size_t count, const struct hawk_screen *screen)
-{
-	size_t most = wish ? wish : screen->full ? count : usual;
-
-	return most < count ? most : count;
 }
 
 /** " -> +24" for pointers into the middle. */
@@ -188,10 +174,10 @@ static void put_inside(const struct hawk_screen *screen, const struct hawk_refer
 		hawk_output_printf(screen->output, "  -> +%" PRIu64, pointer->inside);
 }
 
-static struct hawk_error *put_roots(const struct hawk_pointer_report *report,
-				    const struct refs *refs, const struct hawk_screen *screen)
+static void put_roots(const struct hawk_pointer_report *report, const struct refs *refs,
+		      const struct hawk_screen *screen)
 {
-	size_t end = limit(report->top, DEFAULT_TOP, refs->root_count, screen);
+	size_t end = hawk_report_limit(report, DEFAULT_TOP, refs->root_count, screen->full);
 
 	hawk_screen_heading(screen, "Roots (%s of %s)", hawk_quantity_count(end).text,
 			    hawk_quantity_count(refs->root_count).text);
@@ -199,87 +185,57 @@ static struct hawk_error *put_roots(const struct hawk_pointer_report *report,
 		hawk_output_puts(screen->output, "  none\n");
 	for (size_t i = 0; i < end; i++) {
 		CLEANUP(text) struct hawk_text text = {0};
-		struct hawk_error *err =
-			hawk_root_name(report->roots, refs->list.items[i].source, &text);
 
-		if (err)
-			return err;
-		hawk_output_puts(screen->output, "  ");
-		hawk_output_append(screen->output, text.bytes, text.size);
+		hawk_root_name(report->roots, refs->list.items[i].source, &text);
+		hawk_output_printf(screen->output, "  %s", hawk_text_string(&text));
 		put_inside(screen, &refs->list.items[i]);
 		hawk_output_puts(screen->output, "\n");
 	}
-	return NULL;
 }
 
-static void put_offset(const struct hawk_screen *screen, uint64_t offset)
+static void put_group(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		      struct hawk_site_stacks *stacks, const struct group *group)
 {
-	char text[24] = "anywhere";
+	const struct hawk_heap *heap = report->graph->heap;
+	char offset[24] = "anywhere", id[17] = "";
 
 	/* Both special offsets are the same number: in either case no place can be named. */
-	if (offset != HAWK_SITE_ANYWHERE)
-		snprintf(text, sizeof(text), "+%" PRIu64, offset);
-	hawk_output_printf(screen->output, "%9s  ", text);
-}
-
-static struct hawk_error *put_group(const struct hawk_pointer_report *report,
-				    const struct hawk_screen *screen,
-				    struct hawk_site_stacks *stacks, const struct group *group)
-{
-	char id[17];
-
-	hawk_report_site_id(report->graph, group->site, id);
-	hawk_output_printf(screen->output, "%10s ", hawk_quantity_count(group->pointers).text);
-	put_offset(screen, group->offset);
-	hawk_output_printf(screen->output, "%-8s  0x%-12" PRIx64 "  %16s\n",
+	if (group->offset != HAWK_SITE_ANYWHERE)
+		snprintf(offset, sizeof(offset), "+%" PRIu64, group->offset);
+	if (group->site < heap->site_count)
+		snprintf(id, sizeof(id), "%016" PRIx64, heap->sites[group->site].id);
+	hawk_output_printf(screen->output, "%10s %9s  %-8s  0x%-12" PRIx64 "  %16s\n",
+			   hawk_quantity_count(group->pointers).text, offset,
 			   group->interior == 0                 ? "start"
 			   : group->interior == group->pointers ? "interior"
 								: "both",
 			   hawk_block_start(&report->graph->heap->index, group->example), id);
-	return hawk_site_stacks_put(stacks, group->site);
+	hawk_site_stacks_put(stacks, group->site);
 }
 
-/** The stacks of the first `count` groups. */
-static struct hawk_error *compare_stacks(const struct hawk_pointer_report *report,
-					 const struct refs *refs, size_t count,
-					 const struct hawk_screen *screen,
-					 struct hawk_site_stacks **ret)
+static void put_groups(const struct hawk_pointer_report *report, const struct refs *refs,
+		       const struct hawk_screen *screen)
 {
-	CLEANUP(free_ptr) uint32_t *sites = calloc(count + 1, sizeof(*sites));
-
-	if (!sites)
-		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++)
-		sites[i] = refs->groups[i].site;
-	return hawk_site_stacks_create(screen, report->symbols, report->graph->heap, sites, count,
-				       screen->full    ? 0
-				       : report->depth ? report->depth
-						       : DEFAULT_DEPTH,
-				       ret);
-}
-
-static struct hawk_error *put_groups(const struct hawk_pointer_report *report,
-				     const struct refs *refs, const struct hawk_screen *screen)
-{
-	size_t end = limit(report->top, DEFAULT_TOP, refs->group_count, screen);
-	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
-	struct hawk_error *err;
+	size_t end = hawk_report_limit(report, DEFAULT_TOP, refs->group_count, screen->full);
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(screen, report->symbols, report->graph->heap,
+				    hawk_report_depth(report, DEFAULT_DEPTH, screen->full));
 
 	hawk_screen_heading(screen, "Blocks, by site and offset (%s of %s)",
 			    hawk_quantity_count(end).text,
 			    hawk_quantity_count(refs->group_count).text);
 	if (!end) {
 		hawk_output_puts(screen->output, "  none\n");
-		return NULL;
+		return;
 	}
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%10s %9s  %-8s  %-14s  %s\n", "pointers", "offset",
-			   "to", "for example", "site");
-	hawk_screen_plain(screen);
-	err = compare_stacks(report, refs, end, screen, &stacks);
-	for (size_t i = 0; i < end && !err; i++)
-		err = put_group(report, screen, stacks, &refs->groups[i]);
-	return err;
+	hawk_screen_faint(screen, "%10s %9s  %-8s  %-14s  %s\n", "pointers", "offset", "to",
+			  "for example", "site");
+	for (size_t i = 0; i < end; i++)
+		hawk_site_stacks_add(&stacks, refs->groups[i].site);
+	hawk_site_stacks_compare(&stacks);
+	for (size_t i = 0; i < end; i++)
+		put_group(report, screen, &stacks, &refs->groups[i]);
 }
 
 struct hawk_error *hawk_report_refs(const struct hawk_pointer_report *report, uint64_t address,
@@ -291,104 +247,79 @@ struct hawk_error *hawk_report_refs(const struct hawk_pointer_report *report, ui
 	if (err)
 		return err;
 	hawk_screen_style(screen, HAWK_STYLE_HEADING);
-	hawk_output_printf(screen->output, "Pointers to ");
+	hawk_output_puts(screen->output, "Pointers to ");
 	hawk_screen_plain(screen);
-	err = hawk_report_put_block(report, screen, refs.block, 12);
-	if (!err && refs.inside)
+	hawk_report_put_block(report, screen, refs.block, 12);
+	if (refs.inside)
 		hawk_output_printf(screen->output, "  (0x%" PRIx64 " is its byte %" PRIu64 ")\n",
 				   address, refs.inside);
-	if (!err)
-		err = put_roots(report, &refs, screen);
-	return err ? err : put_groups(report, &refs, screen);
+	put_roots(report, &refs, screen);
+	put_groups(report, &refs, screen);
+	return NULL;
 }
 
 static void put_json_pointer(const struct hawk_referrer *pointer, struct hawk_json *json)
 {
 	hawk_json_put_boolean(json, "interior", pointer->interior);
-	hawk_json_key(json, "inside");
-	if (pointer->inside == HAWK_OFFSET_UNKNOWN)
-		hawk_json_null(json);
-	else
-		hawk_json_integer(json, pointer->inside);
+	hawk_json_put_integer_if(json, "inside", pointer->inside != HAWK_OFFSET_UNKNOWN,
+				 pointer->inside);
 }
 
-static struct hawk_error *put_json_roots(const struct hawk_pointer_report *report,
-					 const struct refs *refs, struct hawk_json *json)
+static void put_json_roots(const struct hawk_pointer_report *report, const struct refs *refs,
+			   struct hawk_json *json)
 {
-	struct hawk_error *err = NULL;
+	size_t end = hawk_report_limit(report, 0, refs->root_count, true);
 
-	hawk_json_key(json, "roots");
-	hawk_json_array(json);
-	for (size_t i = 0; i < refs->root_count && !err; i++) {
-		if (report->top && i == report->top)
-			break;
+	hawk_json_put_array(json, "roots");
+	for (size_t i = 0; i < end; i++) {
 		hawk_json_object(json);
-		hawk_json_key(json, "root");
-		err = hawk_root_json(report->roots, refs->list.items[i].source, json);
+		hawk_json_put_root(json, "root", report->roots, refs->list.items[i].source);
 		put_json_pointer(&refs->list.items[i], json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);
-	return err;
 }
 
-static struct hawk_error *put_json_blocks(const struct hawk_pointer_report *report,
-					  const struct refs *refs, struct hawk_json *json)
+static void put_json_blocks(const struct hawk_pointer_report *report, const struct refs *refs,
+			    struct hawk_json *json)
 {
-	struct hawk_error *err = NULL;
+	const struct hawk_referrer *pointers = refs->list.items + refs->root_count;
+	size_t end = hawk_report_limit(report, 0, refs->list.count - refs->root_count, true);
 
-	hawk_json_key(json, "blocks");
-	hawk_json_array(json);
-	for (size_t i = refs->root_count; i < refs->list.count && !err; i++) {
-		const struct hawk_referrer *pointer = &refs->list.items[i];
-
-		if (report->top && i - refs->root_count == report->top)
-			break;
+	hawk_json_put_array(json, "blocks");
+	for (size_t i = 0; i < end; i++) {
 		hawk_json_object(json);
-		err = hawk_report_json_block(report, pointer->source, json);
-		hawk_json_key(json, "offset");
-		if (pointer->offset == HAWK_OFFSET_UNKNOWN)
-			hawk_json_null(json);
-		else
-			hawk_json_integer(json, pointer->offset);
-		put_json_pointer(pointer, json);
+		hawk_report_json_block(report, pointers[i].source, json);
+		hawk_json_put_integer_if(json, "offset", pointers[i].offset != HAWK_OFFSET_UNKNOWN,
+					 pointers[i].offset);
+		put_json_pointer(&pointers[i], json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);
-	return err;
 }
 
-static struct hawk_error *put_json_groups(const struct hawk_pointer_report *report,
-					  const struct refs *refs, struct hawk_json *json)
+static void put_json_groups(const struct hawk_pointer_report *report, const struct refs *refs,
+			    struct hawk_json *json)
 {
-	struct hawk_error *err = NULL;
+	size_t end = hawk_report_limit(report, 0, refs->group_count, true);
 
-	hawk_json_key(json, "groups");
-	hawk_json_array(json);
-	for (size_t i = 0; i < refs->group_count && !err; i++) {
+	hawk_json_put_array(json, "groups");
+	for (size_t i = 0; i < end; i++) {
 		const struct group *group = &refs->groups[i];
-		char id[17];
 
-		if (report->top && i == report->top)
-			break;
-		hawk_report_site_id(report->graph, group->site, id);
 		hawk_json_object(json);
-		hawk_json_put_string(json, "site", id[0] ? id : NULL);
-		hawk_json_key(json, "offset");
-		if (group->offset == HAWK_SITE_ANYWHERE)
-			hawk_json_null(json);
-		else
-			hawk_json_integer(json, group->offset);
+		hawk_json_put_site(json, "site", report->graph->heap, group->site);
+		hawk_json_put_integer_if(json, "offset", group->offset != HAWK_SITE_ANYWHERE,
+					 group->offset);
 		hawk_json_put_integer(json, "pointers", group->pointers);
 		hawk_json_put_integer(json, "interior", group->interior);
 		hawk_json_put_address(
 			json, "example",
 			hawk_block_start(&report->graph->heap->index, group->example));
-		err = hawk_report_json_site_frames(report, group->site, json);
+		hawk_report_json_site_frames(report, group->site, json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);
-	return err;
 }
 
 struct hawk_error *hawk_report_refs_json(const struct hawk_pointer_report *report, uint64_t address,
@@ -400,17 +331,13 @@ struct hawk_error *hawk_report_refs_json(const struct hawk_pointer_report *repor
 	if (err)
 		return err;
 	hawk_json_object(json);
-	hawk_json_key(json, "block");
-	hawk_json_object(json);
-	err = hawk_report_json_block(report, refs.block, json);
+	hawk_json_put_object(json, "block");
+	hawk_report_json_block(report, refs.block, json);
 	hawk_json_put_integer(json, "inside", refs.inside);
 	hawk_json_object_end(json);
-	if (!err)
-		err = put_json_roots(report, &refs, json);
-	if (!err)
-		err = put_json_blocks(report, &refs, json);
-	if (!err)
-		err = put_json_groups(report, &refs, json);
+	put_json_roots(report, &refs, json);
+	put_json_blocks(report, &refs, json);
+	put_json_groups(report, &refs, json);
 	hawk_json_object_end(json);
-	return err;
+	return NULL;
 }

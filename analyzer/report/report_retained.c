@@ -11,18 +11,12 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_json_objects.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
-#include "hawk_site_stack.h"
+#include "hawk_site_stacks.h"
 
 enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 3 };
-
-static size_t limit(const struct hawk_pointer_report *report, size_t count, bool full)
-{
-	size_t most = report->top ? report->top : full ? count : DEFAULT_TOP;
-
-	return most < count ? most : count;
-}
 
 static int compare_sites(const void *left, const void *right, void *context)
 {
@@ -68,11 +62,9 @@ static struct hawk_quantity amount(uint64_t bytes, bool exact)
 	return size;
 }
 
-static struct hawk_error *put_site(const struct hawk_pointer_report *report,
-				   const struct hawk_screen *screen,
-				   struct hawk_site_stacks *stacks, size_t number, uint32_t index)
+static void put_site(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		     struct hawk_site_stacks *stacks, size_t number, uint32_t index)
 {
-	const struct hawk_heap *heap = report->graph->heap;
 	const struct hawk_site_retained *retained = &report->retained[index];
 	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
 	bool exact = is_exact(report, index);
@@ -81,88 +73,65 @@ static struct hawk_error *put_site(const struct hawk_pointer_report *report,
 			   amount(retained->all_pointers, exact).text,
 			   amount(retained->start_pointers, exact).text,
 			   hawk_quantity_bytes(blocks.bytes).text,
-			   hawk_quantity_count(blocks.objects).text, heap->sites[index].id);
-	return hawk_site_stacks_put(stacks, index);
+			   hawk_quantity_count(blocks.objects).text,
+			   report->graph->heap->sites[index].id);
+	hawk_site_stacks_put(stacks, index);
 }
 
-struct hawk_error *hawk_report_retained_sites(const struct hawk_pointer_report *report,
-					      const struct hawk_site_list *list,
-					      const struct hawk_screen *screen)
+void hawk_report_retained_sites(const struct hawk_pointer_report *report,
+				const struct hawk_site_list *list, const struct hawk_screen *screen)
 {
 	bool all_exact = true;
-	size_t live = list->count;
-	size_t end = limit(report, live, screen->full);
-	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
-	struct hawk_error *err;
+	size_t end = hawk_report_limit(report, DEFAULT_TOP, list->count, screen->full);
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(screen, report->symbols, report->graph->heap,
+				    hawk_report_depth(report, DEFAULT_DEPTH, screen->full));
 
 	hawk_screen_heading(screen, "Sites by retained bytes (%s of %s)",
-			    hawk_quantity_count(end).text, hawk_quantity_count(live).text);
-	if (!live) {
+			    hawk_quantity_count(end).text, hawk_quantity_count(list->count).text);
+	if (!list->count) {
 		hawk_report_put_none(report, screen);
-		return NULL;
+		return;
 	}
 	hawk_report_put_sampling(report, screen);
 	hawk_report_put_start_only(screen);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "   # %12s %12s %10s %12s  %s\n", "retained",
-			   "start only", "shallow", "blocks", "site");
-	hawk_screen_plain(screen);
-	err = hawk_site_stacks_create(screen, report->symbols, report->graph->heap, list->sites,
-				      end,
-				      screen->full    ? 0
-				      : report->depth ? report->depth
-						      : DEFAULT_DEPTH,
-				      &stacks);
-	for (size_t i = 0; i < end && !err; i++) {
-		err = put_site(report, screen, stacks, i + 1, list->sites[i]);
+	hawk_screen_faint(screen, "   # %12s %12s %10s %12s  %s\n", "retained", "start only",
+			  "shallow", "blocks", "site");
+	for (size_t i = 0; i < end; i++)
+		hawk_site_stacks_add(&stacks, list->sites[i]);
+	hawk_site_stacks_compare(&stacks);
+	for (size_t i = 0; i < end; i++) {
+		put_site(report, screen, &stacks, i + 1, list->sites[i]);
 		all_exact = all_exact && is_exact(report, list->sites[i]);
 	}
-	if (!err && !all_exact)
+	if (!all_exact)
 		hawk_output_puts(
 			screen->output,
 			"\n  >= at least: blocks that only several of a site's blocks hold "
 			"together are\n  not counted. To have it exactly: --top=N for the "
 			"first N sites, or --site.\n");
-	return err;
 }
 
-static struct hawk_error *put_json_site(const struct hawk_pointer_report *report, uint32_t index,
-					struct hawk_json *json)
+void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
+				     const struct hawk_site_list *list, struct hawk_json *json)
 {
-	const struct hawk_site_retained *retained = &report->retained[index];
-	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
-	struct hawk_error *err;
-	char id[17];
+	size_t end = hawk_report_limit(report, DEFAULT_TOP, list->count, true);
 
-	hawk_report_site_id(report->graph, index, id);
-	hawk_json_object(json);
-	hawk_json_put_string(json, "site", id);
-	hawk_json_put_integer(json, "objects", blocks.objects);
-	hawk_json_put_integer(json, "shallow_bytes", blocks.bytes);
-	hawk_json_key(json, "retained_bytes");
-	hawk_json_object(json);
-	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
-	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
-	hawk_json_put_boolean(json, "exact", is_exact(report, index));
-	hawk_json_object_end(json);
-	err = hawk_report_json_site_frames(report, index, json);
-	hawk_json_object_end(json);
-	return err;
-}
+	hawk_json_put_array(json, "sites");
+	for (size_t i = 0; i < end; i++) {
+		uint32_t site = list->sites[i];
+		struct hawk_chosen blocks = hawk_report_blocks_of(report, site);
 
-struct hawk_error *hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
-						   const struct hawk_site_list *list,
-						   struct hawk_json *json)
-{
-	size_t end = limit(report, list->count, true);
-	struct hawk_error *err = NULL;
-
-	hawk_json_key(json, "sites");
-	hawk_json_array(json);
-	for (size_t i = 0; i < end && !err; i++)
-		err = put_json_site(report, list->sites[i], json);
+		hawk_json_object(json);
+		hawk_json_put_site(json, "site", report->graph->heap, site);
+		hawk_json_put_integer(json, "objects", blocks.objects);
+		hawk_json_put_integer(json, "shallow_bytes", blocks.bytes);
+		hawk_report_json_retained(&report->retained[site], is_exact(report, site), json);
+		hawk_report_json_site_frames(report, site, json);
+		hawk_json_object_end(json);
+	}
 	hawk_json_array_end(json);
-	return err;
 }
 
 /** Most retained first; then by address. */
@@ -187,87 +156,26 @@ static struct hawk_error *offer(const struct hawk_block_graph *graph, uint32_t b
 	return hawk_ranking_offer(shown, &item);
 }
 
-/** Who retains less does not come into the list. */
-static uint64_t least_of(const struct hawk_ranking *shown)
-{
-	const struct hawk_retained_block *last = hawk_ranking_last(shown);
-
-	return last ? last->bytes : 0;
-}
-
-static struct hawk_error *offer_number(const struct hawk_block_graph *graph, uint32_t number,
-				       struct hawk_ranking *shown)
-{
-	const struct hawk_retained_block item = {
-		.block = graph->dominators.blocks[number],
-		.bytes = graph->dominators.retained[number],
-	};
-
-	if (graph->heap->index.part_count && hawk_block_index_part(&graph->heap->index, item.block))
-		return NULL;
-	return hawk_ranking_offer(shown, &item);
-}
-
-static struct hawk_error *rank_all(const struct hawk_block_graph *graph, struct hawk_ranking *shown)
-{
-	const uint64_t *retained = graph->dominators.retained;
-	uint64_t least = least_of(shown);
-	struct hawk_error *err = NULL;
-
-	for (uint32_t i = 1; i <= graph->dominators.count && !err; i++) {
-		if (retained[i] < least)
-			continue;
-		err = offer_number(graph, i, shown);
-		least = least_of(shown);
-	}
-	return err;
-}
-
-/** The bits of `count` blocks, 64 at most: no branch depends on one. */
-static uint64_t gather(const uint64_t *chosen, const uint32_t *blocks, uint32_t count)
-{
-	uint64_t bits = 0;
-
-	for (uint32_t i = 0; i < count; i++)
-		bits |= (chosen[blocks[i] / 64] >> blocks[i] % 64 & 1) << i;
-	return bits;
-}
-
-static struct hawk_error *rank_chosen(const struct hawk_block_graph *graph, const uint64_t *chosen,
-				      struct hawk_ranking *shown)
-{
-	const struct hawk_dominators *dominators = &graph->dominators;
-	uint64_t least = least_of(shown);
-	struct hawk_error *err = NULL;
-
-	for (uint64_t first = 1; first <= dominators->count; first += 64) {
-		uint64_t left = dominators->count - first + 1;
-		uint64_t bits =
-			gather(chosen, dominators->blocks + first, left < 64 ? (uint32_t)left : 64);
-
-		for (; bits && !err; bits &= bits - 1) {
-			uint32_t number = (uint32_t)first + (uint32_t)__builtin_ctzll(bits);
-
-			if (dominators->retained[number] < least)
-				continue;
-			err = offer_number(graph, number, shown);
-			least = least_of(shown);
-		}
-		if (err)
-			break;
-	}
-	return err;
-}
-
-/** In the order of their numbers among dominators, which is that of memory; nearly all of them
- * retain too little to be looked at. */
+/** Whole blocks by their numbers among dominators; nearly all retain too little to be looked at. */
 static struct hawk_error *rank(const struct hawk_block_graph *graph, const uint64_t *chosen,
 			       struct hawk_ranking *shown)
 {
+	const struct hawk_dominators *dominators = &graph->dominators;
 	const struct hawk_block_index *index = &graph->heap->index;
-	struct hawk_error *err =
-		chosen ? rank_chosen(graph, chosen, shown) : rank_all(graph, shown);
+	const struct hawk_retained_block *last;
+	struct hawk_error *err = NULL;
+	uint64_t least = 0;
 
+	for (uint32_t i = 1; i <= dominators->count && !err; i++) {
+		struct hawk_retained_block item = {dominators->blocks[i], dominators->retained[i]};
+
+		if (item.bytes < least || !hawk_block_is_chosen(chosen, item.block) ||
+		    (index->part_count && hawk_block_index_part(index, item.block)))
+			continue;
+		err = hawk_ranking_offer(shown, &item);
+		last = hawk_ranking_last(shown);
+		least = last ? last->bytes : 0;
+	}
 	/* Of carved blocks several numbers count. */
 	for (size_t i = 0; i < index->part_count && !err; i++)
 		if (index->parts[i].previous == HAWK_BLOCK_NOWHERE &&
@@ -286,7 +194,9 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 
 	*ret = (struct hawk_retained_blocks){0};
 	hawk_ranking_init(&ret->shown,
-			  limit(report, hawk_block_index_block_count(&graph->heap->index), full),
+			  hawk_report_limit(report, DEFAULT_TOP,
+					    hawk_block_index_block_count(&graph->heap->index),
+					    full),
 			  sizeof(struct hawk_retained_block), compare_blocks);
 	if (report->filter)
 		err = hawk_block_choice_make(graph, &wish, &choice);
@@ -306,61 +216,50 @@ void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks)
 	hawk_ranking_deinit(&blocks->shown);
 }
 
-struct hawk_error *hawk_report_retained_blocks(const struct hawk_pointer_report *report,
-					       const struct hawk_retained_blocks *blocks,
-					       const struct hawk_dominators *start,
-					       const struct hawk_screen *screen)
+void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
+				 const struct hawk_retained_blocks *blocks,
+				 const struct hawk_dominators *start,
+				 const struct hawk_screen *screen)
 {
-	const struct hawk_block_graph *graph = report->graph;
 	const struct hawk_retained_block *items = blocks->shown.items;
-	struct hawk_error *err = NULL;
 
 	hawk_screen_heading(screen, "Blocks by retained bytes (%s of %s)",
 			    hawk_quantity_count(blocks->shown.count).text,
 			    hawk_quantity_count(blocks->count).text);
 	if (!blocks->count) {
 		hawk_report_put_none(report, screen);
-		return NULL;
+		return;
 	}
 	hawk_report_put_start_only(screen);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%10s %10s  %s\n", "retained", "start only", "block");
-	hawk_screen_plain(screen);
-	for (size_t i = 0; i < blocks->shown.count && !err; i++) {
-		const struct hawk_retained_block *item = &items[i];
+	hawk_screen_faint(screen, "%10s %10s  %s\n", "retained", "start only", "block");
+	for (size_t i = 0; i < blocks->shown.count; i++) {
+		uint64_t by_starts =
+			hawk_block_graph_retained(report->graph, start, items[i].block);
 
-		hawk_output_printf(
-			screen->output, "%10s %10s  ", hawk_quantity_bytes(item->bytes).text,
-			hawk_quantity_bytes(hawk_block_graph_retained(graph, start, item->block))
-				.text);
-		err = hawk_report_put_block(report, screen, item->block, 23);
+		hawk_output_printf(screen->output, "%10s %10s  ",
+				   hawk_quantity_bytes(items[i].bytes).text,
+				   hawk_quantity_bytes(by_starts).text);
+		hawk_report_put_block(report, screen, items[i].block, 23);
 	}
-	return err;
 }
 
-struct hawk_error *hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
-						    const struct hawk_retained_blocks *blocks,
-						    const struct hawk_dominators *start,
-						    struct hawk_json *json)
+void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
+				      const struct hawk_retained_blocks *blocks,
+				      const struct hawk_dominators *start, struct hawk_json *json)
 {
 	const struct hawk_retained_block *items = blocks->shown.items;
-	struct hawk_error *err = NULL;
 
-	hawk_json_key(json, "blocks");
-	hawk_json_array(json);
-	for (size_t i = 0; i < blocks->shown.count && !err; i++) {
-		const struct hawk_retained_block *item = &items[i];
-
+	hawk_json_put_array(json, "blocks");
+	for (size_t i = 0; i < blocks->shown.count; i++) {
 		hawk_json_object(json);
-		err = hawk_report_json_block(report, item->block, json);
-		hawk_json_put_integer(json, "retained_bytes", item->bytes);
-		hawk_json_key(json, "start_pointers");
-		hawk_json_object(json);
-		hawk_json_put_integer(json, "retained_bytes",
-				      hawk_block_graph_retained(report->graph, start, item->block));
+		hawk_report_json_block(report, items[i].block, json);
+		hawk_json_put_integer(json, "retained_bytes", items[i].bytes);
+		hawk_json_put_object(json, "start_pointers");
+		hawk_json_put_integer(
+			json, "retained_bytes",
+			hawk_block_graph_retained(report->graph, start, items[i].block));
 		hawk_json_object_end(json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);
-	return err;
 }

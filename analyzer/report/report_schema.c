@@ -40,16 +40,14 @@ static struct hawk_quantity share_of(uint64_t count, uint64_t all)
 }
 
 /** The lines of a word without its offset, to be compared with those of the next. */
-static struct hawk_error *write_word(const struct hawk_schema_report *report,
-				     const struct hawk_screen *screen,
-				     const struct hawk_schema_word *word, struct hawk_text *lines)
+static void write_word(const struct hawk_schema_report *report, const struct hawk_screen *screen,
+		       const struct hawk_schema_word *word, struct hawk_text *lines)
 {
 	uint32_t shown = 0;
 
 	for (uint32_t i = 0; i < word->value_count; i++) {
 		const struct hawk_schema_value *value = &word->values[i];
 		CLEANUP(text) struct hawk_text name = {0};
-		struct hawk_error *err;
 
 		if (!screen->full && shown &&
 		    (shown == VALUES || value->count * SMALL < word->count) &&
@@ -58,23 +56,20 @@ static struct hawk_error *write_word(const struct hawk_schema_report *report,
 					 word->value_count - i);
 			break;
 		}
-		err = hawk_schema_append_value(report->pointers, word, value->word,
-					       room(screen, COLUMN + 10), &name);
-		if (err)
-			return err;
+		hawk_schema_append_value(report->pointers, word, value->word,
+					 room(screen, COLUMN + 10), &name);
 		hawk_text_printf(lines, "%9s  %s\n", share_of(value->count, word->count).text,
-				 name.bytes ? name.bytes : "");
+				 hawk_text_string(&name));
 		shown++;
 	}
 	if (!word->value_count)
 		hawk_text_puts(lines, "           not looked at\n");
-	return NULL;
 }
 
 static void put_lines(const struct hawk_screen *screen, const struct hawk_text *lines,
 		      uint32_t first, uint32_t last)
 {
-	const char *line = lines->bytes ? lines->bytes : "";
+	const char *line = hawk_text_string(lines);
 	char offsets[32];
 
 	if (first == last)
@@ -88,22 +83,17 @@ static void put_lines(const struct hawk_screen *screen, const struct hawk_text *
 	}
 }
 
-static struct hawk_error *put_words(const struct hawk_schema_report *report,
-				    const struct hawk_screen *screen,
-				    const struct hawk_schema_group *group)
+static void put_words(const struct hawk_schema_report *report, const struct hawk_screen *screen,
+		      const struct hawk_schema_group *group)
 {
 	CLEANUP(text) struct hawk_text lines = {0};
 	uint32_t first = 0, put = 0;
 
 	for (uint32_t i = 0; i < group->word_count; i++) {
 		CLEANUP(text) struct hawk_text next = {0};
-		struct hawk_error *err = write_word(report, screen, &group->words[i], &next);
 
-		if (err)
-			return err;
-		if (next.failed)
-			return &hawk_enomem;
-		if (i && !strcmp(lines.bytes, next.bytes))
+		write_word(report, screen, &group->words[i], &next);
+		if (i && !strcmp(hawk_text_string(&lines), hawk_text_string(&next)))
 			continue;
 		if (i) {
 			put_lines(screen, &lines, first, i - 1);
@@ -115,12 +105,11 @@ static struct hawk_error *put_words(const struct hawk_schema_report *report,
 		next = (struct hawk_text){0};
 		if (!screen->full && put == WORDS) {
 			hawk_output_printf(screen->output, "  +%u and on: --full\n", i * 8);
-			return NULL;
+			return;
 		}
 	}
 	if (group->word_count)
 		put_lines(screen, &lines, first, group->word_count - 1);
-	return NULL;
 }
 
 static void put_group_heading(const struct hawk_screen *screen,
@@ -151,107 +140,90 @@ static void put_group_heading(const struct hawk_screen *screen,
 		hawk_text_printf(&text, "; %s cannot be read in whole",
 				 hawk_quantity_count(group->unreadable).text);
 	hawk_output_puts(screen->output, "\n");
-	hawk_screen_wrapped(screen, text.bytes ? text.bytes : "", 0, 2);
+	hawk_screen_wrapped(screen, hawk_text_string(&text), 0, 2);
 }
 
-static struct hawk_error *put_misfit(const struct hawk_schema_report *report,
-				     const struct hawk_screen *screen,
-				     const struct hawk_schema_misfit *misfit)
+static void put_misfit(const struct hawk_schema_report *report, const struct hawk_screen *screen,
+		       const struct hawk_schema_misfit *misfit)
 {
 	CLEANUP(text) struct hawk_text name = {0};
-	struct hawk_error *err = hawk_schema_append_value(report->pointers, NULL, misfit->word,
-							  room(screen, COLUMN + 22), &name);
 
-	if (err)
-		return err;
+	hawk_schema_append_value(report->pointers, NULL, misfit->word, room(screen, COLUMN + 22),
+				 &name);
 	hawk_output_printf(screen->output, "      +%-8" PRIu64 " 0x%016" PRIx64 "  %s\n",
-			   misfit->offset, misfit->value, name.bytes ? name.bytes : "");
-	return NULL;
+			   misfit->offset, misfit->value, hawk_text_string(&name));
 }
 
-static struct hawk_error *put_outlier(const struct hawk_schema_report *report,
-				      const struct hawk_screen *screen,
-				      const struct hawk_schema_outlier *outlier)
+static void put_outlier(const struct hawk_schema_report *report, const struct hawk_screen *screen,
+			const struct hawk_schema_outlier *outlier)
 {
 	const struct hawk_block_index *index = &report->pointers->graph->heap->index;
 	uint32_t known = outlier->misfit_count < HAWK_SCHEMA_MISFITS_MAX ? outlier->misfit_count
 									 : HAWK_SCHEMA_MISFITS_MAX;
-	struct hawk_error *err = NULL;
 	uint32_t shown = 0;
 
 	hawk_output_printf(screen->output, "    0x%" PRIx64 "  %s word%s, %.1f bits\n",
 			   hawk_block_start(index, outlier->block),
 			   hawk_quantity_count(outlier->misfit_count).text,
 			   outlier->misfit_count == 1 ? "" : "s", outlier->bits);
-	for (; shown < known && (screen->full || shown < MISFITS) && !err; shown++)
-		err = put_misfit(report, screen, &outlier->misfits[shown]);
+	for (; shown < known && (screen->full || shown < MISFITS); shown++)
+		put_misfit(report, screen, &outlier->misfits[shown]);
 	if (shown < outlier->misfit_count)
 		hawk_output_printf(screen->output, "      ... %s more\n",
 				   hawk_quantity_count(outlier->misfit_count - shown).text);
-	return err;
 }
 
-static struct hawk_error *put_outliers(const struct hawk_schema_report *report,
-				       const struct hawk_screen *screen,
-				       const struct hawk_schema_group *group)
+static void put_outliers(const struct hawk_schema_report *report, const struct hawk_screen *screen,
+			 const struct hawk_schema_group *group)
 {
-	struct hawk_error *err = NULL;
 	uint32_t shown = 0;
 
 	if (!group->outliers_all)
-		return NULL;
+		return;
 	hawk_screen_style(screen, HAWK_STYLE_ALERT);
 	hawk_output_printf(screen->output, "  %s block%s not fit (the least probable first):\n",
 			   hawk_quantity_count(group->outliers_all).text,
 			   group->outliers_all == 1 ? " does" : "s do");
 	hawk_screen_plain(screen);
-	for (; shown < group->outlier_count && (screen->full || shown < OUTLIERS) && !err; shown++)
-		err = put_outlier(report, screen, &group->outliers[shown]);
-	if (!err && shown < group->outliers_all)
+	for (; shown < group->outlier_count && (screen->full || shown < OUTLIERS); shown++)
+		put_outlier(report, screen, &group->outliers[shown]);
+	if (shown < group->outliers_all)
 		hawk_output_printf(screen->output, "    ... %s more\n",
 				   hawk_quantity_count(group->outliers_all - shown).text);
-	return err;
 }
 
-static struct hawk_error *put_groups(const void *context, const struct hawk_screen *screen)
+static void put_groups(const void *context, const struct hawk_screen *screen)
 {
 	const struct hawk_schema_report *report = context;
-	struct hawk_error *err = NULL;
 
-	for (size_t i = 0; i < report->schema->group_count && !err; i++) {
+	for (size_t i = 0; i < report->schema->group_count; i++) {
 		const struct hawk_schema_group *group = &report->schema->groups[i];
 
 		put_group_heading(screen, group);
-		err = put_words(report, screen, group);
-		if (!err)
-			err = put_outliers(report, screen, group);
+		put_words(report, screen, group);
+		put_outliers(report, screen, group);
 	}
-	return err;
 }
 
-struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,
-				      const struct hawk_screen *screen)
+void hawk_report_schema(const struct hawk_schema_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_schema *schema = report->schema;
 	CLEANUP(text) struct hawk_text title = {0};
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name(report->pointers->names, report->site, &name);
 
-	if (err)
-		return err;
 	if (report->site == HAWK_SCHEMA_ANY_SITE) {
 		hawk_text_puts(&title, "Blocks of all sites, of types that match ");
 		hawk_utf8_append_safe(&title, report->type);
 	} else {
-		hawk_site_name_append(&title, name, room(screen, 1));
+		hawk_site_name_append(&title, hawk_site_name(report->pointers->names, report->site),
+				      room(screen, 1));
 	}
-	hawk_screen_heading(screen, "%s", title.bytes ? title.bytes : "");
+	hawk_screen_heading(screen, "%s", hawk_text_string(&title));
 	hawk_output_printf(
 		screen->output, "%s block%s, %s\n", hawk_quantity_count(schema->objects).text,
 		schema->objects == 1 ? "" : "s", hawk_quantity_bytes(schema->bytes).text);
 	if (!schema->objects)
 		hawk_report_put_none(report->pointers, screen);
-	err = hawk_report_put_rows(report->pointers, screen, put_groups, report);
+	hawk_report_put_rows(report->pointers, screen, put_groups, report);
 	if (schema->rest_objects)
 		hawk_output_printf(screen->output, "\n%s blocks of other sizes: --size, --top\n",
 				   hawk_quantity_count(schema->rest_objects).text);
@@ -259,5 +231,4 @@ struct hawk_error *hawk_report_schema(const struct hawk_schema_report *report,
 		hawk_output_printf(screen->output,
 				   "\n%s blocks are carved up by a pool, and were left out\n",
 				   hawk_quantity_count(schema->carved).text);
-	return err;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
-#include "hawk_json.h"
+#include "hawk_json_objects.h"
 #include "hawk_quantity.h"
 #include "hawk_report.h"
 #include "hawk_scope_groups.h"
@@ -44,7 +44,7 @@ static void put_group(const struct hawk_report *report, const struct hawk_screen
 	if (!group->label)
 		hawk_text_puts(&safe, "(outside of scopes)");
 	else
-		hawk_utf8_append_middle_cut(&safe, path.bytes ? path.bytes : "", width);
+		hawk_utf8_append_middle_cut(&safe, hawk_text_string(&path), width);
 	hawk_output_printf(screen->output, "%9s %8s %10s %7s %10s %7s ",
 			   group->label ? hawk_quantity_count(group->entries).text : "-",
 			   group->label ? hawk_quantity_nanoseconds(group->total_ns).text : "-",
@@ -52,8 +52,7 @@ static void put_group(const struct hawk_report *report, const struct hawk_screen
 			   hawk_quantity_count(counts->alloc_objects).text,
 			   size_text(screen, counts->inuse_bytes).text,
 			   hawk_quantity_count(counts->inuse_objects).text);
-	hawk_output_append(screen->output, safe.bytes, safe.size);
-	hawk_output_puts(screen->output, "\n");
+	hawk_screen_line(screen, &safe);
 }
 
 struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
@@ -75,40 +74,21 @@ struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 	}
 	hawk_screen_heading(screen, "Scopes (%s of %s), each with the scopes inside it",
 			    hawk_quantity_count(end).text, hawk_quantity_count(count).text);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%9s %8s %10s %7s %10s %7s %s\n", "entries", "time",
-			   "allocated", "blocks", "held", "blocks", "scope");
-	hawk_screen_plain(screen);
+	hawk_screen_faint(screen, "%9s %8s %10s %7s %10s %7s %s\n", "entries", "time", "allocated",
+			  "blocks", "held", "blocks", "scope");
 	for (size_t i = 0; i < end; i++)
 		put_group(report, screen, &groups[i]);
 	return NULL;
-}
-
-void hawk_report_json_scope_path(const struct hawk_table *table, uint32_t label,
-				 struct hawk_json *json)
-{
-	uint32_t labels[HAWK_SCOPE_PATH_MAX];
-	size_t count = hawk_scope_path(table, label, labels, HAWK_SCOPE_PATH_MAX);
-
-	hawk_json_array(json);
-	for (size_t i = 0; i < count; i++)
-		hawk_json_string(json, hawk_table_label(table, labels[i])->name);
-	hawk_json_array_end(json);
 }
 
 static void put_json_group(const struct hawk_report *report, const struct hawk_scope_group *group,
 			   struct hawk_json *json)
 {
 	hawk_json_object(json);
-	hawk_json_key(json, "path");
-	hawk_report_json_scope_path(report->heap->table, group->label, json);
+	hawk_json_put_scope_path(json, "path", report->heap->table, group->label);
 	hawk_json_put_integer(json, "entries", group->entries);
 	hawk_json_put_integer(json, "total_ns", group->total_ns);
-	hawk_json_put_integer(json, "sites", group->counts.sites);
-	hawk_json_put_integer(json, "inuse_objects", group->counts.inuse_objects);
-	hawk_json_put_integer(json, "inuse_bytes", group->counts.inuse_bytes);
-	hawk_json_put_integer(json, "alloc_objects", group->counts.alloc_objects);
-	hawk_json_put_integer(json, "alloc_bytes", group->counts.alloc_bytes);
+	hawk_json_put_counts(json, &group->counts);
 	hawk_json_object_end(json);
 }
 
@@ -122,8 +102,7 @@ struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report, str
 		return err;
 	if (report->limited && report->top < count)
 		count = report->top;
-	hawk_json_key(json, "scopes");
-	hawk_json_array(json);
+	hawk_json_put_array(json, "scopes");
 	for (size_t i = 0; i < count; i++)
 		put_json_group(report, &groups[i], json);
 	hawk_json_array_end(json);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_json_objects.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
 #include "hawk_utf8.h"
@@ -109,89 +110,72 @@ static struct hawk_quantity share_of_sources(const struct hawk_pointer_report *r
 }
 
 /** "at +8 of make_cell  cells.c:30, 98.1 % of those", fitted into `width` columns. */
-static struct hawk_error *append_holder(const struct hawk_pointer_report *report,
-					const struct hawk_site_graph *graph,
-					const struct hawk_site_edge *edge, size_t width,
-					struct hawk_text *text)
+static void append_holder(const struct hawk_pointer_report *report,
+			  const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
+			  size_t width, struct hawk_text *text)
 {
 	CLEANUP(text) struct hawk_text places = {0}, end = {0};
-	struct hawk_error *err;
 	size_t used;
 
 	append_places(graph, edge, width == SIZE_MAX ? SIZE_MAX : PLACES, &places);
 	if (places.size > PLACES_WIDTH && width != SIZE_MAX) {
-		hawk_text_deinit(&places);
+		hawk_text_clear(&places);
 		append_places(graph, edge, 1, &places);
 	}
 	if (edge->source == HAWK_SITE_ROOTS) {
-		hawk_text_printf(text, "by roots (%s)", places.bytes ? places.bytes : "");
-		return NULL;
+		hawk_text_printf(text, "by roots (%s)", hawk_text_string(&places));
+		return;
 	}
 	if (edge->place_count == 1 && graph->places[edge->first_place].offset == HAWK_SITE_ANYWHERE)
 		hawk_text_puts(text, "anywhere in ");
 	else
-		hawk_text_printf(text, "at %s of ", places.bytes ? places.bytes : "");
+		hawk_text_printf(text, "at %s of ", hawk_text_string(&places));
 	hawk_text_printf(&end, ", %s of those", share_of_sources(report, edge).text);
 	used = text->size + end.size;
 	if (width != SIZE_MAX)
 		width = width > used + NAME_WIDTH_MIN ? width - used : NAME_WIDTH_MIN;
-	err = hawk_site_name_tell(report->names, edge->source, width, text);
-	hawk_text_puts(text, end.bytes ? end.bytes : "");
-	return err;
+	hawk_site_name_tell(report->names, edge->source, width, text);
+	hawk_text_puts(text, hawk_text_string(&end));
 }
 
-static struct hawk_error *put_holder(const struct hawk_pointer_report *report,
-				     const struct hawk_screen *screen,
-				     const struct hawk_site_graph *graph,
-				     const struct hawk_site_edge *edge)
+static void put_holder(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		       const struct hawk_site_graph *graph, const struct hawk_site_edge *edge)
 {
+	uint64_t targets = hawk_report_blocks_of(report, edge->target).objects;
 	CLEANUP(text) struct hawk_text text = {0};
-	struct hawk_error *err =
-		append_holder(report, graph, edge,
-			      screen->full ? SIZE_MAX : screen->width - HOLDER_COLUMN, &text);
 
-	if (err)
-		return err;
+	append_holder(report, graph, edge, screen->full ? SIZE_MAX : screen->width - HOLDER_COLUMN,
+		      &text);
 	hawk_output_printf(screen->output, "    %10s %8s  ",
 			   hawk_quantity_bytes(edge->counts.target_bytes).text,
-			   hawk_quantity_share(edge->counts.targets,
-					       hawk_report_blocks_of(report, edge->target).objects)
-				   .text);
-	hawk_output_append(screen->output, text.bytes, text.size);
-	hawk_output_puts(screen->output, "\n");
-	return NULL;
+			   hawk_quantity_share(edge->counts.targets, targets).text);
+	hawk_screen_line(screen, &text);
 }
 
-static struct hawk_error *put_site(const struct hawk_pointer_report *report,
-				   const struct hawk_screen *screen, const struct by_target *by,
-				   uint32_t index)
+static void put_site(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		     const struct by_target *by, uint32_t index)
 {
 	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
 	uint32_t start = by->first[index], end = by->first[index + 1];
 	CLEANUP(text) struct hawk_text text = {0};
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name_learn(report->names, index);
 
-	if (!err)
-		err = hawk_site_name(report->names, index, &name);
-	if (err)
-		return err;
-	hawk_site_name_append(&text, name, screen->full ? SIZE_MAX : screen->width - 44);
+	hawk_site_name_learn(report->names, index);
+	hawk_site_name_append(&text, hawk_site_name(report->names, index),
+			      screen->full ? SIZE_MAX : screen->width - 44);
 	hawk_output_printf(screen->output, "%10s %12s  %016" PRIx64 "  %s\n",
 			   hawk_quantity_bytes(blocks.bytes).text,
 			   hawk_quantity_count(blocks.objects).text,
-			   report->graph->heap->sites[index].id, text.bytes ? text.bytes : "");
+			   report->graph->heap->sites[index].id, hawk_text_string(&text));
 	if (start == end)
 		hawk_output_puts(screen->output, "    no pointer to any of them\n");
-	for (uint32_t i = start; i < end && !err; i++) {
+	for (uint32_t i = start; i < end; i++) {
 		if (!screen->full && i - start == HOLDERS && end - i > 1) {
 			hawk_output_printf(screen->output, "    ... %s more\n",
 					   hawk_quantity_count(end - i).text);
 			break;
 		}
-		err = put_holder(report, screen, by->graph, &by->graph->edges[by->edges[i]]);
+		put_holder(report, screen, by->graph, &by->graph->edges[by->edges[i]]);
 	}
-	return err;
 }
 
 /** The sites that are shown. */
@@ -202,14 +186,12 @@ struct site_rows {
 	size_t count;
 };
 
-static struct hawk_error *put_sites(const void *context, const struct hawk_screen *screen)
+static void put_sites(const void *context, const struct hawk_screen *screen)
 {
 	const struct site_rows *rows = context;
-	struct hawk_error *err = NULL;
 
-	for (size_t i = 0; i < rows->count && !err; i++)
-		err = put_site(rows->report, screen, rows->by, rows->sites[i]);
-	return err;
+	for (size_t i = 0; i < rows->count; i++)
+		put_site(rows->report, screen, rows->by, rows->sites[i]);
 }
 
 struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,
@@ -236,12 +218,11 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 		return NULL;
 	}
 	hawk_report_put_sampling(report, screen);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%10s %12s  %-16s  %s\n    %10s %8s  %s\n", "size",
-			   "blocks", "site", "allocated by", "held size", "blocks", "held");
-	hawk_screen_plain(screen);
-	return hawk_report_put_rows(report, screen, put_sites,
-				    &(struct site_rows){report, &by, list->sites, end});
+	hawk_screen_faint(screen, "%10s %12s  %-16s  %s\n    %10s %8s  %s\n", "size", "blocks",
+			  "site", "allocated by", "held size", "blocks", "held");
+	hawk_report_put_rows(report, screen, put_sites,
+			     &(struct site_rows){report, &by, list->sites, end});
+	return NULL;
 }
 
 static void put_json_counts(const struct hawk_site_counts *counts, struct hawk_json *json)
@@ -261,11 +242,8 @@ static void put_json_place(const struct hawk_site_edge *edge, const struct hawk_
 		hawk_json_put_string(json, "kind",
 				     hawk_root_kind_name((enum hawk_root_kind)place->offset));
 	} else {
-		hawk_json_key(json, "offset");
-		if (place->offset == HAWK_SITE_ANYWHERE)
-			hawk_json_null(json);
-		else
-			hawk_json_integer(json, place->offset);
+		hawk_json_put_integer_if(json, "offset", !(place->offset == HAWK_SITE_ANYWHERE),
+					 place->offset);
 	}
 	put_json_counts(&place->counts, json);
 	hawk_json_object_end(json);
@@ -275,44 +253,34 @@ static void put_json_edge(const struct hawk_pointer_report *report,
 			  const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
 			  struct hawk_json *json)
 {
-	char source[17], target[17];
+	const struct hawk_heap *heap = report->graph->heap;
 
-	hawk_report_site_id(report->graph, edge->source, source);
-	hawk_report_site_id(report->graph, edge->target, target);
 	hawk_json_object(json);
-	hawk_json_put_string(json, "source", source[0] ? source : NULL);
-	hawk_json_put_string(json, "target", target);
+	hawk_json_put_site(json, "source", heap, edge->source);
+	hawk_json_put_site(json, "target", heap, edge->target);
 	put_json_counts(&edge->counts, json);
-	hawk_json_key(json, "places");
-	hawk_json_array(json);
+	hawk_json_put_array(json, "places");
 	for (uint32_t i = 0; i < edge->place_count; i++)
 		put_json_place(edge, &graph->places[edge->first_place + i], json);
 	hawk_json_array_end(json);
 	hawk_json_object_end(json);
 }
 
-static struct hawk_error *put_json_nodes(const struct hawk_pointer_report *report,
-					 const struct hawk_site_list *list, size_t end,
-					 struct hawk_json *json)
+static void put_json_nodes(const struct hawk_pointer_report *report,
+			   const struct hawk_site_list *list, size_t end, struct hawk_json *json)
 {
-	struct hawk_error *err = NULL;
-	char id[17];
-
-	hawk_json_key(json, "sites");
-	hawk_json_array(json);
-	for (size_t i = 0; i < end && !err; i++) {
+	hawk_json_put_array(json, "sites");
+	for (size_t i = 0; i < end; i++) {
 		struct hawk_chosen blocks = hawk_report_blocks_of(report, list->sites[i]);
 
-		hawk_report_site_id(report->graph, list->sites[i], id);
 		hawk_json_object(json);
-		hawk_json_put_string(json, "site", id);
+		hawk_json_put_site(json, "site", report->graph->heap, list->sites[i]);
 		hawk_json_put_integer(json, "inuse_objects", blocks.objects);
 		hawk_json_put_integer(json, "inuse_bytes", blocks.bytes);
-		err = hawk_report_json_site_frames(report, list->sites[i], json);
+		hawk_report_json_site_frames(report, list->sites[i], json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);
-	return err;
 }
 
 /** What a site is in the drawing; 0 = not in it. */
@@ -335,18 +303,16 @@ struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report 
 {
 	size_t end = live_sites(report, list, list->count);
 	CLEANUP(free_ptr) uint8_t *shown = mark(report, list, end);
-	struct hawk_error *err;
 
 	if (!shown)
 		return &hawk_enomem;
-	err = put_json_nodes(report, list, end, json);
-	hawk_json_key(json, "edges");
-	hawk_json_array(json);
-	for (size_t i = 0; i < graph->edge_count && !err; i++)
+	put_json_nodes(report, list, end, json);
+	hawk_json_put_array(json, "edges");
+	for (size_t i = 0; i < graph->edge_count; i++)
 		if (shown[graph->edges[i].target])
 			put_json_edge(report, graph, &graph->edges[i], json);
 	hawk_json_array_end(json);
-	return err;
+	return NULL;
 }
 
 /** For a quoted string of Graphviz's language. */
@@ -360,35 +326,26 @@ static void put_dot_text(struct hawk_output *output, const char *text)
 }
 
 /** A node with its site's name, up to the end of the label. */
-static struct hawk_error *begin_dot_node(const struct hawk_pointer_report *report,
-					 struct hawk_output *output, uint32_t index,
-					 const char *style)
+static void begin_dot_node(const struct hawk_pointer_report *report, struct hawk_output *output,
+			   uint32_t index, const char *style)
 {
 	CLEANUP(text) struct hawk_text text = {0};
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name(report->names, index, &name);
 
-	if (err)
-		return err;
-	hawk_site_name_append(&text, name, DOT_NAME_WIDTH);
+	hawk_site_name_append(&text, hawk_site_name(report->names, index), DOT_NAME_WIDTH);
 	hawk_output_printf(output, "\ts%016" PRIx64 " [%slabel=\"",
 			   report->graph->heap->sites[index].id, style);
-	put_dot_text(output, text.bytes ? text.bytes : "");
-	return NULL;
+	put_dot_text(output, hawk_text_string(&text));
 }
 
-static struct hawk_error *put_dot_node(const struct hawk_pointer_report *report,
-				       struct hawk_output *output, uint32_t index)
+static void put_dot_node(const struct hawk_pointer_report *report, struct hawk_output *output,
+			 uint32_t index)
 {
 	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
-	struct hawk_error *err = begin_dot_node(report, output, index, "");
 
-	if (err)
-		return err;
+	begin_dot_node(report, output, index, "");
 	hawk_output_printf(
 		output, "\\n%s in %s block%s\"];\n", hawk_quantity_bytes(blocks.bytes).text,
 		hawk_quantity_count(blocks.objects).text, blocks.objects == 1 ? "" : "s");
-	return NULL;
 }
 
 static void put_dot_edge(const struct hawk_pointer_report *report,
@@ -404,31 +361,18 @@ static void put_dot_edge(const struct hawk_pointer_report *report,
 	else
 		hawk_output_printf(output, "\ts%016" PRIx64, sites[edge->source].id);
 	hawk_output_printf(output, " -> s%016" PRIx64 " [label=\"%s\\n%s\"];\n",
-			   sites[edge->target].id, places.bytes ? places.bytes : "",
+			   sites[edge->target].id, hawk_text_string(&places),
 			   hawk_quantity_bytes(edge->counts.target_bytes).text);
 }
 
-/** A site of which no block was chosen, and that holds some that were. */
-static struct hawk_error *put_dot_holder(const struct hawk_pointer_report *report,
-					 struct hawk_output *output, uint32_t index)
+/* Holders, of which no block need be chosen, where blocks are. */
+static void put_dot_holders(const struct hawk_pointer_report *report,
+			    const struct hawk_site_graph *graph, uint8_t *shown,
+			    struct hawk_output *output)
 {
-	struct hawk_error *err = begin_dot_node(report, output, index, "style=dashed, ");
-
-	if (!err)
-		hawk_output_puts(output, "\"];\n");
-	return err;
-}
-
-/* Holders need not be chosen themselves where blocks are. */
-static struct hawk_error *put_dot_holders(const struct hawk_pointer_report *report,
-					  const struct hawk_site_graph *graph, uint8_t *shown,
-					  struct hawk_output *output)
-{
-	struct hawk_error *err = NULL;
 	size_t edges = 0;
 
-	for (size_t i = 0; report->chosen && i < graph->edge_count && edges < DOT_EDGES && !err;
-	     i++) {
+	for (size_t i = 0; report->chosen && i < graph->edge_count && edges < DOT_EDGES; i++) {
 		const struct hawk_site_edge *edge = &graph->edges[i];
 
 		if (shown[edge->target] != DOT_SITE)
@@ -437,9 +381,9 @@ static struct hawk_error *put_dot_holders(const struct hawk_pointer_report *repo
 		if (edge->source == HAWK_SITE_ROOTS || shown[edge->source])
 			continue;
 		shown[edge->source] = DOT_HOLDER;
-		err = put_dot_holder(report, output, edge->source);
+		begin_dot_node(report, output, edge->source, "style=dashed, ");
+		hawk_output_puts(output, "\"];\n");
 	}
-	return err;
 }
 
 struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *report,
@@ -449,17 +393,15 @@ struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *
 {
 	size_t end = live_sites(report, list, DOT_SITES), edges = 0;
 	CLEANUP(free_ptr) uint8_t *shown = mark(report, list, end);
-	struct hawk_error *err = NULL;
 
 	if (!shown)
 		return &hawk_enomem;
 	hawk_output_puts(output, "digraph sites {\n\trankdir=LR;\n\tnode [shape=box];\n"
 				 "\troots [shape=ellipse];\n");
-	for (size_t i = 0; i < end && !err; i++)
-		err = put_dot_node(report, output, list->sites[i]);
-	if (!err)
-		err = put_dot_holders(report, graph, shown, output);
-	for (size_t i = 0; i < graph->edge_count && edges < DOT_EDGES && !err; i++) {
+	for (size_t i = 0; i < end; i++)
+		put_dot_node(report, output, list->sites[i]);
+	put_dot_holders(report, graph, shown, output);
+	for (size_t i = 0; i < graph->edge_count && edges < DOT_EDGES; i++) {
 		const struct hawk_site_edge *edge = &graph->edges[i];
 
 		if (shown[edge->target] != DOT_SITE ||
@@ -469,5 +411,5 @@ struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *
 		put_dot_edge(report, graph, edge, output);
 	}
 	hawk_output_puts(output, "}\n");
-	return err;
+	return NULL;
 }

@@ -8,7 +8,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_quantity.h"
 #include "hawk_report.h"
-#include "hawk_site_stack.h"
+#include "hawk_site_stacks.h"
 
 enum {
 	DEFAULT_TOP = 3,
@@ -87,16 +87,13 @@ static void put_row(const struct hawk_report *report, const struct hawk_screen *
 
 static void put_heads(const struct hawk_screen *screen, enum hawk_site_sort sort)
 {
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
 	if (sort == HAWK_SITE_SORT_TOTAL)
-		hawk_output_printf(screen->output, "   # %*s %8s %12s %9s %9s  %s\n",
-				   screen->full ? FULL_TOTAL_WIDTH : 10, "allocated", "share",
-				   "blocks", "average", "temporary", "site");
+		hawk_screen_faint(screen, "   # %*s %8s %12s %9s %9s  %s\n",
+				  screen->full ? FULL_TOTAL_WIDTH : 10, "allocated", "share",
+				  "blocks", "average", "temporary", "site");
 	else
-		hawk_output_printf(screen->output, "   # %*s %8s %12s  %-14s %s\n",
-				   screen->full ? 18 : 10, "size", "share", "blocks", "oldest",
-				   "site");
-	hawk_screen_plain(screen);
+		hawk_screen_faint(screen, "   # %*s %8s %12s  %-14s %s\n", screen->full ? 18 : 10,
+				  "size", "share", "blocks", "oldest", "site");
 }
 
 /** Behind a row of estimates. */
@@ -125,34 +122,32 @@ static size_t place_in(const struct list_plan *plan, uint32_t site)
 	return 0;
 }
 
-static struct hawk_error *put_list(const struct hawk_report *report,
-				   const struct hawk_screen *screen, const struct list_plan *plan,
-				   size_t end)
+static void put_list(const struct hawk_report *report, const struct hawk_screen *screen,
+		     const struct list_plan *plan, size_t end)
 {
-	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
-	struct hawk_error *err =
-		hawk_site_stacks_create(screen, report->symbols, report->heap, report->list->sites,
-					end, plan->depth, &stacks);
+	const uint32_t *sites = report->list->sites;
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(screen, report->symbols, report->heap, plan->depth);
 
-	if (err)
-		return err;
+	for (size_t i = 0; i < end; i++)
+		hawk_site_stacks_add(&stacks, sites[i]);
+	hawk_site_stacks_compare(&stacks);
 	put_heads(screen, plan->sort);
-	for (size_t i = 0; i < end && !err; i++) {
-		uint32_t index = report->list->sites[i];
-		const struct hawk_site *site = &report->heap->sites[index];
-		size_t place = place_in(plan, index);
+	for (size_t i = 0; i < end; i++) {
+		const struct hawk_site *site = &report->heap->sites[sites[i]];
+		size_t place = place_in(plan, sites[i]);
 
 		put_row(report, screen, plan, i + 1, site);
 		if (site->sample.estimated)
 			put_error(screen, plan, &site->sample);
 		if (place) {
 			hawk_output_printf(screen->output, " = %zu above\n", place);
-			continue;
+		} else {
+			hawk_output_puts(screen->output, "\n");
+			hawk_site_stacks_put(&stacks, sites[i]);
 		}
-		hawk_output_puts(screen->output, "\n");
-		err = hawk_site_stacks_put(stacks, index);
 	}
-	return err;
 }
 
 /** " that match: 4.2 MiB" */
@@ -165,9 +160,8 @@ static struct hawk_quantity matching_text(const struct hawk_report *report)
 	return text;
 }
 
-static struct hawk_error *put_section(const struct hawk_report *report,
-				      const struct hawk_screen *screen,
-				      const struct list_plan *plan)
+static void put_section(const struct hawk_report *report, const struct hawk_screen *screen,
+			const struct list_plan *plan)
 {
 	static const char *const titles[] = {
 		[HAWK_SITE_SORT_SIZE] = "Top sites by live bytes",
@@ -182,11 +176,10 @@ static struct hawk_error *put_section(const struct hawk_report *report,
 	hawk_screen_heading(screen, "%s (%s of %s%s)", titles[plan->sort],
 			    hawk_quantity_count(end).text, hawk_quantity_count(all).text,
 			    report->filtered ? matching_text(report).text : "");
-	if (!end) {
+	if (end)
+		put_list(report, screen, plan, end);
+	else
 		hawk_output_puts(screen->output, "  none\n");
-		return NULL;
-	}
-	return put_list(report, screen, plan, end);
 }
 
 /** Size first with stacks, then count, where sites that were shown already are only named. */
@@ -194,26 +187,24 @@ static struct hawk_error *put_both_sections(const struct hawk_report *report,
 					    const struct hawk_screen *screen)
 {
 	size_t top = report->top ? report->top : DEFAULT_TOP;
+	size_t shown = top < report->list->count ? top : report->list->count;
 	struct list_plan plan = {
 		.sort = HAWK_SITE_SORT_SIZE,
 		.top = top,
 		.depth = report->depth ? report->depth : DEFAULT_DEPTH,
 	};
-	struct hawk_error *err = put_section(report, screen, &plan);
+	CLEANUP(free_ptr) uint32_t *before = calloc(shown + 1, sizeof(*before));
 
-	if (err)
-		return err;
-	if (top > report->list->count)
-		top = report->list->count;
-	CLEANUP(free_ptr) uint32_t *before = calloc(top + 1, sizeof(*before));
 	if (!before)
 		return &hawk_enomem;
-	memcpy(before, report->list->sites, top * sizeof(*before));
+	put_section(report, screen, &plan);
+	memcpy(before, report->list->sites, shown * sizeof(*before));
 	plan.sort = HAWK_SITE_SORT_COUNT;
 	plan.before = before;
-	plan.shown_before = top;
+	plan.shown_before = shown;
 	plan.depth = report->depth ? report->depth : 1;
-	return put_section(report, screen, &plan);
+	put_section(report, screen, &plan);
+	return NULL;
 }
 
 struct hawk_error *hawk_report_sites(const struct hawk_report *report,
@@ -227,5 +218,6 @@ struct hawk_error *hawk_report_sites(const struct hawk_report *report,
 		plan.top = plan.top ? plan.top : DEFAULT_TOP_SORTED;
 		plan.depth = plan.depth ? plan.depth : DEFAULT_DEPTH_SORTED;
 	}
-	return put_section(report, screen, &plan);
+	put_section(report, screen, &plan);
+	return NULL;
 }

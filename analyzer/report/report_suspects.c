@@ -11,10 +11,11 @@
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
 #include "hawk_growth_text.h"
+#include "hawk_json_objects.h"
 #include "hawk_leaks.h"
 #include "hawk_quantity.h"
 #include "hawk_report_suspects.h"
-#include "hawk_site_stack.h"
+#include "hawk_site_stacks.h"
 #include "hawk_utf8.h"
 
 enum { NAME_WIDTH = 40, STEPS = 3, INDENT = 3, COMMAND_INDENT = 5 };
@@ -65,49 +66,54 @@ static void append_command(const struct hawk_suspects *suspects, const struct ha
 			 id, suspects->target);
 }
 
-static struct hawk_error *append_name(const struct hawk_suspects *suspects, uint32_t site,
-				      struct hawk_text *text)
+static void append_name(const struct hawk_suspects *suspects, uint32_t site, struct hawk_text *text)
 {
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name(suspects->pointers->names, site, &name);
+	const struct hawk_site_name *name = hawk_site_name(suspects->pointers->names, site);
 
-	if (err)
-		return err;
 	if (name->function)
 		hawk_function_name_append(text, name->function, NAME_WIDTH);
 	else
 		hawk_site_name_append_folded(text, name);
-	return NULL;
 }
 
-/** Sites between the top and the suspect: ", through A, B and C"; of what is lost "A, B and C". */
-static struct hawk_error *append_steps(const struct hawk_suspects *suspects,
-				       const struct hawk_suspect *suspect, struct hawk_text *text)
+/** Sites between the top and the suspect, outermost first; returns how many. */
+static size_t find_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			 uint32_t sites[HAWK_SITE_TREE_DEPTH])
 {
 	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
-	uint32_t kind = nodes[suspect->holder.top].kind;
+	uint32_t first = nodes[suspect->holder.node].parent;
+	size_t count = 0, i = 0;
+
+	for (uint32_t at = first; at && at != suspect->holder.top && count < HAWK_SITE_TREE_DEPTH;
+	     at = nodes[at].parent)
+		count++;
+	for (uint32_t at = first; i < count; at = nodes[at].parent)
+		sites[count - ++i] = nodes[at].key;
+	return count;
+}
+
+/** ", through A, B and C"; of what is lost "A, B and C". */
+static void append_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			 struct hawk_text *text)
+{
+	uint32_t kind = suspects->tree.nodes[suspect->holder.top].kind;
 	const char *first = kind == HAWK_TREE_SHARED ? "; they share it through "
 			    : kind == HAWK_TREE_LOST ? ""
 						     : ", through ";
-	uint32_t steps[HAWK_SITE_TREE_DEPTH + 2];
-	struct hawk_error *err = NULL;
-	size_t count = 0;
+	uint32_t sites[HAWK_SITE_TREE_DEPTH];
+	size_t count = find_steps(suspects, suspect, sites);
 
-	for (uint32_t at = nodes[suspect->holder.node].parent;
-	     at && at != suspect->holder.top && count < HAWK_SITE_TREE_DEPTH; at = nodes[at].parent)
-		steps[count++] = at;
-	for (size_t i = 0; i < count && !err; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (count > STEPS && i == STEPS - 1) {
 			hawk_text_puts(text, ", ...");
 			i = count - 1;
 		}
 		hawk_text_puts(text, !i ? first : i + 1 == count ? " and " : ", ");
-		err = append_name(suspects, nodes[steps[count - 1 - i]].key, text);
+		append_name(suspects, sites[i], text);
 	}
 	if (count && kind == HAWK_TREE_LOST)
 		hawk_text_printf(text, ", which %s lost",
 				 count == 1 ? "is itself" : "are themselves");
-	return err;
 }
 
 static const char *holder_kind(const struct hawk_suspects *suspects,
@@ -160,8 +166,8 @@ static void append_sentence(struct hawk_text *text, const char *sentence)
 		text->bytes[start] = (char)(text->bytes[start] - 'a' + 'A');
 }
 
-static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
-					const struct hawk_suspect *suspect, struct hawk_text *text)
+static void append_holder(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			  struct hawk_text *text)
 {
 	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
 	struct hawk_quantity part = part_of(suspect->holder.bytes, suspect->facts.bytes, false);
@@ -180,20 +186,20 @@ static struct hawk_error *append_holder(const struct hawk_suspects *suspects,
 		else
 			hawk_text_printf(text, "%s%sonly reachable from ", whole ? "" : part.text,
 					 whole ? "" : " of it is ");
-		return append_steps(suspects, suspect, text);
+		append_steps(suspects, suspect, text);
+		return;
 	}
 	append_sentence(text, part.text);
-	if (top->kind == HAWK_TREE_ROOT)
-		hawk_text_printf(text, " of it hangs on %s", suspects->roots.names[top->key]);
-	else if (top->kind == HAWK_TREE_SEVERAL)
-		hawk_text_printf(text, " of it hangs on %s and others",
-				 suspects->roots.names[top->key]);
+	if (top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL)
+		hawk_text_printf(text, " of it hangs on %s%s", suspects->roots.names[top->key],
+				 top->kind == HAWK_TREE_SEVERAL ? " and others" : "");
 	else if (top->kind == HAWK_TREE_SHARED)
 		hawk_text_puts(text, " of it is shared by several structures: no one of them alone "
 				     "keeps it alive");
 	else
 		hawk_text_puts(text, " of it is held by what is not known");
-	return suspect->holder.top ? append_steps(suspects, suspect, text) : NULL;
+	if (suspect->holder.top)
+		append_steps(suspects, suspect, text);
 }
 
 /** Why it is not said what is lost. */
@@ -236,30 +242,26 @@ static void append_reach(const struct hawk_suspects *suspects, const struct hawk
 }
 
 /** "In all, 12 MiB in 300,000 blocks are lost through it, among them those of make_cell." */
-static struct hawk_error *append_followers(const struct hawk_suspects *suspects,
-					   const struct hawk_suspect *suspect,
-					   struct hawk_text *text)
+static void append_followers(const struct hawk_suspects *suspects,
+			     const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	size_t count = suspect->follower_count, said = 0, names;
 
 	if (!count)
-		return NULL;
+		return;
 	hawk_text_printf(text, " In all, %s in %s blocks are lost through it, among them those of ",
 			 hawk_quantity_bytes(suspect->lost.bytes).text,
 			 hawk_quantity_count(suspect->lost.objects).text);
 	names = text->size;
 	for (size_t i = 0; i < count && said < STEPS; i++) {
 		CLEANUP(text) struct hawk_text name = {0};
-		struct hawk_error *err = append_name(suspects, suspect->followers[i], &name);
 
-		if (err)
-			return err;
+		append_name(suspects, suspect->followers[i], &name);
 		if (i && name.bytes && text->bytes && strstr(text->bytes + names, name.bytes))
 			continue;
 		hawk_text_printf(text, "%s%s", said++ ? ", " : "", name.bytes ? name.bytes : "?");
 	}
 	hawk_text_puts(text, ".");
-	return NULL;
 }
 
 static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *text)
@@ -282,31 +284,25 @@ static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *
 	hawk_text_puts(text, ".");
 }
 
-static struct hawk_error *append_story(const struct hawk_suspects *suspects,
-				       const struct hawk_suspect *suspect, struct hawk_text *text)
+static void append_story(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			 struct hawk_text *text)
 {
 	uint64_t retained = suspect->retained.all_pointers;
-	struct hawk_error *err;
+	uint64_t bytes = suspect->facts.inuse_bytes;
 
-	hawk_text_printf(
-		text, "%s in %s block%s, %s of the heap. ",
-		hawk_quantity_bytes(suspect->facts.inuse_bytes).text,
-		hawk_quantity_count(suspect->facts.inuse_objects).text,
-		suspect->facts.inuse_objects == 1 ? "" : "s",
-		hawk_quantity_share(suspect->facts.inuse_bytes, suspects->heap_bytes).text);
-	err = append_holder(suspects, suspect, text);
-	if (err)
-		return err;
+	hawk_text_printf(text, "%s in %s block%s, %s of the heap. ",
+			 hawk_quantity_bytes(bytes).text,
+			 hawk_quantity_count(suspect->facts.inuse_objects).text,
+			 suspect->facts.inuse_objects == 1 ? "" : "s",
+			 hawk_quantity_share(bytes, suspects->heap_bytes).text);
+	append_holder(suspects, suspect, text);
 	hawk_text_puts(text, ".");
 	append_reach(suspects, suspect, text);
-	err = append_followers(suspects, suspect, text);
-	if (err)
-		return err;
-	if (hawk_quantity_more_bytes(retained, suspect->facts.inuse_bytes))
+	append_followers(suspects, suspect, text);
+	if (hawk_quantity_more_bytes(retained, bytes))
 		hawk_text_printf(text, " With what it holds it retains %s.",
 				 hawk_quantity_bytes(retained).text);
 	append_growth(suspect, text);
-	return NULL;
 }
 
 /** On one line, or on several that a shell reads as one. */
@@ -328,84 +324,63 @@ static void put_command(const struct hawk_screen *screen, const char *command)
 		hawk_output_printf(screen->output, "%s\n", command);
 }
 
-static struct hawk_error *append_title(const struct hawk_suspects *suspects,
-				       const struct hawk_screen *screen, size_t number,
-				       struct hawk_text *text)
+static void append_title(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
+			 size_t number, struct hawk_text *text)
 {
-	const struct hawk_site_name *name;
-	struct hawk_error *err =
-		hawk_site_name(suspects->pointers->names, suspects->items[number].site, &name);
-
-	if (!err)
-		hawk_site_name_append(text, name,
-				      screen->full ? SIZE_MAX : screen->width - INDENT - 1);
-	return err;
+	hawk_site_name_append(
+		text, hawk_site_name(suspects->pointers->names, suspects->items[number].site),
+		screen->full ? SIZE_MAX : screen->width - INDENT - 1);
 }
 
 /** Whether another suspect has the same title. */
-static struct hawk_error *is_alike(const struct hawk_suspects *suspects,
-				   const struct hawk_screen *screen, size_t number,
-				   const struct hawk_text *title, bool *ret)
+static bool is_alike(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
+		     size_t number, const struct hawk_text *title)
 {
-	*ret = false;
-	for (size_t i = 0; i < suspects->count && !*ret; i++) {
-		CLEANUP(text) struct hawk_text other = {0};
-		struct hawk_error *err =
-			i == number ? NULL : append_title(suspects, screen, i, &other);
+	bool alike = false;
 
-		if (err)
-			return err;
-		*ret = other.bytes && title->bytes && !strcmp(other.bytes, title->bytes);
+	for (size_t i = 0; i < suspects->count && !alike; i++) {
+		CLEANUP(text) struct hawk_text other = {0};
+
+		if (i == number)
+			continue;
+		append_title(suspects, screen, i, &other);
+		alike = !strcmp(hawk_text_string(&other), hawk_text_string(title));
 	}
-	return NULL;
+	return alike;
 }
 
-static struct hawk_error *put_suspect(const struct hawk_suspects *suspects,
-				      const struct hawk_screen *screen,
-				      struct hawk_site_stacks *stacks, size_t number)
+static void put_suspect(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
+			struct hawk_site_stacks *stacks, size_t number)
 {
 	const struct hawk_suspect *suspect = &suspects->items[number];
 	CLEANUP(text) struct hawk_text title = {0}, story = {0}, command = {0};
-	struct hawk_error *err = append_title(suspects, screen, number, &title);
-	bool alike = false;
 
-	if (!err)
-		err = is_alike(suspects, screen, number, &title, &alike);
-	if (!err)
-		err = append_story(suspects, suspect, &story);
-	if (err)
-		return err;
+	append_title(suspects, screen, number, &title);
+	append_story(suspects, suspect, &story);
 	append_command(suspects, suspect, &command);
 	hawk_output_printf(screen->output, "%s%zu. %s\n", number ? "\n" : "", number + 1,
-			   title.bytes ? title.bytes : "");
-	if (alike)
-		err = hawk_site_stacks_put(stacks, suspect->site);
-	hawk_output_fill(screen->output, ' ', INDENT);
-	hawk_screen_wrapped(screen, story.bytes ? story.bytes : "", INDENT, INDENT);
-	put_command(screen, command.bytes ? command.bytes : "");
-	return err;
+			   hawk_text_string(&title));
+	if (is_alike(suspects, screen, number, &title))
+		hawk_site_stacks_put(stacks, suspect->site);
+	hawk_screen_paragraph(screen, hawk_text_string(&story), INDENT, INDENT);
+	put_command(screen, hawk_text_string(&command));
 }
 
 /** What tells those from each other that have the same name, and no more, also with --full. */
-static struct hawk_error *put_all(const struct hawk_suspects *suspects,
-				  const struct hawk_screen *screen)
+static void put_all(const struct hawk_suspects *suspects, const struct hawk_screen *screen)
 {
 	const struct hawk_pointer_report *pointers = suspects->pointers;
-	CLEANUP(free_ptr) uint32_t *sites = calloc(suspects->count + 1, sizeof(*sites));
-	CLEANUP(site_stacks) struct hawk_site_stacks *stacks = NULL;
 	struct hawk_screen narrow = *screen;
-	struct hawk_error *err;
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(&narrow, pointers->symbols, pointers->graph->heap, 1);
 
-	if (!sites)
-		return &hawk_enomem;
 	narrow.full = false;
 	for (size_t i = 0; i < suspects->count; i++)
-		sites[i] = suspects->items[i].site;
-	err = hawk_site_stacks_create(&narrow, pointers->symbols, pointers->graph->heap, sites,
-				      suspects->count, 1, &stacks);
-	for (size_t i = 0; i < suspects->count && !err; i++)
-		err = put_suspect(suspects, screen, stacks, i);
-	return err;
+		hawk_site_stacks_add(&stacks, suspects->items[i].site);
+	hawk_site_stacks_compare(&stacks);
+	for (size_t i = 0; i < suspects->count; i++)
+		put_suspect(suspects, screen, &stacks, i);
 }
 
 /** Live bytes of the sites that it stands for. */
@@ -420,122 +395,88 @@ static uint64_t explained_bytes(const struct hawk_suspects *suspects,
 	return bytes;
 }
 
-struct hawk_error *hawk_report_suspects(const struct hawk_suspects *suspects,
-					const struct hawk_screen *screen)
+void hawk_report_suspects(const struct hawk_suspects *suspects, const struct hawk_screen *screen)
 {
 	uint64_t bytes = 0;
 
 	if (suspects->skipped) {
 		hawk_output_puts(screen->output, "\n");
 		hawk_screen_wrapped(screen, suspects->skipped, 0, 0);
-		return NULL;
+		return;
+	}
+	if (!suspects->count) {
+		hawk_screen_heading(screen, "Suspects: none, no site has much of the heap");
+		return;
 	}
 	for (size_t i = 0; i < suspects->count; i++)
 		bytes += explained_bytes(suspects, &suspects->items[i]);
-	if (!suspects->count) {
-		hawk_screen_heading(screen, "Suspects: none, no site has much of the heap");
-		return NULL;
-	}
 	hawk_screen_heading(screen,
 			    "Suspects: %zu site%s behind %s of the heap, and what to ask next",
 			    suspects->count, suspects->count == 1 ? "" : "s",
 			    hawk_quantity_share(bytes, suspects->heap_bytes).text);
-	return put_all(suspects, screen);
+	put_all(suspects, screen);
 }
 
-static struct hawk_error *put_json_holder(const struct hawk_suspects *suspects,
-					  const struct hawk_suspect *suspect,
-					  struct hawk_json *json)
+static void put_json_holder(const struct hawk_suspects *suspects,
+			    const struct hawk_suspect *suspect, struct hawk_json *json)
 {
-	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
-	const struct hawk_site_tree_node *top = &nodes[suspect->holder.top];
+	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
 	bool root = top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL;
-	uint32_t steps[HAWK_SITE_TREE_DEPTH + 2];
-	size_t count = 0;
-	char id[17];
+	uint32_t steps[HAWK_SITE_TREE_DEPTH];
 
-	hawk_json_key(json, "holder");
 	if (!suspect->holder.top) {
-		hawk_json_null(json);
-		return NULL;
+		hawk_json_put_null(json, "holder");
+		return;
 	}
-	hawk_json_object(json);
+	hawk_json_put_object(json, "holder");
 	hawk_json_put_string(json, "kind", holder_kind(suspects, suspect));
 	hawk_json_put_string(json, "root", root ? suspects->roots.names[top->key] : NULL);
 	hawk_json_put_integer(json, "bytes", suspect->holder.bytes);
 	hawk_json_put_integer(json, "objects", suspect->holder.objects);
-	hawk_json_key(json, "through");
-	hawk_json_array(json);
-	for (uint32_t at = nodes[suspect->holder.node].parent;
-	     at && at != suspect->holder.top && count < HAWK_SITE_TREE_DEPTH; at = nodes[at].parent)
-		steps[count++] = nodes[at].key;
-	while (count) {
-		hawk_report_site_id(suspects->pointers->graph, steps[--count], id);
-		hawk_json_string(json, id);
-	}
-	hawk_json_array_end(json);
+	hawk_json_put_sites(json, "through", suspects->pointers->graph->heap, steps,
+			    find_steps(suspects, suspect, steps));
 	hawk_json_object_end(json);
-	return NULL;
 }
 
 static void put_json_lost(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
 			  struct hawk_json *json)
 {
-	hawk_json_key(json, "lost_through");
 	if (!suspect->lost.objects) {
-		hawk_json_null(json);
+		hawk_json_put_null(json, "lost_through");
 		return;
 	}
-	hawk_json_object(json);
+	hawk_json_put_object(json, "lost_through");
 	hawk_json_put_integer(json, "objects", suspect->lost.objects);
 	hawk_json_put_integer(json, "bytes", suspect->lost.bytes);
-	hawk_json_key(json, "sites");
-	hawk_json_array(json);
-	for (size_t i = 0; i < suspect->follower_count; i++) {
-		char id[17];
-
-		hawk_report_site_id(suspects->pointers->graph, suspect->followers[i], id);
-		hawk_json_string(json, id);
-	}
-	hawk_json_array_end(json);
+	hawk_json_put_sites(json, "sites", suspects->pointers->graph->heap, suspect->followers,
+			    suspect->follower_count);
 	hawk_json_object_end(json);
 }
 
-static struct hawk_error *put_json_suspect(const struct hawk_suspects *suspects,
-					   const struct hawk_suspect *suspect,
-					   struct hawk_json *json)
+static void put_json_suspect(const struct hawk_suspects *suspects,
+			     const struct hawk_suspect *suspect, struct hawk_json *json)
 {
-	const struct hawk_block_graph *graph = suspects->pointers->graph;
 	CLEANUP(text) struct hawk_text command = {0};
-	struct hawk_error *err;
-	char id[17];
 
-	hawk_report_site_id(graph, suspect->site, id);
 	append_command(suspects, suspect, &command);
 	hawk_json_object(json);
-	hawk_json_put_string(json, "site", id);
+	hawk_json_put_site(json, "site", suspects->pointers->graph->heap, suspect->site);
 	hawk_json_put_integer(json, "inuse_objects", suspect->facts.inuse_objects);
 	hawk_json_put_integer(json, "inuse_bytes", suspect->facts.inuse_bytes);
 	hawk_report_json_growth(&suspect->growth, &suspect->facts, json);
 	hawk_report_json_reach(&suspect->facts, json);
 	hawk_report_json_retained(&suspect->retained, true, json);
-	err = put_json_holder(suspects, suspect, json);
+	put_json_holder(suspects, suspect, json);
 	put_json_lost(suspects, suspect, json);
 	hawk_json_put_string(json, "next", command.bytes);
 	hawk_json_object_end(json);
-	return err;
 }
 
-struct hawk_error *hawk_report_suspects_json(const struct hawk_suspects *suspects,
-					     struct hawk_json *json)
+void hawk_report_suspects_json(const struct hawk_suspects *suspects, struct hawk_json *json)
 {
-	struct hawk_error *err = NULL;
-
-	hawk_json_key(json, "suspects");
-	hawk_json_array(json);
-	for (size_t i = 0; i < suspects->count && !err; i++)
-		err = put_json_suspect(suspects, &suspects->items[i], json);
+	hawk_json_put_array(json, "suspects");
+	for (size_t i = 0; i < suspects->count; i++)
+		put_json_suspect(suspects, &suspects->items[i], json);
 	hawk_json_array_end(json);
 	hawk_json_put_string(json, "suspects_skipped", suspects->skipped);
-	return err;
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_json_objects.h"
 #include "hawk_leaks.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
@@ -85,8 +86,8 @@ static void append_root(struct hawk_text *text, const char *name, size_t width)
 	hawk_text_append(&variable, name, (size_t)(place - name) + 1);
 	place += sizeof(in) - 1;
 	hawk_text_append(&module, place, (size_t)(section - place));
-	used = variable.bytes ? hawk_utf8_width(variable.bytes) : 0;
-	hawk_utf8_append_middle_cut(text, variable.bytes ? variable.bytes : "", width);
+	used = hawk_utf8_width(hawk_text_string(&variable));
+	hawk_utf8_append_middle_cut(text, hawk_text_string(&variable), width);
 	used += sizeof(in) - 2;
 	if (!module.bytes || width < used + MODULE_WIDTH_MIN)
 		return;
@@ -94,36 +95,38 @@ static void append_root(struct hawk_text *text, const char *name, size_t width)
 	hawk_utf8_append_middle_cut(text, module.bytes, width - used);
 }
 
-static struct hawk_error *append_name(const struct writer *writer,
-				      const struct hawk_site_tree_node *node, size_t width,
-				      bool folded, struct hawk_text *text)
+/** For text and JSON. */
+static void append_name(const struct writer *writer, const struct hawk_site_tree_node *node,
+			size_t width, struct hawk_text *text)
 {
-	const struct hawk_site_name *name;
-	struct hawk_error *err;
+	bool several = node->kind == HAWK_TREE_SEVERAL;
 
-	if (node->kind == HAWK_TREE_SITE && !folded)
-		return hawk_site_name_tell(writer->report->names, node->key, width, text);
-	if (node->kind == HAWK_TREE_ROOT || node->kind == HAWK_TREE_SEVERAL) {
-		bool several = node->kind == HAWK_TREE_SEVERAL;
-
-		if (!folded && several && width != SIZE_MAX)
+	if (node->kind == HAWK_TREE_SITE) {
+		hawk_site_name_tell(writer->report->names, node->key, width, text);
+	} else if (node->kind == HAWK_TREE_ROOT || several) {
+		if (several && width != SIZE_MAX)
 			width -= strlen(and_others);
-		append_root(text, writer->groups->names[node->key], folded ? SIZE_MAX : width);
-		if (several)
-			hawk_text_puts(text, and_others);
-		for (size_t i = 0; folded && text->bytes && i < text->size; i++)
-			if (text->bytes[i] == ';')
-				text->bytes[i] = ':';
-		return NULL;
-	}
-	if (node->kind != HAWK_TREE_SITE) {
+		append_root(text, writer->groups->names[node->key], width);
+		hawk_text_puts(text, several ? and_others : "");
+	} else {
 		hawk_text_puts(text, special_name(writer, node->kind));
-		return NULL;
 	}
-	err = hawk_site_name(writer->report->names, node->key, &name);
-	if (!err)
-		hawk_site_name_append_folded(text, name);
-	return err;
+}
+
+/** For folded stacks: without a place, names of roots and sites without ';'. */
+static void append_folded(const struct writer *writer, const struct hawk_site_tree_node *node,
+			  struct hawk_text *text)
+{
+	size_t start = text->size;
+
+	if (node->kind == HAWK_TREE_SITE)
+		hawk_site_name_append_folded(text,
+					     hawk_site_name(writer->report->names, node->key));
+	else
+		append_name(writer, node, SIZE_MAX, text);
+	for (size_t i = start; i < text->size && node->kind != HAWK_TREE_LOST; i++)
+		if (text->bytes[i] == ';')
+			text->bytes[i] = ':';
 }
 
 /** What stands before names. */
@@ -143,7 +146,7 @@ static uint64_t start_bytes(const struct writer *writer, uint32_t number)
 	return writer->tree->start ? writer->tree->start[number].cum_bytes : 0;
 }
 
-static struct hawk_error *put_line(const struct writer *writer, uint32_t number)
+static void put_line(const struct writer *writer, uint32_t number)
 {
 	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
 	unsigned indent = 2 * (node->depth - 1);
@@ -152,19 +155,12 @@ static struct hawk_error *put_line(const struct writer *writer, uint32_t number)
 	size_t room = writer->screen->width > taken + NAME_WIDTH_MIN ? writer->screen->width - taken
 								     : NAME_WIDTH_MIN;
 	CLEANUP(text) struct hawk_text text = {0};
-	struct hawk_error *err;
 
-	err = append_name(writer, node, writer->screen->full ? SIZE_MAX : room, false, &text);
-	if (err)
-		return err;
+	append_name(writer, node, writer->screen->full ? SIZE_MAX : room, &text);
 	put_figures(writer, node->cum_bytes, start_bytes(writer, number), node->cum_objects);
 	hawk_output_fill(writer->output, ' ', indent);
-	hawk_output_append(writer->output, text.bytes, text.size);
-	hawk_output_puts(writer->output, "\n");
-	return NULL;
+	hawk_screen_line(writer->screen, &text);
 }
-
-static struct hawk_error *put_children(const struct writer *writer, uint32_t parent);
 
 /** The branches that are not shown, in one line. */
 static void put_rest(const struct writer *writer, uint32_t child, unsigned depth)
@@ -187,17 +183,16 @@ static void put_rest(const struct writer *writer, uint32_t child, unsigned depth
 	hawk_screen_plain(writer->screen);
 }
 
-static struct hawk_error *put_children(const struct writer *writer, uint32_t parent)
+static void put_children(const struct writer *writer, uint32_t parent)
 {
 	const struct hawk_site_tree_node *nodes = writer->tree->nodes;
 	uint32_t child = nodes[parent].first_child;
 	unsigned depth = nodes[parent].depth + 1;
-	struct hawk_error *err = NULL;
 	size_t shown = 0;
 
 	if (depth > writer->depth)
-		return NULL;
-	for (; child && !err; child = nodes[child].next_sibling) {
+		return;
+	for (; child; child = nodes[child].next_sibling) {
 		bool small = writer->share &&
 			     nodes[child].cum_bytes < nodes[0].cum_bytes / writer->share;
 
@@ -205,22 +200,19 @@ static struct hawk_error *put_children(const struct writer *writer, uint32_t par
 		if ((shown == writer->top || (small && shown)) && nodes[child].next_sibling)
 			break;
 		shown++;
-		err = put_line(writer, child);
-		if (!err)
-			err = put_children(writer, child);
+		put_line(writer, child);
+		put_children(writer, child);
 	}
-	if (!err)
-		put_rest(writer, child, depth);
-	return err;
+	put_rest(writer, child, depth);
 }
 
-static struct hawk_error *put_rows(const void *context, const struct hawk_screen *screen)
+static void put_rows(const void *context, const struct hawk_screen *screen)
 {
 	struct writer writer = *(const struct writer *)context;
 
 	writer.screen = screen;
 	writer.output = screen->output;
-	return put_children(&writer, 0);
+	put_children(&writer, 0);
 }
 
 static int blocks_width(const struct hawk_site_tree *tree)
@@ -230,10 +222,15 @@ static int blocks_width(const struct hawk_site_tree *tree)
 	return width > BLOCKS_WIDTH_MIN ? (int)width : BLOCKS_WIDTH_MIN;
 }
 
-/** Of branches as they are left out in text. */
-static struct hawk_tree_view view_text(const struct hawk_pointer_report *report, bool full)
+void hawk_report_tree(const struct hawk_pointer_report *report,
+		      const struct hawk_tree_roots *groups, const struct hawk_site_tree *tree,
+		      const struct hawk_screen *screen)
 {
-	return (struct hawk_tree_view){
+	bool full = screen->full;
+	struct writer writer = {
+		.report = report,
+		.groups = groups,
+		.tree = tree,
 		.top = full          ? SIZE_MAX
 		       : report->top ? report->top
 				     : DEFAULT_TOP,
@@ -241,118 +238,82 @@ static struct hawk_tree_view view_text(const struct hawk_pointer_report *report,
 			 : full        ? SIZE_MAX
 				       : DEFAULT_DEPTH,
 		.share = full ? 0 : SMALL,
-	};
-}
-
-static struct hawk_pointer_report report_roots(const struct hawk_pointer_report *report)
-{
-	struct hawk_pointer_report tops = *report;
-
-	tops.depth = 1;
-	tops.top = report->top ? report->top : 2 * DEFAULT_TOP;
-	return tops;
-}
-
-struct hawk_error *hawk_report_tree(const struct hawk_pointer_report *report,
-				    const struct hawk_tree_roots *groups,
-				    const struct hawk_site_tree *tree,
-				    const struct hawk_screen *screen)
-{
-	const struct hawk_tree_view view = view_text(report, screen->full);
-	struct writer writer = {
-		.report = report,
-		.groups = groups,
-		.tree = tree,
-		.top = view.top,
-		.depth = view.depth,
-		.share = view.share,
 		.blocks_width = blocks_width(tree),
 	};
 
 	hawk_report_put_sampling(report, screen);
 	if (tree->start)
 		hawk_report_put_start_only(screen);
-	hawk_screen_style(screen, HAWK_STYLE_FAINT);
-	hawk_output_printf(screen->output, "%10s %s%7s %*s  %s\n", "size",
-			   tree->start ? "start only " : "", "share", writer.blocks_width, "blocks",
-			   "held by");
-	hawk_screen_plain(screen);
-	return hawk_report_put_rows(report, screen, put_rows, &writer);
+	hawk_screen_faint(screen, "%10s %s%7s %*s  %s\n", "size", tree->start ? "start only " : "",
+			  "share", writer.blocks_width, "blocks", "held by");
+	hawk_report_put_rows(report, screen, put_rows, &writer);
 }
 
-static struct hawk_error *put_folded(const struct writer *writer, uint32_t number,
-				     struct hawk_text *path)
+static void put_folded(const struct writer *writer, uint32_t number, struct hawk_text *path)
 {
 	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
 	size_t size = path->size;
-	struct hawk_error *err = NULL;
 
 	if (number) {
-		if (path->size)
-			hawk_text_puts(path, ";");
-		err = append_name(writer, node, SIZE_MAX, true, path);
+		hawk_text_puts(path, path->size ? ";" : "");
+		append_folded(writer, node, path);
 	}
-	if (!err && path->failed)
-		err = &hawk_enomem;
-	if (!err && path->bytes && node->flat_bytes)
+	if (path->bytes && node->flat_bytes)
 		hawk_output_printf(writer->output, "%s %llu\n", path->bytes,
 				   (unsigned long long)node->flat_bytes);
-	for (uint32_t child = node->first_child; child && !err;
+	for (uint32_t child = node->first_child; child;
 	     child = writer->tree->nodes[child].next_sibling)
-		err = put_folded(writer, child, path);
+		put_folded(writer, child, path);
 	if (path->bytes) {
 		path->size = size;
 		path->bytes[size] = '\0';
 	}
-	return err;
 }
 
-struct hawk_error *hawk_report_tree_folded(const struct hawk_pointer_report *report,
-					   const struct hawk_tree_roots *groups,
-					   const struct hawk_site_tree *tree,
-					   struct hawk_output *output)
+void hawk_report_tree_folded(const struct hawk_pointer_report *report,
+			     const struct hawk_tree_roots *groups,
+			     const struct hawk_site_tree *tree, struct hawk_output *output)
 {
 	CLEANUP(text) struct hawk_text path = {0};
 	struct writer writer = {.report = report, .groups = groups, .tree = tree, .output = output};
 
-	return put_folded(&writer, 0, &path);
+	put_folded(&writer, 0, &path);
 }
 
-static struct hawk_error *put_json_node(const struct writer *writer, const uint32_t *numbers,
-					uint32_t number)
+static void put_json_sums(struct hawk_json *json, uint64_t flat_objects, uint64_t flat_bytes,
+			  uint64_t cum_objects, uint64_t cum_bytes)
+{
+	hawk_json_put_integer(json, "flat_objects", flat_objects);
+	hawk_json_put_integer(json, "flat_bytes", flat_bytes);
+	hawk_json_put_integer(json, "cum_objects", cum_objects);
+	hawk_json_put_integer(json, "cum_bytes", cum_bytes);
+}
+
+static void put_json_node(const struct writer *writer, const uint32_t *numbers, uint32_t number)
 {
 	static const char *const kinds[] = {"all", "root", "several", "shared", "lost", "site"};
 	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
+	struct hawk_json *json = writer->json;
 	CLEANUP(text) struct hawk_text name = {0};
-	struct hawk_error *err = append_name(writer, node, SIZE_MAX, false, &name);
-	char id[17] = "";
 
-	if (err)
-		return err;
-	if (node->kind == HAWK_TREE_SITE)
-		hawk_report_site_id(writer->report->graph, node->key, id);
-	hawk_json_object(writer->json);
-	hawk_json_put_string(writer->json, "kind", kinds[node->kind]);
-	hawk_json_put_string(writer->json, "name", name.bytes);
-	hawk_json_put_string(writer->json, "site", id[0] ? id : NULL);
-	hawk_json_put_integer(writer->json, "flat_objects", node->flat_objects);
-	hawk_json_put_integer(writer->json, "flat_bytes", node->flat_bytes);
-	hawk_json_put_integer(writer->json, "cum_objects", node->cum_objects);
-	hawk_json_put_integer(writer->json, "cum_bytes", node->cum_bytes);
-	hawk_json_put_integer(writer->json, "parent", numbers[node->parent]);
+	append_name(writer, node, SIZE_MAX, &name);
+	hawk_json_object(json);
+	hawk_json_put_string(json, "kind", kinds[node->kind]);
+	hawk_json_put_string(json, "name", name.bytes);
+	hawk_json_put_site(json, "site", writer->report->graph->heap,
+			   node->kind == HAWK_TREE_SITE ? node->key : UINT32_MAX);
+	put_json_sums(json, node->flat_objects, node->flat_bytes, node->cum_objects,
+		      node->cum_bytes);
+	hawk_json_put_integer(json, "parent", numbers[node->parent]);
 	if (writer->tree->start) {
 		const struct hawk_site_tree_sums *start = &writer->tree->start[number];
 
-		hawk_json_key(writer->json, "start_pointers");
-		hawk_json_object(writer->json);
-		hawk_json_put_integer(writer->json, "flat_objects", start->flat_objects);
-		hawk_json_put_integer(writer->json, "flat_bytes", start->flat_bytes);
-		hawk_json_put_integer(writer->json, "cum_objects", start->cum_objects);
-		hawk_json_put_integer(writer->json, "cum_bytes", start->cum_bytes);
-		hawk_json_object_end(writer->json);
+		hawk_json_put_object(json, "start_pointers");
+		put_json_sums(json, start->flat_objects, start->flat_bytes, start->cum_objects,
+			      start->cum_bytes);
+		hawk_json_object_end(json);
 	}
-	hawk_json_object_end(writer->json);
-	return NULL;
+	hawk_json_object_end(json);
 }
 
 /** Numbers the nodes that are put, from 0 on; others have NOT_PUT. Caller frees; NULL = no memory.
@@ -397,17 +358,15 @@ struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *repor
 		.depth = report->depth ? report->depth : SIZE_MAX,
 	};
 	CLEANUP(free_ptr) uint32_t *numbers = number_nodes(&writer);
-	struct hawk_error *err = NULL;
 
 	if (!numbers)
 		return &hawk_enomem;
-	hawk_json_key(json, "tree");
-	hawk_json_array(json);
-	for (uint32_t i = 0; i < tree->count && !err; i++)
+	hawk_json_put_array(json, "tree");
+	for (uint32_t i = 0; i < tree->count; i++)
 		if (numbers[i] != NOT_PUT)
-			err = put_json_node(&writer, numbers, i);
+			put_json_node(&writer, numbers, i);
 	hawk_json_array_end(json);
-	return err;
+	return NULL;
 }
 
 /** Whether enough is held more than one way to say what that means. */
@@ -422,20 +381,19 @@ static bool is_much_shared(const struct hawk_site_tree *tree)
 	return false;
 }
 
-struct hawk_error *hawk_report_retained_roots(const struct hawk_pointer_report *report,
-					      const struct hawk_tree_roots *groups,
-					      const struct hawk_site_tree *tree,
-					      const struct hawk_screen *screen)
+void hawk_report_retained_roots(const struct hawk_pointer_report *report,
+				const struct hawk_tree_roots *groups,
+				const struct hawk_site_tree *tree, const struct hawk_screen *screen)
 {
-	struct hawk_pointer_report tops = report_roots(report);
-	struct hawk_error *err;
+	struct hawk_pointer_report tops = *report;
 
-	err = hawk_report_tree(&tops, groups, tree, screen);
-	if (!err && is_much_shared(tree))
+	tops.depth = 1;
+	tops.top = report->top ? report->top : 2 * DEFAULT_TOP;
+	hawk_report_tree(&tops, groups, tree, screen);
+	if (is_much_shared(tree))
 		hawk_output_puts(
 			screen->output,
 			"\n  What several blocks share would survive the loss of any one of "
 			"them;\n  hawk-core merge-paths follows the shortest way to each "
 			"block.\n");
-	return err;
 }

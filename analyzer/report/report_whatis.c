@@ -3,29 +3,19 @@
  * @file
  * What lies at an address, as text and as JSON.
  */
-#include <stdio.h>
-
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
-#include "hawk_json.h"
+#include "hawk_json_objects.h"
 #include "hawk_quantity.h"
 #include "hawk_report_whatis.h"
 #include "hawk_text.h"
 
-static const char *state_name(const struct hawk_whatis *whatis)
-{
-	switch (whatis->state) {
-	case HAWK_BLOCK_LIVE:
-		return "live";
-	case HAWK_BLOCK_HEADER:
-		return "header";
-	case HAWK_BLOCK_DEAD:
-		return "dead";
-	case HAWK_BLOCK_NONE:
-		break;
-	}
-	return NULL;
-}
+static const char *const state_names[] = {
+	[HAWK_BLOCK_NONE] = NULL,
+	[HAWK_BLOCK_LIVE] = "live",
+	[HAWK_BLOCK_HEADER] = "header",
+	[HAWK_BLOCK_DEAD] = "dead",
+};
 
 static void put_type(const char *type, const struct hawk_screen *screen)
 {
@@ -36,8 +26,7 @@ static void put_type(const char *type, const struct hawk_screen *screen)
 		return;
 	hawk_function_name_append(&text, type, width);
 	hawk_output_puts(screen->output, "  type ");
-	hawk_output_append(screen->output, text.bytes, text.size);
-	hawk_output_puts(screen->output, "\n");
+	hawk_screen_line(screen, &text);
 }
 
 static void put_stack(const struct hawk_report *report, const struct hawk_screen *screen,
@@ -50,52 +39,42 @@ static void put_stack(const struct hawk_report *report, const struct hawk_screen
 	hawk_screen_stack_cut(screen, stack, &cut, 4);
 }
 
-static struct hawk_error *put_block(const struct hawk_report *report,
-				    const struct hawk_whatis *whatis,
-				    const struct hawk_screen *screen)
+static void put_block(const struct hawk_report *report, const struct hawk_whatis *whatis,
+		      const struct hawk_screen *screen)
 {
 	const struct hawk_block *block = &whatis->block;
 	const struct hawk_site *site = hawk_heap_site(report->heap, block->trace);
+	double age = hawk_heap_age_seconds(report->heap, hawk_birth_decode(block->birth));
 	CLEANUP(text) struct hawk_text text = {0};
-	struct hawk_stack stack;
-	struct hawk_error *err;
+	struct hawk_stack stack = {0};
 
-	if (whatis->state == HAWK_BLOCK_DEAD) {
+	if (whatis->state == HAWK_BLOCK_DEAD)
 		hawk_text_printf(&text, "freed block, started at 0x%llx (size and age are gone)",
 				 (unsigned long long)block->start);
-	} else {
-		uint64_t birth = hawk_birth_decode(block->birth);
-		double age = hawk_heap_age_seconds(report->heap, birth);
-
-		if (whatis->state == HAWK_BLOCK_HEADER)
-			hawk_text_puts(&text, "header of the ");
-		else
-			hawk_text_printf(&text, "byte %llu of the ",
-					 (unsigned long long)(whatis->address - block->start));
+	else if (whatis->state == HAWK_BLOCK_HEADER)
+		hawk_text_puts(&text, "header of the ");
+	else
+		hawk_text_printf(&text, "byte %llu of the ",
+				 (unsigned long long)(whatis->address - block->start));
+	if (whatis->state != HAWK_BLOCK_DEAD)
 		hawk_text_printf(
 			&text, "live block 0x%llx, %s bytes, from %s, %s old",
 			(unsigned long long)block->start, hawk_quantity_count(block->size).text,
 			hawk_report_kind_name(block->kind), hawk_quantity_seconds(age).text);
-	}
-	if (!text.bytes)
-		return &hawk_enomem;
-	hawk_output_puts(screen->output, "  ");
-	hawk_screen_wrapped(screen, text.bytes, 2, 4);
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 4);
 	put_type(whatis->type, screen);
 	if (site)
 		hawk_output_printf(screen->output, "  allocated at site %016llx\n",
 				   (unsigned long long)site->id);
-	hawk_stack_init(&stack);
-	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
+	hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
 	stack.type = NULL; /* that is said */
-	if (!err && !stack.count)
+	if (stack.count)
+		put_stack(report, screen, &stack);
+	else
 		hawk_output_puts(screen->output, stack.trace_flags & HAWK_TRACE_NOT_SAMPLED
 							 ? "    (not sampled: no stack was taken)\n"
 							 : "    (no stack was recorded)\n");
-	else if (!err)
-		put_stack(report, screen, &stack);
 	hawk_stack_deinit(&stack);
-	return err;
 }
 
 static void put_thread(const struct hawk_whatis *whatis, const struct hawk_screen *screen)
@@ -159,24 +138,19 @@ static void put_mapping(const struct hawk_whatis *whatis, const struct hawk_scre
 	hawk_output_puts(screen->output, "\n");
 }
 
-struct hawk_error *hawk_report_whatis_text(const struct hawk_report *report,
-					   const struct hawk_whatis *whatis,
-					   const struct hawk_screen *screen)
+void hawk_report_whatis_text(const struct hawk_report *report, const struct hawk_whatis *whatis,
+			     const struct hawk_screen *screen)
 {
-	struct hawk_error *err = NULL;
-
 	hawk_screen_style(screen, HAWK_STYLE_HEADING);
 	hawk_output_printf(screen->output, "0x%llx", (unsigned long long)whatis->address);
 	hawk_screen_plain(screen);
-	if (!whatis->mapping) {
-		hawk_output_puts(screen->output, "\n  nothing: not mapped\n");
-		return NULL;
-	}
 	hawk_output_puts(screen->output, "\n");
+	if (!whatis->mapping) {
+		hawk_output_puts(screen->output, "  nothing: not mapped\n");
+		return;
+	}
 	if (whatis->state != HAWK_BLOCK_NONE)
-		err = put_block(report, whatis, screen);
-	if (err)
-		return err;
+		put_block(report, whatis, screen);
 	if (whatis->tracer)
 		hawk_output_puts(screen->output, "  the tracer's own memory\n");
 	if (whatis->thread)
@@ -184,95 +158,80 @@ struct hawk_error *hawk_report_whatis_text(const struct hawk_report *report,
 	if (whatis->module)
 		put_module(whatis, screen);
 	put_mapping(whatis, screen);
-	return NULL;
 }
 
-static struct hawk_error *put_json_block(const struct hawk_report *report,
-					 const struct hawk_whatis *whatis, struct hawk_json *json)
+static void put_json_block(const struct hawk_report *report, const struct hawk_whatis *whatis,
+			   struct hawk_json *json)
 {
 	const struct hawk_block *block = &whatis->block;
+	const struct hawk_heap *heap = report->heap;
 	const struct hawk_site *site;
-	struct hawk_stack stack;
-	struct hawk_error *err;
-	char id[17];
+	struct hawk_stack stack = {0};
 
-	hawk_json_key(json, "block");
 	if (whatis->state == HAWK_BLOCK_NONE) {
-		hawk_json_null(json);
-		return NULL;
+		hawk_json_put_null(json, "block");
+		return;
 	}
-	hawk_json_object(json);
+	hawk_json_put_object(json, "block");
 	hawk_json_put_address(json, "address", block->start);
-	hawk_json_put_string(json, "state", state_name(whatis));
+	hawk_json_put_string(json, "state", state_names[whatis->state]);
 	if (whatis->state != HAWK_BLOCK_DEAD) {
-		hawk_json_key(json, "offset");
-		hawk_json_signed(json, (int64_t)(whatis->address - block->start));
+		hawk_json_put_signed_if(json, "offset", true,
+					(int64_t)(whatis->address - block->start));
 		hawk_json_put_integer(json, "size", block->size);
 		hawk_json_put_string(json, "kind", hawk_report_kind_name(block->kind));
-		hawk_json_key(json, "age_seconds");
-		hawk_json_seconds(
-			json, hawk_heap_age_seconds(report->heap, hawk_birth_decode(block->birth)));
+		hawk_json_put_seconds(json, "age_seconds",
+				      hawk_heap_age_seconds(heap, hawk_birth_decode(block->birth)));
 	}
-	site = hawk_heap_site(report->heap, block->trace);
-	if (site)
-		snprintf(id, sizeof(id), "%016llx", (unsigned long long)site->id);
-	hawk_json_put_string(json, "site", site ? id : NULL);
-	hawk_stack_init(&stack);
-	err = hawk_stack_of_trace(report->symbols, report->heap->table, block->trace, &stack);
+	site = hawk_heap_site(heap, block->trace);
+	hawk_json_put_site(json, "site", heap, site ? (uint32_t)(site - heap->sites) : UINT32_MAX);
+	hawk_stack_of_trace(report->symbols, heap->table, block->trace, &stack);
 	hawk_json_put_string(json, "type", whatis->type);
-	hawk_json_key(json, "scopes");
-	hawk_report_json_scope_path(
-		report->heap->table,
-		block->trace ? hawk_table_scope(report->heap->table, block->trace) : 0, json);
-	hawk_json_key(json, "frames");
-	hawk_report_json_stack(&stack, json);
+	hawk_json_put_scope_path(json, "scopes", heap->table,
+				 block->trace ? hawk_table_scope(heap->table, block->trace) : 0);
+	hawk_json_put_frames(json, &stack);
 	hawk_stack_deinit(&stack);
 	hawk_json_object_end(json);
-	return err;
 }
 
-static void put_json_place(const struct hawk_whatis *whatis, struct hawk_json *json)
+static void put_json_thread(const struct hawk_whatis *whatis, struct hawk_json *json)
 {
-	hawk_json_key(json, "thread");
-	if (whatis->thread) {
-		struct hawk_stack stack = {.lines = (struct hawk_stack_line *)&whatis->frame_line,
-					   .count = whatis->has_frame};
+	struct hawk_stack stack = {.lines = (struct hawk_stack_line *)&whatis->frame_line,
+				   .count = whatis->has_frame};
 
-		hawk_json_object(json);
-		hawk_json_put_integer(json, "tid", whatis->thread->tid);
-		hawk_json_put_boolean(json, "dead_part", whatis->below_stack_pointer);
-		hawk_json_key(json, "frame");
-		if (whatis->has_frame)
-			hawk_json_integer(json, whatis->frame);
-		else
-			hawk_json_null(json);
-		hawk_json_key(json, "frames");
-		hawk_report_json_stack(&stack, json);
-		hawk_json_object_end(json);
-	} else {
-		hawk_json_null(json);
+	if (!whatis->thread) {
+		hawk_json_put_null(json, "thread");
+		return;
 	}
-	hawk_json_key(json, "module");
-	if (whatis->module) {
-		hawk_json_object(json);
-		hawk_json_put_string(json, "path", whatis->module->path);
-		hawk_json_put_address(json, "offset", whatis->address - whatis->module->bias);
-		hawk_json_put_string(json, "symbol", whatis->symbol);
-		hawk_json_put_integer(json, "symbol_offset", whatis->symbol_offset);
-		hawk_json_object_end(json);
-	} else {
-		hawk_json_null(json);
+	hawk_json_put_object(json, "thread");
+	hawk_json_put_integer(json, "tid", whatis->thread->tid);
+	hawk_json_put_boolean(json, "dead_part", whatis->below_stack_pointer);
+	hawk_json_put_integer_if(json, "frame", whatis->has_frame, whatis->frame);
+	hawk_json_put_frames(json, &stack);
+	hawk_json_object_end(json);
+}
+
+static void put_json_module(const struct hawk_whatis *whatis, struct hawk_json *json)
+{
+	if (!whatis->module) {
+		hawk_json_put_null(json, "module");
+		return;
 	}
+	hawk_json_put_object(json, "module");
+	hawk_json_put_string(json, "path", whatis->module->path);
+	hawk_json_put_address(json, "offset", whatis->address - whatis->module->bias);
+	hawk_json_put_string(json, "symbol", whatis->symbol);
+	hawk_json_put_integer(json, "symbol_offset", whatis->symbol_offset);
+	hawk_json_object_end(json);
 }
 
 static void put_json_mapping(const struct hawk_mapping *mapping, struct hawk_json *json)
 {
-	hawk_json_key(json, "mapping");
 	if (!mapping) {
-		hawk_json_null(json);
+		hawk_json_put_null(json, "mapping");
 		return;
 	}
-	hawk_json_object(json);
+	hawk_json_put_object(json, "mapping");
 	hawk_json_put_address(json, "start", mapping->start);
 	hawk_json_put_address(json, "end", mapping->end);
 	hawk_json_put_boolean(json, "read", mapping->flags & HAWK_MAPPING_READ);
@@ -283,9 +242,8 @@ static void put_json_mapping(const struct hawk_mapping *mapping, struct hawk_jso
 	hawk_json_object_end(json);
 }
 
-struct hawk_error *hawk_report_whatis_json(const struct hawk_report *report,
-					   const struct hawk_whatis *whatis, size_t count,
-					   struct hawk_output *output)
+void hawk_report_whatis_json(const struct hawk_report *report, const struct hawk_whatis *whatis,
+			     size_t count, struct hawk_output *output)
 {
 	struct hawk_json json;
 
@@ -293,24 +251,19 @@ struct hawk_error *hawk_report_whatis_json(const struct hawk_report *report,
 	hawk_json_object(&json);
 	hawk_json_put_string(&json, "schema", "hawk-core/whatis");
 	hawk_json_put_integer(&json, "version", 1);
-	hawk_json_key(&json, "addresses");
-	hawk_json_array(&json);
+	hawk_json_put_array(&json, "addresses");
 	for (size_t i = 0; i < count; i++) {
-		struct hawk_error *err;
-
 		hawk_json_object(&json);
 		hawk_json_put_address(&json, "address", whatis[i].address);
-		err = put_json_block(report, &whatis[i], &json);
-		if (err)
-			return err;
-		put_json_place(&whatis[i], &json);
+		put_json_block(report, &whatis[i], &json);
+		put_json_thread(&whatis[i], &json);
+		put_json_module(&whatis[i], &json);
 		put_json_mapping(whatis[i].mapping, &json);
 		hawk_json_put_boolean(&json, "tracer", whatis[i].tracer);
 		hawk_json_object_end(&json);
 	}
 	hawk_json_array_end(&json);
-	hawk_report_json_findings(report->findings, &json);
+	hawk_json_put_findings(&json, report->findings);
 	hawk_json_object_end(&json);
 	hawk_json_finish(&json);
-	return NULL;
 }

@@ -12,35 +12,32 @@
 
 enum { QUOTE_BYTES = 24 };
 
-static struct hawk_error *append_site(const struct hawk_pointer_report *report, const char *before,
-				      uint64_t site, size_t width, struct hawk_text *text)
+static void append_site(const struct hawk_pointer_report *report, const char *before, uint64_t site,
+			size_t width, struct hawk_text *text)
 {
 	hawk_text_printf(text, "-> %s", before);
-	if (site != HAWK_SCHEMA_OTHERS)
-		return hawk_site_name_tell(report->names, (uint32_t)site, width, text);
-	hawk_text_puts(text, "blocks of other sites");
-	return NULL;
+	if (site == HAWK_SCHEMA_OTHERS)
+		hawk_text_puts(text, "blocks of other sites");
+	else
+		hawk_site_name_tell(report->names, (uint32_t)site, width, text);
 }
 
 /** "`name`+0x10 in module", or the place in the module. */
-static struct hawk_error *append_symbol(const struct hawk_pointer_report *report, uint64_t address,
-					size_t width, struct hawk_text *text)
+static void append_symbol(const struct hawk_pointer_report *report, uint64_t address, size_t width,
+			  struct hawk_text *text)
 {
 	const struct hawk_module *module =
 		hawk_target_module_at(report->graph->heap->target, address);
+	struct hawk_symbol_module of;
 	const char *name = NULL;
 	uint64_t offset = 0;
-	struct hawk_error *err = NULL;
 
 	if (!module) {
 		hawk_text_printf(text, "0x%" PRIx64, address);
-		return NULL;
+		return;
 	}
-	struct hawk_symbol_module of = hawk_symbol_module_of(module);
-
-	err = hawk_symbols_name(report->symbols, &of, address, &name, &offset);
-	if (err)
-		return err;
+	of = hawk_symbol_module_of(module);
+	hawk_error_swallow(hawk_symbols_name(report->symbols, &of, address, &name, &offset));
 	if (name) {
 		hawk_text_puts(text, "`");
 		hawk_function_name_append(text, name, width);
@@ -48,27 +45,23 @@ static struct hawk_error *append_symbol(const struct hawk_pointer_report *report
 		if (offset)
 			hawk_text_printf(text, "+0x%" PRIx64, offset);
 		hawk_text_puts(text, " in ");
-		hawk_utf8_append_middle_cut(text, hawk_path_base(module->path), width);
-		return NULL;
 	}
 	hawk_utf8_append_middle_cut(text, hawk_path_base(module->path), width);
-	hawk_text_printf(text, "+0x%" PRIx64,
-			 address - (module->has_bias ? module->bias : module->start));
-	return NULL;
+	if (!name)
+		hawk_text_printf(text, "+0x%" PRIx64,
+				 address - (module->has_bias ? module->bias : module->start));
 }
 
-static struct hawk_error *append_vtable(const struct hawk_pointer_report *report, uint64_t word,
-					size_t width, struct hawk_text *text)
+static void append_vtable(const struct hawk_pointer_report *report, uint64_t word, size_t width,
+			  struct hawk_text *text)
 {
-	const char *name = NULL;
-	struct hawk_error *err = hawk_block_type_of_vtable(report->types, word, &name);
+	const char *name = hawk_block_type_of_vtable(report->types, word);
 
 	hawk_text_puts(text, "vtable of ");
-	if (!err && name)
+	if (name)
 		hawk_function_name_append(text, name, width);
 	else
 		hawk_text_printf(text, "0x%" PRIx64, word);
-	return err;
 }
 
 static void append_quote(const struct hawk_pointer_report *report, uint64_t word,
@@ -143,45 +136,31 @@ static const char *plain_name(enum hawk_word_class class)
 	}
 }
 
-struct hawk_error *hawk_schema_append_value(const struct hawk_pointer_report *report,
-					    const struct hawk_schema_word *of,
-					    struct hawk_word word, size_t width,
-					    struct hawk_text *text)
+void hawk_schema_append_value(const struct hawk_pointer_report *report,
+			      const struct hawk_schema_word *of, struct hawk_word word,
+			      size_t width, struct hawk_text *text)
 {
 	bool others = word.key == HAWK_SCHEMA_OTHERS;
 
-	switch (word.class) {
-	case HAWK_WORD_BLOCK:
-		return append_site(report, "", word.key, width, text);
-	case HAWK_WORD_INTERIOR:
-		return append_site(report, "inside ", word.key, width, text);
-	case HAWK_WORD_END:
-		return append_site(report, "end of ", word.key, width, text);
-	case HAWK_WORD_INTEGER:
+	if (word.class == HAWK_WORD_BLOCK) {
+		append_site(report, "", word.key, width, text);
+	} else if (word.class == HAWK_WORD_INTERIOR) {
+		append_site(report, "inside ", word.key, width, text);
+	} else if (word.class == HAWK_WORD_END) {
+		append_site(report, "end of ", word.key, width, text);
+	} else if (word.class == HAWK_WORD_INTEGER) {
 		append_integer(of, word, text);
-		return NULL;
-	case HAWK_WORD_TEXT:
+	} else if (word.class == HAWK_WORD_TEXT) {
 		append_text(of, text);
-		return NULL;
-	case HAWK_WORD_VTABLE:
-		if (!others)
-			return append_vtable(report, word.key, width, text);
-		break;
-	case HAWK_WORD_CODE:
-	case HAWK_WORD_DATA:
-		if (others)
-			break;
+	} else if (word.class == HAWK_WORD_VTABLE && !others) {
+		append_vtable(report, word.key, width, text);
+	} else if ((word.class == HAWK_WORD_CODE || word.class == HAWK_WORD_DATA) && !others) {
 		hawk_text_puts(text, word.class == HAWK_WORD_CODE ? "code " : "-> ");
-		return append_symbol(report, word.key, width, text);
-	case HAWK_WORD_TEXT_POINTER:
-		if (others)
-			break;
+		append_symbol(report, word.key, width, text);
+	} else if (word.class == HAWK_WORD_TEXT_POINTER && !others) {
 		hawk_text_puts(text, "-> text");
 		append_quote(report, word.key, text);
-		return NULL;
-	default:
-		break;
+	} else {
+		hawk_text_puts(text, plain_name(word.class));
 	}
-	hawk_text_puts(text, plain_name(word.class));
-	return NULL;
 }

@@ -41,7 +41,7 @@ static size_t choose(const struct hawk_heap *heap, bool full, struct hawk_suspec
 
 static struct hawk_error *find_holders(struct hawk_suspects *suspects)
 {
-	struct hawk_error *err = hawk_tree_roots_make(suspects->pointers, &suspects->roots);
+	struct hawk_error *err = hawk_tree_roots_make(suspects->pointers->roots, &suspects->roots);
 
 	if (!err)
 		err = hawk_site_tree_retained(suspects->graph, suspects->roots.groups, NULL,

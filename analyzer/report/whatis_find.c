@@ -74,64 +74,53 @@ void hawk_whatis_find(const struct hawk_report *report, const struct hawk_block_
 		find_thread(report, ret);
 }
 
-static struct hawk_error *name_frame(const struct hawk_report *report, struct hawk_whatis *whatis)
+static void name_frame(const struct hawk_report *report, struct hawk_stack_line *line)
 {
-	struct hawk_stack_line *line = &whatis->frame_line;
 	const struct hawk_frame *names = NULL;
-	struct hawk_error *err;
 	size_t count = 0;
 
 	line->has_module = hawk_symbols_module_at(report->symbols, line->pc - (line->exact ? 0 : 1),
 						  &line->module);
-	if (!line->has_module)
-		return NULL;
-	err = hawk_symbols_lookup(report->symbols, &line->module, line->pc, line->exact, &names,
-				  &count);
-	if (!err && count)
+	if (line->has_module)
+		hawk_error_swallow(hawk_symbols_lookup(report->symbols, &line->module, line->pc,
+						       line->exact, &names, &count));
+	if (count)
 		line->name = names[count - 1]; // the function that has the frame
-	return err;
 }
 
 /** Which frame's part of the stack the address lies in: frames end where the next one begins. */
-static struct hawk_error *resolve_frame(const struct hawk_report *report,
-					struct hawk_whatis *whatis)
+static void resolve_frame(const struct hawk_report *report, struct hawk_whatis *whatis)
 {
 	struct hawk_thread_frames found;
-	struct hawk_error *err = hawk_symbols_unwind(report->symbols, whatis->thread,
-						     HAWK_UNWIND_FRAMES_MAX, &found);
 	size_t i = 0;
 
-	if (!err && found.count && !whatis->below_stack_pointer) {
+	hawk_error_swallow(hawk_symbols_unwind(report->symbols, whatis->thread,
+					       HAWK_UNWIND_FRAMES_MAX, &found));
+	if (found.count && !whatis->below_stack_pointer) {
 		while (i + 1 < found.count && found.frames[i + 1].sp <= whatis->address)
 			i++;
 		whatis->has_frame = true;
 		whatis->frame = (uint32_t)i;
-		whatis->frame_line.frame = (uint32_t)i;
-		whatis->frame_line.pc = found.frames[i].pc;
-		whatis->frame_line.exact = found.frames[i].exact;
-		err = name_frame(report, whatis);
+		whatis->frame_line = (struct hawk_stack_line){.frame = (uint32_t)i,
+							      .pc = found.frames[i].pc,
+							      .exact = found.frames[i].exact};
+		name_frame(report, &whatis->frame_line);
 	}
 	hawk_thread_frames_deinit(&found);
-	return err;
 }
 
-struct hawk_error *hawk_whatis_resolve(const struct hawk_report *report,
-				       struct hawk_block_types *types, struct hawk_whatis *whatis)
+void hawk_whatis_resolve(const struct hawk_report *report, struct hawk_block_types *types,
+			 struct hawk_whatis *whatis)
 {
-	struct hawk_error *err = NULL;
+	struct hawk_symbol_module module;
 
 	if (whatis->state != HAWK_BLOCK_NONE)
-		err = hawk_block_type_of_words(types, &whatis->block, &whatis->words,
-					       &whatis->type);
-	if (err)
-		return err;
-	if (whatis->thread)
-		return resolve_frame(report, whatis);
-	if (whatis->module) {
-		struct hawk_symbol_module module = hawk_symbol_module_of(whatis->module);
-
-		return hawk_symbols_name(report->symbols, &module, whatis->address, &whatis->symbol,
-					 &whatis->symbol_offset);
+		whatis->type = hawk_block_type_of_words(types, &whatis->block, &whatis->words);
+	if (whatis->thread) {
+		resolve_frame(report, whatis);
+	} else if (whatis->module) {
+		module = hawk_symbol_module_of(whatis->module);
+		hawk_error_swallow(hawk_symbols_name(report->symbols, &module, whatis->address,
+						     &whatis->symbol, &whatis->symbol_offset));
 	}
-	return NULL;
 }

@@ -99,20 +99,23 @@ TEST(foreign_names_cannot_steer_a_terminal)
 	hawk_text_deinit(&text);
 }
 
-static void expect_group(struct hawk_root_namer *namer, uint32_t root, const char *expected)
+static void expect_groups(struct hawk_root_namer *namer, const char *const *expected,
+			  uint32_t group_count)
 {
-	uint32_t first, again, count;
+	struct hawk_tree_roots groups;
 
-	assert_null(hawk_root_group(namer, root, &first));
-	assert_string_equal(hawk_root_group_name(namer, first), expected);
-	count = hawk_root_group_count(namer);
-	assert_null(hawk_root_group(namer, root, &again));
-	assert_int_equal(first, again);
-	assert_int_equal(hawk_root_group_count(namer), count);
+	assert_null(hawk_tree_roots_make(namer, &groups));
+	assert_int_equal(groups.count, group_count);
+	for (size_t root = 0; expected[root]; root++)
+		assert_string_equal(groups.names[groups.groups[root]], expected[root]);
+	hawk_tree_roots_deinit(&groups);
 }
 
 TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 {
+	static const char *const groups[] = {"thread 4711, registers", "thread 4711, registers",
+					     "thread 4711, frame 0 0x0", "mapping 0x600000000000",
+					     NULL};
 	struct graph_world *world = graph_world_create();
 	struct hawk_block_graph graph;
 	struct hawk_root_namer *namer;
@@ -134,17 +137,13 @@ TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 					&world->findings, &symbols));
 	assert_null(hawk_root_namer_create(&graph, symbols, &namer));
 	for (unsigned i = 0; i < 4; i++)
-		assert_null(hawk_root_find(namer, i, &names[i]));
+		names[i] = hawk_root_find(namer, i);
 	expect_text(&names[0], "thread 4711, register rbx");
 	expect_text(&names[1], "thread 4711, register xmm3");
 	expect_text(&names[2], "thread 4711, frame 0 0x0, rsp+0x10");
 	expect_text(&names[3], "mapping 0x600000000000+0x18");
-	expect_group(namer, 0, "thread 4711, registers");
-	expect_group(namer, 1, "thread 4711, registers");
-	expect_group(namer, 2, "thread 4711, frame 0 0x0");
-	expect_group(namer, 3, "mapping 0x600000000000");
-	expect_group(namer, 1, "thread 4711, registers");
-	assert_int_equal(hawk_root_group_count(namer), 3);
+	expect_groups(namer, groups, 3);
+	expect_groups(namer, groups, 3);
 	hawk_root_namer_destroy(namer);
 	hawk_symbols_destroy(symbols);
 	graph_world_destroy(world);

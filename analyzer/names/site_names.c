@@ -11,6 +11,7 @@
 #include "hawk_function_name.h"
 #include "hawk_site_prefix.h"
 #include "hawk_utf8.h"
+#include "name_tree.h"
 
 enum {
 	PLACE_SHARE = 3,      /**< of the width, a third is for file and line, or what is left */
@@ -18,19 +19,11 @@ enum {
 	CALLERS_MAX = 8,      /**< looked at for a name */
 	CALLER_WIDTH_MIN = 8,
 	NAME_WIDTH_MIN = 8, /**< beside an id */
-	LEARNED_MIN = 64,
 };
 
 struct entry {
 	bool known;
 	struct hawk_site_name name;
-};
-
-/** A text that stands for a site, by its hash: should two have the same one, an id says which. */
-struct learned {
-	uint64_t hash; /**< 0 = empty */
-	uint32_t site;
-	bool several; /**< other sites as well */
 };
 
 struct hawk_site_names {
@@ -39,9 +32,7 @@ struct hawk_site_names {
 	struct entry *entries;
 	struct hawk_stack stack;
 	enum hawk_names_mode mode;
-	struct learned *learned; /**< NULL before anything is */
-	size_t learned_slots;    /**< a power of two */
-	size_t learned_count;
+	void *learned; /**< texts that stand for a site */
 	uint64_t *ids; /**< ascending; NULL before an id is to be shortened */
 };
 
@@ -82,7 +73,7 @@ void hawk_site_names_destroy(struct hawk_site_names *names)
 		return;
 	hawk_stack_deinit(&names->stack);
 	free(names->entries);
-	free(names->learned);
+	hawk_name_tree_clear(&names->learned);
 	free(names->ids);
 	free(names);
 }
@@ -119,28 +110,22 @@ static struct hawk_site_name name_of(const struct hawk_stack *stack)
 	};
 }
 
-struct hawk_error *hawk_site_name(struct hawk_site_names *names, uint32_t site,
-				  const struct hawk_site_name **ret)
+const struct hawk_site_name *hawk_site_name(struct hawk_site_names *names, uint32_t site)
 {
-	struct hawk_error *err;
 	struct entry *entry;
 
-	*ret = &nameless;
 	if (site >= names->heap->site_count)
-		return NULL;
+		return &nameless;
 	entry = &names->entries[site];
-	*ret = &entry->name;
 	if (entry->known)
-		return NULL;
-	err = hawk_stack_of_trace(names->symbols, names->heap->table,
-				  names->heap->sites[site].trace, &names->stack);
-	if (err)
-		return err;
+		return &entry->name;
+	hawk_stack_of_trace(names->symbols, names->heap->table, names->heap->sites[site].trace,
+			    &names->stack);
 	entry->name = name_of(&names->stack);
 	if (!entry->name.has_stack)
 		entry->name.instead = hawk_site_no_stack(names->heap, site);
 	entry->known = true;
-	return NULL;
+	return &entry->name;
 }
 
 static void append_offset(struct hawk_text *text, const struct hawk_site_name *name)
@@ -227,83 +212,38 @@ void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *
 void hawk_site_names_mode(struct hawk_site_names *names, enum hawk_names_mode mode)
 {
 	names->mode = mode;
-	if (mode != HAWK_NAMES_LEARN)
-		return;
-	free(names->learned);
-	names->learned = NULL;
-	names->learned_slots = names->learned_count = 0;
+	if (mode == HAWK_NAMES_LEARN)
+		hawk_name_tree_clear(&names->learned);
 }
 
-static uint64_t hash_text(const struct hawk_text *text)
+static void learn_text(struct hawk_site_names *names, uint32_t site, const struct hawk_text *text)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	struct hawk_name_node *node = hawk_name_tree_node(&names->learned, hawk_text_string(text));
 
-	for (size_t i = 0; i < text->size; i++)
-		hash = (hash ^ (unsigned char)text->bytes[i]) * UINT64_C(0x100000001b3);
-	return hash ? hash : 1;
+	if (node && node->noted) {
+		node->several |= node->number != site;
+	} else if (node) {
+		node->noted = true;
+		node->number = site;
+	}
 }
 
-/** Of at least one slot, one of which is empty. */
-static struct learned *find_learned(const struct hawk_site_names *names, uint64_t hash)
-{
-	size_t slot = hash & (names->learned_slots - 1);
-
-	while (names->learned[slot].hash && names->learned[slot].hash != hash)
-		slot = (slot + 1) & (names->learned_slots - 1);
-	return &names->learned[slot];
-}
-
-static struct hawk_error *reserve_learned(struct hawk_site_names *names)
-{
-	struct hawk_site_names more = *names;
-
-	if (2 * (names->learned_count + 1) <= names->learned_slots)
-		return NULL;
-	more.learned_slots = names->learned_slots ? 2 * names->learned_slots : LEARNED_MIN;
-	more.learned = calloc(more.learned_slots, sizeof(*more.learned));
-	if (!more.learned)
-		return &hawk_enomem;
-	for (size_t i = 0; i < names->learned_slots; i++)
-		if (names->learned[i].hash)
-			*find_learned(&more, names->learned[i].hash) = names->learned[i];
-	free(names->learned);
-	names->learned = more.learned;
-	names->learned_slots = more.learned_slots;
-	return NULL;
-}
-
-static struct hawk_error *learn_text(struct hawk_site_names *names, uint32_t site,
-				     const struct hawk_text *text)
-{
-	struct hawk_error *err = reserve_learned(names);
-	struct learned *learned;
-
-	if (err)
-		return err;
-	learned = find_learned(names, hash_text(text));
-	names->learned_count += !learned->hash;
-	if (learned->hash)
-		learned->several |= learned->site != site;
-	else
-		*learned = (struct learned){.hash = hash_text(text), .site = site};
-	return NULL;
-}
-
-struct hawk_error *hawk_site_name_learn(struct hawk_site_names *names, uint32_t site)
+void hawk_site_name_learn(struct hawk_site_names *names, uint32_t site)
 {
 	CLEANUP(text) struct hawk_text whole = {0};
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name(names, site, &name);
 
-	if (err || names->mode != HAWK_NAMES_LEARN)
-		return err;
-	hawk_site_name_append(&whole, name, SIZE_MAX);
-	return learn_text(names, site, &whole);
+	if (names->mode != HAWK_NAMES_LEARN)
+		return;
+	hawk_site_name_append(&whole, hawk_site_name(names, site), SIZE_MAX);
+	learn_text(names, site, &whole);
 }
 
 static bool is_several(const struct hawk_site_names *names, const struct hawk_text *text)
 {
-	return names->learned && find_learned(names, hash_text(text))->several;
+	const struct hawk_name_node *node =
+		hawk_name_tree_find(&names->learned, hawk_text_string(text));
+
+	return node && node->several;
 }
 
 /** Whether another site reads like `name`, which reads as `shown` where it is to stand. */
@@ -323,63 +263,56 @@ static int compare_ids(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static struct hawk_error *sort_ids(struct hawk_site_names *names)
+/** How many digits tell `id` from those of all other sites. */
+static unsigned telling_digits(struct hawk_site_names *names, uint64_t id)
 {
 	const struct hawk_heap *heap = names->heap;
 
-	names->ids = malloc((heap->site_count + 1) * sizeof(*names->ids));
-	if (!names->ids)
-		return &hawk_enomem;
-	for (size_t i = 0; i < heap->site_count; i++)
-		names->ids[i] = heap->sites[i].id;
-	qsort(names->ids, heap->site_count, sizeof(*names->ids), compare_ids);
-	return NULL;
+	if (!names->ids) {
+		names->ids = malloc((heap->site_count + 1) * sizeof(*names->ids));
+		if (!names->ids) {
+			hawk_enomem_swallow();
+			return HAWK_SITE_DIGITS;
+		}
+		for (size_t i = 0; i < heap->site_count; i++)
+			names->ids[i] = heap->sites[i].id;
+		qsort(names->ids, heap->site_count, sizeof(*names->ids), compare_ids);
+	}
+	return hawk_site_prefix_digits(names->ids, heap->site_count, id);
 }
 
 /** The name says more than an id: of that no more digits than needed, where it would be cut. */
-static struct hawk_error *append_with_id(struct hawk_site_names *names, uint32_t site,
-					 const struct hawk_site_name *name, size_t width,
-					 struct hawk_text *text)
+static void append_with_id(struct hawk_site_names *names, uint32_t site,
+			   const struct hawk_site_name *name, size_t width, struct hawk_text *text)
 {
 	uint64_t id = names->heap->sites[site].id;
 	unsigned digits = HAWK_SITE_DIGITS;
-	struct hawk_error *err = NULL;
 
-	if (width != SIZE_MAX && bare_width(name) + 2 + HAWK_SITE_DIGITS > width) {
-		err = names->ids ? NULL : sort_ids(names);
-		if (err)
-			return err;
-		digits = hawk_site_prefix_digits(names->ids, names->heap->site_count, id);
-	}
+	if (width != SIZE_MAX && bare_width(name) + 2 + HAWK_SITE_DIGITS > width)
+		digits = telling_digits(names, id);
 	if (width >= NAME_WIDTH_MIN + 2 + digits) {
 		hawk_site_name_append(text, name, width == SIZE_MAX ? width : width - digits - 2);
 		hawk_text_puts(text, "  ");
 	}
 	hawk_text_printf(text, "%0*llx", (int)digits,
 			 (unsigned long long)(id >> 4 * (HAWK_SITE_DIGITS - digits)));
-	return NULL;
 }
 
-struct hawk_error *hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
-				       struct hawk_text *text)
+void hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
+			 struct hawk_text *text)
 {
 	CLEANUP(text) struct hawk_text shown = {0};
-	const struct hawk_site_name *name;
-	struct hawk_error *err = hawk_site_name_learn(names, site);
+	const struct hawk_site_name *name = hawk_site_name(names, site);
 
-	if (!err)
-		err = hawk_site_name(names, site, &name);
-	if (err)
-		return err;
+	hawk_site_name_learn(names, site);
 	hawk_site_name_append(&shown, name, width);
 	if (names->mode == HAWK_NAMES_LEARN)
-		err = learn_text(names, site, &shown);
-	if (!err && names->mode == HAWK_NAMES_TELL && name->has_stack &&
-	    width >= HAWK_SITE_DIGITS && has_alike(names, name, &shown))
-		err = append_with_id(names, site, name, width, text);
-	else if (!err)
+		learn_text(names, site, &shown);
+	if (names->mode == HAWK_NAMES_TELL && name->has_stack && width >= HAWK_SITE_DIGITS &&
+	    has_alike(names, name, &shown))
+		append_with_id(names, site, name, width, text);
+	else
 		hawk_text_append(text, shown.bytes, shown.size);
-	return err;
 }
 
 void hawk_site_name_append_folded(struct hawk_text *text, const struct hawk_site_name *name)

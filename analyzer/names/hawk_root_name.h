@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Names for roots: whose memory a pointer lies in, as text for people and as a JSON object.
+ * Names for roots: whose memory a pointer lies in, as text for people.
  *
  *     thread 4711, frame 3 `conn_loop`, rsp+0x18
  *     thread 4711, register rbx (or xmm3, ymm5)
@@ -17,7 +17,6 @@
 #define HAWK_ROOT_NAME_H
 
 #include "hawk_block_graph.h"
-#include "hawk_json.h"
 #include "hawk_symbols.h"
 #include "hawk_text.h"
 
@@ -63,41 +62,26 @@ struct hawk_error *hawk_root_namer_create(const struct hawk_block_graph *graph,
 void hawk_root_namer_destroy(struct hawk_root_namer *namer);
 
 /** All that is known of the root with index `root`. */
-struct hawk_error *hawk_root_find(struct hawk_root_namer *namer, uint32_t root,
-				  struct hawk_root_name *ret);
+struct hawk_root_name hawk_root_find(struct hawk_root_namer *namer, uint32_t root);
 
 /** Appends the text of the root, safe for a terminal. */
-struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, uint32_t root,
-				  struct hawk_text *text);
+void hawk_root_name(struct hawk_root_namer *namer, uint32_t root, struct hawk_text *text);
 
-/**
- * The group of what holds the root, for folds: all roots with the same short name, "`g_sessions` in
- * redis-server .bss", "thread 4711, frame 3 `conn_loop`", "thread 4711, registers". Groups are
- * numbered in the order in which they are first asked for. Cheap where roots are asked for in
- * order.
- */
-struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t root, uint32_t *ret);
-
-/** How many groups have been asked for. */
-uint32_t hawk_root_group_count(const struct hawk_root_namer *namer);
-
-/** Its short name, which belongs to the namer. */
-const char *hawk_root_group_name(const struct hawk_root_namer *namer, uint32_t group);
-
-/** Writes the root as one object; see hawk_root_name_json(). */
-struct hawk_error *hawk_root_json(struct hawk_root_namer *namer, uint32_t root,
-				  struct hawk_json *json);
+/** Groups of roots with the same short name: "`g_sessions` in redis-server .bss", "thread 4711,
+ * frame 3 `conn_loop`", "thread 4711, registers". */
+struct hawk_tree_roots {
+	uint32_t *groups;   /**< by root; owned */
+	const char **names; /**< by group; owned, the strings belong to the namer */
+	uint32_t count;
+};
+struct hawk_error *hawk_tree_roots_make(struct hawk_root_namer *namer, struct hawk_tree_roots *ret);
+void hawk_tree_roots_deinit(struct hawk_tree_roots *groups);
 
 /** Appends the text, safe for a terminal; names of functions are cut to `width` columns. */
 void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *name, size_t width);
 
-/** Appends the same without offset, of anonymous memory the region: what hawk_root_group() names.
- */
+/** Appends the same without offset, of anonymous memory the region: the name of its group. */
 void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_name *name);
-
-/** Writes one object: name (the text), kind, address, thread, register, frame, function, symbol,
- * module, section, mapping, offset; null where it does not apply. */
-void hawk_root_name_json(const struct hawk_root_name *name, struct hawk_json *json);
 
 /** "register", "stack", "tls", "module", "other", "unowned" */
 const char *hawk_root_kind_name(enum hawk_root_kind kind);

@@ -28,24 +28,20 @@ const struct hawk_module_words *hawk_block_types_modules(const struct hawk_block
 /** The name that was given to the blocks of `trace`; NULL = none. Any thread may ask. */
 const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t trace);
 
-/** `*ret` is NULL if the type is not known; else it lives as long as `types` and its symbols. */
-struct hawk_error *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block,
-				   const char **ret);
+/** NULL if the type is not known; else it lives as long as `types` and its symbols. */
+const char *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block);
 
 /** Likewise of words read before (hawk_type_words_at()): the target is not read. */
-struct hawk_error *hawk_block_type_of_words(struct hawk_block_types *types,
-					    const struct hawk_block *block,
-					    const struct hawk_type_words *words, const char **ret);
+const char *hawk_block_type_of_words(struct hawk_block_types *types, const struct hawk_block *block,
+				     const struct hawk_type_words *words);
 
 /**
  * The class of a virtual table that `word` points into (as objects' first words do), NULL if it
  * does not. Any thread may ask, as of arrays.
  */
-struct hawk_error *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t word,
-					     const char **ret);
+const char *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t word);
 
 /** Likewise of objects in arrays: the class with "[]". */
-struct hawk_error *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t word,
-					    const char **ret);
+const char *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t word);
 
 #endif

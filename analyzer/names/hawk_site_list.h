@@ -6,6 +6,8 @@
 #ifndef HAWK_SITE_LIST_H
 #define HAWK_SITE_LIST_H
 
+#include <regex.h>
+
 #include "hawk_stack.h"
 
 enum hawk_site_sort {
@@ -31,6 +33,9 @@ struct hawk_site_list {
 	uint64_t alloc_objects;
 	uint64_t alloc_bytes;
 };
+
+/** Compiles an extended regular expression; HAWK_ERROR_USAGE for a bad one. */
+struct hawk_error *hawk_regex_compile(const char *text, regex_t *ret);
 
 /** HAWK_ERROR_USAGE for a bad regular expression: to be asked before the work begins. */
 struct hawk_error *hawk_site_filter_check(const struct hawk_site_filter *filter);

@@ -47,8 +47,8 @@ void hawk_block_filter_destroy(struct hawk_block_filter *filter);
 bool hawk_block_filter_trace(const struct hawk_block_filter *filter, uint32_t trace);
 
 /** Whether `block` is wanted. Reads memory only if a type was asked for. */
-struct hawk_error *hawk_block_filter_block(const struct hawk_block_filter *filter,
-					   const struct hawk_block *block, bool *ret);
+bool hawk_block_filter_block(const struct hawk_block_filter *filter,
+			     const struct hawk_block *block);
 
 /** The same for choices of blocks. */
 struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter);

@@ -9,7 +9,7 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_root_name.h"
-#include "root_name_groups.h"
+#include "name_tree.h"
 
 enum {
 	RUNS_MAX = 64, /**< more than unwinding ever finds */
@@ -42,13 +42,7 @@ struct hawk_root_namer {
 	const struct hawk_target *target;
 	const struct hawk_roots *roots;
 	struct hawk_symbols *symbols;
-	struct hawk_root_groups groups;
-	/** The group that was asked for last, the name that was found for it, and the addresses,
-	 * `end` exclusive, of the same kind and owner that are known to be in it. */
-	uint32_t last_group;
-	struct hawk_root last_root;
-	struct hawk_root_name last_name;
-	uint64_t last_start, last_end;
+	void *group_names;
 	struct frames *threads; /**< one for each of the target's */
 	size_t thread_count;
 	struct region *regions; /**< ascending; NULL before one is asked for */
@@ -83,7 +77,7 @@ void hawk_root_namer_destroy(struct hawk_root_namer *namer)
 	for (size_t i = 0; i < namer->thread_count; i++)
 		hawk_thread_frames_deinit(&namer->threads[i].found);
 	free(namer->threads);
-	hawk_root_groups_deinit(&namer->groups);
+	hawk_name_tree_clear(&namer->group_names);
 	free(namer->regions);
 	free(namer);
 }
@@ -118,40 +112,33 @@ static void find_runs(struct frames *frames)
 			frames->run_ends[frames->run_count++] = i + 1;
 }
 
-static struct hawk_error *unwind(struct hawk_root_namer *namer, const struct hawk_thread *thread,
-				 struct frames *frames)
+static void unwind(struct hawk_root_namer *namer, const struct hawk_thread *thread,
+		   struct frames *frames)
 {
-	struct hawk_error *err;
-
 	if (frames->tried)
-		return NULL;
-	err = hawk_symbols_unwind(namer->symbols, thread, HAWK_UNWIND_FRAMES_MAX, &frames->found);
-	if (err)
-		hawk_thread_frames_deinit(&frames->found);
-	else
-		find_runs(frames);
-	frames->tried = !err;
-	return err;
+		return;
+	frames->tried = true;
+	hawk_error_swallow(hawk_symbols_unwind(namer->symbols, thread, HAWK_UNWIND_FRAMES_MAX,
+					       &frames->found));
+	find_runs(frames);
 }
 
-static struct hawk_error *name_function(struct hawk_root_namer *namer,
-					const struct hawk_stack_frame *frame,
-					struct hawk_root_name *name)
+static void name_function(struct hawk_root_namer *namer, const struct hawk_stack_frame *frame,
+			  struct hawk_root_name *name)
 {
 	const struct hawk_frame *lines = NULL;
 	struct hawk_symbol_module module;
-	struct hawk_error *err;
 	size_t count = 0;
 
 	name->frame_pc = frame->pc;
 	if (!hawk_symbols_module_at(namer->symbols, frame->pc - (frame->exact ? 0 : 1), &module))
-		return NULL;
+		return;
 	name->module = module.path;
 	name->frame_offset = frame->pc - module.bias;
-	err = hawk_symbols_lookup(namer->symbols, &module, frame->pc, frame->exact, &lines, &count);
-	if (!err && count)
+	hawk_error_swallow(hawk_symbols_lookup(namer->symbols, &module, frame->pc, frame->exact,
+					       &lines, &count));
+	if (count)
 		name->function = lines[count - 1].function; /* the one that has the frame */
-	return err;
 }
 
 /* Frames end where the next one begins; where that is on another stack, as behind a signal handler,
@@ -189,66 +176,59 @@ static bool find_frame(const struct frames *frames, uint64_t address, size_t *re
 	return false;
 }
 
-static struct hawk_error *name_stack(struct hawk_root_namer *namer, const struct hawk_root *root,
-				     struct hawk_root_name *name)
+static void name_stack(struct hawk_root_namer *namer, const struct hawk_root *root,
+		       struct hawk_root_name *name)
 {
 	size_t count, frame;
 	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
 	struct frames *frames = &namer->threads[root->owner];
-	struct hawk_error *err = unwind(namer, thread, frames);
 
+	unwind(namer, thread, frames);
 	name->offset = (int64_t)(root->address - thread->registers[HAWK_RSP]);
-	if (err || !find_frame(frames, root->address, &frame))
-		return err;
+	if (!find_frame(frames, root->address, &frame))
+		return;
 	name->has_frame = true;
 	name->frame = (uint32_t)frame;
 	name->offset = (int64_t)(root->address - frames->found.frames[frame].sp);
-	return name_function(namer, &frames->found.frames[frame], name);
+	name_function(namer, &frames->found.frames[frame], name);
 }
 
-static struct hawk_error *name_tls(struct hawk_root_namer *namer, const struct hawk_root *root,
-				   struct hawk_root_name *name, struct hawk_symbol_place *place)
+static void name_tls(struct hawk_root_namer *namer, const struct hawk_root *root,
+		     struct hawk_root_name *name, struct hawk_symbol_place *place)
 {
-	size_t count;
+	size_t count, main = 0;
 	const struct hawk_thread *thread = &hawk_target_threads(namer->target, &count)[root->owner];
 	const struct hawk_module *modules = hawk_target_modules(namer->target, &count);
 	uint64_t pointer = thread->registers[HAWK_FS_BASE];
+	struct hawk_symbol_module module;
 
 	name->offset = (int64_t)(root->address - pointer);
-	for (size_t i = 0; i < count && root->address < pointer; i++) {
-		struct hawk_symbol_module module;
-		struct hawk_error *err;
-
-		if (!modules[i].main)
-			continue;
-		module = hawk_symbol_module_of(&modules[i]);
-		err = hawk_symbols_tls_place(namer->symbols, &module, root->address, pointer,
-					     place);
-		if (!err && place->name) {
-			name->symbol = place->name;
-			name->offset = (int64_t)place->offset;
-			name->module = modules[i].path;
-		}
-		return err;
-	}
-	return NULL;
+	while (main < count && !modules[main].main)
+		main++;
+	if (root->address >= pointer || main == count)
+		return;
+	module = hawk_symbol_module_of(&modules[main]);
+	if (hawk_error_swallow(hawk_symbols_tls_place(namer->symbols, &module, root->address,
+						      pointer, place)) ||
+	    !place->name)
+		return;
+	name->symbol = place->name;
+	name->offset = (int64_t)place->offset;
+	name->module = modules[main].path;
 }
 
-static struct hawk_error *name_module(struct hawk_root_namer *namer, const struct hawk_root *root,
-				      struct hawk_root_name *name, struct hawk_symbol_place *place)
+static void name_module(struct hawk_root_namer *namer, const struct hawk_root *root,
+			struct hawk_root_name *name, struct hawk_symbol_place *place)
 {
 	size_t count;
 	const struct hawk_module *mapped = &hawk_target_modules(namer->target, &count)[root->owner];
 	struct hawk_symbol_module module = hawk_symbol_module_of(mapped);
-	struct hawk_error *err = hawk_symbols_place(namer->symbols, &module, root->address, place);
 
-	if (err)
-		return err;
+	hawk_error_swallow(hawk_symbols_place(namer->symbols, &module, root->address, place));
 	name->module = mapped->path;
 	name->symbol = place->name;
 	name->section = place->section;
 	name->offset = (int64_t)(place->name ? place->offset : root->address - mapped->start);
-	return NULL;
 }
 
 /** The first root from `from` on of another owner or kind; they are sorted by these. */
@@ -282,7 +262,7 @@ static bool are_neighbours(const struct hawk_mapping *mappings, uint32_t first, 
 	return first > last;
 }
 
-static struct hawk_error *find_regions(struct hawk_root_namer *namer)
+static void find_regions(struct hawk_root_namer *namer)
 {
 	const struct hawk_roots *roots = namer->roots;
 	size_t count, filled = 0;
@@ -290,8 +270,8 @@ static struct hawk_error *find_regions(struct hawk_root_namer *namer)
 	struct region *regions = calloc(count + 1, sizeof(*regions));
 
 	if (!regions)
-		return &hawk_enomem;
-	for (size_t i = 0; i < roots->count; i = next_owner(roots, i)) {
+		hawk_enomem_swallow();
+	for (size_t i = 0; regions && i < roots->count; i = next_owner(roots, i)) {
 		const struct hawk_root *root = &roots->items[i];
 		const struct hawk_mapping *mapping = &mappings[root->owner];
 
@@ -305,19 +285,16 @@ static struct hawk_error *find_regions(struct hawk_root_namer *namer)
 	}
 	namer->regions = regions;
 	namer->region_count = filled;
-	return NULL;
 }
 
 /** The one that the mapping `owner` is a part of. */
-static struct hawk_error *find_region(struct hawk_root_namer *namer, uint32_t owner,
-				      struct hawk_root_region *ret)
+static struct hawk_root_region find_region(struct hawk_root_namer *namer, uint32_t owner)
 {
-	struct hawk_error *err = namer->regions ? NULL : find_regions(namer);
-	size_t low = 0, high = namer->region_count;
+	size_t low = 0, high;
 
-	if (err)
-		return err;
-	while (low < high) {
+	if (!namer->regions)
+		find_regions(namer);
+	for (high = namer->region_count; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
 		if (namer->regions[middle].last < owner)
@@ -325,13 +302,11 @@ static struct hawk_error *find_region(struct hawk_root_namer *namer, uint32_t ow
 		else
 			high = middle;
 	}
-	if (low < namer->region_count)
-		*ret = namer->regions[low].found;
-	return NULL;
+	return low < namer->region_count ? namer->regions[low].found : (struct hawk_root_region){0};
 }
 
-static struct hawk_error *name_mapping(struct hawk_root_namer *namer, const struct hawk_root *root,
-				       struct hawk_root_name *name)
+static void name_mapping(struct hawk_root_namer *namer, const struct hawk_root *root,
+			 struct hawk_root_name *name)
 {
 	size_t count;
 	const struct hawk_mapping *mapping =
@@ -340,19 +315,17 @@ static struct hawk_error *name_mapping(struct hawk_root_namer *namer, const stru
 	name->mapping = is_anonymous(mapping) ? NULL : mapping->path;
 	name->offset = (int64_t)(root->address - mapping->start);
 	if (root->kind == HAWK_ROOT_OTHER && !name->mapping)
-		return find_region(namer, root->owner, &name->region);
-	return NULL;
+		name->region = find_region(namer, root->owner);
 }
 
-/* As hawk_root_find(); `place` has the addresses of the same kind and owner that have the same
+/** As hawk_root_find(); `place` has the addresses of the same kind and owner that have the same
  * name. */
-static struct hawk_error *find(struct hawk_root_namer *namer, const struct hawk_root *root,
-			       struct hawk_root_name *ret, struct hawk_symbol_place *place)
+static struct hawk_root_name find(struct hawk_root_namer *namer, const struct hawk_root *root,
+				  struct hawk_symbol_place *place)
 {
 	struct hawk_root_name name = {.kind = root->kind, .address = root->address};
 	size_t count;
 	const struct hawk_thread *threads = hawk_target_threads(namer->target, &count);
-	struct hawk_error *err = NULL;
 
 	*place = (struct hawk_symbol_place){.start = root->address, .end = root->address + 1};
 	if (root->kind <= HAWK_ROOT_TLS)
@@ -363,116 +336,118 @@ static struct hawk_error *find(struct hawk_root_namer *namer, const struct hawk_
 		name_register(root->address, name.reg, sizeof(name.reg));
 		break;
 	case HAWK_ROOT_STACK:
-		err = name_stack(namer, root, &name);
+		name_stack(namer, root, &name);
 		break;
 	case HAWK_ROOT_TLS:
-		err = name_tls(namer, root, &name, place);
+		name_tls(namer, root, &name, place);
 		break;
 	case HAWK_ROOT_MODULE:
-		err = name_module(namer, root, &name, place);
+		name_module(namer, root, &name, place);
 		break;
 	default:
-		err = name_mapping(namer, root, &name);
+		name_mapping(namer, root, &name);
 		break;
 	}
-	if (!err)
-		*ret = name;
-	return err;
+	return name;
 }
 
-struct hawk_error *hawk_root_find(struct hawk_root_namer *namer, uint32_t number,
-				  struct hawk_root_name *ret)
+struct hawk_root_name hawk_root_find(struct hawk_root_namer *namer, uint32_t number)
 {
 	struct hawk_symbol_place place;
 
-	return find(namer, &namer->roots->items[number], ret, &place);
+	return find(namer, &namer->roots->items[number], &place);
 }
 
-struct hawk_error *hawk_root_name(struct hawk_root_namer *namer, uint32_t root,
-				  struct hawk_text *text)
+void hawk_root_name(struct hawk_root_namer *namer, uint32_t root, struct hawk_text *text)
 {
-	struct hawk_root_name name;
-	struct hawk_error *err = hawk_root_find(namer, root, &name);
+	struct hawk_root_name name = hawk_root_find(namer, root);
 
-	if (!err)
-		hawk_root_name_append(text, &name, SIZE_MAX);
-	return err;
+	hawk_root_name_append(text, &name, SIZE_MAX);
 }
 
-struct hawk_error *hawk_root_json(struct hawk_root_namer *namer, uint32_t root,
-				  struct hawk_json *json)
-{
+/** The group found last. */
+struct last {
+	const struct hawk_root *root;
 	struct hawk_root_name name;
-	struct hawk_error *err = hawk_root_find(namer, root, &name);
-
-	if (!err)
-		hawk_root_name_json(&name, json);
-	return err;
-}
+	struct hawk_symbol_place place;
+	uint32_t group;
+};
 
 /* Roots are sorted, and arrays and mappings full of them are common: no need to look again. */
-static bool in_last_group(const struct hawk_root_namer *namer, const struct hawk_root *root)
+static bool in_last_group(const struct last *last, const struct hawk_root *root)
 {
-	const struct hawk_root *last = &namer->last_root;
-
-	if (!namer->groups.count || last->kind != root->kind || last->owner != root->owner)
+	if (!last->root || last->root->kind != root->kind || last->root->owner != root->owner)
 		return false;
 	if (root->kind == HAWK_ROOT_STACK || root->kind == HAWK_ROOT_TLS ||
 	    root->kind == HAWK_ROOT_MODULE)
-		return root->address >= namer->last_start && root->address < namer->last_end;
+		return root->address >= last->place.start && root->address < last->place.end;
 	return true;
 }
 
 /* Strings of names are kept once for each symbol, module and so on. */
-static bool is_last_name(const struct hawk_root_namer *namer, const struct hawk_root *root,
-			 const struct hawk_root_name *name)
+static bool is_same_name(const struct hawk_root_name *a, const struct hawk_root_name *b)
 {
-	const struct hawk_root_name *last = &namer->last_name;
-
-	return namer->groups.count && namer->last_root.owner == root->owner &&
-	       last->kind == name->kind && last->has_frame == name->has_frame &&
-	       last->frame == name->frame && last->frame_pc == name->frame_pc &&
-	       last->function == name->function && last->symbol == name->symbol &&
-	       last->module == name->module && last->section == name->section &&
-	       last->mapping == name->mapping;
+	return a->kind == b->kind && a->has_frame == b->has_frame && a->frame == b->frame &&
+	       a->frame_pc == b->frame_pc && a->function == b->function && a->symbol == b->symbol &&
+	       a->module == b->module && a->section == b->section && a->mapping == b->mapping;
 }
 
-struct hawk_error *hawk_root_group(struct hawk_root_namer *namer, uint32_t number, uint32_t *ret)
+/** The number of the group called `name`, a new one if there is none. */
+static bool number_group(struct hawk_root_namer *namer, const struct hawk_root_name *name,
+			 struct hawk_tree_roots *groups, uint32_t *ret)
 {
-	const struct hawk_root *root = &namer->roots->items[number];
+	CLEANUP(text) struct hawk_text text = {0};
+	struct hawk_name_node *node;
 
-	if (!in_last_group(namer, root)) {
-		CLEANUP(text) struct hawk_text text;
-		struct hawk_symbol_place place;
-		struct hawk_root_name name;
-		struct hawk_error *err;
-
-		hawk_text_init(&text);
-		err = find(namer, root, &name, &place);
-		if (!err && !is_last_name(namer, root, &name)) {
-			hawk_root_name_append_group(&text, &name);
-			if (text.failed)
-				return &hawk_enomem;
-			err = hawk_root_groups_intern(&namer->groups, text.bytes,
-						      &namer->last_group);
-		}
-		if (err)
-			return err;
-		namer->last_root = *root;
-		namer->last_name = name;
-		namer->last_start = place.start;
-		namer->last_end = place.end;
+	hawk_root_name_append_group(&text, name);
+	node = text.failed ? NULL
+			   : hawk_name_tree_node(&namer->group_names, hawk_text_string(&text));
+	if (!node)
+		return false;
+	if (!node->noted) {
+		node->noted = true;
+		node->number = groups->count;
 	}
-	*ret = namer->last_group;
+	/* Whenever groups are made, they get the same numbers. */
+	groups->names[node->number] = node->text;
+	groups->count += node->number == groups->count;
+	*ret = node->number;
+	return true;
+}
+
+struct hawk_error *hawk_tree_roots_make(struct hawk_root_namer *namer, struct hawk_tree_roots *ret)
+{
+	size_t count = namer->roots->count;
+	struct hawk_tree_roots groups = {.groups = calloc(count + 1, sizeof(*groups.groups)),
+					 .names = calloc(count + 1, sizeof(*groups.names))};
+	bool good = groups.groups && groups.names;
+	struct last last = {0};
+
+	for (size_t i = 0; i < count && good; i++) {
+		const struct hawk_root *root = &namer->roots->items[i];
+
+		if (!in_last_group(&last, root)) {
+			bool same_owner = last.root && last.root->owner == root->owner;
+			struct hawk_root_name name = find(namer, root, &last.place);
+
+			if (!same_owner || !is_same_name(&last.name, &name))
+				good = number_group(namer, &name, &groups, &last.group);
+			last.root = root;
+			last.name = name;
+		}
+		groups.groups[i] = last.group;
+	}
+	if (!good) {
+		hawk_tree_roots_deinit(&groups);
+		return &hawk_enomem;
+	}
+	*ret = groups;
 	return NULL;
 }
 
-uint32_t hawk_root_group_count(const struct hawk_root_namer *namer)
+void hawk_tree_roots_deinit(struct hawk_tree_roots *groups)
 {
-	return namer->groups.count;
-}
-
-const char *hawk_root_group_name(const struct hawk_root_namer *namer, uint32_t group)
-{
-	return namer->groups.names[group];
+	free(groups->groups);
+	free(groups->names);
+	*groups = (struct hawk_tree_roots){0};
 }

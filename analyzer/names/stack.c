@@ -20,50 +20,46 @@ void hawk_stack_deinit(struct hawk_stack *stack)
 	hawk_stack_init(stack);
 }
 
+/** Keeps the memory of its lines. */
 static void clear(struct hawk_stack *stack)
 {
-	stack->count = 0;
-	stack->trace_flags = 0;
-	stack->type = NULL;
-	stack->frame_count = 0;
-	stack->end = HAWK_UNWIND_END_LOST;
+	*stack = (struct hawk_stack){
+		.lines = stack->lines, .capacity = stack->capacity, .end = HAWK_UNWIND_END_LOST};
 }
 
-static struct hawk_error *append(struct hawk_stack *stack, struct hawk_stack_line line)
+static void append(struct hawk_stack *stack, const struct hawk_stack_line *line)
 {
 	if (stack->count == stack->capacity) {
 		size_t capacity = stack->capacity ? 2 * stack->capacity : 64;
-		struct hawk_stack_line *lines = realloc(stack->lines, capacity * sizeof(*lines));
+		struct hawk_stack_line *lines =
+			reallocarray(stack->lines, capacity, sizeof(*lines));
 
-		if (!lines)
-			return &hawk_enomem;
+		if (!lines) {
+			hawk_enomem_swallow();
+			return;
+		}
 		stack->lines = lines;
 		stack->capacity = capacity;
 	}
-	stack->lines[stack->count++] = line;
-	return NULL;
+	stack->lines[stack->count++] = *line;
 }
 
 /** Appends the lines of the real frame that `line` describes: at least one. */
-static struct hawk_error *append_frame(struct hawk_symbols *symbols, struct hawk_stack *stack,
-				       struct hawk_stack_line line)
+static void append_frame(struct hawk_symbols *symbols, struct hawk_stack *stack,
+			 struct hawk_stack_line line)
 {
 	const struct hawk_frame *frames = NULL;
 	size_t count = 0;
-	struct hawk_error *err;
 
-	if (!line.has_module)
-		return append(stack, line);
-	err = hawk_symbols_lookup(symbols, &line.module, line.pc, line.exact, &frames, &count);
-	if (err)
-		return err;
+	if (line.has_module)
+		hawk_error_swallow(hawk_symbols_lookup(symbols, &line.module, line.pc, line.exact,
+						       &frames, &count));
 	for (size_t i = 0; i < count; i++) {
 		line.name = frames[i];
-		err = append(stack, line);
-		if (err)
-			return err;
+		append(stack, &line);
 	}
-	return count ? NULL : append(stack, line);
+	if (!count)
+		append(stack, &line);
 }
 
 static struct hawk_symbol_module module_of_log(const struct hawk_table_module *module)
@@ -80,9 +76,8 @@ static struct hawk_symbol_module module_of_log(const struct hawk_table_module *m
 }
 
 /** Appends the scopes of `trace` that lie directly inside of a frame, from the innermost. */
-static struct hawk_error *append_scopes(const struct hawk_table *table,
-					const struct hawk_trace *trace, uint16_t frames_outside,
-					struct hawk_stack *stack)
+static void append_scopes(const struct hawk_table *table, const struct hawk_trace *trace,
+			  uint16_t frames_outside, struct hawk_stack *stack)
 {
 	for (uint32_t i = 0; i < trace->mark_count; i++) {
 		const struct hawk_table_label *label =
@@ -95,114 +90,95 @@ static struct hawk_error *append_scopes(const struct hawk_table *table,
 			.kind = HAWK_LINE_SCOPE,
 			.unplaced = frames_outside == HAWK_MARK_UNPLACED,
 		};
-		struct hawk_error *err;
 
-		if (label->kind != HAWK_LABEL_SCOPE ||
-		    trace->marks[i].frames_outside != frames_outside)
-			continue;
-		err = append(stack, line);
-		if (err)
-			return err;
+		if (label->kind == HAWK_LABEL_SCOPE &&
+		    trace->marks[i].frames_outside == frames_outside)
+			append(stack, &line);
 	}
-	return NULL;
 }
 
-struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table,
-				       uint32_t id, struct hawk_stack *stack)
+/** An address of the code that calls or is at `pc`: a return address behind a call that never
+ * returns may lie just past its module. */
+static uint64_t address_in(uint64_t pc, bool exact)
+{
+	return pc - (exact ? 0 : 1);
+}
+
+void hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table, uint32_t id,
+			 struct hawk_stack *stack)
 {
 	CLEANUP(free_ptr) struct hawk_trace *trace = malloc(sizeof(*trace));
-	struct hawk_error *err;
 
 	clear(stack);
 	if (!trace)
-		return &hawk_enomem;
-	if (!id)
-		return NULL;
+		hawk_enomem_swallow();
+	if (!trace || !id)
+		return;
 	if (!hawk_table_trace(table, id, trace)) {
 		stack->trace_flags = trace->flags & HAWK_TRACE_NOT_SAMPLED;
-		return NULL;
+		return;
 	}
 	stack->trace_flags = trace->flags;
 	stack->type = hawk_table_type(table, id);
-	err = append_scopes(table, trace, HAWK_MARK_UNPLACED, stack);
-	if (err)
-		return err;
+	append_scopes(table, trace, HAWK_MARK_UNPLACED, stack);
 	for (uint32_t i = 0; i < trace->frame_count; i++) {
 		struct hawk_stack_line line = {
 			.pc = trace->frames[i] & ~HAWK_PC_EXACT,
 			.exact = trace->frames[i] & HAWK_PC_EXACT,
 			.frame = i,
 		};
-		/* A return address behind a call that never returns may lie just past the module.
-		 */
-		const struct hawk_table_module *module = hawk_table_module_at(
-			table, line.pc - (line.exact ? 0 : 1), trace->generation);
+		uint64_t address = address_in(line.pc, line.exact);
+		const struct hawk_table_module *module =
+			hawk_table_module_at(table, address, trace->generation);
 
 		if (module)
 			line.module = module_of_log(module);
-		line.has_module =
-			module ||
-			hawk_symbols_copy_at(symbols, line.pc - (line.exact ? 0 : 1), &line.module);
-		err = append_scopes(table, trace, (uint16_t)(trace->frame_count - i), stack);
-		if (!err)
-			err = append_frame(symbols, stack, line);
-		if (err)
-			return err;
+		line.has_module = module || hawk_symbols_copy_at(symbols, address, &line.module);
+		append_scopes(table, trace, (uint16_t)(trace->frame_count - i), stack);
+		append_frame(symbols, stack, line);
 	}
-	return append_scopes(table, trace, 0, stack);
+	append_scopes(table, trace, 0, stack);
 }
 
-static struct hawk_stack_line line_of_entry(const struct hawk_fold_entry *entry,
-					    const struct hawk_stack_frame *frames)
+static void append_entry(struct hawk_symbols *symbols, const struct hawk_fold_entry *entry,
+			 const struct hawk_stack_frame *frames, struct hawk_stack *stack)
 {
+	static const enum hawk_stack_line_kind kinds[] = {
+		[HAWK_FOLD_FRAME] = HAWK_LINE_FUNCTION,
+		[HAWK_FOLD_REPEAT] = HAWK_LINE_REPEAT,
+		[HAWK_FOLD_CUT] = HAWK_LINE_CUT,
+	};
 	struct hawk_stack_line line = {.frame = (uint32_t)entry->frame,
+				       .kind = kinds[entry->kind],
 				       .period = entry->period,
 				       .times = entry->times,
 				       .left_out = entry->frames};
 
-	if (entry->kind != HAWK_FOLD_FRAME) {
-		line.kind = entry->kind == HAWK_FOLD_REPEAT ? HAWK_LINE_REPEAT : HAWK_LINE_CUT;
-		return line;
+	if (line.kind == HAWK_LINE_FUNCTION) {
+		line.pc = frames[entry->frame].pc;
+		line.exact = frames[entry->frame].exact;
+		line.has_module = hawk_symbols_module_at(symbols, address_in(line.pc, line.exact),
+							 &line.module);
 	}
-	line.pc = frames[entry->frame].pc;
-	line.exact = frames[entry->frame].exact;
-	return line;
+	append_frame(symbols, stack, line);
 }
 
-static struct hawk_error *append_entries(struct hawk_symbols *symbols,
-					 const struct hawk_thread_frames *frames,
-					 struct hawk_stack *stack)
+void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
+			  struct hawk_stack *stack)
 {
 	CLEANUP(free_ptr) struct hawk_fold_entry *entries = NULL;
-	size_t count = 0;
-	struct hawk_error *err = hawk_stack_fold(frames->frames, frames->count, &entries, &count);
-
-	for (size_t i = 0; i < count && !err; i++) {
-		struct hawk_stack_line line = line_of_entry(&entries[i], frames->frames);
-
-		line.has_module = line.kind == HAWK_LINE_FUNCTION &&
-				  hawk_symbols_module_at(symbols, line.pc - (line.exact ? 0 : 1),
-							 &line.module);
-		err = append_frame(symbols, stack, line);
-	}
-	return err;
-}
-
-struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
-					const struct hawk_thread *thread, struct hawk_stack *stack)
-{
 	struct hawk_thread_frames frames;
-	struct hawk_error *err;
+	size_t count = 0;
 
 	clear(stack);
-	err = hawk_symbols_unwind(symbols, thread, HAWK_UNWIND_FRAMES_MAX, &frames);
-	if (!err)
-		err = append_entries(symbols, &frames, stack);
+	hawk_error_swallow(hawk_symbols_unwind(symbols, thread, HAWK_UNWIND_FRAMES_MAX, &frames));
+	hawk_error_swallow(hawk_stack_fold(frames.frames, frames.count, &entries, &count));
+	for (size_t i = 0; i < count; i++)
+		append_entry(symbols, &entries[i], frames.frames, stack);
 	stack->frame_count = frames.count;
 	stack->end = frames.end;
 	stack->trace_flags = frames.guessed ? HAWK_TRACE_GUESSED : 0;
 	hawk_thread_frames_deinit(&frames);
-	return err;
 }
 
 bool hawk_stack_is_folded(const struct hawk_stack *stack)

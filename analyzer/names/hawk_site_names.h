@@ -34,9 +34,8 @@ struct hawk_site_name {
 /** "(not sampled)", say: what to write in place of a stack. */
 const char *hawk_site_no_stack(const struct hawk_heap *heap, uint32_t site);
 
-/** `site` is an index into the heap's sites, or UINT32_MAX. */
-struct hawk_error *hawk_site_name(struct hawk_site_names *names, uint32_t site,
-				  const struct hawk_site_name **ret);
+/** `site` is an index into the heap's sites, or UINT32_MAX. Never NULL. */
+const struct hawk_site_name *hawk_site_name(struct hawk_site_names *names, uint32_t site);
 
 /** "make_cell  cells.c:30" or "libz.so.1+0x4712 < inflate", at most `width` columns, safe for a
  * terminal. */
@@ -61,11 +60,11 @@ void hawk_site_names_mode(struct hawk_site_names *names, enum hawk_names_mode mo
  * another site as well. Where the name would be cut, the id is, to its first digits
  * (hawk_site_prefix.h).
  */
-struct hawk_error *hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
-				       struct hawk_text *text);
+void hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
+			 struct hawk_text *text);
 
 /** Of a site whose id stands beside its name: others with that name are to have theirs. */
-struct hawk_error *hawk_site_name_learn(struct hawk_site_names *names, uint32_t site);
+void hawk_site_name_learn(struct hawk_site_names *names, uint32_t site);
 
 /** "make_cell" alone, for folded stacks: no ';' and no blanks at its ends. */
 void hawk_site_name_append_folded(struct hawk_text *text, const struct hawk_site_name *name);

@@ -7,7 +7,6 @@
 #include "hawk_block_filter.h"
 
 #include <pthread.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,17 +42,6 @@ enum meaning {
 	IN_ARRAY = 4,
 };
 
-static struct hawk_error *compile(const char *text, regex_t *regex)
-{
-	char reason[256];
-	int code = regcomp(regex, text, REG_EXTENDED | REG_NOSUB);
-
-	if (!code)
-		return NULL;
-	regerror(code, regex, reason, sizeof(reason));
-	return hawk_error_create(HAWK_ERROR_USAGE, "bad regular expression '%s': %s", text, reason);
-}
-
 static struct hawk_site_filter site_filter(const struct hawk_block_wish *wish)
 {
 	return (struct hawk_site_filter){.function = wish->function, .module = wish->module};
@@ -67,7 +55,7 @@ struct hawk_error *hawk_block_wish_check(const struct hawk_block_wish *wish)
 
 	if (err || !wish->type)
 		return err;
-	err = compile(wish->type, &type);
+	err = hawk_regex_compile(wish->type, &type);
 	if (!err)
 		regfree(&type);
 	return err;
@@ -136,49 +124,40 @@ static bool is_wanted(struct type_match *match, const char *name)
 	return !code;
 }
 
-static struct hawk_error *find_meaning(struct type_match *match, uint64_t word, unsigned array,
-				       unsigned *ret)
+static unsigned find_meaning(struct type_match *match, uint64_t word, unsigned array)
 {
-	const char *name;
-	struct hawk_error *err = array ? hawk_block_type_of_array(match->types, word, &name)
-				       : hawk_block_type_of_vtable(match->types, word, &name);
+	const char *name = array ? hawk_block_type_of_array(match->types, word)
+				 : hawk_block_type_of_vtable(match->types, word);
 
-	if (!err)
-		*ret = !name ? NO_TYPE : is_wanted(match, name) ? WANTED : NOT_WANTED;
-	return err;
+	return !name ? NO_TYPE : is_wanted(match, name) ? WANTED : NOT_WANTED;
 }
 
 /* `array`: IN_ARRAY or 0. */
-static struct hawk_error *meaning_of(struct type_match *match, uint64_t word, unsigned array,
-				     unsigned *ret)
+static unsigned meaning_of(struct type_match *match, uint64_t word, unsigned array)
 {
 	uint64_t *memo = &match->memo[(word / 8 + word / 8 / MEMO) % MEMO];
 	uint64_t there = __atomic_load_n(memo, __ATOMIC_RELAXED);
-	struct hawk_error *err;
+	unsigned meaning;
 
-	*ret = NO_TYPE;
 	if (!word)
-		return NULL;
-	*ret = there & WANTED;
+		return NO_TYPE;
 	if ((there & ~(uint64_t)WANTED) == (word | array))
-		return NULL;
-	err = find_meaning(match, word, array, ret);
-	if (!err)
-		__atomic_store_n(memo, word | array | *ret, __ATOMIC_RELAXED);
-	return err;
+		return there & WANTED;
+	meaning = find_meaning(match, word, array);
+	__atomic_store_n(memo, word | array | meaning, __ATOMIC_RELAXED);
+	return meaning;
 }
 
 static struct hawk_error *words_match(const void *context, const struct hawk_type_words *words,
 				      bool *ret)
 {
 	const struct hawk_block_filter *filter = context;
-	unsigned meaning;
-	struct hawk_error *err = meaning_of(filter->match, words->first, 0, &meaning);
+	unsigned meaning = meaning_of(filter->match, words->first, 0);
 
-	if (!err && meaning == NO_TYPE)
-		err = meaning_of(filter->match, words->second, IN_ARRAY, &meaning);
-	*ret = !err && meaning == WANTED;
-	return err;
+	if (meaning == NO_TYPE)
+		meaning = meaning_of(filter->match, words->second, IN_ARRAY);
+	*ret = meaning == WANTED;
+	return NULL;
 }
 
 static bool name_matches(const void *context, uint32_t trace, bool *ret)
@@ -201,7 +180,7 @@ static struct hawk_error *prepare_types(struct hawk_block_filter *filter)
 		return &hawk_enomem;
 	filter->match->types = filter->types;
 	(void)pthread_mutex_init(&filter->match->lock, NULL);
-	err = compile(filter->wish.type, &filter->match->regex);
+	err = hawk_regex_compile(filter->wish.type, &filter->match->regex);
 	filter->match->compiled = !err;
 	filter->choice = (struct hawk_choice_types){
 		.named = name_matches,
@@ -288,34 +267,24 @@ bool hawk_block_filter_trace(const struct hawk_block_filter *filter, uint32_t tr
 	return site && filter->sites[site - filter->heap->sites];
 }
 
-static struct hawk_error *type_matches(const struct hawk_block_filter *filter,
-				       const struct hawk_block *block, bool *ret)
-{
-	const char *name;
-	struct hawk_error *err = hawk_block_type(filter->types, block, &name);
-
-	*ret = !err && name && is_wanted(filter->match, name);
-	return err;
-}
-
-struct hawk_error *hawk_block_filter_block(const struct hawk_block_filter *filter,
-					   const struct hawk_block *block, bool *ret)
+bool hawk_block_filter_block(const struct hawk_block_filter *filter, const struct hawk_block *block)
 {
 	const struct hawk_choice_test *test = &filter->test;
+	const char *type;
 
-	*ret = false;
 	if (block->size < test->size_low || block->size > test->size_high ||
-	    !test->births[block->birth])
-		return NULL;
-	if (!hawk_block_filter_trace(filter, block->trace))
-		return NULL;
-	*ret = true;
-	return filter->wish.type ? type_matches(filter, block, ret) : NULL;
+	    !test->births[block->birth] || !hawk_block_filter_trace(filter, block->trace))
+		return false;
+	if (!filter->wish.type)
+		return true;
+	type = hawk_block_type(filter->types, block);
+	return type && is_wanted(filter->match, type);
 }
 
 static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
 {
-	return hawk_block_filter_block(context, block, ret);
+	*ret = hawk_block_filter_block(context, block);
+	return NULL;
 }
 
 static bool trace_passes(const void *context, uint32_t trace)

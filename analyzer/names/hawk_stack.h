@@ -2,7 +2,8 @@
 /**
  * @file
  * A stack with names: the frames of a trace or of a thread, looked up one by one and laid flat with
- * their inlined callees. The bridge between ids and what reports print; nothing is formatted here.
+ * their inlined callees. Nothing is formatted here. Like all of names/ this cannot fail: if memory
+ * runs out, something stays unnamed, and hawk_enomem_swallowed() says so.
  */
 #ifndef HAWK_STACK_H
 #define HAWK_STACK_H
@@ -52,15 +53,15 @@ static inline void hawk_stack_init(struct hawk_stack *stack)
 void hawk_stack_deinit(struct hawk_stack *stack);
 
 /** Fills `stack` anew with trace `id` of `table`; no lines if there is no such trace. */
-struct hawk_error *hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table,
-				       uint32_t id, struct hawk_stack *stack);
+void hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table, uint32_t id,
+			 struct hawk_stack *stack);
 
 /** True if lines stand for frames that are not listed: recursion, as a rule. */
 bool hawk_stack_is_folded(const struct hawk_stack *stack);
 
 /** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h. */
-struct hawk_error *hawk_stack_of_thread(struct hawk_symbols *symbols,
-					const struct hawk_thread *thread, struct hawk_stack *stack);
+void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
+			  struct hawk_stack *stack);
 
 /**
  * Index of the first line that is the program's own: behind standard libraries and functions that

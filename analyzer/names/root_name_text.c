@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Named roots as text and as JSON.
+ * Named roots as text.
  */
 #include "hawk_function_name.h"
 #include "hawk_quantity.h"
@@ -144,46 +144,4 @@ void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_
 		return;
 	}
 	hawk_root_name_append(text, &place, SIZE_MAX);
-}
-
-static void put_frame(const struct hawk_root_name *name, struct hawk_json *json)
-{
-	hawk_json_key(json, "frame");
-	if (name->has_frame)
-		hawk_json_integer(json, name->frame);
-	else
-		hawk_json_null(json);
-	hawk_json_put_string(json, "function", name->function);
-}
-
-void hawk_root_name_json(const struct hawk_root_name *name, struct hawk_json *json)
-{
-	bool of_thread = name->kind <= HAWK_ROOT_TLS;
-	struct hawk_text text;
-
-	hawk_text_init(&text);
-	hawk_root_name_append(&text, name, SIZE_MAX);
-	hawk_json_object(json);
-	hawk_json_put_string(json, "name", text.bytes);
-	hawk_text_deinit(&text);
-	hawk_json_put_string(json, "kind", hawk_root_kind_name(name->kind));
-	hawk_json_key(json, "address");
-	if (name->kind == HAWK_ROOT_REGISTER)
-		hawk_json_null(json);
-	else
-		hawk_json_address(json, name->address);
-	hawk_json_key(json, "thread");
-	if (of_thread)
-		hawk_json_integer(json, name->tid);
-	else
-		hawk_json_null(json);
-	hawk_json_put_string(json, "register", name->reg[0] ? name->reg : NULL);
-	put_frame(name, json);
-	hawk_json_put_string(json, "symbol", name->symbol);
-	hawk_json_put_string(json, "module", name->module);
-	hawk_json_put_string(json, "section", name->section);
-	hawk_json_put_string(json, "mapping", name->mapping);
-	hawk_json_key(json, "offset");
-	hawk_json_signed(json, name->offset);
-	hawk_json_object_end(json);
 }

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Types of blocks: one look at the first words of a block, one symbol look-up for each virtual
+ * table.
+ */
+#include "hawk_block_type.h"
+
+#include <pthread.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk_cleanup.h"
+#include "hawk_text.h"
+#include "name_tree.h"
+
+enum {
+	/** Itanium C++ ABI: the address point lies behind the offset to top and the type_info. */
+	VTABLE_PREFIX_BYTES = 16,
+	/** Words of hostile cores could be told apart without end; beyond this each is looked up
+	 * whenever it is met. */
+	TABLES_MAX = 1 << 20,
+};
+
+/** What a word that lies in a module says. */
+struct vtable {
+	uint64_t word;
+	const char *name; /**< NULL = no virtual table */
+};
+
+struct hawk_block_types {
+	const struct hawk_target *target;
+	const struct hawk_table *table;
+	struct hawk_symbols *symbols;
+	struct hawk_module_words modules;
+	struct hawk_near near; /**< of who asks about blocks */
+	pthread_mutex_t lock;  /**< of what follows, and the symbols */
+	void *vtables;         /**< tree of struct vtable by word */
+	size_t count;
+	const struct vtable *latest;
+	struct vtable beyond; /**< the latest one that is not kept */
+	void *arrays;         /**< names of arrays' types */
+};
+
+static int compare(const void *left, const void *right)
+{
+	const struct vtable *a = left;
+	const struct vtable *b = right;
+
+	return a->word < b->word ? -1 : a->word > b->word;
+}
+
+struct hawk_error *hawk_block_types_create(const struct hawk_target *target,
+					   const struct hawk_table *table,
+					   struct hawk_symbols *symbols,
+					   struct hawk_block_types **ret)
+{
+	struct hawk_block_types *types = calloc(1, sizeof(*types));
+
+	if (!types)
+		return &hawk_enomem;
+	types->target = target;
+	types->table = table;
+	types->symbols = symbols;
+	types->near.target = target;
+	hawk_module_words_init(&types->modules, target);
+	(void)pthread_mutex_init(&types->lock, NULL);
+	*ret = types;
+	return NULL;
+}
+
+void hawk_block_types_destroy(struct hawk_block_types *types)
+{
+	if (!types)
+		return;
+	tdestroy(types->vtables, free);
+	hawk_name_tree_clear(&types->arrays);
+	(void)pthread_mutex_destroy(&types->lock);
+	free(types);
+}
+
+/** "vtable for X" -> X */
+static void name_vtable(struct hawk_block_types *types, struct vtable *vtable)
+{
+	static const char prefix[] = "vtable for ";
+	const struct hawk_module *module = hawk_target_module_at(types->target, vtable->word);
+	struct hawk_symbol_module of = hawk_symbol_module_of(module);
+	const char *symbol;
+	uint64_t offset;
+
+	if (!hawk_error_swallow(
+		    hawk_symbols_name(types->symbols, &of, vtable->word, &symbol, &offset)) &&
+	    symbol && offset >= VTABLE_PREFIX_BYTES && !strncmp(symbol, prefix, sizeof(prefix) - 1))
+		vtable->name = symbol + sizeof(prefix) - 1;
+}
+
+static const struct vtable *find_vtable(struct hawk_block_types *types, uint64_t word)
+{
+	const struct vtable key = {.word = word};
+	struct vtable **found = tfind(&key, &types->vtables, compare);
+	struct vtable *made;
+
+	if (found)
+		return *found;
+	types->beyond = key;
+	name_vtable(types, &types->beyond);
+	made = types->count < TABLES_MAX ? malloc(sizeof(*made)) : NULL;
+	if (!made)
+		return &types->beyond;
+	*made = types->beyond;
+	if (!tsearch(made, &types->vtables, compare)) {
+		free(made);
+		return &types->beyond;
+	}
+	types->count++;
+	return made;
+}
+
+const char *hawk_block_type_of_vtable(struct hawk_block_types *types, uint64_t word)
+{
+	const char *name = NULL;
+
+	(void)pthread_mutex_lock(&types->lock);
+	if (types->latest && types->latest->word == word) {
+		name = types->latest->name;
+	} else if (hawk_module_words_have(&types->modules, word)) {
+		types->latest = find_vtable(types, word);
+		name = types->latest->name;
+	}
+	(void)pthread_mutex_unlock(&types->lock);
+	return name;
+}
+
+const char *hawk_block_type_of_array(struct hawk_block_types *types, uint64_t word)
+{
+	const char *name = hawk_block_type_of_vtable(types, word);
+	CLEANUP(text) struct hawk_text text = {0};
+	const struct hawk_name_node *node;
+
+	if (!name)
+		return NULL;
+	hawk_text_printf(&text, "%s[]", name);
+	(void)pthread_mutex_lock(&types->lock);
+	node = hawk_name_tree_node(&types->arrays, hawk_text_string(&text));
+	(void)pthread_mutex_unlock(&types->lock);
+	return node ? node->text : NULL;
+}
+
+const struct hawk_module_words *hawk_block_types_modules(const struct hawk_block_types *types)
+{
+	return &types->modules;
+}
+
+const char *hawk_block_type_name(const struct hawk_block_types *types, uint32_t trace)
+{
+	return types->table ? hawk_table_type(types->table, trace) : NULL;
+}
+
+const char *hawk_block_type_of_words(struct hawk_block_types *types, const struct hawk_block *block,
+				     const struct hawk_type_words *words)
+{
+	const char *name = hawk_block_type_name(types, block->trace);
+
+	if (!name && words->first)
+		name = hawk_block_type_of_vtable(types, words->first);
+	if (!name && words->second && block->kind == HAWK_KIND_NEW_ARRAY)
+		name = hawk_block_type_of_array(types, words->second);
+	return name;
+}
+
+const char *hawk_block_type(struct hawk_block_types *types, const struct hawk_block *block)
+{
+	struct hawk_type_words words = {0};
+
+	if (!hawk_block_type_name(types, block->trace))
+		words = hawk_type_words_at(&types->modules, &types->near, block->start,
+					   block->size);
+	return hawk_block_type_of_words(types, block, &words);
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Choosing and ordering sites.
+ */
+#include "hawk_site_list.h"
+
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
+
+enum { FOCUS, IGNORE, FUNCTION, MODULE, EXPRESSIONS };
+
+/** The compiled expressions of a filter; those that were not given match nothing. */
+struct matcher {
+	const struct hawk_site_filter *filter;
+	regex_t expressions[EXPRESSIONS];
+	unsigned compiled; /**< bits 1 << FOCUS ... */
+};
+
+static void free_matcher(struct matcher *matcher)
+{
+	for (unsigned i = 0; i < EXPRESSIONS; i++)
+		if (matcher->compiled >> i & 1)
+			regfree(&matcher->expressions[i]);
+}
+
+struct hawk_error *hawk_regex_compile(const char *text, regex_t *ret)
+{
+	char reason[256];
+	int code = regcomp(ret, text, REG_EXTENDED | REG_NOSUB);
+
+	if (!code)
+		return NULL;
+	regerror(code, ret, reason, sizeof(reason));
+	return hawk_error_create(HAWK_ERROR_USAGE, "bad regular expression '%s': %s", text, reason);
+}
+
+static struct hawk_error *compile_all(struct matcher *matcher)
+{
+	const struct hawk_site_filter *filter = matcher->filter;
+	const char *const texts[EXPRESSIONS] = {
+		[FOCUS] = filter->focus,
+		[IGNORE] = filter->ignore,
+		[FUNCTION] = filter->function,
+		[MODULE] = filter->module,
+	};
+
+	for (unsigned i = 0; i < EXPRESSIONS; i++) {
+		struct hawk_error *err =
+			texts[i] ? hawk_regex_compile(texts[i], &matcher->expressions[i]) : NULL;
+
+		if (err)
+			return err;
+		matcher->compiled |= (unsigned)(texts[i] != NULL) << i;
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_site_filter_check(const struct hawk_site_filter *filter)
+{
+	struct matcher matcher = {.filter = filter};
+	struct hawk_error *err = compile_all(&matcher);
+
+	free_matcher(&matcher);
+	return err;
+}
+
+static bool matches(const struct matcher *matcher, unsigned which, const char *text)
+{
+	return text && !regexec(&matcher->expressions[which], text, 0, NULL, 0);
+}
+
+static bool line_matches(const struct matcher *matcher, unsigned which,
+			 const struct hawk_stack_line *line)
+{
+	if (which == FUNCTION)
+		return line->kind == HAWK_LINE_FUNCTION &&
+		       matches(matcher, which, line->name.function);
+	if (which == MODULE)
+		return matches(matcher, which, line->module.path);
+	return matches(matcher, which, line->name.function) ||
+	       matches(matcher, which, line->name.file) ||
+	       matches(matcher, which, line->module.path);
+}
+
+static bool stack_matches(const struct matcher *matcher, unsigned which,
+			  const struct hawk_stack *stack)
+{
+	for (size_t i = 0; i < stack->count; i++)
+		if (line_matches(matcher, which, &stack->lines[i]))
+			return true;
+	return which <= IGNORE && matches(matcher, which, stack->type);
+}
+
+/** Whether all expressions that were given match `stack`, but for the one to ignore. */
+static bool is_wanted(const struct matcher *matcher, const struct hawk_stack *stack)
+{
+	for (unsigned i = 0; i < EXPRESSIONS; i++)
+		if (matcher->compiled >> i & 1 && stack_matches(matcher, i, stack) == (i == IGNORE))
+			return false;
+	return true;
+}
+
+static void select_sites(const struct matcher *matcher, const struct hawk_heap *heap,
+			 struct hawk_symbols *symbols, struct hawk_stack *stack,
+			 struct hawk_site_list *list)
+{
+	for (size_t i = 0; i < heap->site_count; i++) {
+		const struct hawk_site *site = &heap->sites[i];
+
+		/* The estimates of all others stand for it. */
+		if (site->id == HAWK_SITE_NOT_SAMPLED ||
+		    site->inuse_bytes < matcher->filter->min_bytes)
+			continue;
+		if (matcher->compiled) {
+			hawk_stack_of_trace(symbols, heap->table, site->trace, stack);
+			if (!is_wanted(matcher, stack))
+				continue;
+		}
+		list->sites[list->count++] = (uint32_t)i;
+		list->inuse_objects += site->inuse_objects;
+		list->inuse_bytes += site->inuse_bytes;
+		list->alloc_objects += site->alloc_objects;
+		list->alloc_bytes += site->alloc_bytes;
+	}
+}
+
+struct hawk_error *hawk_site_list_create(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+					 const struct hawk_site_filter *filter,
+					 struct hawk_site_list *ret)
+{
+	struct hawk_site_list list = {.sites = calloc(heap->site_count + 1, sizeof(*list.sites))};
+	struct matcher matcher = {.filter = filter};
+	struct hawk_stack stack = {0};
+	struct hawk_error *err = list.sites ? compile_all(&matcher) : &hawk_enomem;
+
+	if (!err)
+		select_sites(&matcher, heap, symbols, &stack, &list);
+	hawk_stack_deinit(&stack);
+	free_matcher(&matcher);
+	if (err)
+		hawk_site_list_deinit(&list);
+	else
+		*ret = list;
+	return err;
+}
+
+void hawk_site_list_deinit(struct hawk_site_list *list)
+{
+	free(list->sites);
+	*list = (struct hawk_site_list){0};
+}
+
+struct order {
+	const struct hawk_site *sites;
+	enum hawk_site_sort sort;
+};
+
+static uint64_t sort_key(const struct hawk_site *site, enum hawk_site_sort sort)
+{
+	switch (sort) {
+	case HAWK_SITE_SORT_COUNT:
+		return site->inuse_objects;
+	case HAWK_SITE_SORT_TOTAL:
+		return site->alloc_bytes;
+	case HAWK_SITE_SORT_SIZE:
+		break;
+	}
+	return site->inuse_bytes;
+}
+
+static int compare_sites(const void *left, const void *right, void *context)
+{
+	const struct order *order = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint64_t key_a = sort_key(&order->sites[a], order->sort);
+	uint64_t key_b = sort_key(&order->sites[b], order->sort);
+
+	if (key_a != key_b)
+		return key_a > key_b ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+void hawk_site_list_sort(struct hawk_site_list *list, const struct hawk_heap *heap,
+			 enum hawk_site_sort sort)
+{
+	struct order order = {heap->sites, sort};
+
+	qsort_r(list->sites, list->count, sizeof(*list->sites), compare_sites, &order);
+}
+
+size_t hawk_site_list_nonzero(const struct hawk_site_list *list, const struct hawk_heap *heap,
+			      enum hawk_site_sort sort)
+{
+	size_t count = 0;
+
+	while (count < list->count && sort_key(&heap->sites[list->sites[count]], sort))
+		count++;
+	return count;
+}
