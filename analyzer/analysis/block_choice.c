@@ -13,62 +13,45 @@
 #include "hawk_parallel.h"
 #include "hawk_progress.h"
 
-static bool header_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
+static bool header_passes(const struct hawk_heap *heap, struct hawk_near *near,
 			  const struct hawk_choice_test *test, uint32_t number)
 {
-	uint32_t whole = hawk_block_index_whole(&graph->heap->index, number);
-	uint64_t size = graph->heap->index.part_count
-				? hawk_block_index_asked_bytes(&graph->heap->index, whole)
-				: hawk_block_size(&graph->heap->index, whole);
+	uint32_t whole = hawk_block_index_whole(&heap->index, number);
+	uint64_t size = heap->index.part_count ? hawk_block_index_asked_bytes(&heap->index, whole)
+					       : hawk_block_size(&heap->index, whole);
 
 	return size >= test->size_low && size <= test->size_high &&
 	       (!test->births_matter ||
-		test->births[(uint8_t)hawk_heap_next_head(graph->heap, near, whole)]);
+		test->births[(uint8_t)hawk_heap_next_head(heap, near, whole)]);
 }
 
-static struct hawk_error *type_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
+static struct hawk_error *type_passes(const struct hawk_heap *heap, struct hawk_near *near,
 				      const struct hawk_choice_types *types, uint32_t number,
 				      bool *ret)
 {
-	uint32_t whole = hawk_block_index_whole(&graph->heap->index, number);
+	uint32_t whole = hawk_block_index_whole(&heap->index, number);
 	struct hawk_type_words words;
 
-	if (types->named(types->context, graph->heap->index.traces[whole], ret))
+	if (types->named(types->context, heap->index.traces[whole], ret))
 		return NULL;
-	words = hawk_type_words_of(graph, types->modules, near, whole);
+	words = hawk_type_words_of(heap, types->modules, near, whole);
 	return types->wanted(types->context, &words, ret);
 }
 
 /* All but the filter. */
-static inline struct hawk_error *test_block(const struct hawk_block_graph *graph,
-					    struct hawk_near *near,
+static inline struct hawk_error *test_block(const struct hawk_heap *heap, struct hawk_near *near,
 					    const struct hawk_choice_wish *wish, uint32_t number,
 					    bool *ret)
 {
 	const struct hawk_choice_test *test = wish ? wish->test : NULL;
 
 	*ret = false;
-	if (wish && wish->trace && !wish->trace(wish->context, graph->heap->index.traces[number]))
+	if (wish && wish->trace && !wish->trace(wish->context, heap->index.traces[number]))
 		return NULL;
-	if (test && !header_passes(graph, near, test, number))
+	if (test && !header_passes(heap, near, test, number))
 		return NULL;
 	*ret = true;
-	return test && test->types ? type_passes(graph, near, test->types, number, ret) : NULL;
-}
-
-struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
-				      const struct hawk_choice_wish *wish, uint32_t number,
-				      struct hawk_block *block, bool *ret)
-{
-	bool decided = !wish || (wish->test && wish->test->decides);
-	struct hawk_error *err = test_block(graph, near, wish, number, ret);
-	struct hawk_block own;
-
-	if (err || !*ret)
-		return err;
-	if (block || !decided)
-		hawk_heap_next_block(graph->heap, near, number, block ? block : &own);
-	return decided ? NULL : wish->filter(wish->context, block ? block : &own, ret);
+	return test && test->types ? type_passes(heap, near, test->types, number, ret) : NULL;
 }
 
 enum {
@@ -80,7 +63,7 @@ enum {
 
 /** Runs of blocks one after the other. */
 struct share {
-	const struct hawk_block_graph *graph;
+	const struct hawk_heap *heap;
 	const struct hawk_choice_wish *wish;
 	bool sited;
 	uint64_t *bits;
@@ -92,7 +75,7 @@ struct share {
 /* Into at most `most` shares like the first one; how many. */
 static unsigned cut(struct share *shares, unsigned most)
 {
-	uint32_t count = shares[0].graph->heap->index.count;
+	uint32_t count = shares[0].heap->index.count;
 	uint32_t runs = count / RUN_BLOCKS + 1;
 	unsigned threads = hawk_parallel_threads();
 
@@ -112,19 +95,17 @@ static unsigned cut(struct share *shares, unsigned most)
 static void test_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
-	const struct hawk_block_graph *graph = share->graph;
+	const struct hawk_heap *heap = share->heap;
 	bool reads = share->wish && share->wish->test && share->wish->test->types;
-	struct hawk_near near = {.target = graph->heap->target};
+	struct hawk_near near = {.target = heap->target};
 
 	for (uint32_t i = share->first; i < share->end && !share->err; i++) {
-		bool passes = !share->sited ||
-			      hawk_heap_site_at(graph->heap, i) < graph->heap->site_count;
+		bool passes = !share->sited || hawk_heap_site_at(heap, i) < heap->site_count;
 
 		if (reads && share->end - i > BLOCKS_AHEAD)
-			hawk_near_prefetch(&near,
-					   hawk_block_start(&graph->heap->index, i + BLOCKS_AHEAD));
+			hawk_near_prefetch(&near, hawk_block_start(&heap->index, i + BLOCKS_AHEAD));
 		if (passes)
-			share->err = test_block(graph, &near, share->wish, i, &passes);
+			share->err = test_block(heap, &near, share->wish, i, &passes);
 		share->bits[i / 64] |= (uint64_t)passes << i % 64;
 		hawk_progress_tick(i);
 	}
@@ -146,11 +127,11 @@ static struct hawk_error *test_all(struct share *shares)
 }
 
 /* What the test does not decide; filters are not made for several threads. */
-static struct hawk_error *filter_all(const struct hawk_block_graph *graph,
+static struct hawk_error *filter_all(const struct hawk_heap *heap,
 				     const struct hawk_choice_wish *wish, uint64_t *bits)
 {
-	struct hawk_near near = {.target = graph->heap->target};
-	uint32_t count = graph->heap->index.count;
+	struct hawk_near near = {.target = heap->target};
+	uint32_t count = heap->index.count;
 	struct hawk_error *err = NULL;
 	uint64_t told = 0;
 
@@ -162,7 +143,7 @@ static struct hawk_error *filter_all(const struct hawk_block_graph *graph,
 		bool wanted;
 
 		hawk_progress_pass(&told, i);
-		hawk_heap_next_block(graph->heap, &near, i, &block);
+		hawk_heap_next_block(heap, &near, i, &block);
 		err = wish->filter(wish->context, &block, &wanted);
 		if (!err && !wanted)
 			bits[i / 64] &= ~(UINT64_C(1) << i % 64);
@@ -170,23 +151,23 @@ static struct hawk_error *filter_all(const struct hawk_block_graph *graph,
 	return err;
 }
 
-struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
+struct hawk_error *hawk_choice_bits_make(const struct hawk_heap *heap,
 					 const struct hawk_choice_wish *wish, bool sited,
 					 uint64_t **ret)
 {
 	CLEANUP(free_ptr)
-	uint64_t *bits = calloc((size_t)graph->heap->index.count / 64 + 1, sizeof(*bits));
+	uint64_t *bits = calloc((size_t)heap->index.count / 64 + 1, sizeof(*bits));
 	struct share shares[SHARES_MAX] = {
-		{.graph = graph, .wish = wish, .sited = sited, .bits = bits}};
+		{.heap = heap, .wish = wish, .sited = sited, .bits = bits}};
 	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	if (!bits)
 		return &hawk_enomem;
-	hawk_progress_begin(&progress, "choosing blocks", 2 * (uint64_t)graph->heap->index.count);
+	hawk_progress_begin(&progress, "choosing blocks", 2 * (uint64_t)heap->index.count);
 	err = test_all(shares);
 	if (!err)
-		err = filter_all(graph, wish, bits);
+		err = filter_all(heap, wish, bits);
 	hawk_progress_end(&progress);
 	if (!err)
 		*ret = take_ptr(&bits);
@@ -252,7 +233,7 @@ void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_inde
 static void sum_share(void *context, unsigned part)
 {
 	const struct share *share = (const struct share *)context + part;
-	const struct hawk_block_index *index = &share->graph->heap->index;
+	const struct hawk_block_index *index = &share->heap->index;
 	uint64_t told = share->first;
 
 	for (uint32_t first = share->first; first < share->end; first += 64) {
@@ -262,8 +243,7 @@ static void sum_share(void *context, unsigned part)
 		hawk_progress_pass(&told, first);
 		for (; bits; bits &= bits - 1) {
 			uint32_t i = first + (uint32_t)__builtin_ctzll(bits);
-			struct hawk_chosen *site =
-				&share->sites[hawk_heap_site_at(share->graph->heap, i)];
+			struct hawk_chosen *site = &share->sites[hawk_heap_site_at(share->heap, i)];
 
 			if (plain) {
 				site->objects++;
@@ -276,12 +256,12 @@ static void sum_share(void *context, unsigned part)
 }
 
 /* By site, into `sites`, which are zeros. */
-static struct hawk_error *sum_sites(const struct hawk_block_graph *graph, uint64_t *bits,
+static struct hawk_error *sum_sites(const struct hawk_heap *heap, uint64_t *bits,
 				    struct hawk_chosen *sites)
 {
-	size_t count = graph->heap->site_count;
-	bool many = graph->heap->index.count / BLOCKS_PER_SITE < count;
-	struct share shares[SHARES_MAX] = {{.graph = graph, .bits = bits}};
+	size_t count = heap->site_count;
+	bool many = heap->index.count / BLOCKS_PER_SITE < count;
+	struct share shares[SHARES_MAX] = {{.heap = heap, .bits = bits}};
 	unsigned share_count = cut(shares, many ? 1 : SHARES_MAX);
 	CLEANUP(free_ptr)
 	struct hawk_chosen *others = calloc(share_count * (count + 1), sizeof(*others));
@@ -292,7 +272,7 @@ static struct hawk_error *sum_sites(const struct hawk_block_graph *graph, uint64
 	shares[0].sites = sites;
 	for (unsigned i = 1; i < share_count; i++)
 		shares[i].sites = others + i * count;
-	hawk_progress_begin(&progress, "adding up chosen blocks", graph->heap->index.count);
+	hawk_progress_begin(&progress, "adding up chosen blocks", heap->index.count);
 	hawk_parallel_run(share_count, sum_share, shares);
 	hawk_progress_end(&progress);
 	for (size_t i = count; i < share_count * count; i++) {
@@ -302,19 +282,19 @@ static struct hawk_error *sum_sites(const struct hawk_block_graph *graph, uint64
 	return NULL;
 }
 
-struct hawk_error *hawk_block_choice_make(const struct hawk_block_graph *graph,
+struct hawk_error *hawk_block_choice_make(const struct hawk_heap *heap,
 					  const struct hawk_choice_wish *wish,
 					  struct hawk_block_choice *ret)
 {
 	struct hawk_block_choice choice = {
-		.sites = calloc(graph->heap->site_count + 1, sizeof(*choice.sites)),
+		.sites = calloc(heap->site_count + 1, sizeof(*choice.sites)),
 	};
 	struct hawk_error *err = choice.sites
-					 ? hawk_choice_bits_make(graph, wish, true, &choice.blocks)
+					 ? hawk_choice_bits_make(heap, wish, true, &choice.blocks)
 					 : &hawk_enomem;
 
 	if (!err)
-		err = sum_sites(graph, choice.blocks, choice.sites);
+		err = sum_sites(heap, choice.blocks, choice.sites);
 	if (err)
 		hawk_block_choice_deinit(&choice);
 	else

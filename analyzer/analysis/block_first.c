@@ -13,7 +13,7 @@ enum {
 };
 
 struct share {
-	const struct hawk_block_graph *graph;
+	const struct hawk_heap *heap;
 	const uint64_t *chosen;
 	uint32_t first, end;
 	struct hawk_ranking ranking;
@@ -25,7 +25,7 @@ struct share {
 static bool is_behind(const struct share *share, uint32_t number)
 {
 	const struct hawk_ranking *ranking = &share->ranking;
-	const struct hawk_block_index *index = &share->graph->heap->index;
+	const struct hawk_block_index *index = &share->heap->index;
 	const struct hawk_block *last = ranking->items;
 	uint32_t size = index->sizes[number];
 
@@ -39,31 +39,31 @@ static bool is_behind(const struct share *share, uint32_t number)
 static void rank_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
-	const struct hawk_block_graph *graph = share->graph;
-	struct hawk_near near = {.target = graph->heap->target};
+	const struct hawk_heap *heap = share->heap;
+	struct hawk_near near = {.target = heap->target};
 
 	for (uint32_t i = hawk_block_next_chosen(share->chosen, share->first, share->end);
 	     i < share->end && !share->err;
 	     i = hawk_block_next_chosen(share->chosen, i + 1, share->end)) {
 		struct hawk_numbered_block item = {.number = i};
 
-		if (is_behind(share, i) || !hawk_block_index_counts(&graph->heap->index, i))
+		if (is_behind(share, i) || !hawk_block_index_counts(&heap->index, i))
 			continue;
-		hawk_heap_next_block(graph->heap, &near, i, &item.block);
+		hawk_heap_next_block(heap, &near, i, &item.block);
 		share->err = hawk_ranking_offer(&share->ranking, &item);
 	}
 }
 
 static unsigned cut(struct share *shares, size_t most)
 {
-	const struct hawk_block_graph *graph = shares[0].graph;
+	const struct hawk_heap *heap = shares[0].heap;
 	unsigned threads = most <= MOST_SHARED ? hawk_parallel_threads() : 1;
 	unsigned count = threads < SHARES_MAX ? threads : SHARES_MAX;
 
 	for (unsigned i = 0; i < count; i++) {
 		shares[i] = shares[0];
-		shares[i].first = (uint32_t)((uint64_t)graph->heap->index.count * i / count);
-		shares[i].end = (uint32_t)((uint64_t)graph->heap->index.count * (i + 1) / count);
+		shares[i].first = (uint32_t)((uint64_t)heap->index.count * i / count);
+		shares[i].end = (uint32_t)((uint64_t)heap->index.count * (i + 1) / count);
 		hawk_ranking_init(&shares[i].ranking, most, sizeof(struct hawk_numbered_block),
 				  hawk_block_order);
 	}
@@ -81,11 +81,10 @@ static struct hawk_error *join(struct share *from, struct share *to)
 	return err;
 }
 
-struct hawk_error *hawk_block_order_first(const struct hawk_block_graph *graph,
-					  const uint64_t *chosen, size_t most,
-					  struct hawk_ranking *ret)
+struct hawk_error *hawk_block_order_first(const struct hawk_heap *heap, const uint64_t *chosen,
+					  size_t most, struct hawk_ranking *ret)
 {
-	struct share shares[SHARES_MAX] = {{.graph = graph, .chosen = chosen}};
+	struct share shares[SHARES_MAX] = {{.heap = heap, .chosen = chosen}};
 	unsigned count = cut(shares, most);
 
 	hawk_parallel_run(count, rank_share, shares);

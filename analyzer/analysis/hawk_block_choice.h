@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The blocks that a filter lets pass: one after the other, or as a bit for each, and how many there
- * are of each site, for folds that ask about the same block again and again.
+ * The blocks that a filter lets pass: a bit for each, and how many there are of each site. All that
+ * works on chosen blocks takes these bits; NULL = all blocks.
  */
 #ifndef HAWK_BLOCK_CHOICE_H
 #define HAWK_BLOCK_CHOICE_H
 
-#include "hawk_block_graph.h"
+#include "hawk_sites.h"
 #include "hawk_type_words.h"
 
 enum { HAWK_BIRTHS = 256 };
@@ -47,19 +47,13 @@ struct hawk_choice_wish {
 	const struct hawk_choice_test *test; /**< NULL = there is none */
 };
 
-/** Whether block `number` is wanted (`wish` NULL = all are); then `block`, if it is not NULL, is
- * filled. `near` is of the graph's target. Of many, one after the other. */
-struct hawk_error *hawk_choice_passes(const struct hawk_block_graph *graph, struct hawk_near *near,
-				      const struct hawk_choice_wish *wish, uint32_t number,
-				      struct hawk_block *block, bool *ret);
-
 /**
  * A bit for each number of the index, and for those behind the last one up to a multiple of 64,
  * whose bits are 0: whether the block is wanted (`wish` NULL = all are); `sited`: and of a site.
- * Parts have the bit of their block. Tests are made on as many threads as the graph has, filters
- * beyond them one after the other, in the order of blocks. Caller frees. Needs HAWK_PART_INDEX.
+ * Parts have the bit of their block. Tests are made on several threads, filters beyond them one
+ * after the other, in the order of blocks. Caller frees.
  */
-struct hawk_error *hawk_choice_bits_make(const struct hawk_block_graph *graph,
+struct hawk_error *hawk_choice_bits_make(const struct hawk_heap *heap,
 					 const struct hawk_choice_wish *wish, bool sited,
 					 uint64_t **ret);
 
@@ -82,8 +76,8 @@ struct hawk_block_choice {
 	struct hawk_chosen *sites; /**< for each of the heap's sites */
 };
 
-/** Needs HAWK_PART_INDEX. `ret` is to be deinitialized after success only. */
-struct hawk_error *hawk_block_choice_make(const struct hawk_block_graph *graph,
+/** `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_block_choice_make(const struct hawk_heap *heap,
 					  const struct hawk_choice_wish *wish,
 					  struct hawk_block_choice *ret);
 

@@ -14,9 +14,8 @@
  * heap->site_count: none). Only blocks with a bit in `leaders` count (NULL = all). Needs edges and
  * `reach` (the graph's, or one with other heuristics); caller frees.
  */
-struct hawk_error *hawk_leak_lost(const struct hawk_block_graph *graph,
-				  const struct hawk_reach *reach, const uint64_t *leaders,
-				  struct hawk_chosen **ret);
+struct hawk_error *hawk_leak_lost(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				  const uint64_t *leaders, struct hawk_chosen **ret);
 
 /** Definitely lost blocks of one site, and what is lost through them. */
 struct hawk_leak_leader {
@@ -30,7 +29,7 @@ struct hawk_leak_leader {
  * Finds who lost the indirectly lost blocks of `site`: sites with the most bytes first, then by
  * number. Needs edges and `reach`, as above; caller frees.
  */
-struct hawk_error *hawk_leak_leaders_of(const struct hawk_block_graph *graph,
+struct hawk_error *hawk_leak_leaders_of(const struct hawk_graph *graph,
 					const struct hawk_reach *reach, uint32_t site,
 					struct hawk_leak_leader **ret, size_t *count);
 
@@ -46,7 +45,8 @@ struct hawk_leak_origin {
  * block. Needs edges and reach.
  */
 enum { HAWK_LEAK_ORIGINS_MAX = 16 };
-struct hawk_error *hawk_leak_origins(const struct hawk_block_graph *graph, const uint32_t *sites,
-				     size_t count, struct hawk_leak_origin *ret);
+struct hawk_error *hawk_leak_origins(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				     const uint32_t *sites, size_t count,
+				     struct hawk_leak_origin *ret);
 
 #endif

@@ -13,6 +13,7 @@
 #define HAWK_LEAKS_H
 
 #include "hawk_block_choice.h"
+#include "hawk_reach.h"
 #include "hawk_heuristics.h"
 
 /** Where pointers to a record's blocks lie: in roots of a kind (enum hawk_root_kind), or in blocks
@@ -55,8 +56,7 @@ struct hawk_leaks {
 	/** There is a doubt (hawk_leaks_doubt()): lost blocks have become possibly lost. */
 	bool downgraded;
 	struct hawk_reach_sum downgrade; /**< those */
-	/** As found, by block; before any downgrade. May be the graph's: then its area is empty. */
-	struct hawk_reach reach;
+	const struct hawk_reach *reach;  /**< the owner's: as found, before any downgrade */
 	uint64_t heuristics[HAWK_HEURISTIC_COUNT]; /**< pointers that they explain */
 };
 
@@ -67,31 +67,33 @@ enum hawk_leaks_doubt {
 	HAWK_LEAKS_HEAPS_DISCARDED, /**< what nothing points to may be gone long ago */
 	HAWK_LEAKS_OVERWRITTEN,     /**< headers were, and with them perhaps pointers */
 };
-enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph);
+enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_graph *graph);
 
 /**
  * Whether blocks may be lost that are not called so: what would be was downgraded, or blocks may be
  * missing. Where roots alone are missing, and nothing was downgraded, no more blocks can be lost:
  * more roots only make them fewer.
  */
-bool hawk_leaks_may_hide(const struct hawk_block_graph *graph, const struct hawk_leaks *leaks);
+bool hawk_leaks_may_hide(const struct hawk_graph *graph, const struct hawk_leaks *leaks);
 
 /** "memory is missing in which pointers may lie": a clause, also for HAWK_LEAKS_NO_DOUBT. */
 const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt);
 
 /** What may be claimed of a block: its reach, but where that is not certain, what seems to be lost
  * is possibly lost. */
-enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint32_t block);
+enum hawk_reach_kind hawk_leaks_kind(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				     uint32_t block);
 
 /**
- * Needs (and makes) edges and roots; reads no memory but blocks' headers. `explained` as made for
- * this graph. With the graph's own the graph's reach is made and used. Evidence and examples are
- * complete for the kinds in `kinds` (bits 1u << enum hawk_reach_kind); of other kinds there are
- * sums only. `ret` is to be deinitialized after success only.
+ * Reads no memory but blocks' headers. `reach` was made with `explained`; it must outlive `ret`.
+ * Evidence and examples are complete for the kinds in `kinds` (bits 1u << enum hawk_reach_kind); of
+ * other kinds there are sums only. `chosen`: a bit for each block that counts; NULL = all do. `ret`
+ * is to be deinitialized after success only.
  */
-struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
-				   const struct hawk_explained *explained, unsigned kinds,
-				   const struct hawk_choice_wish *filter, struct hawk_leaks *ret);
+struct hawk_error *hawk_leaks_make(const struct hawk_graph *graph,
+				   const struct hawk_explained *explained,
+				   const struct hawk_reach *reach, unsigned kinds,
+				   const uint64_t *chosen, struct hawk_leaks *ret);
 
 /** Accepts leaks of zeros. */
 void hawk_leaks_deinit(struct hawk_leaks *leaks);

@@ -8,9 +8,7 @@
 #ifndef HAWK_PATHS_H
 #define HAWK_PATHS_H
 
-#include "hawk_block_index.h"
-
-struct hawk_block_graph;
+#include "hawk_graph.h"
 
 /** In hawk_paths.from: how the search came there. */
 enum {
@@ -32,12 +30,9 @@ struct hawk_paths {
 	struct hawk_area places_area;
 };
 
-/**
- * Needs HAWK_PART_EDGES and HAWK_PART_ROOTS. The search ends when it has found `target`;
- * HAWK_BLOCK_NOWHERE = finds all. 8 bytes per block. `ret` is to be deinitialized after success
- * only.
- */
-struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_t target,
+/** The search ends when it has found `target`; HAWK_BLOCK_NOWHERE = finds all. 8 bytes per block.
+ * `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, uint32_t target,
 				   struct hawk_paths *ret);
 
 /** For hawk_path_to() of these blocks, in any order and perhaps the same more than once: one look

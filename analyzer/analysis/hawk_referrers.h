@@ -10,7 +10,7 @@
 #ifndef HAWK_REFERRERS_H
 #define HAWK_REFERRERS_H
 
-#include "hawk_block_graph.h"
+#include "hawk_dominators.h"
 
 /** The contents of a living process that runs on are not known. */
 static const uint64_t HAWK_OFFSET_UNKNOWN = UINT64_MAX;
@@ -32,22 +32,22 @@ struct hawk_referrers {
 	size_t capacity;
 };
 
-/** Needs HAWK_PART_EDGES and HAWK_PART_ROOTS. `ret` is to be deinitialized after success only. */
-struct hawk_error *hawk_referrers_find(const struct hawk_block_graph *graph, uint32_t block,
+/** `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_referrers_find(const struct hawk_graph *graph, uint32_t block,
 				       struct hawk_referrers *ret);
 
 void hawk_referrers_deinit(struct hawk_referrers *referrers);
 
 /** Appends the pointers of block `source` (or of this one part of a carved block) to block `to`
  * (HAWK_BLOCK_NOWHERE: to any), by offset. `target` of each is set. */
-struct hawk_error *hawk_referrers_add(const struct hawk_block_graph *graph, uint32_t source,
-				      uint32_t to, struct hawk_referrers *list);
+struct hawk_error *hawk_referrers_add(const struct hawk_graph *graph, uint32_t source, uint32_t to,
+				      struct hawk_referrers *list);
 
 /**
  * The first pointer from block `from` to block `to`; a start pointer, if there is one. False if its
  * place cannot be read; then only `interior` of `*ret` is right.
  */
-bool hawk_referrer_between(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
+bool hawk_referrer_between(const struct hawk_graph *graph, uint32_t from, uint32_t to,
 			   struct hawk_referrer *ret);
 
 #endif

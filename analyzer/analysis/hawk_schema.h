@@ -88,22 +88,24 @@ struct hawk_schema {
 	uint64_t rest_objects; /**< of other sizes than the groups' */
 };
 
-/** In place of a site: what `blocks` chooses of all sites. */
+/** In place of a site: what `chosen` has of all sites. */
 static const uint32_t HAWK_SCHEMA_ANY_SITE = UINT32_MAX;
 
 struct hawk_schema_wish {
-	uint32_t site;                         /**< index into the heap's sites */
-	const struct hawk_choice_wish *blocks; /**< NULL = all of its blocks */
-	size_t groups;                         /**< at most; 0 = a default */
+	uint32_t site;          /**< index into the heap's sites */
+	const uint64_t *chosen; /**< a bit for each block; NULL = all */
+	size_t groups;          /**< at most; 0 = a default */
 	/** That the blocks are cut into, each for a thread of its own; at most
 	 * HAWK_SCHEMA_PARTS_MAX. 0 = as the number of threads suggests. What comes out does not
 	 * depend on it. */
 	unsigned parts;
 };
 
-/** Needs HAWK_PART_INDEX and readable contents. `ret` is to be deinitialized after success only. */
-struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
-				    const struct hawk_schema_wish *wish, struct hawk_schema *ret);
+/** Reads blocks. `vtables` may be NULL. `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_schema_make(const struct hawk_heap *heap,
+				    const struct hawk_schema_wish *wish,
+				    const struct hawk_vtable_oracle *vtables,
+				    struct hawk_findings *findings, struct hawk_schema *ret);
 void hawk_schema_deinit(struct hawk_schema *schema);
 
 #endif

@@ -19,17 +19,14 @@ struct hawk_site_ages {
 	uint64_t reach_bytes[HAWK_REACH_KINDS];
 };
 
-/**
- * `(*ret)[site]` for each of the heap's sites; caller frees. Needs HAWK_PART_INDEX; reach is added
- * where that is made. `wish`: NULL = all blocks.
- */
-struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
-				       const struct hawk_choice_wish *wish,
-				       struct hawk_site_ages **ret);
+/** `(*ret)[site]` for each of the heap's sites, of the blocks in `chosen` (a bit for each; NULL =
+ * all). Caller frees. */
+struct hawk_error *hawk_site_ages_make(const struct hawk_heap *heap, const struct hawk_reach *reach,
+				       const uint64_t *chosen, struct hawk_site_ages **ret);
 
 /** All that is known of a site. `filtered`: not all of its blocks are in `ages`, so that counters
  * say nothing about them. */
-struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *graph, uint32_t site,
+struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, uint32_t site,
 					      const struct hawk_site_ages *ages, bool filtered);
 
 /** How long the process has lived: up to `life.end_units`. */

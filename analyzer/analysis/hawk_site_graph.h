@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct hawk_block_graph;
+struct hawk_graph;
 struct hawk_error;
 
 enum {
@@ -60,13 +60,9 @@ struct hawk_site_graph {
 	size_t place_count;
 };
 
-/**
- * Folds pointers to the blocks of `wanted` (a bit for each, as of a hawk_block_choice; NULL = all),
- * from whatever blocks. Needs (and makes) edges and roots, and reads the contents of blocks: of a
- * living process before the release (HAWK_PART_CONTENTS). `ret` is to be deinitialized after
- * success only.
- */
-struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, const uint64_t *wanted,
+/** Folds pointers to the blocks of `wanted` (a bit for each; NULL = all), from whatever blocks.
+ * Reads blocks. `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_site_graph_make(const struct hawk_graph *graph, const uint64_t *wanted,
 					struct hawk_site_graph *ret);
 
 /** Accepts a graph of zeros. */

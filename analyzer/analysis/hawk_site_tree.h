@@ -12,6 +12,7 @@
 #ifndef HAWK_SITE_TREE_H
 #define HAWK_SITE_TREE_H
 
+#include "hawk_dominators.h"
 #include "hawk_paths.h"
 
 enum { HAWK_SITE_TREE_DEPTH = 64 };
@@ -73,25 +74,24 @@ struct hawk_tree_view {
 /* In all of them, `groups[root]` is the group of each root, below 2^31. */
 
 /**
- * All blocks along the dominator tree; or, of `chosen` (bits of a hawk_block_choice; NULL = all),
- * those that would be freed with them: they and what they dominate are counted where they are, and
- * what is above them has no sums but theirs. Makes HAWK_PART_RETAINED.
- * `ret` is to be deinitialized after success only.
+ * Adds all blocks along the dominator tree; or, of `chosen` (a bit for each; NULL = all), those
+ * that would be freed with them: they and what they dominate are counted where they are, and what
+ * is above them has no sums but theirs. `tree` has only `both` at first. With `both`: dominators by
+ * all pointers first, then those by start pointers; a node that is there one way only has sums of 0
+ * the other way. Then hawk_site_tree_finish(). Deinitialize also after an error.
  */
-struct hawk_error *hawk_site_tree_retained(struct hawk_block_graph *graph, const uint32_t *groups,
-					   const uint64_t *chosen, struct hawk_site_tree *ret);
+struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
+					       const struct hawk_dominators *dominators,
+					       const uint32_t *groups, const uint64_t *chosen,
+					       struct hawk_site_tree *tree);
 
-/**
- * The same both ways, with `start`: a node that is there one way only has sums of 0 the other way.
- * Dominators give way as with hawk_block_graph_start_dominators().
- */
-struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
-						const uint32_t *groups, const uint64_t *chosen,
-						struct hawk_site_tree *ret);
+/** Adds up what nodes have, and puts them in order. */
+struct hawk_error *hawk_site_tree_finish(struct hawk_site_tree *tree);
 
-/** Blocks of `wanted` (bits of a hawk_block_choice; NULL = all) along their shortest paths, of
- * which graph->paths has all; only they are counted. Makes HAWK_PART_PATHS. */
-struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const uint32_t *groups,
+/** Blocks of `wanted` (a bit for each; NULL = all) along their shortest paths, of which `paths` has
+ * all; only they are counted. `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_site_tree_paths(const struct hawk_graph *graph,
+					const struct hawk_paths *paths, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret);
 
 /** Accepts a tree of zeros. */

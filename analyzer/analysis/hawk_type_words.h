@@ -11,7 +11,7 @@
 
 #include "hawk_near.h"
 
-struct hawk_block_graph;
+struct hawk_heap;
 struct hawk_error;
 
 enum {
@@ -49,7 +49,7 @@ struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *module
 					  struct hawk_near *near, uint64_t start, uint64_t bytes);
 
 /** Of block `number`, or the block that it is a part of; with its kind. */
-struct hawk_type_words hawk_type_words_of(const struct hawk_block_graph *graph,
+struct hawk_type_words hawk_type_words_of(const struct hawk_heap *heap,
 					  const struct hawk_module_words *modules,
 					  struct hawk_near *near, uint32_t number);
 

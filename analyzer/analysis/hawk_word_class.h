@@ -7,7 +7,8 @@
 #ifndef HAWK_WORD_CLASS_H
 #define HAWK_WORD_CLASS_H
 
-#include "hawk_block_graph.h"
+#include "hawk_heuristics.h"
+#include "hawk_sites.h"
 
 enum hawk_word_class {
 	HAWK_WORD_NULL = 0,
@@ -54,13 +55,15 @@ const char *hawk_word_class_name(enum hawk_word_class class);
 
 struct hawk_words;
 
-/** Of one thread. The graph needs HAWK_PART_INDEX and must outlive the result. */
-struct hawk_error *hawk_words_create(const struct hawk_block_graph *graph, struct hawk_words **ret);
+/** Of one thread. `vtables` may be NULL. Both must outlive the result. */
+struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
+				     const struct hawk_vtable_oracle *vtables,
+				     struct hawk_words **ret);
 /** Accepts NULL. */
 void hawk_words_destroy(struct hawk_words *words);
 
-/** The same for another thread; `words` must outlive it. One of them at a time asks the graph's
- * oracle of virtual tables. */
+/** The same for another thread; `words` must outlive it. One of them at a time asks the oracle
+ * of virtual tables. */
 struct hawk_error *hawk_words_create_beside(struct hawk_words *words, struct hawk_words **ret);
 
 struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,

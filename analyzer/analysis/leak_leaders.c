@@ -28,7 +28,7 @@ struct sum {
 };
 
 struct rows {
-	const struct hawk_block_graph *graph;
+	const struct hawk_graph *graph;
 	const uint8_t *kinds;
 	const uint64_t *counted; /**< a bit for each leader that counts; NULL = all */
 	bool counts_leaders;     /**< among the blocks that they lost */
@@ -81,7 +81,7 @@ static void count_block(const struct rows *rows, uint32_t leader, uint32_t from,
 
 static void flood(const struct rows *rows, uint32_t leader)
 {
-	const struct hawk_graph *edges = &rows->graph->edges;
+	const struct hawk_graph *edges = rows->graph;
 	bool counts = hawk_block_is_chosen(rows->counted, leader);
 	uint32_t from = site_of(rows, leader);
 	uint32_t *stack = rows->stack.bytes;
@@ -129,9 +129,8 @@ static void flood_all(const struct rows *rows)
 }
 
 /* A row for each of `sites`. `rows` has what the caller says of leaders. */
-static struct hawk_error *make_rows(const struct hawk_block_graph *graph,
-				    const struct hawk_reach *reach, const uint32_t *sites,
-				    size_t count, struct rows *rows)
+static struct hawk_error *make_rows(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				    const uint32_t *sites, size_t count, struct rows *rows)
 {
 	uint64_t stack_bytes = ((uint64_t)graph->heap->index.count + 1) * sizeof(uint32_t);
 	struct hawk_error *err = hawk_area_create_sparse(&rows->stack, stack_bytes);
@@ -154,9 +153,8 @@ static struct hawk_error *make_rows(const struct hawk_block_graph *graph,
 	return NULL;
 }
 
-struct hawk_error *hawk_leak_lost(const struct hawk_block_graph *graph,
-				  const struct hawk_reach *reach, const uint64_t *leaders,
-				  struct hawk_chosen **ret)
+struct hawk_error *hawk_leak_lost(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				  const uint64_t *leaders, struct hawk_chosen **ret)
 {
 	CLEANUP(rows) struct rows rows = {.counted = leaders};
 	struct hawk_error *err = make_rows(graph, reach, NULL, 0, &rows);
@@ -176,7 +174,7 @@ static int compare(const void *left, const void *right)
 	return a->site < b->site ? -1 : 1;
 }
 
-struct hawk_error *hawk_leak_leaders_of(const struct hawk_block_graph *graph,
+struct hawk_error *hawk_leak_leaders_of(const struct hawk_graph *graph,
 					const struct hawk_reach *reach, uint32_t site,
 					struct hawk_leak_leader **ret, size_t *count)
 {
@@ -274,20 +272,21 @@ static size_t find_ring(const struct rows *rows, size_t number, const uint32_t *
 	return best;
 }
 
-struct hawk_error *hawk_leak_origins(const struct hawk_block_graph *graph, const uint32_t *sites,
-				     size_t count, struct hawk_leak_origin *ret)
+struct hawk_error *hawk_leak_origins(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				     const uint32_t *sites, size_t count,
+				     struct hawk_leak_origin *ret)
 {
 	CLEANUP(rows) struct rows rows = {.counts_leaders = true};
 	CLEANUP(rows) struct rows rings = {.counts_leaders = true};
 	uint32_t leaders[ROWS_MAX] = {0};
 	uint8_t ring[ROWS_MAX];
 	size_t leader_count;
-	struct hawk_error *err = make_rows(graph, &graph->reach, sites, count, &rows);
+	struct hawk_error *err = make_rows(graph, reach, sites, count, &rows);
 
 	if (err)
 		return err;
 	leader_count = find_leaders(&rows, count, leaders);
-	err = make_rows(graph, &graph->reach, leaders, leader_count, &rings);
+	err = make_rows(graph, reach, leaders, leader_count, &rings);
 	if (err)
 		return err;
 	join_rings(&rings, leaders, leader_count, ring);

@@ -15,9 +15,9 @@
 static const uint32_t NO_RECORD = UINT32_MAX;
 
 struct fold {
-	const struct hawk_block_graph *graph;
+	const struct hawk_graph *graph;
 	const struct hawk_explained *explained;
-	uint64_t *chosen; /**< a bit for each block that the filter wants; NULL = all */
+	const uint64_t *chosen; /**< a bit for each block that the filter wants; NULL = all */
 	unsigned kinds;
 	struct hawk_leaks *leaks;
 	size_t capacity;
@@ -29,20 +29,14 @@ struct fold {
 
 static void hawk_cleanup_fold(struct fold *fold)
 {
-	free(fold->chosen);
 	free(fold->record_of);
 	free(fold->recorded);
 	free(fold->pointed);
 	free(fold->sources);
 }
 
-static void hawk_cleanup_workspace(struct hawk_workspace *workspace)
-{
-	hawk_workspace_destroy(workspace);
-}
-
 /* What the tracer had to drop is whole, and is scanned as memory between blocks. */
-static bool are_only_dropped(const struct hawk_block_graph *graph)
+static bool are_only_dropped(const struct hawk_graph *graph)
 {
 	const struct hawk_heap *heap = graph->heap;
 
@@ -50,7 +44,7 @@ static bool are_only_dropped(const struct hawk_block_graph *graph)
 	       !hawk_heap_unaccounted(heap) && !heap->sweep.implausible;
 }
 
-enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
+enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_graph *graph)
 {
 	const struct hawk_heap *heap = graph->heap;
 	size_t threads;
@@ -65,7 +59,7 @@ enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_block_graph *graph)
 								     : HAWK_LEAKS_NO_DOUBT;
 }
 
-bool hawk_leaks_may_hide(const struct hawk_block_graph *graph, const struct hawk_leaks *leaks)
+bool hawk_leaks_may_hide(const struct hawk_graph *graph, const struct hawk_leaks *leaks)
 {
 	size_t threads;
 
@@ -99,9 +93,10 @@ const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt)
 	}
 }
 
-enum hawk_reach_kind hawk_leaks_kind(const struct hawk_block_graph *graph, uint32_t block)
+enum hawk_reach_kind hawk_leaks_kind(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				     uint32_t block)
 {
-	enum hawk_reach_kind kind = (enum hawk_reach_kind)graph->reach.kinds[block];
+	enum hawk_reach_kind kind = (enum hawk_reach_kind)reach->kinds[block];
 	bool lost = kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST;
 
 	return lost && hawk_leaks_doubt(graph) ? HAWK_REACH_POSSIBLY : kind;
@@ -152,7 +147,7 @@ static enum hawk_reach_kind told_kind(const struct hawk_leaks *leaks, unsigned k
 
 static enum hawk_reach_kind kind_of(const struct fold *fold, uint32_t block)
 {
-	return told_kind(fold->leaks, fold->leaks->reach.kinds[block]);
+	return told_kind(fold->leaks, fold->leaks->reach->kinds[block]);
 }
 
 /* By site (the last one: none) and kind. */
@@ -194,7 +189,7 @@ static struct hawk_error *add_record(struct fold *fold, uint32_t block)
 
 static struct hawk_error *add_block(struct fold *fold, struct hawk_near *near, uint32_t block)
 {
-	const struct hawk_block_graph *graph = fold->graph;
+	const struct hawk_graph *graph = fold->graph;
 	struct hawk_leak_record *record;
 	uint64_t birth;
 	uint16_t head;
@@ -233,7 +228,7 @@ static struct hawk_error *add_blocks(struct fold *fold, struct hawk_chosen *sums
 	     block = hawk_block_next_chosen(fold->chosen, block + 1, count)) {
 		hawk_progress_pass(&told, block);
 		if (fold->chosen)
-			hawk_chosen_add(&sums[fold->leaks->reach.kinds[block]],
+			hawk_chosen_add(&sums[fold->leaks->reach->kinds[block]],
 					&fold->graph->heap->index, block);
 		if (fold->kinds >> kind_of(fold, block) & 1)
 			err = add_block(fold, &near, block);
@@ -248,7 +243,7 @@ static void add_sums(struct fold *fold, const struct hawk_chosen *chosen)
 	struct hawk_leaks *leaks = fold->leaks;
 
 	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
-		struct hawk_reach_sum sum = leaks->reach.sums[kind];
+		struct hawk_reach_sum sum = leaks->reach->sums[kind];
 		unsigned told = told_kind(leaks, kind);
 
 		if (fold->chosen)
@@ -295,7 +290,7 @@ static void add_roots(struct fold *fold)
 /* `whole`: the block that `source` is, or is a part of. */
 static void add_edges(struct fold *fold, uint32_t source, uint32_t whole)
 {
-	const struct hawk_graph *edges = &fold->graph->edges;
+	const struct hawk_graph *edges = fold->graph;
 	struct hawk_leaks *leaks = fold->leaks;
 
 	for (uint32_t i = edges->offsets[source]; i < edges->offsets[source + 1]; i++) {
@@ -307,7 +302,7 @@ static void add_edges(struct fold *fold, uint32_t source, uint32_t whole)
 			continue;
 		number = fold->record_of[slot_of(fold, edge >> 1)];
 		add_pointer(fold, &leaks->records[number], edge,
-			    HAWK_LEAK_FROM_BLOCKS + leaks->reach.kinds[source],
+			    HAWK_LEAK_FROM_BLOCKS + leaks->reach->kinds[source],
 			    hawk_explained_edge(fold->explained, i));
 		leaks->records[number].source_blocks += fold->sources[number] != whole;
 		fold->sources[number] = whole;
@@ -344,7 +339,7 @@ static struct hawk_error *add_indirect(const struct fold *fold)
 {
 	struct hawk_leaks *leaks = fold->leaks;
 	CLEANUP(free_ptr) struct hawk_chosen *lost = NULL;
-	struct hawk_error *err = hawk_leak_lost(fold->graph, &leaks->reach, fold->recorded, &lost);
+	struct hawk_error *err = hawk_leak_lost(fold->graph, leaks->reach, fold->recorded, &lost);
 
 	for (size_t i = 0; i < leaks->count && !err; i++) {
 		struct hawk_leak_record *record = &leaks->records[i];
@@ -386,43 +381,27 @@ static struct hawk_error *fill_records(struct fold *fold)
 	return err;
 }
 
-static struct hawk_error *make_reach(struct hawk_block_graph *graph,
-				     const struct hawk_explained *explained, struct hawk_reach *ret)
+struct hawk_error *hawk_leaks_make(const struct hawk_graph *graph,
+				   const struct hawk_explained *explained,
+				   const struct hawk_reach *reach, unsigned kinds,
+				   const uint64_t *chosen, struct hawk_leaks *ret)
 {
-	CLEANUP(workspace) struct hawk_workspace workspace = {0};
-	struct hawk_error *err;
-
-	if (explained == &graph->explained) {
-		err = hawk_block_graph_need(graph, HAWK_PART_REACH);
-		*ret = graph->reach;
-		ret->area = (struct hawk_area){0};
-		return err;
-	}
-	err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
-	if (!err)
-		err = hawk_workspace_create(&workspace, graph->heap->index.count, 1);
-	return err ? err
-		   : hawk_reach_make_explained(&graph->heap->index, &graph->edges, &graph->roots,
-					       explained, &workspace, ret);
-}
-
-struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
-				   const struct hawk_explained *explained, unsigned kinds,
-				   const struct hawk_choice_wish *filter, struct hawk_leaks *ret)
-{
-	struct hawk_leaks leaks = {0};
+	struct hawk_leaks leaks = {
+		.reach = reach,
+		.downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT,
+	};
 	CLEANUP(fold)
 	struct fold fold = {
-		.graph = graph, .explained = explained, .kinds = kinds, .leaks = &leaks};
-	struct hawk_error *err = make_reach(graph, explained, &leaks.reach);
+		.graph = graph,
+		.explained = explained,
+		.chosen = chosen,
+		.kinds = kinds,
+		.leaks = &leaks,
+	};
+	struct hawk_error *err;
 
-	if (!err && filter)
-		err = hawk_choice_bits_make(graph, filter, false, &fold.chosen);
-	if (!err) {
-		leaks.downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT;
-		memcpy(leaks.heuristics, explained->counts, sizeof(leaks.heuristics));
-		err = fill_records(&fold);
-	}
+	memcpy(leaks.heuristics, explained->counts, sizeof(leaks.heuristics));
+	err = fill_records(&fold);
 	if (err)
 		hawk_leaks_deinit(&leaks);
 	else
@@ -433,6 +412,5 @@ struct hawk_error *hawk_leaks_make(struct hawk_block_graph *graph,
 void hawk_leaks_deinit(struct hawk_leaks *leaks)
 {
 	free(leaks->records);
-	hawk_reach_deinit(&leaks->reach);
 	*leaks = (struct hawk_leaks){0};
 }

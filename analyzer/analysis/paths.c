@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_block_graph.h"
+#include "hawk_dominators.h"
 #include "hawk_cleanup.h"
 #include "hawk_prefetch.h"
 #include "hawk_progress.h"
@@ -102,7 +102,7 @@ static struct hawk_error *make_array(struct hawk_area *area, uint64_t bytes, uin
 	return err;
 }
 
-struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_t target,
+struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, uint32_t target,
 				   struct hawk_paths *ret)
 {
 	uint64_t bytes = ((uint64_t)graph->heap->index.count + 1) * sizeof(uint32_t);
@@ -123,7 +123,7 @@ struct hawk_error *hawk_paths_find(const struct hawk_block_graph *graph, uint32_
 	paths.index = &graph->heap->index;
 	reach_from_roots(&graph->roots, &paths);
 	hawk_progress_begin(&progress, "finding shortest paths", graph->heap->index.count);
-	search(&graph->edges, target, &paths);
+	search(graph, target, &paths);
 	hawk_progress_end(&progress);
 	*ret = paths;
 	return NULL;

@@ -15,9 +15,8 @@ enum { WORD_BYTES = 8, WINDOW_BYTES = 64 << 10 };
 /** Called for every pointer that a block holds. False ends the reading. */
 typedef bool visit_function(void *context, uint64_t offset, uint32_t target, uint64_t value);
 
-static bool visit_window(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
-			 uint64_t at, const uint8_t *bytes, size_t size, visit_function *visit,
-			 void *context)
+static bool visit_window(const struct hawk_graph *graph, uint32_t from, uint32_t to, uint64_t at,
+			 const uint8_t *bytes, size_t size, visit_function *visit, void *context)
 {
 	for (size_t i = 0; i + WORD_BYTES <= size; i += WORD_BYTES) {
 		uint64_t value;
@@ -42,7 +41,7 @@ static bool visit_window(const struct hawk_block_graph *graph, uint32_t from, ui
 }
 
 /** Visits the pointers to block `to`, or to any, that lie in block `from` and can be read. */
-static void visit_pointers(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
+static void visit_pointers(const struct hawk_graph *graph, uint32_t from, uint32_t to,
 			   visit_function *visit, void *context)
 {
 	uint64_t start = hawk_block_start(&graph->heap->index, from);
@@ -82,7 +81,7 @@ static struct hawk_referrer *append(struct hawk_referrers *list)
 
 /** Of the pointers that one source has. */
 struct collection {
-	const struct hawk_block_graph *graph;
+	const struct hawk_graph *graph;
 	struct hawk_referrers *list;
 	uint32_t source;
 	size_t found;
@@ -116,14 +115,14 @@ static bool collect(void *context, uint64_t offset, uint32_t target, uint64_t va
 }
 
 /** What the graph knows without the bytes: that, but not where. */
-static bool collect_unread(const struct hawk_block_graph *graph, uint32_t source, uint32_t to,
+static bool collect_unread(const struct hawk_graph *graph, uint32_t source, uint32_t to,
 			   struct hawk_referrers *list)
 {
 	const struct hawk_block_index *index = &graph->heap->index;
 	bool part = hawk_block_index_part(index, source);
 
-	for (uint32_t i = graph->edges.offsets[source]; i < graph->edges.offsets[source + 1]; i++) {
-		uint32_t target = graph->edges.edges[i] >> 1;
+	for (uint32_t i = graph->offsets[source]; i < graph->offsets[source + 1]; i++) {
+		uint32_t target = graph->edges[i] >> 1;
 		struct hawk_referrer *item;
 
 		if (to != HAWK_BLOCK_NOWHERE && !hawk_block_index_same(index, target, to))
@@ -137,7 +136,7 @@ static bool collect_unread(const struct hawk_block_graph *graph, uint32_t source
 		*item = (struct hawk_referrer){
 			.source = hawk_block_index_whole(index, source),
 			.target = hawk_block_index_whole(index, target),
-			.interior = graph->edges.edges[i] & HAWK_EDGE_INTERIOR,
+			.interior = graph->edges[i] & HAWK_EDGE_INTERIOR,
 			.offset = HAWK_OFFSET_UNKNOWN,
 			.inside = HAWK_OFFSET_UNKNOWN,
 		};
@@ -145,8 +144,8 @@ static bool collect_unread(const struct hawk_block_graph *graph, uint32_t source
 	return true;
 }
 
-struct hawk_error *hawk_referrers_add(const struct hawk_block_graph *graph, uint32_t source,
-				      uint32_t to, struct hawk_referrers *list)
+struct hawk_error *hawk_referrers_add(const struct hawk_graph *graph, uint32_t source, uint32_t to,
+				      struct hawk_referrers *list)
 {
 	struct collection collection = {.graph = graph, .list = list, .source = source};
 
@@ -158,8 +157,7 @@ struct hawk_error *hawk_referrers_add(const struct hawk_block_graph *graph, uint
 	return collect_unread(graph, source, to, list) ? NULL : &hawk_enomem;
 }
 
-static bool add_roots(const struct hawk_block_graph *graph, uint32_t block,
-		      struct hawk_referrers *list)
+static bool add_roots(const struct hawk_graph *graph, uint32_t block, struct hawk_referrers *list)
 {
 	uint64_t start = hawk_block_start(&graph->heap->index, block);
 
@@ -202,10 +200,9 @@ static bool is_of(const struct hawk_block_index *index, const struct hawk_block_
 	       hawk_block_index_whole(index, target) == block;
 }
 
-static bool add_blocks(const struct hawk_block_graph *graph, uint32_t block,
-		       struct hawk_referrers *list)
+static bool add_blocks(const struct hawk_graph *graph, uint32_t block, struct hawk_referrers *list)
 {
-	const struct hawk_graph *edges = &graph->edges;
+	const struct hawk_graph *edges = graph;
 	const struct hawk_block_part *part = hawk_block_index_part(&graph->heap->index, block);
 	uint32_t source = 0;
 
@@ -222,7 +219,7 @@ static bool add_blocks(const struct hawk_block_graph *graph, uint32_t block,
 	return true;
 }
 
-struct hawk_error *hawk_referrers_find(const struct hawk_block_graph *graph, uint32_t block,
+struct hawk_error *hawk_referrers_find(const struct hawk_graph *graph, uint32_t block,
 				       struct hawk_referrers *ret)
 {
 	struct hawk_referrers list = {0};
@@ -273,7 +270,7 @@ static bool has_start_edge(const struct hawk_graph *edges, uint32_t from, uint32
 	return false;
 }
 
-bool hawk_referrer_between(const struct hawk_block_graph *graph, uint32_t from, uint32_t to,
+bool hawk_referrer_between(const struct hawk_graph *graph, uint32_t from, uint32_t to,
 			   struct hawk_referrer *ret)
 {
 	const struct hawk_block_index *index = &graph->heap->index;
@@ -290,7 +287,7 @@ bool hawk_referrer_between(const struct hawk_block_graph *graph, uint32_t from, 
 		visit_pointers(graph, part, to, note_first, &first);
 		if (first.found && !first.inside)
 			break;
-		if (has_start_edge(&graph->edges, part, to))
+		if (has_start_edge(graph, part, to))
 			ret->interior = false;
 	}
 	if (!first.found)

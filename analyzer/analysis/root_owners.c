@@ -62,14 +62,14 @@ static void flood_from(struct flood *flood, const struct hawk_roots *roots, enum
 	hawk_flood_run(&flood->ways, meet, expand);
 }
 
-struct hawk_error *hawk_root_owners_find(const struct hawk_block_graph *graph,
-					 enum hawk_edges edges, const uint32_t *groups,
-					 uint32_t *of, struct hawk_root_owners *ret)
+struct hawk_error *hawk_root_owners_find(const struct hawk_graph *graph, enum hawk_edges edges,
+					 const uint32_t *groups, uint32_t *of,
+					 struct hawk_root_owners *ret)
 {
 	uint64_t count = graph->heap->index.count;
 	CLEANUP(free_ptr) uint64_t *lasting = calloc(count / 64 + 1, sizeof(*lasting));
 	struct flood flood = {
-		.ways.graph = &graph->edges,
+		.ways.graph = graph,
 		.skipped = edges == HAWK_EDGES_START_ONLY ? HAWK_EDGE_INTERIOR : 0,
 		.of = of,
 	};

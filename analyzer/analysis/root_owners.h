@@ -10,7 +10,7 @@
 #ifndef HAWK_ROOT_OWNERS_H
 #define HAWK_ROOT_OWNERS_H
 
-#include "hawk_block_graph.h"
+#include "hawk_dominators.h"
 
 enum {
 	HAWK_OWNER_NONE = 0xffffffff, /**< no root leads there */
@@ -45,9 +45,9 @@ static inline bool hawk_root_counts(const struct hawk_root *root, enum hawk_edge
  * 2^31. `of` has room for all blocks and is the caller's. Needs edges and roots. O(edges), whatever
  * the shape: a block changes twice at most.
  */
-struct hawk_error *hawk_root_owners_find(const struct hawk_block_graph *graph,
-					 enum hawk_edges edges, const uint32_t *groups,
-					 uint32_t *of, struct hawk_root_owners *ret);
+struct hawk_error *hawk_root_owners_find(const struct hawk_graph *graph, enum hawk_edges edges,
+					 const uint32_t *groups, uint32_t *of,
+					 struct hawk_root_owners *ret);
 
 /** Accepts owners of zeros. */
 void hawk_root_owners_deinit(struct hawk_root_owners *owners);

@@ -93,21 +93,21 @@ static struct hawk_error *fill_groups(const struct hawk_schema_wish *wish,
 	return err;
 }
 
-struct hawk_error *hawk_schema_make(const struct hawk_block_graph *graph,
-				    const struct hawk_schema_wish *wish, struct hawk_schema *ret)
+struct hawk_error *hawk_schema_make(const struct hawk_heap *heap,
+				    const struct hawk_schema_wish *wish,
+				    const struct hawk_vtable_oracle *vtables,
+				    struct hawk_findings *findings, struct hawk_schema *ret)
 {
-	size_t before = graph->findings ? graph->findings->count : 0;
+	size_t before = findings ? findings->count : 0;
 	struct hawk_schema_blocks blocks = {0};
 	struct hawk_schema schema = {0};
-	struct hawk_error *err = hawk_block_graph_readable(graph);
+	struct hawk_error *err = hawk_schema_collect(heap, wish, vtables, &schema, &blocks);
 
-	if (!err)
-		err = hawk_schema_collect(graph, wish, &schema, &blocks);
 	if (!err) {
 		err = fill_groups(wish, &blocks, &schema);
 		hawk_schema_blocks_deinit(&blocks);
 	}
-	hawk_findings_sort(graph->findings, before); /* threads ask in no order */
+	hawk_findings_sort(findings, before); /* threads ask in no order */
 	if (err)
 		hawk_schema_deinit(&schema);
 	else

@@ -18,7 +18,7 @@ enum {
 
 /** Numbers one after the other, and what they sum to. */
 struct share {
-	const struct hawk_block_graph *graph;
+	const struct hawk_heap *heap;
 	const struct hawk_schema_wish *wish;
 	struct hawk_near near;
 	uint32_t trace; /**< of the site, */
@@ -89,35 +89,17 @@ static uint64_t bits_of_site(const struct share *share, uint32_t first)
 	if (share->wish->site == HAWK_SCHEMA_ANY_SITE)
 		return count == BITS ? UINT64_MAX : (UINT64_C(1) << count) - 1;
 	if (share->has_one_trace && count == BITS)
-		return equal_64(share->graph->heap->index.traces + first, share->trace);
+		return equal_64(share->heap->index.traces + first, share->trace);
 	for (uint32_t i = 0; i < count; i++)
-		bits |= (uint64_t)(hawk_heap_site_at(share->graph->heap, first + i) ==
-				   share->wish->site)
+		bits |= (uint64_t)(hawk_heap_site_at(share->heap, first + i) == share->wish->site)
 			<< i;
 	return bits;
-}
-
-/** Leaves those of `bits` that are wanted. */
-static struct hawk_error *choose(struct share *share, uint32_t first, uint64_t *bits)
-{
-	struct hawk_error *err = NULL;
-
-	for (uint64_t left = *bits; left && !err; left &= left - 1) {
-		uint32_t bit = (uint32_t)__builtin_ctzll(left);
-		bool wanted;
-
-		err = hawk_choice_passes(share->graph, &share->near, share->wish->blocks,
-					 first + bit, NULL, &wanted);
-		if (!err && !wanted)
-			*bits &= ~(UINT64_C(1) << bit);
-	}
-	return err;
 }
 
 /** Counts what is of blocks that pools have carved up, and leaves the others. */
 static void leave_carved(struct share *share, uint32_t first, uint64_t *bits)
 {
-	const struct hawk_block_index *index = &share->graph->heap->index;
+	const struct hawk_block_index *index = &share->heap->index;
 
 	for (uint64_t left = *bits; left; left &= left - 1) {
 		uint32_t bit = (uint32_t)__builtin_ctzll(left);
@@ -141,7 +123,7 @@ static void count_sizes(struct share *share, uint64_t size, uint32_t count)
 /** Those of the size of the first one at once, mostly all of them. */
 static void count_bits(struct share *share, uint32_t first, uint64_t bits)
 {
-	const struct hawk_block_index *index = &share->graph->heap->index;
+	const struct hawk_block_index *index = &share->heap->index;
 
 	if (bits && share->end - first >= BITS) {
 		uint32_t size = index->sizes[first + (uint32_t)__builtin_ctzll(bits)];
@@ -161,12 +143,12 @@ static void collect_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
 
-	for (uint32_t i = share->first; i < share->end && !share->err; i += BITS) {
+	for (uint32_t i = share->first; i < share->end; i += BITS) {
 		uint64_t bits = bits_of_site(share, i);
 
-		if (share->wish->blocks)
-			share->err = choose(share, i, &bits);
-		if (share->graph->heap->index.part_count)
+		if (share->wish->chosen)
+			bits &= share->wish->chosen[i / BITS];
+		if (share->heap->index.part_count)
 			leave_carved(share, i, &bits);
 		count_bits(share, i, bits);
 		share->bits[i / BITS] = bits;
@@ -181,18 +163,10 @@ static unsigned threads_for(const struct hawk_schema_wish *wish)
 	return threads < HAWK_SCHEMA_PARTS_MAX ? threads : HAWK_SCHEMA_PARTS_MAX;
 }
 
-/* Filters are not made for several threads, but tests are. */
-static unsigned count_shares(const struct hawk_schema_wish *wish, unsigned threads)
-{
-	const struct hawk_choice_wish *choice = wish->blocks;
-
-	return choice && !(choice->test && choice->test->decides) ? 1 : threads;
-}
-
 /** Most sites have. */
 static void find_trace(struct share *share)
 {
-	const struct hawk_heap *heap = share->graph->heap;
+	const struct hawk_heap *heap = share->heap;
 	unsigned count = heap->lost_site == share->wish->site ? 2 : 0;
 
 	for (uint32_t trace = 0; trace < heap->trace_count && count < 2; trace++)
@@ -214,23 +188,17 @@ static struct hawk_error *create_sizes(struct hawk_schema_sizes *sizes)
 static struct hawk_error *collect_shares(struct share *shares, unsigned count)
 {
 	struct hawk_error *err = NULL;
-	uint64_t words = (shares[0].graph->heap->index.count + UINT64_C(63)) / BITS;
+	uint64_t words = (shares[0].heap->index.count + UINT64_C(63)) / BITS;
 
 	for (unsigned i = 0; i < count && !err; i++) {
 		shares[i] = shares[0];
 		shares[i].first = (uint32_t)(words * i / count * BITS);
 		shares[i].end = i + 1 < count ? (uint32_t)(words * (i + 1) / count * BITS)
-					      : shares[0].graph->heap->index.count;
+					      : shares[0].heap->index.count;
 		err = create_sizes(&shares[i].sizes);
 	}
 	if (!err)
 		hawk_parallel_run(count, collect_share, shares);
-	for (unsigned i = 0; i < count; i++) {
-		if (!err)
-			err = shares[i].err;
-		else
-			hawk_error_destroy(shares[i].err);
-	}
 	for (unsigned i = 1; i < count; i++) {
 		if (!err) {
 			add_sizes(&shares[i].sizes, &shares[0].sizes);
@@ -254,7 +222,7 @@ static unsigned count_parts(const struct hawk_schema_wish *wish, unsigned thread
 /** Parts of about as many blocks each. */
 static void cut(struct hawk_schema_blocks *blocks, unsigned parts)
 {
-	size_t words = (blocks->graph->heap->index.count + (size_t)63) / BITS;
+	size_t words = (blocks->heap->index.count + (size_t)63) / BITS;
 	uint64_t before = 0;
 
 	blocks->parts = 1;
@@ -266,27 +234,28 @@ static void cut(struct hawk_schema_blocks *blocks, unsigned parts)
 	blocks->bounds[blocks->parts] = words;
 }
 
-static struct hawk_error *create_words(struct hawk_schema_blocks *blocks)
+static struct hawk_error *create_words(const struct hawk_vtable_oracle *vtables,
+				       struct hawk_schema_blocks *blocks)
 {
-	struct hawk_error *err = hawk_words_create(blocks->graph, &blocks->words[0]);
+	struct hawk_error *err = hawk_words_create(blocks->heap, vtables, &blocks->words[0]);
 
 	for (unsigned i = 1; i < blocks->parts && !err; i++)
 		err = hawk_words_create_beside(blocks->words[0], &blocks->words[i]);
 	return err;
 }
 
-struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
+struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 				       const struct hawk_schema_wish *wish,
+				       const struct hawk_vtable_oracle *vtables,
 				       struct hawk_schema *schema, struct hawk_schema_blocks *ret)
 {
 	struct hawk_schema_blocks blocks = {
-		.graph = graph,
-		.bits = calloc((size_t)graph->heap->index.count / BITS + 1, sizeof(*blocks.bits)),
+		.heap = heap,
+		.bits = calloc((size_t)heap->index.count / BITS + 1, sizeof(*blocks.bits)),
 	};
 	struct share shares[HAWK_SCHEMA_PARTS_MAX] = {{
-		.graph = graph,
+		.heap = heap,
 		.wish = wish,
-		.near = {.target = graph->heap->target},
 		.bits = blocks.bits,
 	}};
 	unsigned threads = threads_for(wish);
@@ -294,7 +263,7 @@ struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
 
 	find_trace(&shares[0]);
 	if (blocks.bits)
-		err = collect_shares(shares, count_shares(wish, threads));
+		err = collect_shares(shares, threads);
 	blocks.sizes = shares[0].sizes;
 	blocks.count = shares[0].count;
 	schema->objects = shares[0].objects;
@@ -305,7 +274,7 @@ struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
 	blocks.threads = threads;
 	if (!err) {
 		cut(&blocks, count_parts(wish, threads));
-		err = create_words(&blocks);
+		err = create_words(vtables, &blocks);
 	}
 	if (err)
 		hawk_schema_blocks_deinit(&blocks);

@@ -30,7 +30,7 @@ struct hawk_schema_sizes {
 
 /** Blocks that are looked at, cut into parts that are: side by side. */
 struct hawk_schema_blocks {
-	const struct hawk_block_graph *graph;
+	const struct hawk_heap *heap;
 	uint64_t *bits; /**< owned; one for each number of the index */
 	uint64_t count; /**< that are set */
 	struct hawk_schema_sizes sizes;
@@ -42,8 +42,9 @@ struct hawk_schema_blocks {
 
 /** Finds those that are wished for, and counts them in `schema`, with carved ones, which are not
  * looked at. `ret` is to be deinitialized after success only. */
-struct hawk_error *hawk_schema_collect(const struct hawk_block_graph *graph,
+struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 				       const struct hawk_schema_wish *wish,
+				       const struct hawk_vtable_oracle *vtables,
 				       struct hawk_schema *schema, struct hawk_schema_blocks *ret);
 void hawk_schema_blocks_deinit(struct hawk_schema_blocks *blocks);
 

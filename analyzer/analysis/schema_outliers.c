@@ -201,7 +201,7 @@ static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
 	uint64_t lowest = hawk_words_lowest(blocks->words[0]);
 
 	for (unsigned i = 0; i < blocks->parts; i++) {
-		parts[i].index = &blocks->graph->heap->index;
+		parts[i].index = &blocks->heap->index;
 		parts[i].rules = rules;
 		parts[i].classes = blocks->words[i];
 		parts[i].small = lowest <= UINT32_MAX ? lowest : UINT32_MAX + UINT64_C(1);

@@ -173,8 +173,8 @@ struct hawk_error *hawk_schema_walk(struct hawk_schema_walk *walk)
 	if (!reader || !copies)
 		return &hawk_enomem;
 	reader->walk = walk;
-	reader->index = &blocks->graph->heap->index;
-	reader->near.target = blocks->graph->heap->target;
+	reader->index = &blocks->heap->index;
+	reader->near.target = blocks->heap->target;
 	reader->one_size = walk->group->objects == blocks->count &&
 			   walk->group->size_min == walk->group->size_max;
 	reader->piece_bytes = PIECE_BYTES - PIECE_BYTES % element;

@@ -26,7 +26,8 @@ struct spread {
 
 /** Blocks one after the other, and the sums of their sites. */
 struct share {
-	const struct hawk_block_graph *graph;
+	const struct hawk_heap *heap;
+	const struct hawk_reach *reach;
 	const struct spread *spread;
 	const uint64_t *chosen; /**< a bit for each block that counts; NULL = all do */
 	uint32_t first, end;
@@ -83,20 +84,21 @@ static void make_spread(uint64_t life_units, struct spread *spread)
 	}
 }
 
-static void add_block(const struct hawk_block_graph *graph, const struct spread *spread,
-		      uint32_t number, uint16_t head, struct hawk_site_ages *ages)
+static void add_block(const struct share *share, uint32_t number, uint16_t head,
+		      struct hawk_site_ages *ages)
 {
+	const struct hawk_block_index *index = &share->heap->index;
+	const struct spread *spread = share->spread;
 	uint8_t birth = (uint8_t)head;
 	const uint16_t *parts = spread->parts[birth];
 	/* Of a carved block every part comes here; it is one block. */
-	bool counts = hawk_block_index_counts(&graph->heap->index, number);
-	uint64_t size = hawk_block_index_left_bytes(&graph->heap->index, number);
+	bool counts = hawk_block_index_counts(index, number);
+	uint64_t size = hawk_block_index_left_bytes(index, number);
 
 	ages->bytes += size;
 	ages->objects += counts;
 	ages->unknown_objects += counts && !head;
-	if (graph->parts & HAWK_PART_REACH && graph->reach.kinds[number] < HAWK_REACH_KINDS)
-		ages->reach_bytes[graph->reach.kinds[number]] += size;
+	ages->reach_bytes[share->reach->kinds[number]] += size;
 	if (!head)
 		return;
 	for (unsigned bin = spread->first[birth]; bin < spread->end[birth]; bin++) {
@@ -113,18 +115,18 @@ static uint64_t life_units(const struct hawk_heap *heap)
 static void add_share(void *context, unsigned part)
 {
 	struct share *share = (struct share *)context + part;
-	const struct hawk_block_graph *graph = share->graph;
-	struct hawk_near near = {.target = graph->heap->target};
+	const struct hawk_heap *heap = share->heap;
+	struct hawk_near near = {.target = heap->target};
 	uint64_t told = share->first;
 
 	for (uint32_t i = hawk_block_next_chosen(share->chosen, share->first, share->end);
 	     i < share->end; i = hawk_block_next_chosen(share->chosen, i + 1, share->end)) {
-		uint32_t site = hawk_heap_site_at(graph->heap, i);
+		uint32_t site = hawk_heap_site_at(heap, i);
 
 		hawk_progress_pass(&told, i);
-		if (site < graph->heap->site_count)
-			add_block(graph, share->spread, i,
-				  hawk_heap_next_head(graph->heap, &near, i), &share->ages[site]);
+		if (site < heap->site_count)
+			add_block(share, i, hawk_heap_next_head(heap, &near, i),
+				  &share->ages[site]);
 	}
 }
 
@@ -143,11 +145,11 @@ static void add_ages(const struct hawk_site_ages *from, size_t count, struct haw
 	}
 }
 
-static unsigned count_shares(const struct hawk_block_graph *graph)
+static unsigned count_shares(const struct hawk_heap *heap)
 {
 	unsigned threads = hawk_parallel_threads();
 
-	if (graph->heap->index.count / BLOCKS_PER_SITE < graph->heap->site_count)
+	if (heap->index.count / BLOCKS_PER_SITE < heap->site_count)
 		return 1;
 	return threads < SHARES_MAX ? threads : SHARES_MAX;
 }
@@ -155,44 +157,42 @@ static unsigned count_shares(const struct hawk_block_graph *graph)
 /* The sums of the first one have all in the end. */
 static struct hawk_error *add_shares(struct share *shares, unsigned count)
 {
-	const struct hawk_block_graph *graph = shares[0].graph;
+	const struct hawk_heap *heap = shares[0].heap;
 	struct hawk_error *err = NULL;
 	struct hawk_progress progress;
 
 	for (unsigned i = 0; i < count; i++) {
 		shares[i] = shares[0];
-		shares[i].first = (uint32_t)((uint64_t)graph->heap->index.count * i / count);
-		shares[i].end = (uint32_t)((uint64_t)graph->heap->index.count * (i + 1) / count);
-		shares[i].ages = calloc(graph->heap->site_count + 1, sizeof(*shares[i].ages));
+		shares[i].first = (uint32_t)((uint64_t)heap->index.count * i / count);
+		shares[i].end = (uint32_t)((uint64_t)heap->index.count * (i + 1) / count);
+		shares[i].ages = calloc(heap->site_count + 1, sizeof(*shares[i].ages));
 		if (!shares[i].ages)
 			err = &hawk_enomem;
 	}
-	hawk_progress_begin(&progress, "reading ages", graph->heap->index.count);
+	hawk_progress_begin(&progress, "reading ages", heap->index.count);
 	if (!err)
 		hawk_parallel_run(count, add_share, shares);
 	hawk_progress_end(&progress);
 	for (unsigned i = 1; i < count; i++) {
 		if (!err)
-			add_ages(shares[i].ages, graph->heap->site_count, shares[0].ages);
+			add_ages(shares[i].ages, heap->site_count, shares[0].ages);
 		free(shares[i].ages);
 	}
 	return err;
 }
 
-struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
-				       const struct hawk_choice_wish *wish,
-				       struct hawk_site_ages **ret)
+struct hawk_error *hawk_site_ages_make(const struct hawk_heap *heap, const struct hawk_reach *reach,
+				       const uint64_t *chosen, struct hawk_site_ages **ret)
 {
 	CLEANUP(free_ptr) struct spread *spread = malloc(sizeof(*spread));
-	CLEANUP(free_ptr) uint64_t *chosen = NULL;
-	struct share shares[SHARES_MAX] = {{.graph = graph, .spread = spread}};
-	struct hawk_error *err = wish ? hawk_choice_bits_make(graph, wish, true, &chosen) : NULL;
+	struct share shares[SHARES_MAX] = {
+		{.heap = heap, .reach = reach, .spread = spread, .chosen = chosen}};
+	struct hawk_error *err;
 
-	if (err || !spread)
-		return err ? err : &hawk_enomem;
-	make_spread(life_units(graph->heap), spread);
-	shares[0].chosen = chosen;
-	err = add_shares(shares, count_shares(graph));
+	if (!spread)
+		return &hawk_enomem;
+	make_spread(life_units(heap), spread);
+	err = add_shares(shares, count_shares(heap));
 	if (err)
 		free(shares[0].ages);
 	else
@@ -200,7 +200,7 @@ struct hawk_error *hawk_site_ages_make(const struct hawk_block_graph *graph,
 	return err;
 }
 
-struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *graph, uint32_t index,
+struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, uint32_t index,
 					      const struct hawk_site_ages *ages, bool filtered)
 {
 	const struct hawk_site *site = &graph->heap->sites[index];
@@ -214,7 +214,7 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_block_graph *gra
 		.alloc_bytes = filtered ? 0 : site->alloc_bytes,
 		.missing_objects = hawk_heap_not_found(graph->heap),
 		.sampled = site->sample.estimated,
-		.reach_known = graph->parts & HAWK_PART_REACH && !hawk_leaks_doubt(graph),
+		.reach_known = !hawk_leaks_doubt(graph),
 	};
 
 	memcpy(facts.born_objects, ages->born_objects, sizeof(facts.born_objects));

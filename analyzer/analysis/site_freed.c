@@ -22,7 +22,8 @@ enum { WAYS = 2, WORKERS_MAX = 8, AHEAD = 16, WORD_BLOCKS = 64 };
 
 /** One question for each site and way. */
 struct job {
-	const struct hawk_block_graph *graph;
+	const struct hawk_graph *graph;
+	const struct hawk_reach *reach; /**< by all pointers */
 	const uint64_t *chosen;
 	const uint32_t *sites;
 	struct hawk_site_retained *ret;
@@ -57,7 +58,7 @@ static void push(struct worker *worker, uint64_t *bits, uint32_t block)
 /* Follows what is on the stack to all that is not in `bits`. */
 static void flood(struct worker *worker, uint64_t *bits)
 {
-	const struct hawk_graph *edges = &worker->job->graph->edges;
+	const struct hawk_graph *edges = worker->job->graph;
 
 	while (worker->depth) {
 		uint32_t block = worker->stack[--worker->depth];
@@ -78,7 +79,7 @@ static bool root_counts(const struct worker *worker, const struct hawk_root *roo
 /* Marks what `block`, which stays, leads to. Lost blocks keep only lost ones. */
 static void keep_targets(struct worker *worker, uint32_t block)
 {
-	const struct hawk_graph *edges = &worker->job->graph->edges;
+	const struct hawk_graph *edges = worker->job->graph;
 	bool is_reached = has(worker->reached, block);
 
 	for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++) {
@@ -94,7 +95,7 @@ static void keep_targets(struct worker *worker, uint32_t block)
 
 static void keep_led_from_outside(struct worker *worker)
 {
-	const struct hawk_block_graph *graph = worker->job->graph;
+	const struct hawk_graph *graph = worker->job->graph;
 
 	for (size_t i = 0; i < graph->roots.count; i++) {
 		uint32_t target = graph->roots.items[i].edge >> 1;
@@ -202,11 +203,11 @@ static void run_worker(void *context, unsigned part)
 /* Marks what roots reach: copied from `reach` for all pointers, flooded for start pointers. */
 static void find_reached(struct worker *worker, uint64_t *all, uint64_t *start)
 {
-	const struct hawk_block_graph *graph = worker->job->graph;
+	const struct hawk_graph *graph = worker->job->graph;
+	const uint8_t *kinds = worker->job->reach->kinds;
 
-	for (uint32_t block = 0; block < graph->heap->index.count; block++)
-		all[block / 64] |= (uint64_t)(graph->reach.kinds[block] <= HAWK_REACH_POSSIBLY)
-				   << block % 64;
+	for (uint32_t block = 0; block < graph->count; block++)
+		all[block / 64] |= (uint64_t)(kinds[block] <= HAWK_REACH_POSSIBLY) << block % 64;
 	worker->mask = HAWK_EDGES_START_ONLY;
 	for (size_t i = 0; i < graph->roots.count; i++)
 		if (root_counts(worker, &graph->roots.items[i]) &&
@@ -226,8 +227,8 @@ static void run(struct job *job, struct worker *workers, unsigned count)
 	hawk_progress_end(&progress);
 }
 
-struct hawk_error *hawk_site_freed(const struct hawk_block_graph *graph, const uint64_t *chosen,
-				   const uint32_t *sites, size_t count,
+struct hawk_error *hawk_site_freed(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				   const uint64_t *chosen, const uint32_t *sites, size_t count,
 				   struct hawk_site_retained *ret)
 {
 	size_t words = (size_t)graph->heap->index.count / WORD_BLOCKS + 1;
@@ -235,6 +236,7 @@ struct hawk_error *hawk_site_freed(const struct hawk_block_graph *graph, const u
 	struct worker workers[WORKERS_MAX] = {{0}};
 	struct job job = {
 		.graph = graph,
+		.reach = reach,
 		.chosen = chosen,
 		.sites = sites,
 		.ret = ret,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "hawk_block_choice.h"
-#include "hawk_block_graph.h"
+#include "hawk_dominators.h"
 #include "hawk_cleanup.h"
 #include "hawk_progress.h"
 #include "site_graph_fold.h"
@@ -206,23 +206,18 @@ static struct hawk_error *put_out(struct hawk_site_fold *fold, struct hawk_site_
 	return NULL;
 }
 
-struct hawk_error *hawk_site_graph_make(struct hawk_block_graph *graph, const uint64_t *wanted,
+struct hawk_error *hawk_site_graph_make(const struct hawk_graph *graph, const uint64_t *wanted,
 					struct hawk_site_graph *ret)
 {
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_EDGES | HAWK_PART_ROOTS);
 	struct hawk_site_fold fold = {0};
 	struct hawk_progress progress;
+	struct hawk_error *err;
 
-	if (!err)
-		err = hawk_block_graph_readable(graph);
-	if (err)
-		return err;
 	hawk_progress_begin(&progress, "folding pointers by site", graph->heap->index.count);
 	err = hawk_site_fold_init(&fold, graph);
 	fold.wanted = wanted;
 	if (!err)
-		err = hawk_pointers_read(graph->heap->target, &graph->heap->index, &graph->edges, 0,
-					 graph->heap->index.count, wanted,
+		err = hawk_pointers_read(graph, 0, graph->count, wanted,
 					 wanted ? add_wanted : add_pointers, &fold);
 	if (!err)
 		err = put_out(&fold, ret);

@@ -459,8 +459,7 @@ void hawk_site_fold_sum(struct hawk_site_fold *fold)
 	}
 }
 
-struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
-				       const struct hawk_block_graph *graph)
+struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold, const struct hawk_graph *graph)
 {
 	uint64_t bytes = sizeof(*fold->first) * ((uint64_t)graph->heap->index.count + 1);
 	struct hawk_error *err;

@@ -11,7 +11,7 @@
 #ifndef HAWK_SITE_GRAPH_FOLD_H
 #define HAWK_SITE_GRAPH_FOLD_H
 
-#include "hawk_block_graph.h"
+#include "hawk_site_graph.h"
 #include "hawk_pointers.h"
 #include "hawk_prefetch.h"
 
@@ -66,7 +66,7 @@ struct hawk_folded {
 };
 
 struct hawk_site_fold {
-	const struct hawk_block_graph *graph;
+	const struct hawk_graph *graph;
 	const uint64_t *wanted; /**< for those who add: bits of target blocks; NULL = all */
 	struct hawk_fold_place *places;
 	struct hawk_fold_edge *edges;
@@ -86,8 +86,7 @@ struct hawk_site_fold {
 	struct hawk_pair_set further_edges;
 };
 
-struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold,
-				       const struct hawk_block_graph *graph);
+struct hawk_error *hawk_site_fold_init(struct hawk_site_fold *fold, const struct hawk_graph *graph);
 void hawk_site_fold_deinit(struct hawk_site_fold *fold);
 
 /** Where a place is noted when it was met. */

@@ -124,11 +124,11 @@ struct hawk_error *hawk_site_tree_begin(struct hawk_site_tree *tree)
 	return NULL;
 }
 
-void hawk_site_tree_count(const struct hawk_block_graph *graph, struct hawk_site_tree *tree,
-			  bool by_start, uint32_t node, uint32_t block)
+void hawk_site_tree_count(const struct hawk_heap *heap, struct hawk_site_tree *tree, bool by_start,
+			  uint32_t node, uint32_t block)
 {
-	unsigned objects = hawk_block_index_counts(&graph->heap->index, block);
-	uint64_t bytes = hawk_block_index_left_bytes(&graph->heap->index, block);
+	unsigned objects = hawk_block_index_counts(&heap->index, block);
+	uint64_t bytes = hawk_block_index_left_bytes(&heap->index, block);
 
 	if (by_start) {
 		tree->start[node].flat_objects += objects;

@@ -22,11 +22,7 @@ struct hawk_error *hawk_site_tree_step_site(struct hawk_site_tree *tree, uint32_
 					    uint32_t site, uint32_t *ret);
 
 /** Counts block `block` for `node`; `by_start`: in the second sums. */
-void hawk_site_tree_count(const struct hawk_block_graph *graph, struct hawk_site_tree *tree,
-			  bool by_start, uint32_t node, uint32_t block);
-
-/** When all blocks are counted: adds up, leaves out nodes without blocks, and puts the others in
- * the order of struct hawk_site_tree. */
-struct hawk_error *hawk_site_tree_finish(struct hawk_site_tree *tree);
+void hawk_site_tree_count(const struct hawk_heap *heap, struct hawk_site_tree *tree, bool by_start,
+			  uint32_t node, uint32_t block);
 
 #endif

@@ -18,7 +18,7 @@ enum { BLOCKS_AHEAD = 16 };
 
 /** Of wanted blocks, along their paths. */
 struct path_folding {
-	const struct hawk_block_graph *graph;
+	const struct hawk_graph *graph;
 	const struct hawk_paths *paths;
 	const uint32_t *groups;
 	const uint64_t *wanted;
@@ -64,7 +64,7 @@ static struct hawk_error *fold_path(const struct path_folding *folding, uint32_t
 					       hawk_heap_site_at(folding->graph->heap, block),
 					       &folding->nodes[at]);
 	if (!err && hawk_block_is_chosen(folding->wanted, block))
-		hawk_site_tree_count(folding->graph, folding->tree, false, folding->nodes[at],
+		hawk_site_tree_count(folding->graph->heap, folding->tree, false, folding->nodes[at],
 				     block);
 	return err;
 }
@@ -98,7 +98,7 @@ static struct hawk_error *fold_paths(const struct path_folding *folding)
 /** Those that no path leads to. */
 static struct hawk_error *fold_lost(const struct path_folding *folding)
 {
-	const struct hawk_block_graph *graph = folding->graph;
+	const struct hawk_graph *graph = folding->graph;
 	struct hawk_error *err = NULL;
 	uint32_t lost, node;
 
@@ -112,7 +112,7 @@ static struct hawk_error *fold_lost(const struct path_folding *folding)
 			err = hawk_site_tree_step_site(
 				folding->tree, lost, hawk_heap_site_at(graph->heap, block), &node);
 		if (!err)
-			hawk_site_tree_count(graph, folding->tree, false, node, block);
+			hawk_site_tree_count(graph->heap, folding->tree, false, node, block);
 	}
 	return err;
 }
@@ -134,19 +134,15 @@ static struct hawk_error *fold(const struct path_folding *folding)
 	return err;
 }
 
-struct hawk_error *hawk_site_tree_paths(struct hawk_block_graph *graph, const uint32_t *groups,
+struct hawk_error *hawk_site_tree_paths(const struct hawk_graph *graph,
+					const struct hawk_paths *paths, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret)
 {
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_PATHS);
-	const struct hawk_paths *paths = &graph->paths;
-	CLEANUP(free_ptr) uint32_t *nodes = NULL;
-	CLEANUP(free_ptr) uint64_t *kept = NULL;
+	CLEANUP(free_ptr) uint32_t *nodes = malloc(((size_t)paths->count + 1) * sizeof(*nodes));
+	CLEANUP(free_ptr) uint64_t *kept = calloc((size_t)paths->count / 64 + 1, sizeof(*kept));
 	struct hawk_site_tree tree = {0};
+	struct hawk_error *err;
 
-	if (err)
-		return err;
-	nodes = malloc(((size_t)paths->count + 1) * sizeof(*nodes));
-	kept = calloc((size_t)paths->count / 64 + 1, sizeof(*kept));
 	if (!nodes || !kept)
 		return &hawk_enomem;
 	err = fold(&(struct path_folding){graph, paths, groups, wanted, nodes, kept, &tree});

@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "hawk_area.h"
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_prefetch.h"
@@ -57,7 +58,7 @@ static int compare_pointed(const void *left, const void *right)
 }
 
 /** `of`: room for an owner of every block. */
-static struct hawk_error *find_leading(const struct hawk_block_graph *graph, enum hawk_edges edges,
+static struct hawk_error *find_leading(const struct hawk_graph *graph, enum hawk_edges edges,
 				       const uint32_t *groups, uint32_t *of,
 				       struct leading *leading)
 {
@@ -114,9 +115,8 @@ static const struct pointed *find_pointed(const struct leading *leading, uint32_
 
 /** Along dominators, one way. */
 struct folding {
-	const struct hawk_block_graph *graph;
+	const struct hawk_graph *graph;
 	const struct hawk_dominators *dominators;
-	enum hawk_edges edges; /**< that the dominators go by */
 	const uint32_t *groups;
 	const uint64_t *chosen; /**< NULL = all */
 	/** By block: owners, then nodes of the tree, with GONE; dominators come first. */
@@ -185,82 +185,48 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 			return err;
 		nodes[block] = node | gone;
 		if (gone)
-			hawk_site_tree_count(folding->graph, folding->tree,
-					     folding->edges == HAWK_EDGES_START_ONLY, node, block);
+			hawk_site_tree_count(folding->graph->heap, folding->tree,
+					     folding->dominators->edges == HAWK_EDGES_START_ONLY,
+					     node, block);
 	}
 	return NULL;
 }
 
-static struct hawk_error *fold_dominators(struct hawk_block_graph *graph, enum hawk_edges edges,
-					  const struct hawk_dominators *dominators,
-					  const uint32_t *groups, const uint64_t *chosen,
-					  struct hawk_site_tree *tree)
+static struct hawk_error *fold(struct folding *folding)
+{
+	uint64_t bytes = ((uint64_t)folding->dominators->count + 1) * sizeof(uint32_t);
+	struct hawk_area nodes = {0};
+	struct hawk_progress progress;
+	struct hawk_error *err = hawk_area_create(&nodes, bytes);
+
+	if (!err)
+		err = hawk_area_grow(&nodes, bytes);
+	folding->nodes = nodes.bytes;
+	if (!err)
+		err = find_leading(folding->graph, folding->dominators->edges, folding->groups,
+				   folding->nodes, &folding->leading);
+	hawk_progress_begin(&progress, "folding blocks by site", folding->dominators->count + 1);
+	if (!err)
+		err = fold_blocks(folding);
+	hawk_progress_end(&progress);
+	leading_deinit(&folding->leading);
+	hawk_area_destroy(&nodes);
+	return err;
+}
+
+struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
+					       const struct hawk_dominators *dominators,
+					       const uint32_t *groups, const uint64_t *chosen,
+					       struct hawk_site_tree *tree)
 {
 	struct folding folding = {
 		.graph = graph,
 		.dominators = dominators,
-		.edges = edges,
 		.groups = groups,
 		.chosen = chosen,
-		.nodes = hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE),
 		.tree = tree,
 	};
-	struct hawk_progress progress;
-	struct hawk_error *err =
-		find_leading(graph, edges, groups, folding.nodes, &folding.leading);
+	struct hawk_error *err = tree->count ? NULL : hawk_site_tree_begin(tree);
 
-	hawk_progress_begin(&progress, "folding blocks by site", dominators->count + 1);
-	if (!err)
-		err = fold_blocks(&folding);
-	hawk_progress_end(&progress);
-	leading_deinit(&folding.leading);
-	return err;
-}
-
-static struct hawk_error *fold_start(struct hawk_block_graph *graph, const uint32_t *groups,
-				     const uint64_t *chosen, struct hawk_site_tree *tree)
-{
-	struct hawk_dominators dominators = {0};
-	struct hawk_error *err = hawk_block_graph_start_dominators(graph, &dominators);
-
-	if (!err)
-		err = fold_dominators(graph, HAWK_EDGES_START_ONLY, &dominators, groups, chosen,
-				      tree);
-	hawk_dominators_deinit(&dominators);
-	return err;
-}
-
-static struct hawk_error *make(struct hawk_block_graph *graph, const uint32_t *groups,
-			       const uint64_t *chosen, bool both, struct hawk_site_tree *ret)
-{
-	struct hawk_site_tree tree = {.both = both};
-	struct hawk_error *err = hawk_block_graph_need(graph, HAWK_PART_RETAINED);
-
-	if (!err)
-		err = hawk_site_tree_begin(&tree);
-	if (!err)
-		err = fold_dominators(graph, HAWK_EDGES_ALL, &graph->dominators, groups, chosen,
-				      &tree);
-	if (!err && both)
-		err = fold_start(graph, groups, chosen, &tree);
-	if (!err)
-		err = hawk_site_tree_finish(&tree);
-	if (err)
-		hawk_site_tree_deinit(&tree);
-	else
-		*ret = tree;
-	return err;
-}
-
-struct hawk_error *hawk_site_tree_retained(struct hawk_block_graph *graph, const uint32_t *groups,
-					   const uint64_t *chosen, struct hawk_site_tree *ret)
-{
-	return make(graph, groups, chosen, false, ret);
-}
-
-struct hawk_error *hawk_site_tree_retained_both(struct hawk_block_graph *graph,
-						const uint32_t *groups, const uint64_t *chosen,
-						struct hawk_site_tree *ret)
-{
-	return make(graph, groups, chosen, true, ret);
+	return err ? err : fold(&folding);
 }

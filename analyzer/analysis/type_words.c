@@ -5,7 +5,7 @@
  */
 #include "hawk_type_words.h"
 
-#include "hawk_block_graph.h"
+#include "hawk_sites.h"
 
 void hawk_module_words_init(struct hawk_module_words *modules, const struct hawk_target *target)
 {
@@ -40,11 +40,11 @@ struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *module
 	return ret;
 }
 
-struct hawk_type_words hawk_type_words_of(const struct hawk_block_graph *graph,
+struct hawk_type_words hawk_type_words_of(const struct hawk_heap *heap,
 					  const struct hawk_module_words *modules,
 					  struct hawk_near *near, uint32_t number)
 {
-	const struct hawk_block_index *index = &graph->heap->index;
+	const struct hawk_block_index *index = &heap->index;
 	uint32_t whole = hawk_block_index_whole(index, number);
 	uint64_t bytes = index->part_count ? hawk_block_index_asked_bytes(index, whole)
 					   : hawk_block_size(index, whole);
@@ -54,7 +54,7 @@ struct hawk_type_words hawk_type_words_of(const struct hawk_block_graph *graph,
 	if (words.second) {
 		struct hawk_block block;
 
-		hawk_heap_next_block(graph->heap, near, whole, &block);
+		hawk_heap_next_block(heap, near, whole, &block);
 		if (block.kind != HAWK_KIND_NEW_ARRAY)
 			words.second = 0;
 	}

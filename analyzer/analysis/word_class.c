@@ -30,7 +30,8 @@ struct memo {
 };
 
 struct hawk_words {
-	const struct hawk_block_graph *graph;
+	const struct hawk_heap *heap;
+	const struct hawk_vtable_oracle *vtables;
 	const struct hawk_mapping *mappings;
 	uint64_t lowest; /**< address of the first of them */
 	uint8_t *stacks; /**< by mapping: a thread's stack pointer is in it */
@@ -84,7 +85,7 @@ const char *hawk_word_class_name(enum hawk_word_class class)
 
 static void find_stacks(struct hawk_words *words)
 {
-	const struct hawk_target *target = words->graph->heap->target;
+	const struct hawk_target *target = words->heap->target;
 	const struct hawk_thread *threads;
 	size_t count;
 
@@ -98,15 +99,18 @@ static void find_stacks(struct hawk_words *words)
 	}
 }
 
-struct hawk_error *hawk_words_create(const struct hawk_block_graph *graph, struct hawk_words **ret)
+struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
+				     const struct hawk_vtable_oracle *vtables,
+				     struct hawk_words **ret)
 {
 	struct hawk_words *words = calloc(1, sizeof(*words));
 	size_t mappings;
 
 	if (!words)
 		return &hawk_enomem;
-	words->graph = graph;
-	words->mappings = hawk_target_mappings(graph->heap->target, &mappings);
+	words->heap = heap;
+	words->vtables = vtables;
+	words->mappings = hawk_target_mappings(heap->target, &mappings);
 	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
 	words->stacks = calloc(mappings + 1, 1);
 	if (!words->stacks) {
@@ -126,7 +130,8 @@ struct hawk_error *hawk_words_create_beside(struct hawk_words *words, struct haw
 
 	if (!beside)
 		return &hawk_enomem;
-	beside->graph = words->graph;
+	beside->heap = words->heap;
+	beside->vtables = words->vtables;
 	beside->mappings = words->mappings;
 	beside->lowest = words->lowest;
 	beside->stacks = words->stacks;
@@ -162,14 +167,14 @@ size_t hawk_text_length(const uint8_t *bytes, size_t size)
 static bool points_to_text(const struct hawk_words *words, uint64_t word)
 {
 	uint8_t bytes[TEXT_PROBE_BYTES];
-	size_t size = hawk_target_read_some(words->graph->heap->target, word, bytes, sizeof(bytes));
+	size_t size = hawk_target_read_some(words->heap->target, word, bytes, sizeof(bytes));
 
 	return hawk_text_length(bytes, size) >= TEXT_MIN;
 }
 
 static struct hawk_error *ask_oracle(const struct hawk_words *words, uint64_t word, bool *ret)
 {
-	const struct hawk_vtable_oracle *oracle = words->graph->vtables;
+	const struct hawk_vtable_oracle *oracle = words->vtables;
 	struct hawk_error *err;
 
 	(void)pthread_mutex_lock(words->oracle_lock);
@@ -195,7 +200,7 @@ static struct hawk_error *classify_module(struct hawk_words *words,
 	if (mapping->flags & HAWK_MAPPING_EXEC) {
 		ret->class = HAWK_WORD_CODE;
 	} else {
-		if (words->graph->vtables && word % sizeof(word) == 0)
+		if (words->vtables && word % sizeof(word) == 0)
 			err = ask_oracle(words, word, &vtable);
 		ret->class = vtable                        ? HAWK_WORD_VTABLE
 			     : points_to_text(words, word) ? HAWK_WORD_TEXT_POINTER
@@ -210,35 +215,34 @@ static struct hawk_error *classify_module(struct hawk_words *words,
 static struct hawk_error *classify_pointer(struct hawk_words *words, uint64_t word,
 					   struct hawk_word *ret, bool *found)
 {
-	const struct hawk_block_graph *graph = words->graph;
+	const struct hawk_heap *heap = words->heap;
 	const struct hawk_mapping *mapping;
 	bool interior, behind;
-	uint32_t block = hawk_block_index_find(&graph->heap->index, word, &interior);
+	uint32_t block = hawk_block_index_find(&heap->index, word, &interior);
 	uint32_t before = HAWK_BLOCK_NOWHERE;
 
 	*found = true;
 	if (block == HAWK_BLOCK_NOWHERE)
-		before = hawk_block_index_find(&graph->heap->index, word - 1, &behind);
+		before = hawk_block_index_find(&heap->index, word - 1, &behind);
 	if (block != HAWK_BLOCK_NOWHERE || before != HAWK_BLOCK_NOWHERE) {
 		ret->class = block == HAWK_BLOCK_NOWHERE ? HAWK_WORD_END
 			     : interior                  ? HAWK_WORD_INTERIOR
 							 : HAWK_WORD_BLOCK;
-		ret->key = hawk_heap_site_at(graph->heap,
-					     block == HAWK_BLOCK_NOWHERE ? before : block);
+		ret->key = hawk_heap_site_at(heap, block == HAWK_BLOCK_NOWHERE ? before : block);
 		return NULL;
 	}
-	mapping = hawk_target_mapping_at(graph->heap->target, word);
+	mapping = hawk_target_mapping_at(heap->target, word);
 	if (!mapping || !mapping->flags) {
 		*found = false;
 		return NULL;
 	}
 	if (words->stacks[mapping - words->mappings])
 		ret->class = HAWK_WORD_STACK;
-	else if (hawk_target_module_at(graph->heap->target, word))
+	else if (hawk_target_module_at(heap->target, word))
 		return classify_module(words, mapping, word, ret);
 	else if (mapping->flags & HAWK_MAPPING_EXEC)
 		*ret = (struct hawk_word){HAWK_WORD_CODE, word};
-	else if (hawk_block_index_chunk(&graph->heap->index, word) && !mapping->path)
+	else if (hawk_block_index_chunk(&heap->index, word) && !mapping->path)
 		ret->class = HAWK_WORD_FREE;
 	else
 		ret->class = HAWK_WORD_MAPPED;
@@ -318,14 +322,14 @@ static uint32_t chunk_of(const struct hawk_words *words, uint64_t word)
 {
 	uint32_t chunk = word >> 47 || word < words->lowest
 				 ? 0
-				 : hawk_block_index_chunk(&words->graph->heap->index, word);
+				 : hawk_block_index_chunk(&words->heap->index, word);
 
 	return chunk == HAWK_CHUNK_INSIDE ? 0 : chunk;
 }
 
 void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *bytes, size_t size)
 {
-	const struct hawk_block_index *index = &words->graph->heap->index;
+	const struct hawk_block_index *index = &words->heap->index;
 	uint64_t word;
 
 	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
@@ -340,7 +344,7 @@ void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *b
 
 void hawk_words_prefetch_sites(const struct hawk_words *words, const uint8_t *bytes, size_t size)
 {
-	const struct hawk_block_index *index = &words->graph->heap->index;
+	const struct hawk_block_index *index = &words->heap->index;
 	uint64_t word;
 
 	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {

@@ -10,8 +10,8 @@
 #include "hawk_session.h"
 
 struct hawk_leaks_session {
-	struct hawk_explained explained; /**< if not all heuristics were asked for */
-	const struct hawk_explained *uses;
+	struct hawk_explained explained; /**< both only if not all heuristics were asked for */
+	struct hawk_reach reach;
 	struct hawk_leaks leaks;
 	struct hawk_leak_leader *leaders;
 	struct hawk_suppressions *suppressions;

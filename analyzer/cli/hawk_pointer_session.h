@@ -12,13 +12,16 @@
 /** The options --pid, --top, --depth, --full, --threads and --json. */
 extern const struct hawk_option hawk_pointer_options[];
 
-/**
- * Loads `parts` of the graph and makes a report with everything but trees. `*ret` is to be
- * deinitialized whether that succeeds or not.
- */
+/** Makes a report of what the session has, the heap at least; without trees. `*ret` is to be
+ * deinitialized whether that succeeds or not. */
 struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
-					     const struct hawk_settings *settings, unsigned parts,
+					     const struct hawk_settings *settings,
 					     struct hawk_pointer_report *ret);
+/** The same with graph and reach. A process runs on afterwards, unless types are to be read, or
+ * `reads` says so. */
+struct hawk_error *hawk_pointer_session_reach(struct hawk_session *session,
+					      const struct hawk_settings *settings, bool reads,
+					      struct hawk_pointer_report *ret);
 void hawk_pointer_session_deinit(struct hawk_pointer_report *report);
 
 /** The sites that hawk_wish_options choose by site, function and module. */

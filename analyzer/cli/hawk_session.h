@@ -8,21 +8,39 @@
 
 #include "hawk_bar.h"
 #include "hawk_block_filter.h"
-#include "hawk_block_graph.h"
+#include "hawk_block_choice.h"
 #include "hawk_cli.h"
+#include "hawk_dominators.h"
+#include "hawk_paths.h"
 #include "hawk_report.h"
+#include "hawk_site_freed.h"
+#include "hawk_site_graph.h"
 
 struct hawk_session {
 	struct hawk_findings findings;
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
-	struct hawk_heap heap;
-	struct hawk_block_graph graph;  /**< see hawk_session_load_graph() */
-	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
 	struct hawk_vtable_oracle vtables;
-	bool table_loaded; /**< heap has its table and sites, with counts only if heap_loaded */
-	bool heap_loaded;
-	bool graph_loaded;
+
+	/* What has been made of the target, each once, from those before it: see
+	 * hawk_session_heap() and those below. */
+	struct hawk_heap heap;
+	struct hawk_graph graph;
+	struct hawk_findings graph_findings; /**< that have not been said */
+	struct hawk_reach reach;             /**< by all pointers */
+	struct hawk_dominators dominators;
+	uint64_t *retained; /**< by site, by all pointers; NULL before hawk_session_retained() */
+	struct hawk_paths paths;
+	struct hawk_site_graph site_graph;
+	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
+	bool has_table;                 /**< of the heap: table and sites, */
+	bool has_heap;                  /**< and all else */
+	bool has_graph;
+	bool has_reach;
+	bool has_dominators;
+	bool has_paths;
+	bool has_site_graph;
+
 	bool checked;
 	bool answer_complete;  /**< set by a verb: whatever findings say */
 	size_t findings_said;  /**< of the findings: on stderr already */
@@ -44,23 +62,43 @@ void hawk_session_renew(struct hawk_session *session, const struct hawk_settings
 /** The answer goes to `fd` from now on. */
 void hawk_session_set_output(struct hawk_session *session, int fd);
 
-/**
- * The parts of a session that verbs ask for; each is loaded once, with what it depends on, and
- * shows its progress. heap.table is NULL if the process was not traced. A process stays stopped
- * until the verb releases the target.
+/*
+ * What verbs ask for, in this order: each is made once, with those before it, and shows its
+ * progress. heap.table is NULL if the process was not traced: then there are no blocks. A process
+ * stands still until the verb releases the target; that must be after the last of those that read
+ * it. After that they are HAWK_ERROR_NOT_FOUND.
  */
-/** The trace table: sites and traces, without counts of live blocks. */
-struct hawk_error *hawk_session_load_table(struct hawk_session *session);
-/** The sites with their counts, and the accounting. */
-struct hawk_error *hawk_session_load_heap(struct hawk_session *session);
+/** The trace table and its sites, without blocks. Reads. */
+struct hawk_error *hawk_session_table(struct hawk_session *session);
+/** The sites with their counts, and the accounting; of a table file, too. Reads. */
+struct hawk_error *hawk_session_sites(struct hawk_session *session);
+/** The same with blocks; HAWK_ERROR_UNSUPPORTED where there are none, or too many. Reads. */
+struct hawk_error *hawk_session_heap(struct hawk_session *session);
+/** The graph, for its edges alone: that roots are missing is not said. Reads. */
+struct hawk_error *hawk_session_edges(struct hawk_session *session);
+/** Reads. */
+struct hawk_error *hawk_session_graph(struct hawk_session *session);
+struct hawk_error *hawk_session_reach(struct hawk_session *session);
+/** By all pointers or by start pointers: one of them at a time is kept, because two would be most
+ * of the memory. */
+struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum hawk_edges edges);
+struct hawk_error *hawk_session_retained(struct hawk_session *session);
+struct hawk_error *hawk_session_paths(struct hawk_session *session);
+/** Reads. */
+struct hawk_error *hawk_session_site_graph(struct hawk_session *session);
 
-/**
- * The sites with their counts, the block index, and `parts` (enum hawk_block_graph_part) of
- * session->graph. A process is let go as soon as its memory is no longer needed, unless `parts` has
- * HAWK_PART_CONTENTS.
- */
-struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
-					   const struct hawk_settings *settings, unsigned parts);
+/** HAWK_ERROR_NOT_FOUND if a process was released, so that its memory cannot be read any more. */
+struct hawk_error *hawk_session_readable(const struct hawk_session *session);
+
+/** What sites retain both ways, by those of their blocks in `chosen` (NULL = all): a lower bound;
+ * caller frees. Leaves the dominators by all pointers. */
+struct hawk_error *hawk_session_retained_both(struct hawk_session *session, const uint64_t *chosen,
+					      struct hawk_site_retained **ret);
+
+/** The blocks that `filter` lets pass; zeros if that is NULL: all. Reads if types are asked for. */
+struct hawk_error *hawk_session_choose(struct hawk_session *session,
+				       const struct hawk_block_filter *filter,
+				       struct hawk_block_choice *ret);
 
 /** The namer of blocks' types, made when it is first asked for. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
@@ -71,7 +109,7 @@ struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings);
 /** Whether these take some blocks of a site, and not all. */
 bool hawk_settings_choose_blocks(const struct hawk_settings *settings);
 
-/** The filter for that, `*ret` = NULL if every block is wanted. The table must be loaded. */
+/** The filter for that, `*ret` = NULL if every block is wanted. Needs the table. */
 struct hawk_error *hawk_session_filter(struct hawk_session *session,
 				       const struct hawk_settings *settings,
 				       struct hawk_block_filter **ret);
@@ -90,9 +128,6 @@ void hawk_session_print_partial(struct hawk_session *session);
 
 /** Forgets the heap and all that depends on it. */
 void hawk_session_drop_heap(struct hawk_session *session);
-
-/** A progress callback for sweeps; `session` is the context. */
-void hawk_session_progress(void *session, uint64_t done, uint64_t all);
 
 /** Flushes the output; the exit code, which is `code` unless writing failed. */
 int hawk_session_finish(struct hawk_session *session, int code);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "hawk_cleanup.h"
-#include "hawk_parallel.h"
 #include "hawk_quantity.h"
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
@@ -35,32 +34,23 @@ static unsigned heuristics_of(const struct hawk_settings *settings)
 }
 
 /* Of a process that was let go before (hawk-core shell) contents are not known. */
-static struct hawk_error *explain(struct hawk_session *session,
-				  const struct hawk_settings *settings,
+static struct hawk_error *explain(struct hawk_session *session, unsigned heuristics,
 				  struct hawk_leaks_session *leaks)
 {
-	struct hawk_block_graph *graph = &session->graph;
-	unsigned heuristics = heuristics_of(settings);
-	struct hawk_error *err;
-	size_t before;
+	struct hawk_error *err = hawk_session_readable(session);
+	size_t before = session->findings.count;
 
-	err = hawk_block_graph_readable(graph);
-	if (err && heuristics)
-		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false,
-				  "heuristics-unread",
-				  "the process ran on, so interior pointers could not be "
-				  "explained by heuristics");
 	if (err) {
+		if (heuristics)
+			hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false,
+					  "heuristics-unread",
+					  "the process ran on, so interior pointers could not be "
+					  "explained by heuristics");
 		hawk_error_destroy(err);
 		return NULL;
 	}
-	if (heuristics == HAWK_HEURISTICS_ALL)
-		return hawk_block_graph_explain(graph);
-	leaks->uses = &leaks->explained;
-	before = session->findings.count;
-	err = hawk_heuristics_find(session->target, &graph->heap->index, &graph->edges,
-				   &graph->roots, heuristics, graph->vtables,
-				   hawk_parallel_threads(), &leaks->explained);
+	err = hawk_heuristics_find(&session->graph, heuristics, &session->vtables,
+				   &leaks->explained);
 	hawk_findings_sort(&session->findings, before); /* threads ask in no order */
 	return err;
 }
@@ -100,20 +90,15 @@ static bool is_partial(const struct hawk_session *session, const struct hawk_lea
 		       : hawk_findings_partial(&session->findings);
 }
 
-static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,
-			       unsigned kinds, struct hawk_leaks_session *leaks)
+static struct hawk_error *choose(struct hawk_session *session, const struct hawk_settings *settings,
+				 struct hawk_leaks_session *leaks, uint64_t **ret)
 {
 	struct hawk_block_filter *filter = NULL;
-	struct hawk_choice_wish wish;
 	struct hawk_error *err = hawk_session_filter(session, settings, &filter);
+	struct hawk_choice_wish wish = hawk_block_filter_choice(filter);
 
-	if (!err && !settings->type) // types are read from memory
-		hawk_target_release(session->target);
-	wish = hawk_block_filter_choice(filter);
-	if (!err)
-		err = hawk_leaks_make(&session->graph, leaks->uses, kinds, filter ? &wish : NULL,
-				      &leaks->leaks);
-	hawk_target_release(session->target);
+	if (!err && filter)
+		err = hawk_choice_bits_make(&session->heap, &wish, false, ret);
 	leaks->report.filtered = filter;
 	hawk_block_filter_destroy(filter);
 	return err;
@@ -125,7 +110,6 @@ static struct hawk_error *find_leaders(struct hawk_session *session,
 				       struct hawk_leaks_session *leaks)
 {
 	struct hawk_leaks_report *report = &leaks->report;
-	const struct hawk_reach *reach = &leaks->leaks.reach;
 	struct hawk_error *err;
 	uint32_t site;
 
@@ -133,27 +117,45 @@ static struct hawk_error *find_leaders(struct hawk_session *session,
 		return NULL;
 	err = hawk_site_prefix_find(&session->heap, &settings->site.prefix, &site);
 	if (!err)
-		err = hawk_leak_leaders_of(&session->graph, reach, site, &leaks->leaders,
-					   &report->leader_count);
+		err = hawk_leak_leaders_of(&session->graph, leaks->leaks.reach, site,
+					   &leaks->leaders, &report->leader_count);
 	report->leaders = leaks->leaders;
 	return err;
+}
+
+static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,
+			       unsigned kinds, struct hawk_leaks_session *leaks)
+{
+	const struct hawk_explained *explained = &session->graph.explained;
+	const struct hawk_reach *reach = &session->reach;
+	unsigned heuristics = heuristics_of(settings);
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	struct hawk_error *err = NULL;
+
+	if (heuristics != HAWK_HEURISTICS_ALL)
+		err = explain(session, heuristics, leaks);
+	if (!err)
+		err = choose(session, settings, leaks, &chosen);
+	hawk_target_release(session->target);
+	if (!err && heuristics == HAWK_HEURISTICS_ALL) {
+		err = hawk_session_reach(session);
+	} else if (!err) {
+		explained = &leaks->explained;
+		reach = &leaks->reach;
+		err = hawk_reach_make(&session->graph, HAWK_EDGES_ALL, explained, &leaks->reach);
+	}
+	if (!err)
+		err = hawk_leaks_make(&session->graph, explained, reach, kinds, chosen,
+				      &leaks->leaks);
+	return err ? err : find_leaders(session, settings, leaks);
 }
 
 static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings,
 			       unsigned kinds, struct hawk_leaks_session *leaks)
 {
-	struct hawk_error *err = hawk_session_load_graph(
-		session, settings, HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_CONTENTS);
+	struct hawk_error *err = hawk_session_graph(session);
 
-	if (err || !session->heap.table) {
-		hawk_target_release(session->target);
-		return err;
-	}
-	leaks->uses = &session->graph.explained;
-	err = explain(session, settings, leaks);
-	if (!err)
-		err = find(session, settings, kinds, leaks);
-	return err ? err : find_leaders(session, settings, leaks);
+	return err || !session->heap.table ? err : find(session, settings, kinds, leaks);
 }
 
 struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,
@@ -173,6 +175,7 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,
 	if (session->heap.table)
 		report_doubts(session, &ret->leaks);
 	hawk_session_check(session);
+	ret->report.heap = &session->heap;
 	ret->report.graph = &session->graph;
 	ret->report.symbols = session->symbols;
 	ret->report.leaks = &ret->leaks;
@@ -189,6 +192,7 @@ void hawk_leaks_session_deinit(struct hawk_leaks_session *leaks)
 	hawk_leaks_report_deinit(&leaks->report);
 	free(leaks->leaders);
 	hawk_leaks_deinit(&leaks->leaks);
+	hawk_reach_deinit(&leaks->reach);
 	hawk_explained_deinit(&leaks->explained);
 	hawk_suppressions_destroy(leaks->suppressions);
 }

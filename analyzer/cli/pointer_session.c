@@ -21,7 +21,7 @@ const struct hawk_option hawk_pointer_options[] = {
 };
 
 struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
-					     const struct hawk_settings *settings, unsigned parts,
+					     const struct hawk_settings *settings,
 					     struct hawk_pointer_report *ret)
 {
 	struct hawk_block_filter *filter = NULL;
@@ -29,18 +29,19 @@ struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
 
 	*ret = (struct hawk_pointer_report){
 		.source = session->source,
-		.graph = &session->graph,
+		.heap = &session->heap,
+		.graph = session->has_graph ? &session->graph : NULL,
+		.reach = &session->reach,
+		.dominators = &session->dominators,
 		.symbols = session->symbols,
 		.findings = &session->findings,
 		.top = (size_t)settings->top,
 		.depth = (size_t)settings->depth,
 	};
-	err = hawk_session_load_graph(session, settings, parts);
-	if (!err)
-		err = hawk_session_types(session, &ret->types);
+	err = hawk_session_types(session, &ret->types);
 	if (!err)
 		err = hawk_site_names_create(&session->heap, session->symbols, &ret->names);
-	if (!err)
+	if (!err && session->has_graph)
 		err = hawk_root_namer_create(&session->graph, session->symbols, &ret->roots);
 	if (!err && session->heap.table)
 		err = hawk_session_filter(session, settings, &filter);
@@ -48,6 +49,20 @@ struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
 	if (!err)
 		hawk_session_check(session);
 	return err;
+}
+
+struct hawk_error *hawk_pointer_session_reach(struct hawk_session *session,
+					      const struct hawk_settings *settings, bool reads,
+					      struct hawk_pointer_report *ret)
+{
+	struct hawk_error *err = hawk_session_graph(session);
+
+	*ret = (struct hawk_pointer_report){0};
+	if (!settings->type && !reads)
+		hawk_target_release(session->target);
+	if (!err)
+		err = hawk_session_reach(session);
+	return err ? err : hawk_pointer_session_open(session, settings, ret);
 }
 
 void hawk_pointer_session_deinit(struct hawk_pointer_report *report)

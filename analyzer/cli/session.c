@@ -166,6 +166,7 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 
 	*session = (struct hawk_session){.source = core};
 	hawk_findings_init(&session->findings);
+	hawk_findings_init(&session->graph_findings);
 	err = open_output(session, settings);
 	if (!err)
 		err = check_paths(settings);
@@ -224,14 +225,6 @@ void hawk_session_print_partial(struct hawk_session *session)
 	session->findings_said = session->findings.count;
 }
 
-void hawk_session_progress(void *context, uint64_t done, uint64_t all)
-{
-	struct hawk_session *session = context;
-
-	if (all)
-		hawk_bar_show_bytes(&session->bar, "reading memory", done, all);
-}
-
 int hawk_session_finish(struct hawk_session *session, int code)
 {
 	int errnum = hawk_output_finish(session->output);
@@ -251,5 +244,6 @@ void hawk_session_deinit(struct hawk_session *session)
 	hawk_symbols_destroy(session->symbols);
 	hawk_target_close(session->target);
 	hawk_findings_deinit(&session->findings);
+	hawk_findings_deinit(&session->graph_findings);
 	free(session->output);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The parts of a session: loaded once each, when a verb asks for them.
+ * The values that a session remembers: made once each, when a verb asks for them.
  */
+#include <stdlib.h>
+
+#include "hawk_cleanup.h"
 #include "hawk_session.h"
 
 enum {
@@ -39,14 +42,26 @@ static void capture_stacks(struct hawk_session *session)
 	}
 }
 
+static void drop_dominators(struct hawk_session *session)
+{
+	hawk_dominators_deinit(&session->dominators);
+	session->has_dominators = false;
+}
+
 void hawk_session_drop_heap(struct hawk_session *session)
 {
 	hawk_block_types_destroy(session->types);
 	session->types = NULL;
-	hawk_block_graph_deinit(&session->graph);
+	hawk_site_graph_deinit(&session->site_graph);
+	hawk_paths_deinit(&session->paths);
+	free(session->retained);
+	session->retained = NULL;
+	drop_dominators(session);
+	hawk_reach_deinit(&session->reach);
+	hawk_graph_deinit(&session->graph);
 	hawk_heap_deinit(&session->heap);
-	session->heap = (struct hawk_heap){0};
-	session->table_loaded = session->heap_loaded = session->graph_loaded = false;
+	session->has_table = session->has_heap = session->has_graph = session->has_reach = false;
+	session->has_paths = session->has_site_graph = false;
 }
 
 /** Whoever asks for more than counts by site. */
@@ -60,30 +75,24 @@ static struct hawk_error *refuse_table_file(const struct hawk_session *session)
 				 session->source);
 }
 
-struct hawk_error *hawk_session_load_table(struct hawk_session *session)
+struct hawk_error *hawk_session_readable(const struct hawk_session *session)
+{
+	if (!hawk_target_process(session->target)->live || !hawk_target_pause_ns(session->target) ||
+	    (session->has_table && !session->heap.table))
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
+				 "the process runs on, and its memory was not kept");
+}
+
+struct hawk_error *hawk_session_table(struct hawk_session *session)
 {
 	struct hawk_error *err = refuse_table_file(session);
 
-	if (err || session->table_loaded)
+	if (err || session->has_table)
 		return err;
 	capture_stacks(session);
 	err = hawk_heap_load_table(session->target, &session->findings, &session->heap);
-	session->table_loaded = !err;
-	return err;
-}
-
-struct hawk_error *hawk_session_load_heap(struct hawk_session *session)
-{
-	struct hawk_error *err;
-
-	if (session->heap_loaded)
-		return NULL;
-	if (!session->table_loaded)
-		capture_stacks(session);
-	hawk_session_drop_heap(session);
-	err = hawk_heap_load(session->target, &session->findings, &session->heap);
-	session->table_loaded = session->heap_loaded = !err;
-	hawk_target_release(session->target);
+	session->has_table = !err;
 	return err;
 }
 
@@ -98,43 +107,174 @@ static struct hawk_error *is_vtable(void *context, uint64_t word, bool *ret)
 	return err;
 }
 
-/** From one sweep, if nobody has swept before. */
-static struct hawk_error *start_graph(struct hawk_session *session, unsigned parts)
+struct hawk_error *hawk_session_sites(struct hawk_session *session)
 {
-	if (session->heap_loaded) {
-		hawk_block_graph_init(&session->graph, &session->heap, &session->findings);
-		session->graph.vtables = &session->vtables;
-		return hawk_block_graph_need(&session->graph, parts | HAWK_PART_INDEX);
-	}
-	if (!session->table_loaded)
+	struct hawk_error *err;
+
+	if (session->has_heap)
+		return NULL;
+	if (!session->has_table)
 		capture_stacks(session);
-	return hawk_heap_load_graph(session->target, &session->findings, parts, &session->graph,
-				    &session->heap);
-}
-
-static void prepare_graph(struct hawk_session *session)
-{
-	if (!session->heap_loaded)
-		hawk_session_drop_heap(session);
+	hawk_session_drop_heap(session);
 	session->vtables = (struct hawk_vtable_oracle){is_vtable, session};
-	session->graph.vtables = &session->vtables;
+	err = hawk_heap_load(session->target, &session->findings, &session->heap);
+	session->has_table = session->has_heap = !err;
+	return err;
 }
 
-struct hawk_error *hawk_session_load_graph(struct hawk_session *session,
-					   const struct hawk_settings *settings, unsigned parts)
+struct hawk_error *hawk_session_heap(struct hawk_session *session)
 {
 	struct hawk_error *err = refuse_table_file(session);
 
+	if (!err)
+		err = hawk_session_sites(session);
+	if (!err && session->heap.refusal)
+		err = hawk_error_create(HAWK_ERROR_UNSUPPORTED, "%s", session->heap.refusal);
+	return err;
+}
+
+static struct hawk_error *make_graph(struct hawk_session *session, struct hawk_findings *findings)
+{
+	struct hawk_error *err = hawk_session_heap(session);
+
+	if (err || session->has_graph)
+		return err;
+	err = hawk_session_readable(session);
+	if (!err)
+		err = hawk_graph_make(&session->heap, &session->vtables, findings, &session->graph);
+	session->has_graph = !err;
+	return err;
+}
+
+struct hawk_error *hawk_session_edges(struct hawk_session *session)
+{
+	return make_graph(session, &session->graph_findings);
+}
+
+struct hawk_error *hawk_session_graph(struct hawk_session *session)
+{
+	struct hawk_error *err = make_graph(session, &session->findings);
+	struct hawk_findings *unsaid = &session->graph_findings;
+
+	for (size_t i = 0; !err && i < unsaid->count; i++)
+		hawk_findings_add(&session->findings, unsaid->items[i].sort,
+				  unsaid->items[i].partial, unsaid->items[i].key, "%s",
+				  unsaid->items[i].text);
+	return err;
+}
+
+struct hawk_error *hawk_session_reach(struct hawk_session *session)
+{
+	struct hawk_error *err = hawk_session_graph(session);
+
+	if (err || session->has_reach)
+		return err;
+	err = hawk_reach_make(&session->graph, HAWK_EDGES_ALL, &session->graph.explained,
+			      &session->reach);
+	session->has_reach = !err;
+	return err;
+}
+
+struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum hawk_edges edges)
+{
+	struct hawk_error *err = hawk_session_reach(session);
+	struct hawk_reach start = {0};
+
+	if (err || (session->has_dominators && session->dominators.edges == edges))
+		return err;
+	drop_dominators(session);
+	if (edges == HAWK_EDGES_START_ONLY)
+		err = hawk_reach_make(&session->graph, edges, NULL, &start);
+	if (!err)
+		err = hawk_dominators_make(&session->graph,
+					   edges == HAWK_EDGES_ALL ? &session->reach : &start,
+					   &session->dominators);
+	hawk_reach_deinit(&start);
+	session->has_dominators = !err;
+	return err;
+}
+
+/** Of the dominators that are there; caller frees. */
+static struct hawk_error *sum_by_site(const struct hawk_session *session, const uint64_t *chosen,
+				      uint64_t **ret)
+{
+	struct hawk_error *err;
+
+	*ret = calloc(session->heap.site_count + 1, sizeof(**ret));
+	if (!*ret)
+		return &hawk_enomem;
+	err = hawk_dominators_retained_by_site(&session->dominators, &session->heap, chosen, *ret);
+	if (err) {
+		free(*ret);
+		*ret = NULL;
+	}
+	return err;
+}
+
+struct hawk_error *hawk_session_retained(struct hawk_session *session)
+{
+	struct hawk_error *err;
+
+	if (session->retained)
+		return NULL;
+	err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+	return err ? err : sum_by_site(session, NULL, &session->retained);
+}
+
+struct hawk_error *hawk_session_retained_both(struct hawk_session *session, const uint64_t *chosen,
+					      struct hawk_site_retained **ret)
+{
+	CLEANUP(free_ptr) uint64_t *start = NULL;
+	CLEANUP(free_ptr) uint64_t *all = NULL;
+	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
+
+	if (!err)
+		err = sum_by_site(session, chosen, &start);
+	if (!err)
+		err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+	if (!err)
+		err = sum_by_site(session, chosen, &all);
 	if (err)
 		return err;
-	if (session->graph_loaded)
-		return hawk_block_graph_need(&session->graph,
-					     parts & ~(unsigned)HAWK_PART_CONTENTS);
-	(void)settings;
-	prepare_graph(session);
-	err = start_graph(session, parts);
-	session->table_loaded = session->heap_loaded = session->graph_loaded = !err;
+	*ret = calloc(session->heap.site_count + 1, sizeof(**ret));
+	if (!*ret)
+		return &hawk_enomem;
+	for (size_t i = 0; i < session->heap.site_count; i++)
+		(*ret)[i] = (struct hawk_site_retained){all[i], start[i]};
+	return NULL;
+}
+
+struct hawk_error *hawk_session_paths(struct hawk_session *session)
+{
+	struct hawk_error *err = hawk_session_graph(session);
+
+	if (err || session->has_paths)
+		return err;
+	err = hawk_paths_find(&session->graph, HAWK_BLOCK_NOWHERE, &session->paths);
+	session->has_paths = !err;
 	return err;
+}
+
+struct hawk_error *hawk_session_site_graph(struct hawk_session *session)
+{
+	struct hawk_error *err = hawk_session_graph(session);
+
+	if (err || session->has_site_graph)
+		return err;
+	err = hawk_session_readable(session);
+	if (!err)
+		err = hawk_site_graph_make(&session->graph, NULL, &session->site_graph);
+	session->has_site_graph = !err;
+	return err;
+}
+
+struct hawk_error *hawk_session_choose(struct hawk_session *session,
+				       const struct hawk_block_filter *filter,
+				       struct hawk_block_choice *ret)
+{
+	struct hawk_choice_wish wish = hawk_block_filter_choice(filter);
+
+	return filter ? hawk_block_choice_make(&session->heap, &wish, ret) : NULL;
 }
 
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret)

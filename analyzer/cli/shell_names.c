@@ -103,9 +103,8 @@ char **hawk_shell_functions(struct hawk_session *session, size_t *count)
 
 char **hawk_shell_types(struct hawk_session *session, size_t *count)
 {
-	const struct hawk_block_graph *graph = &session->graph;
-	uint32_t end =
-		graph->heap->index.count < BLOCKS_MAX ? graph->heap->index.count : BLOCKS_MAX;
+	const struct hawk_heap *heap = &session->heap;
+	uint32_t end = heap->index.count < BLOCKS_MAX ? heap->index.count : BLOCKS_MAX;
 	struct hawk_block_types *types;
 	struct names names = {0};
 	const char *before = NULL;
@@ -117,7 +116,7 @@ char **hawk_shell_types(struct hawk_session *session, size_t *count)
 		struct hawk_block block;
 		const char *type;
 
-		hawk_heap_block(graph->heap, i, &block);
+		hawk_heap_block(heap, i, &block);
 		type = hawk_block_type(types, &block);
 		/* The same type is the same pointer, and neighbours are often of one. */
 		if (!type || type == before)

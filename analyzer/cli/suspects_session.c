@@ -77,9 +77,10 @@ static void append_refusal(const struct hawk_session *session, const struct hawk
 static struct hawk_error *find(struct hawk_session *session, const struct hawk_settings *settings,
 			       struct hawk_suspects_session *ret)
 {
-	struct hawk_error *err =
-		hawk_pointer_session_open(session, settings, HAWK_PART_RETAINED, &ret->pointers);
+	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 
+	if (!err)
+		err = hawk_pointer_session_open(session, settings, &ret->pointers);
 	if (!err)
 		err = hawk_suspects_find(&ret->suspects, settings->full);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
@@ -108,7 +109,6 @@ struct hawk_error *hawk_suspects_session_make(struct hawk_session *session,
 	if (ret->target.failed || ret->skipped.failed)
 		return &hawk_enomem;
 	ret->suspects.pointers = &ret->pointers;
-	ret->suspects.graph = &session->graph;
 	ret->suspects.target = ret->target.bytes;
 	ret->suspects.skipped = ret->skipped.size ? ret->skipped.bytes : NULL;
 	return ret->suspects.skipped ? NULL : find(session, settings, ret);

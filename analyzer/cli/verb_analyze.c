@@ -77,30 +77,18 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 	return hawk_site_filter_check(&filter);
 }
 
-/** With the index, if suspects will need it: one sweep for both. */
+/** A process is not there any more when its first screen has been printed. */
 static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings)
 {
-	struct hawk_error *err;
+	struct hawk_error *err = hawk_session_sites(session);
 
-	if (!hawk_suspects_wanted(session, settings))
-		return hawk_session_load_heap(session);
-	/* A process is not there any more when its first screen has been printed. */
-	err = hawk_session_load_graph(session, settings,
-				      settings->pid ? HAWK_PART_RETAINED : HAWK_PART_INDEX);
+	if (err || !settings->pid || !hawk_suspects_wanted(session, settings))
+		return err;
+	err = hawk_session_graph(session);
 	if (!err || hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED)
 		return err;
-	hawk_error_destroy(err);
-	return hawk_session_load_heap(session);
-}
-
-/** What sections will need is made at once, on two threads where there are. */
-static struct hawk_error *load_full(struct hawk_session *session,
-				    const struct hawk_settings *settings)
-{
-	if (settings->pid || !hawk_suspects_wanted(session, settings))
-		return NULL;
-	return hawk_session_load_graph(session, settings,
-				       HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_CONTENTS);
+	hawk_error_destroy(err); // suspects will say so
+	return NULL;
 }
 
 /** Looks for suspects while the first screen is read. */
@@ -144,7 +132,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	struct hawk_leaks_session leaks = {0};
 	bool full = settings->full && !settings->json &&
 		    !hawk_target_process(session->target)->table_file;
-	struct hawk_error *err = full ? load_full(session, settings) : load(session, settings);
+	struct hawk_error *err = load(session, settings);
 
 	(void)count;
 	(void)operands;

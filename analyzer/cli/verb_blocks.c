@@ -23,14 +23,23 @@ static struct hawk_error *take_blocks(void *context, const struct hawk_block *bl
 	return hawk_report_blocks_add(stream->report, blocks, count);
 }
 
+static void report_reading(void *context, uint64_t done, uint64_t all)
+{
+	(void)context;
+	hawk_progress_reach_of(done, all);
+}
+
 static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report_blocks *report)
 {
 	struct stream stream = {.report = report, .lost = {.heap = &session->heap}};
 	struct hawk_sweep_result result;
-	struct hawk_error *err =
-		hawk_sweep(session->target, &session->heap.plan, take_blocks, &stream,
-			   hawk_session_progress, session, &session->findings, &result);
+	struct hawk_progress progress;
+	struct hawk_error *err;
 
+	hawk_progress_begin_bytes(&progress, "reading memory", 0);
+	err = hawk_sweep(session->target, &session->heap.plan, take_blocks, &stream, report_reading,
+			 NULL, &session->findings, &result);
+	hawk_progress_end(&progress);
 	if (!err)
 		hawk_heap_lost_report(&session->heap, stream.lost.objects, stream.lost.bytes,
 				      &session->findings);
@@ -54,7 +63,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	if (err)
 		return err;
 	if (indexed) {
-		err = hawk_report_blocks_choose(report, &session->graph);
+		err = hawk_report_blocks_choose(report);
 		err = hawk_session_release(session, err);
 	}
 	if (!err) {
@@ -74,11 +83,14 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 /** Cores are streamed without an index. */
 static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings)
 {
+	struct hawk_error *err;
+
 	if (!settings->pid)
-		return hawk_session_load_table(session);
-	return hawk_session_load_graph(session, settings,
-				       HAWK_PART_INDEX |
-					       (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0));
+		return hawk_session_table(session);
+	err = hawk_session_heap(session);
+	if (!settings->type)
+		hawk_target_release(session->target);
+	return err;
 }
 
 static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
@@ -102,7 +114,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	if (!err && session->heap.table)
 		err = hawk_session_filter(session, settings, &filter);
 	if (!err && session->heap.table)
-		err = print(session, settings, filter, session->graph_loaded);
+		err = print(session, settings, filter, session->has_heap);
 	hawk_block_filter_destroy(filter);
 	hawk_session_check(session);
 	return err;

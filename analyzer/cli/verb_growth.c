@@ -38,22 +38,22 @@ static void print(struct hawk_session *session, const struct hawk_settings *sett
 }
 
 /** What sites retain: text says what by all pointers, JSON both. */
-static struct hawk_error *find_retained(struct hawk_block_graph *graph, bool both,
+static struct hawk_error *find_retained(struct hawk_session *session, bool both,
 					struct hawk_site_retained **ret)
 {
-	size_t count = graph->heap->site_count;
+	size_t count = session->heap.site_count;
 	struct hawk_error *err;
 
 	if (both)
-		return hawk_block_graph_retained_chosen(graph, NULL, ret);
-	err = hawk_block_graph_need(graph, HAWK_PART_RETAINED);
+		return hawk_session_retained_both(session, NULL, ret);
+	err = hawk_session_retained(session);
 	if (err)
 		return err;
 	*ret = calloc(count + 1, sizeof(**ret));
 	if (!*ret)
 		return &hawk_enomem;
 	for (size_t i = 0; i < count; i++)
-		(*ret)[i].all_pointers = graph->retained[i];
+		(*ret)[i].all_pointers = session->retained[i];
 	return NULL;
 }
 
@@ -69,15 +69,18 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 		.filtered = hawk_settings_choose_blocks(settings),
 		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
-	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
+	struct hawk_block_choice choice = {0};
 	struct hawk_error *err =
-		hawk_site_ages_make(report->graph, growth.filtered ? &wish : NULL, &ages);
+		hawk_session_choose(session, growth.filtered ? report->filter : NULL, &choice);
 
+	if (!err)
+		err = hawk_site_ages_make(report->heap, report->reach, choice.blocks, &ages);
+	hawk_block_choice_deinit(&choice);
 	err = hawk_session_release(session, err);
 	report_doubt(session);
 	growth.ages = ages;
 	if (!err && !growth.filtered)
-		err = find_retained(&session->graph, settings->json, &retained);
+		err = find_retained(session, settings->json, &retained);
 	growth.retained = retained;
 	if (!err)
 		err = hawk_pointer_session_sites(session, settings, &list);
@@ -91,9 +94,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 				 int count, char **operands, int *code)
 {
 	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings,
-		HAWK_PART_REACH | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0), &report);
+	struct hawk_error *err = hawk_pointer_session_reach(session, settings, false, &report);
 
 	(void)count;
 	(void)operands;

@@ -18,17 +18,6 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 	return hawk_check_wish(settings, 0, NULL);
 }
 
-/** The blocks that were asked for; zeros = all. */
-static struct hawk_error *choose(const struct hawk_pointer_report *report,
-				 struct hawk_block_choice *ret)
-{
-	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-
-	if (!report->filter)
-		return NULL;
-	return hawk_block_choice_make(report->graph, &wish, ret);
-}
-
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
 				const struct hawk_pointer_report *report,
 				const struct hawk_tree_roots *groups,
@@ -63,17 +52,18 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
+static struct hawk_error *make(struct hawk_session *session,
 			       const struct hawk_pointer_report *report,
 			       const struct hawk_tree_roots *groups, struct hawk_site_tree *ret)
 {
 	struct hawk_block_choice choice = {0};
-	struct hawk_error *err = choose(report, &choice);
+	struct hawk_error *err = hawk_session_choose(session, report->filter, &choice);
 
 	if (!err)
-		err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
+		err = hawk_session_paths(session);
 	if (!err)
-		err = hawk_site_tree_paths(&session->graph, groups->groups, choice.blocks, ret);
+		err = hawk_site_tree_paths(&session->graph, &session->paths, groups->groups,
+					   choice.blocks, ret);
 	hawk_block_choice_deinit(&choice);
 	return err;
 }
@@ -86,7 +76,7 @@ static struct hawk_error *merge(struct hawk_session *session, const struct hawk_
 	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
 
 	if (!err)
-		err = make(session, settings, report, &groups, &tree);
+		err = make(session, report, &groups, &tree);
 	if (!err)
 		err = print(session, settings, report, &groups, &tree);
 	hawk_site_tree_deinit(&tree);
@@ -106,9 +96,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		with_site.site.given = true;
 		hawk_site_prefix_parse(operands[0], &with_site.site.prefix);
 	}
-	err = hawk_pointer_session_open(
-		session, &with_site,
-		HAWK_PART_REACH | (settings->type ? (unsigned)HAWK_PART_CONTENTS : 0), &report);
+	err = hawk_pointer_session_reach(session, &with_site, false, &report);
 	if (!err)
 		err = merge(session, &with_site, &report);
 	hawk_pointer_session_deinit(&report);

@@ -9,16 +9,15 @@
 
 /** The block at an address, or none. Of a carved block, what stands for it, as paths will be asked
  * for. */
-static uint32_t block_at(const struct hawk_block_graph *graph, const char *operand)
+static uint32_t block_at(const struct hawk_heap *heap, const char *operand)
 {
 	uint64_t address;
 	uint32_t block;
 	bool interior;
 
 	hawk_quantity_parse_hex(operand, &address);
-	block = hawk_block_index_find(&graph->heap->index, address, &interior);
-	return block == HAWK_BLOCK_NOWHERE ? block
-					   : hawk_block_index_whole(&graph->heap->index, block);
+	block = hawk_block_index_find(&heap->index, address, &interior);
+	return block == HAWK_BLOCK_NOWHERE ? block : hawk_block_index_whole(&heap->index, block);
 }
 
 /** Once, where a block may be held from what is missing. */
@@ -43,7 +42,7 @@ static struct hawk_error *print_text(struct hawk_session *session,
 		hawk_quantity_parse_hex(operands[i], &address);
 		err = hawk_report_path(report, paths, address, &session->screen);
 		unreached |=
-			!err && !hawk_paths_lead_to(paths, block_at(&session->graph, operands[i]));
+			!err && !hawk_paths_lead_to(paths, block_at(&session->heap, operands[i]));
 	}
 	if (!err && unreached)
 		print_findings(session);
@@ -69,27 +68,22 @@ static struct hawk_error *print_json(struct hawk_session *session,
 	return err;
 }
 
-/** Those of the graph, or `own`, which end where they can. */
-static struct hawk_error *find_addresses(struct hawk_session *session,
-					 const struct hawk_settings *settings, int count,
-					 char **operands, struct hawk_paths *own,
-					 struct hawk_paths **ret)
+/** Those of the session, or `own`, which end where they can. */
+static struct hawk_error *find_addresses(struct hawk_session *session, int count, char **operands,
+					 struct hawk_paths *own, struct hawk_paths **ret)
 {
-	struct hawk_block_graph *graph = &session->graph;
 	/* Of only one the search can end there. */
-	uint32_t block = count == 1 ? block_at(graph, operands[0]) : HAWK_BLOCK_NOWHERE;
+	uint32_t block = count == 1 ? block_at(&session->heap, operands[0]) : HAWK_BLOCK_NOWHERE;
 
-	*ret = &graph->paths;
-	if (graph->parts & HAWK_PART_PATHS)
-		return NULL;
-	if (block == HAWK_BLOCK_NOWHERE)
-		return hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
+	*ret = &session->paths;
+	if (session->has_paths || block == HAWK_BLOCK_NOWHERE)
+		return hawk_session_paths(session);
 	*ret = own;
-	return hawk_paths_find(graph, block, own);
+	return hawk_paths_find(&session->graph, block, own);
 }
 
-static struct hawk_error *prepare_addresses(const struct hawk_block_graph *graph,
-					    struct hawk_paths *paths, int count, char **operands)
+static struct hawk_error *prepare_addresses(const struct hawk_heap *heap, struct hawk_paths *paths,
+					    int count, char **operands)
 {
 	CLEANUP(free_ptr) uint32_t *blocks = calloc((size_t)count, sizeof(*blocks));
 	size_t found = 0;
@@ -97,7 +91,7 @@ static struct hawk_error *prepare_addresses(const struct hawk_block_graph *graph
 	if (!blocks)
 		return &hawk_enomem;
 	for (int i = 0; i < count; i++) {
-		blocks[found] = block_at(graph, operands[i]);
+		blocks[found] = block_at(heap, operands[i]);
 		found += blocks[found] != HAWK_BLOCK_NOWHERE;
 	}
 	return hawk_paths_prepare(paths, blocks, found);
@@ -123,10 +117,10 @@ static struct hawk_error *print_addresses(struct hawk_session *session,
 					  char **operands)
 {
 	struct hawk_paths own = {0}, *paths;
-	struct hawk_error *err = find_addresses(session, settings, count, operands, &own, &paths);
+	struct hawk_error *err = find_addresses(session, count, operands, &own, &paths);
 
 	if (!err && count > 1)
-		err = prepare_addresses(&session->graph, paths, count, operands);
+		err = prepare_addresses(&session->heap, paths, count, operands);
 	if (!err)
 		err = settings->json ? print_json(session, report, paths, count, operands)
 				     : print_text(session, report, paths, count, operands);
@@ -161,8 +155,8 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 				       const struct hawk_pointer_report *report)
 {
 	struct hawk_path_targets targets = {0};
-	struct hawk_paths *paths = &session->graph.paths;
-	struct hawk_error *err = hawk_session_load_graph(session, settings, HAWK_PART_PATHS);
+	struct hawk_paths *paths = &session->paths;
+	struct hawk_error *err = hawk_session_paths(session);
 
 	if (!err)
 		err = hawk_path_targets_choose(report, paths, session->screen.full, &targets);
@@ -210,8 +204,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 				 int count, char **operands, int *code)
 {
 	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings, HAWK_PART_REACH | HAWK_PART_CONTENTS, &report);
+	struct hawk_error *err = hawk_pointer_session_reach(session, settings, true, &report);
 
 	(void)code;
 	if (!err && count)

@@ -43,11 +43,12 @@ static struct hawk_error *print_json(struct hawk_session *session,
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
-	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings, HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_CONTENTS, &report);
+	struct hawk_pointer_report report = {0};
+	struct hawk_error *err = hawk_session_graph(session);
 
 	(void)code;
+	if (!err)
+		err = hawk_pointer_session_open(session, settings, &report);
 	if (!err)
 		err = settings->json ? print_json(session, &report, count, operands)
 				     : print_text(session, &report, count, operands);

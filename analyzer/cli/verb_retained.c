@@ -16,11 +16,6 @@ enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 /** How many sites get exact sizes: without --top, and at most. */
 enum { EXACT_SITES = 10, EXACT_MAX = 100 };
 
-static bool is_by_site(const struct hawk_settings *settings)
-{
-	return settings->by < BY_BLOCK && !settings->folded;
-}
-
 /** The tree as text. */
 static void put_tree(struct hawk_session *session, const struct hawk_settings *settings,
 		     const struct hawk_pointer_report *report, const struct hawk_tree_roots *groups,
@@ -50,13 +45,29 @@ static struct hawk_error *choose(struct hawk_session *session,
 				 const struct hawk_pointer_report *report,
 				 struct hawk_block_choice *ret)
 {
-	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-	struct hawk_error *err = hawk_block_choice_make(&session->graph, &wish, ret);
+	struct hawk_error *err = hawk_session_choose(session, report->filter, ret);
 
 	err = hawk_session_release(session, err);
 	if (err)
 		hawk_block_choice_deinit(ret);
 	return err;
+}
+
+/** By all pointers, and with `both` by start pointers, too. */
+static struct hawk_error *make_tree(struct hawk_session *session,
+				    const struct hawk_tree_roots *groups, const uint64_t *blocks,
+				    struct hawk_site_tree *tree)
+{
+	const enum hawk_edges ways[] = {HAWK_EDGES_ALL, HAWK_EDGES_START_ONLY};
+	struct hawk_error *err = NULL;
+
+	for (unsigned i = 0; i < (tree->both ? 2 : 1) && !err; i++) {
+		err = hawk_session_dominators(session, ways[i]);
+		if (!err)
+			err = hawk_site_tree_add_retained(&session->graph, &session->dominators,
+							  groups->groups, blocks, tree);
+	}
+	return err ? err : hawk_site_tree_finish(tree);
 }
 
 static struct hawk_error *print_tree(struct hawk_session *session,
@@ -85,16 +96,14 @@ static struct hawk_error *print_trees(struct hawk_session *session,
 	struct hawk_pointer_report chosen = *report;
 	struct hawk_block_choice choice = {0};
 	struct hawk_tree_roots groups = {0};
-	struct hawk_site_tree tree = {0};
+	struct hawk_site_tree tree = {.both = json || !settings->folded};
 	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
 
 	if (!err && report->filter)
 		err = choose(session, report, &choice);
 	chosen.chosen = choice.sites;
 	if (!err)
-		err = (json || !settings->folded ? hawk_site_tree_retained_both
-						 : hawk_site_tree_retained)(
-			&session->graph, groups.groups, choice.blocks, &tree);
+		err = make_tree(session, &groups, choice.blocks, &tree);
 	if (!err)
 		err = print_tree(session, settings, &chosen, &groups, &tree, json);
 	hawk_site_tree_deinit(&tree);
@@ -117,7 +126,7 @@ static struct hawk_error *find_exact(struct hawk_session *session, size_t top,
 	*exact = calloc(session->heap.site_count / 64 + 1, sizeof(**exact));
 	if (!*exact)
 		return &hawk_enomem;
-	err = hawk_site_freed(&session->graph, blocks, list->sites, count, freed);
+	err = hawk_site_freed(&session->graph, &session->reach, blocks, list->sites, count, freed);
 	for (size_t i = 0; !err && i < count; i++) {
 		uint32_t site = list->sites[i];
 
@@ -139,7 +148,7 @@ static struct hawk_error *print_list(struct hawk_session *session,
 	struct hawk_error *err = hawk_pointer_session_sites(session, settings, &list);
 
 	if (!err)
-		err = hawk_block_graph_retained_chosen(&session->graph, blocks, &retained);
+		err = hawk_session_retained_both(session, blocks, &retained);
 	report->retained = retained;
 	if (!err) {
 		hawk_report_retained_sort(report, &list);
@@ -175,23 +184,23 @@ static struct hawk_error *print_sites(struct hawk_session *session,
 	return err;
 }
 
-/** Which blocks is a matter of all pointers; those to starts come then, in the same memory. */
+/** Which blocks is a matter of all pointers; those to starts come then. */
 static struct hawk_error *print_blocks(struct hawk_session *session,
 				       const struct hawk_pointer_report *report,
 				       struct hawk_json *json)
 {
-	struct hawk_dominators start = {0};
-	struct hawk_retained_blocks blocks;
-	struct hawk_error *err =
-		hawk_retained_blocks_choose(report, json || session->screen.full, &blocks);
+	const struct hawk_dominators *dominators = &session->dominators;
+	struct hawk_retained_blocks blocks = {0};
+	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 
 	if (!err)
-		err = hawk_block_graph_start_dominators(&session->graph, &start);
+		err = hawk_retained_blocks_choose(report, json || session->screen.full, &blocks);
+	if (!err)
+		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
 	if (!err && json)
-		hawk_report_retained_blocks_json(report, &blocks, &start, json);
+		hawk_report_retained_blocks_json(report, &blocks, dominators, json);
 	else if (!err)
-		hawk_report_retained_blocks(report, &blocks, &start, &session->screen);
-	hawk_dominators_deinit(&start);
+		hawk_report_retained_blocks(report, &blocks, dominators, &session->screen);
 	hawk_retained_blocks_deinit(&blocks);
 	return err;
 }
@@ -227,24 +236,12 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-/** What the answer is made from. Only types, and blocks that are shown, are read later. */
-static unsigned parts_of(const struct hawk_settings *settings)
-{
-	unsigned contents = settings->type ? (unsigned)HAWK_PART_CONTENTS : 0;
-
-	if (is_by_site(settings))
-		return HAWK_PART_REACH | contents;
-	if (settings->by == BY_BLOCK && !settings->folded)
-		return HAWK_PART_RETAINED | HAWK_PART_CONTENTS;
-	return HAWK_PART_RETAINED | contents;
-}
-
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
+	bool reads = settings->by == BY_BLOCK && !settings->folded; // blocks that are shown
 	struct hawk_pointer_report report;
-	struct hawk_error *err =
-		hawk_pointer_session_open(session, settings, parts_of(settings), &report);
+	struct hawk_error *err = hawk_pointer_session_reach(session, settings, reads, &report);
 
 	(void)count;
 	(void)operands;

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "hawk_cleanup.h"
 #include "hawk_pointer_session.h"
 #include "hawk_report_schema.h"
 
@@ -67,8 +68,8 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 {
 	struct hawk_schema_report report = {.pointers = pointers, .type = settings->type};
 	struct hawk_choice_wish blocks = hawk_block_filter_choice(pointers->filter);
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_schema_wish wish = {
-		.blocks = pointers->filter ? &blocks : NULL,
 		.groups = (size_t)settings->top,
 		.site = HAWK_SCHEMA_ANY_SITE,
 	};
@@ -80,7 +81,14 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 		return err;
 	report.site = wish.site;
 	report.schema = &schema;
-	err = hawk_schema_make(&session->graph, &wish, &schema);
+	if (pointers->filter)
+		err = hawk_choice_bits_make(&session->heap, &blocks, false, &chosen);
+	wish.chosen = chosen;
+	if (!err)
+		err = hawk_session_readable(session);
+	if (!err)
+		err = hawk_schema_make(&session->heap, &wish, &session->vtables, &session->findings,
+				       &schema);
 	if (err)
 		return err;
 	err = hawk_session_release(session, NULL);
@@ -93,13 +101,14 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
-	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_open(
-		session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS, &report);
+	struct hawk_pointer_report report = {0};
+	struct hawk_error *err = hawk_session_heap(session);
 	struct hawk_site_prefix site = settings->site.prefix;
 	bool has_site = count || settings->site.given;
 
 	(void)code;
+	if (!err)
+		err = hawk_pointer_session_open(session, settings, &report);
 	if (count)
 		hawk_site_prefix_parse(operands[0], &site);
 	if (!err && session->heap.table)

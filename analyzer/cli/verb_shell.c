@@ -256,8 +256,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 				 int count, char **operands, int *code)
 {
 	struct shell shell = {.session = session, .settings = settings};
-	struct hawk_error *err =
-		hawk_session_load_graph(session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS);
+	struct hawk_error *err = hawk_session_heap(session);
 
 	(void)count;
 	(void)operands;

@@ -12,28 +12,20 @@ struct fold {
 	struct hawk_block_choice choice;
 };
 
-static struct hawk_error *choose(struct hawk_session *session,
-				 const struct hawk_block_filter *filter,
-				 struct hawk_block_choice *ret)
-{
-	struct hawk_choice_wish wish = hawk_block_filter_choice(filter);
-
-	return hawk_block_choice_make(&session->graph, &wish, ret);
-}
-
 static struct hawk_error *fold_chosen(struct hawk_session *session,
 				      const struct hawk_settings *settings, struct fold *fold)
 {
 	struct hawk_block_filter *filter = NULL;
-	struct hawk_error *err =
-		hawk_session_load_graph(session, settings, HAWK_PART_INDEX | HAWK_PART_CONTENTS);
+	struct hawk_error *err = hawk_session_graph(session);
 
 	fold->graph = &fold->own;
 	if (!err && session->heap.table)
 		err = hawk_session_filter(session, settings, &filter);
-	if (!err && filter)
-		err = choose(session, filter, &fold->choice);
+	if (!err)
+		err = hawk_session_choose(session, filter, &fold->choice);
 	hawk_block_filter_destroy(filter);
+	if (!err && fold->choice.blocks)
+		err = hawk_session_readable(session);
 	if (!err && fold->choice.blocks)
 		err = hawk_site_graph_make(&session->graph, fold->choice.blocks, &fold->own);
 	return err;
@@ -44,9 +36,8 @@ static struct hawk_error *fold_sites(struct hawk_session *session,
 {
 	if (hawk_settings_choose_blocks(settings))
 		return fold_chosen(session, settings, fold);
-	fold->graph = &session->graph.sites;
-	return hawk_session_load_graph(session, settings,
-				       HAWK_PART_ROOTS | HAWK_PART_SITES | HAWK_PART_CONTENTS);
+	fold->graph = &session->site_graph;
+	return hawk_session_site_graph(session);
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
@@ -85,8 +76,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	(void)operands;
 	(void)code;
 	if (!err)
-		err = hawk_pointer_session_open(session, settings,
-						HAWK_PART_ROOTS | HAWK_PART_CONTENTS, &report);
+		err = hawk_pointer_session_open(session, settings, &report);
 	err = hawk_session_release(session, err);
 	report.chosen = fold.choice.sites;
 	if (!err)

@@ -9,16 +9,20 @@
 #include "hawk_session.h"
 #include "hawk_sql.h"
 
-struct context {
-	struct hawk_session *session;
-	const struct hawk_settings *settings;
-};
-
-static struct hawk_error *load(void *data, unsigned parts)
+static struct hawk_error *load(void *context, unsigned needs)
 {
-	const struct context *context = data;
+	struct hawk_session *session = context;
 
-	return hawk_session_load_graph(context->session, context->settings, parts);
+	if ((needs & HAWK_SQL_DOMINATORS) == HAWK_SQL_DOMINATORS)
+		return hawk_session_dominators(session, HAWK_EDGES_ALL);
+	if (needs & HAWK_SQL_REACH)
+		return hawk_session_reach(session);
+	return needs & HAWK_SQL_GRAPH ? hawk_session_graph(session) : hawk_session_edges(session);
+}
+
+static struct hawk_error *retained(void *context, struct hawk_site_retained **ret)
+{
+	return hawk_session_retained_both(context, NULL, ret);
 }
 
 static enum hawk_sql_format format_of(const struct hawk_settings *settings)
@@ -40,14 +44,16 @@ static struct hawk_error *print_schema(struct hawk_output *output)
 static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
 				 int count, char **operands, int *code)
 {
-	struct context context = {session, settings};
 	struct hawk_sql_source source = {
 		.target = session->target,
 		.symbols = session->symbols,
 		.heap = &session->heap,
 		.graph = &session->graph,
+		.reach = &session->reach,
+		.dominators = &session->dominators,
 		.load = load,
-		.context = &context,
+		.retained = retained,
+		.context = session,
 	};
 	struct hawk_error *err;
 	struct hawk_sql *sql;
@@ -56,7 +62,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	(void)code;
 	if (!strcmp(operands[0], ".schema"))
 		return print_schema(session->output);
-	err = hawk_session_load_graph(session, settings, HAWK_PART_INDEX);
+	err = hawk_session_heap(session);
 	if (!err)
 		err = hawk_session_types(session, &source.types);
 	if (!err)

@@ -45,7 +45,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	(void)code;
 	if (!whatis)
 		return &hawk_enomem;
-	err = hawk_session_load_table(session);
+	err = hawk_session_table(session);
 	if (!err)
 		err = hawk_session_types(session, &types);
 	if (err)

@@ -7,72 +7,102 @@
 
 #include <assert.h>
 
-static void set_up(struct hawk_dominator_state *state, const struct hawk_workspace *workspace)
+enum {
+	LANES = 7,
+	LANES_KEPT = 6,
+};
+
+/** The lanes' memory. */
+struct lanes {
+	struct hawk_area area;
+	uint64_t stride; /**< numbers in a lane: blocks + 2 at least */
+};
+
+static struct hawk_error *make_lanes(uint32_t count, struct lanes *lanes)
 {
-	state->workspace = workspace;
-	state->records = (struct hawk_search_record *)(void *)hawk_workspace_lane(workspace, 0);
-	state->best = hawk_workspace_lane(workspace, 0);
-	state->dominators = hawk_workspace_lane(workspace, 1);
-	state->blocks = hawk_workspace_lane(workspace, 2);
-	state->parents = hawk_workspace_lane(workspace, 3);
-	state->semi = hawk_workspace_lane(workspace, 4);
-	state->positions = hawk_workspace_lane(workspace, 5);
-	state->source_offsets = hawk_workspace_lane(workspace, 5);
-	state->last_lane = hawk_workspace_lane(workspace, 6);
+	/* Even, so that pairs of lanes are aligned; not a power of two, so that equal indexes of
+	 * different lanes do not meet in the same cache set. */
+	uint64_t stride = (((uint64_t)count + 2 + 15) & ~UINT64_C(15)) + 16;
+	uint64_t bytes = LANES * stride * sizeof(uint32_t);
+	struct hawk_error *err = hawk_area_create(&lanes->area, bytes);
+
+	lanes->stride = stride;
+	if (!err)
+		err = hawk_area_grow(&lanes->area, bytes);
+	if (!err)
+		hawk_area_trim(&lanes->area, bytes);
+	return err;
+}
+
+static uint32_t *lane(const struct lanes *lanes, unsigned number)
+{
+	return (uint32_t *)lanes->area.bytes + number * lanes->stride;
+}
+
+static void set_up(struct hawk_dominator_state *state, const struct lanes *lanes)
+{
+	state->records = (struct hawk_search_record *)(void *)lane(lanes, 0);
+	state->best = lane(lanes, 0);
+	state->dominators = lane(lanes, 1);
+	state->blocks = lane(lanes, 2);
+	state->parents = lane(lanes, 3);
+	state->semi = lane(lanes, 4);
+	state->positions = lane(lanes, 5);
+	state->source_offsets = lane(lanes, 5);
+	state->last_lane = lane(lanes, 6);
 	state->edges = (uint64_t *)(void *)state->last_lane;
-	state->lane_bytes = workspace->stride * sizeof(uint32_t);
+	state->lane_bytes = lanes->stride * sizeof(uint32_t);
 	state->edge_capacity = state->lane_bytes / sizeof(*state->edges);
 }
 
-/* Behind the search. */
-static struct hawk_error *finish(struct hawk_dominator_state *state,
-				 const struct hawk_block_index *index,
-				 const struct hawk_workspace *workspace,
-				 struct hawk_dominators *ret)
+static struct hawk_error *make(struct hawk_dominator_state *state)
 {
-	struct hawk_error *err;
+	struct hawk_error *err = hawk_dominators_search_roots(state);
 
-	assert(state->count == state->graph->count);
-	state->stretches = hawk_dominators_cut(state->parents, state->count, workspace->threads);
-	err = hawk_dominators_link(state);
+	if (!err)
+		err = hawk_dominators_search_leaders(state);
 	if (err)
 		return err;
-	*ret = (struct hawk_dominators){
-		.count = state->count,
-		.blocks = state->blocks,
-		.dominators = state->dominators,
-		.retained = (uint64_t *)(void *)hawk_workspace_lane(workspace, 4),
-		.sizes = hawk_workspace_lane(workspace, 0),
-		.stretches = state->stretches,
-		.workspace = workspace,
-	};
-	if (state->edges_area.bytes || state->sources_area.bytes)
-		ret->scratch_bytes =
-			state->edge_count * (sizeof(*state->edges) + sizeof(*state->sources));
-	hawk_dominators_add_up(index, ret);
-	return NULL;
+	assert(state->count == state->graph->count);
+	state->stretches = hawk_dominators_cut(state->parents, state->count);
+	return hawk_dominators_link(state);
 }
 
-struct hawk_error *
-hawk_dominators_make(const struct hawk_block_index *index, const struct hawk_graph *graph,
-		     const struct hawk_roots *roots, const struct hawk_reach *reach,
-		     struct hawk_workspace *workspace, struct hawk_dominators *ret)
+struct hawk_error *hawk_dominators_make(const struct hawk_graph *graph,
+					const struct hawk_reach *reach, struct hawk_dominators *ret)
 {
-	struct hawk_dominator_state state = {.graph = graph, .roots = roots, .reach = reach};
-	struct hawk_error *err;
+	struct hawk_dominator_state state = {.graph = graph, .reach = reach};
+	struct lanes lanes = {0};
+	struct hawk_error *err = make_lanes(graph->count, &lanes);
 
-	set_up(&state, workspace);
-	err = hawk_dominators_search_roots(&state);
-	if (!err)
-		err = hawk_dominators_search_leaders(&state);
-	if (!err)
-		err = finish(&state, index, workspace, ret);
+	if (!err) {
+		set_up(&state, &lanes);
+		err = make(&state);
+	}
 	hawk_area_destroy(&state.edges_area);
 	hawk_area_destroy(&state.sources_area);
-	return err;
+	if (err) {
+		hawk_area_destroy(&lanes.area);
+		return err;
+	}
+	hawk_area_trim(&lanes.area, LANES_KEPT * state.lane_bytes);
+	*ret = (struct hawk_dominators){
+		.edges = reach->edges,
+		.count = state.count,
+		.blocks = state.blocks,
+		.dominators = state.dominators,
+		.retained = (uint64_t *)(void *)lane(&lanes, 4),
+		.sizes = lane(&lanes, 0),
+		.numbers = lane(&lanes, 3),
+		.stretches = state.stretches,
+		.area = lanes.area,
+	};
+	hawk_dominators_add_up(&graph->heap->index, ret);
+	return NULL;
 }
 
 void hawk_dominators_deinit(struct hawk_dominators *dominators)
 {
+	hawk_area_destroy(&dominators->area);
 	*dominators = (struct hawk_dominators){0};
 }

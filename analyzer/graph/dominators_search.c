@@ -238,8 +238,8 @@ static struct hawk_error *search_roots(struct hawk_dominator_state *state)
 	struct hawk_error *err = NULL;
 
 	make_records(state);
-	for (size_t i = 0; i < state->roots->count && !err; i++) {
-		const struct hawk_root *root = &state->roots->items[i];
+	for (size_t i = 0; i < state->graph->roots.count && !err; i++) {
+		const struct hawk_root *root = &state->graph->roots.items[i];
 
 		if (hawk_dominators_root_counts(state, root))
 			err = hawk_dominators_search_from(state, root->edge >> 1);
@@ -252,7 +252,7 @@ struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *sta
 	struct hawk_progress progress;
 	struct hawk_error *err;
 
-	hawk_progress_begin(&progress, "following pointers", state->workspace->stride);
+	hawk_progress_begin(&progress, "following pointers", state->graph->count);
 	err = search_roots(state);
 	hawk_progress_end(&progress);
 	return err;

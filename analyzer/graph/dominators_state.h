@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stages of finding dominators, and which lanes of the workspace each array lives in. Internal
- * to graph/.
+ * The stages of finding dominators, and which lanes of their one piece of memory each array lives
+ * in: used again and again, because touching new memory costs more than any of the algorithms. A
+ * lane is one 32-bit number per block and a few more; the last one is given back. Internal to
+ * graph/.
  *
- *     lane     search                link (Lengauer-Tarjan)     sizes, groups
+ *     lane     search                link (Lengauer-Tarjan)     result
  *     0        of blocks (with 1)    best, bucket heads         sizes
  *     1        of blocks             dominators, bucket links   dominators
  *     2        blocks                blocks                     blocks
- *     3        parents               ancestors                  next positions
+ *     3        parents               ancestors                  numbers
  *     4        semi                  semi                       retained (with 5)
  *     5        positions             offsets of sources         retained
- *     6        edges                 sources                    order, numbers
+ *     6        edges                 sources                    -
  */
 #ifndef HAWK_DOMINATORS_STATE_H
 #define HAWK_DOMINATORS_STATE_H
@@ -26,9 +28,7 @@ struct hawk_search_record {
 
 struct hawk_dominator_state {
 	const struct hawk_graph *graph;
-	const struct hawk_roots *roots;
 	const struct hawk_reach *reach;
-	const struct hawk_workspace *workspace;
 	uint32_t count; /**< numbers given */
 
 	struct hawk_search_record *records; /**< by block, and one behind the last */
@@ -96,24 +96,10 @@ static inline uint32_t hawk_dominators_number(struct hawk_dominator_state *state
 	return number;
 }
 
-/** Of a block; `group_count` or more = none. */
-static inline uint32_t hawk_dominators_group(const struct hawk_dominators_groups *groups,
-					     const struct hawk_block_index *index, uint32_t block)
-{
-	uint32_t trace = index->traces[block];
+/** dominators_stretches.c: about as many stretches as threads, where there are trees enough. */
+struct hawk_dominators_stretches hawk_dominators_cut(const uint32_t *parents, uint32_t count);
 
-	if (groups->chosen && !(groups->chosen[block / 64] >> block % 64 & 1))
-		return UINT32_MAX;
-	if (trace > groups->trace_count)
-		trace = groups->trace_count;
-	return groups->group_of_trace ? groups->group_of_trace[trace] : trace;
-}
-
-/** dominators_stretches.c: about as many stretches as `threads`, where there are trees enough. */
-struct hawk_dominators_stretches hawk_dominators_cut(const uint32_t *parents, uint32_t count,
-						     unsigned threads);
-
-/** dominators_sums.c: fills `retained` and `sizes` from `dominators`. */
+/** dominators_sums.c: fills `retained`, `sizes` and `numbers` from `dominators` and `blocks`. */
 void hawk_dominators_add_up(const struct hawk_block_index *index,
 			    struct hawk_dominators *dominators);
 

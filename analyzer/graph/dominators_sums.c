@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sizes of subtrees, and their sums by group: passes over arrays in the order of numbers, stretch
- * by stretch. Only the virtual root belongs to all stretches.
+ * Sizes of subtrees, and their sums by site: passes over arrays in the order of numbers, stretch by
+ * stretch. Only the virtual root belongs to all stretches.
  */
 #include "dominators_state.h"
 
-#include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
@@ -61,6 +61,17 @@ static void add_up_stretch(void *context, unsigned stretch)
 	passes->bytes[stretch] = top_bytes;
 }
 
+static void number_stretch(void *context, unsigned stretch)
+{
+	const struct hawk_dominators *dominators = context;
+	uint32_t end = dominators->stretches.first[stretch + 1];
+
+	for (uint32_t number = dominators->stretches.first[stretch]; number < end; number++) {
+		dominators->numbers[dominators->blocks[number]] = number;
+		hawk_progress_tick(number);
+	}
+}
+
 void hawk_dominators_add_up(const struct hawk_block_index *index,
 			    struct hawk_dominators *dominators)
 {
@@ -74,16 +85,33 @@ void hawk_dominators_add_up(const struct hawk_block_index *index,
 	dominators->retained[0] = 0;
 	for (unsigned i = 0; i < dominators->stretches.count; i++)
 		dominators->retained[0] += passes.bytes[i];
+	hawk_progress_begin(&progress, "numbering blocks", dominators->count + 1);
+	hawk_parallel_run(dominators->stretches.count, number_stretch, dominators);
+	hawk_progress_end(&progress);
+}
+
+/** Numbers in an order in which every subtree is a stretch of its size. */
+struct order {
+	const struct hawk_dominators *dominators;
+	struct hawk_area numbers; /**< by position */
+	struct hawk_area next;    /**< by number: where its next subtree begins */
+};
+
+static void hawk_cleanup_order(struct order *order)
+{
+	hawk_area_destroy(&order->numbers);
+	hawk_area_destroy(&order->next);
 }
 
 /* What is under the virtual root in front of the stretch is all that is in front of it. */
 static void order_stretch(void *context, unsigned stretch)
 {
-	const struct hawk_dominators *dominators = context;
+	const struct order *order = context;
+	const struct hawk_dominators *dominators = order->dominators;
 	uint32_t first = dominators->stretches.first[stretch];
 	uint32_t end = dominators->stretches.first[stretch + 1];
-	uint32_t *next = hawk_workspace_lane(dominators->workspace, HAWK_DOMINATORS_LANE_FREE);
-	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
+	uint32_t *next = order->next.bytes;
+	uint32_t *numbers = order->numbers.bytes;
 	uint32_t top = first;
 	uint32_t position = first;
 
@@ -102,104 +130,114 @@ static void order_stretch(void *context, unsigned stretch)
 			next[above] = position + size;
 		}
 		hawk_progress_tick(number);
-		order[position] = number;
+		numbers[position] = number;
 		next[number] = ++position;
 	}
 }
 
-/* The numbers in an order in which every subtree is a stretch of its size. */
-static uint32_t *make_order(const struct hawk_dominators *dominators)
+static struct hawk_error *make_order(struct order *order)
 {
-	uint32_t *order = hawk_workspace_lane(dominators->workspace, 6);
+	uint64_t bytes = ((uint64_t)order->dominators->count + 1) * sizeof(uint32_t);
 	struct hawk_progress progress;
+	struct hawk_error *err = hawk_area_create(&order->numbers, bytes);
 
-	hawk_progress_begin(&progress, "ordering blocks", dominators->count + 1);
-	hawk_parallel_run(dominators->stretches.count, order_stretch,
-			  (void *)(uintptr_t)dominators);
+	if (!err)
+		err = hawk_area_grow(&order->numbers, bytes);
+	if (!err)
+		err = hawk_area_create(&order->next, bytes);
+	if (!err)
+		err = hawk_area_grow(&order->next, bytes);
+	if (err)
+		return err;
+	hawk_progress_begin(&progress, "ordering blocks", order->dominators->count + 1);
+	hawk_parallel_run(order->dominators->stretches.count, order_stretch, order);
 	hawk_progress_end(&progress);
-	order[0] = 0;
-	return order;
+	return NULL;
 }
 
-/** Sums by group, an array for each stretch. */
-struct grouping {
+/** Sums by site, an array for each stretch. */
+struct summing {
 	const struct hawk_dominators *dominators;
-	const struct hawk_block_index *index;
-	const struct hawk_dominators_groups *groups;
+	const struct hawk_heap *heap;
+	const uint64_t *chosen;
 	const uint32_t *order;
 	uint64_t *sums;
-	uint32_t *ends; /* behind the last topmost block of the group */
+	uint32_t *ends; /**< behind the last topmost block of the site */
 };
 
-static void group_stretch(void *context, unsigned stretch)
+/* UINT32_MAX = the block does not count. */
+static uint32_t site_of(const struct summing *summing, uint32_t block)
 {
-	const struct grouping *grouping = context;
-	const struct hawk_dominators *dominators = grouping->dominators;
-	uint32_t group_count = grouping->groups->group_count;
-	uint64_t *sums = grouping->sums + (size_t)stretch * group_count;
-	uint32_t *ends = grouping->ends + (size_t)stretch * group_count;
+	if (summing->chosen && !(summing->chosen[block / 64] >> block % 64 & 1))
+		return UINT32_MAX;
+	return hawk_heap_site_at(summing->heap, block);
+}
+
+static void sum_stretch(void *context, unsigned stretch)
+{
+	const struct summing *summing = context;
+	const struct hawk_dominators *dominators = summing->dominators;
+	size_t site_count = summing->heap->site_count;
+	uint64_t *sums = summing->sums + stretch * site_count;
+	uint32_t *ends = summing->ends + stretch * site_count;
 	uint32_t end = dominators->stretches.first[stretch + 1];
 
 	for (uint32_t position = dominators->stretches.first[stretch]; position < end; position++) {
-		uint32_t number = grouping->order[position];
-		uint32_t group = hawk_dominators_group(grouping->groups, grouping->index,
-						       dominators->blocks[number]);
+		uint32_t number = summing->order[position];
+		uint32_t site = site_of(summing, dominators->blocks[number]);
 
 		hawk_progress_tick(position);
-		/* Behind the end of the last topmost block of this group? */
-		if (group >= group_count || position < ends[group])
+		/* Behind the end of the last topmost block of this site? */
+		if (site >= site_count || position < ends[site])
 			continue;
-		sums[group] += dominators->retained[number];
-		ends[group] = position + dominators->sizes[number];
+		sums[site] += dominators->retained[number];
+		ends[site] = position + dominators->sizes[number];
 	}
 }
 
-struct hawk_error *hawk_dominators_retained_by_group(const struct hawk_dominators *dominators,
-						     const struct hawk_block_index *index,
-						     const struct hawk_dominators_groups *groups,
-						     uint64_t *ret)
+struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators *dominators,
+						    const struct hawk_heap *heap,
+						    const uint64_t *chosen, uint64_t *ret)
 {
-	size_t count = (size_t)dominators->stretches.count * groups->group_count;
+	size_t count = (size_t)dominators->stretches.count * heap->site_count;
 	CLEANUP(free_ptr) uint64_t *sums = calloc(count + 1, sizeof(*sums));
 	CLEANUP(free_ptr) uint32_t *ends = calloc(count + 1, sizeof(*ends));
-	struct grouping grouping = {
+	CLEANUP(order) struct order order = {.dominators = dominators};
+	struct hawk_error *err = sums && ends ? make_order(&order) : &hawk_enomem;
+	struct summing summing = {
 		.dominators = dominators,
-		.index = index,
-		.groups = groups,
+		.heap = heap,
+		.chosen = chosen,
+		.order = order.numbers.bytes,
 		.sums = sums,
 		.ends = ends,
 	};
 	struct hawk_progress progress;
 
-	if (!sums || !ends)
-		return &hawk_enomem;
-	assert(!dominators->numbers);
-	grouping.order = make_order(dominators);
+	if (err)
+		return err;
 	hawk_progress_begin(&progress, "adding up what sites retain", dominators->count + 1);
-	hawk_parallel_run(dominators->stretches.count, group_stretch, &grouping);
+	hawk_parallel_run(dominators->stretches.count, sum_stretch, &summing);
 	hawk_progress_end(&progress);
 	for (size_t i = 0; i < count; i++)
-		ret[i % groups->group_count] += sums[i];
+		ret[i % heap->site_count] += sums[i];
 	return NULL;
 }
 
-static void number_stretch(void *context, unsigned stretch)
+uint64_t hawk_dominators_retained(const struct hawk_dominators *dominators,
+				  const struct hawk_block_index *index, uint32_t block)
 {
-	const struct hawk_dominators *dominators = context;
-	uint32_t end = dominators->stretches.first[stretch + 1];
+	uint64_t bytes = 0;
 
-	for (uint32_t number = dominators->stretches.first[stretch]; number < end; number++) {
-		dominators->numbers[dominators->blocks[number]] = number;
-		hawk_progress_tick(number);
+	for (uint32_t part = block; part != HAWK_BLOCK_NOWHERE;
+	     part = hawk_block_index_next_part(index, part)) {
+		uint32_t number = dominators->numbers[part];
+		uint32_t above = dominators->dominators[number];
+
+		/* Parts below others are in their sums. */
+		if (above && hawk_block_index_same(index, dominators->blocks[above], block))
+			continue;
+		bytes += dominators->retained[number];
 	}
-}
-
-void hawk_dominators_number_blocks(struct hawk_dominators *dominators)
-{
-	struct hawk_progress progress;
-
-	dominators->numbers = hawk_workspace_lane(dominators->workspace, 6);
-	hawk_progress_begin(&progress, "numbering blocks", dominators->count + 1);
-	hawk_parallel_run(dominators->stretches.count, number_stretch, dominators);
-	hawk_progress_end(&progress);
+	return bytes;
 }

@@ -8,6 +8,7 @@
 #include "hawk_graph.h"
 
 #include <assert.h>
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "graph_batch.h"
@@ -337,18 +338,44 @@ static struct hawk_error *make(struct job *job, struct hawk_graph *ret)
 	return NULL;
 }
 
-struct hawk_error *hawk_graph_make(const struct hawk_target *target,
-				   const struct hawk_block_index *index, unsigned threads,
-				   struct hawk_graph *ret)
+struct hawk_error *hawk_graph_read_edges(const struct hawk_heap *heap, struct hawk_graph *ret)
 {
 	CLEANUP(job)
 	struct job job = {
-		.index = index,
-		.target = target,
-		.part_count = threads ? threads : hawk_parallel_processors(),
+		.index = &heap->index,
+		.target = heap->target,
+		.part_count = hawk_parallel_threads(),
 	};
+	struct hawk_error *err = make(&job, ret);
 
-	return make(&job, ret);
+	if (!err)
+		ret->heap = heap;
+	return err;
+}
+
+struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
+				   const struct hawk_vtable_oracle *vtables,
+				   struct hawk_findings *findings, struct hawk_graph *ret)
+{
+	struct hawk_graph graph;
+	struct hawk_error *err = hawk_graph_read_edges(heap, &graph);
+	size_t before;
+
+	if (err)
+		return err;
+	err = hawk_roots_find(heap, findings, &graph.roots);
+	before = findings ? findings->count : 0;
+	if (!err)
+		err = hawk_heuristics_find(&graph, HAWK_HEURISTICS_ALL, vtables, &graph.explained);
+	if (err) {
+		hawk_graph_deinit(&graph);
+		return err;
+	}
+	hawk_findings_sort(findings, before); /* threads ask in no order */
+	/* What is made from the graph makes memory's peak. What was freed is not needed. */
+	(void)malloc_trim(0);
+	*ret = graph;
+	return NULL;
 }
 
 static uint32_t interior_bit(const uint32_t *edges)
@@ -421,6 +448,8 @@ uint32_t hawk_graph_source(const struct hawk_graph *graph, uint32_t edge, uint32
 
 void hawk_graph_deinit(struct hawk_graph *graph)
 {
+	hawk_roots_deinit(&graph->roots);
+	hawk_explained_deinit(&graph->explained);
 	hawk_area_destroy(&graph->offsets_area);
 	hawk_area_destroy(&graph->edges_area);
 	*graph = (struct hawk_graph){0};

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which block points to which: for every block the list of its pointers, in the order in which they
- * lie in it (compressed sparse rows, 4 bytes per block and 4 per pointer).
+ * The pointer graph of a heap: which block points to which, which roots lead to blocks, and which
+ * interior pointers are as good as start pointers. All that must be read while a process stands
+ * still; what is found in the graph later needs no memory.
+ *
+ * For every block there is the list of its pointers, in the order in which they lie in it
+ * (compressed sparse rows, 4 bytes per block and 4 per pointer).
  *
  * Conservative: every aligned word that lies wholly inside a block's requested bytes and whose
  * value is an address inside a block counts. The same pointer twice is two edges. Neither the
@@ -11,7 +15,8 @@
 #ifndef HAWK_GRAPH_H
 #define HAWK_GRAPH_H
 
-#include "hawk_block_index.h"
+#include "hawk_heuristics.h"
+#include "hawk_roots.h"
 
 /** An edge is the number of the block pointed to << 1 | this, if not to its first byte. */
 enum { HAWK_EDGE_INTERIOR = 1 };
@@ -23,21 +28,28 @@ enum hawk_edges {
 };
 
 struct hawk_graph {
-	uint32_t count; /**< blocks */
+	const struct hawk_heap *heap; /**< the owner's */
+	uint32_t count;               /**< blocks */
 	uint32_t edge_count;
 	uint32_t *offsets; /**< block b's are edges[offsets[b]] .. edges[offsets[b + 1] - 1] */
 	uint32_t *edges;
+	struct hawk_roots roots;
+	struct hawk_explained explained; /**< by all heuristics */
 	struct hawk_area offsets_area;
 	struct hawk_area edges_area;
 };
 
 /**
- * Reads every block once. `threads` 0 = as many as there are processors. HAWK_ERROR_UNSUPPORTED if
- * there are 2^32 pointers or more. `ret` is to be deinitialized after success only.
+ * Reads every block once. `vtables`: NULL, or for heuristics. HAWK_ERROR_UNSUPPORTED if there are
+ * 2^32 pointers or more. `heap` must outlive `ret`, which is to be deinitialized after success
+ * only.
  */
-struct hawk_error *hawk_graph_make(const struct hawk_target *target,
-				   const struct hawk_block_index *index, unsigned threads,
-				   struct hawk_graph *ret);
+struct hawk_error *hawk_graph_make(const struct hawk_heap *heap,
+				   const struct hawk_vtable_oracle *vtables,
+				   struct hawk_findings *findings, struct hawk_graph *ret);
+
+/** The first step of that: edges alone, without roots and what heuristics explain. */
+struct hawk_error *hawk_graph_read_edges(const struct hawk_heap *heap, struct hawk_graph *ret);
 
 /** Accepts a graph of zeros. */
 void hawk_graph_deinit(struct hawk_graph *graph);

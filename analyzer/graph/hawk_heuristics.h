@@ -11,9 +11,10 @@
 #ifndef HAWK_HEURISTICS_H
 #define HAWK_HEURISTICS_H
 
-#include "hawk_graph.h"
+#include "hawk_error.h"
 #include "hawk_number_set.h"
-#include "hawk_roots.h"
+
+struct hawk_graph;
 
 enum hawk_heuristic {
 	/** {length, capacity, count, characters}: to the characters of a std::string of the old
@@ -60,13 +61,10 @@ struct hawk_explained {
 	uint64_t counts[HAWK_HEURISTIC_COUNT]; /**< pointers, roots included */
 };
 
-/** `heuristics` are bits of enum hawk_heuristic; the result does not depend on `threads`, of which
- * one at a time asks the oracle. `ret` is to be deinitialized after success only. */
-struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
-					const struct hawk_block_index *index,
-					const struct hawk_graph *graph,
-					const struct hawk_roots *roots, unsigned heuristics,
-					const struct hawk_vtable_oracle *oracle, unsigned threads,
+/** `heuristics` are bits of enum hawk_heuristic; `graph` has its edges and roots. One thread at a
+ * time asks the oracle. `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned heuristics,
+					const struct hawk_vtable_oracle *oracle,
 					struct hawk_explained *ret);
 
 /** Accepts zeros, and leaves them behind. */

@@ -23,9 +23,7 @@ hawk_pointers_function(void *context, const struct hawk_pointer *pointers, size_
  * the same memory. All parts of a carved block come with its first one. `wanted`: a bit for each
  * block, and blocks none of whose pointers leads to one that has it are left out; others come with
  * all their pointers; NULL = none is. Of a living process: before the release. */
-struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
-				      const struct hawk_block_index *index,
-				      const struct hawk_graph *graph, uint32_t first, uint32_t end,
+struct hawk_error *hawk_pointers_read(const struct hawk_graph *graph, uint32_t first, uint32_t end,
 				      const uint64_t *wanted, hawk_pointers_function *function,
 				      void *context);
 

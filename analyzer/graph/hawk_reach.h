@@ -14,9 +14,6 @@
 #define HAWK_REACH_H
 
 #include "hawk_graph.h"
-#include "hawk_heuristics.h"
-#include "hawk_roots.h"
-#include "hawk_workspace.h"
 
 enum hawk_reach_kind {
 	HAWK_REACH_REACHABLE = 1,
@@ -37,19 +34,12 @@ struct hawk_reach {
 };
 
 /**
- * With HAWK_EDGES_START_ONLY interior pointers do not exist: then nothing is possibly lost. The
- * workspace's contents are lost. `ret` is to be deinitialized after success only.
+ * With HAWK_EDGES_START_ONLY interior pointers do not exist: then nothing is possibly lost, and
+ * `explained` does not matter. Else the interior pointers in `explained` (NULL = none) count as
+ * start pointers. `ret` is to be deinitialized after success only.
  */
-struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
-				   const struct hawk_graph *graph, const struct hawk_roots *roots,
-				   enum hawk_edges edges, struct hawk_workspace *workspace,
-				   struct hawk_reach *ret);
-
-/** As above over all pointers, of which the explained interior ones count as start pointers. */
-struct hawk_error *
-hawk_reach_make_explained(const struct hawk_block_index *index, const struct hawk_graph *graph,
-			  const struct hawk_roots *roots, const struct hawk_explained *explained,
-			  struct hawk_workspace *workspace, struct hawk_reach *ret);
+struct hawk_error *hawk_reach_make(const struct hawk_graph *graph, enum hawk_edges edges,
+				   const struct hawk_explained *explained, struct hawk_reach *ret);
 
 /** Accepts a result of zeros. */
 void hawk_reach_deinit(struct hawk_reach *reach);

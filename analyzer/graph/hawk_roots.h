@@ -15,7 +15,7 @@
 #ifndef HAWK_ROOTS_H
 #define HAWK_ROOTS_H
 
-#include "hawk_block_index.h"
+#include "hawk_sites.h"
 
 enum hawk_root_kind {
 	HAWK_ROOT_REGISTER =
@@ -59,14 +59,10 @@ static inline bool hawk_root_is_strong(const struct hawk_root *root)
 	return !(root->edge & HAWK_ROOT_INTERIOR) && root->kind != HAWK_ROOT_UNOWNED;
 }
 
-/**
- * `excluded` as in the sweep's plan. What is missing becomes the findings "roots-missing" and
- * "stack-missing". `ret` is to be deinitialized after success only.
- */
-struct hawk_error *hawk_roots_find(const struct hawk_target *target,
-				   const struct hawk_block_index *index,
-				   const struct hawk_sweep_plan *plan,
-				   struct hawk_findings *findings, struct hawk_roots *ret);
+/** What is missing becomes the findings "roots-missing" and "stack-missing". `ret` is to be
+ * deinitialized after success only. */
+struct hawk_error *hawk_roots_find(const struct hawk_heap *heap, struct hawk_findings *findings,
+				   struct hawk_roots *ret);
 
 /** Accepts roots of zeros. */
 void hawk_roots_deinit(struct hawk_roots *roots);

@@ -9,6 +9,7 @@
 #include "hawk_heuristics.h"
 
 #include "graph_words.h"
+#include "hawk_graph.h"
 #include "hawk_parallel.h"
 #include "hawk_progress.h"
 #include "heuristics_explain.h"
@@ -26,7 +27,6 @@ const char *const hawk_heuristic_names[HAWK_HEURISTIC_COUNT] = {
 
 struct finder {
 	const struct hawk_graph *graph;
-	const struct hawk_roots *roots;
 	struct hawk_explained explained;
 	struct hawk_explainer explainer;
 };
@@ -62,8 +62,8 @@ static bool read_register(const struct finder *finder, const struct hawk_root *r
 
 static struct hawk_error *find_in_roots(struct finder *finder)
 {
-	for (size_t i = 0; i < finder->roots->count; i++) {
-		const struct hawk_root *root = &finder->roots->items[i];
+	for (size_t i = 0; i < finder->graph->roots.count; i++) {
+		const struct hawk_root *root = &finder->graph->roots.items[i];
 		struct hawk_error *err;
 		uint64_t value;
 		unsigned heuristic;
@@ -193,7 +193,7 @@ static struct hawk_error *begin(struct finder *finder)
 	struct hawk_error *err = hawk_number_set_init(&explained->edges, finder->graph->edge_count);
 
 	if (!err)
-		err = hawk_number_set_init(&explained->roots, finder->roots->count);
+		err = hawk_number_set_init(&explained->roots, finder->graph->roots.count);
 	return err;
 }
 
@@ -231,11 +231,8 @@ static struct hawk_error *find(struct finding *finding)
 	return join(finding);
 }
 
-struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
-					const struct hawk_block_index *index,
-					const struct hawk_graph *graph,
-					const struct hawk_roots *roots, unsigned heuristics,
-					const struct hawk_vtable_oracle *oracle, unsigned threads,
+struct hawk_error *hawk_heuristics_find(const struct hawk_graph *graph, unsigned heuristics,
+					const struct hawk_vtable_oracle *oracle,
 					struct hawk_explained *ret)
 {
 	pthread_mutex_t oracle_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -246,15 +243,14 @@ struct hawk_error *hawk_heuristics_find(const struct hawk_target *target,
 	*ret = (struct hawk_explained){0};
 	if (!heuristics || !graph->count)
 		return NULL;
-	cut(&finding, graph, threads);
+	cut(&finding, graph, hawk_parallel_threads());
 	for (unsigned i = 0; i < finding.pieces; i++)
 		finding.finders[i] = (struct finder){
 			.graph = graph,
-			.roots = roots,
 			.explainer =
 				{
-					.near = {.target = target},
-					.index = index,
+					.near = {.target = graph->heap->target},
+					.index = &graph->heap->index,
 					.heuristics = heuristics,
 					.oracle = oracle,
 					.oracle_lock = &oracle_lock,

@@ -149,9 +149,7 @@ static struct hawk_error *read_whole(struct reader *reader, uint32_t block)
 	return err;
 }
 
-struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
-				      const struct hawk_block_index *index,
-				      const struct hawk_graph *graph, uint32_t first, uint32_t end,
+struct hawk_error *hawk_pointers_read(const struct hawk_graph *graph, uint32_t first, uint32_t end,
 				      const uint64_t *wanted, hawk_pointers_function *function,
 				      void *context)
 {
@@ -160,12 +158,12 @@ struct hawk_error *hawk_pointers_read(const struct hawk_target *target,
 
 	if (!reader)
 		return &hawk_enomem;
-	reader->index = index;
+	reader->index = &graph->heap->index;
 	reader->graph = graph;
 	reader->wanted = wanted;
 	reader->function = function;
 	reader->context = context;
-	hawk_words_init(&reader->words, target);
+	hawk_words_init(&reader->words, graph->heap->target);
 	for (uint32_t block = first; !err && block < end; block++) {
 		err = read_whole(reader, block);
 		hawk_progress_tick(block);

@@ -215,11 +215,14 @@ static void add_up_piece(void *context, unsigned piece)
 	}
 }
 
-static void add_up(const struct hawk_block_index *index, unsigned threads, struct hawk_reach *reach)
+static void add_up(const struct hawk_block_index *index, struct hawk_reach *reach)
 {
+	unsigned threads = hawk_parallel_threads() < THREADS_MAX ? 1 : THREADS_MAX;
 	struct summing summing = {.index = index, .kinds = reach->kinds, .pieces = threads};
 	struct hawk_progress progress;
 
+	if (index->count < BLOCKS_FOR_TWO)
+		summing.pieces = threads = 1;
 	hawk_progress_begin(&progress, "adding up sizes", index->count);
 	hawk_parallel_run(threads, add_up_piece, &summing);
 	hawk_progress_end(&progress);
@@ -268,53 +271,52 @@ static uint64_t expansions(const struct hawk_reach *reach, uint32_t blocks)
 	return count * 2;
 }
 
-static struct hawk_error *make(const struct hawk_block_index *index, const struct hawk_graph *graph,
-			       const struct hawk_roots *roots, enum hawk_edges edges,
-			       const struct hawk_explained *explained,
-			       struct hawk_workspace *workspace, struct hawk_reach *ret)
+static void make(const struct hawk_graph *graph, const struct hawk_explained *explained,
+		 uint32_t *stack, uint32_t *starts, struct hawk_reach *reach)
 {
 	struct flood flood = {
-		.ways = {.graph = graph, .stack = hawk_workspace_lane(workspace, 0)},
+		.ways = {.graph = graph, .stack = stack},
 		.explained = &nothing_explained,
+		.kinds = reach->kinds,
 	};
-	unsigned threads = workspace->threads;
 	struct hawk_progress progress;
-	struct hawk_error *err = make_kinds(graph->count, edges, ret);
 
-	if (err)
-		return err;
-	flood.kinds = ret->kinds;
 	hawk_progress_begin(&progress, "following pointers", graph->count);
-	mark_reachable(&flood, roots);
+	mark_reachable(&flood, &graph->roots);
 	hawk_progress_end(&progress);
-	hawk_progress_begin(&progress, "finding lost blocks", expansions(ret, graph->count));
-	if (edges == HAWK_EDGES_ALL) {
-		mark_explained(&flood, roots, explained);
-		mark_possibly(&flood, roots);
+	hawk_progress_begin(&progress, "finding lost blocks", expansions(reach, graph->count));
+	if (reach->edges == HAWK_EDGES_ALL) {
+		mark_explained(&flood, &graph->roots, explained);
+		mark_possibly(&flood, &graph->roots);
 		flood.explained = &nothing_explained;
 	}
-	mark_lost(&flood, edges, hawk_workspace_lane(workspace, 1));
+	mark_lost(&flood, reach->edges, starts);
 	hawk_progress_end(&progress);
-	if (threads > THREADS_MAX)
-		threads = THREADS_MAX;
-	add_up(index, !threads || graph->count < BLOCKS_FOR_TWO ? 1 : threads, ret);
-	return NULL;
+	add_up(&graph->heap->index, reach);
 }
 
-struct hawk_error *hawk_reach_make(const struct hawk_block_index *index,
-				   const struct hawk_graph *graph, const struct hawk_roots *roots,
-				   enum hawk_edges edges, struct hawk_workspace *workspace,
-				   struct hawk_reach *ret)
+struct hawk_error *hawk_reach_make(const struct hawk_graph *graph, enum hawk_edges edges,
+				   const struct hawk_explained *explained, struct hawk_reach *ret)
 {
-	return make(index, graph, roots, edges, &nothing_explained, workspace, ret);
-}
+	uint64_t bytes = ((uint64_t)graph->count + 1) * sizeof(uint32_t);
+	struct hawk_area stack = {0}, starts = {0};
+	struct hawk_reach reach = {0};
+	struct hawk_error *err = make_kinds(graph->count, edges, &reach);
 
-struct hawk_error *
-hawk_reach_make_explained(const struct hawk_block_index *index, const struct hawk_graph *graph,
-			  const struct hawk_roots *roots, const struct hawk_explained *explained,
-			  struct hawk_workspace *workspace, struct hawk_reach *ret)
-{
-	return make(index, graph, roots, HAWK_EDGES_ALL, explained, workspace, ret);
+	if (!err)
+		err = hawk_area_create_sparse(&stack, bytes);
+	if (!err)
+		err = hawk_area_create_sparse(&starts, bytes);
+	if (!err)
+		make(graph, explained ? explained : &nothing_explained, stack.bytes, starts.bytes,
+		     &reach);
+	hawk_area_destroy(&stack);
+	hawk_area_destroy(&starts);
+	if (err)
+		hawk_reach_deinit(&reach);
+	else
+		*ret = reach;
+	return err;
 }
 
 void hawk_reach_deinit(struct hawk_reach *reach)

@@ -322,23 +322,21 @@ static void shrink(struct hawk_roots *roots)
 	roots->capacity = roots->count;
 }
 
-struct hawk_error *hawk_roots_find(const struct hawk_target *target,
-				   const struct hawk_block_index *index,
-				   const struct hawk_sweep_plan *plan,
-				   struct hawk_findings *findings, struct hawk_roots *ret)
+struct hawk_error *hawk_roots_find(const struct hawk_heap *heap, struct hawk_findings *findings,
+				   struct hawk_roots *ret)
 {
 	struct hawk_roots roots = {0};
 	struct told told = {0};
-	struct hawk_error *err = add_registers(target, index, &roots);
+	struct hawk_error *err = add_registers(heap->target, &heap->index, &roots);
 
 	if (!err)
-		err = scan_all(target, index, plan, &roots, &told);
+		err = scan_all(heap->target, &heap->index, &heap->plan, &roots, &told);
 	if (err) {
 		hawk_roots_deinit(&roots);
 		return err;
 	}
 	shrink(&roots);
-	report(plan, &roots, &told, findings);
+	report(&heap->plan, &roots, &told, findings);
 	*ret = roots;
 	return NULL;
 }

@@ -16,7 +16,7 @@
 #ifndef HAWK_ROOT_NAME_H
 #define HAWK_ROOT_NAME_H
 
-#include "hawk_block_graph.h"
+#include "hawk_dominators.h"
 #include "hawk_symbols.h"
 #include "hawk_text.h"
 
@@ -54,8 +54,8 @@ struct hawk_root_name {
 	} region; /**< zeros = not known */
 };
 
-/** Graph (with HAWK_PART_ROOTS) and symbols must outlive the namer. */
-struct hawk_error *hawk_root_namer_create(const struct hawk_block_graph *graph,
+/** Graph and symbols must outlive the namer. */
+struct hawk_error *hawk_root_namer_create(const struct hawk_graph *graph,
 					  struct hawk_symbols *symbols,
 					  struct hawk_root_namer **ret);
 /** Accepts NULL. */

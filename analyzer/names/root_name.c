@@ -49,7 +49,7 @@ struct hawk_root_namer {
 	size_t region_count;
 };
 
-struct hawk_error *hawk_root_namer_create(const struct hawk_block_graph *graph,
+struct hawk_error *hawk_root_namer_create(const struct hawk_graph *graph,
 					  struct hawk_symbols *symbols,
 					  struct hawk_root_namer **ret)
 {

@@ -8,20 +8,33 @@
 #ifndef HAWK_SQL_H
 #define HAWK_SQL_H
 
-#include "hawk_block_graph.h"
 #include "hawk_block_type.h"
+#include "hawk_dominators.h"
 #include "hawk_output.h"
 #include "hawk_root_name.h"
+#include "hawk_site_freed.h"
+
+enum hawk_sql_need {
+	HAWK_SQL_EDGES = 1u << 0, /**< the graph, without what there is to say of roots */
+	HAWK_SQL_GRAPH = 1u << 1,
+	HAWK_SQL_REACH = 1u << 2,
+	HAWK_SQL_DOMINATORS = 1u << 3 | HAWK_SQL_REACH,
+};
 
 /** Where the rows come from. Everything is used until the close. */
 struct hawk_sql_source {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
 	const struct hawk_heap *heap;
-	struct hawk_block_graph *graph;
+	/* Filled when a table needs them. */
+	const struct hawk_graph *graph;
+	const struct hawk_reach *reach;           /**< by all pointers */
+	const struct hawk_dominators *dominators; /**< likewise */
 	struct hawk_block_types *types;
-	/** Makes `parts` of the graph (enum hawk_block_graph_part). */
-	struct hawk_error *(*load)(void *context, unsigned parts);
+	/** Makes what `needs` (enum hawk_sql_need) says. */
+	struct hawk_error *(*load)(void *context, unsigned needs);
+	/** What sites retain, both ways; caller frees. Dominators stay, if they are there. */
+	struct hawk_error *(*retained)(void *context, struct hawk_site_retained **ret);
 	void *context;
 };
 

@@ -35,7 +35,7 @@ const char *hawk_sql_reach_name(unsigned kind)
 
 static uint64_t block_rows(const struct hawk_sql *sql)
 {
-	return sql->source.graph->heap->index.count;
+	return sql->source.heap->index.count;
 }
 
 static struct hawk_error *seek_site(struct sql_cursor *cursor, const char *text)
@@ -55,7 +55,7 @@ static struct hawk_error *seek_site(struct sql_cursor *cursor, const char *text)
 
 static struct hawk_error *seek_blocks(struct sql_cursor *cursor, const struct sql_wish *wishes)
 {
-	const struct hawk_block_index *index = &cursor->sql->source.graph->heap->index;
+	const struct hawk_block_index *index = &cursor->sql->source.heap->index;
 
 	if (!wishes[0].given)
 		return wishes[1].is_text ? seek_site(cursor, wishes[1].text) : NULL;
@@ -68,7 +68,7 @@ static struct hawk_error *seek_blocks(struct sql_cursor *cursor, const struct sq
 /** A block that a pool carved up is one row, at its first part. */
 static struct hawk_error *enter_block(struct sql_cursor *cursor, uint64_t row, size_t *ret)
 {
-	*ret = hawk_block_index_counts(&cursor->sql->source.graph->heap->index, (uint32_t)row);
+	*ret = hawk_block_index_counts(&cursor->sql->source.heap->index, (uint32_t)row);
 	return NULL;
 }
 
@@ -77,7 +77,7 @@ static struct hawk_error *get_known(const struct hawk_sql *sql, uint32_t number,
 				    struct sql_value *ret)
 {
 	struct hawk_block block;
-	bool known = hawk_heap_block(sql->source.graph->heap, number, &block);
+	bool known = hawk_heap_block(sql->source.heap, number, &block);
 
 	if (column == BLOCK_TYPE) {
 		*ret = sql_text(hawk_block_type(sql->source.types, &block));
@@ -93,24 +93,27 @@ static struct hawk_error *get_known(const struct hawk_sql *sql, uint32_t number,
 static struct hawk_error *get_block(struct sql_cursor *cursor, uint64_t row, int column,
 				    struct sql_value *ret)
 {
-	const struct hawk_block_graph *graph = cursor->sql->source.graph;
+	const struct hawk_graph *graph = cursor->sql->source.graph;
+	const struct hawk_heap *heap = cursor->sql->source.heap;
 	uint32_t block = (uint32_t)row;
 
 	switch ((enum block_column)column) {
 	case BLOCK_ADDRESS:
-		*ret = sql_integer(hawk_block_start(&graph->heap->index, block));
+		*ret = sql_integer(hawk_block_start(&heap->index, block));
 		break;
 	case BLOCK_SIZE:
-		*ret = sql_integer(hawk_block_index_left_bytes(&graph->heap->index, block));
+		*ret = sql_integer(hawk_block_index_left_bytes(&heap->index, block));
 		break;
 	case BLOCK_SITE:
-		*ret = sql_site(hawk_heap_site_at(graph->heap, block));
+		*ret = sql_site(hawk_heap_site_at(heap, block));
 		break;
 	case BLOCK_REACH:
-		*ret = sql_text(hawk_sql_reach_name(hawk_leaks_kind(graph, block)));
+		*ret = sql_text(hawk_sql_reach_name(
+			hawk_leaks_kind(graph, cursor->sql->source.reach, block)));
 		break;
 	case BLOCK_RETAINED:
-		*ret = sql_integer(hawk_block_graph_retained(graph, &graph->dominators, block));
+		*ret = sql_integer(hawk_dominators_retained(
+			cursor->sql->source.dominators, &cursor->sql->source.heap->index, block));
 		break;
 	default:
 		return get_known(cursor->sql, block, column, ret);
@@ -123,8 +126,7 @@ const struct sql_table hawk_sql_blocks = {
 	.schema = "CREATE TABLE blocks(address INTEGER, size INTEGER, site TEXT, kind TEXT, "
 		  "age REAL, type TEXT, reach TEXT, retained INTEGER)",
 	.keys = {{BLOCK_ADDRESS, SQL_KEY_NUMBER}, {BLOCK_SITE, SQL_KEY_TEXT}},
-	.graph_parts = HAWK_PART_INDEX,
-	.column_parts = {{BLOCK_REACH, HAWK_PART_REACH}, {BLOCK_RETAINED, HAWK_PART_RETAINED}},
+	.column_needs = {{BLOCK_REACH, HAWK_SQL_REACH}, {BLOCK_RETAINED, HAWK_SQL_DOMINATORS}},
 	.rows = block_rows,
 	.seek = seek_blocks,
 	.enter = enter_block,
@@ -156,7 +158,7 @@ static unsigned size_class(uint64_t bytes)
 static void sum_site(const struct hawk_sql *sql, uint32_t site,
 		     struct sql_sum sums[SIZE_CLASSES][HAWK_REACH_KINDS])
 {
-	const struct hawk_block_graph *graph = sql->source.graph;
+	const struct hawk_graph *graph = sql->source.graph;
 	const struct sql_postings *postings = &sql->blocks_by_site;
 
 	for (uint32_t i = postings->offsets[site]; i < postings->offsets[site + 1]; i++) {
@@ -167,7 +169,7 @@ static void sum_site(const struct hawk_sql *sql, uint32_t site,
 		if (!hawk_block_index_counts(&graph->heap->index, block))
 			continue;
 		bytes = hawk_block_index_left_bytes(&graph->heap->index, block);
-		sum = &sums[size_class(bytes)][hawk_leaks_kind(graph, block)];
+		sum = &sums[size_class(bytes)][hawk_leaks_kind(graph, sql->source.reach, block)];
 		sum->objects++;
 		sum->bytes += bytes;
 	}
@@ -240,7 +242,7 @@ const struct sql_table hawk_sql_sums = {
 	.name = "sums",
 	.schema = "CREATE TABLE sums(site TEXT, size_class INTEGER, reach TEXT, objects INTEGER, "
 		  "bytes INTEGER)",
-	.graph_parts = HAWK_PART_INDEX | HAWK_PART_REACH,
+	.needs = HAWK_SQL_REACH,
 	.rows = sum_rows,
 	.prepare = make_sums,
 	.column = get_sum,

@@ -241,12 +241,12 @@ static struct hawk_error *load(struct sql_cursor *cursor, uint64_t columns)
 {
 	const struct hawk_sql_source *source = &cursor->sql->source;
 	const struct sql_table *table = cursor->table;
-	unsigned parts = table->graph_parts;
+	unsigned parts = table->needs;
 	struct hawk_error *err = NULL;
 
-	for (size_t i = 0; i < sizeof(table->column_parts) / sizeof(table->column_parts[0]); i++)
-		if (columns >> table->column_parts[i].column & 1)
-			parts |= table->column_parts[i].graph_parts;
+	for (size_t i = 0; i < sizeof(table->column_needs) / sizeof(table->column_needs[0]); i++)
+		if (columns >> table->column_needs[i].column & 1)
+			parts |= table->column_needs[i].needs;
 	if (parts)
 		err = source->load(source->context, parts);
 	return err || !table->prepare ? err : table->prepare(cursor->sql);

@@ -15,7 +15,7 @@ struct edge_state {
 
 static uint64_t edge_rows(const struct hawk_sql *sql)
 {
-	return sql->source.graph->heap->index.count;
+	return sql->source.heap->index.count;
 }
 
 static void close_edges(void *state)
@@ -59,7 +59,7 @@ static void include_parts(struct sql_cursor *cursor, const struct hawk_block_ind
 
 static struct hawk_error *seek_edges(struct sql_cursor *cursor, const struct sql_wish *wishes)
 {
-	const struct hawk_block_index *index = &cursor->sql->source.graph->heap->index;
+	const struct hawk_block_index *index = &cursor->sql->source.heap->index;
 	struct edge_state *state = cursor->state;
 	struct hawk_error *err;
 
@@ -88,7 +88,7 @@ static struct hawk_error *seek_edges(struct sql_cursor *cursor, const struct sql
 
 static struct hawk_error *enter_edges(struct sql_cursor *cursor, uint64_t row, size_t *ret)
 {
-	const struct hawk_graph *edges = &cursor->sql->source.graph->edges;
+	const struct hawk_graph *edges = cursor->sql->source.graph;
 	struct edge_state *state = cursor->state;
 	uint32_t source = (uint32_t)row;
 	struct hawk_error *err;
@@ -108,7 +108,7 @@ static struct hawk_error *enter_edges(struct sql_cursor *cursor, uint64_t row, s
 static struct hawk_error *get_edge(struct sql_cursor *cursor, uint64_t row, int column,
 				   struct sql_value *ret)
 {
-	const struct hawk_block_index *index = &cursor->sql->source.graph->heap->index;
+	const struct hawk_block_index *index = &cursor->sql->source.heap->index;
 	const struct edge_state *state = cursor->state;
 	const struct hawk_referrer *edge = &state->list.items[cursor->part];
 	const struct sql_value values[] = {
@@ -129,7 +129,7 @@ const struct sql_table hawk_sql_edges = {
 	.schema = "CREATE TABLE edges(source INTEGER, offset INTEGER, target INTEGER, "
 		  "inside INTEGER, interior INTEGER)",
 	.keys = {{0, SQL_KEY_NUMBER}, {2, SQL_KEY_NUMBER}},
-	.graph_parts = HAWK_PART_EDGES,
+	.needs = HAWK_SQL_EDGES,
 	.state_bytes = sizeof(struct edge_state),
 	.rows = edge_rows,
 	.seek = seek_edges,
@@ -150,7 +150,7 @@ static uint64_t root_rows(const struct hawk_sql *sql)
 
 static struct hawk_error *seek_roots(struct sql_cursor *cursor, const struct sql_wish *wishes)
 {
-	const struct hawk_block_graph *graph = cursor->sql->source.graph;
+	const struct hawk_graph *graph = cursor->sql->source.graph;
 	struct hawk_error *err;
 	uint32_t block;
 
@@ -202,7 +202,7 @@ static struct hawk_error *get_root_name(struct hawk_sql *sql, uint32_t root, int
 static struct hawk_error *get_root(struct sql_cursor *cursor, uint64_t row, int column,
 				   struct sql_value *ret)
 {
-	const struct hawk_block_graph *graph = cursor->sql->source.graph;
+	const struct hawk_graph *graph = cursor->sql->source.graph;
 	const struct hawk_root *root = &graph->roots.items[row];
 	uint32_t target = hawk_block_index_whole(&graph->heap->index, root->edge >> 1);
 	const struct sql_value values[ROOT_NAMES] = {
@@ -225,7 +225,7 @@ const struct sql_table hawk_sql_roots = {
 		  "register TEXT, symbol TEXT, module TEXT, section TEXT, offset INTEGER, "
 		  "name TEXT)",
 	.keys = {{2, SQL_KEY_NUMBER}},
-	.graph_parts = HAWK_PART_ROOTS,
+	.needs = HAWK_SQL_GRAPH,
 	.rows = root_rows,
 	.seek = seek_roots,
 	.column = get_root,

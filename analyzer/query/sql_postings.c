@@ -46,11 +46,11 @@ static struct hawk_error *make(const struct hawk_sql *sql, struct sql_postings *
 
 static void give_blocks(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings)
 {
-	const struct hawk_block_graph *graph = sql->source.graph;
+	const struct hawk_heap *heap = sql->source.heap;
 	uint32_t sites = (uint32_t)sql->source.heap->site_count;
 
-	for (uint32_t block = 0; block < graph->heap->index.count; block++) {
-		uint32_t site = hawk_heap_site_at(graph->heap, block);
+	for (uint32_t block = 0; block < heap->index.count; block++) {
+		uint32_t site = hawk_heap_site_at(heap, block);
 
 		take(postings, site < sites ? site : sites, block);
 	}
@@ -60,13 +60,13 @@ struct hawk_error *hawk_sql_blocks_by_site(struct hawk_sql *sql)
 {
 	/* One key more, for blocks that have none. */
 	return make(sql, &sql->blocks_by_site, sql->source.heap->site_count + 1,
-		    sql->source.graph->heap->index.count, give_blocks);
+		    sql->source.heap->index.count, give_blocks);
 }
 
 static void give_sources(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings)
 {
-	const struct hawk_block_index *index = &sql->source.graph->heap->index;
-	const struct hawk_graph *edges = &sql->source.graph->edges;
+	const struct hawk_block_index *index = &sql->source.heap->index;
+	const struct hawk_graph *edges = sql->source.graph;
 
 	for (uint32_t block = 0; block < edges->count; block++)
 		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
@@ -75,14 +75,14 @@ static void give_sources(const struct hawk_sql *sql, take_pair *take, struct sql
 
 struct hawk_error *hawk_sql_sources_by_block(struct hawk_sql *sql)
 {
-	const struct hawk_graph *edges = &sql->source.graph->edges;
+	const struct hawk_graph *edges = sql->source.graph;
 
 	return make(sql, &sql->sources_by_block, edges->count, edges->edge_count, give_sources);
 }
 
 static void give_roots(const struct hawk_sql *sql, take_pair *take, struct sql_postings *postings)
 {
-	const struct hawk_block_graph *graph = sql->source.graph;
+	const struct hawk_graph *graph = sql->source.graph;
 
 	for (size_t i = 0; i < graph->roots.count; i++)
 		take(postings,
@@ -92,7 +92,7 @@ static void give_roots(const struct hawk_sql *sql, take_pair *take, struct sql_p
 
 struct hawk_error *hawk_sql_roots_by_block(struct hawk_sql *sql)
 {
-	const struct hawk_block_graph *graph = sql->source.graph;
+	const struct hawk_graph *graph = sql->source.graph;
 
 	if (graph->roots.count > UINT32_MAX)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are 2^32 roots or more");

@@ -155,17 +155,9 @@ const struct sql_table hawk_sql_frames = {
 	.close = close_stack,
 };
 
-/** Both ways, which takes the dominators away: rows of other tables may need them still. */
 static struct hawk_error *sum_retained(struct hawk_sql *sql)
 {
-	struct hawk_block_graph *graph = sql->source.graph;
-	unsigned parts = graph->parts & HAWK_PART_RETAINED;
-	struct hawk_error *err;
-
-	if (sql->retained)
-		return NULL;
-	err = hawk_block_graph_retained_chosen(graph, NULL, &sql->retained);
-	return err ? err : hawk_block_graph_need(graph, parts);
+	return sql->retained ? NULL : sql->source.retained(sql->source.context, &sql->retained);
 }
 
 enum { EXACT_ALL = 5 /**< the first of the columns that are found site by site */ };
@@ -187,7 +179,8 @@ static struct hawk_error *get_retained(struct sql_cursor *cursor, uint64_t row, 
 	uint32_t number = (uint32_t)row;
 
 	if (column >= EXACT_ALL && (!exact->known || exact->row != row)) {
-		err = hawk_site_freed(sql->source.graph, NULL, &number, 1, &exact->retained);
+		err = hawk_site_freed(sql->source.graph, sql->source.reach, NULL, &number, 1,
+				      &exact->retained);
 		exact->known = !err;
 		exact->row = row;
 	}
@@ -210,7 +203,7 @@ const struct sql_table hawk_sql_retained = {
 		  "all_pointers INTEGER, start_pointers INTEGER, "
 		  "exact_all_pointers INTEGER HIDDEN, exact_start_pointers INTEGER HIDDEN)",
 	.keys = {{0, SQL_KEY_TEXT}},
-	.graph_parts = HAWK_PART_REACH,
+	.needs = HAWK_SQL_REACH,
 	.rows_per_site = 1,
 	.state_bytes = sizeof(struct exact_row),
 	.prepare = sum_retained,
@@ -230,7 +223,8 @@ static struct hawk_error *sum_leaks(struct hawk_sql *sql)
 	leaks = calloc(sites * SQL_KINDS + 1, sizeof(*leaks));
 	if (!leaks)
 		return &hawk_enomem;
-	err = hawk_leaks_make(sql->source.graph, &sql->source.graph->explained, ~0u, NULL, &found);
+	err = hawk_leaks_make(sql->source.graph, &sql->source.graph->explained, sql->source.reach,
+			      ~0u, NULL, &found);
 	if (err)
 		return err;
 	for (size_t i = 0; i < found.count; i++) {
@@ -261,7 +255,7 @@ static struct hawk_error *get_leak(struct sql_cursor *cursor, uint64_t row, int 
 		sql_text(hawk_sql_reach_name((unsigned)(row % SQL_KINDS) + 1)),
 		sql_integer(leak->objects),
 		sql_integer(leak->bytes),
-		sql_integer(hawk_block_start(&sql->source.graph->heap->index, leak->example)),
+		sql_integer(hawk_block_start(&sql->source.heap->index, leak->example)),
 	};
 
 	*ret = values[column];
@@ -273,7 +267,7 @@ const struct sql_table hawk_sql_leaks = {
 	.schema = "CREATE TABLE leaks(site TEXT, kind TEXT, objects INTEGER, bytes INTEGER, "
 		  "example INTEGER)",
 	.keys = {{0, SQL_KEY_TEXT}},
-	.graph_parts = HAWK_PART_REACH,
+	.needs = HAWK_SQL_REACH,
 	.rows_per_site = SQL_KINDS,
 	.prepare = sum_leaks,
 	.enter = enter_leak,

@@ -131,12 +131,12 @@ struct sql_table {
 		int column;
 		enum sql_key_kind kind;
 	} keys[SQL_KEYS];
-	unsigned graph_parts; /**< of the graph, for any column */
+	unsigned needs; /**< of the graph, for any column */
 	/** More parts, for these columns. */
 	struct {
 		int column;
-		unsigned graph_parts;
-	} column_parts[2];
+		unsigned needs;
+	} column_needs[2];
 	/** That many row numbers for each site, the first key; 0 = see `rows` and `seek`. */
 	unsigned rows_per_site;
 	size_t state_bytes;

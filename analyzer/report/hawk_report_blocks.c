@@ -34,8 +34,7 @@ struct hawk_report_blocks {
 	char (*site_texts)[SITE_TEXT_BYTES];    /**< by site; the last one is for "none" */
 	struct hawk_ranking shown; /**< struct hawk_numbered_block; of most 0: all are, at once */
 	uint64_t wanted;           /**< blocks that were, if `shown` is used */
-	const struct hawk_block_graph *graph; /**< whose `chosen` blocks are shown at the end */
-	uint64_t *chosen;
+	uint64_t *chosen;          /**< blocks that are shown at the end; NULL = those of a sweep */
 };
 
 static void format_tail(struct hawk_report_blocks *report, unsigned kind, unsigned birth)
@@ -74,7 +73,6 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 
 	if (!report)
 		return &hawk_enomem;
-	report->heap = heap;
 	report->output = output;
 	report->json = json;
 	report->types = types;
@@ -223,38 +221,36 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 /* One line for each; ends once the output has failed. */
 static void put_chosen(struct hawk_report_blocks *report)
 {
-	const struct hawk_block_graph *graph = report->graph;
-	struct hawk_near near = {.target = graph->heap->target};
-	uint32_t count = graph->heap->index.count;
+	const struct hawk_heap *heap = report->heap;
+	struct hawk_near near = {.target = heap->target};
+	uint32_t count = heap->index.count;
 
 	for (uint32_t i = hawk_block_next_chosen(report->chosen, 0, count);
 	     i < count && !report->output->errnum;
 	     i = hawk_block_next_chosen(report->chosen, i + 1, count)) {
 		struct hawk_block block;
 
-		if (!hawk_block_index_counts(&graph->heap->index, i))
+		if (!hawk_block_index_counts(&heap->index, i))
 			continue;
-		hawk_heap_next_block(graph->heap, &near, i, &block);
+		hawk_heap_next_block(heap, &near, i, &block);
 		put_block(report, &block);
 	}
 }
 
-struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report,
-					     const struct hawk_block_graph *graph)
+struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report)
 {
+	const struct hawk_heap *heap = report->heap;
 	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
 	struct hawk_error *err =
-		hawk_choice_bits_make(graph, report->filter ? &wish : NULL, false, &report->chosen);
+		hawk_choice_bits_make(heap, report->filter ? &wish : NULL, false, &report->chosen);
 	struct hawk_chosen sum = {0};
 
-	report->graph = graph;
 	if (err || !report->shown.most)
 		return err;
-	for (uint64_t first = 0; first < graph->heap->index.count; first += 64)
-		hawk_chosen_add_64(&sum, &graph->heap->index, (uint32_t)first,
-				   report->chosen[first / 64]);
+	for (uint64_t first = 0; first < heap->index.count; first += 64)
+		hawk_chosen_add_64(&sum, &heap->index, (uint32_t)first, report->chosen[first / 64]);
 	report->wanted = sum.objects;
-	return hawk_block_order_first(graph, report->chosen, report->shown.most, &report->shown);
+	return hawk_block_order_first(heap, report->chosen, report->shown.most, &report->shown);
 }
 
 void hawk_report_blocks_finish(struct hawk_report_blocks *report)

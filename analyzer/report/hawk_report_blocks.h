@@ -28,10 +28,9 @@ void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
 					  size_t count);
 
-/** All blocks of a graph that the filter chooses, instead of those of a sweep; they are shown by
- * hawk_report_blocks_finish(). `graph` is used until the destroy. */
-struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report,
-					     const struct hawk_block_graph *graph);
+/** All blocks of the heap that the filter chooses, instead of those of a sweep; they are shown by
+ * hawk_report_blocks_finish(). */
+struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report);
 
 /** Behind the last block: the lines of a graph; with `top` all lines, and of how many blocks they
  * are. */

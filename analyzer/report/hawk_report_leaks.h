@@ -21,7 +21,8 @@ enum {
 
 /** What is reported. Nothing here is owned, but what hawk_leaks_report_prepare() makes. */
 struct hawk_leaks_report {
-	const struct hawk_block_graph *graph;
+	const struct hawk_heap *heap;
+	const struct hawk_graph *graph;
 	struct hawk_symbols *symbols;
 	const struct hawk_leaks *leaks;         /**< with records of all `kinds` */
 	struct hawk_suppressions *suppressions; /**< NULL = none */

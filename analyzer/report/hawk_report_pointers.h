@@ -15,6 +15,7 @@
 #include "hawk_referrers.h"
 #include "hawk_report.h"
 #include "hawk_root_name.h"
+#include "hawk_site_freed.h"
 #include "hawk_site_graph.h"
 #include "hawk_site_names.h"
 #include "hawk_site_tree.h"
@@ -22,7 +23,10 @@
 /** What all of them need. Nothing here is owned. */
 struct hawk_pointer_report {
 	const char *source; /**< the core's path; NULL for a process */
-	const struct hawk_block_graph *graph;
+	const struct hawk_heap *heap;
+	const struct hawk_graph *graph;           /**< NULL = not needed; so are these: */
+	const struct hawk_reach *reach;           /**< by all pointers */
+	const struct hawk_dominators *dominators; /**< by all pointers */
 	struct hawk_symbols *symbols;
 	struct hawk_block_types *types;
 	struct hawk_site_names *names;
@@ -170,7 +174,7 @@ struct hawk_retained_blocks {
 	uint64_t count;            /**< of all that were asked for */
 };
 
-/** Those that are to be shown, all if `full` and no number was given. Needs HAWK_PART_RETAINED.
+/** Those that are to be shown, all if `full` and no number was given.
  * `*ret` is to be deinitialized whether that succeeds or not. */
 struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report *report, bool full,
 					       struct hawk_retained_blocks *ret);

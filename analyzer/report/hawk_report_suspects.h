@@ -28,7 +28,6 @@ struct hawk_suspect {
 
 struct hawk_suspects {
 	const struct hawk_pointer_report *pointers;
-	struct hawk_block_graph *graph; /**< of that */
 	/** What stands behind the verb in commands: the core quoted for a shell, or --pid, with
 	 * options that say where files are. */
 	const char *target;
@@ -41,11 +40,8 @@ struct hawk_suspects {
 	struct hawk_site_tree tree;
 };
 
-/**
- * Needs HAWK_PART_RETAINED. `full`: more of them, and smaller ones. What
- * `suspects` says of pointers, graph and target is kept. `suspects` is to be deinitialized in any
- * case.
- */
+/** `full`: more of them, and smaller ones. What `suspects` says of pointers and target is kept.
+ * `suspects` is to be deinitialized in any case. */
 struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full);
 /** Accepts zeros. */
 void hawk_suspects_deinit(struct hawk_suspects *suspects);

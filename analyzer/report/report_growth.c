@@ -18,7 +18,7 @@ enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 1, INDENT = 6 };
 /** Keeps sites with blocks, and with the verdict that was asked for; the largest first. */
 static size_t choose(const struct hawk_growth_report *report)
 {
-	const struct hawk_block_graph *graph = report->pointers->graph;
+	const struct hawk_graph *graph = report->pointers->graph;
 	struct hawk_site_list *list = report->list;
 	size_t kept = 0;
 
@@ -45,7 +45,7 @@ static void append_life(const struct hawk_growth_report *report, struct hawk_tex
 		[HAWK_LIFE_ATTRIBUTE] = ": systemd-coredump noted the time of its death.",
 		[HAWK_LIFE_NAME] = ": the time of its death is in the core's name.",
 	};
-	const struct hawk_life *life = &report->pointers->graph->heap->life;
+	const struct hawk_life *life = &report->pointers->heap->life;
 	double clock = hawk_life_seconds(life->clock_units);
 	double most = hawk_life_seconds(life->latest_units ? life->latest_units : life->end_units);
 
@@ -83,7 +83,7 @@ static const char *column_word(enum hawk_growth_verdict verdict)
 static void put_site(const struct hawk_growth_report *report, const struct hawk_screen *screen,
 		     struct hawk_site_stacks *stacks, uint32_t index)
 {
-	const struct hawk_block_graph *graph = report->pointers->graph;
+	const struct hawk_graph *graph = report->pointers->graph;
 	struct hawk_growth_facts facts =
 		hawk_site_ages_facts(graph, index, &report->ages[index], report->filtered);
 	struct hawk_growth growth = hawk_growth_judge(&facts);
@@ -115,7 +115,7 @@ static void put_site(const struct hawk_growth_report *report, const struct hawk_
 void hawk_report_growth(const struct hawk_growth_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_pointer_report *pointers = report->pointers;
-	const struct hawk_heap *heap = pointers->graph->heap;
+	const struct hawk_heap *heap = pointers->heap;
 	size_t count = choose(report);
 	size_t end = hawk_report_limit(pointers, DEFAULT_TOP, count, screen->full);
 	const uint32_t *sites = report->list->sites;
@@ -125,7 +125,7 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 				    hawk_report_depth(pointers, DEFAULT_DEPTH, screen->full));
 
 	if (!heap->table) {
-		hawk_report_put_unknown(pointers->graph->heap->target, screen, "Growth",
+		hawk_report_put_unknown(pointers->heap->target, screen, "Growth",
 					"see which sites grow");
 		return;
 	}
@@ -194,7 +194,7 @@ void hawk_report_json_growth(const struct hawk_growth *growth,
 static void put_json_site(const struct hawk_growth_report *report, uint32_t index,
 			  struct hawk_json *json)
 {
-	const struct hawk_block_graph *graph = report->pointers->graph;
+	const struct hawk_graph *graph = report->pointers->graph;
 	struct hawk_growth_facts facts =
 		hawk_site_ages_facts(graph, index, &report->ages[index], report->filtered);
 	struct hawk_growth growth = hawk_growth_judge(&facts);
@@ -225,7 +225,7 @@ static void put_json_life(const struct hawk_life *life, struct hawk_json *json)
 
 void hawk_report_growth_json(const struct hawk_growth_report *report, struct hawk_json *json)
 {
-	const struct hawk_heap *heap = report->pointers->graph->heap;
+	const struct hawk_heap *heap = report->pointers->heap;
 	size_t end = hawk_report_limit(report->pointers, 0, choose(report), true);
 
 	hawk_json_put_seconds(json, "life_seconds", hawk_site_ages_life_seconds(heap));

@@ -62,8 +62,8 @@ static void put_roots(const struct hawk_leaks_report *report, const struct hawk_
 	size_t threads;
 	size_t modules;
 
-	hawk_target_threads(report->graph->heap->target, &threads);
-	hawk_target_modules(report->graph->heap->target, &modules);
+	hawk_target_threads(report->heap->target, &threads);
+	hawk_target_modules(report->heap->target, &modules);
 	hawk_text_printf(&text,
 			 "Pointers were looked for in all blocks; in registers, stacks (%s) and "
 			 "thread-local storage of %zu thread%s;",
@@ -171,7 +171,7 @@ static void put_evidence(const struct hawk_leaks_report *report, const struct ha
 static void put_example(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
 			const char *what, uint32_t block)
 {
-	const struct hawk_block_index *index = &report->graph->heap->index;
+	const struct hawk_block_index *index = &report->heap->index;
 
 	hawk_output_printf(screen->output, "%*s%s 0x%llx, %s\n", INDENT, "", what,
 			   (unsigned long long)hawk_block_start(index, block),
@@ -182,7 +182,7 @@ static void put_record(const struct hawk_leaks_report *report, const struct hawk
 		       struct hawk_site_stacks *stacks, size_t i)
 {
 	const struct hawk_leak_record *record = report->shown[i];
-	const struct hawk_heap *heap = report->graph->heap;
+	const struct hawk_heap *heap = report->heap;
 	struct hawk_quantity size = screen->full ? hawk_quantity_count(record->bytes)
 						 : hawk_quantity_bytes(record->bytes);
 	double age = hawk_heap_age_seconds(heap, record->oldest_units);
@@ -230,7 +230,7 @@ static void put_records(const struct hawk_leaks_report *report, const struct haw
 	size_t left = report->shown_count - end;
 	CLEANUP(site_stacks)
 	struct hawk_site_stacks stacks =
-		hawk_site_stacks_on(screen, report->symbols, report->graph->heap, depth);
+		hawk_site_stacks_on(screen, report->symbols, report->heap, depth);
 
 	for (size_t i = 0; i < end; i++)
 		hawk_site_stacks_add(&stacks, report->shown[i]->site);
@@ -252,7 +252,7 @@ static void put_leader(const struct hawk_leaks_report *report, const struct hawk
 			   hawk_quantity_bytes(leader->lost.bytes).text,
 			   hawk_quantity_count(leader->lost.objects).text,
 			   hawk_quantity_count(leader->leaders).text,
-			   (unsigned long long)report->graph->heap->sites[leader->site].id);
+			   (unsigned long long)report->heap->sites[leader->site].id);
 	hawk_site_stacks_put(stacks, leader->site);
 	put_example(report, screen, leader->leaders == 1 ? "block" : "lowest block",
 		    leader->example);
@@ -266,7 +266,7 @@ static void put_leaders(const struct hawk_leaks_report *report, const struct haw
 	size_t end = screen->full || count < LEADERS_TOP ? count : LEADERS_TOP;
 	CLEANUP(site_stacks)
 	struct hawk_site_stacks stacks =
-		hawk_site_stacks_on(screen, report->symbols, report->graph->heap, depth);
+		hawk_site_stacks_on(screen, report->symbols, report->heap, depth);
 
 	if (!count)
 		return;
@@ -338,8 +338,8 @@ void hawk_leaks_report_text(const struct hawk_leaks_report *report,
 	size_t top = report->top ? report->top : screen->full ? 0 : DEFAULT_TOP;
 	size_t depth = report->depth ? report->depth : screen->full ? 0 : DEFAULT_DEPTH;
 
-	if (!report->graph->heap->table) {
-		hawk_report_put_unknown(report->graph->heap->target, screen, "Leaks", "find leaks");
+	if (!report->heap->table) {
+		hawk_report_put_unknown(report->heap->target, screen, "Leaks", "find leaks");
 	} else {
 		put_heading(report, screen);
 		put_sums(report, screen);

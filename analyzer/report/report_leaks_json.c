@@ -16,7 +16,7 @@ static const enum hawk_reach_kind kinds[] = {HAWK_REACH_DEFINITELY_LOST, HAWK_RE
 static void put_site_id(const struct hawk_leaks_report *report, uint32_t site,
 			struct hawk_json *json)
 {
-	const struct hawk_heap *heap = report->graph->heap;
+	const struct hawk_heap *heap = report->heap;
 
 	hawk_json_put_id(json, "site",
 			 site < heap->site_count ? heap->sites[site].id : (uint64_t)HAWK_SITE_LOST);
@@ -46,8 +46,8 @@ static void put_pointers(const struct hawk_leak_record *record, struct hawk_json
 static void put_record(const struct hawk_leaks_report *report,
 		       const struct hawk_leak_record *record, struct hawk_json *json)
 {
-	const struct hawk_heap *heap = report->graph->heap;
-	const struct hawk_block_index *index = &report->graph->heap->index;
+	const struct hawk_heap *heap = report->heap;
+	const struct hawk_block_index *index = &report->heap->index;
 
 	hawk_json_object(json);
 	put_site_id(report, record->site, json);
@@ -92,9 +92,8 @@ static void put_leaders(const struct hawk_leaks_report *report, struct hawk_json
 		hawk_json_object(json);
 		put_site_id(report, leader->site, json);
 		hawk_json_put_integer(json, "leader_objects", leader->leaders);
-		hawk_json_put_address(
-			json, "example",
-			hawk_block_start(&report->graph->heap->index, leader->example));
+		hawk_json_put_address(json, "example",
+				      hawk_block_start(&report->heap->index, leader->example));
 		hawk_json_put_integer(json, "objects", leader->lost.objects);
 		hawk_json_put_integer(json, "bytes", leader->lost.bytes);
 		hawk_json_object_end(json);

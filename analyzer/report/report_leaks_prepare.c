@@ -143,8 +143,7 @@ static void name_frame(const struct hawk_leaks_report *report, const struct hawk
 		       const char **aliases, struct hawk_suppression_frame *ret)
 {
 	uint64_t at = line->pc - !line->exact;
-	const struct hawk_mapping *mapping =
-		hawk_target_mapping_at(report->graph->heap->target, at);
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(report->heap->target, at);
 	size_t count;
 
 	*ret = (struct hawk_suppression_frame){
@@ -166,7 +165,7 @@ static struct hawk_error *find_suppression(const struct hawk_leaks_report *repor
 					   const struct hawk_leak_record *record,
 					   struct hawk_stack *stack, struct hawk_suppression **ret)
 {
-	const struct hawk_heap *heap = report->graph->heap;
+	const struct hawk_heap *heap = report->heap;
 	CLEANUP(free_ptr) struct hawk_suppression_frame *frames = NULL;
 	CLEANUP(free_ptr) const char **aliases = NULL; /**< of all frames */
 	struct hawk_suppression_stack names;
@@ -185,7 +184,7 @@ static struct hawk_error *find_suppression(const struct hawk_leaks_report *repor
 		return &hawk_enomem;
 	for (size_t i = 0; i < stack->count; i++)
 		name_frame(report, &stack->lines[i], aliases + i * (ALIASES_MAX + 1), frames + i);
-	hawk_heap_block(report->graph->heap, record->example, &block);
+	hawk_heap_block(report->heap, record->example, &block);
 	names = (struct hawk_suppression_stack){
 		.frames = frames,
 		.count = stack->count,

@@ -34,8 +34,8 @@ static struct hawk_referrer pointer_to(const struct hawk_pointer_report *report,
 static bool same_step(const struct hawk_pointer_report *report, const struct hawk_path *path,
 		      uint32_t a, uint32_t b)
 {
-	return hawk_heap_site_at(report->graph->heap, path->blocks[a]) ==
-		       hawk_heap_site_at(report->graph->heap, path->blocks[b]) &&
+	return hawk_heap_site_at(report->heap, path->blocks[a]) ==
+		       hawk_heap_site_at(report->heap, path->blocks[b]) &&
 	       pointer_to(report, path, a).offset == pointer_to(report, path, b).offset;
 }
 
@@ -116,15 +116,15 @@ static void put_steps(const struct hawk_pointer_report *report, const struct haw
 	}
 }
 
-static const char *kind_text(const struct hawk_block_graph *graph, uint32_t block)
+static const char *kind_text(const struct hawk_pointer_report *report, uint32_t block)
 {
-	switch (hawk_leaks_kind(graph, block)) {
+	switch (hawk_leaks_kind(report->graph, report->reach, block)) {
 	case HAWK_REACH_DEFINITELY_LOST:
 		return "definitely lost";
 	case HAWK_REACH_INDIRECTLY_LOST:
 		return "indirectly lost: only lost blocks point to it";
 	default:
-		switch (hawk_leaks_doubt(graph)) {
+		switch (hawk_leaks_doubt(report->graph)) {
 		case HAWK_LEAKS_HEAPS_DISCARDED:
 			return "perhaps its arena was reset, and it is gone";
 		case HAWK_LEAKS_OVERWRITTEN:
@@ -151,7 +151,7 @@ struct hawk_error *hawk_report_path_to(const struct hawk_pointer_report *report,
 	hawk_report_put_block(report, screen, block, 8);
 	if (!path.count) {
 		hawk_output_printf(screen->output, "  no root leads there: %s\n",
-				   kind_text(report->graph, block));
+				   kind_text(report, block));
 		return NULL;
 	}
 	hawk_text_puts(&root, "  ");
@@ -184,8 +184,8 @@ static void put_json_step(const struct hawk_pointer_report *report, const struct
 					 pointer.offset);
 		hawk_json_put_boolean(json, "interior", pointer.interior);
 	}
-	hawk_report_json_site_frames(report,
-				     hawk_heap_site_at(report->graph->heap, path->blocks[i]), json);
+	hawk_report_json_site_frames(report, hawk_heap_site_at(report->heap, path->blocks[i]),
+				     json);
 	hawk_json_object_end(json);
 }
 
@@ -201,8 +201,9 @@ struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *re
 	hawk_json_object(json);
 	hawk_json_put_object(json, "block");
 	hawk_report_json_block(report, block, json);
-	hawk_json_put_string(json, "reach",
-			     hawk_json_reach_key(hawk_leaks_kind(report->graph, block)));
+	hawk_json_put_string(
+		json, "reach",
+		hawk_json_reach_key(hawk_leaks_kind(report->graph, report->reach, block)));
 	hawk_json_object_end(json);
 	if (path.count)
 		hawk_json_put_root(json, "root", report->roots, path.root);

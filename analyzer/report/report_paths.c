@@ -34,11 +34,11 @@ struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *re
 	struct hawk_error *err;
 
 	*ret = (struct hawk_path_targets){0};
-	err = hawk_choice_bits_make(report->graph, &wish, true, &chosen);
+	err = hawk_choice_bits_make(report->heap, &wish, true, &chosen);
 	if (err)
 		return err;
-	sum(&report->graph->heap->index, paths, chosen, ret);
-	return hawk_block_order_first(report->graph, chosen, most, &ret->shown);
+	sum(&report->heap->index, paths, chosen, ret);
+	return hawk_block_order_first(report->heap, chosen, most, &ret->shown);
 }
 
 void hawk_path_targets_deinit(struct hawk_path_targets *targets)

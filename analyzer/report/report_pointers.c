@@ -31,7 +31,7 @@ size_t hawk_report_depth(const struct hawk_pointer_report *report, size_t usual,
 
 struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site)
 {
-	const struct hawk_site *all = &report->graph->heap->sites[site];
+	const struct hawk_site *all = &report->heap->sites[site];
 
 	return report->chosen ? report->chosen[site]
 			      : (struct hawk_chosen){.objects = hawk_site_blocks(all),
@@ -42,7 +42,7 @@ struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report)
 {
 	struct hawk_chosen sum = {0};
 
-	for (size_t i = 0; report->chosen && i < report->graph->heap->site_count; i++) {
+	for (size_t i = 0; report->chosen && i < report->heap->site_count; i++) {
 		sum.objects += report->chosen[i].objects;
 		sum.bytes += report->chosen[i].bytes;
 	}
@@ -83,7 +83,7 @@ void hawk_report_put_block(const struct hawk_pointer_report *report,
 	struct hawk_block block;
 	size_t used, room;
 
-	hawk_heap_block(report->graph->heap, number, &block);
+	hawk_heap_block(report->heap, number, &block);
 	if (report->types)
 		type = hawk_block_type(report->types, &block);
 	hawk_text_printf(&text, "0x%llx  %s  ", (unsigned long long)block.start,
@@ -97,8 +97,7 @@ void hawk_report_put_block(const struct hawk_pointer_report *report,
 	}
 	room = room > NAME_WIDTH_MIN ? room : NAME_WIDTH_MIN;
 	hawk_site_name_append(
-		&text,
-		hawk_site_name(report->names, hawk_heap_site_at(report->graph->heap, number)),
+		&text, hawk_site_name(report->names, hawk_heap_site_at(report->heap, number)),
 		screen->full ? SIZE_MAX : room);
 	if (type_text.bytes)
 		hawk_text_printf(&text, "  [%s]", type_text.bytes);
@@ -110,11 +109,10 @@ void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t n
 {
 	struct hawk_block block;
 
-	hawk_heap_block(report->graph->heap, number, &block);
+	hawk_heap_block(report->heap, number, &block);
 	hawk_json_put_address(json, "address", block.start);
 	hawk_json_put_integer(json, "size", block.size);
-	hawk_json_put_site(json, "site", report->graph->heap,
-			   hawk_heap_site_at(report->graph->heap, number));
+	hawk_json_put_site(json, "site", report->heap, hawk_heap_site_at(report->heap, number));
 	hawk_json_put_string(json, "type",
 			     report->types ? hawk_block_type(report->types, &block) : NULL);
 }
@@ -122,7 +120,7 @@ void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t n
 void hawk_report_json_site_frames(const struct hawk_pointer_report *report, uint32_t site,
 				  struct hawk_json *json)
 {
-	hawk_json_put_site_frames(json, report->symbols, report->graph->heap, site);
+	hawk_json_put_site_frames(json, report->symbols, report->heap, site);
 }
 
 void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
@@ -151,7 +149,7 @@ static const struct hawk_site *not_sampled(const struct hawk_heap *heap)
 void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			      const struct hawk_screen *screen)
 {
-	const struct hawk_heap *heap = report->graph->heap;
+	const struct hawk_heap *heap = report->heap;
 	const struct hawk_site *others = not_sampled(heap);
 
 	if (!heap->sample_mean)
@@ -187,7 +185,7 @@ void hawk_report_put_start_only(const struct hawk_screen *screen)
 struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
 					  uint64_t address, uint32_t *ret)
 {
-	const struct hawk_block_index *index = &report->graph->heap->index;
+	const struct hawk_block_index *index = &report->heap->index;
 	bool interior;
 	uint32_t block = hawk_block_index_find(index, address, &interior);
 
@@ -195,20 +193,20 @@ struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *repo
 		*ret = hawk_block_index_whole(index, block);
 		return NULL;
 	}
-	if (report->graph->heap->table)
+	if (report->heap->table)
 		return hawk_error_create(HAWK_ERROR_NO_BLOCK, "no live block at 0x%" PRIx64,
 					 address);
 	return hawk_error_create(
 		HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": no block is known: %s", address,
-		hawk_report_has_tracer(report->graph->heap->target) ? "the trace table is missing"
-								    : "the process was not traced");
+		hawk_report_has_tracer(report->heap->target) ? "the trace table is missing"
+							     : "the process was not traced");
 }
 
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
 			    struct hawk_output *output, const char *schema, unsigned lines)
 {
 	hawk_json_begin(json, output, schema, report->source, lines);
-	put_json_sampling(report->graph->heap, json);
+	put_json_sampling(report->heap, json);
 }
 
 void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json)

@@ -46,7 +46,7 @@ static void hawk_cleanup_refs(struct refs *refs)
 
 static int compare_sources(const void *left, const void *right, void *context)
 {
-	const struct hawk_block_graph *graph = context;
+	const struct hawk_graph *graph = context;
 	const struct hawk_referrer *a = left;
 	const struct hawk_referrer *b = right;
 	uint32_t site_a = hawk_heap_site_at(graph->heap, a->source);
@@ -72,7 +72,7 @@ static int compare_groups(const void *left, const void *right)
 }
 
 /** Whether the pointers from `start` on that have the same site lie at too many offsets. */
-static bool is_array(const struct hawk_block_graph *graph, const struct hawk_referrer *items,
+static bool is_array(const struct hawk_graph *graph, const struct hawk_referrer *items,
 		     size_t count)
 {
 	uint32_t site = hawk_heap_site_at(graph->heap, items[0].source);
@@ -93,7 +93,7 @@ static void add_to_group(struct group *group, const struct hawk_referrer *item)
 }
 
 /** The items are in the order of compare_sources(). Returns the number of groups. */
-static size_t make_groups(const struct hawk_block_graph *graph, const struct hawk_referrer *items,
+static size_t make_groups(const struct hawk_graph *graph, const struct hawk_referrer *items,
 			  size_t count, struct group *groups)
 {
 	size_t used = 0;
@@ -127,7 +127,7 @@ static void filter_list(const struct hawk_pointer_report *report, struct refs *r
 	for (size_t i = refs->root_count; i < refs->list.count; i++) {
 		struct hawk_block block;
 
-		hawk_heap_block(report->graph->heap, refs->list.items[i].source, &block);
+		hawk_heap_block(report->heap, refs->list.items[i].source, &block);
 		if (hawk_block_filter_block(report->filter, &block))
 			refs->list.items[kept++] = refs->list.items[i];
 	}
@@ -137,7 +137,7 @@ static void filter_list(const struct hawk_pointer_report *report, struct refs *r
 static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_t address,
 			       struct refs *ret)
 {
-	const struct hawk_block_graph *graph = report->graph;
+	const struct hawk_graph *graph = report->graph;
 	struct hawk_error *err = hawk_report_find_block(report, address, &ret->block);
 	struct hawk_referrer *items;
 	size_t count;
@@ -196,7 +196,7 @@ static void put_roots(const struct hawk_pointer_report *report, const struct ref
 static void put_group(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
 		      struct hawk_site_stacks *stacks, const struct group *group)
 {
-	const struct hawk_heap *heap = report->graph->heap;
+	const struct hawk_heap *heap = report->heap;
 	char offset[24] = "anywhere", id[17] = "";
 
 	/* Both special offsets are the same number: in either case no place can be named. */
@@ -209,7 +209,7 @@ static void put_group(const struct hawk_pointer_report *report, const struct haw
 			   group->interior == 0                 ? "start"
 			   : group->interior == group->pointers ? "interior"
 								: "both",
-			   hawk_block_start(&report->graph->heap->index, group->example), id);
+			   hawk_block_start(&report->heap->index, group->example), id);
 	hawk_site_stacks_put(stacks, group->site);
 }
 
@@ -219,7 +219,7 @@ static void put_groups(const struct hawk_pointer_report *report, const struct re
 	size_t end = hawk_report_limit(report, DEFAULT_TOP, refs->group_count, screen->full);
 	CLEANUP(site_stacks)
 	struct hawk_site_stacks stacks =
-		hawk_site_stacks_on(screen, report->symbols, report->graph->heap,
+		hawk_site_stacks_on(screen, report->symbols, report->heap,
 				    hawk_report_depth(report, DEFAULT_DEPTH, screen->full));
 
 	hawk_screen_heading(screen, "Blocks, by site and offset (%s of %s)",
@@ -308,14 +308,13 @@ static void put_json_groups(const struct hawk_pointer_report *report, const stru
 		const struct group *group = &refs->groups[i];
 
 		hawk_json_object(json);
-		hawk_json_put_site(json, "site", report->graph->heap, group->site);
+		hawk_json_put_site(json, "site", report->heap, group->site);
 		hawk_json_put_integer_if(json, "offset", group->offset != HAWK_SITE_ANYWHERE,
 					 group->offset);
 		hawk_json_put_integer(json, "pointers", group->pointers);
 		hawk_json_put_integer(json, "interior", group->interior);
-		hawk_json_put_address(
-			json, "example",
-			hawk_block_start(&report->graph->heap->index, group->example));
+		hawk_json_put_address(json, "example",
+				      hawk_block_start(&report->heap->index, group->example));
 		hawk_report_json_site_frames(report, group->site, json);
 		hawk_json_object_end(json);
 	}

@@ -73,8 +73,7 @@ static void put_site(const struct hawk_pointer_report *report, const struct hawk
 			   amount(retained->all_pointers, exact).text,
 			   amount(retained->start_pointers, exact).text,
 			   hawk_quantity_bytes(blocks.bytes).text,
-			   hawk_quantity_count(blocks.objects).text,
-			   report->graph->heap->sites[index].id);
+			   hawk_quantity_count(blocks.objects).text, report->heap->sites[index].id);
 	hawk_site_stacks_put(stacks, index);
 }
 
@@ -85,7 +84,7 @@ void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 	size_t end = hawk_report_limit(report, DEFAULT_TOP, list->count, screen->full);
 	CLEANUP(site_stacks)
 	struct hawk_site_stacks stacks =
-		hawk_site_stacks_on(screen, report->symbols, report->graph->heap,
+		hawk_site_stacks_on(screen, report->symbols, report->heap,
 				    hawk_report_depth(report, DEFAULT_DEPTH, screen->full));
 
 	hawk_screen_heading(screen, "Sites by retained bytes (%s of %s)",
@@ -124,7 +123,7 @@ void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
 		struct hawk_chosen blocks = hawk_report_blocks_of(report, site);
 
 		hawk_json_object(json);
-		hawk_json_put_site(json, "site", report->graph->heap, site);
+		hawk_json_put_site(json, "site", report->heap, site);
 		hawk_json_put_integer(json, "objects", blocks.objects);
 		hawk_json_put_integer(json, "shallow_bytes", blocks.bytes);
 		hawk_report_json_retained(&report->retained[site], is_exact(report, site), json);
@@ -145,23 +144,23 @@ static int compare_blocks(const void *left, const void *right)
 	return a->block < b->block ? -1 : a->block > b->block;
 }
 
-static struct hawk_error *offer(const struct hawk_block_graph *graph, uint32_t block,
+static struct hawk_error *offer(const struct hawk_pointer_report *report, uint32_t block,
 				struct hawk_ranking *shown)
 {
 	struct hawk_retained_block item = {
 		.block = block,
-		.bytes = hawk_block_graph_retained(graph, &graph->dominators, block),
+		.bytes = hawk_dominators_retained(report->dominators, &report->heap->index, block),
 	};
 
 	return hawk_ranking_offer(shown, &item);
 }
 
 /** Whole blocks by their numbers among dominators; nearly all retain too little to be looked at. */
-static struct hawk_error *rank(const struct hawk_block_graph *graph, const uint64_t *chosen,
+static struct hawk_error *rank(const struct hawk_pointer_report *report, const uint64_t *chosen,
 			       struct hawk_ranking *shown)
 {
-	const struct hawk_dominators *dominators = &graph->dominators;
-	const struct hawk_block_index *index = &graph->heap->index;
+	const struct hawk_dominators *dominators = report->dominators;
+	const struct hawk_block_index *index = &report->heap->index;
 	const struct hawk_retained_block *last;
 	struct hawk_error *err = NULL;
 	uint64_t least = 0;
@@ -180,14 +179,13 @@ static struct hawk_error *rank(const struct hawk_block_graph *graph, const uint6
 	for (size_t i = 0; i < index->part_count && !err; i++)
 		if (index->parts[i].previous == HAWK_BLOCK_NOWHERE &&
 		    hawk_block_is_chosen(chosen, index->parts[i].number))
-			err = offer(graph, index->parts[i].number, shown);
+			err = offer(report, index->parts[i].number, shown);
 	return err;
 }
 
 struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report *report, bool full,
 					       struct hawk_retained_blocks *ret)
 {
-	const struct hawk_block_graph *graph = report->graph;
 	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
 	struct hawk_block_choice choice = {0};
 	struct hawk_error *err = NULL;
@@ -195,17 +193,17 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report 
 	*ret = (struct hawk_retained_blocks){0};
 	hawk_ranking_init(&ret->shown,
 			  hawk_report_limit(report, DEFAULT_TOP,
-					    hawk_block_index_block_count(&graph->heap->index),
+					    hawk_block_index_block_count(&report->heap->index),
 					    full),
 			  sizeof(struct hawk_retained_block), compare_blocks);
 	if (report->filter)
-		err = hawk_block_choice_make(graph, &wish, &choice);
+		err = hawk_block_choice_make(report->heap, &wish, &choice);
 	else
-		ret->count = hawk_block_index_block_count(&graph->heap->index);
-	for (size_t i = 0; choice.sites && i < graph->heap->site_count; i++)
+		ret->count = hawk_block_index_block_count(&report->heap->index);
+	for (size_t i = 0; choice.sites && i < report->heap->site_count; i++)
 		ret->count += choice.sites[i].objects;
 	if (!err)
-		err = rank(graph, choice.blocks, &ret->shown);
+		err = rank(report, choice.blocks, &ret->shown);
 	hawk_block_choice_deinit(&choice);
 	hawk_ranking_sort(&ret->shown);
 	return err;
@@ -234,7 +232,7 @@ void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 	hawk_screen_faint(screen, "%10s %10s  %s\n", "retained", "start only", "block");
 	for (size_t i = 0; i < blocks->shown.count; i++) {
 		uint64_t by_starts =
-			hawk_block_graph_retained(report->graph, start, items[i].block);
+			hawk_dominators_retained(start, &report->heap->index, items[i].block);
 
 		hawk_output_printf(screen->output, "%10s %10s  ",
 				   hawk_quantity_bytes(items[i].bytes).text,
@@ -257,7 +255,7 @@ void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 		hawk_json_put_object(json, "start_pointers");
 		hawk_json_put_integer(
 			json, "retained_bytes",
-			hawk_block_graph_retained(report->graph, start, items[i].block));
+			hawk_dominators_retained(start, &report->heap->index, items[i].block));
 		hawk_json_object_end(json);
 		hawk_json_object_end(json);
 	}

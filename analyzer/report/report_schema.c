@@ -157,7 +157,7 @@ static void put_misfit(const struct hawk_schema_report *report, const struct haw
 static void put_outlier(const struct hawk_schema_report *report, const struct hawk_screen *screen,
 			const struct hawk_schema_outlier *outlier)
 {
-	const struct hawk_block_index *index = &report->pointers->graph->heap->index;
+	const struct hawk_block_index *index = &report->pointers->heap->index;
 	uint32_t known = outlier->misfit_count < HAWK_SCHEMA_MISFITS_MAX ? outlier->misfit_count
 									 : HAWK_SCHEMA_MISFITS_MAX;
 	uint32_t shown = 0;

@@ -26,7 +26,7 @@ static void put_value(const struct hawk_schema_report *report, const struct hawk
 
 	hawk_json_object(json);
 	put_name(report, of, word, json);
-	hawk_json_put_site(json, "site", report->pointers->graph->heap,
+	hawk_json_put_site(json, "site", report->pointers->heap,
 			   block ? (uint32_t)word.key : UINT32_MAX);
 	hawk_json_put_signed_if(json, "value", one && word.class == HAWK_WORD_INTEGER,
 				(int64_t)word.key);
@@ -102,7 +102,7 @@ void hawk_report_schema_json(const struct hawk_schema_report *report, struct haw
 {
 	const struct hawk_schema *schema = report->schema;
 
-	hawk_json_put_site(json, "site", report->pointers->graph->heap, report->site);
+	hawk_json_put_site(json, "site", report->pointers->heap, report->site);
 	hawk_json_put_integer(json, "objects", schema->objects);
 	hawk_json_put_integer(json, "bytes", schema->bytes);
 	hawk_json_put_integer(json, "carved", schema->carved);

@@ -75,7 +75,7 @@ static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_s
 		qsort_r(list->sites, list->count, sizeof(*list->sites), compare_chosen,
 			(void *)report->chosen);
 	else
-		hawk_site_list_sort(list, report->graph->heap, HAWK_SITE_SORT_SIZE);
+		hawk_site_list_sort(list, report->heap, HAWK_SITE_SORT_SIZE);
 	for (size_t i = 0; i < list->count; i++)
 		if (hawk_report_blocks_of(report, list->sites[i]).objects)
 			list->sites[live++] = list->sites[i];
@@ -106,7 +106,7 @@ static struct hawk_quantity share_of_sources(const struct hawk_pointer_report *r
 					     const struct hawk_site_edge *edge)
 {
 	return hawk_quantity_share(edge->counts.sources,
-				   hawk_site_blocks(&report->graph->heap->sites[edge->source]));
+				   hawk_site_blocks(&report->heap->sites[edge->source]));
 }
 
 /** "at +8 of make_cell  cells.c:30, 98.1 % of those", fitted into `width` columns. */
@@ -164,8 +164,8 @@ static void put_site(const struct hawk_pointer_report *report, const struct hawk
 			      screen->full ? SIZE_MAX : screen->width - 44);
 	hawk_output_printf(screen->output, "%10s %12s  %016" PRIx64 "  %s\n",
 			   hawk_quantity_bytes(blocks.bytes).text,
-			   hawk_quantity_count(blocks.objects).text,
-			   report->graph->heap->sites[index].id, hawk_text_string(&text));
+			   hawk_quantity_count(blocks.objects).text, report->heap->sites[index].id,
+			   hawk_text_string(&text));
 	if (start == end)
 		hawk_output_puts(screen->output, "    no pointer to any of them\n");
 	for (uint32_t i = start; i < end; i++) {
@@ -203,12 +203,12 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	size_t end = live_sites(report, list, screen->full ? list->count : DEFAULT_TOP);
 	struct hawk_error *err;
 
-	if (!report->graph->heap->table) {
-		hawk_report_put_unknown(report->graph->heap->target, screen, "Sites",
+	if (!report->heap->table) {
+		hawk_report_put_unknown(report->heap->target, screen, "Sites",
 					"see which sites' blocks hold which");
 		return NULL;
 	}
-	err = order_by_target(graph, report->graph->heap->site_count, &by);
+	err = order_by_target(graph, report->heap->site_count, &by);
 	if (err)
 		return err;
 	hawk_screen_heading(screen, "Sites, and what holds their blocks (%s of %s)",
@@ -253,7 +253,7 @@ static void put_json_edge(const struct hawk_pointer_report *report,
 			  const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
 			  struct hawk_json *json)
 {
-	const struct hawk_heap *heap = report->graph->heap;
+	const struct hawk_heap *heap = report->heap;
 
 	hawk_json_object(json);
 	hawk_json_put_site(json, "source", heap, edge->source);
@@ -274,7 +274,7 @@ static void put_json_nodes(const struct hawk_pointer_report *report,
 		struct hawk_chosen blocks = hawk_report_blocks_of(report, list->sites[i]);
 
 		hawk_json_object(json);
-		hawk_json_put_site(json, "site", report->graph->heap, list->sites[i]);
+		hawk_json_put_site(json, "site", report->heap, list->sites[i]);
 		hawk_json_put_integer(json, "inuse_objects", blocks.objects);
 		hawk_json_put_integer(json, "inuse_bytes", blocks.bytes);
 		hawk_report_json_site_frames(report, list->sites[i], json);
@@ -290,7 +290,7 @@ enum { DOT_SITE = 1, DOT_HOLDER };
 static uint8_t *mark(const struct hawk_pointer_report *report, const struct hawk_site_list *list,
 		     size_t end)
 {
-	uint8_t *marks = calloc(report->graph->heap->site_count + 1, 1);
+	uint8_t *marks = calloc(report->heap->site_count + 1, 1);
 
 	for (size_t i = 0; marks && i < end; i++)
 		marks[list->sites[i]] = DOT_SITE;
@@ -332,8 +332,8 @@ static void begin_dot_node(const struct hawk_pointer_report *report, struct hawk
 	CLEANUP(text) struct hawk_text text = {0};
 
 	hawk_site_name_append(&text, hawk_site_name(report->names, index), DOT_NAME_WIDTH);
-	hawk_output_printf(output, "\ts%016" PRIx64 " [%slabel=\"",
-			   report->graph->heap->sites[index].id, style);
+	hawk_output_printf(output, "\ts%016" PRIx64 " [%slabel=\"", report->heap->sites[index].id,
+			   style);
 	put_dot_text(output, hawk_text_string(&text));
 }
 
@@ -352,7 +352,7 @@ static void put_dot_edge(const struct hawk_pointer_report *report,
 			 const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
 			 struct hawk_output *output)
 {
-	const struct hawk_site *sites = report->graph->heap->sites;
+	const struct hawk_site *sites = report->heap->sites;
 	CLEANUP(text) struct hawk_text places = {0};
 
 	append_places(graph, edge, PLACES, &places);

@@ -56,7 +56,7 @@ static uint64_t lost_bytes(const struct hawk_suspect *suspect)
 static void append_command(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
 			   struct hawk_text *text)
 {
-	uint64_t id = suspects->pointers->graph->heap->sites[suspect->site].id;
+	uint64_t id = suspects->pointers->heap->sites[suspect->site].id;
 	bool lost = suspect->lost.objects ||
 		    (suspect->facts.reach_known && 2 * lost_bytes(suspect) >= suspect->facts.bytes);
 
@@ -373,7 +373,7 @@ static void put_all(const struct hawk_suspects *suspects, const struct hawk_scre
 	struct hawk_screen narrow = *screen;
 	CLEANUP(site_stacks)
 	struct hawk_site_stacks stacks =
-		hawk_site_stacks_on(&narrow, pointers->symbols, pointers->graph->heap, 1);
+		hawk_site_stacks_on(&narrow, pointers->symbols, pointers->heap, 1);
 
 	narrow.full = false;
 	for (size_t i = 0; i < suspects->count; i++)
@@ -387,7 +387,7 @@ static void put_all(const struct hawk_suspects *suspects, const struct hawk_scre
 static uint64_t explained_bytes(const struct hawk_suspects *suspects,
 				const struct hawk_suspect *suspect)
 {
-	const struct hawk_site *sites = suspects->pointers->graph->heap->sites;
+	const struct hawk_site *sites = suspects->pointers->heap->sites;
 	uint64_t bytes = suspect->facts.inuse_bytes;
 
 	for (size_t i = 0; i < suspect->follower_count; i++)
@@ -433,7 +433,7 @@ static void put_json_holder(const struct hawk_suspects *suspects,
 	hawk_json_put_string(json, "root", root ? suspects->roots.names[top->key] : NULL);
 	hawk_json_put_integer(json, "bytes", suspect->holder.bytes);
 	hawk_json_put_integer(json, "objects", suspect->holder.objects);
-	hawk_json_put_sites(json, "through", suspects->pointers->graph->heap, steps,
+	hawk_json_put_sites(json, "through", suspects->pointers->heap, steps,
 			    find_steps(suspects, suspect, steps));
 	hawk_json_object_end(json);
 }
@@ -448,7 +448,7 @@ static void put_json_lost(const struct hawk_suspects *suspects, const struct haw
 	hawk_json_put_object(json, "lost_through");
 	hawk_json_put_integer(json, "objects", suspect->lost.objects);
 	hawk_json_put_integer(json, "bytes", suspect->lost.bytes);
-	hawk_json_put_sites(json, "sites", suspects->pointers->graph->heap, suspect->followers,
+	hawk_json_put_sites(json, "sites", suspects->pointers->heap, suspect->followers,
 			    suspect->follower_count);
 	hawk_json_object_end(json);
 }
@@ -460,7 +460,7 @@ static void put_json_suspect(const struct hawk_suspects *suspects,
 
 	append_command(suspects, suspect, &command);
 	hawk_json_object(json);
-	hawk_json_put_site(json, "site", suspects->pointers->graph->heap, suspect->site);
+	hawk_json_put_site(json, "site", suspects->pointers->heap, suspect->site);
 	hawk_json_put_integer(json, "inuse_objects", suspect->facts.inuse_objects);
 	hawk_json_put_integer(json, "inuse_bytes", suspect->facts.inuse_bytes);
 	hawk_report_json_growth(&suspect->growth, &suspect->facts, json);

@@ -300,7 +300,7 @@ static void put_json_node(const struct writer *writer, const uint32_t *numbers, 
 	hawk_json_object(json);
 	hawk_json_put_string(json, "kind", kinds[node->kind]);
 	hawk_json_put_string(json, "name", name.bytes);
-	hawk_json_put_site(json, "site", writer->report->graph->heap,
+	hawk_json_put_site(json, "site", writer->report->heap,
 			   node->kind == HAWK_TREE_SITE ? node->key : UINT32_MAX);
 	put_json_sums(json, node->flat_objects, node->flat_bytes, node->cum_objects,
 		      node->cum_bytes);

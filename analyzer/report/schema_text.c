@@ -26,8 +26,7 @@ static void append_site(const struct hawk_pointer_report *report, const char *be
 static void append_symbol(const struct hawk_pointer_report *report, uint64_t address, size_t width,
 			  struct hawk_text *text)
 {
-	const struct hawk_module *module =
-		hawk_target_module_at(report->graph->heap->target, address);
+	const struct hawk_module *module = hawk_target_module_at(report->heap->target, address);
 	struct hawk_symbol_module of;
 	const char *name = NULL;
 	uint64_t offset = 0;
@@ -68,8 +67,7 @@ static void append_quote(const struct hawk_pointer_report *report, uint64_t word
 			 struct hawk_text *text)
 {
 	uint8_t bytes[QUOTE_BYTES];
-	size_t size =
-		hawk_target_read_some(report->graph->heap->target, word, bytes, sizeof(bytes));
+	size_t size = hawk_target_read_some(report->heap->target, word, bytes, sizeof(bytes));
 	size_t length = hawk_text_length(bytes, size);
 
 	if (!length)

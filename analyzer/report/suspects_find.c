@@ -44,8 +44,11 @@ static struct hawk_error *find_holders(struct hawk_suspects *suspects)
 	struct hawk_error *err = hawk_tree_roots_make(suspects->pointers->roots, &suspects->roots);
 
 	if (!err)
-		err = hawk_site_tree_retained(suspects->graph, suspects->roots.groups, NULL,
-					      &suspects->tree);
+		err = hawk_site_tree_add_retained(suspects->pointers->graph,
+						  suspects->pointers->dominators,
+						  suspects->roots.groups, NULL, &suspects->tree);
+	if (!err)
+		err = hawk_site_tree_finish(&suspects->tree);
 	if (err)
 		return err;
 	CLEANUP(free_ptr) uint32_t *tops = hawk_site_tree_tops(&suspects->tree);
@@ -68,7 +71,8 @@ static struct hawk_error *find_retained(struct hawk_suspects *suspects)
 
 	for (size_t i = 0; i < suspects->count; i++)
 		sites[i] = suspects->items[i].site;
-	err = hawk_site_freed(suspects->graph, NULL, sites, suspects->count, retained);
+	err = hawk_site_freed(suspects->pointers->graph, suspects->pointers->reach, NULL, sites,
+			      suspects->count, retained);
 	for (size_t i = 0; !err && i < suspects->count; i++)
 		suspects->items[i].retained = retained[i];
 	return err;
@@ -76,7 +80,7 @@ static struct hawk_error *find_retained(struct hawk_suspects *suspects)
 
 static void judge(const struct hawk_suspects *suspects, struct hawk_suspect *suspect)
 {
-	const struct hawk_block_graph *graph = suspects->graph;
+	const struct hawk_graph *graph = suspects->pointers->graph;
 
 	suspect->facts =
 		hawk_site_ages_facts(graph, suspect->site, &suspects->ages[suspect->site], false);
@@ -136,7 +140,8 @@ static struct hawk_error *find_origins(struct hawk_suspects *suspects)
 	}
 	if (!lost_count)
 		return NULL;
-	err = hawk_leak_origins(suspects->graph, lost, lost_count, found);
+	err = hawk_leak_origins(suspects->pointers->graph, suspects->pointers->reach, lost,
+				lost_count, found);
 	if (err)
 		return err;
 	for (size_t i = 0, at = 0; i < count; i++)
@@ -149,15 +154,15 @@ static struct hawk_error *find_origins(struct hawk_suspects *suspects)
 
 struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
 {
-	const struct hawk_block_graph *graph = suspects->graph;
+	const struct hawk_heap *heap = suspects->pointers->heap;
 	struct hawk_error *err;
 
 	suspects->items = calloc(COUNT_MAX_FULL, sizeof(*suspects->items));
 	if (!suspects->items)
 		return &hawk_enomem;
-	suspects->heap_bytes = graph->heap->sweep.bytes;
-	suspects->count = choose(graph->heap, full, suspects);
-	err = hawk_site_ages_make(suspects->graph, NULL, &suspects->ages);
+	suspects->heap_bytes = heap->sweep.bytes;
+	suspects->count = choose(heap, full, suspects);
+	err = hawk_site_ages_make(heap, suspects->pointers->reach, NULL, &suspects->ages);
 	if (!err)
 		err = find_origins(suspects);
 	if (!err)

@@ -23,7 +23,6 @@ struct choice_world {
 	struct hawk_heap heap;
 	struct hawk_site sites[SITES];
 	uint32_t site_of_trace[TRACES];
-	struct hawk_block_graph graph;
 	struct hawk_large_block large[LARGE_MAX];
 	struct hawk_large_block *own_large;
 	uint64_t seed;
@@ -66,11 +65,6 @@ static void open_world(struct choice_world *world, uint64_t seed)
 
 	*world = (struct choice_world){.seed = seed};
 	sweep_core_open_spoiled(&world->core, bytes, 4096, seed);
-	world->graph = (struct hawk_block_graph){
-		.heap = &world->heap,
-		.findings = &world->findings,
-		.parts = HAWK_PART_INDEX,
-	};
 	hawk_parallel_set_threads(1 + (unsigned)seed % 3);
 	check(hawk_block_index_init(index, 2 * bytes));
 	if (seed % 2)
@@ -142,30 +136,50 @@ static void choose_births(struct choice_world *world, struct hawk_choice_test *t
 			any ? random_below(world, 2) : birth >= first && birth <= last;
 }
 
+/* One block after the other; the test alone where that decides. */
+static bool is_wanted(const struct hawk_heap *heap, struct hawk_near *near,
+		      const struct hawk_choice_wish *wish, uint32_t number)
+{
+	const struct hawk_choice_test *test = wish ? wish->test : NULL;
+	struct hawk_block block;
+	bool wanted = true;
+
+	hawk_heap_next_block(heap, near, number, &block);
+	if (!wish)
+		return true;
+	if (wish->trace && !wish->trace(wish->context, heap->index.traces[number]))
+		return false;
+	if (test && (block.size < test->size_low || block.size > test->size_high ||
+		     (test->births_matter && !test->births[block.birth])))
+		return false;
+	if (!test || !test->decides)
+		check(wish->filter(wish->context, &block, &wanted));
+	return wanted;
+}
+
 static uint32_t expect_bits(struct choice_world *world, const struct hawk_choice_wish *wish,
 			    bool sited)
 {
-	const struct hawk_block_graph *graph = &world->graph;
-	struct hawk_near near = {.target = graph->heap->target};
+	const struct hawk_heap *heap = &world->heap;
+	struct hawk_near near = {.target = heap->target};
 	uint32_t chosen = 0, next = 0;
 	uint64_t *bits;
 
-	check(hawk_choice_bits_make(graph, wish, sited, &bits));
-	for (uint32_t i = 0; i < graph->heap->index.count; i++) {
+	check(hawk_choice_bits_make(heap, wish, sited, &bits));
+	for (uint32_t i = 0; i < heap->index.count; i++) {
 		bool wanted;
 
-		check(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
-		wanted = wanted && (!sited || hawk_heap_site_at(graph->heap, i) < SITES);
+		wanted = is_wanted(heap, &near, wish, i);
+		wanted = wanted && (!sited || hawk_heap_site_at(heap, i) < SITES);
 		assert_int_equal(hawk_block_is_chosen(bits, i), wanted);
 		if (!wanted)
 			continue;
 		chosen++;
-		assert_int_equal(hawk_block_next_chosen(bits, next, graph->heap->index.count), i);
+		assert_int_equal(hawk_block_next_chosen(bits, next, heap->index.count), i);
 		next = i + 1;
 	}
-	assert_true(hawk_block_next_chosen(bits, next, graph->heap->index.count) >=
-		    graph->heap->index.count);
-	for (uint32_t i = graph->heap->index.count; i % 64; i++)
+	assert_true(hawk_block_next_chosen(bits, next, heap->index.count) >= heap->index.count);
+	for (uint32_t i = heap->index.count; i % 64; i++)
 		assert_false(hawk_block_is_chosen(bits, i));
 	free(bits);
 	return chosen;
@@ -177,10 +191,10 @@ static void expect_sums(struct choice_world *world, const struct hawk_choice_wis
 	struct hawk_chosen sites[SITES] = {{0}}, all = {0}, at_once = {0};
 	struct hawk_block_choice choice;
 
-	check(hawk_block_choice_make(&world->graph, wish, &choice));
+	check(hawk_block_choice_make(&world->heap, wish, &choice));
 	for (uint32_t i = 0; i < index->count; i++)
 		if (hawk_block_is_chosen(choice.blocks, i)) {
-			hawk_chosen_add(&sites[hawk_heap_site_at(world->graph.heap, i)], index, i);
+			hawk_chosen_add(&sites[hawk_heap_site_at(&world->heap, i)], index, i);
 			hawk_chosen_add(&all, index, i);
 		}
 	assert_memory_equal(choice.sites, sites, sizeof(sites));

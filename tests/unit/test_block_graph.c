@@ -11,46 +11,47 @@
 
 enum { HEAPS = 100 };
 
-static void make_everything(struct site_world *fixture, uint64_t seed, unsigned threads,
-			    struct hawk_site_graph *sites)
+/** Everything that is made of a heap. */
+struct everything {
+	struct site_world fixture;
+	struct hawk_dominators dominators;
+	struct hawk_site_graph sites;
+};
+
+static void make_everything(struct everything *made, uint64_t seed, unsigned threads)
 {
 	struct graph_world *world = graph_world_create();
 
 	graph_world_fill(world, &seed);
-	site_world_open(fixture, world);
+	site_world_open(&made->fixture, world);
 	hawk_parallel_set_threads(threads);
-	if (seed % 2)
-		site_world_forget_edges(fixture);
-	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_RETAINED));
-	assert_null(hawk_site_graph_make(&fixture->graph, NULL, sites));
+	site_world_dominators(&made->fixture, HAWK_EDGES_ALL, &made->dominators);
+	check(hawk_site_graph_make(&made->fixture.graph, NULL, &made->sites));
 }
 
 TEST(everything_is_the_same_with_one_thread_and_with_several)
 {
 	for (uint64_t seed = 0; seed < HEAPS; seed++) {
-		struct site_world fixtures[2];
-		struct hawk_site_graph sites[2];
+		struct everything made[2];
 		uint32_t count;
 
 		for (unsigned i = 0; i < 2; i++)
-			make_everything(&fixtures[i], seed, i + 1, &sites[i]);
-		count = fixtures[0].heap.index.count;
-		assert_int_equal(sites[0].edge_count, sites[1].edge_count);
-		assert_int_equal(sites[0].place_count, sites[1].place_count);
-		assert_memory_equal(sites[0].edges, sites[1].edges,
-				    sites[0].edge_count * sizeof(*sites[0].edges));
-		assert_memory_equal(sites[0].places, sites[1].places,
-				    sites[0].place_count * sizeof(*sites[0].places));
-		assert_memory_equal(fixtures[0].graph.retained, fixtures[1].graph.retained,
-				    SITE_WORLD_SITES * sizeof(*fixtures[0].graph.retained));
-		assert_memory_equal(fixtures[0].graph.reach.kinds, fixtures[1].graph.reach.kinds,
+			make_everything(&made[i], seed, i + 1);
+		count = made[0].fixture.heap.index.count;
+		assert_int_equal(made[0].sites.edge_count, made[1].sites.edge_count);
+		assert_int_equal(made[0].sites.place_count, made[1].sites.place_count);
+		assert_memory_equal(made[0].sites.edges, made[1].sites.edges,
+				    made[0].sites.edge_count * sizeof(*made[0].sites.edges));
+		assert_memory_equal(made[0].sites.places, made[1].sites.places,
+				    made[0].sites.place_count * sizeof(*made[0].sites.places));
+		assert_memory_equal(made[0].fixture.reach.kinds, made[1].fixture.reach.kinds,
 				    count);
-		assert_memory_equal(fixtures[0].graph.dominators.dominators + 1,
-				    fixtures[1].graph.dominators.dominators + 1,
-				    count * sizeof(uint32_t));
+		assert_memory_equal(made[0].dominators.dominators + 1,
+				    made[1].dominators.dominators + 1, count * sizeof(uint32_t));
 		for (unsigned i = 0; i < 2; i++) {
-			hawk_site_graph_deinit(&sites[i]);
-			site_world_close(&fixtures[i]);
+			hawk_site_graph_deinit(&made[i].sites);
+			hawk_dominators_deinit(&made[i].dominators);
+			site_world_close(&made[i].fixture);
 		}
 	}
 }
@@ -62,7 +63,7 @@ struct core_fixture {
 	struct hawk_findings findings;
 	struct hawk_target *target;
 	struct hawk_heap heap;
-	struct hawk_block_graph graph;
+	struct hawk_graph graph;
 };
 
 static int set_up_core(void **state)
@@ -93,7 +94,7 @@ static int tear_down_core(void **state)
 {
 	struct core_fixture *fixture = *state;
 
-	hawk_block_graph_deinit(&fixture->graph);
+	hawk_graph_deinit(&fixture->graph);
 	hawk_heap_deinit(&fixture->heap);
 	hawk_target_close(fixture->target);
 	synthetic_core_remove(fixture->path);
@@ -110,39 +111,51 @@ BLOCK_GRAPH_TEST(one_sweep_gives_sites_and_blocks_with_all_that_their_headers_sa
 {
 	struct hawk_block block;
 
-	assert_null(hawk_heap_load_graph(fixture->target, &fixture->findings, HAWK_PART_INDEX,
-					 &fixture->graph, &fixture->heap));
-	assert_int_equal(fixture->graph.parts, HAWK_PART_INDEX);
+	assert_null(hawk_heap_load(fixture->target, &fixture->findings, &fixture->heap));
 	assert_int_equal(fixture->heap.index.count, 3);
 	for (uint32_t i = 0; i < 3; i++) {
-		assert_true(hawk_heap_block(fixture->graph.heap, i, &block));
+		assert_true(hawk_heap_block(&fixture->heap, i, &block));
 		assert_int_equal(block.start, SYNTHETIC_HEAP + 64 * i + 16);
 		assert_int_equal(block.size, 24 + i);
 		assert_int_equal(block.kind, HAWK_KIND_NEW);
 		assert_int_equal(block.birth, i + 1);
 	}
-	assert_int_equal(
-		fixture->heap.sites[hawk_heap_site_at(fixture->graph.heap, 0)].inuse_objects, 2);
-	assert_int_equal(fixture->heap.sites[hawk_heap_site_at(fixture->graph.heap, 2)].id,
+	assert_int_equal(fixture->heap.sites[hawk_heap_site_at(&fixture->heap, 0)].inuse_objects,
+			 2);
+	assert_int_equal(fixture->heap.sites[hawk_heap_site_at(&fixture->heap, 2)].id,
 			 HAWK_SITE_NO_STACK);
 }
 
-BLOCK_GRAPH_TEST(a_part_brings_what_it_depends_on)
+/* Of a heap, one after the other. */
+static void make_values(struct core_fixture *fixture, struct hawk_reach *reach,
+			struct hawk_dominators *dominators)
 {
 	assert_null(hawk_heap_load(fixture->target, &fixture->findings, &fixture->heap));
-	hawk_block_graph_init(&fixture->graph, &fixture->heap, &fixture->findings);
-	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_REACH));
-	assert_int_equal(fixture->graph.parts,
-			 HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS | HAWK_PART_REACH);
-	assert_int_equal(fixture->graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, 3);
-	assert_null(hawk_block_graph_need(&fixture->graph, HAWK_PART_RETAINED));
-	assert_int_equal(fixture->graph.retained[hawk_heap_site_at(fixture->graph.heap, 0)],
-			 24 + 25);
+	assert_null(hawk_graph_make(&fixture->heap, NULL, &fixture->findings, &fixture->graph));
+	assert_null(hawk_reach_make(&fixture->graph, HAWK_EDGES_ALL, NULL, reach));
+	assert_null(hawk_dominators_make(&fixture->graph, reach, dominators));
+}
+
+BLOCK_GRAPH_TEST(each_value_is_made_from_those_before_it)
+{
+	struct hawk_dominators dominators;
+	struct hawk_reach reach;
+	uint64_t retained[8] = {0};
+
+	make_values(fixture, &reach, &dominators);
+	assert_int_equal(reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, 3);
+	assert_in_range(fixture->heap.site_count, 2, 8);
+	assert_null(hawk_dominators_retained_by_site(&dominators, &fixture->heap, NULL, retained));
+	assert_int_equal(retained[hawk_heap_site_at(&fixture->heap, 0)], 24 + 25);
+	hawk_dominators_deinit(&dominators);
+	hawk_reach_deinit(&reach);
 }
 
 BLOCK_GRAPH_TEST(a_process_that_was_not_traced_has_no_blocks)
 {
 	struct synthetic_core *core = synthetic_core_create();
+	struct hawk_dominators dominators;
+	struct hawk_reach reach;
 	char *path;
 
 	synthetic_core_add_memory(core, SYNTHETIC_HEAP, "no table", 8);
@@ -150,10 +163,11 @@ BLOCK_GRAPH_TEST(a_process_that_was_not_traced_has_no_blocks)
 	synthetic_core_destroy(core);
 	hawk_target_close(fixture->target);
 	assert_null(hawk_target_open_core(path, &fixture->findings, &fixture->target));
-	assert_null(hawk_heap_load_graph(fixture->target, &fixture->findings, HAWK_PART_RETAINED,
-					 &fixture->graph, &fixture->heap));
+	make_values(fixture, &reach, &dominators);
 	assert_null(fixture->heap.table);
 	assert_int_equal(fixture->heap.index.count, 0);
-	assert_true(fixture->graph.parts & HAWK_PART_RETAINED);
+	assert_int_equal(dominators.count, 0);
+	hawk_dominators_deinit(&dominators);
+	hawk_reach_deinit(&reach);
 	synthetic_core_remove(path);
 }

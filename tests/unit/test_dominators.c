@@ -45,7 +45,7 @@ static void expect_groups(const struct graph_world *world, const struct graph_or
 			  const struct hawk_dominators *dominators, unsigned edges, uint64_t *sums)
 {
 	memset(sums, 0, GRAPH_TRACES * sizeof(*sums));
-	check(hawk_dominators_retained_by_group(dominators, &world->index, &graph_by_trace, sums));
+	check(hawk_dominators_retained_by_site(dominators, &world->found, NULL, sums));
 	expect_sums(world, oracle, sums, edges);
 }
 
@@ -57,18 +57,15 @@ static void expect_oracle(struct graph_world *world, const struct graph_oracle *
 	uint64_t objects = 0;
 	uint64_t sums[GRAPH_TRACES];
 
-	check(hawk_reach_make(&world->index, &world->graph, &world->roots, (enum hawk_edges)edges,
-			      &world->workspace, &reach));
+	check(hawk_reach_make(&world->graph, (enum hawk_edges)edges, NULL, &reach));
 	for (uint32_t i = 0; i < world->count; i++)
 		assert_int_equal(reach.kinds[i], oracle->kinds[edges][i]);
 	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++)
 		objects += reach.sums[kind].objects;
 	assert_int_equal(objects, world->count);
-	check(hawk_dominators_make(&world->index, &world->graph, &world->roots, &reach,
-				   &world->workspace, &dominators));
+	check(hawk_dominators_make(&world->graph, &reach, &dominators));
 	assert_int_equal(dominators.count, world->count);
 	expect_groups(world, oracle, &dominators, edges, sums);
-	hawk_dominators_number_blocks(&dominators);
 	for (uint32_t i = 0; i < world->count; i++) {
 		uint32_t number = dominators.numbers[i];
 
@@ -78,6 +75,7 @@ static void expect_oracle(struct graph_world *world, const struct graph_oracle *
 		assert_int_equal(dominators.sizes[number],
 				 __builtin_popcountll(oracle->dominated[edges][i]));
 	}
+	hawk_dominators_deinit(&dominators);
 	hawk_reach_deinit(&reach);
 }
 
@@ -92,7 +90,7 @@ TEST(random_heaps_agree_with_trying_everything)
 
 		graph_world_fill(world, &seed);
 		graph_world_open(world, 1, SIZE_MAX);
-		assert_int_equal(world->index.count, world->count);
+		assert_int_equal(world->found.index.count, world->count);
 		graph_oracle_make(world, &oracle);
 		expect_oracle(world, &oracle, HAWK_EDGES_ALL);
 		expect_oracle(world, &oracle, HAWK_EDGES_START_ONLY);

@@ -40,7 +40,6 @@ static void finish_on_small_stack(struct graph_shape *shape)
 	assert_int_equal(pthread_join(thread, &in_time), 0);
 	pthread_attr_destroy(&attributes);
 	assert_non_null(in_time);
-	hawk_dominators_number_blocks(&shape->dominators);
 }
 
 static uint32_t dominator_of(const struct graph_shape *shape, uint32_t block)

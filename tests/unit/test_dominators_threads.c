@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "test.h"
+#include "hawk_parallel.h"
 #include "synthetic_graph.h"
 
 /** Of heaps that threads share. */
@@ -27,12 +28,12 @@ static struct graph_shape *clusters_at_random(const struct clusters *clusters, u
 		if (!clusters->rootless || synthetic_random(seed) % clusters->rootless)
 			graph_shape_root(shape, first);
 	/* Not in the order of addresses. */
-	for (size_t i = shape->roots.count; i-- > 1;) {
+	for (size_t i = shape->graph.roots.count; i-- > 1;) {
 		size_t other = synthetic_random(seed) % (i + 1);
-		struct hawk_root root = shape->roots.items[i];
+		struct hawk_root root = shape->graph.roots.items[i];
 
-		shape->roots.items[i] = shape->roots.items[other];
-		shape->roots.items[other] = root;
+		shape->graph.roots.items[i] = shape->graph.roots.items[other];
+		shape->graph.roots.items[other] = root;
 	}
 	for (uint32_t block = 0; block < count; block++)
 		for (unsigned i = synthetic_random(seed) % 4; i; i--) {
@@ -65,12 +66,9 @@ static void make_outcome(struct graph_shape *shape, struct outcome *ret)
 	const uint32_t *lanes[3];
 
 	*ret = (struct outcome){0};
-	check(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
-			      &shape->workspace, &ret->all));
-	check(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &ret->all,
-				   &shape->workspace, dominators));
-	check(hawk_dominators_retained_by_group(dominators, &shape->index, &graph_by_trace,
-						ret->sums));
+	check(hawk_reach_make(&shape->graph, HAWK_EDGES_ALL, NULL, &ret->all));
+	check(hawk_dominators_make(&shape->graph, &ret->all, dominators));
+	check(hawk_dominators_retained_by_site(dominators, &shape->found, NULL, ret->sums));
 	dominators->blocks[0] = dominators->dominators[0] = 0;
 	lanes[0] = dominators->blocks;
 	lanes[1] = dominators->dominators;
@@ -150,7 +148,7 @@ TEST(dominators_are_the_same_with_any_number_of_threads)
 		graph_shape_finish(shape);
 		make_outcome(shape, &expected);
 		for (unsigned threads = 2; threads < 11; threads += threads < 4 ? 1 : 6) {
-			graph_shape_share(shape, threads);
+			hawk_parallel_set_threads(threads);
 			expect_outcome(shape, &expected);
 		}
 		outcome_deinit(&expected);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "test.h"
+#include "hawk_parallel.h"
 #include "graph_batch.h"
 #include "hawk_pointers.h"
 #include "synthetic_graph.h"
@@ -41,16 +42,16 @@ static void expect_roots(const struct graph_world *world)
 	struct graph_oracle oracle;
 
 	graph_oracle_make(world, &oracle);
-	for (size_t i = 0; i < world->roots.count; i++) {
-		uint32_t edge = world->roots.items[i].edge;
+	for (size_t i = 0; i < world->graph.roots.count; i++) {
+		uint32_t edge = world->graph.roots.items[i].edge;
 
 		sets[0] |= UINT64_C(1) << (edge >> 1);
 		if (!(edge & HAWK_EDGE_INTERIOR))
 			sets[1] |= UINT64_C(1) << (edge >> 1);
 	}
-	for (size_t i = 1; i < world->roots.count; i++) {
-		const struct hawk_root *before = &world->roots.items[i - 1];
-		const struct hawk_root *root = &world->roots.items[i];
+	for (size_t i = 1; i < world->graph.roots.count; i++) {
+		const struct hawk_root *before = &world->graph.roots.items[i - 1];
+		const struct hawk_root *root = &world->graph.roots.items[i];
 
 		assert_true(before->kind <= root->kind);
 		if (before->kind == root->kind && before->owner == root->owner)
@@ -71,11 +72,11 @@ TEST(random_heaps_have_the_edges_and_roots_of_their_bytes)
 
 		graph_world_fill(world, &seed);
 		graph_world_open(world, 1, SIZE_MAX);
-		assert_int_equal(world->index.count, world->count);
+		assert_int_equal(world->found.index.count, world->count);
 		for (uint32_t block = 0; block < world->count; block++)
 			expect_block_edges(world, block);
 		expect_roots(world);
-		assert_true(hawk_roots_complete(&world->roots));
+		assert_true(hawk_roots_complete(&world->graph.roots));
 		graph_world_destroy(world);
 	}
 }
@@ -114,26 +115,29 @@ TEST(the_graph_is_the_same_with_any_number_of_threads)
 		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
 	char *path = synthetic_heap_write(heap);
 	struct hawk_sweep_result result;
-	struct hawk_block_index index;
+	struct hawk_heap found = {0};
 	struct hawk_target *target;
 	struct hawk_graph first;
 
 	check(hawk_target_open_core(path, NULL, &target));
-	check(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
-	assert_int_equal(index.count, count);
-	check(hawk_graph_make(target, &index, threads[0], &first));
+	check(hawk_block_index_sweep(&found.index, target, &plan, 1, NULL, &result));
+	assert_int_equal(found.index.count, count);
+	found.target = target;
+	hawk_parallel_set_threads(threads[0]);
+	check(hawk_graph_read_edges(&found, &first));
 	assert_true(first.edge_count > count);
 	for (unsigned i = 1; i < sizeof(threads) / sizeof(threads[0]); i++) {
 		struct hawk_graph graph;
 
-		check(hawk_graph_make(target, &index, threads[i], &graph));
+		hawk_parallel_set_threads(threads[i]);
+		check(hawk_graph_read_edges(&found, &graph));
 		assert_int_equal(graph.edge_count, first.edge_count);
 		assert_memory_equal(graph.offsets, first.offsets, 4 * ((size_t)count + 1));
 		assert_memory_equal(graph.edges, first.edges, 4 * (size_t)graph.edge_count);
 		hawk_graph_deinit(&graph);
 	}
 	hawk_graph_deinit(&first);
-	hawk_block_index_deinit(&index);
+	hawk_block_index_deinit(&found.index);
 	hawk_target_close(target);
 	synthetic_heap_destroy(heap);
 	synthetic_core_remove(path);
@@ -165,15 +169,16 @@ TEST(pointers_are_told_in_the_order_of_the_edges)
 		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
 	char *path = synthetic_heap_write(heap);
 	struct hawk_sweep_result result;
-	struct hawk_block_index index;
+	struct hawk_heap found = {0};
 	struct hawk_target *target;
 	struct hawk_graph graph;
 	struct told told = {0};
 
 	check(hawk_target_open_core(path, NULL, &target));
-	check(hawk_block_index_sweep(&index, target, &plan, 1, NULL, &result));
-	check(hawk_graph_make(target, &index, 2, &graph));
-	check(hawk_pointers_read(target, &index, &graph, 0, count, NULL, take_told, &told));
+	check(hawk_block_index_sweep(&found.index, target, &plan, 1, NULL, &result));
+	found.target = target;
+	check(hawk_graph_read_edges(&found, &graph));
+	check(hawk_pointers_read(&graph, 0, count, NULL, take_told, &told));
 	assert_int_equal(told.count, graph.edge_count);
 	for (uint32_t i = 0; i < graph.edge_count; i++) {
 		uint32_t source = told.items[i].source;
@@ -183,7 +188,7 @@ TEST(pointers_are_told_in_the_order_of_the_edges)
 	}
 	free(told.items);
 	hawk_graph_deinit(&graph);
-	hawk_block_index_deinit(&index);
+	hawk_block_index_deinit(&found.index);
 	hawk_target_close(target);
 	synthetic_heap_destroy(heap);
 	synthetic_core_remove(path);
@@ -258,15 +263,16 @@ static void live_with_a_heap(struct shared *shared)
 	victim_count_for_ever(shared);
 }
 
-static void make_graph(const struct hawk_target *target, const struct synthetic_heap *heap,
-		       struct hawk_block_index *index, struct hawk_graph *graph)
+static void make_graph(struct hawk_target *target, const struct synthetic_heap *heap,
+		       struct hawk_heap *found, struct hawk_graph *graph)
 {
 	struct hawk_sweep_plan plan = {
 		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
 	struct hawk_sweep_result result;
 
-	check(hawk_block_index_sweep(index, target, &plan, 1, NULL, &result));
-	check(hawk_graph_make(target, index, 2, graph));
+	check(hawk_block_index_sweep(&found->index, target, &plan, 1, NULL, &result));
+	found->target = target;
+	check(hawk_graph_read_edges(found, graph));
 }
 
 LIVE_TEST(a_living_process_has_the_graph_of_its_core)
@@ -274,22 +280,22 @@ LIVE_TEST(a_living_process_has_the_graph_of_its_core)
 	uint32_t count;
 	struct synthetic_heap *heap = large_heap(LIVE_BYTES, &count);
 	char *path = synthetic_heap_write(heap);
-	struct hawk_block_index indexes[2];
+	struct hawk_heap heaps[2] = {{0}};
 	struct hawk_graph graphs[2];
 	struct hawk_target *core;
 
 	victim_start(world, live_with_a_heap);
 	victim_open(world);
-	make_graph(world->target, heap, &indexes[0], &graphs[0]);
+	make_graph(world->target, heap, &heaps[0], &graphs[0]);
 	check(hawk_target_open_core(path, NULL, &core));
-	make_graph(core, heap, &indexes[1], &graphs[1]);
-	assert_int_equal(indexes[0].count, count);
+	make_graph(core, heap, &heaps[1], &graphs[1]);
+	assert_int_equal(heaps[0].index.count, count);
 	assert_int_equal(graphs[0].edge_count, graphs[1].edge_count);
 	assert_memory_equal(graphs[0].offsets, graphs[1].offsets, 4 * ((size_t)count + 1));
 	assert_memory_equal(graphs[0].edges, graphs[1].edges, 4 * (size_t)graphs[1].edge_count);
 	for (unsigned i = 0; i < 2; i++) {
 		hawk_graph_deinit(&graphs[i]);
-		hawk_block_index_deinit(&indexes[i]);
+		hawk_block_index_deinit(&heaps[i].index);
 	}
 	hawk_target_close(core);
 	synthetic_heap_destroy(heap);
@@ -320,16 +326,15 @@ TEST(truncated_cores_give_the_graph_of_what_is_left)
 		cut = (GRAPH_HEAP_BYTES + GRAPH_STACK_BYTES) * (size_t)(i % 16 + 1) / 17 + 1024;
 		graph_world_open(world, 2, cut);
 		if (cut < world->core_size + 1 && cut < GRAPH_HEAP_BYTES)
-			assert_false(hawk_roots_complete(&world->roots));
-		if (!hawk_roots_complete(&world->roots))
+			assert_false(hawk_roots_complete(&world->graph.roots));
+		if (!hawk_roots_complete(&world->graph.roots))
 			assert_true(found(world, "roots-missing") || found(world, "stack-missing"));
-		check(hawk_reach_make(&world->index, &world->graph, &world->roots, HAWK_EDGES_ALL,
-				      &world->workspace, &reach));
-		check(hawk_dominators_make(&world->index, &world->graph, &world->roots, &reach,
-					   &world->workspace, &dominators));
-		assert_int_equal(dominators.count, world->index.count);
-		if (world->index.count < fewest)
-			fewest = world->index.count;
+		check(hawk_reach_make(&world->graph, HAWK_EDGES_ALL, NULL, &reach));
+		check(hawk_dominators_make(&world->graph, &reach, &dominators));
+		assert_int_equal(dominators.count, world->found.index.count);
+		if (world->found.index.count < fewest)
+			fewest = world->found.index.count;
+		hawk_dominators_deinit(&dominators);
 		hawk_reach_deinit(&reach);
 		graph_world_destroy(world);
 	}

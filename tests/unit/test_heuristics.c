@@ -5,6 +5,7 @@
  * everything: the same with any number of threads. What each rule means is tested by test_leaks.c.
  */
 #include "test.h"
+#include "hawk_parallel.h"
 #include "hawk_heuristics.h"
 #include "hawk_leaks.h"
 #include "synthetic_heap.h"
@@ -22,9 +23,8 @@ struct heuristics_world {
 	uint32_t count;
 	char *path;
 	struct hawk_target *target;
-	struct hawk_block_index index;
+	struct hawk_heap heap_found;
 	struct hawk_graph graph;
-	struct hawk_roots roots;
 };
 
 static uint64_t *word_at(const struct heuristics_world *world, uint64_t address)
@@ -88,15 +88,17 @@ static void open_world(struct heuristics_world *world)
 	world->path = synthetic_core_write(core, SIZE_MAX);
 	synthetic_core_destroy(core);
 	check(hawk_target_open_core(world->path, NULL, &world->target));
-	check(hawk_block_index_sweep(&world->index, world->target, &plan, 1, NULL, &result));
-	assert_int_equal(world->index.count, world->count);
-	check(hawk_graph_make(world->target, &world->index, 1, &world->graph));
+	world->heap_found.target = world->target;
+	check(hawk_block_index_sweep(&world->heap_found.index, world->target, &plan, 1, NULL,
+				     &result));
+	assert_int_equal(world->heap_found.index.count, world->count);
+	check(hawk_graph_read_edges(&world->heap_found, &world->graph));
 }
 
 static void close_world(struct heuristics_world *world)
 {
 	hawk_graph_deinit(&world->graph);
-	hawk_block_index_deinit(&world->index);
+	hawk_block_index_deinit(&world->heap_found.index);
 	hawk_target_close(world->target);
 	synthetic_core_remove(world->path);
 	synthetic_heap_destroy(world->heap);
@@ -134,8 +136,8 @@ TEST(the_same_pointers_are_explained_with_any_number_of_threads)
 	for (size_t i = 0; i < sizeof(threads) / sizeof(threads[0]); i++) {
 		struct hawk_explained explained;
 
-		check(hawk_heuristics_find(world->target, &world->index, &world->graph,
-					   &world->roots, HAWK_HEURISTIC_LENGTH64, NULL, threads[i],
+		hawk_parallel_set_threads(threads[i]);
+		check(hawk_heuristics_find(&world->graph, HAWK_HEURISTIC_LENGTH64, NULL,
 					   &explained));
 		expect_explained(world, &explained);
 		hawk_explained_deinit(&explained);
@@ -169,9 +171,9 @@ TEST(errors_of_the_oracle_are_told)
 		struct hawk_explained explained;
 
 		asked = 0;
-		assert_ptr_equal(hawk_heuristics_find(world->target, &world->index, &world->graph,
-						      &world->roots, HAWK_HEURISTICS_ALL, &oracle,
-						      threads, &explained),
+		hawk_parallel_set_threads(threads);
+		assert_ptr_equal(hawk_heuristics_find(&world->graph, HAWK_HEURISTICS_ALL, &oracle,
+						      &explained),
 				 &hawk_enomem);
 		assert_in_range(asked, 1, threads);
 	}
@@ -193,39 +195,19 @@ static struct hawk_error *deny(void *context, uint64_t word, bool *ret)
 	return NULL;
 }
 
-/* Which is why somebody finds out that a file of theirs is not there, with a cache as without. */
-TEST(an_oracle_is_asked_again_about_each_module_that_reach_rests_on)
+/* Which is why somebody finds out that a file of theirs is not there. */
+TEST(a_graph_asks_the_oracle_about_words_of_modules)
 {
 	struct heuristics_world *world = make_world();
 	struct asked asked = {0};
 	const struct hawk_vtable_oracle oracle = {deny, &asked};
-	uint32_t site_of_trace[1] = {0};
-	struct hawk_site site = {.id = 1000};
-	struct hawk_heap heap;
-	struct hawk_block_graph graph;
+	struct hawk_graph graph;
 
 	for (uint32_t i = 0; i < world->count; i++)
 		*word_at(world, world->starts[i] + WORD) = TABLES + i % 100 * WORD;
 	open_world(world);
-	heap = (struct hawk_heap){
-		.target = world->target,
-		.index = world->index,
-		.sites = &site,
-		.site_count = 1,
-		.site_of_trace = site_of_trace,
-		.trace_count = 1,
-	};
-	graph = (struct hawk_block_graph){
-		.heap = &heap,
-		.edges = world->graph,
-		.vtables = &oracle,
-		.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS,
-	};
-	check(hawk_block_graph_need(&graph, HAWK_PART_REACH));
-	assert_ptr_equal(graph.vtables, &oracle);
+	check(hawk_graph_make(&world->heap_found, &oracle, NULL, &graph));
 	assert_true(asked.count > 100);
-	hawk_explained_deinit(&graph.explained);
-	hawk_reach_deinit(&graph.reach);
-	hawk_workspace_destroy(&graph.workspace);
+	hawk_graph_deinit(&graph);
 	close_world(world);
 }

@@ -16,8 +16,9 @@ struct leaks_world {
 	struct hawk_heap heap;
 	struct hawk_site sites[SITES];
 	uint32_t site_of_trace[GRAPH_TRACES];
-	struct hawk_block_graph graph;
+	struct hawk_graph graph;
 	struct hawk_explained explained;
+	struct hawk_reach reach;
 	struct hawk_leaks leaks;
 };
 
@@ -30,35 +31,32 @@ static void open_world(struct leaks_world *leaks, size_t cut_bytes, unsigned heu
 		leaks->site_of_trace[i] = i / 2;
 	for (unsigned i = 0; i < SITES; i++)
 		leaks->sites[i].id = 1000 + i;
-	leaks->heap = (struct hawk_heap){
-		.target = world->target,
-		.index = world->index,
-		.sites = leaks->sites,
-		.site_count = SITES,
-		.site_of_trace = leaks->site_of_trace,
-		.trace_count = GRAPH_TRACES,
-		.lost_site = UINT32_MAX,
-	};
-	leaks->graph = (struct hawk_block_graph){
-		.heap = &leaks->heap,
-		.findings = &world->findings,
-		.edges = world->graph,
-		.roots = world->roots,
-		.workspace = world->workspace,
-		.parts = HAWK_PART_INDEX | HAWK_PART_EDGES | HAWK_PART_ROOTS,
-	};
-	check(hawk_heuristics_find(world->target, &world->index, &world->graph, &world->roots,
-				   heuristics, NULL, 1, &leaks->explained));
+	leaks->heap = world->found;
+	leaks->heap.sites = leaks->sites;
+	leaks->heap.site_count = SITES;
+	leaks->heap.site_of_trace = leaks->site_of_trace;
+	leaks->heap.lost_site = UINT32_MAX;
+	leaks->graph = world->graph;
+	leaks->graph.heap = &leaks->heap;
+	check(hawk_heuristics_find(&leaks->graph, heuristics, NULL, &leaks->explained));
 }
 
 static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_choice_wish *filter)
 {
-	check(hawk_leaks_make(&leaks->graph, &leaks->explained, kinds, filter, &leaks->leaks));
+	uint64_t *chosen = NULL;
+
+	if (filter)
+		check(hawk_choice_bits_make(&leaks->heap, filter, false, &chosen));
+	check(hawk_reach_make(&leaks->graph, HAWK_EDGES_ALL, &leaks->explained, &leaks->reach));
+	check(hawk_leaks_make(&leaks->graph, &leaks->explained, &leaks->reach, kinds, chosen,
+			      &leaks->leaks));
+	free(chosen);
 }
 
 static void close_world(struct leaks_world *leaks)
 {
 	hawk_leaks_deinit(&leaks->leaks);
+	hawk_reach_deinit(&leaks->reach);
 	hawk_explained_deinit(&leaks->explained);
 	graph_world_destroy(leaks->world);
 }
@@ -128,10 +126,9 @@ static void expect_leaders(const struct leaks_world *leaks)
 		struct hawk_leak_leader *leaders;
 		size_t count;
 
-		check(hawk_leak_leaders_of(&leaks->graph, &leaks->leaks.reach, site, &leaders,
-					   &count));
+		check(hawk_leak_leaders_of(&leaks->graph, &leaks->reach, site, &leaders, &count));
 		for (size_t i = 0; i < count; i++) {
-			assert_int_equal(leaks->leaks.reach.kinds[leaders[i].example],
+			assert_int_equal(leaks->reach.kinds[leaders[i].example],
 					 HAWK_REACH_DEFINITELY_LOST);
 			assert_true(!i || leaders[i].lost.bytes <= leaders[i - 1].lost.bytes);
 			lost[leaders[i].site].objects += leaders[i].lost.objects;
@@ -168,7 +165,7 @@ TEST(random_heaps_have_the_leak_kinds_of_their_bytes)
 		leaks_oracle_make(leaks.world, heuristics, &oracle);
 		assert_false(leaks.leaks.downgraded);
 		for (uint32_t block = 0; block < leaks.world->count; block++)
-			assert_int_equal(leaks.leaks.reach.kinds[block], oracle.kinds[block]);
+			assert_int_equal(leaks.reach.kinds[block], oracle.kinds[block]);
 		for (uint32_t site = 0; site < SITES; site++)
 			for (uint8_t kind = 1; kind < HAWK_REACH_KINDS; kind++)
 				expect_record(&leaks, &oracle, site, kind);
@@ -369,8 +366,7 @@ TEST(sites_that_lose_each_other_are_one_origin)
 	graph_world_point(leaks.world, block, 0, graph_world_add(leaks.world, 32, 1, 6), 0);
 	open_world(&leaks, SIZE_MAX, 0);
 	make(&leaks, ALL_KINDS, NULL);
-	leaks.graph.reach = leaks.leaks.reach;
-	check(hawk_leak_origins(&leaks.graph, sites, 4, origins));
+	check(hawk_leak_origins(&leaks.graph, &leaks.reach, sites, 4, origins));
 	for (unsigned i = 0; i < 3; i++) {
 		assert_int_equal(origins[i].site, 1);
 		assert_int_equal(origins[i].lost.objects, 6);
@@ -394,7 +390,8 @@ TEST(nothing_is_called_lost_where_memory_is_missing)
 		cut = (GRAPH_HEAP_BYTES + GRAPH_STACK_BYTES) * (size_t)(i % 16 + 1) / 17 + 1024;
 		open_world(&leaks, cut, HAWK_HEURISTICS_ALL);
 		make(&leaks, ALL_KINDS, NULL);
-		assert_int_equal(leaks.leaks.downgraded, !hawk_roots_complete(&leaks.world->roots));
+		assert_int_equal(leaks.leaks.downgraded,
+				 !hawk_roots_complete(&leaks.world->graph.roots));
 		if (leaks.leaks.downgraded) {
 			assert_int_equal(leaks.leaks.sums[HAWK_REACH_DEFINITELY_LOST].objects, 0);
 			assert_int_equal(leaks.leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects, 0);

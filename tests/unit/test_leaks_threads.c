@@ -26,7 +26,8 @@ struct threads_world {
 	struct hawk_heap heap;
 	struct hawk_site sites[SITES];
 	uint32_t site_of_trace[TRACES];
-	struct hawk_block_graph graph;
+	struct hawk_graph graph;
+	struct hawk_reach reach;
 	struct hawk_root roots[ROOTS];
 	uint64_t seed;
 };
@@ -96,12 +97,13 @@ static void open_filled(struct threads_world *world, uint64_t seed)
 			.edge = (uint32_t)random_below(world, 2ull * index->count),
 			.kind = random_below(world, HAWK_ROOT_KINDS) & 15,
 		};
-	world->graph.heap = &world->heap;
-	world->graph.findings = &world->findings;
+	check(hawk_graph_read_edges(&world->heap, &world->graph));
 	world->graph.roots.items = world->roots;
 	world->graph.roots.count = ROOTS;
-	world->graph.parts = HAWK_PART_INDEX | HAWK_PART_ROOTS;
-	check(hawk_block_graph_need(&world->graph, HAWK_PART_REACH));
+	check(hawk_heuristics_find(&world->graph, HAWK_HEURISTICS_ALL, NULL,
+				   &world->graph.explained));
+	check(hawk_reach_make(&world->graph, HAWK_EDGES_ALL, &world->graph.explained,
+			      &world->reach));
 }
 
 static void open_world(struct threads_world *world, uint64_t seed, bool pools)
@@ -117,29 +119,32 @@ static void open_world(struct threads_world *world, uint64_t seed, bool pools)
 static void close_world(struct threads_world *world)
 {
 	world->graph.roots = (struct hawk_roots){0};
-	hawk_block_graph_deinit(&world->graph);
+	hawk_reach_deinit(&world->reach);
+	hawk_graph_deinit(&world->graph);
+	hawk_block_index_deinit(&world->heap.index);
 	hawk_findings_deinit(&world->findings);
 	sweep_core_close(&world->core);
 }
 
 /** What one block and one pointer after the other come to. */
 struct truth {
+	const struct hawk_reach *reach;
 	struct hawk_leak_record records[SLOTS]; /**< by site (the last: none) and kind */
 	struct hawk_chosen sums[HAWK_REACH_KINDS];
 	bool *recorded;
 	bool *pointed;
 };
 
-static struct hawk_leak_record *record_of(struct truth *truth, const struct hawk_block_graph *graph,
+static struct hawk_leak_record *record_of(struct truth *truth, const struct hawk_graph *graph,
 					  uint32_t block)
 {
 	uint32_t site = hawk_heap_site_at(graph->heap, block);
 
 	return &truth->records[(site < SITES ? site : SITES) * HAWK_REACH_KINDS +
-			       hawk_leaks_kind(graph, block)];
+			       hawk_leaks_kind(graph, truth->reach, block)];
 }
 
-static void take_block(struct truth *truth, const struct hawk_block_graph *graph, uint32_t number)
+static void take_block(struct truth *truth, const struct hawk_graph *graph, uint32_t number)
 {
 	struct hawk_leak_record *record = record_of(truth, graph, number);
 	uint64_t birth;
@@ -156,7 +161,7 @@ static void take_block(struct truth *truth, const struct hawk_block_graph *graph
 	record->bytes += hawk_block_index_left_bytes(&graph->heap->index, number);
 }
 
-static void take_pointer(struct truth *truth, const struct hawk_block_graph *graph, uint32_t edge,
+static void take_pointer(struct truth *truth, const struct hawk_graph *graph, uint32_t edge,
 			 unsigned from, bool explained)
 {
 	struct hawk_leak_record *record = record_of(truth, graph, edge >> 1);
@@ -171,39 +176,34 @@ static void take_pointer(struct truth *truth, const struct hawk_block_graph *gra
 }
 
 /* Of all parts of the block that `whole` stands for. */
-static void take_source(struct truth *truth, const struct hawk_block_graph *graph, uint32_t whole)
+static void take_source(struct truth *truth, const struct hawk_graph *graph, uint32_t whole)
 {
 	bool seen[SLOTS] = {false};
 
 	for (uint32_t part = whole; part != HAWK_BLOCK_NOWHERE;
 	     part = hawk_block_index_next_part(&graph->heap->index, part))
-		for (uint32_t i = graph->edges.offsets[part]; i < graph->edges.offsets[part + 1];
-		     i++) {
-			uint32_t edge = graph->edges.edges[i];
+		for (uint32_t i = graph->offsets[part]; i < graph->offsets[part + 1]; i++) {
+			uint32_t edge = graph->edges[i];
 
 			if (!truth->recorded[edge >> 1] ||
 			    hawk_block_index_same(&graph->heap->index, whole, edge >> 1))
 				continue;
 			seen[record_of(truth, graph, edge >> 1) - truth->records] = true;
 			take_pointer(truth, graph, edge,
-				     HAWK_LEAK_FROM_BLOCKS + graph->reach.kinds[part],
+				     HAWK_LEAK_FROM_BLOCKS + truth->reach->kinds[part],
 				     hawk_explained_edge(&graph->explained, i));
 		}
 	for (unsigned i = 0; i < SLOTS; i++)
 		truth->records[i].source_blocks += seen[i];
 }
 
-static void take_all(struct truth *truth, const struct hawk_block_graph *graph, unsigned kinds,
-		     const struct hawk_choice_wish *wish)
+static void take_all(struct truth *truth, const struct hawk_graph *graph, unsigned kinds,
+		     const uint64_t *chosen)
 {
-	struct hawk_near near = {.target = graph->heap->target};
-
 	for (uint32_t i = 0; i < graph->heap->index.count; i++) {
-		enum hawk_reach_kind kind = hawk_leaks_kind(graph, i);
-		bool wanted;
+		enum hawk_reach_kind kind = hawk_leaks_kind(graph, truth->reach, i);
 
-		check(hawk_choice_passes(graph, &near, wish, i, NULL, &wanted));
-		if (!wanted)
+		if (!hawk_block_is_chosen(chosen, i))
 			continue;
 		hawk_chosen_add(&truth->sums[kind], &graph->heap->index, i);
 		if (kinds >> kind & 1)
@@ -257,22 +257,28 @@ static void expect_leaks(const struct hawk_leaks *leaks, const struct truth *tru
 static void expect_same_on_threads(struct threads_world *world, unsigned kinds,
 				   const struct hawk_choice_wish *wish)
 {
-	struct hawk_block_graph *graph = &world->graph;
+	struct hawk_graph *graph = &world->graph;
+	uint64_t *chosen = NULL;
 	struct truth truth = {
+		.reach = &world->reach,
 		.recorded = calloc(graph->heap->index.count, sizeof(bool)),
 		.pointed = calloc(graph->heap->index.count, sizeof(bool)),
 	};
 
 	assert_true(truth.recorded && truth.pointed);
-	take_all(&truth, graph, kinds, wish);
+	if (wish)
+		check(hawk_choice_bits_make(&world->heap, wish, false, &chosen));
+	take_all(&truth, graph, kinds, chosen);
 	for (unsigned threads = 1; threads <= 3; threads++) {
 		struct hawk_leaks leaks;
 
 		hawk_parallel_set_threads(threads);
-		check(hawk_leaks_make(graph, &graph->explained, kinds, wish, &leaks));
+		check(hawk_leaks_make(graph, &graph->explained, &world->reach, kinds, chosen,
+				      &leaks));
 		expect_leaks(&leaks, &truth);
 		hawk_leaks_deinit(&leaks);
 	}
+	free(chosen);
 	free(truth.recorded);
 	free(truth.pointed);
 }

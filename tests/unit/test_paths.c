@@ -9,6 +9,7 @@
 
 #include "test.h"
 #include "hawk_referrers.h"
+#include "hawk_paths.h"
 #include "synthetic_paths.h"
 
 enum { HEAPS = 1000 };
@@ -45,13 +46,13 @@ static void expect_referrers(const struct paths_world *paths, uint32_t block)
 	struct hawk_referrers list;
 	size_t at = 0;
 
-	check(hawk_referrers_find(&paths->graph, block, &list));
-	for (size_t i = 0; i < world->roots.count; i++) {
-		if (world->roots.items[i].edge >> 1 != block)
+	check(hawk_referrers_find(paths->graph, block, &list));
+	for (size_t i = 0; i < world->graph.roots.count; i++) {
+		if (world->graph.roots.items[i].edge >> 1 != block)
 			continue;
 		assert_true(at < list.count && list.items[at].root);
 		assert_int_equal(list.items[at].source, i);
-		assert_int_equal(list.items[at].interior, world->roots.items[i].edge & 1);
+		assert_int_equal(list.items[at].interior, world->graph.roots.items[i].edge & 1);
 		at++;
 	}
 	for (uint32_t source = 0; source < world->count; source++)
@@ -86,14 +87,14 @@ TEST(a_start_pointer_is_preferred_between_two_blocks)
 	graph_world_point(world, 0, 40, 1, 0);
 	graph_world_point(world, 1, 16, 0, 5);
 	paths = paths_world_open(world);
-	assert_true(hawk_referrer_between(&paths->graph, 0, 1, &pointer));
+	assert_true(hawk_referrer_between(paths->graph, 0, 1, &pointer));
 	assert_int_equal(pointer.offset, 40);
 	assert_false(pointer.interior);
-	assert_true(hawk_referrer_between(&paths->graph, 1, 0, &pointer));
+	assert_true(hawk_referrer_between(paths->graph, 1, 0, &pointer));
 	assert_int_equal(pointer.offset, 16);
 	assert_int_equal(pointer.inside, 5);
 	assert_true(pointer.interior);
-	assert_false(hawk_referrer_between(&paths->graph, 1, 1, &pointer));
+	assert_false(hawk_referrer_between(paths->graph, 1, 1, &pointer));
 	paths_world_close(paths);
 }
 
@@ -123,7 +124,8 @@ static void expect_path(const struct paths_world *paths, const struct hawk_paths
 	check(hawk_path_to(found, block, &path));
 	assert_int_equal(path.count, oracle_distance(paths, block));
 	if (path.count) {
-		assert_int_equal(paths->world->roots.items[path.root].edge >> 1, path.blocks[0]);
+		assert_int_equal(paths->world->graph.roots.items[path.root].edge >> 1,
+				 path.blocks[0]);
 		assert_int_equal(path.blocks[path.count - 1], block);
 	}
 	for (uint32_t i = 0; i + 1 < path.count; i++)
@@ -160,12 +162,12 @@ TEST(paths_are_the_shortest_ones)
 		struct hawk_paths all, one;
 		uint32_t last = paths->world->count - 1;
 
-		check(hawk_paths_find(&paths->graph, HAWK_BLOCK_NOWHERE, &all));
+		check(hawk_paths_find(paths->graph, HAWK_BLOCK_NOWHERE, &all));
 		for (uint32_t block = 0; block < paths->world->count; block++)
 			expect_path(paths, &all, block);
 		if (i % 8 == 0)
 			expect_prepared_paths(paths, &all, &seed);
-		check(hawk_paths_find(&paths->graph, last, &one));
+		check(hawk_paths_find(paths->graph, last, &one));
 		expect_path(paths, &one, last);
 		hawk_paths_deinit(&one);
 		hawk_paths_deinit(&all);
@@ -184,11 +186,11 @@ TEST(a_global_explains_more_than_a_register)
 	world->registers[HAWK_RBX] = world->blocks[0].start;
 	world->globals[3] = world->blocks[0].start;
 	paths = paths_world_open(world);
-	check(hawk_paths_find(&paths->graph, 0, &found));
+	check(hawk_paths_find(paths->graph, 0, &found));
 	check(hawk_path_to(&found, 0, &path));
 	assert_int_equal(path.count, 1);
-	assert_int_not_equal(world->roots.items[path.root].kind, HAWK_ROOT_REGISTER);
-	assert_int_equal(world->roots.items[path.root].address, GRAPH_GLOBALS + 24);
+	assert_int_not_equal(world->graph.roots.items[path.root].kind, HAWK_ROOT_REGISTER);
+	assert_int_equal(world->graph.roots.items[path.root].address, GRAPH_GLOBALS + 24);
 	hawk_path_deinit(&path);
 	hawk_paths_deinit(&found);
 	paths_world_close(paths);

@@ -14,6 +14,7 @@
 #include "hawk_parallel.h"
 #include "hawk_progress.h"
 #include "hawk_site_ages.h"
+#include "hawk_site_graph.h"
 #include "hawk_site_tree.h"
 #include "synthetic_site_world.h"
 
@@ -245,7 +246,7 @@ static struct graph_shape *make_shape(unsigned threads)
 		}
 	}
 	graph_shape_finish(shape);
-	graph_shape_share(shape, threads);
+	hawk_parallel_set_threads(threads);
 	return shape;
 }
 
@@ -255,13 +256,9 @@ static void find_retained(struct graph_shape *shape)
 	uint64_t sums[GRAPH_TRACES] = {0};
 	struct hawk_reach all;
 
-	assert_null(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
-				    &shape->workspace, &all));
-	assert_null(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &all,
-					 &shape->workspace, &dominators));
-	assert_null(hawk_dominators_retained_by_group(&dominators, &shape->index, &graph_by_trace,
-						      sums));
-	hawk_dominators_number_blocks(&dominators);
+	assert_null(hawk_reach_make(&shape->graph, HAWK_EDGES_ALL, NULL, &all));
+	assert_null(hawk_dominators_make(&shape->graph, &all, &dominators));
+	assert_null(hawk_dominators_retained_by_site(&dominators, &shape->found, NULL, sums));
 	hawk_dominators_deinit(&dominators);
 	hawk_reach_deinit(&all);
 }
@@ -294,8 +291,7 @@ TEST(marking_rises_to_its_end)
 		struct hawk_reach reach;
 
 		listen(&record);
-		assert_null(hawk_reach_make(&shape->index, &shape->graph, &shape->roots,
-					    HAWK_EDGES_ALL, &shape->workspace, &reach));
+		assert_null(hawk_reach_make(&shape->graph, HAWK_EDGES_ALL, NULL, &reach));
 		hawk_progress_listen(NULL);
 		expect_rise(&record, "following pointers", threads);
 		expect_rise(&record, "finding lost blocks", threads);
@@ -312,7 +308,7 @@ struct large_core {
 	struct hawk_findings findings;
 	struct hawk_target *target;
 	struct hawk_heap heap;
-	struct hawk_block_graph graph;
+	struct hawk_graph graph;
 };
 
 static void open_large(struct large_core *core)
@@ -341,7 +337,7 @@ static void open_large(struct large_core *core)
 
 static void close_large(struct large_core *core)
 {
-	hawk_block_graph_deinit(&core->graph);
+	hawk_graph_deinit(&core->graph);
 	hawk_heap_deinit(&core->heap);
 	hawk_target_close(core->target);
 	synthetic_core_remove(core->path);
@@ -349,21 +345,36 @@ static void close_large(struct large_core *core)
 	hawk_findings_deinit(&core->findings);
 }
 
+static void load_large(struct large_core *core)
+{
+	assert_null(hawk_heap_load(core->target, &core->findings, &core->heap));
+	assert_null(hawk_graph_make(&core->heap, NULL, &core->findings, &core->graph));
+}
+
 TEST(each_stage_of_loading_a_core_rises_to_its_end)
 {
-	const unsigned parts = HAWK_PART_RETAINED | HAWK_PART_SITES | HAWK_PART_PATHS;
-
 	for (unsigned threads = 1; threads <= 2; threads++) {
 		struct large_core core;
 		struct record record;
 		const struct seen *roots;
+		struct hawk_dominators dominators;
+		struct hawk_site_graph sites;
+		struct hawk_paths paths;
+		struct hawk_reach reach;
 
 		open_large(&core);
 		hawk_parallel_set_threads(threads);
 		listen(&record);
-		assert_null(hawk_heap_load_graph(core.target, &core.findings, parts, &core.graph,
-						 &core.heap));
+		load_large(&core);
+		assert_null(hawk_reach_make(&core.graph, HAWK_EDGES_ALL, NULL, &reach));
+		assert_null(hawk_dominators_make(&core.graph, &reach, &dominators));
+		assert_null(hawk_site_graph_make(&core.graph, NULL, &sites));
+		assert_null(hawk_paths_find(&core.graph, HAWK_BLOCK_NOWHERE, &paths));
 		hawk_progress_listen(NULL);
+		hawk_paths_deinit(&paths);
+		hawk_site_graph_deinit(&sites);
+		hawk_dominators_deinit(&dominators);
+		hawk_reach_deinit(&reach);
 		assert_int_equal(core.heap.index.count, BLOCKS);
 		assert_non_null(find(&record, "reading memory"));
 		expect_rise(&record, "reading pointers", threads);
@@ -382,38 +393,46 @@ TEST(each_stage_of_loading_a_core_rises_to_its_end)
 /* What verbs make of the graph. */
 static void fold_everything(struct large_core *core)
 {
-	const uint32_t *groups = calloc(core->graph.roots.count + 1, sizeof(*groups));
+	const struct hawk_graph *graph = &core->graph;
+	uint32_t *groups = calloc(graph->roots.count + 1, sizeof(*groups));
+	struct hawk_site_tree tree = {0};
+	struct hawk_dominators dominators;
 	struct hawk_block_choice choice;
-	struct hawk_site_tree tree;
 	struct hawk_site_ages *ages;
 	struct hawk_leaks leaks;
+	struct hawk_paths paths;
+	struct hawk_reach reach;
 
 	assert_non_null(groups);
-	assert_null(hawk_site_ages_make(&core->graph, NULL, &ages));
-	assert_null(hawk_block_choice_make(&core->graph, NULL, &choice));
-	assert_null(hawk_leaks_make(&core->graph, &core->graph.explained, ~0u, NULL, &leaks));
-	assert_null(hawk_site_tree_retained(&core->graph, groups, NULL, &tree));
+	assert_null(hawk_reach_make(graph, HAWK_EDGES_ALL, &graph->explained, &reach));
+	assert_null(hawk_dominators_make(graph, &reach, &dominators));
+	assert_null(hawk_paths_find(graph, HAWK_BLOCK_NOWHERE, &paths));
+	assert_null(hawk_site_ages_make(graph->heap, &reach, NULL, &ages));
+	assert_null(hawk_block_choice_make(graph->heap, NULL, &choice));
+	assert_null(hawk_leaks_make(graph, &graph->explained, &reach, ~0u, NULL, &leaks));
+	assert_null(hawk_site_tree_add_retained(graph, &dominators, groups, NULL, &tree));
+	assert_null(hawk_site_tree_finish(&tree));
 	hawk_site_tree_deinit(&tree);
-	assert_null(hawk_site_tree_paths(&core->graph, groups, NULL, &tree));
+	assert_null(hawk_site_tree_paths(graph, &paths, groups, NULL, &tree));
 	hawk_site_tree_deinit(&tree);
 	hawk_leaks_deinit(&leaks);
 	hawk_block_choice_deinit(&choice);
+	hawk_paths_deinit(&paths);
+	hawk_dominators_deinit(&dominators);
+	hawk_reach_deinit(&reach);
 	free(ages);
-	free((void *)(uintptr_t)groups);
+	free(groups);
 }
 
 TEST(each_stage_of_folding_blocks_rises_to_its_end)
 {
-	const unsigned parts = HAWK_PART_RETAINED | HAWK_PART_PATHS;
-
 	for (unsigned threads = 1; threads <= 3; threads++) {
 		struct large_core core;
 		struct record record;
 
 		open_large(&core);
 		hawk_parallel_set_threads(threads);
-		assert_null(hawk_heap_load_graph(core.target, &core.findings, parts, &core.graph,
-						 &core.heap));
+		load_large(&core);
 		listen(&record);
 		fold_everything(&core);
 		hawk_progress_listen(NULL);

@@ -26,77 +26,32 @@ static uint64_t retained_by(const struct site_world *fixture, const struct graph
 	return bytes;
 }
 
-TEST(retained_bytes_of_sites_are_those_of_the_oracle)
+static void expect_retained(const struct site_world *fixture, const struct graph_oracle *oracle,
+			    enum hawk_edges edges, uint64_t chosen)
 {
-	uint64_t seed = 7;
+	uint64_t retained[SITE_WORLD_SITES] = {0}, all[SITE_WORLD_SITES] = {0};
+	struct hawk_dominators dominators;
 
-	for (unsigned i = 0; i < HEAPS; i++) {
-		struct graph_world *world = graph_world_create();
-		struct site_world fixture;
-		struct graph_oracle oracle;
-
-		graph_world_fill(world, &seed);
-		site_world_open(&fixture, world);
-		graph_oracle_make(world, &oracle);
-		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
-		for (uint32_t site = 0; site < SITE_WORLD_SITES; site++) {
-			assert_int_equal(fixture.graph.retained[site],
-					 retained_by(&fixture, &oracle, 0, site, UINT64_MAX));
-		}
-		for (uint32_t block = 0; block < oracle.count; block++)
-			assert_int_equal(fixture.graph.dominators
-						 .retained[fixture.graph.dominators.numbers[block]],
-					 oracle.retained[0][block]);
-		site_world_close(&fixture);
+	site_world_dominators(fixture, edges, &dominators);
+	check(hawk_dominators_retained_by_site(&dominators, &fixture->heap, &chosen, retained));
+	check(hawk_dominators_retained_by_site(&dominators, &fixture->heap, NULL, all));
+	for (uint32_t site = 0; site < SITE_WORLD_SITES; site++) {
+		assert_int_equal(retained[site], retained_by(fixture, oracle, edges, site, chosen));
+		assert_int_equal(all[site], retained_by(fixture, oracle, edges, site, UINT64_MAX));
 	}
+	for (uint32_t block = 0; block < fixture->heap.index.count; block++)
+		assert_int_equal(hawk_dominators_retained(&dominators, &fixture->heap.index, block),
+				 oracle->retained[edges][block]);
+	hawk_dominators_deinit(&dominators);
 }
 
-static void expect_retained(const struct site_world *fixture,
-			    const struct hawk_dominators *dominators, const uint64_t *want)
-{
-	for (uint32_t block = 0; block < fixture->graph.heap->index.count; block++)
-		assert_int_equal(hawk_block_graph_retained(&fixture->graph, dominators, block),
-				 want[block]);
-}
-
-/* Twice, because they take the place of those over all pointers. */
-TEST(blocks_have_what_they_retain_both_ways_in_turn)
-{
-	uint64_t seed = 70;
-
-	for (unsigned i = 0; i < HEAPS; i++) {
-		struct graph_world *world = graph_world_create();
-		struct site_world fixture;
-		struct graph_oracle oracle;
-
-		graph_world_fill(world, &seed);
-		site_world_open(&fixture, world);
-		hawk_parallel_set_threads(1 + i % 2);
-		graph_oracle_make(world, &oracle);
-		for (unsigned turn = 0; turn < 2; turn++) {
-			struct hawk_dominators start = {0};
-
-			assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
-			expect_retained(&fixture, &fixture.graph.dominators,
-					oracle.retained[HAWK_EDGES_ALL]);
-			assert_null(hawk_block_graph_start_dominators(&fixture.graph, &start));
-			assert_false(fixture.graph.parts & HAWK_PART_RETAINED);
-			expect_retained(&fixture, &start, oracle.retained[HAWK_EDGES_START_ONLY]);
-			hawk_dominators_deinit(&start);
-		}
-		site_world_close(&fixture);
-	}
-}
-
-/* Of some blocks of each site; also where all were asked for before. */
-TEST(retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways)
+TEST(retained_bytes_of_blocks_and_sites_are_those_of_the_oracle_both_ways)
 {
 	uint64_t seed = 12;
 
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
 		uint64_t chosen = synthetic_random(&seed);
-		struct hawk_site_retained *retained;
 		struct site_world fixture;
 		struct graph_oracle oracle;
 
@@ -104,20 +59,8 @@ TEST(retained_bytes_of_chosen_blocks_are_those_of_the_oracle_both_ways)
 		site_world_open(&fixture, world);
 		hawk_parallel_set_threads(1 + i % 2);
 		graph_oracle_make(world, &oracle);
-		if (i % 3)
-			assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
-		assert_null(hawk_block_graph_retained_chosen(&fixture.graph, &chosen, &retained));
-		for (uint32_t site = 0; site < SITE_WORLD_SITES; site++) {
-			assert_int_equal(retained[site].all_pointers,
-					 retained_by(&fixture, &oracle, 0, site, chosen));
-			assert_int_equal(retained[site].start_pointers,
-					 retained_by(&fixture, &oracle, 1, site, chosen));
-		}
-		free(retained);
-		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
-		for (uint32_t site = 0; site < SITE_WORLD_SITES; site++)
-			assert_int_equal(fixture.graph.retained[site],
-					 retained_by(&fixture, &oracle, 0, site, UINT64_MAX));
+		expect_retained(&fixture, &oracle, HAWK_EDGES_ALL, chosen);
+		expect_retained(&fixture, &oracle, HAWK_EDGES_START_ONLY, chosen);
 		site_world_close(&fixture);
 	}
 }
@@ -176,9 +119,8 @@ TEST(what_is_freed_with_a_site_is_exact_and_no_less_than_what_its_blocks_dominat
 		site_world_open(&fixture, world);
 		hawk_parallel_set_threads(1 + i % 3);
 		graph_oracle_make(world, &oracle);
-		assert_null(hawk_block_graph_need(&fixture.graph, HAWK_PART_RETAINED));
-		assert_null(hawk_site_freed(&fixture.graph, i % 2 ? &chosen : NULL, sites,
-					    SITE_WORLD_SITES, freed));
+		assert_null(hawk_site_freed(&fixture.graph, &fixture.reach, i % 2 ? &chosen : NULL,
+					    sites, SITE_WORLD_SITES, freed));
 		for (unsigned j = 0; j < SITE_WORLD_SITES; j++) {
 			uint64_t least = retained_by(&fixture, &oracle, 0, sites[j], chosen);
 

@@ -117,7 +117,7 @@ TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 					     "thread 4711, frame 0 0x0", "mapping 0x600000000000",
 					     NULL};
 	struct graph_world *world = graph_world_create();
-	struct hawk_block_graph graph;
+	struct hawk_graph graph;
 	struct hawk_root_namer *namer;
 	struct hawk_symbols *symbols;
 	struct hawk_root_name names[4];
@@ -130,9 +130,9 @@ TEST(roots_of_a_core_are_named_by_thread_place_and_mapping)
 	memcpy(world->vectors + 160 + 16 * 3, &world->blocks[3].start, 8);
 	world->stack[GRAPH_STACK_BYTES / 16 + 2] = world->blocks[2].start;
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->roots.count, 4);
+	assert_int_equal(world->graph.roots.count, 4);
 	heap.target = world->target;
-	graph = (struct hawk_block_graph){.heap = &heap, .roots = world->roots};
+	graph = (struct hawk_graph){.heap = &heap, .roots = world->graph.roots};
 	assert_null(hawk_symbols_create(world->target, &(struct hawk_symbols_options){0},
 					&world->findings, &symbols));
 	assert_null(hawk_root_namer_create(&graph, symbols, &namer));

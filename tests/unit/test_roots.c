@@ -8,9 +8,9 @@
 
 static const struct hawk_root *root_of(const struct graph_world *world, uint32_t edge)
 {
-	for (size_t i = 0; i < world->roots.count; i++)
-		if (world->roots.items[i].edge == edge)
-			return &world->roots.items[i];
+	for (size_t i = 0; i < world->graph.roots.count; i++)
+		if (world->graph.roots.items[i].edge == edge)
+			return &world->graph.roots.items[i];
 	return NULL;
 }
 
@@ -29,7 +29,7 @@ TEST(every_root_says_whose_it_is_and_where)
 	world->stack[200] = world->blocks[4].start; /* dead */
 	world->registers[HAWK_EFLAGS] = world->blocks[5].start;
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->roots.count, 4);
+	assert_int_equal(world->graph.roots.count, 4);
 	root = root_of(world, 0);
 	assert_int_equal(root->kind, HAWK_ROOT_REGISTER);
 	assert_int_equal(root->address, HAWK_RBX);
@@ -78,7 +78,7 @@ TEST(thread_local_storage_beside_a_block_is_a_root)
 	memcpy(world->heap->bytes + 50000, &value, 8); /* free memory */
 	world->registers[HAWK_FS_BASE] = SYNTHETIC_HEAP + 32768;
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->roots.count, 1);
+	assert_int_equal(world->graph.roots.count, 1);
 	assert_int_equal(root_of(world, 1 << 1)->kind, HAWK_ROOT_TLS);
 	graph_world_destroy(world);
 }
@@ -93,10 +93,10 @@ TEST(memory_of_the_tracer_is_no_root)
 	for (unsigned i = 0; i < GRAPH_GLOBAL_WORDS; i++)
 		world->globals[i] = world->blocks[0].start;
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->roots.count, GRAPH_GLOBAL_WORDS);
-	world->plan.excluded = &span;
-	world->plan.excluded_count = 1;
-	check(hawk_roots_find(world->target, &world->index, &world->plan, NULL, &roots));
+	assert_int_equal(world->graph.roots.count, GRAPH_GLOBAL_WORDS);
+	world->found.plan.excluded = &span;
+	world->found.plan.excluded_count = 1;
+	check(hawk_roots_find(&world->found, NULL, &roots));
 	assert_int_equal(roots.count, GRAPH_GLOBAL_WORDS - 2);
 	hawk_roots_deinit(&roots);
 	graph_world_destroy(world);
@@ -149,10 +149,10 @@ TEST(memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root)
 	/* Of the gap: free memory. */
 	set_word(world->heap->bytes, 8 * PAGE + 512, world->blocks[third].start);
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->index.count, 3);
-	assert_int_equal(world->roots.count, 3);
+	assert_int_equal(world->found.index.count, 3);
+	assert_int_equal(world->graph.roots.count, 3);
 	for (unsigned i = 0; i < 3; i++)
-		assert_int_equal(world->roots.items[i].kind, HAWK_ROOT_OTHER);
+		assert_int_equal(world->graph.roots.items[i].kind, HAWK_ROOT_OTHER);
 	graph_world_destroy(world);
 }
 
@@ -168,8 +168,8 @@ TEST(a_mapped_chunk_of_no_known_form_makes_its_mapping_a_heap)
 		set_word(world->heap->bytes, 2 * PAGE, gaps[i]);
 		set_word(world->heap->bytes, 5 * PAGE, world->blocks[block].start);
 		graph_world_open(world, 1, SIZE_MAX);
-		assert_int_equal(world->index.count, 1);
-		assert_int_equal(world->roots.count, 0);
+		assert_int_equal(world->found.index.count, 1);
+		assert_int_equal(world->graph.roots.count, 0);
 		graph_world_destroy(world);
 	}
 }
@@ -183,10 +183,10 @@ TEST(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root)
 	set_word(world->heap->bytes, 1 * PAGE + 8, world->blocks[first].start);
 	set_word(world->heap->bytes, 5 * PAGE + 8, world->blocks[second].start);
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->index.count, 2);
-	assert_int_equal(world->roots.count, 2);
+	assert_int_equal(world->found.index.count, 2);
+	assert_int_equal(world->graph.roots.count, 2);
 	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(world->roots.items[i].kind, HAWK_ROOT_OTHER);
+		assert_int_equal(world->graph.roots.items[i].kind, HAWK_ROOT_OTHER);
 	graph_world_destroy(world);
 }
 
@@ -201,14 +201,15 @@ TEST(size_fields_that_lie_do_not_stop_the_search_for_roots)
 	synthetic_heap_add_block(world->heap, (struct synthetic_block){.start = start});
 	world->blocks[world->count++] = (struct hawk_block){.start = start};
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->index.count, 1);
-	assert_int_equal(world->roots.count, 0);
+	assert_int_equal(world->found.index.count, 1);
+	assert_int_equal(world->graph.roots.count, 0);
 	graph_world_destroy(world);
 }
 
 TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
 {
 	struct graph_world *world = graph_world_create();
+	struct hawk_graph graph;
 	struct hawk_reach reach;
 	struct hawk_roots roots;
 
@@ -217,19 +218,18 @@ TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
 	set_word(world->heap->bytes, world->blocks[0].start + 48 - SYNTHETIC_HEAP,
 		 world->blocks[0].start);
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->roots.count, 0);
-	world->plan.blocks_missing = true;
-	check(hawk_roots_find(world->target, &world->index, &world->plan, &world->findings,
-			      &roots));
+	assert_int_equal(world->graph.roots.count, 0);
+	world->found.plan.blocks_missing = true;
+	check(hawk_roots_find(&world->found, &world->findings, &roots));
 	assert_int_equal(roots.count, 1);
 	assert_int_equal(roots.items[0].kind, HAWK_ROOT_UNOWNED);
-	check(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_ALL,
-			      &world->workspace, &reach));
+	graph = world->graph;
+	graph.roots = roots;
+	check(hawk_reach_make(&graph, HAWK_EDGES_ALL, NULL, &reach));
 	assert_int_equal(reach.kinds[0], HAWK_REACH_POSSIBLY);
 	assert_int_equal(reach.kinds[1], HAWK_REACH_DEFINITELY_LOST);
 	hawk_reach_deinit(&reach);
-	check(hawk_reach_make(&world->index, &world->graph, &roots, HAWK_EDGES_START_ONLY,
-			      &world->workspace, &reach));
+	check(hawk_reach_make(&graph, HAWK_EDGES_START_ONLY, NULL, &reach));
 	assert_int_equal(reach.kinds[0], HAWK_REACH_DEFINITELY_LOST);
 	hawk_reach_deinit(&reach);
 	hawk_roots_deinit(&roots);
@@ -247,7 +247,7 @@ TEST(vector_registers_are_roots)
 	set_word(world->vectors, 32, world->blocks[2].start);               /* st(0) */
 	set_word(world->vectors, 512, world->blocks[3].start);              /* header */
 	graph_world_open(world, 1, SIZE_MAX);
-	assert_int_equal(world->roots.count, 2);
+	assert_int_equal(world->graph.roots.count, 2);
 	assert_int_equal(root_of(world, 0 << 1)->address, HAWK_ROOT_VECTORS + 160 + 16 * 3 + 8);
 	assert_int_equal(root_of(world, 1 << 1)->address, HAWK_ROOT_VECTORS + 576 + 16 * 5);
 	graph_world_destroy(world);
@@ -379,18 +379,18 @@ static char *write_program(uint64_t data_dumped, unsigned bss_pages)
 static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
 {
 	char *path = write_program(data_dumped, bss_pages);
-	struct hawk_sweep_plan plan = {.trace_count = 1};
-	struct hawk_block_index index;
+	struct hawk_heap found = {.plan = {.trace_count = 1}};
 	struct hawk_target *target;
 	struct hawk_roots roots;
 	uint64_t missing;
 
 	check(hawk_target_open_core(path, NULL, &target));
-	check(hawk_block_index_init(&index, 0));
-	check(hawk_roots_find(target, &index, &plan, NULL, &roots));
+	check(hawk_block_index_init(&found.index, 0));
+	found.target = target;
+	check(hawk_roots_find(&found, NULL, &roots));
 	missing = roots.missing_bytes[HAWK_ROOT_MODULE];
 	hawk_roots_deinit(&roots);
-	hawk_block_index_deinit(&index);
+	hawk_block_index_deinit(&found.index);
 	hawk_target_close(target);
 	synthetic_core_remove(path);
 	return missing;
@@ -423,7 +423,7 @@ static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t writ
 		.flags = SYNTHETIC_READ,
 		.path = named ? "/usr/bin/app" : NULL,
 	};
-	struct hawk_block_index index;
+	struct hawk_heap found = {0};
 	struct hawk_target *target;
 	struct hawk_roots roots;
 	uint64_t missing;
@@ -441,12 +441,14 @@ static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t writ
 	path = synthetic_core_write(core, SIZE_MAX);
 	synthetic_core_destroy(core);
 	check(hawk_target_open_core(path, NULL, &target));
-	check(hawk_block_index_init(&index, 0));
-	check(hawk_roots_find(target, &index, plan, NULL, &roots));
+	check(hawk_block_index_init(&found.index, 0));
+	found.target = target;
+	found.plan = *plan;
+	check(hawk_roots_find(&found, NULL, &roots));
 	missing = roots.missing_bytes[HAWK_ROOT_OTHER];
 	assert_int_equal(hawk_roots_complete(&roots), missing == 0);
 	hawk_roots_deinit(&roots);
-	hawk_block_index_deinit(&index);
+	hawk_block_index_deinit(&found.index);
 	hawk_target_close(target);
 	synthetic_core_remove(path);
 	return missing;

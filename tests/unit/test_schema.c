@@ -14,7 +14,6 @@ struct one_site {
 	struct hawk_site site;
 	uint32_t site_of_trace[GRAPH_TRACES + 1];
 	struct hawk_heap heap;
-	struct hawk_block_graph graph;
 };
 
 static void open_one_site(struct graph_world *world, struct one_site *one)
@@ -22,17 +21,12 @@ static void open_one_site(struct graph_world *world, struct one_site *one)
 	memset(one, 0, sizeof(*one));
 	one->heap = (struct hawk_heap){
 		.target = world->target,
-		.index = world->index,
+		.index = world->found.index,
 		.sites = &one->site,
 		.site_count = 1,
 		.site_of_trace = one->site_of_trace,
 		.trace_count = GRAPH_TRACES,
 		.lost_site = 0,
-	};
-	one->graph = (struct hawk_block_graph){
-		.heap = &one->heap,
-		.findings = &world->findings,
-		.parts = HAWK_PART_INDEX,
 	};
 }
 
@@ -72,7 +66,7 @@ TEST(every_word_counts_once_and_pointers_are_edges)
 		graph_world_open(world, 1,
 				 cut ? 20000 + synthetic_random(&seed) % 60000 : SIZE_MAX);
 		open_one_site(world, &one);
-		assert_null(hawk_schema_make(&one.graph, &wish, &schema));
+		assert_null(hawk_schema_make(&one.heap, &wish, NULL, &world->findings, &schema));
 		for (size_t i = 0; i < schema.group_count; i++) {
 			const struct hawk_schema_group *group = &schema.groups[i];
 
@@ -81,7 +75,7 @@ TEST(every_word_counts_once_and_pointers_are_edges)
 			long_blocks |= group->size_max > group->bytes_each;
 		}
 		assert_int_equal(objects + schema.rest_objects + schema.carved, schema.objects);
-		assert_int_equal(schema.objects, world->index.count);
+		assert_int_equal(schema.objects, world->found.index.count);
 		if (!long_blocks && !schema.rest_objects && !schema.carved) {
 			assert_int_equal(pointers, world->graph.edge_count);
 			compared++;
@@ -110,7 +104,7 @@ TEST(words_are_told_apart_by_their_bits)
 
 	graph_world_open(world, 1, SIZE_MAX);
 	open_one_site(world, &one);
-	assert_null(hawk_words_create(&one.graph, &words));
+	assert_null(hawk_words_create(&one.heap, NULL, &words));
 	assert_int_equal(class_of(words, 0), HAWK_WORD_NULL);
 	assert_int_equal(class_of(words, start), HAWK_WORD_BLOCK);
 	assert_int_equal(class_of(words, start + 99), HAWK_WORD_INTERIOR);

@@ -15,7 +15,7 @@ static void make(const struct schema_world *world, uint32_t site, unsigned parts
 {
 	struct hawk_schema_wish wish = {.site = site, .parts = parts};
 
-	check(hawk_schema_make(&world->graph, &wish, ret));
+	check(hawk_schema_make(&world->of_sites, &wish, NULL, NULL, ret));
 }
 
 TEST(any_number_of_parts_sees_the_same)
@@ -107,9 +107,8 @@ TEST(of_equal_outliers_the_first_are_listed)
 
 			while (record % ODD_EACH % 20 || record % ODD_EACH / 20 >= ODD_OFFSETS)
 				record++;
-			assert_int_equal(
-				hawk_block_start(&world->graph.heap->index, outlier->block),
-				world->records[record]);
+			assert_int_equal(hawk_block_start(&world->of_sites.index, outlier->block),
+					 world->records[record]);
 			assert_int_equal(outlier->misfit_count, 1);
 			assert_int_equal(outlier->misfits[0].offset,
 					 ODD_AT + 8 * (record % ODD_EACH / 20));
@@ -168,7 +167,7 @@ static void walk(const struct schema_world *world, unsigned parts, uint64_t shar
 	uint64_t examined = 0, count = 0;
 
 	memset(seen, 0, sizeof(*seen));
-	check(hawk_schema_collect(&world->graph, &wish, &schema, &blocks));
+	check(hawk_schema_collect(&world->of_sites, &wish, NULL, &schema, &blocks));
 	assert_int_equal(blocks.parts, parts);
 	for (unsigned i = 0; i < parts; i++) {
 		struct hawk_schema_walk walk = {.blocks = &blocks,

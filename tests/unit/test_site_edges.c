@@ -44,8 +44,8 @@ static struct tally tally_of(const struct site_world *fixture, uint32_t source, 
 	const struct graph_world *world = fixture->world;
 	struct tally tally = {0};
 
-	for (size_t i = 0; source == HAWK_SITE_ROOTS && i < world->roots.count; i++) {
-		const struct hawk_root *root = &world->roots.items[i];
+	for (size_t i = 0; source == HAWK_SITE_ROOTS && i < world->graph.roots.count; i++) {
+		const struct hawk_root *root = &world->graph.roots.items[i];
 
 		if (hawk_heap_site_at(fixture->graph.heap, root->edge >> 1) == target &&
 		    fixture->wanted >> (root->edge >> 1) & 1 &&
@@ -112,15 +112,11 @@ TEST(site_edges_of_random_heaps_count_blocks_and_pointers_exactly)
 
 		graph_world_fill(world, &seed);
 		site_world_open(&fixture, world);
-		/* After the edges, or together with them. */
-		hawk_parallel_set_threads(1 + i % 4 / 2);
-		if (i % 2)
-			site_world_forget_edges(&fixture);
 		assert_null(hawk_site_graph_make(&fixture.graph, NULL, &sites));
-		assert_int_equal(fixture.graph.edges.edge_count, world->graph.edge_count);
-		assert_memory_equal(fixture.graph.edges.edges, world->graph.edges,
+		assert_int_equal(fixture.graph.edge_count, world->graph.edge_count);
+		assert_memory_equal(fixture.graph.edges, world->graph.edges,
 				    world->graph.edge_count * sizeof(uint32_t));
-		assert_memory_equal(fixture.graph.edges.offsets, world->graph.offsets,
+		assert_memory_equal(fixture.graph.offsets, world->graph.offsets,
 				    (world->count + 1) * sizeof(uint32_t));
 		for (size_t j = 0; j < sites.edge_count; j++) {
 			expect_edge(&fixture, &sites, &sites.edges[j]);
@@ -128,7 +124,7 @@ TEST(site_edges_of_random_heaps_count_blocks_and_pointers_exactly)
 			assert_true(!j || sites.edges[j - 1].counts.target_bytes >=
 						  sites.edges[j].counts.target_bytes);
 		}
-		assert_int_equal(pointers, world->graph.edge_count + world->roots.count);
+		assert_int_equal(pointers, world->graph.edge_count + world->graph.roots.count);
 		hawk_site_graph_deinit(&sites);
 		site_world_close(&fixture);
 	}
@@ -167,7 +163,7 @@ static void choose_blocks(struct site_world *fixture, uint64_t mask,
 		sum->objects += is;
 		sum->bytes += is ? block->size : 0;
 	}
-	assert_null(hawk_block_choice_make(&fixture->graph, &wish, choice));
+	assert_null(hawk_block_choice_make(&fixture->heap, &wish, choice));
 	assert_int_equal(choice->blocks[0], fixture->wanted);
 	assert_memory_equal(choice->sites, sums, sizeof(sums));
 }
@@ -187,9 +183,6 @@ TEST(site_edges_of_chosen_blocks_count_pointers_to_these_alone)
 		graph_world_fill(world, &seed);
 		site_world_open(&fixture, world);
 		choose_blocks(&fixture, synthetic_random(&seed), &choice);
-		hawk_parallel_set_threads(1 + i % 4 / 2);
-		if (i % 2)
-			site_world_forget_edges(&fixture);
 		assert_null(hawk_site_graph_make(&fixture.graph, choice.blocks, &sites));
 		for (size_t j = 0; j < sites.edge_count; j++) {
 			expect_edge(&fixture, &sites, &sites.edges[j]);
@@ -197,11 +190,11 @@ TEST(site_edges_of_chosen_blocks_count_pointers_to_these_alone)
 		}
 		for (size_t j = 0; j < world->graph.edge_count; j++)
 			expected += fixture.wanted >> (world->graph.edges[j] >> 1) & 1;
-		for (size_t j = 0; j < world->roots.count; j++)
-			expected += fixture.wanted >> (world->roots.items[j].edge >> 1) & 1;
+		for (size_t j = 0; j < world->graph.roots.count; j++)
+			expected += fixture.wanted >> (world->graph.roots.items[j].edge >> 1) & 1;
 		assert_int_equal(pointers, expected);
 		counted += pointers;
-		all += world->graph.edge_count + world->roots.count;
+		all += world->graph.edge_count + world->graph.roots.count;
 		hawk_site_graph_deinit(&sites);
 		hawk_block_choice_deinit(&choice);
 		site_world_close(&fixture);

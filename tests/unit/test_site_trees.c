@@ -121,7 +121,7 @@ static bool leads(const struct paths_world *paths, enum hawk_edges edges, uint32
 		  bool of_threads, uint32_t block)
 {
 	const uint64_t *next = edges == HAWK_EDGES_ALL ? paths->oracle.all : paths->oracle.start;
-	const struct hawk_roots *roots = &paths->world->roots;
+	const struct hawk_roots *roots = &paths->world->graph.roots;
 	uint64_t reached = 0, before;
 
 	for (size_t i = 0; i < roots->count; i++)
@@ -141,7 +141,7 @@ static bool leads(const struct paths_world *paths, enum hawk_edges edges, uint32
 static void top_of(const struct paths_world *paths, enum hawk_edges edges, uint32_t block,
 		   char *text)
 {
-	const struct hawk_roots *roots = &paths->world->roots;
+	const struct hawk_roots *roots = &paths->world->graph.roots;
 	uint8_t kind = paths->oracle.kinds[edges][block];
 	bool direct = false;
 	unsigned groups = 0, passing = 0;
@@ -202,6 +202,26 @@ static void expect_dominator_tree(const struct paths_world *paths,
 	expect_same_chains(&got, &want);
 }
 
+static void make_tree(const struct paths_world *paths, bool both, const uint64_t *chosen,
+		      struct hawk_site_tree *tree)
+{
+	struct hawk_dominators start;
+	struct hawk_reach reach;
+
+	*tree = (struct hawk_site_tree){.both = both};
+	check(hawk_site_tree_add_retained(paths->graph, &paths->dominators, paths->groups, chosen,
+					  tree));
+	if (both) {
+		check(hawk_reach_make(paths->graph, HAWK_EDGES_START_ONLY, NULL, &reach));
+		check(hawk_dominators_make(paths->graph, &reach, &start));
+		check(hawk_site_tree_add_retained(paths->graph, &start, paths->groups, chosen,
+						  tree));
+		hawk_dominators_deinit(&start);
+		hawk_reach_deinit(&reach);
+	}
+	check(hawk_site_tree_finish(tree));
+}
+
 TEST(the_retained_tree_is_the_dominator_tree_folded_by_site)
 {
 	uint64_t seed = 8;
@@ -210,7 +230,7 @@ TEST(the_retained_tree_is_the_dominator_tree_folded_by_site)
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_site_tree tree;
 
-		check(hawk_site_tree_retained(&paths->graph, paths->groups, NULL, &tree));
+		make_tree(paths, false, NULL, &tree);
 		assert_null(tree.start);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, UINT64_MAX);
 		hawk_site_tree_deinit(&tree);
@@ -227,10 +247,9 @@ TEST(the_retained_tree_says_how_sure_it_is)
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_site_tree tree;
 
-		check(hawk_site_tree_retained_both(&paths->graph, paths->groups, NULL, &tree));
+		make_tree(paths, true, NULL, &tree);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, UINT64_MAX);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, UINT64_MAX);
-		assert_false(paths->graph.parts & HAWK_PART_RETAINED);
 		for (uint32_t j = 0; j < tree.count; j++)
 			differ += tree.nodes[j].cum_bytes != tree.start[j].cum_bytes;
 		hawk_site_tree_deinit(&tree);
@@ -259,12 +278,12 @@ TEST(the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them)
 		uint64_t chosen = choose(&seed, i);
 		struct hawk_site_tree tree;
 
-		check(hawk_site_tree_retained(&paths->graph, paths->groups, &chosen, &tree));
+		make_tree(paths, false, &chosen, &tree);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
 		for (uint32_t j = 1; j < tree.count; j++)
 			assert_true(tree.nodes[j].cum_objects);
 		hawk_site_tree_deinit(&tree);
-		check(hawk_site_tree_retained_both(&paths->graph, paths->groups, &chosen, &tree));
+		make_tree(paths, true, &chosen, &tree);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, chosen);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, chosen);
 		for (uint32_t j = 1; j < tree.count; j++) {
@@ -296,58 +315,15 @@ static void add_path_chain(const struct paths_world *paths, const struct hawk_pa
 	hawk_path_deinit(&path);
 }
 
-/** Of those of a site that another one dominates, only that one counts. */
-static void expect_retained_by_site(const struct paths_world *paths, enum hawk_edges edges,
-				    uint64_t chosen, const struct hawk_site_retained *got)
-{
-	const uint64_t *dominated = paths->oracle.dominated[edges];
-	uint64_t want[GRAPH_TRACES] = {0};
-
-	for (uint32_t block = 0; block < paths->world->count; block++) {
-		uint32_t site = paths->world->blocks[block].trace;
-		bool is_topmost = chosen >> block & 1;
-
-		for (uint32_t other = 0; other < paths->world->count; other++)
-			if (other != block && chosen >> other & 1 &&
-			    dominated[other] >> block & 1 &&
-			    paths->world->blocks[other].trace == site)
-				is_topmost = false;
-		if (is_topmost)
-			want[site] += paths->oracle.retained[edges][block];
-	}
-	for (uint32_t site = 0; site < GRAPH_TRACES; site++)
-		assert_int_equal(edges == HAWK_EDGES_ALL ? got[site].all_pointers
-							 : got[site].start_pointers,
-				 want[site]);
-}
-
-TEST(what_sites_retain_by_chosen_blocks_is_what_their_topmost_ones_do)
-{
-	uint64_t seed = 11;
-
-	for (unsigned i = 0; i < HEAPS; i++) {
-		struct paths_world *paths = paths_world_random(&seed);
-		struct hawk_site_retained *retained;
-		uint64_t chosen = choose(&seed, i);
-
-		paths->heap.site_count = GRAPH_TRACES;
-		check(hawk_block_graph_retained_chosen(&paths->graph, &chosen, &retained));
-		expect_retained_by_site(paths, HAWK_EDGES_ALL, chosen, retained);
-		expect_retained_by_site(paths, HAWK_EDGES_START_ONLY, chosen, retained);
-		free(retained);
-		paths_world_close(paths);
-	}
-}
-
 TEST(merged_paths_are_those_of_all_blocks_of_a_site)
 {
 	uint64_t seed = 21;
 
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct paths_world *paths = paths_world_random(&seed);
-		struct hawk_paths *found = &paths->graph.paths;
+		struct hawk_paths found;
 
-		check(hawk_block_graph_need(&paths->graph, HAWK_PART_PATHS));
+		check(hawk_paths_find(paths->graph, HAWK_BLOCK_NOWHERE, &found));
 		for (uint32_t site = 0; site < GRAPH_TRACES; site++) {
 			struct chains want = {0}, got = {0};
 			struct hawk_site_tree tree;
@@ -356,15 +332,16 @@ TEST(merged_paths_are_those_of_all_blocks_of_a_site)
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				wanted |= (uint64_t)(paths->world->blocks[block].trace == site)
 					  << block;
-			check(hawk_site_tree_paths(&paths->graph, paths->groups, &wanted, &tree));
+			check(hawk_site_tree_paths(paths->graph, &found, paths->groups, &wanted,
+						   &tree));
 			for (uint32_t block = 0; block < paths->world->count; block++)
 				if (paths->world->blocks[block].trace == site)
-					add_path_chain(paths, found, block, &want);
+					add_path_chain(paths, &found, block, &want);
 			collect_tree(&tree, HAWK_EDGES_ALL, 0, "", &got);
 			expect_same_chains(&got, &want);
 			hawk_site_tree_deinit(&tree);
 		}
-		hawk_paths_deinit(found);
+		hawk_paths_deinit(&found);
 		paths_world_close(paths);
 	}
 }

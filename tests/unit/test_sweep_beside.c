@@ -11,7 +11,7 @@
 
 #include "hawk_parallel.h"
 #include "test.h"
-#include "hawk_block_graph.h"
+#include "hawk_dominators.h"
 #include "synthetic_sweep_core.h"
 
 enum { PAGE = 4096 };

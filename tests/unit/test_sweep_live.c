@@ -6,7 +6,8 @@
 #include <sys/mman.h>
 
 #include "test.h"
-#include "hawk_block_graph.h"
+#include "hawk_reach.h"
+#include "hawk_site_graph.h"
 #include "synthetic_heap.h"
 #include "synthetic_victim.h"
 
@@ -61,27 +62,30 @@ static void live_with_a_heap(struct shared *shared)
  * addresses of blocks. */
 LIVE_TEST(the_graph_of_a_process_is_kept_when_it_runs_on)
 {
-	struct hawk_block_graph graph = {0};
+	struct hawk_graph graph = {0};
 	struct hawk_site_graph sites;
-	struct hawk_error *err;
+	struct hawk_reach reach;
 	struct hawk_block block;
 	struct hawk_heap heap;
 
 	victim_start(world, live_with_a_heap);
 	victim_open(world);
-	assert_null(hawk_heap_load_graph(world->target, &world->findings, HAWK_PART_RETAINED,
-					 &graph, &heap));
+	assert_null(hawk_heap_load(world->target, &world->findings, &heap));
+	assert_null(hawk_graph_make(&heap, NULL, &world->findings, &graph));
+	assert_true(victim_stands(world));
+	assert_null(hawk_site_graph_make(&graph, NULL, &sites));
+	hawk_site_graph_deinit(&sites);
+	hawk_target_release(world->target);
 	assert_true(victim_counts(world));
+	assert_null(hawk_reach_make(&graph, HAWK_EDGES_ALL, &graph.explained, &reach));
 	assert_int_equal(graph.heap->index.count, BLOCKS);
 	assert_true(hawk_heap_block(graph.heap, 3, &block));
 	assert_int_equal(block.birth, 9);
 	assert_int_equal(block.kind, HAWK_KIND_MALLOC);
 	/* But for what is left of their addresses on the stack. */
-	assert_in_range(graph.reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, BLOCKS - 64, BLOCKS);
-	err = hawk_site_graph_make(&graph, NULL, &sites);
-	assert_int_equal(hawk_error_code(err), HAWK_ERROR_NOT_FOUND);
-	hawk_error_destroy(err);
-	hawk_block_graph_deinit(&graph);
+	assert_in_range(reach.sums[HAWK_REACH_DEFINITELY_LOST].objects, BLOCKS - 64, BLOCKS);
+	hawk_reach_deinit(&reach);
+	hawk_graph_deinit(&graph);
 	hawk_heap_deinit(&heap);
 }
 
@@ -124,22 +128,5 @@ LIVE_TEST(block_at_works_while_the_process_stands)
 		HAWK_BLOCK_LIVE);
 	assert_int_equal(block.start, SYNTHETIC_HEAP + 64 * 1000);
 	assert_int_equal(block.trace, 1);
-	hawk_heap_deinit(&heap);
-}
-
-LIVE_TEST(a_process_stands_as_long_as_the_bytes_of_its_blocks_are_wanted)
-{
-	struct hawk_block_graph graph = {0};
-	struct hawk_site_graph sites;
-	struct hawk_heap heap;
-
-	victim_start(world, live_with_a_heap);
-	victim_open(world);
-	assert_null(hawk_heap_load_graph(world->target, &world->findings,
-					 HAWK_PART_INDEX | HAWK_PART_CONTENTS, &graph, &heap));
-	assert_true(victim_stands(world));
-	assert_null(hawk_site_graph_make(&graph, NULL, &sites));
-	hawk_site_graph_deinit(&sites);
-	hawk_block_graph_deinit(&graph);
 	hawk_heap_deinit(&heap);
 }

@@ -29,7 +29,6 @@ struct type_world {
 	struct hawk_site sites[1];
 	uint32_t site_of_trace[TRACES];
 	struct hawk_heap heap;
-	struct hawk_block_graph graph;
 	struct hawk_module_words modules;
 	struct hawk_choice_types types;
 	unsigned wishes; /**< each with other types */
@@ -167,7 +166,7 @@ static struct hawk_type_words words_of(const struct type_world *world, uint32_t 
 static bool expected(const struct type_world *world, uint32_t number, uint64_t size_high)
 {
 	struct hawk_type_words words = words_of(world, number);
-	uint32_t trace = world->graph.heap->index.traces[number];
+	uint32_t trace = world->heap.index.traces[number];
 	bool ret;
 
 	if (hawk_block_size(&world->heap.index, number) > size_high)
@@ -194,17 +193,13 @@ static void open_types(struct type_world *world, struct world *core, uint64_t se
 		.site_of_trace = world->site_of_trace,
 		.trace_count = TRACES,
 	};
-	world->graph.heap = &world->heap;
-	world->graph.findings = &core->findings;
 	hawk_parallel_set_threads(1 + (unsigned)seed % 3);
-	world->graph.parts = HAWK_PART_INDEX;
 	hawk_module_words_init(&world->modules, core->target);
 	world->types = (struct hawk_choice_types){named, wanted, world, &world->modules};
 }
 
 static void close_types(struct type_world *world)
 {
-	hawk_block_graph_deinit(&world->graph);
 	hawk_block_index_deinit(&world->heap.index);
 	free(world->bytes);
 }
@@ -215,17 +210,14 @@ static uint32_t expect_choice(struct type_world *world)
 	const struct hawk_choice_test test = {
 		.size_high = high, .types = &world->types, .decides = true};
 	const struct hawk_choice_wish wish = {.test = &test};
-	struct hawk_near near = {.target = world->graph.heap->target};
 	uint32_t chosen = 0;
 	uint64_t *bits;
 
-	assert_null(hawk_choice_bits_make(&world->graph, &wish, random_below(world, 2), &bits));
-	for (uint32_t i = 0; i < world->graph.heap->index.count; i++) {
-		bool is = expected(world, i, high), passes;
+	assert_null(hawk_choice_bits_make(&world->heap, &wish, random_below(world, 2), &bits));
+	for (uint32_t i = 0; i < world->heap.index.count; i++) {
+		bool is = expected(world, i, high);
 
 		assert_int_equal(hawk_block_is_chosen(bits, i), is);
-		assert_null(hawk_choice_passes(&world->graph, &near, &wish, i, NULL, &passes));
-		assert_int_equal(passes, is);
 		chosen += is;
 	}
 	free(bits);
@@ -244,7 +236,7 @@ TEST(types_of_blocks_are_those_of_their_words)
 		open_types(&world, core, seed);
 		for (unsigned i = 0; i < 4; i++, world.wishes++) {
 			chosen += expect_choice(&world);
-			all += world.graph.heap->index.count;
+			all += world.heap.index.count;
 		}
 		close_types(&world);
 		world_tear_down(&core);

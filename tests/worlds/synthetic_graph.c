@@ -5,6 +5,8 @@
  */
 #include "synthetic_graph.h"
 
+#include "hawk_parallel.h"
+
 #include <stdio.h>
 #include <elf.h>
 #include <stdlib.h>
@@ -12,8 +14,7 @@
 
 #include "core_file.h"
 
-const struct hawk_dominators_groups graph_by_trace = {.trace_count = GRAPH_TRACES,
-						      .group_count = GRAPH_TRACES};
+static uint32_t site_of_trace[GRAPH_TRACES] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 static void check(struct hawk_error *err)
 {
@@ -42,10 +43,8 @@ struct graph_world *graph_world_create(void)
 
 void graph_world_destroy(struct graph_world *world)
 {
-	hawk_workspace_destroy(&world->workspace);
-	hawk_roots_deinit(&world->roots);
 	hawk_graph_deinit(&world->graph);
-	hawk_block_index_deinit(&world->index);
+	hawk_block_index_deinit(&world->found.index);
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);
 	synthetic_heap_destroy(world->heap);
@@ -172,17 +171,22 @@ void graph_world_open(struct graph_world *world, unsigned threads, size_t cut_by
 	struct hawk_sweep_result result;
 
 	open_core(world, cut_bytes);
-	world->plan = (struct hawk_sweep_plan){
-		.key = world->heap->table->header.key,
+	world->found = (struct hawk_heap){
+		.target = world->target,
+		.plan =
+			{
+				.key = world->heap->table->header.key,
+				.trace_count = GRAPH_TRACES,
+				.birth_max = 255,
+			},
+		.site_count = GRAPH_TRACES,
+		.site_of_trace = site_of_trace,
 		.trace_count = GRAPH_TRACES,
-		.birth_max = 255,
 	};
-	check(hawk_block_index_sweep(&world->index, world->target, &world->plan, 1,
+	check(hawk_block_index_sweep(&world->found.index, world->target, &world->found.plan, 1,
 				     &world->findings, &result));
-	check(hawk_graph_make(world->target, &world->index, threads, &world->graph));
-	check(hawk_roots_find(world->target, &world->index, &world->plan, &world->findings,
-			      &world->roots));
-	check(hawk_workspace_create(&world->workspace, world->index.count, threads));
+	hawk_parallel_set_threads(threads);
+	check(hawk_graph_make(&world->found, NULL, &world->findings, &world->graph));
 }
 
 uint32_t graph_oracle_edge(const struct hawk_block *blocks, uint32_t count, uint64_t address)
@@ -297,16 +301,20 @@ struct graph_shape *graph_shape_create(uint32_t count, uint64_t edges_max)
 {
 	struct graph_shape *shape = need(calloc(1, sizeof(*shape)));
 
-	check(hawk_block_index_init(&shape->index, 32 * (uint64_t)count));
+	check(hawk_block_index_init(&shape->found.index, 32 * (uint64_t)count));
 	for (uint32_t i = 0; i < count; i++) {
 		struct hawk_block block = {
 			.start = SYNTHETIC_HEAP + 32 * (uint64_t)i, .size = 16, .trace = i & 7};
 
-		check(hawk_block_index_add(&shape->index, &block, 1));
+		check(hawk_block_index_add(&shape->found.index, &block, 1));
 	}
-	hawk_block_index_finish(&shape->index);
+	hawk_block_index_finish(&shape->found.index);
 	check(hawk_area_create(&shape->graph.offsets_area, 4 * ((uint64_t)count + 1)));
 	check(hawk_area_create(&shape->graph.edges_area, 4 * (edges_max + 1)));
+	shape->found.site_count = GRAPH_TRACES;
+	shape->found.site_of_trace = site_of_trace;
+	shape->found.trace_count = GRAPH_TRACES;
+	shape->graph.heap = &shape->found;
 	shape->graph.count = count;
 	shape->graph.offsets = shape->graph.offsets_area.bytes;
 	shape->graph.edges = shape->graph.edges_area.bytes;
@@ -315,11 +323,10 @@ struct graph_shape *graph_shape_create(uint32_t count, uint64_t edges_max)
 
 void graph_shape_destroy(struct graph_shape *shape)
 {
+	hawk_dominators_deinit(&shape->dominators);
 	hawk_reach_deinit(&shape->reach);
-	hawk_workspace_destroy(&shape->workspace);
-	hawk_roots_deinit(&shape->roots);
 	hawk_graph_deinit(&shape->graph);
-	hawk_block_index_deinit(&shape->index);
+	hawk_block_index_deinit(&shape->found.index);
 	free(shape);
 }
 
@@ -336,7 +343,7 @@ void graph_shape_edge(struct graph_shape *shape, uint32_t from, uint32_t to)
 
 void graph_shape_root(struct graph_shape *shape, uint32_t to)
 {
-	struct hawk_roots *roots = &shape->roots;
+	struct hawk_roots *roots = &shape->graph.roots;
 
 	if (roots->count == roots->capacity) {
 		roots->capacity = 2 * roots->capacity + 8;
@@ -351,15 +358,7 @@ void graph_shape_finish(struct graph_shape *shape)
 {
 	while (shape->at < shape->graph.count)
 		shape->graph.offsets[++shape->at] = shape->graph.edge_count;
-	check(hawk_workspace_create(&shape->workspace, shape->graph.count, 1));
-	check(hawk_reach_make(&shape->index, &shape->graph, &shape->roots, HAWK_EDGES_ALL,
-			      &shape->workspace, &shape->reach));
-	check(hawk_dominators_make(&shape->index, &shape->graph, &shape->roots, &shape->reach,
-				   &shape->workspace, &shape->dominators));
-}
-
-void graph_shape_share(struct graph_shape *shape, unsigned threads)
-{
-	hawk_workspace_destroy(&shape->workspace);
-	check(hawk_workspace_create(&shape->workspace, shape->graph.count, threads));
+	hawk_parallel_set_threads(1);
+	check(hawk_reach_make(&shape->graph, HAWK_EDGES_ALL, NULL, &shape->reach));
+	check(hawk_dominators_make(&shape->graph, &shape->reach, &shape->dominators));
 }

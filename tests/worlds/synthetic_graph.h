@@ -19,9 +19,6 @@ enum {
 	GRAPH_TRACES = 8,
 };
 
-/** A group for each trace. */
-extern const struct hawk_dominators_groups graph_by_trace;
-
 #define GRAPH_GLOBALS UINT64_C(0x600000000000)
 #define GRAPH_STACK   UINT64_C(0x7ffd00000000)
 
@@ -40,11 +37,8 @@ struct graph_world {
 	size_t core_size;
 	struct hawk_findings findings;
 	struct hawk_target *target;
-	struct hawk_sweep_plan plan;
-	struct hawk_block_index index;
+	struct hawk_heap found; /**< every trace is a site */
 	struct hawk_graph graph;
-	struct hawk_roots roots;
-	struct hawk_workspace workspace;
 };
 
 /** No blocks; the stack pointer is in the middle of the stack. */
@@ -89,10 +83,8 @@ uint32_t graph_oracle_edge(const struct hawk_block *blocks, uint32_t count, uint
 
 /** A graph without memory: blocks of 16 bytes, roots and edges as told. */
 struct graph_shape {
-	struct hawk_block_index index;
+	struct hawk_heap found; /**< every trace is a site */
 	struct hawk_graph graph;
-	struct hawk_roots roots;
-	struct hawk_workspace workspace;
 	struct hawk_reach reach;
 	struct hawk_dominators dominators;
 	uint32_t at; /**< the block whose edges are being added */
@@ -107,8 +99,5 @@ void graph_shape_root(struct graph_shape *shape, uint32_t to);
 
 /** Completes the graph, marks, and finds dominators, on one thread. */
 void graph_shape_finish(struct graph_shape *shape);
-
-/** Another workspace, for so many threads. */
-void graph_shape_share(struct graph_shape *shape, unsigned threads);
 
 #endif

@@ -7,15 +7,15 @@
 #ifndef SYNTHETIC_PATHS_H
 #define SYNTHETIC_PATHS_H
 
-#include "hawk_block_graph.h"
+#include "hawk_dominators.h"
 #include "synthetic_graph.h"
 
 struct paths_world {
 	struct graph_world *world;
 	struct graph_oracle oracle;
-	struct hawk_heap heap;
-	uint32_t site_of_trace[GRAPH_TRACES];
-	struct hawk_block_graph graph;
+	const struct hawk_graph *graph; /**< the world's */
+	struct hawk_reach reach;
+	struct hawk_dominators dominators;
 	uint32_t *groups;
 };
 

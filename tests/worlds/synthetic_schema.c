@@ -99,11 +99,6 @@ static void open_world(struct schema_world *world, size_t cut_bytes)
 		.site_of_trace = world->site_of_trace,
 		.trace_count = SITES,
 	};
-	world->graph = (struct hawk_block_graph){
-		.heap = &world->of_sites,
-		.findings = &world->findings,
-		.parts = HAWK_PART_INDEX,
-	};
 	check(hawk_block_index_sweep(&world->of_sites.index, world->target, &plan, 1,
 				     &world->findings, &result));
 }

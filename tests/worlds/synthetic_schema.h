@@ -42,7 +42,6 @@ struct schema_world {
 	struct hawk_site sites[SITES];
 	uint32_t site_of_trace[SITES];
 	struct hawk_heap of_sites;
-	struct hawk_block_graph graph;
 };
 
 /** Of the core only so many bytes are there. The index is made. */

@@ -6,7 +6,7 @@
 #ifndef SYNTHETIC_SITE_WORLD_H
 #define SYNTHETIC_SITE_WORLD_H
 
-#include "hawk_block_graph.h"
+#include "hawk_dominators.h"
 #include "synthetic_graph.h"
 
 enum { SITE_WORLD_SITES = GRAPH_TRACES };
@@ -16,15 +16,16 @@ struct site_world {
 	uint32_t site_of_trace[SITE_WORLD_SITES];
 	struct hawk_site sites[SITE_WORLD_SITES];
 	struct hawk_heap heap;
-	struct hawk_block_graph graph;
+	struct hawk_graph graph; /**< the world's, of this heap */
+	struct hawk_reach reach;
 	uint64_t wanted; /**< a bit for each block: whose pointers the oracle counts */
 };
 
 /** Takes `world`, which has its blocks and pointers; index, edges and roots are made. */
 void site_world_open(struct site_world *fixture, struct graph_world *world);
 
-/** Edges are to be made again. */
-void site_world_forget_edges(struct site_world *fixture);
+void site_world_dominators(const struct site_world *fixture, enum hawk_edges edges,
+			   struct hawk_dominators *ret);
 
 void site_world_close(struct site_world *fixture);
 
