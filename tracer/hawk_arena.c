@@ -8,10 +8,9 @@
 #include <sys/auxv.h>
 
 #include "hawk_file.h"
-#include "hawk_file_owner.h"
 #include "hawk_place.h"
 #include "hawk_span.h"
-#include "hawk_vdso.h"
+#include "hawk_clock.h"
 
 enum { PAGE_BYTES = 4096 };
 
@@ -97,8 +96,8 @@ static void fill_header(struct hawk_table_header *header, struct hawk_table_head
 	header->module_record_bytes = sizeof(struct hawk_module_record);
 	header->thread_slot_bytes = hawk_thread_slot_bytes;
 	header->pid = (uint32_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
-	header->start_realtime_ns = hawk_vdso_now_ns(CLOCK_REALTIME);
-	header->start_monotonic_ns = hawk_vdso_now_ns(CLOCK_MONOTONIC);
+	header->start_realtime_ns = hawk_clock_now_ns(CLOCK_REALTIME);
+	header->start_monotonic_ns = hawk_clock_now_ns(CLOCK_MONOTONIC);
 	header->trace_count = 1;
 	header->check = hawk_table_check(header);
 }
@@ -388,4 +387,39 @@ void hawk_arena_adopt(uint64_t (*known_bytes)(uint64_t address), bool file)
 	twin->compatible_flags = header->compatible_flags;
 	twin->pid = header->pid;
 	twin->check = hawk_table_check(twin);
+}
+
+/* Notes of memory that is kept out of cores lie in a fixed array, each taken by one exchange of its
+ * start. An entry whose end is 0 is being written, or taken back: the analyzer then takes nothing
+ * for granted. */
+
+void hawk_undumped_add(struct hawk_table_header *header, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < HAWK_TABLE_UNDUMPED; i++) {
+		struct hawk_table_undumped *entry = &header->undumped[i];
+		uint64_t taken = 0;
+
+		if (__atomic_compare_exchange_n(&entry->start, &taken, start, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+			__atomic_store_n(&entry->end, end, __ATOMIC_RELEASE);
+			return;
+		}
+		if (taken <= start && end <= __atomic_load_n(&entry->end, __ATOMIC_ACQUIRE))
+			return;
+	}
+	__atomic_fetch_add(&header->undumped_lost, 1, __ATOMIC_RELAXED);
+}
+
+void hawk_undumped_remove(struct hawk_table_header *header, uint64_t start, uint64_t end)
+{
+	for (unsigned i = 0; i < HAWK_TABLE_UNDUMPED; i++) {
+		struct hawk_table_undumped *entry = &header->undumped[i];
+		uint64_t from = __atomic_load_n(&entry->start, __ATOMIC_ACQUIRE);
+		uint64_t to = __atomic_load_n(&entry->end, __ATOMIC_ACQUIRE);
+
+		if (!from || !to || from < start || to > end)
+			continue;
+		__atomic_store_n(&entry->end, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&entry->start, 0, __ATOMIC_RELEASE);
+	}
 }

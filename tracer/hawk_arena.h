@@ -104,6 +104,13 @@ uint64_t hawk_arena_private_at(uint64_t *place, size_t bytes, unsigned tag);
  */
 void hawk_arena_adopt(uint64_t (*known_bytes)(uint64_t address), bool file);
 
+/** Notes that the program keeps [start, end) out of cores: without that, the analyzer cannot tell
+ * it from memory that was never written. No lock, no memory, no system call. */
+void hawk_undumped_add(struct hawk_table_header *header, uint64_t start, uint64_t end);
+
+/** Takes back notes that lie in [start, end) as a whole. */
+void hawk_undumped_remove(struct hawk_table_header *header, uint64_t start, uint64_t end);
+
 /** sizeof the readers' part of a thread slot, in bytes; set by the thread module before
  * hawk_arena_init(). */
 extern const uint32_t hawk_thread_slot_bytes;

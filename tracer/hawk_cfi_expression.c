@@ -6,7 +6,6 @@
  */
 #include "hawk_cfi.h"
 
-#include "hawk_cfi_reader.h"
 #include "hawk_walk.h"
 
 enum operation {

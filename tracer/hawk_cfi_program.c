@@ -5,8 +5,6 @@
  */
 #include "hawk_cfi.h"
 
-#include "hawk_cfi_reader.h"
-
 enum call_frame_instruction {
 	CFA_ADVANCE_LOC = 0x40, /**< high two bits; operand in the low six */
 	CFA_OFFSET = 0x80,

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "hawk_elf.h"
-#include "hawk_first.h"
 #include "hawk_loader.h"
 
 enum { ENTRIES_MAX = 512, PAGE_BYTES = 4096 };
@@ -364,7 +363,7 @@ bool hawk_entries_install(void)
 {
 	static struct installation all = {.lowest = UINT64_MAX};
 
-	hawk_entries_produce = hawk_first_is("free", (void *)free);
+	hawk_entries_produce = hawk_loader_is_first("free", (void *)free);
 	hawk_loader_iterate(note_module, &all);
 	if (!all.count)
 		return true;

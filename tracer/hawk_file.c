@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include "hawk_file_owner.h"
+#include "hawk_file.h"
 #include "hawk_say.h"
 
 enum {

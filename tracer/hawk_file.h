@@ -73,6 +73,17 @@ static inline void hawk_file_check_fork(void)
 		hawk_file_leave();
 }
 
+/** Whose a table file is: these stay when a process executes another program. */
+struct hawk_file_owner {
+	uint32_t pid;
+	uint64_t start_ticks; /**< 0 = not known */
+	uint64_t pid_namespace;
+};
+void hawk_file_owner_self(struct hawk_file_owner *ret);
+
+/** Whether the file open as `fd` holds the table of an earlier program of this very process. */
+bool hawk_file_owner_is_self(int fd);
+
 /** Signals that were blocked before. */
 struct hawk_file_pause {
 	uint64_t mask;

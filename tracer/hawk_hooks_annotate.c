@@ -10,9 +10,8 @@
 #include "hawk_labels.h"
 #include "hawk_marks.h"
 #include "hawk_options.h"
-#include "hawk_pools.h"
+#include "hawk_annotated.h"
 #include "hawk_threads.h"
-#include "hawk_types.h"
 
 HAWK_EXPORT unsigned long hawk_tracer_scope_enter(void *object, const char *tag, size_t length);
 HAWK_EXPORT void hawk_tracer_scope_leave(void *object, unsigned long token);
@@ -53,7 +52,7 @@ void hawk_tracer_scope_leave(void *object, unsigned long token)
 void hawk_tracer_annotate_type(void *pointer, const char *name, size_t length)
 {
 	if (hawk_tracing() && pointer)
-		hawk_types_set(pointer, name, length);
+		hawk_annotated_set_type(pointer, name, length);
 }
 
 size_t hawk_tracer_pool_header_bytes(void)
@@ -66,18 +65,18 @@ void hawk_tracer_pool_begin(void *pointer, size_t size)
 	struct hawk_frame_state caller = HAWK_CALLER();
 
 	if (hawk_tracing())
-		hawk_pools_begin(&caller, pointer, size);
+		hawk_annotated_begin(&caller, pointer, size);
 }
 
 /* Also when tracing has ended: what was sealed before is to be un-sealed. */
 void hawk_tracer_pool_end(void *pointer)
 {
 	if (hawk_table_header)
-		hawk_pools_end(pointer);
+		hawk_annotated_end(pointer);
 }
 
 void hawk_tracer_pool_reset(void *start, void *end)
 {
 	if (hawk_table_header)
-		hawk_pools_reset(start, end);
+		hawk_annotated_reset(start, end);
 }

@@ -13,7 +13,7 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
-#include "hawk_first.h"
+#include "hawk_loader.h"
 #include "hawk_init.h"
 
 #define NOTHROW   "RKSt9nothrow_t"
@@ -82,10 +82,10 @@ void hawk_hooks_cxx_resolve(void)
 	unsigned found = 0;
 
 	for (unsigned i = 0; i < sizeof(bases) / sizeof(bases[0]); i++)
-		if (!hawk_first_is(bases[i].name, bases[i].ours))
+		if (!hawk_loader_is_first(bases[i].name, bases[i].ours))
 			found |= 1u << i;
 	/* The C++ library's operators call the program's malloc. */
-	if (!hawk_first_is("malloc", (void *)malloc))
+	if (!hawk_loader_is_first("malloc", (void *)malloc))
 		found = EVERY_BASE | BASE_MALLOC;
 	__atomic_store_n(&replaced, found, __ATOMIC_RELAXED);
 }

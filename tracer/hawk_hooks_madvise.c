@@ -8,10 +8,9 @@
 
 #include "hawk_arena.h"
 #include "hawk_file.h"
-#include "hawk_first.h"
+#include "hawk_loader.h"
 #include "hawk_hooks.h"
 #include "hawk_init.h"
-#include "hawk_undumped.h"
 
 /* `hawk_table_header`, with the table made if it is not there yet; NULL = there is none. */
 static struct hawk_table_header *own_table(void)
@@ -54,6 +53,6 @@ HAWK_EXPORT int madvise(void *address, size_t length, int advice)
 
 void hawk_hooks_madvise_resolve(void)
 {
-	if (hawk_first_is("madvise", (void *)madvise))
+	if (hawk_loader_is_first("madvise", (void *)madvise))
 		__atomic_store_n(&hawk_table_header->undumped_watched, 1, __ATOMIC_RELAXED);
 }

@@ -25,7 +25,7 @@
 #include "hawk_syscall.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
-#include "hawk_vdso.h"
+#include "hawk_clock.h"
 
 static void *map_for_unwinder(uint64_t bytes)
 {
@@ -79,7 +79,7 @@ static bool start(void)
 	if (has_sanitizer())
 		return false;
 	hawk_options_parse(text);
-	hawk_vdso_init();
+	hawk_clock_init();
 	hawk_place_limit = hawk_options.max_table ? hawk_options.max_table : hawk_cap_choose();
 	hawk_init_lacks_memory = !hawk_place_limit;
 	if (hawk_init_lacks_memory || !hawk_arena_init(prepare_table(), text))

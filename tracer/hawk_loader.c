@@ -2,8 +2,17 @@
 /**
  * @file
  * The C library is found in the loader's list for debuggers, by what it defines.
+ *
+ * dlsym() answers with the address that all pointers to a function have. In an executable at a
+ * fixed address (not PIE) that takes the function's address, that is its own PLT entry: an
+ * undefined symbol with a value, which is no definition. Its calls arrive at ours.
  */
 #include "hawk_loader.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
 
 #include "hawk_elf.h"
 
@@ -33,4 +42,22 @@ int hawk_loader_iterate(int (*callback)(struct dl_phdr_info *info, size_t size, 
 	if (!iterate)
 		iterate = find_iterate();
 	return iterate(callback, data);
+}
+
+/** Whether an address belongs to a symbol that its module does not define. */
+static bool is_plt_entry(const void *address)
+{
+	const ElfW(Sym) *symbol = NULL;
+	Dl_info info;
+
+	if (!dladdr1(address, &info, (void **)&symbol, RTLD_DL_SYMENT) || !symbol)
+		return false;
+	return symbol->st_shndx == SHN_UNDEF && info.dli_saddr == address;
+}
+
+bool hawk_loader_is_first(const char *name, const void *ours)
+{
+	const void *first = dlsym(RTLD_DEFAULT, name);
+
+	return !first || first == ours || is_plt_entry(first);
 }

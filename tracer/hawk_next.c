@@ -11,9 +11,13 @@
 #include <stdlib.h>
 
 #include "hawk_arena.h"
-#include "hawk_first.h"
+#include "hawk_init.h"
+#include "hawk_loader.h"
 
 struct hawk_next hawk_next;
+
+/* Here, and not where it is decided: unit tests of the recorder link this, but not that. */
+enum hawk_phase hawk_phase;
 
 char *hawk_bootstrap;
 static size_t bootstrap_used;
@@ -49,7 +53,7 @@ static uint32_t find_elsewhere(void)
 	uint32_t elsewhere = 0;
 
 	for (uint32_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
-		if (hawk_first_is(functions[i].name, functions[i].ours))
+		if (hawk_loader_is_first(functions[i].name, functions[i].ours))
 			elsewhere |= 1u << i;
 	return elsewhere;
 }
@@ -73,7 +77,7 @@ bool hawk_next_resolve(void)
 
 	if (!next.malloc || !next.free || !next.calloc || !next.realloc)
 		return false;
-	if (!hawk_first_is("free", (void *)free)) {
+	if (!hawk_loader_is_first("free", (void *)free)) {
 		next.elsewhere = find_elsewhere();
 		next.reallocarray =
 			(void *(*)(void *, size_t, size_t))dlsym(RTLD_NEXT, "reallocarray");

@@ -8,7 +8,7 @@
 
 #include "hawk_clock.h"
 #include "hawk_file.h"
-#include "hawk_flat.h"
+#include "hawk_traces.h"
 #include "hawk_known.h"
 #include "hawk_marks.h"
 #include "hawk_options.h"
@@ -17,7 +17,6 @@
 #include "hawk_scratch.h"
 #include "hawk_threads.h"
 #include "hawk_tops.h"
-#include "hawk_traces.h"
 
 enum {
 	/** One in so many stacks that are found by their tops is walked all the same: the thread's

@@ -8,7 +8,6 @@
 #include "hawk_rules.h"
 
 #include "hawk_cfi.h"
-#include "hawk_cfi_reader.h"
 #include "hawk_scratch.h"
 #include "hawk_syscall.h"
 #include "hawk_walk.h"

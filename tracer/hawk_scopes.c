@@ -10,7 +10,7 @@
 #include "hawk_arena.h"
 #include "hawk_labels.h"
 #include "hawk_rules.h"
-#include "hawk_vdso.h"
+#include "hawk_clock.h"
 #include "hawk_walk.h"
 
 enum {
@@ -21,7 +21,7 @@ enum {
 
 static uint64_t read_clock(void)
 {
-	uint64_t now = hawk_vdso_now_ns(CLOCK_MONOTONIC);
+	uint64_t now = hawk_clock_now_ns(CLOCK_MONOTONIC);
 
 	return now ? now : 1;
 }

@@ -22,7 +22,7 @@
 #include "hawk_sighting.h"
 #include "hawk_threads.h"
 #include "hawk_traces.h"
-#include "hawk_types.h"
+#include "hawk_annotated.h"
 
 #define NOINLINE __attribute__((noinline))
 
@@ -295,12 +295,12 @@ static void a_type_moves_the_allocation_to_a_trace_of_its_own(void **state)
 				 trace);
 	}
 	before = allocations_of(trace);
-	hawk_types_set(memory[0] + 16, "Wrong", 5);
-	hawk_types_set(memory[0] + 16, "Right", 5);
-	hawk_types_set(memory[1] + 16, "Right", 5);
-	hawk_types_set(memory[1] + 16, "Right", 5);
-	hawk_types_set(memory[1] + 32, "Inside", 6);
-	hawk_types_set(memory[1] + 1, "Odd", 3);
+	hawk_annotated_set_type(memory[0] + 16, "Wrong", 5);
+	hawk_annotated_set_type(memory[0] + 16, "Right", 5);
+	hawk_annotated_set_type(memory[1] + 16, "Right", 5);
+	hawk_annotated_set_type(memory[1] + 16, "Right", 5);
+	hawk_annotated_set_type(memory[1] + 32, "Inside", 6);
+	hawk_annotated_set_type(memory[1] + 1, "Odd", 3);
 	for (int i = 0; i < 2; i++) {
 		uint32_t typed = hawk_header_trace(hawk_header_of(memory[i] + 16)->word1);
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "hawk_undumped.h"
+#include "hawk_arena.h"
 
 static unsigned noted(const struct hawk_table_header *header, uint64_t start, uint64_t end)
 {

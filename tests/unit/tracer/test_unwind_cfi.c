@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 
 #include "hawk_cfi.h"
-#include "hawk_cfi_reader.h"
 #include "hawk_rules.h"
 #include "hawk_unwind_full.h"
 #include "hawk_walk.h"

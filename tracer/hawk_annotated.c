@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Re-sealing with a type.
+ * Re-sealing with a type; sealing and un-sealing of pool objects.
  */
-#include "hawk_types.h"
+#include "hawk_annotated.h"
 
+#include "hawk_clock.h"
 #include "hawk_counters.h"
 #include "hawk_file.h"
 #include "hawk_labels.h"
 #include "hawk_marks.h"
 #include "hawk_next.h"
 #include "hawk_record.h"
-#include "hawk_sampler.h"
 #include "hawk_sampler.h"
 
 /** The id of `trace` with this type instead of any other; 0 = no room. */
@@ -49,7 +49,7 @@ static void move_allocation(uint32_t from, uint32_t to, uint64_t bytes)
 	hawk_counters_add_allocations(to, 1, bytes);
 }
 
-void hawk_types_set(void *pointer, const char *name, size_t length)
+void hawk_annotated_set_type(void *pointer, const char *name, size_t length)
 {
 	struct hawk_block_header *header = hawk_header_of(pointer);
 	uint32_t label, from, to;
@@ -76,4 +76,61 @@ void hawk_types_set(void *pointer, const char *name, size_t length)
 	move_allocation(from, to, hawk_header_size(word0));
 	if (hawk_sampler_mean && from)
 		hawk_sampler_move(from, to, hawk_header_size(word0));
+}
+
+enum { OFFSET_LOG2 = 4, PAGE_BYTES = 4096 };
+
+static void finish(void *pointer)
+{
+	const struct hawk_block_header *header = hawk_header_of(pointer);
+	uint64_t size = hawk_header_size(header->word0);
+	uint32_t trace = hawk_header_trace(header->word1);
+
+	hawk_record_free(trace, size);
+	hawk_header_unseal(pointer);
+}
+
+static bool is_pool_object(const void *pointer)
+{
+	return hawk_header_valid(pointer) &&
+	       hawk_header_kind(hawk_header_of(pointer)->word0) == HAWK_KIND_POOL;
+}
+
+void hawk_annotated_begin(const struct hawk_frame_state *caller, void *pointer, size_t size)
+{
+	uint8_t birth;
+
+	if (!pointer || (uintptr_t)pointer % HAWK_GRANULE_BYTES || size > HAWK_SIZE_MAX / 4)
+		return;
+	if (is_pool_object(pointer)) /* taken back without a word */
+		finish(pointer);
+	else if (hawk_header_valid(pointer)) /* no room was reserved: this is the arena's own */
+		return;
+	if (!((uintptr_t)pointer % PAGE_BYTES) && !hawk_readable((uint64_t)hawk_header_of(pointer)))
+		return; /* nor is there any at the start of a mapping */
+	birth = __atomic_load_n(&hawk_clock_birth, __ATOMIC_RELAXED);
+	hawk_record_block(caller, (struct hawk_new_block){pointer, hawk_header_word0(HAWK_KIND_POOL,
+										     OFFSET_LOG2,
+										     birth, size)});
+}
+
+void hawk_annotated_end(void *pointer)
+{
+	if (pointer && !((uintptr_t)pointer % HAWK_GRANULE_BYTES) && is_pool_object(pointer))
+		finish(pointer);
+}
+
+void hawk_annotated_reset(void *start, void *end)
+{
+	uintptr_t at = ((uintptr_t)start + HAWK_GRANULE_BYTES - 1) & -(uintptr_t)HAWK_GRANULE_BYTES;
+	const struct hawk_block_header *header = (const void *)at;
+
+	for (; (uintptr_t)end >= HAWK_HEADER_BYTES &&
+	       (uintptr_t)header <= (uintptr_t)end - HAWK_HEADER_BYTES;
+	     header++) {
+		if (hawk_header_kind(header->word0) == HAWK_KIND_POOL &&
+		    hawk_header_is_live(&hawk_table_header->key, header->word0, header->word1,
+					(uint64_t)header))
+			finish((void *)(header + 1));
+	}
 }
