@@ -11,13 +11,7 @@
 enum operation {
 	OP_ADDR = 0x03,
 	OP_DEREF = 0x06,
-	OP_CONST1U = 0x08,
-	OP_CONST1S = 0x09,
-	OP_CONST2U = 0x0a,
-	OP_CONST2S = 0x0b,
-	OP_CONST4U = 0x0c,
-	OP_CONST4S = 0x0d,
-	OP_CONST8U = 0x0e,
+	OP_CONST1U = 0x08, /**< 1, 2, 4, 8 bytes, each unsigned and signed */
 	OP_CONST8S = 0x0f,
 	OP_CONSTU = 0x10,
 	OP_CONSTS = 0x11,
@@ -131,76 +125,23 @@ static void jump(struct machine *machine, bool taken)
 		machine->reader.at += distance;
 }
 
-static bool run_constant(struct machine *machine, uint8_t operation)
+static void run_constant(struct machine *machine, uint8_t operation)
 {
 	struct hawk_cfi_reader *reader = &machine->reader;
+	uint64_t value = operation - OP_LIT0;
 
-	switch (operation) {
-	case OP_ADDR:
-	case OP_CONST8U:
-	case OP_CONST8S:
-		push(machine, hawk_cfi_number(reader, 8));
-		return true;
-	case OP_CONST1U:
-		push(machine, hawk_cfi_number(reader, 1));
-		return true;
-	case OP_CONST1S:
-		push(machine, (uint64_t)hawk_cfi_signed_number(reader, 1));
-		return true;
-	case OP_CONST2U:
-		push(machine, hawk_cfi_number(reader, 2));
-		return true;
-	case OP_CONST2S:
-		push(machine, (uint64_t)hawk_cfi_signed_number(reader, 2));
-		return true;
-	case OP_CONST4U:
-		push(machine, hawk_cfi_number(reader, 4));
-		return true;
-	case OP_CONST4S:
-		push(machine, (uint64_t)hawk_cfi_signed_number(reader, 4));
-		return true;
-	case OP_CONSTU:
-		push(machine, hawk_cfi_uleb(reader));
-		return true;
-	case OP_CONSTS:
-		push(machine, (uint64_t)hawk_cfi_sleb(reader));
-		return true;
-	default:
-		if (operation < OP_LIT0 || operation > OP_LIT31)
-			return false;
-		push(machine, operation - OP_LIT0);
-		return true;
-	}
-}
-
-static bool run_unary(struct machine *machine, uint8_t operation)
-{
-	uint64_t value;
-
-	switch (operation) {
-	case OP_ABS:
-		value = pop(machine);
-		push(machine, (int64_t)value < 0 ? 0 - value : value);
-		return true;
-	case OP_NEG:
-		push(machine, 0 - pop(machine));
-		return true;
-	case OP_NOT:
-		push(machine, ~pop(machine));
-		return true;
-	case OP_PLUS_UCONST:
-		value = pop(machine);
-		push(machine, value + hawk_cfi_uleb(&machine->reader));
-		return true;
-	case OP_DEREF:
-		dereference(machine, 8);
-		return true;
-	case OP_DEREF_SIZE:
-		dereference(machine, hawk_cfi_number(&machine->reader, 1));
-		return true;
-	default:
-		return false;
-	}
+	if (operation == OP_ADDR)
+		value = hawk_cfi_number(reader, 8);
+	else if (operation == OP_CONSTU)
+		value = hawk_cfi_uleb(reader);
+	else if (operation == OP_CONSTS)
+		value = (uint64_t)hawk_cfi_sleb(reader);
+	else if (operation < OP_LIT0 && (operation - OP_CONST1U) % 2)
+		value = (uint64_t)hawk_cfi_signed_number(reader,
+							 1u << (operation - OP_CONST1U) / 2);
+	else if (operation < OP_LIT0)
+		value = hawk_cfi_number(reader, 1u << (operation - OP_CONST1U) / 2);
+	push(machine, value);
 }
 
 /** a / b and a % b without the two cases that trap. */
@@ -215,138 +156,131 @@ static uint64_t divide(struct machine *machine, uint64_t a, uint64_t b, bool rem
 	return b == UINT64_MAX ? 0 - a : (uint64_t)((int64_t)a / (int64_t)b);
 }
 
-static bool compute(struct machine *machine, uint8_t operation, uint64_t a, uint64_t b,
-		    uint64_t *ret)
+static uint64_t compute(struct machine *machine, uint8_t operation, uint64_t a, uint64_t b)
 {
 	switch (operation) {
 	case OP_AND:
-		*ret = a & b;
-		return true;
+		return a & b;
 	case OP_DIV:
 	case OP_MOD:
-		*ret = divide(machine, a, b, operation == OP_MOD);
-		return true;
+		return divide(machine, a, b, operation == OP_MOD);
 	case OP_MINUS:
-		*ret = a - b;
-		return true;
+		return a - b;
 	case OP_MUL:
-		*ret = a * b;
-		return true;
+		return a * b;
 	case OP_OR:
-		*ret = a | b;
-		return true;
+		return a | b;
 	case OP_PLUS:
-		*ret = a + b;
-		return true;
+		return a + b;
 	case OP_SHL:
-		*ret = b < 64 ? a << b : 0;
-		return true;
+		return b < 64 ? a << b : 0;
 	case OP_SHR:
-		*ret = b < 64 ? a >> b : 0;
-		return true;
+		return b < 64 ? a >> b : 0;
 	case OP_SHRA:
-		*ret = (uint64_t)((int64_t)a >> (b < 63 ? b : 63));
-		return true;
+		return (uint64_t)((int64_t)a >> (b < 63 ? b : 63));
 	case OP_XOR:
-		*ret = a ^ b;
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool compare(uint8_t operation, int64_t a, int64_t b, uint64_t *ret)
-{
-	switch (operation) {
+		return a ^ b;
 	case OP_EQ:
-		*ret = a == b;
-		return true;
+		return a == b;
 	case OP_GE:
-		*ret = a >= b;
-		return true;
+		return (int64_t)a >= (int64_t)b;
 	case OP_GT:
-		*ret = a > b;
-		return true;
+		return (int64_t)a > (int64_t)b;
 	case OP_LE:
-		*ret = a <= b;
-		return true;
+		return (int64_t)a <= (int64_t)b;
 	case OP_LT:
-		*ret = a < b;
-		return true;
+		return (int64_t)a < (int64_t)b;
 	case OP_NE:
-		*ret = a != b;
-		return true;
+		return a != b;
 	default:
-		return false;
+		machine->reader.failed = true;
+		return 0;
 	}
 }
 
-static bool run_stack(struct machine *machine, uint8_t operation)
+/** Takes the upper values of the stack and puts them back the other way round. */
+static void rotate(struct machine *machine, unsigned count)
 {
-	uint64_t first, second, third;
+	uint64_t first = pop(machine), second = pop(machine), third;
 
-	switch (operation) {
-	case OP_NOP:
-		return true;
-	case OP_DUP:
-		pick(machine, 0);
-		return true;
-	case OP_DROP:
-		pop(machine);
-		return true;
-	case OP_OVER:
-		pick(machine, 1);
-		return true;
-	case OP_PICK:
-		pick(machine, hawk_cfi_number(&machine->reader, 1));
-		return true;
-	case OP_SWAP:
-		first = pop(machine);
-		second = pop(machine);
+	if (count == 2) {
 		push(machine, first);
 		push(machine, second);
-		return true;
-	case OP_ROT:
-		first = pop(machine);
-		second = pop(machine);
-		third = pop(machine);
-		push(machine, first);
-		push(machine, third);
-		push(machine, second);
-		return true;
-	case OP_SKIP:
-		jump(machine, true);
-		return true;
-	case OP_BRA:
-		jump(machine, pop(machine) != 0);
-		return true;
-	default:
-		return false;
+		return;
 	}
+	third = pop(machine);
+	push(machine, first);
+	push(machine, third);
+	push(machine, second);
 }
 
 static void run_operation(struct machine *machine, uint8_t operation)
 {
-	uint64_t a, b, result;
+	uint64_t value;
 
 	if (operation >= OP_BREG0 && operation <= OP_BREG31) {
 		push_register(machine, operation - OP_BREG0);
 		return;
 	}
-	if (operation == OP_BREGX) {
-		push_register(machine, hawk_cfi_uleb(&machine->reader));
+	if (operation == OP_ADDR || (operation >= OP_CONST1U && operation <= OP_CONSTS) ||
+	    (operation >= OP_LIT0 && operation <= OP_LIT31)) {
+		run_constant(machine, operation);
 		return;
 	}
-	if (run_constant(machine, operation) || run_unary(machine, operation) ||
-	    run_stack(machine, operation))
+	switch (operation) {
+	case OP_BREGX:
+		push_register(machine, hawk_cfi_uleb(&machine->reader));
 		return;
-	b = pop(machine);
-	a = pop(machine);
-	if (compute(machine, operation, a, b, &result) ||
-	    compare(operation, (int64_t)a, (int64_t)b, &result))
-		push(machine, result);
-	else
-		machine->reader.failed = true;
+	case OP_NOP:
+		return;
+	case OP_DUP:
+		pick(machine, 0);
+		return;
+	case OP_DROP:
+		pop(machine);
+		return;
+	case OP_OVER:
+		pick(machine, 1);
+		return;
+	case OP_PICK:
+		pick(machine, hawk_cfi_number(&machine->reader, 1));
+		return;
+	case OP_SWAP:
+		rotate(machine, 2);
+		return;
+	case OP_ROT:
+		rotate(machine, 3);
+		return;
+	case OP_SKIP:
+		jump(machine, true);
+		return;
+	case OP_BRA:
+		jump(machine, pop(machine) != 0);
+		return;
+	case OP_ABS:
+		value = pop(machine);
+		push(machine, (int64_t)value < 0 ? 0 - value : value);
+		return;
+	case OP_NEG:
+		push(machine, 0 - pop(machine));
+		return;
+	case OP_NOT:
+		push(machine, ~pop(machine));
+		return;
+	case OP_PLUS_UCONST:
+		value = pop(machine);
+		push(machine, value + hawk_cfi_uleb(&machine->reader));
+		return;
+	case OP_DEREF:
+		dereference(machine, 8);
+		return;
+	case OP_DEREF_SIZE:
+		dereference(machine, hawk_cfi_number(&machine->reader, 1));
+		return;
+	default:
+		value = pop(machine);
+		push(machine, compute(machine, operation, pop(machine), value));
+	}
 }
 
 bool hawk_cfi_evaluate(struct hawk_cfi_evaluation *evaluation, struct hawk_cfi_block block,
