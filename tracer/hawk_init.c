@@ -15,7 +15,7 @@
 #include "hawk_hooks.h"
 #include "hawk_labels.h"
 #include "hawk_marks.h"
-#include "hawk_modules.h"
+#include "hawk_unwind.h"
 #include "hawk_next.h"
 #include "hawk_options.h"
 #include "hawk_place.h"

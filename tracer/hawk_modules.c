@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Keeping the log. What is seen of a module (hawk_sighting.h) is checked against it once per module
+ * The module log: which ELF file lay where, so that frames still resolve after dlclose, and without
+ * a core.
+ *
+ * A module is logged when the unwinder first meets code of it, never by hooking dlopen. The module
+ * generation grows when a range of addresses turns out to belong to another module than the log
+ * says; generations seed the stack hashes, so equal program counters of two libraries never merge.
+ *
+ * What is seen of a module (hawk_sighting.h) is checked against it once per module
  * and epoch (an epoch ends when the loader frees a link_map); `verified` remembers that.
  */
-#include "hawk_modules.h"
-
 #include <link.h>
 #include <sys/auxv.h>
 
@@ -13,6 +18,7 @@
 #include "hawk_file.h"
 #include "hawk_loader.h"
 #include "hawk_sighting.h"
+#include "hawk_unwind.h"
 
 enum {
 	PATH_MAX_BYTES = 4096,

@@ -9,12 +9,10 @@
 #include "hawk_clock.h"
 #include "hawk_file.h"
 #include "hawk_traces.h"
-#include "hawk_known.h"
 #include "hawk_marks.h"
 #include "hawk_options.h"
-#include "hawk_record_stateless.h"
 #include "hawk_sampler.h"
-#include "hawk_scratch.h"
+#include "hawk_unwind_full.h"
 #include "hawk_threads.h"
 #include "hawk_tops.h"
 

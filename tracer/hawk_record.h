@@ -27,6 +27,17 @@ struct hawk_new_block {
  */
 void *hawk_record_block(const struct hawk_frame_state *caller, struct hawk_new_block block);
 
+/** The same for nested and gone callers (hawk_threads.h): no per-thread state, counters go straight
+ * into the trace's record. */
+void *hawk_record_stateless(const struct hawk_frame_state *caller, struct hawk_new_block block);
+
+/**
+ * The table's id for a flat stack, `pcs[0 .. walk->count-1]`: program counters, leaf first,
+ * HAWK_PC_EXACT set where due. 0 if there is no room. With collapse= one of every run of equal
+ * cycles is left, in place.
+ */
+uint32_t hawk_flat_intern(uint64_t *pcs, const struct hawk_walk_result *walk);
+
 /** Counts a block of `trace` (0 = none) as freed; before it is un-sealed. */
 void hawk_record_free(uint32_t trace, uint64_t bytes);
 

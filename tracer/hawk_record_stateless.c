@@ -7,15 +7,14 @@
  * Whoever comes here while the thread's slot is busy may also find out
  * that it will be busy for ever, and recovers it.
  */
-#include "hawk_record_stateless.h"
+#include "hawk_record.h"
 
 #include "hawk_file.h"
 #include "hawk_traces.h"
 #include "hawk_marks.h"
 #include "hawk_options.h"
-#include "hawk_record.h"
 #include "hawk_sampler.h"
-#include "hawk_scratch.h"
+#include "hawk_unwind_full.h"
 #include "hawk_threads.h"
 
 static uint64_t pc_at(const struct hawk_frames *self, uint32_t index)

@@ -8,7 +8,7 @@
 #include "hawk_rules.h"
 
 #include "hawk_cfi.h"
-#include "hawk_scratch.h"
+#include "hawk_unwind_full.h"
 #include "hawk_syscall.h"
 #include "hawk_walk.h"
 

@@ -38,4 +38,65 @@ struct hawk_frames {
  * as dropped). */
 uint32_t hawk_traces_intern(const struct hawk_frames *frames);
 
+/*
+ * In front of the index, a cache of the ids of stacks that were looked up before, by two
+ * independent hashes (128 bits, of which 96 name the stack): one cache line instead of the table's
+ * chain, record and frames.
+ *
+ *     set of 4 entries = 64 bytes, 64 .. 16,384 sets in use, as many as there are traces for
+ *     entry: word 0 = hash ^ word 1
+ *            word 1 = low half of check << 32 | trace id
+ *
+ * A cache and nothing more: an entry may be replaced at any time, and the index is asked instead.
+ * Lock-free: words are stored and loaded one by one; halves of two entries do not fit together,
+ * since word 0 says what word 1 was.
+ */
+
+enum {
+	HAWK_KNOWN_WAYS = 4,
+	HAWK_KNOWN_SETS_LOG2_MIN = 6,
+	HAWK_KNOWN_SETS_LOG2_MAX = 14, /**< 1 MiB, touched as needed */
+};
+
+struct hawk_known_entry {
+	uint64_t words[2];
+};
+
+struct hawk_known {
+	struct hawk_known_entry *entries;
+	uint64_t set_mask; /**< number of sets in use, less 1; grows, and what was found by the old
+			      one is found no more */
+};
+extern struct hawk_known hawk_known __attribute__((visibility("hidden")));
+
+/** Maps the entries. False: no memory. */
+bool hawk_known_init(void);
+
+/** `trace` is the stack with these hashes. Any thread, also in signal handlers. */
+void hawk_known_add(uint64_t hash, uint64_t check, uint32_t trace);
+
+/** Called as soon as the hash is known: the line is on its way while other work is done. */
+static inline void hawk_known_prefetch(uint64_t hash)
+{
+	uint64_t set = hash & __atomic_load_n(&hawk_known.set_mask, __ATOMIC_RELAXED);
+
+	__builtin_prefetch(&hawk_known.entries[set * HAWK_KNOWN_WAYS]);
+}
+
+/** The trace with these hashes; 0 = not known here. `hash` must not be 0. */
+static inline uint32_t hawk_known_find(uint64_t hash, uint64_t check)
+{
+	uint64_t set = hash & __atomic_load_n(&hawk_known.set_mask, __ATOMIC_RELAXED);
+	const struct hawk_known_entry *entry = &hawk_known.entries[set * HAWK_KNOWN_WAYS];
+
+	for (unsigned i = 0; i < HAWK_KNOWN_WAYS; i++, entry++) {
+		uint64_t low = __atomic_load_n(&entry->words[1], __ATOMIC_RELAXED);
+
+		if ((__atomic_load_n(&entry->words[0], __ATOMIC_RELAXED) ^ low) == hash &&
+		    (uint32_t)(low >> 32) == (uint32_t)check)
+			return (uint32_t)low;
+	}
+	return 0;
+}
+
 #endif

@@ -272,6 +272,9 @@ struct hawk_code_range {
  */
 bool hawk_modules_find(uint64_t pc, struct hawk_code_range *ret);
 
+/** Logs every module that is loaded now. From the library's constructor. */
+void hawk_modules_log_all(void);
+
 /** Current module generation, seed of all stack hashes. */
 uint32_t hawk_modules_generation(void);
 

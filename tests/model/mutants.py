@@ -118,7 +118,7 @@ MUTANTS = (
      ("file_growth",)),
     ("a file is full as soon as the last of it is taken", "hawk_span.c",
      r" && !__atomic_load_n\(&span->claim, __ATOMIC_ACQUIRE\);", r";", ("file_full",)),
-    ("a known stack's words are believed as they are found", "hawk_known.c",
+    ("a known stack's words are believed as they are found", "hawk_traces.c",
      r"hash \^ low, __ATOMIC_RELAXED",
      r"hash ^ __atomic_load_n(&victim->words[1], __ATOMIC_RELAXED), __ATOMIC_RELAXED",
      ("known_full",)),
@@ -134,7 +134,7 @@ MUTANTS = (
     ("the epoch is not looked at again after a rule is stored", "hawk_rules.c",
      r"if \(__atomic_load_n\(&hawk_unwind_epoch, __ATOMIC_SEQ_CST\) != epoch\)", r"if (0)",
      ("rules_unload",)),
-    ("the rules go before the epoch", "hawk_unwind.c",
+    ("the rules go before the epoch", "hawk_walk.c",
      r"\t__atomic_fetch_add\(&hawk_unwind_epoch, 1, __ATOMIC_SEQ_CST\);",
      r"\thawk_rules_flush();\n\t__atomic_fetch_add(&hawk_unwind_epoch, 1, __ATOMIC_SEQ_CST);\n"
      r"\treturn;", ("rules_unload",)),

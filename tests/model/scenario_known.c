@@ -8,7 +8,7 @@
 #include "scenarios.h"
 
 #include "hawk_arena.h"
-#include "hawk_known.h"
+#include "hawk_traces.h"
 
 enum {
 	STACKS = 6, /**< of one set: more than it has ways */

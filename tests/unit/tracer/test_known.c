@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "hawk_arena.h"
-#include "hawk_known.h"
+#include "hawk_traces.h"
 
 enum { STACKS = 20000 };
 

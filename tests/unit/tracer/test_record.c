@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "hawk_clock.h"
-#include "hawk_modules.h"
+#include "hawk_unwind.h"
 #include "hawk_options.h"
 #include "hawk_place.h"
 #include "hawk_record.h"
