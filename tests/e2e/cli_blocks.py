@@ -80,23 +80,6 @@ def check_top():
     hawk.expect_equal(hawk.blocks(core, "--top", "5", "--age", "1d"), [], "of none")
 
 
-def check_whatis_block():
-    large = places["large"]
-    start, inside, end, header, behind = whatis(large, large + 5, large + 299999, large - 16,
-                                                large + 300000)
-    for found, offset in ((start, 0), (inside, 5), (end, 299999)):
-        block = found["block"]
-        hawk.expect_equal((block["address"], block["offset"], block["size"], block["state"],
-                           block["kind"]), (hex(large), offset, 300000, "live", "calloc"), "block")
-        hawk.expect("make_large" in [frame["function"] for frame in block["frames"]], "stack")
-        hawk.expect(found["mapping"]["write"] and not found["thread"], "mapping of a block")
-    hawk.expect_equal((header["block"]["state"], header["block"]["offset"]), ("header", -16),
-                      "the header")
-    hawk.expect(behind["block"] is None or int(behind["block"]["address"], 16) != large,
-                "one byte behind the block")
-    hawk.expect(start["block"]["site"] in {block["site"] for block in everything}, "site")
-
-
 def check_whatis_places():
     table, stack, nothing = whatis(places["table"] + 8, places["stack"], "10")
     hawk.expect_equal((table["module"]["symbol"], table["module"]["symbol_offset"]), ("table", 8),

@@ -135,11 +135,6 @@ def check_hostile_names():
                 f"message: {done.stderr!r}")
 
 
-def check_no_progress_in_pipes():
-    done = hawk.run([hawk.CORE, "analyze", core])
-    hawk.expect_equal(done.stderr, "", "standard error of a short analysis")
-
-
 hawk.debug_directory = None  # it would be in the words of the answers
 folder = hawk.temporary_folder()
 core, _ = cli_world.crash(folder)

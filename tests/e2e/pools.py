@@ -3,7 +3,6 @@
 its stack, none that was ended or reset is, and no byte is counted twice."""
 
 import collections
-import json
 import os
 
 from support import hawk
@@ -122,9 +121,7 @@ def check_pmr():
 
 
 def sql(core, query):
-    done = hawk.run([hawk.CORE, "sql", "--json", core, query])
-    hawk.expect_equal(done.returncode, 0, f"{query}: {done.stderr[-300:]}")
-    return [tuple(row.values()) for row in json.loads(done.stdout)]
+    return [tuple(row.values()) for row in hawk.sql(core, query)]
 
 
 def check_folds(core, heap, what):
@@ -136,10 +133,9 @@ def check_folds(core, heap, what):
                   "SELECT sum(objects), sum(shallow_bytes) FROM retained"):
         hawk.expect_equal(sql(core, query), [whole], f"{what}: {query}")
     for verb in (["retained", "--by=tree"], ["merge-paths"]):
-        tree = json.loads(hawk.run([hawk.CORE, *verb, "--json", core]).stdout)["tree"]
+        tree = hawk.document(*verb, core)["tree"]
         hawk.expect_equal((tree[0]["cum_objects"], tree[0]["cum_bytes"]), whole, f"{what}: {verb}")
-    blocks = json.loads(hawk.run([hawk.CORE, "retained", "--by=block", "--json",
-                                  core]).stdout)["blocks"]
+    blocks = hawk.document("retained", "--by=block", core)["blocks"]
     hawk.expect_equal(len(blocks), whole[0], f"{what}: retained --by=block")
     hawk.expect_equal(len({block["address"] for block in blocks}), whole[0], f"{what}: addresses")
     shares = hawk.document("sites", core)
@@ -208,12 +204,9 @@ def check_holders():
     program = hawk.compile_program(os.path.join(folder, "pools_held"), ["pools_held.c"], "gcc",
                                    ["-O1", *INCLUDE])
     core, _ = hawk.crash([program], hawk.tracer_environment(), folder)
-    done = core and hawk.run([hawk.CORE, "leaks", "--json", "--exit-code=0", core])
-    if not done:
-        return
     check_arena_as_one(core)
     check_path_to_a_piece(program, folder)
-    leaks = json.loads(done.stdout)
+    leaks = hawk.document("leaks", "--exit-code=0", core)
     kinds = collections.Counter()
     for record in leaks["records"]:
         names = [hawk.plain_name(frame["function"]) for frame in record["frames"]]

@@ -66,22 +66,6 @@ def check_filters():
     hawk.expect(named, "cache_put has a site")
 
 
-def check_groups():
-    for by, key in (("function", "function"), ("file", "file"), ("module", "module")):
-        analysis = hawk.analyze(core, "--by", by)
-        groups = {}
-        for group in analysis["groups"]:
-            count = groups.setdefault(group["name"], [0, 0])
-            count[0] += group["flat"]["inuse_bytes"]
-            count[1] = max(count[1], group["cum"]["inuse_bytes"])
-        hawk.expect_equal(sum(flat for flat, _ in groups.values()), plain["heap"]["inuse_bytes"],
-                          f"--by {by}: sum of flat")
-        for name in ("main", "handle_order", "audit_record_create") if by == "function" else ():
-            cum = sum(site["inuse_bytes"] for site in plain["sites"]
-                      if any(frame[key] == name for frame in site["frames"]))
-            hawk.expect_equal(groups.get(name, [0, 0])[1], cum, f"cum of {name}")
-
-
 def whatis(*addresses):
     done = hawk.run([hawk.CORE, "whatis", "--json", core, *addresses])
     hawk.expect(done.returncode in (0, 4), f"whatis: exit code {done.returncode} {done.stderr!r}")
@@ -118,20 +102,6 @@ def check_whatis_elsewhere():
     done = hawk.run([hawk.CORE, "whatis", core, blocks[0]["address"], "0x10", code])
     hawk.expect(done.returncode in (0, 4) and blocks[0]["address"][2:] in done.stdout,
                 f"whatis as text: {done.stdout!r} {done.stderr!r}")
-
-
-def check_text():
-    done = hawk.run([hawk.CORE, "analyze", core])
-    for words in ("SIGSEGV", "bill_last_order", "audit_record_create", "audit.c:",
-                  f"{plain['heap']['inuse_objects']:,} live blocks", plain["sites"][0]["site"]):
-        hawk.expect(words in done.stdout, f"analyze: no {words!r}")
-    first, heading, suspects = done.stdout.partition("\nSuspects:")
-    hawk.expect(len(first.splitlines()) <= 60, "analyze: more than one screen")
-    hawk.expect(heading and len(suspects.splitlines()) <= 40, "analyze: suspects, and few")
-    hawk.expect("\x1b" not in done.stdout, "colours without a terminal")
-    lines = hawk.run([hawk.CORE, "blocks", core]).stdout.splitlines()
-    hawk.expect(sum(1 for line in lines if re.match(r"^(0x)?[0-9a-f]{8,}", line.strip())) ==
-                len(blocks), "blocks as text: one line each")
 
 
 folder = hawk.temporary_folder()

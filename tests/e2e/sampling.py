@@ -3,7 +3,6 @@
 their predicted errors. Limits are six standard errors: chance fails this less than once in 10^8."""
 
 import collections
-import json
 import os
 
 from support import hawk
@@ -70,7 +69,7 @@ def check_screen(core):
 
 
 def sql(core, query):
-    return list(json.loads(hawk.run([hawk.CORE, "sql", "--json", core, query]).stdout)[0].values())
+    return list(hawk.sql(core, query)[0].values())
 
 
 def check_folds(core, analysis):
@@ -90,7 +89,7 @@ def check_folds(core, analysis):
         text = hawk.run([hawk.CORE, verb, core]).stdout
         hawk.expect("Stacks are sampled" in text, f"{verb} does not say what is sampled")
         hawk.expect(all(len(line) <= 80 for line in text.splitlines()), f"{verb}: wide")
-        found = json.loads(hawk.run([hawk.CORE, verb, "--json", core]).stdout)
+        found = hawk.document(verb, core)
         count = "objects" if verb == "retained" else "inuse_objects"
         hawk.expect_equal(sum(site[count] for site in found["sites"]), sampled, f"{verb}: blocks")
         hawk.expect_equal(found["sampled"]["other_objects"], objects - sampled, f"{verb}: others")

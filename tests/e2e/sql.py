@@ -17,7 +17,7 @@ def sql(query, *options, code=0):
 
 
 def rows(query):
-    return json.loads(sql(query, "--json"))
+    return hawk.sql(core, query)
 
 
 def one(query):

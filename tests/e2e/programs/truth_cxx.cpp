@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** @file Ground truth in C++: every form of operator new beside malloc, along call paths of
- * templates, virtual functions and lambdas. */
+/** @file Ground truth: every form of operator new and every function of the malloc family, along
+ * call paths of templates, virtual functions and lambdas. */
 #include "truth.h"
 
+#include <alloca.h>
 #include <cstdlib>
+#include <malloc.h>
 #include <new>
 #include <utility>
 
@@ -31,8 +33,14 @@ static inline void *made(struct job *job, const char *kind, Way way, void *block
 
 static inline void *allocate_now(struct job *job)
 {
+	std::size_t alignment = std::size_t{32} << job->path3;
+	void *block = nullptr;
+	void *volatile none = nullptr; // realloc of a known NULL would be compiled to malloc
+
 	if (job->old)
-		return made(job, "realloc", WAY_FREE, std::realloc(job->old, job->size));
+		return made(job, "realloc", WAY_FREE,
+			    job->how % 2 ? std::realloc(job->old, job->size)
+					 : reallocarray(job->old, job->size, 1));
 	switch (job->how) {
 	case 0:
 		return made(job, "malloc", WAY_FREE, std::malloc(job->size));
@@ -53,6 +61,18 @@ static inline void *allocate_now(struct job *job)
 			    ::operator new[](job->size, ALIGNMENT));
 	case 7:
 		return made(job, "new", WAY_DELETE_SIZED, ::operator new(job->size));
+	case 8:
+		return made(job, "realloc", WAY_FREE, std::realloc(none, job->size));
+	case 9:
+		return made(job, "aligned", WAY_FREE,
+			    posix_memalign(&block, alignment, job->size) ? nullptr : block);
+	case 10:
+		job->size = (job->size + alignment - 1) / alignment * alignment;
+		return made(job, "aligned", WAY_FREE, std::aligned_alloc(alignment, job->size));
+	case 11:
+		return made(job, "aligned", WAY_FREE, memalign(alignment, job->size));
+	case 12:
+		return made(job, "aligned", WAY_FREE, valloc(job->size));
 	default:
 		return made(job, "new", WAY_DELETE, ::operator new(job->size));
 	}
@@ -101,6 +121,21 @@ template <int N> struct Level2Of final : Level2 {
 	}
 };
 
+/** A frame whose size is known at run time only. */
+template <> struct Level2Of<3> final : Level2 {
+	LINK_OF_PATH void *call(struct job *job) override
+	{
+		auto *space = static_cast<volatile char *>(alloca(16 + job->size % 200));
+		void *block;
+
+		space[0] = static_cast<char>(job->how);
+		block = call_nth<Level3>(job->path3, job,
+					 std::make_integer_sequence<int, LEVEL3_COUNT>());
+		space[1] = space[0];
+		return block;
+	}
+};
+
 static Level2Of<0> level2_0;
 static Level2Of<1> level2_1;
 static Level2Of<2> level2_2;
@@ -120,7 +155,7 @@ template <int N> struct Level1 {
 
 } // namespace truth
 
-const int how_count = 11;
+const int how_count = 15;
 
 void *allocate(struct job *job)
 {

@@ -1,27 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verbs that follow pointers, asked about cores of real programs."""
 
-import json
-
 from support import hawk
-
-CODES = (hawk.EXIT_OK, hawk.EXIT_PARTIAL)
-
 
 def ask(*arguments):
     """Standard output of a verb; a core that lacks something is not a failure."""
-    done = hawk.run([hawk.CORE, *arguments], timeout=120)
-    hawk.expect(done.returncode in CODES, f"{arguments[:2]}: {done.returncode} {done.stderr[-300:]}")
-    return done.stdout
+    return hawk.text_of(*arguments, codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL))
 
 
 def document(verb, core, *arguments):
-    return json.loads(ask(verb, "--json", *arguments, core) or "{}")
+    return hawk.document(verb, *arguments, core, codes=(hawk.EXIT_OK, hawk.EXIT_PARTIAL))
 
 
 def sql(core, query):
     """Rows as tuples."""
-    return [tuple(row.values()) for row in json.loads(ask("sql", "--json", core, query) or "[]")]
+    return [tuple(row.values()) for row in hawk.sql(core, query)]
 
 
 def with_frames(*functions):
@@ -43,9 +36,7 @@ def check_screens(core, what):
                       ["retained", "--by=block"], ["sites"], ["merge-paths"],
                       ["leaks", "--exit-code=0"], ["path", "--size=1-"],
                       ["path", "--size=64-8192"], ["growth"]):
-        text = ask(*arguments, core)
-        wide = [line for line in text.splitlines() if len(line) > 80]
-        hawk.expect(text and not wide, f"{what}: {arguments}: {wide[:2]}")
+        hawk.expect_columns(ask(*arguments, core), f"{what}: {arguments}")
 
 
 def check_sums(core, what):
@@ -87,7 +78,7 @@ def check_roots(core, what, least_named):
 
 def check_path(core, what, address, root_kinds=("module", "tls", "stack", "register", "other")):
     """A path to a block is a chain of pointers that are in the graph; returns its root's name."""
-    path = json.loads(ask("path", "--json", core, hex(address)))["addresses"][0]
+    path = hawk.document("path", core, hex(address))["addresses"][0]
     if not hawk.expect(path["root"] and path["steps"], f"{what}: no path to {address:#x}"):
         return None
     hawk.expect(path["root"]["kind"] in root_kinds, f"{what}: root {path['root']}")
@@ -97,7 +88,7 @@ def check_path(core, what, address, root_kinds=("module", "tls", "stack", "regis
         hawk.expect_equal(sql(core, f"SELECT count(*) FROM edges WHERE source = {source} AND "
                               f"target = {target} AND offset = {step['offset']}"), [(1,)],
                           f"{what}: the pointer from {source:#x} to {target:#x}")
-    refs = json.loads(ask("refs", "--json", core, hex(address)))["addresses"][0]
+    refs = hawk.document("refs", core, hex(address))["addresses"][0]
     if len(steps) > 1:
         hawk.expect(steps[-2] in [int(block["address"], 16) for block in refs["blocks"]],
                     f"{what}: refs knows the last pointer")
