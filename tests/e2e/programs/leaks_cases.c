@@ -54,6 +54,16 @@ SITE_MALLOC(site_lost_empty, 0)
 SITE_MALLOC(site_odd, 176)
 SITE_MALLOC(site_array_element, 16)
 
+#define SITE_CALLOC(name, bytes)                                                                   \
+	SITE static void *name(void)                                                               \
+	{                                                                                          \
+		return calloc(1, bytes);                                                           \
+	}
+SITE_CALLOC(site_before_free, 72)
+SITE_CALLOC(site_small_before_free, 8)
+SITE_CALLOC(site_behind_free, 184)
+SITE_CALLOC(site_ended_thread, 208)
+
 SITE static struct node *site_list(struct node *next)
 {
 	struct node *node = calloc(1, sizeof(*node));
@@ -81,7 +91,7 @@ SITE static struct node *site_tree(int depth)
 	return node;
 }
 
-SITE static struct node *site_ring(int count)
+static inline __attribute__((always_inline)) struct node *make_ring(int count)
 {
 	struct node *first = calloc(1, sizeof(*first));
 	struct node *last = first;
@@ -92,6 +102,11 @@ SITE static struct node *site_ring(int count)
 	}
 	last->next = first;
 	return first;
+}
+
+SITE static struct node *site_ring(int count)
+{
+	return make_ring(count);
 }
 
 SITE static struct node *site_double(int count)
@@ -115,15 +130,7 @@ SITE static struct node *site_tail_of_ring(void)
 
 SITE static struct node *site_ring_with_tail(int count)
 {
-	struct node *first = calloc(1, sizeof(*first));
-	struct node *last = first;
-
-	while (--count) {
-		last->next = calloc(1, sizeof(*last));
-		last = last->next;
-	}
-	last->next = first;
-	return first;
+	return make_ring(count);
 }
 
 SITE static void *site_self(void)
@@ -215,21 +222,6 @@ SITE static void **site_array(int count)
 	return block;
 }
 
-SITE static void *site_before_free(void)
-{
-	return calloc(1, 72);
-}
-
-SITE static void *site_small_before_free(void)
-{
-	return calloc(1, 8);
-}
-
-SITE static void *site_behind_free(void)
-{
-	return calloc(1, 184);
-}
-
 /* The C library's lists of free memory lead to the last word of the blocks before it. */
 SITE static void lose_before_free(void)
 {
@@ -270,11 +262,6 @@ static void *wait_in_registers(void *argument)
 	(void)argument;
 	wait_with_register(site_register());
 	return NULL;
-}
-
-SITE static void *site_ended_thread(void)
-{
-	return calloc(1, 208);
 }
 
 /* Its stack is kept for the next thread, with all that lies in it. */

@@ -151,37 +151,25 @@ static void *work(void *argument)
 		pause();
 }
 
-static void write_line(int fd, const char *line, int length)
-{
-	if (write(fd, line, (size_t)length) != length)
-		_exit(5);
-}
-
 static void write_slot(int fd, const struct slot *slot)
 {
-	char line[200];
-
-	if (!slot->block)
-		return;
-	write_line(fd, line,
-		   snprintf(line, sizeof(line), "block 0x%lx %lu %s %d %d %d\n",
-			    (unsigned long)(uintptr_t)slot->block, (unsigned long)slot->size,
-			    slot->kind, slot->path1, slot->path2, slot->path3));
+	if (slot->block &&
+	    dprintf(fd, "block %p %zu %s %d %d %d\n", (void *)slot->block, slot->size, slot->kind,
+		    slot->path1, slot->path2, slot->path3) < 0)
+		_exit(5);
 }
 
 static void write_path(int fd, int path)
 {
-	char line[200];
 	unsigned long objects = 0, bytes = 0;
 
 	for (int i = 0; i < thread_count; i++) {
 		objects += threads[i].objects[path];
 		bytes += threads[i].bytes[path];
 	}
-	write_line(fd, line,
-		   snprintf(line, sizeof(line), "path %d %d %d %lu %lu\n",
-			    path / LEVEL3_COUNT / LEVEL2_COUNT, path / LEVEL3_COUNT % LEVEL2_COUNT,
-			    path % LEVEL3_COUNT, objects, bytes));
+	if (dprintf(fd, "path %d %d %d %lu %lu\n", path / LEVEL3_COUNT / LEVEL2_COUNT,
+		    path / LEVEL3_COUNT % LEVEL2_COUNT, path % LEVEL3_COUNT, objects, bytes) < 0)
+		_exit(5);
 }
 
 static void write_truth(const char *path)
