@@ -7,6 +7,7 @@ medians over the rounds. A program or a tracer that is not installed is left out
 """
 
 import argparse
+import collections
 import os
 import shutil
 import statistics
@@ -19,27 +20,20 @@ import workloads
 SLOW_SECONDS = 60  # other tracers' runs are ended after this
 
 
-class Configuration:
-    """How a program is run. `options`: HAWK_OPTS, None = without our tracer."""
+Configuration = collections.namedtuple("Configuration", "name options prefix preload extra slow",
+                                       defaults=(None, [], [], {}, False))  # options: HAWK_OPTS, None = without our tracer
 
-    def __init__(self, name, options=None, prefix=(), preload=(), extra=None, slow=False):
-        self.name, self.options, self.slow = name, options, slow
-        self.prefix, self.preload, self.extra = list(prefix), list(preload), extra or {}
 
-    def environment(self, tracer, allocator, options=None):
-        result = {name: value for name, value in os.environ.items()
-                  if name not in ("LD_PRELOAD", "HAWK_OPTS", "MALLOC_CONF")}
-        preload = [] if self.options is None else [tracer]
-        preload += self.preload
-        if allocator and allocator not in preload:
-            preload.append(allocator)
-        if preload:
-            result["LD_PRELOAD"] = ":".join(preload)
-        options = [text for text in (self.options, self.options is not None and options) if text]
-        if options:
-            result["HAWK_OPTS"] = ":".join(options)
-        result.update(self.extra)
-        return result
+def environment_of(configuration, tracer, workload):
+    result = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HAWK_OPTS", "MALLOC_CONF")}
+    preload = ([] if configuration.options is None else [tracer]) + configuration.preload
+    if workload.allocator and workload.allocator not in preload:
+        preload.append(workload.allocator)
+    if preload:
+        result["LD_PRELOAD"] = ":".join(preload)
+    if configuration.options is not None:
+        result["HAWK_OPTS"] = ":".join(text for text in (configuration.options, workload.options) if text)
+    return {**result, **configuration.extra}
 
 
 def jemalloc_has_profiler():
@@ -75,10 +69,27 @@ def configurations(arguments, folder):
 
 
 class Measured:
-    """Runs of one workload by configuration."""
+    """Runs of one workload by configuration; `longer`: those that took too long."""
 
-    def __init__(self, runs, longer):
-        self.runs, self.longer = runs, longer
+    def __init__(self, workload, table, arguments, folder):
+        self.runs = {configuration.name: [] for configuration in table}
+        self.longer = set()
+        for round_number in range(arguments.rounds):
+            for configuration in table:
+                if not configuration.slow or round_number < arguments.slow_rounds and configuration.name not in self.longer:
+                    self._run(workload, configuration, arguments, folder)
+
+    def _run(self, workload, configuration, arguments, folder):
+        try:
+            self.runs[configuration.name].append(workload.measure(
+                configuration.prefix, environment_of(configuration, arguments.tracer, workload), folder,
+                SLOW_SECONDS if configuration.slow else 0))
+        except workloads.TookTooLong:
+            self.longer.add(configuration.name)
+        except workloads.Failed as error:
+            if not configuration.slow:
+                sys.exit(str(error))
+            print(f"{workload.name}, {configuration.name}: {error}", file=sys.stderr)
 
     def median(self, name, column=0):
         return statistics.median(run[column] for run in self.runs[name])
@@ -92,37 +103,14 @@ class Measured:
         if not self.runs.get(name):
             return "-"
         text = f"{self.median(name) / self.median(base):.2f}"
-        pairs = sorted(one.cpu / other.cpu
-                       for one, other in zip(self.runs[name], self.runs[base]))
-        if len(pairs) >= 3:
-            skip = len(pairs) // 4
-            text += f" ({pairs[skip]:.2f}..{pairs[-1 - skip]:.2f})"
-        return text
+        pairs = sorted(one.cpu / other.cpu for one, other in zip(self.runs[name], self.runs[base]))
+        skip = len(pairs) // 4
+        return text + (f" ({pairs[skip]:.2f}..{pairs[-1 - skip]:.2f})" if len(pairs) >= 3 else "")
 
-
-def measure(workload, table, arguments, folder):
-    runs = {configuration.name: [] for configuration in table}
-    longer = set()
-    for round_number in range(arguments.rounds):
-        for configuration in table:
-            slow = configuration.slow
-            if slow and (round_number >= arguments.slow_rounds or configuration.name in longer):
-                continue
-            environment = configuration.environment(arguments.tracer, workload.allocator,
-                                                    workload.options)
-            try:
-                usage = workload.measure(configuration.prefix, environment, folder,
-                                         SLOW_SECONDS if slow else 0)
-            except workloads.TookTooLong:
-                longer.add(configuration.name)
-                continue
-            except workloads.Failed as error:
-                if not slow:
-                    sys.exit(str(error))
-                print(f"{workload.name}, {configuration.name}: {error}", file=sys.stderr)
-                continue
-            runs[configuration.name].append(usage)
-    return Measured(runs, longer)
+    def ratios(self):
+        """CPU seconds, and what all tables have."""
+        return [f"{self.median('no tracer'):.2f}", self.ratio("header only", "no tracer"),
+                self.ratio("tracer", "header only"), self.ratio("tracer", "no tracer")]
 
 
 def chosen(every, arguments):
@@ -139,12 +127,20 @@ def run_all(every, table, arguments, folder):
         place = os.path.join(folder, workload.name)
         os.mkdir(place)
         if workload.ready(place, arguments):
-            yield workload, measure(workload, table, arguments, place)
+            yield workload, Measured(workload, table, arguments, place)
         shutil.rmtree(place)
 
 
 def print_row(cells):
     print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def print_head(first, *cells):
+    print_row([first, *cells])
+    print_row(["---"] + ["---:"] * len(cells))
+
+
+RATIOS = ["CPU s", "header only over no tracer", "tracer over header only", "tracer over no tracer"]
 
 
 def compare_programs(every, arguments, folder):
@@ -155,54 +151,35 @@ def compare_programs(every, arguments, folder):
     print(f"\nCPU time: {arguments.rounds} rounds, {os.cpu_count()} processors; ratio of medians "
           "(and the middle half of the ratios of neighbouring runs)\n")
     others = [name for name in ("unwind=fp", "heaptrack", "jemalloc profiler") if name in names]
-    print_row(["program", "CPU s", "header only over no tracer", "tracer over header only",
-               "tracer over no tracer", *(name + " over no tracer" for name in others)])
-    print_row(["---"] + ["---:"] * (4 + len(others)))
-    memory = [(workload.title, runs) for workload, runs in print_times(every, table, others, arguments, folder)]
-    print_memory(memory, [name for name in ("header only", "tracer", "heaptrack") if name in names])
-    if not arguments.no_others and "jemalloc profiler" not in names:
-        print("\njemalloc's profiler: not there, or the library was built without it")
-
-
-def print_times(every, table, others, arguments, folder):
-    """Prints a row for each workload, and yields what was measured."""
+    print_head("program", *RATIOS, *(name + " over no tracer" for name in others))
+    rows = []
     for workload, runs in run_all(every, table, arguments, folder):
         base = {"jemalloc profiler": "jemalloc"}
-        print_row([workload.title, f"{runs.median('no tracer'):.2f}",
-                   runs.ratio("header only", "no tracer"), runs.ratio("tracer", "header only"),
-                   runs.ratio("tracer", "no tracer"),
-                   *(runs.ratio(name, base.get(name, "no tracer")) for name in others)])
-        yield workload, runs
+        print_row([workload.title, *runs.ratios(), *(runs.ratio(name, base.get(name, "no tracer")) for name in others)])
+        rows.append((workload.title, runs))
+    print_memory(rows, [name for name in ("header only", "tracer", "heaptrack") if name in names])
+    if not arguments.no_others and "jemalloc profiler" not in names:
+        print("\njemalloc's profiler: not there, or the library was built without it")
 
 
 def print_memory(rows, names):
     """Peaks of resident memory. heaptrack's own process, beside the program, is not in them."""
     print("\nPeak of resident memory: medians, and ratios to no tracer\n")
-    print_row(["program", "MiB", *(name + text for name in names for text in (", MiB more", " over no tracer"))])
-    print_row(["---"] + ["---:"] * (1 + 2 * len(names)))
+    print_head("program", "MiB", *(name + text for name in names for text in (", MiB more", " over no tracer")))
     for title, runs in rows:
         plain = runs.median("no tracer", 2)
-        cells = []
-        for name in names:
-            peak = runs.median(name, 2) if runs.runs.get(name) else None
-            cells += ["-", "-"] if peak is None else [f"{(peak - plain) / 1024:.1f}", f"{peak / plain:.2f}"]
-        print_row([title, f"{plain / 1024:.1f}", *cells])
+        peaks = [runs.median(name, 2) if runs.runs[name] else None for name in names]
+        print_row([title, f"{plain / 1024:.1f}", *(cell for peak in peaks for cell in (
+            ("-", "-") if peak is None else (f"{(peak - plain) / 1024:.1f}", f"{peak / plain:.2f}")))])
 
 
 def compare_threads(every, arguments, folder):
     if not every:
         return
-    table = configurations(arguments, folder)[:3]
-    print(f"\n8,000,000 std::list nodes by number of threads: {arguments.rounds} rounds, "
-          f"{os.cpu_count()} processors\n")
-    print_row(["threads, allocator", "CPU s", "header only over no tracer",
-               "tracer over header only", "tracer over no tracer", "wall: tracer over no tracer"])
-    print_row(["---"] + ["---:"] * 5)
-    for workload, runs in run_all(every, table, arguments, folder):
-        print_row([workload.title, f"{runs.median('no tracer'):.2f}",
-                   runs.ratio("header only", "no tracer"), runs.ratio("tracer", "header only"),
-                   runs.ratio("tracer", "no tracer"),
-                   f"{runs.median('tracer', 1) / runs.median('no tracer', 1):.2f}"])
+    print(f"\n8,000,000 std::list nodes by number of threads: {arguments.rounds} rounds, {os.cpu_count()} processors\n")
+    print_head("threads, allocator", *RATIOS, "wall: tracer over no tracer")
+    for workload, runs in run_all(every, configurations(arguments, folder)[:3], arguments, folder):
+        print_row([workload.title, *runs.ratios(), f"{runs.median('tracer', 1) / runs.median('no tracer', 1):.2f}"])
 
 
 def main():
