@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "paths.h"
 #include "random.h"
 #include "stress_shadow.h"
 
@@ -33,7 +34,6 @@ enum {
 	LOADERS = 3,
 	PLUGIN_ENTRIES = 200,
 	LIFE_STEPS = 3000,
-	PATHS = 7,
 	CHOICES = 13, /**< of stress_call */
 };
 
@@ -174,43 +174,23 @@ static void *stress_call(uint64_t choice, size_t size)
 	}
 }
 
-/* Distinct frames, so that there are many distinct stacks of many depths. */
-static __attribute__((noinline)) void *stress_descend(uint64_t path, size_t size);
-
-#define STRESS_PATH(number)                                                                        \
-	static __attribute__((noinline)) void *stress_path_##number(uint64_t path, size_t size)    \
-	{                                                                                          \
-		void *pointer = stress_descend(path, size);                                        \
-                                                                                                   \
-		__asm__ volatile("" : "+r"(pointer));                                              \
-		return pointer;                                                                    \
-	}
-STRESS_PATH(0)
-STRESS_PATH(1)
-STRESS_PATH(2)
-STRESS_PATH(3)
-STRESS_PATH(4)
-STRESS_PATH(5)
-STRESS_PATH(6)
-
-static void *stress_descend(uint64_t path, size_t size)
-{
-	static void *(*const paths[PATHS])(uint64_t, size_t) = {
-		stress_path_0, stress_path_1, stress_path_2, stress_path_3,
-		stress_path_4, stress_path_5, stress_path_6};
+/** A call to make at the end of a path, and what it gave. */
+struct request {
+	uint64_t choice;
+	size_t size;
 	void *pointer;
+};
 
-	if (path >> 16 & 15)
-		pointer = paths[(path >> 20) % PATHS](
-			((path & ~UINT64_C(0xf0000)) | ((path & 0xf0000) - 0x10000)), size);
-	else
-		pointer = stress_call(path, size);
-	__asm__ volatile("" : "+r"(pointer));
-	return pointer;
+static void stress_answer(void *data)
+{
+	struct request *request = data;
+
+	request->pointer = stress_call(request->choice, request->size);
 }
 
 static void stress_allocate(struct stress_entry *entry, uint64_t choice, size_t size)
 {
+	struct request request = {.choice = choice, .size = size};
 	void *pointer;
 
 	/* calloc counts in eights */
@@ -218,8 +198,9 @@ static void stress_allocate(struct stress_entry *entry, uint64_t choice, size_t 
 	entry->label = 0;
 	stress_set(entry, STRESS_ALLOCATING);
 	inside = 1;
-	pointer = stress_descend(choice, size);
+	call_by_path((unsigned)(choice >> 20), choice >> 16 & 15, stress_answer, &request);
 	inside = 0;
+	pointer = request.pointer;
 	if (!pointer)
 		fail("no memory", NULL);
 	if ((uint64_t)pointer & 15)
