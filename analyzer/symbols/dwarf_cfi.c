@@ -12,7 +12,6 @@
 #include <dwarf.h>
 #include <gelf.h>
 
-#include "dwarf_cfi_program.h"
 #include "hawk_array.h"
 #include "hawk_cursor.h"
 #include "symbols_ranges.h"

@@ -5,7 +5,7 @@
  * machine as far as call frame information uses it (section 2.5; no locations, no types, no calls).
  * PLT entries and the signal trampoline need the latter.
  */
-#include "dwarf_cfi_program.h"
+#include "dwarf_cfi.h"
 
 #include <string.h>
 

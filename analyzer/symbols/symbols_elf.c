@@ -95,6 +95,10 @@ static struct hawk_error *read_segments(struct hawk_elf *elf)
 			elf->segments[elf->segment_count++] = clamp_segment(elf, &header);
 		else if (header.p_type == PT_GNU_EH_FRAME)
 			elf->unwind_table = clamp_segment(elf, &header);
+		if (header.p_type == PT_TLS && !elf->tls_bytes) {
+			elf->tls_bytes = header.p_memsz;
+			elf->tls_alignment = header.p_align ? header.p_align : 1;
+		}
 	}
 	return NULL;
 }

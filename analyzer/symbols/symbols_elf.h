@@ -38,6 +38,8 @@ struct hawk_elf {
 	struct hawk_elf_segment *segments;
 	size_t segment_count;
 	struct hawk_elf_segment unwind_table; /**< PT_GNU_EH_FRAME; empty if there is none */
+	uint64_t tls_bytes;                   /**< PT_TLS; 0 = none */
+	uint64_t tls_alignment;
 	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
 	uint32_t build_id_bytes; /**< 0 = none */
 };

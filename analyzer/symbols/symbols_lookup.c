@@ -406,18 +406,6 @@ struct hawk_error *hawk_symbols_place(struct hawk_symbols *symbols,
 	return NULL;
 }
 
-static bool find_tls_segment(const struct hawk_elf *elf, GElf_Phdr *ret)
-{
-	size_t count;
-
-	if (!elf || elf_getphdrnum(elf->elf, &count))
-		return false;
-	for (size_t i = 0; i < count && i <= INT32_MAX; i++)
-		if (gelf_getphdr(elf->elf, (int)i, ret) && ret->p_type == PT_TLS)
-			return true;
-	return false;
-}
-
 /* The name of the first thread-local symbol of one file that covers `offset` in the segment. The
  * place's addresses (here offsets) are narrowed to those that it, or none, covers, too. */
 static const char *find_tls_symbol(const struct hawk_elf *elf, uint64_t offset,
@@ -464,19 +452,18 @@ struct hawk_error *hawk_symbols_tls_place(struct hawk_symbols *symbols,
 	struct hawk_symbol_file *file;
 	struct hawk_error *err = hawk_symbols_file(symbols, module, &file);
 	struct hawk_symbol_place place = {0};
+	const struct hawk_elf *elf;
 	const char *found;
-	GElf_Phdr segment;
 
 	*ret = (struct hawk_symbol_place){.start = address, .end = address + 1};
-	if (err || !find_tls_segment(file->binary, &segment))
+	if (err || !file->binary)
 		return err;
-	if (!segment.p_align)
-		segment.p_align = 1;
+	elf = file->binary;
 	/* The first block of static TLS: ends at the thread pointer, aligned (variant II). */
-	if (segment.p_align & (segment.p_align - 1) || segment.p_memsz > INT32_MAX ||
-	    segment.p_align > INT32_MAX)
+	if (elf->tls_alignment & (elf->tls_alignment - 1) || elf->tls_bytes > INT32_MAX ||
+	    elf->tls_alignment > INT32_MAX)
 		return NULL;
-	place.end = (segment.p_memsz + segment.p_align - 1) & -segment.p_align;
+	place.end = (elf->tls_bytes + elf->tls_alignment - 1) & -elf->tls_alignment;
 	thread_pointer -= place.end; /* where it begins */
 	if (address - thread_pointer >= place.end)
 		return NULL;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dwarf_cfi_program.h"
+#include "dwarf_cfi.h"
 #include "hawk_array.h"
 #include "symbols_state.h"
 

@@ -3,6 +3,10 @@
  * @file
  * Program headers of a core. Real producers write them in any order, at unaligned offsets, with
  * counts beyond 16 bits; broken and hostile ones overlap, overflow and point outside.
+ *
+ * Who writes a core dumps segments one behind the other, in pages and mostly in ascending order:
+ * bytes that no header claims, or two, and one address that is out of place, are what a damaged
+ * header leaves. Which memory is missing or elsewhere nobody can say then.
  */
 #include "core_parse.h"
 
@@ -62,7 +66,8 @@ static bool read_extended_count(const struct reader *reader, uint64_t section_of
 	return true;
 }
 
-Elf64_Phdr hawk_core_program_header(struct hawk_cursor *cursor)
+/** The next program header; zeros behind the end. */
+static Elf64_Phdr next_header(struct hawk_cursor *cursor)
 {
 	Elf64_Phdr header;
 
@@ -79,7 +84,7 @@ static uint64_t infer_count(const struct reader *reader, uint64_t offset, uint64
 
 	hawk_cursor_seek(&cursor, offset);
 	for (uint64_t i = 0; i < count && i < SEGMENTS_MAX; i++) {
-		Elf64_Phdr header = hawk_core_program_header(&cursor);
+		Elf64_Phdr header = next_header(&cursor);
 		uint64_t fit;
 
 		if (header.p_offset <= offset)
@@ -215,7 +220,7 @@ static void read_headers(struct reader *reader, const struct header_table *table
 
 	hawk_cursor_seek(&cursor, table->offset);
 	for (uint64_t i = 0; i < table->count; i++) {
-		Elf64_Phdr header = hawk_core_program_header(&cursor);
+		Elf64_Phdr header = next_header(&cursor);
 
 		if (header.p_type == PT_LOAD)
 			add_load(reader, &header);
@@ -296,45 +301,6 @@ static void report_truncation(const struct reader *reader)
 				  reader->segments->load_count);
 }
 
-struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
-					   struct hawk_findings *findings,
-					   struct hawk_core_segments *ret)
-{
-	struct reader reader = {
-		.bytes = bytes, .size = size, .segments = ret, .findings = findings};
-	struct header_table table = {0};
-	struct hawk_error *error;
-	bool fit = true;
-
-	*ret = (struct hawk_core_segments){0};
-	error = locate_headers(&reader, &table);
-	if (error)
-		return error;
-	limit_count(&reader, &table);
-	ret->loads = calloc(table.count, sizeof(*ret->loads));
-	ret->notes = calloc(table.count, sizeof(*ret->notes));
-	if (!ret->loads || !ret->notes) {
-		hawk_core_segments_deinit(ret);
-		return &hawk_enomem;
-	}
-	read_headers(&reader, &table);
-	sort_loads(&reader);
-	report_truncation(&reader);
-	error = hawk_core_check_claims(bytes, size, table.offset, table.count, findings, &fit);
-	if (error)
-		hawk_core_segments_deinit(ret);
-	else
-		ret->doubtful |= !fit;
-	return error;
-}
-
-void hawk_core_segments_deinit(struct hawk_core_segments *segments)
-{
-	free(segments->loads);
-	free(segments->notes);
-	*segments = (struct hawk_core_segments){0};
-}
-
 enum {
 	PAGE_BYTES = 4096,
 	OTHER_CLAIMS = 3, /* the file's header, and the tables of segments and sections */
@@ -398,7 +364,7 @@ static void claim_segments(const uint8_t *bytes, size_t size, uint64_t offset, u
 
 	hawk_cursor_seek(&cursor, offset);
 	for (uint64_t i = 0; i < count; i++) {
-		Elf64_Phdr header = hawk_core_program_header(&cursor);
+		Elf64_Phdr header = next_header(&cursor);
 
 		if (header.p_type == PT_LOAD || header.p_type == PT_NOTE)
 			claim(claims, header.p_offset, header.p_filesz, false);
@@ -409,7 +375,7 @@ static void claim_segments(const uint8_t *bytes, size_t size, uint64_t offset, u
 	}
 }
 
-static int compare(const void *left, const void *right)
+static int compare_claims(const void *left, const void *right)
 {
 	const struct claim *a = left, *b = right;
 
@@ -427,7 +393,7 @@ static void find_gaps(const uint8_t *bytes, size_t size, struct claims *claims)
 {
 	uint64_t end = 0;
 
-	qsort(claims->items, claims->count, sizeof(*claims->items), compare);
+	qsort(claims->items, claims->count, sizeof(*claims->items), compare_claims);
 	for (size_t i = 0; i < claims->count; i++) {
 		const struct claim *item = &claims->items[i];
 		uint64_t start = item->start < size ? item->start : size;
@@ -469,7 +435,7 @@ static void find_stray(struct claims *claims)
 		claims->strange += ascends_without(claims, i) || ascends_without(claims, i - 1);
 }
 
-static void report(const struct claims *claims, struct hawk_findings *findings)
+static void report_claims(const struct claims *claims, struct hawk_findings *findings)
 {
 	if (claims->unclaimed)
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "segments-unclaimed",
@@ -488,8 +454,10 @@ static void report(const struct claims *claims, struct hawk_findings *findings)
 				  claims->strange);
 }
 
-struct hawk_error *hawk_core_check_claims(const uint8_t *bytes, size_t size, uint64_t offset,
-					  uint64_t count, struct hawk_findings *findings, bool *fit)
+/** Whether the `count` program headers at `offset` fit together; if not, findings say why. Fails
+ * for want of memory only. */
+static struct hawk_error *check_claims(const uint8_t *bytes, size_t size, uint64_t offset,
+				       uint64_t count, struct hawk_findings *findings, bool *fit)
 {
 	CLEANUP(free_ptr) struct claim *items = calloc(count + OTHER_CLAIMS, sizeof(*items));
 	CLEANUP(free_ptr) uint64_t *addresses = calloc(count, sizeof(*addresses));
@@ -501,7 +469,46 @@ struct hawk_error *hawk_core_check_claims(const uint8_t *bytes, size_t size, uin
 	claim_segments(bytes, size, offset, count, &claims);
 	find_gaps(bytes, size, &claims);
 	find_stray(&claims);
-	report(&claims, findings);
+	report_claims(&claims, findings);
 	*fit = !claims.unclaimed && !claims.shared && !claims.strange;
 	return NULL;
+}
+
+struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
+					   struct hawk_findings *findings,
+					   struct hawk_core_segments *ret)
+{
+	struct reader reader = {
+		.bytes = bytes, .size = size, .segments = ret, .findings = findings};
+	struct header_table table = {0};
+	struct hawk_error *error;
+	bool fit = true;
+
+	*ret = (struct hawk_core_segments){0};
+	error = locate_headers(&reader, &table);
+	if (error)
+		return error;
+	limit_count(&reader, &table);
+	ret->loads = calloc(table.count, sizeof(*ret->loads));
+	ret->notes = calloc(table.count, sizeof(*ret->notes));
+	if (!ret->loads || !ret->notes) {
+		hawk_core_segments_deinit(ret);
+		return &hawk_enomem;
+	}
+	read_headers(&reader, &table);
+	sort_loads(&reader);
+	report_truncation(&reader);
+	error = check_claims(bytes, size, table.offset, table.count, findings, &fit);
+	if (error)
+		hawk_core_segments_deinit(ret);
+	else
+		ret->doubtful |= !fit;
+	return error;
+}
+
+void hawk_core_segments_deinit(struct hawk_core_segments *segments)
+{
+	free(segments->loads);
+	free(segments->notes);
+	*segments = (struct hawk_core_segments){0};
 }

@@ -3,7 +3,7 @@
  * @file
  * Reading ELF images out of a target's memory.
  */
-#include "elf_image.h"
+#include "target_state.h"
 
 #include <elf.h>
 #include <string.h>

@@ -19,8 +19,6 @@
 
 #include "hawk_array.h"
 #include "hawk_cleanup.h"
-#include "live_pages.h"
-#include "live_stop.h"
 #include "page_cache.h"
 
 enum {

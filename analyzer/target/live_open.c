@@ -15,8 +15,6 @@
 #include <time.h>
 
 #include "hawk_cleanup.h"
-#include "live_proc.h"
-#include "live_stop.h"
 #include "target_state.h"
 
 static void cleanup_target(struct hawk_target **target)

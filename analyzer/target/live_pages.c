@@ -3,7 +3,7 @@
  * @file
  * Touched pages, from the ioctl PAGEMAP_SCAN (Linux 6.7) or, before that, by reading the pagemap.
  */
-#include "live_pages.h"
+#include "live_process.h"
 
 #include <stdlib.h>
 #include <sys/ioctl.h>

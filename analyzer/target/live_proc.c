@@ -3,7 +3,7 @@
  * @file
  * Reading and parsing files below /proc/PID.
  */
-#include "live_proc.h"
+#include "live_process.h"
 
 #include <errno.h>
 #include <fcntl.h>

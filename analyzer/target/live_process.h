@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A process that is stopped while we look at it. See live_stop.h for how it is stopped; here: its
- * memory, read through process_vm_readv() and, where that may not (PROT_NONE), /proc/PID/mem.
- * Pages that were never touched are not read but taken as the zeros that they are.
+ * A process that is stopped while we look at it, its files below /proc, and its memory, read
+ * through process_vm_readv() and, where that may not (PROT_NONE), /proc/PID/mem. Pages that were
+ * never touched are not read but taken as the zeros that they are.
  *
  * After hawk_live_release() only what was captured can be read.
  */
@@ -11,9 +11,107 @@
 #define HAWK_LIVE_PROCESS_H
 
 #include "hawk_target.h"
+#include "hawk_text.h"
+
+/*
+ * live_proc.c: files below /proc/PID. All are opened relative to an open /proc/PID, which goes
+ * stale when the process dies: so a pid that is used again is never mistaken for the one asked for.
+ */
+
+enum { HAWK_PROC_FILE_MAX = 256 << 20 };
+
+/** The whole of a small file; HAWK_ERROR_OS, or _UNSUPPORTED beyond HAWK_PROC_FILE_MAX. */
+struct hawk_error *hawk_proc_read(int directory, const char *name, struct hawk_text *ret);
+
+/** Fields of /proc/PID/stat or task/TID/stat. */
+struct hawk_proc_stat {
+	char state; /**< R S D T t Z X I */
+	bool kernel_thread;
+	uint64_t thread_count;
+	uint64_t start_ticks;
+};
+struct hawk_error *hawk_proc_stat(int directory, const char *name, struct hawk_proc_stat *ret);
+
+/** The value of a line "key:\tvalue" of /proc/PID/status as a number; `fallback` if it is not
+ * there. */
+uint64_t hawk_proc_status_number(int directory, const char *key, uint64_t fallback);
+
+/** Parses /proc/PID/maps text into sorted mappings; `target` owns paths and mappings. */
+struct hawk_error *hawk_proc_parse_maps(const char *text, struct hawk_target *target,
+					uint64_t *vdso);
+
+/** What ptrace's EPERM means, as far as can be found out. */
+struct hawk_error *hawk_proc_refusal(pid_t pid, int directory, int errnum);
+
+/*
+ * live_stop.c: stops every thread of a process with ptrace, and lets them go.
+ *
+ * A thread of our own is the tracer: when it ends, for whatever reason (also SIGKILL of the whole
+ * analyzer), the kernel detaches what is still attached. PTRACE_O_EXITKILL is never set. So nothing
+ * that happens to us can leave the process stopped. A thread that was stopped by SIGSTOP stays
+ * stopped afterwards; a signal that arrived meanwhile is passed on.
+ */
+
+struct hawk_stopper;
+
+struct hawk_stopped_thread {
+	pid_t tid;
+	bool stopped; /**< false: gone, or it did not stop in time */
+	bool gone;
+	bool starved; /**< not stopped: it had no processor. It will stop before it runs. */
+	bool has_registers;
+	int stop_signal; /**< group-stop: SIGSTOP, SIGTSTP ...; 0 = it was running */
+	int signal;      /**< intercepted, to be passed on; 0 = none */
+	uint64_t registers[HAWK_REGISTER_COUNT];
+	uint8_t *vectors; /**< NT_X86_XSTATE; NULL = not known; lives as long as the stopper */
+	uint32_t vectors_bytes;
+};
+
+/**
+ * Stops all threads of `pid`, whose /proc/PID is open as `directory`. HAWK_ERROR_OS with the
+ * reason in words if ptrace is not allowed; then nothing stays stopped.
+ */
+struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_stopper **ret);
+
+const struct hawk_stopped_thread *hawk_stopper_threads(const struct hawk_stopper *stopper,
+						       size_t *count);
+
+/** Lets them go. A second call does nothing. */
+void hawk_stopper_release(struct hawk_stopper *stopper);
+
+/** From the first interrupt to the last detach; 0 before the release. */
+uint64_t hawk_stopper_pause_ns(const struct hawk_stopper *stopper);
+
+/** Releases first; accepts NULL. */
+void hawk_stopper_destroy(struct hawk_stopper *stopper);
+
+/*
+ * live_pages.c: which pages of a private anonymous mapping were ever touched. All others are zeros,
+ * and must not be read: that would be slow, and would allocate page tables in the process.
+ */
+
+struct hawk_page_run {
+	uint64_t start; /**< address */
+	uint64_t end;
+};
+
+struct hawk_pages {
+	struct hawk_page_run *runs; /**< sorted, disjoint, not touching */
+	size_t count;
+	size_t capacity;
+	bool known; /**< false: any page may hold something */
+};
+
+/** Asks the open /proc/PID/pagemap about [start, end); `ret->known` is false if that failed. */
+void hawk_pages_read(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *ret);
+void hawk_pages_deinit(struct hawk_pages *pages);
+
+/** Narrows [*start, *end) to its first stretch of touched pages; false = there is none. */
+bool hawk_pages_next(const struct hawk_pages *pages, uint64_t *start, uint64_t *end);
+
+/* live_memory.c: the memory of the process while it stands still, and what was captured of it. */
 
 struct hawk_live;
-struct hawk_stopper;
 
 /**
  * `directory` is an open /proc/PID; both it and `stopper` belong to the result, also on failure.

@@ -4,16 +4,16 @@
  * The tracer thread: seizes and interrupts every thread, waits until each stands, reads registers,
  * waits for the release, detaches.
  *
- * States of the hand-shake with the thread that asked: STARTING -> STOPPED or FAILED, then
- * releasing -> DONE. The list of threads is written by the tracer thread alone, before STOPPED.
+ * The list of threads and `error` are written by the tracer thread alone, before `settled`.
  */
-#include "live_stop.h"
+#include "live_process.h"
 
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,6 @@
 
 #include "hawk_array.h"
 #include "hawk_cleanup.h"
-#include "live_proc.h"
 
 enum {
 	PASSES_MAX = 1000,     /* over the list of threads; each stops all it finds */
@@ -36,17 +35,13 @@ enum {
  * one that waits for a processor will get it, later on a machine that has much to do. */
 static const uint64_t patience_ns = 1000000000, starved_patience_ns = 5000000000;
 
-enum stopper_state { STARTING, STOPPED, FAILED, DONE };
-
 struct hawk_stopper {
 	pid_t pid;
 	int directory; /* /proc/PID, of the owner */
 	pthread_t thread;
 	bool joined;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	enum stopper_state state; /* these two under `lock` */
-	bool releasing;
+	sem_t settled; /* all threads stand, or `error` says why not */
+	sem_t release;
 	struct hawk_error *error;
 	struct hawk_stopped_thread *threads;
 	size_t count;
@@ -287,14 +282,10 @@ static void detach_all(struct hawk_stopper *stopper)
 		stopper->pause_ns = now_ns() - stopper->stop_ns;
 }
 
-static void set_state(struct hawk_stopper *stopper, enum stopper_state state)
+static void wait_for(sem_t *semaphore)
 {
-	pthread_mutex_lock(&stopper->lock);
-	stopper->state = state;
-	pthread_cond_broadcast(&stopper->changed);
-	while (state == STOPPED && !stopper->releasing)
-		pthread_cond_wait(&stopper->changed, &stopper->lock);
-	pthread_mutex_unlock(&stopper->lock);
+	while (sem_wait(semaphore) && errno == EINTR)
+		;
 }
 
 static void *trace(void *argument)
@@ -302,10 +293,9 @@ static void *trace(void *argument)
 	struct hawk_stopper *stopper = argument;
 
 	stopper->error = stop_all(stopper);
-	if (!stopper->error)
-		set_state(stopper, STOPPED);
+	sem_post(&stopper->settled);
+	wait_for(&stopper->release);
 	detach_all(stopper);
-	set_state(stopper, stopper->error ? FAILED : DONE);
 	return NULL;
 }
 
@@ -332,24 +322,20 @@ struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_sto
 		return &hawk_enomem;
 	stopper->pid = pid;
 	stopper->directory = directory;
-	pthread_mutex_init(&stopper->lock, NULL);
-	pthread_cond_init(&stopper->changed, NULL);
+	sem_init(&stopper->settled, 0, 0);
+	sem_init(&stopper->release, 0, 0);
 	errnum = start_tracer(stopper);
 	if (errnum) {
 		free(stopper);
 		return hawk_error_os(errnum, "cannot start the tracer thread", NULL);
 	}
-	pthread_mutex_lock(&stopper->lock);
-	while (stopper->state == STARTING)
-		pthread_cond_wait(&stopper->changed, &stopper->lock);
-	pthread_mutex_unlock(&stopper->lock);
-	if (stopper->state == FAILED) {
-		error = take_ptr(&stopper->error);
+	wait_for(&stopper->settled);
+	error = take_ptr(&stopper->error);
+	if (error)
 		hawk_stopper_destroy(stopper);
-		return error;
-	}
-	*ret = stopper;
-	return NULL;
+	else
+		*ret = stopper;
+	return error;
 }
 
 const struct hawk_stopped_thread *hawk_stopper_threads(const struct hawk_stopper *stopper,
@@ -363,10 +349,7 @@ void hawk_stopper_release(struct hawk_stopper *stopper)
 {
 	if (stopper->joined)
 		return;
-	pthread_mutex_lock(&stopper->lock);
-	stopper->releasing = true;
-	pthread_cond_broadcast(&stopper->changed);
-	pthread_mutex_unlock(&stopper->lock);
+	sem_post(&stopper->release);
 	pthread_join(stopper->thread, NULL);
 	stopper->joined = true;
 }
@@ -381,9 +364,8 @@ void hawk_stopper_destroy(struct hawk_stopper *stopper)
 	if (!stopper)
 		return;
 	hawk_stopper_release(stopper);
-	pthread_cond_destroy(&stopper->changed);
-	pthread_mutex_destroy(&stopper->lock);
-	hawk_error_destroy(stopper->error);
+	sem_destroy(&stopper->settled);
+	sem_destroy(&stopper->release);
 	for (size_t i = 0; i < stopper->count; i++)
 		free(stopper->threads[i].vectors);
 	free(stopper->threads);

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf_image.h"
-
 /* Far above any real process, whose mappings the kernel limits to 65530. */
 enum {
 	MODULES_MAX = 16384,
@@ -275,28 +273,6 @@ static void mark_main(struct hawk_target *target)
 		module->path = target->process.program;
 }
 
-struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
-					    struct hawk_findings *findings)
-{
-	struct hawk_error *error = NULL;
-	size_t next;
-
-	for (size_t i = 0; !error && i < target->mapping_count; i = next) {
-		if (target->module_count == MODULES_MAX) {
-			hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "modules-many",
-					  "more than %d modules; the others are left out",
-					  MODULES_MAX);
-			break;
-		}
-		error = add_module_at(target, i, &next);
-	}
-	if (error)
-		return error;
-	settle_all_remapped(target);
-	mark_main(target);
-	return hawk_target_follow_links(target, findings);
-}
-
 enum {
 	LINKS_MAX = 8192,
 	DYNAMIC_MAX = 1024,
@@ -445,8 +421,15 @@ static bool links_needed(const struct hawk_target *target)
 	return false;
 }
 
-struct hawk_error *hawk_target_follow_links(struct hawk_target *target,
-					    struct hawk_findings *findings)
+/**
+ * Adds what the dynamic linker's list of loaded files (link_map) knows and the mappings do not
+ * tell: names when the core has no NT_FILE, and the bias of a module whose header page is not in
+ * the core.
+ *
+ * Followed only when needed. The list lies in the target's writable memory: it may be garbage or a
+ * ring, so its length is limited and a link is used only if it points into a mapping.
+ */
+static struct hawk_error *follow_links(struct hawk_target *target, struct hawk_findings *findings)
 {
 	size_t known = target->module_count;
 	uint64_t address;
@@ -474,4 +457,26 @@ struct hawk_error *hawk_target_follow_links(struct hawk_target *target,
 		qsort(target->modules, target->module_count, sizeof(*target->modules),
 		      compare_start);
 	return NULL;
+}
+
+struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
+					    struct hawk_findings *findings)
+{
+	struct hawk_error *error = NULL;
+	size_t next;
+
+	for (size_t i = 0; !error && i < target->mapping_count; i = next) {
+		if (target->module_count == MODULES_MAX) {
+			hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "modules-many",
+					  "more than %d modules; the others are left out",
+					  MODULES_MAX);
+			break;
+		}
+		error = add_module_at(target, i, &next);
+	}
+	if (error)
+		return error;
+	settle_all_remapped(target);
+	mark_main(target);
+	return follow_links(target, findings);
 }

@@ -62,8 +62,39 @@ size_t hawk_path_length(const char *path, bool *deleted);
 struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
 					    struct hawk_findings *findings);
 
-/** target_links.c: adds what the dynamic linker's list knows and the mappings do not tell. */
-struct hawk_error *hawk_target_follow_links(struct hawk_target *target,
-					    struct hawk_findings *findings);
+/*
+ * elf_image.c: the ELF header and program headers of a loaded file, read from the target's memory.
+ * Hostile input like all memory of a target: counts and sizes are limited, and an image is accepted
+ * only if it says of itself what it must.
+ */
+
+enum { HAWK_ELF_IMAGE_HEADERS_MAX = 128 };
+
+/** One PT_LOAD, addresses with the bias added. */
+struct hawk_elf_load {
+	uint64_t start;       /**< rounded down to a page */
+	uint64_t end;         /**< rounded up to a page */
+	uint64_t file_offset; /**< of `start` */
+	uint32_t flags;       /**< enum hawk_mapping_flag */
+};
+
+struct hawk_elf_image {
+	uint64_t bias;
+	uint64_t start;   /**< of the lowest PT_LOAD */
+	uint64_t end;     /**< of the highest PT_LOAD */
+	uint64_t dynamic; /**< address of PT_DYNAMIC, 0 = none */
+	uint64_t dynamic_bytes;
+	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
+	uint32_t build_id_bytes;
+	uint32_t load_count;
+	struct hawk_elf_load loads[HAWK_ELF_IMAGE_HEADERS_MAX];
+};
+
+/**
+ * Reads the image whose ELF header is at `address`. False if there is none, or not one that the
+ * x86_64 kernel or dynamic linker could have loaded there.
+ */
+bool hawk_elf_image_read(const struct hawk_target *target, uint64_t address,
+			 struct hawk_elf_image *ret);
 
 #endif

@@ -30,7 +30,7 @@ struct hawk_table_segment {
 	const uint8_t *view; /**< all of them in place, or NULL: to be copied */
 };
 
-/** A doubling array in the target. */
+/** A doubling array in the target; live ones are captured, except for the slots of threads. */
 struct hawk_table_array {
 	const struct hawk_target *target;
 	unsigned first_log2;
@@ -38,23 +38,6 @@ struct hawk_table_array {
 	uint64_t count; /**< records 0 .. count-1 are there */
 	struct hawk_table_segment segments[HAWK_TABLE_SEGMENTS_MAX];
 };
-
-/** What the header says about an array. */
-struct hawk_table_array_shape {
-	const uint64_t *addresses;
-	unsigned segment_count;
-	unsigned first_log2;
-	uint32_t record_bytes;
-	uint64_t count;
-};
-
-/**
- * Finds out what is there of an array; `ret->count` is clamped to the records before the first one
- * that is not. Live targets: captures it if `capture`.
- */
-struct hawk_error *hawk_table_array_open(struct hawk_target *target,
-					 const struct hawk_table_array_shape *shape, bool capture,
-					 struct hawk_table_array *ret);
 
 /** The first `bytes` of record `index`. False if it is not there. */
 bool hawk_table_array_read(const struct hawk_table_array *array, uint64_t index, void *to,
@@ -67,10 +50,6 @@ bool hawk_table_array_address(const struct hawk_table_array *array, uint64_t ind
 /** A NUL-terminated copy of `bytes` in the words from `first_word` on; what is not there is left
  * out. NULL = out of memory. */
 char *hawk_table_copy_text(const struct hawk_table *table, uint32_t first_word, uint32_t bytes);
-
-/** Up to `wanted` bytes at `address`: how many the target holds. */
-uint64_t hawk_table_present_bytes(const struct hawk_target *target, uint64_t address,
-				  uint64_t wanted);
 
 /** Records 0 .. count-1 of the module log by address, so that a lookup need not try them all. */
 struct hawk_table_module_index;
@@ -116,14 +95,6 @@ void hawk_table_free_modules(struct hawk_table *table);
 /** Fills labels. */
 struct hawk_error *hawk_table_load_labels(struct hawk_table *table, struct hawk_findings *findings);
 void hawk_table_free_labels(struct hawk_table *table);
-
-/** Whether the own words of a marked trace are marks. */
-bool hawk_table_marks_usable(const struct hawk_table *table,
-			     const struct hawk_trace_record *record);
-
-/** Fills to->marks; its frames are there already. */
-void hawk_table_read_marks(const struct hawk_table *table, const struct hawk_trace_record *record,
-			   struct hawk_trace *to);
 
 /** Fills `tails`; counts what is damaged. */
 struct hawk_error *hawk_table_load_traces(struct hawk_table *table, struct hawk_findings *findings);

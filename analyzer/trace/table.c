@@ -2,24 +2,173 @@
 /**
  * @file
  * Opening a table: header, extents, arrays, modules, traces, counters, in this order, and all at
- * once, because a live process is let go soon afterwards.
+ * once, because a live process is let go soon afterwards. Its doubling arrays are read one record
+ * at a time, each access checked.
  */
 #include "hawk_table_state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "hawk_cleanup.h"
+#include "hawk_extent.h"
 #include "hawk_sampling.h"
 
-static void hawk_cleanup_table(struct hawk_table **table)
-{
-	hawk_table_close(*table);
-}
+static_assert((int)HAWK_WORD_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX &&
+		      (int)HAWK_THREAD_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX &&
+		      (int)HAWK_MODULE_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX,
+	      "any array of the table fits");
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
+}
+
+/* Up to `wanted` bytes at `address`: how many the target holds. */
+static uint64_t present_bytes(const struct hawk_target *target, uint64_t address, uint64_t wanted)
+{
+	struct hawk_extent extent;
+
+	if (!hawk_extent_at(target, address, &extent) || extent.present_end <= address)
+		return 0;
+	if (extent.present_end - address < wanted)
+		return extent.present_end - address;
+	return wanted;
+}
+
+static struct hawk_error *open_segment(struct hawk_target *target, uint64_t address,
+				       uint64_t records, uint32_t record_bytes, bool capture,
+				       struct hawk_table_segment *ret)
+{
+	/* 2^32 records of 2^32 bytes at most: cannot overflow. */
+	uint64_t present = present_bytes(target, address, records * record_bytes);
+
+	ret->address = address;
+	ret->present_records = present / record_bytes;
+	present = ret->present_records * record_bytes;
+	if (capture && present) {
+		struct hawk_error *err = hawk_target_capture(target, address, present);
+
+		if (err)
+			return err;
+	}
+	ret->view = present ? hawk_target_view(target, address, present) : NULL;
+	return NULL;
+}
+
+/** What the header says about an array, and what to call it. */
+struct shape {
+	struct hawk_table_array *array;
+	const char *what;
+	const uint64_t *addresses;
+	unsigned segment_count;
+	unsigned first_log2;
+	uint32_t record_bytes;
+	uint32_t *count; /**< in the header */
+	uint32_t most;   /**< more of them are not read */
+	uint32_t first;  /**< records before this one are not there */
+	bool capture;
+};
+
+/**
+ * Finds out what is there of an array; its count is clamped to the records before the first one
+ * that is not.
+ */
+static struct hawk_error *open_array(struct hawk_target *target, const struct shape *shape)
+{
+	uint64_t count = least(*shape->count, shape->most);
+	struct hawk_table_array *ret = shape->array;
+
+	*ret = (struct hawk_table_array){
+		.target = target,
+		.first_log2 = shape->first_log2,
+		.record_bytes = shape->record_bytes,
+	};
+	for (unsigned i = 0; i < shape->segment_count; i++) {
+		uint64_t first = hawk_segment_first(i, shape->first_log2);
+		uint64_t records = hawk_segment_length(i, shape->first_log2);
+		struct hawk_error *err;
+
+		if (first >= count || !shape->addresses[i])
+			break;
+		records = least(records, count - first);
+		err = open_segment(target, shape->addresses[i], records, shape->record_bytes,
+				   shape->capture, &ret->segments[i]);
+		if (err)
+			return err;
+		ret->count = first + ret->segments[i].present_records;
+		/* What lies behind a gap is given up: a forged table could otherwise claim any
+		 * number of records with no memory behind them. */
+		if (ret->segments[i].present_records < records)
+			break;
+	}
+	return NULL;
+}
+
+static const struct hawk_table_segment *find(const struct hawk_table_array *array, uint64_t index,
+					     uint64_t *inside)
+{
+	unsigned segment;
+
+	if (index >= array->count)
+		return NULL;
+	segment = hawk_segment_of(index, array->first_log2);
+	*inside = index - hawk_segment_first(segment, array->first_log2);
+	if (*inside >= array->segments[segment].present_records)
+		return NULL;
+	return &array->segments[segment];
+}
+
+bool hawk_table_array_read(const struct hawk_table_array *array, uint64_t index, void *to,
+			   size_t bytes)
+{
+	uint64_t inside;
+	const struct hawk_table_segment *segment = find(array, index, &inside);
+
+	assert(bytes <= array->record_bytes);
+	if (!segment)
+		return false;
+	if (segment->view) {
+		memcpy(to, segment->view + inside * array->record_bytes, bytes);
+		return true;
+	}
+	return hawk_target_read_some(array->target, segment->address + inside * array->record_bytes,
+				     to, bytes) == bytes;
+}
+
+bool hawk_table_array_address(const struct hawk_table_array *array, uint64_t index,
+			      uint64_t *address)
+{
+	uint64_t inside;
+	const struct hawk_table_segment *segment = find(array, index, &inside);
+
+	if (!segment)
+		return false;
+	*address = segment->address + inside * array->record_bytes;
+	return true;
+}
+
+char *hawk_table_copy_text(const struct hawk_table *table, uint32_t first_word, uint32_t bytes)
+{
+	uint32_t words = (bytes + 7) / 8;
+	char *text = calloc(words + 1, 8);
+
+	if (!text)
+		return NULL;
+	for (uint32_t i = 0; i < words; i++)
+		if (!hawk_table_array_read(&table->words, (uint64_t)first_word + i,
+					   text + (size_t)i * 8, 8)) {
+			text[(size_t)i * 8] = '\0';
+			break;
+		}
+	text[bytes] = '\0';
+	return text;
+}
+
+static void hawk_cleanup_table(struct hawk_table **table)
+{
+	hawk_table_close(*table);
 }
 
 /**
@@ -29,63 +178,36 @@ static uint64_t least(uint64_t a, uint64_t b)
 static struct hawk_error *open_arrays(struct hawk_table *table, struct hawk_findings *findings)
 {
 	struct hawk_table_header *header = &table->header;
-	const struct {
-		struct hawk_table_array *array;
-		struct hawk_table_array_shape shape;
-		bool capture;
-		const char *what;
-		uint32_t *count; /**< in the header; records from `first` on are there */
-		uint32_t first;
-	} arrays[] = {
-		{&table->traces,
-		 {header->trace_segments, HAWK_TRACE_SEGMENTS, HAWK_TRACE_SEGMENT_LOG2,
-		  header->trace_record_bytes, least(header->trace_count, HAWK_TABLE_TRACES_MAX)},
-		 true,
-		 "traces",
-		 &header->trace_count,
-		 1},
-		{&table->words,
-		 {header->word_segments, HAWK_WORD_SEGMENTS, HAWK_WORD_SEGMENT_LOG2,
-		  sizeof(uint64_t), header->word_count},
-		 true,
-		 "words",
-		 &header->word_count,
-		 0},
-		{&table->threads,
-		 {header->thread_segments, HAWK_THREAD_SEGMENTS, HAWK_THREAD_SEGMENT_LOG2,
-		  header->thread_slot_bytes, header->thread_count},
-		 false,
-		 "thread records",
-		 &header->thread_count,
-		 0},
-		{&table->module_records,
-		 {header->module_segments, HAWK_MODULE_SEGMENTS, HAWK_MODULE_SEGMENT_LOG2,
-		  header->module_record_bytes, least(header->module_count, HAWK_TABLE_MODULES_MAX)},
-		 true,
-		 "module records",
-		 &header->module_count,
-		 0},
-		{&table->label_records,
-		 {header->label_segments, HAWK_LABEL_SEGMENTS, HAWK_LABEL_SEGMENT_LOG2,
-		  sizeof(struct hawk_label_record), header->label_count},
-		 true,
-		 "scopes and types",
-		 &header->label_count,
-		 1},
+	const struct shape shapes[] = {
+		{&table->traces, "traces", header->trace_segments, HAWK_TRACE_SEGMENTS,
+		 HAWK_TRACE_SEGMENT_LOG2, header->trace_record_bytes, &header->trace_count,
+		 HAWK_TABLE_TRACES_MAX, 1, true},
+		{&table->words, "words", header->word_segments, HAWK_WORD_SEGMENTS,
+		 HAWK_WORD_SEGMENT_LOG2, sizeof(uint64_t), &header->word_count, UINT32_MAX, 0,
+		 true},
+		{&table->threads, "thread records", header->thread_segments, HAWK_THREAD_SEGMENTS,
+		 HAWK_THREAD_SEGMENT_LOG2, header->thread_slot_bytes, &header->thread_count,
+		 UINT32_MAX, 0, false},
+		{&table->module_records, "module records", header->module_segments,
+		 HAWK_MODULE_SEGMENTS, HAWK_MODULE_SEGMENT_LOG2, header->module_record_bytes,
+		 &header->module_count, HAWK_TABLE_MODULES_MAX, 0, true},
+		{&table->label_records, "scopes and types", header->label_segments,
+		 HAWK_LABEL_SEGMENTS, HAWK_LABEL_SEGMENT_LOG2, sizeof(struct hawk_label_record),
+		 &header->label_count, UINT32_MAX, 1, true},
 	};
 
-	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
-		uint64_t said = *arrays[i].count;
-		struct hawk_error *err = hawk_table_array_open(table->target, &arrays[i].shape,
-							       arrays[i].capture, arrays[i].array);
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		uint64_t said = *shapes[i].count, there;
+		struct hawk_error *err = open_array(table->target, &shapes[i]);
 
 		if (err)
 			return err;
-		if (said > arrays[i].first && said > arrays[i].array->count)
+		there = shapes[i].array->count;
+		if (said > shapes[i].first && said > there)
 			hawk_findings_add(
 				findings, HAWK_FINDING_MISSING, true, "table-records-missing*",
 				"%" PRIu64 " of %" PRIu64 " %s of the trace table are not there",
-				said - arrays[i].array->count, said, arrays[i].what);
+				said - there, said, shapes[i].what);
 	}
 	header->trace_count = table->traces.count ? (uint32_t)table->traces.count : 1;
 	header->word_count = (uint32_t)table->words.count;
@@ -165,7 +287,7 @@ static struct hawk_error *load_samples(struct hawk_table *table, struct hawk_fin
 		bytes = least(hawk_segment_length(i, HAWK_TRACE_SEGMENT_LOG2),
 			      header->trace_count - first) *
 			sizeof(struct hawk_sample_record);
-		bytes = hawk_table_present_bytes(table->target, address, bytes);
+		bytes = present_bytes(table->target, address, bytes);
 		err = address ? hawk_target_capture(table->target, address, bytes) : NULL;
 		if (err)
 			return err;

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dwarf_cfi_program.h"
+#include "dwarf_cfi.h"
 #include "hawk_symbols.h"
 #include "symbols_elf.h"
 

@@ -9,7 +9,6 @@
 
 #include "test.h"
 #include "dwarf_cfi.h"
-#include "dwarf_cfi_program.h"
 #include "symbols_elf.h"
 
 #define RUN(row, address, ...)                                                                     \
