@@ -169,7 +169,7 @@ static struct hawk_error *find_in_directories(const struct hawk_symbols_search *
 					      struct hawk_elf **ret)
 {
 	char below[PATH_MAX];
-	bool refused;
+	bool refused = false; /* by build-id, nobody asks */
 	struct hawk_error *err =
 		find_by_id(search->debug_directory, id, bytes, suffix, &refused, ret);
 

@@ -3,7 +3,7 @@
  * @file
  * Memory of a stopped process, and what was captured of it.
  *
- * Captured ranges are sorted and disjoint. Untouched pages inside of them (live_pages.h) are fresh
+ * Captured ranges are sorted and disjoint. Untouched pages inside of them (live_pages.c) are fresh
  * memory of ours, which keeps both the pause and our own use of memory small.
  */
 #include "live_process.h"
