@@ -2,11 +2,13 @@
 /**
  * @file
  * hawk-core shell: many questions to one core. Its parts: the line editor with completion and
- * history (shell_edit.c), the words of a command (shell_words.c), where output goes (shell_sink.c),
- * the addresses of the last answer (shell_numbers.c).
+ * history (shell_edit.c), the words of a command and where its output goes (shell_command.c), the
+ * addresses of the last answer (shell_numbers.c).
  */
 #ifndef HAWK_SHELL_H
 #define HAWK_SHELL_H
+
+#include <stdio.h>
 
 #include "hawk_session.h"
 
@@ -24,7 +26,7 @@ struct hawk_shell_command {
 /** Numbers that the last answer gave: $1 is the first address in it, %1 the first site. */
 struct hawk_shell_numbers;
 
-/** `heap` says which sites there are, and is not kept. NULL: no memory. */
+/** Keeps nothing of `heap`, which says which sites there are. NULL: no memory. */
 struct hawk_shell_numbers *hawk_shell_numbers_create(const struct hawk_heap *heap);
 void hawk_shell_numbers_destroy(struct hawk_shell_numbers *numbers);
 
@@ -46,35 +48,25 @@ bool hawk_shell_parse(const char *line, const struct hawk_shell_numbers *numbers
 		      struct hawk_shell_command *ret);
 void hawk_shell_command_deinit(struct hawk_shell_command *command);
 
-/** Where the output of one command goes. */
+/** Where the standard output of this process goes during one command. */
 struct hawk_shell_sink {
-	int fd;
-	long child;  /**< 0 = none */
-	bool screen; /**< it ends on the terminal: colour is welcome */
+	int stdout_fd; /**< what it was before */
+	FILE *reader;  /**< of popen(); NULL = none */
 };
 
-/** A file, a pipe, a pager, or standard output. False: told. */
+/** Leads standard output to a file, a program or, if `pager`, a pager. False: told. */
 bool hawk_shell_sink_open(const struct hawk_shell_command *command, bool pager,
 			  struct hawk_shell_sink *ret);
-/** Waits for the child. */
+/** Waits for the program, and leads standard output back. */
 void hawk_shell_sink_close(struct hawk_shell_sink *sink);
 
-/** The line editor; without a terminal it only reads lines. */
-struct hawk_shell_edit;
-
-/** What can be completed is asked for when the user asks. `was_interrupted`: whether ^C came since
- * the last line was asked for. */
-struct hawk_shell_edit *hawk_shell_edit_create(struct hawk_session *session,
-					       bool (*was_interrupted)(void));
+/** Makes the line editor, of which there is one; without a terminal it only reads lines.
+ * `was_interrupted`: whether ^C came since the last line was asked for. */
+void hawk_shell_edit_open(struct hawk_session *session, bool (*was_interrupted)(void));
 /** Saves the history. */
-void hawk_shell_edit_destroy(struct hawk_shell_edit *edit);
+void hawk_shell_edit_close(void);
 /** The next line without its newline, valid until the next call; NULL = there are no more. */
-const char *hawk_shell_edit_read(struct hawk_shell_edit *edit);
-bool hawk_shell_edit_is_terminal(const struct hawk_shell_edit *edit);
-
-/** Names of functions and of types that occur in the heap, as one word of a command that matches
- * them: "Shelf<Book.>"; sorted; caller frees texts and array. */
-char **hawk_shell_functions(struct hawk_session *session, size_t *count);
-char **hawk_shell_types(struct hawk_session *session, size_t *count);
+const char *hawk_shell_edit_read(void);
+bool hawk_shell_edit_is_terminal(void);
 
 #endif

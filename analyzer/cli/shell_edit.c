@@ -18,108 +18,163 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_shell.h"
+#include "hawk_stack.h"
 
-enum { HISTORY_LINES = 1000, LISTED_MAX = 60 };
+enum {
+	HISTORY_LINES = 1000,
+	LISTED_MAX = 60,
+	BLOCKS_MAX = 1 << 20, /**< whose types are looked at: the first ones */
+	SITES_MAX = 20000,    /**< whose stacks are looked at: the largest */
+};
 
-/** Words that can stand somewhere; sorted, owned. */
+/** What can be written at some place. */
 struct words {
-	char **items;
+	char **items; /**< owned, like the texts */
 	size_t count;
-	bool known;
+	bool known; /**< no need to look again */
 };
 
-struct hawk_shell_edit {
+/* The library's interface has no context. */
+static struct {
 	struct hawk_session *session;
-	bool (*was_interrupted)(void); /**< by ^C, since it was asked to read */
-	sigset_t signals;              /**< blocked while nothing is edited */
+	bool (*was_interrupted)(void);
+	sigset_t signals; /**< those outside of the editor, which blocks ^C */
 	bool terminal;
-	EditLine *editor;
+	EditLine *editor; /**< NULL = no terminal */
 	History *history;
-	char *history_path;
-	char *line;
+	char *history_path; /**< NULL = none is kept */
+	char *line;         /**< the last one that was read */
 	size_t capacity;
-	struct words functions;
-	struct words types;
-};
+	struct words functions, types;
+	struct words others; /**< verbs, or options of one */
+} edit;
 
-static char *prompt(EditLine *editor)
+static void clear_words(struct words *words)
 {
-	static char text[] = "hawk> ";
-
-	(void)editor;
-	return text;
+	for (size_t i = 0; i < words->count; i++)
+		free(words->items[i]);
+	free(words->items);
+	*words = (struct words){0};
 }
 
-static const struct words *words_of(struct hawk_shell_edit *edit, const char *option)
+/** Without memory there is less to choose from. */
+static void add_word(struct words *words, const char *start, const char *word, size_t length)
 {
-	struct words *words;
+	char **items = words->items;
 
-	if (!strcmp(option, "--function") || !strcmp(option, "--focus") ||
-	    !strcmp(option, "--ignore"))
-		words = &edit->functions;
-	else if (!strcmp(option, "--type"))
-		words = &edit->types;
-	else
-		return NULL;
-	if (!words->known)
-		words->items = (words == &edit->functions
-					? hawk_shell_functions
-					: hawk_shell_types)(edit->session, &words->count);
+	if (!(words->count & (words->count - 1))) // a power of two: full
+		items = reallocarray(items, 2 * words->count + 1, sizeof(*items));
+	if (!items)
+		return;
+	words->items = items;
+	if (asprintf(&items[words->count], "%s%.*s", start, (int)length, word) >= 0)
+		words->count++;
+}
+
+/** What has a meaning in a command or in a regular expression becomes '.', which matches it. */
+static void add_pattern(struct words *words, const char *name, size_t length)
+{
+	size_t before = words->count;
+
+	add_word(words, "", name, length);
+	for (char *at = words->count > before ? words->items[before] : NULL; at && *at; at++)
+		if (strchr(" \t\"'\\|>#$%()[]{}*+?^", *at))
+			*at = '.';
+}
+
+static int compare(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/** Sorts the words, and leaves each once. */
+static void finish_words(struct words *words)
+{
+	size_t kept = 0;
+
+	if (words->count)
+		qsort(words->items, words->count, sizeof(*words->items), compare);
+	for (size_t i = 0; i < words->count; i++) {
+		if (kept && !strcmp(words->items[kept - 1], words->items[i]))
+			free(words->items[i]);
+		else
+			words->items[kept++] = words->items[i];
+	}
+	words->count = kept;
 	words->known = true;
+}
+
+/** Functions in the stacks of sites, up to where a name is still one word of a command: no
+ * parameters, no template arguments. */
+static void find_functions(struct words *words)
+{
+	const struct hawk_heap *heap = &edit.session->heap;
+	size_t end = heap->site_count < SITES_MAX ? heap->site_count : SITES_MAX;
+	struct hawk_stack stack;
+
+	hawk_stack_init(&stack);
+	for (size_t i = 0; i < end && heap->table; i++) {
+		hawk_stack_of_trace(edit.session->symbols, heap->table, heap->sites[i].trace,
+				    &stack);
+		for (size_t j = 0; j < stack.count; j++) {
+			const char *function = stack.lines[j].name.function;
+
+			if (function && strcspn(function, "(< "))
+				add_pattern(words, function, strcspn(function, "(< "));
+		}
+	}
+	hawk_stack_deinit(&stack);
+}
+
+static void find_types(struct words *words)
+{
+	const struct hawk_heap *heap = &edit.session->heap;
+	uint32_t end = heap->index.count < BLOCKS_MAX ? heap->index.count : BLOCKS_MAX;
+	struct hawk_block_types *types;
+	struct hawk_error *err = hawk_session_types(edit.session, &types);
+	const char *before = NULL;
+
+	for (uint32_t i = 0; !err && i < end; i++) {
+		struct hawk_block block;
+		const char *type;
+
+		hawk_heap_block(heap, i, &block);
+		type = hawk_block_type(types, &block);
+		/* The same type is the same pointer, and neighbours are often of one. */
+		if (type && type != before) {
+			add_pattern(words, type, strlen(type));
+			before = type;
+		}
+	}
+	hawk_error_destroy(err);
+}
+
+/** The values of an option; NULL = they are not known. */
+static const struct words *values_of(const char *option)
+{
+	bool is_type = !strcmp(option, "--type");
+	struct words *words = is_type ? &edit.types : &edit.functions;
+
+	if (!is_type && strcmp(option, "--function") != 0 && strcmp(option, "--focus") != 0 &&
+	    strcmp(option, "--ignore") != 0)
+		return NULL;
+	if (!words->known) {
+		(is_type ? find_types : find_functions)(words);
+		finish_words(words);
+	}
 	return words;
 }
 
-/** What could be written at the cursor: `start` is a prefix of all. */
-struct matches {
-	const char *start;
-	size_t length;
-	char *common; /**< prefix of all, owned */
-	size_t count;
-	const char *listed[LISTED_MAX];
-};
-
-static void offer(struct matches *matches, const char *word)
-{
-	if (strncmp(word, matches->start, matches->length) != 0)
-		return;
-	if (matches->count < LISTED_MAX)
-		matches->listed[matches->count] = word;
-	matches->count++;
-	if (!matches->common) {
-		matches->common = strdup(word);
-		return;
-	}
-	for (size_t i = 0; matches->common[i]; i++)
-		if (matches->common[i] != word[i])
-			matches->common[i] = '\0';
-}
-
-static void offer_verbs(struct matches *matches)
+static void find_verbs(struct words *words)
 {
 	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
 		if ((*verb)->answer)
-			offer(matches, (*verb)->name);
-	offer(matches, "help");
-	offer(matches, "quit");
+			add_word(words, "", (*verb)->name, strlen((*verb)->name));
+	add_word(words, "", "help", 4);
+	add_word(words, "", "quit", 4);
 }
 
-/** "--name" of every option, kept for the life of the program. */
-static const char *dashed(const char *name)
-{
-	enum { KEPT = 128 };
-	static char kept[KEPT][64];
-	static size_t count;
-
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(kept[i] + 2, name))
-			return kept[i];
-	if (count == KEPT)
-		return "";
-	snprintf(kept[count], sizeof(kept[count]), "--%s", name);
-	return kept[count++];
-}
-
-static void offer_options(struct matches *matches, const struct hawk_verb *verb)
+static void find_options(struct words *words, const struct hawk_verb *verb)
 {
 	for (size_t table = 0; table < HAWK_OPTION_TABLES && verb->options[table]; table++) {
 		if (verb->options[table] == hawk_target_options)
@@ -127,100 +182,86 @@ static void offer_options(struct matches *matches, const struct hawk_verb *verb)
 		for (const struct hawk_option *option = verb->options[table]; option->name;
 		     option++)
 			if (strcmp(option->name, "pid") != 0)
-				offer(matches, dashed(option->name));
+				add_word(words, "--", option->name, strlen(option->name));
 	}
 }
 
-/** Puts what all matches share behind the cursor; lists them if that is nothing. */
-static unsigned char insert(EditLine *editor, struct matches *matches)
+/** What can stand behind `line`, which is taken apart, in place of `word`. */
+static const struct words *choose(char *line, const char *word)
 {
-	const char *more = matches->common ? matches->common + matches->length : "";
+	size_t length = strlen(line);
+	bool is_value = length && line[length - 1] == '=';
+	const struct words *values;
+	const char *option;
 
-	if (*more && el_insertstr(editor, more) != 0)
-		return CC_ERROR;
-	if (matches->count == 1)
-		return el_insertstr(editor, " ") == 0 ? CC_REFRESH : CC_ERROR;
-	if (*more)
+	clear_words(&edit.others);
+	while (length && strchr(" =", line[length - 1]))
+		line[--length] = '\0';
+	if (!length) {
+		find_verbs(&edit.others);
+		return &edit.others;
+	}
+	option = strrchr(line, ' ');
+	values = option ? values_of(option + 1) : NULL;
+	line[strcspn(line, " ")] = '\0';
+	if (!values && !is_value && word[0] == '-' && hawk_verb_find(line))
+		find_options(&edit.others, hawk_verb_find(line));
+	return values ? values : &edit.others;
+}
+
+/** Puts what all words that begin with `word` share behind the cursor; lists them if that is
+ * nothing. */
+static unsigned char offer(const struct words *words, const char *word)
+{
+	size_t length = strlen(word), common = 0, count = 0;
+	CLEANUP(free_ptr) char *more = NULL;
+	const char *matches[LISTED_MAX];
+
+	for (size_t i = 0; i < words->count; i++) {
+		const char *match = words->items[i];
+
+		if (strncmp(match, word, length) != 0)
+			continue;
+		if (!count)
+			common = strlen(match);
+		if (count < LISTED_MAX)
+			matches[count] = match;
+		while (strncmp(match, matches[0], common) != 0)
+			common--;
+		count++;
+	}
+	if (count == 1 || common > length) {
+		more = strndup(matches[0] + length, common - length);
+		if (!more || (*more && el_insertstr(edit.editor, more) != 0) ||
+		    (count == 1 && el_insertstr(edit.editor, " ") != 0))
+			return CC_ERROR;
 		return CC_REFRESH;
-	if (matches->count < 2)
+	}
+	if (!count)
 		return CC_ERROR;
 	printf("\n");
-	for (size_t i = 0; i < matches->count && i < LISTED_MAX; i++)
-		printf("%s\n", matches->listed[i]);
-	if (matches->count > LISTED_MAX)
-		printf("... %zu more\n", matches->count - LISTED_MAX);
+	for (size_t i = 0; i < count && i < LISTED_MAX; i++)
+		printf("%s\n", matches[i]);
+	if (count > LISTED_MAX)
+		printf("... %zu more\n", count - LISTED_MAX);
 	return CC_REDISPLAY;
-}
-
-/** Where the cursor is in `line`, which is taken apart. */
-struct place {
-	const char *verb;   /**< NULL = the verb itself is being written */
-	const char *option; /**< whose value is being written, or the word before; "" = none */
-	const char *word;   /**< what is written of the word or of the value */
-	bool is_value;      /**< behind "=" */
-};
-
-static struct place find_place(char *line)
-{
-	char *blank = strrchr(line, ' ');
-	struct place place = {.option = "", .word = line};
-	char *equals;
-
-	if (!blank)
-		return place;
-	*blank = '\0';
-	place.word = blank + 1;
-	equals = strchr(place.word, '=');
-	if (equals) {
-		*equals = '\0';
-		place.option = place.word;
-		place.word = equals + 1;
-		place.is_value = true;
-	} else if (strrchr(line, ' ')) {
-		place.option = strrchr(line, ' ') + 1;
-	}
-	place.verb = line;
-	return place;
-}
-
-static void offer_all(struct hawk_shell_edit *edit, const struct place *place, char *line,
-		      struct matches *matches)
-{
-	const struct words *words;
-
-	if (!place->verb) {
-		offer_verbs(matches);
-		return;
-	}
-	words = words_of(edit, place->option);
-	for (size_t i = 0; words && i < words->count; i++)
-		offer(matches, words->items[i]);
-	line[strcspn(line, " ")] = '\0';
-	if (!words && !place->is_value && place->word[0] == '-' && hawk_verb_find(line))
-		offer_options(matches, hawk_verb_find(line));
 }
 
 static unsigned char complete(EditLine *editor, int key)
 {
 	const LineInfo *info = el_line(editor);
-	struct hawk_shell_edit *edit = NULL;
-	CLEANUP(free_ptr)
-	char *line = strndup(info->buffer, (size_t)(info->cursor - info->buffer));
-	struct matches matches = {0};
-	unsigned char result;
-	struct place place;
+	size_t start = (size_t)(info->cursor - info->buffer);
+	CLEANUP(free_ptr) char *line = strndup(info->buffer, start);
+	CLEANUP(free_ptr) char *word = NULL;
 
 	(void)key;
-	el_get(editor, EL_CLIENTDATA, &edit);
-	if (!line || !edit)
+	while (line && start && !strchr(" =", line[start - 1]))
+		start--;
+	word = line ? strdup(line + start) : NULL;
+	if (!word)
 		return CC_ERROR;
-	place = find_place(line);
-	matches.start = place.word;
-	matches.length = strlen(place.word);
-	offer_all(edit, &place, line, &matches);
-	result = insert(editor, &matches);
-	free(matches.common);
-	return result;
+	line[start] = '\0';
+	return offer(choose(line, word), word);
 }
 
 /** $XDG_STATE_HOME/hawk-core/history, with its folders made; NULL = nowhere. Caller frees. */
@@ -228,37 +269,35 @@ static char *find_history(void)
 {
 	const char *state = getenv("XDG_STATE_HOME");
 	const char *home = getenv("HOME");
-	CLEANUP(free_ptr) char *folder = NULL;
-	char *path = NULL;
+	bool has_state = state && *state == '/';
+	char *path;
 
-	if (!(state && *state == '/') && !(home && *home == '/'))
+	if (!has_state && !(home && *home == '/'))
 		return NULL;
-	if (asprintf(&folder, "%s%s/hawk-core", state && *state == '/' ? state : home,
-		     state && *state == '/' ? "" : "/.local/state") < 0)
+	if (asprintf(&path, "%s%s/hawk-core/history", has_state ? state : home,
+		     has_state ? "" : "/.local/state") < 0)
 		return NULL;
-	for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
+	for (char *slash = path + 1; (slash = strchr(slash, '/')); slash++) {
 		*slash = '\0';
-		mkdir(folder, 0700);
+		mkdir(path, 0700);
 		*slash = '/';
 	}
-	if (mkdir(folder, 0700) != 0 && errno != EEXIST)
-		return NULL;
-	return asprintf(&path, "%s/history", folder) < 0 ? NULL : path;
+	return path;
 }
 
 /** Waits for a byte, and lets ^C through only here: one that came between two reads would be
  * forgotten by the next. 1, 0 at the end of the input, or -1 after ^C. */
-static int read_byte(const struct hawk_shell_edit *edit, char *ret)
+static int read_byte(char *ret)
 {
 	for (;;) {
 		fd_set in;
 		int ready;
 
-		if (edit->was_interrupted())
+		if (edit.was_interrupted())
 			return -1;
 		FD_ZERO(&in);
 		FD_SET(STDIN_FILENO, &in);
-		ready = pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &edit->signals);
+		ready = pselect(STDIN_FILENO + 1, &in, NULL, NULL, NULL, &edit.signals);
 		if (ready < 0 && errno != EINTR)
 			return -1;
 		if (ready > 0)
@@ -269,14 +308,13 @@ static int read_byte(const struct hawk_shell_edit *edit, char *ret)
 /** A character, as the editor's own function reads it. */
 static int read_key(EditLine *editor, wchar_t *ret)
 {
-	const struct hawk_shell_edit *edit;
 	mbstate_t state = {0};
 	size_t length;
 	char byte;
 
-	el_get(editor, EL_CLIENTDATA, &edit);
+	(void)editor;
 	do {
-		int count = read_byte(edit, &byte);
+		int count = read_byte(&byte);
 
 		if (count != 1)
 			return count;
@@ -287,85 +325,61 @@ static int read_key(EditLine *editor, wchar_t *ret)
 	return 1;
 }
 
-static void start_editor(struct hawk_shell_edit *edit)
+static char *prompt(EditLine *editor)
+{
+	static char text[] = "hawk> ";
+
+	(void)editor;
+	return text;
+}
+
+void hawk_shell_edit_open(struct hawk_session *session, bool (*was_interrupted)(void))
 {
 	HistEvent event;
 
-	edit->editor = el_init("hawk-core", stdin, stdout, stderr);
-	edit->history = history_init();
-	if (!edit->editor || !edit->history)
+	edit.session = session;
+	edit.was_interrupted = was_interrupted;
+	edit.terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	if (!edit.terminal)
 		return;
-	history(edit->history, &event, H_SETSIZE, HISTORY_LINES);
-	history(edit->history, &event, H_SETUNIQUE, 1);
-	edit->history_path = find_history();
-	if (edit->history_path)
-		history(edit->history, &event, H_LOAD, edit->history_path);
-	el_set(edit->editor, EL_PROMPT, prompt);
-	el_set(edit->editor, EL_SIGNAL, 1);
-	el_set(edit->editor, EL_EDITOR, "emacs");
-	el_set(edit->editor, EL_HIST, history, edit->history);
-	el_set(edit->editor, EL_CLIENTDATA, edit);
-	el_set(edit->editor, EL_GETCFN, read_key);
-	el_set(edit->editor, EL_ADDFN, "hawk-complete", "complete a word", complete);
-	el_set(edit->editor, EL_BIND, "^I", "hawk-complete", NULL);
-	el_set(edit->editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
-	el_source(edit->editor, NULL);
+	edit.editor = el_init("hawk-core", stdin, stdout, stderr);
+	edit.history = history_init();
+	if (!edit.editor || !edit.history)
+		return;
+	history(edit.history, &event, H_SETSIZE, HISTORY_LINES);
+	history(edit.history, &event, H_SETUNIQUE, 1);
+	edit.history_path = find_history();
+	if (edit.history_path)
+		history(edit.history, &event, H_LOAD, edit.history_path);
+	el_set(edit.editor, EL_PROMPT, prompt);
+	el_set(edit.editor, EL_SIGNAL, 1);
+	el_set(edit.editor, EL_EDITOR, "emacs");
+	el_set(edit.editor, EL_HIST, history, edit.history);
+	el_set(edit.editor, EL_GETCFN, read_key);
+	el_set(edit.editor, EL_ADDFN, "hawk-complete", "complete a word", complete);
+	el_set(edit.editor, EL_BIND, "^I", "hawk-complete", NULL);
+	el_set(edit.editor, EL_BIND, "^R", "em-inc-search-prev", NULL);
+	el_source(edit.editor, NULL);
 }
 
-struct hawk_shell_edit *hawk_shell_edit_create(struct hawk_session *session,
-					       bool (*was_interrupted)(void))
+void hawk_shell_edit_close(void)
 {
-	struct hawk_shell_edit *edit = calloc(1, sizeof(*edit));
-
-	if (!edit)
-		return NULL;
-	edit->session = session;
-	edit->was_interrupted = was_interrupted;
-	edit->terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
-	if (edit->terminal)
-		start_editor(edit);
-	return edit;
-}
-
-static void save_history(struct hawk_shell_edit *edit)
-{
-	mode_t mask = umask(077);
 	HistEvent event;
 
-	history(edit->history, &event, H_SAVE, edit->history_path);
-	umask(mask);
+	if (edit.history && edit.history_path) // readable for this user only
+		history(edit.history, &event, H_SAVE, edit.history_path);
+	if (edit.history)
+		history_end(edit.history);
+	if (edit.editor)
+		el_end(edit.editor);
+	clear_words(&edit.functions);
+	clear_words(&edit.types);
+	clear_words(&edit.others);
+	free(edit.history_path);
+	free(edit.line);
 }
 
-static void free_words(struct words *words)
-{
-	for (size_t i = 0; i < words->count; i++)
-		free(words->items[i]);
-	free(words->items);
-}
-
-void hawk_shell_edit_destroy(struct hawk_shell_edit *edit)
-{
-	if (!edit)
-		return;
-	if (edit->history && edit->history_path)
-		save_history(edit);
-	if (edit->history)
-		history_end(edit->history);
-	if (edit->editor)
-		el_end(edit->editor);
-	free_words(&edit->functions);
-	free_words(&edit->types);
-	free(edit->history_path);
-	free(edit->line);
-	free(edit);
-}
-
-static bool is_blank(const char *line)
-{
-	return line[strspn(line, " \t\n")] == '\0';
-}
-
-static const char *read_edited(struct hawk_shell_edit *edit)
+static const char *read_edited(void)
 {
 	int count;
 	const char *line;
@@ -374,35 +388,27 @@ static const char *read_edited(struct hawk_shell_edit *edit)
 
 	sigemptyset(&interrupt);
 	sigaddset(&interrupt, SIGINT);
-	sigprocmask(SIG_BLOCK, &interrupt, &edit->signals);
-	line = el_gets(edit->editor, &count);
-	sigprocmask(SIG_SETMASK, &edit->signals, NULL);
+	sigprocmask(SIG_BLOCK, &interrupt, &edit.signals);
+	line = el_gets(edit.editor, &count);
+	sigprocmask(SIG_SETMASK, &edit.signals, NULL);
 	if (!line || count <= 0)
 		return NULL;
-	if (!is_blank(line) && edit->history)
-		history(edit->history, &event, H_ENTER, line);
-	free(edit->line);
-	edit->line = strdup(line);
-	return edit->line;
+	if (edit.history && line[strspn(line, " \t\n")])
+		history(edit.history, &event, H_ENTER, line);
+	free(edit.line);
+	edit.line = strdup(line);
+	return edit.line;
 }
 
-const char *hawk_shell_edit_read(struct hawk_shell_edit *edit)
+const char *hawk_shell_edit_read(void)
 {
-	const char *line = edit->line;
-
-	if (edit->editor) {
-		line = read_edited(edit);
-	} else {
-		if (getline(&edit->line, &edit->capacity, stdin) < 0)
-			return NULL;
-		line = edit->line;
-	}
-	if (line)
-		edit->line[strcspn(edit->line, "\n")] = '\0';
-	return line;
+	if (edit.editor ? !read_edited() : getline(&edit.line, &edit.capacity, stdin) < 0)
+		return NULL;
+	edit.line[strcspn(edit.line, "\n")] = '\0';
+	return edit.line;
 }
 
-bool hawk_shell_edit_is_terminal(const struct hawk_shell_edit *edit)
+bool hawk_shell_edit_is_terminal(void)
 {
-	return edit->terminal;
+	return edit.terminal;
 }

@@ -16,19 +16,19 @@
 enum { NUMBERS_MAX = 9999, WORD_MAX = 19 };
 
 struct list {
-	char (*items)[WORD_MAX + 1];
 	size_t count;
+	char items[NUMBERS_MAX][WORD_MAX + 1];
 };
 
 struct hawk_shell_numbers {
-	uint64_t *ids; /**< of all sites, ascending */
-	size_t id_count;
 	struct list lists[2];  /**< addresses, sites: of the last answer */
 	struct list coming[2]; /**< of the one that is being written */
 	char word[WORD_MAX + 1];
 	size_t length; /**< WORD_MAX + 1 = too long to be anything */
 	char before;   /**< the character in front of the word */
 	bool mapping;  /**< the word before that is "mapping" */
+	size_t id_count;
+	uint64_t ids[]; /**< of all sites, ascending */
 };
 
 static int compare_ids(const void *left, const void *right)
@@ -41,42 +41,26 @@ static int compare_ids(const void *left, const void *right)
 
 struct hawk_shell_numbers *hawk_shell_numbers_create(const struct hawk_heap *heap)
 {
-	struct hawk_shell_numbers *numbers = calloc(1, sizeof(*numbers));
+	struct hawk_shell_numbers *numbers =
+		calloc(1, sizeof(*numbers) + heap->site_count * sizeof(numbers->ids[0]));
 
 	if (!numbers)
 		return NULL;
-	numbers->ids = calloc(heap->site_count + 1, sizeof(*numbers->ids));
-	if (!numbers->ids) {
-		free(numbers);
-		return NULL;
-	}
 	numbers->id_count = heap->site_count;
 	for (size_t i = 0; i < heap->site_count; i++)
 		numbers->ids[i] = heap->sites[i].id;
-	qsort(numbers->ids, numbers->id_count, sizeof(*numbers->ids), compare_ids);
+	qsort(numbers->ids, numbers->id_count, sizeof(numbers->ids[0]), compare_ids);
 	return numbers;
-}
-
-static void clear(struct list lists[2])
-{
-	free(lists[0].items);
-	free(lists[1].items);
-	memset(lists, 0, 2 * sizeof(*lists));
 }
 
 void hawk_shell_numbers_destroy(struct hawk_shell_numbers *numbers)
 {
-	if (!numbers)
-		return;
-	clear(numbers->lists);
-	clear(numbers->coming);
-	free(numbers->ids);
 	free(numbers);
 }
 
 void hawk_shell_numbers_begin(struct hawk_shell_numbers *numbers)
 {
-	clear(numbers->coming);
+	numbers->coming[0].count = numbers->coming[1].count = 0;
 	numbers->length = 0;
 	numbers->before = '\0';
 	numbers->mapping = false;
@@ -89,70 +73,65 @@ static void keep(struct list *list, const char *word)
 	for (size_t i = 0; i < list->count; i++)
 		if (!strcmp(list->items[i], word))
 			return;
-	if (!list->items)
-		list->items = calloc(NUMBERS_MAX, sizeof(*list->items));
-	if (list->items)
-		strcpy(list->items[list->count++], word);
+	strcpy(list->items[list->count++], word);
 }
 
-/** The first id that is not below `id`. */
-static size_t find_id(const struct hawk_shell_numbers *numbers, uint64_t id)
+/** Ids that differ from the key's first one only in the bits that it leaves out. */
+struct prefix {
+	uint64_t first;
+	unsigned rest;
+};
+
+static int compare_prefix(const void *key, const void *id)
 {
-	size_t low = 0, high = numbers->id_count;
+	const struct prefix *prefix = key;
+	uint64_t a = prefix->first >> prefix->rest;
+	uint64_t b = *(const uint64_t *)id >> prefix->rest;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (numbers->ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return a < b ? -1 : a > b;
 }
 
 /** Whether a word of hexadecimal digits names a site, as answers write it where there is no room
  * for all of them. */
 static bool is_site(const struct hawk_shell_numbers *numbers, const char *word, size_t digits)
 {
-	unsigned rest = 4 * (unsigned)(HAWK_SITE_DIGITS - digits);
-	uint64_t first;
-	size_t at;
+	struct prefix prefix = {.rest = 4 * (unsigned)(HAWK_SITE_DIGITS - digits)};
+	const uint64_t *end = numbers->ids + numbers->id_count;
+	const uint64_t *found;
 
 	if (digits == HAWK_SITE_DIGITS)
 		return true;
 	if (digits < HAWK_SITE_DIGITS_MIN || digits > HAWK_SITE_DIGITS)
 		return false;
-	first = strtoull(word, NULL, 16) << rest;
-	at = find_id(numbers, first);
-	return at < numbers->id_count && (numbers->ids[at] ^ first) >> rest == 0 &&
-	       (at + 1 == numbers->id_count || (numbers->ids[at + 1] ^ first) >> rest != 0);
+	prefix.first = strtoull(word, NULL, 16) << prefix.rest;
+	found = bsearch(&prefix, numbers->ids, numbers->id_count, sizeof(*found), compare_prefix);
+	return found && (found == numbers->ids || compare_prefix(&prefix, found - 1) != 0) &&
+	       (found + 1 == end || compare_prefix(&prefix, found + 1) != 0);
 }
 
 static void end_word(struct hawk_shell_numbers *numbers)
 {
 	const char *word = numbers->word;
+	size_t length = numbers->length;
 	bool mapping = numbers->mapping;
 	size_t digits;
 
-	if (!numbers->length)
+	if (!length)
 		return;
 	numbers->mapping = false;
-	if (numbers->length > WORD_MAX) {
-		numbers->length = 0;
+	numbers->length = 0;
+	if (length > WORD_MAX)
 		return;
-	}
-	numbers->word[numbers->length] = '\0';
+	numbers->word[length] = '\0';
 	digits = strspn(word, "0123456789abcdef");
-	if (numbers->length == digits && is_site(numbers, word, digits))
+	if (length == digits && is_site(numbers, word, digits))
 		keep(&numbers->coming[1], word);
 	else if (!strcmp(word, "mapping"))
 		numbers->mapping = true;
 	else if (!mapping && numbers->before != '+' && numbers->before != '-' &&
-		 !strncmp(word, "0x", 2) && numbers->length > 2 &&
-		 strspn(word + 2, "0123456789abcdef") == numbers->length - 2)
+		 !strncmp(word, "0x", 2) && length > 2 &&
+		 strspn(word + 2, "0123456789abcdef") == length - 2)
 		keep(&numbers->coming[0], word);
-	numbers->length = 0;
 }
 
 void hawk_shell_numbers_add(struct hawk_shell_numbers *numbers, const char *bytes, size_t size)
@@ -172,13 +151,9 @@ void hawk_shell_numbers_add(struct hawk_shell_numbers *numbers, const char *byte
 void hawk_shell_numbers_end(struct hawk_shell_numbers *numbers)
 {
 	end_word(numbers);
-	for (int i = 0; i < 2; i++) {
-		if (!numbers->coming[i].count)
-			continue;
-		free(numbers->lists[i].items);
-		numbers->lists[i] = numbers->coming[i];
-		numbers->coming[i] = (struct list){0};
-	}
+	for (int i = 0; i < 2; i++)
+		if (numbers->coming[i].count)
+			numbers->lists[i] = numbers->coming[i];
 }
 
 const char *hawk_shell_number(const struct hawk_shell_numbers *numbers, char sigil, size_t n)

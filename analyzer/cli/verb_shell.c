@@ -4,7 +4,6 @@
  * hawk-core shell: one core stays loaded, and is asked again and again.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +16,6 @@ struct shell {
 	struct hawk_session *session;
 	const struct hawk_settings *settings; /**< of the shell itself */
 	struct hawk_shell_numbers *numbers;
-	struct hawk_shell_edit *edit;
 	int code; /**< of the last command */
 	bool done;
 };
@@ -54,9 +52,8 @@ static bool answers(const struct hawk_verb *verb)
 	return verb->answer && verb != &hawk_verb_shell;
 }
 
-static void print_help(const struct shell *shell, const struct hawk_verb *verb)
+static void print_help(const struct hawk_verb *verb)
 {
-	(void)shell;
 	if (verb) {
 		hawk_help_verb(verb);
 		return;
@@ -72,40 +69,32 @@ static void print_help(const struct shell *shell, const struct hawk_verb *verb)
 			printf("  %-12s %s\n", (*one)->name, (*one)->summary);
 }
 
-static void list_numbers(const struct shell *shell, const struct hawk_verb *verb)
+static void list_numbers(const struct hawk_shell_numbers *numbers)
 {
-	(void)verb;
 	const char *text;
 
-	for (size_t i = 1; (text = hawk_shell_number(shell->numbers, '$', i)); i++)
+	for (size_t i = 1; (text = hawk_shell_number(numbers, '$', i)); i++)
 		printf("$%-4zu %s\n", i, text);
-	for (size_t i = 1; (text = hawk_shell_number(shell->numbers, '%', i)); i++)
+	for (size_t i = 1; (text = hawk_shell_number(numbers, '%', i)); i++)
 		printf("%%%-4zu %s\n", i, text);
 }
 
-/** What is printed to standard output goes where the command says, or to the pager. */
-static void print_to_sink(struct shell *shell, const struct hawk_shell_command *command,
-			  void (*print)(const struct shell *shell, const struct hawk_verb *verb),
-			  const struct hawk_verb *verb)
+/** Prints help on `verb` (NULL = on the shell), or if `numbers` those, to where the command says.
+ */
+static void print(struct shell *shell, const struct hawk_shell_command *command, bool numbers,
+		  const struct hawk_verb *verb)
 {
 	struct hawk_shell_sink sink;
-	int screen;
 
 	shell->code = HAWK_EXIT_USAGE;
-	if (!hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(shell->edit), &sink))
+	if (!hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(), &sink))
 		return;
-	fflush(stdout);
-	screen = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (screen >= 0 && dup2(sink.fd, STDOUT_FILENO) >= 0) {
-		print(shell, verb);
-		fflush(stdout);
-		clearerr(stdout); /* a reader that went away */
-		dup2(screen, STDOUT_FILENO);
-		shell->code = HAWK_EXIT_OK;
-	}
-	if (screen >= 0)
-		close(screen);
+	if (numbers)
+		list_numbers(shell->numbers);
+	else
+		print_help(verb);
 	hawk_shell_sink_close(&sink);
+	shell->code = HAWK_EXIT_OK;
 }
 
 /** Options of a verb that would open another target. */
@@ -126,7 +115,7 @@ static bool read_command(struct shell *shell, const struct hawk_verb *verb,
 	if (!hawk_options_read(verb, command->count, command->words, settings, first))
 		return false;
 	if (settings->help) {
-		print_to_sink(shell, command, print_help, verb);
+		print(shell, command, false, verb);
 		return false;
 	}
 	if (opens_target(settings)) {
@@ -154,20 +143,23 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 		struct hawk_shell_command *command)
 {
 	struct hawk_session *session = shell->session;
+	bool on_screen = !command->file && !command->pipe;
 	struct hawk_settings settings = {0};
 	struct hawk_shell_sink sink;
 	int first;
 
-	if (!read_command(shell, verb, command, &settings, &first) ||
-	    !hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(shell->edit), &sink))
+	if (!read_command(shell, verb, command, &settings, &first))
+		return;
+	/* Before standard output leads elsewhere: a pager shows what the terminal can. */
+	hawk_session_renew(session, &settings);
+	if (!on_screen && settings.color != 2) // always
+		session->screen.color = false;
+	if (!hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(), &sink))
 		return;
 	interrupted = 0;
 	answering = 1;
-	hawk_session_renew(session, &settings);
-	if (!sink.screen && settings.color != 2) // always
-		session->screen.color = false;
-	hawk_session_set_output(session, sink.fd);
-	if (sink.screen && sink.child) // less passes on what a terminal obeys
+	hawk_session_set_output(session, STDOUT_FILENO);
+	if (on_screen && sink.reader) // less passes on what a terminal obeys
 		session->output->terminal = true;
 	session->output->watch = watch;
 	session->output->watch_context = shell->numbers;
@@ -188,10 +180,10 @@ static void run_command(struct shell *shell, struct hawk_shell_command *command)
 	if (!strcmp(word, "quit") || !strcmp(word, "exit")) {
 		shell->done = true;
 	} else if (!strcmp(word, "$")) {
-		print_to_sink(shell, command, list_numbers, NULL);
+		print(shell, command, true, NULL);
 	} else if (!strcmp(word, "help")) {
 		verb = command->count > 1 ? hawk_verb_find(command->words[1]) : NULL;
-		print_to_sink(shell, command, print_help, verb);
+		print(shell, command, false, verb);
 	} else if (verb && answers(verb)) {
 		ask(shell, verb, command);
 	} else {
@@ -205,13 +197,13 @@ static void run_command(struct shell *shell, struct hawk_shell_command *command)
 }
 
 /** The next line; ^C gives up the one that is being written. NULL = there are no more. */
-static const char *read_line(const struct shell *shell)
+static const char *read_line(void)
 {
 	const char *line;
 
 	do {
 		interrupted = 0;
-		line = hawk_shell_edit_read(shell->edit);
+		line = hawk_shell_edit_read();
 		if (!line && interrupted)
 			putchar('\n');
 	} while (!line && interrupted);
@@ -223,7 +215,7 @@ static void read_commands(struct shell *shell)
 {
 	const char *line;
 
-	while (!shell->done && (line = read_line(shell))) {
+	while (!shell->done && (line = read_line())) {
 		struct hawk_shell_command command;
 
 		if (line[strspn(line, " \t")] == '#' ||
@@ -233,7 +225,7 @@ static void read_commands(struct shell *shell)
 			run_command(shell, &command);
 		hawk_shell_command_deinit(&command);
 	}
-	if (hawk_shell_edit_is_terminal(shell->edit) && !shell->done)
+	if (hawk_shell_edit_is_terminal() && !shell->done)
 		putchar('\n');
 }
 
@@ -265,12 +257,11 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	hawk_session_check(session);
 	hawk_session_print_partial(session);
 	shell.numbers = hawk_shell_numbers_create(&session->heap);
-	shell.edit = hawk_shell_edit_create(session, was_interrupted);
-	if (shell.numbers && shell.edit)
-		run_shell(&shell);
-	else
-		err = &hawk_enomem;
-	hawk_shell_edit_destroy(shell.edit);
+	if (!shell.numbers)
+		return &hawk_enomem;
+	hawk_shell_edit_open(session, was_interrupted);
+	run_shell(&shell);
+	hawk_shell_edit_close();
 	hawk_shell_numbers_destroy(shell.numbers);
 	/* Not whether the core is complete: the last question counts. */
 	*code = shell.code;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A command line of the shell taken apart: words, then perhaps "| command" or "> file". Only what
- * is in front of them is ours.
+ * A command line of the shell taken apart: words, then perhaps "| command" or "> file", of which
+ * only what is in front is ours; and output into a file, another program or a pager.
  */
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "hawk_shell.h"
 
@@ -14,7 +18,6 @@ struct reader {
 	const char *at;
 	const struct hawk_shell_numbers *numbers;
 	struct hawk_text word;
-	bool begun; /**< "" is a word, too */
 };
 
 /** $12 or %3, if `at` is one. False: there is no such number, which has been told. */
@@ -67,23 +70,21 @@ static bool ends_word(char c)
 /** One word into `word`. */
 static bool read_word(struct reader *reader)
 {
+	bool fine = true;
+
 	hawk_text_clear(&reader->word);
-	reader->begun = false;
-	while (!ends_word(*reader->at)) {
-		reader->begun = true;
+	hawk_text_puts(&reader->word, "");
+	while (fine && !ends_word(*reader->at)) {
 		if (*reader->at == '\'' || *reader->at == '"') {
-			if (!read_quoted(reader))
-				return false;
+			fine = read_quoted(reader);
 		} else if (*reader->at == '$' || *reader->at == '%') {
-			if (!read_number(reader))
-				return false;
+			fine = read_number(reader);
 		} else {
-			if (*reader->at == '\\' && reader->at[1])
-				reader->at++;
+			reader->at += *reader->at == '\\' && reader->at[1];
 			hawk_text_append(&reader->word, reader->at++, 1);
 		}
 	}
-	return true;
+	return fine;
 }
 
 static void skip_blanks(struct reader *reader)
@@ -98,14 +99,13 @@ static bool read_words(struct reader *reader, struct hawk_shell_command *command
 		skip_blanks(reader);
 		if (!*reader->at || *reader->at == '|' || *reader->at == '>')
 			return true;
-		if (!read_word(reader))
+		if (!read_word(reader) || reader->word.failed)
 			return false;
 		if (command->count == HAWK_SHELL_WORDS_MAX) {
 			hawk_complain("more than %d words", HAWK_SHELL_WORDS_MAX);
 			return false;
 		}
-		command->words[command->count] =
-			strdup(reader->word.bytes ? reader->word.bytes : "");
+		command->words[command->count] = strdup(reader->word.bytes);
 		if (!command->words[command->count])
 			return false;
 		command->count++;
@@ -163,4 +163,68 @@ void hawk_shell_command_deinit(struct hawk_shell_command *command)
 	free(command->pipe);
 	free(command->file);
 	*command = (struct hawk_shell_command){0};
+}
+
+/* -F: what fits the screen is printed and that is all; -R: colours; -X: it stays there. A less that
+ * the user has chosen without options of his own gets them by its variable. */
+static const char default_pager[] = "less -FRX 2>/dev/null || cat";
+static const char less_options[] = "FRX";
+
+static int open_file(const struct hawk_shell_command *command)
+{
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (command->append ? O_APPEND : O_TRUNC);
+	int fd = open(command->file, flags, 0666);
+
+	if (fd < 0)
+		hawk_complain("cannot open %s: %s", command->file, strerror(errno));
+	return fd;
+}
+
+/** Runs `program` by the system's shell; returns its standard input. */
+static int open_reader(const char *program, struct hawk_shell_sink *sink)
+{
+	sink->reader = popen(program, "we");
+	if (sink->reader)
+		return fcntl(fileno(sink->reader), F_DUPFD_CLOEXEC, 0);
+	hawk_complain("cannot run %s: %s", program, strerror(errno));
+	return -1;
+}
+
+bool hawk_shell_sink_open(const struct hawk_shell_command *command, bool pager,
+			  struct hawk_shell_sink *ret)
+{
+	const char *chosen = getenv("PAGER");
+	int fd = -1;
+
+	fflush(stdout);
+	*ret = (struct hawk_shell_sink){
+		.stdout_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)};
+	if (command->file)
+		fd = open_file(command);
+	else if (command->pipe)
+		fd = open_reader(command->pipe, ret);
+	else if (!pager || (chosen && !*chosen))
+		return true;
+	else if (setenv("LESS", less_options, 0) == 0)
+		fd = open_reader(chosen ? chosen : default_pager, ret);
+	if (fd >= 0 && ret->stdout_fd >= 0 && dup2(fd, STDOUT_FILENO) >= 0) {
+		close(fd);
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	hawk_shell_sink_close(ret);
+	return false;
+}
+
+void hawk_shell_sink_close(struct hawk_shell_sink *sink)
+{
+	fflush(stdout);
+	clearerr(stdout); /* a reader that went away */
+	if (sink->stdout_fd >= 0) {
+		dup2(sink->stdout_fd, STDOUT_FILENO);
+		close(sink->stdout_fd);
+	}
+	if (sink->reader)
+		pclose(sink->reader);
 }
