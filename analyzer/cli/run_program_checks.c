@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Can a preloaded library reach the program? Not if it is static, 32-bit, or set-user-id; and
- * musl's loader ends a program when it cannot load one.
+ * Can a preloaded library reach the program? Not if it is static, 32-bit, or set-user-id; musl's
+ * loader ends a program when it cannot load one; and a sanitizer allocates for the program itself.
  */
-#include <elf.h>
 #include <fcntl.h>
+#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 #include "hawk_cleanup.h"
 #include "hawk_run_checks.h"
 
-enum { HEADERS_MAX = 256, SCRIPT_LINE_MAX = 256, LOADER_MAX = 256 };
+enum { SCRIPT_LINE_MAX = 256, LOADER_MAX = 256 };
 
 /** The file that execvp(`name`) would try first, or NULL. Caller frees. */
 static char *find_in_path(const char *name)
@@ -60,32 +60,35 @@ static void check_privileges(const char *path, int fd, struct hawk_text *warning
 				 path);
 }
 
-/** Whether the program headers name a dynamic loader, in `loader` if it is not too long; true if
- * they cannot be read. */
-static bool has_interpreter(int fd, const Elf64_Ehdr *header, char loader[LOADER_MAX])
+/** Reads the name of the dynamic loader, as far as it is not too long; false if there is none. */
+static bool read_loader(Elf *elf, int fd, char loader[LOADER_MAX])
 {
-	for (unsigned i = 0; i < header->e_phnum && i < HEADERS_MAX; i++) {
-		Elf64_Phdr segment;
-		off_t at = (off_t)(header->e_phoff + (uint64_t)i * header->e_phentsize);
+	size_t count;
 
-		if (pread(fd, &segment, sizeof(segment), at) != sizeof(segment))
-			return true;
-		if (segment.p_type == PT_INTERP) {
-			if (segment.p_filesz < LOADER_MAX &&
-			    pread(fd, loader, segment.p_filesz, (off_t)segment.p_offset) < 0)
-				loader[0] = '\0';
-			return true;
-		}
+	if (elf_getphdrnum(elf, &count) != 0)
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(elf, (int)i, &segment))
+			return true; // perhaps
+		if (segment.p_type != PT_INTERP)
+			continue;
+		if (segment.p_filesz < LOADER_MAX &&
+		    pread(fd, loader, segment.p_filesz, (off_t)segment.p_offset) < 0)
+			loader[0] = '\0';
+		return true;
 	}
-	return header->e_phnum > HEADERS_MAX;
+	return false;
 }
 
-static void check_elf(const char *path, int fd, struct hawk_text *warnings, bool *refuses)
+static void check_loader(const char *path, Elf *elf, int fd, struct hawk_text *warnings,
+			 bool *refuses)
 {
 	char loader[LOADER_MAX] = "";
-	Elf64_Ehdr header;
+	GElf_Ehdr header;
 
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header))
+	if (!gelf_getehdr(elf, &header))
 		return;
 	if (header.e_ident[EI_CLASS] == ELFCLASS32)
 		hawk_text_printf(warnings,
@@ -97,7 +100,7 @@ static void check_elf(const char *path, int fd, struct hawk_text *warnings, bool
 				 "%s is not an x86-64 program: the tracer cannot be preloaded into "
 				 "it\n",
 				 path);
-	else if (!has_interpreter(fd, &header, loader))
+	else if (!read_loader(elf, fd, loader))
 		hawk_text_printf(warnings,
 				 "%s is statically linked: the tracer cannot be preloaded into it; "
 				 "link it dynamically\n",
@@ -108,6 +111,106 @@ static void check_elf(const char *path, int fd, struct hawk_text *warnings, bool
 				 "%s is linked to musl, whose loader cannot load the tracer: it "
 				 "runs without; link it to glibc\n",
 				 path);
+}
+
+static const struct sanitizer {
+	const char *symbol;
+	const char *name;
+	const char *library; /**< part of the name of its runtime; NULL = it may be any in order */
+} sanitizers[] = {
+	{"__asan_init", "AddressSanitizer", "asan"},
+	{"__hwasan_init", "HWAddressSanitizer", NULL},
+	{"__tsan_init", "ThreadSanitizer", NULL},
+	{"__msan_init", "MemorySanitizer", NULL},
+};
+
+enum { SANITIZERS = sizeof(sanitizers) / sizeof(sanitizers[0]) };
+
+/** The section of this type, of whole entries; NULL: none that can be read. */
+static Elf_Data *find_section(Elf *elf, GElf_Word type, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(elf, section)) != NULL)
+		if (gelf_getshdr(section, header) && header->sh_type == type && header->sh_entsize)
+			return elf_getdata(section, NULL);
+	return NULL;
+}
+
+/** gcc does not export the symbols of a runtime that is in the program: those of a file that is not
+ * stripped tell. */
+static const struct sanitizer *find_sanitizer(Elf *elf, GElf_Word type)
+{
+	GElf_Shdr header;
+	Elf_Data *data = find_section(elf, type, &header);
+
+	for (size_t i = 0; data && i < data->d_size / header.sh_entsize && i <= INT32_MAX; i++) {
+		const char *name;
+		GElf_Sym symbol;
+
+		if (!gelf_getsym(data, (int)i, &symbol))
+			continue;
+		name = elf_strptr(elf, header.sh_link, symbol.st_name);
+		for (unsigned k = 0; name && k < SANITIZERS; k++)
+			if (!strcmp(name, sanitizers[k].symbol))
+				return &sanitizers[k];
+	}
+	return NULL;
+}
+
+/** The needed library with `part` in its name, in memory of `elf`; NULL: none. */
+static const char *find_library(Elf *elf, const char *part)
+{
+	GElf_Shdr header;
+	Elf_Data *data = find_section(elf, SHT_DYNAMIC, &header);
+
+	for (size_t i = 0; data && i < data->d_size / header.sh_entsize && i <= INT32_MAX; i++) {
+		const char *name;
+		GElf_Dyn entry;
+
+		if (!gelf_getdyn(data, (int)i, &entry) || entry.d_tag != DT_NEEDED)
+			continue;
+		name = elf_strptr(elf, header.sh_link, entry.d_un.d_val);
+		if (name && strstr(name, part) && !strpbrk(name, " :"))
+			return name;
+	}
+	return NULL;
+}
+
+/** Its runtime (gcc's way) is a library, or (clang's) in the program; either way there is a symbol
+ * of its start. */
+static void check_sanitizer(const char *path, Elf *elf, struct hawk_text *warnings, char **first)
+{
+	const struct sanitizer *sanitizer = find_sanitizer(elf, SHT_DYNSYM);
+	const char *library = NULL;
+
+	if (!sanitizer)
+		sanitizer = find_sanitizer(elf, SHT_SYMTAB);
+	if (!sanitizer)
+		return;
+	hawk_text_printf(warnings,
+			 "%s is built with %s, which has an allocator of its own: the "
+			 "tracer stands aside and sees no block; build it without\n",
+			 path, sanitizer->name);
+	if (sanitizer->library)
+		library = find_library(elf, sanitizer->library);
+	if (library)
+		*first = strdup(library);
+}
+
+static void check_elf(const char *path, int fd, struct hawk_text *warnings, char **first,
+		      bool *refuses)
+{
+	Elf *elf;
+
+	check_privileges(path, fd, warnings);
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (!elf)
+		return;
+	check_loader(path, elf, fd, warnings, refuses);
+	check_sanitizer(path, elf, warnings, first);
+	elf_end(elf);
 }
 
 /** The interpreter of a script: the word behind "#!", or what env would start. Caller frees. */
@@ -146,11 +249,8 @@ static void check_file(const char *path, bool follow_script, struct hawk_text *w
 			check_file(interpreter, false, warnings, first, refuses);
 		return;
 	}
-	if (memcmp(start, ELFMAG, SELFMAG) != 0)
-		return;
-	check_privileges(path, fd, warnings);
-	check_elf(path, fd, warnings, refuses);
-	hawk_run_check_sanitizer(path, fd, warnings, first);
+	if (!memcmp(start, ELFMAG, SELFMAG))
+		check_elf(path, fd, warnings, first, refuses);
 }
 
 void hawk_run_check_program(const char *name, struct hawk_text *warnings, char **first,

@@ -179,9 +179,7 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 	if (err)
 		return hawk_fail(err);
 	hard_limit = raise_core_limit();
-	hawk_run_check_system(hard_limit, &warnings);
-	hawk_run_check_tracer(tracer, &warnings);
-	hawk_run_check_memory(settings->tracer_options.bytes, &warnings);
+	hawk_run_check_system(hard_limit, tracer, settings->tracer_options.bytes, &warnings);
 	hawk_run_check_program(operands[0], &warnings, &first, &refuses);
 	if (!settings->quiet)
 		print_warnings(&warnings);

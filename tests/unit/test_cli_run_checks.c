@@ -5,23 +5,23 @@
  * The command is no library: its source is included here.
  */
 #include "test.h"
-#include "../../analyzer/cli/run_core_checks.c"
+#include "../../analyzer/cli/run_system_checks.c"
 
 enum { DEFAULT_FILTER = 0x33 };
 
 /** Warnings for these settings; "" if there are none. Valid until the next call. */
-static const char *warnings_for(struct hawk_core_settings settings)
+static const char *warnings_for(struct core_settings settings)
 {
 	static struct hawk_text warnings;
 
 	hawk_text_deinit(&warnings);
-	hawk_run_check_core(&settings, &warnings);
+	check_core(&settings, &warnings);
 	return warnings.bytes ? warnings.bytes : "";
 }
 
-static struct hawk_core_settings good_settings(void)
+static struct core_settings good_settings(void)
 {
-	return (struct hawk_core_settings){
+	return (struct core_settings){
 		.hard_limit = UINT64_MAX,
 		.pattern = "/tmp/core.%p",
 		.has_filter = true,
@@ -29,7 +29,7 @@ static struct hawk_core_settings good_settings(void)
 	};
 }
 
-static void expect_warning(struct hawk_core_settings settings, const char *words)
+static void expect_warning(struct core_settings settings, const char *words)
 {
 	const char *warnings = warnings_for(settings);
 
@@ -39,7 +39,7 @@ static void expect_warning(struct hawk_core_settings settings, const char *words
 
 TEST(good_settings_give_no_warning)
 {
-	struct hawk_core_settings settings = good_settings();
+	struct core_settings settings = good_settings();
 
 	assert_string_equal(warnings_for(settings), "");
 	settings.pattern = "core";
@@ -51,7 +51,7 @@ TEST(good_settings_give_no_warning)
 
 TEST(systemd_s_handler_is_answered_by_coredumpctl)
 {
-	struct hawk_core_settings settings = good_settings();
+	struct core_settings settings = good_settings();
 
 	settings.pattern = "|/lib/systemd/systemd-coredump %P %u %g %s %t 9223372036854775808 %h";
 	expect_warning(settings, "coredumpctl dump");
@@ -59,7 +59,7 @@ TEST(systemd_s_handler_is_answered_by_coredumpctl)
 
 TEST(another_handler_is_named)
 {
-	struct hawk_core_settings settings = good_settings();
+	struct core_settings settings = good_settings();
 
 	settings.pattern = "|/usr/share/apport/apport -p%p";
 	expect_warning(settings, "handler /usr/share/apport/apport and");
@@ -69,7 +69,7 @@ TEST(another_handler_is_named)
 
 TEST(a_handler_makes_the_limit_meaningless)
 {
-	struct hawk_core_settings settings = good_settings();
+	struct core_settings settings = good_settings();
 
 	settings.pattern = "|/usr/bin/handler";
 	settings.hard_limit = 0;
@@ -78,7 +78,7 @@ TEST(a_handler_makes_the_limit_meaningless)
 
 TEST(limits_that_lose_or_cut_cores_are_told)
 {
-	struct hawk_core_settings settings = good_settings();
+	struct core_settings settings = good_settings();
 
 	settings.hard_limit = 0;
 	expect_warning(settings, "no core will be written: the hard limit");
@@ -88,7 +88,7 @@ TEST(limits_that_lose_or_cut_cores_are_told)
 
 TEST(an_empty_pattern_loses_cores_unless_the_pid_names_them)
 {
-	struct hawk_core_settings settings = good_settings();
+	struct core_settings settings = good_settings();
 
 	settings.pattern = "";
 	expect_warning(settings, "kernel.core_pattern is empty");
@@ -98,7 +98,7 @@ TEST(an_empty_pattern_loses_cores_unless_the_pid_names_them)
 
 TEST(a_directory_that_is_not_there_is_named)
 {
-	struct hawk_core_settings settings = good_settings();
+	struct core_settings settings = good_settings();
 
 	settings.pattern = "/no/such/folder/core";
 	expect_warning(settings, "/no/such/folder, which is not there");
@@ -108,7 +108,7 @@ TEST(a_directory_that_is_not_there_is_named)
 
 TEST(a_filter_without_anonymous_memory_is_told_with_the_remedy)
 {
-	struct hawk_core_settings settings = good_settings();
+	struct core_settings settings = good_settings();
 
 	settings.filter = 0x20;
 	expect_warning(settings, "echo 0x33 > /proc/self/coredump_filter");
