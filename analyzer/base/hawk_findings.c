@@ -109,3 +109,18 @@ bool hawk_findings_partial_but(const struct hawk_findings *findings, const char 
 			return true;
 	return findings->forgotten;
 }
+
+void hawk_findings_drop(struct hawk_findings *findings, const char *const *keys, size_t *mark)
+{
+	size_t kept = 0, marked = *mark;
+
+	for (size_t i = 0; i < findings->count; i++) {
+		if (is_one_of(findings->items[i].key, keys)) {
+			free(findings->items[i].text);
+			*mark -= i < marked;
+		} else {
+			findings->items[kept++] = findings->items[i];
+		}
+	}
+	findings->count = kept;
+}

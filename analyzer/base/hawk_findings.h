@@ -52,6 +52,10 @@ void hawk_findings_add(struct hawk_findings *findings, enum hawk_finding_sort so
  * `findings` may be NULL. */
 void hawk_findings_sort(struct hawk_findings *findings, size_t from);
 
+/** Drops those with one of `keys` (NULL ends them). `*mark`, an index, stays at the finding that it
+ * was at. */
+void hawk_findings_drop(struct hawk_findings *findings, const char *const *keys, size_t *mark);
+
 /** True if any finding says that the answer is incomplete, or might have said so. */
 bool hawk_findings_partial(const struct hawk_findings *findings);
 

@@ -139,6 +139,15 @@ static bool read_command(struct shell *shell, const struct hawk_verb *verb,
 	return !err;
 }
 
+/** What an earlier question had to say about its own answer. */
+static void drop_findings(struct hawk_session *session)
+{
+	static const char *const keys[] = {"heuristics-unread", "leaks-downgraded", "life-end",
+					   "threads-missing", NULL};
+
+	hawk_findings_drop(&session->findings, keys, &session->findings_said);
+}
+
 static void ask(struct shell *shell, const struct hawk_verb *verb,
 		struct hawk_shell_command *command)
 {
@@ -158,6 +167,7 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 		return;
 	interrupted = 0;
 	answering = 1;
+	drop_findings(session);
 	hawk_session_set_output(session, STDOUT_FILENO);
 	if (on_screen && sink.reader) // less passes on what a terminal obeys
 		session->output->terminal = true;

@@ -34,6 +34,17 @@ def check_answers():
         hawk.expect_equal(shell(f"{line}\n{line}\n").stdout, 2 * alone, f"{command}, twice")
 
 
+def check_findings():
+    """What one answer lacks is no concern of the next."""
+    part = os.path.join(folder, "part")
+    with open(core, "rb") as whole, open(part, "wb") as cut:
+        cut.write(whole.read(os.path.getsize(core) * 11 // 16))
+    leaks = hawk.run([hawk.CORE, "leaks", "--json", part]).stdout
+    hawk.expect("leaks-downgraded" in leaks, "verdicts are not certain")
+    done = hawk.run([hawk.CORE, "shell", part], input="leaks > /dev/null\nleaks --json\ngrowth --json\n").stdout
+    hawk.expect_equal(done.count("leaks-downgraded"), leaks.count("leaks-downgraded"), "said of leaks only")
+
+
 def check_numbers():
     out = shell(f"retained --by block -n 2 -j | cat\nrefs $1\n").stdout
     hawk.expect(out.endswith(verb("refs", hex(truth["hub"]))), "$1 of a JSON answer")

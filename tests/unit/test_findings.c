@@ -52,3 +52,21 @@ TEST(what_is_found_in_no_order_is_put_into_one)
 	assert_string_equal(findings.items[3].text, "number 4");
 	hawk_findings_deinit(&findings);
 }
+
+TEST(what_one_question_added_is_dropped_for_the_next)
+{
+	static const char *const keys[] = {"first", "third", NULL};
+	struct hawk_findings findings;
+	size_t mark = 2;
+
+	hawk_findings_init(&findings);
+	add(&findings, false, "first", 1);
+	add(&findings, false, "second", 2);
+	add(&findings, true, "third", 3);
+	hawk_findings_drop(&findings, keys, &mark);
+	assert_int_equal(findings.count, 1);
+	assert_string_equal(findings.items[0].key, "second");
+	assert_int_equal(mark, 1);
+	assert_false(hawk_findings_partial(&findings));
+	hawk_findings_deinit(&findings);
+}
