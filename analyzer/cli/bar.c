@@ -5,8 +5,6 @@
  */
 #include "hawk_bar.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -62,43 +60,22 @@ void hawk_bar_give_up(void)
 		wipe();
 }
 
-/* The thread that draws. */
-static pthread_t drawer;
-
-/* In the thread that draws: else it could draw behind this. */
+/* The default comes when this function returns. */
 static void on_ending(int number)
 {
-	int errnum = errno;
-
-	if (pthread_equal(pthread_self(), drawer)) {
-		wipe();
-		signal(number, SIG_DFL);
-		raise(number); /* comes when this function returns */
-	} else {
-		pthread_kill(drawer, number);
-	}
-	errno = errnum;
+	hawk_bar_give_up();
+	raise(number);
 }
 
 /* Where nobody else listens to them. */
 static void catch_endings(void)
 {
-	struct sigaction ours = {.sa_handler = on_ending, .sa_flags = SA_RESTART};
+	struct sigaction ours = {.sa_handler = on_ending, .sa_flags = SA_RESTART | SA_RESETHAND};
 	struct sigaction now;
 
-	drawer = pthread_self();
 	for (size_t i = 0; i < ENDINGS; i++)
 		if (sigaction(endings[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
 			sigaction(endings[i], &ours, NULL);
-}
-
-static void release_endings(void)
-{
-	struct sigaction now;
-
-	for (size_t i = 0; i < ENDINGS; i++)
-		if (sigaction(endings[i], NULL, &now) == 0 && now.sa_handler == on_ending)
-			signal(endings[i], SIG_DFL);
 }
 
 static size_t columns(void)
@@ -132,7 +109,7 @@ static bool is_due(struct hawk_bar *bar)
 	return true;
 }
 
-/* Where nobody knows how much there is to do, that time goes by is what moves. */
+/* With no known total, shows the time that has gone by. */
 static size_t format(const struct hawk_bar *bar, const char *stage, uint64_t done, uint64_t all,
 		     bool in_bytes, char line[LINE_BYTES])
 {
@@ -160,8 +137,7 @@ static void draw(struct hawk_bar *bar, const char *stage, uint64_t done, uint64_
 	size_t size = format(bar, stage, done, all, in_bytes, line);
 	size_t room = columns() - 1;
 
-	if (!bar->shown)
-		catch_endings();
+	catch_endings();
 	bar->shown = true;
 	is_drawn = 1;
 	if (size > room)
@@ -204,7 +180,6 @@ void hawk_bar_clear(struct hawk_bar *bar)
 	wipe();
 	bar->shown = false;
 	is_drawn = 0;
-	release_endings();
 }
 
 void hawk_bar_before_output(struct hawk_bar *bar, int fd, const char *bytes, size_t size)

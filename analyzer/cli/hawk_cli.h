@@ -207,8 +207,9 @@ extern const struct hawk_option hawk_color_options[];
 
 const struct hawk_verb *hawk_verb_find(const char *name);
 
-/** Insertions, deletions and replacements that make `a` into `b`; large if one is long. */
-unsigned hawk_edit_distance(const char *a, const char *b);
+/** Whether fewer than `*best` insertions, deletions and replacements, and fewer than it has
+ * characters, make `other` into `name`; then `*best` is their number. */
+bool hawk_is_nearer(const char *name, const char *other, unsigned *best);
 
 /** The verb whose name is nearest to `name`, or NULL if none is near. */
 const struct hawk_verb *hawk_verb_nearest(const char *name);

@@ -179,13 +179,10 @@ static const struct hawk_option *nearest_option(const struct layout *layout, con
 	*starts = 0;
 	for (size_t i = 0; i < layout->count; i++) {
 		const char *other = layout->options[i]->name;
-		unsigned distance = hawk_edit_distance(name, other);
 
 		*starts += *name && !strncmp(name, other, strlen(name));
-		if (distance < best && distance < strlen(other)) {
-			best = distance;
+		if (hawk_is_nearer(name, other, &best))
 			nearest = layout->options[i];
-		}
 	}
 	return nearest;
 }

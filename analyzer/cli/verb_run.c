@@ -121,14 +121,10 @@ static bool knows_option(const char *name, struct hawk_text *all, const char **n
 
 	*nearest = NULL;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		unsigned distance = hawk_edit_distance(name, names[i]);
-
-		if (!distance)
+		if (!strcmp(name, names[i]))
 			return true;
-		if (distance < best && distance < strlen(names[i])) {
-			best = distance;
+		if (hawk_is_nearer(name, names[i], &best))
 			*nearest = names[i];
-		}
 		hawk_text_printf(all, "%s%s", i ? ", " : "", names[i]);
 	}
 	return false;

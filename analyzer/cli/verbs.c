@@ -76,7 +76,7 @@ static unsigned minimum(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-unsigned hawk_edit_distance(const char *a, const char *b)
+static unsigned edit_distance(const char *a, const char *b)
 {
 	unsigned row[NAME_MAX_BYTES + 1];
 	size_t length = strlen(b);
@@ -99,18 +99,23 @@ unsigned hawk_edit_distance(const char *a, const char *b)
 	return row[length];
 }
 
+bool hawk_is_nearer(const char *name, const char *other, unsigned *best)
+{
+	unsigned distance = edit_distance(name, other);
+
+	if (distance >= *best || distance >= strlen(other))
+		return false;
+	*best = distance;
+	return true;
+}
+
 const struct hawk_verb *hawk_verb_nearest(const char *name)
 {
 	const struct hawk_verb *nearest = NULL;
 	unsigned best = NEAR + 1;
 
-	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++) {
-		unsigned distance = hawk_edit_distance(name, (*verb)->name);
-
-		if (distance < best && distance < strlen((*verb)->name)) {
-			best = distance;
+	for (const struct hawk_verb *const *verb = hawk_verbs; *verb; verb++)
+		if (hawk_is_nearer(name, (*verb)->name, &best))
 			nearest = *verb;
-		}
-	}
 	return nearest;
 }
