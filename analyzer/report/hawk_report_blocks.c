@@ -73,6 +73,7 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 
 	if (!report)
 		return &hawk_enomem;
+	report->heap = heap;
 	report->output = output;
 	report->json = json;
 	report->types = types;
