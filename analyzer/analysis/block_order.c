@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The order of blocks. Codes of births ascend with time.
+ * The order of blocks. Codes of births ascend with time. Once a ranking is full, most blocks are
+ * told by size and birth alone to be behind all that is in it.
  */
 #include "hawk_block_order.h"
-
-#include "hawk_sweep.h"
 
 int hawk_block_order(const void *left, const void *right)
 {
@@ -17,4 +16,40 @@ int hawk_block_order(const void *left, const void *right)
 	if (a->birth != b->birth)
 		return a->birth < b->birth ? -1 : 1;
 	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* False where the arrays do not say. Addresses ascend, so that of blocks that are alike the later
+ * one is behind. */
+static bool is_behind(const struct hawk_ranking *ranking, const struct hawk_block_index *index,
+		      uint32_t number)
+{
+	const struct hawk_block *last = ranking->items;
+	uint32_t size = index->sizes[number];
+
+	if (ranking->count < ranking->most || !ranking->count || index->part_count ||
+	    size == UINT32_MAX)
+		return false;
+	return size < last->size ||
+	       (size == last->size && index->heads && (uint8_t)index->heads[number] >= last->birth);
+}
+
+struct hawk_error *hawk_block_order_first(const struct hawk_heap *heap, const uint64_t *chosen,
+					  size_t most, struct hawk_ranking *ret)
+{
+	const struct hawk_block_index *index = &heap->index;
+	struct hawk_near near = {.target = heap->target};
+	struct hawk_error *err = NULL;
+
+	hawk_ranking_init(ret, most, sizeof(struct hawk_numbered_block), hawk_block_order);
+	for (uint32_t i = hawk_block_next_chosen(chosen, 0, index->count); i < index->count && !err;
+	     i = hawk_block_next_chosen(chosen, i + 1, index->count)) {
+		struct hawk_numbered_block item = {.number = i};
+
+		if (is_behind(ret, index, i) || !hawk_block_index_counts(index, i))
+			continue;
+		hawk_heap_next_block(heap, &near, i, &item.block);
+		err = hawk_ranking_offer(ret, &item);
+	}
+	hawk_ranking_sort(ret);
+	return err;
 }

@@ -21,8 +21,8 @@ struct hawk_numbered_block {
 
 /**
  * Puts the first `most` of the blocks that have a bit in `chosen` into `ret`, a ranking of struct
- * hawk_numbered_block by hawk_block_order(), sorted; carved blocks once. On as many threads as the
- * graph has. `ret` is to be deinitialized whether that succeeds or not.
+ * hawk_numbered_block by hawk_block_order(), sorted; carved blocks once. `ret` is to be
+ * deinitialized whether that succeeds or not.
  */
 struct hawk_error *hawk_block_order_first(const struct hawk_heap *heap, const uint64_t *chosen,
 					  size_t most, struct hawk_ranking *ret);
