@@ -142,32 +142,57 @@ static void append_self_type(struct hawk_text *text, const char *self, size_t le
 	hawk_text_puts(text, ">");
 }
 
+/** A name that is being copied with changes. */
+struct edit {
+	struct hawk_text *text;
+	const char *name;
+	struct scan scan;
+	struct collapse collapse;
+	bool unbalanced; /**< a bracket does not close: to look for its end again is quadratic */
+};
+
+/** Copies the name, but what `replace` appends something for: it returns where to go on, or NULL to
+ * copy the unit. */
+static void copy_edited(struct edit *edit, const char *(*replace)(struct edit *edit, size_t unit))
+{
+	struct scan *scan = &edit->scan;
+
+	for (scan->at = edit->name; *scan->at;) {
+		size_t unit = unit_length(scan);
+		const char *next = replace(edit, unit);
+
+		if (next) {
+			scan->at = next;
+			scan->after_word_char = false;
+		} else {
+			hawk_text_append(edit->text, scan->at, unit);
+			advance(scan, unit);
+		}
+	}
+}
+
+static const char *collapse_bracket(struct edit *edit, size_t unit)
+{
+	const char *at = edit->scan.at;
+	size_t length;
+
+	if (edit->unbalanced || !to_be_collapsed(&edit->scan, unit, edit->collapse))
+		return NULL;
+	length = bracket_length(edit->scan);
+	edit->unbalanced = !length;
+	if (length <= sizeof("<...>") - 1)
+		return NULL;
+	if (at == edit->name && *at == '<')
+		append_self_type(edit->text, at, length);
+	else
+		hawk_text_puts(edit->text, *at == '(' ? "(...)" : "<...>");
+	return at + length;
+}
+
 static void append_collapsed(struct hawk_text *text, const char *name, struct collapse collapse)
 {
-	struct scan scan = {.at = name};
-	bool balanced =
-		true; // else do not look for the end of each bracket again: that is quadratic
-
-	while (*scan.at) {
-		size_t unit = unit_length(&scan);
-		size_t length = 0;
-
-		if (balanced && to_be_collapsed(&scan, unit, collapse)) {
-			length = bracket_length(scan);
-			balanced = length > 0;
-		}
-		if (length > sizeof("<...>") - 1) {
-			if (scan.at == name && *scan.at == '<')
-				append_self_type(text, name, length);
-			else
-				hawk_text_puts(text, *scan.at == '(' ? "(...)" : "<...>");
-			scan.at += length;
-			scan.after_word_char = false;
-			continue;
-		}
-		hawk_text_append(text, scan.at, unit);
-		advance(&scan, unit);
-	}
+	copy_edited(&(struct edit){.text = text, .name = name, .collapse = collapse},
+		    collapse_bracket);
 }
 
 /** Behind the next "::" outside of brackets, or NULL. */
@@ -288,31 +313,24 @@ static bool is_default_argument(const char *argument)
 	return false;
 }
 
+static const char *drop_default(struct edit *edit, size_t unit)
+{
+	struct scan argument = edit->scan;
+	const char *end;
+
+	(void)unit;
+	if (edit->unbalanced || !argument.angle || !starts_with(argument.at, ", ") ||
+	    !is_default_argument(argument.at + 2))
+		return NULL;
+	argument.at += 2;
+	end = argument_end(argument);
+	edit->unbalanced = !end;
+	return end;
+}
+
 static void append_without_defaults(struct hawk_text *text, const char *name)
 {
-	struct scan scan = {.at = name};
-	bool balanced = true;
-
-	while (*scan.at) {
-		size_t unit = unit_length(&scan);
-
-		if (balanced && scan.angle && starts_with(scan.at, ", ") &&
-		    is_default_argument(scan.at + 2)) {
-			struct scan argument = scan;
-			const char *end;
-
-			argument.at += 2;
-			end = argument_end(argument);
-			balanced = end;
-			if (end) {
-				scan.at = end;
-				scan.after_word_char = false;
-				continue;
-			}
-		}
-		hawk_text_append(text, scan.at, unit);
-		advance(&scan, unit);
-	}
+	copy_edited(&(struct edit){.text = text, .name = name}, drop_default);
 }
 
 /** "vector<shop::Order>" becomes "vector<Order>". */
@@ -341,34 +359,30 @@ static void append_without_argument_scopes(struct hawk_text *text, const char *n
 	}
 }
 
+static const char *shorten_arguments(struct edit *edit, size_t unit)
+{
+	struct scan rest = edit->scan;
+	const char *end;
+
+	(void)unit;
+	if (edit->unbalanced || rest.angle != 1 || rest.paren || *rest.at != ',')
+		return NULL;
+	do {
+		rest.at++;
+		end = argument_end(rest);
+		rest.at = end;
+	} while (end && *end == ',');
+	edit->unbalanced = !end;
+	if (!end || end - edit->scan.at <= 5)
+		return NULL;
+	hawk_text_puts(edit->text, ", ...");
+	return end;
+}
+
 /** "map<Key, Value>" becomes "map<Key, ...>": the first one says most. */
 static void append_first_arguments(struct hawk_text *text, const char *name)
 {
-	struct scan scan = {.at = name};
-	bool balanced = true;
-
-	while (*scan.at) {
-		size_t unit = unit_length(&scan);
-
-		if (balanced && scan.angle == 1 && !scan.paren && *scan.at == ',') {
-			struct scan rest = scan;
-			const char *end;
-
-			do {
-				rest.at++;
-				end = argument_end(rest);
-				rest.at = end;
-			} while (end && *end == ',');
-			balanced = end;
-			if (end && end - scan.at > 5) {
-				hawk_text_puts(text, ", ...");
-				scan.at = end;
-				continue;
-			}
-		}
-		hawk_text_append(text, scan.at, unit);
-		advance(&scan, unit);
-	}
+	copy_edited(&(struct edit){.text = text, .name = name}, shorten_arguments);
 }
 
 /** Rust's "function::<i32>" is "function"; else what is left would be the arguments. */
