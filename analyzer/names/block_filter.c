@@ -6,11 +6,10 @@
  */
 #include "hawk_block_filter.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
+enum { MEMO = 4096 };
 
 struct hawk_block_filter {
 	const struct hawk_heap *heap;
@@ -19,18 +18,8 @@ struct hawk_block_filter {
 	uint8_t *sites; /**< by index: wanted; NULL = all */
 	struct hawk_choice_test test;
 	struct hawk_choice_types choice;
-	struct type_match *match;
-};
-
-enum { MEMO = 4096 };
-
-/** Which types are wanted. */
-struct type_match {
-	struct hawk_block_types *types;
-	regex_t regex;
-	bool compiled;
-	pthread_mutex_t lock; /**< of the regular expression */
-	uint64_t memo[MEMO];  /**< words with what they mean; by all threads */
+	regex_t type;        /**< compiled if `wish.type`; any thread may ask */
+	uint64_t memo[MEMO]; /**< words with what they mean; by all threads */
 };
 
 /** What a word means; beside it whether it is that of an array. It is a multiple of 8. */
@@ -67,83 +56,55 @@ bool hawk_block_wish_is_all(const struct hawk_block_wish *wish)
 	       !wish->module;
 }
 
-static struct hawk_error *choose_site(struct hawk_block_filter *filter)
-{
-	uint32_t site;
-	struct hawk_error *err = hawk_site_prefix_find(filter->heap, filter->wish.site, &site);
-	uint8_t chosen;
-
-	if (err)
-		return err;
-	chosen = filter->sites[site];
-	memset(filter->sites, 0, filter->heap->site_count);
-	filter->sites[site] = chosen;
-	return NULL;
-}
-
-static struct hawk_error *choose_stacks(struct hawk_block_filter *filter,
-					struct hawk_symbols *symbols)
-{
-	struct hawk_site_filter wanted = site_filter(&filter->wish);
-	struct hawk_site_list list;
-	struct hawk_error *err = hawk_site_list_create(filter->heap, symbols, &wanted, &list);
-
-	if (err)
-		return err;
-	for (size_t i = 0; i < list.count; i++)
-		filter->sites[list.sites[i]] = 1;
-	hawk_site_list_deinit(&list);
-	return NULL;
-}
-
 static struct hawk_error *choose_sites(struct hawk_block_filter *filter,
 				       struct hawk_symbols *symbols)
 {
 	const struct hawk_block_wish *wish = &filter->wish;
+	const struct hawk_heap *heap = filter->heap;
+	struct hawk_site_filter wanted = site_filter(wish);
+	struct hawk_site_list list = {0};
 	struct hawk_error *err = NULL;
+	uint32_t only = 0;
 
 	if (!wish->site && !wish->function && !wish->module)
 		return NULL;
-	filter->sites = calloc(filter->heap->site_count + 1, 1);
+	filter->sites = calloc(heap->site_count + 1, 1);
 	if (!filter->sites)
 		return &hawk_enomem;
 	if (wish->function || wish->module)
-		err = choose_stacks(filter, symbols);
+		err = hawk_site_list_create(heap, symbols, &wanted, &list);
 	else
-		memset(filter->sites, 1, filter->heap->site_count);
-	return err || !wish->site ? err : choose_site(filter);
+		memset(filter->sites, 1, heap->site_count);
+	for (size_t i = 0; i < list.count; i++)
+		filter->sites[list.sites[i]] = 1;
+	hawk_site_list_deinit(&list);
+	if (!err && wish->site)
+		err = hawk_site_prefix_find(heap, wish->site, &only);
+	for (uint32_t i = 0; !err && wish->site && i < heap->site_count; i++)
+		filter->sites[i] &= i == only;
+	return err;
 }
 
-static bool is_wanted(struct type_match *match, const char *name)
+static bool is_wanted(const struct hawk_block_filter *filter, const char *name)
 {
-	int code;
-
-	(void)pthread_mutex_lock(&match->lock);
-	code = regexec(&match->regex, name, 0, NULL, 0);
-	(void)pthread_mutex_unlock(&match->lock);
-	return !code;
-}
-
-static unsigned find_meaning(struct type_match *match, uint64_t word, unsigned array)
-{
-	const char *name = array ? hawk_block_type_of_array(match->types, word)
-				 : hawk_block_type_of_vtable(match->types, word);
-
-	return !name ? NO_TYPE : is_wanted(match, name) ? WANTED : NOT_WANTED;
+	return !regexec(&filter->type, name, 0, NULL, 0);
 }
 
 /* `array`: IN_ARRAY or 0. */
-static unsigned meaning_of(struct type_match *match, uint64_t word, unsigned array)
+static unsigned meaning_of(struct hawk_block_filter *filter, uint64_t word, unsigned array)
 {
-	uint64_t *memo = &match->memo[(word / 8 + word / 8 / MEMO) % MEMO];
+	uint64_t *memo = &filter->memo[(word / 8 + word / 8 / MEMO) % MEMO];
 	uint64_t there = __atomic_load_n(memo, __ATOMIC_RELAXED);
 	unsigned meaning;
+	const char *name;
 
 	if (!word)
 		return NO_TYPE;
 	if ((there & ~(uint64_t)WANTED) == (word | array))
 		return there & WANTED;
-	meaning = find_meaning(match, word, array);
+	name = array ? hawk_block_type_of_array(filter->types, word)
+		     : hawk_block_type_of_vtable(filter->types, word);
+	meaning = !name ? NO_TYPE : is_wanted(filter, name) ? WANTED : NOT_WANTED;
 	__atomic_store_n(memo, word | array | meaning, __ATOMIC_RELAXED);
 	return meaning;
 }
@@ -151,11 +112,11 @@ static unsigned meaning_of(struct type_match *match, uint64_t word, unsigned arr
 static struct hawk_error *words_match(const void *context, const struct hawk_type_words *words,
 				      bool *ret)
 {
-	const struct hawk_block_filter *filter = context;
-	unsigned meaning = meaning_of(filter->match, words->first, 0);
+	struct hawk_block_filter *filter = (struct hawk_block_filter *)context; // for its memo
+	unsigned meaning = meaning_of(filter, words->first, 0);
 
 	if (meaning == NO_TYPE)
-		meaning = meaning_of(filter->match, words->second, IN_ARRAY);
+		meaning = meaning_of(filter, words->second, IN_ARRAY);
 	*ret = meaning == WANTED;
 	return NULL;
 }
@@ -165,7 +126,7 @@ static bool name_matches(const void *context, uint32_t trace, bool *ret)
 	const struct hawk_block_filter *filter = context;
 	const char *name = hawk_block_type_name(filter->types, trace);
 
-	*ret = name && is_wanted(filter->match, name);
+	*ret = name && is_wanted(filter, name);
 	return name;
 }
 
@@ -175,13 +136,9 @@ static struct hawk_error *prepare_types(struct hawk_block_filter *filter)
 
 	if (!filter->wish.type)
 		return NULL;
-	filter->match = calloc(1, sizeof(*filter->match));
-	if (!filter->match)
-		return &hawk_enomem;
-	filter->match->types = filter->types;
-	(void)pthread_mutex_init(&filter->match->lock, NULL);
-	err = hawk_regex_compile(filter->wish.type, &filter->match->regex);
-	filter->match->compiled = !err;
+	err = hawk_regex_compile(filter->wish.type, &filter->type);
+	if (err)
+		filter->wish.type = NULL;
 	filter->choice = (struct hawk_choice_types){
 		.named = name_matches,
 		.wanted = words_match,
@@ -190,16 +147,6 @@ static struct hawk_error *prepare_types(struct hawk_block_filter *filter)
 	};
 	filter->test.types = &filter->choice;
 	return err;
-}
-
-static void free_match(struct type_match *match)
-{
-	if (!match)
-		return;
-	if (match->compiled)
-		regfree(&match->regex);
-	(void)pthread_mutex_destroy(&match->lock);
-	free(match);
 }
 
 static void prepare_test(struct hawk_block_filter *filter)
@@ -252,13 +199,16 @@ void hawk_block_filter_destroy(struct hawk_block_filter *filter)
 {
 	if (!filter)
 		return;
-	free_match(filter->match);
+	if (filter->wish.type)
+		regfree(&filter->type);
 	free(filter->sites);
 	free(filter);
 }
 
-bool hawk_block_filter_trace(const struct hawk_block_filter *filter, uint32_t trace)
+/** False: no block of that trace is wanted, whatever else it is. */
+static bool trace_passes(const void *context, uint32_t trace)
 {
+	const struct hawk_block_filter *filter = context;
 	const struct hawk_site *site;
 
 	if (!filter->sites)
@@ -273,23 +223,18 @@ bool hawk_block_filter_block(const struct hawk_block_filter *filter, const struc
 	const char *type;
 
 	if (block->size < test->size_low || block->size > test->size_high ||
-	    !test->births[block->birth] || !hawk_block_filter_trace(filter, block->trace))
+	    !test->births[block->birth] || !trace_passes(filter, block->trace))
 		return false;
 	if (!filter->wish.type)
 		return true;
 	type = hawk_block_type(filter->types, block);
-	return type && is_wanted(filter->match, type);
+	return type && is_wanted(filter, type);
 }
 
 static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
 {
 	*ret = hawk_block_filter_block(context, block);
 	return NULL;
-}
-
-static bool trace_passes(const void *context, uint32_t trace)
-{
-	return hawk_block_filter_trace(context, trace);
 }
 
 struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter)

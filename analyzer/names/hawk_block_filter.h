@@ -43,9 +43,6 @@ struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 /** Accepts NULL. */
 void hawk_block_filter_destroy(struct hawk_block_filter *filter);
 
-/** False: no block of that trace is wanted, whatever else it is. */
-bool hawk_block_filter_trace(const struct hawk_block_filter *filter, uint32_t trace);
-
 /** Whether `block` is wanted. Reads memory only if a type was asked for. */
 bool hawk_block_filter_block(const struct hawk_block_filter *filter,
 			     const struct hawk_block *block);

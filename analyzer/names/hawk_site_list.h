@@ -28,10 +28,7 @@ struct hawk_site_filter {
 struct hawk_site_list {
 	uint32_t *sites; /**< indices into hawk_heap.sites */
 	size_t count;
-	uint64_t inuse_objects; /**< sums over the list */
-	uint64_t inuse_bytes;
-	uint64_t alloc_objects;
-	uint64_t alloc_bytes;
+	uint64_t inuse_bytes; /**< of all of them */
 };
 
 /** Compiles an extended regular expression; HAWK_ERROR_USAGE for a bad one. */

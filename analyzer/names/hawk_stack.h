@@ -56,9 +56,6 @@ void hawk_stack_deinit(struct hawk_stack *stack);
 void hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table, uint32_t id,
 			 struct hawk_stack *stack);
 
-/** True if lines stand for frames that are not listed: recursion, as a rule. */
-bool hawk_stack_is_folded(const struct hawk_stack *stack);
-
 /** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h. */
 void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
 			  struct hawk_stack *stack);
@@ -69,8 +66,5 @@ void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread
  * having a name. 0 if there is none: the stack is shown whole.
  */
 size_t hawk_stack_telling_line(const struct hawk_stack *stack);
-
-/** How many functions lie before line `first`. */
-size_t hawk_stack_skipped(const struct hawk_stack *stack, size_t first);
 
 #endif

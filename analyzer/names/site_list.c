@@ -119,10 +119,7 @@ static void select_sites(const struct matcher *matcher, const struct hawk_heap *
 				continue;
 		}
 		list->sites[list->count++] = (uint32_t)i;
-		list->inuse_objects += site->inuse_objects;
 		list->inuse_bytes += site->inuse_bytes;
-		list->alloc_objects += site->alloc_objects;
-		list->alloc_bytes += site->alloc_bytes;
 	}
 }
 

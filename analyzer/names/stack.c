@@ -181,14 +181,6 @@ void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread
 	hawk_thread_frames_deinit(&frames);
 }
 
-bool hawk_stack_is_folded(const struct hawk_stack *stack)
-{
-	for (size_t i = 0; i < stack->count; i++)
-		if (stack->lines[i].left_out)
-			return true;
-	return false;
-}
-
 static bool begins_with(const char *string, const char *start)
 {
 	return !strncmp(string, start, strlen(start));
@@ -241,13 +233,4 @@ size_t hawk_stack_telling_line(const struct hawk_stack *stack)
 			nameless = i;
 	}
 	return nameless < stack->count ? nameless : 0;
-}
-
-size_t hawk_stack_skipped(const struct hawk_stack *stack, size_t first)
-{
-	size_t skipped = 0;
-
-	for (size_t i = 0; i < first; i++)
-		skipped += stack->lines[i].kind == HAWK_LINE_FUNCTION;
-	return skipped;
 }

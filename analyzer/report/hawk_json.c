@@ -80,22 +80,12 @@ void hawk_json_key(struct hawk_json *json, const char *key)
 
 static void write_escape(struct hawk_output *output, uint32_t character)
 {
-	switch (character) {
-	case '"':
-		hawk_output_puts(output, "\\\"");
-		return;
-	case '\\':
-		hawk_output_puts(output, "\\\\");
-		return;
-	case '\n':
-		hawk_output_puts(output, "\\n");
-		return;
-	case '\t':
-		hawk_output_puts(output, "\\t");
-		return;
-	default:
+	if (character == '"' || character == '\\')
+		hawk_output_printf(output, "\\%c", (char)character);
+	else if (character == '\n' || character == '\t')
+		hawk_output_puts(output, character == '\n' ? "\\n" : "\\t");
+	else
 		hawk_output_printf(output, "\\u%04x", character);
-	}
 }
 
 void hawk_json_string(struct hawk_json *json, const char *string)

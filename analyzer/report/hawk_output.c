@@ -123,26 +123,13 @@ void hawk_output_fill(struct hawk_output *output, char c, size_t count)
 
 char *hawk_format_decimal(char *to, uint64_t value)
 {
-	/* Two digits a step: half the divisions of the plain loop. */
-	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
-				    "25262728293031323334353637383940414243444546474849"
-				    "50515253545556575859606162636465666768697071727374"
-				    "75767778798081828384858687888990919293949596979899";
 	char digits[HAWK_DECIMAL_MAX];
 	char *at = digits + sizeof(digits);
 	size_t size;
 
-	while (value >= 100) {
-		at -= 2;
-		memcpy(at, pairs + 2 * (value % 100), 2);
-		value /= 100;
-	}
-	if (value >= 10) {
-		at -= 2;
-		memcpy(at, pairs + 2 * value, 2);
-	} else {
-		*--at = (char)('0' + value);
-	}
+	do
+		*--at = (char)('0' + value % 10);
+	while (value /= 10);
 	size = (size_t)(digits + sizeof(digits) - at);
 	memcpy(to, at, size);
 	return to + size;

@@ -78,7 +78,7 @@ struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report,
 /** "malloc", "new[]" ...: the names of enum hawk_block_kind. */
 const char *hawk_report_kind_name(uint8_t kind);
 
-/** Whether `thread` is the one whose stack says how the process died. */
-const struct hawk_thread *hawk_report_crashed_thread(const struct hawk_target *target);
+/** "thread 4711 worker" */
+void hawk_report_put_thread(const struct hawk_thread *thread, const struct hawk_screen *screen);
 
 #endif

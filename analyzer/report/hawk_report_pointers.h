@@ -101,15 +101,8 @@ struct hawk_error *hawk_report_refs(const struct hawk_pointer_report *report, ui
 struct hawk_error *hawk_report_refs_json(const struct hawk_pointer_report *report, uint64_t address,
 					 struct hawk_json *json);
 
-/** The shortest path to a block; where no root leads there, without what is missing. */
-struct hawk_error *hawk_report_path_to(const struct hawk_pointer_report *report,
-				       const struct hawk_paths *paths, uint32_t block,
-				       const struct hawk_screen *screen);
-struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *report,
-					    const struct hawk_paths *paths, uint32_t block,
-					    struct hawk_json *json);
-
-/** The same to `address`; an error if no block is there. */
+/** The shortest path to `address`; where no root leads there, without what is missing. An error if
+ * no block is there. */
 struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 				    const struct hawk_paths *paths, uint64_t address,
 				    const struct hawk_screen *screen);

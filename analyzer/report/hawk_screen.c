@@ -443,5 +443,9 @@ void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack
 void hawk_screen_stack_cut(const struct hawk_screen *screen, const struct hawk_stack *stack,
 			   const struct hawk_stack_cut *cut, unsigned indent)
 {
-	put_stack(screen, stack, cut, hawk_stack_skipped(stack, cut->first), indent);
+	size_t skipped = 0;
+
+	for (size_t i = 0; i < cut->first; i++)
+		skipped += stack->lines[i].kind == HAWK_LINE_FUNCTION;
+	put_stack(screen, stack, cut, skipped, indent);
 }

@@ -22,22 +22,28 @@ const char *hawk_leaks_kind_name(enum hawk_reach_kind kind)
 	return kind_names[kind];
 }
 
-/* Words separated by commas, each by `find`, which returns false for other words. */
+struct word {
+	const char *text;
+	unsigned bits;
+};
+
+/** The bits of words separated by commas. */
 static struct hawk_error *parse_words(const char *text, const char *what, const char *choice,
-				      bool (*find)(const char *word, size_t length, unsigned *bits),
-				      unsigned *ret)
+				      const struct word *words, size_t count, unsigned *ret)
 {
 	unsigned all = 0;
 
 	for (const char *at = text;; at++) {
-		size_t length = strcspn(at, ",");
-		unsigned bits = 0;
+		size_t length = strcspn(at, ","), i = 0;
 
-		if (!find(at, length, &bits))
+		while (i < count &&
+		       (strlen(words[i].text) != length || strncmp(at, words[i].text, length) != 0))
+			i++;
+		if (i == count)
 			return hawk_error_create(HAWK_ERROR_USAGE,
 						 "'%.*s' is no %s; there are %s, and all",
 						 (int)length, at, what, choice);
-		all |= bits;
+		all |= words[i].bits;
 		at += length;
 		if (!*at)
 			break;
@@ -46,54 +52,34 @@ static struct hawk_error *parse_words(const char *text, const char *what, const 
 	return NULL;
 }
 
-static bool is_word(const char *text, size_t length, const char *word)
-{
-	return strlen(word) == length && !strncmp(text, word, length);
-}
-
-static bool find_kind(const char *word, size_t length, unsigned *bits)
-{
-	static const char *const words[HAWK_REACH_KINDS] = {
-		[HAWK_REACH_REACHABLE] = "reachable",
-		[HAWK_REACH_POSSIBLY] = "possible",
-		[HAWK_REACH_DEFINITELY_LOST] = "definite",
-		[HAWK_REACH_INDIRECTLY_LOST] = "indirect",
-	};
-
-	if (is_word(word, length, "all"))
-		*bits = HAWK_LEAKS_KINDS_ALL;
-	for (unsigned i = 0; i < HAWK_REACH_KINDS; i++)
-		if (words[i] && is_word(word, length, words[i]))
-			*bits = 1u << i;
-	return *bits;
-}
-
 struct hawk_error *hawk_leaks_parse_kinds(const char *text, unsigned *ret)
 {
-	return parse_words(text, "leak kind", "definite, indirect, possible, reachable", find_kind,
-			   ret);
-}
+	static const struct word words[] = {
+		{"all", HAWK_LEAKS_KINDS_ALL},
+		{"definite", 1u << HAWK_REACH_DEFINITELY_LOST},
+		{"indirect", 1u << HAWK_REACH_INDIRECTLY_LOST},
+		{"possible", 1u << HAWK_REACH_POSSIBLY},
+		{"reachable", 1u << HAWK_REACH_REACHABLE},
+	};
 
-static bool find_heuristic(const char *word, size_t length, unsigned *bits)
-{
-	if (is_word(word, length, "none"))
-		return true;
-	if (is_word(word, length, "all"))
-		*bits = HAWK_HEURISTICS_ALL;
-	if (is_word(word, length, "valgrind"))
-		*bits = HAWK_HEURISTICS_VALGRIND;
-	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
-		if (is_word(word, length, hawk_heuristic_names[i]))
-			*bits = 1u << i;
-	return *bits;
+	return parse_words(text, "leak kind", "definite, indirect, possible, reachable", words,
+			   sizeof(words) / sizeof(words[0]), ret);
 }
 
 struct hawk_error *hawk_leaks_parse_heuristics(const char *text, unsigned *ret)
 {
+	struct word words[HAWK_HEURISTIC_COUNT + 3] = {
+		{"none", 0},
+		{"all", HAWK_HEURISTICS_ALL},
+		{"valgrind", HAWK_HEURISTICS_VALGRIND},
+	};
+
+	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
+		words[3 + i] = (struct word){hawk_heuristic_names[i], 1u << i};
 	return parse_words(text, "heuristic",
 			   "stdstring, length64, newarray, multipleinheritance, "
 			   "lengthprefix, listnode, backpointer, valgrind, none",
-			   find_heuristic, ret);
+			   words, HAWK_HEURISTIC_COUNT + 3, ret);
 }
 
 /* Names of the functions that make blocks of a kind, as files for Valgrind have them. */

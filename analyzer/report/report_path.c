@@ -8,13 +8,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hawk_block_order.h"
 #include "hawk_cleanup.h"
 #include "hawk_json_objects.h"
 #include "hawk_leaks.h"
 #include "hawk_quantity.h"
 #include "hawk_report_pointers.h"
 
-enum { INDENT = 4, OFFSET_WIDTH = 9, RUN_MIN = 4, LINES_BEFORE = 2 };
+enum { INDENT = 4, OFFSET_WIDTH = 9, RUN_MIN = 4, LINES_BEFORE = 2, CHOSEN_TOP = 5 };
 
 static inline void hawk_cleanup_path(struct hawk_path *path)
 {
@@ -135,9 +136,9 @@ static const char *kind_text(const struct hawk_pointer_report *report, uint32_t 
 	}
 }
 
-struct hawk_error *hawk_report_path_to(const struct hawk_pointer_report *report,
-				       const struct hawk_paths *paths, uint32_t block,
-				       const struct hawk_screen *screen)
+static struct hawk_error *put_path(const struct hawk_pointer_report *report,
+				   const struct hawk_paths *paths, uint32_t block,
+				   const struct hawk_screen *screen)
 {
 	CLEANUP(path) struct hawk_path path = {0};
 	CLEANUP(text) struct hawk_text root = {0};
@@ -169,7 +170,7 @@ struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 	uint32_t block;
 	struct hawk_error *err = hawk_report_find_block(report, address, &block);
 
-	return err ? err : hawk_report_path_to(report, paths, block, screen);
+	return err ? err : put_path(report, paths, block, screen);
 }
 
 static void put_json_step(const struct hawk_pointer_report *report, const struct hawk_path *path,
@@ -189,9 +190,9 @@ static void put_json_step(const struct hawk_pointer_report *report, const struct
 	hawk_json_object_end(json);
 }
 
-struct hawk_error *hawk_report_path_to_json(const struct hawk_pointer_report *report,
-					    const struct hawk_paths *paths, uint32_t block,
-					    struct hawk_json *json)
+static struct hawk_error *put_json_path(const struct hawk_pointer_report *report,
+					const struct hawk_paths *paths, uint32_t block,
+					struct hawk_json *json)
 {
 	CLEANUP(path) struct hawk_path path = {0};
 	struct hawk_error *err = hawk_path_to(paths, block, &path);
@@ -224,5 +225,105 @@ struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *repor
 	uint32_t block;
 	struct hawk_error *err = hawk_report_find_block(report, address, &block);
 
-	return err ? err : hawk_report_path_to_json(report, paths, block, json);
+	return err ? err : put_json_path(report, paths, block, json);
+}
+
+/* hawk-core path with a filter: the largest and oldest of the blocks that it chooses, and how many
+ * of all of them no root leads to. */
+
+static void sum_targets(const struct hawk_block_index *index, const struct hawk_paths *paths,
+			const uint64_t *chosen, struct hawk_path_targets *targets)
+{
+	for (uint64_t first = 0; first < index->count; first += 64) {
+		uint64_t bits = chosen[first / 64];
+
+		hawk_chosen_add_64(&targets->all, index, (uint32_t)first, bits);
+		hawk_chosen_add_64(&targets->unreached, index, (uint32_t)first,
+				   bits & ~paths->found[first / 64]);
+	}
+}
+
+struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *report,
+					    const struct hawk_paths *paths, bool full,
+					    struct hawk_path_targets *ret)
+{
+	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	size_t most = report->top ? report->top : full ? SIZE_MAX : CHOSEN_TOP;
+	struct hawk_error *err;
+
+	*ret = (struct hawk_path_targets){0};
+	err = hawk_choice_bits_make(report->heap, &wish, true, &chosen);
+	if (err)
+		return err;
+	sum_targets(&report->heap->index, paths, chosen, ret);
+	return hawk_block_order_first(report->heap, chosen, most, &ret->shown);
+}
+
+void hawk_path_targets_deinit(struct hawk_path_targets *targets)
+{
+	hawk_ranking_deinit(&targets->shown);
+}
+
+static void put_sums(const struct hawk_pointer_report *report,
+		     const struct hawk_path_targets *targets, const struct hawk_screen *screen)
+{
+	hawk_screen_heading(screen, "Paths to chosen blocks, largest first, then oldest (%s of %s)",
+			    hawk_quantity_count(targets->shown.count).text,
+			    hawk_quantity_count(targets->all.objects).text);
+	if (!targets->all.objects) {
+		hawk_report_put_none(report, screen);
+		return;
+	}
+	hawk_output_printf(screen->output, "  %s in all",
+			   hawk_quantity_bytes(targets->all.bytes).text);
+	if (targets->unreached.objects)
+		hawk_output_printf(screen->output, "; no root leads to %s of them (%s)",
+				   hawk_quantity_count(targets->unreached.objects).text,
+				   hawk_quantity_bytes(targets->unreached.bytes).text);
+	hawk_output_puts(screen->output, "\n");
+}
+
+struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
+				     const struct hawk_paths *paths,
+				     const struct hawk_path_targets *targets,
+				     const struct hawk_screen *screen)
+{
+	const struct hawk_numbered_block *shown = targets->shown.items;
+	struct hawk_error *err = NULL;
+
+	put_sums(report, targets, screen);
+	for (size_t i = 0; i < targets->shown.count && !err; i++) {
+		hawk_output_puts(screen->output, "\n");
+		err = put_path(report, paths, shown[i].number, screen);
+	}
+	if (err)
+		return err;
+	if (targets->all.objects > targets->shown.count)
+		hawk_output_printf(
+			screen->output,
+			"\n... %s more; hawk-core merge-paths merges the paths to all of them\n",
+			hawk_quantity_count(targets->all.objects - targets->shown.count).text);
+	return NULL;
+}
+
+struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *report,
+					  const struct hawk_paths *paths,
+					  const struct hawk_path_targets *targets,
+					  struct hawk_json *json)
+{
+	const struct hawk_numbered_block *shown = targets->shown.items;
+	struct hawk_error *err = NULL;
+
+	hawk_json_put_object(json, "chosen");
+	hawk_json_put_integer(json, "objects", targets->all.objects);
+	hawk_json_put_integer(json, "bytes", targets->all.bytes);
+	hawk_json_put_integer(json, "unreached_objects", targets->unreached.objects);
+	hawk_json_put_integer(json, "unreached_bytes", targets->unreached.bytes);
+	hawk_json_object_end(json);
+	hawk_json_put_array(json, "addresses");
+	for (size_t i = 0; i < targets->shown.count && !err; i++)
+		err = put_json_path(report, paths, shown[i].number, json);
+	hawk_json_array_end(json);
+	return err;
 }

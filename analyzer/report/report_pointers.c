@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the reports about pointers have in common: blocks in a line, the frame of documents, groups
- * of roots.
+ * What the reports about pointers have in common: blocks in a line, the frame of documents.
  */
 #include <inttypes.h>
 #include <stdlib.h>

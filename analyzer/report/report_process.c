@@ -20,6 +20,18 @@ static void put_field(const struct hawk_screen *screen, const char *name)
 	hawk_output_printf(screen->output, "  %-9s ", name);
 }
 
+/** The one whose stack says how the process died. */
+static const struct hawk_thread *crashed_thread(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (threads[i].crashed)
+			return &threads[i];
+	return count ? &threads[0] : NULL;
+}
+
 /** "orderd (pid 4711) was killed by SIGSEGV (Segmentation fault)" */
 static void put_title(const struct hawk_report *report, const struct hawk_screen *screen)
 {
@@ -40,7 +52,7 @@ static void put_title(const struct hawk_report *report, const struct hawk_screen
 		hawk_output_printf(screen->output, " was killed by %s", signal);
 	else if (process->signal)
 		hawk_output_printf(screen->output, " was killed by signal %d", process->signal);
-	else if (hawk_report_crashed_thread(report->target))
+	else if (crashed_thread(report->target))
 		hawk_output_puts(screen->output, " was alive: a snapshot, no fatal signal");
 	else
 		hawk_output_puts(screen->output, ": how it ended is not in the core");
@@ -61,7 +73,7 @@ static const char *own_call(const struct hawk_process *process)
 static void put_cause(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
-	const struct hawk_thread *thread = hawk_report_crashed_thread(report->target);
+	const struct hawk_thread *thread = crashed_thread(report->target);
 	const char *reason = process->has_siginfo
 				     ? hawk_signal_reason(process->signal, process->signal_code)
 				     : NULL;
@@ -86,17 +98,6 @@ static void put_cause(const struct hawk_report *report, const struct hawk_screen
 		put_field(screen, "cause");
 		hawk_output_printf(screen->output, "sent by process %u\n", process->sender_pid);
 	}
-}
-
-const struct hawk_thread *hawk_report_crashed_thread(const struct hawk_target *target)
-{
-	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(target, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (threads[i].crashed)
-			return &threads[i];
-	return count ? &threads[0] : NULL;
 }
 
 /** Behind the frames by which abort() kills its caller: they are the same in every abort. */
@@ -255,13 +256,13 @@ static void put_stack(const struct hawk_screen *screen, const struct hawk_stack 
 /** Ends the line above a stack. */
 static void put_frame_count(const struct hawk_screen *screen, const struct hawk_stack *stack)
 {
-	if (hawk_stack_is_folded(stack))
+	if (start_of_outer(stack))
 		hawk_output_printf(screen->output, " (%s frames)",
 				   hawk_quantity_count(stack->frame_count).text);
 	hawk_output_puts(screen->output, "\n");
 }
 
-static void put_thread_name(const struct hawk_thread *thread, const struct hawk_screen *screen)
+void hawk_report_put_thread(const struct hawk_thread *thread, const struct hawk_screen *screen)
 {
 	hawk_output_printf(screen->output, "thread %u", thread->tid);
 	if (!thread->name[0])
@@ -273,7 +274,7 @@ static void put_thread_name(const struct hawk_thread *thread, const struct hawk_
 static void put_crashed_thread(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_process *process = hawk_target_process(report->target);
-	const struct hawk_thread *thread = hawk_report_crashed_thread(report->target);
+	const struct hawk_thread *thread = crashed_thread(report->target);
 	struct hawk_stack stack = {0};
 	size_t count;
 
@@ -284,7 +285,7 @@ static void put_crashed_thread(const struct hawk_report *report, const struct ha
 		return;
 	}
 	hawk_output_printf(screen->output, "%s; ", hawk_quantity_count(count).text);
-	put_thread_name(thread, screen);
+	hawk_report_put_thread(thread, screen);
 	hawk_output_puts(screen->output,
 			 process->signal && !process->live ? " died in" : " was in");
 	hawk_stack_of_thread(report->symbols, thread, &stack);
@@ -367,7 +368,7 @@ void hawk_report_threads(const struct hawk_report *report, const struct hawk_scr
 		const char *signal = hawk_signal_name(threads[i].signal);
 
 		hawk_output_puts(screen->output, "  ");
-		put_thread_name(&threads[i], screen);
+		hawk_report_put_thread(&threads[i], screen);
 		if (threads[i].crashed && hawk_target_process(report->target)->signal)
 			hawk_output_printf(screen->output, ", crashed%s%s", signal ? " by " : "",
 					   signal ? signal : "");

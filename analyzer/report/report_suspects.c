@@ -10,7 +10,6 @@
 
 #include "hawk_cleanup.h"
 #include "hawk_function_name.h"
-#include "hawk_growth_text.h"
 #include "hawk_json_objects.h"
 #include "hawk_leaks.h"
 #include "hawk_quantity.h"

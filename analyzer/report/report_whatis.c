@@ -82,11 +82,8 @@ static void put_thread(const struct hawk_whatis *whatis, const struct hawk_scree
 	const struct hawk_thread *thread = whatis->thread;
 	uint64_t sp = thread->registers[HAWK_RSP];
 
-	hawk_output_printf(screen->output, "  stack of thread %u", thread->tid);
-	if (thread->name[0]) {
-		hawk_output_puts(screen->output, " ");
-		hawk_screen_foreign(screen, thread->name);
-	}
+	hawk_output_puts(screen->output, "  stack of ");
+	hawk_report_put_thread(thread, screen);
 	if (thread->crashed)
 		hawk_output_puts(screen->output, " (the one that crashed)");
 	if (whatis->below_stack_pointer)

@@ -5,7 +5,7 @@
  */
 #include "test.h"
 #include "hawk_growth.h"
-#include "hawk_growth_text.h"
+#include "hawk_report_growth.h"
 
 enum { HOUR = 3600, BLOCK = 100 };
 
