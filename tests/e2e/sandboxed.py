@@ -14,11 +14,11 @@ CALLS = {"mmap": 9, "mprotect": 10, "munmap": 11, "rt_sigprocmask": 14, "sched_y
 SETS = [["mmap"], ["munmap"], ["madvise"], ["mremap"], ["rt_sigprocmask"], ["gettid"],
         ["clock_gettime", "getrandom"], ["open", "openat", "readlink", "getcwd"], list(CALLS)]
 MODES = ["", "live=1", "table={folder}/%p.hawk", "sample=4k", "stacks=0", "unwind=fp",
-         "unwind=libunwind", "max_table=8M"]
+         "max_table=8M", "unwind=libunwind"]  # the last takes long: with one set only
 
 
 def outcome(arguments, environment, **options):
-    done = hawk.run(arguments, env=environment, cwd=folder, timeout=60, **options)
+    done = hawk.run(arguments, env=environment, cwd=folder, timeout=200, **options)
     dropped = re.search(r"^libhawk_tracer: dropped (\d+)$", done.stderr, re.MULTILINE)
     return (done.returncode, done.stdout), int(dropped[1]) if dropped else None
 
@@ -30,7 +30,7 @@ def check_forbidden():
         if plain[0] == 77:
             hawk.skip("no seccomp filters here")
         hawk.expect_equal(plain[0], 0, f"without {names}, untraced")
-        for mode in MODES:
+        for mode in MODES if names == list(CALLS) else MODES[:-1]:
             options = "stats=1:" + mode.format(folder=folder)
             traced, dropped = outcome(arguments, hawk.tracer_environment(options=options))
             hawk.expect_equal(traced, plain, f"without {names}, {mode or 'default'}")
