@@ -28,7 +28,6 @@ enum {
 	/** Of more blocks in a group about so many are tallied, evenly spread: the standard error
 	 * of shares is below 0.05 %. Outliers are looked for in all. */
 	HAWK_SCHEMA_BLOCKS_MAX = 1 << 20,
-	HAWK_SCHEMA_PARTS_MAX = 32,
 };
 
 /** In place of a key: others, of which there are too many to tell apart. */
@@ -95,10 +94,6 @@ struct hawk_schema_wish {
 	uint32_t site;          /**< index into the heap's sites */
 	const uint64_t *chosen; /**< a bit for each block; NULL = all */
 	size_t groups;          /**< at most; 0 = a default */
-	/** That the blocks are cut into, each for a thread of its own; at most
-	 * HAWK_SCHEMA_PARTS_MAX. 0 = as the number of threads suggests. What comes out does not
-	 * depend on it. */
-	unsigned parts;
 };
 
 /** Reads blocks. `vtables` may be NULL. `ret` is to be deinitialized after success only. */

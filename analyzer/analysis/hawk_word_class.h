@@ -55,25 +55,15 @@ const char *hawk_word_class_name(enum hawk_word_class class);
 
 struct hawk_words;
 
-/** Of one thread. `vtables` may be NULL. Both must outlive the result. */
+/** `vtables` may be NULL. Both must outlive the result. */
 struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
 				     const struct hawk_vtable_oracle *vtables,
 				     struct hawk_words **ret);
 /** Accepts NULL. */
 void hawk_words_destroy(struct hawk_words *words);
 
-/** The same for another thread; `words` must outlive it. One of them at a time asks the oracle
- * of virtual tables. */
-struct hawk_error *hawk_words_create_beside(struct hawk_words *words, struct hawk_words **ret);
-
 struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 				       struct hawk_word *ret);
-
-/** Fetches what hawk_words_classify() will need of the words in `bytes`, whose cache misses
- * overlap then: which blocks they lead to, and, when that is there, of what site. A few hundred
- * words at a time. */
-void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *bytes, size_t size);
-void hawk_words_prefetch_sites(const struct hawk_words *words, const uint8_t *bytes, size_t size);
 
 /** Below this no word is an address of anything. */
 uint64_t hawk_words_lowest(const struct hawk_words *words);

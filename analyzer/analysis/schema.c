@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "schema_tally.h"
+#include "schema_blocks.h"
 
 enum {
 	GROUPS_DEFAULT = 4,
@@ -107,7 +107,7 @@ struct hawk_error *hawk_schema_make(const struct hawk_heap *heap,
 		err = fill_groups(wish, &blocks, &schema);
 		hawk_schema_blocks_deinit(&blocks);
 	}
-	hawk_findings_sort(findings, before); /* threads ask in no order */
+	hawk_findings_sort(findings, before); /* by key, not by block */
 	if (err)
 		hawk_schema_deinit(&schema);
 	else

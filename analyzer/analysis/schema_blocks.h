@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which blocks a schema is of, how large they are, and how they are shared among threads. Internal
- * to analysis/.
+ * The blocks of a schema, the way through them, and what is made of a group. Internal to analysis/.
  */
 #ifndef SCHEMA_BLOCKS_H
 #define SCHEMA_BLOCKS_H
 
-#include "hawk_parallel.h"
 #include "hawk_schema.h"
 
 enum {
@@ -28,28 +26,59 @@ struct hawk_schema_sizes {
 	uint64_t least, most;
 };
 
-/** Blocks that are looked at, cut into parts that are: side by side. */
 struct hawk_schema_blocks {
 	const struct hawk_heap *heap;
 	uint64_t *bits; /**< owned; one for each number of the index */
 	uint64_t count; /**< that are set */
 	struct hawk_schema_sizes sizes;
-	unsigned threads;
-	unsigned parts; /**< more than threads, which are not all as fast */
-	size_t bounds[HAWK_SCHEMA_PARTS_MAX + 1];        /**< of them: words of `bits` */
-	struct hawk_words *words[HAWK_SCHEMA_PARTS_MAX]; /**< owned; for each of them */
+	struct hawk_words *words; /**< owned */
 };
 
-/** Finds those that are wished for, and counts them in `schema`, with carved ones, which are not
- * looked at. `ret` is to be deinitialized after success only. */
+/** Finds the blocks that are wished for, and counts them in `schema`, with carved ones, which are
+ * not looked at. `ret` is to be deinitialized after success only. */
 struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 				       const struct hawk_schema_wish *wish,
 				       const struct hawk_vtable_oracle *vtables,
 				       struct hawk_schema *schema, struct hawk_schema_blocks *ret);
 void hawk_schema_blocks_deinit(struct hawk_schema_blocks *blocks);
 
-/** As hawk_parallel_run() for all parts, but on `threads`, who take one after the other. */
-void hawk_schema_run(const struct hawk_schema_blocks *blocks, hawk_parallel_function *function,
-		     void *context);
+/** A block, or a part of a long one. */
+struct hawk_schema_piece {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t offset; /**< in the block; of arrays, where an element begins */
+	uint32_t block;
+	bool is_last; /**< of its block */
+};
+
+typedef struct hawk_error *hawk_schema_visitor(void *context,
+					       const struct hawk_schema_piece *piece);
+
+struct hawk_schema_walk {
+	const struct hawk_schema_blocks *blocks;
+	const struct hawk_schema_group *group;
+	uint64_t share; /**< of the group's blocks that are visited, of HAWK_SCHEMA_ALL */
+	hawk_schema_visitor *visit;
+	void *context;
+
+	uint64_t examined;   /**< blocks that were visited */
+	uint64_t unreadable; /**< of those, in part at least */
+};
+
+static const uint64_t HAWK_SCHEMA_ALL = UINT64_C(1) << 32;
+
+/** Visits the blocks of a group; an error of `visit` ends it. `stage`: see hawk_progress.h. */
+struct hawk_error *hawk_schema_walk(struct hawk_schema_walk *walk, const char *stage);
+
+/** Fills words, `examined` and `unreadable`; with a period if group->period is set. */
+struct hawk_error *hawk_schema_tally(const struct hawk_schema_blocks *blocks,
+				     struct hawk_schema_group *group);
+
+/** The period that the tallies show, in words; 0 = none. */
+uint32_t hawk_schema_period(const struct hawk_schema_group *group);
+
+/** Fills outliers from tallies. */
+struct hawk_error *hawk_schema_find_outliers(const struct hawk_schema_blocks *blocks,
+					     struct hawk_schema_group *group);
 
 #endif

@@ -1,85 +1,116 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks with words of a family that is rare at their offset: overwritten, or stale. All blocks are
- * looked at, and nearly all of them fit.
+ * Finds blocks with words of a family that is rare at their offset: overwritten, or stale. Rules
+ * are of families that nearly all words at an offset are of. All blocks are looked at, and nearly
+ * all of them fit.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hawk_cleanup.h"
-#include "hawk_progress.h"
-#include "schema_rules.h"
-#include "schema_tally.h"
-#include "schema_walk.h"
+#include "schema_blocks.h"
 
 enum {
+	SAME_MIN = 20,
+	SAME_PERCENT = 99,
+	ONE_MAY_MIN = 50,
 	OUTLIERS_SHARE = 10,
-	GRANULE_BITS = 64,
 	WORD_BYTES = sizeof(uint64_t),
 };
 
-/** Of one part. */
-struct search {
-	const struct hawk_block_index *index;
-	const struct hawk_schema_rules *rules;
-	struct hawk_words *classes;
-	uint64_t small; /**< numbers below are numbers */
-
-	struct hawk_schema_outlier current;
-	struct hawk_schema_outlier *outliers; /**< owned; the least probable first */
-	uint32_t outlier_count;
-	uint64_t outliers_all;
-	struct hawk_schema_walk walk;
-	struct hawk_error *err;
+/** What belongs at an offset. */
+struct rule {
+	uint32_t at;                  /**< bytes, in the block or element */
+	enum hawk_word_family family; /**< that belongs there */
+	bool null_fits;
+	float bits[HAWK_FAMILIES]; /**< of each family that does not belong there */
 };
 
-static uint64_t word_at(const uint8_t *bytes)
-{
-	uint64_t word;
+struct search {
+	const struct hawk_schema_blocks *blocks;
+	struct rule *rules; /**< in the order of `at` */
+	uint32_t rule_count;
+	size_t element_bytes; /**< of what is no array: as much as is looked at */
+	uint64_t small;       /**< numbers below are numbers */
+	struct hawk_schema_outlier current;
+	struct hawk_schema_group *group;
+};
 
-	memcpy(&word, bytes, sizeof(word));
-	return word;
+static bool may_rule(enum hawk_word_family family)
+{
+	return family == HAWK_FAMILY_POINTER || family == HAWK_FAMILY_FIXED ||
+	       family == HAWK_FAMILY_NUMBER;
 }
 
-/** Whether a block surely has the byte that a word points to. It may have it if not: in its last
- * granule, where its size must be known. */
-static bool is_covered(const struct hawk_index_record *record, unsigned bit, bool inside_granule)
+/** How many of `count` may deviate and still be called exceptions. */
+static uint64_t exceptions(uint64_t count)
 {
-	uint64_t covers = record->covers >> bit;
+	uint64_t most = count / 100 * (100 - SAME_PERCENT);
 
-	return covers & 1 && (!inside_granule || (covers & ~(record->starts >> bit) & 2));
+	return most || count < ONE_MAY_MIN ? most : 1;
 }
 
-static bool is_block(const struct hawk_block_index *index, uint64_t word)
+/** Its family is HAWK_FAMILY_NULL where there is none: anything may be there. */
+static struct rule make_rule(const struct hawk_schema_word *word, uint32_t at)
 {
-	uint32_t chunk = hawk_block_index_chunk(index, word);
+	uint64_t families[HAWK_FAMILIES] = {0}, rest;
+	struct rule rule = {.at = at, .null_fits = true};
 
-	if (!chunk)
-		return false;
-	if (chunk != HAWK_CHUNK_INSIDE &&
-	    is_covered(hawk_block_index_record(index, chunk, word),
-		       word / HAWK_GRANULE_BYTES % GRANULE_BITS, word % HAWK_GRANULE_BYTES))
-		return true;
-	return hawk_block_index_resolve(index, chunk, word) != HAWK_BLOCK_NOWHERE;
+	for (unsigned class = 0; class < HAWK_WORD_CLASSES; class ++)
+		families[hawk_word_family_of((enum hawk_word_class) class)] +=
+			word->by_class[class];
+	rest = word->count - families[HAWK_FAMILY_NULL];
+	for (unsigned family = 1; family < HAWK_FAMILIES; family++)
+		if (may_rule((enum hawk_word_family)family) && families[family] >= SAME_MIN &&
+		    families[family] >= rest - exceptions(rest))
+			rule.family = (enum hawk_word_family)family;
+	/* An object without its virtual table is none. */
+	if (rule.family == HAWK_FAMILY_FIXED && word->by_class[HAWK_WORD_VTABLE] &&
+	    families[HAWK_FAMILY_NULL] <= exceptions(word->count)) {
+		rule.null_fits = false;
+		rest = word->count;
+	}
+	/* What the tally has not seen is as rare as can be. */
+	for (unsigned family = 0; rest && family < HAWK_FAMILIES; family++)
+		rule.bits[family] = (float)log2((double)rest /
+						(double)(families[family] ? families[family] : 1));
+	return rule;
 }
 
-/** Small numbers are numbers, whatever they read as. */
-static bool plainly_fits(const struct search *search, const struct hawk_schema_rule *rule,
-			 uint64_t word)
+static struct hawk_error *make_rules(const struct hawk_schema_group *group, struct search *search)
 {
+	search->rules = calloc((size_t)group->word_count + 1, sizeof(*search->rules));
+	if (!search->rules)
+		return &hawk_enomem;
+	search->element_bytes =
+		(group->period ? group->period : HAWK_SCHEMA_WORDS_MAX) * (size_t)WORD_BYTES;
+	for (uint32_t i = 0; i < group->word_count; i++) {
+		search->rules[search->rule_count] = make_rule(&group->words[i], i * WORD_BYTES);
+		search->rule_count += search->rules[search->rule_count].family != HAWK_FAMILY_NULL;
+	}
+	return NULL;
+}
+
+/** Small numbers are numbers, whatever they read as. Pointers to blocks need no class. */
+static bool plainly_fits(const struct search *search, const struct rule *rule, uint64_t word)
+{
+	bool interior;
+
 	if (rule->family == HAWK_FAMILY_POINTER)
-		return !word || is_block(search->index, word);
+		return !word || hawk_block_index_find(&search->blocks->heap->index, word,
+						      &interior) != HAWK_BLOCK_NOWHERE;
 	return rule->family == HAWK_FAMILY_NUMBER && word < search->small;
 }
 
-static struct hawk_error *judge_word(struct search *search, const struct hawk_schema_rule *rule,
+static struct hawk_error *judge_word(struct search *search, const struct rule *rule,
 				     uint64_t offset, uint64_t value)
 {
 	struct hawk_schema_outlier *current = &search->current;
 	enum hawk_word_family family;
 	struct hawk_word word;
-	struct hawk_error *err = hawk_words_classify(search->classes, value, &word);
+	struct hawk_error *err = hawk_words_classify(search->blocks->words, value, &word);
 	double bits;
 
 	if (err)
@@ -97,183 +128,72 @@ static struct hawk_error *judge_word(struct search *search, const struct hawk_sc
 }
 
 /** Keeps the least probable ones in order; of equals, the first. */
-static void keep(struct search *search, const struct hawk_schema_outlier *outlier)
+static void keep(struct hawk_schema_group *group, const struct hawk_schema_outlier *outlier)
 {
-	uint32_t at = search->outlier_count;
+	uint32_t at = group->outlier_count;
 
-	while (at && search->outliers[at - 1].bits < outlier->bits)
+	group->outliers_all++;
+	while (at && group->outliers[at - 1].bits < outlier->bits)
 		at--;
-	if (at < HAWK_SCHEMA_OUTLIERS_MAX) {
-		uint32_t moved = search->outlier_count - at;
-
-		if (search->outlier_count == HAWK_SCHEMA_OUTLIERS_MAX)
-			moved--;
-		else
-			search->outlier_count++;
-		memmove(&search->outliers[at + 1], &search->outliers[at],
-			moved * sizeof(*search->outliers));
-		search->outliers[at] = *outlier;
-	}
-}
-
-static void end_block(struct search *search, uint32_t block)
-{
-	if (!search->current.misfit_count)
+	if (at == HAWK_SCHEMA_OUTLIERS_MAX)
 		return;
-	search->current.block = block;
-	search->outliers_all++;
-	keep(search, &search->current);
-	search->current = (struct hawk_schema_outlier){0};
+	group->outlier_count += group->outlier_count < HAWK_SCHEMA_OUTLIERS_MAX;
+	memmove(&group->outliers[at + 1], &group->outliers[at],
+		(group->outlier_count - at - 1) * sizeof(*group->outliers));
+	group->outliers[at] = *outlier;
 }
 
-static struct hawk_error *judge_piece(struct search *search, const struct hawk_schema_piece *piece)
+static struct hawk_error *judge_piece(void *context, const struct hawk_schema_piece *piece)
 {
-	const struct hawk_schema_rules *rules = search->rules;
+	struct search *search = context;
 	struct hawk_error *err = NULL;
 
-	for (size_t base = 0; base < piece->size && !err; base += rules->element_bytes)
-		for (uint32_t i = 0; i < rules->count && !err; i++) {
-			const struct hawk_schema_rule *rule = &rules->items[i];
+	for (size_t base = 0; base < piece->size && !err; base += search->element_bytes)
+		for (uint32_t i = 0; i < search->rule_count && !err; i++) {
+			const struct rule *rule = &search->rules[i];
 			size_t at = base + rule->at;
 			uint64_t word;
 
 			if (at + WORD_BYTES > piece->size)
 				break;
-			word = word_at(piece->bytes + at);
+			memcpy(&word, piece->bytes + at, sizeof(word));
 			if (!plainly_fits(search, rule, word))
 				err = judge_word(search, rule, piece->offset + at, word);
 		}
-	if (!err && piece->is_last)
-		end_block(search, piece->block);
-	return err;
-}
-
-/** Asks for what pointers will be looked up in. */
-static void fetch_piece(const struct search *search, const struct hawk_schema_piece *piece)
-{
-	const struct hawk_schema_rules *rules = search->rules;
-
-	for (size_t base = 0; base < piece->size; base += rules->element_bytes)
-		for (uint32_t i = 0; i < rules->count; i++) {
-			size_t at = base + rules->items[i].at;
-			uint32_t chunk;
-			uint64_t word;
-
-			if (at + WORD_BYTES > piece->size)
-				break;
-			if (rules->items[i].family != HAWK_FAMILY_POINTER)
-				continue;
-			word = word_at(piece->bytes + at);
-			chunk = hawk_block_index_chunk(search->index, word);
-			if (chunk && chunk != HAWK_CHUNK_INSIDE)
-				hawk_prefetch(&hawk_block_index_record(search->index, chunk, word)
-						       ->covers);
-		}
-}
-
-/* In turns, so that the processor is never without something to fetch. */
-static struct hawk_error *judge_batch(void *context, const struct hawk_schema_batch *now,
-				      const struct hawk_schema_batch *next)
-{
-	struct search *search = context;
-	struct hawk_error *err = NULL;
-
-	for (unsigned i = 0; i < HAWK_SCHEMA_BATCH_PIECES && !err; i++) {
-		if (i < next->count)
-			fetch_piece(search, &next->pieces[i]);
-		if (i < now->count)
-			err = judge_piece(search, &now->pieces[i]);
+	if (!err && piece->is_last && search->current.misfit_count) {
+		search->current.block = piece->block;
+		keep(search->group, &search->current);
+		search->current = (struct hawk_schema_outlier){0};
 	}
 	return err;
-}
-
-static void search_part(void *context, unsigned part)
-{
-	struct search *search = (struct search *)context + part;
-
-	search->err = hawk_schema_walk(&search->walk);
-}
-
-static struct hawk_error *prepare(const struct hawk_schema_blocks *blocks,
-				  const struct hawk_schema_group *group,
-				  const struct hawk_schema_rules *rules, struct search *parts)
-{
-	uint64_t lowest = hawk_words_lowest(blocks->words[0]);
-
-	for (unsigned i = 0; i < blocks->parts; i++) {
-		parts[i].index = &blocks->heap->index;
-		parts[i].rules = rules;
-		parts[i].classes = blocks->words[i];
-		parts[i].small = lowest <= UINT32_MAX ? lowest : UINT32_MAX + UINT64_C(1);
-		parts[i].walk = (struct hawk_schema_walk){
-			.blocks = blocks,
-			.part = i,
-			.group = group,
-			.share = HAWK_SCHEMA_ALL,
-			.visit = judge_batch,
-			.context = &parts[i],
-		};
-		parts[i].outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*parts[i].outliers));
-		if (!parts[i].outliers)
-			return &hawk_enomem;
-	}
-	return NULL;
-}
-
-/** The first part gets those of all. */
-static struct hawk_error *search_parts(struct search *parts, unsigned count)
-{
-	struct hawk_progress progress;
-	struct hawk_error *err = NULL;
-
-	hawk_progress_begin(&progress, "comparing blocks", hawk_schema_steps(parts->walk.blocks));
-	hawk_schema_run(parts->walk.blocks, search_part, parts);
-	hawk_progress_end(&progress);
-	for (unsigned i = 0; i < count; i++) {
-		if (!err)
-			err = parts[i].err;
-		else
-			hawk_error_destroy(parts[i].err);
-	}
-	for (unsigned i = 1; i < count && !err; i++) {
-		parts[0].outliers_all += parts[i].outliers_all;
-		for (uint32_t k = 0; k < parts[i].outlier_count; k++)
-			keep(&parts[0], &parts[i].outliers[k]);
-	}
-	return err;
-}
-
-/** The group gets what the first part has. */
-static void finish(struct search *first, struct hawk_schema_group *group)
-{
-	/* Many rules with few exceptions each (long arrays, say) are no rule for blocks. */
-	if (first->outliers_all > 1 && first->outliers_all * OUTLIERS_SHARE > group->objects)
-		first->outliers_all = first->outlier_count = 0;
-	group->outliers = first->outliers;
-	group->outlier_count = first->outlier_count;
-	group->outliers_all = first->outliers_all;
-	first->outliers = NULL;
 }
 
 struct hawk_error *hawk_schema_find_outliers(const struct hawk_schema_blocks *blocks,
 					     struct hawk_schema_group *group)
 {
-	CLEANUP(free_ptr) struct search *parts = calloc(blocks->parts, sizeof(*parts));
-	struct hawk_schema_rules rules;
-	struct hawk_error *err;
+	uint64_t lowest = hawk_words_lowest(blocks->words);
+	struct search search = {
+		.blocks = blocks,
+		.small = lowest <= UINT32_MAX ? lowest : UINT32_MAX + UINT64_C(1),
+		.group = group,
+	};
+	struct hawk_schema_walk walk = {
+		.blocks = blocks,
+		.group = group,
+		.share = HAWK_SCHEMA_ALL,
+		.visit = judge_piece,
+		.context = &search,
+	};
+	struct hawk_error *err = make_rules(group, &search);
 
-	if (!parts)
-		return &hawk_enomem;
-	err = hawk_schema_rules_make(group, &rules);
-	if (err)
-		return err;
-	err = prepare(blocks, group, &rules, parts);
-	if (!err && rules.count)
-		err = search_parts(parts, blocks->parts);
-	if (!err)
-		finish(&parts[0], group);
-	for (unsigned i = 0; i < blocks->parts; i++)
-		free(parts[i].outliers);
-	hawk_schema_rules_deinit(&rules);
+	group->outliers = calloc(HAWK_SCHEMA_OUTLIERS_MAX, sizeof(*group->outliers));
+	if (!err && !group->outliers)
+		err = &hawk_enomem;
+	if (!err && search.rule_count)
+		err = hawk_schema_walk(&walk, "comparing blocks");
+	free(search.rules);
+	/* Many rules with few exceptions each (long arrays, say) are no rule for blocks. */
+	if (group->outliers_all > 1 && group->outliers_all * OUTLIERS_SHARE > group->objects)
+		group->outliers_all = group->outlier_count = 0;
 	return err;
 }

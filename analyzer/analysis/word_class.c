@@ -5,11 +5,8 @@
  */
 #include "hawk_word_class.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "hawk_prefetch.h"
 
 enum {
 	MEMO = 4096, /**< words into modules that are remembered; a power of two */
@@ -35,9 +32,6 @@ struct hawk_words {
 	const struct hawk_mapping *mappings;
 	uint64_t lowest; /**< address of the first of them */
 	uint8_t *stacks; /**< by mapping: a thread's stack pointer is in it */
-	bool is_beside;  /**< `stacks`, and the lock in use, are another's */
-	pthread_mutex_t lock;
-	pthread_mutex_t *oracle_lock;
 	struct memo memo[MEMO];
 };
 
@@ -117,36 +111,15 @@ struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
 		free(words);
 		return &hawk_enomem;
 	}
-	(void)pthread_mutex_init(&words->lock, NULL);
-	words->oracle_lock = &words->lock;
 	find_stacks(words);
 	*ret = words;
 	return NULL;
 }
 
-struct hawk_error *hawk_words_create_beside(struct hawk_words *words, struct hawk_words **ret)
-{
-	struct hawk_words *beside = calloc(1, sizeof(*beside));
-
-	if (!beside)
-		return &hawk_enomem;
-	beside->heap = words->heap;
-	beside->vtables = words->vtables;
-	beside->mappings = words->mappings;
-	beside->lowest = words->lowest;
-	beside->stacks = words->stacks;
-	beside->oracle_lock = words->oracle_lock;
-	beside->is_beside = true;
-	*ret = beside;
-	return NULL;
-}
-
 void hawk_words_destroy(struct hawk_words *words)
 {
-	if (words && !words->is_beside) {
-		(void)pthread_mutex_destroy(&words->lock);
+	if (words)
 		free(words->stacks);
-	}
 	free(words);
 }
 
@@ -172,17 +145,6 @@ static bool points_to_text(const struct hawk_words *words, uint64_t word)
 	return hawk_text_length(bytes, size) >= TEXT_MIN;
 }
 
-static struct hawk_error *ask_oracle(const struct hawk_words *words, uint64_t word, bool *ret)
-{
-	const struct hawk_vtable_oracle *oracle = words->vtables;
-	struct hawk_error *err;
-
-	(void)pthread_mutex_lock(words->oracle_lock);
-	err = oracle->is_vtable(oracle->context, word, ret);
-	(void)pthread_mutex_unlock(words->oracle_lock);
-	return err;
-}
-
 static struct memo *memo_of(struct hawk_words *words, uint64_t word)
 {
 	return &words->memo[word / 8 % MEMO];
@@ -193,6 +155,7 @@ static struct hawk_error *classify_module(struct hawk_words *words,
 					  const struct hawk_mapping *mapping, uint64_t word,
 					  struct hawk_word *ret)
 {
+	const struct hawk_vtable_oracle *oracle = words->vtables;
 	struct hawk_error *err = NULL;
 	bool vtable = false;
 
@@ -200,8 +163,8 @@ static struct hawk_error *classify_module(struct hawk_words *words,
 	if (mapping->flags & HAWK_MAPPING_EXEC) {
 		ret->class = HAWK_WORD_CODE;
 	} else {
-		if (words->vtables && word % sizeof(word) == 0)
-			err = ask_oracle(words, word, &vtable);
+		if (oracle && word % sizeof(word) == 0)
+			err = oracle->is_vtable(oracle->context, word, &vtable);
 		ret->class = vtable                        ? HAWK_WORD_VTABLE
 			     : points_to_text(words, word) ? HAWK_WORD_TEXT_POINTER
 							   : HAWK_WORD_DATA;
@@ -315,47 +278,6 @@ struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 	if (!err && !found)
 		*ret = classify_value(word);
 	return err;
-}
-
-/** The chunk of a word that may lead to a block; 0 = it does not. */
-static uint32_t chunk_of(const struct hawk_words *words, uint64_t word)
-{
-	uint32_t chunk = word >> 47 || word < words->lowest
-				 ? 0
-				 : hawk_block_index_chunk(&words->heap->index, word);
-
-	return chunk == HAWK_CHUNK_INSIDE ? 0 : chunk;
-}
-
-void hawk_words_prefetch_blocks(const struct hawk_words *words, const uint8_t *bytes, size_t size)
-{
-	const struct hawk_block_index *index = &words->heap->index;
-	uint64_t word;
-
-	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
-		uint32_t chunk;
-
-		memcpy(&word, bytes + at, sizeof(word));
-		chunk = chunk_of(words, word);
-		if (chunk)
-			hawk_prefetch(hawk_block_index_record(index, chunk, word));
-	}
-}
-
-void hawk_words_prefetch_sites(const struct hawk_words *words, const uint8_t *bytes, size_t size)
-{
-	const struct hawk_block_index *index = &words->heap->index;
-	uint64_t word;
-
-	for (size_t at = 0; at + sizeof(word) <= size; at += sizeof(word)) {
-		uint32_t block, chunk;
-
-		memcpy(&word, bytes + at, sizeof(word));
-		chunk = chunk_of(words, word);
-		block = chunk ? hawk_block_index_resolve(index, chunk, word) : HAWK_BLOCK_NOWHERE;
-		if (block != HAWK_BLOCK_NOWHERE)
-			hawk_prefetch(&index->traces[block >> 1]);
-	}
 }
 
 uint64_t hawk_words_lowest(const struct hawk_words *words)
