@@ -134,7 +134,7 @@ static struct hawk_error *find_entry(struct hawk_groups *groups,
 	return NULL;
 }
 
-static void add_counts(struct hawk_group_counts *to, const struct hawk_group_counts *counts)
+void hawk_group_counts_add(struct hawk_group_counts *to, const struct hawk_group_counts *counts)
 {
 	to->sites += counts->sites;
 	to->inuse_objects += counts->inuse_objects;
@@ -172,9 +172,9 @@ struct hawk_error *hawk_groups_add(struct hawk_groups *groups,
 			return err;
 		entry->group.own |= !frames[i].plumbing || i == flat;
 		if (i == flat)
-			add_counts(&entry->group.flat, counts);
+			hawk_group_counts_add(&entry->group.flat, counts);
 		if (entry->stack != groups->stacks)
-			add_counts(&entry->group.cum, counts);
+			hawk_group_counts_add(&entry->group.cum, counts);
 		entry->stack = groups->stacks;
 	}
 	return NULL;
@@ -185,7 +185,7 @@ struct order {
 	bool by_cum;
 };
 
-static uint64_t sort_key(const struct hawk_group_counts *counts, enum hawk_group_sort sort)
+uint64_t hawk_group_counts_key(const struct hawk_group_counts *counts, enum hawk_group_sort sort)
 {
 	switch (sort) {
 	case HAWK_GROUP_SORT_COUNT:
@@ -201,8 +201,8 @@ static uint64_t sort_key(const struct hawk_group_counts *counts, enum hawk_group
 static int compare_keys(const struct hawk_group_counts *a, const struct hawk_group_counts *b,
 			enum hawk_group_sort sort)
 {
-	uint64_t key_a = sort_key(a, sort);
-	uint64_t key_b = sort_key(b, sort);
+	uint64_t key_a = hawk_group_counts_key(a, sort);
+	uint64_t key_b = hawk_group_counts_key(b, sort);
 
 	return key_a > key_b ? -1 : key_a < key_b;
 }

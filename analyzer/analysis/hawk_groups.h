@@ -45,6 +45,11 @@ struct hawk_group_counts {
 	uint64_t alloc_bytes;
 };
 
+void hawk_group_counts_add(struct hawk_group_counts *to, const struct hawk_group_counts *counts);
+
+/** What `sort` sorts by. */
+uint64_t hawk_group_counts_key(const struct hawk_group_counts *counts, enum hawk_group_sort sort);
+
 struct hawk_group {
 	/**
 	 * Function, file or module. NULL = not known: then `module` tells whose code it was, and if

@@ -7,15 +7,6 @@
 
 #include <stdlib.h>
 
-static void add(struct hawk_group_counts *to, const struct hawk_group_counts *from)
-{
-	to->sites += from->sites;
-	to->inuse_objects += from->inuse_objects;
-	to->inuse_bytes += from->inuse_bytes;
-	to->alloc_objects += from->alloc_objects;
-	to->alloc_bytes += from->alloc_bytes;
-}
-
 static void add_sites(const struct hawk_heap *heap, const uint32_t *sites, size_t site_count,
 		      struct hawk_scope_group *groups)
 {
@@ -29,29 +20,17 @@ static void add_sites(const struct hawk_heap *heap, const uint32_t *sites, size_
 			.alloc_bytes = site->alloc_bytes,
 		};
 
-		add(&groups[hawk_table_scope(heap->table, site->trace)].counts, &counts);
+		hawk_group_counts_add(&groups[hawk_table_scope(heap->table, site->trace)].counts,
+				      &counts);
 	}
-}
-
-static uint64_t sort_key(const struct hawk_scope_group *group, enum hawk_group_sort sort)
-{
-	switch (sort) {
-	case HAWK_GROUP_SORT_COUNT:
-		return group->counts.inuse_objects;
-	case HAWK_GROUP_SORT_TOTAL:
-		return group->counts.alloc_bytes;
-	case HAWK_GROUP_SORT_SIZE:
-		break;
-	}
-	return group->counts.inuse_bytes;
 }
 
 static int compare_groups(const void *left, const void *right, void *context)
 {
 	const struct hawk_scope_group *a = left;
 	const struct hawk_scope_group *b = right;
-	uint64_t key_a = sort_key(a, *(const enum hawk_group_sort *)context);
-	uint64_t key_b = sort_key(b, *(const enum hawk_group_sort *)context);
+	uint64_t key_a = hawk_group_counts_key(&a->counts, *(const enum hawk_group_sort *)context);
+	uint64_t key_b = hawk_group_counts_key(&b->counts, *(const enum hawk_group_sort *)context);
 
 	if (key_a != key_b)
 		return key_a > key_b ? -1 : 1;
@@ -70,7 +49,7 @@ static size_t finish(const struct hawk_table *table, struct hawk_scope_group *gr
 		const struct hawk_table_label *label = hawk_table_label(table, id);
 
 		if (label && label->parent)
-			add(&groups[label->parent].counts, &groups[id].counts);
+			hawk_group_counts_add(&groups[label->parent].counts, &groups[id].counts);
 	}
 	for (uint32_t id = 1; id < label_count; id++) {
 		const struct hawk_table_label *label = hawk_table_label(table, id);
