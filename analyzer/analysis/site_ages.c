@@ -4,34 +4,20 @@
  * Births are codes that get coarser as time goes on: a block counts in equal parts for all the time
  * that its code stands for.
  */
-#include "hawk_cleanup.h"
-#include "hawk_leaks.h"
-#include "hawk_parallel.h"
-#include "hawk_progress.h"
 #include "hawk_site_ages.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-	CODES = 256,
-	SHARES_MAX = 8,
-	BLOCKS_PER_SITE = 256, /**< fewer are not worth sums of their own for a share */
-};
+#include "hawk_cleanup.h"
+#include "hawk_leaks.h"
+#include "hawk_progress.h"
+
+enum { CODES = 256 };
 
 struct spread {
 	uint16_t parts[CODES][HAWK_AGE_BINS]; /**< of each code: sum to HAWK_AGE_ONE */
 	uint8_t first[CODES], end[CODES];     /**< bins that have some of them */
-};
-
-/** Blocks one after the other, and the sums of their sites. */
-struct share {
-	const struct hawk_heap *heap;
-	const struct hawk_reach *reach;
-	const struct spread *spread;
-	const uint64_t *chosen; /**< a bit for each block that counts; NULL = all do */
-	uint32_t first, end;
-	struct hawk_site_ages *ages;
 };
 
 static void spread_code(double start, double end, double life, uint16_t *parts)
@@ -84,21 +70,20 @@ static void make_spread(uint64_t life_units, struct spread *spread)
 	}
 }
 
-static void add_block(const struct share *share, uint32_t number, uint16_t head,
+static void add_block(const struct hawk_heap *heap, const struct hawk_reach *reach,
+		      const struct spread *spread, uint32_t number, uint16_t head,
 		      struct hawk_site_ages *ages)
 {
-	const struct hawk_block_index *index = &share->heap->index;
-	const struct spread *spread = share->spread;
 	uint8_t birth = (uint8_t)head;
 	const uint16_t *parts = spread->parts[birth];
 	/* Of a carved block every part comes here; it is one block. */
-	bool counts = hawk_block_index_counts(index, number);
-	uint64_t size = hawk_block_index_left_bytes(index, number);
+	bool counts = hawk_block_index_counts(&heap->index, number);
+	uint64_t size = hawk_block_index_left_bytes(&heap->index, number);
 
 	ages->bytes += size;
 	ages->objects += counts;
 	ages->unknown_objects += counts && !head;
-	ages->reach_bytes[share->reach->kinds[number]] += size;
+	ages->reach_bytes[reach->kinds[number]] += size;
 	if (!head)
 		return;
 	for (unsigned bin = spread->first[birth]; bin < spread->end[birth]; bin++) {
@@ -107,97 +92,42 @@ static void add_block(const struct share *share, uint32_t number, uint16_t head,
 	}
 }
 
-static uint64_t life_units(const struct hawk_heap *heap)
+static void add_blocks(const struct hawk_heap *heap, const struct hawk_reach *reach,
+		       const uint64_t *chosen, const struct spread *spread,
+		       struct hawk_site_ages *ages)
 {
-	return heap->life.end_units ? heap->life.end_units : 1;
-}
-
-static void add_share(void *context, unsigned part)
-{
-	struct share *share = (struct share *)context + part;
-	const struct hawk_heap *heap = share->heap;
 	struct hawk_near near = {.target = heap->target};
-	uint64_t told = share->first;
+	uint32_t count = heap->index.count;
+	struct hawk_progress progress;
+	uint64_t told = 0;
 
-	for (uint32_t i = hawk_block_next_chosen(share->chosen, share->first, share->end);
-	     i < share->end; i = hawk_block_next_chosen(share->chosen, i + 1, share->end)) {
+	hawk_progress_begin(&progress, "reading ages", count);
+	for (uint32_t i = hawk_block_next_chosen(chosen, 0, count); i < count;
+	     i = hawk_block_next_chosen(chosen, i + 1, count)) {
 		uint32_t site = hawk_heap_site_at(heap, i);
 
 		hawk_progress_pass(&told, i);
 		if (site < heap->site_count)
-			add_block(share, i, hawk_heap_next_head(heap, &near, i),
-				  &share->ages[site]);
+			add_block(heap, reach, spread, i, hawk_heap_next_head(heap, &near, i),
+				  &ages[site]);
 	}
-}
-
-static void add_ages(const struct hawk_site_ages *from, size_t count, struct hawk_site_ages *to)
-{
-	for (size_t site = 0; site < count; site++) {
-		to[site].objects += from[site].objects;
-		to[site].bytes += from[site].bytes;
-		to[site].unknown_objects += from[site].unknown_objects;
-		for (unsigned bin = 0; bin < HAWK_AGE_BINS; bin++) {
-			to[site].born_objects[bin] += from[site].born_objects[bin];
-			to[site].born_bytes[bin] += from[site].born_bytes[bin];
-		}
-		for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++)
-			to[site].reach_bytes[kind] += from[site].reach_bytes[kind];
-	}
-}
-
-static unsigned count_shares(const struct hawk_heap *heap)
-{
-	unsigned threads = hawk_parallel_threads();
-
-	if (heap->index.count / BLOCKS_PER_SITE < heap->site_count)
-		return 1;
-	return threads < SHARES_MAX ? threads : SHARES_MAX;
-}
-
-/* The sums of the first one have all in the end. */
-static struct hawk_error *add_shares(struct share *shares, unsigned count)
-{
-	const struct hawk_heap *heap = shares[0].heap;
-	struct hawk_error *err = NULL;
-	struct hawk_progress progress;
-
-	for (unsigned i = 0; i < count; i++) {
-		shares[i] = shares[0];
-		shares[i].first = (uint32_t)((uint64_t)heap->index.count * i / count);
-		shares[i].end = (uint32_t)((uint64_t)heap->index.count * (i + 1) / count);
-		shares[i].ages = calloc(heap->site_count + 1, sizeof(*shares[i].ages));
-		if (!shares[i].ages)
-			err = &hawk_enomem;
-	}
-	hawk_progress_begin(&progress, "reading ages", heap->index.count);
-	if (!err)
-		hawk_parallel_run(count, add_share, shares);
 	hawk_progress_end(&progress);
-	for (unsigned i = 1; i < count; i++) {
-		if (!err)
-			add_ages(shares[i].ages, heap->site_count, shares[0].ages);
-		free(shares[i].ages);
-	}
-	return err;
 }
 
 struct hawk_error *hawk_site_ages_make(const struct hawk_heap *heap, const struct hawk_reach *reach,
 				       const uint64_t *chosen, struct hawk_site_ages **ret)
 {
 	CLEANUP(free_ptr) struct spread *spread = malloc(sizeof(*spread));
-	struct share shares[SHARES_MAX] = {
-		{.heap = heap, .reach = reach, .spread = spread, .chosen = chosen}};
-	struct hawk_error *err;
+	struct hawk_site_ages *ages = calloc(heap->site_count + 1, sizeof(*ages));
 
-	if (!spread)
+	if (!ages || !spread) {
+		free(ages);
 		return &hawk_enomem;
-	make_spread(life_units(heap), spread);
-	err = add_shares(shares, count_shares(heap));
-	if (err)
-		free(shares[0].ages);
-	else
-		*ret = shares[0].ages;
-	return err;
+	}
+	make_spread(heap->life.end_units ? heap->life.end_units : 1, spread);
+	add_blocks(heap, reach, chosen, spread, ages);
+	*ret = ages;
+	return NULL;
 }
 
 struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, uint32_t index,
