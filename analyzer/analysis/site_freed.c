@@ -15,10 +15,9 @@
 #include "hawk_block_choice.h"
 #include "hawk_cleanup.h"
 #include "hawk_parallel.h"
-#include "hawk_prefetch.h"
 #include "hawk_progress.h"
 
-enum { WAYS = 2, WORKERS_MAX = 8, AHEAD = 16, WORD_BLOCKS = 64 };
+enum { WAYS = 2, WORKERS_MAX = 8, WORD_BLOCKS = 64 };
 
 /** One question for each site and way. */
 struct job {
@@ -44,11 +43,6 @@ struct worker {
 	size_t depth;
 };
 
-static bool has(const uint64_t *bits, uint32_t block)
-{
-	return bits[block / 64] >> block % 64 & 1;
-}
-
 static void push(struct worker *worker, uint64_t *bits, uint32_t block)
 {
 	bits[block / 64] |= UINT64_C(1) << block % 64;
@@ -63,10 +57,9 @@ static void flood(struct worker *worker, uint64_t *bits)
 	while (worker->depth) {
 		uint32_t block = worker->stack[--worker->depth];
 
-		if (worker->depth >= AHEAD)
-			hawk_prefetch(&edges->offsets[worker->stack[worker->depth - AHEAD]]);
 		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
-			if (!(edges->edges[i] & worker->mask) && !has(bits, edges->edges[i] >> 1))
+			if (!(edges->edges[i] & worker->mask) &&
+			    !hawk_block_is_chosen(bits, edges->edges[i] >> 1))
 				push(worker, bits, edges->edges[i] >> 1);
 	}
 }
@@ -80,14 +73,15 @@ static bool root_counts(const struct worker *worker, const struct hawk_root *roo
 static void keep_targets(struct worker *worker, uint32_t block)
 {
 	const struct hawk_graph *edges = worker->job->graph;
-	bool is_reached = has(worker->reached, block);
+	bool is_reached = hawk_block_is_chosen(worker->reached, block);
 
 	for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++) {
 		uint32_t target = edges->edges[i] >> 1;
 
-		if (edges->edges[i] & worker->mask || !has(worker->led, target) ||
-		    has(worker->staying, target) || has(worker->own, target) ||
-		    (!is_reached && has(worker->reached, target)))
+		if (edges->edges[i] & worker->mask || !hawk_block_is_chosen(worker->led, target) ||
+		    hawk_block_is_chosen(worker->staying, target) ||
+		    hawk_block_is_chosen(worker->own, target) ||
+		    (!is_reached && hawk_block_is_chosen(worker->reached, target)))
 			continue;
 		push(worker, worker->staying, target);
 	}
@@ -100,13 +94,15 @@ static void keep_led_from_outside(struct worker *worker)
 	for (size_t i = 0; i < graph->roots.count; i++) {
 		uint32_t target = graph->roots.items[i].edge >> 1;
 
-		if (root_counts(worker, &graph->roots.items[i]) && has(worker->led, target) &&
-		    !has(worker->staying, target) && !has(worker->own, target))
+		if (root_counts(worker, &graph->roots.items[i]) &&
+		    hawk_block_is_chosen(worker->led, target) &&
+		    !hawk_block_is_chosen(worker->staying, target) &&
+		    !hawk_block_is_chosen(worker->own, target))
 			push(worker, worker->staying, target);
 	}
 	for (uint32_t block = 0; block < graph->heap->index.count; block++) {
 		hawk_progress_tick(block);
-		if (!has(worker->led, block))
+		if (!hawk_block_is_chosen(worker->led, block))
 			keep_targets(worker, block);
 	}
 	while (worker->depth)
@@ -149,24 +145,19 @@ static uint64_t freed_bytes(struct worker *worker, uint32_t site)
 	return freed.bytes;
 }
 
-static struct hawk_error *make_worker(struct job *job, struct worker *ret)
+static struct hawk_error *make_worker(struct job *job, struct worker *worker)
 {
-	uint32_t count = job->graph->heap->index.count;
-	uint64_t stack_bytes = ((uint64_t)count + 1) * sizeof(uint32_t);
+	uint64_t count = job->graph->heap->index.count;
 	size_t words = (size_t)count / WORD_BLOCKS + 1;
-	struct hawk_error *err;
+	struct hawk_error *err =
+		hawk_area_create_sparse(&worker->area, (count + 1) * sizeof(*worker->stack));
 
-	*ret = (struct worker){
-		.job = job,
-		.own = calloc(words, sizeof(uint64_t)),
-		.led = calloc(words, sizeof(uint64_t)),
-		.staying = calloc(words, sizeof(uint64_t)),
-	};
-	err = hawk_area_create(&ret->area, stack_bytes);
-	if (!err)
-		err = hawk_area_grow(&ret->area, stack_bytes);
-	ret->stack = ret->area.bytes;
-	if (!err && (!ret->own || !ret->led || !ret->staying))
+	worker->job = job;
+	worker->stack = worker->area.bytes;
+	worker->own = calloc(words, sizeof(uint64_t));
+	worker->led = calloc(words, sizeof(uint64_t));
+	worker->staying = calloc(words, sizeof(uint64_t));
+	if (!err && (!worker->own || !worker->led || !worker->staying))
 		err = &hawk_enomem;
 	return err;
 }
@@ -204,14 +195,15 @@ static void run_worker(void *context, unsigned part)
 static void find_reached(struct worker *worker, uint64_t *all, uint64_t *start)
 {
 	const struct hawk_graph *graph = worker->job->graph;
-	const uint8_t *kinds = worker->job->reach->kinds;
 
-	for (uint32_t block = 0; block < graph->count; block++)
-		all[block / 64] |= (uint64_t)(kinds[block] <= HAWK_REACH_POSSIBLY) << block % 64;
+	for (uint32_t block = 0; block < graph->heap->index.count; block++)
+		all[block / 64] |=
+			(uint64_t)(worker->job->reach->kinds[block] <= HAWK_REACH_POSSIBLY)
+			<< block % 64;
 	worker->mask = HAWK_EDGES_START_ONLY;
 	for (size_t i = 0; i < graph->roots.count; i++)
 		if (root_counts(worker, &graph->roots.items[i]) &&
-		    !has(start, graph->roots.items[i].edge >> 1))
+		    !hawk_block_is_chosen(start, graph->roots.items[i].edge >> 1))
 			push(worker, start, graph->roots.items[i].edge >> 1);
 	flood(worker, start);
 }
@@ -248,11 +240,6 @@ struct hawk_error *hawk_site_freed(const struct hawk_graph *graph, const struct 
 
 	while (!err && made < threads && made < WORKERS_MAX && made < job.questions)
 		err = make_worker(&job, &workers[made++]);
-	if (err && made > 1) { // fewer will do
-		hawk_error_destroy(err);
-		err = NULL;
-		drop_worker(&workers[--made]);
-	}
 	if (!err && made)
 		run(&job, workers, made);
 	for (unsigned i = 0; i < made; i++)
