@@ -8,47 +8,65 @@
 
 #include <string.h>
 
-#include "hawk_cleanup.h"
+#include "hawk_array.h"
 
 enum { WORD_BYTES = 8, WINDOW_BYTES = 64 << 10 };
 
-/** Called for every pointer that a block holds. False ends the reading. */
-typedef bool visit_function(void *context, uint64_t offset, uint32_t target, uint64_t value);
-
-static bool visit_window(const struct hawk_graph *graph, uint32_t from, uint32_t to, uint64_t at,
-			 const uint8_t *bytes, size_t size, visit_function *visit, void *context)
+static struct hawk_referrer *append(struct hawk_referrers *list)
 {
+	if (!hawk_array_reserve(&list->items, list->count, &list->capacity, sizeof(*list->items)))
+		return NULL;
+	return &list->items[list->count++];
+}
+
+static struct hawk_error *add_window(const struct hawk_graph *graph, uint32_t source, uint32_t to,
+				     uint64_t at, const uint8_t *bytes, size_t size,
+				     struct hawk_referrers *list)
+{
+	const struct hawk_block_index *index = &graph->heap->index;
+	uint32_t whole = hawk_block_index_whole(index, source);
+
 	for (size_t i = 0; i + WORD_BYTES <= size; i += WORD_BYTES) {
-		uint64_t value;
+		uint64_t address = hawk_block_start(index, source) + at + i;
+		struct hawk_referrer *item;
+		uint64_t value, inside;
 		uint32_t target;
 		bool interior;
 
 		memcpy(&value, bytes + i, sizeof(value));
-		target = hawk_block_index_find(&graph->heap->index, value, &interior);
+		target = hawk_block_index_find(index, value, &interior);
 		if (target == HAWK_BLOCK_NOWHERE ||
-		    (to != HAWK_BLOCK_NOWHERE &&
-		     !hawk_block_index_same(&graph->heap->index, target, to)))
+		    (to != HAWK_BLOCK_NOWHERE && !hawk_block_index_same(index, target, to)))
 			continue;
 		/* Blocks carved out of this one have their own pointers. */
-		if (hawk_block_index_find(&graph->heap->index,
-					  hawk_block_start(&graph->heap->index, from) + at + i,
-					  &interior) != from)
+		if (hawk_block_index_find(index, address, &interior) != source)
 			continue;
-		if (!visit(context, at + i, target, value))
-			return false;
+		item = append(list);
+		if (!item)
+			return &hawk_enomem;
+		target = hawk_block_index_whole(index, target);
+		inside = value - hawk_block_start(index, target);
+		*item = (struct hawk_referrer){
+			.source = whole,
+			.target = target,
+			.interior = inside,
+			.offset = address - hawk_block_start(index, whole),
+			.inside = inside,
+		};
 	}
-	return true;
+	return NULL;
 }
 
-/** Visits the pointers to block `to`, or to any, that lie in block `from` and can be read. */
-static void visit_pointers(const struct hawk_graph *graph, uint32_t from, uint32_t to,
-			   visit_function *visit, void *context)
+/** Appends the pointers that lie in `source` and can be read. */
+static struct hawk_error *add_readable(const struct hawk_graph *graph, uint32_t source, uint32_t to,
+				       struct hawk_referrers *list)
 {
-	uint64_t start = hawk_block_start(&graph->heap->index, from);
-	uint64_t size = hawk_block_size(&graph->heap->index, from);
+	uint64_t start = hawk_block_start(&graph->heap->index, source);
+	uint64_t size = hawk_block_size(&graph->heap->index, source);
+	struct hawk_error *err = NULL;
 	uint8_t buffer[4096];
 
-	for (uint64_t at = 0; at + WORD_BYTES <= size;) {
+	for (uint64_t at = 0; at + WORD_BYTES <= size && !err;) {
 		size_t window = size - at < WINDOW_BYTES ? (size_t)(size - at) : WINDOW_BYTES;
 		const uint8_t *bytes = hawk_target_view(graph->heap->target, start + at, window);
 
@@ -58,65 +76,15 @@ static void visit_pointers(const struct hawk_graph *graph, uint32_t from, uint32
 			hawk_target_read_some(graph->heap->target, start + at, buffer, window);
 			bytes = buffer;
 		}
-		if (!visit_window(graph, from, to, at, bytes, window, visit, context))
-			return;
+		err = add_window(graph, source, to, at, bytes, window, list);
 		at += window;
 	}
-}
-
-static struct hawk_referrer *append(struct hawk_referrers *list)
-{
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 64;
-		struct hawk_referrer *items =
-			reallocarray(list->items, capacity, sizeof(*list->items));
-
-		if (!items)
-			return NULL;
-		list->items = items;
-		list->capacity = capacity;
-	}
-	return &list->items[list->count++];
-}
-
-/** Of the pointers that one source has. */
-struct collection {
-	const struct hawk_graph *graph;
-	struct hawk_referrers *list;
-	uint32_t source;
-	size_t found;
-	bool failed;
-};
-
-static bool collect(void *context, uint64_t offset, uint32_t target, uint64_t value)
-{
-	struct collection *collection = context;
-	const struct hawk_block_index *index = &collection->graph->heap->index;
-	struct hawk_referrer *item = append(collection->list);
-	uint32_t source = hawk_block_index_whole(index, collection->source);
-	uint64_t inside;
-
-	target = hawk_block_index_whole(index, target);
-	inside = value - hawk_block_start(index, target);
-	if (!item) {
-		collection->failed = true;
-		return false;
-	}
-	*item = (struct hawk_referrer){
-		.source = source,
-		.target = target,
-		.interior = inside,
-		.offset = offset + hawk_block_start(index, collection->source) -
-			  hawk_block_start(index, source),
-		.inside = inside,
-	};
-	collection->found++;
-	return true;
+	return err;
 }
 
 /** What the graph knows without the bytes: that, but not where. */
-static bool collect_unread(const struct hawk_graph *graph, uint32_t source, uint32_t to,
-			   struct hawk_referrers *list)
+static struct hawk_error *add_unread(const struct hawk_graph *graph, uint32_t source, uint32_t to,
+				     struct hawk_referrers *list)
 {
 	const struct hawk_block_index *index = &graph->heap->index;
 	bool part = hawk_block_index_part(index, source);
@@ -132,7 +100,7 @@ static bool collect_unread(const struct hawk_graph *graph, uint32_t source, uint
 			continue;
 		item = append(list);
 		if (!item)
-			return false;
+			return &hawk_enomem;
 		*item = (struct hawk_referrer){
 			.source = hawk_block_index_whole(index, source),
 			.target = hawk_block_index_whole(index, target),
@@ -141,23 +109,20 @@ static bool collect_unread(const struct hawk_graph *graph, uint32_t source, uint
 			.inside = HAWK_OFFSET_UNKNOWN,
 		};
 	}
-	return true;
+	return NULL;
 }
 
 struct hawk_error *hawk_referrers_add(const struct hawk_graph *graph, uint32_t source, uint32_t to,
 				      struct hawk_referrers *list)
 {
-	struct collection collection = {.graph = graph, .list = list, .source = source};
+	size_t before = list->count;
+	struct hawk_error *err = add_readable(graph, source, to, list);
 
-	visit_pointers(graph, source, to, collect, &collection);
-	if (collection.failed)
-		return &hawk_enomem;
-	if (collection.found)
-		return NULL;
-	return collect_unread(graph, source, to, list) ? NULL : &hawk_enomem;
+	return err || list->count > before ? err : add_unread(graph, source, to, list);
 }
 
-static bool add_roots(const struct hawk_graph *graph, uint32_t block, struct hawk_referrers *list)
+static struct hawk_error *add_roots(const struct hawk_graph *graph, uint32_t block,
+				    struct hawk_referrers *list)
 {
 	uint64_t start = hawk_block_start(&graph->heap->index, block);
 
@@ -165,7 +130,6 @@ static bool add_roots(const struct hawk_graph *graph, uint32_t block, struct haw
 		const struct hawk_root *root = &graph->roots.items[i];
 		struct hawk_referrer *item;
 		uint64_t value;
-
 		bool interior;
 
 		if (!hawk_block_index_same(&graph->heap->index, root->edge >> 1, block))
@@ -173,7 +137,7 @@ static bool add_roots(const struct hawk_graph *graph, uint32_t block, struct haw
 		interior = root->edge != block << 1;
 		item = append(list);
 		if (!item)
-			return false;
+			return &hawk_enomem;
 		*item = (struct hawk_referrer){
 			.source = (uint32_t)i,
 			.target = block,
@@ -187,7 +151,7 @@ static bool add_roots(const struct hawk_graph *graph, uint32_t block, struct haw
 		    value - start < hawk_block_index_asked_bytes(&graph->heap->index, block))
 			item->inside = value - start;
 	}
-	return true;
+	return NULL;
 }
 
 /** Whether `target` is `block`, or a part of it; `part` is what the index says of `block`. */
@@ -200,37 +164,41 @@ static bool is_of(const struct hawk_block_index *index, const struct hawk_block_
 	       hawk_block_index_whole(index, target) == block;
 }
 
-static bool add_blocks(const struct hawk_graph *graph, uint32_t block, struct hawk_referrers *list)
+static struct hawk_error *add_blocks(const struct hawk_graph *graph, uint32_t block,
+				     struct hawk_referrers *list)
 {
 	const struct hawk_graph *edges = graph;
 	const struct hawk_block_part *part = hawk_block_index_part(&graph->heap->index, block);
+	struct hawk_error *err = NULL;
 	uint32_t source = 0;
 
-	for (uint32_t i = 0; i < edges->edge_count; i++) {
+	for (uint32_t i = 0; i < edges->edge_count && !err; i++) {
 		if (!is_of(&graph->heap->index, part, block, edges->edges[i] >> 1))
 			continue;
 		/* Edges of one source are neighbours: most of the time the search is short. */
 		while (edges->offsets[source + 1] <= i)
 			source++;
-		if (hawk_referrers_add(graph, source, block, list))
-			return false;
+		err = hawk_referrers_add(graph, source, block, list);
 		i = edges->offsets[source + 1] - 1;
 	}
-	return true;
+	return err;
 }
 
 struct hawk_error *hawk_referrers_find(const struct hawk_graph *graph, uint32_t block,
 				       struct hawk_referrers *ret)
 {
 	struct hawk_referrers list = {0};
+	struct hawk_error *err;
 
 	block = hawk_block_index_whole(&graph->heap->index, block);
-	if (!add_roots(graph, block, &list) || !add_blocks(graph, block, &list)) {
+	err = add_roots(graph, block, &list);
+	if (!err)
+		err = add_blocks(graph, block, &list);
+	if (err)
 		hawk_referrers_deinit(&list);
-		return &hawk_enomem;
-	}
-	*ret = list;
-	return NULL;
+	else
+		*ret = list;
+	return err;
 }
 
 void hawk_referrers_deinit(struct hawk_referrers *referrers)
@@ -239,61 +207,30 @@ void hawk_referrers_deinit(struct hawk_referrers *referrers)
 	*referrers = (struct hawk_referrers){0};
 }
 
-/** The first pointer, and the first that is a start pointer. */
-struct first {
-	uint64_t start; /**< of the block pointed to */
-	uint64_t part;  /**< where the part that is read begins in its block */
-	bool found;
-	uint64_t offset;
-	uint64_t inside;
-};
-
-static bool note_first(void *context, uint64_t offset, uint32_t target, uint64_t value)
-{
-	struct first *first = context;
-	uint64_t inside = value - first->start;
-
-	(void)target;
-	if (!first->found || !inside) {
-		first->found = true;
-		first->offset = first->part + offset;
-		first->inside = inside;
-	}
-	return inside;
-}
-
-static bool has_start_edge(const struct hawk_graph *edges, uint32_t from, uint32_t to)
-{
-	for (uint32_t i = edges->offsets[from]; i < edges->offsets[from + 1]; i++)
-		if (edges->edges[i] == to << 1)
-			return true;
-	return false;
-}
-
 bool hawk_referrer_between(const struct hawk_graph *graph, uint32_t from, uint32_t to,
 			   struct hawk_referrer *ret)
 {
-	const struct hawk_block_index *index = &graph->heap->index;
-	struct first first = {.start = hawk_block_start(index, to)};
+	struct hawk_referrers list = {0};
+	struct hawk_error *err = NULL;
 
 	*ret = (struct hawk_referrer){.source = from,
 				      .target = to,
 				      .offset = HAWK_OFFSET_UNKNOWN,
 				      .inside = HAWK_OFFSET_UNKNOWN,
 				      .interior = true};
-	for (uint32_t part = from; part != HAWK_BLOCK_NOWHERE;
-	     part = hawk_block_index_next_part(index, part)) {
-		first.part = hawk_block_start(index, part) - hawk_block_start(index, from);
-		visit_pointers(graph, part, to, note_first, &first);
-		if (first.found && !first.inside)
-			break;
-		if (has_start_edge(graph, part, to))
-			ret->interior = false;
+	for (uint32_t part = from; part != HAWK_BLOCK_NOWHERE && !err;
+	     part = hawk_block_index_next_part(&graph->heap->index, part))
+		err = hawk_referrers_add(graph, part, to, &list);
+	for (size_t i = 0; i < list.count && ret->inside; i++) {
+		const struct hawk_referrer *item = &list.items[i];
+
+		if (item->offset != HAWK_OFFSET_UNKNOWN &&
+		    (ret->offset == HAWK_OFFSET_UNKNOWN || !item->inside))
+			*ret = *item;
+		else if (ret->offset == HAWK_OFFSET_UNKNOWN)
+			ret->interior &= item->interior;
 	}
-	if (!first.found)
-		return false;
-	ret->offset = first.offset;
-	ret->inside = first.inside;
-	ret->interior = first.inside;
-	return true;
+	hawk_error_destroy(err);
+	hawk_referrers_deinit(&list);
+	return ret->offset != HAWK_OFFSET_UNKNOWN;
 }
