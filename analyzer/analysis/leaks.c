@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk_array.h"
 #include "hawk_cleanup.h"
 #include "hawk_leak_leaders.h"
 #include "hawk_progress.h"
@@ -168,15 +169,9 @@ static struct hawk_error *add_record(struct fold *fold, uint32_t block)
 {
 	struct hawk_leaks *leaks = fold->leaks;
 
-	if (leaks->count == fold->capacity) {
-		size_t more = fold->capacity ? 2 * fold->capacity : 64;
-		void *moved = reallocarray(leaks->records, more, sizeof(*leaks->records));
-
-		if (!moved)
-			return &hawk_enomem;
-		leaks->records = moved;
-		fold->capacity = more;
-	}
+	if (!hawk_array_reserve(&leaks->records, leaks->count, &fold->capacity,
+				sizeof(*leaks->records)))
+		return &hawk_enomem;
 	fold->record_of[slot_of(fold, block)] = (uint32_t)leaks->count;
 	leaks->records[leaks->count++] = (struct hawk_leak_record){
 		.site = hawk_heap_site_at(fold->graph->heap, block),
