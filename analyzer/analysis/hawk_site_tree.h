@@ -39,24 +39,22 @@ struct hawk_site_tree_node {
 	uint32_t kind; /**< enum hawk_site_tree_kind */
 	uint32_t parent;
 	uint32_t first_child; /**< 0 = none; children by cum_bytes, largest first, then by those of
-				 hawk_site_tree.start */
+				 `start` */
 	uint32_t next_sibling;
 	uint32_t depth; /**< steps from the root of the tree */
 	/** flat: blocks that are this step (and counted here); cum: with all steps behind it. */
 	uint64_t flat_objects, flat_bytes;
 	uint64_t cum_objects, cum_bytes;
-};
-
-/** The same sums by start pointers only. */
-struct hawk_site_tree_sums {
-	uint64_t flat_objects, flat_bytes;
-	uint64_t cum_objects, cum_bytes;
+	/** The same sums by start pointers only, where the tree has both. */
+	struct hawk_site_tree_sums {
+		uint64_t flat_objects, flat_bytes;
+		uint64_t cum_objects, cum_bytes;
+	} start;
 };
 
 struct hawk_site_tree {
 	/** 0 is the whole; by depth, then in the order of parents and siblings. */
 	struct hawk_site_tree_node *nodes;
-	struct hawk_site_tree_sums *start; /**< by node; NULL = not made */
 	uint32_t count;
 	uint32_t capacity;
 	uint32_t *index; /**< in the making: hash of (parent, kind, key) */
@@ -96,5 +94,23 @@ struct hawk_error *hawk_site_tree_paths(const struct hawk_graph *graph,
 
 /** Accepts a tree of zeros. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);
+
+/** Who keeps most of a site's blocks alive, out of the dominator tree: the root (or the lack of
+ * one) under which most of its bytes are, and the path of sites from there. */
+struct hawk_site_holder {
+	uint32_t top;   /**< node below the whole: HAWK_TREE_ROOT, _SEVERAL, _SHARED or _LOST; 0 =
+			   the site is not in the tree */
+	uint32_t node;  /**< the site's own one below it with most bytes */
+	uint64_t bytes; /**< of the site's blocks, all that is below `top` */
+	uint64_t objects;
+};
+
+/** For each node of `tree` the one below the whole that it belongs to. Caller frees. NULL = no
+ * memory. */
+uint32_t *hawk_site_tree_tops(const struct hawk_site_tree *tree);
+
+/** `sums` is scratch: `tree->count` of zeros, and so again afterwards. */
+struct hawk_site_holder hawk_site_holder_find(const struct hawk_site_tree *tree,
+					      const uint32_t *tops, uint64_t *sums, uint32_t site);
 
 #endif

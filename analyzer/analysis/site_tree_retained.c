@@ -1,23 +1,130 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks folded along dominators: every block gets a node of the tree, its dominator's first.
+ * Folds blocks along dominators: every block gets a node of the tree, its dominator's first.
+ *
+ * A block without dominator is put below the group of roots that alone leads to it: what would go
+ * if the group were gone. A variable that holds a structure by two pointers (the head and the end
+ * of a list, the buckets and the first node of a hash table) owns it so, though none of the
+ * structure's blocks dominates it; and one that points into a structure of another variable does
+ * not. Registers and stacks pass: they count only for blocks that nothing else leads to.
+ *
+ * Owners are found by a flood from lasting roots, then one from those of threads over what is left.
+ * A block has no owner, then one, then several; when that changes it goes onto the stack, and hands
+ * it on to what it points to. The outcome does not depend on the order.
  */
 #include "hawk_site_tree.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "hawk_area.h"
 #include "hawk_block_choice.h"
-#include "hawk_cleanup.h"
+#include "hawk_area.h"
+#include "hawk_flood.h"
 #include "hawk_prefetch.h"
 #include "hawk_progress.h"
-#include "root_owners.h"
 #include "site_tree_nodes.h"
 
 static const uint32_t GONE = UINT32_C(1) << 31; /* beside a node: the block goes with chosen ones */
 
 enum { BLOCKS_AHEAD = 16 };
+
+/** In place of a group. */
+static const uint32_t OWNER_NONE = UINT32_MAX, OWNERS_SEVERAL = UINT32_MAX - 1;
+
+/** Whether a root goes away with what its thread does. */
+static bool passes(const struct hawk_root *root)
+{
+	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
+}
+
+/** Whether a root's pointer is one of `edges`. */
+static bool counts(const struct hawk_root *root, enum hawk_edges edges)
+{
+	return edges == HAWK_EDGES_ALL || hawk_root_is_strong(root);
+}
+
+struct flood {
+	struct hawk_flood ways; /* first; each block goes onto its stack twice at most */
+	uint32_t skipped;       /* bits of edges that do not count */
+	uint32_t *of;
+	uint64_t *lasting; /* a bit for every block that the first flood has met; NULL = it runs */
+};
+
+static void meet(struct hawk_flood *ways, uint32_t block, uint32_t owner)
+{
+	struct flood *flood = (struct flood *)ways;
+	uint32_t before = flood->of[block];
+
+	if (before == owner || before == OWNERS_SEVERAL ||
+	    (flood->lasting && flood->lasting[block / 64] >> block % 64 & 1))
+		return;
+	flood->of[block] = before == OWNER_NONE ? owner : OWNERS_SEVERAL;
+	hawk_flood_push(ways, block);
+}
+
+static void offer(struct flood *flood, uint32_t block, uint32_t owner)
+{
+	hawk_prefetch(&flood->of[block]);
+	hawk_flood_offer(&flood->ways, block, owner, meet);
+}
+
+static void expand(struct hawk_flood *ways, uint32_t block)
+{
+	struct flood *flood = (struct flood *)ways;
+	const uint32_t *edges = ways->graph->edges;
+	uint32_t end = ways->graph->offsets[block + 1];
+	uint32_t owner = flood->of[block];
+
+	for (uint32_t i = ways->graph->offsets[block]; i < end; i++)
+		if (!(edges[i] & flood->skipped))
+			offer(flood, edges[i] >> 1, owner);
+}
+
+static void flood_from(struct flood *flood, const struct hawk_roots *roots, enum hawk_edges edges,
+		       const uint32_t *groups, bool passing)
+{
+	for (size_t i = 0; i < roots->count; i++)
+		if (passes(&roots->items[i]) == passing && counts(&roots->items[i], edges))
+			offer(flood, roots->items[i].edge >> 1, groups[i]);
+	hawk_flood_run(&flood->ways, meet, expand);
+}
+
+/** Fills `of` with a group for each block, or one of the above, over the pointers that count; and
+ * `lasting` with a bit for each block that not only registers and stacks lead to, the caller's also
+ * after an error. O(edges), whatever the shape: a block changes twice at most. */
+static struct hawk_error *find_owners(const struct hawk_graph *graph, enum hawk_edges edges,
+				      const uint32_t *groups, uint32_t *of, uint64_t **ret)
+{
+	uint64_t count = graph->heap->index.count;
+	uint64_t *lasting = calloc(count / 64 + 1, sizeof(*lasting));
+	struct flood flood = {
+		.ways.graph = graph,
+		.skipped = edges == HAWK_EDGES_START_ONLY ? HAWK_EDGE_INTERIOR : 0,
+		.of = of,
+	};
+	struct hawk_area stack = {0};
+	struct hawk_progress progress;
+	struct hawk_error *err;
+
+	*ret = lasting;
+	if (!lasting)
+		return &hawk_enomem;
+	err = hawk_area_create_sparse(&stack, (2 * count + 1) * sizeof(uint32_t));
+	if (err)
+		return err;
+	flood.ways.stack = stack.bytes;
+	hawk_progress_begin(&progress, "finding roots of blocks", 2 * count);
+	memset(of, 0xff, count * sizeof(*of));
+	flood_from(&flood, &graph->roots, edges, groups, false);
+	for (uint64_t block = 0; block < count; block++)
+		lasting[block / 64] |= (uint64_t)(of[block] != OWNER_NONE) << block % 64;
+	flood.lasting = lasting;
+	flood_from(&flood, &graph->roots, edges, groups, true);
+	hawk_progress_end(&progress);
+	hawk_area_destroy(&stack);
+	return NULL;
+}
 
 /** Groups of persistent roots say more than those of threads: variables, thread-local ones, other
  * memory, stacks, registers. */
@@ -40,7 +147,8 @@ struct pointed {
 
 /** What leads to blocks. */
 struct leading {
-	struct hawk_root_owners owners;
+	uint32_t *owners;        /**< by block, until it has its node of the tree; not owned */
+	uint64_t *lasting;       /**< see find_owners() */
 	struct pointed *pointed; /**< ascending by block, what says most first */
 	size_t count;
 };
@@ -57,13 +165,12 @@ static int compare_pointed(const void *left, const void *right)
 	return a->root < b->root ? -1 : a->root > b->root;
 }
 
-/** `of`: room for an owner of every block. */
 static struct hawk_error *find_leading(const struct hawk_graph *graph, enum hawk_edges edges,
-				       const uint32_t *groups, uint32_t *of,
-				       struct leading *leading)
+				       const uint32_t *groups, struct leading *leading)
 {
 	const struct hawk_roots *roots = &graph->roots;
-	struct hawk_error *err = hawk_root_owners_find(graph, edges, groups, of, &leading->owners);
+	struct hawk_error *err =
+		find_owners(graph, edges, groups, leading->owners, &leading->lasting);
 
 	if (err)
 		return err;
@@ -75,8 +182,8 @@ static struct hawk_error *find_leading(const struct hawk_graph *graph, enum hawk
 		uint32_t block = root->edge >> 1;
 
 		/* Beside what lasts the others do not count. */
-		if (!hawk_root_counts(root, edges) ||
-		    (hawk_root_passes(root) && hawk_root_owners_lasting(&leading->owners, block)))
+		if (!counts(root, edges) ||
+		    (passes(root) && hawk_block_is_chosen(leading->lasting, block)))
 			continue;
 		leading->pointed[leading->count++] = (struct pointed){
 			.block = hawk_block_index_whole(&graph->heap->index, block),
@@ -87,12 +194,6 @@ static struct hawk_error *find_leading(const struct hawk_graph *graph, enum hawk
 	if (leading->count)
 		qsort(leading->pointed, leading->count, sizeof(*leading->pointed), compare_pointed);
 	return NULL;
-}
-
-static void leading_deinit(struct leading *leading)
-{
-	free(leading->pointed);
-	hawk_root_owners_deinit(&leading->owners);
 }
 
 /** The root that says most of those that point to `block`; NULL = none does. */
@@ -119,8 +220,7 @@ struct folding {
 	const struct hawk_dominators *dominators;
 	const uint32_t *groups;
 	const uint64_t *chosen; /**< NULL = all */
-	/** By block: owners, then nodes of the tree, with GONE; dominators come first. */
-	uint32_t *nodes;
+	uint32_t *nodes; /**< by block, with GONE, in place of owners; dominators come first */
 	struct leading leading;
 	struct hawk_site_tree *tree;
 };
@@ -129,12 +229,12 @@ struct folding {
 static struct hawk_error *step_top(const struct folding *folding, uint32_t block, uint32_t *ret)
 {
 	struct hawk_site_tree *tree = folding->tree;
-	uint32_t owner = folding->leading.owners.of[block];
+	uint32_t owner = folding->leading.owners[block];
 	const struct pointed *pointed;
 
-	if (owner == HAWK_OWNER_NONE)
+	if (owner == OWNER_NONE)
 		return hawk_site_tree_step(tree, 0, HAWK_TREE_LOST, 0, ret);
-	if (owner < HAWK_OWNERS_SEVERAL)
+	if (owner < OWNERS_SEVERAL)
 		return hawk_site_tree_step(tree, 0, HAWK_TREE_ROOT, owner, ret);
 	pointed = find_pointed(&folding->leading,
 			       hawk_block_index_whole(&folding->graph->heap->index, block));
@@ -192,33 +292,13 @@ static struct hawk_error *fold_blocks(const struct folding *folding)
 	return NULL;
 }
 
-static struct hawk_error *fold(struct folding *folding)
-{
-	uint64_t bytes = ((uint64_t)folding->dominators->count + 1) * sizeof(uint32_t);
-	struct hawk_area nodes = {0};
-	struct hawk_progress progress;
-	struct hawk_error *err = hawk_area_create(&nodes, bytes);
-
-	if (!err)
-		err = hawk_area_grow(&nodes, bytes);
-	folding->nodes = nodes.bytes;
-	if (!err)
-		err = find_leading(folding->graph, folding->dominators->edges, folding->groups,
-				   folding->nodes, &folding->leading);
-	hawk_progress_begin(&progress, "folding blocks by site", folding->dominators->count + 1);
-	if (!err)
-		err = fold_blocks(folding);
-	hawk_progress_end(&progress);
-	leading_deinit(&folding->leading);
-	hawk_area_destroy(&nodes);
-	return err;
-}
-
 struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
 					       const struct hawk_dominators *dominators,
 					       const uint32_t *groups, const uint64_t *chosen,
 					       struct hawk_site_tree *tree)
 {
+	uint64_t bytes = ((uint64_t)dominators->count + 1) * sizeof(uint32_t);
+	struct hawk_area nodes = {0};
 	struct folding folding = {
 		.graph = graph,
 		.dominators = dominators,
@@ -226,7 +306,22 @@ struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
 		.chosen = chosen,
 		.tree = tree,
 	};
+	struct hawk_progress progress;
 	struct hawk_error *err = tree->count ? NULL : hawk_site_tree_begin(tree);
 
-	return err ? err : fold(&folding);
+	if (!err)
+		err = hawk_area_create(&nodes, bytes);
+	if (!err)
+		err = hawk_area_grow(&nodes, bytes);
+	folding.nodes = folding.leading.owners = nodes.bytes;
+	if (!err)
+		err = find_leading(graph, dominators->edges, groups, &folding.leading);
+	hawk_progress_begin(&progress, "folding blocks by site", dominators->count + 1);
+	if (!err)
+		err = fold_blocks(&folding);
+	hawk_progress_end(&progress);
+	free(folding.leading.pointed);
+	free(folding.leading.lasting);
+	hawk_area_destroy(&nodes);
+	return err;
 }

@@ -134,7 +134,7 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 					  const struct hawk_path_targets *targets,
 					  struct hawk_json *json);
 
-/** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->start each
+/** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->both each
  * node has its sums by start pointers, too, but in folded stacks. */
 void hawk_report_tree(const struct hawk_pointer_report *report,
 		      const struct hawk_tree_roots *groups, const struct hawk_site_tree *tree,

@@ -9,7 +9,7 @@
 
 #include "hawk_leak_leaders.h"
 #include "hawk_report_growth.h"
-#include "hawk_site_holders.h"
+#include "hawk_site_tree.h"
 
 enum { HAWK_SUSPECTS_MAX = 10 };
 

@@ -134,7 +134,7 @@ static void put_figures(const struct writer *writer, uint64_t bytes, uint64_t st
 			uint64_t objects)
 {
 	hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(bytes).text);
-	if (writer->tree->start)
+	if (writer->tree->both)
 		hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(start).text);
 	hawk_output_printf(writer->output, "%7s %*s  ",
 			   hawk_quantity_share(bytes, writer->tree->nodes[0].cum_bytes).text,
@@ -143,7 +143,7 @@ static void put_figures(const struct writer *writer, uint64_t bytes, uint64_t st
 
 static uint64_t start_bytes(const struct writer *writer, uint32_t number)
 {
-	return writer->tree->start ? writer->tree->start[number].cum_bytes : 0;
+	return writer->tree->nodes[number].start.cum_bytes;
 }
 
 static void put_line(const struct writer *writer, uint32_t number)
@@ -151,7 +151,7 @@ static void put_line(const struct writer *writer, uint32_t number)
 	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
 	unsigned indent = 2 * (node->depth - 1);
 	size_t taken = COLUMNS_BEFORE + (size_t)writer->blocks_width +
-		       (writer->tree->start ? COLUMNS_START : 0) + indent;
+		       (writer->tree->both ? COLUMNS_START : 0) + indent;
 	size_t room = writer->screen->width > taken + NAME_WIDTH_MIN ? writer->screen->width - taken
 								     : NAME_WIDTH_MIN;
 	CLEANUP(text) struct hawk_text text = {0};
@@ -242,9 +242,9 @@ void hawk_report_tree(const struct hawk_pointer_report *report,
 	};
 
 	hawk_report_put_sampling(report, screen);
-	if (tree->start)
+	if (tree->both)
 		hawk_report_put_start_only(screen);
-	hawk_screen_faint(screen, "%10s %s%7s %*s  %s\n", "size", tree->start ? "start only " : "",
+	hawk_screen_faint(screen, "%10s %s%7s %*s  %s\n", "size", tree->both ? "start only " : "",
 			  "share", writer.blocks_width, "blocks", "held by");
 	hawk_report_put_rows(report, screen, put_rows, &writer);
 }
@@ -305,8 +305,8 @@ static void put_json_node(const struct writer *writer, const uint32_t *numbers, 
 	put_json_sums(json, node->flat_objects, node->flat_bytes, node->cum_objects,
 		      node->cum_bytes);
 	hawk_json_put_integer(json, "parent", numbers[node->parent]);
-	if (writer->tree->start) {
-		const struct hawk_site_tree_sums *start = &writer->tree->start[number];
+	if (writer->tree->both) {
+		const struct hawk_site_tree_sums *start = &node->start;
 
 		hawk_json_put_object(json, "start_pointers");
 		put_json_sums(json, start->flat_objects, start->flat_bytes, start->cum_objects,

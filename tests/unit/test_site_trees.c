@@ -55,7 +55,7 @@ static struct hawk_site_tree_sums sums_of(const struct hawk_site_tree *tree, uin
 	const struct hawk_site_tree_node *node = &tree->nodes[number];
 
 	if (edges == HAWK_EDGES_START_ONLY)
-		return tree->start[number];
+		return node->start;
 	return (struct hawk_site_tree_sums){node->flat_objects, node->flat_bytes, node->cum_objects,
 					    node->cum_bytes};
 }
@@ -231,7 +231,7 @@ TEST(the_retained_tree_is_the_dominator_tree_folded_by_site)
 		struct hawk_site_tree tree;
 
 		make_tree(paths, false, NULL, &tree);
-		assert_null(tree.start);
+		assert_false(tree.both);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, UINT64_MAX);
 		hawk_site_tree_deinit(&tree);
 		paths_world_close(paths);
@@ -251,7 +251,7 @@ TEST(the_retained_tree_says_how_sure_it_is)
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_ALL, UINT64_MAX);
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, UINT64_MAX);
 		for (uint32_t j = 0; j < tree.count; j++)
-			differ += tree.nodes[j].cum_bytes != tree.start[j].cum_bytes;
+			differ += tree.nodes[j].cum_bytes != tree.nodes[j].start.cum_bytes;
 		hawk_site_tree_deinit(&tree);
 		paths_world_close(paths);
 	}
@@ -288,8 +288,8 @@ TEST(the_retained_tree_of_chosen_blocks_is_what_would_be_freed_with_them)
 		expect_dominator_tree(paths, &tree, HAWK_EDGES_START_ONLY, chosen);
 		for (uint32_t j = 1; j < tree.count; j++) {
 			assert_true(tree.nodes[j].parent < j);
-			assert_true(tree.nodes[j].cum_objects || tree.start[j].cum_objects);
-			differ += tree.nodes[j].cum_bytes != tree.start[j].cum_bytes;
+			assert_true(tree.nodes[j].cum_objects || tree.nodes[j].start.cum_objects);
+			differ += tree.nodes[j].cum_bytes != tree.nodes[j].start.cum_bytes;
 		}
 		hawk_site_tree_deinit(&tree);
 		paths_world_close(paths);
