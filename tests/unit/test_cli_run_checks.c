@@ -19,99 +19,59 @@ static const char *warnings_for(struct core_settings settings)
 	return warnings.bytes ? warnings.bytes : "";
 }
 
-static struct core_settings good_settings(void)
+TEST(settings_that_lose_or_cut_cores_are_told)
 {
-	return (struct core_settings){
-		.hard_limit = UINT64_MAX,
-		.pattern = "/tmp/core.%p",
-		.has_filter = true,
-		.filter = DEFAULT_FILTER,
+	/* What differs from good settings, and what is said; NULL = nothing. */
+	static const struct {
+		const char *pattern;
+		uint64_t hard_limit;
+		bool uses_pid;
+		uint64_t filter;
+		const char *words;
+	} cases[] = {
+		{"/tmp/core.%p", UINT64_MAX, false, DEFAULT_FILTER, NULL},
+		{"core", UINT64_MAX, false, DEFAULT_FILTER, NULL},
+		{"|/lib/systemd/systemd-coredump %P %u %g %s %t 9223372036854775808 %h", UINT64_MAX,
+		 false, DEFAULT_FILTER, "coredumpctl dump"},
+		{"|/usr/share/apport/apport -p%p", UINT64_MAX, false, DEFAULT_FILTER,
+		 "handler /usr/share/apport/apport and"},
+		{"@/run/coredump.socket", UINT64_MAX, false, DEFAULT_FILTER,
+		 "handler /run/coredump.socket and"},
+		{"core", 0, false, DEFAULT_FILTER, "no core will be written: the hard limit"},
+		{"core", 1 << 20, false, DEFAULT_FILTER, "cut off at 1.0 MiB"},
+		{"", UINT64_MAX, false, DEFAULT_FILTER, "kernel.core_pattern is empty"},
+		{"", UINT64_MAX, true, DEFAULT_FILTER, NULL},
+		{"/no/such/folder/core", UINT64_MAX, false, DEFAULT_FILTER,
+		 "/no/such/folder, which is not there"},
+		{"/var/%u/core", UINT64_MAX, false, DEFAULT_FILTER, NULL}, /* unknown until then */
+		{"core", UINT64_MAX, false, 0x20, "echo 0x33 > /proc/self/coredump_filter"},
+		{"core", UINT64_MAX, false, 0x31, "shared anonymous memory"},
 	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		const char *warnings = warnings_for((struct core_settings){
+			.hard_limit = cases[i].hard_limit,
+			.pattern = cases[i].pattern,
+			.uses_pid = cases[i].uses_pid,
+			.has_filter = true,
+			.filter = cases[i].filter,
+		});
+
+		if (!cases[i].words)
+			assert_string_equal(warnings, "");
+		else if (!strstr(warnings, cases[i].words))
+			fail_msg("no '%s' in '%s'", cases[i].words, warnings);
+	}
 }
 
-static void expect_warning(struct core_settings settings, const char *words)
+TEST(what_is_not_known_is_not_warned_of)
 {
-	const char *warnings = warnings_for(settings);
-
-	if (!strstr(warnings, words))
-		fail_msg("no '%s' in '%s'", words, warnings);
-}
-
-TEST(good_settings_give_no_warning)
-{
-	struct core_settings settings = good_settings();
-
-	assert_string_equal(warnings_for(settings), "");
-	settings.pattern = "core";
-	assert_string_equal(warnings_for(settings), "");
-	settings.pattern = NULL;
-	settings.has_filter = false;
-	assert_string_equal(warnings_for(settings), "");
-}
-
-TEST(systemd_s_handler_is_answered_by_coredumpctl)
-{
-	struct core_settings settings = good_settings();
-
-	settings.pattern = "|/lib/systemd/systemd-coredump %P %u %g %s %t 9223372036854775808 %h";
-	expect_warning(settings, "coredumpctl dump");
-}
-
-TEST(another_handler_is_named)
-{
-	struct core_settings settings = good_settings();
-
-	settings.pattern = "|/usr/share/apport/apport -p%p";
-	expect_warning(settings, "handler /usr/share/apport/apport and");
-	settings.pattern = "@/run/coredump.socket";
-	expect_warning(settings, "handler /run/coredump.socket and");
+	assert_string_equal(warnings_for((struct core_settings){.hard_limit = UINT64_MAX}), "");
 }
 
 TEST(a_handler_makes_the_limit_meaningless)
 {
-	struct core_settings settings = good_settings();
+	const struct core_settings settings = {.pattern = "|/usr/bin/handler"};
 
-	settings.pattern = "|/usr/bin/handler";
-	settings.hard_limit = 0;
 	assert_null(strstr(warnings_for(settings), "limit"));
-}
-
-TEST(limits_that_lose_or_cut_cores_are_told)
-{
-	struct core_settings settings = good_settings();
-
-	settings.hard_limit = 0;
-	expect_warning(settings, "no core will be written: the hard limit");
-	settings.hard_limit = 1 << 20;
-	expect_warning(settings, "cut off at 1.0 MiB");
-}
-
-TEST(an_empty_pattern_loses_cores_unless_the_pid_names_them)
-{
-	struct core_settings settings = good_settings();
-
-	settings.pattern = "";
-	expect_warning(settings, "kernel.core_pattern is empty");
-	settings.uses_pid = true;
-	assert_string_equal(warnings_for(settings), "");
-}
-
-TEST(a_directory_that_is_not_there_is_named)
-{
-	struct core_settings settings = good_settings();
-
-	settings.pattern = "/no/such/folder/core";
-	expect_warning(settings, "/no/such/folder, which is not there");
-	settings.pattern = "/var/%u/core"; // unknown until it happens
-	assert_string_equal(warnings_for(settings), "");
-}
-
-TEST(a_filter_without_anonymous_memory_is_told_with_the_remedy)
-{
-	struct core_settings settings = good_settings();
-
-	settings.filter = 0x20;
-	expect_warning(settings, "echo 0x33 > /proc/self/coredump_filter");
-	settings.filter = 0x31;
-	expect_warning(settings, "shared anonymous memory");
 }

@@ -86,11 +86,7 @@ static bool find_core(struct world *world)
 
 static void open_core(struct world *world)
 {
-	struct hawk_error *error =
-		hawk_target_open_core(world->core, &world->findings, &world->target);
-
-	if (error)
-		fail_msg("%s", hawk_error_message(error));
+	check(hawk_target_open_core(world->core, &world->findings, &world->target));
 	assert_false(hawk_findings_partial(&world->findings));
 }
 
@@ -133,7 +129,7 @@ static void expect_modules(const struct world *world)
 	assert_non_null(main_module);
 	assert_true(main_module->main);
 	assert_true(main_module->has_bias);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		const struct hawk_module *module = module_named(world, names[i]);
 
 		assert_non_null(module);
@@ -193,12 +189,6 @@ CORE_REAL_TEST(a_kernel_core_tells_program_signal_and_modules)
 	expect_modules(world);
 }
 
-CORE_REAL_TEST(an_abort_is_told_from_a_fault)
-{
-	crash(world, "ABRT");
-	assert_int_equal(hawk_target_process(world->target)->signal, SIGABRT);
-}
-
 static bool is_asleep(pid_t pid)
 {
 	char path[64], line[512];
@@ -249,7 +239,6 @@ CORE_REAL_TEST(a_gcore_core_has_modules_and_no_signal)
 CORE_REAL_TEST(a_kernel_core_cut_in_half_is_partial)
 {
 	const struct hawk_mapping *mappings;
-	struct hawk_error *error;
 	struct stat status;
 	uint64_t present = 0;
 	size_t count;
@@ -259,8 +248,7 @@ CORE_REAL_TEST(a_kernel_core_cut_in_half_is_partial)
 	world->target = NULL;
 	assert_int_equal(stat(world->core, &status), 0);
 	assert_int_equal(truncate(world->core, status.st_size / 2), 0);
-	error = hawk_target_open_core(world->core, &world->findings, &world->target);
-	assert_null(error);
+	check(hawk_target_open_core(world->core, &world->findings, &world->target));
 	assert_true(hawk_findings_partial(&world->findings));
 	mappings = hawk_target_mappings(world->target, &count);
 	for (size_t i = 0; i < count; i++)

@@ -85,7 +85,7 @@ TEST(deep_nesting_does_not_exhaust_the_stack)
 {
 	static const char *const repeated[] = {"P", "F", "1AI", "DTp", "n", "S_I", "Nv", "N1a"};
 
-	for (size_t i = 0; i < sizeof(repeated) / sizeof(repeated[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(repeated); i++) {
 		char mangled[HAWK_DEMANGLE_INPUT_MAX + 1] = "_Z1f";
 		struct hawk_text text;
 

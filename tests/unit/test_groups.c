@@ -25,23 +25,32 @@ static struct hawk_group_counts bytes(uint64_t size)
 	};
 }
 
-static void add(struct hawk_groups *groups, uint64_t size, size_t count,
-		const struct hawk_group_frame *frames)
+static struct hawk_groups *groups;
+
+static void add(uint64_t size, size_t count, const struct hawk_group_frame *frames)
 {
 	struct hawk_group_counts counts = bytes(size);
 
 	assert_null(hawk_groups_add(groups, frames, count, &counts));
 }
 
-static struct hawk_groups *create(enum hawk_group_by by)
+static int close_groups(void **state)
 {
-	struct hawk_groups *groups;
-
-	assert_null(hawk_groups_create(by, &groups));
-	return groups;
+	(void)state;
+	hawk_groups_destroy(groups);
+	groups = NULL;
+	return 0;
 }
 
-static const struct hawk_group *find(struct hawk_groups *groups, const char *name)
+static void create(enum hawk_group_by by)
+{
+	close_groups(NULL);
+	check(hawk_groups_create(by, &groups));
+}
+
+#define GROUPS_TEST(name) TEST_WITH(void *nothing, NULL, close_groups, name)
+
+static const struct hawk_group *find(const char *name)
 {
 	const struct hawk_group *sorted;
 	size_t count;
@@ -54,98 +63,87 @@ static const struct hawk_group *find(struct hawk_groups *groups, const char *nam
 	return NULL;
 }
 
-TEST(flat_skips_allocator_plumbing)
+GROUPS_TEST(flat_skips_allocator_plumbing)
 {
-	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
-
-	add(groups, 100, 3, (struct hawk_group_frame[]){NEW, LEAF, MAIN});
-	assert_int_equal(find(groups, "operator new")->flat.inuse_bytes, 0);
-	assert_int_equal(find(groups, "operator new")->cum.inuse_bytes, 100);
-	assert_false(find(groups, "operator new")->own);
-	assert_true(find(groups, "leaf")->own);
-	assert_int_equal(find(groups, "leaf")->flat.inuse_bytes, 100);
-	assert_int_equal(find(groups, "main")->flat.inuse_bytes, 0);
-	assert_int_equal(find(groups, "main")->cum.inuse_bytes, 100);
-	hawk_groups_destroy(groups);
+	create(HAWK_GROUP_BY_FUNCTION);
+	add(100, 3, (struct hawk_group_frame[]){NEW, LEAF, MAIN});
+	assert_int_equal(find("operator new")->flat.inuse_bytes, 0);
+	assert_int_equal(find("operator new")->cum.inuse_bytes, 100);
+	assert_false(find("operator new")->own);
+	assert_true(find("leaf")->own);
+	assert_int_equal(find("leaf")->flat.inuse_bytes, 100);
+	assert_int_equal(find("main")->flat.inuse_bytes, 0);
+	assert_int_equal(find("main")->cum.inuse_bytes, 100);
 }
 
-TEST(nothing_but_plumbing_is_attributed_to_the_innermost_frame)
+GROUPS_TEST(nothing_but_plumbing_is_attributed_to_the_innermost_frame)
 {
-	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
-
-	add(groups, 100, 1, &NEW);
-	assert_int_equal(find(groups, "operator new")->flat.inuse_bytes, 100);
-	hawk_groups_destroy(groups);
+	create(HAWK_GROUP_BY_FUNCTION);
+	add(100, 1, &NEW);
+	assert_int_equal(find("operator new")->flat.inuse_bytes, 100);
 }
 
-TEST(recursion_counts_once_in_cum)
+GROUPS_TEST(recursion_counts_once_in_cum)
 {
-	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
-
-	add(groups, 7, 5, (struct hawk_group_frame[]){LOOP, LOOP, LEAF, LOOP, MAIN});
-	add(groups, 5, 2, (struct hawk_group_frame[]){LEAF, MAIN});
-	assert_int_equal(find(groups, "loop")->cum.inuse_bytes, 7);
-	assert_int_equal(find(groups, "loop")->cum.sites, 1);
-	assert_int_equal(find(groups, "loop")->flat.inuse_bytes, 7);
-	assert_int_equal(find(groups, "leaf")->cum.inuse_bytes, 12);
-	assert_int_equal(find(groups, "leaf")->cum.alloc_objects, 20);
-	assert_int_equal(find(groups, "main")->cum.inuse_bytes, 12);
-	assert_int_equal(find(groups, "main")->cum.sites, 2);
-	hawk_groups_destroy(groups);
+	create(HAWK_GROUP_BY_FUNCTION);
+	add(7, 5, (struct hawk_group_frame[]){LOOP, LOOP, LEAF, LOOP, MAIN});
+	add(5, 2, (struct hawk_group_frame[]){LEAF, MAIN});
+	assert_int_equal(find("loop")->cum.inuse_bytes, 7);
+	assert_int_equal(find("loop")->cum.sites, 1);
+	assert_int_equal(find("loop")->flat.inuse_bytes, 7);
+	assert_int_equal(find("leaf")->cum.inuse_bytes, 12);
+	assert_int_equal(find("leaf")->cum.alloc_objects, 20);
+	assert_int_equal(find("main")->cum.inuse_bytes, 12);
+	assert_int_equal(find("main")->cum.sites, 2);
 }
 
-TEST(modules_and_files_are_groups_too)
+GROUPS_TEST(modules_and_files_are_groups_too)
 {
-	struct hawk_groups *modules = create(HAWK_GROUP_BY_MODULE);
-	struct hawk_groups *files = create(HAWK_GROUP_BY_FILE);
 	const struct hawk_group_frame stack[] = {PLUGIN, LEAF, MAIN};
 
-	add(modules, 9, 3, stack);
-	add(files, 9, 3, stack);
-	assert_int_equal(find(modules, "plugin.so")->flat.inuse_bytes, 9);
-	assert_int_equal(find(modules, "app")->flat.inuse_bytes, 0);
-	assert_int_equal(find(modules, "app")->cum.inuse_bytes, 9);
-	assert_string_equal(find(files, NULL)->module, "plugin.so");
-	assert_int_equal(find(files, NULL)->flat.inuse_bytes, 9);
-	assert_int_equal(find(files, "main.c")->cum.inuse_bytes, 9);
-	hawk_groups_destroy(modules);
-	hawk_groups_destroy(files);
+	create(HAWK_GROUP_BY_MODULE);
+	add(9, 3, stack);
+	assert_int_equal(find("plugin.so")->flat.inuse_bytes, 9);
+	assert_int_equal(find("app")->flat.inuse_bytes, 0);
+	assert_int_equal(find("app")->cum.inuse_bytes, 9);
+	create(HAWK_GROUP_BY_FILE);
+	add(9, 3, stack);
+	assert_string_equal(find(NULL)->module, "plugin.so");
+	assert_int_equal(find(NULL)->flat.inuse_bytes, 9);
+	assert_int_equal(find("main.c")->cum.inuse_bytes, 9);
 }
 
-TEST(blocks_without_a_stack_are_a_nameless_group)
+GROUPS_TEST(blocks_without_a_stack_are_a_nameless_group)
 {
-	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
-
-	add(groups, 3, 0, NULL);
-	assert_null(find(groups, NULL)->module);
-	assert_int_equal(find(groups, NULL)->flat.inuse_bytes, 3);
-	hawk_groups_destroy(groups);
+	create(HAWK_GROUP_BY_FUNCTION);
+	add(3, 0, NULL);
+	assert_null(find(NULL)->module);
+	assert_int_equal(find(NULL)->flat.inuse_bytes, 3);
 }
 
-TEST(equal_names_in_two_modules_are_two_functions)
+GROUPS_TEST(equal_names_in_two_modules_are_two_functions)
 {
-	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 	const struct hawk_group_frame other = {"leaf", "leaf.c", "plugin.so", false};
 	const struct hawk_group *sorted;
 	size_t count;
 
-	add(groups, 3, 1, &LEAF);
-	add(groups, 4, 1, &other);
+	create(HAWK_GROUP_BY_FUNCTION);
+	add(3, 1, &LEAF);
+	add(4, 1, &other);
 	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, false, &sorted, &count));
 	assert_int_equal(count, 2);
 	assert_string_equal(sorted[0].module, "plugin.so");
-	hawk_groups_destroy(groups);
 }
 
-TEST(each_order_puts_its_largest_first)
+GROUPS_TEST(each_order_puts_its_largest_first)
 {
-	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 	const struct hawk_group *sorted;
 	size_t count;
 
-	add(groups, 10, 2, (struct hawk_group_frame[]){LEAF, MAIN});
-	add(groups, 20, 2, (struct hawk_group_frame[]){LOOP, MAIN});
-	add(groups, 1, 1, &PLUGIN);
+	create(HAWK_GROUP_BY_FUNCTION);
+	add(10, 2, (struct hawk_group_frame[]){LEAF, MAIN});
+	add(20, 2, (struct hawk_group_frame[]){LOOP, MAIN});
+	add(1, 1, &PLUGIN);
 	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, false, &sorted, &count));
 	assert_int_equal(count, 4);
 	assert_string_equal(sorted[0].name, "loop");
@@ -158,25 +156,23 @@ TEST(each_order_puts_its_largest_first)
 	assert_string_equal(sorted[0].name, "main");
 	assert_string_equal(sorted[1].name, "leaf");
 	assert_string_equal(sorted[2].name, "loop");
-	hawk_groups_destroy(groups);
 }
 
-TEST(thousands_of_groups_keep_their_sums)
+GROUPS_TEST(thousands_of_groups_keep_their_sums)
 {
 	enum { COUNT = 5000 };
 	static char names[COUNT][16];
-	struct hawk_groups *groups = create(HAWK_GROUP_BY_FUNCTION);
 	const struct hawk_group *sorted;
 	size_t count;
 
+	create(HAWK_GROUP_BY_FUNCTION);
 	for (int round = 0; round < 2; round++)
 		for (size_t i = 0; i < COUNT; i++) {
 			snprintf(names[i], sizeof(names[i]), "f%zu", i);
-			add(groups, i, 1, &(struct hawk_group_frame){.function = names[i]});
+			add(i, 1, &(struct hawk_group_frame){.function = names[i]});
 		}
 	assert_null(hawk_groups_sorted(groups, HAWK_GROUP_SORT_SIZE, false, &sorted, &count));
 	assert_int_equal(count, COUNT);
 	for (size_t i = 0; i < COUNT; i++)
 		assert_int_equal(sorted[i].flat.inuse_bytes, 2 * (COUNT - 1 - i));
-	hawk_groups_destroy(groups);
 }

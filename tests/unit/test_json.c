@@ -13,49 +13,46 @@
 #include "test.h"
 #include "hawk_json.h"
 
-/** A writer into memory. */
-struct world {
-	struct hawk_output *output;
-	struct hawk_json json;
-};
+/** A writer into memory; each test begins and ends it once or several times. */
+static struct hawk_output output;
+static struct hawk_json json;
 
-static struct world begin(unsigned lines)
+static void begin(unsigned lines)
 {
-	struct world world = {.output = malloc(sizeof(struct hawk_output))};
-
-	assert_non_null(world.output);
-	hawk_output_init(world.output, memfd_create("json", 0));
-	hawk_json_init(&world.json, world.output, lines);
-	return world;
+	hawk_output_init(&output, memfd_create("json", 0));
+	hawk_json_init(&json, &output, lines);
 }
 
-/** What was written; ends the world. Caller frees. */
-static char *end(struct world *world, size_t *size)
+/** What was written. Caller frees. */
+static char *end(size_t *size)
 {
 	off_t length;
 	char *text;
 
-	assert_int_equal(hawk_output_finish(world->output), 0);
-	length = lseek(world->output->fd, 0, SEEK_END);
+	assert_int_equal(hawk_output_finish(&output), 0);
+	length = lseek(output.fd, 0, SEEK_END);
 	text = calloc(1, (size_t)length + 1);
 	assert_non_null(text);
-	assert_int_equal(pread(world->output->fd, text, (size_t)length, 0), length);
-	close(world->output->fd);
-	free(world->output);
-	if (size)
-		*size = (size_t)length;
+	assert_int_equal(pread(output.fd, text, (size_t)length, 0), length);
+	close(output.fd);
+	*size = (size_t)length;
 	return text;
+}
+
+static void expect(const char *expected)
+{
+	size_t size;
+	char *text = end(&size);
+
+	assert_string_equal(text, expected);
+	free(text);
 }
 
 static void check_string(const char *string, const char *expected)
 {
-	struct world world = begin(0);
-	char *text;
-
-	hawk_json_string(&world.json, string);
-	text = end(&world, NULL);
-	assert_string_equal(text, expected);
-	free(text);
+	begin(0);
+	hawk_json_string(&json, string);
+	expect(expected);
 }
 
 TEST(strings_are_escaped)
@@ -82,59 +79,50 @@ TEST(invalid_utf8_becomes_the_replacement_character)
 
 TEST(elements_are_separated_and_broken_into_lines_by_depth)
 {
-	struct world world = begin(2);
-	char *text;
-
-	hawk_json_object(&world.json);
-	hawk_json_put_integer(&world.json, "a", 1);
-	hawk_json_key(&world.json, "list");
-	hawk_json_array(&world.json);
-	hawk_json_object(&world.json);
-	hawk_json_put_boolean(&world.json, "x", true);
-	hawk_json_put_boolean(&world.json, "y", false);
-	hawk_json_object_end(&world.json);
-	hawk_json_array(&world.json);
-	hawk_json_array_end(&world.json);
-	hawk_json_array_end(&world.json);
-	hawk_json_key(&world.json, "empty");
-	hawk_json_object(&world.json);
-	hawk_json_object_end(&world.json);
-	hawk_json_object_end(&world.json);
-	hawk_json_finish(&world.json);
-	text = end(&world, NULL);
-	assert_string_equal(text, "{\n\"a\":1,\n\"list\":[\n{\"x\":true,\"y\":false},\n[]\n],\n"
-				  "\"empty\":{}\n}\n");
-	free(text);
+	begin(2);
+	hawk_json_object(&json);
+	hawk_json_put_integer(&json, "a", 1);
+	hawk_json_key(&json, "list");
+	hawk_json_array(&json);
+	hawk_json_object(&json);
+	hawk_json_put_boolean(&json, "x", true);
+	hawk_json_put_boolean(&json, "y", false);
+	hawk_json_object_end(&json);
+	hawk_json_array(&json);
+	hawk_json_array_end(&json);
+	hawk_json_array_end(&json);
+	hawk_json_key(&json, "empty");
+	hawk_json_object(&json);
+	hawk_json_object_end(&json);
+	hawk_json_object_end(&json);
+	hawk_json_finish(&json);
+	expect("{\n\"a\":1,\n\"list\":[\n{\"x\":true,\"y\":false},\n[]\n],\n"
+	       "\"empty\":{}\n}\n");
 }
 
 TEST(values_keep_their_full_range)
 {
 	static const uint8_t build_id[] = {0x00, 0xff, 0x1a};
-	struct world world = begin(0);
-	char *text;
-
-	hawk_json_array(&world.json);
-	hawk_json_integer(&world.json, UINT64_MAX);
-	hawk_json_signed(&world.json, INT64_MIN);
-	hawk_json_address(&world.json, UINT64_MAX);
-	hawk_json_address(&world.json, 0);
-	hawk_json_seconds(&world.json, 1.5);
-	hawk_json_seconds(&world.json, NAN);
-	hawk_json_seconds(&world.json, INFINITY);
-	hawk_json_bytes(&world.json, build_id, sizeof(build_id));
-	hawk_json_bytes(&world.json, build_id, 0);
-	hawk_json_array_end(&world.json);
-	text = end(&world, NULL);
-	assert_string_equal(text,
-			    "[18446744073709551615,-9223372036854775808,"
-			    "\"0xffffffffffffffff\",\"0x0\",1.500,null,null,\"00ff1a\",null]");
-	free(text);
+	begin(0);
+	hawk_json_array(&json);
+	hawk_json_integer(&json, UINT64_MAX);
+	hawk_json_signed(&json, INT64_MIN);
+	hawk_json_address(&json, UINT64_MAX);
+	hawk_json_address(&json, 0);
+	hawk_json_seconds(&json, 1.5);
+	hawk_json_seconds(&json, NAN);
+	hawk_json_seconds(&json, INFINITY);
+	hawk_json_bytes(&json, build_id, sizeof(build_id));
+	hawk_json_bytes(&json, build_id, 0);
+	hawk_json_array_end(&json);
+	expect("[18446744073709551615,-9223372036854775808,"
+	       "\"0xffffffffffffffff\",\"0x0\",1.500,null,null,\"00ff1a\",null]");
 }
 
 TEST(output_larger_than_the_buffer_is_whole)
 {
 	size_t length = 3 * HAWK_OUTPUT_BUFFER_BYTES + 17;
-	struct world world = begin(0);
+	begin(0);
 	char *large = malloc(length + 1);
 	size_t size;
 	char *text;
@@ -142,11 +130,11 @@ TEST(output_larger_than_the_buffer_is_whole)
 	assert_non_null(large);
 	memset(large, 'x', length);
 	large[length] = '\0';
-	hawk_output_puts(world.output, "<");
-	hawk_output_puts(world.output, large);
-	hawk_output_printf(world.output, "%s|", large);
-	hawk_output_fill(world.output, '-', HAWK_OUTPUT_BUFFER_BYTES + 1);
-	text = end(&world, &size);
+	hawk_output_puts(&output, "<");
+	hawk_output_puts(&output, large);
+	hawk_output_printf(&output, "%s|", large);
+	hawk_output_fill(&output, '-', HAWK_OUTPUT_BUFFER_BYTES + 1);
+	text = end(&size);
 	assert_int_equal(size, 1 + 2 * length + 1 + HAWK_OUTPUT_BUFFER_BYTES + 1);
 	assert_int_equal(strspn(text + 1, "x"), 2 * length);
 	free(text);
@@ -155,35 +143,30 @@ TEST(output_larger_than_the_buffer_is_whole)
 
 TEST(room_is_always_as_large_as_asked)
 {
-	struct world world = begin(0);
+	begin(0);
 	size_t size;
 
 	for (int i = 0; i < 100000; i++) {
-		char *to = hawk_output_room(world.output, 100);
+		char *to = hawk_output_room(&output, 100);
 
-		assert_true(to + 100 <= world.output->buffer + sizeof(world.output->buffer));
+		assert_true(to + 100 <= output.buffer + sizeof(output.buffer));
 		memset(to, 'r', 37);
-		hawk_output_advance(world.output, to + 37);
+		hawk_output_advance(&output, to + 37);
 	}
-	free(end(&world, &size));
+	free(end(&size));
 	assert_int_equal(size, 3700000);
 }
 
 TEST(the_first_write_error_is_kept_and_ends_the_output)
 {
-	struct hawk_output *output = malloc(sizeof(*output));
 	int fd = open("/dev/full", O_WRONLY);
 
-	assert_non_null(output);
-	if (fd < 0) {
-		free(output);
+	if (fd < 0)
 		skip();
-	}
-	hawk_output_init(output, fd);
-	hawk_output_fill(output, 'x', 2 * HAWK_OUTPUT_BUFFER_BYTES);
-	assert_int_equal(output->errnum, ENOSPC);
+	hawk_output_init(&output, fd);
+	hawk_output_fill(&output, 'x', 2 * HAWK_OUTPUT_BUFFER_BYTES);
+	assert_int_equal(output.errnum, ENOSPC);
 	close(fd);
-	hawk_output_puts(output, "more");
-	assert_int_equal(hawk_output_finish(output), ENOSPC);
-	free(output);
+	hawk_output_puts(&output, "more");
+	assert_int_equal(hawk_output_finish(&output), ENOSPC);
 }

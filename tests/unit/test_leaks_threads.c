@@ -7,7 +7,7 @@
 #include "hawk_parallel.h"
 #include "test.h"
 #include "hawk_leaks.h"
-#include "synthetic_sweep_core.h"
+#include "sweep_world.h"
 
 enum {
 	HEAPS = 24,

@@ -65,7 +65,7 @@ TEST(strings_of_redis_have_length_capacity_and_type)
 		uint64_t header_bytes = 2 * (UINT64_C(1) << (type - 1)) + 1;
 		uint64_t largest = UINT64_MAX >> (64 - (8 << (type - 1)));
 
-		for (unsigned i = 0; i < sizeof(capacities) / sizeof(capacities[0]); i++) {
+		for (unsigned i = 0; i < COUNT_OF(capacities); i++) {
 			uint64_t capacity = capacities[i], size = header_bytes + capacity + 1;
 
 			if (capacity > largest)
@@ -209,7 +209,7 @@ TEST(random_bytes_hardly_ever_are_a_header)
 	};
 	uint64_t seed = 77;
 
-	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (unsigned i = 0; i < COUNT_OF(cases); i++) {
 		unsigned passed = 0;
 
 		for (unsigned j = 0; j < TRIES; j++) {

@@ -45,7 +45,7 @@ TEST(has_what_was_added_and_nothing_else)
 	};
 	uint64_t seed = 9;
 
-	for (size_t i = 0; i < sizeof(pers) / sizeof(pers[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(pers); i++)
 		for (uint32_t cut = 0; cut <= LIMIT; cut += LIMIT / 3) {
 			uint8_t *flags = calloc(LIMIT, 1);
 			struct hawk_number_set sets[2];

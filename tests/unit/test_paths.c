@@ -10,7 +10,7 @@
 #include "test.h"
 #include "hawk_referrers.h"
 #include "hawk_paths.h"
-#include "synthetic_paths.h"
+#include "synthetic_site_world.h"
 
 enum { HEAPS = 1000 };
 

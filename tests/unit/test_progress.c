@@ -228,80 +228,8 @@ TEST(other_threads_count_and_the_caller_tells_while_it_waits)
 	assert_true(record.seen[2].moves >= 1);
 }
 
-/* Some blocks of lists that roots lead to, in halves with interior pointers between them; others
- * are lost. */
-static struct graph_shape *make_shape(unsigned threads)
-{
-	enum { LIST = 50 };
-	struct graph_shape *shape = graph_shape_create(BLOCKS, 2 * BLOCKS);
-
-	for (uint32_t block = 0; block < BLOCKS; block++) {
-		if (block % LIST == 0 && block < BLOCKS / 2)
-			graph_shape_root(shape, block);
-		if (block % LIST != LIST - 1)
-			graph_shape_edge(shape, block, block + 1);
-		if (block % LIST == 3) {
-			graph_shape_edge(shape, block, block - 3);
-			shape->graph.edges[shape->graph.edge_count - 1] |= HAWK_EDGE_INTERIOR;
-		}
-	}
-	graph_shape_finish(shape);
-	hawk_parallel_set_threads(threads);
-	return shape;
-}
-
-static void find_retained(struct graph_shape *shape)
-{
-	struct hawk_dominators dominators;
-	uint64_t sums[GRAPH_TRACES] = {0};
-	struct hawk_reach all;
-
-	assert_null(hawk_reach_make(&shape->graph, HAWK_EDGES_ALL, NULL, &all));
-	assert_null(hawk_dominators_make(&shape->graph, &all, &dominators));
-	assert_null(hawk_dominators_retained_by_site(&dominators, &shape->found, NULL, sums));
-	hawk_dominators_deinit(&dominators);
-	hawk_reach_deinit(&all);
-}
-
-TEST(each_stage_of_finding_what_blocks_retain_rises_to_its_end)
-{
-	for (unsigned threads = 1; threads <= 4; threads++) {
-		struct graph_shape *shape = make_shape(threads);
-		struct record record;
-
-		listen(&record);
-		find_retained(shape);
-		hawk_progress_listen(NULL);
-		expect_rise(&record, "following pointers", threads);
-		expect_rise(&record, "finding lost blocks", threads);
-		expect_rise(&record, "finding dominators", threads);
-		expect_rise(&record, "adding up what blocks retain", threads);
-		expect_rise(&record, "adding up what sites retain", threads);
-		expect_rise(&record, "numbering blocks", threads);
-		expect_all_to_end(&record);
-		graph_shape_destroy(shape);
-	}
-}
-
-TEST(marking_rises_to_its_end)
-{
-	for (unsigned threads = 1; threads <= 2; threads++) {
-		struct graph_shape *shape = make_shape(threads);
-		struct record record;
-		struct hawk_reach reach;
-
-		listen(&record);
-		assert_null(hawk_reach_make(&shape->graph, HAWK_EDGES_ALL, NULL, &reach));
-		hawk_progress_listen(NULL);
-		expect_rise(&record, "following pointers", threads);
-		expect_rise(&record, "finding lost blocks", threads);
-		expect_all_to_end(&record);
-		hawk_reach_deinit(&reach);
-		graph_shape_destroy(shape);
-	}
-}
-
-/** A core of many blocks, each pointing to the next and into the one after that. */
+/** A core of many blocks, each pointing to the next and into the one after that; a root leads to
+ * the one in the middle. */
 struct large_core {
 	struct synthetic_heap *built;
 	char *path;
@@ -315,6 +243,8 @@ static void open_large(struct large_core *core)
 {
 	enum { SIZE = 32, PITCH = 48 };
 	const uint64_t frames[] = {0x401000};
+	const uint64_t middle = SYNTHETIC_HEAP + 16 + PITCH * (uint64_t)(BLOCKS / 2);
+	struct synthetic_core *file;
 	uint32_t trace;
 
 	*core = (struct large_core){.built = synthetic_heap_create((size_t)PITCH * (BLOCKS + 2))};
@@ -330,7 +260,10 @@ static void open_large(struct large_core *core)
 		if (i + 2 < BLOCKS)
 			memcpy(core->built->bytes + (start - SYNTHETIC_HEAP), words, sizeof(words));
 	}
-	core->path = synthetic_heap_write(core->built);
+	file = synthetic_heap_core(core->built);
+	synthetic_core_add_memory(file, SYNTHETIC_HEAP - (1 << 20), &middle, sizeof(middle));
+	core->path = synthetic_core_write(file, SIZE_MAX);
+	synthetic_core_destroy(file);
 	hawk_findings_init(&core->findings);
 	assert_null(hawk_target_open_core(core->path, &core->findings, &core->target));
 }
@@ -379,8 +312,11 @@ TEST(each_stage_of_loading_a_core_rises_to_its_end)
 		assert_non_null(find(&record, "reading memory"));
 		expect_rise(&record, "reading pointers", threads);
 		expect_rise(&record, "reading interior pointers", threads);
+		expect_rise(&record, "following pointers", threads);
 		expect_rise(&record, "finding lost blocks", threads);
 		expect_rise(&record, "finding dominators", threads);
+		expect_rise(&record, "adding up what blocks retain", threads);
+		expect_rise(&record, "numbering blocks", threads);
 		assert_non_null(find(&record, "folding pointers by site"));
 		assert_non_null(find(&record, "finding shortest paths"));
 		roots = find(&record, "reading roots");

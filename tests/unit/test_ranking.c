@@ -80,7 +80,7 @@ TEST(blocks_come_by_size_then_age_then_address)
 		{.start = 0x500, .size = 8, .birth = 3},   {.start = 0x100, .size = 8, .birth = 4},
 		{.start = 0x400, .size = 0, .birth = 0},
 	};
-	enum { COUNT = sizeof(blocks) / sizeof(blocks[0]) };
+	enum { COUNT = COUNT_OF(blocks) };
 
 	for (int i = 0; i < COUNT; i++)
 		for (int j = 0; j < COUNT; j++)

@@ -13,44 +13,31 @@
 #include "hawk_signal.h"
 #include "hawk_utf8.h"
 
-struct world {
-	struct hawk_output *output;
-	struct hawk_screen screen;
-	char text[65536];
-};
+static struct hawk_output output;
+static struct hawk_screen screen;
+static char text[65536]; /* what was printed */
 
-static struct world *begin(unsigned width, bool full)
+static void begin(unsigned width, bool full)
 {
-	struct world *world = calloc(1, sizeof(*world));
-
-	assert_non_null(world);
-	world->output = malloc(sizeof(*world->output));
-	assert_non_null(world->output);
-	hawk_output_init(world->output, memfd_create("screen", 0));
-	world->screen = (struct hawk_screen){
-		.output = world->output,
-		.width = width,
-		.full = full,
-	};
-	return world;
+	hawk_output_init(&output, memfd_create("screen", 0));
+	screen = (struct hawk_screen){.output = &output, .width = width, .full = full};
 }
 
-static const char *text_of(struct world *world)
+/** What was printed since begin(). */
+static const char *printed(void)
 {
 	ssize_t size;
 
-	assert_int_equal(hawk_output_finish(world->output), 0);
-	size = pread(world->output->fd, world->text, sizeof(world->text) - 1, 0);
+	assert_int_equal(hawk_output_finish(&output), 0);
+	size = pread(output.fd, text, sizeof(text) - 1, 0);
 	assert_true(size >= 0);
-	world->text[size] = '\0';
-	return world->text;
+	text[size] = '\0';
+	return text;
 }
 
-static void end(struct world *world)
+static void end(void)
 {
-	close(world->output->fd);
-	free(world->output);
-	free(world);
+	close(output.fd);
 }
 
 static struct hawk_stack_line line_of(const char *function, const char *file, const char *module)
@@ -75,29 +62,29 @@ TEST(stack_lines_fit_the_width_whatever_the_names)
 
 	for (size_t i = 0; i < 4 * 3 * 4; i++) {
 		for (unsigned width = 60; width < 130; width += 10) {
-			struct world *world = begin(width, false);
+			begin(width, false);
 			struct hawk_stack_line line =
 				line_of(names[i % 4], files[i / 4 % 3], modules[i / 12]);
 			char *newline;
 
-			hawk_screen_stack_line(&world->screen, &line, 6);
-			newline = strchr(text_of(world), '\n');
+			hawk_screen_stack_line(&screen, &line, 6);
+			newline = strchr(printed(), '\n');
 			assert_non_null(newline);
 			*newline = '\0';
-			assert_true(hawk_utf8_width(world->text) <= width);
-			assert_null(strchr(world->text, '\033'));
-			end(world);
+			assert_true(hawk_utf8_width(text) <= width);
+			assert_null(strchr(text, '\033'));
+			end();
 		}
 	}
 }
 
 static void expect_line(const struct hawk_stack_line *line, const char *expected)
 {
-	struct world *world = begin(80, false);
+	begin(80, false);
 
-	hawk_screen_stack_line(&world->screen, line, 6);
-	assert_string_equal(text_of(world), expected);
-	end(world);
+	hawk_screen_stack_line(&screen, line, 6);
+	assert_string_equal(printed(), expected);
+	end();
 }
 
 TEST(nothing_is_cut_where_there_is_room_beside_it)
@@ -127,14 +114,14 @@ TEST(nothing_is_cut_where_there_is_room_beside_it)
 
 TEST(a_full_line_is_exact)
 {
-	struct world *world = begin(80, true);
+	begin(80, true);
 	struct hawk_stack_line line = line_of("f<a, b>(int)", "/src/dir/file.c", "/usr/bin/prog");
 
 	line.name.inlined = true;
-	hawk_screen_stack_line(&world->screen, &line, 0);
-	assert_string_equal(text_of(world), "0x0000000000401234  f<a, b>(int) [inlined]  "
-					    "/src/dir/file.c:42  /usr/bin/prog\n");
-	end(world);
+	hawk_screen_stack_line(&screen, &line, 0);
+	assert_string_equal(printed(), "0x0000000000401234  f<a, b>(int) [inlined]  "
+				       "/src/dir/file.c:42  /usr/bin/prog\n");
+	end();
 }
 
 TEST(a_stack_shows_depth_lines_and_says_why_it_ends)
@@ -146,17 +133,17 @@ TEST(a_stack_shows_depth_lines_and_says_why_it_ends)
 		line_of("main", NULL, "/p"),
 	};
 	struct hawk_stack stack = {.lines = lines, .count = 4, .trace_flags = HAWK_TRACE_TRUNCATED};
-	struct world *world = begin(80, false);
+	begin(80, false);
 
 	assert_int_equal(hawk_stack_telling_line(&stack), 2);
-	hawk_screen_stack(&world->screen, &stack, 2, 1, 0);
-	assert_non_null(strstr(text_of(world), "mine"));
-	assert_null(strstr(world->text, "main"));
-	assert_null(strstr(world->text, "depth limit"));
-	hawk_screen_stack(&world->screen, &stack, 2, 0, 0);
-	assert_non_null(strstr(text_of(world), "main"));
-	assert_non_null(strstr(world->text, "depth limit"));
-	end(world);
+	hawk_screen_stack(&screen, &stack, 2, 1, 0);
+	assert_non_null(strstr(printed(), "mine"));
+	assert_null(strstr(text, "main"));
+	assert_null(strstr(text, "depth limit"));
+	hawk_screen_stack(&screen, &stack, 2, 0, 0);
+	assert_non_null(strstr(printed(), "main"));
+	assert_non_null(strstr(text, "depth limit"));
+	end();
 }
 
 static void check_telling(struct hawk_stack_line *lines, size_t count, size_t expected)
@@ -210,38 +197,35 @@ TEST(a_cut_says_what_is_left_out)
 	struct hawk_stack stack = {.lines = lines, .count = 6};
 	struct hawk_stack_mark marks[] = {{1, true}, {5, true}};
 	struct hawk_stack_cut cut = {.first = 1, .end = 3, .marks = marks, .mark_count = 2};
-	struct world *world = begin(80, false);
+	begin(80, false);
 
-	hawk_screen_stack_cut(&world->screen, &stack, &cut, 0);
-	assert_string_equal(text_of(world),
+	hawk_screen_stack_cut(&screen, &stack, &cut, 0);
+	assert_string_equal(printed(),
 			    "a (+1 wrapper)                             +0x1234               p\n"
 			    "b                                                                p\n"
 			    "... 2 frames ...\n"
 			    "e                                          e.c:42 +0x1234        p\n");
-	end(world);
+	end();
 }
 
 TEST(lines_look_the_same_if_they_read_the_same)
 {
 	struct hawk_stack_line a = line_of("f<a>(int)", NULL, "/bin/p"), b = a, c = a, d = a;
-	struct world *world = begin(80, false);
+	begin(80, false);
 
 	b.pc++;
 	b.module.path = "/usr/bin/p";
 	c.name.function = "g";
 	d.name.file = "d.c";
-	assert_true(hawk_screen_line_look(&world->screen, &a, 6) ==
-		    hawk_screen_line_look(&world->screen, &b, 6));
-	assert_true(hawk_screen_line_look(&world->screen, &a, 6) !=
-		    hawk_screen_line_look(&world->screen, &c, 6));
-	assert_true(hawk_screen_line_look(&world->screen, &a, 6) !=
-		    hawk_screen_line_look(&world->screen, &d, 6));
-	end(world);
+	assert_true(hawk_screen_line_look(&screen, &a, 6) == hawk_screen_line_look(&screen, &b, 6));
+	assert_true(hawk_screen_line_look(&screen, &a, 6) != hawk_screen_line_look(&screen, &c, 6));
+	assert_true(hawk_screen_line_look(&screen, &a, 6) != hawk_screen_line_look(&screen, &d, 6));
+	end();
 }
 
 TEST(what_makes_the_answer_incomplete_is_said_first)
 {
-	struct world *world = begin(80, false);
+	begin(80, false);
 	struct hawk_findings findings;
 
 	hawk_findings_init(&findings);
@@ -250,26 +234,26 @@ TEST(what_makes_the_answer_incomplete_is_said_first)
 				  "file %d", i);
 	hawk_findings_add(&findings, HAWK_FINDING_DAMAGE, true, "core-truncated", "cut \033[31m");
 	hawk_findings_add(&findings, HAWK_FINDING_DAMAGE, true, "core-truncated", "again");
-	hawk_report_findings(&findings, true, &world->screen);
-	assert_non_null(strstr(text_of(world), "the answer is incomplete"));
-	assert_true(strstr(world->text, "cut \\x1b[31m (2 times)") < strstr(world->text, "file 0"));
-	assert_non_null(strstr(world->text, "... and 3 more"));
+	hawk_report_findings(&findings, true, &screen);
+	assert_non_null(strstr(printed(), "the answer is incomplete"));
+	assert_true(strstr(text, "cut \\x1b[31m (2 times)") < strstr(text, "file 0"));
+	assert_non_null(strstr(text, "... and 3 more"));
 	hawk_findings_deinit(&findings);
-	end(world);
+	end();
 }
 
 TEST(long_findings_are_wrapped_between_words)
 {
-	struct world *world = begin(60, false);
+	begin(60, false);
 
-	hawk_screen_wrapped(&world->screen,
+	hawk_screen_wrapped(&screen,
 			    "one two three four five six seven eight nine ten eleven twelve "
 			    "thirteen fourteen "
 			    "averylongwordthatdoesnotfitintoanylineofthisscreenwhateverwetryanyway",
 			    0, 4);
-	for (char *line = strtok((char *)text_of(world), "\n"); line; line = strtok(NULL, "\n"))
+	for (char *line = strtok((char *)printed(), "\n"); line; line = strtok(NULL, "\n"))
 		assert_true(strlen(line) <= 60 || !strchr(line + 4, ' '));
-	end(world);
+	end();
 }
 
 TEST(signals_have_names_and_reasons)

@@ -6,6 +6,20 @@
 #include "test.h"
 #include "synthetic_graph.h"
 
+static int set_up(void **state)
+{
+	*state = graph_world_create();
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	graph_world_destroy(*state);
+	return 0;
+}
+
+#define ROOTS_TEST(name) TEST_WITH(struct graph_world *world, set_up, tear_down, name)
+
 static const struct hawk_root *root_of(const struct graph_world *world, uint32_t edge)
 {
 	for (size_t i = 0; i < world->graph.roots.count; i++)
@@ -14,9 +28,8 @@ static const struct hawk_root *root_of(const struct graph_world *world, uint32_t
 	return NULL;
 }
 
-TEST(every_root_says_whose_it_is_and_where)
+ROOTS_TEST(every_root_says_whose_it_is_and_where)
 {
-	struct graph_world *world = graph_world_create();
 	const struct hawk_root *root;
 
 	for (unsigned i = 0; i < 6; i++)
@@ -42,13 +55,10 @@ TEST(every_root_says_whose_it_is_and_where)
 	assert_int_equal(root->address, GRAPH_STACK + 8 * 600);
 	root = root_of(world, 3 << 1);
 	assert_int_equal(root->kind, HAWK_ROOT_TLS);
-	graph_world_destroy(world);
 }
 
-TEST(a_stack_on_the_heap_is_a_root_above_its_stack_pointer)
+ROOTS_TEST(a_stack_on_the_heap_is_a_root_above_its_stack_pointer)
 {
-	struct graph_world *world = graph_world_create();
-
 	graph_world_add(world, 4096, 0, 0);
 	for (unsigned i = 0; i < 3; i++)
 		graph_world_add(world, 32, 0, 0);
@@ -61,12 +71,10 @@ TEST(a_stack_on_the_heap_is_a_root_above_its_stack_pointer)
 	assert_int_equal(root_of(world, 2 << 1)->kind, HAWK_ROOT_STACK);
 	assert_int_equal(root_of(world, 3 << 1)->kind, HAWK_ROOT_STACK);
 	assert_int_equal(root_of(world, 0 << 1 | 1)->kind, HAWK_ROOT_REGISTER);
-	graph_world_destroy(world);
 }
 
-TEST(thread_local_storage_beside_a_block_is_a_root)
+ROOTS_TEST(thread_local_storage_beside_a_block_is_a_root)
 {
-	struct graph_world *world = graph_world_create();
 	uint64_t value;
 
 	for (unsigned i = 0; i < 3; i++)
@@ -80,12 +88,10 @@ TEST(thread_local_storage_beside_a_block_is_a_root)
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->graph.roots.count, 1);
 	assert_int_equal(root_of(world, 1 << 1)->kind, HAWK_ROOT_TLS);
-	graph_world_destroy(world);
 }
 
-TEST(memory_of_the_tracer_is_no_root)
+ROOTS_TEST(memory_of_the_tracer_is_no_root)
 {
-	struct graph_world *world = graph_world_create();
 	const struct hawk_span span = {GRAPH_GLOBALS + 8, GRAPH_GLOBALS + 24};
 	struct hawk_roots roots;
 
@@ -99,7 +105,6 @@ TEST(memory_of_the_tracer_is_no_root)
 	check(hawk_roots_find(&world->found, NULL, &roots));
 	assert_int_equal(roots.count, GRAPH_GLOBAL_WORDS - 2);
 	hawk_roots_deinit(&roots);
-	graph_world_destroy(world);
 }
 
 enum { PAGE = 4096 };
@@ -136,9 +141,8 @@ static uint32_t add_mapped_chunk_of_2_43(struct graph_world *world, uint64_t pag
 	return world->count++;
 }
 
-TEST(memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root)
+ROOTS_TEST(memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root)
 {
-	struct graph_world *world = graph_world_create();
 	uint32_t first = add_mapped_chunk_of_2_43(world, 2, 2, 0, 0);
 	uint32_t second = add_mapped_chunk_of_2_43(world, 6, 1, 0, 1);
 	uint32_t third = add_mapped_chunk_of_2_43(world, 8, 3, PAGE + 64, 1);
@@ -153,7 +157,6 @@ TEST(memory_joined_to_mapped_blocks_of_glibc_2_43_is_a_root)
 	assert_int_equal(world->graph.roots.count, 3);
 	for (unsigned i = 0; i < 3; i++)
 		assert_int_equal(world->graph.roots.items[i].kind, HAWK_ROOT_OTHER);
-	graph_world_destroy(world);
 }
 
 /* Neither form: the sizes of one, the huge-page bit of the other; and a gap that is none. */
@@ -174,9 +177,8 @@ TEST(a_mapped_chunk_of_no_known_form_makes_its_mapping_a_heap)
 	}
 }
 
-TEST(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root)
+ROOTS_TEST(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root)
 {
-	struct graph_world *world = graph_world_create();
 	uint32_t first = add_mapped_chunk(world, 2, 2);
 	uint32_t second = add_mapped_chunk(world, 6, 1);
 
@@ -187,12 +189,10 @@ TEST(memory_that_the_kernel_joined_to_mapped_blocks_is_a_root)
 	assert_int_equal(world->graph.roots.count, 2);
 	for (unsigned i = 0; i < 2; i++)
 		assert_int_equal(world->graph.roots.items[i].kind, HAWK_ROOT_OTHER);
-	graph_world_destroy(world);
 }
 
-TEST(size_fields_that_lie_do_not_stop_the_search_for_roots)
+ROOTS_TEST(size_fields_that_lie_do_not_stop_the_search_for_roots)
 {
-	struct graph_world *world = graph_world_create();
 	uint64_t start = SYNTHETIC_HEAP + 2 * PAGE;
 
 	/* A mapped chunk that ends where its empty block begins. */
@@ -203,12 +203,10 @@ TEST(size_fields_that_lie_do_not_stop_the_search_for_roots)
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(world->found.index.count, 1);
 	assert_int_equal(world->graph.roots.count, 0);
-	graph_world_destroy(world);
 }
 
-TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
+ROOTS_TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
 {
-	struct graph_world *world = graph_world_create();
 	struct hawk_graph graph;
 	struct hawk_reach reach;
 	struct hawk_roots roots;
@@ -233,13 +231,10 @@ TEST(memory_between_blocks_is_a_root_only_if_blocks_are_missing)
 	assert_int_equal(reach.kinds[0], HAWK_REACH_DEFINITELY_LOST);
 	hawk_reach_deinit(&reach);
 	hawk_roots_deinit(&roots);
-	graph_world_destroy(world);
 }
 
-TEST(vector_registers_are_roots)
+ROOTS_TEST(vector_registers_are_roots)
 {
-	struct graph_world *world = graph_world_create();
-
 	for (unsigned i = 0; i < 4; i++)
 		graph_world_add(world, 32, 0, 0);
 	set_word(world->vectors, 160 + 16 * 3 + 8, world->blocks[0].start); /* xmm3 */
@@ -250,13 +245,10 @@ TEST(vector_registers_are_roots)
 	assert_int_equal(world->graph.roots.count, 2);
 	assert_int_equal(root_of(world, 0 << 1)->address, HAWK_ROOT_VECTORS + 160 + 16 * 3 + 8);
 	assert_int_equal(root_of(world, 1 << 1)->address, HAWK_ROOT_VECTORS + 576 + 16 * 5);
-	graph_world_destroy(world);
 }
 
-TEST(the_vector_of_thread_local_storage_is_held_by_its_thread)
+ROOTS_TEST(the_vector_of_thread_local_storage_is_held_by_its_thread)
 {
-	struct graph_world *world = graph_world_create();
-
 	for (unsigned i = 0; i < 2; i++)
 		graph_world_add(world, 64, 0, 0);
 	world->registers[HAWK_FS_BASE] = GRAPH_STACK + 8 * 800;
@@ -265,13 +257,10 @@ TEST(the_vector_of_thread_local_storage_is_held_by_its_thread)
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_int_equal(root_of(world, 0 << 1)->kind, HAWK_ROOT_TLS);
 	assert_int_equal(root_of(world, 1 << 1 | HAWK_EDGE_INTERIOR)->kind, HAWK_ROOT_TLS);
-	graph_world_destroy(world);
 }
 
-TEST(memory_joined_to_the_top_of_a_stack_is_a_root)
+ROOTS_TEST(memory_joined_to_the_top_of_a_stack_is_a_root)
 {
-	struct graph_world *world = graph_world_create();
-
 	for (unsigned i = 0; i < 2; i++)
 		graph_world_add(world, 64, 0, 0);
 	/* The thread's storage ends with the stack's first page. */
@@ -282,7 +271,6 @@ TEST(memory_joined_to_the_top_of_a_stack_is_a_root)
 	graph_world_open(world, 1, SIZE_MAX);
 	assert_null(root_of(world, 0 << 1));
 	assert_non_null(root_of(world, 1 << 1));
-	graph_world_destroy(world);
 }
 
 /* Kind of the root in memory below the stack pointer; HAWK_ROOT_KINDS = there is none. */
@@ -341,13 +329,35 @@ TEST(what_a_handler_on_an_outer_frame_has_interrupted_is_alive)
 
 enum { APP = 0x400000 };
 
+/* Bytes of roots of `kind` that the core lacks; destroys it. */
+static uint64_t missing_of(struct synthetic_core *core, const struct hawk_sweep_plan *plan,
+			   unsigned kind)
+{
+	char *path = synthetic_core_write(core, SIZE_MAX);
+	struct hawk_heap found = {.plan = *plan};
+	struct hawk_roots roots;
+	uint64_t missing;
+
+	check(hawk_target_open_core(path, NULL, &found.target));
+	check(hawk_block_index_init(&found.index, 0));
+	check(hawk_roots_find(&found, NULL, &roots));
+	missing = roots.missing_bytes[kind];
+	assert_int_equal(hawk_roots_complete(&roots), missing == 0);
+	hawk_roots_deinit(&roots);
+	hawk_block_index_deinit(&found.index);
+	hawk_target_close(found.target);
+	synthetic_core_remove(path);
+	synthetic_core_destroy(core);
+	return missing;
+}
+
 /* A program of a page of text and writable ones: data from its file, and .bss, which the kernel
  * does not dump as long as nobody has written to it; each a mapping. */
-static char *write_program(uint64_t data_dumped, unsigned bss_pages)
+static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
 {
 	struct synthetic_core *core = synthetic_core_create();
+	const struct hawk_sweep_plan plan = {.trace_count = 1};
 	uint8_t page[SYNTHETIC_PAGE_BYTES];
-	char *path;
 
 	synthetic_elf_page(page, (struct synthetic_elf){.vaddr = APP,
 							.bytes = (2 + bss_pages) * PAGE,
@@ -371,29 +381,7 @@ static char *write_program(uint64_t data_dumped, unsigned bss_pages)
 			(struct synthetic_segment){.address = APP + (2 + i) * PAGE,
 						   .memory_bytes = PAGE,
 						   .flags = SYNTHETIC_READ | SYNTHETIC_WRITE});
-	path = synthetic_core_write(core, SIZE_MAX);
-	synthetic_core_destroy(core);
-	return path;
-}
-
-static uint64_t missing_of_program(uint64_t data_dumped, unsigned bss_pages)
-{
-	char *path = write_program(data_dumped, bss_pages);
-	struct hawk_heap found = {.plan = {.trace_count = 1}};
-	struct hawk_target *target;
-	struct hawk_roots roots;
-	uint64_t missing;
-
-	check(hawk_target_open_core(path, NULL, &target));
-	check(hawk_block_index_init(&found.index, 0));
-	found.target = target;
-	check(hawk_roots_find(&found, NULL, &roots));
-	missing = roots.missing_bytes[HAWK_ROOT_MODULE];
-	hawk_roots_deinit(&roots);
-	hawk_block_index_deinit(&found.index);
-	hawk_target_close(target);
-	synthetic_core_remove(path);
-	return missing;
+	return missing_of(core, &plan, HAWK_ROOT_MODULE);
 }
 
 TEST(bss_that_nobody_wrote_to_is_not_missing)
@@ -423,11 +411,6 @@ static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t writ
 		.flags = SYNTHETIC_READ,
 		.path = named ? "/usr/bin/app" : NULL,
 	};
-	struct hawk_heap found = {0};
-	struct hawk_target *target;
-	struct hawk_roots roots;
-	uint64_t missing;
-	char *path;
 
 	synthetic_core_add_segment(core, memory);
 	memory = (struct synthetic_segment){.address = WRITTEN,
@@ -438,59 +421,24 @@ static uint64_t missing_beside(const struct hawk_sweep_plan *plan, uint64_t writ
 	memory.address = UNWRITTEN;
 	memory.dumped_bytes = 0;
 	synthetic_core_add_segment(core, memory);
-	path = synthetic_core_write(core, SIZE_MAX);
-	synthetic_core_destroy(core);
-	check(hawk_target_open_core(path, NULL, &target));
-	check(hawk_block_index_init(&found.index, 0));
-	found.target = target;
-	found.plan = *plan;
-	check(hawk_roots_find(&found, NULL, &roots));
-	missing = roots.missing_bytes[HAWK_ROOT_OTHER];
-	assert_int_equal(hawk_roots_complete(&roots), missing == 0);
-	hawk_roots_deinit(&roots);
-	hawk_block_index_deinit(&found.index);
-	hawk_target_close(target);
-	synthetic_core_remove(path);
-	return missing;
+	return missing_of(core, plan, HAWK_ROOT_OTHER);
 }
 
 TEST(memory_that_was_never_written_is_not_missing)
 {
-	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
-
-	assert_int_equal(missing_beside(&plan, PAGE, true), 0);
-}
-
-TEST(memory_that_the_program_keeps_out_of_cores_is_missing)
-{
 	const struct hawk_span undumped = {UNWRITTEN - PAGE, UNWRITTEN + 1};
-	const struct hawk_sweep_plan plan = {.trace_count = 1,
+	const struct hawk_sweep_plan kept = {.trace_count = 1,
 					     .undumped = &undumped,
 					     .undumped_count = 1,
 					     .undumped_known = true};
+	const struct hawk_sweep_plan known = {.trace_count = 1, .undumped_known = true};
+	const struct hawk_sweep_plan unknown = {.trace_count = 1};
 
-	assert_int_equal(missing_beside(&plan, PAGE, true), PAGE);
-}
-
-TEST(without_the_tracers_word_memory_may_be_kept_out_of_cores)
-{
-	const struct hawk_sweep_plan plan = {.trace_count = 1};
-
-	assert_int_equal(missing_beside(&plan, PAGE, true), PAGE);
-}
-
-/* coredump_filter: all of it is missing then. */
-TEST(without_any_anonymous_memory_it_was_left_out)
-{
-	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
-
-	assert_int_equal(missing_beside(&plan, 0, true), 2 * PAGE);
-}
-
-/* It may be a file that others write to. */
-TEST(without_names_of_files_memory_may_be_a_file)
-{
-	const struct hawk_sweep_plan plan = {.trace_count = 1, .undumped_known = true};
-
-	assert_int_equal(missing_beside(&plan, PAGE, false), PAGE);
+	assert_int_equal(missing_beside(&known, PAGE, true), 0);
+	assert_int_equal(missing_beside(&kept, PAGE, true), PAGE);
+	assert_int_equal(missing_beside(&unknown, PAGE, true), PAGE);
+	/* Without any anonymous memory it was left out, by coredump_filter. */
+	assert_int_equal(missing_beside(&known, 0, true), 2 * PAGE);
+	/* Without names of files it may be a file that others write to. */
+	assert_int_equal(missing_beside(&known, PAGE, false), PAGE);
 }

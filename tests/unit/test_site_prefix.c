@@ -13,7 +13,7 @@ static struct hawk_site sites[] = {
 	{.id = UINT64_C(0x64333625e3fa1608)}, {.id = UINT64_C(0xffffffffffffffff)},
 };
 
-enum { SITES = sizeof(sites) / sizeof(sites[0]) };
+enum { SITES = COUNT_OF(sites) };
 
 static const struct hawk_heap heap = {.sites = sites, .site_count = SITES};
 
@@ -87,8 +87,7 @@ TEST(as_many_digits_are_written_as_tell_an_id_from_the_others)
 	};
 	static const unsigned digits[] = {6, 6, 6, 8, 8, 16, 16};
 
-	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++)
-		assert_int_equal(hawk_site_prefix_digits(ids, sizeof(ids) / sizeof(ids[0]), ids[i]),
-				 digits[i]);
+	for (size_t i = 0; i < COUNT_OF(ids); i++)
+		assert_int_equal(hawk_site_prefix_digits(ids, COUNT_OF(ids), ids[i]), digits[i]);
 	assert_int_equal(hawk_site_prefix_digits(ids, 1, ids[0]), 6);
 }

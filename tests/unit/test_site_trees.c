@@ -8,7 +8,7 @@
 
 #include "test.h"
 #include "hawk_site_tree.h"
-#include "synthetic_paths.h"
+#include "synthetic_site_world.h"
 
 enum {
 	HEAPS = 1000,

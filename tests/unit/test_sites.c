@@ -6,130 +6,106 @@
  */
 #include "test.h"
 #include "hawk_sites.h"
-#include "synthetic_heap.h"
+#include "core_file.h"
+#include "synthetic_world.h"
 
 enum { HEAP_BYTES = 64 << 10 };
 
-/** What one run over one core leaves behind. */
-struct sites_world {
-	struct synthetic_heap *built;
-	char *path;
-	struct hawk_findings findings;
-	struct hawk_target *target;
-	struct hawk_heap heap;
-};
+static struct hawk_heap loaded;
 
-static void close_heap(struct sites_world *world)
+static void close_heap(struct world *world)
 {
-	hawk_heap_deinit(&world->heap);
-	hawk_target_close(world->target);
-	synthetic_core_remove(world->path);
-	hawk_findings_deinit(&world->findings);
-	world->target = NULL;
-	world->path = NULL;
+	hawk_heap_deinit(&loaded);
+	loaded = (struct hawk_heap){0};
+	world_close(world);
 }
 
-static void load_path(struct sites_world *world, char *path)
+static void load(struct world *world)
 {
 	close_heap(world);
-	world->path = path;
-	assert_null(hawk_target_open_core(path, &world->findings, &world->target));
-	assert_null(hawk_heap_load(world->target, &world->findings, &world->heap));
+	world_open(world);
+	check(hawk_heap_load(world->target, &world->findings, &loaded));
 }
 
-static void load(struct sites_world *world)
-{
-	load_path(world, synthetic_heap_write(world->built));
-}
-
-static uint32_t add_trace(struct sites_world *world, uint64_t leaf, uint64_t outer)
+static uint32_t add_trace(struct world *world, uint64_t leaf, uint64_t outer)
 {
 	const uint64_t frames[] = {leaf, outer};
 
-	return synthetic_heap_add_trace(world->built, frames, 2, 0, 0);
+	return synthetic_heap_add_trace(world->heap, frames, 2, 0, 0);
 }
 
-static void add_block(struct sites_world *world, uint64_t offset, uint64_t size, uint32_t trace,
+static void add_block(struct world *world, uint64_t offset, uint64_t size, uint32_t trace,
 		      uint8_t birth)
 {
-	synthetic_heap_add_block(world->built, (struct synthetic_block){
-						       .start = SYNTHETIC_HEAP + offset,
-						       .size = size,
-						       .trace = trace,
-						       .birth = birth,
-					       });
+	synthetic_heap_add_block(world->heap, (struct synthetic_block){
+						      .start = SYNTHETIC_HEAP + offset,
+						      .size = size,
+						      .trace = trace,
+						      .birth = birth,
+					      });
 }
 
 static int setup(void **state)
 {
-	struct sites_world *world = calloc(1, sizeof(*world));
+	struct world *world;
 
-	world->built = synthetic_heap_create(HEAP_BYTES);
-	synthetic_heap_add_module(world->built, "/usr/bin/app", 0x400000, 0x500000, 0x400000);
-	synthetic_heap_add_module(world->built, "/usr/lib/lib.so", 0x7f0000000000, 0x7f0000100000,
+	if (world_set_up(state))
+		return -1;
+	world = *state;
+	world->heap = synthetic_heap_create(HEAP_BYTES);
+	synthetic_heap_add_module(world->heap, "/usr/bin/app", 0x400000, 0x500000, 0x400000);
+	synthetic_heap_add_module(world->heap, "/usr/lib/lib.so", 0x7f0000000000, 0x7f0000100000,
 				  0x7f0000000000);
-	*state = world;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	struct sites_world *world = *state;
-
-	close_heap(world);
-	synthetic_heap_destroy(world->built);
-	free(world);
-	return 0;
+	hawk_heap_deinit(&loaded);
+	loaded = (struct hawk_heap){0};
+	return world_tear_down(state);
 }
 
-static bool has_finding(const struct sites_world *world, const char *key)
+static const struct hawk_site *site_of(uint32_t trace)
 {
-	for (size_t i = 0; i < world->findings.count; i++)
-		if (!strcmp(world->findings.items[i].key, key))
-			return true;
-	return false;
-}
-
-static const struct hawk_site *site_of(const struct sites_world *world, uint32_t trace)
-{
-	const struct hawk_site *site = hawk_heap_site(&world->heap, trace);
+	const struct hawk_site *site = hawk_heap_site(&loaded, trace);
 
 	assert_non_null(site);
 	return site;
 }
 
-#define SITES_TEST(name) TEST_WITH(struct sites_world *world, setup, teardown, name)
+#define SITES_TEST(name) TEST_WITH(struct world *world, setup, teardown, name)
 
 SITES_TEST(sites_hold_what_their_traces_allocated)
 {
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 	uint32_t two = add_trace(world, 0x401000, 0x403000);
 
-	world->built->table->traces[one].alloc_objects = 10;
-	world->built->table->traces[one].alloc_bytes = 1000;
-	world->built->table->header.orphan_alloc_objects = 1;
+	world->heap->table->traces[one].alloc_objects = 10;
+	world->heap->table->traces[one].alloc_bytes = 1000;
+	world->heap->table->header.orphan_alloc_objects = 1;
 	add_block(world, 64, 100, one, 8);
 	add_block(world, 256, 200, one, 20);
 	add_block(world, 1024, 500, two, 9);
 	add_block(world, 2048, 50, 0, 9);
 	load(world);
-	assert_int_equal(world->heap.site_count, 3);
-	assert_int_equal(world->heap.sites[0].trace, two);
-	assert_int_equal(world->heap.sites[1].inuse_objects, 2);
-	assert_int_equal(world->heap.sites[1].inuse_bytes, 300);
-	assert_int_equal(world->heap.sites[1].alloc_objects, 10);
-	assert_int_equal(world->heap.sites[1].alloc_bytes, 1000);
-	assert_int_equal(world->heap.sites[1].oldest_units, hawk_birth_decode(8));
-	assert_int_equal(world->heap.sites[1].newest_units, hawk_birth_decode(20));
-	assert_int_equal(world->heap.sites[2].id, HAWK_SITE_NO_STACK);
-	assert_int_equal(world->heap.sites[2].trace, 0);
-	assert_int_equal(world->heap.sites[2].inuse_bytes, 50);
-	assert_int_equal(world->heap.sites[2].alloc_objects, 1);
-	assert_ptr_equal(site_of(world, one), &world->heap.sites[1]);
-	assert_int_equal(world->heap.sweep.blocks, 4);
-	assert_null(hawk_heap_site(&world->heap, UINT32_MAX));
-	assert_int_equal((int)hawk_heap_age_seconds(&world->heap, 0), 1000);
-	assert_int_equal((int)hawk_heap_age_seconds(&world->heap, 16001), 0);
+	assert_int_equal(loaded.site_count, 3);
+	assert_int_equal(loaded.sites[0].trace, two);
+	assert_int_equal(loaded.sites[1].inuse_objects, 2);
+	assert_int_equal(loaded.sites[1].inuse_bytes, 300);
+	assert_int_equal(loaded.sites[1].alloc_objects, 10);
+	assert_int_equal(loaded.sites[1].alloc_bytes, 1000);
+	assert_int_equal(loaded.sites[1].oldest_units, hawk_birth_decode(8));
+	assert_int_equal(loaded.sites[1].newest_units, hawk_birth_decode(20));
+	assert_int_equal(loaded.sites[2].id, HAWK_SITE_NO_STACK);
+	assert_int_equal(loaded.sites[2].trace, 0);
+	assert_int_equal(loaded.sites[2].inuse_bytes, 50);
+	assert_int_equal(loaded.sites[2].alloc_objects, 1);
+	assert_ptr_equal(site_of(one), &loaded.sites[1]);
+	assert_int_equal(loaded.sweep.blocks, 4);
+	assert_null(hawk_heap_site(&loaded, UINT32_MAX));
+	assert_int_equal((int)hawk_heap_age_seconds(&loaded, 0), 1000);
+	assert_int_equal((int)hawk_heap_age_seconds(&loaded, 16001), 0);
 }
 
 SITES_TEST(equal_stacks_are_one_site)
@@ -142,25 +118,25 @@ SITES_TEST(equal_stacks_are_one_site)
 	add_block(world, 256, 200, same, 1);
 	add_block(world, 1024, 500, exact, 1);
 	load(world);
-	assert_ptr_equal(site_of(world, one), site_of(world, same));
-	assert_int_equal(site_of(world, one)->inuse_objects, 2);
-	assert_int_equal(site_of(world, one)->trace, one);
-	assert_ptr_not_equal(site_of(world, one), site_of(world, exact));
+	assert_ptr_equal(site_of(one), site_of(same));
+	assert_int_equal(site_of(one)->inuse_objects, 2);
+	assert_int_equal(site_of(one)->trace, one);
+	assert_ptr_not_equal(site_of(one), site_of(exact));
 }
 
-static uint64_t id_of_frames(struct sites_world *world, uint64_t leaf, uint64_t outer)
+static uint64_t id_of_frames(struct world *world, uint64_t leaf, uint64_t outer)
 {
 	uint32_t trace = add_trace(world, leaf, outer);
 
-	world->built->table->traces[trace].alloc_objects = 1;
+	world->heap->table->traces[trace].alloc_objects = 1;
 	load(world);
-	return site_of(world, trace)->id;
+	return site_of(trace)->id;
 }
 
 SITES_TEST(a_site_keeps_its_id_when_modules_are_loaded_elsewhere)
 {
 	uint64_t before = id_of_frames(world, 0x401000, 0x7f0000001234);
-	struct hawk_module_record *library = &world->built->table->modules[1];
+	struct hawk_module_record *library = &world->heap->table->modules[1];
 
 	library->start += 0x5000;
 	library->end += 0x5000;
@@ -173,12 +149,12 @@ SITES_TEST(a_site_keeps_its_id_when_modules_are_loaded_elsewhere)
 
 SITES_TEST(a_module_without_build_id_counts_by_its_base_name)
 {
-	struct hawk_module_record *modules = world->built->table->modules;
+	struct hawk_module_record *modules = world->heap->table->modules;
 	uint64_t before;
 
-	synthetic_heap_add_module(world->built, "/opt/x/lib.so", 0x7f0000200000, 0x7f0000300000,
+	synthetic_heap_add_module(world->heap, "/opt/x/lib.so", 0x7f0000200000, 0x7f0000300000,
 				  0x7f0000200000);
-	synthetic_heap_add_module(world->built, "/opt/x/lab.so", 0x7f0000400000, 0x7f0000500000,
+	synthetic_heap_add_module(world->heap, "/opt/x/lab.so", 0x7f0000400000, 0x7f0000500000,
 				  0x7f0000400000);
 	for (unsigned i = 0; i < 4; i++)
 		modules[i].build_id_bytes = 0;
@@ -198,50 +174,50 @@ SITES_TEST(blocks_of_unreadable_traces_are_one_site)
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 	uint32_t two = add_trace(world, 0x401000, 0x403000);
 
-	world->built->table->traces[two].own_count = 0;
-	world->built->table->header.trace_count = 1000; /* beyond the segment's room */
-	world->built->table->header.trace_segments[0] = SYNTHETIC_TABLE +
-							sizeof(struct synthetic_table) -
-							4 * sizeof(struct hawk_trace_record);
-	memcpy((uint8_t *)world->built->table + sizeof(struct synthetic_table) -
+	world->heap->table->traces[two].own_count = 0;
+	world->heap->table->header.trace_count = 1000; /* beyond the segment's room */
+	world->heap->table->header.trace_segments[0] = SYNTHETIC_TABLE +
+						       sizeof(struct synthetic_table) -
+						       4 * sizeof(struct hawk_trace_record);
+	memcpy((uint8_t *)world->heap->table + sizeof(struct synthetic_table) -
 		       4 * sizeof(struct hawk_trace_record),
-	       world->built->table->traces, 3 * sizeof(struct hawk_trace_record));
+	       world->heap->table->traces, 3 * sizeof(struct hawk_trace_record));
 	add_block(world, 64, 100, one, 1);
 	add_block(world, 256, 200, two, 1);
 	add_block(world, 1024, 500, 999, 1);
 	load(world);
-	assert_int_equal(site_of(world, one)->inuse_bytes, 100);
-	assert_int_equal(site_of(world, two)->id, HAWK_SITE_LOST);
-	assert_ptr_equal(site_of(world, two), site_of(world, 999));
-	assert_int_equal(site_of(world, 999)->inuse_bytes, 700);
-	assert_true(has_finding(world, "stack-lost"));
+	assert_int_equal(site_of(one)->inuse_bytes, 100);
+	assert_int_equal(site_of(two)->id, HAWK_SITE_LOST);
+	assert_ptr_equal(site_of(two), site_of(999));
+	assert_int_equal(site_of(999)->inuse_bytes, 700);
+	assert_non_null(world_finding(world, "stack-lost"));
 	assert_true(hawk_findings_partial(&world->findings));
 }
 
 SITES_TEST(a_core_without_a_table_is_an_empty_heap)
 {
-	world->built->table->header.magic = world->built->twin->magic = 0;
+	world->heap->table->header.magic = world->heap->twin->magic = 0;
 	load(world);
-	assert_null(world->heap.table);
-	assert_int_equal(world->heap.site_count, 0);
-	assert_null(hawk_heap_site(&world->heap, 0));
+	assert_null(loaded.table);
+	assert_int_equal(loaded.site_count, 0);
+	assert_null(hawk_heap_site(&loaded, 0));
 }
 
 SITES_TEST(with_only_the_twin_blocks_and_sizes_are_still_found)
 {
 	add_block(world, 64, 100, 5, 200);
 	add_block(world, 256, 100, 0, 200);
-	memset(&world->built->table->header, 0, sizeof(world->built->table->header));
+	memset(&world->heap->table->header, 0, sizeof(world->heap->table->header));
 	load(world);
-	assert_non_null(world->heap.table);
-	assert_int_equal(world->heap.sweep.blocks, 2);
-	assert_int_equal(site_of(world, 5)->id, HAWK_SITE_LOST);
-	assert_int_equal(site_of(world, 0)->id, HAWK_SITE_NO_STACK);
+	assert_non_null(loaded.table);
+	assert_int_equal(loaded.sweep.blocks, 2);
+	assert_int_equal(site_of(5)->id, HAWK_SITE_LOST);
+	assert_int_equal(site_of(0)->id, HAWK_SITE_NO_STACK);
 }
 
 SITES_TEST(memory_is_accounted_for_to_the_byte)
 {
-	const struct hawk_accounting *accounting = &world->heap.accounting;
+	const struct hawk_accounting *accounting = &loaded.accounting;
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 
 	add_block(world, 64, 1000, one, 1);
@@ -263,23 +239,23 @@ SITES_TEST(memory_is_accounted_for_to_the_byte)
 
 /* What glibc's malloc maps for a block alone: a chunk of whole pages, its size and flag in front.
  */
-static void add_mapped_block(struct sites_world *world, uint64_t offset, uint64_t chunk_bytes)
+static void add_mapped_block(struct world *world, uint64_t offset, uint64_t chunk_bytes)
 {
 	const uint64_t words[2] = {0, chunk_bytes | 2};
 
-	memcpy(world->built->bytes + offset, words, sizeof(words));
+	memcpy(world->heap->bytes + offset, words, sizeof(words));
 	add_block(world, offset + 32, chunk_bytes - 64, 0, 1);
 }
 
 SITES_TEST(what_lies_beside_blocks_that_were_mapped_alone_is_not_the_allocators)
 {
-	const struct hawk_accounting *accounting = &world->heap.accounting;
+	const struct hawk_accounting *accounting = &loaded.accounting;
 
 	/* | 2 pages, one in use | chunk of 1 page | 1 page in use | chunk of 2 pages | the rest |
 	 */
-	memset(world->built->bytes + 4096, 0xaa, 100);
+	memset(world->heap->bytes + 4096, 0xaa, 100);
 	add_mapped_block(world, 8192, 4096);
-	memset(world->built->bytes + 12288, 0xaa, 100);
+	memset(world->heap->bytes + 12288, 0xaa, 100);
 	add_mapped_block(world, 16384, 8192);
 	load(world);
 	assert_int_equal(accounting->requested_bytes, 4096 + 8192 - 2 * 64);
@@ -290,7 +266,7 @@ SITES_TEST(what_lies_beside_blocks_that_were_mapped_alone_is_not_the_allocators)
 
 SITES_TEST(a_block_of_another_allocator_beside_them_makes_the_rest_a_heap)
 {
-	const struct hawk_accounting *accounting = &world->heap.accounting;
+	const struct hawk_accounting *accounting = &loaded.accounting;
 
 	add_mapped_block(world, 8192, 4096);
 	add_block(world, 32768 + 64, 100, 0, 1);
@@ -300,7 +276,7 @@ SITES_TEST(a_block_of_another_allocator_beside_them_makes_the_rest_a_heap)
 
 SITES_TEST(the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are)
 {
-	struct hawk_table_header *header = &world->built->table->header;
+	struct hawk_table_header *header = &world->heap->table->header;
 
 	add_block(world, 64, 100, 0, 1);
 	add_block(world, 8192 + 64, 100, 0, 1);
@@ -310,7 +286,7 @@ SITES_TEST(the_tracers_memory_is_not_heap_but_its_bootstrap_blocks_are)
 							HAWK_EXTENT_BOOTSTRAP, 0, 0};
 	header->extent_count = 4;
 	load(world);
-	assert_int_equal(world->heap.sweep.blocks, 1);
+	assert_int_equal(loaded.sweep.blocks, 1);
 }
 
 SITES_TEST(loading_the_table_alone_gives_sites_without_counts)
@@ -321,7 +297,7 @@ SITES_TEST(loading_the_table_alone_gives_sites_without_counts)
 
 	add_block(world, 64, 100, one, 1);
 	load(world);
-	id = site_of(world, one)->id;
+	id = site_of(one)->id;
 	assert_null(hawk_heap_load_table(world->target, NULL, &heap));
 	assert_int_equal(hawk_heap_site(&heap, one)->id, id);
 	assert_int_equal(hawk_heap_site(&heap, one)->inuse_objects, 0);
@@ -331,7 +307,7 @@ SITES_TEST(loading_the_table_alone_gives_sites_without_counts)
 }
 
 /* Blocks of one trace, 64 bytes apart. */
-static void fill_heap(struct sites_world *world, uint32_t trace)
+static void fill_heap(struct world *world, uint32_t trace)
 {
 	for (uint64_t at = 64; at + 64 <= HEAP_BYTES; at += 64)
 		add_block(world, at, 40, trace, 5);
@@ -341,42 +317,33 @@ SITES_TEST(a_core_cut_anywhere_gives_the_blocks_that_are_left)
 {
 	uint32_t one = add_trace(world, 0x401000, 0x402000);
 	uint64_t last = 0;
-	struct synthetic_core *core;
-	size_t size;
 
 	fill_heap(world, one);
-	core = synthetic_heap_core(world->built);
-	free(synthetic_core_build(core, &size));
-	for (unsigned sixteenth = 1; sixteenth <= 16; sixteenth++) {
-		char *path = synthetic_core_write(core, size * sixteenth / 16);
+	for (unsigned sixteenth = 1; sixteenth < 16; sixteenth++) {
+		struct hawk_core_file *file;
+		struct hawk_error *err;
 
 		close_heap(world);
-		world->path = path;
-		if (sixteenth < 16) {
-			struct hawk_error *err =
-				hawk_target_open_core(path, &world->findings, &world->target);
-
-			/* Too short even for headers and notes. */
-			if (err) {
-				assert_true(sixteenth < 3);
-				hawk_error_destroy(err);
-				continue;
-			}
-			assert_null(hawk_heap_load(world->target, &world->findings, &world->heap));
-			assert_true(hawk_findings_partial(&world->findings));
-		} else {
-			load_path(world, synthetic_core_write(core, SIZE_MAX));
+		world_build(world);
+		check(hawk_core_file_over(world->bytes, world->size * sixteenth / 16, &file));
+		err = hawk_core_open_file(file, NULL, &world->findings, &world->target);
+		if (err) { /* too short even for headers and notes */
+			assert_true(sixteenth < 3);
+			hawk_error_destroy(err);
+			continue;
 		}
-		assert_true(world->heap.sweep.blocks >= last);
-		last = world->heap.sweep.blocks;
+		check(hawk_heap_load(world->target, &world->findings, &loaded));
+		assert_true(hawk_findings_partial(&world->findings));
+		assert_true(loaded.sweep.blocks >= last);
+		last = loaded.sweep.blocks;
 		if (sixteenth == 8) {
-			assert_non_null(world->heap.table);
+			assert_non_null(loaded.table);
 			assert_true(last > 100);
-			assert_int_equal(site_of(world, one)->inuse_objects, last);
+			assert_int_equal(site_of(one)->inuse_objects, last);
 		}
 	}
-	assert_int_equal(last, HEAP_BYTES / 64 - 1);
-	synthetic_core_destroy(core);
+	load(world);
+	assert_int_equal(loaded.sweep.blocks, HEAP_BYTES / 64 - 1);
 }
 
 /* Overwrites fields of the table with random bytes, small numbers and addresses of its own. */
@@ -405,16 +372,16 @@ static void break_table(struct synthetic_heap *built, uint64_t *seed, size_t fro
 	}
 }
 
-static void use_everything(struct sites_world *world, uint64_t *seed)
+static void use_everything(struct world *world, uint64_t *seed)
 {
 	struct hawk_trace *trace = malloc(sizeof(*trace));
 	struct hawk_block block;
 
-	for (size_t i = 0; i < world->heap.site_count; i++)
-		if (hawk_table_trace(world->heap.table, world->heap.sites[i].trace, trace))
+	for (size_t i = 0; i < loaded.site_count; i++)
+		if (hawk_table_trace(loaded.table, loaded.sites[i].trace, trace))
 			assert_in_range(trace->frame_count, 1, HAWK_TRACE_DEPTH_MAX);
-	for (unsigned i = 0; i < 4 && world->heap.table; i++)
-		hawk_block_at(world->target, &world->heap.plan,
+	for (unsigned i = 0; i < 4 && loaded.table; i++)
+		hawk_block_at(world->target, &loaded.plan,
 			      SYNTHETIC_HEAP + synthetic_random(seed) % HEAP_BYTES, &block);
 	free(trace);
 }
@@ -425,29 +392,28 @@ SITES_TEST(no_random_table_breaks_anything)
 	unsigned with_table = 0;
 
 	for (uint32_t i = 0; i < 8; i++)
-		synthetic_heap_add_trace(world->built, (uint64_t[]){0x401000 + i, 0x402000}, 2, i,
+		synthetic_heap_add_trace(world->heap, (uint64_t[]){0x401000 + i, 0x402000}, 2, i,
 					 i != 0);
 	fill_heap(world, 3);
-	memcpy(intact, world->built->table, sizeof(*intact));
+	memcpy(intact, world->heap->table, sizeof(*intact));
 	for (uint64_t seed = 1; seed <= 3000; seed++) {
-		struct synthetic_table *table = world->built->table;
+		struct synthetic_table *table = world->heap->table;
 		uint64_t random = seed;
 		uint64_t kept = seed % 4;
 
 		memcpy(table, intact, sizeof(*intact));
-		break_table(world->built, &random, 0,
-			    kept ? sizeof(table->header) : sizeof(*table));
+		break_table(world->heap, &random, 0, kept ? sizeof(table->header) : sizeof(*table));
 		/* Mostly let it through the first test, so that what lies behind is tried too. */
 		if (kept) {
 			memcpy(table, intact,
 			       kept == 3 ? offsetof(struct hawk_table_header, clock_units)
 					 : offsetof(struct hawk_table_header, check));
-			break_table(world->built, &random, sizeof(table->header),
+			break_table(world->heap, &random, sizeof(table->header),
 				    sizeof(*table) - sizeof(table->header));
 			table->header.check = hawk_table_check(&table->header);
 		}
 		load(world);
-		with_table += world->heap.table != NULL;
+		with_table += loaded.table != NULL;
 		use_everything(world, &random);
 	}
 	assert_true(with_table > 2000);

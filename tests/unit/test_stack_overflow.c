@@ -37,31 +37,28 @@ static bool overflowed(struct world *world, int code, uint64_t fault, uint64_t s
 
 WORLD_TEST(a_guard_page_inside_of_the_mapping_is_hit)
 {
-	assert_true(overflowed(world, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE,
-			       SYNTHETIC_WRITE));
-}
+	static const struct {
+		int code;
+		uint64_t fault, sp;
+		uint32_t flags;
+		bool overflowed;
+	} cases[] = {
+		{SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE, SYNTHETIC_WRITE, true},
+		/* By a large frame: the stack pointer is below the guard, where another stack is.
+		 */
+		{SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + PAGE - 256, SYNTHETIC_WRITE, true},
+		/* Code that was called on a stack: its memory may not be executed. */
+		{SEGV_ACCERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE, SYNTHETIC_WRITE, false},
+		/* Memory that cannot be a stack. */
+		{SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE, 0, false},
+		/* A fault far from the stack. */
+		{SEGV_MAPERR, STACK + PAGE, STACK + (UINT64_C(1) << 32), SYNTHETIC_WRITE, false},
+	};
 
-/* The stack pointer may be below the guard, where another stack is. */
-WORLD_TEST(so_is_it_by_a_large_frame)
-{
-	assert_true(overflowed(world, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + PAGE - 256,
-			       SYNTHETIC_WRITE));
-}
-
-/* Code that was called on a stack: its memory may not be executed. */
-WORLD_TEST(memory_that_is_not_permitted_is_no_guard)
-{
-	assert_false(overflowed(world, SEGV_ACCERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE,
-				SYNTHETIC_WRITE));
-}
-
-WORLD_TEST(memory_that_cannot_be_a_stack_has_none)
-{
-	assert_false(overflowed(world, SEGV_MAPERR, STACK + 2 * PAGE - 8, STACK + 2 * PAGE, 0));
-}
-
-WORLD_TEST(a_fault_far_from_the_stack_is_another)
-{
-	assert_false(overflowed(world, SEGV_MAPERR, STACK + PAGE, STACK + (UINT64_C(1) << 32),
-				SYNTHETIC_WRITE));
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		assert_int_equal(overflowed(world, cases[i].code, cases[i].fault, cases[i].sp,
+					    cases[i].flags),
+				 cases[i].overflowed);
+		world_renew(world);
+	}
 }

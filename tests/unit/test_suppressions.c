@@ -28,24 +28,27 @@ static const struct hawk_suppression_frame frames[] = {
 	 .line = 7,
 	 .module = "/usr/bin/app"},
 };
-enum { FRAMES = sizeof(frames) / sizeof(frames[0]) };
+enum { FRAMES = COUNT_OF(frames) };
 
 static const struct hawk_suppression_stack stack = {frames, FRAMES, by_malloc};
+
+static bool matches(const char *text, enum hawk_reach_kind kind,
+		    const struct hawk_suppression_stack *of)
+{
+	struct hawk_suppressions *suppressions;
+	bool found;
+
+	check(hawk_suppressions_create(&suppressions));
+	check(hawk_suppressions_parse(suppressions, "file", text, strlen(text)));
+	found = hawk_suppressions_match(suppressions, kind, of);
+	hawk_suppressions_destroy(suppressions);
+	return found;
+}
 
 /* Whether blocks of `kind` with the stack above are suppressed by `text`. */
 static bool suppresses_kind(const char *text, enum hawk_reach_kind kind)
 {
-	struct hawk_suppressions *suppressions;
-	struct hawk_error *err;
-	bool found;
-
-	assert_null(hawk_suppressions_create(&suppressions));
-	err = hawk_suppressions_parse(suppressions, "file", text, strlen(text));
-	if (err)
-		fail_msg("%s", hawk_error_message(err));
-	found = hawk_suppressions_match(suppressions, kind, &stack);
-	hawk_suppressions_destroy(suppressions);
-	return found;
+	return matches(text, kind, &stack);
 }
 
 static bool suppresses(const char *text)
@@ -113,22 +116,14 @@ TEST(a_function_has_all_its_names)
 					       "fun:pthread_create@@GLIBC_2.*",
 					       "obj:/usr/lib/libx.so.2.1", "obj:/lib/libx.so.2"};
 	static const struct hawk_suppression_stack one = {&named, 1, by_malloc};
-	struct hawk_suppressions *suppressions;
 
-	assert_null(hawk_suppressions_create(&suppressions));
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+	assert_false(matches("", HAWK_REACH_POSSIBLY, &one));
+	for (size_t i = 0; i < COUNT_OF(patterns); i++) {
 		char text[100];
 
-		assert_null(hawk_suppressions_match(suppressions, HAWK_REACH_POSSIBLY, &one));
 		snprintf(text, sizeof(text), "{\na\nMemcheck:Leak\n%s\n}\n", patterns[i]);
-		hawk_suppressions_destroy(suppressions);
-		assert_null(hawk_suppressions_create(&suppressions));
-		assert_null(hawk_suppressions_parse(suppressions, "f", text, strlen(text)));
-		assert_non_null(hawk_suppressions_match(suppressions, HAWK_REACH_POSSIBLY, &one));
-		hawk_suppressions_destroy(suppressions);
-		assert_null(hawk_suppressions_create(&suppressions));
+		assert_true(matches(text, HAWK_REACH_POSSIBLY, &one));
 	}
-	hawk_suppressions_destroy(suppressions);
 }
 
 TEST(allocation_functions_may_call_each_other)
@@ -208,14 +203,10 @@ TEST(mistakes_are_told_with_file_and_line)
 TEST(files_that_are_no_text_or_not_there_are_refused)
 {
 	struct hawk_suppressions *suppressions;
-	struct hawk_error *err;
 
 	assert_null(hawk_suppressions_create(&suppressions));
-	err = hawk_suppressions_parse(suppressions, "f", "leak:\0x", 7);
-	assert_int_equal(hawk_error_code(err), HAWK_ERROR_USAGE);
-	hawk_error_destroy(err);
-	err = hawk_suppressions_read(suppressions, "/nonexistent/file");
-	assert_int_equal(hawk_error_code(err), HAWK_ERROR_OS);
-	hawk_error_destroy(err);
+	check_fails(hawk_suppressions_parse(suppressions, "f", "leak:\0x", 7), HAWK_ERROR_USAGE,
+		    "");
+	check_fails(hawk_suppressions_read(suppressions, "/nonexistent/file"), HAWK_ERROR_OS, "");
 	hawk_suppressions_destroy(suppressions);
 }

@@ -27,9 +27,9 @@ SWEEP_TEST(sweep_finds_every_block_in_order)
 	assert_int_equal(world->result.header_bytes, 48);
 	assert_int_equal(world->result.overlapping, 0);
 	assert_int_equal(world->result.clipped, 0);
-	assert_false(sweep_world_has_finding(world, "block-overlap"));
-	assert_false(sweep_world_has_finding(world, "block-implausible"));
-	assert_false(sweep_world_has_finding(world, "block-clipped"));
+	assert_false(finding_of(&world->findings, "block-overlap"));
+	assert_false(finding_of(&world->findings, "block-implausible"));
+	assert_false(finding_of(&world->findings, "block-clipped"));
 }
 
 SWEEP_TEST(a_header_copied_elsewhere_is_not_a_block)
@@ -127,7 +127,7 @@ SWEEP_TEST(a_hundred_headers_inside_a_block_are_kept_if_they_are_younger)
 		assert_int_equal(world->count, birth < 9 ? 2 : 101);
 		assert_int_equal(sweep_world_offset(world, 0), birth < 9 ? 64 : 128);
 		assert_int_equal(world->result.overlapping, birth < 9 ? 100 : 1);
-		assert_true(sweep_world_has_finding(world, "block-overlap"));
+		assert_true(finding_of(&world->findings, "block-overlap"));
 	}
 }
 
@@ -146,7 +146,7 @@ SWEEP_TEST(a_seal_over_nonsense_is_counted_as_implausible)
 	sweep_world_sweep(world);
 	assert_int_equal(world->count, 0);
 	assert_int_equal(world->result.implausible, 5);
-	assert_true(sweep_world_has_finding(world, "block-implausible"));
+	assert_true(finding_of(&world->findings, "block-implausible"));
 }
 
 SWEEP_TEST(the_largest_size_that_fits_is_plausible)
@@ -332,7 +332,7 @@ SWEEP_TEST(a_block_whose_end_was_cut_off_is_found_and_counted)
 	sweep_world_sweep_again(world);
 	assert_int_equal(world->count, 2);
 	assert_int_equal(world->result.clipped, 1);
-	assert_true(sweep_world_has_finding(world, "block-clipped"));
+	assert_true(finding_of(&world->findings, "block-clipped"));
 }
 
 SWEEP_TEST(random_memory_holds_no_blocks)

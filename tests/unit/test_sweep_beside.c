@@ -12,7 +12,7 @@
 #include "hawk_parallel.h"
 #include "test.h"
 #include "hawk_dominators.h"
-#include "synthetic_sweep_core.h"
+#include "sweep_world.h"
 
 enum { PAGE = 4096 };
 

@@ -2,107 +2,77 @@
 /**
  * @file
  * Which file a module's names come from: where it is looked for, what is not used, what is said
- * about it. Programs are built in the test.
+ * about it; hostile and damaged files, and what is left of them. Programs are built in the test.
  */
-#include "test.h"
-#include "symbols/symbols_world.h"
-
 #include <arpa/inet.h>
+#include <elf.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-/** Splits `program` into `program` (stripped) and `program.debug`. */
-static void split_program(const char *extra)
-{
-	assert_int_equal(fixture_run("objcopy --only-keep-debug program program.debug && "
-				     "strip -s program %s",
-				     extra),
-			 0);
-}
+#include "test.h"
+#include "symbols/symbols_world.h"
 
-SYMBOLS_TEST(a_debug_file_is_found_by_its_link)
-{
-	static const char *const places[] = {".", ".debug"};
-	uint64_t address;
+#define SPLIT "objcopy --only-keep-debug program program.debug && strip -s program && "
+#define LINK  SPLIT "objcopy --add-gnu-debuglink=program.debug program && "
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		address = build_inlined_as("program", "-O2 -g -Wl,--build-id=none");
-		split_program("&& objcopy --add-gnu-debuglink=program.debug program");
-		assert_int_equal(fixture_run("mkdir -p %s && mv program.debug moved && "
-					     "mv moved %s/program.debug",
-					     places[i], places[i]),
-				 0);
-		open_module("program");
-		expect_function(address, "plain");
-		expect_status(HAWK_SYMBOL_DWARF);
-		assert_int_not_equal(look(address, true)->line, 0);
-		assert_int_equal(fixture_run("rm -rf program.debug .debug"), 0);
+/** Moves `program.debug` to where a debug directory has the build-id of `program`. */
+#define MOVE_TO_ID                                                                                 \
+	"id=$(readelf -n program | sed -n 's/.*Build ID: //p') && rest=${id#??} && "               \
+	"mkdir -p ids/.build-id/${id%$rest} && "                                                   \
+	"mv program.debug ids/.build-id/${id%$rest}/$rest.debug"
+
+static const char without_id[] = "-O2 -g -Wl,--build-id=none",
+		  with_id[] = "-O2 -g -Wl,--build-id=sha1";
+
+SYMBOLS_TEST(debug_files_are_found_by_link_and_build_id)
+{
+	static const struct {
+		const char *build;   /**< options of the compiler */
+		const char *prepare; /**< commands of a shell; a folder that they make is "new" or
+					"ids" */
+		struct hawk_symbols_options options;
+		enum hawk_symbol_status status; /**< SYMTAB: it has no names */
+	} cases[] = {
+		{without_id, LINK "true", {0}, HAWK_SYMBOL_DWARF},
+		{without_id,
+		 LINK "mkdir .debug && mv program.debug .debug/",
+		 {0},
+		 HAWK_SYMBOL_DWARF},
+		{without_id,
+		 LINK "mkdir -p new$PWD && mv program.debug new$PWD/",
+		 {.debug_directory = "new"},
+		 HAWK_SYMBOL_DWARF},
+		/* Another checksum. */
+		{without_id, LINK "printf x >>program.debug && true", {0}, HAWK_SYMBOL_SYMTAB},
+		{with_id, SPLIT MOVE_TO_ID, {.debug_directory = "ids"}, HAWK_SYMBOL_DWARF},
+		{with_id,
+		 SPLIT MOVE_TO_ID " && rm program",
+		 {.debug_directory = "ids"},
+		 HAWK_SYMBOL_DWARF},
+		{with_id,
+		 "mkdir -p new$PWD && mv program new$PWD/",
+		 {.sysroot = "new"},
+		 HAWK_SYMBOL_DWARF},
+	};
+
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		uint64_t address = build_inlined_as("program", cases[i].build);
+
+		open_with("program", cases[i].options);
+		if (cases[i].build == with_id)
+			want_build_id_of("program");
+		assert_int_equal(fixture_run("%s", cases[i].prepare), 0);
+		if (cases[i].status == HAWK_SYMBOL_DWARF) {
+			expect_function(address, "plain");
+			assert_int_not_equal(look(address, true)->line, 0);
+		} else {
+			expect_unknown(address);
+		}
+		expect_status(cases[i].status);
+		if (world.module.build_id && access("program", R_OK) == 0)
+			assert_int_equal(world.findings.count, 0);
+		assert_int_equal(fixture_run("rm -rf program* .debug ids new"), 0);
 	}
-}
-
-SYMBOLS_TEST(a_debug_file_is_found_by_its_link_below_the_debug_directory)
-{
-	struct hawk_symbols_options options = {.debug_directory = "global"};
-	uint64_t address = build_inlined_as("program", "-O2 -g -Wl,--build-id=none");
-	split_program("&& objcopy --add-gnu-debuglink=program.debug program");
-	assert_int_equal(fixture_run("mkdir -p global%s && mv program.debug global%s/",
-				     fixture_folder, fixture_folder),
-			 0);
-	open_with("program", options);
-	expect_function(address, "plain");
-	expect_status(HAWK_SYMBOL_DWARF);
-	assert_int_equal(fixture_run("rm -rf global"), 0);
-}
-
-SYMBOLS_TEST(a_linked_debug_file_with_another_checksum_is_not_used)
-{
-	uint64_t address = build_inlined_as("program", "-O2 -g -Wl,--build-id=none");
-	split_program("&& objcopy --add-gnu-debuglink=program.debug program && "
-		      "printf x >>program.debug && true");
-	open_module("program");
-	expect_unknown(address);
-	expect_status(HAWK_SYMBOL_SYMTAB);
-	assert_int_equal(fixture_run("rm program.debug"), 0);
-}
-
-/** Moves `file` to where a debug directory has the build-id of `program`. */
-static void move_to_build_id(const char *file, const char *suffix)
-{
-	uint8_t id[HAWK_MODULE_BUILD_ID_MAX];
-	char hex[2 * HAWK_MODULE_BUILD_ID_MAX + 1] = "";
-	uint32_t count = fixture_build_id("program", id);
-
-	for (uint32_t i = 1; i < count; i++)
-		sprintf(hex + 2 * (i - 1), "%02x", id[i]);
-	assert_int_equal(fixture_run("mkdir -p ids/.build-id/%02x && mv %s ids/.build-id/%02x/%s%s",
-				     id[0], file, id[0], hex, suffix),
-			 0);
-}
-
-SYMBOLS_TEST(a_debug_file_is_found_by_build_id)
-{
-	struct hawk_symbols_options options = {.debug_directory = "ids"};
-	uint64_t address = build_inlined();
-	split_program("");
-	move_to_build_id("program.debug", ".debug");
-	open_with("program", options);
-	want_build_id_of("program");
-	expect_function(address, "plain");
-	expect_status(HAWK_SYMBOL_DWARF);
-	assert_int_equal(world.findings.count, 0);
-}
-
-SYMBOLS_TEST(a_debug_file_serves_without_its_program)
-{
-	struct hawk_symbols_options options = {.debug_directory = "ids"};
-	uint64_t address = build_inlined();
-	split_program("");
-	move_to_build_id("program.debug", ".debug");
-	open_with("program", options);
-	want_build_id_of("program");
-	assert_int_equal(fixture_run("rm program"), 0);
-	expect_function(address, "plain");
-	expect_status(HAWK_SYMBOL_DWARF);
 }
 
 SYMBOLS_TEST(symbols_embedded_in_a_stripped_program_are_used)
@@ -169,8 +139,11 @@ SYMBOLS_TEST(another_program_at_the_path_does_not_matter_if_the_right_one_is_fou
 {
 	struct hawk_symbols_options options = {.debug_directory = "ids"};
 	uint64_t address = build_inlined();
-	assert_int_equal(fixture_run("cp program copy"), 0);
-	move_to_build_id("copy", "");
+	assert_int_equal(
+		fixture_run("%s",
+			    "cp program program.debug && " MOVE_TO_ID
+			    " && cd ids/.build-id/* && mv *.debug $(basename *.debug .debug)"),
+		0);
 	open_with("other", options);
 	want_build_id_of("program");
 	fixture_build("g++", "-O2 -g -Wl,--build-id=sha1 -DOTHER", "scopes.cpp", "other");
@@ -188,23 +161,17 @@ SYMBOLS_TEST(a_file_that_cannot_be_verified_is_used_and_named)
 	assert_non_null(strstr(finding("module-unverified"), world.path));
 }
 
-SYMBOLS_TEST(a_missing_file_is_named)
+SYMBOLS_TEST(a_missing_file_is_named_and_a_relative_path_not_looked_for)
 {
 	open_module("nowhere");
 
 	expect_unknown(0x1000);
 	expect_status(HAWK_SYMBOL_NOT_FOUND);
 	assert_non_null(strstr(finding("module-not-found"), world.path));
-}
-
-SYMBOLS_TEST(a_relative_path_is_not_looked_for_here)
-{
-	uint64_t address = build_inlined();
-
+	build_inlined();
 	open_module("program");
-
 	world.module.path = "program";
-	expect_unknown(address);
+	expect_unknown(0x1000);
 	expect_status(HAWK_SYMBOL_NOT_FOUND);
 }
 
@@ -220,18 +187,6 @@ SYMBOLS_TEST(the_executable_option_names_the_main_module_only)
 	expect_unknown(address);
 }
 
-SYMBOLS_TEST(the_sysroot_comes_before_the_path_itself)
-{
-	struct hawk_symbols_options options = {.sysroot = "root"};
-	uint64_t address = build_inlined();
-	assert_int_equal(fixture_run("mkdir -p root%s && mv program root%s/", fixture_folder,
-				     fixture_folder),
-			 0);
-	open_with("program", options);
-	expect_function(address, "plain");
-	assert_int_equal(fixture_run("rm -rf root"), 0);
-}
-
 SYMBOLS_TEST(nothing_is_fetched_from_the_network)
 {
 	struct sockaddr_in address = {.sin_family = AF_INET,
@@ -242,7 +197,7 @@ SYMBOLS_TEST(nothing_is_fetched_from_the_network)
 	char url[64];
 
 	build_inlined();
-	split_program("");
+	assert_int_equal(fixture_run(SPLIT "true"), 0);
 	assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
 	assert_int_equal(listen(listener, 4), 0);
 	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
@@ -254,4 +209,143 @@ SYMBOLS_TEST(nothing_is_fetched_from_the_network)
 	assert_int_equal(poll(&event, 1, 0), 0);
 	unsetenv("DEBUGINFOD_URLS");
 	close(listener);
+}
+
+static void expect_refused(const char *name, const char *why)
+{
+	open_module(name);
+
+	expect_unknown(0x1000);
+	expect_status(HAWK_SYMBOL_REFUSED);
+	if (!strstr(finding("module-refused"), why))
+		fail_msg("\"%s\" does not say \"%s\"", finding("module-refused"), why);
+}
+
+SYMBOLS_TEST(what_is_not_a_regular_file_is_not_opened)
+{
+	assert_int_equal(fixture_run("mkfifo fifo && mkdir folder && ln -s /dev/zero zero"), 0);
+	expect_refused("fifo", "is not a regular file");
+	expect_refused("folder", "is not a regular file");
+	expect_refused("zero", "is not a regular file");
+}
+
+static void write_file(const char *name, const void *bytes, size_t size)
+{
+	FILE *file = fopen(name, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+SYMBOLS_TEST(files_that_are_no_programs_are_refused_by_name)
+{
+	Elf64_Ehdr header = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+			     .e_type = ET_CORE,
+			     .e_machine = EM_X86_64,
+			     .e_version = EV_CURRENT,
+			     .e_ehsize = sizeof(header)};
+
+	write_file("empty", "", 0);
+	write_file("text", "hello\n", 6);
+	write_file("magic", header.e_ident, 16);
+	write_file("core", &header, sizeof(header));
+	header.e_type = ET_DYN;
+	header.e_machine = EM_AARCH64;
+	write_file("foreign", &header, sizeof(header));
+	header.e_machine = EM_386;
+	header.e_ident[EI_CLASS] = ELFCLASS32;
+	write_file("narrow", &header, sizeof(header));
+	expect_refused("empty", "is empty");
+	expect_refused("text", "is not an ELF file");
+	expect_refused("magic", "without a complete header");
+	expect_refused("core", "neither a program nor a shared object");
+	expect_refused("foreign", "another architecture");
+	expect_refused("narrow", "another architecture");
+}
+
+SYMBOLS_TEST(random_bytes_behind_the_magic_do_no_harm)
+{
+	unsigned char bytes[4096];
+
+	srandom(17);
+	for (int round = 0; round < 200; round++) {
+		for (size_t i = 0; i < sizeof(bytes); i++)
+			bytes[i] = (unsigned char)(random() % (round % 2 ? 256 : 5));
+		memcpy(bytes, "\177ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\76\0\1\0\0\0", 24);
+		write_file("random", bytes, sizeof(bytes));
+		open_module("random");
+		for (uint64_t address = 0; address < sizeof(bytes); address += 64)
+			look(address, true);
+	}
+}
+
+SYMBOLS_TEST(a_program_cut_anywhere_does_no_harm)
+{
+	uint64_t address;
+	size_t size;
+	char *bytes;
+	FILE *file;
+
+	address = build_inlined();
+	bytes = malloc(1 << 20);
+	file = fopen("program", "r");
+	assert_non_null(bytes);
+	assert_non_null(file);
+	size = fread(bytes, 1, 1 << 20, file);
+	fclose(file);
+	for (size_t cut = 1; cut < size; cut += size / 97) {
+		write_file("cut", bytes, cut);
+		open_module("cut");
+		look(address, true);
+	}
+	free(bytes);
+}
+
+SYMBOLS_TEST(missing_split_information_is_said_and_lines_are_left)
+{
+	uint64_t address = build_inlined_as("program", "-O2 -g -gsplit-dwarf");
+	assert_int_equal(fixture_run("rm *.dwo"), 0);
+	open_module("program");
+	expect_function(address, "plain");
+	assert_int_not_equal(look(address, true)->line, 0);
+	assert_non_null(strstr(finding("split-debug-missing"), ".dwo"));
+	assert_int_equal(fixture_run("g++ -O2 -g -gsplit-dwarf inlined.cpp -o program && "
+				     "for f in *.dwo; do rm $f; mkfifo $f; done"),
+			 0);
+	open_module("program");
+	expect_function(address, "plain");
+	assert_int_equal(fixture_run("rm *.dwo"), 0);
+}
+
+SYMBOLS_TEST(missing_shared_information_is_said_and_not_opened_if_special)
+{
+	uint64_t address;
+
+	for (int round = 0; round < 2; round++) {
+		address = build_inlined();
+		assert_int_equal(
+			fixture_run("printf 'shared.debug\\0abcdefghijklmnopqrst' >link && "
+				    "objcopy --add-section .gnu_debugaltlink=link program"),
+			0);
+		assert_int_equal(round ? fixture_run("mkfifo shared.debug") : 0, 0);
+		open_module("program");
+		expect_function(address, "plain");
+		assert_non_null(strstr(finding("shared-debug-missing"), "shared.debug"));
+	}
+	assert_int_equal(fixture_run("rm shared.debug"), 0);
+}
+
+SYMBOLS_TEST(what_libdw_cannot_unpack_is_said_and_names_are_left)
+{
+	uint64_t address = build_inlined();
+	if (fixture_run("objcopy --compress-debug-sections=zstd program") != 0) {
+		print_message("this objcopy cannot compress with zstd\n");
+		skip();
+	}
+	open_module("program");
+	expect_function(address, "plain");
+	/* elfutils 0.189 and later can read it, if built so. */
+	if (hawk_symbols_status(world.symbols, &world.module) != HAWK_SYMBOL_DWARF)
+		assert_non_null(strstr(finding("debug-zstd"), "zstd"));
 }

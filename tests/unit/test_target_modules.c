@@ -27,6 +27,16 @@ static void add_pages(struct world *world, uint64_t address, const void *bytes, 
 				   });
 }
 
+/** A page with the ELF header of a file, mapped at `address` as its first `pages` pages. */
+static void add_header(struct world *world, uint64_t address, struct synthetic_elf elf,
+		       uint64_t pages, uint32_t flags, const char *path)
+{
+	uint8_t header[SYNTHETIC_PAGE_BYTES];
+
+	synthetic_elf_page(header, elf);
+	add_pages(world, address, header, pages, flags, path, 0);
+}
+
 /** A library of 4 pages at `address`: header and text, data, and a page of .bss. */
 static void add_library(struct world *world, uint64_t address, const char *path)
 {
@@ -71,15 +81,11 @@ WORLD_TEST(a_module_has_bias_build_id_and_bss)
 
 WORLD_TEST(an_executable_at_its_linked_address_has_bias_zero)
 {
-	uint8_t header[SYNTHETIC_PAGE_BYTES];
-	const struct hawk_module *module;
-
-	synthetic_elf_page(header, (struct synthetic_elf){.vaddr = 0x400000, .executable = true});
-	add_pages(world, 0x400000, header, 1, TEXT, "/bin/fixed", 0);
+	add_header(world, 0x400000, (struct synthetic_elf){.vaddr = 0x400000, .executable = true},
+		   1, TEXT, "/bin/fixed");
 	world_open(world);
-	module = modules_of(world, 1);
-	assert_true(module->has_bias);
-	assert_int_equal(module->bias, 0);
+	assert_true(modules_of(world, 1)->has_bias);
+	assert_int_equal(modules_of(world, 1)->bias, 0);
 }
 
 WORLD_TEST(the_same_library_loaded_twice_is_two_modules)
@@ -96,22 +102,18 @@ WORLD_TEST(the_same_library_loaded_twice_is_two_modules)
 
 WORLD_TEST(a_deleted_file_is_flagged_and_its_name_cut)
 {
-	const struct hawk_module *module;
-
 	add_library(world, 0x10000, "/lib/liba.so (deleted)");
 	world_open(world);
-	module = modules_of(world, 1);
-	assert_string_equal(module->path, "/lib/liba.so");
-	assert_true(module->deleted);
+	assert_string_equal(modules_of(world, 1)->path, "/lib/liba.so");
+	assert_true(modules_of(world, 1)->deleted);
 }
 
-WORLD_TEST(a_file_mapped_as_data_is_no_module)
+WORLD_TEST(a_file_mapped_as_data_or_copied_to_the_heap_is_no_module)
 {
-	uint8_t header[SYNTHETIC_PAGE_BYTES];
-
-	synthetic_elf_page(header, (struct synthetic_elf){.bytes = 0x4000});
-	add_pages(world, 0x10000, header, 4, SYNTHETIC_READ, "/lib/liba.so", 0);
+	add_header(world, 0x10000, (struct synthetic_elf){.bytes = 0x4000}, 4, SYNTHETIC_READ,
+		   "/lib/liba.so");
 	add_pages(world, 0x20000, NULL, 4, DATA, "/var/data", 0);
+	add_library(world, 0x30000, NULL);
 	world_open(world);
 	modules_of(world, 0);
 }
@@ -155,14 +157,6 @@ WORLD_TEST(code_that_is_mapped_a_second_time_has_its_own_bias)
 	assert_false(modules[2].has_bias); /* the file has no such page */
 }
 
-WORLD_TEST(a_copy_of_a_library_on_the_heap_is_no_module)
-{
-	add_library(world, 0x10000, "/lib/liba.so");
-	add_library(world, 0x20000, NULL);
-	world_open(world);
-	modules_of(world, 1);
-}
-
 WORLD_TEST(executable_mappings_without_header_are_a_module_without_bias)
 {
 	const struct hawk_module *module;
@@ -183,13 +177,11 @@ WORLD_TEST(executable_mappings_without_header_are_a_module_without_bias)
 WORLD_TEST(the_vdso_is_found_by_its_address)
 {
 	static const uint64_t auxv[][2] = {{AT_SYSINFO_EHDR, 0x30000}};
-	uint8_t header[SYNTHETIC_PAGE_BYTES];
 	const struct hawk_module *module;
 
-	synthetic_elf_page(header, (struct synthetic_elf){.bytes = 4096});
 	synthetic_core_add_auxv(world->core, auxv, 1);
 	add_library(world, 0x10000, "/lib/liba.so");
-	add_pages(world, 0x30000, header, 1, TEXT, NULL, 0);
+	add_header(world, 0x30000, (struct synthetic_elf){.bytes = 4096}, 1, TEXT, NULL);
 	world_open(world);
 	module = &modules_of(world, 2)[1];
 	assert_true(module->vdso);
@@ -310,11 +302,8 @@ WORLD_TEST(without_a_note_the_dynamic_linker_names_the_modules)
 	assert_int_equal(modules[1].start, 0x50000);
 	assert_int_equal(modules[1].end, 0x53000);
 	assert_non_null(world_finding(world, "file-note-missing"));
-}
-
-WORLD_TEST(a_ring_of_loaded_files_ends)
-{
-	add_links(world, true);
+	world_renew(world);
+	add_links(world, true); /* a ring */
 	world_open(world);
 	modules_of(world, 2);
 	assert_non_null(world_finding(world, "link-map-endless"));

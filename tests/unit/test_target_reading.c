@@ -25,16 +25,12 @@ WORLD_TEST(a_read_crosses_mappings_that_touch)
 
 WORLD_TEST(a_read_that_is_not_complete_is_a_fault)
 {
-	struct hawk_error *error;
 	char bytes[16];
 
 	synthetic_core_add_memory(world->core, 0x10000, "abcd", 4);
 	synthetic_core_add_memory(world->core, 0x10006, "gh", 2);
 	world_open(world);
-	error = hawk_target_read(world->target, 0x10002, bytes, 6);
-	assert_non_null(error);
-	assert_int_equal(hawk_error_code(error), HAWK_ERROR_FAULT);
-	hawk_error_destroy(error);
+	check_fails(hawk_target_read(world->target, 0x10002, bytes, 6), HAWK_ERROR_FAULT, "");
 	assert_int_equal(hawk_target_read_some(world->target, 0x10002, bytes, 6), 2);
 	assert_int_equal(hawk_target_read_some(world->target, 0xffff, bytes, 6), 0);
 	assert_int_equal(hawk_target_read_some(world->target, UINT64_MAX, bytes, 6), 0);
@@ -108,13 +104,11 @@ WORLD_TEST(holes_of_the_file_can_be_left_out)
 	uint64_t at = 0;
 	uint64_t data_bytes = 0;
 	char *path = write_sparse_core(world);
-	struct hawk_error *error;
 
 	if (!path)
 		skip(); /* this file system has no holes */
-	error = hawk_target_open_core(path, &world->findings, &world->target);
+	check(hawk_target_open_core(path, &world->findings, &world->target));
 	synthetic_core_remove(path);
-	assert_null(error);
 	while (hawk_target_next_data(world->target, at, UINT64_MAX, &start, &end)) {
 		char byte = 0;
 
@@ -136,7 +130,6 @@ WORLD_TEST(a_file_that_shrinks_yields_zeros_and_a_finding)
 {
 	enum { SEGMENT_BYTES = 1 << 20 };
 	uint8_t *memory = malloc(SEGMENT_BYTES);
-	struct hawk_error *error;
 	const uint8_t *view;
 	char *path;
 
@@ -144,8 +137,7 @@ WORLD_TEST(a_file_that_shrinks_yields_zeros_and_a_finding)
 	synthetic_core_add_memory(world->core, 0x10000000, memory, SEGMENT_BYTES);
 	free(memory);
 	path = synthetic_core_write(world->core, SIZE_MAX);
-	error = hawk_target_open_core(path, &world->findings, &world->target);
-	assert_null(error);
+	check(hawk_target_open_core(path, &world->findings, &world->target));
 	hawk_target_check(world->target, &world->findings);
 	assert_null(world_finding(world, "core-changed"));
 	assert_int_equal(truncate(path, 100 << 10), 0);

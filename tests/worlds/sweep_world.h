@@ -77,6 +77,27 @@ struct synthetic_core *sweep_world_cut(const struct sweep_world *world, uint64_t
 /** Offset of a block that was found, from SYNTHETIC_HEAP. */
 uint64_t sweep_world_offset(const struct sweep_world *world, size_t block);
 
-bool sweep_world_has_finding(const struct sweep_world *world, const char *key);
+/** A core of a heap of any size, for sweeps on several threads. */
+struct sweep_core {
+	struct synthetic_heap *heap;
+	char *path;
+	struct hawk_target *target;
+	struct hawk_span excluded[8];
+	struct hawk_sweep_plan plan;
+};
+
+/** sweep_world_spoil() at every `seam` bytes; of each four seeds, one is torn; of each eight, four
+ * have holes. */
+void sweep_core_open_spoiled(struct sweep_core *core, uint64_t bytes, uint64_t seam, uint64_t seed);
+
+/** As nearly all heaps are: blocks of up to 150 bytes, a few of megabytes, and gaps. */
+struct synthetic_heap *sweep_core_dense_heap(uint64_t bytes, uint64_t seed);
+
+void sweep_core_open_dense(struct sweep_core *core, uint64_t bytes, uint64_t seed);
+
+/** The core of `core->heap`, which the caller has made. */
+void sweep_core_open(struct sweep_core *core);
+
+void sweep_core_close(struct sweep_core *core);
 
 #endif

@@ -7,22 +7,12 @@
 
 #include "hawk_parallel.h"
 
-#include <stdio.h>
 #include <elf.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "core_file.h"
+#include "test.h"
 
 static uint32_t site_of_trace[GRAPH_TRACES] = {0, 1, 2, 3, 4, 5, 6, 7};
-
-static void check(struct hawk_error *err)
-{
-	if (!err)
-		return;
-	fprintf(stderr, "%s\n", hawk_error_message(err));
-	abort();
-}
 
 static void *need(void *pointer)
 {

@@ -29,4 +29,19 @@ void site_world_dominators(const struct site_world *fixture, enum hawk_edges edg
 
 void site_world_close(struct site_world *fixture);
 
+/** The same with dominators and an oracle, and with roots in a few groups. */
+struct paths_world {
+	struct graph_world *world;
+	struct graph_oracle oracle;
+	const struct hawk_graph *graph; /**< the world's */
+	struct hawk_reach reach;
+	struct hawk_dominators dominators;
+	uint32_t *groups;
+};
+
+/** Takes over `world`, which is filled and not open. */
+struct paths_world *paths_world_open(struct graph_world *world);
+struct paths_world *paths_world_random(uint64_t *seed);
+void paths_world_close(struct paths_world *paths);
+
 #endif

@@ -12,13 +12,22 @@ static void init(struct world *world)
 	hawk_findings_init(&world->findings);
 }
 
-static void deinit(struct world *world)
+void world_close(struct world *world)
 {
 	hawk_target_close(world->target);
 	hawk_findings_deinit(&world->findings);
+	hawk_findings_init(&world->findings);
+	free(world->bytes);
+	world->target = NULL;
+	world->bytes = NULL;
+}
+
+static void deinit(struct world *world)
+{
+	world_close(world);
+	hawk_findings_deinit(&world->findings);
 	synthetic_core_destroy(world->core);
 	synthetic_heap_destroy(world->heap);
-	free(world->bytes);
 }
 
 int world_set_up(void **state)
@@ -74,10 +83,7 @@ void world_open_core(struct world *world, struct synthetic_core *core)
 
 const struct hawk_finding *world_finding(const struct world *world, const char *key)
 {
-	for (size_t i = 0; i < world->findings.count; i++)
-		if (!strcmp(world->findings.items[i].key, key))
-			return &world->findings.items[i];
-	return NULL;
+	return finding_of(&world->findings, key);
 }
 
 void world_expect_bytes(const struct world *world, uint64_t address, const char *bytes)

@@ -33,6 +33,9 @@ void world_build(struct world *world);
 /** Opens `bytes`, which it builds if that was not done; fails the test if the core is refused. */
 void world_open(struct world *world);
 
+/** Forgets what was opened and found, and keeps what is under construction. */
+void world_close(struct world *world);
+
 /** Opens this core, and destroys it. */
 void world_open_core(struct world *world, struct synthetic_core *core);
 

@@ -38,6 +38,23 @@ void check(struct hawk_error *err)
 		fail_msg("%s", hawk_error_message(err));
 }
 
+void check_fails(struct hawk_error *err, enum hawk_error_code code, const char *words)
+{
+	assert_non_null(err);
+	if (!strstr(hawk_error_message(err), words))
+		fail_msg("\"%s\" does not say \"%s\"", hawk_error_message(err), words);
+	assert_int_equal(hawk_error_code(err), code);
+	hawk_error_destroy(err);
+}
+
+const struct hawk_finding *finding_of(const struct hawk_findings *findings, const char *key)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (!strcmp(findings->items[i].key, key))
+			return &findings->items[i];
+	return NULL;
+}
+
 int main(void)
 {
 	return _cmocka_run_group_tests(program_invocation_short_name, tests, test_count,

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "hawk_error.h"
+#include "hawk_findings.h"
 
 /** Adds a test to those that main() runs. `set_up` and `tear_down` may be NULL. */
 void test_add(const char *name, CMUnitTestFunction run, CMFixtureFunction set_up,
@@ -28,6 +29,12 @@ void test_add_group(CMFixtureFunction set_up, CMFixtureFunction tear_down);
 
 /** Fails the test with the message of `err`, unless it is NULL. */
 void check(struct hawk_error *err);
+
+/** Fails the test unless `err` is an error of `code` whose message contains `words`. Frees it. */
+void check_fails(struct hawk_error *err, enum hawk_error_code code, const char *words);
+
+/** The finding with `key`, or NULL. */
+const struct hawk_finding *finding_of(const struct hawk_findings *findings, const char *key);
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
