@@ -33,26 +33,14 @@ enum {
 	ACCESSORS = 16, /**< unw_accessors_t: eight, and in later versions optional ones */
 };
 
-/** unw_dyn_info_t with its unw_dyn_remote_table_info_t. */
-struct table_info {
-	void *next, *previous;
-	uint64_t start, end; /**< program counters */
-	uint64_t gp;
-	int32_t format, padding;
-	uint64_t load_offset;
-	uint64_t name;
-	uint64_t base; /**< of the entries' numbers */
-	uint64_t words;
-	uint64_t entries;
-};
-
+/** In the order of find_functions(). */
 static struct {
 	void *(*create_addr_space)(void **accessors, int byte_order);
 	int (*set_caching_policy)(void *space, int policy);
 	int (*init_remote)(void *cursor, void *space, void *walk);
 	int (*step)(void *cursor);
 	int (*get_reg)(void *cursor, int number, uint64_t *value);
-	int (*search_unwind_table)(void *space, uint64_t pc, struct table_info *table, void *info,
+	int (*search_unwind_table)(void *space, uint64_t pc, const uint64_t *table, void *info,
 				   int needs_unwind_info, void *walk);
 } unw;
 
@@ -95,19 +83,24 @@ static int find_procedure(void *in, uint64_t pc, void *info, int needs_unwind_in
 {
 	struct hawk_code_range module;
 	struct hawk_cfi_table table;
-	struct table_info found;
 
 	if (!hawk_modules_find(pc, &module) || !hawk_cfi_find_table(&module, &table))
 		return -ENOINFO;
-	found = (struct table_info){
-		.start = module.start,
-		.end = module.end,
-		.format = FORMAT_REMOTE_TABLE,
-		.base = module.eh_frame_hdr,
-		.words = table.count,
-		.entries = (uint64_t)table.entries,
-	};
-	return unw.search_unwind_table(in, pc, &found, info, needs_unwind_info, walk);
+	/* unw_dyn_info_t: next, previous, start, end, gp, format; then its remote table: load
+	 * offset, name, what the entries are relative to, words, entries */
+	const uint64_t found[] = {0,
+				  0,
+				  module.start,
+				  module.end,
+				  0,
+				  FORMAT_REMOTE_TABLE,
+				  0,
+				  0,
+				  module.eh_frame_hdr,
+				  table.count,
+				  (uint64_t)table.entries};
+
+	return unw.search_unwind_table(in, pc, found, info, needs_unwind_info, walk);
 }
 
 /** What is not needed: names, other registers, code that was registered at run time. */
@@ -209,25 +202,17 @@ static bool enter(void)
 	return false;
 }
 
-static uint64_t set_signal_mask(uint64_t mask)
-{
-	uint64_t before = 0;
-
-	hawk_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, sizeof(mask), 0,
-		      0);
-	return before;
-}
-
 /* Not inlined: this frame is where libunwind begins. */
 __attribute__((noinline)) uint32_t hawk_libunwind_walk(const struct hawk_frame_state *start,
 						       uint64_t *pcs, uint32_t max, uint32_t *flags)
 {
-	uint64_t registers[HAWK_CFI_REGISTERS] = {0}, mask;
+	uint64_t registers[HAWK_CFI_REGISTERS] = {0}, every_signal = ~UINT64_C(0), mask = 0;
 	int saved_errno = errno;
 	uint32_t count = 0;
 
 	HAWK_CAPTURE_REGISTERS(registers);
-	mask = set_signal_mask(~UINT64_C(0));
+	hawk_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&every_signal, (long)&mask,
+		      sizeof(mask), 0, 0);
 	if (enter()) {
 		*area = (struct walk){.start = *start, .pcs = pcs, .max = max};
 		__builtin_memcpy(area->registers, registers, sizeof(registers));
@@ -237,20 +222,25 @@ __attribute__((noinline)) uint32_t hawk_libunwind_walk(const struct hawk_frame_s
 		__atomic_store_n(&owner, 0, __ATOMIC_RELEASE);
 	}
 	errno = saved_errno;
-	set_signal_mask(mask);
+	hawk_syscall6(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, sizeof(mask), 0, 0);
 	return count;
 }
 
 static bool find_functions(void *library)
 {
-	*(void **)&unw.create_addr_space = dlsym(library, "_Ux86_64_create_addr_space");
-	*(void **)&unw.set_caching_policy = dlsym(library, "_Ux86_64_set_caching_policy");
-	*(void **)&unw.init_remote = dlsym(library, "_Ux86_64_init_remote");
-	*(void **)&unw.step = dlsym(library, "_Ux86_64_step");
-	*(void **)&unw.get_reg = dlsym(library, "_Ux86_64_get_reg");
-	*(void **)&unw.search_unwind_table = dlsym(library, "_Ux86_64_dwarf_search_unwind_table");
-	return unw.create_addr_space && unw.set_caching_policy && unw.init_remote && unw.step &&
-	       unw.get_reg && unw.search_unwind_table;
+	static const char *const names[] = {
+		"_Ux86_64_create_addr_space", "_Ux86_64_set_caching_policy",
+		"_Ux86_64_init_remote",       "_Ux86_64_step",
+		"_Ux86_64_get_reg",           "_Ux86_64_dwarf_search_unwind_table",
+	};
+	void **functions = (void **)&unw;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		functions[i] = dlsym(library, names[i]);
+		if (!functions[i])
+			return false;
+	}
+	return true;
 }
 
 bool hawk_unwind_load_libunwind(void)
