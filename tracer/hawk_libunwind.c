@@ -21,7 +21,8 @@
 
 enum {
 	AREA_BYTES = 64 << 10, /**< the walk, and above it the stack, of which 2 KiB are used */
-	YIELDS_MAX = 100000,   /**< whoever is in there for so long does not come back */
+	PAGES = 64,
+	YIELDS_MAX = 100000, /**< whoever is in there for so long does not come back */
 	STEPS_MAX = HAWK_STACK_FRAMES + 64, /**< the stack's frames and the tracer's own */
 
 	/* Of libunwind. */
@@ -48,6 +49,7 @@ static struct {
 struct walk {
 	uint64_t registers[HAWK_CFI_REGISTERS]; /**< of the tracer's own frame, where it begins */
 	uint64_t cursor[128 + 64];              /**< unw_cursor_t is 127 words */
+	uint64_t pages[PAGES];                  /**< that were readable: number << 1 | 1 */
 	struct hawk_frame_state start;
 	uint64_t *pcs;
 	uint32_t max;
@@ -60,10 +62,23 @@ static void *space;
 static struct walk *area; /**< AREA_BYTES */
 static uint64_t owner;    /**< process id << 32 | thread id of who is in there; 0 = nobody */
 
+/** Asks the kernel once for each page of a walk. */
+static bool is_readable(struct walk *walk, uint64_t address)
+{
+	uint64_t number = address / 4096, key = number << 1 | 1;
+	uint64_t *page = &walk->pages[number % PAGES];
+
+	if (address & 7)
+		return hawk_readable(address);
+	if (*page != key && hawk_readable(address))
+		*page = key;
+	return *page == key;
+}
+
 static int access_memory(void *in, uint64_t address, uint64_t *value, int write, void *walk)
 {
-	(void)in, (void)walk;
-	if (write || !hawk_readable(address))
+	(void)in;
+	if (write || !is_readable(walk, address))
 		return -EINVAL_UNW;
 	__builtin_memcpy(value, (const void *)address, sizeof(*value));
 	return 0;
