@@ -4,14 +4,14 @@
  * One predicate over all blocks, in shares of them; then what it does not decide, in the order of
  * blocks.
  */
-#include "hawk_block_choice.h"
+#include "hawk/analysis/block_choice.h"
 
 #include <emmintrin.h>
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_parallel.h"
-#include "hawk_progress.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/parallel.h"
+#include "hawk/base/progress.h"
 
 static bool header_passes(const struct hawk_heap *heap, struct hawk_near *near,
 			  const struct hawk_choice_test *test, uint32_t number)

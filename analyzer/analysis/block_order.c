@@ -4,7 +4,7 @@
  * The order of blocks. Codes of births ascend with time. Once a ranking is full, most blocks are
  * told by size and birth alone to be behind all that is in it.
  */
-#include "hawk_block_order.h"
+#include "hawk/analysis/block_order.h"
 
 int hawk_block_order(const void *left, const void *right)
 {

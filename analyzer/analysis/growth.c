@@ -4,7 +4,7 @@
  * The rules, in the order in which they are tried. The first part of a life is start-up, and the
  * last one holds what has not had the time to be freed: patterns are looked for between them.
  */
-#include "hawk_growth.h"
+#include "hawk/analysis/growth.h"
 
 #include <string.h>
 

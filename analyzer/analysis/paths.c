@@ -3,15 +3,15 @@
  * @file
  * The search: one array that is queue and order in one, and how each block there was reached.
  */
-#include "hawk_paths.h"
+#include "hawk/analysis/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_dominators.h"
-#include "hawk_cleanup.h"
-#include "hawk_prefetch.h"
-#include "hawk_progress.h"
+#include "hawk/graph/dominators.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/prefetch.h"
+#include "hawk/base/progress.h"
 
 enum {
 	OFFSETS_AHEAD = 48,

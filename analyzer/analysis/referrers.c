@@ -4,11 +4,11 @@
  * Pointers to one block. The words of a source are resolved as the graph did it, so that both agree
  * on what a pointer is.
  */
-#include "hawk_referrers.h"
+#include "hawk/analysis/referrers.h"
 
 #include <string.h>
 
-#include "hawk_array.h"
+#include "hawk/base/array.h"
 
 enum { WORD_BYTES = 8, WINDOW_BYTES = 64 << 10 };
 

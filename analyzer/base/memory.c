@@ -3,7 +3,7 @@
  * @file
  * Read from /proc/meminfo, and from the files of control groups.
  */
-#include "hawk_memory.h"
+#include "hawk/base/memory.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
+#include "hawk/base/cleanup.h"
 
 enum { CGROUP_BYTES = 16 << 10 };
 

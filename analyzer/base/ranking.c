@@ -3,7 +3,7 @@
  * @file
  * A binary heap as soon as there are as many items as wanted: most of a stream is behind its top.
  */
-#include "hawk_ranking.h"
+#include "hawk/base/ranking.h"
 
 #include <assert.h>
 #include <stdlib.h>

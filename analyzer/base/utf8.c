@@ -3,12 +3,12 @@
  * @file
  * UTF-8 checks (Unicode 15, table 3-7: well-formed byte sequences).
  */
-#include "hawk_utf8.h"
+#include "hawk/base/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hawk_cleanup.h"
+#include "hawk/base/cleanup.h"
 
 static bool in_range(unsigned char byte, unsigned char low, unsigned char high)
 {

@@ -3,7 +3,7 @@
  * @file
  * Drawing the bar.
  */
-#include "hawk_bar.h"
+#include "bar.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hawk_progress.h"
-#include "hawk_quantity.h"
+#include "hawk/base/progress.h"
+#include "hawk/base/quantity.h"
 
 enum {
 	WIDTH = 20,

@@ -6,7 +6,7 @@
  */
 #include <stdio.h>
 
-#include "hawk_full_sections.h"
+#include "full_sections.h"
 
 enum { TOP = 10, SCHEMAS = 3, BY_TREE = 4 };
 

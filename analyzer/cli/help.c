@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "hawk_cli.h"
+#include "cli.h"
 
 enum { HELP_WIDTH = 79, OPTION_INDENT = 6 };
 

@@ -3,12 +3,12 @@
  * @file
  * From a session to loss records.
  */
-#include "hawk_leaks_session.h"
+#include "leaks_session.h"
 
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_quantity.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/quantity.h"
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
 					    struct hawk_leaks_session *leaks)

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_cli.h"
-#include "hawk_utf8.h"
+#include "hawk/base/cleanup.h"
+#include "cli.h"
+#include "hawk/base/utf8.h"
 
 void hawk_complain(const char *format, ...)
 {

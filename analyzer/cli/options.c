@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cli.h"
+#include "cli.h"
 
 enum { OPTIONS_MAX = 48, LONG_ONLY = 256, NEAR = 2 };
 

@@ -3,7 +3,7 @@
  * @file
  * From a session to a pointer report.
  */
-#include "hawk_pointer_session.h"
+#include "pointer_session.h"
 
 #include <stdlib.h>
 

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "hawk_parallel.h"
-#include "hawk_session.h"
+#include "hawk/base/parallel.h"
+#include "session.h"
 
 enum {
 	DEFAULT_COLUMNS = 80,

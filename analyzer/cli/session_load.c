@@ -5,8 +5,8 @@
  */
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_session.h"
+#include "hawk/base/cleanup.h"
+#include "session.h"
 
 enum {
 	STACK_BYTES_MIN = 1 << 20, /**< of one thread, if there are many */

@@ -4,8 +4,8 @@
  * When suspects are worth their time: not for a table file, which has no blocks; not for a process
  * that stands still meanwhile, unless asked for; not for a heap whose graph memory cannot hold.
  */
-#include "hawk_memory.h"
-#include "hawk_suspects_session.h"
+#include "hawk/base/memory.h"
+#include "suspects_session.h"
 
 enum { GRAPH_BYTES_PER_BLOCK = 64 };
 

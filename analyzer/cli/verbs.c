@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "hawk_cli.h"
+#include "cli.h"
 
 const char hawk_verb_exit_codes[] =
 	"Exit codes: 0 ok, 2 usage, 3 not readable, 4 the answer is incomplete.";

@@ -12,8 +12,8 @@
  */
 #include "dominators_state.h"
 
-#include "hawk_parallel.h"
-#include "hawk_progress.h"
+#include "hawk/base/parallel.h"
+#include "hawk/base/progress.h"
 
 /* Room for the sources: behind the edges in their lane, or in an area. */
 static struct hawk_error *place_sources(struct hawk_dominator_state *state)

@@ -9,8 +9,8 @@
  * to its target share nothing but the virtual root.
  */
 #include "dominators_state.h"
-#include "hawk_prefetch.h"
-#include "hawk_progress.h"
+#include "hawk/base/prefetch.h"
+#include "hawk/base/progress.h"
 
 enum {
 	PREFETCH_MAX = 8,

@@ -15,10 +15,10 @@
  *     5        positions             offsets of sources         retained
  *     6        edges                 sources                    -
  */
-#ifndef HAWK_DOMINATORS_STATE_H
-#define HAWK_DOMINATORS_STATE_H
+#ifndef HAWK_ANALYZER_GRAPH_DOMINATORS_STATE_H
+#define HAWK_ANALYZER_GRAPH_DOMINATORS_STATE_H
 
-#include "hawk_dominators.h"
+#include "hawk/graph/dominators.h"
 
 /** What the search wants of a block, for one cache miss. */
 struct hawk_search_record {

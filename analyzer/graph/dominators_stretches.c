@@ -6,7 +6,7 @@
  */
 #include "dominators_state.h"
 
-#include "hawk_parallel.h"
+#include "hawk/base/parallel.h"
 
 enum { NUMBERS_MIN = 4096 /* not worth a thread */ };
 

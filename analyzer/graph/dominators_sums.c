@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_parallel.h"
-#include "hawk_progress.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/parallel.h"
+#include "hawk/base/progress.h"
 
 /** What to do in each stretch. */
 struct passes {

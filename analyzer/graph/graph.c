@@ -5,7 +5,7 @@
  * share of the blocks to an area of its own, and those of pieces of others' shares to another one;
  * then all pieces are put behind each other.
  */
-#include "hawk_graph.h"
+#include "hawk/graph/graph.h"
 
 #include <assert.h>
 #include <malloc.h>
@@ -13,9 +13,9 @@
 
 #include "graph_batch.h"
 #include "graph_shares.h"
-#include "hawk_cleanup.h"
-#include "hawk_parallel.h"
-#include "hawk_progress.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/parallel.h"
+#include "hawk/base/progress.h"
 
 enum {
 	EDGES_AT_ONCE = 64,

@@ -6,11 +6,11 @@
  *
  * Free of branches that depend on what words are: that cannot be predicted.
  */
-#ifndef HAWK_GRAPH_BATCH_H
-#define HAWK_GRAPH_BATCH_H
+#ifndef HAWK_ANALYZER_GRAPH_GRAPH_BATCH_H
+#define HAWK_ANALYZER_GRAPH_GRAPH_BATCH_H
 
 #include "graph_words.h"
-#include "hawk_prefetch.h"
+#include "hawk/base/prefetch.h"
 
 enum {
 	HAWK_BATCH_BLOCKS = 512,

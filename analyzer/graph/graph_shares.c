@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
+#include "hawk/base/cleanup.h"
 
 enum {
 	BLOCK_COST_BYTES = 64,       /* of a block, whatever its size */

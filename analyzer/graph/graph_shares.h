@@ -5,10 +5,10 @@
  * a share of its own, pieces in a row, and takes them in order. Who has none left takes others'
  * last ones, so that all are done at the same time. Internal to graph/.
  */
-#ifndef HAWK_GRAPH_SHARES_H
-#define HAWK_GRAPH_SHARES_H
+#ifndef HAWK_ANALYZER_GRAPH_GRAPH_SHARES_H
+#define HAWK_ANALYZER_GRAPH_GRAPH_SHARES_H
 
-#include "hawk_block_index.h"
+#include "hawk/heap/block_index.h"
 
 struct hawk_shares {
 	unsigned share_count;

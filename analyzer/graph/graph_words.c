@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "hawk_prefetch.h"
+#include "hawk/base/prefetch.h"
 
 enum {
 	BUFFER_BYTES = 1 << 20,

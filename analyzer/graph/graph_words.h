@@ -4,12 +4,12 @@
  * The words of a target, stretch by stretch, in place where that is possible; and pointers among
  * them, batch by batch, so that the cache misses of many look-ups overlap. Internal to graph/.
  */
-#ifndef HAWK_GRAPH_WORDS_H
-#define HAWK_GRAPH_WORDS_H
+#ifndef HAWK_ANALYZER_GRAPH_GRAPH_WORDS_H
+#define HAWK_ANALYZER_GRAPH_GRAPH_WORDS_H
 
 #include <string.h>
 
-#include "hawk_block_index.h"
+#include "hawk/heap/block_index.h"
 
 enum {
 	HAWK_WORD_BYTES = 8,

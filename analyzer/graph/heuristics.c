@@ -6,12 +6,12 @@
  *
  * Every thread looks through a piece of the blocks; what they find is put behind each other.
  */
-#include "hawk_heuristics.h"
+#include "hawk/graph/heuristics.h"
 
 #include "graph_words.h"
-#include "hawk_graph.h"
-#include "hawk_parallel.h"
-#include "hawk_progress.h"
+#include "hawk/graph/graph.h"
+#include "hawk/base/parallel.h"
+#include "hawk/base/progress.h"
 #include "heuristics_explain.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "heuristics_explain.h"
 
 #include "graph_words.h"
-#include "hawk_length_prefix.h"
+#include "length_prefix.h"
 
 enum {
 	WORD = HAWK_WORD_BYTES,

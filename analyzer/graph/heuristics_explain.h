@@ -4,13 +4,13 @@
  * Whether a heuristic explains an interior pointer, by the bytes of the block that it leads to.
  * Internal to graph/.
  */
-#ifndef HAWK_HEURISTICS_EXPLAIN_H
-#define HAWK_HEURISTICS_EXPLAIN_H
+#ifndef HAWK_ANALYZER_GRAPH_HEURISTICS_EXPLAIN_H
+#define HAWK_ANALYZER_GRAPH_HEURISTICS_EXPLAIN_H
 
 #include <pthread.h>
 
-#include "hawk_heuristics.h"
-#include "hawk_near.h"
+#include "hawk/graph/heuristics.h"
+#include "hawk/target/near.h"
 
 enum { HAWK_VERDICTS = 64 };
 

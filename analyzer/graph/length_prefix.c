@@ -3,7 +3,7 @@
  * @file
  * The layouts, by the number of bytes in front of the pointer.
  */
-#include "hawk_length_prefix.h"
+#include "length_prefix.h"
 
 #include <string.h>
 

@@ -5,14 +5,14 @@
  * last one on that leads into the edge's target, because every word that leads into any block is an
  * edge. So blocks without pointers are not read, nor is what lies behind a block's last pointer.
  */
-#include "hawk_pointers.h"
+#include "hawk/graph/pointers.h"
 
 #include <stdlib.h>
 
 #include "graph_words.h"
-#include "hawk_cleanup.h"
-#include "hawk_prefetch.h"
-#include "hawk_progress.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/prefetch.h"
+#include "hawk/base/progress.h"
 
 enum { EDGES_AHEAD = 32 };
 

@@ -11,12 +11,12 @@
  * one of their leaders, which must be a later start (else the first flood had met it), so the
  * second flood comes from there first.
  */
-#include "hawk_reach.h"
+#include "hawk/graph/reach.h"
 
-#include "hawk_flood.h"
-#include "hawk_parallel.h"
-#include "hawk_prefetch.h"
-#include "hawk_progress.h"
+#include "hawk/graph/flood.h"
+#include "hawk/base/parallel.h"
+#include "hawk/base/prefetch.h"
+#include "hawk/base/progress.h"
 
 enum {
 	NOT_MET = 0,

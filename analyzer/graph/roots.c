@@ -3,15 +3,15 @@
  * @file
  * Registers and the words of all root ranges, looked up in the block index.
  */
-#include "hawk_roots.h"
+#include "hawk/graph/roots.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph_words.h"
-#include "hawk_cleanup.h"
-#include "hawk_progress.h"
-#include "hawk_quantity.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/progress.h"
+#include "hawk/base/quantity.h"
 #include "roots_ranges.h"
 
 static struct hawk_error *add(struct hawk_roots *roots, struct hawk_root root)

@@ -4,8 +4,8 @@
  * Where glibc's malloc keeps its lists of free memory: pointers that look as if they led into live
  * blocks, and hold none. Internal to graph/.
  */
-#ifndef HAWK_ROOTS_BINS_H
-#define HAWK_ROOTS_BINS_H
+#ifndef HAWK_ANALYZER_GRAPH_ROOTS_BINS_H
+#define HAWK_ANALYZER_GRAPH_ROOTS_BINS_H
 
 #include "graph_words.h"
 

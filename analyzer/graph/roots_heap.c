@@ -5,7 +5,7 @@
  */
 #include "roots_heap.h"
 
-#include "hawk_heap_part.h"
+#include "hawk/heap/part.h"
 
 bool hawk_roots_heap_next(const struct hawk_target *target, const struct hawk_block_index *index,
 			  uint64_t start, uint64_t end, struct hawk_span *ret)

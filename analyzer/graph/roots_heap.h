@@ -4,10 +4,10 @@
  * Which part of a mapping with blocks in it is a heap: the kernel joins anonymous mappings that
  * touch, so beside an allocator's memory there may be anything. Internal to graph/.
  */
-#ifndef HAWK_ROOTS_HEAP_H
-#define HAWK_ROOTS_HEAP_H
+#ifndef HAWK_ANALYZER_GRAPH_ROOTS_HEAP_H
+#define HAWK_ANALYZER_GRAPH_ROOTS_HEAP_H
 
-#include "hawk_block_index.h"
+#include "hawk/heap/block_index.h"
 
 /**
  * The first part of [start, end), which lies in one mapping, that belongs to a heap. False = none.

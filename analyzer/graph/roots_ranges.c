@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
+#include "hawk/base/cleanup.h"
 #include "roots_bins.h"
 #include "roots_heap.h"
 #include "roots_stacks.h"

@@ -4,10 +4,10 @@
  * Which ranges of memory hold roots, and whose they are; each byte at most once. Internal to
  * graph/.
  */
-#ifndef HAWK_ROOTS_RANGES_H
-#define HAWK_ROOTS_RANGES_H
+#ifndef HAWK_ANALYZER_GRAPH_ROOTS_RANGES_H
+#define HAWK_ANALYZER_GRAPH_ROOTS_RANGES_H
 
-#include "hawk_roots.h"
+#include "hawk/graph/roots.h"
 
 struct hawk_root_range {
 	uint64_t start; /**< a multiple of 8 */

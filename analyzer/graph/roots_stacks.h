@@ -5,10 +5,10 @@
  * from ended threads. Their mappings do not tell: the kernel joins neighbours, and from glibc 2.42
  * on (MADV_GUARD_INSTALL) guard pages no longer keep them apart. Internal to graph/.
  */
-#ifndef HAWK_ROOTS_STACKS_H
-#define HAWK_ROOTS_STACKS_H
+#ifndef HAWK_ANALYZER_GRAPH_ROOTS_STACKS_H
+#define HAWK_ANALYZER_GRAPH_ROOTS_STACKS_H
 
-#include "hawk_target.h"
+#include "hawk/target/target.h"
 
 /** The memory of one thread but the first, which the kernel gave its stack. */
 struct hawk_stack {

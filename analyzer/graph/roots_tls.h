@@ -3,10 +3,10 @@
  * @file
  * How much thread-local storage lies below every thread pointer. Internal to graph/.
  */
-#ifndef HAWK_ROOTS_TLS_H
-#define HAWK_ROOTS_TLS_H
+#ifndef HAWK_ANALYZER_GRAPH_ROOTS_TLS_H
+#define HAWK_ANALYZER_GRAPH_ROOTS_TLS_H
 
-#include "hawk_target.h"
+#include "hawk/target/target.h"
 
 /**
  * Bytes of static TLS, as the dynamic loader of glibc lays it out: the blocks of all modules, and

@@ -3,7 +3,7 @@
  * @file
  * Sums over mappings, the sweep's result, what of it is no heap, and the tracer's extents.
  */
-#include "hawk_accounting.h"
+#include "hawk/heap/accounting.h"
 
 static uint64_t writable_bytes(const struct hawk_target *target)
 {

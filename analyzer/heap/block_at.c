@@ -7,10 +7,10 @@
  * Of several headers that reach the address the youngest is the block, as in the sweep; a younger
  * one that overlaps it without reaching the address leaves the address without a block.
  */
-#include "hawk_sweep.h"
+#include "hawk/heap/sweep.h"
 
-#include "hawk_extent.h"
-#include "hawk_scan.h"
+#include "hawk/target/extent.h"
+#include "sealed/scan.h"
 
 enum {
 	/* How far above an address a block may begin whose alignment padding holds it. */

@@ -3,10 +3,10 @@
  * @file
  * The index' chunks and records, as those see them who add blocks. Internal to heap/.
  */
-#ifndef HAWK_BLOCK_COVER_H
-#define HAWK_BLOCK_COVER_H
+#ifndef HAWK_ANALYZER_HEAP_BLOCK_COVER_H
+#define HAWK_ANALYZER_HEAP_BLOCK_COVER_H
 
-#include "hawk_block_index.h"
+#include "hawk/heap/block_index.h"
 
 enum { HAWK_CHUNK_RECORDS_BYTES = sizeof(struct hawk_index_record) << HAWK_CHUNK_RECORDS_LOG2 };
 

@@ -5,12 +5,12 @@
  */
 #include "block_cover.h"
 #include "block_parts.h"
-#include "block_run.h"
+#include "sealed/block_run.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#include "hawk_progress.h"
+#include "hawk/base/progress.h"
 
 enum {
 	/* A header and nothing else; most blocks are larger. */

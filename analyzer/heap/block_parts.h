@@ -4,10 +4,10 @@
  * What block_index.c, which stores blocks, and block_parts.c, which holds back those that may be
  * carved up, share. Internal to heap/.
  */
-#ifndef HAWK_BLOCK_PARTS_H
-#define HAWK_BLOCK_PARTS_H
+#ifndef HAWK_ANALYZER_HEAP_BLOCK_PARTS_H
+#define HAWK_ANALYZER_HEAP_BLOCK_PARTS_H
 
-#include "hawk_block_index.h"
+#include "hawk/heap/block_index.h"
 
 /** Stores one block above all earlier ones. */
 struct hawk_error *hawk_block_index_add_one(struct hawk_block_index *index,

@@ -6,7 +6,7 @@
  * Births are of CLOCK_MONOTONIC, which stands still while a machine sleeps, and files have
  * CLOCK_REALTIME: an end that is known by a file counts such sleep.
  */
-#include "hawk_life.h"
+#include "hawk/heap/life.h"
 
 enum {
 	SECOND_NS = 1000000000,

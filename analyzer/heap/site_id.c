@@ -4,7 +4,7 @@
  * The stable name of a stack: nothing that address space randomization, another host or a restart
  * changes goes into it.
  */
-#include "hawk_site_id.h"
+#include "site_id.h"
 
 #include <string.h>
 #include <xxhash.h>

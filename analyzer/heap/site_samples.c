@@ -3,11 +3,11 @@
  * @file
  * Weights summed up by trace, then by site.
  */
-#include "hawk_site_samples.h"
+#include "site_samples.h"
 
-#include "hawk_cleanup.h"
+#include "hawk/base/cleanup.h"
 #include "hawk_sampling.h"
-#include "hawk_site_map.h"
+#include "site_map.h"
 
 #include <emmintrin.h>
 #include <stdlib.h>

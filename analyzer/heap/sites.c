@@ -4,10 +4,10 @@
  * From traces to sites. Several traces are one site when a library was loaded again elsewhere, or
  * when threads met at the same new stack.
  */
-#include "hawk_site_map.h"
+#include "site_map.h"
 
-#include "hawk_cleanup.h"
-#include "hawk_site_id.h"
+#include "hawk/base/cleanup.h"
+#include "site_id.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,15 +4,15 @@
  * Types of blocks: one look at the first words of a block, one symbol look-up for each virtual
  * table.
  */
-#include "hawk_block_type.h"
+#include "hawk/names/block_type.h"
 
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_text.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/text.h"
 #include "name_tree.h"
 
 enum {

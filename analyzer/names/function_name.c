@@ -3,14 +3,14 @@
  * @file
  * A scanner for demangled names that knows brackets and operators, and the shortening built on it.
  */
-#include "hawk_function_name.h"
+#include "hawk/names/function_name.h"
 
 #include <ctype.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_utf8.h"
+#include "hawk/base/utf8.h"
 
 /** Where a scan of a name stands. */
 struct scan {

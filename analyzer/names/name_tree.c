@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_error.h"
+#include "hawk/base/error.h"
 
 static int compare(const void *left, const void *right)
 {

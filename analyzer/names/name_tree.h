@@ -3,8 +3,8 @@
  * @file
  * Strings kept once each, with a note beside each: a tree of search.h. Private to names/.
  */
-#ifndef HAWK_NAME_TREE_H
-#define HAWK_NAME_TREE_H
+#ifndef HAWK_ANALYZER_NAMES_NAME_TREE_H
+#define HAWK_ANALYZER_NAMES_NAME_TREE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "hawk_function_name.h"
+#include "hawk/names/function_name.h"
 
 static bool starts_with(const char *string, const char *prefix)
 {

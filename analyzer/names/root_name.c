@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_root_name.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/names/root_name.h"
 #include "name_tree.h"
 
 enum {

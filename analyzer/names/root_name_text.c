@@ -3,9 +3,9 @@
  * @file
  * Named roots as text.
  */
-#include "hawk_function_name.h"
-#include "hawk_quantity.h"
-#include "hawk_root_name.h"
+#include "hawk/names/function_name.h"
+#include "hawk/base/quantity.h"
+#include "hawk/names/root_name.h"
 
 const char *hawk_root_kind_name(enum hawk_root_kind kind)
 {

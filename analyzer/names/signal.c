@@ -3,7 +3,7 @@
  * @file
  * Names and reasons of signals.
  */
-#include "hawk_signal.h"
+#include "hawk/names/signal.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
  * @file
  * Choosing and ordering sites.
  */
-#include "hawk_site_list.h"
+#include "hawk/names/site_list.h"
 
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
+#include "hawk/base/cleanup.h"
 
 enum { FOCUS, IGNORE, FUNCTION, MODULE, EXPRESSIONS };
 

@@ -3,14 +3,14 @@
  * @file
  * Names of sites, by index; those not asked for yet are all zero.
  */
-#include "hawk_site_names.h"
+#include "hawk/names/site_names.h"
 
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_function_name.h"
-#include "hawk_site_prefix.h"
-#include "hawk_utf8.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/names/function_name.h"
+#include "hawk/names/site_prefix.h"
+#include "hawk/base/utf8.h"
 #include "name_tree.h"
 
 enum {

@@ -3,11 +3,11 @@
  * @file
  * First digits of site ids.
  */
-#include "hawk_site_prefix.h"
+#include "hawk/names/site_prefix.h"
 
 #include <string.h>
 
-#include "hawk_quantity.h"
+#include "hawk/base/quantity.h"
 
 bool hawk_site_prefix_parse(const char *text, struct hawk_site_prefix *ret)
 {

@@ -3,13 +3,13 @@
  * @file
  * Stacks with names.
  */
-#include "hawk_stack.h"
+#include "hawk/names/stack.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_function_name.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/names/function_name.h"
 #include "stack_fold.h"
 
 enum { NAMELESS_MAX = 3 }; /* lines without a name that a wrapper may have called */

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "hawk_cleanup.h"
+#include "hawk/base/cleanup.h"
 
 enum {
 	TIMES_MIN = 3,

@@ -4,10 +4,10 @@
  * A stack of up to a million frames in a few hundred entries: what recursion repeats is listed
  * once, and if that is still too long the middle is cut out. In linear time.
  */
-#ifndef HAWK_STACK_FOLD_H
-#define HAWK_STACK_FOLD_H
+#ifndef HAWK_ANALYZER_NAMES_STACK_FOLD_H
+#define HAWK_ANALYZER_NAMES_STACK_FOLD_H
 
-#include "hawk_symbols.h"
+#include "hawk/symbols/symbols.h"
 
 enum {
 	HAWK_FOLD_ENTRIES_MAX = 256,

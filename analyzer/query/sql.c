@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql_state.h"
+#include "state.h"
 
 enum { STEPS_BETWEEN = 1 << 16 /**< of SQLite's, looks at the clock */ };
 

@@ -5,14 +5,14 @@
  * the first line that differs is marked in both. Stacks are looked up again when they are printed,
  * what is kept of each are 16 bytes a line.
  */
-#include "hawk_site_stacks.h"
+#include "site_stacks.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_site_names.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/names/site_names.h"
 
 enum {
 	INDENT = 6,

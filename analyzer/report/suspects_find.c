@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_report_suspects.h"
-#include "hawk_site_freed.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/report/suspects.h"
+#include "hawk/analysis/site_freed.h"
 
 enum {
 	COUNT_MAX = 3,

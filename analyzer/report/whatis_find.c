@@ -3,7 +3,7 @@
  * @file
  * Collecting what is known about an address.
  */
-#include "hawk_report_whatis.h"
+#include "hawk/report/whatis.h"
 
 enum {
 	/** The x86-64 ABI lets leaf functions use this many bytes below the stack pointer. */

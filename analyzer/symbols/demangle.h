@@ -4,10 +4,10 @@
  * C++ (Itanium) and Rust (legacy, v0) names made readable. Names come from hostile files: input and
  * output are bounded, and a name that would grow beyond the bound stays mangled.
  */
-#ifndef HAWK_DEMANGLE_H
-#define HAWK_DEMANGLE_H
+#ifndef HAWK_ANALYZER_SYMBOLS_DEMANGLE_H
+#define HAWK_ANALYZER_SYMBOLS_DEMANGLE_H
 
-#include "hawk_text.h"
+#include "hawk/base/text.h"
 
 enum {
 	HAWK_DEMANGLE_INPUT_MAX = 4096,

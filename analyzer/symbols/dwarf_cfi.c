@@ -12,9 +12,9 @@
 #include <dwarf.h>
 #include <gelf.h>
 
-#include "hawk_array.h"
-#include "hawk_cursor.h"
-#include "symbols_ranges.h"
+#include "hawk/base/array.h"
+#include "hawk/base/cursor.h"
+#include "ranges.h"
 
 enum {
 	/* Pointer encodings of .eh_frame (Linux Standard Base, "DWARF Exception Header Encoding").

@@ -7,15 +7,15 @@
  * Own reader: it works on a file as well as on an image from memory, and every table, program and
  * expression in it is hostile, so each has a limit. All addresses are link-time addresses.
  */
-#ifndef HAWK_DWARF_CFI_H
-#define HAWK_DWARF_CFI_H
+#ifndef HAWK_ANALYZER_SYMBOLS_DWARF_CFI_H
+#define HAWK_ANALYZER_SYMBOLS_DWARF_CFI_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hawk_cursor.h"
-#include "symbols_elf.h"
+#include "hawk/base/cursor.h"
+#include "elf.h"
 
 enum {
 	HAWK_CFI_RSP = 7,

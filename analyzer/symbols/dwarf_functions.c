@@ -13,7 +13,7 @@
 
 #include <dwarf.h>
 
-#include "hawk_array.h"
+#include "hawk/base/array.h"
 
 enum {
 	DEPTH_MAX = 256,

@@ -15,8 +15,8 @@
 #include <dwarf.h>
 #include <elfutils/libdwelf.h>
 
-#include "hawk_array.h"
-#include "hawk_cleanup.h"
+#include "hawk/base/array.h"
+#include "hawk/base/cleanup.h"
 
 enum {
 	UNITS_MAX = 4000000,

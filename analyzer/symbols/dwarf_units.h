@@ -8,14 +8,14 @@
  * and libdw's search by address is linear. Nothing is fetched from the network, and a split unit
  * (.dwo) or a shared one (.gnu_debugaltlink) is opened only if it is a regular file.
  */
-#ifndef HAWK_DWARF_UNITS_H
-#define HAWK_DWARF_UNITS_H
+#ifndef HAWK_ANALYZER_SYMBOLS_DWARF_UNITS_H
+#define HAWK_ANALYZER_SYMBOLS_DWARF_UNITS_H
 
 #include <elfutils/libdw.h>
 
-#include "symbols_find.h"
-#include "symbols_ranges.h"
-#include "symbols_strings.h"
+#include "find.h"
+#include "ranges.h"
+#include "strings.h"
 
 enum { HAWK_DWARF_NO_NODE = UINT32_MAX };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "dwarf_cfi.h"
-#include "hawk_cleanup.h"
-#include "symbols_state.h"
+#include "hawk/base/cleanup.h"
+#include "state.h"
 
 enum {
 	VDSO_BYTES_MAX = 256 * 1024,

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "dwarf_cfi.h"
-#include "hawk_array.h"
-#include "symbols_state.h"
+#include "hawk/base/array.h"
+#include "state.h"
 
 enum {
 	SIGNALS_MAX = 32,                   /**< nested handlers on one stack */

@@ -8,7 +8,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "hawk_cursor.h"
+#include "hawk/base/cursor.h"
 
 enum {
 	PAGE_BYTES = 4096,

@@ -3,7 +3,7 @@
  * @file
  * Contiguous memory, from the list of mappings.
  */
-#include "hawk_extent.h"
+#include "hawk/target/extent.h"
 
 #include <stdlib.h>
 

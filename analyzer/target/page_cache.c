@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_area.h"
+#include "hawk/base/area.h"
 
 enum { LOCKS = 64 };
 

@@ -5,8 +5,8 @@
  * pointers asks for a few bytes here and a few there, and every time for a system call would let a
  * stopped process wait ten times as long. Several threads may read.
  */
-#ifndef HAWK_PAGE_CACHE_H
-#define HAWK_PAGE_CACHE_H
+#ifndef HAWK_ANALYZER_TARGET_PAGE_CACHE_H
+#define HAWK_ANALYZER_TARGET_PAGE_CACHE_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * From the header of a table file to mappings. Only what is needed to find the memory again is
  * looked at; whether the table is sound is for trace/ to find out.
  */
-#include "core_file.h"
+#include "core/file.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_file.h"
-#include "hawk_array.h"
-#include "hawk_cleanup.h"
-#include "hawk_cursor.h"
-#include "hawk_near.h"
-#include "live_process.h"
+#include "core/file.h"
+#include "hawk/base/array.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/base/cursor.h"
+#include "hawk/target/near.h"
+#include "live/process.h"
 
 enum {
 	OVERFLOW_BYTES_MAX = 1 << 20, /**< no frame that overflows a stack is larger */

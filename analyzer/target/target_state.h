@@ -7,10 +7,10 @@
  * Order of filling: process and auxiliary vector, mappings (sorted, disjoint), threads, modules
  * last, because those are found by reading the target's memory.
  */
-#ifndef HAWK_TARGET_STATE_H
-#define HAWK_TARGET_STATE_H
+#ifndef HAWK_ANALYZER_TARGET_TARGET_STATE_H
+#define HAWK_ANALYZER_TARGET_TARGET_STATE_H
 
-#include "hawk_target.h"
+#include "hawk/target/target.h"
 
 struct hawk_core_file;
 struct hawk_live;

@@ -5,14 +5,14 @@
  * once, because a live process is let go soon afterwards. Its doubling arrays are read one record
  * at a time, each access checked.
  */
-#include "hawk_table_state.h"
+#include "state.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_cleanup.h"
-#include "hawk_extent.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/target/extent.h"
 #include "hawk_sampling.h"
 
 static_assert((int)HAWK_WORD_SEGMENTS <= (int)HAWK_TABLE_SEGMENTS_MAX &&

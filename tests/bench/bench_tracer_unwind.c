@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "hawk_unwind.h"
+#include "unwind/unwind.h"
 
 /* Finding modules without a log: what it costs to keep one is not measured here. */
 bool hawk_modules_find(uint64_t pc, struct hawk_code_range *ret)

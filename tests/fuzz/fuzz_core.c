@@ -4,14 +4,14 @@
  * Opens any bytes as a core file and uses everything that comes out of it: every mapping, thread,
  * module, path and string, reads and views at and across the edges.
  *
- * Besides memory errors, the promises of hawk_target.h are asserted: sorted, disjoint, inside the
+ * Besides memory errors, the promises of target/target.h are asserted: sorted, disjoint, inside the
  * file.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_file.h"
-#include "hawk_target.h"
+#include "target/core/file.h"
+#include "hawk/target/target.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

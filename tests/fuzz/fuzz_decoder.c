@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core_decoder.h"
+#include "hawk/target/decoder.h"
 
 enum { OUTPUT_BYTES_MAX = 64 << 20 };
 

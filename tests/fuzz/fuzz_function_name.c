@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_function_name.h"
-#include "hawk_json.h"
-#include "hawk_utf8.h"
+#include "hawk/names/function_name.h"
+#include "hawk/report/json.h"
+#include "hawk/base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "hawk_suppressions.h"
+#include "hawk/analysis/suppressions.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -13,9 +13,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "dwarf_cfi.h"
-#include "hawk_symbols.h"
-#include "symbols_elf.h"
+#include "symbols/dwarf_cfi.h"
+#include "hawk/symbols/symbols.h"
+#include "symbols/elf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

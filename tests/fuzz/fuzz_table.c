@@ -16,8 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "hawk_scope_groups.h"
-#include "hawk_sites.h"
+#include "hawk/analysis/scope_groups.h"
+#include "hawk/heap/sites.h"
 #include "synthetic_heap.h"
 
 enum {

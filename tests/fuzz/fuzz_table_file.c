@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core_file.h"
-#include "hawk_sites.h"
+#include "target/core/file.h"
+#include "hawk/heap/sites.h"
 
 enum { FIX_CONSTANTS = 1, FIX_CHECK = 2 };
 

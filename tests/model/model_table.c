@@ -7,15 +7,15 @@
 
 #include <string.h>
 
-#include "hawk_arena.h"
-#include "hawk_init.h"
-#include "hawk_options.h"
-#include "hawk_record.h"
-#include "hawk_sighting.h"
-#include "hawk_threads.h"
-#include "hawk_traces.h"
+#include "table/arena.h"
+#include "hooks/init.h"
+#include "hooks/options.h"
+#include "hooks/record.h"
+#include "unwind/sighting.h"
+#include "table/threads.h"
+#include "table/traces.h"
 
-/* hawk_init.c is the one file that is left out, with the hooks. */
+/* hooks/init.c is the one file that is left out, with the hooks. */
 enum hawk_phase hawk_phase = HAWK_PHASE_TRACING;
 
 void model_table_set_up(const char *options)

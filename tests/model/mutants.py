@@ -21,137 +21,137 @@ WRAPPED = ("memcpy", "memset", "pthread_key_create", "pthread_setspecific")
 
 # what is broken, file, regular expression, replacement, scenarios
 MUTANTS = (
-    ("the hash is published before the frames", "hawk_traces.c",
+    ("the hash is published before the frames", "table/traces.c",
      r"(\twords = hawk_arena_words\(index\);)",
      r"\t__atomic_store_n(&record->hash, frames->hash, __ATOMIC_RELEASE);\n\1",
      ("traces_same",)),
-    ("the hash is published before the word index", "hawk_traces.c",
+    ("the hash is published before the word index", "table/traces.c",
      r"(\trecord->generation = frames->generation;)",
      r"\t__atomic_store_n(&record->hash, frames->hash, __ATOMIC_RELEASE);\n\1",
      ("traces_same",)),
-    ("a word of the index is stored, not exchanged", "hawk_traces.c",
+    ("a word of the index is stored, not exchanged", "table/traces.c",
      r"__atomic_compare_exchange_n\(at, &word, frames->hash << 32 \| search->written,\s*false, "
      r"__ATOMIC_RELEASE, __ATOMIC_ACQUIRE\)",
      r"(__atomic_store_n(at, frames->hash << 32 | search->written, __ATOMIC_RELEASE), true)",
      ("traces_chain", "traces_same")),
-    ("whoever loses the race for a word of the index does not look at it", "hawk_traces.c",
+    ("whoever loses the race for a word of the index does not look at it", "table/traces.c",
      r"(\tsearch->id = id_if_equal\(word, frames\);)",
      r"\tif (search->written)\n\t\treturn false;\n\1", ("traces_same",)),
-    ("a table of the index is published without an exchange", "hawk_arena.c",
+    ("a table of the index is published without an exchange", "table/arena.c",
      r"__atomic_compare_exchange_n\(place, &expected, word, false,\s*__ATOMIC_RELEASE,\s*"
      r"__ATOMIC_ACQUIRE\)",
      r"((void)expected, *place = word, true)", ("traces_table",)),
-    ("whoever loses the race for a table of the index leaves one behind", "hawk_arena.c",
+    ("whoever loses the race for a table of the index leaves one behind", "table/arena.c",
      r"\t\thawk_place_give_back\(memory, bytes\);\n\t\treturn expected;", r"\t\treturn expected;",
      ("traces_table",)),
-    ("an id is taken without an exchange", "hawk_arena.c",
+    ("an id is taken without an exchange", "table/arena.c",
      r"!__atomic_compare_exchange_n\(count, &known, \*index \+ 1, false,\s*__ATOMIC_RELAXED, "
      r"__ATOMIC_RELAXED\)\);", r"(*count = *index + 1, 0));", ("traces_chain",)),
-    ("the id of a label is taken without an exchange", "hawk_arena.c",
+    ("the id of a label is taken without an exchange", "table/arena.c",
      r"!__atomic_compare_exchange_n\(count, &known, \*index \+ 1, false,\s*__ATOMIC_RELAXED, "
      r"__ATOMIC_RELAXED\)\);", r"(*count = *index + 1, 0));", ("labels_chain",)),
-    ("words are taken without an exchange", "hawk_arena.c",
+    ("words are taken without an exchange", "table/arena.c",
      r"if \(!__atomic_compare_exchange_n\(cursor, &at, end, false, __ATOMIC_RELAXED,\s*"
      r"__ATOMIC_RELAXED\)\)\s*continue;", r"*cursor = end;", ("arena_words",)),
-    ("words may cross the border of a segment", "hawk_arena.c",
+    ("words may cross the border of a segment", "table/arena.c",
      r"if \(start \+ \(uint64_t\)count > limit\)", r"if (0)", ("arena_words",)),
-    ("the loser of a segment unmaps the winner's", "hawk_span.c",
+    ("the loser of a segment unmaps the winner's", "table/span.c",
      r"hawk_place_give_back\(memory, bytes\);\n}",
      r"hawk_place_give_back((void *)(expected >> 29 << 12), bytes);\n}",
      ("arena_words", "traces_border")),
-    ("a segment is published by a plain store", "hawk_span.c",
+    ("a segment is published by a plain store", "table/span.c",
      r"__atomic_compare_exchange_n\(&span->state, &expected, pack\(\(uint64_t\)memory, bytes\),\s*"
      r"false, __ATOMIC_RELEASE, __ATOMIC_RELAXED\)",
      r"((void)expected, span->state = pack((uint64_t)memory, bytes), true)",
      ("arena_words", "traces_border")),
-    ("words are handed out before all of them are mapped", "hawk_arena.c",
+    ("words are handed out before all of them are mapped", "table/arena.c",
      r"HAWK_ARRAY_WORDS, end - 1\)", r"HAWK_ARRAY_WORDS, start)",
      ("arena_short",)),
-    ("the limit is read and then raised", "hawk_place.c",
+    ("the limit is read and then raised", "table/place.c",
      r"uint64_t before = __atomic_fetch_add\(&mapped_bytes, bytes, __ATOMIC_RELAXED\);",
      r"uint64_t before = mapped_bytes;\n\n\tmapped_bytes = before + bytes;", ("arena_limit",)),
-    ("a free slot is taken without an exchange", "hawk_threads.c",
+    ("a free slot is taken without an exchange", "table/threads.c",
      r"__atomic_compare_exchange_n\(&free_map\[i\], &bits, bits & ~lowest, false,\s*"
      r"__ATOMIC_ACQUIRE, __ATOMIC_RELAXED\)",
      r"(free_map[i] = bits & ~lowest, true)", ("slots_threads",)),
-    ("a new slot is taken without an exchange", "hawk_threads.c",
+    ("a new slot is taken without an exchange", "table/threads.c",
      r"while \(!__atomic_compare_exchange_n\(count, &index, index \+ 1, false, "
      r"__ATOMIC_RELAXED,\s*__ATOMIC_RELAXED\)\);",
      r"while ((*count = index + 1, 0));", ("slots_new",)),
-    ("slots are published without an exchange", "hawk_span.c",
+    ("slots are published without an exchange", "table/span.c",
      r"__atomic_compare_exchange_n\(&span->state, &expected, pack\(\(uint64_t\)memory, bytes\),\s*"
      r"false, __ATOMIC_RELEASE, __ATOMIC_RELAXED\)",
      r"((void)expected, span->state = pack((uint64_t)memory, bytes), true)", ("slots_new",)),
-    ("a slot is given back while the thread still has it", "hawk_threads.c",
+    ("a slot is given back while the thread still has it", "table/threads.c",
      r"hawk_thread_slot = HAWK_SLOT_GONE;\s*give_back\(head\);",
      r"give_back(head);\n\thawk_thread_slot = HAWK_SLOT_GONE;",
      ("slots_threads", "slots_three", "slots_handler")),
-    ("a handler's slot is overwritten", "hawk_threads.c",
+    ("a handler's slot is overwritten", "table/threads.c",
      r"__atomic_compare_exchange_n\(&hawk_thread_slot, &expected, slot, false,\s*"
      r"__ATOMIC_RELAXED,\s*__ATOMIC_RELAXED\)",
      r"(hawk_thread_slot = slot, (void)expected, true)", ("slots_handler",)),
-    ("a slot is live before it says where its counters are", "hawk_threads.c",
+    ("a slot is live before it says where its counters are", "table/threads.c",
      r"(\thead->index = index;)", r"\thead->record.state = HAWK_THREAD_LIVE;\n\1",
      ("slots_threads",)),
-    ("a flush is applied before it is announced", "hawk_counters.c",
+    ("a flush is applied before it is announced", "table/counters.c",
      r"(__atomic_store_n\(&head->record.flush, flush, __ATOMIC_RELEASE\);)\s*"
      r"(apply\(head, flush, entry\);)", r"\2\n\t\1", ("slots_flush", "slots_flush_twice")),
-    ("an entry is emptied before it is added", "hawk_counters.c",
+    ("an entry is emptied before it is added", "table/counters.c",
      r"(\tapply\(head, flush, entry\);)\s*(empty_entry\(head, entry\);)",
      r"\tstruct hawk_counter_entry copy = *entry;\n\tempty_entry(head, entry);\n"
      r"\tapply(head, flush, &copy);", ("slots_flush", "slots_flush_twice")),
-    ("a tag is overwritten without a word to its owner", "hawk_counters.c",
+    ("a tag is overwritten without a word to its owner", "table/counters.c",
      r"\tsave_news\(flush, pair, word0\);", r"\t;", ("slots_flush", "slots_flush_twice")),
-    ("news of an allocation are taken for news of a free", "hawk_counters.c",
+    ("news of an allocation are taken for news of a free", "table/counters.c",
      r"is_free_entry\(news\) != is_free_entry\(flush\) \|\| ", r"", ("live_both",)),
-    ("a free is counted by trace in a busy slot", "hawk_record.c",
+    ("a free is counted by trace in a busy slot", "hooks/record.c",
      r"if \(!hawk_threads_is_idle\(slot\)\) \{(\s*free_at_once\()", r"if (0) {\1", ("live_handler",)),
-    ("who waits too long for a segment goes without", "hawk_span.c",
+    ("who waits too long for a segment goes without", "table/span.c",
      r"(if \(pauses\+\+ == PAUSES_MAX) &&\s*__atomic_compare_exchange_n\(&span->claim, &owner, tid, false, "
      r"__ATOMIC_ACQUIRE,\s*__ATOMIC_RELAXED\)\)\s*return true;", r"\1)\n\t\t\treturn false;",
      ("file_claims",)),
-    ("a claim is taken without an exchange", "hawk_span.c",
+    ("a claim is taken without an exchange", "table/span.c",
      r"if \(__atomic_compare_exchange_n\(&span->claim, &owner, tid, false, __ATOMIC_ACQUIRE,\s*"
      r"__ATOMIC_RELAXED\) \|\|\s*owner == tid\)", r"if ((span->claim = tid))", ("file_growth",)),
-    ("who gets a claim makes a segment that is there", "hawk_span.c",
+    ("who gets a claim makes a segment that is there", "table/span.c",
      r"if \(!__atomic_load_n\(&span->state, __ATOMIC_ACQUIRE\)\)(\s*make\()", r"if (1)\1",
      ("file_growth",)),
-    ("a file is full as soon as the last of it is taken", "hawk_span.c",
+    ("a file is full as soon as the last of it is taken", "table/span.c",
      r" && !__atomic_load_n\(&span->claim, __ATOMIC_ACQUIRE\);", r";", ("file_full",)),
-    ("a known stack's words are believed as they are found", "hawk_traces.c",
+    ("a known stack's words are believed as they are found", "table/traces.c",
      r"hash \^ low, __ATOMIC_RELAXED",
      r"hash ^ __atomic_load_n(&victim->words[1], __ATOMIC_RELAXED), __ATOMIC_RELAXED",
      ("known_full",)),
-    ("a label is published before its name", "hawk_labels.c",
+    ("a label is published before its name", "table/labels.c",
      r"(\trecord->kind = wanted->kind;)",
      r"\t__atomic_store_n(&record->hash, wanted->hash, __ATOMIC_RELEASE);\n\1", ("labels_chain",)),
-    ("who loses the race for a chain of labels does not look again", "hawk_labels.c",
+    ("who loses the race for a chain of labels does not look again", "table/labels.c",
      r"if \(same\)", r"if (same && 0)", ("labels_same",)),
-    ("the head of a chain of labels is stored, not exchanged", "hawk_labels.c",
+    ("the head of a chain of labels is stored, not exchanged", "table/labels.c",
      r"__atomic_compare_exchange_n\(bucket, &head, id, false, __ATOMIC_RELEASE,\s*"
      r"__ATOMIC_ACQUIRE\)",
      r"(__atomic_store_n(bucket, id, __ATOMIC_RELEASE), true)", ("labels_chain",)),
-    ("the epoch is not looked at again after a rule is stored", "hawk_rules.c",
+    ("the epoch is not looked at again after a rule is stored", "unwind/rules.c",
      r"if \(__atomic_load_n\(&hawk_unwind_epoch, __ATOMIC_SEQ_CST\) != epoch\)", r"if (0)",
      ("rules_unload",)),
-    ("the rules go before the epoch", "hawk_walk.c",
+    ("the rules go before the epoch", "unwind/walk.c",
      r"\t__atomic_fetch_add\(&hawk_unwind_epoch, 1, __ATOMIC_SEQ_CST\);",
      r"\thawk_rules_flush();\n\t__atomic_fetch_add(&hawk_unwind_epoch, 1, __ATOMIC_SEQ_CST);\n"
      r"\treturn;", ("rules_unload",)),
-    ("a rule lingers in the store buffer", "hawk_rules.c",
+    ("a rule lingers in the store buffer", "unwind/rules.c",
      r"__atomic_store_n\(victim, word, __ATOMIC_SEQ_CST\);",
      r"__atomic_store_n(victim, word, __ATOMIC_RELEASE);", ("rules_linger",)),
-    ("a page of the rules is not marked", "hawk_rules.c", r"\tmark_page\(victim\);", r"\t;",
+    ("a page of the rules is not marked", "unwind/rules.c", r"\tmark_page\(victim\);", r"\t;",
      ("rules_unload",)),
-    ("a flush leaves out the tables that follow the first", "hawk_rules.c",
+    ("a flush leaves out the tables that follow the first", "unwind/rules.c",
      r"page < CACHE_PAGES; page\+\+", r"page < 4; page++", ("rules_growth",)),
-    ("a module is published before it is written", "hawk_modules.c",
+    ("a module is published before it is written", "table/modules.c",
      r"(\trecord->start = module->start;)",
      r"\t__atomic_store_n(&record->state, 1, __ATOMIC_RELEASE);\n\1", ("modules_first",)),
-    ("a module seen in an epoch that has ended stays in the log", "hawk_modules.c",
+    ("a module seen in an epoch that has ended stays in the log", "table/modules.c",
      r"(__atomic_store_n\(&record->state, 1, __ATOMIC_SEQ_CST\);\s*if \()is_epoch\(epoch\)",
      r"\g<1>true", ("modules_reload",)),
-    ("the generation is not raised for another module", "hawk_modules.c",
+    ("the generation is not raised for another module", "table/modules.c",
      r"generation = __atomic_add_fetch\(&hawk_table_header->generation, 1, __ATOMIC_RELAXED\);",
      r"generation = hawk_table_header->generation;", ("modules_reload",)),
 )
@@ -166,14 +166,15 @@ class Builder:
         self.source, self.folder = source, folder
         self.compiler = shlex.split(compiler)
         self.model = model
-        self.includes = ["-I" + os.path.join(source, *path) for path in
-                         (("tracer",), ("formats",), ("tests", "model"))]
 
-    def compile(self, name, text):
+    def compile(self, name, folder, text):
+        """`folder`: of the source, whose neighbours it includes."""
         path = os.path.join(self.folder, name + ".c")
+        includes = ["-iquote" + os.path.join(self.source, *parts) for parts in
+                    (("tracer", folder), ("tracer",), ("formats",), ("tests", "model"))]
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        done = run(self.compiler + FLAGS.split() + self.includes +
+        done = run(self.compiler + FLAGS.split() + includes +
                    ["-c", path, "-o", path + ".o"])
         return path + ".o" if not done.returncode else None, done.stderr
 
@@ -196,7 +197,8 @@ def judge(builder, number, mutant):
         text, count = re.subn(pattern, replacement, handle.read())
     if count != 1:
         return f"{what}: the text is {count} times in {file}"
-    compiled, error = builder.compile(f"mutant{number}_{file[:-2]}", text)
+    folder, name = os.path.split(file)
+    compiled, error = builder.compile(f"mutant{number}_{name[:-2]}", folder, text)
     program, error = builder.link(compiled, f"mutant{number}") if compiled else (None, error)
     if not program:
         return f"{what}: does not build: {error[-600:]}"

@@ -7,8 +7,8 @@
 #include "model_table.h"
 #include "scenarios.h"
 
-#include "hawk_arena.h"
-#include "hawk_place.h"
+#include "table/arena.h"
+#include "table/place.h"
 
 enum {
 	RANGES = 2,

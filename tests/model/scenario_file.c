@@ -7,8 +7,8 @@
 #include "model_table.h"
 #include "scenarios.h"
 
-#include "hawk_arena.h"
-#include "hawk_file_state.h"
+#include "table/arena.h"
+#include "table/file_state.h"
 
 enum {
 	WORDS = 3,

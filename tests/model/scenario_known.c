@@ -7,8 +7,8 @@
 #include "model_table.h"
 #include "scenarios.h"
 
-#include "hawk_arena.h"
-#include "hawk_traces.h"
+#include "table/arena.h"
+#include "table/traces.h"
 
 enum {
 	STACKS = 6, /**< of one set: more than it has ways */

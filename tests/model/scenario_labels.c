@@ -9,7 +9,7 @@
 #include "model_table.h"
 #include "scenarios.h"
 
-#include "hawk_labels.h"
+#include "table/labels.h"
 
 enum {
 	AGENTS = 2 * MODEL_THREADS_MAX,

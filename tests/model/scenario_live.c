@@ -7,9 +7,9 @@
 #include "model_table.h"
 #include "scenarios.h"
 
-#include "hawk_record.h"
-#include "hawk_threads.h"
-#include "hawk_traces.h"
+#include "hooks/record.h"
+#include "table/threads.h"
+#include "table/traces.h"
 
 enum {
 	AGENTS = 2 * MODEL_THREADS_MAX, /**< threads, and their handlers */

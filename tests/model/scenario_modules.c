@@ -9,9 +9,9 @@
 #include "model_table.h"
 #include "scenarios.h"
 
-#include "hawk_record.h"
-#include "hawk_rules.h"
-#include "hawk_threads.h"
+#include "hooks/record.h"
+#include "unwind/rules.h"
+#include "table/threads.h"
 
 enum {
 	MODULE_BYTES = 1 << 19,

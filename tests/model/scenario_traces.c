@@ -8,9 +8,9 @@
 #include "model_table.h"
 #include "scenarios.h"
 
-#include "hawk_arena.h"
-#include "hawk_place.h"
-#include "hawk_traces.h"
+#include "table/arena.h"
+#include "table/place.h"
+#include "table/traces.h"
 
 enum {
 	STACKS = 3,

@@ -14,16 +14,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "hawk_arena.h"
-#include "hawk_init.h"
-#include "hawk_options.h"
-#include "hawk_record.h"
-#include "hawk_rules.h"
-#include "hawk_sighting.h"
-#include "hawk_threads.h"
-#include "hawk_traces.h"
+#include "table/arena.h"
+#include "hooks/init.h"
+#include "hooks/options.h"
+#include "hooks/record.h"
+#include "unwind/rules.h"
+#include "unwind/sighting.h"
+#include "table/threads.h"
+#include "table/traces.h"
 
-/* hawk_init.c is left out, with the hooks. */
+/* hooks/init.c is left out, with the hooks. */
 enum hawk_phase hawk_phase = HAWK_PHASE_TRACING;
 
 enum {

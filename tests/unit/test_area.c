@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 
 #include "test.h"
-#include "hawk_area.h"
-#include "hawk_parallel.h"
+#include "hawk/base/area.h"
+#include "hawk/base/parallel.h"
 
 TEST(an_area_keeps_its_bytes_when_it_grows)
 {

@@ -4,9 +4,9 @@
  * Blocks that are chosen 64 at a time, side by side, against one after the other: on random heaps
  * with carved blocks, blocks of 4 GiB and more, headers in memory or kept, blocks of no site.
  */
-#include "hawk_parallel.h"
+#include "hawk/base/parallel.h"
 #include "test.h"
-#include "hawk_block_choice.h"
+#include "hawk/analysis/block_choice.h"
 #include "sweep_world.h"
 
 enum {

@@ -4,9 +4,9 @@
  * The graph object that all verbs use: what it takes from a core in one sweep, what its parts
  * depend on, and that they do not depend on the number of threads.
  */
-#include "hawk_parallel.h"
+#include "hawk/base/parallel.h"
 #include "test.h"
-#include "hawk_site_graph.h"
+#include "hawk/analysis/site_graph.h"
 #include "synthetic_site_world.h"
 
 enum { HEAPS = 100 };

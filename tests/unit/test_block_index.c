@@ -6,7 +6,7 @@
  * several threads, whatever memory looks like where one share ends and the next begins.
  */
 #include "test.h"
-#include "hawk_block_index.h"
+#include "hawk/heap/block_index.h"
 #include "sweep_world.h"
 #include "synthetic_graph.h"
 

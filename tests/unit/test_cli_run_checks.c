@@ -5,7 +5,7 @@
  * The command is no library: its source is included here.
  */
 #include "test.h"
-#include "../../analyzer/cli/run_system_checks.c"
+#include "cli/run/system_checks.c"
 
 enum { DEFAULT_FILTER = 0x33 };
 

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "core_file.h"
+#include "target/core/file.h"
 #include "synthetic_world.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk_target.h"
+#include "hawk/target/target.h"
 #include "synthetic_core.h"
 
 /** Opening `path` must fail with `code` and a message that contains `words`. */

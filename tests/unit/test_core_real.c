@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk_target.h"
+#include "hawk/target/target.h"
 
 struct world {
 	char folder[64]; /* the core is written there */

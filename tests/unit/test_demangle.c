@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "test.h"
-#include "demangle.h"
+#include "symbols/demangle.h"
 
 static void expect(const char *mangled, const char *readable)
 {

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "test.h"
-#include "hawk_parallel.h"
+#include "hawk/base/parallel.h"
 #include "synthetic_graph.h"
 
 TEST(the_leader_of_a_lost_cycle_is_its_lowest_block)

@@ -8,8 +8,8 @@
 #include <elfutils/libdw.h>
 
 #include "test.h"
-#include "dwarf_cfi.h"
-#include "symbols_elf.h"
+#include "symbols/dwarf_cfi.h"
+#include "symbols/elf.h"
 
 #define RUN(row, address, ...)                                                                     \
 	run_program(row, address, (const uint8_t[]){__VA_ARGS__},                                  \

@@ -4,7 +4,7 @@
  * The list of findings: what is counted, what is listed, and in which order.
  */
 #include "test.h"
-#include "hawk_findings.h"
+#include "hawk/base/findings.h"
 
 static void add(struct hawk_findings *findings, bool partial, const char *key, unsigned number)
 {

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 
 #include "test.h"
-#include "graph_batch.h"
-#include "graph_shares.h"
-#include "hawk_parallel.h"
-#include "hawk_pointers.h"
+#include "graph/graph_batch.h"
+#include "graph/graph_shares.h"
+#include "hawk/base/parallel.h"
+#include "hawk/graph/pointers.h"
 #include "synthetic_graph.h"
 #include "synthetic_victim.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "test.h"
-#include "hawk_groups.h"
+#include "hawk/analysis/groups.h"
 
 static const struct hawk_group_frame NEW = {"operator new", NULL, "libstdc++.so.6", true};
 static const struct hawk_group_frame LEAF = {"leaf", "leaf.c", "app", false};

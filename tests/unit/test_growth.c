@@ -4,8 +4,8 @@
  * Growth verdicts as a pure function of births and counters.
  */
 #include "test.h"
-#include "hawk_growth.h"
-#include "hawk_report_growth.h"
+#include "hawk/analysis/growth.h"
+#include "hawk/report/growth.h"
 
 enum { HOUR = 3600, BLOCK = 100 };
 

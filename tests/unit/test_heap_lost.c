@@ -5,7 +5,7 @@
  * that are of no site; and what is carved out of them.
  */
 #include "test.h"
-#include "hawk_heap_lost.h"
+#include "hawk/heap/lost.h"
 
 enum { KNOWN = 1, UNREADABLE = 2, TRACES = 3, BEYOND = 7, LOST_SITE = 5 };
 

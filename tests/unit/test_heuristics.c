@@ -5,9 +5,9 @@
  * everything: the same with any number of threads. What each rule means is tested by test_leaks.c.
  */
 #include "test.h"
-#include "hawk_parallel.h"
-#include "hawk_heuristics.h"
-#include "hawk_leaks.h"
+#include "hawk/base/parallel.h"
+#include "hawk/graph/heuristics.h"
+#include "hawk/analysis/leaks.h"
 #include "synthetic_heap.h"
 
 enum { HEAP_BYTES = 4 << 20, BLOCKS_MAX = HEAP_BYTES / 32, WORD = 8 };

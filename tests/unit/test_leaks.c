@@ -5,7 +5,7 @@
  * heaps; and what becomes of verdicts when something is missing.
  */
 #include "test.h"
-#include "hawk_leak_leaders.h"
+#include "hawk/analysis/leak_leaders.h"
 #include "synthetic_leaks.h"
 
 enum { HEAPS = 3000, SITES = GRAPH_TRACES / 2, ALL_KINDS = (1u << HAWK_REACH_KINDS) - 1 };

@@ -4,9 +4,9 @@
  * Loss records of heaps that are large enough to be shared out to threads, against one block and
  * one pointer after the other; with filters and without, with pools and without.
  */
-#include "hawk_parallel.h"
+#include "hawk/base/parallel.h"
 #include "test.h"
-#include "hawk_leaks.h"
+#include "hawk/analysis/leaks.h"
 #include "sweep_world.h"
 
 enum {

@@ -5,7 +5,7 @@
  * random bytes.
  */
 #include "test.h"
-#include "hawk_length_prefix.h"
+#include "graph/length_prefix.h"
 #include "synthetic_heap.h"
 
 enum { HEADER = HAWK_LENGTH_PREFIX_MAX };

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "core_file.h"
-#include "hawk_life.h"
+#include "target/core/file.h"
+#include "hawk/heap/life.h"
 
 #define SECOND UINT64_C(1000000000)
 #define START  (UINT64_C(1700000000) * SECOND)

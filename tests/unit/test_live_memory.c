@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk_near.h"
+#include "hawk/target/near.h"
 #include "synthetic_victim.h"
 
 enum { MEBIBYTE = 1 << 20 };

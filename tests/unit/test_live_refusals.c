@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk_target.h"
+#include "hawk/target/target.h"
 #include "synthetic_core.h"
 #include "synthetic_victim.h"
 

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "test.h"
-#include "hawk_memory.h"
+#include "hawk/base/memory.h"
 
 enum { MIB = 1 << 20 };
 

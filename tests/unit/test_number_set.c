@@ -4,7 +4,7 @@
  * The set of numbers against an array of flags: none, few, many, and all of them.
  */
 #include "test.h"
-#include "hawk_number_set.h"
+#include "hawk/base/number_set.h"
 #include "synthetic_heap.h"
 
 enum { CHUNK = 1 << 16, LIMIT = 5 * CHUNK + 1234 };

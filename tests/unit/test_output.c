@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk_output.h"
+#include "hawk/report/output.h"
 
 enum { LINES = 100000, LINE_BYTES = 8 };
 

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 
 #include "test.h"
-#include "page_cache.h"
+#include "target/page_cache.h"
 
 enum {
 	SLOTS = 8,

@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 
 #include "test.h"
-#include "hawk_referrers.h"
-#include "hawk_paths.h"
+#include "hawk/analysis/referrers.h"
+#include "hawk/analysis/paths.h"
 #include "synthetic_site_world.h"
 
 enum { HEAPS = 1000 };

@@ -9,13 +9,13 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk_block_choice.h"
-#include "hawk_leaks.h"
-#include "hawk_parallel.h"
-#include "hawk_progress.h"
-#include "hawk_site_ages.h"
-#include "hawk_site_graph.h"
-#include "hawk_site_tree.h"
+#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/leaks.h"
+#include "hawk/base/parallel.h"
+#include "hawk/base/progress.h"
+#include "hawk/analysis/site_ages.h"
+#include "hawk/analysis/site_graph.h"
+#include "hawk/analysis/site_tree.h"
 #include "synthetic_site_world.h"
 
 enum { STAGES_MAX = 64, BLOCKS = 60000, STEPS = 16, PATIENCE_MS = 20000 };

@@ -4,9 +4,9 @@
  * The first items of random streams against sorting all of them, and the order of blocks.
  */
 #include "test.h"
-#include "hawk_block_order.h"
-#include "hawk_ranking.h"
-#include "hawk_sweep.h"
+#include "hawk/analysis/block_order.h"
+#include "hawk/base/ranking.h"
+#include "hawk/heap/sweep.h"
 #include "synthetic_heap.h"
 
 enum { STREAMS = 2000, ITEMS_MAX = 300 };

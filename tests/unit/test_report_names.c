@@ -4,8 +4,8 @@
  * Function names in columns, plumbing, and foreign text on terminals.
  */
 #include "test.h"
-#include "hawk_function_name.h"
-#include "hawk_utf8.h"
+#include "hawk/names/function_name.h"
+#include "hawk/base/utf8.h"
 
 TEST(names_are_shortened_to_what_tells_them_apart)
 {

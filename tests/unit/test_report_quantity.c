@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 #include "test.h"
-#include "hawk_output.h"
-#include "hawk_quantity.h"
+#include "hawk/report/output.h"
+#include "hawk/base/quantity.h"
 
 TEST(sizes_are_printed_in_binary_units)
 {

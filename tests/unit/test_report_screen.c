@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk_report.h"
-#include "hawk_signal.h"
-#include "hawk_utf8.h"
+#include "hawk/report/report.h"
+#include "hawk/names/signal.h"
+#include "hawk/base/utf8.h"
 
 static struct hawk_output output;
 static struct hawk_screen screen;

@@ -3,9 +3,9 @@
  * @file
  * What blocks and sites of random heaps retain, both ways, against trying everything.
  */
-#include "hawk_parallel.h"
+#include "hawk/base/parallel.h"
 #include "test.h"
-#include "hawk_site_freed.h"
+#include "hawk/analysis/site_freed.h"
 #include "synthetic_site_world.h"
 
 enum { HEAPS = 1000 };

@@ -4,7 +4,7 @@
  * Names of roots: what is found for a pointer in a core, and how it is written.
  */
 #include "test.h"
-#include "hawk_root_name.h"
+#include "hawk/names/root_name.h"
 #include "synthetic_graph.h"
 
 static void expect_text(const struct hawk_root_name *name, const char *expected)

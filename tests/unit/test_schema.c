@@ -4,7 +4,7 @@
  * Schemas of sites: every word counts once, whatever is in it, and pointers are those of the graph.
  */
 #include "test.h"
-#include "hawk_schema.h"
+#include "hawk/analysis/schema.h"
 #include "synthetic_graph.h"
 
 static const uint64_t REAL_HALF = UINT64_C(0x3fe0000000000000);

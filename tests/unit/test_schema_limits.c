@@ -5,7 +5,7 @@
  * rare, of which only a share is looked at, or that are cut off.
  */
 #include "test.h"
-#include "schema_blocks.h"
+#include "analysis/schema/schema_blocks.h"
 #include "synthetic_schema.h"
 
 static void make(const struct schema_world *world, uint32_t site, struct hawk_schema *ret)

@@ -5,9 +5,9 @@
  * of arrays and pools.
  */
 #include "test.h"
-#include "hawk_block_choice.h"
-#include "hawk_parallel.h"
-#include "hawk_site_graph.h"
+#include "hawk/analysis/block_choice.h"
+#include "hawk/base/parallel.h"
+#include "hawk/analysis/site_graph.h"
 #include "synthetic_site_world.h"
 
 enum { HEAPS = 250 };

@@ -4,7 +4,7 @@
  * Sites asked for by their ids, and by the first digits of these.
  */
 #include "test.h"
-#include "hawk_site_prefix.h"
+#include "hawk/names/site_prefix.h"
 
 /** As they lie in a heap: in no order of ids. */
 static struct hawk_site sites[] = {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "test.h"
-#include "hawk_site_tree.h"
+#include "hawk/analysis/site_tree.h"
 #include "synthetic_site_world.h"
 
 enum {

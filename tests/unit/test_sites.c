@@ -5,8 +5,8 @@
  * off.
  */
 #include "test.h"
-#include "hawk_sites.h"
-#include "core_file.h"
+#include "hawk/heap/sites.h"
+#include "target/core/file.h"
 #include "synthetic_world.h"
 
 enum { HEAP_BYTES = 64 << 10 };

@@ -5,7 +5,7 @@
  * linear time.
  */
 #include "test.h"
-#include "stack_fold.h"
+#include "names/stack_fold.h"
 
 #include <time.h>
 

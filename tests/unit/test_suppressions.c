@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "test.h"
-#include "hawk_suppressions.h"
+#include "hawk/analysis/suppressions.h"
 
 static const char *const by_malloc[] = {"malloc", NULL};
 

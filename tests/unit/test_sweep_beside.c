@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hawk_parallel.h"
+#include "hawk/base/parallel.h"
 #include "test.h"
-#include "hawk_dominators.h"
+#include "hawk/graph/dominators.h"
 #include "sweep_world.h"
 
 enum { PAGE = 4096 };

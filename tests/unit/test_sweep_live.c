@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 
 #include "test.h"
-#include "hawk_reach.h"
-#include "hawk_site_graph.h"
+#include "hawk/graph/reach.h"
+#include "hawk/analysis/site_graph.h"
 #include "synthetic_heap.h"
 #include "synthetic_victim.h"
 

@@ -4,7 +4,7 @@
  * Ranges that nest, overlap and touch; the cut segments must answer as a plain search would.
  */
 #include "test.h"
-#include "symbols_ranges.h"
+#include "symbols/ranges.h"
 
 static void expect_id(const struct hawk_ranges *ranges, uint64_t address, int64_t id)
 {

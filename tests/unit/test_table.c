@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "test.h"
-#include "hawk_table.h"
+#include "hawk/trace/table.h"
 #include "synthetic_world.h"
 
 static struct hawk_table *table;

@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 #include "test.h"
-#include "hawk_scope_groups.h"
-#include "hawk_table.h"
+#include "hawk/analysis/scope_groups.h"
+#include "hawk/trace/table.h"
 #include "synthetic_world.h"
 
 enum {

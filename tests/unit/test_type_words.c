@@ -4,8 +4,8 @@
  * Blocks that are chosen by what their first words point into, against a look at each of them.
  */
 #include "test.h"
-#include "hawk_block_choice.h"
-#include "hawk_parallel.h"
+#include "hawk/analysis/block_choice.h"
+#include "hawk/base/parallel.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
 

@@ -7,7 +7,7 @@
 #ifndef SWEEP_WORLD_H
 #define SWEEP_WORLD_H
 
-#include "hawk_sweep.h"
+#include "hawk/heap/sweep.h"
 #include "synthetic_heap.h"
 #include "test.h"
 

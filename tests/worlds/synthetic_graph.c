@@ -5,11 +5,11 @@
  */
 #include "synthetic_graph.h"
 
-#include "hawk_parallel.h"
+#include "hawk/base/parallel.h"
 
 #include <elf.h>
 
-#include "core_file.h"
+#include "target/core/file.h"
 #include "test.h"
 
 static uint32_t site_of_trace[GRAPH_TRACES] = {0, 1, 2, 3, 4, 5, 6, 7};

@@ -8,7 +8,7 @@
 #ifndef SYNTHETIC_GRAPH_H
 #define SYNTHETIC_GRAPH_H
 
-#include "hawk_dominators.h"
+#include "hawk/graph/dominators.h"
 #include "synthetic_heap.h"
 
 enum {

@@ -7,7 +7,7 @@
 #ifndef SYNTHETIC_LEAKS_H
 #define SYNTHETIC_LEAKS_H
 
-#include "hawk_leaks.h"
+#include "hawk/analysis/leaks.h"
 #include "synthetic_graph.h"
 
 /** Some blocks become strings, sized buffers, arrays and elements of lists, with pointers into

@@ -4,7 +4,7 @@
  * Records and arrays of all sorts in a synthetic heap, and whether two schemas say the same.
  */
 #include "test.h"
-#include "core_file.h"
+#include "target/core/file.h"
 #include "synthetic_schema.h"
 
 static const uint64_t TEXT = UINT64_C(0x4141414141414141);

@@ -7,7 +7,7 @@
 #ifndef SYNTHETIC_SCHEMA_H
 #define SYNTHETIC_SCHEMA_H
 
-#include "hawk_schema.h"
+#include "hawk/analysis/schema.h"
 #include "synthetic_heap.h"
 
 enum {

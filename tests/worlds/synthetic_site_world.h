@@ -6,7 +6,7 @@
 #ifndef SYNTHETIC_SITE_WORLD_H
 #define SYNTHETIC_SITE_WORLD_H
 
-#include "hawk_dominators.h"
+#include "hawk/graph/dominators.h"
 #include "synthetic_graph.h"
 
 enum { SITE_WORLD_SITES = GRAPH_TRACES };

@@ -11,7 +11,7 @@
 #include <stdatomic.h>
 #include <sys/types.h>
 
-#include "hawk_target.h"
+#include "hawk/target/target.h"
 #include "test.h"
 
 /** Shared with the victim. */

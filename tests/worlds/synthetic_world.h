@@ -7,7 +7,7 @@
 #ifndef SYNTHETIC_WORLD_H
 #define SYNTHETIC_WORLD_H
 
-#include "hawk_target.h"
+#include "hawk/target/target.h"
 #include "synthetic_heap.h"
 #include "test.h"
 

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk_error.h"
-#include "hawk_findings.h"
+#include "hawk/base/error.h"
+#include "hawk/base/findings.h"
 
 /** Adds a test to those that main() runs. `set_up` and `tear_down` may be NULL. */
 void test_add(const char *name, CMUnitTestFunction run, CMFixtureFunction set_up,

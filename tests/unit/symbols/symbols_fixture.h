@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hawk_symbols.h"
+#include "hawk/symbols/symbols.h"
 #include "test.h"
 
 enum { FIXTURE_COMMAND_MAX = 4096, FIXTURE_OUTPUT_MAX = 8 << 20 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The world of the tests of hawk_symbols.h: one module, which is a file of the fixture's folder,
+ * The world of the tests of symbols/symbols.h: one module, which is a file of the fixture's folder,
  * its symbols object and the findings; and what the tests expect of it. Test code: gives up with
  * fail().
  */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "hawk_cap.h"
+#include "table/cap.h"
 #include "hawk_trace_table.h"
 
 #define MIB (UINT64_C(1) << 20)

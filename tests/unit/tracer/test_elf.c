@@ -13,8 +13,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "hawk_elf.h"
-#include "hawk_syscall.h"
+#include "unwind/elf.h"
+#include "table/syscall.h"
 
 struct search {
 	const char *part;

@@ -12,13 +12,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "hawk_arena.h"
-#include "hawk_labels.h"
-#include "hawk_marks.h"
-#include "hawk_place.h"
-#include "hawk_threads.h"
-#include "hawk_traces.h"
-#include "hawk_unwind.h"
+#include "table/arena.h"
+#include "table/labels.h"
+#include "table/marks.h"
+#include "table/place.h"
+#include "table/threads.h"
+#include "table/traces.h"
+#include "unwind/unwind.h"
 
 enum {
 	USED_PERCENT_MIN = 60,
@@ -40,7 +40,7 @@ static void *map_for_unwinder(uint64_t bytes)
 	return hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
 }
 
-/** As hawk_init.c does it. */
+/** As hooks/init.c does it. */
 static bool start(unsigned mib)
 {
 	hawk_place_limit = (uint64_t)mib << MIB_LOG2;

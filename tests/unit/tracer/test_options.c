@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "hawk_option_names.h"
-#include "hawk_options.h"
-#include "hawk_unwind.h"
+#include "hooks/options.h"
+#include "unwind/unwind.h"
 
 static struct hawk_options defaults;
 

@@ -15,14 +15,14 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "hawk_clock.h"
-#include "hawk_unwind.h"
-#include "hawk_options.h"
-#include "hawk_place.h"
-#include "hawk_record.h"
-#include "hawk_sighting.h"
-#include "hawk_threads.h"
-#include "hawk_traces.h"
+#include "table/clock.h"
+#include "unwind/unwind.h"
+#include "hooks/options.h"
+#include "table/place.h"
+#include "hooks/record.h"
+#include "unwind/sighting.h"
+#include "table/threads.h"
+#include "table/traces.h"
 
 #define CALLER()                                                                                   \
 	((struct hawk_frame_state){                                                                \

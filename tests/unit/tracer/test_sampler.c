@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "hawk_arena.h"
-#include "hawk_sampler.h"
-#include "hawk_threads.h"
-#include "hawk_traces.h"
+#include "table/arena.h"
+#include "hooks/sampler.h"
+#include "table/threads.h"
+#include "table/traces.h"
 
 enum { MEAN = 512 << 10 };
 

@@ -15,14 +15,14 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "hawk_labels.h"
-#include "hawk_marks.h"
-#include "hawk_options.h"
-#include "hawk_record.h"
-#include "hawk_sighting.h"
-#include "hawk_threads.h"
-#include "hawk_traces.h"
-#include "hawk_annotated.h"
+#include "table/labels.h"
+#include "table/marks.h"
+#include "hooks/options.h"
+#include "hooks/record.h"
+#include "unwind/sighting.h"
+#include "table/threads.h"
+#include "table/traces.h"
+#include "hooks/annotated.h"
 
 #define NOINLINE __attribute__((noinline))
 

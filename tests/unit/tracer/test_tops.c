@@ -11,9 +11,9 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "hawk_arena.h"
-#include "hawk_sighting.h"
-#include "hawk_tops.h"
+#include "table/arena.h"
+#include "unwind/sighting.h"
+#include "unwind/tops.h"
 
 #define NOINLINE __attribute__((noinline))
 

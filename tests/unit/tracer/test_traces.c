@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "hawk_arena.h"
-#include "hawk_traces.h"
+#include "table/arena.h"
+#include "table/traces.h"
 
 enum { DEPTH_MAX = 64 };
 

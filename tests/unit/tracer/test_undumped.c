@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "hawk_arena.h"
+#include "table/arena.h"
 
 static unsigned noted(const struct hawk_table_header *header, uint64_t start, uint64_t end)
 {

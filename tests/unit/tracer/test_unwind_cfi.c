@@ -8,10 +8,10 @@
 
 #include <sys/mman.h>
 
-#include "hawk_cfi.h"
-#include "hawk_rules.h"
-#include "hawk_unwind_full.h"
-#include "hawk_walk.h"
+#include "unwind/cfi.h"
+#include "unwind/rules.h"
+#include "unwind/unwind_full.h"
+#include "unwind/walk.h"
 
 enum { PAGE_BYTES = 4096, CODE_OFFSET = 0, CODE_BYTES = 64 };
 

@@ -29,7 +29,7 @@
 #endif
 
 #include "hawk_trace_table.h"
-#include "hawk_unwind.h"
+#include "unwind/unwind.h"
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline, unused))

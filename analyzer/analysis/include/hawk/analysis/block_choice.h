@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The blocks that a filter lets pass: a bit for each, and how many there are of each site. All that
+ * works on chosen blocks takes these bits; NULL = all blocks.
+ */
+#ifndef HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
+#define HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
+
+#include "hawk/heap/sites.h"
+#include "hawk/analysis/type_words.h"
+
+enum { HAWK_BIRTHS = 256 };
+
+/** What blocks are wanted for: their types. Any thread may ask. */
+struct hawk_choice_types {
+	/** Whether all blocks of `trace` have a type by name, and then, in `*ret`, whether it is a
+	 * wanted one. */
+	bool (*named)(const void *context, uint32_t trace, bool *ret);
+	/** Whether a block of a trace without such a name, with these words, is wanted. */
+	struct hawk_error *(*wanted)(const void *context, const struct hawk_type_words *words,
+				     bool *ret);
+	const void *context;
+	const struct hawk_module_words *modules;
+};
+
+/** What can be told of a block without looking at it in full: nearly all are told apart by that. */
+struct hawk_choice_test {
+	uint64_t size_low, size_high; /**< requested bytes that may be wanted */
+	bool births_matter;           /**< then headers are read */
+	bool births[HAWK_BIRTHS];     /**< by code: may be wanted */
+	/** NULL = types do not matter; else the first words of blocks are read. */
+	const struct hawk_choice_types *types;
+	/** Blocks that pass it, and whose trace does, are wanted; any thread may ask. */
+	bool decides;
+};
+
+/** Which blocks are wanted. */
+struct hawk_choice_wish {
+	/** Whether it is; `block` is complete. */
+	struct hawk_error *(*filter)(const void *context, const struct hawk_block *block,
+				     bool *ret);
+	/** False: no block of that trace is, whatever else it is; they are not even read. NULL =
+	 * there is no such trace. */
+	bool (*trace)(const void *context, uint32_t trace);
+	const void *context;
+	const struct hawk_choice_test *test; /**< NULL = there is none */
+};
+
+/**
+ * A bit for each number of the index, and for those behind the last one up to a multiple of 64,
+ * whose bits are 0: whether the block is wanted (`wish` NULL = all are); `sited`: and of a site.
+ * Parts have the bit of their block. Tests are made on several threads, filters beyond them one
+ * after the other, in the order of blocks. Caller frees.
+ */
+struct hawk_error *hawk_choice_bits_make(const struct hawk_heap *heap,
+					 const struct hawk_choice_wish *wish, bool sited,
+					 uint64_t **ret);
+
+struct hawk_chosen {
+	uint64_t objects;
+	uint64_t bytes; /**< requested; of carved blocks, what is left of them */
+};
+
+/** Adds the blocks from `first` on, a multiple of 64, that have a bit in `bits`: as one by one, in
+ * less time. */
+void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_index *index,
+			uint32_t first, uint64_t bits);
+
+/** Adds block `number` of the index; of the parts of a carved one only one counts. */
+void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *index,
+		     uint32_t number);
+
+struct hawk_block_choice {
+	uint64_t *blocks; /**< a bit for each number of the index; parts have that of their block */
+	struct hawk_chosen *sites; /**< for each of the heap's sites */
+};
+
+/** `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_block_choice_make(const struct hawk_heap *heap,
+					  const struct hawk_choice_wish *wish,
+					  struct hawk_block_choice *ret);
+
+/** Accepts a choice of zeros. */
+void hawk_block_choice_deinit(struct hawk_block_choice *choice);
+
+/** Whether `block` is one of `blocks`, the bits of a choice; NULL = all are. */
+static inline bool hawk_block_is_chosen(const uint64_t *blocks, uint32_t block)
+{
+	return !blocks || blocks[block / 64] >> block % 64 & 1;
+}
+
+/** The first of them from `block` on; `end` or more = there is none below `end`. */
+static inline uint32_t hawk_block_next_chosen(const uint64_t *blocks, uint32_t block, uint32_t end)
+{
+	uint64_t left;
+
+	if (!blocks || block >= end)
+		return block;
+	left = blocks[block / 64] >> block % 64;
+	if (left)
+		return block + (uint32_t)__builtin_ctzll(left);
+	for (block = block / 64 * 64 + 64; block < end; block += 64)
+		if (blocks[block / 64])
+			return block + (uint32_t)__builtin_ctzll(blocks[block / 64]);
+	return end;
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Sites folded by function, source file or module, with flat and cumulative sums, as profilers do.
+ *
+ * flat = what a group asked for itself: the innermost frame of the site that is not plumbing
+ * lies in it. cum = what was asked for by it or by anything that it called: any frame lies in it;
+ * once for each stack, however often it recurs. Names come from the caller, so nothing here knows
+ * how they were found; every string must live until the groups are destroyed.
+ */
+#ifndef HAWK_ANALYZER_ANALYSIS_GROUPS_H
+#define HAWK_ANALYZER_ANALYSIS_GROUPS_H
+
+#include "hawk/base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum hawk_group_by {
+	HAWK_GROUP_BY_FUNCTION = 1,
+	HAWK_GROUP_BY_FILE,
+	HAWK_GROUP_BY_MODULE,
+};
+
+enum hawk_group_sort {
+	HAWK_GROUP_SORT_SIZE = 1, /**< inuse_bytes */
+	HAWK_GROUP_SORT_COUNT,    /**< inuse_objects */
+	HAWK_GROUP_SORT_TOTAL,    /**< alloc_bytes */
+};
+
+/** One line of a stack, inlined callees included; innermost first. NULL = unknown. */
+struct hawk_group_frame {
+	const char *function;
+	const char *file;
+	const char *module;
+	bool plumbing; /**< only passes allocations on (hawk_stack_telling_line()) */
+};
+
+struct hawk_group_counts {
+	uint64_t sites;
+	uint64_t inuse_objects;
+	uint64_t inuse_bytes;
+	uint64_t alloc_objects;
+	uint64_t alloc_bytes;
+};
+
+void hawk_group_counts_add(struct hawk_group_counts *to, const struct hawk_group_counts *counts);
+
+/** What `sort` sorts by. */
+uint64_t hawk_group_counts_key(const struct hawk_group_counts *counts, enum hawk_group_sort sort);
+
+struct hawk_group {
+	/**
+	 * Function, file or module. NULL = not known: then `module` tells whose code it was, and if
+	 * that is NULL too, there was no stack, or code outside of every module.
+	 */
+	const char *name;
+	const char *module; /**< of a function, or of code without a name; else NULL */
+	bool own;           /**< some frame of it was not plumbing, or there was nothing else */
+	struct hawk_group_counts flat;
+	struct hawk_group_counts cum;
+};
+
+struct hawk_groups;
+
+struct hawk_error *hawk_groups_create(enum hawk_group_by by, struct hawk_groups **ret);
+/** Accepts NULL. */
+void hawk_groups_destroy(struct hawk_groups *groups);
+
+/** Adds one stack; `counts->sites` is what it counts as, usually 1. No frames: one nameless group.
+ */
+struct hawk_error *hawk_groups_add(struct hawk_groups *groups,
+				   const struct hawk_group_frame *frames, size_t count,
+				   const struct hawk_group_counts *counts);
+
+/**
+ * The groups, largest first by `sort` of flat, or of cum if `by_cum`; then by the other one, then
+ * by name. Valid until the next call with `groups`.
+ */
+struct hawk_error *hawk_groups_sorted(struct hawk_groups *groups, enum hawk_group_sort sort,
+				      bool by_cum, const struct hawk_group **ret, size_t *count);
+
+#endif

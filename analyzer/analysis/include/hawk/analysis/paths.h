@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Shortest paths from roots to blocks: why a block is alive. Breadth first over all pointers; of
+ * paths that are equally short the one whose root says most wins: globals, then thread-local
+ * storage, other memory, stacks, registers.
+ */
+#ifndef HAWK_ANALYZER_ANALYSIS_PATHS_H
+#define HAWK_ANALYZER_ANALYSIS_PATHS_H
+
+#include "hawk/graph/graph.h"
+
+/** In hawk_paths.from: how the search came there. */
+enum {
+	HAWK_PATH_FROM_ROOT = 1u << 31, /**< | index into the roots, if they fit */
+};
+
+struct hawk_paths {
+	uint32_t *order; /**< blocks in the order in which they were found */
+	/** By place in `order`: that of the block before, or HAWK_PATH_FROM_ROOT | root. */
+	uint32_t *from;
+	uint32_t count;  /**< of both */
+	uint64_t *found; /**< bit by block */
+	/** By block: where it is in `order`, if it was found and somebody has prepared for it; NULL
+	 * = nobody has. */
+	uint32_t *places;
+	const struct hawk_block_index *index;
+	struct hawk_area order_area;
+	struct hawk_area from_area;
+	struct hawk_area places_area;
+};
+
+/** The search ends when it has found `target`; HAWK_BLOCK_NOWHERE = finds all. 8 bytes per block.
+ * `ret` is to be deinitialized after success only. */
+struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, uint32_t target,
+				   struct hawk_paths *ret);
+
+/** For hawk_path_to() of these blocks, in any order and perhaps the same more than once: one look
+ * at all that was found, where each would take one. Up to 4 bytes more per block. */
+struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths, const uint32_t *blocks,
+				      size_t count);
+
+/** Bytes of `found` for so many blocks. */
+static inline uint64_t hawk_paths_found_bytes(uint32_t blocks)
+{
+	return ((uint64_t)blocks / 64 + 1) * sizeof(uint64_t);
+}
+
+/** Whether a root leads to `block`, as far as the search has gone. */
+static inline bool hawk_paths_lead_to(const struct hawk_paths *paths, uint32_t block)
+{
+	return paths->found[block / 64] >> block % 64 & 1;
+}
+
+/** Accepts paths of zeros. */
+void hawk_paths_deinit(struct hawk_paths *paths);
+
+/** One path: from the block that a root points to, to the target. */
+struct hawk_path {
+	uint32_t root;    /**< index into the roots */
+	uint32_t *blocks; /**< owned; a carved block is one step */
+	uint32_t count;   /**< 0 = no root leads there */
+};
+struct hawk_error *hawk_path_to(const struct hawk_paths *paths, uint32_t target,
+				struct hawk_path *ret);
+void hawk_path_deinit(struct hawk_path *path);
+
+#endif

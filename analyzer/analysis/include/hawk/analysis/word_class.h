@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What a word of memory looks like: a pointer, and to what; text; a number. A guess from its value
+ * alone, and the same guess for the same value.
+ */
+#ifndef HAWK_ANALYZER_ANALYSIS_WORD_CLASS_H
+#define HAWK_ANALYZER_ANALYSIS_WORD_CLASS_H
+
+#include "hawk/graph/heuristics.h"
+#include "hawk/heap/sites.h"
+
+enum hawk_word_class {
+	HAWK_WORD_NULL = 0,
+	HAWK_WORD_BLOCK,        /**< to the first byte of a block; key: its site */
+	HAWK_WORD_INTERIOR,     /**< into a block; key: its site */
+	HAWK_WORD_END,          /**< right behind a block; key: its site */
+	HAWK_WORD_VTABLE,       /**< key: the word */
+	HAWK_WORD_CODE,         /**< key: the word */
+	HAWK_WORD_DATA,         /**< to data of a module; key: the word */
+	HAWK_WORD_TEXT_POINTER, /**< to text in a module; key: the word */
+	HAWK_WORD_STACK,        /**< to a thread's stack */
+	HAWK_WORD_FREE,         /**< to heap memory that is no live block: stale, perhaps */
+	HAWK_WORD_MAPPED,       /**< to other memory */
+	HAWK_WORD_TEXT,         /**< at least four printable characters */
+	HAWK_WORD_INTEGER,      /**< fits into 32 bits, signed or not; key: the word */
+	HAWK_WORD_PAIR,         /**< two small 32-bit integers */
+	HAWK_WORD_REAL,         /**< plausible as a double */
+	HAWK_WORD_FLOATS,       /**< plausible as two floats */
+	HAWK_WORD_OTHER,
+	HAWK_WORD_CLASSES
+};
+
+struct hawk_word {
+	enum hawk_word_class class;
+	uint64_t key; /**< 0, unless the class has one */
+};
+
+/** Classes that may stand in the same field. */
+enum hawk_word_family {
+	HAWK_FAMILY_NULL = 0,
+	HAWK_FAMILY_POINTER,
+	HAWK_FAMILY_FIXED, /**< virtual tables, code */
+	HAWK_FAMILY_NUMBER,
+	HAWK_FAMILY_STALE,
+	HAWK_FAMILY_TEXT,
+	HAWK_FAMILY_REAL,
+	HAWK_FAMILY_OTHER,
+	HAWK_FAMILIES
+};
+enum hawk_word_family hawk_word_family_of(enum hawk_word_class class);
+
+/** "null", "block" ...: for documents. */
+const char *hawk_word_class_name(enum hawk_word_class class);
+
+struct hawk_words;
+
+/** `vtables` may be NULL. Both must outlive the result. */
+struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
+				     const struct hawk_vtable_oracle *vtables,
+				     struct hawk_words **ret);
+/** Accepts NULL. */
+void hawk_words_destroy(struct hawk_words *words);
+
+struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
+				       struct hawk_word *ret);
+
+/** Below this no word is an address of anything. */
+uint64_t hawk_words_lowest(const struct hawk_words *words);
+
+/** Printable characters (and white space) at the head of `bytes`, up to a NUL or `size`; 0 if
+ * something else comes first. */
+size_t hawk_text_length(const uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Folds blocks into loss records, then pointers into the evidence for them.
+ */
+#include "hawk/analysis/leaks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk/base/array.h"
+#include "hawk/base/cleanup.h"
+#include "hawk/analysis/leak_leaders.h"
+#include "hawk/base/progress.h"
+
+static const uint32_t NO_RECORD = UINT32_MAX;
+
+struct fold {
+	const struct hawk_graph *graph;
+	const struct hawk_explained *explained;
+	const uint64_t *chosen; /**< a bit for each block that the filter wants; NULL = all */
+	unsigned kinds;
+	struct hawk_leaks *leaks;
+	size_t capacity;
+	uint32_t *record_of; /**< by slot_of(), or NO_RECORD */
+	uint64_t *recorded;  /**< a bit for each block that counts for a record */
+	uint64_t *pointed;   /**< a bit for each of those that a pointer leads to */
+	uint32_t *sources;   /**< by record: the last block with a pointer to one of its blocks */
+};
+
+static void hawk_cleanup_fold(struct fold *fold)
+{
+	free(fold->record_of);
+	free(fold->recorded);
+	free(fold->pointed);
+	free(fold->sources);
+}
+
+/* What the tracer had to drop is whole, and is scanned as memory between blocks. */
+static bool are_only_dropped(const struct hawk_graph *graph)
+{
+	const struct hawk_heap *heap = graph->heap;
+
+	return heap->table && hawk_table_header(heap->table)->dropped_objects &&
+	       !hawk_heap_unaccounted(heap) && !heap->sweep.implausible;
+}
+
+enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_graph *graph)
+{
+	const struct hawk_heap *heap = graph->heap;
+	size_t threads;
+
+	hawk_target_threads(graph->heap->target, &threads);
+	if (!threads || hawk_target_is_incomplete(graph->heap->target) ||
+	    !hawk_roots_complete(&graph->roots))
+		return HAWK_LEAKS_MEMORY_MISSING;
+	if (heap->discarded_heaps)
+		return HAWK_LEAKS_HEAPS_DISCARDED;
+	return heap->plan.blocks_missing && !are_only_dropped(graph) ? HAWK_LEAKS_OVERWRITTEN
+								     : HAWK_LEAKS_NO_DOUBT;
+}
+
+bool hawk_leaks_may_hide(const struct hawk_graph *graph, const struct hawk_leaks *leaks)
+{
+	size_t threads;
+
+	switch (hawk_leaks_doubt(graph)) {
+	case HAWK_LEAKS_NO_DOUBT:
+		return false;
+	case HAWK_LEAKS_HEAPS_DISCARDED:
+		return leaks->downgrade.objects;
+	case HAWK_LEAKS_OVERWRITTEN:
+		return true;
+	case HAWK_LEAKS_MEMORY_MISSING:
+		break;
+	}
+	hawk_target_threads(graph->heap->target, &threads); /* none: dead stacks count as roots */
+	return leaks->downgrade.objects || !threads ||
+	       hawk_target_is_incomplete(graph->heap->target) || graph->roots.heap_missing_bytes ||
+	       !hawk_heap_is_whole(graph->heap);
+}
+
+const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt)
+{
+	switch (doubt) {
+	case HAWK_LEAKS_MEMORY_MISSING:
+		return "memory is missing in which pointers may lie";
+	case HAWK_LEAKS_HEAPS_DISCARDED:
+		return "an arena was reset, and its blocks look live";
+	case HAWK_LEAKS_OVERWRITTEN:
+		return "blocks were overwritten, and perhaps pointers in them";
+	default:
+		return "nothing is missing";
+	}
+}
+
+enum hawk_reach_kind hawk_leaks_kind(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				     uint32_t block)
+{
+	enum hawk_reach_kind kind = (enum hawk_reach_kind)reach->kinds[block];
+	bool lost = kind == HAWK_REACH_DEFINITELY_LOST || kind == HAWK_REACH_INDIRECTLY_LOST;
+
+	return lost && hawk_leaks_doubt(graph) ? HAWK_REACH_POSSIBLY : kind;
+}
+
+static uint64_t site_id(const struct hawk_heap *heap, const struct hawk_leak_record *record)
+{
+	return record->site < heap->site_count ? heap->sites[record->site].id : 0;
+}
+
+static int compare(const void *left, const void *right, void *heap)
+{
+	static const uint8_t order[HAWK_REACH_KINDS] = {
+		[HAWK_REACH_DEFINITELY_LOST] = 1,
+		[HAWK_REACH_INDIRECTLY_LOST] = 2,
+		[HAWK_REACH_POSSIBLY] = 3,
+		[HAWK_REACH_REACHABLE] = 4,
+	};
+	const struct hawk_leak_record *a = left;
+	const struct hawk_leak_record *b = right;
+	uint64_t a_bytes = a->bytes + a->indirect_bytes;
+	uint64_t b_bytes = b->bytes + b->indirect_bytes;
+
+	if (a->kind != b->kind)
+		return order[a->kind] < order[b->kind] ? -1 : 1;
+	if (a_bytes != b_bytes)
+		return a_bytes > b_bytes ? -1 : 1;
+	if (site_id(heap, a) != site_id(heap, b))
+		return site_id(heap, a) < site_id(heap, b) ? -1 : 1;
+	return a->example < b->example ? -1 : a->example > b->example;
+}
+
+/* Returns what the bit was. */
+static bool set_bit(uint64_t *bits, uint32_t block)
+{
+	bool was = hawk_block_is_chosen(bits, block);
+
+	bits[block / 64] |= UINT64_C(1) << block % 64;
+	return was;
+}
+
+/* The kind under which blocks found to be of `kind` are reported. */
+static enum hawk_reach_kind told_kind(const struct hawk_leaks *leaks, unsigned kind)
+{
+	return leaks->downgraded && kind > HAWK_REACH_POSSIBLY ? HAWK_REACH_POSSIBLY
+							       : (enum hawk_reach_kind)kind;
+}
+
+static enum hawk_reach_kind kind_of(const struct fold *fold, uint32_t block)
+{
+	return told_kind(fold->leaks, fold->leaks->reach->kinds[block]);
+}
+
+/* By site (the last one: none) and kind. */
+static size_t slot_of(const struct fold *fold, uint32_t block)
+{
+	size_t sites = fold->graph->heap->site_count;
+	size_t site = hawk_heap_site_at(fold->graph->heap, block);
+
+	return (site < sites ? site : sites) * HAWK_REACH_KINDS + kind_of(fold, block);
+}
+
+static struct hawk_leak_record *record_of(const struct fold *fold, uint32_t block)
+{
+	return &fold->leaks->records[fold->record_of[slot_of(fold, block)]];
+}
+
+static struct hawk_error *add_record(struct fold *fold, uint32_t block)
+{
+	struct hawk_leaks *leaks = fold->leaks;
+
+	if (!hawk_array_reserve(&leaks->records, leaks->count, &fold->capacity,
+				sizeof(*leaks->records)))
+		return &hawk_enomem;
+	fold->record_of[slot_of(fold, block)] = (uint32_t)leaks->count;
+	leaks->records[leaks->count++] = (struct hawk_leak_record){
+		.site = hawk_heap_site_at(fold->graph->heap, block),
+		.kind = kind_of(fold, block),
+		.example = block,
+		.first_root = UINT32_MAX,
+	};
+	return NULL;
+}
+
+static struct hawk_error *add_block(struct fold *fold, struct hawk_near *near, uint32_t block)
+{
+	const struct hawk_graph *graph = fold->graph;
+	struct hawk_leak_record *record;
+	uint64_t birth;
+	uint16_t head;
+
+	if (fold->record_of[slot_of(fold, block)] == NO_RECORD) {
+		struct hawk_error *err = add_record(fold, block);
+
+		if (err)
+			return err;
+	}
+	set_bit(fold->recorded, block);
+	record = record_of(fold, block);
+	record->objects += hawk_block_index_counts(&graph->heap->index, block);
+	record->bytes += hawk_block_index_left_bytes(&graph->heap->index, block);
+	head = hawk_heap_next_head(graph->heap, near, block);
+	birth = hawk_birth_decode((uint8_t)head);
+	if (head && (!record->has_birth || birth < record->oldest_units)) {
+		record->has_birth = true;
+		record->oldest_units = birth;
+		record->example = block;
+	}
+	return NULL;
+}
+
+/* With a filter, fills `sums` by kind as found. */
+static struct hawk_error *add_blocks(struct fold *fold, struct hawk_chosen *sums)
+{
+	struct hawk_near near = {.target = fold->graph->heap->target};
+	uint32_t count = fold->graph->heap->index.count;
+	struct hawk_error *err = NULL;
+	struct hawk_progress progress;
+	uint64_t told = 0;
+
+	hawk_progress_begin(&progress, "recording lost blocks", count);
+	for (uint32_t block = hawk_block_next_chosen(fold->chosen, 0, count); block < count && !err;
+	     block = hawk_block_next_chosen(fold->chosen, block + 1, count)) {
+		hawk_progress_pass(&told, block);
+		if (fold->chosen)
+			hawk_chosen_add(&sums[fold->leaks->reach->kinds[block]],
+					&fold->graph->heap->index, block);
+		if (fold->kinds >> kind_of(fold, block) & 1)
+			err = add_block(fold, &near, block);
+	}
+	hawk_progress_end(&progress);
+	return err;
+}
+
+/* Of all blocks they are known. */
+static void add_sums(struct fold *fold, const struct hawk_chosen *chosen)
+{
+	struct hawk_leaks *leaks = fold->leaks;
+
+	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
+		struct hawk_reach_sum sum = leaks->reach->sums[kind];
+		unsigned told = told_kind(leaks, kind);
+
+		if (fold->chosen)
+			sum = (struct hawk_reach_sum){chosen[kind].objects, chosen[kind].bytes};
+		leaks->sums[told].objects += sum.objects;
+		leaks->sums[told].bytes += sum.bytes;
+		if (told == kind)
+			continue;
+		leaks->downgrade.objects += sum.objects;
+		leaks->downgrade.bytes += sum.bytes;
+	}
+}
+
+/* `edge` leads to a block that counts for `record`. */
+static void add_pointer(struct fold *fold, struct hawk_leak_record *record, uint32_t edge,
+			unsigned source, bool explained)
+{
+	if (edge & HAWK_EDGE_INTERIOR)
+		record->pointers[source].interior++;
+	else
+		record->pointers[source].start++;
+	record->explained += explained;
+	record->pointed_objects += !set_bit(fold->pointed, edge >> 1);
+}
+
+static void add_roots(struct fold *fold)
+{
+	const struct hawk_roots *roots = &fold->graph->roots;
+
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct hawk_root *root = &roots->items[i];
+		struct hawk_leak_record *record;
+
+		if (!hawk_block_is_chosen(fold->recorded, root->edge >> 1))
+			continue;
+		record = record_of(fold, root->edge >> 1);
+		add_pointer(fold, record, root->edge, root->kind,
+			    hawk_explained_root(fold->explained, i));
+		if (record->first_root == UINT32_MAX)
+			record->first_root = (uint32_t)i;
+	}
+}
+
+/* `whole`: the block that `source` is, or is a part of. */
+static void add_edges(struct fold *fold, uint32_t source, uint32_t whole)
+{
+	const struct hawk_graph *edges = fold->graph;
+	struct hawk_leaks *leaks = fold->leaks;
+
+	for (uint32_t i = edges->offsets[source]; i < edges->offsets[source + 1]; i++) {
+		uint32_t edge = edges->edges[i];
+		uint32_t number;
+
+		if (!hawk_block_is_chosen(fold->recorded, edge >> 1) ||
+		    hawk_block_index_same(&fold->graph->heap->index, edge >> 1, whole))
+			continue;
+		number = fold->record_of[slot_of(fold, edge >> 1)];
+		add_pointer(fold, &leaks->records[number], edge,
+			    HAWK_LEAK_FROM_BLOCKS + leaks->reach->kinds[source],
+			    hawk_explained_edge(fold->explained, i));
+		leaks->records[number].source_blocks += fold->sources[number] != whole;
+		fold->sources[number] = whole;
+	}
+}
+
+/* The edges of all parts of a carved block come with its first one, so that it is one source. */
+static struct hawk_error *find_evidence(struct fold *fold)
+{
+	const struct hawk_block_index *index = &fold->graph->heap->index;
+	size_t bytes = fold->leaks->count * sizeof(*fold->sources);
+	struct hawk_progress progress;
+
+	fold->pointed = calloc((size_t)index->count / 64 + 1, sizeof(*fold->pointed));
+	fold->sources = malloc(bytes);
+	if (!fold->pointed || !fold->sources)
+		return &hawk_enomem;
+	memset(fold->sources, 0xff, bytes);
+	hawk_progress_begin(&progress, "looking for pointers to lost blocks", index->count);
+	add_roots(fold);
+	for (uint32_t block = 0; block < index->count; block++) {
+		uint32_t part =
+			hawk_block_index_whole(index, block) == block ? block : HAWK_BLOCK_NOWHERE;
+
+		hawk_progress_tick(block);
+		for (; part != HAWK_BLOCK_NOWHERE; part = hawk_block_index_next_part(index, part))
+			add_edges(fold, part, block);
+	}
+	hawk_progress_end(&progress);
+	return NULL;
+}
+
+static struct hawk_error *add_indirect(const struct fold *fold)
+{
+	struct hawk_leaks *leaks = fold->leaks;
+	CLEANUP(free_ptr) struct hawk_chosen *lost = NULL;
+	struct hawk_error *err = hawk_leak_lost(fold->graph, leaks->reach, fold->recorded, &lost);
+
+	for (size_t i = 0; i < leaks->count && !err; i++) {
+		struct hawk_leak_record *record = &leaks->records[i];
+		size_t sites = fold->graph->heap->site_count;
+
+		if (record->kind != HAWK_REACH_DEFINITELY_LOST)
+			continue;
+		record->indirect_objects =
+			lost[record->site < sites ? record->site : sites].objects;
+		record->indirect_bytes = lost[record->site < sites ? record->site : sites].bytes;
+	}
+	return err;
+}
+
+static struct hawk_error *fill_records(struct fold *fold)
+{
+	size_t slots = (fold->graph->heap->site_count + 1) * HAWK_REACH_KINDS;
+	struct hawk_chosen sums[HAWK_REACH_KINDS] = {{0}};
+	struct hawk_leaks *leaks = fold->leaks;
+	struct hawk_error *err;
+
+	fold->recorded =
+		calloc((size_t)fold->graph->heap->index.count / 64 + 1, sizeof(*fold->recorded));
+	fold->record_of = malloc(slots * sizeof(*fold->record_of));
+	if (!fold->recorded || !fold->record_of)
+		return &hawk_enomem;
+	memset(fold->record_of, 0xff, slots * sizeof(*fold->record_of));
+	err = add_blocks(fold, sums);
+	if (err)
+		return err;
+	add_sums(fold, sums);
+	if (!leaks->count)
+		return NULL;
+	err = find_evidence(fold);
+	if (!err && !leaks->downgraded)
+		err = add_indirect(fold);
+	qsort_r(leaks->records, leaks->count, sizeof(*leaks->records), compare,
+		(void *)(uintptr_t)fold->graph->heap);
+	return err;
+}
+
+struct hawk_error *hawk_leaks_make(const struct hawk_graph *graph,
+				   const struct hawk_explained *explained,
+				   const struct hawk_reach *reach, unsigned kinds,
+				   const uint64_t *chosen, struct hawk_leaks *ret)
+{
+	struct hawk_leaks leaks = {
+		.reach = reach,
+		.downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT,
+	};
+	CLEANUP(fold)
+	struct fold fold = {
+		.graph = graph,
+		.explained = explained,
+		.chosen = chosen,
+		.kinds = kinds,
+		.leaks = &leaks,
+	};
+	struct hawk_error *err;
+
+	memcpy(leaks.heuristics, explained->counts, sizeof(leaks.heuristics));
+	err = fill_records(&fold);
+	if (err)
+		hawk_leaks_deinit(&leaks);
+	else
+		*ret = leaks;
+	return err;
+}
+
+void hawk_leaks_deinit(struct hawk_leaks *leaks)
+{
+	free(leaks->records);
+	*leaks = (struct hawk_leaks){0};
+}

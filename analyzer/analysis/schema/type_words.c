@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Reading them.
+ */
+#include "hawk/analysis/type_words.h"
+
+#include "hawk/heap/sites.h"
+
+void hawk_module_words_init(struct hawk_module_words *modules, const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_module *items = hawk_target_modules(target, &count);
+
+	*modules = (struct hawk_module_words){.target = target};
+	for (size_t i = 0; i < count; i++) {
+		uint64_t first = items[i].start >> HAWK_MODULE_BITS_LOG2;
+		uint64_t end = items[i].end >> HAWK_MODULE_BITS_LOG2;
+
+		for (uint64_t at = first; at <= end && at - first < HAWK_MODULE_BITS; at++)
+			modules->bits[at % HAWK_MODULE_BITS / 64] |= UINT64_C(1) << at % 64;
+	}
+}
+
+struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *modules,
+					  struct hawk_near *near, uint64_t start, uint64_t bytes)
+{
+	uint64_t words[2] = {0};
+	size_t wanted = bytes < sizeof(words) ? HAWK_TYPE_WORD_BYTES : sizeof(words);
+	struct hawk_type_words ret = {0};
+
+	if (bytes < HAWK_TYPE_WORD_BYTES || hawk_near_read(near, start, words, wanted) < wanted)
+		return ret;
+	if (hawk_module_words_have(modules, words[0]))
+		ret.first = words[0];
+	/* new[] of a class with a destructor: a count, then the elements. */
+	if (words[0] && words[0] <= (bytes - HAWK_TYPE_WORD_BYTES) / HAWK_TYPE_WORD_BYTES &&
+	    hawk_module_words_have(modules, words[1]))
+		ret.second = words[1];
+	return ret;
+}
+
+struct hawk_type_words hawk_type_words_of(const struct hawk_heap *heap,
+					  const struct hawk_module_words *modules,
+					  struct hawk_near *near, uint32_t number)
+{
+	const struct hawk_block_index *index = &heap->index;
+	uint32_t whole = hawk_block_index_whole(index, number);
+	uint64_t bytes = index->part_count ? hawk_block_index_asked_bytes(index, whole)
+					   : hawk_block_size(index, whole);
+	struct hawk_type_words words =
+		hawk_type_words_at(modules, near, hawk_block_start(index, whole), bytes);
+
+	if (words.second) {
+		struct hawk_block block;
+
+		hawk_heap_next_block(heap, near, whole, &block);
+		if (block.kind != HAWK_KIND_NEW_ARRAY)
+			words.second = 0;
+	}
+	return words;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Classes of words: pointers by what is mapped there, everything else by its bits.
+ */
+#include "hawk/analysis/word_class.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	MEMO = 4096, /**< words into modules that are remembered; a power of two */
+	TEXT_MIN = 4,
+	TEXT_PROBE_BYTES = 32,
+	PAIR_MAX = 1 << 24,
+	DOUBLE_BIAS = 1023,
+	DOUBLE_MIN = -40, /**< exponents that are plausible */
+	DOUBLE_MAX = 60,
+	FLOAT_BIAS = 127,
+	FLOAT_MIN = -20,
+	FLOAT_MAX = 30,
+};
+
+struct memo {
+	uint64_t word; /**< 0 = empty */
+	struct hawk_word class;
+};
+
+struct hawk_words {
+	const struct hawk_heap *heap;
+	const struct hawk_vtable_oracle *vtables;
+	const struct hawk_mapping *mappings;
+	uint64_t lowest; /**< address of the first of them */
+	uint8_t *stacks; /**< by mapping: a thread's stack pointer is in it */
+	struct memo memo[MEMO];
+};
+
+enum hawk_word_family hawk_word_family_of(enum hawk_word_class class)
+{
+	switch (class) {
+	case HAWK_WORD_NULL:
+		return HAWK_FAMILY_NULL;
+	case HAWK_WORD_BLOCK:
+	case HAWK_WORD_INTERIOR:
+	case HAWK_WORD_END:
+	case HAWK_WORD_DATA:
+	case HAWK_WORD_TEXT_POINTER:
+	case HAWK_WORD_STACK:
+	case HAWK_WORD_MAPPED:
+		return HAWK_FAMILY_POINTER;
+	case HAWK_WORD_VTABLE:
+	case HAWK_WORD_CODE:
+		return HAWK_FAMILY_FIXED;
+	case HAWK_WORD_INTEGER:
+	case HAWK_WORD_PAIR:
+		return HAWK_FAMILY_NUMBER;
+	case HAWK_WORD_FREE:
+		return HAWK_FAMILY_STALE;
+	case HAWK_WORD_TEXT:
+		return HAWK_FAMILY_TEXT;
+	case HAWK_WORD_REAL:
+	case HAWK_WORD_FLOATS:
+		return HAWK_FAMILY_REAL;
+	default:
+		return HAWK_FAMILY_OTHER;
+	}
+}
+
+const char *hawk_word_class_name(enum hawk_word_class class)
+{
+	static const char *const names[HAWK_WORD_CLASSES] = {
+		"null",    "block",    "interior", "end",    "vtable",  "code",
+		"data",    "string",   "stack",    "free",   "mapping", "text",
+		"integer", "integers", "double",   "floats", "other",
+	};
+
+	return class < HAWK_WORD_CLASSES ? names[class] : "other";
+}
+
+static void find_stacks(struct hawk_words *words)
+{
+	const struct hawk_target *target = words->heap->target;
+	const struct hawk_thread *threads;
+	size_t count;
+
+	threads = hawk_target_threads(target, &count);
+	for (size_t i = 0; i < count; i++) {
+		const struct hawk_mapping *mapping = hawk_target_mapping_at(
+			target, hawk_target_stack_start(target, &threads[i]));
+
+		if (mapping)
+			words->stacks[mapping - words->mappings] = 1;
+	}
+}
+
+struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
+				     const struct hawk_vtable_oracle *vtables,
+				     struct hawk_words **ret)
+{
+	struct hawk_words *words = calloc(1, sizeof(*words));
+	size_t mappings;
+
+	if (!words)
+		return &hawk_enomem;
+	words->heap = heap;
+	words->vtables = vtables;
+	words->mappings = hawk_target_mappings(heap->target, &mappings);
+	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
+	words->stacks = calloc(mappings + 1, 1);
+	if (!words->stacks) {
+		free(words);
+		return &hawk_enomem;
+	}
+	find_stacks(words);
+	*ret = words;
+	return NULL;
+}
+
+void hawk_words_destroy(struct hawk_words *words)
+{
+	if (words)
+		free(words->stacks);
+	free(words);
+}
+
+static bool is_printable(uint8_t byte)
+{
+	return (byte >= ' ' && byte <= '~') || (byte >= '\t' && byte <= '\r');
+}
+
+size_t hawk_text_length(const uint8_t *bytes, size_t size)
+{
+	size_t length = 0;
+
+	while (length < size && is_printable(bytes[length]))
+		length++;
+	return length == size || !bytes[length] ? length : 0;
+}
+
+static bool points_to_text(const struct hawk_words *words, uint64_t word)
+{
+	uint8_t bytes[TEXT_PROBE_BYTES];
+	size_t size = hawk_target_read_some(words->heap->target, word, bytes, sizeof(bytes));
+
+	return hawk_text_length(bytes, size) >= TEXT_MIN;
+}
+
+static struct memo *memo_of(struct hawk_words *words, uint64_t word)
+{
+	return &words->memo[word / 8 % MEMO];
+}
+
+/** Of a word that points to memory of a file. */
+static struct hawk_error *classify_module(struct hawk_words *words,
+					  const struct hawk_mapping *mapping, uint64_t word,
+					  struct hawk_word *ret)
+{
+	const struct hawk_vtable_oracle *oracle = words->vtables;
+	struct hawk_error *err = NULL;
+	bool vtable = false;
+
+	ret->key = word;
+	if (mapping->flags & HAWK_MAPPING_EXEC) {
+		ret->class = HAWK_WORD_CODE;
+	} else {
+		if (oracle && word % sizeof(word) == 0)
+			err = oracle->is_vtable(oracle->context, word, &vtable);
+		ret->class = vtable                        ? HAWK_WORD_VTABLE
+			     : points_to_text(words, word) ? HAWK_WORD_TEXT_POINTER
+							   : HAWK_WORD_DATA;
+	}
+	if (!err)
+		*memo_of(words, word) = (struct memo){word, *ret};
+	return err;
+}
+
+/** Words that are addresses of something; false: it is none. */
+static struct hawk_error *classify_pointer(struct hawk_words *words, uint64_t word,
+					   struct hawk_word *ret, bool *found)
+{
+	const struct hawk_heap *heap = words->heap;
+	const struct hawk_mapping *mapping;
+	bool interior, behind;
+	uint32_t block = hawk_block_index_find(&heap->index, word, &interior);
+	uint32_t before = HAWK_BLOCK_NOWHERE;
+
+	*found = true;
+	if (block == HAWK_BLOCK_NOWHERE)
+		before = hawk_block_index_find(&heap->index, word - 1, &behind);
+	if (block != HAWK_BLOCK_NOWHERE || before != HAWK_BLOCK_NOWHERE) {
+		ret->class = block == HAWK_BLOCK_NOWHERE ? HAWK_WORD_END
+			     : interior                  ? HAWK_WORD_INTERIOR
+							 : HAWK_WORD_BLOCK;
+		ret->key = hawk_heap_site_at(heap, block == HAWK_BLOCK_NOWHERE ? before : block);
+		return NULL;
+	}
+	mapping = hawk_target_mapping_at(heap->target, word);
+	if (!mapping || !mapping->flags) {
+		*found = false;
+		return NULL;
+	}
+	if (words->stacks[mapping - words->mappings])
+		ret->class = HAWK_WORD_STACK;
+	else if (hawk_target_module_at(heap->target, word))
+		return classify_module(words, mapping, word, ret);
+	else if (mapping->flags & HAWK_MAPPING_EXEC)
+		*ret = (struct hawk_word){HAWK_WORD_CODE, word};
+	else if (hawk_block_index_chunk(&heap->index, word) && !mapping->path)
+		ret->class = HAWK_WORD_FREE;
+	else
+		ret->class = HAWK_WORD_MAPPED;
+	return NULL;
+}
+
+static bool is_plausible(unsigned exponent, unsigned bias, int least, int most)
+{
+	int value = (int)exponent - (int)bias;
+
+	return value >= least && value <= most;
+}
+
+static bool is_pair(uint64_t word)
+{
+	int32_t low = (int32_t)(uint32_t)word, high = (int32_t)(uint32_t)(word >> 32);
+
+	return low > -PAIR_MAX && low < PAIR_MAX && high > -PAIR_MAX && high < PAIR_MAX;
+}
+
+static bool is_float(uint32_t half)
+{
+	return !half || is_plausible(half >> 23 & 0xff, FLOAT_BIAS, FLOAT_MIN, FLOAT_MAX);
+}
+
+/** 101.6 is "ffffffY@" in memory: periodic fractions can look like text. */
+static bool is_printable_fraction(const uint8_t *bytes)
+{
+	return (bytes[7] == 0x3f || bytes[7] == 0x40) && bytes[2] == bytes[3] &&
+	       bytes[3] == bytes[4];
+}
+
+static struct hawk_word classify_value(uint64_t word)
+{
+	int64_t value = (int64_t)word;
+	uint8_t bytes[sizeof(word)];
+
+	memcpy(bytes, &word, sizeof(word));
+	if (hawk_text_length(bytes, sizeof(bytes)) >= TEXT_MIN && !is_printable_fraction(bytes))
+		return (struct hawk_word){HAWK_WORD_TEXT, 0};
+	if (value >= INT32_MIN && value <= UINT32_MAX)
+		return (struct hawk_word){HAWK_WORD_INTEGER, word};
+	if (is_pair(word))
+		return (struct hawk_word){HAWK_WORD_PAIR, 0};
+	if (is_plausible(word >> 52 & 0x7ff, DOUBLE_BIAS, DOUBLE_MIN, DOUBLE_MAX))
+		return (struct hawk_word){HAWK_WORD_REAL, 0};
+	if (is_float((uint32_t)word) && is_float((uint32_t)(word >> 32)))
+		return (struct hawk_word){HAWK_WORD_FLOATS, 0};
+	return (struct hawk_word){HAWK_WORD_OTHER, 0};
+}
+
+struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
+				       struct hawk_word *ret)
+{
+	struct hawk_error *err = NULL;
+	bool found = false;
+
+	*ret = (struct hawk_word){HAWK_WORD_NULL, 0};
+	if (!word)
+		return NULL;
+	if (word >> 47 == 0 && word >= words->lowest) {
+		const struct memo *memo = memo_of(words, word);
+
+		if (memo->word == word) {
+			*ret = memo->class;
+			return NULL;
+		}
+		err = classify_pointer(words, word, ret, &found);
+	}
+	if (!err && !found)
+		*ret = classify_value(word);
+	return err;
+}
+
+uint64_t hawk_words_lowest(const struct hawk_words *words)
+{
+	return words->lowest;
+}

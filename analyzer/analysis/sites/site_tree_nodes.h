@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Site trees in the making. Internal to analysis/.
+ */
+#ifndef SITE_TREE_NODES_H
+#define SITE_TREE_NODES_H
+
+#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/site_tree.h"
+
+/** A tree of the whole alone. After an error the tree is to be deinitialized, as everywhere here.
+ */
+struct hawk_error *hawk_site_tree_begin(struct hawk_site_tree *tree);
+
+/** The child of `parent`, made if need be. */
+struct hawk_error *hawk_site_tree_step(struct hawk_site_tree *tree, uint32_t parent, uint32_t kind,
+				       uint32_t key, uint32_t *ret);
+
+/** The node of a block of `site` behind node `parent`. */
+struct hawk_error *hawk_site_tree_step_site(struct hawk_site_tree *tree, uint32_t parent,
+					    uint32_t site, uint32_t *ret);
+
+/** Counts block `block` for `node`; `by_start`: in the second sums. */
+void hawk_site_tree_count(const struct hawk_heap *heap, struct hawk_site_tree *tree, bool by_start,
+			  uint32_t node, uint32_t block);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Folds blocks along dominators: every block gets a node of the tree, its dominator's first.
+ *
+ * A block without dominator is put below the group of roots that alone leads to it: what would go
+ * if the group were gone. A variable that holds a structure by two pointers (the head and the end
+ * of a list, the buckets and the first node of a hash table) owns it so, though none of the
+ * structure's blocks dominates it; and one that points into a structure of another variable does
+ * not. Registers and stacks pass: they count only for blocks that nothing else leads to.
+ *
+ * Owners are found by a flood from lasting roots, then one from those of threads over what is left.
+ * A block has no owner, then one, then several; when that changes it goes onto the stack, and hands
+ * it on to what it points to. The outcome does not depend on the order.
+ */
+#include "hawk/analysis/site_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk/analysis/block_choice.h"
+#include "hawk/base/area.h"
+#include "hawk/graph/flood.h"
+#include "hawk/base/prefetch.h"
+#include "hawk/base/progress.h"
+#include "site_tree_nodes.h"
+
+static const uint32_t GONE = UINT32_C(1) << 31; /* beside a node: the block goes with chosen ones */
+
+enum { BLOCKS_AHEAD = 16 };
+
+/** In place of a group. */
+static const uint32_t OWNER_NONE = UINT32_MAX, OWNERS_SEVERAL = UINT32_MAX - 1;
+
+/** Whether a root goes away with what its thread does. */
+static bool passes(const struct hawk_root *root)
+{
+	return root->kind == HAWK_ROOT_REGISTER || root->kind == HAWK_ROOT_STACK;
+}
+
+/** Whether a root's pointer is one of `edges`. */
+static bool counts(const struct hawk_root *root, enum hawk_edges edges)
+{
+	return edges == HAWK_EDGES_ALL || hawk_root_is_strong(root);
+}
+
+struct flood {
+	struct hawk_flood ways; /* first; each block goes onto its stack twice at most */
+	uint32_t skipped;       /* bits of edges that do not count */
+	uint32_t *of;
+	uint64_t *lasting; /* a bit for every block that the first flood has met; NULL = it runs */
+};
+
+static void meet(struct hawk_flood *ways, uint32_t block, uint32_t owner)
+{
+	struct flood *flood = (struct flood *)ways;
+	uint32_t before = flood->of[block];
+
+	if (before == owner || before == OWNERS_SEVERAL ||
+	    (flood->lasting && flood->lasting[block / 64] >> block % 64 & 1))
+		return;
+	flood->of[block] = before == OWNER_NONE ? owner : OWNERS_SEVERAL;
+	hawk_flood_push(ways, block);
+}
+
+static void offer(struct flood *flood, uint32_t block, uint32_t owner)
+{
+	hawk_prefetch(&flood->of[block]);
+	hawk_flood_offer(&flood->ways, block, owner, meet);
+}
+
+static void expand(struct hawk_flood *ways, uint32_t block)
+{
+	struct flood *flood = (struct flood *)ways;
+	const uint32_t *edges = ways->graph->edges;
+	uint32_t end = ways->graph->offsets[block + 1];
+	uint32_t owner = flood->of[block];
+
+	for (uint32_t i = ways->graph->offsets[block]; i < end; i++)
+		if (!(edges[i] & flood->skipped))
+			offer(flood, edges[i] >> 1, owner);
+}
+
+static void flood_from(struct flood *flood, const struct hawk_roots *roots, enum hawk_edges edges,
+		       const uint32_t *groups, bool passing)
+{
+	for (size_t i = 0; i < roots->count; i++)
+		if (passes(&roots->items[i]) == passing && counts(&roots->items[i], edges))
+			offer(flood, roots->items[i].edge >> 1, groups[i]);
+	hawk_flood_run(&flood->ways, meet, expand);
+}
+
+/** Fills `of` with a group for each block, or one of the above, over the pointers that count; and
+ * `lasting` with a bit for each block that not only registers and stacks lead to, the caller's also
+ * after an error. O(edges), whatever the shape: a block changes twice at most. */
+static struct hawk_error *find_owners(const struct hawk_graph *graph, enum hawk_edges edges,
+				      const uint32_t *groups, uint32_t *of, uint64_t **ret)
+{
+	uint64_t count = graph->heap->index.count;
+	uint64_t *lasting = calloc(count / 64 + 1, sizeof(*lasting));
+	struct flood flood = {
+		.ways.graph = graph,
+		.skipped = edges == HAWK_EDGES_START_ONLY ? HAWK_EDGE_INTERIOR : 0,
+		.of = of,
+	};
+	struct hawk_area stack = {0};
+	struct hawk_progress progress;
+	struct hawk_error *err;
+
+	*ret = lasting;
+	if (!lasting)
+		return &hawk_enomem;
+	err = hawk_area_create_sparse(&stack, (2 * count + 1) * sizeof(uint32_t));
+	if (err)
+		return err;
+	flood.ways.stack = stack.bytes;
+	hawk_progress_begin(&progress, "finding roots of blocks", 2 * count);
+	memset(of, 0xff, count * sizeof(*of));
+	flood_from(&flood, &graph->roots, edges, groups, false);
+	for (uint64_t block = 0; block < count; block++)
+		lasting[block / 64] |= (uint64_t)(of[block] != OWNER_NONE) << block % 64;
+	flood.lasting = lasting;
+	flood_from(&flood, &graph->roots, edges, groups, true);
+	hawk_progress_end(&progress);
+	hawk_area_destroy(&stack);
+	return NULL;
+}
+
+/** Groups of persistent roots say more than those of threads: variables, thread-local ones, other
+ * memory, stacks, registers. */
+static unsigned weight(uint32_t kind)
+{
+	static const uint8_t weights[HAWK_ROOT_KINDS] = {
+		[HAWK_ROOT_MODULE] = 5, [HAWK_ROOT_TLS] = 4,      [HAWK_ROOT_OTHER] = 3,
+		[HAWK_ROOT_STACK] = 2,  [HAWK_ROOT_REGISTER] = 1,
+	};
+
+	return kind < HAWK_ROOT_KINDS ? weights[kind] : 0;
+}
+
+/** A block that a root points to. */
+struct pointed {
+	uint32_t block;
+	uint32_t weight;
+	size_t root;
+};
+
+/** What leads to blocks. */
+struct leading {
+	uint32_t *owners;        /**< by block, until it has its node of the tree; not owned */
+	uint64_t *lasting;       /**< see find_owners() */
+	struct pointed *pointed; /**< ascending by block, what says most first */
+	size_t count;
+};
+
+static int compare_pointed(const void *left, const void *right)
+{
+	const struct pointed *a = left;
+	const struct pointed *b = right;
+
+	if (a->block != b->block)
+		return a->block < b->block ? -1 : 1;
+	if (a->weight != b->weight)
+		return a->weight > b->weight ? -1 : 1;
+	return a->root < b->root ? -1 : a->root > b->root;
+}
+
+static struct hawk_error *find_leading(const struct hawk_graph *graph, enum hawk_edges edges,
+				       const uint32_t *groups, struct leading *leading)
+{
+	const struct hawk_roots *roots = &graph->roots;
+	struct hawk_error *err =
+		find_owners(graph, edges, groups, leading->owners, &leading->lasting);
+
+	if (err)
+		return err;
+	leading->pointed = malloc((roots->count + 1) * sizeof(*leading->pointed));
+	if (!leading->pointed)
+		return &hawk_enomem;
+	for (size_t i = 0; i < roots->count; i++) {
+		const struct hawk_root *root = &roots->items[i];
+		uint32_t block = root->edge >> 1;
+
+		/* Beside what lasts the others do not count. */
+		if (!counts(root, edges) ||
+		    (passes(root) && hawk_block_is_chosen(leading->lasting, block)))
+			continue;
+		leading->pointed[leading->count++] = (struct pointed){
+			.block = hawk_block_index_whole(&graph->heap->index, block),
+			.weight = weight(root->kind),
+			.root = i,
+		};
+	}
+	if (leading->count)
+		qsort(leading->pointed, leading->count, sizeof(*leading->pointed), compare_pointed);
+	return NULL;
+}
+
+/** The root that says most of those that point to `block`; NULL = none does. */
+static const struct pointed *find_pointed(const struct leading *leading, uint32_t block)
+{
+	size_t low = 0, high = leading->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (leading->pointed[middle].block < block)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == leading->count || leading->pointed[low].block != block)
+		return NULL;
+	return &leading->pointed[low];
+}
+
+/** Along dominators, one way. */
+struct folding {
+	const struct hawk_graph *graph;
+	const struct hawk_dominators *dominators;
+	const uint32_t *groups;
+	const uint64_t *chosen; /**< NULL = all */
+	uint32_t *nodes; /**< by block, with GONE, in place of owners; dominators come first */
+	struct leading leading;
+	struct hawk_site_tree *tree;
+};
+
+/** The node for a block that no other block dominates. */
+static struct hawk_error *step_top(const struct folding *folding, uint32_t block, uint32_t *ret)
+{
+	struct hawk_site_tree *tree = folding->tree;
+	uint32_t owner = folding->leading.owners[block];
+	const struct pointed *pointed;
+
+	if (owner == OWNER_NONE)
+		return hawk_site_tree_step(tree, 0, HAWK_TREE_LOST, 0, ret);
+	if (owner < OWNERS_SEVERAL)
+		return hawk_site_tree_step(tree, 0, HAWK_TREE_ROOT, owner, ret);
+	pointed = find_pointed(&folding->leading,
+			       hawk_block_index_whole(&folding->graph->heap->index, block));
+	if (!pointed)
+		return hawk_site_tree_step(tree, 0, HAWK_TREE_SHARED, 0, ret);
+	return hawk_site_tree_step(tree, 0, HAWK_TREE_SEVERAL, folding->groups[pointed->root], ret);
+}
+
+/** What the folding will need of a block some way ahead. */
+static void prefetch_block(const struct folding *folding, uint32_t number)
+{
+	const struct hawk_dominators *dominators = folding->dominators;
+	uint32_t block = dominators->blocks[number];
+
+	hawk_prefetch(&folding->nodes[block]);
+	hawk_prefetch(&folding->nodes[dominators->blocks[dominators->dominators[number]]]);
+	hawk_prefetch(&folding->graph->heap->index.traces[block]);
+	hawk_prefetch(&folding->graph->heap->index.sizes[block]);
+}
+
+static struct hawk_error *fold_blocks(const struct folding *folding)
+{
+	const struct hawk_dominators *dominators = folding->dominators;
+	uint32_t *nodes = folding->nodes;
+
+	for (uint32_t i = 1; i <= dominators->count; i++) {
+		uint32_t block = dominators->blocks[i];
+		uint32_t parent = dominators->dominators[i];
+		uint32_t gone = hawk_block_is_chosen(folding->chosen, block) ? GONE : 0;
+		struct hawk_error *err = NULL;
+		uint32_t node;
+
+		hawk_progress_tick(i);
+		prefetch_block(folding,
+			       dominators->count - i > BLOCKS_AHEAD ? i + BLOCKS_AHEAD : i);
+		if (parent) {
+			node = nodes[dominators->blocks[parent]];
+			gone |= node & GONE;
+			node &= ~GONE;
+		} else {
+			err = step_top(folding, block, &node);
+		}
+		if (!err)
+			err = hawk_site_tree_step_site(
+				folding->tree, node, hawk_heap_site_at(folding->graph->heap, block),
+				&node);
+		if (err)
+			return err;
+		nodes[block] = node | gone;
+		if (gone)
+			hawk_site_tree_count(folding->graph->heap, folding->tree,
+					     folding->dominators->edges == HAWK_EDGES_START_ONLY,
+					     node, block);
+	}
+	return NULL;
+}
+
+struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
+					       const struct hawk_dominators *dominators,
+					       const uint32_t *groups, const uint64_t *chosen,
+					       struct hawk_site_tree *tree)
+{
+	uint64_t bytes = ((uint64_t)dominators->count + 1) * sizeof(uint32_t);
+	struct hawk_area nodes = {0};
+	struct folding folding = {
+		.graph = graph,
+		.dominators = dominators,
+		.groups = groups,
+		.chosen = chosen,
+		.tree = tree,
+	};
+	struct hawk_progress progress;
+	struct hawk_error *err = tree->count ? NULL : hawk_site_tree_begin(tree);
+
+	if (!err)
+		err = hawk_area_create(&nodes, bytes);
+	if (!err)
+		err = hawk_area_grow(&nodes, bytes);
+	folding.nodes = folding.leading.owners = nodes.bytes;
+	if (!err)
+		err = find_leading(graph, dominators->edges, groups, &folding.leading);
+	hawk_progress_begin(&progress, "folding blocks by site", dominators->count + 1);
+	if (!err)
+		err = fold_blocks(&folding);
+	hawk_progress_end(&progress);
+	free(folding.leading.pointed);
+	free(folding.leading.lasting);
+	hawk_area_destroy(&nodes);
+	return err;
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Parts on threads.
+ */
+#include "hawk/base/parallel.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "hawk/base/progress.h"
+
+enum { REFRESH_NS = 100000000 };
+
+struct part {
+	hawk_parallel_function *function;
+	void *context;
+	unsigned number;
+	struct hawk_progress *progress; /* the caller's */
+	pthread_t thread;
+	bool started;
+};
+
+static void *run_part(void *argument)
+{
+	struct part *part = argument;
+
+	hawk_progress_adopt(part->progress);
+	part->function(part->context, part->number);
+	hawk_progress_settle();
+	return NULL;
+}
+
+/* Others may have much left to do, and it is seen that they do it. */
+static void join(pthread_t thread)
+{
+	struct timespec until;
+
+	while (hawk_progress_is_heard() && clock_gettime(CLOCK_MONOTONIC, &until) == 0) {
+		until.tv_nsec += REFRESH_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (pthread_clockjoin_np(thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
+			return;
+		hawk_progress_refresh();
+	}
+	pthread_join(thread, NULL);
+}
+
+void hawk_parallel_run(unsigned parts, hawk_parallel_function *function, void *context)
+{
+	struct part items[HAWK_PARALLEL_MAX];
+
+	assert(parts <= HAWK_PARALLEL_MAX);
+	for (unsigned i = 1; i < parts; i++) {
+		items[i] = (struct part){
+			.function = function,
+			.context = context,
+			.number = i,
+			.progress = hawk_progress_current(),
+		};
+		items[i].started = !pthread_create(&items[i].thread, NULL, run_part, &items[i]);
+	}
+	hawk_progress_settle();
+	if (parts)
+		function(context, 0);
+	for (unsigned i = 1; i < parts; i++)
+		if (!items[i].started)
+			function(context, i);
+	for (unsigned i = 1; i < parts; i++)
+		if (items[i].started)
+			join(items[i].thread);
+}
+
+unsigned hawk_parallel_processors(void)
+{
+	cpu_set_t set;
+	int count;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	count = CPU_COUNT(&set);
+	if (count < 1)
+		return 1;
+	return count < HAWK_PARALLEL_MAX ? (unsigned)count : HAWK_PARALLEL_MAX;
+}
+
+static unsigned threads_wanted;
+
+unsigned hawk_parallel_threads(void)
+{
+	return threads_wanted ? threads_wanted : hawk_parallel_processors();
+}
+
+void hawk_parallel_set_threads(unsigned threads)
+{
+	threads_wanted = threads < HAWK_PARALLEL_MAX ? threads : HAWK_PARALLEL_MAX;
+}

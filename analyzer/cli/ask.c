@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What is the same for every verb that asks one core or process: opening, the exit code, closing.
+ */
+#include "session.h"
+
+enum { UNPACKING_SECONDS = 2 }; /**< from here on it is worth a word */
+
+/** How many operands name the core. */
+static int core_operands(const struct hawk_verb *verb, const struct hawk_settings *settings)
+{
+	return verb->live && settings->pid ? 0 : 1;
+}
+
+bool hawk_verb_takes(const struct hawk_verb *verb, int count)
+{
+	return count >= verb->operands_min &&
+	       (verb->operands_max < 0 || count <= verb->operands_max);
+}
+
+/** Whether the user has to be told here what makes the answer incomplete. */
+static bool findings_left(const struct hawk_verb *verb, const struct hawk_settings *settings)
+{
+	return verb->findings == HAWK_FINDINGS_NOWHERE ||
+	       (verb->findings == HAWK_FINDINGS_IN_JSON && !settings->json);
+}
+
+int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *settings,
+		     struct hawk_session *session, int count, char **operands)
+{
+	int code = HAWK_EXIT_OK;
+	struct hawk_error *err;
+
+	session->answer_complete = false;
+	err = verb->answer(session, settings, count, operands, &code);
+	err = hawk_session_release(session, err);
+	hawk_bar_clear(&session->bar);
+	if (err) {
+		code = hawk_fail(err);
+		/* The block may lie in what is missing. */
+		if (code != HAWK_EXIT_CONDITION || !hawk_findings_partial(&session->findings))
+			return code;
+		hawk_session_print_partial(session);
+		return HAWK_EXIT_PARTIAL;
+	}
+	if (findings_left(verb, settings))
+		hawk_session_print_partial(session);
+	if (hawk_enomem_swallowed())
+		hawk_complain("incomplete: memory ran out, so names or words may be left out");
+	if (code == HAWK_EXIT_OK &&
+	    ((hawk_findings_partial(&session->findings) && !session->answer_complete) ||
+	     hawk_enomem_swallowed()))
+		code = HAWK_EXIT_PARTIAL;
+	return code;
+}
+
+/** A compressed core is unpacked by each command. */
+static void advise(const struct hawk_verb *verb, const struct hawk_session *session)
+{
+	double seconds = (double)session->unpacking_ns / 1e9;
+
+	if (seconds >= UNPACKING_SECONDS && verb != &hawk_verb_shell)
+		hawk_complain("unpacking %s took %.1f s; \"hawk-core shell\" does so once for all "
+			      "questions",
+			      session->source, seconds);
+}
+
+int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,
+		  char **operands)
+{
+	int skip = core_operands(verb, settings);
+	struct hawk_session session = {0};
+	struct hawk_error *err = NULL;
+	int code;
+
+	if (count < skip || !hawk_verb_takes(verb, count - skip)) {
+		hawk_complain("%s needs %s; see hawk-core help %s", verb->name, verb->needs,
+			      verb->name);
+		return HAWK_EXIT_USAGE;
+	}
+	if (verb->check)
+		err = verb->check(settings, count - skip, operands + skip);
+	if (!err)
+		err = hawk_session_open(&session, settings, skip ? operands[0] : NULL);
+	code = err ? hawk_fail(err)
+		   : hawk_verb_answer(verb, settings, &session, count - skip, operands + skip);
+	if (session.output && code != HAWK_EXIT_USAGE)
+		code = hawk_session_finish(&session, code);
+	advise(verb, &session);
+	hawk_session_deinit(&session);
+	return code;
+}

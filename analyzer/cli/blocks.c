@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core blocks: prints every live block, one line each, while the sweep finds them; or the
+ * first N by size and age. Blocks of a live process are printed once it runs again, because the
+ * reader may be slow.
+ */
+#include "hawk/heap/lost.h"
+#include "hawk/report/blocks.h"
+#include "session.h"
+
+/** Where the blocks of a sweep go. */
+struct stream {
+	struct hawk_report_blocks *report;
+	struct hawk_heap_lost lost;
+};
+
+static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
+{
+	struct stream *stream = context;
+
+	hawk_heap_lost_take(&stream->lost, blocks, count);
+	return hawk_report_blocks_add(stream->report, blocks, count);
+}
+
+static void report_reading(void *context, uint64_t done, uint64_t all)
+{
+	(void)context;
+	hawk_progress_reach_of(done, all);
+}
+
+static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report_blocks *report)
+{
+	struct stream stream = {.report = report, .lost = {.heap = &session->heap}};
+	struct hawk_sweep_result result;
+	struct hawk_progress progress;
+	struct hawk_error *err;
+
+	hawk_progress_begin_bytes(&progress, "reading memory", 0);
+	err = hawk_sweep(session->target, &session->heap.plan, take_blocks, &stream, report_reading,
+			 NULL, &session->findings, &result);
+	hawk_progress_end(&progress);
+	if (!err)
+		hawk_heap_lost_report(&session->heap, stream.lost.objects, stream.lost.bytes,
+				      &session->findings);
+	return err;
+}
+
+/** `indexed`: the graph is there; else from a sweep. */
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_block_filter *filter, bool indexed)
+{
+	struct hawk_block_types *types = NULL;
+	struct hawk_report_blocks *report;
+	struct hawk_error *err = NULL;
+
+	/* A process runs again when its blocks are printed: they may have become something else. */
+	if (!settings->pid)
+		err = hawk_session_types(session, &types);
+	if (!err)
+		err = hawk_report_blocks_create(&session->heap, settings->json, types, filter,
+						(size_t)settings->top, session->output, &report);
+	if (err)
+		return err;
+	if (indexed) {
+		err = hawk_report_blocks_choose(report);
+		err = hawk_session_release(session, err);
+	}
+	if (!err) {
+		hawk_report_blocks_heading(report);
+		err = indexed ? NULL : sweep(session, report);
+	}
+	if (!err)
+		hawk_report_blocks_finish(report);
+	hawk_report_blocks_destroy(report);
+	if (session->output->errnum) { // said by hawk_session_finish()
+		hawk_error_destroy(err);
+		err = NULL;
+	}
+	return err;
+}
+
+/** Cores are streamed without an index. */
+static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings)
+{
+	struct hawk_error *err;
+
+	if (!settings->pid)
+		return hawk_session_table(session);
+	err = hawk_session_heap(session);
+	if (!settings->type)
+		hawk_target_release(session->target);
+	return err;
+}
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	struct hawk_block_wish wish = hawk_settings_wish(settings);
+
+	(void)count;
+	(void)operands;
+	return hawk_block_wish_check(&wish);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_block_filter *filter = NULL;
+	struct hawk_error *err = load(session, settings);
+
+	(void)count;
+	(void)operands;
+	(void)code;
+	if (!err && session->heap.table)
+		err = hawk_session_filter(session, settings, &filter);
+	if (!err && session->heap.table)
+		err = print(session, settings, filter, session->has_heap);
+	hawk_block_filter_destroy(filter);
+	hawk_session_check(session);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
+	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N",
+	 "only the N largest, the largest first, of one size the oldest"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON object a line"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_blocks = {
+	.name = "blocks",
+	.arguments = "[options] CORE | --pid PID",
+	.summary = "list every live block",
+	.details = "Prints one line for each live block, in ascending order of address, or "
+		   "with --top for the N largest.",
+	.options = {options, hawk_wish_options, hawk_target_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.findings = HAWK_FINDINGS_NOWHERE,
+	.check = check,
+	.answer = answer,
+};

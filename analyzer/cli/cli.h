@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the verbs of the `hawk-core` command share: exit codes, settings, the table of verbs.
+ *
+ * A verb is a row of the table: names, help and options are data, so that usage texts and shell
+ * completion cannot differ from what is parsed. Only this folder prints messages and exits.
+ */
+#ifndef HAWK_ANALYZER_CLI_CLI_H
+#define HAWK_ANALYZER_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "hawk/base/error.h"
+#include "hawk/base/quantity.h"
+#include "hawk/names/site_prefix.h"
+#include "hawk/base/text.h"
+
+enum hawk_exit {
+	HAWK_EXIT_OK = 0,
+	HAWK_EXIT_CONDITION = 1,  /**< leaks were found; no block is at an address */
+	HAWK_EXIT_USAGE = 2,      /**< the command line */
+	HAWK_EXIT_UNREADABLE = 3, /**< input that cannot be read, output that cannot be written */
+	HAWK_EXIT_PARTIAL = 4,    /**< there is an answer, and it is incomplete */
+	HAWK_EXIT_CANNOT_RUN = 126,
+	HAWK_EXIT_NOT_FOUND = 127,
+	HAWK_EXIT_SIGPIPE = 141,
+};
+
+/** How often an option that may be repeated can be given. */
+enum { HAWK_STRINGS_MAX = 32 };
+
+/** Values of the options of all verbs; all zero = not given. Choices are 1, 2 ... in their order in
+ * the option's `argument`. */
+struct hawk_settings {
+	bool help;
+	bool quiet;
+	bool json;
+	bool full;
+	int color; /**< auto, always, never */
+	int sort;  /**< size, count, total, cum */
+	int by;    /**< site, function, file, module */
+	uint64_t top;
+	uint64_t depth;
+	uint64_t pid;
+	uint64_t min_bytes;
+	const char *focus;
+	const char *ignore;
+	const char *sysroot;
+	const char *debug_directory;
+	const char *executable;
+	const char *table_file; /**< of the tracer (table=FILE) */
+	const char *module;
+	const char *function;
+	const char *tracer;
+	const char *type;
+	const char *kinds;      /**< of leaks: "definite,possible" */
+	const char *heuristics; /**< "stdstring,newarray" */
+	int rows;               /**< table, csv, json */
+	bool folded;
+	bool dot;
+	bool no_suspects;
+	bool suspects;
+	uint64_t threads; /**< 0 = as many as there are processors */
+	struct hawk_number {
+		bool given;
+		uint64_t value;
+	} exit_code;
+	struct hawk_strings {
+		const char *items[HAWK_STRINGS_MAX];
+		size_t count;
+	} suppressions;
+	struct hawk_site_wish {
+		bool given;
+		struct hawk_site_prefix prefix;
+	} site;
+	struct hawk_range_bytes {
+		bool given;
+		struct hawk_range range;
+	} size;
+	struct hawk_range_seconds {
+		bool given;
+		struct hawk_seconds_range range;
+	} age;
+	struct hawk_text tracer_options; /**< joined by ':' */
+};
+
+enum hawk_option_kind {
+	HAWK_OPTION_FLAG,    /**< bool */
+	HAWK_OPTION_COUNT,   /**< uint64_t, at least 1 */
+	HAWK_OPTION_BYTES,   /**< uint64_t */
+	HAWK_OPTION_NUMBER,  /**< struct hawk_number, 0 or more */
+	HAWK_OPTION_STRING,  /**< const char * */
+	HAWK_OPTION_STRINGS, /**< struct hawk_strings: may be repeated */
+	HAWK_OPTION_CHOICE,  /**< int; the argument's name lists the words: "size|count" */
+	HAWK_OPTION_SITE,    /**< struct hawk_site_wish */
+	HAWK_OPTION_SIZES,   /**< struct hawk_range_bytes */
+	HAWK_OPTION_AGES,    /**< struct hawk_range_seconds */
+	HAWK_OPTION_TRACER,  /**< struct hawk_text: KEY=VALUE is appended */
+	HAWK_OPTION_TRACERS, /**< the same for a whole HAWK_OPTS text */
+	HAWK_OPTION_DEPTH,   /**< the same, as depth=N */
+};
+
+struct hawk_option {
+	const char *name; /**< NULL ends a table */
+	char letter;      /**< '\0' = none */
+	enum hawk_option_kind kind;
+	size_t offset;        /**< in struct hawk_settings */
+	const char *argument; /**< NULL = takes none */
+	const char *help;
+};
+
+/** Where an option's value goes. */
+#define HAWK_AT(member) offsetof(struct hawk_settings, member)
+
+enum { HAWK_OPTION_TABLES = 6 };
+
+struct hawk_session;
+
+/** Whether what makes an answer incomplete is in the answer itself; if not, it goes to stderr. */
+enum hawk_verb_findings {
+	HAWK_FINDINGS_IN_ANSWER = 0,
+	HAWK_FINDINGS_IN_JSON, /**< not in the text */
+	HAWK_FINDINGS_NOWHERE,
+};
+
+/**
+ * One verb; each has a file of its own, with its options. Verbs that ask one core or process have
+ * `answer`, and may be asked again and again with the same session (hawk-core shell); the others
+ * have `run`.
+ */
+struct hawk_verb {
+	const char *name;
+	const char *arguments;
+	const char *summary;    /**< one line, no full stop */
+	const char *details;    /**< what it does, in the help text */
+	const char *exit_codes; /**< a sentence of the help text */
+	const struct hawk_option *options[HAWK_OPTION_TABLES]; /**< up to a NULL */
+	bool stops_at_operand; /**< what follows the first operand is not ours */
+	/** `operands` are what is left of the command line. Returns the exit code. */
+	int (*run)(struct hawk_settings *settings, int count, char **operands);
+
+	const char *needs; /**< complaint about a wrong number of operands: "one core file" */
+	bool live;         /**< takes --pid instead of a core */
+	int operands_min;  /**< beside the core */
+	int operands_max;  /**< -1 = any number */
+	enum hawk_verb_findings findings;
+	/** Before anything is opened: mistakes in settings and operands, as HAWK_ERROR_USAGE. May
+	 * be NULL. */
+	struct hawk_error *(*check)(const struct hawk_settings *settings, int count,
+				    char **operands);
+	/**
+	 * Prints the answer to session->output. `operands` are those behind the core. `*code` is
+	 * HAWK_EXIT_OK and may be made HAWK_EXIT_CONDITION; that the answer is incomplete is seen
+	 * from the findings, unless it says session->answer_complete.
+	 */
+	struct hawk_error *(*answer)(struct hawk_session *session,
+				     const struct hawk_settings *settings, int count,
+				     char **operands, int *code);
+};
+
+/** In the order of the help text; NULL ends the list. */
+extern const struct hawk_verb *const hawk_verbs[];
+
+extern const struct hawk_verb hawk_verb_run;
+extern const struct hawk_verb hawk_verb_analyze;
+extern const struct hawk_verb hawk_verb_whatis;
+extern const struct hawk_verb hawk_verb_blocks;
+extern const struct hawk_verb hawk_verb_leaks;
+extern const struct hawk_verb hawk_verb_refs;
+extern const struct hawk_verb hawk_verb_path;
+extern const struct hawk_verb hawk_verb_merge_paths;
+extern const struct hawk_verb hawk_verb_retained;
+extern const struct hawk_verb hawk_verb_sites;
+extern const struct hawk_verb hawk_verb_schema;
+extern const struct hawk_verb hawk_verb_growth;
+extern const struct hawk_verb hawk_verb_sql;
+extern const struct hawk_verb hawk_verb_shell;
+extern const struct hawk_verb hawk_verb_help;
+
+/** "Exit codes: ..." of verbs that read a core. */
+extern const char hawk_verb_exit_codes[];
+/** Likewise, of those that ask about one address. */
+extern const char hawk_verb_address_exit_codes[];
+
+/** Whether `count` operands behind the core are a number that `verb` can do with. */
+bool hawk_verb_takes(const struct hawk_verb *verb, int count);
+
+/** Has `verb` answer with an open session; prints errors. Returns the exit code. */
+int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *settings,
+		     struct hawk_session *session, int count, char **operands);
+
+/** Opens what the first operand or --pid says, has `verb` answer, closes. Returns the exit code. */
+int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,
+		  char **operands);
+
+/**
+ * Options that every verb has; those of every verb that reads a core or a process; those that
+ * choose blocks (hawk_settings_wish()); those of texts.
+ */
+extern const struct hawk_option hawk_common_options[];
+extern const struct hawk_option hawk_wish_options[];
+extern const struct hawk_option hawk_target_options[];
+extern const struct hawk_option hawk_color_options[];
+
+const struct hawk_verb *hawk_verb_find(const char *name);
+
+/** Whether fewer than `*best` insertions, deletions and replacements, and fewer than it has
+ * characters, make `other` into `name`; then `*best` is their number. */
+bool hawk_is_nearer(const char *name, const char *other, unsigned *best);
+
+/** The verb whose name is nearest to `name`, or NULL if none is near. */
+const struct hawk_verb *hawk_verb_nearest(const char *name);
+
+/**
+ * Parses argv[1..] of a verb (argv[0] is the verb's name). Complaints go to stderr; false = exit
+ * with HAWK_EXIT_USAGE. `*first` is the index of the first operand.
+ */
+bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
+		       struct hawk_settings *settings, int *first);
+
+/** Usage, description and options of a verb, on stdout. */
+int hawk_help_verb(const struct hawk_verb *verb);
+/** The list of verbs, on stdout. */
+int hawk_help_all(void);
+/** Flushes what was printed to stdout; the exit code. */
+int hawk_help_finish(void);
+/** A bash completion script made from the tables, on stdout. */
+int hawk_completion_bash(void);
+
+/** "hawk-core: message" on stderr; characters that steer terminals are escaped. */
+void hawk_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/** Prints and destroys `error`; the exit code for it. */
+int hawk_fail(struct hawk_error *error);
+
+#endif

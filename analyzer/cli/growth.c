@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core growth: which sites leak, cache or queue, or were filled once.
+ */
+#include <stdlib.h>
+
+#include "hawk/base/cleanup.h"
+#include "pointer_session.h"
+#include "hawk/report/growth.h"
+
+/** A core's life whose end is not noted, and which may have gone on idle. */
+static void report_doubt(struct hawk_session *session)
+{
+	const struct hawk_life *life = &session->heap.life;
+
+	if (life->end == HAWK_LIFE_CLOCK && hawk_life_may_have_idled(life))
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false, "life-end",
+				  "when the process died is not known: it last allocated %.0f s "
+				  "after its start, and the core's file is %.0f s younger than "
+				  "that",
+				  hawk_life_seconds(life->clock_units),
+				  hawk_life_seconds(life->latest_units - life->clock_units));
+}
+
+static void print(struct hawk_session *session, const struct hawk_settings *settings,
+		  const struct hawk_growth_report *growth)
+{
+	struct hawk_json json;
+
+	if (!settings->json) {
+		hawk_report_growth(growth, &session->screen);
+		return;
+	}
+	hawk_report_json_begin(growth->pointers, &json, session->output, "hawk-core/growth", 2);
+	hawk_report_growth_json(growth, &json);
+	hawk_report_json_end(growth->pointers, &json);
+}
+
+/** What sites retain: text says what by all pointers, JSON both. */
+static struct hawk_error *find_retained(struct hawk_session *session, bool both,
+					struct hawk_site_retained **ret)
+{
+	size_t count = session->heap.site_count;
+	struct hawk_error *err;
+
+	if (both)
+		return hawk_session_retained_both(session, NULL, ret);
+	err = hawk_session_retained(session);
+	if (err)
+		return err;
+	*ret = calloc(count + 1, sizeof(**ret));
+	if (!*ret)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		(*ret)[i].all_pointers = session->retained[i];
+	return NULL;
+}
+
+static struct hawk_error *judge(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report)
+{
+	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
+	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
+	struct hawk_site_list list = {0};
+	struct hawk_growth_report growth = {
+		.pointers = report,
+		.list = &list,
+		.filtered = hawk_settings_choose_blocks(settings),
+		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
+	};
+	struct hawk_block_choice choice = {0};
+	struct hawk_error *err =
+		hawk_session_choose(session, growth.filtered ? report->filter : NULL, &choice);
+
+	if (!err)
+		err = hawk_site_ages_make(report->heap, report->reach, choice.blocks, &ages);
+	hawk_block_choice_deinit(&choice);
+	err = hawk_session_release(session, err);
+	report_doubt(session);
+	growth.ages = ages;
+	if (!err && !growth.filtered)
+		err = find_retained(session, settings->json, &retained);
+	growth.retained = retained;
+	if (!err)
+		err = hawk_pointer_session_sites(session, settings, &list);
+	if (!err)
+		print(session, settings, &growth);
+	hawk_site_list_deinit(&list);
+	return err;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_pointer_report report;
+	struct hawk_error *err = hawk_pointer_session_reach(session, settings, false, &report);
+
+	(void)count;
+	(void)operands;
+	(void)code;
+	if (!err)
+		err = judge(session, settings, &report);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"verdict", '\0', HAWK_OPTION_CHOICE, HAWK_AT(by), "leak|cache|start-up|burst|steady",
+	 "only sites with this verdict"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_growth = {
+	.name = "growth",
+	.arguments = "[options] CORE | --pid PID",
+	.summary = "which sites leak, cache or queue, or were filled once",
+	.details =
+		"Judges each site from one core: when its live blocks were born, how many others "
+		"were freed, and whether anything still leads to them. The verdict is leak, cache "
+		"or growing queue, start-up, burst or steady, with reasons and a confidence; or "
+		"unclear, if there is too little data.",
+	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = hawk_check_wish,
+	.answer = answer,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core merge-paths: why a site's blocks are alive.
+ */
+#include "hawk/base/cleanup.h"
+#include "pointer_session.h"
+#include "hawk/analysis/site_tree.h"
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	struct hawk_site_prefix site;
+
+	if (count && !hawk_site_prefix_parse(operands[0], &site))
+		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
+	if (count && settings->site.given)
+		return hawk_error_create(HAWK_ERROR_USAGE, "a site, or --site: not both");
+	return hawk_check_wish(settings, 0, NULL);
+}
+
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report,
+				const struct hawk_tree_roots *groups,
+				const struct hawk_site_tree *tree)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (settings->folded) {
+		hawk_report_tree_folded(report, groups, tree, session->output);
+		return NULL;
+	}
+	if (!settings->json && !session->heap.table) {
+		hawk_report_put_unknown(session->target, &session->screen, "Paths",
+					"see why blocks are alive");
+		return NULL;
+	}
+	if (!settings->json) {
+		uint64_t count = tree->nodes[0].cum_objects;
+
+		hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
+				    hawk_quantity_count(count).text, count == 1 ? "" : "s");
+		if (count)
+			hawk_report_tree(report, groups, tree, &session->screen);
+		else
+			hawk_report_put_none(report, &session->screen);
+		return NULL;
+	}
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/merge-paths", 2);
+	err = hawk_report_tree_json(report, groups, tree, &json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+static struct hawk_error *make(struct hawk_session *session,
+			       const struct hawk_pointer_report *report,
+			       const struct hawk_tree_roots *groups, struct hawk_site_tree *ret)
+{
+	struct hawk_block_choice choice = {0};
+	struct hawk_error *err = hawk_session_choose(session, report->filter, &choice);
+
+	if (!err)
+		err = hawk_session_paths(session);
+	if (!err)
+		err = hawk_site_tree_paths(&session->graph, &session->paths, groups->groups,
+					   choice.blocks, ret);
+	hawk_block_choice_deinit(&choice);
+	return err;
+}
+
+static struct hawk_error *merge(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report)
+{
+	struct hawk_tree_roots groups = {0};
+	struct hawk_site_tree tree = {0};
+	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
+
+	if (!err)
+		err = make(session, report, &groups, &tree);
+	if (!err)
+		err = print(session, settings, report, &groups, &tree);
+	hawk_site_tree_deinit(&tree);
+	hawk_tree_roots_deinit(&groups);
+	return err;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_settings with_site = *settings;
+	struct hawk_pointer_report report;
+	struct hawk_error *err;
+
+	(void)code;
+	if (count) {
+		with_site.site.given = true;
+		hawk_site_prefix_parse(operands[0], &with_site.site.prefix);
+	}
+	err = hawk_pointer_session_reach(session, &with_site, false, &report);
+	if (!err)
+		err = merge(session, &with_site, &report);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"folded", '\0', HAWK_OPTION_FLAG, HAWK_AT(folded), NULL,
+	 "folded stacks for flame graphs: \"root;site;site bytes\""},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_merge_paths = {
+	.name = "merge-paths",
+	.arguments = "[options] CORE [SITE] | --pid PID [SITE]",
+	.summary = "why a site's blocks are alive: their paths, merged",
+	.details = "Follows the shortest path from a root to every block of SITE (or to those that "
+		   "the filters choose) and merges the paths by the sites on the way. Blocks that "
+		   "no root leads to are under \"lost\".",
+	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file (or --pid) and a site",
+	.live = true,
+	.operands_max = 1,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = check,
+	.answer = answer,
+};

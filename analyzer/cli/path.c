@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core path: why a block is alive.
+ */
+#include "hawk/analysis/block_order.h"
+#include "hawk/base/cleanup.h"
+#include "pointer_session.h"
+
+/** The block at an address, or none. Of a carved block, what stands for it, as paths will be asked
+ * for. */
+static uint32_t block_at(const struct hawk_heap *heap, const char *operand)
+{
+	uint64_t address;
+	uint32_t block;
+	bool interior;
+
+	hawk_quantity_parse_hex(operand, &address);
+	block = hawk_block_index_find(&heap->index, address, &interior);
+	return block == HAWK_BLOCK_NOWHERE ? block : hawk_block_index_whole(&heap->index, block);
+}
+
+/** Once, where a block may be held from what is missing. */
+static void print_findings(struct hawk_session *session)
+{
+	hawk_report_findings(&session->findings, hawk_findings_partial(&session->findings),
+			     &session->screen);
+	session->findings_said = session->findings.count;
+}
+
+static struct hawk_error *print_text(struct hawk_session *session,
+				     const struct hawk_pointer_report *report,
+				     const struct hawk_paths *paths, int count, char **operands)
+{
+	struct hawk_error *err = NULL;
+	bool unreached = false;
+	uint64_t address;
+
+	for (int i = 0; i < count && !err; i++) {
+		if (i)
+			hawk_output_puts(session->output, "\n");
+		hawk_quantity_parse_hex(operands[i], &address);
+		err = hawk_report_path(report, paths, address, &session->screen);
+		unreached |=
+			!err && !hawk_paths_lead_to(paths, block_at(&session->heap, operands[i]));
+	}
+	if (!err && unreached)
+		print_findings(session);
+	return err;
+}
+
+static struct hawk_error *print_json(struct hawk_session *session,
+				     const struct hawk_pointer_report *report,
+				     const struct hawk_paths *paths, int count, char **operands)
+{
+	struct hawk_error *err = NULL;
+	struct hawk_json json;
+	uint64_t address;
+
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
+	hawk_json_put_array(&json, "addresses");
+	for (int i = 0; i < count && !err; i++) {
+		hawk_quantity_parse_hex(operands[i], &address);
+		err = hawk_report_path_json(report, paths, address, &json);
+	}
+	hawk_json_array_end(&json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+/** Those of the session, or `own`, which end where they can. */
+static struct hawk_error *find_addresses(struct hawk_session *session, int count, char **operands,
+					 struct hawk_paths *own, struct hawk_paths **ret)
+{
+	/* Of only one the search can end there. */
+	uint32_t block = count == 1 ? block_at(&session->heap, operands[0]) : HAWK_BLOCK_NOWHERE;
+
+	*ret = &session->paths;
+	if (session->has_paths || block == HAWK_BLOCK_NOWHERE)
+		return hawk_session_paths(session);
+	*ret = own;
+	return hawk_paths_find(&session->graph, block, own);
+}
+
+static struct hawk_error *prepare_addresses(const struct hawk_heap *heap, struct hawk_paths *paths,
+					    int count, char **operands)
+{
+	CLEANUP(free_ptr) uint32_t *blocks = calloc((size_t)count, sizeof(*blocks));
+	size_t found = 0;
+
+	if (!blocks)
+		return &hawk_enomem;
+	for (int i = 0; i < count; i++) {
+		blocks[found] = block_at(heap, operands[i]);
+		found += blocks[found] != HAWK_BLOCK_NOWHERE;
+	}
+	return hawk_paths_prepare(paths, blocks, found);
+}
+
+static struct hawk_error *prepare_targets(const struct hawk_path_targets *targets,
+					  struct hawk_paths *paths)
+{
+	const struct hawk_numbered_block *shown = targets->shown.items;
+	size_t count = targets->shown.count;
+	CLEANUP(free_ptr) uint32_t *blocks = calloc(count + 1, sizeof(*blocks));
+
+	if (!blocks)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++)
+		blocks[i] = shown[i].number;
+	return hawk_paths_prepare(paths, blocks, count);
+}
+
+static struct hawk_error *print_addresses(struct hawk_session *session,
+					  const struct hawk_settings *settings,
+					  const struct hawk_pointer_report *report, int count,
+					  char **operands)
+{
+	struct hawk_paths own = {0}, *paths;
+	struct hawk_error *err = find_addresses(session, count, operands, &own, &paths);
+
+	if (!err && count > 1)
+		err = prepare_addresses(&session->heap, paths, count, operands);
+	if (!err)
+		err = settings->json ? print_json(session, report, paths, count, operands)
+				     : print_text(session, report, paths, count, operands);
+	hawk_paths_deinit(&own);
+	return err;
+}
+
+static struct hawk_error *print_targets(struct hawk_session *session,
+					const struct hawk_settings *settings,
+					const struct hawk_pointer_report *report,
+					const struct hawk_paths *paths,
+					const struct hawk_path_targets *targets)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (!settings->json) {
+		err = hawk_report_paths(report, paths, targets, &session->screen);
+		if (!err && targets->unreached.objects)
+			print_findings(session);
+		return err;
+	}
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
+	err = hawk_report_paths_json(report, paths, targets, &json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+/** To the blocks that the filter chooses: one search for all of them. */
+static struct hawk_error *print_chosen(struct hawk_session *session,
+				       const struct hawk_settings *settings,
+				       const struct hawk_pointer_report *report)
+{
+	struct hawk_path_targets targets = {0};
+	struct hawk_paths *paths = &session->paths;
+	struct hawk_error *err = hawk_session_paths(session);
+
+	if (!err)
+		err = hawk_path_targets_choose(report, paths, session->screen.full, &targets);
+	if (!err)
+		err = prepare_targets(&targets, paths);
+	if (!err)
+		err = print_targets(session, settings, report, paths, &targets);
+	hawk_path_targets_deinit(&targets);
+	return err;
+}
+
+/** Without a filter, because nothing was traced. */
+static void print_unknown(struct hawk_session *session, const struct hawk_settings *settings,
+			  const struct hawk_pointer_report *report)
+{
+	struct hawk_json json;
+
+	if (!settings->json) {
+		hawk_report_put_unknown(session->target, &session->screen, "Paths",
+					"see why blocks are alive");
+		return;
+	}
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
+	hawk_json_put_array(&json, "addresses");
+	hawk_json_array_end(&json);
+	hawk_report_json_end(report, &json);
+}
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	struct hawk_block_wish wish = hawk_settings_wish(settings);
+	bool filtered = !hawk_block_wish_is_all(&wish);
+
+	if (count && filtered)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "addresses, or filters that choose blocks: not both");
+	if (!count && !filtered)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "path needs addresses, or filters that choose blocks; see "
+					 "hawk-core help path");
+	return hawk_check_addresses(settings, count, operands);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_pointer_report report;
+	struct hawk_error *err = hawk_pointer_session_reach(session, settings, true, &report);
+
+	(void)code;
+	if (!err && count)
+		err = print_addresses(session, settings, &report, count, operands);
+	else if (!err && report.filter)
+		err = print_chosen(session, settings, &report);
+	else if (!err)
+		print_unknown(session, settings, &report);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+const struct hawk_verb hawk_verb_path = {
+	.name = "path",
+	.arguments = "[options] CORE [ADDRESS...] | --pid PID [ADDRESS...]",
+	.summary = "why a block is alive: the shortest path from a root",
+	.details = "Names the root and every block on a shortest path to the block at each "
+		   "hexadecimal ADDRESS, with the offset of each pointer and what allocated each "
+		   "block; or to the largest, then oldest, of the blocks that filters choose "
+		   "(--top says how many), and how many of all of these no root leads to.",
+	.options = {hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_address_exit_codes,
+	.needs = "a core file (or --pid), and addresses or filters",
+	.live = true,
+	.operands_max = -1,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = check,
+	.answer = answer,
+};

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core retained: what would be freed with a site, a block, a root.
+ */
+#include <stdlib.h>
+
+#include "hawk/analysis/block_choice.h"
+#include "hawk/base/cleanup.h"
+#include "pointer_session.h"
+#include "hawk/analysis/site_freed.h"
+#include "hawk/analysis/site_tree.h"
+
+enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
+
+/** How many sites get exact sizes: without --top, and at most. */
+enum { EXACT_SITES = 10, EXACT_MAX = 100 };
+
+/** The tree as text. */
+static void put_tree(struct hawk_session *session, const struct hawk_settings *settings,
+		     const struct hawk_pointer_report *report, const struct hawk_tree_roots *groups,
+		     const struct hawk_site_tree *tree)
+{
+	const struct hawk_screen *screen = &session->screen;
+	const char *by_sites = settings->by == BY_TREE ? ", then by sites" : "";
+	struct hawk_chosen chosen = hawk_report_chosen(report);
+
+	if (!report->chosen)
+		hawk_screen_heading(screen, "Retained by roots%s", by_sites);
+	else
+		hawk_screen_heading(screen, "Retained by %s chosen block%s (%s), by roots%s",
+				    hawk_quantity_count(chosen.objects).text,
+				    chosen.objects == 1 ? "" : "s",
+				    hawk_quantity_bytes(chosen.bytes).text, by_sites);
+	if (report->chosen && !chosen.objects)
+		hawk_report_put_none(report, screen);
+	else if (settings->by == BY_TREE)
+		hawk_report_tree(report, groups, tree, screen);
+	else
+		hawk_report_retained_roots(report, groups, tree, screen);
+}
+
+/** The blocks that the filter lets pass. A process may run on then. */
+static struct hawk_error *choose(struct hawk_session *session,
+				 const struct hawk_pointer_report *report,
+				 struct hawk_block_choice *ret)
+{
+	struct hawk_error *err = hawk_session_choose(session, report->filter, ret);
+
+	err = hawk_session_release(session, err);
+	if (err)
+		hawk_block_choice_deinit(ret);
+	return err;
+}
+
+/** By all pointers, and with `both` by start pointers, too. */
+static struct hawk_error *make_tree(struct hawk_session *session,
+				    const struct hawk_tree_roots *groups, const uint64_t *blocks,
+				    struct hawk_site_tree *tree)
+{
+	const enum hawk_edges ways[] = {HAWK_EDGES_ALL, HAWK_EDGES_START_ONLY};
+	struct hawk_error *err = NULL;
+
+	for (unsigned i = 0; i < (tree->both ? 2 : 1) && !err; i++) {
+		err = hawk_session_dominators(session, ways[i]);
+		if (!err)
+			err = hawk_site_tree_add_retained(&session->graph, &session->dominators,
+							  groups->groups, blocks, tree);
+	}
+	return err ? err : hawk_site_tree_finish(tree);
+}
+
+static struct hawk_error *print_tree(struct hawk_session *session,
+				     const struct hawk_settings *settings,
+				     const struct hawk_pointer_report *report,
+				     const struct hawk_tree_roots *groups,
+				     const struct hawk_site_tree *tree, struct hawk_json *json)
+{
+	if (json) {
+		hawk_report_json_chosen(report, json);
+		return hawk_report_tree_json(report, groups, tree, json);
+	}
+	if (settings->folded)
+		hawk_report_tree_folded(report, groups, tree, session->output);
+	else
+		put_tree(session, settings, report, groups, tree);
+	return NULL;
+}
+
+/** For BY_ROOT and BY_TREE. */
+static struct hawk_error *print_trees(struct hawk_session *session,
+				      const struct hawk_settings *settings,
+				      const struct hawk_pointer_report *report,
+				      struct hawk_json *json)
+{
+	struct hawk_pointer_report chosen = *report;
+	struct hawk_block_choice choice = {0};
+	struct hawk_tree_roots groups = {0};
+	struct hawk_site_tree tree = {.both = json || !settings->folded};
+	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
+
+	if (!err && report->filter)
+		err = choose(session, report, &choice);
+	chosen.chosen = choice.sites;
+	if (!err)
+		err = make_tree(session, &groups, choice.blocks, &tree);
+	if (!err)
+		err = print_tree(session, settings, &chosen, &groups, &tree, json);
+	hawk_site_tree_deinit(&tree);
+	hawk_tree_roots_deinit(&groups);
+	hawk_block_choice_deinit(&choice);
+	return err;
+}
+
+/** Replaces the lower bounds of the first sites of `list` in `retained` by exact sizes, which count
+ * the chosen `blocks` (NULL = all). `*exact` has a bit for each such site; caller frees. */
+static struct hawk_error *find_exact(struct hawk_session *session, size_t top,
+				     const uint64_t *blocks, const struct hawk_site_list *list,
+				     struct hawk_site_retained *retained, uint64_t **exact)
+{
+	size_t most = !top ? EXACT_SITES : top < EXACT_MAX ? top : EXACT_MAX;
+	size_t count = list->count < most ? list->count : most;
+	struct hawk_site_retained freed[EXACT_MAX];
+	struct hawk_error *err;
+
+	*exact = calloc(session->heap.site_count / 64 + 1, sizeof(**exact));
+	if (!*exact)
+		return &hawk_enomem;
+	err = hawk_site_freed(&session->graph, &session->reach, blocks, list->sites, count, freed);
+	for (size_t i = 0; !err && i < count; i++) {
+		uint32_t site = list->sites[i];
+
+		retained[site] = freed[i];
+		(*exact)[site / 64] |= UINT64_C(1) << site % 64;
+	}
+	return err;
+}
+
+/** By all blocks, or those that the filter lets pass. */
+static struct hawk_error *print_list(struct hawk_session *session,
+				     const struct hawk_settings *settings,
+				     struct hawk_pointer_report *report, const uint64_t *blocks,
+				     struct hawk_json *json)
+{
+	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
+	CLEANUP(free_ptr) uint64_t *exact = NULL;
+	struct hawk_site_list list;
+	struct hawk_error *err = hawk_pointer_session_sites(session, settings, &list);
+
+	if (!err)
+		err = hawk_session_retained_both(session, blocks, &retained);
+	report->retained = retained;
+	if (!err) {
+		hawk_report_retained_sort(report, &list);
+		err = find_exact(session, report->top, blocks, &list, retained, &exact);
+	}
+	report->exact = exact;
+	if (!err) {
+		hawk_report_retained_sort(report, &list);
+		if (json)
+			hawk_report_retained_sites_json(report, &list, json);
+		else
+			hawk_report_retained_sites(report, &list, &session->screen);
+	}
+	hawk_site_list_deinit(&list);
+	return err;
+}
+
+static struct hawk_error *print_sites(struct hawk_session *session,
+				      const struct hawk_settings *settings,
+				      const struct hawk_pointer_report *report,
+				      struct hawk_json *json)
+{
+	struct hawk_pointer_report chosen = *report;
+	struct hawk_block_choice choice = {0};
+	struct hawk_error *err = NULL;
+
+	if (hawk_settings_choose_blocks(settings) && report->filter)
+		err = choose(session, report, &choice);
+	chosen.chosen = choice.sites;
+	if (!err)
+		err = print_list(session, settings, &chosen, choice.blocks, json);
+	hawk_block_choice_deinit(&choice);
+	return err;
+}
+
+/** Which blocks is a matter of all pointers; those to starts come then. */
+static struct hawk_error *print_blocks(struct hawk_session *session,
+				       const struct hawk_pointer_report *report,
+				       struct hawk_json *json)
+{
+	const struct hawk_dominators *dominators = &session->dominators;
+	struct hawk_retained_blocks blocks = {0};
+	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+
+	if (!err)
+		err = hawk_retained_blocks_choose(report, json || session->screen.full, &blocks);
+	if (!err)
+		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
+	if (!err && json)
+		hawk_report_retained_blocks_json(report, &blocks, dominators, json);
+	else if (!err)
+		hawk_report_retained_blocks(report, &blocks, dominators, &session->screen);
+	hawk_retained_blocks_deinit(&blocks);
+	return err;
+}
+
+static struct hawk_error *print_one(struct hawk_session *session,
+				    const struct hawk_settings *settings,
+				    const struct hawk_pointer_report *report,
+				    struct hawk_json *json)
+{
+	if (settings->by >= BY_ROOT || settings->folded)
+		return print_trees(session, settings, report, json);
+	if (settings->by != BY_BLOCK)
+		return print_sites(session, settings, report, json);
+	return print_blocks(session, report, json);
+}
+
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (!settings->json && !settings->folded && !session->heap.table) {
+		hawk_report_put_unknown(session->target, &session->screen, "Retained",
+					"see what retains what");
+		return NULL;
+	}
+	if (!settings->json)
+		return print_one(session, settings, report, NULL);
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/retained", 2);
+	err = print_one(session, settings, report, &json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	bool reads = settings->by == BY_BLOCK && !settings->folded; // blocks that are shown
+	struct hawk_pointer_report report;
+	struct hawk_error *err = hawk_pointer_session_reach(session, settings, reads, &report);
+
+	(void)count;
+	(void)operands;
+	(void)code;
+	if (!err)
+		err = print(session, settings, &report);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"by", 'b', HAWK_OPTION_CHOICE, HAWK_AT(by), "site|block|root|tree",
+	 "what retains: sites (the default), single blocks, roots, or roots and then sites"},
+	{"folded", '\0', HAWK_OPTION_FLAG, HAWK_AT(folded), NULL,
+	 "the tree as folded stacks for flame graphs: \"root;site;site bytes\""},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_retained = {
+	.name = "retained",
+	.arguments = "[options] CORE | --pid PID",
+	.summary = "what would be freed with a site, a block, a root",
+	.details =
+		"Shows shallow and retained sizes: what can be reached only through these blocks. "
+		"A conservative scan cannot be sure, so each size is given twice: by all "
+		"pointers, and only by pointers to the start of a block. Sizes of the first 10 "
+		"sites (or --top) are exact; others are lower bounds (>=).",
+	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = hawk_check_wish,
+	.answer = answer,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core schema: what a site's blocks look like, without debug information.
+ */
+#include <stdio.h>
+
+#include "hawk/base/cleanup.h"
+#include "pointer_session.h"
+#include "hawk/report/schema.h"
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	struct hawk_site_prefix site;
+
+	if (count && !hawk_site_prefix_parse(operands[0], &site))
+		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
+	if (count + settings->site.given > 1)
+		return hawk_error_create(HAWK_ERROR_USAGE,
+					 "schema takes one site; see hawk-core help schema");
+	if (!count && !settings->site.given && !settings->type)
+		return hawk_error_create(
+			HAWK_ERROR_USAGE,
+			"schema needs a site, or --type; see hawk-core help schema");
+	if (settings->top > HAWK_SCHEMA_GROUPS_MAX)
+		return hawk_error_create(HAWK_ERROR_USAGE, "--top: at most %d sizes",
+					 (int)HAWK_SCHEMA_GROUPS_MAX);
+	return hawk_check_wish(settings, 0, NULL);
+}
+
+static void print(struct hawk_session *session, const struct hawk_settings *settings,
+		  const struct hawk_schema_report *report)
+{
+	struct hawk_json json;
+
+	if (!settings->json) {
+		hawk_report_schema(report, &session->screen);
+		return;
+	}
+	hawk_report_json_begin(report->pointers, &json, session->output, "hawk-core/schema", 3);
+	hawk_report_schema_json(report, &json);
+	hawk_report_json_end(report->pointers, &json);
+}
+
+/** Of a process that was not traced. */
+static void print_unknown(struct hawk_session *session, const struct hawk_settings *settings,
+			  const struct hawk_pointer_report *pointers,
+			  const struct hawk_site_prefix *site)
+{
+	struct hawk_json json;
+	char text[17] = "";
+
+	if (!settings->json) {
+		hawk_report_put_unknown(session->target, &session->screen, "Schema",
+					"see what blocks look like");
+		return;
+	}
+	if (site)
+		snprintf(text, sizeof(text), "%016llx", (unsigned long long)site->value);
+	hawk_report_json_begin(pointers, &json, session->output, "hawk-core/schema", 3);
+	hawk_json_put_string(&json, "site", site ? text : NULL);
+	hawk_report_json_end(pointers, &json);
+}
+
+static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
+			       const struct hawk_pointer_report *pointers,
+			       const struct hawk_site_prefix *site)
+{
+	struct hawk_schema_report report = {.pointers = pointers, .type = settings->type};
+	struct hawk_choice_wish blocks = hawk_block_filter_choice(pointers->filter);
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	struct hawk_schema_wish wish = {
+		.groups = (size_t)settings->top,
+		.site = HAWK_SCHEMA_ANY_SITE,
+	};
+	struct hawk_schema schema;
+	struct hawk_error *err =
+		site ? hawk_site_prefix_find(&session->heap, site, &wish.site) : NULL;
+
+	if (err)
+		return err;
+	report.site = wish.site;
+	report.schema = &schema;
+	if (pointers->filter)
+		err = hawk_choice_bits_make(&session->heap, &blocks, false, &chosen);
+	wish.chosen = chosen;
+	if (!err)
+		err = hawk_session_readable(session);
+	if (!err)
+		err = hawk_schema_make(&session->heap, &wish, &session->vtables, &session->findings,
+				       &schema);
+	if (err)
+		return err;
+	err = hawk_session_release(session, NULL);
+	if (!err)
+		print(session, settings, &report);
+	hawk_schema_deinit(&schema);
+	return err;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_pointer_report report = {0};
+	struct hawk_error *err = hawk_session_heap(session);
+	struct hawk_site_prefix site = settings->site.prefix;
+	bool has_site = count || settings->site.given;
+
+	(void)code;
+	if (!err)
+		err = hawk_pointer_session_open(session, settings, &report);
+	if (count)
+		hawk_site_prefix_parse(operands[0], &site);
+	if (!err && session->heap.table)
+		err = make(session, settings, &report, has_site ? &site : NULL);
+	else if (!err)
+		print_unknown(session, settings, &report, has_site ? &site : NULL);
+	hawk_pointer_session_deinit(&report);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
+	{"top", 'n', HAWK_OPTION_COUNT, HAWK_AT(top), "N", "look at up to N sizes of blocks apart"},
+	{"site", '\0', HAWK_OPTION_SITE, HAWK_AT(site), "HEX", "the site, in place of SITE"},
+	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",
+	 "only blocks of so many requested bytes (10k, 1M-4M, -64)"},
+	{"age", '\0', HAWK_OPTION_AGES, HAWK_AT(age), "MIN[-MAX]",
+	 "only blocks of such an age (30, 10m, 1h-2h)"},
+	{"type", '\0', HAWK_OPTION_STRING, HAWK_AT(type), "REGEX",
+	 "only blocks of a matching type: C++ classes with virtual functions, annotated types"},
+	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "everything, and nothing shortened"},
+	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
+	 "work with N threads; as many as there are processors if not given"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_schema = {
+	.name = "schema",
+	.arguments = "[options] CORE [SITE] | --pid PID [SITE]",
+	.summary = "what a site's blocks look like, and which do not fit",
+	.details =
+		"Treats the blocks of SITE as objects of one type, and shows what each of their "
+		"words holds: pointers to blocks of which site, virtual tables, code, text, "
+		"numbers, with shares; a struct without debug information. Lists blocks that do "
+		"not fit: they may have been overwritten, or be stale. With --type and without a "
+		"site, looks at all blocks of that type, whichever site made them.",
+	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file (or --pid) and a site, or --type",
+	.live = true,
+	.operands_max = 1,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = check,
+	.answer = answer,
+};

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What every reading verb opens and closes: the target, its symbols, the findings, the output.
+ */
+#ifndef HAWK_ANALYZER_CLI_SESSION_H
+#define HAWK_ANALYZER_CLI_SESSION_H
+
+#include "bar.h"
+#include "hawk/names/block_filter.h"
+#include "hawk/analysis/block_choice.h"
+#include "cli.h"
+#include "hawk/graph/dominators.h"
+#include "hawk/analysis/paths.h"
+#include "hawk/report/report.h"
+#include "hawk/analysis/site_freed.h"
+#include "hawk/analysis/site_graph.h"
+
+struct hawk_session {
+	struct hawk_findings findings;
+	struct hawk_target *target;
+	struct hawk_symbols *symbols;
+	struct hawk_vtable_oracle vtables;
+
+	/* What has been made of the target, each once, from those before it: see
+	 * hawk_session_heap() and those below. */
+	struct hawk_heap heap;
+	struct hawk_graph graph;
+	struct hawk_findings graph_findings; /**< that have not been said */
+	struct hawk_reach reach;             /**< by all pointers */
+	struct hawk_dominators dominators;
+	uint64_t *retained; /**< by site, by all pointers; NULL before hawk_session_retained() */
+	struct hawk_paths paths;
+	struct hawk_site_graph site_graph;
+	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
+	bool has_table;                 /**< of the heap: table and sites, */
+	bool has_heap;                  /**< and all else */
+	bool has_graph;
+	bool has_reach;
+	bool has_dominators;
+	bool has_paths;
+	bool has_site_graph;
+
+	bool checked;
+	bool answer_complete;  /**< set by a verb: whatever findings say */
+	size_t findings_said;  /**< of the findings: on stderr already */
+	uint64_t unpacking_ns; /**< that opening compressed files took on a terminal */
+	const char *source;    /**< the core's path; NULL for a process */
+	struct hawk_output *output;
+	struct hawk_screen screen;
+	struct hawk_bar bar;
+};
+
+/** Opens `core`, or the process of settings->pid if `core` is NULL. The session is deinit'ed by the
+ * caller, also after an error. */
+struct hawk_error *hawk_session_open(struct hawk_session *session,
+				     const struct hawk_settings *settings, const char *core);
+
+/** Screen and progress as `settings` want them, for the next of several questions. */
+void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings);
+
+/** The answer goes to `fd` from now on. */
+void hawk_session_set_output(struct hawk_session *session, int fd);
+
+/*
+ * What verbs ask for, in this order: each is made once, with those before it, and shows its
+ * progress. heap.table is NULL if the process was not traced: then there are no blocks. A process
+ * stands still until the verb releases the target; that must be after the last of those that read
+ * it. After that they are HAWK_ERROR_NOT_FOUND.
+ */
+/** The trace table and its sites, without blocks. Reads. */
+struct hawk_error *hawk_session_table(struct hawk_session *session);
+/** The sites with their counts, and the accounting; of a table file, too. Reads. */
+struct hawk_error *hawk_session_sites(struct hawk_session *session);
+/** The same with blocks; HAWK_ERROR_UNSUPPORTED where there are none, or too many. Reads. */
+struct hawk_error *hawk_session_heap(struct hawk_session *session);
+/** The graph, for its edges alone: that roots are missing is not said. Reads. */
+struct hawk_error *hawk_session_edges(struct hawk_session *session);
+/** Reads. */
+struct hawk_error *hawk_session_graph(struct hawk_session *session);
+struct hawk_error *hawk_session_reach(struct hawk_session *session);
+/** By all pointers or by start pointers: one of them at a time is kept, because two would be most
+ * of the memory. */
+struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum hawk_edges edges);
+struct hawk_error *hawk_session_retained(struct hawk_session *session);
+struct hawk_error *hawk_session_paths(struct hawk_session *session);
+/** Reads. */
+struct hawk_error *hawk_session_site_graph(struct hawk_session *session);
+
+/** HAWK_ERROR_NOT_FOUND if a process was released, so that its memory cannot be read any more. */
+struct hawk_error *hawk_session_readable(const struct hawk_session *session);
+
+/** What sites retain both ways, by those of their blocks in `chosen` (NULL = all): a lower bound;
+ * caller frees. Leaves the dominators by all pointers. */
+struct hawk_error *hawk_session_retained_both(struct hawk_session *session, const uint64_t *chosen,
+					      struct hawk_site_retained **ret);
+
+/** The blocks that `filter` lets pass; zeros if that is NULL: all. Reads if types are asked for. */
+struct hawk_error *hawk_session_choose(struct hawk_session *session,
+				       const struct hawk_block_filter *filter,
+				       struct hawk_block_choice *ret);
+
+/** The namer of blocks' types, made when it is first asked for. */
+struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
+
+/** What hawk_wish_options say; points into `settings`. */
+struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings);
+
+/** Whether these take some blocks of a site, and not all. */
+bool hawk_settings_choose_blocks(const struct hawk_settings *settings);
+
+/** The filter for that, `*ret` = NULL if every block is wanted. Needs the table. */
+struct hawk_error *hawk_session_filter(struct hawk_session *session,
+				       const struct hawk_settings *settings,
+				       struct hawk_block_filter **ret);
+
+/** After all reading: lets a process go on. Returns `err`, or that the process ended meanwhile,
+ * which takes its place. */
+struct hawk_error *hawk_session_release(struct hawk_session *session, struct hawk_error *err);
+
+/** After all reading: adds the findings "not-traced" if no table was found, and what went wrong
+ * with the target meanwhile. */
+void hawk_session_check(struct hawk_session *session);
+
+/** On stderr: the findings that make the answer incomplete, for verbs whose output has no place for
+ * them. */
+void hawk_session_print_partial(struct hawk_session *session);
+
+/** Forgets the heap and all that depends on it. */
+void hawk_session_drop_heap(struct hawk_session *session);
+
+/** Flushes the output; the exit code, which is `code` unless writing failed. */
+int hawk_session_finish(struct hawk_session *session, int code);
+
+void hawk_session_deinit(struct hawk_session *session);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core shell: one core stays loaded, and is asked again and again.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "shell.h"
+
+struct shell {
+	struct hawk_session *session;
+	const struct hawk_settings *settings; /**< of the shell itself */
+	struct hawk_shell_numbers *numbers;
+	int code; /**< of the last command */
+	bool done;
+};
+
+static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t answering;
+
+static void on_interrupt(int signal)
+{
+	(void)signal;
+	if (interrupted && answering) { /* nobody listens: the second time is meant */
+		hawk_bar_give_up();
+		_exit(128 + SIGINT);
+	}
+	interrupted = 1;
+}
+
+static bool was_interrupted(void)
+{
+	return interrupted;
+}
+
+/** Output is looked at for numbers, and ends when the user wants it to. */
+static void watch(struct hawk_output *output, const char *bytes, size_t size)
+{
+	hawk_shell_numbers_add(output->watch_context, bytes, size);
+	if (interrupted)
+		output->errnum = EINTR;
+}
+
+/** Verbs that can be asked here. */
+static bool answers(const struct hawk_verb *verb)
+{
+	return verb->answer && verb != &hawk_verb_shell;
+}
+
+static void print_help(const struct hawk_verb *verb)
+{
+	if (verb) {
+		hawk_help_verb(verb);
+		return;
+	}
+	printf("Type a verb without its core: analyze, leaks, blocks ...; help VERB says more.\n"
+	       "  VERB ... | COMMAND    pipes the answer to a program\n"
+	       "  VERB ... > FILE       writes it into a file (>> appends)\n"
+	       "  $1 $2 ...             the last answer's addresses; %%1 %%2 ... its sites\n"
+	       "  $                     lists them\n"
+	       "  Tab completes verbs, options, functions and types. quit ends.\n\n");
+	for (const struct hawk_verb *const *one = hawk_verbs; *one; one++)
+		if (answers(*one))
+			printf("  %-12s %s\n", (*one)->name, (*one)->summary);
+}
+
+static void list_numbers(const struct hawk_shell_numbers *numbers)
+{
+	const char *text;
+
+	for (size_t i = 1; (text = hawk_shell_number(numbers, '$', i)); i++)
+		printf("$%-4zu %s\n", i, text);
+	for (size_t i = 1; (text = hawk_shell_number(numbers, '%', i)); i++)
+		printf("%%%-4zu %s\n", i, text);
+}
+
+/** Prints help on `verb` (NULL = on the shell), or if `numbers` those, to where the command says.
+ */
+static void print(struct shell *shell, const struct hawk_shell_command *command, bool numbers,
+		  const struct hawk_verb *verb)
+{
+	struct hawk_shell_sink sink;
+
+	shell->code = HAWK_EXIT_USAGE;
+	if (!hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(), &sink))
+		return;
+	if (numbers)
+		list_numbers(shell->numbers);
+	else
+		print_help(verb);
+	hawk_shell_sink_close(&sink);
+	shell->code = HAWK_EXIT_OK;
+}
+
+/** Options of a verb that would open another target. */
+static bool opens_target(const struct hawk_settings *settings)
+{
+	return settings->sysroot || settings->debug_directory || settings->executable ||
+	       settings->table_file || settings->pid;
+}
+
+/** Reads the command's options; false if there is nothing to answer. */
+static bool read_command(struct shell *shell, const struct hawk_verb *verb,
+			 struct hawk_shell_command *command, struct hawk_settings *settings,
+			 int *first)
+{
+	struct hawk_error *err = NULL;
+
+	shell->code = HAWK_EXIT_USAGE;
+	if (!hawk_options_read(verb, command->count, command->words, settings, first))
+		return false;
+	if (settings->help) {
+		print(shell, command, false, verb);
+		return false;
+	}
+	if (opens_target(settings)) {
+		hawk_complain("the core is open already: say so to hawk-core shell");
+		return false;
+	}
+	if (!hawk_verb_takes(verb, command->count - *first)) {
+		hawk_complain("%s needs %s (the core is known here)%s; see help %s", verb->name,
+			      verb->needs,
+			      verb == &hawk_verb_sql && command->count - *first > 1 ? ", in quotes"
+										    : "",
+			      verb->name);
+		return false;
+	}
+	if (!settings->threads)
+		settings->threads = shell->settings->threads;
+	if (verb->check)
+		err = verb->check(settings, command->count - *first, command->words + *first);
+	if (err)
+		shell->code = hawk_fail(err);
+	return !err;
+}
+
+/** What an earlier question had to say about its own answer. */
+static void drop_findings(struct hawk_session *session)
+{
+	static const char *const keys[] = {"heuristics-unread", "leaks-downgraded", "life-end",
+					   "threads-missing", NULL};
+
+	hawk_findings_drop(&session->findings, keys, &session->findings_said);
+}
+
+static void ask(struct shell *shell, const struct hawk_verb *verb,
+		struct hawk_shell_command *command)
+{
+	struct hawk_session *session = shell->session;
+	bool on_screen = !command->file && !command->pipe;
+	struct hawk_settings settings = {0};
+	struct hawk_shell_sink sink;
+	int first;
+
+	if (!read_command(shell, verb, command, &settings, &first))
+		return;
+	/* Before standard output leads elsewhere: a pager shows what the terminal can. */
+	hawk_session_renew(session, &settings);
+	if (!on_screen && settings.color != 2) // always
+		session->screen.color = false;
+	if (!hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(), &sink))
+		return;
+	interrupted = 0;
+	answering = 1;
+	drop_findings(session);
+	hawk_session_set_output(session, STDOUT_FILENO);
+	if (on_screen && sink.reader) // less passes on what a terminal obeys
+		session->output->terminal = true;
+	session->output->watch = watch;
+	session->output->watch_context = shell->numbers;
+	hawk_shell_numbers_begin(shell->numbers);
+	shell->code = hawk_verb_answer(verb, &settings, session, command->count - first,
+				       command->words + first);
+	shell->code = hawk_session_finish(session, shell->code);
+	hawk_shell_numbers_end(shell->numbers);
+	answering = 0;
+	hawk_shell_sink_close(&sink);
+}
+
+static void run_command(struct shell *shell, struct hawk_shell_command *command)
+{
+	const char *word = command->words[0];
+	const struct hawk_verb *verb = hawk_verb_find(word);
+
+	if (!strcmp(word, "quit") || !strcmp(word, "exit")) {
+		shell->done = true;
+	} else if (!strcmp(word, "$")) {
+		print(shell, command, true, NULL);
+	} else if (!strcmp(word, "help")) {
+		verb = command->count > 1 ? hawk_verb_find(command->words[1]) : NULL;
+		print(shell, command, false, verb);
+	} else if (verb && answers(verb)) {
+		ask(shell, verb, command);
+	} else {
+		verb = verb ? NULL : hawk_verb_nearest(word);
+		hawk_complain(verb && answers(verb) ? "unknown command '%s' (did you mean %s?)"
+						    : "unknown command '%s'; help lists them",
+			      word, verb ? verb->name : "");
+		shell->code = HAWK_EXIT_USAGE;
+	}
+	fflush(stdout);
+}
+
+/** The next line; ^C gives up the one that is being written. NULL = there are no more. */
+static const char *read_line(void)
+{
+	const char *line;
+
+	do {
+		interrupted = 0;
+		line = hawk_shell_edit_read();
+		if (!line && interrupted)
+			putchar('\n');
+	} while (!line && interrupted);
+	interrupted = 0;
+	return line;
+}
+
+static void read_commands(struct shell *shell)
+{
+	const char *line;
+
+	while (!shell->done && (line = read_line())) {
+		struct hawk_shell_command command;
+
+		if (line[strspn(line, " \t")] == '#' ||
+		    !hawk_shell_parse(line, shell->numbers, &command))
+			continue;
+		if (command.count)
+			run_command(shell, &command);
+		hawk_shell_command_deinit(&command);
+	}
+	if (hawk_shell_edit_is_terminal() && !shell->done)
+		putchar('\n');
+}
+
+/** Runs with the signals of a shell: a reader that goes away, or ^C, ends an answer only. */
+static void run_shell(struct shell *shell)
+{
+	struct sigaction interrupt = {.sa_handler = on_interrupt, .sa_flags = SA_RESTART};
+	struct sigaction broken = {.sa_handler = SIG_IGN};
+	struct sigaction old_interrupt, old_broken;
+
+	sigaction(SIGINT, &interrupt, &old_interrupt);
+	sigaction(SIGPIPE, &broken, &old_broken);
+	read_commands(shell);
+	sigaction(SIGINT, &old_interrupt, NULL);
+	sigaction(SIGPIPE, &old_broken, NULL);
+	hawk_session_set_output(shell->session, STDOUT_FILENO);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct shell shell = {.session = session, .settings = settings};
+	struct hawk_error *err = hawk_session_heap(session);
+
+	(void)count;
+	(void)operands;
+	if (err)
+		return err;
+	hawk_session_check(session);
+	hawk_session_print_partial(session);
+	shell.numbers = hawk_shell_numbers_create(&session->heap);
+	if (!shell.numbers)
+		return &hawk_enomem;
+	hawk_shell_edit_open(session, was_interrupted);
+	run_shell(&shell);
+	hawk_shell_edit_close();
+	hawk_shell_numbers_destroy(shell.numbers);
+	/* Not whether the core is complete: the last question counts. */
+	*code = shell.code;
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"threads", '\0', HAWK_OPTION_COUNT, HAWK_AT(threads), "N",
+	 "work with N threads; as many as there are processors if not given"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_shell = {
+	.name = "shell",
+	.arguments = "[options] CORE",
+	.summary = "ask one core many questions",
+	.details =
+		"Keeps the core loaded and reads commands: every verb, without its core. Answers "
+		"go to a pager, a pipe (leaks | head) or a file (> FILE); $1, $2 ... are the "
+		"addresses of the last answer, %1, %2 ... its sites; Tab completes verbs, "
+		"options, functions and types. Commands can also come from a file or a pipe.",
+	.options = {options, hawk_target_options, hawk_common_options},
+	.exit_codes = "Exit code: that of the last command.",
+	.needs = "one core file",
+	.answer = answer,
+};

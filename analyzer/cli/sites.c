@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core sites: which sites' blocks hold which.
+ */
+#include "pointer_session.h"
+
+/** What the verb answers with; where blocks are chosen, a site graph of its own. */
+struct fold {
+	const struct hawk_site_graph *graph;
+	struct hawk_site_graph own;
+	struct hawk_block_choice choice;
+};
+
+static struct hawk_error *fold_chosen(struct hawk_session *session,
+				      const struct hawk_settings *settings, struct fold *fold)
+{
+	struct hawk_block_filter *filter = NULL;
+	struct hawk_error *err = hawk_session_graph(session);
+
+	fold->graph = &fold->own;
+	if (!err && session->heap.table)
+		err = hawk_session_filter(session, settings, &filter);
+	if (!err)
+		err = hawk_session_choose(session, filter, &fold->choice);
+	hawk_block_filter_destroy(filter);
+	if (!err && fold->choice.blocks)
+		err = hawk_session_readable(session);
+	if (!err && fold->choice.blocks)
+		err = hawk_site_graph_make(&session->graph, fold->choice.blocks, &fold->own);
+	return err;
+}
+
+static struct hawk_error *fold_sites(struct hawk_session *session,
+				     const struct hawk_settings *settings, struct fold *fold)
+{
+	if (hawk_settings_choose_blocks(settings))
+		return fold_chosen(session, settings, fold);
+	fold->graph = &session->site_graph;
+	return hawk_session_site_graph(session);
+}
+
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+				const struct hawk_pointer_report *report,
+				const struct hawk_site_graph *graph, struct hawk_site_list *list)
+{
+	struct hawk_error *err;
+	struct hawk_json json;
+
+	if (settings->dot)
+		return hawk_report_site_graph_dot(report, graph, list, session->output);
+	if (!settings->json)
+		return hawk_report_site_graph(report, graph, list, &session->screen);
+	hawk_report_json_begin(report, &json, session->output, "hawk-core/sites", 3);
+	err = hawk_report_site_graph_json(report, graph, list, &json);
+	hawk_report_json_end(report, &json);
+	return err;
+}
+
+static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+{
+	if (settings->dot && settings->json)
+		return hawk_error_create(HAWK_ERROR_USAGE, "--dot or --json: not both");
+	return hawk_check_wish(settings, count, operands);
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_pointer_report report = {0};
+	struct hawk_site_list list = {0};
+	struct fold fold = {0};
+	struct hawk_error *err = fold_sites(session, settings, &fold);
+
+	(void)count;
+	(void)operands;
+	(void)code;
+	if (!err)
+		err = hawk_pointer_session_open(session, settings, &report);
+	err = hawk_session_release(session, err);
+	report.chosen = fold.choice.sites;
+	if (!err)
+		err = hawk_pointer_session_sites(session, settings, &list);
+	if (!err)
+		err = print(session, settings, &report, fold.graph, &list);
+	hawk_site_list_deinit(&list);
+	hawk_pointer_session_deinit(&report);
+	hawk_block_choice_deinit(&fold.choice);
+	hawk_site_graph_deinit(&fold.own);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"dot", '\0', HAWK_OPTION_FLAG, HAWK_AT(dot), NULL,
+	 "the graph of the largest sites for Graphviz"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_sites = {
+	.name = "sites",
+	.arguments = "[options] CORE | --pid PID",
+	.summary = "which sites' blocks hold which, and where",
+	.details = "Folds all pointers by site: for each site, from which sites' blocks, and from "
+		   "which offset in them, its blocks are held, and how many of them. A program's "
+		   "data structures in a few lines, without debug information. With --size, --age "
+		   "or --type only pointers to such blocks count.",
+	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+		    hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "one core file, or --pid",
+	.live = true,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = check,
+	.answer = answer,
+};

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core sql: a query in SQL over everything that is known about a core.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "session.h"
+#include "hawk/query/sql.h"
+
+static struct hawk_error *load(void *context, unsigned needs)
+{
+	struct hawk_session *session = context;
+
+	if ((needs & HAWK_SQL_DOMINATORS) == HAWK_SQL_DOMINATORS)
+		return hawk_session_dominators(session, HAWK_EDGES_ALL);
+	if (needs & HAWK_SQL_REACH)
+		return hawk_session_reach(session);
+	return needs & HAWK_SQL_GRAPH ? hawk_session_graph(session) : hawk_session_edges(session);
+}
+
+static struct hawk_error *retained(void *context, struct hawk_site_retained **ret)
+{
+	return hawk_session_retained_both(context, NULL, ret);
+}
+
+static enum hawk_sql_format format_of(const struct hawk_settings *settings)
+{
+	if (settings->json)
+		return HAWK_SQL_JSON;
+	return settings->rows ? (enum hawk_sql_format)settings->rows : HAWK_SQL_TABLE;
+}
+
+static struct hawk_error *print_schema(struct hawk_output *output)
+{
+	const char *schema;
+
+	for (size_t i = 0; (schema = hawk_sql_schema(i)); i++)
+		hawk_output_printf(output, "%s;\n", schema);
+	return NULL;
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_sql_source source = {
+		.target = session->target,
+		.symbols = session->symbols,
+		.heap = &session->heap,
+		.graph = &session->graph,
+		.reach = &session->reach,
+		.dominators = &session->dominators,
+		.load = load,
+		.retained = retained,
+		.context = session,
+	};
+	struct hawk_error *err;
+	struct hawk_sql *sql;
+
+	(void)count;
+	(void)code;
+	if (!strcmp(operands[0], ".schema"))
+		return print_schema(session->output);
+	err = hawk_session_heap(session);
+	if (!err)
+		err = hawk_session_types(session, &source.types);
+	if (!err)
+		err = hawk_sql_open(&source, &sql);
+	if (err)
+		return err;
+	err = hawk_sql_run(sql, operands[0], format_of(settings), session->output);
+	hawk_sql_close(sql);
+	hawk_session_check(session);
+	return err;
+}
+
+static const struct hawk_option options[] = {
+	{"format", 'F', HAWK_OPTION_CHOICE, HAWK_AT(rows), "table|csv|json",
+	 "how rows are written"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "the same as --format=json"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_sql = {
+	.name = "sql",
+	.arguments = "[options] CORE QUERY",
+	.summary = "ask in SQL: blocks, sites, edges, roots, leaks ...",
+	.details = "Runs QUERY over the tables blocks, sites, frames, edges, roots, leaks, "
+		   "retained, threads, mappings and modules; \".schema\" as QUERY lists their "
+		   "columns. Addresses are integers: addr(x) writes one as 0x...",
+	.options = {options, hawk_target_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "a core file and a query",
+	.operands_min = 1,
+	.operands_max = 1,
+	.findings = HAWK_FINDINGS_NOWHERE,
+	.answer = answer,
+};

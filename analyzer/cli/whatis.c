@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core whatis: what lies at an address.
+ */
+#include <stdlib.h>
+
+#include "hawk/base/cleanup.h"
+#include "pointer_session.h"
+#include "hawk/report/whatis.h"
+
+static void print(struct hawk_session *session, const struct hawk_settings *settings,
+		  const struct hawk_report *report, struct hawk_block_types *types,
+		  struct hawk_whatis *whatis, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		hawk_whatis_resolve(report, types, &whatis[i]);
+	if (settings->json) {
+		hawk_report_whatis_json(report, whatis, count, session->output);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			hawk_output_puts(session->output, "\n");
+		hawk_report_whatis_text(report, &whatis[i], &session->screen);
+	}
+}
+
+static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
+				 int count, char **operands, int *code)
+{
+	struct hawk_report report = {
+		.target = session->target,
+		.symbols = session->symbols,
+		.heap = &session->heap,
+		.findings = &session->findings,
+		.source = session->source,
+		.depth = (size_t)settings->depth,
+	};
+	CLEANUP(free_ptr)
+	struct hawk_whatis *whatis = calloc((size_t)count, sizeof(*whatis));
+	struct hawk_block_types *types;
+	struct hawk_error *err;
+
+	(void)code;
+	if (!whatis)
+		return &hawk_enomem;
+	err = hawk_session_table(session);
+	if (!err)
+		err = hawk_session_types(session, &types);
+	if (err)
+		return err;
+	for (int i = 0; i < count; i++) {
+		hawk_quantity_parse_hex(operands[i], &whatis[i].address);
+		hawk_whatis_find(&report, types, whatis[i].address, &whatis[i]);
+	}
+	err = hawk_session_release(session, NULL);
+	if (err)
+		return err;
+	hawk_session_check(session);
+	print(session, settings, &report, types, whatis, (size_t)count);
+	return NULL;
+}
+
+static const struct hawk_option options[] = {
+	{"pid", 'p', HAWK_OPTION_COUNT, HAWK_AT(pid), "PID",
+	 "look at a running or stopped process instead of a core"},
+	{"depth", 'd', HAWK_OPTION_COUNT, HAWK_AT(depth), "N", "show N lines of the stack"},
+	{"full", 'f', HAWK_OPTION_FLAG, HAWK_AT(full), NULL, "nothing shortened"},
+	{"json", 'j', HAWK_OPTION_FLAG, HAWK_AT(json), NULL, "one JSON document"},
+	{0},
+};
+
+const struct hawk_verb hawk_verb_whatis = {
+	.name = "whatis",
+	.arguments = "[options] CORE ADDRESS... | --pid PID ADDRESS...",
+	.summary = "what lies at an address",
+	.details = "Says for each hexadecimal ADDRESS which block, stack, symbol or mapping "
+		   "it lies in.",
+	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
+	.exit_codes = hawk_verb_exit_codes,
+	.needs = "a core file (or --pid) and addresses",
+	.live = true,
+	.operands_min = 1,
+	.operands_max = -1,
+	.findings = HAWK_FINDINGS_IN_JSON,
+	.check = hawk_check_addresses,
+	.answer = answer,
+};

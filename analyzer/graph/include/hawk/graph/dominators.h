@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Who keeps whom alive: the dominator tree of all blocks, and retained sizes. A block's dominators
+ * are those through which every path to it goes; what it retains is what would go with it.
+ *
+ * Paths begin at a virtual root that points to everything that a root points to, and to the leader
+ * of every leak, so that leaked structures have retained sizes too. Blocks have numbers here: 1 ..
+ * `count` in the order in which a depth-first search meets them, 0 is the virtual root; a
+ * dominator's number is always smaller. Lengauer and Tarjan's algorithm with path compression:
+ * O(edges log blocks) whatever the shape of the heap, and no recursion.
+ */
+#ifndef HAWK_ANALYZER_GRAPH_DOMINATORS_H
+#define HAWK_ANALYZER_GRAPH_DOMINATORS_H
+
+#include "hawk/graph/reach.h"
+
+enum { HAWK_STRETCHES_MAX = 8 };
+
+/**
+ * Stretches of numbers that share no path but from the virtual root: a thread can work on each.
+ * Stretch i is first[i] .. first[i + 1] - 1.
+ */
+struct hawk_dominators_stretches {
+	unsigned count;
+	uint32_t first[HAWK_STRETCHES_MAX + 1];
+};
+
+struct hawk_dominators {
+	enum hawk_edges edges;
+	uint32_t count; /**< numbers 1 .. count: all blocks */
+	/* By number. */
+	uint32_t *blocks;     /**< of 1 .. count */
+	uint32_t *dominators; /**< immediate ones, of 1 .. count; 0 = the virtual root */
+	uint64_t *retained;   /**< requested bytes; of 0: all */
+	uint32_t *sizes;   /**< blocks in the subtree, the block itself included; of 0: all + 1 */
+	uint32_t *numbers; /**< by block */
+	struct hawk_dominators_stretches stretches; /**< no dominator lies in another stretch */
+	struct hawk_area area;                      /**< all of these arrays: 24 bytes a block */
+};
+
+/** `reach` is of this graph, and says which edges count. Needs 28 bytes a block meanwhile. `ret` is
+ * to be deinitialized after success only. */
+struct hawk_error *hawk_dominators_make(const struct hawk_graph *graph,
+					const struct hawk_reach *reach,
+					struct hawk_dominators *ret);
+
+/** Accepts dominators of zeros. */
+void hawk_dominators_deinit(struct hawk_dominators *dominators);
+
+/**
+ * Adds up retained bytes by site, of the blocks in `chosen` (a bit for each; NULL = all): of blocks
+ * whose dominators belong to the same site only the topmost count, so no byte counts twice for a
+ * site. `ret` has an entry for each of the heap's sites, and is added to.
+ */
+struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators *dominators,
+						    const struct hawk_heap *heap,
+						    const uint64_t *chosen, uint64_t *ret);
+
+/** What block `block` (one that stands for a block) retains, itself included. */
+uint64_t hawk_dominators_retained(const struct hawk_dominators *dominators,
+				  const struct hawk_block_index *index, uint32_t block);
+
+#endif

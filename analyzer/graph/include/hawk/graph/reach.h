@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the roots lead to, and the leak kinds of the rest, with Valgrind's meaning; one byte per
+ * block.
+ *
+ * Reachable: over a chain of start pointers from a root. Possibly: over a chain with an interior
+ * pointer in it. Of the others, one block of every group that nothing outside the group leads to (a
+ * strongly connected component without predecessors: mostly a single block, else a cycle) is
+ * definitely lost: the leader, which is the group's lowest. All that is left is lost indirectly,
+ * through one of them. Exact, and independent of any order of visiting.
+ */
+#ifndef HAWK_ANALYZER_GRAPH_REACH_H
+#define HAWK_ANALYZER_GRAPH_REACH_H
+
+#include "hawk/graph/graph.h"
+
+enum hawk_reach_kind {
+	HAWK_REACH_REACHABLE = 1,
+	HAWK_REACH_POSSIBLY = 2,
+	HAWK_REACH_DEFINITELY_LOST = 3,
+	HAWK_REACH_INDIRECTLY_LOST = 4,
+	HAWK_REACH_KINDS
+};
+
+struct hawk_reach {
+	enum hawk_edges edges;
+	uint8_t *kinds; /**< enum hawk_reach_kind by block */
+	struct hawk_area area;
+	struct hawk_reach_sum {
+		uint64_t objects;
+		uint64_t bytes; /**< requested */
+	} sums[HAWK_REACH_KINDS];
+};
+
+/**
+ * With HAWK_EDGES_START_ONLY interior pointers do not exist: then nothing is possibly lost, and
+ * `explained` does not matter. Else the interior pointers in `explained` (NULL = none) count as
+ * start pointers. `ret` is to be deinitialized after success only.
+ */
+struct hawk_error *hawk_reach_make(const struct hawk_graph *graph, enum hawk_edges edges,
+				   const struct hawk_explained *explained, struct hawk_reach *ret);
+
+/** Accepts a result of zeros. */
+void hawk_reach_deinit(struct hawk_reach *reach);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * All live blocks of a target in ascending order, 12 bytes each, and the answer to "which block
+ * contains this address?" in one cache miss, for another 24 bytes per KiB of heap.
+ *
+ *     address:  | 25 bits: chunk of 4 MiB | 12 bits: KiB in it | 6 bits: granule | 4 bits |
+ *
+ * A directory gives every chunk that holds (a part of) a block a number, in ascending order; small
+ * integers and wild words die there. (Chunk number, granule in it) is a 32-bit granule id. Each KiB
+ * has a record: which granules begin a block, which ones blocks cover, how many blocks begin in
+ * earlier records. A block is known by its number from 0 on; numbers ascend with addresses.
+ */
+#ifndef HAWK_ANALYZER_HEAP_BLOCK_INDEX_H
+#define HAWK_ANALYZER_HEAP_BLOCK_INDEX_H
+
+#include "hawk/base/area.h"
+#include "hawk/heap/sweep_beside.h"
+
+enum {
+	HAWK_CHUNK_LOG2 = 22, /**< bytes of a chunk */
+	HAWK_CHUNK_GRANULES_LOG2 = HAWK_CHUNK_LOG2 - 4,
+	HAWK_CHUNK_RECORDS_LOG2 = HAWK_CHUNK_LOG2 - 10,
+	HAWK_DIRECTORY_LOG2 = 47 - HAWK_CHUNK_LOG2,
+	/** Numbers 1 .. this are given out: 64 GiB of chunks with blocks in them. Large blocks cost
+	 * two chunks, however large. */
+	HAWK_CHUNKS_MAX = (1 << (32 - HAWK_CHUNK_GRANULES_LOG2)) - 1,
+	/** In the directory: the inside of one block that covers the whole chunk. */
+	HAWK_CHUNK_INSIDE = 0xffff,
+};
+
+/** No block. */
+static const uint32_t HAWK_BLOCK_NOWHERE = UINT32_MAX;
+
+/** Two numbers are spared, so that number << 1 | 1 is never HAWK_BLOCK_NOWHERE. */
+static const uint32_t HAWK_BLOCKS_MAX = (UINT32_C(1) << 31) - 2;
+
+/** One KiB of heap. Bit i is granule i. */
+struct hawk_index_record {
+	uint64_t starts; /**< a block begins here */
+	uint64_t covers; /**< a block has bytes here, or is empty and begins here */
+	uint32_t rank;   /**< blocks that begin in earlier records; valid if `covers` is not 0 */
+	uint32_t reserved;
+};
+
+/** A block that a 32-bit size cannot describe, or that has chunks of its own. */
+struct hawk_large_block {
+	uint64_t start;
+	uint64_t size;
+	uint32_t number;
+};
+
+/**
+ * What is left of a block that a pool carved up is in the index as one or more blocks, from its
+ * start on, between the pieces. Whoever holds one of them holds all: the graph has edges between
+ * neighbours.
+ */
+struct hawk_block_part {
+	uint32_t number;
+	uint32_t previous; /**< part of the same block; HAWK_BLOCK_NOWHERE: this is the first */
+	uint32_t next;     /**< likewise; HAWK_BLOCK_NOWHERE: this is the last */
+	uint32_t first;    /**< the first part: the number that stands for the block */
+	uint64_t end;      /**< address behind the block that was carved up */
+	/** Of the first part: what is left of the block, padding behind pieces included; of others
+	 * 0. */
+	uint64_t left_bytes;
+};
+
+/** A block that is held back until it is known what was carved out of it. */
+struct hawk_carved {
+	struct hawk_block rest; /**< what has not been stored */
+	size_t latest;          /**< index of the last part; SIZE_MAX = none */
+	size_t first;           /**< likewise of the first */
+	uint64_t left_bytes;
+};
+
+struct hawk_block_index {
+	uint32_t count;
+	uint32_t *granules; /**< id of the first granule */
+	uint32_t *sizes;    /**< bytes; UINT32_MAX = see `large` */
+	uint32_t *traces;
+	/** Upper 16 bits of the header's word 0 (kind, offset, birth); NULL unless
+	 * hawk_block_index_keep_heads() was called. */
+	uint16_t *heads;
+
+	uint16_t *directory; /**< by address >> HAWK_CHUNK_LOG2; 0 = no blocks */
+	struct hawk_index_record *records;
+	uint64_t first_chunk;      /**< address >> HAWK_CHUNK_LOG2 of the first block */
+	uint64_t chunk_span;       /**< chunks from there to the end of the last block */
+	uint64_t *chunk_addresses; /**< by chunk number */
+	uint32_t chunk_count;      /**< highest number given out */
+	uint32_t chunk_max;        /**< HAWK_CHUNKS_MAX, or less */
+	struct hawk_large_block *large;
+	size_t large_count;
+	size_t large_capacity;
+	uint64_t end; /**< of the last block */
+
+	struct hawk_block_part *parts; /**< by number; mostly none */
+	size_t part_count;
+	size_t part_capacity;
+	struct hawk_carved carved[HAWK_BLOCK_DEPTH_MAX + 1];
+	unsigned carved_count;
+
+	struct hawk_area granules_area;
+	struct hawk_area sizes_area;
+	struct hawk_area traces_area;
+	struct hawk_area heads_area;
+	struct hawk_area directory_area;
+	struct hawk_area records_area;
+};
+
+/** An empty index; `heap_bytes_max` (more than all blocks can take up) is what address space is
+ * reserved for, and only a hint. */
+struct hawk_error *hawk_block_index_init(struct hawk_block_index *index, uint64_t heap_bytes_max);
+
+/** To be called on an empty index: fills `heads` too, for another 2 bytes per block. For living
+ * processes, whose headers cannot be read later. */
+struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
+					       uint64_t heap_bytes_max);
+
+/** Accepts an index of zeros. */
+void hawk_block_index_deinit(struct hawk_block_index *index);
+
+/**
+ * Adds blocks as the sweep gives them: ascending, disjoint but for nesting; a hawk_sweep_function
+ * whose context is the index. HAWK_ERROR_UNSUPPORTED when there are more than 32-bit numbers can
+ * tell apart, or addresses above 47 bits: refused, never wrong.
+ */
+struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count);
+
+/**
+ * The same for what a sweep on several threads finds; `reserve` and `fill` of a hawk_sweep_taker
+ * whose context is the index, and whose `take` is hawk_block_index_add(). What comes out is the
+ * same to the byte.
+ */
+struct hawk_error *hawk_block_index_reserve(void *index, struct hawk_sweep_run *run, bool *ret);
+void hawk_block_index_fill(void *index, const struct hawk_sweep_run *run, unsigned part);
+
+/** To be called behind the last block: stores what was held back, gives back what was reserved and
+ * not used. */
+struct hawk_error *hawk_block_index_finish(struct hawk_block_index *index);
+
+/** The first part of a carved block from `block` on; NULL: there is none. */
+const struct hawk_block_part *hawk_block_index_part_from(const struct hawk_block_index *index,
+							 uint32_t block);
+
+/** Which part of a carved block `block` is, or NULL: it is a whole one. */
+const struct hawk_block_part *hawk_block_index_part(const struct hawk_block_index *index,
+						    uint32_t block);
+
+/** Whether `block` stands for a block of the program, and is not a further part of one. */
+static inline bool hawk_block_index_counts(const struct hawk_block_index *index, uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return !part || part->previous == HAWK_BLOCK_NOWHERE;
+}
+
+/** The number that stands for the block that `block` is, or is a part of. */
+static inline uint32_t hawk_block_index_whole(const struct hawk_block_index *index, uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return part ? part->first : block;
+}
+
+/** Whether two numbers are the same block, or parts of the same one. */
+static inline bool hawk_block_index_same(const struct hawk_block_index *index, uint32_t a,
+					 uint32_t b)
+{
+	return a == b || (index->part_count &&
+			  hawk_block_index_whole(index, a) == hawk_block_index_whole(index, b));
+}
+
+/** The part behind `block`; HAWK_BLOCK_NOWHERE = there is none, or it is whole. */
+static inline uint32_t hawk_block_index_next_part(const struct hawk_block_index *index,
+						  uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return part ? part->next : HAWK_BLOCK_NOWHERE;
+}
+
+/** What the program asked for, whatever was carved out of it. `block` stands for a block. */
+uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint32_t block);
+
+/** How many blocks there are, carved ones counted once. */
+uint32_t hawk_block_index_block_count(const struct hawk_block_index *index);
+
+/** All of the above from one sweep; arguments as for hawk_sweep_beside(). `index` is to be
+ * deinitialized after success only. */
+struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
+					  const struct hawk_target *target,
+					  const struct hawk_sweep_plan *plan, unsigned threads,
+					  struct hawk_findings *findings,
+					  struct hawk_sweep_result *ret);
+
+/** Memory in use: table, records, directory. */
+uint64_t hawk_block_index_memory_bytes(const struct hawk_block_index *index);
+
+/** The slow halves of the functions below. */
+uint64_t hawk_block_index_large_size(const struct hawk_block_index *index, uint32_t block);
+uint32_t hawk_block_index_large_at(const struct hawk_block_index *index, uint64_t address);
+
+static inline uint64_t hawk_block_start(const struct hawk_block_index *index, uint32_t block)
+{
+	uint32_t granule = index->granules[block];
+	uint32_t within = granule & ((1u << HAWK_CHUNK_GRANULES_LOG2) - 1);
+
+	return index->chunk_addresses[granule >> HAWK_CHUNK_GRANULES_LOG2] +
+	       (uint64_t)within * HAWK_GRANULE_BYTES;
+}
+
+/** Requested bytes. */
+static inline uint64_t hawk_block_size(const struct hawk_block_index *index, uint32_t block)
+{
+	uint32_t size = index->sizes[block];
+
+	return size != UINT32_MAX ? size : hawk_block_index_large_size(index, block);
+}
+
+/** What is left of a block between the pieces, all of it with its first part, nothing with further
+ * ones: sums count no byte twice, and are those of the sweep. */
+static inline uint64_t hawk_block_index_left_bytes(const struct hawk_block_index *index,
+						   uint32_t block)
+{
+	const struct hawk_block_part *part =
+		index->part_count ? hawk_block_index_part(index, block) : NULL;
+
+	return part ? part->left_bytes : hawk_block_size(index, block);
+}
+
+/** The chunk number of `address`, 0 = no block is near, or HAWK_CHUNK_INSIDE. */
+static inline uint32_t hawk_block_index_chunk(const struct hawk_block_index *index,
+					      uint64_t address)
+{
+	uint64_t chunk = address >> HAWK_CHUNK_LOG2;
+
+	return chunk < (UINT64_C(1) << HAWK_DIRECTORY_LOG2) ? index->directory[chunk] : 0;
+}
+
+/** The record of an address in chunk `number`, which is not HAWK_CHUNK_INSIDE. */
+static inline const struct hawk_index_record *
+hawk_block_index_record(const struct hawk_block_index *index, uint32_t number, uint64_t address)
+{
+	uint64_t within = address >> 10 & ((1u << HAWK_CHUNK_RECORDS_LOG2) - 1);
+
+	return &index->records[(uint64_t)number << HAWK_CHUNK_RECORDS_LOG2 | within];
+}
+
+/** Bits that are set. */
+#ifdef __POPCNT__
+static inline uint32_t hawk_popcount(uint64_t bits)
+{
+	return (uint32_t)__builtin_popcountll(bits);
+}
+#else
+/* In plain arithmetic: the builtin is a call where the processor is not known. */
+static inline uint32_t hawk_popcount(uint64_t bits)
+{
+	bits -= bits >> 1 & UINT64_C(0x5555555555555555);
+	bits = (bits & UINT64_C(0x3333333333333333)) + (bits >> 2 & UINT64_C(0x3333333333333333));
+	bits = (bits + (bits >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	return (uint32_t)(bits * UINT64_C(0x0101010101010101) >> 56);
+}
+#endif
+
+/** The block that contains `address`, shifted left, with bit 0 = it is not the block's first byte.
+ * `number` is the address's chunk. */
+static inline uint32_t hawk_block_index_resolve(const struct hawk_block_index *index,
+						uint32_t number, uint64_t address)
+{
+	const struct hawk_index_record *record;
+	unsigned bit = (unsigned)(address >> 4) & 63;
+	uint32_t block;
+
+	if (number == HAWK_CHUNK_INSIDE)
+		return hawk_block_index_large_at(index, address) << 1 | 1;
+	record = hawk_block_index_record(index, number, address);
+	if (!(record->covers >> bit & 1))
+		return HAWK_BLOCK_NOWHERE;
+	block = record->rank + hawk_popcount(record->starts << (63 - bit)) - 1;
+	if (!(address & (HAWK_GRANULE_BYTES - 1)))
+		return block << 1 | !(record->starts >> bit & 1);
+	/* Behind the end within its last granule? */
+	if (address - hawk_block_start(index, block) >= hawk_block_size(index, block))
+		return HAWK_BLOCK_NOWHERE;
+	return block << 1 | 1;
+}
+
+/**
+ * The number of the block that contains `address`, or HAWK_BLOCK_NOWHERE; `*interior` = it is not
+ * the block's first byte. The first byte of an empty block belongs to it; the byte behind the last
+ * one does not.
+ */
+static inline uint32_t hawk_block_index_find(const struct hawk_block_index *index, uint64_t address,
+					     bool *interior)
+{
+	uint32_t number = hawk_block_index_chunk(index, address);
+	uint32_t found =
+		number ? hawk_block_index_resolve(index, number, address) : HAWK_BLOCK_NOWHERE;
+
+	*interior = found & 1;
+	return found == HAWK_BLOCK_NOWHERE ? found : found >> 1;
+}
+
+/** The first block that begins at or above `address`; `count` if there is none. */
+uint32_t hawk_block_index_first(const struct hawk_block_index *index, uint64_t address);
+
+#endif

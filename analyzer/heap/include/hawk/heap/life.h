@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * How long a traced process lived. The tracer reads the clock when the process allocates, so its
+ * last look is a lower bound: a service that idled for hours looks as if it had ended at its last
+ * allocation. This finds better evidence, and says how good it is. A pure function of numbers.
+ */
+#ifndef HAWK_ANALYZER_HEAP_LIFE_H
+#define HAWK_ANALYZER_HEAP_LIFE_H
+
+#include "hawk/target/target.h"
+#include "hawk_trace_table.h"
+
+/** What the end rests on. */
+enum hawk_life_end {
+	HAWK_LIFE_CLOCK =
+		0,     /**< the tracer's last look at the clock: it lived that long at least */
+	HAWK_LIFE_NOW, /**< alive: the present */
+	HAWK_LIFE_ATTRIBUTE, /**< systemd-coredump noted the time of death with the core file */
+	HAWK_LIFE_NAME,      /**< a time in the core file's name, as of core_pattern's %t */
+};
+
+/** In HAWK_BIRTH_UNIT_NS from the tracer's start. */
+struct hawk_life {
+	enum hawk_life_end end;
+	uint64_t clock_units; /**< the tracer's last look */
+	uint64_t end_units;   /**< taken for the end; clock_units or later; ages count from there */
+	/** The core file's time, for readers to know and for nothing else: whoever copies or
+	 * touches the file changes it. 0 = not known; only of HAWK_LIFE_CLOCK. */
+	uint64_t latest_units;
+};
+
+/**
+ * Noted times count if they lie between the tracer's last look and the present, and the clock was
+ * set when the process started.
+ */
+struct hawk_life hawk_life_find(const struct hawk_table_header *header,
+				const struct hawk_end_times *times);
+
+/** Whether the process idled at its end, or may have by the file's time, for so long that a reader
+ * should know. */
+bool hawk_life_may_have_idled(const struct hawk_life *life);
+
+double hawk_life_seconds(uint64_t units);
+
+/** "clock", "now", "attribute", "name" */
+const char *hawk_life_end_name(enum hawk_life_end end);
+
+#endif

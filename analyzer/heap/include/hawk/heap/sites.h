@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The heap: every live block, and the sites that allocated them. Sites are unique stacks, named by
+ * a hash that is the same under ASLR, on other hosts and after restarts: over (build-id or base
+ * name, link-time address) of every frame.
+ *
+ * Blocks are numbers from 0 on, ascending with addresses (heap/block_index.h). A heap never changes
+ * once it is loaded, and does not depend on the number of threads.
+ */
+#ifndef HAWK_ANALYZER_HEAP_SITES_H
+#define HAWK_ANALYZER_HEAP_SITES_H
+
+#include "hawk/heap/accounting.h"
+#include "hawk/heap/block_index.h"
+#include "hawk/heap/life.h"
+#include "hawk/target/near.h"
+#include "hawk/trace/table.h"
+
+/** Ids of sites that are no stack. */
+enum hawk_site_special {
+	HAWK_SITE_NO_STACK = 0, /**< no stack was recorded */
+	HAWK_SITE_LOST = 1, /**< the header names a trace that is damaged, cut off or unwritten */
+	/** sample=: all allocations without a stack. Its counts are exact; the estimates of the
+	 * other sites stand for them too, so that it is never listed beside those. */
+	HAWK_SITE_NOT_SAMPLED = 2,
+};
+
+/** Of a site whose counts are estimates: what they are made of. */
+struct hawk_site_sample {
+	bool estimated;         /**< false: the site's counts are exact, the rest is 0 */
+	uint64_t inuse_objects; /**< sampled blocks, exact */
+	uint64_t inuse_bytes;
+	uint64_t alloc_objects;
+	uint64_t alloc_bytes;
+	uint64_t inuse_objects_error; /**< standard errors of the estimates */
+	uint64_t inuse_bytes_error;
+	uint64_t alloc_bytes_error; /**< at most this */
+};
+
+struct hawk_site {
+	uint64_t id; /**< the stable hash, or enum hawk_site_special; printed as 16 hex digits */
+	/** One trace of this site, for its frames. 0 = blocks without a stack, UINT32_MAX =
+	 * HAWK_SITE_LOST: no frames can be had. */
+	uint32_t trace;
+	uint64_t inuse_objects;
+	uint64_t inuse_bytes;
+	uint64_t alloc_objects; /**< cumulative since start */
+	uint64_t alloc_bytes;
+	uint64_t oldest_units; /**< earliest birth among the live blocks */
+	uint64_t newest_units;
+	struct hawk_site_sample sample;
+};
+
+/** Live blocks that carry the site's stack, as a fold over blocks sees them: never an estimate. */
+static inline uint64_t hawk_site_blocks(const struct hawk_site *site)
+{
+	return site->sample.estimated ? site->sample.inuse_objects : site->inuse_objects;
+}
+
+/** Requested bytes of these. */
+static inline uint64_t hawk_site_block_bytes(const struct hawk_site *site)
+{
+	return site->sample.estimated ? site->sample.inuse_bytes : site->inuse_bytes;
+}
+
+struct hawk_heap {
+	struct hawk_target *target; /**< the owner's */
+	struct hawk_table *table;   /**< NULL = the process was not traced */
+	struct hawk_sweep_plan plan;
+	struct hawk_sweep_result sweep;
+	struct hawk_block_index index; /**< of no blocks: without a sweep, or see `refusal` */
+	/** Why the blocks cannot be numbered (HAWK_ERROR_UNSUPPORTED), or NULL. Sites are there all
+	 * the same. */
+	char *refusal;
+	struct hawk_table_totals totals;
+	/** A table file: live counts are the table's own, the sweep found nothing but these sums,
+	 * and there are no ages and no accounting. */
+	bool counted;
+	uint64_t discarded_heaps; /**< see struct hawk_table_header */
+	uint64_t sample_mean;     /**< bytes; 0 = counts of sites are exact, else estimates */
+	struct hawk_site *sites;  /**< sorted by inuse_bytes, largest first, then id */
+	size_t site_count;
+	uint32_t *site_of_trace;           /**< index into sites by trace id, UINT32_MAX = none */
+	uint32_t trace_count;              /**< entries of site_of_trace; see hawk_heap_site() */
+	uint32_t lost_site;                /**< index of HAWK_SITE_LOST, UINT32_MAX = none */
+	struct hawk_accounting accounting; /**< set by hawk_heap_load() only */
+	struct hawk_life life;             /**< zeros without a table */
+};
+
+/** The site of a block's trace id, whatever the id; NULL = there is none (then it has no blocks
+ * either). */
+const struct hawk_site *hawk_heap_site(const struct hawk_heap *heap, uint32_t trace);
+
+/**
+ * Finds the table, the live blocks and their sites. `ret->table` is NULL when there is no table:
+ * then there are no blocks. `target` must outlive `ret`, which is to be deinitialized after success
+ * only.
+ */
+struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
+				  struct hawk_heap *ret);
+
+/** Finds the table and fills plan and site_of_trace/sites without a sweep (whatis, blocks); counts
+ * stay 0. */
+struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
+					struct hawk_heap *ret);
+void hawk_heap_deinit(struct hawk_heap *heap);
+
+/** After a sweep: blocks that the counters call live and that were not found. Too many where the
+ * counters missed frees, or ran on after the core was written. */
+uint64_t hawk_heap_not_found(const struct hawk_heap *heap);
+
+/** The same; 0 where the counters cannot tell. */
+uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap);
+
+/** After a sweep: no block that has not been freed is missing, as far as the counters know. */
+bool hawk_heap_is_whole(const struct hawk_heap *heap);
+
+/** The stable hash of a trace. */
+uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace);
+
+/** Age in seconds of something born in `birth` units, seen from `life.end_units`. */
+double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units);
+
+/** Index into heap->sites of the block `block`. UINT32_MAX = only the table was loaded, and it has
+ * no site for it. */
+static inline uint32_t hawk_heap_site_at(const struct hawk_heap *heap, uint32_t block)
+{
+	uint32_t trace = heap->index.traces[block];
+
+	return trace < heap->trace_count ? heap->site_of_trace[trace] : heap->lost_site;
+}
+
+/**
+ * All about a block; of a part of a carved one, about that: its size is what was asked for. Kind,
+ * birth and offset code are read from its header in the core (one cache miss); of a living process
+ * they were kept. False, and they are 0, if that is not there.
+ */
+bool hawk_heap_block(const struct hawk_heap *heap, uint32_t block, struct hawk_block *ret);
+
+/** The same for one block after the other, in less time. `near` is of the heap's target. */
+bool hawk_heap_next_block(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block,
+			  struct hawk_block *ret);
+
+/** Upper 16 bits of the header of the block that `block` is, or is a part of (see
+ * hawk_block_index.heads); 0 if it cannot be read. For one block after the other. */
+uint16_t hawk_heap_next_head(const struct hawk_heap *heap, struct hawk_near *near, uint32_t block);
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * One sweep gives the block index, and sums by trace that become sites.
+ */
+#include "hawk/base/cleanup.h"
+#include "counted.h"
+#include "hawk/heap/lost.h"
+#include "hawk/base/parallel.h"
+#include "hawk/base/progress.h"
+#include "hawk/base/quantity.h"
+#include "site_map.h"
+#include "site_samples.h"
+#include "hawk/heap/sweep_beside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything of the tracer's but the blocks that it handed out itself; overlapping extents of a
+ * damaged table become one span. */
+static struct hawk_error *make_excluded(const struct hawk_table *table,
+					struct hawk_sweep_plan *plan)
+{
+	size_t count;
+	const struct hawk_table_extent *extents = hawk_table_extents(table, &count);
+	struct hawk_span *spans = calloc(count + 1, sizeof(*spans));
+	size_t used = 0;
+
+	if (!spans)
+		return &hawk_enomem;
+	for (size_t i = 0; i < count; i++) {
+		struct hawk_span span = {extents[i].address, extents[i].address + extents[i].bytes};
+
+		if (extents[i].kind == HAWK_EXTENT_BOOTSTRAP)
+			continue;
+		if (used && span.start <= spans[used - 1].end) {
+			if (span.end > spans[used - 1].end)
+				spans[used - 1].end = span.end;
+			continue;
+		}
+		spans[used++] = span;
+	}
+	plan->excluded = spans;
+	plan->excluded_count = used;
+	return NULL;
+}
+
+/* Of the twin only what never changes is of use. */
+static struct hawk_error *make_undumped(const struct hawk_table *table,
+					struct hawk_sweep_plan *plan)
+{
+	const struct hawk_table_header *header = hawk_table_header(table);
+	struct hawk_span *spans;
+
+	if (hawk_table_is_twin(table))
+		return NULL;
+	spans = calloc(HAWK_TABLE_UNDUMPED, sizeof(*spans));
+	if (!spans)
+		return &hawk_enomem;
+	plan->undumped = spans;
+	plan->undumped_known = header->undumped_watched == 1 && !header->undumped_lost;
+	for (size_t i = 0; i < HAWK_TABLE_UNDUMPED; i++) {
+		const struct hawk_table_undumped *range = &header->undumped[i];
+
+		if (range->start && range->end)
+			spans[plan->undumped_count++] =
+				(struct hawk_span){range->start, range->end};
+		else if (range->start)
+			plan->undumped_known = false;
+	}
+	return NULL;
+}
+
+static void report_discarded(const struct hawk_heap *heap, struct hawk_findings *findings)
+{
+	static const char outcome[] = "blocks that lay there still count as live and look lost, so "
+				      "nothing is called lost";
+	unsigned long long times = heap->discarded_heaps;
+
+	if (times == 1)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
+				  "an arena of the allocator was reset or destroyed: until its "
+				  "memory is used again, %s",
+				  outcome);
+	else if (times)
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
+				  "arenas of the allocator were reset or destroyed %llu times: "
+				  "until their memory is used again, %s",
+				  times, outcome);
+}
+
+/* Only the table, and all of `heap` (zeros before) that comes from it alone; no sites. */
+static struct hawk_error *load_plan(struct hawk_target *target, struct hawk_findings *findings,
+				    struct hawk_heap *heap)
+{
+	struct hawk_error *err = hawk_table_find(hawk_target_table(target), findings, &heap->table);
+
+	if (err || !heap->table)
+		return err;
+	heap->plan.key = hawk_table_header(heap->table)->key;
+	heap->plan.trace_count = hawk_table_trace_limit(heap->table);
+	heap->plan.birth_max = hawk_table_birth_limit(heap->table);
+	heap->totals = hawk_table_totals(heap->table);
+	heap->discarded_heaps = hawk_table_header(heap->table)->discarded_heaps;
+	report_discarded(heap, findings);
+	heap->sample_mean = hawk_table_sample_mean(heap->table);
+	heap->trace_count = hawk_table_header(heap->table)->trace_count;
+	heap->life =
+		hawk_life_find(hawk_table_header(heap->table), &hawk_target_process(target)->end);
+	err = make_undumped(heap->table, &heap->plan);
+	return err ? err : make_excluded(heap->table, &heap->plan);
+}
+
+/** The live blocks of one trace. */
+struct tally {
+	uint64_t objects;
+	uint64_t bytes;
+	uint8_t oldest; /**< birth codes */
+	uint8_t newest;
+};
+
+/** Of one sweep. */
+struct tallies {
+	uint32_t trace_count;
+	/** By trace id, one for each part of the sweep; the last one is for ids that are not in the
+	 * table. */
+	struct tally *parts[HAWK_SWEEP_PARTS_MAX];
+	unsigned threads;
+	struct hawk_block_index *index;
+	char *refusal; /**< why there are no more blocks in the index; NULL = all are */
+	/** Numbers among `parts` of the latest blocks of each depth that may be carved up. */
+	uint32_t latest[HAWK_BLOCK_DEPTH_MAX + 1];
+	uint64_t sample_mean;
+	struct hawk_sample_tally *samples; /**< as a part; NULL without a mean */
+	struct hawk_heap_outside outside;
+};
+
+/* Counts a block, whatever was carved out of it. Returns the tally's number. */
+static inline uint32_t add_block(const struct tallies *tallies, struct tally *part,
+				 const struct hawk_block *block)
+{
+	uint32_t number = block->trace < tallies->trace_count ? block->trace : tallies->trace_count;
+	struct tally *tally = &part[number];
+
+	if (!tally->objects || block->birth < tally->oldest)
+		tally->oldest = block->birth;
+	if (block->birth > tally->newest)
+		tally->newest = block->birth;
+	tally->objects++;
+	tally->bytes += block->size;
+	return number;
+}
+
+/* Sums of floating point, which depend on the order. */
+static void add_samples(struct tallies *tallies, const struct hawk_block *blocks, size_t count)
+{
+	if (tallies->samples)
+		hawk_site_samples_add_blocks(blocks, count, tallies->sample_mean,
+					     tallies->trace_count, tallies->samples);
+}
+
+/* Blocks that cannot be numbered are counted all the same. */
+static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err)
+{
+	if (!err || hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED)
+		return err;
+	tallies->refusal = strdup(hawk_error_message(err));
+	hawk_error_destroy(err);
+	return tallies->refusal ? NULL : &hawk_enomem;
+}
+
+static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
+{
+	struct tallies *tallies = context;
+	struct hawk_error *err = hawk_heap_outside_take(&tallies->outside, blocks, count);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < count; i++) {
+		const struct hawk_block *block = &blocks[i];
+
+		tallies->latest[block->depth] = add_block(tallies, tallies->parts[0], block);
+		if (block->depth) /* what was carved out of a block is no longer its own */
+			tallies->parts[0][tallies->latest[block->depth - 1]].bytes -=
+				block->size + HAWK_HEADER_BYTES;
+	}
+	add_samples(tallies, blocks, count);
+	if (tallies->refusal)
+		return NULL;
+	return refuse(tallies, hawk_block_index_add(tallies->index, blocks, count));
+}
+
+static struct hawk_error *reserve_blocks(void *context, struct hawk_sweep_run *run, bool *ret)
+{
+	struct tallies *tallies = context;
+	struct hawk_error *err = NULL;
+
+	*ret = !tallies->refusal;
+	if (*ret)
+		err = refuse(tallies, hawk_block_index_reserve(tallies->index, run, ret));
+	if (tallies->refusal)
+		*ret = false;
+	if (err || !*ret)
+		return err;
+	add_samples(tallies, run->blocks, run->count);
+	return hawk_heap_outside_take(&tallies->outside, run->blocks, run->count);
+}
+
+static void fill_blocks(void *context, const struct hawk_sweep_run *run, unsigned part)
+{
+	struct tallies *tallies = context;
+
+	for (size_t i = 0; i < run->count; i++)
+		add_block(tallies, tallies->parts[part], &run->blocks[i]);
+	hawk_block_index_fill(tallies->index, run, part);
+}
+
+static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tallies *tallies)
+{
+	size_t count = (size_t)heap->trace_count + 1;
+
+	tallies->trace_count = heap->trace_count;
+	tallies->sample_mean = heap->sample_mean;
+	for (unsigned i = 0; i < hawk_sweep_parts(tallies->threads); i++) {
+		tallies->parts[i] = calloc(count, sizeof(*tallies->parts[i]));
+		if (!tallies->parts[i])
+			return &hawk_enomem;
+	}
+	if (heap->sample_mean)
+		tallies->samples = calloc(count, sizeof(*tallies->samples));
+	return heap->sample_mean && !tallies->samples ? &hawk_enomem : NULL;
+}
+
+static void free_tallies(struct tallies *tallies)
+{
+	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX; i++)
+		free(tallies->parts[i]);
+	free(tallies->samples);
+	free(tallies->refusal);
+	hawk_heap_outside_deinit(&tallies->outside);
+}
+
+static void add_tally(struct hawk_site *site, const struct tally *tally)
+{
+	uint64_t oldest = hawk_birth_decode(tally->oldest);
+	uint64_t newest = hawk_birth_decode(tally->newest);
+
+	if (!tally->objects)
+		return;
+	site->inuse_objects += tally->objects;
+	site->inuse_bytes += tally->bytes;
+	if (oldest < site->oldest_units)
+		site->oldest_units = oldest;
+	if (newest > site->newest_units)
+		site->newest_units = newest;
+}
+
+static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
+{
+	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX && tallies->parts[i]; i++) {
+		for (uint32_t id = 0; id < heap->trace_count; id++)
+			add_tally(&heap->sites[heap->site_of_trace[id]], &tallies->parts[i][id]);
+		add_tally(&heap->sites[HAWK_SITE_MAP_LOST], &tallies->parts[i][heap->trace_count]);
+	}
+}
+
+/* Blocks that may count as live without a header, in tables of tracers that were not exact in the
+ * middle of a call: one for each thread, but the one that died rarely was in one. */
+static size_t blocks_in_flight(const struct hawk_heap *heap)
+{
+	size_t threads;
+
+	if (hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COUNTS_SEALED)
+		return 0;
+	hawk_target_threads(heap->target, &threads);
+	return threads && hawk_target_process(heap->target)->signal ? threads - 1 : threads;
+}
+
+/* Whether the counters tell how many blocks there should be. */
+static bool counters_are_known(const struct hawk_heap *heap)
+{
+	/* A file goes on counting when the core of a process that lives has been written. */
+	if (hawk_target_table(heap->target) != heap->target &&
+	    !hawk_target_process(heap->target)->signal)
+		return false;
+	return !heap->discarded_heaps && /* frees of theirs were not counted */
+	       !(hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COPIED);
+}
+
+/* Blocks that the counters call live and the sweep did not find. */
+static uint64_t blocks_not_found(const struct hawk_heap *heap)
+{
+	const struct hawk_table_totals *totals = &heap->totals;
+	uint64_t found = totals->free_objects + heap->sweep.blocks;
+
+	return totals->alloc_objects > found ? totals->alloc_objects - found : 0;
+}
+
+uint64_t hawk_heap_not_found(const struct hawk_heap *heap)
+{
+	uint64_t missing = blocks_not_found(heap);
+
+	return missing > blocks_in_flight(heap) ? missing : 0;
+}
+
+uint64_t hawk_heap_unaccounted(const struct hawk_heap *heap)
+{
+	return counters_are_known(heap) ? hawk_heap_not_found(heap) : 0;
+}
+
+bool hawk_heap_is_whole(const struct hawk_heap *heap)
+{
+	return counters_are_known(heap) && !blocks_not_found(heap) &&
+	       !hawk_table_header(heap->table)->dropped_objects && !heap->sweep.implausible;
+}
+
+/* So many, and such a share of those that were found, are not what a program overwrites. */
+enum { UNACCOUNTED_MANY = 64, UNACCOUNTED_SHARE = 16 };
+
+/* Where all memory is there, their headers were overwritten. Says so, and has roots look for what
+ * such blocks held. */
+static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *findings)
+{
+	bool dropped = hawk_table_header(heap->table)->dropped_objects != 0;
+	uint64_t unaccounted = hawk_heap_unaccounted(heap);
+
+	heap->plan.blocks_missing = dropped || unaccounted || heap->sweep.implausible;
+	if (!unaccounted || hawk_findings_partial(findings))
+		return;
+	if (unaccounted >= UNACCOUNTED_MANY &&
+	    unaccounted > heap->sweep.blocks / UNACCOUNTED_SHARE) {
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "block-missing",
+				  "%s blocks were allocated, not freed, and are not there, beside "
+				  "%s that are: memory was overwritten, or is missing",
+				  hawk_quantity_count(unaccounted).text,
+				  hawk_quantity_count(heap->sweep.blocks).text);
+		return;
+	}
+	hawk_findings_add(
+		findings, HAWK_FINDING_DAMAGE, false, "block-unaccounted",
+		"%s block%s allocated, not freed, and %s no valid header: most likely it was "
+		"overwritten, perhaps from the block before it",
+		hawk_quantity_count(unaccounted).text, unaccounted == 1 ? " was" : "s were",
+		unaccounted == 1 ? "has" : "have");
+}
+
+static void report_reading(void *context, uint64_t done, uint64_t all)
+{
+	(void)context;
+	hawk_progress_reach_of(done, all);
+}
+
+static struct hawk_error *sweep(struct hawk_findings *findings, struct tallies *tallies,
+				struct hawk_heap *heap)
+{
+	const struct hawk_sweep_taker taker = {
+		.context = tallies,
+		.take = take_blocks,
+		.reserve = reserve_blocks,
+		.fill = fill_blocks,
+	};
+	struct hawk_progress progress;
+	struct hawk_error *err;
+
+	hawk_progress_begin_bytes(&progress, "reading memory", 0);
+	err = hawk_sweep_beside(heap->target, &heap->plan, tallies->threads, &taker, report_reading,
+				NULL, findings, &heap->sweep);
+	hawk_progress_end(&progress);
+	if (!err && !tallies->refusal)
+		err = refuse(tallies, hawk_block_index_finish(&heap->index));
+	if (err || !tallies->refusal)
+		return err;
+	heap->refusal = take_ptr(&tallies->refusal);
+	hawk_block_index_deinit(&heap->index);
+	return hawk_block_index_init(&heap->index, 0);
+}
+
+static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tallies *tallies,
+				      struct hawk_heap *heap)
+{
+	uint64_t bytes = hawk_target_present_bytes(heap->target);
+	struct hawk_error *err = make_tallies(heap, tallies);
+
+	if (!err)
+		err = hawk_block_index_init(&heap->index, bytes);
+	if (!err && hawk_target_process(heap->target)->live)
+		err = hawk_block_index_keep_heads(&heap->index, bytes);
+	if (!err)
+		err = sweep(findings, tallies, heap);
+	if (!err)
+		err = hawk_heap_outside_finish(&tallies->outside);
+	if (err)
+		return err;
+	report_unaccounted(heap, findings);
+	return hawk_accounting_make(heap->target, heap->table, &heap->plan, &tallies->outside,
+				    &heap->sweep, &heap->accounting);
+}
+
+static struct hawk_error *make_sites(struct hawk_findings *findings, const struct tallies *tallies,
+				     struct hawk_heap *heap)
+{
+	struct hawk_error *err = hawk_site_map_make(heap);
+
+	if (err)
+		return err;
+	add_tallies(heap, tallies);
+	hawk_heap_lost_report(heap, heap->sites[HAWK_SITE_MAP_LOST].inuse_objects,
+			      heap->sites[HAWK_SITE_MAP_LOST].inuse_bytes, findings);
+	err = hawk_site_samples_apply(heap, tallies->samples);
+	if (err)
+		return err;
+	return hawk_site_map_finish(heap, true);
+}
+
+static struct hawk_error *load_blocks(struct hawk_findings *findings, struct hawk_heap *heap)
+{
+	struct tallies tallies = {
+		.threads = hawk_parallel_threads(),
+		.index = &heap->index,
+		.outside = {.target = heap->target},
+	};
+	struct hawk_error *err = find_blocks(findings, &tallies, heap);
+
+	if (!err)
+		err = make_sites(findings, &tallies, heap);
+	free_tallies(&tallies);
+	return err;
+}
+
+struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
+				  struct hawk_heap *ret)
+{
+	struct hawk_heap heap = {.target = target};
+	struct hawk_error *err = load_plan(target, findings, &heap);
+
+	if (!err && heap.table && hawk_target_process(target)->table_file)
+		err = hawk_heap_count(target, findings, &heap);
+	else if (!err && heap.table)
+		err = load_blocks(findings, &heap);
+	else if (!err)
+		err = hawk_block_index_init(&heap.index, 0);
+	if (err) {
+		hawk_heap_deinit(&heap);
+		return err;
+	}
+	*ret = heap;
+	return NULL;
+}
+
+struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
+					struct hawk_heap *ret)
+{
+	struct hawk_heap heap = {.target = target};
+	struct hawk_error *err = load_plan(target, findings, &heap);
+
+	if (!err && heap.table)
+		err = hawk_site_map_make(&heap);
+	if (!err && heap.table)
+		err = hawk_site_map_finish(&heap, false);
+	if (err) {
+		hawk_heap_deinit(&heap);
+		return err;
+	}
+	*ret = heap;
+	return NULL;
+}
+
+void hawk_heap_deinit(struct hawk_heap *heap)
+{
+	hawk_table_close(heap->table);
+	free((void *)heap->plan.excluded);
+	free((void *)heap->plan.undumped);
+	free(heap->sites);
+	free(heap->site_of_trace);
+	free(heap->refusal);
+	hawk_block_index_deinit(&heap->index);
+	memset(heap, 0, sizeof(*heap));
+}
+
+double hawk_heap_age_seconds(const struct hawk_heap *heap, uint64_t birth_units)
+{
+	uint64_t now = heap->life.end_units;
+
+	if (birth_units >= now)
+		return 0;
+	return (double)(now - birth_units) * ((double)HAWK_BIRTH_UNIT_NS / 1e9);
+}

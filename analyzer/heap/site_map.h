@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Sites under construction: found by id, merged from traces. Internal to analysis/.
+ */
+#ifndef HAWK_ANALYZER_HEAP_SITE_MAP_H
+#define HAWK_ANALYZER_HEAP_SITE_MAP_H
+
+#include "hawk/heap/sites.h"
+
+enum {
+	/** Places of the two sites that always exist while sites are collected. */
+	HAWK_SITE_MAP_NO_STACK = 0,
+	HAWK_SITE_MAP_LOST = 1,
+};
+
+/**
+ * Fills sites and site_of_trace of `heap` from its table and trace_count: one site for each
+ * distinct stack, cumulative counters summed up, no live blocks yet. The first two sites are the
+ * special ones.
+ */
+struct hawk_error *hawk_site_map_make(struct hawk_heap *heap);
+
+/** Sorts sites, and drops those without any count if `drop_empty`; site_of_trace follows. */
+struct hawk_error *hawk_site_map_finish(struct hawk_heap *heap, bool drop_empty);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Estimates for sites of a heap whose stacks were sampled: of a sampled block of a size is known
+ * how many of its size it stands for (formats/hawk_sampling.h). Sums of such weights are unbiased;
+ * their standard error is that of independent choices. Internal to analysis/.
+ */
+#ifndef HAWK_ANALYZER_HEAP_SITE_SAMPLES_H
+#define HAWK_ANALYZER_HEAP_SITE_SAMPLES_H
+
+#include "hawk/heap/sites.h"
+
+/** The sampled live blocks of one trace. */
+struct hawk_sample_tally {
+	uint64_t weight; /**< times 2^HAWK_SAMPLE_WEIGHT_SHIFT */
+	uint64_t bytes;
+	double objects_variance;
+	double bytes_variance;
+};
+
+/** Adds live blocks to `tallies`, which is by trace id below `trace_count`, then all others. */
+void hawk_site_samples_add_blocks(const struct hawk_block *blocks, size_t count, uint64_t mean,
+				  uint32_t trace_count, struct hawk_sample_tally *tallies);
+
+/**
+ * Turns sums over the sampled blocks into estimates: alloc counters from the table, live ones from
+ * `tallies` (as above; NULL = there was no sweep). Before the sites are sorted.
+ */
+struct hawk_error *hawk_site_samples_apply(struct hawk_heap *heap,
+					   const struct hawk_sample_tally *tallies);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A stack with names: the frames of a trace or of a thread, looked up one by one and laid flat with
+ * their inlined callees. Nothing is formatted here. Like all of names/ this cannot fail: if memory
+ * runs out, something stays unnamed, and hawk_enomem_swallowed() says so.
+ */
+#ifndef HAWK_ANALYZER_NAMES_STACK_H
+#define HAWK_ANALYZER_NAMES_STACK_H
+
+#include "hawk/heap/sites.h"
+#include "hawk/symbols/symbols.h"
+
+enum hawk_stack_line_kind {
+	HAWK_LINE_FUNCTION = 0,
+	HAWK_LINE_SCOPE, /**< a HAWK_SCOPE; name.function is its tag, nothing else is known */
+	/** Frames that are not listed: of them only `left_out` and, for HAWK_LINE_REPEAT, `period`
+	 * and `times` are known. Of threads only. */
+	HAWK_LINE_REPEAT, /**< the `period` frames before it are there `times` times in all */
+	HAWK_LINE_CUT,
+};
+
+/** One printed line of a stack; several have the same `pc` when frames were inlined. */
+struct hawk_stack_line {
+	struct hawk_frame name; /**< strings belong to the symbols object */
+	uint64_t pc;
+	struct hawk_symbol_module module; /**< all zero if `has_module` is false: JIT code, say */
+	bool has_module;
+	bool exact;     /**< `pc` is that of an instruction, not a return address */
+	uint32_t frame; /**< number of the real frame, 0 = innermost; of a scope: of the next one */
+	enum hawk_stack_line_kind kind;
+	bool unplaced;     /**< of a scope: which frame entered it is not known */
+	uint32_t period;   /**< frames of a cycle, those inlined not counted */
+	uint64_t times;    /**< that the cycle is there */
+	uint64_t left_out; /**< frames that this line stands for */
+};
+
+struct hawk_stack {
+	struct hawk_stack_line *lines; /**< innermost first */
+	size_t count;
+	size_t capacity;
+	uint32_t trace_flags;     /**< enum hawk_trace_flag; of a thread, only HAWK_TRACE_GUESSED */
+	const char *type;         /**< of a trace: what the program has named its blocks; or NULL */
+	size_t frame_count;       /**< of a thread: all, listed or not, those inlined not counted */
+	enum hawk_unwind_end end; /**< of a thread */
+};
+
+static inline void hawk_stack_init(struct hawk_stack *stack)
+{
+	*stack = (struct hawk_stack){0};
+}
+
+void hawk_stack_deinit(struct hawk_stack *stack);
+
+/** Fills `stack` anew with trace `id` of `table`; no lines if there is no such trace. */
+void hawk_stack_of_trace(struct hawk_symbols *symbols, const struct hawk_table *table, uint32_t id,
+			 struct hawk_stack *stack);
+
+/** Fills `stack` anew with the frames of `thread`: some hundred lines at most, see stack_fold.h. */
+void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread *thread,
+			  struct hawk_stack *stack);
+
+/**
+ * Index of the first line that is the program's own: behind standard libraries and functions that
+ * only wrap an allocator (names/function_name.h), and what these call in their own module without
+ * having a name. 0 if there is none: the stack is shown whole.
+ */
+size_t hawk_stack_telling_line(const struct hawk_stack *stack);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * SQL over a loaded target: SQLite with virtual tables, nothing copied. The query language of this
+ * tool, for what no verb answers. What a table needs of the pointer graph is made when a query uses
+ * it. docs/sql.md describes every table and column.
+ */
+#ifndef HAWK_ANALYZER_QUERY_SQL_H
+#define HAWK_ANALYZER_QUERY_SQL_H
+
+#include "hawk/names/block_type.h"
+#include "hawk/graph/dominators.h"
+#include "hawk/report/output.h"
+#include "hawk/names/root_name.h"
+#include "hawk/analysis/site_freed.h"
+
+enum hawk_sql_need {
+	HAWK_SQL_EDGES = 1u << 0, /**< the graph, without what there is to say of roots */
+	HAWK_SQL_GRAPH = 1u << 1,
+	HAWK_SQL_REACH = 1u << 2,
+	HAWK_SQL_DOMINATORS = 1u << 3 | HAWK_SQL_REACH,
+};
+
+/** Where the rows come from. Everything is used until the close. */
+struct hawk_sql_source {
+	struct hawk_target *target;
+	struct hawk_symbols *symbols;
+	const struct hawk_heap *heap;
+	/* Filled when a table needs them. */
+	const struct hawk_graph *graph;
+	const struct hawk_reach *reach;           /**< by all pointers */
+	const struct hawk_dominators *dominators; /**< likewise */
+	struct hawk_block_types *types;
+	/** Makes what `needs` (enum hawk_sql_need) says. */
+	struct hawk_error *(*load)(void *context, unsigned needs);
+	/** What sites retain, both ways; caller frees. Dominators stay, if they are there. */
+	struct hawk_error *(*retained)(void *context, struct hawk_site_retained **ret);
+	void *context;
+};
+
+enum hawk_sql_format {
+	HAWK_SQL_TABLE = 1, /**< columns for people */
+	HAWK_SQL_CSV,       /**< RFC 4180, but lines end in LF */
+	HAWK_SQL_JSON,      /**< an array of objects, one a line */
+};
+
+struct hawk_sql;
+
+struct hawk_error *hawk_sql_open(const struct hawk_sql_source *source, struct hawk_sql **ret);
+/** Accepts NULL. */
+void hawk_sql_close(struct hawk_sql *sql);
+
+/**
+ * Runs the statements in `query`, one after the other, and writes the rows of each. A mistake in
+ * the query is HAWK_ERROR_USAGE with SQLite's words.
+ */
+struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
+				enum hawk_sql_format format, struct hawk_output *output);
+
+/** "CREATE TABLE ..." of the `index`th table, NULL behind the last. */
+const char *hawk_sql_schema(size_t index);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The heap's totals, in text: where the process's writable memory went.
+ */
+#include <stdio.h>
+
+#include "hawk/base/quantity.h"
+#include "hawk/report/report.h"
+
+const char *hawk_report_kind_name(uint8_t kind)
+{
+	static const char *const names[] = {
+		[HAWK_KIND_MALLOC] = "malloc",   [HAWK_KIND_CALLOC] = "calloc",
+		[HAWK_KIND_REALLOC] = "realloc", [HAWK_KIND_ALIGNED] = "aligned",
+		[HAWK_KIND_NEW] = "new",         [HAWK_KIND_NEW_ARRAY] = "new[]",
+		[HAWK_KIND_LOADER] = "loader",   [HAWK_KIND_POOL] = "pool",
+	};
+	bool known = kind < sizeof(names) / sizeof(names[0]) && names[kind];
+
+	return known ? names[kind] : "unknown";
+}
+
+static void put_row(const struct hawk_screen *screen, const char *name, uint64_t bytes,
+		    uint64_t whole, const char *remark)
+{
+	if (!bytes && !screen->full)
+		return;
+	hawk_output_printf(screen->output, "  %-10s %11s", name, hawk_quantity_bytes(bytes).text);
+	if (screen->full)
+		hawk_output_printf(screen->output, " %20s", hawk_quantity_count(bytes).text);
+	hawk_output_printf(screen->output, "  %8s  ", hawk_quantity_share(bytes, whole).text);
+	hawk_screen_faint(screen, "%s", remark);
+	hawk_output_puts(screen->output, "\n");
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void put_history(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_heap *heap = report->heap;
+	const struct hawk_table_header *header = hawk_table_header(heap->table);
+
+	hawk_output_printf(screen->output, "  %s blocks (%s) were allocated",
+			   hawk_quantity_count(heap->totals.alloc_objects).text,
+			   hawk_quantity_bytes(heap->totals.alloc_bytes).text);
+	hawk_output_printf(screen->output, " in %s",
+			   hawk_quantity_seconds(hawk_heap_age_seconds(heap, 0)).text);
+	if (heap->totals.threads) // else their records are missing
+		hawk_output_printf(screen->output, " by %s thread%s",
+				   hawk_quantity_count(heap->totals.threads).text,
+				   heap->totals.threads == 1 ? "" : "s");
+	hawk_output_puts(screen->output, "\n");
+	if (header->dropped_objects)
+		hawk_output_printf(screen->output,
+				   "  %s blocks (%s) could not be recorded for lack of room\n",
+				   hawk_quantity_count(header->dropped_objects).text,
+				   hawk_quantity_bytes(header->dropped_bytes).text);
+}
+
+static void put_annotations(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_table_header *header = hawk_table_header(report->heap->table);
+
+	if (header->compatible_flags & HAWK_TABLE_ONLY_SCOPES)
+		hawk_output_puts(screen->output,
+				 "  Stacks were recorded inside of scopes only (only=scopes).\n");
+	if (header->dropped_scopes)
+		hawk_output_printf(screen->output,
+				   "  %s scopes beyond the tracer's limits were left out\n",
+				   hawk_quantity_count(header->dropped_scopes).text);
+	if (header->dropped_types)
+		hawk_output_printf(screen->output,
+				   "  %s names of types beyond the tracer's limits were left out\n",
+				   hawk_quantity_count(header->dropped_types).text);
+}
+
+static void put_sampling(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	if (!report->heap->sample_mean)
+		return;
+	hawk_output_printf(
+		screen->output,
+		"  Totals are exact. Sites are estimates from a sample of one in %s:\n"
+		"  of a site with S bytes the standard error is up to the root of S x %s.\n",
+		hawk_quantity_bytes(report->heap->sample_mean).text,
+		hawk_quantity_bytes(report->heap->sample_mean).text);
+}
+
+/** Of a table file: what it says, and what it cannot. */
+static void put_counted(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_heap *heap = report->heap;
+
+	hawk_screen_heading(screen, "Heap: %s live blocks, %s",
+			    hawk_quantity_count(heap->sweep.blocks).text,
+			    hawk_quantity_bytes(heap->sweep.bytes).text);
+	hawk_output_puts(
+		screen->output,
+		"  From the tracer's table file: allocations minus frees of each stack.\n"
+		"  It holds no memory of the process: no blocks, ages, pointers, overhead.\n");
+	put_history(report, screen);
+	put_sampling(report, screen);
+	put_annotations(report, screen);
+}
+
+void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_accounting *memory = &report->heap->accounting;
+	uint64_t whole = memory->writable_bytes;
+	uint64_t other = minus(whole, memory->heap_bytes);
+
+	if (report->heap->counted) {
+		put_counted(report, screen);
+		return;
+	}
+	hawk_screen_heading(screen, "Heap: %s live blocks, %s of %s writable memory",
+			    hawk_quantity_count(report->heap->sweep.blocks).text,
+			    hawk_quantity_bytes(memory->requested_bytes).text,
+			    hawk_quantity_bytes(whole).text);
+	put_row(screen, "requested", memory->requested_bytes, whole, "by the program, live");
+	put_row(screen, "headers", memory->header_bytes, whole, "the tracer's, before each block");
+	put_row(screen, "allocator", memory->overhead_bytes, whole,
+		"free and cached chunks, rest of its mappings");
+	put_row(screen, "unused", memory->never_used_bytes, whole, "zero pages of the heap");
+	put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
+	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,
+		"thread stacks, data segments, mmap");
+	if (!hawk_table_is_twin(report->heap->table)) // which holds no counters
+		put_history(report, screen);
+	put_sampling(report, screen);
+	put_annotations(report, screen);
+}

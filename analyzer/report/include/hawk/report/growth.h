@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The report of hawk-core growth: a verdict for each site, and the numbers that led to it.
+ */
+#ifndef HAWK_ANALYZER_REPORT_GROWTH_H
+#define HAWK_ANALYZER_REPORT_GROWTH_H
+
+#include "hawk/report/pointers.h"
+#include "hawk/analysis/site_ages.h"
+
+struct hawk_growth_report {
+	const struct hawk_pointer_report *pointers;
+	struct hawk_site_list *list;       /**< sites that were asked for */
+	const struct hawk_site_ages *ages; /**< by site of the heap */
+	bool filtered;                     /**< of each site only some blocks are in `ages` */
+	enum hawk_growth_verdict only;     /**< UNCLEAR = all verdicts */
+	const struct hawk_site_retained *retained; /**< by site; NULL = not known */
+};
+
+void hawk_report_growth(const struct hawk_growth_report *report, const struct hawk_screen *screen);
+void hawk_report_growth_json(const struct hawk_growth_report *report, struct hawk_json *json);
+
+/* Verdicts in words, in plain ASCII. */
+
+/** Appends one reason: "blocks survive from every part of its life". */
+void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth *growth,
+			       const struct hawk_growth_facts *facts,
+			       enum hawk_growth_reason reason);
+
+/** "leak (high confidence)", "unclear" */
+void hawk_growth_append_verdict(struct hawk_text *text, const struct hawk_growth *growth);
+
+/** Appends all of them, with "; " between. */
+void hawk_growth_append_reasons(struct hawk_text *text, const struct hawk_growth *growth,
+				const struct hawk_growth_facts *facts);
+
+/** HAWK_AGE_BINS characters, the oldest births first, and a NUL; the higher the more. Of a life
+ * below a second, whose parts are shorter than births are known, it says so. */
+void hawk_growth_bar(const struct hawk_growth_facts *facts, char bar[HAWK_AGE_BINS + 1]);
+
+/** Members of an object: "verdict", "confidence", "reasons", "bytes_per_hour". */
+void hawk_report_json_growth(const struct hawk_growth *growth,
+			     const struct hawk_growth_facts *facts, struct hawk_json *json);
+/** "reach_bytes" */
+void hawk_report_json_reach(const struct hawk_growth_facts *facts, struct hawk_json *json);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The reports of `hawk-core analyze`: one screen of text, or one JSON document. They print what the
+ * layers above have found; they compute nothing but sums of what they print.
+ */
+#ifndef HAWK_ANALYZER_REPORT_REPORT_H
+#define HAWK_ANALYZER_REPORT_REPORT_H
+
+#include "hawk/analysis/groups.h"
+#include "hawk/report/screen.h"
+#include "hawk/names/site_list.h"
+
+struct hawk_leaks_report;
+
+/** The findings of a whole run and everything that was found. Nothing here is owned. */
+struct hawk_report {
+	struct hawk_target *target;
+	struct hawk_symbols *symbols;
+	const struct hawk_heap *heap; /**< heap->table is NULL if the process was not traced */
+	const struct hawk_findings *findings;
+	const struct hawk_leaks_report *leaks; /**< for a section of the text; NULL = none */
+	const struct hawk_suspects *suspects;  /**< for the JSON document; NULL = none */
+	const char *source;          /**< the core file's path as given; NULL for a live process */
+	struct hawk_site_list *list; /**< chosen sites; NULL without a table */
+	bool filtered;               /**< a filter was given, so that the list is not all sites */
+	bool limited;                /**< `top` was given: JSON, too, is cut to it */
+	size_t top;                  /**< sites to show at most; 0 = the default */
+	size_t depth;                /**< lines of each stack; 0 = the default */
+	bool sorted;                 /**< `sort` was given: one list in that order instead of two */
+	enum hawk_site_sort sort;
+	bool by_cum;  /**< groups in the order of `cum` instead of `flat` */
+	bool grouped; /**< show groups `by` instead of sites */
+	enum hawk_group_by by;
+	bool by_scope; /**< show scopes instead of sites */
+};
+
+/** What `analyze` prints before it looks for suspects; with `screen->full` everything of that. What
+ * is missing comes last: suspects may find more. */
+struct hawk_error *hawk_report_text(const struct hawk_report *report,
+				    const struct hawk_screen *screen);
+
+/** The document described in docs/json.md. */
+struct hawk_error *hawk_report_json(const struct hawk_report *report, struct hawk_output *output);
+
+/** Whether the tracer's library is mapped: without a table, that is missing then. */
+bool hawk_report_has_tracer(const struct hawk_target *target);
+
+/** In place of a section, without a table: "Leaks: unknown, the process was not traced", and how to
+ * `wish` ("find leaks") next time. */
+void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk_screen *screen,
+			     const char *section, const char *wish);
+
+/* The sections of the text, also of use to other verbs. */
+void hawk_report_process(const struct hawk_report *report, const struct hawk_screen *screen);
+void hawk_report_threads(const struct hawk_report *report, const struct hawk_screen *screen);
+void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen *screen);
+struct hawk_error *hawk_report_sites(const struct hawk_report *report,
+				     const struct hawk_screen *screen);
+struct hawk_error *hawk_report_groups(const struct hawk_report *report,
+				      const struct hawk_screen *screen);
+struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
+				      const struct hawk_screen *screen);
+void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_screen *screen);
+void hawk_report_modules(const struct hawk_report *report, const struct hawk_screen *screen);
+/** At the end of an answer, when all of them are known. `partial`: the answer is incomplete. */
+void hawk_report_findings(const struct hawk_findings *findings, bool partial,
+			  const struct hawk_screen *screen);
+
+struct hawk_json;
+/** "by" and "groups" */
+struct hawk_error *hawk_report_json_groups(const struct hawk_report *report,
+					   struct hawk_json *json);
+/** "scopes" */
+struct hawk_error *hawk_report_json_scopes(const struct hawk_report *report,
+					   struct hawk_json *json);
+
+/** "malloc", "new[]" ...: the names of enum hawk_block_kind. */
+const char *hawk_report_kind_name(uint8_t kind);
+
+/** "thread 4711 worker" */
+void hawk_report_put_thread(const struct hawk_thread *thread, const struct hawk_screen *screen);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The JSON document of `hawk-core analyze`. Its prose twin is docs/json.md, its schema
+ * docs/schema/analyze-1.json: change them together, and add keys only.
+ */
+#include "objects.h"
+#include "hawk/report/report.h"
+#include "hawk/report/suspects.h"
+#include "hawk/names/signal.h"
+
+enum { DOCUMENT_LINES = 2 };
+
+static void put_guessed(const struct hawk_stack *stack, struct hawk_json *json)
+{
+	hawk_json_put_boolean(json, "frames_may_be_missing",
+			      stack->trace_flags & HAWK_TRACE_GUESSED);
+}
+
+static void put_threads(const struct hawk_report *report, struct hawk_json *json)
+{
+	size_t count;
+	const struct hawk_thread *threads = hawk_target_threads(report->target, &count);
+	struct hawk_stack stack = {0};
+
+	hawk_json_put_array(json, "threads");
+	for (size_t i = 0; i < count; i++) {
+		hawk_stack_of_thread(report->symbols, &threads[i], &stack);
+		hawk_json_object(json);
+		hawk_json_put_integer(json, "tid", threads[i].tid);
+		hawk_json_put_string(json, "name", threads[i].name[0] ? threads[i].name : NULL);
+		hawk_json_put_boolean(json, "crashed", threads[i].crashed);
+		hawk_json_put_boolean(json, "complete", stack.end == HAWK_UNWIND_END_OUTERMOST);
+		hawk_json_put_integer(json, "frame_count", stack.frame_count);
+		put_guessed(&stack, json);
+		hawk_json_put_frames(json, &stack);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+	hawk_stack_deinit(&stack);
+}
+
+static void put_process(const struct hawk_report *report, struct hawk_json *json)
+{
+	const struct hawk_process *process = hawk_target_process(report->target);
+	uint64_t resident = process->resident_bytes;
+
+	hawk_json_put_object(json, "process");
+	hawk_json_put_integer(json, "pid", process->pid);
+	hawk_json_put_string(json, "program", process->program[0] ? process->program : NULL);
+	hawk_json_put_string(json, "name", process->name[0] ? process->name : NULL);
+	hawk_json_put_string(json, "arguments", process->arguments[0] ? process->arguments : NULL);
+	hawk_json_put_signed_if(json, "signal", process->signal, process->signal);
+	hawk_json_put_string(json, "signal_name", hawk_signal_name(process->signal));
+	hawk_json_put_signed_if(json, "signal_code", process->has_siginfo, process->signal_code);
+	hawk_json_put_address_if(json, "fault_address", process->has_fault_address,
+				 process->fault_address);
+	hawk_json_put_integer_if(json, "sender_pid", process->sender_pid, process->sender_pid);
+	hawk_json_put_boolean(json, "live", process->live);
+	hawk_json_put_integer_if(json, "pause_ns", process->live,
+				 process->live ? hawk_target_pause_ns(report->target) : 0);
+	hawk_json_put_integer_if(json, "resident_bytes", resident, resident);
+	hawk_json_put_integer_if(json, "peak_resident_bytes", resident,
+				 process->peak_resident_bytes);
+	hawk_json_put_integer_if(json, "swapped_bytes", resident, process->swapped_bytes);
+	put_threads(report, json);
+	hawk_json_object_end(json);
+}
+
+static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
+{
+	const struct hawk_accounting *memory = &heap->accounting;
+	const struct hawk_table_header *header;
+	bool swept = !heap->counted; // a table file has no memory of its process
+
+	hawk_json_put_object(json, "heap");
+	hawk_json_put_boolean(json, "traced", heap->table);
+	if (!heap->table) {
+		hawk_json_object_end(json);
+		return;
+	}
+	header = hawk_table_header(heap->table);
+	hawk_json_put_string(json, "source", swept ? "sweep" : "counters");
+	hawk_json_put_integer(json, "inuse_objects", heap->sweep.blocks);
+	hawk_json_put_integer(json, "inuse_bytes", heap->sweep.bytes);
+	hawk_json_put_integer_if(json, "header_bytes", swept, memory->header_bytes);
+	hawk_json_put_integer_if(json, "overhead_bytes", swept, memory->overhead_bytes);
+	hawk_json_put_integer_if(json, "never_used_bytes", swept, memory->never_used_bytes);
+	hawk_json_put_integer_if(json, "heap_bytes", swept, memory->heap_bytes);
+	hawk_json_put_integer(json, "tracer_bytes",
+			      swept ? memory->tracer_bytes : heap->totals.tracer_bytes);
+	hawk_json_put_integer_if(json, "writable_bytes", swept, memory->writable_bytes);
+	hawk_json_put_integer_if(json, "touched_bytes", swept, memory->touched_bytes);
+	hawk_json_put_integer(json, "alloc_objects", heap->totals.alloc_objects);
+	hawk_json_put_integer(json, "alloc_bytes", heap->totals.alloc_bytes);
+	hawk_json_put_integer(json, "free_objects", heap->totals.free_objects);
+	hawk_json_put_integer(json, "free_bytes", heap->totals.free_bytes);
+	hawk_json_put_integer(json, "threads", heap->totals.threads);
+	hawk_json_put_integer(json, "dropped", header->dropped_objects);
+	hawk_json_put_integer(json, "dropped_bytes", header->dropped_bytes);
+	hawk_json_put_integer(json, "overlapping", heap->sweep.overlapping);
+	hawk_json_put_integer(json, "implausible", heap->sweep.implausible);
+	hawk_json_put_integer(json, "clipped", heap->sweep.clipped);
+	hawk_json_put_integer(json, "carved_objects", heap->sweep.carved_objects);
+	hawk_json_put_integer(json, "carved_bytes", heap->sweep.carved_bytes);
+	hawk_json_put_seconds(json, "uptime_seconds", hawk_heap_age_seconds(heap, 0));
+	hawk_json_put_boolean(json, "sites_estimated", heap->sample_mean);
+	hawk_json_put_integer_if(json, "sample_mean_bytes", heap->sample_mean, heap->sample_mean);
+	hawk_json_object_end(json);
+}
+
+static void put_sample(const struct hawk_site_sample *sample, struct hawk_json *json)
+{
+	hawk_json_put_boolean(json, "estimated", sample->estimated);
+	if (!sample->estimated)
+		return;
+	hawk_json_put_object(json, "sample");
+	hawk_json_put_integer(json, "inuse_objects", sample->inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", sample->inuse_bytes);
+	hawk_json_put_integer(json, "alloc_objects", sample->alloc_objects);
+	hawk_json_put_integer(json, "alloc_bytes", sample->alloc_bytes);
+	hawk_json_put_integer(json, "inuse_objects_error", sample->inuse_objects_error);
+	hawk_json_put_integer(json, "inuse_bytes_error", sample->inuse_bytes_error);
+	hawk_json_put_integer(json, "alloc_bytes_error", sample->alloc_bytes_error);
+	hawk_json_object_end(json);
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void put_site(const struct hawk_report *report, const struct hawk_site *site,
+		     struct hawk_stack *stack, struct hawk_json *json)
+{
+	const struct hawk_heap *heap = report->heap;
+	uint64_t objects = site->alloc_objects;
+	bool aged = site->inuse_objects && !heap->counted;
+
+	hawk_stack_of_trace(report->symbols, heap->table, site->trace, stack);
+	hawk_json_object(json);
+	hawk_json_put_id(json, "site", site->id);
+	hawk_json_put_integer(json, "inuse_objects", site->inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", site->inuse_bytes);
+	hawk_json_put_integer(json, "alloc_objects", objects);
+	hawk_json_put_integer(json, "alloc_bytes", site->alloc_bytes);
+	hawk_json_put_integer(json, "temporary_objects", minus(objects, site->inuse_objects));
+	hawk_json_put_integer(json, "temporary_bytes", minus(site->alloc_bytes, site->inuse_bytes));
+	hawk_json_put_integer_if(json, "average_bytes", objects,
+				 objects ? site->alloc_bytes / objects : 0);
+	put_sample(&site->sample, json);
+	hawk_json_put_seconds_if(json, "oldest_seconds", aged,
+				 hawk_heap_age_seconds(heap, site->oldest_units));
+	hawk_json_put_seconds_if(json, "newest_seconds", aged,
+				 hawk_heap_age_seconds(heap, site->newest_units));
+	hawk_json_put_boolean(json, "truncated",
+			      stack->trace_flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE));
+	put_guessed(stack, json);
+	hawk_json_put_string(json, "type", stack->type);
+	hawk_json_put_scope_path(json, "scopes", heap->table,
+				 hawk_table_scope(heap->table, site->trace));
+	hawk_json_put_frames(json, stack);
+	hawk_json_object_end(json);
+}
+
+static void put_sites(const struct hawk_report *report, struct hawk_json *json)
+{
+	size_t end = report->list ? report->list->count : 0;
+	struct hawk_stack stack = {0};
+
+	if (report->list)
+		hawk_site_list_sort(report->list, report->heap, report->sort);
+	if (report->limited && report->top < end)
+		end = report->top;
+	hawk_json_put_array(json, "sites");
+	for (size_t i = 0; i < end; i++)
+		put_site(report, &report->heap->sites[report->list->sites[i]], &stack, json);
+	hawk_json_array_end(json);
+	hawk_stack_deinit(&stack);
+}
+
+struct hawk_error *hawk_report_json(const struct hawk_report *report, struct hawk_output *output)
+{
+	struct hawk_error *err = NULL;
+	struct hawk_json json;
+
+	hawk_json_begin(&json, output, "hawk-core/analyze", report->source, DOCUMENT_LINES);
+	put_process(report, &json);
+	put_heap(report->heap, &json);
+	put_sites(report, &json);
+	if (report->grouped && report->list)
+		err = hawk_report_json_groups(report, &json);
+	if (!err && report->by_scope && report->list)
+		err = hawk_report_json_scopes(report, &json);
+	if (err)
+		return err;
+	if (report->suspects)
+		hawk_report_suspects_json(report->suspects, &json);
+	hawk_json_end(&json, report->findings, hawk_findings_partial(report->findings));
+	return NULL;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The streaming JSON writer.
+ */
+#include "hawk/report/json.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "hawk/base/utf8.h"
+
+void hawk_json_init(struct hawk_json *json, struct hawk_output *output, unsigned lines)
+{
+	*json = (struct hawk_json){.output = output, .lines = lines};
+}
+
+/** The comma and the line break that go before an element. */
+static void begin_element(struct hawk_json *json)
+{
+	if (json->after_key) {
+		json->after_key = false;
+		return;
+	}
+	if (json->depth == 0)
+		return;
+	if (json->filled[json->depth - 1])
+		hawk_output_append(json->output, ",", 1);
+	json->filled[json->depth - 1] = true;
+	if (json->depth <= json->lines)
+		hawk_output_append(json->output, "\n", 1);
+}
+
+static void open_container(struct hawk_json *json, char bracket)
+{
+	begin_element(json);
+	assert(json->depth < HAWK_JSON_DEPTH_MAX);
+	hawk_output_append(json->output, &bracket, 1);
+	json->filled[json->depth++] = false;
+}
+
+static void close_container(struct hawk_json *json, char bracket)
+{
+	assert(json->depth > 0 && !json->after_key);
+	json->depth--;
+	if (json->filled[json->depth] && json->depth < json->lines)
+		hawk_output_append(json->output, "\n", 1);
+	hawk_output_append(json->output, &bracket, 1);
+}
+
+void hawk_json_object(struct hawk_json *json)
+{
+	open_container(json, '{');
+}
+
+void hawk_json_object_end(struct hawk_json *json)
+{
+	close_container(json, '}');
+}
+
+void hawk_json_array(struct hawk_json *json)
+{
+	open_container(json, '[');
+}
+
+void hawk_json_array_end(struct hawk_json *json)
+{
+	close_container(json, ']');
+}
+
+void hawk_json_key(struct hawk_json *json, const char *key)
+{
+	begin_element(json);
+	hawk_output_append(json->output, "\"", 1);
+	hawk_output_puts(json->output, key);
+	hawk_output_append(json->output, "\":", 2);
+	json->after_key = true;
+}
+
+static void write_escape(struct hawk_output *output, uint32_t character)
+{
+	if (character == '"' || character == '\\')
+		hawk_output_printf(output, "\\%c", (char)character);
+	else if (character == '\n' || character == '\t')
+		hawk_output_puts(output, character == '\n' ? "\\n" : "\\t");
+	else
+		hawk_output_printf(output, "\\u%04x", character);
+}
+
+void hawk_json_string(struct hawk_json *json, const char *string)
+{
+	const char *plain = string; // start of the run that needs no change
+
+	if (!string) {
+		hawk_json_null(json);
+		return;
+	}
+	begin_element(json);
+	hawk_output_append(json->output, "\"", 1);
+	while (*string) {
+		size_t size = hawk_utf8_length(string);
+		/* As an escape it is the same string, wherever the document is shown. */
+		uint32_t steering = size ? hawk_utf8_steering(string, size) : 0;
+
+		if (size && !steering && *string != '"' && *string != '\\') {
+			string += size;
+			continue;
+		}
+		hawk_output_append(json->output, plain, (size_t)(string - plain));
+		if (size)
+			write_escape(json->output, steering ? steering : (uint32_t)*string);
+		else
+			hawk_output_puts(json->output, "\xef\xbf\xbd");
+		string += size ? size : 1;
+		plain = string;
+	}
+	hawk_output_append(json->output, plain, (size_t)(string - plain));
+	hawk_output_append(json->output, "\"", 1);
+}
+
+void hawk_json_integer(struct hawk_json *json, uint64_t value)
+{
+	char digits[HAWK_DECIMAL_MAX];
+
+	begin_element(json);
+	hawk_output_append(json->output, digits,
+			   (size_t)(hawk_format_decimal(digits, value) - digits));
+}
+
+void hawk_json_signed(struct hawk_json *json, int64_t value)
+{
+	begin_element(json);
+	hawk_output_printf(json->output, "%lld", (long long)value);
+}
+
+void hawk_json_boolean(struct hawk_json *json, bool value)
+{
+	begin_element(json);
+	hawk_output_puts(json->output, value ? "true" : "false");
+}
+
+void hawk_json_null(struct hawk_json *json)
+{
+	begin_element(json);
+	hawk_output_puts(json->output, "null");
+}
+
+void hawk_json_id(struct hawk_json *json, uint64_t id)
+{
+	begin_element(json);
+	hawk_output_printf(json->output, "\"%016llx\"", (unsigned long long)id);
+}
+
+void hawk_json_address(struct hawk_json *json, uint64_t address)
+{
+	char text[HAWK_HEX_MAX + 4] = "\"0x";
+	char *end;
+
+	begin_element(json);
+	end = hawk_format_hex(text + 3, address);
+	*end++ = '"';
+	hawk_output_append(json->output, text, (size_t)(end - text));
+}
+
+void hawk_json_seconds(struct hawk_json *json, double seconds)
+{
+	if (!isfinite(seconds)) {
+		hawk_json_null(json);
+		return;
+	}
+	begin_element(json);
+	hawk_output_printf(json->output, "%.3f", seconds);
+}
+
+void hawk_json_bytes(struct hawk_json *json, const uint8_t *bytes, uint32_t count)
+{
+	if (!count) {
+		hawk_json_null(json);
+		return;
+	}
+	begin_element(json);
+	hawk_output_append(json->output, "\"", 1);
+	for (uint32_t i = 0; i < count; i++) {
+		const char pair[2] = {"0123456789abcdef"[bytes[i] >> 4],
+				      "0123456789abcdef"[bytes[i] & 15]};
+
+		hawk_output_append(json->output, pair, sizeof(pair));
+	}
+	hawk_output_append(json->output, "\"", 1);
+}
+
+void hawk_json_put_object(struct hawk_json *json, const char *key)
+{
+	hawk_json_key(json, key);
+	hawk_json_object(json);
+}
+
+void hawk_json_put_array(struct hawk_json *json, const char *key)
+{
+	hawk_json_key(json, key);
+	hawk_json_array(json);
+}
+
+void hawk_json_put_null(struct hawk_json *json, const char *key)
+{
+	hawk_json_key(json, key);
+	hawk_json_null(json);
+}
+
+void hawk_json_put_string(struct hawk_json *json, const char *key, const char *string)
+{
+	hawk_json_key(json, key);
+	hawk_json_string(json, string);
+}
+
+void hawk_json_put_integer(struct hawk_json *json, const char *key, uint64_t value)
+{
+	hawk_json_key(json, key);
+	hawk_json_integer(json, value);
+}
+
+void hawk_json_put_boolean(struct hawk_json *json, const char *key, bool value)
+{
+	hawk_json_key(json, key);
+	hawk_json_boolean(json, value);
+}
+
+void hawk_json_put_address(struct hawk_json *json, const char *key, uint64_t address)
+{
+	hawk_json_key(json, key);
+	hawk_json_address(json, address);
+}
+
+void hawk_json_put_seconds(struct hawk_json *json, const char *key, double seconds)
+{
+	hawk_json_key(json, key);
+	hawk_json_seconds(json, seconds);
+}
+
+void hawk_json_put_id(struct hawk_json *json, const char *key, uint64_t id)
+{
+	hawk_json_key(json, key);
+	hawk_json_id(json, id);
+}
+
+void hawk_json_put_integer_if(struct hawk_json *json, const char *key, bool known, uint64_t value)
+{
+	hawk_json_key(json, key);
+	known ? hawk_json_integer(json, value) : hawk_json_null(json);
+}
+
+void hawk_json_put_signed_if(struct hawk_json *json, const char *key, bool known, int64_t value)
+{
+	hawk_json_key(json, key);
+	known ? hawk_json_signed(json, value) : hawk_json_null(json);
+}
+
+void hawk_json_put_address_if(struct hawk_json *json, const char *key, bool known, uint64_t address)
+{
+	hawk_json_key(json, key);
+	known ? hawk_json_address(json, address) : hawk_json_null(json);
+}
+
+void hawk_json_put_seconds_if(struct hawk_json *json, const char *key, bool known, double seconds)
+{
+	hawk_json_put_seconds(json, key, known ? seconds : (double)NAN);
+}
+
+void hawk_json_finish(struct hawk_json *json)
+{
+	assert(json->depth == 0);
+	hawk_output_append(json->output, "\n", 1);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The JSON document of `hawk-core leaks`. Its prose twin is docs/json.md, its schema
+ * docs/schema/leaks-1.json: change them together, and add keys only.
+ */
+#include "objects.h"
+#include "hawk/report/leaks.h"
+
+enum { DOCUMENT_LINES = 2 };
+
+/** In the order of the document. */
+static const enum hawk_reach_kind kinds[] = {HAWK_REACH_DEFINITELY_LOST, HAWK_REACH_INDIRECTLY_LOST,
+					     HAWK_REACH_POSSIBLY, HAWK_REACH_REACHABLE};
+
+static void put_site_id(const struct hawk_leaks_report *report, uint32_t site,
+			struct hawk_json *json)
+{
+	const struct hawk_heap *heap = report->heap;
+
+	hawk_json_put_id(json, "site",
+			 site < heap->site_count ? heap->sites[site].id : (uint64_t)HAWK_SITE_LOST);
+}
+
+static void put_pointers(const struct hawk_leak_record *record, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "pointers");
+	for (unsigned i = 0; i < HAWK_LEAK_SOURCES; i++) {
+		const struct hawk_leak_pointers *pointers = &record->pointers[i];
+
+		if (!pointers->start && !pointers->interior)
+			continue;
+		hawk_json_object(json);
+		hawk_json_put_string(json, "from",
+				     i < HAWK_LEAK_FROM_BLOCKS
+					     ? hawk_root_kind_name((enum hawk_root_kind)i)
+					     : hawk_json_reach_key((enum hawk_reach_kind)(
+						       i - HAWK_LEAK_FROM_BLOCKS)));
+		hawk_json_put_integer(json, "start", pointers->start);
+		hawk_json_put_integer(json, "interior", pointers->interior);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+static void put_record(const struct hawk_leaks_report *report,
+		       const struct hawk_leak_record *record, struct hawk_json *json)
+{
+	const struct hawk_heap *heap = report->heap;
+	const struct hawk_block_index *index = &report->heap->index;
+
+	hawk_json_object(json);
+	put_site_id(report, record->site, json);
+	hawk_json_put_string(json, "kind", hawk_json_reach_key(record->kind));
+	hawk_json_put_integer(json, "objects", record->objects);
+	hawk_json_put_integer(json, "bytes", record->bytes);
+	hawk_json_put_integer(json, "indirect_objects", record->indirect_objects);
+	hawk_json_put_integer(json, "indirect_bytes", record->indirect_bytes);
+	hawk_json_put_address(json, "example", hawk_block_start(index, record->example));
+	hawk_json_put_integer(json, "example_bytes", hawk_block_size(index, record->example));
+	hawk_json_put_seconds_if(json, "oldest_seconds", record->has_birth,
+				 hawk_heap_age_seconds(heap, record->oldest_units));
+	hawk_json_put_integer(json, "pointed_objects", record->pointed_objects);
+	hawk_json_put_integer(json, "source_objects", record->source_blocks);
+	hawk_json_put_integer(json, "explained_pointers", record->explained);
+	put_pointers(record, json);
+	if (record->first_root != UINT32_MAX)
+		hawk_json_put_root(json, "first_root", report->namer, record->first_root);
+	else
+		hawk_json_put_null(json, "first_root");
+	hawk_json_put_site_frames(json, report->symbols, heap, record->site);
+	hawk_json_object_end(json);
+}
+
+static void put_records(const struct hawk_leaks_report *report, struct hawk_json *json)
+{
+	size_t end = report->top && report->top < report->shown_count ? report->top
+								      : report->shown_count;
+
+	hawk_json_put_array(json, "records");
+	for (size_t i = 0; i < end; i++)
+		put_record(report, report->shown[i], json);
+	hawk_json_array_end(json);
+}
+
+static void put_leaders(const struct hawk_leaks_report *report, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "leaders");
+	for (size_t i = 0; i < report->leader_count; i++) {
+		const struct hawk_leak_leader *leader = &report->leaders[i];
+
+		hawk_json_object(json);
+		put_site_id(report, leader->site, json);
+		hawk_json_put_integer(json, "leader_objects", leader->leaders);
+		hawk_json_put_address(json, "example",
+				      hawk_block_start(&report->heap->index, leader->example));
+		hawk_json_put_integer(json, "objects", leader->lost.objects);
+		hawk_json_put_integer(json, "bytes", leader->lost.bytes);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+static void put_suppressions(const struct hawk_leaks_report *report, struct hawk_json *json)
+{
+	size_t count = report->suppressions ? hawk_suppressions_count(report->suppressions) : 0;
+
+	hawk_json_put_array(json, "suppressions");
+	for (size_t i = 0; i < count; i++) {
+		const struct hawk_suppression *item = hawk_suppressions_at(report->suppressions, i);
+
+		hawk_json_object(json);
+		hawk_json_put_string(json, "name", item->text);
+		hawk_json_put_string(json, "file", item->file);
+		hawk_json_put_integer(json, "line", item->line);
+		hawk_json_put_integer(json, "records", item->records);
+		hawk_json_put_integer(json, "objects", item->objects);
+		hawk_json_put_integer(json, "bytes", item->bytes);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+static void put_roots(const struct hawk_leaks_report *report, struct hawk_json *json)
+{
+	const struct hawk_roots *roots = &report->graph->roots;
+
+	hawk_json_put_object(json, "roots");
+	for (unsigned kind = 0; kind < HAWK_ROOT_KINDS; kind++) {
+		hawk_json_put_object(json, hawk_root_kind_name((enum hawk_root_kind)kind));
+		hawk_json_put_integer(json, "scanned_bytes", roots->scanned_bytes[kind]);
+		hawk_json_put_integer(json, "missing_bytes", roots->missing_bytes[kind]);
+		hawk_json_object_end(json);
+	}
+	hawk_json_put_integer(json, "heap_missing_bytes", roots->heap_missing_bytes);
+	hawk_json_put_integer(json, "threads_without_stack", roots->threads_without_stack);
+	hawk_json_object_end(json);
+}
+
+static void put_heuristics(const struct hawk_leaks_report *report, struct hawk_json *json)
+{
+	hawk_json_put_object(json, "heuristics");
+	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
+		hawk_json_put_integer(json, hawk_heuristic_names[i], report->leaks->heuristics[i]);
+	hawk_json_object_end(json);
+}
+
+void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_output *output)
+{
+	struct hawk_json json;
+
+	hawk_json_begin(&json, output, "hawk-core/leaks", report->source, DOCUMENT_LINES);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		hawk_json_put_sum(&json, hawk_json_reach_key(kinds[i]),
+				  report->sums[kinds[i]].objects, report->sums[kinds[i]].bytes);
+	hawk_json_put_sum(&json, "suppressed", report->suppressed.objects,
+			  report->suppressed.bytes);
+	hawk_json_put_sum(&json, "downgraded", report->leaks->downgrade.objects,
+			  report->leaks->downgrade.bytes);
+	put_records(report, &json);
+	put_leaders(report, &json);
+	put_suppressions(report, &json);
+	put_heuristics(report, &json);
+	put_roots(report, &json);
+	hawk_json_end(&json, report->findings, report->partial);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Objects of JSON documents.
+ */
+#include "objects.h"
+
+#include "hawk/base/cleanup.h"
+#include "hawk/analysis/scope_groups.h"
+
+void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const char *schema,
+		     const char *source, unsigned lines)
+{
+	hawk_json_init(json, output, lines);
+	hawk_json_object(json);
+	hawk_json_put_string(json, "schema", schema);
+	hawk_json_put_integer(json, "version", 1);
+	hawk_json_put_string(json, "source", source);
+}
+
+void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial)
+{
+	hawk_json_put_findings(json, findings);
+	hawk_json_put_boolean(json, "partial", partial);
+	hawk_json_object_end(json);
+	hawk_json_finish(json);
+}
+
+static void put_finding(struct hawk_json *json, const struct hawk_finding *finding)
+{
+	size_t length = strlen(finding->key);
+	char key[64];
+
+	/* The star that asks for a list is not part of the key. */
+	if (length && finding->key[length - 1] == '*')
+		length--;
+	length = length < sizeof(key) ? length : sizeof(key) - 1;
+	memcpy(key, finding->key, length);
+	key[length] = '\0';
+	hawk_json_object(json);
+	hawk_json_put_string(json, "key", key);
+	hawk_json_put_string(json, "text", finding->text);
+	hawk_json_put_integer(json, "count", finding->count);
+	hawk_json_put_boolean(json, "partial", finding->partial);
+	hawk_json_object_end(json);
+}
+
+static void put_sort(struct hawk_json *json, const struct hawk_findings *findings,
+		     enum hawk_finding_sort sort)
+{
+	for (size_t i = 0; i < findings->count; i++)
+		if (findings->items[i].sort == sort)
+			put_finding(json, &findings->items[i]);
+}
+
+void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *findings)
+{
+	static char text[] = "memory ran out: what else is missing is not known";
+	static const struct hawk_finding forgotten = {
+		.key = "findings-forgotten", .text = text, .count = 1, .partial = true};
+
+	hawk_json_put_array(json, "missing");
+	put_sort(json, findings, HAWK_FINDING_MISSING);
+	if (findings->forgotten)
+		put_finding(json, &forgotten);
+	hawk_json_array_end(json);
+	hawk_json_put_array(json, "damage");
+	put_sort(json, findings, HAWK_FINDING_DAMAGE);
+	hawk_json_array_end(json);
+}
+
+static void put_line(struct hawk_json *json, const struct hawk_stack_line *line)
+{
+	static const char *const kinds[] = {[HAWK_LINE_FUNCTION] = "function",
+					    [HAWK_LINE_SCOPE] = "scope",
+					    [HAWK_LINE_REPEAT] = "repeat",
+					    [HAWK_LINE_CUT] = "cut"};
+	bool scope = line->kind == HAWK_LINE_SCOPE;
+
+	hawk_json_object(json);
+	hawk_json_put_string(json, "kind", kinds[line->kind]);
+	hawk_json_put_string(json, "scope", scope ? line->name.function : NULL);
+	hawk_json_put_string(json, "function", scope ? NULL : line->name.function);
+	hawk_json_put_string(json, "file", line->name.file);
+	hawk_json_put_integer_if(json, "line", line->name.line, line->name.line);
+	hawk_json_put_string(json, "module", line->has_module ? line->module.path : NULL);
+	hawk_json_key(json, "build_id");
+	hawk_json_bytes(json, line->module.build_id, line->module.build_id_bytes);
+	hawk_json_put_address_if(json, "address", line->kind == HAWK_LINE_FUNCTION, line->pc);
+	hawk_json_put_boolean(json, "inlined", line->name.inlined);
+	hawk_json_put_address_if(json, "module_address", line->has_module,
+				 line->pc - line->module.bias);
+	if (scope)
+		hawk_json_put_boolean(json, "placed", !line->unplaced);
+	if (line->kind == HAWK_LINE_REPEAT) {
+		hawk_json_put_integer(json, "period", line->period);
+		hawk_json_put_integer(json, "times", line->times);
+	}
+	if (line->left_out)
+		hawk_json_put_integer(json, "left_out", line->left_out);
+	hawk_json_object_end(json);
+}
+
+void hawk_json_put_frames(struct hawk_json *json, const struct hawk_stack *stack)
+{
+	hawk_json_put_array(json, "frames");
+	for (size_t i = 0; i < stack->count; i++)
+		put_line(json, &stack->lines[i]);
+	hawk_json_array_end(json);
+}
+
+void hawk_json_put_site_frames(struct hawk_json *json, struct hawk_symbols *symbols,
+			       const struct hawk_heap *heap, uint32_t site)
+{
+	struct hawk_stack stack = {0};
+
+	if (site < heap->site_count)
+		hawk_stack_of_trace(symbols, heap->table, heap->sites[site].trace, &stack);
+	hawk_json_put_frames(json, &stack);
+	hawk_stack_deinit(&stack);
+}
+
+void hawk_json_put_scope_path(struct hawk_json *json, const char *key,
+			      const struct hawk_table *table, uint32_t label)
+{
+	uint32_t labels[HAWK_SCOPE_PATH_MAX];
+	size_t count = hawk_scope_path(table, label, labels, HAWK_SCOPE_PATH_MAX);
+
+	hawk_json_put_array(json, key);
+	for (size_t i = 0; i < count; i++)
+		hawk_json_string(json, hawk_table_label(table, labels[i])->name);
+	hawk_json_array_end(json);
+}
+
+void hawk_json_put_site(struct hawk_json *json, const char *key, const struct hawk_heap *heap,
+			uint32_t site)
+{
+	if (site < heap->site_count)
+		hawk_json_put_id(json, key, heap->sites[site].id);
+	else
+		hawk_json_put_null(json, key);
+}
+
+void hawk_json_put_sites(struct hawk_json *json, const char *key, const struct hawk_heap *heap,
+			 const uint32_t *sites, size_t count)
+{
+	hawk_json_put_array(json, key);
+	for (size_t i = 0; i < count; i++)
+		hawk_json_id(json, heap->sites[sites[i]].id);
+	hawk_json_array_end(json);
+}
+
+void hawk_json_put_root(struct hawk_json *json, const char *key, struct hawk_root_namer *namer,
+			uint32_t root)
+{
+	struct hawk_root_name name = hawk_root_find(namer, root);
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_root_name_append(&text, &name, SIZE_MAX);
+	hawk_json_put_object(json, key);
+	hawk_json_put_string(json, "name", text.bytes);
+	hawk_json_put_string(json, "kind", hawk_root_kind_name(name.kind));
+	hawk_json_put_address_if(json, "address", name.kind != HAWK_ROOT_REGISTER, name.address);
+	hawk_json_put_integer_if(json, "thread", name.kind <= HAWK_ROOT_TLS, name.tid);
+	hawk_json_put_string(json, "register", name.reg[0] ? name.reg : NULL);
+	hawk_json_put_integer_if(json, "frame", name.has_frame, name.frame);
+	hawk_json_put_string(json, "function", name.function);
+	hawk_json_put_string(json, "symbol", name.symbol);
+	hawk_json_put_string(json, "module", name.module);
+	hawk_json_put_string(json, "section", name.section);
+	hawk_json_put_string(json, "mapping", name.mapping);
+	hawk_json_put_signed_if(json, "offset", true, name.offset);
+	hawk_json_object_end(json);
+}
+
+void hawk_json_put_sum(struct hawk_json *json, const char *key, uint64_t objects, uint64_t bytes)
+{
+	hawk_json_put_object(json, key);
+	hawk_json_put_integer(json, "objects", objects);
+	hawk_json_put_integer(json, "bytes", bytes);
+	hawk_json_object_end(json);
+}
+
+void hawk_json_put_counts(struct hawk_json *json, const struct hawk_group_counts *counts)
+{
+	hawk_json_put_integer(json, "sites", counts->sites);
+	hawk_json_put_integer(json, "inuse_objects", counts->inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", counts->inuse_bytes);
+	hawk_json_put_integer(json, "alloc_objects", counts->alloc_objects);
+	hawk_json_put_integer(json, "alloc_bytes", counts->alloc_bytes);
+}
+
+const char *hawk_json_reach_key(enum hawk_reach_kind kind)
+{
+	static const char *const keys[HAWK_REACH_KINDS] = {
+		[HAWK_REACH_REACHABLE] = "still_reachable",
+		[HAWK_REACH_POSSIBLY] = "possibly_lost",
+		[HAWK_REACH_DEFINITELY_LOST] = "definitely_lost",
+		[HAWK_REACH_INDIRECTLY_LOST] = "indirectly_lost",
+	};
+
+	return kind < HAWK_REACH_KINDS ? keys[kind] : NULL;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Objects that several JSON documents have in common: stacks, sites, roots, sums, findings. Their
+ * prose twin is docs/json.md; keys are added only.
+ */
+#ifndef HAWK_ANALYZER_REPORT_JSON_OBJECTS_H
+#define HAWK_ANALYZER_REPORT_JSON_OBJECTS_H
+
+#include "hawk/base/findings.h"
+#include "hawk/analysis/groups.h"
+#include "hawk/report/json.h"
+#include "hawk/graph/reach.h"
+#include "hawk/names/root_name.h"
+#include "hawk/names/stack.h"
+
+/** Begins a document: "schema", "version" 1; `source` is the core's path, NULL for a process. */
+void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const char *schema,
+		     const char *source, unsigned lines);
+
+/** Ends it: "missing", "damage", "partial". */
+void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial);
+
+/** "missing" and "damage" */
+void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *findings);
+
+/** "frames": an array of lines. */
+void hawk_json_put_frames(struct hawk_json *json, const struct hawk_stack *stack);
+
+/** "frames" of a site: none if there is no such site. */
+void hawk_json_put_site_frames(struct hawk_json *json, struct hawk_symbols *symbols,
+			       const struct hawk_heap *heap, uint32_t site);
+
+/** Tags of a scope and those around it, outermost first; an empty array for label 0. */
+void hawk_json_put_scope_path(struct hawk_json *json, const char *key,
+			      const struct hawk_table *table, uint32_t label);
+
+/** The id of a site; null if there is no such site. */
+void hawk_json_put_site(struct hawk_json *json, const char *key, const struct hawk_heap *heap,
+			uint32_t site);
+
+/** An array of the ids of sites. */
+void hawk_json_put_sites(struct hawk_json *json, const char *key, const struct hawk_heap *heap,
+			 const uint32_t *sites, size_t count);
+
+/** name (the text), kind, address, thread, register, frame, function, symbol, module, section,
+ * mapping, offset; null where it does not apply. */
+void hawk_json_put_root(struct hawk_json *json, const char *key, struct hawk_root_namer *namer,
+			uint32_t root);
+
+/** An object of "objects" and "bytes". */
+void hawk_json_put_sum(struct hawk_json *json, const char *key, uint64_t objects, uint64_t bytes);
+
+/** Members of an object: "sites", "inuse_objects" ... */
+void hawk_json_put_counts(struct hawk_json *json, const struct hawk_group_counts *counts);
+
+/** "still_reachable" ...; NULL for HAWK_REACH_NONE. */
+const char *hawk_json_reach_key(enum hawk_reach_kind kind);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Leaks in text: sums by kind, what the verdicts rest on, loss records with stacks and evidence.
+ */
+#include "hawk/report/leaks.h"
+
+#include "hawk/base/cleanup.h"
+#include "hawk/base/quantity.h"
+#include "hawk/report/report.h"
+#include "site_stacks.h"
+
+enum {
+	DEFAULT_TOP = 10,
+	DEFAULT_DEPTH = 4,
+	SECTION_TOP = 3,
+	LEADERS_TOP = 5,
+	SECTION_DEPTH = 3,
+	INDENT = 6,
+};
+
+/* In the order in which they are told. */
+static const struct {
+	enum hawk_reach_kind kind;
+	const char *meaning;
+} kinds[] = {
+	{HAWK_REACH_DEFINITELY_LOST, "nothing points to them"},
+	{HAWK_REACH_INDIRECTLY_LOST, "only lost blocks point to them"},
+	{HAWK_REACH_POSSIBLY, "only to their inside, or unsure"},
+	{HAWK_REACH_REACHABLE, "pointers lead to them"},
+};
+
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void put_sum(const struct hawk_screen *screen, const char *name,
+		    const struct hawk_reach_sum *sum, const char *meaning)
+{
+	struct hawk_quantity size =
+		screen->full ? hawk_quantity_count(sum->bytes) : hawk_quantity_bytes(sum->bytes);
+
+	hawk_output_printf(screen->output, "  %-16s %14s %12s  ", name, size.text,
+			   hawk_quantity_count(sum->objects).text);
+	hawk_screen_faint(screen, "%s", meaning);
+	hawk_output_puts(screen->output, "\n");
+}
+
+static void put_sums(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
+{
+	hawk_screen_faint(screen, "  %-16s %14s %12s\n", "", "size", "blocks");
+	for (unsigned i = 0; i < KINDS; i++)
+		put_sum(screen, hawk_leaks_kind_name(kinds[i].kind), &report->sums[kinds[i].kind],
+			kinds[i].meaning);
+	if (report->suppressions)
+		put_sum(screen, "suppressed", &report->suppressed, "known, by suppressions");
+}
+
+/* What a verdict rests on: where pointers were looked for, and which of them heuristics explain. */
+static void put_roots(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_roots *roots = &report->graph->roots;
+	CLEANUP(text) struct hawk_text text = {0};
+	size_t threads;
+	size_t modules;
+
+	hawk_target_threads(report->heap->target, &threads);
+	hawk_target_modules(report->heap->target, &modules);
+	hawk_text_printf(&text,
+			 "Pointers were looked for in all blocks; in registers, stacks (%s) and "
+			 "thread-local storage of %zu thread%s;",
+			 hawk_quantity_bytes(roots->scanned_bytes[HAWK_ROOT_STACK]).text, threads,
+			 threads == 1 ? "" : "s");
+	hawk_text_printf(&text, " in data of %zu modules (%s); in %s of other memory.", modules,
+			 hawk_quantity_bytes(roots->scanned_bytes[HAWK_ROOT_MODULE]).text,
+			 hawk_quantity_bytes(roots->scanned_bytes[HAWK_ROOT_OTHER]).text);
+	for (unsigned i = 0; i < HAWK_HEURISTIC_COUNT; i++)
+		if (report->leaks->heuristics[i])
+			hawk_text_printf(&text, " %s interior pointer%s explained by %s.",
+					 hawk_quantity_count(report->leaks->heuristics[i]).text,
+					 report->leaks->heuristics[i] == 1 ? " is" : "s are",
+					 hawk_heuristic_names[i]);
+	hawk_output_puts(screen->output, "\n");
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
+}
+
+static void put_warning(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
+{
+	const struct hawk_reach_sum *sum = &report->leaks->downgrade;
+	enum hawk_leaks_doubt doubt = hawk_leaks_doubt(report->graph);
+	CLEANUP(text) struct hawk_text text = {0};
+
+	if (!sum->objects)
+		return;
+	hawk_text_printf(
+		&text,
+		"NOT CERTAIN: %s (see below), so "
+		"no block can be called lost. %s blocks (%s) to which no pointer was found "
+		"are counted as possibly lost.",
+		hawk_leaks_doubt_text(doubt), hawk_quantity_count(sum->objects).text,
+		hawk_quantity_bytes(sum->bytes).text);
+	hawk_output_puts(screen->output, "\n  ");
+	hawk_screen_style(screen, HAWK_STYLE_ALERT);
+	hawk_screen_wrapped(screen, hawk_text_string(&text), 2, 2);
+	hawk_screen_plain(screen);
+}
+
+/** Pieces of a sentence, separated by commas. */
+static void put_piece(struct hawk_text *text, const struct hawk_leak_pointers *pointers,
+		      const char *where)
+{
+	uint64_t all = pointers->start + pointers->interior;
+
+	if (!all)
+		return;
+	hawk_text_printf(text, "%s%s in %s", text->size ? ", " : "", hawk_quantity_count(all).text,
+			 where);
+	if (pointers->interior && !pointers->start)
+		hawk_text_printf(text, " (%s)", all == 1 ? "interior" : "all interior");
+	else if (pointers->interior)
+		hawk_text_printf(text, " (%s interior)",
+				 hawk_quantity_count(pointers->interior).text);
+}
+
+/* Where nothing can be called lost, blocks are not called so either. */
+static const char *source_name(const struct hawk_leaks *leaks, unsigned source)
+{
+	static const char *const sources[HAWK_LEAK_SOURCES] = {
+		[HAWK_ROOT_REGISTER] = "registers",
+		[HAWK_ROOT_STACK] = "stacks",
+		[HAWK_ROOT_TLS] = "thread-local storage",
+		[HAWK_ROOT_MODULE] = "data of modules",
+		[HAWK_ROOT_OTHER] = "other memory",
+		[HAWK_ROOT_UNOWNED] = "memory between blocks",
+		[HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_REACHABLE] = "reachable blocks",
+		[HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_POSSIBLY] = "possibly lost blocks",
+		[HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_DEFINITELY_LOST] = "lost blocks",
+		[HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_INDIRECTLY_LOST] = "indirectly lost blocks",
+	};
+
+	if (leaks->downgraded && source == HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_DEFINITELY_LOST)
+		return "blocks to which no pointer was found";
+	if (leaks->downgraded && source == HAWK_LEAK_FROM_BLOCKS + HAWK_REACH_INDIRECTLY_LOST)
+		return "blocks that only such blocks point to";
+	return sources[source];
+}
+
+/** "pointers: 3 in stacks (all interior), 2 in lost blocks; one at `g_table`+0x8 in app .bss" */
+static void put_evidence(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+			 const struct hawk_leak_record *record)
+{
+	CLEANUP(text) struct hawk_text pieces = {0}, text = {0};
+
+	for (unsigned i = 0; i < HAWK_LEAK_SOURCES; i++)
+		if (source_name(report->leaks, i))
+			put_piece(&pieces, &record->pointers[i], source_name(report->leaks, i));
+	if (!pieces.size)
+		hawk_text_printf(&text, "no pointer to %s in any root or other live block",
+				 record->objects == 1 ? "it" : "them");
+	else
+		hawk_text_printf(&text, "pointers: %s", pieces.bytes);
+	if (record->explained)
+		hawk_text_printf(&text, "; heuristics explain %s of the interior ones",
+				 hawk_quantity_count(record->explained).text);
+	if (record->first_root != UINT32_MAX) {
+		hawk_text_puts(&text, "; one at ");
+		hawk_root_name(report->namer, record->first_root, &text);
+	}
+	hawk_screen_paragraph(screen, hawk_text_string(&text), INDENT, INDENT + 2);
+}
+
+/** "oldest block 0x7f0000001000, 40 B" */
+static void put_example(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+			const char *what, uint32_t block)
+{
+	const struct hawk_block_index *index = &report->heap->index;
+
+	hawk_output_printf(screen->output, "%*s%s 0x%llx, %s\n", INDENT, "", what,
+			   (unsigned long long)hawk_block_start(index, block),
+			   hawk_quantity_bytes(hawk_block_size(index, block)).text);
+}
+
+static void put_record(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+		       struct hawk_site_stacks *stacks, size_t i)
+{
+	const struct hawk_leak_record *record = report->shown[i];
+	const struct hawk_heap *heap = report->heap;
+	struct hawk_quantity size = screen->full ? hawk_quantity_count(record->bytes)
+						 : hawk_quantity_bytes(record->bytes);
+	double age = hawk_heap_age_seconds(heap, record->oldest_units);
+	bool one = record->objects == 1;
+
+	hawk_output_printf(
+		screen->output, "%4zu %*s %12s  %-14s %016llx\n", i + 1, screen->full ? 18 : 10,
+		size.text, hawk_quantity_count(record->objects).text,
+		record->has_birth ? hawk_quantity_seconds(age).text : "?",
+		record->site < heap->site_count ? (unsigned long long)heap->sites[record->site].id
+						: (unsigned long long)HAWK_SITE_LOST);
+	hawk_site_stacks_put(stacks, record->site);
+	put_evidence(report, screen, record);
+	put_example(report, screen, one ? "block" : "oldest block", record->example);
+	if (record->indirect_objects)
+		hawk_output_printf(screen->output, "%*s%s block%s, %s, lost with %s\n", INDENT, "",
+				   hawk_quantity_count(record->indirect_objects).text,
+				   record->indirect_objects == 1 ? "" : "s",
+				   hawk_quantity_bytes(record->indirect_bytes).text,
+				   one ? "it" : "them");
+}
+
+/* The records from `*at` on that are of one kind, up to `end`. */
+static void put_kind(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+		     struct hawk_site_stacks *stacks, size_t *at, size_t end)
+{
+	enum hawk_reach_kind kind = report->shown[*at]->kind;
+	size_t all = 0;
+
+	for (size_t i = 0; i < report->shown_count; i++)
+		all += report->shown[i]->kind == kind;
+	hawk_screen_heading(screen, "%c%s: %s loss record%s", hawk_leaks_kind_name(kind)[0] - 32,
+			    hawk_leaks_kind_name(kind) + 1, hawk_quantity_count(all).text,
+			    all == 1 ? "" : "s");
+	hawk_screen_faint(screen, "   # %*s %12s  %-14s %s\n", screen->full ? 18 : 10, "size",
+			  "blocks", "oldest", "site");
+	for (; *at < end && report->shown[*at]->kind == kind; ++*at)
+		put_record(report, screen, stacks, *at);
+}
+
+static void put_records(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+			size_t top, size_t depth, const char *how_to_see_more)
+{
+	size_t end = top && top < report->shown_count ? top : report->shown_count;
+	size_t left = report->shown_count - end;
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(screen, report->symbols, report->heap, depth);
+
+	for (size_t i = 0; i < end; i++)
+		hawk_site_stacks_add(&stacks, report->shown[i]->site);
+	hawk_site_stacks_compare(&stacks);
+	for (size_t at = 0; at < end;)
+		put_kind(report, screen, &stacks, &at, end);
+	if (left)
+		hawk_output_printf(screen->output, "\n  ... and %s more loss record%s (%s)\n",
+				   hawk_quantity_count(left).text, left == 1 ? "" : "s",
+				   how_to_see_more);
+}
+
+static void put_leader(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+		       struct hawk_site_stacks *stacks, size_t number)
+{
+	const struct hawk_leak_leader *leader = &report->leaders[number];
+
+	hawk_output_printf(screen->output, "%4zu %10s %12s  %-14s %016llx\n", number + 1,
+			   hawk_quantity_bytes(leader->lost.bytes).text,
+			   hawk_quantity_count(leader->lost.objects).text,
+			   hawk_quantity_count(leader->leaders).text,
+			   (unsigned long long)report->heap->sites[leader->site].id);
+	hawk_site_stacks_put(stacks, leader->site);
+	put_example(report, screen, leader->leaders == 1 ? "block" : "lowest block",
+		    leader->example);
+}
+
+/* Whose blocks lead to the indirectly lost ones of the site that was asked for. */
+static void put_leaders(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
+			size_t depth)
+{
+	size_t count = report->leader_count;
+	size_t end = screen->full || count < LEADERS_TOP ? count : LEADERS_TOP;
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(screen, report->symbols, report->heap, depth);
+
+	if (!count)
+		return;
+	for (size_t i = 0; i < end; i++)
+		hawk_site_stacks_add(&stacks, report->leaders[i].site);
+	hawk_site_stacks_compare(&stacks);
+	hawk_screen_heading(screen, "Lost through definitely lost blocks of %s site%s",
+			    hawk_quantity_count(count).text, count == 1 ? "" : "s");
+	hawk_screen_faint(screen, "   # %10s %12s  %-14s %s\n", "lost size", "blocks", "through",
+			  "site");
+	for (size_t i = 0; i < end; i++)
+		put_leader(report, screen, &stacks, i);
+	if (end < count)
+		hawk_output_printf(screen->output, "\n  ... and %s more (--full)\n",
+				   hawk_quantity_count(count - end).text);
+}
+
+static void put_suppressions(const struct hawk_leaks_report *report,
+			     const struct hawk_screen *screen)
+{
+	size_t count = report->suppressions ? hawk_suppressions_count(report->suppressions) : 0;
+
+	if (!count)
+		return;
+	hawk_screen_heading(screen, "Suppressions");
+	for (size_t i = 0; i < count; i++) {
+		const struct hawk_suppression *item = hawk_suppressions_at(report->suppressions, i);
+		CLEANUP(text) struct hawk_text text = {0};
+
+		hawk_text_printf(&text, "%s (%s:%u)", item->text, item->file, item->line);
+		if (item->records)
+			hawk_output_printf(screen->output, "  %10s %12s  ",
+					   hawk_quantity_bytes(item->bytes).text,
+					   hawk_quantity_count(item->objects).text);
+		else
+			hawk_output_printf(screen->output, "  %23s  ", "never matched");
+		hawk_screen_foreign(screen, hawk_text_string(&text));
+		hawk_output_puts(screen->output, "\n");
+	}
+}
+
+/** "Leaks: 12 blocks, 1.2 MiB definitely lost" */
+static void put_heading(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
+{
+	const char *which = report->filtered ? ", of the blocks that match" : "";
+
+	for (unsigned i = 0; i < KINDS && kinds[i].kind != HAWK_REACH_REACHABLE; i++) {
+		const struct hawk_reach_sum *sum = &report->sums[kinds[i].kind];
+
+		if (!sum->objects)
+			continue;
+		hawk_screen_heading(screen, "Leaks: %s block%s, %s %s%s",
+				    hawk_quantity_count(sum->objects).text,
+				    sum->objects == 1 ? "" : "s",
+				    hawk_quantity_bytes(sum->bytes).text,
+				    hawk_leaks_kind_name(kinds[i].kind), which);
+		return;
+	}
+	hawk_screen_heading(screen, "Leaks: none%s%s",
+			    hawk_leaks_may_hide(report->graph, report->leaks)
+				    ? " found, but that is not certain"
+				    : "",
+			    which);
+}
+
+void hawk_leaks_report_text(const struct hawk_leaks_report *report,
+			    const struct hawk_screen *screen)
+{
+	size_t top = report->top ? report->top : screen->full ? 0 : DEFAULT_TOP;
+	size_t depth = report->depth ? report->depth : screen->full ? 0 : DEFAULT_DEPTH;
+
+	if (!report->heap->table) {
+		hawk_report_put_unknown(report->heap->target, screen, "Leaks", "find leaks");
+	} else {
+		put_heading(report, screen);
+		put_sums(report, screen);
+		put_warning(report, screen);
+		put_roots(report, screen);
+		put_records(report, screen, top, depth, "--top");
+		put_leaders(report, screen, depth);
+		if (screen->full)
+			put_suppressions(report, screen);
+	}
+	hawk_report_findings(report->findings, report->partial, screen);
+}
+
+void hawk_leaks_report_section(const struct hawk_leaks_report *report,
+			       const struct hawk_screen *screen)
+{
+	put_heading(report, screen);
+	put_sums(report, screen);
+	put_warning(report, screen);
+	put_records(report, screen, report->top ? report->top : SECTION_TOP,
+		    report->depth ? report->depth : SECTION_DEPTH, "hawk-core leaks");
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core path: why one block is alive. A run of blocks of the same site, linked at the same
+ * offset (a list, say), is shown by its ends.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "hawk/analysis/block_order.h"
+#include "hawk/base/cleanup.h"
+#include "json/objects.h"
+#include "hawk/analysis/leaks.h"
+#include "hawk/base/quantity.h"
+#include "hawk/report/pointers.h"
+
+enum { INDENT = 4, OFFSET_WIDTH = 9, RUN_MIN = 4, LINES_BEFORE = 2, CHOSEN_TOP = 5 };
+
+static inline void hawk_cleanup_path(struct hawk_path *path)
+{
+	hawk_path_deinit(path);
+}
+
+/** How the step to `path->blocks[i]` is made; i is at least 1. */
+static struct hawk_referrer pointer_to(const struct hawk_pointer_report *report,
+				       const struct hawk_path *path, uint32_t i)
+{
+	struct hawk_referrer pointer;
+
+	hawk_referrer_between(report->graph, path->blocks[i - 1], path->blocks[i], &pointer);
+	return pointer;
+}
+
+static bool same_step(const struct hawk_pointer_report *report, const struct hawk_path *path,
+		      uint32_t a, uint32_t b)
+{
+	return hawk_heap_site_at(report->heap, path->blocks[a]) ==
+		       hawk_heap_site_at(report->heap, path->blocks[b]) &&
+	       pointer_to(report, path, a).offset == pointer_to(report, path, b).offset;
+}
+
+/** One behind the last step from `i` on that is like step `i`. */
+static uint32_t end_of_run(const struct hawk_pointer_report *report, const struct hawk_path *path,
+			   uint32_t i)
+{
+	uint32_t end = i + 1;
+
+	while (end < path->count && same_step(report, path, i, end))
+		end++;
+	return end;
+}
+
+/** Whether the step leads behind the first byte of the block, and it is known how far. */
+static bool leads_inside(const struct hawk_referrer *pointer)
+{
+	return pointer->interior && pointer->inside != HAWK_OFFSET_UNKNOWN && pointer->inside;
+}
+
+/** The first "+8->+5" of a path in words. */
+static void put_legend(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		       const struct hawk_path *path)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+	struct hawk_referrer pointer = {0};
+	uint32_t i = 1;
+
+	while (i < path->count && !leads_inside(&pointer))
+		pointer = pointer_to(report, path, i++);
+	if (!leads_inside(&pointer))
+		return;
+	hawk_text_printf(&text,
+			 "(+%" PRIu64 "->+%" PRIu64 ": byte %" PRIu64
+			 " of the block above holds a pointer to byte %" PRIu64
+			 " of this one; without -> it points to the first byte)",
+			 pointer.offset, pointer.inside, pointer.offset, pointer.inside);
+	hawk_screen_paragraph(screen, hawk_text_string(&text), 2, 2);
+}
+
+static void put_step(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		     const struct hawk_path *path, uint32_t i)
+{
+	char text[48] = "";
+	unsigned width;
+
+	if (i) {
+		struct hawk_referrer pointer = pointer_to(report, path, i);
+
+		if (pointer.offset == HAWK_OFFSET_UNKNOWN)
+			snprintf(text, sizeof(text), "+?");
+		else
+			snprintf(text, sizeof(text), "+%" PRIu64, pointer.offset);
+		if (leads_inside(&pointer))
+			snprintf(text, sizeof(text), "+%" PRIu64 "->+%" PRIu64, pointer.offset,
+				 pointer.inside);
+	}
+	width = strlen(text) > OFFSET_WIDTH ? (unsigned)strlen(text) : OFFSET_WIDTH;
+	hawk_output_printf(screen->output, "%*s%-*s  ", INDENT, "", (int)width, text);
+	hawk_report_put_block(report, screen, path->blocks[i], INDENT + width + 2);
+}
+
+static void put_steps(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		      const struct hawk_path *path)
+{
+	for (uint32_t i = 0; i < path->count; i++) {
+		uint32_t end = i && !screen->full ? end_of_run(report, path, i) : i + 1;
+
+		if (end - i >= RUN_MIN) {
+			for (uint32_t j = 0; j < LINES_BEFORE; j++)
+				put_step(report, screen, path, i + j);
+			hawk_output_printf(screen->output, "%*s%-*s  %s more in the same way\n",
+					   INDENT, "", OFFSET_WIDTH, "...",
+					   hawk_quantity_count(end - i - LINES_BEFORE - 1).text);
+			i = end - 1;
+		}
+		put_step(report, screen, path, i);
+	}
+}
+
+static const char *kind_text(const struct hawk_pointer_report *report, uint32_t block)
+{
+	switch (hawk_leaks_kind(report->graph, report->reach, block)) {
+	case HAWK_REACH_DEFINITELY_LOST:
+		return "definitely lost";
+	case HAWK_REACH_INDIRECTLY_LOST:
+		return "indirectly lost: only lost blocks point to it";
+	default:
+		switch (hawk_leaks_doubt(report->graph)) {
+		case HAWK_LEAKS_HEAPS_DISCARDED:
+			return "perhaps its arena was reset, and it is gone";
+		case HAWK_LEAKS_OVERWRITTEN:
+			return "perhaps from a block that was overwritten";
+		default:
+			return "perhaps from memory that is not there";
+		}
+	}
+}
+
+static struct hawk_error *put_path(const struct hawk_pointer_report *report,
+				   const struct hawk_paths *paths, uint32_t block,
+				   const struct hawk_screen *screen)
+{
+	CLEANUP(path) struct hawk_path path = {0};
+	CLEANUP(text) struct hawk_text root = {0};
+	struct hawk_error *err = hawk_path_to(paths, block, &path);
+
+	if (err)
+		return err;
+	hawk_screen_style(screen, HAWK_STYLE_HEADING);
+	hawk_output_puts(screen->output, "Path to ");
+	hawk_screen_plain(screen);
+	hawk_report_put_block(report, screen, block, 8);
+	if (!path.count) {
+		hawk_output_printf(screen->output, "  no root leads there: %s\n",
+				   kind_text(report, block));
+		return NULL;
+	}
+	hawk_text_puts(&root, "  ");
+	hawk_root_name(report->roots, path.root, &root);
+	hawk_screen_line(screen, &root);
+	put_steps(report, screen, &path);
+	put_legend(report, screen, &path);
+	return NULL;
+}
+
+struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
+				    const struct hawk_paths *paths, uint64_t address,
+				    const struct hawk_screen *screen)
+{
+	uint32_t block;
+	struct hawk_error *err = hawk_report_find_block(report, address, &block);
+
+	return err ? err : put_path(report, paths, block, screen);
+}
+
+static void put_json_step(const struct hawk_pointer_report *report, const struct hawk_path *path,
+			  uint32_t i, struct hawk_json *json)
+{
+	hawk_json_object(json);
+	hawk_report_json_block(report, path->blocks[i], json);
+	if (i) {
+		struct hawk_referrer pointer = pointer_to(report, path, i);
+
+		hawk_json_put_integer_if(json, "offset", pointer.offset != HAWK_OFFSET_UNKNOWN,
+					 pointer.offset);
+		hawk_json_put_boolean(json, "interior", pointer.interior);
+	}
+	hawk_report_json_site_frames(report, hawk_heap_site_at(report->heap, path->blocks[i]),
+				     json);
+	hawk_json_object_end(json);
+}
+
+static struct hawk_error *put_json_path(const struct hawk_pointer_report *report,
+					const struct hawk_paths *paths, uint32_t block,
+					struct hawk_json *json)
+{
+	CLEANUP(path) struct hawk_path path = {0};
+	struct hawk_error *err = hawk_path_to(paths, block, &path);
+
+	if (err)
+		return err;
+	hawk_json_object(json);
+	hawk_json_put_object(json, "block");
+	hawk_report_json_block(report, block, json);
+	hawk_json_put_string(
+		json, "reach",
+		hawk_json_reach_key(hawk_leaks_kind(report->graph, report->reach, block)));
+	hawk_json_object_end(json);
+	if (path.count)
+		hawk_json_put_root(json, "root", report->roots, path.root);
+	else
+		hawk_json_put_null(json, "root");
+	hawk_json_put_array(json, "steps");
+	for (uint32_t i = 0; i < path.count; i++)
+		put_json_step(report, &path, i, json);
+	hawk_json_array_end(json);
+	hawk_json_object_end(json);
+	return NULL;
+}
+
+struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *report,
+					 const struct hawk_paths *paths, uint64_t address,
+					 struct hawk_json *json)
+{
+	uint32_t block;
+	struct hawk_error *err = hawk_report_find_block(report, address, &block);
+
+	return err ? err : put_json_path(report, paths, block, json);
+}
+
+/* hawk-core path with a filter: the largest and oldest of the blocks that it chooses, and how many
+ * of all of them no root leads to. */
+
+static void sum_targets(const struct hawk_block_index *index, const struct hawk_paths *paths,
+			const uint64_t *chosen, struct hawk_path_targets *targets)
+{
+	for (uint64_t first = 0; first < index->count; first += 64) {
+		uint64_t bits = chosen[first / 64];
+
+		hawk_chosen_add_64(&targets->all, index, (uint32_t)first, bits);
+		hawk_chosen_add_64(&targets->unreached, index, (uint32_t)first,
+				   bits & ~paths->found[first / 64]);
+	}
+}
+
+struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *report,
+					    const struct hawk_paths *paths, bool full,
+					    struct hawk_path_targets *ret)
+{
+	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	size_t most = report->top ? report->top : full ? SIZE_MAX : CHOSEN_TOP;
+	struct hawk_error *err;
+
+	*ret = (struct hawk_path_targets){0};
+	err = hawk_choice_bits_make(report->heap, &wish, true, &chosen);
+	if (err)
+		return err;
+	sum_targets(&report->heap->index, paths, chosen, ret);
+	return hawk_block_order_first(report->heap, chosen, most, &ret->shown);
+}
+
+void hawk_path_targets_deinit(struct hawk_path_targets *targets)
+{
+	hawk_ranking_deinit(&targets->shown);
+}
+
+static void put_sums(const struct hawk_pointer_report *report,
+		     const struct hawk_path_targets *targets, const struct hawk_screen *screen)
+{
+	hawk_screen_heading(screen, "Paths to chosen blocks, largest first, then oldest (%s of %s)",
+			    hawk_quantity_count(targets->shown.count).text,
+			    hawk_quantity_count(targets->all.objects).text);
+	if (!targets->all.objects) {
+		hawk_report_put_none(report, screen);
+		return;
+	}
+	hawk_output_printf(screen->output, "  %s in all",
+			   hawk_quantity_bytes(targets->all.bytes).text);
+	if (targets->unreached.objects)
+		hawk_output_printf(screen->output, "; no root leads to %s of them (%s)",
+				   hawk_quantity_count(targets->unreached.objects).text,
+				   hawk_quantity_bytes(targets->unreached.bytes).text);
+	hawk_output_puts(screen->output, "\n");
+}
+
+struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
+				     const struct hawk_paths *paths,
+				     const struct hawk_path_targets *targets,
+				     const struct hawk_screen *screen)
+{
+	const struct hawk_numbered_block *shown = targets->shown.items;
+	struct hawk_error *err = NULL;
+
+	put_sums(report, targets, screen);
+	for (size_t i = 0; i < targets->shown.count && !err; i++) {
+		hawk_output_puts(screen->output, "\n");
+		err = put_path(report, paths, shown[i].number, screen);
+	}
+	if (err)
+		return err;
+	if (targets->all.objects > targets->shown.count)
+		hawk_output_printf(
+			screen->output,
+			"\n... %s more; hawk-core merge-paths merges the paths to all of them\n",
+			hawk_quantity_count(targets->all.objects - targets->shown.count).text);
+	return NULL;
+}
+
+struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *report,
+					  const struct hawk_paths *paths,
+					  const struct hawk_path_targets *targets,
+					  struct hawk_json *json)
+{
+	const struct hawk_numbered_block *shown = targets->shown.items;
+	struct hawk_error *err = NULL;
+
+	hawk_json_put_object(json, "chosen");
+	hawk_json_put_integer(json, "objects", targets->all.objects);
+	hawk_json_put_integer(json, "bytes", targets->all.bytes);
+	hawk_json_put_integer(json, "unreached_objects", targets->unreached.objects);
+	hawk_json_put_integer(json, "unreached_bytes", targets->unreached.bytes);
+	hawk_json_object_end(json);
+	hawk_json_put_array(json, "addresses");
+	for (size_t i = 0; i < targets->shown.count && !err; i++)
+		err = put_json_path(report, paths, shown[i].number, json);
+	hawk_json_array_end(json);
+	return err;
+}

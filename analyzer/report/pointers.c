@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What the reports about pointers have in common: blocks in a line, the frame of documents.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "hawk/base/cleanup.h"
+#include "hawk/names/function_name.h"
+#include "json/objects.h"
+#include "hawk/base/quantity.h"
+#include "hawk/report/pointers.h"
+#include "hawk/base/utf8.h"
+
+enum { NAME_WIDTH_MIN = 8, TYPE_WIDTH_MAX = 24 };
+
+size_t hawk_report_limit(const struct hawk_pointer_report *report, size_t usual, size_t count,
+			 bool full)
+{
+	size_t most = report->top ? report->top : full ? count : usual;
+
+	return most < count ? most : count;
+}
+
+size_t hawk_report_depth(const struct hawk_pointer_report *report, size_t usual, bool full)
+{
+	return full ? 0 : report->depth ? report->depth : usual;
+}
+
+struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site)
+{
+	const struct hawk_site *all = &report->heap->sites[site];
+
+	return report->chosen ? report->chosen[site]
+			      : (struct hawk_chosen){.objects = hawk_site_blocks(all),
+						     .bytes = hawk_site_block_bytes(all)};
+}
+
+struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report)
+{
+	struct hawk_chosen sum = {0};
+
+	for (size_t i = 0; report->chosen && i < report->heap->site_count; i++) {
+		sum.objects += report->chosen[i].objects;
+		sum.bytes += report->chosen[i].bytes;
+	}
+	return sum;
+}
+
+void hawk_report_put_none(const struct hawk_pointer_report *report,
+			  const struct hawk_screen *screen)
+{
+	hawk_output_puts(screen->output, report->filter ? "  no block matches\n" : "  none\n");
+}
+
+void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json)
+{
+	struct hawk_chosen chosen = hawk_report_chosen(report);
+
+	if (report->chosen)
+		hawk_json_put_sum(json, "chosen", chosen.objects, chosen.bytes);
+}
+
+/** Columns for a type, brackets not counted, where `left` are for name and type; 0 = too few. */
+static size_t type_room(const struct hawk_screen *screen, size_t left)
+{
+	size_t half = left > 4 ? (left - 4) / 2 : 0;
+
+	if (screen->full)
+		return SIZE_MAX;
+	if (half < NAME_WIDTH_MIN)
+		return 0;
+	return half < TYPE_WIDTH_MAX ? half : TYPE_WIDTH_MAX;
+}
+
+void hawk_report_put_block(const struct hawk_pointer_report *report,
+			   const struct hawk_screen *screen, uint32_t number, unsigned column)
+{
+	CLEANUP(text) struct hawk_text text = {0}, type_text = {0};
+	const char *type = NULL;
+	struct hawk_block block;
+	size_t used, room;
+
+	hawk_heap_block(report->heap, number, &block);
+	if (report->types)
+		type = hawk_block_type(report->types, &block);
+	hawk_text_printf(&text, "0x%llx  %s  ", (unsigned long long)block.start,
+			 hawk_quantity_bytes(block.size).text);
+	used = column + hawk_utf8_width(hawk_text_string(&text));
+	room = screen->width > used ? screen->width - used : 0;
+	if (type && type_room(screen, room)) {
+		hawk_function_name_append(&type_text, type, type_room(screen, room));
+		used = hawk_utf8_width(hawk_text_string(&type_text)) + 4;
+		room -= used < room ? used : room;
+	}
+	room = room > NAME_WIDTH_MIN ? room : NAME_WIDTH_MIN;
+	hawk_site_name_append(
+		&text, hawk_site_name(report->names, hawk_heap_site_at(report->heap, number)),
+		screen->full ? SIZE_MAX : room);
+	if (type_text.bytes)
+		hawk_text_printf(&text, "  [%s]", type_text.bytes);
+	hawk_screen_line(screen, &text);
+}
+
+void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t number,
+			    struct hawk_json *json)
+{
+	struct hawk_block block;
+
+	hawk_heap_block(report->heap, number, &block);
+	hawk_json_put_address(json, "address", block.start);
+	hawk_json_put_integer(json, "size", block.size);
+	hawk_json_put_site(json, "site", report->heap, hawk_heap_site_at(report->heap, number));
+	hawk_json_put_string(json, "type",
+			     report->types ? hawk_block_type(report->types, &block) : NULL);
+}
+
+void hawk_report_json_site_frames(const struct hawk_pointer_report *report, uint32_t site,
+				  struct hawk_json *json)
+{
+	hawk_json_put_site_frames(json, report->symbols, report->heap, site);
+}
+
+void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
+			       struct hawk_json *json)
+{
+	if (!retained) {
+		hawk_json_put_null(json, "retained_bytes");
+		return;
+	}
+	hawk_json_put_object(json, "retained_bytes");
+	hawk_json_put_integer(json, "all_pointers", retained->all_pointers);
+	hawk_json_put_integer(json, "start_pointers", retained->start_pointers);
+	hawk_json_put_boolean(json, "exact", exact);
+	hawk_json_object_end(json);
+}
+
+/** Live blocks without a stack, because they were not sampled; NULL = none. */
+static const struct hawk_site *not_sampled(const struct hawk_heap *heap)
+{
+	for (size_t i = 0; heap->sample_mean && i < heap->site_count; i++)
+		if (heap->sites[i].id == HAWK_SITE_NOT_SAMPLED)
+			return &heap->sites[i];
+	return NULL;
+}
+
+void hawk_report_put_sampling(const struct hawk_pointer_report *report,
+			      const struct hawk_screen *screen)
+{
+	const struct hawk_heap *heap = report->heap;
+	const struct hawk_site *others = not_sampled(heap);
+
+	if (!heap->sample_mean)
+		return;
+	hawk_output_printf(screen->output,
+			   "  Stacks are sampled, one for %s on average: figures are those of the\n"
+			   "  blocks that have one, no estimates; %s more (%s) have none.\n",
+			   hawk_quantity_bytes(heap->sample_mean).text,
+			   hawk_quantity_count(others ? others->inuse_objects : 0).text,
+			   hawk_quantity_bytes(others ? others->inuse_bytes : 0).text);
+}
+
+/** "sampled": how, and what has no site because of it. */
+static void put_json_sampling(const struct hawk_heap *heap, struct hawk_json *json)
+{
+	const struct hawk_site *others = not_sampled(heap);
+
+	if (!heap->sample_mean)
+		return;
+	hawk_json_put_object(json, "sampled");
+	hawk_json_put_integer(json, "mean_bytes", heap->sample_mean);
+	hawk_json_put_integer(json, "other_objects", others ? others->inuse_objects : 0);
+	hawk_json_put_integer(json, "other_bytes", others ? others->inuse_bytes : 0);
+	hawk_json_object_end(json);
+}
+
+void hawk_report_put_start_only(const struct hawk_screen *screen)
+{
+	hawk_screen_faint(screen, "  start only: the same, if only pointers to the first byte of a "
+				  "block count\n");
+}
+
+struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
+					  uint64_t address, uint32_t *ret)
+{
+	const struct hawk_block_index *index = &report->heap->index;
+	bool interior;
+	uint32_t block = hawk_block_index_find(index, address, &interior);
+
+	if (block != HAWK_BLOCK_NOWHERE) {
+		*ret = hawk_block_index_whole(index, block);
+		return NULL;
+	}
+	if (report->heap->table)
+		return hawk_error_create(HAWK_ERROR_NO_BLOCK, "no live block at 0x%" PRIx64,
+					 address);
+	return hawk_error_create(
+		HAWK_ERROR_NOT_FOUND, "0x%" PRIx64 ": no block is known: %s", address,
+		hawk_report_has_tracer(report->heap->target) ? "the trace table is missing"
+							     : "the process was not traced");
+}
+
+void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
+			    struct hawk_output *output, const char *schema, unsigned lines)
+{
+	hawk_json_begin(json, output, schema, report->source, lines);
+	put_json_sampling(report->heap, json);
+}
+
+void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json)
+{
+	hawk_json_end(json, report->findings, hawk_findings_partial(report->findings));
+}
+
+void hawk_report_put_rows(const struct hawk_pointer_report *report,
+			  const struct hawk_screen *screen, hawk_rows_function *put,
+			  const void *context)
+{
+	CLEANUP(free_ptr) struct hawk_output *nowhere = malloc(sizeof(*nowhere));
+	struct hawk_screen rehearsal = *screen;
+
+	if (nowhere) {
+		hawk_output_init(nowhere, -1);
+		rehearsal.output = nowhere;
+		hawk_site_names_mode(report->names, HAWK_NAMES_LEARN);
+		put(context, &rehearsal);
+		hawk_site_names_mode(report->names, HAWK_NAMES_TELL);
+	} else {
+		hawk_enomem_swallow();
+	}
+	put(context, screen);
+	hawk_site_names_mode(report->names, HAWK_NAMES_PLAIN);
+}

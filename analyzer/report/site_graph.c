@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * hawk-core sites: for each site, which sites' blocks hold its blocks, and where in them. As text,
+ * JSON, and for Graphviz.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "hawk/base/cleanup.h"
+#include "json/objects.h"
+#include "hawk/base/quantity.h"
+#include "hawk/report/pointers.h"
+#include "hawk/base/utf8.h"
+
+enum {
+	DEFAULT_TOP = 10,
+	HOLDERS = 3, /**< shown of each site, unless all are asked for */
+	PLACES = 3,
+	PLACES_WIDTH = 16,
+	NAME_WIDTH_MIN = 12,
+	HOLDER_COLUMN = 25,
+	DOT_NAME_WIDTH = 40,
+	DOT_SITES = 40,
+	DOT_EDGES = 150,
+};
+
+/** Edges in the order of their targets; of one target, in the order of the graph. */
+struct by_target {
+	const struct hawk_site_graph *graph;
+	uint32_t *edges;
+	uint32_t *first; /**< by site; [site + 1] is the end */
+};
+
+static inline void hawk_cleanup_by_target(struct by_target *by)
+{
+	free(by->edges);
+	free(by->first);
+}
+
+static struct hawk_error *order_by_target(const struct hawk_site_graph *graph, size_t sites,
+					  struct by_target *ret)
+{
+	ret->graph = graph;
+	ret->edges = calloc(graph->edge_count + 1, sizeof(*ret->edges));
+	ret->first = calloc(sites + 3, sizeof(*ret->first));
+	if (!ret->edges || !ret->first)
+		return &hawk_enomem;
+	for (size_t i = 0; i < graph->edge_count; i++)
+		ret->first[(size_t)graph->edges[i].target + 2]++;
+	for (size_t i = 1; i < sites + 2; i++)
+		ret->first[i] += ret->first[i - 1];
+	for (size_t i = 0; i < graph->edge_count; i++)
+		ret->edges[ret->first[(size_t)graph->edges[i].target + 1]++] = (uint32_t)i;
+	return NULL;
+}
+
+static int compare_chosen(const void *left, const void *right, void *context)
+{
+	const struct hawk_chosen *chosen = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	if (chosen[a].bytes != chosen[b].bytes)
+		return chosen[a].bytes > chosen[b].bytes ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_site_list *list,
+			 size_t usual)
+{
+	size_t most = report->top ? report->top : usual;
+	size_t live = 0;
+
+	if (report->chosen)
+		qsort_r(list->sites, list->count, sizeof(*list->sites), compare_chosen,
+			(void *)report->chosen);
+	else
+		hawk_site_list_sort(list, report->heap, HAWK_SITE_SORT_SIZE);
+	for (size_t i = 0; i < list->count; i++)
+		if (hawk_report_blocks_of(report, list->sites[i]).objects)
+			list->sites[live++] = list->sites[i];
+	list->count = live;
+	return most < live ? most : live;
+}
+
+static void append_places(const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
+			  size_t most, struct hawk_text *text)
+{
+	for (uint32_t i = 0; i < edge->place_count && i < most; i++) {
+		const struct hawk_site_place *place = &graph->places[edge->first_place + i];
+
+		if (edge->source == HAWK_SITE_ROOTS)
+			hawk_text_printf(text, "%s%s", i ? ", " : "",
+					 hawk_root_kind_name((enum hawk_root_kind)place->offset));
+		else if (place->offset == HAWK_SITE_ANYWHERE)
+			hawk_text_printf(text, "%sanywhere", i ? ", " : "");
+		else
+			hawk_text_printf(text, "%s+%" PRIu64, i ? ", " : "", place->offset);
+	}
+	if (edge->place_count > most)
+		hawk_text_puts(text, ", ...");
+}
+
+/** "98 % of them hold such pointers": of the source site's blocks. */
+static struct hawk_quantity share_of_sources(const struct hawk_pointer_report *report,
+					     const struct hawk_site_edge *edge)
+{
+	return hawk_quantity_share(edge->counts.sources,
+				   hawk_site_blocks(&report->heap->sites[edge->source]));
+}
+
+/** "at +8 of make_cell  cells.c:30, 98.1 % of those", fitted into `width` columns. */
+static void append_holder(const struct hawk_pointer_report *report,
+			  const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
+			  size_t width, struct hawk_text *text)
+{
+	CLEANUP(text) struct hawk_text places = {0}, end = {0};
+	size_t used;
+
+	append_places(graph, edge, width == SIZE_MAX ? SIZE_MAX : PLACES, &places);
+	if (places.size > PLACES_WIDTH && width != SIZE_MAX) {
+		hawk_text_clear(&places);
+		append_places(graph, edge, 1, &places);
+	}
+	if (edge->source == HAWK_SITE_ROOTS) {
+		hawk_text_printf(text, "by roots (%s)", hawk_text_string(&places));
+		return;
+	}
+	if (edge->place_count == 1 && graph->places[edge->first_place].offset == HAWK_SITE_ANYWHERE)
+		hawk_text_puts(text, "anywhere in ");
+	else
+		hawk_text_printf(text, "at %s of ", hawk_text_string(&places));
+	hawk_text_printf(&end, ", %s of those", share_of_sources(report, edge).text);
+	used = text->size + end.size;
+	if (width != SIZE_MAX)
+		width = width > used + NAME_WIDTH_MIN ? width - used : NAME_WIDTH_MIN;
+	hawk_site_name_tell(report->names, edge->source, width, text);
+	hawk_text_puts(text, hawk_text_string(&end));
+}
+
+static void put_holder(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		       const struct hawk_site_graph *graph, const struct hawk_site_edge *edge)
+{
+	uint64_t targets = hawk_report_blocks_of(report, edge->target).objects;
+	CLEANUP(text) struct hawk_text text = {0};
+
+	append_holder(report, graph, edge, screen->full ? SIZE_MAX : screen->width - HOLDER_COLUMN,
+		      &text);
+	hawk_output_printf(screen->output, "    %10s %8s  ",
+			   hawk_quantity_bytes(edge->counts.target_bytes).text,
+			   hawk_quantity_share(edge->counts.targets, targets).text);
+	hawk_screen_line(screen, &text);
+}
+
+static void put_site(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
+		     const struct by_target *by, uint32_t index)
+{
+	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
+	uint32_t start = by->first[index], end = by->first[index + 1];
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_site_name_learn(report->names, index);
+	hawk_site_name_append(&text, hawk_site_name(report->names, index),
+			      screen->full ? SIZE_MAX : screen->width - 44);
+	hawk_output_printf(screen->output, "%10s %12s  %016" PRIx64 "  %s\n",
+			   hawk_quantity_bytes(blocks.bytes).text,
+			   hawk_quantity_count(blocks.objects).text, report->heap->sites[index].id,
+			   hawk_text_string(&text));
+	if (start == end)
+		hawk_output_puts(screen->output, "    no pointer to any of them\n");
+	for (uint32_t i = start; i < end; i++) {
+		if (!screen->full && i - start == HOLDERS && end - i > 1) {
+			hawk_output_printf(screen->output, "    ... %s more\n",
+					   hawk_quantity_count(end - i).text);
+			break;
+		}
+		put_holder(report, screen, by->graph, &by->graph->edges[by->edges[i]]);
+	}
+}
+
+/** The sites that are shown. */
+struct site_rows {
+	const struct hawk_pointer_report *report;
+	const struct by_target *by;
+	const uint32_t *sites;
+	size_t count;
+};
+
+static void put_sites(const void *context, const struct hawk_screen *screen)
+{
+	const struct site_rows *rows = context;
+
+	for (size_t i = 0; i < rows->count; i++)
+		put_site(rows->report, screen, rows->by, rows->sites[i]);
+}
+
+struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,
+					  const struct hawk_site_graph *graph,
+					  struct hawk_site_list *list,
+					  const struct hawk_screen *screen)
+{
+	CLEANUP(by_target) struct by_target by = {0};
+	size_t end = live_sites(report, list, screen->full ? list->count : DEFAULT_TOP);
+	struct hawk_error *err;
+
+	if (!report->heap->table) {
+		hawk_report_put_unknown(report->heap->target, screen, "Sites",
+					"see which sites' blocks hold which");
+		return NULL;
+	}
+	err = order_by_target(graph, report->heap->site_count, &by);
+	if (err)
+		return err;
+	hawk_screen_heading(screen, "Sites, and what holds their blocks (%s of %s)",
+			    hawk_quantity_count(end).text, hawk_quantity_count(list->count).text);
+	if (!end) {
+		hawk_report_put_none(report, screen);
+		return NULL;
+	}
+	hawk_report_put_sampling(report, screen);
+	hawk_screen_faint(screen, "%10s %12s  %-16s  %s\n    %10s %8s  %s\n", "size", "blocks",
+			  "site", "allocated by", "held size", "blocks", "held");
+	hawk_report_put_rows(report, screen, put_sites,
+			     &(struct site_rows){report, &by, list->sites, end});
+	return NULL;
+}
+
+static void put_json_counts(const struct hawk_site_counts *counts, struct hawk_json *json)
+{
+	hawk_json_put_integer(json, "pointers", counts->pointers);
+	hawk_json_put_integer(json, "interior", counts->interior);
+	hawk_json_put_integer(json, "sources", counts->sources);
+	hawk_json_put_integer(json, "targets", counts->targets);
+	hawk_json_put_integer(json, "target_bytes", counts->target_bytes);
+}
+
+static void put_json_place(const struct hawk_site_edge *edge, const struct hawk_site_place *place,
+			   struct hawk_json *json)
+{
+	hawk_json_object(json);
+	if (edge->source == HAWK_SITE_ROOTS) {
+		hawk_json_put_string(json, "kind",
+				     hawk_root_kind_name((enum hawk_root_kind)place->offset));
+	} else {
+		hawk_json_put_integer_if(json, "offset", !(place->offset == HAWK_SITE_ANYWHERE),
+					 place->offset);
+	}
+	put_json_counts(&place->counts, json);
+	hawk_json_object_end(json);
+}
+
+static void put_json_edge(const struct hawk_pointer_report *report,
+			  const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
+			  struct hawk_json *json)
+{
+	const struct hawk_heap *heap = report->heap;
+
+	hawk_json_object(json);
+	hawk_json_put_site(json, "source", heap, edge->source);
+	hawk_json_put_site(json, "target", heap, edge->target);
+	put_json_counts(&edge->counts, json);
+	hawk_json_put_array(json, "places");
+	for (uint32_t i = 0; i < edge->place_count; i++)
+		put_json_place(edge, &graph->places[edge->first_place + i], json);
+	hawk_json_array_end(json);
+	hawk_json_object_end(json);
+}
+
+static void put_json_nodes(const struct hawk_pointer_report *report,
+			   const struct hawk_site_list *list, size_t end, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "sites");
+	for (size_t i = 0; i < end; i++) {
+		struct hawk_chosen blocks = hawk_report_blocks_of(report, list->sites[i]);
+
+		hawk_json_object(json);
+		hawk_json_put_site(json, "site", report->heap, list->sites[i]);
+		hawk_json_put_integer(json, "inuse_objects", blocks.objects);
+		hawk_json_put_integer(json, "inuse_bytes", blocks.bytes);
+		hawk_report_json_site_frames(report, list->sites[i], json);
+		hawk_json_object_end(json);
+	}
+	hawk_json_array_end(json);
+}
+
+/** What a site is in the drawing; 0 = not in it. */
+enum { DOT_SITE = 1, DOT_HOLDER };
+
+/** Marks the first `end` sites of the list; caller frees. */
+static uint8_t *mark(const struct hawk_pointer_report *report, const struct hawk_site_list *list,
+		     size_t end)
+{
+	uint8_t *marks = calloc(report->heap->site_count + 1, 1);
+
+	for (size_t i = 0; marks && i < end; i++)
+		marks[list->sites[i]] = DOT_SITE;
+	return marks;
+}
+
+struct hawk_error *hawk_report_site_graph_json(const struct hawk_pointer_report *report,
+					       const struct hawk_site_graph *graph,
+					       struct hawk_site_list *list, struct hawk_json *json)
+{
+	size_t end = live_sites(report, list, list->count);
+	CLEANUP(free_ptr) uint8_t *shown = mark(report, list, end);
+
+	if (!shown)
+		return &hawk_enomem;
+	put_json_nodes(report, list, end, json);
+	hawk_json_put_array(json, "edges");
+	for (size_t i = 0; i < graph->edge_count; i++)
+		if (shown[graph->edges[i].target])
+			put_json_edge(report, graph, &graph->edges[i], json);
+	hawk_json_array_end(json);
+	return NULL;
+}
+
+/** For a quoted string of Graphviz's language. */
+static void put_dot_text(struct hawk_output *output, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			hawk_output_puts(output, "\\");
+		hawk_output_append(output, text, 1);
+	}
+}
+
+/** A node with its site's name, up to the end of the label. */
+static void begin_dot_node(const struct hawk_pointer_report *report, struct hawk_output *output,
+			   uint32_t index, const char *style)
+{
+	CLEANUP(text) struct hawk_text text = {0};
+
+	hawk_site_name_append(&text, hawk_site_name(report->names, index), DOT_NAME_WIDTH);
+	hawk_output_printf(output, "\ts%016" PRIx64 " [%slabel=\"", report->heap->sites[index].id,
+			   style);
+	put_dot_text(output, hawk_text_string(&text));
+}
+
+static void put_dot_node(const struct hawk_pointer_report *report, struct hawk_output *output,
+			 uint32_t index)
+{
+	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
+
+	begin_dot_node(report, output, index, "");
+	hawk_output_printf(
+		output, "\\n%s in %s block%s\"];\n", hawk_quantity_bytes(blocks.bytes).text,
+		hawk_quantity_count(blocks.objects).text, blocks.objects == 1 ? "" : "s");
+}
+
+static void put_dot_edge(const struct hawk_pointer_report *report,
+			 const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
+			 struct hawk_output *output)
+{
+	const struct hawk_site *sites = report->heap->sites;
+	CLEANUP(text) struct hawk_text places = {0};
+
+	append_places(graph, edge, PLACES, &places);
+	if (edge->source == HAWK_SITE_ROOTS)
+		hawk_output_puts(output, "\troots");
+	else
+		hawk_output_printf(output, "\ts%016" PRIx64, sites[edge->source].id);
+	hawk_output_printf(output, " -> s%016" PRIx64 " [label=\"%s\\n%s\"];\n",
+			   sites[edge->target].id, hawk_text_string(&places),
+			   hawk_quantity_bytes(edge->counts.target_bytes).text);
+}
+
+/* Holders, of which no block need be chosen, where blocks are. */
+static void put_dot_holders(const struct hawk_pointer_report *report,
+			    const struct hawk_site_graph *graph, uint8_t *shown,
+			    struct hawk_output *output)
+{
+	size_t edges = 0;
+
+	for (size_t i = 0; report->chosen && i < graph->edge_count && edges < DOT_EDGES; i++) {
+		const struct hawk_site_edge *edge = &graph->edges[i];
+
+		if (shown[edge->target] != DOT_SITE)
+			continue;
+		edges++;
+		if (edge->source == HAWK_SITE_ROOTS || shown[edge->source])
+			continue;
+		shown[edge->source] = DOT_HOLDER;
+		begin_dot_node(report, output, edge->source, "style=dashed, ");
+		hawk_output_puts(output, "\"];\n");
+	}
+}
+
+struct hawk_error *hawk_report_site_graph_dot(const struct hawk_pointer_report *report,
+					      const struct hawk_site_graph *graph,
+					      struct hawk_site_list *list,
+					      struct hawk_output *output)
+{
+	size_t end = live_sites(report, list, DOT_SITES), edges = 0;
+	CLEANUP(free_ptr) uint8_t *shown = mark(report, list, end);
+
+	if (!shown)
+		return &hawk_enomem;
+	hawk_output_puts(output, "digraph sites {\n\trankdir=LR;\n\tnode [shape=box];\n"
+				 "\troots [shape=ellipse];\n");
+	for (size_t i = 0; i < end; i++)
+		put_dot_node(report, output, list->sites[i]);
+	put_dot_holders(report, graph, shown, output);
+	for (size_t i = 0; i < graph->edge_count && edges < DOT_EDGES; i++) {
+		const struct hawk_site_edge *edge = &graph->edges[i];
+
+		if (shown[edge->target] != DOT_SITE ||
+		    (edge->source != HAWK_SITE_ROOTS && !shown[edge->source]))
+			continue;
+		edges++;
+		put_dot_edge(report, graph, edge, output);
+	}
+	hawk_output_puts(output, "}\n");
+	return NULL;
+}

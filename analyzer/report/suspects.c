@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Suspects in prose, for somebody who sees this program for the first time, and as JSON.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hawk/base/cleanup.h"
+#include "hawk/names/function_name.h"
+#include "json/objects.h"
+#include "hawk/analysis/leaks.h"
+#include "hawk/base/quantity.h"
+#include "hawk/report/suspects.h"
+#include "site_stacks.h"
+#include "hawk/base/utf8.h"
+
+enum { NAME_WIDTH = 40, STEPS = 3, INDENT = 3, COMMAND_INDENT = 5 };
+
+void hawk_append_shell_word(struct hawk_text *text, const char *word)
+{
+	bool plain = *word, printable = true;
+
+	for (const char *at = word; *at; at++) {
+		plain = plain && (isalnum((unsigned char)*at) || strchr("_./+=:@%,-", *at));
+		printable = printable && *at >= ' ' && *at <= '~';
+	}
+	if (plain) {
+		hawk_text_puts(text, word);
+		return;
+	}
+	hawk_text_puts(text, printable ? "'" : "$'");
+	for (const char *at = word; *at; at++) {
+		if (!printable && (*at < ' ' || *at > '~'))
+			hawk_text_printf(text, "\\x%02x", (unsigned char)*at);
+		else if (!printable && (*at == '\'' || *at == '\\'))
+			hawk_text_printf(text, "\\%c", *at);
+		else if (*at == '\'')
+			hawk_text_puts(text, "'\\''");
+		else
+			hawk_text_append(text, at, 1);
+	}
+	hawk_text_puts(text, "'");
+}
+
+static uint64_t lost_bytes(const struct hawk_suspect *suspect)
+{
+	return suspect->facts.reach_bytes[HAWK_REACH_DEFINITELY_LOST] +
+	       suspect->facts.reach_bytes[HAWK_REACH_INDIRECTLY_LOST];
+}
+
+/** The command that says more about it. */
+static void append_command(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			   struct hawk_text *text)
+{
+	uint64_t id = suspects->pointers->heap->sites[suspect->site].id;
+	bool lost = suspect->lost.objects ||
+		    (suspect->facts.reach_known && 2 * lost_bytes(suspect) >= suspect->facts.bytes);
+
+	hawk_text_printf(text,
+			 lost ? "hawk-core leaks --site=%016" PRIx64 " %s"
+			      : "hawk-core merge-paths --site=%016" PRIx64 " %s",
+			 id, suspects->target);
+}
+
+static void append_name(const struct hawk_suspects *suspects, uint32_t site, struct hawk_text *text)
+{
+	const struct hawk_site_name *name = hawk_site_name(suspects->pointers->names, site);
+
+	if (name->function)
+		hawk_function_name_append(text, name->function, NAME_WIDTH);
+	else
+		hawk_site_name_append_folded(text, name);
+}
+
+/** Sites between the top and the suspect, outermost first; returns how many. */
+static size_t find_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			 uint32_t sites[HAWK_SITE_TREE_DEPTH])
+{
+	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
+	uint32_t first = nodes[suspect->holder.node].parent;
+	size_t count = 0, i = 0;
+
+	for (uint32_t at = first; at && at != suspect->holder.top && count < HAWK_SITE_TREE_DEPTH;
+	     at = nodes[at].parent)
+		count++;
+	for (uint32_t at = first; i < count; at = nodes[at].parent)
+		sites[count - ++i] = nodes[at].key;
+	return count;
+}
+
+/** ", through A, B and C"; of what is lost "A, B and C". */
+static void append_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			 struct hawk_text *text)
+{
+	uint32_t kind = suspects->tree.nodes[suspect->holder.top].kind;
+	const char *first = kind == HAWK_TREE_SHARED ? "; they share it through "
+			    : kind == HAWK_TREE_LOST ? ""
+						     : ", through ";
+	uint32_t sites[HAWK_SITE_TREE_DEPTH];
+	size_t count = find_steps(suspects, suspect, sites);
+
+	for (size_t i = 0; i < count; i++) {
+		if (count > STEPS && i == STEPS - 1) {
+			hawk_text_puts(text, ", ...");
+			i = count - 1;
+		}
+		hawk_text_puts(text, !i ? first : i + 1 == count ? " and " : ", ");
+		append_name(suspects, sites[i], text);
+	}
+	if (count && kind == HAWK_TREE_LOST)
+		hawk_text_printf(text, ", which %s lost",
+				 count == 1 ? "is itself" : "are themselves");
+}
+
+static const char *holder_kind(const struct hawk_suspects *suspects,
+			       const struct hawk_suspect *suspect)
+{
+	switch (suspects->tree.nodes[suspect->holder.top].kind) {
+	case HAWK_TREE_ROOT:
+		return "root";
+	case HAWK_TREE_SEVERAL:
+		return "several";
+	case HAWK_TREE_SHARED:
+		return "shared";
+	case HAWK_TREE_LOST:
+		return "lost";
+	}
+	return NULL;
+}
+
+/** "all", "nearly all", "47.6 %"; as the first word of a sentence if `first`. */
+static struct hawk_quantity part_of(uint64_t bytes, uint64_t all, bool first)
+{
+	struct hawk_quantity share = hawk_quantity_share(bytes, all);
+
+	if (bytes >= all)
+		return first ? (struct hawk_quantity){{"All"}} : (struct hawk_quantity){{"all"}};
+	if (!strcmp(share.text, "100.0 %"))
+		return first ? (struct hawk_quantity){{"Nearly all"}}
+			     : (struct hawk_quantity){{"nearly all"}};
+	return share;
+}
+
+/** In front of who holds it, where one word is enough. */
+static const char *reach_word(const struct hawk_suspect *suspect)
+{
+	const uint64_t *bytes = suspect->facts.reach_bytes;
+
+	if (!suspect->facts.reach_known || lost_bytes(suspect) || bytes[HAWK_REACH_POSSIBLY])
+		return "";
+	return "Still reachable: ";
+}
+
+/** Small letters behind a colon, a large one at the head of a sentence. */
+static void append_sentence(struct hawk_text *text, const char *sentence)
+{
+	size_t start = text->size;
+
+	hawk_text_puts(text, sentence);
+	if (!text->failed && start >= 2 && text->bytes[start - 2] == '.' &&
+	    text->bytes[start] >= 'a' && text->bytes[start] <= 'z')
+		text->bytes[start] = (char)(text->bytes[start] - 'a' + 'A');
+}
+
+static void append_holder(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			  struct hawk_text *text)
+{
+	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
+	struct hawk_quantity part = part_of(suspect->holder.bytes, suspect->facts.bytes, false);
+	bool whole = suspect->holder.bytes >= suspect->facts.bytes;
+
+	hawk_text_puts(text, reach_word(suspect));
+	if (top->kind == HAWK_TREE_LOST) {
+		bool direct =
+			suspects->tree.nodes[suspect->holder.node].parent == suspect->holder.top;
+
+		hawk_text_printf(text,
+				 "%s: ", suspect->facts.reach_known ? "Lost" : "Perhaps lost");
+		if (direct)
+			hawk_text_printf(text, "nothing leads to %s%sit", whole ? "" : part.text,
+					 whole ? "" : " of ");
+		else
+			hawk_text_printf(text, "%s%sonly reachable from ", whole ? "" : part.text,
+					 whole ? "" : " of it is ");
+		append_steps(suspects, suspect, text);
+		return;
+	}
+	append_sentence(text, part.text);
+	if (top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL)
+		hawk_text_printf(text, " of it hangs on %s%s", suspects->roots.names[top->key],
+				 top->kind == HAWK_TREE_SEVERAL ? " and others" : "");
+	else if (top->kind == HAWK_TREE_SHARED)
+		hawk_text_puts(text, " of it is shared by several structures: no one of them alone "
+				     "keeps it alive");
+	else
+		hawk_text_puts(text, " of it is held by what is not known");
+	if (suspect->holder.top)
+		append_steps(suspects, suspect, text);
+}
+
+/** Why it is not said what is lost. */
+static void append_doubt(const struct hawk_suspects *suspects, uint64_t unreached_bytes,
+			 struct hawk_text *text)
+{
+	enum hawk_leaks_doubt doubt = hawk_leaks_doubt(suspects->pointers->graph);
+
+	if (!unreached_bytes)
+		return;
+	if (doubt == HAWK_LEAKS_MEMORY_MISSING)
+		hawk_text_puts(text, " Nothing can be called lost: pointers may lie in memory that "
+				     "is missing.");
+	else if (doubt == HAWK_LEAKS_OVERWRITTEN)
+		hawk_text_puts(text, " Nothing can be called lost: blocks were overwritten, and "
+				     "perhaps pointers in them.");
+	else
+		hawk_text_puts(text,
+			       " Nothing can be called lost: an arena was reset or destroyed, "
+			       "perhaps with the blocks that nothing leads to.");
+}
+
+/** How it is reached, where who holds it does not say that. */
+static void append_reach(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			 struct hawk_text *text)
+{
+	uint64_t possibly = suspect->facts.reach_bytes[HAWK_REACH_POSSIBLY];
+	bool said = suspects->tree.nodes[suspect->holder.top].kind == HAWK_TREE_LOST;
+	uint64_t lost = lost_bytes(suspect), all = suspect->facts.bytes;
+
+	if (!suspect->facts.reach_known)
+		append_doubt(suspects, lost, text);
+	else if (lost && !said)
+		hawk_text_printf(text, " %s of it is lost.", part_of(lost, all, true).text);
+	else if (possibly)
+		hawk_text_printf(text,
+				 " %s of it is possibly lost: pointers lead only to the inside of "
+				 "blocks.",
+				 part_of(possibly, all, true).text);
+}
+
+/** "In all, 12 MiB in 300,000 blocks are lost through it, among them those of make_cell." */
+static void append_followers(const struct hawk_suspects *suspects,
+			     const struct hawk_suspect *suspect, struct hawk_text *text)
+{
+	size_t count = suspect->follower_count, said = 0, names;
+
+	if (!count)
+		return;
+	hawk_text_printf(text, " In all, %s in %s blocks are lost through it, among them those of ",
+			 hawk_quantity_bytes(suspect->lost.bytes).text,
+			 hawk_quantity_count(suspect->lost.objects).text);
+	names = text->size;
+	for (size_t i = 0; i < count && said < STEPS; i++) {
+		CLEANUP(text) struct hawk_text name = {0};
+
+		append_name(suspects, suspect->followers[i], &name);
+		if (i && name.bytes && text->bytes && strstr(text->bytes + names, name.bytes))
+			continue;
+		hawk_text_printf(text, "%s%s", said++ ? ", " : "", name.bytes ? name.bytes : "?");
+	}
+	hawk_text_puts(text, ".");
+}
+
+static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *text)
+{
+	const struct hawk_growth *growth = &suspect->growth;
+	const char *separator = "";
+
+	hawk_text_puts(text, " Growth: ");
+	hawk_growth_append_verdict(text, growth);
+	hawk_text_puts(text, ", because ");
+	for (unsigned i = 0; i < growth->reason_count; i++) {
+		if (i && growth->reasons[i] == HAWK_REASON_LOST)
+			continue;
+		hawk_text_puts(text, separator);
+		hawk_growth_append_reason(text, growth, &suspect->facts, growth->reasons[i]);
+		separator = "; ";
+		if (growth->verdict == HAWK_GROWTH_UNCLEAR)
+			break;
+	}
+	hawk_text_puts(text, ".");
+}
+
+static void append_story(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			 struct hawk_text *text)
+{
+	uint64_t retained = suspect->retained.all_pointers;
+	uint64_t bytes = suspect->facts.inuse_bytes;
+
+	hawk_text_printf(text, "%s in %s block%s, %s of the heap. ",
+			 hawk_quantity_bytes(bytes).text,
+			 hawk_quantity_count(suspect->facts.inuse_objects).text,
+			 suspect->facts.inuse_objects == 1 ? "" : "s",
+			 hawk_quantity_share(bytes, suspects->heap_bytes).text);
+	append_holder(suspects, suspect, text);
+	hawk_text_puts(text, ".");
+	append_reach(suspects, suspect, text);
+	append_followers(suspects, suspect, text);
+	if (hawk_quantity_more_bytes(retained, bytes))
+		hawk_text_printf(text, " With what it holds it retains %s.",
+				 hawk_quantity_bytes(retained).text);
+	append_growth(suspect, text);
+}
+
+/** On one line, or on several that a shell reads as one. */
+static void put_command(const struct hawk_screen *screen, const char *command)
+{
+	hawk_output_fill(screen->output, ' ', COMMAND_INDENT);
+	if (strlen(command) + COMMAND_INDENT <= screen->width) {
+		hawk_output_printf(screen->output, "%s\n", command);
+		return;
+	}
+	/* Behind the site: what follows is the core's name, perhaps with blanks in it. */
+	const char *site = strstr(command, "--site=");
+	const char *rest = site ? strchr(site, ' ') : NULL;
+
+	if (rest)
+		hawk_output_printf(screen->output, "%.*s \\\n%*s%s\n", (int)(rest - command),
+				   command, COMMAND_INDENT + 2, "", rest + 1);
+	else
+		hawk_output_printf(screen->output, "%s\n", command);
+}
+
+static void append_title(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
+			 size_t number, struct hawk_text *text)
+{
+	hawk_site_name_append(
+		text, hawk_site_name(suspects->pointers->names, suspects->items[number].site),
+		screen->full ? SIZE_MAX : screen->width - INDENT - 1);
+}
+
+/** Whether another suspect has the same title. */
+static bool is_alike(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
+		     size_t number, const struct hawk_text *title)
+{
+	bool alike = false;
+
+	for (size_t i = 0; i < suspects->count && !alike; i++) {
+		CLEANUP(text) struct hawk_text other = {0};
+
+		if (i == number)
+			continue;
+		append_title(suspects, screen, i, &other);
+		alike = !strcmp(hawk_text_string(&other), hawk_text_string(title));
+	}
+	return alike;
+}
+
+static void put_suspect(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
+			struct hawk_site_stacks *stacks, size_t number)
+{
+	const struct hawk_suspect *suspect = &suspects->items[number];
+	CLEANUP(text) struct hawk_text title = {0}, story = {0}, command = {0};
+
+	append_title(suspects, screen, number, &title);
+	append_story(suspects, suspect, &story);
+	append_command(suspects, suspect, &command);
+	hawk_output_printf(screen->output, "%s%zu. %s\n", number ? "\n" : "", number + 1,
+			   hawk_text_string(&title));
+	if (is_alike(suspects, screen, number, &title))
+		hawk_site_stacks_put(stacks, suspect->site);
+	hawk_screen_paragraph(screen, hawk_text_string(&story), INDENT, INDENT);
+	put_command(screen, hawk_text_string(&command));
+}
+
+/** What tells those from each other that have the same name, and no more, also with --full. */
+static void put_all(const struct hawk_suspects *suspects, const struct hawk_screen *screen)
+{
+	const struct hawk_pointer_report *pointers = suspects->pointers;
+	struct hawk_screen narrow = *screen;
+	CLEANUP(site_stacks)
+	struct hawk_site_stacks stacks =
+		hawk_site_stacks_on(&narrow, pointers->symbols, pointers->heap, 1);
+
+	narrow.full = false;
+	for (size_t i = 0; i < suspects->count; i++)
+		hawk_site_stacks_add(&stacks, suspects->items[i].site);
+	hawk_site_stacks_compare(&stacks);
+	for (size_t i = 0; i < suspects->count; i++)
+		put_suspect(suspects, screen, &stacks, i);
+}
+
+/** Live bytes of the sites that it stands for. */
+static uint64_t explained_bytes(const struct hawk_suspects *suspects,
+				const struct hawk_suspect *suspect)
+{
+	const struct hawk_site *sites = suspects->pointers->heap->sites;
+	uint64_t bytes = suspect->facts.inuse_bytes;
+
+	for (size_t i = 0; i < suspect->follower_count; i++)
+		bytes += sites[suspect->followers[i]].inuse_bytes;
+	return bytes;
+}
+
+void hawk_report_suspects(const struct hawk_suspects *suspects, const struct hawk_screen *screen)
+{
+	uint64_t bytes = 0;
+
+	if (suspects->skipped) {
+		hawk_output_puts(screen->output, "\n");
+		hawk_screen_wrapped(screen, suspects->skipped, 0, 0);
+		return;
+	}
+	if (!suspects->count) {
+		hawk_screen_heading(screen, "Suspects: none, no site has much of the heap");
+		return;
+	}
+	for (size_t i = 0; i < suspects->count; i++)
+		bytes += explained_bytes(suspects, &suspects->items[i]);
+	hawk_screen_heading(screen,
+			    "Suspects: %zu site%s behind %s of the heap, and what to ask next",
+			    suspects->count, suspects->count == 1 ? "" : "s",
+			    hawk_quantity_share(bytes, suspects->heap_bytes).text);
+	put_all(suspects, screen);
+}
+
+static void put_json_holder(const struct hawk_suspects *suspects,
+			    const struct hawk_suspect *suspect, struct hawk_json *json)
+{
+	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
+	bool root = top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL;
+	uint32_t steps[HAWK_SITE_TREE_DEPTH];
+
+	if (!suspect->holder.top) {
+		hawk_json_put_null(json, "holder");
+		return;
+	}
+	hawk_json_put_object(json, "holder");
+	hawk_json_put_string(json, "kind", holder_kind(suspects, suspect));
+	hawk_json_put_string(json, "root", root ? suspects->roots.names[top->key] : NULL);
+	hawk_json_put_integer(json, "bytes", suspect->holder.bytes);
+	hawk_json_put_integer(json, "objects", suspect->holder.objects);
+	hawk_json_put_sites(json, "through", suspects->pointers->heap, steps,
+			    find_steps(suspects, suspect, steps));
+	hawk_json_object_end(json);
+}
+
+static void put_json_lost(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
+			  struct hawk_json *json)
+{
+	if (!suspect->lost.objects) {
+		hawk_json_put_null(json, "lost_through");
+		return;
+	}
+	hawk_json_put_object(json, "lost_through");
+	hawk_json_put_integer(json, "objects", suspect->lost.objects);
+	hawk_json_put_integer(json, "bytes", suspect->lost.bytes);
+	hawk_json_put_sites(json, "sites", suspects->pointers->heap, suspect->followers,
+			    suspect->follower_count);
+	hawk_json_object_end(json);
+}
+
+static void put_json_suspect(const struct hawk_suspects *suspects,
+			     const struct hawk_suspect *suspect, struct hawk_json *json)
+{
+	CLEANUP(text) struct hawk_text command = {0};
+
+	append_command(suspects, suspect, &command);
+	hawk_json_object(json);
+	hawk_json_put_site(json, "site", suspects->pointers->heap, suspect->site);
+	hawk_json_put_integer(json, "inuse_objects", suspect->facts.inuse_objects);
+	hawk_json_put_integer(json, "inuse_bytes", suspect->facts.inuse_bytes);
+	hawk_report_json_growth(&suspect->growth, &suspect->facts, json);
+	hawk_report_json_reach(&suspect->facts, json);
+	hawk_report_json_retained(&suspect->retained, true, json);
+	put_json_holder(suspects, suspect, json);
+	put_json_lost(suspects, suspect, json);
+	hawk_json_put_string(json, "next", command.bytes);
+	hawk_json_object_end(json);
+}
+
+void hawk_report_suspects_json(const struct hawk_suspects *suspects, struct hawk_json *json)
+{
+	hawk_json_put_array(json, "suspects");
+	for (size_t i = 0; i < suspects->count; i++)
+		put_json_suspect(suspects, &suspects->items[i], json);
+	hawk_json_array_end(json);
+	hawk_json_put_string(json, "suspects_skipped", suspects->skipped);
+}

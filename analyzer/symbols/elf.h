@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * One ELF file of this machine (or the vdso's image), opened without trust: a regular file, 64-bit
+ * little-endian x86-64, executable, shared or relocatable object. Nothing else is ever opened, so
+ * that a FIFO or a device at a path that a core names cannot hang or disturb anything.
+ *
+ * Addresses here are link-time addresses: the module's bias is already taken off.
+ */
+#ifndef HAWK_ANALYZER_SYMBOLS_ELF_H
+#define HAWK_ANALYZER_SYMBOLS_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <elfutils/libdw.h>
+#include <gelf.h>
+
+#include "hawk/base/error.h"
+#include "hawk/target/target.h"
+
+/** A PT_LOAD or PT_GNU_EH_FRAME header, clamped to the file. */
+struct hawk_elf_segment {
+	uint64_t start, end;    /**< link-time addresses */
+	const uint8_t *bytes;   /**< of `start`; NULL if the file holds none */
+	uint64_t present_bytes; /**< that many from `start` on are in the file */
+	bool executable;
+};
+
+struct hawk_elf {
+	Elf *elf;
+	char *path;
+	uint8_t *image; /**< the whole file; never written back */
+	size_t image_bytes;
+	bool mapped;      /**< `image` came from mmap, else from malloc */
+	bool relocatable; /**< ET_REL: what dwz shares between programs is of this type */
+	struct hawk_elf_segment *segments;
+	size_t segment_count;
+	struct hawk_elf_segment unwind_table; /**< PT_GNU_EH_FRAME; empty if there is none */
+	uint64_t tls_bytes;                   /**< PT_TLS; 0 = none */
+	uint64_t tls_alignment;
+	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
+	uint32_t build_id_bytes; /**< 0 = none */
+};
+
+/**
+ * Opens `path`; errors: memory. If the file cannot be used, `*ret` is not set and `*why` is a
+ * static phrase ("is not a regular file"), or NULL if there is no such file, or none that we may
+ * read.
+ */
+struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk_elf **ret);
+
+/** As above for an image in memory; takes ownership of `image` (from malloc) in any case. */
+struct hawk_error *hawk_elf_from_image(const char *name, uint8_t *image, size_t bytes,
+				       const char **why, struct hawk_elf **ret);
+
+/** Accepts NULL. */
+void hawk_elf_close(struct hawk_elf *elf);
+
+/** Bytes of the file that are loaded at `address`, and how many follow in the same segment. */
+const uint8_t *hawk_elf_bytes(const struct hawk_elf *elf, uint64_t address, uint64_t *available);
+
+/** True if `address` is in an executable segment, or if the file says nothing about segments. */
+bool hawk_elf_is_code(const struct hawk_elf *elf, uint64_t address);
+
+/** Address of the page that the first PT_LOAD begins in; what a module's lowest mapping shows. */
+uint64_t hawk_elf_first_page(const struct hawk_elf *elf);
+
+/** The section called `name`, and its header, if the file has its contents; else NULL. */
+Elf_Scn *hawk_elf_section(const struct hawk_elf *elf, const char *name, GElf_Shdr *header);
+
+static inline void hawk_cleanup_elf(struct hawk_elf **elf)
+{
+	hawk_elf_close(*elf);
+}
+
+#endif

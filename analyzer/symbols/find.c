@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The search itself: a list of candidate paths, tried in order until one opens and has the wanted
+ * build-id. What was refused on the way is remembered for the module's status.
+ */
+#include "find.h"
+
+#include <elfutils/libdwelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include "hawk/target/decoder.h"
+#include "hawk/base/cleanup.h"
+
+enum {
+	EMBEDDED_BYTES_FIRST = 1 << 20,
+	EMBEDDED_BYTES_MAX = 256 << 20,
+};
+
+static const char default_debug_directory[] = "/usr/lib/debug";
+
+struct finder {
+	const struct hawk_symbols_search *search;
+	const struct hawk_symbol_module *module;
+	const char *mapped;
+	enum hawk_symbol_status status;     /**< the worst thing met so far */
+	char refused[PATH_MAX];             /**< the path that was there and could not be used */
+	char found[HAWK_BUILD_ID_TEXT_MAX]; /**< its build-id, if that was why */
+	const char *why;                    /**< else the reason */
+};
+
+const char *hawk_symbols_build_id_text(const uint8_t *id, size_t bytes,
+				       char text[HAWK_BUILD_ID_TEXT_MAX])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t at = 0;
+
+	if (!bytes)
+		return strcpy(text, "none");
+	for (size_t i = 0; i < bytes && i < HAWK_MODULE_BUILD_ID_MAX; i++) {
+		text[at++] = digits[id[i] >> 4];
+		text[at++] = digits[id[i] & 15];
+	}
+	text[at] = '\0';
+	return text;
+}
+
+static uint32_t wanted_bytes(const struct hawk_symbol_module *module)
+{
+	if (!module->build_id || module->build_id_bytes > HAWK_MODULE_BUILD_ID_MAX)
+		return 0;
+	return module->build_id_bytes;
+}
+
+static bool has_id(const struct hawk_elf *elf, const uint8_t *id, size_t bytes)
+{
+	return elf->build_id_bytes == bytes && memcmp(elf->build_id, id, bytes) == 0;
+}
+
+/** Only the first one is told, and only if no other file is found. */
+static void note_mismatch(struct finder *finder, const struct hawk_elf *elf)
+{
+	if (finder->status == HAWK_SYMBOL_MISMATCH)
+		return;
+	finder->status = HAWK_SYMBOL_MISMATCH;
+	snprintf(finder->refused, sizeof(finder->refused), "%s", elf->path);
+	hawk_symbols_build_id_text(elf->build_id, elf->build_id_bytes, finder->found);
+}
+
+/** Opens `path` if it is the module's file; `*ret` stays as it is if not. */
+static struct hawk_error *try_binary(struct finder *finder, const char *path, struct hawk_elf **ret)
+{
+	CLEANUP(elf) struct hawk_elf *elf = NULL;
+	uint32_t wanted = wanted_bytes(finder->module);
+	struct hawk_error *err;
+	const char *why;
+
+	err = hawk_elf_open(path, &why, &elf);
+	if (err)
+		return err;
+	if (elf && elf->relocatable)
+		why = "is neither a program nor a shared object";
+	if (why && finder->status != HAWK_SYMBOL_MISMATCH) {
+		finder->status = HAWK_SYMBOL_REFUSED;
+		snprintf(finder->refused, sizeof(finder->refused), "%s", path);
+		finder->why = why;
+	}
+	if (why || !elf)
+		return NULL;
+	if (wanted && !has_id(elf, finder->module->build_id, wanted)) {
+		note_mismatch(finder, elf);
+		return NULL;
+	}
+	*ret = take_ptr(&elf);
+	return NULL;
+}
+
+static struct hawk_error *try_binary_below(struct finder *finder, const char *root,
+					   const char *path, struct hawk_elf **ret)
+{
+	char joined[PATH_MAX];
+	int length = snprintf(joined, sizeof(joined), "%s%s", root, path);
+
+	if (*ret || length <= 0 || (size_t)length >= sizeof(joined))
+		return NULL;
+	return try_binary(finder, joined, ret);
+}
+
+static struct hawk_error *find_binary(struct finder *finder, struct hawk_elf **ret)
+{
+	const struct hawk_symbols_search *search = finder->search;
+	const struct hawk_symbol_module *module = finder->module;
+	const char *path = module->path ? module->path : "";
+	struct hawk_error *err = NULL;
+
+	if (module->main && !path[0] && search->program)
+		path = search->program;
+	if (module->main && search->executable)
+		err = try_binary(finder, search->executable, ret);
+	if (!err && !*ret && finder->mapped)
+		err = try_binary(finder, finder->mapped, ret);
+	if (path[0] != '/')
+		return err; /* a relative path of another process means nothing here */
+	if (!err && search->sysroot)
+		err = try_binary_below(finder, search->sysroot, path, ret);
+	if (!err && search->root)
+		err = try_binary_below(finder, search->root, path, ret);
+	if (!err)
+		err = try_binary_below(finder, "", path, ret);
+	return err;
+}
+
+/** Opens `path` if it has the build-id; `*refused` becomes true if something else is there. */
+static struct hawk_error *try_id(const char *path, const uint8_t *id, size_t bytes, bool *refused,
+				 struct hawk_elf **ret)
+{
+	CLEANUP(elf) struct hawk_elf *elf = NULL;
+	const char *why;
+	struct hawk_error *err = hawk_elf_open(path, &why, &elf);
+
+	if (elf && has_id(elf, id, bytes))
+		*ret = take_ptr(&elf);
+	else
+		*refused |= elf || why;
+	return err;
+}
+
+/** DIRECTORY/.build-id/xx/yyyy + `suffix`: ".debug", or "" for the binary itself. */
+static struct hawk_error *find_by_id(const char *directory, const uint8_t *id, size_t bytes,
+				     const char *suffix, bool *refused, struct hawk_elf **ret)
+{
+	char hex[HAWK_BUILD_ID_TEXT_MAX], path[PATH_MAX];
+
+	if (*ret || !directory || bytes < 2 || bytes > HAWK_MODULE_BUILD_ID_MAX)
+		return NULL;
+	hawk_symbols_build_id_text(id, bytes, hex);
+	if (snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s%s", directory, hex, hex + 2,
+		     suffix) >= (int)sizeof(path))
+		return NULL;
+	return try_id(path, id, bytes, refused, ret);
+}
+
+static struct hawk_error *find_in_directories(const struct hawk_symbols_search *search,
+					      const uint8_t *id, uint32_t bytes, const char *suffix,
+					      struct hawk_elf **ret)
+{
+	char below[PATH_MAX];
+	bool refused = false; /* by build-id, nobody asks */
+	struct hawk_error *err =
+		find_by_id(search->debug_directory, id, bytes, suffix, &refused, ret);
+
+	if (!err && search->sysroot &&
+	    snprintf(below, sizeof(below), "%s%s", search->sysroot, default_debug_directory) <
+		    (int)sizeof(below))
+		err = find_by_id(below, id, bytes, suffix, &refused, ret);
+	if (!err)
+		err = find_by_id(default_debug_directory, id, bytes, suffix, &refused, ret);
+	return err;
+}
+
+/** A file that .gnu_debuglink names: it must have the binary's build-id, or else the CRC. */
+static struct hawk_error *try_link(const struct hawk_elf *binary, const char *path, uint32_t crc,
+				   struct hawk_elf **ret)
+{
+	CLEANUP(elf) struct hawk_elf *elf = NULL;
+	struct hawk_error *err;
+	const char *why;
+
+	if (*ret || strcmp(path, binary->path) == 0)
+		return NULL;
+	err = hawk_elf_open(path, &why, &elf);
+	if (err || !elf)
+		return err;
+	if (elf->build_id_bytes && binary->build_id_bytes) {
+		if (!has_id(elf, binary->build_id, binary->build_id_bytes))
+			return NULL;
+	} else if (crc32_z(0, elf->image, elf->image_bytes) != crc) {
+		return NULL;
+	}
+	*ret = take_ptr(&elf);
+	return NULL;
+}
+
+/** `location` is where the binary lies; its own path may lead through /proc. */
+static struct hawk_error *find_by_link(const struct hawk_symbols_search *search,
+				       const struct hawk_elf *binary, const char *location,
+				       struct hawk_elf **ret)
+{
+	const char *roots[] = {"", search->debug_directory, default_debug_directory};
+	GElf_Word crc = 0;
+	const char *name = dwelf_elf_gnu_debuglink(binary->elf, &crc);
+	const char *slash = strrchr(location, '/');
+	int directory = slash ? (int)(slash - location) : 0;
+	struct hawk_error *err = NULL;
+	char path[PATH_MAX];
+
+	if (!name || !name[0] || strchr(name, '/') || !slash)
+		return NULL;
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]) && !err; i++) {
+		if (!roots[i])
+			continue;
+		if (snprintf(path, sizeof(path), "%s%.*s/%s", roots[i], directory, location, name) <
+		    (int)sizeof(path))
+			err = try_link(binary, path, crc, ret);
+		if (!err && i == 0 &&
+		    snprintf(path, sizeof(path), "%.*s/.debug/%s", directory, location, name) <
+			    (int)sizeof(path))
+			err = try_link(binary, path, crc, ret);
+	}
+	return err;
+}
+
+static bool has_own_debug_info(const struct hawk_elf *elf)
+{
+	GElf_Shdr header;
+
+	return hawk_elf_section(elf, ".debug_info", &header) ||
+	       hawk_elf_section(elf, ".zdebug_info", &header);
+}
+
+/**
+ * Symbols that a stripped program carries in itself, as Fedora ships them all: .gnu_debugdata
+ * ("MiniDebugInfo"), an ELF file with a symbol table, compressed with xz. Its size is not known
+ * beforehand, and bounded. A damaged one is ignored.
+ */
+static struct hawk_error *open_embedded(const struct hawk_elf *binary, struct hawk_elf **ret)
+{
+	GElf_Shdr header;
+	Elf_Scn *section = hawk_elf_section(binary, ".gnu_debugdata", &header);
+	Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
+	enum hawk_decoder_state state = HAWK_DECODER_MORE;
+	CLEANUP(free_ptr) uint8_t *image = NULL;
+	size_t bytes = 0, capacity = 0, got;
+	struct hawk_decoder *decoder;
+	struct hawk_error *err;
+	const char *why;
+
+	if (!data || !data->d_buf || !hawk_decoder_format(data->d_buf, data->d_size))
+		return NULL;
+	err = hawk_decoder_create(data->d_buf, data->d_size, &decoder);
+	if (err)
+		return err;
+	while (state == HAWK_DECODER_MORE && capacity < EMBEDDED_BYTES_MAX) {
+		uint8_t *bigger;
+
+		capacity = capacity ? 2 * capacity : EMBEDDED_BYTES_FIRST;
+		bigger = realloc(image, capacity);
+		if (!bigger)
+			break;
+		image = bigger;
+		state = hawk_decoder_read(decoder, image + bytes, capacity - bytes, &got);
+		bytes += got;
+	}
+	hawk_decoder_destroy(decoder);
+	if (state != HAWK_DECODER_END || !bytes)
+		return NULL;
+	return hawk_elf_from_image(binary->path, take_ptr(&image), bytes, &why, ret);
+}
+
+static const char *location_of(const struct finder *finder, const struct hawk_elf *binary)
+{
+	const struct hawk_symbol_module *module = finder->module;
+	const char *program = finder->search->program;
+
+	if (!finder->mapped || strcmp(finder->mapped, binary->path) != 0)
+		return binary->path;
+	if (module->path && module->path[0])
+		return module->path;
+	return module->main && program ? program : binary->path;
+}
+
+/** There is no binary, or none that may be used: says so, once for each module. */
+static void note_absence(struct finder *finder)
+{
+	struct hawk_findings *findings = finder->search->findings;
+	const struct hawk_symbol_module *module = finder->module;
+	char wanted[HAWK_BUILD_ID_TEXT_MAX];
+
+	hawk_symbols_build_id_text(module->build_id, wanted_bytes(module), wanted);
+	switch (finder->status) {
+	case HAWK_SYMBOL_MISMATCH:
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-mismatch*",
+				  "%s is not the file that the process used (build-id wanted %s, "
+				  "found %s) and was not used",
+				  finder->refused, wanted, finder->found);
+		return;
+	case HAWK_SYMBOL_REFUSED:
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-refused*",
+				  "%s %s and was not used", finder->refused, finder->why);
+		return;
+	default:
+		finder->status = HAWK_SYMBOL_NOT_FOUND;
+		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "module-not-found*",
+				  "no file was found for %s (build-id %s)",
+				  module->path && module->path[0] ? module->path
+								  : "a module without a name",
+				  wanted);
+	}
+}
+
+static void note_unverified(const struct finder *finder, const struct hawk_elf *binary)
+{
+	if (!wanted_bytes(finder->module) && binary->build_id_bytes)
+		hawk_findings_add(finder->search->findings, HAWK_FINDING_MISSING, false,
+				  "module-unverified*",
+				  "cannot tell whether %s is the file that the process used: its "
+				  "build-id is not in memory",
+				  binary->path);
+}
+
+struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
+				     const struct hawk_symbol_module *module, const char *mapped,
+				     struct hawk_symbols_files *ret)
+{
+	struct finder finder = {.search = search, .module = module, .mapped = mapped};
+	CLEANUP(elf) struct hawk_elf *binary = NULL;
+	CLEANUP(elf) struct hawk_elf *debug = NULL;
+	uint32_t wanted = wanted_bytes(module);
+	const uint8_t *id = module->build_id;
+	struct hawk_error *err;
+
+	err = find_binary(&finder, &binary);
+	if (!err && !binary && wanted)
+		err = find_in_directories(search, id, wanted, "", &binary);
+	if (err)
+		return err;
+	if (binary) {
+		id = binary->build_id;
+		wanted = binary->build_id_bytes;
+	}
+	if (wanted && !(binary && has_own_debug_info(binary)))
+		err = find_in_directories(search, id, wanted, ".debug", &debug);
+	if (!err && binary && !debug && !has_own_debug_info(binary))
+		err = find_by_link(search, binary, location_of(&finder, binary), &debug);
+	if (!err && binary && !debug && !has_own_debug_info(binary))
+		err = open_embedded(binary, &debug);
+	if (err)
+		return err;
+	if (!binary)
+		note_absence(&finder);
+	else
+		note_unverified(&finder, binary);
+	ret->status = binary || debug ? HAWK_SYMBOL_UNUSED : finder.status;
+	ret->binary = take_ptr(&binary);
+	ret->debug = take_ptr(&debug);
+	return NULL;
+}
+
+struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const char *beside,
+					    const char *name, const uint8_t *id, size_t bytes,
+					    bool *refused, struct hawk_elf **ret)
+{
+	const char *slash = strrchr(beside, '/');
+	char path[PATH_MAX];
+	struct hawk_error *err;
+
+	if (bytes > HAWK_MODULE_BUILD_ID_MAX)
+		return NULL;
+	err = find_by_id(debug_directory, id, bytes, ".debug", refused, ret);
+	if (!err)
+		err = find_by_id(default_debug_directory, id, bytes, ".debug", refused, ret);
+	if (err || *ret)
+		return err;
+	if (name[0] == '/')
+		return try_id(name, id, bytes, refused, ret);
+	if (slash && snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - beside), beside, name) <
+			     (int)sizeof(path))
+		return try_id(path, id, bytes, refused, ret);
+	return NULL;
+}

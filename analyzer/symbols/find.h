@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Where the files of a module are: the program or library itself, and the separate file with its
+ * debug information. Only files of the wanted build-id are returned; one that does not match is a
+ * finding. Nothing is fetched from the network.
+ */
+#ifndef HAWK_ANALYZER_SYMBOLS_FIND_H
+#define HAWK_ANALYZER_SYMBOLS_FIND_H
+
+#include "hawk/symbols/symbols.h"
+#include "elf.h"
+
+/** What finding depends on besides the module. Strings belong to the symbols object. */
+struct hawk_symbols_search {
+	const char *sysroot;
+	const char *debug_directory;
+	const char *executable;
+	const char *root;    /**< "/proc/PID/root" of a live process, or NULL */
+	const char *program; /**< path of the main module if its own is empty, or NULL */
+	struct hawk_findings *findings;
+};
+
+struct hawk_symbols_files {
+	struct hawk_elf *binary;        /**< NULL = none that matches */
+	struct hawk_elf *debug;         /**< separate debug file; NULL = none (or none needed) */
+	enum hawk_symbol_status status; /**< HAWK_SYMBOL_UNUSED if there is a file, else why not */
+};
+
+/**
+ * Finds, opens and checks; errors: memory. The files belong to the caller. `mapped` is a path that
+ * leads to the module's file even if that was deleted or replaced (/proc of a live process), or
+ * NULL.
+ */
+struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
+				     const struct hawk_symbol_module *module, const char *mapped,
+				     struct hawk_symbols_files *ret);
+
+/**
+ * Finds the file of .gnu_debugaltlink, which dwz makes for several programs: `name`, perhaps
+ * relative to the file `beside`, or by build-id. `*ret` stays NULL if there is none; `*refused`
+ * becomes true if something unusable lies in a place where libdw would look as well.
+ */
+struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const char *beside,
+					    const char *name, const uint8_t *id, size_t bytes,
+					    bool *refused, struct hawk_elf **ret);
+
+enum { HAWK_BUILD_ID_TEXT_MAX = 2 * HAWK_MODULE_BUILD_ID_MAX + 1 };
+
+/** Lower-case hexadecimal digits; "none" for no bytes. Returns `text`. */
+const char *hawk_symbols_build_id_text(const uint8_t *id, size_t bytes,
+				       char text[HAWK_BUILD_ID_TEXT_MAX]);
+
+#endif

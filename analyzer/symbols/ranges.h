@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * "Which function, unit or inlined call covers this address": ranges that nest or overlap, cut
+ * into disjoint segments once, so that a lookup is one binary search whatever the file looks like.
+ *
+ * Where ranges overlap, the one that starts last wins (the innermost, when they nest); of those
+ * with the same start, the one of the highest rank.
+ */
+#ifndef HAWK_ANALYZER_SYMBOLS_RANGES_H
+#define HAWK_ANALYZER_SYMBOLS_RANGES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hawk_range {
+	uint64_t start, end; /**< end exclusive; empty ranges are ignored */
+	uint32_t rank;
+	uint32_t id; /**< the caller's */
+};
+
+/** Collects ranges, then is frozen into segments. All zeros = empty. */
+struct hawk_ranges {
+	struct hawk_range *items; /**< once frozen: disjoint, sorted by start */
+	size_t count;
+	size_t capacity;
+};
+
+void hawk_ranges_deinit(struct hawk_ranges *ranges);
+
+/** False = out of memory. */
+bool hawk_ranges_add(struct hawk_ranges *ranges, uint64_t start, uint64_t end, uint32_t rank,
+		     uint32_t id);
+
+/** Cuts the ranges into segments: at most twice as many, in O(n log n). False = out of memory. */
+bool hawk_ranges_freeze(struct hawk_ranges *ranges);
+
+/** The segment that contains `address`, or NULL; only after the freeze. */
+const struct hawk_range *hawk_ranges_find(const struct hawk_ranges *ranges, uint64_t address);
+
+/** The same in `*ret`; false = none does, and `*ret` is the gap around it. */
+bool hawk_ranges_around(const struct hawk_ranges *ranges, uint64_t address, struct hawk_range *ret);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The inside of struct hawk_symbols, shared by lookup, naming and unwinding. Nothing outside this
+ * folder includes it.
+ *
+ * A file is known by path and build-id, not by where it is loaded: two processes, or a core and the
+ * module log of its trace table, share it. Inside a file all addresses are link-time addresses.
+ */
+#ifndef HAWK_ANALYZER_SYMBOLS_STATE_H
+#define HAWK_ANALYZER_SYMBOLS_STATE_H
+
+#include "dwarf_units.h"
+#include "hawk/symbols/symbols.h"
+#include "hawk/base/text.h"
+#include "find.h"
+#include "table.h"
+
+struct hawk_cfi;
+
+struct hawk_symbol_file {
+	const char *path;
+	uint64_t vdso_start; /**< address of the vdso that this is, 0 = a file */
+	uint8_t build_id[HAWK_MODULE_BUILD_ID_MAX];
+	uint32_t build_id_bytes;
+	bool main;
+	enum hawk_symbol_status status;
+	struct hawk_elf *binary; /**< NULL = not found */
+	struct hawk_elf *debug;  /**< NULL = no separate one */
+	struct hawk_symbol_table table;
+	struct hawk_dwarf *dwarf; /**< NULL = none */
+	struct hawk_cfi *cfi;     /**< unwind tables of `binary`; NULL = not asked for, or none */
+	bool cfi_tried;
+	bool names_missing; /**< said so */
+};
+
+/** Key and result of a lookup. */
+struct hawk_symbols_cached {
+	const struct hawk_symbol_file *file; /**< NULL = free slot */
+	uint64_t address;                    /**< pc at link time */
+	const struct hawk_frame *frames;
+	uint32_t count;
+	bool exact;
+};
+
+struct hawk_symbols {
+	const struct hawk_target *target; /**< NULL = none */
+	struct hawk_symbols_search search;
+	struct hawk_strings strings;
+	struct hawk_text scratch; /**< demangled names */
+	void *files;              /**< struct hawk_symbol_file, a tree of tsearch() */
+	struct hawk_symbols_cached *cache;
+	size_t frames_unwound; /**< of all threads so far */
+	size_t cache_slots;    /**< a power of two, or 0 */
+	size_t cache_count;
+};
+
+/** The module's file, opened; never NULL on success (see its status). */
+struct hawk_error *hawk_symbols_file(struct hawk_symbols *symbols,
+				     const struct hawk_symbol_module *module,
+				     struct hawk_symbol_file **ret);
+
+/** What to subtract from addresses in `module` to get the file's. */
+uint64_t hawk_symbols_bias(const struct hawk_symbol_file *file,
+			   const struct hawk_symbol_module *module);
+
+/** Readable form of an ELF symbol's name, version cut off; interned; NULL = out of memory. */
+const char *hawk_symbols_readable(struct hawk_symbols *symbols, const char *name);
+
+#endif

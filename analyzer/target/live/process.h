@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A process that is stopped while we look at it, its files below /proc, and its memory, read
+ * through process_vm_readv() and, where that may not (PROT_NONE), /proc/PID/mem. Pages that were
+ * never touched are not read but taken as the zeros that they are.
+ *
+ * After hawk_live_release() only what was captured can be read.
+ */
+#ifndef HAWK_ANALYZER_TARGET_LIVE_PROCESS_H
+#define HAWK_ANALYZER_TARGET_LIVE_PROCESS_H
+
+#include "hawk/target/target.h"
+#include "hawk/base/text.h"
+
+/*
+ * live_proc.c: files below /proc/PID. All are opened relative to an open /proc/PID, which goes
+ * stale when the process dies: so a pid that is used again is never mistaken for the one asked for.
+ */
+
+enum { HAWK_PROC_FILE_MAX = 256 << 20 };
+
+/** The whole of a small file; HAWK_ERROR_OS, or _UNSUPPORTED beyond HAWK_PROC_FILE_MAX. */
+struct hawk_error *hawk_proc_read(int directory, const char *name, struct hawk_text *ret);
+
+/** Fields of /proc/PID/stat or task/TID/stat. */
+struct hawk_proc_stat {
+	char state; /**< R S D T t Z X I */
+	bool kernel_thread;
+	uint64_t thread_count;
+	uint64_t start_ticks;
+};
+struct hawk_error *hawk_proc_stat(int directory, const char *name, struct hawk_proc_stat *ret);
+
+/** The value of a line "key:\tvalue" of /proc/PID/status as a number; `fallback` if it is not
+ * there. */
+uint64_t hawk_proc_status_number(int directory, const char *key, uint64_t fallback);
+
+/** Parses /proc/PID/maps text into sorted mappings; `target` owns paths and mappings. */
+struct hawk_error *hawk_proc_parse_maps(const char *text, struct hawk_target *target,
+					uint64_t *vdso);
+
+/** What ptrace's EPERM means, as far as can be found out. */
+struct hawk_error *hawk_proc_refusal(pid_t pid, int directory, int errnum);
+
+/*
+ * live_stop.c: stops every thread of a process with ptrace, and lets them go.
+ *
+ * A thread of our own is the tracer: when it ends, for whatever reason (also SIGKILL of the whole
+ * analyzer), the kernel detaches what is still attached. PTRACE_O_EXITKILL is never set. So nothing
+ * that happens to us can leave the process stopped. A thread that was stopped by SIGSTOP stays
+ * stopped afterwards; a signal that arrived meanwhile is passed on.
+ */
+
+struct hawk_stopper;
+
+struct hawk_stopped_thread {
+	pid_t tid;
+	bool stopped; /**< false: gone, or it did not stop in time */
+	bool gone;
+	bool starved; /**< not stopped: it had no processor. It will stop before it runs. */
+	bool has_registers;
+	int stop_signal; /**< group-stop: SIGSTOP, SIGTSTP ...; 0 = it was running */
+	int signal;      /**< intercepted, to be passed on; 0 = none */
+	uint64_t registers[HAWK_REGISTER_COUNT];
+	uint8_t *vectors; /**< NT_X86_XSTATE; NULL = not known; lives as long as the stopper */
+	uint32_t vectors_bytes;
+};
+
+/**
+ * Stops all threads of `pid`, whose /proc/PID is open as `directory`. HAWK_ERROR_OS with the
+ * reason in words if ptrace is not allowed; then nothing stays stopped.
+ */
+struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_stopper **ret);
+
+const struct hawk_stopped_thread *hawk_stopper_threads(const struct hawk_stopper *stopper,
+						       size_t *count);
+
+/** Lets them go. A second call does nothing. */
+void hawk_stopper_release(struct hawk_stopper *stopper);
+
+/** From the first interrupt to the last detach; 0 before the release. */
+uint64_t hawk_stopper_pause_ns(const struct hawk_stopper *stopper);
+
+/** Releases first; accepts NULL. */
+void hawk_stopper_destroy(struct hawk_stopper *stopper);
+
+/*
+ * live_pages.c: which pages of a private anonymous mapping were ever touched. All others are zeros,
+ * and must not be read: that would be slow, and would allocate page tables in the process.
+ */
+
+struct hawk_page_run {
+	uint64_t start; /**< address */
+	uint64_t end;
+};
+
+struct hawk_pages {
+	struct hawk_page_run *runs; /**< sorted, disjoint, not touching */
+	size_t count;
+	size_t capacity;
+	bool known; /**< false: any page may hold something */
+};
+
+/** Asks the open /proc/PID/pagemap about [start, end); `ret->known` is false if that failed. */
+void hawk_pages_read(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *ret);
+void hawk_pages_deinit(struct hawk_pages *pages);
+
+/** Narrows [*start, *end) to its first stretch of touched pages; false = there is none. */
+bool hawk_pages_next(const struct hawk_pages *pages, uint64_t *start, uint64_t *end);
+
+/* live_memory.c: the memory of the process while it stands still, and what was captured of it. */
+
+struct hawk_live;
+
+/**
+ * `directory` is an open /proc/PID; both it and `stopper` belong to the result, also on failure.
+ * `tid` is any living thread of the process: a leader that has exited has no memory.
+ */
+struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stopper *stopper,
+				    struct hawk_live **ret);
+
+/**
+ * Tells the mappings, which the caller keeps, and finds out which of their pages were ever touched.
+ * To be called once, while the process stands still, before anything is read through a mapping.
+ */
+struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
+					  const struct hawk_mapping *mappings, size_t count);
+
+/** Whether the process ended before the release, or has ended now: memory that was read meanwhile
+ * may be missing from what was read. */
+bool hawk_live_ended(const struct hawk_live *live);
+
+/** Releases first; accepts NULL. */
+void hawk_live_close(struct hawk_live *live);
+
+/** Lets the process go on. A second call does nothing. */
+void hawk_live_release(struct hawk_live *live);
+uint64_t hawk_live_pause_ns(const struct hawk_live *live);
+
+/** How many bytes from `address` on, within `mapping`, could be read. */
+size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *mapping,
+		      uint64_t address, void *to, size_t bytes);
+
+/**
+ * Narrows [*start, *end), addresses within `mapping`, to the first stretch that can be read and was
+ * ever touched; false = there is none.
+ */
+bool hawk_live_data(const struct hawk_live *live, const struct hawk_mapping *mapping,
+		    uint64_t *start, uint64_t *end);
+
+/** Copies [start, end) of `mapping`; what cannot be read is left out and counted. */
+struct hawk_error *hawk_live_capture(struct hawk_live *live, const struct hawk_mapping *mapping,
+				     uint64_t start, uint64_t end);
+
+/** Captured bytes in place, or NULL. */
+const void *hawk_live_view(const struct hawk_live *live, uint64_t address, size_t bytes);
+
+/** Adds the finding "live-unreadable" if parts of what was to be captured are not there. */
+void hawk_live_check(const struct hawk_live *live, struct hawk_findings *findings);
+
+#endif

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Putting our functions in the place of an allocator's. In this order: note what they are; let the
+ * allocator's own calls go to itself; let the module's symbols lead to ours, for all lookups to
+ * come; replace what was bound before.
+ *
+ * Nothing is written to a page with code, and every word changes in one store.
+ */
+#include "entries.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unwind/elf.h"
+#include "unwind/loader.h"
+
+enum { ENTRIES_MAX = 512, PAGE_BYTES = 4096 };
+
+bool hawk_entries_produce;
+
+/** What was found: sorted by nothing, looked through for each relocation with a symbol. */
+struct found {
+	const char *name;
+	void *hook;
+	const Elf64_Sym *symbol;
+	uint64_t original;
+	uint64_t owner; /**< bias of the module that defines it */
+	bool shadowed;  /**< we or a module before us define the name, too */
+};
+
+struct installation {
+	struct found found[ENTRIES_MAX];
+	unsigned count;
+	uint64_t lowest, highest; /**< originals lie between */
+	uint64_t next;            /**< bias of the first module behind us that has a malloc */
+	struct hawk_elf ours;
+	int heap;       /**< whose hooks were noted last; -1 = none */
+	bool late;      /**< of one module, which can be unloaded again */
+	bool behind_us; /**< while walking modules in their order */
+	bool failed;
+};
+
+static bool names_equal(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	return *a == *b;
+}
+
+static bool is_ours(const struct hawk_elf *module)
+{
+	return hawk_elf_owns(module, (uint64_t)&hawk_entries_produce);
+}
+
+static void add(struct installation *all, struct found found)
+{
+	if (all->count == ENTRIES_MAX) {
+		all->failed = true;
+		return;
+	}
+	all->found[all->count++] = found;
+	if (found.original < all->lowest)
+		all->lowest = found.original;
+	if (found.original > all->highest)
+		all->highest = found.original;
+}
+
+static void note(struct installation *all, const struct hawk_elf *module,
+		 const struct hawk_entry *entry, unsigned which)
+{
+	const Elf64_Sym *symbol = hawk_elf_find(module, entry->name);
+	uint64_t original;
+
+	if (!symbol)
+		return;
+	original = module->bias + symbol->st_value;
+	__atomic_store_n(&hawk_entries_next[which], (hawk_entry_function *)original,
+			 __ATOMIC_RELEASE);
+	if (!entry->act || (hawk_entry_produces(entry) && !hawk_entries_produce))
+		return;
+	add(all, (struct found){.name = entry->name,
+				.hook = hawk_entries_stub(which),
+				.symbol = symbol,
+				.original = original,
+				.owner = module->bias});
+}
+
+/** Modules that have stubs: their entry in the loader's list, or for ever any other address; NULL:
+ * free to be used. */
+static const void *heap_owners[HAWK_HEAPS_MAX];
+
+/** Reserves the stubs of one module until it is unloaded; NULL as `map`: for ever. Returns their
+ * number, or -1 if all are in use. */
+static int reserve_heap(const struct link_map *map)
+{
+	const void *owner = map ? (const void *)map : (const void *)heap_owners;
+
+	for (int i = 0; i < HAWK_HEAPS_MAX; i++) {
+		const void *nobody = NULL;
+
+		if (__atomic_compare_exchange_n(&heap_owners[i], &nobody, owner, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			return i;
+	}
+	return -1;
+}
+
+/** Notes what frees, resizes or measures a block in a module that has a free() of its own. */
+static void note_heap(struct installation *all, const struct hawk_elf *module,
+		      const struct link_map *map)
+{
+	unsigned first;
+
+	all->heap = hawk_elf_find(module, "free") ? reserve_heap(map) : -1;
+	if (all->heap < 0)
+		return;
+	first = HAWK_ENTRIES_MAX + (unsigned)all->heap * HAWK_HEAP_FUNCTIONS;
+	for (unsigned i = 0; i < HAWK_HEAP_FUNCTIONS; i++)
+		note(all, module, &hawk_heap_entries[i], first + i);
+}
+
+/** Libraries that define none of these have none of the others. */
+static bool may_have_entries(const struct hawk_elf *module)
+{
+	static const char *const names[] = {"malloc",    "mallocx",   "nallocx",
+					    "tc_malloc", "mi_malloc", "free"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (hawk_elf_find(module, names[i]))
+			return true;
+	return false;
+}
+
+static int note_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct installation *all = data;
+	struct hawk_elf module;
+
+	(void)size;
+	if (!hawk_elf_open(info, &module))
+		return 0;
+	if (is_ours(&module)) {
+		all->ours = module;
+		all->behind_us = true;
+		return 0;
+	}
+	if (!all->behind_us || !may_have_entries(&module))
+		return 0;
+	if (!all->next && hawk_elf_find(&module, "malloc"))
+		all->next = module.bias;
+	note_heap(all, &module, NULL);
+	for (unsigned i = 1; hawk_entries[i].name; i++)
+		if (!hawk_entries_next[i])
+			note(all, &module, &hawk_entries[i], i);
+	return 0;
+}
+
+/** Up to our own module, once it is known which names matter. */
+static int note_shadows(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct installation *all = data;
+	struct hawk_elf module;
+
+	(void)size;
+	if (!hawk_elf_open(info, &module))
+		return 0;
+	for (unsigned i = 0; i < all->count; i++)
+		if (hawk_elf_find(&module, all->found[i].name))
+			all->found[i].shadowed = true;
+	return is_ours(&module);
+}
+
+/** The allocator's own calls of its own functions, where the loader would look them up late. */
+static void keep_own_calls(struct installation *all, const struct hawk_elf *module,
+			   const struct found *found)
+{
+	for (uint64_t i = 0; i < module->call_count; i++) {
+		const Elf64_Rela *call = &module->calls[i];
+		uint64_t *slot = (uint64_t *)(module->bias + call->r_offset);
+
+		if (ELF64_R_TYPE(call->r_info) != R_X86_64_JUMP_SLOT ||
+		    &module->symbols[ELF64_R_SYM(call->r_info)] != found->symbol ||
+		    !hawk_elf_owns(module, *slot))
+			continue;
+		if (*slot != found->original && !hawk_elf_write(module, slot, found->original))
+			all->failed = true;
+	}
+}
+
+/** In the module's own table, of which `lowest` .. `highest` change. False: on pages with code. */
+static bool redirect_in_place(const struct installation *all, const struct hawk_elf *module,
+			      const Elf64_Sym *lowest, const Elf64_Sym *highest)
+{
+	if (!hawk_elf_unlock(module, lowest, highest + 1))
+		return false;
+	for (unsigned i = 0; i < all->count; i++) {
+		const struct found *found = &all->found[i];
+		Elf64_Addr *value = (Elf64_Addr *)(uintptr_t)&found->symbol->st_value;
+
+		if (found->owner == module->bias)
+			__atomic_store_n(value, (uint64_t)found->hook - module->bias,
+					 __ATOMIC_RELEASE);
+	}
+	hawk_elf_lock(module, lowest, highest + 1);
+	return true;
+}
+
+/**
+ * Memory for a copy of symbols, whole pages; NULL: none. A module that is loaded later takes that
+ * of the unloaded one that had its hooks before, so that plug-ins can be loaded again and again.
+ */
+static void *find_place(const struct installation *all, uint64_t bytes)
+{
+	static struct {
+		void *memory;
+		uint64_t bytes;
+	} places[HAWK_HEAPS_MAX];
+	void *memory;
+
+	bytes = (bytes + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
+	if (!all->late)
+		return hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+	if (places[all->heap].bytes >= bytes)
+		return places[all->heap].memory;
+	memory = hawk_arena_private(bytes, HAWK_EXTENT_PRIVATE);
+	if (memory) {
+		places[all->heap].memory = memory;
+		places[all->heap].bytes = bytes;
+	}
+	return memory;
+}
+
+/** In a copy of the table, which the loader is led to. */
+static bool redirect_to_copy(const struct installation *all, const struct hawk_elf *module)
+{
+	uint64_t bytes = (uint64_t)hawk_elf_symbol_count(module) * sizeof(Elf64_Sym);
+	Elf64_Sym *copy = bytes ? find_place(all, bytes) : NULL;
+
+	if (!copy)
+		return false;
+	memcpy(copy, module->symbols, bytes);
+	for (unsigned i = 0; i < all->count; i++)
+		if (all->found[i].owner == module->bias)
+			copy[all->found[i].symbol - module->symbols].st_value =
+				(uint64_t)all->found[i].hook - module->bias;
+	return hawk_elf_write(module, &module->symbols_entry->d_un.d_ptr, (uint64_t)copy);
+}
+
+/** From now on, the module's symbols lead to ours. */
+static void redirect(struct installation *all, const struct hawk_elf *module)
+{
+	const Elf64_Sym *lowest = NULL, *highest = NULL;
+
+	for (unsigned i = 0; i < all->count; i++) {
+		const struct found *found = &all->found[i];
+
+		if (found->owner != module->bias)
+			continue;
+		if (!found->shadowed)
+			keep_own_calls(all, module, found);
+		lowest = !lowest || found->symbol < lowest ? found->symbol : lowest;
+		highest = found->symbol > highest ? found->symbol : highest;
+	}
+	if (lowest && !redirect_in_place(all, module, lowest, highest) &&
+	    !redirect_to_copy(all, module))
+		all->failed = true;
+}
+
+static int redirect_symbols(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct hawk_elf module;
+
+	(void)size;
+	if (hawk_elf_open(info, &module) && !is_ours(&module))
+		redirect(data, &module);
+	return 0;
+}
+
+/** Aliases have one address: where several entries have it, the name decides. */
+static void rebind(struct installation *all, const struct hawk_elf *module,
+		   const Elf64_Rela *relocation)
+{
+	const Elf64_Sym *symbol = &module->symbols[ELF64_R_SYM(relocation->r_info)];
+	uint64_t *slot = (uint64_t *)(module->bias + relocation->r_offset);
+
+	if (*slot < all->lowest || *slot > all->highest || symbol->st_name >= module->names_bytes)
+		return;
+	for (unsigned i = 0; i < all->count; i++) {
+		const struct found *found = &all->found[i];
+
+		if (*slot != found->original ||
+		    !names_equal(module->names + symbol->st_name, found->name))
+			continue;
+		if (!hawk_elf_write(module, slot, (uint64_t)found->hook))
+			all->failed = true;
+		return;
+	}
+}
+
+/** A call of a wrapper of a function of the family that it defines itself. */
+static void rebind_to_itself(struct installation *all, const struct hawk_elf *module,
+			     const Elf64_Rela *relocation)
+{
+	const Elf64_Sym *symbol = &module->symbols[ELF64_R_SYM(relocation->r_info)];
+	uint64_t *slot = (uint64_t *)(module->bias + relocation->r_offset);
+	uint64_t own = module->bias + symbol->st_value;
+
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_name >= module->names_bytes ||
+	    !hawk_elf_find(&all->ours, module->names + symbol->st_name))
+		return;
+	if (*slot != own && !hawk_elf_write(module, slot, own))
+		all->failed = true;
+}
+
+static void for_each_call(struct installation *all, const struct hawk_elf *module,
+			  void (*change)(struct installation *all, const struct hawk_elf *module,
+					 const Elf64_Rela *relocation))
+{
+	for (uint64_t i = module->relative_count; i < module->relocation_count; i++) {
+		uint64_t type = ELF64_R_TYPE(module->relocations[i].r_info);
+
+		if (type == R_X86_64_GLOB_DAT || type == R_X86_64_64 || type == R_X86_64_JUMP_SLOT)
+			change(all, module, &module->relocations[i]);
+	}
+	for (uint64_t i = 0; i < module->call_count; i++)
+		if (ELF64_R_TYPE(module->calls[i].r_info) == R_X86_64_JUMP_SLOT)
+			change(all, module, &module->calls[i]);
+}
+
+/**
+ * Whether the module comes next and passes on to another allocator: no C library, and without
+ * operators. If its calloc() calls malloc(), that must be its own, as without us: ours would put a
+ * header where it wants its own.
+ */
+static bool is_wrapper(const struct installation *all, const struct hawk_elf *module)
+{
+	return module->bias == all->next && hawk_entries_produce &&
+	       !hawk_elf_find(module, "__register_atfork") && !hawk_elf_find(module, "_Znwm");
+}
+
+static int rebind_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct installation *all = data;
+	struct hawk_elf module;
+
+	(void)size;
+	if (!hawk_elf_open(info, &module) || is_ours(&module))
+		return 0;
+	for (unsigned i = 0; i < all->count; i++)
+		if (all->found[i].owner == module.bias) {
+			if (is_wrapper(all, &module))
+				for_each_call(all, &module, rebind_to_itself);
+			return 0; /* its own calls stay its own */
+		}
+	for_each_call(all, &module, rebind);
+	return 0;
+}
+
+bool hawk_entries_install(void)
+{
+	static struct installation all = {.lowest = UINT64_MAX};
+
+	hawk_entries_produce = hawk_loader_is_first("free", (void *)free);
+	hawk_loader_iterate(note_module, &all);
+	if (!all.count)
+		return true;
+	hawk_loader_iterate(note_shadows, &all);
+	hawk_loader_iterate(redirect_symbols, &all);
+	hawk_loader_iterate(rebind_module, &all);
+	return !all.failed;
+}
+
+/** How glibc's own struct link_map begins (2.4 to 2.43 at least). */
+struct loaded {
+	struct link_map map;
+	const struct loaded *real; /**< itself, but for the loader's own in other namespaces */
+};
+
+/** Whether a block of the loader's is a module's entry in its list. */
+static bool is_module(const void *block)
+{
+	const struct hawk_block_header *header = hawk_header_of(block);
+	const struct loaded *loaded = block;
+
+	return hawk_readable((uint64_t)header) && hawk_header_valid(block) &&
+	       hawk_header_kind(header->word0) == HAWK_KIND_LOADER &&
+	       hawk_header_size(header->word0) >= sizeof(*loaded) && loaded->real == loaded;
+}
+
+/** Opens a module that is mapped, but in no list yet: by its ELF header and program headers, if
+ * they lie at its beginning. */
+static bool open_mapped(const struct link_map *map, struct hawk_elf *ret)
+{
+	const uint32_t magic = 0x464c457f; /* 0x7f, E, L, F */
+	const Elf64_Ehdr *elf = (const Elf64_Ehdr *)map->l_addr;
+	struct dl_phdr_info info = {.dlpi_addr = map->l_addr};
+
+	if (!map->l_ld || map->l_addr % PAGE_BYTES || !hawk_readable(map->l_addr) ||
+	    *(const uint32_t *)elf->e_ident != magic || elf->e_phoff > PAGE_BYTES ||
+	    elf->e_phoff + elf->e_phnum * sizeof(Elf64_Phdr) > PAGE_BYTES)
+		return false;
+	info.dlpi_phdr = (const Elf64_Phdr *)(map->l_addr + elf->e_phoff);
+	info.dlpi_phnum = elf->e_phnum;
+	if (!hawk_elf_open(&info, ret))
+		return false;
+	ret->unrelocated = true;
+	return true;
+}
+
+/** The module is not relocated yet: what will be bound to it gets the hooks. Its own calls get
+ * them, too, where it comes first in the search order, as in another namespace. */
+static void install_late(const struct link_map *map)
+{
+	static struct installation all;
+	static bool busy;
+	struct hawk_elf module;
+
+	if (!open_mapped(map, &module) || __atomic_exchange_n(&busy, true, __ATOMIC_ACQUIRE))
+		return;
+	all.count = 0;
+	all.late = true;
+	note_heap(&all, &module, map);
+	for (unsigned i = 0; i < all.count; i++)
+		all.found[i].shadowed = true;
+	redirect(&all, &module);
+	__atomic_store_n(&busy, false, __ATOMIC_RELEASE);
+}
+
+/** How many of the loader's blocks were released; what lies where one was may be half made. */
+static uint64_t released;
+
+void hawk_entries_loader_allocated(const void *entry)
+{
+	static __thread const void *last;
+	static __thread uint64_t last_released;
+	uint64_t now = __atomic_load_n(&released, __ATOMIC_ACQUIRE);
+	const void *mapped = last_released == now ? last : NULL;
+
+	last = entry;
+	last_released = now;
+	if (mapped && is_module(mapped))
+		install_late(mapped);
+}
+
+void hawk_entries_loader_released(const void *entry)
+{
+	__atomic_fetch_add(&released, 1, __ATOMIC_RELEASE);
+	for (unsigned i = 0; i < HAWK_HEAPS_MAX; i++)
+		if (__atomic_load_n(&heap_owners[i], __ATOMIC_RELAXED) == entry)
+			__atomic_store_n(&heap_owners[i], NULL, __ATOMIC_RELEASE);
+}
+
+bool hawk_resize_begin(struct hawk_resize *self, void *pointer)
+{
+	if (!pointer || !hawk_header_valid(pointer))
+		return false;
+	self->old = *hawk_header_of(pointer);
+	self->pointer = pointer;
+	self->offset_log2 = hawk_header_offset_log2(pointer);
+	/* Before the call: afterwards the old place may be somebody else's. */
+	hawk_record_free(hawk_header_trace(self->old.word1), hawk_header_size(self->old.word0));
+	hawk_header_unseal(pointer);
+	return true;
+}
+
+void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_state *caller,
+		      void *base, size_t size)
+{
+	uint32_t trace = hawk_header_trace(self->old.word1);
+
+	if (!base) {
+		hawk_header_seal(self->pointer, self->old.word0, trace);
+		hawk_record_free_taken_back(trace, hawk_header_size(self->old.word0));
+		return NULL;
+	}
+	return hawk_finish(base, caller, HAWK_KIND_REALLOC, self->offset_log2, size);
+}
+
+void hawk_resize_in_place(const struct hawk_frame_state *caller, void *pointer, size_t size)
+{
+	struct hawk_block_header *header = hawk_header_of(pointer);
+	unsigned offset_log2 = hawk_header_offset_log2(pointer);
+
+	if (hawk_header_size(header->word0) == size)
+		return;
+	hawk_record_free(hawk_header_trace(header->word1), hawk_header_size(header->word0));
+	hawk_finish((char *)pointer - ((uint64_t)1 << offset_log2), caller, HAWK_KIND_REALLOC,
+		    offset_log2, size);
+}
+
+/**
+ * Memory that its allocator took back as a whole may hold a live header still. What lies there now
+ * belongs to the neighbour, who has not written to it: the word changes only if it is that header.
+ */
+static void forget_stale_header(void *pointer)
+{
+	struct hawk_block_header *header = hawk_header_of(pointer);
+	uint64_t word1;
+
+	if (!hawk_header_valid(pointer))
+		return;
+	word1 = __atomic_load_n(&header->word1, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&header->word1, &word1, 0, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
+}
+
+void hawk_entry_forget(void *pointer, size_t size)
+{
+	forget_stale_header(pointer);
+	hawk_record_dropped(size);
+}

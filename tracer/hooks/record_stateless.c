@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Recording without a slot, and looking up flat stacks: recursion is collapsed in one pass from the
+ * leaf, a cycle that repeats the one before it is dropped as soon as its last frame is there.
+ *
+ * Whoever comes here while the thread's slot is busy may also find out
+ * that it will be busy for ever, and recovers it.
+ */
+#include "record.h"
+
+#include "table/file.h"
+#include "table/traces.h"
+#include "table/marks.h"
+#include "options.h"
+#include "sampler.h"
+#include "unwind/unwind_full.h"
+#include "table/threads.h"
+
+static uint64_t pc_at(const struct hawk_frames *self, uint32_t index)
+{
+	return ((const uint64_t *)self->frames)[index];
+}
+
+static uint64_t hash_of(const uint64_t *pcs, uint32_t count, uint32_t generation)
+{
+	uint64_t hash = generation + UINT64_C(0x452821e638d01377);
+
+	for (uint32_t i = 0; i < count; i++) {
+		unsigned __int128 product =
+			(unsigned __int128)(hash ^ pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
+
+		hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0xbe5466cf34e90c6c);
+	}
+	return hash ? hash : 1;
+}
+
+/** Whether the `cycle` frames before `end` (exclusive) repeat the `cycle` frames before those. */
+static bool repeats(const uint64_t *pcs, uint32_t end, uint32_t cycle)
+{
+	if (end < 2 * cycle)
+		return false;
+	for (uint32_t i = 0; i < cycle; i++)
+		if (pcs[end - 1 - i] != pcs[end - 1 - cycle - i])
+			return false;
+	return true;
+}
+
+/** Leaves one of every run of equal cycles of up to `longest` frames, in place. Returns the new
+ * count. */
+static uint32_t collapse_cycles(uint64_t *pcs, uint32_t count, uint32_t longest)
+{
+	uint32_t used = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		pcs[used++] = pcs[i];
+		for (uint32_t cycle = 1; cycle <= longest; cycle++) {
+			if (!repeats(pcs, used, cycle))
+				continue;
+			used -= cycle;
+			break;
+		}
+	}
+	return used;
+}
+
+uint32_t hawk_flat_intern(uint64_t *pcs, const struct hawk_walk_result *walk)
+{
+	struct hawk_frames frames = {.frames = pcs,
+				     .pc = pc_at,
+				     .count = walk->count,
+				     .flags = walk->flags,
+				     .generation = walk->generation,
+				     .hash = walk->hash};
+
+	if (hawk_options.collapse) {
+		frames.count = collapse_cycles(pcs, walk->count, hawk_options.collapse);
+		if (frames.count != walk->count)
+			frames.flags |= HAWK_TRACE_COLLAPSED;
+		frames.hash = hash_of(pcs, frames.count, walk->generation);
+	}
+	return hawk_traces_intern(&frames);
+}
+
+/**
+ * Whether the thread's busy call can never go on, since somebody has jumped out of a handler: the
+ * stack pointer is beyond it and none of the tracer's frames is on the stack, all of which is
+ * known.
+ */
+static bool is_abandoned(const struct hawk_frame_state *caller, const uint64_t *pcs,
+			 const struct hawk_walk_result *walk)
+{
+	extern const char hawk_image_start[] __asm__("__ehdr_start");
+	extern const char hawk_image_end[] __asm__("etext");
+	uint64_t start = (uint64_t)hawk_image_start, end = (uint64_t)hawk_image_end;
+	struct hawk_slot *slot = hawk_thread_slot;
+
+	if ((uintptr_t)slot <= 1 || hawk_threads_is_idle(slot) || caller->sp <= slot->hold->busy ||
+	    walk->flags & (HAWK_TRACE_TRUNCATED | HAWK_TRACE_INCOMPLETE))
+		return false;
+	for (uint32_t i = 0; i < walk->count; i++)
+		if ((pcs[i] & ~HAWK_PC_EXACT) - start < end - start)
+			return false;
+	return true;
+}
+
+/** The scopes that the calling thread has open; NULL: none. */
+static const struct hawk_scopes *open_scopes(void)
+{
+	const struct hawk_slot *slot = hawk_thread_slot;
+
+	return (uintptr_t)slot > 1 && slot->scope_key ? &slot->scopes : NULL;
+}
+
+/** As mark_scopes() of hooks/record.c, for those who know program counters only. */
+static uint32_t mark_unplaced(const struct hawk_frame_state *caller, uint32_t base)
+{
+	const struct hawk_scopes *scopes = open_scopes();
+	uint64_t marks[HAWK_SCOPES_DEPTH];
+	uint32_t count, trace;
+
+	if (!scopes)
+		return base;
+	count = hawk_scopes_marks(scopes, NULL, caller->sp, false, marks);
+	if (!count)
+		return hawk_marks_none(base);
+	trace = hawk_marks_intern(base, marks, count);
+	return trace ? trace : base;
+}
+
+/** Where not every call takes a stack, which would tell. */
+static void recover_abandoned(const struct hawk_frame_state *caller)
+{
+	const struct hawk_slot *slot = hawk_thread_slot;
+	struct hawk_walk_result walk;
+	struct hawk_scratch *scratch;
+
+	if ((uintptr_t)slot <= 1 || hawk_threads_is_idle(slot) || caller->sp <= slot->hold->busy)
+		return;
+	scratch = hawk_scratch_take();
+	if (!scratch)
+		return;
+	hawk_walk_stateless(caller, scratch->pcs, HAWK_STACK_FRAMES, &walk);
+	if (is_abandoned(caller, scratch->pcs, &walk))
+		hawk_threads_recover(hawk_thread_slot);
+	hawk_scratch_give(scratch);
+}
+
+/** A trace's id, which is 0 where no stack is to be taken or none could be. */
+static uint32_t find_trace(const struct hawk_frame_state *caller, uint64_t bytes)
+{
+	struct hawk_walk_result walk;
+	struct hawk_scratch *scratch;
+	uint32_t trace = 0;
+
+	if (!hawk_options.stacks || (hawk_options.only_scopes && !open_scopes()))
+		return 0;
+	if (hawk_sampler_mean && !hawk_sampler_wants_stateless(bytes))
+		return hawk_sampler_skipped;
+	scratch = hawk_scratch_take();
+	if (scratch) {
+		hawk_walk_stateless(caller, scratch->pcs, hawk_unwind_options.depth, &walk);
+		if (is_abandoned(caller, scratch->pcs, &walk))
+			hawk_threads_recover(hawk_thread_slot);
+		trace = hawk_flat_intern(scratch->pcs, &walk);
+		hawk_scratch_give(scratch);
+	}
+	if (!trace)
+		hawk_record_dropped(bytes);
+	return trace ? mark_unplaced(caller, trace) : 0;
+}
+
+static void count(uint32_t trace, uint64_t bytes)
+{
+	if (!trace) {
+		__atomic_fetch_add(&hawk_table_header->orphan_alloc_objects, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&hawk_table_header->orphan_alloc_bytes, bytes, __ATOMIC_RELAXED);
+		return;
+	}
+	hawk_counters_add_allocations(trace, 1, bytes);
+	if (hawk_sampler_mean && trace != hawk_sampler_skipped)
+		hawk_sampler_count_allocation(trace, bytes);
+}
+
+void *hawk_record_stateless(const struct hawk_frame_state *caller, struct hawk_new_block block)
+{
+	uint64_t bytes = hawk_header_size(block.word0);
+	uint32_t trace;
+
+	hawk_file_check_fork();
+	if (hawk_options.selective)
+		recover_abandoned(caller);
+	trace = find_trace(caller, bytes);
+	hawk_header_seal(block.pointer, block.word0, trace);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	count(trace, bytes);
+	return block.pointer;
+}

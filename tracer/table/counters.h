@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * From the entries of a thread to the counters of a trace, so that whoever reads the table after
+ * the process has died, at whatever instruction, finds every call counted exactly once.
+ *
+ * Moving an entry takes several stores; what makes it one is a 16-byte exchange that adds to the
+ * trace's counter pair and leaves the slot's tag there. The slot's flush word says before which
+ * entry is on its way. Who is about to overwrite somebody's tag says first, in that slot's flush
+ * word, that the flush was applied. Lock-free: nobody waits for anybody.
+ */
+#ifndef HAWK_TRACER_TABLE_COUNTERS_H
+#define HAWK_TRACER_TABLE_COUNTERS_H
+
+#include "hawk_trace_table.h"
+
+enum {
+	HAWK_COUNTER_ENTRIES = 256,
+	HAWK_FREE_ENTRIES = 128,
+};
+static_assert((int)HAWK_COUNTER_ENTRIES + (int)HAWK_FREE_ENTRIES <= (int)HAWK_FLUSH_ENTRY_MASK + 1,
+	      "a flush word can name every entry");
+
+/** What readers see of a thread slot: an element of the table's thread array. */
+struct hawk_head {
+	struct hawk_thread_record record;
+	struct hawk_counter_entry counters[HAWK_COUNTER_ENTRIES]; /**< by the low bits of the id */
+	struct hawk_counter_entry frees[HAWK_FREE_ENTRIES];       /**< likewise */
+	uint32_t index;
+	uint32_t version; /**< flushes so far */
+} __attribute__((aligned(128)));
+
+/** Of a thread that a fork took its own from: written, but never read. See table/threads.h. */
+extern struct hawk_head hawk_counters_nowhere __attribute__((visibility("hidden")));
+
+/** Adds to the counters of `trace` at once; for those who have no slot to note it in. */
+void hawk_counters_add_allocations(uint32_t trace, uint64_t objects, uint64_t bytes);
+void hawk_counters_add_frees(uint32_t trace, uint64_t objects, uint64_t bytes);
+
+/** Moves an entry of `head` to its trace's counters and empties it; by the slot's thread only. */
+void hawk_counters_flush_allocations(struct hawk_head *head, uint32_t entry);
+void hawk_counters_flush_frees(struct hawk_head *head, uint32_t entry);
+void hawk_counters_flush_all(struct hawk_head *head);
+
+/** Forgets what is noted of traces from `trace_count` on: their ids will be given to others. */
+void hawk_counters_forget(struct hawk_head *head, uint32_t trace_count);
+
+/** Ends the flush that somebody jumped out of, if there is one; by the slot's thread only. */
+void hawk_counters_recover(struct hawk_head *head);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The name of a table file: made absolute at the start, since the host may go elsewhere; %p, %t and
+ * %% are replaced whenever a file is made.
+ *
+ * And who made a table file. A process that executes another program is still the same process, and
+ * the table of the program before is of no use to anybody: that file alone may be replaced.
+ */
+#include <fcntl.h>
+#include <time.h>
+
+#include "file_state.h"
+
+struct writer {
+	char *to;
+	size_t used;
+	bool fits;
+};
+
+static void put(struct writer *writer, char character)
+{
+	if (writer->used < HAWK_FILE_PATH_BYTES - 1)
+		writer->to[writer->used++] = character;
+	else
+		writer->fits = false;
+	writer->to[writer->used] = '\0';
+}
+
+static void put_text(struct writer *writer, const char *text)
+{
+	while (*text)
+		put(writer, *text++);
+}
+
+static void put_number(struct writer *writer, uint64_t number)
+{
+	uint64_t unit = 1;
+
+	while (number / unit >= 10)
+		unit *= 10;
+	for (; unit; unit /= 10)
+		put(writer, (char)('0' + number / unit % 10));
+}
+
+bool hawk_file_set_name(const char *name)
+{
+	struct writer writer = {.to = hawk_file.name, .fits = true};
+
+	if (*name != '/') {
+		static char folder[HAWK_FILE_PATH_BYTES];
+
+		if (hawk_syscall3(SYS_getcwd, (long)folder, sizeof(folder), 0) < 0)
+			return false;
+		put_text(&writer, folder);
+		put(&writer, '/');
+	}
+	put_text(&writer, name);
+	hawk_file.renames = false;
+	for (const char *at = name; *at; at++) {
+		if (*at != '%' || !at[1])
+			continue;
+		if (*++at == 'p')
+			hawk_file.renames = true;
+	}
+	return writer.fits;
+}
+
+bool hawk_file_expand_name(void)
+{
+	struct writer writer = {.to = hawk_file.path, .fits = true};
+	struct timespec now = {0};
+
+	hawk_syscall3(SYS_clock_gettime, CLOCK_REALTIME, (long)&now, 0);
+	for (const char *at = hawk_file.name; *at; at++) {
+		if (*at == '%' && at[1] == 'p') {
+			put_number(&writer, (uint64_t)hawk_syscall3(SYS_getpid, 0, 0, 0));
+			at++;
+		} else if (*at == '%' && at[1] == 't') {
+			put_number(&writer, (uint64_t)now.tv_sec);
+			at++;
+		} else if (*at == '%' && at[1] == '%') {
+			put(&writer, '%');
+			at++;
+		} else {
+			put(&writer, *at);
+		}
+	}
+	return writer.fits;
+}
+
+enum {
+	/** Fields of /proc/PID/stat between the name's ")" and the start time. */
+	START_TIME_FIELD = 20,
+	SECOND_NS = 1000000000,
+};
+
+static size_t read_file(const char *path, char *to, size_t bytes)
+{
+	long fd = hawk_syscall3(SYS_open, (long)path, O_RDONLY | O_CLOEXEC, 0);
+	long got = fd < 0 ? 0 : hawk_syscall3(SYS_read, fd, (long)to, (long)bytes - 1);
+
+	if (fd >= 0)
+		hawk_syscall3(SYS_close, fd, 0, 0);
+	to[got > 0 ? got : 0] = '\0';
+	return got > 0 ? (size_t)got : 0;
+}
+
+static uint64_t parse_number(const char *text)
+{
+	uint64_t number = 0;
+
+	for (; *text >= '0' && *text <= '9'; text++)
+		number = number * 10 + (uint64_t)(*text - '0');
+	return number;
+}
+
+static uint64_t start_ticks(void)
+{
+	static char text[1024]; /* one thread, at start-up or in a forked child */
+	size_t length = read_file("/proc/self/stat", text, sizeof(text));
+	unsigned field = 0;
+
+	while (length && text[length - 1] != ')')
+		length--;
+	for (; text[length] && field < START_TIME_FIELD; length++)
+		field += text[length] == ' ';
+	return parse_number(text + length);
+}
+
+/** From "pid:[4026531836]". */
+static uint64_t pid_namespace(void)
+{
+	char text[64] = {0};
+	long got = hawk_syscall3(SYS_readlink, (long)"/proc/self/ns/pid", (long)text,
+				 sizeof(text) - 1);
+
+	return got > 5 ? parse_number(text + 5) : 0;
+}
+
+void hawk_file_owner_self(struct hawk_file_owner *ret)
+{
+	ret->pid = (uint32_t)hawk_syscall3(SYS_getpid, 0, 0, 0);
+	ret->start_ticks = start_ticks();
+	ret->pid_namespace = pid_namespace();
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now = {0};
+
+	hawk_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
+	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
+}
+
+/** Pids and start times come again after a boot. Not compared with the start of this process: the
+ * table of a forked child began with that of its parent. */
+static bool is_of_this_boot(const struct hawk_table_header *header)
+{
+	uint64_t boot = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
+
+	return header->start_realtime_ns + 2 * (uint64_t)SECOND_NS >= boot;
+}
+
+bool hawk_file_owner_is_self(int fd)
+{
+	static struct hawk_table_header header; /* as far as the directories */
+	const size_t bytes = offsetof(struct hawk_table_header, trace_segments);
+	struct hawk_file_owner self;
+
+	if (hawk_syscall3(SYS_read, fd, (long)&header, (long)bytes) != (long)bytes ||
+	    header.magic != hawk_table_magic() || header.version != HAWK_TABLE_VERSION ||
+	    header.check != hawk_table_check(&header))
+		return false;
+	hawk_file_owner_self(&self);
+	return self.start_ticks && header.pid == self.pid &&
+	       header.process_start_ticks == self.start_ticks &&
+	       header.pid_namespace == self.pid_namespace && is_of_this_boot(&header);
+}

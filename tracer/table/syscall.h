@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * System calls made directly: they never touch errno and no other library can stand in between.
+ * Results are the kernel's: negative values are -errno.
+ */
+#ifndef HAWK_TRACER_TABLE_SYSCALL_H
+#define HAWK_TRACER_TABLE_SYSCALL_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#ifdef HAWK_MODEL
+/** The model checker of tests/model stands in for the kernel. */
+long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f);
+#else
+static inline long hawk_syscall6(long number, long a, long b, long c, long d, long e, long f)
+{
+	long result;
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+
+	__asm__ volatile("syscall"
+			 : "=a"(result)
+			 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return result;
+}
+#endif
+
+static inline long hawk_syscall3(long number, long a, long b, long c)
+{
+	return hawk_syscall6(number, a, b, c, 0, 0, 0);
+}
+
+/** Anonymous zeroed memory at `hint` exactly if `fixed` (never replacing), else anywhere; NULL on
+ * failure. */
+static inline void *hawk_map(uint64_t hint, size_t bytes, bool fixed)
+{
+	long flags = MAP_PRIVATE | MAP_ANONYMOUS | (fixed ? MAP_FIXED_NOREPLACE : 0);
+	long result = hawk_syscall6(SYS_mmap, (long)hint, (long)bytes, PROT_READ | PROT_WRITE,
+				    flags, -1, 0);
+
+	return result < 0 && result > -4096 ? NULL : (void *)result;
+}
+
+static inline void hawk_unmap(void *memory, size_t bytes)
+{
+	hawk_syscall3(SYS_munmap, (long)memory, (long)bytes, 0);
+}
+
+/**
+ * Whether 8 bytes at `address` can be read, without a fault: rt_sigprocmask with an impossible
+ * `how` copies the set from user memory first (EFAULT) and then refuses `how` (EINVAL). Needs no
+ * right that a sandbox may have taken away from a program that uses signals at all; any other
+ * answer is a sandbox's, and proves nothing.
+ */
+static inline bool hawk_readable(uint64_t address)
+{
+	const long einval = -22;
+
+	/* Without a set there is nothing to copy, and no fault. */
+	return address &&
+	       hawk_syscall6(SYS_rt_sigprocmask, ~0, (long)address, 0, 8, 0, 0) == einval;
+}
+
+#endif

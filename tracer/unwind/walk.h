@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * One step outwards from a frame, by its rule, and reading of the host's stack.
+ *
+ * The readable range of a stack is what has been proven so far: whole pages, contiguous. It is
+ * extended a page at a time by a system call; inside it a check is two instructions.
+ */
+#ifndef HAWK_TRACER_UNWIND_WALK_H
+#define HAWK_TRACER_UNWIND_WALK_H
+
+#include "rules.h"
+#include "table/syscall.h"
+#include "unwind.h"
+
+enum {
+	HAWK_WALK_FRAME_BYTES_MAX = 16 << 20, /**< no frame is larger */
+	HAWK_WALK_DOWN_BYTES_MAX = 64 << 10,  /**< a range grows downwards by at most this */
+	HAWK_WALK_PAGE_BYTES = 4096,
+
+	/** Offsets in the ucontext_t at rsp when a handler has returned to rt_sigreturn. */
+	HAWK_UCONTEXT_RBP = 120,
+	HAWK_UCONTEXT_RSP = 160,
+	HAWK_UCONTEXT_RIP = 168,
+};
+
+/** Program counters of user space. */
+#define HAWK_PC_MIN UINT64_C(4096)
+#define HAWK_PC_END (UINT64_C(1) << 47)
+
+struct hawk_readable_range {
+	uint64_t start, end;
+	uint64_t asked; /**< page of which step_frame_pointer() has made sure during this walk */
+};
+
+enum hawk_step {
+	HAWK_STEP_NEXT,      /**< there is an outer frame */
+	HAWK_STEP_OUTERMOST, /**< there is none */
+	HAWK_STEP_STUCK,     /**< there may be one, but there is no telling where */
+};
+
+/** Extends the range to `address` (8-aligned), if all pages up to there can be read. */
+bool hawk_walk_extend(struct hawk_readable_range *range, uint64_t address);
+
+/** Makes the range fit a stack pointer: keeps it if it is that stack's, else starts a new one. */
+void hawk_walk_enter_stack(struct hawk_readable_range *range, uint64_t sp);
+
+/**
+ * What may be believed of the range in later walks: memory between a thread's stack pointer and its
+ * anchor (its control block; for the first thread what the kernel left above its stack) stays while
+ * the thread runs on it. Of any other stack, a coroutine's say, the neighbours can be unmapped at
+ * any time: forgotten, to be probed again.
+ */
+void hawk_walk_remember(struct hawk_readable_range *range);
+
+/** Finds the first thread's anchor. Called once. */
+void hawk_walk_init(void);
+
+/** Reads 8 bytes at any address. False: not readable. */
+bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address, uint64_t *ret);
+
+/** Reads the 8-aligned word at `slot`. False: not readable. */
+static inline bool hawk_walk_read(struct hawk_readable_range *range, uint64_t slot, uint64_t *ret)
+{
+	if (__builtin_expect(slot - range->start >= range->end - range->start, 0) &&
+	    !hawk_walk_extend(range, slot))
+		return false;
+	*ret = *(const uint64_t *)slot;
+	return true;
+}
+
+/**
+ * Steps of every kind but HAWK_RULE_SP and HAWK_RULE_BP. As hawk_walk_step(), where the slots are
+ * none so far.
+ */
+enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
+				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next,
+				   uint32_t rule);
+
+/**
+ * Walks by libunwind from `start` outwards, `max` frames at most, and fills `pcs`, leaf first,
+ * HAWK_PC_EXACT set where due. `flags`: enum hawk_trace_flag. Returns how many; 0: libunwind cannot
+ * be had.
+ */
+uint32_t hawk_libunwind_walk(const struct hawk_frame_state *start, uint64_t *pcs, uint32_t max,
+			     uint32_t *flags);
+
+/** hawk_walk_step() for the paths that are not hot. */
+enum hawk_step hawk_walk_step_out(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+				  struct hawk_stack_frame *next);
+
+/** No way leads on from this frame. */
+static inline void hawk_walk_cut(struct hawk_stack_frame *frame)
+{
+	frame->bp_slot = 0;
+	frame->guessed = 0;
+	frame->return_offset = frame->cfa_offset = 0;
+}
+
+/** There is no way on from this frame; only walking it again can tell whether that is still so. */
+static inline enum hawk_step hawk_walk_stuck(struct hawk_stack_frame *frame)
+{
+	hawk_walk_cut(frame);
+	frame->uses_bp = 1;
+	frame->unproven = HAWK_UNPROVEN_STEP;
+	return HAWK_STEP_STUCK;
+}
+
+/** True for an interrupted program counter in the first page: a call through a null pointer. */
+static inline bool hawk_walk_is_null_call(uint64_t pc, bool exact)
+{
+	return exact && pc < HAWK_PC_MIN;
+}
+
+/** The way on from `frame` led to a `next` with this pc. */
+static inline enum hawk_step hawk_walk_arrive(struct hawk_stack_frame *frame,
+					      const struct hawk_stack_frame *next)
+{
+	if (__builtin_expect(next->state.pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN, 1) ||
+	    hawk_walk_is_null_call(next->state.pc, next->exact))
+		return HAWK_STEP_NEXT;
+	return next->state.pc ? hawk_walk_stuck(frame) : HAWK_STEP_OUTERMOST;
+}
+
+static inline uint32_t hawk_walk_rule(const struct hawk_stack_frame *frame)
+{
+	uint32_t rule;
+
+	if (__builtin_expect(hawk_unwind_options.mode == HAWK_UNWIND_FP, 0))
+		return HAWK_RULE_NO_CFI;
+	rule = hawk_rules_lookup(frame->state.pc, frame->exact);
+	return __builtin_expect(rule != 0, 1) ? rule
+					      : hawk_rules_make(frame->state.pc, frame->exact);
+}
+
+/**
+ * Steps from frame->state to next->state and notes in `frame` how. About 20 instructions and one
+ * cache line of rules, one of stack. `next->hash` and what follows it are left alone, but `exact`.
+ */
+static inline __attribute__((always_inline)) enum hawk_step
+hawk_walk_step(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+	       struct hawk_stack_frame *next)
+{
+	uint32_t rule = hawk_walk_rule(frame);
+	uint64_t bp_distance = hawk_rule_bp(rule);
+	uint64_t cfa;
+
+	frame->bp_slot = 0;
+	frame->cfa_offset = 0;
+	frame->uses_bp = frame->unproven = frame->guessed = 0;
+	next->exact = 0;
+	next->state.bp = frame->state.bp;
+	if (__builtin_expect(hawk_rule_kind(rule) == HAWK_RULE_SP, 1)) {
+		cfa = frame->state.sp + hawk_rule_cfa(rule);
+	} else if (hawk_rule_kind(rule) == HAWK_RULE_BP) {
+		cfa = frame->state.bp + hawk_rule_signed_cfa(rule);
+		frame->uses_bp = 1;
+		if (cfa - frame->state.sp - 1 >= HAWK_WALK_FRAME_BYTES_MAX || cfa & 7)
+			return hawk_walk_stuck(frame);
+	} else {
+		return hawk_walk_step_rare(range, frame, next, rule);
+	}
+	frame->return_offset = (uint32_t)(cfa - frame->state.sp);
+	if (!hawk_walk_read(range, cfa - 8, &next->state.pc))
+		return hawk_walk_stuck(frame);
+	if (bp_distance) {
+		frame->bp_slot = cfa - bp_distance;
+		if (!hawk_walk_read(range, cfa - bp_distance, &next->state.bp))
+			return hawk_walk_stuck(frame);
+	}
+	next->state.sp = cfa;
+	return hawk_walk_arrive(frame, next);
+}
+
+/** Two hashes of a stack, 128 bits together: f(frame) = mix(f(next outer frame), pc). */
+struct hawk_walk_hash {
+	uint64_t hash, check;
+};
+
+static inline struct hawk_walk_hash hawk_walk_hash_seed(uint32_t generation)
+{
+	return (struct hawk_walk_hash){((uint64_t)generation + 1) * UINT64_C(0xd6e8feb86659fd93),
+				       ((uint64_t)generation + 1) * UINT64_C(0xa0761d6478bd642f)};
+}
+
+static inline struct hawk_walk_hash hawk_walk_hash_mix(struct hawk_walk_hash outer, uint64_t pc,
+						       bool exact)
+{
+	uint64_t word = pc | (uint64_t)exact << 63;
+	unsigned __int128 product =
+		(unsigned __int128)(outer.hash ^ word ^ UINT64_C(0x2545f4914f6cdd1d)) *
+		UINT64_C(0x9e3779b97f4a7c15);
+
+	return (struct hawk_walk_hash){
+		(uint64_t)product ^ (uint64_t)(product >> 64) ^ outer.hash << 1,
+		((outer.check << 29 | outer.check >> 35) + word) * UINT64_C(0xe7037ed1a0b428db)};
+}
+
+#endif

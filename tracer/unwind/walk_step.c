@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The steps that are rare: aligned frames, signal frames, code without call frame information;
+ * growing the readable range of a stack; and walking the whole stack with nothing remembered but
+ * the caller's list of program counters.
+ */
+#include "walk.h"
+
+#include <sys/auxv.h>
+
+#include "hawk_trace_table.h"
+#include "unwind_full.h"
+
+enum {
+	ANCHOR_BYTES_MAX = 256 << 10, /**< from the outermost frame to the anchor */
+};
+
+/**
+ * The first thread's control block is not above its stack but among the mappings; what the kernel
+ * put above everything else on that stack is.
+ */
+static uint64_t first_thread_block;
+static uint64_t first_thread_anchor;
+
+static uint64_t page_of(uint64_t address)
+{
+	return address & -(uint64_t)HAWK_WALK_PAGE_BYTES;
+}
+
+static bool probe(uint64_t page)
+{
+	hawk_unwind_count(&hawk_unwind_stats.probes);
+	return hawk_readable(page);
+}
+
+static bool extend_down(struct hawk_readable_range *range, uint64_t address)
+{
+	if (range->start - address > HAWK_WALK_DOWN_BYTES_MAX)
+		return false;
+	while (range->start > address) {
+		if (!probe(range->start - HAWK_WALK_PAGE_BYTES))
+			return false;
+		range->start -= HAWK_WALK_PAGE_BYTES;
+	}
+	return true;
+}
+
+bool hawk_walk_extend(struct hawk_readable_range *range, uint64_t address)
+{
+	if (address & 7)
+		return false;
+	if (address < range->start)
+		return extend_down(range, address);
+	if (address >= range->end && address - range->end >= HAWK_WALK_FRAME_BYTES_MAX)
+		return false;
+	/* A stack pointer that has left its stack, which overflowed: the frame reaches into it. */
+	if (range->start == range->end && page_of(address) != range->end) {
+		if (probe(range->end))
+			range->end += HAWK_WALK_PAGE_BYTES;
+		else
+			range->start = range->end = page_of(address);
+	}
+	while (range->end <= address) {
+		if (!probe(range->end))
+			return false;
+		range->end += HAWK_WALK_PAGE_BYTES;
+	}
+	return true;
+}
+
+void hawk_walk_enter_stack(struct hawk_readable_range *range, uint64_t sp)
+{
+	if (sp >= range->start && sp < range->end)
+		return;
+	if (sp < range->start && range->start < range->end && extend_down(range, sp))
+		return;
+	range->start = range->end = page_of(sp);
+}
+
+static uint64_t thread_block(void)
+{
+	uint64_t pointer;
+
+	__asm__("movq %%fs:0, %0" : "=r"(pointer));
+	return pointer & -UINT64_C(8);
+}
+
+void hawk_walk_init(void)
+{
+	first_thread_block = thread_block();
+	first_thread_anchor = getauxval(AT_RANDOM) & -UINT64_C(8);
+}
+
+static uint64_t anchor_of_thread(void)
+{
+	uint64_t block = thread_block();
+
+	return block == first_thread_block ? first_thread_anchor : block;
+}
+
+static bool reaches(struct hawk_readable_range *range, uint64_t anchor)
+{
+	if (anchor < range->start || range->start == range->end)
+		return false;
+	if (anchor >= range->end && anchor - range->end >= ANCHOR_BYTES_MAX)
+		return false;
+	return hawk_walk_extend(range, anchor);
+}
+
+void hawk_walk_remember(struct hawk_readable_range *range)
+{
+	if (!reaches(range, anchor_of_thread()))
+		range->start = range->end = 0;
+}
+
+bool hawk_walk_read_anywhere(struct hawk_readable_range *range, uint64_t address, uint64_t *ret)
+{
+	bool inside = address >= range->start && range->end - range->start >= 8 &&
+		      address - range->start <= range->end - range->start - 8;
+
+	if (!inside && (address > UINT64_MAX - 8 || !hawk_readable(address)))
+		return false;
+	__builtin_memcpy(ret, (const void *)address, 8);
+	return true;
+}
+
+/** See struct hawk_stack_frame. */
+static uint32_t offset_of(const struct hawk_stack_frame *frame, uint64_t slot)
+{
+	return (uint32_t)(slot - frame->state.sp + 8);
+}
+
+/** A frame with large arrays. */
+static enum hawk_step step_far(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+			       struct hawk_stack_frame *next, uint32_t rule)
+{
+	uint64_t cfa = frame->state.sp + hawk_rule_far_cfa(rule);
+	uint64_t bp_distance = hawk_rule_far_bp(rule);
+
+	if (!rule || !hawk_walk_read(range, cfa - 8, &next->state.pc) ||
+	    (bp_distance && !hawk_walk_read(range, cfa - bp_distance, &next->state.bp)))
+		return hawk_walk_stuck(frame);
+	frame->return_offset = offset_of(frame, cfa - 8);
+	frame->bp_slot = bp_distance ? cfa - bp_distance : 0;
+	next->state.sp = cfa;
+	return hawk_walk_arrive(frame, next);
+}
+
+/** CFA = *(rbp + N). The word is part of what the step rests on. */
+static enum hawk_step step_dereferenced(struct hawk_readable_range *range,
+					struct hawk_stack_frame *frame,
+					struct hawk_stack_frame *next, uint32_t rule)
+{
+	uint64_t cfa_slot = frame->state.bp + hawk_rule_signed_cfa(rule);
+	uint64_t bp_slot = frame->state.bp + hawk_rule_signed_bp(rule);
+	uint64_t cfa;
+
+	if (cfa_slot & 7 || cfa_slot - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    !hawk_walk_read(range, cfa_slot, &cfa))
+		return hawk_walk_stuck(frame);
+	if (cfa - frame->state.sp - 1 >= HAWK_WALK_FRAME_BYTES_MAX || cfa & 7 ||
+	    bp_slot - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX)
+		return hawk_walk_stuck(frame);
+	if (!hawk_walk_read(range, cfa - 8, &next->state.pc) ||
+	    !hawk_walk_read(range, bp_slot, &next->state.bp))
+		return hawk_walk_stuck(frame);
+	frame->uses_bp = 1;
+	frame->cfa_offset = offset_of(frame, cfa_slot);
+	frame->return_offset = offset_of(frame, cfa - 8);
+	frame->bp_slot = bp_slot;
+	next->state.sp = cfa;
+	return hawk_walk_arrive(frame, next);
+}
+
+/** A handler returned here: the kernel's ucontext says what was interrupted, perhaps on another
+ * stack. */
+static enum hawk_step step_signal(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+				  struct hawk_stack_frame *next)
+{
+	uint64_t context = frame->state.sp;
+
+	if (!hawk_walk_read(range, context + HAWK_UCONTEXT_RIP, &next->state.pc) ||
+	    !hawk_walk_read(range, context + HAWK_UCONTEXT_RSP, &next->state.sp) ||
+	    !hawk_walk_read(range, context + HAWK_UCONTEXT_RBP, &next->state.bp) ||
+	    next->state.sp & 7)
+		return hawk_walk_stuck(frame);
+	frame->return_offset = offset_of(frame, context + HAWK_UCONTEXT_RIP);
+	frame->cfa_offset = offset_of(frame, context + HAWK_UCONTEXT_RSP);
+	frame->bp_slot = context + HAWK_UCONTEXT_RBP;
+	next->exact = 1;
+	hawk_walk_enter_stack(range, next->state.sp);
+	return hawk_walk_arrive(frame, next);
+}
+
+/**
+ * rbp may be any number, and what was readable when the range was made may not be any more. So ask
+ * again, once in a page and walk.
+ */
+static bool is_still_readable(struct hawk_readable_range *range, uint64_t address)
+{
+	if (page_of(address) == range->asked)
+		return true;
+	if (!probe(address))
+		return false;
+	range->asked = page_of(address);
+	return true;
+}
+
+/** A frame of a thread lies below its anchor; a register that leads beyond it was used for other
+ * things. */
+static bool leaves_thread(uint64_t sp, uint64_t bp)
+{
+	uint64_t anchor = anchor_of_thread();
+
+	return sp < anchor && bp >= anchor;
+}
+
+/** Nothing was executed there: the caller's return address is still on top. */
+static enum hawk_step step_null_call(struct hawk_readable_range *range,
+				     struct hawk_stack_frame *frame, struct hawk_stack_frame *next)
+{
+	uint64_t sp = frame->state.sp;
+
+	if (!hawk_walk_read(range, sp, &next->state.pc) ||
+	    !hawk_rules_is_return_address(next->state.pc))
+		return hawk_walk_stuck(frame);
+	frame->return_offset = offset_of(frame, sp);
+	next->state.sp = sp + 8;
+	return hawk_walk_arrive(frame, next);
+}
+
+/** Code that a just-in-time compiler made, or an option: rbp leads from frame to frame. */
+static enum hawk_step step_frame_pointer(struct hawk_readable_range *range,
+					 struct hawk_stack_frame *frame,
+					 struct hawk_stack_frame *next)
+{
+	uint64_t bp = frame->state.bp;
+
+	if (bp & 7 || bp - frame->state.sp >= HAWK_WALK_FRAME_BYTES_MAX ||
+	    leaves_thread(frame->state.sp, bp) || !is_still_readable(range, bp) ||
+	    !is_still_readable(range, bp + 8) || !hawk_walk_read(range, bp + 8, &next->state.pc) ||
+	    !hawk_walk_read(range, bp, &next->state.bp))
+		return hawk_walk_stuck(frame);
+	/* By option, rbp is followed from functions that may use it for anything. */
+	if (hawk_unwind_options.mode == HAWK_UNWIND_FP &&
+	    next->state.pc - HAWK_PC_MIN < HAWK_PC_END &&
+	    !hawk_rules_is_return_address(next->state.pc))
+		return hawk_walk_stuck(frame);
+	frame->uses_bp = 1;
+	frame->guessed = hawk_unwind_options.mode == HAWK_UNWIND_CFI ? HAWK_GUESSED_STEP : 0;
+	frame->return_offset = offset_of(frame, bp + 8);
+	frame->bp_slot = bp;
+	next->state.sp = bp + 16;
+	return hawk_walk_arrive(frame, next);
+}
+
+/** The full stepper finds registers by walking up from here: words alone prove nothing. */
+static enum hawk_step step_complex(struct hawk_readable_range *range,
+				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next)
+{
+	enum hawk_step step = hawk_unwind_full(frame, next);
+
+	hawk_unwind_count(&hawk_unwind_stats.complex_rules);
+	if (step == HAWK_STEP_STUCK)
+		return hawk_walk_stuck(frame);
+	hawk_walk_enter_stack(range, next->state.sp);
+	frame->uses_bp = 1;
+	frame->unproven = HAWK_UNPROVEN_STEP;
+	return step;
+}
+
+enum hawk_step hawk_walk_step_rare(struct hawk_readable_range *range,
+				   struct hawk_stack_frame *frame, struct hawk_stack_frame *next,
+				   uint32_t rule)
+{
+	frame->return_offset = 0;
+	switch (hawk_rule_kind(rule)) {
+	case HAWK_RULE_SP_FAR:
+		return step_far(range, frame, next, rule);
+	case HAWK_RULE_BP_DEREF:
+		return step_dereferenced(range, frame, next, rule);
+	case HAWK_RULE_SIGNAL:
+		return step_signal(range, frame, next);
+	case HAWK_RULE_OUTERMOST:
+		return HAWK_STEP_OUTERMOST;
+	case HAWK_RULE_NO_CFI:
+		if (hawk_walk_is_null_call(frame->state.pc, frame->exact))
+			return step_null_call(range, frame, next);
+		return step_frame_pointer(range, frame, next);
+	case HAWK_RULE_COMPLEX:
+		return step_complex(range, frame, next);
+	default:
+		return hawk_walk_stuck(frame);
+	}
+}
+
+enum hawk_step hawk_walk_step_out(struct hawk_readable_range *range, struct hawk_stack_frame *frame,
+				  struct hawk_stack_frame *next)
+{
+	return hawk_walk_step(range, frame, next);
+}
+
+static uint64_t pc_of(const struct hawk_stack_frame *frame)
+{
+	return frame->state.pc | (frame->exact ? HAWK_PC_EXACT : 0);
+}
+
+/** Fills `pcs` and returns how many. */
+static uint32_t walk_by_rules(const struct hawk_frame_state *start, uint64_t *pcs, uint32_t max,
+			      uint32_t *flags)
+{
+	struct hawk_stack_frame frames[2];
+	struct hawk_readable_range range = {0};
+	uint32_t count = 0, guessed = 0;
+	enum hawk_step step;
+
+	frames[0].state = *start;
+	frames[0].exact = 0;
+	hawk_walk_enter_stack(&range, start->sp);
+	do {
+		struct hawk_stack_frame *frame = &frames[count & 1];
+
+		pcs[count++] = pc_of(frame);
+		step = hawk_walk_step_out(&range, frame, &frames[count & 1]);
+		if (frame->guessed && count < max)
+			guessed = HAWK_TRACE_GUESSED;
+	} while (step == HAWK_STEP_NEXT && count < max);
+	*flags = step == HAWK_STEP_OUTERMOST ? 0
+		 : step == HAWK_STEP_STUCK   ? HAWK_TRACE_INCOMPLETE
+					     : HAWK_TRACE_TRUNCATED;
+	*flags |= guessed;
+	return count;
+}
+
+static struct hawk_walk_hash hash_of(const uint64_t *pcs, uint32_t count, uint32_t generation)
+{
+	struct hawk_walk_hash hash = hawk_walk_hash_seed(generation);
+
+	while (count-- > 0)
+		hash = hawk_walk_hash_mix(hash, pcs[count] & ~HAWK_PC_EXACT,
+					  pcs[count] & HAWK_PC_EXACT);
+	return hash;
+}
+
+void hawk_walk_stateless(const struct hawk_frame_state *start, uint64_t *pcs, uint32_t max,
+			 struct hawk_walk_result *ret)
+{
+	uint32_t flags = HAWK_TRACE_INCOMPLETE;
+	struct hawk_walk_hash hash;
+	uint32_t count = 0;
+
+	if (max > hawk_unwind_options.depth)
+		max = hawk_unwind_options.depth;
+	if (max && hawk_rules_table && start->pc - HAWK_PC_MIN < HAWK_PC_END - HAWK_PC_MIN &&
+	    !(start->sp & 7)) {
+		if (hawk_unwind_options.mode == HAWK_UNWIND_LIBUNWIND)
+			count = hawk_libunwind_walk(start, pcs, max, &flags);
+		if (!count)
+			count = walk_by_rules(start, pcs, max, &flags);
+	}
+	/* After the walk, which may have found new modules. */
+	ret->generation = hawk_modules_generation();
+	hash = hash_of(pcs, count, ret->generation);
+	ret->hash = count && hash.hash ? hash.hash : 1;
+	ret->check = count ? hash.check : 0;
+	ret->count = count;
+	ret->kept = 0;
+	ret->flags = flags;
+}
