@@ -106,41 +106,39 @@ def kill_while_it_is_read(process, seconds, *arguments):
         return asked.returncode, out.read(), err.read()
 
 
-def of_any_process(text):
-    """Without what is another in every process."""
-    return re.sub(r'0x[0-9a-f]+|thread \d+|<?[\d.]+ s\b|"age_seconds":[\d.]+', "...", text)
+def without_ages(text):
+    return re.sub(r'<?[\d.]+ s\b|"age_seconds":[\d.]+', "...", text)
 
 
 def check_killed(folder):
-    """Whenever it is killed: the whole answer, or none; of a long one there is what was printed until then."""
+    """Whenever it is killed: the whole answer, or none; of a long one there is what was printed until then.
+    What it answers is asked of the same process before: another may hold pointers in other registers."""
     program = hawk.compile_program(os.path.join(folder, "two_classes"), ["two_classes.cpp"], "g++")
     cut = 0
     for question in (["merge-paths", "--type=Apple"], ["retained", "--by=block"], ["refs"],
                      ["path", "--type=Apple", "--top=1"], ["path"], ["blocks", "--json", "--type=Apple"],
                      ["retained", "--json", "--by=tree", "--type=Apple"]):
-        wanted = None
         for step in range(8):
             process = hawk.spawn([program], stdout=subprocess.PIPE, text=True,
                                  env=hawk.tracer_environment())
             last = process.stdout.readline().strip()
             hawk.wait_for_state(process.pid, "S", "two_classes")
             arguments = [*question, last] if len(question) == 1 else question
-            if wanted is None:
-                done = hawk.run([hawk.CORE, *arguments, "--pid", str(process.pid)])
-                hawk.expect_equal((done.returncode, done.stderr), (0, ""), f"{arguments}")
-                hawk.expect(re.search(r'\[(Apple|Pear)\]| 10,000 |_bytes|"kind":"new"', done.stdout),
-                            f"{arguments}: {done.stdout[:300]!r}")
-                wanted = of_any_process(done.stdout)
+            done = hawk.run([hawk.CORE, *arguments, "--pid", str(process.pid)])
+            hawk.expect_equal((done.returncode, done.stderr), (0, ""), f"{arguments}")
+            hawk.expect(re.search(r'\[(Apple|Pear)\]| 10,000 |_bytes|"kind":"new"', done.stdout),
+                        f"{arguments}: {done.stdout[:300]!r}")
+            wanted = without_ages(done.stdout)
             if step == 0 and question[0] == "blocks":
                 check_same_blocks(process.pid, folder, question[1:], ["--json", "--function=main", "--type=Pear"])
             code, out, err = kill_while_it_is_read(process, step * 0.01, *arguments)
             cut += "ended while it was read" in err
             if code == hawk.EXIT_UNREADABLE:
-                lines = of_any_process(out[:out.rfind("\n") + 1])
+                lines = without_ages(out[:out.rfind("\n") + 1])
                 hawk.expect(wanted.startswith(lines) and (not lines or len(out) > 100000),
                             f"{arguments}: beside an error {out[:500]!r}")
             else:
-                hawk.expect_equal((code, of_any_process(out)), (0, wanted),
+                hawk.expect_equal((code, without_ages(out)), (0, wanted),
                                   f"{arguments}: killed after {step * 10} ms")
     hawk.expect(cut > 2, f"{cut} were killed in the midst of it")
 
