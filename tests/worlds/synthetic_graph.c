@@ -55,10 +55,12 @@ uint32_t graph_world_add(struct graph_world *world, uint64_t size, unsigned gap,
 	start += 16 * (uint64_t)gap + 16;
 	if (world->count == GRAPH_BLOCKS_MAX || start + size > SYNTHETIC_HEAP + GRAPH_HEAP_BYTES)
 		abort();
-	synthetic_heap_add_block(
-		world->heap,
-		(struct synthetic_block){.start = start, .size = size, .trace = trace});
-	*block = (struct hawk_block){.start = start, .size = size, .trace = trace};
+	*block = (struct hawk_block){
+		.start = start, .size = size, .trace = trace, .birth = (world->count + 1) % 2};
+	synthetic_heap_add_block(world->heap, (struct synthetic_block){.start = start,
+								       .size = size,
+								       .trace = trace,
+								       .birth = block->birth});
 	return world->count++;
 }
 
