@@ -335,7 +335,8 @@ static void expect_same_index(const struct hawk_block_index *index,
 
 /* `wish` of nothing: areas and records move on the way. */
 static struct hawk_error *make_index(const struct sweep_core *core, unsigned threads, bool runs,
-				     bool heads, uint64_t wish, struct hawk_block_index *ret)
+				     bool heads, uint64_t wish, struct hawk_block_index *ret,
+				     struct hawk_sweep_result *result)
 {
 	const struct hawk_sweep_taker taker = {
 		.context = ret,
@@ -343,40 +344,43 @@ static struct hawk_error *make_index(const struct sweep_core *core, unsigned thr
 		.reserve = runs ? hawk_block_index_reserve : NULL,
 		.fill = runs ? hawk_block_index_fill : NULL,
 	};
-	struct hawk_sweep_result result;
 	struct hawk_error *err;
 
 	check(hawk_block_index_init(ret, wish));
 	if (heads)
 		check(hawk_block_index_keep_heads(ret, wish));
 	err = hawk_sweep_beside(core->target, &core->plan, threads, &taker, NULL, NULL, NULL,
-				&result);
+				result);
 	return err ? err : hawk_block_index_finish(ret);
 }
 
 static void expect_index(const struct sweep_core *core, unsigned threads, bool heads, uint64_t wish,
-			 const struct hawk_block_index *one_by_one)
+			 const struct hawk_block_index *one_by_one,
+			 const struct hawk_sweep_result *sums)
 {
 	struct hawk_block_index other = *one_by_one;
 	struct hawk_block_index index;
+	struct hawk_sweep_result result;
 
 	if (!heads)
 		other.heads = NULL;
-	check(make_index(core, threads, true, heads, wish, &index));
+	check(make_index(core, threads, true, heads, wish, &index, &result));
 	expect_same_index(&index, &other, core->heap->size);
+	assert_memory_equal(&result, sums, sizeof(result));
 	hawk_block_index_deinit(&index);
 }
 
 static void expect_indexes(struct sweep_core *core, unsigned threads_max, const size_t windows[3])
 {
 	struct hawk_block_index one_by_one;
+	struct hawk_sweep_result sums;
 	uint64_t bytes = core->heap->size;
 
-	check(make_index(core, 1, false, true, 2 * bytes, &one_by_one));
+	check(make_index(core, 1, false, true, 2 * bytes, &one_by_one, &sums));
 	for (unsigned threads = 1; threads <= threads_max; threads++)
 		for (unsigned i = 0; i < 3; i++) {
 			core->plan.window_bytes = windows[i];
-			expect_index(core, threads, i % 2, i ? 2 * bytes : 0, &one_by_one);
+			expect_index(core, threads, i % 2, i ? 2 * bytes : 0, &one_by_one, &sums);
 		}
 	hawk_block_index_deinit(&one_by_one);
 }

@@ -278,70 +278,27 @@ static void close_large(struct large_core *core)
 	hawk_findings_deinit(&core->findings);
 }
 
-static void load_large(struct large_core *core)
+/* All that verbs make of a core. */
+static void make_everything(struct large_core *core)
 {
-	assert_null(hawk_heap_load(core->target, &core->findings, &core->heap));
-	assert_null(hawk_graph_make(&core->heap, NULL, &core->findings, &core->graph));
-}
-
-TEST(each_stage_of_loading_a_core_rises_to_its_end)
-{
-	for (unsigned threads = 1; threads <= 2; threads++) {
-		struct large_core core;
-		struct record record;
-		const struct seen *roots;
-		struct hawk_dominators dominators;
-		struct hawk_site_graph sites;
-		struct hawk_paths paths;
-		struct hawk_reach reach;
-
-		open_large(&core);
-		hawk_parallel_set_threads(threads);
-		listen(&record);
-		load_large(&core);
-		assert_null(hawk_reach_make(&core.graph, HAWK_EDGES_ALL, NULL, &reach));
-		assert_null(hawk_dominators_make(&core.graph, &reach, &dominators));
-		assert_null(hawk_site_graph_make(&core.graph, NULL, &sites));
-		assert_null(hawk_paths_find(&core.graph, HAWK_BLOCK_NOWHERE, &paths));
-		hawk_progress_listen(NULL);
-		hawk_paths_deinit(&paths);
-		hawk_site_graph_deinit(&sites);
-		hawk_dominators_deinit(&dominators);
-		hawk_reach_deinit(&reach);
-		assert_int_equal(core.heap.index.count, BLOCKS);
-		assert_non_null(find(&record, "reading memory"));
-		expect_rise(&record, "reading pointers", threads);
-		expect_rise(&record, "reading interior pointers", threads);
-		expect_rise(&record, "following pointers", threads);
-		expect_rise(&record, "finding lost blocks", threads);
-		expect_rise(&record, "finding dominators", threads);
-		expect_rise(&record, "adding up what blocks retain", threads);
-		expect_rise(&record, "numbering blocks", threads);
-		assert_non_null(find(&record, "folding pointers by site"));
-		assert_non_null(find(&record, "finding shortest paths"));
-		roots = find(&record, "reading roots");
-		assert_non_null(roots);
-		expect_all_to_end(&record);
-		close_large(&core);
-	}
-}
-
-/* What verbs make of the graph. */
-static void fold_everything(struct large_core *core)
-{
-	const struct hawk_graph *graph = &core->graph;
-	uint32_t *groups = calloc(graph->roots.count + 1, sizeof(*groups));
+	struct hawk_graph *graph = &core->graph;
 	struct hawk_site_tree tree = {0};
 	struct hawk_dominators dominators;
 	struct hawk_block_choice choice;
+	struct hawk_site_graph sites;
 	struct hawk_site_ages *ages;
 	struct hawk_leaks leaks;
 	struct hawk_paths paths;
 	struct hawk_reach reach;
+	uint32_t *groups;
 
+	assert_null(hawk_heap_load(core->target, &core->findings, &core->heap));
+	assert_null(hawk_graph_make(&core->heap, NULL, &core->findings, graph));
+	groups = calloc(graph->roots.count + 1, sizeof(*groups));
 	assert_non_null(groups);
 	assert_null(hawk_reach_make(graph, HAWK_EDGES_ALL, &graph->explained, &reach));
 	assert_null(hawk_dominators_make(graph, &reach, &dominators));
+	assert_null(hawk_site_graph_make(graph, NULL, &sites));
 	assert_null(hawk_paths_find(graph, HAWK_BLOCK_NOWHERE, &paths));
 	assert_null(hawk_site_ages_make(graph->heap, &reach, NULL, &ages));
 	assert_null(hawk_block_choice_make(graph->heap, NULL, &choice));
@@ -354,32 +311,42 @@ static void fold_everything(struct large_core *core)
 	hawk_leaks_deinit(&leaks);
 	hawk_block_choice_deinit(&choice);
 	hawk_paths_deinit(&paths);
+	hawk_site_graph_deinit(&sites);
 	hawk_dominators_deinit(&dominators);
 	hawk_reach_deinit(&reach);
 	free(ages);
 	free(groups);
 }
 
-TEST(each_stage_of_folding_blocks_rises_to_its_end)
+TEST(each_stage_rises_to_its_end)
 {
+	static const char *const rising[] = {
+		"reading pointers",       "reading interior pointers",
+		"following pointers",     "finding lost blocks",
+		"finding dominators",     "adding up what blocks retain",
+		"numbering blocks",       "reading ages",
+		"choosing blocks",        "adding up chosen blocks",
+		"recording lost blocks",  "looking for pointers to lost blocks",
+		"folding blocks by site", "folding paths by site",
+	};
+	static const char *const told[] = {"reading memory", "reading roots",
+					   "folding pointers by site", "finding shortest paths",
+					   "finding roots of blocks"};
+
 	for (unsigned threads = 1; threads <= 3; threads++) {
 		struct large_core core;
 		struct record record;
 
 		open_large(&core);
 		hawk_parallel_set_threads(threads);
-		load_large(&core);
 		listen(&record);
-		fold_everything(&core);
+		make_everything(&core);
 		hawk_progress_listen(NULL);
-		expect_rise(&record, "reading ages", threads);
-		expect_rise(&record, "choosing blocks", threads);
-		expect_rise(&record, "adding up chosen blocks", threads);
-		expect_rise(&record, "recording lost blocks", threads);
-		expect_rise(&record, "looking for pointers to lost blocks", threads);
-		expect_rise(&record, "folding blocks by site", threads);
-		expect_rise(&record, "folding paths by site", threads);
-		assert_non_null(find(&record, "finding roots of blocks"));
+		assert_int_equal(core.heap.index.count, BLOCKS);
+		for (size_t i = 0; i < COUNT_OF(rising); i++)
+			expect_rise(&record, rising[i], threads);
+		for (size_t i = 0; i < COUNT_OF(told); i++)
+			assert_non_null(find(&record, told[i]));
 		expect_all_to_end(&record);
 		close_large(&core);
 	}

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The sweep on several threads: the same blocks and sums, whatever memory looks like where one
- * share ends and the next begins; and what its taker may rely on.
+ * The sweep on several threads: memory that changes meanwhile, progress, the same sums by site.
+ * That it finds the same blocks is proven with the index of blocks.
  */
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,184 +14,6 @@
 #include "sweep_world.h"
 
 enum { PAGE = 4096 };
-
-/** What a taker saw. */
-struct seen {
-	struct hawk_block *blocks;
-	size_t count;
-	size_t capacity;
-	size_t error_at;      /**< so many blocks are refused; 0 = none */
-	unsigned refuse_runs; /**< each of so many; 0 = none */
-	bool refuse_loudly;
-	unsigned runs;
-	uint64_t filled_hash;   /**< of all blocks that were filled, in whatever order */
-	uint64_t reserved_hash; /**< likewise */
-	_Atomic uint64_t part_hashes[HAWK_SWEEP_PARTS_MAX];
-	_Atomic int filling;
-	_Atomic int busy[HAWK_SWEEP_PARTS_MAX];
-	_Atomic int broken; /**< promises; cmocka's own checks are for its thread only */
-};
-
-static void expect(struct seen *seen, bool promise)
-{
-	if (!promise)
-		atomic_fetch_add(&seen->broken, 1);
-}
-
-static uint64_t hash_block(const struct hawk_block *block)
-{
-	uint64_t hash = block->start * UINT64_C(0x9e3779b97f4a7c15) + block->size;
-
-	hash = hash * UINT64_C(0x9e3779b97f4a7c15) + block->trace;
-	return hash ^ hash >> 29;
-}
-
-static struct hawk_error *see(struct seen *seen, const struct hawk_block *blocks, size_t count)
-{
-	if (seen->count + count > seen->capacity) {
-		seen->capacity = 2 * (seen->count + count);
-		seen->blocks = realloc(seen->blocks, seen->capacity * sizeof(*seen->blocks));
-		if (!seen->blocks)
-			abort();
-	}
-	memcpy(seen->blocks + seen->count, blocks, count * sizeof(*blocks));
-	seen->count += count;
-	if (seen->error_at && seen->count >= seen->error_at)
-		return hawk_error_create(HAWK_ERROR_USAGE, "enough");
-	return NULL;
-}
-
-static struct hawk_error *take(void *context, const struct hawk_block *blocks, size_t count)
-{
-	struct seen *seen = context;
-
-	expect(seen, count > 0 && count <= HAWK_SWEEP_BATCH);
-	expect(seen, !atomic_load(&seen->filling));
-	return see(seen, blocks, count);
-}
-
-static struct hawk_error *reserve(void *context, struct hawk_sweep_run *run, bool *ret)
-{
-	struct seen *seen = context;
-
-	expect(seen, run->count > 0);
-	for (size_t i = 0; i < run->count; i++) {
-		const struct hawk_block *block = &run->blocks[i];
-
-		expect(seen, !block->depth && block->start - 16 >= run->start &&
-				     block->start <= run->end);
-		if (i + 1 < run->count)
-			expect(seen, block->start + block->size <= block[1].start - 16);
-	}
-	*ret = true;
-	seen->runs++;
-	if (seen->refuse_runs && seen->runs % seen->refuse_runs == 0) {
-		if (seen->refuse_loudly)
-			return hawk_error_create(HAWK_ERROR_USAGE, "no more runs");
-		*ret = false;
-		return NULL;
-	}
-	run->number = seen->runs;
-	for (size_t i = 0; i < run->count; i++)
-		seen->reserved_hash += hash_block(&run->blocks[i]) * run->number;
-	atomic_fetch_add(&seen->filling, 1);
-	return see(seen, run->blocks, run->count);
-}
-
-static void fill(void *context, const struct hawk_sweep_run *run, unsigned part)
-{
-	struct seen *seen = context;
-	uint64_t hash = 0;
-
-	expect(seen, part < HAWK_SWEEP_PARTS_MAX);
-	expect(seen, atomic_fetch_add(&seen->busy[part], 1) == 0);
-	for (size_t i = 0; i < run->count; i++)
-		hash += hash_block(&run->blocks[i]) * run->number;
-	atomic_fetch_add(&seen->part_hashes[part], hash);
-	atomic_fetch_sub(&seen->busy[part], 1);
-	atomic_fetch_sub(&seen->filling, 1);
-}
-
-static const struct hawk_sweep_taker seers[] = {
-	{.take = take},
-	{.take = take, .reserve = reserve, .fill = fill},
-};
-
-static struct hawk_error *sweep(const struct sweep_core *core, unsigned threads, bool runs,
-				struct seen *seen, struct hawk_sweep_result *result)
-{
-	struct hawk_sweep_taker taker = seers[runs];
-	struct hawk_error *err;
-
-	taker.context = seen;
-	err = hawk_sweep_beside(core->target, &core->plan, threads, &taker, NULL, NULL, NULL,
-				result);
-	assert_int_equal(atomic_load(&seen->broken), 0);
-	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX; i++)
-		seen->filled_hash += atomic_load(&seen->part_hashes[i]);
-	if (err)
-		return err;
-	assert_int_equal(atomic_load(&seen->filling), 0);
-	assert_true(seen->filled_hash == seen->reserved_hash);
-	return NULL;
-}
-
-static void expect_seen(const struct sweep_core *core, unsigned threads, bool runs,
-			unsigned refuse_runs, const struct seen *other,
-			const struct hawk_sweep_result *other_result)
-{
-	struct seen seen = {.refuse_runs = refuse_runs};
-	struct hawk_sweep_result result;
-
-	check(sweep(core, threads, runs, &seen, &result));
-	assert_int_equal(seen.count, other->count);
-	assert_memory_equal(seen.blocks, other->blocks, seen.count * sizeof(*seen.blocks));
-	assert_memory_equal(&result, other_result, sizeof(result));
-	free(seen.blocks);
-}
-
-TEST(threads_and_shares_change_nothing_in_spoiled_memory)
-{
-	static const size_t windows[] = {0, PAGE, 4 * PAGE, 64 * PAGE};
-	size_t blocks = 0, carved = 0, aside = 0;
-
-	for (uint64_t seed = 0; seed < 96; seed++) {
-		uint64_t size = (seed % 16 ? 256 << 10 : 3 << 20) - (seed % 5 ? 0 : 1000);
-		struct hawk_sweep_result result;
-		struct seen seen = {0};
-		struct sweep_core core;
-
-		sweep_core_open_spoiled(&core, size, seed % 3 ? PAGE : 64 * PAGE, seed);
-		check(sweep(&core, 1, false, &seen, &result));
-		for (unsigned threads = 1; threads <= 4; threads++)
-			for (unsigned i = 0; i < 4; i++) {
-				core.plan.window_bytes = windows[i];
-				expect_seen(&core, threads, i % 2, 0, &seen, &result);
-				expect_seen(&core, threads, true, 2 + i, &seen, &result);
-			}
-		blocks += seen.count;
-		carved += result.carved_objects;
-		aside += result.overlapping;
-		free(seen.blocks);
-		sweep_core_close(&core);
-	}
-	assert_true(blocks > 50000 && carved > 8000 && aside > 8000);
-}
-
-TEST(nearly_all_blocks_come_in_runs)
-{
-	struct hawk_sweep_result result;
-	struct seen seen = {0};
-	struct sweep_core core;
-
-	sweep_core_open_dense(&core, 16 << 20, 1);
-	check(sweep(&core, 3, true, &seen, &result));
-	assert_int_equal(seen.count, result.blocks);
-	/* Of 256 KiB; those in which a large block ends may come one by one. */
-	assert_in_range(seen.runs, 20, 64);
-	free(seen.blocks);
-	sweep_core_close(&core);
-}
 
 /** Memory that changes while it is read: shared with a process that does not stand still, or in a
  * core that is being written. */
@@ -290,28 +111,6 @@ TEST(a_header_that_appears_in_a_block_that_was_counted_is_set_aside)
 	}
 }
 
-TEST(the_takers_errors_end_the_sweep)
-{
-	struct hawk_sweep_result result = {.blocks = 12345};
-	struct sweep_core core;
-
-	sweep_core_open_dense(&core, 8 << 20, 2);
-	for (unsigned i = 0; i < 12; i++) {
-		struct seen seen = {.error_at = i % 3 != 2 ? 5000 : 0,
-				    .refuse_runs = i % 3 == 2 ? 7 : 0,
-				    .refuse_loudly = true};
-		struct hawk_error *err = sweep(&core, 1 + i / 3, i % 3, &seen, &result);
-
-		assert_non_null(err);
-		assert_string_equal(hawk_error_message(err),
-				    i % 3 == 2 ? "no more runs" : "enough");
-		hawk_error_destroy(err);
-		assert_int_equal(result.blocks, 12345);
-		free(seen.blocks);
-	}
-	sweep_core_close(&core);
-}
-
 static void note_progress(void *context, uint64_t done, uint64_t all)
 {
 	uint64_t *last = context;
@@ -327,15 +126,18 @@ TEST(progress_ascends_to_the_end)
 
 	sweep_core_open_dense(&core, 8 << 20, 3);
 	for (unsigned threads = 1; threads <= 4; threads++) {
-		struct seen seen = {0};
-		struct hawk_sweep_taker taker = seers[1];
+		struct hawk_block_index index;
+		const struct hawk_sweep_taker taker = {.context = &index,
+						       .take = hawk_block_index_add,
+						       .reserve = hawk_block_index_reserve,
+						       .fill = hawk_block_index_fill};
 		uint64_t done = 0;
 
-		taker.context = &seen;
+		check(hawk_block_index_init(&index, core.heap->size));
 		check(hawk_sweep_beside(core.target, &core.plan, threads, &taker, note_progress,
 					&done, NULL, &result));
 		assert_int_equal(done, result.swept_bytes);
-		free(seen.blocks);
+		hawk_block_index_deinit(&index);
 	}
 	sweep_core_close(&core);
 }
