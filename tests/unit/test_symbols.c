@@ -221,15 +221,6 @@ SYMBOLS_TEST(no_module_is_an_unknown_frame)
 	assert_null(frames[0].function);
 }
 
-SYMBOLS_TEST(a_stripped_library_has_its_dynamic_symbols)
-{
-	uint64_t address = build_inlined_as("library.so", "-O2 -shared -fPIC");
-	assert_int_equal(fixture_run("strip -s library.so"), 0);
-	open_module("library.so");
-	expect_function(address, "plain");
-	expect_status(HAWK_SYMBOL_SYMTAB);
-}
-
 SYMBOLS_TEST(a_stripped_file_that_cannot_name_a_function_is_named_once)
 {
 	uint8_t id[HAWK_MODULE_BUILD_ID_MAX];

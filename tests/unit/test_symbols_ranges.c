@@ -18,38 +18,6 @@ static void expect_id(const struct hawk_ranges *ranges, uint64_t address, int64_
 	assert_int_equal(range->id, id);
 }
 
-TEST(the_innermost_range_wins)
-{
-	struct hawk_ranges ranges = {0};
-
-	assert_true(hawk_ranges_add(&ranges, 100, 200, 0, 1));
-	assert_true(hawk_ranges_add(&ranges, 150, 160, 1, 3));
-	assert_true(hawk_ranges_add(&ranges, 120, 180, 1, 2));
-	assert_true(hawk_ranges_freeze(&ranges));
-	expect_id(&ranges, 99, -1);
-	expect_id(&ranges, 100, 1);
-	expect_id(&ranges, 119, 1);
-	expect_id(&ranges, 120, 2);
-	expect_id(&ranges, 150, 3);
-	expect_id(&ranges, 159, 3);
-	expect_id(&ranges, 160, 2);
-	expect_id(&ranges, 180, 1);
-	expect_id(&ranges, 199, 1);
-	expect_id(&ranges, 200, -1);
-	hawk_ranges_deinit(&ranges);
-}
-
-TEST(equal_starts_are_decided_by_rank)
-{
-	struct hawk_ranges ranges = {0};
-
-	assert_true(hawk_ranges_add(&ranges, 10, 20, 2, 7));
-	assert_true(hawk_ranges_add(&ranges, 10, 20, 1, 8));
-	assert_true(hawk_ranges_freeze(&ranges));
-	expect_id(&ranges, 15, 7);
-	hawk_ranges_deinit(&ranges);
-}
-
 TEST(empty_and_reversed_ranges_are_ignored)
 {
 	struct hawk_ranges ranges = {0};
