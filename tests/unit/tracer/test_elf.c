@@ -4,14 +4,10 @@
  * The dynamic section of the C library and of this program: symbols are found as dlsym() finds
  * them, and a word on a read-only page is written without making it writable for good.
  */
+#include "test.h"
+
 #include <dlfcn.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
 
 #include "unwind/elf.h"
 #include "table/syscall.h"
@@ -42,13 +38,12 @@ static struct hawk_elf open_module(const char *part)
 	return search.found;
 }
 
-static void functions_are_found_where_dlsym_finds_them(void **state)
+TEST(functions_are_found_where_dlsym_finds_them)
 {
 	static const char *const names[] = {"malloc", "free", "qsort", "__libc_free", "dlsym"};
 	struct hawk_elf libc = open_module("libc.so.6");
 
-	(void)state;
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (unsigned i = 0; i < COUNT_OF(names); i++) {
 		const Elf64_Sym *symbol = hawk_elf_find(&libc, names[i]);
 		void *handle = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 
@@ -59,11 +54,10 @@ static void functions_are_found_where_dlsym_finds_them(void **state)
 	}
 }
 
-static void what_is_no_defined_function_is_not_found(void **state)
+TEST(what_is_no_defined_function_is_not_found)
 {
 	struct hawk_elf libc = open_module("libc.so.6");
 
-	(void)state;
 	assert_null(hawk_elf_find(&libc, "mallocx"));
 	assert_null(hawk_elf_find(&libc, ""));
 	assert_null(hawk_elf_find(&libc, "environ"));         /* data */
@@ -71,11 +65,10 @@ static void what_is_no_defined_function_is_not_found(void **state)
 	assert_null(hawk_elf_find(&libc, "malloc_and_more")); /* a longer name */
 }
 
-static void the_vdso_is_left_alone(void **state)
+TEST(the_vdso_is_left_alone)
 {
 	struct search search = {.part = "linux-vdso"};
 
-	(void)state;
 	dl_iterate_phdr(match, &search);
 	assert_false(search.hit);
 }
@@ -83,34 +76,19 @@ static void the_vdso_is_left_alone(void **state)
 /** Lies on a page that the loader makes read-only, as it holds an address. */
 static const void *const relocated[] = {&open_module, NULL};
 
-static void a_word_of_a_read_only_page_is_written(void **state)
+TEST(a_word_of_a_read_only_page_is_written)
 {
 	struct hawk_elf program = open_module("");
 	uint64_t *word = (uint64_t *)(uintptr_t)&relocated[1];
 
-	(void)state;
 	assert_true(hawk_elf_owns(&program, (uint64_t)word));
 	assert_true(hawk_elf_write(&program, word, 42));
 	assert_int_equal(*(volatile uint64_t *)word, 42);
 }
 
-static void a_word_of_code_is_not_written(void **state)
+TEST(a_word_of_code_is_not_written)
 {
 	struct hawk_elf program = open_module("");
 
-	(void)state;
 	assert_false(hawk_elf_write(&program, (uint64_t *)(uintptr_t)&match, 42));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(functions_are_found_where_dlsym_finds_them),
-		cmocka_unit_test(what_is_no_defined_function_is_not_found),
-		cmocka_unit_test(the_vdso_is_left_alone),
-		cmocka_unit_test(a_word_of_a_read_only_page_is_written),
-		cmocka_unit_test(a_word_of_code_is_not_written),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

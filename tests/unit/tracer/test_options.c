@@ -3,15 +3,11 @@
  * @file
  * HAWK_OPTS: what is understood, what is reported and ignored.
  */
+#include "test.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "hawk_option_names.h"
 #include "hooks/options.h"
@@ -50,9 +46,8 @@ static int count(const char *text, const char *word)
 	return found;
 }
 
-static void values_are_set_and_nothing_is_said(void **state)
+TEST(values_are_set_and_nothing_is_said)
 {
-	(void)state;
 	assert_string_equal(parse("depth=17:unwind=fp:collapse=3:stacks=0:progname=^redis"), "");
 	assert_int_equal(hawk_options.depth, 17);
 	assert_int_equal(hawk_options.unwind, HAWK_UNWIND_FP);
@@ -61,9 +56,8 @@ static void values_are_set_and_nothing_is_said(void **state)
 	assert_string_equal(hawk_options.progname, "^redis");
 }
 
-static void sizes_have_units(void **state)
+TEST(sizes_have_units)
 {
-	(void)state;
 	assert_string_equal(parse("max_table=64M"), "");
 	assert_true(hawk_options.max_table == UINT64_C(64) << 20);
 	assert_string_equal(parse("max_table=3g"), "");
@@ -84,76 +78,69 @@ static void sizes_have_units(void **state)
 	assert_true(hawk_options.sample == 0 && !hawk_options.selective);
 }
 
-static void an_escaped_colon_belongs_to_the_value(void **state)
+TEST(an_escaped_colon_belongs_to_the_value)
 {
-	(void)state;
 	assert_string_equal(parse("progname=a\\:b:depth=2"), "");
 	assert_string_equal(hawk_options.progname, "a:b");
 	assert_int_equal(hawk_options.depth, 2);
 }
 
-static void an_unknown_option_is_reported_once_and_ignored(void **state)
+TEST(an_unknown_option_is_reported_once_and_ignored)
 {
 	const char *said = parse("depht=3:depth=4");
 
-	(void)state;
 	assert_int_equal(count(said, "unknown option 'depht'"), 1);
 	assert_int_equal(count(said, "\n"), 1);
 	assert_int_equal(hawk_options.depth, 4);
 }
 
-static void a_bad_value_is_reported_and_the_default_stays(void **state)
+TEST(a_bad_value_is_reported_and_the_default_stays)
 {
 	static const char *const bad[] = {
 		"depth=0",  "depth=513", "depth=",      "depth=3x",         "depth",
 		"stacks=2", "unwind=x",  "collapse=99", "depth=99999999999"};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
 		assert_int_equal(count(parse(bad[i]), "bad value"), 1);
 		assert_memory_equal(&hawk_options, &defaults, sizeof(defaults));
 	}
 }
 
-static void a_value_that_is_too_long_is_refused(void **state)
+TEST(a_value_that_is_too_long_is_refused)
 {
 	char text[1024] = "progname=";
 
-	(void)state;
 	memset(text + strlen(text), 'a', 600);
 	assert_int_equal(count(parse(text), "bad value"), 1);
 	assert_string_equal(hawk_options.progname, "");
 }
 
-static void empty_pairs_and_no_text_are_nothing(void **state)
+TEST(empty_pairs_and_no_text_are_nothing)
 {
-	(void)state;
 	assert_string_equal(parse(NULL), "");
 	assert_string_equal(parse(""), "");
 	assert_string_equal(parse("::depth=9::"), "");
 	assert_int_equal(hawk_options.depth, 9);
 }
 
-static void help_lists_every_option_with_its_default(void **state)
+TEST(help_lists_every_option_with_its_default)
 {
 	const char *said = parse("help=1");
 	static const char *const lines[] = {"help=0",    "progname=",  "stacks=1",    "unwind=cfi",
 					    "depth=512", "collapse=0", "max_table=0", "stats=0"};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(lines); i++)
 		assert_non_null(strstr(said, lines[i]));
 }
 
 /** `hawk-core run` refuses others. */
-static void the_names_that_are_known_elsewhere_are_the_table_s(void **state)
+TEST(the_names_that_are_known_elsewhere_are_the_table_s)
 {
 	static const char *const names[] = {HAWK_OPTION_NAMES};
 	const char *at = parse("help=1");
 	char line[64];
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
 		snprintf(line, sizeof(line), "\n  %s=", names[i]);
 		at = strstr(at, line);
 		if (!at)
@@ -164,9 +151,8 @@ static void the_names_that_are_known_elsewhere_are_the_table_s(void **state)
 		assert_memory_equal(at, "\n      ", 7); // its help, and no other option
 }
 
-static void the_program_is_matched_by_its_base_name(void **state)
+TEST(the_program_is_matched_by_its_base_name)
 {
-	(void)state;
 	parse("progname=test_opt");
 	assert_true(hawk_options_match_program());
 	parse("progname=^tracer_test_options$");
@@ -177,7 +163,7 @@ static void the_program_is_matched_by_its_base_name(void **state)
 	assert_true(hawk_options_match_program());
 }
 
-static void a_data_file_under_the_number_of_stderr_stays_as_it_is(void **state)
+TEST(a_data_file_under_the_number_of_stderr_stays_as_it_is)
 {
 	static const struct {
 		int flags;
@@ -186,9 +172,8 @@ static void a_data_file_under_the_number_of_stderr_stays_as_it_is(void **state)
 	char path[] = "/tmp/hawk-options-XXXXXX";
 	int made = mkstemp(path), saved = dup(2);
 
-	(void)state;
 	assert_true(made >= 0 && saved >= 0);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(files); i++) {
 		int file = open(path, files[i].flags | O_CLOEXEC);
 
 		dup2(file, 2);
@@ -202,22 +187,14 @@ static void a_data_file_under_the_number_of_stderr_stays_as_it_is(void **state)
 	unlink(path);
 }
 
-int main(void)
+static int keep_defaults(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(values_are_set_and_nothing_is_said),
-		cmocka_unit_test(sizes_have_units),
-		cmocka_unit_test(an_escaped_colon_belongs_to_the_value),
-		cmocka_unit_test(an_unknown_option_is_reported_once_and_ignored),
-		cmocka_unit_test(a_data_file_under_the_number_of_stderr_stays_as_it_is),
-		cmocka_unit_test(a_bad_value_is_reported_and_the_default_stays),
-		cmocka_unit_test(a_value_that_is_too_long_is_refused),
-		cmocka_unit_test(empty_pairs_and_no_text_are_nothing),
-		cmocka_unit_test(help_lists_every_option_with_its_default),
-		cmocka_unit_test(the_names_that_are_known_elsewhere_are_the_table_s),
-		cmocka_unit_test(the_program_is_matched_by_its_base_name),
-	};
-
+	(void)state;
 	defaults = hawk_options;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return 0;
+}
+
+__attribute__((constructor)) static void add_defaults(void)
+{
+	test_add_group(keep_defaults, NULL);
 }

@@ -4,41 +4,15 @@
  * The recorder in an ordinary process: headers, counters per thread, slots of exited threads,
  * nested calls.
  */
+#include "recorder_world.h"
+
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include <cmocka.h>
 
 #include "table/clock.h"
-#include "unwind/unwind.h"
-#include "hooks/options.h"
 #include "table/place.h"
-#include "hooks/record.h"
-#include "unwind/sighting.h"
-#include "table/threads.h"
-#include "table/traces.h"
-
-#define CALLER()                                                                                   \
-	((struct hawk_frame_state){                                                                \
-		.pc = (uint64_t)__builtin_return_address(0),                                       \
-		.sp = (uint64_t)__builtin_frame_address(0) + 16,                                   \
-		.bp = *(uint64_t *)__builtin_frame_address(0),                                     \
-	})
-
-static __attribute__((noinline)) uint32_t record(uint64_t bytes)
-{
-	struct hawk_frame_state caller = CALLER();
-	_Alignas(HAWK_GRANULE_BYTES) struct hawk_block_header header;
-
-	hawk_record_block(&caller, (struct hawk_new_block){&header + 1, bytes});
-	return hawk_header_trace(header.word1);
-}
 
 /** Flushed and unflushed counters of one trace, as the analyzer adds them up. */
 static struct hawk_counter_entry total_of(uint32_t trace)
@@ -62,11 +36,10 @@ static struct hawk_counter_entry total_of(uint32_t trace)
 	return total;
 }
 
-static void a_sealed_header_is_valid_only_where_it_lies(void **state)
+TEST(a_sealed_header_is_valid_only_where_it_lies)
 {
 	_Alignas(16) char memory[96] = {0}, copy[96];
 
-	(void)state;
 	hawk_header_seal(memory + 32, hawk_header_word0(HAWK_KIND_NEW, 4, 3, 20), 12345);
 	assert_true(hawk_header_valid(memory + 32));
 	memcpy(copy, memory, sizeof(copy));
@@ -76,12 +49,11 @@ static void a_sealed_header_is_valid_only_where_it_lies(void **state)
 	assert_true(hawk_header_valid(memory + 32));
 }
 
-static void an_unsealed_header_is_dead_and_keeps_its_trace(void **state)
+TEST(an_unsealed_header_is_dead_and_keeps_its_trace)
 {
 	_Alignas(16) char memory[32] = {0};
 	const struct hawk_block_header *header = (const void *)memory;
 
-	(void)state;
 	hawk_header_seal(memory + 16, hawk_header_word0(HAWK_KIND_MALLOC, 4, 0, 9), 777);
 	hawk_header_unseal(memory + 16);
 	assert_false(hawk_header_valid(memory + 16));
@@ -90,23 +62,21 @@ static void an_unsealed_header_is_dead_and_keeps_its_trace(void **state)
 }
 
 /** A foreign pointer may begin a mapping: what is before it cannot be read. */
-static void a_pointer_at_the_start_of_a_mapping_is_foreign_and_no_fault(void **state)
+TEST(a_pointer_at_the_start_of_a_mapping_is_foreign_and_no_fault)
 {
 	char *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	assert_ptr_not_equal(memory, MAP_FAILED);
 	assert_int_equal(mprotect(memory, 4096, PROT_NONE), 0);
 	assert_false(hawk_header_valid(memory + 4096));
 	munmap(memory, 8192);
 }
 
-static void the_same_call_path_has_one_id_and_counts_add_up(void **state)
+TEST(the_same_call_path_has_one_id_and_counts_add_up)
 {
 	uint32_t traces[1000];
 	struct hawk_counter_entry total;
 
-	(void)state;
 	/* Nothing else in the loop: a compiler that peels it off makes two call paths. */
 	for (int i = 0; i < 1000; i++)
 		traces[i] = record(10);
@@ -118,7 +88,7 @@ static void the_same_call_path_has_one_id_and_counts_add_up(void **state)
 	assert_int_equal(total.bytes, 10000);
 }
 
-static __attribute__((noinline)) uint32_t record_deeper(int depth)
+static NOINLINE uint32_t record_deeper(int depth)
 {
 	uint32_t trace = depth ? record_deeper(depth - 1) : record(1);
 
@@ -126,11 +96,10 @@ static __attribute__((noinline)) uint32_t record_deeper(int depth)
 	return trace;
 }
 
-static void evicted_counters_are_flushed_not_lost(void **state)
+TEST(evicted_counters_are_flushed_not_lost)
 {
 	uint32_t traces[400];
 
-	(void)state;
 	for (int round = 0; round < 3; round++)
 		for (int i = 0; i < 400; i++)
 			traces[i] = record_deeper(i);
@@ -138,12 +107,11 @@ static void evicted_counters_are_flushed_not_lost(void **state)
 		assert_int_equal(total_of(traces[i]).objects, 3);
 }
 
-static void what_is_noted_of_traces_that_are_not_there_can_be_forgotten(void **state)
+TEST(what_is_noted_of_traces_that_are_not_there_can_be_forgotten)
 {
 	struct hawk_head *head = hawk_threads_head(hawk_threads_current());
 	uint32_t trace = record(50), later = hawk_table_header->trace_count;
 
-	(void)state;
 	hawk_counters_flush_all(head);
 	hawk_threads_count(hawk_threads_current(), trace, 50);
 	head->counters[later % HAWK_COUNTER_ENTRIES] = (struct hawk_counter_entry){later, 7, 70};
@@ -163,12 +131,11 @@ static void *record_in_thread(void *argument)
 	return NULL;
 }
 
-static void slots_of_exited_threads_are_used_again_and_keep_their_counts(void **state)
+TEST(slots_of_exited_threads_are_used_again_and_keep_their_counts)
 {
 	uint32_t before = hawk_table_header->thread_count;
 	uint32_t trace = 0;
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		pthread_t thread;
 
@@ -192,12 +159,11 @@ static void record_late(void *data)
 	record(1);
 }
 
-static void threads_that_allocate_only_while_they_exit_share_a_slot(void **state)
+TEST(threads_that_allocate_only_while_they_exit_share_a_slot)
 {
 	uint32_t before = hawk_table_header->thread_count;
 	pthread_key_t key;
 
-	(void)state;
 	assert_int_equal(pthread_key_create(&key, record_late), 0);
 	for (int i = 0; i < 100; i++) {
 		pthread_t thread;
@@ -209,7 +175,7 @@ static void threads_that_allocate_only_while_they_exit_share_a_slot(void **state
 	assert_true(hawk_table_header->thread_count <= before + 1);
 }
 
-static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
+TEST(a_nested_call_is_recorded_without_touching_the_slot)
 {
 	struct hawk_slot *slot = hawk_threads_current();
 	struct hawk_counter_entry total;
@@ -217,7 +183,6 @@ static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 	struct hawk_hold hold;
 	uint32_t nested, plain = 0;
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		slot->hold->busy = i == 0 ? HAWK_BUSY_FOR_SURE : HAWK_IDLE;
 		if (i == 0) {
@@ -238,13 +203,12 @@ static void a_nested_call_is_recorded_without_touching_the_slot(void **state)
 	free(copy);
 }
 
-static void frees_are_counted(void **state)
+TEST(frees_are_counted)
 {
 	struct hawk_slot *slot = hawk_threads_current();
 	const struct hawk_thread_record *thread = &hawk_threads_head(slot)->record;
 	uint64_t objects = thread->free_objects, bytes = thread->free_bytes;
 
-	(void)state;
 	hawk_record_free(0, 100);
 	hawk_record_free(0, 23);
 	assert_int_equal(thread->free_objects - objects, 2);
@@ -267,12 +231,11 @@ static uint64_t live_of(uint32_t trace)
 	return (total_of(trace).objects - freed) & ((UINT64_C(1) << HAWK_COUNTER_OBJECTS_BITS) - 1);
 }
 
-static void frees_are_counted_by_trace_when_asked_for(void **state)
+TEST(frees_are_counted_by_trace_when_asked_for)
 {
 	uint32_t trace = record(10);
 	uint64_t live = live_of(trace);
 
-	(void)state;
 	hawk_options.live = true;
 	hawk_record_free(trace, 10);
 	assert_int_equal(live_of(trace), live - 1);
@@ -281,14 +244,13 @@ static void frees_are_counted_by_trace_when_asked_for(void **state)
 	hawk_options.live = false;
 }
 
-static void a_free_that_is_taken_back_was_none(void **state)
+TEST(a_free_that_is_taken_back_was_none)
 {
 	uint32_t trace = record(10);
 	const struct hawk_thread_record *thread =
 		&hawk_threads_head(hawk_threads_current())->record;
 	uint64_t live = live_of(trace);
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		uint64_t objects = thread->free_objects, bytes = thread->free_bytes;
 
@@ -304,7 +266,7 @@ static void a_free_that_is_taken_back_was_none(void **state)
 }
 
 /** Stops a flush before and after its one decisive step, as somebody does who jumps out. */
-static void an_interrupted_flush_is_ended_once(void **state)
+TEST(an_interrupted_flush_is_ended_once)
 {
 	uint32_t trace = record(7);
 	struct hawk_head *head = hawk_threads_head(hawk_threads_current());
@@ -314,7 +276,6 @@ static void an_interrupted_flush_is_ended_once(void **state)
 			 (uint64_t)at << HAWK_FLUSH_ENTRY_SHIFT |
 			 (uint64_t)trace << HAWK_FLUSH_TRACE_SHIFT;
 
-	(void)state;
 	head->record.flush = flush;
 	hawk_counters_recover(head); /* not applied: the entry still counts */
 	assert_int_equal(head->record.flush, 0);
@@ -328,11 +289,10 @@ static void an_interrupted_flush_is_ended_once(void **state)
 	assert_int_equal(total_of(trace).bytes, total.bytes);
 }
 
-static void births_follow_the_clock_of_a_slow_thread(void **state)
+TEST(births_follow_the_clock_of_a_slow_thread)
 {
 	struct timespec pause = {0, 300000000};
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		record(1);
 	nanosleep(&pause, NULL);
@@ -342,9 +302,9 @@ static void births_follow_the_clock_of_a_slow_thread(void **state)
 	assert_int_equal(hawk_clock_birth, hawk_birth_encode(hawk_table_header->clock_units));
 }
 
-static __attribute__((noinline)) uint32_t ping(int depth);
+static NOINLINE uint32_t ping(int depth);
 
-static __attribute__((noinline)) uint32_t pong(int depth)
+static NOINLINE uint32_t pong(int depth)
 {
 	uint32_t trace = ping(depth);
 
@@ -352,7 +312,7 @@ static __attribute__((noinline)) uint32_t pong(int depth)
 	return trace;
 }
 
-static __attribute__((noinline)) uint32_t ping(int depth)
+static NOINLINE uint32_t ping(int depth)
 {
 	uint32_t trace = depth ? pong(depth - 1) : record(1);
 
@@ -360,12 +320,11 @@ static __attribute__((noinline)) uint32_t ping(int depth)
 	return trace;
 }
 
-static void collapsed_recursion_gives_one_trace_for_all_depths(void **state)
+TEST(collapsed_recursion_gives_one_trace_for_all_depths)
 {
 	volatile int rounds = 2; /* one call site: the loop must not be unrolled */
 	uint32_t traces[2];
 
-	(void)state;
 	hawk_options.collapse = 4;
 	for (int i = 0; i < rounds; i++)
 		traces[i] = ping(5 + 2 * i);
@@ -377,13 +336,12 @@ static void collapsed_recursion_gives_one_trace_for_all_depths(void **state)
 	assert_int_not_equal(traces[0], traces[1]);
 }
 
-static void loaded_modules_are_in_the_log(void **state)
+TEST(loaded_modules_are_in_the_log)
 {
 	struct hawk_code_range range;
 	const struct hawk_module_record *record;
 	bool found = false;
 
-	(void)state;
 	hawk_modules_log_all();
 	assert_true(hawk_modules_find((uint64_t)&loaded_modules_are_in_the_log, &range));
 	assert_false(hawk_modules_find((uint64_t)&range, &range));
@@ -403,7 +361,7 @@ static void loaded_modules_are_in_the_log(void **state)
 static uint32_t record_right(uint32_t path, int depth);
 
 /** Records at the end of a path of calls, of which each bit of `path` is one. */
-static __attribute__((noinline)) uint32_t record_left(uint32_t path, int depth)
+static NOINLINE uint32_t record_left(uint32_t path, int depth)
 {
 	uint32_t trace = !depth     ? record(1)
 			 : path & 1 ? record_right(path >> 1, depth - 1)
@@ -413,7 +371,7 @@ static __attribute__((noinline)) uint32_t record_left(uint32_t path, int depth)
 	return trace;
 }
 
-static __attribute__((noinline)) uint32_t record_right(uint32_t path, int depth)
+static NOINLINE uint32_t record_right(uint32_t path, int depth)
 {
 	uint32_t trace = !depth     ? record(1)
 			 : path & 1 ? record_right(path >> 1, depth - 1)
@@ -462,13 +420,12 @@ static void record_paths(const uint32_t *ends, const uint32_t *ends_end, struct 
 }
 
 /** Fills the table: from now on there is no room for another stack. Comes last. */
-static void stacks_that_find_no_room_are_rarely_walked(void **state)
+TEST(stacks_that_find_no_room_are_rarely_walked)
 {
 	const uint32_t ends[] = {FILLING, FILLING + DROPPED, FILLING + DROPPED + KNOWN};
 	uint32_t found = 0;
 	struct after after[3];
 
-	(void)state;
 	for (uint32_t i = 0; i < FILLING + DROPPED; i++)
 		paths[i] = i;
 	for (uint32_t i = 0; i < KNOWN; i++)
@@ -488,36 +445,4 @@ static void stacks_that_find_no_room_are_rarely_walked(void **state)
 	}
 	assert_in_range(found, KNOWN - 63, KNOWN);
 	assert_int_equal(after[2].dropped - after[1].dropped, KNOWN - found);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_sealed_header_is_valid_only_where_it_lies),
-		cmocka_unit_test(an_unsealed_header_is_dead_and_keeps_its_trace),
-		cmocka_unit_test(a_pointer_at_the_start_of_a_mapping_is_foreign_and_no_fault),
-		cmocka_unit_test(the_same_call_path_has_one_id_and_counts_add_up),
-		cmocka_unit_test(evicted_counters_are_flushed_not_lost),
-		cmocka_unit_test(what_is_noted_of_traces_that_are_not_there_can_be_forgotten),
-		cmocka_unit_test(slots_of_exited_threads_are_used_again_and_keep_their_counts),
-		cmocka_unit_test(threads_that_allocate_only_while_they_exit_share_a_slot),
-		cmocka_unit_test(a_nested_call_is_recorded_without_touching_the_slot),
-		cmocka_unit_test(frees_are_counted),
-		cmocka_unit_test(frees_are_counted_by_trace_when_asked_for),
-		cmocka_unit_test(a_free_that_is_taken_back_was_none),
-		cmocka_unit_test(an_interrupted_flush_is_ended_once),
-		cmocka_unit_test(births_follow_the_clock_of_a_slow_thread),
-		cmocka_unit_test(collapsed_recursion_gives_one_trace_for_all_depths),
-		cmocka_unit_test(loaded_modules_are_in_the_log),
-		cmocka_unit_test(stacks_that_find_no_room_are_rarely_walked),
-	};
-
-	hawk_unwind_options.depth = hawk_options.depth;
-	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init())
-		return 1;
-	hawk_sighting_init();
-	if (!hawk_unwind_init())
-		return 1;
-	hawk_threads_watch_exits();
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,16 +4,9 @@
  * The sampler against the exponential distribution and against exact truth. Seeds are fixed: a test
  * passes always or never.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "recorder_world.h"
 
-#include "table/arena.h"
 #include "hooks/sampler.h"
-#include "table/threads.h"
-#include "table/traces.h"
 
 enum { MEAN = 512 << 10 };
 
@@ -35,7 +28,7 @@ static void assert_near(double found, double wanted, double tolerance)
 		fail_msg("found %.12g, wanted %.12g", found, wanted);
 }
 
-static void probabilities_are_those_of_the_exponential_function(void **state)
+TEST(probabilities_are_those_of_the_exponential_function)
 {
 	static const struct {
 		uint64_t span, mean;
@@ -51,17 +44,15 @@ static void probabilities_are_those_of_the_exponential_function(void **state)
 		{1, UINT64_C(1) << 40, 9.0949470177251e-13},
 	};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(cases); i++)
 		assert_near(fraction(hawk_sample_probability(cases[i].span, cases[i].mean)),
 			    cases[i].p, 1e-6);
 	assert_near(fraction(hawk_sample_probability(1, 1)), cases[0].p, 1e-15);
 	assert_near(fraction(hawk_sample_probability(10, 1)), cases[2].p, 1e-15);
 }
 
-static void blocks_far_larger_than_the_mean_stand_for_themselves(void **state)
+TEST(blocks_far_larger_than_the_mean_stand_for_themselves)
 {
-	(void)state;
 	assert_int_equal(hawk_sample_weight(100 * (uint64_t)MEAN, MEAN),
 			 1 << HAWK_SAMPLE_WEIGHT_SHIFT);
 	assert_int_equal(hawk_sample_weight(UINT64_C(1) << 47, 1), 1 << HAWK_SAMPLE_WEIGHT_SHIFT);
@@ -70,14 +61,13 @@ static void blocks_far_larger_than_the_mean_stand_for_themselves(void **state)
 	assert_near(weight_of(0, MEAN), MEAN + 0.5, 1e-6);
 }
 
-static void gaps_are_distributed_exponentially(void **state)
+TEST(gaps_are_distributed_exponentially)
 {
 	enum { DRAWS = 400000, BINS = 32 };
 	/* Quantiles: a gap above -ln(1 - i / 32) means is as likely as 1 - i / 32. */
 	uint64_t counts[BINS] = {0}, random = 42;
 	double sum = 0, squares = 0, chi = 0;
 
-	(void)state;
 	for (int i = 0; i < DRAWS; i++) {
 		int64_t gap = hawk_sampler_gap(&random, MEAN);
 		double in_means = (double)gap / MEAN;
@@ -133,13 +123,12 @@ static struct run sample_stream(uint64_t seed, uint64_t mean, int count)
 	return run;
 }
 
-static void estimates_are_unbiased_and_their_errors_as_predicted(void **state)
+TEST(estimates_are_unbiased_and_their_errors_as_predicted)
 {
 	enum { SEEDS = 400, COUNT = 20000 };
 	double objects = 0, bytes = 0, predicted = 0, squares = 0, true_bytes = 0;
 	uint64_t stream = 7;
 
-	(void)state;
 	for (int i = 0; i < COUNT; i++)
 		true_bytes += (double)next_size(&stream);
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -158,23 +147,21 @@ static void estimates_are_unbiased_and_their_errors_as_predicted(void **state)
 	assert_near(squares, predicted, 0.25);
 }
 
-static void every_allocation_above_many_means_is_sampled(void **state)
+TEST(every_allocation_above_many_means_is_sampled)
 {
 	struct hawk_sampler sampler = {.random = 5};
 
-	(void)state;
 	hawk_sampler_mean = 1000;
 	sampler.left = hawk_sampler_gap(&sampler.random, 1000) + 1;
 	for (int i = 0; i < 100000; i++)
 		assert_true(hawk_sampler_wants(&sampler, 50000));
 }
 
-static void empty_allocations_are_sampled_as_one_byte(void **state)
+TEST(empty_allocations_are_sampled_as_one_byte)
 {
 	struct hawk_sampler sampler = {.random = 9};
 	int sampled = 0;
 
-	(void)state;
 	hawk_sampler_mean = 100;
 	sampler.left = hawk_sampler_gap(&sampler.random, 100) + 1;
 	for (int i = 0; i < 1000000; i++)
@@ -182,23 +169,21 @@ static void empty_allocations_are_sampled_as_one_byte(void **state)
 	assert_near(sampled, 9950, 0.04); /* standard error 1 % */
 }
 
-static void those_without_a_sampler_are_sampled_just_as_often(void **state)
+TEST(those_without_a_sampler_are_sampled_just_as_often)
 {
 	int sampled = 0;
 
-	(void)state;
 	hawk_sampler_mean = 10000;
 	for (int i = 0; i < 100000; i++)
 		sampled += hawk_sampler_wants_stateless(999);
 	assert_near(sampled, 9516, 0.1); /* seeded by the table's key: ten standard errors */
 }
 
-static void a_sampler_of_zeros_starts_by_itself(void **state)
+TEST(a_sampler_of_zeros_starts_by_itself)
 {
 	struct hawk_sampler sampler = {0};
 	int sampled = 0;
 
-	(void)state;
 	hawk_sampler_mean = 1 << 20;
 	for (int i = 0; i < 1000; i++)
 		sampled += hawk_sampler_wants(&sampler, 16);
@@ -206,13 +191,12 @@ static void a_sampler_of_zeros_starts_by_itself(void **state)
 	assert_int_not_equal(sampler.random, 0);
 }
 
-static void sums_of_a_trace_follow_its_blocks(void **state)
+TEST(sums_of_a_trace_follow_its_blocks)
 {
 	const uint32_t trace = 20000; /* in the second segment */
 	const struct hawk_sample_record *record = hawk_arena_element(HAWK_ARRAY_SAMPLES, trace);
 	uint64_t weight;
 
-	(void)state;
 	hawk_sampler_mean = MEAN;
 	weight = hawk_sample_weight(100, MEAN);
 	hawk_sampler_count_allocation(trace, 100);
@@ -227,22 +211,12 @@ static void sums_of_a_trace_follow_its_blocks(void **state)
 	assert_int_equal(record[1].alloc_weight, weight);
 }
 
-int main(void)
+static int set_up_sampler(void **state)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(probabilities_are_those_of_the_exponential_function),
-		cmocka_unit_test(blocks_far_larger_than_the_mean_stand_for_themselves),
-		cmocka_unit_test(gaps_are_distributed_exponentially),
-		cmocka_unit_test(estimates_are_unbiased_and_their_errors_as_predicted),
-		cmocka_unit_test(every_allocation_above_many_means_is_sampled),
-		cmocka_unit_test(empty_allocations_are_sampled_as_one_byte),
-		cmocka_unit_test(those_without_a_sampler_are_sampled_just_as_often),
-		cmocka_unit_test(a_sampler_of_zeros_starts_by_itself),
-		cmocka_unit_test(sums_of_a_trace_follow_its_blocks),
-	};
+	return set_up_recorder(state) || !hawk_sampler_init(MEAN);
+}
 
-	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init() ||
-	    !hawk_sampler_init(MEAN))
-		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+__attribute__((constructor)) static void add_sampler(void)
+{
+	test_add_group(set_up_sampler, NULL);
 }

@@ -4,43 +4,13 @@
  * Scopes and types in the recorder: which are open, where they lie in a stack, what they are called
  * and how blocks get their types.
  */
+#include "recorder_world.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-#include <cmocka.h>
 
-#include "table/labels.h"
-#include "table/marks.h"
-#include "hooks/options.h"
-#include "hooks/record.h"
-#include "unwind/sighting.h"
-#include "table/threads.h"
-#include "table/traces.h"
 #include "hooks/annotated.h"
-
-#define NOINLINE __attribute__((noinline))
-
-#define CALLER()                                                                                   \
-	((struct hawk_frame_state){                                                                \
-		.pc = (uint64_t)__builtin_return_address(0),                                       \
-		.sp = (uint64_t)__builtin_frame_address(0) + 16,                                   \
-		.bp = *(uint64_t *)__builtin_frame_address(0),                                     \
-	})
-
-static NOINLINE uint32_t record(uint64_t bytes)
-{
-	struct hawk_frame_state caller = CALLER();
-	_Alignas(HAWK_GRANULE_BYTES) struct hawk_block_header header;
-
-	hawk_record_block(&caller, (struct hawk_new_block){&header + 1, bytes});
-	return hawk_header_trace(header.word1);
-}
 
 /** As the exported function that the header calls. */
 static NOINLINE uint32_t enter(void *object, const char *tag)
@@ -87,7 +57,7 @@ static uint64_t allocations_of(uint32_t trace)
 	return sum & ((UINT64_C(1) << HAWK_COUNTER_OBJECTS_BITS) - 1);
 }
 
-static int setup(void **state)
+static int close_scopes(void **state)
 {
 	struct hawk_slot *slot = hawk_threads_current();
 
@@ -96,12 +66,11 @@ static int setup(void **state)
 	return 0;
 }
 
-static void the_same_stack_is_another_trace_in_a_scope(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, the_same_stack_is_another_trace_in_a_scope)
 {
 	uint32_t traces[3];
 	long object;
 
-	(void)state;
 	for (volatile int i = 0; i < 3; i++) { /* not unrolled: one call of record() */
 		uint32_t token = i == 1 ? enter(&object, "tag") : 0;
 
@@ -127,14 +96,13 @@ static NOINLINE uint32_t record_in_inner(void)
 	return trace;
 }
 
-static void a_mark_says_how_many_frames_are_outside(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, a_mark_says_how_many_frames_are_outside)
 {
 	uint64_t marks[HAWK_TRACE_MARKS_MAX];
 	uint32_t count, frames, trace, token;
 	const struct hawk_trace_record *base;
 	long object;
 
-	(void)state;
 	token = enter(&object, "outer");
 	trace = record_in_inner();
 	leave(&object, token);
@@ -145,12 +113,11 @@ static void a_mark_says_how_many_frames_are_outside(void **state)
 	assert_int_equal(hawk_mark_frames_outside(marks[1]), frames - 1);
 }
 
-static void leaving_a_scope_closes_those_inside_of_it(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, leaving_a_scope_closes_those_inside_of_it)
 {
 	long objects[3];
 	uint32_t first, third;
 
-	(void)state;
 	first = enter(&objects[0], "1");
 	enter(&objects[1], "2");
 	third = enter(&objects[2], "3");
@@ -161,11 +128,10 @@ static void leaving_a_scope_closes_those_inside_of_it(void **state)
 	assert_string_equal(tags_of(record(8)), "");
 }
 
-static void a_scope_in_the_place_of_another_ends_it(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, a_scope_in_the_place_of_another_ends_it)
 {
 	long object, other;
 
-	(void)state;
 	enter(&object, "left by a jump");
 	enter(&other, "inside of it");
 	enter(&object, "next");
@@ -181,12 +147,11 @@ static NOINLINE void enter_without_leaving(void)
 	__asm__ volatile("" : : "r"(object) : "memory");
 }
 
-static void a_scope_whose_frame_is_gone_does_not_count(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, a_scope_whose_frame_is_gone_does_not_count)
 {
 	long object;
 	uint32_t token;
 
-	(void)state;
 	enter_without_leaving();
 	assert_int_equal(hawk_thread_slot->scopes.depth, 1);
 	assert_string_equal(tags_of(record(8)), "");
@@ -196,13 +161,12 @@ static void a_scope_whose_frame_is_gone_does_not_count(void **state)
 	leave(&object, token);
 }
 
-static void scopes_beyond_the_limit_are_dropped_and_counted(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, scopes_beyond_the_limit_are_dropped_and_counted)
 {
 	uint64_t before = hawk_table_header->dropped_scopes;
 	long objects[HAWK_SCOPES_DEPTH + 5];
 	uint32_t trace;
 
-	(void)state;
 	for (int i = 0; i < HAWK_SCOPES_DEPTH + 5; i++)
 		assert_true(!enter(&objects[i], i % 2 ? "odd" : "even") ==
 			    (i >= HAWK_SCOPES_DEPTH));
@@ -211,7 +175,7 @@ static void scopes_beyond_the_limit_are_dropped_and_counted(void **state)
 	assert_int_equal(hawk_arena_trace(trace)->own_count, HAWK_SCOPES_DEPTH);
 }
 
-static void recursion_counts_entries_and_the_outer_time(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, recursion_counts_entries_and_the_outer_time)
 {
 	struct hawk_label_record *label =
 		hawk_arena_label(hawk_labels_intern(HAWK_LABEL_SCOPE, 0, "recursion", 9));
@@ -219,7 +183,6 @@ static void recursion_counts_entries_and_the_outer_time(void **state)
 	uint32_t tokens[3];
 	long objects[3];
 
-	(void)state;
 	for (int i = 0; i < 3; i++)
 		tokens[i] = enter(&objects[i], "recursion");
 	nanosleep(&pause, NULL);
@@ -231,12 +194,11 @@ static void recursion_counts_entries_and_the_outer_time(void **state)
 	assert_true(label->total_ns >= 2000000);
 }
 
-static void names_are_copied_cut_and_told_apart(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, names_are_copied_cut_and_told_apart)
 {
 	char name[1000];
 	uint32_t first, longer;
 
-	(void)state;
 	strcpy(name, "in memory that changes");
 	first = hawk_labels_intern(HAWK_LABEL_TYPE, 0, name, strlen(name));
 	memset(name, 'x', sizeof(name));
@@ -267,12 +229,11 @@ static void *intern_many(void *ids)
 	return NULL;
 }
 
-static void threads_get_the_same_labels_and_traces(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, threads_get_the_same_labels_and_traces)
 {
 	static uint32_t ids[4][2 * RACE_NAMES];
 	pthread_t threads[4];
 
-	(void)state;
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, intern_many, ids[i]), 0);
 	for (int i = 0; i < 4; i++)
@@ -282,13 +243,12 @@ static void threads_get_the_same_labels_and_traces(void **state)
 		assert_memory_equal(ids[0], ids[i], sizeof(ids[0]));
 }
 
-static void a_type_moves_the_allocation_to_a_trace_of_its_own(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, a_type_moves_the_allocation_to_a_trace_of_its_own)
 {
 	_Alignas(16) char memory[2][64] = {{0}};
 	uint32_t trace = 0;
 	uint64_t before;
 
-	(void)state;
 	for (volatile int i = 0; i < 2; i++) {
 		trace = record(40);
 		hawk_header_seal(memory[i] + 16, hawk_header_word0(HAWK_KIND_MALLOC, 4, 0, 40),
@@ -312,12 +272,11 @@ static void a_type_moves_the_allocation_to_a_trace_of_its_own(void **state)
 	assert_int_equal(allocations_of(trace), before - 2);
 }
 
-static void with_only_scopes_nothing_else_has_a_stack(void **state)
+TEST_WITH(void *unused, close_scopes, NULL, with_only_scopes_nothing_else_has_a_stack)
 {
 	uint32_t token, inside;
 	long object;
 
-	(void)state;
 	hawk_options.only_scopes = hawk_options.selective = true;
 	assert_int_equal(record(8), 0);
 	token = enter(&object, "the only one");
@@ -327,31 +286,4 @@ static void with_only_scopes_nothing_else_has_a_stack(void **state)
 	assert_int_equal(record(8), 0);
 	hawk_options.only_scopes = hawk_options.selective = false;
 	assert_string_equal(tags_of(inside), "the only one");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(the_same_stack_is_another_trace_in_a_scope, setup),
-		cmocka_unit_test_setup(a_mark_says_how_many_frames_are_outside, setup),
-		cmocka_unit_test_setup(leaving_a_scope_closes_those_inside_of_it, setup),
-		cmocka_unit_test_setup(a_scope_in_the_place_of_another_ends_it, setup),
-		cmocka_unit_test_setup(a_scope_whose_frame_is_gone_does_not_count, setup),
-		cmocka_unit_test_setup(scopes_beyond_the_limit_are_dropped_and_counted, setup),
-		cmocka_unit_test_setup(recursion_counts_entries_and_the_outer_time, setup),
-		cmocka_unit_test_setup(names_are_copied_cut_and_told_apart, setup),
-		cmocka_unit_test_setup(threads_get_the_same_labels_and_traces, setup),
-		cmocka_unit_test_setup(a_type_moves_the_allocation_to_a_trace_of_its_own, setup),
-		cmocka_unit_test_setup(with_only_scopes_nothing_else_has_a_stack, setup),
-	};
-
-	hawk_unwind_options.depth = hawk_options.depth;
-	if (!hawk_arena_init(0, "") || !hawk_threads_init() || !hawk_traces_init() ||
-	    !hawk_labels_init() || !hawk_marks_init())
-		return 1;
-	hawk_sighting_init();
-	if (!hawk_unwind_init())
-		return 1;
-	hawk_threads_watch_exits();
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

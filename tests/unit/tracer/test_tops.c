@@ -4,18 +4,9 @@
  * The memo of stack tops: whatever it answers is the stack that a walk from nothing finds, while
  * tops and the frames below them change at random.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
+#include "recorder_world.h"
 
-#include "table/arena.h"
-#include "unwind/sighting.h"
 #include "unwind/tops.h"
-
-#define NOINLINE __attribute__((noinline))
 
 enum { STEPS = 300000 };
 
@@ -58,11 +49,7 @@ static void look(const struct hawk_frame_state *caller)
 
 static NOINLINE void leaf(void)
 {
-	struct hawk_frame_state caller = {
-		.pc = (uint64_t)__builtin_return_address(0),
-		.sp = (uint64_t)__builtin_frame_address(0) + 16,
-		.bp = *(uint64_t *)__builtin_frame_address(0),
-	};
+	struct hawk_frame_state caller = CALLER();
 
 	look(&caller);
 }
@@ -130,9 +117,8 @@ static NOINLINE void wander(int depth)
 	memory[0]++;
 }
 
-static void every_answer_is_what_a_walk_finds(void **state)
+TEST(every_answer_is_what_a_walk_finds)
 {
-	(void)state;
 	steps_left = STEPS;
 	while (steps_left > 0)
 		wander(0);
@@ -150,9 +136,8 @@ static NOINLINE void chain(int depth, int which)
 }
 
 /** The same innermost frames at the same places, called from another place far outside of them. */
-static void the_same_top_over_another_base_is_another_stack(void **state)
+TEST(the_same_top_over_another_base_is_another_stack)
 {
-	(void)state;
 	for (volatile int round = 0; round < 3; round++)
 		for (volatile int i = 0; i < 6; i++)
 			chain(12, i & 1);
@@ -176,11 +161,10 @@ static NOINLINE void another_way(void)
 }
 
 /** One leaf at one place, reached by two ways in turn. */
-static void ways_that_alternate_are_remembered_side_by_side(void **state)
+TEST(ways_that_alternate_are_remembered_side_by_side)
 {
 	enum { ROUNDS = 20, FIRST_ROUNDS = 3 };
 
-	(void)state;
 	hits = 0;
 	for (volatile int round = 0; round < ROUNDS; round++) {
 		one_way();
@@ -202,11 +186,10 @@ static NOINLINE void another_way_from_afar(void)
 }
 
 /** Ways that part outside of the frames that belong to an entry at first. */
-static void tops_are_remembered_with_more_frames_where_bases_alternate(void **state)
+TEST(tops_are_remembered_with_more_frames_where_bases_alternate)
 {
 	enum { ROUNDS = 20, FIRST_ROUNDS = 6 };
 
-	(void)state;
 	hits = 0;
 	for (volatile int round = 0; round < ROUNDS; round++) {
 		one_way_from_afar();
@@ -244,7 +227,7 @@ WAY(18)
 WAY(19)
 
 /** As in a program that allocates through a function of its own. */
-static void many_ways_to_one_place_are_told_apart(void **state)
+TEST(many_ways_to_one_place_are_told_apart)
 {
 	static void (*const ways[])(void) = {
 		way_0,  way_1,  way_2,  way_3,  way_4,  way_5,  way_6,  way_7,  way_8,  way_9,
@@ -252,7 +235,6 @@ static void many_ways_to_one_place_are_told_apart(void **state)
 	};
 	enum { WAYS = sizeof(ways) / sizeof(*ways), ROUNDS = 20, FIRST_ROUNDS = 4 };
 
-	(void)state;
 	hits = 0;
 	for (volatile uint32_t round = 0; round < ROUNDS; round++)
 		for (volatile uint32_t i = 0; i < WAYS; i++)
@@ -261,11 +243,10 @@ static void many_ways_to_one_place_are_told_apart(void **state)
 }
 
 /** More tops than there is room for: the oldest give way, and nothing that is found is wrong. */
-static void places_are_taken_again(void **state)
+TEST(places_are_taken_again)
 {
 	enum { DEPTHS = HAWK_STACK_TOPS + 100, FEW = 10, ROUNDS = 10, FIRST_ROUNDS = 3 };
 
-	(void)state;
 	for (volatile int round = 0; round < 4; round++)
 		for (volatile int depth = 0; depth < DEPTHS; depth++)
 			chain(depth, 0);
@@ -277,9 +258,8 @@ static void places_are_taken_again(void **state)
 	assert_true(hits >= FEW * (ROUNDS - FIRST_ROUNDS));
 }
 
-static void nothing_is_remembered_beyond_an_unload(void **state)
+TEST(nothing_is_remembered_beyond_an_unload)
 {
-	(void)state;
 	hits = 0;
 	for (int i = 0; i < 10; i++) {
 		leaf();
@@ -288,9 +268,8 @@ static void nothing_is_remembered_beyond_an_unload(void **state)
 	assert_true(hits == 0);
 }
 
-static void nothing_is_remembered_of_a_stack_that_was_disowned(void **state)
+TEST(nothing_is_remembered_of_a_stack_that_was_disowned)
 {
-	(void)state;
 	hits = 0;
 	for (int i = 0; i < 10; i++) {
 		with_locals(1);
@@ -300,25 +279,4 @@ static void nothing_is_remembered_of_a_stack_that_was_disowned(void **state)
 	for (int i = 0; i < 10; i++)
 		with_locals(i & 1);
 	assert_true(hits > 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_answer_is_what_a_walk_finds),
-		cmocka_unit_test(the_same_top_over_another_base_is_another_stack),
-		cmocka_unit_test(ways_that_alternate_are_remembered_side_by_side),
-		cmocka_unit_test(tops_are_remembered_with_more_frames_where_bases_alternate),
-		cmocka_unit_test(many_ways_to_one_place_are_told_apart),
-		cmocka_unit_test(places_are_taken_again),
-		cmocka_unit_test(nothing_is_remembered_beyond_an_unload),
-		cmocka_unit_test(nothing_is_remembered_of_a_stack_that_was_disowned),
-	};
-
-	if (!hawk_arena_init(0, ""))
-		return 1;
-	hawk_sighting_init();
-	if (!hawk_unwind_init())
-		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,10 +2,11 @@
 /**
  * @file
  * Call frame information that is not what compilers write: every byte may be wrong, and nothing
- * outside of the module may be read.
+ * outside of the module may be read. And code that comes and goes.
  */
 #include "unwind_oracle.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include "unwind/cfi.h"
@@ -23,13 +24,19 @@ static const uint8_t usual_cie[] = {1,    'z',  'R', 0, 1,    0x78, 16, 1,
 static const uint8_t usual_program[] = {0x44, 0x0e, 48, 0x86, 2,    0x48,
 					0x0a, 0x0e, 8,  0x44, 0x0b, 0};
 
-static int set_up(void **state)
+static int set_up_page(void **state)
 {
 	page = mmap(NULL, 3 * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED || mprotect(page + PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE))
+	if (page == MAP_FAILED ||
+	    mprotect(page + PAGE_BYTES, PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return -1;
 	page += PAGE_BYTES;
 	return set_up_unwinder(state);
+}
+
+__attribute__((constructor)) static void add_page(void)
+{
+	test_add_group(set_up_page, NULL);
 }
 
 static void put_number(uint8_t *at, int64_t value, size_t size)
@@ -72,9 +79,8 @@ static uint32_t rule_at(unsigned offset)
 	return hawk_rules_make((uint64_t)page + CODE_OFFSET + offset, true);
 }
 
-static void rows_follow_the_program_counter(void **state)
+TEST(rows_follow_the_program_counter)
 {
-	(void)state;
 	write_module(usual_cie, sizeof(usual_cie), usual_program, sizeof(usual_program));
 	assert_int_equal(hawk_rule_kind(rule_at(0)), HAWK_RULE_SP);
 	assert_int_equal(hawk_rule_cfa(rule_at(0)), 8);
@@ -87,11 +93,10 @@ static void rows_follow_the_program_counter(void **state)
 	assert_int_equal(hawk_rule_kind(rule_at(CODE_BYTES)), HAWK_RULE_NO_CFI);
 }
 
-static void a_return_address_is_looked_up_one_byte_before(void **state)
+TEST(a_return_address_is_looked_up_one_byte_before)
 {
 	uint64_t pc = (uint64_t)page + CODE_OFFSET + 4;
 
-	(void)state;
 	write_module(usual_cie, sizeof(usual_cie), usual_program, sizeof(usual_program));
 	hawk_unwind_invalidate();
 	assert_int_equal(hawk_rule_cfa(hawk_rules_make(pc, false)), 8);
@@ -101,12 +106,11 @@ static void a_return_address_is_looked_up_one_byte_before(void **state)
 }
 
 /** As many rules as there are program counters in a page. */
-static void rules_that_fill_a_table_are_found_in_the_next(void **state)
+TEST(rules_that_fill_a_table_are_found_in_the_next)
 {
 	enum { LAST = 1000 };
 	uint64_t first_table = hawk_rules_table;
 
-	(void)state;
 	write_module(usual_cie, sizeof(usual_cie), usual_program, sizeof(usual_program));
 	hawk_unwind_invalidate();
 	for (uint64_t pc = (uint64_t)page + 16; pc < (uint64_t)page + PAGE_BYTES; pc++) {
@@ -136,11 +140,10 @@ static uint32_t rule_of(const uint8_t *instructions, size_t size)
 
 #define RULE_OF(...) rule_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-static void every_shape_has_its_kind(void **state)
+TEST(every_shape_has_its_kind)
 {
 	uint32_t rule;
 
-	(void)state;
 	/* def_cfa rbp, 16; rbp at CFA - 16 */
 	rule = RULE_OF(0x0c, 6, 16, 0x86, 2);
 	assert_int_equal(hawk_rule_kind(rule), HAWK_RULE_BP);
@@ -173,9 +176,8 @@ static void every_shape_has_its_kind(void **state)
 	assert_int_equal(hawk_rule_cfa(rule), 16);
 }
 
-static void what_does_not_fit_is_complex_and_never_rounded(void **state)
+TEST(what_does_not_fit_is_complex_and_never_rounded)
 {
-	(void)state;
 	/* CFA on rbx; CFA = rsp + 12; CFA = rsp + 512 KiB + 8, + 8 MiB; CFA = rsp + 0 */
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x0c, 3, 16)), HAWK_RULE_COMPLEX);
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x0e, 12)), HAWK_RULE_COMPLEX);
@@ -195,11 +197,10 @@ static void what_does_not_fit_is_complex_and_never_rounded(void **state)
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x0f, 2, 0x73, 8)), HAWK_RULE_COMPLEX);
 }
 
-static void broken_programs_are_no_information(void **state)
+TEST(broken_programs_are_no_information)
 {
 	uint8_t endless[64];
 
-	(void)state;
 	/* restore_state without remember_state; an unknown instruction; CFA on register 99 */
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x0b)), HAWK_RULE_NO_CFI);
 	assert_int_equal(hawk_rule_kind(RULE_OF(0x3f)), HAWK_RULE_NO_CFI);
@@ -242,14 +243,13 @@ static void ask_everything(void)
 	hawk_scratch_give(scratch);
 }
 
-static void any_single_byte_may_be_anything(void **state)
+TEST(any_single_byte_may_be_anything)
 {
 	static const uint8_t program[] = {
 		0x0f, 4, 0x76, 0x78, 6,    0x06, 0x44, 0x0e, 48,   0x86, 2,    0x0a, 0x16, 3, 3,
 		0x73, 8, 0x22, 0x48, 0x0b, 0x10, 12,   2,    0x7c, 0x10, 0x44, 0x02, 3,    0};
 	uint8_t *start = write_module(usual_cie, sizeof(usual_cie), program, sizeof(program));
 
-	(void)state;
 	ask_everything();
 	for (uint8_t *at = start; at < page + PAGE_BYTES; at++) {
 		uint8_t right = *at;
@@ -262,9 +262,8 @@ static void any_single_byte_may_be_anything(void **state)
 	}
 }
 
-static void any_bytes_may_be_anything(void **state)
+TEST(any_bytes_may_be_anything)
 {
-	(void)state;
 	for (int round = 0; round < 30000; round++) {
 		uint8_t program[96];
 		uint8_t *start;
@@ -280,12 +279,11 @@ static void any_bytes_may_be_anything(void **state)
 	}
 }
 
-static void a_header_outside_of_the_module_is_ignored(void **state)
+TEST(a_header_outside_of_the_module_is_ignored)
 {
 	static const int64_t places[] = {-1, PAGE_BYTES - 1, PAGE_BYTES, PAGE_BYTES - 11};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(places); i++) {
 		write_module(usual_cie, sizeof(usual_cie), usual_program, sizeof(usual_program));
 		synthetic_module.eh_frame_hdr = (uint64_t)page + (uint64_t)places[i];
 		assert_int_equal(hawk_rule_kind(rule_at(4)), HAWK_RULE_NO_CFI);
@@ -316,9 +314,8 @@ static uint64_t value_of(const uint8_t *bytes, size_t size)
 #define VALUE_OF(...)                                                                              \
 	value_of((const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__}))
 
-static void operations_compute(void **state)
+TEST(operations_compute)
 {
-	(void)state;
 	assert_int_equal(VALUE_OF(0x30 + 7), 7);
 	assert_int_equal(VALUE_OF(0x08, 200), 200);
 	assert_int_equal(VALUE_OF(0x09, 200), (uint64_t)-56);
@@ -343,9 +340,8 @@ static void operations_compute(void **state)
 	assert_int_equal(VALUE_OF(0x35, 0x30, 0x28, 1, 0, 0x1f), (uint64_t)-5);
 }
 
-static void hopeless_expressions_fail(void **state)
+TEST(hopeless_expressions_fail)
 {
-	(void)state;
 	assert_int_equal(value_of(NULL, 0), UINT64_MAX);
 	assert_int_equal(VALUE_OF(0x22), UINT64_MAX);                   /* nothing to add */
 	assert_int_equal(VALUE_OF(0x70, 0), UINT64_MAX);                /* rax is not known */
@@ -358,7 +354,7 @@ static void hopeless_expressions_fail(void **state)
 	assert_int_equal(VALUE_OF(0x0e, 1, 2, 3), UINT64_MAX);
 }
 
-static void frame_pointers_are_followed_while_they_make_sense(void **state)
+TEST(frame_pointers_are_followed_while_they_make_sense)
 {
 	uint64_t stack[32] = {0}, pcs[8];
 	struct hawk_frame_state start = {0x400000, (uint64_t)&stack[0], (uint64_t)&stack[4]};
@@ -366,7 +362,6 @@ static void frame_pointers_are_followed_while_they_make_sense(void **state)
 	const uint64_t code = (uint64_t)hopeless_expressions_fail;
 	struct hawk_walk_result result;
 
-	(void)state;
 	hawk_unwind_options.mode = HAWK_UNWIND_FP;
 	stack[4] = (uint64_t)&stack[10];
 	stack[5] = code + 1;
@@ -402,22 +397,173 @@ static void frame_pointers_are_followed_while_they_make_sense(void **state)
 	hawk_unwind_options.mode = HAWK_UNWIND_CFI;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows_follow_the_program_counter),
-		cmocka_unit_test(a_return_address_is_looked_up_one_byte_before),
-		cmocka_unit_test(rules_that_fill_a_table_are_found_in_the_next),
-		cmocka_unit_test(every_shape_has_its_kind),
-		cmocka_unit_test(what_does_not_fit_is_complex_and_never_rounded),
-		cmocka_unit_test(broken_programs_are_no_information),
-		cmocka_unit_test(any_single_byte_may_be_anything),
-		cmocka_unit_test(any_bytes_may_be_anything),
-		cmocka_unit_test(a_header_outside_of_the_module_is_ignored),
-		cmocka_unit_test(operations_compute),
-		cmocka_unit_test(hopeless_expressions_fail),
-		cmocka_unit_test(frame_pointers_are_followed_while_they_make_sense),
-	};
+/* Code that comes and goes: module generations, invalidation, libraries at the address of others.
+ */
 
-	return cmocka_run_group_tests(tests, set_up, NULL);
+static void do_nothing(void)
+{
+}
+
+static void raise_generation(void)
+{
+	module_generation++;
+	hawk_unwind_note_generation();
+}
+
+static struct hawk_walk_result results[4];
+static bool same[4];
+static uint64_t misses[4];
+
+/** Walks four times from one place, which no compiler can turn into two. */
+static NOINLINE void walk_around(void (*event)(void))
+{
+	void (*volatile events[])(void) = {do_nothing, do_nothing, event, do_nothing};
+
+	volatile int rounds = 4;
+
+	for (int i = 0; i < rounds; i++) {
+		events[i]();
+		misses[i] = hawk_unwind_stats.rule_misses;
+		same[i] = walk_here();
+		results[i] = last_result;
+		misses[i] = hawk_unwind_stats.rule_misses - misses[i];
+	}
+}
+
+TEST(a_new_generation_is_no_longer_the_same_stack)
+{
+	walk_around(raise_generation);
+	assert_true(same[1]);
+	assert_int_equal(results[1].hash, results[0].hash);
+	assert_false(same[2]);
+	assert_int_equal(results[2].kept, 0);
+	assert_int_equal(results[2].count, results[1].count);
+	assert_int_equal(results[2].generation, results[1].generation + 1);
+	assert_int_not_equal(results[2].hash, results[1].hash);
+	assert_true(same[3]);
+	assert_int_equal(results[3].hash, results[2].hash);
+}
+
+TEST(an_invalidation_makes_the_stack_forget)
+{
+	walk_around(hawk_unwind_invalidate);
+	assert_true(same[1]);
+	assert_false(same[2]);
+	assert_int_equal(results[2].kept, 0);
+	assert_int_equal(misses[1], 0);
+	assert_int_equal(misses[2], results[2].count);
+	assert_true(same[3]);
+	assert_int_equal(results[3].hash, results[0].hash);
+}
+
+/*
+ * Two libraries, one after the other, at the same address: their functions differ in the size of
+ * their frames.
+ */
+
+/** void function(void (*callee)(void)): sub $frame, %rsp; call *%rdi; add $frame, %rsp; ret */
+static void write_library(uint8_t frame)
+{
+	const uint8_t code[] = {0x48, 0x83, 0xec, frame, 0xff, 0xd7, 0x48, 0x83, 0xc4, frame, 0xc3};
+	/* advance 4; def_cfa_offset frame + 8; advance 6; def_cfa_offset 8 */
+	const uint8_t program[] = {0x44, 0x0e, (uint8_t)(frame + 8), 0x46, 0x0e, 8};
+
+	write_module(usual_cie, sizeof(usual_cie), program, sizeof(program));
+	memcpy(page + CODE_OFFSET, code, sizeof(code));
+}
+
+static uint32_t frames_seen;
+static struct hawk_frame_state library_frame, above_library;
+
+static void look(void)
+{
+	walk_here();
+	frames_seen = last_result.count;
+	for (uint32_t i = 1; i < last_result.count; i++) {
+		const struct hawk_stack_frame *frame = &kept_stack->frames[i];
+
+		if (frame->state.pc < synthetic_module.start ||
+		    frame->state.pc >= synthetic_module.end)
+			continue;
+		library_frame = frame->state;
+		above_library = kept_stack->frames[i - 1].state;
+		return;
+	}
+	fail_msg("the library's frame is missing");
+}
+
+static NOINLINE void call_library(uint8_t frame)
+{
+	void (*function)(void (*)(void)) = (void (*)(void (*)(void)))(page + CODE_OFFSET);
+
+	above_library.sp = 0;
+	function(look);
+	assert_int_equal(above_library.sp - library_frame.sp, frame + 8);
+	assert_int_equal(last_result.flags, 0);
+}
+
+TEST(a_library_at_the_address_of_another_has_its_own_rules)
+{
+	uint32_t complete;
+
+	write_library(8);
+	call_library(8);
+	complete = frames_seen;
+	for (int i = 0; i < 50; i++) {
+		uint8_t frame = (uint8_t)(8 + 16 * (i % 6));
+
+		write_library(frame);
+		hawk_unwind_invalidate();
+		call_library(frame);
+		assert_int_equal(frames_seen, complete);
+		call_library(frame);
+	}
+	synthetic_module = (struct hawk_code_range){0};
+}
+
+static bool stop_filling;
+
+/** Keeps the cache full of rules of the synthetic library, as fast as it can. */
+static void *fill_rules(void *data)
+{
+	uint64_t pcs[4];
+	uint64_t stack[64] = {0};
+	struct hawk_frame_state start = {.pc = *(const uint64_t *)data, .sp = (uint64_t)stack};
+	struct hawk_walk_result result;
+
+	while (!__atomic_load_n(&stop_filling, __ATOMIC_RELAXED))
+		hawk_walk_stateless(&start, pcs, 4, &result);
+	return NULL;
+}
+
+TEST(no_stale_rule_survives_a_flush)
+{
+	uint64_t pc = (uint64_t)page + CODE_OFFSET + 6;
+	uint64_t stack[64], pcs[4];
+	struct hawk_frame_state start = {.pc = pc, .sp = (uint64_t)stack};
+	struct hawk_walk_result result;
+	pthread_t thread;
+
+	write_library(8);
+	stop_filling = false;
+	assert_int_equal(pthread_create(&thread, NULL, fill_rules, &pc), 0);
+	for (int i = 0; i < 2000; i++) {
+		uint8_t frame = (uint8_t)(8 + 16 * (i % 6));
+
+		write_library(frame);
+		hawk_unwind_invalidate();
+		for (int j = 0; j < 64; j++)
+			stack[j] = (uint64_t)j << 20;
+		/* The filler may have read a half-written description: but never one of before. */
+		for (int tries = 0;; tries++) {
+			hawk_walk_stateless(&start, pcs, 2, &result);
+			if (result.count == 2 && pcs[1] == (uint64_t)(frame / 8) << 20)
+				break;
+			assert_true(tries < 1);
+			hawk_unwind_invalidate();
+		}
+	}
+	__atomic_store_n(&stop_filling, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	synthetic_module = (struct hawk_code_range){0};
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Every kind of frame that C code leaves on a stack, compared frame by frame with libunwind.
+ * Every kind of frame that C and C++ code leaves on a stack, compared frame by frame with
+ * libunwind.
  */
 #include "unwind_oracle.h"
-
-#if HAWK_HAVE_LIBUNWIND
 
 #include <alloca.h>
 #include <pthread.h>
 #include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
+
+#include "test_unwind_frames_cxx.h"
 
 static volatile int sink;
 static volatile int never;
@@ -29,9 +30,8 @@ static NOINLINE int recurse(int depth)
 	return result;
 }
 
-static void plain_recursion_is_exact(void **state)
+static void plain_recursion_is_exact(void)
 {
-	(void)state;
 	for (int depth = 0; depth < 100; depth += 7)
 		assert_int_equal(recurse(depth), depth + 1);
 }
@@ -51,9 +51,8 @@ static NOINLINE int recurse_with_alloca(int depth, size_t size)
 	return result;
 }
 
-static void frames_with_alloca_use_rbp(void **state)
+static void frames_with_alloca_use_rbp(void)
 {
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		recurse_with_alloca(i, 16);
 		assert_true(kept_stack->frames[kept_stack->count - 1].needs_bp);
@@ -98,11 +97,10 @@ static void check_under_large_frame(void)
 	recurse_with_alloca(1, 16);
 }
 
-static void large_frames_have_rules(void **state)
+static void large_frames_have_rules(void)
 {
 	uint64_t before = hawk_unwind_stats.complex_rules;
 
-	(void)state;
 	for (int depth = 0; depth < 4; depth++)
 		assert_int_equal(under_large_arrays(depth), 3);
 	for (int round = 0; round < 3; round++) {
@@ -127,9 +125,8 @@ static NOINLINE int recurse_aligned(int depth, long a, long b, long c, long d, l
 	return (int)local[7] + memory[0];
 }
 
-static void overaligned_frames_are_exact(void **state)
+static void overaligned_frames_are_exact(void)
 {
-	(void)state;
 	for (int i = 0; i < 6; i++) {
 		recurse_aligned(i, 1, 2, 3, 4, 5, 6, 7);
 		recurse(i);
@@ -145,11 +142,10 @@ static int compare_and_check(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-static void callbacks_of_the_c_library_are_exact(void **state)
+static void callbacks_of_the_c_library_are_exact(void)
 {
 	int small[64], large[4096];
 
-	(void)state;
 	for (int i = 0; i < 64; i++)
 		small[i] = i * 37 % 64;
 	for (int i = 0; i < 4096; i++)
@@ -214,9 +210,8 @@ static bool has_exact_frame(const struct hawk_stack *stack)
 	return false;
 }
 
-static void signal_frames_are_stepped_over(void **state)
+static void signal_frames_are_stepped_over(void)
 {
-	(void)state;
 	install(SIGUSR1, 0, false);
 	install(SIGUSR2, 0, true);
 	for (int i = 0; i < 3; i++) {
@@ -228,11 +223,10 @@ static void signal_frames_are_stepped_over(void **state)
 	}
 }
 
-static void interrupted_leaves_are_exact(void **state)
+static void interrupted_leaves_are_exact(void)
 {
 	struct sigaction action = {.sa_sigaction = skip_instruction, .sa_flags = SA_SIGINFO};
 
-	(void)state;
 	assert_int_equal(sigaction(SIGILL, &action, NULL), 0);
 	assert_int_equal(interrupted_leaf(1), 2);
 	action.sa_flags |= SA_NODEFER;
@@ -240,7 +234,7 @@ static void interrupted_leaves_are_exact(void **state)
 	assert_int_equal(interrupted_leaf(5), 6);
 }
 
-static void signal_stacks_above_and_below_are_exact(void **state)
+static void signal_stacks_above_and_below_are_exact(void)
 {
 	size_t size = 1 << 20;
 	char *low = allocate(size);
@@ -249,7 +243,6 @@ static void signal_stacks_above_and_below_are_exact(void **state)
 			    {.ss_sp = on_stack, .ss_size = sizeof(on_stack)}};
 	stack_t none = {.ss_flags = SS_DISABLE};
 
-	(void)state;
 	install(SIGUSR1, SA_ONSTACK, false);
 	install(SIGUSR2, SA_ONSTACK | SA_NODEFER, true);
 	for (int i = 0; i < 2; i++) {
@@ -274,9 +267,8 @@ static NOINLINE void jump_out(jmp_buf *target, int depth)
 		longjmp(*target, 1);
 }
 
-static void stacks_after_longjmp_are_exact(void **state)
+static void stacks_after_longjmp_are_exact(void)
 {
-	(void)state;
 	for (volatile int i = 0; i < 20; i++) {
 		jmp_buf target;
 
@@ -300,12 +292,11 @@ static void check_plainly(void)
 	recurse(1);
 }
 
-static void garbage_in_rbp_is_harmless(void **state)
+static void garbage_in_rbp_is_harmless(void)
 {
 	static const uint64_t garbage[] = {0, 1, 8, 4096, UINT64_MAX, UINT64_MAX - 7, 1ull << 47};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(garbage) / sizeof(garbage[0]); i++)
+	for (size_t i = 0; i < COUNT_OF(garbage); i++)
 		with_garbage_rbp(garbage[i], check_plainly);
 }
 
@@ -318,11 +309,10 @@ static void *check_in_thread(void *data)
 	return NULL;
 }
 
-static void threads_are_exact_side_by_side(void **state)
+static void threads_are_exact_side_by_side(void)
 {
 	pthread_t threads[8];
 
-	(void)state;
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(
 			pthread_create(&threads[i], NULL, check_in_thread, (void *)(intptr_t)i), 0);
@@ -341,12 +331,11 @@ static void coroutine(int number)
 	}
 }
 
-static void coroutines_are_exact(void **state)
+static void coroutines_are_exact(void)
 {
 	size_t size = 1 << 18;
 	char *stacks[2];
 
-	(void)state;
 	for (int i = 0; i < 2; i++) {
 		stacks[i] = allocate(size);
 		getcontext(&coroutine_contexts[i]);
@@ -389,11 +378,10 @@ static NOINLINE void call_at_offset(size_t offset)
 	NO_TAIL_CALL();
 }
 
-static void frames_on_other_registers_take_the_full_stepper(void **state)
+static void frames_on_other_registers_take_the_full_stepper(void)
 {
 	uint64_t before = hawk_unwind_stats.complex_rules;
 
-	(void)state;
 	for (size_t offset = 16; offset < 256; offset += 16)
 		call_at_offset(offset);
 	if (hawk_unwind_options.mode == HAWK_UNWIND_CFI)
@@ -415,11 +403,10 @@ __asm__(".text\n.type by_expression, @function\nby_expression:\n.cfi_startproc\n
 	".cfi_endproc\n.size by_expression, .-by_expression\n");
 extern void by_expression(void (*function)(void)) __asm__("by_expression");
 
-static void expressions_are_evaluated(void **state)
+static void expressions_are_evaluated(void)
 {
 	uint64_t before = hawk_unwind_stats.complex_rules;
 
-	(void)state;
 	by_expression(check_under_rbx);
 	if (hawk_unwind_options.mode == HAWK_UNWIND_CFI)
 		assert_true(hawk_unwind_stats.complex_rules > before);
@@ -453,55 +440,103 @@ static NOINLINE int call_lazily(void)
 	return getpagesize() + 1;
 }
 
-static void every_instruction_of_a_lazy_binding_is_exact(void **state)
+static void every_instruction_of_a_lazy_binding_is_exact(void)
 {
 	struct sigaction action = {.sa_sigaction = check_instruction, .sa_flags = SA_SIGINFO};
 
-	(void)state;
 	assert_int_equal(sigaction(SIGTRAP, &action, NULL), 0);
 	assert_int_equal(step_through(call_lazily), 4097);
 	if (hawk_unwind_options.mode == HAWK_UNWIND_CFI)
 		assert_true(traps > 20); /* hundreds, unless LD_BIND_NOW is set */
 }
 
-/** The same with libunwind inside the tracer, as option unwind=libunwind has it. */
-static int set_up_libunwind(void **state)
+/* C++: templates, inlining, destructors and handlers while an exception is in flight. The code
+ * itself is in test_unwind_frames_cxx.cpp. */
+
+void check_from_cxx(void)
 {
-	(void)state;
-	hawk_unwind_options.mode = HAWK_UNWIND_LIBUNWIND;
-	return hawk_unwind_load_libunwind() ? 0 : -1;
+	check_here();
 }
 
-int main(void)
+static void templates_and_inlined_frames_are_exact(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(plain_recursion_is_exact),
-		cmocka_unit_test(frames_with_alloca_use_rbp),
-		cmocka_unit_test(large_frames_have_rules),
-		cmocka_unit_test(overaligned_frames_are_exact),
-		cmocka_unit_test(callbacks_of_the_c_library_are_exact),
-		cmocka_unit_test(signal_frames_are_stepped_over),
-		cmocka_unit_test(interrupted_leaves_are_exact),
-		cmocka_unit_test(signal_stacks_above_and_below_are_exact),
-		cmocka_unit_test(stacks_after_longjmp_are_exact),
-		cmocka_unit_test(garbage_in_rbp_is_harmless),
-		cmocka_unit_test(threads_are_exact_side_by_side),
-		cmocka_unit_test(coroutines_are_exact),
-		cmocka_unit_test(frames_on_other_registers_take_the_full_stepper),
-		cmocka_unit_test(expressions_are_evaluated),
-		cmocka_unit_test(every_instruction_of_a_lazy_binding_is_exact),
+	uint64_t before = checks_done;
+
+	assert_int_equal(cxx_templates(), 55);
+	assert_true(checks_done >= before + 10);
+}
+
+static void algorithms_and_closures_are_exact(void)
+{
+	uint64_t before = checks_done;
+
+	assert_int_equal(cxx_algorithms(), 1);
+	assert_true(checks_done > before + 20);
+}
+
+static void virtual_calls_through_thunks_are_exact(void)
+{
+	assert_int_equal(cxx_virtual_calls(), 3);
+}
+
+static void exceptions_in_flight_are_exact(void)
+{
+	uint64_t before = checks_done;
+
+	for (int depth = 0; depth < 12; depth++)
+		assert_int_equal(cxx_exceptions(depth), depth);
+	assert_true(checks_done > before + 100);
+}
+
+static void frames_of_the_exception_machinery_are_exact(void)
+{
+	assert_true(cxx_backtrace() > 3);
+}
+
+static void static_initialisation_on_demand_is_exact(void)
+{
+	assert_int_equal(cxx_static_initialisation(), 7);
+}
+
+static void check_every_frame(void)
+{
+	static void (*const checks[])(void) = {
+		plain_recursion_is_exact,
+		frames_with_alloca_use_rbp,
+		large_frames_have_rules,
+		overaligned_frames_are_exact,
+		callbacks_of_the_c_library_are_exact,
+		signal_frames_are_stepped_over,
+		interrupted_leaves_are_exact,
+		signal_stacks_above_and_below_are_exact,
+		stacks_after_longjmp_are_exact,
+		garbage_in_rbp_is_harmless,
+		threads_are_exact_side_by_side,
+		coroutines_are_exact,
+		frames_on_other_registers_take_the_full_stepper,
+		expressions_are_evaluated,
+		every_instruction_of_a_lazy_binding_is_exact,
+		templates_and_inlined_frames_are_exact,
+		algorithms_and_closures_are_exact,
+		virtual_calls_through_thunks_are_exact,
+		exceptions_in_flight_are_exact,
+		frames_of_the_exception_machinery_are_exact,
+		static_initialisation_on_demand_is_exact,
 	};
 
-	return cmocka_run_group_tests_name("own stepper", tests, set_up_unwinder, NULL) +
-	       cmocka_run_group_tests_name("libunwind", tests, set_up_libunwind, NULL);
+	for (size_t i = 0; i < COUNT_OF(checks); i++)
+		checks[i]();
 }
 
-#else
-
-int main(void)
+TEST(the_own_stepper_is_exact)
 {
-	fputs("skipped: built without libunwind, the oracle\n", stderr);
-	return 77;
+	check_every_frame();
 }
 
-#endif
+/** The same with libunwind inside the tracer, as option unwind=libunwind has it. */
+TEST(libunwind_is_exact)
+{
+	hawk_unwind_options.mode = HAWK_UNWIND_LIBUNWIND;
+	assert_true(hawk_unwind_load_libunwind());
+	check_every_frame();
+}

@@ -6,8 +6,6 @@
  */
 #include "unwind_oracle.h"
 
-#if HAWK_HAVE_LIBUNWIND
-
 #include <alloca.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -117,27 +115,24 @@ static void wander_randomly(uint32_t seed, int checks, int limit)
 		wander(0);
 }
 
-static void random_walks_agree_with_the_oracle(void **state)
+TEST(random_walks_agree_with_the_oracle)
 {
 	uint64_t before = frames_reused;
 
-	(void)state;
 	with_rbx = false;
 	wander_randomly(1, RANDOM_CHECKS, 40);
 	assert_true(frames_reused - before > RANDOM_CHECKS * 8);
 }
 
-static void random_walks_with_complex_frames_agree(void **state)
+TEST(random_walks_with_complex_frames_agree)
 {
-	(void)state;
 	with_rbx = true;
 	wander_randomly(2, RANDOM_CHECKS / 4, 12);
 	with_rbx = false;
 }
 
-static void random_walks_with_small_depths_agree(void **state)
+TEST(random_walks_with_small_depths_agree)
 {
-	(void)state;
 	for (uint32_t depth = 1; depth < 40; depth += depth < 8 ? 1 : 7) {
 		hawk_unwind_options.depth = depth;
 		wander_randomly(depth, RANDOM_CHECKS / 20, 24);
@@ -145,9 +140,8 @@ static void random_walks_with_small_depths_agree(void **state)
 	hawk_unwind_options.depth = HAWK_STACK_FRAMES;
 }
 
-static void random_walks_of_unwinds_by_libunwind_agree(void **state)
+TEST(random_walks_of_unwinds_by_libunwind_agree)
 {
-	(void)state;
 	assert_true(hawk_unwind_load_libunwind());
 	hawk_unwind_options.mode = HAWK_UNWIND_LIBUNWIND;
 	wander_randomly(3, RANDOM_CHECKS / 10, 20);
@@ -169,7 +163,7 @@ static NOINLINE int recurse(int depth, void (*function)(void))
 	return result;
 }
 
-static void check(void)
+static void check_plainly(void)
 {
 	check_here();
 }
@@ -177,17 +171,16 @@ static void check(void)
 static void check_five_times_up_and_down(void)
 {
 	for (int i = 0; i < 5; i++) {
-		recurse(i, check);
+		recurse(i, check_plainly);
 		check_here();
 	}
 }
 
-static void deep_recursion_is_cut_off_at_the_depth(void **state)
+TEST(deep_recursion_is_cut_off_at_the_depth)
 {
 	static const uint32_t depths[] = {512, 511, 100, 2, 1};
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(depths) / sizeof(depths[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(depths); i++) {
 		hawk_unwind_options.depth = depths[i];
 		recurse(10000, check_five_times_up_and_down);
 		assert_int_equal(kept_stack->count, depths[i]);
@@ -196,18 +189,17 @@ static void deep_recursion_is_cut_off_at_the_depth(void **state)
 	hawk_unwind_options.depth = HAWK_STACK_FRAMES;
 }
 
-static void a_stack_of_just_the_depth_is_complete(void **state)
+TEST(a_stack_of_just_the_depth_is_complete)
 {
 	uint32_t count;
 
-	(void)state;
-	recurse(5, check);
+	recurse(5, check_plainly);
 	count = kept_stack->count;
 	for (uint32_t depth = count - 2; depth < count + 3; depth++) {
 		hawk_unwind_options.depth = depth;
 		for (int i = 3; i < 8; i++)
-			recurse(i, check);
-		recurse(5, check);
+			recurse(i, check_plainly);
+		recurse(5, check_plainly);
 		assert_int_equal(kept_stack->flags, depth < count ? HAWK_TRACE_TRUNCATED : 0);
 	}
 	hawk_unwind_options.depth = HAWK_STACK_FRAMES;
@@ -237,12 +229,11 @@ static void *recurse_on_a_small_stack(void *data)
 	return data;
 }
 
-static void a_thread_with_a_minimal_stack_walks(void **state)
+TEST(a_thread_with_a_minimal_stack_walks)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	(void)state;
 	pthread_attr_init(&attributes);
 	assert_int_equal(pthread_attr_setstacksize(&attributes, 16384), 0);
 	hawk_unwind_invalidate();
@@ -275,13 +266,12 @@ static NOINLINE size_t dirty_bytes(void)
 	return PAINT_BYTES - i;
 }
 
-static void a_walk_takes_little_of_the_stack(void **state)
+TEST(a_walk_takes_little_of_the_stack)
 {
 	volatile int rounds = 3;
 	size_t dirty[3];
 
-	(void)state;
-	recurse(3, check);
+	recurse(3, check_plainly);
 	hawk_unwind_invalidate();
 	for (int i = 0; i < rounds; i++) {
 		paint();
@@ -301,16 +291,15 @@ static ucontext_t main_context, coroutine_context;
 
 static void run_coroutine(void)
 {
-	recurse((int)(next_random() % 6), check);
+	recurse((int)(next_random() % 6), check_plainly);
 	swapcontext(&coroutine_context, &main_context);
 }
 
-static void remapped_coroutine_stacks_are_exact(void **state)
+TEST(remapped_coroutine_stacks_are_exact)
 {
 	const size_t room = 1 << 20;
 	uint8_t *area = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)state;
 	random_state = 7;
 	for (int i = 0; i < 300; i++) {
 		size_t size = 131072 + 4096 * (next_random() % 32);
@@ -323,14 +312,14 @@ static void remapped_coroutine_stacks_are_exact(void **state)
 		coroutine_context.uc_link = NULL;
 		makecontext(&coroutine_context, run_coroutine, 0);
 		swapcontext(&main_context, &coroutine_context);
-		recurse(i % 3, check);
+		recurse(i % 3, check_plainly);
 		assert_true(mmap(area, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
 				 0) == area);
 	}
 	munmap(area, room);
 }
 
-static void nonsense_is_refused(void **state)
+TEST(nonsense_is_refused)
 {
 	static const struct hawk_frame_state nonsense[] = {
 		{0, 0, 0},
@@ -343,8 +332,7 @@ static void nonsense_is_refused(void **state)
 	uint64_t pcs[8];
 	struct hawk_walk_result result;
 
-	(void)state;
-	for (size_t i = 0; i < sizeof(nonsense) / sizeof(nonsense[0]); i++) {
+	for (size_t i = 0; i < COUNT_OF(nonsense); i++) {
 		assert_false(hawk_walk(new_stack, &nonsense[i], &result));
 		assert_true(result.count <= 1);
 		assert_int_equal(result.flags, HAWK_TRACE_INCOMPLETE);
@@ -354,31 +342,3 @@ static void nonsense_is_refused(void **state)
 		assert_int_equal(result.flags, HAWK_TRACE_INCOMPLETE);
 	}
 }
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(random_walks_agree_with_the_oracle),
-		cmocka_unit_test(random_walks_with_complex_frames_agree),
-		cmocka_unit_test(random_walks_with_small_depths_agree),
-		cmocka_unit_test(random_walks_of_unwinds_by_libunwind_agree),
-		cmocka_unit_test(deep_recursion_is_cut_off_at_the_depth),
-		cmocka_unit_test(a_stack_of_just_the_depth_is_complete),
-		cmocka_unit_test(a_thread_with_a_minimal_stack_walks),
-		cmocka_unit_test(a_walk_takes_little_of_the_stack),
-		cmocka_unit_test(remapped_coroutine_stacks_are_exact),
-		cmocka_unit_test(nonsense_is_refused),
-	};
-
-	return cmocka_run_group_tests(tests, set_up_unwinder, NULL);
-}
-
-#else
-
-int main(void)
-{
-	fputs("skipped: built without libunwind, the oracle\n", stderr);
-	return 77;
-}
-
-#endif

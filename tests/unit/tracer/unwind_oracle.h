@@ -10,18 +10,11 @@
 #ifndef HAWK_UNWIND_ORACLE_H
 #define HAWK_UNWIND_ORACLE_H
 
+#include "test.h"
+
 #include <dlfcn.h>
 #include <link.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <setjmp.h>
-
-#include <cmocka.h>
 
 #if HAWK_HAVE_LIBUNWIND
 #define UNW_LOCAL_ONLY
@@ -106,13 +99,18 @@ static NOINLINE void release_thread(void)
 	oracle = NULL;
 }
 
-static __attribute__((unused)) int set_up_unwinder(void **state)
+static int set_up_unwinder(void **state)
 {
 	(void)state;
 	hawk_unwind_options.mode = HAWK_UNWIND_CFI;
 	hawk_unwind_options.depth = HAWK_STACK_FRAMES;
 	prepare_thread();
 	return hawk_unwind_init() ? 0 : -1;
+}
+
+__attribute__((constructor)) static void add_unwinder(void)
+{
+	test_add_group(set_up_unwinder, NULL);
 }
 
 #define CALLER_STATE()                                                                             \

@@ -3,7 +3,7 @@
  * @file
  * C++ code that asks for its own stack at every interesting moment.
  */
-#include "test_unwind_cxx.h"
+#include "test_unwind_frames_cxx.h"
 
 #include <algorithm>
 #include <functional>

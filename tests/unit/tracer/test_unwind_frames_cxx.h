@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What test_unwind_cxx.c runs, and what the C++ code calls back.
+ * What test_unwind_frames.c runs, and what the C++ code calls back.
  */
-#ifndef HAWK_TEST_UNWIND_CXX_H
-#define HAWK_TEST_UNWIND_CXX_H
+#ifndef HAWK_TEST_UNWIND_FRAMES_CXX_H
+#define HAWK_TEST_UNWIND_FRAMES_CXX_H
 
 #ifdef __cplusplus
 extern "C" {
