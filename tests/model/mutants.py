@@ -85,7 +85,7 @@ MUTANTS = (
     ("a slot is given back while the thread still has it", "table/threads.c",
      r"hawk_thread_slot = HAWK_SLOT_GONE;\s*give_back\(head\);",
      r"give_back(head);\n\thawk_thread_slot = HAWK_SLOT_GONE;",
-     ("slots_threads", "slots_three", "slots_handler")),
+     ("slots_threads", "slots_handler")),
     ("a handler's slot is overwritten", "table/threads.c",
      r"__atomic_compare_exchange_n\(&hawk_thread_slot, &expected, slot, false,\s*"
      r"__ATOMIC_RELAXED,\s*__ATOMIC_RELAXED\)",

@@ -157,37 +157,41 @@ static void at_end_limit(void)
 	check_budget();
 }
 
-const struct model_scenario scenario_arena_words = {
-	.name = "arena_words",
-	.properties = "ranges of words never overlap and never cross a border; segments are "
-		      "published once, and the loser of a race unmaps its own",
-	.set_up = set_up,
-	.threads = {reserve, reserve, reserve},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_arena_limit = {
-	.name = "arena_limit",
-	.properties = "the limit of memory holds at every instant, whoever asks at the same time",
-	.set_up = set_up_limit,
-	.threads = {take_extents, take_extents, take_extents},
-	.at_step = at_step_limit,
-	.at_end = at_end_limit,
-	.preemptions = 2,
-};
-
-const struct model_scenario scenario_arena_short = {
-	.name = "arena_short",
-	.properties = "of a segment that is shorter than wanted no words are handed out that are "
-		      "not there",
-	.set_up = set_up_short,
-	.threads = {reserve_or_not, reserve_or_not},
-	.handler = reserve_or_not,
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.signals = 1,
+const struct model_scenario scenarios_arena[] = {
+	{
+		.name = "arena_words",
+		.properties =
+			"ranges of words never overlap and never cross a border; segments are "
+			"published once, and the loser of a race unmaps its own",
+		.set_up = set_up,
+		.threads = {reserve, reserve, reserve},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+		.delays = 1,
+	},
+	{
+		.name = "arena_limit",
+		.properties =
+			"the limit of memory holds at every instant, whoever asks at the same time",
+		.set_up = set_up_limit,
+		.threads = {take_extents, take_extents, take_extents},
+		.at_step = at_step_limit,
+		.at_end = at_end_limit,
+		.preemptions = 2,
+	},
+	{
+		.name = "arena_short",
+		.properties =
+			"of a segment that is shorter than wanted no words are handed out that are "
+			"not there",
+		.set_up = set_up_short,
+		.threads = {reserve_or_not, reserve_or_not},
+		.handler = reserve_or_not,
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+		.signals = 1,
+	},
+	{0},
 };

@@ -115,36 +115,39 @@ static void a_page_is_made(void)
 	MODEL_CHECK(made_bytes() == PAGE_BYTES, "the file grew by %lu bytes", made_bytes());
 }
 
-const struct model_scenario scenario_file_growth = {
-	.name = "file_growth",
-	.properties = "threads that need more of a table file at once make it longer once",
-	.set_up = set_up,
-	.threads = {reserve, reserve, reserve},
-	.at_step = at_step,
-	.at_end = nothing_is_wasted,
-	.preemptions = 1,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_file_full = {
-	.name = "file_full",
-	.properties = "the same where the file has room for one page more, and no other one",
-	.set_up = set_up_full,
-	.threads = {reserve, reserve},
-	.at_step = at_step,
-	.at_end = a_page_is_made,
-	.preemptions = 1,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_file_claims = {
-	.name = "file_claims",
-	.properties = "claims are taken over and interrupted by handlers, and nothing is dropped",
-	.set_up = set_up_no_words,
-	.threads = {reserve_once, reserve_once},
-	.handler = handler,
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.signals = 1,
+const struct model_scenario scenarios_file[] = {
+	{
+		.name = "file_growth",
+		.properties = "threads that need more of a table file at once make it longer once",
+		.set_up = set_up,
+		.threads = {reserve, reserve, reserve},
+		.at_step = at_step,
+		.at_end = nothing_is_wasted,
+		.preemptions = 1,
+		.delays = 1,
+	},
+	{
+		.name = "file_full",
+		.properties =
+			"the same where the file has room for one page more, and no other one",
+		.set_up = set_up_full,
+		.threads = {reserve, reserve},
+		.at_step = at_step,
+		.at_end = a_page_is_made,
+		.preemptions = 1,
+		.delays = 1,
+	},
+	{
+		.name = "file_claims",
+		.properties =
+			"claims are taken over and interrupted by handlers, and nothing is dropped",
+		.set_up = set_up_no_words,
+		.threads = {reserve_once, reserve_once},
+		.handler = handler,
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+		.signals = 1,
+	},
+	{0},
 };

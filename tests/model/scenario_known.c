@@ -82,25 +82,27 @@ static void nothing_is_taken_for_another(void)
 	}
 }
 
-const struct model_scenario scenario_known_full = {
-	.name = "known_full",
-	.properties = "a known stack is never taken for another one that replaces it",
-	.set_up = set_up,
-	.threads = {add_and_find, add_and_find, find_all},
-	.at_step = find_all,
-	.at_end = nothing_is_taken_for_another,
-	.preemptions = 2,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_known_growth = {
-	.name = "known_growth",
-	.properties = "the same while the number of sets grows",
-	.set_up = set_up_growth,
-	.threads = {add_and_find, add_and_find},
-	.handler = find_all,
-	.at_step = find_all,
-	.at_end = nothing_is_taken_for_another,
-	.preemptions = 2,
-	.signals = 1,
+const struct model_scenario scenarios_known[] = {
+	{
+		.name = "known_full",
+		.properties = "a known stack is never taken for another one that replaces it",
+		.set_up = set_up,
+		.threads = {add_and_find, add_and_find, find_all},
+		.at_step = find_all,
+		.at_end = nothing_is_taken_for_another,
+		.preemptions = 2,
+		.delays = 1,
+	},
+	{
+		.name = "known_growth",
+		.properties = "the same while the number of sets grows",
+		.set_up = set_up_growth,
+		.threads = {add_and_find, add_and_find},
+		.handler = find_all,
+		.at_step = find_all,
+		.at_end = nothing_is_taken_for_another,
+		.preemptions = 2,
+		.signals = 1,
+	},
+	{0},
 };

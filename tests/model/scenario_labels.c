@@ -174,47 +174,47 @@ static void all_or_nothing(void)
 	intern(self, 1, 0);
 }
 
-const struct model_scenario scenario_labels_chain = {
-	.name = "labels_chain",
-	.properties = "names of one bucket, interned in opposite order, have one id each, "
-		      "published whole",
-	.set_up = set_up,
-	.threads = {two_names, two_names},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 3,
-};
-
-const struct model_scenario scenario_labels_same = {
-	.name = "labels_same",
-	.properties = "three threads and a handler intern one name: one id",
-	.set_up = set_up,
-	.threads = {one_name, one_name, one_name},
-	.handler = handler,
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 1,
-	.signals = 1,
-};
-
-const struct model_scenario scenario_labels_border = {
-	.name = "labels_border",
-	.properties = "scopes within each other, across the border of two segments",
-	.set_up = set_up_at_border,
-	.threads = {nested_names, nested_names},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_labels_no_memory = {
-	.name = "labels_no_memory",
-	.properties =
-		"without memory for a segment a name has no id, and what is there stays whole",
-	.set_up = set_up_without_memory,
-	.threads = {all_or_nothing, all_or_nothing},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
+const struct model_scenario scenarios_labels[] = {
+	{
+		.name = "labels_chain",
+		.properties = "names of one bucket, interned in opposite order, have one id each, "
+			      "published whole",
+		.set_up = set_up,
+		.threads = {two_names, two_names},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 3,
+	},
+	{
+		.name = "labels_same",
+		.properties = "three threads and a handler intern one name: one id",
+		.set_up = set_up,
+		.threads = {one_name, one_name, one_name},
+		.handler = handler,
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 1,
+		.signals = 1,
+	},
+	{
+		.name = "labels_border",
+		.properties = "scopes within each other, across the border of two segments",
+		.set_up = set_up_at_border,
+		.threads = {nested_names, nested_names},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+		.delays = 1,
+	},
+	{
+		.name = "labels_no_memory",
+		.properties = "without memory for a segment a name has no id, and what is there "
+			      "stays whole",
+		.set_up = set_up_without_memory,
+		.threads = {all_or_nothing, all_or_nothing},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+	},
+	{0},
 };

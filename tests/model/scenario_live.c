@@ -123,25 +123,28 @@ static void at_step(void)
 	check_range("allocations", allocations(), allocated, begun);
 }
 
-const struct model_scenario scenario_live_handler = {
-	.name = "live_handler",
-	.properties = "frees by trace are counted once, whoever dies or is interrupted when",
-	.set_up = set_up,
-	.threads = {free_both, free_both},
-	.handler = handler,
-	.at_step = at_step,
-	.at_end = at_step,
-	.preemptions = 1,
-	.signals = 1,
-};
-
-const struct model_scenario scenario_live_both = {
-	.name = "live_both",
-	.properties = "the same with allocations of the same traces",
-	.set_up = set_up,
-	.threads = {allocate_and_free, allocate_and_free},
-	.at_step = at_step,
-	.at_end = at_step,
-	.preemptions = 1,
-	.delays = 1,
+const struct model_scenario scenarios_live[] = {
+	{
+		.name = "live_handler",
+		.properties =
+			"frees by trace are counted once, whoever dies or is interrupted when",
+		.set_up = set_up,
+		.threads = {free_both, free_both},
+		.handler = handler,
+		.at_step = at_step,
+		.at_end = at_step,
+		.preemptions = 1,
+		.signals = 1,
+	},
+	{
+		.name = "live_both",
+		.properties = "the same with allocations of the same traces",
+		.set_up = set_up,
+		.threads = {allocate_and_free, allocate_and_free},
+		.at_step = at_step,
+		.at_end = at_step,
+		.preemptions = 1,
+		.delays = 1,
+	},
+	{0},
 };

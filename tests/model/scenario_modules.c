@@ -137,13 +137,6 @@ static void set_up_ways(void)
 	}
 }
 
-/** One set in the first table and one in the next, to which it is about to grow. */
-static void set_up_ways_growth(void)
-{
-	set_up_ways();
-	hawk_rules_stored = MANY_RULES;
-}
-
 static void make_rules(void)
 {
 	for (unsigned i = model_self(); i < WAY_PCS; i += 2)
@@ -277,85 +270,74 @@ static void all_is_recorded(void)
 	MODEL_CHECK(!hawk_table_header->dropped_objects, "dropped");
 }
 
-const struct model_scenario scenario_rules_unload = {
-	.name = "rules_unload",
-	.properties = "no rule of an unloaded module stays in the cache",
-	.set_up = set_up_known,
-	.threads = {make_rule, reload_and_make_rule, make_rule},
-	.at_step = model_table_check,
-	.at_end = no_stale_rule_stays,
-	.preemptions = 2,
-	.delays = 0,
-};
-
-const struct model_scenario scenario_rules_linger = {
-	.name = "rules_linger",
-	.properties = "the same with stores that linger in a processor's store buffer",
-	.set_up = set_up_known,
-	.threads = {make_rule, reload_and_make_rule},
-	.at_end = no_stale_rule_stays,
-	.preemptions = 2,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_rules_ways = {
-	.name = "rules_ways",
-	.properties = "a rule that is found is the right one, also while a set is overwritten",
-	.set_up = set_up_ways,
-	.threads = {make_rules, make_rules_backwards},
-	.at_step = every_rule_is_right,
-	.at_end = every_rule_is_right,
-	.preemptions = 2,
-};
-
-const struct model_scenario scenario_rules_growth = {
-	.name = "rules_growth",
-	.properties = "no rule of an unloaded module stays in a table that grows",
-	.set_up = set_up_growth,
-	.threads = {make_rule_twice, reload_and_make_rule},
-	.at_step = model_table_check,
-	.at_end = no_stale_rule_stays,
-	.preemptions = 2,
-};
-
-const struct model_scenario scenario_rules_ways_growth = {
-	.name = "rules_ways_growth",
-	.properties = "a rule that is found is the right one, whichever table it is found in",
-	.set_up = set_up_ways_growth,
-	.threads = {make_rules, make_rules_backwards},
-	.at_step = every_rule_is_right,
-	.at_end = every_rule_is_right,
-	.preemptions = 2,
-};
-
-const struct model_scenario scenario_modules_first = {
-	.name = "modules_first",
-	.properties = "a module that several threads meet first is logged whole, whoever dies when",
-	.set_up = set_up,
-	.threads = {look_once, look_once, look_once},
-	.at_step = model_table_check,
-	.at_end = looks_are_right,
-	.preemptions = 2,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_modules_reload = {
-	.name = "modules_reload",
-	.properties = "a program counter belongs to the module that lay there in its generation",
-	.set_up = set_up_known,
-	.threads = {reload_and_look, look_twice},
-	.at_step = model_table_check,
-	.at_end = looks_are_right,
-	.preemptions = 3,
-};
-
-const struct model_scenario scenario_record = {
-	.name = "record",
-	.properties = "all parts together: one stack, recorded by two threads, has "
-		      "one id and every call is counted",
-	.set_up = set_up_record,
-	.threads = {record_twice, record_twice},
-	.at_step = records_are_whole,
-	.at_end = all_is_recorded,
-	.preemptions = 1,
+const struct model_scenario scenarios_modules[] = {
+	{
+		.name = "rules_unload",
+		.properties = "no rule of an unloaded module stays in the cache",
+		.set_up = set_up_known,
+		.threads = {make_rule, reload_and_make_rule, make_rule},
+		.at_step = model_table_check,
+		.at_end = no_stale_rule_stays,
+		.preemptions = 2,
+	},
+	{
+		.name = "rules_linger",
+		.properties = "the same with stores that linger in a processor's store buffer",
+		.set_up = set_up_known,
+		.threads = {make_rule, reload_and_make_rule},
+		.at_end = no_stale_rule_stays,
+		.preemptions = 2,
+		.delays = 1,
+	},
+	{
+		.name = "rules_ways",
+		.properties =
+			"a rule that is found is the right one, also while a set is overwritten",
+		.set_up = set_up_ways,
+		.threads = {make_rules, make_rules_backwards},
+		.at_step = every_rule_is_right,
+		.at_end = every_rule_is_right,
+		.preemptions = 2,
+	},
+	{
+		.name = "rules_growth",
+		.properties = "no rule of an unloaded module stays in a table that grows",
+		.set_up = set_up_growth,
+		.threads = {make_rule_twice, reload_and_make_rule},
+		.at_step = model_table_check,
+		.at_end = no_stale_rule_stays,
+		.preemptions = 2,
+	},
+	{
+		.name = "modules_first",
+		.properties = "a module that several threads meet first is logged whole, whoever "
+			      "dies when",
+		.set_up = set_up,
+		.threads = {look_once, look_once, look_once},
+		.at_step = model_table_check,
+		.at_end = looks_are_right,
+		.preemptions = 2,
+		.delays = 1,
+	},
+	{
+		.name = "modules_reload",
+		.properties =
+			"a program counter belongs to the module that lay there in its generation",
+		.set_up = set_up_known,
+		.threads = {reload_and_look, look_twice},
+		.at_step = model_table_check,
+		.at_end = looks_are_right,
+		.preemptions = 3,
+	},
+	{
+		.name = "record",
+		.properties = "all parts together: one stack, recorded by two threads, has "
+			      "one id and every call is counted",
+		.set_up = set_up_record,
+		.threads = {record_twice, record_twice},
+		.at_step = records_are_whole,
+		.at_end = all_is_recorded,
+		.preemptions = 1,
+	},
+	{0},
 };

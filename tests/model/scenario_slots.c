@@ -214,69 +214,56 @@ static void at_end_traces(void)
 		    sum_of(traced_started));
 }
 
-const struct model_scenario scenario_slots_threads = {
-	.name = "slots_threads",
-	.properties = "a slot has one owner, and counters go on when it changes hands",
-	.set_up = set_up,
-	.threads = {live, live},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.delays = 0,
-};
-
-const struct model_scenario scenario_slots_new = {
-	.name = "slots_new",
-	.properties = "the same with the first threads of all",
-	.set_up = set_up_first,
-	.threads = {live, live},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-};
-
-const struct model_scenario scenario_slots_three = {
-	.name = "slots_three",
-	.properties = "the same with three threads and one preemption",
-	.set_up = set_up,
-	.threads = {live, live, live},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 1,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_slots_handler = {
-	.name = "slots_handler",
-	.properties = "the same with handlers that allocate and free at any step",
-	.set_up = set_up,
-	.threads = {live, live},
-	.handler = handler,
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 1,
-	.signals = 1,
-};
-
-const struct model_scenario scenario_slots_flush = {
-	.name = "slots_flush",
-	.properties =
-		"counts move from threads to the table without one being lost or counted twice",
-	.set_up = set_up_traces,
-	.threads = {count_traces, count_traces_shortly},
-	.handler = count_in_handler,
-	.at_step = at_step_traces,
-	.at_end = at_end_traces,
-	.preemptions = 1,
-	.signals = 1,
-};
-
-const struct model_scenario scenario_slots_flush_twice = {
-	.name = "slots_flush_twice",
-	.properties = "the same with two preemptions",
-	.set_up = set_up_traces,
-	.threads = {count_traces_shortly, count_traces_shortly},
-	.at_step = at_step_traces,
-	.at_end = at_end_traces,
-	.preemptions = 2,
+const struct model_scenario scenarios_slots[] = {
+	{
+		.name = "slots_threads",
+		.properties = "a slot has one owner, and counters go on when it changes hands",
+		.set_up = set_up,
+		.threads = {live, live},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+	},
+	{
+		.name = "slots_new",
+		.properties = "the same with the first threads of all",
+		.set_up = set_up_first,
+		.threads = {live, live},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+	},
+	{
+		.name = "slots_handler",
+		.properties = "the same with handlers that allocate and free at any step",
+		.set_up = set_up,
+		.threads = {live, live},
+		.handler = handler,
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 1,
+		.signals = 1,
+	},
+	{
+		.name = "slots_flush",
+		.properties = "counts move from threads to the table without one being lost or "
+			      "counted twice",
+		.set_up = set_up_traces,
+		.threads = {count_traces, count_traces_shortly},
+		.handler = count_in_handler,
+		.at_step = at_step_traces,
+		.at_end = at_end_traces,
+		.preemptions = 1,
+		.signals = 1,
+	},
+	{
+		.name = "slots_flush_twice",
+		.properties = "the same with two preemptions",
+		.set_up = set_up_traces,
+		.threads = {count_traces_shortly, count_traces_shortly},
+		.at_step = at_step_traces,
+		.at_end = at_end_traces,
+		.preemptions = 2,
+	},
+	{0},
 };

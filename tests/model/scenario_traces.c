@@ -78,13 +78,6 @@ static void fill(unsigned words)
 	}
 }
 
-/** One word is left in the bucket. */
-static void set_up_full(void)
-{
-	set_up();
-	fill(HAWK_TRACES_WAYS - 1);
-}
-
 static uint64_t bytes_before;
 static uint32_t extents_before;
 
@@ -214,99 +207,90 @@ static void all_or_nothing(void)
 	intern(self, 2, 0);
 }
 
-const struct model_scenario scenario_traces_same = {
-	.name = "traces_same",
-	.properties = "three threads intern one stack: one id, published before anybody has it",
-	.set_up = set_up,
-	.threads = {same_stack, same_stack, same_stack},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_traces_chain = {
-	.name = "traces_chain",
-	.properties =
-		"stacks of one hash, interned in opposite order and by a handler: one id each",
-	.set_up = set_up,
-	.threads = {two_stacks, two_stacks},
-	.handler = handler,
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.signals = 0,
-	.delays = 0,
-};
-
-const struct model_scenario scenario_traces_next = {
-	.name = "traces_next",
-	.properties = "the same where one word of a bucket is left: the next table follows",
-	.set_up = set_up_full,
-	.threads = {two_stacks, two_stacks},
-	.handler = handler,
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.signals = 0,
-	.delays = 0,
-};
-
-const struct model_scenario scenario_traces_table = {
-	.name = "traces_table",
-	.properties =
-		"a table of the index that is not there yet is published once, and no other stays",
-	.set_up = set_up_all_full,
-	.threads = {two_stacks, two_stacks},
-	.at_step = at_step,
-	.at_end = at_end_with_one_table,
-	.preemptions = 2,
-	.delays = 1,
-};
-
-const struct model_scenario scenario_traces_no_table = {
-	.name = "traces_no_table",
-	.properties = "without memory for a table new stacks have no ids, and others keep theirs",
-	.set_up = set_up_all_full_without_memory,
-	.threads = {two_stacks, two_stacks},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-};
-
-const struct model_scenario scenario_traces_tail = {
-	.name = "traces_tail",
-	.properties = "stacks coded as tails of each other read back whole at every instant",
-	.set_up = set_up,
-	.threads = {with_tail, with_tail},
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 3,
-	.private_accesses = true,
-};
-
-const struct model_scenario scenario_traces_border = {
-	.name = "traces_border",
-	.properties = "the same across the border of two segments: one segment is published, the "
-		      "other unmapped",
-	.set_up = set_up_at_border,
-	.threads = {two_stacks, two_stacks},
-	.handler = handler,
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.signals = 0,
-};
-
-const struct model_scenario scenario_traces_no_memory = {
-	.name = "traces_no_memory",
-	.properties =
-		"without memory for a segment a stack has no id, and what is there stays whole",
-	.set_up = set_up_without_memory,
-	.threads = {all_or_nothing, all_or_nothing},
-	.handler = handler,
-	.at_step = at_step,
-	.at_end = at_end,
-	.preemptions = 2,
-	.signals = 0,
+const struct model_scenario scenarios_traces[] = {
+	{
+		.name = "traces_same",
+		.properties =
+			"three threads intern one stack: one id, published before anybody has it",
+		.set_up = set_up,
+		.threads = {same_stack, same_stack, same_stack},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+		.delays = 1,
+	},
+	{
+		.name = "traces_chain",
+		.properties = "stacks of one hash, interned in opposite order: one id each",
+		.set_up = set_up,
+		.threads = {two_stacks, two_stacks},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+	},
+	{
+		.name = "traces_handler",
+		.properties = "the same while a handler interns one of them at any step",
+		.set_up = set_up,
+		.threads = {two_stacks, two_stacks},
+		.handler = handler,
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 1,
+		.signals = 1,
+	},
+	{
+		.name = "traces_table",
+		.properties = "a table of the index that is not there yet is published once, and "
+			      "no other stays",
+		.set_up = set_up_all_full,
+		.threads = {two_stacks, two_stacks},
+		.at_step = at_step,
+		.at_end = at_end_with_one_table,
+		.preemptions = 2,
+		.delays = 1,
+	},
+	{
+		.name = "traces_no_table",
+		.properties =
+			"without memory for a table new stacks have no ids, and others keep theirs",
+		.set_up = set_up_all_full_without_memory,
+		.threads = {two_stacks, two_stacks},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+	},
+	{
+		.name = "traces_tail",
+		.properties =
+			"stacks coded as tails of each other read back whole at every instant",
+		.set_up = set_up,
+		.threads = {with_tail, with_tail},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 3,
+		.private_accesses = true,
+	},
+	{
+		.name = "traces_border",
+		.properties =
+			"the same across the border of two segments: one segment is published, the "
+			"other unmapped",
+		.set_up = set_up_at_border,
+		.threads = {two_stacks, two_stacks},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+	},
+	{
+		.name = "traces_no_memory",
+		.properties = "without memory for a segment a stack has no id, and what is there "
+			      "stays whole",
+		.set_up = set_up_without_memory,
+		.threads = {all_or_nothing, all_or_nothing},
+		.at_step = at_step,
+		.at_end = at_end,
+		.preemptions = 2,
+	},
+	{0},
 };
