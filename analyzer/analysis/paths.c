@@ -78,15 +78,13 @@ static void prefetch(const struct hawk_graph *edges, const struct hawk_paths *pa
 		hawk_prefetch(&paths->found[edges->edges[i] >> 7]);
 }
 
-static void search(const struct hawk_graph *edges, uint32_t target, struct hawk_paths *paths)
+static void search(const struct hawk_graph *edges, struct hawk_paths *paths)
 {
 	for (uint32_t next = 0; next < paths->count; next++) {
 		uint32_t block = paths->order[next];
 
 		hawk_progress_tick(next);
 		prefetch(edges, paths, next);
-		if (target != HAWK_BLOCK_NOWHERE && hawk_paths_lead_to(paths, target))
-			return;
 		for (uint32_t i = edges->offsets[block]; i < edges->offsets[block + 1]; i++)
 			reach(paths, edges->edges[i] >> 1, next);
 	}
@@ -102,8 +100,7 @@ static struct hawk_error *make_array(struct hawk_area *area, uint64_t bytes, uin
 	return err;
 }
 
-struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, uint32_t target,
-				   struct hawk_paths *ret)
+struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, struct hawk_paths *ret)
 {
 	uint64_t bytes = ((uint64_t)graph->heap->index.count + 1) * sizeof(uint32_t);
 	struct hawk_paths paths = {0};
@@ -123,7 +120,7 @@ struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, uint32_t targ
 	paths.index = &graph->heap->index;
 	reach_from_roots(&graph->roots, &paths);
 	hawk_progress_begin(&progress, "finding shortest paths", graph->heap->index.count);
-	search(graph, target, &paths);
+	search(graph, &paths);
 	hawk_progress_end(&progress);
 	*ret = paths;
 	return NULL;

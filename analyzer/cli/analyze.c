@@ -3,13 +3,27 @@
  * @file
  * hawk-core analyze: one screen about a core or a process.
  */
-#include "full_sections.h"
-#include "leaks_session.h"
-#include "session.h"
-#include "suspects_session.h"
+#include "hawk/base/memory.h"
+#include "hawk/report/suspects.h"
+#include "leaks.h"
+#include "pointer_session.h"
 
 /** Numbers of choices: "scope" of --by, "cum" of --sort. */
 enum { BY_SCOPE = 5, SORT_CUM = 4 };
+
+enum { GRAPH_BYTES_PER_BLOCK = 64 };
+
+/** Of --full: lines of each section, sites with a schema, and "tree" of retained --by. */
+enum { TOP = 10, SCHEMAS = 3, BY_TREE = 4 };
+
+/** For the end of the answer. */
+struct suspects {
+	struct hawk_pointer_report pointers;
+	struct hawk_suspects suspects;
+	struct hawk_text target; /**< of commands */
+	struct hawk_text skipped;
+	bool wanted; /**< there is a section, be it only with the reason why there are none */
+};
 
 static bool is_grouped(const struct hawk_settings *settings)
 {
@@ -25,11 +39,10 @@ static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 	};
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
-				const struct hawk_leaks_report *leaks,
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_leaks_report *leaks,
 				const struct hawk_suspects *suspects)
 {
-	struct hawk_site_filter filter = filter_of(settings);
+	struct hawk_site_filter filter = filter_of(session->settings);
 	struct hawk_site_list list = {0};
 	struct hawk_report report = {
 		.target = session->target,
@@ -40,17 +53,18 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		.suspects = suspects,
 		.source = session->source,
 		.filtered = filter.focus || filter.ignore || filter.min_bytes,
-		.limited = settings->top,
-		.top = (size_t)settings->top,
-		.depth = (size_t)settings->depth,
-		.sorted = settings->sort,
-		.sort = settings->sort && settings->sort != SORT_CUM
-				? (enum hawk_site_sort)(settings->sort - 1)
+		.limited = session->settings->top,
+		.top = (size_t)session->settings->top,
+		.depth = (size_t)session->settings->depth,
+		.sorted = session->settings->sort,
+		.sort = session->settings->sort && session->settings->sort != SORT_CUM
+				? (enum hawk_site_sort)(session->settings->sort - 1)
 				: HAWK_SITE_SORT_SIZE,
-		.by_cum = settings->sort == SORT_CUM,
-		.grouped = is_grouped(settings),
-		.by_scope = settings->by == BY_SCOPE,
-		.by = (enum hawk_group_by)(is_grouped(settings) ? settings->by - 1 : 1),
+		.by_cum = session->settings->sort == SORT_CUM,
+		.grouped = is_grouped(session->settings),
+		.by_scope = session->settings->by == BY_SCOPE,
+		.by = (enum hawk_group_by)(is_grouped(session->settings) ? session->settings->by - 1
+									 : 1),
 	};
 	struct hawk_error *err = NULL;
 
@@ -59,30 +73,200 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		report.list = &list;
 	}
 	if (!err)
-		err = settings->json ? hawk_report_json(&report, session->output)
-				     : hawk_report_text(&report, &session->screen);
+		err = session->settings->json ? hawk_report_json(&report, session->output)
+					      : hawk_report_text(&report, &session->screen);
 	hawk_site_list_deinit(&list);
 	return err;
 }
 
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+static struct hawk_error *check(struct hawk_settings *settings)
 {
 	struct hawk_site_filter filter = filter_of(settings);
 
-	(void)count;
-	(void)operands;
 	if (settings->sort == SORT_CUM && !is_grouped(settings))
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "--sort cum needs --by function, file or module");
 	return hawk_site_filter_check(&filter);
 }
 
+/** A short answer was asked for. */
+static bool is_filtered(const struct hawk_settings *settings)
+{
+	return settings->focus || settings->ignore || settings->min_bytes || settings->by ||
+	       settings->sort;
+}
+
+static bool is_table_file(const struct hawk_session *session)
+{
+	return hawk_target_process(session->target)->table_file;
+}
+
+/** Not for a table file, which has no blocks; nor for a process that stands still meanwhile, unless
+ * asked for. */
+static bool suspects_wanted(const struct hawk_session *session)
+{
+	return !session->settings->no_suspects && !is_filtered(session->settings) &&
+	       !is_table_file(session) &&
+	       (!session->settings->pid || session->settings->full || session->settings->suspects);
+}
+
+static void append_path(struct hawk_text *text, const char *option, const char *path)
+{
+	if (!path)
+		return;
+	hawk_text_puts(text, option);
+	hawk_append_shell_word(text, path);
+	hawk_text_puts(text, " ");
+}
+
+static void append_target(const struct hawk_session *session, struct hawk_text *text)
+{
+	append_path(text, "--sysroot=", session->settings->sysroot);
+	append_path(text, "--debug-dir=", session->settings->debug_directory);
+	append_path(text, "--exe=", session->settings->executable);
+	append_path(text, "--table=", session->settings->table_file);
+	if (!session->source) {
+		hawk_text_printf(text, "--pid %llu", (unsigned long long)session->settings->pid);
+		return;
+	}
+	hawk_text_puts(text, session->source[0] == '-' ? "./" : "");
+	hawk_append_shell_word(text, session->source);
+}
+
+/** Why not; nothing if they are to be looked for. */
+static void append_refusal(const struct hawk_session *session, const char *target,
+			   struct hawk_text *text)
+{
+	uint64_t need = session->heap.sweep.blocks * GRAPH_BYTES_PER_BLOCK;
+	uint64_t have = hawk_memory_available();
+
+	if (is_table_file(session))
+		hawk_text_puts(text, "No suspects: a table file has counts but no memory, so it "
+				     "cannot show who holds a block, or for how long.");
+	else if (session->settings->pid && !session->settings->full && !session->settings->suspects)
+		hawk_text_printf(text,
+				 "Suspects, and who holds them, take a longer stop of the process: "
+				 "hawk-core analyze --suspects %s",
+				 target);
+	else if (need > have / 4 * 3)
+		hawk_text_printf(text,
+				 "No suspects: the pointers of %s blocks need about %s of memory, "
+				 "and %s are available. To try it: hawk-core retained %s",
+				 hawk_quantity_count(session->heap.sweep.blocks).text,
+				 hawk_quantity_bytes(need).text, hawk_quantity_bytes(have).text,
+				 target);
+}
+
+static struct hawk_error *make_suspects(struct hawk_session *session, struct suspects *ret)
+{
+	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
+
+	if (!err)
+		err = hawk_pointer_session_open(session, &ret->pointers);
+	if (!err)
+		err = hawk_suspects_find(&ret->suspects, session->settings->full);
+	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
+		     hawk_error_code(err) != HAWK_ERROR_NOMEM))
+		return err;
+	/* More than can be numbered, or held: the rest of the answer stands. */
+	hawk_text_printf(&ret->skipped, "No suspects: %s.", hawk_error_message(err));
+	hawk_error_destroy(err);
+	hawk_suspects_deinit(&ret->suspects); /* what has been found of them */
+	ret->suspects.skipped = ret->skipped.bytes;
+	return ret->skipped.failed ? &hawk_enomem : NULL;
+}
+
+static struct hawk_error *find_suspects(struct hawk_session *session, struct suspects *ret)
+{
+	*ret = (struct suspects){0};
+	if (session->settings->no_suspects || is_filtered(session->settings) ||
+	    !session->heap.table || !session->heap.sweep.blocks)
+		return NULL;
+	ret->wanted = true;
+	append_target(session, &ret->target);
+	append_refusal(session, ret->target.bytes ? ret->target.bytes : "", &ret->skipped);
+	if (ret->target.failed || ret->skipped.failed)
+		return &hawk_enomem;
+	ret->suspects.pointers = &ret->pointers;
+	ret->suspects.target = ret->target.bytes;
+	ret->suspects.skipped = ret->skipped.size ? ret->skipped.bytes : NULL;
+	return ret->suspects.skipped ? NULL : make_suspects(session, ret);
+}
+
+static void deinit_suspects(struct suspects *suspects)
+{
+	hawk_suspects_deinit(&suspects->suspects);
+	hawk_pointer_session_deinit(&suspects->pointers);
+	hawk_text_deinit(&suspects->target);
+	hawk_text_deinit(&suspects->skipped);
+}
+
+/** Answers `verb` about this session, with other settings. */
+static struct hawk_error *ask(struct hawk_session *session, const struct hawk_verb *verb,
+			      const struct hawk_settings *settings)
+{
+	const struct hawk_settings *ours = session->settings;
+	struct hawk_error *err;
+
+	session->settings = settings;
+	err = verb->answer(session);
+	session->settings = ours;
+	return err;
+}
+
+/** What blocks of the largest sites that have a stack look like. */
+static struct hawk_error *ask_schemas(struct hawk_session *session)
+{
+	struct hawk_error *err = NULL;
+	size_t asked = 0;
+
+	for (size_t i = 0; i < session->heap.site_count && asked < SCHEMAS && !err; i++) {
+		const struct hawk_site *site = &session->heap.sites[i];
+		struct hawk_settings settings = {
+			.site = {true, {site->id, HAWK_SITE_DIGITS}},
+		};
+
+		if (!site->inuse_objects || !site->trace || site->trace == UINT32_MAX)
+			continue;
+		if (!asked++)
+			hawk_screen_heading(&session->screen,
+					    "What blocks of the largest sites look like");
+		err = ask(session, &hawk_verb_schema, &settings);
+	}
+	return err;
+}
+
+/** Answers of other verbs, each cut to its most important lines, because any of them can be asked
+ * for by itself. Text only, and of cores only: a process has been let go by then. */
+static struct hawk_error *print_sections(struct hawk_session *session)
+{
+	static const struct hawk_settings sites = {.top = TOP}, tree = {.by = BY_TREE};
+	static const struct {
+		const struct hawk_verb *verb;
+		const struct hawk_settings *settings;
+	} sections[] = {
+		{&hawk_verb_retained, &sites},
+		{&hawk_verb_retained, &tree},
+		{&hawk_verb_sites, &sites},
+		{&hawk_verb_growth, &sites},
+	};
+	struct hawk_error *err = NULL;
+
+	session->screen.full = false;
+	for (size_t i = 0; i < sizeof(sections) / sizeof(sections[0]) && !err; i++)
+		err = ask(session, sections[i].verb, sections[i].settings);
+	if (!err)
+		err = ask_schemas(session);
+	session->screen.full = session->settings->full;
+	return err;
+}
+
 /** A process is not there any more when its first screen has been printed. */
-static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings)
+static struct hawk_error *load(struct hawk_session *session)
 {
 	struct hawk_error *err = hawk_session_sites(session);
 
-	if (err || !settings->pid || !hawk_suspects_wanted(session, settings))
+	if (err || !session->settings->pid || !suspects_wanted(session))
 		return err;
 	err = hawk_session_graph(session);
 	if (!err || hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED)
@@ -93,58 +277,52 @@ static struct hawk_error *load(struct hawk_session *session, const struct hawk_s
 
 /** Looks for suspects while the first screen is read. */
 static struct hawk_error *print_text(struct hawk_session *session,
-				     const struct hawk_settings *settings,
 				     const struct hawk_leaks_report *leaks)
 {
-	struct hawk_suspects_session suspects = {0};
-	struct hawk_error *err = print(session, settings, leaks, NULL);
+	struct suspects suspects = {0};
+	struct hawk_error *err = print(session, leaks, NULL);
 
 	hawk_output_flush(session->output);
 	if (err || session->output->errnum) // nobody reads on
 		return err;
-	err = hawk_suspects_session_make(session, settings, &suspects);
+	err = find_suspects(session, &suspects);
 	if (!err && suspects.wanted)
 		hawk_report_suspects(&suspects.suspects, &session->screen);
-	if (!err && settings->full && !settings->pid && suspects.wanted &&
+	if (!err && session->settings->full && !session->settings->pid && suspects.wanted &&
 	    !suspects.suspects.skipped)
-		err = hawk_full_sections_print(session, settings);
-	hawk_suspects_session_deinit(&suspects);
+		err = print_sections(session);
+	deinit_suspects(&suspects);
 	hawk_report_findings(&session->findings, hawk_findings_partial(&session->findings),
 			     &session->screen);
 	return err;
 }
 
-static struct hawk_error *print_json(struct hawk_session *session,
-				     const struct hawk_settings *settings)
+static struct hawk_error *print_json(struct hawk_session *session)
 {
-	struct hawk_suspects_session suspects = {0};
-	struct hawk_error *err = hawk_suspects_session_make(session, settings, &suspects);
+	struct suspects suspects = {0};
+	struct hawk_error *err = find_suspects(session, &suspects);
 
 	if (!err)
-		err = print(session, settings, NULL, suspects.wanted ? &suspects.suspects : NULL);
-	hawk_suspects_session_deinit(&suspects);
+		err = print(session, NULL, suspects.wanted ? &suspects.suspects : NULL);
+	deinit_suspects(&suspects);
 	return err;
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_leaks_session leaks = {0};
-	bool full = settings->full && !settings->json &&
+	bool full = session->settings->full && !session->settings->json &&
 		    !hawk_target_process(session->target)->table_file;
-	struct hawk_error *err = load(session, settings);
+	struct hawk_error *err = load(session);
 
-	(void)count;
-	(void)operands;
-	(void)code;
 	if (!err && full)
-		err = hawk_leaks_session_make(session, settings, HAWK_LEAKS_KINDS_LOST, &leaks);
+		err = hawk_leaks_session_make(session, HAWK_LEAKS_KINDS_LOST, &leaks);
 	err = hawk_session_release(session, err);
 	if (!err) {
 		hawk_session_check(session);
-		err = settings->json
-			      ? print_json(session, settings)
-			      : print_text(session, settings,
+		err = session->settings->json
+			      ? print_json(session)
+			      : print_text(session,
 					   full && session->heap.table ? &leaks.report : NULL);
 	}
 	hawk_leaks_session_deinit(&leaks);

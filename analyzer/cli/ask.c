@@ -7,12 +7,6 @@
 
 enum { UNPACKING_SECONDS = 2 }; /**< from here on it is worth a word */
 
-/** How many operands name the core. */
-static int core_operands(const struct hawk_verb *verb, const struct hawk_settings *settings)
-{
-	return verb->live && settings->pid ? 0 : 1;
-}
-
 bool hawk_verb_takes(const struct hawk_verb *verb, int count)
 {
 	return count >= verb->operands_min &&
@@ -26,33 +20,31 @@ static bool findings_left(const struct hawk_verb *verb, const struct hawk_settin
 	       (verb->findings == HAWK_FINDINGS_IN_JSON && !settings->json);
 }
 
-int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *settings,
-		     struct hawk_session *session, int count, char **operands)
+int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 {
-	int code = HAWK_EXIT_OK;
+	bool partial;
 	struct hawk_error *err;
 
 	session->answer_complete = false;
-	err = verb->answer(session, settings, count, operands, &code);
-	err = hawk_session_release(session, err);
+	session->code = HAWK_EXIT_OK;
+	err = hawk_session_release(session, verb->answer(session));
 	hawk_bar_clear(&session->bar);
 	if (err) {
-		code = hawk_fail(err);
+		int code = hawk_fail(err);
+
 		/* The block may lie in what is missing. */
 		if (code != HAWK_EXIT_CONDITION || !hawk_findings_partial(&session->findings))
 			return code;
 		hawk_session_print_partial(session);
 		return HAWK_EXIT_PARTIAL;
 	}
-	if (findings_left(verb, settings))
+	if (findings_left(verb, session->settings))
 		hawk_session_print_partial(session);
 	if (hawk_enomem_swallowed())
 		hawk_complain("incomplete: memory ran out, so names or words may be left out");
-	if (code == HAWK_EXIT_OK &&
-	    ((hawk_findings_partial(&session->findings) && !session->answer_complete) ||
-	     hawk_enomem_swallowed()))
-		code = HAWK_EXIT_PARTIAL;
-	return code;
+	partial = hawk_enomem_swallowed() ||
+		  (hawk_findings_partial(&session->findings) && !session->answer_complete);
+	return session->code == HAWK_EXIT_OK && partial ? HAWK_EXIT_PARTIAL : session->code;
 }
 
 /** A compressed core is unpacked by each command. */
@@ -66,25 +58,26 @@ static void advise(const struct hawk_verb *verb, const struct hawk_session *sess
 			      session->source, seconds);
 }
 
-int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,
-		  char **operands)
+int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings)
 {
-	int skip = core_operands(verb, settings);
+	int skip = verb->live && settings->pid ? 0 : 1;
+	const char *core = skip ? settings->operands[0] : NULL;
 	struct hawk_session session = {0};
 	struct hawk_error *err = NULL;
 	int code;
 
-	if (count < skip || !hawk_verb_takes(verb, count - skip)) {
+	settings->operands += skip;
+	settings->count -= skip;
+	if (settings->count < 0 || !hawk_verb_takes(verb, settings->count)) {
 		hawk_complain("%s needs %s; see hawk-core help %s", verb->name, verb->needs,
 			      verb->name);
 		return HAWK_EXIT_USAGE;
 	}
 	if (verb->check)
-		err = verb->check(settings, count - skip, operands + skip);
+		err = verb->check(settings);
 	if (!err)
-		err = hawk_session_open(&session, settings, skip ? operands[0] : NULL);
-	code = err ? hawk_fail(err)
-		   : hawk_verb_answer(verb, settings, &session, count - skip, operands + skip);
+		err = hawk_session_open(&session, settings, core);
+	code = err ? hawk_fail(err) : hawk_verb_answer(verb, &session);
 	if (session.output && code != HAWK_EXIT_USAGE)
 		code = hawk_session_finish(&session, code);
 	advise(verb, &session);

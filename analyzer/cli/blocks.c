@@ -47,7 +47,7 @@ static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report
 }
 
 /** `indexed`: the graph is there; else from a sweep. */
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+static struct hawk_error *print(struct hawk_session *session,
 				const struct hawk_block_filter *filter, bool indexed)
 {
 	struct hawk_block_types *types = NULL;
@@ -55,11 +55,12 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	struct hawk_error *err = NULL;
 
 	/* A process runs again when its blocks are printed: they may have become something else. */
-	if (!settings->pid)
+	if (!session->settings->pid)
 		err = hawk_session_types(session, &types);
 	if (!err)
-		err = hawk_report_blocks_create(&session->heap, settings->json, types, filter,
-						(size_t)settings->top, session->output, &report);
+		err = hawk_report_blocks_create(&session->heap, session->settings->json, types,
+						filter, (size_t)session->settings->top,
+						session->output, &report);
 	if (err)
 		return err;
 	if (indexed) {
@@ -81,40 +82,34 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 }
 
 /** Cores are streamed without an index. */
-static struct hawk_error *load(struct hawk_session *session, const struct hawk_settings *settings)
+static struct hawk_error *load(struct hawk_session *session)
 {
 	struct hawk_error *err;
 
-	if (!settings->pid)
+	if (!session->settings->pid)
 		return hawk_session_table(session);
 	err = hawk_session_heap(session);
-	if (!settings->type)
+	if (!session->settings->type)
 		hawk_target_release(session->target);
 	return err;
 }
 
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+static struct hawk_error *check(struct hawk_settings *settings)
 {
 	struct hawk_block_wish wish = hawk_settings_wish(settings);
 
-	(void)count;
-	(void)operands;
 	return hawk_block_wish_check(&wish);
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_block_filter *filter = NULL;
-	struct hawk_error *err = load(session, settings);
+	struct hawk_error *err = load(session);
 
-	(void)count;
-	(void)operands;
-	(void)code;
 	if (!err && session->heap.table)
-		err = hawk_session_filter(session, settings, &filter);
+		err = hawk_session_filter(session, &filter);
 	if (!err && session->heap.table)
-		err = print(session, settings, filter, session->has_heap);
+		err = print(session, filter, session->has_heap);
 	hawk_block_filter_destroy(filter);
 	hawk_session_check(session);
 	return err;

@@ -85,6 +85,8 @@ struct hawk_settings {
 		struct hawk_seconds_range range;
 	} age;
 	struct hawk_text tracer_options; /**< joined by ':' */
+	char **operands;                 /**< of verbs that ask a core: those behind it */
+	int count;                       /**< of operands */
 };
 
 enum hawk_option_kind {
@@ -139,26 +141,22 @@ struct hawk_verb {
 	const char *exit_codes; /**< a sentence of the help text */
 	const struct hawk_option *options[HAWK_OPTION_TABLES]; /**< up to a NULL */
 	bool stops_at_operand; /**< what follows the first operand is not ours */
-	/** `operands` are what is left of the command line. Returns the exit code. */
-	int (*run)(struct hawk_settings *settings, int count, char **operands);
+	/** Returns the exit code. */
+	int (*run)(struct hawk_settings *settings);
 
 	const char *needs; /**< complaint about a wrong number of operands: "one core file" */
 	bool live;         /**< takes --pid instead of a core */
 	int operands_min;  /**< beside the core */
 	int operands_max;  /**< -1 = any number */
 	enum hawk_verb_findings findings;
-	/** Before anything is opened: mistakes in settings and operands, as HAWK_ERROR_USAGE. May
-	 * be NULL. */
-	struct hawk_error *(*check)(const struct hawk_settings *settings, int count,
-				    char **operands);
+	/** Reads operands into settings, before anything is opened. Returns mistakes in either as
+	 * HAWK_ERROR_USAGE. May be NULL. */
+	struct hawk_error *(*check)(struct hawk_settings *settings);
 	/**
-	 * Prints the answer to session->output. `operands` are those behind the core. `*code` is
-	 * HAWK_EXIT_OK and may be made HAWK_EXIT_CONDITION; that the answer is incomplete is seen
-	 * from the findings, unless it says session->answer_complete.
+	 * Prints the answer to session->output. May change session->code, which is HAWK_EXIT_OK.
+	 * An incomplete answer is seen from the findings, unless session->answer_complete is set.
 	 */
-	struct hawk_error *(*answer)(struct hawk_session *session,
-				     const struct hawk_settings *settings, int count,
-				     char **operands, int *code);
+	struct hawk_error *(*answer)(struct hawk_session *session);
 };
 
 /** In the order of the help text; NULL ends the list. */
@@ -189,12 +187,10 @@ extern const char hawk_verb_address_exit_codes[];
 bool hawk_verb_takes(const struct hawk_verb *verb, int count);
 
 /** Has `verb` answer with an open session; prints errors. Returns the exit code. */
-int hawk_verb_answer(const struct hawk_verb *verb, const struct hawk_settings *settings,
-		     struct hawk_session *session, int count, char **operands);
+int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session);
 
 /** Opens what the first operand or --pid says, has `verb` answer, closes. Returns the exit code. */
-int hawk_verb_ask(const struct hawk_verb *verb, const struct hawk_settings *settings, int count,
-		  char **operands);
+int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings);
 
 /**
  * Options that every verb has; those of every verb that reads a core or a process; those that
@@ -216,10 +212,10 @@ const struct hawk_verb *hawk_verb_nearest(const char *name);
 
 /**
  * Parses argv[1..] of a verb (argv[0] is the verb's name). Complaints go to stderr; false = exit
- * with HAWK_EXIT_USAGE. `*first` is the index of the first operand.
+ * with HAWK_EXIT_USAGE. What is left are settings->operands.
  */
 bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
-		       struct hawk_settings *settings, int *first);
+		       struct hawk_settings *settings);
 
 /** Usage, description and options of a verb, on stdout. */
 int hawk_help_verb(const struct hawk_verb *verb);

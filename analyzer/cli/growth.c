@@ -23,12 +23,11 @@ static void report_doubt(struct hawk_session *session)
 				  hawk_life_seconds(life->latest_units - life->clock_units));
 }
 
-static void print(struct hawk_session *session, const struct hawk_settings *settings,
-		  const struct hawk_growth_report *growth)
+static void print(struct hawk_session *session, const struct hawk_growth_report *growth)
 {
 	struct hawk_json json;
 
-	if (!settings->json) {
+	if (!session->settings->json) {
 		hawk_report_growth(growth, &session->screen);
 		return;
 	}
@@ -57,7 +56,7 @@ static struct hawk_error *find_retained(struct hawk_session *session, bool both,
 	return NULL;
 }
 
-static struct hawk_error *judge(struct hawk_session *session, const struct hawk_settings *settings,
+static struct hawk_error *judge(struct hawk_session *session,
 				const struct hawk_pointer_report *report)
 {
 	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
@@ -66,8 +65,9 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 	struct hawk_growth_report growth = {
 		.pointers = report,
 		.list = &list,
-		.filtered = hawk_settings_choose_blocks(settings),
-		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
+		.filtered = hawk_settings_choose_blocks(session->settings),
+		.only = session->settings->by ? (enum hawk_growth_verdict)session->settings->by
+					      : HAWK_GROWTH_UNCLEAR,
 	};
 	struct hawk_block_choice choice = {0};
 	struct hawk_error *err =
@@ -80,27 +80,23 @@ static struct hawk_error *judge(struct hawk_session *session, const struct hawk_
 	report_doubt(session);
 	growth.ages = ages;
 	if (!err && !growth.filtered)
-		err = find_retained(session, settings->json, &retained);
+		err = find_retained(session, session->settings->json, &retained);
 	growth.retained = retained;
 	if (!err)
-		err = hawk_pointer_session_sites(session, settings, &list);
+		err = hawk_pointer_session_sites(session, &list);
 	if (!err)
-		print(session, settings, &growth);
+		print(session, &growth);
 	hawk_site_list_deinit(&list);
 	return err;
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_reach(session, settings, false, &report);
+	struct hawk_error *err = hawk_pointer_session_reach(session, false, &report);
 
-	(void)count;
-	(void)operands;
-	(void)code;
 	if (!err)
-		err = judge(session, settings, &report);
+		err = judge(session, &report);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }

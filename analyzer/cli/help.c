@@ -137,19 +137,19 @@ int hawk_completion_bash(void)
 	return hawk_help_finish();
 }
 
-static int run(struct hawk_settings *settings, int count, char **operands)
+static int run(struct hawk_settings *settings)
 {
 	const struct hawk_verb *verb;
 
 	(void)settings;
-	if (count == 0)
+	if (settings->count == 0)
 		return hawk_help_all();
-	if (!strcmp(operands[0], "completion"))
+	if (!strcmp(settings->operands[0], "completion"))
 		return hawk_completion_bash();
-	verb = hawk_verb_find(operands[0]);
+	verb = hawk_verb_find(settings->operands[0]);
 	if (verb)
 		return hawk_help_verb(verb);
-	hawk_complain("unknown command '%s'; hawk-core help lists them", operands[0]);
+	hawk_complain("unknown command '%s'; hawk-core help lists them", settings->operands[0]);
 	return HAWK_EXIT_USAGE;
 }
 

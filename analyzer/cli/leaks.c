@@ -3,19 +3,19 @@
  * @file
  * hawk-core leaks: which blocks nothing points to any more, and who allocated them.
  */
+#include <stdlib.h>
+
 #include "hawk/base/cleanup.h"
-#include "leaks_session.h"
+#include "leaks.h"
 
 enum { EXIT_CODE_MAX = 255 };
 
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+static struct hawk_error *check(struct hawk_settings *settings)
 {
 	struct hawk_block_wish wish = hawk_settings_wish(settings);
 	struct hawk_error *err = NULL;
 	unsigned bits;
 
-	(void)count;
-	(void)operands;
 	if (settings->kinds)
 		err = hawk_leaks_parse_kinds(settings->kinds, &bits);
 	if (!err && settings->heuristics)
@@ -24,6 +24,192 @@ static struct hawk_error *check(const struct hawk_settings *settings, int count,
 		err = hawk_error_create(HAWK_ERROR_USAGE, "--exit-code is a number up to %d",
 					EXIT_CODE_MAX);
 	return err ? err : hawk_block_wish_check(&wish);
+}
+
+static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
+					    struct hawk_leaks_session *leaks)
+{
+	struct hawk_error *err = NULL;
+
+	if (!settings->suppressions.count)
+		return NULL;
+	err = hawk_suppressions_create(&leaks->suppressions);
+	for (size_t i = 0; i < settings->suppressions.count && !err; i++)
+		err = hawk_suppressions_read(leaks->suppressions, settings->suppressions.items[i]);
+	return err;
+}
+
+/* Those that are asked for. */
+static unsigned heuristics_of(const struct hawk_settings *settings)
+{
+	unsigned heuristics = HAWK_HEURISTICS_ALL;
+
+	if (settings->heuristics) // checked before
+		hawk_error_destroy(hawk_leaks_parse_heuristics(settings->heuristics, &heuristics));
+	return heuristics;
+}
+
+/* Of a process that was let go before (hawk-core shell) contents are not known. */
+static struct hawk_error *explain(struct hawk_session *session, unsigned heuristics,
+				  struct hawk_leaks_session *leaks)
+{
+	struct hawk_error *err = hawk_session_readable(session);
+	size_t before = session->findings.count;
+
+	if (err) {
+		if (heuristics)
+			hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, false,
+					  "heuristics-unread",
+					  "the process ran on, so interior pointers could not be "
+					  "explained by heuristics");
+		hawk_error_destroy(err);
+		return NULL;
+	}
+	err = hawk_heuristics_find(&session->graph, heuristics, &session->vtables,
+				   &leaks->explained);
+	hawk_findings_sort(&session->findings, before); /* threads ask in no order */
+	return err;
+}
+
+static void report_doubts(struct hawk_session *session, const struct hawk_leaks *leaks)
+{
+	size_t threads;
+
+	hawk_target_threads(session->target, &threads);
+	if (!threads)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "threads-missing",
+				  "there are no threads: registers are not known, nor which part "
+				  "of a stack is live");
+	if (leaks->downgrade.objects)
+		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true,
+				  "leaks-downgraded",
+				  "%s blocks (%s) to which no pointer was found are called "
+				  "possibly lost: %s",
+				  hawk_quantity_count(leaks->downgrade.objects).text,
+				  hawk_quantity_bytes(leaks->downgrade.bytes).text,
+				  hawk_leaks_doubt_text(hawk_leaks_doubt(&session->graph)));
+}
+
+/* Memory that is missing makes the answer incomplete only if blocks may be lost in it, or held from
+ * there. */
+static bool is_partial(const struct hawk_session *session, const struct hawk_leaks *leaks)
+{
+	static const char *const memory[] = {"core-truncated", "live-unreadable", "roots-missing",
+					     "stack-missing", NULL};
+
+	if (!session->heap.table)
+		return hawk_findings_partial(&session->findings);
+	if (hawk_leaks_may_hide(&session->graph, leaks))
+		return true;
+	return hawk_heap_is_whole(&session->heap)
+		       ? hawk_findings_partial_but(&session->findings, memory)
+		       : hawk_findings_partial(&session->findings);
+}
+
+static struct hawk_error *choose(struct hawk_session *session, struct hawk_leaks_session *leaks,
+				 uint64_t **ret)
+{
+	struct hawk_block_filter *filter = NULL;
+	struct hawk_error *err = hawk_session_filter(session, &filter);
+	struct hawk_choice_wish wish = hawk_block_filter_choice(filter);
+
+	if (!err && filter)
+		err = hawk_choice_bits_make(&session->heap, &wish, false, ret);
+	leaks->report.filtered = filter;
+	hawk_block_filter_destroy(filter);
+	return err;
+}
+
+/* Who lost what is lost indirectly, if the question is about one site. */
+static struct hawk_error *find_leaders(struct hawk_session *session,
+				       struct hawk_leaks_session *leaks)
+{
+	struct hawk_leaks_report *report = &leaks->report;
+	struct hawk_error *err;
+	uint32_t site;
+
+	if (!session->settings->site.given ||
+	    !leaks->leaks.sums[HAWK_REACH_INDIRECTLY_LOST].objects)
+		return NULL;
+	err = hawk_site_prefix_find(&session->heap, &session->settings->site.prefix, &site);
+	if (!err)
+		err = hawk_leak_leaders_of(&session->graph, leaks->leaks.reach, site,
+					   &leaks->leaders, &report->leader_count);
+	report->leaders = leaks->leaders;
+	return err;
+}
+
+static struct hawk_error *find(struct hawk_session *session, unsigned kinds,
+			       struct hawk_leaks_session *leaks)
+{
+	const struct hawk_explained *explained = &session->graph.explained;
+	const struct hawk_reach *reach = &session->reach;
+	unsigned heuristics = heuristics_of(session->settings);
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	struct hawk_error *err = NULL;
+
+	if (heuristics != HAWK_HEURISTICS_ALL)
+		err = explain(session, heuristics, leaks);
+	if (!err)
+		err = choose(session, leaks, &chosen);
+	hawk_target_release(session->target);
+	if (!err && heuristics == HAWK_HEURISTICS_ALL) {
+		err = hawk_session_reach(session);
+	} else if (!err) {
+		explained = &leaks->explained;
+		reach = &leaks->reach;
+		err = hawk_reach_make(&session->graph, HAWK_EDGES_ALL, explained, &leaks->reach);
+	}
+	if (!err)
+		err = hawk_leaks_make(&session->graph, explained, reach, kinds, chosen,
+				      &leaks->leaks);
+	return err ? err : find_leaders(session, leaks);
+}
+
+static struct hawk_error *load(struct hawk_session *session, unsigned kinds,
+			       struct hawk_leaks_session *leaks)
+{
+	struct hawk_error *err = hawk_session_graph(session);
+
+	return err || !session->heap.table ? err : find(session, kinds, leaks);
+}
+
+struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigned kinds,
+					   struct hawk_leaks_session *ret)
+{
+	struct hawk_error *err;
+
+	*ret = (struct hawk_leaks_session){0};
+	err = read_suppressions(session->settings, ret);
+	if (!err)
+		err = load(session, ret->suppressions ? (unsigned)HAWK_LEAKS_KINDS_ALL : kinds,
+			   ret);
+	err = hawk_session_release(session, err);
+	if (err)
+		return err;
+	if (session->heap.table)
+		report_doubts(session, &ret->leaks);
+	hawk_session_check(session);
+	ret->report.heap = &session->heap;
+	ret->report.graph = &session->graph;
+	ret->report.symbols = session->symbols;
+	ret->report.leaks = &ret->leaks;
+	ret->report.suppressions = ret->suppressions;
+	ret->report.findings = &session->findings;
+	ret->report.source = session->source;
+	ret->report.kinds = kinds;
+	ret->report.partial = is_partial(session, &ret->leaks);
+	return hawk_leaks_report_prepare(&ret->report);
+}
+
+void hawk_leaks_session_deinit(struct hawk_leaks_session *leaks)
+{
+	hawk_leaks_report_deinit(&leaks->report);
+	free(leaks->leaders);
+	hawk_leaks_deinit(&leaks->leaks);
+	hawk_reach_deinit(&leaks->reach);
+	hawk_explained_deinit(&leaks->explained);
+	hawk_suppressions_destroy(leaks->suppressions);
 }
 
 static unsigned kinds_of(const struct hawk_settings *settings)
@@ -37,36 +223,33 @@ static unsigned kinds_of(const struct hawk_settings *settings)
 	return kinds;
 }
 
-static void print(struct hawk_session *session, const struct hawk_settings *settings,
-		  struct hawk_leaks_session *leaks, int *code)
+static void print(struct hawk_session *session, struct hawk_leaks_session *leaks)
 {
 	struct hawk_leaks_report *report = &leaks->report;
 
-	report->top = (size_t)settings->top;
-	report->depth = (size_t)settings->depth;
-	if (settings->json)
+	report->top = (size_t)session->settings->top;
+	report->depth = (size_t)session->settings->depth;
+	if (session->settings->json)
 		hawk_leaks_report_json(report, session->output);
 	else
 		hawk_leaks_report_text(report, &session->screen);
 	session->answer_complete = !report->partial;
 	if (report->partial)
-		*code = HAWK_EXIT_PARTIAL;
+		session->code = HAWK_EXIT_PARTIAL;
 	if (report->sums[HAWK_REACH_DEFINITELY_LOST].objects)
-		*code = settings->exit_code.given ? (int)settings->exit_code.value
-						  : HAWK_EXIT_CONDITION;
+		session->code = session->settings->exit_code.given
+					? (int)session->settings->exit_code.value
+					: HAWK_EXIT_CONDITION;
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_leaks_session leaks;
 	struct hawk_error *err =
-		hawk_leaks_session_make(session, settings, kinds_of(settings), &leaks);
+		hawk_leaks_session_make(session, kinds_of(session->settings), &leaks);
 
-	(void)count;
-	(void)operands;
 	if (!err)
-		print(session, settings, &leaks, code);
+		print(session, &leaks);
 	hawk_leaks_session_deinit(&leaks);
 	return err;
 }

@@ -66,15 +66,14 @@ static int complain_unknown_verb(const char *name)
 static int run_verb(const struct hawk_verb *verb, int argc, char **argv)
 {
 	struct hawk_settings settings = {0};
-	int first, code;
+	int code;
 
-	if (!hawk_options_read(verb, argc, argv, &settings, &first))
+	if (!hawk_options_read(verb, argc, argv, &settings))
 		code = HAWK_EXIT_USAGE;
 	else if (settings.help)
 		code = hawk_help_verb(verb);
 	else
-		code = verb->answer ? hawk_verb_ask(verb, &settings, argc - first, argv + first)
-				    : verb->run(&settings, argc - first, argv + first);
+		code = verb->answer ? hawk_verb_ask(verb, &settings) : verb->run(&settings);
 	hawk_text_deinit(&settings.tracer_options);
 	return code;
 }

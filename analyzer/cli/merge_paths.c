@@ -7,18 +7,7 @@
 #include "pointer_session.h"
 #include "hawk/analysis/site_tree.h"
 
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
-{
-	struct hawk_site_prefix site;
-
-	if (count && !hawk_site_prefix_parse(operands[0], &site))
-		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
-	if (count && settings->site.given)
-		return hawk_error_create(HAWK_ERROR_USAGE, "a site, or --site: not both");
-	return hawk_check_wish(settings, 0, NULL);
-}
-
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+static struct hawk_error *print(struct hawk_session *session,
 				const struct hawk_pointer_report *report,
 				const struct hawk_tree_roots *groups,
 				const struct hawk_site_tree *tree)
@@ -26,16 +15,16 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (settings->folded) {
+	if (session->settings->folded) {
 		hawk_report_tree_folded(report, groups, tree, session->output);
 		return NULL;
 	}
-	if (!settings->json && !session->heap.table) {
+	if (!session->settings->json && !session->heap.table) {
 		hawk_report_put_unknown(session->target, &session->screen, "Paths",
 					"see why blocks are alive");
 		return NULL;
 	}
-	if (!settings->json) {
+	if (!session->settings->json) {
 		uint64_t count = tree->nodes[0].cum_objects;
 
 		hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
@@ -68,7 +57,7 @@ static struct hawk_error *make(struct hawk_session *session,
 	return err;
 }
 
-static struct hawk_error *merge(struct hawk_session *session, const struct hawk_settings *settings,
+static struct hawk_error *merge(struct hawk_session *session,
 				const struct hawk_pointer_report *report)
 {
 	struct hawk_tree_roots groups = {0};
@@ -78,27 +67,19 @@ static struct hawk_error *merge(struct hawk_session *session, const struct hawk_
 	if (!err)
 		err = make(session, report, &groups, &tree);
 	if (!err)
-		err = print(session, settings, report, &groups, &tree);
+		err = print(session, report, &groups, &tree);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
 	return err;
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
-	struct hawk_settings with_site = *settings;
 	struct hawk_pointer_report report;
-	struct hawk_error *err;
+	struct hawk_error *err = hawk_pointer_session_reach(session, false, &report);
 
-	(void)code;
-	if (count) {
-		with_site.site.given = true;
-		hawk_site_prefix_parse(operands[0], &with_site.site.prefix);
-	}
-	err = hawk_pointer_session_reach(session, &with_site, false, &report);
 	if (!err)
-		err = merge(session, &with_site, &report);
+		err = merge(session, &report);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }
@@ -123,6 +104,6 @@ const struct hawk_verb hawk_verb_merge_paths = {
 	.live = true,
 	.operands_max = 1,
 	.findings = HAWK_FINDINGS_IN_JSON,
-	.check = check,
+	.check = hawk_check_site,
 	.answer = answer,
 };

@@ -228,7 +228,7 @@ static void complain(const struct hawk_verb *verb, const struct layout *layout, 
 }
 
 bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
-		       struct hawk_settings *settings, int *first)
+		       struct hawk_settings *settings)
 {
 	struct layout layout = {0};
 	int code;
@@ -251,6 +251,7 @@ bool hawk_options_read(const struct hawk_verb *verb, int argc, char **argv,
 			      option && option->argument ? option->argument : "");
 		return false;
 	}
-	*first = optind;
+	settings->operands = argv + optind;
+	settings->count = argc - optind;
 	return true;
 }

@@ -29,20 +29,21 @@ static void print_findings(struct hawk_session *session)
 }
 
 static struct hawk_error *print_text(struct hawk_session *session,
-				     const struct hawk_pointer_report *report,
-				     const struct hawk_paths *paths, int count, char **operands)
+				     const struct hawk_pointer_report *report)
 {
+	const struct hawk_settings *settings = session->settings;
+	const struct hawk_paths *paths = &session->paths;
 	struct hawk_error *err = NULL;
 	bool unreached = false;
 	uint64_t address;
 
-	for (int i = 0; i < count && !err; i++) {
+	for (int i = 0; i < settings->count && !err; i++) {
 		if (i)
 			hawk_output_puts(session->output, "\n");
-		hawk_quantity_parse_hex(operands[i], &address);
+		hawk_quantity_parse_hex(settings->operands[i], &address);
 		err = hawk_report_path(report, paths, address, &session->screen);
-		unreached |=
-			!err && !hawk_paths_lead_to(paths, block_at(&session->heap, operands[i]));
+		unreached |= !err && !hawk_paths_lead_to(paths, block_at(&session->heap,
+									 settings->operands[i]));
 	}
 	if (!err && unreached)
 		print_findings(session);
@@ -50,51 +51,59 @@ static struct hawk_error *print_text(struct hawk_session *session,
 }
 
 static struct hawk_error *print_json(struct hawk_session *session,
-				     const struct hawk_pointer_report *report,
-				     const struct hawk_paths *paths, int count, char **operands)
+				     const struct hawk_pointer_report *report)
 {
+	const struct hawk_settings *settings = session->settings;
 	struct hawk_error *err = NULL;
 	struct hawk_json json;
 	uint64_t address;
 
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
 	hawk_json_put_array(&json, "addresses");
-	for (int i = 0; i < count && !err; i++) {
-		hawk_quantity_parse_hex(operands[i], &address);
-		err = hawk_report_path_json(report, paths, address, &json);
+	for (int i = 0; i < settings->count && !err; i++) {
+		hawk_quantity_parse_hex(settings->operands[i], &address);
+		err = hawk_report_path_json(report, &session->paths, address, &json);
 	}
 	hawk_json_array_end(&json);
 	hawk_report_json_end(report, &json);
 	return err;
 }
 
-/** Those of the session, or `own`, which end where they can. */
-static struct hawk_error *find_addresses(struct hawk_session *session, int count, char **operands,
-					 struct hawk_paths *own, struct hawk_paths **ret)
+static struct hawk_error *prepare_addresses(struct hawk_session *session)
 {
-	/* Of only one the search can end there. */
-	uint32_t block = count == 1 ? block_at(&session->heap, operands[0]) : HAWK_BLOCK_NOWHERE;
-
-	*ret = &session->paths;
-	if (session->has_paths || block == HAWK_BLOCK_NOWHERE)
-		return hawk_session_paths(session);
-	*ret = own;
-	return hawk_paths_find(&session->graph, block, own);
-}
-
-static struct hawk_error *prepare_addresses(const struct hawk_heap *heap, struct hawk_paths *paths,
-					    int count, char **operands)
-{
-	CLEANUP(free_ptr) uint32_t *blocks = calloc((size_t)count, sizeof(*blocks));
+	const struct hawk_settings *settings = session->settings;
+	CLEANUP(free_ptr) uint32_t *blocks = calloc((size_t)settings->count, sizeof(*blocks));
 	size_t found = 0;
 
 	if (!blocks)
 		return &hawk_enomem;
-	for (int i = 0; i < count; i++) {
-		blocks[found] = block_at(heap, operands[i]);
+	for (int i = 0; i < settings->count; i++) {
+		blocks[found] = block_at(&session->heap, settings->operands[i]);
 		found += blocks[found] != HAWK_BLOCK_NOWHERE;
 	}
-	return hawk_paths_prepare(paths, blocks, found);
+	return hawk_paths_prepare(&session->paths, blocks, found);
+}
+
+/** To addresses; to none, if filters were given and nothing was traced. */
+static struct hawk_error *print_addresses(struct hawk_session *session,
+					  const struct hawk_pointer_report *report)
+{
+	struct hawk_error *err = NULL;
+
+	if (session->settings->count) {
+		err = hawk_session_paths(session);
+		if (!err)
+			err = prepare_addresses(session);
+	}
+	if (err)
+		return err;
+	if (session->settings->json)
+		return print_json(session, report);
+	if (session->settings->count)
+		return print_text(session, report);
+	hawk_report_put_unknown(session->target, &session->screen, "Paths",
+				"see why blocks are alive");
+	return NULL;
 }
 
 static struct hawk_error *prepare_targets(const struct hawk_path_targets *targets,
@@ -111,25 +120,7 @@ static struct hawk_error *prepare_targets(const struct hawk_path_targets *target
 	return hawk_paths_prepare(paths, blocks, count);
 }
 
-static struct hawk_error *print_addresses(struct hawk_session *session,
-					  const struct hawk_settings *settings,
-					  const struct hawk_pointer_report *report, int count,
-					  char **operands)
-{
-	struct hawk_paths own = {0}, *paths;
-	struct hawk_error *err = find_addresses(session, count, operands, &own, &paths);
-
-	if (!err && count > 1)
-		err = prepare_addresses(&session->heap, paths, count, operands);
-	if (!err)
-		err = settings->json ? print_json(session, report, paths, count, operands)
-				     : print_text(session, report, paths, count, operands);
-	hawk_paths_deinit(&own);
-	return err;
-}
-
 static struct hawk_error *print_targets(struct hawk_session *session,
-					const struct hawk_settings *settings,
 					const struct hawk_pointer_report *report,
 					const struct hawk_paths *paths,
 					const struct hawk_path_targets *targets)
@@ -137,7 +128,7 @@ static struct hawk_error *print_targets(struct hawk_session *session,
 	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (!settings->json) {
+	if (!session->settings->json) {
 		err = hawk_report_paths(report, paths, targets, &session->screen);
 		if (!err && targets->unreached.objects)
 			print_findings(session);
@@ -151,7 +142,6 @@ static struct hawk_error *print_targets(struct hawk_session *session,
 
 /** To the blocks that the filter chooses: one search for all of them. */
 static struct hawk_error *print_chosen(struct hawk_session *session,
-				       const struct hawk_settings *settings,
 				       const struct hawk_pointer_report *report)
 {
 	struct hawk_path_targets targets = {0};
@@ -163,56 +153,34 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 	if (!err)
 		err = prepare_targets(&targets, paths);
 	if (!err)
-		err = print_targets(session, settings, report, paths, &targets);
+		err = print_targets(session, report, paths, &targets);
 	hawk_path_targets_deinit(&targets);
 	return err;
 }
 
-/** Without a filter, because nothing was traced. */
-static void print_unknown(struct hawk_session *session, const struct hawk_settings *settings,
-			  const struct hawk_pointer_report *report)
-{
-	struct hawk_json json;
-
-	if (!settings->json) {
-		hawk_report_put_unknown(session->target, &session->screen, "Paths",
-					"see why blocks are alive");
-		return;
-	}
-	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
-	hawk_json_put_array(&json, "addresses");
-	hawk_json_array_end(&json);
-	hawk_report_json_end(report, &json);
-}
-
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+static struct hawk_error *check(struct hawk_settings *settings)
 {
 	struct hawk_block_wish wish = hawk_settings_wish(settings);
 	bool filtered = !hawk_block_wish_is_all(&wish);
 
-	if (count && filtered)
+	if (settings->count && filtered)
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "addresses, or filters that choose blocks: not both");
-	if (!count && !filtered)
+	if (!settings->count && !filtered)
 		return hawk_error_create(HAWK_ERROR_USAGE,
 					 "path needs addresses, or filters that choose blocks; see "
 					 "hawk-core help path");
-	return hawk_check_addresses(settings, count, operands);
+	return hawk_check_addresses(settings);
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_reach(session, settings, true, &report);
+	struct hawk_error *err = hawk_pointer_session_reach(session, true, &report);
 
-	(void)code;
-	if (!err && count)
-		err = print_addresses(session, settings, &report, count, operands);
-	else if (!err && report.filter)
-		err = print_chosen(session, settings, &report);
-	else if (!err)
-		print_unknown(session, settings, &report);
+	if (!err)
+		err = report.filter ? print_chosen(session, &report)
+				    : print_addresses(session, &report);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }

@@ -21,7 +21,6 @@ const struct hawk_option hawk_pointer_options[] = {
 };
 
 struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
-					     const struct hawk_settings *settings,
 					     struct hawk_pointer_report *ret)
 {
 	struct hawk_block_filter *filter = NULL;
@@ -35,8 +34,8 @@ struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
 		.dominators = &session->dominators,
 		.symbols = session->symbols,
 		.findings = &session->findings,
-		.top = (size_t)settings->top,
-		.depth = (size_t)settings->depth,
+		.top = (size_t)session->settings->top,
+		.depth = (size_t)session->settings->depth,
 	};
 	err = hawk_session_types(session, &ret->types);
 	if (!err)
@@ -44,25 +43,24 @@ struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
 	if (!err && session->has_graph)
 		err = hawk_root_namer_create(&session->graph, session->symbols, &ret->roots);
 	if (!err && session->heap.table)
-		err = hawk_session_filter(session, settings, &filter);
+		err = hawk_session_filter(session, &filter);
 	ret->filter = filter;
 	if (!err)
 		hawk_session_check(session);
 	return err;
 }
 
-struct hawk_error *hawk_pointer_session_reach(struct hawk_session *session,
-					      const struct hawk_settings *settings, bool reads,
+struct hawk_error *hawk_pointer_session_reach(struct hawk_session *session, bool reads,
 					      struct hawk_pointer_report *ret)
 {
 	struct hawk_error *err = hawk_session_graph(session);
 
 	*ret = (struct hawk_pointer_report){0};
-	if (!settings->type && !reads)
+	if (!session->settings->type && !reads)
 		hawk_target_release(session->target);
 	if (!err)
 		err = hawk_session_reach(session);
-	return err ? err : hawk_pointer_session_open(session, settings, ret);
+	return err ? err : hawk_pointer_session_open(session, ret);
 }
 
 void hawk_pointer_session_deinit(struct hawk_pointer_report *report)
@@ -89,39 +87,50 @@ static struct hawk_error *keep_site(const struct hawk_heap *heap,
 }
 
 struct hawk_error *hawk_pointer_session_sites(struct hawk_session *session,
-					      const struct hawk_settings *settings,
 					      struct hawk_site_list *ret)
 {
 	struct hawk_site_filter filter = {
-		.function = settings->function,
-		.module = settings->module,
+		.function = session->settings->function,
+		.module = session->settings->module,
 	};
 	struct hawk_error *err;
 
 	*ret = (struct hawk_site_list){0};
 	err = hawk_site_list_create(&session->heap, session->symbols, &filter, ret);
-	if (!err && settings->site.given && session->heap.table)
-		err = keep_site(&session->heap, &settings->site.prefix, ret);
+	if (!err && session->settings->site.given && session->heap.table)
+		err = keep_site(&session->heap, &session->settings->site.prefix, ret);
 	return err;
 }
 
-struct hawk_error *hawk_check_addresses(const struct hawk_settings *settings, int count,
-					char **operands)
+struct hawk_error *hawk_check_addresses(struct hawk_settings *settings)
 {
 	uint64_t address;
 
-	for (int i = 0; i < count; i++)
-		if (!hawk_quantity_parse_hex(operands[i], &address))
+	for (int i = 0; i < settings->count; i++)
+		if (!hawk_quantity_parse_hex(settings->operands[i], &address))
 			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no hexadecimal address",
-						 operands[i]);
-	return hawk_check_wish(settings, 0, NULL);
+						 settings->operands[i]);
+	return hawk_check_wish(settings);
 }
 
-struct hawk_error *hawk_check_wish(const struct hawk_settings *settings, int count, char **operands)
+struct hawk_error *hawk_check_site(struct hawk_settings *settings)
+{
+	struct hawk_site_wish site = {.given = true};
+
+	if (settings->count) {
+		if (!hawk_site_prefix_parse(settings->operands[0], &site.prefix))
+			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site",
+						 settings->operands[0]);
+		if (settings->site.given)
+			return hawk_error_create(HAWK_ERROR_USAGE, "a site, or --site: not both");
+		settings->site = site;
+	}
+	return hawk_check_wish(settings);
+}
+
+struct hawk_error *hawk_check_wish(struct hawk_settings *settings)
 {
 	struct hawk_block_wish wish = hawk_settings_wish(settings);
 
-	(void)count;
-	(void)operands;
 	return hawk_block_wish_check(&wish);
 }

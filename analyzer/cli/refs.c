@@ -6,33 +6,33 @@
 #include "pointer_session.h"
 
 static struct hawk_error *print_text(struct hawk_session *session,
-				     const struct hawk_pointer_report *report, int count,
-				     char **operands)
+				     const struct hawk_pointer_report *report)
 {
+	const struct hawk_settings *settings = session->settings;
 	struct hawk_error *err = NULL;
 	uint64_t address;
 
-	for (int i = 0; i < count && !err; i++) {
+	for (int i = 0; i < settings->count && !err; i++) {
 		if (i)
 			hawk_output_puts(session->output, "\n");
-		hawk_quantity_parse_hex(operands[i], &address);
+		hawk_quantity_parse_hex(settings->operands[i], &address);
 		err = hawk_report_refs(report, address, &session->screen);
 	}
 	return err;
 }
 
 static struct hawk_error *print_json(struct hawk_session *session,
-				     const struct hawk_pointer_report *report, int count,
-				     char **operands)
+				     const struct hawk_pointer_report *report)
 {
+	const struct hawk_settings *settings = session->settings;
 	struct hawk_error *err = NULL;
 	struct hawk_json json;
 	uint64_t address;
 
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/refs", 4);
 	hawk_json_put_array(&json, "addresses");
-	for (int i = 0; i < count && !err; i++) {
-		hawk_quantity_parse_hex(operands[i], &address);
+	for (int i = 0; i < settings->count && !err; i++) {
+		hawk_quantity_parse_hex(settings->operands[i], &address);
 		err = hawk_report_refs_json(report, address, &json);
 	}
 	hawk_json_array_end(&json);
@@ -40,18 +40,16 @@ static struct hawk_error *print_json(struct hawk_session *session,
 	return err;
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_pointer_report report = {0};
 	struct hawk_error *err = hawk_session_graph(session);
 
-	(void)code;
 	if (!err)
-		err = hawk_pointer_session_open(session, settings, &report);
+		err = hawk_pointer_session_open(session, &report);
 	if (!err)
-		err = settings->json ? print_json(session, &report, count, operands)
-				     : print_text(session, &report, count, operands);
+		err = session->settings->json ? print_json(session, &report)
+					      : print_text(session, &report);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }

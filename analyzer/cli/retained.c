@@ -17,12 +17,11 @@ enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 enum { EXACT_SITES = 10, EXACT_MAX = 100 };
 
 /** The tree as text. */
-static void put_tree(struct hawk_session *session, const struct hawk_settings *settings,
-		     const struct hawk_pointer_report *report, const struct hawk_tree_roots *groups,
-		     const struct hawk_site_tree *tree)
+static void put_tree(struct hawk_session *session, const struct hawk_pointer_report *report,
+		     const struct hawk_tree_roots *groups, const struct hawk_site_tree *tree)
 {
 	const struct hawk_screen *screen = &session->screen;
-	const char *by_sites = settings->by == BY_TREE ? ", then by sites" : "";
+	const char *by_sites = session->settings->by == BY_TREE ? ", then by sites" : "";
 	struct hawk_chosen chosen = hawk_report_chosen(report);
 
 	if (!report->chosen)
@@ -34,7 +33,7 @@ static void put_tree(struct hawk_session *session, const struct hawk_settings *s
 				    hawk_quantity_bytes(chosen.bytes).text, by_sites);
 	if (report->chosen && !chosen.objects)
 		hawk_report_put_none(report, screen);
-	else if (settings->by == BY_TREE)
+	else if (session->settings->by == BY_TREE)
 		hawk_report_tree(report, groups, tree, screen);
 	else
 		hawk_report_retained_roots(report, groups, tree, screen);
@@ -71,7 +70,6 @@ static struct hawk_error *make_tree(struct hawk_session *session,
 }
 
 static struct hawk_error *print_tree(struct hawk_session *session,
-				     const struct hawk_settings *settings,
 				     const struct hawk_pointer_report *report,
 				     const struct hawk_tree_roots *groups,
 				     const struct hawk_site_tree *tree, struct hawk_json *json)
@@ -80,23 +78,22 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 		hawk_report_json_chosen(report, json);
 		return hawk_report_tree_json(report, groups, tree, json);
 	}
-	if (settings->folded)
+	if (session->settings->folded)
 		hawk_report_tree_folded(report, groups, tree, session->output);
 	else
-		put_tree(session, settings, report, groups, tree);
+		put_tree(session, report, groups, tree);
 	return NULL;
 }
 
 /** For BY_ROOT and BY_TREE. */
 static struct hawk_error *print_trees(struct hawk_session *session,
-				      const struct hawk_settings *settings,
 				      const struct hawk_pointer_report *report,
 				      struct hawk_json *json)
 {
 	struct hawk_pointer_report chosen = *report;
 	struct hawk_block_choice choice = {0};
 	struct hawk_tree_roots groups = {0};
-	struct hawk_site_tree tree = {.both = json || !settings->folded};
+	struct hawk_site_tree tree = {.both = json || !session->settings->folded};
 	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
 
 	if (!err && report->filter)
@@ -105,7 +102,7 @@ static struct hawk_error *print_trees(struct hawk_session *session,
 	if (!err)
 		err = make_tree(session, &groups, choice.blocks, &tree);
 	if (!err)
-		err = print_tree(session, settings, &chosen, &groups, &tree, json);
+		err = print_tree(session, &chosen, &groups, &tree, json);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
 	hawk_block_choice_deinit(&choice);
@@ -138,14 +135,13 @@ static struct hawk_error *find_exact(struct hawk_session *session, size_t top,
 
 /** By all blocks, or those that the filter lets pass. */
 static struct hawk_error *print_list(struct hawk_session *session,
-				     const struct hawk_settings *settings,
 				     struct hawk_pointer_report *report, const uint64_t *blocks,
 				     struct hawk_json *json)
 {
 	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
 	CLEANUP(free_ptr) uint64_t *exact = NULL;
 	struct hawk_site_list list;
-	struct hawk_error *err = hawk_pointer_session_sites(session, settings, &list);
+	struct hawk_error *err = hawk_pointer_session_sites(session, &list);
 
 	if (!err)
 		err = hawk_session_retained_both(session, blocks, &retained);
@@ -167,7 +163,6 @@ static struct hawk_error *print_list(struct hawk_session *session,
 }
 
 static struct hawk_error *print_sites(struct hawk_session *session,
-				      const struct hawk_settings *settings,
 				      const struct hawk_pointer_report *report,
 				      struct hawk_json *json)
 {
@@ -175,11 +170,11 @@ static struct hawk_error *print_sites(struct hawk_session *session,
 	struct hawk_block_choice choice = {0};
 	struct hawk_error *err = NULL;
 
-	if (hawk_settings_choose_blocks(settings) && report->filter)
+	if (hawk_settings_choose_blocks(session->settings) && report->filter)
 		err = choose(session, report, &choice);
 	chosen.chosen = choice.sites;
 	if (!err)
-		err = print_list(session, settings, &chosen, choice.blocks, json);
+		err = print_list(session, &chosen, choice.blocks, json);
 	hawk_block_choice_deinit(&choice);
 	return err;
 }
@@ -206,48 +201,44 @@ static struct hawk_error *print_blocks(struct hawk_session *session,
 }
 
 static struct hawk_error *print_one(struct hawk_session *session,
-				    const struct hawk_settings *settings,
 				    const struct hawk_pointer_report *report,
 				    struct hawk_json *json)
 {
-	if (settings->by >= BY_ROOT || settings->folded)
-		return print_trees(session, settings, report, json);
-	if (settings->by != BY_BLOCK)
-		return print_sites(session, settings, report, json);
+	if (session->settings->by >= BY_ROOT || session->settings->folded)
+		return print_trees(session, report, json);
+	if (session->settings->by != BY_BLOCK)
+		return print_sites(session, report, json);
 	return print_blocks(session, report, json);
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+static struct hawk_error *print(struct hawk_session *session,
 				const struct hawk_pointer_report *report)
 {
 	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (!settings->json && !settings->folded && !session->heap.table) {
+	if (!session->settings->json && !session->settings->folded && !session->heap.table) {
 		hawk_report_put_unknown(session->target, &session->screen, "Retained",
 					"see what retains what");
 		return NULL;
 	}
-	if (!settings->json)
-		return print_one(session, settings, report, NULL);
+	if (!session->settings->json)
+		return print_one(session, report, NULL);
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/retained", 2);
-	err = print_one(session, settings, report, &json);
+	err = print_one(session, report, &json);
 	hawk_report_json_end(report, &json);
 	return err;
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
-	bool reads = settings->by == BY_BLOCK && !settings->folded; // blocks that are shown
+	bool reads = session->settings->by == BY_BLOCK &&
+		     !session->settings->folded; // blocks that are shown
 	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_reach(session, settings, reads, &report);
+	struct hawk_error *err = hawk_pointer_session_reach(session, reads, &report);
 
-	(void)count;
-	(void)operands;
-	(void)code;
 	if (!err)
-		err = print(session, settings, &report);
+		err = print(session, &report);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }

@@ -9,31 +9,23 @@
 #include "pointer_session.h"
 #include "hawk/report/schema.h"
 
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+static struct hawk_error *check(struct hawk_settings *settings)
 {
-	struct hawk_site_prefix site;
-
-	if (count && !hawk_site_prefix_parse(operands[0], &site))
-		return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no site", operands[0]);
-	if (count + settings->site.given > 1)
-		return hawk_error_create(HAWK_ERROR_USAGE,
-					 "schema takes one site; see hawk-core help schema");
-	if (!count && !settings->site.given && !settings->type)
+	if (!settings->count && !settings->site.given && !settings->type)
 		return hawk_error_create(
 			HAWK_ERROR_USAGE,
 			"schema needs a site, or --type; see hawk-core help schema");
 	if (settings->top > HAWK_SCHEMA_GROUPS_MAX)
 		return hawk_error_create(HAWK_ERROR_USAGE, "--top: at most %d sizes",
 					 (int)HAWK_SCHEMA_GROUPS_MAX);
-	return hawk_check_wish(settings, 0, NULL);
+	return hawk_check_site(settings);
 }
 
-static void print(struct hawk_session *session, const struct hawk_settings *settings,
-		  const struct hawk_schema_report *report)
+static void print(struct hawk_session *session, const struct hawk_schema_report *report)
 {
 	struct hawk_json json;
 
-	if (!settings->json) {
+	if (!session->settings->json) {
 		hawk_report_schema(report, &session->screen);
 		return;
 	}
@@ -43,14 +35,13 @@ static void print(struct hawk_session *session, const struct hawk_settings *sett
 }
 
 /** Of a process that was not traced. */
-static void print_unknown(struct hawk_session *session, const struct hawk_settings *settings,
-			  const struct hawk_pointer_report *pointers,
+static void print_unknown(struct hawk_session *session, const struct hawk_pointer_report *pointers,
 			  const struct hawk_site_prefix *site)
 {
 	struct hawk_json json;
 	char text[17] = "";
 
-	if (!settings->json) {
+	if (!session->settings->json) {
 		hawk_report_put_unknown(session->target, &session->screen, "Schema",
 					"see what blocks look like");
 		return;
@@ -62,15 +53,15 @@ static void print_unknown(struct hawk_session *session, const struct hawk_settin
 	hawk_report_json_end(pointers, &json);
 }
 
-static struct hawk_error *make(struct hawk_session *session, const struct hawk_settings *settings,
+static struct hawk_error *make(struct hawk_session *session,
 			       const struct hawk_pointer_report *pointers,
 			       const struct hawk_site_prefix *site)
 {
-	struct hawk_schema_report report = {.pointers = pointers, .type = settings->type};
+	struct hawk_schema_report report = {.pointers = pointers, .type = session->settings->type};
 	struct hawk_choice_wish blocks = hawk_block_filter_choice(pointers->filter);
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_schema_wish wish = {
-		.groups = (size_t)settings->top,
+		.groups = (size_t)session->settings->top,
 		.site = HAWK_SCHEMA_ANY_SITE,
 	};
 	struct hawk_schema schema;
@@ -93,28 +84,24 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 		return err;
 	err = hawk_session_release(session, NULL);
 	if (!err)
-		print(session, settings, &report);
+		print(session, &report);
 	hawk_schema_deinit(&schema);
 	return err;
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
+	const struct hawk_site_wish *wish = &session->settings->site;
+	const struct hawk_site_prefix *site = wish->given ? &wish->prefix : NULL;
 	struct hawk_pointer_report report = {0};
 	struct hawk_error *err = hawk_session_heap(session);
-	struct hawk_site_prefix site = settings->site.prefix;
-	bool has_site = count || settings->site.given;
 
-	(void)code;
 	if (!err)
-		err = hawk_pointer_session_open(session, settings, &report);
-	if (count)
-		hawk_site_prefix_parse(operands[0], &site);
+		err = hawk_pointer_session_open(session, &report);
 	if (!err && session->heap.table)
-		err = make(session, settings, &report, has_site ? &site : NULL);
+		err = make(session, &report, site);
 	else if (!err)
-		print_unknown(session, settings, &report, has_site ? &site : NULL);
+		print_unknown(session, &report, site);
 	hawk_pointer_session_deinit(&report);
 	return err;
 }

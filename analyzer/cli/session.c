@@ -64,6 +64,7 @@ void hawk_session_renew(struct hawk_session *session, const struct hawk_settings
 {
 	uint64_t threads = settings->threads;
 
+	session->settings = settings;
 	session->screen = (struct hawk_screen){
 		.output = session->output,
 		.width = terminal_columns(),

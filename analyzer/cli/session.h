@@ -41,6 +41,8 @@ struct hawk_session {
 	bool has_paths;
 	bool has_site_graph;
 
+	const struct hawk_settings *settings; /**< of the question that is being answered */
+	int code;                             /**< exit code, as far as the verb sets it */
 	bool checked;
 	bool answer_complete;  /**< set by a verb: whatever findings say */
 	size_t findings_said;  /**< of the findings: on stderr already */
@@ -56,7 +58,7 @@ struct hawk_session {
 struct hawk_error *hawk_session_open(struct hawk_session *session,
 				     const struct hawk_settings *settings, const char *core);
 
-/** Screen and progress as `settings` want them, for the next of several questions. */
+/** Sets the settings of the next of several questions, and screen and progress by them. */
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings);
 
 /** The answer goes to `fd` from now on. */
@@ -111,7 +113,6 @@ bool hawk_settings_choose_blocks(const struct hawk_settings *settings);
 
 /** The filter for that, `*ret` = NULL if every block is wanted. Needs the table. */
 struct hawk_error *hawk_session_filter(struct hawk_session *session,
-				       const struct hawk_settings *settings,
 				       struct hawk_block_filter **ret);
 
 /** After all reading: lets a process go on. Returns `err`, or that the process ended meanwhile,

@@ -250,7 +250,7 @@ struct hawk_error *hawk_session_paths(struct hawk_session *session)
 
 	if (err || session->has_paths)
 		return err;
-	err = hawk_paths_find(&session->graph, HAWK_BLOCK_NOWHERE, &session->paths);
+	err = hawk_paths_find(&session->graph, &session->paths);
 	session->has_paths = !err;
 	return err;
 }
@@ -305,11 +305,9 @@ bool hawk_settings_choose_blocks(const struct hawk_settings *settings)
 	return settings->size.given || settings->age.given || settings->type;
 }
 
-struct hawk_error *hawk_session_filter(struct hawk_session *session,
-				       const struct hawk_settings *settings,
-				       struct hawk_block_filter **ret)
+struct hawk_error *hawk_session_filter(struct hawk_session *session, struct hawk_block_filter **ret)
 {
-	struct hawk_block_wish wish = hawk_settings_wish(settings);
+	struct hawk_block_wish wish = hawk_settings_wish(session->settings);
 	struct hawk_block_types *types;
 	struct hawk_error *err;
 

@@ -12,15 +12,14 @@ struct fold {
 	struct hawk_block_choice choice;
 };
 
-static struct hawk_error *fold_chosen(struct hawk_session *session,
-				      const struct hawk_settings *settings, struct fold *fold)
+static struct hawk_error *fold_chosen(struct hawk_session *session, struct fold *fold)
 {
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err = hawk_session_graph(session);
 
 	fold->graph = &fold->own;
 	if (!err && session->heap.table)
-		err = hawk_session_filter(session, settings, &filter);
+		err = hawk_session_filter(session, &filter);
 	if (!err)
 		err = hawk_session_choose(session, filter, &fold->choice);
 	hawk_block_filter_destroy(filter);
@@ -31,25 +30,24 @@ static struct hawk_error *fold_chosen(struct hawk_session *session,
 	return err;
 }
 
-static struct hawk_error *fold_sites(struct hawk_session *session,
-				     const struct hawk_settings *settings, struct fold *fold)
+static struct hawk_error *fold_sites(struct hawk_session *session, struct fold *fold)
 {
-	if (hawk_settings_choose_blocks(settings))
-		return fold_chosen(session, settings, fold);
+	if (hawk_settings_choose_blocks(session->settings))
+		return fold_chosen(session, fold);
 	fold->graph = &session->site_graph;
 	return hawk_session_site_graph(session);
 }
 
-static struct hawk_error *print(struct hawk_session *session, const struct hawk_settings *settings,
+static struct hawk_error *print(struct hawk_session *session,
 				const struct hawk_pointer_report *report,
 				const struct hawk_site_graph *graph, struct hawk_site_list *list)
 {
 	struct hawk_error *err;
 	struct hawk_json json;
 
-	if (settings->dot)
+	if (session->settings->dot)
 		return hawk_report_site_graph_dot(report, graph, list, session->output);
-	if (!settings->json)
+	if (!session->settings->json)
 		return hawk_report_site_graph(report, graph, list, &session->screen);
 	hawk_report_json_begin(report, &json, session->output, "hawk-core/sites", 3);
 	err = hawk_report_site_graph_json(report, graph, list, &json);
@@ -57,32 +55,28 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	return err;
 }
 
-static struct hawk_error *check(const struct hawk_settings *settings, int count, char **operands)
+static struct hawk_error *check(struct hawk_settings *settings)
 {
 	if (settings->dot && settings->json)
 		return hawk_error_create(HAWK_ERROR_USAGE, "--dot or --json: not both");
-	return hawk_check_wish(settings, count, operands);
+	return hawk_check_wish(settings);
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_pointer_report report = {0};
 	struct hawk_site_list list = {0};
 	struct fold fold = {0};
-	struct hawk_error *err = fold_sites(session, settings, &fold);
+	struct hawk_error *err = fold_sites(session, &fold);
 
-	(void)count;
-	(void)operands;
-	(void)code;
 	if (!err)
-		err = hawk_pointer_session_open(session, settings, &report);
+		err = hawk_pointer_session_open(session, &report);
 	err = hawk_session_release(session, err);
 	report.chosen = fold.choice.sites;
 	if (!err)
-		err = hawk_pointer_session_sites(session, settings, &list);
+		err = hawk_pointer_session_sites(session, &list);
 	if (!err)
-		err = print(session, settings, &report, fold.graph, &list);
+		err = print(session, &report, fold.graph, &list);
 	hawk_site_list_deinit(&list);
 	hawk_pointer_session_deinit(&report);
 	hawk_block_choice_deinit(&fold.choice);

@@ -41,8 +41,7 @@ static struct hawk_error *print_schema(struct hawk_output *output)
 	return NULL;
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_sql_source source = {
 		.target = session->target,
@@ -58,9 +57,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	struct hawk_error *err;
 	struct hawk_sql *sql;
 
-	(void)count;
-	(void)code;
-	if (!strcmp(operands[0], ".schema"))
+	if (!strcmp(session->settings->operands[0], ".schema"))
 		return print_schema(session->output);
 	err = hawk_session_heap(session);
 	if (!err)
@@ -69,7 +66,8 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		err = hawk_sql_open(&source, &sql);
 	if (err)
 		return err;
-	err = hawk_sql_run(sql, operands[0], format_of(settings), session->output);
+	err = hawk_sql_run(sql, session->settings->operands[0], format_of(session->settings),
+			   session->output);
 	hawk_sql_close(sql);
 	hawk_session_check(session);
 	return err;

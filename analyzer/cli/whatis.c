@@ -9,13 +9,12 @@
 #include "pointer_session.h"
 #include "hawk/report/whatis.h"
 
-static void print(struct hawk_session *session, const struct hawk_settings *settings,
-		  const struct hawk_report *report, struct hawk_block_types *types,
-		  struct hawk_whatis *whatis, size_t count)
+static void print(struct hawk_session *session, const struct hawk_report *report,
+		  struct hawk_block_types *types, struct hawk_whatis *whatis, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		hawk_whatis_resolve(report, types, &whatis[i]);
-	if (settings->json) {
+	if (session->settings->json) {
 		hawk_report_whatis_json(report, whatis, count, session->output);
 		return;
 	}
@@ -26,8 +25,7 @@ static void print(struct hawk_session *session, const struct hawk_settings *sett
 	}
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_report report = {
 		.target = session->target,
@@ -35,14 +33,13 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		.heap = &session->heap,
 		.findings = &session->findings,
 		.source = session->source,
-		.depth = (size_t)settings->depth,
+		.depth = (size_t)session->settings->depth,
 	};
-	CLEANUP(free_ptr)
-	struct hawk_whatis *whatis = calloc((size_t)count, sizeof(*whatis));
+	size_t count = (size_t)session->settings->count;
+	CLEANUP(free_ptr) struct hawk_whatis *whatis = calloc(count, sizeof(*whatis));
 	struct hawk_block_types *types;
 	struct hawk_error *err;
 
-	(void)code;
 	if (!whatis)
 		return &hawk_enomem;
 	err = hawk_session_table(session);
@@ -50,15 +47,15 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 		err = hawk_session_types(session, &types);
 	if (err)
 		return err;
-	for (int i = 0; i < count; i++) {
-		hawk_quantity_parse_hex(operands[i], &whatis[i].address);
+	for (size_t i = 0; i < count; i++) {
+		hawk_quantity_parse_hex(session->settings->operands[i], &whatis[i].address);
 		hawk_whatis_find(&report, types, whatis[i].address, &whatis[i]);
 	}
 	err = hawk_session_release(session, NULL);
 	if (err)
 		return err;
 	hawk_session_check(session);
-	print(session, settings, &report, types, whatis, (size_t)count);
+	print(session, &report, types, whatis, count);
 	return NULL;
 }
 

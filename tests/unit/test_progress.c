@@ -299,7 +299,7 @@ static void make_everything(struct large_core *core)
 	assert_null(hawk_reach_make(graph, HAWK_EDGES_ALL, &graph->explained, &reach));
 	assert_null(hawk_dominators_make(graph, &reach, &dominators));
 	assert_null(hawk_site_graph_make(graph, NULL, &sites));
-	assert_null(hawk_paths_find(graph, HAWK_BLOCK_NOWHERE, &paths));
+	assert_null(hawk_paths_find(graph, &paths));
 	assert_null(hawk_site_ages_make(graph->heap, &reach, NULL, &ages));
 	assert_null(hawk_block_choice_make(graph->heap, NULL, &choice));
 	assert_null(hawk_leaks_make(graph, &graph->explained, &reach, ~0u, NULL, &leaks));

@@ -288,7 +288,7 @@ TEST(merged_paths_are_those_of_all_blocks_of_a_site)
 		struct paths_world *paths = paths_world_random(&seed);
 		struct hawk_paths found;
 
-		check(hawk_paths_find(paths->graph, HAWK_BLOCK_NOWHERE, &found));
+		check(hawk_paths_find(paths->graph, &found));
 		for (uint32_t site = 0; site < GRAPH_TRACES; site++) {
 			struct chains want = {0}, got = {0};
 			struct hawk_site_tree tree;

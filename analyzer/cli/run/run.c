@@ -154,7 +154,7 @@ static struct hawk_error *check_options(const char *options)
 	return NULL;
 }
 
-static int run(struct hawk_settings *settings, int count, char **operands)
+static int run(struct hawk_settings *settings)
 {
 	CLEANUP(text) struct hawk_text warnings = {0};
 	CLEANUP(free_ptr) char *tracer = NULL;
@@ -164,7 +164,7 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 	bool refuses;
 	int errnum;
 
-	if (count == 0) {
+	if (settings->count == 0) {
 		hawk_complain("run needs a program; see hawk-core help run");
 		return HAWK_EXIT_USAGE;
 	}
@@ -176,7 +176,7 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 		return hawk_fail(err);
 	hard_limit = raise_core_limit();
 	hawk_run_check_system(hard_limit, tracer, settings->tracer_options.bytes, &warnings);
-	hawk_run_check_program(operands[0], &warnings, &first, &refuses);
+	hawk_run_check_program(settings->operands[0], &warnings, &first, &refuses);
 	if (!settings->quiet)
 		print_warnings(&warnings);
 	err = refuses ? NULL : extend_environment("LD_PRELOAD", tracer, true);
@@ -186,9 +186,9 @@ static int run(struct hawk_settings *settings, int count, char **operands)
 		err = extend_environment("HAWK_OPTS", settings->tracer_options.bytes, false);
 	if (err)
 		return hawk_fail(err);
-	execvp(operands[0], operands);
+	execvp(settings->operands[0], settings->operands);
 	errnum = errno;
-	hawk_complain("cannot run %s: %s", operands[0], strerror(errnum));
+	hawk_complain("cannot run %s: %s", settings->operands[0], strerror(errnum));
 	return errnum == ENOENT || errnum == ENOTDIR ? HAWK_EXIT_NOT_FOUND : HAWK_EXIT_CANNOT_RUN;
 }
 

@@ -106,13 +106,12 @@ static bool opens_target(const struct hawk_settings *settings)
 
 /** Reads the command's options; false if there is nothing to answer. */
 static bool read_command(struct shell *shell, const struct hawk_verb *verb,
-			 struct hawk_shell_command *command, struct hawk_settings *settings,
-			 int *first)
+			 struct hawk_shell_command *command, struct hawk_settings *settings)
 {
 	struct hawk_error *err = NULL;
 
 	shell->code = HAWK_EXIT_USAGE;
-	if (!hawk_options_read(verb, command->count, command->words, settings, first))
+	if (!hawk_options_read(verb, command->count, command->words, settings))
 		return false;
 	if (settings->help) {
 		print(shell, command, false, verb);
@@ -122,18 +121,17 @@ static bool read_command(struct shell *shell, const struct hawk_verb *verb,
 		hawk_complain("the core is open already: say so to hawk-core shell");
 		return false;
 	}
-	if (!hawk_verb_takes(verb, command->count - *first)) {
+	if (!hawk_verb_takes(verb, settings->count)) {
 		hawk_complain("%s needs %s (the core is known here)%s; see help %s", verb->name,
 			      verb->needs,
-			      verb == &hawk_verb_sql && command->count - *first > 1 ? ", in quotes"
-										    : "",
+			      verb == &hawk_verb_sql && settings->count > 1 ? ", in quotes" : "",
 			      verb->name);
 		return false;
 	}
 	if (!settings->threads)
 		settings->threads = shell->settings->threads;
 	if (verb->check)
-		err = verb->check(settings, command->count - *first, command->words + *first);
+		err = verb->check(settings);
 	if (err)
 		shell->code = hawk_fail(err);
 	return !err;
@@ -155,9 +153,8 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 	bool on_screen = !command->file && !command->pipe;
 	struct hawk_settings settings = {0};
 	struct hawk_shell_sink sink;
-	int first;
 
-	if (!read_command(shell, verb, command, &settings, &first))
+	if (!read_command(shell, verb, command, &settings))
 		return;
 	/* Before standard output leads elsewhere: a pager shows what the terminal can. */
 	hawk_session_renew(session, &settings);
@@ -174,11 +171,11 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 	session->output->watch = watch;
 	session->output->watch_context = shell->numbers;
 	hawk_shell_numbers_begin(shell->numbers);
-	shell->code = hawk_verb_answer(verb, &settings, session, command->count - first,
-				       command->words + first);
+	shell->code = hawk_verb_answer(verb, session);
 	shell->code = hawk_session_finish(session, shell->code);
 	hawk_shell_numbers_end(shell->numbers);
 	answering = 0;
+	session->settings = shell->settings;
 	hawk_shell_sink_close(&sink);
 }
 
@@ -254,14 +251,11 @@ static void run_shell(struct shell *shell)
 	hawk_session_set_output(shell->session, STDOUT_FILENO);
 }
 
-static struct hawk_error *answer(struct hawk_session *session, const struct hawk_settings *settings,
-				 int count, char **operands, int *code)
+static struct hawk_error *answer(struct hawk_session *session)
 {
-	struct shell shell = {.session = session, .settings = settings};
+	struct shell shell = {.session = session, .settings = session->settings};
 	struct hawk_error *err = hawk_session_heap(session);
 
-	(void)count;
-	(void)operands;
 	if (err)
 		return err;
 	hawk_session_check(session);
@@ -274,7 +268,7 @@ static struct hawk_error *answer(struct hawk_session *session, const struct hawk
 	hawk_shell_edit_close();
 	hawk_shell_numbers_destroy(shell.numbers);
 	/* Not whether the core is complete: the last question counts. */
-	*code = shell.code;
+	session->code = shell.code;
 	return err;
 }
 

@@ -30,10 +30,9 @@ struct hawk_paths {
 	struct hawk_area places_area;
 };
 
-/** The search ends when it has found `target`; HAWK_BLOCK_NOWHERE = finds all. 8 bytes per block.
- * `ret` is to be deinitialized after success only. */
-struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, uint32_t target,
-				   struct hawk_paths *ret);
+/** Finds paths to all blocks, in 8 bytes per block. `ret` is to be deinitialized after success
+ * only. */
+struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, struct hawk_paths *ret);
 
 /** For hawk_path_to() of these blocks, in any order and perhaps the same more than once: one look
  * at all that was found, where each would take one. Up to 4 bytes more per block. */
@@ -46,7 +45,7 @@ static inline uint64_t hawk_paths_found_bytes(uint32_t blocks)
 	return ((uint64_t)blocks / 64 + 1) * sizeof(uint64_t);
 }
 
-/** Whether a root leads to `block`, as far as the search has gone. */
+/** Whether a root leads to `block`. */
 static inline bool hawk_paths_lead_to(const struct hawk_paths *paths, uint32_t block)
 {
 	return paths->found[block / 64] >> block % 64 & 1;

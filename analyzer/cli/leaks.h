@@ -3,8 +3,8 @@
  * @file
  * Leaks of a session, ready to be reported; for `leaks`, and for verbs that show them in a section.
  */
-#ifndef HAWK_ANALYZER_CLI_LEAKS_SESSION_H
-#define HAWK_ANALYZER_CLI_LEAKS_SESSION_H
+#ifndef HAWK_ANALYZER_CLI_LEAKS_H
+#define HAWK_ANALYZER_CLI_LEAKS_H
 
 #include "hawk/report/leaks.h"
 #include "session.h"
@@ -23,8 +23,7 @@ struct hawk_leaks_session {
  * makes them uncertain. Records are of `kinds` (bits 1u << enum hawk_reach_kind); suppressions,
  * heuristics and the wish are those of `settings`. Deinitialize also after an error.
  */
-struct hawk_error *hawk_leaks_session_make(struct hawk_session *session,
-					   const struct hawk_settings *settings, unsigned kinds,
+struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigned kinds,
 					   struct hawk_leaks_session *ret);
 void hawk_leaks_session_deinit(struct hawk_leaks_session *leaks);
 
