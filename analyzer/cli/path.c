@@ -152,6 +152,9 @@ static struct hawk_error *print_chosen(struct hawk_session *session,
 		err = hawk_path_targets_choose(report, paths, session->screen.full, &targets);
 	if (!err)
 		err = prepare_targets(&targets, paths);
+	/* As for an address: it may lie in what is missing. */
+	if (!err && !targets.all.objects && !hawk_findings_partial(&session->findings))
+		session->code = HAWK_EXIT_CONDITION;
 	if (!err)
 		err = print_targets(session, report, paths, &targets);
 	hawk_path_targets_deinit(&targets);
@@ -195,7 +198,8 @@ const struct hawk_verb hawk_verb_path = {
 		   "(--top says how many), and how many of all of these no root leads to.",
 	.options = {hawk_pointer_options, hawk_wish_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
-	.exit_codes = hawk_verb_address_exit_codes,
+	.exit_codes = "Exit codes: 0 ok, 1 no live block at the address, or none that the filters "
+		      "choose, 2 usage, 3 not readable, 4 the answer is incomplete.",
 	.needs = "a core file (or --pid), and addresses or filters",
 	.live = true,
 	.operands_max = -1,

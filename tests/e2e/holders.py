@@ -270,6 +270,9 @@ def check_mistakes():
         done = hawk.run([hawk.CORE, verb, core, "10"])
         hawk.expect_equal(done.returncode, 1, f"{verb} of nothing")
         hawk.expect("no live block at 0x10" in done.stderr, f"{verb} of nothing: {done.stderr}")
+    for options in ([], ["--json"]):
+        done = hawk.run([hawk.CORE, "path", core, "--type=^NoSuchType$", *options])
+        hawk.expect_equal((done.returncode, done.stderr), (1, ""), "path to no block that the filters choose")
 
 
 def check_table_file():
