@@ -309,10 +309,9 @@ static void put_suppressions(const struct hawk_leaks_report *report,
 }
 
 /** "Leaks: 12 blocks, 1.2 MiB definitely lost" */
-static void put_heading(const struct hawk_leaks_report *report, const struct hawk_screen *screen)
+static void put_heading(const struct hawk_leaks_report *report, const char *which,
+			const struct hawk_screen *screen)
 {
-	const char *which = report->filtered ? ", of the blocks that match" : "";
-
 	for (unsigned i = 0; i < KINDS && kinds[i].kind != HAWK_REACH_REACHABLE; i++) {
 		const struct hawk_reach_sum *sum = &report->sums[kinds[i].kind];
 
@@ -341,7 +340,7 @@ void hawk_leaks_report_text(const struct hawk_leaks_report *report,
 	if (!report->heap->table) {
 		hawk_report_put_unknown(report->heap->target, screen, "Leaks", "find leaks");
 	} else {
-		put_heading(report, screen);
+		put_heading(report, report->filtered ? ", of the blocks that match" : "", screen);
 		put_sums(report, screen);
 		put_warning(report, screen);
 		put_roots(report, screen);
@@ -353,10 +352,10 @@ void hawk_leaks_report_text(const struct hawk_leaks_report *report,
 	hawk_report_findings(report->findings, report->partial, screen);
 }
 
-void hawk_leaks_report_section(const struct hawk_leaks_report *report,
+void hawk_leaks_report_section(const struct hawk_leaks_report *report, const char *which,
 			       const struct hawk_screen *screen)
 {
-	put_heading(report, screen);
+	put_heading(report, which, screen);
 	put_sums(report, screen);
 	put_warning(report, screen);
 	put_records(report, screen, report->top ? report->top : SECTION_TOP,

@@ -139,7 +139,8 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 		if (err)
 			return err;
 		if (report->leaks)
-			hawk_leaks_report_section(report->leaks, screen);
+			hawk_leaks_report_section(report->leaks,
+						  report->filtered ? ", of all sites" : "", screen);
 	} else {
 		put_untraced(report, screen);
 	}

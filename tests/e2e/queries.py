@@ -52,6 +52,9 @@ def check_filters():
             hawk.expect_equal(found, {site["site"] for site in plain["sites"]
                                       if has(site, pattern) == wanted}, f"{option} {pattern}")
     hawk.expect_equal(hawk.analyze(core, "--focus", "no such thing")["sites"], [], "--focus nothing")
+    for options in ([], ["--focus=main"]):
+        heading, = re.findall("^Leaks: .*", hawk.text_of("analyze", core, "--full", *options), re.M)
+        hawk.expect_equal(heading.endswith(", of all sites"), bool(options), f"{options}: {heading}")
     site = plain["sites"][0]
     hawk.expect_equal(hawk.blocks(core, "--site", site["site"]),
                       [block for block in blocks if block["site"] == site["site"]], "blocks --site")

@@ -63,8 +63,8 @@ struct hawk_error *hawk_leaks_parse_heuristics(const char *text, unsigned *ret);
 void hawk_leaks_report_text(const struct hawk_leaks_report *report,
 			    const struct hawk_screen *screen);
 
-/** Sums and the first records only: a section of another report. */
-void hawk_leaks_report_section(const struct hawk_leaks_report *report,
+/** Sums and the first records only: a section of another report. `which` ends its heading. */
+void hawk_leaks_report_section(const struct hawk_leaks_report *report, const char *which,
 			       const struct hawk_screen *screen);
 
 /** The document described in docs/json.md. */
