@@ -12,7 +12,7 @@
 
 enum { HAWK_BIRTHS = 256 };
 
-/** What blocks are wanted for: their types. Any thread may ask. */
+/** Which types are wanted. */
 struct hawk_choice_types {
 	/** Whether all blocks of `trace` have a type by name, and then, in `*ret`, whether it is a
 	 * wanted one. */
@@ -31,7 +31,7 @@ struct hawk_choice_test {
 	bool births[HAWK_BIRTHS];     /**< by code: may be wanted */
 	/** NULL = types do not matter; else the first words of blocks are read. */
 	const struct hawk_choice_types *types;
-	/** Blocks that pass it, and whose trace does, are wanted; any thread may ask. */
+	/** Blocks that pass it, and whose trace does, are wanted: the filter is not asked. */
 	bool decides;
 };
 
@@ -50,8 +50,7 @@ struct hawk_choice_wish {
 /**
  * A bit for each number of the index, and for those behind the last one up to a multiple of 64,
  * whose bits are 0: whether the block is wanted (`wish` NULL = all are); `sited`: and of a site.
- * Parts have the bit of their block. Tests are made on several threads, filters beyond them one
- * after the other, in the order of blocks. Caller frees.
+ * Parts have the bit of their block. Asks in the order of blocks. Caller frees.
  */
 struct hawk_error *hawk_choice_bits_make(const struct hawk_heap *heap,
 					 const struct hawk_choice_wish *wish, bool sited,
@@ -62,8 +61,7 @@ struct hawk_chosen {
 	uint64_t bytes; /**< requested; of carved blocks, what is left of them */
 };
 
-/** Adds the blocks from `first` on, a multiple of 64, that have a bit in `bits`: as one by one, in
- * less time. */
+/** Adds the blocks from `first` on that have a bit in `bits`. */
 void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_index *index,
 			uint32_t first, uint64_t bits);
 
