@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 
 #include "test.h"
-#include "graph/graph_batch.h"
 #include "hawk/base/parallel.h"
 #include "hawk/graph/pointers.h"
 #include "synthetic_graph.h"

@@ -61,10 +61,4 @@ uint32_t hawk_graph_next_interior(const struct hawk_graph *graph, uint32_t edge)
 /** The block whose edge `edge` is; not below `block`, which is. Fast where it is near. */
 uint32_t hawk_graph_source(const struct hawk_graph *graph, uint32_t edge, uint32_t block);
 
-/** Memory in use. */
-static inline uint64_t hawk_graph_memory_bytes(const struct hawk_graph *graph)
-{
-	return sizeof(uint32_t) * ((uint64_t)graph->count + 1 + graph->edge_count);
-}
-
 #endif
