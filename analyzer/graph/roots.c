@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "graph_words.h"
+#include "hawk/base/array.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/base/progress.h"
 #include "hawk/base/quantity.h"
@@ -16,15 +17,9 @@
 
 static struct hawk_error *add(struct hawk_roots *roots, struct hawk_root root)
 {
-	if (roots->count == roots->capacity) {
-		size_t more = roots->capacity ? 2 * roots->capacity : 256;
-		void *moved = reallocarray(roots->items, more, sizeof(*roots->items));
-
-		if (!moved)
-			return &hawk_enomem;
-		roots->items = moved;
-		roots->capacity = more;
-	}
+	if (!hawk_array_reserve(&roots->items, roots->count, &roots->capacity,
+				sizeof(*roots->items)))
+		return &hawk_enomem;
 	roots->items[roots->count++] = root;
 	return NULL;
 }

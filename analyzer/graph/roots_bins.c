@@ -11,7 +11,7 @@
  * block before it while that one is in use. So all these pointers lead to the last word of the
  * block that lies before free memory, were it lost or not.
  */
-#include "roots_bins.h"
+#include "roots_ranges.h"
 
 enum {
 	WORDS_BEFORE = 12,

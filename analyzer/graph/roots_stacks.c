@@ -12,11 +12,11 @@
  *
  * The kernel clears the thread id when the thread ends, and who joins it makes it -1.
  */
-#include "roots_stacks.h"
+#include "roots_ranges.h"
 
 #include <stdlib.h>
 
-#include "graph_words.h"
+#include "hawk/base/array.h"
 
 enum {
 	WORDS = 296,    /* of a descriptor: 2,304 to 2,368 bytes */
@@ -25,7 +25,6 @@ enum {
 	TID_WORD = 90,  /* tid */
 	BLOCK_MIN = 91, /* behind that */
 	ALIGNMENT = 16, /* of descriptors, at least */
-	PAGE_BYTES = 4096,
 	RING_OFFSET = RING_WORD * HAWK_WORD_BYTES,
 	ABOVE_MAX = 128 << 10, /* from a descriptor to its block's end: itself, and alignment */
 	ASKED_MAX = 8,         /* threads, whether their ring leads to a head */
@@ -67,7 +66,7 @@ static bool describe(const struct hawk_target *target, uint64_t descriptor, stru
 		uint64_t above = words[i] + words[i + 1] - descriptor;
 
 		if (!words[i] || words[i] >= descriptor || above > ABOVE_MAX || !above ||
-		    words[i + 2] % PAGE_BYTES || words[i + 2] >= descriptor - words[i])
+		    words[i + 2] % HAWK_ROOTS_PAGE_BYTES || words[i + 2] >= descriptor - words[i])
 			continue;
 		ret->start = words[i];
 		ret->end = descriptor + above;
@@ -78,15 +77,9 @@ static bool describe(const struct hawk_target *target, uint64_t descriptor, stru
 
 static struct hawk_error *add(struct hawk_stacks *stacks, const struct hawk_stack *stack)
 {
-	if (stacks->count == stacks->capacity) {
-		size_t more = stacks->capacity ? 2 * stacks->capacity : 64;
-		void *moved = reallocarray(stacks->items, more, sizeof(*stacks->items));
-
-		if (!moved)
-			return &hawk_enomem;
-		stacks->items = moved;
-		stacks->capacity = more;
-	}
+	if (!hawk_array_reserve(&stacks->items, stacks->count, &stacks->capacity,
+				sizeof(*stacks->items)))
+		return &hawk_enomem;
 	stacks->items[stacks->count++] = *stack;
 	return NULL;
 }
@@ -297,18 +290,10 @@ void hawk_stacks_deinit(struct hawk_stacks *stacks)
 /* How many begin below `address`. */
 static size_t below(const struct hawk_stacks *stacks, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = stacks->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stacks->items[middle].start < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return address ? hawk_array_first_above(stacks->items, stacks->count,
+						sizeof(*stacks->items),
+						offsetof(struct hawk_stack, start), address - 1)
+		       : 0;
 }
 
 const struct hawk_stack *hawk_stacks_of(const struct hawk_stacks *stacks, uint64_t descriptor)

@@ -4,7 +4,7 @@
  * glibc's lists of free memory, found by their shape.
  */
 #include "test.h"
-#include "graph/roots_bins.h"
+#include "graph/roots_ranges.h"
 #include "synthetic_world.h"
 
 enum { BINS = 127, BEFORE = 12, DATA_WORDS = 1024, FIRST = 101 };

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * What belongs to a thread: the live part of its stack, and its thread-local storage, whose size is
+ * that of PT_TLS of all modules, read from their headers in the target's memory.
+ */
+#include "roots_ranges.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum {
+	RED_ZONE_BYTES = 128, /* below the stack pointer: leaf functions use it (System V ABI) */
+	TLS_BELOW_BYTES =
+		64 << 10,       /* below the thread pointer (variant II) if nobody says how much */
+	TLS_ABOVE_BYTES = 2560, /* and struct pthread, 2304 bytes in glibc 2.36, above */
+	HANDLER_BYTES_MAX = 256 << 10, /* of frames on an alternate stack */
+	/* struct ucontext of the kernel, x86-64, in words. */
+	CONTEXT_LINK = 1,
+	CONTEXT_STACK = 2,
+	CONTEXT_STACK_BYTES = 4,
+	CONTEXT_RSP = 20,
+	CONTEXT_SEGMENTS = 23,
+	CONTEXT_WORDS = 24,
+	CONTEXT_FLAGS_MAX = 7,
+	USER_CODE_SEGMENT = 0x33,
+	/* Of static TLS. glibc, dl-tls.c: TLS_STATIC_SURPLUS with its default tunables. */
+	SURPLUS_BYTES = 1664,
+	PROGRAM_HEADERS_MAX = 64,
+	TLS_BYTES_MAX = 16 << 20,
+	ALIGNMENT_MAX = 1 << 16,
+	THREAD_POINTER_ALIGNMENT = 64,
+};
+
+static uint64_t up(uint64_t bytes, uint64_t alignment)
+{
+	return (bytes + alignment - 1) / alignment * alignment;
+}
+
+/* Adds the block of one module; false = its headers are not there. */
+static bool add_module(const struct hawk_target *target, const struct hawk_module *module,
+		       uint64_t *bytes)
+{
+	Elf64_Phdr headers[PROGRAM_HEADERS_MAX];
+	Elf64_Ehdr header;
+	size_t count;
+
+	if (hawk_target_read_some(target, module->start, &header, sizeof(header)) !=
+		    sizeof(header) ||
+	    memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phoff > UINT16_MAX ||
+	    header.e_phentsize != sizeof(headers[0]) || header.e_phnum > PROGRAM_HEADERS_MAX)
+		return false;
+	count = hawk_target_read_some(target, module->start + header.e_phoff, headers,
+				      header.e_phnum * sizeof(headers[0])) /
+		sizeof(headers[0]);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t alignment = headers[i].p_align ? headers[i].p_align : 1;
+
+		if (headers[i].p_type != PT_TLS || headers[i].p_memsz > TLS_BYTES_MAX ||
+		    alignment > ALIGNMENT_MAX)
+			continue;
+		*bytes = up(*bytes + headers[i].p_memsz, alignment);
+	}
+	return count == header.e_phnum;
+}
+
+uint64_t hawk_roots_static_tls_bytes(const struct hawk_target *target)
+{
+	size_t count;
+	const struct hawk_module *modules = hawk_target_modules(target, &count);
+	uint64_t bytes = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < count && bytes < TLS_BYTES_MAX; i++)
+		if (!modules[i].vdso)
+			any |= add_module(target, &modules[i], &bytes);
+	return any ? up(bytes + SURPLUS_BYTES, THREAD_POINTER_ALIGNMENT) : 0;
+}
+
+/* Of a thread whose storage lies on top of its stack: never below the stack pointer. */
+static uint64_t tls_start(const struct hawk_roots_finder *finder, uint64_t sp, uint64_t tls)
+{
+	return tls - sp > finder->tls_bytes ? tls - finder->tls_bytes : sp;
+}
+
+/* A mapping whose lower end is that of a stack: nothing is joined to it there. */
+static bool has_guard(const struct hawk_roots_finder *finder, const struct hawk_mapping *mapping)
+{
+	const unsigned rights = HAWK_MAPPING_READ | HAWK_MAPPING_WRITE | HAWK_MAPPING_EXEC;
+	const struct hawk_mapping *below =
+		mapping->start ? hawk_target_mapping_at(finder->target, mapping->start - 1) : NULL;
+
+	return !below || !(below->flags & rights);
+}
+
+/* Whether all of the mapping below the stack pointer is the same stack, of which glibc does not
+ * know: the first thread's, or one with its thread-local storage on top. Other memory with a stack
+ * pointer in it (of a coroutine, a handler of signals, a garbage collector) may hold anything. */
+static bool is_stack(const struct hawk_roots_finder *finder, const struct hawk_thread *thread,
+		     uint64_t sp, const struct hawk_mapping *mapping)
+{
+	uint64_t top = hawk_target_stack_top(finder->target);
+	uint64_t tls = thread->registers[HAWK_FS_BASE];
+
+	if (!top || (top >= mapping->start && top < mapping->end))
+		return true;
+	return thread->tid != hawk_target_process(finder->target)->pid && tls > sp &&
+	       tls < mapping->end && has_guard(finder, mapping);
+}
+
+/* A thread that runs elsewhere: what lies on its own stack may all be in use. */
+static struct hawk_error *add_left_stack(const struct hawk_roots_finder *finder,
+					 const struct hawk_stack *own, uint32_t owner)
+{
+	return hawk_roots_add_range(finder->ranges,
+				    (struct hawk_root_range){.start = own->start,
+							     .end = own->descriptor,
+							     .kind = HAWK_ROOT_STACK,
+							     .owner = owner});
+}
+
+/* Whether the kernel put `words` at `address` when it called a handler on an alternate stack. */
+static bool is_context(const uint64_t *words, uint64_t address)
+{
+	return words[0] <= CONTEXT_FLAGS_MAX && !words[CONTEXT_LINK] &&
+	       words[CONTEXT_STACK] <= address &&
+	       address - words[CONTEXT_STACK] < words[CONTEXT_STACK_BYTES] &&
+	       (words[CONTEXT_SEGMENTS] & UINT16_MAX) == USER_CODE_SEGMENT;
+}
+
+/* The lowest stack pointer in use. It is not `sp` in a handler of signals whose stack is a variable
+ * of a function further out: what was interrupted lies below that, but not below `start`. */
+static uint64_t lowest_sp(const struct hawk_roots_finder *finder, uint64_t sp, uint64_t start)
+{
+	enum { STEP = HAWK_ROOTS_PAGE_BYTES / HAWK_WORD_BYTES };
+	uint64_t words[STEP + CONTEXT_WORDS], at = sp & -(uint64_t)HAWK_WORD_BYTES, lowest = sp;
+	size_t count = STEP;
+
+	for (; count >= STEP && at + HAWK_ROOTS_PAGE_BYTES <= sp + HANDLER_BYTES_MAX;
+	     at += HAWK_ROOTS_PAGE_BYTES) {
+		count = hawk_target_read_some(finder->target, at, words, sizeof(words)) /
+			HAWK_WORD_BYTES;
+		for (size_t i = 0; i < STEP && i + CONTEXT_WORDS <= count; i++)
+			if (is_context(&words[i], at + i * HAWK_WORD_BYTES) &&
+			    words[i + CONTEXT_RSP] >= start && words[i + CONTEXT_RSP] < lowest)
+				lowest = words[i + CONTEXT_RSP];
+	}
+	return lowest;
+}
+
+/* The live part of the stack, and what lies below it, which is dead. Where the stack is a block, it
+ * ends with the block; where thread-local storage lies above it, as glibc has it, it ends there;
+ * and it ends with its mapping, or where the next stack begins. */
+struct hawk_error *hawk_roots_add_stack(const struct hawk_roots_finder *finder,
+					const struct hawk_thread *thread, uint32_t owner)
+{
+	uint64_t sp = hawk_target_stack_start(finder->target, thread);
+	uint64_t tls = thread->registers[HAWK_FS_BASE];
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, sp);
+	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);
+	struct hawk_root_range range = {.kind = HAWK_ROOT_STACK, .owner = owner};
+	bool elsewhere = own && !(sp >= own->start && sp < own->descriptor);
+	struct hawk_error *err = elsewhere ? add_left_stack(finder, own, owner) : NULL;
+	bool interior, whole;
+	uint32_t block = hawk_block_index_find(finder->index, sp, &interior);
+
+	if (err)
+		return err;
+	if (!mapping || sp - mapping->start >= mapping->present_bytes) {
+		finder->ranges->threads_without_stack++;
+		return NULL;
+	}
+	whole = !elsewhere && (own || is_stack(finder, thread, sp, mapping));
+	range.end = hawk_stacks_next(&finder->stacks, sp + 1);
+	if (range.end > mapping->end)
+		range.end = mapping->end;
+	if (tls > sp && tls < mapping->end && whole)
+		range.end = tls_start(finder, sp, tls);
+	if (whole)
+		sp = lowest_sp(finder, sp, own ? own->start : mapping->start);
+	range.start = sp - mapping->start > RED_ZONE_BYTES ? sp - RED_ZONE_BYTES : mapping->start;
+	if (block != HAWK_BLOCK_NOWHERE) {
+		uint64_t start = hawk_block_start(finder->index, block);
+
+		range.in_block = true;
+		range.end = start + hawk_block_size(finder->index, block);
+		if (range.start < start)
+			range.start = start;
+	} else if (whole) {
+		err = hawk_roots_claim_nobodys(finder, own ? own->start : mapping->start,
+					       range.start);
+	}
+	return err ? err : hawk_roots_add_range(finder->ranges, range);
+}
+
+/* The end of the last block that begins below `address`; 0 if there is none. */
+static uint64_t block_end_below(const struct hawk_roots_finder *finder, uint64_t address)
+{
+	uint32_t first = hawk_block_index_first(finder->index, address);
+
+	if (!first)
+		return 0;
+	return hawk_block_start(finder->index, first - 1) +
+	       hawk_block_size(finder->index, first - 1);
+}
+
+/* Around the thread pointer, up to the next block, the stack, or the end of the mapping. */
+struct hawk_error *hawk_roots_add_tls(const struct hawk_roots_finder *finder,
+				      const struct hawk_thread *thread, uint32_t owner)
+{
+	uint64_t tls = thread->registers[HAWK_FS_BASE];
+	uint64_t sp = hawk_target_stack_start(finder->target, thread);
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(finder->target, tls);
+	const struct hawk_stack *own = hawk_stacks_of(&finder->stacks, tls);
+	struct hawk_root_range range = {.kind = HAWK_ROOT_TLS, .owner = owner, .descriptor = tls};
+	uint64_t below;
+
+	if (!tls || !mapping)
+		return NULL;
+	below = finder->tls_bytes ? finder->tls_bytes : TLS_BELOW_BYTES;
+	range.start = tls - mapping->start > below ? tls - below : mapping->start;
+	range.end = mapping->end - tls > TLS_ABOVE_BYTES ? tls + TLS_ABOVE_BYTES : mapping->end;
+	if (own && own->end < range.end)
+		range.end = own->end;
+	below = block_end_below(finder, tls);
+	if (below > tls)
+		return NULL; /* it is a block, and so no root */
+	if (below > range.start)
+		range.start = below;
+	if (sp >= mapping->start && sp < tls)
+		range.start = tls_start(finder, sp, tls);
+	return hawk_roots_add_range(finder->ranges, range);
+}
