@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What arrays of structs have in common: growing one by one, and binary search.
+ * Growing arrays of structs one item at a time, and binary search in them.
  */
 #ifndef HAWK_ANALYZER_BASE_ARRAY_H
 #define HAWK_ANALYZER_BASE_ARRAY_H
@@ -14,7 +14,7 @@
 
 /**
  * Makes room for one more item behind `count`. `array` is the address of the pointer to the items,
- * which changes when they move. False = out of memory, and nothing has changed.
+ * which changes when they move. Returns false, with nothing changed, if memory runs out.
  */
 static inline bool hawk_array_reserve(void *array, size_t count, size_t *capacity,
 				      size_t item_bytes)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Scope guards: `CLEANUP(free_ptr) char *p = ...` releases on every way out; take_ptr()/take_fd()
- * hand ownership on.
+ * Scope guards: `CLEANUP(free_ptr) char *p = ...` releases on every exit; take_ptr() and take_fd()
+ * pass ownership on.
  */
 #ifndef HAWK_ANALYZER_BASE_CLEANUP_H
 #define HAWK_ANALYZER_BASE_CLEANUP_H
@@ -30,7 +30,7 @@ static inline void hawk_cleanup_close_file(FILE **file)
 		fclose(*file);
 }
 
-/** Yields the pointer and leaves NULL behind, so that the guard has nothing to do. */
+/** Returns the pointer and sets the variable to NULL, so the guard does nothing. */
 #define take_ptr(pointer_to_pointer)                                                               \
 	({                                                                                         \
 		__typeof__(*(pointer_to_pointer)) taken_ = *(pointer_to_pointer);                  \

@@ -30,7 +30,9 @@ static inline size_t hawk_cursor_left(const struct hawk_cursor *cursor)
 	return cursor->failed ? 0 : cursor->size - cursor->at;
 }
 
-/** `size` bytes in place, or NULL (and failed). Valid as long as the underlying bytes. */
+/**
+ * Returns `size` bytes in place, or NULL (and sets failed). Valid as long as the underlying bytes.
+ */
 static inline const void *hawk_cursor_bytes(struct hawk_cursor *cursor, size_t size)
 {
 	const void *bytes = cursor->bytes + cursor->at;
@@ -106,7 +108,7 @@ static inline uint8_t hawk_cursor_u8(struct hawk_cursor *cursor)
 	return value;
 }
 
-/** A NUL-terminated string in place, or NULL (and failed) if no NUL is left. */
+/** Returns a NUL-terminated string in place, or NULL (and sets failed) if no NUL remains. */
 static inline const char *hawk_cursor_string(struct hawk_cursor *cursor)
 {
 	size_t left = hawk_cursor_left(cursor);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A set of numbers below a limit: a bit for each, in memory that is used only where a bit was set.
+ * A set of numbers below a limit: a bitmap that uses memory only where a bit was set.
  */
 #ifndef HAWK_ANALYZER_BASE_NUMBER_SET_H
 #define HAWK_ANALYZER_BASE_NUMBER_SET_H
@@ -16,21 +16,21 @@ struct hawk_number_set {
 	struct hawk_area bits;
 };
 
-/** Of numbers below `limit`, at most 2^36. To be deinitialized after success only. */
+/** Creates an empty set of numbers below `limit`, at most 2^36. Deinitialize only after success. */
 static inline struct hawk_error *hawk_number_set_init(struct hawk_number_set *ret, uint64_t limit)
 {
 	*ret = (struct hawk_number_set){.limit = limit};
 	return hawk_area_create_sparse(&ret->bits, limit / 64 * 8 + 8);
 }
 
-/** Accepts zeros, and leaves them behind. */
+/** Accepts a zeroed set and leaves it zeroed. */
 static inline void hawk_number_set_deinit(struct hawk_number_set *set)
 {
 	hawk_area_destroy(&set->bits);
 	*set = (struct hawk_number_set){0};
 }
 
-/** False for a set of zeros. */
+/** Returns false for a zeroed set. */
 static inline bool hawk_number_set_has(const struct hawk_number_set *set, uint64_t number)
 {
 	const uint64_t *words = set->bits.bytes;
@@ -38,7 +38,7 @@ static inline bool hawk_number_set_has(const struct hawk_number_set *set, uint64
 	return number < set->limit && words[number / 64] >> number % 64 & 1;
 }
 
-/** `number` must be below the limit, and not yet in the set. */
+/** Adds `number`, which must be below the limit and not yet in the set. */
 static inline void hawk_number_set_add(struct hawk_number_set *set, uint64_t number)
 {
 	uint64_t *words = set->bits.bytes;
@@ -47,7 +47,7 @@ static inline void hawk_number_set_add(struct hawk_number_set *set, uint64_t num
 	set->count++;
 }
 
-/** All numbers of `other`, which has the same limit, and none of those in `set`. */
+/** Adds all numbers of `other`, which must have the same limit and be disjoint from `set`. */
 static inline void hawk_number_set_add_all(struct hawk_number_set *set,
 					   const struct hawk_number_set *other)
 {

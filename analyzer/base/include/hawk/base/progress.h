@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * How far a long piece of work is. Who works says it; who listens, if anybody does, decides what to
- * show and when.
+ * Progress of long work. The worker reports it; a listener, if any, decides what to show and when.
  *
  *     struct hawk_progress progress;
  *
@@ -13,10 +12,9 @@
  *     }
  *     hawk_progress_end(&progress);
  *
- * Progress is of the thread that began it, which alone tells its listener; the parts of
- * hawk_parallel_run() count for what the caller had begun, and say nothing. So no callback is ever
- * called from another thread than the one that asked for it, and nothing need be handed down. A
- * thread that nobody listens to only counts.
+ * Progress belongs to the thread that began it, and only that thread calls its listener. Parts of
+ * hawk_parallel_run() add to the caller's stage and call nothing. Callbacks therefore always run on
+ * the thread that registered them. Without a listener a thread only counts.
  */
 #ifndef HAWK_ANALYZER_BASE_PROGRESS_H
 #define HAWK_ANALYZER_BASE_PROGRESS_H
@@ -26,68 +24,68 @@
 
 enum { HAWK_PROGRESS_STRIDE = 1 << 12 };
 
-/** The owner's from begin to end; nobody else writes to it. */
+/** Owned by the caller of begin until end; other code must not write to it. */
 struct hawk_progress {
 	const char *stage; /**< an English phrase ("reading memory"); not copied */
-	uint64_t all;      /**< 0 = how much there is to do is not known */
-	bool in_bytes;     /**< `all` is worth a word */
-	uint64_t done;     /**< internal: added to by several threads */
-	uint64_t grain;    /**< internal: less is not worth telling */
+	uint64_t all;      /**< 0 = unknown total */
+	bool in_bytes;     /**< `all` is in bytes, worth showing */
+	uint64_t done;     /**< internal: several threads add to it */
+	uint64_t grain;    /**< internal: smaller steps are not reported */
 	struct hawk_progress *outer;
 };
 
 struct hawk_progress_listener {
-	/** Called at the beginning and the end of each stage, now and then between them, and while
-	 * a thread waits for others. */
+	/** Called when a stage begins and ends, at intervals in between, and while a thread waits
+	 * for others. */
 	void (*tell)(void *context, const struct hawk_progress *progress);
 	void *context;
 };
 
-/** What this thread does is told to `listener` from now on, which must outlive that; NULL = nobody.
- * A child of fork() inherits it. */
+/** Reports this thread's progress to `listener`, which must outlive its use; NULL = none. A child
+ * of fork() inherits it. */
 void hawk_progress_listen(const struct hawk_progress_listener *listener);
 
-/** `stage` begins, perhaps within another, of which nothing is told before this one has ended.
- */
+/** Begins `stage`. Stages nest; the outer one is not reported until the inner one ends. */
 void hawk_progress_begin(struct hawk_progress *progress, const char *stage, uint64_t all);
 
-/** Likewise of bytes; `all` may become known later (hawk_progress_reach_of()). */
+/** The same in bytes; `all` may become known later (hawk_progress_reach_of()). */
 void hawk_progress_begin_bytes(struct hawk_progress *progress, const char *stage, uint64_t all);
 
-/** It is the innermost. All of it counts as done. */
+/** Ends the innermost stage, which counts as fully done. */
 void hawk_progress_end(struct hawk_progress *progress);
 
-/** So much more of the innermost stage is done. Cheap: called for every few thousand blocks it
- * costs nothing that can be measured. Does nothing if no stage has begun. */
+/** Adds `count` to the innermost stage; does nothing without one. Unmeasurably cheap when called
+ * every few thousand blocks. */
 void hawk_progress_add(uint64_t count);
 
-/** So much of the innermost stage is done altogether, if that is more than was known. */
+/** Raises the innermost stage's total done to `done`; never lowers it. */
 void hawk_progress_reach(uint64_t done);
 
-/** The same of `all`. */
+/** The same, and sets `all`. */
 void hawk_progress_reach_of(uint64_t done, uint64_t all);
 
-/** Tells again how far the innermost stage is: while waiting for others that add to it. */
+/** Reports the innermost stage again, while waiting for threads that add to it. */
 void hawk_progress_refresh(void);
 
-/** Whether anybody listens to this thread. */
+/** Returns true if this thread has a listener. */
 bool hawk_progress_is_heard(void);
 
-/** How much is done; any thread may ask. */
+/** Returns how much is done; any thread may call it. */
 static inline uint64_t hawk_progress_done(const struct hawk_progress *progress)
 {
 	return __atomic_load_n(&progress->done, __ATOMIC_RELAXED);
 }
 
-/** One more is done: number `i` of those from 0 on that are counted one by one, in any order. */
+/** Counts item `i` as done. Items are numbered from 0 and may come in any order. */
 static inline void hawk_progress_tick(uint64_t i)
 {
 	if (__builtin_expect(i % HAWK_PROGRESS_STRIDE == HAWK_PROGRESS_STRIDE - 1, 0))
 		hawk_progress_add(HAWK_PROGRESS_STRIDE);
 }
 
-/** Likewise, of who passes some over: all before number `i` are done, those before `*told` were
- * told. */
+/**
+ * Likewise for loops that skip items: all before `i` are done; those before `*told` were reported.
+ */
 static inline void hawk_progress_pass(uint64_t *told, uint64_t i)
 {
 	if (__builtin_expect(i - *told < HAWK_PROGRESS_STRIDE, 1))
@@ -96,10 +94,10 @@ static inline void hawk_progress_pass(uint64_t *told, uint64_t i)
 	*told = i;
 }
 
-/** Internal to base/parallel.c: the stage that a thread's parts count for. */
+/** Internal to base/parallel.c: the stage that a thread's parts add to. */
 struct hawk_progress *hawk_progress_current(void);
 void hawk_progress_adopt(struct hawk_progress *progress);
-/** Adds what this thread has not added yet. */
+/** Adds this thread's pending count. */
 void hawk_progress_settle(void);
 
 #endif

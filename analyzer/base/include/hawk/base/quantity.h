@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sizes, counts, shares and times as people write them: printed into small buffers, and read back
- * from options. Sizes are IEC (KiB = 1024 bytes).
+ * Sizes, counts, shares and times for people: printed into small buffers and parsed from options.
+ * Sizes are IEC (KiB = 1024 bytes).
  */
 #ifndef HAWK_ANALYZER_BASE_QUANTITY_H
 #define HAWK_ANALYZER_BASE_QUANTITY_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Room for any of the texts below. */
+/** Buffer size for any of the texts below. */
 enum { HAWK_QUANTITY_BYTES = 32 };
 
 struct hawk_quantity {
@@ -20,7 +20,7 @@ struct hawk_quantity {
 /** "0 B", "17 B", "1.5 KiB", "84.2 MiB" */
 struct hawk_quantity hawk_quantity_bytes(uint64_t bytes);
 
-/** Whether `bytes` are more than `than`, and in words as well. */
+/** Returns true if `bytes` exceeds `than` and also prints as a different text. */
 bool hawk_quantity_more_bytes(uint64_t bytes, uint64_t than);
 
 /** "1,234,567" */
@@ -46,7 +46,7 @@ struct hawk_seconds_range {
 	double high;
 };
 
-/* The readers return false, and leave `ret` alone, if `text` is anything else or too large. */
+/* The parsers return false and leave `ret` alone if `text` is malformed or too large. */
 
 /** Decimal digits only. */
 bool hawk_quantity_parse_count(const char *text, uint64_t *ret);
@@ -57,7 +57,7 @@ bool hawk_quantity_parse_bytes(const char *text, uint64_t *ret);
 /** "MIN", "MIN-MAX", "MIN-", "-MAX" */
 bool hawk_quantity_parse_bytes_range(const char *text, struct hawk_range *ret);
 
-/** The same of "90", "1.5s", "10m", "2h", "1d" */
+/** The same for "90", "1.5s", "10m", "2h", "1d" */
 bool hawk_quantity_parse_seconds_range(const char *text, struct hawk_seconds_range *ret);
 
 /** Hex digits with or without 0x; 1 to 16 of them. */

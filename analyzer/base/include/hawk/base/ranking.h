@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The first of a stream of items by an order, in memory for these alone, however long the stream
- * is.
+ * Keeps the first items of a stream in some order, using memory for those only.
  *
  *     hawk_ranking_init(&ranking, 10, sizeof(struct item), compare_items);
  *     for each item: err = hawk_ranking_offer(&ranking, &item);
@@ -18,12 +17,12 @@
 
 enum { HAWK_RANKING_ITEM_MAX = 32 }; /**< bytes of an item */
 
-/** As of qsort(). What comes out is the same for every order of the stream if no two items are
- * equal. */
+/** A qsort() comparison. If no two items compare equal, the result does not depend on the stream's
+ * order. */
 typedef int hawk_ranking_order(const void *left, const void *right);
 
 struct hawk_ranking {
-	void *items; /**< owned; while items are offered a heap with the last one on top, if full */
+	void *items; /**< owned; when full, a heap with the last item on top until sorted */
 	size_t count;
 	size_t most;
 	size_t capacity;
@@ -31,20 +30,22 @@ struct hawk_ranking {
 	hawk_ranking_order *compare;
 };
 
-/** Of at most `most` items, which may be none; memory is taken as they come. */
+/** Keeps at most `most` items (may be 0); allocates as they arrive. */
 void hawk_ranking_init(struct hawk_ranking *ranking, size_t most, size_t item_bytes,
 		       hawk_ranking_order *compare);
 
-/** Copies `item` if it is one of the first so far. O(log most), and nearly always O(1). */
+/** Copies `item` if it ranks among the first so far. O(log most), nearly always O(1). */
 struct hawk_error *hawk_ranking_offer(struct hawk_ranking *ranking, const void *item);
 
-/** The item that the next one must come before, while items are offered; NULL = it need not. */
+/**
+ * Returns the item that a new one must precede to be kept; NULL = any is kept. Not after sorting.
+ */
 const void *hawk_ranking_last(const struct hawk_ranking *ranking);
 
-/** Puts the items into their order; nothing is to be offered then. */
+/** Sorts the items; offer nothing afterwards. */
 void hawk_ranking_sort(struct hawk_ranking *ranking);
 
-/** Accepts a ranking of zeros. */
+/** Accepts a zeroed ranking. */
 void hawk_ranking_deinit(struct hawk_ranking *ranking);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A growing NUL-terminated byte string. After out-of-memory `failed` is set and appends do nothing:
+ * A growing NUL-terminated byte string. Out-of-memory sets `failed`, and later appends do nothing:
  * check once, or leave it to hawk_enomem_swallowed().
  */
 #ifndef HAWK_ANALYZER_BASE_TEXT_H
@@ -25,7 +25,7 @@ void hawk_text_puts(struct hawk_text *text, const char *string);
 void hawk_text_printf(struct hawk_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** Its bytes; "" before the first append. */
+/** Returns the bytes; "" before the first append. */
 static inline const char *hawk_text_string(const struct hawk_text *text)
 {
 	return text->bytes ? text->bytes : "";

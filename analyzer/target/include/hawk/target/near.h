@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Short reads of memory, most of them in the mapping of the one before: that is kept at hand. Of
- * one thread.
+ * Short reads that mostly stay in one mapping, which is cached. For use by one thread.
  */
 #ifndef HAWK_ANALYZER_TARGET_NEAR_H
 #define HAWK_ANALYZER_TARGET_NEAR_H
@@ -12,17 +11,17 @@
 #include "hawk/base/prefetch.h"
 #include "hawk/target/target.h"
 
-/** Zeros but for the target, which must outlive it. */
+/** Initialize with the target and zeros. The target must outlive it. */
 struct hawk_near {
 	const struct hawk_target *target;
 	const uint8_t *bytes; /**< memory at `start`, in place */
 	uint64_t start, end;
 };
 
-/** The slow half of the function below: goes to another mapping. */
+/** Slow path of the function below: switches to another mapping. */
 size_t hawk_near_read_elsewhere(struct hawk_near *near, uint64_t address, void *to, size_t bytes);
 
-/** As hawk_target_read_some(). */
+/** Reads like hawk_target_read_some(). */
 static inline size_t hawk_near_read(struct hawk_near *near, uint64_t address, void *to,
 				    size_t bytes)
 {
@@ -32,8 +31,8 @@ static inline size_t hawk_near_read(struct hawk_near *near, uint64_t address, vo
 	return bytes;
 }
 
-/** The same in place: `bytes` at `address`, or NULL if they are not all in the mapping at hand; a
- * read may bring it there. Valid until the target is closed. */
+/** Returns `bytes` at `address` in place, or NULL if they are not all in the cached mapping; a read
+ * may cache it. Valid until the target is closed. */
 static inline const uint8_t *hawk_near_view(const struct hawk_near *near, uint64_t address,
 					    size_t bytes)
 {
@@ -42,7 +41,7 @@ static inline const uint8_t *hawk_near_view(const struct hawk_near *near, uint64
 	return near->bytes + (address - near->start);
 }
 
-/** Asks the processor for the memory at `address`, if that is in the mapping at hand. */
+/** Prefetches `address` if it is in the cached mapping. */
 static inline void hawk_near_prefetch(const struct hawk_near *near, uint64_t address)
 {
 	if (address >= near->start && address < near->end)

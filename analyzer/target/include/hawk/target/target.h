@@ -4,9 +4,9 @@
  * A dead or living process seen as memory, mappings, threads and modules. Backends: a core file
  * (core_*.c), a process (live_*.c). Everything above reads foreign memory through this header only.
  *
- * Invariant: nothing in the target is trusted. Sizes, counts and names are clamped when the target
- * is opened; what had to be clamped or was not there is in the findings. No file named inside a
- * core is opened here (see symbols/symbols.h).
+ * Invariant: nothing in the target is trusted. Opening clamps sizes, counts and names; findings say
+ * what was clamped or missing. Files named inside a core are never opened here (see
+ * symbols/symbols.h).
  */
 #ifndef HAWK_ANALYZER_TARGET_TARGET_H
 #define HAWK_ANALYZER_TARGET_TARGET_H
@@ -33,15 +33,14 @@ struct hawk_mapping {
 	uint64_t start; /**< address; not necessarily page-aligned */
 	uint64_t end;
 	/**
-	 * Bytes from `start` on that can be read. Less than end - start when the core does not hold
-	 * them: never dumped
-	 * (`dumped_bytes` is as small) or cut off (`dumped_bytes` is larger).
+	 * Readable bytes from `start` on. Less than end - start if the core lacks the rest: never
+	 * dumped (`dumped_bytes` is as small) or cut off (`dumped_bytes` is larger).
 	 */
 	uint64_t present_bytes;
 	uint64_t dumped_bytes; /**< bytes that the core says it holds */
 	uint64_t core_offset;  /**< of the first byte in the core file; 0 for live processes */
 	uint32_t flags;        /**< enum hawk_mapping_flag */
-	bool data; /**< of a module's writable segment, whatever rights it has now (RELRO) */
+	bool data; /**< in a module's writable segment, whatever its rights now (RELRO) */
 	uint64_t file_offset; /**< of `start` in `path` */
 	const char *path;     /**< mapped file as the target names it, NULL = anonymous or unknown;
 				 owned by the target */
@@ -110,14 +109,14 @@ struct hawk_module {
 /** What the process was, and how it ended. */
 enum { HAWK_END_NAMES = 4 };
 
-/** What there is to know of when a process ended, or stood still. Nanoseconds, of CLOCK_REALTIME
- * unless said; 0 = not known. Nothing was checked. */
+/** Candidates for the time a process ended or was stopped. Nanoseconds of CLOCK_REALTIME unless
+ * noted; 0 = unknown. Unverified. */
 struct hawk_end_times {
 	uint64_t monotonic_ns;            /**< live: its CLOCK_MONOTONIC */
-	uint64_t realtime_ns;             /**< live: if it has another CLOCK_MONOTONIC than we */
+	uint64_t realtime_ns;             /**< live: set if its CLOCK_MONOTONIC differs from ours */
 	uint64_t attribute_ns;            /**< systemd-coredump's attribute of the core file */
-	uint64_t name_ns[HAWK_END_NAMES]; /**< numbers in the file's name that may be times */
-	uint64_t file_ns;                 /**< the file's last change, or somebody's touch */
+	uint64_t name_ns[HAWK_END_NAMES]; /**< possible times in the file name */
+	uint64_t file_ns;                 /**< the file's mtime, or a later touch */
 	uint64_t present_ns;              /**< core: when it was opened */
 };
 
@@ -127,8 +126,7 @@ struct hawk_process {
 	char name[17];      /**< comm */
 	char arguments[81]; /**< the kernel keeps 80 bytes of them in a core */
 	bool live;          /**< a running or stopped process, not a core */
-	/** Not a core but the tracer's table file: the extents of the table are all that is there.
-	 */
+	/** A tracer table file, not a core: holds the table's extents only. */
 	bool table_file;
 	int signal;      /**< that killed it, 0 = none or unknown (gcore) */
 	int signal_code; /**< si_code; valid if `has_siginfo` */
@@ -138,21 +136,20 @@ struct hawk_process {
 	uint64_t fault_address;
 	uint32_t sender_pid; /**< of a signal sent by kill(), else 0 */
 	uint64_t page_bytes;
-	/** Of a living process when it was stopped, in bytes, as the kernel reports them; 0 = not
-	 * known. A core holds none of these. */
+	/** Live process only: bytes as the kernel reported them at the stop; 0 = unknown. */
 	uint64_t resident_bytes, peak_resident_bytes, swapped_bytes;
 	struct hawk_end_times end;
 };
 
 /** How a compressed core is unpacked. */
 struct hawk_unpack_settings {
-	const char *folder; /**< for the unpacked core, a file without a name; NULL = /var/tmp */
+	const char *folder; /**< for the unpacked core, an unnamed file; NULL = /var/tmp */
 };
 
 /**
  * Maps the core, or the tracer's table file, at `path`; never reads it whole, unless it is
- * compressed (zstd, lz4, xz, gzip). HAWK_ERROR_FORMAT or _UNSUPPORTED say plainly what the file is.
- * `settings` may be NULL.
+ * compressed (zstd, lz4, xz, gzip). HAWK_ERROR_FORMAT or _UNSUPPORTED messages say what the file
+ * is. `settings` may be NULL.
  */
 struct hawk_error *hawk_target_unpack_core(const char *path,
 					   const struct hawk_unpack_settings *settings,
@@ -164,43 +161,41 @@ struct hawk_error *hawk_target_open_core(const char *path, struct hawk_findings 
 					 struct hawk_target **ret);
 
 /**
- * Stops every thread of `pid` and reads mappings, registers and modules. The process stays stopped
- * until hawk_target_release(), hawk_target_close() or the death of this process, whichever comes
- * first; a process that was stopped before (SIGSTOP) stays so.
+ * Stops every thread of `pid` and reads mappings, registers and modules. It stays stopped until
+ * hawk_target_release(), hawk_target_close() or the end of this process. A process that was already
+ * stopped (SIGSTOP) stays stopped.
  */
 struct hawk_error *hawk_target_open_pid(pid_t pid, struct hawk_findings *findings,
 					struct hawk_target **ret);
 
 /**
- * Live: copies [address, address + bytes) into this process, so that it can be read after the
- * release. Holes are left out. Cores: does nothing.
+ * Live: copies [address, address + bytes) into this process, so that it stays readable after the
+ * release. Skips holes. Cores: does nothing.
  */
 struct hawk_error *hawk_target_capture(struct hawk_target *target, uint64_t address,
 				       uint64_t bytes);
 
-/** Live: lets the process go on; afterwards only captured ranges can be read. Cores: does nothing.
- */
+/** Live: resumes the process; only captured ranges stay readable. Cores: does nothing. */
 void hawk_target_release(struct hawk_target *target);
 
 /**
- * To be called when all reading is done. Live: HAWK_ERROR_FAULT if the process was killed while it
- * stood still, as the kernel does where memory runs out: then what was read is not whole, and says
- * nothing. Cores: NULL.
+ * Call when all reading is done. Live: returns HAWK_ERROR_FAULT if the process was killed while
+ * stopped (by the OOM killer, say); the data read is then unreliable. Cores: returns NULL.
  */
 struct hawk_error *hawk_target_verify(const struct hawk_target *target);
 
-/** Live: how long the process stood still, in nanoseconds; valid after the release. */
+/** Live: returns how long the process was stopped, in nanoseconds; valid after the release. */
 uint64_t hawk_target_pause_ns(const struct hawk_target *target);
 
 /**
- * The trace table of `target` is in `table`, another target (a table file), which it owns from now
- * on. hawk_target_table() is where to look for the table: that one, or `target` itself.
+ * Makes `target` own `table`, a table file that holds its trace table. hawk_target_table() returns
+ * the target to search for the table: `table` if attached, else `target`.
  */
 void hawk_target_attach_table(struct hawk_target *target, struct hawk_target *table);
 struct hawk_target *hawk_target_table(struct hawk_target *target);
 
-/** For a table file, which does not say itself: the path of its program. NUL-terminated, else
- * ignored. */
+/** Sets the program's path for a table file, which does not record it. Ignored unless
+ * NUL-terminated. */
 void hawk_target_name_program(struct hawk_target *target, const char *path);
 
 /** Accepts NULL; releases first. */
@@ -210,65 +205,62 @@ const struct hawk_process *hawk_target_process(const struct hawk_target *target)
 const struct hawk_mapping *hawk_target_mappings(const struct hawk_target *target, size_t *count);
 const struct hawk_thread *hawk_target_threads(const struct hawk_target *target, size_t *count);
 
-/** An address on the stack that the kernel gave the program, above all frames; 0 = not known. */
+/** Returns an address on the main stack, above all frames; 0 = unknown. */
 uint64_t hawk_target_stack_top(const struct hawk_target *target);
 
-/** There were more threads, not all of their registers are known, or headers of memory are damaged,
- * as findings say: what is not there, and whether pointers were, nobody knows. */
+/** Returns true if threads, registers or memory headers are missing or damaged (findings say
+ * which), so that pointers may be missing too. */
 bool hawk_target_is_incomplete(const struct hawk_target *target);
 
 const struct hawk_module *hawk_target_modules(const struct hawk_target *target, size_t *count);
 
-/** How much memory of the process there is, in all mappings. */
+/** Returns the readable bytes of all mappings. */
 uint64_t hawk_target_present_bytes(const struct hawk_target *target);
 
-/** Index of the first mapping that ends above `address`; the number of mappings if there is none.
- */
+/** Returns the index of the first mapping that ends above `address`, or the mapping count. */
 size_t hawk_target_mapping_index(const struct hawk_target *target, uint64_t address);
 
-/** The mapping, module that contains `address`, or NULL. */
+/** Return the mapping or module that contains `address`, or NULL. */
 const struct hawk_mapping *hawk_target_mapping_at(const struct hawk_target *target,
 						  uint64_t address);
 const struct hawk_module *hawk_target_module_at(const struct hawk_target *target, uint64_t address);
 
-/** True if the thread died because it needed more stack than it had. */
+/** Returns true if the thread died of a stack overflow. */
 bool hawk_target_stack_overflowed(const struct hawk_target *target,
 				  const struct hawk_thread *thread);
 
 /**
- * Where the live part of the thread's stack begins: at its stack pointer, or, if the thread died of
- * an overflow that has moved the stack pointer below the stack, at the start of the stack's
- * mapping.
+ * Returns the start of the thread's live stack: its stack pointer, or the start of the stack's
+ * mapping if an overflow moved the stack pointer below it.
  */
 uint64_t hawk_target_stack_start(const struct hawk_target *target,
 				 const struct hawk_thread *thread);
 
-/** All of `bytes` or HAWK_ERROR_FAULT; crosses mappings that touch. */
+/** Reads all of `bytes` or returns HAWK_ERROR_FAULT; crosses adjacent mappings. */
 struct hawk_error *hawk_target_read(const struct hawk_target *target, uint64_t address, void *to,
 				    size_t bytes);
 
-/** As above without an error object: how many bytes could be read from `address` on, up to `bytes`.
- */
+/** The same without an error: returns how many bytes were read from `address`, up to `bytes`. */
 size_t hawk_target_read_some(const struct hawk_target *target, uint64_t address, void *to,
 			     size_t bytes);
 
 /**
- * `bytes` at `address` in place, if they lie in one mapping of a core (or a captured range), else
- * NULL. Valid until the target is closed. The pointer may be unaligned (gcore).
+ * Returns `bytes` at `address` in place if they lie in one mapping of a core (or a captured range),
+ * else NULL. Valid until the target is closed. The pointer may be unaligned (gcore).
  */
 const void *hawk_target_view(const struct hawk_target *target, uint64_t address, size_t bytes);
 
 /**
- * The first stretch of [address, end) that may hold other bytes than zero and can be read: holes of
- * a sparse core and memory that is not there are left out. False = none. A sweep that asks first
- * does not fault in gigabytes of zeros. Stretches do not cross mappings.
+ * Finds the first readable range in [address, end) that may hold nonzero bytes, skipping a sparse
+ * core's holes and missing memory. Returns false if none. Sweeps use it to avoid faulting in
+ * gigabytes of zeros. Ranges do not cross mappings.
  */
 bool hawk_target_next_data(const struct hawk_target *target, uint64_t address, uint64_t end,
 			   uint64_t *data_start, uint64_t *data_end);
 
 /**
- * To be called once when all reading is done: adds what went wrong meanwhile, which reading itself
- * could not report (the core file shrank under us, pages of a process could not be captured).
+ * Call once when all reading is done. Adds findings that reads could not report: the core file
+ * shrank, or pages of a process could not be captured.
  */
 void hawk_target_check(const struct hawk_target *target, struct hawk_findings *findings);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The trace table read back from a target. Hostile input: every index, count and address is checked
- * against what the target really holds; reading never fails later than hawk_table_find(), it yields
- * fewer frames.
+ * Reads the trace table from a target. Hostile input: every index, count and address is checked
+ * against the target's contents. Only hawk_table_find() can fail; later reads return fewer frames.
  */
 #ifndef HAWK_ANALYZER_TRACE_TABLE_H
 #define HAWK_ANALYZER_TRACE_TABLE_H
@@ -16,36 +15,35 @@ struct hawk_table;
 enum { HAWK_TRACE_DEPTH_MAX = 1024 };
 
 /**
- * Looks at every page of writable memory, lowest first, for a table header (or its twin). `*ret` is
- * NULL when there is none; findings say when one is there that cannot be read (newer version,
- * unknown incompatible flags, cut off). Live targets: the table's extents are captured.
+ * Searches every page of writable memory, lowest first, for a table header or its twin. `*ret` is
+ * NULL if none is found; findings report an unreadable one (newer version, unknown incompatible
+ * flags, cut off). Live targets: captures the table's extents.
  */
 struct hawk_error *hawk_table_find(struct hawk_target *target, struct hawk_findings *findings,
 				   struct hawk_table **ret);
 void hawk_table_close(struct hawk_table *table);
 
-/** Makes `table`, the target of a table file, the place where the table of `target` is read, which
- * owns it then; closes it and fails if they are not of the same process. */
+/** Reads the trace table of `target` from `table`, a table file's target, which `target` then owns.
+ * Closes `table` and fails if they are of different processes. */
 struct hawk_error *hawk_table_attach(struct hawk_target *target, struct hawk_target *table);
 
-/** Sanitized copy of the header: counts are clamped to what is there, and what threads dropped is
- * added to the header's own. */
+/** Returns a sanitized copy of the header: counts are clamped to the present records, and dropped
+ * counts include the threads'. */
 const struct hawk_table_header *hawk_table_header(const struct hawk_table *table);
 
-/** Only the twin was found: key and sizes are good, there are no traces. */
+/** Returns true if only the twin was found: key and sizes are valid, traces are missing. */
 bool hawk_table_is_twin(const struct hawk_table *table);
 
 /**
- * Trace ids from here on cannot be in a header. Not less than header.trace_count, which is clamped
- * to the records that are there: a block whose record was cut off still is a block.
+ * Returns the exclusive upper limit of trace ids in block headers. At least header.trace_count,
+ * which is clamped to the present records: a block whose record was cut off is still a block.
  */
 uint32_t hawk_table_trace_limit(const struct hawk_table *table);
 
-/** The latest birth code that a header can hold, with a margin for a clock that was published late.
- */
+/** Returns the latest birth code possible in a header, with a margin for a clock published late. */
 uint8_t hawk_table_birth_limit(const struct hawk_table *table);
 
-/** Published extents, sorted by address. */
+/** Returns the published extents, sorted by address. */
 const struct hawk_table_extent *hawk_table_extents(const struct hawk_table *table, size_t *count);
 
 /** Valid module records in order of loading. Paths are NUL-terminated copies owned by the table. */
@@ -60,39 +58,39 @@ struct hawk_table_module {
 };
 const struct hawk_table_module *hawk_table_modules(const struct hawk_table *table, size_t *count);
 
-/** The module of `pc` as of `generation`, or NULL (JIT code, say). */
+/** Returns the module of `pc` as of `generation`, or NULL (JIT code, say). */
 const struct hawk_table_module *hawk_table_module_at(const struct hawk_table *table, uint64_t pc,
 						     uint32_t generation);
 
-/** A scope or a type that the program has named. */
+/** A scope or type named by the program. */
 struct hawk_table_label {
 	char *name;       /**< owned by the table; any bytes but NUL */
 	uint32_t kind;    /**< enum hawk_label_kind */
-	uint32_t parent;  /**< of a scope: the one around it, which is usable; 0 = none */
-	uint32_t depth;   /**< number of scopes around it */
+	uint32_t parent;  /**< of a scope: the enclosing usable scope; 0 = none */
+	uint32_t depth;   /**< number of enclosing scopes */
 	uint64_t entries; /**< see struct hawk_label_record */
 	uint64_t total_ns;
 };
 
-/** NULL: there is no such label, or it is damaged. */
+/** Returns NULL for a missing or damaged label. */
 const struct hawk_table_label *hawk_table_label(const struct hawk_table *table, uint32_t id);
 
-/** Label ids are below this. */
+/** Returns the exclusive upper limit of label ids. */
 uint32_t hawk_table_label_count(const struct hawk_table *table);
 
-/** What hawk_annotate_type() has called the blocks of this trace; NULL = nothing. Belongs to the
+/** Returns the type that hawk_annotate_type() gave this trace's blocks, or NULL. Owned by the
  * table. */
 const char *hawk_table_type(const struct hawk_table *table, uint32_t trace);
 
-/** Label of the innermost scope around the allocations of this trace; 0 = none. */
+/** Returns the label of the innermost scope of this trace's allocations; 0 = none. */
 uint32_t hawk_table_scope(const struct hawk_table *table, uint32_t trace);
 
 struct hawk_trace_mark {
-	uint32_t label;          /**< of a usable one */
+	uint32_t label;          /**< a usable label */
 	uint16_t frames_outside; /**< at most frame_count, or HAWK_MARK_UNPLACED */
 };
 
-/** One trace, resolved. */
+/** One decoded trace. */
 struct hawk_trace {
 	uint32_t id;
 	uint32_t generation;
@@ -104,8 +102,8 @@ struct hawk_trace {
 							       the innermost */
 };
 
-/** False if there is no such trace, it is damaged, or says that there is none
- * (HAWK_TRACE_NOT_SAMPLED in `ret->flags`); then `ret` has no frames. */
+/** Returns false, and no frames, if the trace is missing, damaged or not sampled
+ * (HAWK_TRACE_NOT_SAMPLED in `ret->flags`). */
 bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_trace *ret);
 
 struct hawk_trace_counters {
@@ -116,16 +114,16 @@ struct hawk_trace_counters {
 };
 
 /**
- * Cumulative counters of all traces, flushed ones and those still in thread records: `(*ret)[id]`,
- * for `header.trace_count` ids (0 holds the allocations without a stack). Caller frees.
+ * Sums cumulative counters by trace, including those still in thread records: `(*ret)[id]`,
+ * `header.trace_count` entries; entry 0 counts allocations without a stack. Caller frees.
  */
 struct hawk_error *hawk_table_counters(const struct hawk_table *table,
 				       struct hawk_trace_counters **ret);
 
-/** sample=: mean bytes between two sampled points; 0 = every allocation has its stack. */
+/** Returns the mean bytes between samples (sample=); 0 = every allocation has its stack. */
 uint64_t hawk_table_sample_mean(const struct hawk_table *table);
 
-/** What the sampled allocations of trace `id` stand for; zeros if nothing is known. */
+/** Returns what the sampled allocations of trace `id` represent; zeros if unknown. */
 struct hawk_sample_record hawk_table_sample(const struct hawk_table *table, uint32_t id);
 
 struct hawk_table_totals {
@@ -133,7 +131,7 @@ struct hawk_table_totals {
 	uint64_t free_objects, free_bytes;
 	uint64_t threads;        /**< slots ever used */
 	uint64_t tracer_bytes;   /**< sum of the extents: address space, not resident memory */
-	uint64_t damaged_traces; /**< records that cannot be: no frames, counters still counted */
+	uint64_t damaged_traces; /**< invalid records: no frames, counters still summed */
 	uint64_t damaged_threads;
 };
 struct hawk_table_totals hawk_table_totals(const struct hawk_table *table);
