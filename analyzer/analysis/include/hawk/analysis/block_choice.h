@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The blocks that a filter lets pass: a bit for each, and how many there are of each site. All that
- * works on chosen blocks takes these bits; NULL = all blocks.
+ * The blocks that a filter chooses: a bit per block, and sums per site. Code that works on chosen
+ * blocks takes these bits; NULL = all blocks.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
 #define HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
@@ -14,22 +14,23 @@ enum { HAWK_BIRTHS = 256 };
 
 /** Which types are wanted. */
 struct hawk_choice_types {
-	/** Whether all blocks of `trace` have a type by name, and then, in `*ret`, whether it is a
-	 * wanted one. */
+	/**
+	 * Returns true if `trace` names a type for all its blocks; `*ret` = that type is wanted.
+	 */
 	bool (*named)(const void *context, uint32_t trace, bool *ret);
-	/** Whether a block of a trace without such a name, with these words, is wanted. */
+	/** Sets `*ret` if a block with these words, of a trace without a named type, is wanted. */
 	struct hawk_error *(*wanted)(const void *context, const struct hawk_type_words *words,
 				     bool *ret);
 	const void *context;
 	const struct hawk_module_words *modules;
 };
 
-/** What can be told of a block without looking at it in full: nearly all are told apart by that. */
+/** A cheap test before a block is read in full; it decides nearly all blocks. */
 struct hawk_choice_test {
-	uint64_t size_low, size_high; /**< requested bytes that may be wanted */
-	bool births_matter;           /**< then headers are read */
-	bool births[HAWK_BIRTHS];     /**< by code: may be wanted */
-	/** NULL = types do not matter; else the first words of blocks are read. */
+	uint64_t size_low, size_high; /**< requested bytes, inclusive; others are not wanted */
+	bool births_matter;           /**< reads headers */
+	bool births[HAWK_BIRTHS];     /**< by birth code: may be wanted */
+	/** NULL = any type; else the first words of blocks are read. */
 	const struct hawk_choice_types *types;
 	/** Blocks that pass it, and whose trace does, are wanted: the filter is not asked. */
 	bool decides;
@@ -37,14 +38,14 @@ struct hawk_choice_test {
 
 /** Which blocks are wanted. */
 struct hawk_choice_wish {
-	/** Whether it is; `block` is complete. */
+	/** Sets `*ret` if `block`, which is complete, is wanted. */
 	struct hawk_error *(*filter)(const void *context, const struct hawk_block *block,
 				     bool *ret);
-	/** False: no block of that trace is, whatever else it is; they are not even read. NULL =
-	 * there is no such trace. */
+	/** Returns false if no block of `trace` is wanted; they are then not read. NULL = every
+	 * trace may be. */
 	bool (*trace)(const void *context, uint32_t trace);
 	const void *context;
-	const struct hawk_choice_test *test; /**< NULL = there is none */
+	const struct hawk_choice_test *test; /**< NULL = none */
 };
 
 /**
@@ -58,19 +59,19 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_heap *heap,
 
 struct hawk_chosen {
 	uint64_t objects;
-	uint64_t bytes; /**< requested; of carved blocks, what is left of them */
+	uint64_t bytes; /**< requested; for carved blocks, the remainder */
 };
 
 /** Adds the blocks from `first` on that have a bit in `bits`. */
 void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_index *index,
 			uint32_t first, uint64_t bits);
 
-/** Adds block `number` of the index; of the parts of a carved one only one counts. */
+/** Adds block `number` of the index; a carved block counts once, whatever its parts. */
 void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *index,
 		     uint32_t number);
 
 struct hawk_block_choice {
-	uint64_t *blocks; /**< a bit for each number of the index; parts have that of their block */
+	uint64_t *blocks;          /**< a bit per number of the index; parts have their block's */
 	struct hawk_chosen *sites; /**< for each of the heap's sites */
 };
 
@@ -79,16 +80,16 @@ struct hawk_error *hawk_block_choice_make(const struct hawk_heap *heap,
 					  const struct hawk_choice_wish *wish,
 					  struct hawk_block_choice *ret);
 
-/** Accepts a choice of zeros. */
+/** Accepts a zeroed choice. */
 void hawk_block_choice_deinit(struct hawk_block_choice *choice);
 
-/** Whether `block` is one of `blocks`, the bits of a choice; NULL = all are. */
+/** Returns true if `block` is set in `blocks`, the bits of a choice; NULL = all are. */
 static inline bool hawk_block_is_chosen(const uint64_t *blocks, uint32_t block)
 {
 	return !blocks || blocks[block / 64] >> block % 64 & 1;
 }
 
-/** The first of them from `block` on; `end` or more = there is none below `end`. */
+/** Returns the first chosen block from `block` on; `end` or more = none below `end`. */
 static inline uint32_t hawk_block_next_chosen(const uint64_t *blocks, uint32_t block, uint32_t end)
 {
 	uint64_t left;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * In which order single blocks are shown where not all are: the largest first, of one size the
- * oldest, as far as the coarse time of birth tells, and then by address.
+ * Order of single blocks in cut-off lists: largest first, then oldest (by the coarse birth time),
+ * then by address.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_BLOCK_ORDER_H
 #define HAWK_ANALYZER_ANALYSIS_BLOCK_ORDER_H
@@ -10,7 +10,7 @@
 #include "hawk/analysis/block_choice.h"
 #include "hawk/base/ranking.h"
 
-/** Of two struct hawk_block, a hawk_ranking_order: 0 only for the same block. */
+/** A hawk_ranking_order of struct hawk_block; 0 only for the same block. */
 int hawk_block_order(const void *left, const void *right);
 
 /** A block of an index. */
@@ -20,9 +20,8 @@ struct hawk_numbered_block {
 };
 
 /**
- * Puts the first `most` of the blocks that have a bit in `chosen` into `ret`, a ranking of struct
- * hawk_numbered_block by hawk_block_order(), sorted; carved blocks once. `ret` is to be
- * deinitialized whether that succeeds or not.
+ * Fills `ret` with the first `most` blocks set in `chosen`: struct hawk_numbered_block, sorted by
+ * hawk_block_order(), carved blocks once. Deinitialize `ret` even after an error.
  */
 struct hawk_error *hawk_block_order_first(const struct hawk_heap *heap, const uint64_t *chosen,
 					  size_t most, struct hawk_ranking *ret);

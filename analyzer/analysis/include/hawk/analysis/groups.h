@@ -3,10 +3,9 @@
  * @file
  * Sites folded by function, source file or module, with flat and cumulative sums, as profilers do.
  *
- * flat = what a group asked for itself: the innermost frame of the site that is not plumbing
- * lies in it. cum = what was asked for by it or by anything that it called: any frame lies in it;
- * once for each stack, however often it recurs. Names come from the caller, so nothing here knows
- * how they were found; every string must live until the groups are destroyed.
+ * flat = allocated by the group itself: the site's innermost frame that is not plumbing lies in it.
+ * cum = allocated by the group or its callees: any frame lies in it; recursion counts once per
+ * stack. The caller supplies the names; strings must live until the groups are destroyed.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_GROUPS_H
 #define HAWK_ANALYZER_ANALYSIS_GROUPS_H
@@ -47,17 +46,17 @@ struct hawk_group_counts {
 
 void hawk_group_counts_add(struct hawk_group_counts *to, const struct hawk_group_counts *counts);
 
-/** What `sort` sorts by. */
+/** Returns the field that `sort` sorts by. */
 uint64_t hawk_group_counts_key(const struct hawk_group_counts *counts, enum hawk_group_sort sort);
 
 struct hawk_group {
 	/**
-	 * Function, file or module. NULL = not known: then `module` tells whose code it was, and if
-	 * that is NULL too, there was no stack, or code outside of every module.
+	 * Function, file or module. NULL = unknown: then `module` says whose code it was; if that
+	 * is NULL too, the stack is missing or the code lies outside every module.
 	 */
 	const char *name;
 	const char *module; /**< of a function, or of code without a name; else NULL */
-	bool own;           /**< some frame of it was not plumbing, or there was nothing else */
+	bool own;           /**< it has a frame that is not plumbing, or only plumbing exists */
 	struct hawk_group_counts flat;
 	struct hawk_group_counts cum;
 };

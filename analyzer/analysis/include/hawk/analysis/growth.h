@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One core's verdict on a site: does it leak, cache, churn, was it filled at start-up or by a
- * burst? From when the live blocks were born and how many others were freed. A pure function of
- * numbers; docs/growth.md says the rules in words.
+ * Judges a site from one core: does it leak, cache, churn, or was it filled at start-up or by a
+ * burst? Uses the births of live blocks and the share of freed ones. A pure function of numbers;
+ * docs/growth.md explains the rules.
  *
- * A core shows survivors only: a leak and a container that has not met its limit look the same, and
- * what a block's owner intends is not in memory. Verdicts come with a confidence, and thin data
- * give "unclear".
+ * A core shows survivors only: a leak looks like a container that has not reached its limit, and
+ * intent is not in memory. Verdicts carry a confidence; thin data give "unclear".
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_GROWTH_H
 #define HAWK_ANALYZER_ANALYSIS_GROWTH_H
@@ -15,20 +14,20 @@
 #include "hawk/graph/reach.h"
 
 enum {
-	HAWK_AGE_BINS = 16, /**< equal parts of the process's life, the oldest first */
+	HAWK_AGE_BINS = 16, /**< equal parts of the process's life, oldest first */
 	HAWK_AGE_ONE = 1024 /**< objects are counted in parts of this: births are coarse */
 };
 
 struct hawk_growth_facts {
 	double life_seconds;
 	uint64_t objects;       /**< live blocks whose births are below */
-	uint64_t bytes;         /**< theirs */
+	uint64_t bytes;         /**< their bytes */
 	uint64_t inuse_objects; /**< live blocks (estimated, if stacks were sampled) */
 	uint64_t inuse_bytes;
 	uint64_t alloc_objects; /**< ever; 0 = not known */
 	uint64_t alloc_bytes;
-	/** Blocks of any site that were allocated and not freed, and are not in the core: each may
-	 * be one of this site. */
+	/** Blocks of any site that were never freed but are not in the core; each may belong to
+	 * this site. */
 	uint64_t missing_objects;
 	uint64_t born_objects[HAWK_AGE_BINS]; /**< times HAWK_AGE_ONE */
 	uint64_t born_bytes[HAWK_AGE_BINS];   /**< times HAWK_AGE_ONE */
@@ -40,7 +39,7 @@ struct hawk_growth_facts {
 enum hawk_growth_verdict {
 	HAWK_GROWTH_UNCLEAR = 0,
 	HAWK_GROWTH_LEAK,    /**< grows, and goes on growing */
-	HAWK_GROWTH_CACHE,   /**< what is old goes: a full cache, or a queue that grows */
+	HAWK_GROWTH_CACHE,   /**< old blocks go: a full cache or a growing queue */
 	HAWK_GROWTH_STARTUP, /**< made when the process began, and kept */
 	HAWK_GROWTH_BURST,   /**< made within a short time, and kept */
 	HAWK_GROWTH_STEADY,  /**< work in progress: young blocks that are freed soon */
@@ -53,7 +52,7 @@ enum hawk_growth_confidence {
 	HAWK_CONFIDENCE_HIGH,
 };
 
-/** What led to a verdict, or stands in its way. */
+/** Evidence for or against a verdict. */
 enum hawk_growth_reason {
 	HAWK_REASON_NONE = 0,
 	HAWK_REASON_YOUNG_PROCESS, /**< too short a life */
@@ -68,8 +67,8 @@ enum hawk_growth_reason {
 	HAWK_REASON_OLD_GONE,    /**< the older, the fewer are left */
 	HAWK_REASON_FREED,       /**< `freed` of all it ever allocated */
 	HAWK_REASON_RATE,        /**< bytes_per_hour */
-	HAWK_REASON_LOST,        /**< `lost` of the bytes are lost: nobody can free them */
-	HAWK_REASON_HELD,        /**< it is reachable: somebody holds it */
+	HAWK_REASON_LOST,        /**< `lost` of the bytes are lost and cannot be freed */
+	HAWK_REASON_HELD,        /**< reachable: something holds it */
 	HAWK_REASON_BESIDE,      /**< besides, `beside_objects` blocks from every later part */
 	HAWK_REASON_SAMPLED,
 	HAWK_REASON_NO_COUNTERS,
@@ -81,7 +80,7 @@ enum { HAWK_GROWTH_REASONS_MAX = 8 };
 struct hawk_growth {
 	enum hawk_growth_verdict verdict;
 	enum hawk_growth_confidence confidence;                   /**< of UNCLEAR: low */
-	enum hawk_growth_reason reasons[HAWK_GROWTH_REASONS_MAX]; /**< the most telling first */
+	enum hawk_growth_reason reasons[HAWK_GROWTH_REASONS_MAX]; /**< strongest first */
 	unsigned reason_count;
 
 	double life_seconds;
@@ -91,8 +90,8 @@ struct hawk_growth {
 	double window_start, window_end; /**< 0 .. 1 of the life */
 	double lost;                     /**< 0 .. 1 of the bytes */
 	uint64_t beside_objects;
-	/** Live bytes that came lately, per hour: what it grows by, if it grows. 0 unless the
-	 * verdict is LEAK, or something grows beside. */
+	/** Recent live bytes per hour: the growth rate, if it grows. 0 unless the verdict is LEAK
+	 * or other blocks grow besides. */
 	double bytes_per_hour;
 	bool is_rate_known; /**< false: it may grow, but its life is too short for a rate */
 };

@@ -4,10 +4,9 @@
  * Loss records: blocks of one leak kind from one site, with the evidence for the verdict. A fold
  * over the pointer graph.
  *
- * Kinds are Valgrind's (graph/reach.h), heuristics included. A verdict of "lost" says that nothing
- * points to a block that is live; where memory is missing in which a pointer could lie, or blocks
- * may have been taken back unnoticed, it cannot be given: then blocks that would be lost are
- * possibly lost, and `downgraded` is set.
+ * Kinds are Valgrind's (graph/reach.h), heuristics included. "Lost" claims that no live block or
+ * root points there. If memory that may hold pointers is missing, or blocks may have been reclaimed
+ * unnoticed, that cannot be claimed: such blocks become possibly lost and `downgraded` is set.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_LEAKS_H
 #define HAWK_ANALYZER_ANALYSIS_LEAKS_H
@@ -37,58 +36,58 @@ struct hawk_leak_record {
 	 * for the lowest leader that leads to it. */
 	uint64_t indirect_objects;
 	uint64_t indirect_bytes;
-	uint32_t example;         /**< the oldest block; of these the lowest */
+	uint32_t example;         /**< the oldest block; then the lowest */
 	uint32_t has_birth;       /**< 0, 1 */
 	uint64_t oldest_units;    /**< its birth; valid if has_birth */
-	uint64_t pointed_objects; /**< blocks that at least one pointer leads to */
-	uint64_t source_blocks;   /**< other blocks, and those of the record, that hold pointers */
-	uint64_t explained;       /**< interior pointers that a heuristic explains */
+	uint64_t pointed_objects; /**< blocks with at least one pointer to them */
+	uint64_t source_blocks;   /**< blocks that hold the pointers, the record's own included */
+	uint64_t explained;       /**< interior pointers explained by a heuristic */
 	struct hawk_leak_pointers pointers[HAWK_LEAK_SOURCES];
-	uint32_t first_root; /**< index into the roots of one that points here; UINT32_MAX = none */
+	uint32_t first_root; /**< index of a root that points here; UINT32_MAX = none */
 	uint32_t unused;     /**< 0 */
 };
 
 struct hawk_leaks {
-	/** By kind, then largest first (with what is lost through it), then by site id. */
+	/** By kind, then largest first (indirectly lost blocks included), then by site id. */
 	struct hawk_leak_record *records;
 	size_t count;
 	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< of blocks that the filter wants */
-	/** There is a doubt (hawk_leaks_doubt()): lost blocks have become possibly lost. */
+	/** In doubt (hawk_leaks_doubt()): lost blocks became possibly lost. */
 	bool downgraded;
-	struct hawk_reach_sum downgrade; /**< those */
-	const struct hawk_reach *reach;  /**< the owner's: as found, before any downgrade */
+	struct hawk_reach_sum downgrade;           /**< those */
+	const struct hawk_reach *reach;            /**< borrowed; before any downgrade */
 	uint64_t heuristics[HAWK_HEURISTIC_COUNT]; /**< pointers that they explain */
 };
 
-/** Why "lost" cannot be said of anything. */
+/** Why no block can be called lost. */
 enum hawk_leaks_doubt {
 	HAWK_LEAKS_NO_DOUBT,
 	HAWK_LEAKS_MEMORY_MISSING,  /**< roots or heap are missing, or threads are not known */
-	HAWK_LEAKS_HEAPS_DISCARDED, /**< what nothing points to may be gone long ago */
-	HAWK_LEAKS_OVERWRITTEN,     /**< headers were, and with them perhaps pointers */
+	HAWK_LEAKS_HEAPS_DISCARDED, /**< unreferenced blocks may be long gone */
+	HAWK_LEAKS_OVERWRITTEN,     /**< headers were overwritten, and perhaps pointers too */
 };
 enum hawk_leaks_doubt hawk_leaks_doubt(const struct hawk_graph *graph);
 
 /**
- * Whether blocks may be lost that are not called so: what would be was downgraded, or blocks may be
- * missing. Where roots alone are missing, and nothing was downgraded, no more blocks can be lost:
- * more roots only make them fewer.
+ * Returns true if lost blocks may go unreported: some were downgraded, or blocks may be missing. If
+ * only roots are missing and nothing was downgraded, returns false: more roots can only make fewer
+ * blocks lost.
  */
 bool hawk_leaks_may_hide(const struct hawk_graph *graph, const struct hawk_leaks *leaks);
 
 /** "memory is missing in which pointers may lie": a clause, also for HAWK_LEAKS_NO_DOUBT. */
 const char *hawk_leaks_doubt_text(enum hawk_leaks_doubt doubt);
 
-/** What may be claimed of a block: its reach, but where that is not certain, what seems to be lost
- * is possibly lost. */
+/** Returns the kind that can be claimed for a block: its reach, but possibly lost for a lost block
+ * in case of doubt. */
 enum hawk_reach_kind hawk_leaks_kind(const struct hawk_graph *graph, const struct hawk_reach *reach,
 				     uint32_t block);
 
 /**
- * Reads no memory but blocks' headers. `reach` was made with `explained`; it must outlive `ret`.
- * Evidence and examples are complete for the kinds in `kinds` (bits 1u << enum hawk_reach_kind); of
- * other kinds there are sums only. `chosen`: a bit for each block that counts; NULL = all do. `ret`
- * is to be deinitialized after success only.
+ * Makes the records, reading block headers only. `reach` was made with `explained` and must outlive
+ * `ret`. Evidence and examples are complete for `kinds` (bits 1u << enum hawk_reach_kind); other
+ * kinds get sums only. `chosen`: a bit for each block that counts; NULL = all do. `ret` is to be
+ * deinitialized after success only.
  */
 struct hawk_error *hawk_leaks_make(const struct hawk_graph *graph,
 				   const struct hawk_explained *explained,

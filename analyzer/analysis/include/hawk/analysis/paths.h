@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Shortest paths from roots to blocks: why a block is alive. Breadth first over all pointers; of
- * paths that are equally short the one whose root says most wins: globals, then thread-local
- * storage, other memory, stacks, registers.
+ * Shortest paths from roots to blocks: why a block is alive. Breadth first over all pointers. Among
+ * equally short paths the most telling root wins: globals, then thread-local storage, other memory,
+ * stacks, registers.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_PATHS_H
 #define HAWK_ANALYZER_ANALYSIS_PATHS_H
 
 #include "hawk/graph/graph.h"
 
-/** In hawk_paths.from: how the search came there. */
+/** Flag in hawk_paths.from. */
 enum {
-	HAWK_PATH_FROM_ROOT = 1u << 31, /**< | index into the roots, if they fit */
+	HAWK_PATH_FROM_ROOT = 1u << 31, /**< | index into the roots */
 };
 
 struct hawk_paths {
@@ -21,8 +21,7 @@ struct hawk_paths {
 	uint32_t *from;
 	uint32_t count;  /**< of both */
 	uint64_t *found; /**< bit by block */
-	/** By block: where it is in `order`, if it was found and somebody has prepared for it; NULL
-	 * = nobody has. */
+	/** By block: its place in `order` if found and prepared; NULL = nothing prepared. */
 	uint32_t *places;
 	const struct hawk_block_index *index;
 	struct hawk_area order_area;
@@ -34,12 +33,12 @@ struct hawk_paths {
  * only. */
 struct hawk_error *hawk_paths_find(const struct hawk_graph *graph, struct hawk_paths *ret);
 
-/** For hawk_path_to() of these blocks, in any order and perhaps the same more than once: one look
- * at all that was found, where each would take one. Up to 4 bytes more per block. */
+/** Prepares hawk_path_to() for these blocks, in any order, repeats allowed: one pass over the found
+ * blocks instead of one each. Up to 4 more bytes per block. */
 struct hawk_error *hawk_paths_prepare(struct hawk_paths *paths, const uint32_t *blocks,
 				      size_t count);
 
-/** Bytes of `found` for so many blocks. */
+/** Returns the bytes of `found` for `blocks` blocks. */
 static inline uint64_t hawk_paths_found_bytes(uint32_t blocks)
 {
 	return ((uint64_t)blocks / 64 + 1) * sizeof(uint64_t);
@@ -54,7 +53,7 @@ static inline bool hawk_paths_lead_to(const struct hawk_paths *paths, uint32_t b
 /** Accepts paths of zeros. */
 void hawk_paths_deinit(struct hawk_paths *paths);
 
-/** One path: from the block that a root points to, to the target. */
+/** One path, from the block that a root points to down to the target. */
 struct hawk_path {
 	uint32_t root;    /**< index into the roots */
 	uint32_t *blocks; /**< owned; a carved block is one step */

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the blocks of a site look like without debug information: blocks of the same stack and size
- * are taken for objects of the same type, and each of their words is tallied by class. Arrays are
- * recognized by a period in that, and tallied by element.
+ * The layout of a site's blocks, without debug information. Blocks of the same stack and size are
+ * taken for objects of one type, and each word is tallied by class. Arrays are recognized by their
+ * period and tallied by element.
  *
- * A block does not fit (is an outlier) where a word is of a family that is rare there. There is a
- * rule for an offset when 20 blocks or more, and 99 % of those whose word is not null (of 50 to 99
- * blocks: all but one), hold a pointer to live memory there; or a virtual table or code; or a small
- * integer. Null fits everywhere but in place of a virtual table. Text, floating point and "other"
- * make no rules: bits of any shape may stand there. Where more than one in ten blocks would not fit
- * there are no outliers.
+ * An outlier is a block with a word of a family that is rare at its offset. An offset has a rule if
+ * 20 blocks or more, and 99 % of the non-null words (of 50 to 99 blocks: all but one), hold a
+ * pointer to live memory; or a virtual table or code; or a small integer. Null fits everywhere
+ * except for a virtual table. Text, floating point and "other" make no rules, as they match any
+ * bits. If more than one block in ten would be an outlier, none is.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SCHEMA_H
 #define HAWK_ANALYZER_ANALYSIS_SCHEMA_H
@@ -19,22 +18,22 @@
 #include "hawk/analysis/word_class.h"
 
 enum {
-	HAWK_SCHEMA_WORDS_MAX = 128, /**< looked at of each block, or in an element of an array */
-	HAWK_SCHEMA_KEYS_MAX = 48,   /**< told apart at each offset */
+	HAWK_SCHEMA_WORDS_MAX = 128, /**< examined per block, or per array element */
+	HAWK_SCHEMA_KEYS_MAX = 48,   /**< distinguished at each offset */
 	HAWK_SCHEMA_NUMBERS_MAX = 8, /**< values of integers that are listed */
 	HAWK_SCHEMA_OUTLIERS_MAX = 64,
-	HAWK_SCHEMA_MISFITS_MAX = 8, /**< words named of an outlier */
+	HAWK_SCHEMA_MISFITS_MAX = 8, /**< listed per outlier */
 	HAWK_SCHEMA_GROUPS_MAX = 16,
-	/** Of more blocks in a group about so many are tallied, evenly spread: the standard error
-	 * of shares is below 0.05 %. Outliers are looked for in all. */
+	/** Larger groups are sampled evenly down to about this many: the standard error of shares
+	 * is below 0.05 %. Outliers are searched in all blocks. */
 	HAWK_SCHEMA_BLOCKS_MAX = 1 << 20,
 };
 
-/** In place of a key: others, of which there are too many to tell apart. */
+/** In place of a key: all others, too many to distinguish. */
 static const uint64_t HAWK_SCHEMA_OTHERS = UINT64_MAX;
 
 struct hawk_schema_value {
-	struct hawk_word word; /**< of integers without key, unless there are few */
+	struct hawk_word word; /**< integers have no key unless there are few */
 	uint64_t count;
 };
 
@@ -78,16 +77,16 @@ struct hawk_schema_group {
 };
 
 struct hawk_schema {
-	uint64_t objects; /**< that were asked for */
+	uint64_t objects; /**< requested */
 	uint64_t bytes;
-	uint64_t carved; /**< of those: left out, because a pool has carved them up */
+	uint64_t carved; /**< of those: skipped, carved up by a pool */
 	size_t sizes;    /**< different ones; SIZE_MAX = too many to count */
 	struct hawk_schema_group groups[HAWK_SCHEMA_GROUPS_MAX];
 	size_t group_count;
 	uint64_t rest_objects; /**< of other sizes than the groups' */
 };
 
-/** In place of a site: what `chosen` has of all sites. */
+/** In place of a site: the chosen blocks of all sites. */
 static const uint32_t HAWK_SCHEMA_ANY_SITE = UINT32_MAX;
 
 struct hawk_schema_wish {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * When the live blocks of each site were born, and what leads to them: one pass over all blocks,
- * some hundred bytes per site, whatever the number of blocks.
+ * Births and reachability of each site's live blocks: one pass over all blocks, a few hundred bytes
+ * per site.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SITE_AGES_H
 #define HAWK_ANALYZER_ANALYSIS_SITE_AGES_H
@@ -19,17 +19,17 @@ struct hawk_site_ages {
 	uint64_t reach_bytes[HAWK_REACH_KINDS];
 };
 
-/** `(*ret)[site]` for each of the heap's sites, of the blocks in `chosen` (a bit for each; NULL =
- * all). Caller frees. */
+/** Makes `(*ret)[site]` for each of the heap's sites, from the blocks in `chosen` (a bit for each;
+ * NULL = all). Caller frees. */
 struct hawk_error *hawk_site_ages_make(const struct hawk_heap *heap, const struct hawk_reach *reach,
 				       const uint64_t *chosen, struct hawk_site_ages **ret);
 
-/** All that is known of a site. `filtered`: not all of its blocks are in `ages`, so that counters
- * say nothing about them. */
+/** Returns all facts about a site. `filtered`: `ages` lacks some of its blocks, so counters do not
+ * apply. */
 struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, uint32_t site,
 					      const struct hawk_site_ages *ages, bool filtered);
 
-/** How long the process has lived: up to `life.end_units`. */
+/** Returns the process's lifetime in seconds, up to `life.end_units`. */
 double hawk_site_ages_life_seconds(const struct hawk_heap *heap);
 
 #endif

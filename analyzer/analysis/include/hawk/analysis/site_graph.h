@@ -2,12 +2,11 @@
 /**
  * @file
  * The pointer graph folded by site: which sites' blocks hold which other sites' blocks, and at
- * which offset. Exact: blocks count once, however many pointers there are, and nothing depends on
- * the order of reading.
+ * which offset. Exact: blocks count once, however many pointers they have, in any reading order.
  *
- * An edge leads from a site (or the root set) to a site. It has places, one for each offset at
- * which such pointers lie; when there are more than HAWK_SITE_PLACES_MAX of them, or one lies
- * behind HAWK_SITE_PLACE_BYTES_MAX, the blocks are arrays, and there is one place: "anywhere".
+ * An edge leads from a site (or the root set) to a site and lists places: the offsets of its
+ * pointers. With more than HAWK_SITE_PLACES_MAX offsets, or one beyond HAWK_SITE_PLACE_BYTES_MAX,
+ * the blocks are arrays and have one place: "anywhere".
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SITE_GRAPH_H
 #define HAWK_ANALYZER_ANALYSIS_SITE_GRAPH_H
@@ -32,7 +31,7 @@ static const uint64_t HAWK_SITE_ANYWHERE = UINT64_MAX;
 
 struct hawk_site_counts {
 	uint64_t pointers;
-	uint64_t interior; /**< of those: not to the first byte of a block */
+	uint64_t interior; /**< of those: not to a block's first byte */
 	uint64_t sources;  /**< blocks of the source site with such a pointer; for roots: words */
 	uint64_t targets;  /**< blocks of the target site that are pointed to */
 	uint64_t target_bytes; /**< of those, requested */
@@ -60,12 +59,12 @@ struct hawk_site_graph {
 	size_t place_count;
 };
 
-/** Folds pointers to the blocks of `wanted` (a bit for each; NULL = all), from whatever blocks.
- * Reads blocks. `ret` is to be deinitialized after success only. */
+/** Folds the pointers from any block to those in `wanted` (a bit per block; NULL = all). Reads
+ * blocks. `ret` is to be deinitialized after success only. */
 struct hawk_error *hawk_site_graph_make(const struct hawk_graph *graph, const uint64_t *wanted,
 					struct hawk_site_graph *ret);
 
-/** Accepts a graph of zeros. */
+/** Accepts a zeroed graph. */
 void hawk_site_graph_deinit(struct hawk_site_graph *graph);
 
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks folded into a tree "root; site; site; ...": along dominators (who retains what), or along
- * shortest paths (why is it alive). A run of blocks of the same site is one step, so that a list of
- * a million nodes is one node of the tree.
+ * Blocks folded into a tree "root; site; site; ...": along dominators (what retains them) or along
+ * shortest paths (why they are alive). Consecutive blocks of one site are one step, so a list of a
+ * million nodes is one tree node.
  *
- * Roots come in groups that the caller names: all pointers in one global, say. Beyond
- * HAWK_SITE_TREE_DEPTH steps blocks count for their ancestor there: structures that alternate
- * between sites without end stay small.
+ * The caller groups the roots: all pointers in one global, say. Blocks deeper than
+ * HAWK_SITE_TREE_DEPTH steps count for their ancestor at that depth, so endlessly alternating sites
+ * stay small.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SITE_TREE_H
 #define HAWK_ANALYZER_ANALYSIS_SITE_TREE_H
@@ -20,14 +20,13 @@ enum { HAWK_SITE_TREE_DEPTH = 64 };
 /** What a node stands for. */
 enum hawk_site_tree_kind {
 	HAWK_TREE_ALL = 0,
-	/** Key: the caller's group of roots. No other leads to these blocks, but perhaps registers
-	 * or stacks, which do not count beside anything that lasts. */
+	/** Key: the only root group that leads to these blocks. Registers and stacks are ignored
+	 * beside a lasting root. */
 	HAWK_TREE_ROOT,
-	/** Roots point to these blocks, and roots of other groups, or blocks that those lead to;
-	 * key: the group that says most, a variable rather than a register. */
+	/** Several root groups hold these blocks, at least one directly. Key: the most telling
+	 * group, a variable rather than a register. */
 	HAWK_TREE_SEVERAL,
-	/** Several blocks without a common dominator point to them, and several groups lead there.
-	 */
+	/** Held by several blocks without a common dominator, under several groups. */
 	HAWK_TREE_SHARED,
 	HAWK_TREE_LOST, /**< no root leads there */
 	HAWK_TREE_SITE, /**< key: index into the heap's sites */
@@ -42,10 +41,10 @@ struct hawk_site_tree_node {
 				 `start` */
 	uint32_t next_sibling;
 	uint32_t depth; /**< steps from the root of the tree */
-	/** flat: blocks that are this step (and counted here); cum: with all steps behind it. */
+	/** flat: blocks of this step; cum: with all steps below it. */
 	uint64_t flat_objects, flat_bytes;
 	uint64_t cum_objects, cum_bytes;
-	/** The same sums by start pointers only, where the tree has both. */
+	/** The same sums by start pointers only, if the tree has both. */
 	struct hawk_site_tree_sums {
 		uint64_t flat_objects, flat_bytes;
 		uint64_t cum_objects, cum_bytes;
@@ -66,50 +65,51 @@ struct hawk_site_tree {
 struct hawk_tree_view {
 	size_t top;     /**< children of one node */
 	size_t depth;   /**< deeper nodes are not shown */
-	uint64_t share; /**< nor those with less than 1/`share` of the whole; 0 = small ones are */
+	uint64_t share; /**< nodes below 1/`share` of the whole are not shown; 0 = all are */
 };
 
-/* In all of them, `groups[root]` is the group of each root, below 2^31. */
+/* In all functions `groups[root]` is the group of each root, below 2^31. */
 
 /**
- * Adds all blocks along the dominator tree; or, of `chosen` (a bit for each; NULL = all), those
- * that would be freed with them: they and what they dominate are counted where they are, and what
- * is above them has no sums but theirs. `tree` has only `both` at first. With `both`: dominators by
- * all pointers first, then those by start pointers; a node that is there one way only has sums of 0
- * the other way. Then hawk_site_tree_finish(). Deinitialize also after an error.
+ * Adds all blocks along the dominator tree. With `chosen` (a bit per block; NULL = all), only those
+ * blocks and the ones they dominate count, each at its own node; nodes above sum only those. `tree`
+ * is zeroed except for `both`. With `both`, call it with dominators by all pointers, then by start
+ * pointers; a node found one way has sums of 0 for the other. Then call hawk_site_tree_finish().
+ * Deinitialize even after an error.
  */
 struct hawk_error *hawk_site_tree_add_retained(const struct hawk_graph *graph,
 					       const struct hawk_dominators *dominators,
 					       const uint32_t *groups, const uint64_t *chosen,
 					       struct hawk_site_tree *tree);
 
-/** Adds up what nodes have, and puts them in order. */
+/** Sums the nodes and sorts them. */
 struct hawk_error *hawk_site_tree_finish(struct hawk_site_tree *tree);
 
-/** Blocks of `wanted` (a bit for each; NULL = all) along their shortest paths, of which `paths` has
- * all; only they are counted. `ret` is to be deinitialized after success only. */
+/** Folds the blocks of `wanted` (a bit per block; NULL = all) along their shortest paths; counts
+ * only those. `paths` must cover all blocks. `ret` is to be deinitialized after success only. */
 struct hawk_error *hawk_site_tree_paths(const struct hawk_graph *graph,
 					const struct hawk_paths *paths, const uint32_t *groups,
 					const uint64_t *wanted, struct hawk_site_tree *ret);
 
-/** Accepts a tree of zeros. */
+/** Accepts a zeroed tree. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);
 
-/** Who keeps most of a site's blocks alive, out of the dominator tree: the root (or the lack of
- * one) under which most of its bytes are, and the path of sites from there. */
+/** What keeps most of a site alive: the root (or none) over most of its bytes in the dominator
+ * tree, and the path of sites from there. */
 struct hawk_site_holder {
 	uint32_t top;   /**< node below the whole: HAWK_TREE_ROOT, _SEVERAL, _SHARED or _LOST; 0 =
 			   the site is not in the tree */
-	uint32_t node;  /**< the site's own one below it with most bytes */
+	uint32_t node;  /**< the site's largest node below `top` */
 	uint64_t bytes; /**< of the site's blocks, all that is below `top` */
 	uint64_t objects;
 };
 
-/** For each node of `tree` the one below the whole that it belongs to. Caller frees. NULL = no
- * memory. */
+/**
+ * Returns, for each node, its ancestor just below the whole. Caller frees. NULL = out of memory.
+ */
 uint32_t *hawk_site_tree_tops(const struct hawk_site_tree *tree);
 
-/** `sums` is scratch: `tree->count` of zeros, and so again afterwards. */
+/** Finds the holder of `site`. `sums` is scratch: `tree->count` zeros, zeroed again on return. */
 struct hawk_site_holder hawk_site_holder_find(const struct hawk_site_tree *tree,
 					      const uint32_t *tops, uint64_t *sums, uint32_t site);
 

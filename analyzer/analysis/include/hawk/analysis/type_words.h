@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The words of a block that may say its type: its first one, if it points into a module, as that of
- * an object with virtual functions does; and the one behind the count of an array made by new[].
- * What they are the names of is another matter (names/block_type.h): nothing here depends on files
- * beside the core.
+ * The words of a block that may reveal its type: the first word if it points into a module, as for
+ * an object with virtual functions; and the word after the count of a new[] array.
+ * names/block_type.h names them; nothing here depends on files other than the core.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_TYPE_WORDS_H
 #define HAWK_ANALYZER_ANALYSIS_TYPE_WORDS_H
@@ -17,24 +16,24 @@ struct hawk_error;
 enum {
 	HAWK_TYPE_WORD_BYTES = 8,
 	HAWK_MODULE_BITS = 4096,
-	HAWK_MODULE_BITS_LOG2 = 21, /**< bytes that have a bit together */
+	HAWK_MODULE_BITS_LOG2 = 21, /**< bytes per bit */
 };
 
 struct hawk_type_words {
 	uint64_t first;  /**< 0 = it points into no module */
-	uint64_t second; /**< of an array, likewise */
+	uint64_t second; /**< the same for an array */
 };
 
-/** Which words point into modules, nearly all of the others in one look. */
+/** A filter for words that point into modules; rejects nearly all others with one lookup. */
 struct hawk_module_words {
 	const struct hawk_target *target;
 	uint64_t bits[HAWK_MODULE_BITS / 64]; /**< by hash of an address */
 };
 
-/** The target must outlive it. */
+/** Initializes; the target must outlive it. */
 void hawk_module_words_init(struct hawk_module_words *modules, const struct hawk_target *target);
 
-/** Whether `word` is a multiple of 8 in a module. */
+/** Returns true if `word` is a multiple of 8 inside a module. */
 static inline bool hawk_module_words_have(const struct hawk_module_words *modules, uint64_t word)
 {
 	uint64_t bit = (word >> HAWK_MODULE_BITS_LOG2) % HAWK_MODULE_BITS;
@@ -43,12 +42,12 @@ static inline bool hawk_module_words_have(const struct hawk_module_words *module
 	       hawk_target_module_at(modules->target, word);
 }
 
-/** Of the block of `bytes` requested bytes at `start`. `near` is of the target. `second` is that
- * of any block that looks like an array: whoever finds one asks for its kind. */
+/** Reads the words of the block of `bytes` requested bytes at `start`. `near` is for the target.
+ * `second` is set for any block that looks like an array; the caller must check its kind. */
 struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *modules,
 					  struct hawk_near *near, uint64_t start, uint64_t bytes);
 
-/** Of block `number`, or the block that it is a part of; with its kind. */
+/** Reads the words of block `number`, or of the block it is part of; checks its kind. */
 struct hawk_type_words hawk_type_words_of(const struct hawk_heap *heap,
 					  const struct hawk_module_words *modules,
 					  struct hawk_near *near, uint32_t number);

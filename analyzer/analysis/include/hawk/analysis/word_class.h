@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a word of memory looks like: a pointer, and to what; text; a number. A guess from its value
- * alone, and the same guess for the same value.
+ * Guesses what a word of memory is: a pointer (and to what), text or a number. Depends on its value
+ * alone.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_WORD_CLASS_H
 #define HAWK_ANALYZER_ANALYSIS_WORD_CLASS_H
@@ -20,7 +20,7 @@ enum hawk_word_class {
 	HAWK_WORD_DATA,         /**< to data of a module; key: the word */
 	HAWK_WORD_TEXT_POINTER, /**< to text in a module; key: the word */
 	HAWK_WORD_STACK,        /**< to a thread's stack */
-	HAWK_WORD_FREE,         /**< to heap memory that is no live block: stale, perhaps */
+	HAWK_WORD_FREE,         /**< to heap memory outside live blocks: perhaps stale */
 	HAWK_WORD_MAPPED,       /**< to other memory */
 	HAWK_WORD_TEXT,         /**< at least four printable characters */
 	HAWK_WORD_INTEGER,      /**< fits into 32 bits, signed or not; key: the word */
@@ -36,7 +36,7 @@ struct hawk_word {
 	uint64_t key; /**< 0, unless the class has one */
 };
 
-/** Classes that may stand in the same field. */
+/** Families of classes that may share a field. */
 enum hawk_word_family {
 	HAWK_FAMILY_NULL = 0,
 	HAWK_FAMILY_POINTER,
@@ -50,7 +50,7 @@ enum hawk_word_family {
 };
 enum hawk_word_family hawk_word_family_of(enum hawk_word_class class);
 
-/** "null", "block" ...: for documents. */
+/** Returns "null", "block" ..., for JSON documents. */
 const char *hawk_word_class_name(enum hawk_word_class class);
 
 struct hawk_words;
@@ -65,11 +65,11 @@ void hawk_words_destroy(struct hawk_words *words);
 struct hawk_error *hawk_words_classify(struct hawk_words *words, uint64_t word,
 				       struct hawk_word *ret);
 
-/** Below this no word is an address of anything. */
+/** Returns the lowest possible address; smaller words point nowhere. */
 uint64_t hawk_words_lowest(const struct hawk_words *words);
 
-/** Printable characters (and white space) at the head of `bytes`, up to a NUL or `size`; 0 if
- * something else comes first. */
+/** Counts printable characters and white space at the head of `bytes`, up to a NUL or `size`; 0 if
+ * another byte comes first. */
 size_t hawk_text_length(const uint8_t *bytes, size_t size);
 
 #endif
