@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Strings kept once each, with a note beside each: a tree of search.h. Private to names/.
+ * Interned strings with a note each, in a search.h tree. Private to names/.
  */
 #ifndef HAWK_ANALYZER_NAMES_NAME_TREE_H
 #define HAWK_ANALYZER_NAMES_NAME_TREE_H
@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 struct hawk_name_node {
-	bool noted;      /**< false in a new node: the caller has not filled the rest */
-	bool several;    /**< the name of other sites, too */
+	bool noted;      /**< false in a new node, which the caller must fill */
+	bool several;    /**< several sites have this name */
 	uint32_t number; /**< of a site or a group */
 	char text[];
 };
 
-/** The node of `text` in `*tree` (NULL = empty), made if there is none; NULL if memory runs out,
+/** Finds or creates the node of `text` in `*tree` (NULL = empty). Returns NULL on out-of-memory,
  * which is swallowed. */
 struct hawk_name_node *hawk_name_tree_node(void **tree, const char *text);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A stack of up to a million frames in a few hundred entries: what recursion repeats is listed
- * once, and if that is still too long the middle is cut out. In linear time.
+ * Folds a stack of up to a million frames into a few hundred entries, in linear time: lists a
+ * repeated cycle once, then cuts out the middle if still too long.
  */
 #ifndef HAWK_ANALYZER_NAMES_STACK_FOLD_H
 #define HAWK_ANALYZER_NAMES_STACK_FOLD_H
@@ -16,8 +16,8 @@ enum {
 
 enum hawk_fold_kind {
 	HAWK_FOLD_FRAME = 0,
-	HAWK_FOLD_REPEAT, /**< the `period` frames before it are there `times` times in all */
-	HAWK_FOLD_CUT,    /**< nothing is known of the frames left out */
+	HAWK_FOLD_REPEAT, /**< the `period` frames before it occur `times` times in all */
+	HAWK_FOLD_CUT,    /**< the left-out frames do not repeat */
 };
 
 struct hawk_fold_entry {
@@ -30,7 +30,7 @@ struct hawk_fold_entry {
 
 /**
  * Fills `*ret` (the caller frees it) with at most HAWK_FOLD_ENTRIES_MAX entries, innermost first. A
- * stack of no more frames is listed as it is.
+ * stack within that limit is listed unchanged.
  */
 struct hawk_error *hawk_stack_fold(const struct hawk_stack_frame *frames, size_t count,
 				   struct hawk_fold_entry **ret, size_t *entry_count);

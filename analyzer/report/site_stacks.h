@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stacks of the sites that one list shows, each below its site's own line: from the first frame
- * that is the program's own, and as many frames as it takes to tell every site from the others.
+ * The stacks of a list's sites, each below its site's line: from the first frame of the program's
+ * own code, with as many frames as needed to distinguish every site.
  *
  *     CLEANUP(site_stacks)
  *     struct hawk_site_stacks stacks = hawk_site_stacks_on(screen, symbols, heap, depth);
@@ -19,13 +19,13 @@ struct hawk_site_stacks {
 	const struct hawk_screen *screen;
 	struct hawk_symbols *symbols;
 	const struct hawk_heap *heap;
-	size_t depth;                 /**< lines shown of each in any case; 0 = all */
+	size_t depth;                 /**< lines always shown of each; 0 = all */
 	struct hawk_site_item *items; /**< by site once all are compared */
 	size_t count, capacity;
 	struct hawk_stack stack;
 };
 
-/** With nothing to compare yet. */
+/** Starts with nothing to compare. */
 static inline struct hawk_site_stacks hawk_site_stacks_on(const struct hawk_screen *screen,
 							  struct hawk_symbols *symbols,
 							  const struct hawk_heap *heap,
@@ -35,14 +35,14 @@ static inline struct hawk_site_stacks hawk_site_stacks_on(const struct hawk_scre
 		.screen = screen, .symbols = symbols, .heap = heap, .depth = depth};
 }
 
-/** `site` is an index into the heap's sites; the same one may come twice. On a full screen nothing
- * is compared. */
+/** Adds `site`, an index into the heap's sites; repeats are allowed. A full screen compares
+ * nothing. */
 void hawk_site_stacks_add(struct hawk_site_stacks *stacks, uint32_t site);
 
-/** Finds what tells the stacks from each other. */
+/** Finds the lines that distinguish the stacks. */
 void hawk_site_stacks_compare(struct hawk_site_stacks *stacks);
 
-/** Prints the stack of `site`, indented by 6 columns, or in a few words why it has none. */
+/** Prints the stack of `site`, indented by 6 columns, or why it has none. */
 void hawk_site_stacks_put(struct hawk_site_stacks *stacks, uint32_t site);
 
 void hawk_site_stacks_deinit(struct hawk_site_stacks *stacks);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which blocks a verb is asked about: by site, size, age, type, by functions and modules in their
- * stacks. Stacks are looked at once for each site, types only if asked for.
+ * Filters the blocks of a query by site, size, age, type, and by functions and modules in their
+ * stacks. Checks stacks once per site, types only on request.
  */
 #ifndef HAWK_ANALYZER_NAMES_BLOCK_FILTER_H
 #define HAWK_ANALYZER_NAMES_BLOCK_FILTER_H
@@ -13,7 +13,7 @@
 #include "hawk/names/site_list.h"
 #include "hawk/names/site_prefix.h"
 
-/** What is wanted; pointers NULL = no matter. */
+/** The filters; NULL = not filtered. */
 struct hawk_block_wish {
 	const struct hawk_site_prefix *site;
 	const struct hawk_range *size;        /**< requested bytes */
@@ -25,15 +25,15 @@ struct hawk_block_wish {
 
 struct hawk_block_filter;
 
-/** HAWK_ERROR_USAGE for a bad regular expression: to be asked before the work begins. */
+/** Returns HAWK_ERROR_USAGE for a bad regular expression. Call before the work begins. */
 struct hawk_error *hawk_block_wish_check(const struct hawk_block_wish *wish);
 
-/** Whether every block is wanted. */
+/** Returns true if no filter is set. */
 bool hawk_block_wish_is_all(const struct hawk_block_wish *wish);
 
 /**
- * `heap` has its table and sites. Everything given is used until the destroy. HAWK_ERROR_USAGE for
- * a site that the heap does not have, or the first digits of several.
+ * `heap` needs its table and sites. All arguments must outlive the filter. HAWK_ERROR_USAGE for an
+ * unknown or ambiguous site.
  */
 struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 					    struct hawk_symbols *symbols,
@@ -43,11 +43,11 @@ struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 /** Accepts NULL. */
 void hawk_block_filter_destroy(struct hawk_block_filter *filter);
 
-/** Whether `block` is wanted. Reads memory only if a type was asked for. */
+/** Returns true if `block` is wanted. Reads memory only to filter by type. */
 bool hawk_block_filter_block(const struct hawk_block_filter *filter,
 			     const struct hawk_block *block);
 
-/** The same for choices of blocks. */
+/** Returns the filter in the form that choices of blocks take. */
 struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Names for roots: whose memory a pointer lies in, as text for people.
+ * Names for roots: where a root pointer lies, in words.
  *
  *     thread 4711, frame 3 `conn_loop`, rsp+0x18
  *     thread 4711, register rbx (or xmm3, ymm5)
@@ -10,8 +10,8 @@
  *     mapping /dev/shm/x+0x40
  *     anonymous memory 0x563f80000 (194 mappings, 48.5 MiB)  (as a group)
  *
- * Threads are unwound once, when a root on their stack is first named. Of a living process the
- * stacks must have been captured before the release.
+ * A thread is unwound once, when a root on its stack is first named. Stacks of a live process must
+ * be captured before the release.
  */
 #ifndef HAWK_ANALYZER_NAMES_ROOT_NAME_H
 #define HAWK_ANALYZER_NAMES_ROOT_NAME_H
@@ -25,18 +25,18 @@ struct hawk_root_namer;
 /** What is known of a root. Strings belong to target and symbols. */
 struct hawk_root_name {
 	enum hawk_root_kind kind;
-	uint64_t address; /**< where the pointer lies; 0 for registers */
+	uint64_t address; /**< address of the pointer; 0 for registers */
 	uint32_t tid;     /**< registers, stacks, TLS */
 	char reg[16];     /**< name of the register; else "" */
-	bool has_frame;   /**< of a stack: `frame`, and `offset` is from its stack pointer */
+	bool has_frame;   /**< stacks: `frame` is valid, `offset` is from its stack pointer */
 	uint32_t frame;   /**< 0 = innermost */
 	uint64_t frame_pc;
-	uint64_t frame_offset; /**< of it in `module`, if there is one */
+	uint64_t frame_offset; /**< offset of frame_pc in `module`, if known */
 	const char *function;  /**< of that frame; NULL = not known */
 	/**
-	 * From the frame's stack pointer (below 0 in the red zone), the thread's stack pointer, the
-	 * symbol's start, the thread pointer, the start of module or mapping: the first of these
-	 * that is known for the kind.
+	 * Offset from the first of these that is known for the kind: the frame's stack pointer
+	 * (negative in the red zone), the thread's stack pointer, the symbol's start, the thread
+	 * pointer, the start of the module or mapping.
 	 */
 	int64_t offset;
 	const char *symbol;  /**< variable; NULL = not known */
@@ -44,8 +44,8 @@ struct hawk_root_name {
 	const char *section; /**< ".data"; NULL = not known */
 	const char *mapping; /**< path; NULL = anonymous memory */
 	/**
-	 * Of anonymous memory that holds roots: the mappings of its kind with nothing of a file
-	 * between them. Garbage collectors map their heaps in hundreds of small pieces.
+	 * Anonymous memory with roots: all such mappings with no file mapping between them. Garbage
+	 * collectors map their heaps in hundreds of small pieces.
 	 */
 	struct hawk_root_region {
 		uint64_t start; /**< of the first one */
@@ -61,14 +61,14 @@ struct hawk_error *hawk_root_namer_create(const struct hawk_graph *graph,
 /** Accepts NULL. */
 void hawk_root_namer_destroy(struct hawk_root_namer *namer);
 
-/** All that is known of the root with index `root`. */
+/** Returns all that is known about root `root`. */
 struct hawk_root_name hawk_root_find(struct hawk_root_namer *namer, uint32_t root);
 
 /** Appends the text of the root, safe for a terminal. */
 void hawk_root_name(struct hawk_root_namer *namer, uint32_t root, struct hawk_text *text);
 
-/** Groups of roots with the same short name: "`g_sessions` in redis-server .bss", "thread 4711,
- * frame 3 `conn_loop`", "thread 4711, registers". */
+/** Roots grouped by short name: "`g_sessions` in redis-server .bss", "thread 4711, frame 3
+ * `conn_loop`", "thread 4711, registers". */
 struct hawk_tree_roots {
 	uint32_t *groups;   /**< by root; owned */
 	const char **names; /**< by group; owned, the strings belong to the namer */
@@ -80,7 +80,8 @@ void hawk_tree_roots_deinit(struct hawk_tree_roots *groups);
 /** Appends the text, safe for a terminal; names of functions are cut to `width` columns. */
 void hawk_root_name_append(struct hawk_text *text, const struct hawk_root_name *name, size_t width);
 
-/** Appends the same without offset, of anonymous memory the region: the name of its group. */
+/** Appends the name of the root's group: the same without the offset, or the region for anonymous
+ * memory. */
 void hawk_root_name_append_group(struct hawk_text *text, const struct hawk_root_name *name);
 
 /** "register", "stack", "tls", "module", "other", "unowned" */

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Signals in words.
+ * Names and descriptions of signals.
  */
 #ifndef HAWK_ANALYZER_NAMES_SIGNAL_H
 #define HAWK_ANALYZER_NAMES_SIGNAL_H
 
-/** "SIGSEGV"; "signal 77" does not exist: NULL for numbers without a name. */
+/** Returns "SIGSEGV", say; NULL for numbers without a name. */
 const char *hawk_signal_name(int signal);
 
-/** "Segmentation fault", or NULL. */
+/** Returns "Segmentation fault", say, or NULL. */
 const char *hawk_signal_description(int signal);
 
-/** What si_code says about a signal raised by the CPU: "address not mapped"; NULL if nothing. */
+/** Explains the si_code of a signal raised by the CPU ("address not mapped"), or returns NULL. */
 const char *hawk_signal_reason(int signal, int code);
 
 #endif

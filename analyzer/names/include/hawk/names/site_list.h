@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which sites a report shows, and in what order. Only a regular expression makes it look up names.
+ * Selects and sorts the sites of a report. Looks up names only for regular expressions.
  */
 #ifndef HAWK_ANALYZER_NAMES_SITE_LIST_H
 #define HAWK_ANALYZER_NAMES_SITE_LIST_H
@@ -28,13 +28,13 @@ struct hawk_site_filter {
 struct hawk_site_list {
 	uint32_t *sites; /**< indices into hawk_heap.sites */
 	size_t count;
-	uint64_t inuse_bytes; /**< of all of them */
+	uint64_t inuse_bytes; /**< of all listed sites */
 };
 
 /** Compiles an extended regular expression; HAWK_ERROR_USAGE for a bad one. */
 struct hawk_error *hawk_regex_compile(const char *text, regex_t *ret);
 
-/** HAWK_ERROR_USAGE for a bad regular expression: to be asked before the work begins. */
+/** Returns HAWK_ERROR_USAGE for a bad regular expression. Call before the work begins. */
 struct hawk_error *hawk_site_filter_check(const struct hawk_site_filter *filter);
 
 /** HAWK_ERROR_USAGE for a bad regular expression. `symbols` may be NULL without expressions. */
@@ -43,11 +43,11 @@ struct hawk_error *hawk_site_list_create(const struct hawk_heap *heap, struct ha
 					 struct hawk_site_list *ret);
 void hawk_site_list_deinit(struct hawk_site_list *list);
 
-/** Largest first; equal ones in the order of the heap's list. */
+/** Sorts largest first; ties keep the heap's order. */
 void hawk_site_list_sort(struct hawk_site_list *list, const struct hawk_heap *heap,
 			 enum hawk_site_sort sort);
 
-/** Of how many sites at the head of the sorted list the key is not 0. */
+/** Returns how many sites of the sorted list have a nonzero key. */
 size_t hawk_site_list_nonzero(const struct hawk_site_list *list, const struct hawk_heap *heap,
 			      enum hawk_site_sort sort);
 

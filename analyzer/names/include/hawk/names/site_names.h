@@ -2,8 +2,8 @@
 /**
  * @file
  * A site in a few words: the innermost function that neither is plumbing nor wraps an allocator,
- * and its place in the source; where it has no name, the next caller that has one.
- * Each is looked up once.
+ * and its source line. If it has no name, the next named caller is added. Each site is looked up
+ * once.
  */
 #ifndef HAWK_ANALYZER_NAMES_SITE_NAMES_H
 #define HAWK_ANALYZER_NAMES_SITE_NAMES_H
@@ -25,13 +25,13 @@ struct hawk_site_name {
 	const char *file; /**< last component */
 	uint32_t line;
 	const char *module; /**< last component */
-	uint64_t offset;    /**< in the module, where there is no function */
-	const char *caller; /**< likewise: the innermost one with a name */
+	uint64_t offset;    /**< in the module, if the function is unknown */
+	const char *caller; /**< likewise: the innermost named caller */
 	bool has_stack;
-	const char *instead; /**< where there is no stack */
+	const char *instead; /**< text shown if there is no stack */
 };
 
-/** "(not sampled)", say: what to write in place of a stack. */
+/** Returns the text shown in place of a missing stack: "(not sampled)", say. */
 const char *hawk_site_no_stack(const struct hawk_heap *heap, uint32_t site);
 
 /** `site` is an index into the heap's sites, or UINT32_MAX. Never NULL. */
@@ -42,8 +42,8 @@ const struct hawk_site_name *hawk_site_name(struct hawk_site_names *names, uint3
 void hawk_site_name_append(struct hawk_text *text, const struct hawk_site_name *name, size_t width);
 
 /**
- * Names in one text, where different sites may read the same. Those are found out by saying all of
- * them twice: first with HAWK_NAMES_LEARN, to nowhere, then with HAWK_NAMES_TELL.
+ * Distinguishes sites whose names look the same in one text. Write all names twice: first with
+ * HAWK_NAMES_LEARN to nowhere, then with HAWK_NAMES_TELL.
  */
 enum hawk_names_mode {
 	HAWK_NAMES_PLAIN,
@@ -51,19 +51,19 @@ enum hawk_names_mode {
 	HAWK_NAMES_TELL,
 };
 
-/** LEARN forgets what was learned before; the mode is PLAIN at first. */
+/** Sets the mode, initially PLAIN. LEARN forgets earlier names. */
 void hawk_site_names_mode(struct hawk_site_names *names, enum hawk_names_mode mode);
 
 /**
- * hawk_site_name_append() of `site`. When telling, with its id for the place in the source,
- * "make_cell  590a10118a02bdf2", if the same name, or what is left of it in `width`, was learned of
- * another site as well. Where the name would be cut, the id is, to its first digits
- * (names/site_prefix.h).
+ * Appends the name of `site` like hawk_site_name_append(). In TELL mode, replaces the source line
+ * by the id ("make_cell 590a10118a02bdf2") if another site's name looks the same in `width`. Too
+ * narrow a `width` cuts the id to its first digits (names/site_prefix.h) instead of the name.
  */
 void hawk_site_name_tell(struct hawk_site_names *names, uint32_t site, size_t width,
 			 struct hawk_text *text);
 
-/** Of a site whose id stands beside its name: others with that name are to have theirs. */
+/** Learns the name of a site whose id is shown beside it, so that others with that name show
+ * theirs. */
 void hawk_site_name_learn(struct hawk_site_names *names, uint32_t site);
 
 /** "make_cell" alone, for folded stacks: no ';' and no blanks at its ends. */

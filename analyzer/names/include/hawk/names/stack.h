@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A stack with names: the frames of a trace or of a thread, looked up one by one and laid flat with
- * their inlined callees. Nothing is formatted here. Like all of names/ this cannot fail: if memory
- * runs out, something stays unnamed, and hawk_enomem_swallowed() says so.
+ * A stack with names: the frames of a trace or thread, each expanded with its inlined callees.
+ * Formats nothing. Like all of names/ it cannot fail: out of memory leaves names out, and
+ * hawk_enomem_swallowed() reports it.
  */
 #ifndef HAWK_ANALYZER_NAMES_STACK_H
 #define HAWK_ANALYZER_NAMES_STACK_H
@@ -14,9 +14,9 @@
 enum hawk_stack_line_kind {
 	HAWK_LINE_FUNCTION = 0,
 	HAWK_LINE_SCOPE, /**< a HAWK_SCOPE; name.function is its tag, nothing else is known */
-	/** Frames that are not listed: of them only `left_out` and, for HAWK_LINE_REPEAT, `period`
-	 * and `times` are known. Of threads only. */
-	HAWK_LINE_REPEAT, /**< the `period` frames before it are there `times` times in all */
+	/** Unlisted frames, in thread stacks only: only `left_out` is valid and, for
+	 * HAWK_LINE_REPEAT, `period` and `times`. */
+	HAWK_LINE_REPEAT, /**< the `period` frames before it occur `times` times in all */
 	HAWK_LINE_CUT,
 };
 
@@ -29,9 +29,9 @@ struct hawk_stack_line {
 	bool exact;     /**< `pc` is that of an instruction, not a return address */
 	uint32_t frame; /**< number of the real frame, 0 = innermost; of a scope: of the next one */
 	enum hawk_stack_line_kind kind;
-	bool unplaced;     /**< of a scope: which frame entered it is not known */
-	uint32_t period;   /**< frames of a cycle, those inlined not counted */
-	uint64_t times;    /**< that the cycle is there */
+	bool unplaced;     /**< of a scope: the frame that entered it is unknown */
+	uint32_t period;   /**< frames of a cycle, without inlined ones */
+	uint64_t times;    /**< repetitions of the cycle */
 	uint64_t left_out; /**< frames that this line stands for */
 };
 
@@ -39,9 +39,9 @@ struct hawk_stack {
 	struct hawk_stack_line *lines; /**< innermost first */
 	size_t count;
 	size_t capacity;
-	uint32_t trace_flags;     /**< enum hawk_trace_flag; of a thread, only HAWK_TRACE_GUESSED */
-	const char *type;         /**< of a trace: what the program has named its blocks; or NULL */
-	size_t frame_count;       /**< of a thread: all, listed or not, those inlined not counted */
+	uint32_t trace_flags; /**< enum hawk_trace_flag; of a thread, only HAWK_TRACE_GUESSED */
+	const char *type;     /**< of a trace: the type the program named; or NULL */
+	size_t frame_count;   /**< of a thread: all frames, listed or not, without inlined ones */
 	enum hawk_unwind_end end; /**< of a thread */
 };
 
@@ -61,9 +61,9 @@ void hawk_stack_of_thread(struct hawk_symbols *symbols, const struct hawk_thread
 			  struct hawk_stack *stack);
 
 /**
- * Index of the first line that is the program's own: behind standard libraries and functions that
- * only wrap an allocator (names/function_name.h), and what these call in their own module without
- * having a name. 0 if there is none: the stack is shown whole.
+ * Returns the index of the first line of the program's own code: after standard libraries,
+ * functions that only wrap an allocator (names/function_name.h), and unnamed functions these call
+ * in their own module. 0 if there is none: the stack is shown whole.
  */
 size_t hawk_stack_telling_line(const struct hawk_stack *stack);
 

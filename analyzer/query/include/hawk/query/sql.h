@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * SQL over a loaded target: SQLite with virtual tables, nothing copied. The query language of this
- * tool, for what no verb answers. What a table needs of the pointer graph is made when a query uses
- * it. docs/sql.md describes every table and column.
+ * SQL over a loaded target: SQLite with virtual tables, nothing copied. For questions that no verb
+ * answers. Builds the parts of the pointer graph that a query needs. docs/sql.md describes every
+ * table and column.
  */
 #ifndef HAWK_ANALYZER_QUERY_SQL_H
 #define HAWK_ANALYZER_QUERY_SQL_H
@@ -15,13 +15,13 @@
 #include "hawk/analysis/site_freed.h"
 
 enum hawk_sql_need {
-	HAWK_SQL_EDGES = 1u << 0, /**< the graph, without what there is to say of roots */
+	HAWK_SQL_EDGES = 1u << 0, /**< the graph, without names of roots */
 	HAWK_SQL_GRAPH = 1u << 1,
 	HAWK_SQL_REACH = 1u << 2,
 	HAWK_SQL_DOMINATORS = 1u << 3 | HAWK_SQL_REACH,
 };
 
-/** Where the rows come from. Everything is used until the close. */
+/** Where the rows come from. Everything must outlive the hawk_sql. */
 struct hawk_sql_source {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
@@ -31,9 +31,9 @@ struct hawk_sql_source {
 	const struct hawk_reach *reach;           /**< by all pointers */
 	const struct hawk_dominators *dominators; /**< likewise */
 	struct hawk_block_types *types;
-	/** Makes what `needs` (enum hawk_sql_need) says. */
+	/** Makes what `needs` (enum hawk_sql_need) lists. */
 	struct hawk_error *(*load)(void *context, unsigned needs);
-	/** What sites retain, both ways; caller frees. Dominators stay, if they are there. */
+	/** Computes what sites retain, both ways; caller frees. Keeps existing dominators. */
 	struct hawk_error *(*retained)(void *context, struct hawk_site_retained **ret);
 	void *context;
 };
@@ -52,12 +52,12 @@ void hawk_sql_close(struct hawk_sql *sql);
 
 /**
  * Runs the statements in `query`, one after the other, and writes the rows of each. A mistake in
- * the query is HAWK_ERROR_USAGE with SQLite's words.
+ * the query is HAWK_ERROR_USAGE with SQLite's message.
  */
 struct hawk_error *hawk_sql_run(struct hawk_sql *sql, const char *query,
 				enum hawk_sql_format format, struct hawk_output *output);
 
-/** "CREATE TABLE ..." of the `index`th table, NULL behind the last. */
+/** Returns "CREATE TABLE ..." of table `index`, or NULL after the last. */
 const char *hawk_sql_schema(size_t index);
 
 #endif

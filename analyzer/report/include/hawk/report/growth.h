@@ -11,10 +11,10 @@
 
 struct hawk_growth_report {
 	const struct hawk_pointer_report *pointers;
-	struct hawk_site_list *list;       /**< sites that were asked for */
-	const struct hawk_site_ages *ages; /**< by site of the heap */
-	bool filtered;                     /**< of each site only some blocks are in `ages` */
-	enum hawk_growth_verdict only;     /**< UNCLEAR = all verdicts */
+	struct hawk_site_list *list;               /**< requested sites */
+	const struct hawk_site_ages *ages;         /**< by site of the heap */
+	bool filtered;                             /**< `ages` lacks some blocks of each site */
+	enum hawk_growth_verdict only;             /**< UNCLEAR = all verdicts */
 	const struct hawk_site_retained *retained; /**< by site; NULL = not known */
 };
 
@@ -31,12 +31,12 @@ void hawk_growth_append_reason(struct hawk_text *text, const struct hawk_growth 
 /** "leak (high confidence)", "unclear" */
 void hawk_growth_append_verdict(struct hawk_text *text, const struct hawk_growth *growth);
 
-/** Appends all of them, with "; " between. */
+/** Appends all reasons, joined by "; ". */
 void hawk_growth_append_reasons(struct hawk_text *text, const struct hawk_growth *growth,
 				const struct hawk_growth_facts *facts);
 
-/** HAWK_AGE_BINS characters, the oldest births first, and a NUL; the higher the more. Of a life
- * below a second, whose parts are shorter than births are known, it says so. */
+/** Draws HAWK_AGE_BINS characters and a NUL: oldest births first, higher = more. A life below a
+ * second is too short for the resolution of births; the bar says so. */
 void hawk_growth_bar(const struct hawk_growth_facts *facts, char bar[HAWK_AGE_BINS + 1]);
 
 /** Members of an object: "verdict", "confidence", "reasons", "bytes_per_hour". */

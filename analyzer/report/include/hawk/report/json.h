@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A streaming JSON writer: what is said is written, nothing is kept but the nesting.
+ * A streaming JSON writer; keeps only the nesting.
  *
- * Output is always valid UTF-8: bytes that are not are replaced by U+FFFD, control characters are
- * escaped. Addresses are "0x..." strings, because JavaScript's numbers end at 2^53. Keys are the
- * program's own and are written as they are. Containers down to `lines` levels put each element on
- * a line of its own, so that documents can be read and compared with line tools.
+ * Output is always valid UTF-8: invalid bytes become U+FFFD, control characters are escaped.
+ * Addresses are "0x..." strings, because JavaScript's numbers end at 2^53. Keys are the program's
+ * own and are written as they are. Containers in the first `lines` levels put each element on its
+ * own line, for line tools.
  */
 #ifndef HAWK_ANALYZER_REPORT_JSON_H
 #define HAWK_ANALYZER_REPORT_JSON_H
@@ -46,7 +46,7 @@ void hawk_json_null(struct hawk_json *json);
 void hawk_json_id(struct hawk_json *json, uint64_t id);
 /** "0x..." */
 void hawk_json_address(struct hawk_json *json, uint64_t address);
-/** Fixed point with three digits; null if it is no finite number. */
+/** Fixed point with three digits; null unless finite. */
 void hawk_json_seconds(struct hawk_json *json, double seconds);
 /** Lower-case hex digits of bytes (a build-id); null if there are none. */
 void hawk_json_bytes(struct hawk_json *json, const uint8_t *bytes, uint32_t count);
@@ -69,7 +69,7 @@ void hawk_json_put_address_if(struct hawk_json *json, const char *key, bool know
 			      uint64_t address);
 void hawk_json_put_seconds_if(struct hawk_json *json, const char *key, bool known, double seconds);
 
-/** The end of the document: one newline. */
+/** Ends the document with one newline. */
 void hawk_json_finish(struct hawk_json *json);
 
 #endif

@@ -19,7 +19,7 @@ enum {
 			       1u << HAWK_REACH_REACHABLE,
 };
 
-/** What is reported. Nothing here is owned, but what hawk_leaks_report_prepare() makes. */
+/** What to report. Owns only what hawk_leaks_report_prepare() makes. */
 struct hawk_leaks_report {
 	const struct hawk_heap *heap;
 	const struct hawk_graph *graph;
@@ -30,9 +30,9 @@ struct hawk_leaks_report {
 	bool partial;       /**< the answer is incomplete */
 	const char *source; /**< the core's path as given; NULL for a live process */
 	unsigned kinds;     /**< bits 1u << enum hawk_reach_kind: which records are shown */
-	bool filtered;      /**< the sums are not those of all blocks */
-	/** Who lost the indirectly lost blocks of the one site that was asked for; NULL = it was
-	 * none, or none of it is. */
+	bool filtered;      /**< the sums do not cover all blocks */
+	/** Who lost the indirectly lost blocks of the one requested site; NULL = not one site, or
+	 * none are. */
 	const struct hawk_leak_leader *leaders;
 	size_t leader_count;
 	size_t top;   /**< records to show at most; 0 = the default */
@@ -40,13 +40,13 @@ struct hawk_leaks_report {
 
 	/* Made by the function below. */
 	struct hawk_root_namer *namer;
-	const struct hawk_leak_record **shown; /**< in order, suppressed ones left out */
+	const struct hawk_leak_record **shown; /**< in order, without suppressed ones */
 	size_t shown_count;
-	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< without what is suppressed */
+	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< without suppressed blocks */
 	struct hawk_reach_sum suppressed;
 };
 
-/** Applies the suppressions, and counts in them. */
+/** Applies the suppressions and counts their matches. */
 struct hawk_error *hawk_leaks_report_prepare(struct hawk_leaks_report *report);
 void hawk_leaks_report_deinit(struct hawk_leaks_report *report);
 

@@ -3,8 +3,8 @@
  * @file
  * Buffered output to a file descriptor, made for many short lines.
  *
- * The first write error is kept and everything after it is dropped, so that callers check once, at
- * the end: hawk_output_finish(). Numbers are formatted by hand, without printf's parsing.
+ * Keeps the first write error and drops all later output; callers check once, with
+ * hawk_output_finish(). Numbers are formatted by hand, without printf's parsing.
  */
 #ifndef HAWK_ANALYZER_REPORT_OUTPUT_H
 #define HAWK_ANALYZER_REPORT_OUTPUT_H
@@ -19,30 +19,31 @@ enum { HAWK_OUTPUT_BUFFER_BYTES = 256 * 1024 };
 struct hawk_output {
 	int fd;
 	int errnum;    /**< of the first write that failed; 0 = none */
-	bool terminal; /**< foreign strings are shown on one, behind a pager perhaps: escape them */
-	/** Sees what is written, before it is; NULL = nobody does. May set `errnum` to end it all.
+	bool terminal; /**< ends on a terminal (perhaps via a pager): escape foreign strings */
+	/**
+	 * Called with bytes about to be written; may set `errnum` to stop all output. NULL = none.
 	 */
 	void (*watch)(struct hawk_output *output, const char *bytes, size_t size);
 	void *watch_context;
-	/** Told before anything is written, and what; NULL = nobody. */
+	/** Called before each write, with its bytes; NULL = none. */
 	void (*before)(void *context, const struct hawk_output *output, const char *bytes,
 		       size_t size);
 	void *before_context;
-	/** Asked before anything is written whether what was found so far is right; false: that is
-	 * not written, nor what comes, and `errnum` is ECANCELED. NULL = it is. */
+	/** Called before each write; returning false cancels this and all later output with
+	 * ECANCELED, because the results are not valid. NULL = always valid. */
 	bool (*is_right)(void *context);
 	void *is_right_context;
 	size_t used;
 	char buffer[HAWK_OUTPUT_BUFFER_BYTES];
 };
 
-/** Does not take the descriptor over. The object is large: static or on the heap. */
+/** Initializes; does not own the descriptor. The object is large: static or on the heap. */
 void hawk_output_init(struct hawk_output *output, int fd);
 
 /** Writes out what is buffered. */
 void hawk_output_flush(struct hawk_output *output);
 
-/** Flushes; the errno of the first write that failed, or 0. */
+/** Flushes; returns the errno of the first failed write, or 0. */
 int hawk_output_finish(struct hawk_output *output);
 
 void hawk_output_append(struct hawk_output *output, const void *bytes, size_t size);
@@ -50,12 +51,12 @@ void hawk_output_puts(struct hawk_output *output, const char *string);
 void hawk_output_printf(struct hawk_output *output, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/** `count` times the character `c`. */
+/** Writes the character `c` `count` times. */
 void hawk_output_fill(struct hawk_output *output, char c, size_t count);
 
 /**
- * Room for `size` bytes (at most HAWK_OUTPUT_BUFFER_BYTES) in place; hawk_output_advance() to keep
- * what was written there. For rows of a table of millions.
+ * Returns room for `size` bytes (at most HAWK_OUTPUT_BUFFER_BYTES) in the buffer;
+ * hawk_output_advance() keeps what was written. For tables of millions of rows.
  */
 static inline char *hawk_output_room(struct hawk_output *output, size_t size)
 {

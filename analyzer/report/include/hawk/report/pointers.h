@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reports of the verbs that follow pointers: who points at a block, why it is alive, who retains
- * what, which sites hold which. Text fits the screen; JSON documents are described in docs/json.md.
+ * Reports of the verbs that follow pointers: references, paths, retained sizes, site graphs. Text
+ * fits the screen; docs/json.md describes the JSON documents.
  */
 #ifndef HAWK_ANALYZER_REPORT_POINTERS_H
 #define HAWK_ANALYZER_REPORT_POINTERS_H
@@ -20,11 +20,11 @@
 #include "hawk/names/site_names.h"
 #include "hawk/analysis/site_tree.h"
 
-/** What all of them need. Nothing here is owned. */
+/** Shared input of these reports. Owns nothing. */
 struct hawk_pointer_report {
 	const char *source; /**< the core's path; NULL for a process */
 	const struct hawk_heap *heap;
-	const struct hawk_graph *graph;           /**< NULL = not needed; so are these: */
+	const struct hawk_graph *graph;           /**< NULL = not needed, like these: */
 	const struct hawk_reach *reach;           /**< by all pointers */
 	const struct hawk_dominators *dominators; /**< by all pointers */
 	struct hawk_symbols *symbols;
@@ -40,32 +40,35 @@ struct hawk_pointer_report {
 	size_t depth;          /**< lines of stacks, levels of trees; 0 = default */
 };
 
-/** The blocks of a site that were chosen: no estimates, which may be 0 where there is a block. */
+/** Returns the chosen blocks of a site: exact, as estimates may be 0 for existing blocks. */
 struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site);
 
-/** How many entries of `count` a list shows: report->top, all on a full screen, else `usual`. */
+/** Returns how many of `count` entries a list shows: report->top, all on a full screen, else
+ * `usual`. */
 size_t hawk_report_limit(const struct hawk_pointer_report *report, size_t usual, size_t count,
 			 bool full);
 
-/** Lines of stacks in a list: report->depth, all (0) on a full screen, else `usual`. */
+/**
+ * Returns the stack lines per list entry: report->depth, all (0) on a full screen, else `usual`.
+ */
 size_t hawk_report_depth(const struct hawk_pointer_report *report, size_t usual, bool full);
 
-/** The sums of `report->chosen`; 0 where all blocks are meant. */
+/** Returns the sums of `report->chosen`; 0 if all blocks are meant. */
 struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report);
 
-/** The line that stands where there is nothing to show, and whether that is the filter's doing. */
+/** Prints the line for an empty result, and whether the filter caused it. */
 void hawk_report_put_none(const struct hawk_pointer_report *report,
 			  const struct hawk_screen *screen);
 
-/** "chosen": how many blocks, where not all are meant. */
+/** Writes "chosen", the block count, unless all are meant. */
 void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json);
 
-/** A block as it is said everywhere: "0x..., 40 B, make_cell cells.c:30". `column` columns are
- * taken already. */
+/** Prints a block in the usual form: "0x..., 40 B, make_cell cells.c:30". `column` columns are used
+ * already. */
 void hawk_report_put_block(const struct hawk_pointer_report *report,
 			   const struct hawk_screen *screen, uint32_t block, unsigned column);
 
-/** "address", "size", "site", "type" of an object that the caller has begun. */
+/** "address", "size", "site", "type" in an object that the caller began. */
 void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t block,
 			    struct hawk_json *json);
 
@@ -77,32 +80,33 @@ void hawk_report_json_site_frames(const struct hawk_pointer_report *report, uint
 void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
 			       struct hawk_json *json);
 
-/** What the column "start only" is, on a line above it. */
+/** Prints the line that explains the column "start only". */
 void hawk_report_put_start_only(const struct hawk_screen *screen);
 
-/** The block at `address`, the whole one if it is carved; an error that says why there is none. */
+/** Finds the block at `address`, the whole one if carved; the error says why none is there. */
 struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *report,
 					  uint64_t address, uint32_t *ret);
 
-/** Begins a document: "schema", "version", "source"; where stacks were sampled, "sampled". */
+/** Begins a document: "schema", "version", "source", and "sampled" if stacks were sampled. */
 void hawk_report_json_begin(const struct hawk_pointer_report *report, struct hawk_json *json,
 			    struct hawk_output *output, const char *schema, unsigned lines);
 
 /** Ends it: "missing", "damage", "partial". */
 void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_json *json);
 
-/** Where stacks were sampled: what figures of sites mean then. */
+/** If stacks were sampled, prints what the figures of sites mean. */
 void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			      const struct hawk_screen *screen);
 
-/** Who points at `address`; an error if no block is there. */
+/** Prints who points at `address`; fails if no block is there. */
 struct hawk_error *hawk_report_refs(const struct hawk_pointer_report *report, uint64_t address,
 				    const struct hawk_screen *screen);
 struct hawk_error *hawk_report_refs_json(const struct hawk_pointer_report *report, uint64_t address,
 					 struct hawk_json *json);
 
-/** The shortest path to `address`; where no root leads there, without what is missing. An error if
- * no block is there. */
+/**
+ * Prints the shortest path to `address`, or that no root leads there. Fails if no block is there.
+ */
 struct hawk_error *hawk_report_path(const struct hawk_pointer_report *report,
 				    const struct hawk_paths *paths, uint64_t address,
 				    const struct hawk_screen *screen);
@@ -110,15 +114,15 @@ struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *repor
 					 const struct hawk_paths *paths, uint64_t address,
 					 struct hawk_json *json);
 
-/** The blocks that the filter chooses, for their paths. */
+/** The filter's blocks whose paths are printed. */
 struct hawk_path_targets {
 	struct hawk_ranking shown; /**< struct hawk_numbered_block, in hawk_block_order() */
 	struct hawk_chosen all;
-	struct hawk_chosen unreached; /**< of them: no root leads there */
+	struct hawk_chosen unreached; /**< those that no root leads to */
 };
 
-/** report->top of them are shown, a few if that is 0, all if `full` says so then. `paths` are to
- * all blocks, and there is a filter. `*ret` is to be deinitialized whether that succeeds or not. */
+/** Chooses report->top blocks; if 0, a few, or all with `full`. `paths` must cover all blocks; a
+ * filter must be set. Deinitialize `*ret` even after an error. */
 struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *report,
 					    const struct hawk_paths *paths, bool full,
 					    struct hawk_path_targets *ret);
@@ -134,8 +138,8 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 					  const struct hawk_path_targets *targets,
 					  struct hawk_json *json);
 
-/** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->both each
- * node has its sums by start pointers, too, but in folded stacks. */
+/** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->both, nodes
+ * also have sums by start pointers, except in folded stacks. */
 void hawk_report_tree(const struct hawk_pointer_report *report,
 		      const struct hawk_tree_roots *groups, const struct hawk_site_tree *tree,
 		      const struct hawk_screen *screen);
@@ -150,25 +154,25 @@ struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *repor
 void hawk_report_retained_sort(const struct hawk_pointer_report *report,
 			       struct hawk_site_list *list);
 
-/** Sites by what they retain. `list` = those that were asked for, sorted. */
+/** Prints sites by retained bytes. `list` = the requested sites, sorted. */
 void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 				const struct hawk_site_list *list,
 				const struct hawk_screen *screen);
 void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
 				     const struct hawk_site_list *list, struct hawk_json *json);
 
-/** Blocks by what they retain, most first. */
+/** Blocks by retained bytes, most first. */
 struct hawk_retained_block {
 	uint32_t block;
 	uint64_t bytes; /**< by all pointers */
 };
 struct hawk_retained_blocks {
 	struct hawk_ranking shown; /**< struct hawk_retained_block */
-	uint64_t count;            /**< of all that were asked for */
+	uint64_t count;            /**< of all requested blocks */
 };
 
-/** Those that are to be shown, all if `full` and no number was given.
- * `*ret` is to be deinitialized whether that succeeds or not. */
+/** Chooses the blocks to show: all if `full` and no number was given. Deinitialize `*ret` even
+ * after an error. */
 struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report *report, bool full,
 					       struct hawk_retained_blocks *ret);
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
@@ -182,22 +186,23 @@ void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 				      const struct hawk_retained_blocks *blocks,
 				      const struct hawk_dominators *start, struct hawk_json *json);
 
-/** What is retained by each group of roots alone: the top of the tree. */
+/** Prints what each root group alone retains: the top of the tree. */
 void hawk_report_retained_roots(const struct hawk_pointer_report *report,
 				const struct hawk_tree_roots *groups,
 				const struct hawk_site_tree *tree,
 				const struct hawk_screen *screen);
 
-/** Puts some rows, the same ones each time, to a screen. */
+/** Prints some rows, the same ones on each call. */
 typedef void hawk_rows_function(const void *context, const struct hawk_screen *screen);
 
-/** Has rows put to `screen` after hawk_site_name_tell() has learned from them which names need an
- * id. */
+/**
+ * Prints rows to `screen` after learning from them which names need an id (hawk_site_name_tell()).
+ */
 void hawk_report_put_rows(const struct hawk_pointer_report *report,
 			  const struct hawk_screen *screen, hawk_rows_function *put,
 			  const void *context);
 
-/** The site graph: for each site that was asked for, who holds its blocks. */
+/** The site graph: for each requested site, who holds its blocks. */
 struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *report,
 					  const struct hawk_site_graph *graph,
 					  struct hawk_site_list *list,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The reports of `hawk-core analyze`: one screen of text, or one JSON document. They print what the
- * layers above have found; they compute nothing but sums of what they print.
+ * The reports of `hawk-core analyze`: one screen of text, or one JSON document. They print what
+ * other layers found and compute only sums of it.
  */
 #ifndef HAWK_ANALYZER_REPORT_REPORT_H
 #define HAWK_ANALYZER_REPORT_REPORT_H
@@ -13,7 +13,7 @@
 
 struct hawk_leaks_report;
 
-/** The findings of a whole run and everything that was found. Nothing here is owned. */
+/** The results of a whole run. Owns nothing. */
 struct hawk_report {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
@@ -23,7 +23,7 @@ struct hawk_report {
 	const struct hawk_suspects *suspects;  /**< for the JSON document; NULL = none */
 	const char *source;          /**< the core file's path as given; NULL for a live process */
 	struct hawk_site_list *list; /**< chosen sites; NULL without a table */
-	bool filtered;               /**< a filter was given, so that the list is not all sites */
+	bool filtered;               /**< a filter was given: the list lacks some sites */
 	bool limited;                /**< `top` was given: JSON, too, is cut to it */
 	size_t top;                  /**< sites to show at most; 0 = the default */
 	size_t depth;                /**< lines of each stack; 0 = the default */
@@ -35,19 +35,19 @@ struct hawk_report {
 	bool by_scope; /**< show scopes instead of sites */
 };
 
-/** What `analyze` prints before it looks for suspects; with `screen->full` everything of that. What
- * is missing comes last: suspects may find more. */
+/** Prints what `analyze` shows before the suspects; all of it with `screen->full`. Findings are
+ * printed last, as suspects may add some. */
 struct hawk_error *hawk_report_text(const struct hawk_report *report,
 				    const struct hawk_screen *screen);
 
 /** The document described in docs/json.md. */
 struct hawk_error *hawk_report_json(const struct hawk_report *report, struct hawk_output *output);
 
-/** Whether the tracer's library is mapped: without a table, that is missing then. */
+/** Returns true if the tracer's library is mapped; without a table, the table is then missing. */
 bool hawk_report_has_tracer(const struct hawk_target *target);
 
-/** In place of a section, without a table: "Leaks: unknown, the process was not traced", and how to
- * `wish` ("find leaks") next time. */
+/** Prints, in place of a section that needs a table, "Leaks: unknown, the process was not traced",
+ * and how to `wish` ("find leaks") next time. */
 void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk_screen *screen,
 			     const char *section, const char *wish);
 
@@ -63,7 +63,7 @@ struct hawk_error *hawk_report_scopes(const struct hawk_report *report,
 				      const struct hawk_screen *screen);
 void hawk_report_memory_map(const struct hawk_target *target, const struct hawk_screen *screen);
 void hawk_report_modules(const struct hawk_report *report, const struct hawk_screen *screen);
-/** At the end of an answer, when all of them are known. `partial`: the answer is incomplete. */
+/** Prints the findings, at the end of an answer. `partial`: the answer is incomplete. */
 void hawk_report_findings(const struct hawk_findings *findings, bool partial,
 			  const struct hawk_screen *screen);
 

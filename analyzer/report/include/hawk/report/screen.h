@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What text reports need to know about where they go: how wide it is, whether it takes colour, how
- * much detail is wanted. Also the one way to print a stack line and a foreign string.
+ * Where text reports go: width, colour and level of detail. Also the only way to print a stack line
+ * or a foreign string.
  */
 #ifndef HAWK_ANALYZER_REPORT_SCREEN_H
 #define HAWK_ANALYZER_REPORT_SCREEN_H
@@ -26,7 +26,7 @@ enum hawk_style {
 	HAWK_STYLE_FAINT,
 };
 
-/** Everything printed until hawk_screen_plain() has that style, if the screen takes colour. */
+/** Applies a style until hawk_screen_plain(), if the screen has colour. */
 void hawk_screen_style(const struct hawk_screen *screen, enum hawk_style style);
 void hawk_screen_plain(const struct hawk_screen *screen);
 
@@ -41,7 +41,7 @@ void hawk_screen_heading(const struct hawk_screen *screen, const char *format, .
 /** A string from the target, made safe for a terminal. */
 void hawk_screen_foreign(const struct hawk_screen *screen, const char *string);
 
-/** `text` broken into lines at spaces: `indent` columns in front of each but the first. */
+/** Prints `text` wrapped at spaces; all lines but the first are indented by `indent` columns. */
 void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, unsigned column,
 			 unsigned indent);
 
@@ -49,35 +49,35 @@ void hawk_screen_wrapped(const struct hawk_screen *screen, const char *text, uns
 void hawk_screen_paragraph(const struct hawk_screen *screen, const char *text, unsigned first,
 			   unsigned indent);
 
-/** `text` as it is, safe already, and the end of the line. */
+/** Prints `text`, which must be safe already, and ends the line. */
 void hawk_screen_line(const struct hawk_screen *screen, const struct hawk_text *text);
 
-/** One line of a stack in columns: function, file:line, module; what is longer takes what others do
- * not need. `indent` columns in front. */
+/** Prints one stack line in columns: function, file:line, module. Long columns use space that
+ * others leave. Indented by `indent` columns. */
 void hawk_screen_stack_line(const struct hawk_screen *screen, const struct hawk_stack_line *line,
 			    unsigned indent);
 
-/** A hash of what hawk_screen_stack_line() shows: the same for lines that look the same. */
+/** Returns a hash of what hawk_screen_stack_line() shows: equal for lines that look the same. */
 uint64_t hawk_screen_line_look(const struct hawk_screen *screen, const struct hawk_stack_line *line,
 			       unsigned indent);
 
 /**
- * Lines `first` ... of `stack`, at most `depth` of them (0 = all), and a remark if frames are left
- * out here or were not recorded.
+ * Prints the lines of `stack` from `first` on, at most `depth` (0 = all), and a remark if frames
+ * are left out or were not recorded.
  */
 void hawk_screen_stack(const struct hawk_screen *screen, const struct hawk_stack *stack,
 		       size_t first, size_t depth, unsigned indent);
 
-/** A line that tells a stack from another one. */
+/** A line that distinguishes a stack from another. */
 struct hawk_stack_mark {
 	uint32_t line;
-	bool address; /**< what tells is where in its module it is: names are the same */
+	bool address; /**< names are equal; only the address in the module differs */
 };
 
 /** What is shown of a stack. */
 struct hawk_stack_cut {
-	size_t first; /**< how many functions lie before it is said */
-	size_t end;   /**< of the lines that are shown in any case; 0 = all */
+	size_t first; /**< first line shown; the functions before it are counted */
+	size_t end;   /**< end of the lines always shown; 0 = all */
 	const struct hawk_stack_mark *marks; /**< also shown; ascending */
 	size_t mark_count;
 };

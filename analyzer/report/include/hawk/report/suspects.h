@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Suspects: the few sites that explain most of the memory, each with what leads to it, what it
- * retains, who holds it, how it grows, and the command to type next. The end of analyze.
+ * Suspects: the few sites that explain most of the memory, each with its reachability, retained
+ * size, holder, growth and the next command to run. The last part of analyze.
  */
 #ifndef HAWK_ANALYZER_REPORT_SUSPECTS_H
 #define HAWK_ANALYZER_REPORT_SUSPECTS_H
@@ -13,10 +13,10 @@
 
 enum { HAWK_SUSPECTS_MAX = 10 };
 
-/** A large site; or, where most of that was lost through another one, the site that lost it. */
+/** A large site; or, if most of it was lost through another site, that site. */
 struct hawk_suspect {
 	uint32_t site; /**< index into the heap's sites */
-	/** Lost through its definitely lost blocks, these included; 0 = nothing but themselves. */
+	/** Lost through its definitely lost blocks, included here; 0 = only themselves. */
 	struct hawk_chosen lost;
 	uint32_t followers[HAWK_SUSPECTS_MAX]; /**< large sites whose blocks it lost, not itself */
 	size_t follower_count;
@@ -28,10 +28,10 @@ struct hawk_suspect {
 
 struct hawk_suspects {
 	const struct hawk_pointer_report *pointers;
-	/** What stands behind the verb in commands: the core quoted for a shell, or --pid, with
-	 * options that say where files are. */
+	/** What follows the verb in suggested commands: the shell-quoted core or --pid, and file
+	 * options. */
 	const char *target;
-	const char *skipped; /**< why there are none: a sentence; NULL = they were looked for */
+	const char *skipped; /**< a sentence saying why suspects were skipped; NULL = not skipped */
 	struct hawk_suspect *items;
 	size_t count;
 	uint64_t heap_bytes;         /**< requested bytes of all live blocks */
@@ -40,8 +40,8 @@ struct hawk_suspects {
 	struct hawk_site_tree tree;
 };
 
-/** `full`: more of them, and smaller ones. What `suspects` says of pointers and target is kept.
- * `suspects` is to be deinitialized in any case. */
+/** Finds suspects; `full` = more and smaller ones. Keeps the pointers and target of `suspects`.
+ * Deinitialize even after an error. */
 struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full);
 /** Accepts zeros. */
 void hawk_suspects_deinit(struct hawk_suspects *suspects);
@@ -52,7 +52,7 @@ void hawk_report_suspects(const struct hawk_suspects *suspects, const struct haw
 /** "suspects" and "suspects_skipped" */
 void hawk_report_suspects_json(const struct hawk_suspects *suspects, struct hawk_json *json);
 
-/** Appends `word` so that a shell reads exactly it, in printable ASCII. */
+/** Appends `word` quoted for a shell, in printable ASCII. */
 void hawk_append_shell_word(struct hawk_text *text, const char *word);
 
 #endif

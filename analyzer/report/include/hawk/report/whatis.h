@@ -2,7 +2,7 @@
 /**
  * @file
  * What lies at an address: a block, a thread's stack, a place in a module, a mapping, or nothing.
- * An address can be several of these; all of them are said.
+ * An address can be several of these; all are reported.
  */
 #ifndef HAWK_ANALYZER_REPORT_WHATIS_H
 #define HAWK_ANALYZER_REPORT_WHATIS_H
@@ -30,12 +30,12 @@ struct hawk_whatis {
 	bool tracer; /**< one of the tracer's own mappings */
 };
 
-/** Reads memory: for live targets call it before the release. `report->heap` comes from
- * hawk_heap_load_table(). */
+/** Collects; reads memory, so call it before the release of a live target. `report->heap` comes
+ * from hawk_heap_load_table(). */
 void hawk_whatis_find(const struct hawk_report *report, const struct hawk_block_types *types,
 		      uint64_t address, struct hawk_whatis *ret);
 
-/** Looks up names; does not need the target to be stopped any more. */
+/** Looks up names; works after the release. */
 void hawk_whatis_resolve(const struct hawk_report *report, struct hawk_block_types *types,
 			 struct hawk_whatis *whatis);
 
