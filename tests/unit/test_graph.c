@@ -4,13 +4,10 @@
  * The pointer graph: edges and roots of random heaps against trying all blocks, whatever the number
  * of threads and whatever the processor; cores that lack a part.
  */
-#include <sys/mman.h>
-
 #include "test.h"
 #include "hawk/base/parallel.h"
 #include "hawk/graph/pointers.h"
 #include "synthetic_graph.h"
-#include "synthetic_victim.h"
 
 enum { HEAPS = 3000 };
 
@@ -244,61 +241,6 @@ TEST(interior_edges_are_found_one_after_the_other)
 			next++;
 		assert_int_equal(hawk_graph_next_interior(&graph, i), next);
 	}
-}
-
-enum { LIVE_BYTES = 3 << 20 }; /* more than is read at a time */
-
-static void live_with_a_heap(struct shared *shared)
-{
-	uint32_t count;
-	struct synthetic_heap *heap = large_heap(LIVE_BYTES, &count);
-	void *memory = mmap((void *)SYNTHETIC_HEAP, LIVE_BYTES, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (memory != (void *)SYNTHETIC_HEAP)
-		abort();
-	memcpy(memory, heap->bytes, LIVE_BYTES);
-	synthetic_heap_destroy(heap);
-	victim_count_for_ever(shared);
-}
-
-static void make_graph(struct hawk_target *target, const struct synthetic_heap *heap,
-		       struct hawk_heap *found, struct hawk_graph *graph)
-{
-	struct hawk_sweep_plan plan = {
-		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
-	struct hawk_sweep_result result;
-
-	check(hawk_block_index_sweep(&found->index, target, &plan, 1, NULL, &result));
-	found->target = target;
-	check(hawk_graph_read_edges(found, graph));
-}
-
-LIVE_TEST(a_living_process_has_the_graph_of_its_core)
-{
-	uint32_t count;
-	struct synthetic_heap *heap = large_heap(LIVE_BYTES, &count);
-	char *path = synthetic_heap_write(heap);
-	struct hawk_heap heaps[2] = {{0}};
-	struct hawk_graph graphs[2];
-	struct hawk_target *core;
-
-	victim_start(world, live_with_a_heap);
-	victim_open(world);
-	make_graph(world->target, heap, &heaps[0], &graphs[0]);
-	check(hawk_target_open_core(path, NULL, &core));
-	make_graph(core, heap, &heaps[1], &graphs[1]);
-	assert_int_equal(heaps[0].index.count, count);
-	assert_int_equal(graphs[0].edge_count, graphs[1].edge_count);
-	assert_memory_equal(graphs[0].offsets, graphs[1].offsets, 4 * ((size_t)count + 1));
-	assert_memory_equal(graphs[0].edges, graphs[1].edges, 4 * (size_t)graphs[1].edge_count);
-	for (unsigned i = 0; i < 2; i++) {
-		hawk_graph_deinit(&graphs[i]);
-		hawk_block_index_deinit(&heaps[i].index);
-	}
-	hawk_target_close(core);
-	synthetic_heap_destroy(heap);
-	synthetic_core_remove(path);
 }
 
 static bool found(const struct graph_world *world, const char *key)
