@@ -202,6 +202,10 @@ def check_cause():
     killed, _ = hawk.crash(["/bin/sh", "-c", "kill -ABRT $$"], hawk.plain_environment(), folder)
     hawk.expect("the process itself, by kill()" in text_of(killed, codes=(hawk.EXIT_PARTIAL,)),
                 "a process that killed itself")
+    process = hawk.analyze(killed, codes=(hawk.EXIT_PARTIAL,))["process"]
+    hawk.expect_equal((process["program"], process["name"], process["arguments"], process["sender_pid"]),
+                      (os.path.realpath("/bin/sh"), "sh", "/bin/sh -c kill -ABRT $$", process["pid"]),
+                      "what the kernel notes of a process")
 
 
 hawk.debug_directory = None  # it would be in the words of the answers

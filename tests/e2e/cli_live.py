@@ -54,6 +54,9 @@ def check_answer(pid):
                  if "make_small" in [frame["function"] for frame in site["frames"]])
     hawk.expect_equal(small["inuse_objects"], 1000, "blocks of make_small")
     core = hawk.analyze(hawk.gcore(pid, folder))
+    hawk.expect_equal(*([answer["process"][name] for name in ("pid", "program", "name", "signal")]
+                        for answer in (analysis, core)), "a process and its core")
+    hawk.expect(not any(thread["crashed"] for thread in core["process"]["threads"]), "nothing has crashed")
     hawk.expect_equal(*({site["site"]: (site["inuse_objects"], site["inuse_bytes"]) for site in answer["sites"]}
                         for answer in (analysis, core)), "sites of a process and of its core")
     names = [{frame["function"] for frame in thread["frames"]} for thread in process["threads"]]
