@@ -71,33 +71,6 @@ LIVE_TEST(a_process_is_read_while_it_stands)
 	assert_false(hawk_target_is_incomplete(world->target));
 }
 
-LIVE_TEST(a_process_goes_on_after_close)
-{
-	victim_start(world, victim_count_for_ever);
-	victim_open(world);
-	assert_true(victim_stands(world));
-	victim_close(world);
-	assert_true(victim_counts(world));
-	assert_int_equal(victim_status(world->victim, "TracerPid"), 0);
-}
-
-LIVE_TEST(a_stopped_process_stays_stopped)
-{
-	int status;
-	size_t count;
-
-	victim_start(world, victim_count_for_ever);
-	assert_int_equal(kill(world->victim, SIGSTOP), 0);
-	assert_int_equal(waitpid(world->victim, &status, WUNTRACED), world->victim);
-	victim_open(world);
-	assert_int_equal(hawk_target_threads(world->target, &count)->signal, SIGSTOP);
-	victim_close(world);
-	assert_true(victim_comes_to(world->victim, 'T'));
-	assert_true(victim_stands(world));
-	assert_int_equal(kill(world->victim, SIGCONT), 0);
-	assert_true(victim_counts(world));
-}
-
 static void *count_once(void *argument)
 {
 	struct shared *shared = argument;
@@ -225,26 +198,6 @@ static pid_t start_analyzer(struct victim_world *world, int *report)
 	close(ends[1]);
 	*report = ends[0];
 	return analyzer;
-}
-
-LIVE_TEST(killing_the_analyzer_lets_the_process_go)
-{
-	char answer = 0;
-	pid_t analyzer;
-	int report;
-
-	victim_start(world, start_threads_for_ever);
-	victim_open(world); /* skips where ptrace is not allowed */
-	victim_close(world);
-	analyzer = start_analyzer(world, &report);
-	assert_int_equal(read(report, &answer, 1), 1);
-	assert_int_equal(answer, 'o');
-	assert_true(victim_stands(world));
-	kill(analyzer, SIGKILL);
-	waitpid(analyzer, NULL, 0);
-	close(report);
-	assert_true(victim_counts(world));
-	assert_int_equal(victim_status(world->victim, "TracerPid"), 0);
 }
 
 LIVE_TEST(killing_the_analyzer_while_it_stops_threads_lets_them_go)
