@@ -28,34 +28,6 @@ static bool run_program(struct hawk_cfi_row *row, uint64_t address, const uint8_
 	return hawk_cfi_run(&cie, hawk_cursor_over(bytes, size), 0, address, row);
 }
 
-TEST(rules_apply_from_their_address_on)
-{
-	struct hawk_cfi_row row;
-
-	assert_true(RUN(&row, 0, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16));
-	assert_int_equal(row.cfa_offset, 8);
-	assert_int_equal(row.registers[16].kind, HAWK_CFI_OFFSET);
-	assert_int_equal(row.registers[16].offset, -8);
-	assert_true(RUN(&row, 1, DW_CFA_advance_loc | 1, DW_CFA_def_cfa_offset, 16));
-	assert_int_equal(row.cfa_offset, 16);
-	assert_int_equal(row.cfa_register, 7);
-}
-
-TEST(remembered_rows_come_back)
-{
-	struct hawk_cfi_row row;
-
-	assert_true(RUN(&row, 5, DW_CFA_remember_state, DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2,
-			DW_CFA_advance_loc1, 3, DW_CFA_restore_state));
-	assert_int_equal(row.cfa_register, 7);
-	assert_int_equal(row.cfa_offset, 8);
-	assert_int_equal(row.registers[6].kind, HAWK_CFI_UNSPECIFIED);
-	assert_true(RUN(&row, 2, DW_CFA_remember_state, DW_CFA_def_cfa, 6, 16, DW_CFA_offset | 6, 2,
-			DW_CFA_advance_loc1, 3, DW_CFA_restore_state));
-	assert_int_equal(row.cfa_register, 6);
-	assert_int_equal(row.registers[6].offset, -16);
-}
-
 TEST(restore_goes_back_to_the_common_rule)
 {
 	struct hawk_cfi_row row;

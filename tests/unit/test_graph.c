@@ -102,41 +102,63 @@ static struct synthetic_heap *large_heap(size_t bytes, uint32_t *count)
 	return heap;
 }
 
+/** A large heap in a core, and what was found in it. */
+struct large_core {
+	struct synthetic_heap *heap;
+	char *path;
+	struct hawk_target *target;
+	struct hawk_heap found;
+};
+
+static void open_large(struct large_core *core, size_t bytes)
+{
+	struct hawk_sweep_plan plan = {.trace_count = 1, .birth_max = 1};
+	struct hawk_sweep_result result;
+	uint32_t count;
+
+	*core = (struct large_core){.heap = large_heap(bytes, &count)};
+	plan.key = core->heap->table->header.key;
+	core->path = synthetic_heap_write(core->heap);
+	check(hawk_target_open_core(core->path, NULL, &core->target));
+	check(hawk_block_index_sweep(&core->found.index, core->target, &plan, 1, NULL, &result));
+	assert_int_equal(core->found.index.count, count);
+	core->found.target = core->target;
+}
+
+static void close_large(struct large_core *core)
+{
+	hawk_block_index_deinit(&core->found.index);
+	hawk_target_close(core->target);
+	synthetic_heap_destroy(core->heap);
+	synthetic_core_remove(core->path);
+}
+
 TEST(the_graph_is_the_same_with_any_number_of_threads)
 {
 	static const unsigned threads[] = {1, 2, 3, 4, 16, 1000};
-	uint32_t count;
-	struct synthetic_heap *heap = large_heap(8 << 20, &count);
-	struct hawk_sweep_plan plan = {
-		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
-	char *path = synthetic_heap_write(heap);
-	struct hawk_sweep_result result;
-	struct hawk_heap found = {0};
-	struct hawk_target *target;
-	struct hawk_graph first;
+	struct hawk_graph first = {0};
+	struct large_core core;
+	size_t count;
 
-	check(hawk_target_open_core(path, NULL, &target));
-	check(hawk_block_index_sweep(&found.index, target, &plan, 1, NULL, &result));
-	assert_int_equal(found.index.count, count);
-	found.target = target;
-	hawk_parallel_set_threads(threads[0]);
-	check(hawk_graph_read_edges(&found, &first));
-	assert_true(first.edge_count > count);
-	for (unsigned i = 1; i < sizeof(threads) / sizeof(threads[0]); i++) {
+	open_large(&core, 8 << 20);
+	count = core.found.index.count;
+	for (unsigned i = 0; i < COUNT_OF(threads); i++) {
 		struct hawk_graph graph;
 
 		hawk_parallel_set_threads(threads[i]);
-		check(hawk_graph_read_edges(&found, &graph));
+		check(hawk_graph_read_edges(&core.found, &graph));
+		assert_true(graph.edge_count > count);
+		if (!i) {
+			first = graph;
+			continue;
+		}
 		assert_int_equal(graph.edge_count, first.edge_count);
-		assert_memory_equal(graph.offsets, first.offsets, 4 * ((size_t)count + 1));
+		assert_memory_equal(graph.offsets, first.offsets, 4 * (count + 1));
 		assert_memory_equal(graph.edges, first.edges, 4 * (size_t)graph.edge_count);
 		hawk_graph_deinit(&graph);
 	}
 	hawk_graph_deinit(&first);
-	hawk_block_index_deinit(&found.index);
-	hawk_target_close(target);
-	synthetic_heap_destroy(heap);
-	synthetic_core_remove(path);
+	close_large(&core);
 }
 
 /** Pointers in the order in which they were told. */
@@ -159,22 +181,13 @@ static struct hawk_error *take_told(void *context, const struct hawk_pointer *po
 
 TEST(pointers_are_told_in_the_order_of_the_edges)
 {
-	uint32_t count;
-	struct synthetic_heap *heap = large_heap(4 << 20, &count);
-	struct hawk_sweep_plan plan = {
-		.key = heap->table->header.key, .trace_count = 1, .birth_max = 1};
-	char *path = synthetic_heap_write(heap);
-	struct hawk_sweep_result result;
-	struct hawk_heap found = {0};
-	struct hawk_target *target;
+	struct large_core core;
 	struct hawk_graph graph;
 	struct told told = {0};
 
-	check(hawk_target_open_core(path, NULL, &target));
-	check(hawk_block_index_sweep(&found.index, target, &plan, 1, NULL, &result));
-	found.target = target;
-	check(hawk_graph_read_edges(&found, &graph));
-	check(hawk_pointers_read(&graph, 0, count, NULL, take_told, &told));
+	open_large(&core, 4 << 20);
+	check(hawk_graph_read_edges(&core.found, &graph));
+	check(hawk_pointers_read(&graph, 0, core.found.index.count, NULL, take_told, &told));
 	assert_int_equal(told.count, graph.edge_count);
 	for (uint32_t i = 0; i < graph.edge_count; i++) {
 		uint32_t source = told.items[i].source;
@@ -184,10 +197,7 @@ TEST(pointers_are_told_in_the_order_of_the_edges)
 	}
 	free(told.items);
 	hawk_graph_deinit(&graph);
-	hawk_block_index_deinit(&found.index);
-	hawk_target_close(target);
-	synthetic_heap_destroy(heap);
-	synthetic_core_remove(path);
+	close_large(&core);
 }
 
 enum { SOURCE_BLOCKS = 3000, SOURCE_LOOKS = 200000 };
