@@ -563,17 +563,3 @@ SWEEP_TEST(block_at_agrees_with_the_sweep)
 	}
 	assert_true(next > 50);
 }
-
-SWEEP_TEST(what_pieces_leave_belongs_to_the_block_around)
-{
-	static const uint64_t inside[] = {64, 128 + 48, 256 - 17, 256 + 112, 64 + 4095};
-
-	sweep_world_add(world, 64, 4096, 5);
-	sweep_world_add_piece(world, 128, 40, 5);
-	sweep_world_add_piece(world, 256, 100, 6);
-	sweep_world_sweep(world);
-	for (size_t i = 0; i < COUNT_OF(inside); i++)
-		assert_int_equal(block_at(world, inside[i], HAWK_BLOCK_LIVE).start,
-				 SYNTHETIC_HEAP + 64);
-	assert_int_equal(block_at(world, 256 + 99, HAWK_BLOCK_LIVE).start, SYNTHETIC_HEAP + 256);
-}
