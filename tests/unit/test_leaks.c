@@ -95,6 +95,24 @@ static void take_pointer(struct hawk_leak_pointers *pointers, uint32_t edge, uin
 	*pointed |= UINT64_C(1) << (edge >> 1);
 }
 
+/* How many pointers to such blocks a heuristic explains. */
+static uint64_t count_explained(const struct leaks_world *leaks, const struct leaks_oracle *oracle,
+				const struct wanted *wanted)
+{
+	const struct hawk_graph *graph = &leaks->graph;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < graph->roots.count; i++)
+		count += is_wanted(leaks, oracle, wanted, graph->roots.items[i].edge >> 1) &&
+			 hawk_explained_root(&leaks->explained, i);
+	for (uint32_t block = 0; block < leaks->world->count; block++)
+		for (uint32_t i = graph->offsets[block]; i < graph->offsets[block + 1]; i++)
+			count += graph->edges[i] >> 1 != block &&
+				 is_wanted(leaks, oracle, wanted, graph->edges[i] >> 1) &&
+				 hawk_explained_edge(&leaks->explained, i);
+	return count;
+}
+
 /* Sums of a site and kind, and every pointer to its blocks from roots and from other blocks. */
 static void expect_record(const struct leaks_world *leaks, const struct leaks_oracle *oracle,
 			  const struct wanted *wanted)
@@ -144,7 +162,9 @@ static void expect_record(const struct leaks_world *leaks, const struct leaks_or
 	assert_int_equal(record->source_blocks, sources);
 	assert_memory_equal(record->pointers, pointers, sizeof(pointers));
 	assert_int_equal(record->pointed_objects, __builtin_popcountll(pointed));
+	assert_int_equal(record->explained, count_explained(leaks, oracle, wanted));
 	assert_int_equal(record->example, oldest);
+	assert_int_equal(record->oldest_units, hawk_birth_decode(world->blocks[oldest].birth));
 }
 
 static void expect_records(const struct leaks_world *leaks, const struct leaks_oracle *oracle,
