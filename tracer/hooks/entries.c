@@ -453,44 +453,6 @@ void hawk_entries_loader_released(const void *entry)
 			__atomic_store_n(&heap_owners[i], NULL, __ATOMIC_RELEASE);
 }
 
-bool hawk_resize_begin(struct hawk_resize *self, void *pointer)
-{
-	if (!pointer || !hawk_header_valid(pointer))
-		return false;
-	self->old = *hawk_header_of(pointer);
-	self->pointer = pointer;
-	self->offset_log2 = hawk_header_offset_log2(pointer);
-	/* Before the call: afterwards the old place may be somebody else's. */
-	hawk_record_free(hawk_header_trace(self->old.word1), hawk_header_size(self->old.word0));
-	hawk_header_unseal(pointer);
-	return true;
-}
-
-void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_state *caller,
-		      void *base, size_t size)
-{
-	uint32_t trace = hawk_header_trace(self->old.word1);
-
-	if (!base) {
-		hawk_header_seal(self->pointer, self->old.word0, trace);
-		hawk_record_free_taken_back(trace, hawk_header_size(self->old.word0));
-		return NULL;
-	}
-	return hawk_finish(base, caller, HAWK_KIND_REALLOC, self->offset_log2, size);
-}
-
-void hawk_resize_in_place(const struct hawk_frame_state *caller, void *pointer, size_t size)
-{
-	struct hawk_block_header *header = hawk_header_of(pointer);
-	unsigned offset_log2 = hawk_header_offset_log2(pointer);
-
-	if (hawk_header_size(header->word0) == size)
-		return;
-	hawk_record_free(hawk_header_trace(header->word1), hawk_header_size(header->word0));
-	hawk_finish((char *)pointer - ((uint64_t)1 << offset_log2), caller, HAWK_KIND_REALLOC,
-		    offset_log2, size);
-}
-
 /**
  * Memory that its allocator took back as a whole may hold a live header still. What lies there now
  * belongs to the neighbour, who has not written to it: the word changes only if it is that header.

@@ -69,19 +69,8 @@ struct hawk_resize {
 	unsigned offset_log2;
 };
 
-/** Takes the header off. False, and nothing changed, if there is none. */
-bool hawk_resize_begin(struct hawk_resize *self, void *pointer);
-
-/** The allocator's pointer, and the distance to the user's. */
-static inline uint64_t hawk_resize_offset(const struct hawk_resize *self)
-{
-	return (uint64_t)1 << self->offset_log2;
-}
-
-static inline void *hawk_resize_base(const struct hawk_resize *self)
-{
-	return self->pointer - hawk_resize_offset(self);
-}
+/** Takes the header off `pointer`, which has one. */
+void hawk_resize_begin(struct hawk_resize *self, void *pointer);
 
 /** The header again: of the block at `base` now, or of the old one if `base` is NULL. Returns the
  * user's pointer, or NULL. */

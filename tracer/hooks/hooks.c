@@ -315,33 +315,49 @@ void *hawk_leave_bootstrap(const struct hawk_frame_state *caller, void *pointer,
 	return copy;
 }
 
-/** Back to what it was, after the next allocator refused. */
-static void *reseal(void *pointer, uint64_t word0, uint32_t trace)
+void hawk_resize_begin(struct hawk_resize *self, void *pointer)
 {
-	hawk_header_seal(pointer, word0, trace);
-	hawk_record_free_taken_back(trace, hawk_header_size(word0));
-	return NULL;
+	self->old = *hawk_header_of(pointer);
+	self->pointer = pointer;
+	self->offset_log2 = hawk_header_offset_log2(pointer);
+	/* Before the call: afterwards the old place may be somebody else's. */
+	hawk_record_free(hawk_header_trace(self->old.word1), hawk_header_size(self->old.word0));
+	hawk_header_unseal(pointer);
 }
 
-/** realloc(p, 0): some allocators free, some give a new block, and the host must see what it would
- * see without us. */
-static void *reallocate_to_zero(const struct hawk_frame_state *caller, void *base, void *pointer,
-				const struct hawk_block_header *old)
+void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_state *caller,
+		      void *base, size_t size)
 {
-	void *result;
+	uint32_t trace = hawk_header_trace(self->old.word1);
 
-	hawk_record_free(hawk_header_trace(old->word1), hawk_header_size(old->word0));
-	hawk_header_unseal(pointer);
-	result = hawk_next.realloc(base, 0);
-	if (!result)
+	if (!base) {
+		hawk_header_seal(self->pointer, self->old.word0, trace);
+		hawk_record_free_taken_back(trace, hawk_header_size(self->old.word0));
 		return NULL;
-	return finish(hawk_next.realloc(result, HAWK_HEADER_BYTES), caller, HAWK_KIND_REALLOC, 0);
+	}
+	if (__builtin_expect((uintptr_t)base & (HAWK_GRANULE_BYTES - 1), 0)) {
+		const char *data = (char *)base + ((uint64_t)1 << self->offset_log2);
+
+		return unaligned(memmove(base, data, size), size);
+	}
+	return record(base, caller, HAWK_KIND_REALLOC, self->offset_log2, size);
+}
+
+void hawk_resize_in_place(const struct hawk_frame_state *caller, void *pointer, size_t size)
+{
+	struct hawk_block_header *header = hawk_header_of(pointer);
+	unsigned offset_log2 = hawk_header_offset_log2(pointer);
+
+	if (hawk_header_size(header->word0) == size)
+		return;
+	hawk_record_free(hawk_header_trace(header->word1), hawk_header_size(header->word0));
+	record((char *)pointer - ((uint64_t)1 << offset_log2), caller, HAWK_KIND_REALLOC,
+	       offset_log2, size);
 }
 
 void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size_t size)
 {
-	struct hawk_block_header old;
-	unsigned offset_log2;
+	struct hawk_resize resize;
 	uint64_t offset;
 	char *base;
 
@@ -352,25 +368,24 @@ void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size
 		return hawk_leave_bootstrap(caller, pointer, size);
 	if (!hawk_table_header || !hawk_header_valid(pointer))
 		return hawk_next.realloc(pointer, size);
-	old = *hawk_header_of(pointer);
-	offset_log2 = hawk_header_offset_log2(pointer);
-	offset = (uint64_t)1 << offset_log2;
+	offset = (uint64_t)1 << hawk_header_offset_log2(pointer);
 	base = (char *)pointer - offset;
 	if (size > HAWK_SIZE_MAX)                     /* more than there are addresses */
 		return hawk_next.realloc(base, size); /* fails, and leaves the block as it is */
-	if (!size)
-		return reallocate_to_zero(caller, base, pointer, &old);
-	if (__builtin_expect(hawk_header_kind(old.word0) == HAWK_KIND_LOADER, 0))
+	if (size &&
+	    __builtin_expect(hawk_header_kind(hawk_header_of(pointer)->word0) == HAWK_KIND_LOADER,
+			     0))
 		hawk_entries_loader_released(pointer);
-	/* Before the call: afterwards the old place may be somebody else's. */
-	hawk_record_free(hawk_header_trace(old.word1), hawk_header_size(old.word0));
-	hawk_header_unseal(pointer);
-	base = hawk_next.realloc(base, size + offset);
+	hawk_resize_begin(&resize, pointer);
+	if (size)
+		return hawk_resize_end(&resize, caller, hawk_next.realloc(base, size + offset),
+				       size);
+	/* Some allocators free, some give a new block: the host must see what it would see without
+	 * us. */
+	base = hawk_next.realloc(base, 0);
 	if (!base)
-		return reseal(pointer, old.word0, hawk_header_trace(old.word1));
-	if (__builtin_expect((uintptr_t)base & (HAWK_GRANULE_BYTES - 1), 0))
-		return unaligned(memmove(base, base + offset, size), size);
-	return record(base, caller, HAWK_KIND_REALLOC, offset_log2, size);
+		return NULL;
+	return finish(hawk_next.realloc(base, HAWK_HEADER_BYTES), caller, HAWK_KIND_REALLOC, 0);
 }
 
 HAWK_EXPORT void *realloc(void *pointer, size_t size)

@@ -22,19 +22,6 @@ static uint64_t pc_at(const struct hawk_frames *self, uint32_t index)
 	return ((const uint64_t *)self->frames)[index];
 }
 
-static uint64_t hash_of(const uint64_t *pcs, uint32_t count, uint32_t generation)
-{
-	uint64_t hash = generation + UINT64_C(0x452821e638d01377);
-
-	for (uint32_t i = 0; i < count; i++) {
-		unsigned __int128 product =
-			(unsigned __int128)(hash ^ pcs[i]) * UINT64_C(0x9e3779b97f4a7c15);
-
-		hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0xbe5466cf34e90c6c);
-	}
-	return hash ? hash : 1;
-}
-
 /** Whether the `cycle` frames before `end` (exclusive) repeat the `cycle` frames before those. */
 static bool repeats(const uint64_t *pcs, uint32_t end, uint32_t cycle)
 {
@@ -77,7 +64,7 @@ uint32_t hawk_flat_intern(uint64_t *pcs, const struct hawk_walk_result *walk)
 		frames.count = collapse_cycles(pcs, walk->count, hawk_options.collapse);
 		if (frames.count != walk->count)
 			frames.flags |= HAWK_TRACE_COLLAPSED;
-		frames.hash = hash_of(pcs, frames.count, walk->generation);
+		frames.hash = hawk_hash_words(pcs, frames.count, walk->generation);
 	}
 	return hawk_traces_intern(&frames);
 }

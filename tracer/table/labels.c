@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "file.h"
+#include "traces.h"
 
 enum {
 	BUCKETS_LOG2 = 12,
@@ -20,13 +21,6 @@ bool hawk_labels_init(void)
 {
 	buckets = hawk_arena_private(sizeof(*buckets) << BUCKETS_LOG2, HAWK_EXTENT_PRIVATE);
 	return buckets != NULL;
-}
-
-static uint64_t mix(uint64_t hash, uint64_t word)
-{
-	unsigned __int128 product = (unsigned __int128)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0xbe5466cf34e90c6c);
 }
 
 /** Bytes `at` .. `at` + 7 of a name, zeros behind its end. */
@@ -44,10 +38,10 @@ static inline uint64_t word_at(const char *name, size_t length, size_t at)
 
 static uint64_t hash_of(enum hawk_label_kind kind, uint32_t parent, const char *name, size_t length)
 {
-	uint64_t hash = mix((uint64_t)parent << 32 | kind, length);
+	uint64_t hash = hawk_hash_word((uint64_t)parent << 32 | kind, length);
 
 	for (size_t at = 0; at < length; at += WORD_BYTES)
-		hash = mix(hash, word_at(name, length, at));
+		hash = hawk_hash_word(hash, word_at(name, length, at));
 	return hash ? hash : 1;
 }
 

@@ -7,6 +7,7 @@
 
 #include "arena.h"
 #include "file.h"
+#include "traces.h"
 
 enum {
 	BUCKETS_LOG2 = 14,
@@ -18,19 +19,6 @@ bool hawk_marks_init(void)
 {
 	buckets = hawk_arena_private(sizeof(*buckets) << BUCKETS_LOG2, HAWK_EXTENT_PRIVATE);
 	return buckets != NULL;
-}
-
-static uint64_t hash_of(uint32_t base, const uint64_t *marks, uint32_t count)
-{
-	uint64_t hash = base + UINT64_C(0x452821e638d01377);
-
-	for (uint32_t i = 0; i < count; i++) {
-		unsigned __int128 product =
-			(unsigned __int128)(hash ^ marks[i]) * UINT64_C(0x9e3779b97f4a7c15);
-
-		hash = (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0xbe5466cf34e90c6c);
-	}
-	return hash ? hash : 1;
 }
 
 struct marked {
@@ -103,7 +91,7 @@ static uint32_t write_record(const struct marked *wanted)
 
 uint32_t hawk_marks_intern(uint32_t base, const uint64_t *marks, uint32_t count)
 {
-	const struct marked wanted = {hash_of(base, marks, count), marks, count, base};
+	const struct marked wanted = {hawk_hash_words(marks, count, base), marks, count, base};
 	uint32_t *bucket = &buckets[wanted.hash >> (64 - BUCKETS_LOG2)];
 	uint32_t head = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
 	uint32_t id = find(head, 0, &wanted);

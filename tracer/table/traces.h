@@ -38,6 +38,24 @@ struct hawk_frames {
  * as dropped). */
 uint32_t hawk_traces_intern(const struct hawk_frames *frames);
 
+/** Mixes one more word into a hash. */
+static inline uint64_t hawk_hash_word(uint64_t hash, uint64_t word)
+{
+	unsigned __int128 product = (unsigned __int128)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ UINT64_C(0xbe5466cf34e90c6c);
+}
+
+/** A hash of `count` words and `seed`; never 0. */
+static inline uint64_t hawk_hash_words(const uint64_t *words, uint32_t count, uint32_t seed)
+{
+	uint64_t hash = seed + UINT64_C(0x452821e638d01377);
+
+	for (uint32_t i = 0; i < count; i++)
+		hash = hawk_hash_word(hash, words[i]);
+	return hash ? hash : 1;
+}
+
 /*
  * In front of the index, a cache of the ids of stacks that were looked up before, by two
  * independent hashes (128 bits, of which 96 name the stack): one cache line instead of the table's
