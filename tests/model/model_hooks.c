@@ -38,37 +38,26 @@ static void plain_write(const void *address, size_t bytes)
 		model_drain();
 }
 
-#define ACCESS(bytes)                                                                              \
-	HOOK(__tsan_read##bytes, const void *address)                                              \
+#define ACCESS(kind, bytes)                                                                        \
+	HOOK(__tsan_##kind##read##bytes, const void *address)                                      \
 	{                                                                                          \
 		PC();                                                                              \
 		plain_read(address, bytes);                                                        \
 	}                                                                                          \
-	HOOK(__tsan_write##bytes, const void *address)                                             \
+	HOOK(__tsan_##kind##write##bytes, const void *address)                                     \
 	{                                                                                          \
 		PC();                                                                              \
 		plain_write(address, bytes);                                                       \
 	}
-#define UNALIGNED(bytes)                                                                           \
-	HOOK(__tsan_unaligned_read##bytes, const void *address)                                    \
-	{                                                                                          \
-		PC();                                                                              \
-		plain_read(address, bytes);                                                        \
-	}                                                                                          \
-	HOOK(__tsan_unaligned_write##bytes, const void *address)                                   \
-	{                                                                                          \
-		PC();                                                                              \
-		plain_write(address, bytes);                                                       \
-	}
-ACCESS(1)
-ACCESS(2)
-ACCESS(4)
-ACCESS(8)
-ACCESS(16)
-UNALIGNED(2)
-UNALIGNED(4)
-UNALIGNED(8)
-UNALIGNED(16)
+ACCESS(, 1)
+ACCESS(, 2)
+ACCESS(, 4)
+ACCESS(, 8)
+ACCESS(, 16)
+ACCESS(unaligned_, 2)
+ACCESS(unaligned_, 4)
+ACCESS(unaligned_, 8)
+ACCESS(unaligned_, 16)
 
 HOOK(__tsan_read_range, const void *address, size_t bytes)
 {

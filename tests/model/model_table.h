@@ -15,6 +15,9 @@ enum { MODEL_FRAMES_MAX = 32 };
 /** Maps the table and the tracer's parts, as start-up does with these HAWK_OPTS. */
 void model_table_set_up(const char *options);
 
+/** Interns traces 1 .. `last`, of one frame each. */
+void model_table_make_traces(uint32_t last);
+
 /** Every published record, extent, slot and module is whole. */
 void model_table_check(void);
 

@@ -9,7 +9,6 @@
 
 #include "hooks/record.h"
 #include "table/threads.h"
-#include "table/traces.h"
 
 enum {
 	AGENTS = 2 * MODEL_THREADS_MAX, /**< threads, and their handlers */
@@ -25,21 +24,10 @@ static struct {
 	uint64_t allocations_started, allocations_done;
 } calls[AGENTS];
 
-static uint64_t one_pc(const struct hawk_frames *self, uint32_t index)
-{
-	return self->hash + index;
-}
-
 static void set_up(void)
 {
 	model_table_set_up("live=1");
-	for (uint32_t i = 1; i <= THIRD_TRACE; i++) {
-		struct hawk_frames frames = {
-			.pc = one_pc, .count = 1, .hash = i * UINT64_C(0x9e3779b97f4a7c15)};
-
-		if (hawk_traces_intern(&frames) != i)
-			model_fail("trace ids are not in order");
-	}
+	model_table_make_traces(THIRD_TRACE);
 	/* slots that others have left behind */
 	if (!hawk_threads_acquire())
 		model_fail("no slot");

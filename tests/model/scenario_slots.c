@@ -9,7 +9,6 @@
 
 #include "hooks/record.h"
 #include "table/threads.h"
-#include "table/traces.h"
 
 enum {
 	AGENTS = 2 * MODEL_THREADS_MAX, /**< threads, and their handlers */
@@ -132,21 +131,10 @@ enum { OTHER_TRACE = 1 + HAWK_COUNTER_ENTRIES };
 
 static uint64_t traced_started[AGENTS], traced_done[AGENTS];
 
-static uint64_t one_pc(const struct hawk_frames *self, uint32_t index)
-{
-	return self->hash + index;
-}
-
 static void set_up_traces(void)
 {
 	set_up();
-	for (uint32_t i = 1; i <= OTHER_TRACE; i++) {
-		struct hawk_frames frames = {
-			.pc = one_pc, .count = 1, .hash = i * UINT64_C(0x9e3779b97f4a7c15)};
-
-		if (hawk_traces_intern(&frames) != i)
-			model_fail("trace ids are not in order");
-	}
+	model_table_make_traces(OTHER_TRACE);
 }
 
 static void count(unsigned calls_made)

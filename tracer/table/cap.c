@@ -7,7 +7,6 @@
  */
 #include "cap.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
@@ -37,22 +36,6 @@ static uint64_t lesser(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/** Reads the start of a file as text, at least what the kernel gives at once: a page. False: it
- * cannot be read. */
-static bool read_text(const char *path, char *to, size_t size)
-{
-	/* As the C library opens files: a sandbox may allow nothing else. */
-	long fd = hawk_syscall6(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	long got;
-
-	if (fd < 0)
-		return false;
-	got = hawk_syscall3(SYS_read, fd, (long)to, (long)size - 1);
-	hawk_syscall3(SYS_close, fd, 0, 0);
-	to[got > 0 ? got : 0] = '\0';
-	return got >= 0;
-}
-
 /** Appends `text` up to its end or `end` to `path` and returns the new length. What does not fit is
  * longer than the system takes, cut off or not. */
 static size_t append(char *path, size_t length, const char *text, const char *end)
@@ -69,7 +52,7 @@ static uint64_t read_limit(const char *path)
 	char text[NUMBER_BYTES];
 	uint64_t value = 0;
 
-	if (!read_text(path, text, sizeof(text)) || *text < '0' || *text > '9')
+	if (!hawk_read_text(path, text, sizeof(text)) || *text < '0' || *text > '9')
 		return UINT64_MAX;
 	for (const char *at = text; *at >= '0' && *at <= '9'; at++)
 		if (__builtin_mul_overflow(value, 10, &value) ||
@@ -161,7 +144,7 @@ uint64_t hawk_cap_cgroup_limit(const char *root)
 	if (!buffers)
 		return limit;
 	append(buffers->path, append(buffers->path, 0, root, NULL), "/proc/self/cgroup", NULL);
-	if (read_text(buffers->path, buffers->text, sizeof(buffers->text)))
+	if (hawk_read_text(buffers->path, buffers->text, sizeof(buffers->text)))
 		for (at = buffers->text; split(at, &line);) {
 			limit = lesser(limit, limit_of_line(root, &line, buffers->path));
 			at = *line.end ? line.end + 1 : line.end;

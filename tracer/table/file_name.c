@@ -7,10 +7,14 @@
  * And who made a table file. A process that executes another program is still the same process, and
  * the table of the program before is of no use to anybody: that file alone may be replaced.
  */
-#include <fcntl.h>
-#include <time.h>
-
+#include "clock.h"
 #include "file_state.h"
+
+enum {
+	/** Fields of /proc/PID/stat between the name's ")" and the start time. */
+	START_TIME_FIELD = 20,
+	SECOND_NS = 1000000000,
+};
 
 struct writer {
 	char *to;
@@ -69,15 +73,13 @@ bool hawk_file_set_name(const char *name)
 bool hawk_file_expand_name(void)
 {
 	struct writer writer = {.to = hawk_file.path, .fits = true};
-	struct timespec now = {0};
 
-	hawk_syscall3(SYS_clock_gettime, CLOCK_REALTIME, (long)&now, 0);
 	for (const char *at = hawk_file.name; *at; at++) {
 		if (*at == '%' && at[1] == 'p') {
 			put_number(&writer, (uint64_t)hawk_syscall3(SYS_getpid, 0, 0, 0));
 			at++;
 		} else if (*at == '%' && at[1] == 't') {
-			put_number(&writer, (uint64_t)now.tv_sec);
+			put_number(&writer, hawk_clock_now_ns(CLOCK_REALTIME) / SECOND_NS);
 			at++;
 		} else if (*at == '%' && at[1] == '%') {
 			put(&writer, '%');
@@ -87,23 +89,6 @@ bool hawk_file_expand_name(void)
 		}
 	}
 	return writer.fits;
-}
-
-enum {
-	/** Fields of /proc/PID/stat between the name's ")" and the start time. */
-	START_TIME_FIELD = 20,
-	SECOND_NS = 1000000000,
-};
-
-static size_t read_file(const char *path, char *to, size_t bytes)
-{
-	long fd = hawk_syscall3(SYS_open, (long)path, O_RDONLY | O_CLOEXEC, 0);
-	long got = fd < 0 ? 0 : hawk_syscall3(SYS_read, fd, (long)to, (long)bytes - 1);
-
-	if (fd >= 0)
-		hawk_syscall3(SYS_close, fd, 0, 0);
-	to[got > 0 ? got : 0] = '\0';
-	return got > 0 ? (size_t)got : 0;
 }
 
 static uint64_t parse_number(const char *text)
@@ -118,14 +103,16 @@ static uint64_t parse_number(const char *text)
 static uint64_t start_ticks(void)
 {
 	static char text[1024]; /* one thread, at start-up or in a forked child */
-	size_t length = read_file("/proc/self/stat", text, sizeof(text));
+	const char *after = text;
 	unsigned field = 0;
 
-	while (length && text[length - 1] != ')')
-		length--;
-	for (; text[length] && field < START_TIME_FIELD; length++)
-		field += text[length] == ' ';
-	return parse_number(text + length);
+	hawk_read_text("/proc/self/stat", text, sizeof(text));
+	for (const char *at = text; *at; at++)
+		if (*at == ')')
+			after = at + 1;
+	for (; *after && field < START_TIME_FIELD; after++)
+		field += *after == ' ';
+	return parse_number(after);
 }
 
 /** From "pid:[4026531836]". */
@@ -145,19 +132,11 @@ void hawk_file_owner_self(struct hawk_file_owner *ret)
 	ret->pid_namespace = pid_namespace();
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now = {0};
-
-	hawk_syscall3(SYS_clock_gettime, clock, (long)&now, 0);
-	return (uint64_t)now.tv_sec * SECOND_NS + (uint64_t)now.tv_nsec;
-}
-
 /** Pids and start times come again after a boot. Not compared with the start of this process: the
  * table of a forked child began with that of its parent. */
 static bool is_of_this_boot(const struct hawk_table_header *header)
 {
-	uint64_t boot = now_ns(CLOCK_REALTIME) - now_ns(CLOCK_BOOTTIME);
+	uint64_t boot = hawk_clock_now_ns(CLOCK_REALTIME) - hawk_clock_now_ns(CLOCK_BOOTTIME);
 
 	return header->start_realtime_ns + 2 * (uint64_t)SECOND_NS >= boot;
 }
