@@ -314,11 +314,6 @@ static uint64_t fail_to_resize(struct call *call)
 	}
 }
 
-static bool is_power_of_two(uint64_t value)
-{
-	return value && !(value & (value - 1));
-}
-
 static uint64_t resize(struct call *call)
 {
 	void *pointer = pointer_of(call), *result;
@@ -328,10 +323,10 @@ static uint64_t resize(struct call *call)
 	    (!takes(call->entry, HAWK_VALUE_OFFSET) || alignment <= ALIGNMENT_OF_ANY))
 		/* mimalloc goes on from the old block's offset. */
 		call->values[HAWK_VALUE_OFFSET] =
-			is_power_of_two(alignment) ? (uint64_t)pointer % alignment : 0;
+			hawk_is_power_of_two(alignment) ? (uint64_t)pointer % alignment : 0;
 	if (!pointer)
 		result = make_traced(call, call->by, HAWK_KIND_REALLOC);
-	else if (hawk_entry_offset(pointer) && is_power_of_two(alignment))
+	else if (hawk_entry_offset(pointer) && hawk_is_power_of_two(alignment))
 		result = resize_traced(call);
 	else
 		return call_original(call);

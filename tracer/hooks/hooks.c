@@ -130,11 +130,6 @@ static void *call_aligned(enum hawk_aligned_call call, size_t alignment, size_t 
 	return hawk_next.memalign ? hawk_next.memalign(alignment, size) : NULL;
 }
 
-static bool is_power_of_two(size_t value)
-{
-	return value && !(value & (value - 1));
-}
-
 /** There was no room for the block and its header: perhaps there is for the block alone. */
 static void *allocate_aligned_bare(enum hawk_aligned_call call, size_t alignment, size_t size,
 				   int saved_errno)
@@ -154,7 +149,7 @@ void *hawk_allocate_aligned(const struct hawk_frame_state *caller, enum hawk_blo
 	int saved_errno = errno;
 	void *base;
 
-	if (!is_power_of_two(alignment)) /* as an operator new, which throws then */
+	if (!hawk_is_power_of_two(alignment)) /* as an operator new, which throws then */
 		return NULL;
 	if (!hawk_tracing() || size > HAWK_TRACED_MAX || alignment > HAWK_TRACED_MAX ||
 	    hawk_next_goes_elsewhere(call))
@@ -413,7 +408,7 @@ HAWK_EXPORT void *memalign(size_t alignment, size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
 
-	if (!is_power_of_two(alignment) && hawk_init_once() && hawk_next.memalign)
+	if (!hawk_is_power_of_two(alignment) && hawk_init_once() && hawk_next.memalign)
 		return hawk_next.memalign(alignment, size);
 	return hawk_allocate_aligned(&caller, HAWK_KIND_ALIGNED, HAWK_CALL_MEMALIGN, alignment,
 				     size);
@@ -423,7 +418,7 @@ HAWK_EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	struct hawk_frame_state caller = HAWK_CALLER();
 
-	if (!is_power_of_two(alignment) && hawk_init_once() && hawk_next.aligned_alloc)
+	if (!hawk_is_power_of_two(alignment) && hawk_init_once() && hawk_next.aligned_alloc)
 		return hawk_next.aligned_alloc(alignment, size);
 	return hawk_allocate_aligned(&caller, HAWK_KIND_ALIGNED, HAWK_CALL_ALIGNED_ALLOC, alignment,
 				     size);
@@ -435,7 +430,7 @@ HAWK_EXPORT int posix_memalign(void **pointer, size_t alignment, size_t size)
 	int saved_errno = errno;
 	void *result;
 
-	if (!is_power_of_two(alignment) || alignment % sizeof(void *))
+	if (!hawk_is_power_of_two(alignment) || alignment % sizeof(void *))
 		return EINVAL;
 	result = hawk_allocate_aligned(&caller, HAWK_KIND_ALIGNED, HAWK_CALL_POSIX_MEMALIGN,
 				       alignment, size);

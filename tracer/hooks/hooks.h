@@ -29,6 +29,11 @@
 /** Largest request that is traced, in bytes: what fits a header, alignment included. */
 #define HAWK_TRACED_MAX (HAWK_SIZE_MAX / 4)
 
+static inline bool hawk_is_power_of_two(size_t value)
+{
+	return value && !(value & (value - 1));
+}
+
 /** A traced block of at least `size` bytes, or NULL with errno as the next allocator left it. */
 void *hawk_allocate(const struct hawk_frame_state *caller, enum hawk_block_kind kind, size_t size);
 

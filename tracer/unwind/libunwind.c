@@ -176,9 +176,7 @@ static void walk_here(struct walk *walk)
 		if (result == HAWK_STEP_NEXT)
 			walk->pcs[walk->count++] = state.pc | (walk->exact ? HAWK_PC_EXACT : 0);
 	}
-	walk->flags = result == HAWK_STEP_OUTERMOST ? 0
-		      : result == HAWK_STEP_STUCK   ? HAWK_TRACE_INCOMPLETE
-						    : HAWK_TRACE_TRUNCATED;
+	walk->flags = hawk_walk_flags(result);
 }
 
 /** Calls walk_here(area) on the stack that ends at `top`. */

@@ -17,7 +17,6 @@
 #include "table/traces.h"
 #include "tops.h"
 #include "unwind_full.h"
-#include "hawk_trace_table.h"
 
 uint32_t hawk_unwind_epoch;
 uint32_t hawk_unwind_era;
@@ -81,11 +80,6 @@ static bool step_again(struct walk *walk, int32_t index, uint64_t *bp)
 	       is_same_frame(&stack->frames[index - 1], &next.state, next.exact);
 }
 
-static uint64_t page_of(uint64_t address)
-{
-	return address & -(uint64_t)HAWK_WALK_PAGE_BYTES;
-}
-
 static uint64_t return_slot_of(const struct hawk_stack_frame *frame)
 {
 	return frame->state.sp - 8 + frame->return_offset;
@@ -108,22 +102,23 @@ static const struct hawk_stack_frame *next_on_other_page(const struct hawk_stack
 static bool has_its_pages(const struct hawk_stack *stack, int32_t index, uint64_t *asked)
 {
 	const struct hawk_stack_frame *frame = &stack->frames[index], *next;
-	uint64_t slot = return_slot_of(frame), page = page_of(slot), address = slot;
+	uint64_t slot = return_slot_of(frame), page = hawk_walk_page(slot), address = slot;
 	uint64_t cfa_slot = frame->state.sp - 8 + frame->cfa_offset;
 
 	if (page != *asked) {
 		next = next_on_other_page(stack, index);
 		*asked = page;
-		if (next && page_of(return_slot_of(next)) == page + HAWK_WALK_PAGE_BYTES) {
+		if (next && hawk_walk_page(return_slot_of(next)) == page + HAWK_WALK_PAGE_BYTES) {
 			*asked = page + HAWK_WALK_PAGE_BYTES;
 			address = *asked - 4;
 		}
 		if (!hawk_readable(address))
 			return false;
 	}
-	if (frame->bp_slot && page_of(frame->bp_slot) != page && !hawk_readable(frame->bp_slot))
+	if (frame->bp_slot && hawk_walk_page(frame->bp_slot) != page &&
+	    !hawk_readable(frame->bp_slot))
 		return false;
-	return !frame->cfa_offset || page_of(cfa_slot) == page || hawk_readable(cfa_slot);
+	return !frame->cfa_offset || hawk_walk_page(cfa_slot) == page || hawk_readable(cfa_slot);
 }
 
 /** Frames that words alone can prove, from `index` outwards: compared at once. */
@@ -289,9 +284,7 @@ static void gather(struct walk *walk, uint32_t mismatch)
 			continue;
 		}
 		walk->kept = 0;
-		walk->flags = step == HAWK_STEP_OUTERMOST ? 0
-			      : step == HAWK_STEP_STUCK   ? HAWK_TRACE_INCOMPLETE
-							  : HAWK_TRACE_TRUNCATED;
+		walk->flags = hawk_walk_flags(step);
 		if (step == HAWK_STEP_NEXT)
 			cut_off(frame);
 		return;
@@ -317,9 +310,10 @@ static void mark_pages(const struct walk *walk)
 
 		if (frame->unproven & HAWK_UNPROVEN_STEP)
 			continue;
-		if (frame->exact || (frame->bp_slot && page_of(frame->bp_slot) != page_of(base)) ||
-		    page_of(base + frame->return_offset) != page_of(base) ||
-		    page_of(base + frame->cfa_offset) != page_of(base))
+		if (frame->exact ||
+		    (frame->bp_slot && hawk_walk_page(frame->bp_slot) != hawk_walk_page(base)) ||
+		    hawk_walk_page(base + frame->return_offset) != hawk_walk_page(base) ||
+		    hawk_walk_page(base + frame->cfa_offset) != hawk_walk_page(base))
 			frame->unproven |= HAWK_UNPROVEN_PAGE;
 	}
 }

@@ -9,6 +9,7 @@
 #ifndef HAWK_TRACER_UNWIND_WALK_H
 #define HAWK_TRACER_UNWIND_WALK_H
 
+#include "hawk_trace_table.h"
 #include "rules.h"
 #include "table/syscall.h"
 #include "unwind.h"
@@ -170,6 +171,19 @@ hawk_walk_step(struct hawk_readable_range *range, struct hawk_stack_frame *frame
 	}
 	next->state.sp = cfa;
 	return hawk_walk_arrive(frame, next);
+}
+
+static inline uint64_t hawk_walk_page(uint64_t address)
+{
+	return address & -(uint64_t)HAWK_WALK_PAGE_BYTES;
+}
+
+/** enum hawk_trace_flag of a walk that ended with `last`; HAWK_STEP_NEXT: cut off. */
+static inline uint32_t hawk_walk_flags(enum hawk_step last)
+{
+	return last == HAWK_STEP_OUTERMOST ? 0
+	       : last == HAWK_STEP_STUCK   ? HAWK_TRACE_INCOMPLETE
+					   : HAWK_TRACE_TRUNCATED;
 }
 
 /** Two hashes of a stack, 128 bits together: f(frame) = mix(f(next outer frame), pc). */

@@ -9,7 +9,6 @@
 
 #include <sys/auxv.h>
 
-#include "hawk_trace_table.h"
 #include "unwind_full.h"
 
 enum {
@@ -22,11 +21,6 @@ enum {
  */
 static uint64_t first_thread_block;
 static uint64_t first_thread_anchor;
-
-static uint64_t page_of(uint64_t address)
-{
-	return address & -(uint64_t)HAWK_WALK_PAGE_BYTES;
-}
 
 static bool probe(uint64_t page)
 {
@@ -55,11 +49,11 @@ bool hawk_walk_extend(struct hawk_readable_range *range, uint64_t address)
 	if (address >= range->end && address - range->end >= HAWK_WALK_FRAME_BYTES_MAX)
 		return false;
 	/* A stack pointer that has left its stack, which overflowed: the frame reaches into it. */
-	if (range->start == range->end && page_of(address) != range->end) {
+	if (range->start == range->end && hawk_walk_page(address) != range->end) {
 		if (probe(range->end))
 			range->end += HAWK_WALK_PAGE_BYTES;
 		else
-			range->start = range->end = page_of(address);
+			range->start = range->end = hawk_walk_page(address);
 	}
 	while (range->end <= address) {
 		if (!probe(range->end))
@@ -75,7 +69,7 @@ void hawk_walk_enter_stack(struct hawk_readable_range *range, uint64_t sp)
 		return;
 	if (sp < range->start && range->start < range->end && extend_down(range, sp))
 		return;
-	range->start = range->end = page_of(sp);
+	range->start = range->end = hawk_walk_page(sp);
 }
 
 static uint64_t thread_block(void)
@@ -199,11 +193,11 @@ static enum hawk_step step_signal(struct hawk_readable_range *range, struct hawk
  */
 static bool is_still_readable(struct hawk_readable_range *range, uint64_t address)
 {
-	if (page_of(address) == range->asked)
+	if (hawk_walk_page(address) == range->asked)
 		return true;
 	if (!probe(address))
 		return false;
-	range->asked = page_of(address);
+	range->asked = hawk_walk_page(address);
 	return true;
 }
 
@@ -326,10 +320,7 @@ static uint32_t walk_by_rules(const struct hawk_frame_state *start, uint64_t *pc
 		if (frame->guessed && count < max)
 			guessed = HAWK_TRACE_GUESSED;
 	} while (step == HAWK_STEP_NEXT && count < max);
-	*flags = step == HAWK_STEP_OUTERMOST ? 0
-		 : step == HAWK_STEP_STUCK   ? HAWK_TRACE_INCOMPLETE
-					     : HAWK_TRACE_TRUNCATED;
-	*flags |= guessed;
+	*flags = hawk_walk_flags(step) | guessed;
 	return count;
 }
 

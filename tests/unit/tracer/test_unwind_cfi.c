@@ -214,14 +214,6 @@ TEST(broken_programs_are_no_information)
 	assert_int_equal(hawk_rule_kind(rule_of(endless, sizeof(endless))), HAWK_RULE_NO_CFI);
 }
 
-static uint32_t random_state = 1;
-
-static uint32_t next_random(void)
-{
-	random_state = random_state * 1664525 + 1013904223;
-	return random_state >> 8;
-}
-
 /** Everything that can be asked about the module, with registers that point nowhere. */
 static void ask_everything(void)
 {

@@ -16,14 +16,6 @@ enum { RANDOM_CHECKS = 6000 };
 
 static volatile int sink;
 
-static uint32_t random_state;
-
-static uint32_t next_random(void)
-{
-	random_state = random_state * 1664525 + 1013904223;
-	return random_state >> 8;
-}
-
 /** How much of a random walk is left, and how deep it may go. */
 static int checks_left, depth_limit;
 

@@ -72,6 +72,14 @@ static __thread struct hawk_stack *new_stack;
 static __attribute__((unused)) uint64_t checks_done;
 static __attribute__((unused)) uint64_t frames_reused;
 
+static uint32_t random_state = 1;
+
+static __attribute__((unused)) uint32_t next_random(void)
+{
+	random_state = random_state * 1664525 + 1013904223;
+	return random_state >> 8;
+}
+
 static void *allocate(size_t size)
 {
 	size_t line = _Alignof(struct hawk_stack);
