@@ -310,7 +310,8 @@ void *hawk_leave_bootstrap(const struct hawk_frame_state *caller, void *pointer,
 	return copy;
 }
 
-void hawk_resize_begin(struct hawk_resize *self, void *pointer)
+static inline __attribute__((always_inline)) void begin_resize(struct hawk_resize *self,
+							       void *pointer)
 {
 	self->old = *hawk_header_of(pointer);
 	self->pointer = pointer;
@@ -320,8 +321,9 @@ void hawk_resize_begin(struct hawk_resize *self, void *pointer)
 	hawk_header_unseal(pointer);
 }
 
-void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_state *caller,
-		      void *base, size_t size)
+static inline __attribute__((always_inline)) void *end_resize(const struct hawk_resize *self,
+							      const struct hawk_frame_state *caller,
+							      void *base, size_t size)
 {
 	uint32_t trace = hawk_header_trace(self->old.word1);
 
@@ -336,6 +338,17 @@ void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_st
 		return unaligned(memmove(base, data, size), size);
 	}
 	return record(base, caller, HAWK_KIND_REALLOC, self->offset_log2, size);
+}
+
+void hawk_resize_begin(struct hawk_resize *self, void *pointer)
+{
+	begin_resize(self, pointer);
+}
+
+void *hawk_resize_end(const struct hawk_resize *self, const struct hawk_frame_state *caller,
+		      void *base, size_t size)
+{
+	return end_resize(self, caller, base, size);
 }
 
 void hawk_resize_in_place(const struct hawk_frame_state *caller, void *pointer, size_t size)
@@ -371,10 +384,9 @@ void *hawk_reallocate(const struct hawk_frame_state *caller, void *pointer, size
 	    __builtin_expect(hawk_header_kind(hawk_header_of(pointer)->word0) == HAWK_KIND_LOADER,
 			     0))
 		hawk_entries_loader_released(pointer);
-	hawk_resize_begin(&resize, pointer);
+	begin_resize(&resize, pointer);
 	if (size)
-		return hawk_resize_end(&resize, caller, hawk_next.realloc(base, size + offset),
-				       size);
+		return end_resize(&resize, caller, hawk_next.realloc(base, size + offset), size);
 	/* Some allocators free, some give a new block: the host must see what it would see without
 	 * us. */
 	base = hawk_next.realloc(base, 0);
