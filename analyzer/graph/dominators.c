@@ -7,9 +7,12 @@
 
 #include <assert.h>
 
+#include "hawk/base/parallel.h"
+
 enum {
 	LANES = 7,
 	LANES_KEPT = 6,
+	NUMBERS_MIN = 4096, /* of a stretch: fewer are not worth a thread */
 };
 
 /** The lanes' memory. */
@@ -55,6 +58,36 @@ static void set_up(struct hawk_dominator_state *state, const struct lanes *lanes
 	state->edge_capacity = state->lane_bytes / sizeof(*state->edges);
 }
 
+static unsigned count_wanted(uint32_t count)
+{
+	unsigned threads = hawk_parallel_threads();
+	unsigned wish = threads < HAWK_STRETCHES_MAX ? threads : HAWK_STRETCHES_MAX;
+
+	return wish > count / NUMBERS_MIN ? count / NUMBERS_MIN : wish;
+}
+
+/* Cuts the numbers into about as many stretches as threads. The trees of the search lie one behind
+ * the other, each from a block under the virtual root on; all dominators of a block are in its
+ * tree. */
+static struct hawk_dominators_stretches cut(const uint32_t *parents, uint32_t count)
+{
+	struct hawk_dominators_stretches ret = {.first = {1}};
+	unsigned wish = count_wanted(count);
+
+	for (unsigned i = 1; i < wish; i++) {
+		uint32_t number = (uint32_t)((uint64_t)count * i / wish);
+
+		if (number <= ret.first[ret.count])
+			continue; /* the tree before it is a large one */
+		while (number <= count && parents[number])
+			number++;
+		if (number <= count)
+			ret.first[++ret.count] = number;
+	}
+	ret.first[++ret.count] = count + 1;
+	return ret;
+}
+
 static struct hawk_error *make(struct hawk_dominator_state *state)
 {
 	struct hawk_error *err = hawk_dominators_search_roots(state);
@@ -64,7 +97,7 @@ static struct hawk_error *make(struct hawk_dominator_state *state)
 	if (err)
 		return err;
 	assert(state->count == state->graph->count);
-	state->stretches = hawk_dominators_cut(state->parents, state->count);
+	state->stretches = cut(state->parents, state->count);
 	return hawk_dominators_link(state);
 }
 

@@ -96,9 +96,6 @@ static inline uint32_t hawk_dominators_number(struct hawk_dominator_state *state
 	return number;
 }
 
-/** dominators_stretches.c: about as many stretches as threads, where there are trees enough. */
-struct hawk_dominators_stretches hawk_dominators_cut(const uint32_t *parents, uint32_t count);
-
 /** dominators_sums.c: fills `retained`, `sizes` and `numbers` from `dominators` and `blocks`. */
 void hawk_dominators_add_up(const struct hawk_block_index *index,
 			    struct hawk_dominators *dominators);
