@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Words and candidates.
+ * The view of memory that words are read from, and how it moves.
  */
 #include "graph_words.h"
 
 #include <stdlib.h>
-
-#include "hawk/base/prefetch.h"
 
 enum {
 	BUFFER_BYTES = 1 << 20,
@@ -114,22 +112,4 @@ bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end, struct
 		.words = (size_t)(stop - start) / HAWK_WORD_BYTES,
 	};
 	return ret->words > 0;
-}
-
-void hawk_candidates_resolve(struct hawk_candidates *candidates,
-			     const struct hawk_block_index *index)
-{
-	for (size_t i = 0; i < candidates->count; i++) {
-		uint64_t value = candidates->values[i];
-		uint32_t number = hawk_block_index_chunk(index, value);
-
-		if (number != HAWK_CHUNK_INSIDE)
-			hawk_prefetch(hawk_block_index_record(index, number, value));
-	}
-	for (size_t i = 0; i < candidates->count; i++) {
-		uint64_t value = candidates->values[i];
-
-		candidates->values[i] = hawk_block_index_resolve(
-			index, hawk_block_index_chunk(index, value), value);
-	}
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The words of a target, stretch by stretch, in place where that is possible; and pointers among
- * them, batch by batch, so that the cache misses of many look-ups overlap. Internal to graph/.
+ * The words of a target, stretch by stretch, in place where that is possible. Internal to graph/.
  */
 #ifndef HAWK_ANALYZER_GRAPH_GRAPH_WORDS_H
 #define HAWK_ANALYZER_GRAPH_GRAPH_WORDS_H
@@ -11,10 +10,7 @@
 
 #include "hawk/heap/block_index.h"
 
-enum {
-	HAWK_WORD_BYTES = 8,
-	HAWK_WORDS_BATCH = 512,
-};
+enum { HAWK_WORD_BYTES = 8 };
 
 /** Where reading is; one for each thread. */
 struct hawk_words {
@@ -56,39 +52,5 @@ static inline bool hawk_words_next(struct hawk_words *words, uint64_t at, uint64
 	};
 	return ret->words > 0;
 }
-
-/** Words that lie between the first and the last block; not looked up yet. */
-struct hawk_candidates {
-	size_t count;
-	uint64_t values[HAWK_WORDS_BATCH];
-	uint64_t tags[HAWK_WORDS_BATCH]; /**< the caller's: where the word was found */
-};
-
-/**
- * Picks candidates from `words` words at `bytes`, which must have room; each tag is `tag` plus
- * `step` for each word before it. Free of branches: what a word is cannot be predicted.
- */
-static inline void hawk_candidates_pick(struct hawk_candidates *candidates,
-					const struct hawk_block_index *index, const uint8_t *bytes,
-					size_t words, uint64_t tag, uint64_t step)
-{
-	uint64_t first = index->first_chunk;
-	uint64_t span = index->chunk_span;
-	size_t count = candidates->count;
-
-	for (size_t i = 0; i < words; i++) {
-		uint64_t value;
-
-		memcpy(&value, bytes + i * HAWK_WORD_BYTES, sizeof(value));
-		candidates->values[count] = value;
-		candidates->tags[count] = tag + i * step;
-		count += (value >> HAWK_CHUNK_LOG2) - first < span;
-	}
-	candidates->count = count;
-}
-
-/** Replaces every value by its edge (block << 1 | interior) or HAWK_BLOCK_NOWHERE. */
-void hawk_candidates_resolve(struct hawk_candidates *candidates,
-			     const struct hawk_block_index *index);
 
 #endif

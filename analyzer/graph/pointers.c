@@ -14,7 +14,7 @@
 #include "hawk/base/prefetch.h"
 #include "hawk/base/progress.h"
 
-enum { EDGES_AHEAD = 32 };
+enum { EDGES_AHEAD = 32, POINTERS_AT_ONCE = 512 };
 
 struct reader {
 	const struct hawk_block_index *index;
@@ -24,7 +24,7 @@ struct reader {
 	void *context;
 	struct hawk_words words;
 	size_t count;
-	struct hawk_pointer pointers[HAWK_WORDS_BATCH];
+	struct hawk_pointer pointers[POINTERS_AT_ONCE];
 };
 
 static struct hawk_error *flush(struct reader *reader)
@@ -71,7 +71,7 @@ static struct hawk_error *read_stretch(struct reader *reader, uint32_t block, ui
 			hawk_prefetch(&reader->index->granules[edges[*edge + EDGES_AHEAD] >> 1]);
 		if (!find_word(reader->index, stretch, edges[*edge], &at))
 			return NULL;
-		if (reader->count == HAWK_WORDS_BATCH) {
+		if (reader->count == POINTERS_AT_ONCE) {
 			struct hawk_error *err = flush(reader);
 
 			if (err)

@@ -140,60 +140,48 @@ static uint32_t strengthen(const struct hawk_target *target, const struct hawk_b
 	return edge & ~(uint32_t)HAWK_ROOT_INTERIOR;
 }
 
-static struct hawk_error *flush(const struct hawk_target *target,
-				const struct hawk_block_index *index,
-				const struct hawk_root_range *range,
-				struct hawk_candidates *candidates, struct hawk_roots *roots)
+/* The word at `address`, which lies in `range`, if it leads to a block. */
+static struct hawk_error *add_word(const struct hawk_target *target,
+				   const struct hawk_block_index *index,
+				   const struct hawk_root_range *range, uint64_t address,
+				   uint64_t value, struct hawk_roots *roots)
 {
-	hawk_candidates_resolve(candidates, index);
-	for (size_t i = 0; i < candidates->count; i++) {
-		uint32_t edge = (uint32_t)candidates->values[i];
-		uint64_t address = candidates->tags[i];
-		bool interior;
-		struct hawk_error *err;
+	bool interior, other;
+	uint32_t block = hawk_block_index_find(index, value, &interior);
 
-		if (edge == HAWK_BLOCK_NOWHERE)
-			continue;
-		/* The pointers of blocks belong to the graph. */
-		if (!range->in_block &&
-		    hawk_block_index_find(index, address, &interior) != HAWK_BLOCK_NOWHERE)
-			continue;
-		err = add(roots, (struct hawk_root){
-					 .address = address,
-					 .edge = strengthen(target, index, range, address, edge),
-					 .kind = range->kind & 0xf,
-					 .owner = range->owner & 0xfffffff,
-				 });
-		if (err)
-			return err;
-	}
-	candidates->count = 0;
-	return NULL;
+	if (block == HAWK_BLOCK_NOWHERE)
+		return NULL;
+	/* The pointers of blocks belong to the graph. */
+	if (!range->in_block && hawk_block_index_find(index, address, &other) != HAWK_BLOCK_NOWHERE)
+		return NULL;
+	return add(roots,
+		   (struct hawk_root){
+			   .address = address,
+			   .edge = strengthen(target, index, range, address, block << 1 | interior),
+			   .kind = range->kind & 0xf,
+			   .owner = range->owner & 0xfffffff,
+		   });
 }
 
 static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk_block_index *index,
-				     const struct hawk_root_range *range,
-				     struct hawk_candidates *candidates, struct hawk_roots *roots)
+				     const struct hawk_root_range *range, struct hawk_roots *roots)
 {
 	uint64_t unreadable = words->unreadable_bytes;
 	struct hawk_stretch stretch;
+	uint64_t told = 0;
 
 	for (uint64_t at = range->start; hawk_words_next(words, at, range->end, &stretch);
 	     at = stretch.start + stretch.words * HAWK_WORD_BYTES) {
-		for (size_t done = 0; done < stretch.words;) {
-			size_t part = stretch.words - done;
+		for (size_t i = 0; i < stretch.words; i++) {
+			uint64_t offset = i * HAWK_WORD_BYTES, value;
 			struct hawk_error *err;
 
-			if (part > HAWK_WORDS_BATCH)
-				part = HAWK_WORDS_BATCH;
-			hawk_candidates_pick(
-				candidates, index, stretch.bytes + done * HAWK_WORD_BYTES, part,
-				stretch.start + done * HAWK_WORD_BYTES, HAWK_WORD_BYTES);
-			err = flush(words->target, index, range, candidates, roots);
+			memcpy(&value, stretch.bytes + offset, sizeof(value));
+			err = add_word(words->target, index, range, stretch.start + offset, value,
+				       roots);
 			if (err)
 				return err;
-			done += part;
-			hawk_progress_add(part * HAWK_WORD_BYTES);
+			hawk_progress_pass(&told, stretch.start + offset - range->start);
 		}
 		roots->scanned_bytes[range->kind] += stretch.words * HAWK_WORD_BYTES;
 	}
@@ -241,13 +229,10 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 				   struct told *told)
 {
 	CLEANUP(ranges) struct hawk_root_ranges ranges = {0};
-	CLEANUP(free_ptr) struct hawk_candidates *candidates = calloc(1, sizeof(*candidates));
 	struct hawk_progress progress;
 	struct hawk_words words;
 	struct hawk_error *err;
 
-	if (!candidates)
-		return &hawk_enomem;
 	err = hawk_root_ranges_find(target, index, plan, &ranges);
 	if (!err && ranges.count)
 		qsort(ranges.items, ranges.count, sizeof(*ranges.items), compare);
@@ -255,7 +240,7 @@ static struct hawk_error *scan_all(const struct hawk_target *target,
 	hawk_words_init(&words, target);
 	for (size_t i = 0; !err && i < ranges.count; i++)
 		if (ranges.items[i].kind < HAWK_ROOT_KINDS)
-			err = scan_range(&words, index, &ranges.items[i], candidates, roots);
+			err = scan_range(&words, index, &ranges.items[i], roots);
 	hawk_words_deinit(&words);
 	hawk_progress_end(&progress);
 	for (unsigned kind = 0; kind < HAWK_ROOT_KINDS; kind++)
