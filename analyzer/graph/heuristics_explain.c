@@ -130,8 +130,7 @@ static bool has_length_prefix(struct hawk_explainer *explainer, uint64_t start, 
 	struct hawk_length_prefix prefix;
 	uint32_t behind = 0;
 
-	return hawk_length_prefix_possible(offset) &&
-	       read_bytes(explainer, start, header, offset) &&
+	return offset <= sizeof(header) && read_bytes(explainer, start, header, offset) &&
 	       hawk_length_prefix_fits(header, offset, size, &prefix) &&
 	       read_bytes(explainer, start + prefix.end, &behind, prefix.zeros) && !behind;
 }

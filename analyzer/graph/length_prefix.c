@@ -164,26 +164,6 @@ static bool is_python_values(const uint8_t *header, uint64_t header_bytes, uint6
 	return true;
 }
 
-bool hawk_length_prefix_possible(uint64_t header_bytes)
-{
-	switch (header_bytes) {
-	case SDS_5_BYTES:
-	case SDS_8_BYTES:
-	case U32_BYTES:
-	case SDS_16_BYTES:
-	case U64_BYTES:
-	case SDS_32_BYTES:
-	case 2 * PYTHON_STEP:
-	case SDS_64_BYTES:
-	case MARIADB_BYTES:
-	case BOX_BYTES:
-	case TALLOC_BYTES:
-		return true;
-	default:
-		return false;
-	}
-}
-
 bool hawk_length_prefix_fits(const uint8_t *header, uint64_t header_bytes, uint64_t block_bytes,
 			     struct hawk_length_prefix *ret)
 {

@@ -22,9 +22,6 @@ struct hawk_length_prefix {
 	unsigned zeros; /**< bytes that are 0 there, up to 4; perhaps behind the requested bytes */
 };
 
-/** Whether some layout has a header of so many bytes: of others nothing need be read. */
-bool hawk_length_prefix_possible(uint64_t header_bytes);
-
 /**
  * Whether the `header_bytes` bytes in front of a pointer, which begin a block of `block_bytes`
  * requested bytes, are such a header. True: `*ret` is left to be looked at.
