@@ -36,26 +36,6 @@ static void print(struct hawk_session *session, const struct hawk_growth_report 
 	hawk_report_json_end(growth->pointers, &json);
 }
 
-/** What sites retain: text says what by all pointers, JSON both. */
-static struct hawk_error *find_retained(struct hawk_session *session, bool both,
-					struct hawk_site_retained **ret)
-{
-	size_t count = session->heap.site_count;
-	struct hawk_error *err;
-
-	if (both)
-		return hawk_session_retained_both(session, NULL, ret);
-	err = hawk_session_retained(session);
-	if (err)
-		return err;
-	*ret = calloc(count + 1, sizeof(**ret));
-	if (!*ret)
-		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++)
-		(*ret)[i].all_pointers = session->retained[i];
-	return NULL;
-}
-
 static struct hawk_error *judge(struct hawk_session *session,
 				const struct hawk_pointer_report *report)
 {
@@ -80,7 +60,7 @@ static struct hawk_error *judge(struct hawk_session *session,
 	report_doubt(session);
 	growth.ages = ages;
 	if (!err && !growth.filtered)
-		err = find_retained(session, session->settings->json, &retained);
+		err = hawk_session_retained(session, NULL, session->settings->json, &retained);
 	growth.retained = retained;
 	if (!err)
 		err = hawk_pointer_session_sites(session, &list);

@@ -144,7 +144,7 @@ static struct hawk_error *print_list(struct hawk_session *session,
 	struct hawk_error *err = hawk_pointer_session_sites(session, &list);
 
 	if (!err)
-		err = hawk_session_retained_both(session, blocks, &retained);
+		err = hawk_session_retained(session, blocks, true, &retained);
 	report->retained = retained;
 	if (!err) {
 		hawk_report_retained_sort(report, &list);

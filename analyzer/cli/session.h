@@ -14,7 +14,6 @@
 #include "hawk/analysis/paths.h"
 #include "hawk/report/report.h"
 #include "hawk/analysis/site_freed.h"
-#include "hawk/analysis/site_graph.h"
 
 struct hawk_session {
 	struct hawk_findings findings;
@@ -29,9 +28,7 @@ struct hawk_session {
 	struct hawk_findings graph_findings; /**< that have not been said */
 	struct hawk_reach reach;             /**< by all pointers */
 	struct hawk_dominators dominators;
-	uint64_t *retained; /**< by site, by all pointers; NULL before hawk_session_retained() */
 	struct hawk_paths paths;
-	struct hawk_site_graph site_graph;
 	struct hawk_block_types *types; /**< NULL before hawk_session_types() */
 	bool has_table;                 /**< of the heap: table and sites, */
 	bool has_heap;                  /**< and all else */
@@ -39,7 +36,6 @@ struct hawk_session {
 	bool has_reach;
 	bool has_dominators;
 	bool has_paths;
-	bool has_site_graph;
 
 	const struct hawk_settings *settings; /**< of the question that is being answered */
 	int code;                             /**< exit code, as far as the verb sets it */
@@ -84,18 +80,15 @@ struct hawk_error *hawk_session_reach(struct hawk_session *session);
 /** By all pointers or by start pointers: one of them at a time is kept, because two would be most
  * of the memory. */
 struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum hawk_edges edges);
-struct hawk_error *hawk_session_retained(struct hawk_session *session);
 struct hawk_error *hawk_session_paths(struct hawk_session *session);
-/** Reads. */
-struct hawk_error *hawk_session_site_graph(struct hawk_session *session);
 
 /** HAWK_ERROR_NOT_FOUND if a process was released, so that its memory cannot be read any more. */
 struct hawk_error *hawk_session_readable(const struct hawk_session *session);
 
-/** What sites retain both ways, by those of their blocks in `chosen` (NULL = all): a lower bound;
- * caller frees. Leaves the dominators by all pointers. */
-struct hawk_error *hawk_session_retained_both(struct hawk_session *session, const uint64_t *chosen,
-					      struct hawk_site_retained **ret);
+/** What sites retain by all pointers, with `both` by start pointers, too; by those of their blocks
+ * in `chosen` (NULL = all): a lower bound; caller frees. Leaves the dominators by all pointers. */
+struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
+					 bool both, struct hawk_site_retained **ret);
 
 /** The blocks that `filter` lets pass; zeros if that is NULL: all. Reads if types are asked for. */
 struct hawk_error *hawk_session_choose(struct hawk_session *session,

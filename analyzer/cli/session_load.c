@@ -52,16 +52,13 @@ void hawk_session_drop_heap(struct hawk_session *session)
 {
 	hawk_block_types_destroy(session->types);
 	session->types = NULL;
-	hawk_site_graph_deinit(&session->site_graph);
 	hawk_paths_deinit(&session->paths);
-	free(session->retained);
-	session->retained = NULL;
 	drop_dominators(session);
 	hawk_reach_deinit(&session->reach);
 	hawk_graph_deinit(&session->graph);
 	hawk_heap_deinit(&session->heap);
 	session->has_table = session->has_heap = session->has_graph = session->has_reach = false;
-	session->has_paths = session->has_site_graph = false;
+	session->has_paths = false;
 }
 
 /** Whoever asks for more than counts by site. */
@@ -194,53 +191,38 @@ struct hawk_error *hawk_session_dominators(struct hawk_session *session, enum ha
 	return err;
 }
 
-/** Of the dominators that are there; caller frees. */
-static struct hawk_error *sum_by_site(const struct hawk_session *session, const uint64_t *chosen,
-				      uint64_t **ret)
+/** Adds up what sites retain by `edges`; caller frees. */
+static struct hawk_error *sum_by_site(struct hawk_session *session, enum hawk_edges edges,
+				      const uint64_t *chosen, uint64_t **ret)
 {
-	struct hawk_error *err;
+	struct hawk_error *err = hawk_session_dominators(session, edges);
 
+	if (err)
+		return err;
 	*ret = calloc(session->heap.site_count + 1, sizeof(**ret));
 	if (!*ret)
 		return &hawk_enomem;
-	err = hawk_dominators_retained_by_site(&session->dominators, &session->heap, chosen, *ret);
-	if (err) {
-		free(*ret);
-		*ret = NULL;
-	}
-	return err;
+	return hawk_dominators_retained_by_site(&session->dominators, &session->heap, chosen, *ret);
 }
 
-struct hawk_error *hawk_session_retained(struct hawk_session *session)
-{
-	struct hawk_error *err;
-
-	if (session->retained)
-		return NULL;
-	err = hawk_session_dominators(session, HAWK_EDGES_ALL);
-	return err ? err : sum_by_site(session, NULL, &session->retained);
-}
-
-struct hawk_error *hawk_session_retained_both(struct hawk_session *session, const uint64_t *chosen,
-					      struct hawk_site_retained **ret)
+struct hawk_error *hawk_session_retained(struct hawk_session *session, const uint64_t *chosen,
+					 bool both, struct hawk_site_retained **ret)
 {
 	CLEANUP(free_ptr) uint64_t *start = NULL;
 	CLEANUP(free_ptr) uint64_t *all = NULL;
-	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
+	struct hawk_error *err = NULL;
 
+	if (both)
+		err = sum_by_site(session, HAWK_EDGES_START_ONLY, chosen, &start);
 	if (!err)
-		err = sum_by_site(session, chosen, &start);
-	if (!err)
-		err = hawk_session_dominators(session, HAWK_EDGES_ALL);
-	if (!err)
-		err = sum_by_site(session, chosen, &all);
+		err = sum_by_site(session, HAWK_EDGES_ALL, chosen, &all);
 	if (err)
 		return err;
 	*ret = calloc(session->heap.site_count + 1, sizeof(**ret));
 	if (!*ret)
 		return &hawk_enomem;
 	for (size_t i = 0; i < session->heap.site_count; i++)
-		(*ret)[i] = (struct hawk_site_retained){all[i], start[i]};
+		(*ret)[i] = (struct hawk_site_retained){all[i], both ? start[i] : 0};
 	return NULL;
 }
 
@@ -252,19 +234,6 @@ struct hawk_error *hawk_session_paths(struct hawk_session *session)
 		return err;
 	err = hawk_paths_find(&session->graph, &session->paths);
 	session->has_paths = !err;
-	return err;
-}
-
-struct hawk_error *hawk_session_site_graph(struct hawk_session *session)
-{
-	struct hawk_error *err = hawk_session_graph(session);
-
-	if (err || session->has_site_graph)
-		return err;
-	err = hawk_session_readable(session);
-	if (!err)
-		err = hawk_site_graph_make(&session->graph, NULL, &session->site_graph);
-	session->has_site_graph = !err;
 	return err;
 }
 

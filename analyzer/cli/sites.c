@@ -5,37 +5,21 @@
  */
 #include "pointer_session.h"
 
-/** What the verb answers with; where blocks are chosen, a site graph of its own. */
-struct fold {
-	const struct hawk_site_graph *graph;
-	struct hawk_site_graph own;
-	struct hawk_block_choice choice;
-};
-
-static struct hawk_error *fold_chosen(struct hawk_session *session, struct fold *fold)
+/** Of all blocks, or of those that the settings choose. */
+static struct hawk_error *fold(struct hawk_session *session, struct hawk_block_choice *choice,
+			       struct hawk_site_graph *ret)
 {
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err = hawk_session_graph(session);
 
-	fold->graph = &fold->own;
-	if (!err && session->heap.table)
+	if (!err && session->heap.table && hawk_settings_choose_blocks(session->settings))
 		err = hawk_session_filter(session, &filter);
 	if (!err)
-		err = hawk_session_choose(session, filter, &fold->choice);
+		err = hawk_session_choose(session, filter, choice);
 	hawk_block_filter_destroy(filter);
-	if (!err && fold->choice.blocks)
+	if (!err)
 		err = hawk_session_readable(session);
-	if (!err && fold->choice.blocks)
-		err = hawk_site_graph_make(&session->graph, fold->choice.blocks, &fold->own);
-	return err;
-}
-
-static struct hawk_error *fold_sites(struct hawk_session *session, struct fold *fold)
-{
-	if (hawk_settings_choose_blocks(session->settings))
-		return fold_chosen(session, fold);
-	fold->graph = &session->site_graph;
-	return hawk_session_site_graph(session);
+	return err ? err : hawk_site_graph_make(&session->graph, choice->blocks, ret);
 }
 
 static struct hawk_error *print(struct hawk_session *session,
@@ -66,21 +50,22 @@ static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_pointer_report report = {0};
 	struct hawk_site_list list = {0};
-	struct fold fold = {0};
-	struct hawk_error *err = fold_sites(session, &fold);
+	struct hawk_block_choice choice = {0};
+	struct hawk_site_graph graph = {0};
+	struct hawk_error *err = fold(session, &choice, &graph);
 
 	if (!err)
 		err = hawk_pointer_session_open(session, &report);
 	err = hawk_session_release(session, err);
-	report.chosen = fold.choice.sites;
+	report.chosen = choice.sites;
 	if (!err)
 		err = hawk_pointer_session_sites(session, &list);
 	if (!err)
-		err = print(session, &report, fold.graph, &list);
+		err = print(session, &report, &graph, &list);
 	hawk_site_list_deinit(&list);
 	hawk_pointer_session_deinit(&report);
-	hawk_block_choice_deinit(&fold.choice);
-	hawk_site_graph_deinit(&fold.own);
+	hawk_block_choice_deinit(&choice);
+	hawk_site_graph_deinit(&graph);
 	return err;
 }
 

@@ -22,7 +22,7 @@ static struct hawk_error *load(void *context, unsigned needs)
 
 static struct hawk_error *retained(void *context, struct hawk_site_retained **ret)
 {
-	return hawk_session_retained_both(context, NULL, ret);
+	return hawk_session_retained(context, NULL, true, ret);
 }
 
 static enum hawk_sql_format format_of(const struct hawk_settings *settings)
