@@ -6,7 +6,7 @@
 #include "hawk/base/memory.h"
 #include "hawk/report/suspects.h"
 #include "leaks.h"
-#include "pointer_session.h"
+#include "session.h"
 
 /** Numbers of choices: "scope" of --by, "cum" of --sort. */
 enum { BY_SCOPE = 5, SORT_CUM = 4 };
@@ -18,7 +18,6 @@ enum { TOP = 10, SCHEMAS = 3, BY_TREE = 4 };
 
 /** For the end of the answer. */
 struct suspects {
-	struct hawk_pointer_report pointers;
 	struct hawk_suspects suspects;
 	struct hawk_text target; /**< of commands */
 	struct hawk_text skipped;
@@ -162,7 +161,7 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 
 	if (!err)
-		err = hawk_pointer_session_open(session, &ret->pointers);
+		err = hawk_session_report(session);
 	if (!err)
 		err = hawk_suspects_find(&ret->suspects, session->settings->full);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
@@ -187,7 +186,7 @@ static struct hawk_error *find_suspects(struct hawk_session *session, struct sus
 	append_refusal(session, ret->target.bytes ? ret->target.bytes : "", &ret->skipped);
 	if (ret->target.failed || ret->skipped.failed)
 		return &hawk_enomem;
-	ret->suspects.pointers = &ret->pointers;
+	ret->suspects.pointers = &session->report;
 	ret->suspects.target = ret->target.bytes;
 	ret->suspects.skipped = ret->skipped.size ? ret->skipped.bytes : NULL;
 	return ret->suspects.skipped ? NULL : make_suspects(session, ret);
@@ -196,7 +195,6 @@ static struct hawk_error *find_suspects(struct hawk_session *session, struct sus
 static void deinit_suspects(struct suspects *suspects)
 {
 	hawk_suspects_deinit(&suspects->suspects);
-	hawk_pointer_session_deinit(&suspects->pointers);
 	hawk_text_deinit(&suspects->target);
 	hawk_text_deinit(&suspects->skipped);
 }

@@ -28,6 +28,7 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 	session->answer_complete = false;
 	session->code = HAWK_EXIT_OK;
 	err = hawk_session_release(session, verb->answer(session));
+	hawk_session_close_report(session);
 	hawk_bar_clear(&session->bar);
 	if (err) {
 		int code = hawk_fail(err);

@@ -200,6 +200,8 @@ extern const struct hawk_option hawk_common_options[];
 extern const struct hawk_option hawk_wish_options[];
 extern const struct hawk_option hawk_target_options[];
 extern const struct hawk_option hawk_color_options[];
+/** The options --pid, --top, --depth, --full, --threads and --json. */
+extern const struct hawk_option hawk_pointer_options[];
 
 const struct hawk_verb *hawk_verb_find(const char *name);
 

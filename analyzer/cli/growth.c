@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
-#include "pointer_session.h"
+#include "session.h"
 #include "hawk/report/growth.h"
 
 /** A core's life whose end is not noted, and which may have gone on idle. */
@@ -36,48 +36,39 @@ static void print(struct hawk_session *session, const struct hawk_growth_report 
 	hawk_report_json_end(growth->pointers, &json);
 }
 
-static struct hawk_error *judge(struct hawk_session *session,
-				const struct hawk_pointer_report *report)
+static struct hawk_error *answer(struct hawk_session *session)
 {
+	const struct hawk_settings *settings = session->settings;
 	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
 	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
 	struct hawk_site_list list = {0};
 	struct hawk_growth_report growth = {
-		.pointers = report,
+		.pointers = &session->report,
 		.list = &list,
-		.filtered = hawk_settings_choose_blocks(session->settings),
-		.only = session->settings->by ? (enum hawk_growth_verdict)session->settings->by
-					      : HAWK_GROWTH_UNCLEAR,
+		.filtered = hawk_settings_choose_blocks(settings),
+		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
 	struct hawk_block_choice choice = {0};
-	struct hawk_error *err =
-		hawk_session_choose(session, growth.filtered ? report->filter : NULL, &choice);
+	struct hawk_error *err = hawk_session_reach_report(session, false);
 
+	if (!err && growth.filtered)
+		err = hawk_session_choose(session, session->report.filter, &choice);
 	if (!err)
-		err = hawk_site_ages_make(report->heap, report->reach, choice.blocks, &ages);
+		err = hawk_site_ages_make(&session->heap, &session->reach, choice.blocks, &ages);
 	hawk_block_choice_deinit(&choice);
 	err = hawk_session_release(session, err);
+	if (err)
+		return err;
 	report_doubt(session);
 	growth.ages = ages;
-	if (!err && !growth.filtered)
-		err = hawk_session_retained(session, NULL, session->settings->json, &retained);
+	if (!growth.filtered)
+		err = hawk_session_retained(session, NULL, settings->json, &retained);
 	growth.retained = retained;
 	if (!err)
-		err = hawk_pointer_session_sites(session, &list);
+		err = hawk_session_list_sites(session, &list);
 	if (!err)
 		print(session, &growth);
 	hawk_site_list_deinit(&list);
-	return err;
-}
-
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_reach(session, false, &report);
-
-	if (!err)
-		err = judge(session, &report);
-	hawk_pointer_session_deinit(&report);
 	return err;
 }
 

@@ -4,19 +4,17 @@
  * hawk-core merge-paths: why a site's blocks are alive.
  */
 #include "hawk/base/cleanup.h"
-#include "pointer_session.h"
+#include "session.h"
 #include "hawk/analysis/site_tree.h"
 
-static struct hawk_error *print(struct hawk_session *session,
-				const struct hawk_pointer_report *report,
-				const struct hawk_tree_roots *groups,
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_tree_roots *groups,
 				const struct hawk_site_tree *tree)
 {
 	struct hawk_error *err;
 	struct hawk_json json;
 
 	if (session->settings->folded) {
-		hawk_report_tree_folded(report, groups, tree, session->output);
+		hawk_report_tree_folded(&session->report, groups, tree, session->output);
 		return NULL;
 	}
 	if (!session->settings->json && !session->heap.table) {
@@ -30,23 +28,23 @@ static struct hawk_error *print(struct hawk_session *session,
 		hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
 				    hawk_quantity_count(count).text, count == 1 ? "" : "s");
 		if (count)
-			hawk_report_tree(report, groups, tree, &session->screen);
+			hawk_report_tree(&session->report, groups, tree, &session->screen);
 		else
-			hawk_report_put_none(report, &session->screen);
+			hawk_report_put_none(&session->report, &session->screen);
 		return NULL;
 	}
-	hawk_report_json_begin(report, &json, session->output, "hawk-core/merge-paths", 2);
-	err = hawk_report_tree_json(report, groups, tree, &json);
-	hawk_report_json_end(report, &json);
+	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/merge-paths",
+			       2);
+	err = hawk_report_tree_json(&session->report, groups, tree, &json);
+	hawk_report_json_end(&session->report, &json);
 	return err;
 }
 
-static struct hawk_error *make(struct hawk_session *session,
-			       const struct hawk_pointer_report *report,
-			       const struct hawk_tree_roots *groups, struct hawk_site_tree *ret)
+static struct hawk_error *make(struct hawk_session *session, const struct hawk_tree_roots *groups,
+			       struct hawk_site_tree *ret)
 {
 	struct hawk_block_choice choice = {0};
-	struct hawk_error *err = hawk_session_choose(session, report->filter, &choice);
+	struct hawk_error *err = hawk_session_choose(session, session->report.filter, &choice);
 
 	if (!err)
 		err = hawk_session_paths(session);
@@ -57,30 +55,20 @@ static struct hawk_error *make(struct hawk_session *session,
 	return err;
 }
 
-static struct hawk_error *merge(struct hawk_session *session,
-				const struct hawk_pointer_report *report)
+static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {0};
-	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
+	struct hawk_error *err = hawk_session_reach_report(session, false);
 
 	if (!err)
-		err = make(session, report, &groups, &tree);
+		err = hawk_tree_roots_make(session->report.roots, &groups);
 	if (!err)
-		err = print(session, report, &groups, &tree);
+		err = make(session, &groups, &tree);
+	if (!err)
+		err = print(session, &groups, &tree);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
-	return err;
-}
-
-static struct hawk_error *answer(struct hawk_session *session)
-{
-	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_reach(session, false, &report);
-
-	if (!err)
-		err = merge(session, &report);
-	hawk_pointer_session_deinit(&report);
 	return err;
 }
 

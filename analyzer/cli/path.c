@@ -5,7 +5,7 @@
  */
 #include "hawk/analysis/block_order.h"
 #include "hawk/base/cleanup.h"
-#include "pointer_session.h"
+#include "session.h"
 
 /** The block at an address, or none. Of a carved block, what stands for it, as paths will be asked
  * for. */
@@ -28,8 +28,7 @@ static void print_findings(struct hawk_session *session)
 	session->findings_said = session->findings.count;
 }
 
-static struct hawk_error *print_text(struct hawk_session *session,
-				     const struct hawk_pointer_report *report)
+static struct hawk_error *print_text(struct hawk_session *session)
 {
 	const struct hawk_settings *settings = session->settings;
 	const struct hawk_paths *paths = &session->paths;
@@ -41,7 +40,7 @@ static struct hawk_error *print_text(struct hawk_session *session,
 		if (i)
 			hawk_output_puts(session->output, "\n");
 		hawk_quantity_parse_hex(settings->operands[i], &address);
-		err = hawk_report_path(report, paths, address, &session->screen);
+		err = hawk_report_path(&session->report, paths, address, &session->screen);
 		unreached |= !err && !hawk_paths_lead_to(paths, block_at(&session->heap,
 									 settings->operands[i]));
 	}
@@ -50,22 +49,21 @@ static struct hawk_error *print_text(struct hawk_session *session,
 	return err;
 }
 
-static struct hawk_error *print_json(struct hawk_session *session,
-				     const struct hawk_pointer_report *report)
+static struct hawk_error *print_json(struct hawk_session *session)
 {
 	const struct hawk_settings *settings = session->settings;
 	struct hawk_error *err = NULL;
 	struct hawk_json json;
 	uint64_t address;
 
-	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
+	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/path", 4);
 	hawk_json_put_array(&json, "addresses");
 	for (int i = 0; i < settings->count && !err; i++) {
 		hawk_quantity_parse_hex(settings->operands[i], &address);
-		err = hawk_report_path_json(report, &session->paths, address, &json);
+		err = hawk_report_path_json(&session->report, &session->paths, address, &json);
 	}
 	hawk_json_array_end(&json);
-	hawk_report_json_end(report, &json);
+	hawk_report_json_end(&session->report, &json);
 	return err;
 }
 
@@ -85,8 +83,7 @@ static struct hawk_error *prepare_addresses(struct hawk_session *session)
 }
 
 /** To addresses; to none, if filters were given and nothing was traced. */
-static struct hawk_error *print_addresses(struct hawk_session *session,
-					  const struct hawk_pointer_report *report)
+static struct hawk_error *print_addresses(struct hawk_session *session)
 {
 	struct hawk_error *err = NULL;
 
@@ -98,9 +95,9 @@ static struct hawk_error *print_addresses(struct hawk_session *session,
 	if (err)
 		return err;
 	if (session->settings->json)
-		return print_json(session, report);
+		return print_json(session);
 	if (session->settings->count)
-		return print_text(session, report);
+		return print_text(session);
 	hawk_report_put_unknown(session->target, &session->screen, "Paths",
 				"see why blocks are alive");
 	return NULL;
@@ -121,7 +118,6 @@ static struct hawk_error *prepare_targets(const struct hawk_path_targets *target
 }
 
 static struct hawk_error *print_targets(struct hawk_session *session,
-					const struct hawk_pointer_report *report,
 					const struct hawk_paths *paths,
 					const struct hawk_path_targets *targets)
 {
@@ -129,34 +125,34 @@ static struct hawk_error *print_targets(struct hawk_session *session,
 	struct hawk_json json;
 
 	if (!session->settings->json) {
-		err = hawk_report_paths(report, paths, targets, &session->screen);
+		err = hawk_report_paths(&session->report, paths, targets, &session->screen);
 		if (!err && targets->unreached.objects)
 			print_findings(session);
 		return err;
 	}
-	hawk_report_json_begin(report, &json, session->output, "hawk-core/path", 4);
-	err = hawk_report_paths_json(report, paths, targets, &json);
-	hawk_report_json_end(report, &json);
+	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/path", 4);
+	err = hawk_report_paths_json(&session->report, paths, targets, &json);
+	hawk_report_json_end(&session->report, &json);
 	return err;
 }
 
 /** To the blocks that the filter chooses: one search for all of them. */
-static struct hawk_error *print_chosen(struct hawk_session *session,
-				       const struct hawk_pointer_report *report)
+static struct hawk_error *print_chosen(struct hawk_session *session)
 {
 	struct hawk_path_targets targets = {0};
 	struct hawk_paths *paths = &session->paths;
 	struct hawk_error *err = hawk_session_paths(session);
 
 	if (!err)
-		err = hawk_path_targets_choose(report, paths, session->screen.full, &targets);
+		err = hawk_path_targets_choose(&session->report, paths, session->screen.full,
+					       &targets);
 	if (!err)
 		err = prepare_targets(&targets, paths);
 	/* As for an address: it may lie in what is missing. */
 	if (!err && !targets.all.objects && !hawk_findings_partial(&session->findings))
 		session->code = HAWK_EXIT_CONDITION;
 	if (!err)
-		err = print_targets(session, report, paths, &targets);
+		err = print_targets(session, paths, &targets);
 	hawk_path_targets_deinit(&targets);
 	return err;
 }
@@ -178,13 +174,10 @@ static struct hawk_error *check(struct hawk_settings *settings)
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
-	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_reach(session, true, &report);
+	struct hawk_error *err = hawk_session_reach_report(session, true);
 
 	if (!err)
-		err = report.filter ? print_chosen(session, &report)
-				    : print_addresses(session, &report);
-	hawk_pointer_session_deinit(&report);
+		err = session->report.filter ? print_chosen(session) : print_addresses(session);
 	return err;
 }
 

@@ -3,10 +3,9 @@
  * @file
  * hawk-core refs: who points at a block.
  */
-#include "pointer_session.h"
+#include "session.h"
 
-static struct hawk_error *print_text(struct hawk_session *session,
-				     const struct hawk_pointer_report *report)
+static struct hawk_error *print_text(struct hawk_session *session)
 {
 	const struct hawk_settings *settings = session->settings;
 	struct hawk_error *err = NULL;
@@ -16,41 +15,37 @@ static struct hawk_error *print_text(struct hawk_session *session,
 		if (i)
 			hawk_output_puts(session->output, "\n");
 		hawk_quantity_parse_hex(settings->operands[i], &address);
-		err = hawk_report_refs(report, address, &session->screen);
+		err = hawk_report_refs(&session->report, address, &session->screen);
 	}
 	return err;
 }
 
-static struct hawk_error *print_json(struct hawk_session *session,
-				     const struct hawk_pointer_report *report)
+static struct hawk_error *print_json(struct hawk_session *session)
 {
 	const struct hawk_settings *settings = session->settings;
 	struct hawk_error *err = NULL;
 	struct hawk_json json;
 	uint64_t address;
 
-	hawk_report_json_begin(report, &json, session->output, "hawk-core/refs", 4);
+	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/refs", 4);
 	hawk_json_put_array(&json, "addresses");
 	for (int i = 0; i < settings->count && !err; i++) {
 		hawk_quantity_parse_hex(settings->operands[i], &address);
-		err = hawk_report_refs_json(report, address, &json);
+		err = hawk_report_refs_json(&session->report, address, &json);
 	}
 	hawk_json_array_end(&json);
-	hawk_report_json_end(report, &json);
+	hawk_report_json_end(&session->report, &json);
 	return err;
 }
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
-	struct hawk_pointer_report report = {0};
 	struct hawk_error *err = hawk_session_graph(session);
 
 	if (!err)
-		err = hawk_pointer_session_open(session, &report);
+		err = hawk_session_report(session);
 	if (!err)
-		err = session->settings->json ? print_json(session, &report)
-					      : print_text(session, &report);
-	hawk_pointer_session_deinit(&report);
+		err = session->settings->json ? print_json(session) : print_text(session);
 	return err;
 }
 

@@ -7,7 +7,7 @@
 
 #include "hawk/analysis/block_choice.h"
 #include "hawk/base/cleanup.h"
-#include "pointer_session.h"
+#include "session.h"
 #include "hawk/analysis/site_freed.h"
 #include "hawk/analysis/site_tree.h"
 
@@ -17,34 +17,32 @@ enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 enum { EXACT_SITES = 10, EXACT_MAX = 100 };
 
 /** The tree as text. */
-static void put_tree(struct hawk_session *session, const struct hawk_pointer_report *report,
-		     const struct hawk_tree_roots *groups, const struct hawk_site_tree *tree)
+static void put_tree(struct hawk_session *session, const struct hawk_tree_roots *groups,
+		     const struct hawk_site_tree *tree)
 {
 	const struct hawk_screen *screen = &session->screen;
 	const char *by_sites = session->settings->by == BY_TREE ? ", then by sites" : "";
-	struct hawk_chosen chosen = hawk_report_chosen(report);
+	struct hawk_chosen chosen = hawk_report_chosen(&session->report);
 
-	if (!report->chosen)
+	if (!session->report.chosen)
 		hawk_screen_heading(screen, "Retained by roots%s", by_sites);
 	else
 		hawk_screen_heading(screen, "Retained by %s chosen block%s (%s), by roots%s",
 				    hawk_quantity_count(chosen.objects).text,
 				    chosen.objects == 1 ? "" : "s",
 				    hawk_quantity_bytes(chosen.bytes).text, by_sites);
-	if (report->chosen && !chosen.objects)
-		hawk_report_put_none(report, screen);
+	if (session->report.chosen && !chosen.objects)
+		hawk_report_put_none(&session->report, screen);
 	else if (session->settings->by == BY_TREE)
-		hawk_report_tree(report, groups, tree, screen);
+		hawk_report_tree(&session->report, groups, tree, screen);
 	else
-		hawk_report_retained_roots(report, groups, tree, screen);
+		hawk_report_retained_roots(&session->report, groups, tree, screen);
 }
 
 /** The blocks that the filter lets pass. A process may run on then. */
-static struct hawk_error *choose(struct hawk_session *session,
-				 const struct hawk_pointer_report *report,
-				 struct hawk_block_choice *ret)
+static struct hawk_error *choose(struct hawk_session *session, struct hawk_block_choice *ret)
 {
-	struct hawk_error *err = hawk_session_choose(session, report->filter, ret);
+	struct hawk_error *err = hawk_session_choose(session, session->report.filter, ret);
 
 	err = hawk_session_release(session, err);
 	if (err)
@@ -70,39 +68,35 @@ static struct hawk_error *make_tree(struct hawk_session *session,
 }
 
 static struct hawk_error *print_tree(struct hawk_session *session,
-				     const struct hawk_pointer_report *report,
 				     const struct hawk_tree_roots *groups,
 				     const struct hawk_site_tree *tree, struct hawk_json *json)
 {
 	if (json) {
-		hawk_report_json_chosen(report, json);
-		return hawk_report_tree_json(report, groups, tree, json);
+		hawk_report_json_chosen(&session->report, json);
+		return hawk_report_tree_json(&session->report, groups, tree, json);
 	}
 	if (session->settings->folded)
-		hawk_report_tree_folded(report, groups, tree, session->output);
+		hawk_report_tree_folded(&session->report, groups, tree, session->output);
 	else
-		put_tree(session, report, groups, tree);
+		put_tree(session, groups, tree);
 	return NULL;
 }
 
 /** For BY_ROOT and BY_TREE. */
-static struct hawk_error *print_trees(struct hawk_session *session,
-				      const struct hawk_pointer_report *report,
-				      struct hawk_json *json)
+static struct hawk_error *print_trees(struct hawk_session *session, struct hawk_json *json)
 {
-	struct hawk_pointer_report chosen = *report;
 	struct hawk_block_choice choice = {0};
 	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {.both = json || !session->settings->folded};
-	struct hawk_error *err = hawk_tree_roots_make(report->roots, &groups);
+	struct hawk_error *err = hawk_tree_roots_make(session->report.roots, &groups);
 
-	if (!err && report->filter)
-		err = choose(session, report, &choice);
-	chosen.chosen = choice.sites;
+	if (!err && session->report.filter)
+		err = choose(session, &choice);
+	session->report.chosen = choice.sites;
 	if (!err)
 		err = make_tree(session, &groups, choice.blocks, &tree);
 	if (!err)
-		err = print_tree(session, &chosen, &groups, &tree, json);
+		err = print_tree(session, &groups, &tree, json);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
 	hawk_block_choice_deinit(&choice);
@@ -134,85 +128,78 @@ static struct hawk_error *find_exact(struct hawk_session *session, size_t top,
 }
 
 /** By all blocks, or those that the filter lets pass. */
-static struct hawk_error *print_list(struct hawk_session *session,
-				     struct hawk_pointer_report *report, const uint64_t *blocks,
+static struct hawk_error *print_list(struct hawk_session *session, const uint64_t *blocks,
 				     struct hawk_json *json)
 {
 	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
 	CLEANUP(free_ptr) uint64_t *exact = NULL;
 	struct hawk_site_list list;
-	struct hawk_error *err = hawk_pointer_session_sites(session, &list);
+	struct hawk_error *err = hawk_session_list_sites(session, &list);
 
 	if (!err)
 		err = hawk_session_retained(session, blocks, true, &retained);
-	report->retained = retained;
+	session->report.retained = retained;
 	if (!err) {
-		hawk_report_retained_sort(report, &list);
-		err = find_exact(session, report->top, blocks, &list, retained, &exact);
+		hawk_report_retained_sort(&session->report, &list);
+		err = find_exact(session, session->report.top, blocks, &list, retained, &exact);
 	}
-	report->exact = exact;
+	session->report.exact = exact;
 	if (!err) {
-		hawk_report_retained_sort(report, &list);
+		hawk_report_retained_sort(&session->report, &list);
 		if (json)
-			hawk_report_retained_sites_json(report, &list, json);
+			hawk_report_retained_sites_json(&session->report, &list, json);
 		else
-			hawk_report_retained_sites(report, &list, &session->screen);
+			hawk_report_retained_sites(&session->report, &list, &session->screen);
 	}
 	hawk_site_list_deinit(&list);
 	return err;
 }
 
-static struct hawk_error *print_sites(struct hawk_session *session,
-				      const struct hawk_pointer_report *report,
-				      struct hawk_json *json)
+static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_json *json)
 {
-	struct hawk_pointer_report chosen = *report;
 	struct hawk_block_choice choice = {0};
 	struct hawk_error *err = NULL;
 
-	if (hawk_settings_choose_blocks(session->settings) && report->filter)
-		err = choose(session, report, &choice);
-	chosen.chosen = choice.sites;
+	if (hawk_settings_choose_blocks(session->settings) && session->report.filter)
+		err = choose(session, &choice);
+	session->report.chosen = choice.sites;
 	if (!err)
-		err = print_list(session, &chosen, choice.blocks, json);
+		err = print_list(session, choice.blocks, json);
 	hawk_block_choice_deinit(&choice);
 	return err;
 }
 
 /** Which blocks is a matter of all pointers; those to starts come then. */
-static struct hawk_error *print_blocks(struct hawk_session *session,
-				       const struct hawk_pointer_report *report,
-				       struct hawk_json *json)
+static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk_json *json)
 {
 	const struct hawk_dominators *dominators = &session->dominators;
 	struct hawk_retained_blocks blocks = {0};
 	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 
 	if (!err)
-		err = hawk_retained_blocks_choose(report, json || session->screen.full, &blocks);
+		err = hawk_retained_blocks_choose(&session->report, json || session->screen.full,
+						  &blocks);
 	if (!err)
 		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
 	if (!err && json)
-		hawk_report_retained_blocks_json(report, &blocks, dominators, json);
+		hawk_report_retained_blocks_json(&session->report, &blocks, dominators, json);
 	else if (!err)
-		hawk_report_retained_blocks(report, &blocks, dominators, &session->screen);
+		hawk_report_retained_blocks(&session->report, &blocks, dominators,
+					    &session->screen);
 	hawk_retained_blocks_deinit(&blocks);
 	return err;
 }
 
-static struct hawk_error *print_one(struct hawk_session *session,
-				    const struct hawk_pointer_report *report,
-				    struct hawk_json *json)
+static struct hawk_error *print_one(struct hawk_session *session, struct hawk_json *json)
 {
 	if (session->settings->by >= BY_ROOT || session->settings->folded)
-		return print_trees(session, report, json);
+		return print_trees(session, json);
 	if (session->settings->by != BY_BLOCK)
-		return print_sites(session, report, json);
-	return print_blocks(session, report, json);
+		return print_sites(session, json);
+	return print_blocks(session, json);
 }
 
-static struct hawk_error *print(struct hawk_session *session,
-				const struct hawk_pointer_report *report)
+static struct hawk_error *print(struct hawk_session *session)
 {
 	struct hawk_error *err;
 	struct hawk_json json;
@@ -223,10 +210,10 @@ static struct hawk_error *print(struct hawk_session *session,
 		return NULL;
 	}
 	if (!session->settings->json)
-		return print_one(session, report, NULL);
-	hawk_report_json_begin(report, &json, session->output, "hawk-core/retained", 2);
-	err = print_one(session, report, &json);
-	hawk_report_json_end(report, &json);
+		return print_one(session, NULL);
+	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/retained", 2);
+	err = print_one(session, &json);
+	hawk_report_json_end(&session->report, &json);
 	return err;
 }
 
@@ -234,12 +221,10 @@ static struct hawk_error *answer(struct hawk_session *session)
 {
 	bool reads = session->settings->by == BY_BLOCK &&
 		     !session->settings->folded; // blocks that are shown
-	struct hawk_pointer_report report;
-	struct hawk_error *err = hawk_pointer_session_reach(session, reads, &report);
+	struct hawk_error *err = hawk_session_reach_report(session, reads);
 
 	if (!err)
-		err = print(session, &report);
-	hawk_pointer_session_deinit(&report);
+		err = print(session);
 	return err;
 }
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "hawk/base/cleanup.h"
-#include "pointer_session.h"
+#include "session.h"
 #include "hawk/report/schema.h"
 
 static struct hawk_error *check(struct hawk_settings *settings)
@@ -35,8 +35,7 @@ static void print(struct hawk_session *session, const struct hawk_schema_report 
 }
 
 /** Of a process that was not traced. */
-static void print_unknown(struct hawk_session *session, const struct hawk_pointer_report *pointers,
-			  const struct hawk_site_prefix *site)
+static void print_unknown(struct hawk_session *session, const struct hawk_site_prefix *site)
 {
 	struct hawk_json json;
 	char text[17] = "";
@@ -48,17 +47,16 @@ static void print_unknown(struct hawk_session *session, const struct hawk_pointe
 	}
 	if (site)
 		snprintf(text, sizeof(text), "%016llx", (unsigned long long)site->value);
-	hawk_report_json_begin(pointers, &json, session->output, "hawk-core/schema", 3);
+	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/schema", 3);
 	hawk_json_put_string(&json, "site", site ? text : NULL);
-	hawk_report_json_end(pointers, &json);
+	hawk_report_json_end(&session->report, &json);
 }
 
-static struct hawk_error *make(struct hawk_session *session,
-			       const struct hawk_pointer_report *pointers,
-			       const struct hawk_site_prefix *site)
+static struct hawk_error *make(struct hawk_session *session, const struct hawk_site_prefix *site)
 {
-	struct hawk_schema_report report = {.pointers = pointers, .type = session->settings->type};
-	struct hawk_choice_wish blocks = hawk_block_filter_choice(pointers->filter);
+	struct hawk_schema_report report = {.pointers = &session->report,
+					    .type = session->settings->type};
+	struct hawk_choice_wish blocks = hawk_block_filter_choice(session->report.filter);
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_schema_wish wish = {
 		.groups = (size_t)session->settings->top,
@@ -72,7 +70,7 @@ static struct hawk_error *make(struct hawk_session *session,
 		return err;
 	report.site = wish.site;
 	report.schema = &schema;
-	if (pointers->filter)
+	if (session->report.filter)
 		err = hawk_choice_bits_make(&session->heap, &blocks, false, &chosen);
 	wish.chosen = chosen;
 	if (!err)
@@ -93,16 +91,14 @@ static struct hawk_error *answer(struct hawk_session *session)
 {
 	const struct hawk_site_wish *wish = &session->settings->site;
 	const struct hawk_site_prefix *site = wish->given ? &wish->prefix : NULL;
-	struct hawk_pointer_report report = {0};
 	struct hawk_error *err = hawk_session_heap(session);
 
 	if (!err)
-		err = hawk_pointer_session_open(session, &report);
+		err = hawk_session_report(session);
 	if (!err && session->heap.table)
-		err = make(session, &report, site);
+		err = make(session, site);
 	else if (!err)
-		print_unknown(session, &report, site);
-	hawk_pointer_session_deinit(&report);
+		print_unknown(session, site);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "hawk/graph/dominators.h"
 #include "hawk/analysis/paths.h"
+#include "hawk/report/pointers.h"
 #include "hawk/report/report.h"
 #include "hawk/analysis/site_freed.h"
 
@@ -46,6 +47,7 @@ struct hawk_session {
 	const char *source;    /**< the core's path; NULL for a process */
 	struct hawk_output *output;
 	struct hawk_screen screen;
+	struct hawk_pointer_report report; /**< of the question; hawk_session_report() */
 	struct hawk_bar bar;
 };
 
@@ -107,6 +109,24 @@ bool hawk_settings_choose_blocks(const struct hawk_settings *settings);
 /** The filter for that, `*ret` = NULL if every block is wanted. Needs the table. */
 struct hawk_error *hawk_session_filter(struct hawk_session *session,
 				       struct hawk_block_filter **ret);
+
+/** Makes session->report of what the session has, the heap at least; without trees. Closed after
+ * the answer, or by the next one. */
+struct hawk_error *hawk_session_report(struct hawk_session *session);
+/** The same with graph and reach. A process runs on afterwards, unless types are to be read, or
+ * `reads` says so. */
+struct hawk_error *hawk_session_reach_report(struct hawk_session *session, bool reads);
+void hawk_session_close_report(struct hawk_session *session);
+
+/** The sites that hawk_wish_options choose by site, function and module. */
+struct hawk_error *hawk_session_list_sites(struct hawk_session *session,
+					   struct hawk_site_list *ret);
+
+/* For hawk_verb.check: expressions of hawk_wish_options are checked; and operands, which are
+ * addresses, or a site that becomes settings->site. */
+struct hawk_error *hawk_check_wish(struct hawk_settings *settings);
+struct hawk_error *hawk_check_addresses(struct hawk_settings *settings);
+struct hawk_error *hawk_check_site(struct hawk_settings *settings);
 
 /** After all reading: lets a process go on. Returns `err`, or that the process ended meanwhile,
  * which takes its place. */

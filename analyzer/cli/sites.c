@@ -3,7 +3,7 @@
  * @file
  * hawk-core sites: which sites' blocks hold which.
  */
-#include "pointer_session.h"
+#include "session.h"
 
 /** Of all blocks, or of those that the settings choose. */
 static struct hawk_error *fold(struct hawk_session *session, struct hawk_block_choice *choice,
@@ -22,20 +22,19 @@ static struct hawk_error *fold(struct hawk_session *session, struct hawk_block_c
 	return err ? err : hawk_site_graph_make(&session->graph, choice->blocks, ret);
 }
 
-static struct hawk_error *print(struct hawk_session *session,
-				const struct hawk_pointer_report *report,
-				const struct hawk_site_graph *graph, struct hawk_site_list *list)
+static struct hawk_error *print(struct hawk_session *session, const struct hawk_site_graph *graph,
+				struct hawk_site_list *list)
 {
 	struct hawk_error *err;
 	struct hawk_json json;
 
 	if (session->settings->dot)
-		return hawk_report_site_graph_dot(report, graph, list, session->output);
+		return hawk_report_site_graph_dot(&session->report, graph, list, session->output);
 	if (!session->settings->json)
-		return hawk_report_site_graph(report, graph, list, &session->screen);
-	hawk_report_json_begin(report, &json, session->output, "hawk-core/sites", 3);
-	err = hawk_report_site_graph_json(report, graph, list, &json);
-	hawk_report_json_end(report, &json);
+		return hawk_report_site_graph(&session->report, graph, list, &session->screen);
+	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/sites", 3);
+	err = hawk_report_site_graph_json(&session->report, graph, list, &json);
+	hawk_report_json_end(&session->report, &json);
 	return err;
 }
 
@@ -48,22 +47,20 @@ static struct hawk_error *check(struct hawk_settings *settings)
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
-	struct hawk_pointer_report report = {0};
 	struct hawk_site_list list = {0};
 	struct hawk_block_choice choice = {0};
 	struct hawk_site_graph graph = {0};
 	struct hawk_error *err = fold(session, &choice, &graph);
 
 	if (!err)
-		err = hawk_pointer_session_open(session, &report);
+		err = hawk_session_report(session);
 	err = hawk_session_release(session, err);
-	report.chosen = choice.sites;
+	session->report.chosen = choice.sites;
 	if (!err)
-		err = hawk_pointer_session_sites(session, &list);
+		err = hawk_session_list_sites(session, &list);
 	if (!err)
-		err = print(session, &report, &graph, &list);
+		err = print(session, &graph, &list);
 	hawk_site_list_deinit(&list);
-	hawk_pointer_session_deinit(&report);
 	hawk_block_choice_deinit(&choice);
 	hawk_site_graph_deinit(&graph);
 	return err;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
-#include "pointer_session.h"
+#include "session.h"
 #include "hawk/report/whatis.h"
 
 static void print(struct hawk_session *session, const struct hawk_report *report,

@@ -3,7 +3,7 @@
  * @file
  * From a session to a pointer report.
  */
-#include "pointer_session.h"
+#include "session.h"
 
 #include <stdlib.h>
 
@@ -20,12 +20,23 @@ const struct hawk_option hawk_pointer_options[] = {
 	{0},
 };
 
-struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
-					     struct hawk_pointer_report *ret)
+void hawk_session_close_report(struct hawk_session *session)
 {
+	struct hawk_pointer_report *report = &session->report;
+
+	hawk_site_names_destroy(report->names);
+	hawk_root_namer_destroy(report->roots);
+	hawk_block_filter_destroy((struct hawk_block_filter *)report->filter);
+	*report = (struct hawk_pointer_report){0};
+}
+
+struct hawk_error *hawk_session_report(struct hawk_session *session)
+{
+	struct hawk_pointer_report *ret = &session->report;
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err;
 
+	hawk_session_close_report(session);
 	*ret = (struct hawk_pointer_report){
 		.source = session->source,
 		.heap = &session->heap,
@@ -50,24 +61,15 @@ struct hawk_error *hawk_pointer_session_open(struct hawk_session *session,
 	return err;
 }
 
-struct hawk_error *hawk_pointer_session_reach(struct hawk_session *session, bool reads,
-					      struct hawk_pointer_report *ret)
+struct hawk_error *hawk_session_reach_report(struct hawk_session *session, bool reads)
 {
 	struct hawk_error *err = hawk_session_graph(session);
 
-	*ret = (struct hawk_pointer_report){0};
 	if (!session->settings->type && !reads)
 		hawk_target_release(session->target);
 	if (!err)
 		err = hawk_session_reach(session);
-	return err ? err : hawk_pointer_session_open(session, ret);
-}
-
-void hawk_pointer_session_deinit(struct hawk_pointer_report *report)
-{
-	hawk_site_names_destroy(report->names);
-	hawk_root_namer_destroy(report->roots);
-	hawk_block_filter_destroy((struct hawk_block_filter *)report->filter);
+	return err ? err : hawk_session_report(session);
 }
 
 /** Keeps the one site that was asked for. */
@@ -86,8 +88,7 @@ static struct hawk_error *keep_site(const struct hawk_heap *heap,
 	return err;
 }
 
-struct hawk_error *hawk_pointer_session_sites(struct hawk_session *session,
-					      struct hawk_site_list *ret)
+struct hawk_error *hawk_session_list_sites(struct hawk_session *session, struct hawk_site_list *ret)
 {
 	struct hawk_site_filter filter = {
 		.function = session->settings->function,
