@@ -94,13 +94,6 @@ static struct hawk_error *load(struct hawk_session *session)
 	return err;
 }
 
-static struct hawk_error *check(struct hawk_settings *settings)
-{
-	struct hawk_block_wish wish = hawk_settings_wish(settings);
-
-	return hawk_block_wish_check(&wish);
-}
-
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_block_filter *filter = NULL;
@@ -135,6 +128,6 @@ const struct hawk_verb hawk_verb_blocks = {
 	.needs = "one core file, or --pid",
 	.live = true,
 	.findings = HAWK_FINDINGS_NOWHERE,
-	.check = check,
+	.check = hawk_check_wish,
 	.answer = answer,
 };

@@ -12,7 +12,6 @@ enum { EXIT_CODE_MAX = 255 };
 
 static struct hawk_error *check(struct hawk_settings *settings)
 {
-	struct hawk_block_wish wish = hawk_settings_wish(settings);
 	struct hawk_error *err = NULL;
 	unsigned bits;
 
@@ -23,7 +22,7 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	if (!err && settings->exit_code.given && settings->exit_code.value > EXIT_CODE_MAX)
 		err = hawk_error_create(HAWK_ERROR_USAGE, "--exit-code is a number up to %d",
 					EXIT_CODE_MAX);
-	return err ? err : hawk_block_wish_check(&wish);
+	return err ? err : hawk_check_wish(settings);
 }
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
@@ -166,14 +165,6 @@ static struct hawk_error *find(struct hawk_session *session, unsigned kinds,
 	return err ? err : find_leaders(session, leaks);
 }
 
-static struct hawk_error *load(struct hawk_session *session, unsigned kinds,
-			       struct hawk_leaks_session *leaks)
-{
-	struct hawk_error *err = hawk_session_graph(session);
-
-	return err || !session->heap.table ? err : find(session, kinds, leaks);
-}
-
 struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigned kinds,
 					   struct hawk_leaks_session *ret)
 {
@@ -182,7 +173,9 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	*ret = (struct hawk_leaks_session){0};
 	err = read_suppressions(session->settings, ret);
 	if (!err)
-		err = load(session, ret->suppressions ? (unsigned)HAWK_LEAKS_KINDS_ALL : kinds,
+		err = hawk_session_graph(session);
+	if (!err && session->heap.table)
+		err = find(session, ret->suppressions ? (unsigned)HAWK_LEAKS_KINDS_ALL : kinds,
 			   ret);
 	err = hawk_session_release(session, err);
 	if (err)

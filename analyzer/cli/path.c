@@ -118,20 +118,20 @@ static struct hawk_error *prepare_targets(const struct hawk_path_targets *target
 }
 
 static struct hawk_error *print_targets(struct hawk_session *session,
-					const struct hawk_paths *paths,
 					const struct hawk_path_targets *targets)
 {
 	struct hawk_error *err;
 	struct hawk_json json;
 
 	if (!session->settings->json) {
-		err = hawk_report_paths(&session->report, paths, targets, &session->screen);
+		err = hawk_report_paths(&session->report, &session->paths, targets,
+					&session->screen);
 		if (!err && targets->unreached.objects)
 			print_findings(session);
 		return err;
 	}
 	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/path", 4);
-	err = hawk_report_paths_json(&session->report, paths, targets, &json);
+	err = hawk_report_paths_json(&session->report, &session->paths, targets, &json);
 	hawk_report_json_end(&session->report, &json);
 	return err;
 }
@@ -152,7 +152,7 @@ static struct hawk_error *print_chosen(struct hawk_session *session)
 	if (!err && !targets.all.objects && !hawk_findings_partial(&session->findings))
 		session->code = HAWK_EXIT_CONDITION;
 	if (!err)
-		err = print_targets(session, paths, &targets);
+		err = print_targets(session, &targets);
 	hawk_path_targets_deinit(&targets);
 	return err;
 }

@@ -127,44 +127,37 @@ static struct hawk_error *find_exact(struct hawk_session *session, size_t top,
 	return err;
 }
 
-/** By all blocks, or those that the filter lets pass. */
-static struct hawk_error *print_list(struct hawk_session *session, const uint64_t *blocks,
-				     struct hawk_json *json)
-{
-	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
-	CLEANUP(free_ptr) uint64_t *exact = NULL;
-	struct hawk_site_list list;
-	struct hawk_error *err = hawk_session_list_sites(session, &list);
-
-	if (!err)
-		err = hawk_session_retained(session, blocks, true, &retained);
-	session->report.retained = retained;
-	if (!err) {
-		hawk_report_retained_sort(&session->report, &list);
-		err = find_exact(session, session->report.top, blocks, &list, retained, &exact);
-	}
-	session->report.exact = exact;
-	if (!err) {
-		hawk_report_retained_sort(&session->report, &list);
-		if (json)
-			hawk_report_retained_sites_json(&session->report, &list, json);
-		else
-			hawk_report_retained_sites(&session->report, &list, &session->screen);
-	}
-	hawk_site_list_deinit(&list);
-	return err;
-}
-
+/** Of all blocks, or of those that the filter lets pass. */
 static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_json *json)
 {
+	struct hawk_pointer_report *report = &session->report;
+	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
+	CLEANUP(free_ptr) uint64_t *exact = NULL;
 	struct hawk_block_choice choice = {0};
+	struct hawk_site_list list = {0};
 	struct hawk_error *err = NULL;
 
-	if (hawk_settings_choose_blocks(session->settings) && session->report.filter)
+	if (hawk_settings_choose_blocks(session->settings) && report->filter)
 		err = choose(session, &choice);
-	session->report.chosen = choice.sites;
+	report->chosen = choice.sites;
 	if (!err)
-		err = print_list(session, choice.blocks, json);
+		err = hawk_session_list_sites(session, &list);
+	if (!err)
+		err = hawk_session_retained(session, choice.blocks, true, &retained);
+	report->retained = retained;
+	if (!err) {
+		hawk_report_retained_sort(report, &list);
+		err = find_exact(session, report->top, choice.blocks, &list, retained, &exact);
+	}
+	report->exact = exact;
+	if (!err) {
+		hawk_report_retained_sort(report, &list);
+		if (json)
+			hawk_report_retained_sites_json(report, &list, json);
+		else
+			hawk_report_retained_sites(report, &list, &session->screen);
+	}
+	hawk_site_list_deinit(&list);
 	hawk_block_choice_deinit(&choice);
 	return err;
 }
@@ -190,7 +183,7 @@ static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk
 	return err;
 }
 
-static struct hawk_error *print_one(struct hawk_session *session, struct hawk_json *json)
+static struct hawk_error *print(struct hawk_session *session, struct hawk_json *json)
 {
 	if (session->settings->by >= BY_ROOT || session->settings->folded)
 		return print_trees(session, json);
@@ -199,32 +192,26 @@ static struct hawk_error *print_one(struct hawk_session *session, struct hawk_js
 	return print_blocks(session, json);
 }
 
-static struct hawk_error *print(struct hawk_session *session)
-{
-	struct hawk_error *err;
-	struct hawk_json json;
-
-	if (!session->settings->json && !session->settings->folded && !session->heap.table) {
-		hawk_report_put_unknown(session->target, &session->screen, "Retained",
-					"see what retains what");
-		return NULL;
-	}
-	if (!session->settings->json)
-		return print_one(session, NULL);
-	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/retained", 2);
-	err = print_one(session, &json);
-	hawk_report_json_end(&session->report, &json);
-	return err;
-}
-
 static struct hawk_error *answer(struct hawk_session *session)
 {
-	bool reads = session->settings->by == BY_BLOCK &&
-		     !session->settings->folded; // blocks that are shown
+	const struct hawk_settings *settings = session->settings;
+	bool reads = settings->by == BY_BLOCK && !settings->folded; // blocks that are shown
 	struct hawk_error *err = hawk_session_reach_report(session, reads);
+	struct hawk_json json;
 
-	if (!err)
-		err = print(session);
+	if (err)
+		return err;
+	if (settings->json) {
+		hawk_report_json_begin(&session->report, &json, session->output,
+				       "hawk-core/retained", 2);
+		err = print(session, &json);
+		hawk_report_json_end(&session->report, &json);
+	} else if (settings->folded || session->heap.table) {
+		err = print(session, NULL);
+	} else {
+		hawk_report_put_unknown(session->target, &session->screen, "Retained",
+					"see what retains what");
+	}
 	return err;
 }
 
