@@ -20,7 +20,7 @@
 
 enum hawk_exit {
 	HAWK_EXIT_OK = 0,
-	HAWK_EXIT_CONDITION = 1,  /**< leaks were found; no block is at an address */
+	HAWK_EXIT_CONDITION = 1,  /**< leaks were found; no block was */
 	HAWK_EXIT_USAGE = 2,      /**< the command line */
 	HAWK_EXIT_UNREADABLE = 3, /**< input that cannot be read, output that cannot be written */
 	HAWK_EXIT_PARTIAL = 4,    /**< there is an answer, and it is incomplete */

@@ -2,8 +2,8 @@
 /**
  * @file
  * hawk-core shell: many questions to one core. Its parts: the line editor with completion and
- * history (shell_edit.c), the words of a command and where its output goes (shell_command.c), the
- * addresses of the last answer (shell_numbers.c).
+ * history (edit.c), the words of a command and where its output goes (command.c), the
+ * addresses of the last answer (numbers.c).
  */
 #ifndef HAWK_ANALYZER_CLI_SHELL_SHELL_H
 #define HAWK_ANALYZER_CLI_SHELL_SHELL_H
