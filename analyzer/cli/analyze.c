@@ -67,7 +67,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 	};
 	struct hawk_error *err = NULL;
 
-	if (session->heap.table) {
+	if (session->heap.knows) {
 		err = hawk_site_list_create(&session->heap, session->symbols, &filter, &list);
 		report.list = &list;
 	}

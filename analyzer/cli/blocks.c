@@ -23,23 +23,12 @@ static struct hawk_error *take_blocks(void *context, const struct hawk_block *bl
 	return hawk_report_blocks_add(stream->report, blocks, count);
 }
 
-static void report_reading(void *context, uint64_t done, uint64_t all)
-{
-	(void)context;
-	hawk_progress_reach_of(done, all);
-}
-
-static struct hawk_error *sweep(struct hawk_session *session, struct hawk_report_blocks *report)
+static struct hawk_error *walk(struct hawk_session *session, struct hawk_report_blocks *report)
 {
 	struct stream stream = {.report = report, .lost = {.heap = &session->heap}};
-	struct hawk_sweep_result result;
-	struct hawk_progress progress;
-	struct hawk_error *err;
+	struct hawk_error *err =
+		hawk_heap_walk(&session->heap, take_blocks, &stream, &session->findings);
 
-	hawk_progress_begin_bytes(&progress, "reading memory", 0);
-	err = hawk_sweep(session->target, &session->heap.plan, take_blocks, &stream, report_reading,
-			 NULL, &session->findings, &result);
-	hawk_progress_end(&progress);
 	if (!err)
 		hawk_heap_lost_report(&session->heap, stream.lost.objects, stream.lost.bytes,
 				      &session->findings);
@@ -69,7 +58,7 @@ static struct hawk_error *print(struct hawk_session *session,
 	}
 	if (!err) {
 		hawk_report_blocks_heading(report);
-		err = indexed ? NULL : sweep(session, report);
+		err = indexed ? NULL : walk(session, report);
 	}
 	if (!err)
 		hawk_report_blocks_finish(report);

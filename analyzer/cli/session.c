@@ -207,7 +207,7 @@ void hawk_session_check(struct hawk_session *session)
 		return;
 	session->checked = true;
 	hawk_target_check(session->target, &session->findings);
-	if (!session->heap.table)
+	if (!session->heap.knows)
 		hawk_findings_add(&session->findings, HAWK_FINDING_MISSING, true, "not-traced",
 				  "there is no trace table in %s%s: its heap is not known by stack",
 				  session->source ? "the core" : "the process",

@@ -64,7 +64,7 @@ void hawk_session_set_output(struct hawk_session *session, int fd);
 
 /*
  * What verbs ask for, in this order: each is made once, with those before it, and shows its
- * progress. heap.table is NULL if the process was not traced: then there are no blocks. A process
+ * progress. heap.knows is 0 if the process was not traced: then there are no blocks. A process
  * stands still until the verb releases the target; that must be after the last of those that read
  * it. After that they are HAWK_ERROR_NOT_FOUND.
  */

@@ -75,7 +75,7 @@ static struct hawk_error *refuse_table_file(const struct hawk_session *session)
 struct hawk_error *hawk_session_readable(const struct hawk_session *session)
 {
 	if (!hawk_target_process(session->target)->live || !hawk_target_pause_ns(session->target) ||
-	    (session->has_table && !session->heap.table))
+	    (session->has_table && !session->heap.knows))
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_NOT_FOUND,
 				 "the process runs on, and its memory was not kept");

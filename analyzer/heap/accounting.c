@@ -5,6 +5,8 @@
  */
 #include "hawk/heap/accounting.h"
 
+#include "sealed/sweep.h"
+
 static uint64_t writable_bytes(const struct hawk_target *target)
 {
 	size_t count;
@@ -128,7 +130,7 @@ hawk_accounting_make(const struct hawk_target *target, const struct hawk_table *
 		.never_used_bytes = sweep->heap_zero_bytes,
 		.writable_bytes = writable_bytes(target),
 	};
-	struct hawk_error *err = add_extents(target, table, &accounting);
+	struct hawk_error *err = table ? add_extents(target, table, &accounting) : NULL;
 	uint64_t explained;
 
 	if (!err)

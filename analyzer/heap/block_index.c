@@ -6,6 +6,7 @@
 #include "block_cover.h"
 #include "block_parts.h"
 #include "sealed/block_run.h"
+#include "sealed/sweep.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -223,7 +224,7 @@ struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
 					  struct hawk_findings *findings,
 					  struct hawk_sweep_result *ret)
 {
-	const struct hawk_sweep_taker taker = {
+	const struct hawk_heap_sink taker = {
 		.context = index,
 		.take = hawk_block_index_add,
 		.reserve = hawk_block_index_reserve,

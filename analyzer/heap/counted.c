@@ -75,7 +75,6 @@ struct hawk_error *hawk_heap_count(struct hawk_target *target, struct hawk_findi
 	CLEANUP(free_ptr) struct hawk_trace_counters *counters = NULL;
 	struct hawk_error *err = hawk_table_counters(heap->table, &counters);
 
-	heap->counted = true;
 	name_program(target, heap->table);
 	if (!(hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_LIVE_COUNTERS))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "table-not-live",

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_HEAP_COUNTED_H
 #define HAWK_ANALYZER_HEAP_COUNTED_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 /** `heap` has its table and nothing else. Fills sites and the sums of sweep.blocks and .bytes. */
 struct hawk_error *hawk_heap_count(struct hawk_target *target, struct hawk_findings *findings,

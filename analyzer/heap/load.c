@@ -1,115 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One sweep gives the block index, and sums by trace that become sites.
+ * What one walk of a source gives becomes the block index, and sums by trace, which become sites.
  */
 #include "hawk/base/cleanup.h"
 #include "counted.h"
 #include "hawk/heap/lost.h"
 #include "hawk/base/parallel.h"
-#include "hawk/base/progress.h"
 #include "hawk/base/quantity.h"
 #include "site_map.h"
 #include "site_samples.h"
-#include "hawk/heap/sweep_beside.h"
+#include "sealed/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Everything of the tracer's but the blocks that it handed out itself; overlapping extents of a
- * damaged table become one span. */
-static struct hawk_error *make_excluded(const struct hawk_table *table,
-					struct hawk_sweep_plan *plan)
-{
-	size_t count;
-	const struct hawk_table_extent *extents = hawk_table_extents(table, &count);
-	struct hawk_span *spans = calloc(count + 1, sizeof(*spans));
-	size_t used = 0;
-
-	if (!spans)
-		return &hawk_enomem;
-	for (size_t i = 0; i < count; i++) {
-		struct hawk_span span = {extents[i].address, extents[i].address + extents[i].bytes};
-
-		if (extents[i].kind == HAWK_EXTENT_BOOTSTRAP)
-			continue;
-		if (used && span.start <= spans[used - 1].end) {
-			if (span.end > spans[used - 1].end)
-				spans[used - 1].end = span.end;
-			continue;
-		}
-		spans[used++] = span;
-	}
-	plan->excluded = spans;
-	plan->excluded_count = used;
-	return NULL;
-}
-
-/* Of the twin only what never changes is of use. */
-static struct hawk_error *make_undumped(const struct hawk_table *table,
-					struct hawk_sweep_plan *plan)
-{
-	const struct hawk_table_header *header = hawk_table_header(table);
-	struct hawk_span *spans;
-
-	if (hawk_table_is_twin(table))
-		return NULL;
-	spans = calloc(HAWK_TABLE_UNDUMPED, sizeof(*spans));
-	if (!spans)
-		return &hawk_enomem;
-	plan->undumped = spans;
-	plan->undumped_known = header->undumped_watched == 1 && !header->undumped_lost;
-	for (size_t i = 0; i < HAWK_TABLE_UNDUMPED; i++) {
-		const struct hawk_table_undumped *range = &header->undumped[i];
-
-		if (range->start && range->end)
-			spans[plan->undumped_count++] =
-				(struct hawk_span){range->start, range->end};
-		else if (range->start)
-			plan->undumped_known = false;
-	}
-	return NULL;
-}
-
-static void report_discarded(const struct hawk_heap *heap, struct hawk_findings *findings)
-{
-	static const char outcome[] = "blocks that lay there still count as live and look lost, so "
-				      "nothing is called lost";
-	unsigned long long times = heap->discarded_heaps;
-
-	if (times == 1)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
-				  "an arena of the allocator was reset or destroyed: until its "
-				  "memory is used again, %s",
-				  outcome);
-	else if (times)
-		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "heaps-discarded",
-				  "arenas of the allocator were reset or destroyed %llu times: "
-				  "until their memory is used again, %s",
-				  times, outcome);
-}
-
-/* Only the table, and all of `heap` (zeros before) that comes from it alone; no sites. */
-static struct hawk_error *load_plan(struct hawk_target *target, struct hawk_findings *findings,
-				    struct hawk_heap *heap)
-{
-	struct hawk_error *err = hawk_table_find(hawk_target_table(target), findings, &heap->table);
-
-	if (err || !heap->table)
-		return err;
-	heap->plan.key = hawk_table_header(heap->table)->key;
-	heap->plan.trace_count = hawk_table_trace_limit(heap->table);
-	heap->plan.birth_max = hawk_table_birth_limit(heap->table);
-	heap->totals = hawk_table_totals(heap->table);
-	heap->discarded_heaps = hawk_table_header(heap->table)->discarded_heaps;
-	report_discarded(heap, findings);
-	heap->sample_mean = hawk_table_sample_mean(heap->table);
-	heap->trace_count = hawk_table_header(heap->table)->trace_count;
-	heap->life =
-		hawk_life_find(hawk_table_header(heap->table), &hawk_target_process(target)->end);
-	err = make_undumped(heap->table, &heap->plan);
-	return err ? err : make_excluded(heap->table, &heap->plan);
-}
 
 /** The live blocks of one trace. */
 struct tally {
@@ -119,12 +23,12 @@ struct tally {
 	uint8_t newest;
 };
 
-/** Of one sweep. */
+/** Of one walk. */
 struct tallies {
 	uint32_t trace_count;
 	/** By trace id, one for each part of the sweep; the last one is for ids that are not in the
 	 * table. */
-	struct tally *parts[HAWK_SWEEP_PARTS_MAX];
+	struct tally *parts[HAWK_HEAP_PARTS_MAX];
 	unsigned threads;
 	struct hawk_block_index *index;
 	char *refusal; /**< why there are no more blocks in the index; NULL = all are */
@@ -159,6 +63,13 @@ static void add_samples(struct tallies *tallies, const struct hawk_block *blocks
 					     tallies->trace_count, tallies->samples);
 }
 
+static struct hawk_error *take_outside(struct tallies *tallies, const struct hawk_block *blocks,
+				       size_t count)
+{
+	return tallies->index->unsealed ? NULL
+					: hawk_heap_outside_take(&tallies->outside, blocks, count);
+}
+
 /* Blocks that cannot be numbered are counted all the same. */
 static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err)
 {
@@ -172,7 +83,7 @@ static struct hawk_error *refuse(struct tallies *tallies, struct hawk_error *err
 static struct hawk_error *take_blocks(void *context, const struct hawk_block *blocks, size_t count)
 {
 	struct tallies *tallies = context;
-	struct hawk_error *err = hawk_heap_outside_take(&tallies->outside, blocks, count);
+	struct hawk_error *err = take_outside(tallies, blocks, count);
 
 	if (err)
 		return err;
@@ -190,7 +101,7 @@ static struct hawk_error *take_blocks(void *context, const struct hawk_block *bl
 	return refuse(tallies, hawk_block_index_add(tallies->index, blocks, count));
 }
 
-static struct hawk_error *reserve_blocks(void *context, struct hawk_sweep_run *run, bool *ret)
+static struct hawk_error *reserve_blocks(void *context, struct hawk_heap_run *run, bool *ret)
 {
 	struct tallies *tallies = context;
 	struct hawk_error *err = NULL;
@@ -203,10 +114,10 @@ static struct hawk_error *reserve_blocks(void *context, struct hawk_sweep_run *r
 	if (err || !*ret)
 		return err;
 	add_samples(tallies, run->blocks, run->count);
-	return hawk_heap_outside_take(&tallies->outside, run->blocks, run->count);
+	return take_outside(tallies, run->blocks, run->count);
 }
 
-static void fill_blocks(void *context, const struct hawk_sweep_run *run, unsigned part)
+static void fill_blocks(void *context, const struct hawk_heap_run *run, unsigned part)
 {
 	struct tallies *tallies = context;
 
@@ -233,7 +144,7 @@ static struct hawk_error *make_tallies(const struct hawk_heap *heap, struct tall
 
 static void free_tallies(struct tallies *tallies)
 {
-	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX; i++)
+	for (unsigned i = 0; i < HAWK_HEAP_PARTS_MAX; i++)
 		free(tallies->parts[i]);
 	free(tallies->samples);
 	free(tallies->refusal);
@@ -257,7 +168,7 @@ static void add_tally(struct hawk_site *site, const struct tally *tally)
 
 static void add_tallies(struct hawk_heap *heap, const struct tallies *tallies)
 {
-	for (unsigned i = 0; i < HAWK_SWEEP_PARTS_MAX && tallies->parts[i]; i++) {
+	for (unsigned i = 0; i < HAWK_HEAP_PARTS_MAX && tallies->parts[i]; i++) {
 		for (uint32_t id = 0; id < heap->trace_count; id++)
 			add_tally(&heap->sites[heap->site_of_trace[id]], &tallies->parts[i][id]);
 		add_tally(&heap->sites[HAWK_SITE_MAP_LOST], &tallies->parts[i][heap->trace_count]);
@@ -270,7 +181,8 @@ static size_t blocks_in_flight(const struct hawk_heap *heap)
 {
 	size_t threads;
 
-	if (hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COUNTS_SEALED)
+	if (!heap->table ||
+	    hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_COUNTS_SEALED)
 		return 0;
 	hawk_target_threads(heap->target, &threads);
 	return threads && hawk_target_process(heap->target)->signal ? threads - 1 : threads;
@@ -279,6 +191,8 @@ static size_t blocks_in_flight(const struct hawk_heap *heap)
 /* Whether the counters tell how many blocks there should be. */
 static bool counters_are_known(const struct hawk_heap *heap)
 {
+	if (!heap->table)
+		return false;
 	/* A file goes on counting when the core of a process that lives has been written. */
 	if (hawk_target_table(heap->target) != heap->target &&
 	    !hawk_target_process(heap->target)->signal)
@@ -321,7 +235,7 @@ enum { UNACCOUNTED_MANY = 64, UNACCOUNTED_SHARE = 16 };
  * such blocks held. */
 static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *findings)
 {
-	bool dropped = hawk_table_header(heap->table)->dropped_objects != 0;
+	bool dropped = heap->table && hawk_table_header(heap->table)->dropped_objects;
 	uint64_t unaccounted = hawk_heap_unaccounted(heap);
 
 	heap->plan.blocks_missing = dropped || unaccounted || heap->sweep.implausible;
@@ -344,28 +258,18 @@ static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *fin
 		unaccounted == 1 ? "has" : "have");
 }
 
-static void report_reading(void *context, uint64_t done, uint64_t all)
+static struct hawk_error *walk(struct hawk_findings *findings, struct tallies *tallies,
+			       struct hawk_heap *heap)
 {
-	(void)context;
-	hawk_progress_reach_of(done, all);
-}
-
-static struct hawk_error *sweep(struct hawk_findings *findings, struct tallies *tallies,
-				struct hawk_heap *heap)
-{
-	const struct hawk_sweep_taker taker = {
+	const struct hawk_heap_sink sink = {
 		.context = tallies,
 		.take = take_blocks,
 		.reserve = reserve_blocks,
 		.fill = fill_blocks,
 	};
-	struct hawk_progress progress;
-	struct hawk_error *err;
+	struct hawk_error *err =
+		heap->source->walk(heap, tallies->threads, &sink, findings, &heap->sweep);
 
-	hawk_progress_begin_bytes(&progress, "reading memory", 0);
-	err = hawk_sweep_beside(heap->target, &heap->plan, tallies->threads, &taker, report_reading,
-				NULL, findings, &heap->sweep);
-	hawk_progress_end(&progress);
 	if (!err && !tallies->refusal)
 		err = refuse(tallies, hawk_block_index_finish(&heap->index));
 	if (err || !tallies->refusal)
@@ -383,10 +287,11 @@ static struct hawk_error *find_blocks(struct hawk_findings *findings, struct tal
 
 	if (!err)
 		err = hawk_block_index_init(&heap->index, bytes);
-	if (!err && hawk_target_process(heap->target)->live)
+	heap->index.unsealed = heap->source != &hawk_heap_sealed;
+	if (!err && hawk_target_process(heap->target)->live && !heap->index.unsealed)
 		err = hawk_block_index_keep_heads(&heap->index, bytes);
 	if (!err)
-		err = sweep(findings, tallies, heap);
+		err = walk(findings, tallies, heap);
 	if (!err)
 		err = hawk_heap_outside_finish(&tallies->outside);
 	if (err)
@@ -427,42 +332,88 @@ static struct hawk_error *load_blocks(struct hawk_findings *findings, struct haw
 	return err;
 }
 
+/* Whether there is a heap of the source; what is known before any block. */
+static struct hawk_error *find(const struct hawk_heap_source *source,
+			       struct hawk_findings *findings, struct hawk_heap *heap, bool *ret)
+{
+	struct hawk_error *err = source->find(source, heap, findings, ret);
+
+	if (!err && *ret)
+		heap->source = source;
+	return err;
+}
+
+/* `heap` goes to `ret`, or away after an error. */
+static struct hawk_error *give(struct hawk_error *err, struct hawk_heap *heap,
+			       struct hawk_heap *ret)
+{
+	if (err)
+		hawk_heap_deinit(heap);
+	else
+		*ret = *heap;
+	return err;
+}
+
+struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *source,
+				       struct hawk_target *target, struct hawk_findings *findings,
+				       struct hawk_heap *ret)
+{
+	struct hawk_heap heap = {.target = target};
+	bool found = false;
+	struct hawk_error *err = find(source, findings, &heap, &found);
+
+	if (!err && !found)
+		err = hawk_block_index_init(&heap.index, 0);
+	else if (!err && heap.knows & HAWK_HEAP_CONTENTS)
+		err = load_blocks(findings, &heap);
+	else if (!err)
+		err = hawk_heap_count(target, findings, &heap);
+	return give(err, &heap, ret);
+}
+
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  struct hawk_heap *ret)
 {
-	struct hawk_heap heap = {.target = target};
-	struct hawk_error *err = load_plan(target, findings, &heap);
-
-	if (!err && heap.table && hawk_target_process(target)->table_file)
-		err = hawk_heap_count(target, findings, &heap);
-	else if (!err && heap.table)
-		err = load_blocks(findings, &heap);
-	else if (!err)
-		err = hawk_block_index_init(&heap.index, 0);
-	if (err) {
-		hawk_heap_deinit(&heap);
-		return err;
-	}
-	*ret = heap;
-	return NULL;
+	return hawk_heap_load_from(&hawk_heap_sealed, target, findings, ret);
 }
 
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
 					struct hawk_heap *ret)
 {
 	struct hawk_heap heap = {.target = target};
-	struct hawk_error *err = load_plan(target, findings, &heap);
+	bool found = false;
+	struct hawk_error *err = find(&hawk_heap_sealed, findings, &heap, &found);
 
-	if (!err && heap.table)
+	if (!err && found)
 		err = hawk_site_map_make(&heap);
-	if (!err && heap.table)
+	if (!err && found)
 		err = hawk_site_map_finish(&heap, false);
-	if (err) {
-		hawk_heap_deinit(&heap);
-		return err;
-	}
-	*ret = heap;
-	return NULL;
+	return give(err, &heap, ret);
+}
+
+struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_function *take,
+				  void *context, struct hawk_findings *findings)
+{
+	const struct hawk_heap_sink sink = {.context = context, .take = take};
+	struct hawk_sweep_result sums;
+
+	return heap->source->walk(heap, 1, &sink, findings, &sums);
+}
+
+enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
+				   struct hawk_block *ret)
+{
+	bool interior;
+	uint32_t block;
+
+	if (heap->source == &hawk_heap_sealed)
+		return hawk_block_at(heap->target, &heap->plan, address, ret);
+	block = heap->index.count ? hawk_block_index_find(&heap->index, address, &interior)
+				  : HAWK_BLOCK_NOWHERE;
+	if (block == HAWK_BLOCK_NOWHERE)
+		return HAWK_BLOCK_NONE;
+	hawk_heap_block(heap, block, ret);
+	return HAWK_BLOCK_LIVE;
 }
 
 void hawk_heap_deinit(struct hawk_heap *heap)

@@ -14,6 +14,7 @@ enum {
 	SEED_BASE_NAME = 2,
 	SEED_STACK = 3,
 	SEED_MARK = 4,
+	SEED_CLASS = 5,
 };
 
 /** Stands for code that is in no module (compiled at run time, say). */
@@ -43,6 +44,12 @@ uint64_t hawk_site_module_identity(const struct hawk_table_module *module)
 					    SEED_BUILD_ID);
 	length = base_name(module->path, &name);
 	return XXH3_64bits_withSeed(name, length, SEED_BASE_NAME);
+}
+
+/* Small ids are taken; one hash in 2^63 is moved away. */
+static uint64_t not_special(uint64_t id)
+{
+	return id > HAWK_SITE_NOT_SAMPLED ? id : ~id;
 }
 
 /* What scopes and a type add to a stack's name: their texts and where they lie. */
@@ -86,9 +93,12 @@ uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *ident
 		words[i][1] = module ? (pc - module->bias) | exact : 0;
 	}
 	id = XXH3_64bits_withSeed(words, trace->frame_count * sizeof(words[0]), SEED_STACK);
-	id = mix_marks(table, trace, id);
-	/* Small ids are taken; one hash in 2^63 is moved away. */
-	return id > HAWK_SITE_NOT_SAMPLED ? id : ~id;
+	return not_special(mix_marks(table, trace, id));
+}
+
+uint64_t hawk_site_class_id(uint32_t number)
+{
+	return not_special(XXH3_64bits_withSeed(&number, sizeof(number), SEED_CLASS));
 }
 
 uint64_t hawk_site_id(const struct hawk_table *table, const struct hawk_trace *trace)

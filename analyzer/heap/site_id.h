@@ -6,7 +6,7 @@
 #ifndef HAWK_ANALYZER_HEAP_SITE_ID_H
 #define HAWK_ANALYZER_HEAP_SITE_ID_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 /** What a module contributes: its build-id, or its base name if it has none. */
 uint64_t hawk_site_module_identity(const struct hawk_table_module *module);
@@ -14,5 +14,8 @@ uint64_t hawk_site_module_identity(const struct hawk_table_module *module);
 /** As hawk_site_id(); `identities` holds one for each of the table's modules, or is NULL. */
 uint64_t hawk_site_id_with(const struct hawk_table *table, const uint64_t *identities,
 			   const struct hawk_trace *trace);
+
+/** The id of a site that is a class of a source without stacks. */
+uint64_t hawk_site_class_id(uint32_t number);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef HAWK_ANALYZER_HEAP_SITE_MAP_H
 #define HAWK_ANALYZER_HEAP_SITE_MAP_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 enum {
 	/** Places of the two sites that always exist while sites are collected. */

@@ -8,7 +8,7 @@
 #ifndef HAWK_ANALYZER_HEAP_SITE_SAMPLES_H
 #define HAWK_ANALYZER_HEAP_SITE_SAMPLES_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 /** The sampled live blocks of one trace. */
 struct hawk_sample_tally {

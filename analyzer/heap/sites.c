@@ -108,6 +108,17 @@ static struct hawk_error *intern_special(struct site_map *map)
 	return err;
 }
 
+/* Without stacks: blocks of one class are a site, whose id is the same in every heap. */
+static struct hawk_error *intern_classes(const struct hawk_heap *heap, struct site_map *map)
+{
+	struct hawk_error *err = NULL;
+
+	for (uint32_t id = 0; !err && id < heap->trace_count; id++)
+		err = intern(map, id ? hawk_site_class_id(id) : HAWK_SITE_NO_STACK, id,
+			     &heap->site_of_trace[id]);
+	return err;
+}
+
 static struct hawk_error *intern_traces(const struct hawk_heap *heap, struct site_map *map,
 					const struct hawk_trace_counters *counters)
 {
@@ -138,13 +149,15 @@ struct hawk_error *hawk_site_map_make(struct hawk_heap *heap)
 	CLEANUP(free_ptr) struct hawk_trace_counters *counters = NULL;
 	struct hawk_error *err;
 
-	heap->site_of_trace = malloc(heap->trace_count * sizeof(*heap->site_of_trace));
+	heap->site_of_trace = malloc((heap->trace_count + 1) * sizeof(*heap->site_of_trace));
 	if (!heap->site_of_trace)
 		return &hawk_enomem;
-	err = hawk_table_counters(heap->table, &counters);
-	if (!err)
-		err = intern_special(&map);
-	if (!err)
+	err = intern_special(&map);
+	if (!err && !(heap->knows & HAWK_HEAP_STACKS))
+		err = intern_classes(heap, &map);
+	else if (!err)
+		err = hawk_table_counters(heap->table, &counters);
+	if (!err && heap->knows & HAWK_HEAP_STACKS)
 		err = intern_traces(heap, &map, counters);
 	if (err)
 		return err;

@@ -159,7 +159,7 @@ static void prepare_test(struct hawk_block_filter *filter)
 	test->births_matter = wish->age != NULL;
 	test->decides = true;
 	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++) {
-		double age = filter->heap->table
+		double age = filter->heap->knows & HAWK_HEAP_AGES
 				     ? hawk_heap_age_seconds(filter->heap,
 							     hawk_birth_decode((uint8_t)birth))
 				     : 0;

@@ -284,7 +284,7 @@ void hawk_report_growth(const struct hawk_growth_report *report, const struct ha
 		hawk_site_stacks_on(screen, pointers->symbols, heap,
 				    hawk_report_depth(pointers, DEFAULT_DEPTH, screen->full));
 
-	if (!heap->table) {
+	if (!heap->knows) {
 		hawk_report_put_unknown(pointers->heap->target, screen, "Growth",
 					"see which sites grow");
 		return;

@@ -113,7 +113,7 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 	uint64_t whole = memory->writable_bytes;
 	uint64_t other = minus(whole, memory->heap_bytes);
 
-	if (report->heap->counted) {
+	if (!(report->heap->knows & HAWK_HEAP_CONTENTS)) {
 		put_counted(report, screen);
 		return;
 	}
@@ -129,6 +129,8 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 	put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
 	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,
 		"thread stacks, data segments, mmap");
+	if (!(report->heap->knows & HAWK_HEAP_STACKS))
+		return;
 	if (!hawk_table_is_twin(report->heap->table)) // which holds no counters
 		put_history(report, screen);
 	put_sampling(report, screen);

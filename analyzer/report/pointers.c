@@ -192,7 +192,7 @@ struct hawk_error *hawk_report_find_block(const struct hawk_pointer_report *repo
 		*ret = hawk_block_index_whole(index, block);
 		return NULL;
 	}
-	if (report->heap->table)
+	if (report->heap->knows)
 		return hawk_error_create(HAWK_ERROR_NO_BLOCK, "no live block at 0x%" PRIx64,
 					 address);
 	return hawk_error_create(

@@ -120,7 +120,7 @@ static void put_details(const struct hawk_report *report, const struct hawk_scre
 	if (hawk_target_process(report->target)->table_file)
 		return;
 	hawk_report_threads(report, screen);
-	if (report->heap->table)
+	if (report->heap->knows)
 		hawk_report_memory_map(report->target, screen);
 	hawk_report_modules(report, screen);
 }
@@ -131,7 +131,7 @@ struct hawk_error *hawk_report_text(const struct hawk_report *report,
 	struct hawk_error *err = NULL;
 
 	hawk_report_process(report, screen);
-	if (report->heap->table) {
+	if (report->heap->knows) {
 		hawk_report_heap(report, screen);
 		err = report->by_scope  ? hawk_report_scopes(report, screen)
 		      : report->grouped ? hawk_report_groups(report, screen)

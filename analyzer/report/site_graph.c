@@ -203,7 +203,7 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 	size_t end = live_sites(report, list, screen->full ? list->count : DEFAULT_TOP);
 	struct hawk_error *err;
 
-	if (!report->heap->table) {
+	if (!report->heap->knows) {
 		hawk_report_put_unknown(report->heap->target, screen, "Sites",
 					"see which sites' blocks hold which");
 		return NULL;

@@ -60,11 +60,10 @@ void hawk_whatis_find(const struct hawk_report *report, const struct hawk_block_
 	};
 	if (!ret->mapping)
 		return;
-	if (report->heap->table) {
-		ret->tracer = in_tracer(report->heap->table, address);
+	if (report->heap->knows) {
+		ret->tracer = report->heap->table && in_tracer(report->heap->table, address);
 		if (!ret->tracer)
-			ret->state = hawk_block_at(report->target, &report->heap->plan, address,
-						   &ret->block);
+			ret->state = hawk_heap_at(report->heap, address, &ret->block);
 	}
 	if (ret->state == HAWK_BLOCK_LIVE || ret->state == HAWK_BLOCK_HEADER)
 		ret->words = hawk_type_words_at(hawk_block_types_modules(types), &near,

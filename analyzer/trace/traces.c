@@ -206,7 +206,8 @@ bool hawk_table_trace(const struct hawk_table *table, uint32_t id, struct hawk_t
 	ret->flags = 0;
 	ret->frame_count = 0;
 	ret->mark_count = 0;
-	if (id >= table->header.trace_count || !table->tails[id] || !read_trace(table, id, &record))
+	if (!table || id >= table->header.trace_count || !table->tails[id] ||
+	    !read_trace(table, id, &record))
 		return false;
 	ret->generation = record.generation;
 	ret->flags = record.flags;
@@ -294,12 +295,13 @@ struct hawk_error *hawk_table_load_labels(struct hawk_table *table, struct hawk_
 
 const struct hawk_table_label *hawk_table_label(const struct hawk_table *table, uint32_t id)
 {
-	return id < table->label_count && table->labels[id].kind ? &table->labels[id] : NULL;
+	return table && id < table->label_count && table->labels[id].kind ? &table->labels[id]
+									  : NULL;
 }
 
 uint32_t hawk_table_label_count(const struct hawk_table *table)
 {
-	return table->label_count;
+	return table ? table->label_count : 0;
 }
 
 /* The first mark of the trace with a label of `kind`; 0 = none. */
@@ -308,8 +310,9 @@ static uint32_t find_label(const struct hawk_table *table, uint32_t trace, uint3
 	struct hawk_trace_record record;
 	uint64_t word;
 
-	if (!table->label_count || trace >= table->header.trace_count || !table->tails[trace] ||
-	    !read_trace(table, trace, &record) || !(record.flags & HAWK_TRACE_MARKED))
+	if (!table || !table->label_count || trace >= table->header.trace_count ||
+	    !table->tails[trace] || !read_trace(table, trace, &record) ||
+	    !(record.flags & HAWK_TRACE_MARKED))
 		return 0;
 	for (uint32_t i = 0; i < record.own_count; i++) {
 		const struct hawk_table_label *label;

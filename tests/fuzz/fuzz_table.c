@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "hawk/analysis/scope_groups.h"
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 #include "synthetic_heap.h"
 
 enum {
@@ -113,7 +113,7 @@ static void check_marks(const struct hawk_table *table, const struct hawk_trace 
 	free(path.bytes);
 }
 
-static void check_heap(const struct hawk_target *target, const struct hawk_heap *heap)
+static void check_heap(const struct hawk_heap *heap)
 {
 	struct hawk_trace *trace = malloc(sizeof(*trace));
 	uint64_t objects = 0;
@@ -134,7 +134,7 @@ static void check_heap(const struct hawk_target *target, const struct hawk_heap 
 		uint64_t address = SYNTHETIC_TABLE + at;
 		struct hawk_block block;
 
-		if (hawk_block_at(target, &heap->plan, address, &block) == HAWK_BLOCK_LIVE &&
+		if (hawk_heap_at(heap, address, &block) == HAWK_BLOCK_LIVE &&
 		    (address < block.start || (block.size && address - block.start >= block.size)))
 			abort();
 	}
@@ -151,7 +151,7 @@ static void load(const char *path)
 		abort();
 	if (hawk_heap_load(target, &findings, &heap))
 		abort();
-	check_heap(target, &heap);
+	check_heap(&heap);
 	hawk_heap_deinit(&heap);
 	hawk_target_close(target);
 	hawk_findings_deinit(&findings);

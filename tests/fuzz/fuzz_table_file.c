@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "target/core/file.h"
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 enum { FIX_CONSTANTS = 1, FIX_CHECK = 2 };
 
@@ -51,7 +51,7 @@ static void check_heap(const struct hawk_heap *heap)
 		    trace->frame_count > HAWK_TRACE_DEPTH_MAX)
 			abort();
 	}
-	if (heap->table && !heap->counted)
+	if (heap->table && heap->knows & HAWK_HEAP_CONTENTS)
 		abort();
 	if (!heap->sample_mean && objects != heap->sweep.blocks)
 		abort();

@@ -60,7 +60,7 @@ static void open_world(struct choice_world *world, uint64_t seed)
 {
 	struct hawk_sweep_result result;
 	struct hawk_block_index *index = &world->heap.index;
-	const struct hawk_sweep_taker taker = {.context = index, .take = hawk_block_index_add};
+	const struct hawk_heap_sink taker = {.context = index, .take = hawk_block_index_add};
 	uint64_t bytes = seed % 12 ? 256 << 10 : 3 << 20; // shares of their own for threads
 
 	*world = (struct choice_world){.seed = seed};

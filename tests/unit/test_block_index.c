@@ -338,7 +338,7 @@ static struct hawk_error *make_index(const struct sweep_core *core, unsigned thr
 				     bool heads, uint64_t wish, struct hawk_block_index *ret,
 				     struct hawk_sweep_result *result)
 {
-	const struct hawk_sweep_taker taker = {
+	const struct hawk_heap_sink taker = {
 		.context = ret,
 		.take = hawk_block_index_add,
 		.reserve = runs ? hawk_block_index_reserve : NULL,
@@ -455,10 +455,10 @@ TEST(what_the_index_refuses_is_refused_on_threads_too)
 	sweep_core_open_dense(&core, 24 << 20, 4);
 	for (unsigned threads = 1; threads <= 3; threads++) {
 		struct hawk_block_index index;
-		const struct hawk_sweep_taker taker = {.context = &index,
-						       .take = hawk_block_index_add,
-						       .reserve = hawk_block_index_reserve,
-						       .fill = hawk_block_index_fill};
+		const struct hawk_heap_sink taker = {.context = &index,
+						     .take = hawk_block_index_add,
+						     .reserve = hawk_block_index_reserve,
+						     .fill = hawk_block_index_fill};
 		struct hawk_sweep_result result;
 
 		check(hawk_block_index_init(&index, core.heap->size));

@@ -6,7 +6,7 @@
 #include "test.h"
 #include "hawk/analysis/block_order.h"
 #include "hawk/base/ranking.h"
-#include "hawk/heap/sweep.h"
+#include "hawk/heap/source.h"
 #include "synthetic_heap.h"
 
 enum { STREAMS = 2000, ITEMS_MAX = 300 };

@@ -5,7 +5,7 @@
  * off.
  */
 #include "test.h"
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 #include "target/core/file.h"
 #include "synthetic_world.h"
 
@@ -372,7 +372,7 @@ static void break_table(struct synthetic_heap *built, uint64_t *seed, size_t fro
 	}
 }
 
-static void use_everything(struct world *world, uint64_t *seed)
+static void use_everything(uint64_t *seed)
 {
 	struct hawk_trace *trace = malloc(sizeof(*trace));
 	struct hawk_block block;
@@ -381,8 +381,7 @@ static void use_everything(struct world *world, uint64_t *seed)
 		if (hawk_table_trace(loaded.table, loaded.sites[i].trace, trace))
 			assert_in_range(trace->frame_count, 1, HAWK_TRACE_DEPTH_MAX);
 	for (unsigned i = 0; i < 4 && loaded.table; i++)
-		hawk_block_at(world->target, &loaded.plan,
-			      SYNTHETIC_HEAP + synthetic_random(seed) % HEAP_BYTES, &block);
+		hawk_heap_at(&loaded, SYNTHETIC_HEAP + synthetic_random(seed) % HEAP_BYTES, &block);
 	free(trace);
 }
 
@@ -414,7 +413,7 @@ SITES_TEST(no_random_table_breaks_anything)
 		}
 		load(world);
 		with_table += loaded.table != NULL;
-		use_everything(world, &random);
+		use_everything(&random);
 	}
 	assert_true(with_table > 2000);
 	free(intact);

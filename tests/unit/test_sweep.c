@@ -5,7 +5,7 @@
  * nothing depends on windows or on how memory is cut into mappings; the block at an address.
  */
 #include "test.h"
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 #include "sweep_world.h"
 
 SWEEP_TEST(sweep_finds_every_block_in_order)

@@ -43,7 +43,7 @@ static off_t find_in_file(const struct sweep_core *core, const void *bytes, size
 	return offset;
 }
 
-static struct hawk_error *change_and_reserve(void *context, struct hawk_sweep_run *run, bool *ret)
+static struct hawk_error *change_and_reserve(void *context, struct hawk_heap_run *run, bool *ret)
 {
 	struct changing *changing = context;
 	struct synthetic_heap *heap = changing->core.heap;
@@ -65,7 +65,7 @@ static struct hawk_error *take_changing(void *context, const struct hawk_block *
 	return hawk_block_index_add(&((struct changing *)context)->index, blocks, count);
 }
 
-static void fill_changing(void *context, const struct hawk_sweep_run *run, unsigned part)
+static void fill_changing(void *context, const struct hawk_heap_run *run, unsigned part)
 {
 	hawk_block_index_fill(&((struct changing *)context)->index, run, part);
 }
@@ -81,10 +81,10 @@ TEST(a_header_that_appears_in_a_block_that_was_counted_is_set_aside)
 			.core.heap = synthetic_heap_create(4 * PAGE),
 			.block = {.start = SYNTHETIC_HEAP + PAGE + 48, .size = 8, .birth = birth},
 		};
-		const struct hawk_sweep_taker taker = {.context = &changing,
-						       .take = take_changing,
-						       .reserve = change_and_reserve,
-						       .fill = fill_changing};
+		const struct hawk_heap_sink taker = {.context = &changing,
+						     .take = take_changing,
+						     .reserve = change_and_reserve,
+						     .fill = fill_changing};
 		struct synthetic_heap *heap = changing.core.heap;
 		struct hawk_sweep_result result;
 		bool interior;

@@ -7,7 +7,7 @@
 #ifndef SWEEP_WORLD_H
 #define SWEEP_WORLD_H
 
-#include "hawk/heap/sweep.h"
+#include "heap/sealed/sweep.h"
 #include "synthetic_heap.h"
 #include "test.h"
 

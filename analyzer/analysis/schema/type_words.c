@@ -5,7 +5,7 @@
  */
 #include "hawk/analysis/type_words.h"
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 void hawk_module_words_init(struct hawk_module_words *modules, const struct hawk_target *target)
 {

@@ -155,5 +155,5 @@ struct hawk_growth_facts hawk_site_ages_facts(const struct hawk_graph *graph, ui
 
 double hawk_site_ages_life_seconds(const struct hawk_heap *heap)
 {
-	return heap->table ? hawk_life_seconds(heap->life.end_units) : 0;
+	return heap->knows & HAWK_HEAP_AGES ? hawk_life_seconds(heap->life.end_units) : 0;
 }

@@ -113,7 +113,7 @@ static void find_functions(struct words *words)
 	struct hawk_stack stack;
 
 	hawk_stack_init(&stack);
-	for (size_t i = 0; i < end && heap->table; i++) {
+	for (size_t i = 0; i < end && heap->knows & HAWK_HEAP_STACKS; i++) {
 		hawk_stack_of_trace(edit.session->symbols, heap->table, heap->sites[i].trace,
 				    &stack);
 		for (size_t j = 0; j < stack.count; j++) {

@@ -11,7 +11,7 @@
 enum { RECORD_BYTES = 1024 };
 
 /* Of a run, whose last block may be in the next one's records. */
-static size_t count_inside(const struct hawk_sweep_run *run)
+static size_t count_inside(const struct hawk_heap_run *run)
 {
 	return run->count - (run->blocks[run->count - 1].start >= run->end);
 }
@@ -29,7 +29,7 @@ static bool has_room(const struct hawk_block_index *index, size_t count)
 }
 
 /* Whether no record of the run is another one's, but for those behind it. */
-static bool is_alone(const struct hawk_sweep_run *run)
+static bool is_alone(const struct hawk_heap_run *run)
 {
 	const struct hawk_block *last = &run->blocks[run->count - 1];
 
@@ -39,7 +39,7 @@ static bool is_alone(const struct hawk_sweep_run *run)
 	       (last->start + last->size < run->end || run->end % RECORD_BYTES == 0);
 }
 
-struct hawk_error *hawk_block_index_reserve(void *index, struct hawk_sweep_run *run, bool *ret)
+struct hawk_error *hawk_block_index_reserve(void *index, struct hawk_heap_run *run, bool *ret)
 {
 	struct hawk_block_index *to = index;
 	const struct hawk_block *last = &run->blocks[run->count - 1];
@@ -71,7 +71,7 @@ struct hawk_error *hawk_block_index_reserve(void *index, struct hawk_sweep_run *
 	return err;
 }
 
-void hawk_block_index_fill(void *index, const struct hawk_sweep_run *run, unsigned part)
+void hawk_block_index_fill(void *index, const struct hawk_heap_run *run, unsigned part)
 {
 	const struct hawk_block_index *to = index;
 	struct hawk_block_marks marks = {0};

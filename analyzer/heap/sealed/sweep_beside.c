@@ -6,7 +6,7 @@
  * one. So nobody waits for anybody as long as there is a free slot, and what was found is taken
  * while it is still near.
  */
-#include "hawk/heap/sweep_beside.h"
+#include "sweep.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -30,13 +30,13 @@ enum slot_state {
 struct slot {
 	enum slot_state state;
 	struct hawk_sweep_found found;
-	struct hawk_sweep_run run;
+	struct hawk_heap_run run;
 };
 
 struct crew {
 	const struct hawk_target *target;
 	const struct hawk_sweep_plan *plan;
-	const struct hawk_sweep_taker *taker;
+	const struct hawk_heap_sink *taker;
 	struct hawk_extent *extents;
 	void (*progress)(void *context, uint64_t done, uint64_t all);
 	void *progress_context;
@@ -259,12 +259,12 @@ unsigned hawk_sweep_parts(unsigned threads)
 {
 	unsigned parts = threads ? threads : hawk_parallel_processors();
 
-	return parts < HAWK_SWEEP_PARTS_MAX ? parts : HAWK_SWEEP_PARTS_MAX;
+	return parts < HAWK_HEAP_PARTS_MAX ? parts : HAWK_HEAP_PARTS_MAX;
 }
 
 struct hawk_error *hawk_sweep_beside(const struct hawk_target *target,
 				     const struct hawk_sweep_plan *plan, unsigned threads,
-				     const struct hawk_sweep_taker *taker,
+				     const struct hawk_heap_sink *taker,
 				     void (*progress)(void *context, uint64_t done, uint64_t all),
 				     void *progress_context, struct hawk_findings *findings,
 				     struct hawk_sweep_result *ret)

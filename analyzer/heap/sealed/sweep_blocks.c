@@ -258,7 +258,7 @@ static void count_apart(struct hawk_sweep_state *sweep, const struct hawk_sweep_
 	resolver->settled_end = found->furthest;
 }
 
-static struct hawk_error *take_all(const struct hawk_sweep_taker *taker,
+static struct hawk_error *take_all(const struct hawk_heap_sink *taker,
 				   const struct hawk_sweep_found *found)
 {
 	struct hawk_error *err = NULL;
@@ -271,10 +271,10 @@ static struct hawk_error *take_all(const struct hawk_sweep_taker *taker,
 
 /* Offers the blocks to the taker. `*apart` = it has them, `*ret` = it is to fill them. */
 static struct hawk_error *offer(struct hawk_sweep_state *sweep,
-				const struct hawk_sweep_found *found, struct hawk_sweep_run *run,
+				const struct hawk_sweep_found *found, struct hawk_heap_run *run,
 				bool *apart, bool *ret)
 {
-	const struct hawk_sweep_taker *taker = sweep->taker;
+	const struct hawk_heap_sink *taker = sweep->taker;
 	struct hawk_error *err = settle(sweep);
 
 	*apart = true;
@@ -282,7 +282,7 @@ static struct hawk_error *offer(struct hawk_sweep_state *sweep,
 		return err;
 	if (!taker->fill)
 		return take_all(taker, found);
-	*run = (struct hawk_sweep_run){
+	*run = (struct hawk_heap_run){
 		.start = found->share.start,
 		.end = found->share.end,
 		.blocks = found->blocks,
@@ -296,7 +296,7 @@ static struct hawk_error *offer(struct hawk_sweep_state *sweep,
 
 struct hawk_error *hawk_sweep_decide(struct hawk_sweep_state *sweep,
 				     const struct hawk_sweep_found *found,
-				     struct hawk_sweep_run *run, bool *ret)
+				     struct hawk_heap_run *run, bool *ret)
 {
 	bool apart = found->apart && (!found->count || header_address(&found->blocks[0]) >=
 							       sweep->resolver.furthest_of_all);

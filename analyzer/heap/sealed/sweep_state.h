@@ -12,7 +12,7 @@
 
 #include "hawk/target/extent.h"
 #include "scan.h"
-#include "hawk/heap/sweep_beside.h"
+#include "sweep.h"
 
 enum {
 	HAWK_SWEEP_BIRTHS = 256,
@@ -137,7 +137,7 @@ struct hawk_sweep_resolver {
 /** Deciding, in the order of addresses. */
 struct hawk_sweep_state {
 	const struct hawk_target *target;
-	const struct hawk_sweep_taker *taker;
+	const struct hawk_heap_sink *taker;
 	const struct hawk_mapping *mappings;
 	const struct hawk_extent *extents;
 	/** Returns when no `fill` is unfinished. */
@@ -162,7 +162,7 @@ struct hawk_sweep_state {
  */
 struct hawk_error *hawk_sweep_decide(struct hawk_sweep_state *sweep,
 				     const struct hawk_sweep_found *found,
-				     struct hawk_sweep_run *run, bool *ret);
+				     struct hawk_heap_run *run, bool *ret);
 
 /** Hands over what is left when all shares have been decided about. */
 struct hawk_error *hawk_sweep_finish(struct hawk_sweep_state *sweep);

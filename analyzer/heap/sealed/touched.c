@@ -3,7 +3,7 @@
  * @file
  * How much of a range is in use: pages that are not all zeros.
  */
-#include "hawk/heap/sweep.h"
+#include "sweep.h"
 
 #include "scan.h"
 

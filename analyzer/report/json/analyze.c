@@ -71,11 +71,11 @@ static void put_heap(const struct hawk_heap *heap, struct hawk_json *json)
 {
 	const struct hawk_accounting *memory = &heap->accounting;
 	const struct hawk_table_header *header;
-	bool swept = !heap->counted; // a table file has no memory of its process
+	bool swept = heap->knows & HAWK_HEAP_CONTENTS; // a table file has no memory of its process
 
 	hawk_json_put_object(json, "heap");
-	hawk_json_put_boolean(json, "traced", heap->table);
-	if (!heap->table) {
+	hawk_json_put_boolean(json, "traced", heap->knows);
+	if (!heap->knows) {
 		hawk_json_object_end(json);
 		return;
 	}
@@ -135,7 +135,7 @@ static void put_site(const struct hawk_report *report, const struct hawk_site *s
 {
 	const struct hawk_heap *heap = report->heap;
 	uint64_t objects = site->alloc_objects;
-	bool aged = site->inuse_objects && !heap->counted;
+	bool aged = site->inuse_objects && heap->knows & HAWK_HEAP_AGES;
 
 	hawk_stack_of_trace(report->symbols, heap->table, site->trace, stack);
 	hawk_json_object(json);

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
 #define HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 #include "hawk/analysis/type_words.h"
 
 enum { HAWK_BIRTHS = 256 };

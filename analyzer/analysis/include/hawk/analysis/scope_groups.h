@@ -9,7 +9,7 @@
 #define HAWK_ANALYZER_ANALYSIS_SCOPE_GROUPS_H
 
 #include "hawk/analysis/groups.h"
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 #include "hawk/base/text.h"
 
 struct hawk_scope_group {

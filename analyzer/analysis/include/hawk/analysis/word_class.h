@@ -8,7 +8,7 @@
 #define HAWK_ANALYZER_ANALYSIS_WORD_CLASS_H
 
 #include "hawk/graph/heuristics.h"
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 enum hawk_word_class {
 	HAWK_WORD_NULL = 0,

@@ -15,7 +15,7 @@
 #ifndef HAWK_ANALYZER_GRAPH_ROOTS_H
 #define HAWK_ANALYZER_GRAPH_ROOTS_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 enum hawk_root_kind {
 	HAWK_ROOT_REGISTER =

@@ -31,7 +31,7 @@ struct hawk_accounting {
 	uint64_t tracer_touched_bytes; /**< of that: pages that hold anything but zeros */
 };
 
-/** Reads the tracer's extents: before a live target is released. */
+/** Reads the tracer's extents, if `table` is not NULL: before a live target is released. */
 struct hawk_error *
 hawk_accounting_make(const struct hawk_target *target, const struct hawk_table *table,
 		     const struct hawk_sweep_plan *plan, const struct hawk_heap_outside *outside,

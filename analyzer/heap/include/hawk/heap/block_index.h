@@ -15,7 +15,7 @@
 #define HAWK_ANALYZER_HEAP_BLOCK_INDEX_H
 
 #include "hawk/base/area.h"
-#include "hawk/heap/sweep_beside.h"
+#include "hawk/heap/source.h"
 
 enum {
 	HAWK_CHUNK_LOG2 = 22, /**< bytes of a chunk */
@@ -94,6 +94,8 @@ struct hawk_block_index {
 	size_t large_count;
 	size_t large_capacity;
 	uint64_t end; /**< of the last block */
+	/** No headers in front of blocks: see hawk_heap_part(). */
+	bool unsealed;
 
 	struct hawk_block_part *parts; /**< by number; mostly none */
 	size_t part_count;
@@ -122,19 +124,19 @@ struct hawk_error *hawk_block_index_keep_heads(struct hawk_block_index *index,
 void hawk_block_index_deinit(struct hawk_block_index *index);
 
 /**
- * Adds blocks as the sweep gives them: ascending, disjoint but for nesting; a hawk_sweep_function
+ * Adds blocks as the sweep gives them: ascending, disjoint but for nesting; a hawk_heap_function
  * whose context is the index. HAWK_ERROR_UNSUPPORTED when there are more than 32-bit numbers can
  * tell apart, or addresses above 47 bits: refused, never wrong.
  */
 struct hawk_error *hawk_block_index_add(void *index, const struct hawk_block *blocks, size_t count);
 
 /**
- * The same for what a sweep on several threads finds; `reserve` and `fill` of a hawk_sweep_taker
+ * The same for what a sweep on several threads finds; `reserve` and `fill` of a hawk_heap_sink
  * whose context is the index, and whose `take` is hawk_block_index_add(). What comes out is the
  * same to the byte.
  */
-struct hawk_error *hawk_block_index_reserve(void *index, struct hawk_sweep_run *run, bool *ret);
-void hawk_block_index_fill(void *index, const struct hawk_sweep_run *run, unsigned part);
+struct hawk_error *hawk_block_index_reserve(void *index, struct hawk_heap_run *run, bool *ret);
+void hawk_block_index_fill(void *index, const struct hawk_heap_run *run, unsigned part);
 
 /** To be called behind the last block: stores what was held back, gives back what was reserved and
  * not used. */

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_HEAP_LOST_H
 #define HAWK_ANALYZER_HEAP_LOST_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 /** All zeros but the heap at first. */
 struct hawk_heap_lost {

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_HEAP_OUTSIDE_H
 #define HAWK_ANALYZER_HEAP_OUTSIDE_H
 
-#include "hawk/heap/sweep.h"
+#include "hawk/heap/source.h"
 
 /** All zeros but the target at first. */
 struct hawk_heap_outside {

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_HEAP_PART_H
 #define HAWK_ANALYZER_HEAP_PART_H
 
-#include "hawk/heap/sweep.h"
+#include "hawk/heap/source.h"
 
 /**
  * The heap that the block [start, end) lies in: what glibc's malloc mapped for it alone, or the

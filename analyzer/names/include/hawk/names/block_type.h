@@ -8,7 +8,7 @@
 #ifndef HAWK_ANALYZER_NAMES_BLOCK_TYPE_H
 #define HAWK_ANALYZER_NAMES_BLOCK_TYPE_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 #include "hawk/symbols/symbols.h"
 #include "hawk/analysis/type_words.h"
 

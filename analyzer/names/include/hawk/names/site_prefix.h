@@ -6,7 +6,7 @@
 #ifndef HAWK_ANALYZER_NAMES_SITE_PREFIX_H
 #define HAWK_ANALYZER_NAMES_SITE_PREFIX_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 
 enum {
 	HAWK_SITE_DIGITS = 16,

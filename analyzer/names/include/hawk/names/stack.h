@@ -8,7 +8,7 @@
 #ifndef HAWK_ANALYZER_NAMES_STACK_H
 #define HAWK_ANALYZER_NAMES_STACK_H
 
-#include "hawk/heap/sites.h"
+#include "hawk/heap/heap.h"
 #include "hawk/symbols/symbols.h"
 
 enum hawk_stack_line_kind {

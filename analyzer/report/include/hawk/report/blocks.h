@@ -24,7 +24,7 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 /** Prints the column headings; nothing for JSON. */
 void hawk_report_blocks_heading(struct hawk_report_blocks *report);
 
-/** Prints blocks; a hawk_sweep_function with `report` as context. Ends the sweep once the output
+/** Prints blocks; a hawk_heap_function with `report` as context. Ends the sweep once the output
  * has failed. */
 struct hawk_error *hawk_report_blocks_add(void *report, const struct hawk_block *blocks,
 					  size_t count);

@@ -17,7 +17,7 @@ struct hawk_leaks_report;
 struct hawk_report {
 	struct hawk_target *target;
 	struct hawk_symbols *symbols;
-	const struct hawk_heap *heap; /**< heap->table is NULL if the process was not traced */
+	const struct hawk_heap *heap; /**< heap->knows is 0 if the process was not traced */
 	const struct hawk_findings *findings;
 	const struct hawk_leaks_report *leaks; /**< for a section of the text; NULL = none */
 	const struct hawk_suspects *suspects;  /**< for the JSON document; NULL = none */

@@ -8,8 +8,8 @@
  * Blocks are numbers from 0 on, ascending with addresses (heap/block_index.h). A heap never changes
  * once it is loaded, and does not depend on the number of threads.
  */
-#ifndef HAWK_ANALYZER_HEAP_SITES_H
-#define HAWK_ANALYZER_HEAP_SITES_H
+#ifndef HAWK_ANALYZER_HEAP_HEAP_H
+#define HAWK_ANALYZER_HEAP_HEAP_H
 
 #include "hawk/heap/accounting.h"
 #include "hawk/heap/block_index.h"
@@ -64,9 +64,20 @@ static inline uint64_t hawk_site_block_bytes(const struct hawk_site *site)
 	return site->sample.estimated ? site->sample.inuse_bytes : site->inuse_bytes;
 }
 
+/** What a heap can say. */
+enum hawk_heap_knows {
+	HAWK_HEAP_STACKS = 1u << 0, /**< sites are allocation stacks; else classes of the source */
+	HAWK_HEAP_AGES = 1u << 1,   /**< when blocks were born */
+	HAWK_HEAP_CONTENTS =
+		1u << 2,           /**< blocks, and the bytes in them; else only counts by site */
+	HAWK_HEAP_EXACT = 1u << 3, /**< sizes are those the program asked for; else usable ones */
+};
+
 struct hawk_heap {
-	struct hawk_target *target; /**< the owner's */
-	struct hawk_table *table;   /**< NULL = the process was not traced */
+	unsigned knows; /**< enum hawk_heap_knows; 0 = no heap was found: no blocks, no sites */
+	const struct hawk_heap_source *source; /**< who found it; NULL = nobody */
+	struct hawk_target *target;            /**< the owner's */
+	struct hawk_table *table;              /**< NULL without HAWK_HEAP_STACKS */
 	struct hawk_sweep_plan plan;
 	struct hawk_sweep_result sweep;
 	struct hawk_block_index index; /**< of no blocks: without a sweep, or see `refusal` */
@@ -74,12 +85,11 @@ struct hawk_heap {
 	 * the same. */
 	char *refusal;
 	struct hawk_table_totals totals;
-	/** A table file: live counts are the table's own, the sweep found nothing but these sums,
-	 * and there are no ages and no accounting. */
-	bool counted;
 	uint64_t discarded_heaps; /**< see struct hawk_table_header */
 	uint64_t sample_mean;     /**< bytes; 0 = counts of sites are exact, else estimates */
-	struct hawk_site *sites;  /**< sorted by inuse_bytes, largest first, then id */
+	/** Without HAWK_HEAP_CONTENTS (a table file) live counts are the table's own; the source
+	 * found nothing but these sums, and there is no accounting. */
+	struct hawk_site *sites; /**< sorted by inuse_bytes, largest first, then id */
 	size_t site_count;
 	uint32_t *site_of_trace;           /**< index into sites by trace id, UINT32_MAX = none */
 	uint32_t trace_count;              /**< entries of site_of_trace; see hawk_heap_site() */
@@ -93,10 +103,14 @@ struct hawk_heap {
 const struct hawk_site *hawk_heap_site(const struct hawk_heap *heap, uint32_t trace);
 
 /**
- * Finds the table, the live blocks and their sites. `ret->table` is NULL when there is no table:
- * then there are no blocks. `target` must outlive `ret`, which is to be deinitialized after success
- * only.
+ * Finds the live blocks of `source` and their sites. `ret->knows` is 0 when there is no such heap.
+ * `source` and `target` must outlive `ret`, which is to be deinitialized after success only.
  */
+struct hawk_error *hawk_heap_load_from(const struct hawk_heap_source *source,
+				       struct hawk_target *target, struct hawk_findings *findings,
+				       struct hawk_heap *ret);
+
+/** The same from the sources that there are. */
 struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findings *findings,
 				  struct hawk_heap *ret);
 
@@ -105,6 +119,16 @@ struct hawk_error *hawk_heap_load(struct hawk_target *target, struct hawk_findin
 struct hawk_error *hawk_heap_load_table(struct hawk_target *target, struct hawk_findings *findings,
 					struct hawk_heap *ret);
 void hawk_heap_deinit(struct hawk_heap *heap);
+
+/** Gives all blocks of a heap that is known once more, in ascending order; as hawk_heap_function.
+ */
+struct hawk_error *hawk_heap_walk(const struct hawk_heap *heap, hawk_heap_function *take,
+				  void *context, struct hawk_findings *findings);
+
+/** What there is at an address; `*ret` is set for every state but HAWK_BLOCK_NONE. Needs no blocks
+ * of a heap with sealed headers. */
+enum hawk_block_state hawk_heap_at(const struct hawk_heap *heap, uint64_t address,
+				   struct hawk_block *ret);
 
 /** After a sweep: blocks that the counters call live and that were not found. Too many where the
  * counters missed frees, or ran on after the core was written. */

@@ -7,10 +7,10 @@
  * Of several headers that reach the address the youngest is the block, as in the sweep; a younger
  * one that overlaps it without reaching the address leaves the address without a block.
  */
-#include "hawk/heap/sweep.h"
+#include "sweep.h"
 
 #include "hawk/target/extent.h"
-#include "sealed/scan.h"
+#include "scan.h"
 
 enum {
 	/* How far above an address a block may begin whose alignment padding holds it. */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A heap from a list: a text file that says which blocks there are, for memory that holds no
+ * headers. The second source of heaps, to show that nothing above needs the first.
+ */
+#ifndef LIST_SOURCE_H
+#define LIST_SOURCE_H
+
+#include "hawk/heap/heap.h"
+
+/** The source over the file `path`, whose lines are "address size class": numbers in decimal or,
+ * with 0x, hexadecimal; class 0 = not known. Addresses are multiples of 16, in any order. */
+struct hawk_heap_source list_source(const char *path);
+
+#endif
