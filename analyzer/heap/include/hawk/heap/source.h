@@ -71,8 +71,8 @@ enum hawk_block_state {
 			      are valid */
 };
 
-/** Called for up to HAWK_SWEEP_BATCH blocks at a time. A returned error ends the sweep and is
- * passed on. */
+/** Called for up to HAWK_SWEEP_BATCH blocks at a time. A returned error ends the walk and is passed
+ * on. */
 enum { HAWK_SWEEP_BATCH = 1024 };
 typedef struct hawk_error *hawk_heap_function(void *context, const struct hawk_block *blocks,
 					      size_t count);
@@ -105,14 +105,15 @@ struct hawk_heap_sink {
 	 * do. */
 	struct hawk_error *(*reserve)(void *context, struct hawk_heap_run *run, bool *ret);
 	/** On any thread, in no order, beside itself and `reserve`: `part` is another one, below
-	 * hawk_sweep_parts(), for calls at the same time. NULL = all comes to `take`. */
+	 * HAWK_HEAP_PARTS_MAX, for calls at the same time. NULL = all comes to `take`. */
 	void (*fill)(void *context, const struct hawk_heap_run *run, unsigned part);
 };
 
 struct hawk_heap;
 
+/** One way to find the blocks of a heap. */
 struct hawk_heap_source {
-	const char *name;
+	const char *name; /**< "sealed headers" */
 	void *context; /**< the source's own */
 	/**
 	 * Looks for the heap. `*ret` false: it is none of this source's. Else fills of `heap`,
