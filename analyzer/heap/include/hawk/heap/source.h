@@ -114,7 +114,7 @@ struct hawk_heap;
 /** One way to find the blocks of a heap. */
 struct hawk_heap_source {
 	const char *name; /**< "sealed headers" */
-	void *context; /**< the source's own */
+	void *context;    /**< the source's own */
 	/**
 	 * Looks for the heap. `*ret` false: it is none of this source's. Else fills of `heap`,
 	 * which has a target and nothing else, `knows`, `plan`, and `trace_count`: sites of blocks
