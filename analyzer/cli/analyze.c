@@ -179,7 +179,7 @@ static struct hawk_error *find_suspects(struct hawk_session *session, struct sus
 {
 	*ret = (struct suspects){0};
 	if (session->settings->no_suspects || is_filtered(session->settings) ||
-	    !session->heap.table || !session->heap.sweep.blocks)
+	    !session->heap.knows || !session->heap.sweep.blocks)
 		return NULL;
 	ret->wanted = true;
 	append_target(session, &ret->target);
@@ -321,7 +321,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 		err = session->settings->json
 			      ? print_json(session)
 			      : print_text(session,
-					   full && session->heap.table ? &leaks.report : NULL);
+					   full && session->heap.knows ? &leaks.report : NULL);
 	}
 	hawk_leaks_session_deinit(&leaks);
 	return err;

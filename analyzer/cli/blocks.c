@@ -88,9 +88,9 @@ static struct hawk_error *answer(struct hawk_session *session)
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err = load(session);
 
-	if (!err && session->heap.table)
+	if (!err && session->heap.knows)
 		err = hawk_session_filter(session, &filter);
-	if (!err && session->heap.table)
+	if (!err && session->heap.knows)
 		err = print(session, filter, session->has_heap);
 	hawk_block_filter_destroy(filter);
 	hawk_session_check(session);

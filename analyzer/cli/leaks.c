@@ -96,7 +96,7 @@ static bool is_partial(const struct hawk_session *session, const struct hawk_lea
 	static const char *const memory[] = {"core-truncated", "live-unreadable", "roots-missing",
 					     "stack-missing", NULL};
 
-	if (!session->heap.table)
+	if (!session->heap.knows)
 		return hawk_findings_partial(&session->findings);
 	if (hawk_leaks_may_hide(&session->graph, leaks))
 		return true;
@@ -174,13 +174,13 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	err = read_suppressions(session->settings, ret);
 	if (!err)
 		err = hawk_session_graph(session);
-	if (!err && session->heap.table)
+	if (!err && session->heap.knows)
 		err = find(session, ret->suppressions ? (unsigned)HAWK_LEAKS_KINDS_ALL : kinds,
 			   ret);
 	err = hawk_session_release(session, err);
 	if (err)
 		return err;
-	if (session->heap.table)
+	if (session->heap.knows)
 		report_doubts(session, &ret->leaks);
 	hawk_session_check(session);
 	ret->report.heap = &session->heap;

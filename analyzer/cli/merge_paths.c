@@ -17,7 +17,7 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 		hawk_report_tree_folded(&session->report, groups, tree, session->output);
 		return NULL;
 	}
-	if (!session->settings->json && !session->heap.table) {
+	if (!session->settings->json && !session->heap.knows) {
 		hawk_report_put_unknown(session->target, &session->screen, "Paths",
 					"see why blocks are alive");
 		return NULL;

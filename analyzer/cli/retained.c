@@ -206,7 +206,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 				       "hawk-core/retained", 2);
 		err = print(session, &json);
 		hawk_report_json_end(&session->report, &json);
-	} else if (settings->folded || session->heap.table) {
+	} else if (settings->folded || session->heap.knows) {
 		err = print(session, NULL);
 	} else {
 		hawk_report_put_unknown(session->target, &session->screen, "Retained",

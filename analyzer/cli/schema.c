@@ -95,7 +95,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 
 	if (!err)
 		err = hawk_session_report(session);
-	if (!err && session->heap.table)
+	if (!err && session->heap.knows)
 		err = make(session, site);
 	else if (!err)
 		print_unknown(session, site);

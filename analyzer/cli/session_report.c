@@ -53,13 +53,8 @@ struct hawk_error *hawk_session_report(struct hawk_session *session)
 		err = hawk_site_names_create(&session->heap, session->symbols, &ret->names);
 	if (!err && session->has_graph)
 		err = hawk_root_namer_create(&session->graph, session->symbols, &ret->roots);
-<<<<<<< HEAD:analyzer/cli/session_report.c
-	if (!err && session->heap.table)
-		err = hawk_session_filter(session, &filter);
-=======
 	if (!err && session->heap.knows)
-		err = hawk_session_filter(session, settings, &filter);
->>>>>>> 076e07c (heap: blocks come from a source, and the heap says what it knows):analyzer/cli/pointer_session.c
+		err = hawk_session_filter(session, &filter);
 	ret->filter = filter;
 	if (!err)
 		hawk_session_check(session);
@@ -103,13 +98,8 @@ struct hawk_error *hawk_session_list_sites(struct hawk_session *session, struct 
 
 	*ret = (struct hawk_site_list){0};
 	err = hawk_site_list_create(&session->heap, session->symbols, &filter, ret);
-<<<<<<< HEAD:analyzer/cli/session_report.c
-	if (!err && session->settings->site.given && session->heap.table)
+	if (!err && session->settings->site.given && session->heap.knows)
 		err = keep_site(&session->heap, &session->settings->site.prefix, ret);
-=======
-	if (!err && settings->site.given && session->heap.knows)
-		err = keep_site(&session->heap, &settings->site.prefix, ret);
->>>>>>> 076e07c (heap: blocks come from a source, and the heap says what it knows):analyzer/cli/pointer_session.c
 	return err;
 }
 

@@ -12,7 +12,7 @@ static struct hawk_error *fold(struct hawk_session *session, struct hawk_block_c
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err = hawk_session_graph(session);
 
-	if (!err && session->heap.table && hawk_settings_choose_blocks(session->settings))
+	if (!err && session->heap.knows && hawk_settings_choose_blocks(session->settings))
 		err = hawk_session_filter(session, &filter);
 	if (!err)
 		err = hawk_session_choose(session, filter, choice);

@@ -277,7 +277,8 @@ static bool next_heap(const struct hawk_target *target, const struct hawk_block_
 		return false;
 	first = hawk_block_start(index, block);
 	/* Whatever the fields say, there is progress. */
-	if (!hawk_heap_part(target, first, first + hawk_block_size(index, block), &span) ||
+	if (index->unsealed ||
+	    !hawk_heap_part(target, first, first + hawk_block_size(index, block), &span) ||
 	    span.end <= start)
 		span = (struct hawk_span){start, end};
 	ret->start = span.start > start ? span.start : start;

@@ -230,7 +230,7 @@ static void expect_pointers(const struct everything *all)
 	assert_int_equal(referrers.items[1].source, 1);
 	assert_int_equal(referrers.items[1].offset, 0);
 	hawk_referrers_deinit(&referrers);
-	check(hawk_paths_find(&all->graph, HAWK_BLOCK_NOWHERE, &paths));
+	check(hawk_paths_find(&all->graph, &paths));
 	check(hawk_path_to(&paths, 1, &path));
 	assert_int_equal(path.count, 2);
 	assert_int_equal(path.blocks[0], 0);

@@ -127,10 +127,10 @@ TEST(progress_ascends_to_the_end)
 	sweep_core_open_dense(&core, 8 << 20, 3);
 	for (unsigned threads = 1; threads <= 4; threads++) {
 		struct hawk_block_index index;
-		const struct hawk_sweep_taker taker = {.context = &index,
-						       .take = hawk_block_index_add,
-						       .reserve = hawk_block_index_reserve,
-						       .fill = hawk_block_index_fill};
+		const struct hawk_heap_sink taker = {.context = &index,
+						     .take = hawk_block_index_add,
+						     .reserve = hawk_block_index_reserve,
+						     .fill = hawk_block_index_fill};
 		uint64_t done = 0;
 
 		check(hawk_block_index_init(&index, core.heap->size));
