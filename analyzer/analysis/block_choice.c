@@ -141,3 +141,24 @@ void hawk_block_choice_deinit(struct hawk_block_choice *choice)
 	free(choice->sites);
 	*choice = (struct hawk_block_choice){0};
 }
+
+struct hawk_chosen hawk_chosen_of_site(const struct hawk_heap *heap,
+				       const struct hawk_chosen *chosen, uint32_t site)
+{
+	const struct hawk_site *all = &heap->sites[site];
+
+	return chosen ? chosen[site]
+		      : (struct hawk_chosen){.objects = hawk_site_blocks(all),
+					     .bytes = hawk_site_block_bytes(all)};
+}
+
+struct hawk_chosen hawk_chosen_sum(const struct hawk_heap *heap, const struct hawk_chosen *chosen)
+{
+	struct hawk_chosen sum = {0};
+
+	for (size_t i = 0; chosen && i < heap->site_count; i++) {
+		sum.objects += chosen[i].objects;
+		sum.bytes += chosen[i].bytes;
+	}
+	return sum;
+}

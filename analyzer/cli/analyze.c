@@ -18,7 +18,8 @@ enum { TOP = 10, SCHEMAS = 3, BY_TREE = 4 };
 
 /** For the end of the answer. */
 struct suspects {
-	struct hawk_suspects suspects;
+	struct hawk_suspects found;
+	struct hawk_suspects_report report;
 	struct hawk_text target; /**< of commands */
 	struct hawk_text skipped;
 	bool wanted; /**< there is a section, be it only with the reason why there are none */
@@ -39,7 +40,7 @@ static struct hawk_site_filter filter_of(const struct hawk_settings *settings)
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_leaks_report *leaks,
-				const struct hawk_suspects *suspects)
+				const struct hawk_suspects_report *suspects)
 {
 	struct hawk_site_filter filter = filter_of(session->settings);
 	struct hawk_site_list list = {0};
@@ -163,15 +164,17 @@ static struct hawk_error *make_suspects(struct hawk_session *session, struct sus
 	if (!err)
 		err = hawk_session_report(session);
 	if (!err)
-		err = hawk_suspects_find(&ret->suspects, session->settings->full);
+		err = hawk_suspects_find(&session->graph, session->report.reach,
+					 session->report.dominators, session->report.roots,
+					 session->settings->full, &ret->found);
 	if (!err || (hawk_error_code(err) != HAWK_ERROR_UNSUPPORTED &&
 		     hawk_error_code(err) != HAWK_ERROR_NOMEM))
 		return err;
 	/* More than can be numbered, or held: the rest of the answer stands. */
 	hawk_text_printf(&ret->skipped, "No suspects: %s.", hawk_error_message(err));
 	hawk_error_destroy(err);
-	hawk_suspects_deinit(&ret->suspects); /* what has been found of them */
-	ret->suspects.skipped = ret->skipped.bytes;
+	hawk_suspects_deinit(&ret->found); /* what has been found of them */
+	ret->report.skipped = ret->skipped.bytes;
 	return ret->skipped.failed ? &hawk_enomem : NULL;
 }
 
@@ -186,15 +189,16 @@ static struct hawk_error *find_suspects(struct hawk_session *session, struct sus
 	append_refusal(session, ret->target.bytes ? ret->target.bytes : "", &ret->skipped);
 	if (ret->target.failed || ret->skipped.failed)
 		return &hawk_enomem;
-	ret->suspects.pointers = &session->report;
-	ret->suspects.target = ret->target.bytes;
-	ret->suspects.skipped = ret->skipped.size ? ret->skipped.bytes : NULL;
-	return ret->suspects.skipped ? NULL : make_suspects(session, ret);
+	ret->report.pointers = &session->report;
+	ret->report.found = &ret->found;
+	ret->report.target = ret->target.bytes;
+	ret->report.skipped = ret->skipped.size ? ret->skipped.bytes : NULL;
+	return ret->report.skipped ? NULL : make_suspects(session, ret);
 }
 
 static void deinit_suspects(struct suspects *suspects)
 {
-	hawk_suspects_deinit(&suspects->suspects);
+	hawk_suspects_deinit(&suspects->found);
 	hawk_text_deinit(&suspects->target);
 	hawk_text_deinit(&suspects->skipped);
 }
@@ -285,9 +289,9 @@ static struct hawk_error *print_text(struct hawk_session *session,
 		return err;
 	err = find_suspects(session, &suspects);
 	if (!err && suspects.wanted)
-		hawk_report_suspects(&suspects.suspects, &session->screen);
+		hawk_report_suspects(&suspects.report, &session->screen);
 	if (!err && session->settings->full && !session->settings->pid && suspects.wanted &&
-	    !suspects.suspects.skipped)
+	    !suspects.report.skipped)
 		err = print_sections(session);
 	deinit_suspects(&suspects);
 	hawk_report_findings(&session->findings, hawk_findings_partial(&session->findings),
@@ -301,7 +305,7 @@ static struct hawk_error *print_json(struct hawk_session *session)
 	struct hawk_error *err = find_suspects(session, &suspects);
 
 	if (!err)
-		err = print(session, NULL, suspects.wanted ? &suspects.suspects : NULL);
+		err = print(session, NULL, suspects.wanted ? &suspects.report : NULL);
 	deinit_suspects(&suspects);
 	return err;
 }

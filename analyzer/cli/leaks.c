@@ -187,17 +187,23 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	ret->report.graph = &session->graph;
 	ret->report.symbols = session->symbols;
 	ret->report.leaks = &ret->leaks;
+	ret->report.choice = &ret->choice;
 	ret->report.suppressions = ret->suppressions;
 	ret->report.findings = &session->findings;
 	ret->report.source = session->source;
-	ret->report.kinds = kinds;
 	ret->report.partial = is_partial(session, &ret->leaks);
-	return hawk_leaks_report_prepare(&ret->report);
+	err = hawk_leak_choice_make(&session->heap, session->symbols, &ret->leaks,
+				    ret->suppressions, kinds, &ret->choice);
+	if (!err)
+		err = hawk_root_namer_create(&session->graph, session->symbols, &ret->namer);
+	ret->report.namer = ret->namer;
+	return err;
 }
 
 void hawk_leaks_session_deinit(struct hawk_leaks_session *leaks)
 {
-	hawk_leaks_report_deinit(&leaks->report);
+	hawk_root_namer_destroy(leaks->namer);
+	hawk_leak_choice_deinit(&leaks->choice);
 	free(leaks->leaders);
 	hawk_leaks_deinit(&leaks->leaks);
 	hawk_reach_deinit(&leaks->reach);
@@ -229,7 +235,7 @@ static void print(struct hawk_session *session, struct hawk_leaks_session *leaks
 	session->answer_complete = !report->partial;
 	if (report->partial)
 		session->code = HAWK_EXIT_PARTIAL;
-	if (report->sums[HAWK_REACH_DEFINITELY_LOST].objects)
+	if (report->choice->sums[HAWK_REACH_DEFINITELY_LOST].objects)
 		session->code = session->settings->exit_code.given
 					? (int)session->settings->exit_code.value
 					: HAWK_EXIT_CONDITION;

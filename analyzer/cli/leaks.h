@@ -15,6 +15,8 @@ struct hawk_leaks_session {
 	struct hawk_leaks leaks;
 	struct hawk_leak_leader *leaders;
 	struct hawk_suppressions *suppressions;
+	struct hawk_leak_choice choice;
+	struct hawk_root_namer *namer;
 	struct hawk_leaks_report report;
 };
 

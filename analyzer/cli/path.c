@@ -7,6 +7,8 @@
 #include "hawk/base/cleanup.h"
 #include "session.h"
 
+enum { CHOSEN_TOP = 5 }; /* paths to blocks that filters choose */
+
 /** The block at an address, or none. Of a carved block, what stands for it, as paths will be asked
  * for. */
 static uint32_t block_at(const struct hawk_heap *heap, const char *operand)
@@ -139,12 +141,14 @@ static struct hawk_error *print_targets(struct hawk_session *session,
 /** To the blocks that the filter chooses: one search for all of them. */
 static struct hawk_error *print_chosen(struct hawk_session *session)
 {
+	size_t most =
+		hawk_report_limit(&session->report, CHOSEN_TOP, SIZE_MAX, session->screen.full);
 	struct hawk_path_targets targets = {0};
 	struct hawk_paths *paths = &session->paths;
 	struct hawk_error *err = hawk_session_paths(session);
 
 	if (!err)
-		err = hawk_path_targets_choose(&session->report, paths, session->screen.full,
+		err = hawk_path_targets_choose(&session->heap, paths, session->report.filter, most,
 					       &targets);
 	if (!err)
 		err = prepare_targets(&targets, paths);

@@ -16,13 +16,16 @@ enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 /** How many sites get exact sizes: without --top, and at most. */
 enum { EXACT_SITES = 10, EXACT_MAX = 100 };
 
+/** How many blocks are shown without --top. */
+enum { BLOCKS_TOP = 10 };
+
 /** The tree as text. */
 static void put_tree(struct hawk_session *session, const struct hawk_tree_roots *groups,
 		     const struct hawk_site_tree *tree)
 {
 	const struct hawk_screen *screen = &session->screen;
 	const char *by_sites = session->settings->by == BY_TREE ? ", then by sites" : "";
-	struct hawk_chosen chosen = hawk_report_chosen(&session->report);
+	struct hawk_chosen chosen = hawk_chosen_sum(&session->heap, session->report.chosen);
 
 	if (!session->report.chosen)
 		hawk_screen_heading(screen, "Retained by roots%s", by_sites);
@@ -146,12 +149,12 @@ static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_
 		err = hawk_session_retained(session, choice.blocks, true, &retained);
 	report->retained = retained;
 	if (!err) {
-		hawk_report_retained_sort(report, &list);
+		hawk_retained_sort(report->heap, report->chosen, retained, &list);
 		err = find_exact(session, report->top, choice.blocks, &list, retained, &exact);
 	}
 	report->exact = exact;
 	if (!err) {
-		hawk_report_retained_sort(report, &list);
+		hawk_retained_sort(report->heap, report->chosen, retained, &list);
 		if (json)
 			hawk_report_retained_sites_json(report, &list, json);
 		else
@@ -166,12 +169,15 @@ static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_
 static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk_json *json)
 {
 	const struct hawk_dominators *dominators = &session->dominators;
+	size_t most = hawk_report_limit(&session->report, BLOCKS_TOP,
+					hawk_block_index_block_count(&session->heap.index),
+					json || session->screen.full);
 	struct hawk_retained_blocks blocks = {0};
 	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 
 	if (!err)
-		err = hawk_retained_blocks_choose(&session->report, json || session->screen.full,
-						  &blocks);
+		err = hawk_retained_blocks_choose(&session->heap, dominators,
+						  session->report.filter, most, &blocks);
 	if (!err)
 		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
 	if (!err && json)

@@ -7,7 +7,7 @@
 #define HAWK_ANALYZER_CLI_SESSION_H
 
 #include "bar.h"
-#include "hawk/names/block_filter.h"
+#include "hawk/analysis/block_filter.h"
 #include "hawk/analysis/block_choice.h"
 #include "cli.h"
 #include "hawk/graph/dominators.h"

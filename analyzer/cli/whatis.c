@@ -13,7 +13,7 @@ static void print(struct hawk_session *session, const struct hawk_report *report
 		  struct hawk_block_types *types, struct hawk_whatis *whatis, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		hawk_whatis_resolve(report, types, &whatis[i]);
+		hawk_whatis_resolve(report->symbols, types, &whatis[i]);
 	if (session->settings->json) {
 		hawk_report_whatis_json(report, whatis, count, session->output);
 		return;
@@ -49,7 +49,7 @@ static struct hawk_error *answer(struct hawk_session *session)
 		return err;
 	for (size_t i = 0; i < count; i++) {
 		hawk_quantity_parse_hex(session->settings->operands[i], &whatis[i].address);
-		hawk_whatis_find(&report, types, whatis[i].address, &whatis[i]);
+		hawk_whatis_find(&session->heap, types, whatis[i].address, &whatis[i]);
 	}
 	err = hawk_session_release(session, NULL);
 	if (err)

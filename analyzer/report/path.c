@@ -15,7 +15,7 @@
 #include "hawk/base/quantity.h"
 #include "hawk/report/pointers.h"
 
-enum { INDENT = 4, OFFSET_WIDTH = 9, RUN_MIN = 4, LINES_BEFORE = 2, CHOSEN_TOP = 5 };
+enum { INDENT = 4, OFFSET_WIDTH = 9, RUN_MIN = 4, LINES_BEFORE = 2 };
 
 static inline void hawk_cleanup_path(struct hawk_path *path)
 {
@@ -226,43 +226,6 @@ struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *repor
 	struct hawk_error *err = hawk_report_find_block(report, address, &block);
 
 	return err ? err : put_json_path(report, paths, block, json);
-}
-
-/* hawk-core path with a filter: the largest and oldest of the blocks that it chooses, and how many
- * of all of them no root leads to. */
-
-static void sum_targets(const struct hawk_block_index *index, const struct hawk_paths *paths,
-			const uint64_t *chosen, struct hawk_path_targets *targets)
-{
-	for (uint64_t first = 0; first < index->count; first += 64) {
-		uint64_t bits = chosen[first / 64];
-
-		hawk_chosen_add_64(&targets->all, index, (uint32_t)first, bits);
-		hawk_chosen_add_64(&targets->unreached, index, (uint32_t)first,
-				   bits & ~paths->found[first / 64]);
-	}
-}
-
-struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *report,
-					    const struct hawk_paths *paths, bool full,
-					    struct hawk_path_targets *ret)
-{
-	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-	CLEANUP(free_ptr) uint64_t *chosen = NULL;
-	size_t most = report->top ? report->top : full ? SIZE_MAX : CHOSEN_TOP;
-	struct hawk_error *err;
-
-	*ret = (struct hawk_path_targets){0};
-	err = hawk_choice_bits_make(report->heap, &wish, true, &chosen);
-	if (err)
-		return err;
-	sum_targets(&report->heap->index, paths, chosen, ret);
-	return hawk_block_order_first(report->heap, chosen, most, &ret->shown);
-}
-
-void hawk_path_targets_deinit(struct hawk_path_targets *targets)
-{
-	hawk_ranking_deinit(&targets->shown);
 }
 
 static void put_sums(const struct hawk_pointer_report *report,

@@ -28,26 +28,6 @@ size_t hawk_report_depth(const struct hawk_pointer_report *report, size_t usual,
 	return full ? 0 : report->depth ? report->depth : usual;
 }
 
-struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site)
-{
-	const struct hawk_site *all = &report->heap->sites[site];
-
-	return report->chosen ? report->chosen[site]
-			      : (struct hawk_chosen){.objects = hawk_site_blocks(all),
-						     .bytes = hawk_site_block_bytes(all)};
-}
-
-struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report)
-{
-	struct hawk_chosen sum = {0};
-
-	for (size_t i = 0; report->chosen && i < report->heap->site_count; i++) {
-		sum.objects += report->chosen[i].objects;
-		sum.bytes += report->chosen[i].bytes;
-	}
-	return sum;
-}
-
 void hawk_report_put_none(const struct hawk_pointer_report *report,
 			  const struct hawk_screen *screen)
 {
@@ -56,7 +36,7 @@ void hawk_report_put_none(const struct hawk_pointer_report *report,
 
 void hawk_report_json_chosen(const struct hawk_pointer_report *report, struct hawk_json *json)
 {
-	struct hawk_chosen chosen = hawk_report_chosen(report);
+	struct hawk_chosen chosen = hawk_chosen_sum(report->heap, report->chosen);
 
 	if (report->chosen)
 		hawk_json_put_sum(json, "chosen", chosen.objects, chosen.bytes);

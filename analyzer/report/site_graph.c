@@ -5,7 +5,6 @@
  * JSON, and for Graphviz.
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "hawk/base/cleanup.h"
 #include "json/objects.h"
@@ -25,62 +24,19 @@ enum {
 	DOT_EDGES = 150,
 };
 
-/** Edges in the order of their targets; of one target, in the order of the graph. */
-struct by_target {
-	const struct hawk_site_graph *graph;
-	uint32_t *edges;
-	uint32_t *first; /**< by site; [site + 1] is the end */
-};
-
-static inline void hawk_cleanup_by_target(struct by_target *by)
+static inline void hawk_cleanup_by_target(struct hawk_site_edges *by)
 {
-	free(by->edges);
-	free(by->first);
+	hawk_site_edges_deinit(by);
 }
 
-static struct hawk_error *order_by_target(const struct hawk_site_graph *graph, size_t sites,
-					  struct by_target *ret)
-{
-	ret->graph = graph;
-	ret->edges = calloc(graph->edge_count + 1, sizeof(*ret->edges));
-	ret->first = calloc(sites + 3, sizeof(*ret->first));
-	if (!ret->edges || !ret->first)
-		return &hawk_enomem;
-	for (size_t i = 0; i < graph->edge_count; i++)
-		ret->first[(size_t)graph->edges[i].target + 2]++;
-	for (size_t i = 1; i < sites + 2; i++)
-		ret->first[i] += ret->first[i - 1];
-	for (size_t i = 0; i < graph->edge_count; i++)
-		ret->edges[ret->first[(size_t)graph->edges[i].target + 1]++] = (uint32_t)i;
-	return NULL;
-}
-
-static int compare_chosen(const void *left, const void *right, void *context)
-{
-	const struct hawk_chosen *chosen = context;
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	if (chosen[a].bytes != chosen[b].bytes)
-		return chosen[a].bytes > chosen[b].bytes ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
+/** Sorts the sites; returns how many are shown. */
 static size_t live_sites(const struct hawk_pointer_report *report, struct hawk_site_list *list,
 			 size_t usual)
 {
 	size_t most = report->top ? report->top : usual;
-	size_t live = 0;
 
-	if (report->chosen)
-		qsort_r(list->sites, list->count, sizeof(*list->sites), compare_chosen,
-			(void *)report->chosen);
-	else
-		hawk_site_list_sort(list, report->heap, HAWK_SITE_SORT_SIZE);
-	for (size_t i = 0; i < list->count; i++)
-		if (hawk_report_blocks_of(report, list->sites[i]).objects)
-			list->sites[live++] = list->sites[i];
-	list->count = live;
-	return most < live ? most : live;
+	hawk_site_list_choose(list, report->heap, report->chosen);
+	return most < list->count ? most : list->count;
 }
 
 static void append_places(const struct hawk_site_graph *graph, const struct hawk_site_edge *edge,
@@ -141,7 +97,7 @@ static void append_holder(const struct hawk_pointer_report *report,
 static void put_holder(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
 		       const struct hawk_site_graph *graph, const struct hawk_site_edge *edge)
 {
-	uint64_t targets = hawk_report_blocks_of(report, edge->target).objects;
+	uint64_t targets = hawk_chosen_of_site(report->heap, report->chosen, edge->target).objects;
 	CLEANUP(text) struct hawk_text text = {0};
 
 	append_holder(report, graph, edge, screen->full ? SIZE_MAX : screen->width - HOLDER_COLUMN,
@@ -153,9 +109,9 @@ static void put_holder(const struct hawk_pointer_report *report, const struct ha
 }
 
 static void put_site(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
-		     const struct by_target *by, uint32_t index)
+		     const struct hawk_site_edges *by, uint32_t index)
 {
-	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
+	struct hawk_chosen blocks = hawk_chosen_of_site(report->heap, report->chosen, index);
 	uint32_t start = by->first[index], end = by->first[index + 1];
 	CLEANUP(text) struct hawk_text text = {0};
 
@@ -181,7 +137,7 @@ static void put_site(const struct hawk_pointer_report *report, const struct hawk
 /** The sites that are shown. */
 struct site_rows {
 	const struct hawk_pointer_report *report;
-	const struct by_target *by;
+	const struct hawk_site_edges *by;
 	const uint32_t *sites;
 	size_t count;
 };
@@ -199,7 +155,7 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 					  struct hawk_site_list *list,
 					  const struct hawk_screen *screen)
 {
-	CLEANUP(by_target) struct by_target by = {0};
+	CLEANUP(by_target) struct hawk_site_edges by = {0};
 	size_t end = live_sites(report, list, screen->full ? list->count : DEFAULT_TOP);
 	struct hawk_error *err;
 
@@ -208,7 +164,7 @@ struct hawk_error *hawk_report_site_graph(const struct hawk_pointer_report *repo
 					"see which sites' blocks hold which");
 		return NULL;
 	}
-	err = order_by_target(graph, report->heap->site_count, &by);
+	err = hawk_site_edges_make(graph, report->heap->site_count, &by);
 	if (err)
 		return err;
 	hawk_screen_heading(screen, "Sites, and what holds their blocks (%s of %s)",
@@ -271,7 +227,8 @@ static void put_json_nodes(const struct hawk_pointer_report *report,
 {
 	hawk_json_put_array(json, "sites");
 	for (size_t i = 0; i < end; i++) {
-		struct hawk_chosen blocks = hawk_report_blocks_of(report, list->sites[i]);
+		struct hawk_chosen blocks =
+			hawk_chosen_of_site(report->heap, report->chosen, list->sites[i]);
 
 		hawk_json_object(json);
 		hawk_json_put_site(json, "site", report->heap, list->sites[i]);
@@ -340,7 +297,7 @@ static void begin_dot_node(const struct hawk_pointer_report *report, struct hawk
 static void put_dot_node(const struct hawk_pointer_report *report, struct hawk_output *output,
 			 uint32_t index)
 {
-	struct hawk_chosen blocks = hawk_report_blocks_of(report, index);
+	struct hawk_chosen blocks = hawk_chosen_of_site(report->heap, report->chosen, index);
 
 	begin_dot_node(report, output, index, "");
 	hawk_output_printf(

@@ -52,8 +52,8 @@ static uint64_t lost_bytes(const struct hawk_suspect *suspect)
 }
 
 /** The command that says more about it. */
-static void append_command(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
-			   struct hawk_text *text)
+static void append_command(const struct hawk_suspects_report *suspects,
+			   const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	uint64_t id = suspects->pointers->heap->sites[suspect->site].id;
 	bool lost = suspect->lost.objects ||
@@ -65,7 +65,8 @@ static void append_command(const struct hawk_suspects *suspects, const struct ha
 			 id, suspects->target);
 }
 
-static void append_name(const struct hawk_suspects *suspects, uint32_t site, struct hawk_text *text)
+static void append_name(const struct hawk_suspects_report *suspects, uint32_t site,
+			struct hawk_text *text)
 {
 	const struct hawk_site_name *name = hawk_site_name(suspects->pointers->names, site);
 
@@ -76,10 +77,10 @@ static void append_name(const struct hawk_suspects *suspects, uint32_t site, str
 }
 
 /** Sites between the top and the suspect, outermost first; returns how many. */
-static size_t find_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
-			 uint32_t sites[HAWK_SITE_TREE_DEPTH])
+static size_t find_steps(const struct hawk_suspects_report *suspects,
+			 const struct hawk_suspect *suspect, uint32_t sites[HAWK_SITE_TREE_DEPTH])
 {
-	const struct hawk_site_tree_node *nodes = suspects->tree.nodes;
+	const struct hawk_site_tree_node *nodes = suspects->found->tree.nodes;
 	uint32_t first = nodes[suspect->holder.node].parent;
 	size_t count = 0, i = 0;
 
@@ -92,10 +93,10 @@ static size_t find_steps(const struct hawk_suspects *suspects, const struct hawk
 }
 
 /** ", through A, B and C"; of what is lost "A, B and C". */
-static void append_steps(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
-			 struct hawk_text *text)
+static void append_steps(const struct hawk_suspects_report *suspects,
+			 const struct hawk_suspect *suspect, struct hawk_text *text)
 {
-	uint32_t kind = suspects->tree.nodes[suspect->holder.top].kind;
+	uint32_t kind = suspects->found->tree.nodes[suspect->holder.top].kind;
 	const char *first = kind == HAWK_TREE_SHARED ? "; they share it through "
 			    : kind == HAWK_TREE_LOST ? ""
 						     : ", through ";
@@ -115,10 +116,10 @@ static void append_steps(const struct hawk_suspects *suspects, const struct hawk
 				 count == 1 ? "is itself" : "are themselves");
 }
 
-static const char *holder_kind(const struct hawk_suspects *suspects,
+static const char *holder_kind(const struct hawk_suspects_report *suspects,
 			       const struct hawk_suspect *suspect)
 {
-	switch (suspects->tree.nodes[suspect->holder.top].kind) {
+	switch (suspects->found->tree.nodes[suspect->holder.top].kind) {
 	case HAWK_TREE_ROOT:
 		return "root";
 	case HAWK_TREE_SEVERAL:
@@ -165,17 +166,17 @@ static void append_sentence(struct hawk_text *text, const char *sentence)
 		text->bytes[start] = (char)(text->bytes[start] - 'a' + 'A');
 }
 
-static void append_holder(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
-			  struct hawk_text *text)
+static void append_holder(const struct hawk_suspects_report *suspects,
+			  const struct hawk_suspect *suspect, struct hawk_text *text)
 {
-	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
+	const struct hawk_site_tree_node *top = &suspects->found->tree.nodes[suspect->holder.top];
 	struct hawk_quantity part = part_of(suspect->holder.bytes, suspect->facts.bytes, false);
 	bool whole = suspect->holder.bytes >= suspect->facts.bytes;
 
 	hawk_text_puts(text, reach_word(suspect));
 	if (top->kind == HAWK_TREE_LOST) {
-		bool direct =
-			suspects->tree.nodes[suspect->holder.node].parent == suspect->holder.top;
+		bool direct = suspects->found->tree.nodes[suspect->holder.node].parent ==
+			      suspect->holder.top;
 
 		hawk_text_printf(text,
 				 "%s: ", suspect->facts.reach_known ? "Lost" : "Perhaps lost");
@@ -190,7 +191,8 @@ static void append_holder(const struct hawk_suspects *suspects, const struct haw
 	}
 	append_sentence(text, part.text);
 	if (top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL)
-		hawk_text_printf(text, " of it hangs on %s%s", suspects->roots.names[top->key],
+		hawk_text_printf(text, " of it hangs on %s%s",
+				 suspects->found->roots.names[top->key],
 				 top->kind == HAWK_TREE_SEVERAL ? " and others" : "");
 	else if (top->kind == HAWK_TREE_SHARED)
 		hawk_text_puts(text, " of it is shared by several structures: no one of them alone "
@@ -202,7 +204,7 @@ static void append_holder(const struct hawk_suspects *suspects, const struct haw
 }
 
 /** Why it is not said what is lost. */
-static void append_doubt(const struct hawk_suspects *suspects, uint64_t unreached_bytes,
+static void append_doubt(const struct hawk_suspects_report *suspects, uint64_t unreached_bytes,
 			 struct hawk_text *text)
 {
 	enum hawk_leaks_doubt doubt = hawk_leaks_doubt(suspects->pointers->graph);
@@ -222,11 +224,11 @@ static void append_doubt(const struct hawk_suspects *suspects, uint64_t unreache
 }
 
 /** How it is reached, where who holds it does not say that. */
-static void append_reach(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
-			 struct hawk_text *text)
+static void append_reach(const struct hawk_suspects_report *suspects,
+			 const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	uint64_t possibly = suspect->facts.reach_bytes[HAWK_REACH_POSSIBLY];
-	bool said = suspects->tree.nodes[suspect->holder.top].kind == HAWK_TREE_LOST;
+	bool said = suspects->found->tree.nodes[suspect->holder.top].kind == HAWK_TREE_LOST;
 	uint64_t lost = lost_bytes(suspect), all = suspect->facts.bytes;
 
 	if (!suspect->facts.reach_known)
@@ -241,7 +243,7 @@ static void append_reach(const struct hawk_suspects *suspects, const struct hawk
 }
 
 /** "In all, 12 MiB in 300,000 blocks are lost through it, among them those of make_cell." */
-static void append_followers(const struct hawk_suspects *suspects,
+static void append_followers(const struct hawk_suspects_report *suspects,
 			     const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	size_t count = suspect->follower_count, said = 0, names;
@@ -283,8 +285,8 @@ static void append_growth(const struct hawk_suspect *suspect, struct hawk_text *
 	hawk_text_puts(text, ".");
 }
 
-static void append_story(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
-			 struct hawk_text *text)
+static void append_story(const struct hawk_suspects_report *suspects,
+			 const struct hawk_suspect *suspect, struct hawk_text *text)
 {
 	uint64_t retained = suspect->retained.all_pointers;
 	uint64_t bytes = suspect->facts.inuse_bytes;
@@ -293,7 +295,7 @@ static void append_story(const struct hawk_suspects *suspects, const struct hawk
 			 hawk_quantity_bytes(bytes).text,
 			 hawk_quantity_count(suspect->facts.inuse_objects).text,
 			 suspect->facts.inuse_objects == 1 ? "" : "s",
-			 hawk_quantity_share(bytes, suspects->heap_bytes).text);
+			 hawk_quantity_share(bytes, suspects->found->heap_bytes).text);
 	append_holder(suspects, suspect, text);
 	hawk_text_puts(text, ".");
 	append_reach(suspects, suspect, text);
@@ -323,21 +325,22 @@ static void put_command(const struct hawk_screen *screen, const char *command)
 		hawk_output_printf(screen->output, "%s\n", command);
 }
 
-static void append_title(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
-			 size_t number, struct hawk_text *text)
+static void append_title(const struct hawk_suspects_report *suspects,
+			 const struct hawk_screen *screen, size_t number, struct hawk_text *text)
 {
 	hawk_site_name_append(
-		text, hawk_site_name(suspects->pointers->names, suspects->items[number].site),
+		text,
+		hawk_site_name(suspects->pointers->names, suspects->found->items[number].site),
 		screen->full ? SIZE_MAX : screen->width - INDENT - 1);
 }
 
 /** Whether another suspect has the same title. */
-static bool is_alike(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
+static bool is_alike(const struct hawk_suspects_report *suspects, const struct hawk_screen *screen,
 		     size_t number, const struct hawk_text *title)
 {
 	bool alike = false;
 
-	for (size_t i = 0; i < suspects->count && !alike; i++) {
+	for (size_t i = 0; i < suspects->found->count && !alike; i++) {
 		CLEANUP(text) struct hawk_text other = {0};
 
 		if (i == number)
@@ -348,10 +351,11 @@ static bool is_alike(const struct hawk_suspects *suspects, const struct hawk_scr
 	return alike;
 }
 
-static void put_suspect(const struct hawk_suspects *suspects, const struct hawk_screen *screen,
-			struct hawk_site_stacks *stacks, size_t number)
+static void put_suspect(const struct hawk_suspects_report *suspects,
+			const struct hawk_screen *screen, struct hawk_site_stacks *stacks,
+			size_t number)
 {
-	const struct hawk_suspect *suspect = &suspects->items[number];
+	const struct hawk_suspect *suspect = &suspects->found->items[number];
 	CLEANUP(text) struct hawk_text title = {0}, story = {0}, command = {0};
 
 	append_title(suspects, screen, number, &title);
@@ -366,7 +370,7 @@ static void put_suspect(const struct hawk_suspects *suspects, const struct hawk_
 }
 
 /** What tells those from each other that have the same name, and no more, also with --full. */
-static void put_all(const struct hawk_suspects *suspects, const struct hawk_screen *screen)
+static void put_all(const struct hawk_suspects_report *suspects, const struct hawk_screen *screen)
 {
 	const struct hawk_pointer_report *pointers = suspects->pointers;
 	struct hawk_screen narrow = *screen;
@@ -375,51 +379,37 @@ static void put_all(const struct hawk_suspects *suspects, const struct hawk_scre
 		hawk_site_stacks_on(&narrow, pointers->symbols, pointers->heap, 1);
 
 	narrow.full = false;
-	for (size_t i = 0; i < suspects->count; i++)
-		hawk_site_stacks_add(&stacks, suspects->items[i].site);
+	for (size_t i = 0; i < suspects->found->count; i++)
+		hawk_site_stacks_add(&stacks, suspects->found->items[i].site);
 	hawk_site_stacks_compare(&stacks);
-	for (size_t i = 0; i < suspects->count; i++)
+	for (size_t i = 0; i < suspects->found->count; i++)
 		put_suspect(suspects, screen, &stacks, i);
 }
 
-/** Live bytes of the sites that it stands for. */
-static uint64_t explained_bytes(const struct hawk_suspects *suspects,
-				const struct hawk_suspect *suspect)
+void hawk_report_suspects(const struct hawk_suspects_report *suspects,
+			  const struct hawk_screen *screen)
 {
-	const struct hawk_site *sites = suspects->pointers->heap->sites;
-	uint64_t bytes = suspect->facts.inuse_bytes;
-
-	for (size_t i = 0; i < suspect->follower_count; i++)
-		bytes += sites[suspect->followers[i]].inuse_bytes;
-	return bytes;
-}
-
-void hawk_report_suspects(const struct hawk_suspects *suspects, const struct hawk_screen *screen)
-{
-	uint64_t bytes = 0;
-
 	if (suspects->skipped) {
 		hawk_output_puts(screen->output, "\n");
 		hawk_screen_wrapped(screen, suspects->skipped, 0, 0);
 		return;
 	}
-	if (!suspects->count) {
+	if (!suspects->found->count) {
 		hawk_screen_heading(screen, "Suspects: none, no site has much of the heap");
 		return;
 	}
-	for (size_t i = 0; i < suspects->count; i++)
-		bytes += explained_bytes(suspects, &suspects->items[i]);
-	hawk_screen_heading(screen,
-			    "Suspects: %zu site%s behind %s of the heap, and what to ask next",
-			    suspects->count, suspects->count == 1 ? "" : "s",
-			    hawk_quantity_share(bytes, suspects->heap_bytes).text);
+	hawk_screen_heading(
+		screen, "Suspects: %zu site%s behind %s of the heap, and what to ask next",
+		suspects->found->count, suspects->found->count == 1 ? "" : "s",
+		hawk_quantity_share(suspects->found->explained_bytes, suspects->found->heap_bytes)
+			.text);
 	put_all(suspects, screen);
 }
 
-static void put_json_holder(const struct hawk_suspects *suspects,
+static void put_json_holder(const struct hawk_suspects_report *suspects,
 			    const struct hawk_suspect *suspect, struct hawk_json *json)
 {
-	const struct hawk_site_tree_node *top = &suspects->tree.nodes[suspect->holder.top];
+	const struct hawk_site_tree_node *top = &suspects->found->tree.nodes[suspect->holder.top];
 	bool root = top->kind == HAWK_TREE_ROOT || top->kind == HAWK_TREE_SEVERAL;
 	uint32_t steps[HAWK_SITE_TREE_DEPTH];
 
@@ -429,7 +419,7 @@ static void put_json_holder(const struct hawk_suspects *suspects,
 	}
 	hawk_json_put_object(json, "holder");
 	hawk_json_put_string(json, "kind", holder_kind(suspects, suspect));
-	hawk_json_put_string(json, "root", root ? suspects->roots.names[top->key] : NULL);
+	hawk_json_put_string(json, "root", root ? suspects->found->roots.names[top->key] : NULL);
 	hawk_json_put_integer(json, "bytes", suspect->holder.bytes);
 	hawk_json_put_integer(json, "objects", suspect->holder.objects);
 	hawk_json_put_sites(json, "through", suspects->pointers->heap, steps,
@@ -437,8 +427,8 @@ static void put_json_holder(const struct hawk_suspects *suspects,
 	hawk_json_object_end(json);
 }
 
-static void put_json_lost(const struct hawk_suspects *suspects, const struct hawk_suspect *suspect,
-			  struct hawk_json *json)
+static void put_json_lost(const struct hawk_suspects_report *suspects,
+			  const struct hawk_suspect *suspect, struct hawk_json *json)
 {
 	if (!suspect->lost.objects) {
 		hawk_json_put_null(json, "lost_through");
@@ -452,7 +442,7 @@ static void put_json_lost(const struct hawk_suspects *suspects, const struct haw
 	hawk_json_object_end(json);
 }
 
-static void put_json_suspect(const struct hawk_suspects *suspects,
+static void put_json_suspect(const struct hawk_suspects_report *suspects,
 			     const struct hawk_suspect *suspect, struct hawk_json *json)
 {
 	CLEANUP(text) struct hawk_text command = {0};
@@ -471,11 +461,11 @@ static void put_json_suspect(const struct hawk_suspects *suspects,
 	hawk_json_object_end(json);
 }
 
-void hawk_report_suspects_json(const struct hawk_suspects *suspects, struct hawk_json *json)
+void hawk_report_suspects_json(const struct hawk_suspects_report *suspects, struct hawk_json *json)
 {
 	hawk_json_put_array(json, "suspects");
-	for (size_t i = 0; i < suspects->count; i++)
-		put_json_suspect(suspects, &suspects->items[i], json);
+	for (size_t i = 0; i < suspects->found->count; i++)
+		put_json_suspect(suspects, &suspects->found->items[i], json);
 	hawk_json_array_end(json);
 	hawk_json_put_string(json, "suspects_skipped", suspects->skipped);
 }

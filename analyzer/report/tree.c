@@ -113,10 +113,11 @@ static void append_name(const struct writer *writer, const struct hawk_site_tree
 	}
 }
 
-/** For folded stacks: without a place, names of roots and sites without ';'. */
+/** For folded stacks, whose frames are parted by ';': without a place, names without ';'. */
 static void append_folded(const struct writer *writer, const struct hawk_site_tree_node *node,
 			  struct hawk_text *text)
 {
+	char instead = node->kind == HAWK_TREE_LOST ? ',' : ':';
 	size_t start = text->size;
 
 	if (node->kind == HAWK_TREE_SITE)
@@ -124,9 +125,9 @@ static void append_folded(const struct writer *writer, const struct hawk_site_tr
 					     hawk_site_name(writer->report->names, node->key));
 	else
 		append_name(writer, node, SIZE_MAX, text);
-	for (size_t i = start; i < text->size && node->kind != HAWK_TREE_LOST; i++)
+	for (size_t i = start; i < text->size; i++)
 		if (text->bytes[i] == ';')
-			text->bytes[i] = ':';
+			text->bytes[i] = instead;
 }
 
 /** What stands before names. */

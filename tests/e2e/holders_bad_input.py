@@ -6,6 +6,7 @@ what is missing, call nothing lost that may be held from there, and never crash.
 import json
 import os
 import random
+import re
 import resource
 import struct
 
@@ -78,6 +79,9 @@ def check_nothing_lost(path, what, key, *ways):
         names = [node["name"] for node in found["tree"] if node["kind"] == "lost"]
         hawk.expect(names and "missing" in names[0], f"{what}: {verb} calls something {names}")
         hawk.expect(key in [item["key"] for item in found["missing"]], f"{what}: {verb} says why")
+    folded = run(path, ["merge-paths", "--folded"]).stdout
+    hawk.expect(re.search(r"^\(no root found, some memory is missing\)[; ]", folded, re.M),
+                f"{what}: one frame for what no root leads to: {folded[:200]}")
     for address, kind in ways:
         found = document(path, ["path"], hex(address))["addresses"][0]
         hawk.expect_equal(found["root"] and found["root"]["kind"], kind, f"{what}: {address:#x}")

@@ -368,3 +368,27 @@ void hawk_site_graph_deinit(struct hawk_site_graph *graph)
 	free(graph->places);
 	*graph = (struct hawk_site_graph){0};
 }
+
+struct hawk_error *hawk_site_edges_make(const struct hawk_site_graph *graph, size_t sites,
+					struct hawk_site_edges *ret)
+{
+	ret->graph = graph;
+	ret->edges = calloc(graph->edge_count + 1, sizeof(*ret->edges));
+	ret->first = calloc(sites + 3, sizeof(*ret->first));
+	if (!ret->edges || !ret->first)
+		return &hawk_enomem;
+	for (size_t i = 0; i < graph->edge_count; i++)
+		ret->first[(size_t)graph->edges[i].target + 2]++;
+	for (size_t i = 1; i < sites + 2; i++)
+		ret->first[i] += ret->first[i - 1];
+	for (size_t i = 0; i < graph->edge_count; i++)
+		ret->edges[ret->first[(size_t)graph->edges[i].target + 1]++] = (uint32_t)i;
+	return NULL;
+}
+
+void hawk_site_edges_deinit(struct hawk_site_edges *edges)
+{
+	free(edges->edges);
+	free(edges->first);
+	*edges = (struct hawk_site_edges){0};
+}

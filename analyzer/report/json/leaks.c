@@ -74,12 +74,12 @@ static void put_record(const struct hawk_leaks_report *report,
 
 static void put_records(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
-	size_t end = report->top && report->top < report->shown_count ? report->top
-								      : report->shown_count;
+	size_t end = report->top && report->top < report->choice->count ? report->top
+									: report->choice->count;
 
 	hawk_json_put_array(json, "records");
 	for (size_t i = 0; i < end; i++)
-		put_record(report, report->shown[i], json);
+		put_record(report, report->choice->records[i], json);
 	hawk_json_array_end(json);
 }
 
@@ -152,9 +152,10 @@ void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_
 	hawk_json_begin(&json, output, "hawk-core/leaks", report->source, DOCUMENT_LINES);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		hawk_json_put_sum(&json, hawk_json_reach_key(kinds[i]),
-				  report->sums[kinds[i]].objects, report->sums[kinds[i]].bytes);
-	hawk_json_put_sum(&json, "suppressed", report->suppressed.objects,
-			  report->suppressed.bytes);
+				  report->choice->sums[kinds[i]].objects,
+				  report->choice->sums[kinds[i]].bytes);
+	hawk_json_put_sum(&json, "suppressed", report->choice->suppressed.objects,
+			  report->choice->suppressed.bytes);
 	hawk_json_put_sum(&json, "downgraded", report->leaks->downgrade.objects,
 			  report->leaks->downgrade.bytes);
 	put_records(report, &json);

@@ -8,7 +8,7 @@
 #define HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
 
 #include "hawk/heap/heap.h"
-#include "hawk/analysis/type_words.h"
+#include "hawk/names/type_words.h"
 
 enum { HAWK_BIRTHS = 256 };
 
@@ -69,6 +69,14 @@ void hawk_chosen_add_64(struct hawk_chosen *chosen, const struct hawk_block_inde
 /** Adds block `number` of the index; a carved block counts once, whatever its parts. */
 void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *index,
 		     uint32_t number);
+
+/** Returns the blocks of `site` among `chosen`, by site (NULL = all blocks). No estimates, which
+ * may be 0 where there is a block. */
+struct hawk_chosen hawk_chosen_of_site(const struct hawk_heap *heap,
+				       const struct hawk_chosen *chosen, uint32_t site);
+
+/** Returns the sum of `chosen` over all sites; 0 for NULL. */
+struct hawk_chosen hawk_chosen_sum(const struct hawk_heap *heap, const struct hawk_chosen *chosen);
 
 struct hawk_block_choice {
 	uint64_t *blocks;          /**< a bit per number of the index; parts have their block's */

@@ -67,4 +67,17 @@ struct hawk_error *hawk_site_graph_make(const struct hawk_graph *graph, const ui
 /** Accepts a zeroed graph. */
 void hawk_site_graph_deinit(struct hawk_site_graph *graph);
 
+/** Edges in the order of their targets; of one target, in the order of the graph. */
+struct hawk_site_edges {
+	const struct hawk_site_graph *graph;
+	uint32_t *edges;
+	uint32_t *first; /**< by site; [site + 1] is the end */
+};
+
+/** `graph` must outlive `*ret`, which is to be zeros before, and deinitialized in any case.
+ * `sites`: how many the heap has. */
+struct hawk_error *hawk_site_edges_make(const struct hawk_site_graph *graph, size_t sites,
+					struct hawk_site_edges *ret);
+void hawk_site_edges_deinit(struct hawk_site_edges *edges);
+
 #endif

@@ -10,7 +10,7 @@
 
 #include "hawk/heap/heap.h"
 #include "hawk/symbols/symbols.h"
-#include "hawk/analysis/type_words.h"
+#include "hawk/names/type_words.h"
 
 struct hawk_block_types;
 

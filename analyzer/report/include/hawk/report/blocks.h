@@ -8,7 +8,7 @@
 #ifndef HAWK_ANALYZER_REPORT_BLOCKS_H
 #define HAWK_ANALYZER_REPORT_BLOCKS_H
 
-#include "hawk/names/block_filter.h"
+#include "hawk/analysis/block_filter.h"
 #include "hawk/report/output.h"
 
 struct hawk_report_blocks;

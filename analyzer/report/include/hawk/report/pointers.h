@@ -8,11 +8,11 @@
 #define HAWK_ANALYZER_REPORT_POINTERS_H
 
 #include "hawk/analysis/block_choice.h"
-#include "hawk/names/block_filter.h"
+#include "hawk/analysis/block_filter.h"
 #include "hawk/report/json.h"
-#include "hawk/analysis/paths.h"
-#include "hawk/base/ranking.h"
+#include "hawk/analysis/path_targets.h"
 #include "hawk/analysis/referrers.h"
+#include "hawk/analysis/retained.h"
 #include "hawk/report/report.h"
 #include "hawk/names/root_name.h"
 #include "hawk/analysis/site_freed.h"
@@ -40,11 +40,7 @@ struct hawk_pointer_report {
 	size_t depth;          /**< lines of stacks, levels of trees; 0 = default */
 };
 
-/** Returns the chosen blocks of a site: exact, as estimates may be 0 for existing blocks. */
-struct hawk_chosen hawk_report_blocks_of(const struct hawk_pointer_report *report, uint32_t site);
-
-/** Returns how many of `count` entries a list shows: report->top, all on a full screen, else
- * `usual`. */
+/** How many entries of `count` a list shows: report->top, all on a full screen, else `usual`. */
 size_t hawk_report_limit(const struct hawk_pointer_report *report, size_t usual, size_t count,
 			 bool full);
 
@@ -53,10 +49,7 @@ size_t hawk_report_limit(const struct hawk_pointer_report *report, size_t usual,
  */
 size_t hawk_report_depth(const struct hawk_pointer_report *report, size_t usual, bool full);
 
-/** Returns the sums of `report->chosen`; 0 if all blocks are meant. */
-struct hawk_chosen hawk_report_chosen(const struct hawk_pointer_report *report);
-
-/** Prints the line for an empty result, and whether the filter caused it. */
+/** The line that stands where there is nothing to show, and whether that is the filter's doing. */
 void hawk_report_put_none(const struct hawk_pointer_report *report,
 			  const struct hawk_screen *screen);
 
@@ -114,20 +107,6 @@ struct hawk_error *hawk_report_path_json(const struct hawk_pointer_report *repor
 					 const struct hawk_paths *paths, uint64_t address,
 					 struct hawk_json *json);
 
-/** The filter's blocks whose paths are printed. */
-struct hawk_path_targets {
-	struct hawk_ranking shown; /**< struct hawk_numbered_block, in hawk_block_order() */
-	struct hawk_chosen all;
-	struct hawk_chosen unreached; /**< those that no root leads to */
-};
-
-/** Chooses report->top blocks; if 0, a few, or all with `full`. `paths` must cover all blocks; a
- * filter must be set. Deinitialize `*ret` even after an error. */
-struct hawk_error *hawk_path_targets_choose(const struct hawk_pointer_report *report,
-					    const struct hawk_paths *paths, bool full,
-					    struct hawk_path_targets *ret);
-void hawk_path_targets_deinit(struct hawk_path_targets *targets);
-
 struct hawk_error *hawk_report_paths(const struct hawk_pointer_report *report,
 				     const struct hawk_paths *paths,
 				     const struct hawk_path_targets *targets,
@@ -150,34 +129,14 @@ struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *repor
 					 const struct hawk_tree_roots *groups,
 					 const struct hawk_site_tree *tree, struct hawk_json *json);
 
-/** Sorts by retained bytes, most first, and drops sites without a live block. */
-void hawk_report_retained_sort(const struct hawk_pointer_report *report,
-			       struct hawk_site_list *list);
-
-/** Prints sites by retained bytes. `list` = the requested sites, sorted. */
+/** Sites by what they retain. `list` = those that were asked for, sorted. */
 void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 				const struct hawk_site_list *list,
 				const struct hawk_screen *screen);
 void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
 				     const struct hawk_site_list *list, struct hawk_json *json);
 
-/** Blocks by retained bytes, most first. */
-struct hawk_retained_block {
-	uint32_t block;
-	uint64_t bytes; /**< by all pointers */
-};
-struct hawk_retained_blocks {
-	struct hawk_ranking shown; /**< struct hawk_retained_block */
-	uint64_t count;            /**< of all requested blocks */
-};
-
-/** Chooses the blocks to show: all if `full` and no number was given. Deinitialize `*ret` even
- * after an error. */
-struct hawk_error *hawk_retained_blocks_choose(const struct hawk_pointer_report *report, bool full,
-					       struct hawk_retained_blocks *ret);
-void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
-
-/** `start`: dominators by start pointers. */
+/** Blocks by what they retain, most first. `start`: dominators by start pointers. */
 void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 				 const struct hawk_retained_blocks *blocks,
 				 const struct hawk_dominators *start,

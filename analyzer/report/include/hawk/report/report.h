@@ -9,7 +9,7 @@
 
 #include "hawk/analysis/groups.h"
 #include "hawk/report/screen.h"
-#include "hawk/names/site_list.h"
+#include "hawk/analysis/site_list.h"
 
 struct hawk_leaks_report;
 
@@ -19,8 +19,8 @@ struct hawk_report {
 	struct hawk_symbols *symbols;
 	const struct hawk_heap *heap; /**< heap->knows is 0 if the process was not traced */
 	const struct hawk_findings *findings;
-	const struct hawk_leaks_report *leaks; /**< for a section of the text; NULL = none */
-	const struct hawk_suspects *suspects;  /**< for the JSON document; NULL = none */
+	const struct hawk_leaks_report *leaks;       /**< for a section of the text; NULL = none */
+	const struct hawk_suspects_report *suspects; /**< for the JSON document; NULL = none */
 	const char *source;          /**< the core file's path as given; NULL for a live process */
 	struct hawk_site_list *list; /**< chosen sites; NULL without a table */
 	bool filtered;               /**< a filter was given: the list lacks some sites */

@@ -3,7 +3,7 @@
  * @file
  * Reading them.
  */
-#include "hawk/analysis/type_words.h"
+#include "hawk/names/type_words.h"
 
 #include "hawk/heap/heap.h"
 

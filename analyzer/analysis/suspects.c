@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk/analysis/site_ages.h"
+#include "hawk/analysis/suspects.h"
 #include "hawk/base/cleanup.h"
-#include "hawk/report/suspects.h"
-#include "hawk/analysis/site_freed.h"
 
 enum {
 	COUNT_MAX = 3,
@@ -39,14 +39,16 @@ static size_t choose(const struct hawk_heap *heap, bool full, struct hawk_suspec
 	return count;
 }
 
-static struct hawk_error *find_holders(struct hawk_suspects *suspects)
+static struct hawk_error *find_holders(const struct hawk_graph *graph,
+				       const struct hawk_dominators *dominators,
+				       struct hawk_root_namer *namer,
+				       struct hawk_suspects *suspects)
 {
-	struct hawk_error *err = hawk_tree_roots_make(suspects->pointers->roots, &suspects->roots);
+	struct hawk_error *err = hawk_tree_roots_make(namer, &suspects->roots);
 
 	if (!err)
-		err = hawk_site_tree_add_retained(suspects->pointers->graph,
-						  suspects->pointers->dominators,
-						  suspects->roots.groups, NULL, &suspects->tree);
+		err = hawk_site_tree_add_retained(graph, dominators, suspects->roots.groups, NULL,
+						  &suspects->tree);
 	if (!err)
 		err = hawk_site_tree_finish(&suspects->tree);
 	if (err)
@@ -63,7 +65,9 @@ static struct hawk_error *find_holders(struct hawk_suspects *suspects)
 	return NULL;
 }
 
-static struct hawk_error *find_retained(struct hawk_suspects *suspects)
+static struct hawk_error *find_retained(const struct hawk_graph *graph,
+					const struct hawk_reach *reach,
+					struct hawk_suspects *suspects)
 {
 	struct hawk_site_retained retained[HAWK_SUSPECTS_MAX];
 	uint32_t sites[HAWK_SUSPECTS_MAX];
@@ -71,19 +75,16 @@ static struct hawk_error *find_retained(struct hawk_suspects *suspects)
 
 	for (size_t i = 0; i < suspects->count; i++)
 		sites[i] = suspects->items[i].site;
-	err = hawk_site_freed(suspects->pointers->graph, suspects->pointers->reach, NULL, sites,
-			      suspects->count, retained);
+	err = hawk_site_freed(graph, reach, NULL, sites, suspects->count, retained);
 	for (size_t i = 0; !err && i < suspects->count; i++)
 		suspects->items[i].retained = retained[i];
 	return err;
 }
 
-static void judge(const struct hawk_suspects *suspects, struct hawk_suspect *suspect)
+static void judge(const struct hawk_graph *graph, const struct hawk_site_ages *ages,
+		  struct hawk_suspect *suspect)
 {
-	const struct hawk_graph *graph = suspects->pointers->graph;
-
-	suspect->facts =
-		hawk_site_ages_facts(graph, suspect->site, &suspects->ages[suspect->site], false);
+	suspect->facts = hawk_site_ages_facts(graph, suspect->site, &ages[suspect->site], false);
 	suspect->growth = hawk_growth_judge(&suspect->facts);
 }
 
@@ -125,7 +126,10 @@ static void merge(struct hawk_suspects *suspects, const uint32_t *sites, size_t 
 	}
 }
 
-static struct hawk_error *find_origins(struct hawk_suspects *suspects)
+static struct hawk_error *find_origins(const struct hawk_graph *graph,
+				       const struct hawk_reach *reach,
+				       const struct hawk_site_ages *ages,
+				       struct hawk_suspects *suspects)
 {
 	struct hawk_leak_origin origins[HAWK_SUSPECTS_MAX], found[HAWK_SUSPECTS_MAX];
 	uint32_t sites[HAWK_SUSPECTS_MAX], lost[HAWK_SUSPECTS_MAX];
@@ -133,15 +137,14 @@ static struct hawk_error *find_origins(struct hawk_suspects *suspects)
 	struct hawk_error *err;
 
 	for (size_t i = 0; i < count; i++) {
-		judge(suspects, &suspects->items[i]);
+		judge(graph, ages, &suspects->items[i]);
 		sites[i] = suspects->items[i].site;
 		if (is_lost(&suspects->items[i]))
 			lost[lost_count++] = sites[i];
 	}
 	if (!lost_count)
 		return NULL;
-	err = hawk_leak_origins(suspects->pointers->graph, suspects->pointers->reach, lost,
-				lost_count, found);
+	err = hawk_leak_origins(graph, reach, lost, lost_count, found);
 	if (err)
 		return err;
 	for (size_t i = 0, at = 0; i < count; i++)
@@ -152,30 +155,41 @@ static struct hawk_error *find_origins(struct hawk_suspects *suspects)
 	return NULL;
 }
 
-struct hawk_error *hawk_suspects_find(struct hawk_suspects *suspects, bool full)
+/** Live bytes of the suspect's site and its followers. */
+static uint64_t explained_bytes(const struct hawk_heap *heap, const struct hawk_suspect *suspect)
 {
-	const struct hawk_heap *heap = suspects->pointers->heap;
+	uint64_t bytes = suspect->facts.inuse_bytes;
+
+	for (size_t i = 0; i < suspect->follower_count; i++)
+		bytes += heap->sites[suspect->followers[i]].inuse_bytes;
+	return bytes;
+}
+
+struct hawk_error *hawk_suspects_find(const struct hawk_graph *graph,
+				      const struct hawk_reach *reach,
+				      const struct hawk_dominators *dominators,
+				      struct hawk_root_namer *namer, bool full,
+				      struct hawk_suspects *ret)
+{
+	CLEANUP(free_ptr) struct hawk_site_ages *ages = NULL;
 	struct hawk_error *err;
 
-	suspects->items = calloc(COUNT_MAX_FULL, sizeof(*suspects->items));
-	if (!suspects->items)
-		return &hawk_enomem;
-	suspects->heap_bytes = heap->sweep.bytes;
-	suspects->count = choose(heap, full, suspects);
-	err = hawk_site_ages_make(heap, suspects->pointers->reach, NULL, &suspects->ages);
+	*ret = (struct hawk_suspects){.heap_bytes = graph->heap->sweep.bytes};
+	ret->count = choose(graph->heap, full, ret);
+	err = hawk_site_ages_make(graph->heap, reach, NULL, &ages);
 	if (!err)
-		err = find_origins(suspects);
+		err = find_origins(graph, reach, ages, ret);
 	if (!err)
-		err = find_holders(suspects);
-	for (size_t i = 0; !err && i < suspects->count; i++)
-		judge(suspects, &suspects->items[i]);
-	return err ? err : find_retained(suspects);
+		err = find_holders(graph, dominators, namer, ret);
+	for (size_t i = 0; !err && i < ret->count; i++) {
+		judge(graph, ages, &ret->items[i]);
+		ret->explained_bytes += explained_bytes(graph->heap, &ret->items[i]);
+	}
+	return err ? err : find_retained(graph, reach, ret);
 }
 
 void hawk_suspects_deinit(struct hawk_suspects *suspects)
 {
-	free(suspects->items);
-	free(suspects->ages);
 	hawk_tree_roots_deinit(&suspects->roots);
 	hawk_site_tree_deinit(&suspects->tree);
 	memset(suspects, 0, sizeof(*suspects));

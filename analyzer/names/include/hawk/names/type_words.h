@@ -5,8 +5,8 @@
  * an object with virtual functions; and the word after the count of a new[] array.
  * names/block_type.h names them; nothing here depends on files other than the core.
  */
-#ifndef HAWK_ANALYZER_ANALYSIS_TYPE_WORDS_H
-#define HAWK_ANALYZER_ANALYSIS_TYPE_WORDS_H
+#ifndef HAWK_ANALYZER_NAMES_TYPE_WORDS_H
+#define HAWK_ANALYZER_NAMES_TYPE_WORDS_H
 
 #include "hawk/target/near.h"
 

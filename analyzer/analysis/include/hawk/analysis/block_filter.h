@@ -4,13 +4,13 @@
  * Filters the blocks of a query by site, size, age, type, and by functions and modules in their
  * stacks. Checks stacks once per site, types only on request.
  */
-#ifndef HAWK_ANALYZER_NAMES_BLOCK_FILTER_H
-#define HAWK_ANALYZER_NAMES_BLOCK_FILTER_H
+#ifndef HAWK_ANALYZER_ANALYSIS_BLOCK_FILTER_H
+#define HAWK_ANALYZER_ANALYSIS_BLOCK_FILTER_H
 
 #include "hawk/analysis/block_choice.h"
 #include "hawk/names/block_type.h"
 #include "hawk/base/quantity.h"
-#include "hawk/names/site_list.h"
+#include "hawk/analysis/site_list.h"
 #include "hawk/names/site_prefix.h"
 
 /** The filters; NULL = not filtered. */

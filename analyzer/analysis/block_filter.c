@@ -4,7 +4,7 @@
  * Filters: cheap tests first, one byte for each site, the type last. What words mean for the type
  * is remembered by all threads: each entry is one number.
  */
-#include "hawk/names/block_filter.h"
+#include "hawk/analysis/block_filter.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which loss records are told: suppressions, kinds, and the words of the command line for both.
+ * Choosing loss records: matching suppressions with named stacks, and parsing the words.
  */
-#include "hawk/report/leaks.h"
+#include "hawk/analysis/leak_choice.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
-
-static const char *const kind_names[HAWK_REACH_KINDS] = {
-	[HAWK_REACH_REACHABLE] = "still reachable",
-	[HAWK_REACH_POSSIBLY] = "possibly lost",
-	[HAWK_REACH_DEFINITELY_LOST] = "definitely lost",
-	[HAWK_REACH_INDIRECTLY_LOST] = "indirectly lost",
-};
-
-const char *hawk_leaks_kind_name(enum hawk_reach_kind kind)
-{
-	return kind_names[kind];
-}
+#include "hawk/names/stack.h"
 
 struct word {
 	const char *text;
@@ -125,11 +114,12 @@ static const char *const *allocators_of(uint8_t kind)
 
 enum { ALIASES_MAX = 15 };
 
-static void name_frame(const struct hawk_leaks_report *report, const struct hawk_stack_line *line,
-		       const char **aliases, struct hawk_suppression_frame *ret)
+static void name_frame(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+		       const struct hawk_stack_line *line, const char **aliases,
+		       struct hawk_suppression_frame *ret)
 {
 	uint64_t at = line->pc - !line->exact;
-	const struct hawk_mapping *mapping = hawk_target_mapping_at(report->heap->target, at);
+	const struct hawk_mapping *mapping = hawk_target_mapping_at(heap->target, at);
 	size_t count;
 
 	*ret = (struct hawk_suppression_frame){
@@ -143,24 +133,25 @@ static void name_frame(const struct hawk_leaks_report *report, const struct hawk
 		.aliases = aliases,
 	};
 	if (line->has_module && !line->name.inlined && line->kind == HAWK_LINE_FUNCTION)
-		hawk_error_swallow(hawk_symbols_aliases(report->symbols, &line->module, line->pc,
+		hawk_error_swallow(hawk_symbols_aliases(symbols, &line->module, line->pc,
 							line->exact, aliases, ALIASES_MAX, &count));
 }
 
-static struct hawk_error *find_suppression(const struct hawk_leaks_report *report,
+static struct hawk_error *find_suppression(const struct hawk_heap *heap,
+					   struct hawk_symbols *symbols,
+					   struct hawk_suppressions *suppressions,
 					   const struct hawk_leak_record *record,
 					   struct hawk_stack *stack, struct hawk_suppression **ret)
 {
-	const struct hawk_heap *heap = report->heap;
 	CLEANUP(free_ptr) struct hawk_suppression_frame *frames = NULL;
 	CLEANUP(free_ptr) const char **aliases = NULL; /**< of all frames */
 	struct hawk_suppression_stack names;
 	struct hawk_block block;
 
 	*ret = NULL;
-	if (!report->suppressions || !hawk_suppressions_count(report->suppressions))
+	if (!suppressions || !hawk_suppressions_count(suppressions))
 		return NULL;
-	hawk_stack_of_trace(report->symbols, heap->table,
+	hawk_stack_of_trace(symbols, heap->table,
 			    record->site < heap->site_count ? heap->sites[record->site].trace
 							    : UINT32_MAX,
 			    stack);
@@ -169,63 +160,61 @@ static struct hawk_error *find_suppression(const struct hawk_leaks_report *repor
 	if (!aliases || !frames)
 		return &hawk_enomem;
 	for (size_t i = 0; i < stack->count; i++)
-		name_frame(report, &stack->lines[i], aliases + i * (ALIASES_MAX + 1), frames + i);
-	hawk_heap_block(report->heap, record->example, &block);
+		name_frame(heap, symbols, &stack->lines[i], aliases + i * (ALIASES_MAX + 1),
+			   frames + i);
+	hawk_heap_block(heap, record->example, &block);
 	names = (struct hawk_suppression_stack){
 		.frames = frames,
 		.count = stack->count,
 		.allocators = allocators_of(block.kind),
 	};
-	*ret = hawk_suppressions_match(report->suppressions, record->kind, &names);
+	*ret = hawk_suppressions_match(suppressions, record->kind, &names);
 	return NULL;
 }
 
-static void suppress(struct hawk_leaks_report *report, const struct hawk_leak_record *record,
-		     struct hawk_suppression *suppression)
+static void suppress(const struct hawk_leak_record *record, struct hawk_suppression *suppression,
+		     struct hawk_leak_choice *choice)
 {
 	suppression->records++;
 	suppression->objects += record->objects;
 	suppression->bytes += record->bytes;
-	report->suppressed.objects += record->objects;
-	report->suppressed.bytes += record->bytes;
-	report->sums[record->kind].objects -= record->objects;
-	report->sums[record->kind].bytes -= record->bytes;
+	choice->suppressed.objects += record->objects;
+	choice->suppressed.bytes += record->bytes;
+	choice->sums[record->kind].objects -= record->objects;
+	choice->sums[record->kind].bytes -= record->bytes;
 }
 
-struct hawk_error *hawk_leaks_report_prepare(struct hawk_leaks_report *report)
+struct hawk_error *hawk_leak_choice_make(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+					 const struct hawk_leaks *leaks,
+					 struct hawk_suppressions *suppressions, unsigned kinds,
+					 struct hawk_leak_choice *ret)
 {
-	const struct hawk_leaks *leaks = report->leaks;
 	struct hawk_stack stack = {0};
-	struct hawk_error *err;
+	struct hawk_error *err = NULL;
 
-	memcpy(report->sums, leaks->sums, sizeof(report->sums));
-	report->suppressed = (struct hawk_reach_sum){0};
-	report->shown_count = 0;
-	report->shown = malloc((leaks->count + 1) * sizeof(const struct hawk_leak_record *));
-	if (!report->shown)
+	*ret = (struct hawk_leak_choice){0};
+	memcpy(ret->sums, leaks->sums, sizeof(ret->sums));
+	ret->records = malloc((leaks->count + 1) * sizeof(const struct hawk_leak_record *));
+	if (!ret->records)
 		return &hawk_enomem;
-	err = hawk_root_namer_create(report->graph, report->symbols, &report->namer);
 	for (size_t i = 0; i < leaks->count && !err; i++) {
 		const struct hawk_leak_record *record = &leaks->records[i];
 		struct hawk_suppression *suppression;
 
-		err = find_suppression(report, record, &stack, &suppression);
+		err = find_suppression(heap, symbols, suppressions, record, &stack, &suppression);
 		if (err)
 			break;
 		if (suppression)
-			suppress(report, record, suppression);
-		else if (report->kinds >> record->kind & 1)
-			report->shown[report->shown_count++] = record;
+			suppress(record, suppression, ret);
+		else if (kinds >> record->kind & 1)
+			ret->records[ret->count++] = record;
 	}
 	hawk_stack_deinit(&stack);
 	return err;
 }
 
-void hawk_leaks_report_deinit(struct hawk_leaks_report *report)
+void hawk_leak_choice_deinit(struct hawk_leak_choice *choice)
 {
-	hawk_root_namer_destroy(report->namer);
-	free(report->shown);
-	report->namer = NULL;
-	report->shown = NULL;
-	report->shown_count = 0;
+	free(choice->records);
+	*choice = (struct hawk_leak_choice){0};
 }

@@ -3,7 +3,7 @@
  * @file
  * Collecting what is known about an address.
  */
-#include "hawk/report/whatis.h"
+#include "hawk/analysis/whatis.h"
 
 enum {
 	/** The x86-64 ABI lets leaf functions use this many bytes below the stack pointer. */
@@ -11,16 +11,16 @@ enum {
 };
 
 /** The thread with the highest stack pointer at or below `address` in its mapping. */
-static void find_thread(const struct hawk_report *report, struct hawk_whatis *whatis)
+static void find_thread(const struct hawk_target *target, struct hawk_whatis *whatis)
 {
 	const struct hawk_mapping *mapping = whatis->mapping;
 	const struct hawk_thread *best = NULL;
 	uint64_t best_sp = 0;
 	size_t count;
-	const struct hawk_thread *threads = hawk_target_threads(report->target, &count);
+	const struct hawk_thread *threads = hawk_target_threads(target, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		uint64_t sp = hawk_target_stack_start(report->target, &threads[i]);
+		uint64_t sp = hawk_target_stack_start(target, &threads[i]);
 
 		if (sp < mapping->start || sp >= mapping->end)
 			continue;
@@ -48,53 +48,53 @@ static bool in_tracer(const struct hawk_table *table, uint64_t address)
 	return false;
 }
 
-void hawk_whatis_find(const struct hawk_report *report, const struct hawk_block_types *types,
+void hawk_whatis_find(const struct hawk_heap *heap, const struct hawk_block_types *types,
 		      uint64_t address, struct hawk_whatis *ret)
 {
-	struct hawk_near near = {.target = report->target};
+	struct hawk_near near = {.target = heap->target};
 
 	*ret = (struct hawk_whatis){
 		.address = address,
-		.mapping = hawk_target_mapping_at(report->target, address),
-		.module = hawk_target_module_at(report->target, address),
+		.mapping = hawk_target_mapping_at(heap->target, address),
+		.module = hawk_target_module_at(heap->target, address),
 	};
 	if (!ret->mapping)
 		return;
-	if (report->heap->knows) {
-		ret->tracer = report->heap->table && in_tracer(report->heap->table, address);
+	if (heap->knows) {
+		ret->tracer = heap->table && in_tracer(heap->table, address);
 		if (!ret->tracer)
-			ret->state = hawk_heap_at(report->heap, address, &ret->block);
+			ret->state = hawk_heap_at(heap, address, &ret->block);
 	}
 	if (ret->state == HAWK_BLOCK_LIVE || ret->state == HAWK_BLOCK_HEADER)
 		ret->words = hawk_type_words_at(hawk_block_types_modules(types), &near,
 						ret->block.start, ret->block.size);
 	/* Memory of a module, and a block, is no stack, whatever a register says. */
 	if (!ret->module && ret->state == HAWK_BLOCK_NONE && !ret->tracer)
-		find_thread(report, ret);
+		find_thread(heap->target, ret);
 }
 
-static void name_frame(const struct hawk_report *report, struct hawk_stack_line *line)
+static void name_frame(struct hawk_symbols *symbols, struct hawk_stack_line *line)
 {
 	const struct hawk_frame *names = NULL;
 	size_t count = 0;
 
-	line->has_module = hawk_symbols_module_at(report->symbols, line->pc - (line->exact ? 0 : 1),
-						  &line->module);
+	line->has_module =
+		hawk_symbols_module_at(symbols, line->pc - (line->exact ? 0 : 1), &line->module);
 	if (line->has_module)
-		hawk_error_swallow(hawk_symbols_lookup(report->symbols, &line->module, line->pc,
+		hawk_error_swallow(hawk_symbols_lookup(symbols, &line->module, line->pc,
 						       line->exact, &names, &count));
 	if (count)
 		line->name = names[count - 1]; // the function that has the frame
 }
 
 /** Which frame's part of the stack the address lies in: frames end where the next one begins. */
-static void resolve_frame(const struct hawk_report *report, struct hawk_whatis *whatis)
+static void resolve_frame(struct hawk_symbols *symbols, struct hawk_whatis *whatis)
 {
 	struct hawk_thread_frames found;
 	size_t i = 0;
 
-	hawk_error_swallow(hawk_symbols_unwind(report->symbols, whatis->thread,
-					       HAWK_UNWIND_FRAMES_MAX, &found));
+	hawk_error_swallow(
+		hawk_symbols_unwind(symbols, whatis->thread, HAWK_UNWIND_FRAMES_MAX, &found));
 	if (found.count && !whatis->below_stack_pointer) {
 		while (i + 1 < found.count && found.frames[i + 1].sp <= whatis->address)
 			i++;
@@ -103,12 +103,12 @@ static void resolve_frame(const struct hawk_report *report, struct hawk_whatis *
 		whatis->frame_line = (struct hawk_stack_line){.frame = (uint32_t)i,
 							      .pc = found.frames[i].pc,
 							      .exact = found.frames[i].exact};
-		name_frame(report, &whatis->frame_line);
+		name_frame(symbols, &whatis->frame_line);
 	}
 	hawk_thread_frames_deinit(&found);
 }
 
-void hawk_whatis_resolve(const struct hawk_report *report, struct hawk_block_types *types,
+void hawk_whatis_resolve(struct hawk_symbols *symbols, struct hawk_block_types *types,
 			 struct hawk_whatis *whatis)
 {
 	struct hawk_symbol_module module;
@@ -116,10 +116,10 @@ void hawk_whatis_resolve(const struct hawk_report *report, struct hawk_block_typ
 	if (whatis->state != HAWK_BLOCK_NONE)
 		whatis->type = hawk_block_type_of_words(types, &whatis->block, &whatis->words);
 	if (whatis->thread) {
-		resolve_frame(report, whatis);
+		resolve_frame(symbols, whatis);
 	} else if (whatis->module) {
 		module = hawk_symbol_module_of(whatis->module);
-		hawk_error_swallow(hawk_symbols_name(report->symbols, &module, whatis->address,
+		hawk_error_swallow(hawk_symbols_name(symbols, &module, whatis->address,
 						     &whatis->symbol, &whatis->symbol_offset));
 	}
 }

@@ -3,7 +3,7 @@
  * @file
  * Choosing and ordering sites.
  */
-#include "hawk/names/site_list.h"
+#include "hawk/analysis/site_list.h"
 
 #include <stdlib.h>
 
@@ -195,4 +195,36 @@ size_t hawk_site_list_nonzero(const struct hawk_site_list *list, const struct ha
 	while (count < list->count && sort_key(&heap->sites[list->sites[count]], sort))
 		count++;
 	return count;
+}
+
+static int compare_chosen(const void *left, const void *right, void *context)
+{
+	const struct hawk_chosen *chosen = context;
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	if (chosen[a].bytes != chosen[b].bytes)
+		return chosen[a].bytes > chosen[b].bytes ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+void hawk_site_list_keep_live(struct hawk_site_list *list, const struct hawk_heap *heap,
+			      const struct hawk_chosen *chosen)
+{
+	size_t live = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (hawk_chosen_of_site(heap, chosen, list->sites[i]).objects)
+			list->sites[live++] = list->sites[i];
+	list->count = live;
+}
+
+void hawk_site_list_choose(struct hawk_site_list *list, const struct hawk_heap *heap,
+			   const struct hawk_chosen *chosen)
+{
+	hawk_site_list_keep_live(list, heap, chosen);
+	if (!chosen)
+		hawk_site_list_sort(list, heap, HAWK_SITE_SORT_SIZE);
+	else if (list->count)
+		qsort_r(list->sites, list->count, sizeof(*list->sites), compare_chosen,
+			(void *)chosen);
 }

@@ -3,11 +3,12 @@
  * @file
  * Selects and sorts the sites of a report. Looks up names only for regular expressions.
  */
-#ifndef HAWK_ANALYZER_NAMES_SITE_LIST_H
-#define HAWK_ANALYZER_NAMES_SITE_LIST_H
+#ifndef HAWK_ANALYZER_ANALYSIS_SITE_LIST_H
+#define HAWK_ANALYZER_ANALYSIS_SITE_LIST_H
 
 #include <regex.h>
 
+#include "hawk/analysis/block_choice.h"
 #include "hawk/names/stack.h"
 
 enum hawk_site_sort {
@@ -50,5 +51,13 @@ void hawk_site_list_sort(struct hawk_site_list *list, const struct hawk_heap *he
 /** Returns how many sites of the sorted list have a nonzero key. */
 size_t hawk_site_list_nonzero(const struct hawk_site_list *list, const struct hawk_heap *heap,
 			      enum hawk_site_sort sort);
+
+/** Drops sites without a block among `chosen`, by site; NULL = all live blocks. */
+void hawk_site_list_keep_live(struct hawk_site_list *list, const struct hawk_heap *heap,
+			      const struct hawk_chosen *chosen);
+
+/** Likewise, and sorts by the bytes of these blocks, most first. */
+void hawk_site_list_choose(struct hawk_site_list *list, const struct hawk_heap *heap,
+			   const struct hawk_chosen *chosen);
 
 #endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * The pointers to one block: roots one by one; pointers in blocks grouped by the site of the block
+ * and the offset in it, because a thousand blocks that point here from the same field are one fact.
+ */
+#ifndef HAWK_ANALYZER_ANALYSIS_REFS_H
+#define HAWK_ANALYZER_ANALYSIS_REFS_H
+
+#include "hawk/analysis/block_filter.h"
+#include "hawk/analysis/referrers.h"
+#include "hawk/analysis/site_graph.h"
+
+struct hawk_refs_group {
+	uint32_t site;
+	uint64_t offset; /**< or HAWK_SITE_ANYWHERE, HAWK_OFFSET_UNKNOWN */
+	uint64_t pointers;
+	uint64_t interior;
+	uint32_t example; /**< the lowest block */
+};
+
+struct hawk_refs {
+	uint32_t block;
+	struct hawk_referrers list;     /**< roots, then blocks by site, offset and number */
+	size_t root_count;              /**< at the head of the list */
+	struct hawk_refs_group *groups; /**< most pointers first */
+	size_t group_count;
+};
+
+/** Finds the roots that point to `block`, and of blocks those that `filter` lets pass (NULL = all).
+ * Deinitialize `*ret` in any case. */
+struct hawk_error *hawk_refs_find(const struct hawk_graph *graph,
+				  const struct hawk_block_filter *filter, uint32_t block,
+				  struct hawk_refs *ret);
+void hawk_refs_deinit(struct hawk_refs *refs);
+
+#endif
