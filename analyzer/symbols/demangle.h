@@ -15,8 +15,8 @@ enum {
 };
 
 /**
- * Puts the readable form of `mangled` in place of what `text` held. False (and an empty text) if it
- * is not mangled, too long, or memory ran out (`text->failed`).
+ * Replaces `text` by the readable form of `mangled`. Returns false, with an empty text, if it is
+ * not mangled, too long, or memory ran out (`text->failed`).
  */
 bool hawk_demangle(const char *mangled, struct hawk_text *text);
 

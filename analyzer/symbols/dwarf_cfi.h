@@ -25,7 +25,7 @@ enum {
 };
 
 enum hawk_cfi_rule_kind {
-	HAWK_CFI_UNSPECIFIED = 0, /**< nothing said: as the ABI has it */
+	HAWK_CFI_UNSPECIFIED = 0, /**< unspecified: as in the ABI */
 	HAWK_CFI_UNDEFINED,
 	HAWK_CFI_SAME,
 	HAWK_CFI_OFFSET,     /**< saved at CFA + offset */
@@ -51,12 +51,14 @@ struct hawk_cfi_row {
 	size_t cfa_expression_bytes;
 	struct hawk_cfi_rule registers[HAWK_CFI_REGISTERS];
 	uint32_t return_register;
-	bool signal_frame; /**< the caller was interrupted, it did not call */
+	bool signal_frame; /**< the caller was interrupted by a signal */
 };
 
 struct hawk_cfi;
 
-/** `debug` may be NULL. Both must live longer. NULL = no such tables, or out of memory. */
+/**
+ * `debug` may be NULL. Both must outlive the result. Returns NULL without such tables or memory.
+ */
 struct hawk_cfi *hawk_cfi_create(const struct hawk_elf *binary, const struct hawk_elf *debug);
 
 /** Accepts NULL. */

@@ -72,8 +72,8 @@ struct hawk_dwarf {
 };
 
 /**
- * DWARF of `elf`; `*ret` is NULL if it has none that can be used. `layout` is the binary (or the
- * same file). All arguments must live longer.
+ * Opens the DWARF of `elf`; `*ret` is NULL if it has none usable. `layout` is the binary (or the
+ * same file). All arguments must outlive `*ret`.
  */
 struct hawk_error *hawk_dwarf_create(const struct hawk_elf *elf, const struct hawk_elf *layout,
 				     const struct hawk_symbols_search *search,

@@ -33,7 +33,7 @@ struct hawk_elf {
 	char *path;
 	uint8_t *image; /**< the whole file; never written back */
 	size_t image_bytes;
-	bool mapped;      /**< `image` came from mmap, else from malloc */
+	bool mapped;      /**< `image` is mapped, else from malloc */
 	bool relocatable; /**< ET_REL: what dwz shares between programs is of this type */
 	struct hawk_elf_segment *segments;
 	size_t segment_count;
@@ -45,9 +45,8 @@ struct hawk_elf {
 };
 
 /**
- * Opens `path`; errors: memory. If the file cannot be used, `*ret` is not set and `*why` is a
- * static phrase ("is not a regular file"), or NULL if there is no such file, or none that we may
- * read.
+ * Opens `path`; fails only if memory runs out. If the file is unusable, leaves `*ret` unset; `*why`
+ * is a static phrase ("is not a regular file"), or NULL if the file is missing or unreadable.
  */
 struct hawk_error *hawk_elf_open(const char *path, const char **why, struct hawk_elf **ret);
 
@@ -61,13 +60,13 @@ void hawk_elf_close(struct hawk_elf *elf);
 /** Bytes of the file that are loaded at `address`, and how many follow in the same segment. */
 const uint8_t *hawk_elf_bytes(const struct hawk_elf *elf, uint64_t address, uint64_t *available);
 
-/** True if `address` is in an executable segment, or if the file says nothing about segments. */
+/** Returns true if `address` is in an executable segment or the file has no segments. */
 bool hawk_elf_is_code(const struct hawk_elf *elf, uint64_t address);
 
-/** Address of the page that the first PT_LOAD begins in; what a module's lowest mapping shows. */
+/** Returns the page address of the first PT_LOAD, which is the module's lowest mapping. */
 uint64_t hawk_elf_first_page(const struct hawk_elf *elf);
 
-/** The section called `name`, and its header, if the file has its contents; else NULL. */
+/** Returns the section `name` and its header if the file has its contents; else NULL. */
 Elf_Scn *hawk_elf_section(const struct hawk_elf *elf, const char *name, GElf_Shdr *header);
 
 static inline void hawk_cleanup_elf(struct hawk_elf **elf)

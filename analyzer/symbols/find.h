@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Where the files of a module are: the program or library itself, and the separate file with its
- * debug information. Only files of the wanted build-id are returned; one that does not match is a
- * finding. Nothing is fetched from the network.
+ * Finds the files of a module: the program or library, and its separate debug file. Returns only
+ * files with the wanted build-id; a mismatch is a finding. Nothing is fetched from the network.
  */
 #ifndef HAWK_ANALYZER_SYMBOLS_FIND_H
 #define HAWK_ANALYZER_SYMBOLS_FIND_H
@@ -11,7 +10,7 @@
 #include "hawk/symbols/symbols.h"
 #include "elf.h"
 
-/** What finding depends on besides the module. Strings belong to the symbols object. */
+/** What the search depends on besides the module. Strings belong to the symbols object. */
 struct hawk_symbols_search {
 	const char *sysroot;
 	const char *debug_directory;
@@ -24,13 +23,13 @@ struct hawk_symbols_search {
 struct hawk_symbols_files {
 	struct hawk_elf *binary;        /**< NULL = none that matches */
 	struct hawk_elf *debug;         /**< separate debug file; NULL = none (or none needed) */
-	enum hawk_symbol_status status; /**< HAWK_SYMBOL_UNUSED if there is a file, else why not */
+	enum hawk_symbol_status status; /**< HAWK_SYMBOL_UNUSED if a file was found, else why not */
 };
 
 /**
- * Finds, opens and checks; errors: memory. The files belong to the caller. `mapped` is a path that
- * leads to the module's file even if that was deleted or replaced (/proc of a live process), or
- * NULL.
+ * Finds, opens and checks the files, which the caller owns. Fails only if memory runs out. `mapped`
+ * is a path to the module's file that works even if it was deleted or replaced (/proc of a live
+ * process), or NULL.
  */
 struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 				     const struct hawk_symbol_module *module, const char *mapped,
@@ -38,8 +37,8 @@ struct hawk_error *hawk_symbols_find(const struct hawk_symbols_search *search,
 
 /**
  * Finds the file of .gnu_debugaltlink, which dwz makes for several programs: `name`, perhaps
- * relative to the file `beside`, or by build-id. `*ret` stays NULL if there is none; `*refused`
- * becomes true if something unusable lies in a place where libdw would look as well.
+ * relative to the file `beside`, or by build-id. `*ret` stays NULL if none is found. Sets
+ * `*refused` if an unusable file lies where libdw would look too.
  */
 struct hawk_error *hawk_symbols_find_shared(const char *debug_directory, const char *beside,
 					    const char *name, const uint8_t *id, size_t bytes,

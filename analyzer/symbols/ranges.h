@@ -39,7 +39,7 @@ bool hawk_ranges_freeze(struct hawk_ranges *ranges);
 /** The segment that contains `address`, or NULL; only after the freeze. */
 const struct hawk_range *hawk_ranges_find(const struct hawk_ranges *ranges, uint64_t address);
 
-/** The same in `*ret`; false = none does, and `*ret` is the gap around it. */
+/** Sets `*ret` to that segment, or returns false and sets it to the gap around `address`. */
 bool hawk_ranges_around(const struct hawk_ranges *ranges, uint64_t address, struct hawk_range *ret);
 
 #endif

@@ -2,7 +2,7 @@
 /**
  * @file
  * Memory that lives as long as the symbols object: interned strings and arrays. Nothing is freed
- * one by one; an equal string is stored once, so that equal names are equal pointers.
+ * individually. Each string is stored once, so equal names are equal pointers.
  */
 #ifndef HAWK_ANALYZER_SYMBOLS_STRINGS_H
 #define HAWK_ANALYZER_SYMBOLS_STRINGS_H

@@ -15,7 +15,7 @@
 struct hawk_core_file;
 struct hawk_live;
 
-/** What the kernel told the program at its start; 0 = not known. */
+/** The auxiliary vector's values; 0 = unknown. */
 struct hawk_auxv {
 	uint64_t program_headers;      /**< AT_PHDR */
 	uint64_t program_header_count; /**< AT_PHNUM */
@@ -41,20 +41,20 @@ struct hawk_target {
 	bool files_known;            /**< the mappings' paths are (NT_FILE, /proc/PID/maps) */
 	struct hawk_core_file *core; /**< one of these two */
 	struct hawk_live *live;
-	struct hawk_target *table; /**< its trace table, if that is not here; owned */
+	struct hawk_target *table; /**< target of its trace table, if separate; owned */
 };
 
-/** A copy of `length` bytes and a NUL, owned by the target; NULL = out of memory. */
+/** Copies `length` bytes plus a NUL, owned by the target; NULL = out of memory. */
 const char *hawk_target_string(struct hawk_target *target, const char *bytes, size_t length);
 
-/** A zeroed element behind the last; NULL = out of memory. */
+/** Appends a zeroed element; NULL = out of memory. */
 struct hawk_thread *hawk_target_add_thread(struct hawk_target *target);
 struct hawk_module *hawk_target_add_module(struct hawk_target *target);
 
 /** Reads the auxiliary vector; stops at AT_NULL or at the end of `bytes`. */
 void hawk_auxv_parse(struct hawk_auxv *auxv, const void *bytes, size_t size);
 
-/** Length of `path` without " (deleted)"; `*deleted` says whether it was there. */
+/** Returns the length of `path` without " (deleted)"; `*deleted` = the suffix was present. */
 size_t hawk_path_length(const char *path, bool *deleted);
 
 /** target_modules.c: fills modules, process.program if it is empty, and flags of mappings that are
@@ -64,8 +64,8 @@ struct hawk_error *hawk_target_find_modules(struct hawk_target *target,
 
 /*
  * elf_image.c: the ELF header and program headers of a loaded file, read from the target's memory.
- * Hostile input like all memory of a target: counts and sizes are limited, and an image is accepted
- * only if it says of itself what it must.
+ * Hostile input like all memory of a target: counts and sizes are limited, and an image must be
+ * consistent to be accepted.
  */
 
 enum { HAWK_ELF_IMAGE_HEADERS_MAX = 128 };
@@ -91,8 +91,8 @@ struct hawk_elf_image {
 };
 
 /**
- * Reads the image whose ELF header is at `address`. False if there is none, or not one that the
- * x86_64 kernel or dynamic linker could have loaded there.
+ * Reads the image whose ELF header is at `address`. Returns false unless the x86_64 kernel or
+ * dynamic linker could have loaded it there.
  */
 bool hawk_elf_image_read(const struct hawk_target *target, uint64_t address,
 			 struct hawk_elf_image *ret);

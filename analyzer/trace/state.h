@@ -14,8 +14,7 @@
 
 enum {
 	HAWK_TABLE_SEGMENTS_MAX = HAWK_TRACE_SEGMENTS,
-	/** Records beyond these are not read; a tracer never gets there, a forged table may say so.
-	 */
+	/** Limits for records read. A tracer never reaches them; a forged table may claim to. */
 	HAWK_TABLE_TRACES_MAX = 1 << 26,
 	HAWK_TABLE_MODULES_MAX = 1 << 16,
 	HAWK_TABLE_PATH_MAX = 4096,
@@ -27,7 +26,7 @@ struct hawk_table;
 struct hawk_table_segment {
 	uint64_t address;
 	uint64_t present_records;
-	const uint8_t *view; /**< all of them in place, or NULL: to be copied */
+	const uint8_t *view; /**< the bytes in place, or NULL: must be copied */
 };
 
 /** A doubling array in the target; live ones are captured, except for the slots of threads. */
@@ -39,7 +38,7 @@ struct hawk_table_array {
 	struct hawk_table_segment segments[HAWK_TABLE_SEGMENTS_MAX];
 };
 
-/** The first `bytes` of record `index`. False if it is not there. */
+/** Reads the first `bytes` of record `index`. Returns false if missing. */
 bool hawk_table_array_read(const struct hawk_table_array *array, uint64_t index, void *to,
 			   size_t bytes);
 
@@ -47,11 +46,11 @@ bool hawk_table_array_read(const struct hawk_table_array *array, uint64_t index,
 bool hawk_table_array_address(const struct hawk_table_array *array, uint64_t index,
 			      uint64_t *address);
 
-/** A NUL-terminated copy of `bytes` in the words from `first_word` on; what is not there is left
- * out. NULL = out of memory. */
+/** A NUL-terminated copy of `bytes` in the words from `first_word` on; missing parts are left out.
+ * NULL = out of memory. */
 char *hawk_table_copy_text(const struct hawk_table *table, uint32_t first_word, uint32_t bytes);
 
-/** Records 0 .. count-1 of the module log by address, so that a lookup need not try them all. */
+/** Module records 0 .. count-1 indexed by address, for fast lookup. */
 struct hawk_table_module_index;
 
 struct hawk_table {
@@ -110,7 +109,7 @@ struct hawk_table_found {
 	bool repaired;
 };
 
-/** The search: `*found` false when there is no header that can be used. */
+/** Searches for the header; `*found` is false if no usable one exists. */
 struct hawk_error *hawk_table_search(const struct hawk_target *target,
 				     struct hawk_findings *findings, struct hawk_table_found *ret,
 				     bool *found);

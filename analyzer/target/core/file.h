@@ -5,8 +5,8 @@
  *
  * Invariant: bytes[0 .. size) can be read at any time by any thread. A file that shrinks, or a disk
  * that fails, while we read would raise SIGBUS; such a page is replaced by zeros and
- * hawk_core_file_check() reports it. This is the one place where the library changes a signal's
- * disposition; a SIGBUS anywhere else is passed on to whatever was there before.
+ * hawk_core_file_check() reports it. Only this file changes a signal's disposition; other SIGBUS go
+ * to the previous handler.
  */
 #ifndef HAWK_ANALYZER_TARGET_CORE_FILE_H
 #define HAWK_ANALYZER_TARGET_CORE_FILE_H
@@ -22,8 +22,8 @@ struct hawk_core_file {
 					the caller */
 	int fd;                      /**< -1 = bytes of the caller */
 	struct hawk_core_guard *guard;
-	/** The stretches of data that were asked for last: a file system in memory looks at every
-	 * page of one to find its end, and each stage of the analysis asks again. */
+	/** The data ranges found last. tmpfs scans every page of a range to find its end, and each
+	 * stage of the analysis asks again. */
 	pthread_mutex_t lock;
 	struct hawk_core_extent {
 		off_t data;
@@ -35,14 +35,14 @@ struct hawk_core_file {
 /** Opens and maps `path` if it is a regular, non-empty file; HAWK_ERROR_OS or _FORMAT if not. */
 struct hawk_error *hawk_core_file_open(const char *path, struct hawk_core_file **ret);
 
-/** The same of an open regular file of `size` > 0 bytes; `fd` is consumed, also if it fails. */
+/** The same for an open regular file of `size` > 0 bytes; consumes `fd` even on failure. */
 struct hawk_error *hawk_core_file_map(int fd, uint64_t size, const char *path,
 				      struct hawk_core_file **ret);
 
-/** The same over bytes of the caller, who keeps them. */
+/** The same over the caller's bytes, which must outlive the file. */
 struct hawk_error *hawk_core_file_over(const void *bytes, size_t size, struct hawk_core_file **ret);
 
-/** Says when the process of an open core died; and the part of it that the name alone tells. */
+/** Find when the process of an open core died; the second uses the name alone. */
 void hawk_core_times(int fd, const char *path, struct hawk_end_times *ret);
 void hawk_core_times_of_name(const char *path, struct hawk_end_times *ret);
 
@@ -66,19 +66,19 @@ void hawk_core_file_check(const struct hawk_core_file *file, struct hawk_finding
 struct hawk_error *hawk_core_identify(const uint8_t *bytes, size_t size);
 
 /**
- * core_open.c: the target that is in `file`, which it owns from now on, also when it fails. `name`
- * is put in front of errors; NULL = nothing.
+ * core_open.c: opens the target in `file`, which it owns from now on, even on failure. `name`
+ * prefixes errors; NULL = none.
  */
 struct hawk_error *hawk_core_open_file(struct hawk_core_file *file, const char *name,
 				       struct hawk_findings *findings, struct hawk_target **ret);
 
-/** core_unpack.c: whether `file` is compressed in a way that can be unpacked here. */
+/** core_unpack.c: returns true if `file` is compressed in a supported format. */
 bool hawk_core_unpack_needed(const struct hawk_core_file *file);
 
 /**
- * The unpacked `packed`, which is consumed, also if it fails: a file without a name that is mapped
- * like any other core. `path` names it in errors. Of a core that was cut off or damaged, what comes
- * before the damage, with the finding "core-unpack".
+ * Unpacks `packed` into an unnamed file and maps it; consumes `packed` even on failure. `path`
+ * names it in errors. A cut-off or damaged core yields the part before the damage, with the finding
+ * "core-unpack".
  */
 struct hawk_error *hawk_core_unpack(struct hawk_core_file *packed, const char *path,
 				    const struct hawk_unpack_settings *settings,
@@ -90,7 +90,7 @@ bool hawk_table_file_is(const uint8_t *bytes, size_t size);
 /**
  * Fills process and mappings of `target` from its file, a table file of the tracer (table=FILE):
  * only the extents of the trace table are left, each at its address. No blocks, threads, modules.
- * HAWK_ERROR_FORMAT: not even the header is there.
+ * HAWK_ERROR_FORMAT if even the header is missing.
  */
 struct hawk_error *hawk_table_file_read(struct hawk_target *target, struct hawk_findings *findings);
 

@@ -4,7 +4,7 @@
  * The stages of opening a core, from bytes to a target: program headers (core_segments.c), notes
  * (core_notes.c), and the mappings that follow from both (core_open.c).
  *
- * Every stage takes the whole file as bytes and size and believes nothing in it.
+ * Every stage takes the whole file as bytes and size and trusts nothing in it.
  */
 #ifndef HAWK_ANALYZER_TARGET_CORE_PARSE_H
 #define HAWK_ANALYZER_TARGET_CORE_PARSE_H
@@ -27,10 +27,10 @@ struct hawk_core_segments {
 	size_t load_count;
 	struct hawk_core_note_range *notes; /**< in the order of the file's program headers */
 	size_t note_count;
-	bool doubtful; /**< as findings say: others may be missing, or lie elsewhere */
+	bool doubtful; /**< see findings: others may be missing or elsewhere */
 };
 
-/** Fails only if there is not one program header; all else is clamped and in the findings. */
+/** Fails only without any program header; clamps everything else and adds findings. */
 struct hawk_error *hawk_core_read_segments(const uint8_t *bytes, size_t size,
 					   struct hawk_findings *findings,
 					   struct hawk_core_segments *ret);

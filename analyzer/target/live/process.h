@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A process that is stopped while we look at it, its files below /proc, and its memory, read
- * through process_vm_readv() and, where that may not (PROT_NONE), /proc/PID/mem. Pages that were
- * never touched are not read but taken as the zeros that they are.
+ * A stopped process: its files below /proc and its memory, read with process_vm_readv() or, where
+ * that fails (PROT_NONE), /proc/PID/mem. Untouched pages are taken as zeros without reading them.
  *
  * After hawk_live_release() only what was captured can be read.
  */
@@ -15,12 +14,12 @@
 
 /*
  * live_proc.c: files below /proc/PID. All are opened relative to an open /proc/PID, which goes
- * stale when the process dies: so a pid that is used again is never mistaken for the one asked for.
+ * stale when the process dies, so a reused pid is never mistaken for it.
  */
 
 enum { HAWK_PROC_FILE_MAX = 256 << 20 };
 
-/** The whole of a small file; HAWK_ERROR_OS, or _UNSUPPORTED beyond HAWK_PROC_FILE_MAX. */
+/** Reads a small file whole; HAWK_ERROR_OS, or _UNSUPPORTED beyond HAWK_PROC_FILE_MAX. */
 struct hawk_error *hawk_proc_read(int directory, const char *name, struct hawk_text *ret);
 
 /** Fields of /proc/PID/stat or task/TID/stat. */
@@ -32,36 +31,35 @@ struct hawk_proc_stat {
 };
 struct hawk_error *hawk_proc_stat(int directory, const char *name, struct hawk_proc_stat *ret);
 
-/** The value of a line "key:\tvalue" of /proc/PID/status as a number; `fallback` if it is not
- * there. */
+/** Returns the number in a line "key:\tvalue" of /proc/PID/status, or `fallback` if missing. */
 uint64_t hawk_proc_status_number(int directory, const char *key, uint64_t fallback);
 
 /** Parses /proc/PID/maps text into sorted mappings; `target` owns paths and mappings. */
 struct hawk_error *hawk_proc_parse_maps(const char *text, struct hawk_target *target,
 					uint64_t *vdso);
 
-/** What ptrace's EPERM means, as far as can be found out. */
+/** Explains ptrace's EPERM as far as possible. */
 struct hawk_error *hawk_proc_refusal(pid_t pid, int directory, int errnum);
 
 /*
- * live_stop.c: stops every thread of a process with ptrace, and lets them go.
+ * live_stop.c: stops every thread of a process with ptrace, and resumes them.
  *
- * A thread of our own is the tracer: when it ends, for whatever reason (also SIGKILL of the whole
- * analyzer), the kernel detaches what is still attached. PTRACE_O_EXITKILL is never set. So nothing
- * that happens to us can leave the process stopped. A thread that was stopped by SIGSTOP stays
- * stopped afterwards; a signal that arrived meanwhile is passed on.
+ * A thread of ours is the tracer: when it ends for any reason, even SIGKILL of the analyzer, the
+ * kernel detaches the rest. PTRACE_O_EXITKILL is never set. So no failure of ours leaves the
+ * process stopped. A thread that was stopped by SIGSTOP stays stopped afterwards; a signal that
+ * arrived meanwhile is passed on.
  */
 
 struct hawk_stopper;
 
 struct hawk_stopped_thread {
 	pid_t tid;
-	bool stopped; /**< false: gone, or it did not stop in time */
+	bool stopped; /**< false: gone, or not stopped in time */
 	bool gone;
-	bool starved; /**< not stopped: it had no processor. It will stop before it runs. */
+	bool starved; /**< not stopped for lack of a processor; stops before it runs again */
 	bool has_registers;
 	int stop_signal; /**< group-stop: SIGSTOP, SIGTSTP ...; 0 = it was running */
-	int signal;      /**< intercepted, to be passed on; 0 = none */
+	int signal;      /**< intercepted signal to pass on; 0 = none */
 	uint64_t registers[HAWK_REGISTER_COUNT];
 	uint8_t *vectors; /**< NT_X86_XSTATE; NULL = not known; lives as long as the stopper */
 	uint32_t vectors_bytes;
@@ -76,7 +74,7 @@ struct hawk_error *hawk_stopper_create(pid_t pid, int directory, struct hawk_sto
 const struct hawk_stopped_thread *hawk_stopper_threads(const struct hawk_stopper *stopper,
 						       size_t *count);
 
-/** Lets them go. A second call does nothing. */
+/** Resumes them. A second call does nothing. */
 void hawk_stopper_release(struct hawk_stopper *stopper);
 
 /** From the first interrupt to the last detach; 0 before the release. */
@@ -86,8 +84,8 @@ uint64_t hawk_stopper_pause_ns(const struct hawk_stopper *stopper);
 void hawk_stopper_destroy(struct hawk_stopper *stopper);
 
 /*
- * live_pages.c: which pages of a private anonymous mapping were ever touched. All others are zeros,
- * and must not be read: that would be slow, and would allocate page tables in the process.
+ * live_pages.c: which pages of a private anonymous mapping were ever touched. All others are zeros
+ * and must not be read: slow, and it would allocate page tables in the process.
  */
 
 struct hawk_page_run {
@@ -106,10 +104,10 @@ struct hawk_pages {
 void hawk_pages_read(int pagemap, uint64_t start, uint64_t end, struct hawk_pages *ret);
 void hawk_pages_deinit(struct hawk_pages *pages);
 
-/** Narrows [*start, *end) to its first stretch of touched pages; false = there is none. */
+/** Narrows [*start, *end) to its first run of touched pages; false = none. */
 bool hawk_pages_next(const struct hawk_pages *pages, uint64_t *start, uint64_t *end);
 
-/* live_memory.c: the memory of the process while it stands still, and what was captured of it. */
+/* live_memory.c: the memory of the stopped process, and the captured copies. */
 
 struct hawk_live;
 
@@ -121,24 +119,24 @@ struct hawk_error *hawk_live_create(int directory, pid_t tid, struct hawk_stoppe
 				    struct hawk_live **ret);
 
 /**
- * Tells the mappings, which the caller keeps, and finds out which of their pages were ever touched.
- * To be called once, while the process stands still, before anything is read through a mapping.
+ * Sets the mappings, which the caller owns, and finds their touched pages. Call once, while the
+ * process is stopped, before reading through a mapping.
  */
 struct hawk_error *hawk_live_use_mappings(struct hawk_live *live,
 					  const struct hawk_mapping *mappings, size_t count);
 
-/** Whether the process ended before the release, or has ended now: memory that was read meanwhile
- * may be missing from what was read. */
+/** Returns true if the process ended before the release or has ended now: the data read may be
+ * incomplete. */
 bool hawk_live_ended(const struct hawk_live *live);
 
 /** Releases first; accepts NULL. */
 void hawk_live_close(struct hawk_live *live);
 
-/** Lets the process go on. A second call does nothing. */
+/** Resumes the process. A second call does nothing. */
 void hawk_live_release(struct hawk_live *live);
 uint64_t hawk_live_pause_ns(const struct hawk_live *live);
 
-/** How many bytes from `address` on, within `mapping`, could be read. */
+/** Reads from `address`, within `mapping`; returns the bytes read. */
 size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *mapping,
 		      uint64_t address, void *to, size_t bytes);
 
@@ -149,11 +147,11 @@ size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *m
 bool hawk_live_data(const struct hawk_live *live, const struct hawk_mapping *mapping,
 		    uint64_t *start, uint64_t *end);
 
-/** Copies [start, end) of `mapping`; what cannot be read is left out and counted. */
+/** Copies [start, end) of `mapping`; skips and counts unreadable parts. */
 struct hawk_error *hawk_live_capture(struct hawk_live *live, const struct hawk_mapping *mapping,
 				     uint64_t start, uint64_t end);
 
-/** Captured bytes in place, or NULL. */
+/** Returns captured bytes in place, or NULL. */
 const void *hawk_live_view(const struct hawk_live *live, uint64_t address, size_t bytes);
 
 /** Adds the finding "live-unreadable" if parts of what was to be captured are not there. */

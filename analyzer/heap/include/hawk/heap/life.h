@@ -3,7 +3,7 @@
  * @file
  * How long a traced process lived. The tracer reads the clock when the process allocates, so its
  * last look is a lower bound: a service that idled for hours looks as if it had ended at its last
- * allocation. This finds better evidence, and says how good it is. A pure function of numbers.
+ * allocation. This finds better evidence and rates it. A pure function of numbers.
  */
 #ifndef HAWK_ANALYZER_HEAP_LIFE_H
 #define HAWK_ANALYZER_HEAP_LIFE_H
@@ -11,7 +11,7 @@
 #include "hawk/target/target.h"
 #include "hawk_trace_table.h"
 
-/** What the end rests on. */
+/** Evidence for the end. */
 enum hawk_life_end {
 	HAWK_LIFE_CLOCK =
 		0,     /**< the tracer's last look at the clock: it lived that long at least */
@@ -25,8 +25,8 @@ struct hawk_life {
 	enum hawk_life_end end;
 	uint64_t clock_units; /**< the tracer's last look */
 	uint64_t end_units;   /**< taken for the end; clock_units or later; ages count from there */
-	/** The core file's time, for readers to know and for nothing else: whoever copies or
-	 * touches the file changes it. 0 = not known; only of HAWK_LIFE_CLOCK. */
+	/** The core file's mtime, for display only, as copying or touching changes it. 0 = unknown;
+	 * HAWK_LIFE_CLOCK only. */
 	uint64_t latest_units;
 };
 
@@ -37,8 +37,8 @@ struct hawk_life {
 struct hawk_life hawk_life_find(const struct hawk_table_header *header,
 				const struct hawk_end_times *times);
 
-/** Whether the process idled at its end, or may have by the file's time, for so long that a reader
- * should know. */
+/** Returns true if the process idled, or may have by the file's time, long enough to tell the
+ * reader. */
 bool hawk_life_may_have_idled(const struct hawk_life *life);
 
 double hawk_life_seconds(uint64_t units);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Live blocks whose stacks cannot be read, and the finding about them: for who counts by trace
- * (hawk_heap_load()), and for who sweeps a heap of which the table alone was loaded.
+ * Live blocks whose stacks cannot be read, and the finding about them. Used by hawk_heap_load() and
+ * by sweeps of a heap with only its table loaded.
  */
 #ifndef HAWK_ANALYZER_HEAP_LOST_H
 #define HAWK_ANALYZER_HEAP_LOST_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What lies in mappings with blocks and is no heap, found while a sweep gives the blocks: a garbage
- * collector's pages, say, that the kernel joined to an allocator's.
+ * Memory outside the heap in mappings with blocks, found during a sweep: a garbage collector's
+ * pages, say, that the kernel merged with an allocator's.
  */
 #ifndef HAWK_ANALYZER_HEAP_OUTSIDE_H
 #define HAWK_ANALYZER_HEAP_OUTSIDE_H
@@ -20,7 +20,7 @@ struct hawk_heap_outside {
 	uint64_t mapping_end; /**< of its mapping */
 };
 
-/** Blocks in ascending order, as often as one likes: most cost one comparison for all. */
+/** Takes blocks in ascending order, in any number of calls; most calls cost one comparison. */
 struct hawk_error *hawk_heap_outside_take(struct hawk_heap_outside *outside,
 					  const struct hawk_block *blocks, size_t count);
 

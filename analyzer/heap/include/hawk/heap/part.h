@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * How far the heap around a block reaches: the kernel joins anonymous mappings that touch, so
- * beside an allocator's memory there may be anything.
+ * The extent of the heap around a block. The kernel merges adjacent anonymous mappings, so an
+ * allocator's mapping may hold other memory.
  */
 #ifndef HAWK_ANALYZER_HEAP_PART_H
 #define HAWK_ANALYZER_HEAP_PART_H
@@ -10,9 +10,9 @@
 #include "hawk/heap/source.h"
 
 /**
- * The heap that the block [start, end) lies in: what glibc's malloc mapped for it alone, or the
- * arena that it was taken from, if that is not the first one, as size fields and heap headers say.
- * False = neither: the heap is all of its mapping, for all that is known.
+ * Finds the heap of block [start, end) from glibc's size fields and heap headers: its own mmap()ed
+ * chunk, or its arena unless that is the main one. Returns false for neither; the heap is then
+ * taken to be its whole mapping.
  */
 bool hawk_heap_part(const struct hawk_target *target, uint64_t start, uint64_t end,
 		    struct hawk_span *ret);
