@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Filters: cheap tests first, one byte for each site, the type last. What words mean for the type
- * is remembered by all threads: each entry is one number.
+ * Filters: cheap tests first, one byte per site, the type last. All threads share a cache of type
+ * words; each entry is one number.
  */
 #include "hawk/analysis/block_filter.h"
 

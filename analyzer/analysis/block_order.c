@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The order of blocks. Codes of births ascend with time. Once a ranking is full, most blocks are
- * told by size and birth alone to be behind all that is in it.
+ * The order of blocks. Codes of births ascend with time. Once a ranking is full, size and birth
+ * alone reject most blocks.
  */
 #include "hawk/analysis/block_order.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The rules, in the order in which they are tried. The first part of a life is start-up, and the
- * last one holds what has not had the time to be freed: patterns are looked for between them.
+ * The rules, in the order tried. The first part of a life is start-up; the last holds blocks too
+ * young to be freed. Patterns are sought between them.
  */
 #include "hawk/analysis/growth.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The search: one array that is queue and order in one, and how each block there was reached.
+ * The search: one array serves as queue and order; another records how each block was reached.
  */
 #include "hawk/analysis/paths.h"
 

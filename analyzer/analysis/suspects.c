@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which sites are suspects: the largest ones, until most of the memory is explained; and of these,
- * where they were lost through blocks of another site, that one.
+ * Selects the suspects: the largest sites until most memory is explained. A site lost through
+ * another site's blocks is replaced by that site.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Collecting what is known about an address.
+ * Collects what is known about an address.
  */
 #include "hawk/analysis/whatis.h"
 

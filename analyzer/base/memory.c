@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Read from /proc/meminfo, and from the files of control groups.
+ * Reads /proc/meminfo and the control groups' files.
  */
 #include "hawk/base/memory.h"
 

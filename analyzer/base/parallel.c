@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Parts on threads.
+ * Runs parts on threads.
  */
 #include "hawk/base/parallel.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Printing of quantities, and reading of them from options: strict, the whole text must be one.
+ * Prints quantities and parses them from options; strictly, the whole text must match.
  */
 #include "hawk/base/quantity.h"
 

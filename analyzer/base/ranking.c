@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A binary heap as soon as there are as many items as wanted: most of a stream is behind its top.
+ * A binary heap once full: most items of a stream rank behind its top.
  */
 #include "hawk/base/ranking.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sums over mappings, the sweep's result, what of it is no heap, and the tracer's extents.
+ * Sums over mappings, the sweep's result, its non-heap memory and the tracer's extents.
  */
 #include "hawk/heap/accounting.h"
 

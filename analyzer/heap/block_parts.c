@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Blocks that pools carved up, on their way into the index: what is left of them between their
- * pieces is added as parts, each a block of its own in the index, so that all that is in the index
- * is disjoint. The first part has the block's start.
+ * Adds blocks that pools carved up: the remainder between the pieces is indexed as parts, so index
+ * entries are disjoint. The first part has the block's start.
  */
 #include "block_parts.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * One block of a heap: from the index, and from its header where that is not kept.
+ * Reads one block of a heap from the index, and from its header unless kept.
  */
 #include "hawk/heap/heap.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From the times that a target has to the end of a life.
+ * Picks the end of a life from a target's times.
  *
- * Births are of CLOCK_MONOTONIC, which stands still while a machine sleeps, and files have
- * CLOCK_REALTIME: an end that is known by a file counts such sleep.
+ * Births use CLOCK_MONOTONIC, which stops while a machine sleeps; files use CLOCK_REALTIME. An end
+ * known from a file therefore includes sleep.
  */
 #include "hawk/heap/life.h"
 

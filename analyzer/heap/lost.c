@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Counting blocks of traces that the table has not, or that are not to be read there.
+ * Counts blocks whose traces are missing from the table or unreadable.
  */
 #include "hawk/heap/lost.h"
 

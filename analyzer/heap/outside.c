@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From one heap to the next: only a block behind the end of the last one is looked at.
+ * Goes from heap to heap: examines only blocks after the end of the last one.
  */
 #include "hawk/heap/outside.h"
 

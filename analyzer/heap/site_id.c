@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stable name of a stack: nothing that address space randomization, another host or a restart
- * changes goes into it.
+ * The stable hash of a stack: independent of address space randomization, host and restarts.
  */
 #include "site_id.h"
 

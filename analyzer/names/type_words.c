@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Reading them.
+ * Reads the type words of blocks.
  */
 #include "hawk/names/type_words.h"
 

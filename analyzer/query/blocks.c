@@ -2,7 +2,7 @@
 /**
  * @file
  * The table of blocks, and that of sums: blocks of one site, size class and kind of reach, counted
- * and added up in one pass. What a GROUP BY over millions of rows of `blocks` would find, at once.
+ * and added up in one pass. Replaces a GROUP BY over millions of rows of `blocks`.
  */
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
  * @file
  * The bridge between SQLite's virtual table methods and struct sql_table.
  *
- * A plan is told to the cursor as text: for every value that SQLite will pass, the key's number and
- * the comparison, two characters each.
+ * A plan is passed to the cursor as text: for every value from SQLite, the key's number and the
+ * comparison, two characters each.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The tables of what the process was: threads, mappings, modules.
+ * The tables about the process: threads, mappings, modules.
  */
 #include <stdio.h>
 

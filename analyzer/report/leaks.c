@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Leaks in text: sums by kind, what the verdicts rest on, loss records with stacks and evidence.
+ * Leaks in text: sums by kind, the basis of the verdicts, loss records with stacks and evidence.
  */
 #include "hawk/report/leaks.h"
 

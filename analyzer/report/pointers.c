@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the reports about pointers have in common: blocks in a line, the frame of documents.
+ * Shared code of the pointer reports: blocks on one line, the start and end of documents.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the process was and how it ended, in text.
+ * Prints the process and how it ended, as text.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The text report as a whole, and what was missing.
+ * The whole text report, and its findings.
  */
 #include "hawk/report/report.h"
 

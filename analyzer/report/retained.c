@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * hawk-core retained: sites and blocks by what would be freed with them. A conservative scan must
- * say how sure it is: with all pointers a block is held more ways, so that others retain less; with
- * start pointers only, fewer. Both figures are given. Of the sites listed first they are exact, of
- * others at least so much.
+ * hawk-core retained: sites and blocks by the bytes that freeing them would free. A conservative
+ * scan is uncertain, so both figures are given: by all pointers blocks have more holders, so each
+ * retains less; by start pointers fewer. Exact for the first sites listed, lower bounds for the
+ * rest.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * A pseudo struct: offsets, shares, what the words are. Then the blocks that do not fit.
+ * Prints a pseudo struct: offsets, shares, kinds of words. Then the outliers.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The scopes that the program has named, with what happened within each, as text and as JSON.
+ * The program's named scopes with their sums, as text and as JSON.
  */
 #include <stdlib.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sites that begin alike are compared with each other, line by line, by what their lines look like:
- * the first line that differs is marked in both. Stacks are looked up again when they are printed,
- * what is kept of each are 16 bytes a line.
+ * Compares stacks that begin alike line by line as displayed, and marks the first line that differs
+ * in both. Keeps 16 bytes a line; stacks are looked up again for printing.
  */
 #include "site_stacks.h"
 

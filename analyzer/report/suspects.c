@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Suspects in prose, for somebody who sees this program for the first time, and as JSON.
+ * Suspects in prose, for first-time users, and as JSON.
  */
 #include <ctype.h>
 #include <inttypes.h>

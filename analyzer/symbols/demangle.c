@@ -2,9 +2,8 @@
 /**
  * @file
  * libiberty behind two bounds. A mangled name of 100 bytes can stand for gigabytes (each
- * substitution doubles the one before), and libiberty has no limit for that, so the printing
- * callback leaves by longjmp when the output is too long. The demangler's state is on the stack, so
- * nothing is lost by it.
+ * substitution doubles the one before), and libiberty has no limit, so the printing callback exits
+ * by longjmp when the output is too long. The demangler's state is on the stack, so nothing leaks.
  */
 #include "demangle.h"
 

@@ -2,7 +2,7 @@
 /**
  * @file
  * The search itself: a list of candidate paths, tried in order until one opens and has the wanted
- * build-id. What was refused on the way is remembered for the module's status.
+ * build-id. Refused files determine the module's status.
  */
 #include "find.h"
 

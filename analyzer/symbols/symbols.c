@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The symbols object: its files, opened when first asked for, and what became of them.
+ * The symbols object: its files, opened on first use, and their status.
  */
 #include <inttypes.h>
 #include <search.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Symbols of both tables are put together, sorted, thinned to the best one per address and cut into
- * disjoint ranges. Symbols without a size (assembler labels) reach to the next symbol, but take
- * nothing away from a function that has one.
+ * Merges the symbols of both tables, sorts them, keeps the best one per address and cuts them into
+ * disjoint ranges. Symbols without a size (assembler labels) extend to the next symbol, but never
+ * into a sized function.
  */
 #include "table.h"
 

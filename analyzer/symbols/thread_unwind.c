@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The frames of a thread, step by step: by call frame information; else by what is known without:
- * CPython's trampolines, the kernel's frame of a signal handler, a call through a bad pointer; else
- * by the frame pointer.
+ * The frames of a thread, step by step: by call frame information; else by known patterns:
+ * CPython's trampolines, the kernel's signal frame, a call through a bad pointer; else by the frame
+ * pointer.
  *
- * The memory is that of a crashed process: whatever a step yields is believed only if the return
- * address lies in code and the stack pointer grew.
+ * A crashed process's memory is untrusted: a step is accepted only if the return address lies in
+ * code and the stack pointer grew.
  */
 #include <stdlib.h>
 #include <string.h>

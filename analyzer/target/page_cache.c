@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Every page has one slot, which it shares with those that are a multiple of the cache's size away;
- * whoever comes last stays. Slots are locked in groups, so that threads hardly ever wait for each
- * other.
+ * A direct-mapped cache: pages a multiple of the cache's size apart share a slot, and the latest
+ * stays. Slots are locked in groups, so threads rarely wait.
  */
 #include "page_cache.h"
 

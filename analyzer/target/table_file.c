@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From the header of a table file to mappings. Only what is needed to find the memory again is
- * looked at; whether the table is sound is for trace/ to find out.
+ * Makes mappings from the header of a table file. Reads only what locates the memory; trace/
+ * validates the table.
  */
 #include "core/file.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What a core file and a live process have in common: the accessors, the search by address, and
- * reading across mappings that touch.
+ * Code shared by core files and live processes: accessors, search by address, reading across
+ * adjacent mappings.
  */
 #include "target_state.h"
 

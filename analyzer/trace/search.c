@@ -4,8 +4,8 @@
  * The search for a table header: one cache line of every page, lowest address first, until a good
  * primary is found.
  *
- * A damaged primary is repaired with what its twin says, if that can be found; a twin alone still
- * gives the key, with which the sweep works.
+ * A damaged primary is repaired from its twin, if found. A twin alone still gives the key, which
+ * the sweep needs.
  */
 #include "state.h"
 

@@ -2,8 +2,8 @@
 /**
  * @file
  * Opening a table: header, extents, arrays, modules, traces, counters, in this order, and all at
- * once, because a live process is let go soon afterwards. Its doubling arrays are read one record
- * at a time, each access checked.
+ * once, because a live process is resumed soon after. Its doubling arrays are read one record at a
+ * time, each access checked.
  */
 #include "state.h"
 

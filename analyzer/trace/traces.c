@@ -2,13 +2,13 @@
 /**
  * @file
  * Traces: every record is checked once when the table is opened, then frames are collected without
- * further doubts. And labels: the scopes and types that the program has named. One that cannot be
- * is left out, with a finding; whatever refers to it then has no name. A usable scope's parent is a
- * usable scope with a smaller id, so that going outwards ends.
+ * further doubts. And labels: the scopes and types that the program has named. An invalid one is
+ * dropped, with a finding; references to it have no name. A usable scope's parent is a usable scope
+ * with a smaller id, so that going outwards ends.
  *
- * A tracer may hang each new stack onto the thread's previous one, so that a tail leads through any
- * number of traces that own none of its frames. `tails` skips them: its entry for a trace names
- * the first one on the way that owns a frame of the tail, and tail_count falls at every step.
+ * A tracer may attach each new stack to the thread's previous one, so a tail can pass through any
+ * number of traces that own none of its frames. `tails` skips them: its entry for a trace names the
+ * first one on the way that owns a frame of the tail, and tail_count falls at every step.
  */
 #include "state.h"
 

@@ -2,8 +2,8 @@
 /**
  * @file
  * Reads suppression files (lines of a private copy, cut into strings in place), and matches stacks.
- * No recursion: a star, and an ellipsis of frames, go back to the last one only,
- * which is enough because what was matched before it stays matched.
+ * No recursion: a star, and an ellipsis of frames, go back to the last one only, which suffices
+ * because earlier matches stay valid.
  */
 #include "hawk/analysis/suppressions.h"
 

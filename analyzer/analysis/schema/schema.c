@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From a site to groups of blocks: which sizes there are, and which of them are looked at.
+ * Splits a site's blocks into groups by size and picks the ones to examine.
  */
 #include "hawk/analysis/schema.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Finds blocks with words of a family that is rare at their offset: overwritten, or stale. Rules
- * are of families that nearly all words at an offset are of. All blocks are looked at, and nearly
- * all of them fit.
+ * Finds blocks with words of a family that is rare at their offset: overwritten, or stale. An
+ * offset has a rule if nearly all its words are of one family. All blocks are examined; nearly all
+ * fit.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Counts words by offset and class, and finds the period of arrays in that: words that are the
- * same, again and again. Keys are told apart as they come, up to a limit.
+ * Counts words by offset and class, and finds the period of arrays: repeating words. Distinguishes
+ * keys as they appear, up to a limit.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Births are codes that get coarser as time goes on: a block counts in equal parts for all the time
- * that its code stands for.
+ * Births are codes that get coarser as time goes on: a block is spread evenly over the time its
+ * code covers.
  */
 #include "hawk/analysis/site_ages.h"
 

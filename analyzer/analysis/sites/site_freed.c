@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Two floods for each site. The first marks all that its blocks lead to. The second starts from
- * roots and from blocks outside of that, stays inside of it, and enters no block of the site: what
- * it marks stays. The rest is freed. Blocks outside are not led to by the site, so freeing it
- * changes nothing for them: they remain reached, or lost.
+ * Two floods per site. The first marks all that its blocks lead to. The second starts from roots
+ * and blocks outside the first, stays inside it and skips the site's blocks: its marks survive, the
+ * rest is freed. Blocks outside the first flood keep their state.
  */
 #include "hawk/analysis/site_freed.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Folds the pointers of roots and blocks by site. All pointers of a source block come one after the
- * other, so that a source that counts again is known by its number. The place of each pointer is
- * noted by target block; when all have been read, targets are counted in the same way.
+ * Folds the pointers of roots and blocks by site. A source block's pointers come consecutively, so
+ * its number detects repeats. The place of each pointer is noted by target block; when all have
+ * been read, targets are counted in the same way.
  */
 #include "hawk/analysis/site_graph.h"
 

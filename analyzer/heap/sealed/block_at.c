@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Which block is at an address: a search backwards for headers that reach it, and forwards for one
- * whose padding holds it.
+ * Finds the block at an address: searches backwards for headers that reach it, and forwards for one
+ * whose padding contains it.
  *
- * Of several headers that reach the address the youngest is the block, as in the sweep; a younger
- * one that overlaps it without reaching the address leaves the address without a block.
+ * The youngest header that reaches the address wins, as in the sweep. If a still younger one
+ * overlaps it without reaching the address, no block is there.
  */
 #include "sweep.h"
 

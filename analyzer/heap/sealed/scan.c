@@ -3,10 +3,9 @@
  * @file
  * The innermost loops of the sweep.
  *
- * A page is tested in two passes. The first one, without a branch that depends on the data, marks
- * the granules that may be headers, one bit each; the second computes seals for these, nearly all
- * of which fit. Testing each granule at once instead costs a mispredicted branch for every other
- * block.
+ * A page is tested in two passes. The first, without data-dependent branches, marks granules that
+ * may be headers, one bit each. The second computes their seals, nearly all of which fit. Testing
+ * each granule at once costs a mispredicted branch for every other block.
  */
 #include "hawk/base/prefetch.h"
 #include "scan.h"

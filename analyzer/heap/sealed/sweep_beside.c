@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The sweep's threads. Each does what is next: where the next share in the order of addresses has
- * been looked through, it decides about it, and then fills it; otherwise it looks through another
- * one. So nobody waits for anybody as long as there is a free slot, and what was found is taken
- * while it is still near.
+ * The sweep's threads. Each takes the next task: if the next share in address order has been
+ * searched, decide about it, then fill it; else search another. Threads never wait while a slot is
+ * free, and results are used while still in cache.
  */
 #include "sweep.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From headers that were found to blocks: sets aside the older one of two that overlap, and hands
- * on the rest. Most shares need no more than a look at their first block.
+ * Turns found headers into blocks: drops the older of two that overlap and passes on the rest. Most
+ * shares need only a check of their first block.
  */
 #include "sweep_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Finding headers in one share of memory, which needs nothing of what lies below it.
+ * Finds headers in one share of memory, independently of lower shares.
  */
 #include "sweep_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * How much of a range is in use: pages that are not all zeros.
+ * Counts the pages of a range that are not all zeros.
  */
 #include "sweep.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Four libraries behind one face. Several frames (members, streams) behind each other are one file,
- * as their tools have it.
+ * Four libraries behind one interface. Consecutive frames (members, streams) form one file, as in
+ * their tools.
  */
 #include "hawk/target/decoder.h"
 

@@ -4,8 +4,8 @@
  * Notes of a core: threads, process, signal, auxiliary vector, mapped files. They come in any order
  * and number; unknown ones are skipped.
  *
- * A core by the kernel tells what the process died of. One that gdb wrote (gcore) is of a process
- * that merely stood still, unless gdb had caught it at a fatal signal.
+ * A kernel core records the fatal signal. A gdb core (gcore) is of a merely stopped process, unless
+ * gdb caught it at a fatal signal.
  */
 #include "parse.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From a core file to a target: identify, program headers, notes, mappings, modules. Table files of
- * the tracer are told by their first bytes and read by table_file.c.
+ * From a core file to a target: identify, program headers, notes, mappings, modules. Tracer table
+ * files are recognized by their first bytes and read by table_file.c.
  */
 #include "file.h"
 

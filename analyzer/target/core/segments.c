@@ -4,9 +4,9 @@
  * Program headers of a core. Real producers write them in any order, at unaligned offsets, with
  * counts beyond 16 bits; broken and hostile ones overlap, overflow and point outside.
  *
- * Who writes a core dumps segments one behind the other, in pages and mostly in ascending order:
- * bytes that no header claims, or two, and one address that is out of place, are what a damaged
- * header leaves. Which memory is missing or elsewhere nobody can say then.
+ * Core writers dump segments back to back, in pages and mostly in ascending order. Bytes claimed by
+ * no header or by two, or an out-of-place address, indicate a damaged header: which memory is
+ * missing or moved is then unknown.
  */
 #include "parse.h"
 

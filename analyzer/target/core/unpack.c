@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Unpacking into a file that nobody else sees and that is gone with this process, however it ends.
- * The input may be made to unpack into any amount: what it takes of the file system, and its
- * length, are bounded.
+ * Unpacks into an unnamed file that vanishes with this process, however it ends. A hostile input
+ * may expand without limit, so its disk use and length are bounded.
  */
 #include "file.h"
 

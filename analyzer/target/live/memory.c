@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Memory of a stopped process, and what was captured of it.
+ * Memory of a stopped process, and its captured ranges.
  *
  * Captured ranges are sorted and disjoint. Untouched pages inside of them (live_pages.c) are fresh
  * memory of ours, which keeps both the pause and our own use of memory small.

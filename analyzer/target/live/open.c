@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From a pid to a target: checks, stop, then mappings, registers, names and modules of the process
- * that now stands still.
+ * From a pid to a target: checks, stop, then mappings, registers, names and modules of the stopped
+ * process.
  */
 #include "process.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The tracer thread: seizes and interrupts every thread, waits until each stands, reads registers,
+ * The tracer thread: seizes and interrupts every thread, waits until each stops, reads registers,
  * waits for the release, detaches.
  *
  * The list of threads and `error` are written by the tracer thread alone, before `settled`.
