@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the program says of its blocks (hawk_annotate.h).
+ * The program's annotations of its blocks (hawk_annotate.h).
  *
  * Types: the header of a block that exists already gets the id of the same trace with the type as a
  * mark, and its allocation is counted for that one from then on.
  *
  * Pools: objects that a pool allocator carves out of memory of its own are stamped with headers, so
- * that they are blocks like any other (HAWK_KIND_POOL). Whatever a pool does wrong, a header that
- * is not a pool's is never written: it is what free() will go by.
+ * that they are blocks like any other (HAWK_KIND_POOL). Even for a faulty pool, a header that is
+ * not a pool's is never written: free() relies on it.
  */
 #ifndef HAWK_TRACER_HOOKS_ANNOTATED_H
 #define HAWK_TRACER_HOOKS_ANNOTATED_H
@@ -17,7 +17,7 @@
 
 #include "unwind/unwind.h"
 
-/** Ignores what is not the start of a traced block. The caller owns the block: nobody frees it
+/** Ignores what is not the start of a traced block. The caller owns the block, so it is not freed
  * meanwhile. */
 void hawk_annotated_set_type(void *pointer, const char *name, size_t length);
 

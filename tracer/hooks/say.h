@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The tracer's few words on stderr: bad options, the help, statistics. Written directly, without
+ * The tracer's few messages on stderr: bad options, the help, statistics. Written directly, without
  * stdio, and only where stderr is made for text: never into a data file that took descriptor 2.
  */
 #ifndef HAWK_TRACER_HOOKS_SAY_H

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * From the entries of a thread to the counters of a trace, so that whoever reads the table after
- * the process has died, at whatever instruction, finds every call counted exactly once.
+ * Moves a thread's entries to the counters of a trace, so that a reader finds every call counted
+ * exactly once, at whatever instruction the process died.
  *
  * Moving an entry takes several stores; what makes it one is a 16-byte exchange that adds to the
  * trace's counter pair and leaves the slot's tag there. The slot's flush word says before which
  * entry is on its way. Who is about to overwrite somebody's tag says first, in that slot's flush
- * word, that the flush was applied. Lock-free: nobody waits for anybody.
+ * word, that the flush was applied. Lock-free: threads never wait.
  */
 #ifndef HAWK_TRACER_TABLE_COUNTERS_H
 #define HAWK_TRACER_TABLE_COUNTERS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Where the tracer's anonymous memory goes, and how much of it there may be. Mapped by direct
- * system calls; any thread, also in signal handlers.
+ * Placement and limit of the tracer's anonymous memory. Mapped by direct system calls; any thread,
+ * also in signal handlers.
  */
 #ifndef HAWK_TRACER_TABLE_PLACE_H
 #define HAWK_TRACER_TABLE_PLACE_H
@@ -21,7 +21,7 @@ void hawk_place_init(void);
 /** Address space mapped so far, in bytes. */
 uint64_t hawk_place_bytes(void);
 
-/** What the limit leaves, in bytes; UINT64_MAX: there is none. */
+/** Returns the bytes left below the limit; UINT64_MAX = no limit. */
 uint64_t hawk_place_room(void);
 
 /** Counts `bytes` as mapped, for who maps them in another way. False: beyond the limit. */

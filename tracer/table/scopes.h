@@ -4,9 +4,8 @@
  * The scopes that a thread has open, and which of them a stack lies in.
  *
  * A scope belongs to a frame: it is known by a position on the stack, an address inside that frame,
- * and is over at the latest when the thread's stack pointer is above it. So what somebody has
- * jumped out of (longjmp, an exception without cleanup) never counts, though nobody said that it
- * ended.
+ * and is over at the latest when the thread's stack pointer is above it. So a scope left by a jump
+ * (longjmp, an exception without cleanup) never counts, although it was not closed.
  *
  * Invariant: entries at and above `depth` have no label, so that a signal handler may enter and
  * leave scopes at any instruction of this; what it leaves behind is ended by position.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Who keeps whom alive: the dominator tree of all blocks, and retained sizes. A block's dominators
- * are those through which every path to it goes; what it retains is what would go with it.
+ * The dominator tree of all blocks, and retained sizes. A block's dominators lie on every path to
+ * it; a block retains what freeing it would free.
  *
  * Paths begin at a virtual root that points to everything that a root points to, and to the leader
  * of every leak, so that leaked structures have retained sizes too. Blocks have numbers here: 1 ..

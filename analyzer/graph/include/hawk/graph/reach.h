@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * What the roots lead to, and the leak kinds of the rest, with Valgrind's meaning; one byte per
- * block.
+ * Which blocks the roots reach, and the leak kinds of the rest, as Valgrind defines them; one byte
+ * per block.
  *
  * Reachable: over a chain of start pointers from a root. Possibly: over a chain with an interior
  * pointer in it. Of the others, one block of every group that nothing outside the group leads to (a
