@@ -23,11 +23,33 @@ enum {
 /* A position: all edges were looked at. */
 static const uint32_t DONE = UINT32_MAX;
 
+/** In the place of a number: the block was not met yet, and its first edge leads to the block that
+ * the other bits are (HAWK_BLOCKS_MAX is less). So a search down a list waits for memory once a
+ * block: not for its edges, too. */
+static const uint32_t NOT_MET = UINT32_C(1) << 31;
+
+/** The number of a block, 0 = not met yet, of what is in its place. */
+static inline uint32_t met(uint32_t word)
+{
+	return word & NOT_MET ? 0 : word;
+}
+
+/** Whether an edge from the virtual root goes by this root. */
+static inline bool root_counts(const struct hawk_dominator_state *state,
+			       const struct hawk_root *root)
+{
+	return state->reach->edges == HAWK_EDGES_ALL || hawk_root_is_strong(root);
+}
+
+/* Gives `block` the next number, and notes the edge from `parent` to it. */
 static inline uint32_t number_block(struct hawk_dominator_state *state, uint32_t block,
 				    uint32_t parent)
 {
-	uint32_t number = hawk_dominators_number(state, block, parent);
+	uint32_t number = ++state->count;
 
+	state->blocks[number] = block;
+	state->parents[number] = parent;
+	state->semi[number] = parent;
 	state->records[block].number = number;
 	if (__builtin_expect(number % HAWK_PROGRESS_STRIDE == 0, 0))
 		hawk_progress_reach(number);
@@ -99,7 +121,7 @@ static inline struct hawk_error *take_edge(struct hawk_dominator_state *state, u
 /** Where the search is. */
 struct place {
 	uint32_t source; /* the current block's number */
-	uint32_t first;  /* as hawk_dominators_first(), as long as that is next; else 0 */
+	uint32_t first;  /* as first_target(), as long as that is next; else 0 */
 	uint32_t at;     /* its next edge behind that */
 	uint32_t end;
 };
@@ -119,7 +141,7 @@ static inline void go_down(const struct hawk_dominator_state *state, struct plac
 	const uint32_t *edges = state->graph->edges;
 	uint32_t ahead;
 
-	first &= -(first >> 31); /* 0 unless HAWK_DOMINATORS_NOT_MET, without a branch */
+	first &= -(first >> 31); /* 0 unless NOT_MET, without a branch */
 	*place = (struct place){
 		.source = number,
 		.first = first,
@@ -165,13 +187,14 @@ static inline bool go_up(const struct hawk_dominator_state *state, struct place 
 	return true;
 }
 
-struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *state, uint32_t block)
+/* Searches from an edge of the virtual root. */
+static struct hawk_error *search_from(struct hawk_dominator_state *state, uint32_t block)
 {
 	const struct hawk_search_record *records = state->records;
 	const uint32_t *edges = state->graph->edges;
 	uint32_t mask = state->reach->edges;
 	uint32_t word = records[block].number;
-	uint32_t number = hawk_dominators_met(word);
+	uint32_t number = met(word);
 	struct place place;
 	uint32_t tree;
 
@@ -189,7 +212,7 @@ struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *stat
 		place.first = 0;
 		block = edge >> 1;
 		word = records[block].number;
-		number = hawk_dominators_met(word);
+		number = met(word);
 		if (edge & mask)
 			continue;
 		if (number) {
@@ -200,8 +223,7 @@ struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *stat
 		}
 		number = number_block(state, block, place.source);
 		/* Leaves, half of all blocks, are done with their number. */
-		if (!(word & HAWK_DOMINATORS_NOT_MET) &&
-		    records[block].offset == records[block + 1].offset)
+		if (!(word & NOT_MET) && records[block].offset == records[block + 1].offset)
 			continue;
 		state->positions[place.source] = place.at < place.end ? place.at : DONE;
 		go_down(state, &place, block, number, word);
@@ -209,14 +231,15 @@ struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *stat
 	return NULL;
 }
 
-uint32_t hawk_dominators_first(const struct hawk_dominator_state *state, size_t block)
+/* For the place of a block's number; 0 if its first edge does not count, or there is none. */
+static uint32_t first_target(const struct hawk_dominator_state *state, size_t block)
 {
 	const struct hawk_graph *graph = state->graph;
 	uint32_t at = graph->offsets[block];
 
 	if (at == graph->offsets[block + 1] || (graph->edges[at] & state->reach->edges))
 		return 0;
-	return HAWK_DOMINATORS_NOT_MET | graph->edges[at] >> 1;
+	return NOT_MET | graph->edges[at] >> 1;
 }
 
 static void make_records(struct hawk_dominator_state *state)
@@ -228,7 +251,7 @@ static void make_records(struct hawk_dominator_state *state)
 			hawk_progress_refresh();
 		state->records[block] = (struct hawk_search_record){
 			.offset = graph->offsets[block],
-			.number = block < graph->count ? hawk_dominators_first(state, block) : 0,
+			.number = block < graph->count ? first_target(state, block) : 0,
 		};
 	}
 }
@@ -241,8 +264,8 @@ static struct hawk_error *search_roots(struct hawk_dominator_state *state)
 	for (size_t i = 0; i < state->graph->roots.count && !err; i++) {
 		const struct hawk_root *root = &state->graph->roots.items[i];
 
-		if (hawk_dominators_root_counts(state, root))
-			err = hawk_dominators_search_from(state, root->edge >> 1);
+		if (root_counts(state, root))
+			err = search_from(state, root->edge >> 1);
 	}
 	return err;
 }
@@ -271,7 +294,7 @@ static struct hawk_error *search_leaders(struct hawk_dominator_state *state)
 		if (!next)
 			break;
 		block = (uint32_t)(next - kinds);
-		err = hawk_dominators_search_from(state, block);
+		err = search_from(state, block);
 	}
 	return err;
 }

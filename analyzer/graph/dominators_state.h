@@ -23,7 +23,7 @@
 /** What the search wants of a block, for one cache miss. */
 struct hawk_search_record {
 	uint32_t offset; /**< as in the graph */
-	uint32_t number; /**< until it is met, hawk_dominators_first() */
+	uint32_t number; /**< until it is met, NOT_MET and its first target */
 };
 
 struct hawk_dominator_state {
@@ -54,47 +54,10 @@ struct hawk_dominator_state {
 	struct hawk_area sources_area;
 };
 
-/** In the place of a number: the block was not met yet, and its first edge leads to the block that
- * the other bits are (HAWK_BLOCKS_MAX is less). So a search down a list waits for memory once a
- * block: not for its edges, too. */
-static const uint32_t HAWK_DOMINATORS_NOT_MET = UINT32_C(1) << 31;
-
-/** The number of a block, 0 = not met yet, of what is in its place. */
-static inline uint32_t hawk_dominators_met(uint32_t word)
-{
-	return word & HAWK_DOMINATORS_NOT_MET ? 0 : word;
-}
-
-/** dominators_search.c: an edge from the virtual root. */
-struct hawk_error *hawk_dominators_search_from(struct hawk_dominator_state *state, uint32_t block);
-
-/** dominators_search.c: for the place of a block's number; 0 if its first edge does not count, or
- * there is none. */
-uint32_t hawk_dominators_first(const struct hawk_dominator_state *state, size_t block);
-
-/** Whether an edge from the virtual root goes by this root. */
-static inline bool hawk_dominators_root_counts(const struct hawk_dominator_state *state,
-					       const struct hawk_root *root)
-{
-	return state->reach->edges == HAWK_EDGES_ALL || hawk_root_is_strong(root);
-}
-
 /** dominators_search.c: numbers every block; fills blocks, parents, semi (with edges that lead down
  * the tree), edges. First what roots lead to; then, from the leaders of leaks, the rest. */
 struct hawk_error *hawk_dominators_search_roots(struct hawk_dominator_state *state);
 struct hawk_error *hawk_dominators_search_leaders(struct hawk_dominator_state *state);
-
-/** Gives `block` the next number, and notes the edge from `parent` to it. */
-static inline uint32_t hawk_dominators_number(struct hawk_dominator_state *state, uint32_t block,
-					      uint32_t parent)
-{
-	uint32_t number = ++state->count;
-
-	state->blocks[number] = block;
-	state->parents[number] = parent;
-	state->semi[number] = parent;
-	return number;
-}
 
 /** dominators_sums.c: fills `retained`, `sizes` and `numbers` from `dominators` and `blocks`. */
 void hawk_dominators_add_up(const struct hawk_block_index *index,
