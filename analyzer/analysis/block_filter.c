@@ -14,11 +14,11 @@ enum { MEMO = 4096 };
 struct hawk_block_filter {
 	const struct hawk_heap *heap;
 	struct hawk_block_types *types;
-	struct hawk_block_wish wish;
+	struct hawk_block_query query;
 	uint8_t *sites; /**< by index: wanted; NULL = all */
-	struct hawk_choice_test test;
-	struct hawk_choice_types choice;
-	regex_t type;        /**< compiled if `wish.type`; any thread may ask */
+	struct hawk_selector_test test;
+	struct hawk_selector_types selection;
+	regex_t type;        /**< compiled if `query.type`; any thread may ask */
 	uint64_t memo[MEMO]; /**< words with what they mean; by all threads */
 };
 
@@ -31,56 +31,56 @@ enum meaning {
 	IN_ARRAY = 4,
 };
 
-static struct hawk_site_filter site_filter(const struct hawk_block_wish *wish)
+static struct hawk_site_filter site_filter(const struct hawk_block_query *query)
 {
-	return (struct hawk_site_filter){.function = wish->function, .module = wish->module};
+	return (struct hawk_site_filter){.function = query->function, .module = query->module};
 }
 
-struct hawk_error *hawk_block_wish_check(const struct hawk_block_wish *wish)
+struct hawk_error *hawk_block_query_check(const struct hawk_block_query *query)
 {
-	struct hawk_site_filter sites = site_filter(wish);
+	struct hawk_site_filter sites = site_filter(query);
 	struct hawk_error *err = hawk_site_filter_check(&sites);
 	regex_t type;
 
-	if (err || !wish->type)
+	if (err || !query->type)
 		return err;
-	err = hawk_regex_compile(wish->type, &type);
+	err = hawk_regex_compile(query->type, &type);
 	if (!err)
 		regfree(&type);
 	return err;
 }
 
-bool hawk_block_wish_is_all(const struct hawk_block_wish *wish)
+bool hawk_block_query_is_all(const struct hawk_block_query *query)
 {
-	return !wish->site && !wish->size && !wish->age && !wish->type && !wish->function &&
-	       !wish->module;
+	return !query->site && !query->size && !query->age && !query->type && !query->function &&
+	       !query->module;
 }
 
 static struct hawk_error *choose_sites(struct hawk_block_filter *filter,
 				       struct hawk_symbols *symbols)
 {
-	const struct hawk_block_wish *wish = &filter->wish;
+	const struct hawk_block_query *query = &filter->query;
 	const struct hawk_heap *heap = filter->heap;
-	struct hawk_site_filter wanted = site_filter(wish);
+	struct hawk_site_filter wanted = site_filter(query);
 	struct hawk_site_list list = {0};
 	struct hawk_error *err = NULL;
 	uint32_t only = 0;
 
-	if (!wish->site && !wish->function && !wish->module)
+	if (!query->site && !query->function && !query->module)
 		return NULL;
 	filter->sites = calloc(heap->site_count + 1, 1);
 	if (!filter->sites)
 		return &hawk_enomem;
-	if (wish->function || wish->module)
+	if (query->function || query->module)
 		err = hawk_site_list_create(heap, symbols, &wanted, &list);
 	else
 		memset(filter->sites, 1, heap->site_count);
 	for (size_t i = 0; i < list.count; i++)
 		filter->sites[list.sites[i]] = 1;
 	hawk_site_list_deinit(&list);
-	if (!err && wish->site)
-		err = hawk_site_prefix_find(heap, wish->site, &only);
-	for (uint32_t i = 0; !err && wish->site && i < heap->site_count; i++)
+	if (!err && query->site)
+		err = hawk_site_prefix_find(heap, query->site, &only);
+	for (uint32_t i = 0; !err && query->site && i < heap->site_count; i++)
 		filter->sites[i] &= i == only;
 	return err;
 }
@@ -134,29 +134,29 @@ static struct hawk_error *prepare_types(struct hawk_block_filter *filter)
 {
 	struct hawk_error *err;
 
-	if (!filter->wish.type)
+	if (!filter->query.type)
 		return NULL;
-	err = hawk_regex_compile(filter->wish.type, &filter->type);
+	err = hawk_regex_compile(filter->query.type, &filter->type);
 	if (err)
-		filter->wish.type = NULL;
-	filter->choice = (struct hawk_choice_types){
+		filter->query.type = NULL;
+	filter->selection = (struct hawk_selector_types){
 		.named = name_matches,
 		.wanted = words_match,
 		.context = filter,
 		.modules = hawk_block_types_modules(filter->types),
 	};
-	filter->test.types = &filter->choice;
+	filter->test.types = &filter->selection;
 	return err;
 }
 
 static void prepare_test(struct hawk_block_filter *filter)
 {
-	const struct hawk_block_wish *wish = &filter->wish;
-	struct hawk_choice_test *test = &filter->test;
+	const struct hawk_block_query *query = &filter->query;
+	struct hawk_selector_test *test = &filter->test;
 
-	test->size_low = wish->size ? wish->size->low : 0;
-	test->size_high = wish->size ? wish->size->high : UINT64_MAX;
-	test->births_matter = wish->age != NULL;
+	test->size_low = query->size ? query->size->low : 0;
+	test->size_high = query->size ? query->size->high : UINT64_MAX;
+	test->births_matter = query->age != NULL;
 	test->decides = true;
 	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++) {
 		double age = filter->heap->knows & HAWK_HEAP_AGES
@@ -165,14 +165,14 @@ static void prepare_test(struct hawk_block_filter *filter)
 				     : 0;
 
 		test->births[birth] =
-			!wish->age || (age >= wish->age->low && age <= wish->age->high);
+			!query->age || (age >= query->age->low && age <= query->age->high);
 	}
 }
 
 struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 					    struct hawk_symbols *symbols,
 					    struct hawk_block_types *types,
-					    const struct hawk_block_wish *wish,
+					    const struct hawk_block_query *query,
 					    struct hawk_block_filter **ret)
 {
 	struct hawk_block_filter *filter = calloc(1, sizeof(*filter));
@@ -182,7 +182,7 @@ struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 		return &hawk_enomem;
 	filter->heap = heap;
 	filter->types = types;
-	filter->wish = *wish;
+	filter->query = *query;
 	prepare_test(filter);
 	err = prepare_types(filter);
 	if (!err)
@@ -199,7 +199,7 @@ void hawk_block_filter_destroy(struct hawk_block_filter *filter)
 {
 	if (!filter)
 		return;
-	if (filter->wish.type)
+	if (filter->query.type)
 		regfree(&filter->type);
 	free(filter->sites);
 	free(filter);
@@ -219,13 +219,13 @@ static bool trace_passes(const void *context, uint32_t trace)
 
 bool hawk_block_filter_block(const struct hawk_block_filter *filter, const struct hawk_block *block)
 {
-	const struct hawk_choice_test *test = &filter->test;
+	const struct hawk_selector_test *test = &filter->test;
 	const char *type;
 
 	if (block->size < test->size_low || block->size > test->size_high ||
 	    !test->births[block->birth] || !trace_passes(filter, block->trace))
 		return false;
-	if (!filter->wish.type)
+	if (!filter->query.type)
 		return true;
 	type = hawk_block_type(filter->types, block);
 	return type && is_wanted(filter, type);
@@ -237,9 +237,9 @@ static struct hawk_error *passes(const void *context, const struct hawk_block *b
 	return NULL;
 }
 
-struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter)
+struct hawk_selector hawk_block_filter_selector(const struct hawk_block_filter *filter)
 {
-	return (struct hawk_choice_wish){
+	return (struct hawk_selector){
 		.filter = passes,
 		.trace = filter && filter->sites ? trace_passes : NULL,
 		.context = filter,

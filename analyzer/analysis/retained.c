@@ -84,21 +84,21 @@ struct hawk_error *hawk_retained_blocks_choose(const struct hawk_heap *heap,
 					       const struct hawk_block_filter *filter, size_t most,
 					       struct hawk_retained_blocks *ret)
 {
-	struct hawk_choice_wish wish = hawk_block_filter_choice(filter);
-	struct hawk_block_choice choice = {0};
+	struct hawk_selector selector = hawk_block_filter_selector(filter);
+	struct hawk_selection selection = {0};
 	struct hawk_error *err = NULL;
 
 	*ret = (struct hawk_retained_blocks){0};
 	hawk_ranking_init(&ret->shown, most, sizeof(struct hawk_retained_block), compare_blocks);
 	if (filter)
-		err = hawk_block_choice_make(heap, &wish, &choice);
+		err = hawk_selection_make(heap, &selector, &selection);
 	else
 		ret->count = hawk_block_index_block_count(&heap->index);
-	if (choice.sites)
-		ret->count = hawk_chosen_sum(heap, choice.sites).objects;
+	if (selection.sites)
+		ret->count = hawk_chosen_sum(heap, selection.sites).objects;
 	if (!err)
-		err = rank(&heap->index, dominators, choice.blocks, &ret->shown);
-	hawk_block_choice_deinit(&choice);
+		err = rank(&heap->index, dominators, selection.blocks, &ret->shown);
+	hawk_selection_deinit(&selection);
 	hawk_ranking_sort(&ret->shown);
 	return err;
 }

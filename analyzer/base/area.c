@@ -35,14 +35,14 @@ static void *map(size_t bytes)
 	return start;
 }
 
-struct hawk_error *hawk_area_create(struct hawk_area *area, uint64_t wish_bytes)
+struct hawk_error *hawk_area_create(struct hawk_area *area, uint64_t wanted_bytes)
 {
-	uint64_t wish = wish_bytes < AREA_BYTES_MAX ? wish_bytes : AREA_BYTES_MAX;
+	uint64_t wanted = wanted_bytes < AREA_BYTES_MAX ? wanted_bytes : AREA_BYTES_MAX;
 
-	if (!wish)
-		wish = 1;
-	for (;; wish /= 2) {
-		size_t size = round_up(wish);
+	if (!wanted)
+		wanted = 1;
+	for (;; wanted /= 2) {
+		size_t size = round_up(wanted);
 		void *bytes = map(size);
 
 		if (bytes) {

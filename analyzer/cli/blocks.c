@@ -112,11 +112,11 @@ const struct hawk_verb hawk_verb_blocks = {
 	.summary = "list every live block",
 	.details = "Prints one line for each live block, in ascending order of address, or "
 		   "with --top for the N largest.",
-	.options = {options, hawk_wish_options, hawk_target_options, hawk_common_options},
+	.options = {options, hawk_query_options, hawk_target_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,
 	.findings = HAWK_FINDINGS_NOWHERE,
-	.check = hawk_check_wish,
+	.check = hawk_check_query,
 	.answer = answer,
 };

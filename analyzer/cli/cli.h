@@ -72,7 +72,7 @@ struct hawk_settings {
 		const char *items[HAWK_STRINGS_MAX];
 		size_t count;
 	} suppressions;
-	struct hawk_site_wish {
+	struct hawk_site_query {
 		bool given;
 		struct hawk_site_prefix prefix;
 	} site;
@@ -97,7 +97,7 @@ enum hawk_option_kind {
 	HAWK_OPTION_STRING,  /**< const char * */
 	HAWK_OPTION_STRINGS, /**< struct hawk_strings: may be repeated */
 	HAWK_OPTION_CHOICE,  /**< int; the argument's name lists the words: "size|count" */
-	HAWK_OPTION_SITE,    /**< struct hawk_site_wish */
+	HAWK_OPTION_SITE,    /**< struct hawk_site_query */
 	HAWK_OPTION_SIZES,   /**< struct hawk_range_bytes */
 	HAWK_OPTION_AGES,    /**< struct hawk_range_seconds */
 	HAWK_OPTION_TRACER,  /**< struct hawk_text: KEY=VALUE is appended */
@@ -194,10 +194,10 @@ int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings);
 
 /**
  * Options that every verb has; those of every verb that reads a core or a process; those that
- * choose blocks (hawk_settings_wish()); those of texts.
+ * choose blocks (hawk_settings_query()); those of texts.
  */
 extern const struct hawk_option hawk_common_options[];
-extern const struct hawk_option hawk_wish_options[];
+extern const struct hawk_option hawk_query_options[];
 extern const struct hawk_option hawk_target_options[];
 extern const struct hawk_option hawk_color_options[];
 /** The options --pid, --top, --depth, --full, --threads and --json. */

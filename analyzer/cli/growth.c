@@ -48,14 +48,14 @@ static struct hawk_error *answer(struct hawk_session *session)
 		.filtered = hawk_settings_choose_blocks(settings),
 		.only = settings->by ? (enum hawk_growth_verdict)settings->by : HAWK_GROWTH_UNCLEAR,
 	};
-	struct hawk_block_choice choice = {0};
+	struct hawk_selection selection = {0};
 	struct hawk_error *err = hawk_session_reach_report(session, false);
 
 	if (!err && growth.filtered)
-		err = hawk_session_choose(session, session->report.filter, &choice);
+		err = hawk_session_choose(session, session->report.filter, &selection);
 	if (!err)
-		err = hawk_site_ages_make(&session->heap, &session->reach, choice.blocks, &ages);
-	hawk_block_choice_deinit(&choice);
+		err = hawk_site_ages_make(&session->heap, &session->reach, selection.blocks, &ages);
+	hawk_selection_deinit(&selection);
 	err = hawk_session_release(session, err);
 	if (err)
 		return err;
@@ -87,12 +87,12 @@ const struct hawk_verb hawk_verb_growth = {
 		"were freed, and whether anything still leads to them. The verdict is leak, cache "
 		"or growing queue, start-up, burst or steady, with reasons and a confidence; or "
 		"unclear, if there is too little data.",
-	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
-	.check = hawk_check_wish,
+	.check = hawk_check_query,
 	.answer = answer,
 };

@@ -22,7 +22,7 @@ static struct hawk_error *check(struct hawk_settings *settings)
 	if (!err && settings->exit_code.given && settings->exit_code.value > EXIT_CODE_MAX)
 		err = hawk_error_create(HAWK_ERROR_USAGE, "--exit-code is a number up to %d",
 					EXIT_CODE_MAX);
-	return err ? err : hawk_check_wish(settings);
+	return err ? err : hawk_check_query(settings);
 }
 
 static struct hawk_error *read_suppressions(const struct hawk_settings *settings,
@@ -110,10 +110,10 @@ static struct hawk_error *choose(struct hawk_session *session, struct hawk_leaks
 {
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err = hawk_session_filter(session, &filter);
-	struct hawk_choice_wish wish = hawk_block_filter_choice(filter);
+	struct hawk_selector selector = hawk_block_filter_selector(filter);
 
 	if (!err && filter)
-		err = hawk_choice_bits_make(&session->heap, &wish, false, ret);
+		err = hawk_selection_bits_make(&session->heap, &selector, false, ret);
 	leaks->report.filtered = filter;
 	hawk_block_filter_destroy(filter);
 	return err;
@@ -187,13 +187,13 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 	ret->report.graph = &session->graph;
 	ret->report.symbols = session->symbols;
 	ret->report.leaks = &ret->leaks;
-	ret->report.choice = &ret->choice;
+	ret->report.selection = &ret->selection;
 	ret->report.suppressions = ret->suppressions;
 	ret->report.findings = &session->findings;
 	ret->report.source = session->source;
 	ret->report.partial = is_partial(session, &ret->leaks);
-	err = hawk_leak_choice_make(&session->heap, session->symbols, &ret->leaks,
-				    ret->suppressions, kinds, &ret->choice);
+	err = hawk_leak_selection_make(&session->heap, session->symbols, &ret->leaks,
+				       ret->suppressions, kinds, &ret->selection);
 	if (!err)
 		err = hawk_root_namer_create(&session->graph, session->symbols, &ret->namer);
 	ret->report.namer = ret->namer;
@@ -203,7 +203,7 @@ struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigne
 void hawk_leaks_session_deinit(struct hawk_leaks_session *leaks)
 {
 	hawk_root_namer_destroy(leaks->namer);
-	hawk_leak_choice_deinit(&leaks->choice);
+	hawk_leak_selection_deinit(&leaks->selection);
 	free(leaks->leaders);
 	hawk_leaks_deinit(&leaks->leaks);
 	hawk_reach_deinit(&leaks->reach);
@@ -235,7 +235,7 @@ static void print(struct hawk_session *session, struct hawk_leaks_session *leaks
 	session->answer_complete = !report->partial;
 	if (report->partial)
 		session->code = HAWK_EXIT_PARTIAL;
-	if (report->choice->sums[HAWK_REACH_DEFINITELY_LOST].objects)
+	if (report->selection->sums[HAWK_REACH_DEFINITELY_LOST].objects)
 		session->code = session->settings->exit_code.given
 					? (int)session->settings->exit_code.value
 					: HAWK_EXIT_CONDITION;
@@ -283,7 +283,7 @@ const struct hawk_verb hawk_verb_leaks = {
 	.summary = "which blocks are lost, and who allocated them",
 	.details = "Prints the blocks that no pointer leads to any more, by allocation stack, "
 		   "with the evidence for it.",
-	.options = {options, hawk_wish_options, hawk_target_options, hawk_color_options,
+	.options = {options, hawk_query_options, hawk_target_options, hawk_color_options,
 		    hawk_common_options},
 	.exit_codes =
 		"Exit codes: 0 nothing is definitely lost, 1 something is (see --exit-code), "

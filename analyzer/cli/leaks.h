@@ -15,7 +15,7 @@ struct hawk_leaks_session {
 	struct hawk_leaks leaks;
 	struct hawk_leak_leader *leaders;
 	struct hawk_suppressions *suppressions;
-	struct hawk_leak_choice choice;
+	struct hawk_leak_selection selection;
 	struct hawk_root_namer *namer;
 	struct hawk_leaks_report report;
 };
@@ -23,7 +23,7 @@ struct hawk_leaks_session {
 /**
  * Loads what is needed, lets a living process go, finds leaks and adds the findings about what
  * makes them uncertain. Records are of `kinds` (bits 1u << enum hawk_reach_kind); suppressions,
- * heuristics and the wish are those of `settings`. Deinitialize also after an error.
+ * heuristics and the query are those of `settings`. Deinitialize also after an error.
  */
 struct hawk_error *hawk_leaks_session_make(struct hawk_session *session, unsigned kinds,
 					   struct hawk_leaks_session *ret);

@@ -43,15 +43,15 @@ static struct hawk_error *print(struct hawk_session *session, const struct hawk_
 static struct hawk_error *make(struct hawk_session *session, const struct hawk_tree_roots *groups,
 			       struct hawk_site_tree *ret)
 {
-	struct hawk_block_choice choice = {0};
-	struct hawk_error *err = hawk_session_choose(session, session->report.filter, &choice);
+	struct hawk_selection selection = {0};
+	struct hawk_error *err = hawk_session_choose(session, session->report.filter, &selection);
 
 	if (!err)
 		err = hawk_session_paths(session);
 	if (!err)
 		err = hawk_site_tree_paths(&session->graph, &session->paths, groups->groups,
-					   choice.blocks, ret);
-	hawk_block_choice_deinit(&choice);
+					   selection.blocks, ret);
+	hawk_selection_deinit(&selection);
 	return err;
 }
 
@@ -85,7 +85,7 @@ const struct hawk_verb hawk_verb_merge_paths = {
 	.details = "Follows the shortest path from a root to every block of SITE (or to those that "
 		   "the filters choose) and merges the paths by the sites on the way. Blocks that "
 		   "no root leads to are under \"lost\".",
-	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file (or --pid) and a site",

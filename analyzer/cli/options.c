@@ -104,7 +104,7 @@ static bool store(const struct hawk_option *option, struct hawk_settings *settin
 	struct hawk_range_bytes *sizes = to;
 	struct hawk_strings *strings = to;
 	struct hawk_number *number = to;
-	struct hawk_site_wish *site = to;
+	struct hawk_site_query *site = to;
 	uint64_t count;
 
 	switch (option->kind) {

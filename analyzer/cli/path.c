@@ -163,8 +163,8 @@ static struct hawk_error *print_chosen(struct hawk_session *session)
 
 static struct hawk_error *check(struct hawk_settings *settings)
 {
-	struct hawk_block_wish wish = hawk_settings_wish(settings);
-	bool filtered = !hawk_block_wish_is_all(&wish);
+	struct hawk_block_query query = hawk_settings_query(settings);
+	bool filtered = !hawk_block_query_is_all(&query);
 
 	if (settings->count && filtered)
 		return hawk_error_create(HAWK_ERROR_USAGE,
@@ -193,7 +193,7 @@ const struct hawk_verb hawk_verb_path = {
 		   "hexadecimal ADDRESS, with the offset of each pointer and what allocated each "
 		   "block; or to the largest, then oldest, of the blocks that filters choose "
 		   "(--top says how many), and how many of all of these no root leads to.",
-	.options = {hawk_pointer_options, hawk_wish_options, hawk_target_options,
+	.options = {hawk_pointer_options, hawk_query_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = "Exit codes: 0 ok, 1 no live block at the address, or none that the filters "
 		      "choose, 2 usage, 3 not readable, 4 the answer is incomplete.",

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/base/cleanup.h"
 #include "session.h"
 #include "hawk/analysis/site_freed.h"
@@ -43,13 +43,13 @@ static void put_tree(struct hawk_session *session, const struct hawk_tree_roots 
 }
 
 /** The blocks that the filter lets pass. A process may run on then. */
-static struct hawk_error *choose(struct hawk_session *session, struct hawk_block_choice *ret)
+static struct hawk_error *choose(struct hawk_session *session, struct hawk_selection *ret)
 {
 	struct hawk_error *err = hawk_session_choose(session, session->report.filter, ret);
 
 	err = hawk_session_release(session, err);
 	if (err)
-		hawk_block_choice_deinit(ret);
+		hawk_selection_deinit(ret);
 	return err;
 }
 
@@ -88,21 +88,21 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 /** For BY_ROOT and BY_TREE. */
 static struct hawk_error *print_trees(struct hawk_session *session, struct hawk_json *json)
 {
-	struct hawk_block_choice choice = {0};
+	struct hawk_selection selection = {0};
 	struct hawk_tree_roots groups = {0};
 	struct hawk_site_tree tree = {.both = json || !session->settings->folded};
 	struct hawk_error *err = hawk_tree_roots_make(session->report.roots, &groups);
 
 	if (!err && session->report.filter)
-		err = choose(session, &choice);
-	session->report.chosen = choice.sites;
+		err = choose(session, &selection);
+	session->report.chosen = selection.sites;
 	if (!err)
-		err = make_tree(session, &groups, choice.blocks, &tree);
+		err = make_tree(session, &groups, selection.blocks, &tree);
 	if (!err)
 		err = print_tree(session, &groups, &tree, json);
 	hawk_site_tree_deinit(&tree);
 	hawk_tree_roots_deinit(&groups);
-	hawk_block_choice_deinit(&choice);
+	hawk_selection_deinit(&selection);
 	return err;
 }
 
@@ -136,21 +136,21 @@ static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_
 	struct hawk_pointer_report *report = &session->report;
 	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
 	CLEANUP(free_ptr) uint64_t *exact = NULL;
-	struct hawk_block_choice choice = {0};
+	struct hawk_selection selection = {0};
 	struct hawk_site_list list = {0};
 	struct hawk_error *err = NULL;
 
 	if (hawk_settings_choose_blocks(session->settings) && report->filter)
-		err = choose(session, &choice);
-	report->chosen = choice.sites;
+		err = choose(session, &selection);
+	report->chosen = selection.sites;
 	if (!err)
 		err = hawk_session_list_sites(session, &list);
 	if (!err)
-		err = hawk_session_retained(session, choice.blocks, true, &retained);
+		err = hawk_session_retained(session, selection.blocks, true, &retained);
 	report->retained = retained;
 	if (!err) {
 		hawk_retained_sort(report->heap, report->chosen, retained, &list);
-		err = find_exact(session, report->top, choice.blocks, &list, retained, &exact);
+		err = find_exact(session, report->top, selection.blocks, &list, retained, &exact);
 	}
 	report->exact = exact;
 	if (!err) {
@@ -161,7 +161,7 @@ static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_
 			hawk_report_retained_sites(report, &list, &session->screen);
 	}
 	hawk_site_list_deinit(&list);
-	hawk_block_choice_deinit(&choice);
+	hawk_selection_deinit(&selection);
 	return err;
 }
 
@@ -238,12 +238,12 @@ const struct hawk_verb hawk_verb_retained = {
 		"A conservative scan cannot be sure, so each size is given twice: by all "
 		"pointers, and only by pointers to the start of a block. Sizes of the first 10 "
 		"sites (or --top) are exact; others are lower bounds (>=).",
-	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,
 	.findings = HAWK_FINDINGS_IN_JSON,
-	.check = hawk_check_wish,
+	.check = hawk_check_query,
 	.answer = answer,
 };

@@ -56,28 +56,28 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 {
 	struct hawk_schema_report report = {.pointers = &session->report,
 					    .type = session->settings->type};
-	struct hawk_choice_wish blocks = hawk_block_filter_choice(session->report.filter);
+	struct hawk_selector blocks = hawk_block_filter_selector(session->report.filter);
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
-	struct hawk_schema_wish wish = {
+	struct hawk_schema_query query = {
 		.groups = (size_t)session->settings->top,
 		.site = HAWK_SCHEMA_ANY_SITE,
 	};
 	struct hawk_schema schema;
 	struct hawk_error *err =
-		site ? hawk_site_prefix_find(&session->heap, site, &wish.site) : NULL;
+		site ? hawk_site_prefix_find(&session->heap, site, &query.site) : NULL;
 
 	if (err)
 		return err;
-	report.site = wish.site;
+	report.site = query.site;
 	report.schema = &schema;
 	if (session->report.filter)
-		err = hawk_choice_bits_make(&session->heap, &blocks, false, &chosen);
-	wish.chosen = chosen;
+		err = hawk_selection_bits_make(&session->heap, &blocks, false, &chosen);
+	query.chosen = chosen;
 	if (!err)
 		err = hawk_session_readable(session);
 	if (!err)
-		err = hawk_schema_make(&session->heap, &wish, &session->vtables, &session->findings,
-				       &schema);
+		err = hawk_schema_make(&session->heap, &query, &session->vtables,
+				       &session->findings, &schema);
 	if (err)
 		return err;
 	err = hawk_session_release(session, NULL);
@@ -89,8 +89,8 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
-	const struct hawk_site_wish *wish = &session->settings->site;
-	const struct hawk_site_prefix *site = wish->given ? &wish->prefix : NULL;
+	const struct hawk_site_query *query = &session->settings->site;
+	const struct hawk_site_prefix *site = query->given ? &query->prefix : NULL;
 	struct hawk_error *err = hawk_session_heap(session);
 
 	if (!err)

@@ -8,7 +8,7 @@
 
 #include "bar.h"
 #include "hawk/analysis/block_filter.h"
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "cli.h"
 #include "hawk/graph/dominators.h"
 #include "hawk/analysis/paths.h"
@@ -95,13 +95,13 @@ struct hawk_error *hawk_session_retained(struct hawk_session *session, const uin
 /** The blocks that `filter` lets pass; zeros if that is NULL: all. Reads if types are asked for. */
 struct hawk_error *hawk_session_choose(struct hawk_session *session,
 				       const struct hawk_block_filter *filter,
-				       struct hawk_block_choice *ret);
+				       struct hawk_selection *ret);
 
 /** The namer of blocks' types, made when it is first asked for. */
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret);
 
-/** What hawk_wish_options say; points into `settings`. */
-struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings);
+/** What hawk_query_options say; points into `settings`. */
+struct hawk_block_query hawk_settings_query(const struct hawk_settings *settings);
 
 /** Whether these take some blocks of a site, and not all. */
 bool hawk_settings_choose_blocks(const struct hawk_settings *settings);
@@ -118,13 +118,13 @@ struct hawk_error *hawk_session_report(struct hawk_session *session);
 struct hawk_error *hawk_session_reach_report(struct hawk_session *session, bool reads);
 void hawk_session_close_report(struct hawk_session *session);
 
-/** The sites that hawk_wish_options choose by site, function and module. */
+/** The sites that hawk_query_options choose by site, function and module. */
 struct hawk_error *hawk_session_list_sites(struct hawk_session *session,
 					   struct hawk_site_list *ret);
 
-/* For hawk_verb.check: expressions of hawk_wish_options are checked; and operands, which are
+/* For hawk_verb.check: expressions of hawk_query_options are checked; and operands, which are
  * addresses, or a site that becomes settings->site. */
-struct hawk_error *hawk_check_wish(struct hawk_settings *settings);
+struct hawk_error *hawk_check_query(struct hawk_settings *settings);
 struct hawk_error *hawk_check_addresses(struct hawk_settings *settings);
 struct hawk_error *hawk_check_site(struct hawk_settings *settings);
 

@@ -239,11 +239,11 @@ struct hawk_error *hawk_session_paths(struct hawk_session *session)
 
 struct hawk_error *hawk_session_choose(struct hawk_session *session,
 				       const struct hawk_block_filter *filter,
-				       struct hawk_block_choice *ret)
+				       struct hawk_selection *ret)
 {
-	struct hawk_choice_wish wish = hawk_block_filter_choice(filter);
+	struct hawk_selector query = hawk_block_filter_selector(filter);
 
-	return filter ? hawk_block_choice_make(&session->heap, &wish, ret) : NULL;
+	return filter ? hawk_selection_make(&session->heap, &query, ret) : NULL;
 }
 
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret)
@@ -257,9 +257,9 @@ struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_
 	return err;
 }
 
-struct hawk_block_wish hawk_settings_wish(const struct hawk_settings *settings)
+struct hawk_block_query hawk_settings_query(const struct hawk_settings *settings)
 {
-	return (struct hawk_block_wish){
+	return (struct hawk_block_query){
 		.site = settings->site.given ? &settings->site.prefix : NULL,
 		.size = settings->size.given ? &settings->size.range : NULL,
 		.age = settings->age.given ? &settings->age.range : NULL,
@@ -276,15 +276,15 @@ bool hawk_settings_choose_blocks(const struct hawk_settings *settings)
 
 struct hawk_error *hawk_session_filter(struct hawk_session *session, struct hawk_block_filter **ret)
 {
-	struct hawk_block_wish wish = hawk_settings_wish(session->settings);
+	struct hawk_block_query query = hawk_settings_query(session->settings);
 	struct hawk_block_types *types;
 	struct hawk_error *err;
 
 	*ret = NULL;
-	if (hawk_block_wish_is_all(&wish))
+	if (hawk_block_query_is_all(&query))
 		return NULL;
 	err = hawk_session_types(session, &types);
 	if (err)
 		return err;
-	return hawk_block_filter_create(&session->heap, session->symbols, types, &wish, ret);
+	return hawk_block_filter_create(&session->heap, session->symbols, types, &query, ret);
 }

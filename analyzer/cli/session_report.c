@@ -111,12 +111,12 @@ struct hawk_error *hawk_check_addresses(struct hawk_settings *settings)
 		if (!hawk_quantity_parse_hex(settings->operands[i], &address))
 			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no hexadecimal address",
 						 settings->operands[i]);
-	return hawk_check_wish(settings);
+	return hawk_check_query(settings);
 }
 
 struct hawk_error *hawk_check_site(struct hawk_settings *settings)
 {
-	struct hawk_site_wish site = {.given = true};
+	struct hawk_site_query site = {.given = true};
 
 	if (settings->count) {
 		if (!hawk_site_prefix_parse(settings->operands[0], &site.prefix))
@@ -126,12 +126,12 @@ struct hawk_error *hawk_check_site(struct hawk_settings *settings)
 			return hawk_error_create(HAWK_ERROR_USAGE, "a site, or --site: not both");
 		settings->site = site;
 	}
-	return hawk_check_wish(settings);
+	return hawk_check_query(settings);
 }
 
-struct hawk_error *hawk_check_wish(struct hawk_settings *settings)
+struct hawk_error *hawk_check_query(struct hawk_settings *settings)
 {
-	struct hawk_block_wish wish = hawk_settings_wish(settings);
+	struct hawk_block_query query = hawk_settings_query(settings);
 
-	return hawk_block_wish_check(&wish);
+	return hawk_block_query_check(&query);
 }

@@ -6,7 +6,7 @@
 #include "session.h"
 
 /** Of all blocks, or of those that the settings choose. */
-static struct hawk_error *fold(struct hawk_session *session, struct hawk_block_choice *choice,
+static struct hawk_error *fold(struct hawk_session *session, struct hawk_selection *selection,
 			       struct hawk_site_graph *ret)
 {
 	struct hawk_block_filter *filter = NULL;
@@ -15,11 +15,11 @@ static struct hawk_error *fold(struct hawk_session *session, struct hawk_block_c
 	if (!err && session->heap.knows && hawk_settings_choose_blocks(session->settings))
 		err = hawk_session_filter(session, &filter);
 	if (!err)
-		err = hawk_session_choose(session, filter, choice);
+		err = hawk_session_choose(session, filter, selection);
 	hawk_block_filter_destroy(filter);
 	if (!err)
 		err = hawk_session_readable(session);
-	return err ? err : hawk_site_graph_make(&session->graph, choice->blocks, ret);
+	return err ? err : hawk_site_graph_make(&session->graph, selection->blocks, ret);
 }
 
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_site_graph *graph,
@@ -42,26 +42,26 @@ static struct hawk_error *check(struct hawk_settings *settings)
 {
 	if (settings->dot && settings->json)
 		return hawk_error_create(HAWK_ERROR_USAGE, "--dot or --json: not both");
-	return hawk_check_wish(settings);
+	return hawk_check_query(settings);
 }
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
 	struct hawk_site_list list = {0};
-	struct hawk_block_choice choice = {0};
+	struct hawk_selection selection = {0};
 	struct hawk_site_graph graph = {0};
-	struct hawk_error *err = fold(session, &choice, &graph);
+	struct hawk_error *err = fold(session, &selection, &graph);
 
 	if (!err)
 		err = hawk_session_report(session);
 	err = hawk_session_release(session, err);
-	session->report.chosen = choice.sites;
+	session->report.chosen = selection.sites;
 	if (!err)
 		err = hawk_session_list_sites(session, &list);
 	if (!err)
 		err = print(session, &graph, &list);
 	hawk_site_list_deinit(&list);
-	hawk_block_choice_deinit(&choice);
+	hawk_selection_deinit(&selection);
 	hawk_site_graph_deinit(&graph);
 	return err;
 }
@@ -80,7 +80,7 @@ const struct hawk_verb hawk_verb_sites = {
 		   "which offset in them, its blocks are held, and how many of them. A program's "
 		   "data structures in a few lines, without debug information. With --size, --age "
 		   "or --type only pointers to such blocks count.",
-	.options = {options, hawk_pointer_options, hawk_wish_options, hawk_target_options,
+	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
 		    hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",

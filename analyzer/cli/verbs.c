@@ -32,7 +32,7 @@ const struct hawk_option hawk_target_options[] = {
 	{0},
 };
 
-const struct hawk_option hawk_wish_options[] = {
+const struct hawk_option hawk_query_options[] = {
 	{"site", '\0', HAWK_OPTION_SITE, HAWK_AT(site), "HEX",
 	 "only blocks of this site, an id or its first digits"},
 	{"size", '\0', HAWK_OPTION_SIZES, HAWK_AT(size), "MIN[-MAX]",

@@ -12,70 +12,70 @@
 enum {
 	LANES = 7,
 	LANES_KEPT = 6,
-	NUMBERS_MIN = 4096, /* of a stretch: fewer are not worth a thread */
+	NUMBERS_MIN = 4096, /* of a range: fewer are not worth a thread */
 };
 
-/** The lanes' memory. */
-struct lanes {
+/** The columns' memory. */
+struct columns {
 	struct hawk_area area;
-	uint64_t stride; /**< numbers in a lane: blocks + 2 at least */
+	uint64_t stride; /**< numbers in a column: blocks + 2 at least */
 };
 
-static struct hawk_error *make_lanes(uint32_t count, struct lanes *lanes)
+static struct hawk_error *make_columns(uint32_t count, struct columns *columns)
 {
-	/* Even, so that pairs of lanes are aligned; not a power of two, so that equal indexes of
-	 * different lanes do not meet in the same cache set. */
+	/* Even, so that pairs of columns are aligned; not a power of two, so that equal indexes of
+	 * different columns do not meet in the same cache set. */
 	uint64_t stride = (((uint64_t)count + 2 + 15) & ~UINT64_C(15)) + 16;
 	uint64_t bytes = LANES * stride * sizeof(uint32_t);
-	struct hawk_error *err = hawk_area_create(&lanes->area, bytes);
+	struct hawk_error *err = hawk_area_create(&columns->area, bytes);
 
-	lanes->stride = stride;
+	columns->stride = stride;
 	if (!err)
-		err = hawk_area_grow(&lanes->area, bytes);
+		err = hawk_area_grow(&columns->area, bytes);
 	if (!err)
-		hawk_area_trim(&lanes->area, bytes);
+		hawk_area_trim(&columns->area, bytes);
 	return err;
 }
 
-static uint32_t *lane(const struct lanes *lanes, unsigned number)
+static uint32_t *column(const struct columns *columns, unsigned number)
 {
-	return (uint32_t *)lanes->area.bytes + number * lanes->stride;
+	return (uint32_t *)columns->area.bytes + number * columns->stride;
 }
 
-static void set_up(struct hawk_dominator_state *state, const struct lanes *lanes)
+static void set_up(struct hawk_dominator_state *state, const struct columns *columns)
 {
-	state->records = (struct hawk_search_record *)(void *)lane(lanes, 0);
-	state->best = lane(lanes, 0);
-	state->dominators = lane(lanes, 1);
-	state->blocks = lane(lanes, 2);
-	state->parents = lane(lanes, 3);
-	state->semi = lane(lanes, 4);
-	state->positions = lane(lanes, 5);
-	state->source_offsets = lane(lanes, 5);
-	state->last_lane = lane(lanes, 6);
+	state->records = (struct hawk_search_record *)(void *)column(columns, 0);
+	state->best = column(columns, 0);
+	state->dominators = column(columns, 1);
+	state->blocks = column(columns, 2);
+	state->parents = column(columns, 3);
+	state->semi = column(columns, 4);
+	state->positions = column(columns, 5);
+	state->source_offsets = column(columns, 5);
+	state->last_lane = column(columns, 6);
 	state->edges = (uint64_t *)(void *)state->last_lane;
-	state->lane_bytes = lanes->stride * sizeof(uint32_t);
+	state->lane_bytes = columns->stride * sizeof(uint32_t);
 	state->edge_capacity = state->lane_bytes / sizeof(*state->edges);
 }
 
 static unsigned count_wanted(uint32_t count)
 {
 	unsigned threads = hawk_parallel_threads();
-	unsigned wish = threads < HAWK_STRETCHES_MAX ? threads : HAWK_STRETCHES_MAX;
+	unsigned query = threads < HAWK_STRETCHES_MAX ? threads : HAWK_STRETCHES_MAX;
 
-	return wish > count / NUMBERS_MIN ? count / NUMBERS_MIN : wish;
+	return query > count / NUMBERS_MIN ? count / NUMBERS_MIN : query;
 }
 
-/* Cuts the numbers into about as many stretches as threads. The trees of the search lie one behind
+/* Cuts the numbers into about as many ranges as threads. The trees of the search lie one behind
  * the other, each from a block under the virtual root on; all dominators of a block are in its
  * tree. */
-static struct hawk_dominators_stretches cut(const uint32_t *parents, uint32_t count)
+static struct hawk_dominators_ranges cut(const uint32_t *parents, uint32_t count)
 {
-	struct hawk_dominators_stretches ret = {.first = {1}};
-	unsigned wish = count_wanted(count);
+	struct hawk_dominators_ranges ret = {.first = {1}};
+	unsigned query = count_wanted(count);
 
-	for (unsigned i = 1; i < wish; i++) {
-		uint32_t number = (uint32_t)((uint64_t)count * i / wish);
+	for (unsigned i = 1; i < query; i++) {
+		uint32_t number = (uint32_t)((uint64_t)count * i / query);
 
 		if (number <= ret.first[ret.count])
 			continue; /* the tree before it is a large one */
@@ -97,7 +97,7 @@ static struct hawk_error *make(struct hawk_dominator_state *state)
 	if (err)
 		return err;
 	assert(state->count == state->graph->count);
-	state->stretches = cut(state->parents, state->count);
+	state->ranges = cut(state->parents, state->count);
 	return hawk_dominators_link(state);
 }
 
@@ -105,30 +105,30 @@ struct hawk_error *hawk_dominators_make(const struct hawk_graph *graph,
 					const struct hawk_reach *reach, struct hawk_dominators *ret)
 {
 	struct hawk_dominator_state state = {.graph = graph, .reach = reach};
-	struct lanes lanes = {0};
-	struct hawk_error *err = make_lanes(graph->count, &lanes);
+	struct columns columns = {0};
+	struct hawk_error *err = make_columns(graph->count, &columns);
 
 	if (!err) {
-		set_up(&state, &lanes);
+		set_up(&state, &columns);
 		err = make(&state);
 	}
 	hawk_area_destroy(&state.edges_area);
 	hawk_area_destroy(&state.sources_area);
 	if (err) {
-		hawk_area_destroy(&lanes.area);
+		hawk_area_destroy(&columns.area);
 		return err;
 	}
-	hawk_area_trim(&lanes.area, LANES_KEPT * state.lane_bytes);
+	hawk_area_trim(&columns.area, LANES_KEPT * state.lane_bytes);
 	*ret = (struct hawk_dominators){
 		.edges = reach->edges,
 		.count = state.count,
 		.blocks = state.blocks,
 		.dominators = state.dominators,
-		.retained = (uint64_t *)(void *)lane(&lanes, 4),
-		.sizes = lane(&lanes, 0),
-		.numbers = lane(&lanes, 3),
-		.stretches = state.stretches,
-		.area = lanes.area,
+		.retained = (uint64_t *)(void *)column(&columns, 4),
+		.sizes = column(&columns, 0),
+		.numbers = column(&columns, 3),
+		.ranges = state.ranges,
+		.area = columns.area,
 	};
 	hawk_dominators_add_up(&graph->heap->index, ret);
 	return NULL;

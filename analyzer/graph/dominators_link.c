@@ -8,7 +8,7 @@
  * block that is not linked yet has no `best`, so the head of its bucket is there; one that is in a
  * bucket has no dominator yet, so the link to the next is there.
  *
- * No edge in the list leads from one stretch to another: they are linked side by side.
+ * No edge in the list leads from one range to another: they are linked side by side.
  */
 #include "dominators_state.h"
 
@@ -51,7 +51,7 @@ static uint64_t first_edge(const struct hawk_dominator_state *state, uint32_t nu
 }
 
 /** Numbers [first, end) and their edges. */
-struct stretch {
+struct range {
 	uint32_t first;
 	uint32_t end;
 	uint64_t first_edge;
@@ -60,23 +60,23 @@ struct stretch {
 
 /* Sorts by counting: the sources of target t become those from sources[offsets[t]] on, up to those
  * of the next. */
-static void sort_edges(struct hawk_dominator_state *state, const struct stretch *stretch)
+static void sort_edges(struct hawk_dominator_state *state, const struct range *range)
 {
 	const uint64_t *edges = state->edges;
 	uint32_t *offsets = state->source_offsets;
-	uint64_t sum = stretch->first_edge;
+	uint64_t sum = range->first_edge;
 
-	memset(offsets + stretch->first, 0, (stretch->end - stretch->first) * sizeof(*offsets));
-	for (uint64_t i = stretch->first_edge; i < stretch->end_edge; i++)
+	memset(offsets + range->first, 0, (range->end - range->first) * sizeof(*offsets));
+	for (uint64_t i = range->first_edge; i < range->end_edge; i++)
 		offsets[(uint32_t)edges[i]]++;
-	hawk_progress_add(stretch->end_edge - stretch->first_edge);
-	for (uint32_t number = stretch->first; number < stretch->end; number++) {
+	hawk_progress_add(range->end_edge - range->first_edge);
+	for (uint32_t number = range->first; number < range->end; number++) {
 		sum += offsets[number];
 		offsets[number] = (uint32_t)sum;
 	}
-	for (uint64_t i = stretch->first_edge; i < stretch->end_edge; i++)
+	for (uint64_t i = range->first_edge; i < range->end_edge; i++)
 		state->sources[--offsets[(uint32_t)edges[i]]] = (uint32_t)(edges[i] >> 32);
-	hawk_progress_add(stretch->end_edge - stretch->first_edge);
+	hawk_progress_add(range->end_edge - range->first_edge);
 }
 
 /* Joins the label of `number` with that of `above`, and hangs it under `top`. */
@@ -198,12 +198,12 @@ static uint32_t lowest_semi(struct hawk_dominator_state *state, struct walls *wa
 	return semi;
 }
 
-static void link_all(struct hawk_dominator_state *state, const struct stretch *stretch)
+static void link_all(struct hawk_dominator_state *state, const struct range *range)
 {
-	uint32_t end = (uint32_t)stretch->end_edge;
-	struct walls walls = {.forgotten = stretch->end};
+	uint32_t end = (uint32_t)range->end_edge;
+	struct walls walls = {.forgotten = range->end};
 
-	for (uint32_t number = stretch->end; number-- > stretch->first;) {
+	for (uint32_t number = range->end; number-- > range->first;) {
 		uint32_t parent = state->parents[number];
 		uint32_t semi = state->semi[number];
 		uint32_t from = state->source_offsets[number];
@@ -228,25 +228,24 @@ static void link_all(struct hawk_dominator_state *state, const struct stretch *s
 	}
 }
 
-static void link_stretch(void *context, unsigned number)
+static void link_range(void *context, unsigned number)
 {
 	struct hawk_dominator_state *state = context;
-	const uint32_t *first = &state->stretches.first[number];
-	struct stretch stretch = {
+	const uint32_t *first = &state->ranges.first[number];
+	struct range range = {
 		.first = first[0],
 		.end = first[1],
 		.first_edge = first_edge(state, first[0]),
 		.end_edge = first_edge(state, first[1]),
 	};
 
-	sort_edges(state, &stretch);
-	memset(state->best + stretch.first, 0,
-	       (stretch.end - stretch.first) * sizeof(*state->best));
-	link_all(state, &stretch);
-	for (uint32_t i = stretch.first; i < stretch.end; i++)
+	sort_edges(state, &range);
+	memset(state->best + range.first, 0, (range.end - range.first) * sizeof(*state->best));
+	link_all(state, &range);
+	for (uint32_t i = range.first; i < range.end; i++)
 		if (state->dominators[i] != state->semi[i])
 			state->dominators[i] = state->dominators[state->dominators[i]];
-	hawk_progress_add(stretch.end - stretch.first);
+	hawk_progress_add(range.end - range.first);
 }
 
 struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state)
@@ -258,7 +257,7 @@ struct hawk_error *hawk_dominators_link(struct hawk_dominator_state *state)
 		return err;
 	hawk_progress_begin(&progress, "finding dominators",
 			    2 * (state->edge_count + state->count + 1));
-	hawk_parallel_run(state->stretches.count, link_stretch, state);
+	hawk_parallel_run(state->ranges.count, link_range, state);
 	hawk_progress_end(&progress);
 	hawk_area_destroy(&state->edges_area);
 	return NULL;

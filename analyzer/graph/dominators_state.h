@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The stages of finding dominators, and which lanes of their one piece of memory each array lives
+ * The stages of finding dominators, and which columns of their one piece of memory each array lives
  * in: used again and again, because touching new memory costs more than any of the algorithms. A
- * lane is one 32-bit number per block and a few more; the last one is given back. Internal to
+ * column is one 32-bit number per block and a few more; the last one is given back. Internal to
  * graph/.
  *
- *     lane     search                link (Lengauer-Tarjan)     result
+ *     column     search                link (Lengauer-Tarjan)     result
  *     0        of blocks (with 1)    best, bucket heads         sizes
  *     1        of blocks             dominators, bucket links   dominators
  *     2        blocks                blocks                     blocks
@@ -38,12 +38,13 @@ struct hawk_dominator_state {
 	uint32_t *semi;
 	uint32_t *best;
 	uint32_t *dominators;
-	uint32_t *source_offsets;                   /**< by number: sources of the edges below */
-	struct hawk_dominators_stretches stretches; /**< made behind the search */
+	uint32_t *source_offsets;             /**< by number: sources of the edges below */
+	struct hawk_dominators_ranges ranges; /**< made behind the search */
 
 	/** Edges that are not in the tree, do not lead down it, nor out of it (only into older
 	 * trees, whose blocks then have no dominator but the virtual root), as source << 32 |
-	 * target, tree by tree: in a lane, where there is room for most heaps, else in an area. */
+	 * target, tree by tree: in a column, where there is room for most heaps, else in an area.
+	 */
 	uint64_t *edges;
 	uint64_t edge_count;
 	uint64_t edge_capacity;

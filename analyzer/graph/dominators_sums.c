@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Sizes of subtrees, and their sums by site: passes over arrays in the order of numbers, stretch by
- * stretch. Only the virtual root belongs to all stretches.
+ * Sizes of subtrees, and their sums by site: passes over arrays in the order of numbers, range by
+ * range. Only the virtual root belongs to all ranges.
  */
 #include "dominators_state.h"
 
@@ -13,7 +13,7 @@
 #include "hawk/base/parallel.h"
 #include "hawk/base/progress.h"
 
-/** What to do in each stretch. */
+/** What to do in each range. */
 struct passes {
 	const struct hawk_block_index *index;
 	struct hawk_dominators *dominators;
@@ -22,12 +22,12 @@ struct passes {
 
 /* Dominators have smaller numbers: descending, every block is complete when it is added to its
  * dominator. */
-static void add_up_stretch(void *context, unsigned stretch)
+static void add_up_range(void *context, unsigned range)
 {
 	struct passes *passes = context;
 	const struct hawk_dominators *dominators = passes->dominators;
-	uint32_t first = dominators->stretches.first[stretch];
-	uint32_t end = dominators->stretches.first[stretch + 1];
+	uint32_t first = dominators->ranges.first[range];
+	uint32_t end = dominators->ranges.first[range + 1];
 	uint64_t *retained = dominators->retained;
 	uint32_t *sizes = dominators->sizes;
 	uint64_t top_bytes = 0;
@@ -58,15 +58,15 @@ static void add_up_stretch(void *context, unsigned stretch)
 		bytes = 0;
 		size = 0;
 	}
-	passes->bytes[stretch] = top_bytes;
+	passes->bytes[range] = top_bytes;
 }
 
-static void number_stretch(void *context, unsigned stretch)
+static void number_range(void *context, unsigned range)
 {
 	const struct hawk_dominators *dominators = context;
-	uint32_t end = dominators->stretches.first[stretch + 1];
+	uint32_t end = dominators->ranges.first[range + 1];
 
-	for (uint32_t number = dominators->stretches.first[stretch]; number < end; number++) {
+	for (uint32_t number = dominators->ranges.first[range]; number < end; number++) {
 		dominators->numbers[dominators->blocks[number]] = number;
 		hawk_progress_tick(number);
 	}
@@ -79,18 +79,18 @@ void hawk_dominators_add_up(const struct hawk_block_index *index,
 	struct hawk_progress progress;
 
 	hawk_progress_begin(&progress, "adding up what blocks retain", dominators->count + 1);
-	hawk_parallel_run(dominators->stretches.count, add_up_stretch, &passes);
+	hawk_parallel_run(dominators->ranges.count, add_up_range, &passes);
 	hawk_progress_end(&progress);
 	dominators->sizes[0] = dominators->count + 1;
 	dominators->retained[0] = 0;
-	for (unsigned i = 0; i < dominators->stretches.count; i++)
+	for (unsigned i = 0; i < dominators->ranges.count; i++)
 		dominators->retained[0] += passes.bytes[i];
 	hawk_progress_begin(&progress, "numbering blocks", dominators->count + 1);
-	hawk_parallel_run(dominators->stretches.count, number_stretch, dominators);
+	hawk_parallel_run(dominators->ranges.count, number_range, dominators);
 	hawk_progress_end(&progress);
 }
 
-/** Numbers in an order in which every subtree is a stretch of its size. */
+/** Numbers in an order in which every subtree is a range of its size. */
 struct order {
 	const struct hawk_dominators *dominators;
 	struct hawk_area numbers; /**< by position */
@@ -103,13 +103,13 @@ static void hawk_cleanup_order(struct order *order)
 	hawk_area_destroy(&order->next);
 }
 
-/* What is under the virtual root in front of the stretch is all that is in front of it. */
-static void order_stretch(void *context, unsigned stretch)
+/* What is under the virtual root in front of the range is all that is in front of it. */
+static void order_range(void *context, unsigned range)
 {
 	const struct order *order = context;
 	const struct hawk_dominators *dominators = order->dominators;
-	uint32_t first = dominators->stretches.first[stretch];
-	uint32_t end = dominators->stretches.first[stretch + 1];
+	uint32_t first = dominators->ranges.first[range];
+	uint32_t end = dominators->ranges.first[range + 1];
 	uint32_t *next = order->next.bytes;
 	uint32_t *numbers = order->numbers.bytes;
 	uint32_t top = first;
@@ -150,12 +150,12 @@ static struct hawk_error *make_order(struct order *order)
 	if (err)
 		return err;
 	hawk_progress_begin(&progress, "ordering blocks", order->dominators->count + 1);
-	hawk_parallel_run(order->dominators->stretches.count, order_stretch, order);
+	hawk_parallel_run(order->dominators->ranges.count, order_range, order);
 	hawk_progress_end(&progress);
 	return NULL;
 }
 
-/** Sums by site, an array for each stretch. */
+/** Sums by site, an array for each range. */
 struct summing {
 	const struct hawk_dominators *dominators;
 	const struct hawk_heap *heap;
@@ -173,16 +173,16 @@ static uint32_t site_of(const struct summing *summing, uint32_t block)
 	return hawk_heap_site_at(summing->heap, block);
 }
 
-static void sum_stretch(void *context, unsigned stretch)
+static void sum_range(void *context, unsigned range)
 {
 	const struct summing *summing = context;
 	const struct hawk_dominators *dominators = summing->dominators;
 	size_t site_count = summing->heap->site_count;
-	uint64_t *sums = summing->sums + stretch * site_count;
-	uint32_t *ends = summing->ends + stretch * site_count;
-	uint32_t end = dominators->stretches.first[stretch + 1];
+	uint64_t *sums = summing->sums + range * site_count;
+	uint32_t *ends = summing->ends + range * site_count;
+	uint32_t end = dominators->ranges.first[range + 1];
 
-	for (uint32_t position = dominators->stretches.first[stretch]; position < end; position++) {
+	for (uint32_t position = dominators->ranges.first[range]; position < end; position++) {
 		uint32_t number = summing->order[position];
 		uint32_t site = site_of(summing, dominators->blocks[number]);
 
@@ -199,7 +199,7 @@ struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators
 						    const struct hawk_heap *heap,
 						    const uint64_t *chosen, uint64_t *ret)
 {
-	size_t count = (size_t)dominators->stretches.count * heap->site_count;
+	size_t count = (size_t)dominators->ranges.count * heap->site_count;
 	CLEANUP(free_ptr) uint64_t *sums = calloc(count + 1, sizeof(*sums));
 	CLEANUP(free_ptr) uint32_t *ends = calloc(count + 1, sizeof(*ends));
 	CLEANUP(order) struct order order = {.dominators = dominators};
@@ -217,7 +217,7 @@ struct hawk_error *hawk_dominators_retained_by_site(const struct hawk_dominators
 	if (err)
 		return err;
 	hawk_progress_begin(&progress, "adding up what sites retain", dominators->count + 1);
-	hawk_parallel_run(dominators->stretches.count, sum_stretch, &summing);
+	hawk_parallel_run(dominators->ranges.count, sum_range, &summing);
 	hawk_progress_end(&progress);
 	for (size_t i = 0; i < count; i++)
 		ret[i % heap->site_count] += sums[i];

@@ -155,17 +155,17 @@ static void read_block(const struct job *job, struct part *part, uint32_t block)
 	struct batch *batch = &part->batch;
 	uint64_t at = hawk_block_start(job->index, block);
 	uint64_t end = (at + hawk_block_size(job->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
-	struct hawk_stretch stretch;
+	struct hawk_word_range range;
 
 	make_room(job, part);
 	if (!batch->block_count)
 		batch->first_block = block;
 	batch->starts[batch->block_count++] = batch->count;
-	while (at < end && !part->err && hawk_words_next(&part->words, at, end, &stretch)) {
-		hawk_prefetch_ahead(stretch.bytes);
-		hawk_prefetch_ahead(stretch.bytes + (1 << HAWK_LINE_LOG2));
-		gather(job, part, stretch.bytes, stretch.words);
-		at = stretch.start + stretch.words * HAWK_WORD_BYTES;
+	while (at < end && !part->err && hawk_words_next(&part->words, at, end, &range)) {
+		hawk_prefetch_ahead(range.bytes);
+		hawk_prefetch_ahead(range.bytes + (1 << HAWK_LINE_LOG2));
+		gather(job, part, range.bytes, range.words);
+		at = range.start + range.words * HAWK_WORD_BYTES;
 	}
 	if (job->index->part_count)
 		join_neighbours(job, part, block);

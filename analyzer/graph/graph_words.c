@@ -64,7 +64,7 @@ static uint64_t pass_over(struct hawk_words *words, const struct hawk_mapping *m
 	return next;
 }
 
-/* Makes the view the stretch of memory that comes first in [at, end), all of it. */
+/* Makes the view the range of memory that comes first in [at, end), all of it. */
 static bool move_view(struct hawk_words *words, uint64_t at, uint64_t end)
 {
 	const struct hawk_mapping *mapping = hawk_target_mapping_at(words->target, at);
@@ -93,7 +93,8 @@ static bool move_view(struct hawk_words *words, uint64_t at, uint64_t end)
 	return false;
 }
 
-bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end, struct hawk_stretch *ret)
+bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end,
+		     struct hawk_word_range *ret)
 {
 	uint64_t start;
 	uint64_t stop;
@@ -106,7 +107,7 @@ bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end, struct
 	stop = end < words->view_end ? end : words->view_end;
 	if (start >= stop)
 		return false;
-	*ret = (struct hawk_stretch){
+	*ret = (struct hawk_word_range){
 		.bytes = words->view + (start - words->view_start),
 		.start = start,
 		.words = (size_t)(stop - start) / HAWK_WORD_BYTES,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * The words of a target, stretch by stretch, in place where that is possible. Internal to graph/.
+ * The words of a target, range by range, in place where that is possible. Internal to graph/.
  */
 #ifndef HAWK_ANALYZER_GRAPH_GRAPH_WORDS_H
 #define HAWK_ANALYZER_GRAPH_GRAPH_WORDS_H
@@ -24,7 +24,7 @@ struct hawk_words {
 };
 
 /** Bytes that can be read. */
-struct hawk_stretch {
+struct hawk_word_range {
 	const uint8_t *bytes; /**< may be unaligned; valid until the next call */
 	uint64_t start;       /**< address, a multiple of 8 */
 	size_t words;
@@ -34,18 +34,19 @@ void hawk_words_init(struct hawk_words *words, const struct hawk_target *target)
 void hawk_words_deinit(struct hawk_words *words);
 
 /** The slow half of the function below. */
-bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end, struct hawk_stretch *ret);
+bool hawk_words_seek(struct hawk_words *words, uint64_t at, uint64_t end,
+		     struct hawk_word_range *ret);
 
 /**
- * The first stretch of whole words in [at, end), `at` a multiple of 8; false = there are none, or
+ * The first range of whole words in [at, end), `at` a multiple of 8; false = there are none, or
  * `failed`. Holes (which are zeros) and what cannot be read are left out.
  */
 static inline bool hawk_words_next(struct hawk_words *words, uint64_t at, uint64_t end,
-				   struct hawk_stretch *ret)
+				   struct hawk_word_range *ret)
 {
 	if (at < words->view_start || end > words->view_end || at > end)
 		return hawk_words_seek(words, at, end, ret);
-	*ret = (struct hawk_stretch){
+	*ret = (struct hawk_word_range){
 		.bytes = words->view + (at - words->view_start),
 		.start = at,
 		.words = (size_t)(end - at) / HAWK_WORD_BYTES,

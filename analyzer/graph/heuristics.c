@@ -86,19 +86,19 @@ static struct hawk_error *find_in_roots(struct finder *finder)
 
 /* The words of `block` in order; `*edge` is its next edge. Words that are no edges (they belong to
  * blocks carved out of this one) are passed over. */
-static struct hawk_error *find_in_words(struct finder *finder, const struct hawk_stretch *stretch,
+static struct hawk_error *find_in_words(struct finder *finder, const struct hawk_word_range *range,
 					uint32_t *edge, uint32_t end)
 {
 	const uint32_t *edges = finder->graph->edges;
 
-	for (size_t i = 0; i < stretch->words && *edge < end; i++) {
+	for (size_t i = 0; i < range->words && *edge < end; i++) {
 		struct hawk_error *err;
 		uint64_t value;
 		uint32_t block;
 		unsigned heuristic;
 		bool interior;
 
-		memcpy(&value, stretch->bytes + i * WORD, WORD);
+		memcpy(&value, range->bytes + i * WORD, WORD);
 		block = hawk_block_index_find(finder->explainer.index, value, &interior);
 		if (block == HAWK_BLOCK_NOWHERE || edges[*edge] != (block << 1 | interior))
 			continue;
@@ -121,12 +121,12 @@ static struct hawk_error *find_in_block(struct finder *finder, struct hawk_words
 	uint32_t edges_end = finder->graph->offsets[block + 1];
 	uint64_t at = hawk_block_start(finder->explainer.index, block);
 	uint64_t end = (at + hawk_block_size(finder->explainer.index, block)) & -(uint64_t)WORD;
-	struct hawk_stretch stretch;
+	struct hawk_word_range range;
 	struct hawk_error *err = NULL;
 
-	while (at < end && !err && hawk_words_next(words, at, end, &stretch)) {
-		err = find_in_words(finder, &stretch, &edge, edges_end);
-		at = stretch.start + stretch.words * WORD;
+	while (at < end && !err && hawk_words_next(words, at, end, &range)) {
+		err = find_in_words(finder, &range, &edge, edges_end);
+		at = range.start + range.words * WORD;
 	}
 	return !err && words->failed ? &hawk_enomem : err;
 }

@@ -43,33 +43,33 @@ static bool leads_to(const struct hawk_block_index *index, uint64_t value, uint3
 	return value - start < hawk_block_size(index, edge >> 1);
 }
 
-/* The next word of the stretch from `*at` on that `edge` can be; false = not here. */
-static bool find_word(const struct hawk_block_index *index, const struct hawk_stretch *stretch,
+/* The next word of the range from `*at` on that `edge` can be; false = not here. */
+static bool find_word(const struct hawk_block_index *index, const struct hawk_word_range *range,
 		      uint32_t edge, size_t *at)
 {
 	uint64_t start = hawk_block_start(index, edge >> 1);
 
-	for (; *at < stretch->words; ++*at) {
+	for (; *at < range->words; ++*at) {
 		uint64_t value;
 
-		memcpy(&value, stretch->bytes + *at * HAWK_WORD_BYTES, sizeof(value));
+		memcpy(&value, range->bytes + *at * HAWK_WORD_BYTES, sizeof(value));
 		if (leads_to(index, value, edge, start))
 			return true;
 	}
 	return false;
 }
 
-/* The pointers of one stretch of a block; `*edge` goes on. */
-static struct hawk_error *read_stretch(struct reader *reader, uint32_t block, uint64_t offset,
-				       const struct hawk_stretch *stretch, uint32_t *edge,
-				       uint32_t edges_end)
+/* The pointers of one range of a block; `*edge` goes on. */
+static struct hawk_error *read_range(struct reader *reader, uint32_t block, uint64_t offset,
+				     const struct hawk_word_range *range, uint32_t *edge,
+				     uint32_t edges_end)
 {
 	const uint32_t *edges = reader->graph->edges;
 
 	for (size_t at = 0; *edge < edges_end; at++, ++*edge) {
 		if (*edge + EDGES_AHEAD < reader->graph->edge_count)
 			hawk_prefetch(&reader->index->granules[edges[*edge + EDGES_AHEAD] >> 1]);
-		if (!find_word(reader->index, stretch, edges[*edge], &at))
+		if (!find_word(reader->index, range, edges[*edge], &at))
 			return NULL;
 		if (reader->count == POINTERS_AT_ONCE) {
 			struct hawk_error *err = flush(reader);
@@ -107,7 +107,7 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 {
 	uint32_t edge = reader->graph->offsets[block];
 	uint32_t edges_end = reader->graph->offsets[block + 1];
-	struct hawk_stretch stretch;
+	struct hawk_word_range range;
 	uint64_t start;
 	uint64_t end;
 
@@ -122,10 +122,10 @@ static struct hawk_error *read_block(struct reader *reader, uint32_t block)
 	}
 	end = (start + hawk_block_size(reader->index, block)) & -(uint64_t)HAWK_WORD_BYTES;
 	for (uint64_t at = start;
-	     at < end && edge < edges_end && hawk_words_next(&reader->words, at, end, &stretch);
-	     at = stretch.start + stretch.words * HAWK_WORD_BYTES) {
-		struct hawk_error *err = read_stretch(reader, block, stretch.start - start,
-						      &stretch, &edge, edges_end);
+	     at < end && edge < edges_end && hawk_words_next(&reader->words, at, end, &range);
+	     at = range.start + range.words * HAWK_WORD_BYTES) {
+		struct hawk_error *err =
+			read_range(reader, block, range.start - start, &range, &edge, edges_end);
 
 		if (err)
 			return err;

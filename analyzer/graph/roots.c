@@ -167,23 +167,23 @@ static struct hawk_error *scan_range(struct hawk_words *words, const struct hawk
 				     const struct hawk_root_range *range, struct hawk_roots *roots)
 {
 	uint64_t unreadable = words->unreadable_bytes;
-	struct hawk_stretch stretch;
-	uint64_t told = 0;
+	struct hawk_word_range word_range;
+	uint64_t reported = 0;
 
-	for (uint64_t at = range->start; hawk_words_next(words, at, range->end, &stretch);
-	     at = stretch.start + stretch.words * HAWK_WORD_BYTES) {
-		for (size_t i = 0; i < stretch.words; i++) {
+	for (uint64_t at = range->start; hawk_words_next(words, at, range->end, &word_range);
+	     at = word_range.start + word_range.words * HAWK_WORD_BYTES) {
+		for (size_t i = 0; i < word_range.words; i++) {
 			uint64_t offset = i * HAWK_WORD_BYTES, value;
 			struct hawk_error *err;
 
-			memcpy(&value, stretch.bytes + offset, sizeof(value));
-			err = add_word(words->target, index, range, stretch.start + offset, value,
-				       roots);
+			memcpy(&value, word_range.bytes + offset, sizeof(value));
+			err = add_word(words->target, index, range, word_range.start + offset,
+				       value, roots);
 			if (err)
 				return err;
-			hawk_progress_pass(&told, stretch.start + offset - range->start);
+			hawk_progress_pass(&reported, word_range.start + offset - range->start);
 		}
-		roots->scanned_bytes[range->kind] += stretch.words * HAWK_WORD_BYTES;
+		roots->scanned_bytes[range->kind] += word_range.words * HAWK_WORD_BYTES;
 	}
 	roots->missing_bytes[range->kind] += words->unreadable_bytes - unreadable;
 	return words->failed ? &hawk_enomem : NULL;

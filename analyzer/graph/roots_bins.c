@@ -90,15 +90,15 @@ static bool has_no_fast_bins(const struct hawk_target *target, uint64_t bins)
 bool hawk_roots_bins_next(struct hawk_words *words, uint64_t start, uint64_t end,
 			  struct hawk_span *ret)
 {
-	struct hawk_stretch stretch;
+	struct hawk_word_range range;
 
-	for (uint64_t at = start; hawk_words_next(words, at, end, &stretch);
-	     at = stretch.start + stretch.words * HAWK_WORD_BYTES) {
-		for (size_t i = 0; i < stretch.words; i++) {
-			uint64_t address = stretch.start + i * HAWK_WORD_BYTES;
+	for (uint64_t at = start; hawk_words_next(words, at, end, &range);
+	     at = range.start + range.words * HAWK_WORD_BYTES) {
+		for (size_t i = 0; i < range.words; i++) {
+			uint64_t address = range.start + i * HAWK_WORD_BYTES;
 			uint64_t value;
 
-			memcpy(&value, stretch.bytes + i * HAWK_WORD_BYTES, sizeof(value));
+			memcpy(&value, range.bytes + i * HAWK_WORD_BYTES, sizeof(value));
 			if (value != address - LINKS_OFFSET ||
 			    !ends_bins(words->target, start, address))
 				continue;

@@ -149,17 +149,17 @@ static struct hawk_error *follow_all(const struct hawk_target *target, uint64_t 
 				     struct hawk_stacks *stacks)
 {
 	struct hawk_words words;
-	struct hawk_stretch stretch;
+	struct hawk_word_range range;
 	struct hawk_error *err = NULL;
 
 	hawk_words_init(&words, target);
-	for (uint64_t at = start; !err && hawk_words_next(&words, at, end, &stretch);
-	     at = stretch.start + stretch.words * HAWK_WORD_BYTES) {
-		for (size_t i = 0; !err && i < stretch.words; i++) {
-			uint64_t address = stretch.start + i * HAWK_WORD_BYTES;
+	for (uint64_t at = start; !err && hawk_words_next(&words, at, end, &range);
+	     at = range.start + range.words * HAWK_WORD_BYTES) {
+		for (size_t i = 0; !err && i < range.words; i++) {
+			uint64_t address = range.start + i * HAWK_WORD_BYTES;
 			uint64_t value;
 
-			memcpy(&value, stretch.bytes + i * HAWK_WORD_BYTES, sizeof(value));
+			memcpy(&value, range.bytes + i * HAWK_WORD_BYTES, sizeof(value));
 			if (is_head(target, address, value))
 				err = follow(target, address, stacks);
 		}

@@ -242,7 +242,7 @@ struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
 	if (err)
 		return err;
 	hawk_progress_begin_bytes(&progress, "reading memory", 0);
-	err = hawk_sweep_beside(target, plan, threads, &taker, tell_reading, NULL, findings, ret);
+	err = hawk_sweep_parallel(target, plan, threads, &taker, tell_reading, NULL, findings, ret);
 	hawk_progress_end(&progress);
 	if (!err)
 		err = hawk_block_index_finish(index);

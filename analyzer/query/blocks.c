@@ -53,15 +53,16 @@ static struct hawk_error *seek_site(struct sql_cursor *cursor, const char *text)
 	return err;
 }
 
-static struct hawk_error *seek_blocks(struct sql_cursor *cursor, const struct sql_wish *wishes)
+static struct hawk_error *seek_blocks(struct sql_cursor *cursor,
+				      const struct sql_constraint *constraints)
 {
 	const struct hawk_block_index *index = &cursor->sql->source.heap->index;
 
-	if (!wishes[0].given)
-		return wishes[1].is_text ? seek_site(cursor, wishes[1].text) : NULL;
-	cursor->at = hawk_block_index_first(index, wishes[0].low);
-	if (wishes[0].high < UINT64_MAX)
-		cursor->end = hawk_block_index_first(index, wishes[0].high + 1);
+	if (!constraints[0].given)
+		return constraints[1].is_text ? seek_site(cursor, constraints[1].text) : NULL;
+	cursor->at = hawk_block_index_first(index, constraints[0].low);
+	if (constraints[0].high < UINT64_MAX)
+		cursor->end = hawk_block_index_first(index, constraints[0].high + 1);
 	return NULL;
 }
 

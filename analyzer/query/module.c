@@ -167,7 +167,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 	return SQLITE_OK;
 }
 
-static void wish_number(struct sql_wish *wish, char letter, sqlite3_value *value)
+static void constrain_number(struct sql_constraint *constraint, char letter, sqlite3_value *value)
 {
 	sqlite3_int64 number = sqlite3_value_int64(value);
 	uint64_t bound = number < 0 ? 0 : (uint64_t)number;
@@ -175,27 +175,27 @@ static void wish_number(struct sql_wish *wish, char letter, sqlite3_value *value
 	if (sqlite3_value_type(value) != SQLITE_INTEGER)
 		return; /* SQLite compares as it likes; all rows are given */
 	if (letter == '=' && number < 0) {
-		wish->low = 1; /* nothing: no key is negative */
-		wish->high = 0;
+		constraint->low = 1; /* nothing: no key is negative */
+		constraint->high = 0;
 		return;
 	}
-	if (letter != '<' && bound > wish->low)
-		wish->low = bound;
-	if (letter != '>' && number >= 0 && bound < wish->high)
-		wish->high = bound;
+	if (letter != '<' && bound > constraint->low)
+		constraint->low = bound;
+	if (letter != '>' && number >= 0 && bound < constraint->high)
+		constraint->high = bound;
 	if (letter == '<' && number < 0)
-		wish->high = 0;
+		constraint->high = 0;
 }
 
-static void wish_text(struct sql_wish *wish, sqlite3_value *value)
+static void constrain_text(struct sql_constraint *constraint, sqlite3_value *value)
 {
 	const unsigned char *text = sqlite3_value_text(value);
 
 	if (sqlite3_value_type(value) != SQLITE_TEXT || !text)
 		return;
-	wish->is_text = true;
+	constraint->is_text = true;
 	/* Longer than any key: then it is none of them, cut off or not. */
-	sqlite3_snprintf(sizeof(wish->text), wish->text, "%s", text);
+	sqlite3_snprintf(sizeof(constraint->text), constraint->text, "%s", text);
 }
 
 /* The first cursor that goes through rows is that of the outermost loop: its rows are the progress.
@@ -263,7 +263,7 @@ static struct hawk_error *seek_site(struct sql_cursor *cursor, const char *text)
 	return err;
 }
 
-static struct hawk_error *seek(struct sql_cursor *cursor, const struct sql_wish *wishes)
+static struct hawk_error *seek(struct sql_cursor *cursor, const struct sql_constraint *constraints)
 {
 	const struct sql_table *table = cursor->table;
 
@@ -271,33 +271,33 @@ static struct hawk_error *seek(struct sql_cursor *cursor, const struct sql_wish 
 	cursor->list = NULL;
 	if (table->rows_per_site) {
 		cursor->end = cursor->sql->source.heap->site_count * table->rows_per_site;
-		return wishes[0].is_text ? seek_site(cursor, wishes[0].text) : NULL;
+		return constraints[0].is_text ? seek_site(cursor, constraints[0].text) : NULL;
 	}
 	cursor->end = table->rows(cursor->sql);
-	return table->seek ? table->seek(cursor, wishes) : NULL;
+	return table->seek ? table->seek(cursor, constraints) : NULL;
 }
 
 static int filter(sqlite3_vtab_cursor *base, int columns, const char *text, int count,
 		  sqlite3_value **values)
 {
 	struct sql_cursor *cursor = (struct sql_cursor *)base;
-	struct sql_wish wishes[SQL_KEYS];
+	struct sql_constraint constraints[SQL_KEYS];
 	struct hawk_error *err;
 
 	for (int i = 0; i < SQL_KEYS; i++)
-		wishes[i] = (struct sql_wish){.high = UINT64_MAX};
+		constraints[i] = (struct sql_constraint){.high = UINT64_MAX};
 	for (int i = 0; i < count; i++) {
-		struct sql_wish *wish = &wishes[text[2 * i] - '0'];
+		struct sql_constraint *constraint = &constraints[text[2 * i] - '0'];
 
-		wish->given = true;
+		constraint->given = true;
 		if (cursor->table->keys[text[2 * i] - '0'].kind == SQL_KEY_TEXT)
-			wish_text(wish, values[i]);
+			constrain_text(constraint, values[i]);
 		else
-			wish_number(wish, text[2 * i + 1], values[i]);
+			constrain_number(constraint, text[2 * i + 1], values[i]);
 	}
 	err = load(cursor, (uint64_t)columns);
 	if (!err)
-		err = seek(cursor, wishes);
+		err = seek(cursor, constraints);
 	if (!err) {
 		start_leading(cursor);
 		err = enter_row(cursor);

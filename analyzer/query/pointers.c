@@ -23,11 +23,12 @@ static void close_edges(void *state)
 	hawk_referrers_deinit(&((struct edge_state *)state)->list);
 }
 
-/** The block that begins at the only address that `wish` allows, or HAWK_BLOCK_NOWHERE. */
-static uint32_t wished_block(const struct hawk_block_index *index, const struct sql_wish *wish)
+/** The block that begins at the only address that `constraint` allows, or HAWK_BLOCK_NOWHERE. */
+static uint32_t wished_block(const struct hawk_block_index *index,
+			     const struct sql_constraint *constraint)
 {
 	bool interior;
-	uint32_t block = hawk_block_index_find(index, wish->low, &interior);
+	uint32_t block = hawk_block_index_find(index, constraint->low, &interior);
 
 	return interior || !hawk_block_index_counts(index, block) ? HAWK_BLOCK_NOWHERE : block;
 }
@@ -35,13 +36,13 @@ static uint32_t wished_block(const struct hawk_block_index *index, const struct 
 /** Moves the end behind the last part of every block that begins in the range: other rows that come
  * with them are not of these blocks, and SQLite leaves them out. */
 static void include_parts(struct sql_cursor *cursor, const struct hawk_block_index *index,
-			  const struct sql_wish *wish)
+			  const struct sql_constraint *constraint)
 {
 	uint64_t end = cursor->end;
 
 	if (!index->part_count || cursor->at >= end)
 		return;
-	if (wish->low == wish->high) {
+	if (constraint->low == constraint->high) {
 		uint32_t block = (uint32_t)cursor->at;
 
 		end = hawk_block_index_first(index,
@@ -57,7 +58,8 @@ static void include_parts(struct sql_cursor *cursor, const struct hawk_block_ind
 		cursor->end = end;
 }
 
-static struct hawk_error *seek_edges(struct sql_cursor *cursor, const struct sql_wish *wishes)
+static struct hawk_error *seek_edges(struct sql_cursor *cursor,
+				     const struct sql_constraint *constraints)
 {
 	const struct hawk_block_index *index = &cursor->sql->source.heap->index;
 	struct edge_state *state = cursor->state;
@@ -65,20 +67,20 @@ static struct hawk_error *seek_edges(struct sql_cursor *cursor, const struct sql
 
 	state->to = HAWK_BLOCK_NOWHERE;
 	state->source = HAWK_BLOCK_NOWHERE;
-	if (wishes[0].given) {
-		cursor->at = hawk_block_index_first(index, wishes[0].low);
-		if (wishes[0].high < UINT64_MAX)
-			cursor->end = hawk_block_index_first(index, wishes[0].high + 1);
-		include_parts(cursor, index, &wishes[0]);
+	if (constraints[0].given) {
+		cursor->at = hawk_block_index_first(index, constraints[0].low);
+		if (constraints[0].high < UINT64_MAX)
+			cursor->end = hawk_block_index_first(index, constraints[0].high + 1);
+		include_parts(cursor, index, &constraints[0]);
 	}
-	if (!wishes[1].given || wishes[1].low != wishes[1].high)
+	if (!constraints[1].given || constraints[1].low != constraints[1].high)
 		return NULL;
-	state->to = wished_block(index, &wishes[1]);
+	state->to = wished_block(index, &constraints[1]);
 	if (state->to == HAWK_BLOCK_NOWHERE) {
 		cursor->at = cursor->end;
 		return NULL;
 	}
-	if (wishes[0].given)
+	if (constraints[0].given)
 		return NULL;
 	err = hawk_sql_sources_by_block(cursor->sql);
 	if (!err)
@@ -148,15 +150,16 @@ static uint64_t root_rows(const struct hawk_sql *sql)
 	return sql->source.graph->roots.count;
 }
 
-static struct hawk_error *seek_roots(struct sql_cursor *cursor, const struct sql_wish *wishes)
+static struct hawk_error *seek_roots(struct sql_cursor *cursor,
+				     const struct sql_constraint *constraints)
 {
 	const struct hawk_graph *graph = cursor->sql->source.graph;
 	struct hawk_error *err;
 	uint32_t block;
 
-	if (!wishes[0].given || wishes[0].low != wishes[0].high)
+	if (!constraints[0].given || constraints[0].low != constraints[0].high)
 		return NULL;
-	block = wished_block(&graph->heap->index, &wishes[0]);
+	block = wished_block(&graph->heap->index, &constraints[0]);
 	if (block == HAWK_BLOCK_NOWHERE) {
 		cursor->at = cursor->end;
 		return NULL;

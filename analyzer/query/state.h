@@ -58,7 +58,7 @@ enum { SQL_KINDS = HAWK_REACH_KINDS - 1 };
 const char *hawk_sql_reach_name(unsigned kind);
 
 /** What a query asks of one key column. Inclusive. */
-struct sql_wish {
+struct sql_constraint {
 	bool given;
 	bool is_text;
 	uint64_t low, high;
@@ -144,9 +144,10 @@ struct sql_table {
 	uint64_t (*rows)(const struct hawk_sql *sql);
 	/** Makes what the rows are read from. May be NULL. */
 	struct hawk_error *(*prepare)(struct hawk_sql *sql);
-	/** Limits at, end and list, which are all rows, to those of `wishes`, which are in the
+	/** Limits at, end and list, which are all rows, to those of `constraints`, which are in the
 	 * order of `keys`. May be NULL. */
-	struct hawk_error *(*seek)(struct sql_cursor *cursor, const struct sql_wish *wishes);
+	struct hawk_error *(*seek)(struct sql_cursor *cursor,
+				   const struct sql_constraint *constraints);
 	/** Says how many rows the number `row` stands for, before their columns are asked for. NULL
 	 * = one. */
 	struct hawk_error *(*enter)(struct sql_cursor *cursor, uint64_t row, size_t *ret);

@@ -241,9 +241,9 @@ static void put_chosen(struct hawk_report_blocks *report)
 struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report)
 {
 	const struct hawk_heap *heap = report->heap;
-	struct hawk_choice_wish wish = hawk_block_filter_choice(report->filter);
-	struct hawk_error *err =
-		hawk_choice_bits_make(heap, report->filter ? &wish : NULL, false, &report->chosen);
+	struct hawk_selector selector = hawk_block_filter_selector(report->filter);
+	struct hawk_error *err = hawk_selection_bits_make(heap, report->filter ? &selector : NULL,
+							  false, &report->chosen);
 	struct hawk_chosen sum = {0};
 
 	if (err || !report->shown.most)

@@ -55,10 +55,10 @@ static void put_sums(const struct hawk_leaks_report *report, const struct hawk_s
 {
 	hawk_screen_faint(screen, "  %-16s %14s %12s\n", "", "size", "blocks");
 	for (unsigned i = 0; i < KINDS; i++)
-		put_sum(screen, kind_names[kinds[i].kind], &report->choice->sums[kinds[i].kind],
+		put_sum(screen, kind_names[kinds[i].kind], &report->selection->sums[kinds[i].kind],
 			kinds[i].meaning);
 	if (report->suppressions)
-		put_sum(screen, "suppressed", &report->choice->suppressed,
+		put_sum(screen, "suppressed", &report->selection->suppressed,
 			"known, by suppressions");
 }
 
@@ -189,7 +189,7 @@ static void put_example(const struct hawk_leaks_report *report, const struct haw
 static void put_record(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
 		       struct hawk_site_stacks *stacks, size_t i)
 {
-	const struct hawk_leak_record *record = report->choice->records[i];
+	const struct hawk_leak_record *record = report->selection->records[i];
 	const struct hawk_heap *heap = report->heap;
 	struct hawk_quantity size = screen->full ? hawk_quantity_count(record->bytes)
 						 : hawk_quantity_bytes(record->bytes);
@@ -217,31 +217,31 @@ static void put_record(const struct hawk_leaks_report *report, const struct hawk
 static void put_kind(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
 		     struct hawk_site_stacks *stacks, size_t *at, size_t end)
 {
-	enum hawk_reach_kind kind = report->choice->records[*at]->kind;
+	enum hawk_reach_kind kind = report->selection->records[*at]->kind;
 	size_t all = 0;
 
-	for (size_t i = 0; i < report->choice->count; i++)
-		all += report->choice->records[i]->kind == kind;
+	for (size_t i = 0; i < report->selection->count; i++)
+		all += report->selection->records[i]->kind == kind;
 	hawk_screen_heading(screen, "%c%s: %s loss record%s", kind_names[kind][0] - 32,
 			    kind_names[kind] + 1, hawk_quantity_count(all).text,
 			    all == 1 ? "" : "s");
 	hawk_screen_faint(screen, "   # %*s %12s  %-14s %s\n", screen->full ? 18 : 10, "size",
 			  "blocks", "oldest", "site");
-	for (; *at < end && report->choice->records[*at]->kind == kind; ++*at)
+	for (; *at < end && report->selection->records[*at]->kind == kind; ++*at)
 		put_record(report, screen, stacks, *at);
 }
 
 static void put_records(const struct hawk_leaks_report *report, const struct hawk_screen *screen,
 			size_t top, size_t depth, const char *how_to_see_more)
 {
-	size_t end = top && top < report->choice->count ? top : report->choice->count;
-	size_t left = report->choice->count - end;
+	size_t end = top && top < report->selection->count ? top : report->selection->count;
+	size_t left = report->selection->count - end;
 	CLEANUP(site_stacks)
 	struct hawk_site_stacks stacks =
 		hawk_site_stacks_on(screen, report->symbols, report->heap, depth);
 
 	for (size_t i = 0; i < end; i++)
-		hawk_site_stacks_add(&stacks, report->choice->records[i]->site);
+		hawk_site_stacks_add(&stacks, report->selection->records[i]->site);
 	hawk_site_stacks_compare(&stacks);
 	for (size_t at = 0; at < end;)
 		put_kind(report, screen, &stacks, &at, end);
@@ -321,7 +321,7 @@ static void put_heading(const struct hawk_leaks_report *report, const char *whic
 			const struct hawk_screen *screen)
 {
 	for (unsigned i = 0; i < KINDS && kinds[i].kind != HAWK_REACH_REACHABLE; i++) {
-		const struct hawk_reach_sum *sum = &report->choice->sums[kinds[i].kind];
+		const struct hawk_reach_sum *sum = &report->selection->sums[kinds[i].kind];
 
 		if (!sum->objects)
 			continue;

@@ -137,8 +137,8 @@ static uint64_t page_up(uint64_t address)
 	return (address + PAGE_BYTES - 1) & -(uint64_t)PAGE_BYTES;
 }
 
-/* [start, end) is one stretch of a mapping. */
-static void look_at_stretch(struct search *search, uint64_t start, uint64_t end)
+/* [start, end) is one range of a mapping. */
+static void look_at_range(struct search *search, uint64_t start, uint64_t end)
 {
 	const uint8_t *view = hawk_target_view(search->target, start, end - start);
 	uint64_t first = page_up(start);
@@ -178,7 +178,7 @@ static void look_at_mapping(struct search *search, const struct hawk_mapping *ma
 	     at < end && !search->have_primary &&
 	     hawk_target_next_data(search->target, at, end, &data_start, &data_end);
 	     at = data_end)
-		look_at_stretch(search, data_start, data_end);
+		look_at_range(search, data_start, data_end);
 }
 
 /* One more tracer in the process, or the table of a process whose memory was copied: only the first

@@ -349,8 +349,8 @@ static struct hawk_error *make_index(const struct sweep_core *core, unsigned thr
 	check(hawk_block_index_init(ret, wish));
 	if (heads)
 		check(hawk_block_index_keep_heads(ret, wish));
-	err = hawk_sweep_beside(core->target, &core->plan, threads, &taker, NULL, NULL, NULL,
-				result);
+	err = hawk_sweep_parallel(core->target, &core->plan, threads, &taker, NULL, NULL, NULL,
+				  result);
 	return err ? err : hawk_block_index_finish(ret);
 }
 
@@ -463,8 +463,8 @@ TEST(what_the_index_refuses_is_refused_on_threads_too)
 
 		check(hawk_block_index_init(&index, core.heap->size));
 		index.chunk_max = 2;
-		check_fails(hawk_sweep_beside(core.target, &core.plan, threads, &taker, NULL, NULL,
-					      NULL, &result),
+		check_fails(hawk_sweep_parallel(core.target, &core.plan, threads, &taker, NULL,
+						NULL, NULL, &result),
 			    HAWK_ERROR_UNSUPPORTED, "");
 		hawk_block_index_deinit(&index);
 	}

@@ -41,12 +41,12 @@ static void open_world(struct leaks_world *leaks, size_t cut_bytes, unsigned heu
 	check(hawk_heuristics_find(&leaks->graph, heuristics, NULL, &leaks->explained));
 }
 
-static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_choice_wish *filter)
+static void make(struct leaks_world *leaks, unsigned kinds, const struct hawk_selector *filter)
 {
 	uint64_t *chosen = NULL;
 
 	if (filter)
-		check(hawk_choice_bits_make(&leaks->heap, filter, false, &chosen));
+		check(hawk_selection_bits_make(&leaks->heap, filter, false, &chosen));
 	check(hawk_reach_make(&leaks->graph, HAWK_EDGES_ALL, &leaks->explained, &leaks->reach));
 	check(hawk_leaks_make(&leaks->graph, &leaks->explained, &leaks->reach, kinds, chosen,
 			      &leaks->leaks));
@@ -346,7 +346,7 @@ static struct hawk_error *wants_large(const void *context, const struct hawk_blo
 TEST(only_wanted_blocks_count)
 {
 	uint64_t large = 100;
-	struct hawk_choice_wish filter = {.filter = wants_large, .context = &large};
+	struct hawk_selector filter = {.filter = wants_large, .context = &large};
 	uint64_t seed = 6;
 
 	for (unsigned i = 0; i < 200; i++) {

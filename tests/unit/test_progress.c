@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/analysis/leaks.h"
 #include "hawk/base/parallel.h"
 #include "hawk/base/progress.h"
@@ -284,7 +284,7 @@ static void make_everything(struct large_core *core)
 	struct hawk_graph *graph = &core->graph;
 	struct hawk_site_tree tree = {0};
 	struct hawk_dominators dominators;
-	struct hawk_block_choice choice;
+	struct hawk_selection choice;
 	struct hawk_site_graph sites;
 	struct hawk_site_ages *ages;
 	struct hawk_leaks leaks;
@@ -301,7 +301,7 @@ static void make_everything(struct large_core *core)
 	assert_null(hawk_site_graph_make(graph, NULL, &sites));
 	assert_null(hawk_paths_find(graph, &paths));
 	assert_null(hawk_site_ages_make(graph->heap, &reach, NULL, &ages));
-	assert_null(hawk_block_choice_make(graph->heap, NULL, &choice));
+	assert_null(hawk_selection_make(graph->heap, NULL, &choice));
 	assert_null(hawk_leaks_make(graph, &graph->explained, &reach, ~0u, NULL, &leaks));
 	assert_null(hawk_site_tree_add_retained(graph, &dominators, groups, NULL, &tree));
 	assert_null(hawk_site_tree_finish(&tree));
@@ -309,7 +309,7 @@ static void make_everything(struct large_core *core)
 	assert_null(hawk_site_tree_paths(graph, &paths, groups, NULL, &tree));
 	hawk_site_tree_deinit(&tree);
 	hawk_leaks_deinit(&leaks);
-	hawk_block_choice_deinit(&choice);
+	hawk_selection_deinit(&choice);
 	hawk_paths_deinit(&paths);
 	hawk_site_graph_deinit(&sites);
 	hawk_dominators_deinit(&dominators);

@@ -56,7 +56,7 @@ TEST(every_word_counts_once_and_pointers_are_edges)
 
 	for (unsigned round = 0; round < 300; round++) {
 		struct graph_world *world = graph_world_create();
-		struct hawk_schema_wish wish = {.groups = HAWK_SCHEMA_GROUPS_MAX};
+		struct hawk_schema_query wish = {.groups = HAWK_SCHEMA_GROUPS_MAX};
 		bool cut = round % 3 == 2, long_blocks = false;
 		struct hawk_schema schema;
 		struct one_site one;

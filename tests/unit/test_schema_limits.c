@@ -10,7 +10,7 @@
 
 static void make(const struct schema_world *world, uint32_t site, struct hawk_schema *ret)
 {
-	struct hawk_schema_wish wish = {.site = site};
+	struct hawk_schema_query wish = {.site = site};
 
 	check(hawk_schema_make(&world->of_sites, &wish, NULL, NULL, ret));
 }
@@ -139,7 +139,7 @@ static struct hawk_error *see(void *context, const struct hawk_schema_piece *pie
 /** Those that a share of the records is. */
 static void walk(const struct schema_world *world, uint64_t share, struct seen *seen)
 {
-	struct hawk_schema_wish wish = {.site = RECORD_SITE};
+	struct hawk_schema_query wish = {.site = RECORD_SITE};
 	struct hawk_schema_group group = {.size_min = RECORD_BYTES,
 					  .size_max = RECORD_BYTES,
 					  .objects = RECORDS,

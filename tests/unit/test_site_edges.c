@@ -5,7 +5,7 @@
  * of arrays and pools.
  */
 #include "test.h"
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/base/parallel.h"
 #include "hawk/analysis/site_graph.h"
 #include "synthetic_site_world.h"
@@ -115,10 +115,9 @@ static bool trace_passes(const void *context, uint32_t trace)
 	return trace != 3;
 }
 
-static void choose_blocks(struct site_world *fixture, uint64_t mask,
-			  struct hawk_block_choice *choice)
+static void choose_blocks(struct site_world *fixture, uint64_t mask, struct hawk_selection *choice)
 {
-	const struct hawk_choice_wish wish = {passes, trace_passes, &mask, NULL};
+	const struct hawk_selector selector = {passes, trace_passes, &mask, NULL};
 	struct hawk_chosen sums[SITE_WORLD_SITES] = {{0}};
 
 	fixture->wanted = 0;
@@ -133,7 +132,7 @@ static void choose_blocks(struct site_world *fixture, uint64_t mask,
 		sum->objects += is;
 		sum->bytes += is ? block->size : 0;
 	}
-	assert_null(hawk_block_choice_make(&fixture->heap, &wish, choice));
+	assert_null(hawk_selection_make(&fixture->heap, &selector, choice));
 	assert_int_equal(choice->blocks[0], fixture->wanted);
 	assert_memory_equal(choice->sites, sums, sizeof(sums));
 }
@@ -158,7 +157,7 @@ TEST(site_edges_of_random_heaps_count_blocks_and_pointers_exactly)
 
 	for (unsigned i = 0; i < HEAPS; i++) {
 		struct graph_world *world = graph_world_create();
-		struct hawk_block_choice choice = {0};
+		struct hawk_selection choice = {0};
 		struct hawk_site_graph sites;
 		struct site_world fixture;
 		uint64_t pointers = 0;
@@ -180,7 +179,7 @@ TEST(site_edges_of_random_heaps_count_blocks_and_pointers_exactly)
 			all += world->graph.edge_count + world->graph.roots.count;
 		}
 		hawk_site_graph_deinit(&sites);
-		hawk_block_choice_deinit(&choice);
+		hawk_selection_deinit(&choice);
 		site_world_close(&fixture);
 	}
 	assert_true(counted > all / 4 && counted < all * 3 / 4);

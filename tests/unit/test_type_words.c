@@ -4,7 +4,7 @@
  * Blocks that are chosen by what their first words point into, against a look at each of them.
  */
 #include "test.h"
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/base/parallel.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
@@ -30,7 +30,7 @@ struct type_world {
 	uint32_t site_of_trace[TRACES];
 	struct hawk_heap heap;
 	struct hawk_module_words modules;
-	struct hawk_choice_types types;
+	struct hawk_selector_types types;
 	unsigned wishes; /**< each with other types */
 };
 
@@ -195,7 +195,7 @@ static void open_types(struct type_world *world, struct world *core, uint64_t se
 	};
 	hawk_parallel_set_threads(1 + (unsigned)seed % 3);
 	hawk_module_words_init(&world->modules, core->target);
-	world->types = (struct hawk_choice_types){named, wanted, world, &world->modules};
+	world->types = (struct hawk_selector_types){named, wanted, world, &world->modules};
 }
 
 static void close_types(struct type_world *world)
@@ -207,13 +207,14 @@ static void close_types(struct type_world *world)
 static uint32_t expect_choice(struct type_world *world)
 {
 	uint64_t high = random_below(world, 2) ? UINT64_MAX : random_below(world, 64);
-	const struct hawk_choice_test test = {
+	const struct hawk_selector_test test = {
 		.size_high = high, .types = &world->types, .decides = true};
-	const struct hawk_choice_wish wish = {.test = &test};
+	const struct hawk_selector selector = {.test = &test};
 	uint32_t chosen = 0;
 	uint64_t *bits;
 
-	assert_null(hawk_choice_bits_make(&world->heap, &wish, random_below(world, 2), &bits));
+	assert_null(
+		hawk_selection_bits_make(&world->heap, &selector, random_below(world, 2), &bits));
 	for (uint32_t i = 0; i < world->heap.index.count; i++) {
 		bool is = expected(world, i, high);
 

@@ -112,7 +112,7 @@ static void flood_all(const struct rows *rows)
 {
 	uint32_t count = rows->graph->heap->index.count;
 	struct hawk_progress progress;
-	uint64_t told = 0;
+	uint64_t reported = 0;
 
 	hawk_progress_begin(&progress, "following pointers of lost blocks", count);
 	for (uint32_t block = 0; block < count; block++) {
@@ -122,7 +122,7 @@ static void flood_all(const struct rows *rows)
 		if (!next)
 			break;
 		block = (uint32_t)(next - rows->kinds);
-		hawk_progress_pass(&told, block);
+		hawk_progress_pass(&reported, block);
 		flood(rows, block);
 	}
 	hawk_progress_end(&progress);

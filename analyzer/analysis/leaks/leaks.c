@@ -15,7 +15,7 @@
 
 static const uint32_t NO_RECORD = UINT32_MAX;
 
-struct fold {
+struct tally {
 	const struct hawk_graph *graph;
 	const struct hawk_explained *explained;
 	const uint64_t *chosen; /**< a bit for each block that the filter wants; NULL = all */
@@ -28,12 +28,12 @@ struct fold {
 	uint32_t *sources;   /**< by record: the last block with a pointer to one of its blocks */
 };
 
-static void hawk_cleanup_fold(struct fold *fold)
+static void hawk_cleanup_tally(struct tally *tally)
 {
-	free(fold->record_of);
-	free(fold->recorded);
-	free(fold->pointed);
-	free(fold->sources);
+	free(tally->record_of);
+	free(tally->recorded);
+	free(tally->pointed);
+	free(tally->sources);
 }
 
 /* What the tracer had to drop is whole, and is scanned as memory between blocks. */
@@ -140,63 +140,63 @@ static bool set_bit(uint64_t *bits, uint32_t block)
 }
 
 /* The kind under which blocks found to be of `kind` are reported. */
-static enum hawk_reach_kind told_kind(const struct hawk_leaks *leaks, unsigned kind)
+static enum hawk_reach_kind reported_kind(const struct hawk_leaks *leaks, unsigned kind)
 {
 	return leaks->downgraded && kind > HAWK_REACH_POSSIBLY ? HAWK_REACH_POSSIBLY
 							       : (enum hawk_reach_kind)kind;
 }
 
-static enum hawk_reach_kind kind_of(const struct fold *fold, uint32_t block)
+static enum hawk_reach_kind kind_of(const struct tally *tally, uint32_t block)
 {
-	return told_kind(fold->leaks, fold->leaks->reach->kinds[block]);
+	return reported_kind(tally->leaks, tally->leaks->reach->kinds[block]);
 }
 
 /* By site (the last one: none) and kind. */
-static size_t slot_of(const struct fold *fold, uint32_t block)
+static size_t slot_of(const struct tally *tally, uint32_t block)
 {
-	size_t sites = fold->graph->heap->site_count;
-	size_t site = hawk_heap_site_at(fold->graph->heap, block);
+	size_t sites = tally->graph->heap->site_count;
+	size_t site = hawk_heap_site_at(tally->graph->heap, block);
 
-	return (site < sites ? site : sites) * HAWK_REACH_KINDS + kind_of(fold, block);
+	return (site < sites ? site : sites) * HAWK_REACH_KINDS + kind_of(tally, block);
 }
 
-static struct hawk_leak_record *record_of(const struct fold *fold, uint32_t block)
+static struct hawk_leak_record *record_of(const struct tally *tally, uint32_t block)
 {
-	return &fold->leaks->records[fold->record_of[slot_of(fold, block)]];
+	return &tally->leaks->records[tally->record_of[slot_of(tally, block)]];
 }
 
-static struct hawk_error *add_record(struct fold *fold, uint32_t block)
+static struct hawk_error *add_record(struct tally *tally, uint32_t block)
 {
-	struct hawk_leaks *leaks = fold->leaks;
+	struct hawk_leaks *leaks = tally->leaks;
 
-	if (!hawk_array_reserve(&leaks->records, leaks->count, &fold->capacity,
+	if (!hawk_array_reserve(&leaks->records, leaks->count, &tally->capacity,
 				sizeof(*leaks->records)))
 		return &hawk_enomem;
-	fold->record_of[slot_of(fold, block)] = (uint32_t)leaks->count;
+	tally->record_of[slot_of(tally, block)] = (uint32_t)leaks->count;
 	leaks->records[leaks->count++] = (struct hawk_leak_record){
-		.site = hawk_heap_site_at(fold->graph->heap, block),
-		.kind = kind_of(fold, block),
+		.site = hawk_heap_site_at(tally->graph->heap, block),
+		.kind = kind_of(tally, block),
 		.example = block,
 		.first_root = UINT32_MAX,
 	};
 	return NULL;
 }
 
-static struct hawk_error *add_block(struct fold *fold, struct hawk_near *near, uint32_t block)
+static struct hawk_error *add_block(struct tally *tally, struct hawk_near *near, uint32_t block)
 {
-	const struct hawk_graph *graph = fold->graph;
+	const struct hawk_graph *graph = tally->graph;
 	struct hawk_leak_record *record;
 	uint64_t birth;
 	uint16_t head;
 
-	if (fold->record_of[slot_of(fold, block)] == NO_RECORD) {
-		struct hawk_error *err = add_record(fold, block);
+	if (tally->record_of[slot_of(tally, block)] == NO_RECORD) {
+		struct hawk_error *err = add_record(tally, block);
 
 		if (err)
 			return err;
 	}
-	set_bit(fold->recorded, block);
-	record = record_of(fold, block);
+	set_bit(tally->recorded, block);
+	record = record_of(tally, block);
 	record->objects += hawk_block_index_counts(&graph->heap->index, block);
 	record->bytes += hawk_block_index_left_bytes(&graph->heap->index, block);
 	head = hawk_heap_next_head(graph->heap, near, block);
@@ -210,42 +210,43 @@ static struct hawk_error *add_block(struct fold *fold, struct hawk_near *near, u
 }
 
 /* With a filter, fills `sums` by kind as found. */
-static struct hawk_error *add_blocks(struct fold *fold, struct hawk_chosen *sums)
+static struct hawk_error *add_blocks(struct tally *tally, struct hawk_chosen *sums)
 {
-	struct hawk_near near = {.target = fold->graph->heap->target};
-	uint32_t count = fold->graph->heap->index.count;
+	struct hawk_near near = {.target = tally->graph->heap->target};
+	uint32_t count = tally->graph->heap->index.count;
 	struct hawk_error *err = NULL;
 	struct hawk_progress progress;
-	uint64_t told = 0;
+	uint64_t reported = 0;
 
 	hawk_progress_begin(&progress, "recording lost blocks", count);
-	for (uint32_t block = hawk_block_next_chosen(fold->chosen, 0, count); block < count && !err;
-	     block = hawk_block_next_chosen(fold->chosen, block + 1, count)) {
-		hawk_progress_pass(&told, block);
-		if (fold->chosen)
-			hawk_chosen_add(&sums[fold->leaks->reach->kinds[block]],
-					&fold->graph->heap->index, block);
-		if (fold->kinds >> kind_of(fold, block) & 1)
-			err = add_block(fold, &near, block);
+	for (uint32_t block = hawk_block_next_chosen(tally->chosen, 0, count);
+	     block < count && !err;
+	     block = hawk_block_next_chosen(tally->chosen, block + 1, count)) {
+		hawk_progress_pass(&reported, block);
+		if (tally->chosen)
+			hawk_chosen_add(&sums[tally->leaks->reach->kinds[block]],
+					&tally->graph->heap->index, block);
+		if (tally->kinds >> kind_of(tally, block) & 1)
+			err = add_block(tally, &near, block);
 	}
 	hawk_progress_end(&progress);
 	return err;
 }
 
 /* Of all blocks they are known. */
-static void add_sums(struct fold *fold, const struct hawk_chosen *chosen)
+static void add_sums(struct tally *tally, const struct hawk_chosen *chosen)
 {
-	struct hawk_leaks *leaks = fold->leaks;
+	struct hawk_leaks *leaks = tally->leaks;
 
 	for (unsigned kind = 0; kind < HAWK_REACH_KINDS; kind++) {
 		struct hawk_reach_sum sum = leaks->reach->sums[kind];
-		unsigned told = told_kind(leaks, kind);
+		unsigned reported = reported_kind(leaks, kind);
 
-		if (fold->chosen)
+		if (tally->chosen)
 			sum = (struct hawk_reach_sum){chosen[kind].objects, chosen[kind].bytes};
-		leaks->sums[told].objects += sum.objects;
-		leaks->sums[told].bytes += sum.bytes;
-		if (told == kind)
+		leaks->sums[reported].objects += sum.objects;
+		leaks->sums[reported].bytes += sum.bytes;
+		if (reported == kind)
 			continue;
 		leaks->downgrade.objects += sum.objects;
 		leaks->downgrade.bytes += sum.bytes;
@@ -253,7 +254,7 @@ static void add_sums(struct fold *fold, const struct hawk_chosen *chosen)
 }
 
 /* `edge` leads to a block that counts for `record`. */
-static void add_pointer(struct fold *fold, struct hawk_leak_record *record, uint32_t edge,
+static void add_pointer(struct tally *tally, struct hawk_leak_record *record, uint32_t edge,
 			unsigned source, bool explained)
 {
 	if (edge & HAWK_EDGE_INTERIOR)
@@ -261,84 +262,84 @@ static void add_pointer(struct fold *fold, struct hawk_leak_record *record, uint
 	else
 		record->pointers[source].start++;
 	record->explained += explained;
-	record->pointed_objects += !set_bit(fold->pointed, edge >> 1);
+	record->pointed_objects += !set_bit(tally->pointed, edge >> 1);
 }
 
-static void add_roots(struct fold *fold)
+static void add_roots(struct tally *tally)
 {
-	const struct hawk_roots *roots = &fold->graph->roots;
+	const struct hawk_roots *roots = &tally->graph->roots;
 
 	for (size_t i = 0; i < roots->count; i++) {
 		const struct hawk_root *root = &roots->items[i];
 		struct hawk_leak_record *record;
 
-		if (!hawk_block_is_chosen(fold->recorded, root->edge >> 1))
+		if (!hawk_block_is_chosen(tally->recorded, root->edge >> 1))
 			continue;
-		record = record_of(fold, root->edge >> 1);
-		add_pointer(fold, record, root->edge, root->kind,
-			    hawk_explained_root(fold->explained, i));
+		record = record_of(tally, root->edge >> 1);
+		add_pointer(tally, record, root->edge, root->kind,
+			    hawk_explained_root(tally->explained, i));
 		if (record->first_root == UINT32_MAX)
 			record->first_root = (uint32_t)i;
 	}
 }
 
 /* `whole`: the block that `source` is, or is a part of. */
-static void add_edges(struct fold *fold, uint32_t source, uint32_t whole)
+static void add_edges(struct tally *tally, uint32_t source, uint32_t whole)
 {
-	const struct hawk_graph *edges = fold->graph;
-	struct hawk_leaks *leaks = fold->leaks;
+	const struct hawk_graph *edges = tally->graph;
+	struct hawk_leaks *leaks = tally->leaks;
 
 	for (uint32_t i = edges->offsets[source]; i < edges->offsets[source + 1]; i++) {
 		uint32_t edge = edges->edges[i];
 		uint32_t number;
 
-		if (!hawk_block_is_chosen(fold->recorded, edge >> 1) ||
-		    hawk_block_index_same(&fold->graph->heap->index, edge >> 1, whole))
+		if (!hawk_block_is_chosen(tally->recorded, edge >> 1) ||
+		    hawk_block_index_same(&tally->graph->heap->index, edge >> 1, whole))
 			continue;
-		number = fold->record_of[slot_of(fold, edge >> 1)];
-		add_pointer(fold, &leaks->records[number], edge,
+		number = tally->record_of[slot_of(tally, edge >> 1)];
+		add_pointer(tally, &leaks->records[number], edge,
 			    HAWK_LEAK_FROM_BLOCKS + leaks->reach->kinds[source],
-			    hawk_explained_edge(fold->explained, i));
-		leaks->records[number].source_blocks += fold->sources[number] != whole;
-		fold->sources[number] = whole;
+			    hawk_explained_edge(tally->explained, i));
+		leaks->records[number].source_blocks += tally->sources[number] != whole;
+		tally->sources[number] = whole;
 	}
 }
 
 /* The edges of all parts of a carved block come with its first one, so that it is one source. */
-static struct hawk_error *find_evidence(struct fold *fold)
+static struct hawk_error *find_evidence(struct tally *tally)
 {
-	const struct hawk_block_index *index = &fold->graph->heap->index;
-	size_t bytes = fold->leaks->count * sizeof(*fold->sources);
+	const struct hawk_block_index *index = &tally->graph->heap->index;
+	size_t bytes = tally->leaks->count * sizeof(*tally->sources);
 	struct hawk_progress progress;
 
-	fold->pointed = calloc((size_t)index->count / 64 + 1, sizeof(*fold->pointed));
-	fold->sources = malloc(bytes);
-	if (!fold->pointed || !fold->sources)
+	tally->pointed = calloc((size_t)index->count / 64 + 1, sizeof(*tally->pointed));
+	tally->sources = malloc(bytes);
+	if (!tally->pointed || !tally->sources)
 		return &hawk_enomem;
-	memset(fold->sources, 0xff, bytes);
+	memset(tally->sources, 0xff, bytes);
 	hawk_progress_begin(&progress, "looking for pointers to lost blocks", index->count);
-	add_roots(fold);
+	add_roots(tally);
 	for (uint32_t block = 0; block < index->count; block++) {
 		uint32_t part =
 			hawk_block_index_whole(index, block) == block ? block : HAWK_BLOCK_NOWHERE;
 
 		hawk_progress_tick(block);
 		for (; part != HAWK_BLOCK_NOWHERE; part = hawk_block_index_next_part(index, part))
-			add_edges(fold, part, block);
+			add_edges(tally, part, block);
 	}
 	hawk_progress_end(&progress);
 	return NULL;
 }
 
-static struct hawk_error *add_indirect(const struct fold *fold)
+static struct hawk_error *add_indirect(const struct tally *tally)
 {
-	struct hawk_leaks *leaks = fold->leaks;
+	struct hawk_leaks *leaks = tally->leaks;
 	CLEANUP(free_ptr) struct hawk_chosen *lost = NULL;
-	struct hawk_error *err = hawk_leak_lost(fold->graph, leaks->reach, fold->recorded, &lost);
+	struct hawk_error *err = hawk_leak_lost(tally->graph, leaks->reach, tally->recorded, &lost);
 
 	for (size_t i = 0; i < leaks->count && !err; i++) {
 		struct hawk_leak_record *record = &leaks->records[i];
-		size_t sites = fold->graph->heap->site_count;
+		size_t sites = tally->graph->heap->site_count;
 
 		if (record->kind != HAWK_REACH_DEFINITELY_LOST)
 			continue;
@@ -349,30 +350,30 @@ static struct hawk_error *add_indirect(const struct fold *fold)
 	return err;
 }
 
-static struct hawk_error *fill_records(struct fold *fold)
+static struct hawk_error *fill_records(struct tally *tally)
 {
-	size_t slots = (fold->graph->heap->site_count + 1) * HAWK_REACH_KINDS;
+	size_t slots = (tally->graph->heap->site_count + 1) * HAWK_REACH_KINDS;
 	struct hawk_chosen sums[HAWK_REACH_KINDS] = {{0}};
-	struct hawk_leaks *leaks = fold->leaks;
+	struct hawk_leaks *leaks = tally->leaks;
 	struct hawk_error *err;
 
-	fold->recorded =
-		calloc((size_t)fold->graph->heap->index.count / 64 + 1, sizeof(*fold->recorded));
-	fold->record_of = malloc(slots * sizeof(*fold->record_of));
-	if (!fold->recorded || !fold->record_of)
+	tally->recorded =
+		calloc((size_t)tally->graph->heap->index.count / 64 + 1, sizeof(*tally->recorded));
+	tally->record_of = malloc(slots * sizeof(*tally->record_of));
+	if (!tally->recorded || !tally->record_of)
 		return &hawk_enomem;
-	memset(fold->record_of, 0xff, slots * sizeof(*fold->record_of));
-	err = add_blocks(fold, sums);
+	memset(tally->record_of, 0xff, slots * sizeof(*tally->record_of));
+	err = add_blocks(tally, sums);
 	if (err)
 		return err;
-	add_sums(fold, sums);
+	add_sums(tally, sums);
 	if (!leaks->count)
 		return NULL;
-	err = find_evidence(fold);
+	err = find_evidence(tally);
 	if (!err && !leaks->downgraded)
-		err = add_indirect(fold);
+		err = add_indirect(tally);
 	qsort_r(leaks->records, leaks->count, sizeof(*leaks->records), compare,
-		(void *)(uintptr_t)fold->graph->heap);
+		(void *)(uintptr_t)tally->graph->heap);
 	return err;
 }
 
@@ -385,8 +386,8 @@ struct hawk_error *hawk_leaks_make(const struct hawk_graph *graph,
 		.reach = reach,
 		.downgraded = hawk_leaks_doubt(graph) != HAWK_LEAKS_NO_DOUBT,
 	};
-	CLEANUP(fold)
-	struct fold fold = {
+	CLEANUP(tally)
+	struct tally tally = {
 		.graph = graph,
 		.explained = explained,
 		.chosen = chosen,
@@ -396,7 +397,7 @@ struct hawk_error *hawk_leaks_make(const struct hawk_graph *graph,
 	struct hawk_error *err;
 
 	memcpy(leaks.heuristics, explained->counts, sizeof(leaks.heuristics));
-	err = fill_records(&fold);
+	err = fill_records(&tally);
 	if (err)
 		hawk_leaks_deinit(&leaks);
 	else

@@ -78,10 +78,10 @@ static struct hawk_error *fill_group(const struct hawk_schema_blocks *blocks,
 	return err ? err : hawk_schema_find_outliers(blocks, group);
 }
 
-static struct hawk_error *fill_groups(const struct hawk_schema_wish *wish,
+static struct hawk_error *fill_groups(const struct hawk_schema_query *query,
 				      struct hawk_schema_blocks *blocks, struct hawk_schema *schema)
 {
-	size_t most = wish->groups ? wish->groups : GROUPS_DEFAULT;
+	size_t most = query->groups ? query->groups : GROUPS_DEFAULT;
 	struct hawk_error *err = NULL;
 
 	if (!blocks->count)
@@ -94,17 +94,17 @@ static struct hawk_error *fill_groups(const struct hawk_schema_wish *wish,
 }
 
 struct hawk_error *hawk_schema_make(const struct hawk_heap *heap,
-				    const struct hawk_schema_wish *wish,
+				    const struct hawk_schema_query *query,
 				    const struct hawk_vtable_oracle *vtables,
 				    struct hawk_findings *findings, struct hawk_schema *ret)
 {
 	size_t before = findings ? findings->count : 0;
 	struct hawk_schema_blocks blocks = {0};
 	struct hawk_schema schema = {0};
-	struct hawk_error *err = hawk_schema_collect(heap, wish, vtables, &schema, &blocks);
+	struct hawk_error *err = hawk_schema_collect(heap, query, vtables, &schema, &blocks);
 
 	if (!err) {
-		err = fill_groups(wish, &blocks, &schema);
+		err = fill_groups(query, &blocks, &schema);
 		hawk_schema_blocks_deinit(&blocks);
 	}
 	hawk_findings_sort(findings, before); /* by key, not by block */

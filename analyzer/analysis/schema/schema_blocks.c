@@ -52,7 +52,7 @@ static void add_block(struct hawk_schema_blocks *blocks, uint32_t block, struct 
 }
 
 struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
-				       const struct hawk_schema_wish *wish,
+				       const struct hawk_schema_query *query,
 				       const struct hawk_vtable_oracle *vtables,
 				       struct hawk_schema *schema, struct hawk_schema_blocks *ret)
 {
@@ -67,9 +67,10 @@ struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
 
 	if (blocks.bits && blocks.sizes.slots)
 		err = hawk_words_create(heap, vtables, &blocks.words);
-	for (uint32_t i = hawk_block_next_chosen(wish->chosen, 0, count); i < count && !err;
-	     i = hawk_block_next_chosen(wish->chosen, i + 1, count))
-		if (wish->site == HAWK_SCHEMA_ANY_SITE || hawk_heap_site_at(heap, i) == wish->site)
+	for (uint32_t i = hawk_block_next_chosen(query->chosen, 0, count); i < count && !err;
+	     i = hawk_block_next_chosen(query->chosen, i + 1, count))
+		if (query->site == HAWK_SCHEMA_ANY_SITE ||
+		    hawk_heap_site_at(heap, i) == query->site)
 			add_block(&blocks, i, schema);
 	if (err)
 		hawk_schema_blocks_deinit(&blocks);
@@ -86,7 +87,7 @@ void hawk_schema_blocks_deinit(struct hawk_schema_blocks *blocks)
 	*blocks = (struct hawk_schema_blocks){0};
 }
 
-/* Multiples of the golden ratio, modulo one: a share of them is the same share of any stretch of
+/* Multiples of the golden ratio, modulo one: a share of them is the same share of any range of
  * numbers, and of every n-th number, whatever n. */
 static bool is_in_share(uint32_t number, uint64_t share)
 {
@@ -131,7 +132,7 @@ struct hawk_error *hawk_schema_walk(struct hawk_schema_walk *walk, const char *s
 	CLEANUP(free_ptr) uint8_t *copy = malloc(PIECE_BYTES);
 	struct hawk_error *err = copy ? NULL : &hawk_enomem;
 	struct hawk_progress progress;
-	uint64_t told = 0;
+	uint64_t reported = 0;
 
 	walk->examined = walk->unreadable = 0;
 	hawk_progress_begin(&progress, stage, index->count);
@@ -140,7 +141,7 @@ struct hawk_error *hawk_schema_walk(struct hawk_schema_walk *walk, const char *s
 	     block = hawk_block_next_chosen(blocks->bits, block + 1, index->count)) {
 		uint64_t size = hawk_block_size(index, block);
 
-		hawk_progress_pass(&told, block);
+		hawk_progress_pass(&reported, block);
 		if (is_in_share(block, walk->share) && size >= group->size_min &&
 		    size <= group->size_max)
 			err = visit_block(walk, &near, block,

@@ -37,7 +37,7 @@ struct hawk_schema_blocks {
 /** Finds the blocks that are wished for, and counts them in `schema`, with carved ones, which are
  * not looked at. `ret` is to be deinitialized after success only. */
 struct hawk_error *hawk_schema_collect(const struct hawk_heap *heap,
-				       const struct hawk_schema_wish *wish,
+				       const struct hawk_schema_query *query,
 				       const struct hawk_vtable_oracle *vtables,
 				       struct hawk_schema *schema, struct hawk_schema_blocks *ret);
 void hawk_schema_blocks_deinit(struct hawk_schema_blocks *blocks);

@@ -99,14 +99,14 @@ static void add_blocks(const struct hawk_heap *heap, const struct hawk_reach *re
 	struct hawk_near near = {.target = heap->target};
 	uint32_t count = heap->index.count;
 	struct hawk_progress progress;
-	uint64_t told = 0;
+	uint64_t reported = 0;
 
 	hawk_progress_begin(&progress, "reading ages", count);
 	for (uint32_t i = hawk_block_next_chosen(chosen, 0, count); i < count;
 	     i = hawk_block_next_chosen(chosen, i + 1, count)) {
 		uint32_t site = hawk_heap_site_at(heap, i);
 
-		hawk_progress_pass(&told, i);
+		hawk_progress_pass(&reported, i);
 		if (site < heap->site_count)
 			add_block(heap, reach, spread, i, hawk_heap_next_head(heap, &near, i),
 				  &ages[site]);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "hawk/base/area.h"
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/base/parallel.h"
 #include "hawk/base/progress.h"

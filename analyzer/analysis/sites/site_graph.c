@@ -11,7 +11,7 @@
 
 #include "hawk/base/area.h"
 #include "hawk/base/array.h"
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/graph/pointers.h"
 #include "hawk/base/prefetch.h"
@@ -32,7 +32,7 @@ struct entry {
 	struct hawk_site_counts counts;
 };
 
-struct fold {
+struct tally {
 	const struct hawk_graph *graph;
 	const uint64_t *wanted; /**< bits of target blocks; NULL = all */
 	struct entry *entries;
@@ -45,57 +45,57 @@ struct fold {
 	size_t pointer_count;
 };
 
-static void hawk_cleanup_fold(struct fold *fold)
+static void hawk_cleanup_tally(struct tally *tally)
 {
-	free(fold->entries);
-	free(fold->slots);
-	hawk_area_destroy(&fold->area);
+	free(tally->entries);
+	free(tally->slots);
+	hawk_area_destroy(&tally->area);
 }
 
-static uint32_t *find_slot(const struct fold *fold, uint32_t source, uint32_t target,
+static uint32_t *find_slot(const struct tally *tally, uint32_t source, uint32_t target,
 			   uint32_t offset)
 {
 	uint64_t mixed = ((uint64_t)source << 32 | target) ^ offset * UINT64_C(0x94d049bb133111eb);
-	size_t mask = 2 * fold->capacity - 1;
+	size_t mask = 2 * tally->capacity - 1;
 
 	mixed = (mixed ^ mixed >> 32) * UINT64_C(0x9e3779b97f4a7c15);
 	mixed = (mixed ^ mixed >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
 	for (size_t at = (mixed >> 32) & mask;; at = (at + 1) & mask) {
 		const struct entry *entry =
-			fold->slots[at] ? &fold->entries[fold->slots[at] - 1] : NULL;
+			tally->slots[at] ? &tally->entries[tally->slots[at] - 1] : NULL;
 
 		if (!entry ||
 		    (entry->source == source && entry->target == target && entry->offset == offset))
-			return &fold->slots[at];
+			return &tally->slots[at];
 	}
 }
 
 /* Room for one more. */
-static struct hawk_error *grow(struct fold *fold)
+static struct hawk_error *grow(struct tally *tally)
 {
-	size_t before = fold->capacity;
+	size_t before = tally->capacity;
 
-	if (!hawk_array_reserve(&fold->entries, fold->count, &fold->capacity,
-				sizeof(*fold->entries)) ||
-	    fold->capacity > UINT32_MAX / 2)
+	if (!hawk_array_reserve(&tally->entries, tally->count, &tally->capacity,
+				sizeof(*tally->entries)) ||
+	    tally->capacity > UINT32_MAX / 2)
 		return &hawk_enomem;
-	if (fold->capacity == before)
+	if (tally->capacity == before)
 		return NULL;
-	free(fold->slots);
-	fold->slots = calloc(2 * fold->capacity, sizeof(*fold->slots));
-	if (!fold->slots)
+	free(tally->slots);
+	tally->slots = calloc(2 * tally->capacity, sizeof(*tally->slots));
+	if (!tally->slots)
 		return &hawk_enomem;
-	for (size_t i = 0; i < fold->count; i++)
-		*find_slot(fold, fold->entries[i].source, fold->entries[i].target,
-			   fold->entries[i].offset) = (uint32_t)i + 1;
+	for (size_t i = 0; i < tally->count; i++)
+		*find_slot(tally, tally->entries[i].source, tally->entries[i].target,
+			   tally->entries[i].offset) = (uint32_t)i + 1;
 	return NULL;
 }
 
 /* The index of an entry, which is made if need be. */
-static struct hawk_error *find_entry(struct fold *fold, uint32_t source, uint32_t target,
+static struct hawk_error *find_entry(struct tally *tally, uint32_t source, uint32_t target,
 				     uint32_t offset, uint32_t *ret)
 {
-	uint32_t *slot = find_slot(fold, source, target, offset);
+	uint32_t *slot = find_slot(tally, source, target, offset);
 	uint32_t edge = 0;
 	struct hawk_error *err;
 
@@ -104,17 +104,17 @@ static struct hawk_error *find_entry(struct fold *fold, uint32_t source, uint32_
 		return NULL;
 	}
 	if (offset != ALL_PLACES) {
-		err = find_entry(fold, source, target, ALL_PLACES, &edge);
+		err = find_entry(tally, source, target, ALL_PLACES, &edge);
 		if (err)
 			return err;
-		fold->entries[edge].place_count++;
-		fold->entries[edge].anywhere |= offset == ANYWHERE;
+		tally->entries[edge].place_count++;
+		tally->entries[edge].anywhere |= offset == ANYWHERE;
 	}
-	err = grow(fold);
+	err = grow(tally);
 	if (err)
 		return err;
-	*ret = (uint32_t)fold->count++;
-	fold->entries[*ret] = (struct entry){
+	*ret = (uint32_t)tally->count++;
+	tally->entries[*ret] = (struct entry){
 		.source = source,
 		.target = target,
 		.offset = offset,
@@ -122,7 +122,7 @@ static struct hawk_error *find_entry(struct fold *fold, uint32_t source, uint32_
 		.last_source = HAWK_BLOCK_NOWHERE,
 		.last_target = HAWK_BLOCK_NOWHERE,
 	};
-	*find_slot(fold, source, target, offset) = *ret + 1;
+	*find_slot(tally, source, target, offset) = *ret + 1;
 	return NULL;
 }
 
@@ -136,39 +136,39 @@ static void count_source(struct entry *entry, uint32_t source, uint32_t edge)
 
 /* `source`: block, or HAWK_BLOCK_NOWHERE for a root, which is a source of its own. Pointers from or
  * to blocks of no site do not count. */
-static struct hawk_error *add_pointer(struct fold *fold, uint32_t source, uint32_t source_site,
+static struct hawk_error *add_pointer(struct tally *tally, uint32_t source, uint32_t source_site,
 				      uint32_t offset, uint32_t edge)
 {
-	uint32_t target = hawk_block_index_whole(&fold->graph->heap->index, edge >> 1);
-	uint32_t target_site = hawk_heap_site_at(fold->graph->heap, target);
-	size_t sites = fold->graph->heap->site_count;
+	uint32_t target = hawk_block_index_whole(&tally->graph->heap->index, edge >> 1);
+	uint32_t target_site = hawk_heap_site_at(tally->graph->heap, target);
+	size_t sites = tally->graph->heap->site_count;
 	struct hawk_error *err;
 	uint32_t place;
 
 	if (target != edge >> 1)
 		edge |= HAWK_EDGE_INTERIOR;
 	if (target_site >= sites || (source != HAWK_BLOCK_NOWHERE && source_site >= sites) ||
-	    !hawk_block_is_chosen(fold->wanted, target))
+	    !hawk_block_is_chosen(tally->wanted, target))
 		return NULL;
-	err = find_entry(fold, source_site, target_site, offset, &place);
+	err = find_entry(tally, source_site, target_site, offset, &place);
 	if (err)
 		return err;
-	count_source(&fold->entries[place], source, edge);
-	count_source(&fold->entries[fold->entries[place].edge], source, edge);
-	fold->places[--fold->next[target]] = place + 1;
+	count_source(&tally->entries[place], source, edge);
+	count_source(&tally->entries[tally->entries[place].edge], source, edge);
+	tally->places[--tally->next[target]] = place + 1;
 	return NULL;
 }
 
 static struct hawk_error *add_pointers(void *context, const struct hawk_pointer *pointers,
 				       size_t count)
 {
-	struct fold *fold = context;
-	const struct hawk_block_index *index = &fold->graph->heap->index;
+	struct tally *tally = context;
+	const struct hawk_block_index *index = &tally->graph->heap->index;
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		hawk_prefetch(&index->traces[pointers[i].edge >> 1]);
-		hawk_prefetch(&fold->next[pointers[i].edge >> 1]);
+		hawk_prefetch(&tally->next[pointers[i].edge >> 1]);
 	}
 	for (size_t i = 0; i < count && !err; i++) {
 		uint32_t source = hawk_block_index_whole(index, pointers[i].source);
@@ -177,50 +177,50 @@ static struct hawk_error *add_pointers(void *context, const struct hawk_pointer 
 		if (source != pointers[i].source)
 			offset += hawk_block_start(index, pointers[i].source) -
 				  hawk_block_start(index, source);
-		err = add_pointer(fold, source, hawk_heap_site_at(fold->graph->heap, source),
+		err = add_pointer(tally, source, hawk_heap_site_at(tally->graph->heap, source),
 				  offset < HAWK_SITE_PLACE_BYTES_MAX ? (uint32_t)offset : ANYWHERE,
 				  pointers[i].edge);
 	}
 	return err;
 }
 
-static struct hawk_error *add_roots(struct fold *fold)
+static struct hawk_error *add_roots(struct tally *tally)
 {
-	const struct hawk_roots *roots = &fold->graph->roots;
+	const struct hawk_roots *roots = &tally->graph->roots;
 	struct hawk_error *err = NULL;
 
 	for (size_t i = 0; i < roots->count && !err; i++)
-		err = add_pointer(fold, HAWK_BLOCK_NOWHERE, HAWK_SITE_ROOTS, roots->items[i].kind,
+		err = add_pointer(tally, HAWK_BLOCK_NOWHERE, HAWK_SITE_ROOTS, roots->items[i].kind,
 				  roots->items[i].edge);
 	return err;
 }
 
 /* Makes room for the places of all pointers, by target block. */
-static struct hawk_error *make_room(struct fold *fold)
+static struct hawk_error *make_room(struct tally *tally)
 {
-	const struct hawk_block_index *index = &fold->graph->heap->index;
-	const struct hawk_graph *edges = fold->graph;
-	const struct hawk_roots *roots = &fold->graph->roots;
+	const struct hawk_block_index *index = &tally->graph->heap->index;
+	const struct hawk_graph *edges = tally->graph;
+	const struct hawk_roots *roots = &tally->graph->roots;
 	uint64_t pointers = (uint64_t)edges->edge_count + roots->count;
 	uint64_t bytes = (index->count + pointers + 1) * sizeof(uint32_t);
 	struct hawk_error *err;
 
 	if (pointers > UINT32_MAX)
 		return hawk_error_create(HAWK_ERROR_UNSUPPORTED, "there are 2^32 pointers");
-	err = hawk_area_create(&fold->area, bytes);
+	err = hawk_area_create(&tally->area, bytes);
 	if (!err)
-		err = hawk_area_grow(&fold->area, bytes);
+		err = hawk_area_grow(&tally->area, bytes);
 	if (err)
 		return err;
-	fold->next = fold->area.bytes;
-	fold->places = fold->next + index->count;
-	fold->pointer_count = (size_t)pointers;
+	tally->next = tally->area.bytes;
+	tally->places = tally->next + index->count;
+	tally->pointer_count = (size_t)pointers;
 	for (uint32_t i = 0; i < edges->edge_count; i++)
-		fold->next[hawk_block_index_whole(index, edges->edges[i] >> 1)]++;
+		tally->next[hawk_block_index_whole(index, edges->edges[i] >> 1)]++;
 	for (size_t i = 0; i < roots->count; i++)
-		fold->next[hawk_block_index_whole(index, roots->items[i].edge >> 1)]++;
+		tally->next[hawk_block_index_whole(index, roots->items[i].edge >> 1)]++;
 	for (uint32_t i = 1; i < index->count; i++)
-		fold->next[i] += fold->next[i - 1];
+		tally->next[i] += tally->next[i - 1];
 	return NULL;
 }
 
@@ -234,22 +234,23 @@ static void count_target(struct entry *entry, uint32_t target, uint64_t bytes)
 }
 
 /* Behind the last place of a block there may be places that were left empty. */
-static void count_targets(struct fold *fold)
+static void count_targets(struct tally *tally)
 {
-	const struct hawk_block_index *index = &fold->graph->heap->index;
+	const struct hawk_block_index *index = &tally->graph->heap->index;
 
 	for (uint32_t block = 0; block < index->count; block++) {
 		uint64_t bytes = hawk_block_index_left_bytes(index, block);
-		size_t end = block + 1 < index->count ? fold->next[block + 1] : fold->pointer_count;
+		size_t end =
+			block + 1 < index->count ? tally->next[block + 1] : tally->pointer_count;
 
-		for (size_t i = fold->next[block]; i < end; i++) {
+		for (size_t i = tally->next[block]; i < end; i++) {
 			struct entry *place;
 
-			if (!fold->places[i])
+			if (!tally->places[i])
 				continue;
-			place = &fold->entries[fold->places[i] - 1];
+			place = &tally->entries[tally->places[i] - 1];
 			count_target(place, block, bytes);
-			count_target(&fold->entries[place->edge], block, bytes);
+			count_target(&tally->entries[place->edge], block, bytes);
 		}
 	}
 }
@@ -282,20 +283,20 @@ static bool is_array(const struct entry *edge)
 }
 
 /* Fills in the edges in their order, and makes entries of edges say which they are. */
-static void make_edges(struct fold *fold, struct hawk_site_graph *graph)
+static void make_edges(struct tally *tally, struct hawk_site_graph *graph)
 {
-	for (size_t i = 0; i < fold->count; i++)
-		if (fold->entries[i].offset == ALL_PLACES)
+	for (size_t i = 0; i < tally->count; i++)
+		if (tally->entries[i].offset == ALL_PLACES)
 			graph->edges[graph->edge_count++] = (struct hawk_site_edge){
-				.source = fold->entries[i].source,
-				.target = fold->entries[i].target,
-				.counts = fold->entries[i].counts,
+				.source = tally->entries[i].source,
+				.target = tally->entries[i].target,
+				.counts = tally->entries[i].counts,
 				.first_place = (uint32_t)i, /* until they are sorted */
 			};
 	qsort(graph->edges, graph->edge_count, sizeof(*graph->edges), compare_edges);
 	for (size_t i = 0; i < graph->edge_count; i++) {
 		struct hawk_site_edge *edge = &graph->edges[i];
-		struct entry *from = &fold->entries[edge->first_place];
+		struct entry *from = &tally->entries[edge->first_place];
 
 		from->edge = (uint32_t)i;
 		edge->first_place = (uint32_t)graph->place_count;
@@ -303,12 +304,12 @@ static void make_edges(struct fold *fold, struct hawk_site_graph *graph)
 	}
 }
 
-static void make_places(const struct fold *fold, struct hawk_site_graph *graph)
+static void make_places(const struct tally *tally, struct hawk_site_graph *graph)
 {
-	for (size_t i = 0; i < fold->count; i++) {
-		const struct entry *entry = &fold->entries[i];
+	for (size_t i = 0; i < tally->count; i++) {
+		const struct entry *entry = &tally->entries[i];
 		const struct entry *of =
-			entry->offset == ALL_PLACES ? entry : &fold->entries[entry->edge];
+			entry->offset == ALL_PLACES ? entry : &tally->entries[entry->edge];
 		struct hawk_site_edge *edge = &graph->edges[of->edge];
 
 		if (is_array(of) == (of == entry))
@@ -322,19 +323,19 @@ static void make_places(const struct fold *fold, struct hawk_site_graph *graph)
 		      sizeof(*graph->places), compare_places);
 }
 
-static struct hawk_error *put_out(struct fold *fold, struct hawk_site_graph *ret)
+static struct hawk_error *put_out(struct tally *tally, struct hawk_site_graph *ret)
 {
 	struct hawk_site_graph graph = {
-		.edges = calloc(fold->count + 1, sizeof(*graph.edges)),
-		.places = calloc(fold->count + 1, sizeof(*graph.places)),
+		.edges = calloc(tally->count + 1, sizeof(*graph.edges)),
+		.places = calloc(tally->count + 1, sizeof(*graph.places)),
 	};
 
 	if (!graph.edges || !graph.places) {
 		hawk_site_graph_deinit(&graph);
 		return &hawk_enomem;
 	}
-	make_edges(fold, &graph);
-	make_places(fold, &graph);
+	make_edges(tally, &graph);
+	make_places(tally, &graph);
 	*ret = graph;
 	return NULL;
 }
@@ -342,21 +343,21 @@ static struct hawk_error *put_out(struct fold *fold, struct hawk_site_graph *ret
 struct hawk_error *hawk_site_graph_make(const struct hawk_graph *graph, const uint64_t *wanted,
 					struct hawk_site_graph *ret)
 {
-	CLEANUP(fold) struct fold fold = {.graph = graph, .wanted = wanted};
+	CLEANUP(tally) struct tally tally = {.graph = graph, .wanted = wanted};
 	struct hawk_progress progress;
 	struct hawk_error *err;
 
 	hawk_progress_begin(&progress, "folding pointers by site", graph->heap->index.count);
-	err = grow(&fold);
+	err = grow(&tally);
 	if (!err)
-		err = make_room(&fold);
+		err = make_room(&tally);
 	if (!err)
-		err = hawk_pointers_read(graph, 0, graph->count, wanted, add_pointers, &fold);
+		err = hawk_pointers_read(graph, 0, graph->count, wanted, add_pointers, &tally);
 	if (!err)
-		err = add_roots(&fold);
+		err = add_roots(&tally);
 	if (!err) {
-		count_targets(&fold);
-		err = put_out(&fold, ret);
+		count_targets(&tally);
+		err = put_out(&tally, ret);
 	}
 	hawk_progress_end(&progress);
 	return err;

@@ -6,7 +6,7 @@
 #ifndef SITE_TREE_NODES_H
 #define SITE_TREE_NODES_H
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/analysis/site_tree.h"
 
 /** A tree of the whole alone. After an error the tree is to be deinitialized, as everywhere here.

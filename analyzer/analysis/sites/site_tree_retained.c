@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/base/area.h"
 #include "hawk/graph/flood.h"
 #include "hawk/base/prefetch.h"

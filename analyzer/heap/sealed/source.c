@@ -124,8 +124,8 @@ static struct hawk_error *walk(const struct hawk_heap *heap, unsigned threads,
 	struct hawk_error *err;
 
 	hawk_progress_begin_bytes(&progress, "reading memory", 0);
-	err = hawk_sweep_beside(heap->target, &heap->plan, threads, sink, report_reading, NULL,
-				findings, ret);
+	err = hawk_sweep_parallel(heap->target, &heap->plan, threads, sink, report_reading, NULL,
+				  findings, ret);
 	hawk_progress_end(&progress);
 	return err;
 }

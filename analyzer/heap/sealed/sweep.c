@@ -13,6 +13,6 @@ struct hawk_error *hawk_sweep(const struct hawk_target *target, const struct haw
 {
 	const struct hawk_heap_sink taker = {.context = context, .take = function};
 
-	return hawk_sweep_beside(target, plan, 1, &taker, progress, progress_context, findings,
-				 ret);
+	return hawk_sweep_parallel(target, plan, 1, &taker, progress, progress_context, findings,
+				   ret);
 }

@@ -38,12 +38,12 @@ unsigned hawk_sweep_parts(unsigned threads);
 
 /** As hawk_sweep(); `progress` is called on the caller's thread. The taker has seen everything, and
  * runs no more, when this returns; after an error not all of it. */
-struct hawk_error *hawk_sweep_beside(const struct hawk_target *target,
-				     const struct hawk_sweep_plan *plan, unsigned threads,
-				     const struct hawk_heap_sink *taker,
-				     void (*progress)(void *context, uint64_t done, uint64_t all),
-				     void *progress_context, struct hawk_findings *findings,
-				     struct hawk_sweep_result *ret);
+struct hawk_error *hawk_sweep_parallel(const struct hawk_target *target,
+				       const struct hawk_sweep_plan *plan, unsigned threads,
+				       const struct hawk_heap_sink *taker,
+				       void (*progress)(void *context, uint64_t done, uint64_t all),
+				       void *progress_context, struct hawk_findings *findings,
+				       struct hawk_sweep_result *ret);
 
 /** Bytes of the pages in [start, end) that can be read and hold anything but zeros. */
 struct hawk_error *hawk_sweep_touched(const struct hawk_target *target, uint64_t start,

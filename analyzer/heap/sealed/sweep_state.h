@@ -46,7 +46,7 @@ struct hawk_sweep_walk {
 	size_t excluded;      /**< the next one of the mapping at hand */
 	uint64_t at;          /**< what is below has been given out */
 	uint64_t hole;        /**< zeros from here to `at` */
-	uint64_t data_end;    /**< of the stretch of data at hand, */
+	uint64_t data_end;    /**< of the range of data at hand, */
 	uint64_t span_end;    /**< of what lies in front of the next excluded span, */
 	uint64_t mapping_end; /**< of what is there of the mapping */
 };

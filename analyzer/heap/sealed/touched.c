@@ -30,8 +30,8 @@ static uint64_t count_touched(const uint8_t *bytes, size_t size, uint64_t addres
 	return touched;
 }
 
-static struct hawk_error *visit_stretch(struct hawk_scan_window *window, uint64_t start,
-					uint64_t end, uint64_t *touched)
+static struct hawk_error *visit_range(struct hawk_scan_window *window, uint64_t start, uint64_t end,
+				      uint64_t *touched)
 {
 	uint64_t step;
 
@@ -64,7 +64,7 @@ struct hawk_error *hawk_sweep_touched(const struct hawk_target *target, uint64_t
 	for (uint64_t at = start;
 	     !err && at < end && hawk_target_next_data(target, at, end, &data_start, &data_end);
 	     at = data_end)
-		err = visit_stretch(&window, data_start, data_end, &touched);
+		err = visit_range(&window, data_start, data_end, &touched);
 	hawk_scan_window_deinit(&window);
 	if (!err)
 		*ret = touched;

@@ -74,12 +74,13 @@ static void put_record(const struct hawk_leaks_report *report,
 
 static void put_records(const struct hawk_leaks_report *report, struct hawk_json *json)
 {
-	size_t end = report->top && report->top < report->choice->count ? report->top
-									: report->choice->count;
+	size_t end = report->top && report->top < report->selection->count
+			     ? report->top
+			     : report->selection->count;
 
 	hawk_json_put_array(json, "records");
 	for (size_t i = 0; i < end; i++)
-		put_record(report, report->choice->records[i], json);
+		put_record(report, report->selection->records[i], json);
 	hawk_json_array_end(json);
 }
 
@@ -152,10 +153,10 @@ void hawk_leaks_report_json(const struct hawk_leaks_report *report, struct hawk_
 	hawk_json_begin(&json, output, "hawk-core/leaks", report->source, DOCUMENT_LINES);
 	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		hawk_json_put_sum(&json, hawk_json_reach_key(kinds[i]),
-				  report->choice->sums[kinds[i]].objects,
-				  report->choice->sums[kinds[i]].bytes);
-	hawk_json_put_sum(&json, "suppressed", report->choice->suppressed.objects,
-			  report->choice->suppressed.bytes);
+				  report->selection->sums[kinds[i]].objects,
+				  report->selection->sums[kinds[i]].bytes);
+	hawk_json_put_sum(&json, "suppressed", report->selection->suppressed.objects,
+			  report->selection->suppressed.bytes);
 	hawk_json_put_sum(&json, "downgraded", report->leaks->downgrade.objects,
 			  report->leaks->downgrade.bytes);
 	put_records(report, &json);

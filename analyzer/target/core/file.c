@@ -305,7 +305,7 @@ void hawk_core_file_close(struct hawk_core_file *file)
 	free(file);
 }
 
-/* The hole behind `at`; less than 0 if it is in no stretch that was asked for. */
+/* The hole behind `at`; less than 0 if it is in no range that was asked for. */
 static off_t known_hole(const struct hawk_core_file *file, off_t at)
 {
 	for (unsigned i = 0; i < EXTENTS; i++)
@@ -314,7 +314,7 @@ static off_t known_hole(const struct hawk_core_file *file, off_t at)
 	return -1;
 }
 
-/* The first stretch of data at or behind `from`; less than 0 if there is none. `*hole` is its end.
+/* The first range of data at or behind `from`; less than 0 if there is none. `*hole` is its end.
  */
 static off_t find_data(struct hawk_core_file *file, off_t from, off_t *hole)
 {

@@ -50,7 +50,7 @@ void hawk_core_times_of_name(const char *path, struct hawk_end_times *ret);
 void hawk_core_file_close(struct hawk_core_file *file);
 
 /**
- * Narrows [*start, *end), addresses within `mapping`, to the first stretch of it that is no hole of
+ * Narrows [*start, *end), addresses within `mapping`, to the first range of it that is no hole of
  * the file; false if it is all hole.
  */
 bool hawk_core_file_data(struct hawk_core_file *file, const struct hawk_mapping *mapping,

@@ -351,8 +351,8 @@ static struct hawk_error *new_region(struct hawk_live *live, size_t bytes, uint8
 }
 
 /** Reads [start, end) into `to`, notes what could not be read, keeps the rest as ranges. */
-static struct hawk_error *copy_stretch(struct hawk_live *live, const struct hawk_mapping *mapping,
-				       uint64_t start, uint64_t end, uint8_t *to)
+static struct hawk_error *copy_range(struct hawk_live *live, const struct hawk_mapping *mapping,
+				     uint64_t start, uint64_t end, uint8_t *to)
 {
 	while (start < end) {
 		size_t got = read_process(live, start, to, (size_t)(end - start));
@@ -410,7 +410,7 @@ static struct hawk_error *capture_gap(struct hawk_live *live, const struct hawk_
 	if (pages_of(live, mapping)->known &&
 	    read_touched(live, mapping, start, end, to, false) == end - start)
 		return insert_range(live, (struct range){start, end, to});
-	return copy_stretch(live, mapping, start, end, to);
+	return copy_range(live, mapping, start, end, to);
 }
 
 struct hawk_error *hawk_live_capture(struct hawk_live *live, const struct hawk_mapping *mapping,

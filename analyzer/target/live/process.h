@@ -141,7 +141,7 @@ size_t hawk_live_read(const struct hawk_live *live, const struct hawk_mapping *m
 		      uint64_t address, void *to, size_t bytes);
 
 /**
- * Narrows [*start, *end), addresses within `mapping`, to the first stretch that can be read and was
+ * Narrows [*start, *end), addresses within `mapping`, to the first range that can be read and was
  * ever touched; false = there is none.
  */
 bool hawk_live_data(const struct hawk_live *live, const struct hawk_mapping *mapping,

@@ -7,14 +7,14 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_BLOCK_FILTER_H
 #define HAWK_ANALYZER_ANALYSIS_BLOCK_FILTER_H
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/names/block_type.h"
 #include "hawk/base/quantity.h"
 #include "hawk/analysis/site_list.h"
 #include "hawk/names/site_prefix.h"
 
 /** The filters; NULL = not filtered. */
-struct hawk_block_wish {
+struct hawk_block_query {
 	const struct hawk_site_prefix *site;
 	const struct hawk_range *size;        /**< requested bytes */
 	const struct hawk_seconds_range *age; /**< seconds */
@@ -26,10 +26,10 @@ struct hawk_block_wish {
 struct hawk_block_filter;
 
 /** Returns HAWK_ERROR_USAGE for a bad regular expression. Call before the work begins. */
-struct hawk_error *hawk_block_wish_check(const struct hawk_block_wish *wish);
+struct hawk_error *hawk_block_query_check(const struct hawk_block_query *query);
 
 /** Returns true if no filter is set. */
-bool hawk_block_wish_is_all(const struct hawk_block_wish *wish);
+bool hawk_block_query_is_all(const struct hawk_block_query *query);
 
 /**
  * `heap` needs its table and sites. All arguments must outlive the filter. HAWK_ERROR_USAGE for an
@@ -38,7 +38,7 @@ bool hawk_block_wish_is_all(const struct hawk_block_wish *wish);
 struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 					    struct hawk_symbols *symbols,
 					    struct hawk_block_types *types,
-					    const struct hawk_block_wish *wish,
+					    const struct hawk_block_query *query,
 					    struct hawk_block_filter **ret);
 /** Accepts NULL. */
 void hawk_block_filter_destroy(struct hawk_block_filter *filter);
@@ -48,6 +48,6 @@ bool hawk_block_filter_block(const struct hawk_block_filter *filter,
 			     const struct hawk_block *block);
 
 /** Returns the filter in the form that choices of blocks take. */
-struct hawk_choice_wish hawk_block_filter_choice(const struct hawk_block_filter *filter);
+struct hawk_selector hawk_block_filter_selector(const struct hawk_block_filter *filter);
 
 #endif

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_BLOCK_ORDER_H
 #define HAWK_ANALYZER_ANALYSIS_BLOCK_ORDER_H
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/base/ranking.h"
 
 /** A hawk_ranking_order of struct hawk_block; 0 only for the same block. */

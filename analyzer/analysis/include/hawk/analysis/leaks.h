@@ -11,7 +11,7 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_LEAKS_H
 #define HAWK_ANALYZER_ANALYSIS_LEAKS_H
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/graph/reach.h"
 #include "hawk/graph/heuristics.h"
 

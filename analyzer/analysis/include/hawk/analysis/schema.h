@@ -14,7 +14,7 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_SCHEMA_H
 #define HAWK_ANALYZER_ANALYSIS_SCHEMA_H
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/analysis/word_class.h"
 
 enum {
@@ -89,7 +89,7 @@ struct hawk_schema {
 /** In place of a site: the chosen blocks of all sites. */
 static const uint32_t HAWK_SCHEMA_ANY_SITE = UINT32_MAX;
 
-struct hawk_schema_wish {
+struct hawk_schema_query {
 	uint32_t site;          /**< index into the heap's sites */
 	const uint64_t *chosen; /**< a bit for each block; NULL = all */
 	size_t groups;          /**< at most; 0 = a default */
@@ -97,7 +97,7 @@ struct hawk_schema_wish {
 
 /** Reads blocks. `vtables` may be NULL. `ret` is to be deinitialized after success only. */
 struct hawk_error *hawk_schema_make(const struct hawk_heap *heap,
-				    const struct hawk_schema_wish *wish,
+				    const struct hawk_schema_query *query,
 				    const struct hawk_vtable_oracle *vtables,
 				    struct hawk_findings *findings, struct hawk_schema *ret);
 void hawk_schema_deinit(struct hawk_schema *schema);

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_SITE_AGES_H
 #define HAWK_ANALYZER_ANALYSIS_SITE_AGES_H
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/analysis/growth.h"
 
 struct hawk_site_ages {

@@ -8,7 +8,7 @@
 
 #include <regex.h>
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/names/stack.h"
 
 enum hawk_site_sort {

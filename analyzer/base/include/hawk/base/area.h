@@ -19,8 +19,8 @@ struct hawk_area {
 	size_t size; /**< usable bytes */
 };
 
-/** Reserves `wish_bytes`, or as much of them as the system allows. */
-struct hawk_error *hawk_area_create(struct hawk_area *area, uint64_t wish_bytes);
+/** Reserves `wanted_bytes`, or as much of them as the system allows. */
+struct hawk_error *hawk_area_create(struct hawk_area *area, uint64_t wanted_bytes);
 
 /** Reserves exactly `bytes`, without huge pages: for arrays that stay mostly untouched. */
 struct hawk_error *hawk_area_create_sparse(struct hawk_area *area, uint64_t bytes);

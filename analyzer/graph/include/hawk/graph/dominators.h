@@ -21,7 +21,7 @@ enum { HAWK_STRETCHES_MAX = 8 };
  * Stretches of numbers that share no path but from the virtual root: a thread can work on each.
  * Stretch i is first[i] .. first[i + 1] - 1.
  */
-struct hawk_dominators_stretches {
+struct hawk_dominators_ranges {
 	unsigned count;
 	uint32_t first[HAWK_STRETCHES_MAX + 1];
 };
@@ -35,8 +35,8 @@ struct hawk_dominators {
 	uint64_t *retained;   /**< requested bytes; of 0: all */
 	uint32_t *sizes;   /**< blocks in the subtree, the block itself included; of 0: all + 1 */
 	uint32_t *numbers; /**< by block */
-	struct hawk_dominators_stretches stretches; /**< no dominator lies in another stretch */
-	struct hawk_area area;                      /**< all of these arrays: 24 bytes a block */
+	struct hawk_dominators_ranges ranges; /**< no dominator lies in another range */
+	struct hawk_area area;                /**< all of these arrays: 24 bytes a block */
 };
 
 /** `reach` is of this graph, and says which edges count. Needs 28 bytes a block meanwhile. `ret` is

@@ -192,7 +192,7 @@ uint64_t hawk_block_index_asked_bytes(const struct hawk_block_index *index, uint
 /** How many blocks there are, carved ones counted once. */
 uint32_t hawk_block_index_block_count(const struct hawk_block_index *index);
 
-/** All of the above from one sweep; arguments as for hawk_sweep_beside(). `index` is to be
+/** All of the above from one sweep; arguments as for hawk_sweep_parallel(). `index` is to be
  * deinitialized after success only. */
 struct hawk_error *hawk_block_index_sweep(struct hawk_block_index *index,
 					  const struct hawk_target *target,

@@ -6,7 +6,7 @@
 #ifndef HAWK_ANALYZER_REPORT_LEAKS_H
 #define HAWK_ANALYZER_REPORT_LEAKS_H
 
-#include "hawk/analysis/leak_choice.h"
+#include "hawk/analysis/leak_selection.h"
 #include "hawk/analysis/leak_leaders.h"
 #include "hawk/names/root_name.h"
 #include "hawk/report/json.h"
@@ -19,7 +19,7 @@ struct hawk_leaks_report {
 	struct hawk_symbols *symbols;
 	struct hawk_root_namer *namer;
 	const struct hawk_leaks *leaks;
-	const struct hawk_leak_choice *choice;
+	const struct hawk_leak_selection *selection;
 	struct hawk_suppressions *suppressions; /**< NULL = none */
 	const struct hawk_findings *findings;
 	bool partial;       /**< the answer is incomplete */

@@ -7,7 +7,7 @@
 #ifndef HAWK_ANALYZER_REPORT_POINTERS_H
 #define HAWK_ANALYZER_REPORT_POINTERS_H
 
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/analysis/block_filter.h"
 #include "hawk/report/json.h"
 #include "hawk/analysis/path_targets.h"

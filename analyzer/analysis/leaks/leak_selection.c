@@ -3,7 +3,7 @@
  * @file
  * Choosing loss records: matching suppressions with named stacks, and parsing the words.
  */
-#include "hawk/analysis/leak_choice.h"
+#include "hawk/analysis/leak_selection.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ struct word {
 };
 
 /** The bits of words separated by commas. */
-static struct hawk_error *parse_words(const char *text, const char *what, const char *choice,
+static struct hawk_error *parse_words(const char *text, const char *what, const char *selection,
 				      const struct word *words, size_t count, unsigned *ret)
 {
 	unsigned all = 0;
@@ -31,7 +31,7 @@ static struct hawk_error *parse_words(const char *text, const char *what, const 
 		if (i == count)
 			return hawk_error_create(HAWK_ERROR_USAGE,
 						 "'%.*s' is no %s; there are %s, and all",
-						 (int)length, at, what, choice);
+						 (int)length, at, what, selection);
 		all |= words[i].bits;
 		at += length;
 		if (!*at)
@@ -173,26 +173,27 @@ static struct hawk_error *find_suppression(const struct hawk_heap *heap,
 }
 
 static void suppress(const struct hawk_leak_record *record, struct hawk_suppression *suppression,
-		     struct hawk_leak_choice *choice)
+		     struct hawk_leak_selection *selection)
 {
 	suppression->records++;
 	suppression->objects += record->objects;
 	suppression->bytes += record->bytes;
-	choice->suppressed.objects += record->objects;
-	choice->suppressed.bytes += record->bytes;
-	choice->sums[record->kind].objects -= record->objects;
-	choice->sums[record->kind].bytes -= record->bytes;
+	selection->suppressed.objects += record->objects;
+	selection->suppressed.bytes += record->bytes;
+	selection->sums[record->kind].objects -= record->objects;
+	selection->sums[record->kind].bytes -= record->bytes;
 }
 
-struct hawk_error *hawk_leak_choice_make(const struct hawk_heap *heap, struct hawk_symbols *symbols,
-					 const struct hawk_leaks *leaks,
-					 struct hawk_suppressions *suppressions, unsigned kinds,
-					 struct hawk_leak_choice *ret)
+struct hawk_error *hawk_leak_selection_make(const struct hawk_heap *heap,
+					    struct hawk_symbols *symbols,
+					    const struct hawk_leaks *leaks,
+					    struct hawk_suppressions *suppressions, unsigned kinds,
+					    struct hawk_leak_selection *ret)
 {
 	struct hawk_stack stack = {0};
 	struct hawk_error *err = NULL;
 
-	*ret = (struct hawk_leak_choice){0};
+	*ret = (struct hawk_leak_selection){0};
 	memcpy(ret->sums, leaks->sums, sizeof(ret->sums));
 	ret->records = malloc((leaks->count + 1) * sizeof(const struct hawk_leak_record *));
 	if (!ret->records)
@@ -213,8 +214,8 @@ struct hawk_error *hawk_leak_choice_make(const struct hawk_heap *heap, struct ha
 	return err;
 }
 
-void hawk_leak_choice_deinit(struct hawk_leak_choice *choice)
+void hawk_leak_selection_deinit(struct hawk_leak_selection *selection)
 {
-	free(choice->records);
-	*choice = (struct hawk_leak_choice){0};
+	free(selection->records);
+	*selection = (struct hawk_leak_selection){0};
 }

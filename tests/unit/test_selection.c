@@ -6,7 +6,7 @@
  */
 #include "hawk/base/parallel.h"
 #include "test.h"
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 #include "sweep_world.h"
 
 enum {
@@ -69,8 +69,8 @@ static void open_world(struct choice_world *world, uint64_t seed)
 	check(hawk_block_index_init(index, 2 * bytes));
 	if (seed % 2)
 		check(hawk_block_index_keep_heads(index, 2 * bytes));
-	check(hawk_sweep_beside(world->core.target, &world->core.plan, 1, &taker, NULL, NULL, NULL,
-				&result));
+	check(hawk_sweep_parallel(world->core.target, &world->core.plan, 1, &taker, NULL, NULL,
+				  NULL, &result));
 	check(hawk_block_index_finish(index));
 	for (unsigned i = 0; i < TRACES; i++)
 		world->site_of_trace[i] = random_below(world, 8) ? i % SITES : UINT32_MAX;
@@ -124,7 +124,7 @@ static uint64_t random_size(struct choice_world *world)
 }
 
 /* Any set of births, but mostly those in a row. */
-static void choose_births(struct choice_world *world, struct hawk_choice_test *test)
+static void choose_births(struct choice_world *world, struct hawk_selector_test *test)
 {
 	unsigned first = (unsigned)random_below(world, random_below(world, 4) ? 10 : 256);
 	unsigned last = first + (unsigned)random_below(world, random_below(world, 4) ? 5 : 256);
@@ -138,26 +138,26 @@ static void choose_births(struct choice_world *world, struct hawk_choice_test *t
 
 /* One block after the other; the test alone where that decides. */
 static bool is_wanted(const struct hawk_heap *heap, struct hawk_near *near,
-		      const struct hawk_choice_wish *wish, uint32_t number)
+		      const struct hawk_selector *selector, uint32_t number)
 {
-	const struct hawk_choice_test *test = wish ? wish->test : NULL;
+	const struct hawk_selector_test *test = selector ? selector->test : NULL;
 	struct hawk_block block;
 	bool wanted = true;
 
 	hawk_heap_next_block(heap, near, number, &block);
-	if (!wish)
+	if (!selector)
 		return true;
-	if (wish->trace && !wish->trace(wish->context, heap->index.traces[number]))
+	if (selector->trace && !selector->trace(selector->context, heap->index.traces[number]))
 		return false;
 	if (test && (block.size < test->size_low || block.size > test->size_high ||
 		     (test->births_matter && !test->births[block.birth])))
 		return false;
 	if (!test || !test->decides)
-		check(wish->filter(wish->context, &block, &wanted));
+		check(selector->filter(selector->context, &block, &wanted));
 	return wanted;
 }
 
-static uint32_t expect_bits(struct choice_world *world, const struct hawk_choice_wish *wish,
+static uint32_t expect_bits(struct choice_world *world, const struct hawk_selector *selector,
 			    bool sited)
 {
 	const struct hawk_heap *heap = &world->heap;
@@ -165,11 +165,11 @@ static uint32_t expect_bits(struct choice_world *world, const struct hawk_choice
 	uint32_t chosen = 0, next = 0;
 	uint64_t *bits;
 
-	check(hawk_choice_bits_make(heap, wish, sited, &bits));
+	check(hawk_selection_bits_make(heap, selector, sited, &bits));
 	for (uint32_t i = 0; i < heap->index.count; i++) {
 		bool wanted;
 
-		wanted = is_wanted(heap, &near, wish, i);
+		wanted = is_wanted(heap, &near, selector, i);
 		wanted = wanted && (!sited || hawk_heap_site_at(heap, i) < SITES);
 		assert_int_equal(hawk_block_is_chosen(bits, i), wanted);
 		if (!wanted)
@@ -185,13 +185,13 @@ static uint32_t expect_bits(struct choice_world *world, const struct hawk_choice
 	return chosen;
 }
 
-static void expect_sums(struct choice_world *world, const struct hawk_choice_wish *wish)
+static void expect_sums(struct choice_world *world, const struct hawk_selector *selector)
 {
 	const struct hawk_block_index *index = &world->heap.index;
 	struct hawk_chosen sites[SITES] = {{0}}, all = {0}, at_once = {0};
-	struct hawk_block_choice choice;
+	struct hawk_selection choice;
 
-	check(hawk_block_choice_make(&world->heap, wish, &choice));
+	check(hawk_selection_make(&world->heap, selector, &choice));
 	for (uint32_t i = 0; i < index->count; i++)
 		if (hawk_block_is_chosen(choice.blocks, i)) {
 			hawk_chosen_add(&sites[hawk_heap_site_at(&world->heap, i)], index, i);
@@ -201,7 +201,7 @@ static void expect_sums(struct choice_world *world, const struct hawk_choice_wis
 	for (uint32_t i = 0; i < index->count; i += 64)
 		hawk_chosen_add_64(&at_once, index, i, choice.blocks[i / 64]);
 	assert_memory_equal(&at_once, &all, sizeof(all));
-	hawk_block_choice_deinit(&choice);
+	hawk_selection_deinit(&choice);
 }
 
 TEST(bits_of_random_heaps_are_those_of_blocks_one_by_one)
@@ -216,12 +216,12 @@ TEST(bits_of_random_heaps_are_those_of_blocks_one_by_one)
 		large += world.heap.index.large_count;
 		for (unsigned i = 0; i < WISHES; i++) {
 			uint64_t mask = synthetic_random(&world.seed);
-			struct hawk_choice_test test = {
+			struct hawk_selector_test test = {
 				.size_low = random_size(&world),
 				.size_high = random_size(&world),
 				.decides = random_below(&world, 2),
 			};
-			struct hawk_choice_wish wish = {
+			struct hawk_selector selector = {
 				.filter = passes,
 				.trace = random_below(&world, 2) ? trace_passes : NULL,
 				.context = &mask,
@@ -229,9 +229,9 @@ TEST(bits_of_random_heaps_are_those_of_blocks_one_by_one)
 			};
 
 			choose_births(&world, &test);
-			chosen += expect_bits(&world, i ? &wish : NULL, i % 2);
+			chosen += expect_bits(&world, i ? &selector : NULL, i % 2);
 			asked += world.heap.index.count;
-			expect_sums(&world, i ? &wish : NULL);
+			expect_sums(&world, i ? &selector : NULL);
 		}
 		close_world(&world);
 	}

@@ -3,8 +3,8 @@
  * @file
  * Which loss records are reported: suppressions, kinds, and the words of the command line for both.
  */
-#ifndef HAWK_ANALYZER_ANALYSIS_LEAK_CHOICE_H
-#define HAWK_ANALYZER_ANALYSIS_LEAK_CHOICE_H
+#ifndef HAWK_ANALYZER_ANALYSIS_LEAK_SELECTION_H
+#define HAWK_ANALYZER_ANALYSIS_LEAK_SELECTION_H
 
 #include "hawk/analysis/leaks.h"
 #include "hawk/analysis/suppressions.h"
@@ -16,7 +16,7 @@ enum {
 			       1u << HAWK_REACH_REACHABLE,
 };
 
-struct hawk_leak_choice {
+struct hawk_leak_selection {
 	const struct hawk_leak_record **records; /**< in order, suppressed ones left out */
 	size_t count;
 	struct hawk_reach_sum sums[HAWK_REACH_KINDS]; /**< without what is suppressed */
@@ -26,11 +26,12 @@ struct hawk_leak_choice {
 /** Applies `suppressions` (NULL = none) to all records, counts in them, and keeps the records of
  * `kinds`: bits 1u << enum hawk_reach_kind. `*ret` points into `leaks`; deinitialize it in any
  * case. */
-struct hawk_error *hawk_leak_choice_make(const struct hawk_heap *heap, struct hawk_symbols *symbols,
-					 const struct hawk_leaks *leaks,
-					 struct hawk_suppressions *suppressions, unsigned kinds,
-					 struct hawk_leak_choice *ret);
-void hawk_leak_choice_deinit(struct hawk_leak_choice *choice);
+struct hawk_error *hawk_leak_selection_make(const struct hawk_heap *heap,
+					    struct hawk_symbols *symbols,
+					    const struct hawk_leaks *leaks,
+					    struct hawk_suppressions *suppressions, unsigned kinds,
+					    struct hawk_leak_selection *ret);
+void hawk_leak_selection_deinit(struct hawk_leak_selection *selection);
 
 /** "definite,possible": bits 1u << enum hawk_reach_kind; HAWK_ERROR_USAGE for other words. */
 struct hawk_error *hawk_leaks_parse_kinds(const char *text, unsigned *ret);

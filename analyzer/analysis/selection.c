@@ -3,7 +3,7 @@
  * @file
  * One pass of a predicate over all blocks, and the sums of those that it chose.
  */
-#include "hawk/analysis/block_choice.h"
+#include "hawk/analysis/selection.h"
 
 #include <stdlib.h>
 
@@ -11,7 +11,7 @@
 #include "hawk/base/progress.h"
 
 static bool header_passes(const struct hawk_heap *heap, struct hawk_near *near,
-			  const struct hawk_choice_test *test, uint32_t number)
+			  const struct hawk_selector_test *test, uint32_t number)
 {
 	uint32_t whole = hawk_block_index_whole(&heap->index, number);
 	uint64_t size = heap->index.part_count ? hawk_block_index_asked_bytes(&heap->index, whole)
@@ -23,7 +23,7 @@ static bool header_passes(const struct hawk_heap *heap, struct hawk_near *near,
 }
 
 static struct hawk_error *type_passes(const struct hawk_heap *heap, struct hawk_near *near,
-				      const struct hawk_choice_types *types, uint32_t number,
+				      const struct hawk_selector_types *types, uint32_t number,
 				      bool *ret)
 {
 	uint32_t whole = hawk_block_index_whole(&heap->index, number);
@@ -37,15 +37,15 @@ static struct hawk_error *type_passes(const struct hawk_heap *heap, struct hawk_
 
 /* Asks the cheapest first: the trace, the header, the type, and what only the filter knows. */
 static struct hawk_error *test_block(const struct hawk_heap *heap, struct hawk_near *near,
-				     const struct hawk_choice_wish *wish, uint32_t number,
+				     const struct hawk_selector *selector, uint32_t number,
 				     bool *ret)
 {
-	const struct hawk_choice_test *test = wish->test;
+	const struct hawk_selector_test *test = selector->test;
 	struct hawk_error *err = NULL;
 	struct hawk_block block;
 
 	*ret = false;
-	if (wish->trace && !wish->trace(wish->context, heap->index.traces[number]))
+	if (selector->trace && !selector->trace(selector->context, heap->index.traces[number]))
 		return NULL;
 	if (test && !header_passes(heap, near, test, number))
 		return NULL;
@@ -55,12 +55,12 @@ static struct hawk_error *test_block(const struct hawk_heap *heap, struct hawk_n
 	if (err || !*ret || (test && test->decides))
 		return err;
 	hawk_heap_next_block(heap, near, number, &block);
-	return wish->filter(wish->context, &block, ret);
+	return selector->filter(selector->context, &block, ret);
 }
 
-struct hawk_error *hawk_choice_bits_make(const struct hawk_heap *heap,
-					 const struct hawk_choice_wish *wish, bool sited,
-					 uint64_t **ret)
+struct hawk_error *hawk_selection_bits_make(const struct hawk_heap *heap,
+					    const struct hawk_selector *selector, bool sited,
+					    uint64_t **ret)
 {
 	CLEANUP(free_ptr)
 	uint64_t *bits = calloc((size_t)heap->index.count / 64 + 1, sizeof(*bits));
@@ -74,8 +74,8 @@ struct hawk_error *hawk_choice_bits_make(const struct hawk_heap *heap,
 	for (uint32_t i = 0; i < heap->index.count && !err; i++) {
 		bool wanted = !sited || hawk_heap_site_at(heap, i) < heap->site_count;
 
-		if (wanted && wish)
-			err = test_block(heap, &near, wish, i, &wanted);
+		if (wanted && selector)
+			err = test_block(heap, &near, selector, i, &wanted);
 		bits[i / 64] |= (uint64_t)wanted << i % 64;
 		hawk_progress_tick(i);
 	}
@@ -104,42 +104,42 @@ static void sum_sites(const struct hawk_heap *heap, const uint64_t *bits, struct
 {
 	uint32_t count = heap->index.count;
 	struct hawk_progress progress;
-	uint64_t told = 0;
+	uint64_t reported = 0;
 
 	hawk_progress_begin(&progress, "adding up chosen blocks", count);
 	for (uint32_t i = hawk_block_next_chosen(bits, 0, count); i < count;
 	     i = hawk_block_next_chosen(bits, i + 1, count)) {
-		hawk_progress_pass(&told, i);
+		hawk_progress_pass(&reported, i);
 		hawk_chosen_add(&sites[hawk_heap_site_at(heap, i)], &heap->index, i);
 	}
 	hawk_progress_end(&progress);
 }
 
-struct hawk_error *hawk_block_choice_make(const struct hawk_heap *heap,
-					  const struct hawk_choice_wish *wish,
-					  struct hawk_block_choice *ret)
+struct hawk_error *hawk_selection_make(const struct hawk_heap *heap,
+				       const struct hawk_selector *selector,
+				       struct hawk_selection *ret)
 {
-	struct hawk_block_choice choice = {
-		.sites = calloc(heap->site_count + 1, sizeof(*choice.sites)),
+	struct hawk_selection selection = {
+		.sites = calloc(heap->site_count + 1, sizeof(*selection.sites)),
 	};
-	struct hawk_error *err = choice.sites
-					 ? hawk_choice_bits_make(heap, wish, true, &choice.blocks)
-					 : &hawk_enomem;
+	struct hawk_error *err =
+		selection.sites ? hawk_selection_bits_make(heap, selector, true, &selection.blocks)
+				: &hawk_enomem;
 
 	if (err) {
-		hawk_block_choice_deinit(&choice);
+		hawk_selection_deinit(&selection);
 		return err;
 	}
-	sum_sites(heap, choice.blocks, choice.sites);
-	*ret = choice;
+	sum_sites(heap, selection.blocks, selection.sites);
+	*ret = selection;
 	return NULL;
 }
 
-void hawk_block_choice_deinit(struct hawk_block_choice *choice)
+void hawk_selection_deinit(struct hawk_selection *selection)
 {
-	free(choice->blocks);
-	free(choice->sites);
-	*choice = (struct hawk_block_choice){0};
+	free(selection->blocks);
+	free(selection->sites);
+	*selection = (struct hawk_selection){0};
 }
 
 struct hawk_chosen hawk_chosen_of_site(const struct hawk_heap *heap,

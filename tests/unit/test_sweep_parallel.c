@@ -98,8 +98,8 @@ TEST(a_header_that_appears_in_a_block_that_was_counted_is_set_aside)
 		sweep_core_open(&changing.core);
 		changing.core.plan.window_bytes = PAGE;
 		check(hawk_block_index_init(&changing.index, heap->size));
-		check(hawk_sweep_beside(changing.core.target, &changing.core.plan, 1, &taker, NULL,
-					NULL, NULL, &result));
+		check(hawk_sweep_parallel(changing.core.target, &changing.core.plan, 1, &taker,
+					  NULL, NULL, NULL, &result));
 		check(hawk_block_index_finish(&changing.index));
 		assert_int_equal(result.blocks, 2);
 		assert_int_equal(result.overlapping, 1);
@@ -134,8 +134,8 @@ TEST(progress_ascends_to_the_end)
 		uint64_t done = 0;
 
 		check(hawk_block_index_init(&index, core.heap->size));
-		check(hawk_sweep_beside(core.target, &core.plan, threads, &taker, note_progress,
-					&done, NULL, &result));
+		check(hawk_sweep_parallel(core.target, &core.plan, threads, &taker, note_progress,
+					  &done, NULL, &result));
 		assert_int_equal(done, result.swept_bytes);
 		hawk_block_index_deinit(&index);
 	}

@@ -4,8 +4,8 @@
  * The blocks that a filter chooses: a bit per block, and sums per site. Code that works on chosen
  * blocks takes these bits; NULL = all blocks.
  */
-#ifndef HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
-#define HAWK_ANALYZER_ANALYSIS_BLOCK_CHOICE_H
+#ifndef HAWK_ANALYZER_ANALYSIS_SELECTION_H
+#define HAWK_ANALYZER_ANALYSIS_SELECTION_H
 
 #include "hawk/heap/heap.h"
 #include "hawk/names/type_words.h"
@@ -13,7 +13,7 @@
 enum { HAWK_BIRTHS = 256 };
 
 /** Which types are wanted. */
-struct hawk_choice_types {
+struct hawk_selector_types {
 	/**
 	 * Returns true if `trace` names a type for all its blocks; `*ret` = that type is wanted.
 	 */
@@ -26,18 +26,18 @@ struct hawk_choice_types {
 };
 
 /** A cheap test before a block is read in full; it decides nearly all blocks. */
-struct hawk_choice_test {
+struct hawk_selector_test {
 	uint64_t size_low, size_high; /**< requested bytes, inclusive; others are not wanted */
 	bool births_matter;           /**< reads headers */
 	bool births[HAWK_BIRTHS];     /**< by birth code: may be wanted */
 	/** NULL = any type; else the first words of blocks are read. */
-	const struct hawk_choice_types *types;
+	const struct hawk_selector_types *types;
 	/** Blocks that pass it, and whose trace does, are wanted: the filter is not asked. */
 	bool decides;
 };
 
 /** Which blocks are wanted. */
-struct hawk_choice_wish {
+struct hawk_selector {
 	/** Sets `*ret` if `block`, which is complete, is wanted. */
 	struct hawk_error *(*filter)(const void *context, const struct hawk_block *block,
 				     bool *ret);
@@ -45,17 +45,17 @@ struct hawk_choice_wish {
 	 * trace may be. */
 	bool (*trace)(const void *context, uint32_t trace);
 	const void *context;
-	const struct hawk_choice_test *test; /**< NULL = none */
+	const struct hawk_selector_test *test; /**< NULL = none */
 };
 
 /**
  * A bit for each number of the index, and for those behind the last one up to a multiple of 64,
- * whose bits are 0: whether the block is wanted (`wish` NULL = all are); `sited`: and of a site.
- * Parts have the bit of their block. Asks in the order of blocks. Caller frees.
+ * whose bits are 0: whether the block is wanted (`selector` NULL = all are); `sited`: and of a
+ * site. Parts have the bit of their block. Asks in the order of blocks. Caller frees.
  */
-struct hawk_error *hawk_choice_bits_make(const struct hawk_heap *heap,
-					 const struct hawk_choice_wish *wish, bool sited,
-					 uint64_t **ret);
+struct hawk_error *hawk_selection_bits_make(const struct hawk_heap *heap,
+					    const struct hawk_selector *selector, bool sited,
+					    uint64_t **ret);
 
 struct hawk_chosen {
 	uint64_t objects;
@@ -78,20 +78,20 @@ struct hawk_chosen hawk_chosen_of_site(const struct hawk_heap *heap,
 /** Returns the sum of `chosen` over all sites; 0 for NULL. */
 struct hawk_chosen hawk_chosen_sum(const struct hawk_heap *heap, const struct hawk_chosen *chosen);
 
-struct hawk_block_choice {
+struct hawk_selection {
 	uint64_t *blocks;          /**< a bit per number of the index; parts have their block's */
 	struct hawk_chosen *sites; /**< for each of the heap's sites */
 };
 
 /** `ret` is to be deinitialized after success only. */
-struct hawk_error *hawk_block_choice_make(const struct hawk_heap *heap,
-					  const struct hawk_choice_wish *wish,
-					  struct hawk_block_choice *ret);
+struct hawk_error *hawk_selection_make(const struct hawk_heap *heap,
+				       const struct hawk_selector *selector,
+				       struct hawk_selection *ret);
 
-/** Accepts a zeroed choice. */
-void hawk_block_choice_deinit(struct hawk_block_choice *choice);
+/** Accepts a zeroed selection. */
+void hawk_selection_deinit(struct hawk_selection *selection);
 
-/** Returns true if `block` is set in `blocks`, the bits of a choice; NULL = all are. */
+/** Returns true if `block` is set in `blocks`, the bits of a selection; NULL = all are. */
 static inline bool hawk_block_is_chosen(const uint64_t *blocks, uint32_t block)
 {
 	return !blocks || blocks[block / 64] >> block % 64 & 1;
