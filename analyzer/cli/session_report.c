@@ -109,7 +109,8 @@ struct hawk_error *hawk_check_addresses(struct hawk_settings *settings)
 
 	for (int i = 0; i < settings->count; i++)
 		if (!hawk_quantity_parse_hex(settings->operands[i], &address))
-			return hawk_error_create(HAWK_ERROR_USAGE, "'%s' is no hexadecimal address",
+			return hawk_error_create(HAWK_ERROR_USAGE,
+						 "'%s' is not a hexadecimal address",
 						 settings->operands[i]);
 	return hawk_check_query(settings);
 }

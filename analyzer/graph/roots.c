@@ -280,11 +280,11 @@ static void report(const struct hawk_sweep_plan *plan, const struct hawk_roots *
 				  "stacks of ended threads may hide leaks");
 	if (told->undumped_bytes)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "roots-undumped",
-				  "the program keeps %s of that out of cores (MADV_DONTDUMP)",
+				  "the program excludes %s of that from cores (MADV_DONTDUMP)",
 				  hawk_quantity_bytes(told->undumped_bytes).text);
 	if (roots->threads_without_stack)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "stack-missing",
-				  "the stack%s of %llu thread%s not there",
+				  "the stack%s of %llu thread%s missing",
 				  roots->threads_without_stack == 1 ? "" : "s",
 				  (unsigned long long)roots->threads_without_stack,
 				  roots->threads_without_stack == 1 ? " is" : "s are");

@@ -13,8 +13,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 static struct hawk_error *refuse_chunks(const struct hawk_block_index *index)
 {
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
-				 "the blocks are spread over more than %llu MiB of heap, which the "
-				 "index of blocks cannot number",
+				 "the blocks are spread over more than %llu MiB of heap, the limit "
+				 "of the block index",
 				 (unsigned long long)index->chunk_max << (HAWK_CHUNK_LOG2 - 20));
 }
 

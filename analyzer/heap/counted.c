@@ -78,8 +78,8 @@ struct hawk_error *hawk_heap_count(struct hawk_target *target, struct hawk_findi
 	name_program(target, heap->table);
 	if (!(hawk_table_header(heap->table)->compatible_flags & HAWK_TABLE_LIVE_COUNTERS))
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "table-not-live",
-				  "this table does not count what was freed: all sizes are those "
-				  "of everything ever allocated");
+				  "this table has no counters of frees: all sizes are totals ever "
+				  "allocated, not live memory");
 	if (!err)
 		err = hawk_site_map_make(heap);
 	if (err)

@@ -244,8 +244,8 @@ static void report_unaccounted(struct hawk_heap *heap, struct hawk_findings *fin
 	if (unaccounted >= UNACCOUNTED_MANY &&
 	    unaccounted > heap->sweep.blocks / UNACCOUNTED_SHARE) {
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, true, "block-missing",
-				  "%s blocks were allocated, not freed, and are not there, beside "
-				  "%s that are: memory was overwritten, or is missing",
+				  "%s blocks that were allocated and not freed were not found (%s "
+				  "were): memory was overwritten or is missing",
 				  hawk_quantity_count(unaccounted).text,
 				  hawk_quantity_count(heap->sweep.blocks).text);
 		return;

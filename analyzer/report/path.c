@@ -127,11 +127,11 @@ static const char *kind_text(const struct hawk_pointer_report *report, uint32_t 
 	default:
 		switch (hawk_leaks_doubt(report->graph)) {
 		case HAWK_LEAKS_HEAPS_DISCARDED:
-			return "perhaps its arena was reset, and it is gone";
+			return "perhaps freed by a reset of its arena";
 		case HAWK_LEAKS_OVERWRITTEN:
 			return "perhaps from a block that was overwritten";
 		default:
-			return "perhaps from memory that is not there";
+			return "perhaps from missing memory";
 		}
 	}
 }

@@ -85,7 +85,7 @@ void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk
 	CLEANUP(text) struct hawk_text advice = {0};
 
 	if (hawk_report_has_tracer(target)) {
-		hawk_screen_heading(screen, "%s: unknown, the trace table is not there", section);
+		hawk_screen_heading(screen, "%s: unknown, the trace table is missing", section);
 		return;
 	}
 	hawk_screen_heading(screen, "%s: unknown, the process was not traced", section);
@@ -100,7 +100,7 @@ static void put_untraced(const struct hawk_report *report, const struct hawk_scr
 {
 	bool traced = hawk_report_has_tracer(report->target);
 
-	hawk_screen_heading(screen, traced ? "Heap: unknown, the trace table is not there"
+	hawk_screen_heading(screen, traced ? "Heap: unknown, the trace table is missing"
 					   : "Heap: unknown, the process was not traced");
 	hawk_screen_paragraph(
 		screen,

@@ -198,7 +198,7 @@ static void append_holder(const struct hawk_suspects_report *suspects,
 		hawk_text_puts(text, " of it is shared by several structures: no one of them alone "
 				     "keeps it alive");
 	else
-		hawk_text_puts(text, " of it is held by what is not known");
+		hawk_text_puts(text, " of it has an unknown holder");
 	if (suspect->holder.top)
 		append_steps(suspects, suspect, text);
 }

@@ -87,8 +87,7 @@ static void put_thread(const struct hawk_whatis *whatis, const struct hawk_scree
 	if (thread->crashed)
 		hawk_output_puts(screen->output, " (the one that crashed)");
 	if (whatis->below_stack_pointer)
-		hawk_output_printf(screen->output,
-				   ", %s bytes below its stack pointer: a dead part\n",
+		hawk_output_printf(screen->output, ", %s bytes below its stack pointer: dead\n",
 				   hawk_quantity_count(sp - whatis->address).text);
 	else if (whatis->has_frame)
 		hawk_output_printf(screen->output, ", in the frame of\n");

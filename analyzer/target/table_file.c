@@ -108,7 +108,7 @@ static struct hawk_error *read_extents(struct hawk_target *target,
 	left = drop_overlapping(target->mappings, count);
 	target->mapping_count = left;
 	report_lost(findings, "table-file-overlap",
-		    "%zu parts of the table file lie over others in memory; they were left out",
+		    "%zu parts of the table file overlap others in memory; they were ignored",
 		    count - left);
 	report_lost(findings, "table-file-cut", "%zu parts of the table file are cut off", cut);
 	return NULL;

@@ -206,7 +206,7 @@ static struct hawk_error *open_arrays(struct hawk_table *table, struct hawk_find
 		if (said > shapes[i].first && said > there)
 			hawk_findings_add(
 				findings, HAWK_FINDING_MISSING, true, "table-records-missing*",
-				"%" PRIu64 " of %" PRIu64 " %s of the trace table are not there",
+				"%" PRIu64 " of %" PRIu64 " %s of the trace table are missing",
 				said - there, said, shapes[i].what);
 	}
 	header->trace_count = table->traces.count ? (uint32_t)table->traces.count : 1;
@@ -426,7 +426,8 @@ struct hawk_error *hawk_table_attach(struct hawk_target *target, struct hawk_tar
 		err = hawk_error_create(HAWK_ERROR_USAGE,
 					"a table file needs no other; --table is for its core");
 	else if (!belong_together(target, table))
-		err = hawk_error_create(HAWK_ERROR_FORMAT, "the table file is not of this process");
+		err = hawk_error_create(HAWK_ERROR_FORMAT,
+					"the table file belongs to another process");
 	if (err)
 		hawk_target_close(table);
 	else

@@ -98,7 +98,7 @@ def link_tracer(root):
     return link(root, os.path.join(folder, "libhawk_tracer.so"), [
         "-shared", "-nostartfiles", f"-Wl,--version-script={source}/hawk_tracer.map",
         "-Wl,-Bsymbolic-functions,-z,nodelete,-z,now,-z,relro,-z,defs",
-        *(os.path.join(objects, f"{os.path.basename(file)}.o") for file in glob.glob(f"{source}/*.c"))])
+        *(os.path.join(objects, f"{os.path.relpath(file, source)}.o") for file in glob.glob(f"{source}/*/*.c"))])
 
 
 def command(root, program, *arguments):

@@ -87,7 +87,7 @@ def check_sinks():
 
 def check_mistakes():
     for line, said in (("blcks", "unknown command 'blcks' (did you mean blocks?)"), ("nonsense", "unknown command"),
-                       ("refs", "refs needs"), ("refs zz", "no hexadecimal address"),
+                       ("refs", "refs needs"), ("refs zz", "not a hexadecimal address"),
                        ("blocks 'x", "quote"), ("blocks >", "file name"), ("blocks |", "read the output"),
                        ("blocks --sysroot /", "open already"), ("blocks --bad", "unknown option --bad"),
                        ("shell x", "unknown command 'shell'; help"), ("run true", "unknown command"),

@@ -224,7 +224,7 @@ def check_core_with_table():
     hawk.check_counters(analysis, "core and table file")
     hawk.expect_equal(live_of(analysis, "make_kept"), 10, "make_kept")
     done = hawk.run([hawk.CORE, "analyze", "--table", os.path.join(folder, "exec"), core])
-    hawk.expect(done.returncode == hawk.EXIT_UNREADABLE and "not of this process" in done.stderr,
+    hawk.expect(done.returncode == hawk.EXIT_UNREADABLE and "belongs to another process" in done.stderr,
                 f"{done.returncode} {done.stderr}")
 
 

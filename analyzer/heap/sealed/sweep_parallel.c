@@ -203,8 +203,8 @@ static void report_findings(const struct hawk_sweep_result *result, struct hawk_
 				  (unsigned long long)result->overlapping);
 	if (result->implausible)
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "block-implausible",
-				  "%llu sealed headers have a size, trace, birth or alignment that "
-				  "cannot be and were left out",
+				  "%llu sealed headers have an impossible size, trace, birth or "
+				  "alignment and were left out",
 				  (unsigned long long)result->implausible);
 	if (result->clipped)
 		hawk_findings_add(findings, HAWK_FINDING_MISSING, false, "block-clipped",

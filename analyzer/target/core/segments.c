@@ -439,18 +439,18 @@ static void report_claims(const struct claims *claims, struct hawk_findings *fin
 {
 	if (claims->unclaimed)
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "segments-unclaimed",
-				  "%s of the core belong to no segment: headers are damaged, and "
+				  "no segment covers %s of the core: headers are damaged, and "
 				  "memory is missing",
 				  hawk_quantity_bytes(claims->unclaimed).text);
 	if (claims->shared)
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "segments-twice",
-				  "%s of the core belong to several segments: headers are damaged, "
-				  "and memory is not what it was",
+				  "several segments claim %s of the core: headers are damaged, and "
+				  "contents of memory are unreliable",
 				  hawk_quantity_bytes(claims->shared).text);
 	if (claims->strange)
 		hawk_findings_add(findings, HAWK_FINDING_DAMAGE, true, "segments-strange",
-				  "%" PRIu64 " of the core's segments have addresses that do not "
-				  "fit: headers are damaged, and memory is missing",
+				  "%" PRIu64 " of the core's segments have inconsistent addresses: "
+				  "headers are damaged, and memory is missing",
 				  claims->strange);
 }
 

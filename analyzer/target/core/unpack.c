@@ -93,7 +93,7 @@ static struct hawk_error *check_length(const struct unpacking *unpacking, size_t
 		return NULL;
 	return hawk_error_create(HAWK_ERROR_UNSUPPORTED,
 				 "is compressed, and unpacks into more than %" PRIu64
-				 " KiB, the most that a file may have here (ulimit -f, or a TiB)",
+				 " KiB, the largest file allowed here (ulimit -f, or 1 TiB)",
 				 unpacking->bytes_max >> 10);
 }
 
