@@ -154,14 +154,6 @@ static void tell(void *context, const struct hawk_progress *progress)
 		     progress->in_bytes);
 }
 
-void hawk_bar_show_bytes(void *context, const char *stage, uint64_t done, uint64_t all)
-{
-	struct hawk_bar *bar = context;
-
-	if (is_due(bar))
-		draw(bar, stage, done, all, true);
-}
-
 void hawk_bar_begin(struct hawk_bar *bar, bool quiet)
 {
 	hawk_bar_clear(bar);

@@ -38,9 +38,6 @@ void hawk_bar_clear(struct hawk_bar *bar);
 /** To be called before an answer's `bytes` are written to `fd`. */
 void hawk_bar_before_output(struct hawk_bar *bar, int fd, const char *bytes, size_t size);
 
-/** A callback of old shape: `bar` is the context. */
-void hawk_bar_show_bytes(void *bar, const char *stage, uint64_t done, uint64_t all);
-
 /** For a handler of signals that ends the program: takes the line away, whose ever it is. */
 void hawk_bar_give_up(void);
 

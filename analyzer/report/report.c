@@ -80,7 +80,7 @@ bool hawk_report_has_tracer(const struct hawk_target *target)
 }
 
 void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk_screen *screen,
-			     const char *section, const char *query)
+			     const char *section, const char *goal)
 {
 	CLEANUP(text) struct hawk_text advice = {0};
 
@@ -92,7 +92,7 @@ void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk
 	hawk_text_printf(&advice,
 			 "To %s next time, start the program under the tracer: hawk-core run -- "
 			 "PROGRAM ARGUMENTS",
-			 query);
+			 goal);
 	hawk_screen_paragraph(screen, hawk_text_string(&advice), 2, 2);
 }
 

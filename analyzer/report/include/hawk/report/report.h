@@ -47,9 +47,9 @@ struct hawk_error *hawk_report_json(const struct hawk_report *report, struct haw
 bool hawk_report_has_tracer(const struct hawk_target *target);
 
 /** Prints, in place of a section that needs a table, "Leaks: unknown, the process was not traced",
- * and how to `query` ("find leaks") next time. */
+ * and how to reach `goal` ("find leaks") next time. */
 void hawk_report_put_unknown(const struct hawk_target *target, const struct hawk_screen *screen,
-			     const char *section, const char *query);
+			     const char *section, const char *goal);
 
 /* The sections of the text, also of use to other verbs. */
 void hawk_report_process(const struct hawk_report *report, const struct hawk_screen *screen);
