@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "hawk/base/cleanup.h"
-#include "hawk/report/json.h"
+#include "hawk/output/json.h"
 #include "hawk/base/text.h"
 #include "hawk/base/utf8.h"
 #include "state.h"

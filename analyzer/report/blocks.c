@@ -12,7 +12,7 @@
 #include "hawk/analysis/block_order.h"
 #include "hawk/base/cleanup.h"
 #include "hawk/names/function_name.h"
-#include "hawk/report/json.h"
+#include "hawk/output/json.h"
 #include "hawk/base/ranking.h"
 #include "hawk/report/report.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "hawk/names/function_name.h"
-#include "hawk/report/json.h"
+#include "hawk/output/json.h"
 #include "hawk/base/utf8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk/report/json.h"
+#include "hawk/output/json.h"
 
 /** A writer into memory; each test begins and ends it once or several times. */
 static struct hawk_output output;

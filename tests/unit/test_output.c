@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "test.h"
-#include "hawk/report/output.h"
+#include "hawk/output/output.h"
 
 enum { LINES = 100000, LINE_BYTES = 8 };
 

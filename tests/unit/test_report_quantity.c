@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "test.h"
-#include "hawk/report/output.h"
+#include "hawk/output/output.h"
 #include "hawk/base/quantity.h"
 
 TEST(sizes_are_printed_in_binary_units)

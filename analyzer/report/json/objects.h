@@ -9,7 +9,7 @@
 
 #include "hawk/base/findings.h"
 #include "hawk/analysis/groups.h"
-#include "hawk/report/json.h"
+#include "hawk/output/json.h"
 #include "hawk/graph/reach.h"
 #include "hawk/names/root_name.h"
 #include "hawk/names/stack.h"

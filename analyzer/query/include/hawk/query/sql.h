@@ -10,7 +10,7 @@
 
 #include "hawk/names/block_type.h"
 #include "hawk/graph/dominators.h"
-#include "hawk/report/output.h"
+#include "hawk/output/output.h"
 #include "hawk/names/root_name.h"
 #include "hawk/analysis/site_freed.h"
 

@@ -9,7 +9,7 @@
 #define HAWK_ANALYZER_REPORT_BLOCKS_H
 
 #include "hawk/analysis/block_filter.h"
-#include "hawk/report/output.h"
+#include "hawk/output/output.h"
 
 struct hawk_report_blocks;
 

@@ -9,7 +9,7 @@
 #include "hawk/analysis/leak_selection.h"
 #include "hawk/analysis/leak_leaders.h"
 #include "hawk/names/root_name.h"
-#include "hawk/report/json.h"
+#include "hawk/output/json.h"
 #include "hawk/report/screen.h"
 
 /** What is reported. Nothing here is owned. */

@@ -9,7 +9,7 @@
 
 #include "hawk/analysis/selection.h"
 #include "hawk/analysis/block_filter.h"
-#include "hawk/report/json.h"
+#include "hawk/output/json.h"
 #include "hawk/analysis/path_targets.h"
 #include "hawk/analysis/referrers.h"
 #include "hawk/analysis/retained.h"

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "hawk/report/output.h"
+#include "hawk/output/output.h"
 #include "hawk/names/stack.h"
 #include "hawk/base/text.h"
 

@@ -3,7 +3,7 @@
  * @file
  * The streaming JSON writer.
  */
-#include "hawk/report/json.h"
+#include "hawk/output/json.h"
 
 #include <assert.h>
 #include <math.h>

@@ -8,13 +8,13 @@
  * own and are written as they are. Containers in the first `lines` levels put each element on its
  * own line, for line tools.
  */
-#ifndef HAWK_ANALYZER_REPORT_JSON_H
-#define HAWK_ANALYZER_REPORT_JSON_H
+#ifndef HAWK_ANALYZER_OUTPUT_JSON_H
+#define HAWK_ANALYZER_OUTPUT_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hawk/report/output.h"
+#include "hawk/output/output.h"
 
 enum { HAWK_JSON_DEPTH_MAX = 32 };
 

@@ -3,7 +3,7 @@
  * @file
  * The buffered output.
  */
-#include "hawk/report/output.h"
+#include "hawk/output/output.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
  * Keeps the first write error and drops all later output; callers check once, with
  * hawk_output_finish(). Numbers are formatted by hand, without printf's parsing.
  */
-#ifndef HAWK_ANALYZER_REPORT_OUTPUT_H
-#define HAWK_ANALYZER_REPORT_OUTPUT_H
+#ifndef HAWK_ANALYZER_OUTPUT_OUTPUT_H
+#define HAWK_ANALYZER_OUTPUT_OUTPUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
