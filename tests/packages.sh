@@ -20,6 +20,8 @@ libiberty-dev file:/usr/include/libiberty/demangle.h
 libcmocka-dev pc:cmocka
 libsqlite3-dev pc:sqlite3
 libedit-dev pc:libedit
+libprotobuf-c-dev pc:libprotobuf-c
+protobuf-c-compiler command:protoc-c
 '
 # Without these most of the tests cannot run.
 hawk_packages_test='

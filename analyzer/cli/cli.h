@@ -59,6 +59,9 @@ struct hawk_settings {
 	const char *kinds;      /**< of leaks: "definite,possible" */
 	const char *heuristics; /**< "stdstring,newarray" */
 	int rows;               /**< table, csv, json */
+	int format;             /**< of export */
+	int what;               /**< live, total, lost */
+	bool plumbing;
 	bool folded;
 	bool dot;
 	bool no_suspects;
@@ -175,6 +178,7 @@ extern const struct hawk_verb hawk_verb_sites;
 extern const struct hawk_verb hawk_verb_schema;
 extern const struct hawk_verb hawk_verb_growth;
 extern const struct hawk_verb hawk_verb_sql;
+extern const struct hawk_verb hawk_verb_export;
 extern const struct hawk_verb hawk_verb_shell;
 extern const struct hawk_verb hawk_verb_help;
 

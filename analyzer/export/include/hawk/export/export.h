@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Writers of foreign formats. Each reads a finished profile and writes to an output, whose first
+ * error is the output's; a writer itself can only run out of memory. docs/export.md says which
+ * reader was tried with which format.
+ */
+#ifndef HAWK_ANALYZER_EXPORT_H
+#define HAWK_ANALYZER_EXPORT_H
+
+#include "hawk/output/output.h"
+#include "hawk/profile/profile.h"
+
+/** What is written. */
+struct hawk_export {
+	const struct hawk_profile *profile;
+	const struct hawk_process *process;
+	const char *source; /**< path of the core; NULL = a process */
+	uint64_t end_ns;    /**< CLOCK_REALTIME of the process's end; 0 = not known */
+	uint64_t life_ns;   /**< from the tracer's start to that; 0 = not known */
+	uint32_t column;    /**< of formats that hold a single one */
+};
+
+struct hawk_error *hawk_export_pprof(const struct hawk_export *export, struct hawk_output *output);
+
+/** "main;serve;make_cell 4711": root first. Values that are not above 0 are left out. */
+struct hawk_error *hawk_export_folded(const struct hawk_export *export, struct hawk_output *output);
+
+struct hawk_error *hawk_export_speedscope(const struct hawk_export *export,
+					  struct hawk_output *output);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * Profiles of sites: live and allocated memory, and what was lost, by stack.
+ */
+#include "hawk/profile/sources.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { ID_BYTES = 17 };
+
+/** Columns of sites, in Go's order; a heap without counters has the last two alone. */
+static const struct hawk_profile_column site_columns[] = {
+	{"alloc_objects", "count"},
+	{"alloc_space", "bytes"},
+	{"inuse_objects", "count"},
+	{"inuse_space", "bytes"},
+};
+enum { ALLOC_COLUMNS = 2, SITE_COLUMNS = 4 };
+
+static const struct hawk_profile_column lost_columns[] = {
+	{"lost_objects", "count"},
+	{"lost_space", "bytes"},
+};
+enum { LOST_COLUMNS = 2 };
+
+struct maker {
+	const struct hawk_heap *heap;
+	struct hawk_symbols *symbols;
+	const struct hawk_profile_style *style;
+	struct hawk_profile *profile;
+	struct hawk_stack stack;
+};
+
+static const char *innermost_scope(const struct hawk_heap *heap, uint32_t trace)
+{
+	uint32_t label = heap->table ? hawk_table_scope(heap->table, trace) : 0;
+
+	return label ? hawk_table_label(heap->table, label)->name : NULL;
+}
+
+/** The step of the site's stack, and what is known of the site beside it. */
+static uint32_t step_of(struct maker *maker, uint32_t number, struct hawk_profile_labels *labels)
+{
+	const struct hawk_site *site = &maker->heap->sites[number];
+	struct hawk_profile *profile = maker->profile;
+	char id[ID_BYTES];
+
+	snprintf(id, sizeof(id), "%016" PRIx64, site->id);
+	hawk_stack_of_trace(maker->symbols, maker->heap->table, site->trace, &maker->stack);
+	*labels = (struct hawk_profile_labels){
+		.site = hawk_profile_string(profile, id),
+		.type = hawk_profile_string(profile, maker->stack.type),
+		.scope = hawk_profile_string(profile, innermost_scope(maker->heap, site->trace)),
+	};
+	if (!maker->stack.count)
+		return hawk_profile_note(profile, 0, HAWK_PROFILE_NOTE,
+					 hawk_site_no_stack(maker->heap, number));
+	return hawk_profile_stack(profile, 0, &maker->stack,
+				  maker->style->plumbing ? 0
+							 : hawk_stack_telling_line(&maker->stack));
+}
+
+static void add_site(struct maker *maker, uint32_t number, unsigned skipped)
+{
+	const struct hawk_site *site = &maker->heap->sites[number];
+	const int64_t values[SITE_COLUMNS] = {
+		hawk_profile_value(site->alloc_objects),
+		hawk_profile_value(site->alloc_bytes),
+		hawk_profile_value(site->inuse_objects),
+		hawk_profile_value(site->inuse_bytes),
+	};
+	struct hawk_profile_labels labels;
+	uint32_t step = step_of(maker, number, &labels);
+
+	hawk_profile_add(maker->profile, step, &labels, values + skipped);
+}
+
+static int64_t lacking(uint64_t whole, int64_t have)
+{
+	int64_t value = hawk_profile_value(whole);
+
+	return value > have ? value - have : 0;
+}
+
+/** What estimates lack to the exact totals. Where they are too high, nothing is to be added. */
+static void add_rest(struct maker *maker, unsigned skipped)
+{
+	const struct hawk_heap *heap = maker->heap;
+	const uint64_t whole[SITE_COLUMNS] = {
+		heap->totals.alloc_objects,
+		heap->totals.alloc_bytes,
+		heap->sweep.blocks,
+		heap->sweep.bytes,
+	};
+	int64_t values[SITE_COLUMNS], any = 0;
+
+	for (uint32_t i = 0; i < SITE_COLUMNS - skipped; i++) {
+		values[i] = lacking(whole[i + skipped], hawk_profile_total(maker->profile, i));
+		any |= values[i];
+	}
+	if (any)
+		hawk_profile_add(
+			maker->profile,
+			hawk_profile_note(maker->profile, 0, HAWK_PROFILE_NOTE, "(not sampled)"),
+			NULL, values);
+}
+
+/** Module 1 is the program, even if no stack leads there: readers take it for the one profiled. */
+static void add_program(struct maker *maker)
+{
+	size_t count;
+	const struct hawk_module *modules = hawk_target_modules(maker->heap->target, &count);
+
+	for (size_t i = 0; i < count; i++)
+		if (modules[i].main) {
+			struct hawk_symbol_module module = hawk_symbol_module_of(&modules[i]);
+
+			hawk_profile_module(maker->profile, &module);
+			return;
+		}
+}
+
+static struct hawk_error *finish(struct maker *maker, struct hawk_profile **ret)
+{
+	struct hawk_error *err = hawk_profile_finish(maker->profile);
+
+	hawk_stack_deinit(&maker->stack);
+	if (err)
+		hawk_profile_destroy(maker->profile);
+	else
+		*ret = maker->profile;
+	return err;
+}
+
+struct hawk_error *hawk_profile_of_sites(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+					 const struct hawk_site_list *list, bool filtered,
+					 const struct hawk_profile_style *style,
+					 struct hawk_profile **ret)
+{
+	struct maker maker = {.heap = heap, .symbols = symbols, .style = style};
+	unsigned skipped = heap->knows & HAWK_HEAP_STACKS ? 0 : ALLOC_COLUMNS;
+	struct hawk_error *err =
+		hawk_profile_create(site_columns + skipped, SITE_COLUMNS - skipped, &maker.profile);
+
+	if (err)
+		return err;
+	maker.profile->what = "live";
+	maker.profile->shown_column = SITE_COLUMNS - 1 - skipped;
+	maker.profile->estimated = heap->sample_mean != 0;
+	maker.profile->sample_mean = heap->sample_mean;
+	add_program(&maker);
+	for (size_t i = 0; i < list->count; i++)
+		add_site(&maker, list->sites[i], skipped);
+	if (heap->sample_mean && !filtered)
+		add_rest(&maker, skipped);
+	return finish(&maker, ret);
+}
+
+static const char *const kind_names[HAWK_REACH_KINDS] = {
+	[HAWK_REACH_REACHABLE] = "still_reachable",
+	[HAWK_REACH_POSSIBLY] = "possibly_lost",
+	[HAWK_REACH_DEFINITELY_LOST] = "definitely_lost",
+	[HAWK_REACH_INDIRECTLY_LOST] = "indirectly_lost",
+};
+
+static void add_record(struct maker *maker, const struct hawk_leak_record *record)
+{
+	const int64_t values[LOST_COLUMNS] = {
+		hawk_profile_value(record->objects),
+		hawk_profile_value(record->bytes),
+	};
+	struct hawk_profile_labels labels = {0};
+	uint32_t step = record->site < maker->heap->site_count
+				? step_of(maker, record->site, &labels)
+				: hawk_profile_note(maker->profile, 0, HAWK_PROFILE_NOTE,
+						    hawk_site_no_stack(maker->heap, record->site));
+
+	labels.kind = hawk_profile_string(maker->profile, kind_names[record->kind]);
+	hawk_profile_add(maker->profile, step, &labels, values);
+}
+
+struct hawk_error *hawk_profile_of_leaks(const struct hawk_heap *heap, struct hawk_symbols *symbols,
+					 const struct hawk_leaks *leaks, unsigned kinds,
+					 const struct hawk_profile_style *style,
+					 struct hawk_profile **ret)
+{
+	struct maker maker = {.heap = heap, .symbols = symbols, .style = style};
+	struct hawk_error *err = hawk_profile_create(lost_columns, LOST_COLUMNS, &maker.profile);
+
+	if (err)
+		return err;
+	maker.profile->what = "lost";
+	maker.profile->shown_column = LOST_COLUMNS - 1;
+	add_program(&maker);
+	for (size_t i = 0; i < leaks->count; i++)
+		if (kinds >> leaks->records[i].kind & 1)
+			add_record(&maker, &leaks->records[i]);
+	return finish(&maker, ret);
+}
