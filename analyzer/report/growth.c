@@ -369,7 +369,7 @@ static void put_json_site(const struct hawk_growth_report *report, uint32_t inde
 	put_bins(json, "born_bytes", facts.born_bytes);
 	hawk_report_json_reach(&facts, json);
 	hawk_report_json_retained(report->retained ? &report->retained[index] : NULL, false, json);
-	hawk_report_json_site_frames(report->pointers, index, json);
+	hawk_report_json_site_stack(report->pointers, index, json);
 	hawk_json_object_end(json);
 }
 

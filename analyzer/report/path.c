@@ -185,8 +185,7 @@ static void put_json_step(const struct hawk_pointer_report *report, const struct
 					 pointer.offset);
 		hawk_json_put_boolean(json, "interior", pointer.interior);
 	}
-	hawk_report_json_site_frames(report, hawk_heap_site_at(report->heap, path->blocks[i]),
-				     json);
+	hawk_report_json_site_stack(report, hawk_heap_site_at(report->heap, path->blocks[i]), json);
 	hawk_json_object_end(json);
 }
 

@@ -96,10 +96,10 @@ void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t n
 			     report->types ? hawk_block_type(report->types, &block) : NULL);
 }
 
-void hawk_report_json_site_frames(const struct hawk_pointer_report *report, uint32_t site,
-				  struct hawk_json *json)
+void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint32_t site,
+				 struct hawk_json *json)
 {
-	hawk_json_put_site_frames(json, report->symbols, report->heap, site);
+	hawk_json_put_site_stack(json, report->symbols, report->heap, site);
 }
 
 void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,

@@ -183,7 +183,7 @@ static void put_json_groups(const struct hawk_pointer_report *report, const stru
 		hawk_json_put_integer(json, "interior", group->interior);
 		hawk_json_put_address(json, "example",
 				      hawk_block_start(&report->heap->index, group->example));
-		hawk_report_json_site_frames(report, group->site, json);
+		hawk_report_json_site_stack(report, group->site, json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

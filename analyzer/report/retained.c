@@ -99,7 +99,7 @@ void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
 		hawk_json_put_integer(json, "objects", blocks.objects);
 		hawk_json_put_integer(json, "shallow_bytes", blocks.bytes);
 		hawk_report_json_retained(&report->retained[site], is_exact(report, site), json);
-		hawk_report_json_site_frames(report, site, json);
+		hawk_report_json_site_stack(report, site, json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

@@ -234,7 +234,7 @@ static void put_json_nodes(const struct hawk_pointer_report *report,
 		hawk_json_put_site(json, "site", report->heap, list->sites[i]);
 		hawk_json_put_integer(json, "inuse_objects", blocks.objects);
 		hawk_json_put_integer(json, "inuse_bytes", blocks.bytes);
-		hawk_report_json_site_frames(report, list->sites[i], json);
+		hawk_report_json_site_stack(report, list->sites[i], json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);

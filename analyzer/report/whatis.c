@@ -185,7 +185,7 @@ static void put_json_block(const struct hawk_report *report, const struct hawk_w
 	hawk_json_put_string(json, "type", whatis->type);
 	hawk_json_put_scope_path(json, "scopes", heap->table,
 				 block->trace ? hawk_table_scope(heap->table, block->trace) : 0);
-	hawk_json_put_frames(json, &stack);
+	hawk_json_put_stack(json, &stack);
 	hawk_stack_deinit(&stack);
 	hawk_json_object_end(json);
 }
@@ -203,7 +203,7 @@ static void put_json_thread(const struct hawk_whatis *whatis, struct hawk_json *
 	hawk_json_put_integer(json, "tid", whatis->thread->tid);
 	hawk_json_put_boolean(json, "dead_part", whatis->below_stack_pointer);
 	hawk_json_put_integer_if(json, "frame", whatis->has_frame, whatis->frame);
-	hawk_json_put_frames(json, &stack);
+	hawk_json_put_stack(json, &stack);
 	hawk_json_object_end(json);
 }
 
@@ -246,7 +246,7 @@ void hawk_report_whatis_json(const struct hawk_report *report, const struct hawk
 	hawk_json_init(&json, output, 2);
 	hawk_json_object(&json);
 	hawk_json_put_string(&json, "schema", "hawk-core/whatis");
-	hawk_json_put_integer(&json, "version", 1);
+	hawk_json_put_integer(&json, "version", HAWK_JSON_VERSION);
 	hawk_json_put_array(&json, "addresses");
 	for (size_t i = 0; i < count; i++) {
 		hawk_json_object(&json);
@@ -259,6 +259,7 @@ void hawk_report_whatis_json(const struct hawk_report *report, const struct hawk
 		hawk_json_object_end(&json);
 	}
 	hawk_json_array_end(&json);
+	hawk_json_put_frame_table(&json);
 	hawk_json_put_findings(&json, report->findings);
 	hawk_json_object_end(&json);
 	hawk_json_finish(&json);

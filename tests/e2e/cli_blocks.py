@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """hawk-core blocks and whatis: every block, chosen by its properties, and what lies at addresses."""
 
-import json
 
 from support import cli_world, hawk
 
@@ -9,9 +8,9 @@ KEYS = ["address", "size", "state", "site", "age_seconds", "kind", "type"]
 
 
 def whatis(*addresses, options=()):
-    document = json.loads(hawk.text_of("whatis", "--json", *options, core, *(
+    document = hawk.parse(hawk.text_of("whatis", "--json", *options, core, *(
         address if isinstance(address, str) else hex(address) for address in addresses)))
-    hawk.expect_equal((document["schema"], document["version"]), ("hawk-core/whatis", 1), "schema")
+    hawk.expect_equal((document["schema"], document["version"]), ("hawk-core/whatis", 2), "schema")
     return document["addresses"]
 
 
@@ -132,7 +131,7 @@ def check_whatis_dead():
                                        environment=hawk.tracer_environment(allocator))
     done = hawk.run([hawk.CORE, "whatis", "--json", dead_core, hex(found["freed"] + 100),
                      hex(found["kept"])])
-    freed, kept = (address["block"] for address in json.loads(done.stdout)["addresses"])
+    freed, kept = (address["block"] for address in hawk.parse(done.stdout)["addresses"])
     hawk.expect_equal((freed["state"], freed["address"]), ("dead", hex(found["freed"])), "freed")
     hawk.expect_equal(freed["frames"][0]["function"], "make", "its stack")
     hawk.expect("size" not in freed, "its size is gone")

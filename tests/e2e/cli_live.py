@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """analyze --pid and whatis --pid: the answer of a running process, which goes on in any case."""
 
-import json
 import os
 import re
 import signal
@@ -37,7 +36,7 @@ def tool(*arguments):
 def check_answer(pid):
     done = tool("analyze", "--json", "--pid", str(pid))
     hawk.expect_equal((done.returncode, done.stderr), (0, ""), "analyze --pid")
-    analysis = json.loads(done.stdout)
+    analysis = hawk.parse(done.stdout)
     process = analysis["process"]
     hawk.expect_equal((process["live"], process["pid"], process["signal"]), (True, pid, None),
                       "process")
@@ -78,7 +77,7 @@ def check_whatis(pid, places):
     done = tool("whatis", "--json", "--pid", str(pid), hex(places["large"]), hex(places["stack"]),
                 hex(places["table"]))
     hawk.expect_equal(done.returncode, 0, "whatis --pid")
-    large, stack, table = json.loads(done.stdout)["addresses"]
+    large, stack, table = hawk.parse(done.stdout)["addresses"]
     hawk.expect_equal(large["block"]["size"], 300000, "block")
     hawk.expect("wait_forever" in (stack["thread"]["frames"][0]["function"] or ""), "stack")
     hawk.expect_equal(table["module"]["symbol"], "table", "symbol")

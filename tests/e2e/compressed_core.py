@@ -23,7 +23,7 @@ def ask(path, verb, *arguments, **options):
 def answer(done):
     """The JSON without the name of the file, and without how much was read: unpacked, a page of zeros
     is a hole."""
-    parsed = json.loads(done.stdout)
+    parsed = hawk.parse(done.stdout)
     parsed.pop("source", None)
     text = re.sub(r'"scanned_bytes": \d+', "", json.dumps(parsed))
     for name in names:
@@ -51,7 +51,7 @@ def check_cut(packed, what):
     """Most of the file: its blocks are there, and what is missing is said."""
     done = ask(hawk.cut(packed, os.path.getsize(packed) - 8), "analyze", "--json")
     hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{what}, cut off")
-    keys = [item["key"] for item in json.loads(done.stdout)["missing"]]
+    keys = [item["key"] for item in hawk.parse(done.stdout)["missing"]]
     hawk.expect("core-unpack" in keys, f"{what}, cut off: {keys}")
     done = ask(hawk.cut(packed, 12), "analyze")
     hawk.expect_equal(done.returncode, hawk.EXIT_UNREADABLE, f"12 bytes of {what}")

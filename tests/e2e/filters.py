@@ -4,7 +4,6 @@
 what all blocks have, and as many blocks are meant as `blocks` lists."""
 
 import collections
-import json
 
 from support import hawk, holder_world
 
@@ -19,7 +18,7 @@ def text_of(verb, *arguments):
 
 
 def ask(verb, *arguments):
-    return json.loads(text_of(verb, "--json", *arguments))
+    return hawk.parse(text_of(verb, "--json", *arguments))
 
 
 def sums(verb, *arguments):

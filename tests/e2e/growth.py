@@ -2,7 +2,6 @@
 # ctest: serial
 """growth, on a program that leaks, caches, churns, and fills at start-up and in a burst."""
 
-import json
 import os
 import shutil
 import time
@@ -151,7 +150,7 @@ def check_living():
     done = hawk.run([hawk.CORE, "growth", "--json", "--pid", str(process.pid)])
     if done.returncode == hawk.EXIT_UNREADABLE:
         return
-    parsed = json.loads(done.stdout)
+    parsed = hawk.parse(done.stdout)
     hawk.expect_equal(parsed["life"]["end"], "now", "alive")
     hawk.expect(6 < parsed["life_seconds"] < 100 and parsed["life"]["clock_seconds"] < 2,
                 f"alive: {parsed['life']}")

@@ -66,7 +66,7 @@ def ask_all(data, what, codes=CODES):
 def document(path, verb, *arguments):
     done = run(path, [*verb, "--json"], *arguments)
     hawk.expect_equal(done.returncode, hawk.EXIT_PARTIAL, f"{verb}: {done.stderr[-200:]}")
-    return json.loads(done.stdout or "{}")
+    return hawk.parse(done.stdout or "{}")
 
 
 def check_nothing_lost(path, what, key, *ways):

@@ -3,7 +3,6 @@
 takes about as many reads as the process has pages, and the answer is that of a core of it; of a process
 that is killed meanwhile there is none."""
 
-import json
 import os
 import re
 import subprocess
@@ -29,7 +28,7 @@ def ask(source, *arguments, **options):
     if "not permitted" in done.stderr:
         hawk.skip("processes may not be attached to here")
     hawk.expect_equal((done.returncode, done.stderr), (0, ""), " ".join(arguments))
-    return json.loads(done.stdout)
+    return hawk.parse(done.stdout)
 
 
 def check_reads(pid, counter, file, *arguments):

@@ -4,7 +4,6 @@ other threads do. Where no header was overwritten nothing may say so, also in fo
 the parent's other threads never end."""
 
 import glob
-import json
 import os
 import subprocess
 
@@ -46,7 +45,7 @@ def leaks(what, *arguments):
     done = hawk.run([hawk.CORE, "leaks", "--json", *arguments])
     if not hawk.expect(done.stdout.startswith("{"), f"{what}: {done.stdout} {done.stderr}"):
         return None
-    return json.loads(done.stdout)
+    return hawk.parse(done.stdout)
 
 
 def check_idle(what, *arguments):

@@ -10,7 +10,7 @@ from support import hawk
 
 
 def check_contract():
-    hawk.expect_equal((plain["schema"], plain["version"]), ("hawk-core/analyze", 1), "schema")
+    hawk.expect_equal((plain["schema"], plain["version"]), ("hawk-core/analyze", 2), "schema")
     heap = plain["heap"]
     hawk.expect_equal(heap["inuse_objects"], len(blocks), "blocks")
     hawk.expect_equal(heap["inuse_bytes"], sum(block["size"] for block in blocks), "bytes")
@@ -72,7 +72,7 @@ def check_filters():
 def whatis(*addresses):
     done = hawk.run([hawk.CORE, "whatis", "--json", core, *addresses])
     hawk.expect(done.returncode in (0, 4), f"whatis: exit code {done.returncode} {done.stderr!r}")
-    return json.loads(done.stdout)["addresses"]
+    return hawk.parse(done.stdout)["addresses"]
 
 
 def check_whatis():

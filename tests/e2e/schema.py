@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """schema, on a program that knows its structs, overwrites some of them, and says which."""
 
-import json
 import re
 import subprocess
 
@@ -244,7 +243,7 @@ def check_text(core, sites):
 def check_type_of_all_sites(core):
     """--type chooses blocks of all sites, where none is named."""
     done = hawk.run([hawk.CORE, "schema", "--json", "--type=.", core])
-    found = json.loads(done.stdout)
+    found = hawk.parse(done.stdout)
     of_type = [block for block in hawk.blocks(core) if block["type"]]
     hawk.expect_equal((done.returncode, found["site"], found["objects"], found["frames"]),
                       (0, None, len(of_type), []), "all blocks of a type")
@@ -279,7 +278,7 @@ known = sites_of(good)
 check_record(good, known["make_record"][0])
 check_objects(good, known)
 check_arrays(good, known)
-check_outliers(bad, json.loads(said.stdout), sites_of(bad))
+check_outliers(bad, hawk.parse(said.stdout), sites_of(bad))
 check_text(good, known)
 check_text(bad, known)
 check_type_of_all_sites(good)

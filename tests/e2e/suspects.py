@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of analyze: the few sites that explain most of the memory, and what to ask next."""
 
-import json
 import os
 import re
 import shutil
@@ -95,7 +94,7 @@ def check_commands():
         source = f"./{name}" if name.startswith("-") else name
         done = subprocess.run([hawk.CORE, "analyze", "--json", "--", name], cwd=place,
                               capture_output=True, text=True, check=False)
-        commands = [suspect["next"] for suspect in json.loads(done.stdout)["suspects"]]
+        commands = [suspect["next"] for suspect in hawk.parse(done.stdout)["suspects"]]
         hawk.expect(commands and all(command.isprintable() and command.isascii()
                                      for command in commands), f"{source}: {commands}")
         done = subprocess.run([hawk.CORE, "analyze", "--", name], cwd=place, capture_output=True,

@@ -247,7 +247,7 @@ def check_core_with_younger_table():
             process.send_signal(signal.SIGUSR1)
             process.stdout.readline()
         done = hawk.run([hawk.CORE, "leaks", "--json", "--exit-code=0", "--table", os.path.join(folder, "growing"), core])
-        document = json.loads(done.stdout)
+        document = hawk.parse(done.stdout)
         keys = [item["key"] for item in document["missing"] + document["damage"]]
         hawk.expect_equal((done.returncode, "block-missing" in keys, "block-unaccounted" in keys), (0, False, False),
                           f"{when}: {keys}")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stacks begin where the program's own code does, and no two listed sites look the same."""
 
-import json
 import re
 import subprocess
 
@@ -171,7 +170,7 @@ def check_types(core, output):
             hawk.expect(re.search(pattern, text, re.M), f"type in {verb} {address}: {text}")
     text = hawk.run([hawk.CORE, "blocks", "--function=make_buttons", core]).stdout
     hawk.expect_equal(len(re.findall(r"  shop::Button$", text, re.M)), 2, f"types in blocks: {text}")
-    document = json.loads(hawk.run([hawk.CORE, "whatis", "--json", core, plain]).stdout)
+    document = hawk.parse(hawk.run([hawk.CORE, "whatis", "--json", core, plain]).stdout)
     hawk.expect_equal(document["addresses"][0]["block"]["type"], "shop::Button", "type in whatis --json")
 
 

@@ -59,7 +59,7 @@ def check_most_is_used():
 
 def check_file(path, capped):
     done = hawk.run([hawk.CORE, "analyze", "--json", "--top", "1", path])
-    analysis = json.loads(done.stdout)
+    analysis = hawk.parse(done.stdout)
     hawk.expect(not analysis["partial"] and not analysis["missing"], f"{analysis['missing']}")
     hawk.expect_equal((analysis["heap"]["dropped"], analysis["heap"]["inuse_objects"]),
                       (capped["dropped"], capped["allocations"] - capped["frees"]), path)

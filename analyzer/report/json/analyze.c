@@ -2,7 +2,7 @@
 /**
  * @file
  * The JSON document of `hawk-core analyze`. Its prose twin is docs/json.md, its schema
- * docs/schema/analyze-1.json: change them together, and add keys only.
+ * docs/schema/analyze-2.json: change them together, and add keys only.
  */
 #include "objects.h"
 #include "hawk/report/report.h"
@@ -33,7 +33,7 @@ static void put_threads(const struct hawk_report *report, struct hawk_json *json
 		hawk_json_put_boolean(json, "complete", stack.end == HAWK_UNWIND_END_OUTERMOST);
 		hawk_json_put_integer(json, "frame_count", stack.frame_count);
 		put_guessed(&stack, json);
-		hawk_json_put_frames(json, &stack);
+		hawk_json_put_stack(json, &stack);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);
@@ -159,7 +159,7 @@ static void put_site(const struct hawk_report *report, const struct hawk_site *s
 	hawk_json_put_string(json, "type", stack->type);
 	hawk_json_put_scope_path(json, "scopes", heap->table,
 				 hawk_table_scope(heap->table, site->trace));
-	hawk_json_put_frames(json, stack);
+	hawk_json_put_stack(json, stack);
 	hawk_json_object_end(json);
 }
 

@@ -2,7 +2,7 @@
 /**
  * @file
  * The JSON document of `hawk-core leaks`. Its prose twin is docs/json.md, its schema
- * docs/schema/leaks-1.json: change them together, and add keys only.
+ * docs/schema/leaks-2.json: change them together, and add keys only.
  */
 #include "objects.h"
 #include "hawk/report/leaks.h"
@@ -68,7 +68,7 @@ static void put_record(const struct hawk_leaks_report *report,
 		hawk_json_put_root(json, "first_root", report->namer, record->first_root);
 	else
 		hawk_json_put_null(json, "first_root");
-	hawk_json_put_site_frames(json, report->symbols, heap, record->site);
+	hawk_json_put_site_stack(json, report->symbols, heap, record->site);
 	hawk_json_object_end(json);
 }
 

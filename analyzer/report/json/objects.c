@@ -14,12 +14,13 @@ void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const c
 	hawk_json_init(json, output, lines);
 	hawk_json_object(json);
 	hawk_json_put_string(json, "schema", schema);
-	hawk_json_put_integer(json, "version", 1);
+	hawk_json_put_integer(json, "version", HAWK_JSON_VERSION);
 	hawk_json_put_string(json, "source", source);
 }
 
 void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial)
 {
+	hawk_json_put_frame_table(json);
 	hawk_json_put_findings(json, findings);
 	hawk_json_put_boolean(json, "partial", partial);
 	hawk_json_object_end(json);
@@ -69,54 +70,14 @@ void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *
 	hawk_json_array_end(json);
 }
 
-static void put_line(struct hawk_json *json, const struct hawk_stack_line *line)
-{
-	static const char *const kinds[] = {[HAWK_LINE_FUNCTION] = "function",
-					    [HAWK_LINE_SCOPE] = "scope",
-					    [HAWK_LINE_REPEAT] = "repeat",
-					    [HAWK_LINE_CUT] = "cut"};
-	bool scope = line->kind == HAWK_LINE_SCOPE;
-
-	hawk_json_object(json);
-	hawk_json_put_string(json, "kind", kinds[line->kind]);
-	hawk_json_put_string(json, "scope", scope ? line->name.function : NULL);
-	hawk_json_put_string(json, "function", scope ? NULL : line->name.function);
-	hawk_json_put_string(json, "file", line->name.file);
-	hawk_json_put_integer_if(json, "line", line->name.line, line->name.line);
-	hawk_json_put_string(json, "module", line->has_module ? line->module.path : NULL);
-	hawk_json_key(json, "build_id");
-	hawk_json_bytes(json, line->module.build_id, line->module.build_id_bytes);
-	hawk_json_put_address_if(json, "address", line->kind == HAWK_LINE_FUNCTION, line->pc);
-	hawk_json_put_boolean(json, "inlined", line->name.inlined);
-	hawk_json_put_address_if(json, "module_address", line->has_module,
-				 line->pc - line->module.bias);
-	if (scope)
-		hawk_json_put_boolean(json, "placed", !line->unplaced);
-	if (line->kind == HAWK_LINE_REPEAT) {
-		hawk_json_put_integer(json, "period", line->period);
-		hawk_json_put_integer(json, "times", line->times);
-	}
-	if (line->left_out)
-		hawk_json_put_integer(json, "left_out", line->left_out);
-	hawk_json_object_end(json);
-}
-
-void hawk_json_put_frames(struct hawk_json *json, const struct hawk_stack *stack)
-{
-	hawk_json_put_array(json, "frames");
-	for (size_t i = 0; i < stack->count; i++)
-		put_line(json, &stack->lines[i]);
-	hawk_json_array_end(json);
-}
-
-void hawk_json_put_site_frames(struct hawk_json *json, struct hawk_symbols *symbols,
-			       const struct hawk_heap *heap, uint32_t site)
+void hawk_json_put_site_stack(struct hawk_json *json, struct hawk_symbols *symbols,
+			      const struct hawk_heap *heap, uint32_t site)
 {
 	struct hawk_stack stack = {0};
 
 	if (site < heap->site_count)
 		hawk_stack_of_trace(symbols, heap->table, heap->sites[site].trace, &stack);
-	hawk_json_put_frames(json, &stack);
+	hawk_json_put_stack(json, &stack);
 	hawk_stack_deinit(&stack);
 }
 

@@ -7,29 +7,28 @@
 #ifndef HAWK_ANALYZER_REPORT_JSON_OBJECTS_H
 #define HAWK_ANALYZER_REPORT_JSON_OBJECTS_H
 
+#include "frames.h"
 #include "hawk/base/findings.h"
 #include "hawk/analysis/groups.h"
 #include "hawk/output/json.h"
 #include "hawk/graph/reach.h"
 #include "hawk/names/root_name.h"
-#include "hawk/names/stack.h"
 
-/** Begins a document: "schema", "version" 1; `source` is the core's path, NULL for a process. */
+enum { HAWK_JSON_VERSION = 2 };
+
+/** Begins a document: "schema", "version"; `source` is the core's path, NULL for a process. */
 void hawk_json_begin(struct hawk_json *json, struct hawk_output *output, const char *schema,
 		     const char *source, unsigned lines);
 
-/** Ends it: "missing", "damage", "partial". */
+/** Ends it: "frames" (the table), "missing", "damage", "partial". */
 void hawk_json_end(struct hawk_json *json, const struct hawk_findings *findings, bool partial);
 
 /** "missing" and "damage" */
 void hawk_json_put_findings(struct hawk_json *json, const struct hawk_findings *findings);
 
-/** "frames": an array of lines. */
-void hawk_json_put_frames(struct hawk_json *json, const struct hawk_stack *stack);
-
-/** "frames" of a site: none if there is no such site. */
-void hawk_json_put_site_frames(struct hawk_json *json, struct hawk_symbols *symbols,
-			       const struct hawk_heap *heap, uint32_t site);
+/** "stack" of a site: none if there is no such site. */
+void hawk_json_put_site_stack(struct hawk_json *json, struct hawk_symbols *symbols,
+			      const struct hawk_heap *heap, uint32_t site);
 
 /** Tags of a scope and those around it, outermost first; an empty array for label 0. */
 void hawk_json_put_scope_path(struct hawk_json *json, const char *key,

@@ -107,7 +107,7 @@ void hawk_report_schema_json(const struct hawk_schema_report *report, struct haw
 	hawk_json_put_integer(json, "bytes", schema->bytes);
 	hawk_json_put_integer(json, "carved", schema->carved);
 	hawk_json_put_integer(json, "rest_objects", schema->rest_objects);
-	hawk_report_json_site_frames(report->pointers, report->site, json);
+	hawk_report_json_site_stack(report->pointers, report->site, json);
 	hawk_json_put_array(json, "groups");
 	for (size_t i = 0; i < schema->group_count; i++)
 		put_group(report, &schema->groups[i], json);

@@ -332,6 +332,22 @@ def gcore(pid, folder, dump_all=False):
     return core
 
 
+def parse(text):
+    """A JSON document; beside each `stack`, numbers of frames in the document's table, `frames` has those."""
+    document = json.loads(text)
+    table = document.pop("frames", [])
+
+    def resolve(value):
+        for inner in value.values() if isinstance(value, dict) else value:
+            if isinstance(inner, (dict, list)):
+                resolve(inner)
+        if isinstance(value, dict) and isinstance(value.get("stack"), list):
+            value["frames"] = [table[number] for number in value["stack"]]
+
+    resolve(document)
+    return document
+
+
 def analyze(core, *arguments, codes=(EXIT_OK, EXIT_PARTIAL)):
     """`hawk-core analyze --json`, parsed."""
     done = run([CORE, "analyze", "--json", *arguments, core])
@@ -340,7 +356,7 @@ def analyze(core, *arguments, codes=(EXIT_OK, EXIT_PARTIAL)):
         expect(False, f"analyze {core} exited with {done.returncode}")
         return None
     try:
-        return json.loads(done.stdout)
+        return parse(done.stdout)
     except json.JSONDecodeError as error:
         print(done.stdout[:2000], done.stderr[-2000:])
         expect(False, f"analyze --json printed no JSON: {error}")
@@ -366,11 +382,11 @@ def text_of(*arguments, codes=(EXIT_OK,), **options):
 
 def document(verb, *arguments, codes=(EXIT_OK,), **options):
     """`hawk-core VERB --json ARGUMENTS`, parsed; it must keep to its schema."""
-    parsed = json.loads(text_of(verb, "--json", *arguments, codes=codes, **options) or "{}")
-    schema = json.loads(read(os.path.join(SOURCE, "docs", "schema", f"{verb}-1.json")))
-    complaints = json_schema.validate(parsed, schema)
+    text = text_of(verb, "--json", *arguments, codes=codes, **options) or "{}"
+    schema = json.loads(read(os.path.join(SOURCE, "docs", "schema", f"{verb}-2.json")))
+    complaints = json_schema.validate(json.loads(text), schema)
     expect(not complaints, f"{verb} {arguments}: {complaints[:3]}")
-    return parsed
+    return parse(text)
 
 
 def sql(core, query):

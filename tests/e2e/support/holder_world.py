@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program whose blocks hold each other in known ways, for the verbs that follow pointers."""
 
-import json
 
 from support import hawk
 
@@ -148,4 +147,4 @@ def crash(folder, environment=None):
     """(core, what the program said: addresses by name)"""
     core, done = hawk.crash([build(folder), "abort", str(SESSIONS), str(CELLS)],
                             environment or hawk.tracer_environment(), folder)
-    return core, json.loads(done.stdout)
+    return core, hawk.parse(done.stdout)

@@ -2,7 +2,6 @@
 """What the tests of `leaks` share: the programs of lost and kept blocks, and answers by site."""
 
 import collections
-import json
 import os
 import re
 
@@ -33,7 +32,7 @@ def ask(core, *arguments, codes=(0, 1, 4)):
     if not hawk.expect(done.returncode in codes,
                        f"leaks {arguments} {core} exited with {done.returncode}: {done.stderr}"):
         return None
-    document = json.loads(done.stdout)
+    document = hawk.parse(done.stdout)
     document["exit_code"] = done.returncode
     return document
 

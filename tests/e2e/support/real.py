@@ -2,7 +2,6 @@
 """Real programs under the tracer: the same output as without it, and a core whose heap adds up."""
 
 import contextlib
-import json
 import os
 import signal
 import subprocess
@@ -112,7 +111,7 @@ def ask(core, verb, *arguments):
     done = hawk.run([hawk.CORE, verb, "--json", core, *arguments])
     hawk.expect(done.returncode in (hawk.EXIT_OK, hawk.EXIT_PARTIAL),
                 f"{verb} {arguments}: {done.returncode} {done.stderr[-300:]}")
-    return json.loads(done.stdout)
+    return hawk.parse(done.stdout)
 
 
 def check_insights(core, what, analysis):

@@ -24,6 +24,7 @@ struct hawk_json {
 	unsigned lines;
 	bool after_key;
 	bool filled[HAWK_JSON_DEPTH_MAX]; /**< the container at that depth has an element */
+	struct hawk_json_frames *frames;  /**< the document's (report/json/frames.h); NULL = none */
 };
 
 void hawk_json_init(struct hawk_json *json, struct hawk_output *output, unsigned lines);

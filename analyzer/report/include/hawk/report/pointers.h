@@ -65,9 +65,9 @@ void hawk_report_put_block(const struct hawk_pointer_report *report,
 void hawk_report_json_block(const struct hawk_pointer_report *report, uint32_t block,
 			    struct hawk_json *json);
 
-/** "frames" of a site. */
-void hawk_report_json_site_frames(const struct hawk_pointer_report *report, uint32_t site,
-				  struct hawk_json *json);
+/** "stack" of a site. */
+void hawk_report_json_site_stack(const struct hawk_pointer_report *report, uint32_t site,
+				 struct hawk_json *json);
 
 /** "retained_bytes"; null for NULL. */
 void hawk_report_json_retained(const struct hawk_site_retained *retained, bool exact,
