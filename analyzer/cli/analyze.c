@@ -366,7 +366,8 @@ const struct hawk_verb hawk_verb_analyze = {
 		   "allocated most of it; then suspects: the few sites that explain most of "
 		   "the memory, who holds them, how they grow, and what to ask next; last, "
 		   "what was missing.",
-	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
+	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
+		    hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -30,6 +30,7 @@ int hawk_verb_answer(const struct hawk_verb *verb, struct hawk_session *session)
 	err = hawk_session_release(session, verb->answer(session));
 	hawk_session_close_report(session);
 	hawk_bar_clear(&session->bar);
+	session->failed = err;
 	if (err) {
 		int code = hawk_fail(err);
 
@@ -78,6 +79,7 @@ int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings)
 		err = verb->check(settings);
 	if (!err)
 		err = hawk_session_open(&session, settings, core);
+	session.failed = err;
 	code = err ? hawk_fail(err) : hawk_verb_answer(verb, &session);
 	if (session.output && code != HAWK_EXIT_USAGE)
 		code = hawk_session_finish(&session, code);

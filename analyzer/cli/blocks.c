@@ -112,7 +112,8 @@ const struct hawk_verb hawk_verb_blocks = {
 	.summary = "list every live block",
 	.details = "Prints one line for each live block, in ascending order of address, or "
 		   "with --top for the N largest.",
-	.options = {options, hawk_query_options, hawk_target_options, hawk_common_options},
+	.options = {options, hawk_query_options, hawk_target_options, hawk_output_options,
+		    hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -51,6 +51,8 @@ struct hawk_settings {
 	const char *sysroot;
 	const char *debug_directory;
 	const char *executable;
+	const char *output;     /**< a file; NULL = standard output */
+	bool force;             /**< it may exist */
 	const char *table_file; /**< of the tracer (table=FILE) */
 	const char *module;
 	const char *function;
@@ -120,7 +122,7 @@ struct hawk_option {
 /** Where an option's value goes. */
 #define HAWK_AT(member) offsetof(struct hawk_settings, member)
 
-enum { HAWK_OPTION_TABLES = 6 };
+enum { HAWK_OPTION_TABLES = 7 };
 
 struct hawk_session;
 
@@ -198,12 +200,13 @@ int hawk_verb_ask(const struct hawk_verb *verb, struct hawk_settings *settings);
 
 /**
  * Options that every verb has; those of every verb that reads a core or a process; those that
- * choose blocks (hawk_settings_query()); those of texts.
+ * choose blocks (hawk_settings_query()); those of texts; those of verbs that answer.
  */
 extern const struct hawk_option hawk_common_options[];
 extern const struct hawk_option hawk_query_options[];
 extern const struct hawk_option hawk_target_options[];
 extern const struct hawk_option hawk_color_options[];
+extern const struct hawk_option hawk_output_options[];
 /** The options --pid, --top, --depth, --full, --threads and --json. */
 extern const struct hawk_option hawk_pointer_options[];
 

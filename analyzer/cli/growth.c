@@ -88,7 +88,7 @@ const struct hawk_verb hawk_verb_growth = {
 		"or growing queue, start-up, burst or steady, with reasons and a confidence; or "
 		"unclear, if there is too little data.",
 	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_color_options, hawk_common_options},
+		    hawk_output_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -283,8 +283,8 @@ const struct hawk_verb hawk_verb_leaks = {
 	.summary = "which blocks are lost, and who allocated them",
 	.details = "Prints the blocks that no pointer leads to any more, by allocation stack, "
 		   "with the evidence for it.",
-	.options = {options, hawk_query_options, hawk_target_options, hawk_color_options,
-		    hawk_common_options},
+	.options = {options, hawk_query_options, hawk_target_options, hawk_output_options,
+		    hawk_color_options, hawk_common_options},
 	.exit_codes =
 		"Exit codes: 0 nothing is definitely lost, 1 something is (see --exit-code), "
 		"2 usage, 3 not readable, 4 the answer is incomplete and nothing is definitely "

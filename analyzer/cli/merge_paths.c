@@ -86,7 +86,7 @@ const struct hawk_verb hawk_verb_merge_paths = {
 		   "the filters choose) and merges the paths by the sites on the way. Blocks that "
 		   "no root leads to are under \"lost\".",
 	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_color_options, hawk_common_options},
+		    hawk_output_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file (or --pid) and a site",
 	.live = true,

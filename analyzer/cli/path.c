@@ -194,7 +194,7 @@ const struct hawk_verb hawk_verb_path = {
 		   "block; or to the largest, then oldest, of the blocks that filters choose "
 		   "(--top says how many), and how many of all of these no root leads to.",
 	.options = {hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_color_options, hawk_common_options},
+		    hawk_output_options, hawk_color_options, hawk_common_options},
 	.exit_codes = "Exit codes: 0 ok, 1 no live block at the address, or none that the filters "
 		      "choose, 2 usage, 3 not readable, 4 the answer is incomplete.",
 	.needs = "a core file (or --pid), and addresses or filters",

@@ -57,7 +57,7 @@ const struct hawk_verb hawk_verb_refs = {
 		   "and pointers in other blocks by the site that allocated those and the offset "
 		   "in them. Filters choose the blocks that point.",
 	.options = {hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_color_options, hawk_common_options},
+		    hawk_output_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_address_exit_codes,
 	.needs = "a core file (or --pid) and addresses",
 	.live = true,

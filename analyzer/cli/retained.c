@@ -239,7 +239,7 @@ const struct hawk_verb hawk_verb_retained = {
 		"pointers, and only by pointers to the start of a block. Sizes of the first 10 "
 		"sites (or --top) are exact; others are lower bounds (>=).",
 	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_color_options, hawk_common_options},
+		    hawk_output_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

@@ -130,7 +130,8 @@ const struct hawk_verb hawk_verb_schema = {
 		"numbers, with shares; a struct without debug information. Lists blocks that do "
 		"not fit: they may have been overwritten, or be stale. With --type and without a "
 		"site, looks at all blocks of that type, whichever site made them.",
-	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
+	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
+		    hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file (or --pid) and a site, or --type",
 	.live = true,

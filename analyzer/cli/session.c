@@ -7,6 +7,7 @@
  * process is killed the kernel does.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,13 +34,13 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static unsigned terminal_columns(void)
+static unsigned terminal_columns(bool on_terminal)
 {
 	const char *text = getenv("COLUMNS");
 	uint64_t columns = 0;
 	struct winsize size;
 
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+	if (on_terminal && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
 		columns = size.ws_col;
 	else if (!text || !hawk_quantity_parse_count(text, &columns))
 		columns = DEFAULT_COLUMNS;
@@ -48,7 +49,7 @@ static unsigned terminal_columns(void)
 	return columns > COLUMNS_MAX ? COLUMNS_MAX : (unsigned)columns;
 }
 
-static bool wants_color(int setting)
+static bool wants_color(int setting, bool on_terminal)
 {
 	const char *no_color = getenv("NO_COLOR");
 	const char *terminal = getenv("TERM");
@@ -57,18 +58,19 @@ static bool wants_color(int setting)
 		return true;
 	if (setting == COLOR_NEVER || (no_color && *no_color))
 		return false;
-	return isatty(STDOUT_FILENO) && terminal && *terminal && strcmp(terminal, "dumb") != 0;
+	return on_terminal && terminal && *terminal && strcmp(terminal, "dumb") != 0;
 }
 
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings)
 {
+	bool on_terminal = !settings->output && isatty(STDOUT_FILENO);
 	uint64_t threads = settings->threads;
 
 	session->settings = settings;
 	session->screen = (struct hawk_screen){
 		.output = session->output,
-		.width = terminal_columns(),
-		.color = wants_color(settings->color),
+		.width = terminal_columns(on_terminal),
+		.color = wants_color(settings->color, on_terminal),
 		.full = settings->full,
 	};
 	hawk_bar_begin(&session->bar, settings->quiet);
@@ -82,12 +84,23 @@ static void before_output(void *context, const struct hawk_output *output, const
 	hawk_bar_before_output(context, output->fd, bytes, size);
 }
 
-void hawk_session_set_output(struct hawk_session *session, int fd)
+struct hawk_error *hawk_session_set_output(struct hawk_session *session,
+					   const struct hawk_settings *settings)
 {
-	hawk_output_init(session->output, fd);
-	session->output->terminal = isatty(fd);
-	session->output->before = before_output;
-	session->output->before_context = &session->bar;
+	struct hawk_output *output = session->output;
+	struct hawk_error *err = NULL;
+
+	hawk_output_deinit(output);
+	hawk_output_init(output, STDOUT_FILENO);
+	output->terminal = isatty(STDOUT_FILENO);
+	if (settings->output) {
+		/* A limit on the size of files is an error to be told, not the end. */
+		signal(SIGXFSZ, SIG_IGN);
+		err = hawk_output_open_file(output, settings->output, settings->force);
+	}
+	output->before = before_output;
+	output->before_context = &session->bar;
+	return err;
 }
 
 /** Some verbs read while they print: what a process that was killed did not have is not printed. */
@@ -104,16 +117,18 @@ static bool is_process_there(void *context)
 static struct hawk_error *open_output(struct hawk_session *session,
 				      const struct hawk_settings *settings)
 {
-	session->output = malloc(sizeof(*session->output));
+	struct hawk_error *err;
+
+	session->output = calloc(1, sizeof(*session->output));
 	if (!session->output)
 		return &hawk_enomem;
-	hawk_session_set_output(session, STDOUT_FILENO);
+	hawk_session_renew(session, settings);
+	err = hawk_session_set_output(session, settings);
 	if (settings->pid) {
 		session->output->is_right = is_process_there;
 		session->output->is_right_context = session;
 	}
-	hawk_session_renew(session, settings);
-	return NULL;
+	return err;
 }
 
 /** What the user names and is not there is a mistake to be told, not something to search around. */
@@ -228,14 +243,19 @@ void hawk_session_print_partial(struct hawk_session *session)
 
 int hawk_session_finish(struct hawk_session *session, int code)
 {
-	int errnum = hawk_output_finish(session->output);
+	struct hawk_output *output = session->output;
+	struct hawk_error *err;
 
-	if (!errnum || errnum == ECANCELED) // that was told as an error
+	if (session->failed && output->path && !output->errnum) // there is no answer to keep
+		output->errnum = ECANCELED;
+	err = hawk_output_finish(output);
+	if (!err)
 		return code;
-	if (errnum == EPIPE) // whoever reads us has enough: nothing to say about it
-		return HAWK_EXIT_SIGPIPE;
-	hawk_complain("cannot write to standard output: %s", strerror(errnum));
-	return HAWK_EXIT_UNREADABLE;
+	if (output->errnum != ECANCELED && output->errnum != EPIPE)
+		return hawk_fail(err);
+	hawk_error_destroy(err);
+	/* What is not valid was told as an error. A reader that went away has enough. */
+	return output->errnum == EPIPE ? HAWK_EXIT_SIGPIPE : code;
 }
 
 void hawk_session_deinit(struct hawk_session *session)
@@ -246,5 +266,6 @@ void hawk_session_deinit(struct hawk_session *session)
 	hawk_target_close(session->target);
 	hawk_findings_deinit(&session->findings);
 	hawk_findings_deinit(&session->graph_findings);
+	hawk_output_deinit(session->output);
 	free(session->output);
 }

@@ -41,6 +41,7 @@ struct hawk_session {
 	const struct hawk_settings *settings; /**< of the question that is being answered */
 	int code;                             /**< exit code, as far as the verb sets it */
 	bool checked;
+	bool failed;           /**< there is no answer */
 	bool answer_complete;  /**< set by a verb: whatever findings say */
 	size_t findings_said;  /**< of the findings: on stderr already */
 	uint64_t unpacking_ns; /**< that opening compressed files took on a terminal */
@@ -59,8 +60,9 @@ struct hawk_error *hawk_session_open(struct hawk_session *session,
 /** Sets the settings of the next of several questions, and screen and progress by them. */
 void hawk_session_renew(struct hawk_session *session, const struct hawk_settings *settings);
 
-/** The answer goes to `fd` from now on. */
-void hawk_session_set_output(struct hawk_session *session, int fd);
+/** The answer goes to settings->output from now on, or to standard output. */
+struct hawk_error *hawk_session_set_output(struct hawk_session *session,
+					   const struct hawk_settings *settings);
 
 /*
  * What verbs ask for, in this order: each is made once, with those before it, and shows its
@@ -143,7 +145,8 @@ void hawk_session_print_partial(struct hawk_session *session);
 /** Forgets the heap and all that depends on it. */
 void hawk_session_drop_heap(struct hawk_session *session);
 
-/** Flushes the output; the exit code, which is `code` unless writing failed. */
+/** Flushes the output, and completes or, if there is no answer, removes its file. Returns the exit
+ * code, which is `code` unless writing failed. */
 int hawk_session_finish(struct hawk_session *session, int code);
 
 void hawk_session_deinit(struct hawk_session *session);

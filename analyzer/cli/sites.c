@@ -81,7 +81,7 @@ const struct hawk_verb hawk_verb_sites = {
 		   "data structures in a few lines, without debug information. With --size, --age "
 		   "or --type only pointers to such blocks count.",
 	.options = {options, hawk_pointer_options, hawk_query_options, hawk_target_options,
-		    hawk_color_options, hawk_common_options},
+		    hawk_output_options, hawk_color_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "one core file, or --pid",
 	.live = true,

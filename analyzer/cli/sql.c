@@ -87,7 +87,7 @@ const struct hawk_verb hawk_verb_sql = {
 	.details = "Runs QUERY over the tables blocks, sites, frames, edges, roots, leaks, "
 		   "retained, threads, mappings and modules; \".schema\" as QUERY lists their "
 		   "columns. Addresses are integers: addr(x) writes one as 0x...",
-	.options = {options, hawk_target_options, hawk_common_options},
+	.options = {options, hawk_target_options, hawk_output_options, hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "a core file and a query",
 	.operands_min = 1,

@@ -54,6 +54,13 @@ const struct hawk_option hawk_color_options[] = {
 	{0},
 };
 
+const struct hawk_option hawk_output_options[] = {
+	{"output", 'o', HAWK_OPTION_STRING, HAWK_AT(output), "FILE",
+	 "write the answer to FILE (mode 0600), which is there when it is complete, or not at all"},
+	{"force", '\0', HAWK_OPTION_FLAG, HAWK_AT(force), NULL, "replace FILE if it exists"},
+	{0},
+};
+
 const struct hawk_verb *const hawk_verbs[] = {
 	&hawk_verb_run,
 	&hawk_verb_analyze,

@@ -74,7 +74,8 @@ const struct hawk_verb hawk_verb_whatis = {
 	.summary = "what lies at an address",
 	.details = "Says for each hexadecimal ADDRESS which block, stack, symbol or mapping "
 		   "it lies in.",
-	.options = {options, hawk_target_options, hawk_color_options, hawk_common_options},
+	.options = {options, hawk_target_options, hawk_output_options, hawk_color_options,
+		    hawk_common_options},
 	.exit_codes = hawk_verb_exit_codes,
 	.needs = "a core file (or --pid) and addresses",
 	.live = true,

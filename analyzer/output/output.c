@@ -6,36 +6,89 @@
 #include "hawk/output/output.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "hawk/base/cleanup.h"
+#include "file.h"
+#include "filter.h"
 
 void hawk_output_init(struct hawk_output *output, int fd)
 {
+	/* All but the buffer. */
+	memset(output, 0, offsetof(struct hawk_output, buffer));
 	output->fd = fd;
-	output->errnum = 0;
-	output->terminal = false;
-	output->used = 0;
-	output->watch = NULL;
-	output->watch_context = NULL;
-	output->before = NULL;
-	output->before_context = NULL;
-	output->is_right = NULL;
-	output->is_right_context = NULL;
+}
+
+/** Whether `info` is of the file that standard output leads to. */
+static bool is_standard_output(const struct stat *info)
+{
+	struct stat standard;
+
+	return fstat(STDOUT_FILENO, &standard) == 0 && standard.st_dev == info->st_dev &&
+	       standard.st_ino == info->st_ino;
+}
+
+/** Opens what is there and is no file to be replaced: /dev/stdout, a fifo, a device. */
+static int open_directly(const char *path, const struct stat *info)
+{
+	if (is_standard_output(info))
+		return fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+}
+
+/** The file behind symbolic links, which are kept, or `path` itself. Returns NULL without memory.
+ */
+static char *resolve(const char *path)
+{
+	char *resolved = realpath(path, NULL);
+
+	return resolved || errno == ENOMEM ? resolved : strdup(path);
+}
+
+static struct hawk_error *exists_error(const struct hawk_output *output)
+{
+	return hawk_error_create(HAWK_ERROR_OS, "%s exists already; --force replaces it",
+				 output->path);
+}
+
+struct hawk_error *hawk_output_open_file(struct hawk_output *output, const char *path, bool force)
+{
+	struct stat info, link;
+	int errnum = 0;
+
+	hawk_output_init(output, -1);
+	output->force = force;
+	output->path = resolve(path);
+	if (!output->path)
+		return &hawk_enomem;
+	if (stat(path, &info) == 0 && (!S_ISREG(info.st_mode) || is_standard_output(&info))) {
+		output->fd = open_directly(path, &info);
+		errnum = output->fd < 0 ? errno : 0;
+	} else if (!force && lstat(path, &link) == 0) {
+		return exists_error(output);
+	} else {
+		errnum = hawk_output_file_create(output->path, false, &output->fd, &output->file);
+	}
+	if (errnum)
+		return hawk_error_os(errnum, "cannot write to", path);
+	output->terminal = isatty(output->fd);
+	return NULL;
+}
+
+struct hawk_error *hawk_output_refuse_terminal(const struct hawk_output *output, const char *what)
+{
+	if (!output->terminal && !isatty(output->fd))
+		return NULL;
+	return hawk_error_create(HAWK_ERROR_USAGE,
+				 "%s is not for a terminal; -o FILE writes it to a file", what);
 }
 
 static void write_all(struct hawk_output *output, const char *bytes, size_t size)
 {
-	if (output->is_right && size && !output->errnum &&
-	    !output->is_right(output->is_right_context))
-		output->errnum = ECANCELED;
-	if (output->watch && size && !output->errnum)
-		output->watch(output, bytes, size);
-	if (output->before && size && !output->errnum)
-		output->before(output->before_context, output, bytes, size);
 	while (size && !output->errnum) {
 		ssize_t written = write(output->fd, bytes, size);
 
@@ -50,16 +103,86 @@ static void write_all(struct hawk_output *output, const char *bytes, size_t size
 	}
 }
 
+void hawk_filter_pass(struct hawk_output *output, struct hawk_filter *to, const void *bytes,
+		      size_t size)
+{
+	if (output->errnum)
+		return;
+	if (to)
+		to->put(to, bytes, size);
+	else
+		write_all(output, bytes, size);
+}
+
+void hawk_filter_add(struct hawk_output *output, struct hawk_filter *filter)
+{
+	hawk_output_flush(output);
+	filter->output = output;
+	filter->next = output->filter;
+	output->filter = filter;
+}
+
+/** Asks and tells those who want to know of bytes, and sends them on their way. */
+static void send(struct hawk_output *output, const char *bytes, size_t size)
+{
+	if (output->is_right && size && !output->errnum &&
+	    !output->is_right(output->is_right_context))
+		output->errnum = ECANCELED;
+	if (output->watch && size && !output->errnum)
+		output->watch(output, bytes, size);
+	if (output->before && size && !output->errnum)
+		output->before(output->before_context, output, bytes, size);
+	if (size)
+		hawk_filter_pass(output, output->filter, bytes, size);
+}
+
 void hawk_output_flush(struct hawk_output *output)
 {
-	write_all(output, output->buffer, output->used);
+	send(output, output->buffer, output->used);
 	output->used = 0;
 }
 
-int hawk_output_finish(struct hawk_output *output)
+void hawk_output_end_filters(struct hawk_output *output)
 {
 	hawk_output_flush(output);
-	return output->errnum;
+	while (output->filter) {
+		struct hawk_filter *filter = output->filter;
+
+		if (!output->errnum)
+			filter->end(filter);
+		output->filter = filter->next;
+		filter->destroy(filter);
+	}
+}
+
+struct hawk_error *hawk_output_finish(struct hawk_output *output)
+{
+	hawk_output_end_filters(output);
+	if (output->file && !output->errnum)
+		output->errnum = hawk_output_file_publish(output->file, output->fd, output->force);
+	hawk_output_file_destroy(output->file);
+	output->file = NULL;
+	if (!output->errnum)
+		return NULL;
+	if (output->errnum == EEXIST)
+		return exists_error(output);
+	return hawk_error_os(output->errnum, "cannot write to", hawk_output_name(output));
+}
+
+void hawk_output_deinit(struct hawk_output *output)
+{
+	if (!output)
+		return;
+	if (!output->errnum)
+		output->errnum = ECANCELED; // filters have nothing more to say
+	hawk_output_end_filters(output);
+	hawk_output_file_destroy(output->file);
+	output->file = NULL;
+	if (output->path && output->fd >= 0)
+		close(output->fd);
+	output->fd = -1;
+	free(output->path);
+	output->path = NULL;
 }
 
 void hawk_output_append(struct hawk_output *output, const void *bytes, size_t size)
@@ -67,7 +190,7 @@ void hawk_output_append(struct hawk_output *output, const void *bytes, size_t si
 	if (size > sizeof(output->buffer) - output->used)
 		hawk_output_flush(output);
 	if (size > sizeof(output->buffer)) {
-		write_all(output, bytes, size);
+		send(output, bytes, size);
 		return;
 	}
 	if (size)

@@ -215,7 +215,8 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 			return err;
 	}
 	if (report->output->errnum)
-		return hawk_error_os(report->output->errnum, "write", "standard output");
+		return hawk_error_os(report->output->errnum, "write",
+				     hawk_output_name(report->output));
 	return NULL;
 }
 

@@ -29,7 +29,7 @@ static char *end(size_t *size)
 	off_t length;
 	char *text;
 
-	assert_int_equal(hawk_output_finish(&output), 0);
+	check(hawk_output_finish(&output));
 	length = lseek(output.fd, 0, SEEK_END);
 	text = calloc(1, (size_t)length + 1);
 	assert_non_null(text);
@@ -168,5 +168,5 @@ TEST(the_first_write_error_is_kept_and_ends_the_output)
 	assert_int_equal(output.errnum, ENOSPC);
 	close(fd);
 	hawk_output_puts(&output, "more");
-	assert_int_equal(hawk_output_finish(&output), ENOSPC);
+	check_fails(hawk_output_finish(&output), HAWK_ERROR_OS, strerror(ENOSPC));
 }

@@ -28,7 +28,7 @@ static const char *printed(void)
 {
 	ssize_t size;
 
-	assert_int_equal(hawk_output_finish(&output), 0);
+	check(hawk_output_finish(&output));
 	size = pread(output.fd, text, sizeof(text) - 1, 0);
 	assert_true(size >= 0);
 	text[size] = '\0';

@@ -150,28 +150,31 @@ static void ask(struct shell *shell, const struct hawk_verb *verb,
 		struct hawk_shell_command *command)
 {
 	struct hawk_session *session = shell->session;
-	bool on_screen = !command->file && !command->pipe;
 	struct hawk_settings settings = {0};
 	struct hawk_shell_sink sink;
+	struct hawk_error *err;
+	bool on_screen;
 
 	if (!read_command(shell, verb, command, &settings))
 		return;
+	on_screen = !command->file && !command->pipe && !settings.output;
 	/* Before standard output leads elsewhere: a pager shows what the terminal can. */
 	hawk_session_renew(session, &settings);
 	if (!on_screen && settings.color != 2) // always
 		session->screen.color = false;
-	if (!hawk_shell_sink_open(command, hawk_shell_edit_is_terminal(), &sink))
+	if (!hawk_shell_sink_open(command, on_screen && hawk_shell_edit_is_terminal(), &sink))
 		return;
 	interrupted = 0;
 	answering = 1;
 	drop_findings(session);
-	hawk_session_set_output(session, STDOUT_FILENO);
+	err = hawk_session_set_output(session, &settings);
 	if (on_screen && sink.reader) // less passes on what a terminal obeys
 		session->output->terminal = true;
 	session->output->watch = watch;
 	session->output->watch_context = shell->numbers;
 	hawk_shell_numbers_begin(shell->numbers);
-	shell->code = hawk_verb_answer(verb, session);
+	session->failed = err;
+	shell->code = err ? hawk_fail(err) : hawk_verb_answer(verb, session);
 	shell->code = hawk_session_finish(session, shell->code);
 	hawk_shell_numbers_end(shell->numbers);
 	answering = 0;
@@ -248,7 +251,7 @@ static void run_shell(struct shell *shell)
 	read_commands(shell);
 	sigaction(SIGINT, &old_interrupt, NULL);
 	sigaction(SIGPIPE, &old_broken, NULL);
-	hawk_session_set_output(shell->session, STDOUT_FILENO);
+	hawk_error_destroy(hawk_session_set_output(shell->session, shell->settings));
 }
 
 static struct hawk_error *answer(struct hawk_session *session)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * @file
- * Buffered output to a file descriptor, made for many short lines.
+ * Buffered output to a file descriptor or a file, made for many short lines; on the way it may be
+ * compressed or encoded.
  *
- * Keeps the first write error and drops all later output; callers check once, with
- * hawk_output_finish(). Numbers are formatted by hand, without printf's parsing.
+ * Keeps the first error and drops all later output; callers check once, with hawk_output_finish().
+ * A file appears there, complete, or never. Numbers are formatted by hand, without printf's
+ * parsing.
  */
 #ifndef HAWK_ANALYZER_OUTPUT_OUTPUT_H
 #define HAWK_ANALYZER_OUTPUT_OUTPUT_H
@@ -14,10 +16,15 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "hawk/base/error.h"
+
+struct hawk_filter;
+struct hawk_output_file;
+
 enum { HAWK_OUTPUT_BUFFER_BYTES = 256 * 1024 };
 
 struct hawk_output {
-	int fd;
+	int fd;        /**< where bytes go in the end */
 	int errnum;    /**< of the first write that failed; 0 = none */
 	bool terminal; /**< ends on a terminal (perhaps via a pager): escape foreign strings */
 	/**
@@ -33,6 +40,10 @@ struct hawk_output {
 	 * ECANCELED, because the results are not valid. NULL = always valid. */
 	bool (*is_right)(void *context);
 	void *is_right_context;
+	char *path;                    /**< of hawk_output_open_file(); NULL = standard output */
+	struct hawk_output_file *file; /**< not yet there under its name; NULL = none */
+	bool force;                    /**< it may replace another */
+	struct hawk_filter *filter;    /**< the first that bytes pass; NULL = none */
 	size_t used;
 	char buffer[HAWK_OUTPUT_BUFFER_BYTES];
 };
@@ -40,11 +51,42 @@ struct hawk_output {
 /** Initializes; does not own the descriptor. The object is large: static or on the heap. */
 void hawk_output_init(struct hawk_output *output, int fd);
 
-/** Writes out what is buffered. */
+/**
+ * Initializes with a file of mode 0600 that hawk_output_finish() gives its name. One that exists is
+ * an error, or with `force` replaced. What is no regular file (a fifo, a device) and what standard
+ * output leads to are written directly. hawk_output_deinit() is needed also after an error.
+ */
+struct hawk_error *hawk_output_open_file(struct hawk_output *output, const char *path, bool force);
+
+/** Frees all but `output` itself; without hawk_output_finish() there is no file. Accepts NULL. */
+void hawk_output_deinit(struct hawk_output *output);
+
+/** Returns the path or "standard output". */
+static inline const char *hawk_output_name(const struct hawk_output *output)
+{
+	return output->path ? output->path : "standard output";
+}
+
+/** Returns HAWK_ERROR_USAGE if the output ends on a terminal; "WHAT is not for a terminal ...". */
+struct hawk_error *hawk_output_refuse_terminal(const struct hawk_output *output, const char *what);
+
+/*
+ * From now on bytes pass this filter before those added earlier: base64, then gzip, gives a gzip
+ * stream in base64. HAWK_ERROR_UNSUPPORTED if hawk-core was built without it.
+ */
+struct hawk_error *hawk_output_gzip(struct hawk_output *output);
+struct hawk_error *hawk_output_zstd(struct hawk_output *output);
+struct hawk_error *hawk_output_base64(struct hawk_output *output);
+
+/** Completes what all filters wrote and removes them; later bytes pass none. */
+void hawk_output_end_filters(struct hawk_output *output);
+
+/** Gives the filters what is buffered, or writes it out. */
 void hawk_output_flush(struct hawk_output *output);
 
-/** Flushes; returns the errno of the first failed write, or 0. */
-int hawk_output_finish(struct hawk_output *output);
+/** Flushes, ends filters, and gives a file its name. Returns the first error, also one of earlier
+ * writes; then a file is not there. */
+struct hawk_error *hawk_output_finish(struct hawk_output *output);
 
 void hawk_output_append(struct hawk_output *output, const void *bytes, size_t size);
 void hawk_output_puts(struct hawk_output *output, const char *string);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file
+ * A file that appears under its name when it is complete, or never.
+ *
+ * Until then it has no name at all (O_TMPFILE), so that nothing is left even by SIGKILL. Where the
+ * file system has no such files, it has a temporary name beside its own.
+ */
+#ifndef HAWK_ANALYZER_OUTPUT_FILE_H
+#define HAWK_ANALYZER_OUTPUT_FILE_H
+
+#include <stdbool.h>
+
+struct hawk_output_file;
+
+/** Creates it, with mode 0600, in the folder of `path`. `named`: with a temporary name. Returns 0
+ * or an errno; `*fd` belongs to the caller. */
+int hawk_output_file_create(const char *path, bool named, int *fd, struct hawk_output_file **ret);
+
+/** Gives the complete file its name and makes it survive a crash of the machine. Returns 0 or an
+ * errno: EEXIST if the name is taken and `force` is not set. */
+int hawk_output_file_publish(struct hawk_output_file *file, int fd, bool force);
+
+/** Removes the file unless it was published. Accepts NULL. */
+void hawk_output_file_destroy(struct hawk_output_file *file);
+
+#endif
