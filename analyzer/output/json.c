@@ -8,7 +8,10 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "hawk/base/array.h"
 #include "hawk/base/utf8.h"
 
 void hawk_json_init(struct hawk_json *json, struct hawk_output *output, unsigned lines)
@@ -78,19 +81,51 @@ void hawk_json_key(struct hawk_json *json, const char *key)
 	json->after_key = true;
 }
 
-static void write_escape(struct hawk_output *output, uint32_t character)
+/** What stands for one character of a string. */
+struct escape {
+	char text[8]; /**< "" at the end of the string */
+};
+
+static void set_escape(struct escape *escape, uint32_t character)
 {
 	if (character == '"' || character == '\\')
-		hawk_output_printf(output, "\\%c", (char)character);
+		snprintf(escape->text, sizeof(escape->text), "\\%c", (char)character);
 	else if (character == '\n' || character == '\t')
-		hawk_output_puts(output, character == '\n' ? "\\n" : "\\t");
-	else
-		hawk_output_printf(output, "\\u%04x", character);
+		strcpy(escape->text, character == '\n' ? "\\n" : "\\t");
+	else // no character that steers a terminal needs more digits
+		snprintf(escape->text, sizeof(escape->text), "\\u%04x", character & 0xffff);
+}
+
+/** Sets `*plain` to the bytes at `string` that need no change, and `escape` to what follows them;
+ * returns what is behind that. */
+static const char *read_piece(const char *string, size_t *plain, struct escape *escape)
+{
+	const char *at = string;
+
+	escape->text[0] = '\0';
+	while (*at) {
+		size_t size = hawk_utf8_length(at);
+		/* As an escape it is the same string, wherever the document is shown. */
+		uint32_t steering = size ? hawk_utf8_steering(at, size) : 0;
+
+		if (!size || steering || *at == '"' || *at == '\\') {
+			*plain = (size_t)(at - string);
+			if (size)
+				set_escape(escape, steering ? steering : (uint32_t)*at);
+			else
+				strcpy(escape->text, "\xef\xbf\xbd");
+			return at + (size ? size : 1);
+		}
+		at += size;
+	}
+	*plain = (size_t)(at - string);
+	return at;
 }
 
 void hawk_json_string(struct hawk_json *json, const char *string)
 {
-	const char *plain = string; // start of the run that needs no change
+	struct escape escape;
+	size_t plain;
 
 	if (!string) {
 		hawk_json_null(json);
@@ -99,24 +134,52 @@ void hawk_json_string(struct hawk_json *json, const char *string)
 	begin_element(json);
 	hawk_output_append(json->output, "\"", 1);
 	while (*string) {
-		size_t size = hawk_utf8_length(string);
-		/* As an escape it is the same string, wherever the document is shown. */
-		uint32_t steering = size ? hawk_utf8_steering(string, size) : 0;
+		const char *behind = read_piece(string, &plain, &escape);
 
-		if (size && !steering && *string != '"' && *string != '\\') {
-			string += size;
-			continue;
-		}
-		hawk_output_append(json->output, plain, (size_t)(string - plain));
-		if (size)
-			write_escape(json->output, steering ? steering : (uint32_t)*string);
-		else
-			hawk_output_puts(json->output, "\xef\xbf\xbd");
-		string += size ? size : 1;
-		plain = string;
+		hawk_output_append(json->output, string, plain);
+		hawk_output_puts(json->output, escape.text);
+		string = behind;
 	}
-	hawk_output_append(json->output, plain, (size_t)(string - plain));
 	hawk_output_append(json->output, "\"", 1);
+}
+
+uint32_t hawk_json_strings_add(struct hawk_json_strings *strings, const char *string)
+{
+	struct escape escape;
+	size_t plain;
+
+	if (!hawk_array_reserve(&strings->ends, strings->count, &strings->capacity,
+				sizeof(*strings->ends))) {
+		strings->bytes.failed = true;
+		return 0;
+	}
+	hawk_text_append(&strings->bytes, "\"", 1);
+	while (*string) {
+		const char *behind = read_piece(string, &plain, &escape);
+
+		hawk_text_append(&strings->bytes, string, plain);
+		hawk_text_puts(&strings->bytes, escape.text);
+		string = behind;
+	}
+	hawk_text_append(&strings->bytes, "\"", 1);
+	strings->ends[strings->count] = strings->bytes.size;
+	return strings->count++;
+}
+
+void hawk_json_strings_deinit(struct hawk_json_strings *strings)
+{
+	hawk_text_deinit(&strings->bytes);
+	free(strings->ends);
+	*strings = (struct hawk_json_strings){0};
+}
+
+void hawk_json_shared(struct hawk_json *json, const struct hawk_json_strings *strings, uint32_t id)
+{
+	size_t start = id ? strings->ends[id - 1] : 0;
+
+	assert(id < strings->count);
+	begin_element(json);
+	hawk_output_append(json->output, strings->bytes.bytes + start, strings->ends[id] - start);
 }
 
 void hawk_json_integer(struct hawk_json *json, uint64_t value)
@@ -212,6 +275,13 @@ void hawk_json_put_string(struct hawk_json *json, const char *key, const char *s
 {
 	hawk_json_key(json, key);
 	hawk_json_string(json, string);
+}
+
+void hawk_json_put_shared(struct hawk_json *json, const char *key,
+			  const struct hawk_json_strings *strings, uint32_t id)
+{
+	hawk_json_key(json, key);
+	hawk_json_shared(json, strings, id);
 }
 
 void hawk_json_put_integer(struct hawk_json *json, const char *key, uint64_t value)
