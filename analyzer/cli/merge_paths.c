@@ -7,36 +7,54 @@
 #include "session.h"
 #include "hawk/analysis/site_tree.h"
 
+static void print_text(struct hawk_session *session, const struct hawk_tree_roots *groups,
+		       const struct hawk_tree_rows *rows)
+{
+	uint64_t count = rows->tree->nodes[0].cum_objects;
+
+	hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
+			    hawk_quantity_count(count).text, count == 1 ? "" : "s");
+	if (count)
+		hawk_report_tree(&session->report, groups, rows, &session->screen);
+	else
+		hawk_report_put_none(&session->report, &session->screen);
+}
+
+static void print_json(struct hawk_session *session, const struct hawk_tree_roots *groups,
+		       const struct hawk_tree_rows *rows)
+{
+	struct hawk_json json;
+
+	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/merge-paths",
+			       2);
+	hawk_report_tree_json(&session->report, groups, rows, &json);
+	hawk_report_json_end(&session->report, &json);
+}
+
 static struct hawk_error *print(struct hawk_session *session, const struct hawk_tree_roots *groups,
 				const struct hawk_site_tree *tree)
 {
+	bool json = session->settings->json;
+	struct hawk_tree_view view =
+		hawk_report_tree_view(&session->report, json ? NULL : &session->screen, false);
+	struct hawk_tree_rows rows;
 	struct hawk_error *err;
-	struct hawk_json json;
 
 	if (session->settings->folded) {
 		hawk_report_tree_folded(&session->report, groups, tree, session->output);
 		return NULL;
 	}
-	if (!session->settings->json && !session->heap.knows) {
+	if (!json && !session->heap.knows) {
 		hawk_report_put_unknown(session->target, &session->screen, "Paths",
 					"see why blocks are alive");
 		return NULL;
 	}
-	if (!session->settings->json) {
-		uint64_t count = tree->nodes[0].cum_objects;
-
-		hawk_screen_heading(&session->screen, "Shortest paths to %s block%s, merged",
-				    hawk_quantity_count(count).text, count == 1 ? "" : "s");
-		if (count)
-			hawk_report_tree(&session->report, groups, tree, &session->screen);
-		else
-			hawk_report_put_none(&session->report, &session->screen);
-		return NULL;
-	}
-	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/merge-paths",
-			       2);
-	err = hawk_report_tree_json(&session->report, groups, tree, &json);
-	hawk_report_json_end(&session->report, &json);
+	err = hawk_site_tree_show(tree, &view, &rows);
+	if (!err && json)
+		print_json(session, groups, &rows);
+	else if (!err)
+		print_text(session, groups, &rows);
+	hawk_tree_rows_deinit(&rows);
 	return err;
 }
 

@@ -21,7 +21,7 @@ enum { BLOCKS_TOP = 10 };
 
 /** The tree as text. */
 static void put_tree(struct hawk_session *session, const struct hawk_tree_roots *groups,
-		     const struct hawk_site_tree *tree)
+		     const struct hawk_tree_rows *rows)
 {
 	const struct hawk_screen *screen = &session->screen;
 	const char *by_sites = session->settings->by == BY_TREE ? ", then by sites" : "";
@@ -37,9 +37,9 @@ static void put_tree(struct hawk_session *session, const struct hawk_tree_roots 
 	if (session->report.chosen && !chosen.objects)
 		hawk_report_put_none(&session->report, screen);
 	else if (session->settings->by == BY_TREE)
-		hawk_report_tree(&session->report, groups, tree, screen);
+		hawk_report_tree(&session->report, groups, rows, screen);
 	else
-		hawk_report_retained_roots(&session->report, groups, tree, screen);
+		hawk_report_retained_roots(&session->report, groups, rows, screen);
 }
 
 /** The blocks that the filter lets pass. A process may run on then. */
@@ -74,15 +74,25 @@ static struct hawk_error *print_tree(struct hawk_session *session,
 				     const struct hawk_tree_roots *groups,
 				     const struct hawk_site_tree *tree, struct hawk_json *json)
 {
-	if (json) {
-		hawk_report_json_chosen(&session->report, json);
-		return hawk_report_tree_json(&session->report, groups, tree, json);
-	}
-	if (session->settings->folded)
+	struct hawk_tree_view view =
+		hawk_report_tree_view(&session->report, json ? NULL : &session->screen,
+				      !json && session->settings->by == BY_ROOT);
+	struct hawk_tree_rows rows;
+	struct hawk_error *err;
+
+	if (!json && session->settings->folded) {
 		hawk_report_tree_folded(&session->report, groups, tree, session->output);
-	else
-		put_tree(session, groups, tree);
-	return NULL;
+		return NULL;
+	}
+	err = hawk_site_tree_show(tree, &view, &rows);
+	if (!err && json) {
+		hawk_report_json_chosen(&session->report, json);
+		hawk_report_tree_json(&session->report, groups, &rows, json);
+	} else if (!err) {
+		put_tree(session, groups, &rows);
+	}
+	hawk_tree_rows_deinit(&rows);
+	return err;
 }
 
 /** For BY_ROOT and BY_TREE. */

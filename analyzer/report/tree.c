@@ -24,21 +24,17 @@ enum {
 	BLOCKS_WIDTH_MIN = 6,
 	NAME_WIDTH_MIN = 16,
 	MODULE_WIDTH_MIN = 8,
-	MUCH = 5,    /**< a share of 1/MUCH is explained */
 	SMALL = 200, /**< branches below 1/SMALL of the whole are left out */
 };
-
-static const uint32_t NOT_PUT = UINT32_MAX;
 
 struct writer {
 	const struct hawk_pointer_report *report;
 	const struct hawk_tree_roots *groups;
 	const struct hawk_site_tree *tree;
+	const struct hawk_tree_rows *rows;
 	const struct hawk_screen *screen;
 	struct hawk_output *output;
 	struct hawk_json *json;
-	size_t top, depth;
-	uint64_t share; /**< as in a view */
 	int blocks_width;
 };
 
@@ -131,25 +127,21 @@ static void append_folded(const struct writer *writer, const struct hawk_site_tr
 }
 
 /** What stands before names. */
-static void put_figures(const struct writer *writer, uint64_t bytes, uint64_t start,
-			uint64_t objects)
+static void put_figures(const struct writer *writer, const struct hawk_tree_row *row)
 {
-	hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(bytes).text);
+	hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(row->cum_bytes).text);
 	if (writer->tree->both)
-		hawk_output_printf(writer->output, "%10s ", hawk_quantity_bytes(start).text);
-	hawk_output_printf(writer->output, "%7s %*s  ",
-			   hawk_quantity_share(bytes, writer->tree->nodes[0].cum_bytes).text,
-			   writer->blocks_width, hawk_quantity_count(objects).text);
+		hawk_output_printf(writer->output, "%10s ",
+				   hawk_quantity_bytes(row->start_cum_bytes).text);
+	hawk_output_printf(
+		writer->output, "%7s %*s  ",
+		hawk_quantity_share(row->cum_bytes, writer->rows->items[0].cum_bytes).text,
+		writer->blocks_width, hawk_quantity_count(row->cum_objects).text);
 }
 
-static uint64_t start_bytes(const struct writer *writer, uint32_t number)
+static void put_node(const struct writer *writer, const struct hawk_tree_row *row)
 {
-	return writer->tree->nodes[number].start.cum_bytes;
-}
-
-static void put_line(const struct writer *writer, uint32_t number)
-{
-	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
+	const struct hawk_site_tree_node *node = &writer->tree->nodes[row->node];
 	unsigned indent = 2 * (node->depth - 1);
 	size_t taken = COLUMNS_BEFORE + (size_t)writer->blocks_width +
 		       (writer->tree->both ? COLUMNS_START : 0) + indent;
@@ -158,53 +150,33 @@ static void put_line(const struct writer *writer, uint32_t number)
 	CLEANUP(text) struct hawk_text text = {0};
 
 	append_name(writer, node, writer->screen->full ? SIZE_MAX : room, &text);
-	put_figures(writer, node->cum_bytes, start_bytes(writer, number), node->cum_objects);
+	put_figures(writer, row);
 	hawk_output_fill(writer->output, ' ', indent);
 	hawk_screen_line(writer->screen, &text);
 }
 
 /** The branches that are not shown, in one line. */
-static void put_rest(const struct writer *writer, uint32_t child, unsigned depth)
+static void put_sum(const struct writer *writer, const struct hawk_tree_row *row)
 {
-	const struct hawk_site_tree_node *nodes = writer->tree->nodes;
-	uint64_t bytes = 0, start = 0, objects = 0, count = 0;
-
-	for (; child; child = nodes[child].next_sibling) {
-		bytes += nodes[child].cum_bytes;
-		start += start_bytes(writer, child);
-		objects += nodes[child].cum_objects;
-		count++;
-	}
-	if (!count)
-		return;
 	hawk_screen_style(writer->screen, HAWK_STYLE_FAINT);
-	put_figures(writer, bytes, start, objects);
-	hawk_output_fill(writer->output, ' ', 2 * (depth - 1));
-	hawk_output_printf(writer->output, "... %s more\n", hawk_quantity_count(count).text);
+	put_figures(writer, row);
+	hawk_output_fill(writer->output, ' ', 2 * (writer->tree->nodes[row->node].depth - 1));
+	hawk_output_printf(writer->output, "... %s more\n", hawk_quantity_count(row->summed).text);
 	hawk_screen_plain(writer->screen);
 }
 
-static void put_children(const struct writer *writer, uint32_t parent)
+static void put_children(const struct writer *writer, const struct hawk_tree_row *parent)
 {
-	const struct hawk_site_tree_node *nodes = writer->tree->nodes;
-	uint32_t child = nodes[parent].first_child;
-	unsigned depth = nodes[parent].depth + 1;
-	size_t shown = 0;
+	const struct hawk_tree_row *row = writer->rows->items + parent->first_child;
 
-	if (depth > writer->depth)
-		return;
-	for (; child; child = nodes[child].next_sibling) {
-		bool small = writer->share &&
-			     nodes[child].cum_bytes < nodes[0].cum_bytes / writer->share;
-
-		/* One line says as much as a line about one that is not shown. */
-		if ((shown == writer->top || (small && shown)) && nodes[child].next_sibling)
-			break;
-		shown++;
-		put_line(writer, child);
-		put_children(writer, child);
+	for (uint32_t i = 0; i < parent->children; i++, row++) {
+		if (row->summed) {
+			put_sum(writer, row);
+		} else {
+			put_node(writer, row);
+			put_children(writer, row);
+		}
 	}
-	put_rest(writer, child, depth);
 }
 
 static void put_rows(const void *context, const struct hawk_screen *screen)
@@ -213,7 +185,7 @@ static void put_rows(const void *context, const struct hawk_screen *screen)
 
 	writer.screen = screen;
 	writer.output = screen->output;
-	put_children(&writer, 0);
+	put_children(&writer, writer.rows->items);
 }
 
 static int blocks_width(const struct hawk_site_tree *tree)
@@ -223,22 +195,33 @@ static int blocks_width(const struct hawk_site_tree *tree)
 	return width > BLOCKS_WIDTH_MIN ? (int)width : BLOCKS_WIDTH_MIN;
 }
 
+struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
+					    const struct hawk_screen *screen, bool roots)
+{
+	bool full = !screen || screen->full;
+	size_t top = full ? SIZE_MAX : roots ? 2 * DEFAULT_TOP : DEFAULT_TOP;
+
+	return (struct hawk_tree_view){
+		.top = report->top && !(screen && full) ? report->top : top,
+		.depth = roots           ? 1
+			 : report->depth ? report->depth
+			 : full          ? SIZE_MAX
+					 : DEFAULT_DEPTH,
+		.share = full ? 0 : SMALL,
+		.sums = screen,
+	};
+}
+
 void hawk_report_tree(const struct hawk_pointer_report *report,
-		      const struct hawk_tree_roots *groups, const struct hawk_site_tree *tree,
+		      const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 		      const struct hawk_screen *screen)
 {
-	bool full = screen->full;
+	const struct hawk_site_tree *tree = rows->tree;
 	struct writer writer = {
 		.report = report,
 		.groups = groups,
 		.tree = tree,
-		.top = full          ? SIZE_MAX
-		       : report->top ? report->top
-				     : DEFAULT_TOP,
-		.depth = report->depth ? report->depth
-			 : full        ? SIZE_MAX
-				       : DEFAULT_DEPTH,
-		.share = full ? 0 : SMALL,
+		.rows = rows,
 		.blocks_width = blocks_width(tree),
 	};
 
@@ -290,10 +273,10 @@ static void put_json_sums(struct hawk_json *json, uint64_t flat_objects, uint64_
 	hawk_json_put_integer(json, "cum_bytes", cum_bytes);
 }
 
-static void put_json_node(const struct writer *writer, const uint32_t *numbers, uint32_t number)
+static void put_json_node(const struct writer *writer, const struct hawk_tree_row *row)
 {
 	static const char *const kinds[] = {"all", "root", "several", "shared", "lost", "site"};
-	const struct hawk_site_tree_node *node = &writer->tree->nodes[number];
+	const struct hawk_site_tree_node *node = &writer->tree->nodes[row->node];
 	struct hawk_json *json = writer->json;
 	CLEANUP(text) struct hawk_text name = {0};
 
@@ -305,7 +288,7 @@ static void put_json_node(const struct writer *writer, const uint32_t *numbers, 
 			   node->kind == HAWK_TREE_SITE ? node->key : UINT32_MAX);
 	put_json_sums(json, node->flat_objects, node->flat_bytes, node->cum_objects,
 		      node->cum_bytes);
-	hawk_json_put_integer(json, "parent", numbers[node->parent]);
+	hawk_json_put_integer(json, "parent", row->parent);
 	if (writer->tree->both) {
 		const struct hawk_site_tree_sums *start = &node->start;
 
@@ -317,81 +300,26 @@ static void put_json_node(const struct writer *writer, const uint32_t *numbers, 
 	hawk_json_object_end(json);
 }
 
-/** Numbers the nodes that are put, from 0 on; others have NOT_PUT. Caller frees; NULL = no memory.
- */
-static uint32_t *number_nodes(const struct writer *writer)
-{
-	const struct hawk_site_tree *tree = writer->tree;
-	uint32_t *numbers = malloc(((size_t)tree->count + 1) * sizeof(*numbers));
-	uint32_t count = 0;
-
-	if (!numbers)
-		return NULL;
-	memset(numbers, 0xff, tree->count * sizeof(*numbers));
-	numbers[0] = 0;
-	for (uint32_t i = 0; i < tree->count; i++) {
-		uint32_t child = tree->nodes[i].first_child;
-
-		if (numbers[i] == NOT_PUT)
-			continue;
-		numbers[i] = count++;
-		if (tree->nodes[i].depth == writer->depth)
-			continue;
-		for (size_t put = 0; child && put < writer->top; put++) {
-			numbers[child] = 0;
-			child = tree->nodes[child].next_sibling;
-		}
-	}
-	return numbers;
-}
-
 /* A flat list, parents before children, because JSON readers do not like to be nested 60 deep. */
-struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *report,
-					 const struct hawk_tree_roots *groups,
-					 const struct hawk_site_tree *tree, struct hawk_json *json)
+void hawk_report_tree_json(const struct hawk_pointer_report *report,
+			   const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
+			   struct hawk_json *json)
 {
 	struct writer writer = {
-		.report = report,
-		.groups = groups,
-		.tree = tree,
-		.json = json,
-		.top = report->top ? report->top : SIZE_MAX,
-		.depth = report->depth ? report->depth : SIZE_MAX,
-	};
-	CLEANUP(free_ptr) uint32_t *numbers = number_nodes(&writer);
+		.report = report, .groups = groups, .tree = rows->tree, .json = json};
 
-	if (!numbers)
-		return &hawk_enomem;
 	hawk_json_put_array(json, "tree");
-	for (uint32_t i = 0; i < tree->count; i++)
-		if (numbers[i] != NOT_PUT)
-			put_json_node(&writer, numbers, i);
+	for (size_t i = 0; i < rows->count; i++)
+		put_json_node(&writer, &rows->items[i]);
 	hawk_json_array_end(json);
-	return NULL;
-}
-
-/** Whether enough is held more than one way to say what that means. */
-static bool is_much_shared(const struct hawk_site_tree *tree)
-{
-	const struct hawk_site_tree_node *nodes = tree->nodes;
-
-	for (uint32_t child = nodes[0].first_child; child; child = nodes[child].next_sibling)
-		if (nodes[child].kind == HAWK_TREE_SHARED &&
-		    nodes[child].cum_bytes >= nodes[0].cum_bytes / MUCH)
-			return true;
-	return false;
 }
 
 void hawk_report_retained_roots(const struct hawk_pointer_report *report,
 				const struct hawk_tree_roots *groups,
-				const struct hawk_site_tree *tree, const struct hawk_screen *screen)
+				const struct hawk_tree_rows *rows, const struct hawk_screen *screen)
 {
-	struct hawk_pointer_report tops = *report;
-
-	tops.depth = 1;
-	tops.top = report->top ? report->top : 2 * DEFAULT_TOP;
-	hawk_report_tree(&tops, groups, tree, screen);
-	if (is_much_shared(tree))
+	hawk_report_tree(report, groups, rows, screen);
+	if (rows->tree->much_shared)
 		hawk_output_puts(
 			screen->output,
 			"\n  What several blocks share would survive the loss of any one of "

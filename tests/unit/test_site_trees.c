@@ -262,6 +262,46 @@ TEST(the_retained_tree_is_the_dominator_tree_of_what_is_freed_with_blocks_folded
 	assert_true(differ > HEAPS);
 }
 
+/** Every row counts once in its parent, but for the parent's own blocks. */
+static void expect_rows(const struct hawk_tree_rows *rows, const struct hawk_tree_view *view)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct hawk_tree_row *row = &rows->items[i];
+		const struct hawk_site_tree_node *node = &rows->tree->nodes[row->node];
+		uint64_t bytes = node->flat_bytes;
+
+		assert_true(node->depth <= view->depth && row->children <= view->top + 1);
+		for (uint32_t j = 0; j < row->children; j++) {
+			const struct hawk_tree_row *child = &rows->items[row->first_child + j];
+
+			assert_int_equal(child->parent, i);
+			assert_true(!child->summed || (child->summed > 1 && view->sums));
+			bytes += child->cum_bytes;
+		}
+		if (view->sums && row->children)
+			assert_int_equal(bytes, row->cum_bytes);
+	}
+}
+
+TEST(what_is_shown_of_a_tree_sums_what_is_not)
+{
+	uint64_t seed = 33;
+
+	for (unsigned i = 0; i < HEAPS; i++) {
+		struct paths_world *paths = paths_world_random(&seed);
+		struct hawk_tree_view view = {1 + i % 3, 1 + i % 4, i % 5 * 3, i % 2};
+		struct hawk_site_tree tree;
+		struct hawk_tree_rows rows;
+
+		make_tree(paths, false, NULL, &tree);
+		check(hawk_site_tree_show(&tree, &view, &rows));
+		expect_rows(&rows, &view);
+		hawk_tree_rows_deinit(&rows);
+		hawk_site_tree_deinit(&tree);
+		paths_world_close(paths);
+	}
+}
+
 static void add_path_chain(const struct paths_world *paths, const struct hawk_paths *found,
 			   uint32_t block, struct chains *chains)
 {

@@ -13,7 +13,10 @@
 #include "hawk/base/prefetch.h"
 #include "hawk/base/progress.h"
 
-enum { BLOCKS_AHEAD = 16 };
+enum {
+	BLOCKS_AHEAD = 16,
+	MUCH = 5, /**< 1/MUCH of the whole is much */
+};
 
 static uint32_t hash_of(uint32_t parent, uint32_t kind, uint32_t key)
 {
@@ -250,6 +253,17 @@ static struct hawk_error *put_in_order(struct hawk_site_tree *tree)
 	return NULL;
 }
 
+static bool is_much_shared(const struct hawk_site_tree *tree)
+{
+	const struct hawk_site_tree_node *nodes = tree->nodes;
+
+	for (uint32_t child = nodes[0].first_child; child; child = nodes[child].next_sibling)
+		if (nodes[child].kind == HAWK_TREE_SHARED &&
+		    nodes[child].cum_bytes >= nodes[0].cum_bytes / MUCH)
+			return true;
+	return false;
+}
+
 struct hawk_error *hawk_site_tree_finish(struct hawk_site_tree *tree)
 {
 	struct hawk_progress progress;
@@ -261,6 +275,8 @@ struct hawk_error *hawk_site_tree_finish(struct hawk_site_tree *tree)
 	add_up(tree);
 	err = put_in_order(tree);
 	hawk_progress_end(&progress);
+	if (!err)
+		tree->much_shared = is_much_shared(tree);
 	return err;
 }
 

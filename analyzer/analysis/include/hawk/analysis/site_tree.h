@@ -58,14 +58,8 @@ struct hawk_site_tree {
 	uint32_t capacity;
 	uint32_t *index; /**< in the making: hash of (parent, kind, key) */
 	uint32_t index_size;
-	bool both; /**< with `start` */
-};
-
-/** What is shown of a tree. */
-struct hawk_tree_view {
-	size_t top;     /**< children of one node */
-	size_t depth;   /**< deeper nodes are not shown */
-	uint64_t share; /**< nodes below 1/`share` of the whole are not shown; 0 = all are */
+	bool both;        /**< with `start` */
+	bool much_shared; /**< HAWK_TREE_SHARED has at least a fifth of all bytes */
 };
 
 /* In all functions `groups[root]` is the group of each root, below 2^31. */
@@ -93,6 +87,37 @@ struct hawk_error *hawk_site_tree_paths(const struct hawk_graph *graph,
 
 /** Accepts a zeroed tree. */
 void hawk_site_tree_deinit(struct hawk_site_tree *tree);
+
+/** Which nodes are shown. A shown node's parent is shown, too. */
+struct hawk_tree_view {
+	size_t top;     /**< children of one node */
+	size_t depth;   /**< deeper nodes are not shown */
+	uint64_t share; /**< nor, but for the first child, nodes below 1/`share`; 0 = all are */
+	/** Siblings that are not shown get one row, their sum; a single one is shown instead. */
+	bool sums;
+};
+
+/** A node, or the sum of `node` and all siblings behind it. */
+struct hawk_tree_row {
+	uint32_t node;
+	uint32_t parent; /**< row; its own for the whole */
+	uint32_t first_child, children;
+	uint32_t summed; /**< nodes in the sum; 0 = a node */
+	uint64_t cum_objects, cum_bytes, start_cum_bytes;
+};
+
+/** What is shown of a tree: the whole first, then by depth; siblings are neighbours. */
+struct hawk_tree_rows {
+	const struct hawk_site_tree *tree;
+	struct hawk_tree_row *items;
+	size_t count, capacity;
+};
+
+/** Deinitialize `*ret` even after an error. `tree` must outlive it. */
+struct hawk_error *hawk_site_tree_show(const struct hawk_site_tree *tree,
+				       const struct hawk_tree_view *view,
+				       struct hawk_tree_rows *ret);
+void hawk_tree_rows_deinit(struct hawk_tree_rows *rows);
 
 /** What keeps most of a site alive: the root (or none) over most of its bytes in the dominator
  * tree, and the path of sites from there. */

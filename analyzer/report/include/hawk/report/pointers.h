@@ -117,17 +117,22 @@ struct hawk_error *hawk_report_paths_json(const struct hawk_pointer_report *repo
 					  const struct hawk_path_targets *targets,
 					  struct hawk_json *json);
 
+/** Returns what a document shows of a tree, or with `screen` (NULL = none) what that has room for;
+ * `roots`: without sites. */
+struct hawk_tree_view hawk_report_tree_view(const struct hawk_pointer_report *report,
+					    const struct hawk_screen *screen, bool roots);
+
 /** A tree of sites below roots, as text, as folded stacks, as JSON ("tree"). With tree->both, nodes
  * also have sums by start pointers, except in folded stacks. */
 void hawk_report_tree(const struct hawk_pointer_report *report,
-		      const struct hawk_tree_roots *groups, const struct hawk_site_tree *tree,
+		      const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 		      const struct hawk_screen *screen);
 void hawk_report_tree_folded(const struct hawk_pointer_report *report,
 			     const struct hawk_tree_roots *groups,
 			     const struct hawk_site_tree *tree, struct hawk_output *output);
-struct hawk_error *hawk_report_tree_json(const struct hawk_pointer_report *report,
-					 const struct hawk_tree_roots *groups,
-					 const struct hawk_site_tree *tree, struct hawk_json *json);
+void hawk_report_tree_json(const struct hawk_pointer_report *report,
+			   const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
+			   struct hawk_json *json);
 
 /** Sites by what they retain. `list` = those that were asked for, sorted. */
 void hawk_report_retained_sites(const struct hawk_pointer_report *report,
@@ -148,7 +153,7 @@ void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 /** Prints what each root group alone retains: the top of the tree. */
 void hawk_report_retained_roots(const struct hawk_pointer_report *report,
 				const struct hawk_tree_roots *groups,
-				const struct hawk_site_tree *tree,
+				const struct hawk_tree_rows *rows,
 				const struct hawk_screen *screen);
 
 /** Prints some rows, the same ones on each call. */
