@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawk/target/memory_map.h"
+
 enum {
 	MEMO = 4096, /**< words into modules that are remembered; a power of two */
 	TEXT_MIN = 4,
@@ -30,8 +32,8 @@ struct hawk_words {
 	const struct hawk_heap *heap;
 	const struct hawk_vtable_oracle *vtables;
 	const struct hawk_mapping *mappings;
-	uint64_t lowest; /**< address of the first of them */
-	uint8_t *stacks; /**< by mapping: a thread's stack pointer is in it */
+	uint64_t lowest;                   /**< address of the first of them */
+	const struct hawk_thread **stacks; /**< by mapping: a thread whose stack it is, or NULL */
 	struct memo memo[MEMO];
 };
 
@@ -77,22 +79,6 @@ const char *hawk_word_class_name(enum hawk_word_class class)
 	return class < HAWK_WORD_CLASSES ? names[class] : "other";
 }
 
-static void find_stacks(struct hawk_words *words)
-{
-	const struct hawk_target *target = words->heap->target;
-	const struct hawk_thread *threads;
-	size_t count;
-
-	threads = hawk_target_threads(target, &count);
-	for (size_t i = 0; i < count; i++) {
-		const struct hawk_mapping *mapping = hawk_target_mapping_at(
-			target, hawk_target_stack_start(target, &threads[i]));
-
-		if (mapping)
-			words->stacks[mapping - words->mappings] = 1;
-	}
-}
-
 struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
 				     const struct hawk_vtable_oracle *vtables,
 				     struct hawk_words **ret)
@@ -106,12 +92,11 @@ struct hawk_error *hawk_words_create(const struct hawk_heap *heap,
 	words->vtables = vtables;
 	words->mappings = hawk_target_mappings(heap->target, &mappings);
 	words->lowest = mappings ? words->mappings[0].start : UINT64_MAX;
-	words->stacks = calloc(mappings + 1, 1);
+	words->stacks = hawk_target_stacks(heap->target);
 	if (!words->stacks) {
 		free(words);
 		return &hawk_enomem;
 	}
-	find_stacks(words);
 	*ret = words;
 	return NULL;
 }
