@@ -7,6 +7,12 @@
 
 #include "sealed/sweep.h"
 
+/* Damage may make parts larger than their whole. */
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
 static uint64_t writable_bytes(const struct hawk_target *target)
 {
 	size_t count;
@@ -83,13 +89,11 @@ static struct hawk_error *take_away(const struct hawk_target *target, uint64_t s
 	uint64_t touched = 0;
 	struct hawk_error *err =
 		start < end ? hawk_sweep_touched(target, start, end, &touched) : NULL;
-	uint64_t zero_bytes = bytes > touched ? bytes - touched : 0;
 
 	if (err)
 		return err;
-	from->heap_bytes -= bytes < from->heap_bytes ? bytes : from->heap_bytes;
-	from->never_used_bytes -=
-		zero_bytes < from->never_used_bytes ? zero_bytes : from->never_used_bytes;
+	from->heap_bytes = minus(from->heap_bytes, bytes);
+	from->never_used_bytes = minus(from->never_used_bytes, minus(bytes, touched));
 	return NULL;
 }
 
@@ -131,16 +135,16 @@ hawk_accounting_make(const struct hawk_target *target, const struct hawk_table *
 		.writable_bytes = writable_bytes(target),
 	};
 	struct hawk_error *err = table ? add_extents(target, table, &accounting) : NULL;
-	uint64_t explained;
 
 	if (!err)
 		err = take_outside(target, plan, outside, &accounting);
 	if (err)
 		return err;
-	explained =
-		accounting.requested_bytes + accounting.header_bytes + accounting.never_used_bytes;
-	if (accounting.heap_bytes > explained)
-		accounting.overhead_bytes = accounting.heap_bytes - explained;
+	accounting.overhead_bytes =
+		minus(accounting.heap_bytes, accounting.requested_bytes + accounting.header_bytes +
+						     accounting.never_used_bytes);
+	accounting.other_bytes =
+		minus(accounting.writable_bytes, accounting.heap_bytes + accounting.tracer_bytes);
 	accounting.touched_bytes = sweep->touched_bytes + accounting.tracer_touched_bytes;
 	*ret = accounting;
 	return NULL;

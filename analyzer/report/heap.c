@@ -34,11 +34,6 @@ static void put_row(const struct hawk_screen *screen, const char *name, uint64_t
 	hawk_output_puts(screen->output, "\n");
 }
 
-static uint64_t minus(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
-}
-
 static void put_history(const struct hawk_report *report, const struct hawk_screen *screen)
 {
 	const struct hawk_heap *heap = report->heap;
@@ -111,7 +106,6 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 {
 	const struct hawk_accounting *memory = &report->heap->accounting;
 	uint64_t whole = memory->writable_bytes;
-	uint64_t other = minus(whole, memory->heap_bytes);
 
 	if (!(report->heap->knows & HAWK_HEAP_CONTENTS)) {
 		put_counted(report, screen);
@@ -127,8 +121,7 @@ void hawk_report_heap(const struct hawk_report *report, const struct hawk_screen
 		"free and cached chunks, rest of its mappings");
 	put_row(screen, "unused", memory->never_used_bytes, whole, "zero pages of the heap");
 	put_row(screen, "tracer", memory->tracer_bytes, whole, "its stacks and counters");
-	put_row(screen, "other", minus(other, memory->tracer_bytes), whole,
-		"thread stacks, data segments, mmap");
+	put_row(screen, "other", memory->other_bytes, whole, "thread stacks, data segments, mmap");
 	if (!(report->heap->knows & HAWK_HEAP_STACKS))
 		return;
 	if (!hawk_table_is_twin(report->heap->table)) // which holds no counters

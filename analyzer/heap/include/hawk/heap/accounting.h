@@ -5,6 +5,7 @@
  * what the tracer itself takes. All in bytes.
  *
  *     heap_bytes = requested_bytes + header_bytes + overhead_bytes + never_used_bytes
+ *     writable_bytes = heap_bytes + tracer_bytes + other_bytes
  *
  * (up to blocks whose end the core does not hold). The allocator's structures are not read, so
  * `overhead_bytes` is what is left over: rounding, free memory that it keeps, its bookkeeping. Of
@@ -29,6 +30,8 @@ struct hawk_accounting {
 
 	uint64_t tracer_bytes;         /**< of the trace table and its scratch, as far as there */
 	uint64_t tracer_touched_bytes; /**< of that: pages that hold anything but zeros */
+
+	uint64_t other_bytes; /**< the rest of writable memory: stacks, data segments, mmap */
 };
 
 /** Reads the tracer's extents, if `table` is not NULL: before a live target is released. */
