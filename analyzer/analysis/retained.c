@@ -7,26 +7,80 @@
 
 #include <stdlib.h>
 
-static int compare_sites(const void *left, const void *right, void *context)
-{
-	const struct hawk_site_retained *retained = context;
-	uint32_t a = *(const uint32_t *)left;
-	uint32_t b = *(const uint32_t *)right;
+enum { EXACT_MAX = 100 };
 
-	if (retained[a].all_pointers != retained[b].all_pointers)
-		return retained[a].all_pointers > retained[b].all_pointers ? -1 : 1;
-	if (retained[a].start_pointers != retained[b].start_pointers)
-		return retained[a].start_pointers > retained[b].start_pointers ? -1 : 1;
-	return a < b ? -1 : a > b;
+static int compare_sites(const void *left, const void *right)
+{
+	const struct hawk_retained_site *a = left, *b = right;
+
+	if (a->retained.all_pointers != b->retained.all_pointers)
+		return a->retained.all_pointers > b->retained.all_pointers ? -1 : 1;
+	if (a->retained.start_pointers != b->retained.start_pointers)
+		return a->retained.start_pointers > b->retained.start_pointers ? -1 : 1;
+	return a->site < b->site ? -1 : a->site > b->site;
 }
 
-void hawk_retained_sort(const struct hawk_heap *heap, const struct hawk_chosen *chosen,
-			const struct hawk_site_retained *retained, struct hawk_site_list *list)
+static void sort_sites(struct hawk_retained_sites *sites)
 {
-	hawk_site_list_keep_live(list, heap, chosen);
-	if (list->count)
-		qsort_r(list->sites, list->count, sizeof(*list->sites), compare_sites,
-			(void *)(uintptr_t)retained);
+	if (sites->count)
+		qsort(sites->items, sites->count, sizeof(*sites->items), compare_sites);
+}
+
+/** Replaces the lower bounds of the first sites. */
+static struct hawk_error *find_exact(const struct hawk_graph *graph, const struct hawk_reach *reach,
+				     const uint64_t *blocks, size_t exact,
+				     struct hawk_retained_sites *sites)
+{
+	struct hawk_site_retained freed[EXACT_MAX];
+	uint32_t numbers[EXACT_MAX] = {0};
+	struct hawk_error *err;
+	size_t count = 0;
+
+	for (; count < sites->count && count < exact && count < EXACT_MAX; count++)
+		numbers[count] = sites->items[count].site;
+	err = hawk_site_freed(graph, reach, blocks, numbers, count, freed);
+	for (size_t i = 0; !err && i < count; i++) {
+		sites->items[i].retained = freed[i];
+		sites->items[i].exact = true;
+	}
+	return err;
+}
+
+struct hawk_error *hawk_retained_sites_make(const struct hawk_graph *graph,
+					    const struct hawk_reach *reach,
+					    const struct hawk_selection *selection,
+					    const struct hawk_site_list *list,
+					    const struct hawk_site_retained *bounds, size_t exact,
+					    struct hawk_retained_sites *ret)
+{
+	struct hawk_retained_sites sites = {calloc(list->count + 1, sizeof(*sites.items)), 0};
+	struct hawk_error *err;
+
+	if (!sites.items)
+		return &hawk_enomem;
+	for (size_t i = 0; i < list->count; i++) {
+		uint32_t site = list->sites[i];
+		struct hawk_retained_site *item = &sites.items[sites.count];
+
+		*item = (struct hawk_retained_site){site, false, bounds[site], {0}};
+		item->blocks = hawk_chosen_of_site(graph->heap, selection->sites, site);
+		sites.count += item->blocks.objects > 0;
+	}
+	sort_sites(&sites);
+	err = find_exact(graph, reach, selection->blocks, exact, &sites);
+	if (err) {
+		hawk_retained_sites_deinit(&sites);
+		return err;
+	}
+	sort_sites(&sites);
+	*ret = sites;
+	return NULL;
+}
+
+void hawk_retained_sites_deinit(struct hawk_retained_sites *sites)
+{
+	free(sites->items);
+	*sites = (struct hawk_retained_sites){0};
 }
 
 /** Most retained first; then by address. */
@@ -62,7 +116,8 @@ static struct hawk_error *rank(const struct hawk_block_index *index,
 	uint64_t least = 0;
 
 	for (uint32_t i = 1; i <= dominators->count && !err; i++) {
-		struct hawk_retained_block item = {dominators->blocks[i], dominators->retained[i]};
+		struct hawk_retained_block item = {dominators->blocks[i], dominators->retained[i],
+						   0};
 
 		if (item.bytes < least || !hawk_block_is_chosen(chosen, item.block) ||
 		    (index->part_count && hawk_block_index_part(index, item.block)))
@@ -81,26 +136,29 @@ static struct hawk_error *rank(const struct hawk_block_index *index,
 
 struct hawk_error *hawk_retained_blocks_choose(const struct hawk_heap *heap,
 					       const struct hawk_dominators *dominators,
-					       const struct hawk_block_filter *filter, size_t most,
+					       const struct hawk_selection *selection, size_t most,
 					       struct hawk_retained_blocks *ret)
 {
-	struct hawk_selector selector = hawk_block_filter_selector(filter);
-	struct hawk_selection selection = {0};
-	struct hawk_error *err = NULL;
+	struct hawk_error *err;
 
-	*ret = (struct hawk_retained_blocks){0};
+	*ret = (struct hawk_retained_blocks){
+		.count = selection->sites ? hawk_chosen_sum(heap, selection->sites).objects
+					  : hawk_block_index_block_count(&heap->index),
+	};
 	hawk_ranking_init(&ret->shown, most, sizeof(struct hawk_retained_block), compare_blocks);
-	if (filter)
-		err = hawk_selection_make(heap, &selector, &selection);
-	else
-		ret->count = hawk_block_index_block_count(&heap->index);
-	if (selection.sites)
-		ret->count = hawk_chosen_sum(heap, selection.sites).objects;
-	if (!err)
-		err = rank(&heap->index, dominators, selection.blocks, &ret->shown);
-	hawk_selection_deinit(&selection);
+	err = rank(&heap->index, dominators, selection->blocks, &ret->shown);
 	hawk_ranking_sort(&ret->shown);
 	return err;
+}
+
+void hawk_retained_blocks_add_start(const struct hawk_block_index *index,
+				    const struct hawk_dominators *dominators,
+				    struct hawk_retained_blocks *blocks)
+{
+	struct hawk_retained_block *items = blocks->shown.items;
+
+	for (size_t i = 0; i < blocks->shown.count; i++)
+		items[i].start_bytes = hawk_dominators_retained(dominators, index, items[i].block);
 }
 
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks)

@@ -207,8 +207,8 @@ static int compare_chosen(const void *left, const void *right, void *context)
 	return a < b ? -1 : a > b;
 }
 
-void hawk_site_list_keep_live(struct hawk_site_list *list, const struct hawk_heap *heap,
-			      const struct hawk_chosen *chosen)
+static void keep_live(struct hawk_site_list *list, const struct hawk_heap *heap,
+		      const struct hawk_chosen *chosen)
 {
 	size_t live = 0;
 
@@ -221,7 +221,7 @@ void hawk_site_list_keep_live(struct hawk_site_list *list, const struct hawk_hea
 void hawk_site_list_choose(struct hawk_site_list *list, const struct hawk_heap *heap,
 			   const struct hawk_chosen *chosen)
 {
-	hawk_site_list_keep_live(list, heap, chosen);
+	keep_live(list, heap, chosen);
 	if (!chosen)
 		hawk_site_list_sort(list, heap, HAWK_SITE_SORT_SIZE);
 	else if (list->count)

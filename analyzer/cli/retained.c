@@ -13,11 +13,8 @@
 
 enum by { BY_SITE = 1, BY_BLOCK, BY_ROOT, BY_TREE };
 
-/** How many sites get exact sizes: without --top, and at most. */
-enum { EXACT_SITES = 10, EXACT_MAX = 100 };
-
-/** How many blocks are shown without --top. */
-enum { BLOCKS_TOP = 10 };
+/** Sites that get exact sizes, and blocks that are shown, without --top. */
+enum { EXACT_SITES = 10, BLOCKS_TOP = 10 };
 
 /** The tree as text. */
 static void put_tree(struct hawk_session *session, const struct hawk_tree_roots *groups,
@@ -116,60 +113,31 @@ static struct hawk_error *print_trees(struct hawk_session *session, struct hawk_
 	return err;
 }
 
-/** Replaces the lower bounds of the first sites of `list` in `retained` by exact sizes, which count
- * the chosen `blocks` (NULL = all). `*exact` has a bit for each such site; caller frees. */
-static struct hawk_error *find_exact(struct hawk_session *session, size_t top,
-				     const uint64_t *blocks, const struct hawk_site_list *list,
-				     struct hawk_site_retained *retained, uint64_t **exact)
-{
-	size_t most = !top ? EXACT_SITES : top < EXACT_MAX ? top : EXACT_MAX;
-	size_t count = list->count < most ? list->count : most;
-	struct hawk_site_retained freed[EXACT_MAX];
-	struct hawk_error *err;
-
-	*exact = calloc(session->heap.site_count / 64 + 1, sizeof(**exact));
-	if (!*exact)
-		return &hawk_enomem;
-	err = hawk_site_freed(&session->graph, &session->reach, blocks, list->sites, count, freed);
-	for (size_t i = 0; !err && i < count; i++) {
-		uint32_t site = list->sites[i];
-
-		retained[site] = freed[i];
-		(*exact)[site / 64] |= UINT64_C(1) << site % 64;
-	}
-	return err;
-}
-
 /** Of all blocks, or of those that the filter lets pass. */
 static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_json *json)
 {
 	struct hawk_pointer_report *report = &session->report;
-	CLEANUP(free_ptr) struct hawk_site_retained *retained = NULL;
-	CLEANUP(free_ptr) uint64_t *exact = NULL;
+	CLEANUP(free_ptr) struct hawk_site_retained *bounds = NULL;
 	struct hawk_selection selection = {0};
+	struct hawk_retained_sites sites = {0};
 	struct hawk_site_list list = {0};
 	struct hawk_error *err = NULL;
 
 	if (hawk_settings_choose_blocks(session->settings) && report->filter)
 		err = choose(session, &selection);
-	report->chosen = selection.sites;
 	if (!err)
 		err = hawk_session_list_sites(session, &list);
 	if (!err)
-		err = hawk_session_retained(session, selection.blocks, true, &retained);
-	report->retained = retained;
-	if (!err) {
-		hawk_retained_sort(report->heap, report->chosen, retained, &list);
-		err = find_exact(session, report->top, selection.blocks, &list, retained, &exact);
-	}
-	report->exact = exact;
-	if (!err) {
-		hawk_retained_sort(report->heap, report->chosen, retained, &list);
-		if (json)
-			hawk_report_retained_sites_json(report, &list, json);
-		else
-			hawk_report_retained_sites(report, &list, &session->screen);
-	}
+		err = hawk_session_retained(session, selection.blocks, true, &bounds);
+	if (!err)
+		err = hawk_retained_sites_make(&session->graph, &session->reach, &selection, &list,
+					       bounds, report->top ? report->top : EXACT_SITES,
+					       &sites);
+	if (!err && json)
+		hawk_report_retained_sites_json(report, &sites, json);
+	else if (!err)
+		hawk_report_retained_sites(report, &sites, &session->screen);
+	hawk_retained_sites_deinit(&sites);
 	hawk_site_list_deinit(&list);
 	hawk_selection_deinit(&selection);
 	return err;
@@ -178,24 +146,30 @@ static struct hawk_error *print_sites(struct hawk_session *session, struct hawk_
 /** Which blocks is a matter of all pointers; those to starts come then. */
 static struct hawk_error *print_blocks(struct hawk_session *session, struct hawk_json *json)
 {
-	const struct hawk_dominators *dominators = &session->dominators;
+	const struct hawk_heap *heap = &session->heap;
 	size_t most = hawk_report_limit(&session->report, BLOCKS_TOP,
-					hawk_block_index_block_count(&session->heap.index),
+					hawk_block_index_block_count(&heap->index),
 					json || session->screen.full);
 	struct hawk_retained_blocks blocks = {0};
+	struct hawk_selection selection = {0};
 	struct hawk_error *err = hawk_session_dominators(session, HAWK_EDGES_ALL);
 
 	if (!err)
-		err = hawk_retained_blocks_choose(&session->heap, dominators,
-						  session->report.filter, most, &blocks);
+		err = hawk_session_choose(session, session->report.filter, &selection);
+	if (!err)
+		err = hawk_retained_blocks_choose(heap, &session->dominators, &selection, most,
+						  &blocks);
 	if (!err)
 		err = hawk_session_dominators(session, HAWK_EDGES_START_ONLY);
-	if (!err && json)
-		hawk_report_retained_blocks_json(&session->report, &blocks, dominators, json);
-	else if (!err)
-		hawk_report_retained_blocks(&session->report, &blocks, dominators,
-					    &session->screen);
+	if (!err) {
+		hawk_retained_blocks_add_start(&heap->index, &session->dominators, &blocks);
+		if (json)
+			hawk_report_retained_blocks_json(&session->report, &blocks, json);
+		else
+			hawk_report_retained_blocks(&session->report, &blocks, &session->screen);
+	}
 	hawk_retained_blocks_deinit(&blocks);
+	hawk_selection_deinit(&selection);
 	return err;
 }
 

@@ -17,11 +17,6 @@
 
 enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 3 };
 
-static bool is_exact(const struct hawk_pointer_report *report, uint32_t site)
-{
-	return report->exact && report->exact[site / 64] >> site % 64 & 1;
-}
-
 /** "1.0 MiB"; ">=96 B", if it may be more. */
 static struct hawk_quantity amount(uint64_t bytes, bool exact)
 {
@@ -35,33 +30,32 @@ static struct hawk_quantity amount(uint64_t bytes, bool exact)
 }
 
 static void put_site(const struct hawk_pointer_report *report, const struct hawk_screen *screen,
-		     struct hawk_site_stacks *stacks, size_t number, uint32_t index)
+		     struct hawk_site_stacks *stacks, size_t number,
+		     const struct hawk_retained_site *site)
 {
-	const struct hawk_site_retained *retained = &report->retained[index];
-	struct hawk_chosen blocks = hawk_chosen_of_site(report->heap, report->chosen, index);
-	bool exact = is_exact(report, index);
-
 	hawk_output_printf(screen->output, "%4zu %12s %12s %10s %12s  %016" PRIx64 "\n", number,
-			   amount(retained->all_pointers, exact).text,
-			   amount(retained->start_pointers, exact).text,
-			   hawk_quantity_bytes(blocks.bytes).text,
-			   hawk_quantity_count(blocks.objects).text, report->heap->sites[index].id);
-	hawk_site_stacks_put(stacks, index);
+			   amount(site->retained.all_pointers, site->exact).text,
+			   amount(site->retained.start_pointers, site->exact).text,
+			   hawk_quantity_bytes(site->blocks.bytes).text,
+			   hawk_quantity_count(site->blocks.objects).text,
+			   report->heap->sites[site->site].id);
+	hawk_site_stacks_put(stacks, site->site);
 }
 
 void hawk_report_retained_sites(const struct hawk_pointer_report *report,
-				const struct hawk_site_list *list, const struct hawk_screen *screen)
+				const struct hawk_retained_sites *sites,
+				const struct hawk_screen *screen)
 {
 	bool all_exact = true;
-	size_t end = hawk_report_limit(report, DEFAULT_TOP, list->count, screen->full);
+	size_t end = hawk_report_limit(report, DEFAULT_TOP, sites->count, screen->full);
 	CLEANUP(site_stacks)
 	struct hawk_site_stacks stacks =
 		hawk_site_stacks_on(screen, report->symbols, report->heap,
 				    hawk_report_depth(report, DEFAULT_DEPTH, screen->full));
 
 	hawk_screen_heading(screen, "Sites by retained bytes (%s of %s)",
-			    hawk_quantity_count(end).text, hawk_quantity_count(list->count).text);
-	if (!list->count) {
+			    hawk_quantity_count(end).text, hawk_quantity_count(sites->count).text);
+	if (!sites->count) {
 		hawk_report_put_none(report, screen);
 		return;
 	}
@@ -70,11 +64,11 @@ void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 	hawk_screen_faint(screen, "   # %12s %12s %10s %12s  %s\n", "retained", "start only",
 			  "shallow", "blocks", "site");
 	for (size_t i = 0; i < end; i++)
-		hawk_site_stacks_add(&stacks, list->sites[i]);
+		hawk_site_stacks_add(&stacks, sites->items[i].site);
 	hawk_site_stacks_compare(&stacks);
 	for (size_t i = 0; i < end; i++) {
-		put_site(report, screen, &stacks, i + 1, list->sites[i]);
-		all_exact = all_exact && is_exact(report, list->sites[i]);
+		put_site(report, screen, &stacks, i + 1, &sites->items[i]);
+		all_exact = all_exact && sites->items[i].exact;
 	}
 	if (!all_exact)
 		hawk_output_puts(
@@ -85,21 +79,21 @@ void hawk_report_retained_sites(const struct hawk_pointer_report *report,
 }
 
 void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
-				     const struct hawk_site_list *list, struct hawk_json *json)
+				     const struct hawk_retained_sites *sites,
+				     struct hawk_json *json)
 {
-	size_t end = hawk_report_limit(report, DEFAULT_TOP, list->count, true);
+	size_t end = hawk_report_limit(report, DEFAULT_TOP, sites->count, true);
 
 	hawk_json_put_array(json, "sites");
 	for (size_t i = 0; i < end; i++) {
-		uint32_t site = list->sites[i];
-		struct hawk_chosen blocks = hawk_chosen_of_site(report->heap, report->chosen, site);
+		const struct hawk_retained_site *site = &sites->items[i];
 
 		hawk_json_object(json);
-		hawk_json_put_site(json, "site", report->heap, site);
-		hawk_json_put_integer(json, "objects", blocks.objects);
-		hawk_json_put_integer(json, "shallow_bytes", blocks.bytes);
-		hawk_report_json_retained(&report->retained[site], is_exact(report, site), json);
-		hawk_report_json_site_stack(report, site, json);
+		hawk_json_put_site(json, "site", report->heap, site->site);
+		hawk_json_put_integer(json, "objects", site->blocks.objects);
+		hawk_json_put_integer(json, "shallow_bytes", site->blocks.bytes);
+		hawk_report_json_retained(&site->retained, site->exact, json);
+		hawk_report_json_site_stack(report, site->site, json);
 		hawk_json_object_end(json);
 	}
 	hawk_json_array_end(json);
@@ -107,7 +101,6 @@ void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
 
 void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 				 const struct hawk_retained_blocks *blocks,
-				 const struct hawk_dominators *start,
 				 const struct hawk_screen *screen)
 {
 	const struct hawk_retained_block *items = blocks->shown.items;
@@ -122,19 +115,16 @@ void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 	hawk_report_put_start_only(screen);
 	hawk_screen_faint(screen, "%10s %10s  %s\n", "retained", "start only", "block");
 	for (size_t i = 0; i < blocks->shown.count; i++) {
-		uint64_t by_starts =
-			hawk_dominators_retained(start, &report->heap->index, items[i].block);
-
 		hawk_output_printf(screen->output, "%10s %10s  ",
 				   hawk_quantity_bytes(items[i].bytes).text,
-				   hawk_quantity_bytes(by_starts).text);
+				   hawk_quantity_bytes(items[i].start_bytes).text);
 		hawk_report_put_block(report, screen, items[i].block, 23);
 	}
 }
 
 void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 				      const struct hawk_retained_blocks *blocks,
-				      const struct hawk_dominators *start, struct hawk_json *json)
+				      struct hawk_json *json)
 {
 	const struct hawk_retained_block *items = blocks->shown.items;
 
@@ -144,9 +134,7 @@ void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 		hawk_report_json_block(report, items[i].block, json);
 		hawk_json_put_integer(json, "retained_bytes", items[i].bytes);
 		hawk_json_put_object(json, "start_pointers");
-		hawk_json_put_integer(
-			json, "retained_bytes",
-			hawk_dominators_retained(start, &report->heap->index, items[i].block));
+		hawk_json_put_integer(json, "retained_bytes", items[i].start_bytes);
 		hawk_json_object_end(json);
 		hawk_json_object_end(json);
 	}

@@ -6,32 +6,55 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_RETAINED_H
 #define HAWK_ANALYZER_ANALYSIS_RETAINED_H
 
-#include "hawk/analysis/block_filter.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/analysis/site_freed.h"
+#include "hawk/analysis/site_list.h"
 #include "hawk/base/ranking.h"
 #include "hawk/graph/dominators.h"
 
-/** Sorts by retained bytes, most first, and drops sites without a live block, or without one of
- * `chosen` (by site; NULL = all). `retained` is by site. */
-void hawk_retained_sort(const struct hawk_heap *heap, const struct hawk_chosen *chosen,
-			const struct hawk_site_retained *retained, struct hawk_site_list *list);
+/** A site by what its blocks retain. */
+struct hawk_retained_site {
+	uint32_t site;
+	bool exact; /**< `retained` is no lower bound */
+	struct hawk_site_retained retained;
+	struct hawk_chosen blocks;
+};
+struct hawk_retained_sites {
+	struct hawk_retained_site *items; /**< most retained first, by all pointers */
+	size_t count;
+};
+
+/** Ranks the sites of `list` that have blocks in `selection`. `bounds` has their lower bounds, by
+ * site; the `exact` first sites, at most 100, get exact sizes. Deinitialize after success only. */
+struct hawk_error *hawk_retained_sites_make(const struct hawk_graph *graph,
+					    const struct hawk_reach *reach,
+					    const struct hawk_selection *selection,
+					    const struct hawk_site_list *list,
+					    const struct hawk_site_retained *bounds, size_t exact,
+					    struct hawk_retained_sites *ret);
+void hawk_retained_sites_deinit(struct hawk_retained_sites *sites);
 
 /** Blocks by what they retain, most first. */
 struct hawk_retained_block {
 	uint32_t block;
-	uint64_t bytes; /**< by all pointers */
+	uint64_t bytes;       /**< by all pointers */
+	uint64_t start_bytes; /**< by start pointers; hawk_retained_blocks_add_start() */
 };
 struct hawk_retained_blocks {
 	struct hawk_ranking shown; /**< struct hawk_retained_block */
 	uint64_t count;            /**< of all that were asked for */
 };
 
-/** Ranks the first `most` of the blocks that `filter` lets pass (NULL = all). Deinitialize `*ret`
- * in any case. */
+/** Ranks the first `most` blocks of `selection`. Deinitialize `*ret` in any case. */
 struct hawk_error *hawk_retained_blocks_choose(const struct hawk_heap *heap,
 					       const struct hawk_dominators *dominators,
-					       const struct hawk_block_filter *filter, size_t most,
+					       const struct hawk_selection *selection, size_t most,
 					       struct hawk_retained_blocks *ret);
+
+/** Adds what they retain by start pointers. `dominators` are by these. */
+void hawk_retained_blocks_add_start(const struct hawk_block_index *index,
+				    const struct hawk_dominators *dominators,
+				    struct hawk_retained_blocks *blocks);
 void hawk_retained_blocks_deinit(struct hawk_retained_blocks *blocks);
 
 #endif

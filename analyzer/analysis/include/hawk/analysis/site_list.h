@@ -52,11 +52,8 @@ void hawk_site_list_sort(struct hawk_site_list *list, const struct hawk_heap *he
 size_t hawk_site_list_nonzero(const struct hawk_site_list *list, const struct hawk_heap *heap,
 			      enum hawk_site_sort sort);
 
-/** Drops sites without a block among `chosen`, by site; NULL = all live blocks. */
-void hawk_site_list_keep_live(struct hawk_site_list *list, const struct hawk_heap *heap,
-			      const struct hawk_chosen *chosen);
-
-/** Likewise, and sorts by the bytes of these blocks, most first. */
+/** Drops sites without a block among `chosen`, by site (NULL = all live blocks); sorts by the bytes
+ * of these blocks, most first. */
 void hawk_site_list_choose(struct hawk_site_list *list, const struct hawk_heap *heap,
 			   const struct hawk_chosen *chosen);
 

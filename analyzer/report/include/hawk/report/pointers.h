@@ -35,9 +35,8 @@ struct hawk_pointer_report {
 	const struct hawk_block_filter *filter; /**< NULL = all blocks */
 	const struct hawk_chosen *chosen; /**< by site; NULL = all blocks, or it does not matter */
 	const struct hawk_site_retained *retained; /**< by site, of these; NULL = not shown */
-	const uint64_t *exact; /**< a bit by site: `retained` is no lower bound; NULL = none is */
-	size_t top;            /**< 0 = the default */
-	size_t depth;          /**< lines of stacks, levels of trees; 0 = default */
+	size_t top;                                /**< 0 = the default */
+	size_t depth; /**< lines of stacks, levels of trees; 0 = default */
 };
 
 /** How many entries of `count` a list shows: report->top, all on a full screen, else `usual`. */
@@ -134,21 +133,21 @@ void hawk_report_tree_json(const struct hawk_pointer_report *report,
 			   const struct hawk_tree_roots *groups, const struct hawk_tree_rows *rows,
 			   struct hawk_json *json);
 
-/** Sites by what they retain. `list` = those that were asked for, sorted. */
+/** Sites by what they retain. */
 void hawk_report_retained_sites(const struct hawk_pointer_report *report,
-				const struct hawk_site_list *list,
+				const struct hawk_retained_sites *sites,
 				const struct hawk_screen *screen);
 void hawk_report_retained_sites_json(const struct hawk_pointer_report *report,
-				     const struct hawk_site_list *list, struct hawk_json *json);
+				     const struct hawk_retained_sites *sites,
+				     struct hawk_json *json);
 
-/** Blocks by what they retain, most first. `start`: dominators by start pointers. */
+/** Blocks by what they retain, most first. */
 void hawk_report_retained_blocks(const struct hawk_pointer_report *report,
 				 const struct hawk_retained_blocks *blocks,
-				 const struct hawk_dominators *start,
 				 const struct hawk_screen *screen);
 void hawk_report_retained_blocks_json(const struct hawk_pointer_report *report,
 				      const struct hawk_retained_blocks *blocks,
-				      const struct hawk_dominators *start, struct hawk_json *json);
+				      struct hawk_json *json);
 
 /** Prints what each root group alone retains: the top of the tree. */
 void hawk_report_retained_roots(const struct hawk_pointer_report *report,
