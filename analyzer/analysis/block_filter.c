@@ -16,8 +16,7 @@ struct hawk_block_filter {
 	struct hawk_block_types *types;
 	struct hawk_block_query query;
 	uint8_t *sites; /**< by index: wanted; NULL = all */
-	struct hawk_selector_test test;
-	struct hawk_selector_types selection;
+	struct hawk_selector selector;
 	regex_t type;        /**< compiled if `query.type`; any thread may ask */
 	uint64_t memo[MEMO]; /**< words with what they mean; by all threads */
 };
@@ -56,6 +55,15 @@ bool hawk_block_query_is_all(const struct hawk_block_query *query)
 	       !query->module;
 }
 
+/** False: no block of that trace is wanted, whatever else it is. */
+static bool trace_passes(const void *context, uint32_t trace)
+{
+	const struct hawk_block_filter *filter = context;
+	const struct hawk_site *site = hawk_heap_site(filter->heap, trace);
+
+	return site && filter->sites[site - filter->heap->sites];
+}
+
 static struct hawk_error *choose_sites(struct hawk_block_filter *filter,
 				       struct hawk_symbols *symbols)
 {
@@ -71,6 +79,7 @@ static struct hawk_error *choose_sites(struct hawk_block_filter *filter,
 	filter->sites = calloc(heap->site_count + 1, 1);
 	if (!filter->sites)
 		return &hawk_enomem;
+	filter->selector.trace = trace_passes;
 	if (query->function || query->module)
 		err = hawk_site_list_create(heap, symbols, &wanted, &list);
 	else
@@ -109,25 +118,21 @@ static unsigned meaning_of(struct hawk_block_filter *filter, uint64_t word, unsi
 	return meaning;
 }
 
-static struct hawk_error *words_match(const void *context, const struct hawk_type_words *words,
-				      bool *ret)
+static bool type_passes(const void *context, struct hawk_near *near, const struct hawk_block *block)
 {
 	struct hawk_block_filter *filter = (struct hawk_block_filter *)context; // for its memo
-	unsigned meaning = meaning_of(filter, words->first, 0);
+	const char *name = hawk_block_type_name(filter->types, block->trace);
+	struct hawk_type_words words;
+	unsigned meaning;
 
-	if (meaning == NO_TYPE)
-		meaning = meaning_of(filter, words->second, IN_ARRAY);
-	*ret = meaning == WANTED;
-	return NULL;
-}
-
-static bool name_matches(const void *context, uint32_t trace, bool *ret)
-{
-	const struct hawk_block_filter *filter = context;
-	const char *name = hawk_block_type_name(filter->types, trace);
-
-	*ret = name && is_wanted(filter, name);
-	return name;
+	if (name)
+		return is_wanted(filter, name);
+	words = hawk_type_words_at(hawk_block_types_modules(filter->types), near, block->start,
+				   block->size);
+	meaning = meaning_of(filter, words.first, 0);
+	if (meaning == NO_TYPE && block->kind == HAWK_KIND_NEW_ARRAY)
+		meaning = meaning_of(filter, words.second, IN_ARRAY);
+	return meaning == WANTED;
 }
 
 static struct hawk_error *prepare_types(struct hawk_block_filter *filter)
@@ -139,32 +144,27 @@ static struct hawk_error *prepare_types(struct hawk_block_filter *filter)
 	err = hawk_regex_compile(filter->query.type, &filter->type);
 	if (err)
 		filter->query.type = NULL;
-	filter->selection = (struct hawk_selector_types){
-		.named = name_matches,
-		.wanted = words_match,
-		.context = filter,
-		.modules = hawk_block_types_modules(filter->types),
-	};
-	filter->test.types = &filter->selection;
+	else
+		filter->selector.type = type_passes;
 	return err;
 }
 
-static void prepare_test(struct hawk_block_filter *filter)
+static void prepare_selector(struct hawk_block_filter *filter)
 {
 	const struct hawk_block_query *query = &filter->query;
-	struct hawk_selector_test *test = &filter->test;
+	struct hawk_selector *selector = &filter->selector;
 
-	test->size_low = query->size ? query->size->low : 0;
-	test->size_high = query->size ? query->size->high : UINT64_MAX;
-	test->births_matter = query->age != NULL;
-	test->decides = true;
+	selector->context = filter;
+	selector->size_low = query->size ? query->size->low : 0;
+	selector->size_high = query->size ? query->size->high : UINT64_MAX;
+	selector->births_matter = query->age != NULL;
 	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++) {
 		double age = filter->heap->knows & HAWK_HEAP_AGES
 				     ? hawk_heap_age_seconds(filter->heap,
 							     hawk_birth_decode((uint8_t)birth))
 				     : 0;
 
-		test->births[birth] =
+		selector->births[birth] =
 			!query->age || (age >= query->age->low && age <= query->age->high);
 	}
 }
@@ -183,7 +183,7 @@ struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 	filter->heap = heap;
 	filter->types = types;
 	filter->query = *query;
-	prepare_test(filter);
+	prepare_selector(filter);
 	err = prepare_types(filter);
 	if (!err)
 		err = choose_sites(filter, symbols);
@@ -205,44 +205,7 @@ void hawk_block_filter_destroy(struct hawk_block_filter *filter)
 	free(filter);
 }
 
-/** False: no block of that trace is wanted, whatever else it is. */
-static bool trace_passes(const void *context, uint32_t trace)
+const struct hawk_selector *hawk_block_filter_selector(const struct hawk_block_filter *filter)
 {
-	const struct hawk_block_filter *filter = context;
-	const struct hawk_site *site;
-
-	if (!filter->sites)
-		return true;
-	site = hawk_heap_site(filter->heap, trace);
-	return site && filter->sites[site - filter->heap->sites];
-}
-
-bool hawk_block_filter_block(const struct hawk_block_filter *filter, const struct hawk_block *block)
-{
-	const struct hawk_selector_test *test = &filter->test;
-	const char *type;
-
-	if (block->size < test->size_low || block->size > test->size_high ||
-	    !test->births[block->birth] || !trace_passes(filter, block->trace))
-		return false;
-	if (!filter->query.type)
-		return true;
-	type = hawk_block_type(filter->types, block);
-	return type && is_wanted(filter, type);
-}
-
-static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
-{
-	*ret = hawk_block_filter_block(context, block);
-	return NULL;
-}
-
-struct hawk_selector hawk_block_filter_selector(const struct hawk_block_filter *filter)
-{
-	return (struct hawk_selector){
-		.filter = passes,
-		.trace = filter && filter->sites ? trace_passes : NULL,
-		.context = filter,
-		.test = filter ? &filter->test : NULL,
-	};
+	return filter ? &filter->selector : NULL;
 }

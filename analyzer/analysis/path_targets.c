@@ -24,12 +24,11 @@ struct hawk_error *hawk_path_targets_choose(const struct hawk_heap *heap,
 					    const struct hawk_block_filter *filter, size_t most,
 					    struct hawk_path_targets *ret)
 {
-	struct hawk_selector selector = hawk_block_filter_selector(filter);
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_error *err;
 
 	*ret = (struct hawk_path_targets){0};
-	err = hawk_selection_bits_make(heap, &selector, true, &chosen);
+	err = hawk_selection_bits_make(heap, hawk_block_filter_selector(filter), true, &chosen);
 	if (err)
 		return err;
 	sum_targets(&heap->index, paths, chosen, ret);

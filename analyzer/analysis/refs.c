@@ -83,24 +83,18 @@ static size_t make_groups(const struct hawk_graph *graph, const struct hawk_refe
 }
 
 /** Keeps the pointers from blocks that were asked for. */
-static void filter_list(const struct hawk_heap *heap, const struct hawk_block_filter *filter,
-			struct hawk_refs *refs)
+static void keep_chosen(const uint64_t *chosen, struct hawk_refs *refs)
 {
 	size_t kept = refs->root_count;
 
-	for (size_t i = refs->root_count; i < refs->list.count; i++) {
-		struct hawk_block block;
-
-		hawk_heap_block(heap, refs->list.items[i].source, &block);
-		if (hawk_block_filter_block(filter, &block))
+	for (size_t i = refs->root_count; i < refs->list.count; i++)
+		if (hawk_block_is_chosen(chosen, refs->list.items[i].source))
 			refs->list.items[kept++] = refs->list.items[i];
-	}
 	refs->list.count = kept;
 }
 
-struct hawk_error *hawk_refs_find(const struct hawk_graph *graph,
-				  const struct hawk_block_filter *filter, uint32_t block,
-				  struct hawk_refs *ret)
+struct hawk_error *hawk_refs_find(const struct hawk_graph *graph, const uint64_t *chosen,
+				  uint32_t block, struct hawk_refs *ret)
 {
 	struct hawk_error *err;
 	struct hawk_referrer *items;
@@ -112,8 +106,7 @@ struct hawk_error *hawk_refs_find(const struct hawk_graph *graph,
 		return err;
 	while (ret->root_count < ret->list.count && ret->list.items[ret->root_count].root)
 		ret->root_count++;
-	if (filter)
-		filter_list(graph->heap, filter, ret);
+	keep_chosen(chosen, ret);
 	ret->groups = calloc(ret->list.count + 1, sizeof(*ret->groups));
 	if (!ret->groups)
 		return &hawk_enomem;

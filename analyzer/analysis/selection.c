@@ -10,52 +10,36 @@
 #include "hawk/base/cleanup.h"
 #include "hawk/base/progress.h"
 
-static bool header_passes(const struct hawk_heap *heap, struct hawk_near *near,
-			  const struct hawk_selector_test *test, uint32_t number)
+/** What needs no header. */
+static bool may_pass(const struct hawk_selector *selector, uint32_t trace, uint64_t bytes)
 {
-	uint32_t whole = hawk_block_index_whole(&heap->index, number);
-	uint64_t size = heap->index.part_count ? hawk_block_index_asked_bytes(&heap->index, whole)
-					       : hawk_block_size(&heap->index, whole);
-
-	return size >= test->size_low && size <= test->size_high &&
-	       (!test->births_matter ||
-		test->births[(uint8_t)hawk_heap_next_head(heap, near, whole)]);
+	return bytes >= selector->size_low && bytes <= selector->size_high &&
+	       (!selector->trace || selector->trace(selector->context, trace));
 }
 
-static struct hawk_error *type_passes(const struct hawk_heap *heap, struct hawk_near *near,
-				      const struct hawk_selector_types *types, uint32_t number,
-				      bool *ret)
+bool hawk_selector_passes(const struct hawk_selector *selector, struct hawk_near *near,
+			  const struct hawk_block *block)
 {
-	uint32_t whole = hawk_block_index_whole(&heap->index, number);
-	struct hawk_type_words words;
-
-	if (types->named(types->context, heap->index.traces[whole], ret))
-		return NULL;
-	words = hawk_type_words_of(heap, types->modules, near, whole);
-	return types->wanted(types->context, &words, ret);
+	return may_pass(selector, block->trace, block->size) &&
+	       (!selector->births_matter || selector->births[block->birth]) &&
+	       (!selector->type || selector->type(selector->context, near, block));
 }
 
-/* Asks the cheapest first: the trace, the header, the type, and what only the filter knows. */
-static struct hawk_error *test_block(const struct hawk_heap *heap, struct hawk_near *near,
-				     const struct hawk_selector *selector, uint32_t number,
-				     bool *ret)
+/** Reads the header of few blocks. */
+static bool passes(const struct hawk_heap *heap, struct hawk_near *near,
+		   const struct hawk_selector *selector, uint32_t number)
 {
-	const struct hawk_selector_test *test = selector->test;
-	struct hawk_error *err = NULL;
+	uint32_t whole = hawk_block_index_whole(&heap->index, number);
+	uint64_t bytes = heap->index.part_count ? hawk_block_index_asked_bytes(&heap->index, whole)
+						: hawk_block_size(&heap->index, whole);
 	struct hawk_block block;
 
-	*ret = false;
-	if (selector->trace && !selector->trace(selector->context, heap->index.traces[number]))
-		return NULL;
-	if (test && !header_passes(heap, near, test, number))
-		return NULL;
-	*ret = true;
-	if (test && test->types)
-		err = type_passes(heap, near, test->types, number, ret);
-	if (err || !*ret || (test && test->decides))
-		return err;
-	hawk_heap_next_block(heap, near, number, &block);
-	return selector->filter(selector->context, &block, ret);
+	if (!may_pass(selector, heap->index.traces[whole], bytes))
+		return false;
+	if (!selector->births_matter && !selector->type)
+		return true;
+	hawk_heap_next_block(heap, near, whole, &block);
+	return hawk_selector_passes(selector, near, &block);
 }
 
 struct hawk_error *hawk_selection_bits_make(const struct hawk_heap *heap,
@@ -66,23 +50,20 @@ struct hawk_error *hawk_selection_bits_make(const struct hawk_heap *heap,
 	uint64_t *bits = calloc((size_t)heap->index.count / 64 + 1, sizeof(*bits));
 	struct hawk_near near = {.target = heap->target};
 	struct hawk_progress progress;
-	struct hawk_error *err = NULL;
 
 	if (!bits)
 		return &hawk_enomem;
 	hawk_progress_begin(&progress, "choosing blocks", heap->index.count);
-	for (uint32_t i = 0; i < heap->index.count && !err; i++) {
-		bool wanted = !sited || hawk_heap_site_at(heap, i) < heap->site_count;
+	for (uint32_t i = 0; i < heap->index.count; i++) {
+		bool wanted = (!sited || hawk_heap_site_at(heap, i) < heap->site_count) &&
+			      (!selector || passes(heap, &near, selector, i));
 
-		if (wanted && selector)
-			err = test_block(heap, &near, selector, i, &wanted);
 		bits[i / 64] |= (uint64_t)wanted << i % 64;
 		hawk_progress_tick(i);
 	}
 	hawk_progress_end(&progress);
-	if (!err)
-		*ret = take_ptr(&bits);
-	return err;
+	*ret = take_ptr(&bits);
+	return NULL;
 }
 
 void hawk_chosen_add(struct hawk_chosen *chosen, const struct hawk_block_index *index,

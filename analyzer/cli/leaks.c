@@ -110,10 +110,10 @@ static struct hawk_error *choose(struct hawk_session *session, struct hawk_leaks
 {
 	struct hawk_block_filter *filter = NULL;
 	struct hawk_error *err = hawk_session_filter(session, &filter);
-	struct hawk_selector selector = hawk_block_filter_selector(filter);
 
 	if (!err && filter)
-		err = hawk_selection_bits_make(&session->heap, &selector, false, ret);
+		err = hawk_selection_bits_make(&session->heap, hawk_block_filter_selector(filter),
+					       false, ret);
 	leaks->report.filtered = filter;
 	hawk_block_filter_destroy(filter);
 	return err;

@@ -3,50 +3,67 @@
  * @file
  * hawk-core refs: who points at a block.
  */
+#include "hawk/analysis/refs.h"
+#include "hawk/base/cleanup.h"
 #include "session.h"
 
-static struct hawk_error *print_text(struct hawk_session *session)
+/** Prints who points at one address: as text, or into `json`. */
+static struct hawk_error *print(struct hawk_session *session, const uint64_t *chosen,
+				const char *operand, struct hawk_json *json)
 {
-	const struct hawk_settings *settings = session->settings;
-	struct hawk_error *err = NULL;
+	const struct hawk_pointer_report *report = &session->report;
+	struct hawk_refs refs = {0};
+	struct hawk_error *err;
 	uint64_t address;
+	uint32_t block;
 
-	for (int i = 0; i < settings->count && !err; i++) {
-		if (i)
-			hawk_output_puts(session->output, "\n");
-		hawk_quantity_parse_hex(settings->operands[i], &address);
-		err = hawk_report_refs(&session->report, address, &session->screen);
-	}
+	hawk_quantity_parse_hex(operand, &address);
+	err = hawk_report_find_block(report, address, &block);
+	if (!err)
+		err = hawk_refs_find(&session->graph, chosen, block, &refs);
+	if (!err && json)
+		hawk_report_refs_json(report, &refs, address, json);
+	else if (!err)
+		hawk_report_refs(report, &refs, address, &session->screen);
+	hawk_refs_deinit(&refs);
 	return err;
 }
 
-static struct hawk_error *print_json(struct hawk_session *session)
+static struct hawk_error *print_all(struct hawk_session *session, const uint64_t *chosen)
 {
 	const struct hawk_settings *settings = session->settings;
 	struct hawk_error *err = NULL;
 	struct hawk_json json;
-	uint64_t address;
 
-	hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/refs", 4);
-	hawk_json_put_array(&json, "addresses");
-	for (int i = 0; i < settings->count && !err; i++) {
-		hawk_quantity_parse_hex(settings->operands[i], &address);
-		err = hawk_report_refs_json(&session->report, address, &json);
+	if (settings->json) {
+		hawk_report_json_begin(&session->report, &json, session->output, "hawk-core/refs",
+				       4);
+		hawk_json_put_array(&json, "addresses");
 	}
-	hawk_json_array_end(&json);
-	hawk_report_json_end(&session->report, &json);
+	for (int i = 0; i < settings->count && !err; i++) {
+		if (i && !settings->json)
+			hawk_output_puts(session->output, "\n");
+		err = print(session, chosen, settings->operands[i], settings->json ? &json : NULL);
+	}
+	if (settings->json) {
+		hawk_json_array_end(&json);
+		hawk_report_json_end(&session->report, &json);
+	}
 	return err;
 }
 
 static struct hawk_error *answer(struct hawk_session *session)
 {
+	CLEANUP(free_ptr) uint64_t *chosen = NULL;
+	const struct hawk_selector *selector;
 	struct hawk_error *err = hawk_session_graph(session);
 
 	if (!err)
 		err = hawk_session_report(session);
-	if (!err)
-		err = session->settings->json ? print_json(session) : print_text(session);
-	return err;
+	selector = hawk_block_filter_selector(session->report.filter);
+	if (!err && selector)
+		err = hawk_selection_bits_make(&session->heap, selector, false, &chosen);
+	return err ? err : print_all(session, chosen);
 }
 
 const struct hawk_verb hawk_verb_refs = {

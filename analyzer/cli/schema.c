@@ -56,7 +56,7 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 {
 	struct hawk_schema_report report = {.pointers = &session->report,
 					    .type = session->settings->type};
-	struct hawk_selector blocks = hawk_block_filter_selector(session->report.filter);
+	const struct hawk_selector *blocks = hawk_block_filter_selector(session->report.filter);
 	CLEANUP(free_ptr) uint64_t *chosen = NULL;
 	struct hawk_schema_query query = {
 		.groups = (size_t)session->settings->top,
@@ -70,8 +70,8 @@ static struct hawk_error *make(struct hawk_session *session, const struct hawk_s
 		return err;
 	report.site = query.site;
 	report.schema = &schema;
-	if (session->report.filter)
-		err = hawk_selection_bits_make(&session->heap, &blocks, false, &chosen);
+	if (blocks)
+		err = hawk_selection_bits_make(&session->heap, blocks, false, &chosen);
 	query.chosen = chosen;
 	if (!err)
 		err = hawk_session_readable(session);

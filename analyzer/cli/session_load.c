@@ -241,9 +241,9 @@ struct hawk_error *hawk_session_choose(struct hawk_session *session,
 				       const struct hawk_block_filter *filter,
 				       struct hawk_selection *ret)
 {
-	struct hawk_selector query = hawk_block_filter_selector(filter);
+	const struct hawk_selector *selector = hawk_block_filter_selector(filter);
 
-	return filter ? hawk_selection_make(&session->heap, &query, ret) : NULL;
+	return selector ? hawk_selection_make(&session->heap, selector, ret) : NULL;
 }
 
 struct hawk_error *hawk_session_types(struct hawk_session *session, struct hawk_block_types **ret)

@@ -5,8 +5,6 @@
  */
 #include "hawk/names/type_words.h"
 
-#include "hawk/heap/heap.h"
-
 void hawk_module_words_init(struct hawk_module_words *modules, const struct hawk_target *target)
 {
 	size_t count;
@@ -38,25 +36,4 @@ struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *module
 	    hawk_module_words_have(modules, words[1]))
 		ret.second = words[1];
 	return ret;
-}
-
-struct hawk_type_words hawk_type_words_of(const struct hawk_heap *heap,
-					  const struct hawk_module_words *modules,
-					  struct hawk_near *near, uint32_t number)
-{
-	const struct hawk_block_index *index = &heap->index;
-	uint32_t whole = hawk_block_index_whole(index, number);
-	uint64_t bytes = index->part_count ? hawk_block_index_asked_bytes(index, whole)
-					   : hawk_block_size(index, whole);
-	struct hawk_type_words words =
-		hawk_type_words_at(modules, near, hawk_block_start(index, whole), bytes);
-
-	if (words.second) {
-		struct hawk_block block;
-
-		hawk_heap_next_block(heap, near, whole, &block);
-		if (block.kind != HAWK_KIND_NEW_ARRAY)
-			words.second = 0;
-	}
-	return words;
 }

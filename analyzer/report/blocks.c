@@ -28,10 +28,11 @@ struct hawk_report_blocks {
 	const struct hawk_heap *heap;
 	struct hawk_output *output;
 	bool json;
-	struct hawk_block_types *types;         /**< NULL = they cannot be read */
-	const struct hawk_block_filter *filter; /**< NULL = every block */
-	struct tail tails[16][256];             /**< by kind & 15, birth */
-	char (*site_texts)[SITE_TEXT_BYTES];    /**< by site; the last one is for "none" */
+	struct hawk_block_types *types;       /**< NULL = they cannot be read */
+	const struct hawk_selector *selector; /**< NULL = every block */
+	struct hawk_near near;                /**< of the stream's types */
+	struct tail tails[16][256];           /**< by kind & 15, birth */
+	char (*site_texts)[SITE_TEXT_BYTES];  /**< by site; the last one is for "none" */
 	struct hawk_ranking shown; /**< struct hawk_numbered_block; of most 0: all are, at once */
 	uint64_t wanted;           /**< blocks that were, if `shown` is used */
 	uint64_t *chosen;          /**< blocks that are shown at the end; NULL = those of a sweep */
@@ -77,7 +78,8 @@ struct hawk_error *hawk_report_blocks_create(const struct hawk_heap *heap, bool 
 	report->output = output;
 	report->json = json;
 	report->types = types;
-	report->filter = filter;
+	report->selector = hawk_block_filter_selector(filter);
+	report->near.target = heap->target;
 	hawk_ranking_init(&report->shown, top, sizeof(struct hawk_numbered_block),
 			  hawk_block_order);
 	report->site_texts = calloc(heap->site_count + 1, sizeof(*report->site_texts));
@@ -209,7 +211,8 @@ struct hawk_error *hawk_report_blocks_add(void *context, const struct hawk_block
 	for (size_t i = 0; i < count; i++) {
 		struct hawk_error *err = NULL;
 
-		if (!report->filter || hawk_block_filter_block(report->filter, &blocks[i]))
+		if (!report->selector ||
+		    hawk_selector_passes(report->selector, &report->near, &blocks[i]))
 			err = take(report, &blocks[i]);
 		if (err)
 			return err;
@@ -242,9 +245,8 @@ static void put_chosen(struct hawk_report_blocks *report)
 struct hawk_error *hawk_report_blocks_choose(struct hawk_report_blocks *report)
 {
 	const struct hawk_heap *heap = report->heap;
-	struct hawk_selector selector = hawk_block_filter_selector(report->filter);
-	struct hawk_error *err = hawk_selection_bits_make(heap, report->filter ? &selector : NULL,
-							  false, &report->chosen);
+	struct hawk_error *err =
+		hawk_selection_bits_make(heap, report->selector, false, &report->chosen);
 	struct hawk_chosen sum = {0};
 
 	if (err || !report->shown.most)

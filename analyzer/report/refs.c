@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "hawk/analysis/refs.h"
 #include "hawk/base/cleanup.h"
 #include "json/objects.h"
 #include "hawk/base/quantity.h"
@@ -14,20 +13,6 @@
 #include "site_stacks.h"
 
 enum { DEFAULT_TOP = 10, DEFAULT_DEPTH = 3 };
-
-static void hawk_cleanup_refs(struct hawk_refs *refs)
-{
-	hawk_refs_deinit(refs);
-}
-
-static struct hawk_error *find(const struct hawk_pointer_report *report, uint64_t address,
-			       struct hawk_refs *ret)
-{
-	uint32_t block;
-	struct hawk_error *err = hawk_report_find_block(report, address, &block);
-
-	return err ? err : hawk_refs_find(report->graph, report->filter, block, ret);
-}
 
 /** " -> +24" for pointers into the middle. */
 static void put_inside(const struct hawk_screen *screen, const struct hawk_referrer *pointer)
@@ -104,26 +89,20 @@ static void put_groups(const struct hawk_pointer_report *report, const struct ha
 		put_group(report, screen, &stacks, &refs->groups[i]);
 }
 
-struct hawk_error *hawk_report_refs(const struct hawk_pointer_report *report, uint64_t address,
-				    const struct hawk_screen *screen)
+void hawk_report_refs(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
+		      uint64_t address, const struct hawk_screen *screen)
 {
-	CLEANUP(refs) struct hawk_refs refs = {0};
-	struct hawk_error *err = find(report, address, &refs);
-	uint64_t inside;
+	uint64_t inside = address - hawk_block_start(&report->heap->index, refs->block);
 
-	if (err)
-		return err;
-	inside = address - hawk_block_start(&report->heap->index, refs.block);
 	hawk_screen_style(screen, HAWK_STYLE_HEADING);
 	hawk_output_puts(screen->output, "Pointers to ");
 	hawk_screen_plain(screen);
-	hawk_report_put_block(report, screen, refs.block, 12);
+	hawk_report_put_block(report, screen, refs->block, 12);
 	if (inside)
 		hawk_output_printf(screen->output, "  (0x%" PRIx64 " is its byte %" PRIu64 ")\n",
 				   address, inside);
-	put_roots(report, &refs, screen);
-	put_groups(report, &refs, screen);
-	return NULL;
+	put_roots(report, refs, screen);
+	put_groups(report, refs, screen);
 }
 
 static void put_json_pointer(const struct hawk_referrer *pointer, struct hawk_json *json)
@@ -189,24 +168,18 @@ static void put_json_groups(const struct hawk_pointer_report *report, const stru
 	hawk_json_array_end(json);
 }
 
-struct hawk_error *hawk_report_refs_json(const struct hawk_pointer_report *report, uint64_t address,
-					 struct hawk_json *json)
+void hawk_report_refs_json(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
+			   uint64_t address, struct hawk_json *json)
 {
-	CLEANUP(refs) struct hawk_refs refs = {0};
-	struct hawk_error *err = find(report, address, &refs);
-	uint64_t inside;
+	uint64_t inside = address - hawk_block_start(&report->heap->index, refs->block);
 
-	if (err)
-		return err;
-	inside = address - hawk_block_start(&report->heap->index, refs.block);
 	hawk_json_object(json);
 	hawk_json_put_object(json, "block");
-	hawk_report_json_block(report, refs.block, json);
+	hawk_report_json_block(report, refs->block, json);
 	hawk_json_put_integer(json, "inside", inside);
 	hawk_json_object_end(json);
-	put_json_roots(report, &refs, json);
-	put_json_blocks(report, &refs, json);
-	put_json_groups(report, &refs, json);
+	put_json_roots(report, refs, json);
+	put_json_blocks(report, refs, json);
+	put_json_groups(report, refs, json);
 	hawk_json_object_end(json);
-	return NULL;
 }

@@ -336,17 +336,10 @@ TEST(kinds_that_nobody_asked_for_have_sums_and_no_records)
 	}
 }
 
-static struct hawk_error *wants_large(const void *context, const struct hawk_block *block,
-				      bool *ret)
-{
-	*ret = block->size >= *(const uint64_t *)context;
-	return NULL;
-}
-
 TEST(only_wanted_blocks_count)
 {
 	uint64_t large = 100;
-	struct hawk_selector filter = {.filter = wants_large, .context = &large};
+	struct hawk_selector filter = {.size_low = large, .size_high = UINT64_MAX};
 	uint64_t seed = 6;
 
 	for (unsigned i = 0; i < 200; i++) {

@@ -94,12 +94,12 @@ static void close_world(struct choice_world *world)
 	sweep_core_close(&world->core);
 }
 
-static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
+static bool passes(const void *context, struct hawk_near *near, const struct hawk_block *block)
 {
 	const uint64_t *mask = context;
 
-	*ret = *mask >> (block->start / 16 + block->kind) % 64 & 1;
-	return NULL;
+	(void)near;
+	return *mask >> (block->start / 16 + block->kind) % 64 & 1;
 }
 
 static bool trace_passes(const void *context, uint32_t trace)
@@ -124,37 +124,31 @@ static uint64_t random_size(struct choice_world *world)
 }
 
 /* Any set of births, but mostly those in a row. */
-static void choose_births(struct choice_world *world, struct hawk_selector_test *test)
+static void choose_births(struct choice_world *world, struct hawk_selector *selector)
 {
 	unsigned first = (unsigned)random_below(world, random_below(world, 4) ? 10 : 256);
 	unsigned last = first + (unsigned)random_below(world, random_below(world, 4) ? 5 : 256);
 	bool any = !random_below(world, 3);
 
-	test->births_matter = random_below(world, 2);
+	selector->births_matter = random_below(world, 2);
 	for (unsigned birth = 0; birth < HAWK_BIRTHS; birth++)
-		test->births[birth] =
+		selector->births[birth] =
 			any ? random_below(world, 2) : birth >= first && birth <= last;
 }
 
-/* One block after the other; the test alone where that decides. */
+/* One block after the other, each read in full. */
 static bool is_wanted(const struct hawk_heap *heap, struct hawk_near *near,
 		      const struct hawk_selector *selector, uint32_t number)
 {
-	const struct hawk_selector_test *test = selector ? selector->test : NULL;
 	struct hawk_block block;
-	bool wanted = true;
 
 	hawk_heap_next_block(heap, near, number, &block);
 	if (!selector)
 		return true;
-	if (selector->trace && !selector->trace(selector->context, heap->index.traces[number]))
-		return false;
-	if (test && (block.size < test->size_low || block.size > test->size_high ||
-		     (test->births_matter && !test->births[block.birth])))
-		return false;
-	if (!test || !test->decides)
-		check(selector->filter(selector->context, &block, &wanted));
-	return wanted;
+	return (!selector->trace || selector->trace(selector->context, block.trace)) &&
+	       block.size >= selector->size_low && block.size <= selector->size_high &&
+	       (!selector->births_matter || selector->births[block.birth]) &&
+	       (!selector->type || selector->type(selector->context, near, &block));
 }
 
 static uint32_t expect_bits(struct choice_world *world, const struct hawk_selector *selector,
@@ -216,19 +210,16 @@ TEST(bits_of_random_heaps_are_those_of_blocks_one_by_one)
 		large += world.heap.index.large_count;
 		for (unsigned i = 0; i < WISHES; i++) {
 			uint64_t mask = synthetic_random(&world.seed);
-			struct hawk_selector_test test = {
-				.size_low = random_size(&world),
-				.size_high = random_size(&world),
-				.decides = random_below(&world, 2),
-			};
+			bool any = !random_below(&world, 4);
 			struct hawk_selector selector = {
-				.filter = passes,
+				.size_low = any ? 0 : random_size(&world),
+				.size_high = any ? UINT64_MAX : random_size(&world),
 				.trace = random_below(&world, 2) ? trace_passes : NULL,
+				.type = random_below(&world, 2) ? passes : NULL,
 				.context = &mask,
-				.test = random_below(&world, 4) ? &test : NULL,
 			};
 
-			choose_births(&world, &test);
+			choose_births(&world, &selector);
 			chosen += expect_bits(&world, i ? &selector : NULL, i % 2);
 			asked += world.heap.index.count;
 			expect_sums(&world, i ? &selector : NULL);

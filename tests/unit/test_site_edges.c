@@ -101,12 +101,12 @@ static void expect_edge(const struct site_world *fixture, const struct hawk_site
 }
 
 /* A filter that takes blocks by place and size, as good as at random. */
-static struct hawk_error *passes(const void *context, const struct hawk_block *block, bool *ret)
+static bool passes(const void *context, struct hawk_near *near, const struct hawk_block *block)
 {
 	const uint64_t *mask = context;
 
-	*ret = *mask >> (block->start / 16 + block->size) % 64 & 1;
-	return NULL;
+	(void)near;
+	return *mask >> (block->start / 16 + block->size) % 64 & 1;
 }
 
 static bool trace_passes(const void *context, uint32_t trace)
@@ -117,17 +117,16 @@ static bool trace_passes(const void *context, uint32_t trace)
 
 static void choose_blocks(struct site_world *fixture, uint64_t mask, struct hawk_selection *choice)
 {
-	const struct hawk_selector selector = {passes, trace_passes, &mask, NULL};
+	const struct hawk_selector selector = {
+		.size_high = UINT64_MAX, .trace = trace_passes, .type = passes, .context = &mask};
 	struct hawk_chosen sums[SITE_WORLD_SITES] = {{0}};
 
 	fixture->wanted = 0;
 	for (uint32_t i = 0; i < fixture->world->count; i++) {
 		const struct hawk_block *block = &fixture->world->blocks[i];
 		struct hawk_chosen *sum = &sums[hawk_heap_site_at(fixture->graph.heap, i)];
-		bool is;
+		bool is = passes(&mask, NULL, block) && trace_passes(&mask, block->trace);
 
-		assert_null(passes(&mask, block, &is));
-		is = is && trace_passes(&mask, block->trace);
 		fixture->wanted |= (uint64_t)is << i;
 		sum->objects += is;
 		sum->bytes += is ? block->size : 0;

@@ -5,6 +5,7 @@
  */
 #include "test.h"
 #include "hawk/analysis/selection.h"
+#include "hawk/names/type_words.h"
 #include "hawk/base/parallel.h"
 #include "synthetic_heap.h"
 #include "synthetic_world.h"
@@ -30,7 +31,6 @@ struct type_world {
 	uint32_t site_of_trace[TRACES];
 	struct hawk_heap heap;
 	struct hawk_module_words modules;
-	struct hawk_selector_types types;
 	unsigned wishes; /**< each with other types */
 };
 
@@ -129,14 +129,22 @@ static bool has_name(uint64_t word)
 	return word && word / 8 % 4;
 }
 
-static struct hawk_error *wanted(const void *context, const struct hawk_type_words *words,
-				 bool *ret)
+static bool wanted(const struct type_world *world, const struct hawk_type_words *words)
+{
+	return has_name(words->first) ? is_wanted(world->wishes, words->first, false)
+				      : is_wanted(world->wishes, words->second, true);
+}
+
+static bool type_passes(const void *context, struct hawk_near *near, const struct hawk_block *block)
 {
 	const struct type_world *world = context;
+	struct hawk_type_words words =
+		hawk_type_words_at(&world->modules, near, block->start, block->size);
+	bool ret;
 
-	*ret = has_name(words->first) ? is_wanted(world->wishes, words->first, false)
-				      : is_wanted(world->wishes, words->second, true);
-	return NULL;
+	if (block->kind != HAWK_KIND_NEW_ARRAY)
+		words.second = 0;
+	return named(NULL, block->trace, &ret) ? ret : wanted(world, &words);
 }
 
 static bool is_in_library(uint64_t word)
@@ -171,9 +179,7 @@ static bool expected(const struct type_world *world, uint32_t number, uint64_t s
 
 	if (hawk_block_size(&world->heap.index, number) > size_high)
 		return false;
-	if (!named(NULL, trace, &ret))
-		assert_null(wanted(world, &words, &ret));
-	return ret;
+	return named(NULL, trace, &ret) ? ret : wanted(world, &words);
 }
 
 static void open_types(struct type_world *world, struct world *core, uint64_t seed)
@@ -195,7 +201,6 @@ static void open_types(struct type_world *world, struct world *core, uint64_t se
 	};
 	hawk_parallel_set_threads(1 + (unsigned)seed % 3);
 	hawk_module_words_init(&world->modules, core->target);
-	world->types = (struct hawk_selector_types){named, wanted, world, &world->modules};
 }
 
 static void close_types(struct type_world *world)
@@ -207,9 +212,8 @@ static void close_types(struct type_world *world)
 static uint32_t expect_choice(struct type_world *world)
 {
 	uint64_t high = random_below(world, 2) ? UINT64_MAX : random_below(world, 64);
-	const struct hawk_selector_test test = {
-		.size_high = high, .types = &world->types, .decides = true};
-	const struct hawk_selector selector = {.test = &test};
+	const struct hawk_selector selector = {
+		.size_high = high, .type = type_passes, .context = world};
 	uint32_t chosen = 0;
 	uint64_t *bits;
 

@@ -43,11 +43,7 @@ struct hawk_error *hawk_block_filter_create(const struct hawk_heap *heap,
 /** Accepts NULL. */
 void hawk_block_filter_destroy(struct hawk_block_filter *filter);
 
-/** Returns true if `block` is wanted. Reads memory only to filter by type. */
-bool hawk_block_filter_block(const struct hawk_block_filter *filter,
-			     const struct hawk_block *block);
-
-/** Returns the filter in the form that choices of blocks take. */
-struct hawk_selector hawk_block_filter_selector(const struct hawk_block_filter *filter);
+/** Returns the filter in the form that choices of blocks take; NULL for NULL. */
+const struct hawk_selector *hawk_block_filter_selector(const struct hawk_block_filter *filter);
 
 #endif

@@ -7,8 +7,8 @@
 #ifndef HAWK_ANALYZER_ANALYSIS_REFS_H
 #define HAWK_ANALYZER_ANALYSIS_REFS_H
 
-#include "hawk/analysis/block_filter.h"
 #include "hawk/analysis/referrers.h"
+#include "hawk/analysis/selection.h"
 #include "hawk/analysis/site_graph.h"
 
 struct hawk_refs_group {
@@ -27,11 +27,10 @@ struct hawk_refs {
 	size_t group_count;
 };
 
-/** Finds the roots that point to `block`, and of blocks those that `filter` lets pass (NULL = all).
+/** Finds the roots that point to `block`, and of blocks those in `chosen` (bits; NULL = all).
  * Deinitialize `*ret` in any case. */
-struct hawk_error *hawk_refs_find(const struct hawk_graph *graph,
-				  const struct hawk_block_filter *filter, uint32_t block,
-				  struct hawk_refs *ret);
+struct hawk_error *hawk_refs_find(const struct hawk_graph *graph, const uint64_t *chosen,
+				  uint32_t block, struct hawk_refs *ret);
 void hawk_refs_deinit(struct hawk_refs *refs);
 
 #endif

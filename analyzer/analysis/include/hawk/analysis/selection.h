@@ -2,51 +2,32 @@
 /**
  * @file
  * The blocks that a filter chooses: a bit per block, and sums per site. Code that works on chosen
- * blocks takes these bits; NULL = all blocks.
+ * blocks takes these bits; NULL = all blocks. hawk_selector_passes() is the one test of a block.
+ * Only the stream of `blocks` asks it itself, because its blocks have no index yet and so no bits.
  */
 #ifndef HAWK_ANALYZER_ANALYSIS_SELECTION_H
 #define HAWK_ANALYZER_ANALYSIS_SELECTION_H
 
 #include "hawk/heap/heap.h"
-#include "hawk/names/type_words.h"
+#include "hawk/target/near.h"
 
 enum { HAWK_BIRTHS = 256 };
 
-/** Which types are wanted. */
-struct hawk_selector_types {
-	/**
-	 * Returns true if `trace` names a type for all its blocks; `*ret` = that type is wanted.
-	 */
-	bool (*named)(const void *context, uint32_t trace, bool *ret);
-	/** Sets `*ret` if a block with these words, of a trace without a named type, is wanted. */
-	struct hawk_error *(*wanted)(const void *context, const struct hawk_type_words *words,
-				     bool *ret);
-	const void *context;
-	const struct hawk_module_words *modules;
-};
-
-/** A cheap test before a block is read in full; it decides nearly all blocks. */
-struct hawk_selector_test {
-	uint64_t size_low, size_high; /**< requested bytes, inclusive; others are not wanted */
-	bool births_matter;           /**< reads headers */
-	bool births[HAWK_BIRTHS];     /**< by birth code: may be wanted */
-	/** NULL = any type; else the first words of blocks are read. */
-	const struct hawk_selector_types *types;
-	/** Blocks that pass it, and whose trace does, are wanted: the filter is not asked. */
-	bool decides;
-};
-
 /** Which blocks are wanted. */
 struct hawk_selector {
-	/** Sets `*ret` if `block`, which is complete, is wanted. */
-	struct hawk_error *(*filter)(const void *context, const struct hawk_block *block,
-				     bool *ret);
-	/** Returns false if no block of `trace` is wanted; they are then not read. NULL = every
-	 * trace may be. */
+	uint64_t size_low, size_high; /**< requested bytes, inclusive; others are not wanted */
+	bool births_matter;           /**< `births` says which are wanted, by birth code */
+	bool births[HAWK_BIRTHS];
+	/** Returns false if no block of `trace` is wanted. NULL = every trace may be. */
 	bool (*trace)(const void *context, uint32_t trace);
+	/** Returns true if the type of `block` is wanted. NULL = any type is. */
+	bool (*type)(const void *context, struct hawk_near *near, const struct hawk_block *block);
 	const void *context;
-	const struct hawk_selector_test *test; /**< NULL = none */
 };
+
+/** Returns true if `block` is wanted. `near` is of the target; only types are read from it. */
+bool hawk_selector_passes(const struct hawk_selector *selector, struct hawk_near *near,
+			  const struct hawk_block *block);
 
 /**
  * A bit for each number of the index, and for those behind the last one up to a multiple of 64,

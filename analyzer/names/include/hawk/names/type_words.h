@@ -47,9 +47,4 @@ static inline bool hawk_module_words_have(const struct hawk_module_words *module
 struct hawk_type_words hawk_type_words_at(const struct hawk_module_words *modules,
 					  struct hawk_near *near, uint64_t start, uint64_t bytes);
 
-/** Reads the words of block `number`, or of the block it is part of; checks its kind. */
-struct hawk_type_words hawk_type_words_of(const struct hawk_heap *heap,
-					  const struct hawk_module_words *modules,
-					  struct hawk_near *near, uint32_t number);
-
 #endif

@@ -11,7 +11,7 @@
 #include "hawk/analysis/block_filter.h"
 #include "hawk/output/json.h"
 #include "hawk/analysis/path_targets.h"
-#include "hawk/analysis/referrers.h"
+#include "hawk/analysis/refs.h"
 #include "hawk/analysis/retained.h"
 #include "hawk/report/report.h"
 #include "hawk/names/root_name.h"
@@ -90,11 +90,11 @@ void hawk_report_json_end(const struct hawk_pointer_report *report, struct hawk_
 void hawk_report_put_sampling(const struct hawk_pointer_report *report,
 			      const struct hawk_screen *screen);
 
-/** Prints who points at `address`; fails if no block is there. */
-struct hawk_error *hawk_report_refs(const struct hawk_pointer_report *report, uint64_t address,
-				    const struct hawk_screen *screen);
-struct hawk_error *hawk_report_refs_json(const struct hawk_pointer_report *report, uint64_t address,
-					 struct hawk_json *json);
+/** Prints who points at the block of `refs`, which holds `address`. */
+void hawk_report_refs(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
+		      uint64_t address, const struct hawk_screen *screen);
+void hawk_report_refs_json(const struct hawk_pointer_report *report, const struct hawk_refs *refs,
+			   uint64_t address, struct hawk_json *json);
 
 /**
  * Prints the shortest path to `address`, or that no root leads there. Fails if no block is there.
